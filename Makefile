@@ -67,9 +67,9 @@ install: all
 wheel: deps all
 	@python3 tools/wheel.py $(BUILD)
 
-## make format       clang-format over the sources
+## make format       clang-format over the sources, lines of at most 120 columns
 format:
-	@clang-format -i $$(git ls-files '*.c' '*.h')
+	@tools/format.sh
 
 ## make clean        removes the build folders
 clean:

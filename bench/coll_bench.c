@@ -1,7 +1,11 @@
-/* Latency and bandwidth of the collectives between ranks of one host.    coll_bench [RANKS [SECONDS]]
- * Prints per message size the median and best time of all_reduce(f32 sum), barrier time, and the bytes each rank reduces per second; under
- * mpirun it measures the transport the run has.    mpirun -np 2 coll_bench beside [SECONDS]
- * measures the shared-memory all_reduce and Open MPI's MPI_Allreduce (in place, f32 sum) in turns, on the same data. */
+/* Latency and bandwidth of the collectives between ranks of one host.
+ *
+ *     coll_bench [RANKS [SECONDS]]
+ *     mpirun -np 2 coll_bench beside [SECONDS]
+ *
+ * Prints per message size the median and best time of all_reduce(f32 sum), barrier time, and the bytes each rank
+ * reduces per second; under mpirun it measures the transport the run has. `beside` measures the shared-memory
+ * all_reduce and Open MPI's MPI_Allreduce (in place, f32 sum) in turns, on the same data. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +42,10 @@ static void measure(coll_group *g, size_t bytes, double seconds) {
     }
     qsort(us, (size_t)n, sizeof *us, by_value);
     if (coll_rank(g) == 0 && bytes)
-        printf("all_reduce %10zu B  median %10.1f us  best %10.1f us  %8.2f GB/s\n", bytes, us[n / 2], us[0], (double)bytes / us[n / 2] / 1e3);
-    if (coll_rank(g) == 0 && !bytes) printf("barrier                  median %10.1f us  best %10.1f us\n", us[n / 2], us[0]);
+        printf("all_reduce %10zu B  median %10.1f us  best %10.1f us  %8.2f GB/s\n", bytes, us[n / 2], us[0],
+               (double)bytes / us[n / 2] / 1e3);
+    if (coll_rank(g) == 0 && !bytes)
+        printf("barrier                  median %10.1f us  best %10.1f us\n", us[n / 2], us[0]);
     free(data);
 }
 
@@ -48,9 +54,11 @@ static void run(coll_group *g, double seconds) {
     for (size_t i = 0; i < BASE_COUNT(sizes); i++) measure(g, sizes[i], seconds);
 }
 
-/* --- beside Open MPI ---------------------------------------------------------------------------------------------------------------------------- */
-typedef struct open_mpi { /* as its headers have it: handles are addresses of its own symbols, MPI_IN_PLACE is (void *)1 */
-    int (*init)(int *, char ***), (*finalize)(void), (*comm_rank)(void *, int *), (*comm_size)(void *, int *), (*barrier)(void *);
+/* --- beside Open MPI --- */
+typedef struct open_mpi {
+    /* as its headers have it: handles are addresses of its own symbols, MPI_IN_PLACE is (void *)1 */
+    int (*init)(int *, char ***), (*finalize)(void), (*comm_rank)(void *, int *), (*comm_size)(void *, int *),
+        (*barrier)(void *);
     int (*all_reduce)(const void *, void *, int, void *, void *, void *);
     void *world, *f32, *sum;
 } open_mpi;
@@ -61,8 +69,15 @@ static bool open_mpi_load(open_mpi *m) {
     const struct {
         void *to;
         const char *name;
-    } symbols[] = {{&m->init, "MPI_Init"}, {&m->finalize, "MPI_Finalize"}, {&m->comm_rank, "MPI_Comm_rank"}, {&m->comm_size, "MPI_Comm_size"}, {&m->barrier, "MPI_Barrier"},
-                   {&m->all_reduce, "MPI_Allreduce"}, {&m->world, "ompi_mpi_comm_world"}, {&m->f32, "ompi_mpi_float"}, {&m->sum, "ompi_mpi_op_sum"}};
+    } symbols[] = {{&m->init, "MPI_Init"},
+                   {&m->finalize, "MPI_Finalize"},
+                   {&m->comm_rank, "MPI_Comm_rank"},
+                   {&m->comm_size, "MPI_Comm_size"},
+                   {&m->barrier, "MPI_Barrier"},
+                   {&m->all_reduce, "MPI_Allreduce"},
+                   {&m->world, "ompi_mpi_comm_world"},
+                   {&m->f32, "ompi_mpi_float"},
+                   {&m->sum, "ompi_mpi_op_sum"}};
     for (size_t i = 0; i < BASE_COUNT(symbols); i++) {
         void *p = dlsym(lib, symbols[i].name);
         if (!p) return false;
@@ -109,8 +124,10 @@ static int beside(double seconds) {
         }
         for (int side = 0; side < 2; side++) qsort(us[side], (size_t)n, sizeof(double), by_value);
         if (rank == 0)
-            printf("all_reduce %10zu B  xtrain %10.1f us (best %.1f, %.2f GB/s)  Open MPI %10.1f us (best %.1f, %.2f GB/s)  %.2f times as fast\n", sizes[k], us[0][n / 2], us[0][0],
-                   (double)sizes[k] / us[0][n / 2] / 1e3, us[1][n / 2], us[1][0], (double)sizes[k] / us[1][n / 2] / 1e3, us[1][n / 2] / us[0][n / 2]);
+            printf("all_reduce %10zu B  xtrain %10.1f us (best %.1f, %.2f GB/s)  Open MPI %10.1f us (best %.1f, %.2f "
+                   "GB/s)  %.2f times as fast\n",
+                   sizes[k], us[0][n / 2], us[0][0], (double)sizes[k] / us[0][n / 2] / 1e3, us[1][n / 2], us[1][0],
+                   (double)sizes[k] / us[1][n / 2] / 1e3, us[1][n / 2] / us[0][n / 2]);
         free(data);
     }
     coll_close(g);

@@ -1,6 +1,10 @@
-/* Winograd against direct convolutions, per shape and pass: time of the convolution alone (blocked images), and error.    conv_bench [THREADS]
- * This is what the rule of src/cpu/kernel/conv_form.c (conv_winograd_is_meant) was taken from. Errors are against sums in f64 of the same operands, the
- * largest of some hundred sampled results, relative to the largest result; for bf16 they contain the rounding of the result itself. */
+/* Winograd against direct convolutions, per shape and pass: time of the convolution alone (blocked images), and error.
+ *
+ *     conv_bench [THREADS]
+ *
+ * This is what the rule of src/cpu/kernel/conv_form.c (conv_winograd_is_meant) was taken from. Errors are against sums
+ * in f64 of the same operands, the largest of some hundred sampled results, relative to the largest result; for bf16
+ * they contain the rounding of the result itself. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +14,9 @@
 typedef struct shape {
     int64_t n, in, out, side;
 } shape;
-static const shape shapes[] = {{16, 64, 64, 56},  {16, 128, 128, 28}, {16, 256, 256, 14}, {16, 512, 512, 7}, {32, 64, 64, 8},
-                               {96, 128, 128, 4}, {96, 256, 256, 2},  {32, 32, 32, 32},   {16, 64, 192, 28}, {8, 64, 64, 31}};
+static const shape shapes[] = {{16, 64, 64, 56},  {16, 128, 128, 28}, {16, 256, 256, 14}, {16, 512, 512, 7},
+                               {32, 64, 64, 8},   {96, 128, 128, 4},  {96, 256, 256, 2},  {32, 32, 32, 32},
+                               {16, 64, 192, 28}, {8, 64, 64, 31}};
 enum { FORWARD, DATA, WEIGHTS, SAMPLES = 256, RUNS = 8 };
 static const char *const passes[] = {"forward", "data", "weights"};
 
@@ -44,14 +49,18 @@ static void give(void *user, void *p, size_t n) {
 
 static void print_program(const shape *s, int pass, const char *type, str *out) {
     char x[64], y[64], w[64];
-    snprintf(x, sizeof x, "tensor<%lldx%lldx%lldx%lldx%s>", (long long)s->n, (long long)s->in, (long long)s->side, (long long)s->side, type);
-    snprintf(y, sizeof y, "tensor<%lldx%lldx%lldx%lldx%s>", (long long)s->n, (long long)s->out, (long long)s->side, (long long)s->side, type);
+    snprintf(x, sizeof x, "tensor<%lldx%lldx%lldx%lldx%s>", (long long)s->n, (long long)s->in, (long long)s->side,
+             (long long)s->side, type);
+    snprintf(y, sizeof y, "tensor<%lldx%lldx%lldx%lldx%s>", (long long)s->n, (long long)s->out, (long long)s->side,
+             (long long)s->side, type);
     snprintf(w, sizeof w, "tensor<%lldx%lldx3x3x%s>", (long long)s->out, (long long)s->in, type);
     const char *a = pass == DATA ? y : x, *b = pass == WEIGHTS ? y : w, *r = pass == FORWARD ? y : pass == DATA ? x : w;
-    static const char *const numbers[] = {"[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", "[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1]",
+    static const char *const numbers[] = {"[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]",
+                                          "[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1]",
                                           "[f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1]"};
     str_printf(out,
-               "func.func @main(%%a: %s, %%b: %s) -> %s {\n%%0 = stablehlo.convolution(%%a, %%b) dim_numbers = %s, window = {pad = [[1, 1], [1, 1]]%s} "
+               "func.func @main(%%a: %s, %%b: %s) -> %s {\n"
+               "%%0 = stablehlo.convolution(%%a, %%b) dim_numbers = %s, window = {pad = [[1, 1], [1, 1]]%s} "
                "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (%s, %s) -> %s\nreturn %%0 : %s\n}\n",
                a, b, r, numbers[pass], pass == DATA ? ", reverse = [true, true]" : "", a, b, r, r);
 }
@@ -67,7 +76,8 @@ static double reference(const shape *s, int pass, const array *in, int64_t a, in
     if (pass == WEIGHTS) {
         for (int64_t n = 0; n < s->n; n++)
             for (int64_t y = 0; y < s->side; y++)
-                for (int64_t x = 0; x < s->side; x++) sum += at(&in[0], n, b, y + c - 1, x + d - 1) * at(&in[1], n, a, y, x);
+                for (int64_t x = 0; x < s->side; x++)
+                    sum += at(&in[0], n, b, y + c - 1, x + d - 1) * at(&in[1], n, a, y, x);
         return sum;
     }
     int64_t many = pass == FORWARD ? s->in : s->out;
@@ -84,14 +94,17 @@ static double error_of(const shape *s, int pass, const array *in, const array *o
     const int64_t *n = out->type->dims;
     for (int i = 0; i < SAMPLES; i++) {
         int64_t k = (int64_t)(rng_bits(7, 7, (uint64_t)i) % (uint64_t)out->type->count);
-        double want = reference(s, pass, in, k / (n[1] * n[2] * n[3]), k / (n[2] * n[3]) % n[1], k / n[3] % n[2], k % n[3]), e = fabs(array_get(out, k) - want);
+        double want = reference(s, pass, in, k / (n[1] * n[2] * n[3]), k / (n[2] * n[3]) % n[1], k / n[3] % n[2],
+                                k % n[3]),
+               e = fabs(array_get(out, k) - want);
         if (e > worst) worst = e;
         if (fabs(want) > largest) largest = fabs(want);
     }
     return worst / largest;
 }
 
-static xt_status measure(const shape *s, int pass, const char *type, int threads, const char *winograd, double *out_ms, double *out_error, const char **out_kernel) {
+static xt_status measure(const shape *s, int pass, const char *type, int threads, const char *winograd, double *out_ms,
+                         double *out_error, const char **out_kernel) {
     str text = STR_INIT;
     cpu_exec *e = NULL;
     cpu_device *d = NULL;
@@ -103,10 +116,12 @@ static xt_status measure(const shape *s, int pass, const char *type, int threads
     print_program(s, pass, type, &text);
     xt_status st = cpu_compile(str_cstr(&text), text.len, &(cpu_compile_opts){.threads = threads}, &e);
     if (!st) st = cpu_device_new(threads, NULL, &d);
-    if (!st && !(e->profile = base_calloc(2 * e->plan.n_thunks + 1, sizeof *e->profile))) st = status_oom(0, "a benchmark");
+    if (!st && !(e->profile = base_calloc(2 * e->plan.n_thunks + 1, sizeof *e->profile)))
+        st = status_oom(0, "a benchmark");
     for (size_t i = 0; i < 2 && !st; i++) {
         st = array_new(cpu_exec_input_type(e, i), &in[i]);
-        for (int64_t k = 0; !st && k < in[i].type->count; k++) array_set(&in[i], k, (double)(rng_bits(i, 1, (uint64_t)k) >> 40) / 8388608.0 - 1.0);
+        for (int64_t k = 0; !st && k < in[i].type->count; k++)
+            array_set(&in[i], k, (double)(rng_bits(i, 1, (uint64_t)k) >> 40) / 8388608.0 - 1.0);
     }
     for (int i = 0; i < RUNS && !st; i++) {
         st = cpu_run(e, d, &a, in, (bool[2]){false, false}, &out, &from);
@@ -129,7 +144,8 @@ static xt_status measure(const shape *s, int pass, const char *type, int threads
 
 int main(int argc, char **argv) {
     int threads = argc > 1 ? atoi(argv[1]) : team_default_threads();
-    printf("%-22s %-8s %-5s %9s %9s %7s %10s %10s  by rule\n", "images, features, side", "pass", "type", "direct ms", "wino ms", "ratio", "error", "error wino");
+    printf("%-22s %-8s %-5s %9s %9s %7s %10s %10s  by rule\n", "images, features, side", "pass", "type", "direct ms",
+           "wino ms", "ratio", "error", "error wino");
     for (size_t i = 0; i < BASE_COUNT(shapes); i++)
         for (int t = 0; t < 2; t++)
             for (int pass = FORWARD; pass <= WEIGHTS; pass++) {
@@ -145,8 +161,9 @@ int main(int argc, char **argv) {
                     return 1;
                 }
                 bool has = strstr(kernel[1], "winograd") != NULL;
-                printf("%3lld %4lld->%-4lld %4lld      %-8s %-5s %9.3f %9.3f %7.2f %10.1e %10.1e  %s\n", (long long)s->n, (long long)s->in, (long long)s->out,
-                       (long long)s->side, passes[pass], type, ms[0], has ? ms[1] : 0, has ? ms[0] / ms[1] : 0, error[0], has ? error[1] : 0,
+                printf("%3lld %4lld->%-4lld %4lld      %-8s %-5s %9.3f %9.3f %7.2f %10.1e %10.1e  %s\n",
+                       (long long)s->n, (long long)s->in, (long long)s->out, (long long)s->side, passes[pass], type,
+                       ms[0], has ? ms[1] : 0, has ? ms[0] / ms[1] : 0, error[0], has ? error[1] : 0,
                        strstr(kernel[2], "winograd") ? "winograd" : "direct");
                 fflush(stdout);
             }

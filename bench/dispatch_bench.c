@@ -1,6 +1,10 @@
-/* What a step costs the host.    dispatch_bench [STEPS]
- * A step of ten operations on eight numbers: recording them, the key, the boundary, replaying a known program, and the whole step with its value read,
- * implicitly and as a compiled step function. The device is XT_DEVICE's. Prints median and best, in microseconds; on a loaded machine believe the best. */
+/* What a step costs the host.
+ *
+ *     dispatch_bench [STEPS]
+ *
+ * A step of ten operations on eight numbers: recording them, the key, the boundary, replaying a known program, and the
+ * whole step with its value read, implicitly and as a compiled step function. The device is XT_DEVICE's. Prints median
+ * and best, in microseconds; on a loaded machine believe the best. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -38,7 +42,9 @@ static xt_tensor step_fn(const xt_tensor *in, int n, void *user) {
     return ten(in[0]);
 }
 
-static xt_tensor scalar_of(float v) { return xt_from_data(&v, XT_F32, 0, NULL); }
+static xt_tensor scalar_of(float v) {
+    return xt_from_data(&v, XT_F32, 0, NULL);
+}
 
 static void check(void) {
     if (!xt_error()) return;

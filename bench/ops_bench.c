@@ -1,6 +1,10 @@
-/* Single ops beside PyTorch's: ops_bench [NAME-PART]   prints the best and the median time of each row, in milliseconds.
- * tests/peers/ops_bench.py prints the same rows measured with PyTorch. A row is one program of one op: recorded, started and waited for, so some
- * ten microseconds of every figure are the step's own. On a loaded machine believe the best. */
+/* Single ops beside PyTorch's.
+ *
+ *     ops_bench [NAME-PART]
+ *
+ * Prints the best and the median time of each row, in milliseconds; tests/peers/ops_bench.py prints the same rows
+ * measured with PyTorch. A row is one program of one op: recorded, started and waited for, so some ten microseconds of
+ * every figure are the step's own. On a loaded machine believe the best. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,15 +41,33 @@ static xt_tensor random_indices(size_t rank, const int64_t *dims, uint64_t below
     return t;
 }
 
-static xt_tensor scatter_add(void) { return xt_scatter_add(x, 0, idx_flat, updates); }
-static xt_tensor index_add(void) { return xt_index_add(x, 0, idx_rows, updates, 1.0); }
-static xt_tensor scatter_add_rows(void) { return xt_scatter_add(x, 1, idx_flat, updates); }
-static xt_tensor index_add_columns(void) { return xt_index_add(x, 1, idx_rows, updates, 1.0); }
-static xt_tensor gather(void) { return xt_gather(x, 0, idx_flat); }
-static xt_tensor index_select(void) { return xt_index_select(x, 0, idx_rows); }
-static xt_tensor cumsum_rows(void) { return xt_cumsum(x, 1); }
-static xt_tensor cumsum_cols(void) { return xt_cumsum(x, 0); }
-static xt_tensor cumsum_one(void) { return xt_cumsum(big, 0); }
+static xt_tensor scatter_add(void) {
+    return xt_scatter_add(x, 0, idx_flat, updates);
+}
+static xt_tensor index_add(void) {
+    return xt_index_add(x, 0, idx_rows, updates, 1.0);
+}
+static xt_tensor scatter_add_rows(void) {
+    return xt_scatter_add(x, 1, idx_flat, updates);
+}
+static xt_tensor index_add_columns(void) {
+    return xt_index_add(x, 1, idx_rows, updates, 1.0);
+}
+static xt_tensor gather(void) {
+    return xt_gather(x, 0, idx_flat);
+}
+static xt_tensor index_select(void) {
+    return xt_index_select(x, 0, idx_rows);
+}
+static xt_tensor cumsum_rows(void) {
+    return xt_cumsum(x, 1);
+}
+static xt_tensor cumsum_cols(void) {
+    return xt_cumsum(x, 0);
+}
+static xt_tensor cumsum_one(void) {
+    return xt_cumsum(big, 0);
+}
 static xt_tensor cummax(void) {
     xt_tensor v, i;
     xt_cummax(x, 1, &v, &i);
@@ -66,13 +88,27 @@ static xt_tensor topk(void) {
     xt_topk(wide, 10, 1, &v, &i);
     return xt_add(v, xt_cast(i, XT_F32));
 }
-static xt_tensor argmax(void) { return xt_argmax(wide, 1); }
-static xt_tensor fft_pow2(void) { return xt_real(xt_fft(x, -1)); }
-static xt_tensor fft_odd(void) { return xt_real(xt_fft(signal_in, -1)); }
-static xt_tensor rfft_one(void) { return xt_real(xt_rfft(big, -1)); }
-static xt_tensor matmul_f64(void) { return xt_matmul(f64a, f64b); }
-static xt_tensor cholesky(void) { return xt_cholesky(spd, false); }
-static xt_tensor sum_f64(void) { return xt_sum(f64c); }
+static xt_tensor argmax(void) {
+    return xt_argmax(wide, 1);
+}
+static xt_tensor fft_pow2(void) {
+    return xt_real(xt_fft(x, -1));
+}
+static xt_tensor fft_odd(void) {
+    return xt_real(xt_fft(signal_in, -1));
+}
+static xt_tensor rfft_one(void) {
+    return xt_real(xt_rfft(big, -1));
+}
+static xt_tensor matmul_f64(void) {
+    return xt_matmul(f64a, f64b);
+}
+static xt_tensor cholesky(void) {
+    return xt_cholesky(spd, false);
+}
+static xt_tensor sum_f64(void) {
+    return xt_sum(f64c);
+}
 
 static const struct {
     const char *name;
@@ -104,7 +140,8 @@ int main(int argc, char **argv) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 0);
     setenv("XT_PROGRESS", "off", 0);
-    const int64_t square[] = {1024, 1024}, one[] = {1048576}, rows_n[] = {1024}, wide_n[] = {64, 50257}, odd[] = {256, 1009}, half[] = {512, 512};
+    const int64_t square[] = {1024, 1024}, one[] = {1048576}, rows_n[] = {1024}, wide_n[] = {64, 50257},
+                  odd[] = {256, 1009}, half[] = {512, 512};
     x = random_floats(2, square, 1);
     updates = random_floats(2, square, 2);
     big = random_floats(1, one, 3);

@@ -1,7 +1,11 @@
-/* Weak scaling of the MNIST step: one single-threaded rank, then two (or RANKS), then as many programs of one rank that know nothing of each other, batch 128
- * each, in turns.    scaling_bench [ROUNDS [RANKS [STEPS]]]
- * Prints for a plain loop and for a compiled step function the fastest fifth and the median over windows of ten steps, and how many times the images of one
- * rank they do; what the programs apart do is what the machine's cores give side by side. Runs in which somebody else had a core show in the median. */
+/* Weak scaling of the MNIST step: one single-threaded rank, then two (or RANKS), then as many programs of one rank that
+ * know nothing of each other, batch 128 each, in turns.
+ *
+ *     scaling_bench [ROUNDS [RANKS [STEPS]]]
+ *
+ * Prints for a plain loop and for a compiled step function the fastest fifth and the median over windows of ten steps,
+ * and how many times the images of one rank they do; what the programs apart do is what the machine's cores give side
+ * by side. Runs in which somebody else had a core show in the median. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +21,7 @@
 enum { WARM = 60, WINDOW = 10, MOST = 4096 };
 static struct times {
     double fast, median;
-} *result; /* of each program's rank 0, in memory that all processes share */
+} * result; /* of each program's rank 0, in memory that all processes share */
 static int program; /* which of those that run at once */
 static int64_t steps = 500;
 static xt_module *net;
@@ -57,8 +61,10 @@ static int train(int rank, void *arg) {
             if (began > 0) window[n++] = (t - began) / WINDOW;
             began = t;
         }
-        if (compiled) xt_call(compiled, b.x, b.y);
-        else step((xt_tensor[]){b.x, b.y}, 2, NULL);
+        if (compiled)
+            xt_call(compiled, b.x, b.y);
+        else
+            step((xt_tensor[]){b.x, b.y}, 2, NULL);
     }
     qsort(window, (size_t)n, sizeof *window, by_value);
     if (rank == 0 && n) {
@@ -68,7 +74,8 @@ static int train(int rank, void *arg) {
     return xt_finish();
 }
 
-/* `programs` of `ranks` ranks each, at the same time; gives the mean over the programs where it is better than what is there. */
+/* `programs` of `ranks` ranks each, at the same time; gives the mean over the programs where it is better than
+ * what is there. */
 static int run(int programs, int ranks, bool compiled, double *fast, double *median) {
     char count[12];
     double mean_fast = 0, mean_median = 0;
@@ -92,7 +99,8 @@ int main(int argc, char **argv) {
     int rounds = argc > 1 ? atoi(argv[1]) : 3, ranks = argc > 2 ? atoi(argv[2]) : 2;
     if (argc > 3) steps = atoll(argv[3]);
     if (rounds < 1 || ranks < 1 || ranks > MOST || steps < 2 * WARM) {
-        fprintf(stderr, "scaling_bench [ROUNDS [RANKS [STEPS]]]: at least one round and rank, and %d steps\n", 2 * WARM);
+        fprintf(stderr, "scaling_bench [ROUNDS [RANKS [STEPS]]]: at least one round and rank, and %d steps\n",
+                2 * WARM);
         return 2;
     }
     result = mmap(NULL, (size_t)ranks * sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -104,10 +112,14 @@ int main(int argc, char **argv) {
     for (int r = 0; r < rounds; r++)
         for (int c = 0; c < 2; c++)
             for (int w = 0; w < WAYS; w++)
-                if (run(w == APART ? ranks : 1, w == TOGETHER ? ranks : 1, c == 1, &fast[c][w], &median[c][w])) return 1;
+                if (run(w == APART ? ranks : 1, w == TOGETHER ? ranks : 1, c == 1, &fast[c][w], &median[c][w]))
+                    return 1;
     for (int c = 0; c < 2; c++)
-        printf("%s: one rank %.3f ms a step (median %.3f); %d ranks %.3f (%.3f): %.2f times the images of one (medians %.2f); %d apart %.3f (%.3f): %.2f times (%.2f)\n",
-               c ? "compiled step" : "plain loop   ", fast[c][ONE], median[c][ONE], ranks, fast[c][TOGETHER], median[c][TOGETHER], ranks * fast[c][ONE] / fast[c][TOGETHER],
-               ranks * median[c][ONE] / median[c][TOGETHER], ranks, fast[c][APART], median[c][APART], ranks * fast[c][ONE] / fast[c][APART], ranks * median[c][ONE] / median[c][APART]);
+        printf("%s: one rank %.3f ms a step (median %.3f); %d ranks %.3f (%.3f): %.2f times the images of one (medians "
+               "%.2f); %d apart %.3f (%.3f): %.2f times (%.2f)\n",
+               c ? "compiled step" : "plain loop   ", fast[c][ONE], median[c][ONE], ranks, fast[c][TOGETHER],
+               median[c][TOGETHER], ranks * fast[c][ONE] / fast[c][TOGETHER],
+               ranks * median[c][ONE] / median[c][TOGETHER], ranks, fast[c][APART], median[c][APART],
+               ranks * fast[c][ONE] / fast[c][APART], ranks * median[c][ONE] / median[c][APART]);
     return 0;
 }

@@ -70,7 +70,7 @@ static cJSON *read_figures(const char *path) {
     return all;
 }
 
-/* --- the picture -------------------------------------------------------------------------------------------------- */
+/* --- the picture --- */
 enum { MOST = 64 };
 static bool draw(const cJSON *all, const char *png) {
     xt_plot_bar bars[MOST];
@@ -128,7 +128,7 @@ static bool compare(const cJSON *all, const char *png) {
     return same;
 }
 
-/* --- the tables --------------------------------------------------------------------------------------------------- */
+/* --- the tables --- */
 static void head(const char *what, const char *own, bool ratio) {
     printf("| %s | %s |", what, own);
     for (int p = 0; p < PEERS; p++) printf(" %s |", full_names[p]);

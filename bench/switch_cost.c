@@ -1,7 +1,11 @@
-/* What the diagnostic switches cost.    switch_cost all; switch_cost always; switch_cost small|train [STEPS]
- * `small` is a step of eleven operations on eight numbers with its value asked for, `train` a training step of a small network (64 - 256 - 10, 128 samples, SGD): the
- * best time of many. `all` runs both under each switch, in processes of their own, three times in turn, and prints what each adds at best; the numbers in
- * `xtrain --help` and `xtrain explain switches` come from here. */
+/* What the diagnostic switches cost.
+ *
+ *     switch_cost all; switch_cost always; switch_cost small|train [STEPS]
+ *
+ * `small` is a step of eleven operations on eight numbers with its value asked for, `train` a training step of a small
+ * network (64 - 256 - 10, 128 samples, SGD): the best time of many. `all` runs both under each switch, in processes of
+ * their own, three times in turn, and prints what each adds at best; the numbers in `xtrain --help` and `xtrain explain
+ * switches` come from here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +28,18 @@ static int64_t counted(void *user) {
     return ++reads;
 }
 
-/* --- a training step ------------------------------------------------------------------------------------------------------------------------------ */
-static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "out", xt_relu(xt_linear(m, "in", x, 256)), 10); }
+/* --- a training step --- */
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    return user ? x : xt_linear(m, "out", xt_relu(xt_linear(m, "in", x, 256)), 10);
+}
 static xt_module *module;
 static xt_optimizer *sgd;
 static float batch[128 * 64];
 
 /* The smallest step that trains: two inputs, one output, eight samples. */
-static xt_tensor line(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 1); }
+static xt_tensor line(xt_module *m, xt_tensor x, void *user) {
+    return user ? x : xt_linear(m, "fc", x, 1);
+}
 static bool least_step(void) {
     static xt_module *m;
     static xt_optimizer *o;
@@ -58,11 +66,12 @@ static bool train_step(void) {
     return xt_mark_step() && xt_wait(); /* the whole step, not only its start */
 }
 
-/* What is always on, apart: as often as a step does it, the clock is read (counted with a clock of our own), counters are added to (18 times in the small step,
- * counted with a debugger), and its timers are closed once. */
+/* What is always on, apart: as often as a step does it, the clock is read (counted with a clock of our own), counters
+ * are added to (18 times in the small step, counted with a debugger), and its timers are closed once. */
 static void always_on(const char *name, bool (*step)(void)) {
     enum { ROUNDS = 20000, STEPS = 100, COUNTERS = 18 };
-    static const counter touched[] = {COUNTER_trace_ns, COUNTER_hash_ns, COUNTER_upload_ns, COUNTER_execute_ns, COUNTER_executions, COUNTER_device_bytes};
+    static const counter touched[] = {COUNTER_trace_ns,   COUNTER_hash_ns,    COUNTER_upload_ns,
+                                      COUNTER_execute_ns, COUNTER_executions, COUNTER_device_bytes};
     for (int i = 0; i < STEPS; i++) step();
     reads = 0;
     clock_set_fake(counted, NULL);
@@ -87,7 +96,8 @@ static void always_on(const char *name, bool (*step)(void)) {
         int64_t ns = clock_ns() - began;
         if (ns < best) best = ns;
     }
-    printf("%s: %.3f us a step with %lld readings of the clock, %.1f %% of a step of %.2f us\n", name, (double)best / 1e3 / ROUNDS, (long long)per_step, 100.0 * (double)best / ROUNDS / (double)whole,
+    printf("%s: %.3f us a step with %lld readings of the clock, %.1f %% of a step of %.2f us\n", name,
+           (double)best / 1e3 / ROUNDS, (long long)per_step, 100.0 * (double)best / ROUNDS / (double)whole,
            (double)whole / 1e3);
 }
 
@@ -104,7 +114,7 @@ static int one(bool train, int steps) {
     return xt_finish();
 }
 
-/* --- all switches ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- all switches --- */
 static const struct {
     const char *name, *env;
 } switches[] = {
@@ -149,7 +159,9 @@ static int all(void) {
     printf("%-30s %26s %28s\n", "switch", "eleven ops on 8 numbers", "a training step");
     for (int k = 0; k < SWITCHES; k++) {
         printf("%-30s", switches[k].name);
-        for (int w = 0; w < 2; w++) printf(" %9.2f us %+8.2f us %+6.1f %%", best[k][w], best[k][w] - best[0][w], 100 * (best[k][w] / best[0][w] - 1));
+        for (int w = 0; w < 2; w++)
+            printf(" %9.2f us %+8.2f us %+6.1f %%", best[k][w], best[k][w] - best[0][w],
+                   100 * (best[k][w] / best[0][w] - 1));
         putchar('\n');
     }
     remove("/tmp/switch_cost.json");

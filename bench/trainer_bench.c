@@ -1,10 +1,16 @@
-/* What the Trainer costs over a loop of one's own.    trainer_bench [STEPS [ROUNDS [plain|logged|trainer]]]
- * The MNIST step (batch 128, f32) three times, in turns: same network, same batches, same optimizer. `plain` is the loop that knows nothing of its loss; `logged`
- * the same with xt_log of the loss, which is what the Trainer's steps do too; `trainer` the Trainer with its logs (CSV, TensorBoard, a row every 50 steps) and its
- * lines of progress. After the first 20 batches, which compile, time is taken in blocks of 50 steps, each with one row of logs: wall time, the processor time
- * of the whole process, and that of the thread that records the steps. Each round runs them in another order. Of all blocks the fastest, the fastest quarter
- * and the median are printed, the recording thread's time in percent of the loop's wall time: other work on the machine makes blocks longer, never shorter, so on a loaded machine believe the first two. With a name only
- * that one runs, for a profiler: what 2 runs of different STEPS differ by is what the steps cost. */
+/* What the Trainer costs over a loop of one's own.
+ *
+ *     trainer_bench [STEPS [ROUNDS [plain|logged|trainer]]]
+ *
+ * The MNIST step (batch 128, f32) three times, in turns: same network, same batches, same optimizer. `plain` is the
+ * loop that knows nothing of its loss; `logged` the same with xt_log of the loss, which is what the Trainer's steps do
+ * too; `trainer` the Trainer with its logs (CSV, TensorBoard, a row every 50 steps) and its lines of progress. After
+ * the first 20 batches, which compile, time is taken in blocks of 50 steps, each with one row of logs: wall time, the
+ * processor time of the whole process, and that of the thread that records the steps. Each round runs them in another
+ * order. Of all blocks the fastest, the fastest quarter and the median are printed, the recording thread's time in
+ * percent of the loop's wall time: other work on the machine makes blocks longer, never shorter, so on a loaded machine
+ * believe the first two. With a name only that one runs, for a profiler: what 2 runs of different STEPS differ by is
+ * what the steps cost. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +126,9 @@ static void compare(int clock) {
         }
         for (int w = PLAIN; w < TRAINER; w++)
             if (all[w].n && all[TRAINER].n)
-                printf("  over %s %+.2f %%", way_names[w], 100 * (ms[TRAINER] - ms[w]) / (clock == THREAD ? all[w].ms[WALL][(int)(points[i].at * all[w].n)] : ms[w]));
+                printf("  over %s %+.2f %%", way_names[w],
+                       100 * (ms[TRAINER] - ms[w]) /
+                           (clock == THREAD ? all[w].ms[WALL][(int)(points[i].at * all[w].n)] : ms[w]));
         printf("\n");
     }
 }
@@ -132,8 +140,10 @@ int main(int argc, char **argv) {
     char dir[] = "/tmp/xt_trainer_bench_XXXXXX", command[128], why[256];
     while (only >= 0 && only < WAYS && strcmp(argv[3], way_names[only]) != 0) only++;
     mnist = model_find("mnist");
-    if (only == WAYS || steps < 2 * FIRST || rounds < 1 || rounds > MOST_ROUNDS || !mkdtemp(dir) || !model_settle(mnist, &options, why, sizeof why)) {
-        fprintf(stderr, "trainer_bench [STEPS [ROUNDS [plain|logged|trainer]]]: at least %d steps, 1 to %d rounds\n", 2 * FIRST, MOST_ROUNDS);
+    if (only == WAYS || steps < 2 * FIRST || rounds < 1 || rounds > MOST_ROUNDS || !mkdtemp(dir) ||
+        !model_settle(mnist, &options, why, sizeof why)) {
+        fprintf(stderr, "trainer_bench [STEPS [ROUNDS [plain|logged|trainer]]]: at least %d steps, 1 to %d rounds\n",
+                2 * FIRST, MOST_ROUNDS);
         return 2;
     }
     setenv("XT_SUMMARY", "off", 1);
@@ -142,8 +152,10 @@ int main(int argc, char **argv) {
     for (int i = 0; i < rounds * WAYS; i++) {
         way w = orders[i / WAYS % WAYS][i % WAYS];
         if (only >= 0 && (int)w != only) continue;
-        if (w != TRAINER) loop(w, steps);
-        else if (trainer(steps, dir)) return 1;
+        if (w != TRAINER)
+            loop(w, steps);
+        else if (trainer(steps, dir))
+            return 1;
     }
     for (int c = 0; c < CLOCKS; c++) compare(c);
     snprintf(command, sizeof command, "rm -rf %s", dir);

@@ -1,11 +1,12 @@
-/* All benchmarks in one run: steps of the built-in models, what starting and compiling cost, dispatch, the dearest kernels against the roofline, what
- * switches cost, and other frameworks beside it.
+/* All benchmarks in one run: steps of the built-in models, what starting and compiling cost, dispatch, the dearest
+ * kernels against the roofline, what switches cost, and other frameworks beside it.
  *
- *     build/xtrain_bench [--only PART,...] [--rows NAME,...] [--peers DIR [--beside PEER,...]] [--rounds N] [--limit SECONDS] [--quick] [--json FILE] [--png FILE]
+ *     build/xtrain_bench [--only PART,...] [--rows NAME,...] [--peers DIR [--beside PEER,...]] [--rounds N]
+ *                        [--limit SECONDS] [--quick] [--json FILE] [--png FILE]
  *
- * Each figure comes from a process of its own (`xtrain bench`, `dispatch_bench`, bench/peers/ *.py), one after the other, so nothing warms anything else up.
- * With peers a round runs xtrain and then each peer, and the next round begins again, so that a machine that changes its pace changes it for all; the best
- * round of each counts. */
+ * Each figure comes from a process of its own (`xtrain bench`, `dispatch_bench`, bench/peers/ *.py), one after the
+ * other, so nothing warms anything else up. With peers a round runs xtrain and then each peer, and the next round
+ * begins again, so that a machine that changes its pace changes it for all; the best round of each counts. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -25,12 +26,13 @@
 #include "bench/peers.h"
 
 static char here[PATH_MAX], source[PATH_MAX]; /* of this program; of bench/ */
-static const char *parts = "steps,start,dispatch,kernels,switches", *only_rows, *peers, *beside = "eager,compile,xla,jax";
+static const char *parts = "steps,start,dispatch,kernels,switches", *only_rows, *peers,
+                  *beside = "eager,compile,xla,jax";
 static bool quick;
 static int64_t rounds = 2, limit = 300;
 static cJSON *all;
 
-/* --- running things --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- running things --- */
 /* The last line of what a command prints, as JSON; NULL when it fails or prints none. */
 static cJSON *run_json(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static cJSON *run_json(const char *fmt, ...) {
@@ -60,23 +62,30 @@ static bool listed(const char *list, const char *name) {
 }
 
 static void cell(double v) {
-    if (isnan(v)) printf(" %9s", "-");
-    else printf(v < 10 ? " %9.3f" : v < 100 ? " %9.2f" : " %9.1f", v);
+    if (isnan(v))
+        printf(" %9s", "-");
+    else
+        printf(v < 10 ? " %9.3f" : v < 100 ? " %9.2f" : " %9.1f", v);
     fflush(stdout);
 }
 
 /* NaN counts for nothing. */
-static double least(double a, double b) { return isnan(a) ? b : isnan(b) || a < b ? a : b; }
+static double least(double a, double b) {
+    return isnan(a) ? b : isnan(b) || a < b ? a : b;
+}
 
-/* A peer takes half a minute and more until it has compiled: on a terminal the line says what runs, and goes when it is over. */
+/* A peer takes half a minute and more until it has compiled: on a terminal the line says what runs, and goes
+ * when it is over. */
 static void tell_running(const char *row, const char *what) {
     if (!isatty(STDERR_FILENO)) return;
-    if (row) fprintf(stderr, "\r%s: %s ...\033[K", row, what);
-    else fprintf(stderr, "\r\033[K");
+    if (row)
+        fprintf(stderr, "\r%s: %s ...\033[K", row, what);
+    else
+        fprintf(stderr, "\r\033[K");
     fflush(stderr);
 }
 
-/* --- rows: one training step each ------------------------------------------------------------------------------------------------------------------- */
+/* --- rows: one training step each --- */
 typedef struct row {
     const char *name, *model, *precision;
     int batch, side, seq, steps, peer_steps;
@@ -102,7 +111,8 @@ static const char *unknown(const char *list, bool peer, char *word, size_t n) {
         size_t len = strcspn(p, ",");
         bool found = false;
         snprintf(word, n, "%.*s", (int)len, p);
-        for (int i = 0; i < (peer ? PEERS : ROWS); i++) found = found || strcmp(word, peer ? peer_names[i] : rows[i].name) == 0;
+        for (int i = 0; i < (peer ? PEERS : ROWS); i++)
+            found = found || strcmp(word, peer ? peer_names[i] : rows[i].name) == 0;
         if (!found) return word;
         p += len;
     }
@@ -115,7 +125,9 @@ static int64_t clock_seconds(void) {
     return t.tv_sec;
 }
 
-static bool wanted(const row *r) { return only_rows ? listed(only_rows, r->name) : !quick || r->quick; }
+static bool wanted(const row *r) {
+    return only_rows ? listed(only_rows, r->name) : !quick || r->quick;
+}
 
 static const char *sizes(const row *r, char *buf, size_t n) {
     size_t k = (size_t)snprintf(buf, n, "--batch %d --precision %s", r->batch, r->precision);
@@ -136,7 +148,8 @@ static const char *label(const row *r, char *buf, size_t n) {
 
 static cJSON *run_own(const row *r, int steps, const char *environment, const char *more) {
     char size[128];
-    return run_json("%s '%s/xtrain' bench %s %s --steps %d %s --json 2>/dev/null", environment, here, r->model, sizes(r, size, sizeof size), steps, more);
+    return run_json("%s '%s/xtrain' bench %s %s --steps %d %s --json 2>/dev/null", environment, here, r->model,
+                    sizes(r, size, sizeof size), steps, more);
 }
 
 /* A peer that fails is told with the last line it said, once a row; one that takes longer than the limit is ended. */
@@ -146,15 +159,18 @@ static cJSON *run_peer(const row *r, int peer, bool tell) {
     if (fd >= 0) close(fd);
     tell_running(r->name, full_names[peer]);
     int64_t began = clock_seconds();
-    cJSON *o = run_json("timeout -k 5 %lld '%s/%s/bin/python' '%s/peers/%s' %s %s %s --steps %d 2>'%s'", (long long)limit, peers, peer == JAX ? "jax" : "torch", source, peer == JAX ? "jax_step.py" : "torch_step.py",
-                        peer == JAX ? "jit" : peer_names[peer], r->model, sizes(r, size, sizeof size), r->peer_steps, log);
+    cJSON *o =
+        run_json("timeout -k 5 %lld '%s/%s/bin/python' '%s/peers/%s' %s %s %s --steps %d 2>'%s'", (long long)limit,
+                 peers, peer == JAX ? "jax" : "torch", source, peer == JAX ? "jax_step.py" : "torch_step.py",
+                 peer == JAX ? "jit" : peer_names[peer], r->model, sizes(r, size, sizeof size), r->peer_steps, log);
     FILE *f = o || !tell ? NULL : fopen(log, "r");
     while (f && fgets(line, sizeof line, f))
         if (line[strspn(line, " \n")]) strcpy(last, line);
     if (f) fclose(f);
     tell_running(NULL, NULL);
     if (!o && tell && clock_seconds() - began >= limit)
-        fprintf(stderr, "xtrain_bench: %s on %s had not finished after %lld s (--limit)\n", full_names[peer], r->name, (long long)limit);
+        fprintf(stderr, "xtrain_bench: %s on %s had not finished after %lld s (--limit)\n", full_names[peer], r->name,
+                (long long)limit);
     else if (!o && tell)
         fprintf(stderr, "xtrain_bench: %s on %s failed: %s\n", full_names[peer], r->name, last);
     unlink(log);
@@ -176,8 +192,12 @@ static void print_peers(double first[ROWS][PEERS], double rss[ROWS][PEERS]) {
 
 static void time_steps(void) {
     cJSON *out = cJSON_AddArrayToObject(all, "steps");
-    printf("\nTraining steps, milliseconds. The first columns are of xtrain: median, the slowest of a hundred, and both with a loader that makes the batches;\n"
-           "ratio: xtrain's median over that of the best peer.\n%-18s %9s %9s %9s %9s %9s", "", "p50", "p99", "p50 load", "p99 load", "MiB");
+    printf("\n"
+           "Training steps, milliseconds. The first columns are of xtrain: median, the slowest of a hundred, and both "
+           "with a loader that makes the batches;\n"
+           "ratio: xtrain's median over that of the best peer.\n"
+           "%-18s %9s %9s %9s %9s %9s",
+           "", "p50", "p99", "p50 load", "p99 load", "MiB");
     for (int p = 0; p < PEERS && peers; p++) printf(" %9s", peer_names[p]);
     printf(peers ? " %9s\n" : "\n", "ratio");
     double peer_first[ROWS][PEERS], peer_rss[ROWS][PEERS];
@@ -185,7 +205,8 @@ static void time_steps(void) {
     for (int i = 0; i < ROWS; i++) {
         const row *r = &rows[i];
         if (!wanted(r)) continue;
-        double p50 = NAN, p99 = NAN, load50 = NAN, load99 = NAN, rss = NAN, peer_ms[PEERS] = {NAN, NAN, NAN, NAN}, best = NAN;
+        double p50 = NAN, p99 = NAN, load50 = NAN, load99 = NAN, rss = NAN, peer_ms[PEERS] = {NAN, NAN, NAN, NAN},
+               best = NAN;
         for (int64_t k = 0; k < rounds; k++) {
             tell_running(r->name, "xtrain");
             cJSON *own = run_own(r, r->steps, "", ""), *loader = run_own(r, r->steps, "", "--loader");
@@ -236,12 +257,15 @@ static void time_steps(void) {
     if (peers) print_peers(peer_first, peer_rss);
 }
 
-/* --- start: an empty cache, then the one the first run filled --------------------------------------------------------------------------------------- */
+/* --- start: an empty cache, then the one the first run filled --- */
 static void time_starts(void) {
     char cache[] = "/tmp/xtrain_bench_XXXXXX", environment[128];
     cJSON *out = cJSON_AddArrayToObject(all, "start");
     if (!mkdtemp(cache)) return;
-    printf("\nFrom process start to the first finished step, milliseconds\n%-18s %9s %9s %9s %9s\n", "", "empty", "compile", "second", "compile");
+    printf("\n"
+           "From process start to the first finished step, milliseconds\n"
+           "%-18s %9s %9s %9s %9s\n",
+           "", "empty", "compile", "second", "compile");
     for (int i = 0; i < ROWS; i++) {
         const row *r = &rows[i];
         if (!wanted(r)) continue;
@@ -265,7 +289,7 @@ static void time_starts(void) {
     if (system(command) != 0) fprintf(stderr, "xtrain_bench: %s was left behind\n", cache);
 }
 
-/* --- dispatch --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- dispatch --- */
 static void time_dispatch(void) {
     char command[PATH_MAX + 64], line[512];
     cJSON *out = cJSON_AddArrayToObject(all, "dispatch");
@@ -289,7 +313,7 @@ static void time_dispatch(void) {
     if (f) pclose(f);
 }
 
-/* --- kernels ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- kernels --- */
 enum { HOT = 10, MOST_SERIES = 6 };
 typedef struct series {
     char name[32];
@@ -319,10 +343,14 @@ static void draw(const char *png, const cJSON *roof, const series *of, int n) {
     cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(roof, "triad")) gbs = log10(number(e, "gbs"));
     x[0] = -1.5, y[0] = gbs + x[0], x[1] = peak - gbs, y[1] = peak, x[2] = 3, y[2] = peak;
     xt_plot_series lines[MOST_SERIES] = {{"roof (memory, f32)", x, y, 3}};
-    for (int i = 0; i < n && i + 1 < MOST_SERIES; i++) lines[i + 1] = (xt_plot_series){of[i].name, of[i].x, of[i].y, of[i].n};
-    xt_status s = xt_plot_lines(png, "the ten dearest thunks under the roofline", "log10 flop/byte", lines, n + 1 < MOST_SERIES ? n + 1 : MOST_SERIES);
-    if (s) fprintf(stderr, "xtrain_bench: %s\n", xt_status_message(s));
-    else printf("\n%s: up is log10 GFLOP/s\n", png);
+    for (int i = 0; i < n && i + 1 < MOST_SERIES; i++)
+        lines[i + 1] = (xt_plot_series){of[i].name, of[i].x, of[i].y, of[i].n};
+    xt_status s = xt_plot_lines(png, "the ten dearest thunks under the roofline", "log10 flop/byte", lines,
+                                n + 1 < MOST_SERIES ? n + 1 : MOST_SERIES);
+    if (s)
+        fprintf(stderr, "xtrain_bench: %s\n", xt_status_message(s));
+    else
+        printf("\n%s: up is log10 GFLOP/s\n", png);
     xt_status_free(s);
 }
 
@@ -333,15 +361,22 @@ static void profile_kernels(const char *png) {
     for (int i = 0; i < ROWS; i++) {
         const row *r = &rows[i];
         if (!wanted(r) || (!only_rows && !r->quick)) continue;
-        cJSON *run = run_own(r, r->steps < 10 ? 3 : 30, "", "--hottest 10"), *now = cJSON_DetachItemFromObjectCaseSensitive(run, "roofline"), *thunks = cJSON_DetachItemFromObjectCaseSensitive(run, "thunks");
+        cJSON *run = run_own(r, r->steps < 10 ? 3 : 30, "", "--hottest 10"),
+              *now = cJSON_DetachItemFromObjectCaseSensitive(run, "roofline"),
+              *thunks = cJSON_DetachItemFromObjectCaseSensitive(run, "thunks");
         const cJSON *t;
-        printf("\n%s: the dearest thunks; all take %.2f ms. The roofline in the same run: %.0f GFLOP/s f32, %.0f bf16;", r->name, number(run, "thunks_ms"), number(now, "f32_gflops"), number(now, "bf16_gflops"));
-        cJSON_ArrayForEach(t, cJSON_GetObjectItemCaseSensitive(now, "triad")) printf(" %.0f GB/s (%.3g MiB)", number(t, "gbs"), number(t, "bytes") / 1048576);
+        printf("\n"
+               "%s: the dearest thunks; all take %.2f ms. The roofline in the same run: %.0f GFLOP/s f32, %.0f bf16;",
+               r->name, number(run, "thunks_ms"), number(now, "f32_gflops"), number(now, "bf16_gflops"));
+        cJSON_ArrayForEach(t, cJSON_GetObjectItemCaseSensitive(now, "triad"))
+            printf(" %.0f GB/s (%.3g MiB)", number(t, "gbs"), number(t, "bytes") / 1048576);
         printf("\n%10s %7s %9s %9s %9s  %s\n", "us", "share", "GFLOP/s", "GB/s", "roofline", "kernel: op, result");
         snprintf(of[n].name, sizeof of[n].name, "%s", r->name);
         cJSON_ArrayForEach(t, thunks) {
-            printf("%10.1f %6.1f%% %9.1f %9.1f %8.0f%%  %s: %s, %s\n", number(t, "us"), number(t, "share"), number(t, "gflops"), number(t, "gbs"), number(t, "roofline_percent"),
-                   cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(t, "kernel")), cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(t, "op")),
+            printf("%10.1f %6.1f%% %9.1f %9.1f %8.0f%%  %s: %s, %s\n", number(t, "us"), number(t, "share"),
+                   number(t, "gflops"), number(t, "gbs"), number(t, "roofline_percent"),
+                   cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(t, "kernel")),
+                   cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(t, "op")),
                    cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(t, "result")));
             note_thunk(&of[n], number(t, "gflops"), number(t, "gbs"));
         }
@@ -361,9 +396,10 @@ static void profile_kernels(const char *png) {
     if (roof) cJSON_AddItemToObject(all, "roofline", roof);
 }
 
-/* --- what switches cost ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- what switches cost --- */
 static void time_switches(void) {
-    static const char *const switches[] = {"", "XT_DEBUG=compile", "XT_DEBUG=exec", "XT_DEBUG=read", "XT_CACHE=off", "XT_THREADS=1"};
+    static const char *const switches[] = {
+        "", "XT_DEBUG=compile", "XT_DEBUG=exec", "XT_DEBUG=read", "XT_CACHE=off", "XT_THREADS=1"};
     cJSON *out = cJSON_AddArrayToObject(all, "switches");
     double plain = NAN;
     printf("\nA step of mnist-128 with a switch, milliseconds, and how much longer than without\n");
@@ -383,7 +419,7 @@ static void time_switches(void) {
     }
 }
 
-/* --- main ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- main --- */
 /* The figures say which sources they are of, so that a table made from them can. */
 static void source_commit(void) {
     char command[PATH_MAX + 64], commit[64] = "";
@@ -391,8 +427,10 @@ static void source_commit(void) {
     FILE *f = popen(command, "r");
     if (f && fgets(commit, sizeof commit, f)) commit[strcspn(commit, "\n")] = 0;
     if (f) pclose(f);
-    if (*commit) cJSON_AddStringToObject(all, "commit", commit);
-    else cJSON_AddNullToObject(all, "commit");
+    if (*commit)
+        cJSON_AddStringToObject(all, "commit", commit);
+    else
+        cJSON_AddNullToObject(all, "commit");
 }
 
 static void machine(void) {
@@ -400,7 +438,8 @@ static void machine(void) {
     time_t now = time(NULL);
     FILE *f = fopen("/proc/cpuinfo", "r");
     while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':')) snprintf(cpu, sizeof cpu, "%s", strchr(line, ':') + 2);
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
+            snprintf(cpu, sizeof cpu, "%s", strchr(line, ':') + 2);
     if (f) fclose(f);
     cpu[strcspn(cpu, "\n")] = 0;
     printf("%s, %ld processors, xtrain %s\n", cpu, sysconf(_SC_NPROCESSORS_ONLN), xt_version());
@@ -413,19 +452,22 @@ static void machine(void) {
 }
 
 static int usage(int code) {
-    fprintf(code ? stderr : stdout,
-            "usage: xtrain_bench [options]\n\n"
-            "  --only PARTS      of steps,start,dispatch,kernels,switches (all)\n"
-            "  --rows NAMES      of mnist-128,mnist-96,mnist-32,resnet18-16,resnet18-16-bf16,resnet18-64x32,resnet18-64x32-bf16,gpt2-4x64,gpt2-4x64-bf16,gpt2-4x128\n"
-            "                    (all; kernels: mnist-128,resnet18-16,gpt2-4x64)\n"
-            "  --peers DIR       runs PyTorch (eager, compile, XLA) and JAX beside it, from the environments that bench/peers/setup.sh DIR has made\n"
-            "  --beside PEERS    of eager,compile,xla,jax (all)\n"
-            "  --rounds N        how often each is run; the best counts (2)\n"
-            "  --limit SECONDS   ends a peer's run that takes longer (300)\n"
-            "  --quick           three rows, one round\n"
-            "  --json FILE       all figures as one JSON object; '-' is stdout's last line\n"
-            "  --png FILE        the dearest thunks under the roofline\n\n"
-            "Nothing else should run meanwhile. On a machine that is shared, believe ratios of one run and the sums of fastest thunks.\n");
+    fprintf(code ? stderr : stdout, "usage: xtrain_bench [options]\n\n"
+                                    "  --only PARTS      of steps,start,dispatch,kernels,switches (all)\n"
+                                    "  --rows NAMES      of "
+                                    "mnist-128,mnist-96,mnist-32,resnet18-16,resnet18-16-bf16,resnet18-64x32,resnet18-"
+                                    "64x32-bf16,gpt2-4x64,gpt2-4x64-bf16,gpt2-4x128\n"
+                                    "                    (all; kernels: mnist-128,resnet18-16,gpt2-4x64)\n"
+                                    "  --peers DIR       runs PyTorch (eager, compile, XLA) and JAX beside it, from "
+                                    "the environments that bench/peers/setup.sh DIR has made\n"
+                                    "  --beside PEERS    of eager,compile,xla,jax (all)\n"
+                                    "  --rounds N        how often each is run; the best counts (2)\n"
+                                    "  --limit SECONDS   ends a peer's run that takes longer (300)\n"
+                                    "  --quick           three rows, one round\n"
+                                    "  --json FILE       all figures as one JSON object; '-' is stdout's last line\n"
+                                    "  --png FILE        the dearest thunks under the roofline\n\n"
+                                    "Nothing else should run meanwhile. On a machine that is shared, believe ratios of "
+                                    "one run and the sums of fastest thunks.\n");
     return code;
 }
 
@@ -434,17 +476,28 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--help") == 0) return usage(0);
-        if (strcmp(argv[i], "--quick") == 0) quick = true, rounds = 1;
-        else if (!value) return usage(2);
-        else if (strcmp(argv[i], "--only") == 0) parts = argv[++i];
-        else if (strcmp(argv[i], "--rows") == 0) only_rows = argv[++i];
-        else if (strcmp(argv[i], "--peers") == 0) peers = argv[++i];
-        else if (strcmp(argv[i], "--beside") == 0) beside = argv[++i];
-        else if (strcmp(argv[i], "--rounds") == 0) rounds = atoll(argv[++i]);
-        else if (strcmp(argv[i], "--limit") == 0) limit = atoll(argv[++i]);
-        else if (strcmp(argv[i], "--json") == 0) json = argv[++i];
-        else if (strcmp(argv[i], "--png") == 0) png = argv[++i];
-        else return usage(2);
+        if (strcmp(argv[i], "--quick") == 0)
+            quick = true, rounds = 1;
+        else if (!value)
+            return usage(2);
+        else if (strcmp(argv[i], "--only") == 0)
+            parts = argv[++i];
+        else if (strcmp(argv[i], "--rows") == 0)
+            only_rows = argv[++i];
+        else if (strcmp(argv[i], "--peers") == 0)
+            peers = argv[++i];
+        else if (strcmp(argv[i], "--beside") == 0)
+            beside = argv[++i];
+        else if (strcmp(argv[i], "--rounds") == 0)
+            rounds = atoll(argv[++i]);
+        else if (strcmp(argv[i], "--limit") == 0)
+            limit = atoll(argv[++i]);
+        else if (strcmp(argv[i], "--json") == 0)
+            json = argv[++i];
+        else if (strcmp(argv[i], "--png") == 0)
+            png = argv[++i];
+        else
+            return usage(2);
     }
     ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
     if (rounds < 1 || limit < 1 || n < 1) return usage(2);

@@ -75,7 +75,9 @@ static bool set(const cli_option *o, const char *text) {
     case CLI_STRING: *(const char **)o->value = text; return true;
     case CLI_INT: *(int64_t *)o->value = strtoll(text, &end, 10); return *text && !*end && !errno;
     case CLI_DOUBLE: *(double *)o->value = strtod(text, &end); return *text && !*end && !errno;
-    case CLI_COUNT: *(int64_t *)o->value = strtoll(text, &end, 10); return *text && !*end && !errno && *(int64_t *)o->value > 0;
+    case CLI_COUNT:
+        *(int64_t *)o->value = strtoll(text, &end, 10);
+        return *text && !*end && !errno && *(int64_t *)o->value > 0;
     case CLI_LIST: {
         cli_list *l = o->value;
         if (l->n == (int)(sizeof l->items / sizeof l->items[0])) return false;
@@ -156,8 +158,10 @@ int cli_parse(int argc, char **argv, const char *usage, const cli_option *option
         const char *eq = strchr(arg, '=');
         const cli_option *o = find(options, n, arg, eq ? (size_t)(eq - arg) : strlen(arg));
         if (!o && arg[1] != '-' && arg[2] && (o = find(options, n, arg, 2))) { /* -n4 */
-            if (o->kind == CLI_FLAG) o = NULL;
-            else eq = arg + 1;
+            if (o->kind == CLI_FLAG)
+                o = NULL;
+            else
+                eq = arg + 1;
         }
         if (!o) {
             const char *names[64], *near;
@@ -167,7 +171,8 @@ int cli_parse(int argc, char **argv, const char *usage, const cli_option *option
             near = cli_nearest(arg, eq ? (size_t)(eq - arg) : strlen(arg), names, known);
             char name[96];
             snprintf(name, sizeof name, "%.*s", (int)(eq ? (size_t)(eq - arg) : strlen(arg)), arg);
-            return near ? usage_error(argv[0], "there is no option %s; did you mean %s?", name, near) : usage_error(argv[0], "there is no option %s%s", name, "");
+            return near ? usage_error(argv[0], "there is no option %s; did you mean %s?", name, near)
+                        : usage_error(argv[0], "there is no option %s%s", name, "");
         }
         const char *value = eq ? eq + 1 : NULL;
         if (o->kind != CLI_FLAG && !value) {

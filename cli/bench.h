@@ -34,8 +34,8 @@ typedef struct bench_thunks {
 /* bench_sweep.c. Runs the command again for each batch size of o->sweep; 0, or the exit code after a message. */
 int bench_sweep(int argc, char **argv, const bench_options *o);
 
-/* bench_hot.c. Runs this program again with the same arguments and the plugin's profile switched on, reads the profile, and sets each thunk against the
- * roofline. 0, or the exit code after a message. */
+/* bench_hot.c. Runs this program again with the same arguments and the plugin's profile switched on, reads the profile,
+ * and sets each thunk against the roofline. 0, or the exit code after a message. */
 int bench_hottest(int argc, char **argv, const roofline *roof, bool bf16, bench_thunks *out);
 void bench_hot_print(const bench_thunks *t, int64_t most);
 void bench_hot_print_json(const bench_thunks *t, int64_t most); /* an array */

@@ -1,5 +1,5 @@
-/* The dearest thunks of a training step against the roofline. The profile is the CPU plugin's own (XT_DEBUG=exec), of a second process, so that measuring
- * costs the timed steps nothing and the plugin needs no other way to tell. */
+/* The dearest thunks of a training step against the roofline. The profile is the CPU plugin's own (XT_DEBUG=exec), of a
+ * second process, so that measuring costs the timed steps nothing and the plugin needs no other way to tell. */
 #include "cli/bench.h"
 
 #include <stdio.h>
@@ -8,11 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* "505.1 us  13.4%  lanes-conv  n76 (stablehlo.convolution)  2.8 GB/s  162.2 GFLOP/s  tensor<..> of ...": src/cpu/run/report.c writes it. */
+/* "505.1 us  13.4%  lanes-conv  n76 (stablehlo.convolution)  2.8 GB/s  162.2 GFLOP/s  tensor<..> of ...":
+ * src/cpu/run/report.c writes it. */
 static bool parse_thunk(const char *line, bench_thunk *t) {
     int at = 0;
     if (sscanf(line, " %lf us %lf%% %31s %n", &t->us, &t->share, t->kernel, &at) < 3 || !at) return false;
-    const char *open = strchr(line + at, '('), *close = open ? strchr(open, ')') : NULL, *dot = open ? strchr(open, '.') : NULL;
+    const char *open = strchr(line + at, '('), *close = open ? strchr(open, ')') : NULL,
+               *dot = open ? strchr(open, '.') : NULL;
     if (!close || !dot || dot > close) return false;
     snprintf(t->op, sizeof t->op, "%.*s", (int)(close - dot - 1), dot + 1);
     int end = 0;
@@ -31,10 +33,13 @@ static void read_profile(FILE *f, bench_thunks *out) {
         const char *sum = strstr(line, "the fastest run of each thunk adds up to "), *runs = strstr(line, " runs of ");
         if (sum && runs) {
             if (now.total_ms > out->total_ms) *out = now;
-            now = (bench_thunks){.total_ms = atof(sum + strlen("the fastest run of each thunk adds up to ")), .thunks = atoll(runs + strlen(" runs of "))};
+            now = (bench_thunks){.total_ms = atof(sum + strlen("the fastest run of each thunk adds up to ")),
+                                 .thunks = atoll(runs + strlen(" runs of "))};
             inside = true;
-        } else if (inside && now.n < (int)(sizeof now.rows / sizeof now.rows[0]) && parse_thunk(line, &now.rows[now.n])) now.n++;
-        else inside = false;
+        } else if (inside && now.n < (int)(sizeof now.rows / sizeof now.rows[0]) && parse_thunk(line, &now.rows[now.n]))
+            now.n++;
+        else
+            inside = false;
     }
     if (now.total_ms > out->total_ms) *out = now;
 }
@@ -80,7 +85,11 @@ int bench_hottest(int argc, char **argv, const roofline *roof, bool bf16, bench_
     read_profile(f, out);
     fclose(f);
     while (waitpid(pid, &status, 0) < 0) continue;
-    if (status || !out->n) return cli_fail("bench", status ? "the profiled run failed (wait status %d)" : "the device gave no profile: only xtrain's own CPU plugin has one (%d)", status);
+    if (status || !out->n)
+        return cli_fail("bench",
+                        status ? "the profiled run failed (wait status %d)"
+                               : "the device gave no profile: only xtrain's own CPU plugin has one (%d)",
+                        status);
     for (int i = 0; i < out->n; i++) {
         bench_thunk *t = &out->rows[i];
         double flops = t->gflops * t->us * 1e3, bytes = t->gbs * t->us * 1e3;
@@ -91,11 +100,13 @@ int bench_hottest(int argc, char **argv, const roofline *roof, bool bf16, bench_
 }
 
 void bench_hot_print(const bench_thunks *t, int64_t most) {
-    printf("%lld thunks, the fastest run of each adds up to %.3f ms; the dearest:\n%10s %7s %10s %10s %9s  %s\n", (long long)t->thunks, t->total_ms, "us", "share", "GFLOP/s", "GB/s", "roofline",
-           "kernel: result");
+    printf("%lld thunks, the fastest run of each adds up to %.3f ms; the dearest:\n"
+           "%10s %7s %10s %10s %9s  %s\n",
+           (long long)t->thunks, t->total_ms, "us", "share", "GFLOP/s", "GB/s", "roofline", "kernel: result");
     for (int i = 0; i < t->n && i < most; i++) {
         const bench_thunk *r = &t->rows[i];
-        printf("%10.1f %6.1f%% %10.1f %10.1f %8.0f%%  %s: %s %s\n", r->us, r->share, r->gflops, r->gbs, r->percent, r->kernel, r->op, r->what);
+        printf("%10.1f %6.1f%% %10.1f %10.1f %8.0f%%  %s: %s %s\n", r->us, r->share, r->gflops, r->gbs, r->percent,
+               r->kernel, r->op, r->what);
     }
 }
 
@@ -103,8 +114,9 @@ void bench_hot_print_json(const bench_thunks *t, int64_t most) {
     printf("[");
     for (int i = 0; i < t->n && i < most; i++) {
         const bench_thunk *r = &t->rows[i];
-        printf("%s{\"us\": %.5g, \"share\": %.4g, \"gflops\": %.5g, \"gbs\": %.5g, \"roofline_percent\": %.4g, \"kernel\": \"%s\", \"op\": \"%s\", \"result\": \"%s\"}", i ? ", " : "", r->us, r->share, r->gflops,
-               r->gbs, r->percent, r->kernel, r->op, r->what);
+        printf("%s{\"us\": %.5g, \"share\": %.4g, \"gflops\": %.5g, \"gbs\": %.5g, \"roofline_percent\": %.4g, "
+               "\"kernel\": \"%s\", \"op\": \"%s\", \"result\": \"%s\"}",
+               i ? ", " : "", r->us, r->share, r->gflops, r->gbs, r->percent, r->kernel, r->op, r->what);
     }
     printf("]");
 }

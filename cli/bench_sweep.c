@@ -1,5 +1,6 @@
-/* xtrain bench MODEL --sweep batch=...: the step at several batch sizes, each in a process of its own (memory and caches of one do not help the next), as a
- * table with the fastest. Without a list the batch doubles until it no longer pays, or no longer fits. */
+/* xtrain bench MODEL --sweep batch=...: the step at several batch sizes, each in a process of its own (memory and
+ * caches of one do not help the next), as a table with the fastest. Without a list the batch doubles until it no longer
+ * pays, or no longer fits. */
 #include "cli/bench.h"
 
 #include <cjson/cJSON.h>
@@ -25,7 +26,10 @@ static bool read_result(char *text, trial *out) {
     const struct {
         const char *name;
         double *to;
-    } numbers[] = {{"ms_median", &out->ms}, {"samples_per_s", &out->samples_per_s}, {"start_to_first_step_ms", &out->first_ms}, {"peak_rss_mib", &out->rss_mib}};
+    } numbers[] = {{"ms_median", &out->ms},
+                   {"samples_per_s", &out->samples_per_s},
+                   {"start_to_first_step_ms", &out->first_ms},
+                   {"peak_rss_mib", &out->rss_mib}};
     bool ok = cJSON_IsObject(o);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && ok; i++) {
         const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, numbers[i].name);
@@ -44,9 +48,13 @@ static bool try_batch(int argc, char **argv, trial *out) {
     snprintf(batch, sizeof batch, "%lld", (long long)out->batch);
     args[n++] = "xtrain";
     for (int i = 0; i < argc && n < MOST_ARGS - 4; i++) {
-        if (strncmp(argv[i], "--sweep=", 8) == 0 || strncmp(argv[i], "--batch=", 8) == 0 || strcmp(argv[i], "--json") == 0) continue;
-        if (strcmp(argv[i], "--sweep") == 0 || strcmp(argv[i], "--batch") == 0) i++;
-        else args[n++] = argv[i];
+        if (strncmp(argv[i], "--sweep=", 8) == 0 || strncmp(argv[i], "--batch=", 8) == 0 ||
+            strcmp(argv[i], "--json") == 0)
+            continue;
+        if (strcmp(argv[i], "--sweep") == 0 || strcmp(argv[i], "--batch") == 0)
+            i++;
+        else
+            args[n++] = argv[i];
     }
     args[n++] = "--batch";
     args[n++] = batch;
@@ -64,7 +72,8 @@ static bool try_batch(int argc, char **argv, trial *out) {
         _exit(127);
     }
     close(fds[1]);
-    for (ssize_t k; child > 0 && got < sizeof text - 1 && (k = read(fds[0], text + got, sizeof text - 1 - got)) > 0;) got += (size_t)k;
+    for (ssize_t k; child > 0 && got < sizeof text - 1 && (k = read(fds[0], text + got, sizeof text - 1 - got)) > 0;)
+        got += (size_t)k;
     text[got] = 0;
     close(fds[0]);
     if (child > 0) waitpid(child, &status, 0);
@@ -102,10 +111,14 @@ static const trial *enough(const trial *t, int n, const trial *best) {
 }
 
 static void print_json(const char *name, const trial *t, int n, const trial *best, const trial *least) {
-    printf("{\"model\": \"%s\", \"sweep\": \"batch\", \"fastest_batch\": %lld, \"enough_batch\": %lld, \"trials\": [", name, (long long)best->batch, (long long)least->batch);
+    printf("{\"model\": \"%s\", \"sweep\": \"batch\", \"fastest_batch\": %lld, \"enough_batch\": %lld, \"trials\": [",
+           name, (long long)best->batch, (long long)least->batch);
     for (int i = 0; i < n; i++) {
         printf("%s{\"batch\": %lld, \"ran\": %s", i ? ", " : "", (long long)t[i].batch, t[i].ran ? "true" : "false");
-        if (t[i].ran) printf(", \"ms_median\": %.5g, \"samples_per_s\": %.6g, \"start_to_first_step_ms\": %.5g, \"peak_rss_mib\": %.5g", t[i].ms, t[i].samples_per_s, t[i].first_ms, t[i].rss_mib);
+        if (t[i].ran)
+            printf(", \"ms_median\": %.5g, \"samples_per_s\": %.6g, \"start_to_first_step_ms\": %.5g, "
+                   "\"peak_rss_mib\": %.5g",
+                   t[i].ms, t[i].samples_per_s, t[i].first_ms, t[i].rss_mib);
         putchar('}');
     }
     printf("]}\n");
@@ -113,9 +126,14 @@ static void print_json(const char *name, const trial *t, int n, const trial *bes
 
 /* Why the doubling ended; one slower size may be noise, two in a row are not. */
 static void print_why(const trial *last, const trial *best, int falling) {
-    if (!last->ran) printf("stopped: batch %lld did not run, its message is above (out of memory, or a model that cannot have it)\n", (long long)last->batch);
-    else if (falling > 1) printf("stopped: two sizes in a row are slower than batch %lld\n", (long long)best->batch);
-    else printf("stopped: batch %lld is the largest that --sweep tries\n", (long long)last->batch);
+    if (!last->ran)
+        printf(
+            "stopped: batch %lld did not run, its message is above (out of memory, or a model that cannot have it)\n",
+            (long long)last->batch);
+    else if (falling > 1)
+        printf("stopped: two sizes in a row are slower than batch %lld\n", (long long)best->batch);
+    else
+        printf("stopped: batch %lld is the largest that --sweep tries\n", (long long)last->batch);
 }
 
 int bench_sweep(int argc, char **argv, const bench_options *o) {
@@ -123,7 +141,8 @@ int bench_sweep(int argc, char **argv, const bench_options *o) {
     trial t[MOST_TRIALS] = {{0}};
     int listed, n = 0, falling = 0;
     if (!parse(o->sweep, sizes, &listed)) {
-        fprintf(stderr, "xtrain bench: --sweep is batch=8,16,32 (up to %d sizes), or batch= to double from 1; not %s\n", MOST_TRIALS, o->sweep);
+        fprintf(stderr, "xtrain bench: --sweep is batch=8,16,32 (up to %d sizes), or batch= to double from 1; not %s\n",
+                MOST_TRIALS, o->sweep);
         return 2;
     }
     printf("   batch     ms a step   samples/s   first step ms   peak MiB\n");
@@ -132,8 +151,11 @@ int bench_sweep(int argc, char **argv, const bench_options *o) {
         double rate = before ? before->samples_per_s : 0;
         t[n].batch = listed ? sizes[i] : (int64_t)1 << i;
         bool ran = try_batch(argc, argv, &t[n]);
-        if (ran) printf("%8lld  %12.3f  %10.0f  %14.0f  %9.0f\n", (long long)t[n].batch, t[n].ms, t[n].samples_per_s, t[n].first_ms, t[n].rss_mib);
-        else printf("%8lld  did not run\n", (long long)t[n].batch);
+        if (ran)
+            printf("%8lld  %12.3f  %10.0f  %14.0f  %9.0f\n", (long long)t[n].batch, t[n].ms, t[n].samples_per_s,
+                   t[n].first_ms, t[n].rss_mib);
+        else
+            printf("%8lld  did not run\n", (long long)t[n].batch);
         n++;
         if (!listed && !ran) break;
         if (!listed) falling = t[n - 1].samples_per_s < rate ? falling + 1 : 0;
@@ -143,7 +165,9 @@ int bench_sweep(int argc, char **argv, const bench_options *o) {
     const trial *least = enough(t, n, best);
     if (!listed) print_why(&t[n - 1], best, falling);
     printf("fastest: batch %lld, %.0f samples/s", (long long)best->batch, best->samples_per_s);
-    if (least != best) printf("; batch %lld has %.0f %% of that", (long long)least->batch, 100 * least->samples_per_s / best->samples_per_s);
+    if (least != best)
+        printf("; batch %lld has %.0f %% of that", (long long)least->batch,
+               100 * least->samples_per_s / best->samples_per_s);
     putchar('\n');
     if (o->json) print_json(o->model, t, n, best, least);
     return 0;

@@ -10,8 +10,10 @@
 #include <xtrain/doctor.h>
 
 static const char usage[] = "usage: xtrain cache ls | verify | prune [options]\n\n"
-                            "The programs that were compiled lie in a folder (XT_CACHE_DIR, default ~/.cache/xtrain), one file each, and are loaded by later starts.\n"
-                            "ls lists them, the last used first; verify reads each and checks it; prune removes damaged files and those that the options name.\n";
+                            "The programs that were compiled lie in a folder (XT_CACHE_DIR, default ~/.cache/xtrain), "
+                            "one file each, and are loaded by later starts.\n"
+                            "ls lists them, the last used first; verify reads each and checks it; prune removes "
+                            "damaged files and those that the options name.\n";
 
 typedef struct listing {
     bool json, verify;
@@ -31,11 +33,13 @@ static bool show(void *user, const xt_cache_file *f) {
     l->bytes += f->bytes;
     l->damaged += f->problem != NULL;
     if (l->json) {
-        printf("%s{\"name\": \"%s\", \"bytes\": %lld, \"used\": %lld", l->files ? ", " : "{\"files\": [", f->name, (long long)f->bytes, (long long)f->used);
+        printf("%s{\"name\": \"%s\", \"bytes\": %lld, \"used\": %lld", l->files ? ", " : "{\"files\": [", f->name,
+               (long long)f->bytes, (long long)f->used);
         if (l->verify) printf(f->problem ? ", \"problem\": \"%s\"" : ", \"problem\": null", f->problem);
         putchar('}');
     } else if (!l->verify || f->problem)
-        printf("%-40s %12lld  %s%s%s\n", f->name, (long long)f->bytes, used, f->problem ? "  " : "", f->problem ? f->problem : "");
+        printf("%-40s %12lld  %s%s%s\n", f->name, (long long)f->bytes, used, f->problem ? "  " : "",
+               f->problem ? f->problem : "");
     l->files++;
     return true;
 }
@@ -50,19 +54,27 @@ static int list(bool verify, bool json) {
         xt_status_free(s);
         s = NULL;
     } else if (!s && !json)
-        printf("%lld programs, %.1f MiB in %s%s", (long long)l.files, (double)l.bytes / 1048576, where.cache, verify ? "" : "\n");
+        printf("%lld programs, %.1f MiB in %s%s", (long long)l.files, (double)l.bytes / 1048576, where.cache,
+               verify ? "" : "\n");
     if (s) return cli_fail_status("cache", s);
-    if (json) printf("%s], \"folder\": \"%s\", \"bytes\": %lld, \"damaged\": %lld}\n", l.files ? "" : "{\"files\": [", where.cache, (long long)l.bytes, (long long)l.damaged);
-    else if (verify && l.damaged) printf(": %lld damaged; `xtrain cache prune` removes them, and they are compiled again when they are needed\n", (long long)l.damaged);
-    else if (verify && l.files) printf(": all sound\n");
-    else if (verify) printf("\n");
+    if (json)
+        printf("%s], \"folder\": \"%s\", \"bytes\": %lld, \"damaged\": %lld}\n", l.files ? "" : "{\"files\": [",
+               where.cache, (long long)l.bytes, (long long)l.damaged);
+    else if (verify && l.damaged)
+        printf(": %lld damaged; `xtrain cache prune` removes them, and they are compiled again when they are needed\n",
+               (long long)l.damaged);
+    else if (verify && l.files)
+        printf(": all sound\n");
+    else if (verify)
+        printf("\n");
     return l.damaged > 0;
 }
 
 static int prune(bool json, const char *max, double days, bool all) {
     xt_cache_prune_opts o = {.struct_size = sizeof o, .older_days = days, .damaged = true};
     int64_t files, bytes;
-    if (all) o.max_bytes = XT_CACHE_NONE;
+    if (all)
+        o.max_bytes = XT_CACHE_NONE;
     else if (max) {
         char *end;
         double v = strtod(max, &end), unit = 1;
@@ -81,8 +93,10 @@ static int prune(bool json, const char *max, double days, bool all) {
         s = NULL;
     }
     if (s) return cli_fail_status("cache", s);
-    if (json) printf("{\"removed\": %lld, \"bytes\": %lld}\n", (long long)files, (long long)bytes);
-    else printf("%lld files removed, %.1f MiB\n", (long long)files, (double)bytes / 1048576);
+    if (json)
+        printf("{\"removed\": %lld, \"bytes\": %lld}\n", (long long)files, (long long)bytes);
+    else
+        printf("%lld files removed, %.1f MiB\n", (long long)files, (double)bytes / 1048576);
     return 0;
 }
 
@@ -90,16 +104,20 @@ static int run(int argc, char **argv) {
     const char *what = NULL, *max = NULL;
     double days = 0;
     bool json = false, all = false;
-    const cli_option options[] = {{"ACTION", CLI_STRING, &what, NULL, "ls, verify or prune"},
-                                  {"--max", CLI_STRING, &max, "SIZE", "prune: the files not used for longest go until so much is left (300M, 2G)"},
-                                  {"--older-than", CLI_DOUBLE, &days, "DAYS", "prune: files not used for so many days go"},
-                                  {"--all", CLI_FLAG, &all, NULL, "prune: everything goes"},
-                                  {"--json", CLI_FLAG, &json, NULL, "one JSON object"}};
+    const cli_option options[] = {
+        {"ACTION", CLI_STRING, &what, NULL, "ls, verify or prune"},
+        {"--max", CLI_STRING, &max, "SIZE",
+         "prune: the files not used for longest go until so much is left (300M, 2G)"},
+        {"--older-than", CLI_DOUBLE, &days, "DAYS", "prune: files not used for so many days go"},
+        {"--all", CLI_FLAG, &all, NULL, "prune: everything goes"},
+        {"--json", CLI_FLAG, &json, NULL, "one JSON object"}};
     int code = cli_parse(argc, argv, usage, options, (int)(sizeof options / sizeof options[0]), NULL);
     if (code) return code - 1;
-    bool is_prune = what && strcmp(what, "prune") == 0, is_ls = what && strcmp(what, "ls") == 0, is_verify = what && strcmp(what, "verify") == 0;
+    bool is_prune = what && strcmp(what, "prune") == 0, is_ls = what && strcmp(what, "ls") == 0,
+         is_verify = what && strcmp(what, "verify") == 0;
     if (!is_prune && !is_ls && !is_verify) {
-        fprintf(stderr, "xtrain cache: %s%s%s; ls, verify or prune is expected\n", what ? "'" : "no action", what ? what : "", what ? "' is no action" : "");
+        fprintf(stderr, "xtrain cache: %s%s%s; ls, verify or prune is expected\n", what ? "'" : "no action",
+                what ? what : "", what ? "' is no action" : "");
         return 2;
     }
     if (!is_prune && (max || all || days > 0)) {

@@ -1,6 +1,6 @@
-/* The command line: one file a command, one row each in xtrain.c, options as tables.
- * Contract (doc/architecture.md): --help on all; --json prints one JSON object on the last line of stdout; an error is one sentence on stderr and
- * exit 1; a usage error exits 2. */
+/* The command line: one file a command, one row each in xtrain.c, options as tables. Contract (doc/architecture.md):
+ * --help on all; --json prints one JSON object on the last line of stdout; an error is one sentence on stderr and exit
+ * 1; a usage error exits 2. */
 #ifndef XTRAIN_CLI_H
 #define XTRAIN_CLI_H
 
@@ -12,21 +12,23 @@ typedef struct cli_command {
     const char *name, *summary;
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 } cli_command;
-extern const cli_command cli_fit, cli_validate, cli_test, cli_predict, cli_plot, cli_bench, cli_generate, cli_version, cli_doctor, cli_run, cli_launch, cli_rank, cli_cache, cli_new, cli_plan, cli_top, cli_postmortem, cli_explain;
+extern const cli_command cli_fit, cli_validate, cli_test, cli_predict, cli_plot, cli_bench, cli_generate, cli_version,
+    cli_doctor, cli_run, cli_launch, cli_rank, cli_cache, cli_new, cli_plan, cli_top, cli_postmortem, cli_explain;
 
-typedef enum cli_kind { CLI_FLAG, CLI_STRING, CLI_INT, CLI_DOUBLE, CLI_LIST, CLI_COUNT } cli_kind; /* COUNT: an int of at least 1 */
+/* COUNT: an int of at least 1 */
+typedef enum cli_kind { CLI_FLAG, CLI_STRING, CLI_INT, CLI_DOUBLE, CLI_LIST, CLI_COUNT } cli_kind;
 typedef struct cli_list {
     const char *items[64];
     int n;
 } cli_list;
 typedef struct cli_option {
-    const char *name;    /* "--data"; without dashes: a positional argument */
+    const char *name; /* "--data"; without dashes: a positional argument */
     cli_kind kind;
-    void *value;         /* bool, const char *, int64_t, double, cli_list */
+    void *value; /* bool, const char *, int64_t, double, cli_list */
     const char *arg, *help;
 } cli_option;
-/* Fills the options. 0 = go on; otherwise the exit code + 1 (help was printed, or a usage error explained). `usage` is the text above the options.
- * Arguments after "--" are left: *out_rest is the index of the first. */
+/* Fills the options. 0 = go on; otherwise the exit code + 1 (help was printed, or a usage error explained). `usage` is
+ * the text above the options. Arguments after "--" are left: *out_rest is the index of the first. */
 int cli_parse(int argc, char **argv, const char *usage, const cli_option *options, int n, int *out_rest);
 /* The name that a misspelt word of `len` bytes most likely means; NULL: none is near. */
 const char *cli_nearest(const char *word, size_t len, const char *const *names, int n);
@@ -41,17 +43,21 @@ void cli_print_usage(FILE *to, const char *usage); /* "xtrain COMMAND" under the
 bool cli_is_shared_object(const char *arg);
 
 /* Rows for the options of a model (models/models.h), settled with model_settle. */
-#define CLI_MODEL_OPTIONS(o)                                                                                                                         \
-    {"--seq", CLI_INT, &(o).seq, "N", "text: tokens a sample (64; gpt2-mini 128)"},                                                                  \
-        {"--context", CLI_INT, &(o).context, "N", "text: the most positions the model can see (gpt2 1024, gpt2-mini 128, gpt2-tiny 128)"},           \
-        {"--layers", CLI_INT, &(o).layers, "N", "text: blocks (12, 6, 4)"},                                                                          \
-        {"--width", CLI_INT, &(o).width, "N", "text: numbers a position (768, 384, 128)"},                                                           \
-        {"--heads", CLI_INT, &(o).heads, "N", "text: attention heads, which divide the width (12, 6, 4)"},                                           \
-        {"--dropout", CLI_DOUBLE, &(o).dropout, "P", "text: share of activations left out in training (0)"},                                         \
-        {"--checkpoint", CLI_FLAG, &(o).checkpoint, NULL, "text: compute activations again in the backward pass: less memory, more time"},           \
-        {"--side", CLI_INT, &(o).side, "N", "resnet18: pixels a side (224; CIFAR 32)"},                                                              \
-        {"--classes", CLI_INT, &(o).classes, "N", "resnet18: classes (1000; the data's)"},                                                          \
-        {"--small-stem", CLI_FLAG, &(o).small_stem, NULL, "resnet18: a 3x3 convolution and no pooling in front, for pictures of 32 to 64 pixels"}
+#define CLI_MODEL_OPTIONS(o)                                                                                 \
+    {"--seq", CLI_INT, &(o).seq, "N", "text: tokens a sample (64; gpt2-mini 128)"},                          \
+        {"--context", CLI_INT, &(o).context, "N",                                                            \
+         "text: the most positions the model can see (gpt2 1024, gpt2-mini 128, gpt2-tiny 128)"},            \
+        {"--layers", CLI_INT, &(o).layers, "N", "text: blocks (12, 6, 4)"},                                  \
+        {"--width", CLI_INT, &(o).width, "N", "text: numbers a position (768, 384, 128)"},                   \
+        {"--heads", CLI_INT, &(o).heads, "N", "text: attention heads, which divide the width (12, 6, 4)"},   \
+        {"--dropout", CLI_DOUBLE, &(o).dropout, "P", "text: share of activations left out in training (0)"}, \
+        {"--checkpoint", CLI_FLAG, &(o).checkpoint, NULL,                                                    \
+         "text: compute activations again in the backward pass: less memory, more time"},                    \
+        {"--side", CLI_INT, &(o).side, "N", "resnet18: pixels a side (224; CIFAR 32)"},                      \
+        {"--classes", CLI_INT, &(o).classes, "N", "resnet18: classes (1000; the data's)"}, {                 \
+        "--small-stem", CLI_FLAG, &(o).small_stem, NULL,                                                     \
+            "resnet18: a 3x3 convolution and no pooling in front, for pictures of 32 to 64 pixels"           \
+    }
 
 /* diag.c. Options that all commands share which run a program. */
 typedef struct cli_diag {
@@ -60,7 +66,8 @@ typedef struct cli_diag {
     bool explain;
 } cli_diag;
 /* switches.c. What each switch costs, as measured; the help of an option says it too. */
-#define CLI_COST_ALWAYS "0.13 us a step: 0.8 % of the smallest training step (two weights, 16 us), 0.01 % of an MNIST step"
+#define CLI_COST_ALWAYS \
+    "0.13 us a step: 0.8 % of the smallest training step (two weights, 16 us), 0.01 % of an MNIST step"
 #define CLI_COST_COMPILE "0.5 us a step and 0.1 ms a compile"
 #define CLI_COST_EXEC "1.9 us an execution"
 #define CLI_COST_READ "0.4 us a step"
@@ -71,17 +78,28 @@ typedef struct cli_diag {
 #define CLI_COST_METRICS "0.1 us a step"
 #define CLI_COST_WATCHDOG "nothing measurable"
 void cli_print_switches(void);
-#define CLI_DIAG_ROWS(d)                                                                                                                             \
-    {"--explain", CLI_FLAG, &(d).explain, NULL, "say why each program is compiled, run or read, with your line (as XT_DEBUG=compile,exec,read); costs 2.8 us a step"},   \
-        {"--max-compiles", CLI_INT, &(d).max_compiles, "N", "the compile after N is an error that says why it was needed; programs from the cache on disk are not compiled (XT_CACHE=off counts all)"},                         \
-        {"--debug", CLI_STRING, &(d).debug, "WORDS", "compile, exec, read, nan, eager: as XT_DEBUG; costs: compile " CLI_COST_COMPILE ", read " CLI_COST_READ ", exec " CLI_COST_EXEC ", nan " CLI_COST_NAN ", eager " CLI_COST_EAGER}, \
-    {"--profile", CLI_STRING, &(d).profile, "FILE", "trace of host phases and device ops of some steps (XT_PROFILE_STEPS), as Chrome/Perfetto JSON; costs " CLI_COST_PROFILE}
+#define CLI_DIAG_ROWS(d)                                                                                              \
+    {"--explain", CLI_FLAG, &(d).explain, NULL,                                                                       \
+     "say why each program is compiled, run or read, with your line (as XT_DEBUG=compile,exec,read); costs 2.8 us a " \
+     "step"},                                                                                                         \
+        {"--max-compiles", CLI_INT, &(d).max_compiles, "N",                                                           \
+         "the compile after N is an error that says why it was needed; programs from the cache on disk are not "      \
+         "compiled (XT_CACHE=off counts all)"},                                                                       \
+        {"--debug", CLI_STRING, &(d).debug, "WORDS",                                                                  \
+         "compile, exec, read, nan, eager: as XT_DEBUG; costs: compile " CLI_COST_COMPILE ", read " CLI_COST_READ     \
+         ", exec " CLI_COST_EXEC ", nan " CLI_COST_NAN ", eager " CLI_COST_EAGER},                                    \
+    {                                                                                                                 \
+        "--profile", CLI_STRING, &(d).profile, "FILE",                                                                \
+            "trace of host phases and device ops of some steps (XT_PROFILE_STEPS), as Chrome/Perfetto JSON; "         \
+            "costs " CLI_COST_PROFILE                                                                                 \
+    }
 int cli_diag_apply(const char *command, const cli_diag *d); /* 0, or the exit code after a message */
 
 /* mesh.c. "data=2,tensor=2" -> axes (room for XT_MESH_AXES + 1), their names in `names`; false when it is none. */
 bool cli_mesh_parse(const char *spec, char *names, size_t room, xt_axis *axes);
 xt_mesh *cli_mesh_make(const char *command, const char *spec); /* before loaders; NULL after a message */
-/* What the axes are for: "data" divides batches (with fsdp, parameters too), "fsdp" both, "tensor" or "model" the blocks of GPT-2. */
+/* What the axes are for: "data" divides batches (with fsdp, parameters too), "fsdp" both, "tensor" or "model" the
+ * blocks of GPT-2. */
 void cli_mesh_apply(xt_mesh *mesh, xt_module *net, bool fsdp);
 
 #endif

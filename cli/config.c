@@ -1,5 +1,6 @@
-/* --config FILE.json, --model.X, --data.X, --optimizer.X, --scheduler.X and --trainer.X of `xtrain fit`, turned into the command's plain options: what a file says comes first, so that the
- * command line wins. Options of the trainer that the command has no word for are handed to the trainer as they are. */
+/* --config FILE.json, --model.X, --data.X, --optimizer.X, --scheduler.X and --trainer.X of `xtrain fit`, turned into
+ * the command's plain options: what a file says comes first, so that the command line wins. Options of the trainer that
+ * the command has no word for are handed to the trainer as they are. */
 #include "cli/config.h"
 
 #include <stdio.h>
@@ -8,9 +9,9 @@
 
 /* The trainer's names for options of the command. */
 static const char *const same[][2] = {
-    {"max_epochs", "--epochs"},         {"max_steps", "--steps"},           {"accumulate_grad_batches", "--accumulate"}, {"log_every_n_steps", "--log-every"},
-    {"precision", "--precision"},       {"gradient_clip_val", "--clip"},    {"val_every", "--val-every"},                {"resume", "--resume"},
-    {"seed", "--seed"},
+    {"max_epochs", "--epochs"},           {"max_steps", "--steps"},     {"accumulate_grad_batches", "--accumulate"},
+    {"log_every_n_steps", "--log-every"}, {"precision", "--precision"}, {"gradient_clip_val", "--clip"},
+    {"val_every", "--val-every"},         {"resume", "--resume"},       {"seed", "--seed"},
 };
 
 static bool push(cli_args *a, const char *text) {
@@ -69,7 +70,8 @@ static xt_status take_value(const char *name, const char *value, void *user) {
     const char *dot = strchr(name, '.');
     snprintf(section, sizeof section, "%.*s", (int)(dot - name), name);
     if (strcmp(value, "0") == 0) return NULL; /* zero is "not given" */
-    return add(t->config, t->plain, section, dot + 1, value) ? NULL : xt_status_new(XT_RESOURCE_EXHAUSTED, "out of memory");
+    return add(t->config, t->plain, section, dot + 1, value) ? NULL
+                                                             : xt_status_new(XT_RESOURCE_EXHAUSTED, "out of memory");
 }
 
 static int take_file(cli_config *c, cli_args *plain, const char *path) {
@@ -88,14 +90,20 @@ static bool sectioned(cli_config *c, cli_args *plain, int argc, char **argv, int
         bool dot = arg[2 + n] == '.', named = s >= 3 && (!arg[2 + n] || arg[2 + n] == '=');
         if (!dot && !named) continue;
         char name[256];
-        if (strcmp(arg, "--trainer.help") == 0) return push(&c->trainer, "--help") || (*code = cli_fail("fit", "out of memory"));
+        if (strcmp(arg, "--trainer.help") == 0)
+            return push(&c->trainer, "--help") || (*code = cli_fail("fit", "out of memory"));
         const char *equals = strchr(arg, '='), *value = equals ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
-        if (dot) snprintf(name, sizeof name, "%.*s", (int)((equals ? (size_t)(equals - arg) : strlen(arg)) - 3 - n), arg + 3 + n);
-        else snprintf(name, sizeof name, "name");
+        if (dot)
+            snprintf(name, sizeof name, "%.*s", (int)((equals ? (size_t)(equals - arg) : strlen(arg)) - 3 - n),
+                     arg + 3 + n);
+        else
+            snprintf(name, sizeof name, "name");
         for (char *p = name; s >= 2 && *p; p++)
             if (*p == '-') *p = '_';
-        if (!value) *code = cli_fail("fit", "%s needs a value", arg) + 1;
-        else if (!add(c, plain, sections[s], name, value)) *code = cli_fail("fit", "out of memory");
+        if (!value)
+            *code = cli_fail("fit", "%s needs a value", arg) + 1;
+        else if (!add(c, plain, sections[s], name, value))
+            *code = cli_fail("fit", "out of memory");
         return true;
     }
     return false;
@@ -116,7 +124,8 @@ int cli_config_expand(int argc, char **argv, cli_config *out) {
     bool room = push(&out->trainer, "xtrain fit");
     for (int i = 1; i < argc && room && !code; i++) {
         const char *path;
-        if (names_file(argc, argv, &i, &path)) code = path ? take_file(out, &files, path) : cli_fail("fit", "--config needs a file") + 1;
+        if (names_file(argc, argv, &i, &path))
+            code = path ? take_file(out, &files, path) : cli_fail("fit", "--config needs a file") + 1;
     }
     for (int i = 1; i < argc && room && !code; i++) {
         const char *path;

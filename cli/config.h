@@ -9,7 +9,7 @@ typedef struct cli_args {
     int argc;
 } cli_args;
 typedef struct cli_config {
-    cli_args plain;   /* the command's arguments without --config and sections; [0] is the command */
+    cli_args plain; /* the command's arguments without --config and sections; [0] is the command */
     cli_args trainer; /* for xt_trainer_args, --print-config among them; [0] is the program's name */
 } cli_config;
 /* 0, or the exit code after a message; free either way. */
@@ -23,7 +23,8 @@ extern const char *const fit_stage_names[];
 extern const char fit_needs_weights[]; /* what a pass without --ckpt is told */
 /* fit_so.c: `xtrain fit ./model.so` and the other stages: argv after the path. */
 int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv);
-/* "--max_epochs", a name of the trainer's, is "--epochs" for a built-in model; false: no word of the command stands for it. */
+/* "--max_epochs", a name of the trainer's, is "--epochs" for a built-in model; false: no word of the command
+ * stands for it. */
 bool fit_command_word(const char *arg, char *out, size_t n);
 /* A pass that does not train, over `loader`; predictions go to `output` (NULL: predictions.npy). */
 int fit_pass(fit_stage stage, xt_trainer *t, const xt_task *task, xt_loader *loader, const char *output);

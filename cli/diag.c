@@ -1,4 +1,5 @@
-/* Options of the commands that run programs: what they tell about compiles, and where the time goes. They set the variables a program's own start reads. */
+/* Options of the commands that run programs: what they tell about compiles, and where the time goes. They set the
+ * variables a program's own start reads. */
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -14,7 +15,8 @@ static void add_words(const char *words) {
 
 int cli_diag_apply(const char *command, const cli_diag *d) {
     char n[24];
-    if (d->max_compiles < 0) return cli_fail(command, "--max-compiles %lld: a number from 1 is expected", (long long)d->max_compiles), 2;
+    if (d->max_compiles < 0)
+        return cli_fail(command, "--max-compiles %lld: a number from 1 is expected", (long long)d->max_compiles), 2;
     if (d->explain) add_words("compile,exec,read");
     if (d->debug) add_words(d->debug);
     if (d->profile) setenv("XT_PROFILE", d->profile, 1);

@@ -1,4 +1,5 @@
-/* xtrain doctor: which plugins, devices and folders there are, what is missing and the command that gets it; --install runs that command. */
+/* xtrain doctor: which plugins, devices and folders there are, what is missing and the command that gets it; --install
+ * runs that command. */
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -11,9 +12,12 @@
 #include <xtrain/doctor.h>
 
 static const char *bytes(int64_t v, char *buf, size_t n) {
-    if (v < 0) snprintf(buf, n, "unknown");
-    else if (v >= 1 << 30) snprintf(buf, n, "%.1f GiB", (double)v / (1 << 30));
-    else snprintf(buf, n, "%.1f MiB", (double)v / (1 << 20));
+    if (v < 0)
+        snprintf(buf, n, "unknown");
+    else if (v >= 1 << 30)
+        snprintf(buf, n, "%.1f GiB", (double)v / (1 << 30));
+    else
+        snprintf(buf, n, "%.1f MiB", (double)v / (1 << 20));
     return buf;
 }
 
@@ -25,23 +29,37 @@ static void print_plugin(const xt_plugin_report *p) {
     } else if (!p->loads) {
         printf("         does not load: %s\n", p->problem);
     } else {
-        printf("         PJRT %d.%d, StableHLO %lld.%lld.%lld", p->api_major, p->api_minor, (long long)p->stablehlo[0], (long long)p->stablehlo[1], (long long)p->stablehlo[2]);
+        printf("         PJRT %d.%d, StableHLO %lld.%lld.%lld", p->api_major, p->api_minor, (long long)p->stablehlo[0],
+               (long long)p->stablehlo[1], (long long)p->stablehlo[2]);
         if (p->opens) {
-            printf("; platform %s, %d device%s of kind %s", p->platform, p->devices, p->devices == 1 ? "" : "s", p->kind);
-            if (p->memory_limit > 0) printf(", %s each (%s in use)", bytes(p->memory_limit, a, sizeof a), bytes(p->memory_in_use, b, sizeof b));
+            printf("; platform %s, %d device%s of kind %s", p->platform, p->devices, p->devices == 1 ? "" : "s",
+                   p->kind);
+            if (p->memory_limit > 0)
+                printf(", %s each (%s in use)", bytes(p->memory_limit, a, sizeof a),
+                       bytes(p->memory_in_use, b, sizeof b));
             printf("\n");
         } else
             printf("\n         no device to run on: %s\n", p->problem);
-        if (!p->opens && strcasecmp(p->device, "TPU") == 0) printf("         xtrain plan can compile for TPUs all the same: xtrain plan gpt2 --topology v4:2x2x1\n");
-        if (!p->opens && strcasecmp(p->device, "CUDA") == 0) printf("         xtrain plan can compile for GPUs all the same: xtrain plan gpt2 --topology cuda:h100\n");
+        if (!p->opens && strcasecmp(p->device, "TPU") == 0)
+            printf("         xtrain plan can compile for TPUs all the same: xtrain plan gpt2 --topology v4:2x2x1\n");
+        if (!p->opens && strcasecmp(p->device, "CUDA") == 0)
+            printf("         xtrain plan can compile for GPUs all the same: xtrain plan gpt2 --topology cuda:h100\n");
     }
-    if (!p->found && p->install[0]) printf("         to install: %s\n         or: xtrain doctor --install %s\n", p->install, strcasecmp(p->device, "TPU") == 0 ? "tpu" : strcasecmp(p->device, "CUDA") == 0 ? "cuda" : "xla_cpu");
+    if (!p->found && p->install[0])
+        printf("         to install: %s\n"
+               "         or: xtrain doctor --install %s\n",
+               p->install,
+               strcasecmp(p->device, "TPU") == 0    ? "tpu"
+               : strcasecmp(p->device, "CUDA") == 0 ? "cuda"
+                                                    : "xla_cpu");
 }
 
 static void print_folders(const xt_doctor_folders *f) {
     char a[32];
     printf("host     %lld cores, %s of memory\n", (long long)f->host_cores, bytes(f->host_memory, a, sizeof a));
-    if (f->cache[0]) printf("cache    %s: %lld programs, %s\n", f->cache, (long long)f->cache_files, bytes(f->cache_bytes, a, sizeof a));
+    if (f->cache[0])
+        printf("cache    %s: %lld programs, %s\n", f->cache, (long long)f->cache_files,
+               bytes(f->cache_bytes, a, sizeof a));
     if (f->cache_problem[0]) printf("cache    %s\n", f->cache_problem);
     printf("plugins  %s (xtrain doctor --install puts packages there)\n", f->plugins);
 }
@@ -50,8 +68,10 @@ static void text(const char *s) {
     putchar('"');
     for (; *s; s++) {
         if (*s == '"' || *s == '\\') putchar('\\');
-        if ((unsigned char)*s < 32) printf("\\u%04x", (unsigned)*s);
-        else putchar(*s);
+        if ((unsigned char)*s < 32)
+            printf("\\u%04x", (unsigned)*s);
+        else
+            putchar(*s);
     }
     putchar('"');
 }
@@ -66,9 +86,11 @@ static void print_json(const xt_plugin_report *p, int n, const xt_doctor_folders
     for (int i = 0; i < n; i++, p++) {
         printf("%s{\"device\": ", i ? ", " : "");
         text(p->device);
-        printf(", \"found\": %s, \"loads\": %s, \"usable\": %s, \"devices\": %d, \"pjrt\": [%d, %d], \"stablehlo\": [%lld, %lld, %lld], \"memory_limit\": %lld, \"memory_in_use\": %lld", p->found ? "true" : "false",
-               p->loads ? "true" : "false", p->opens ? "true" : "false", p->devices, p->api_major, p->api_minor, (long long)p->stablehlo[0], (long long)p->stablehlo[1], (long long)p->stablehlo[2],
-               (long long)p->memory_limit, (long long)p->memory_in_use);
+        printf(", \"found\": %s, \"loads\": %s, \"usable\": %s, \"devices\": %d, \"pjrt\": [%d, %d], \"stablehlo\": "
+               "[%lld, %lld, %lld], \"memory_limit\": %lld, \"memory_in_use\": %lld",
+               p->found ? "true" : "false", p->loads ? "true" : "false", p->opens ? "true" : "false", p->devices,
+               p->api_major, p->api_minor, (long long)p->stablehlo[0], (long long)p->stablehlo[1],
+               (long long)p->stablehlo[2], (long long)p->memory_limit, (long long)p->memory_in_use);
         key_text("path", p->path);
         key_text("platform", p->platform);
         key_text("kind", p->kind);
@@ -76,7 +98,8 @@ static void print_json(const xt_plugin_report *p, int n, const xt_doctor_folders
         key_text("install", p->found ? "" : p->install);
         printf("}");
     }
-    printf("], \"cores\": %lld, \"host_memory\": %lld, \"cache_files\": %lld, \"cache_bytes\": %lld", (long long)f->host_cores, (long long)f->host_memory, (long long)f->cache_files, (long long)f->cache_bytes);
+    printf("], \"cores\": %lld, \"host_memory\": %lld, \"cache_files\": %lld, \"cache_bytes\": %lld",
+           (long long)f->host_cores, (long long)f->host_memory, (long long)f->cache_files, (long long)f->cache_bytes);
     key_text("cache", f->cache);
     key_text("cache_problem", f->cache_problem);
     key_text("plugins_folder", f->plugins);
@@ -87,12 +110,14 @@ static void print_json(const xt_plugin_report *p, int n, const xt_doctor_folders
 static int install(const char *device, bool yes) {
     char package[64], folder[512], answer[16] = "";
     const char *all = getenv("YES");
-    if (!xt_doctor_package(device, package, folder)) return cli_fail("doctor", "there is nothing to install for '%s'; tpu, cuda and xla_cpu are known", device);
+    if (!xt_doctor_package(device, package, folder))
+        return cli_fail("doctor", "there is nothing to install for '%s'; tpu, cuda and xla_cpu are known", device);
     printf("This downloads the package %s with pip (hundreds of megabytes) into %s\n", package, folder);
     if (!yes && !(all && *all)) {
         printf("Go on? [y/N] ");
         fflush(stdout);
-        if (!fgets(answer, sizeof answer, stdin) || (answer[0] != 'y' && answer[0] != 'Y')) return cli_fail("doctor", "nothing was installed; --yes installs without asking");
+        if (!fgets(answer, sizeof answer, stdin) || (answer[0] != 'y' && answer[0] != 'Y'))
+            return cli_fail("doctor", "nothing was installed; --yes installs without asking");
     }
     fflush(NULL);
     pid_t pid = fork();
@@ -101,9 +126,16 @@ static int install(const char *device, bool yes) {
         _exit(127);
     }
     int status = 0;
-    if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status)) return cli_fail("doctor", "pip could not be run");
-    if (WEXITSTATUS(status) == 127) return cli_fail("doctor", "python3 was not found; it is needed to fetch packages (Debian: apt-get install python3-pip)");
-    if (WEXITSTATUS(status) != 0) return cli_fail("doctor", "pip failed with exit code %d; is there a network, and pip (Debian: apt-get install python3-pip)?", WEXITSTATUS(status));
+    if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
+        return cli_fail("doctor", "pip could not be run");
+    if (WEXITSTATUS(status) == 127)
+        return cli_fail("doctor",
+                        "python3 was not found; it is needed to fetch packages (Debian: apt-get install python3-pip)");
+    if (WEXITSTATUS(status) != 0)
+        return cli_fail(
+            "doctor",
+            "pip failed with exit code %d; is there a network, and pip (Debian: apt-get install python3-pip)?",
+            WEXITSTATUS(status));
     xt_plugin_report p;
     xt_doctor_plugin(device, &p);
     print_plugin(&p);
@@ -115,12 +147,17 @@ static int run(int argc, char **argv) {
     const char *device = NULL, *package = NULL;
     bool json = false, yes = false;
     const cli_option table[] = {
-        {"--device", CLI_STRING, &device, "D", "only this one: CPU, TPU, CUDA, XLA_CPU or the path of a PJRT plugin; exit 1 when it cannot be used"},
-        {"--install", CLI_STRING, &package, "NAME", "tpu, cuda or xla_cpu: fetches the plugin into xtrain's own folder by pip, after asking"},
+        {"--device", CLI_STRING, &device, "D",
+         "only this one: CPU, TPU, CUDA, XLA_CPU or the path of a PJRT plugin; exit 1 when it cannot be used"},
+        {"--install", CLI_STRING, &package, "NAME",
+         "tpu, cuda or xla_cpu: fetches the plugin into xtrain's own folder by pip, after asking"},
         {"--yes", CLI_FLAG, &yes, NULL, "install without asking (YES=1 does the same)"},
         {"--json", CLI_FLAG, &json, NULL, "one JSON object on the last line"},
     };
-    int code = cli_parse(argc, argv, "usage: xtrain doctor [options]\n\nSays what this machine can train and plan on, what is missing and how to get it.\n", table, (int)(sizeof table / sizeof table[0]), NULL);
+    int code = cli_parse(argc, argv,
+                         "usage: xtrain doctor [options]\n\n"
+                         "Says what this machine can train and plan on, what is missing and how to get it.\n",
+                         table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     if (package) return install(package, yes);
     xt_plugin_report p[4];
@@ -134,8 +171,10 @@ static int run(int argc, char **argv) {
         usable |= p[i].opens;
     }
     xt_doctor_look(&f);
-    if (json) print_json(p, n, &f);
-    else if (!device) print_folders(&f);
+    if (json)
+        print_json(p, n, &f);
+    else if (!device)
+        print_folders(&f);
     return usable ? 0 : 1;
 }
 

@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const char usage[] = "usage: xtrain explain CODE | switches | all\n\n"
-                            "Says what a message that ends in [XT203] means and what to do. `switches` lists the diagnostic switches and what they cost, `all` every code.\n";
+                            "Says what a message that ends in [XT203] means and what to do. `switches` lists the "
+                            "diagnostic switches and what they cost, `all` every code.\n";
 
 static const char *language(const char *given) {
     if (given) return given;
@@ -42,8 +43,10 @@ static int run(int argc, char **argv) {
     for (int i = 0; xt_code_at(i); i++) {
         if (!all && strcmp(xt_code_at(i), want) != 0) continue;
         found = true;
-        if (json && !all) printf("{\"code\": \"%s\", \"text\": \"%s\"}\n", xt_code_at(i), xt_explain(xt_code_at(i), language(lang)));
-        else printf("%s  %s\n", xt_code_at(i), xt_explain(xt_code_at(i), language(lang)));
+        if (json && !all)
+            printf("{\"code\": \"%s\", \"text\": \"%s\"}\n", xt_code_at(i), xt_explain(xt_code_at(i), language(lang)));
+        else
+            printf("%s  %s\n", xt_code_at(i), xt_explain(xt_code_at(i), language(lang)));
     }
     return found ? 0 : cli_fail("explain", "%s is no code; `xtrain explain all` lists them", code);
 }

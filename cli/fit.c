@@ -67,38 +67,55 @@ static void after_validation(xt_module *net, int64_t epoch, void *user) {
     words = NULL;
 }
 
-/* The rate rises for `warmup` steps, the first at a hundredth, and falls along a cosine to a tenth; one step of warm-up has the whole rate. Rates are data of the
- * step, so nothing is compiled for it. The default warm-up has a step even in a run too short for one: a schedule has the same parts whatever its length, so that
- * such a run too is resumed with more epochs. */
+/* The rate rises for `warmup` steps, the first at a hundredth, and falls along a cosine to a tenth; one step of warm-up
+ * has the whole rate. Rates are data of the step, so nothing is compiled for it. The default warm-up has a step even in
+ * a run too short for one: a schedule has the same parts whatever its length, so that such a run too is resumed with
+ * more epochs. */
 static void schedule(xt_optimizer *o) {
     const char *kind = opt->schedule ? opt->schedule : chosen->cosine ? "cosine" : "constant";
     bool brief = opt->warmup < 0 && chosen->cosine && all_steps < 20;
-    int64_t warmup = opt->warmup >= 0 ? opt->warmup : brief ? 1 : chosen->cosine ? (all_steps / 20 < 200 ? all_steps / 20 : 200) : 0;
+    int64_t warmup = opt->warmup >= 0 ? opt->warmup
+                     : brief          ? 1
+                     : chosen->cosine ? (all_steps / 20 < 200 ? all_steps / 20 : 200)
+                                      : 0;
     int64_t rest = all_steps > warmup ? all_steps - warmup : 1;
-    xt_scheduler *then = strcmp(kind, "cosine") == 0 ? xt_cosine_schedule(o, .t_max = rest, .eta_min = 0.1 * xt_optimizer_lr(o), .interval = XT_EACH_STEP) : NULL;
+    xt_scheduler *then =
+        strcmp(kind, "cosine") == 0
+            ? xt_cosine_schedule(o, .t_max = rest, .eta_min = 0.1 * xt_optimizer_lr(o), .interval = XT_EACH_STEP)
+            : NULL;
     if (warmup > 0) xt_warmup_schedule(o, warmup, then, .start_factor = warmup == 1 ? 1 : 0, .interval = XT_EACH_STEP);
 }
 
 static xt_trainer *of; /* the process's one trainer */
 
-/* What was asked for on the command line, as arguments of the trainer's: they win over XT_TRAINER_*, which wins over what the program says. */
+/* What was asked for on the command line, as arguments of the trainer's: they win over XT_TRAINER_*, which wins over
+ * what the program says. */
 static void give_arguments(xt_trainer *t, const fit_options *o, const char *val_every) {
     const struct {
         const char *name;
         bool given;
         double number;
         const char *text;
-    } all[] = {{"max_epochs", o->epochs > 0, (double)o->epochs, NULL}, {"max_steps", o->steps > 0, (double)o->steps, NULL}, {"accumulate_grad_batches", o->accumulate > 0, (double)o->accumulate, NULL},
-               {"log_every_n_steps", o->log_every > 0, (double)o->log_every, NULL}, {"limit_train_batches", o->limit > 0, (double)o->limit, NULL}, {"limit_val_batches", o->val_limit > 0, (double)o->val_limit, NULL},
-               {"gradient_clip_val", o->clip >= 0, o->clip, NULL}, {"val_every", val_every, 0, val_every}, {"precision", o->precision, 0, o->precision}, {"strategy", o->strategy, 0, o->strategy},
+    } all[] = {{"max_epochs", o->epochs > 0, (double)o->epochs, NULL},
+               {"max_steps", o->steps > 0, (double)o->steps, NULL},
+               {"accumulate_grad_batches", o->accumulate > 0, (double)o->accumulate, NULL},
+               {"log_every_n_steps", o->log_every > 0, (double)o->log_every, NULL},
+               {"limit_train_batches", o->limit > 0, (double)o->limit, NULL},
+               {"limit_val_batches", o->val_limit > 0, (double)o->val_limit, NULL},
+               {"gradient_clip_val", o->clip >= 0, o->clip, NULL},
+               {"val_every", val_every, 0, val_every},
+               {"precision", o->precision, 0, o->precision},
+               {"strategy", o->strategy, 0, o->strategy},
                {"resume", o->resume, 0, o->resume}};
     static char text[sizeof all / sizeof *all][4200];
     char *argv[sizeof all / sizeof *all + 1] = {"xtrain fit"};
     int n = 1;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!all[i].given) continue;
-        if (all[i].text) snprintf(text[i], sizeof text[i], "--%s=%s", all[i].name, all[i].text);
-        else snprintf(text[i], sizeof text[i], "--%s=%.17g", all[i].name, all[i].number);
+        if (all[i].text)
+            snprintf(text[i], sizeof text[i], "--%s=%s", all[i].name, all[i].text);
+        else
+            snprintf(text[i], sizeof text[i], "--%s=%.17g", all[i].name, all[i].number);
         argv[n++] = text[i];
     }
     xt_trainer_args(t, n, argv);
@@ -132,12 +149,22 @@ static void note_settings(xt_trainer *t, const fit_options *o) {
     const struct {
         const char *name;
         double value;
-    } numbers[] = {{"model.lr", o->lr}, {"model.warmup", (double)o->warmup}, {"model.seq", (double)o->of_model.seq}, {"model.context", (double)o->of_model.context}, {"model.layers", (double)o->of_model.layers},
-                   {"model.width", (double)o->of_model.width}, {"model.heads", (double)o->of_model.heads}, {"model.dropout", o->of_model.dropout}, {"model.side", (double)o->of_model.side},
-                   {"model.classes", (double)o->of_model.classes}, {"data.batch", (double)o->batch}, {"data.workers", (double)o->workers}};
+    } numbers[] = {{"model.lr", o->lr},
+                   {"model.warmup", (double)o->warmup},
+                   {"model.seq", (double)o->of_model.seq},
+                   {"model.context", (double)o->of_model.context},
+                   {"model.layers", (double)o->of_model.layers},
+                   {"model.width", (double)o->of_model.width},
+                   {"model.heads", (double)o->of_model.heads},
+                   {"model.dropout", o->of_model.dropout},
+                   {"model.side", (double)o->of_model.side},
+                   {"model.classes", (double)o->of_model.classes},
+                   {"data.batch", (double)o->batch},
+                   {"data.workers", (double)o->workers}};
     const struct {
         const char *name, *value;
-    } texts[] = {{"model.name", chosen->name}, {"model.schedule", o->schedule}, {"model.load", o->load}, {"data.path", o->data}, {"data.tokenizer", o->tokenizer}, {"data.augment", o->augment}};
+    } texts[] = {{"model.name", chosen->name}, {"model.schedule", o->schedule},  {"model.load", o->load},
+                 {"data.path", o->data},       {"data.tokenizer", o->tokenizer}, {"data.augment", o->augment}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i].value) xt_trainer_text(t, texts[i].name, texts[i].value);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -160,7 +187,8 @@ static int train(int rank, void *arg) {
     xt_seed((uint64_t)o->seed);
     xt_mesh *mesh = o->mesh ? cli_mesh_make("fit", o->mesh) : NULL;
     if (o->mesh && !mesh) return not_begun(1);
-    bool divided = xt_mesh_size(mesh, NULL) > 1 || (o->strategy && strcmp(o->strategy, "ddp") != 0 && xt_world_size() > 1);
+    bool divided =
+        xt_mesh_size(mesh, NULL) > 1 || (o->strategy && strcmp(o->strategy, "ddp") != 0 && xt_world_size() > 1);
     fit_data data;
     xt_status s = fit_open_data(chosen, o, &data);
     if (s) return not_begun(cli_fail_status("fit", s));
@@ -171,9 +199,14 @@ static int train(int rank, void *arg) {
     if (!model_settle(chosen, &o->of_model, why, sizeof why)) return not_begun(cli_fail("fit", "%s", why));
     o->of_model.window = o->of_model.seq;
     all_steps = count_steps(o, &data, epochs);
-    xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps, .accumulate_grad_batches = o->accumulate, .log_every_n_steps = o->log_every, .limit_train_batches = o->limit,
-                                   .limit_val_batches = o->val_limit, .val_every = val_batches(o->val_every) ? NULL : o->val_every, .val_every_n_batches = val_batches(o->val_every), .precision = o->precision, .strategy = o->strategy, .run_name = chosen->name,
-                                   .resume = o->resume, .ckpt = stage == STAGE_FIT ? NULL : o->ckpt, .gradient_clip_val = o->clip >= 0 ? o->clip : chosen->clip);
+    xt_trainer *t =
+        xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps, .accumulate_grad_batches = o->accumulate,
+                       .log_every_n_steps = o->log_every, .limit_train_batches = o->limit,
+                       .limit_val_batches = o->val_limit, .val_every = val_batches(o->val_every) ? NULL : o->val_every,
+                       .val_every_n_batches = val_batches(o->val_every), .precision = o->precision,
+                       .strategy = o->strategy, .run_name = chosen->name, .resume = o->resume,
+                       .ckpt = stage == STAGE_FIT ? NULL : o->ckpt,
+                       .gradient_clip_val = o->clip >= 0 ? o->clip : chosen->clip);
     of = t;
     give_arguments(t, o, val_batches(o->val_every) ? NULL : o->val_every);
     xt_trainer_args(t, config.trainer.argc, config.trainer.argv);
@@ -182,18 +215,26 @@ static int train(int rank, void *arg) {
     xt_trainer_add(t, xt_throughput_monitor(.window = 100, .items_per_sample = chosen->tokens ? o->of_model.seq : 0));
     xt_module *net = xt_module_new(chosen->net, &o->of_model);
     s = o->load ? gpt2_load(net, o->load) : NULL;
-    if (!s && data.words && o->ckpt && rank == 0 && stage == STAGE_FIT) s = fit_save_text(o->ckpt, &o->of_model, data.words);
+    if (!s && data.words && o->ckpt && rank == 0 && stage == STAGE_FIT)
+        s = fit_save_text(o->ckpt, &o->of_model, data.words);
     if (s) return not_begun(cli_fail_status(fit_stage_names[stage], s));
     words = rank == 0 && xt_world_size() == 1 && !divided ? data.words : NULL;
     if (mesh) cli_mesh_apply(mesh, net, o->fsdp);
-    xt_task task = {.module = net, .training_step = training_step, .validation_step = validation_step, .test_step = test_step, .predict_step = predict_step, .configure_optimizers = configure, .on_validation_epoch_end = after_validation};
+    xt_task task = {.module = net,
+                    .training_step = training_step,
+                    .validation_step = validation_step,
+                    .test_step = test_step,
+                    .predict_step = predict_step,
+                    .configure_optimizers = configure,
+                    .on_validation_epoch_end = after_validation};
     int code = 0;
     if (stage == STAGE_FIT) {
         code = xt_fit(t, &task, data.train, data.test);
         bool trained = xt_trainer_global_step(t) > 0; /* not after --print-config */
         double accuracy = -1;
         xt_fit_result r = xt_trainer_result(t);
-        if (!code && trained && rank == 0 && data.pictures && !divided) accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
+        if (!code && trained && rank == 0 && data.pictures && !divided)
+            accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
         if (!code && trained && rank == 0 && o->json) fit_print_json(chosen->name, &r, accuracy);
     } else {
         code = fit_pass(stage, t, &task, data.test ? data.test : data.train, o->output);
@@ -216,21 +257,32 @@ int fit_pass(fit_stage of_stage, xt_trainer *t, const xt_task *task, xt_loader *
 
 static const char usage[] =
     "usage: xtrain fit MODEL [options]\n\n"
-    "Trains a model and says how well it did and what it cost. Logs, checkpoints and pictures go to runs/MODEL/version_N.\n\n"
-    "  xtrain fit mnist                                        digits drawn by the library; --data DIR: the IDX files there\n"
-    "  xtrain fit resnet18 --data DIR --augment crop,flip      CIFAR's binary files, or one folder of PNG files a class; without --data: generated pictures\n"
-    "  xtrain fit gpt2-mini --data shakespeare.txt --ckpt out  a text as bytes; then: xtrain generate gpt2-mini --ckpt out --prompt 'To be'\n"
-    "  xtrain fit gpt2 --data FILE --tokenizer DIR             GPT-2's tokens, from the vocab.json and merges.txt in DIR\n"
+    "Trains a model and says how well it did and what it cost. Logs, checkpoints and pictures go to "
+    "runs/MODEL/version_N.\n\n"
+    "  xtrain fit mnist                                        digits drawn by the library; --data DIR: the IDX files "
+    "there\n"
+    "  xtrain fit resnet18 --data DIR --augment crop,flip      CIFAR's binary files, or one folder of PNG files a "
+    "class; without --data: generated pictures\n"
+    "  xtrain fit gpt2-mini --data shakespeare.txt --ckpt out  a text as bytes; then: xtrain generate gpt2-mini --ckpt "
+    "out --prompt 'To be'\n"
+    "  xtrain fit gpt2 --data FILE --tokenizer DIR             GPT-2's tokens, from the vocab.json and merges.txt in "
+    "DIR\n"
     "  xtrain fit ./mine.so --model.lr 0.1                     a model of your own (xtrain/train.h, xt_model)\n"
-    "  xtrain fit --config run.json --trainer.max_epochs 5     options from a file; --print-config prints what it all comes to, config.json beside the logs has it\n\n"
-    "An option has up to two names. Those listed below are this command's own words (--lr, --batch, --epochs, --data). Configuration files and --print-config use the\n"
-    "names of the library, in sections: --trainer.NAME is any option of the Trainer (--trainer.max_epochs is --epochs, --trainer.accumulate_grad_batches is --accumulate;\n"
-    "xtrain fit MODEL --trainer.help lists them), --model.NAME and --data.NAME are settings of the model and its data (--model.lr is --lr, --data.batch is --batch), and\n"
-    "--optimizer NAME, --optimizer.lr X, --scheduler NAME take the place of the model's own. Either name may be given; of two the later one counts. A model of\n"
+    "  xtrain fit --config run.json --trainer.max_epochs 5     options from a file; --print-config prints what it all "
+    "comes to, config.json beside the logs has it\n\n"
+    "An option has up to two names. Those listed below are this command's own words (--lr, --batch, --epochs, --data). "
+    "Configuration files and --print-config use the\n"
+    "names of the library, in sections: --trainer.NAME is any option of the Trainer (--trainer.max_epochs is --epochs, "
+    "--trainer.accumulate_grad_batches is --accumulate;\n"
+    "xtrain fit MODEL --trainer.help lists them), --model.NAME and --data.NAME are settings of the model and its data "
+    "(--model.lr is --lr, --data.batch is --batch), and\n"
+    "--optimizer NAME, --optimizer.lr X, --scheduler NAME take the place of the model's own. Either name may be given; "
+    "of two the later one counts. A model of\n"
     "your own (./mine.so) has the second kind only: it asks for its settings itself.\n";
 static const char pass_usage[] =
     "usage: xtrain validate|test|predict MODEL --ckpt PATH [options]\n\n"
-    "One pass over the held-out data with the weights of a checkpoint: a table of the loss and the metrics, or (predict) the network's outputs, a row a sample,\n"
+    "One pass over the held-out data with the weights of a checkpoint: a table of the loss and the metrics, or "
+    "(predict) the network's outputs, a row a sample,\n"
     "in a .npy file. PATH is a checkpoint, a folder with one, or 'last' or 'best' of the model's runs.\n\n"
     "  xtrain test mnist --ckpt last                        the newest run's weights\n"
     "  xtrain validate gpt2-mini --data shakespeare.txt --ckpt out\n"
@@ -250,17 +302,28 @@ static int run_stage(fit_stage s, int argc, char **argv) {
     const char *object = NULL;
     for (int i = 1; i < config.plain.argc && !object; i++)
         if (cli_is_shared_object(config.plain.argv[i])) object = config.plain.argv[i];
-    if (object) code = fit_shared_object(s, object, argc - 1, argv + 1);
-    else code = fit_model(config.plain.argc, config.plain.argv);
+    if (object)
+        code = fit_shared_object(s, object, argc - 1, argv + 1);
+    else
+        code = fit_model(config.plain.argc, config.plain.argv);
     cli_config_free(&config);
     return code;
 }
-static int run(int argc, char **argv) { return run_stage(STAGE_FIT, argc, argv); }
-static int run_validate(int argc, char **argv) { return run_stage(STAGE_VALIDATE, argc, argv); }
-static int run_test(int argc, char **argv) { return run_stage(STAGE_TEST, argc, argv); }
-static int run_predict(int argc, char **argv) { return run_stage(STAGE_PREDICT, argc, argv); }
+static int run(int argc, char **argv) {
+    return run_stage(STAGE_FIT, argc, argv);
+}
+static int run_validate(int argc, char **argv) {
+    return run_stage(STAGE_VALIDATE, argc, argv);
+}
+static int run_test(int argc, char **argv) {
+    return run_stage(STAGE_TEST, argc, argv);
+}
+static int run_predict(int argc, char **argv) {
+    return run_stage(STAGE_PREDICT, argc, argv);
+}
 
-/* What a pass is not told it takes from beside the weights, as `xtrain generate` does: sizes, the length of the windows that were trained, the tokenizer. */
+/* What a pass is not told it takes from beside the weights, as `xtrain generate` does: sizes, the length of the windows
+ * that were trained, the tokenizer. */
 static int read_beside(fit_options *o, const char *weights) {
     static char dir[4096], words_file[4200];
     const char *slash = strrchr(weights, '/');
@@ -278,7 +341,9 @@ static int find_weights(fit_options *o) {
     static char found[4096];
     if (!o->ckpt) return cli_fail(fit_stage_names[stage], "%s", fit_needs_weights) + 1;
     if (strcmp(o->ckpt, "last") == 0 || strcmp(o->ckpt, "best") == 0) return 0;
-    if (!gpt2_find_weights(o->ckpt, found, sizeof found)) return cli_fail(fit_stage_names[stage], "%s is no checkpoint and no folder with one (last.ckpt, model.safetensors or *.ckpt)", o->ckpt);
+    if (!gpt2_find_weights(o->ckpt, found, sizeof found))
+        return cli_fail(fit_stage_names[stage],
+                        "%s is no checkpoint and no folder with one (last.ckpt, model.safetensors or *.ckpt)", o->ckpt);
     o->ckpt = found;
     return chosen->tokens ? read_beside(o, found) : 0;
 }
@@ -287,31 +352,45 @@ static int fit_model(int argc, char **argv) {
     static fit_options o = {.warmup = -1, .clip = -1, .sample = 160};
     const cli_option table[] = {
         {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2, gpt2-mini or gpt2-tiny"},
-        {"--data", CLI_STRING, &o.data, "PATH", "mnist: folder with the IDX files; resnet18: CIFAR's files, or a folder of class folders; text: a file"},
-        {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR", "text: folder with vocab.json and merges.txt (default: bytes)"},
-        {"--augment", CLI_STRING, &o.augment, "LIST", "resnet18: crop (after padding by an eighth), flip, both with a comma (none)"},
+        {"--data", CLI_STRING, &o.data, "PATH",
+         "mnist: folder with the IDX files; resnet18: CIFAR's files, or a folder of class folders; text: a file"},
+        {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR",
+         "text: folder with vocab.json and merges.txt (default: bytes)"},
+        {"--augment", CLI_STRING, &o.augment, "LIST",
+         "resnet18: crop (after padding by an eighth), flip, both with a comma (none)"},
         {"--epochs", CLI_COUNT, &o.epochs, "N", "passes over the data (default: the model's)"},
         {"--steps", CLI_COUNT, &o.steps, "N", "optimizer steps, instead of --epochs"},
         {"--batch", CLI_COUNT, &o.batch, "N", "samples a step and device (default: the model's)"},
         {"--lr", CLI_DOUBLE, &o.lr, "X", "learning rate (default: the model's)"},
-        {"--schedule", CLI_STRING, &o.schedule, "KIND", "cosine (down to a tenth at the last step) or constant (default: the model's; mnist constant)"},
-        {"--warmup", CLI_INT, &o.warmup, "N", "steps in which the rate rises, from a hundredth; 1 and 0: the whole rate at once (a twentieth, at most 200; mnist 0)"},
+        {"--schedule", CLI_STRING, &o.schedule, "KIND",
+         "cosine (down to a tenth at the last step) or constant (default: the model's; mnist constant)"},
+        {"--warmup", CLI_INT, &o.warmup, "N",
+         "steps in which the rate rises, from a hundredth; 1 and 0: the whole rate at once (a twentieth, at most 200; "
+         "mnist 0)"},
         {"--clip", CLI_DOUBLE, &o.clip, "X", "largest norm of the gradients, 0 = any (text 1, else 0)"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
         {"--devices", CLI_COUNT, &o.devices, "N", "ranks to train on (default 1)"},
-        {"--strategy", CLI_STRING, &o.strategy, "S", "what several ranks hold: ddp (everything, the default), zero1 (optimizer state divided), fsdp (parameters too)"},
-        {"--mesh", CLI_STRING, &o.mesh, "AXES", "data=2,tensor=2: divides batches and blocks over the ranks; --batch counts samples of one part"},
+        {"--strategy", CLI_STRING, &o.strategy, "S",
+         "what several ranks hold: ddp (everything, the default), zero1 (optimizer state divided), fsdp (parameters "
+         "too)"},
+        {"--mesh", CLI_STRING, &o.mesh, "AXES",
+         "data=2,tensor=2: divides batches and blocks over the ranks; --batch counts samples of one part"},
         {"--fsdp", CLI_FLAG, &o.fsdp, NULL, "with --mesh: divides parameters and optimizer state over the data axis"},
         {"--precision", CLI_STRING, &o.precision, "P", "fp32, bf16 or 16-mixed"},
         {"--accumulate", CLI_COUNT, &o.accumulate, "K", "micro-batches an optimizer step (1)"},
         {"--log-every", CLI_COUNT, &o.log_every, "N", "optimizer steps between rows of the logs (50)"},
-        {"--val-every", CLI_STRING, &o.val_every, "SPEC", "2epochs, 100steps, 200b (batches) or 10min between validations (every epoch)"},
+        {"--val-every", CLI_STRING, &o.val_every, "SPEC",
+         "2epochs, 100steps, 200b (batches) or 10min between validations (every epoch)"},
         {"--limit-val", CLI_COUNT, &o.val_limit, "N", "batches of a validation (all)"},
-        {"--ckpt", CLI_STRING, &o.ckpt, "DIR", "folder for checkpoints, one after each validation; of a pass: the weights"},
+        {"--ckpt", CLI_STRING, &o.ckpt, "DIR",
+         "folder for checkpoints, one after each validation; of a pass: the weights"},
         {"--output", CLI_STRING, &o.output, "FILE", "predict: where the outputs go (predictions.npy)"},
-        {"--resume", CLI_STRING, &o.resume, "PATH", "checkpoint to go on from, or 'last'; give the other options again"},
-        {"--load", CLI_STRING, &o.load, "FILE", "text: weights to begin with, our own or a model.safetensors of Hugging Face's"},
-        {"--sample", CLI_INT, &o.sample, "N", "text: a line of N tokens made by the model after each validation (160; 0 = none)"},
+        {"--resume", CLI_STRING, &o.resume, "PATH",
+         "checkpoint to go on from, or 'last'; give the other options again"},
+        {"--load", CLI_STRING, &o.load, "FILE",
+         "text: weights to begin with, our own or a model.safetensors of Hugging Face's"},
+        {"--sample", CLI_INT, &o.sample, "N",
+         "text: a line of N tokens made by the model after each validation (160; 0 = none)"},
         {"--seed", CLI_INT, &o.seed, "S", "seed of weights and order (0)"},
         {"--limit-batches", CLI_COUNT, &o.limit, "N", "batches an epoch (all)"},
         {"--workers", CLI_COUNT, &o.workers, "N", "threads that prepare batches (1)"},
@@ -324,10 +403,13 @@ static int fit_model(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         char word[64];
         if (!fit_command_word(argv[i], word, sizeof word)) continue;
-        fprintf(stderr, "xtrain %s: there is no option %s; did you mean %s? The trainer's own name works as --trainer.%s\n", fit_stage_names[stage], argv[i], word, argv[i] + 2);
+        fprintf(stderr,
+                "xtrain %s: there is no option %s; did you mean %s? The trainer's own name works as --trainer.%s\n",
+                fit_stage_names[stage], argv[i], word, argv[i] + 2);
         return 2;
     }
-    int code = cli_parse(argc, argv, stage == STAGE_FIT ? usage : pass_usage, table, (int)(sizeof table / sizeof table[0]), NULL);
+    int code = cli_parse(argc, argv, stage == STAGE_FIT ? usage : pass_usage, table,
+                         (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     if ((code = cli_diag_apply("fit", &o.diag))) return code;
     chosen = o.model ? model_find(o.model) : NULL;
@@ -335,17 +417,23 @@ static int fit_model(int argc, char **argv) {
     if (!chosen) {
         static const char *const names[] = {"mnist", "resnet18", "gpt2", "gpt2-mini", "gpt2-tiny"};
         const char *near = o.model ? cli_nearest(o.model, strlen(o.model), names, 5) : NULL;
-        fprintf(stderr, "xtrain fit: %s is no model%s%s%s; mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known\n", o.model ? o.model : "nothing", near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        fprintf(stderr, "xtrain fit: %s is no model%s%s%s; mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known\n",
+                o.model ? o.model : "nothing", near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         return 2;
     }
-    if (o.epochs < 0 || o.steps < 0 || o.batch < 0 || o.lr < 0 || o.accumulate < 0 || o.log_every < 0 || o.limit < 0 || o.val_limit < 0 || o.metrics < 0 || o.devices < 0 || o.workers < 0) {
+    if (o.epochs < 0 || o.steps < 0 || o.batch < 0 || o.lr < 0 || o.accumulate < 0 || o.log_every < 0 || o.limit < 0 ||
+        o.val_limit < 0 || o.metrics < 0 || o.devices < 0 || o.workers < 0) {
         fprintf(stderr, "xtrain fit: numbers must not be negative; xtrain fit --help\n");
         return 2;
     }
     char why[256];
     model_options asked = o.of_model; /* what the data decide is not known yet */
-    if (!model_settle(chosen, &asked, why, sizeof why) || (o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0)) {
-        fprintf(stderr, "xtrain fit: %s\n", o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0 ? "--schedule is cosine or constant" : why);
+    if (!model_settle(chosen, &asked, why, sizeof why) ||
+        (o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0)) {
+        fprintf(stderr, "xtrain fit: %s\n",
+                o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0
+                    ? "--schedule is cosine or constant"
+                    : why);
         return 2;
     }
     if (o.load && !chosen->tokens) {
@@ -361,5 +449,7 @@ static int fit_model(int argc, char **argv) {
     return xt_launch(train, NULL, .nprocs = (int)o.devices);
 }
 
-const cli_command cli_fit = {"fit", "train a model", run}, cli_validate = {"validate", "loss and metrics of a checkpoint on held-out data", run_validate},
-                  cli_test = {"test", "the same with the model's test step", run_test}, cli_predict = {"predict", "a checkpoint's outputs, as a .npy file", run_predict};
+const cli_command cli_fit = {"fit", "train a model", run},
+                  cli_validate = {"validate", "loss and metrics of a checkpoint on held-out data", run_validate},
+                  cli_test = {"test", "the same with the model's test step", run_test},
+                  cli_predict = {"predict", "a checkpoint's outputs, as a .npy file", run_predict};

@@ -11,7 +11,7 @@ static xt_loader *training_loader(const fit_options *o, xt_dataset *d, int64_t b
     return xt_loader_new(d, .batch = batch, .shuffle = XT_ON, .seed = (uint64_t)o->seed, .workers = (int)o->workers);
 }
 
-/* --- digits ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- digits --- */
 static xt_status mnist(const fit_options *o, int64_t batch, fit_data *out) {
     xt_dataset *train = NULL, *test = NULL;
     XT_TRY(xt_mnist_open(o->data, "train", &train));
@@ -28,10 +28,12 @@ static xt_status mnist(const fit_options *o, int64_t batch, fit_data *out) {
     return NULL;
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- text --- */
 static void tell_text(const char *path, const text_corpus *c, bool bytes, int64_t vocab, size_t held) {
-    if (bytes) printf("%s: %zu bytes, each a token of %lld", path, c->bytes, (long long)vocab);
-    else printf("%s: %zu bytes are %zu tokens of %lld", path, c->bytes, c->n, (long long)vocab);
+    if (bytes)
+        printf("%s: %zu bytes, each a token of %lld", path, c->bytes, (long long)vocab);
+    else
+        printf("%s: %zu bytes are %zu tokens of %lld", path, c->bytes, c->n, (long long)vocab);
     printf("; the last %zu are for validation\n", held);
 }
 
@@ -46,11 +48,13 @@ static xt_status text(const model *m, fit_options *o, int64_t batch, fit_data *o
     xt_status s = NULL;
     if (!o->of_model.vocab) o->of_model.vocab = vocab;
     if ((int64_t)(c->n - cut) < (seq + 1) * xt_world_size() || (int64_t)cut < seq * batch * xt_world_size() + 1)
-        s = xt_status_new(XT_INVALID_ARGUMENT, "%s has %zu tokens; batches of %lld windows of %lld tokens and a tenth to validate with need more", o->data, c->n, (long long)batch,
-                          (long long)seq);
-    xt_dataset *train = s ? NULL : text_windows(c, 0, cut, seq, true), *test = train ? text_windows(c, cut, c->n, seq, false) : NULL;
-    if (!s && xt_rank() == 0 && !o->json)
-        tell_text(o->data, c, tokenizer_is_bytes(out->words), vocab, c->n - cut);
+        s = xt_status_new(
+            XT_INVALID_ARGUMENT,
+            "%s has %zu tokens; batches of %lld windows of %lld tokens and a tenth to validate with need more", o->data,
+            c->n, (long long)batch, (long long)seq);
+    xt_dataset *train = s ? NULL : text_windows(c, 0, cut, seq, true),
+               *test = train ? text_windows(c, cut, c->n, seq, false) : NULL;
+    if (!s && xt_rank() == 0 && !o->json) tell_text(o->data, c, tokenizer_is_bytes(out->words), vocab, c->n - cut);
     text_release(c);
     if (s || !test) {
         xt_dataset_free(train);
@@ -62,7 +66,7 @@ static xt_status text(const model *m, fit_options *o, int64_t batch, fit_data *o
     return NULL;
 }
 
-/* --- pictures --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- pictures --- */
 /* Means and deviations of ImageNet, which torchvision's models expect. */
 static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
 
@@ -76,9 +80,12 @@ static bool parse_augment(const char *text, augmentation *a) {
     char part[16];
     for (const char *p = text; *p; p += strcspn(p, ",") + (strchr(p, ',') != NULL)) {
         snprintf(part, sizeof part, "%.*s", (int)strcspn(p, ","), p);
-        if (strcmp(part, "crop") == 0) a->crop = true;
-        else if (strcmp(part, "flip") == 0) a->flip = true;
-        else return false;
+        if (strcmp(part, "crop") == 0)
+            a->crop = true;
+        else if (strcmp(part, "flip") == 0)
+            a->flip = true;
+        else
+            return false;
     }
     return true;
 }
@@ -90,8 +97,8 @@ static bool exists(const char *dir, const char *name) {
     return stat(path, &st) == 0;
 }
 
-/* Generated pictures: stripes whose direction and colour are the class, of random width and place; made anew from the sample's index, so that they need no
- * memory and a network can learn them. */
+/* Generated pictures: stripes whose direction and colour are the class, of random width and place; made anew from the
+ * sample's index, so that they need no memory and a network can learn them. */
 typedef struct stripes {
     int64_t side, classes, count, first;
 } stripes;
@@ -115,7 +122,8 @@ static xt_status stripes_get(void *user, int64_t i, void *x, void *y) {
         for (int64_t r = 0; r < p->side; r++)
             for (int64_t q = 0; q < p->side; q++) {
                 double phase = (across * (double)r + along * (double)q + at) / width;
-                out[(c * p->side + r) * p->side + q] = (float)(strength * (0.25 + 0.5 * ((int64_t)phase % 2 == 0)) + 0.2 * noise(&state));
+                out[(c * p->side + r) * p->side + q] =
+                    (float)(strength * (0.25 + 0.5 * ((int64_t)phase % 2 == 0)) + 0.2 * noise(&state));
             }
     }
     if (y) *(int64_t *)y = label;
@@ -126,7 +134,14 @@ static xt_dataset *stripes_dataset(int64_t side, int64_t classes, int64_t first,
     stripes *p = malloc(sizeof *p);
     if (!p) return NULL;
     *p = (stripes){side, classes, count, first};
-    xt_dataset_desc d = {.struct_size = sizeof d, .count = count, .x = {XT_F32, {3, side, side}}, .y = {XT_I64, {0}}, .get = stripes_get, .free_user = free, .user = p, .name = "generated pictures"};
+    xt_dataset_desc d = {.struct_size = sizeof d,
+                         .count = count,
+                         .x = {XT_F32, {3, side, side}},
+                         .y = {XT_I64, {0}},
+                         .get = stripes_get,
+                         .free_user = free,
+                         .user = p,
+                         .name = "generated pictures"};
     xt_dataset *out = xt_dataset_new(&d);
     if (!out) free(p);
     return out;
@@ -150,7 +165,9 @@ static xt_status folder(const fit_options *o, int64_t side, xt_dataset **train, 
         xt_dataset_free(all);
         free(which);
         return n_test ? xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a split")
-                      : xt_status_new(XT_INVALID_ARGUMENT, "%s has %lld pictures; at least 10 are needed, one of each 10 to validate with", o->data, (long long)n);
+                      : xt_status_new(XT_INVALID_ARGUMENT,
+                                      "%s has %lld pictures; at least 10 are needed, one of each 10 to validate with",
+                                      o->data, (long long)n);
     }
     int64_t k = 0;
     for (int64_t i = 0; i < n; i++)
@@ -164,7 +181,8 @@ static xt_status folder(const fit_options *o, int64_t side, xt_dataset **train, 
 
 static int64_t count_classes(const char *dir, xt_dataset *d) {
     int64_t n = 0;
-    xt_dataset *whole = xt_image_folder_class(d, 0) ? NULL : xt_image_folder(dir, 8); /* a subset does not know its classes */
+    /* a subset does not know its classes */
+    xt_dataset *whole = xt_image_folder_class(d, 0) ? NULL : xt_image_folder(dir, 8);
     while (xt_image_folder_class(whole ? whole : d, n)) n++;
     xt_dataset_free(whole);
     return n;
@@ -174,10 +192,15 @@ static xt_status pictures(const model *m, fit_options *o, int64_t batch, fit_dat
     model_options *of = &o->of_model;
     xt_dataset *train = NULL, *test = NULL;
     augmentation a;
-    if (!parse_augment(o->augment, &a)) return xt_status_new(XT_INVALID_ARGUMENT, "--augment %s: crop, flip, crop,flip or none are understood", o->augment);
-    bool ten = o->data && (exists(o->data, "data_batch_1.bin") || exists(o->data, "cifar-10-batches-bin")), hundred = o->data && !ten && (exists(o->data, "train.bin") || exists(o->data, "cifar-100-binary"));
+    if (!parse_augment(o->augment, &a))
+        return xt_status_new(XT_INVALID_ARGUMENT, "--augment %s: crop, flip, crop,flip or none are understood",
+                             o->augment);
+    bool ten = o->data && (exists(o->data, "data_batch_1.bin") || exists(o->data, "cifar-10-batches-bin")),
+         hundred = o->data && !ten && (exists(o->data, "train.bin") || exists(o->data, "cifar-100-binary"));
     if (ten || hundred) {
-        if (of->side && of->side != 32) return xt_status_new(XT_INVALID_ARGUMENT, "--side %lld: CIFAR's pictures have 32 pixels a side", (long long)of->side);
+        if (of->side && of->side != 32)
+            return xt_status_new(XT_INVALID_ARGUMENT, "--side %lld: CIFAR's pictures have 32 pixels a side",
+                                 (long long)of->side);
         of->side = 32;
         train = ten ? xt_cifar10(o->data, "train") : xt_cifar100(o->data, "train");
         test = !train ? NULL : ten ? xt_cifar10(o->data, "test") : xt_cifar100(o->data, "test");
@@ -186,13 +209,15 @@ static xt_status pictures(const model *m, fit_options *o, int64_t batch, fit_dat
         XT_TRY(folder(o, of->side ? of->side : m->own.side, &train, &test));
         if (test && !of->classes) of->classes = count_classes(exists(o->data, "train") ? NULL : o->data, train);
     } else {
-        int64_t side = of->side ? of->side : m->own.side, classes = of->classes ? of->classes : 10, n = (o->limit ? o->limit : 20) * batch * xt_world_size();
+        int64_t side = of->side ? of->side : m->own.side, classes = of->classes ? of->classes : 10,
+                n = (o->limit ? o->limit : 20) * batch * xt_world_size();
         of->classes = classes;
         train = stripes_dataset(side, classes, 0, n);
         test = stripes_dataset(side, classes, n, n / 5 > batch * xt_world_size() ? n / 5 : batch * xt_world_size());
     }
     if (train && test) {
-        train = xt_augment(train, .crop_padding = a.crop ? (int)(xt_dataset_x(train).dims[1] / 8) : 0, .flip = a.flip ? XT_ON : XT_OFF, .mean = mean, .std = deviation);
+        train = xt_augment(train, .crop_padding = a.crop ? (int)(xt_dataset_x(train).dims[1] / 8) : 0,
+                           .flip = a.flip ? XT_ON : XT_OFF, .mean = mean, .std = deviation);
         test = xt_augment(test, .mean = mean, .std = deviation);
     }
     if (!train || !test) {
@@ -207,13 +232,15 @@ static xt_status pictures(const model *m, fit_options *o, int64_t batch, fit_dat
     return NULL;
 }
 
-/* --- which ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- which --- */
 xt_status fit_open_data(const model *m, fit_options *o, fit_data *out) {
     int64_t batch = o->batch ? o->batch : m->batch;
     *out = (fit_data){0};
     if (m == &model_mnist) return mnist(o, batch, out);
     if (m == &model_resnet18) return pictures(m, o, batch, out);
     if (m->tokens && o->data) return text(m, o, batch, out);
-    out->train = xt_sample_loader(.batch = batch, .count = o->limit ? o->limit : 20, .x = m->x(o->of_model.side, o->of_model.seq), .y = m->y(o->of_model.side, o->of_model.seq));
+    out->train =
+        xt_sample_loader(.batch = batch, .count = o->limit ? o->limit : 20,
+                         .x = m->x(o->of_model.side, o->of_model.seq), .y = m->y(o->of_model.side, o->of_model.seq));
     return NULL;
 }

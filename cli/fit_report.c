@@ -11,7 +11,7 @@ enum { BATCH = 200, SHOWN = 40, PIXELS = 28 * 28 };
 
 typedef struct tally {
     int64_t seen[10], right[10], taken_for[10][10];
-    float *pictures;        /* SHOWN misclassified digits */
+    float *pictures; /* SHOWN misclassified digits */
     char labels[SHOWN][16];
     int shown;
 } tally;
@@ -54,7 +54,8 @@ static bool run_all(xt_module *net, xt_dataset *ds, tally *t) {
             ok = s == NULL;
             xt_status_free(s);
         }
-        for (int64_t k = size; k < BATCH; k++) memset(x + k * PIXELS, 0, sizeof(float) * PIXELS); /* the last batch is padded: one program */
+        /* the last batch is padded: one program */
+        for (int64_t k = size; k < BATCH; k++) memset(x + k * PIXELS, 0, sizeof(float) * PIXELS);
         ok = ok && guess(net, x, BATCH, guesses);
         for (int64_t k = 0; k < size && ok; k++) count(t, ds, first + k, y[k], guesses[k]);
     }
@@ -68,7 +69,8 @@ static void print_table(const tally *t, double accuracy) {
         int worst = d ? 0 : 1;
         for (int g = 0; g < 10; g++)
             if (g != d && t->taken_for[d][g] > t->taken_for[d][worst]) worst = g;
-        printf("    %d  %6lld  %6lld    %6.2f %%", d, (long long)t->right[d], (long long)t->seen[d], t->seen[d] ? 100.0 * (double)t->right[d] / (double)t->seen[d] : 0);
+        printf("    %d  %6lld  %6lld    %6.2f %%", d, (long long)t->right[d], (long long)t->seen[d],
+               t->seen[d] ? 100.0 * (double)t->right[d] / (double)t->seen[d] : 0);
         if (t->taken_for[d][worst]) printf("   %d (%lld)", worst, (long long)t->taken_for[d][worst]);
         printf("\n");
     }
@@ -96,8 +98,10 @@ double fit_report_digits(xt_module *net, xt_dataset *test, const char *dir, bool
         for (int k = 0; k < t.shown; k++) labels[k] = t.labels[k];
         snprintf(path, sizeof path, "%s/misclassified.png", dir);
         xt_status s = xt_plot_images(path, "misclassified test digits", t.shown, 28, 28, t.pictures, labels);
-        if (s) cli_fail("fit", "%s", xt_status_message(s));
-        else if (!quiet) printf("pictures: %s/loss.png, %s\n", dir, path);
+        if (s)
+            cli_fail("fit", "%s", xt_status_message(s));
+        else if (!quiet)
+            printf("pictures: %s/loss.png, %s\n", dir, path);
         xt_status_free(s);
     }
     free(t.pictures);

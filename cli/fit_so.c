@@ -1,5 +1,5 @@
-/* `xtrain fit ./model.so`, validate, test and predict: a model of the user's own, by the variable xt_model of its shared object (include/xtrain/train.h). All options are the trainer's,
- * and the model's own settings. */
+/* `xtrain fit ./model.so`, validate, test and predict: a model of the user's own, by the variable xt_model of its
+ * shared object (include/xtrain/train.h). All options are the trainer's, and the model's own settings. */
 #include "cli/config.h"
 
 #include <dlfcn.h>
@@ -10,9 +10,16 @@
 #include <unistd.h>
 
 /* --json and the short words of the command, in the trainer's terms. */
-static const char *const words[][2] = {{"--epochs", "--max_epochs"},         {"--steps", "--max_steps"},    {"--accumulate", "--accumulate_grad_batches"}, {"--log-every", "--log_every_n_steps"},
-                                       {"--limit-batches", "--limit_train_batches"}, {"--lr", "--model.lr"}, {"--batch", "--data.batch"},                 {"--data", "--data.path"},
-                                       {"--val-every", "--val_every"},       {"--clip", "--gradient_clip_val"}};
+static const char *const words[][2] = {{"--epochs", "--max_epochs"},
+                                       {"--steps", "--max_steps"},
+                                       {"--accumulate", "--accumulate_grad_batches"},
+                                       {"--log-every", "--log_every_n_steps"},
+                                       {"--limit-batches", "--limit_train_batches"},
+                                       {"--lr", "--model.lr"},
+                                       {"--batch", "--data.batch"},
+                                       {"--data", "--data.path"},
+                                       {"--val-every", "--val_every"},
+                                       {"--clip", "--gradient_clip_val"}};
 
 static char *translated(const char *arg) {
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -30,7 +37,8 @@ bool fit_command_word(const char *arg, char *out, size_t n) {
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t len = strlen(words[i][1]);
         bool same = !strchr(words[i][1], '.') && strncmp(arg, words[i][0], strlen(words[i][0])) != 0;
-        for (size_t k = 0; k < len && same; k++) same = arg[k] == words[i][1][k] || (k > 1 && arg[k] == '-' && words[i][1][k] == '_');
+        for (size_t k = 0; k < len && same; k++)
+            same = arg[k] == words[i][1][k] || (k > 1 && arg[k] == '-' && words[i][1][k] == '_');
         if (!same || (arg[len] && arg[len] != '=')) continue;
         snprintf(out, n, "%s", words[i][0]);
         return true;
@@ -41,14 +49,22 @@ bool fit_command_word(const char *arg, char *out, size_t n) {
 /* What the trainer's own help, which follows, does not know of. */
 static void print_help(const char *about) {
     if (about) printf("%s\n\n", about);
-    printf("usage: xtrain fit|validate|test|predict MODEL.so [options]\n  --json                      one line of JSON with the results at the end\n"
-           "  --device D                  CPU, TPU, CUDA or the path of a PJRT plugin\n  --output FILE               predict: where the rows go (predictions.npy)\n");
+    printf("usage: xtrain fit|validate|test|predict MODEL.so [options]\n"
+           "  --json                      one line of JSON with the results at the end\n"
+           "  --device D                  CPU, TPU, CUDA or the path of a PJRT plugin\n"
+           "  --output FILE               predict: where the rows go (predictions.npy)\n");
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) printf("  %-27s %s\n", words[i][0], words[i][1]);
 }
 
 static int check(const char *path, const xt_model_desc *m) {
-    if (!m) return cli_fail("fit", "%s has no variable xt_model; a model for `xtrain fit` defines `const xt_model_desc xt_model = {...}` (xtrain/train.h)", path);
-    if (m->struct_size < sizeof(size_t) * 4 || m->struct_size > 4096) return cli_fail("fit", "%s: xt_model.struct_size is %zu; it must be sizeof(xt_model_desc)", path, m->struct_size);
+    if (!m)
+        return cli_fail("fit",
+                        "%s has no variable xt_model; a model for `xtrain fit` defines `const xt_model_desc xt_model = "
+                        "{...}` (xtrain/train.h)",
+                        path);
+    if (m->struct_size < sizeof(size_t) * 4 || m->struct_size > 4096)
+        return cli_fail("fit", "%s: xt_model.struct_size is %zu; it must be sizeof(xt_model_desc)", path,
+                        m->struct_size);
     if (!m->task || !m->train) return cli_fail("fit", "%s: xt_model has no .%s", path, m->task ? "train" : "task");
     return 0;
 }
@@ -64,14 +80,16 @@ static xt_status note_weights(const char *name, const char *value, void *user) {
     return NULL;
 }
 
-/* Whether a pass is told which weights to take: by the arguments, a file of theirs, or the environment. What is wrong with a file, the trainer says. */
+/* Whether a pass is told which weights to take: by the arguments, a file of theirs, or the environment. What is wrong
+ * with a file, the trainer says. */
 static bool names_weights(int argc, char **argv) {
     static const char *const names[] = {"--ckpt", "--resume", "--trainer.ckpt", "--trainer.resume"};
     const char *ckpt = getenv("XT_TRAINER_CKPT"), *resume = getenv("XT_TRAINER_RESUME");
     bool named = (ckpt && *ckpt) || (resume && *resume);
     for (int i = 1; i < argc && !named; i++) {
         size_t n = strcspn(argv[i], "=");
-        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) named = named || (strlen(names[k]) == n && strncmp(argv[i], names[k], n) == 0);
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+            named = named || (strlen(names[k]) == n && strncmp(argv[i], names[k], n) == 0);
         if (n != 8 || strncmp(argv[i], "--config", 8) != 0) continue;
         const char *file = argv[i][n] ? argv[i] + n + 1 : i + 1 < argc ? argv[i + 1] : NULL;
         if (file) xt_status_free(xt_config_read(file, note_weights, &named));
@@ -84,12 +102,15 @@ static int fit(const char *path, const xt_model_desc *m, int argc, char **argv, 
     xt_trainer_args(t, argc, argv);
     xt_trainer_text(t, "model.name", path); /* so that config.json names the model too */
     xt_task task = m->task(t);
-    if (o.stage != STAGE_FIT && !o.help && !task.module && !names_weights(argc, argv)) { /* a module of the task's own may have been loaded by it */
+    if (o.stage != STAGE_FIT && !o.help && !task.module && !names_weights(argc, argv)) {
+        /* a module of the task's own may have been loaded by it */
         setenv("XT_SUMMARY", "off", 1);
         return cli_end(cli_fail(fit_stage_names[o.stage], "%s", fit_needs_weights) + 1);
     }
-    bool has_val = m->struct_size > offsetof(xt_model_desc, val) && m->val, has_test = m->struct_size > offsetof(xt_model_desc, test) && m->test;
-    xt_loader *train = o.stage == STAGE_FIT || (!has_val && !has_test) ? m->train(t, task.user) : NULL, *val = has_val ? m->val(t, task.user) : NULL, *test = has_test ? m->test(t, task.user) : NULL;
+    bool has_val = m->struct_size > offsetof(xt_model_desc, val) && m->val,
+         has_test = m->struct_size > offsetof(xt_model_desc, test) && m->test;
+    xt_loader *train = o.stage == STAGE_FIT || (!has_val && !has_test) ? m->train(t, task.user) : NULL,
+              *val = has_val ? m->val(t, task.user) : NULL, *test = has_test ? m->test(t, task.user) : NULL;
     const char *name = m->name ? m->name : "model";
     int code;
     if (o.stage == STAGE_FIT) {
@@ -123,10 +144,14 @@ int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) 
     if (!args) return cli_fail("fit", "out of memory");
     args[n++] = strdup("xtrain fit");
     for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) o.json = true;
-        else if (stage == STAGE_PREDICT && strcmp(argv[i], "--output") == 0 && i + 1 < argc) o.output = argv[++i];
-        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) setenv("XT_DEVICE", argv[++i], 1);
-        else args[n++] = translated(argv[i]);
+        if (strcmp(argv[i], "--json") == 0)
+            o.json = true;
+        else if (stage == STAGE_PREDICT && strcmp(argv[i], "--output") == 0 && i + 1 < argc)
+            o.output = argv[++i];
+        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
+            setenv("XT_DEVICE", argv[++i], 1);
+        else
+            args[n++] = translated(argv[i]);
         if (n && !args[n - 1]) return cli_fail("fit", "out of memory");
         if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0) continue;
         o.help = true;

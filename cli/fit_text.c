@@ -1,5 +1,5 @@
-/* What `xtrain fit` does for a text model beside training it: sample lines after each validation, and files beside the checkpoints that
- * `xtrain generate` needs. */
+/* What `xtrain fit` does for a text model beside training it: sample lines after each validation, and files beside the
+ * checkpoints that `xtrain generate` needs. */
 #include "cli/fit.h"
 #include "models/generate.h"
 #include "models/gpt2_files.h"
@@ -29,13 +29,18 @@ static bool take(int64_t token, void *user) {
     return true;
 }
 
-xt_status fit_sample(generator **g, xt_module *net, model_options *o, const tokenizer *words, int64_t tokens, FILE *to) {
+xt_status fit_sample(generator **g, xt_module *net, model_options *o, const tokenizer *words, int64_t tokens,
+                     FILE *to) {
     int32_t *ids = NULL;
     size_t n = 0;
     line l = {.words = words};
     if (!*g) XT_TRY(generator_new(net, o, g));
     XT_TRY(tokenizer_encode(words, "\n", 1, &ids, &n));
-    xt_status s = generate(*g, &(generate_opts){.prompt = ids, .n_prompt = n, .tokens = tokens, .temperature = 0.8, .stop = -1, .take = take, .user = &l}, NULL);
+    xt_status s = generate(
+        *g,
+        &(generate_opts){
+            .prompt = ids, .n_prompt = n, .tokens = tokens, .temperature = 0.8, .stop = -1, .take = take, .user = &l},
+        NULL);
     free(ids);
     if (!s) fprintf(to, "sample: %.*s\n", (int)l.n, l.text);
     fflush(to);

@@ -55,8 +55,10 @@ static void print_quoted(const char *s, size_t n) {
             i++;
             continue;
         }
-        if (need == 1 && (c < 32 || c == '"' || c == '\\')) printf("\\u%04x", c);
-        else fwrite(s + i, 1, need, stdout);
+        if (need == 1 && (c < 32 || c == '"' || c == '\\'))
+            printf("\\u%04x", c);
+        else
+            fwrite(s + i, 1, need, stdout);
         i += need;
     }
     putchar('"');
@@ -66,8 +68,10 @@ static void print_quoted(const char *s, size_t n) {
 static void folder_of(const char *weights, char *out, size_t n) {
     snprintf(out, n, "%s", weights);
     char *slash = strrchr(out, '/');
-    if (slash) *slash = 0;
-    else snprintf(out, n, ".");
+    if (slash)
+        *slash = 0;
+    else
+        snprintf(out, n, ".");
 }
 
 static bool has(const char *dir, const char *name) {
@@ -78,7 +82,8 @@ static bool has(const char *dir, const char *name) {
     return f != NULL;
 }
 
-static xt_status prepare(const model *m, options *o, const char *weights, const char *dir, tokenizer **words, xt_module **net, generator **g) {
+static xt_status prepare(const model *m, options *o, const char *weights, const char *dir, tokenizer **words,
+                         xt_module **net, generator **g) {
     char why[256];
     XT_TRY(gpt2_read_config(dir, &o->of_model));
     XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : has(dir, "vocab.json") ? dir : NULL, words));
@@ -86,7 +91,8 @@ static xt_status prepare(const model *m, options *o, const char *weights, const 
     if (!o->of_model.seq) o->of_model.seq = 1;
     if (!model_settle(m, &o->of_model, why, sizeof why)) return xt_status_new(XT_INVALID_ARGUMENT, "%s", why);
     if (tokenizer_vocab(*words) > o->of_model.vocab)
-        return xt_status_new(XT_INVALID_ARGUMENT, "the tokenizer has %lld tokens, the model %lld", (long long)tokenizer_vocab(*words), (long long)o->of_model.vocab);
+        return xt_status_new(XT_INVALID_ARGUMENT, "the tokenizer has %lld tokens, the model %lld",
+                             (long long)tokenizer_vocab(*words), (long long)o->of_model.vocab);
     *net = xt_module_new(m->net, &o->of_model);
     XT_TRY(gpt2_load(*net, weights));
     return generator_new(*net, &o->of_model, g);
@@ -100,7 +106,17 @@ static int say(const options *o, const tokenizer *words, generator *g) {
     printer p = {.words = words, .quiet = o->json};
     generate_stats st = {0};
     if (!o->json) printf("%s", o->prompt);
-    s = generate(g, &(generate_opts){.prompt = ids, .n_prompt = n, .tokens = o->tokens, .temperature = o->temperature, .top_k = o->top_k, .seed = (uint64_t)o->seed, .stop = -1, .take = take, .user = &p}, &st);
+    s = generate(g,
+                 &(generate_opts){.prompt = ids,
+                                  .n_prompt = n,
+                                  .tokens = o->tokens,
+                                  .temperature = o->temperature,
+                                  .top_k = o->top_k,
+                                  .seed = (uint64_t)o->seed,
+                                  .stop = -1,
+                                  .take = take,
+                                  .user = &p},
+                 &st);
     free(ids);
     if (!o->json) printf("\n");
     if (!s && o->json) {
@@ -108,11 +124,14 @@ static int say(const options *o, const tokenizer *words, generator *g) {
         print_quoted(o->prompt, strlen(o->prompt));
         printf(", \"text\": ");
         print_quoted(p.text ? p.text : "", p.n);
-        printf(", \"tokens\": %lld, \"prompt_tokens\": %lld, \"tokens_per_s\": %.6g, \"prompt_seconds\": %.6g, \"compiles\": %lld, \"executions\": %lld}\n", (long long)st.tokens, (long long)st.prompt_tokens,
-               st.tokens_per_s, st.prompt_seconds, (long long)xt_counter("compiles"), (long long)xt_counter("executions"));
+        printf(", \"tokens\": %lld, \"prompt_tokens\": %lld, \"tokens_per_s\": %.6g, \"prompt_seconds\": %.6g, "
+               "\"compiles\": %lld, \"executions\": %lld}\n",
+               (long long)st.tokens, (long long)st.prompt_tokens, st.tokens_per_s, st.prompt_seconds,
+               (long long)xt_counter("compiles"), (long long)xt_counter("executions"));
     } else if (!s) {
         fflush(stdout);
-        fprintf(stderr, "%lld tokens, %.1f tokens/s; the prompt's %lld in %.2f s; %lld programs compiled\n", (long long)st.tokens, st.tokens_per_s, (long long)st.prompt_tokens, st.prompt_seconds,
+        fprintf(stderr, "%lld tokens, %.1f tokens/s; the prompt's %lld in %.2f s; %lld programs compiled\n",
+                (long long)st.tokens, st.tokens_per_s, (long long)st.prompt_tokens, st.prompt_seconds,
                 (long long)xt_counter("compiles"));
     }
     free(p.text);
@@ -121,7 +140,8 @@ static int say(const options *o, const tokenizer *words, generator *g) {
 
 static const char usage[] =
     "usage: xtrain generate MODEL --ckpt PATH --prompt TEXT [options]\n\n"
-    "Continues a text with a trained GPT-2. PATH is a folder that `xtrain fit --ckpt` wrote, a checkpoint in it, or a model folder of Hugging Face's\n"
+    "Continues a text with a trained GPT-2. PATH is a folder that `xtrain fit --ckpt` wrote, a checkpoint in it, or a "
+    "model folder of Hugging Face's\n"
     "(config.json, model.safetensors, vocab.json, merges.txt). The text goes to stdout, the speed to stderr.\n\n"
     "  xtrain generate gpt2-mini --ckpt out --prompt 'ROMEO:' --tokens 300 --temperature 0.8 --top-k 40\n"
     "  xtrain generate gpt2 --ckpt ~/gpt2 --prompt 'The meaning of life is'\n";
@@ -129,14 +149,17 @@ static const char usage[] =
 static int run(int argc, char **argv) {
     options o = {.prompt = "\n", .tokens = 200, .temperature = 0.8};
     const cli_option table[] = {
-        {"MODEL", CLI_STRING, &o.model, NULL, "gpt2, gpt2-mini or gpt2-tiny; sizes that config.json gives win over the model's"},
+        {"MODEL", CLI_STRING, &o.model, NULL,
+         "gpt2, gpt2-mini or gpt2-tiny; sizes that config.json gives win over the model's"},
         {"--ckpt", CLI_STRING, &o.ckpt, "PATH", "checkpoint, or folder with one (needed)"},
         {"--prompt", CLI_STRING, &o.prompt, "TEXT", "what the text begins with (a new line)"},
         {"--tokens", CLI_INT, &o.tokens, "N", "how many to make (200)"},
-        {"--temperature", CLI_DOUBLE, &o.temperature, "T", "below 1: likelier ones more often; 0: always the likeliest (0.8)"},
+        {"--temperature", CLI_DOUBLE, &o.temperature, "T",
+         "below 1: likelier ones more often; 0: always the likeliest (0.8)"},
         {"--top-k", CLI_INT, &o.top_k, "K", "choose among the K likeliest only (all)"},
         {"--seed", CLI_INT, &o.seed, "S", "the same seed, the same text (0)"},
-        {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR", "folder with vocab.json and merges.txt (default: the checkpoint's; without: bytes)"},
+        {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR",
+         "folder with vocab.json and merges.txt (default: the checkpoint's; without: bytes)"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
         {"--context", CLI_INT, &o.of_model.context, "N", "sizes, where there is no config.json: positions,"},
         {"--layers", CLI_INT, &o.of_model.layers, "N", "blocks,"},
@@ -150,12 +173,15 @@ static int run(int argc, char **argv) {
     if (!m || !m->tokens || !o.ckpt || o.tokens < 1 || o.temperature < 0 || o.top_k < 0 || !*o.prompt) {
         fprintf(stderr, "xtrain generate: %s; xtrain generate --help\n",
                 !m || !m->tokens ? "a text model is needed: gpt2, gpt2-mini or gpt2-tiny"
-                : !o.ckpt        ? "--ckpt is needed: which weights?"
-                                 : "a prompt of at least one character, at least one token, and no negative numbers are needed");
+                : !o.ckpt
+                    ? "--ckpt is needed: which weights?"
+                    : "a prompt of at least one character, at least one token, and no negative numbers are needed");
         return 2;
     }
     char weights[4096], dir[4096];
-    if (!gpt2_find_weights(o.ckpt, weights, sizeof weights)) return cli_fail("generate", "%s is no checkpoint and no folder with one (last.ckpt, model.safetensors or *.ckpt)", o.ckpt);
+    if (!gpt2_find_weights(o.ckpt, weights, sizeof weights))
+        return cli_fail("generate",
+                        "%s is no checkpoint and no folder with one (last.ckpt, model.safetensors or *.ckpt)", o.ckpt);
     folder_of(weights, dir, sizeof dir);
     if (o.device) setenv("XT_DEVICE", o.device, 1);
     setenv("XT_SUMMARY", "off", 0);

@@ -1,14 +1,15 @@
-/* xtrain launch: starts the ranks of a program. xtrain __rank: the process of one rank that runs a function of a shared library; the
- * library itself starts it (xt_launch's .module and .symbol), so it is not listed in the help. */
+/* xtrain launch: starts the ranks of a program. xtrain __rank: the process of one rank that runs a function of a shared
+ * library; the library itself starts it (xt_launch's .module and .symbol), so it is not listed in the help. */
 #include "cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: xtrain launch [-n N] [--host LIST] [--max-restarts K] -- PROGRAM ARGS\n\n"
-    "Starts N ranks of PROGRAM on this host, each with one device and its share of the cores, and shows their output behind\n"
-    "\"[rank 3] \". When one fails, the others are ended and its exit code is returned. Inside, xt_launch calls its function once.\n";
+static const char usage[] = "usage: xtrain launch [-n N] [--host LIST] [--max-restarts K] -- PROGRAM ARGS\n\n"
+                            "Starts N ranks of PROGRAM on this host, each with one device and its share of the cores, "
+                            "and shows their output behind\n"
+                            "\"[rank 3] \". When one fails, the others are ended and its exit code is returned. "
+                            "Inside, xt_launch calls its function once.\n";
 
 enum { NOT_GIVEN = INT32_MIN };
 
@@ -20,7 +21,8 @@ static int run(int argc, char **argv) {
     const cli_option options[] = {
         {"-n", CLI_INT, &n, "N", "ranks (default: one per device found)"},
         {"--host", CLI_STRING, &hosts, "LIST", "hosts by Open MPI's mpirun: \"a,b\" or \"a:4,b:4\"; needs -n"},
-        {"--max-restarts", CLI_INT, &restarts, "K", "after a rank has died, start all again from the last checkpoint, at most K times"},
+        {"--max-restarts", CLI_INT, &restarts, "K",
+         "after a rank has died, start all again from the last checkpoint, at most K times"},
         CLI_DIAG_ROWS(diag),
     };
     int code = cli_parse(argc, argv, usage, options, (int)(sizeof options / sizeof options[0]), &rest);
@@ -31,7 +33,10 @@ static int run(int argc, char **argv) {
         return 2;
     }
     if (n != NOT_GIVEN && (n < 1 || n > 4096)) {
-        fprintf(stderr, "xtrain launch: -n %lld: a number of ranks from 1 to 4096 is expected; leave -n out for one rank per device\n", (long long)n);
+        fprintf(stderr,
+                "xtrain launch: -n %lld: a number of ranks from 1 to 4096 is expected; leave -n out for one rank per "
+                "device\n",
+                (long long)n);
         return 2;
     }
     if (restarts < 0 || restarts > 100000) {

@@ -27,7 +27,10 @@ xt_mesh *cli_mesh_make(const char *command, const char *spec) {
     char names[256];
     xt_axis axes[XT_MESH_AXES + 1];
     if (!cli_mesh_parse(spec, names, sizeof names, axes)) {
-        if (command) cli_fail(command, "--mesh %s: names and sizes are expected, as data=4,tensor=2 (a size of 0 takes what is left)", spec);
+        if (command)
+            cli_fail(command,
+                     "--mesh %s: names and sizes are expected, as data=4,tensor=2 (a size of 0 takes what is left)",
+                     spec);
         return NULL;
     }
     return xt_mesh_new_at(XT_HERE, axes); /* which says what is wrong */
@@ -40,5 +43,6 @@ void cli_mesh_apply(xt_mesh *mesh, xt_module *net, bool fsdp) {
     if (xt_mesh_size(mesh, "fsdp")) {
         xt_mesh_fsdp(mesh, net, "fsdp");
         if (xt_mesh_size(mesh, "data")) xt_mesh_batch(mesh, "data+fsdp"); /* replicas of a divided model */
-    } else if (fsdp && xt_mesh_size(mesh, "data")) xt_mesh_fsdp(mesh, net, "data");
+    } else if (fsdp && xt_mesh_size(mesh, "data"))
+        xt_mesh_fsdp(mesh, net, "data");
 }

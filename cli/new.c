@@ -1,4 +1,5 @@
-/* xtrain new: a starting project. Its Makefile takes the tree or installation that this command belongs to while that is there, and pkg-config's otherwise. */
+/* xtrain new: a starting project. Its Makefile takes the tree or installation that this command belongs to while that
+ * is there, and pkg-config's otherwise. */
 #include "cli/cli.h"
 
 #include <dirent.h>
@@ -13,11 +14,13 @@
 
 /* Texts of the files: @NAME@, @LIB@, @INCLUDE@ and @XTRAIN@ are replaced. */
 static const char model_c[] =
-    "/* @NAME@: a model of your own. `make && xtrain fit ./@NAME@.so` trains it with every option of the trainer; main.c is a plain program that trains it too. */\n"
+    "/* @NAME@: a model of your own. `make && xtrain fit ./@NAME@.so` trains it with every option of the trainer; "
+    "main.c is a plain program that trains it too. */\n"
     "#include <math.h>\n"
     "#include <xtrain/xtrain.h>\n"
     "\n"
-    "/* The network. x: [N,2] -> scores of two classes [N,2]. The first call makes the parameters; later calls find them by name. */\n"
+    "/* The network. x: [N,2] -> scores of two classes [N,2]. The first call makes the parameters; later calls find "
+    "them by name. */\n"
     "static xt_tensor net(xt_module *m, xt_tensor x, void *user) {\n"
     "    (void)user;\n"
     "    x = xt_relu(xt_linear(m, \"fc1\", x, 32));\n"
@@ -48,43 +51,50 @@ static const char model_c[] =
     "\n"
     "static xt_task task(xt_trainer *t) {\n"
     "    lr = xt_trainer_number(t, \"model.lr\", 0.003);\n"
-    "    return (xt_task){.net = net, .training_step = training_step, .validation_step = validation_step, .test_step = validation_step, .configure_optimizers = configure};\n"
+    "    return (xt_task){.net = net, .training_step = training_step, .validation_step = validation_step, .test_step = "
+    "validation_step, .configure_optimizers = configure};\n"
     "}\n"
     "\n"
-    "/* The data: points of two crescents that lie in one another. Put your own here: fill sample i; it is called by several loader threads. */\n"
+    "/* The data: points of two crescents that lie in one another. Put your own here: fill sample i; it is called by "
+    "several loader threads. */\n"
     "static xt_status sample(void *user, int64_t i, void *x, void *y) {\n"
     "    (void)user;\n"
     "    int64_t label = i % 2;\n"
-    "    double turn = 3.14159265358979 * fmod((double)i * 0.6180339887, 1), off = 0.4 * (fmod((double)i * 0.7548776662, 1) - 0.5);\n"
+    "    double turn = 3.14159265358979 * fmod((double)i * 0.6180339887, 1), off = 0.4 * (fmod((double)i * "
+    "0.7548776662, 1) - 0.5);\n"
     "    ((float *)x)[0] = (float)(label ? 1 - (1 + off) * cos(turn) : (1 + off) * cos(turn));\n"
     "    ((float *)x)[1] = (float)(label ? 0.5 - (1 + off) * sin(turn) : (1 + off) * sin(turn));\n"
     "    *(int64_t *)y = label;\n"
-    "    return NULL; /* or xt_status_new(XT_INVALID_ARGUMENT, \"...\"): the message reaches xt_fit with the sample's number */\n"
+    "    return NULL; /* or xt_status_new(XT_INVALID_ARGUMENT, \"...\"): the message reaches xt_fit with the sample's "
+    "number */\n"
     "}\n"
     "\n"
     "static xt_loader *points(xt_trainer *t, int64_t count, xt_switch shuffle) {\n"
-    "    xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = count, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = sample, .name = \"crescents\"});\n"
+    "    xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = count, .x "
+    "= {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = sample, .name = \"crescents\"});\n"
     "    return xt_loader_new(d, .batch = (int64_t)xt_trainer_number(t, \"data.batch\", 64), .shuffle = shuffle);\n"
     "}\n"
     "static xt_loader *train(xt_trainer *t, void *user) { (void)user; return points(t, 4096, XT_ON); }\n"
     "static xt_loader *val(xt_trainer *t, void *user) { (void)user; return points(t, 512, XT_OFF); }\n"
     "\n"
     "/* What `xtrain fit ./@NAME@.so` looks for. */\n"
-    "const xt_model_desc xt_model = {.struct_size = sizeof(xt_model_desc), .name = \"@NAME@\", .help = \"@NAME@: two crescents; settings: --model.lr, --data.batch\", .task = task, .train = train, .val = val, .test = val};\n";
+    "const xt_model_desc xt_model = {.struct_size = sizeof(xt_model_desc), .name = \"@NAME@\", .help = \"@NAME@: two "
+    "crescents; settings: --model.lr, --data.batch\", .task = task, .train = train, .val = val, .test = val};\n";
 
-static const char main_c[] =
-    "/* A plain program around the model of @NAME@.c:  ./@NAME@ [--max_epochs 5 ...]; --help lists the trainer's options. */\n"
-    "#include <xtrain/xtrain.h>\n"
-    "\n"
-    "extern const xt_model_desc xt_model;\n"
-    "\n"
-    "int main(int argc, char **argv) {\n"
-    "    xt_trainer *t = xt_trainer_new(.max_epochs = 3, .run_name = xt_model.name);\n"
-    "    xt_trainer_args(t, argc, argv);\n"
-    "    xt_task task = xt_model.task(t);\n"
-    "    xt_trainer_add(t, xt_model_checkpoint(.monitor = \"val/acc\", .mode = XT_MAX));\n"
-    "    return xt_fit(t, &task, xt_model.train(t, task.user), xt_model.val(t, task.user)); /* prints the error with its line, if there is one */\n"
-    "}\n";
+static const char main_c[] = "/* A plain program around the model of @NAME@.c:  ./@NAME@ [--max_epochs 5 ...]; --help "
+                             "lists the trainer's options. */\n"
+                             "#include <xtrain/xtrain.h>\n"
+                             "\n"
+                             "extern const xt_model_desc xt_model;\n"
+                             "\n"
+                             "int main(int argc, char **argv) {\n"
+                             "    xt_trainer *t = xt_trainer_new(.max_epochs = 3, .run_name = xt_model.name);\n"
+                             "    xt_trainer_args(t, argc, argv);\n"
+                             "    xt_task task = xt_model.task(t);\n"
+                             "    xt_trainer_add(t, xt_model_checkpoint(.monitor = \"val/acc\", .mode = XT_MAX));\n"
+                             "    return xt_fit(t, &task, xt_model.train(t, task.user), xt_model.val(t, task.user)); "
+                             "/* prints the error with its line, if there is one */\n"
+                             "}\n";
 
 static const char makefile[] =
     "# make: the program ./@NAME@ and the model @NAME@.so; make run, make fit: train with either.\n"
@@ -126,7 +136,8 @@ static const char makefile[] =
 static const char readme[] =
     "# @NAME@\n"
     "\n"
-    "A model trained with xtrain. `@NAME@.c` has the network, its steps and its data; `main.c` is a program around it.\n"
+    "A model trained with xtrain. `@NAME@.c` has the network, its steps and its data; `main.c` is a program around "
+    "it.\n"
     "\n"
     "    make                                            # ./@NAME@ and ./@NAME@.so\n"
     "    ./@NAME@ --max_epochs 5                         # the plain program\n"
@@ -136,12 +147,14 @@ static const char readme[] =
     "    CPU_NUM_DEVICES=2 xtrain launch -- ./@NAME@     # two ranks: the loader shards, gradients are averaged\n"
     "    XT_DEBUG=compile ./@NAME@                       # why each program was compiled, with your line\n"
     "\n"
-    "The Makefile uses the xtrain that made this project (`XTRAIN_LIB`, `XTRAIN_INCLUDE`, `XTRAIN`), or the installed one that pkg-config finds.\n"
-    "What to change first: `sample` gives your data, `net` your network, `training_step` your loss. Runs, checkpoints and curves lie in `runs/@NAME@/`.\n";
+    "The Makefile uses the xtrain that made this project (`XTRAIN_LIB`, `XTRAIN_INCLUDE`, `XTRAIN`), or the installed "
+    "one that pkg-config finds.\n"
+    "What to change first: `sample` gives your data, `net` your network, `training_step` your loss. Runs, checkpoints "
+    "and curves lie in `runs/@NAME@/`.\n";
 
 static const char gitignore[] = "/@NAME@\n/@NAME@.so\n/runs/\n/xt-crash-*/\n";
 
-/* --- where xtrain is ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- where xtrain is --- */
 typedef struct places {
     char name[128], lib[PATH_MAX], include[PATH_MAX], xtrain[PATH_MAX];
 } places;
@@ -166,7 +179,7 @@ static void find_places(places *p) {
     }
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- files --- */
 static bool put_text(FILE *f, const char *text, const places *p) {
     const struct {
         const char *key, *value;
@@ -188,10 +201,12 @@ static int write_project(const char *dir, const places *p) {
     snprintf(own, sizeof own, "%s.c", p->name);
     const struct {
         const char *file, *text;
-    } files[] = {{own, model_c}, {"main.c", main_c}, {"Makefile", makefile}, {"README.md", readme}, {".gitignore", gitignore}};
+    } files[] = {
+        {own, model_c}, {"main.c", main_c}, {"Makefile", makefile}, {"README.md", readme}, {".gitignore", gitignore}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[PATH_MAX];
-        if (snprintf(path, sizeof path, "%s/%s", dir, files[i].file) >= (int)sizeof path) return cli_fail("new", "%s: the path is too long", dir);
+        if (snprintf(path, sizeof path, "%s/%s", dir, files[i].file) >= (int)sizeof path)
+            return cli_fail("new", "%s: the path is too long", dir);
         FILE *f = fopen(path, "wx");
         bool ok = f && put_text(f, files[i].text, p);
         if (f) ok = fclose(f) == 0 && ok;
@@ -210,8 +225,13 @@ static bool is_empty(const char *dir) {
 
 static int run(int argc, char **argv) {
     const char *given = NULL;
-    const cli_option options[] = {{"NAME", CLI_STRING, &given, NULL, "folder to make; its last part names the model (letters, digits, - and _)"}};
-    int code = cli_parse(argc, argv, "usage: xtrain new NAME\n\nMakes a folder with a small model, a program around it, a Makefile and a README that say how to go on.\n", options, 1, NULL);
+    const cli_option options[] = {
+        {"NAME", CLI_STRING, &given, NULL, "folder to make; its last part names the model (letters, digits, - and _)"}};
+    int code = cli_parse(
+        argc, argv,
+        "usage: xtrain new NAME\n\n"
+        "Makes a folder with a small model, a program around it, a Makefile and a README that say how to go on.\n",
+        options, 1, NULL);
     if (code) return code - 1;
     if (!given) {
         fprintf(stderr, "xtrain new: which name? `xtrain new mymodel` makes a folder mymodel\n");
@@ -223,18 +243,26 @@ static int run(int argc, char **argv) {
     const char *slash = strrchr(dir, '/'), *name = slash ? slash + 1 : dir;
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     places p = {.name = ""};
-    if (!*name || strspn(name, allowed) != strlen(name) || *name == '-' || strlen(name) >= sizeof p.name || strcmp(name, "main") == 0) {
-        fprintf(stderr, "xtrain new: '%s' cannot name a model: letters, digits, - and _ are expected, not - first, and not main, the program's file\n", name);
+    if (!*name || strspn(name, allowed) != strlen(name) || *name == '-' || strlen(name) >= sizeof p.name ||
+        strcmp(name, "main") == 0) {
+        fprintf(stderr,
+                "xtrain new: '%s' cannot name a model: letters, digits, - and _ are expected, not - first, and not "
+                "main, the program's file\n",
+                name);
         return 2;
     }
     snprintf(p.name, sizeof p.name, "%s", name);
     find_places(&p);
     if (mkdir(dir, 0777) != 0) {
         if (errno != EEXIST) return cli_fail("new", "%s cannot be made: %s", dir, strerror(errno));
-        if (!is_empty(dir)) return cli_fail("new", "%s exists already and is no empty folder; choose another name", dir);
+        if (!is_empty(dir))
+            return cli_fail("new", "%s exists already and is no empty folder; choose another name", dir);
     }
     if ((code = write_project(dir, &p))) return code;
-    printf("%s has a model (%s.c), a program (main.c), a Makefile and a README.\n  cd %s && make && ./%s\n  xtrain fit ./%s.so --max_epochs 3\n", dir, name, dir, name, name);
+    printf("%s has a model (%s.c), a program (main.c), a Makefile and a README.\n"
+           "  cd %s && make && ./%s\n"
+           "  xtrain fit ./%s.so --max_epochs 3\n",
+           dir, name, dir, name, name);
     return 0;
 }
 

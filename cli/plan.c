@@ -25,8 +25,10 @@ static bool read_bytes(const char *text, int64_t *out) {
     return true;
 }
 
-/* --- programs of the user's own: run on the rehearsal device, which leaves its programs in a folder -------------------------------------------- */
-static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+/* --- programs of the user's own: run on the rehearsal device, which leaves its programs in a folder --- */
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 static int rehearse_program(char **argv, const char *topology, bool divided, char *dir, const char **files, int max) {
     xt_topology t = {.devices = 1};
@@ -59,9 +61,18 @@ static int rehearse_program(char **argv, const char *topology, bool divided, cha
     if (d) closedir(d);
     qsort(files, (size_t)n, sizeof *files, by_name);
     char how[64];
-    snprintf(how, sizeof how, "%s %d", WIFSIGNALED(status) ? "signal" : "exit code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    if (n == 0) return -cli_fail("plan", status ? "%s ran no step on a device and ended with %s under rehearsal" : "%s ran no step on a device", argv[0], how);
-    if (status) fprintf(stderr, "xtrain plan: %s ended with %s under rehearsal, where values it reads are zeros; what it ran until then is planned\n", argv[0], how);
+    snprintf(how, sizeof how, "%s %d", WIFSIGNALED(status) ? "signal" : "exit code",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    if (n == 0)
+        return -cli_fail("plan",
+                         status ? "%s ran no step on a device and ended with %s under rehearsal"
+                                : "%s ran no step on a device",
+                         argv[0], how);
+    if (status)
+        fprintf(stderr,
+                "xtrain plan: %s ended with %s under rehearsal, where values it reads are zeros; what it ran until "
+                "then is planned\n",
+                argv[0], how);
     return n;
 }
 
@@ -79,7 +90,7 @@ static void remove_rehearsal(const char *dir, const char **files, int n) {
     for (int i = 0; i < n; i++) free((char *)files[i]);
 }
 
-/* --- one plan --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- one plan --- */
 static int show(const plan_case *c, const plan_flags *f) {
     enum { MOST_REMEDIES = 16 };
     plan_row remedies[MOST_REMEDIES] = {{{0}}};
@@ -90,8 +101,10 @@ static int show(const plan_case *c, const plan_flags *f) {
     const xt_plan_report *r = xt_plan_get(p);
     if ((!r->fits || f->remedies) && !f->no_remedies) n = plan_remedies(c, remedies, MOST_REMEDIES);
     if (f->html) code = plan_write_html(f->html, c, r, remedies, n);
-    if (!code && f->json) plan_print_json(c, r, remedies, n);
-    else if (!code) plan_print(c, r, remedies, n, f->rows > 0 ? (int)f->rows : 20);
+    if (!code && f->json)
+        plan_print_json(c, r, remedies, n);
+    else if (!code)
+        plan_print(c, r, remedies, n, f->rows > 0 ? (int)f->rows : 20);
     xt_plan_free(p);
     return code;
 }
@@ -100,7 +113,8 @@ static int choose(plan_case *c, const plan_flags *f) {
     if (f->row) return plan_row_print(c);
     bool several = f->max_batch || f->sweep || (c->mesh && strcmp(c->mesh, "auto") == 0);
     if (several && !c->model) {
-        fprintf(stderr, "xtrain plan: --max-batch, --sweep and --mesh auto make the program anew, so they need a MODEL\n");
+        fprintf(stderr,
+                "xtrain plan: --max-batch, --sweep and --mesh auto make the program anew, so they need a MODEL\n");
         return 2;
     }
     if (c->mesh && strcmp(c->mesh, "auto") == 0) return plan_mesh_auto(c, f->json);
@@ -127,9 +141,13 @@ static int run(int argc, char **argv) {
     plan_flags f = {.precision = "fp32"};
     plan_case c = {.topology = "cpu"};
     const cli_option table[] = {
-        {"MODEL|PROGRAM", CLI_STRING, &f.model, NULL, "mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny, or a StableHLO file; after --: a program of yours with its arguments"},
-        {"--topology", CLI_STRING, &c.topology, "NAME", "cpu, cpu:4, v4:2x2x1, v5e:2x2, v5p:2x2x2, v6e:4x4, tpu7x:2x2x1, cuda:h100, cuda:a100, ... (cpu)"},
-        {"--mesh", CLI_STRING, &c.mesh, "AXES", "data=8,model=4: divides the step over the topology's devices; auto: compares meshes"},
+        {"MODEL|PROGRAM", CLI_STRING, &f.model, NULL,
+         "mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny, or a StableHLO file; after --: a program of yours with its "
+         "arguments"},
+        {"--topology", CLI_STRING, &c.topology, "NAME",
+         "cpu, cpu:4, v4:2x2x1, v5e:2x2, v5p:2x2x2, v6e:4x4, tpu7x:2x2x1, cuda:h100, cuda:a100, ... (cpu)"},
+        {"--mesh", CLI_STRING, &c.mesh, "AXES",
+         "data=8,model=4: divides the step over the topology's devices; auto: compares meshes"},
         {"--fsdp", CLI_FLAG, &c.fsdp, NULL, "with --mesh: divides parameters and optimizer state over the data axis"},
         {"--batch", CLI_INT, &c.batch, "N", "samples a step and part of the data axis (default: the model's)"},
         {"--seq", CLI_INT, &c.seq, "N", "tokens a sample of a text model (64)"},
@@ -137,27 +155,39 @@ static int run(int argc, char **argv) {
         {"--precision", CLI_STRING, &f.precision, "P", "fp32 or bf16"},
         {"--accumulate", CLI_INT, &c.accumulate, "K", "micro-batches an optimizer step (1)"},
         {"--checkpoint", CLI_FLAG, &c.checkpoint, NULL, "compute activations again in the backward pass (text models)"},
-        {"--offload", CLI_FLAG, &c.offload, NULL, "optimizer state in host memory (xt_optimizer_offload); a model's only"},
+        {"--offload", CLI_FLAG, &c.offload, NULL,
+         "optimizer state in host memory (xt_optimizer_offload); a model's only"},
         {"--donate", CLI_FLAG, &c.donate, NULL, "a file's program: give inputs' memory to results of their type"},
         {"--limit", CLI_STRING, &f.limit, "BYTES", "memory of a device, as 15G (default: what the device has)"},
         {"--remedies", CLI_FLAG, &f.remedies, NULL, "try remedies even if it fits"},
         {"--no-remedies", CLI_FLAG, &f.no_remedies, NULL, "do not try remedies when it does not fit"},
         {"--max-batch", CLI_FLAG, &f.max_batch, NULL, "search the largest batch that fits"},
-        {"--sweep", CLI_STRING, &f.sweep, "LISTS", "batch=8:64,topology=v4:2x2x1,v5e:2x2: one table of all combinations"},
-        {"--full", CLI_FLAG, &f.full, NULL, "wait for the compiler to make code too (TPU: minutes for a large program): code size and flops are then its own"},
-        {"--time-limit", CLI_DOUBLE, &c.time_limit, "SECONDS", "of one compilation by a foreign compiler: it is ended then, and what it said of memory is shown (300)"},
-        {"--jobs", CLI_INT, &f.jobs, "N", "compilations at a time of remedies, meshes and sweeps (a core each, 4 at most)"},
-        {"--row", CLI_FLAG, &f.row, NULL, "one line for scripts: row PEAK_BYTES COLLECTIVE_BYTES STEP_MS FITS, or failed WORDS"},
+        {"--sweep", CLI_STRING, &f.sweep, "LISTS",
+         "batch=8:64,topology=v4:2x2x1,v5e:2x2: one table of all combinations"},
+        {"--full", CLI_FLAG, &f.full, NULL,
+         "wait for the compiler to make code too (TPU: minutes for a large program): code size and flops are then its "
+         "own"},
+        {"--time-limit", CLI_DOUBLE, &c.time_limit, "SECONDS",
+         "of one compilation by a foreign compiler: it is ended then, and what it said of memory is shown (300)"},
+        {"--jobs", CLI_INT, &f.jobs, "N",
+         "compilations at a time of remedies, meshes and sweeps (a core each, 4 at most)"},
+        {"--row", CLI_FLAG, &f.row, NULL,
+         "one line for scripts: row PEAK_BYTES COLLECTIVE_BYTES STEP_MS FITS, or failed WORDS"},
         {"--dump", CLI_STRING, &c.dump, "DIR", "keep the compiler's files there"},
         {"--html", CLI_STRING, &f.html, "FILE", "write a page with memory over the program's life"},
         {"--rows", CLI_INT, &f.rows, "N", "lines of buffers to print (20)"},
         {"--json", CLI_FLAG, &f.json, NULL, "one JSON object on the last line"},
     };
     int rest = argc;
-    int code = cli_parse(argc, argv,
-                         "usage: xtrain plan MODEL|PROGRAM.mlir [options]\n       xtrain plan [options] -- ./train ARGS\n\nSays whether a training step fits a device that need not be here, what fills its memory and which line asked "
-                         "for it,\nhow long a step may take, and what helps. TPU topologies need libtpu (xtrain doctor --install tpu), CUDA ones jax-cuda13-pjrt.\n",
-                         table, (int)(sizeof table / sizeof table[0]), &rest);
+    int code = cli_parse(
+        argc, argv,
+        "usage: xtrain plan MODEL|PROGRAM.mlir [options]\n"
+        "       xtrain plan [options] -- ./train ARGS\n\n"
+        "Says whether a training step fits a device that need not be here, what fills its memory and which line asked "
+        "for it,\n"
+        "how long a step may take, and what helps. TPU topologies need libtpu (xtrain doctor --install tpu), CUDA ones "
+        "jax-cuda13-pjrt.\n",
+        table, (int)(sizeof table / sizeof table[0]), &rest);
     if (code) return code - 1;
     const char *files[64] = {NULL};
     const char *tmp = getenv("TMPDIR");
@@ -170,12 +200,16 @@ static int run(int argc, char **argv) {
     c.quick = !f.full;
     c.jobs = f.jobs > 16 ? 16 : (int)f.jobs;
     c.model = f.model ? model_find(f.model) : NULL;
-    if ((!c.bf16 && strcmp(f.precision, "fp32") != 0) || c.batch < 0 || c.seq < 0 || c.side < 0 || c.accumulate < 0 || f.rows < 0 || f.jobs < 0 || c.time_limit < 0 || (f.limit && !read_bytes(f.limit, &c.limit))) {
-        fprintf(stderr, "xtrain plan: positive numbers, a --limit as 15G and precision fp32 or bf16 are needed; xtrain plan --help\n");
+    if ((!c.bf16 && strcmp(f.precision, "fp32") != 0) || c.batch < 0 || c.seq < 0 || c.side < 0 || c.accumulate < 0 ||
+        f.rows < 0 || f.jobs < 0 || c.time_limit < 0 || (f.limit && !read_bytes(f.limit, &c.limit))) {
+        fprintf(stderr, "xtrain plan: positive numbers, a --limit as 15G and precision fp32 or bf16 are needed; xtrain "
+                        "plan --help\n");
         return 2;
     }
-    if ((rest < argc || !c.model) && (c.batch || c.seq || c.side || c.accumulate || c.bf16 || c.checkpoint || c.fsdp || c.offload)) {
-        fprintf(stderr, "xtrain plan: --batch, --seq, --side, --accumulate, --precision, --checkpoint, --fsdp and --offload make a MODEL anew; a program has them from its own source and arguments\n");
+    if ((rest < argc || !c.model) &&
+        (c.batch || c.seq || c.side || c.accumulate || c.bf16 || c.checkpoint || c.fsdp || c.offload)) {
+        fprintf(stderr, "xtrain plan: --batch, --seq, --side, --accumulate, --precision, --checkpoint, --fsdp and "
+                        "--offload make a MODEL anew; a program has them from its own source and arguments\n");
         return 2;
     }
     if (rest < argc && f.model) {
@@ -183,7 +217,10 @@ static int run(int argc, char **argv) {
         return 2;
     }
     if (c.mesh && strcmp(c.mesh, "auto") != 0 && !cli_mesh_parse(c.mesh, names, sizeof names, axes)) {
-        fprintf(stderr, "xtrain plan: --mesh %s: names and sizes are expected, as data=4,model=2 (a size of 0 takes what is left), or auto\n", c.mesh);
+        fprintf(stderr,
+                "xtrain plan: --mesh %s: names and sizes are expected, as data=4,model=2 (a size of 0 takes what is "
+                "left), or auto\n",
+                c.mesh);
         return 2;
     }
     if (rest < argc) {
@@ -193,20 +230,33 @@ static int run(int argc, char **argv) {
         if (n < 0) code = -n;
     } else if (!c.model) {
         if (!f.model || !is_file(f.model)) {
-            if (!f.model) fprintf(stderr, "xtrain plan: plan what? a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), a program's file, or -- ./train ARGS: xtrain plan mnist; --help lists the options\n");
-            else fprintf(stderr, "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny) nor a file; xtrain plan --help\n", f.model);
+            if (!f.model)
+                fprintf(stderr, "xtrain plan: plan what? a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), a "
+                                "program's file, or -- ./train ARGS: xtrain plan mnist; --help lists the options\n");
+            else
+                fprintf(stderr,
+                        "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny) nor a file; "
+                        "xtrain plan --help\n",
+                        f.model);
             return 2;
         }
         if (is_binary(f.model)) {
             bool object = cli_is_shared_object(f.model);
-            fprintf(stderr, "xtrain plan: %s is %s, not a StableHLO file; plan the program that trains: xtrain plan -- %s%s\n", f.model, object ? "a shared object" : "a program", object ? "xtrain fit " : strchr(f.model, '/') ? "" : "./", f.model);
+            fprintf(stderr,
+                    "xtrain plan: %s is %s, not a StableHLO file; plan the program that trains: xtrain plan -- %s%s\n",
+                    f.model, object ? "a shared object" : "a program",
+                    object                 ? "xtrain fit "
+                    : strchr(f.model, '/') ? ""
+                                           : "./",
+                    f.model);
             return 2;
         }
         snprintf(title, sizeof title, "%s", f.model);
         files[c.n_files++] = f.model;
     }
     if (c.checkpoint && c.model && !c.model->checkpointed) {
-        fprintf(stderr, "xtrain plan: %s has no blocks to checkpoint; gpt2, gpt2-mini and gpt2-tiny have\n", c.model->name);
+        fprintf(stderr, "xtrain plan: %s has no blocks to checkpoint; gpt2, gpt2-mini and gpt2-tiny have\n",
+                c.model->name);
         return 2;
     }
     setenv("XT_SUMMARY", "off", 0);

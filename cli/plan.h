@@ -9,15 +9,15 @@
 
 /* One thing to plan: a model as it would train, or programs from files. */
 typedef struct plan_case {
-    const model *model;         /* NULL: programs */
+    const model *model; /* NULL: programs */
     const char *const *files;
     int n_files;
-    const char *title;          /* of programs: what the user typed */
+    const char *title; /* of programs: what the user typed */
     const char *topology, *mesh, *dump;
     int64_t batch, seq, side, accumulate, limit;
     bool bf16, checkpoint, fsdp, donate, quick, offload;
     double time_limit; /* seconds of a compilation; 0 = the library's default */
-    int jobs;          /* compilations at a time */
+    int jobs; /* compilations at a time */
 } plan_case;
 /* A case beside the one asked for: a remedy, a batch, a mesh, a line of a sweep. Of each the figures alone are kept. */
 typedef struct plan_row {
@@ -39,8 +39,10 @@ void plan_case_name(const plan_case *c, char *buf, size_t n); /* "gpt2, batch 8,
 void plan_print(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n, int rows);
 void plan_print_remedies(const plan_row *remedies, int n);
 void plan_print_json(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n);
-int plan_write_html(const char *path, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n); /* 0, or 1 after a message */
-void plan_write_json(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n); /* with every buffer's life */
+/* 0, or 1 after a message */
+int plan_write_html(const char *path, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n);
+/* with every buffer's life */
+void plan_write_json(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n);
 const char *plan_bytes(int64_t bytes, char *buf, size_t n); /* "1.25 GiB" */
 void plan_json_string(FILE *f, const char *s);
 

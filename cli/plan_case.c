@@ -1,10 +1,13 @@
-/* From a case to a plan: the model's training steps are rehearsed, or program files read, and given to the topology's compiler. */
+/* From a case to a plan: the model's training steps are rehearsed, or program files read, and given to the
+ * topology's compiler. */
 #include "cli/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int64_t plan_case_batch(const plan_case *c) { return c->batch ? c->batch : c->model ? c->model->batch : 0; }
+int64_t plan_case_batch(const plan_case *c) {
+    return c->batch ? c->batch : c->model ? c->model->batch : 0;
+}
 
 void plan_case_name(const plan_case *c, char *buf, size_t n) {
     if (!c->model) {
@@ -13,7 +16,8 @@ void plan_case_name(const plan_case *c, char *buf, size_t n) {
     }
     char accumulate[40] = "";
     if (c->accumulate > 1) snprintf(accumulate, sizeof accumulate, ", accumulate %lld", (long long)c->accumulate);
-    snprintf(buf, n, "%s, batch %lld%s%s%s%s%s%s%s", c->model->name, (long long)plan_case_batch(c), accumulate, c->bf16 ? ", bf16" : "", c->checkpoint ? ", checkpointed" : "", c->mesh ? ", mesh " : "",
+    snprintf(buf, n, "%s, batch %lld%s%s%s%s%s%s%s", c->model->name, (long long)plan_case_batch(c), accumulate,
+             c->bf16 ? ", bf16" : "", c->checkpoint ? ", checkpointed" : "", c->mesh ? ", mesh " : "",
              c->mesh ? c->mesh : "", c->fsdp ? ", fsdp" : "", c->offload ? ", offload" : "");
 }
 
@@ -28,7 +32,8 @@ static int rehearse(void *user) {
     if (mesh) cli_mesh_apply(mesh, net, c->fsdp);
     xt_optimizer *opt = net ? m->optimizer(net, 0) : NULL;
     if (c->offload && opt) xt_optimizer_offload(opt);
-    xt_loader *loader = xt_sample_loader(.batch = plan_case_batch(c) / k, .count = 2 * k, .x = m->x(c->side, c->seq), .y = m->y(c->side, c->seq));
+    xt_loader *loader = xt_sample_loader(.batch = plan_case_batch(c) / k, .count = 2 * k, .x = m->x(c->side, c->seq),
+                                         .y = m->y(c->side, c->seq));
     int64_t i = 0;
     for (xt_batch b; loader && xt_next(loader, &b); i++) {
         if (c->bf16) xt_autocast_begin(XT_BF16);
@@ -65,7 +70,12 @@ static xt_status plan_files(const plan_case *c, const xt_plan_opts *o, xt_plan *
 }
 
 xt_status plan_case_run(const plan_case *c, xt_plan **out) {
-    xt_plan_opts o = {.topology = c->topology, .mesh = c->mesh, .memory_limit = c->limit, .dump_dir = c->dump, .quick = c->quick, .compile_limit_s = c->time_limit};
+    xt_plan_opts o = {.topology = c->topology,
+                      .mesh = c->mesh,
+                      .memory_limit = c->limit,
+                      .dump_dir = c->dump,
+                      .quick = c->quick,
+                      .compile_limit_s = c->time_limit};
     xt_recording *r = NULL;
     xt_topology t = {.devices = 1};
     *out = NULL;

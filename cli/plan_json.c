@@ -5,10 +5,14 @@ void plan_json_string(FILE *f, const char *s) {
     fputc('"', f);
     for (; s && *s; s++) {
         unsigned char ch = (unsigned char)*s;
-        if (ch == '"' || ch == '\\') fprintf(f, "\\%c", ch);
-        else if (ch == '<') fputs("\\u003c", f); /* so that it may stand in a page */
-        else if (ch < 32) fprintf(f, "\\u%04x", ch);
-        else fputc(ch, f);
+        if (ch == '"' || ch == '\\')
+            fprintf(f, "\\%c", ch);
+        else if (ch == '<')
+            fputs("\\u003c", f); /* so that it may stand in a page */
+        else if (ch < 32)
+            fprintf(f, "\\u%04x", ch);
+        else
+            fputc(ch, f);
     }
     fputc('"', f);
 }
@@ -28,7 +32,8 @@ static void rows(FILE *f, const xt_plan_row *list, int n) {
         plan_json_string(f, x->dtype);
         fprintf(f, ", \"kind\": ");
         plan_json_string(f, xt_plan_kind_name(x->kind));
-        fprintf(f, ", \"bytes\": %lld, \"padding\": %lld, \"count\": %d, \"first\": %d, \"last\": %d}", (long long)(x->bytes + x->padding), (long long)x->padding, x->count, x->first, x->last);
+        fprintf(f, ", \"bytes\": %lld, \"padding\": %lld, \"count\": %d, \"first\": %d, \"last\": %d}",
+                (long long)(x->bytes + x->padding), (long long)x->padding, x->count, x->first, x->last);
     }
 }
 
@@ -40,12 +45,14 @@ static void remedies_json(FILE *f, const plan_row *list, int n) {
             fprintf(f, ", \"error\": ");
             plan_json_string(f, list[i].why);
         } else
-            fprintf(f, ", \"peak_bytes\": %lld, \"fits\": %s, \"step_ms_estimate\": %.6g", (long long)list[i].peak_bytes, list[i].fits ? "true" : "false", list[i].step_ms);
+            fprintf(f, ", \"peak_bytes\": %lld, \"fits\": %s, \"step_ms_estimate\": %.6g",
+                    (long long)list[i].peak_bytes, list[i].fits ? "true" : "false", list[i].step_ms);
         fputc('}', f);
     }
 }
 
-static void write_object(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n, bool with_lives) {
+static void write_object(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n,
+                         bool with_lives) {
     char name[256];
     plan_case_name(c, name, sizeof name);
     fprintf(f, "{\"name\": ");
@@ -56,7 +63,8 @@ static void write_object(FILE *f, const plan_case *c, const xt_plan_report *r, c
     plan_json_string(f, r->device);
     fprintf(f, ", \"compiler\": ");
     plan_json_string(f, r->compiler);
-    fprintf(f, ", \"devices\": %d, \"hosts\": %d, \"partitions\": %d, \"programs\": %d, \"fits\": %s, ", r->devices, r->hosts, r->partitions, r->programs, r->fits ? "true" : "false");
+    fprintf(f, ", \"devices\": %d, \"hosts\": %d, \"partitions\": %d, \"programs\": %d, \"fits\": %s, ", r->devices,
+            r->hosts, r->partitions, r->programs, r->fits ? "true" : "false");
     if (r->ended) {
         fprintf(f, "\"ended\": ");
         plan_json_string(f, r->ended);
@@ -68,10 +76,16 @@ static void write_object(FILE *f, const plan_case *c, const xt_plan_report *r, c
         fprintf(f, ", ");
     }
     fprintf(f,
-            "\"peak_bytes\": %lld, \"limit_bytes\": %lld, \"argument_bytes\": %lld, \"output_bytes\": %lld, \"temp_bytes\": %lld, \"alias_bytes\": %lld, \"code_bytes\": %lld, "
-            "\"live_elsewhere_bytes\": %lld, \"compiler_peak_bytes\": %lld, \"flops\": %.9g, \"bytes_accessed\": %.9g, \"intensity\": %.6g, \"step_ms_estimate\": %.6g, \"program_ms_estimate\": %.6g, \"host_moved_bytes\": %lld, \"compile_ms\": %.1f, \"formula\": ",
-            (long long)r->peak_bytes, (long long)r->limit_bytes, (long long)r->argument_bytes, (long long)r->output_bytes, (long long)r->temp_bytes, (long long)r->alias_bytes, (long long)r->code_bytes,
-            (long long)r->live_elsewhere_bytes, (long long)r->compiler_peak_bytes, r->flops, r->bytes_accessed, r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0, r->step_ms, r->program_ms, (long long)r->host_moved_bytes, r->compile_ms);
+            "\"peak_bytes\": %lld, \"limit_bytes\": %lld, \"argument_bytes\": %lld, \"output_bytes\": %lld, "
+            "\"temp_bytes\": %lld, \"alias_bytes\": %lld, \"code_bytes\": %lld, "
+            "\"live_elsewhere_bytes\": %lld, \"compiler_peak_bytes\": %lld, \"flops\": %.9g, \"bytes_accessed\": %.9g, "
+            "\"intensity\": %.6g, \"step_ms_estimate\": %.6g, \"program_ms_estimate\": %.6g, \"host_moved_bytes\": "
+            "%lld, \"compile_ms\": %.1f, \"formula\": ",
+            (long long)r->peak_bytes, (long long)r->limit_bytes, (long long)r->argument_bytes,
+            (long long)r->output_bytes, (long long)r->temp_bytes, (long long)r->alias_bytes, (long long)r->code_bytes,
+            (long long)r->live_elsewhere_bytes, (long long)r->compiler_peak_bytes, r->flops, r->bytes_accessed,
+            r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0, r->step_ms, r->program_ms,
+            (long long)r->host_moved_bytes, r->compile_ms);
     plan_json_string(f, r->formula);
     fprintf(f, ", \"by_kind\": {");
     for (int k = 0, first = 1; k < XT_PLAN_KINDS; k++) {
@@ -108,4 +122,6 @@ void plan_print_json(const plan_case *c, const xt_plan_report *r, const plan_row
     putchar('\n');
 }
 
-void plan_write_json(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n) { write_object(f, c, r, remedies, n, true); }
+void plan_write_json(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n) {
+    write_object(f, c, r, remedies, n, true);
+}

@@ -1,6 +1,7 @@
-/* Plans of several cases at the same time. A foreign compiler takes seconds to minutes over a program and mostly one core, so each case is given to a process of
- * this same command (xtrain plan ... --row), as many at a time as asked for; its answer is one line. Our own compiler's cases run here, one after the other: they
- * take less, and the rates of this host are measured once. */
+/* Plans of several cases at the same time. A foreign compiler takes seconds to minutes over a program and mostly one
+ * core, so each case is given to a process of this same command (xtrain plan ... --row), as many at a time as asked
+ * for; its answer is one line. Our own compiler's cases run here, one after the other: they take less, and the rates of
+ * this host are measured once. */
 #include "cli/plan.h"
 
 #include <errno.h>
@@ -29,8 +30,10 @@ static void fail(plan_row *row, const char *why) {
 static void run_here(plan_row *row) {
     xt_plan *p = NULL;
     xt_status s = plan_case_run(&row->c, &p);
-    if (s) fail(row, xt_status_message(s));
-    else take_report(xt_plan_get(p), row);
+    if (s)
+        fail(row, xt_status_message(s));
+    else
+        take_report(xt_plan_get(p), row);
     xt_status_free(s);
     xt_plan_free(p);
 }
@@ -38,8 +41,11 @@ static void run_here(plan_row *row) {
 int plan_row_print(const plan_case *c) {
     plan_row row = {.c = *c};
     run_here(&row);
-    if (row.failed) printf("failed %s\n", row.why);
-    else printf("row %lld %lld %.17g %d\n", (long long)row.peak_bytes, (long long)row.moved_bytes, row.step_ms, row.fits);
+    if (row.failed)
+        printf("failed %s\n", row.why);
+    else
+        printf("row %lld %lld %.17g %d\n", (long long)row.peak_bytes, (long long)row.moved_bytes, row.step_ms,
+               row.fits);
     return row.failed;
 }
 
@@ -54,12 +60,13 @@ static void take_answer(plan_row *row, const char *text, int status) {
     } else if (strncmp(text, "failed ", 7) == 0)
         fail(row, text + 7);
     else {
-        snprintf(why, sizeof why, "its process ended with %s %d", WIFSIGNALED(status) ? "signal" : "exit code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        snprintf(why, sizeof why, "its process ended with %s %d", WIFSIGNALED(status) ? "signal" : "exit code",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         fail(row, why);
     }
 }
 
-/* --- processes ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- processes --- */
 enum { MOST_JOBS = 16, MOST_ARGS = 40, ANSWER = 512 };
 typedef struct worker {
     plan_row *row; /* NULL: free */
@@ -137,7 +144,8 @@ static bool start(worker *w, plan_row *row) {
 
 static void finish(worker *w) {
     int status = 0;
-    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) {
+    }
     close(w->fd);
     w->text[w->n] = 0;
     take_answer(w->row, w->text, status);
@@ -156,8 +164,10 @@ static void wait_one(worker *workers, int n) {
             char rest[ANSWER];
             size_t room = sizeof w->text - 1 - w->n;
             ssize_t got = read(w->fd, room ? w->text + w->n : rest, room ? room : sizeof rest);
-            if (got > 0) w->n += room ? (size_t)got : 0;
-            else if (got == 0 || errno != EINTR) finish(w), polls[i].fd = -1, ended = true;
+            if (got > 0)
+                w->n += room ? (size_t)got : 0;
+            else if (got == 0 || errno != EINTR)
+                finish(w), polls[i].fd = -1, ended = true;
         }
     }
 }
@@ -170,8 +180,10 @@ static void run_away(plan_row *rows, int n, int jobs) {
             int k = 0;
             while (workers[k].row) k++;
             fprintf(stderr, "xtrain plan: %s\n", rows[next].name);
-            if (start(&workers[k], &rows[next])) live++;
-            else fail(&rows[next], strerror(errno));
+            if (start(&workers[k], &rows[next]))
+                live++;
+            else
+                fail(&rows[next], strerror(errno));
             next++;
             continue;
         }
@@ -200,5 +212,7 @@ void plan_rows_run(plan_row *rows, int n, int jobs) {
         fprintf(stderr, "xtrain plan: %s\n", rows[i].name);
         run_here(&rows[i]);
     }
-    if (n) fprintf(stderr, "xtrain plan: %d compilations, %d at a time, in %.0f s\n", n, away ? jobs : 1, seconds() - began);
+    if (n)
+        fprintf(stderr, "xtrain plan: %d compilations, %d at a time, in %.0f s\n", n, away ? jobs : 1,
+                seconds() - began);
 }

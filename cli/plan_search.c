@@ -1,4 +1,5 @@
-/* Plans of several cases: remedies for a program that does not fit, the largest batch, the best mesh. Each figure is a compilation. */
+/* Plans of several cases: remedies for a program that does not fit, the largest batch, the best mesh. Each figure is a
+ * compilation. */
 #include "cli/plan.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static void add(plan_row *rows, int max, int *n, const plan_case *c, const char 
     r->c.mesh = r->mesh;
 }
 
-/* --- remedies ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- remedies --- */
 /* Without a mesh given: the same batch, parameters and state divided over all devices of the topology. */
 static void add_sharding(const plan_case *base, plan_row *out, int max, int *n) {
     xt_topology t;
@@ -31,7 +32,8 @@ static void add_sharding(const plan_case *base, plan_row *out, int max, int *n) 
     c.mesh = mesh;
     c.fsdp = true;
     c.batch = plan_case_batch(base) / t.devices;
-    snprintf(name, sizeof name, "divided over %d devices (--mesh %s --fsdp --batch %lld)", t.devices, mesh, (long long)c.batch);
+    snprintf(name, sizeof name, "divided over %d devices (--mesh %s --fsdp --batch %lld)", t.devices, mesh,
+             (long long)c.batch);
     add(out, max, n, &c, name);
 }
 
@@ -53,7 +55,8 @@ int plan_remedies(const plan_case *base, plan_row *out, int max) {
     for (int64_t k = 2; k <= 8; k *= 2) {
         if (base->accumulate >= k || plan_case_batch(base) % k) continue;
         c.accumulate = k;
-        snprintf(name, sizeof name, "gradient accumulation %lld (micro-batch %lld)", (long long)k, (long long)(plan_case_batch(base) / k));
+        snprintf(name, sizeof name, "gradient accumulation %lld (micro-batch %lld)", (long long)k,
+                 (long long)(plan_case_batch(base) / k));
         add(out, max, &n, &c, name);
     }
     c.accumulate = base->accumulate;
@@ -87,7 +90,7 @@ int plan_remedies(const plan_case *base, plan_row *out, int max) {
     return n;
 }
 
-/* --- the largest batch ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the largest batch --- */
 static xt_status fits(plan_case *c, int64_t batch, bool *out_fits, int64_t *out_peak) {
     xt_plan *p = NULL;
     char a[32];
@@ -96,7 +99,8 @@ static xt_status fits(plan_case *c, int64_t batch, bool *out_fits, int64_t *out_
     if (s) return s;
     *out_fits = xt_plan_get(p)->fits;
     *out_peak = xt_plan_get(p)->peak_bytes;
-    fprintf(stderr, "xtrain plan: batch %lld: %s, %s\n", (long long)batch, plan_bytes(*out_peak, a, sizeof a), *out_fits ? "fits" : "does not fit");
+    fprintf(stderr, "xtrain plan: batch %lld: %s, %s\n", (long long)batch, plan_bytes(*out_peak, a, sizeof a),
+            *out_fits ? "fits" : "does not fit");
     xt_plan_free(p);
     return NULL;
 }
@@ -122,17 +126,24 @@ int plan_max_batch(const plan_case *base, bool json) {
         if (mid <= good || mid >= bad) break;
         xt_status s = fits(&c, mid, &ok, &peak);
         if (s) return cli_fail_status("plan", s);
-        if (ok) good = mid, good_peak = peak;
-        else bad = mid;
+        if (ok)
+            good = mid, good_peak = peak;
+        else
+            bad = mid;
     }
     char a[32];
-    if (json) printf("{\"max_batch\": %lld, \"peak_bytes\": %lld, \"first_that_does_not_fit\": %lld}\n", (long long)good, (long long)good_peak, (long long)bad);
-    else if (good) printf("the largest batch of %s that fits %s: %lld (%s); %lld does not\n", c.model->name, c.topology, (long long)good, plan_bytes(good_peak, a, sizeof a), (long long)bad);
-    else printf("not even a batch of %lld fits %s\n", (long long)unit, c.topology);
+    if (json)
+        printf("{\"max_batch\": %lld, \"peak_bytes\": %lld, \"first_that_does_not_fit\": %lld}\n", (long long)good,
+               (long long)good_peak, (long long)bad);
+    else if (good)
+        printf("the largest batch of %s that fits %s: %lld (%s); %lld does not\n", c.model->name, c.topology,
+               (long long)good, plan_bytes(good_peak, a, sizeof a), (long long)bad);
+    else
+        printf("not even a batch of %lld fits %s\n", (long long)unit, c.topology);
     return 0;
 }
 
-/* --- meshes ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- meshes --- */
 static int better(const void *a, const void *b) { /* what fits first, then the faster, then the smaller */
     const plan_row *x = a, *y = b;
     if (x->failed != y->failed) return x->failed - y->failed;
@@ -159,9 +170,12 @@ int plan_mesh_auto(const plan_case *base, bool json) {
             char mesh[64], name[128];
             int d = t.devices / m;
             if (f && d == 1) continue;
-            if (m == 1) snprintf(mesh, sizeof mesh, "data=%d", d);
-            else if (d == 1) snprintf(mesh, sizeof mesh, "model=%d", m);
-            else snprintf(mesh, sizeof mesh, "data=%d,model=%d", d, m);
+            if (m == 1)
+                snprintf(mesh, sizeof mesh, "data=%d", d);
+            else if (d == 1)
+                snprintf(mesh, sizeof mesh, "model=%d", m);
+            else
+                snprintf(mesh, sizeof mesh, "data=%d,model=%d", d, m);
             c.mesh = mesh;
             c.fsdp = f;
             c.batch = global / d;
@@ -172,7 +186,10 @@ int plan_mesh_auto(const plan_case *base, bool json) {
     plan_rows_run(rows, n, base->jobs);
     qsort(rows, (size_t)n, sizeof *rows, better);
     if (n) plan_print_rows("meshes", rows, n, json);
-    int code = n ? 0 : cli_fail("plan", "no mesh of the %d devices of %s divides a batch of %lld; give --batch a multiple of %d", t.devices, c.topology, (long long)global, t.devices);
+    int code =
+        n ? 0
+          : cli_fail("plan", "no mesh of the %d devices of %s divides a batch of %lld; give --batch a multiple of %d",
+                     t.devices, c.topology, (long long)global, t.devices);
     free(rows);
     return code;
 }

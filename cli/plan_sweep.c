@@ -15,7 +15,10 @@ static void print_json(const char *title, const plan_row *rows, int n) {
             plan_json_string(stdout, r->why);
             printf("}");
         } else
-            printf(", \"batch\": %lld, \"peak_bytes\": %lld, \"fits\": %s, \"step_ms_estimate\": %.6g, \"collective_bytes\": %lld}", (long long)r->batch, (long long)r->peak_bytes, r->fits ? "true" : "false", r->step_ms, (long long)r->moved_bytes);
+            printf(", \"batch\": %lld, \"peak_bytes\": %lld, \"fits\": %s, \"step_ms_estimate\": %.6g, "
+                   "\"collective_bytes\": %lld}",
+                   (long long)r->batch, (long long)r->peak_bytes, r->fits ? "true" : "false", r->step_ms,
+                   (long long)r->moved_bytes);
     }
     printf("]}\n");
 }
@@ -29,12 +32,16 @@ void plan_print_rows(const char *title, const plan_row *rows, int n, bool json) 
     printf("%-52s %12s %14s %14s  %s\n", title, "peak", "step estimate", "collectives", "fits");
     for (int i = 0; i < n; i++) {
         const plan_row *r = &rows[i];
-        if (r->failed) printf("%-52s %s\n", r->name, r->why);
-        else printf("%-52s %12s %11.4g ms %14s  %s\n", r->name, plan_bytes(r->peak_bytes, a, sizeof a), r->step_ms, plan_bytes(r->moved_bytes, b, sizeof b), r->fits ? "yes" : "no");
+        if (r->failed)
+            printf("%-52s %s\n", r->name, r->why);
+        else
+            printf("%-52s %12s %11.4g ms %14s  %s\n", r->name, plan_bytes(r->peak_bytes, a, sizeof a), r->step_ms,
+                   plan_bytes(r->moved_bytes, b, sizeof b), r->fits ? "yes" : "no");
     }
 }
 
-/* "batch=8:64,topology=v4:2x2x1,v4:2x2x2,precision=fp32,bf16": a word with '=' begins a key, the others are more values of it; A:B doubles from A to B. */
+/* "batch=8:64,topology=v4:2x2x1,v4:2x2x2,precision=fp32,bf16": a word with '=' begins a key, the others are more values
+ * of it; A:B doubles from A to B. */
 enum { MOST_VALUES = 32 };
 typedef struct sweep_key {
     const char *name, *values[MOST_VALUES];
@@ -84,8 +91,10 @@ static int combine(const plan_case *c, const sweep_key *keys, int n_keys, const 
         for (int64_t v = from; range ? v <= to : v == from; v *= 2) {
             plan_case next = *c;
             char value[64], longer[256];
-            if (range) snprintf(value, sizeof value, "%lld", (long long)v);
-            else snprintf(value, sizeof value, "%s", keys->values[i]);
+            if (range)
+                snprintf(value, sizeof value, "%lld", (long long)v);
+            else
+                snprintf(value, sizeof value, "%s", keys->values[i]);
             if (!set_key(&next, keys->name, range ? value : keys->values[i])) return -1;
             snprintf(longer, sizeof longer, "%.150s%s%s=%s", name, *name ? ", " : "", keys->name, value);
             if ((n = combine(&next, keys + 1, n_keys - 1, longer, rows, n)) < 0) return n;
@@ -120,14 +129,18 @@ int plan_sweep(const plan_case *base, const char *spec, bool json) {
     plan_case c = *base;
     c.quick = true;
     c.dump = NULL;
-    int n_keys = text && rows ? read_keys(text, keys, 6) : -1, n = n_keys > 0 ? combine(&c, keys, n_keys, "", rows, 0) : -1;
+    int n_keys = text && rows ? read_keys(text, keys, 6) : -1,
+        n = n_keys > 0 ? combine(&c, keys, n_keys, "", rows, 0) : -1;
     if (n > 0) {
         plan_rows_run(rows, n, base->jobs);
         plan_print_rows("sweep", rows, n, json);
     } else if (n == -2)
         fprintf(stderr, "xtrain plan: --sweep %s: more than %d combinations\n", spec, PLAN_MOST_ROWS);
     else
-        fprintf(stderr, "xtrain plan: --sweep %s: lists of batch, seq, side, topology, precision or accumulate are expected, as batch=8:64,topology=v4:2x2x1,v5e:2x2\n", spec);
+        fprintf(stderr,
+                "xtrain plan: --sweep %s: lists of batch, seq, side, topology, precision or accumulate are expected, "
+                "as batch=8:64,topology=v4:2x2x1,v5e:2x2\n",
+                spec);
     free(rows);
     free(text);
     return n > 0 ? 0 : 2;

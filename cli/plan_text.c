@@ -1,4 +1,5 @@
-/* A plan for people: verdict, totals by kind, what is alive at the peak by line, collectives, the estimate and how it is made. */
+/* A plan for people: verdict, totals by kind, what is alive at the peak by line, collectives, the estimate and
+ * how it is made. */
 #include "cli/plan.h"
 
 #include <string.h>
@@ -23,10 +24,14 @@ static const char *base_name(const char *path) {
 
 static void totals(const xt_plan_report *r) {
     char a[32], b[32];
-    printf("peak     %s of %s a device%s\n", plan_bytes(r->peak_bytes, a, sizeof a), r->limit_bytes > 0 ? plan_bytes(r->limit_bytes, b, sizeof b) : "an unknown size", r->fits ? "" : ": DOES NOT FIT");
+    printf("peak     %s of %s a device%s\n", plan_bytes(r->peak_bytes, a, sizeof a),
+           r->limit_bytes > 0 ? plan_bytes(r->limit_bytes, b, sizeof b) : "an unknown size",
+           r->fits ? "" : ": DOES NOT FIT");
     if (r->verdict) printf("         %s\n", r->verdict);
     for (int k = 0; k < XT_PLAN_KINDS; k++)
-        if (r->kinds[k] > 0) printf("  %12s  %5.1f %%  %s\n", plan_bytes(r->kinds[k], a, sizeof a), r->peak_bytes > 0 ? 100.0 * (double)r->kinds[k] / (double)r->peak_bytes : 0, xt_plan_kind_name(k));
+        if (r->kinds[k] > 0)
+            printf("  %12s  %5.1f %%  %s\n", plan_bytes(r->kinds[k], a, sizeof a),
+                   r->peak_bytes > 0 ? 100.0 * (double)r->kinds[k] / (double)r->peak_bytes : 0, xt_plan_kind_name(k));
     printf("program  arguments %s", plan_bytes(r->argument_bytes, a, sizeof a));
     printf(", results %s", plan_bytes(r->output_bytes, a, sizeof a));
     printf(" (%s in place)", plan_bytes(r->alias_bytes, a, sizeof a));
@@ -39,14 +44,22 @@ static void totals(const xt_plan_report *r) {
 static void work(const xt_plan_report *r) {
     char a[32];
     if (r->flops > 0) {
-        printf("work     %.4g GFLOP, %.4g GB of memory traffic (%.1f flops a byte), counted by %s\n", r->flops / 1e9, r->bytes_accessed / 1e9, r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0, r->flops_from);
+        printf("work     %.4g GFLOP, %.4g GB of memory traffic (%.1f flops a byte), counted by %s\n", r->flops / 1e9,
+               r->bytes_accessed / 1e9, r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0, r->flops_from);
         if (r->step_ms > 0) {
-            printf("step     %.4g ms estimated: %s (%.4g TFLOP/s, %.4g GB/s)\n", r->step_ms, r->formula, r->peak_flops / 1e12, r->peak_bytes_per_s / 1e9);
-            if (r->programs > 1) printf("         this program %.4g ms; a step is every program as often as it runs in one\n", r->program_ms);
-            if (r->host_moved_bytes > 0) printf("         and %s between host and device, %.4g ms at %.4g GB/s\n", plan_bytes(r->host_moved_bytes, a, sizeof a), (double)r->host_moved_bytes / r->host_bytes_per_s * 1e3, r->host_bytes_per_s / 1e9);
+            printf("step     %.4g ms estimated: %s (%.4g TFLOP/s, %.4g GB/s)\n", r->step_ms, r->formula,
+                   r->peak_flops / 1e12, r->peak_bytes_per_s / 1e9);
+            if (r->programs > 1)
+                printf("         this program %.4g ms; a step is every program as often as it runs in one\n",
+                       r->program_ms);
+            if (r->host_moved_bytes > 0)
+                printf("         and %s between host and device, %.4g ms at %.4g GB/s\n",
+                       plan_bytes(r->host_moved_bytes, a, sizeof a),
+                       (double)r->host_moved_bytes / r->host_bytes_per_s * 1e3, r->host_bytes_per_s / 1e9);
         }
     }
-    printf("compiled in %.0f ms by %s%s%s\n", r->compile_ms, r->compiler, r->ended ? "; " : "", r->ended ? r->ended : "");
+    printf("compiled in %.0f ms by %s%s%s\n", r->compile_ms, r->compiler, r->ended ? "; " : "",
+           r->ended ? r->ended : "");
 }
 
 static void at_peak(const xt_plan_report *r, int rows) {
@@ -63,12 +76,14 @@ static void at_peak(const xt_plan_report *r, int rows) {
         char place[160], type[96];
         snprintf(place, sizeof place, "%s:%d", base_name(x->file), x->line);
         snprintf(type, sizeof type, "%s%s%s", x->dtype, *x->dtype && *x->shape ? " " : "", x->shape);
-        printf("  %12s %4d x  %-16s %-22s %-28s %-20s %s", plan_bytes(x->bytes + x->padding, a, sizeof a), x->count, xt_plan_kind_name(x->kind), place, x->module, type, x->op);
+        printf("  %12s %4d x  %-16s %-22s %-28s %-20s %s", plan_bytes(x->bytes + x->padding, a, sizeof a), x->count,
+               xt_plan_kind_name(x->kind), place, x->module, type, x->op);
         if (x->first > 0 || x->last < r->n_points) printf("  [%d-%d]", x->first, x->last);
         if (x->padding > 0) printf("  %s of it padding", plan_bytes(x->padding, a, sizeof a));
         printf("\n");
     }
-    if (rest > 0) printf("  %12s in %d rows more (--rows N, --json has all)\n", plan_bytes(rest, a, sizeof a), r->n_rows - rows);
+    if (rest > 0)
+        printf("  %12s in %d rows more (--rows N, --json has all)\n", plan_bytes(rest, a, sizeof a), r->n_rows - rows);
 }
 
 static void collectives(const xt_plan_report *r) {
@@ -79,7 +94,8 @@ static void collectives(const xt_plan_report *r) {
     printf("\ncollectives, %s a device and step:\n", plan_bytes(sum, a, sizeof a));
     for (int i = 0; i < r->n_collectives && i < 16; i++) {
         const xt_plan_collective *c = &r->collectives[i];
-        printf("  %12s %4d x  %-18s over %-14s %s:%d  %s\n", plan_bytes(c->bytes, a, sizeof a), c->count, c->op, c->axis, base_name(c->file), c->line, c->module);
+        printf("  %12s %4d x  %-18s over %-14s %s:%d  %s\n", plan_bytes(c->bytes, a, sizeof a), c->count, c->op,
+               c->axis, base_name(c->file), c->line, c->module);
     }
     if (r->n_collectives > 16) printf("  and %d more\n", r->n_collectives - 16);
 }
@@ -88,16 +104,22 @@ void plan_print_remedies(const plan_row *remedies, int n) {
     char a[32];
     printf("\n%-58s %12s  %14s  %s\n", "remedy", "peak", "step estimate", "fits");
     for (int i = 0; i < n; i++) {
-        if (remedies[i].failed) printf("%-58s %12s  %s\n", remedies[i].name, "-", remedies[i].why);
-        else printf("%-58s %12s  %11.4g ms  %s\n", remedies[i].name, plan_bytes(remedies[i].peak_bytes, a, sizeof a), remedies[i].step_ms, remedies[i].fits ? "yes" : "no");
+        if (remedies[i].failed)
+            printf("%-58s %12s  %s\n", remedies[i].name, "-", remedies[i].why);
+        else
+            printf("%-58s %12s  %11.4g ms  %s\n", remedies[i].name, plan_bytes(remedies[i].peak_bytes, a, sizeof a),
+                   remedies[i].step_ms, remedies[i].fits ? "yes" : "no");
     }
 }
 
 void plan_print(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n, int rows) {
     char name[256];
     plan_case_name(c, name, sizeof name);
-    printf("%s on %s: %s (%s, %d device%s of %d host%s)\n", name, r->topology, r->fits ? "fits" : "does not fit", r->device, r->devices, r->devices == 1 ? "" : "s", r->hosts, r->hosts == 1 ? "" : "s");
-    if (r->devices > 1) printf("partitions %d%s\n", r->partitions, r->partitions == 1 ? ": one device's program; --mesh divides it" : "");
+    printf("%s on %s: %s (%s, %d device%s of %d host%s)\n", name, r->topology, r->fits ? "fits" : "does not fit",
+           r->device, r->devices, r->devices == 1 ? "" : "s", r->hosts, r->hosts == 1 ? "" : "s");
+    if (r->devices > 1)
+        printf("partitions %d%s\n", r->partitions,
+               r->partitions == 1 ? ": one device's program; --mesh divides it" : "");
     if (r->programs > 1) printf("program %d of %d: the one that needs most\n", r->program + 1, r->programs);
     totals(r);
     work(r);
@@ -105,6 +127,8 @@ void plan_print(const plan_case *c, const xt_plan_report *r, const plan_row *rem
     collectives(r);
     if (n > 0) plan_print_remedies(remedies, n);
     if (n > 0 && !c->model)
-        printf("\nothers change the program, and a plan of the changed one measures them: xt_checkpoint_block, .accumulate_grad_batches, xt_autocast_begin(XT_BF16), a smaller batch,\n"
+        printf("\n"
+               "others change the program, and a plan of the changed one measures them: xt_checkpoint_block, "
+               ".accumulate_grad_batches, xt_autocast_begin(XT_BF16), a smaller batch,\n"
                "xt_optimizer_offload, xt_mesh_new with --mesh (doc/memory.md, What helps)\n");
 }

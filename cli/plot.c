@@ -1,4 +1,5 @@
-/* xtrain plot: the curves of a run, from the metrics.csv its loggers wrote, as a PNG or in the terminal. Several runs are drawn over each other. */
+/* xtrain plot: the curves of a run, from the metrics.csv its loggers wrote, as a PNG or in the terminal. Several runs
+ * are drawn over each other. */
 #include "cli/cli.h"
 
 #include <dirent.h>
@@ -37,7 +38,8 @@ static bool has_values(const char *path) {
     return has;
 }
 
-/* A folder with metrics.csv, a run's folder, whose newest version with values counts, or a file: last, for a program may have the name of its runs. */
+/* A folder with metrics.csv, a run's folder, whose newest version with values counts, or a file: last, for a program
+ * may have the name of its runs. */
 static bool find_csv(const char *run, char *out, size_t n) {
     const char *runs = getenv("XT_RUNS_DIR");
     char folder[2048];
@@ -56,7 +58,8 @@ static bool find_csv(const char *run, char *out, size_t n) {
             }
         if (d) closedir(d);
         if (newest < 0) continue;
-        if (full >= 0 && full < newest) fprintf(stderr, "xtrain plot: %s/version_%ld has no values; this is version_%ld\n", folder, newest, full);
+        if (full >= 0 && full < newest)
+            fprintf(stderr, "xtrain plot: %s/version_%ld has no values; this is version_%ld\n", folder, newest, full);
         snprintf(out, n, "%s/version_%ld/metrics.csv", folder, full >= 0 ? full : newest);
         return true;
     }
@@ -83,7 +86,8 @@ static bool wanted(const char *name, const cli_list *names) {
     for (int i = 0; i < names->n; i++)
         if (strcmp(names->items[i], name) == 0) return true;
     if (names->n) return false;
-    return strcmp(name, "loss") == 0 || (n > 5 && (strcmp(name + n - 5, "/loss") == 0 || strcmp(name + n - 5, "_loss") == 0));
+    return strcmp(name, "loss") == 0 ||
+           (n > 5 && (strcmp(name + n - 5, "/loss") == 0 || strcmp(name + n - 5, "_loss") == 0));
 }
 
 static curve *curve_of(chart *c, const char *run, const char *name) {
@@ -109,7 +113,10 @@ static int read_csv(chart *c, const char *run, const char *path, const cli_list 
     if (!f) return cli_fail("plot", "%s cannot be read", path);
     if (!fgets(line, sizeof line, f) || strncmp(line, "step,", 5) != 0) {
         fclose(f);
-        return cli_fail("plot", "%s is no metrics.csv: its first line is not 'step,epoch,...'; give a run, its folder or its metrics.csv", path);
+        return cli_fail(
+            "plot",
+            "%s is no metrics.csv: its first line is not 'step,epoch,...'; give a run, its folder or its metrics.csv",
+            path);
     }
     while (fgets(line, sizeof line, f)) {
         const char *p = line;
@@ -129,7 +136,7 @@ static int read_csv(chart *c, const char *run, const char *path, const cli_list 
     return 0;
 }
 
-/* --- in the terminal: braille cells of 2 x 4 dots ------------------------------------------------------------------------------------------------ */
+/* --- in the terminal: braille cells of 2 x 4 dots --- */
 typedef struct frame {
     double x0, x1, y0, y1;
 } frame;
@@ -154,7 +161,8 @@ static void put_dot(unsigned char *dots, int columns, int rows, int x, int y) {
 
 static void draw_line(unsigned char *dots, int columns, int rows, double xa, double ya, double xb, double yb) {
     int steps = (int)fmax(fabs(xb - xa), fabs(yb - ya)) + 1;
-    for (int i = 0; i <= steps; i++) put_dot(dots, columns, rows, (int)lround(xa + (xb - xa) * i / steps), (int)lround(ya + (yb - ya) * i / steps));
+    for (int i = 0; i <= steps; i++)
+        put_dot(dots, columns, rows, (int)lround(xa + (xb - xa) * i / steps), (int)lround(ya + (yb - ya) * i / steps));
 }
 
 static bool to_terminal(const chart *c) {
@@ -169,14 +177,18 @@ static bool to_terminal(const chart *c) {
         double px = NAN, py = NAN;
         for (int64_t k = 0; k < v->n; k++) {
             if (!isfinite(v->y[k])) continue;
-            double x = (v->x[k] - f.x0) / (f.x1 - f.x0) * (2 * columns - 1), y = (f.y1 - v->y[k]) / (f.y1 - f.y0) * (4 * rows - 1);
+            double x = (v->x[k] - f.x0) / (f.x1 - f.x0) * (2 * columns - 1),
+                   y = (f.y1 - v->y[k]) / (f.y1 - f.y0) * (4 * rows - 1);
             draw_line(dots, columns, rows, isnan(px) ? x : px, isnan(py) ? y : py, x, y);
             px = x, py = y;
         }
-        printf("%s: %lld points, first %.6g, last %.6g\n", v->name, (long long)v->n, v->n ? v->y[0] : NAN, v->n ? v->y[v->n - 1] : NAN);
+        printf("%s: %lld points, first %.6g, last %.6g\n", v->name, (long long)v->n, v->n ? v->y[0] : NAN,
+               v->n ? v->y[v->n - 1] : NAN);
         for (int r = 0; r < rows; r++) {
-            if (r == 0 || r == rows - 1) printf("%11.5g ", r ? f.y0 : f.y1);
-            else printf("%12s", "");
+            if (r == 0 || r == rows - 1)
+                printf("%11.5g ", r ? f.y0 : f.y1);
+            else
+                printf("%12s", "");
             for (int k = 0; k < columns; k++) {
                 unsigned code = 0x2800u + dots[r * columns + k];
                 printf("%c%c%c", (int)(0xE0 | code >> 12), (int)(0x80 | (code >> 6 & 63)), (int)(0x80 | (code & 63)));
@@ -195,7 +207,8 @@ static void drop_twins(chart *c, const cli_list *names) {
         const char *mine = strrchr(c->curves[i].name, ' ') ? strrchr(c->curves[i].name, ' ') + 1 : c->curves[i].name;
         bool twin = false;
         for (int k = 0; k < c->n && strcmp(mine, "loss") == 0; k++)
-            twin = twin || (k != i && c->curves[k].n == c->curves[i].n && memcmp(c->curves[k].y, c->curves[i].y, (size_t)c->curves[i].n * sizeof(double)) == 0);
+            twin = twin || (k != i && c->curves[k].n == c->curves[i].n &&
+                            memcmp(c->curves[k].y, c->curves[i].y, (size_t)c->curves[i].n * sizeof(double)) == 0);
         if (!twin) continue;
         free(c->curves[i].x);
         free(c->curves[i].y);
@@ -222,8 +235,10 @@ static int no_such_run(const char *run) {
     const char *near = cli_nearest(run, strlen(run), list, n);
     fprintf(stderr, "xtrain plot: there is no metrics.csv of a run %s", run);
     if (near) fprintf(stderr, "; did you mean %s?", near);
-    if (n) fprintf(stderr, "%s %s there %s:", near ? " In" : "; in", runs, n == 1 ? "is" : "are");
-    else fprintf(stderr, "; there are no runs in %s", runs);
+    if (n)
+        fprintf(stderr, "%s %s there %s:", near ? " In" : "; in", runs, n == 1 ? "is" : "are");
+    else
+        fprintf(stderr, "; there are no runs in %s", runs);
     for (int i = 0; i < n; i++) fprintf(stderr, "%s %s", i ? "," : "", list[i]);
     fputc('\n', stderr);
     return 1;
@@ -232,20 +247,25 @@ static int no_such_run(const char *run) {
 static int draw(chart *c, const char *output, const cli_list *runs, const cli_list *names) {
     if (c->n == 0) {
         if (c->n_names == 0) {
-            fprintf(stderr, "xtrain plot: %s has no values yet: the first row comes after log_every_n_steps optimizer steps, or at the end of an epoch\n", runs->items[0]);
+            fprintf(stderr,
+                    "xtrain plot: %s has no values yet: the first row comes after log_every_n_steps optimizer steps, "
+                    "or at the end of an epoch\n",
+                    runs->items[0]);
             return 1;
         }
         fprintf(stderr, "xtrain plot: %s has none of these values; it has:", runs->items[0]);
         for (int i = 0; i < c->n_names; i++) fprintf(stderr, "%s %s", i ? "," : "", c->names[i]);
         const char *all[64], *near = NULL;
         for (int i = 0; i < c->n_names; i++) all[i] = c->names[i];
-        for (int i = 0; i < names->n && !near; i++) near = cli_nearest(names->items[i], strlen(names->items[i]), all, c->n_names);
+        for (int i = 0; i < names->n && !near; i++)
+            near = cli_nearest(names->items[i], strlen(names->items[i]), all, c->n_names);
         fprintf(stderr, "%s%s%s\n", near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         return 1;
     }
     if (!output) return to_terminal(c) ? 0 : cli_fail("plot", "out of memory");
     xt_plot_series series[MAX_CURVES];
-    for (int i = 0; i < c->n; i++) series[i] = (xt_plot_series){c->curves[i].name, c->curves[i].x, c->curves[i].y, c->curves[i].n};
+    for (int i = 0; i < c->n; i++)
+        series[i] = (xt_plot_series){c->curves[i].name, c->curves[i].x, c->curves[i].y, c->curves[i].n};
     xt_status s = xt_plot_lines(output, runs->items[0], "optimizer step", series, c->n);
     if (s) return cli_fail_status("plot", s);
     printf("%s: %d curve%s\n", output, c->n, c->n == 1 ? "" : "s");
@@ -260,8 +280,10 @@ static int run(int argc, char **argv) {
         {"--name", CLI_LIST, &names, "NAME", "a logged value; may be given again (default: the losses)"},
         {"--output", CLI_STRING, &output, "FILE.png", "draw there (default: in the terminal)"},
     };
-    int code = cli_parse(argc, argv, "usage: xtrain plot RUN [RUN...] [--name val/acc] [--output curves.png]\n\nDraws the curves of a run, or of several over each other.\n", table,
-                         (int)(sizeof table / sizeof table[0]), NULL);
+    int code = cli_parse(argc, argv,
+                         "usage: xtrain plot RUN [RUN...] [--name val/acc] [--output curves.png]\n\n"
+                         "Draws the curves of a run, or of several over each other.\n",
+                         table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     if (!runs.n) {
         fprintf(stderr, "xtrain plot: which run? xtrain plot runs/mnist\n");
@@ -270,8 +292,10 @@ static int run(int argc, char **argv) {
     static chart c;
     for (int i = 0; i < runs.n && !code; i++) {
         char path[4096];
-        if (!find_csv(runs.items[i], path, sizeof path)) code = no_such_run(runs.items[i]);
-        else code = read_csv(&c, runs.n > 1 ? runs.items[i] : "", path, &names);
+        if (!find_csv(runs.items[i], path, sizeof path))
+            code = no_such_run(runs.items[i]);
+        else
+            code = read_csv(&c, runs.n > 1 ? runs.items[i] : "", path, &names);
     }
     if (!code) drop_twins(&c, &names);
     if (!code) code = draw(&c, output, &runs, &names);

@@ -1,4 +1,5 @@
-/* The roofline (Williams et al. 2009), measured. The loops are compiled for each width of vectors and chosen by the processor that runs them. */
+/* The roofline (Williams et al. 2009), measured. The loops are compiled for each width of vectors and chosen by the
+ * processor that runs them. */
 #include "cli/roofline.h"
 
 #include <errno.h>
@@ -24,31 +25,32 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* --- loops ------------------------------------------------------------------------------------------------------------------------------------------ */
-/* Twelve independent sums hide the latency of a multiply-add (4 cycles, two a cycle). `n` rounds; the sum is returned so that nothing is left out. */
+/* --- loops --- */
+/* Twelve independent sums hide the latency of a multiply-add (4 cycles, two a cycle). `n` rounds; the sum is returned
+ * so that nothing is left out. */
 enum { SUMS = 12 };
 typedef double (*fma_loop)(int64_t n);
-#define FMA_LOOP(name, attribute, bytes)                                                                                                             \
-    attribute static double name(int64_t n) {                                                                                                        \
-        typedef float vec __attribute__((vector_size(bytes)));                                                                                       \
-        vec s[SUMS], x = {0}, all = {0};                                                                                                             \
-        x += 0.999999f;                                                                                                                              \
-        for (int k = 0; k < SUMS; k++) s[k] = x * (float)k;                                                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                                                                            \
-            for (int k = 0; k < SUMS; k++) s[k] = s[k] * x + x;                                                                                      \
-            __asm__ volatile("" ::: "memory");                                                                                                      \
-        }                                                                                                                                            \
-        for (int k = 0; k < SUMS; k++) all += s[k];                                                                                                  \
-        return (double)all[0];                                                                                                                       \
+#define FMA_LOOP(name, attribute, bytes)                        \
+    attribute static double name(int64_t n) {                   \
+        typedef float vec __attribute__((vector_size(bytes)));  \
+        vec s[SUMS], x = {0}, all = {0};                        \
+        x += 0.999999f;                                         \
+        for (int k = 0; k < SUMS; k++) s[k] = x * (float)k;     \
+        for (int64_t i = 0; i < n; i++) {                       \
+            for (int k = 0; k < SUMS; k++) s[k] = s[k] * x + x; \
+            __asm__ volatile("" ::: "memory");                  \
+        }                                                       \
+        for (int k = 0; k < SUMS; k++) all += s[k];             \
+        return (double)all[0];                                  \
     }
 typedef void (*triad_loop)(float *a, const float *b, const float *c, int64_t n);
-#define TRIAD_LOOP(name, attribute, bytes)                                                                                                           \
-    attribute static void name(float *restrict a, const float *restrict b, const float *restrict c, int64_t n) {                                     \
-        typedef float vec __attribute__((vector_size(bytes)));                                                                                       \
-        vec *x = (vec *)a;                                                                                                                           \
-        const vec *y = (const vec *)b, *z = (const vec *)c;                                                                                          \
-        for (int64_t i = 0; i < n / (bytes / 4); i += 4)                                                                                             \
-            for (int64_t k = i; k < i + 4; k++) x[k] = y[k] + 0.5f * z[k];                                                                           \
+#define TRIAD_LOOP(name, attribute, bytes)                                                                       \
+    attribute static void name(float *restrict a, const float *restrict b, const float *restrict c, int64_t n) { \
+        typedef float vec __attribute__((vector_size(bytes)));                                                   \
+        vec *x = (vec *)a;                                                                                       \
+        const vec *y = (const vec *)b, *z = (const vec *)c;                                                      \
+        for (int64_t i = 0; i < n / (bytes / 4); i += 4)                                                         \
+            for (int64_t k = i; k < i + 4; k++) x[k] = y[k] + 0.5f * z[k];                                       \
     }
 #define NONE_
 FMA_LOOP(fma_plain, NONE_, 16)
@@ -74,7 +76,7 @@ FOR("avx512f,avx512bf16") static double fma_bf16(int64_t n) {
 }
 #endif
 
-/* --- threads ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- threads --- */
 typedef struct job {
     fma_loop fma; /* or: */
     triad_loop triad;
@@ -113,8 +115,10 @@ static double run(const job *what, int threads) {
         jobs[i].gate = &gate;
     }
     for (int i = 1; i < threads; i++)
-        if (pthread_create(&ids[i], NULL, work, &jobs[i]) == 0) started++;
-        else abort(); /* the others would wait for ever */
+        if (pthread_create(&ids[i], NULL, work, &jobs[i]) == 0)
+            started++;
+        else
+            abort(); /* the others would wait for ever */
     work(&jobs[0]);
     for (int i = 1; i <= started; i++) pthread_join(ids[i], NULL);
     pthread_barrier_destroy(&gate);
@@ -141,7 +145,7 @@ static double best_rate(job what, int threads, double work_a_round) {
     return best / 1e9;
 }
 
-/* --- a matrix product on the library's device ------------------------------------------------------------------------------------------------------- */
+/* --- a matrix product on the library's device --- */
 static double product_gflops(xt_dtype t, int64_t n) {
     xt_tensor a = xt_keep(xt_cast(xt_rand(XT_F32, n, n), t)), b = xt_keep(xt_cast(xt_rand(XT_F32, n, n), t));
     double best = 0;
@@ -161,7 +165,7 @@ static double product_gflops(xt_dtype t, int64_t n) {
     return 0;
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- all of it --- */
 static int cores(void) {
     const char *env = getenv("XT_THREADS") ? getenv("XT_THREADS") : getenv("OMP_NUM_THREADS");
     cpu_set_t set;
@@ -171,7 +175,8 @@ static int cores(void) {
 }
 
 static void measure_here(int threads, roofline *out) {
-    static const int64_t floats[ROOFLINE_LEVELS] = {2 << 10, 32 << 10, 512 << 10, 8 << 20}; /* of one array: 24 KiB, 384 KiB, 6 MiB and 96 MiB a thread */
+    /* of one array: 24 KiB, 384 KiB, 6 MiB and 96 MiB a thread */
+    static const int64_t floats[ROOFLINE_LEVELS] = {2 << 10, 32 << 10, 512 << 10, 8 << 20};
     fma_loop fma = fma_plain, narrow = NULL;
     triad_loop triad = triad_plain;
     double lanes = 4;
@@ -223,7 +228,8 @@ bool roofline_measure(int threads, roofline *out) {
         _exit(!ok);
     }
     close(ends[1]);
-    bool ok = pid > 0 && read(ends[0], out, sizeof *out) == (ssize_t)sizeof *out; /* smaller than what a pipe takes at once */
+    /* smaller than what a pipe takes at once */
+    bool ok = pid > 0 && read(ends[0], out, sizeof *out) == (ssize_t)sizeof *out;
     close(ends[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
     return ok && out->f32_gflops > 0 && out->gbs[ROOFLINE_LEVELS - 1] > 0;
@@ -236,17 +242,24 @@ double roofline_gbs(const roofline *r, double bytes) {
 }
 
 double roofline_us(const roofline *r, double flops, double bytes, bool bf16) {
-    double compute = flops / (bf16 && r->bf16_gflops > 0 ? r->bf16_gflops : r->f32_gflops) / 1e3, memory = bytes / roofline_gbs(r, bytes) / 1e3;
+    double compute = flops / (bf16 && r->bf16_gflops > 0 ? r->bf16_gflops : r->f32_gflops) / 1e3,
+           memory = bytes / roofline_gbs(r, bytes) / 1e3;
     return compute > memory ? compute : memory;
 }
 
 void roofline_print(const roofline *r) {
-    printf("roofline, measured now on %d threads, %s: %.0f GFLOP/s f32, %.0f GFLOP/s bf16;", r->threads, r->vectors, r->f32_gflops, r->bf16_gflops);
-    for (int i = 0; i < ROOFLINE_LEVELS; i++) printf(" %.0f GB/s %s %.3g %s%s", r->gbs[i], i + 1 < ROOFLINE_LEVELS ? "within" : "over", (i + 1 < ROOFLINE_LEVELS ? r->bytes[i] : r->bytes[i - 1]) / 1048576, "MiB", i + 1 < ROOFLINE_LEVELS ? "," : "\n");
+    printf("roofline, measured now on %d threads, %s: %.0f GFLOP/s f32, %.0f GFLOP/s bf16;", r->threads, r->vectors,
+           r->f32_gflops, r->bf16_gflops);
+    for (int i = 0; i < ROOFLINE_LEVELS; i++)
+        printf(" %.0f GB/s %s %.3g %s%s", r->gbs[i], i + 1 < ROOFLINE_LEVELS ? "within" : "over",
+               (i + 1 < ROOFLINE_LEVELS ? r->bytes[i] : r->bytes[i - 1]) / 1048576, "MiB",
+               i + 1 < ROOFLINE_LEVELS ? "," : "\n");
 }
 
 void roofline_print_json(const roofline *r) {
-    printf("{\"threads\": %d, \"vectors\": \"%s\", \"f32_gflops\": %.5g, \"bf16_gflops\": %.5g, \"triad\": [", r->threads, r->vectors, r->f32_gflops, r->bf16_gflops);
-    for (int i = 0; i < ROOFLINE_LEVELS; i++) printf("%s{\"bytes\": %.0f, \"gbs\": %.5g}", i ? ", " : "", r->bytes[i], r->gbs[i]);
+    printf("{\"threads\": %d, \"vectors\": \"%s\", \"f32_gflops\": %.5g, \"bf16_gflops\": %.5g, \"triad\": [",
+           r->threads, r->vectors, r->f32_gflops, r->bf16_gflops);
+    for (int i = 0; i < ROOFLINE_LEVELS; i++)
+        printf("%s{\"bytes\": %.0f, \"gbs\": %.5g}", i ? ", " : "", r->bytes[i], r->gbs[i]);
     printf("]}");
 }

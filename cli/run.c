@@ -12,8 +12,10 @@
 enum { MAX_ARRAYS = 256 };
 static const char usage[] =
     "usage: xtrain run PROGRAM [--input F.npy ...] [options]\n\n"
-    "Runs the function @main of a StableHLO program. A file without inputs to give may hold several modules between '// -----' lines, and\n"
-    "functions of other names: without @main every public function without arguments runs. Assertions of the StableHLO project's tests\n"
+    "Runs the function @main of a StableHLO program. A file without inputs to give may hold several modules between "
+    "'// -----' lines, and\n"
+    "functions of other names: without @main every public function without arguments runs. Assertions of the StableHLO "
+    "project's tests\n"
     "(check.expect_eq, check.expect_almost_eq, ..., as ops or as custom calls) are checked; a failed one is exit 1.\n";
 
 typedef struct run_opts {
@@ -36,7 +38,8 @@ static char **unfold_lists(int argc, char **argv, int *out_argc) {
     int n = 0, given = 0;
     for (int i = 0; v && i < argc; i++) {
         size_t len = strlen(argv[i]);
-        bool option = argv[i][0] == '-', program = (len > 5 && !strcmp(argv[i] + len - 5, ".mlir")) || (len > 7 && !strcmp(argv[i] + len - 7, ".mlirbc"));
+        bool option = argv[i][0] == '-', program = (len > 5 && !strcmp(argv[i] + len - 5, ".mlir")) ||
+                                                   (len > 7 && !strcmp(argv[i] + len - 7, ".mlirbc"));
         if (option) {
             list = !strcmp(argv[i], "--input") || !strcmp(argv[i], "--expect") ? argv[i] : NULL;
             given = 0;
@@ -51,8 +54,8 @@ static char **unfold_lists(int argc, char **argv, int *out_argc) {
     return v;
 }
 
-/* What two correct compilers may differ by: sums in another order and approximations of 1 to 4 units in the last place in f32 and f64; one
- * rounding of the result in the narrow types. Integers and booleans are compared exactly. */
+/* What two correct compilers may differ by: sums in another order and approximations of 1 to 4 units in the last place
+ * in f32 and f64; one rounding of the result in the narrow types. Integers and booleans are compared exactly. */
 static double tolerance(xt_dtype t) {
     switch (t) {
     case XT_F64:
@@ -64,7 +67,9 @@ static double tolerance(xt_dtype t) {
     }
 }
 
-static bool is_wide(xt_dtype t) { return t == XT_F64 || t == XT_C128 || t == XT_F32 || t == XT_C64; }
+static bool is_wide(xt_dtype t) {
+    return t == XT_F64 || t == XT_C128 || t == XT_F32 || t == XT_C64;
+}
 
 /* An f64 result of f32 inputs has f32's roundings in it. Narrower inputs say little: programs widen them first. */
 static double tolerance_with(xt_dtype out, const xt_array *in, int n_in) {
@@ -94,7 +99,8 @@ static int compare_outputs(const run_opts *o, const xt_array *in, int n_in, cons
 
 static void shape_text(const xt_array *a, char *buf, size_t n) {
     size_t k = (size_t)snprintf(buf, n, "%s[", xt_dtype_name(a->dtype));
-    for (int d = 0; d < a->rank && k < n; d++) k += (size_t)snprintf(buf + k, n - k, "%s%lld", d ? "," : "", (long long)a->dims[d]);
+    for (int d = 0; d < a->rank && k < n; d++)
+        k += (size_t)snprintf(buf + k, n - k, "%s%lld", d ? "," : "", (long long)a->dims[d]);
     if (k < n) snprintf(buf + k, n - k, "]");
 }
 
@@ -154,8 +160,9 @@ static int run_main(const run_opts *o, xt_program *p) {
     int n_in = 0, n_out = xt_program_outputs(p), code;
     if (!in) return cli_fail("run", "out of memory");
     out = in + MAX_ARRAYS;
-    code =
-        n_out > MAX_ARRAYS ? cli_fail("run", "the program has %d outputs; at most %d can be written", n_out, MAX_ARRAYS) : read_inputs(o, in, &n_in);
+    code = n_out > MAX_ARRAYS
+               ? cli_fail("run", "the program has %d outputs; at most %d can be written", n_out, MAX_ARRAYS)
+               : read_inputs(o, in, &n_in);
     double began = now_ms();
     if (!code) {
         xt_status s = xt_program_run(p, o->device, in, n_in, out, n_out);
@@ -187,7 +194,8 @@ static int run_program(const run_opts *o, xt_program *p) {
         return s ? cli_fail_status("run", s) : 0;
     }
     if (xt_program_has_main(p)) return run_main(o, p);
-    if (o->inputs.n || o->args) return cli_fail("run", "%s has no single function @main that could take inputs", o->program);
+    if (o->inputs.n || o->args)
+        return cli_fail("run", "%s has no single function @main that could take inputs", o->program);
     int entries;
     double began = now_ms();
     s = xt_program_check(p, o->device, &entries);
@@ -206,14 +214,20 @@ static int run(int argc, char **argv) {
         {"--input", CLI_LIST, &o.inputs, "F.npy ...", "the arguments of @main, in order"},
         {"--args", CLI_STRING, &o.args, "LITERALS", "the same as '[dense<1> : tensor<i32>, ...]'"},
         {"--output-dir", CLI_STRING, &o.output_dir, "DIR", "where out0.npy ... go (default: here)"},
-        {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA, a plugin's path, or interpreter (default: XT_DEVICE, then CPU)"},
-        {"--expect", CLI_LIST, &o.expects, "F.npy ...", "compare the outputs with these; exit 1 and the first difference otherwise"},
-        {"--rtol", CLI_DOUBLE, &o.rtol, "X", "relative tolerance of --expect (default by type: f32 1e-5, f64 1e-12, the larger where inputs are f32)"},
+        {"--device", CLI_STRING, &o.device, "D",
+         "CPU, TPU, CUDA, a plugin's path, or interpreter (default: XT_DEVICE, then CPU)"},
+        {"--expect", CLI_LIST, &o.expects, "F.npy ...",
+         "compare the outputs with these; exit 1 and the first difference otherwise"},
+        {"--rtol", CLI_DOUBLE, &o.rtol, "X",
+         "relative tolerance of --expect (default by type: f32 1e-5, f64 1e-12, the larger where inputs are f32)"},
         {"--atol", CLI_DOUBLE, &o.atol, "X", "absolute tolerance of --expect (the same defaults)"},
         {"--print", CLI_STRING, &o.print, "FORM", "print the program instead of running it: pretty or generic"},
-        {"--emit", CLI_STRING, &o.emit, "FILE", "write the program instead of running it: text into a .mlir, else bytecode (a portable artefact)"},
-        {"--emit-version", CLI_STRING, &o.emit_version, "V", "the artefact's version of StableHLO, 1.0.0 to 1.20.0 (default 1.13.0)"},
-        {"--dump", CLI_STRING, &o.dump, "DIR", "write the program after each pass of the CPU compiler, and its plans, into DIR (as XT_DUMP=DIR)"},
+        {"--emit", CLI_STRING, &o.emit, "FILE",
+         "write the program instead of running it: text into a .mlir, else bytecode (a portable artefact)"},
+        {"--emit-version", CLI_STRING, &o.emit_version, "V",
+         "the artefact's version of StableHLO, 1.0.0 to 1.20.0 (default 1.13.0)"},
+        {"--dump", CLI_STRING, &o.dump, "DIR",
+         "write the program after each pass of the CPU compiler, and its plans, into DIR (as XT_DUMP=DIR)"},
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
     };
     int n;

@@ -1,6 +1,7 @@
-/* The diagnostic switches and what they cost: one table, shown by `xtrain --help`, by the help of the commands that have them, and by `xtrain explain switches`.
- * Measured by bench/switch_cost (`switch_cost all`, `switch_cost always`) on two cores with everything else stopped: a step of eleven ops on eight numbers (5.6 us), a
- * training step of a small network (64 - 256 - 10, 128 samples), and `xtrain bench mnist` (batch 128). */
+/* The diagnostic switches and what they cost: one table, shown by `xtrain --help`, by the help of the commands that
+ * have them, and by `xtrain explain switches`. Measured by bench/switch_cost (`switch_cost all`, `switch_cost always`)
+ * on two cores with everything else stopped: a step of eleven ops on eight numbers (5.6 us), a training step of a small
+ * network (64 - 256 - 10, 128 samples), and `xtrain bench mnist` (batch 128). */
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -21,5 +22,6 @@ static const struct {
 };
 
 void cli_print_switches(void) {
-    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) printf("  %-36s %s\n  %-36s costs %s\n", switches[i].name, switches[i].does, "", switches[i].cost);
+    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
+        printf("  %-36s %s\n  %-36s costs %s\n", switches[i].name, switches[i].does, "", switches[i].cost);
 }

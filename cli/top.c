@@ -1,4 +1,5 @@
-/* xtrain top: a live view of running xtrain programs, from the status files they keep (no device is asked, nothing is attached to). */
+/* xtrain top: a live view of running xtrain programs, from the status files they keep (no device is asked, nothing is
+ * attached to). */
 #include "cli/cli.h"
 
 #include <ctype.h>
@@ -23,7 +24,7 @@ static void on_stop(int sig) {
     stopped = 1;
 }
 
-/* --- one program as text --------------------------------------------------------------------------------------------------------------------- */
+/* --- one program as text --- */
 static void sparkline(const xt_process *p, bool utf8, char *out, size_t room) {
     static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char ascii[] = "_.-:=+*#";
@@ -36,20 +37,26 @@ static void sparkline(const xt_process *p, bool utf8, char *out, size_t room) {
         int64_t v = p->history[p->n_history * i / n];
         int k = (int)(v * 7 / most);
         size_t at = strlen(out);
-        if (utf8) snprintf(out + at, room - at, "%s", bars[k]);
-        else snprintf(out + at, room - at, "%c", ascii[k]);
+        if (utf8)
+            snprintf(out + at, room - at, "%s", bars[k]);
+        else
+            snprintf(out + at, room - at, "%c", ascii[k]);
     }
     for (int i = n; i < SPARK; i++) strncat(out, " ", room - strlen(out) - 1);
 }
 
 static void mebibytes(int64_t bytes, char *out, size_t n) {
-    if (bytes <= 0) snprintf(out, n, "-");
-    else if (bytes >= (int64_t)10 << 30) snprintf(out, n, "%.1fG", (double)bytes / 1073741824);
-    else snprintf(out, n, "%.1fM", (double)bytes / 1048576);
+    if (bytes <= 0)
+        snprintf(out, n, "-");
+    else if (bytes >= (int64_t)10 << 30)
+        snprintf(out, n, "%.1fG", (double)bytes / 1073741824);
+    else
+        snprintf(out, n, "%.1fM", (double)bytes / 1048576);
 }
 
 static void number(double v, const char *fmt, char *out, size_t n) {
-    if (!isfinite(v)) snprintf(out, n, "-");
+    if (!isfinite(v))
+        snprintf(out, n, "-");
     else {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -73,17 +80,20 @@ static void print_row(FILE *f, const xt_process *p, bool utf8, int columns) {
     number(p->idle_share * 100, "%.0f%%", idle, sizeof idle);
     if (p->world > 1) snprintf(rank, sizeof rank, "%d/%d", p->rank, p->world);
     sparkline(p, utf8, spark, sizeof spark);
-    snprintf(line, sizeof line, "%7d %-16.16s %-5s %-10.10s %9s %9s %9s %9lld %8s %9s %5lld %5s  ", p->pid, base_name(p->program), rank, p->device, now, peak, limit, (long long)p->step, rate, loss,
+    snprintf(line, sizeof line, "%7d %-16.16s %-5s %-10.10s %9s %9s %9s %9lld %8s %9s %5lld %5s  ", p->pid,
+             base_name(p->program), rank, p->device, now, peak, limit, (long long)p->step, rate, loss,
              (long long)p->compiles, idle);
     int left = columns - (int)strlen(line);
     if (columns && left < 0) line[columns] = '\0';
     fputs(line, f);
     if (!columns || left >= SPARK) fputs(spark, f);
-    if (!columns || left > SPARK + 24) fprintf(f, "  %.60s%s", base_name(p->place), p->seconds > STALE_S ? "  (no step for a while)" : "");
+    if (!columns || left > SPARK + 24)
+        fprintf(f, "  %.60s%s", base_name(p->place), p->seconds > STALE_S ? "  (no step for a while)" : "");
     fputc('\n', f);
 }
 
-static const char heading[] = "    PID PROGRAM          RANK  DEVICE        MEMORY      PEAK     LIMIT      STEP  STEPS/S      LOSS COMPL  IDLE  MEMORY OVER THE RUN";
+static const char heading[] = "    PID PROGRAM          RANK  DEVICE        MEMORY      PEAK     LIMIT      STEP  "
+                              "STEPS/S      LOSS COMPL  IDLE  MEMORY OVER THE RUN";
 
 static void print_table(FILE *f, const xt_process *p, int n, bool utf8, int columns) {
     fprintf(f, "%.*s\n", columns && columns < (int)sizeof heading - 1 ? columns : (int)sizeof heading - 1, heading);
@@ -91,20 +101,25 @@ static void print_table(FILE *f, const xt_process *p, int n, bool utf8, int colu
     if (n == 0) fputs("no xtrain program of this user is running\n", f);
 }
 
-/* --- JSON ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- JSON --- */
 static void json_text(const char *key, const char *text) {
     printf(", \"%s\": \"", key);
     for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\') printf("\\%c", *p);
-        else if (*p < 0x20) printf("\\u%04x", *p);
-        else putchar(*p);
+        if (*p == '"' || *p == '\\')
+            printf("\\%c", *p);
+        else if (*p < 0x20)
+            printf("\\u%04x", *p);
+        else
+            putchar(*p);
     }
     putchar('"');
 }
 
 static void json_number(const char *key, double v) {
-    if (isfinite(v)) printf(", \"%s\": %.8g", key, v);
-    else printf(", \"%s\": null", key);
+    if (isfinite(v))
+        printf(", \"%s\": %.8g", key, v);
+    else
+        printf(", \"%s\": null", key);
 }
 
 static void print_json(const xt_process *p, int n) {
@@ -114,8 +129,10 @@ static void print_json(const xt_process *p, int n) {
         json_text("program", p->program);
         json_text("device", p->device);
         json_text("place", p->place);
-        printf(", \"step\": %lld, \"epoch\": %lld, \"compiles\": %lld, \"device_bytes\": %lld, \"peak_bytes\": %lld, \"limit_bytes\": %lld, \"rss_bytes\": %lld", (long long)p->step, (long long)p->epoch,
-               (long long)p->compiles, (long long)p->device_bytes, (long long)p->peak_bytes, (long long)p->limit_bytes, (long long)p->rss_bytes);
+        printf(", \"step\": %lld, \"epoch\": %lld, \"compiles\": %lld, \"device_bytes\": %lld, \"peak_bytes\": %lld, "
+               "\"limit_bytes\": %lld, \"rss_bytes\": %lld",
+               (long long)p->step, (long long)p->epoch, (long long)p->compiles, (long long)p->device_bytes,
+               (long long)p->peak_bytes, (long long)p->limit_bytes, (long long)p->rss_bytes);
         json_number("loss", p->loss);
         json_number("steps_per_s", p->steps_per_s);
         json_number("idle_share", p->idle_share);
@@ -127,7 +144,7 @@ static void print_json(const xt_process *p, int n) {
     printf("]}\n");
 }
 
-/* --- live ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- live --- */
 static int columns_now(void) {
     struct winsize w;
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 120;
@@ -171,7 +188,11 @@ static int run(int argc, char **argv) {
     const cli_option options[] = {{"--once", CLI_FLAG, &once, NULL, "print the table once"},
                                   {"--json", CLI_FLAG, &json, NULL, "one JSON object"},
                                   {"--interval", CLI_DOUBLE, &interval, "S", "seconds between repaints (1)"}};
-    int code = cli_parse(argc, argv, "usage: xtrain top [--once] [--json] [--interval S]\n\nShows running xtrain programs of this user: device memory, steps, loss, compiles, idle share.\n", options, 3, NULL);
+    int code =
+        cli_parse(argc, argv,
+                  "usage: xtrain top [--once] [--json] [--interval S]\n\n"
+                  "Shows running xtrain programs of this user: device memory, steps, loss, compiles, idle share.\n",
+                  options, 3, NULL);
     if (code) return code - 1;
     if (!(interval >= 0.05 && interval <= 3600)) {
         fprintf(stderr, "xtrain top: --interval %g: from 0.05 to 3600 seconds\n", interval);
@@ -183,8 +204,10 @@ static int run(int argc, char **argv) {
     bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (json || once || !isatty(STDOUT_FILENO)) {
         int n = xt_processes(rows, MOST);
-        if (json) print_json(rows, n < MOST ? n : MOST);
-        else print_table(stdout, rows, n < MOST ? n : MOST, utf8, 0);
+        if (json)
+            print_json(rows, n < MOST ? n : MOST);
+        else
+            print_table(stdout, rows, n < MOST ? n : MOST, utf8, 0);
         code = 0;
     } else
         code = watch(rows, interval, utf8);

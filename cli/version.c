@@ -6,10 +6,15 @@
 static int run(int argc, char **argv) {
     bool json = false;
     const cli_option options[] = {{"--json", CLI_FLAG, &json, NULL, "one JSON object"}};
-    int code = cli_parse(argc, argv, "usage: xtrain version\n\nPrints the version of the library that runs.\n", options, 1, NULL);
+    int code = cli_parse(argc, argv,
+                         "usage: xtrain version\n\n"
+                         "Prints the version of the library that runs.\n",
+                         options, 1, NULL);
     if (code) return code - 1;
-    if (json) printf("{\"xtrain\": \"%s\"}\n", xt_version());
-    else printf("xtrain %s\n", xt_version());
+    if (json)
+        printf("{\"xtrain\": \"%s\"}\n", xt_version());
+    else
+        printf("xtrain %s\n", xt_version());
     return 0;
 }
 

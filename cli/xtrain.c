@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_fit, &cli_validate, &cli_test, &cli_predict, &cli_generate, &cli_bench, &cli_plot, &cli_launch, &cli_rank, &cli_run, &cli_top, &cli_postmortem, &cli_explain, &cli_plan, &cli_new, &cli_cache, &cli_doctor, &cli_version};
+static const cli_command *const commands[] = {&cli_fit,   &cli_validate,   &cli_test,    &cli_predict, &cli_generate,
+                                              &cli_bench, &cli_plot,       &cli_launch,  &cli_rank,    &cli_run,
+                                              &cli_top,   &cli_postmortem, &cli_explain, &cli_plan,    &cli_new,
+                                              &cli_cache, &cli_doctor,     &cli_version};
 
 static int help(FILE *f) {
     fprintf(f, "xtrain %s trains neural networks from C.\n\n", xt_version());
@@ -19,7 +22,8 @@ static int help(FILE *f) {
     return f == stdout ? 0 : 2;
 }
 
-/* Neither the command's own lines nor those of the built-in models or of the C library, which calls main, are the user's. */
+/* Neither the command's own lines nor those of the built-in models or of the C library, which calls main,
+ * are the user's. */
 static void hide_own_lines(void) {
     static char cli[sizeof __FILE__] = __FILE__, models[sizeof __FILE__ + 8];
     char *name = strstr(cli, "cli/xtrain.c");
@@ -42,8 +46,10 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(commands[i]->name, name) == 0) return commands[i]->run(argc - 1, argv + 1);
     const char *names[sizeof commands / sizeof commands[0]];
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) names[i] = commands[i]->summary ? commands[i]->name : NULL;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        names[i] = commands[i]->summary ? commands[i]->name : NULL;
     const char *near = cli_nearest(name, strlen(name), names, (int)(sizeof commands / sizeof commands[0]));
-    fprintf(stderr, "xtrain: there is no command '%s'%s%s%s; xtrain --help lists them\n", name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    fprintf(stderr, "xtrain: there is no command '%s'%s%s%s; xtrain --help lists them\n", name,
+            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     return 2;
 }

@@ -1,5 +1,6 @@
-/* Logging in training and validation with the Trainer. Logs, bar and checkpoints cost no compile: one program for training, one for validation.
- * Try --max_epochs 5, --precision bf16, --help; rows are in runs/default/version_N/metrics.csv and TensorBoard's event file beside it. */
+/* Logging in training and validation with the Trainer. Logs, bar and checkpoints cost no compile: one program for
+ * training, one for validation. Try --max_epochs 5, --precision bf16, --help; rows are in
+ * runs/default/version_N/metrics.csv and TensorBoard's event file beside it. */
 #include <xtrain/xtrain.h>
 
 /* x: [N,1,28,28] -> log-probabilities [N,10] */
@@ -25,7 +26,8 @@ static void validation_step(xt_module *net, xt_batch b, void *user) {
     (void)user;
     xt_tensor out = xt_forward(net, b.x);
     xt_log("val/loss", xt_nll_loss(out, b.y), .sync_dist = XT_ON, .prog_bar = XT_ON);
-    xt_log_metric("val/acc", xt_accuracy(out, b.y), .sync_dist = XT_ON); /* what decides which checkpoints stay is that of all ranks */
+    /* what decides which checkpoints stay is that of all ranks */
+    xt_log_metric("val/acc", xt_accuracy(out, b.y), .sync_dist = XT_ON);
 }
 
 static xt_optimizer *configure(xt_module *net, void *user) {
@@ -34,7 +36,10 @@ static xt_optimizer *configure(xt_module *net, void *user) {
 }
 
 int main(int argc, char **argv) {
-    xt_task task = {.net = mnist_net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure};
+    xt_task task = {.net = mnist_net,
+                    .training_step = training_step,
+                    .validation_step = validation_step,
+                    .configure_optimizers = configure};
     xt_trainer *t = xt_trainer_new(.max_epochs = 3, .log_every_n_steps = 10);
     xt_trainer_args(t, argc, argv); /* --max_epochs 5 --precision bf16 ... */
     xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/acc", .mode = XT_MAX, .save_top_k = 2));

@@ -1,5 +1,5 @@
-/* Trains a small GPT on a mesh of devices: batches divided over "data", parameters and optimizer state too with "fsdp", the layers of each block over
- * "tensor". The losses are those of one device, whatever the mesh.
+/* Trains a small GPT on a mesh of devices: batches divided over "data", parameters and optimizer state too with "fsdp",
+ * the layers of each block over "tensor". The losses are those of one device, whatever the mesh.
  *     CPU_NUM_DEVICES=1 ./mesh 1 1          one device
  *     CPU_NUM_DEVICES=4 ./mesh 4 1 fsdp     fully sharded over four
  *     CPU_NUM_DEVICES=4 ./mesh 2 2 fsdp     both */
@@ -49,22 +49,28 @@ static int train(int rank, void *arg) {
     char **argv = arg;
     bool fsdp = argv[1] && argv[2] && argv[3];
     (void)rank;
-    xt_mesh *mesh = xt_mesh_new({"data", argv[1] ? atoll(argv[1]) : 0}, {"tensor", argv[1] && argv[2] ? atoll(argv[2]) : 1});
+    xt_mesh *mesh =
+        xt_mesh_new({"data", argv[1] ? atoll(argv[1]) : 0}, {"tensor", argv[1] && argv[2] ? atoll(argv[2]) : 1});
     xt_module *net = xt_module_new(gpt, NULL);
     xt_mesh_data_parallel(mesh, net, "data");
     if (fsdp) xt_mesh_fsdp(mesh, net, "data");
     xt_mesh_tensor_parallel(mesh, net, "tensor");
     xt_shard_params(net, mesh, "head.weight", "tensor");
     xt_optimizer *adam = xt_adamw(net, .lr = 3e-3, .clip_norm = 1);
-    xt_loader *loader = xt_loader_new(counting(), .batch = mesh ? GLOBAL_BATCH / xt_mesh_size(mesh, "data") : 1, .shuffle = XT_ON, .seed = 1);
+    xt_loader *loader = xt_loader_new(counting(), .batch = mesh ? GLOBAL_BATCH / xt_mesh_size(mesh, "data") : 1,
+                                      .shuffle = XT_ON, .seed = 1);
     int64_t step = 0;
     for (xt_batch b; step < STEPS && xt_next(loader, &b); step++) {
-        if (step == 0) xt_master_printf("a batch of %lld sequences on %d devices\n", (long long)xt_dim(b.x, 0), xt_world_size());
+        if (step == 0)
+            xt_master_printf("a batch of %lld sequences on %d devices\n", (long long)xt_dim(b.x, 0), xt_world_size());
         xt_tensor loss = xt_cross_entropy(xt_forward(net, b.x), b.y);
         xt_backward(loss);
         xt_optimizer_step(adam);
         xt_master_printf("step %lld loss %t\n", (long long)step, loss);
-        if (step == STEPS / 2) xt_master_printf("on this device: %lld of %lld bytes of parameters, %lld of optimizer state\n", (long long)bytes_of("parameter"), (long long)xt_module_param_count(net) * 4, (long long)bytes_of("optimizer"));
+        if (step == STEPS / 2)
+            xt_master_printf("on this device: %lld of %lld bytes of parameters, %lld of optimizer state\n",
+                             (long long)bytes_of("parameter"), (long long)xt_module_param_count(net) * 4,
+                             (long long)bytes_of("optimizer"));
     }
     return xt_finish();
 }

@@ -1,6 +1,6 @@
-/* Trains the MNIST network on all devices: nothing but xt_launch is new. The loader shards, the optimizer step averages the gradients.
- * CPU_NUM_DEVICES=2 ./mnist_multi, xtrain launch -n 2 -- ./mnist_multi and mpirun -np 2 ./mnist_multi do the same.
- * ./mnist_multi BATCH STEPS (per rank) for experiments: 64 on two ranks trains as 128 on one. */
+/* Trains the MNIST network on all devices: nothing but xt_launch is new. The loader shards, the optimizer step averages
+ * the gradients. CPU_NUM_DEVICES=2 ./mnist_multi, xtrain launch -n 2 -- ./mnist_multi and mpirun -np 2 ./mnist_multi do
+ * the same. ./mnist_multi BATCH STEPS (per rank) for experiments: 64 on two ranks trains as 128 on one. */
 #include <stdlib.h>
 
 #include <xtrain/xtrain.h>
@@ -30,7 +30,8 @@ static xt_tensor training_step(const xt_tensor *in, int n, void *user) {
 
 static int train(int rank, void *arg) {
     char **argv = arg;
-    int64_t batch = argv[1] ? atoll(argv[1]) : 128, steps = argv[1] && argv[2] ? atoll(argv[2]) : 60000 / batch / xt_world_size();
+    int64_t batch = argv[1] ? atoll(argv[1]) : 128,
+            steps = argv[1] && argv[2] ? atoll(argv[2]) : 60000 / batch / xt_world_size();
     (void)rank;
     net = xt_module_new(mnist_net, NULL);
     sgd = xt_sgd(net, .lr = 0.01, .momentum = 0.5);
@@ -38,7 +39,9 @@ static int train(int rank, void *arg) {
     xt_step *step = xt_compile(training_step);
     for (xt_batch b; xt_next(loader, &b);) {
         xt_tensor loss = xt_call(step, b.x, b.y);
-        if (b.index % 100 == 0 || b.index + 1 == steps) xt_master_printf("step %lld of %lld on %d ranks: loss %t\n", (long long)b.index, (long long)steps, xt_world_size(), loss);
+        if (b.index % 100 == 0 || b.index + 1 == steps)
+            xt_master_printf("step %lld of %lld on %d ranks: loss %t\n", (long long)b.index, (long long)steps,
+                             xt_world_size(), loss);
     }
     return xt_finish();
 }

@@ -16,7 +16,8 @@ static xt_tensor mnist_net(xt_module *m, xt_tensor x, void *user) {
 int main(void) {
     xt_module *net = xt_module_new(mnist_net, NULL);
     xt_optimizer *sgd = xt_sgd(net, .lr = 0.01, .momentum = 0.5);
-    xt_loader *loader = xt_sample_loader(.batch = 128, .count = 60000 / 128 / xt_world_size(), .x = {XT_F32, {1, 28, 28}}, .y = {XT_I64});
+    xt_loader *loader = xt_sample_loader(.batch = 128, .count = 60000 / 128 / xt_world_size(),
+                                         .x = {XT_F32, {1, 28, 28}}, .y = {XT_I64});
     for (xt_batch b; xt_next(loader, &b);) {
         xt_backward(xt_nll_loss(xt_forward(net, b.x), b.y));
         xt_optimizer_step(sgd);

@@ -1,6 +1,7 @@
 /* Functions called by name on other ranks, wherever mpirun put them:
  *     mpirun -np 4 ./remote ./remote_module.so 1000000000
- * Each rank adds up its part of the series 1 - 1/3 + 1/5 - ... (pi / 4); rank 0 calls them, adds the parts and says who did what. */
+ * Each rank adds up its part of the series 1 - 1/3 + 1/5 - ... (pi / 4); rank 0 calls them, adds the parts and says
+ * who did what. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,8 +17,10 @@ static int drive(void *user) {
         pi += 4 * *(const double *)results.rows[i].data;
         printf("rank %d on %s added its part\n", results.rows[i].rank, results.rows[i].host);
     }
-    if (st) fprintf(stderr, "%s\n", xt_status_message(st));
-    else printf("pi is %.6f\n", pi);
+    if (st)
+        fprintf(stderr, "%s\n", xt_status_message(st));
+    else
+        printf("pi is %.6f\n", pi);
     int code = st ? 1 : 0;
     xt_remote_results_free(&results);
     xt_status_free(st);

@@ -1,4 +1,5 @@
-/* What examples/remote.c calls by name: exported functions of a shared library, which lies at the same path on every host.
+/* What examples/remote.c calls by name: exported functions of a shared library, which lies at the same path
+ * on every host.
  *     cc -shared -fPIC remote_module.c -o remote_module.so $(pkg-config --cflags --libs xtrain) */
 #include <string.h>
 

@@ -1,6 +1,7 @@
-/* Throughput with gradient accumulation: four micro-batches of 32 make one optimizer step; rates are of completed work on the device, in windows of 100
- * steps. Periods carry their unit: --log_every_n_steps counts optimizer steps and is always valid, --log_every_n_batches counts micro-batches and must
- * be a multiple of the accumulation (try --log_every_n_batches 6). */
+/* Throughput with gradient accumulation: four micro-batches of 32 make one optimizer step; rates are of completed work
+ * on the device, in windows of 100 steps. Periods carry their unit: --log_every_n_steps counts optimizer steps and is
+ * always valid, --log_every_n_batches counts micro-batches and must be a multiple of the accumulation (try
+ * --log_every_n_batches 6). */
 #include <xtrain/xtrain.h>
 
 /* x: [N,784] -> log-probabilities [N,10] */

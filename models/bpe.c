@@ -1,8 +1,9 @@
-/* Byte-pair encoding as GPT-2 does it (Sennrich et al. 2016, arXiv 1508.07909, over bytes; Radford et al. 2019): a piece begins as its bytes, and the
- * neighbouring pair that stands earliest in merges.txt becomes one token, until no pair stands there.
+/* Byte-pair encoding as GPT-2 does it (Sennrich et al. 2016, arXiv 1508.07909, over bytes; Radford et al. 2019): a
+ * piece begins as its bytes, and the neighbouring pair that stands earliest in merges.txt becomes one token, until no
+ * pair stands there.
  *
- * The files write each byte as one printable character: bytes that print in Latin-1 are themselves, the others are U+0100 on in order. Here tokens are
- * bytes again, and a merge is (id, id) -> (rank, id). */
+ * The files write each byte as one printable character: bytes that print in Latin-1 are themselves, the others are
+ * U+0100 on in order. Here tokens are bytes again, and a merge is (id, id) -> (rank, id). */
 #include "models/tokenizer.h"
 
 #include <errno.h>
@@ -38,7 +39,9 @@ void bpe_free(bpe *b) {
     free(b);
 }
 
-int64_t bpe_vocab(const bpe *b) { return b->vocab; }
+int64_t bpe_vocab(const bpe *b) {
+    return b->vocab;
+}
 
 const char *bpe_token(const bpe *b, int64_t id, size_t *out_n) {
     bool known = id >= 0 && id < b->vocab && b->tokens[id].bytes;
@@ -46,7 +49,7 @@ const char *bpe_token(const bpe *b, int64_t id, size_t *out_n) {
     return known ? b->tokens[id].bytes : "";
 }
 
-/* --- the tables ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the tables --- */
 static uint64_t mix(uint64_t h) { /* the finaliser of MurmurHash3 */
     h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
     h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
@@ -77,10 +80,14 @@ static size_t room_for(size_t n) {
     return slots;
 }
 
-static uint64_t pair_of(int32_t left, int32_t right) { return (uint64_t)(uint32_t)left << 32 | (uint32_t)right; }
+static uint64_t pair_of(int32_t left, int32_t right) {
+    return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+}
 
-/* --- reading the files ------------------------------------------------------------------------------------------------------------------------------ */
-static bool prints(int byte) { return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || (byte >= 0xae && byte <= 0xff); }
+/* --- reading the files --- */
+static bool prints(int byte) {
+    return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || (byte >= 0xae && byte <= 0xff);
+}
 
 /* The byte that a character of the files stands for: -1 for none. */
 static int byte_of(uint32_t c) {
@@ -132,27 +139,38 @@ static xt_status read_file(const char *dir, const char *name, char **out, size_t
 
 static xt_status take_tokens(bpe *b, const cJSON *json, const char *dir) {
     const cJSON *e;
-    if (!cJSON_IsObject(json) || !json->child) return xt_status_new(XT_DATA_LOSS, "%s/vocab.json is no JSON object of tokens and their numbers", dir);
+    if (!cJSON_IsObject(json) || !json->child)
+        return xt_status_new(XT_DATA_LOSS, "%s/vocab.json is no JSON object of tokens and their numbers", dir);
     cJSON_ArrayForEach(e, json) {
-        if (!cJSON_IsNumber(e) || e->valuedouble < 0 || e->valuedouble > 1 << 24 || e->valuedouble != (double)(int64_t)e->valuedouble)
-            return xt_status_new(XT_DATA_LOSS, "%s/vocab.json: token \"%s\" has no number from 0 to %d", dir, e->string, 1 << 24);
+        if (!cJSON_IsNumber(e) || e->valuedouble < 0 || e->valuedouble > 1 << 24 ||
+            e->valuedouble != (double)(int64_t)e->valuedouble)
+            return xt_status_new(XT_DATA_LOSS, "%s/vocab.json: token \"%s\" has no number from 0 to %d", dir, e->string,
+                                 1 << 24);
         if ((int64_t)e->valuedouble >= b->vocab) b->vocab = (int64_t)e->valuedouble + 1;
     }
     b->slots = room_for((size_t)b->vocab);
     b->tokens = calloc((size_t)b->vocab, sizeof *b->tokens);
     b->by_bytes = malloc(b->slots * sizeof *b->by_bytes);
-    if (!b->tokens || !b->by_bytes) return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for the %lld tokens of %s/vocab.json", (long long)b->vocab, dir);
+    if (!b->tokens || !b->by_bytes)
+        return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for the %lld tokens of %s/vocab.json",
+                             (long long)b->vocab, dir);
     memset(b->by_bytes, -1, b->slots * sizeof *b->by_bytes);
     cJSON_ArrayForEach(e, json) {
         token *t = &b->tokens[(int64_t)e->valuedouble];
-        if (t->bytes) return xt_status_new(XT_DATA_LOSS, "%s/vocab.json: \"%s\" has the number %lld, and so has another token", dir, e->string, (long long)e->valuedouble);
+        if (t->bytes)
+            return xt_status_new(XT_DATA_LOSS, "%s/vocab.json: \"%s\" has the number %lld, and so has another token",
+                                 dir, e->string, (long long)e->valuedouble);
         if (!(t->bytes = strdup(e->string))) return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a token");
         t->n = unmap(t->bytes, strlen(t->bytes));
         *place_of_bytes(b, t->bytes, t->n) = (int32_t)e->valuedouble;
     }
     for (int byte = 0; byte < 256; byte++) {
         b->single[byte] = *place_of_bytes(b, &(char){(char)byte}, 1);
-        if (b->single[byte] < 0) return xt_status_new(XT_DATA_LOSS, "%s/vocab.json has no token for the single byte 0x%02x; a vocabulary over bytes has all 256", dir, byte);
+        if (b->single[byte] < 0)
+            return xt_status_new(
+                XT_DATA_LOSS,
+                "%s/vocab.json has no token for the single byte 0x%02x; a vocabulary over bytes has all 256", dir,
+                byte);
     }
     return NULL;
 }
@@ -160,14 +178,21 @@ static xt_status take_tokens(bpe *b, const cJSON *json, const char *dir) {
 /* A line "left right"; the first may say #version. */
 static xt_status take_merge(bpe *b, char *line, int32_t rank, int64_t line_number, const char *dir) {
     char *space = strchr(line, ' ');
-    if (!space || strchr(space + 1, ' ')) return xt_status_new(XT_DATA_LOSS, "%s/merges.txt:%lld: two tokens and a space between them are expected", dir, (long long)line_number);
+    if (!space || strchr(space + 1, ' '))
+        return xt_status_new(XT_DATA_LOSS, "%s/merges.txt:%lld: two tokens and a space between them are expected", dir,
+                             (long long)line_number);
     *space = 0;
     char *right = space + 1;
     size_t n_left = unmap(line, strlen(line)), n_right = unmap(right, strlen(right));
     int32_t l = *place_of_bytes(b, line, n_left), r = *place_of_bytes(b, right, n_right);
     memmove(line + n_left, right, n_right);
     int32_t both = *place_of_bytes(b, line, n_left + n_right);
-    if (l < 0 || r < 0 || both < 0) return xt_status_new(XT_DATA_LOSS, "%s/merges.txt:%lld: %s is no token of vocab.json", dir, (long long)line_number, l < 0 ? "the left part" : r < 0 ? "the right part" : "what they make");
+    if (l < 0 || r < 0 || both < 0)
+        return xt_status_new(XT_DATA_LOSS, "%s/merges.txt:%lld: %s is no token of vocab.json", dir,
+                             (long long)line_number,
+                             l < 0   ? "the left part"
+                             : r < 0 ? "the right part"
+                                     : "what they make");
     merge *m = place_of_pair(b, pair_of(l, r));
     if (m->id < 0) *m = (merge){pair_of(l, r), rank, both};
     return NULL;
@@ -199,7 +224,8 @@ xt_status bpe_open(const char *dir, bpe **out) {
     char *vocab = NULL, *merges = NULL;
     size_t n;
     *out = NULL;
-    xt_status s = b ? read_file(dir, "vocab.json", &vocab, &n) : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a tokenizer");
+    xt_status s = b ? read_file(dir, "vocab.json", &vocab, &n)
+                    : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a tokenizer");
     if (!s) s = read_file(dir, "merges.txt", &merges, &n);
     cJSON *json = s ? NULL : cJSON_ParseWithLength(vocab, strlen(vocab));
     if (!s) s = take_tokens(b, json, dir);
@@ -207,14 +233,17 @@ xt_status bpe_open(const char *dir, bpe **out) {
     cJSON_Delete(json);
     free(vocab);
     free(merges);
-    if (s) bpe_free(b);
-    else *out = b;
+    if (s)
+        bpe_free(b);
+    else
+        *out = b;
     return s;
 }
 
-/* --- encoding --------------------------------------------------------------------------------------------------------------------------------------- */
-/* Every place of the pair that stands earliest is merged, from left to right, before the next pair is looked for, as GPT-2's own encoder does. So a long
- * piece costs one pass for each different merge in it. found[i] is the merge of ids[i] and ids[i + 1]; only those beside a merge are looked up again. */
+/* --- encoding --- */
+/* Every place of the pair that stands earliest is merged, from left to right, before the next pair is looked for, as
+ * GPT-2's own encoder does. So a long piece costs one pass for each different merge in it. found[i] is the merge of
+ * ids[i] and ids[i + 1]; only those beside a merge are looked up again. */
 int64_t bpe_encode_piece(const bpe *b, const char *piece, size_t n, int32_t *ids) {
     const merge **found = calloc(n ? n : 1, sizeof *found);
     if (!found) return -1;

@@ -1,4 +1,5 @@
-/* Generation with a cache of keys and values; see generate.h. Sampling is on the host, where each token must arrive anyway. */
+/* Generation with a cache of keys and values; see generate.h. Sampling is on the host, where each token must
+ * arrive anyway. */
 #include "models/generate.h"
 
 #include <math.h>
@@ -19,7 +20,9 @@ struct generator {
     int64_t n, most; /* most: positions that are used before the text moves on */
 };
 
-static xt_status out_of_memory(void) { return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for generation"); }
+static xt_status out_of_memory(void) {
+    return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for generation");
+}
 
 /* The pending error as a status of the caller's, and none pending any more. */
 static xt_status take_error(void) {
@@ -28,7 +31,8 @@ static xt_status take_error(void) {
     return s;
 }
 
-/* in: tokens [1,n], position -> logits of the last one [vocab]. The model writes into the cache; the states take what it made of them. */
+/* in: tokens [1,n], position -> logits of the last one [vocab]. The model writes into the cache; the states take what
+ * it made of them. */
 static xt_tensor feed_step(const xt_tensor *in, int n, void *user) {
     generator *g = user;
     int64_t layers = g->o->layers;
@@ -70,8 +74,10 @@ xt_status generator_new(xt_module *net, model_options *o, generator **out) {
     }
     g->step = xt_compile(feed_step, .user = g, .name = "generate");
     xt_status s = take_error();
-    if (s) generator_free(g);
-    else *out = g;
+    if (s)
+        generator_free(g);
+    else
+        *out = g;
     return s;
 }
 
@@ -102,7 +108,7 @@ xt_status generator_feed(generator *g, const int32_t *tokens, int64_t n, int64_t
     return take_error();
 }
 
-/* --- sampling --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- sampling --- */
 static double uniform(uint64_t *state) { /* SplitMix64 (Steele et al. 2014), to [0,1) */
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -141,7 +147,7 @@ static int64_t sample(const float *logits, int64_t n, const generate_opts *o, ui
     return best;
 }
 
-/* --- the loop --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the loop --- */
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -175,11 +181,14 @@ xt_status generate(generator *g, const generate_opts *o, generate_stats *out_sta
     uint64_t state = o->seed;
     memset(st, 0, sizeof *st);
     if (o->n_prompt < 1 || o->temperature < 0 || o->top_k < 0)
-        return xt_status_new(XT_INVALID_ARGUMENT, "generate: %zu tokens of prompt, temperature %g, top-k %lld; at least 1 token and no negative numbers are needed", o->n_prompt,
-                             o->temperature, (long long)o->top_k);
+        return xt_status_new(XT_INVALID_ARGUMENT,
+                             "generate: %zu tokens of prompt, temperature %g, top-k %lld; at least 1 token and no "
+                             "negative numbers are needed",
+                             o->n_prompt, o->temperature, (long long)o->top_k);
     for (size_t i = 0; i < o->n_prompt; i++)
         if (o->prompt[i] < 0 || o->prompt[i] >= g->o->vocab)
-            return xt_status_new(XT_INVALID_ARGUMENT, "generate: token %d of the prompt; the model's are 0 to %lld", o->prompt[i], (long long)g->o->vocab - 1);
+            return xt_status_new(XT_INVALID_ARGUMENT, "generate: token %d of the prompt; the model's are 0 to %lld",
+                                 o->prompt[i], (long long)g->o->vocab - 1);
     size_t most = (size_t)g->most, n = o->n_prompt < most ? o->n_prompt : most;
     memcpy(g->text, o->prompt + (o->n_prompt - n), n * sizeof *g->text);
     double began = now();

@@ -1,10 +1,13 @@
-/* GPT-2 (Radford et al. 2019) with Hugging Face's names: wte, wpe, h.0.ln_1, ..., ln_f; the output layer is wte transposed. */
+/* GPT-2 (Radford et al. 2019) with Hugging Face's names: wte, wpe, h.0.ln_1, ..., ln_f; the output layer is
+ * wte transposed. */
 #include "models/gpt2.h"
 
 #include <math.h>
 
-/* Attention of n new tokens over everything in the cache: x [1,n,C] -> [1,n,C]. Positions not yet written are masked as the future is. */
-static xt_tensor cached_attention(xt_module *m, xt_tensor x, const model_options *o, xt_tensor *keys, xt_tensor *values) {
+/* Attention of n new tokens over everything in the cache: x [1,n,C] -> [1,n,C]. Positions not yet written are masked as
+ * the future is. */
+static xt_tensor cached_attention(xt_module *m, xt_tensor x, const model_options *o, xt_tensor *keys,
+                                  xt_tensor *values) {
     int64_t n = xt_dim(x, 1), d = o->width / o->heads;
     xt_tensor at = xt_add(xt_arange(n, XT_I64), o->cache->position), part[3];
     xt_tensor qkv = xt_linear(m, "c_attn", x, 3 * o->width);
@@ -23,16 +26,20 @@ static xt_tensor mlp(xt_module *m, xt_tensor x, const model_options *o) {
     return xt_linear(m, "mlp.c_proj", h, o->width);
 }
 
-static xt_tensor drop(xt_module *m, xt_tensor x, const model_options *o) { return o->dropout > 0 ? xt_dropout(m, x, o->dropout) : x; }
+static xt_tensor drop(xt_module *m, xt_tensor x, const model_options *o) {
+    return o->dropout > 0 ? xt_dropout(m, x, o->dropout) : x;
+}
 
 static xt_tensor block(xt_module *m, xt_tensor x, void *user) {
     const model_options *o = user;
-    xt_tensor a = xt_self_attention(m, "attn", xt_layer_norm(m, "ln_1", x), .heads = (int)o->heads, .causal = XT_ON, .dropout = o->dropout);
+    xt_tensor a = xt_self_attention(m, "attn", xt_layer_norm(m, "ln_1", x), .heads = (int)o->heads, .causal = XT_ON,
+                                    .dropout = o->dropout);
     x = xt_add(x, drop(m, a, o));
     return xt_add(x, drop(m, mlp(m, x, o), o));
 }
 
-/* As the paper and Hugging Face: N(0, 0.02), what adds to the residual stream smaller by sqrt of how many add, biases 0. */
+/* As the paper and Hugging Face: N(0, 0.02), what adds to the residual stream smaller by sqrt of how many
+ * add, biases 0. */
 static void begin_values(xt_module *m, int64_t layers) {
     xt_init_normal(m, "w?e.weight", .std = 0.02);
     xt_init_normal(m, "h.*.c_*.weight", .std = 0.02);
@@ -50,9 +57,11 @@ static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
     for (int64_t i = 0; i < o->layers; i++) {
         xt_module *h = xt_sub(m, "h", (int)i);
         if (o->cache) {
-            x = xt_add(x, cached_attention(xt_sub(h, "attn", -1), xt_layer_norm(h, "ln_1", x), o, &o->cache->keys[i], &o->cache->values[i]));
+            x = xt_add(x, cached_attention(xt_sub(h, "attn", -1), xt_layer_norm(h, "ln_1", x), o, &o->cache->keys[i],
+                                           &o->cache->values[i]));
             x = xt_add(x, mlp(h, x, o));
-        } else x = o->checkpoint ? xt_checkpoint_block(block, h, x, user) : block(h, x, user);
+        } else
+            x = o->checkpoint ? xt_checkpoint_block(block, h, x, user) : block(h, x, user);
     }
     x = xt_layer_norm(m, "ln_f", x);
     return xt_matmul(x, xt_transpose(xt_module_find(m, "wte.weight"), 0, 1));
@@ -64,18 +73,37 @@ static xt_spec tokens(int64_t side, int64_t seq) {
 }
 
 /* The axis is said: where the context is as long as the vocabulary, shapes cannot tell which dim has the classes. */
-static xt_tensor loss(xt_tensor out, xt_tensor y) { return xt_cross_entropy(out, y, .axis = -1); }
-static xt_optimizer *optimizer(xt_module *net, double lr) { return xt_adamw(net, .lr = lr > 0 ? lr : 3e-4, .weight_decay = 0.1); }
+static xt_tensor loss(xt_tensor out, xt_tensor y) {
+    return xt_cross_entropy(out, y, .axis = -1);
+}
+static xt_optimizer *optimizer(xt_module *net, double lr) {
+    return xt_adamw(net, .lr = lr > 0 ? lr : 3e-4, .weight_decay = 0.1);
+}
 /* Small models of bytes: a higher rate, and a shorter memory of squared gradients for their small batches. */
-static xt_optimizer *small_optimizer(xt_module *net, double lr) { return xt_adamw(net, .lr = lr > 0 ? lr : 1e-3, .weight_decay = 0.1, .beta2 = 0.99); }
+static xt_optimizer *small_optimizer(xt_module *net, double lr) {
+    return xt_adamw(net, .lr = lr > 0 ? lr : 1e-3, .weight_decay = 0.1, .beta2 = 0.99);
+}
 
-#define GPT2(id, name_, help_, batch_, epochs_, optimizer_, ...)                                                                                     \
-    static const model_options id##_checkpointed = {__VA_ARGS__, .checkpoint = true};                                                                \
-    const model model_##id = {.name = name_, .help = help_, .net = gpt2, .x = tokens, .y = tokens, .loss = loss, .optimizer = optimizer_,             \
-                              .batch = batch_, .epochs = epochs_, .clip = 1, .cosine = true, .own = {__VA_ARGS__}, .config = &model_##id.own,         \
-                              .checkpointed = &id##_checkpointed, .tokens = true}
-GPT2(gpt2, "gpt2", "text: GPT-2 small (124 M parameters)", 4, 1, optimizer, .seq = 64, .context = 1024, .vocab = 50257, .layers = 12, .width = 768, .heads = 12);
-GPT2(gpt2_mini, "gpt2-mini", "text as bytes: GPT-2's shape, 6 layers of 384 (10.8 M parameters)", 8, 4, small_optimizer, .seq = 128, .context = 128, .vocab = 256, .layers = 6,
-     .width = 384, .heads = 6);
-GPT2(gpt2_tiny, "gpt2-tiny", "text as bytes: GPT-2's shape, 4 layers of 128 (0.9 M parameters)", 16, 1, small_optimizer, .seq = 64, .context = 128, .vocab = 256, .layers = 4,
-     .width = 128, .heads = 4);
+#define GPT2(id, name_, help_, batch_, epochs_, optimizer_, ...)                      \
+    static const model_options id##_checkpointed = {__VA_ARGS__, .checkpoint = true}; \
+    const model model_##id = {.name = name_,                                          \
+                              .help = help_,                                          \
+                              .net = gpt2,                                            \
+                              .x = tokens,                                            \
+                              .y = tokens,                                            \
+                              .loss = loss,                                           \
+                              .optimizer = optimizer_,                                \
+                              .batch = batch_,                                        \
+                              .epochs = epochs_,                                      \
+                              .clip = 1,                                              \
+                              .cosine = true,                                         \
+                              .own = {__VA_ARGS__},                                   \
+                              .config = &model_##id.own,                              \
+                              .checkpointed = &id##_checkpointed,                     \
+                              .tokens = true}
+GPT2(gpt2, "gpt2", "text: GPT-2 small (124 M parameters)", 4, 1, optimizer, .seq = 64, .context = 1024, .vocab = 50257,
+     .layers = 12, .width = 768, .heads = 12);
+GPT2(gpt2_mini, "gpt2-mini", "text as bytes: GPT-2's shape, 6 layers of 384 (10.8 M parameters)", 8, 4, small_optimizer,
+     .seq = 128, .context = 128, .vocab = 256, .layers = 6, .width = 384, .heads = 6);
+GPT2(gpt2_tiny, "gpt2-tiny", "text as bytes: GPT-2's shape, 4 layers of 128 (0.9 M parameters)", 16, 1, small_optimizer,
+     .seq = 64, .context = 128, .vocab = 256, .layers = 4, .width = 128, .heads = 4);

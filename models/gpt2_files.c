@@ -25,7 +25,10 @@ xt_status gpt2_read_config(const char *dir, model_options *o) {
     char path[4096], text[1 << 16];
     snprintf(path, sizeof path, "%s/config.json", dir);
     FILE *f = fopen(path, "rb");
-    if (!f) return errno == ENOENT || errno == ENOTDIR ? NULL : xt_status_new(XT_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
+    if (!f)
+        return errno == ENOENT || errno == ENOTDIR
+                   ? NULL
+                   : xt_status_new(XT_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
     size_t n = fread(text, 1, sizeof text, f);
     fclose(f);
     cJSON *json = cJSON_ParseWithLength(text, n);
@@ -33,11 +36,16 @@ xt_status gpt2_read_config(const char *dir, model_options *o) {
     for (size_t i = 0; i < FIELDS && !s; i++) {
         const cJSON *e = cJSON_GetObjectItemCaseSensitive(json, fields[i].name);
         int64_t *v = (int64_t *)((char *)o + fields[i].at);
-        if (!cJSON_IsNumber(e)) s = xt_status_new(XT_DATA_LOSS, "%s has no number \"%s\"; a GPT-2's configuration is expected", path, fields[i].name);
-        else if (!*v) *v = e->valuedouble > 0 && e->valuedouble < 1e9 ? (int64_t)e->valuedouble : -1;
+        if (!cJSON_IsNumber(e))
+            s = xt_status_new(XT_DATA_LOSS, "%s has no number \"%s\"; a GPT-2's configuration is expected", path,
+                              fields[i].name);
+        else if (!*v)
+            *v = e->valuedouble > 0 && e->valuedouble < 1e9 ? (int64_t)e->valuedouble : -1;
     }
-    const cJSON *window = cJSON_GetObjectItemCaseSensitive(json, "n_ctx"); /* positions that were trained; not in every file */
-    if (!s && !o->window && cJSON_IsNumber(window) && window->valuedouble >= 1 && window->valuedouble < 1e9) o->window = (int64_t)window->valuedouble;
+    /* positions that were trained; not in every file */
+    const cJSON *window = cJSON_GetObjectItemCaseSensitive(json, "n_ctx");
+    if (!s && !o->window && cJSON_IsNumber(window) && window->valuedouble >= 1 && window->valuedouble < 1e9)
+        o->window = (int64_t)window->valuedouble;
     cJSON_Delete(json);
     return s;
 }
@@ -47,8 +55,17 @@ xt_status gpt2_write_config(const char *dir, const model_options *o) {
     snprintf(path, sizeof path, "%s/config.json", dir);
     FILE *f = fopen(path, "wb");
     if (!f) return xt_status_new(XT_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
-    fprintf(f, "{\n  \"architectures\": [\"GPT2LMHeadModel\"],\n  \"model_type\": \"gpt2\",\n  \"activation_function\": \"gelu_new\",\n  \"layer_norm_epsilon\": 1e-05,\n  \"n_ctx\": %lld,\n", (long long)(o->seq ? o->seq : o->context));
-    for (size_t i = 0; i < FIELDS; i++) fprintf(f, "  \"%s\": %lld%s\n", fields[i].name, (long long)*(const int64_t *)((const char *)o + fields[i].at), i + 1 < FIELDS ? "," : "");
+    fprintf(f,
+            "{\n"
+            "  \"architectures\": [\"GPT2LMHeadModel\"],\n"
+            "  \"model_type\": \"gpt2\",\n"
+            "  \"activation_function\": \"gelu_new\",\n"
+            "  \"layer_norm_epsilon\": 1e-05,\n"
+            "  \"n_ctx\": %lld,\n",
+            (long long)(o->seq ? o->seq : o->context));
+    for (size_t i = 0; i < FIELDS; i++)
+        fprintf(f, "  \"%s\": %lld%s\n", fields[i].name, (long long)*(const int64_t *)((const char *)o + fields[i].at),
+                i + 1 < FIELDS ? "," : "");
     fprintf(f, "}\n");
     return fclose(f) == 0 ? NULL : xt_status_new(XT_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
 }
@@ -60,14 +77,19 @@ xt_status gpt2_load(xt_module *net, const char *path) {
     for (int hugging = 0; hugging < 2; hugging++)
         for (int p = 0; p < 2; p++) {
             xt_load_report r;
-            xt_status s = xt_load_with(net, path, .strict = XT_OFF, .prefix = prefixes[p], .transposed = hugging ? "h.*.c_*.weight" : NULL, .report = &r);
-            if (!s && r.missing) s = xt_status_new(XT_NOT_FOUND, "%s: %d of the model's tensors are missing, %.*s the first", path, r.missing, (int)strcspn(r.names + 2, "\n"), r.names + 2);
+            xt_status s = xt_load_with(net, path, .strict = XT_OFF, .prefix = prefixes[p],
+                                       .transposed = hugging ? "h.*.c_*.weight" : NULL, .report = &r);
+            if (!s && r.missing)
+                s = xt_status_new(XT_NOT_FOUND, "%s: %d of the model's tensors are missing, %.*s the first", path,
+                                  r.missing, (int)strcspn(r.names + 2, "\n"), r.names + 2);
             if (!s) {
                 xt_status_free(first);
                 return NULL;
             }
-            if (first) xt_status_free(s);
-            else first = s;
+            if (first)
+                xt_status_free(s);
+            else
+                first = s;
         }
     return first;
 }
@@ -85,7 +107,9 @@ bool gpt2_find_weights(const char *path, char *out, size_t n) {
     for (struct dirent *e; d && (e = readdir(d));) {
         char each[4096];
         size_t k = strlen(e->d_name);
-        if (k < 6 || strcmp(e->d_name + k - 5, ".ckpt") != 0 || (size_t)snprintf(each, sizeof each, "%s/%s", path, e->d_name) >= sizeof each || stat(each, &st) != 0) continue;
+        if (k < 6 || strcmp(e->d_name + k - 5, ".ckpt") != 0 ||
+            (size_t)snprintf(each, sizeof each, "%s/%s", path, e->d_name) >= sizeof each || stat(each, &st) != 0)
+            continue;
         if (found && st.st_mtime < newest) continue;
         found = (size_t)snprintf(out, n, "%s", each) < n;
         newest = st.st_mtime;

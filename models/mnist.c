@@ -24,8 +24,21 @@ static xt_spec label(int64_t side, int64_t seq) {
     return (xt_spec){XT_I64, {0}};
 }
 
-static xt_tensor loss(xt_tensor out, xt_tensor y) { return xt_nll_loss(out, y); }
-static xt_optimizer *optimizer(xt_module *net, double lr) { return xt_sgd(net, .lr = lr > 0 ? lr : 0.05, .momentum = 0.9, .weight_decay = 5e-4); }
+static xt_tensor loss(xt_tensor out, xt_tensor y) {
+    return xt_nll_loss(out, y);
+}
+static xt_optimizer *optimizer(xt_module *net, double lr) {
+    return xt_sgd(net, .lr = lr > 0 ? lr : 0.05, .momentum = 0.9, .weight_decay = 5e-4);
+}
 
-const model model_mnist = {.name = "mnist", .help = "digits, 28x28: two convolutions, two linear layers (21,900 parameters)", .net = mnist_net, .x = image, .y = label, .loss = loss,
-                           .optimizer = optimizer, .batch = 128, .epochs = 3, .config = &model_mnist.own, .classifies = true};
+const model model_mnist = {.name = "mnist",
+                           .help = "digits, 28x28: two convolutions, two linear layers (21,900 parameters)",
+                           .net = mnist_net,
+                           .x = image,
+                           .y = label,
+                           .loss = loss,
+                           .optimizer = optimizer,
+                           .batch = 128,
+                           .epochs = 3,
+                           .config = &model_mnist.own,
+                           .classifies = true};

@@ -22,34 +22,44 @@ typedef struct number {
     size_t at;
     int64_t most;
 } number;
-#define NUMBER(name, most) {#name, offsetof(model_options, name), most}
-static const number numbers[] = {NUMBER(side, 8192),    NUMBER(classes, 1 << 24), NUMBER(seq, 1 << 20),   NUMBER(context, 1 << 20),
-                                 NUMBER(vocab, 1 << 24), NUMBER(layers, 1000),     NUMBER(width, 1 << 16), NUMBER(heads, 1 << 12)};
+#define NUMBER(name, most) \
+    { #name, offsetof(model_options, name), most }
+static const number numbers[] = {NUMBER(side, 8192),       NUMBER(classes, 1 << 24), NUMBER(seq, 1 << 20),
+                                 NUMBER(context, 1 << 20), NUMBER(vocab, 1 << 24),   NUMBER(layers, 1000),
+                                 NUMBER(width, 1 << 16),   NUMBER(heads, 1 << 12)};
 
 bool model_settle(const model *m, model_options *o, char *why, size_t n) {
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        int64_t *asked = (int64_t *)((char *)o + numbers[i].at), own = *(const int64_t *)((const char *)&m->own + numbers[i].at);
+        int64_t *asked = (int64_t *)((char *)o + numbers[i].at),
+                own = *(const int64_t *)((const char *)&m->own + numbers[i].at);
         if (*asked && (!own || *asked < 0 || *asked > numbers[i].most)) {
-            if (own) snprintf(why, n, "%s = %lld; from 1 to %lld", numbers[i].name, (long long)*asked, (long long)numbers[i].most);
-            else snprintf(why, n, "%s has no option %s", m->name, numbers[i].name);
+            if (own)
+                snprintf(why, n, "%s = %lld; from 1 to %lld", numbers[i].name, (long long)*asked,
+                         (long long)numbers[i].most);
+            else
+                snprintf(why, n, "%s has no option %s", m->name, numbers[i].name);
             return false;
         }
         if (!*asked) *asked = own;
     }
     if (o->dropout < 0 || o->dropout >= 1 || (o->dropout > 0 && !m->tokens)) {
-        snprintf(why, n, m->tokens ? "dropout = %g; from 0 to less than 1" : "this model has no dropout (%g)", o->dropout);
+        snprintf(why, n, m->tokens ? "dropout = %g; from 0 to less than 1" : "this model has no dropout (%g)",
+                 o->dropout);
         return false;
     }
     if ((o->checkpoint && !m->checkpointed) || (o->small_stem && m != &model_resnet18)) {
-        snprintf(why, n, "%s has no %s", m->name, o->checkpoint && !m->checkpointed ? "blocks to checkpoint" : "stem to make small");
+        snprintf(why, n, "%s has no %s", m->name,
+                 o->checkpoint && !m->checkpointed ? "blocks to checkpoint" : "stem to make small");
         return false;
     }
     if (m->tokens && o->width % o->heads) {
-        snprintf(why, n, "width = %lld, heads = %lld; the heads must divide the width", (long long)o->width, (long long)o->heads);
+        snprintf(why, n, "width = %lld, heads = %lld; the heads must divide the width", (long long)o->width,
+                 (long long)o->heads);
         return false;
     }
     if (m->tokens && o->seq > o->context) {
-        snprintf(why, n, "seq = %lld, context = %lld; a sample must fit the context", (long long)o->seq, (long long)o->context);
+        snprintf(why, n, "seq = %lld, context = %lld; a sample must fit the context", (long long)o->seq,
+                 (long long)o->context);
         return false;
     }
     return true;

@@ -1,4 +1,5 @@
-/* The built-in models: each one file, written with the public API only, so each is also an example of how to write one's own. */
+/* The built-in models: each one file, written with the public API only, so each is also an example of how to
+ * write one's own. */
 #ifndef XTRAIN_MODELS_H
 #define XTRAIN_MODELS_H
 
@@ -6,38 +7,42 @@
 
 /* What a model can be asked for. Zero: the model's own value. A model's function gets a settled one as its `user`. */
 typedef struct model_options {
-    int64_t side, classes;                        /* images */
-    int64_t seq, context, vocab;                  /* text: tokens of a sample, most positions, tokens there are */
+    int64_t side, classes; /* images */
+    int64_t seq, context, vocab; /* text: tokens of a sample, most positions, tokens there are */
     int64_t layers, width, heads;
-    int64_t window;                               /* text: positions that were trained, which generation stays within; 0 = context */
-    double dropout;                               /* in training; text models */
-    bool checkpoint;                              /* activations of blocks are computed again in the backward pass */
-    bool small_stem;                              /* resnet18: a 3x3 convolution and no pooling in front, for small pictures */
-    struct gpt2_cache *cache;                     /* text: set by generate.c while it records a step of generation */
+    /* text: positions that were trained, which generation stays within; 0 = context */
+    int64_t window;
+    double dropout; /* in training; text models */
+    bool checkpoint; /* activations of blocks are computed again in the backward pass */
+    /* resnet18: a 3x3 convolution and no pooling in front, for small pictures */
+    bool small_stem;
+    struct gpt2_cache *cache; /* text: set by generate.c while it records a step of generation */
 } model_options;
 
 typedef struct model {
     const char *name, *help;
-    xt_module_fn net;                             /* user: const model_options *, settled */
+    xt_module_fn net; /* user: const model_options *, settled */
     /* The sample a benchmark feeds it: side and seq as given on the command line, 0 = the model's own. */
     xt_spec (*x)(int64_t side, int64_t seq);
     xt_spec (*y)(int64_t side, int64_t seq);
     xt_tensor (*loss)(xt_tensor out, xt_tensor y);
     xt_optimizer *(*optimizer)(xt_module *net, double lr); /* lr 0 = the model's own */
     int64_t batch, epochs;
-    double clip;                                  /* norm of the gradients in `xtrain fit`; 0 = none */
-    bool cosine;                                  /* `xtrain fit` warms up and then lowers the rate along a cosine, unless told otherwise */
-    model_options own;                            /* its own values; where one is 0 the model has no such option */
-    const void *config;                           /* &own: what net gets as `user` when nothing was asked for */
-    const void *checkpointed;                     /* the same with .checkpoint; NULL = the model cannot */
-    bool classifies;                              /* out is [N,classes] and y [N]: accuracy makes sense */
-    bool tokens;                                  /* y counts tokens, one a position */
+    double clip; /* norm of the gradients in `xtrain fit`; 0 = none */
+    /* `xtrain fit` warms up and then lowers the rate along a cosine, unless told otherwise */
+    bool cosine;
+    model_options own; /* its own values; where one is 0 the model has no such option */
+    const void *config; /* &own: what net gets as `user` when nothing was asked for */
+    const void *checkpointed; /* the same with .checkpoint; NULL = the model cannot */
+    bool classifies; /* out is [N,classes] and y [N]: accuracy makes sense */
+    bool tokens; /* y counts tokens, one a position */
 } model;
 
 extern const model model_mnist, model_resnet18, model_gpt2, model_gpt2_mini, model_gpt2_tiny;
 const model *model_find(const char *name); /* NULL when there is none */
 const model *const *model_list(int *n);
-/* Fills what o leaves open with the model's own values. False with a sentence in `why`: an option the model does not have, or sizes that do not fit. */
+/* Fills what o leaves open with the model's own values. False with a sentence in `why`: an option the model does not
+ * have, or sizes that do not fit. */
 bool model_settle(const model *m, model_options *o, char *why, size_t n);
 
 #endif

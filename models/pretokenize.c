@@ -1,4 +1,5 @@
-/* GPT-2's first cut of a text into pieces, inside which byte pairs are merged (Radford et al. 2019, section 2.2; the rule is in tokenizer.h). */
+/* GPT-2's first cut of a text into pieces, inside which byte pairs are merged (Radford et al. 2019, section 2.2; the
+ * rule is in tokenizer.h). */
 #include "models/tokenizer.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@
 
 typedef enum kind { OTHER, LETTER, NUMBER, SPACE } kind;
 
-/* The character at text[at]: its code and how many bytes it takes. Bytes that are no UTF-8 are a character each, with a code that is in no class. */
+/* The character at text[at]: its code and how many bytes it takes. Bytes that are no UTF-8 are a character each, with a
+ * code that is in no class. */
 static uint32_t decode(const char *text, size_t n, size_t at, size_t *out_bytes) {
     const unsigned char *p = (const unsigned char *)text + at;
     size_t left = n - at, need = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc2 ? 2 : 0;
@@ -18,7 +20,8 @@ static uint32_t decode(const char *text, size_t n, size_t at, size_t *out_bytes)
         if ((p[k] & 0xc0) != 0x80) return UINT32_MAX;
         c = c << 6 | (p[k] & 0x3fu);
     }
-    if ((need == 3 && c < 0x800) || (need == 4 && c < 0x10000) || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff) return UINT32_MAX;
+    if ((need == 3 && c < 0x800) || (need == 4 && c < 0x10000) || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
+        return UINT32_MAX;
     *out_bytes = need;
     return c;
 }
@@ -27,9 +30,12 @@ static bool inside(const unicode_range *r, size_t n, uint32_t c) {
     size_t low = 0;
     while (low < n) {
         size_t mid = (low + n) / 2;
-        if (c < r[mid].first) n = mid;
-        else if (c > r[mid].last) low = mid + 1;
-        else return true;
+        if (c < r[mid].first)
+            n = mid;
+        else if (c > r[mid].last)
+            low = mid + 1;
+        else
+            return true;
     }
     return false;
 }
@@ -41,8 +47,12 @@ static kind kind_at(const char *text, size_t n, size_t at, size_t *out_bytes) {
         if (c >= '0' && c <= '9') return NUMBER;
         return c == ' ' || (c >= '\t' && c <= '\r') ? SPACE : OTHER; /* the rest of the property White_Space is below */
     }
-    if (c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000) return SPACE;
-    return inside(unicode_letters, unicode_letter_count, c) ? LETTER : inside(unicode_numbers, unicode_number_count, c) ? NUMBER : OTHER;
+    if (c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
+        c == 0x202f || c == 0x205f || c == 0x3000)
+        return SPACE;
+    return inside(unicode_letters, unicode_letter_count, c)   ? LETTER
+           : inside(unicode_numbers, unicode_number_count, c) ? NUMBER
+                                                              : OTHER;
 }
 
 static size_t run_of(const char *text, size_t n, size_t at, kind k) {

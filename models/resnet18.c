@@ -1,4 +1,5 @@
-/* ResNet-18 (He et al. 2015, "Deep Residual Learning for Image Recognition"), with torchvision's names: conv1, bn1, layer1.0.conv1, ..., fc. */
+/* ResNet-18 (He et al. 2015, "Deep Residual Learning for Image Recognition"), with torchvision's names: conv1, bn1,
+ * layer1.0.conv1, ..., fc. */
 #include "models/models.h"
 
 static xt_tensor block(xt_module *m, xt_tensor x, int channels, int stride) {
@@ -21,7 +22,8 @@ static xt_tensor resnet18(xt_module *m, xt_tensor x, void *user) {
     x = xt_relu(xt_batch_norm(m, "bn1", x));
     if (!o->small_stem) x = xt_max_pool2d(x, 3, .stride = 2, .padding = 1);
     for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 2; k++) x = block(xt_sub(xt_sub(m, layers[i], -1), k ? "1" : "0", -1), x, 64 << i, i > 0 && k == 0 ? 2 : 1);
+        for (int k = 0; k < 2; k++)
+            x = block(xt_sub(xt_sub(m, layers[i], -1), k ? "1" : "0", -1), x, 64 << i, i > 0 && k == 0 ? 2 : 1);
     x = xt_mean_axis(xt_flatten(x, 2), 2);
     return xt_linear(m, "fc", x, o->classes);
 }
@@ -38,8 +40,23 @@ static xt_spec label(int64_t side, int64_t seq) {
     return (xt_spec){XT_I64, {0}};
 }
 
-static xt_tensor loss(xt_tensor out, xt_tensor y) { return xt_cross_entropy(out, y); }
-static xt_optimizer *optimizer(xt_module *net, double lr) { return xt_sgd(net, .lr = lr > 0 ? lr : 0.1, .momentum = 0.9, .weight_decay = 1e-4); }
+static xt_tensor loss(xt_tensor out, xt_tensor y) {
+    return xt_cross_entropy(out, y);
+}
+static xt_optimizer *optimizer(xt_module *net, double lr) {
+    return xt_sgd(net, .lr = lr > 0 ? lr : 0.1, .momentum = 0.9, .weight_decay = 1e-4);
+}
 
-const model model_resnet18 = {.name = "resnet18", .help = "images, 3x224x224: 18 layers with residual connections (11.7 M parameters)", .net = resnet18, .x = image, .y = label, .loss = loss,
-                              .optimizer = optimizer, .batch = 16, .epochs = 1, .cosine = true, .own = {.side = 224, .classes = 1000}, .config = &model_resnet18.own, .classifies = true};
+const model model_resnet18 = {.name = "resnet18",
+                              .help = "images, 3x224x224: 18 layers with residual connections (11.7 M parameters)",
+                              .net = resnet18,
+                              .x = image,
+                              .y = label,
+                              .loss = loss,
+                              .optimizer = optimizer,
+                              .batch = 16,
+                              .epochs = 1,
+                              .cosine = true,
+                              .own = {.side = 224, .classes = 1000},
+                              .config = &model_resnet18.own,
+                              .classifies = true};

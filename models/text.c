@@ -18,7 +18,8 @@ static xt_status read_text(const char *path, char **out, size_t *out_n) {
         got = ok ? fread(text + n, 1, room - n, f) : 0;
         n += got;
         if (ok && !ferror(f)) continue;
-        xt_status s = ok ? xt_status_new(XT_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno)) : xt_status_new(XT_RESOURCE_EXHAUSTED, "%s does not fit memory", path);
+        xt_status s = ok ? xt_status_new(XT_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno))
+                         : xt_status_new(XT_RESOURCE_EXHAUSTED, "%s does not fit memory", path);
         fclose(f);
         free(text);
         return s;
@@ -32,12 +33,15 @@ static xt_status read_text(const char *path, char **out, size_t *out_n) {
 xt_status text_open(const char *path, const tokenizer *t, text_corpus **out) {
     char *text = NULL;
     text_corpus *c = calloc(1, sizeof *c);
-    xt_status s = c ? read_text(path, &text, &c->bytes) : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %s", path);
+    xt_status s =
+        c ? read_text(path, &text, &c->bytes) : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %s", path);
     if (!s) s = tokenizer_encode(t, text, c->bytes, &c->tokens, &c->n);
     free(text);
     if (c) c->refs = 1;
-    if (s) text_release(c);
-    else *out = c;
+    if (s)
+        text_release(c);
+    else
+        *out = c;
     return s;
 }
 
@@ -80,7 +84,14 @@ xt_dataset *text_windows(text_corpus *c, size_t first, size_t end, int64_t seq, 
     c->refs++;
     xt_spec spec = {XT_I64, {seq}};
     int64_t n = end > first ? (int64_t)(end - first - 1) / seq : 0;
-    xt_dataset_desc d = {.struct_size = sizeof d, .count = n, .x = spec, .y = spec, .get = get, .free_user = windows_free, .user = w, .name = training ? "text" : "held-out text"};
+    xt_dataset_desc d = {.struct_size = sizeof d,
+                         .count = n,
+                         .x = spec,
+                         .y = spec,
+                         .get = get,
+                         .free_user = windows_free,
+                         .user = w,
+                         .name = training ? "text" : "held-out text"};
     xt_dataset *out = xt_dataset_new(&d);
     if (!out) windows_free(w);
     return out;

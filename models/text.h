@@ -14,9 +14,9 @@ typedef struct text_corpus {
 /* Reads and encodes the whole file. Counted: a dataset retains it. */
 xt_status text_open(const char *path, const tokenizer *t, text_corpus **out);
 void text_release(text_corpus *c);
-/* Samples of seq tokens (i64) and the same one token on, from tokens [first, end). Training: windows lie side by side and all begin at another place of
- * their stretch each time, drawn for the sample, so that an epoch sees the text about once and never the same windows. Otherwise they stand still. NULL
- * with a pending error when not one window fits. */
+/* Samples of seq tokens (i64) and the same one token on, from tokens [first, end). Training: windows lie side by side
+ * and all begin at another place of their stretch each time, drawn for the sample, so that an epoch sees the text about
+ * once and never the same windows. Otherwise they stand still. NULL with a pending error when not one window fits. */
 xt_dataset *text_windows(text_corpus *c, size_t first, size_t end, int64_t seq, bool training);
 
 #endif

@@ -18,11 +18,14 @@ xt_status tokenizer_open(const char *dir, tokenizer **out) {
     tokenizer *t = calloc(1, sizeof *t);
     xt_status s = NULL;
     *out = NULL;
-    if (!t || !(t->dir = strdup(dir ? dir : all_bytes_source))) s = xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a tokenizer");
+    if (!t || !(t->dir = strdup(dir ? dir : all_bytes_source)))
+        s = xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a tokenizer");
     if (!s && dir) s = bpe_open(dir, &t->pairs);
     for (int i = 0; i < 256; i++) byte_values[i] = (char)i;
-    if (s) tokenizer_free(t);
-    else *out = t;
+    if (s)
+        tokenizer_free(t);
+    else
+        *out = t;
     return s;
 }
 
@@ -33,8 +36,12 @@ void tokenizer_free(tokenizer *t) {
     free(t);
 }
 
-int64_t tokenizer_vocab(const tokenizer *t) { return t->pairs ? bpe_vocab(t->pairs) : 256; }
-bool tokenizer_is_bytes(const tokenizer *t) { return !t->pairs; }
+int64_t tokenizer_vocab(const tokenizer *t) {
+    return t->pairs ? bpe_vocab(t->pairs) : 256;
+}
+bool tokenizer_is_bytes(const tokenizer *t) {
+    return !t->pairs;
+}
 
 const char *tokenizer_token(const tokenizer *t, int64_t id, size_t *out_n) {
     if (t->pairs) return bpe_token(t->pairs, id, out_n);
@@ -43,14 +50,17 @@ const char *tokenizer_token(const tokenizer *t, int64_t id, size_t *out_n) {
 }
 
 xt_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, int32_t **out_ids, size_t *out_n) {
-    int32_t *ids = n < SIZE_MAX / sizeof *ids ? malloc((n ? n : 1) * sizeof *ids) : NULL; /* never more tokens than bytes */
+    /* never more tokens than bytes */
+    int32_t *ids = n < SIZE_MAX / sizeof *ids ? malloc((n ? n : 1) * sizeof *ids) : NULL;
     size_t count = 0;
     if (!ids) return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for the tokens of a text of %zu bytes", n);
     for (size_t at = 0, end; at < n; at = end) {
         end = t->pairs ? pretokenize(text, n, at) : at + 1;
         int64_t k = 1;
-        if (t->pairs) k = bpe_encode_piece(t->pairs, text + at, end - at, ids + count);
-        else ids[count] = (unsigned char)text[at];
+        if (t->pairs)
+            k = bpe_encode_piece(t->pairs, text + at, end - at, ids + count);
+        else
+            ids[count] = (unsigned char)text[at];
         if (k < 0) {
             free(ids);
             return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory to encode a piece of %zu bytes", end - at);

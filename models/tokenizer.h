@@ -19,8 +19,10 @@ int64_t tokenizer_vocab(const tokenizer *t); /* ids are 0 .. vocab - 1 */
 bool tokenizer_is_bytes(const tokenizer *t);
 /* Any bytes are encoded, invalid UTF-8 too, and decode to themselves. *out_ids: malloc'ed, never NULL on success. */
 xt_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, int32_t **out_ids, size_t *out_n);
-const char *tokenizer_token(const tokenizer *t, int64_t id, size_t *out_n); /* the bytes of a token (not a C string); none for an id without one */
-xt_status tokenizer_save(const tokenizer *t, const char *dir); /* copies vocab.json and merges.txt there; nothing for bytes */
+/* the bytes of a token (not a C string); none for an id without one */
+const char *tokenizer_token(const tokenizer *t, int64_t id, size_t *out_n);
+/* copies vocab.json and merges.txt there; nothing for bytes */
+xt_status tokenizer_save(const tokenizer *t, const char *dir);
 
 /* pretokenize.c: the end of the piece that begins at text[at], by GPT-2's rule
  *   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+

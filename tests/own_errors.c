@@ -1,5 +1,5 @@
-/* Unit tests make mistakes on purpose and look at them themselves: errors are printed as ever, but no test ends its process by one. A test of what happens
- * without a handler takes it away: xt_on_error(NULL, NULL). */
+/* Unit tests make mistakes on purpose and look at them themselves: errors are printed as ever, but no test ends its
+ * process by one. A test of what happens without a handler takes it away: xt_on_error(NULL, NULL). */
 #include <xtrain/tensor.h>
 
 #include "base/base.h"

@@ -1,11 +1,13 @@
-/* A device plugin to start from: the smallest PJRT plugin that trains. Copy this folder, and put your hardware where the comments marked HARDWARE stand;
- * here the device is the processor, its memory is malloc's, and programs run on the reference interpreter, which is slow and right.
+/* A device plugin to start from: the smallest PJRT plugin that trains. Copy this folder, and put your hardware where
+ * the comments marked HARDWARE stand; here the device is the processor, its memory is malloc's, and programs run on the
+ * reference interpreter, which is slow and right.
  *
  *     XT_DEVICE=build/skeleton_plugin.so build/hello
  *     PJRT_NAMES_AND_LIBRARY_PATHS=skeleton:$PWD/build/skeleton_plugin.so JAX_PLATFORMS=skeleton python train.py
  *
- * One client, one device, one memory, and everything done when the call returns: every event is ready. What a real device does better is named where it
- * is done here the simple way. What is not in the table answers UNIMPLEMENTED, which clients take for everything that is left out here. */
+ * One client, one device, one memory, and everything done when the call returns: every event is ready. What a real
+ * device does better is named where it is done here the simple way. What is not in the table answers UNIMPLEMENTED,
+ * which clients take for everything that is left out here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +59,10 @@ static PJRT_Device device;
 static PJRT_Device *devices[] = {&device};
 static PJRT_Memory memory;
 static PJRT_Memory *memories[] = {&memory};
-static const char platform[] = "skeleton", version[] = "skeleton 1", kind[] = "Skeleton device", memory_kind[] = "device";
+static const char platform[] = "skeleton", version[] = "skeleton 1", kind[] = "Skeleton device",
+                  memory_kind[] = "device";
 
-/* --- errors: a code and a text --------------------------------------------------------------------------------------------------------------------- */
+/* --- errors: a code and a text --- */
 static PJRT_Error *fail(PJRT_Error_Code code, const char *text) {
     static PJRT_Error no_memory = {PJRT_RESOURCE_EXHAUSTED, "out of memory"};
     PJRT_Error *e = malloc(sizeof *e);
@@ -74,7 +77,9 @@ static PJRT_Error *fail_with(xt_status s) {
     xt_status_free(s);
     return e;
 }
-static PJRT_Error *no_memory(void) { return fail(PJRT_RESOURCE_EXHAUSTED, "out of memory"); }
+static PJRT_Error *no_memory(void) {
+    return fail(PJRT_RESOURCE_EXHAUSTED, "out of memory");
+}
 
 static void error_destroy(PJRT_Error_Destroy_Args *a) {
     if (a->error && strcmp(a->error->message, "out of memory") != 0) free(a->error);
@@ -88,8 +93,11 @@ static PJRT_Error *error_code(PJRT_Error_GetCode_Args *a) {
     return NULL;
 }
 
-/* --- events. HARDWARE: one that the device's completion sets; callbacks may then come from any thread, after Event_Destroy as well. ------------------------ */
-static PJRT_Event *ready(void) { return calloc(1, sizeof(PJRT_Event)); }
+/* --- events. HARDWARE: one that the device's completion sets; callbacks may then come from any thread, after
+ * Event_Destroy as well. --- */
+static PJRT_Event *ready(void) {
+    return calloc(1, sizeof(PJRT_Event));
+}
 static PJRT_Error *event_destroy(PJRT_Event_Destroy_Args *a) {
     free(a->event);
     return NULL;
@@ -111,7 +119,7 @@ static PJRT_Error *event_on_ready(PJRT_Event_OnReady_Args *a) {
     return NULL;
 }
 
-/* --- plugin, client, device, memory: names and lists that stay valid ---------------------------------------------------------------------------------------- */
+/* --- plugin, client, device, memory: names and lists that stay valid --- */
 static PJRT_Error *plugin_initialize(PJRT_Plugin_Initialize_Args *a) {
     (void)a;
     return NULL;
@@ -121,12 +129,18 @@ static PJRT_Error *plugin_attributes(PJRT_Plugin_Attributes_Args *a) {
     static const int64_t current[] = {1, 13, 0};
     static PJRT_NamedValue v;
     static const char name[] = "stablehlo_current_version";
-    v = (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue), .name = name, .name_size = sizeof name - 1, .type = PJRT_VALUE_INT64_LIST, .int64_array_value = current, .value_size = 3};
+    v = (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue),
+                          .name = name,
+                          .name_size = sizeof name - 1,
+                          .type = PJRT_VALUE_INT64_LIST,
+                          .int64_array_value = current,
+                          .value_size = 3};
     a->attributes = &v;
     a->num_attributes = 1;
     return NULL;
 }
-static PJRT_Error *client_create(PJRT_Client_Create_Args *a) { /* HARDWARE: open the device; a->create_options are the user's */
+static PJRT_Error *client_create(PJRT_Client_Create_Args *a) {
+    /* HARDWARE: open the device; a->create_options are the user's */
     a->client = calloc(1, sizeof *a->client);
     return a->client ? NULL : no_memory();
 }
@@ -134,11 +148,11 @@ static PJRT_Error *client_destroy(PJRT_Client_Destroy_Args *a) {
     free(a->client);
     return NULL;
 }
-#define TELL_TEXT(function, args, field, text)                                                                                                       \
-    static PJRT_Error *function(args *a) {                                                                                                           \
-        a->field = text;                                                                                                                             \
-        a->field##_size = sizeof text - 1;                                                                                                           \
-        return NULL;                                                                                                                                 \
+#define TELL_TEXT(function, args, field, text) \
+    static PJRT_Error *function(args *a) {     \
+        a->field = text;                       \
+        a->field##_size = sizeof text - 1;     \
+        return NULL;                           \
     }
 TELL_TEXT(client_platform_name, PJRT_Client_PlatformName_Args, platform_name, platform)
 TELL_TEXT(client_platform_version, PJRT_Client_PlatformVersion_Args, platform_version, version)
@@ -149,16 +163,18 @@ TELL_TEXT(memory_kind_of, PJRT_Memory_Kind_Args, kind, memory_kind)
 TELL_TEXT(memory_debug, PJRT_Memory_DebugString_Args, debug_string, memory_kind)
 TELL_TEXT(memory_text, PJRT_Memory_ToString_Args, to_string, memory_kind)
 
-#define TELL(function, args, ...)                                                                                                                    \
-    static PJRT_Error *function(args *a) {                                                                                                           \
-        __VA_ARGS__;                                                                                                                                 \
-        return NULL;                                                                                                                                 \
+#define TELL(function, args, ...)          \
+    static PJRT_Error *function(args *a) { \
+        __VA_ARGS__;                       \
+        return NULL;                       \
     }
 TELL(client_process_index, PJRT_Client_ProcessIndex_Args, a->process_index = 0)
 TELL(client_devices, PJRT_Client_Devices_Args, (a->devices = devices, a->num_devices = 1))
-TELL(client_addressable, PJRT_Client_AddressableDevices_Args, (a->addressable_devices = devices, a->num_addressable_devices = 1))
+TELL(client_addressable, PJRT_Client_AddressableDevices_Args,
+     (a->addressable_devices = devices, a->num_addressable_devices = 1))
 TELL(client_lookup, PJRT_Client_LookupDevice_Args, a->device = &device)
-TELL(client_memories, PJRT_Client_AddressableMemories_Args, (a->addressable_memories = memories, a->num_addressable_memories = 1))
+TELL(client_memories, PJRT_Client_AddressableMemories_Args,
+     (a->addressable_memories = memories, a->num_addressable_memories = 1))
 TELL(description_id, PJRT_DeviceDescription_Id_Args, a->id = 0)
 TELL(description_process, PJRT_DeviceDescription_ProcessIndex_Args, a->process_index = 0)
 TELL(description_attributes, PJRT_DeviceDescription_Attributes_Args, (a->attributes = NULL, a->num_attributes = 0))
@@ -170,21 +186,26 @@ TELL(device_memory, PJRT_Device_DefaultMemory_Args, a->memory = &memory)
 TELL(memory_id, PJRT_Memory_Id_Args, a->id = 0)
 TELL(memory_devices, PJRT_Memory_AddressableByDevices_Args, (a->devices = devices, a->num_devices = 1))
 
-/* --- buffers ---------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- buffers --- */
 static PJRT_Buffer *buffer_new(array value) {
     PJRT_Buffer *b = calloc(1, sizeof *b);
-    if (b) b->value = value;
-    else array_free(&value);
+    if (b)
+        b->value = value;
+    else
+        array_free(&value);
     return b;
 }
 
-/* Element by element, since strides may be any: slices of a larger array, Fortran order, negative. HARDWARE: the copy to the device. */
+/* Element by element, since strides may be any: slices of a larger array, Fortran order, negative. HARDWARE: the copy
+ * to the device. */
 static void gather(char *dst, const char *src, const ir_type *t, const int64_t *strides, uint32_t d, size_t size) {
     int64_t inner = 1;
     for (uint32_t k = d + 1; k < t->rank; k++) inner *= t->dims[k];
-    if (d == t->rank) memcpy(dst, src, size);
+    if (d == t->rank)
+        memcpy(dst, src, size);
     else
-        for (int64_t i = 0; i < t->dims[d]; i++) gather(dst + (size_t)(i * inner) * size, src + i * strides[d], t, strides, d + 1, size);
+        for (int64_t i = 0; i < t->dims[d]; i++)
+            gather(dst + (size_t)(i * inner) * size, src + i * strides[d], t, strides, d + 1, size);
 }
 
 static PJRT_Error *from_host(PJRT_Client_BufferFromHostBuffer_Args *a) {
@@ -193,14 +214,17 @@ static PJRT_Error *from_host(PJRT_Client_BufferFromHostBuffer_Args *a) {
     if (!t) return fail(PJRT_INVALID_ARGUMENT, "the array has a type or a shape that this device has not");
     xt_status s = array_new(t, &value);
     if (s) return fail_with(s);
-    if (a->num_byte_strides) gather(value.data, a->data, t, a->byte_strides, 0, xt_dtype_size(t->dtype));
-    else memcpy(value.data, a->data, ir_type_bytes(t));
+    if (a->num_byte_strides)
+        gather(value.data, a->data, t, a->byte_strides, 0, xt_dtype_size(t->dtype));
+    else
+        memcpy(value.data, a->data, ir_type_bytes(t));
     a->buffer = buffer_new(value);
     a->done_with_host_buffer = ready(); /* copied: the client's array is its own again */
     return a->buffer && a->done_with_host_buffer ? NULL : no_memory();
 }
 
-static PJRT_Error *to_host(PJRT_Buffer_ToHostBuffer_Args *a) { /* HARDWARE: the copy back; host_layout other than row-major is not asked for by JAX and xtrain */
+static PJRT_Error *to_host(PJRT_Buffer_ToHostBuffer_Args *a) {
+    /* HARDWARE: the copy back; host_layout other than row-major is not asked for by JAX and xtrain */
     size_t n = ir_type_bytes(a->src->value.type);
     if (a->src->deleted) return fail(PJRT_FAILED_PRECONDITION, "the buffer has been deleted");
     if (!a->dst) {
@@ -226,18 +250,22 @@ static PJRT_Error *buffer_destroy(PJRT_Buffer_Destroy_Args *a) {
 TELL(buffer_delete, PJRT_Buffer_Delete_Args, forget(a->buffer))
 TELL(buffer_is_deleted, PJRT_Buffer_IsDeleted_Args, a->is_deleted = a->buffer->deleted)
 TELL(buffer_type, PJRT_Buffer_ElementType_Args, a->type = (PJRT_Buffer_Type)a->buffer->value.type->dtype)
-TELL(buffer_dims, PJRT_Buffer_Dimensions_Args, (a->dims = a->buffer->value.type->dims, a->num_dims = a->buffer->value.type->rank))
-TELL(buffer_unpadded, PJRT_Buffer_UnpaddedDimensions_Args, (a->unpadded_dims = a->buffer->value.type->dims, a->num_dims = a->buffer->value.type->rank))
+TELL(buffer_dims, PJRT_Buffer_Dimensions_Args,
+     (a->dims = a->buffer->value.type->dims, a->num_dims = a->buffer->value.type->rank))
+TELL(buffer_unpadded, PJRT_Buffer_UnpaddedDimensions_Args,
+     (a->unpadded_dims = a->buffer->value.type->dims, a->num_dims = a->buffer->value.type->rank))
 TELL(buffer_dynamic, PJRT_Buffer_DynamicDimensionIndices_Args, (a->dynamic_dim_indices = NULL, a->num_dynamic_dims = 0))
-TELL(buffer_size, PJRT_Buffer_OnDeviceSizeInBytes_Args, a->on_device_size_in_bytes = ir_type_bytes(a->buffer->value.type))
+TELL(buffer_size, PJRT_Buffer_OnDeviceSizeInBytes_Args,
+     a->on_device_size_in_bytes = ir_type_bytes(a->buffer->value.type))
 TELL(buffer_device, PJRT_Buffer_Device_Args, a->device = &device)
 TELL(buffer_memory, PJRT_Buffer_Memory_Args, a->memory = &memory)
-TELL(buffer_on_cpu, PJRT_Buffer_IsOnCpu_Args, a->is_on_cpu = false) /* clients then copy instead of looking into the buffer */
+TELL(buffer_on_cpu, PJRT_Buffer_IsOnCpu_Args,
+     a->is_on_cpu = false) /* clients then copy instead of looking into the buffer */
 TELL(buffer_ready, PJRT_Buffer_ReadyEvent_Args, a->event = ready())
 TELL(buffer_more, PJRT_Buffer_IncreaseExternalReferenceCount_Args, a->buffer->external++)
 TELL(buffer_less, PJRT_Buffer_DecreaseExternalReferenceCount_Args, a->buffer->external--)
 
-/* --- programs ------------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- programs --- */
 static void executable_release(PJRT_Executable *e) {
     if (!e || --e->refs) return;
     ir_module_free(e->module);
@@ -265,8 +293,9 @@ static bool describe(PJRT_Executable *e) {
     return true;
 }
 
-/* HARDWARE: the compiler. The program is StableHLO (text or bytecode, format "mlir") or an HLO protobuf; what is read here has been verified, chlo ops are taken
- * apart, calls are inlined, and pass_optimize has made it smaller. a->compile_options say how many replicas and partitions: this device does one. */
+/* HARDWARE: the compiler. The program is StableHLO (text or bytecode, format "mlir") or an HLO protobuf; what is read
+ * here has been verified, chlo ops are taken apart, calls are inlined, and pass_optimize has made it smaller.
+ * a->compile_options say how many replicas and partitions: this device does one. */
 static PJRT_Error *compile(PJRT_Client_Compile_Args *a) {
     PJRT_Executable *e = calloc(1, sizeof *e);
     a->executable = calloc(1, sizeof *a->executable);
@@ -281,7 +310,8 @@ static PJRT_Error *compile(PJRT_Client_Compile_Args *a) {
         s = program_read(text, a->program->code_size, "program", &e->module);
         if (!s) s = ir_verify(e->module);
         if (!s) s = pass_optimize(&c, e->module);
-        if (!s && !(e->main = ir_func_find(e->module, "main"))) s = status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function main");
+        if (!s && !(e->main = ir_func_find(e->module, "main")))
+            s = status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function main");
         ok = !s && describe(e);
     }
     free(text);
@@ -294,17 +324,20 @@ static PJRT_Error *compile(PJRT_Client_Compile_Args *a) {
     return s ? fail_with(s) : no_memory();
 }
 
-/* HARDWARE: enqueue and return; outputs are buffers whose events the device sets. Inputs of different devices come in lists of their own; here there is one. */
+/* HARDWARE: enqueue and return; outputs are buffers whose events the device sets. Inputs of different devices come in
+ * lists of their own; here there is one. */
 static PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *a) {
     const PJRT_Executable *e = a->executable->executable;
     if (a->executable->deleted) return fail(PJRT_FAILED_PRECONDITION, "the program has been deleted");
-    if (a->num_devices != 1 || a->num_args != e->n_in) return fail(PJRT_INVALID_ARGUMENT, "another number of devices or arguments than the program has");
+    if (a->num_devices != 1 || a->num_args != e->n_in)
+        return fail(PJRT_INVALID_ARGUMENT, "another number of devices or arguments than the program has");
     array *in = calloc(e->n_in + 1, sizeof *in), *out = calloc(e->n_out + 1, sizeof *out);
     PJRT_Error *bad = in && out ? NULL : no_memory();
     for (size_t i = 0; i < e->n_in && !bad; i++) {
         const PJRT_Buffer *b = a->argument_lists[0][i];
         in[i] = b->value;
-        if (b->deleted || b->value.type != e->main->body->args[i]->type) bad = fail(PJRT_INVALID_ARGUMENT, "an argument is deleted or of another type than the program's");
+        if (b->deleted || b->value.type != e->main->body->args[i]->type)
+            bad = fail(PJRT_INVALID_ARGUMENT, "an argument is deleted or of another type than the program's");
     }
     if (!bad) bad = fail_with(interp_run(e->module, "main", NULL, e->n_in, in, e->n_out, out));
     for (size_t i = 0; i < e->n_out && !bad; i++)
@@ -329,12 +362,16 @@ TELL(executable_destroy, PJRT_Executable_Destroy_Args, executable_release(a->exe
 TELL(executable_outputs, PJRT_Executable_NumOutputs_Args, a->num_outputs = a->executable->n_out)
 TELL(executable_replicas, PJRT_Executable_NumReplicas_Args, a->num_replicas = 1)
 TELL(executable_partitions, PJRT_Executable_NumPartitions_Args, a->num_partitions = 1)
-TELL(executable_types, PJRT_Executable_OutputElementTypes_Args, (a->output_types = a->executable->types, a->num_output_types = a->executable->n_out))
-TELL(executable_dims, PJRT_Executable_OutputDimensions_Args, (a->num_outputs = a->executable->n_out, a->dims = a->executable->dims, a->dim_sizes = a->executable->ranks))
-TELL(loaded_devices, PJRT_LoadedExecutable_AddressableDevices_Args, (a->addressable_devices = devices, a->num_addressable_devices = 1))
+TELL(executable_types, PJRT_Executable_OutputElementTypes_Args,
+     (a->output_types = a->executable->types, a->num_output_types = a->executable->n_out))
+TELL(executable_dims, PJRT_Executable_OutputDimensions_Args,
+     (a->num_outputs = a->executable->n_out, a->dims = a->executable->dims, a->dim_sizes = a->executable->ranks))
+TELL(loaded_devices, PJRT_LoadedExecutable_AddressableDevices_Args,
+     (a->addressable_devices = devices, a->num_addressable_devices = 1))
 TELL(loaded_delete, PJRT_LoadedExecutable_Delete_Args, a->executable->deleted = true)
 TELL(loaded_is_deleted, PJRT_LoadedExecutable_IsDeleted_Args, a->is_deleted = a->executable->deleted)
-TELL(loaded_fingerprint, PJRT_LoadedExecutable_Fingerprint_Args, (a->executable_fingerprint = "", a->executable_fingerprint_size = 0))
+TELL(loaded_fingerprint, PJRT_LoadedExecutable_Fingerprint_Args,
+     (a->executable_fingerprint = "", a->executable_fingerprint_size = 0))
 
 /* Clients ask for statistics and the like and take a refusal. */
 static PJRT_Error *not_offered(void *args) {
@@ -342,29 +379,76 @@ static PJRT_Error *not_offered(void *args) {
     return fail(PJRT_UNIMPLEMENTED, "the skeleton device does not offer this function");
 }
 
-/* --- the table. Declared as 0.78 and as long as that: what younger versions made a duty (device assignments, payloads of errors) need not be offered. --------------------------------------- */
+/* --- the table. Declared as 0.78 and as long as that: what younger versions made a duty (device assignments, payloads
+ * of errors) need not be offered. --- */
 static PJRT_Api api = {
     .struct_size = offsetof(PJRT_Api, LoadedExecutable_GetDeviceAssignment),
     .pjrt_api_version = {.struct_size = PJRT_SIZE_OF(PJRT_Api_Version), .major_version = 0, .minor_version = 78},
-    .Error_Destroy = error_destroy, .Error_Message = error_message, .Error_GetCode = error_code,
-    .Plugin_Initialize = plugin_initialize, .Plugin_Attributes = plugin_attributes,
-    .Event_Destroy = event_destroy, .Event_IsReady = event_is_ready, .Event_Error = event_error, .Event_Await = event_await, .Event_OnReady = event_on_ready,
-    .Client_Create = client_create, .Client_Destroy = client_destroy, .Client_PlatformName = client_platform_name, .Client_PlatformVersion = client_platform_version,
-    .Client_ProcessIndex = client_process_index, .Client_Devices = client_devices, .Client_AddressableDevices = client_addressable, .Client_LookupDevice = client_lookup,
-    .Client_AddressableMemories = client_memories, .Client_Compile = compile, .Client_BufferFromHostBuffer = from_host,
-    .DeviceDescription_Id = description_id, .DeviceDescription_ProcessIndex = description_process, .DeviceDescription_Attributes = description_attributes,
-    .DeviceDescription_Kind = description_kind, .DeviceDescription_DebugString = description_debug, .DeviceDescription_ToString = description_text,
-    .Device_GetDescription = device_description, .Device_IsAddressable = device_is_addressable, .Device_LocalHardwareId = device_hardware_id,
-    .Device_AddressableMemories = device_memories, .Device_DefaultMemory = device_memory,
-    .Memory_Id = memory_id, .Memory_Kind = memory_kind_of, .Memory_DebugString = memory_debug, .Memory_ToString = memory_text, .Memory_AddressableByDevices = memory_devices,
-    .Executable_Destroy = executable_destroy, .Executable_NumOutputs = executable_outputs, .Executable_NumReplicas = executable_replicas,
-    .Executable_NumPartitions = executable_partitions, .Executable_OutputElementTypes = executable_types, .Executable_OutputDimensions = executable_dims,
-    .LoadedExecutable_Destroy = loaded_destroy, .LoadedExecutable_GetExecutable = get_executable, .LoadedExecutable_AddressableDevices = loaded_devices,
-    .LoadedExecutable_Delete = loaded_delete, .LoadedExecutable_IsDeleted = loaded_is_deleted, .LoadedExecutable_Fingerprint = loaded_fingerprint, .LoadedExecutable_Execute = execute,
-    .Buffer_Destroy = buffer_destroy, .Buffer_Delete = buffer_delete, .Buffer_IsDeleted = buffer_is_deleted, .Buffer_ElementType = buffer_type, .Buffer_Dimensions = buffer_dims,
-    .Buffer_UnpaddedDimensions = buffer_unpadded, .Buffer_DynamicDimensionIndices = buffer_dynamic, .Buffer_OnDeviceSizeInBytes = buffer_size, .Buffer_Device = buffer_device,
-    .Buffer_Memory = buffer_memory, .Buffer_IsOnCpu = buffer_on_cpu, .Buffer_ReadyEvent = buffer_ready, .Buffer_ToHostBuffer = to_host,
-    .Buffer_IncreaseExternalReferenceCount = buffer_more, .Buffer_DecreaseExternalReferenceCount = buffer_less,
+    .Error_Destroy = error_destroy,
+    .Error_Message = error_message,
+    .Error_GetCode = error_code,
+    .Plugin_Initialize = plugin_initialize,
+    .Plugin_Attributes = plugin_attributes,
+    .Event_Destroy = event_destroy,
+    .Event_IsReady = event_is_ready,
+    .Event_Error = event_error,
+    .Event_Await = event_await,
+    .Event_OnReady = event_on_ready,
+    .Client_Create = client_create,
+    .Client_Destroy = client_destroy,
+    .Client_PlatformName = client_platform_name,
+    .Client_PlatformVersion = client_platform_version,
+    .Client_ProcessIndex = client_process_index,
+    .Client_Devices = client_devices,
+    .Client_AddressableDevices = client_addressable,
+    .Client_LookupDevice = client_lookup,
+    .Client_AddressableMemories = client_memories,
+    .Client_Compile = compile,
+    .Client_BufferFromHostBuffer = from_host,
+    .DeviceDescription_Id = description_id,
+    .DeviceDescription_ProcessIndex = description_process,
+    .DeviceDescription_Attributes = description_attributes,
+    .DeviceDescription_Kind = description_kind,
+    .DeviceDescription_DebugString = description_debug,
+    .DeviceDescription_ToString = description_text,
+    .Device_GetDescription = device_description,
+    .Device_IsAddressable = device_is_addressable,
+    .Device_LocalHardwareId = device_hardware_id,
+    .Device_AddressableMemories = device_memories,
+    .Device_DefaultMemory = device_memory,
+    .Memory_Id = memory_id,
+    .Memory_Kind = memory_kind_of,
+    .Memory_DebugString = memory_debug,
+    .Memory_ToString = memory_text,
+    .Memory_AddressableByDevices = memory_devices,
+    .Executable_Destroy = executable_destroy,
+    .Executable_NumOutputs = executable_outputs,
+    .Executable_NumReplicas = executable_replicas,
+    .Executable_NumPartitions = executable_partitions,
+    .Executable_OutputElementTypes = executable_types,
+    .Executable_OutputDimensions = executable_dims,
+    .LoadedExecutable_Destroy = loaded_destroy,
+    .LoadedExecutable_GetExecutable = get_executable,
+    .LoadedExecutable_AddressableDevices = loaded_devices,
+    .LoadedExecutable_Delete = loaded_delete,
+    .LoadedExecutable_IsDeleted = loaded_is_deleted,
+    .LoadedExecutable_Fingerprint = loaded_fingerprint,
+    .LoadedExecutable_Execute = execute,
+    .Buffer_Destroy = buffer_destroy,
+    .Buffer_Delete = buffer_delete,
+    .Buffer_IsDeleted = buffer_is_deleted,
+    .Buffer_ElementType = buffer_type,
+    .Buffer_Dimensions = buffer_dims,
+    .Buffer_UnpaddedDimensions = buffer_unpadded,
+    .Buffer_DynamicDimensionIndices = buffer_dynamic,
+    .Buffer_OnDeviceSizeInBytes = buffer_size,
+    .Buffer_Device = buffer_device,
+    .Buffer_Memory = buffer_memory,
+    .Buffer_IsOnCpu = buffer_on_cpu,
+    .Buffer_ReadyEvent = buffer_ready,
+    .Buffer_ToHostBuffer = to_host,
+    .Buffer_IncreaseExternalReferenceCount = buffer_more,
+    .Buffer_DecreaseExternalReferenceCount = buffer_less,
 };
 
 __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void);

@@ -1,5 +1,5 @@
-/* A process that has threads or an open device cannot be forked: fresh processes load the function from a shared library.
- * ./by_symbol MODULE.so SYMBOL TEXT */
+/* A process that has threads or an open device cannot be forked: fresh processes load the function from a shared
+ * library. ./by_symbol MODULE.so SYMBOL TEXT */
 #include <stdio.h>
 
 #include <xtrain/xtrain.h>

@@ -1,4 +1,5 @@
-/* The mistake that makes other frameworks recompile: a value is read before its step has ended. Here it costs a wait, and is named. */
+/* The mistake that makes other frameworks recompile: a value is read before its step has ended. Here it costs a wait,
+ * and is named. */
 #include <xtrain/xtrain.h>
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {

@@ -1,5 +1,7 @@
-/* Sequences of any length, so each step asks for blocks of other sizes than the one before: what the allocator keeps is free but fits nobody, peaks jump, and each length is a
- * program of its own. With "1" lengths are rounded up to a few.    ./fragments 0|1 [STEPS] */
+/* Sequences of any length, so each step asks for blocks of other sizes than the one before: what the allocator keeps is
+ * free but fits nobody, peaks jump, and each length is a program of its own. With "1" lengths are rounded up to a few.
+ *
+ *     ./fragments 0|1 [STEPS] */
 #include <stdlib.h>
 #include <xtrain/xtrain.h>
 

@@ -1,4 +1,5 @@
-/* A generator and a discriminator that train in turn: one module with two children, two optimizers, a training step that optimizes by itself. */
+/* A generator and a discriminator that train in turn: one module with two children, two optimizers, a training step
+ * that optimizes by itself. */
 #include <stdio.h>
 #include <xtrain/xtrain.h>
 
@@ -35,7 +36,8 @@ static xt_tensor training_step(xt_module *net, xt_batch b, void *user) {
     xt_optimizer_step(of_gen);
     xt_zero_grad(of_disc); /* what the generator's turn left there */
     xt_tensor real = discriminator(net, b.x), wrong = discriminator(net, xt_detach(fake));
-    xt_tensor disc_loss = xt_add(xt_bce_with_logits(real, xt_ones_like(real)), xt_bce_with_logits(wrong, xt_zeros_like(wrong)));
+    xt_tensor disc_loss =
+        xt_add(xt_bce_with_logits(real, xt_ones_like(real)), xt_bce_with_logits(wrong, xt_zeros_like(wrong)));
     xt_backward(disc_loss);
     xt_optimizer_step(of_disc);
     xt_log("gen_loss", gen_loss);
@@ -60,6 +62,9 @@ int main(int argc, char **argv) {
     xt_trainer *t = xt_trainer_new(.max_epochs = 4, .log_every_n_steps = 8, .run_name = "gan");
     xt_trainer_args(t, argc, argv);
     xt_trainer_add(t, xt_sample_writer(.sample = pictures, .every = "2epochs"));
-    const xt_task task = {.net = gan, .training_step = training_step, .configure_several = configure, .manual_optimization = true};
-    return xt_fit(t, &task, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {64}}, NULL, (xt_spec){0}, 256), .batch = 32, .shuffle = XT_ON));
+    const xt_task task = {
+        .net = gan, .training_step = training_step, .configure_several = configure, .manual_optimization = true};
+    return xt_fit(t, &task,
+                  xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {64}}, NULL, (xt_spec){0}, 256), .batch = 32,
+                                .shuffle = XT_ON));
 }

@@ -1,5 +1,6 @@
-/* Keeps four bytes a step that nobody gives back: too little for any report to show, until the run dies at step 48,000. The alarm names the line after some
- * 1,200 steps. With "kill" it ends as the kernel would end it, without a word, and leaves its black box behind. */
+/* Keeps four bytes a step that nobody gives back: too little for any report to show, until the run dies at step 48,000.
+ * The alarm names the line after some 1,200 steps. With "kill" it ends as the kernel would end it, without a word, and
+ * leaves its black box behind. */
 #include <signal.h>
 #include <string.h>
 #include <xtrain/xtrain.h>

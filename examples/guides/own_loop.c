@@ -1,4 +1,5 @@
-/* Logging in a loop of one's own: rows every 50 steps in runs/default/version_N, values printed when they arrive, nothing waits. */
+/* Logging in a loop of one's own: rows every 50 steps in runs/default/version_N, values printed when they arrive,
+ * nothing waits. */
 #include <stdio.h>
 
 #include <xtrain/xtrain.h>
@@ -22,9 +23,10 @@ int main(void) {
     xt_loader *digits = xt_mnist_loader("train", 64);
     for (xt_batch b; xt_next(digits, &b) && b.index < 200;) {
         xt_tensor out = xt_forward(m, b.x), loss = xt_cross_entropy(out, b.y);
-        xt_log("train/loss", loss);                      /* a tensor of one element */
+        xt_log("train/loss", loss); /* a tensor of one element */
         xt_log_metric("train/acc", xt_accuracy(out, b.y)); /* hits over samples */
-        xt_log_value("lr", xt_optimizer_lr(sgd));        /* a number of the host: data, never a constant of the program */
+        /* a number of the host: data, never a constant of the program */
+        xt_log_value("lr", xt_optimizer_lr(sgd));
         xt_backward(loss);
         xt_optimizer_step(sgd);
         if (b.index % 100 == 0) xt_master_printf("step %lld: loss %t\n", (long long)b.index, loss);

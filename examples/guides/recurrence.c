@@ -1,4 +1,5 @@
-/* A recurrence of one's own over 400 steps: learns how fast a leaky sum forgets. xt_scan records the cell once, so the program is as small for 400 steps as for 4. */
+/* A recurrence of one's own over 400 steps: learns how fast a leaky sum forgets. xt_scan records the cell once, so the
+ * program is as small for 400 steps as for 4. */
 #include <stdio.h>
 #include <xtrain/xtrain.h>
 

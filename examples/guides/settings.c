@@ -1,4 +1,5 @@
-/* The guide on training: a program whose settings come from the command line or a file. ./settings --help; ./settings --config run.json --model.lr 0.1 */
+/* The guide on training: a program whose settings come from the command line or a file. ./settings --help; ./settings
+ * --config run.json --model.lr 0.1 */
 #include <xtrain/xtrain.h>
 
 static double lr;

@@ -1,4 +1,5 @@
-/* A deep net whose activations fill the memory. ./too_big 0: as it is; ./too_big 1: its blocks are computed again in the backward pass. */
+/* A deep net whose activations fill the memory. ./too_big 0: as it is; ./too_big 1: its blocks are computed again in
+ * the backward pass. */
 #include <stdio.h>
 #include <stdlib.h>
 

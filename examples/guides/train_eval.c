@@ -1,4 +1,5 @@
-/* The small way, without the Trainer: real or drawn digits, training, evaluation, weights saved and loaded. DIR (optional) holds IDX files. */
+/* The small way, without the Trainer: real or drawn digits, training, evaluation, weights saved and loaded. DIR
+ * (optional) holds IDX files. */
 #include <stdio.h>
 
 #include <xtrain/xtrain.h>

@@ -1,4 +1,5 @@
-/* What launching says when something is wrong. ./wrong_launch nprocs | fails | killed | late, with CPU_NUM_DEVICES=2. */
+/* What launching says when something is wrong. ./wrong_launch nprocs | fails | killed | late, with
+ * CPU_NUM_DEVICES=2. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

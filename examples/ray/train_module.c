@@ -1,4 +1,5 @@
-/* A training function for clusters that run Ray: an exported symbol of a shared library, so that any process can call it by name.
+/* A training function for clusters that run Ray: an exported symbol of a shared library, so that any process can
+ * call it by name.
  *
  *     cc -shared -fPIC train_module.c -o train_module.so $(pkg-config --cflags --libs xtrain)
  *     python3 main.py 2          starts two ranks; each learns y = 3 a - 2 b from its own share of the data */
@@ -26,7 +27,8 @@ int train(int rank, void *arg) {
     for (int step = 0; step < STEPS; step++) {
         float x[BATCH][2], y[BATCH][1];
         for (int i = 0; i < BATCH; i++) row((step * xt_world_size() + rank) * BATCH + i, x[i], y[i]);
-        xt_tensor loss = xt_mse_loss(xt_forward(net, xt_from_array(x, XT_F32, BATCH, 2)), xt_from_array(y, XT_F32, BATCH, 1));
+        xt_tensor loss =
+            xt_mse_loss(xt_forward(net, xt_from_array(x, XT_F32, BATCH, 2)), xt_from_array(y, XT_F32, BATCH, 1));
         xt_backward(loss);
         xt_optimizer_step(sgd); /* averages the gradients over the ranks */
         if (step == STEPS - 1) printf("rank %d of %d: loss %.4f\n", rank, xt_world_size(), xt_item(loss));

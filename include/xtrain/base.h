@@ -4,11 +4,12 @@
  *  - Sizes are bytes, times are seconds (double) unless a name says otherwise (`_ms`, `_ns`), dims are int64_t.
  *  - Strings are UTF-8 and NUL-terminated; a `const char *` argument is copied unless the comment says it is kept.
  *  - `X_create`/`X_new` give a handle that is yours, a getter gives one that is borrowed, `release`/`free` accept NULL.
- *  - Nothing in the library aborts on a user's error, and a status that a function returns is the caller's own business. An error that no function could
- *    return (of a tensor, of a step) is printed once, when it arises, through xt_set_sink's sink; where nobody has looked at it when the step ends, the
- *    process exits with code 1 (tensor.h). xt_on_error is for programs that embed the library and must go on.
- *  - Option structs start with `struct_size`; the macros fill it; in a struct you fill by hand (xt_dataset_desc) 0 means this header's. Zero in any
- *    other field means the documented default. */
+ *  - Nothing in the library aborts on a user's error, and a status that a function returns is the caller's own
+ *    business. An error that no function could return (of a tensor, of a step) is printed once, when it arises, through
+ *    xt_set_sink's sink; where nobody has looked at it when the step ends, the process exits with code 1 (tensor.h).
+ *    xt_on_error is for programs that embed the library and must go on.
+ *  - Option structs start with `struct_size`; the macros fill it; in a struct you fill by hand (xt_dataset_desc) 0
+ *    means this header's. Zero in any other field means the documented default. */
 #ifndef XTRAIN_BASE_H
 #define XTRAIN_BASE_H
 
@@ -29,7 +30,10 @@
 
 #ifdef __cplusplus
 extern "C" {
-#define XT_OPTS(type, ...) type{.struct_size = sizeof(type), __VA_ARGS__}
+#define XT_OPTS(type, ...)                       \
+    type {                                       \
+        .struct_size = sizeof(type), __VA_ARGS__ \
+    }
 #else
 #define XT_OPTS(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
 #endif
@@ -37,7 +41,7 @@ extern "C" {
 /* The highest rank of a front-end tensor (the IR itself has no limit). */
 #define XT_MAX_RANK 8
 
-/* --- Source positions ---------------------------------------------------------------------------------------------
+/* --- Source positions ---
  * Every graph-building name is a macro that passes XT_HERE, so every report can name the caller's own line without
  * debug information. The struct is read during the call only. */
 typedef struct xt_src {
@@ -57,19 +61,47 @@ extern "C" {
 #define XT_HERE (&(const xt_src){__FILE__, __LINE__, __func__})
 #endif
 
-/* --- Element types: the numbers are PJRT_Buffer_Type's, so the device boundary needs no translation. ---------------- */
+/* --- Element types: the numbers are PJRT_Buffer_Type's, so the device boundary needs no translation. --- */
 typedef enum xt_dtype {
     XT_DTYPE_NONE = 0,
-    XT_BOOL = 1, XT_I8 = 2, XT_I16 = 3, XT_I32 = 4, XT_I64 = 5, XT_U8 = 6, XT_U16 = 7, XT_U32 = 8, XT_U64 = 9,
-    XT_F16 = 10, XT_F32 = 11, XT_F64 = 12, XT_BF16 = 13, XT_C64 = 14, XT_C128 = 15,
-    XT_F8E5M2 = 16, XT_F8E4M3FN = 17, XT_F8E4M3B11FNUZ = 18, XT_F8E5M2FNUZ = 19, XT_F8E4M3FNUZ = 20,
-    XT_I4 = 21, XT_U4 = 22, XT_TOKEN = 23, XT_I2 = 24, XT_U2 = 25, XT_F8E4M3 = 26, XT_F8E3M4 = 27, XT_F8E8M0FNU = 28,
-    XT_F4E2M1FN = 29, XT_I1 = 30, XT_U1 = 31, XT_F6E2M3FN = 32, XT_F6E3M2FN = 33,
+    XT_BOOL = 1,
+    XT_I8 = 2,
+    XT_I16 = 3,
+    XT_I32 = 4,
+    XT_I64 = 5,
+    XT_U8 = 6,
+    XT_U16 = 7,
+    XT_U32 = 8,
+    XT_U64 = 9,
+    XT_F16 = 10,
+    XT_F32 = 11,
+    XT_F64 = 12,
+    XT_BF16 = 13,
+    XT_C64 = 14,
+    XT_C128 = 15,
+    XT_F8E5M2 = 16,
+    XT_F8E4M3FN = 17,
+    XT_F8E4M3B11FNUZ = 18,
+    XT_F8E5M2FNUZ = 19,
+    XT_F8E4M3FNUZ = 20,
+    XT_I4 = 21,
+    XT_U4 = 22,
+    XT_TOKEN = 23,
+    XT_I2 = 24,
+    XT_U2 = 25,
+    XT_F8E4M3 = 26,
+    XT_F8E3M4 = 27,
+    XT_F8E8M0FNU = 28,
+    XT_F4E2M1FN = 29,
+    XT_I1 = 30,
+    XT_U1 = 31,
+    XT_F6E2M3FN = 32,
+    XT_F6E3M2FN = 33,
     XT_DTYPE_COUNT
 } xt_dtype;
 
-XT_API const char *xt_dtype_name(xt_dtype t);     /* "f32", "i64", "bool", ...; "none" for what is not a dtype */
-XT_API size_t xt_dtype_size(xt_dtype t);          /* bytes of one element on the host; sub-byte types and bool take 1 */
+XT_API const char *xt_dtype_name(xt_dtype t); /* "f32", "i64", "bool", ...; "none" for what is not a dtype */
+XT_API size_t xt_dtype_size(xt_dtype t); /* bytes of one element on the host; sub-byte types and bool take 1 */
 
 /* A dtype and a shape; the rank is the number of dims before the first 0. {XT_F32, {1, 28, 28}}, {XT_I64} = scalar. */
 typedef struct xt_spec {
@@ -77,46 +109,75 @@ typedef struct xt_spec {
     int64_t dims[XT_MAX_RANK];
 } xt_spec;
 
-/* --- Switches: zero means the documented default, so both answers can be asked for by name. -------------------------- */
+/* --- Switches: zero means the documented default, so both answers can be asked for by name. --- */
 typedef enum xt_switch { XT_DEFAULT = 0, XT_ON = 1, XT_OFF = 2 } xt_switch;
 
-/* How several numbers become one: logged values (metrics.h: to XT_LAST) and losses (losses.h: mean, sum, none, batch mean); collectives
- * (collective.h: sum, mean, min, max, product, and, or). Zero: the mean, for collectives the sum. */
-typedef enum xt_reduce { XT_REDUCE_DEFAULT = 0, XT_MEAN, XT_SUM, XT_MIN, XT_MAX, XT_LAST, XT_NONE, XT_BATCH_MEAN, XT_PRODUCT, XT_AND, XT_OR } xt_reduce;
+/* How several numbers become one: logged values (metrics.h: to XT_LAST) and losses (losses.h: mean, sum, none, batch
+ * mean); collectives (collective.h: sum, mean, min, max, product, and, or). Zero: the mean, for collectives the sum. */
+typedef enum xt_reduce {
+    XT_REDUCE_DEFAULT = 0,
+    XT_MEAN,
+    XT_SUM,
+    XT_MIN,
+    XT_MAX,
+    XT_LAST,
+    XT_NONE,
+    XT_BATCH_MEAN,
+    XT_PRODUCT,
+    XT_AND,
+    XT_OR
+} xt_reduce;
 
-/* --- Status ----------------------------------------------------------------------------------------------------------
+/* --- Status ---
  * NULL is success. The codes are PJRT's. A status carries a message, the user's source line where one is known, and
  * context added on the way up. It belongs to whoever receives it. */
 typedef enum xt_code {
-    XT_OK = 0, XT_CANCELLED = 1, XT_UNKNOWN = 2, XT_INVALID_ARGUMENT = 3, XT_DEADLINE_EXCEEDED = 4, XT_NOT_FOUND = 5,
-    XT_ALREADY_EXISTS = 6, XT_PERMISSION_DENIED = 7, XT_RESOURCE_EXHAUSTED = 8, XT_FAILED_PRECONDITION = 9,
-    XT_ABORTED = 10, XT_OUT_OF_RANGE = 11, XT_UNIMPLEMENTED = 12, XT_INTERNAL = 13, XT_UNAVAILABLE = 14,
-    XT_DATA_LOSS = 15, XT_UNAUTHENTICATED = 16
+    XT_OK = 0,
+    XT_CANCELLED = 1,
+    XT_UNKNOWN = 2,
+    XT_INVALID_ARGUMENT = 3,
+    XT_DEADLINE_EXCEEDED = 4,
+    XT_NOT_FOUND = 5,
+    XT_ALREADY_EXISTS = 6,
+    XT_PERMISSION_DENIED = 7,
+    XT_RESOURCE_EXHAUSTED = 8,
+    XT_FAILED_PRECONDITION = 9,
+    XT_ABORTED = 10,
+    XT_OUT_OF_RANGE = 11,
+    XT_UNIMPLEMENTED = 12,
+    XT_INTERNAL = 13,
+    XT_UNAVAILABLE = 14,
+    XT_DATA_LOSS = 15,
+    XT_UNAUTHENTICATED = 16
 } xt_code;
 
 typedef struct xt_status_s *xt_status;
 
-XT_API xt_code xt_status_code(xt_status s);                 /* XT_OK for NULL */
-XT_API const char *xt_code_name(xt_code c);                 /* "INVALID_ARGUMENT", ... */
-XT_API const char *xt_status_message(xt_status s);          /* whole text with "file:line: " in front when known; "" for NULL */
-XT_API void xt_status_free(xt_status s);              /* NULL is allowed; ends the text that xt_status_message gave */
-/* Errors name no line of files whose names begin so, as the compiler wrote them: for a program that runs other people's models, as the xtrain command does,
- * its own lines say nothing. Called at the start, before other threads; `prefix` is kept as it is. More than 8 are not heeded. */
+XT_API xt_code xt_status_code(xt_status s); /* XT_OK for NULL */
+XT_API const char *xt_code_name(xt_code c); /* "INVALID_ARGUMENT", ... */
+/* whole text with "file:line: " in front when known; "" for NULL */
+XT_API const char *xt_status_message(xt_status s);
+XT_API void xt_status_free(xt_status s); /* NULL is allowed; ends the text that xt_status_message gave */
+/* Errors name no line of files whose names begin so, as the compiler wrote them: for a program that runs other people's
+ * models, as the xtrain command does, its own lines say nothing. Called at the start, before other threads; `prefix` is
+ * kept as it is. More than 8 are not heeded. */
 XT_API void xt_hide_source(const char *prefix);
-/* For functions of one's own that return a status (a dataset's get): a status with this code and message, printf's way. Never NULL for a code but XT_OK. */
+/* For functions of one's own that return a status (a dataset's get): a status with this code and message, printf's way.
+ * Never NULL for a code but XT_OK. */
 #if defined(__GNUC__) || defined(__clang__)
 __attribute__((format(printf, 2, 3)))
 #endif
-XT_API xt_status xt_status_new(xt_code code, const char *fmt, ...);
+XT_API xt_status
+xt_status_new(xt_code code, const char *fmt, ...);
 
 /* Where a user frees on the way out: xt_try-like macro for functions that return xt_status themselves. */
-#define XT_TRY(expr)                                                                                                   \
-    do {                                                                                                               \
-        xt_status xt_try_s_ = (expr);                                                                                  \
-        if (xt_try_s_) return xt_try_s_;                                                                               \
+#define XT_TRY(expr)                     \
+    do {                                 \
+        xt_status xt_try_s_ = (expr);    \
+        if (xt_try_s_) return xt_try_s_; \
     } while (0)
 
-/* --- Output ------------------------------------------------------------------------------------------------------------
+/* --- Output ---
  * Summaries, progress, warnings and reports go through one sink, stderr by default. `text` is whole lines (progress
  * repaints start with '\r'). Called from any thread, one call at a time. NULL restores the default. */
 typedef enum xt_severity { XT_SEV_DEBUG, XT_SEV_INFO, XT_SEV_PROGRESS, XT_SEV_WARNING, XT_SEV_ERROR } xt_severity;

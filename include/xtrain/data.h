@@ -1,13 +1,14 @@
-/* Datasets and loaders. A dataset gives sample i; a loader shuffles, shards by rank (the same number of batches on every rank), batches, and puts
- * batches onto the device from background threads, ahead of the training loop.
+/* Datasets and loaders. A dataset gives sample i; a loader shuffles, shards by rank (the same number of batches on
+ * every rank), batches, and puts batches onto the device from background threads, ahead of the training loop.
  *
  *     xt_dataset *train = xt_augment(xt_cifar10("data", "train"), .crop_padding = 4, .flip = XT_ON);
  *     xt_loader *l = xt_loader_new(train, .batch = 128, .shuffle = XT_ON, .workers = 2);
  *     for (xt_batch b; xt_next(l, &b);) ...
  *
- * Ownership: what takes a dataset (a loader, a wrapper) takes it over, also when it fails. Several may be made over one dataset while one of them lives: it is
- * freed with the last of them. xt_dataset_retain keeps it beyond that (a reference for each taker but the last is right too). A function that gives NULL
- * has left its error pending (xt_error). Functions of datasets run on loader threads, several at a time, and must not use tensors. */
+ * Ownership: what takes a dataset (a loader, a wrapper) takes it over, also when it fails. Several may be made over one
+ * dataset while one of them lives: it is freed with the last of them. xt_dataset_retain keeps it beyond that (a
+ * reference for each taker but the last is right too). A function that gives NULL has left its error pending
+ * (xt_error). Functions of datasets run on loader threads, several at a time, and must not use tensors. */
 #ifndef XTRAIN_DATA_H
 #define XTRAIN_DATA_H
 
@@ -23,81 +24,95 @@ typedef struct xt_dataset xt_dataset;
 typedef struct xt_loader xt_loader;
 typedef struct xt_batch {
     xt_tensor x, y;
-    int64_t size;   /* samples in this batch on this rank; padding not counted */
-    int64_t index;  /* batch number in the epoch, from 0 */
-    int64_t epoch;  /* from 0 */
+    int64_t size; /* samples in this batch on this rank; padding not counted */
+    int64_t index; /* batch number in the epoch, from 0 */
+    int64_t epoch; /* from 0 */
     xt_tensor mask; /* with .pad_last: f32 [batch], 1 for samples and 0 for padding, in every batch; none otherwise */
     xt_tensor more[XT_MORE_FIELDS]; /* further fields, in the dataset's order */
 } xt_batch;
-/* The mean of `values` ([batch] or [batch,...]) over this rank's samples of a padded batch: sum(values * mask) / count, 0 when all is padding (several ranks: doc/launch.md). */
+/* The mean of `values` ([batch] or [batch,...]) over this rank's samples of a padded batch: sum(values * mask) / count,
+ * 0 when all is padding (several ranks: doc/launch.md). */
 #define xt_masked_mean(values, mask) xt_masked_mean_at(XT_HERE, values, mask)
 XT_API xt_tensor xt_masked_mean_at(const xt_src *src, xt_tensor values, xt_tensor mask);
 
-/* --- Datasets --------------------------------------------------------------------------------------------------------------------------------
- * A dataset of one's own: `get` fills sample i (dense host bytes of the specs). A status travels to xt_next with the sample's index added. */
+/* --- Datasets ---
+ * A dataset of one's own: `get` fills sample i (dense host bytes of the specs). A status travels to xt_next with the
+ * sample's index added. */
 typedef struct xt_dataset_desc {
     size_t struct_size;
     int64_t count;
-    xt_spec x, y;               /* of one sample; y.dtype 0 = no labels */
+    xt_spec x, y; /* of one sample; y.dtype 0 = no labels */
     xt_status (*get)(void *user, int64_t i, void *x, void *y);
     void (*free_user)(void *user);
     void *user;
     const char *name;
-    xt_spec more[XT_MORE_FIELDS];   /* further fields, up to the first without a dtype; then get_more fills them, after get */
+    /* further fields, up to the first without a dtype; then get_more fills them, after get */
+    xt_spec more[XT_MORE_FIELDS];
     xt_status (*get_more)(void *user, int64_t i, void *const *more);
 } xt_dataset_desc;
 #define xt_dataset_new(...) xt_dataset_new_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_dataset_new_at(const xt_src *src, const xt_dataset_desc *d);
-XT_API xt_dataset *xt_dataset_retain(xt_dataset *d);  /* one more owner; gives d */
-XT_API void xt_dataset_free(xt_dataset *d);           /* one owner less; the last one frees it. NULL is allowed */
-XT_API int64_t xt_dataset_count(const xt_dataset *d);               /* -1: a stream */
-XT_API xt_spec xt_dataset_x(const xt_dataset *d);     /* of one sample, without the batch's dim */
+XT_API xt_dataset *xt_dataset_retain(xt_dataset *d); /* one more owner; gives d */
+XT_API void xt_dataset_free(xt_dataset *d); /* one owner less; the last one frees it. NULL is allowed */
+XT_API int64_t xt_dataset_count(const xt_dataset *d); /* -1: a stream */
+XT_API xt_spec xt_dataset_x(const xt_dataset *d); /* of one sample, without the batch's dim */
 XT_API xt_spec xt_dataset_y(const xt_dataset *d);
 XT_API xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void *y); /* y may be NULL */
-/* A random number in [0,1) for the sample being loaded: for `get` and map functions that transform at random. It depends on the loader's seed, the epoch,
- * the sample's index and how many were drawn for this sample before; so on nothing that threads or ranks could change. */
+/* A random number in [0,1) for the sample being loaded: for `get` and map functions that transform at random. It
+ * depends on the loader's seed, the epoch, the sample's index and how many were drawn for this sample before; so on
+ * nothing that threads or ranks could change. */
 XT_API double xt_sample_uniform(void);
 
 /* From C arrays (not copied: they must outlive the dataset): count samples of spec x and y. */
 #define xt_array_dataset(...) xt_array_dataset_at(XT_HERE, __VA_ARGS__)
-XT_API xt_dataset *xt_array_dataset_at(const xt_src *src, const void *x, xt_spec x_spec, const void *y, xt_spec y_spec, int64_t count);
+XT_API xt_dataset *xt_array_dataset_at(const xt_src *src, const void *x, xt_spec x_spec, const void *y, xt_spec y_spec,
+                                       int64_t count);
 /* From .npy files: dim 0 counts samples; y_path NULL = no labels. The arrays are read whole. */
 #define xt_npy_dataset(...) xt_npy_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_npy_dataset_at(const xt_src *src, const char *x_path, const char *y_path);
 /* From two tensors of a safetensors file, as above. */
 #define xt_safetensors_dataset(...) xt_safetensors_dataset_at(XT_HERE, __VA_ARGS__)
-XT_API xt_dataset *xt_safetensors_dataset_at(const xt_src *src, const char *path, const char *x_name, const char *y_name);
+XT_API xt_dataset *xt_safetensors_dataset_at(const xt_src *src, const char *path, const char *x_name,
+                                             const char *y_name);
 /* From a CSV file of numbers whose first line names the columns:
  *     xt_csv_dataset("houses.csv", .x = "rooms,age,income", .y = "price")
- * x is [columns] of each row, in the order of the list; y one value for one column, [columns] for several. A name may be a pattern ("pixel*": all of them, in
- * the file's order). Opening reads the file once: a row with too few or too many fields, a missing value (empty, NA, NaN, ...) or a text is an error
- * with FILE:LINE:COLUMN. The rows stay on disk, with 8 bytes of memory each, and the file must stay as it is. Fields may be quoted; empty lines are left out. */
+ * x is [columns] of each row, in the order of the list; y one value for one column, [columns] for several. A name
+ * may be a pattern ("pixel*": all of them, in the file's order). Opening reads the file once: a row with too few
+ * or too many fields, a missing value (empty, NA, NaN, ...) or a text is an error with FILE:LINE:COLUMN. The rows
+ * stay on disk, with 8 bytes of memory each, and the file must stay as it is. Fields may be quoted; empty lines
+ * are left out. */
 typedef struct xt_csv_opts {
     size_t struct_size;
-    const char *x, *y;         /* comma lists of names. x NULL: all columns that are not in y; y NULL: no labels */
-    xt_dtype x_dtype, y_dtype; /* XT_F32, XT_F64, XT_I32, XT_I64. 0: x is XT_F32; y XT_I64 when all its values are whole numbers, else XT_F32 */
-    char separator;            /* 0 = ',' */
-    xt_switch header;          /* default on; off: the first line is a row, and the columns' names are "0", "1", ... */
+    const char *x, *y; /* comma lists of names. x NULL: all columns that are not in y; y NULL: no labels */
+    /* XT_F32, XT_F64, XT_I32, XT_I64. 0: x is XT_F32; y XT_I64 when all its values are whole numbers, else XT_F32 */
+    xt_dtype x_dtype, y_dtype;
+    char separator; /* 0 = ',' */
+    xt_switch header; /* default on; off: the first line is a row, and the columns' names are "0", "1", ... */
 } xt_csv_opts;
 #define xt_csv_dataset(...) XT_CSV_DATASET_(__VA_ARGS__, )
 #define XT_CSV_DATASET_(path, ...) xt_csv_dataset_opt(XT_HERE, path, XT_OPTS(xt_csv_opts, __VA_ARGS__))
 XT_API xt_dataset *xt_csv_dataset_opt(const xt_src *src, const char *path, xt_csv_opts o);
-/* MNIST as f32 [1,28,28] normalised with mean 0.1307 and std 0.3081, labels i64. `dir` holds IDX files, plain or gzip (also under
- * MNIST/raw/): train-* and t10k-*; with one set only, its first 90 % train. split: "train" or "test". dir NULL: drawn digits (seeded). */
+/* MNIST as f32 [1,28,28] normalised with mean 0.1307 and std 0.3081, labels i64. `dir` holds IDX files, plain or gzip
+ * (also under MNIST/raw/): train-* and t10k-*; with one set only, its first 90 % train. split: "train" or "test". dir
+ * NULL: drawn digits (seeded). */
 XT_API xt_status xt_mnist_open(const char *dir, const char *split, xt_dataset **out);
 #define xt_mnist_dataset(...) xt_mnist_dataset_at(XT_HERE, __VA_ARGS__)
-XT_API xt_dataset *xt_mnist_dataset_at(const xt_src *src, const char *dir);               /* split "train"; NULL after an error (xt_error has it) */
-/* Digits drawn by the library: stroke glyphs with random slant, thickness, shift, elastic distortion and noise; 28x28, seeded. */
+/* split "train"; NULL after an error (xt_error has it) */
+XT_API xt_dataset *xt_mnist_dataset_at(const xt_src *src, const char *dir);
+/* Digits drawn by the library: stroke glyphs with random slant, thickness, shift, elastic distortion and noise;
+ * 28x28, seeded. */
 #define xt_drawn_digits(...) xt_drawn_digits_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_drawn_digits_at(const xt_src *src, int64_t count, uint64_t seed);
-/* CIFAR's binary files as f32 [3,32,32] in 0..1 and labels i64 (CIFAR-100: the fine ones): data_batch_1.bin .. 5, test_batch.bin (CIFAR-10), train.bin,
- * test.bin (CIFAR-100), in `dir` or its cifar-10-batches-bin/, cifar-100-binary/. split: "train" or "test". The files are read whole. */
+/* CIFAR's binary files as f32 [3,32,32] in 0..1 and labels i64 (CIFAR-100: the fine ones): data_batch_1.bin .. 5,
+ * test_batch.bin (CIFAR-10), train.bin, test.bin (CIFAR-100), in `dir` or its cifar-10-batches-bin/, cifar-100-binary/.
+ * split: "train" or "test". The files are read whole. */
 #define xt_cifar10(...) xt_cifar10_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_cifar10_at(const xt_src *src, const char *dir, const char *split);
 #define xt_cifar100(...) xt_cifar100_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_cifar100_at(const xt_src *src, const char *dir, const char *split);
-/* PNG pictures in one folder a class, classes in the order of their names: f32 [3,side,side] in 0..1 and labels i64. The shorter side is scaled to
- * `side` (bilinear), then the middle is cut out. Pictures are decoded when they are asked for. */
+/* PNG pictures in one folder a class, classes in the order of their names: f32 [3,side,side] in 0..1 and labels
+ * i64. The shorter side is scaled to `side` (bilinear), then the middle is cut out. Pictures are decoded when they
+ * are asked for. */
 #define xt_image_folder(...) xt_image_folder_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_image_folder_at(const xt_src *src, const char *dir, int side);
 XT_API const char *xt_image_folder_class(const xt_dataset *d, int64_t label); /* NULL when there is none */
@@ -105,32 +120,36 @@ XT_API const char *xt_image_folder_class(const xt_dataset *d, int64_t label); /*
 #define xt_text_dataset(...) xt_text_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_text_dataset_at(const xt_src *src, const char *path, int64_t seq, int64_t stride);
 
-/* --- Datasets of datasets --------------------------------------------------------------------------------------------------------------------- */
-/* fn makes x and y (of the new specs) from a sample of d; y_in and y may be NULL without labels. Further fields are left out. */
+/* --- Datasets of datasets --- */
+/* fn makes x and y (of the new specs) from a sample of d; y_in and y may be NULL without labels. Further fields
+ * are left out. */
 typedef xt_status (*xt_map_fn)(void *user, int64_t i, const void *x_in, const void *y_in, void *x, void *y);
 #define xt_map_dataset(...) xt_map_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_map_dataset_at(const xt_src *src, xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user);
 #define xt_subset(...) xt_subset_at(XT_HERE, __VA_ARGS__) /* the samples at these indices, in this order */
-XT_API xt_dataset *xt_subset_at(const xt_src *src, xt_dataset *d, const int64_t *indices, int64_t n);   /* indices are copied */
+/* indices are copied */
+XT_API xt_dataset *xt_subset_at(const xt_src *src, xt_dataset *d, const int64_t *indices, int64_t n);
 /* n parts of a random permutation, the same for the same seed; lengths must add up to the count. out: n datasets. */
 XT_API xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t seed, xt_dataset **out);
 #define xt_concat_datasets(...) xt_concat_datasets_at(XT_HERE, __VA_ARGS__)
-XT_API xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *const *parts);           /* one after the other; equal specs */
-/* Pictures f32 [C,H,W], changed at random each time: cut out after padding with zeros, mirrored; then (x - mean[c]) / std[c]. As torchvision's
- * RandomCrop(size, padding), RandomHorizontalFlip, Normalize. */
+/* one after the other; equal specs */
+XT_API xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *const *parts);
+/* Pictures f32 [C,H,W], changed at random each time: cut out after padding with zeros, mirrored; then (x - mean[c]) /
+ * std[c]. As torchvision's RandomCrop(size, padding), RandomHorizontalFlip, Normalize. */
 typedef struct xt_augment_opts {
     size_t struct_size;
-    int crop_padding;       /* 0 = no crop */
-    xt_switch flip;         /* half of the pictures; default off */
-    const float *mean, *std;/* one a channel, copied; NULL = 0 and 1 */
+    int crop_padding; /* 0 = no crop */
+    xt_switch flip; /* half of the pictures; default off */
+    const float *mean, *std; /* one a channel, copied; NULL = 0 and 1 */
 } xt_augment_opts;
 #define xt_augment(...) XT_AUGMENT_(__VA_ARGS__, )
 #define XT_AUGMENT_(ds, ...) xt_augment_opt(XT_HERE, ds, XT_OPTS(xt_augment_opts, __VA_ARGS__))
 XT_API xt_dataset *xt_augment_opt(const xt_src *src, xt_dataset *d, xt_augment_opts o);
 
-/* --- Streams: samples in their own order, of a number nobody knows before the end. `open` begins an epoch, `next` fills a sample or sets *end.
- * A loader reads a stream in one thread. With several ranks `open` picks this rank's share (xt_rank()), and the loader needs .limit, so
- * that all ranks have the same number of batches; a stream that ends earlier on some rank is an error there. */
+/* --- Streams: samples in their own order, of a number nobody knows before the end. `open` begins an epoch, `next`
+ * fills a sample or sets *end. A loader reads a stream in one thread. With several ranks `open` picks this rank's share
+ * (xt_rank()), and the loader needs .limit, so that all ranks have the same number of batches; a stream that ends
+ * earlier on some rank is an error there. */
 typedef struct xt_stream_desc {
     size_t struct_size;
     xt_spec x, y;
@@ -144,25 +163,30 @@ typedef struct xt_stream_desc {
 #define xt_stream_dataset(...) xt_stream_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc *d);
 
-/* --- Loaders ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Loaders --- */
 typedef struct xt_loader_opts {
     size_t struct_size;
-    int64_t batch;        /* 0 = 1; per rank */
-    xt_switch shuffle;    /* default off; reshuffled each epoch from (seed, epoch); not for streams */
-    xt_switch drop_last;  /* default on for a training loop's fixed shapes; XT_OFF keeps the short batch (one more program, said once) */
-    int workers;          /* 0 = 1 thread; batches arrive in their order all the same */
-    int prefetch;         /* batches ahead, 0 = 2 (and one more for each further worker). Memory is a pool of fixed size: a batch of host memory a worker, used again for each, and on
-                           * the device prefetch + workers - 1 batches that wait, with those of the steps under way */
-    uint64_t seed;        /* 0 = the run's seed */
-    int64_t limit;        /* 0 = all batches of an epoch */
-    xt_switch shard;      /* default on: by rank */
-    xt_switch pad_last;   /* default off; on: no sample is left out, the last batch is filled up and b.mask tells; shapes stay fixed */
-    xt_switch on_device;  /* default off; on: all samples are put on the device once, and each step picks its batch there (one device; random transforms
-                           * are drawn once) */
+    int64_t batch; /* 0 = 1; per rank */
+    xt_switch shuffle; /* default off; reshuffled each epoch from (seed, epoch); not for streams */
+    /* default on for a training loop's fixed shapes; XT_OFF keeps the short batch (one more program, said once) */
+    xt_switch drop_last;
+    int workers; /* 0 = 1 thread; batches arrive in their order all the same */
+    /* batches ahead, 0 = 2 (and one more for each further worker). Memory is a pool of fixed size: a batch of host
+     * memory a worker, used again for each, and on the device prefetch + workers - 1 batches that wait, with those of
+     * the steps under way */
+    int prefetch;
+    uint64_t seed; /* 0 = the run's seed */
+    int64_t limit; /* 0 = all batches of an epoch */
+    xt_switch shard; /* default on: by rank */
+    /* default off; on: no sample is left out, the last batch is filled up and b.mask tells; shapes stay fixed */
+    xt_switch pad_last;
+    /* default off; on: all samples are put on the device once, and each step picks its batch there (one device; random
+     * transforms are drawn once) */
+    xt_switch on_device;
 } xt_loader_opts;
 #define xt_loader_new(...) XT_LOADER_NEW_(__VA_ARGS__, )
 #define XT_LOADER_NEW_(ds, ...) xt_loader_opt(XT_HERE, ds, XT_OPTS(xt_loader_opts, __VA_ARGS__))
-XT_API xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts o);  /* takes ds over */
+XT_API xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts o); /* takes ds over */
 /* Gives the same batch of zeros `count` times: shapes without data. */
 typedef struct xt_sample_loader_opts {
     size_t struct_size;
@@ -171,17 +195,21 @@ typedef struct xt_sample_loader_opts {
 } xt_sample_loader_opts;
 #define xt_sample_loader(...) xt_sample_loader_opt(XT_HERE, XT_OPTS(xt_sample_loader_opts, __VA_ARGS__))
 XT_API xt_loader *xt_sample_loader_opt(const xt_src *src, xt_sample_loader_opts o);
-#define xt_mnist_loader(split, batch) xt_mnist_loader_at(XT_HERE, split, batch) /* drawn digits, or XT_MNIST_DIR's files; train shuffles */
+/* drawn digits, or XT_MNIST_DIR's files; train shuffles */
+#define xt_mnist_loader(split, batch) xt_mnist_loader_at(XT_HERE, split, batch)
 XT_API xt_loader *xt_mnist_loader_at(const xt_src *src, const char *split, int64_t batch);
 
-/* Ends the previous step, begins one and gives its batch; false at the end of the epoch (the next call begins another) or after an error. */
+/* Ends the previous step, begins one and gives its batch; false at the end of the epoch (the next call begins another)
+ * or after an error. */
 #define xt_next(loader, out_batch) xt_next_at(XT_HERE, loader, out_batch)
 XT_API bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out);
-XT_API int64_t xt_loader_batches(const xt_loader *l);               /* per epoch, on this rank; a stream without .limit: -1 */
+/* per epoch, on this rank; a stream without .limit: -1 */
+XT_API int64_t xt_loader_batches(const xt_loader *l);
 XT_API int64_t xt_loader_batch_size(const xt_loader *l); /* samples a batch, on this rank */
-XT_API int64_t xt_loader_epoch(const xt_loader *l);   /* of the coming xt_next; counts from 0 */
-XT_API void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch); /* to resume: the next xt_next gives that batch */
-XT_API void xt_loader_free(xt_loader *l);             /* joins its threads; xt_finish frees what is left */
+XT_API int64_t xt_loader_epoch(const xt_loader *l); /* of the coming xt_next; counts from 0 */
+/* to resume: the next xt_next gives that batch */
+XT_API void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch);
+XT_API void xt_loader_free(xt_loader *l); /* joins its threads; xt_finish frees what is left */
 
 #ifdef __cplusplus
 }

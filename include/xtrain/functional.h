@@ -1,9 +1,10 @@
-/* Layers' arithmetic without parameters (PyTorch's torch.nn.functional): convolution, pooling, resizing. xtrain/layers.h has the
- * layers that make the weights themselves.
+/* Layers' arithmetic without parameters (PyTorch's torch.nn.functional): convolution, pooling, resizing.
+ * xtrain/layers.h has the layers that make the weights themselves.
  *
- * Inputs are [N,C,spatial...] with one to three spatial dims as the name says; without N they are [C,spatial...], and so is the result. An option that
- * is one number holds for every spatial dim; its plural ({2, 1}) gives each dim its own, and a 0 there means the plain field. Wrong shapes give error
- * tensors that name function, shapes and line. Nothing here waits for the device. */
+ * Inputs are [N,C,spatial...] with one to three spatial dims as the name says; without N they are [C,spatial...], and
+ * so is the result. An option that is one number holds for every spatial dim; its plural ({2, 1}) gives each dim its
+ * own, and a 0 there means the plain field. Wrong shapes give error tensors that name function, shapes and line.
+ * Nothing here waits for the device. */
 #ifndef XTRAIN_FUNCTIONAL_H
 #define XTRAIN_FUNCTIONAL_H
 
@@ -14,62 +15,77 @@
 extern "C" {
 #endif
 
-/* --- Convolution ---------------------------------------------------------------------------------------------------------------------- */
-typedef enum xt_pad_mode { XT_PAD_ZEROS = 0, XT_PAD_CONSTANT = 0, XT_PAD_REFLECT = 1, XT_PAD_REPLICATE = 2, XT_PAD_CIRCULAR = 3 } xt_pad_mode;
+/* --- Convolution --- */
+typedef enum xt_pad_mode {
+    XT_PAD_ZEROS = 0,
+    XT_PAD_CONSTANT = 0,
+    XT_PAD_REFLECT = 1,
+    XT_PAD_REPLICATE = 2,
+    XT_PAD_CIRCULAR = 3
+} xt_pad_mode;
 typedef struct xt_conv_opts {
     size_t struct_size;
-    int stride;       /* 0 = 1 */
-    int padding;      /* on each side; default 0 */
-    int dilation;     /* 0 = 1 */
-    int groups;       /* 0 = 1; must divide the channels of input and output */
-    xt_switch bias;   /* default on (layers only) */
+    int stride; /* 0 = 1 */
+    int padding; /* on each side; default 0 */
+    int dilation; /* 0 = 1 */
+    int groups; /* 0 = 1; must divide the channels of input and output */
+    xt_switch bias; /* default on (layers only) */
     int strides[3], paddings[3], dilations[3];
-    int kernels[3];   /* layers only: instead of the kernel argument */
-    xt_switch same;   /* default off; on: as much padding as keeps the input's size (stride 1 only), one more behind than in front when odd */
+    int kernels[3]; /* layers only: instead of the kernel argument */
+    /* default off; on: as much padding as keeps the input's size (stride 1 only), one more behind than in
+     * front when odd */
+    xt_switch same;
     xt_pad_mode padding_mode;
-    int output_padding;      /* transposed only: rows added behind, less than stride or dilation */
+    int output_padding; /* transposed only: rows added behind, less than stride or dilation */
     int output_paddings[3];
 } xt_conv_opts;
 /* x: [N,C,H,W], weight: [O,C/groups,KH,KW], bias: [O] or none -> [N,O,H',W'] */
 #define xt_conv1d_fn(x, weight, ...) XT_CONV_FN_(1, x, weight, __VA_ARGS__, )
 #define xt_conv2d_fn(x, weight, ...) XT_CONV_FN_(2, x, weight, __VA_ARGS__, )
 #define xt_conv3d_fn(x, weight, ...) XT_CONV_FN_(3, x, weight, __VA_ARGS__, )
-#define XT_CONV_FN_(n, x, weight, bias, ...) xt_conv_fn_at(XT_HERE, n, x, weight, bias, XT_OPTS(xt_conv_opts, __VA_ARGS__))
-XT_API xt_tensor xt_conv_fn_at(const xt_src *src, int n_spatial, xt_tensor x, xt_tensor weight, xt_tensor bias, xt_conv_opts o);
+#define XT_CONV_FN_(n, x, weight, bias, ...) \
+    xt_conv_fn_at(XT_HERE, n, x, weight, bias, XT_OPTS(xt_conv_opts, __VA_ARGS__))
+XT_API xt_tensor xt_conv_fn_at(const xt_src *src, int n_spatial, xt_tensor x, xt_tensor weight, xt_tensor bias,
+                               xt_conv_opts o);
 /* The gradient of a convolution with respect to its input, as an op: x: [N,C,H,W], weight: [C,O/groups,KH,KW] ->
  * [N,O,(H-1)*stride - 2*padding + dilation*(KH-1) + output_padding + 1, ...] */
 #define xt_conv_transpose1d_fn(x, weight, ...) XT_CONV_TRANSPOSE_FN_(1, x, weight, __VA_ARGS__, )
 #define xt_conv_transpose2d_fn(x, weight, ...) XT_CONV_TRANSPOSE_FN_(2, x, weight, __VA_ARGS__, )
 #define xt_conv_transpose3d_fn(x, weight, ...) XT_CONV_TRANSPOSE_FN_(3, x, weight, __VA_ARGS__, )
-#define XT_CONV_TRANSPOSE_FN_(n, x, weight, bias, ...) xt_conv_transpose_fn_at(XT_HERE, n, x, weight, bias, XT_OPTS(xt_conv_opts, __VA_ARGS__))
-XT_API xt_tensor xt_conv_transpose_fn_at(const xt_src *src, int n_spatial, xt_tensor x, xt_tensor weight, xt_tensor bias, xt_conv_opts o);
+#define XT_CONV_TRANSPOSE_FN_(n, x, weight, bias, ...) \
+    xt_conv_transpose_fn_at(XT_HERE, n, x, weight, bias, XT_OPTS(xt_conv_opts, __VA_ARGS__))
+XT_API xt_tensor xt_conv_transpose_fn_at(const xt_src *src, int n_spatial, xt_tensor x, xt_tensor weight,
+                                         xt_tensor bias, xt_conv_opts o);
 
-/* --- Pooling ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Pooling --- */
 typedef struct xt_pool_opts {
     size_t struct_size;
-    int stride;       /* 0 = the kernel size */
-    int padding;      /* at most half the kernel; maxima see -inf there, averages 0 */
+    int stride; /* 0 = the kernel size */
+    int padding; /* at most half the kernel; maxima see -inf there, averages 0 */
     xt_switch count_include_pad; /* average pooling: default on */
-    int dilation;     /* max pooling: 0 = 1 */
-    xt_switch ceil_mode;         /* default off: a last window that only partly fits counts too */
-    int divisor;      /* average pooling: 0 = the number of elements in the window */
+    int dilation; /* max pooling: 0 = 1 */
+    xt_switch ceil_mode; /* default off: a last window that only partly fits counts too */
+    int divisor; /* average pooling: 0 = the number of elements in the window */
     int kernels[3], strides[3], paddings[3], dilations[3];
 } xt_pool_opts;
-#define xt_max_pool1d(x, ...) XT_POOL_(0, 1, x, __VA_ARGS__, )   /* xt_max_pool2d(x, kernel, .stride = 2) on [N,C,H,W] */
+/* xt_max_pool2d(x, kernel, .stride = 2) on [N,C,H,W] */
+#define xt_max_pool1d(x, ...) XT_POOL_(0, 1, x, __VA_ARGS__, )
 #define xt_max_pool2d(x, ...) XT_POOL_(0, 2, x, __VA_ARGS__, )
 #define xt_max_pool3d(x, ...) XT_POOL_(0, 3, x, __VA_ARGS__, )
 #define xt_avg_pool1d(x, ...) XT_POOL_(1, 1, x, __VA_ARGS__, )
 #define xt_avg_pool2d(x, ...) XT_POOL_(1, 2, x, __VA_ARGS__, )
 #define xt_avg_pool3d(x, ...) XT_POOL_(1, 3, x, __VA_ARGS__, )
-#define XT_POOL_(average, n, x, kernel, ...) xt_pool_at(XT_HERE, average, n, x, kernel, XT_OPTS(xt_pool_opts, __VA_ARGS__))
+#define XT_POOL_(average, n, x, kernel, ...) \
+    xt_pool_at(XT_HERE, average, n, x, kernel, XT_OPTS(xt_pool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_pool_at(const xt_src *src, bool average, int n_spatial, xt_tensor x, int kernel, xt_pool_opts o);
 /* (sum of x^p over the window)^(1/p); no padding. */
 #define xt_lp_pool1d(x, p, ...) XT_LP_POOL_(1, x, p, __VA_ARGS__, )
 #define xt_lp_pool2d(x, p, ...) XT_LP_POOL_(2, x, p, __VA_ARGS__, )
 #define XT_LP_POOL_(n, x, p, kernel, ...) xt_lp_pool_at(XT_HERE, n, x, p, kernel, XT_OPTS(xt_pool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_lp_pool_at(const xt_src *src, int n_spatial, xt_tensor x, double p, int kernel, xt_pool_opts o);
-/* Windows chosen so that the output has these sizes: output i of O covers floor(i*L/O) up to ceil((i+1)*L/O). A -1 keeps the dim; further sizes left
- * out repeat the first: xt_adaptive_avg_pool2d(x, 7), xt_adaptive_avg_pool2d(x, 5, 7). Size 1 is global pooling (dims of 1 stay). */
+/* Windows chosen so that the output has these sizes: output i of O covers floor(i*L/O) up to ceil((i+1)*L/O). A -1
+ * keeps the dim; further sizes left out repeat the first: xt_adaptive_avg_pool2d(x, 7), xt_adaptive_avg_pool2d(x, 5,
+ * 7). Size 1 is global pooling (dims of 1 stay). */
 #define xt_adaptive_avg_pool1d(x, ...) xt_adaptive_pool_at(XT_HERE, true, 1, x, XT_DIMS_(__VA_ARGS__, 0))
 #define xt_adaptive_avg_pool2d(x, ...) xt_adaptive_pool_at(XT_HERE, true, 2, x, XT_DIMS_(__VA_ARGS__, 0))
 #define xt_adaptive_avg_pool3d(x, ...) xt_adaptive_pool_at(XT_HERE, true, 3, x, XT_DIMS_(__VA_ARGS__, 0))
@@ -82,18 +98,20 @@ XT_API xt_tensor xt_adaptive_pool_at(const xt_src *src, bool average, int n_spat
 #define xt_global_max_pool(x) xt_global_pool_at(XT_HERE, false, x)
 XT_API xt_tensor xt_global_pool_at(const xt_src *src, bool average, xt_tensor x);
 
-/* --- Resizing --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Resizing --- */
 typedef enum xt_resize { XT_NEAREST = 0, XT_LINEAR = 1, XT_CUBIC = 2 } xt_resize;
 typedef struct xt_interpolate_opts {
     size_t struct_size;
-    xt_resize mode;          /* default nearest; linear is PyTorch's linear, bilinear or trilinear by rank; cubic is for [N,C,H,W] */
-    double scale;            /* output size = floor(size * scale); or name the sizes: */
+    /* default nearest; linear is PyTorch's linear, bilinear or trilinear by rank; cubic is for [N,C,H,W] */
+    xt_resize mode;
+    double scale; /* output size = floor(size * scale); or name the sizes: */
     int64_t sizes[3];
     xt_switch align_corners; /* linear and cubic; default off */
 } xt_interpolate_opts;
-#define xt_interpolate(x, ...) xt_interpolate_at(XT_HERE, x, XT_OPTS(xt_interpolate_opts, __VA_ARGS__)) /* .scale = 2, .mode = XT_LINEAR */
+/* .scale = 2, .mode = XT_LINEAR */
+#define xt_interpolate(x, ...) xt_interpolate_at(XT_HERE, x, XT_OPTS(xt_interpolate_opts, __VA_ARGS__))
 XT_API xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts o);
-#define xt_pixel_shuffle(x, r) xt_pixel_shuffle_at(XT_HERE, x, r)     /* [...,C*r*r,H,W] -> [...,C,H*r,W*r] */
+#define xt_pixel_shuffle(x, r) xt_pixel_shuffle_at(XT_HERE, x, r) /* [...,C*r*r,H,W] -> [...,C,H*r,W*r] */
 #define xt_pixel_unshuffle(x, r) xt_pixel_unshuffle_at(XT_HERE, x, r) /* the way back */
 XT_API xt_tensor xt_pixel_shuffle_at(const xt_src *src, xt_tensor x, int r);
 XT_API xt_tensor xt_pixel_unshuffle_at(const xt_src *src, xt_tensor x, int r);

@@ -1,15 +1,17 @@
-/* Layers: what a module function calls. Each has a name; its parameters are made at the first call, shapes from the input, with PyTorch's names and
- * initialisation, and found again by name at every later call. "" names the module itself: xt_linear(xt_sub(m, "layers", 0), "", x, 8) makes
- * layers.0.weight. Functions without parameters (pooling, resizing, activations) are in xtrain/functional.h and xtrain/tensor.h.
+/* Layers: what a module function calls. Each has a name; its parameters are made at the first call, shapes from the
+ * input, with PyTorch's names and initialisation, and found again by name at every later call. "" names the module
+ * itself: xt_linear(xt_sub(m, "layers", 0), "", x, 8) makes layers.0.weight. Functions without parameters (pooling,
+ * resizing, activations) are in xtrain/functional.h and xtrain/tensor.h.
  *
- * Inputs are floats unless a line says otherwise; parameters are f32, or f64 for f64 inputs. With f16 or bf16 inputs norms and recurrent layers compute
- * in f32 and give the input's dtype; products with f32 parameters (linear, convolution, attention) give f32, as promotion says.
- * Wrong shapes, a name used twice in one pass, and a call whose shapes do not fit the parameters made by an earlier one give error tensors.
+ * Inputs are floats unless a line says otherwise; parameters are f32, or f64 for f64 inputs. With f16 or bf16 inputs
+ * norms and recurrent layers compute in f32 and give the input's dtype; products with f32 parameters (linear,
+ * convolution, attention) give f32, as promotion says. Wrong shapes, a name used twice in one pass, and a call whose
+ * shapes do not fit the parameters made by an earlier one give error tensors.
  *
  *     static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
  *         x = xt_relu(xt_batch_norm(m, "bn1", xt_conv2d(m, "conv1", x, 16, 3, .padding = 1)));
  *         return xt_linear(m, "fc", xt_global_avg_pool(x), 10);
- *     }     */
+ *     } */
 #ifndef XTRAIN_LAYERS_H
 #define XTRAIN_LAYERS_H
 
@@ -20,56 +22,69 @@
 extern "C" {
 #endif
 
-/* --- Linear ---------------------------------------------------------------------------------------------------------------------------- */
-#define xt_linear(m, name, ...) XT_LINEAR_(m, name, __VA_ARGS__, )             /* xt_linear(m, "fc1", x, 50, .bias = XT_OFF): [...,I] -> [...,O] */
+/* --- Linear --- */
+/* xt_linear(m, "fc1", x, 50, .bias = XT_OFF): [...,I] -> [...,O] */
+#define xt_linear(m, name, ...) XT_LINEAR_(m, name, __VA_ARGS__, )
 #define XT_LINEAR_(m, name, x, out, ...) xt_linear_at(XT_HERE, m, name, x, out, XT_OPTS(xt_linear_opts, __VA_ARGS__))
 typedef struct xt_linear_opts {
     size_t struct_size;
     xt_switch bias; /* default on */
 } xt_linear_opts;
-XT_API xt_tensor xt_linear_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t out, xt_linear_opts o);
+XT_API xt_tensor xt_linear_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t out,
+                              xt_linear_opts o);
 /* y[...,o] = sum over i, j of x[...,i] weight[o,i,j] z[...,j] + bias[o] */
-#define xt_bilinear(m, name, x, ...) XT_BILINEAR_(m, name, x, __VA_ARGS__, )   /* xt_bilinear(m, "b", x, z, 8): [...,I], [...,J] -> [...,O] */
-#define XT_BILINEAR_(m, name, x, z, out, ...) xt_bilinear_at(XT_HERE, m, name, x, z, out, XT_OPTS(xt_linear_opts, __VA_ARGS__))
-XT_API xt_tensor xt_bilinear_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_tensor z, int64_t out, xt_linear_opts o);
-/* max(x, 0) + weight * min(x, 0), one weight for all (channels 1) or one per channel of [N,C,...]; weights begin as 0.25. */
+/* xt_bilinear(m, "b", x, z, 8): [...,I], [...,J] -> [...,O] */
+#define xt_bilinear(m, name, x, ...) XT_BILINEAR_(m, name, x, __VA_ARGS__, )
+#define XT_BILINEAR_(m, name, x, z, out, ...) \
+    xt_bilinear_at(XT_HERE, m, name, x, z, out, XT_OPTS(xt_linear_opts, __VA_ARGS__))
+XT_API xt_tensor xt_bilinear_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_tensor z,
+                                int64_t out, xt_linear_opts o);
+/* max(x, 0) + weight * min(x, 0), one weight for all (channels 1) or one per channel of [N,C,...]; weights
+ * begin as 0.25. */
 #define xt_prelu(m, name, x, channels) xt_prelu_at(XT_HERE, m, name, x, channels)
 XT_API xt_tensor xt_prelu_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t channels);
 typedef struct xt_embedding_opts {
     size_t struct_size;
     xt_switch has_padding; /* default off; on: row .padding_idx begins as zeros and gets no gradient */
-    int64_t padding_idx;   /* negative counts from the end */
+    int64_t padding_idx; /* negative counts from the end */
 } xt_embedding_opts;
-#define xt_embedding(m, name, indices, vocab, ...) XT_EMBEDDING_(m, name, indices, vocab, __VA_ARGS__, ) /* int [...] -> [...,dim]; rows begin as N(0,1) */
-#define XT_EMBEDDING_(m, name, indices, vocab, dim, ...) xt_embedding_at(XT_HERE, m, name, indices, vocab, dim, XT_OPTS(xt_embedding_opts, __VA_ARGS__))
-XT_API xt_tensor xt_embedding_at(const xt_src *src, xt_module *m, const char *name, xt_tensor indices, int64_t vocab, int64_t dim, xt_embedding_opts o);
+/* int [...] -> [...,dim]; rows begin as N(0,1) */
+#define xt_embedding(m, name, indices, vocab, ...) XT_EMBEDDING_(m, name, indices, vocab, __VA_ARGS__, )
+#define XT_EMBEDDING_(m, name, indices, vocab, dim, ...) \
+    xt_embedding_at(XT_HERE, m, name, indices, vocab, dim, XT_OPTS(xt_embedding_opts, __VA_ARGS__))
+XT_API xt_tensor xt_embedding_at(const xt_src *src, xt_module *m, const char *name, xt_tensor indices, int64_t vocab,
+                                 int64_t dim, xt_embedding_opts o);
 
-/* --- Convolution: xt_conv2d(m, "c", x, 64, 3, .stride = 2, .padding = 1); options in xtrain/functional.h; .kernels = {3, 1} with kernel 0 ---- */
-#define xt_conv1d(m, name, x, ...) XT_CONV_(1, m, name, x, __VA_ARGS__, )      /* [N,C,L] */
-#define xt_conv2d(m, name, x, ...) XT_CONV_(2, m, name, x, __VA_ARGS__, )      /* [N,C,H,W] */
-#define xt_conv3d(m, name, x, ...) XT_CONV_(3, m, name, x, __VA_ARGS__, )      /* [N,C,D,H,W] */
-#define XT_CONV_(n, m, name, x, out, kernel, ...) xt_conv_at(XT_HERE, n, false, m, name, x, out, kernel, XT_OPTS(xt_conv_opts, __VA_ARGS__))
+/* --- Convolution: xt_conv2d(m, "c", x, 64, 3, .stride = 2, .padding = 1); options in xtrain/functional.h; .kernels =
+ * {3, 1} with kernel 0 --- */
+#define xt_conv1d(m, name, x, ...) XT_CONV_(1, m, name, x, __VA_ARGS__, ) /* [N,C,L] */
+#define xt_conv2d(m, name, x, ...) XT_CONV_(2, m, name, x, __VA_ARGS__, ) /* [N,C,H,W] */
+#define xt_conv3d(m, name, x, ...) XT_CONV_(3, m, name, x, __VA_ARGS__, ) /* [N,C,D,H,W] */
+#define XT_CONV_(n, m, name, x, out, kernel, ...) \
+    xt_conv_at(XT_HERE, n, false, m, name, x, out, kernel, XT_OPTS(xt_conv_opts, __VA_ARGS__))
 #define xt_conv_transpose1d(m, name, x, ...) XT_CONV_TRANSPOSE_(1, m, name, x, __VA_ARGS__, )
 #define xt_conv_transpose2d(m, name, x, ...) XT_CONV_TRANSPOSE_(2, m, name, x, __VA_ARGS__, )
 #define xt_conv_transpose3d(m, name, x, ...) XT_CONV_TRANSPOSE_(3, m, name, x, __VA_ARGS__, )
-#define XT_CONV_TRANSPOSE_(n, m, name, x, out, kernel, ...) xt_conv_at(XT_HERE, n, true, m, name, x, out, kernel, XT_OPTS(xt_conv_opts, __VA_ARGS__))
-XT_API xt_tensor xt_conv_at(const xt_src *src, int n_spatial, bool transposed, xt_module *m, const char *name, xt_tensor x, int64_t out, int kernel,
-                            xt_conv_opts o);
+#define XT_CONV_TRANSPOSE_(n, m, name, x, out, kernel, ...) \
+    xt_conv_at(XT_HERE, n, true, m, name, x, out, kernel, XT_OPTS(xt_conv_opts, __VA_ARGS__))
+XT_API xt_tensor xt_conv_at(const xt_src *src, int n_spatial, bool transposed, xt_module *m, const char *name,
+                            xt_tensor x, int64_t out, int kernel, xt_conv_opts o);
 
-/* --- Normalisation ------------------------------------------------------------------------------------------------------------------------- */
+/* --- Normalisation --- */
 typedef struct xt_norm_opts {
     size_t struct_size;
-    double eps;           /* 0 = 1e-5; RMS norm: 0 = the dtype's epsilon */
-    double momentum;      /* of running statistics: 0 = 0.1 */
-    xt_switch affine;     /* weight and bias; default on (instance norm: off) */
-    xt_switch track;      /* running statistics, used in eval mode; default on (instance norm: off) */
-    xt_switch cumulative; /* default off; on: the running statistics are plain averages over all batches, whatever the momentum */
-    xt_switch sync;       /* batch norm: statistics over the batches of all ranks; default off */
-    int dims;             /* layer and RMS norm: over this many last dims; 0 = 1 */
-    xt_switch bias;       /* layer norm: default on with affine */
+    double eps; /* 0 = 1e-5; RMS norm: 0 = the dtype's epsilon */
+    double momentum; /* of running statistics: 0 = 0.1 */
+    xt_switch affine; /* weight and bias; default on (instance norm: off) */
+    xt_switch track; /* running statistics, used in eval mode; default on (instance norm: off) */
+    /* default off; on: the running statistics are plain averages over all batches, whatever the momentum */
+    xt_switch cumulative;
+    xt_switch sync; /* batch norm: statistics over the batches of all ranks; default off */
+    int dims; /* layer and RMS norm: over this many last dims; 0 = 1 */
+    xt_switch bias; /* layer norm: default on with affine */
 } xt_norm_opts;
-/* Channels are dim 1 of [N,C] or [N,C,...] (PyTorch's BatchNorm1d, 2d and 3d). Training normalises with the batch's own statistics and moves
- * running_mean and running_var (unbiased) towards them; num_batches_tracked counts. */
+/* Channels are dim 1 of [N,C] or [N,C,...] (PyTorch's BatchNorm1d, 2d and 3d). Training normalises with the batch's own
+ * statistics and moves running_mean and running_var (unbiased) towards them; num_batches_tracked counts. */
 #define xt_batch_norm(m, name, ...) XT_BATCH_NORM_(m, name, __VA_ARGS__, )
 #define XT_BATCH_NORM_(m, name, x, ...) xt_batch_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
 XT_API xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
@@ -77,15 +92,19 @@ XT_API xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *n
 #define xt_instance_norm(m, name, ...) XT_INSTANCE_NORM_(m, name, __VA_ARGS__, )
 #define XT_INSTANCE_NORM_(m, name, x, ...) xt_instance_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
 XT_API xt_tensor xt_instance_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
-#define xt_layer_norm(m, name, ...) XT_LAYER_NORM_(m, name, __VA_ARGS__, )     /* over the last dim, or the last .dims dims */
+/* over the last dim, or the last .dims dims */
+#define xt_layer_norm(m, name, ...) XT_LAYER_NORM_(m, name, __VA_ARGS__, )
 #define XT_LAYER_NORM_(m, name, x, ...) xt_layer_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
 XT_API xt_tensor xt_layer_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
-#define xt_rms_norm(m, name, ...) XT_RMS_NORM_(m, name, __VA_ARGS__, )         /* x / sqrt(mean x^2 + eps) * weight */
+#define xt_rms_norm(m, name, ...) XT_RMS_NORM_(m, name, __VA_ARGS__, ) /* x / sqrt(mean x^2 + eps) * weight */
 #define XT_RMS_NORM_(m, name, x, ...) xt_rms_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
 XT_API xt_tensor xt_rms_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
-#define xt_group_norm(m, name, x, ...) XT_GROUP_NORM_(m, name, x, __VA_ARGS__, ) /* xt_group_norm(m, "gn", x, 4): [N,C,...], groups divide C */
-#define XT_GROUP_NORM_(m, name, x, groups, ...) xt_group_norm_at(XT_HERE, m, name, x, groups, XT_OPTS(xt_norm_opts, __VA_ARGS__))
-XT_API xt_tensor xt_group_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int groups, xt_norm_opts o);
+/* xt_group_norm(m, "gn", x, 4): [N,C,...], groups divide C */
+#define xt_group_norm(m, name, x, ...) XT_GROUP_NORM_(m, name, x, __VA_ARGS__, )
+#define XT_GROUP_NORM_(m, name, x, groups, ...) \
+    xt_group_norm_at(XT_HERE, m, name, x, groups, XT_OPTS(xt_norm_opts, __VA_ARGS__))
+XT_API xt_tensor xt_group_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int groups,
+                                  xt_norm_opts o);
 /* x / (k + alpha * mean of x^2 over `size` neighbouring channels)^beta on [N,C,...]; no parameters. */
 typedef struct xt_lrn_opts {
     size_t struct_size;
@@ -95,105 +114,127 @@ typedef struct xt_lrn_opts {
 #define XT_LRN_(x, size, ...) xt_local_response_norm_at(XT_HERE, x, size, XT_OPTS(xt_lrn_opts, __VA_ARGS__))
 XT_API xt_tensor xt_local_response_norm_at(const xt_src *src, xt_tensor x, int size, xt_lrn_opts o);
 
-/* --- Dropout: identity in eval mode; p in [0,1] is the share that becomes 0, the rest grows by 1/(1-p). ------------------------------------------ */
+/* --- Dropout: identity in eval mode; p in [0,1] is the share that becomes 0, the rest grows by 1/(1-p). --- */
 #define xt_dropout(m, x, p) xt_dropout_at(XT_HERE, m, x, p)
 XT_API xt_tensor xt_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
-#define xt_dropout1d(m, x, p) xt_channel_dropout_at(XT_HERE, 1, m, x, p)       /* whole channels of [N,C,L]; 2d: of [N,C,H,W]; 3d: of [N,C,D,H,W] */
+/* whole channels of [N,C,L]; 2d: of [N,C,H,W]; 3d: of [N,C,D,H,W] */
+#define xt_dropout1d(m, x, p) xt_channel_dropout_at(XT_HERE, 1, m, x, p)
 #define xt_dropout2d(m, x, p) xt_channel_dropout_at(XT_HERE, 2, m, x, p)
 #define xt_dropout3d(m, x, p) xt_channel_dropout_at(XT_HERE, 3, m, x, p)
 XT_API xt_tensor xt_channel_dropout_at(const xt_src *src, int n_spatial, xt_module *m, xt_tensor x, double p);
-#define xt_alpha_dropout(m, x, p) xt_alpha_dropout_at(XT_HERE, m, x, p)        /* for SELU: mean 0 and variance 1 stay so */
+/* for SELU: mean 0 and variance 1 stay so */
+#define xt_alpha_dropout(m, x, p) xt_alpha_dropout_at(XT_HERE, m, x, p)
 XT_API xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
 
-/* --- Attention --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Attention --- */
 typedef struct xt_attention_opts {
     size_t struct_size;
-    int heads;        /* 0 = 1 */
+    int heads; /* 0 = 1 */
     xt_switch causal; /* default off: row i sees columns <= i */
-    double dropout;   /* of the attention weights, in training mode */
+    double dropout; /* of the attention weights, in training mode */
 } xt_attention_opts;
-#define xt_self_attention(m, name, ...) XT_SELF_ATTENTION_(m, name, __VA_ARGS__, ) /* GPT-2's: [B,T,C] -> [B,T,C]; layers name.c_attn, name.c_proj */
-#define XT_SELF_ATTENTION_(m, name, x, ...) xt_self_attention_at(XT_HERE, m, name, x, XT_OPTS(xt_attention_opts, __VA_ARGS__))
-XT_API xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_attention_opts o);
-/* torch.nn.MultiheadAttention: query [T,B,E], key [S,B,K], value [S,B,V] -> [T,B,E]; batch first with the switch; without B when all are 2-D.
- * Parameters in_proj_weight [3E,E] (or q_proj_weight, k_proj_weight, v_proj_weight when K or V differ from E), in_proj_bias, out_proj.weight, .bias. */
+/* GPT-2's: [B,T,C] -> [B,T,C]; layers name.c_attn, name.c_proj */
+#define xt_self_attention(m, name, ...) XT_SELF_ATTENTION_(m, name, __VA_ARGS__, )
+#define XT_SELF_ATTENTION_(m, name, x, ...) \
+    xt_self_attention_at(XT_HERE, m, name, x, XT_OPTS(xt_attention_opts, __VA_ARGS__))
+XT_API xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
+                                      xt_attention_opts o);
+/* torch.nn.MultiheadAttention: query [T,B,E], key [S,B,K], value [S,B,V] -> [T,B,E]; batch first with the switch;
+ * without B when all are 2-D. Parameters in_proj_weight [3E,E] (or q_proj_weight, k_proj_weight, v_proj_weight when K
+ * or V differ from E), in_proj_bias, out_proj.weight, .bias. */
 typedef struct xt_mha_opts {
     size_t struct_size;
-    int heads;                  /* 0 = 1; must divide E */
-    double dropout;             /* of the attention weights, in training mode */
-    xt_switch bias;             /* default on */
-    xt_switch batch_first;      /* default off, as in PyTorch */
-    xt_switch causal;           /* adds the causal mask */
+    int heads; /* 0 = 1; must divide E */
+    double dropout; /* of the attention weights, in training mode */
+    xt_switch bias; /* default on */
+    xt_switch batch_first; /* default off, as in PyTorch */
+    xt_switch causal; /* adds the causal mask */
     xt_tensor key_padding_mask; /* [B,S]: bool, true = ignore this key; or floats to add */
-    xt_tensor attn_mask;        /* [T,S] or [B*heads,T,S]: bool, true = may not be seen; or floats to add */
-    xt_tensor *out_weights;     /* not NULL: receives the attention weights [B,T,S], averaged over heads */
+    xt_tensor attn_mask; /* [T,S] or [B*heads,T,S]: bool, true = may not be seen; or floats to add */
+    xt_tensor *out_weights; /* not NULL: receives the attention weights [B,T,S], averaged over heads */
 } xt_mha_opts;
 #define xt_multihead_attention(m, name, q, k, ...) XT_MHA_(m, name, q, k, __VA_ARGS__, )
-#define XT_MHA_(m, name, q, k, v, ...) xt_multihead_attention_at(XT_HERE, m, name, q, k, v, XT_OPTS(xt_mha_opts, __VA_ARGS__))
-XT_API xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor q, xt_tensor k, xt_tensor v, xt_mha_opts o);
-/* torch.nn.TransformerEncoderLayer and TransformerDecoderLayer: self_attn, (multihead_attn,) linear1, linear2, norm1, norm2 (norm3). */
+#define XT_MHA_(m, name, q, k, v, ...) \
+    xt_multihead_attention_at(XT_HERE, m, name, q, k, v, XT_OPTS(xt_mha_opts, __VA_ARGS__))
+XT_API xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor q, xt_tensor k,
+                                           xt_tensor v, xt_mha_opts o);
+/* torch.nn.TransformerEncoderLayer and TransformerDecoderLayer: self_attn, (multihead_attn,) linear1, linear2, norm1,
+ * norm2 (norm3). */
 typedef struct xt_transformer_opts {
     size_t struct_size;
-    int heads;                  /* 0 = 1 */
-    int64_t feedforward;        /* 0 = 2048 */
-    double dropout;             /* 0 = 0.1; negative = none */
-    xt_switch gelu;             /* default off: ReLU; on: exact GELU */
-    xt_switch norm_first;       /* default off */
-    xt_switch batch_first;      /* default off */
-    xt_switch causal;           /* of the self-attention */
-    double eps;                 /* of the layer norms: 0 = 1e-5 */
-    xt_tensor mask, key_padding_mask;               /* of the self-attention: as in xt_mha_opts */
+    int heads; /* 0 = 1 */
+    int64_t feedforward; /* 0 = 2048 */
+    double dropout; /* 0 = 0.1; negative = none */
+    xt_switch gelu; /* default off: ReLU; on: exact GELU */
+    xt_switch norm_first; /* default off */
+    xt_switch batch_first; /* default off */
+    xt_switch causal; /* of the self-attention */
+    double eps; /* of the layer norms: 0 = 1e-5 */
+    xt_tensor mask, key_padding_mask; /* of the self-attention: as in xt_mha_opts */
     xt_tensor memory_mask, memory_key_padding_mask; /* decoder: of the attention over memory */
 } xt_transformer_opts;
 #define xt_transformer_encoder_layer(m, name, ...) XT_ENCODER_LAYER_(m, name, __VA_ARGS__, )
-#define XT_ENCODER_LAYER_(m, name, x, ...) xt_transformer_encoder_layer_at(XT_HERE, m, name, x, XT_OPTS(xt_transformer_opts, __VA_ARGS__))
-XT_API xt_tensor xt_transformer_encoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_transformer_opts o);
+#define XT_ENCODER_LAYER_(m, name, x, ...) \
+    xt_transformer_encoder_layer_at(XT_HERE, m, name, x, XT_OPTS(xt_transformer_opts, __VA_ARGS__))
+XT_API xt_tensor xt_transformer_encoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
+                                                 xt_transformer_opts o);
 #define xt_transformer_decoder_layer(m, name, x, ...) XT_DECODER_LAYER_(m, name, x, __VA_ARGS__, )
-#define XT_DECODER_LAYER_(m, name, x, memory, ...) xt_transformer_decoder_layer_at(XT_HERE, m, name, x, memory, XT_OPTS(xt_transformer_opts, __VA_ARGS__))
-XT_API xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_tensor memory, xt_transformer_opts o);
+#define XT_DECODER_LAYER_(m, name, x, memory, ...) \
+    xt_transformer_decoder_layer_at(XT_HERE, m, name, x, memory, XT_OPTS(xt_transformer_opts, __VA_ARGS__))
+XT_API xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
+                                                 xt_tensor memory, xt_transformer_opts o);
 /* Positions [length,dim] to add (Vaswani et al. 2017): column 2i is sin(t / 10000^(2i/dim)), 2i+1 the cosine. */
 #define xt_sinusoidal_positions(length, dim) xt_sinusoidal_positions_at(XT_HERE, length, dim)
 XT_API xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t dim);
-/* Rotary positions (Su et al. 2021) on [...,T,D]: the pair (x[i], x[i+D/2]) turns by t / base^(2i/D) (Llama's layout); base 0 = 10000. */
+/* Rotary positions (Su et al. 2021) on [...,T,D]: the pair (x[i], x[i+D/2]) turns by t / base^(2i/D) (Llama's layout);
+ * base 0 = 10000. */
 #define xt_rotary(x, base) xt_rotary_at(XT_HERE, x, base)
 XT_API xt_tensor xt_rotary_at(const xt_src *src, xt_tensor x, double base);
 
-/* --- Recurrence: a loop (xt_scan), or unrolled where the sequence is short. Parameters weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0,
- * weight_ih_l0_reverse, weight_ih_l1, ... as in PyTorch; all begin uniform in +-1/sqrt(hidden). ------------------------------------------------------ */
+/* --- Recurrence: a loop (xt_scan), or unrolled where the sequence is short. Parameters weight_ih_l0, weight_hh_l0,
+ * bias_ih_l0, bias_hh_l0, weight_ih_l0_reverse, weight_ih_l1, ... as in PyTorch; all begin uniform in +-1/sqrt(hidden).
+ * ------------------------------------------------------ */
 typedef struct xt_rnn_opts {
     size_t struct_size;
-    int layers;              /* 0 = 1 */
+    int layers; /* 0 = 1 */
     xt_switch bidirectional; /* default off */
-    xt_switch batch_first;   /* default off: x is [T,B,I]; on: [B,T,I]; without B: [T,I] */
-    xt_switch bias;          /* default on */
-    double dropout;          /* between layers, in training mode */
-    xt_switch relu;          /* plain RNN: default off (tanh) */
-    xt_tensor h0, c0;        /* [layers*directions,B,hidden]; none = zeros */
-    int64_t proj_size;       /* LSTM: 0 = off; [1,hidden): h and output have so many numbers instead of hidden (weight_hr_l0 projects) */
-    xt_switch loop;          /* default: sequences of 8 steps and more are a loop, whose program does not grow with them; off: always unrolled */
+    xt_switch batch_first; /* default off: x is [T,B,I]; on: [B,T,I]; without B: [T,I] */
+    xt_switch bias; /* default on */
+    double dropout; /* between layers, in training mode */
+    xt_switch relu; /* plain RNN: default off (tanh) */
+    xt_tensor h0, c0; /* [layers*directions,B,hidden]; none = zeros */
+    /* LSTM: 0 = off; [1,hidden): h and output have so many numbers instead of hidden (weight_hr_l0 projects) */
+    int64_t proj_size;
+    /* default: sequences of 8 steps and more are a loop, whose program does not grow with them; off: always unrolled */
+    xt_switch loop;
 } xt_rnn_opts;
 typedef struct xt_rnn_out {
     xt_tensor output; /* [T,B,hidden*directions], or batch first as x is */
-    xt_tensor h, c;   /* the last states, shaped as h0; c of an LSTM only */
+    xt_tensor h, c; /* the last states, shaped as h0; c of an LSTM only */
 } xt_rnn_out;
-#define xt_rnn(m, name, x, ...) XT_RNN_(XT_RNN_PLAIN, m, name, x, __VA_ARGS__, )   /* xt_lstm(m, "lstm", x, 128, .layers = 2).output */
+/* xt_lstm(m, "lstm", x, 128, .layers = 2).output */
+#define xt_rnn(m, name, x, ...) XT_RNN_(XT_RNN_PLAIN, m, name, x, __VA_ARGS__, )
 #define xt_lstm(m, name, x, ...) XT_RNN_(XT_RNN_LSTM, m, name, x, __VA_ARGS__, )
 #define xt_gru(m, name, x, ...) XT_RNN_(XT_RNN_GRU, m, name, x, __VA_ARGS__, )
-#define XT_RNN_(kind, m, name, x, hidden, ...) xt_rnn_at(XT_HERE, kind, m, name, x, hidden, XT_OPTS(xt_rnn_opts, __VA_ARGS__))
+#define XT_RNN_(kind, m, name, x, hidden, ...) \
+    xt_rnn_at(XT_HERE, kind, m, name, x, hidden, XT_OPTS(xt_rnn_opts, __VA_ARGS__))
 typedef enum xt_rnn_kind { XT_RNN_PLAIN = 0, XT_RNN_LSTM = 1, XT_RNN_GRU = 2 } xt_rnn_kind;
-XT_API xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x, int64_t hidden, xt_rnn_opts o);
-/* One step: x [B,I] (or [I]) and the state in .h0, .c0 [B,hidden]; parameters weight_ih, weight_hh, bias_ih, bias_hh. The new state is in .h (and .c);
- * .output is .h. Several steps in one pass share weights: xt_share(m, name). */
+XT_API xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x,
+                            int64_t hidden, xt_rnn_opts o);
+/* One step: x [B,I] (or [I]) and the state in .h0, .c0 [B,hidden]; parameters weight_ih, weight_hh, bias_ih, bias_hh.
+ * The new state is in .h (and .c); .output is .h. Several steps in one pass share weights: xt_share(m, name). */
 #define xt_rnn_cell(m, name, x, ...) XT_RNN_CELL_(XT_RNN_PLAIN, m, name, x, __VA_ARGS__, )
 #define xt_lstm_cell(m, name, x, ...) XT_RNN_CELL_(XT_RNN_LSTM, m, name, x, __VA_ARGS__, )
 #define xt_gru_cell(m, name, x, ...) XT_RNN_CELL_(XT_RNN_GRU, m, name, x, __VA_ARGS__, )
-#define XT_RNN_CELL_(kind, m, name, x, hidden, ...) xt_rnn_cell_at(XT_HERE, kind, m, name, x, hidden, XT_OPTS(xt_rnn_opts, __VA_ARGS__))
-XT_API xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x, int64_t hidden, xt_rnn_opts o);
+#define XT_RNN_CELL_(kind, m, name, x, hidden, ...) \
+    xt_rnn_cell_at(XT_HERE, kind, m, name, x, hidden, XT_OPTS(xt_rnn_opts, __VA_ARGS__))
+XT_API xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x,
+                                 int64_t hidden, xt_rnn_opts o);
 
-/* --- Containers --------------------------------------------------------------------------------------------------------------------------------------------
- * torch.nn.Sequential: the functions in turn, the i-th with child module "name.i" (name "": "i"), so that xt_linear(m, "", x, 8) in function 2 makes
- * name.2.weight. A row without parameters still counts, as in PyTorch. A ModuleList is xt_sub(m, "layers", i), a ModuleDict xt_sub(xt_sub(m, "heads", -1),
- * key, -1). */
+/* --- Containers ---
+ * torch.nn.Sequential: the functions in turn, the i-th with child module "name.i" (name "": "i"), so that xt_linear(m,
+ * "", x, 8) in function 2 makes name.2.weight. A row without parameters still counts, as in PyTorch. A ModuleList is
+ * xt_sub(m, "layers", i), a ModuleDict xt_sub(xt_sub(m, "heads", -1), key, -1). */
 typedef struct xt_stage {
     xt_module_fn fn;
     void *user;
@@ -210,7 +251,8 @@ struct xt_stages_ {
 /* xt_sequential(m, "net", x, {fc1, NULL}, {relu, NULL}, {fc2, NULL}) */
 #define xt_sequential(m, name, x, ...) xt_sequential_at(XT_HERE, m, name, x, XT_STAGES_(__VA_ARGS__))
 /* `stages` ends at the first row without a function. */
-XT_API xt_tensor xt_sequential_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, const xt_stage *stages);
+XT_API xt_tensor xt_sequential_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
+                                  const xt_stage *stages);
 
 #ifdef __cplusplus
 }

@@ -1,22 +1,26 @@
-/* Loops with gradients: a function is recorded once and runs for each slice of its inputs, so a program does not grow with the number of steps.
+/* Loops with gradients: a function is recorded once and runs for each slice of its inputs, so a program does not grow
+ * with the number of steps.
  *
- * xt_scan is JAX's lax.scan, and what a Python loop over time steps is in PyTorch. `fn` gets the carry and the t-th slice of each input, and gives the
- * carry after step t and what step t puts out; the outputs of all steps are stacked. It is called once, while xt_scan is recorded:
+ * xt_scan is JAX's lax.scan, and what a Python loop over time steps is in PyTorch. `fn` gets the carry and the t-th
+ * slice of each input, and gives the carry after step t and what step t puts out; the outputs of all steps are stacked.
+ * It is called once, while xt_scan is recorded:
  *
  *     static void cell(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {
  *         carry[0] = xt_tanh(xt_add(x[0], xt_matmul(carry[0], *(xt_tensor *)user)));
  *         y[0] = carry[0];
  *     }
  *     xt_tensor h = h0, out;
- *     xt_scan(cell, 1, &h, 1, &x, 1, &out, .user = &w);          h [B,H] is the last state now; x [T,B,H], w [H,H], out [T,B,H]
+ *     xt_scan(cell, 1, &h, 1, &x, 1, &out, .user = &w); // h [B,H]: the last state now; x [T,B,H], w [H,H], out [T,B,H]
  *
- * Inside fn any op may be used, tensors and parameters from outside too, layers, dropout (every step draws anew) and another xt_scan. What fn records is one
- * iteration: its tensors have no value of their own and die when fn returns. Errors there: reading a value (xt_item, xt_read), logging or keeping a tensor,
- * giving a state a new value (batch norm's running statistics, an optimizer step), xt_backward and step boundaries.
+ * Inside fn any op may be used, tensors and parameters from outside too, layers, dropout (every step draws anew) and
+ * another xt_scan. What fn records is one iteration: its tensors have no value of their own and die when fn returns.
+ * Errors there: reading a value (xt_item, xt_read), logging or keeping a tensor, giving a state a new value (batch
+ * norm's running statistics, an optimizer step), xt_backward and step boundaries.
  *
- * Gradients flow to carries, inputs and everything read from outside, whose gradients are summed over the steps; gradients of gradients too. The forward loop
- * keeps the carries before each step and the results of matrix products and convolutions (what xt_backward does not ask for is left out of the program), and
- * the backward pass is a loop from the last step to the first which computes the rest again. */
+ * Gradients flow to carries, inputs and everything read from outside, whose gradients are summed over the steps;
+ * gradients of gradients too. The forward loop keeps the carries before each step and the results of matrix products
+ * and convolutions (what xt_backward does not ask for is left out of the program), and the backward pass is a loop from
+ * the last step to the first which computes the rest again. */
 #ifndef XTRAIN_LOOP_H
 #define XTRAIN_LOOP_H
 
@@ -27,22 +31,28 @@
 extern "C" {
 #endif
 
-/* carry: in, the states before the step; out, those after it, each of the shape and dtype it had. x: slice t of each input, without the leading dim. y: to be
- * filled, one tensor an output. */
+/* carry: in, the states before the step; out, those after it, each of the shape and dtype it had. x: slice t of each
+ * input, without the leading dim. y: to be filled, one tensor an output. */
 typedef void (*xt_scan_fn)(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user);
 typedef struct xt_scan_opts {
     size_t struct_size;
-    xt_switch reverse;   /* default off; on: from the last slice to the first; y of slice t still is row t of its stack */
-    int64_t length;      /* number of steps; 0 = the first dim of the inputs, which must agree with it. Needed where there are no inputs */
-    xt_switch recompute; /* default off; on: the backward pass computes products and convolutions again too: less memory, more time */
-    void *user;          /* passed to fn */
+    /* default off; on: from the last slice to the first; y of slice t still is row t of its stack */
+    xt_switch reverse;
+    /* number of steps; 0 = the first dim of the inputs, which must agree with it. Needed where there are no inputs */
+    int64_t length;
+    /* default off; on: the backward pass computes products and convolutions again too: less memory, more time */
+    xt_switch recompute;
+    void *user; /* passed to fn */
 } xt_scan_opts;
-/* carry[n_carry]: the first states; replaced by the last ones. xs[n_x]: [T,...], any dtypes. ys[n_y]: filled with stacks [T,...]. Any of the counts may be 0
- * (its array is not read). With 0 steps the carry stays and stacks have no rows. False, with error tensors in carry and ys, after a mistake: no
- * common length, a carry that changes its type, an output that was not filled. Nothing waits for the device. */
+/* carry[n_carry]: the first states; replaced by the last ones. xs[n_x]: [T,...], any dtypes. ys[n_y]: filled with
+ * stacks [T,...]. Any of the counts may be 0 (its array is not read). With 0 steps the carry stays and stacks have no
+ * rows. False, with error tensors in carry and ys, after a mistake: no common length, a carry that changes its type, an
+ * output that was not filled. Nothing waits for the device. */
 #define xt_scan(fn, n_carry, carry, n_x, xs, n_y, ...) XT_SCAN_(fn, n_carry, carry, n_x, xs, n_y, __VA_ARGS__, )
-#define XT_SCAN_(fn, n_carry, carry, n_x, xs, n_y, ys, ...) xt_scan_at(XT_HERE, fn, n_carry, carry, n_x, xs, n_y, ys, XT_OPTS(xt_scan_opts, __VA_ARGS__))
-XT_API bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry, int n_x, const xt_tensor *xs, int n_y, xt_tensor *ys, xt_scan_opts o);
+#define XT_SCAN_(fn, n_carry, carry, n_x, xs, n_y, ys, ...) \
+    xt_scan_at(XT_HERE, fn, n_carry, carry, n_x, xs, n_y, ys, XT_OPTS(xt_scan_opts, __VA_ARGS__))
+XT_API bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry, int n_x, const xt_tensor *xs,
+                       int n_y, xt_tensor *ys, xt_scan_opts o);
 
 #ifdef __cplusplus
 }

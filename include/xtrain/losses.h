@@ -1,10 +1,12 @@
-/* Losses: PyTorch's formulas, argument meaning and defaults (torch.nn.functional), recorded like any other op; nothing waits.
+/* Losses: PyTorch's formulas, argument meaning and defaults (torch.nn.functional), recorded like any other op;
+ * nothing waits.
  *
- * Options follow as named arguments: xt_cross_entropy(logits, labels, .label_smoothing = 0.1). `.reduction` is XT_MEAN (the default), XT_SUM, or XT_NONE,
- * which gives one value an element; another one is an error. Inputs are floats; those narrower than f32 are computed, and given back, in f32. Where
- * two inputs must have one shape, another shape is an error and not broadcast: that is nearly always a forgotten xt_squeeze.
+ * Options follow as named arguments: xt_cross_entropy(logits, labels, .label_smoothing = 0.1). `.reduction` is XT_MEAN
+ * (the default), XT_SUM, or XT_NONE, which gives one value an element; another one is an error. Inputs are floats;
+ * those narrower than f32 are computed, and given back, in f32. Where two inputs must have one shape, another shape is
+ * an error and not broadcast: that is nearly always a forgotten xt_squeeze.
  *
- *     xt_backward(xt_cross_entropy(logits, labels, .label_smoothing = 0.1, .ignore_index = 255));     */
+ *     xt_backward(xt_cross_entropy(logits, labels, .label_smoothing = 0.1, .ignore_index = 255)); */
 #ifndef XTRAIN_LOSSES_H
 #define XTRAIN_LOSSES_H
 
@@ -14,71 +16,78 @@
 extern "C" {
 #endif
 
-/* --- Classes ------------------------------------------------------------------------------------------------------------------------
- * Scores are [C], [N,C] or [N,C,d1,...] with integer labels of the same shape without the class axis; the class axis may also be the last
- * ([N,T,C] with labels [N,T]). Where both readings fit ([N,4,4]), say `.axis`. A label equal to ignore_index counts for nothing; the mean is over
- * the others, weighted by the labels' class weights (0/0 = NaN when there are none, as PyTorch). A label outside 0..C-1 that is not
- * ignored is an error with the sample where labels come from a loader or xt_from_array, also through xt_cast and xt_reshape; a computed one
- * makes the loss NaN, where PyTorch raises an error; its gradient is 0. */
+/* --- Classes ---
+ * Scores are [C], [N,C] or [N,C,d1,...] with integer labels of the same shape without the class axis; the class axis
+ * may also be the last ([N,T,C] with labels [N,T]). Where both readings fit ([N,4,4]), say `.axis`. A label equal to
+ * ignore_index counts for nothing; the mean is over the others, weighted by the labels' class weights (0/0 = NaN when
+ * there are none, as PyTorch). A label outside 0..C-1 that is not ignored is an error with the sample where labels come
+ * from a loader or xt_from_array, also through xt_cast and xt_reshape; a computed one makes the loss NaN, where PyTorch
+ * raises an error; its gradient is 0. */
 #define XT_IGNORE_CLASS_0 INT64_MIN
 typedef struct xt_class_loss_opts {
     size_t struct_size;
     xt_reduce reduction;
-    xt_tensor weight;       /* [C], one factor a class; none = 1 */
-    int64_t ignore_index;   /* 0 = -100, as PyTorch; to ignore class 0 say XT_IGNORE_CLASS_0 */
+    xt_tensor weight; /* [C], one factor a class; none = 1 */
+    int64_t ignore_index; /* 0 = -100, as PyTorch; to ignore class 0 say XT_IGNORE_CLASS_0 */
     double label_smoothing; /* cross entropy only: [0,1] */
-    int axis;               /* the class axis; 0 = found from the shapes (probabilities: 1) */
+    int axis; /* the class axis; 0 = found from the shapes (probabilities: 1) */
 } xt_class_loss_opts;
 #define xt_nll_loss(log_probs, ...) XT_NLL_LOSS_(log_probs, __VA_ARGS__, )
-#define XT_NLL_LOSS_(log_probs, labels, ...) xt_nll_loss_at(XT_HERE, log_probs, labels, XT_OPTS(xt_class_loss_opts, __VA_ARGS__))
+#define XT_NLL_LOSS_(log_probs, labels, ...) \
+    xt_nll_loss_at(XT_HERE, log_probs, labels, XT_OPTS(xt_class_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_nll_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor labels, xt_class_loss_opts o);
-/* Labels are integers, or floats of the logits' shape: one probability a class (then ignore_index does not apply, and the mean is over all places). */
+/* Labels are integers, or floats of the logits' shape: one probability a class (then ignore_index does not apply, and
+ * the mean is over all places). */
 #define xt_cross_entropy(logits, ...) XT_CROSS_ENTROPY_(logits, __VA_ARGS__, )
-#define XT_CROSS_ENTROPY_(logits, labels, ...) xt_cross_entropy_at(XT_HERE, logits, labels, XT_OPTS(xt_class_loss_opts, __VA_ARGS__))
+#define XT_CROSS_ENTROPY_(logits, labels, ...) \
+    xt_cross_entropy_at(XT_HERE, logits, labels, XT_OPTS(xt_class_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o);
 typedef struct xt_multi_margin_opts {
     size_t struct_size;
     xt_reduce reduction;
-    int p;            /* 0 = 1; 1 or 2 */
-    double margin;    /* 0 = 1 */
+    int p; /* 0 = 1; 1 or 2 */
+    double margin; /* 0 = 1 */
     xt_tensor weight; /* [C] */
 } xt_multi_margin_opts;
 /* [N,C] or [C], labels [N] or []: sum over the other classes of max(0, margin - x[label] + x[j])^p / C. */
 #define xt_multi_margin_loss(x, ...) XT_MULTI_MARGIN_LOSS_(x, __VA_ARGS__, )
-#define XT_MULTI_MARGIN_LOSS_(x, labels, ...) xt_multi_margin_loss_at(XT_HERE, x, labels, XT_OPTS(xt_multi_margin_opts, __VA_ARGS__))
+#define XT_MULTI_MARGIN_LOSS_(x, labels, ...) \
+    xt_multi_margin_loss_at(XT_HERE, x, labels, XT_OPTS(xt_multi_margin_opts, __VA_ARGS__))
 XT_API xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multi_margin_opts o);
 
 typedef struct xt_ctc_opts {
     size_t struct_size;
-    xt_reduce reduction;     /* XT_MEAN: each loss over its target's length, then over the batch */
-    int64_t blank;           /* the blank class; default 0 */
+    xt_reduce reduction; /* XT_MEAN: each loss over its target's length, then over the batch */
+    int64_t blank; /* the blank class; default 0 */
     xt_switch zero_infinity; /* impossible alignments count 0 and have no gradient; default off: infinite */
 } xt_ctc_opts;
-/* Connectionist temporal classification: log_probs [T,N,C] (of xt_log_softmax), int targets [N,S] padded with anything that is a class, int lengths [N] each.
- * One recorded step a time: meant for T up to a few hundred. */
-#define xt_ctc_loss(log_probs, targets, input_lengths, ...) XT_CTC_LOSS_(log_probs, targets, input_lengths, __VA_ARGS__, )
-#define XT_CTC_LOSS_(log_probs, targets, input_lengths, target_lengths, ...)                                           \
+/* Connectionist temporal classification: log_probs [T,N,C] (of xt_log_softmax), int targets [N,S] padded with anything
+ * that is a class, int lengths [N] each. One recorded step a time: meant for T up to a few hundred. */
+#define xt_ctc_loss(log_probs, targets, input_lengths, ...) \
+    XT_CTC_LOSS_(log_probs, targets, input_lengths, __VA_ARGS__, )
+#define XT_CTC_LOSS_(log_probs, targets, input_lengths, target_lengths, ...) \
     xt_ctc_loss_at(XT_HERE, log_probs, targets, input_lengths, target_lengths, XT_OPTS(xt_ctc_opts, __VA_ARGS__))
-XT_API xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor targets, xt_tensor input_lengths, xt_tensor target_lengths, xt_ctc_opts o);
+XT_API xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor targets, xt_tensor input_lengths,
+                                xt_tensor target_lengths, xt_ctc_opts o);
 
-/* --- Element against element: x and y of one shape ------------------------------------------------------------------------------------- */
+/* --- Element against element: x and y of one shape --- */
 typedef struct xt_loss_opts {
     size_t struct_size;
     xt_reduce reduction;
 } xt_loss_opts;
-#define xt_mse_loss(x, ...) XT_MSE_LOSS_(x, __VA_ARGS__, )                    /* (x - y)^2 */
+#define xt_mse_loss(x, ...) XT_MSE_LOSS_(x, __VA_ARGS__, ) /* (x - y)^2 */
 #define XT_MSE_LOSS_(x, y, ...) xt_mse_loss_at(XT_HERE, x, y, XT_OPTS(xt_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_mse_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_loss_opts o);
-#define xt_l1_loss(x, ...) XT_L1_LOSS_(x, __VA_ARGS__, )                      /* |x - y| */
+#define xt_l1_loss(x, ...) XT_L1_LOSS_(x, __VA_ARGS__, ) /* |x - y| */
 #define XT_L1_LOSS_(x, y, ...) xt_l1_loss_at(XT_HERE, x, y, XT_OPTS(xt_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_loss_opts o);
-#define xt_soft_margin_loss(x, ...) XT_SOFT_MARGIN_LOSS_(x, __VA_ARGS__, )    /* log(1 + exp(-y x)), y = 1 or -1 */
+#define xt_soft_margin_loss(x, ...) XT_SOFT_MARGIN_LOSS_(x, __VA_ARGS__, ) /* log(1 + exp(-y x)), y = 1 or -1 */
 #define XT_SOFT_MARGIN_LOSS_(x, y, ...) xt_soft_margin_loss_at(XT_HERE, x, y, XT_OPTS(xt_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_loss_opts o);
 typedef struct xt_smooth_l1_opts {
     size_t struct_size;
     xt_reduce reduction;
-    double beta;  /* 0 = 1; below it the loss is d^2 / (2 beta), above |d| - beta/2 */
+    double beta; /* 0 = 1; below it the loss is d^2 / (2 beta), above |d| - beta/2 */
 } xt_smooth_l1_opts;
 #define xt_smooth_l1_loss(x, ...) XT_SMOOTH_L1_LOSS_(x, __VA_ARGS__, )
 #define XT_SMOOTH_L1_LOSS_(x, y, ...) xt_smooth_l1_loss_at(XT_HERE, x, y, XT_OPTS(xt_smooth_l1_opts, __VA_ARGS__))
@@ -94,7 +103,7 @@ XT_API xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, x
 typedef struct xt_bce_opts {
     size_t struct_size;
     xt_reduce reduction;
-    xt_tensor weight;     /* a factor an element; broadcast to x */
+    xt_tensor weight; /* a factor an element; broadcast to x */
     xt_tensor pos_weight; /* with logits only: a factor of the positive part, usually [C]; broadcast to x */
 } xt_bce_opts;
 /* x are probabilities in [0,1]; logarithms are cut at -100, as PyTorch. */
@@ -106,18 +115,19 @@ XT_API xt_tensor xt_binary_cross_entropy_at(const xt_src *src, xt_tensor x, xt_t
 XT_API xt_tensor xt_bce_with_logits_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_bce_opts o);
 typedef struct xt_kl_div_opts {
     size_t struct_size;
-    xt_reduce reduction;  /* XT_MEAN is over all elements, as PyTorch; XT_BATCH_MEAN divides by dim 0 and is the true divergence */
+    /* XT_MEAN is over all elements, as PyTorch; XT_BATCH_MEAN divides by dim 0 and is the true divergence */
+    xt_reduce reduction;
     xt_switch log_target; /* y are logarithms too; default off */
 } xt_kl_div_opts;
-#define xt_kl_div(log_probs, ...) XT_KL_DIV_(log_probs, __VA_ARGS__, )        /* y (log y - log_probs) */
+#define xt_kl_div(log_probs, ...) XT_KL_DIV_(log_probs, __VA_ARGS__, ) /* y (log y - log_probs) */
 #define XT_KL_DIV_(log_probs, y, ...) xt_kl_div_at(XT_HERE, log_probs, y, XT_OPTS(xt_kl_div_opts, __VA_ARGS__))
 XT_API xt_tensor xt_kl_div_at(const xt_src *src, xt_tensor log_probs, xt_tensor y, xt_kl_div_opts o);
 typedef struct xt_poisson_nll_opts {
     size_t struct_size;
     xt_reduce reduction;
-    xt_switch log_input;  /* default on: exp(x) - y x; off: x - y log(x + eps) */
-    xt_switch full;       /* adds Stirling's term for y > 1; default off */
-    double eps;           /* 0 = 1e-8 */
+    xt_switch log_input; /* default on: exp(x) - y x; off: x - y log(x + eps) */
+    xt_switch full; /* adds Stirling's term for y > 1; default off */
+    double eps; /* 0 = 1e-8 */
 } xt_poisson_nll_opts;
 #define xt_poisson_nll_loss(x, ...) XT_POISSON_NLL_LOSS_(x, __VA_ARGS__, )
 #define XT_POISSON_NLL_LOSS_(x, y, ...) xt_poisson_nll_loss_at(XT_HERE, x, y, XT_OPTS(xt_poisson_nll_opts, __VA_ARGS__))
@@ -125,60 +135,75 @@ XT_API xt_tensor xt_poisson_nll_loss_at(const xt_src *src, xt_tensor x, xt_tenso
 typedef struct xt_gaussian_nll_opts {
     size_t struct_size;
     xt_reduce reduction;
-    xt_switch full;       /* adds log(2 pi)/2; default off */
-    double eps;           /* 0 = 1e-6: smaller variances count as this (their gradient is not cut) */
+    xt_switch full; /* adds log(2 pi)/2; default off */
+    double eps; /* 0 = 1e-6: smaller variances count as this (their gradient is not cut) */
 } xt_gaussian_nll_opts;
 /* x, y of one shape; variance of that shape, or with last dim 1 or missing: (log var + (x - y)^2 / var) / 2. */
 #define xt_gaussian_nll_loss(x, y, ...) XT_GAUSSIAN_NLL_LOSS_(x, y, __VA_ARGS__, )
-#define XT_GAUSSIAN_NLL_LOSS_(x, y, variance, ...) xt_gaussian_nll_loss_at(XT_HERE, x, y, variance, XT_OPTS(xt_gaussian_nll_opts, __VA_ARGS__))
-XT_API xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor variance, xt_gaussian_nll_opts o);
+#define XT_GAUSSIAN_NLL_LOSS_(x, y, variance, ...) \
+    xt_gaussian_nll_loss_at(XT_HERE, x, y, variance, XT_OPTS(xt_gaussian_nll_opts, __VA_ARGS__))
+XT_API xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor variance,
+                                         xt_gaussian_nll_opts o);
 
-/* --- Margins, distances and embeddings ---------------------------------------------------------------------------------------------------- */
+/* --- Margins, distances and embeddings --- */
 typedef struct xt_margin_opts {
     size_t struct_size;
     xt_reduce reduction;
-    double margin;        /* default 0; hinge embedding: 0 = 1 */
+    double margin; /* default 0; hinge embedding: 0 = 1 */
 } xt_margin_opts;
-#define xt_hinge_embedding_loss(x, ...) XT_HINGE_EMBEDDING_LOSS_(x, __VA_ARGS__, )  /* y = 1: x; y = -1: max(0, margin - x) */
-#define XT_HINGE_EMBEDDING_LOSS_(x, y, ...) xt_hinge_embedding_loss_at(XT_HERE, x, y, XT_OPTS(xt_margin_opts, __VA_ARGS__))
+/* y = 1: x; y = -1: max(0, margin - x) */
+#define xt_hinge_embedding_loss(x, ...) XT_HINGE_EMBEDDING_LOSS_(x, __VA_ARGS__, )
+#define XT_HINGE_EMBEDDING_LOSS_(x, y, ...) \
+    xt_hinge_embedding_loss_at(XT_HERE, x, y, XT_OPTS(xt_margin_opts, __VA_ARGS__))
 XT_API xt_tensor xt_hinge_embedding_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_margin_opts o);
-#define xt_margin_ranking_loss(x1, x2, ...) XT_MARGIN_RANKING_LOSS_(x1, x2, __VA_ARGS__, ) /* max(0, -y (x1 - x2) + margin), all of one shape */
-#define XT_MARGIN_RANKING_LOSS_(x1, x2, y, ...) xt_margin_ranking_loss_at(XT_HERE, x1, x2, y, XT_OPTS(xt_margin_opts, __VA_ARGS__))
-XT_API xt_tensor xt_margin_ranking_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x2, xt_tensor y, xt_margin_opts o);
-#define xt_cosine_embedding_loss(x1, x2, ...) XT_COSINE_EMBEDDING_LOSS_(x1, x2, __VA_ARGS__, ) /* [N,D], [N,D], y [N]: 1 - cos, or max(0, cos - margin) */
-#define XT_COSINE_EMBEDDING_LOSS_(x1, x2, y, ...) xt_cosine_embedding_loss_at(XT_HERE, x1, x2, y, XT_OPTS(xt_margin_opts, __VA_ARGS__))
-XT_API xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x2, xt_tensor y, xt_margin_opts o);
+/* max(0, -y (x1 - x2) + margin), all of one shape */
+#define xt_margin_ranking_loss(x1, x2, ...) XT_MARGIN_RANKING_LOSS_(x1, x2, __VA_ARGS__, )
+#define XT_MARGIN_RANKING_LOSS_(x1, x2, y, ...) \
+    xt_margin_ranking_loss_at(XT_HERE, x1, x2, y, XT_OPTS(xt_margin_opts, __VA_ARGS__))
+XT_API xt_tensor xt_margin_ranking_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x2, xt_tensor y,
+                                           xt_margin_opts o);
+/* [N,D], [N,D], y [N]: 1 - cos, or max(0, cos - margin) */
+#define xt_cosine_embedding_loss(x1, x2, ...) XT_COSINE_EMBEDDING_LOSS_(x1, x2, __VA_ARGS__, )
+#define XT_COSINE_EMBEDDING_LOSS_(x1, x2, y, ...) \
+    xt_cosine_embedding_loss_at(XT_HERE, x1, x2, y, XT_OPTS(xt_margin_opts, __VA_ARGS__))
+XT_API xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x2, xt_tensor y,
+                                             xt_margin_opts o);
 typedef struct xt_triplet_opts {
     size_t struct_size;
     xt_reduce reduction;
-    double margin;        /* 0 = 1 */
-    double p;             /* 0 = 2: the distance's norm */
-    double eps;           /* 0 = 1e-6, added to the difference */
-    xt_switch swap;       /* also from positive to negative, the smaller one counts; default off */
+    double margin; /* 0 = 1 */
+    double p; /* 0 = 2: the distance's norm */
+    double eps; /* 0 = 1e-6, added to the difference */
+    xt_switch swap; /* also from positive to negative, the smaller one counts; default off */
 } xt_triplet_opts;
-#define xt_triplet_margin_loss(anchor, positive, ...) XT_TRIPLET_MARGIN_LOSS_(anchor, positive, __VA_ARGS__, ) /* [N,D] each: max(0, d(a,p) - d(a,n) + margin) */
-#define XT_TRIPLET_MARGIN_LOSS_(anchor, positive, negative, ...)                                                       \
+/* [N,D] each: max(0, d(a,p) - d(a,n) + margin) */
+#define xt_triplet_margin_loss(anchor, positive, ...) XT_TRIPLET_MARGIN_LOSS_(anchor, positive, __VA_ARGS__, )
+#define XT_TRIPLET_MARGIN_LOSS_(anchor, positive, negative, ...) \
     xt_triplet_margin_loss_at(XT_HERE, anchor, positive, negative, XT_OPTS(xt_triplet_opts, __VA_ARGS__))
-XT_API xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tensor positive, xt_tensor negative, xt_triplet_opts o);
+XT_API xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tensor positive, xt_tensor negative,
+                                           xt_triplet_opts o);
 typedef struct xt_multilabel_opts {
     size_t struct_size;
     xt_reduce reduction;
-    xt_tensor weight;     /* [C], soft margin only */
+    xt_tensor weight; /* [C], soft margin only */
 } xt_multilabel_opts;
 /* [N,C] each, y = 0 or 1: the mean over classes of the binary cross entropy with logits. */
 #define xt_multilabel_soft_margin_loss(x, ...) XT_MULTILABEL_SOFT_MARGIN_LOSS_(x, __VA_ARGS__, )
-#define XT_MULTILABEL_SOFT_MARGIN_LOSS_(x, y, ...) xt_multilabel_soft_margin_loss_at(XT_HERE, x, y, XT_OPTS(xt_multilabel_opts, __VA_ARGS__))
+#define XT_MULTILABEL_SOFT_MARGIN_LOSS_(x, y, ...) \
+    xt_multilabel_soft_margin_loss_at(XT_HERE, x, y, XT_OPTS(xt_multilabel_opts, __VA_ARGS__))
 XT_API xt_tensor xt_multilabel_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_multilabel_opts o);
 /* x [N,C], labels int [N,C]: a row's classes up to its first negative entry. */
 #define xt_multilabel_margin_loss(x, ...) XT_MULTILABEL_MARGIN_LOSS_(x, __VA_ARGS__, )
-#define XT_MULTILABEL_MARGIN_LOSS_(x, labels, ...) xt_multilabel_margin_loss_at(XT_HERE, x, labels, XT_OPTS(xt_multilabel_opts, __VA_ARGS__))
+#define XT_MULTILABEL_MARGIN_LOSS_(x, labels, ...) \
+    xt_multilabel_margin_loss_at(XT_HERE, x, labels, XT_OPTS(xt_multilabel_opts, __VA_ARGS__))
 XT_API xt_tensor xt_multilabel_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multilabel_opts o);
 typedef struct xt_cosine_opts {
     size_t struct_size;
-    int axis;             /* 0 = 1 (for dim 0 count from the end) */
-    double eps;           /* 0 = 1e-8: smaller norms count as this */
+    int axis; /* 0 = 1 (for dim 0 count from the end) */
+    double eps; /* 0 = 1e-8: smaller norms count as this */
 } xt_cosine_opts;
-#define xt_cosine_similarity(x, ...) XT_COSINE_SIMILARITY_(x, __VA_ARGS__, )   /* x.y / (|x| |y|) along one axis, which goes away */
+/* x.y / (|x| |y|) along one axis, which goes away */
+#define xt_cosine_similarity(x, ...) XT_COSINE_SIMILARITY_(x, __VA_ARGS__, )
 #define XT_COSINE_SIMILARITY_(x, y, ...) xt_cosine_similarity_at(XT_HERE, x, y, XT_OPTS(xt_cosine_opts, __VA_ARGS__))
 XT_API xt_tensor xt_cosine_similarity_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_cosine_opts o);
 

@@ -1,18 +1,22 @@
-/* Meshes and shardings: one program, written as if for one device, trained by all devices of the run. A mesh names the axes along which the
- * devices stand; a sharding says along which axes the dims of a tensor are divided. The compiler does the rest: every rank holds its part of what
- * is sharded, computes its part, and collectives appear where values must meet. Losses, gradients and metrics are those of the whole batch.
+/* Meshes and shardings: one program, written as if for one device, trained by all devices of the run. A mesh names the
+ * axes along which the devices stand; a sharding says along which axes the dims of a tensor are divided. The compiler
+ * does the rest: every rank holds its part of what is sharded, computes its part, and collectives appear where values
+ * must meet. Losses, gradients and metrics are those of the whole batch.
  *
  *     xt_mesh *mesh = xt_mesh_new({"data", 0}, {"tensor", 2});   // 0: what is left of the run's devices
  *     xt_mesh_fsdp(mesh, net, "data");                           // parameters and optimizer state divided over "data"
  *     xt_mesh_tensor_parallel(mesh, net, "tensor");              // GPT-2's blocks divided over "tensor"
  *     ... the training loop of one device ...
  *
- * A run has one mesh, over all its ranks (rank = the row-major number of the device's coordinates); make it before loaders and before the first
- * step, in all ranks alike. From then on loaders give each rank its part of the global batch (dim 0 divided over the batch axes; a tensor's dims are
- * always those of the whole), every tensor holds the same value on all ranks, and xt_optimizer_step has nothing left to average. What one rank reads
- * (xt_item, xt_read, xt_save) all must read, since making it may take all of them. With one device everything here is checked and does nothing.
+ * A run has one mesh, over all its ranks (rank = the row-major number of the device's coordinates); make it before
+ * loaders and before the first step, in all ranks alike. From then on loaders give each rank its part of the global
+ * batch (dim 0 divided over the batch axes; a tensor's dims are always those of the whole), every tensor holds the
+ * same value on all ranks, and xt_optimizer_step has nothing left to average. What one rank reads (xt_item,
+ * xt_read, xt_save) all must read, since making it may take all of them. With one device everything here is checked
+ * and does nothing.
  *
- * Axis lists are texts: "data", or "data+tensor" for both on one dim, the first dividing coarsest; NULL or "" = not divided. */
+ * Axis lists are texts: "data", or "data+tensor" for both on one dim, the first dividing coarsest; NULL or "" =
+ * not divided. */
 #ifndef XTRAIN_MESH_H
 #define XTRAIN_MESH_H
 
@@ -28,35 +32,43 @@ extern "C" {
 typedef struct xt_mesh xt_mesh;
 typedef struct xt_axis {
     const char *name; /* letters, digits and '_' */
-    int64_t size;     /* 0 = what the other axes leave of the run's devices; at most one axis may say so */
+    int64_t size; /* 0 = what the other axes leave of the run's devices; at most one axis may say so */
 } xt_axis;
-/* NULL after an error (with the line): a name twice, sizes whose product is not the number of devices of the run, a second mesh. xt_finish frees it. */
+/* NULL after an error (with the line): a name twice, sizes whose product is not the number of devices of the run, a
+ * second mesh. xt_finish frees it. */
 #define xt_mesh_new(...) xt_mesh_new_at(XT_HERE, XT_AXES_(__VA_ARGS__))
 XT_API xt_mesh *xt_mesh_new_at(const xt_src *src, const xt_axis *axes); /* ends at the first NULL name */
 XT_API void xt_mesh_free(xt_mesh *mesh);
-XT_API int64_t xt_mesh_size(const xt_mesh *mesh, const char *axes);       /* devices along an axis list; NULL = all; 0 for an unknown axis */
-XT_API int64_t xt_mesh_coordinate(const xt_mesh *mesh, const char *axes); /* of this rank along it; -1 for an unknown axis */
-/* The axes over which loaders divide a batch. Without this call: those of "data" and "fsdp" that the mesh has. Before the loaders are made. */
+/* devices along an axis list; NULL = all; 0 for an unknown axis */
+XT_API int64_t xt_mesh_size(const xt_mesh *mesh, const char *axes);
+/* of this rank along it; -1 for an unknown axis */
+XT_API int64_t xt_mesh_coordinate(const xt_mesh *mesh, const char *axes);
+/* The axes over which loaders divide a batch. Without this call: those of "data" and "fsdp" that the mesh has. Before
+ * the loaders are made. */
 #define xt_mesh_batch(mesh, axes) xt_mesh_batch_at(XT_HERE, mesh, axes)
 XT_API void xt_mesh_batch_at(const xt_src *src, xt_mesh *mesh, const char *axes);
 
-/* xt_shard(t, mesh, "data", NULL, ...): says how t is to be divided, an axis list per dim (fewer: the rest is whole); gives the same value under a handle of its own. Gradients that
- * flow back through it are divided alike. An axis twice, an unknown one, a dim that is not divisible, more lists than dims: an error tensor. */
+/* xt_shard(t, mesh, "data", NULL, ...): says how t is to be divided, an axis list per dim (fewer: the rest is whole);
+ * gives the same value under a handle of its own. Gradients that flow back through it are divided alike. An axis twice,
+ * an unknown one, a dim that is not divisible, more lists than dims: an error tensor. */
 XT_API xt_tensor xt_shard_at(const xt_src *src, xt_tensor t, xt_mesh *mesh, int n, const char *const *axes);
 
-/* xt_shard_params(net, mesh, "h.*.mlp.c_fc.weight", "tensor", ...): parameters whose names match `pattern` ('*' = any characters, '?' = one) are divided so, as is their optimizer state: each rank holds its part only.
- * They begin with the values they have on one device, and xt_save writes whole tensors. The last rule that matches decides. Parameters that are there
- * already are divided at once. */
-XT_API void xt_shard_params_at(const xt_src *src, xt_module *net, xt_mesh *mesh, const char *pattern, int n, const char *const *axes);
+/* xt_shard_params(net, mesh, "h.*.mlp.c_fc.weight", "tensor", ...): parameters whose names match `pattern` ('*' = any
+ * characters, '?' = one) are divided so, as is their optimizer state: each rank holds its part only. They begin with
+ * the values they have on one device, and xt_save writes whole tensors. The last rule that matches decides. Parameters
+ * that are there already are divided at once. */
+XT_API void xt_shard_params_at(const xt_src *src, xt_module *net, xt_mesh *mesh, const char *pattern, int n,
+                               const char *const *axes);
 
 /* Recipes. Each may be used alone; fsdp and tensor parallelism combine on different axes, in any order.
  *  data parallel:   the batch is divided over `axes`; parameters are whole on every rank.
- *  fully sharded:   also every parameter of 2 dims or more, and its optimizer state, on its first dim that no rule divides and that is divisible
- *                   (Rajbhandari et al. 2020, ZeRO stage 3). Small vectors stay whole.
- *  sharded state:   the batch and the optimizer's state are divided over `axes`, parameters are whole (the same, stage 1): each rank updates its part and
- *                   the parts are joined. Before the first optimizer step.
- *  tensor parallel: the blocks of models/gpt2 (Shoeybi et al. 2019, Megatron-LM): attention and the first layer of the MLP divided by their
- *                   outputs, the second layers by their inputs, the embedding by the vocabulary. */
+ *  fully sharded:   also every parameter of 2 dims or more, and its optimizer state, on its first dim that no rule
+ *                   divides and that is divisible (Rajbhandari et al. 2020, ZeRO stage 3). Small vectors stay whole.
+ *  sharded state:   the batch and the optimizer's state are divided over `axes`, parameters are whole (the same,
+ *                   stage 1): each rank updates its part and the parts are joined. Before the first optimizer step.
+ *                   tensor parallel: the blocks of models/gpt2 (Shoeybi et al. 2019, Megatron-LM): attention and the
+ *                   first layer of the MLP divided by their outputs, the second layers by their inputs, the embedding
+ *                   by the vocabulary. */
 #define xt_mesh_data_parallel(mesh, net, axes) xt_mesh_data_parallel_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_fsdp(mesh, net, axes) xt_mesh_fsdp_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_zero(mesh, net, axes) xt_mesh_zero_at(XT_HERE, mesh, net, axes)
@@ -72,22 +84,27 @@ struct xt_axes_ {
     xt_axis a[XT_MESH_AXES + 1];
 };
 #define XT_AXES_(...) (xt_axes_{{__VA_ARGS__}}.a)
-static inline xt_tensor xt_shard_lists_(const xt_src *src, xt_tensor t, xt_mesh *mesh, std::initializer_list<const char *> axes) {
+static inline xt_tensor xt_shard_lists_(const xt_src *src, xt_tensor t, xt_mesh *mesh,
+                                        std::initializer_list<const char *> axes) {
     return xt_shard_at(src, t, mesh, static_cast<int>(axes.size()), axes.begin());
 }
-static inline void xt_shard_params_lists_(const xt_src *src, xt_module *net, xt_mesh *mesh, const char *pattern, std::initializer_list<const char *> axes) {
+static inline void xt_shard_params_lists_(const xt_src *src, xt_module *net, xt_mesh *mesh, const char *pattern,
+                                          std::initializer_list<const char *> axes) {
     xt_shard_params_at(src, net, mesh, pattern, static_cast<int>(axes.size()), axes.begin());
 }
 #define XT_SHARD_(t, mesh, ...) xt_shard_lists_(XT_HERE, t, mesh, {__VA_ARGS__})
 #define XT_SHARD_PARAMS_(net, mesh, pattern, ...) xt_shard_params_lists_(XT_HERE, net, mesh, pattern, {__VA_ARGS__})
 #else
 #define XT_AXES_(...) ((const xt_axis[XT_MESH_AXES + 1]){__VA_ARGS__})
-#define XT_AXIS_LISTS_(...) ((const char *const[]){__VA_ARGS__ NULL}) /* one entry more than was given: no list at all is legal */
+/* one entry more than was given: no list at all is legal */
+#define XT_AXIS_LISTS_(...) ((const char *const[]){__VA_ARGS__ NULL})
 #define XT_AXIS_COUNT_(...) ((int)(sizeof(XT_AXIS_LISTS_(__VA_ARGS__)) / sizeof(const char *)) - 1)
 #define XT_SHARD_(t, mesh, ...) xt_shard_at(XT_HERE, t, mesh, XT_AXIS_COUNT_(__VA_ARGS__), XT_AXIS_LISTS_(__VA_ARGS__))
-#define XT_SHARD_PARAMS_(net, mesh, pattern, ...)                                                                                                    \
+#define XT_SHARD_PARAMS_(net, mesh, pattern, ...) \
     xt_shard_params_at(XT_HERE, net, mesh, pattern, XT_AXIS_COUNT_(__VA_ARGS__), XT_AXIS_LISTS_(__VA_ARGS__))
 #endif
-#define xt_shard(t, ...) XT_SHARD_(t, __VA_ARGS__, )  /* xt_shard_at with a list of axes for each dim: xt_shard(t, mesh, "data", NULL) */
-#define xt_shard_params(net, mesh, ...) XT_SHARD_PARAMS_(net, mesh, __VA_ARGS__, ) /* xt_shard_params(net, mesh, "fc*.weight", "tensor") */
+/* xt_shard_at with a list of axes for each dim: xt_shard(t, mesh, "data", NULL) */
+#define xt_shard(t, ...) XT_SHARD_(t, __VA_ARGS__, )
+/* xt_shard_params(net, mesh, "fc*.weight", "tensor") */
+#define xt_shard_params(net, mesh, ...) XT_SHARD_PARAMS_(net, mesh, __VA_ARGS__, )
 #endif

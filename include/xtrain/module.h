@@ -1,6 +1,7 @@
-/* Modules: functions over named layers. The first call makes the parameters (shapes inferred, PyTorch's initialisation), later calls find
- * them by name; state-dict names are PyTorch's ("conv1.weight", "bn1.running_mean", "h.3.attn.c_attn.bias").
- * The same layer name twice in one forward pass is an error unless xt_share was called for it. A module belongs to one thread. */
+/* Modules: functions over named layers. The first call makes the parameters (shapes inferred, PyTorch's
+ * initialisation), later calls find them by name; state-dict names are PyTorch's ("conv1.weight", "bn1.running_mean",
+ * "h.3.attn.c_attn.bias"). The same layer name twice in one forward pass is an error unless xt_share was called for it.
+ * A module belongs to one thread. */
 #ifndef XTRAIN_MODULE_H
 #define XTRAIN_MODULE_H
 
@@ -12,24 +13,32 @@ extern "C" {
 
 typedef struct xt_module xt_module;
 typedef xt_tensor (*xt_module_fn)(xt_module *m, xt_tensor x, void *user);
-/* A root without parameters yet; `user` is handed to fn and stays the caller's. Freed by xt_module_free, or by xt_finish. */
+/* A root without parameters yet; `user` is handed to fn and stays the caller's. Freed by xt_module_free, or
+ * by xt_finish. */
 XT_API xt_module *xt_module_new(xt_module_fn fn, void *user);
-XT_API void xt_module_free(xt_module *m);            /* a root; children belong to it. An optimizer of it must not step any more */
-#define xt_forward(m, x) xt_forward_at(XT_HERE, m, x) /* fn on x, recorded: lives until the step ends, nothing waits; an error in fn is an error tensor */
+/* a root; children belong to it. An optimizer of it must not step any more */
+XT_API void xt_module_free(xt_module *m);
+/* fn on x, recorded: lives until the step ends, nothing waits; an error in fn is an error tensor */
+#define xt_forward(m, x) xt_forward_at(XT_HERE, m, x)
 XT_API xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x);
 /* Makes the parameters by tracing fn on inputs of this spec, without data and without running anything. */
 XT_API xt_status xt_module_build(xt_module *m, xt_spec x);
-XT_API xt_module *xt_sub(xt_module *m, const char *name, int index); /* child "name.index", "name" when index < 0, "index" when name is ""; borrowed */
+/* child "name.index", "name" when index < 0, "index" when name is ""; borrowed */
+XT_API xt_module *xt_sub(xt_module *m, const char *name, int index);
 /* xt_sub(a, b), the difference of tensors elsewhere, does not compile and says what it is called here. */
-xt_tensor xt_sub_names_a_child_module(xt_tensor a, xt_tensor b)
-    __attribute__((error("xt_sub(module, name, index) names a child module; the difference of tensors is xt_minus(a, b)")));
-#define xt_sub(...) XT_SUB_PICK_(__VA_ARGS__, XT_SUB_CHILD_, xt_sub_names_a_child_module, xt_sub_names_a_child_module, )(__VA_ARGS__)
+xt_tensor xt_sub_names_a_child_module(xt_tensor a, xt_tensor b) __attribute__((
+    error("xt_sub(module, name, index) names a child module; the difference of tensors is xt_minus(a, b)")));
+#define xt_sub(...) \
+    XT_SUB_PICK_(__VA_ARGS__, XT_SUB_CHILD_, xt_sub_names_a_child_module, xt_sub_names_a_child_module, )(__VA_ARGS__)
 #define XT_SUB_PICK_(a, b, c, pick, ...) pick
 #define XT_SUB_CHILD_(m, name, index) (xt_sub)(m, name, index)
-XT_API void xt_share(xt_module *m, const char *name); /* layers that fit the pattern, and all within a child that does, may be called more than once a pass */
-XT_API void xt_train(xt_module *m);                  /* the mode at birth; affects children */
-XT_API void xt_eval(xt_module *m);                    /* dropout off, running statistics of norms used; affects children */
-XT_API void xt_train_at(const xt_src *src, xt_module *m); /* the same; compile reports name the line that turned the switch */
+/* layers that fit the pattern, and all within a child that does, may be called more than once a pass */
+XT_API void xt_share(xt_module *m, const char *name);
+XT_API void xt_train(xt_module *m); /* the mode at birth; affects children */
+/* dropout off, running statistics of norms used; affects children */
+XT_API void xt_eval(xt_module *m);
+/* the same; compile reports name the line that turned the switch */
+XT_API void xt_train_at(const xt_src *src, xt_module *m);
 XT_API void xt_eval_at(const xt_src *src, xt_module *m);
 #ifndef XT_BUILDING
 #define xt_train(m) xt_train_at(XT_HERE, m)
@@ -37,13 +46,15 @@ XT_API void xt_eval_at(const xt_src *src, xt_module *m);
 #endif
 XT_API bool xt_is_training(const xt_module *m);
 
-/* There are no hooks: a module's function is C code of yours, so what a forward hook would do stands before or after the layer's call, a gradient hook's
- * work after xt_backward on xt_grad (of results in between: xt_retain_grad), and what happens around steps in callbacks (train.h). */
+/* There are no hooks: a module's function is C code of yours, so what a forward hook would do stands before or after
+ * the layer's call, a gradient hook's work after xt_backward on xt_grad (of results in between: xt_retain_grad), and
+ * what happens around steps in callbacks (train.h). */
 
-/* Activation checkpointing: the same value as fn(m, x, user), but the backward pass computes what happens inside again, from x and the parameters,
- * instead of keeping it: less memory for one more forward computation. Random draws inside are the same both times, batch-norm statistics are
- * updated once, blocks nest, and gradients are the same bit for bit on a device that computes the same ops alike. Whatever else fn reads (through
- * `user`) gets its gradient too. Under xt_no_grad_begin it is just the call.
+/* Activation checkpointing: the same value as fn(m, x, user), but the backward pass computes what happens inside again,
+ * from x and the parameters, instead of keeping it: less memory for one more forward computation. Random draws inside
+ * are the same both times, batch-norm statistics are updated once, blocks nest, and gradients are the same bit for bit
+ * on a device that computes the same ops alike. Whatever else fn reads (through `user`) gets its gradient too. Under
+ * xt_no_grad_begin it is just the call.
  *     for (int i = 0; i < layers; i++) x = xt_checkpoint_block(block, xt_sub(m, "h", i), x, &cfg); */
 #define xt_checkpoint_block(fn, m, x, user) xt_checkpoint_block_at(XT_HERE, fn, m, x, user)
 XT_API xt_tensor xt_checkpoint_block_at(const xt_src *src, xt_module_fn fn, xt_module *m, xt_tensor x, void *user);
@@ -54,13 +65,16 @@ XT_API const char *xt_module_tensor_name(const xt_module *m, int i); /* borrowed
 XT_API xt_tensor xt_module_tensor(const xt_module *m, int i); /* its state: lives as long as m; none out of range */
 XT_API bool xt_module_tensor_is_param(const xt_module *m, int i); /* false: a buffer (running statistics) */
 XT_API xt_tensor xt_module_find(const xt_module *m, const char *name); /* none when absent */
-XT_API int64_t xt_module_param_count(const xt_module *m);              /* elements */
-/* The dtype of the parameters that the first pass makes, where they would be f32: XT_BF16 for a model whose weights are bf16 altogether. Statistics of
- * norms stay f32. Before the first pass; parameters of another dtype that are there already are an error. Files of another float dtype convert on loading. */
+XT_API int64_t xt_module_param_count(const xt_module *m); /* elements */
+/* The dtype of the parameters that the first pass makes, where they would be f32: XT_BF16 for a model whose weights are
+ * bf16 altogether. Statistics of norms stay f32. Before the first pass; parameters of another dtype that are there
+ * already are an error. Files of another float dtype convert on loading. */
 XT_API xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
 
-/* safetensors with PyTorch's names (of a child: its own tensors, under their names within it, which loading needs to be there already); written to a temporary name, synced, renamed. Load checks names, shapes and dtypes (floats of another
- * width convert) and names the first difference; nothing is changed on failure. An unbuilt module takes shapes from the file at its first call. Both wait for the device. */
+/* safetensors with PyTorch's names (of a child: its own tensors, under their names within it, which loading needs to be
+ * there already); written to a temporary name, synced, renamed. Load checks names, shapes and dtypes (floats of another
+ * width convert) and names the first difference; nothing is changed on failure. An unbuilt module takes shapes from the
+ * file at its first call. Both wait for the device. */
 #define xt_save(m, path) xt_save_at(XT_HERE, m, path)
 #define xt_load(m, path) xt_load_at(XT_HERE, m, path)
 XT_API xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path);
@@ -71,55 +85,70 @@ XT_API xt_status(xt_load)(xt_module *m, const char *path);
 /* As xt_load, with a choice: .strict = XT_OFF loads what both have (shapes must agree still) and counts the rest. */
 typedef struct xt_load_report {
     int loaded, missing, unexpected; /* tensors: taken; in the module only; in the file only */
-    char names[2048];                /* of the missing ("- name") and the unexpected ("+ name"), one a line; cut off when there are too many */
+    /* of the missing ("- name") and the unexpected ("+ name"), one a line; cut off when there are too many */
+    char names[2048];
 } xt_load_report;
 typedef struct xt_load_opts {
     size_t struct_size;
-    xt_switch strict;       /* default on; off needs a built module (a pass has run, or xt_module_build) */
-    const char *prefix;     /* names in the file begin with this ("transformer."); others are left alone */
-    const char *transposed; /* tensors whose names in the module fit this pattern ('*', '?') are matrices the file has the other way round; NULL = none */
+    xt_switch strict; /* default on; off needs a built module (a pass has run, or xt_module_build) */
+    const char *prefix; /* names in the file begin with this ("transformer."); others are left alone */
+    /* tensors whose names in the module fit this pattern ('*', '?') are matrices the file has the other way
+     * round; NULL = none */
+    const char *transposed;
     xt_load_report *report; /* not NULL: filled in, also when nothing is loaded */
 } xt_load_opts;
 #define xt_load_with(m, ...) XT_LOAD_WITH_(m, __VA_ARGS__, )
 #define XT_LOAD_WITH_(m, path, ...) xt_load_opt_at(XT_HERE, m, path, XT_OPTS(xt_load_opts, __VA_ARGS__))
 XT_API xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o);
 
-/* --- Parameters by pattern: names with '*' (any text, dots too) and '?'; of a child: names within it. ------------------------------------------- */
+/* --- Parameters by pattern: names with '*' (any text, dots too) and '?'; of a child: names within it. --- */
 /* The first tensor from index `from` on whose name fits; -1 when there is none:
  *     for (int i = -1; (i = xt_module_next(m, "*.bias", i + 1)) >= 0;) ... xt_module_tensor(m, i) ... */
 XT_API int xt_module_next(const xt_module *m, const char *pattern, int from);
-/* No gradient for parameters that fit, those to come included (requires_grad off); the optimizer leaves them alone. The last call that fits a name counts.
- * Gives the number of parameters there are now that fit (none, in a module that has parameters, is warned of); -1 after an error. */
+/* No gradient for parameters that fit, those to come included (requires_grad off); the optimizer leaves them alone. The
+ * last call that fits a name counts. Gives the number of parameters there are now that fit (none, in a module that has
+ * parameters, is warned of); -1 after an error. */
 #define xt_freeze(m, pattern) xt_freeze_at(XT_HERE, m, pattern, true)
 #define xt_unfreeze(m, pattern) xt_freeze_at(XT_HERE, m, pattern, false)
 XT_API int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool frozen);
-/* torch.nn.utils.parametrizations.weight_norm (Salimans and Kingma 2016) for the parameters that fit, which must be made later (call it before the
- * first pass and xt_module_build): W = g v / |v|, with a norm for each index of dim 0. A weight's place in names is taken by
- * parametrizations.weight.original0 (g, begins as |v|) and .original1 (v, begins as the weight would). False after an error.
+/* torch.nn.utils.parametrizations.weight_norm (Salimans and Kingma 2016) for the parameters that fit, which must be
+ * made later (call it before the first pass and xt_module_build): W = g v / |v|, with a norm for each index of dim 0. A
+ * weight's place in names is taken by parametrizations.weight.original0 (g, begins as |v|) and .original1 (v, begins as
+ * the weight would). False after an error.
  *     xt_module *m = xt_module_new(net, NULL);
- *     xt_weight_norm(m, "conv*.weight");     */
+ *     xt_weight_norm(m, "conv*.weight"); */
 #define xt_weight_norm(m, pattern) xt_weight_norm_at(XT_HERE, m, pattern)
 XT_API bool xt_weight_norm_at(const xt_src *src, xt_module *m, const char *pattern);
-/* How parameters that fit begin, those to come included; ones that exist are drawn anew at once, unless this is called inside the module's own function.
- * The numbers depend on the seed, the name and the index only. The last call that fits a name counts; formulas and defaults are torch.nn.init's. Gives
- * the number of parameters drawn; -1 after an error (a used parameter in a step not ended, a vector where inputs and outputs are counted). */
+/* How parameters that fit begin, those to come included; ones that exist are drawn anew at once, unless this is called
+ * inside the module's own function. The numbers depend on the seed, the name and the index only. The last call that
+ * fits a name counts; formulas and defaults are torch.nn.init's. Gives the number of parameters drawn; -1 after an
+ * error (a used parameter in a step not ended, a vector where inputs and outputs are counted). */
 typedef enum xt_init_kind {
-    XT_INIT_CONSTANT, XT_INIT_UNIFORM, XT_INIT_NORMAL, XT_INIT_TRUNCATED_NORMAL, XT_INIT_XAVIER_UNIFORM, XT_INIT_XAVIER_NORMAL, XT_INIT_KAIMING_UNIFORM,
-    XT_INIT_KAIMING_NORMAL, XT_INIT_ORTHOGONAL
+    XT_INIT_CONSTANT,
+    XT_INIT_UNIFORM,
+    XT_INIT_NORMAL,
+    XT_INIT_TRUNCATED_NORMAL,
+    XT_INIT_XAVIER_UNIFORM,
+    XT_INIT_XAVIER_NORMAL,
+    XT_INIT_KAIMING_UNIFORM,
+    XT_INIT_KAIMING_NORMAL,
+    XT_INIT_ORTHOGONAL
 } xt_init_kind;
 typedef struct xt_init_opts {
     size_t struct_size;
-    double value;      /* constant */
-    double mean, std;  /* normal, truncated normal: 0 = mean 0, std 1 */
-    double low, high;  /* uniform: both 0 = [0,1); truncated normal: both 0 = [-2,2] */
-    double gain;       /* Xavier, orthogonal: 0 = 1 */
-    double slope;      /* Kaiming: of the leaky ReLU that follows; 0 = ReLU (nn.Linear's own is sqrt 5) */
+    double value; /* constant */
+    double mean, std; /* normal, truncated normal: 0 = mean 0, std 1 */
+    double low, high; /* uniform: both 0 = [0,1); truncated normal: both 0 = [-2,2] */
+    double gain; /* Xavier, orthogonal: 0 = 1 */
+    double slope; /* Kaiming: of the leaky ReLU that follows; 0 = ReLU (nn.Linear's own is sqrt 5) */
     xt_switch fan_out; /* Kaiming: count outputs instead of inputs; default off */
 } xt_init_opts;
 #define xt_init_zeros(m, pattern) xt_init_at(XT_HERE, XT_INIT_CONSTANT, m, pattern, XT_OPTS(xt_init_opts, .value = 0))
 #define xt_init_ones(m, pattern) xt_init_at(XT_HERE, XT_INIT_CONSTANT, m, pattern, XT_OPTS(xt_init_opts, .value = 1))
-#define xt_init_constant(m, pattern, v) xt_init_at(XT_HERE, XT_INIT_CONSTANT, m, pattern, XT_OPTS(xt_init_opts, .value = v))
-#define xt_init_uniform(m, ...) XT_INIT_(XT_INIT_UNIFORM, m, __VA_ARGS__, )     /* xt_init_uniform(m, "*.weight", .low = -0.1, .high = 0.1) */
+#define xt_init_constant(m, pattern, v) \
+    xt_init_at(XT_HERE, XT_INIT_CONSTANT, m, pattern, XT_OPTS(xt_init_opts, .value = v))
+/* xt_init_uniform(m, "*.weight", .low = -0.1, .high = 0.1) */
+#define xt_init_uniform(m, ...) XT_INIT_(XT_INIT_UNIFORM, m, __VA_ARGS__, )
 #define xt_init_normal(m, ...) XT_INIT_(XT_INIT_NORMAL, m, __VA_ARGS__, )
 #define xt_init_truncated_normal(m, ...) XT_INIT_(XT_INIT_TRUNCATED_NORMAL, m, __VA_ARGS__, )
 #define xt_init_xavier_uniform(m, ...) XT_INIT_(XT_INIT_XAVIER_UNIFORM, m, __VA_ARGS__, )
@@ -130,13 +159,16 @@ typedef struct xt_init_opts {
 #define XT_INIT_(kind, m, pattern, ...) xt_init_at(XT_HERE, kind, m, pattern, XT_OPTS(xt_init_opts, __VA_ARGS__))
 XT_API int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *pattern, xt_init_opts o);
 
-/* The table of layers: name, parameters, shapes of tensors, and totals. Writes at most n bytes with the final NUL; gives the whole length, as snprintf. */
+/* The table of layers: name, parameters, shapes of tensors, and totals. Writes at most n bytes with the final NUL;
+ * gives the whole length, as snprintf. */
 XT_API size_t xt_module_summary(const xt_module *m, char *buf, size_t n);
 
-/* A parameter of one's own: made at the first call (init "zeros", "ones", "uniform" with bound a, "normal" with std a). */
+/* A parameter of one's own: made at the first call (init "zeros", "ones", "uniform" with bound a, "normal"
+ * with std a). */
 #define xt_param(m, name, init, a, ...) XT_PARAM_(m, name, init, a, __VA_ARGS__, 0)
 #define XT_PARAM_(m, name, init, a, dtype, ...) xt_param_at(XT_HERE, m, name, init, a, dtype, XT_DIMS_(__VA_ARGS__))
-XT_API xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a, xt_dtype dtype, const int64_t *dims);
+XT_API xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a,
+                             xt_dtype dtype, const int64_t *dims);
 
 #ifdef __cplusplus
 }

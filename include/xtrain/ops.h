@@ -1,24 +1,27 @@
-/* The rest of PyTorch's tensor functions, over the core of tensor.h, with PyTorch's meaning: promotion of dtypes, negative axes, NaN, ties, defaults.
- * doc/from-pytorch.md lists every name and what has none.
+/* The rest of PyTorch's tensor functions, over the core of tensor.h, with PyTorch's meaning: promotion of dtypes,
+ * negative axes, NaN, ties, defaults. doc/from-pytorch.md lists every name and what has none.
  *
- *  - Nothing here waits for the device. Whatever the user gets wrong gives an error tensor that names function, shapes and line.
+ *  - Nothing here waits for the device. Whatever the user gets wrong gives an error tensor that names function,
+ *    shapes and line.
  *  - Lists of axes and of numbers are XT_AXES(0, -1) and XT_LIST(2, 3); XT_ALL_AXES is an empty list and means all.
- *  - Options stand last and read like named arguments: xt_sum_axes(x, XT_AXES(1), .keepdim = true). Several results come back through pointers.
- *  - Gradients flow through everything that has a derivative; where a function is not smooth, PyTorch's choice is taken and said here if it surprises.
- *  - Sizes that depend on values (nonzero, unique, masked_select) do not exist: a program is compiled for shapes. Count with xt_count_nonzero, fill
- *    with xt_where, or read the tensor to the host.
+ *  - Options stand last and read like named arguments: xt_sum_axes(x, XT_AXES(1), .keepdim = true). Several results
+ *    come back through pointers.
+ *  - Gradients flow through everything that has a derivative; where a function is not smooth, PyTorch's choice is taken
+ *    and said here if it surprises.
+ *  - Sizes that depend on values (nonzero, unique, masked_select) do not exist: a program is compiled for shapes. Count
+ *    with xt_count_nonzero, fill with xt_where, or read the tensor to the host.
  *
  *     xt_tensor v, i;
  *     xt_topk(scores, 5, -1, &v, &i);                              // values and i64 indices
  *     xt_tensor d = xt_std_axes(x, XT_AXES(0, 2), .keepdim = true);
- *     xt_tensor y = xt_einsum("bhld,bhsd->bhls", 2, XT_TENSORS(q, k));         */
+ *     xt_tensor y = xt_einsum("bhld,bhsd->bhls", 2, XT_TENSORS(q, k)); */
 #ifndef XTRAIN_OPS_H
 #define XTRAIN_OPS_H
 
 #include <xtrain/functional.h>
 #include <xtrain/tensor.h>
 
-/* --- Lists --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Lists --- */
 /* Up to 16 numbers by value, and an array of tensors: xt_stack(2, XT_TENSORS(x, y), 0). */
 typedef struct xt_list {
     int n;
@@ -30,9 +33,7 @@ template <class... T> inline xt_list xt_list_of_(T... v) {
 }
 #define XT_LIST(...) (xt_list_of_(__VA_ARGS__))
 #define XT_ALL_AXES (xt_list{})
-template <int N> struct xt_tensor_array_ {
-    xt_tensor d[N];
-};
+template <int N> struct xt_tensor_array_ { xt_tensor d[N]; };
 template <class... T> inline xt_tensor_array_<sizeof...(T)> xt_tensor_array_of_(T... v) {
     return {{v...}};
 }
@@ -54,8 +55,9 @@ extern "C" {
 #define XT_OPT3_(f, opts, a, b, c, ...) f(XT_HERE, a, b, c, XT_OPTS(opts, __VA_ARGS__))
 #define XT_OPT4_(f, opts, a, b, c, d, ...) f(XT_HERE, a, b, c, d, XT_OPTS(opts, __VA_ARGS__))
 
-/* --- Elementwise, one operand --------------------------------------------------------------------------------------------------------------------
- * Functions declared in tensor.h by its table (each is a function too). Integers and truth values become f32 where the result is no integer. */
+/* --- Elementwise, one operand ---
+ * Functions declared in tensor.h by its table (each is a function too). Integers and truth values become f32 where the
+ * result is no integer. */
 #define xt_acos(x) xt_acos_at(XT_HERE, x)
 #define xt_acosh(x) xt_acosh_at(XT_HERE, x)
 #define xt_asin(x) xt_asin_at(XT_HERE, x)
@@ -71,28 +73,30 @@ extern "C" {
 #define xt_cbrt(x) xt_cbrt_at(XT_HERE, x)
 #define xt_reciprocal(x) xt_reciprocal_at(XT_HERE, x)
 #define xt_erf(x) xt_erf_at(XT_HERE, x)
-#define xt_erfc(x) xt_erfc_at(XT_HERE, x)                                      /* 1 - erf(x), exact for large x */
+#define xt_erfc(x) xt_erfc_at(XT_HERE, x) /* 1 - erf(x), exact for large x */
 #define xt_erfinv(x) xt_erfinv_at(XT_HERE, x)
-#define xt_lgamma(x) xt_lgamma_at(XT_HERE, x)                                  /* ln|gamma(x)| */
+#define xt_lgamma(x) xt_lgamma_at(XT_HERE, x) /* ln|gamma(x)| */
 #define xt_digamma(x) xt_digamma_at(XT_HERE, x)
-#define xt_logit(x) xt_logit_at(XT_HERE, x)                                    /* log(x / (1 - x)) */
-#define xt_sinc(x) xt_sinc_at(XT_HERE, x)                                      /* sin(pi x) / (pi x) */
+#define xt_logit(x) xt_logit_at(XT_HERE, x) /* log(x / (1 - x)) */
+#define xt_sinc(x) xt_sinc_at(XT_HERE, x) /* sin(pi x) / (pi x) */
 #define xt_deg2rad(x) xt_deg2rad_at(XT_HERE, x)
 #define xt_rad2deg(x) xt_rad2deg_at(XT_HERE, x)
-#define xt_trunc(x) xt_trunc_at(XT_HERE, x)                                    /* towards zero */
-#define xt_frac(x) xt_frac_at(XT_HERE, x)                                      /* x - trunc(x) */
-#define xt_isnan(x) xt_isnan_at(XT_HERE, x)                                    /* bool, as the next four */
+#define xt_trunc(x) xt_trunc_at(XT_HERE, x) /* towards zero */
+#define xt_frac(x) xt_frac_at(XT_HERE, x) /* x - trunc(x) */
+#define xt_isnan(x) xt_isnan_at(XT_HERE, x) /* bool, as the next four */
 #define xt_isinf(x) xt_isinf_at(XT_HERE, x)
 #define xt_isposinf(x) xt_isposinf_at(XT_HERE, x)
 #define xt_isneginf(x) xt_isneginf_at(XT_HERE, x)
-#define xt_signbit(x) xt_signbit_at(XT_HERE, x)                                /* true for -0 and negative NaN too */
-#define xt_nan_to_num(x) xt_nan_to_num_at(XT_HERE, x)                          /* NaN: 0; infinities: the largest and smallest number */
+#define xt_signbit(x) xt_signbit_at(XT_HERE, x) /* true for -0 and negative NaN too */
+/* NaN: 0; infinities: the largest and smallest number */
+#define xt_nan_to_num(x) xt_nan_to_num_at(XT_HERE, x)
 #define xt_nan_to_num_with(x, nan, posinf, neginf) xt_nan_to_num_with_at(XT_HERE, x, nan, posinf, neginf)
 XT_API xt_tensor xt_nan_to_num_with_at(const xt_src *src, xt_tensor x, double nan, double posinf, double neginf);
-#define xt_bitwise_not(x) xt_bitwise_not_at(XT_HERE, x)                        /* integers and bool */
+#define xt_bitwise_not(x) xt_bitwise_not_at(XT_HERE, x) /* integers and bool */
 
-/* --- Activations --------------------------------------------------------------------------------------------------------------------------------- */
-#define xt_gelu_erf(x) xt_gelu_erf_at(XT_HERE, x)                              /* x times the normal distribution function: PyTorch's gelu (xt_gelu is the tanh form) */
+/* --- Activations --- */
+/* x times the normal distribution function: PyTorch's gelu (xt_gelu is the tanh form) */
+#define xt_gelu_erf(x) xt_gelu_erf_at(XT_HERE, x)
 #define xt_hardsigmoid(x) xt_hardsigmoid_at(XT_HERE, x)
 #define xt_hardswish(x) xt_hardswish_at(XT_HERE, x)
 #define xt_mish(x) xt_mish_at(XT_HERE, x)
@@ -101,15 +105,17 @@ XT_API xt_tensor xt_nan_to_num_with_at(const xt_src *src, xt_tensor x, double na
 #define xt_softsign(x) xt_softsign_at(XT_HERE, x)
 #define xt_tanhshrink(x) xt_tanhshrink_at(XT_HERE, x)
 #define xt_logsigmoid(x) xt_logsigmoid_at(XT_HERE, x)
-#define xt_elu(x, alpha) xt_elu_at(XT_HERE, x, alpha)                          /* PyTorch's default: 1 */
-#define xt_celu(x, alpha) xt_celu_at(XT_HERE, x, alpha)                        /* 1 */
-#define xt_leaky_relu(x, slope) xt_leaky_relu_at(XT_HERE, x, slope)            /* 0.01 */
-#define xt_hardtanh(x, lo, hi) xt_hardtanh_at(XT_HERE, x, lo, hi)              /* -1, 1; no gradient at the bounds */
-#define xt_hardshrink(x, lambda) xt_hardshrink_at(XT_HERE, x, lambda)          /* 0.5 */
-#define xt_softshrink(x, lambda) xt_softshrink_at(XT_HERE, x, lambda)          /* 0.5 */
+#define xt_elu(x, alpha) xt_elu_at(XT_HERE, x, alpha) /* PyTorch's default: 1 */
+#define xt_celu(x, alpha) xt_celu_at(XT_HERE, x, alpha) /* 1 */
+#define xt_leaky_relu(x, slope) xt_leaky_relu_at(XT_HERE, x, slope) /* 0.01 */
+#define xt_hardtanh(x, lo, hi) xt_hardtanh_at(XT_HERE, x, lo, hi) /* -1, 1; no gradient at the bounds */
+#define xt_hardshrink(x, lambda) xt_hardshrink_at(XT_HERE, x, lambda) /* 0.5 */
+#define xt_softshrink(x, lambda) xt_softshrink_at(XT_HERE, x, lambda) /* 0.5 */
 #define xt_threshold(x, limit, value) xt_threshold_at(XT_HERE, x, limit, value) /* x above the limit, else value */
-#define xt_glu(x, axis) xt_glu_at(XT_HERE, x, axis)                            /* first half times the sigmoid of the second; axis of even size */
-#define xt_prelu_fn(x, weight) xt_prelu_fn_at(XT_HERE, x, weight)              /* weight: one element, or one per channel (dim 1) */
+/* first half times the sigmoid of the second; axis of even size */
+#define xt_glu(x, axis) xt_glu_at(XT_HERE, x, axis)
+/* weight: one element, or one per channel (dim 1) */
+#define xt_prelu_fn(x, weight) xt_prelu_fn_at(XT_HERE, x, weight)
 #define xt_softmin(x, axis) xt_softmin_at(XT_HERE, x, axis)
 XT_API xt_tensor xt_elu_at(const xt_src *src, xt_tensor x, double alpha);
 XT_API xt_tensor xt_celu_at(const xt_src *src, xt_tensor x, double alpha);
@@ -123,43 +129,48 @@ XT_API xt_tensor xt_prelu_fn_at(const xt_src *src, xt_tensor x, xt_tensor weight
 XT_API xt_tensor xt_softmin_at(const xt_src *src, xt_tensor x, int axis);
 typedef struct xt_softplus_opts {
     size_t struct_size;
-    double beta;      /* 0 = 1 */
+    double beta; /* 0 = 1 */
     double threshold; /* 0 = 20: linear where beta x is above it */
 } xt_softplus_opts;
 #define xt_softplus(...) XT_OPT1_(xt_softplus_at, xt_softplus_opts, __VA_ARGS__, )
 XT_API xt_tensor xt_softplus_at(const xt_src *src, xt_tensor x, xt_softplus_opts o);
 
-/* --- Elementwise, two or three operands ----------------------------------------------------------------------------------------------------------
+/* --- Elementwise, two or three operands ---
  * They broadcast and promote as in tensor.h. */
 #define xt_atan2(x, y) xt_atan2_at(XT_HERE, x, y)
-#define xt_hypot(x, y) xt_hypot_at(XT_HERE, x, y)                              /* no overflow on the way */
+#define xt_hypot(x, y) xt_hypot_at(XT_HERE, x, y) /* no overflow on the way */
 #define xt_copysign(x, y) xt_copysign_at(XT_HERE, x, y)
 #define xt_nextafter(x, y) xt_nextafter_at(XT_HERE, x, y)
-#define xt_ldexp(x, y) xt_ldexp_at(XT_HERE, x, y)                              /* x 2^y */
-#define xt_fmod(x, y) xt_fmod_at(XT_HERE, x, y)                                /* remainder with the sign of x (xt_remainder: of y) */
-#define xt_floor_divide(x, y) xt_floor_divide_at(XT_HERE, x, y)                /* rounds down, as // in Python */
-#define xt_logaddexp(x, y) xt_logaddexp_at(XT_HERE, x, y)                      /* log(e^x + e^y) */
+#define xt_ldexp(x, y) xt_ldexp_at(XT_HERE, x, y) /* x 2^y */
+/* remainder with the sign of x (xt_remainder: of y) */
+#define xt_fmod(x, y) xt_fmod_at(XT_HERE, x, y)
+#define xt_floor_divide(x, y) xt_floor_divide_at(XT_HERE, x, y) /* rounds down, as // in Python */
+#define xt_logaddexp(x, y) xt_logaddexp_at(XT_HERE, x, y) /* log(e^x + e^y) */
 #define xt_logaddexp2(x, y) xt_logaddexp2_at(XT_HERE, x, y)
-#define xt_xlogy(x, y) xt_xlogy_at(XT_HERE, x, y)                              /* x log(y), 0 where x is 0 */
+#define xt_xlogy(x, y) xt_xlogy_at(XT_HERE, x, y) /* x log(y), 0 where x is 0 */
 #define xt_xlog1py(x, y) xt_xlog1py_at(XT_HERE, x, y)
-#define xt_heaviside(x, y) xt_heaviside_at(XT_HERE, x, y)                      /* y where x is 0 */
-#define xt_fmax(x, y) xt_fmax_at(XT_HERE, x, y)                                /* a number beside NaN wins (xt_maximum: NaN wins) */
+#define xt_heaviside(x, y) xt_heaviside_at(XT_HERE, x, y) /* y where x is 0 */
+/* a number beside NaN wins (xt_maximum: NaN wins) */
+#define xt_fmax(x, y) xt_fmax_at(XT_HERE, x, y)
 #define xt_fmin(x, y) xt_fmin_at(XT_HERE, x, y)
-#define xt_polygamma(n, x) xt_polygamma_at(XT_HERE, n, x)                      /* n: a tensor of whole numbers, as floats */
-#define xt_zeta(x, q) xt_zeta_at(XT_HERE, x, q)                                /* Hurwitz */
+/* n: a tensor of whole numbers, as floats */
+#define xt_polygamma(n, x) xt_polygamma_at(XT_HERE, n, x)
+#define xt_zeta(x, q) xt_zeta_at(XT_HERE, x, q) /* Hurwitz */
 #define xt_logical_xor(x, y) xt_logical_xor_at(XT_HERE, x, y)
-#define xt_bitwise_and(x, y) xt_bitwise_and_at(XT_HERE, x, y)                  /* integers and bool, as the next two */
+#define xt_bitwise_and(x, y) xt_bitwise_and_at(XT_HERE, x, y) /* integers and bool, as the next two */
 #define xt_bitwise_or(x, y) xt_bitwise_or_at(XT_HERE, x, y)
 #define xt_bitwise_xor(x, y) xt_bitwise_xor_at(XT_HERE, x, y)
-#define xt_bitwise_left_shift(x, y) xt_bitwise_left_shift_at(XT_HERE, x, y)    /* integers */
-#define xt_bitwise_right_shift(x, y) xt_bitwise_right_shift_at(XT_HERE, x, y)  /* the sign bit repeated */
+#define xt_bitwise_left_shift(x, y) xt_bitwise_left_shift_at(XT_HERE, x, y) /* integers */
+#define xt_bitwise_right_shift(x, y) xt_bitwise_right_shift_at(XT_HERE, x, y) /* the sign bit repeated */
 #define xt_div_scalar(x, v) xt_div_scalar_at(XT_HERE, x, v)
-#define xt_rsub_scalar(x, v) xt_rsub_scalar_at(XT_HERE, x, v)                  /* v - x */
-#define xt_lerp(x, y, weight) xt_lerp_at(XT_HERE, x, y, weight)                /* x + weight (y - x), exact at both ends */
+#define xt_rsub_scalar(x, v) xt_rsub_scalar_at(XT_HERE, x, v) /* v - x */
+/* x + weight (y - x), exact at both ends */
+#define xt_lerp(x, y, weight) xt_lerp_at(XT_HERE, x, y, weight)
 #define xt_lerp_scalar(x, y, weight) xt_lerp_scalar_at(XT_HERE, x, y, weight)
-#define xt_addcmul(x, y, z, value) xt_addcmul_at(XT_HERE, x, y, z, value)      /* x + value y z */
-#define xt_addcdiv(x, y, z, value) xt_addcdiv_at(XT_HERE, x, y, z, value)      /* x + value y / z */
-#define xt_clamp_tensor(x, lo, hi) xt_clamp_tensor_at(XT_HERE, x, lo, hi)      /* either bound may be none; where they cross, hi wins */
+#define xt_addcmul(x, y, z, value) xt_addcmul_at(XT_HERE, x, y, z, value) /* x + value y z */
+#define xt_addcdiv(x, y, z, value) xt_addcdiv_at(XT_HERE, x, y, z, value) /* x + value y / z */
+/* either bound may be none; where they cross, hi wins */
+#define xt_clamp_tensor(x, lo, hi) xt_clamp_tensor_at(XT_HERE, x, lo, hi)
 XT_API xt_tensor xt_div_scalar_at(const xt_src *src, xt_tensor x, double v);
 XT_API xt_tensor xt_rsub_scalar_at(const xt_src *src, xt_tensor x, double v);
 XT_API xt_tensor xt_lerp_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor weight);
@@ -172,21 +183,24 @@ typedef struct xt_close_opts {
     double rtol, atol; /* 0 = 1e-5, 1e-8 */
     bool equal_nan;
 } xt_close_opts;
-#define xt_isclose(x, ...) XT_OPT2_(xt_isclose_at, xt_close_opts, x, __VA_ARGS__, )   /* |x - y| <= atol + rtol |y| */
+#define xt_isclose(x, ...) XT_OPT2_(xt_isclose_at, xt_close_opts, x, __VA_ARGS__, ) /* |x - y| <= atol + rtol |y| */
 #define xt_allclose(x, ...) XT_OPT2_(xt_allclose_at, xt_close_opts, x, __VA_ARGS__, ) /* a bool tensor without dims */
-#define xt_isin(x, set) xt_isin_at(XT_HERE, x, set)                            /* whether each element is one of set's; compares all with all */
+/* whether each element is one of set's; compares all with all */
+#define xt_isin(x, set) xt_isin_at(XT_HERE, x, set)
 XT_API xt_tensor xt_isin_at(const xt_src *src, xt_tensor x, xt_tensor set);
-#define xt_equal(x, y) xt_equal_at(XT_HERE, x, y)                              /* a bool tensor without dims; false where the shapes differ */
+/* a bool tensor without dims; false where the shapes differ */
+#define xt_equal(x, y) xt_equal_at(XT_HERE, x, y)
 XT_API xt_tensor xt_isclose_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_close_opts o);
 XT_API xt_tensor xt_allclose_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_close_opts o);
 XT_API xt_tensor xt_equal_at(const xt_src *src, xt_tensor x, xt_tensor y);
 
-/* --- Reductions ----------------------------------------------------------------------------------------------------------------------------------
- * Over several axes or all (XT_ALL_AXES), narrow floats accumulated in f32. Sums and products of integers are i64, means of integers f32. The gradient
- * of amax and amin is shared by equal extremes; that of xt_max_with_index goes to the one element named. xt_sum, mean, max, min: tensor.h. */
+/* --- Reductions ---
+ * Over several axes or all (XT_ALL_AXES), narrow floats accumulated in f32. Sums and products of integers are i64,
+ * means of integers f32. The gradient of amax and amin is shared by equal extremes; that of xt_max_with_index goes to
+ * the one element named. xt_sum, mean, max, min: tensor.h. */
 typedef struct xt_reduce_opts {
     size_t struct_size;
-    bool keepdim;   /* reduced dims stay as 1 */
+    bool keepdim; /* reduced dims stay as 1 */
     xt_dtype dtype; /* cast to this first; none: as said above */
 } xt_reduce_opts;
 #define xt_sum_axes(x, ...) XT_OPT2_(xt_sum_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
@@ -210,7 +224,7 @@ XT_API xt_tensor xt_count_nonzero_axes_at(const xt_src *src, xt_tensor x, xt_lis
 typedef struct xt_var_opts {
     size_t struct_size;
     bool keepdim;
-    bool population;   /* divide by the count itself: correction 0 */
+    bool population; /* divide by the count itself: correction 0 */
     double correction; /* what is taken off the count; 0 = 1 */
 } xt_var_opts;
 #define xt_var_axes(x, ...) XT_OPT2_(xt_var_axes_at, xt_var_opts, x, __VA_ARGS__, )
@@ -221,20 +235,22 @@ typedef struct xt_vector_norm_opts {
     size_t struct_size;
     bool keepdim;
     bool zero; /* the 0-norm: how many are not zero */
-    double p;  /* 0 = 2; INFINITY and -INFINITY: the largest and smallest magnitude */
+    double p; /* 0 = 2; INFINITY and -INFINITY: the largest and smallest magnitude */
 } xt_vector_norm_opts;
-#define xt_norm_axes(x, ...) XT_OPT2_(xt_norm_axes_at, xt_vector_norm_opts, x, __VA_ARGS__, ) /* sum(|x|^p)^(1/p); the slope at 0 is 0 */
+/* sum(|x|^p)^(1/p); the slope at 0 is 0 */
+#define xt_norm_axes(x, ...) XT_OPT2_(xt_norm_axes_at, xt_vector_norm_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_norm_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_vector_norm_opts o);
 /* Over everything. */
 #define xt_prod(x) xt_prod_at(XT_HERE, x)
 #define xt_any(x) xt_any_at(XT_HERE, x)
 #define xt_all(x) xt_all_at(XT_HERE, x)
-#define xt_var(x) xt_var_at(XT_HERE, x)                                        /* divided by the count less 1, as std */
+#define xt_var(x) xt_var_at(XT_HERE, x) /* divided by the count less 1, as std */
 #define xt_std(x) xt_std_at(XT_HERE, x)
-#define xt_norm(x) xt_norm_at(XT_HERE, x)                                      /* of two */
+#define xt_norm(x) xt_norm_at(XT_HERE, x) /* of two */
 #define xt_logsumexp(x) xt_logsumexp_at(XT_HERE, x)
 #define xt_count_nonzero(x) xt_count_nonzero_at(XT_HERE, x)
-#define xt_median(x) xt_median_at(XT_HERE, x)                                  /* the lower one of an even count; NaN if there is one */
+/* the lower one of an even count; NaN if there is one */
+#define xt_median(x) xt_median_at(XT_HERE, x)
 XT_API xt_tensor xt_prod_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_any_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_all_at(const xt_src *src, xt_tensor x);
@@ -253,31 +269,39 @@ typedef struct xt_normalize_opts {
     size_t struct_size;
     double p, eps; /* 0 = 2, 1e-12 */
 } xt_normalize_opts;
-#define xt_normalize(x, ...) XT_OPT2_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, ) /* xt_normalize(x, axis): x / max(norm, eps) */
-#define xt_cov(x) xt_cov_at(XT_HERE, x)                                        /* rows are variables: [n,samples] -> [n,n] */
+/* xt_normalize(x, axis): x / max(norm, eps) */
+#define xt_normalize(x, ...) XT_OPT2_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, )
+/* rows are variables: [n,samples] -> [n,n] */
+#define xt_cov(x) xt_cov_at(XT_HERE, x)
 #define xt_corrcoef(x) xt_corrcoef_at(XT_HERE, x)
 #define xt_cumulative_trapezoid(y, dx, axis) xt_cumulative_trapezoid_at(XT_HERE, y, dx, axis)
-#define xt_renorm(x, p, axis, most) xt_renorm_at(XT_HERE, x, p, axis, most)    /* slices of an axis whose p-norm is above `most` scaled down to it */
+/* slices of an axis whose p-norm is above `most` scaled down to it */
+#define xt_renorm(x, p, axis, most) xt_renorm_at(XT_HERE, x, p, axis, most)
 XT_API xt_tensor xt_cumulative_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis);
 XT_API xt_tensor xt_renorm_at(const xt_src *src, xt_tensor x, double p, int axis, double most);
-#define xt_trapezoid(y, dx, axis) xt_trapezoid_at(XT_HERE, y, dx, axis)        /* integral over points dx apart */
+#define xt_trapezoid(y, dx, axis) xt_trapezoid_at(XT_HERE, y, dx, axis) /* integral over points dx apart */
 XT_API xt_tensor xt_normalize_at(const xt_src *src, xt_tensor x, int axis, xt_normalize_opts o);
 XT_API xt_tensor xt_cov_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis);
-#define xt_argmin(x, axis) xt_argmin_at(XT_HERE, x, axis)                      /* i64, first of equals; NaN counts as smallest */
-#define xt_max_with_index(x, axis, out_values, out_indices) xt_max_with_index_at(XT_HERE, x, axis, out_values, out_indices)
-#define xt_min_with_index(x, axis, out_values, out_indices) xt_min_with_index_at(XT_HERE, x, axis, out_values, out_indices)
+/* i64, first of equals; NaN counts as smallest */
+#define xt_argmin(x, axis) xt_argmin_at(XT_HERE, x, axis)
+#define xt_max_with_index(x, axis, out_values, out_indices) \
+    xt_max_with_index_at(XT_HERE, x, axis, out_values, out_indices)
+#define xt_min_with_index(x, axis, out_values, out_indices) \
+    xt_min_with_index_at(XT_HERE, x, axis, out_values, out_indices)
 XT_API xt_tensor xt_argmin_at(const xt_src *src, xt_tensor x, int axis);
-XT_API void xt_max_with_index_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
-XT_API void xt_min_with_index_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
+XT_API void xt_max_with_index_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values,
+                                 xt_tensor *out_indices);
+XT_API void xt_min_with_index_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values,
+                                 xt_tensor *out_indices);
 /* Running totals along an axis; sums and products of integers are i64. cummax, cummin name the later of equals. */
 #define xt_cumsum(x, axis) xt_cumsum_at(XT_HERE, x, axis)
 #define xt_cumprod(x, axis) xt_cumprod_at(XT_HERE, x, axis)
 #define xt_logcumsumexp(x, axis) xt_logcumsumexp_at(XT_HERE, x, axis)
 #define xt_cummax(x, axis, out_values, out_indices) xt_cummax_at(XT_HERE, x, axis, out_values, out_indices)
 #define xt_cummin(x, axis, out_values, out_indices) xt_cummin_at(XT_HERE, x, axis, out_values, out_indices)
-#define xt_diff(x, n, axis) xt_diff_at(XT_HERE, x, n, axis)                    /* differences of neighbours, n times */
+#define xt_diff(x, n, axis) xt_diff_at(XT_HERE, x, n, axis) /* differences of neighbours, n times */
 XT_API xt_tensor xt_cumsum_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_cumprod_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_logcumsumexp_at(const xt_src *src, xt_tensor x, int axis);
@@ -285,74 +309,98 @@ XT_API void xt_cummax_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *ou
 XT_API void xt_cummin_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
 XT_API xt_tensor xt_diff_at(const xt_src *src, xt_tensor x, int n, int axis);
 
-/* --- Sorting -------------------------------------------------------------------------------------------------------------------------------------
- * NaN counts as larger than every number. Always stable. Indices are i64; gradients of values go back to where they came from. */
+/* --- Sorting ---
+ * NaN counts as larger than every number. Always stable. Indices are i64; gradients of values go back to where
+ * they came from. */
 typedef struct xt_sort_opts {
     size_t struct_size;
     bool descending;
 } xt_sort_opts;
 #define xt_sort(x, axis, out_values, ...) XT_SORT_(x, axis, out_values, __VA_ARGS__, )
-#define XT_SORT_(x, axis, out_values, out_indices, ...) xt_sort_at(XT_HERE, x, axis, XT_OPTS(xt_sort_opts, __VA_ARGS__), out_values, out_indices)
+#define XT_SORT_(x, axis, out_values, out_indices, ...) \
+    xt_sort_at(XT_HERE, x, axis, XT_OPTS(xt_sort_opts, __VA_ARGS__), out_values, out_indices)
 #define xt_argsort(x, ...) XT_OPT2_(xt_argsort_at, xt_sort_opts, x, __VA_ARGS__, )
-XT_API void xt_sort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o, xt_tensor *out_values, xt_tensor *out_indices);
+XT_API void xt_sort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o, xt_tensor *out_values,
+                       xt_tensor *out_indices);
 XT_API xt_tensor xt_argsort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o);
 typedef struct xt_topk_opts {
     size_t struct_size;
     bool smallest; /* the k smallest, in ascending order */
 } xt_topk_opts;
-#define xt_topk(x, k, axis, out_values, ...) XT_TOPK_(x, k, axis, out_values, __VA_ARGS__, ) /* in order; of equals the first ones */
+/* in order; of equals the first ones */
+#define xt_topk(x, k, axis, out_values, ...) XT_TOPK_(x, k, axis, out_values, __VA_ARGS__, )
 #define XT_TOPK_(x, k, axis, out_values, out_indices, ...) \
     xt_topk_at(XT_HERE, x, k, axis, XT_OPTS(xt_topk_opts, __VA_ARGS__), out_values, out_indices)
-XT_API void xt_topk_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_topk_opts o, xt_tensor *out_values, xt_tensor *out_indices);
-#define xt_kthvalue(x, k, axis, out_values, out_indices) xt_kthvalue_at(XT_HERE, x, k, axis, out_values, out_indices) /* k from 1: the smallest */
+XT_API void xt_topk_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_topk_opts o, xt_tensor *out_values,
+                       xt_tensor *out_indices);
+/* k from 1: the smallest */
+#define xt_kthvalue(x, k, axis, out_values, out_indices) xt_kthvalue_at(XT_HERE, x, k, axis, out_values, out_indices)
 #define xt_median_axis(x, axis, out_values, out_indices) xt_median_axis_at(XT_HERE, x, axis, out_values, out_indices)
-#define xt_nanmedian_axis(x, axis, out_values, out_indices) xt_nanmedian_axis_at(XT_HERE, x, axis, out_values, out_indices) /* NaN counts for nothing */
-XT_API void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
-#define xt_quantile(x, q, axis) xt_quantile_at(XT_HERE, x, q, axis)            /* between neighbours linearly */
-XT_API void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_tensor *out_values, xt_tensor *out_indices);
+/* NaN counts for nothing */
+#define xt_nanmedian_axis(x, axis, out_values, out_indices) \
+    xt_nanmedian_axis_at(XT_HERE, x, axis, out_values, out_indices)
+XT_API void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values,
+                                 xt_tensor *out_indices);
+#define xt_quantile(x, q, axis) xt_quantile_at(XT_HERE, x, q, axis) /* between neighbours linearly */
+XT_API void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_tensor *out_values,
+                           xt_tensor *out_indices);
 XT_API void xt_median_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
 XT_API xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis);
 typedef struct xt_search_opts {
     size_t struct_size;
     bool right; /* after equal numbers; else before them */
 } xt_search_opts;
-/* Where values belong in a sorted last axis ([n], or the same dims in front): i64. Compares all with all: memory grows with both. */
+/* Where values belong in a sorted last axis ([n], or the same dims in front): i64. Compares all with all: memory
+ * grows with both. */
 #define xt_searchsorted(sorted, ...) XT_OPT2_(xt_searchsorted_at, xt_search_opts, sorted, __VA_ARGS__, )
 XT_API xt_tensor xt_searchsorted_at(const xt_src *src, xt_tensor sorted, xt_tensor values, xt_search_opts o);
 
-/* --- Shapes -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Shapes --- */
 #define xt_narrow(x, axis, start, length) xt_narrow_at(XT_HERE, x, axis, start, length)
-#define xt_select(x, axis, index) xt_select_at(XT_HERE, x, axis, index)        /* x[..., index, ...]: one dim less */
-#define xt_slice_step(x, axis, start, stop, step) xt_slice_step_at(XT_HERE, x, axis, start, stop, step) /* step >= 1 */
+#define xt_select(x, axis, index) xt_select_at(XT_HERE, x, axis, index) /* x[..., index, ...]: one dim less */
+#define xt_slice_step(x, axis, start, stop, step)                      \
+    xt_slice_step_at(XT_HERE, x, axis, start, stop, step) /* step >= 1 \
+                                                           */
 XT_API xt_tensor xt_narrow_at(const xt_src *src, xt_tensor x, int axis, int64_t start, int64_t length);
 XT_API xt_tensor xt_select_at(const xt_src *src, xt_tensor x, int axis, int64_t index);
 XT_API xt_tensor xt_slice_step_at(const xt_src *src, xt_tensor x, int axis, int64_t start, int64_t stop, int64_t step);
 /* x with part of it replaced, as x[..., start:stop:step, ...] = y and x[..., index, ...] = y do. */
 #define xt_slice_scatter(x, y, axis, start, stop, step) xt_slice_scatter_at(XT_HERE, x, y, axis, start, stop, step)
 #define xt_select_scatter(x, y, axis, index) xt_select_scatter_at(XT_HERE, x, y, axis, index)
-XT_API xt_tensor xt_slice_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t start, int64_t stop, int64_t step);
+XT_API xt_tensor xt_slice_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t start, int64_t stop,
+                                     int64_t step);
 XT_API xt_tensor xt_select_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t index);
 /* Parts into `out`; they give the number of parts, 0 after an error (which is in every part). `max`: room in out. */
-#define xt_split(x, size, axis, max, out) xt_split_at(XT_HERE, x, size, axis, max, out)          /* parts of `size`, the last one smaller */
-#define xt_chunk(x, parts, axis, out) xt_chunk_at(XT_HERE, x, parts, axis, out)                  /* room for `parts`; may give fewer */
-#define xt_tensor_split(x, parts, axis, out) xt_tensor_split_at(XT_HERE, x, parts, axis, out)    /* exactly `parts`, sizes as equal as can be */
-#define xt_split_sizes(x, n, ...) xt_split_sizes_at(XT_HERE, x, n, __VA_ARGS__)                  /* (x, n, sizes, axis, out) */
-#define xt_unbind(x, axis, max, out) xt_unbind_at(XT_HERE, x, axis, max, out)                    /* slices without that axis */
+/* parts of `size`, the last one smaller */
+#define xt_split(x, size, axis, max, out) xt_split_at(XT_HERE, x, size, axis, max, out)
+/* room for `parts`; may give fewer */
+#define xt_chunk(x, parts, axis, out) xt_chunk_at(XT_HERE, x, parts, axis, out)
+/* exactly `parts`, sizes as equal as can be */
+#define xt_tensor_split(x, parts, axis, out) xt_tensor_split_at(XT_HERE, x, parts, axis, out)
+/* (x, n, sizes, axis, out) */
+#define xt_split_sizes(x, n, ...) xt_split_sizes_at(XT_HERE, x, n, __VA_ARGS__)
+/* slices without that axis */
+#define xt_unbind(x, axis, max, out) xt_unbind_at(XT_HERE, x, axis, max, out)
 XT_API int xt_split_at(const xt_src *src, xt_tensor x, int64_t size, int axis, int max, xt_tensor *out);
 XT_API int xt_chunk_at(const xt_src *src, xt_tensor x, int parts, int axis, xt_tensor *out);
 XT_API int xt_tensor_split_at(const xt_src *src, xt_tensor x, int parts, int axis, xt_tensor *out);
 XT_API int xt_split_sizes_at(const xt_src *src, xt_tensor x, int n, const int64_t *sizes, int axis, xt_tensor *out);
 XT_API int xt_unbind_at(const xt_src *src, xt_tensor x, int axis, int max, xt_tensor *out);
-#define xt_stack(n, ...) xt_stack_at(XT_HERE, n, __VA_ARGS__)                  /* (n, tensors, axis): along a new axis; xt_concat: along an old one */
-#define xt_repeat(x, times) xt_repeat_at(XT_HERE, x, times)                    /* xt_repeat(x, XT_LIST(2, 3)): a number for every dim, more in front */
-#define xt_tile(x, times) xt_tile_at(XT_HERE, x, times)                        /* a short list is for the last dims */
+/* (n, tensors, axis): along a new axis; xt_concat: along an old one */
+#define xt_stack(n, ...) xt_stack_at(XT_HERE, n, __VA_ARGS__)
+/* xt_repeat(x, XT_LIST(2, 3)): a number for every dim, more in front */
+#define xt_repeat(x, times) xt_repeat_at(XT_HERE, x, times)
+#define xt_tile(x, times) xt_tile_at(XT_HERE, x, times) /* a short list is for the last dims */
 #define xt_repeat_interleave(x, times, axis) xt_repeat_interleave_at(XT_HERE, x, times, axis)
 #define xt_flip(x, axes) xt_flip_at(XT_HERE, x, axes)
-#define xt_roll(x, shifts, axes) xt_roll_at(XT_HERE, x, shifts, axes)          /* one shift and XT_ALL_AXES: over all elements in a row */
-#define xt_rot90(x, k, a, b) xt_rot90_at(XT_HERE, x, k, a, b)                  /* k quarter turns from axis a towards b */
-#define xt_movedim(x, from, to) xt_movedim_at(XT_HERE, x, from, to)            /* xt_movedim(x, XT_AXES(0), XT_AXES(-1)) */
+/* one shift and XT_ALL_AXES: over all elements in a row */
+#define xt_roll(x, shifts, axes) xt_roll_at(XT_HERE, x, shifts, axes)
+/* k quarter turns from axis a towards b */
+#define xt_rot90(x, k, a, b) xt_rot90_at(XT_HERE, x, k, a, b)
+/* xt_movedim(x, XT_AXES(0), XT_AXES(-1)) */
+#define xt_movedim(x, from, to) xt_movedim_at(XT_HERE, x, from, to)
 #define xt_unflatten(x, axis, ...) xt_unflatten_at(XT_HERE, x, axis, XT_DIMS_(__VA_ARGS__, 0)) /* one dim may be -1 */
-#define xt_view_as(x, other) xt_view_as_at(XT_HERE, x, other)                  /* reshape to other's dims */
+#define xt_view_as(x, other) xt_view_as_at(XT_HERE, x, other) /* reshape to other's dims */
 #define xt_expand_as(x, other) xt_expand_as_at(XT_HERE, x, other)
 XT_API xt_tensor xt_stack_at(const xt_src *src, int n, const xt_tensor *tensors, int axis);
 XT_API xt_tensor xt_repeat_at(const xt_src *src, xt_tensor x, xt_list times);
@@ -365,52 +413,61 @@ XT_API xt_tensor xt_movedim_at(const xt_src *src, xt_tensor x, xt_list from, xt_
 XT_API xt_tensor xt_unflatten_at(const xt_src *src, xt_tensor x, int axis, const int64_t *dims);
 XT_API xt_tensor xt_view_as_at(const xt_src *src, xt_tensor x, xt_tensor other);
 XT_API xt_tensor xt_expand_as_at(const xt_src *src, xt_tensor x, xt_tensor other);
-/* n tensors at their common shape; coordinates of a grid ("ij": out[i] varies along axis i; xy: the first two axes swapped). False after an error. */
+/* n tensors at their common shape; coordinates of a grid ("ij": out[i] varies along axis i; xy: the first two axes
+ * swapped). False after an error. */
 #define xt_broadcast_tensors(n, ...) xt_broadcast_tensors_at(XT_HERE, n, __VA_ARGS__) /* (n, tensors, out) */
-#define xt_meshgrid(n, ...) xt_meshgrid_at(XT_HERE, n, __VA_ARGS__)                   /* (n, tensors, xy, out) */
+#define xt_meshgrid(n, ...) xt_meshgrid_at(XT_HERE, n, __VA_ARGS__) /* (n, tensors, xy, out) */
 XT_API bool xt_broadcast_tensors_at(const xt_src *src, int n, const xt_tensor *tensors, xt_tensor *out);
 XT_API bool xt_meshgrid_at(const xt_src *src, int n, const xt_tensor *tensors, bool xy, xt_tensor *out);
 typedef struct xt_pad_opts {
     size_t struct_size;
     xt_pad_mode mode; /* default XT_PAD_CONSTANT */
-    double value;     /* of constant padding */
+    double value; /* of constant padding */
 } xt_pad_opts;
-/* xt_pad(x, XT_LIST(1, 2, 3, 4)): 1 before and 2 after the last axis, 3 and 4 around the one before it; negative amounts cut (constant
- * mode only). */
+/* xt_pad(x, XT_LIST(1, 2, 3, 4)): 1 before and 2 after the last axis, 3 and 4 around the one before it; negative
+ * amounts cut (constant mode only). */
 #define xt_pad(x, ...) XT_OPT2_(xt_pad_at, xt_pad_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts o);
 typedef struct xt_unfold_opts {
     size_t struct_size;
     int stride, padding, dilation; /* 0 = 1, 0, 1 */
 } xt_unfold_opts;
-#define xt_unfold(x, kernel_h, ...) XT_OPT3_(xt_unfold_at, xt_unfold_opts, x, kernel_h, __VA_ARGS__, ) /* [N,C,H,W] -> [N, C KH KW, places] */
+/* [N,C,H,W] -> [N, C KH KW, places] */
+#define xt_unfold(x, kernel_h, ...) XT_OPT3_(xt_unfold_at, xt_unfold_opts, x, kernel_h, __VA_ARGS__, )
 /* The way back, places that overlap added: [N, C KH KW, places] -> [N,C,height,width]. */
 #define xt_fold(x, height, width, kernel_h, ...) XT_FOLD_(x, height, width, kernel_h, __VA_ARGS__, )
 #define XT_FOLD_(x, height, width, kernel_h, kernel_w, ...) \
     xt_fold_at(XT_HERE, x, height, width, kernel_h, kernel_w, XT_OPTS(xt_unfold_opts, __VA_ARGS__))
-XT_API xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int64_t width, int kernel_h, int kernel_w, xt_unfold_opts o);
-#define xt_unfold_axis(x, axis, size, step) xt_unfold_axis_at(XT_HERE, x, axis, size, step) /* Tensor.unfold: windows, their elements as a last dim */
+XT_API xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int64_t width, int kernel_h, int kernel_w,
+                            xt_unfold_opts o);
+/* Tensor.unfold: windows, their elements as a last dim */
+#define xt_unfold_axis(x, axis, size, step) xt_unfold_axis_at(XT_HERE, x, axis, size, step)
 XT_API xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int kernel_w, xt_unfold_opts o);
 XT_API xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int64_t size, int64_t step);
 typedef enum xt_grid_padding { XT_GRID_ZEROS, XT_GRID_BORDER } xt_grid_padding;
 typedef struct xt_grid_opts {
     size_t struct_size;
     xt_grid_padding padding; /* what is seen outside: default zeros */
-    bool nearest;            /* default bilinear */
-    bool align_corners;      /* -1 and 1 are the centres of the corner pixels; default their outer edges */
+    bool nearest; /* default bilinear */
+    bool align_corners; /* -1 and 1 are the centres of the corner pixels; default their outer edges */
 } xt_grid_opts;
-/* x [N,C,H,W] at places grid [N,P,Q,2], (x, y) from -1 to 1 -> [N,C,P,Q]; the grid of affine maps theta [N,2,3] -> [N,height,width,2]. */
+/* x [N,C,H,W] at places grid [N,P,Q,2], (x, y) from -1 to 1 -> [N,C,P,Q]; the grid of affine maps theta [N,2,3] ->
+ * [N,height,width,2]. */
 #define xt_grid_sample(x, ...) XT_OPT2_(xt_grid_sample_at, xt_grid_opts, x, __VA_ARGS__, )
-#define xt_affine_grid(theta, height, width, align_corners) xt_affine_grid_at(XT_HERE, theta, height, width, align_corners)
+#define xt_affine_grid(theta, height, width, align_corners) \
+    xt_affine_grid_at(XT_HERE, theta, height, width, align_corners)
 XT_API xt_tensor xt_grid_sample_at(const xt_src *src, xt_tensor x, xt_tensor grid, xt_grid_opts o);
-XT_API xt_tensor xt_affine_grid_at(const xt_src *src, xt_tensor theta, int64_t height, int64_t width, bool align_corners);
+XT_API xt_tensor xt_affine_grid_at(const xt_src *src, xt_tensor theta, int64_t height, int64_t width,
+                                   bool align_corners);
 /* Triangles and diagonals; k counts diagonals to the right of the main one. */
 #define xt_tril(x, k) xt_tril_at(XT_HERE, x, k)
 #define xt_triu(x, k) xt_triu_at(XT_HERE, x, k)
-#define xt_diag(x, k) xt_diag_at(XT_HERE, x, k)                                /* [n] -> [n,n]; [n,m] -> its diagonal */
-#define xt_diagonal(x, k, a, b) xt_diagonal_at(XT_HERE, x, k, a, b)            /* of axes a and b, as a last dim */
-#define xt_diag_embed(x, k) xt_diag_embed_at(XT_HERE, x, k)                    /* the last dim along a diagonal of two */
-#define xt_block_diag(n, ...) xt_block_diag_at(XT_HERE, n, __VA_ARGS__)        /* (n, tensors): matrices along a diagonal of zeros */
+#define xt_diag(x, k) xt_diag_at(XT_HERE, x, k) /* [n] -> [n,n]; [n,m] -> its diagonal */
+#define xt_diagonal(x, k, a, b) xt_diagonal_at(XT_HERE, x, k, a, b) /* of axes a and b, as a last dim */
+/* the last dim along a diagonal of two */
+#define xt_diag_embed(x, k) xt_diag_embed_at(XT_HERE, x, k)
+/* (n, tensors): matrices along a diagonal of zeros */
+#define xt_block_diag(n, ...) xt_block_diag_at(XT_HERE, n, __VA_ARGS__)
 XT_API xt_tensor xt_block_diag_at(const xt_src *src, int n, const xt_tensor *tensors);
 #define xt_trace(x) xt_trace_at(XT_HERE, x)
 XT_API xt_tensor xt_tril_at(const xt_src *src, xt_tensor x, int64_t k);
@@ -420,11 +477,14 @@ XT_API xt_tensor xt_diagonal_at(const xt_src *src, xt_tensor x, int64_t k, int a
 XT_API xt_tensor xt_diag_embed_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_trace_at(const xt_src *src, xt_tensor x);
 
-/* --- Making -------------------------------------------------------------------------------------------------------------------------------------- */
-#define xt_range(start, stop, step, dtype) xt_range_at(XT_HERE, start, stop, step, dtype)        /* torch.arange(start, stop, step) */
-#define xt_linspace(start, stop, n, dtype) xt_linspace_at(XT_HERE, start, stop, n, dtype)        /* both ends included */
-#define xt_logspace(start, stop, n, base, dtype) xt_logspace_at(XT_HERE, start, stop, n, base, dtype) /* base^start .. base^stop */
-#define xt_eye(rows, columns, dtype) xt_eye_at(XT_HERE, rows, columns, dtype)  /* columns 0: as many as rows */
+/* --- Making --- */
+/* torch.arange(start, stop, step) */
+#define xt_range(start, stop, step, dtype) xt_range_at(XT_HERE, start, stop, step, dtype)
+/* both ends included */
+#define xt_linspace(start, stop, n, dtype) xt_linspace_at(XT_HERE, start, stop, n, dtype)
+/* base^start .. base^stop */
+#define xt_logspace(start, stop, n, base, dtype) xt_logspace_at(XT_HERE, start, stop, n, base, dtype)
+#define xt_eye(rows, columns, dtype) xt_eye_at(XT_HERE, rows, columns, dtype) /* columns 0: as many as rows */
 #define xt_full_like(x, value) xt_full_like_at(XT_HERE, x, value)
 #define xt_zeros_like(x) xt_full_like_at(XT_HERE, x, 0)
 #define xt_ones_like(x) xt_full_like_at(XT_HERE, x, 1)
@@ -434,13 +494,17 @@ XT_API xt_tensor xt_logspace_at(const xt_src *src, double start, double stop, in
 XT_API xt_tensor xt_eye_at(const xt_src *src, int64_t rows, int64_t columns, xt_dtype dtype);
 XT_API xt_tensor xt_full_like_at(const xt_src *src, xt_tensor x, double value);
 
-/* --- Reading and writing at indices --------------------------------------------------------------------------------------------------------------
- * Indices are integers. An index outside reads the nearest element and writes nothing: the device cannot stop for it. A list of writes to one place
- * adds up where the name says so, else one of them wins. x itself is never changed: the result is a new tensor. */
-#define xt_gather(x, axis, index) xt_gather_at(XT_HERE, x, axis, index)        /* r[i][j] = x[index[i][j]][j] for axis 0; dims of index */
-#define xt_take_along_axis(x, index, axis) xt_take_along_axis_at(XT_HERE, x, index, axis) /* as gather, the other dims broadcast */
-#define xt_index_select(x, axis, index) xt_index_select_at(XT_HERE, x, axis, index)      /* slices, index [n] */
-#define xt_index(x, n, ...) xt_index_at(XT_HERE, x, n, __VA_ARGS__)            /* x[i, j, ...] with n index tensors for the first n axes; negative: from the end */
+/* --- Reading and writing at indices ---
+ * Indices are integers. An index outside reads the nearest element and writes nothing: the device cannot stop for it. A
+ * list of writes to one place adds up where the name says so, else one of them wins. x itself is never changed: the
+ * result is a new tensor. */
+/* r[i][j] = x[index[i][j]][j] for axis 0; dims of index */
+#define xt_gather(x, axis, index) xt_gather_at(XT_HERE, x, axis, index)
+/* as gather, the other dims broadcast */
+#define xt_take_along_axis(x, index, axis) xt_take_along_axis_at(XT_HERE, x, index, axis)
+#define xt_index_select(x, axis, index) xt_index_select_at(XT_HERE, x, axis, index) /* slices, index [n] */
+/* x[i, j, ...] with n index tensors for the first n axes; negative: from the end */
+#define xt_index(x, n, ...) xt_index_at(XT_HERE, x, n, __VA_ARGS__)
 XT_API xt_tensor xt_gather_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index);
 XT_API xt_tensor xt_take_along_axis_at(const xt_src *src, xt_tensor x, xt_tensor index, int axis);
 XT_API xt_tensor xt_index_select_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index);
@@ -450,7 +514,13 @@ XT_API xt_tensor xt_index_at(const xt_src *src, xt_tensor x, int n, const xt_ten
 #define xt_scatter_add(x, axis, index, updates) xt_scatter_add_at(XT_HERE, x, axis, index, updates)
 XT_API xt_tensor xt_scatter_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates);
 XT_API xt_tensor xt_scatter_add_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates);
-typedef enum xt_reduction { XT_REDUCE_SUM, XT_REDUCE_PROD, XT_REDUCE_MEAN, XT_REDUCE_AMAX, XT_REDUCE_AMIN } xt_reduction;
+typedef enum xt_reduction {
+    XT_REDUCE_SUM,
+    XT_REDUCE_PROD,
+    XT_REDUCE_MEAN,
+    XT_REDUCE_AMAX,
+    XT_REDUCE_AMIN
+} xt_reduction;
 typedef struct xt_scatter_opts {
     size_t struct_size;
     bool exclude_self; /* what x holds where updates go does not count */
@@ -459,44 +529,58 @@ typedef struct xt_scatter_opts {
 #define xt_scatter_reduce(x, axis, index, updates, ...) XT_SCATTER_REDUCE_(x, axis, index, updates, __VA_ARGS__, )
 #define XT_SCATTER_REDUCE_(x, axis, index, updates, how, ...) \
     xt_scatter_reduce_at(XT_HERE, x, axis, index, updates, how, XT_OPTS(xt_scatter_opts, __VA_ARGS__))
-XT_API xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates, xt_reduction how, xt_scatter_opts o);
-#define xt_index_add(x, axis, index, updates, alpha) xt_index_add_at(XT_HERE, x, axis, index, updates, alpha) /* slices times alpha added */
+XT_API xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
+                                      xt_reduction how, xt_scatter_opts o);
+/* slices times alpha added */
+#define xt_index_add(x, axis, index, updates, alpha) xt_index_add_at(XT_HERE, x, axis, index, updates, alpha)
 #define xt_index_copy(x, axis, index, updates) xt_index_copy_at(XT_HERE, x, axis, index, updates)
 #define xt_index_fill(x, axis, index, value) xt_index_fill_at(XT_HERE, x, axis, index, value)
-XT_API xt_tensor xt_index_add_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates, double alpha);
+XT_API xt_tensor xt_index_add_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
+                                 double alpha);
 XT_API xt_tensor xt_index_copy_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates);
 XT_API xt_tensor xt_index_fill_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, double value);
 typedef struct xt_index_put_opts {
     size_t struct_size;
     bool accumulate; /* add instead of replace */
 } xt_index_put_opts;
-#define xt_index_put(x, n, indices, ...) XT_OPT4_(xt_index_put_at, xt_index_put_opts, x, n, indices, __VA_ARGS__, ) /* x[i, j, ...] = values; indices XT_TENSORS(i, j) */
-XT_API xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt_tensor *indices, xt_tensor values, xt_index_put_opts o);
-#define xt_masked_fill(x, mask, value) xt_masked_fill_at(XT_HERE, x, mask, value) /* value where the bool mask is true */
-#define xt_masked_scatter(x, mask, source) xt_masked_scatter_at(XT_HERE, x, mask, source) /* source's elements in order where the mask is true */
-#define xt_histc(x, bins, lo, hi) xt_histc_at(XT_HERE, x, bins, lo, hi)        /* counts in equal bins from lo to hi, as x's dtype; others are not counted */
+/* x[i, j, ...] = values; indices XT_TENSORS(i, j) */
+#define xt_index_put(x, n, indices, ...) XT_OPT4_(xt_index_put_at, xt_index_put_opts, x, n, indices, __VA_ARGS__, )
+XT_API xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt_tensor *indices, xt_tensor values,
+                                 xt_index_put_opts o);
+/* value where the bool mask is true */
+#define xt_masked_fill(x, mask, value) xt_masked_fill_at(XT_HERE, x, mask, value)
+/* source's elements in order where the mask is true */
+#define xt_masked_scatter(x, mask, source) xt_masked_scatter_at(XT_HERE, x, mask, source)
+/* counts in equal bins from lo to hi, as x's dtype; others are not counted */
+#define xt_histc(x, bins, lo, hi) xt_histc_at(XT_HERE, x, bins, lo, hi)
 XT_API xt_tensor xt_masked_scatter_at(const xt_src *src, xt_tensor x, xt_tensor mask, xt_tensor source);
 XT_API xt_tensor xt_histc_at(const xt_src *src, xt_tensor x, int64_t bins, double lo, double hi);
 typedef enum xt_bag_mode { XT_BAG_MEAN, XT_BAG_SUM, XT_BAG_MAX } xt_bag_mode;
-/* Rows of a table [V,D] reduced over the last axis of indices [...,n] -> [...,D]; weights (sum only) like indices, or none. */
+/* Rows of a table [V,D] reduced over the last axis of indices [...,n] -> [...,D]; weights (sum only) like
+ * indices, or none. */
 #define xt_embedding_bag(indices, table, mode, weights) xt_embedding_bag_at(XT_HERE, indices, table, mode, weights)
-XT_API xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor table, xt_bag_mode mode, xt_tensor weights);
-#define xt_bincount(x, bins, weights) xt_bincount_at(XT_HERE, x, bins, weights)  /* [n] -> [bins]; weights may be none; others are not counted */
+XT_API xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor table, xt_bag_mode mode,
+                                     xt_tensor weights);
+/* [n] -> [bins]; weights may be none; others are not counted */
+#define xt_bincount(x, bins, weights) xt_bincount_at(XT_HERE, x, bins, weights)
 XT_API xt_tensor xt_masked_fill_at(const xt_src *src, xt_tensor x, xt_tensor mask, double value);
 XT_API xt_tensor xt_bincount_at(const xt_src *src, xt_tensor x, int64_t bins, xt_tensor weights);
 
-/* --- Linear algebra ------------------------------------------------------------------------------------------------------------------------------
+/* --- Linear algebra ---
  * Batch dims come first, matrices are the last two. f32 products are exact to f32; under autocast they take bf16. */
-/* "bij,bjk->bik": letters, "..." and spaces; without an arrow the labels that stand once, sorted. A repeated label in one operand is its diagonal. */
-#define xt_einsum(spec, n, ...) xt_einsum_at(XT_HERE, spec, n, __VA_ARGS__) /* xt_einsum("ij,j->i", 2, XT_TENSORS(a, x)) */
-#define xt_tensordot(x, y, x_axes, y_axes) xt_tensordot_at(XT_HERE, x, y, x_axes, y_axes) /* empty lists: the outer product */
+/* "bij,bjk->bik": letters, "..." and spaces; without an arrow the labels that stand once, sorted. A repeated label in
+ * one operand is its diagonal. */
+/* xt_einsum("ij,j->i", 2, XT_TENSORS(a, x)) */
+#define xt_einsum(spec, n, ...) xt_einsum_at(XT_HERE, spec, n, __VA_ARGS__)
+/* empty lists: the outer product */
+#define xt_tensordot(x, y, x_axes, y_axes) xt_tensordot_at(XT_HERE, x, y, x_axes, y_axes)
 XT_API xt_tensor xt_einsum_at(const xt_src *src, const char *spec, int n, const xt_tensor *operands);
 XT_API xt_tensor xt_tensordot_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_list x_axes, xt_list y_axes);
-#define xt_mm(x, y) xt_mm_at(XT_HERE, x, y)                                    /* [n,k] [k,m] */
-#define xt_bmm(x, y) xt_bmm_at(XT_HERE, x, y)                                  /* [B,n,k] [B,k,m] */
-#define xt_mv(x, y) xt_mv_at(XT_HERE, x, y)                                    /* [n,k] [k] */
-#define xt_dot(x, y) xt_dot_at(XT_HERE, x, y)                                  /* [n] [n] */
-#define xt_outer(x, y) xt_outer_at(XT_HERE, x, y)                              /* [n] [m] */
+#define xt_mm(x, y) xt_mm_at(XT_HERE, x, y) /* [n,k] [k,m] */
+#define xt_bmm(x, y) xt_bmm_at(XT_HERE, x, y) /* [B,n,k] [B,k,m] */
+#define xt_mv(x, y) xt_mv_at(XT_HERE, x, y) /* [n,k] [k] */
+#define xt_dot(x, y) xt_dot_at(XT_HERE, x, y) /* [n] [n] */
+#define xt_outer(x, y) xt_outer_at(XT_HERE, x, y) /* [n] [m] */
 #define xt_kron(x, y) xt_kron_at(XT_HERE, x, y)
 XT_API xt_tensor xt_mm_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_bmm_at(const xt_src *src, xt_tensor x, xt_tensor y);
@@ -507,17 +591,21 @@ XT_API xt_tensor xt_kron_at(const xt_src *src, xt_tensor x, xt_tensor y);
 typedef struct xt_addmm_opts {
     size_t struct_size;
     double alpha, beta; /* 0 = 1: beta c + alpha x y */
-    bool no_input;      /* beta 0: c only says the shape */
+    bool no_input; /* beta 0: c only says the shape */
 } xt_addmm_opts;
 #define xt_addmm(c, x, ...) XT_OPT3_(xt_addmm_at, xt_addmm_opts, c, x, __VA_ARGS__, )
 #define xt_baddbmm(c, x, ...) XT_OPT3_(xt_baddbmm_at, xt_addmm_opts, c, x, __VA_ARGS__, )
 XT_API xt_tensor xt_addmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, xt_addmm_opts o);
 XT_API xt_tensor xt_baddbmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, xt_addmm_opts o);
-#define xt_cross(x, y, axis) xt_cross_at(XT_HERE, x, y, axis)                  /* an axis of size 3 */
-#define xt_cdist(x, y, p) xt_cdist_at(XT_HERE, x, y, p)                        /* [...,n,d] [...,m,d] -> [...,n,m]; p > 0 */
-#define xt_matrix_power(a, n) xt_matrix_power_at(XT_HERE, a, n)                /* n < 0: of the inverse */
-#define xt_cholesky(x, upper) xt_cholesky_at(XT_HERE, x, upper)                /* NaN where x is not positive definite */
-#define xt_cholesky_solve(y, l, upper) xt_cholesky_solve_at(XT_HERE, y, l, upper) /* y [...,n,k]; l from xt_cholesky */
+#define xt_cross(x, y, axis) xt_cross_at(XT_HERE, x, y, axis) /* an axis of size 3 */
+/* [...,n,d] [...,m,d] -> [...,n,m]; p > 0 */
+#define xt_cdist(x, y, p) xt_cdist_at(XT_HERE, x, y, p)
+#define xt_matrix_power(a, n) xt_matrix_power_at(XT_HERE, a, n) /* n < 0: of the inverse */
+/* NaN where x is not positive definite */
+#define xt_cholesky(x, upper) xt_cholesky_at(XT_HERE, x, upper)
+#define xt_cholesky_solve(y, l, upper)                                            \
+    xt_cholesky_solve_at(XT_HERE, y, l, upper) /* y [...,n,k]; l from xt_cholesky \
+                                                */
 XT_API xt_tensor xt_cross_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis);
 XT_API xt_tensor xt_cdist_at(const xt_src *src, xt_tensor x, xt_tensor y, double p);
 XT_API xt_tensor xt_matrix_power_at(const xt_src *src, xt_tensor a, int n);
@@ -530,8 +618,9 @@ typedef struct xt_triangular_opts {
 } xt_triangular_opts;
 #define xt_triangular_solve(a, ...) XT_OPT2_(xt_triangular_solve_at, xt_triangular_opts, a, __VA_ARGS__, )
 XT_API xt_tensor xt_triangular_solve_at(const xt_src *src, xt_tensor a, xt_tensor y, xt_triangular_opts o);
-/* Of general matrices with at most 64 rows (elimination is recorded step by step); infinities or NaN where a matrix is singular. */
-#define xt_solve(a, y) xt_solve_at(XT_HERE, a, y)                              /* y [...,n,k] or [n] */
+/* Of general matrices with at most 64 rows (elimination is recorded step by step); infinities or NaN where a matrix
+ * is singular. */
+#define xt_solve(a, y) xt_solve_at(XT_HERE, a, y) /* y [...,n,k] or [n] */
 #define xt_inverse(a) xt_inverse_at(XT_HERE, a)
 #define xt_det(a) xt_det_at(XT_HERE, a)
 #define xt_logdet(a) xt_logdet_at(XT_HERE, a)
@@ -541,11 +630,14 @@ XT_API xt_tensor xt_inverse_at(const xt_src *src, xt_tensor a);
 XT_API xt_tensor xt_det_at(const xt_src *src, xt_tensor a);
 XT_API xt_tensor xt_logdet_at(const xt_src *src, xt_tensor a);
 XT_API void xt_slogdet_at(const xt_src *src, xt_tensor a, xt_tensor *out_sign, xt_tensor *out_logabsdet);
-/* Factorisations with torch.linalg's meanings, of matrices [...,m,n] of floats or complex numbers (16-bit floats in f32); derivatives of real ones, of vectors only where the values differ.
- * Signs of vectors are free. On xtrain's CPU compiler by LAPACK; a device without them gets an error with this line. A LAPACK routine that does not converge gives what it has. */
+/* Factorisations with torch.linalg's meanings, of matrices [...,m,n] of floats or complex numbers (16-bit floats in
+ * f32); derivatives of real ones, of vectors only where the values differ. Signs of vectors are free. On xtrain's CPU
+ * compiler by LAPACK; a device without them gets an error with this line. A LAPACK routine that does not converge gives
+ * what it has. */
 typedef struct xt_svd_opts {
     size_t struct_size;
-    xt_switch full_matrices; /* u [...,m,m] and vh [...,n,n]; off: [...,m,k] and [...,k,n], k = min(m,n); default on, as PyTorch's */
+    /* u [...,m,m] and vh [...,n,n]; off: [...,m,k] and [...,k,n], k = min(m,n); default on, as PyTorch's */
+    xt_switch full_matrices;
 } xt_svd_opts;
 typedef struct xt_eigh_opts {
     size_t struct_size;
@@ -553,46 +645,56 @@ typedef struct xt_eigh_opts {
 } xt_eigh_opts;
 typedef struct xt_qr_opts {
     size_t struct_size;
-    bool complete; /* q [...,m,m], r [...,m,n]; default: [...,m,k] and [...,k,n]. With m > n a complete q has no derivative */
+    /* q [...,m,m], r [...,m,n]; default: [...,m,k] and [...,k,n]. With m > n a complete q has no derivative */
+    bool complete;
 } xt_qr_opts;
-#define xt_linalg_svd(x, out_u, out_s, ...) XT_SVD_(x, out_u, out_s, __VA_ARGS__, ) /* s [...,k] falling, real: x = u diag(s) vh */
-#define XT_SVD_(x, out_u, out_s, out_vh, ...) xt_linalg_svd_at(XT_HERE, x, XT_OPTS(xt_svd_opts, __VA_ARGS__), out_u, out_s, out_vh)
-#define xt_linalg_eigh(x, out_values, ...) XT_EIGH_(x, out_values, __VA_ARGS__, )   /* of a symmetric (Hermitian) x [...,n,n]: values [...,n] rising, vectors in columns */
-#define XT_EIGH_(x, out_values, out_vectors, ...) xt_linalg_eigh_at(XT_HERE, x, XT_OPTS(xt_eigh_opts, __VA_ARGS__), out_values, out_vectors)
+/* s [...,k] falling, real: x = u diag(s) vh */
+#define xt_linalg_svd(x, out_u, out_s, ...) XT_SVD_(x, out_u, out_s, __VA_ARGS__, )
+#define XT_SVD_(x, out_u, out_s, out_vh, ...) \
+    xt_linalg_svd_at(XT_HERE, x, XT_OPTS(xt_svd_opts, __VA_ARGS__), out_u, out_s, out_vh)
+/* of a symmetric (Hermitian) x [...,n,n]: values [...,n] rising, vectors in columns */
+#define xt_linalg_eigh(x, out_values, ...) XT_EIGH_(x, out_values, __VA_ARGS__, )
+#define XT_EIGH_(x, out_values, out_vectors, ...) \
+    xt_linalg_eigh_at(XT_HERE, x, XT_OPTS(xt_eigh_opts, __VA_ARGS__), out_values, out_vectors)
 #define xt_linalg_qr(x, out_q, ...) XT_QR_(x, out_q, __VA_ARGS__, )
 #define XT_QR_(x, out_q, out_r, ...) xt_linalg_qr_at(XT_HERE, x, XT_OPTS(xt_qr_opts, __VA_ARGS__), out_q, out_r)
 #define xt_linalg_svdvals(x) xt_linalg_svdvals_at(XT_HERE, x)
 #define xt_linalg_eigvalsh(...) XT_OPT1_(xt_linalg_eigvalsh_at, xt_eigh_opts, __VA_ARGS__, )
-XT_API void xt_linalg_svd_at(const xt_src *src, xt_tensor x, xt_svd_opts o, xt_tensor *out_u, xt_tensor *out_s, xt_tensor *out_vh);
-XT_API void xt_linalg_eigh_at(const xt_src *src, xt_tensor x, xt_eigh_opts o, xt_tensor *out_values, xt_tensor *out_vectors);
+XT_API void xt_linalg_svd_at(const xt_src *src, xt_tensor x, xt_svd_opts o, xt_tensor *out_u, xt_tensor *out_s,
+                             xt_tensor *out_vh);
+XT_API void xt_linalg_eigh_at(const xt_src *src, xt_tensor x, xt_eigh_opts o, xt_tensor *out_values,
+                              xt_tensor *out_vectors);
 XT_API void xt_linalg_qr_at(const xt_src *src, xt_tensor x, xt_qr_opts o, xt_tensor *out_q, xt_tensor *out_r);
 XT_API xt_tensor xt_linalg_svdvals_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_linalg_eigvalsh_at(const xt_src *src, xt_tensor x, xt_eigh_opts o);
 typedef struct xt_sdpa_opts {
     size_t struct_size;
-    xt_tensor mask;   /* broadcasts to [...,L,S]: bool (true: may be seen) or floats to be added; none: everything */
+    xt_tensor mask; /* broadcasts to [...,L,S]: bool (true: may be seen) or floats to be added; none: everything */
     xt_switch causal; /* query i sees keys 0 .. i; default off; not beside a mask */
-    double scale;     /* 0 = 1 / sqrt(E) */
-    double dropout;   /* of the weights, always applied: give it in training only */
-    bool enable_gqa;  /* q has several heads (dim -3) for each of k and v */
+    double scale; /* 0 = 1 / sqrt(E) */
+    double dropout; /* of the weights, always applied: give it in training only */
+    bool enable_gqa; /* q has several heads (dim -3) for each of k and v */
 } xt_sdpa_opts;
-/* softmax(q k^T scale + mask) v: q [...,L,E], k [...,S,E], v [...,S,F] -> [...,L,F]. A row that may see nothing gives zeros. */
-#define xt_scaled_dot_product_attention(q, k, ...) XT_OPT3_(xt_scaled_dot_product_attention_at, xt_sdpa_opts, q, k, __VA_ARGS__, )
-XT_API xt_tensor xt_scaled_dot_product_attention_at(const xt_src *src, xt_tensor q, xt_tensor k, xt_tensor v, xt_sdpa_opts o);
+/* softmax(q k^T scale + mask) v: q [...,L,E], k [...,S,E], v [...,S,F] -> [...,L,F]. A row that may see nothing
+ * gives zeros. */
+#define xt_scaled_dot_product_attention(q, k, ...) \
+    XT_OPT3_(xt_scaled_dot_product_attention_at, xt_sdpa_opts, q, k, __VA_ARGS__, )
+XT_API xt_tensor xt_scaled_dot_product_attention_at(const xt_src *src, xt_tensor q, xt_tensor k, xt_tensor v,
+                                                    xt_sdpa_opts o);
 
-/* --- Complex numbers and Fourier transforms ------------------------------------------------------------------------------------------------------ */
-#define xt_complex(x, y) xt_complex_at(XT_HERE, x, y)                          /* real and imaginary part, f32 or f64 */
+/* --- Complex numbers and Fourier transforms --- */
+#define xt_complex(x, y) xt_complex_at(XT_HERE, x, y) /* real and imaginary part, f32 or f64 */
 #define xt_polar(size, angle) xt_polar_at(XT_HERE, size, angle)
 #define xt_real(x) xt_real_at(XT_HERE, x)
 #define xt_imag(x) xt_imag_at(XT_HERE, x)
 #define xt_conj(x) xt_conj_at(XT_HERE, x)
 #define xt_angle(x) xt_angle_at(XT_HERE, x)
-#define xt_view_as_real(x) xt_view_as_real_at(XT_HERE, x)                      /* [...] complex -> [...,2] */
-#define xt_view_as_complex(x) xt_view_as_complex_at(XT_HERE, x)                /* [...,2] -> [...] */
+#define xt_view_as_real(x) xt_view_as_real_at(XT_HERE, x) /* [...] complex -> [...,2] */
+#define xt_view_as_complex(x) xt_view_as_complex_at(XT_HERE, x) /* [...,2] -> [...] */
 typedef enum xt_fft_norm { XT_FFT_BACKWARD, XT_FFT_ORTHO, XT_FFT_FORWARD } xt_fft_norm;
 typedef struct xt_fft_opts {
     size_t struct_size;
-    int64_t n;        /* the axis is cut or filled up to it; 0 = its size (irfft: 2 (size - 1)) */
+    int64_t n; /* the axis is cut or filled up to it; 0 = its size (irfft: 2 (size - 1)) */
     xt_fft_norm norm; /* which direction is divided by n; default the inverse */
 } xt_fft_opts;
 #define xt_fft(x, ...) XT_OPT2_(xt_fft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_fft(x, axis, .n, .norm) */
@@ -607,27 +709,30 @@ XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
 /* Over several axes, one after the other; the zero frequency moved to the middle and back. */
 #define xt_fftn(x, ...) XT_OPT2_(xt_fftn_at, xt_fft_opts, x, __VA_ARGS__, )
 #define xt_ifftn(x, ...) XT_OPT2_(xt_ifftn_at, xt_fft_opts, x, __VA_ARGS__, )
-#define xt_rfftn(x, ...) XT_OPT2_(xt_rfftn_at, xt_fft_opts, x, __VA_ARGS__, )   /* the last axis real, .n is about it */
+#define xt_rfftn(x, ...) XT_OPT2_(xt_rfftn_at, xt_fft_opts, x, __VA_ARGS__, ) /* the last axis real, .n is about it */
 #define xt_irfftn(x, ...) XT_OPT2_(xt_irfftn_at, xt_fft_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_rfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 XT_API xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
-#define xt_fftfreq(n, d) xt_fftfreq_at(XT_HERE, n, d, false)                   /* f32 [n]: frequencies of n samples d apart */
-#define xt_rfftfreq(n, d) xt_fftfreq_at(XT_HERE, n, d, true)                   /* f32 [n/2+1] */
+/* f32 [n]: frequencies of n samples d apart */
+#define xt_fftfreq(n, d) xt_fftfreq_at(XT_HERE, n, d, false)
+#define xt_rfftfreq(n, d) xt_fftfreq_at(XT_HERE, n, d, true) /* f32 [n/2+1] */
 XT_API xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half);
 typedef enum xt_window_kind { XT_WINDOW_HANN, XT_WINDOW_HAMMING, XT_WINDOW_BLACKMAN } xt_window_kind;
-#define xt_window(kind, n, symmetric, dtype) xt_window_at(XT_HERE, kind, n, symmetric, dtype) /* PyTorch's default is periodic: symmetric false */
+/* PyTorch's default is periodic: symmetric false */
+#define xt_window(kind, n, symmetric, dtype) xt_window_at(XT_HERE, kind, n, symmetric, dtype)
 XT_API xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype);
 typedef struct xt_stft_opts {
     size_t struct_size;
-    int64_t hop;        /* 0 = n_fft / 4 */
+    int64_t hop; /* 0 = n_fft / 4 */
     int64_t win_length; /* 0 = n_fft; a shorter window stands in the middle */
-    xt_tensor window;   /* [win_length]; none: ones */
-    xt_switch center;   /* default on: frames are centred, the ends padded by n_fft / 2 */
-    bool zero_pad;      /* with zeros; default: reflected */
-    bool normalized;    /* divided by sqrt(n_fft) */
-    bool two_sided;     /* n_fft frequencies; default n_fft / 2 + 1 */
+    xt_tensor window; /* [win_length]; none: ones */
+    xt_switch center; /* default on: frames are centred, the ends padded by n_fft / 2 */
+    bool zero_pad; /* with zeros; default: reflected */
+    bool normalized; /* divided by sqrt(n_fft) */
+    bool two_sided; /* n_fft frequencies; default n_fft / 2 + 1 */
 } xt_stft_opts;
-#define xt_stft(x, ...) XT_OPT2_(xt_stft_at, xt_stft_opts, x, __VA_ARGS__, )    /* xt_stft(x, n_fft, .hop): [...,samples] -> complex [...,frequencies,frames] */
+/* xt_stft(x, n_fft, .hop): [...,samples] -> complex [...,frequencies,frames] */
+#define xt_stft(x, ...) XT_OPT2_(xt_stft_at, xt_stft_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts o);
 #define xt_fftshift(x, axes) xt_fftshift_at(XT_HERE, x, axes)
 #define xt_ifftshift(x, axes) xt_ifftshift_at(XT_HERE, x, axes)
@@ -636,12 +741,14 @@ XT_API xt_tensor xt_ifftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_ff
 XT_API xt_tensor xt_fftshift_at(const xt_src *src, xt_tensor x, xt_list axes);
 XT_API xt_tensor xt_ifftshift_at(const xt_src *src, xt_tensor x, xt_list axes);
 
-/* --- Random --------------------------------------------------------------------------------------------------------------------------------------
- * As xt_rand: Philox by element index, another draw at every call, the same draws after the same xt_seed, the same bits on every device. No gradient
- * flows to a draw. PyTorch's streams of bits are others. */
-#define xt_uniform(lo, hi, ...) XT_DIMS2_(xt_uniform_at, lo, hi, __VA_ARGS__, 0)           /* xt_uniform(-1, 1, XT_F32, 2, 3): in [lo,hi) */
+/* --- Random ---
+ * As xt_rand: Philox by element index, another draw at every call, the same draws after the same xt_seed, the same bits
+ * on every device. No gradient flows to a draw. PyTorch's streams of bits are others. */
+/* xt_uniform(-1, 1, XT_F32, 2, 3): in [lo,hi) */
+#define xt_uniform(lo, hi, ...) XT_DIMS2_(xt_uniform_at, lo, hi, __VA_ARGS__, 0)
 #define xt_normal(mean, std, ...) XT_DIMS2_(xt_normal_at, mean, std, __VA_ARGS__, 0)
-#define xt_randint(lo, hi, ...) XT_DIMS2_(xt_randint_at, lo, hi, __VA_ARGS__, 0)           /* whole numbers lo .. hi-1 */
+/* whole numbers lo .. hi-1 */
+#define xt_randint(lo, hi, ...) XT_DIMS2_(xt_randint_at, lo, hi, __VA_ARGS__, 0)
 #define xt_exponential(rate, ...) XT_DIMS1_(xt_exponential_at, rate, __VA_ARGS__, 0)
 #define xt_trunc_normal(mean, std, lo, hi, ...) XT_DIMS4_(xt_trunc_normal_at, mean, std, lo, hi, __VA_ARGS__, 0)
 #define XT_DIMS1_(f, a, dtype, ...) f(XT_HERE, a, dtype, XT_DIMS_(__VA_ARGS__))
@@ -649,16 +756,21 @@ XT_API xt_tensor xt_ifftshift_at(const xt_src *src, xt_tensor x, xt_list axes);
 #define XT_DIMS4_(f, a, b, c, d, dtype, ...) f(XT_HERE, a, b, c, d, dtype, XT_DIMS_(__VA_ARGS__))
 #define xt_rand_like(x) xt_rand_like_at(XT_HERE, x)
 #define xt_randn_like(x) xt_randn_like_at(XT_HERE, x)
-#define xt_randperm(n) xt_randperm_at(XT_HERE, n)                              /* i64 [n] */
-#define xt_bernoulli(p) xt_bernoulli_at(XT_HERE, p)                            /* 1 with the probability that stands there, else 0 */
-#define xt_multinomial(weights, n, replacement) xt_multinomial_at(XT_HERE, weights, n, replacement) /* [classes] or [N,classes] -> i64 [n] or [N,n] */
-#define xt_gumbel_softmax(x, tau, hard, axis) xt_gumbel_softmax_at(XT_HERE, x, tau, hard, axis) /* hard: one-hot, with the soft one's gradient */
-#define xt_dropout_fn(x, p) xt_dropout_fn_at(XT_HERE, x, p)                    /* always drops; the layer xt_dropout knows the mode */
+#define xt_randperm(n) xt_randperm_at(XT_HERE, n) /* i64 [n] */
+/* 1 with the probability that stands there, else 0 */
+#define xt_bernoulli(p) xt_bernoulli_at(XT_HERE, p)
+/* [classes] or [N,classes] -> i64 [n] or [N,n] */
+#define xt_multinomial(weights, n, replacement) xt_multinomial_at(XT_HERE, weights, n, replacement)
+/* hard: one-hot, with the soft one's gradient */
+#define xt_gumbel_softmax(x, tau, hard, axis) xt_gumbel_softmax_at(XT_HERE, x, tau, hard, axis)
+/* always drops; the layer xt_dropout knows the mode */
+#define xt_dropout_fn(x, p) xt_dropout_fn_at(XT_HERE, x, p)
 XT_API xt_tensor xt_uniform_at(const xt_src *src, double lo, double hi, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_normal_at(const xt_src *src, double mean, double std, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_randint_at(const xt_src *src, int64_t lo, int64_t hi, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_exponential_at(const xt_src *src, double rate, xt_dtype dtype, const int64_t *dims);
-XT_API xt_tensor xt_trunc_normal_at(const xt_src *src, double mean, double std, double lo, double hi, xt_dtype dtype, const int64_t *dims);
+XT_API xt_tensor xt_trunc_normal_at(const xt_src *src, double mean, double std, double lo, double hi, xt_dtype dtype,
+                                    const int64_t *dims);
 XT_API xt_tensor xt_rand_like_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_randn_like_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_randperm_at(const xt_src *src, int64_t n);

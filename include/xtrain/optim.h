@@ -1,13 +1,14 @@
-/* Optimizers: PyTorch's formulas and defaults. xt_optimizer_step averages gradients over ranks (one device: the same call), clips if asked,
- * updates parameters in place and consumes the gradients. It records; nothing waits. Learning rates are device scalars: changing one
- * never recompiles. schedule.h has their schedules.
+/* Optimizers: PyTorch's formulas and defaults. xt_optimizer_step averages gradients over ranks (one device: the same
+ * call), clips if asked, updates parameters in place and consumes the gradients. It records; nothing waits. Learning
+ * rates are device scalars: changing one never recompiles. schedule.h has their schedules.
  *
- * Parameters without a gradient are left alone, and so is their state. Every optimizer takes `.clip_norm` (largest norm of all gradients together,
- * after averaging; 0 = off), `.clip_norm_type` (0 = 2; 1, HUGE_VAL for the largest element, any p > 0) and `.clip_value`; `.maximize` climbs.
+ * Parameters without a gradient are left alone, and so is their state. Every optimizer takes `.clip_norm` (largest norm
+ * of all gradients together, after averaging; 0 = off), `.clip_norm_type` (0 = 2; 1, HUGE_VAL for the largest element,
+ * any p > 0) and `.clip_value`; `.maximize` climbs.
  *
  *     xt_optimizer *opt = xt_adamw(net, .lr = 3e-4, .weight_decay = 0.1, .clip_norm = 1);
  *     xt_optimizer_group(opt, "*.bias", .weight_decay = -1);
- *     xt_cosine_schedule(opt, .t_max = 100);     */
+ *     xt_cosine_schedule(opt, .t_max = 100); */
 #ifndef XTRAIN_OPTIM_H
 #define XTRAIN_OPTIM_H
 
@@ -18,84 +19,86 @@ extern "C" {
 #endif
 
 typedef struct xt_optimizer xt_optimizer;
-/* Made over the parameters that net has or will have; freed by xt_optimizer_free or xt_finish. A number out of its range gives NULL and xt_error() with this line; given NULL, xt_optimizer_step fails with its line, and the other functions here do nothing. */
+/* Made over the parameters that net has or will have; freed by xt_optimizer_free or xt_finish. A number out of its
+ * range gives NULL and xt_error() with this line; given NULL, xt_optimizer_step fails with its line, and the other
+ * functions here do nothing. */
 typedef struct xt_sgd_opts {
     size_t struct_size;
-    double lr;            /* 0 = 1e-3, as PyTorch */
-    double momentum;      /* [0,1) */
+    double lr; /* 0 = 1e-3, as PyTorch */
+    double momentum; /* [0,1) */
     double dampening;
     double weight_decay;
-    xt_switch nesterov;   /* default off */
-    double clip_norm;     /* 0 = off; after averaging */
+    xt_switch nesterov; /* default off */
+    double clip_norm; /* 0 = off; after averaging */
     double clip_value;
     double clip_norm_type;
-    xt_switch maximize;   /* default off */
+    xt_switch maximize; /* default off */
 } xt_sgd_opts;
-#define xt_sgd(...) XT_SGD_(__VA_ARGS__, )            /* torch.optim.SGD: plain, with momentum, Nesterov's too */
+#define xt_sgd(...) XT_SGD_(__VA_ARGS__, ) /* torch.optim.SGD: plain, with momentum, Nesterov's too */
 #define XT_SGD_(net, ...) xt_sgd_opt(XT_HERE, net, XT_OPTS(xt_sgd_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts o);
 
 typedef struct xt_adamw_opts {
     size_t struct_size;
-    double lr;            /* 0 = 1e-3 */
-    double beta1, beta2;  /* 0 = 0.9, 0.999 */
-    double eps;           /* 0 = 1e-8 */
-    double weight_decay;  /* 0 = 0.01 for adamw (use a negative value for none), 0 for adam */
+    double lr; /* 0 = 1e-3 */
+    double beta1, beta2; /* 0 = 0.9, 0.999 */
+    double eps; /* 0 = 1e-8 */
+    double weight_decay; /* 0 = 0.01 for adamw (use a negative value for none), 0 for adam */
     double clip_norm, clip_value, clip_norm_type;
     xt_switch amsgrad, maximize; /* default off */
 } xt_adamw_opts;
-#define xt_adamw(...) XT_ADAMW_(__VA_ARGS__, )        /* torch.optim.AdamW: weight decay apart from the gradient */
+#define xt_adamw(...) XT_ADAMW_(__VA_ARGS__, ) /* torch.optim.AdamW: weight decay apart from the gradient */
 #define XT_ADAMW_(net, ...) xt_adamw_opt(XT_HERE, net, XT_OPTS(xt_adamw_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adamw_opt(const xt_src *src, xt_module *net, xt_adamw_opts o);
-#define xt_adam(...) XT_ADAM_(__VA_ARGS__, )          /* torch.optim.Adam: weight decay added to the gradient */
+#define xt_adam(...) XT_ADAM_(__VA_ARGS__, ) /* torch.optim.Adam: weight decay added to the gradient */
 #define XT_ADAM_(net, ...) xt_adam_opt(XT_HERE, net, XT_OPTS(xt_adamw_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adam_opt(const xt_src *src, xt_module *net, xt_adamw_opts o);
 
 typedef struct xt_adagrad_opts {
     size_t struct_size;
-    double lr;            /* 0 = 0.01 */
+    double lr; /* 0 = 0.01 */
     double lr_decay, weight_decay;
     double initial_accumulator_value;
-    double eps;           /* 0 = 1e-10 */
+    double eps; /* 0 = 1e-10 */
     double clip_norm, clip_value, clip_norm_type;
     xt_switch maximize;
 } xt_adagrad_opts;
-#define xt_adagrad(...) XT_ADAGRAD_(__VA_ARGS__, )    /* torch.optim.Adagrad */
+#define xt_adagrad(...) XT_ADAGRAD_(__VA_ARGS__, ) /* torch.optim.Adagrad */
 #define XT_ADAGRAD_(net, ...) xt_adagrad_opt(XT_HERE, net, XT_OPTS(xt_adagrad_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adagrad_opt(const xt_src *src, xt_module *net, xt_adagrad_opts o);
 
 typedef struct xt_rmsprop_opts {
     size_t struct_size;
-    double lr;            /* 0 = 0.01 */
-    double alpha;         /* 0 = 0.99 */
-    double eps;           /* 0 = 1e-8 */
+    double lr; /* 0 = 0.01 */
+    double alpha; /* 0 = 0.99 */
+    double eps; /* 0 = 1e-8 */
     double weight_decay, momentum;
     double clip_norm, clip_value, clip_norm_type;
     xt_switch centered, maximize;
 } xt_rmsprop_opts;
-#define xt_rmsprop(...) XT_RMSPROP_(__VA_ARGS__, )    /* torch.optim.RMSprop */
+#define xt_rmsprop(...) XT_RMSPROP_(__VA_ARGS__, ) /* torch.optim.RMSprop */
 #define XT_RMSPROP_(net, ...) xt_rmsprop_opt(XT_HERE, net, XT_OPTS(xt_rmsprop_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_rmsprop_opt(const xt_src *src, xt_module *net, xt_rmsprop_opts o);
 
 typedef struct xt_adadelta_opts {
     size_t struct_size;
-    double lr;            /* 0 = 1 */
-    double rho;           /* 0 = 0.9 */
-    double eps;           /* 0 = 1e-6 */
+    double lr; /* 0 = 1 */
+    double rho; /* 0 = 0.9 */
+    double eps; /* 0 = 1e-6 */
     double weight_decay;
     double clip_norm, clip_value, clip_norm_type;
     xt_switch maximize;
 } xt_adadelta_opts;
-#define xt_adadelta(...) XT_ADADELTA_(__VA_ARGS__, )  /* torch.optim.Adadelta */
+#define xt_adadelta(...) XT_ADADELTA_(__VA_ARGS__, ) /* torch.optim.Adadelta */
 #define XT_ADADELTA_(net, ...) xt_adadelta_opt(XT_HERE, net, XT_OPTS(xt_adadelta_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adadelta_opt(const xt_src *src, xt_module *net, xt_adadelta_opts o);
 
 /* Adamax, NAdam and RAdam: the first Adam's relatives. */
 typedef struct xt_adam_family_opts {
     size_t struct_size;
-    double lr;             /* 0 = 2e-3; RAdam 1e-3 */
-    double beta1, beta2;   /* 0 = 0.9, 0.999 */
-    double eps;            /* 0 = 1e-8 */
+    double lr; /* 0 = 2e-3; RAdam 1e-3 */
+    double beta1, beta2; /* 0 = 0.9, 0.999 */
+    double eps; /* 0 = 1e-8 */
     double weight_decay;
     double momentum_decay; /* NAdam: 0 = 4e-3 */
     double clip_norm, clip_value, clip_norm_type;
@@ -115,9 +118,9 @@ XT_API xt_optimizer *xt_radam_opt(const xt_src *src, xt_module *net, xt_adam_fam
 /* Lion (Chen et al. 2023, arXiv 2302.06675): the sign of an interpolated momentum; weight decay as AdamW. */
 typedef struct xt_lion_opts {
     size_t struct_size;
-    double lr;            /* 0 = 1e-4 */
-    double beta1, beta2;  /* 0 = 0.9, 0.99 */
-    double weight_decay;  /* 0 = none */
+    double lr; /* 0 = 1e-4 */
+    double beta1, beta2; /* 0 = 0.9, 0.99 */
+    double weight_decay; /* 0 = none */
     double clip_norm, clip_value, clip_norm_type;
     xt_switch maximize;
 } xt_lion_opts;
@@ -125,13 +128,14 @@ typedef struct xt_lion_opts {
 #define XT_LION_(net, ...) xt_lion_opt(XT_HERE, net, XT_OPTS(xt_lion_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_lion_opt(const xt_src *src, xt_module *net, xt_lion_opts o);
 
-/* LAMB (You et al. 2020, arXiv 1904.00962): Adam whose step is scaled a parameter to its own norm; for very large batches. */
+/* LAMB (You et al. 2020, arXiv 1904.00962): Adam whose step is scaled a parameter to its own norm; for very
+ * large batches. */
 typedef struct xt_lamb_opts {
     size_t struct_size;
-    double lr;            /* 0 = 1e-3 */
-    double beta1, beta2;  /* 0 = 0.9, 0.999 */
-    double eps;           /* 0 = 1e-6 */
-    double weight_decay;  /* 0 = 0.01; negative = none */
+    double lr; /* 0 = 1e-3 */
+    double beta1, beta2; /* 0 = 0.9, 0.999 */
+    double eps; /* 0 = 1e-6 */
+    double weight_decay; /* 0 = 0.01; negative = none */
     double clip_norm, clip_value, clip_norm_type;
     xt_switch maximize;
 } xt_lamb_opts;
@@ -142,11 +146,11 @@ XT_API xt_optimizer *xt_lamb_opt(const xt_src *src, xt_module *net, xt_lamb_opts
 /* Adafactor (Shazeer and Stern 2018), in PyTorch's form: second moments of matrices kept as row and column means. */
 typedef struct xt_adafactor_opts {
     size_t struct_size;
-    double lr;            /* 0 = 0.01 */
-    double beta2_decay;   /* 0 = -0.8 */
-    double eps1;          /* 0 = the dtype's machine epsilon */
-    double eps2;          /* 0 = 1e-3 */
-    double d;             /* 0 = 1: clipping threshold */
+    double lr; /* 0 = 0.01 */
+    double beta2_decay; /* 0 = -0.8 */
+    double eps1; /* 0 = the dtype's machine epsilon */
+    double eps2; /* 0 = 1e-3 */
+    double d; /* 0 = 1: clipping threshold */
     double weight_decay;
     double clip_norm, clip_value, clip_norm_type;
     xt_switch maximize;
@@ -154,54 +158,62 @@ typedef struct xt_adafactor_opts {
 #define xt_adafactor(...) XT_ADAFACTOR_(__VA_ARGS__, )
 #define XT_ADAFACTOR_(net, ...) xt_adafactor_opt(XT_HERE, net, XT_OPTS(xt_adafactor_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adafactor_opt(const xt_src *src, xt_module *net, xt_adafactor_opts o);
-/* Records the update, after xt_backward: gradients averaged over ranks, unscaled, clipped; every parameter that has one moves in place; they are consumed. Waits for nothing. No gradient at all is an error. */
+/* Records the update, after xt_backward: gradients averaged over ranks, unscaled, clipped; every parameter that has one
+ * moves in place; they are consumed. Waits for nothing. No gradient at all is an error. */
 #define xt_optimizer_step(opt) xt_optimizer_step_at(XT_HERE, opt)
 XT_API void xt_optimizer_step_at(const xt_src *src, xt_optimizer *opt);
-#define xt_reduce_gradients(opt) xt_reduce_gradients_at(XT_HERE, opt)  /* averages over ranks now; once a step; xt_optimizer_step then does not */
+/* averages over ranks now; once a step; xt_optimizer_step then does not */
+#define xt_reduce_gradients(opt) xt_reduce_gradients_at(XT_HERE, opt)
 XT_API void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *opt);
-/* Ranks without a mesh train copies of one network. At the first step (or xt_reduce_gradients) they compare their values, and where they differ all take
- * those of rank 0, for that step's forward pass already. This asks for a comparison of the parameters before every `every`-th step (0 = never, the default):
- * it waits for the step before, and copies that have grown apart are an error with the parameter's name and the ranks. */
+/* Ranks without a mesh train copies of one network. At the first step (or xt_reduce_gradients) they compare their
+ * values, and where they differ all take those of rank 0, for that step's forward pass already. This asks for a
+ * comparison of the parameters before every `every`-th step (0 = never, the default): it waits for the step before, and
+ * copies that have grown apart are an error with the parameter's name and the ranks. */
 #define xt_optimizer_check_replicas(...) xt_optimizer_check_replicas_at(XT_HERE, __VA_ARGS__)
 XT_API void xt_optimizer_check_replicas_at(const xt_src *src, xt_optimizer *opt, int64_t every);
-/* Gradients are averaged in buckets of this many bytes (0 = the default, 1 MiB; a larger gradient is a bucket of its own), in the order in which the backward
- * pass has them ready; a bucket travels while the rest of the backward pass runs. Before the first step: another size is another program. */
+/* Gradients are averaged in buckets of this many bytes (0 = the default, 1 MiB; a larger gradient is a bucket of its
+ * own), in the order in which the backward pass has them ready; a bucket travels while the rest of the backward pass
+ * runs. Before the first step: another size is another program. */
 #define xt_optimizer_bucket(...) xt_optimizer_bucket_at(XT_HERE, __VA_ARGS__)
 XT_API void xt_optimizer_bucket_at(const xt_src *src, xt_optimizer *opt, int64_t bytes);
 #define xt_zero_grad(opt) xt_zero_grad_at(XT_HERE, opt) /* forgets the gradients of all its module's parameters */
 XT_API void xt_zero_grad_at(const xt_src *src, xt_optimizer *opt);
 XT_API int64_t xt_optimizer_steps(const xt_optimizer *opt); /* taken so far, those of a loaded state included */
-XT_API void xt_optimizer_free(xt_optimizer *opt);     /* its schedules too; the module stays. NULL is allowed */
+XT_API void xt_optimizer_free(xt_optimizer *opt); /* its schedules too; the module stays. NULL is allowed */
 
-/* --- Groups and rates. Group 0 holds what no pattern matches. ---------------------------------------------------------------------------
- * A group of the parameters whose names match a shell pattern ("*.bias", "h.*.ln_?.*"), with numbers of its own; the last group that matches wins.
- * Call before the first step and before a schedule is made. Gives the group's number, -1 with a pending error. */
+/* --- Groups and rates. Group 0 holds what no pattern matches. ---
+ * A group of the parameters whose names match a shell pattern ("*.bias", "h.*.ln_?.*"), with numbers of its own; the
+ * last group that matches wins. Call before the first step and before a schedule is made. Gives the group's number, -1
+ * with a pending error. */
 typedef struct xt_group_opts {
     size_t struct_size;
-    double lr;            /* 0 = the optimizer's times lr_scale */
-    double lr_scale;      /* 0 = 1 */
-    double weight_decay;  /* 0 = the optimizer's; negative = none */
-    double momentum;      /* 0 = the optimizer's (the Adam family: beta1) */
-    xt_switch frozen;     /* its parameters are not updated; default off */
+    double lr; /* 0 = the optimizer's times lr_scale */
+    double lr_scale; /* 0 = 1 */
+    double weight_decay; /* 0 = the optimizer's; negative = none */
+    double momentum; /* 0 = the optimizer's (the Adam family: beta1) */
+    xt_switch frozen; /* its parameters are not updated; default off */
 } xt_group_opts;
 #define xt_optimizer_group(opt, ...) XT_OPTIMIZER_GROUP_(opt, __VA_ARGS__, )
-#define XT_OPTIMIZER_GROUP_(opt, pattern, ...) xt_optimizer_group_opt(XT_HERE, opt, pattern, XT_OPTS(xt_group_opts, __VA_ARGS__))
+#define XT_OPTIMIZER_GROUP_(opt, pattern, ...) \
+    xt_optimizer_group_opt(XT_HERE, opt, pattern, XT_OPTS(xt_group_opts, __VA_ARGS__))
 XT_API int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *opt, const char *pattern, xt_group_opts o);
 XT_API int xt_optimizer_groups(const xt_optimizer *opt); /* how many, group 0 included */
-#define xt_optimizer_set_lr(...) xt_optimizer_set_lr_at(XT_HERE, __VA_ARGS__) /* of group 0; the other groups keep their ratio to it */
+/* of group 0; the other groups keep their ratio to it */
+#define xt_optimizer_set_lr(...) xt_optimizer_set_lr_at(XT_HERE, __VA_ARGS__)
 XT_API void xt_optimizer_set_lr_at(const xt_src *src, xt_optimizer *opt, double lr);
 XT_API double xt_optimizer_lr(const xt_optimizer *opt); /* the rate of group 0 in the coming step; no wait */
 #define xt_optimizer_set_group_lr(...) xt_optimizer_set_group_lr_at(XT_HERE, __VA_ARGS__)
 XT_API void xt_optimizer_set_group_lr_at(const xt_src *src, xt_optimizer *opt, int group, double lr);
 XT_API double xt_optimizer_group_lr(const xt_optimizer *opt, int group); /* likewise */
-/* Of all groups (the Adam family: beta1). Momenta become data at the first call: one more compilation if steps were taken before it. */
+/* Of all groups (the Adam family: beta1). Momenta become data at the first call: one more compilation if steps were
+ * taken before it. */
 #define xt_optimizer_set_momentum(...) xt_optimizer_set_momentum_at(XT_HERE, __VA_ARGS__)
 XT_API void xt_optimizer_set_momentum_at(const xt_src *src, xt_optimizer *opt, double momentum);
 XT_API double xt_optimizer_momentum(const xt_optimizer *opt); /* the Adam family: beta1 */
 
-/* --- Gradients by hand: between xt_backward and xt_optimizer_step. None of these waits or reads. ---------------------------------------------
- * Scales the gradients so that their common norm is at most max (times min(1, max / (norm + 1e-6))) and gives the norm before, a scalar for xt_log.
- * The optimizer's form averages over ranks first, and leaves frozen parameters out. */
+/* --- Gradients by hand: between xt_backward and xt_optimizer_step. None of these waits or reads. ---
+ * Scales the gradients so that their common norm is at most max (times min(1, max / (norm + 1e-6))) and gives the norm
+ * before, a scalar for xt_log. The optimizer's form averages over ranks first, and leaves frozen parameters out. */
 typedef struct xt_clip_opts {
     size_t struct_size;
     double norm_type; /* 0 = 2; HUGE_VAL: the largest absolute value */
@@ -210,51 +222,59 @@ typedef struct xt_clip_opts {
 #define XT_CLIP_GRAD_NORM_(opt, max, ...) xt_clip_grad_norm_at(XT_HERE, opt, max, XT_OPTS(xt_clip_opts, __VA_ARGS__))
 XT_API xt_tensor xt_clip_grad_norm_at(const xt_src *src, xt_optimizer *opt, double max, xt_clip_opts o);
 #define xt_module_clip_grad_norm(m, ...) XT_MODULE_CLIP_GRAD_NORM_(m, __VA_ARGS__, )
-#define XT_MODULE_CLIP_GRAD_NORM_(m, max, ...) xt_module_clip_grad_norm_at(XT_HERE, m, max, XT_OPTS(xt_clip_opts, __VA_ARGS__))
+#define XT_MODULE_CLIP_GRAD_NORM_(m, max, ...) \
+    xt_module_clip_grad_norm_at(XT_HERE, m, max, XT_OPTS(xt_clip_opts, __VA_ARGS__))
 XT_API xt_tensor xt_module_clip_grad_norm_at(const xt_src *src, xt_module *m, double max, xt_clip_opts o);
 #define xt_clip_grad_value(opt, max) xt_clip_grad_value_at(XT_HERE, opt, max)
 XT_API void xt_clip_grad_value_at(const xt_src *src, xt_optimizer *opt, double max);
 #define xt_module_clip_grad_value(m, max) xt_module_clip_grad_value_at(XT_HERE, m, max)
 XT_API void xt_module_clip_grad_value_at(const xt_src *src, xt_module *m, double max);
-/* The norm of all gradients (averaged and unscaled, not clipped): after xt_backward, or after xt_optimizer_step in the same step. Costs nothing unless
- * something asks for the value, as xt_log does. */
+/* The norm of all gradients (averaged and unscaled, not clipped): after xt_backward, or after xt_optimizer_step in the
+ * same step. Costs nothing unless something asks for the value, as xt_log does. */
 #define xt_grad_norm(...) XT_GRAD_NORM_(__VA_ARGS__, )
 #define XT_GRAD_NORM_(opt, ...) xt_grad_norm_at(XT_HERE, opt, XT_OPTS(xt_clip_opts, __VA_ARGS__))
 XT_API xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *opt, xt_clip_opts o);
 
-/* --- Loss scaling for f16 (torch.amp.GradScaler), wholly on the device: the host never learns whether a step was skipped. ----------------------
+/* --- Loss scaling for f16 (torch.amp.GradScaler), wholly on the device: the host never learns whether a step was
+ * skipped. ---
  *     xt_autocast_begin(XT_F16);  loss = ...;  xt_autocast_end();
  *     xt_backward(xt_scale_loss(scaler, loss));
- *     xt_scaler_step(scaler, opt);     unscales, then steps; where a gradient is not finite every parameter and state keeps its value
- *     xt_scaler_update(scaler);        the next scale: times backoff after such a step, times growth after growth_interval good ones */
+ *     xt_scaler_step(scaler, opt);     unscales, then steps; where a gradient is not finite every parameter and state
+ * keeps its value xt_scaler_update(scaler);        the next scale: times backoff after such a step, times growth after
+ * growth_interval good ones */
 typedef struct xt_loss_scaler xt_loss_scaler;
 typedef struct xt_loss_scaler_opts {
     size_t struct_size;
-    double init_scale;       /* 0 = 65536 */
-    double growth_factor;    /* 0 = 2; > 1 */
-    double backoff_factor;   /* 0 = 0.5; < 1 */
+    double init_scale; /* 0 = 65536 */
+    double growth_factor; /* 0 = 2; > 1 */
+    double backoff_factor; /* 0 = 0.5; < 1 */
     int64_t growth_interval; /* 0 = 2000 */
-    xt_switch enabled;       /* default on; off: everything below passes through */
+    xt_switch enabled; /* default on; off: everything below passes through */
 } xt_loss_scaler_opts;
 #define xt_loss_scaler_new(...) xt_loss_scaler_opt(XT_HERE, XT_OPTS(xt_loss_scaler_opts, __VA_ARGS__))
 XT_API xt_loss_scaler *xt_loss_scaler_opt(const xt_src *src, xt_loss_scaler_opts o);
 XT_API void xt_loss_scaler_free(xt_loss_scaler *s); /* after the optimizers it stepped; xt_finish frees what is left */
 #define xt_scale_loss(s, loss) xt_scale_loss_at(XT_HERE, s, loss)
 XT_API xt_tensor xt_scale_loss_at(const xt_src *src, xt_loss_scaler *s, xt_tensor loss);
-#define xt_scaler_unscale(s, opt) xt_scaler_unscale_at(XT_HERE, s, opt) /* before one's own clipping; xt_scaler_step then does not */
+/* before one's own clipping; xt_scaler_step then does not */
+#define xt_scaler_unscale(s, opt) xt_scaler_unscale_at(XT_HERE, s, opt)
 XT_API void xt_scaler_unscale_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *opt);
 #define xt_scaler_step(s, opt) xt_scaler_step_at(XT_HERE, s, opt)
 XT_API void xt_scaler_step_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *opt);
-#define xt_scaler_update(s) xt_scaler_update_at(XT_HERE, s)              /* once a step, after the steps of all optimizers */
+/* once a step, after the steps of all optimizers */
+#define xt_scaler_update(s) xt_scaler_update_at(XT_HERE, s)
 XT_API void xt_scaler_update_at(const xt_src *src, xt_loss_scaler *s);
-XT_API xt_tensor xt_loss_scale(const xt_loss_scaler *s);                 /* the scale now, a state to log or read; borrowed */
+/* the scale now, a state to log or read; borrowed */
+XT_API xt_tensor xt_loss_scale(const xt_loss_scaler *s);
 
-/* --- State for checkpoints, by PyTorch's names: "conv1.weight.exp_avg", "conv1.weight.momentum_buffer", "optimizer.step" ("optimizer.step.1" where
- * parameters have been updated a different number of times), "loss_scaler.scale". As in module.h. ----------------------------------------------- */
+/* --- State for checkpoints, by PyTorch's names: "conv1.weight.exp_avg", "conv1.weight.momentum_buffer",
+ * "optimizer.step" ("optimizer.step.1" where parameters have been updated a different number of times),
+ * "loss_scaler.scale". As in module.h. ----------------------------------------------- */
 XT_API int xt_optimizer_tensors(const xt_optimizer *opt);
 XT_API const char *xt_optimizer_tensor_name(const xt_optimizer *opt, int i);
 XT_API xt_tensor xt_optimizer_tensor(const xt_optimizer *opt, int i);
-/* All of it with rates, step number and schedule, as one safetensors file. Loading before the first step is as good as after. Both wait. */
+/* All of it with rates, step number and schedule, as one safetensors file. Loading before the first step is as good as
+ * after. Both wait. */
 #define xt_optimizer_save(opt, path) xt_optimizer_save_at(XT_HERE, opt, path)
 #define xt_optimizer_load(opt, path) xt_optimizer_load_at(XT_HERE, opt, path)
 XT_API xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *opt, const char *path);

@@ -1,12 +1,14 @@
-/* Planning: does a program fit a device, what fills the memory, which line, how long a step may take. Nothing runs: a training program is rehearsed
- * (recorded on a device that holds no memory), and the programs it would have run are given to the compiler of the device, which needs no such device.
+/* Planning: does a program fit a device, what fills the memory, which line, how long a step may take. Nothing runs: a
+ * training program is rehearsed (recorded on a device that holds no memory), and the programs it would have run are
+ * given to the compiler of the device, which needs no such device.
  *
  *     xt_recording *r;  xt_plan *p;
  *     xt_record(train_two_steps, NULL, 1, &r);                          // or xt_recording_load("program_001.mlir", &r)
  *     xt_plan_make(r, (xt_plan_opts){.topology = "v4:2x2x1"}, &p);
  *     const xt_plan_report *report = xt_plan_get(p);
  *
- * Totals are the compiler's own statistics; the rows add up to peak_bytes. One thread at a time. `xtrain plan` is this on the command line. */
+ * Totals are the compiler's own statistics; the rows add up to peak_bytes. One thread at a time. `xtrain plan` is this
+ * on the command line. */
 #ifndef XTRAIN_PLAN_H
 #define XTRAIN_PLAN_H
 
@@ -17,30 +19,48 @@ extern "C" {
 #endif
 
 typedef struct xt_recording xt_recording; /* the programs of a rehearsal or of a file */
-/* Calls fn as if on `devices` devices (a mesh has that many), and keeps each program it would have compiled. fn makes and trains as usual, two steps are enough; values it
- * reads are zeros. No device may be open in this process. Every object of fn's is gone afterwards. A result other than 0 is an error. */
+/* Calls fn as if on `devices` devices (a mesh has that many), and keeps each program it would have compiled. fn makes
+ * and trains as usual, two steps are enough; values it reads are zeros. No device may be open in this process. Every
+ * object of fn's is gone afterwards. A result other than 0 is an error. */
 XT_API xt_status xt_record(int (*fn)(void *user), void *user, int64_t devices, xt_recording **out);
-/* A StableHLO text. What XT_DEVICE=dry XT_DUMP=DIR writes has a second file, NAME.inputs, that tells what each input is; without it inputs are plain arguments. */
+/* A StableHLO text. What XT_DEVICE=dry XT_DUMP=DIR writes has a second file, NAME.inputs, that tells what each input
+ * is; without it inputs are plain arguments. */
 XT_API xt_status xt_recording_load(const char *path, xt_recording **out);
-XT_API void xt_recording_free(xt_recording *r);       /* NULL is allowed */
+XT_API void xt_recording_free(xt_recording *r); /* NULL is allowed */
 XT_API int xt_recording_count(const xt_recording *r);
 /* The StableHLO text of program i, with its lines as locations; lives with the recording. */
 XT_API const char *xt_recording_text(const xt_recording *r, int i);
-/* A copy in which every input of an output's type gives its memory to that output, if none does yet: what donation saves. */
+/* A copy in which every input of an output's type gives its memory to that output, if none does yet: what
+ * donation saves. */
 XT_API xt_status xt_recording_donate(const xt_recording *r, xt_recording **out);
 
 typedef struct xt_plan_opts {
-    const char *topology;  /* "cpu", "v4:2x2x1", "v5e:2x2", "tpu7x:2x2x1", "cuda:h100", ...; NULL = "cpu" */
-    const char *mesh;      /* "data=4,model=2": names for the axes collectives run on; NULL = none */
-    int64_t memory_limit;  /* bytes of a device; 0 = what the device has */
-    const char *dump_dir;  /* keeps the compiler's files there; NULL = a temporary folder, removed */
-    bool quick;            /* where the compiler allows it, stop once memory is known: no code is made, code_bytes is then -1, and peak_bytes the dump's total */
-    double compile_limit_s; /* of one compilation by a foreign compiler, which may take hours over its code; 0 = 300. After it the report is as with quick, or the error DEADLINE_EXCEEDED if memory is not known yet */
+    const char *topology; /* "cpu", "v4:2x2x1", "v5e:2x2", "tpu7x:2x2x1", "cuda:h100", ...; NULL = "cpu" */
+    const char *mesh; /* "data=4,model=2": names for the axes collectives run on; NULL = none */
+    int64_t memory_limit; /* bytes of a device; 0 = what the device has */
+    const char *dump_dir; /* keeps the compiler's files there; NULL = a temporary folder, removed */
+    /* where the compiler allows it, stop once memory is known: no code is made, code_bytes is then -1, and peak_bytes
+     * the dump's total */
+    bool quick;
+    /* of one compilation by a foreign compiler, which may take hours over its code; 0 = 300. After it the report is as
+     * with quick, or the error DEADLINE_EXCEEDED if memory is not known yet */
+    double compile_limit_s;
 } xt_plan_opts;
 
 typedef enum xt_plan_kind {
-    XT_PLAN_PARAMETERS, XT_PLAN_OPTIMIZER, XT_PLAN_GRADIENTS, XT_PLAN_ACTIVATIONS, XT_PLAN_BATCH, XT_PLAN_INPUTS, XT_PLAN_RESULTS, XT_PLAN_CONSTANTS, XT_PLAN_SCRATCH,
-    XT_PLAN_PADDING, XT_PLAN_FRAGMENTATION, XT_PLAN_RESERVED, XT_PLAN_KINDS
+    XT_PLAN_PARAMETERS,
+    XT_PLAN_OPTIMIZER,
+    XT_PLAN_GRADIENTS,
+    XT_PLAN_ACTIVATIONS,
+    XT_PLAN_BATCH,
+    XT_PLAN_INPUTS,
+    XT_PLAN_RESULTS,
+    XT_PLAN_CONSTANTS,
+    XT_PLAN_SCRATCH,
+    XT_PLAN_PADDING,
+    XT_PLAN_FRAGMENTATION,
+    XT_PLAN_RESERVED,
+    XT_PLAN_KINDS
 } xt_plan_kind;
 XT_API const char *xt_plan_kind_name(xt_plan_kind k); /* "parameters", "optimizer state", ... */
 
@@ -48,53 +68,60 @@ typedef struct xt_plan_row { /* buffers of one line, module, op and type */
     const char *file, *module, *op, *shape, *dtype;
     int line;
     xt_plan_kind kind;
-    int64_t bytes;      /* all of them, without padding */
-    int64_t padding;    /* what the device's tiling adds */
+    int64_t bytes; /* all of them, without padding */
+    int64_t padding; /* what the device's tiling adds */
     int count;
-    int first, last;    /* instructions of the program at which they live; 0 to n_points for what lives throughout */
+    int first, last; /* instructions of the program at which they live; 0 to n_points for what lives throughout */
 } xt_plan_row;
 typedef struct xt_plan_collective {
     const char *op, *axis; /* axis: names of the mesh's axes, or the groups */
     const char *file, *module;
     int line, count;
-    int64_t bytes;         /* that one device receives, all of them together */
+    int64_t bytes; /* that one device receives, all of them together */
 } xt_plan_collective;
 
 typedef struct xt_plan_report {
     const char *topology, *device, *compiler;
     int devices, hosts, partitions;
     bool fits;
-    const char *verdict;   /* the compiler's words when it does not fit; NULL else */
-    int64_t peak_bytes, limit_bytes; /* of one device. peak: arguments + results - results in place + temporaries (as the compiler states them) + live_elsewhere; the code is extra */
-    int64_t compiler_peak_bytes;     /* PJRT's peak_memory, which on a TPU counts on-chip memory too; -1 = not said */
-    int64_t argument_bytes, output_bytes, temp_bytes, alias_bytes, code_bytes, live_elsewhere_bytes; /* live_elsewhere: of the run, not read by this program; in peak_bytes */
+    const char *verdict; /* the compiler's words when it does not fit; NULL else */
+    /* of one device. peak: arguments + results - results in place + temporaries (as the compiler states them) +
+     * live_elsewhere; the code is extra */
+    int64_t peak_bytes, limit_bytes;
+    int64_t compiler_peak_bytes; /* PJRT's peak_memory, which on a TPU counts on-chip memory too; -1 = not said */
+    /* live_elsewhere: of the run, not read by this program; in peak_bytes */
+    int64_t argument_bytes, output_bytes, temp_bytes, alias_bytes, code_bytes, live_elsewhere_bytes;
     int64_t kinds[XT_PLAN_KINDS]; /* add up to peak_bytes */
     double flops, bytes_accessed; /* of one device and step */
-    const char *flops_from;       /* which compiler counted them */
+    const char *flops_from; /* which compiler counted them */
     double peak_flops, peak_bytes_per_s, link_bytes_per_s, host_bytes_per_s;
-    double program_ms;            /* the estimate for this program; -1 unknown */
-    double step_ms;               /* for a step: every program as often as it runs in one, and what is moved between host and device (offloaded state) */
-    int64_t host_moved_bytes;     /* in a step, both ways */
+    double program_ms; /* the estimate for this program; -1 unknown */
+    /* for a step: every program as often as it runs in one, and what is moved between host and device
+     * (offloaded state) */
+    double step_ms;
+    int64_t host_moved_bytes; /* in a step, both ways */
     const char *formula;
     double compile_ms;
-    const char *ended;            /* NULL: the compiler came to its end; else why it was ended before */
-    const xt_plan_row *rows;      /* alive at the peak, largest first; bytes + padding add up to peak_bytes with the kinds that have no rows */
+    const char *ended; /* NULL: the compiler came to its end; else why it was ended before */
+    /* alive at the peak, largest first; bytes + padding add up to peak_bytes with the kinds that have no rows */
+    const xt_plan_row *rows;
     int n_rows;
-    const xt_plan_row *lives;     /* every buffer of its own that is not there throughout, for a picture over time */
+    const xt_plan_row *lives; /* every buffer of its own that is not there throughout, for a picture over time */
     int n_lives;
-    int64_t steady_bytes;         /* what is there throughout */
-    int n_points, peak_point;     /* instructions; the one of the peak */
+    int64_t steady_bytes; /* what is there throughout */
+    int n_points, peak_point; /* instructions; the one of the peak */
     const xt_plan_collective *collectives;
     int n_collectives;
-    int program, programs;        /* which program of the recording this is, from 0 */
+    int program, programs; /* which program of the recording this is, from 0 */
 } xt_plan_report;
 
 typedef struct xt_plan xt_plan;
-/* Plans every program of the recording and keeps the one that needs most memory. A program that does not fit is no error. Errors: an unknown topology (the message lists the known), no plugin, a
- * program the compiler refuses, a dump folder that cannot be written. */
+/* Plans every program of the recording and keeps the one that needs most memory. A program that does not fit is no
+ * error. Errors: an unknown topology (the message lists the known), no plugin, a program the compiler refuses, a dump
+ * folder that cannot be written. */
 XT_API xt_status xt_plan_make(const xt_recording *r, xt_plan_opts opts, xt_plan **out);
 XT_API const xt_plan_report *xt_plan_get(const xt_plan *p); /* borrowed: lives as long as p */
-XT_API void xt_plan_free(xt_plan *p);                 /* NULL is allowed */
+XT_API void xt_plan_free(xt_plan *p); /* NULL is allowed */
 
 /* What a topology is, without compiling: devices, hosts, memory of one. */
 typedef struct xt_topology {

@@ -1,13 +1,14 @@
-/* Learning rate schedules: PyTorch's formulas, arguments and defaults (torch.optim.lr_scheduler), computed on the host in double. A new rate is data of
- * the next step and never recompiles.
+/* Learning rate schedules: PyTorch's formulas, arguments and defaults (torch.optim.lr_scheduler), computed on the host
+ * in double. A new rate is data of the next step and never recompiles.
  *
- * A schedule belongs to its optimizer, which frees it. Making one sets the first rate at once (a warm-up begins low). In a plain loop call
- * xt_schedule_step after an epoch, or after each optimizer step, as the schedule is meant; the Trainer calls it by `.interval`: XT_EACH_EPOCH (the
- * default, as Lightning) or XT_EACH_STEP. Schedules put into xt_sequential_schedule or xt_chained_schedule are stepped by that one only.
- * Parameter groups keep their own rates: each formula runs a group. Checkpoints of the Trainer and xt_optimizer_save hold the schedules' positions.
+ * A schedule belongs to its optimizer, which frees it. Making one sets the first rate at once (a warm-up begins low).
+ * In a plain loop call xt_schedule_step after an epoch, or after each optimizer step, as the schedule is meant; the
+ * Trainer calls it by `.interval`: XT_EACH_EPOCH (the default, as Lightning) or XT_EACH_STEP. Schedules put into
+ * xt_sequential_schedule or xt_chained_schedule are stepped by that one only. Parameter groups keep their own rates:
+ * each formula runs a group. Checkpoints of the Trainer and xt_optimizer_save hold the schedules' positions.
  *
  *     xt_optimizer *opt = xt_adamw(net, .lr = 3e-4);
- *     xt_warmup_schedule(opt, 500, xt_cosine_schedule(opt, .t_max = 10000), .interval = XT_EACH_STEP);     */
+ *     xt_warmup_schedule(opt, 500, xt_cosine_schedule(opt, .t_max = 10000), .interval = XT_EACH_STEP); */
 #ifndef XTRAIN_SCHEDULE_H
 #define XTRAIN_SCHEDULE_H
 
@@ -23,116 +24,131 @@ enum { XT_SCHEDULE_MOST = 16 }; /* milestones, schedules of a sequence */
 
 typedef struct xt_step_schedule_opts {
     size_t struct_size;
-    int64_t step_size;  /* needed */
-    double gamma;       /* 0 = 0.1 */
+    int64_t step_size; /* needed */
+    double gamma; /* 0 = 0.1 */
     xt_interval interval;
 } xt_step_schedule_opts;
-#define xt_step_schedule(...) XT_STEP_SCHEDULE_(__VA_ARGS__, )                     /* times gamma every step_size */
+#define xt_step_schedule(...) XT_STEP_SCHEDULE_(__VA_ARGS__, ) /* times gamma every step_size */
 #define XT_STEP_SCHEDULE_(opt, ...) xt_step_schedule_opt(XT_HERE, opt, XT_OPTS(xt_step_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_step_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_step_schedule_opts o);
 
 typedef struct xt_multistep_schedule_opts {
     size_t struct_size;
     int64_t milestones[XT_SCHEDULE_MOST]; /* up to the first 0 */
-    double gamma;       /* 0 = 0.1 */
+    double gamma; /* 0 = 0.1 */
     xt_interval interval;
 } xt_multistep_schedule_opts;
-#define xt_multistep_schedule(...) XT_MULTISTEP_SCHEDULE_(__VA_ARGS__, )           /* times gamma at each milestone: .milestones = {30, 80} */
-#define XT_MULTISTEP_SCHEDULE_(opt, ...) xt_multistep_schedule_opt(XT_HERE, opt, XT_OPTS(xt_multistep_schedule_opts, __VA_ARGS__))
+/* times gamma at each milestone: .milestones = {30, 80} */
+#define xt_multistep_schedule(...) XT_MULTISTEP_SCHEDULE_(__VA_ARGS__, )
+#define XT_MULTISTEP_SCHEDULE_(opt, ...) \
+    xt_multistep_schedule_opt(XT_HERE, opt, XT_OPTS(xt_multistep_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_multistep_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_multistep_schedule_opts o);
 
 typedef struct xt_exponential_schedule_opts {
     size_t struct_size;
-    double gamma;       /* needed */
+    double gamma; /* needed */
     xt_interval interval;
 } xt_exponential_schedule_opts;
-#define xt_exponential_schedule(...) XT_EXPONENTIAL_SCHEDULE_(__VA_ARGS__, )       /* times gamma every time */
-#define XT_EXPONENTIAL_SCHEDULE_(opt, ...) xt_exponential_schedule_opt(XT_HERE, opt, XT_OPTS(xt_exponential_schedule_opts, __VA_ARGS__))
+#define xt_exponential_schedule(...) XT_EXPONENTIAL_SCHEDULE_(__VA_ARGS__, ) /* times gamma every time */
+#define XT_EXPONENTIAL_SCHEDULE_(opt, ...) \
+    xt_exponential_schedule_opt(XT_HERE, opt, XT_OPTS(xt_exponential_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_exponential_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_exponential_schedule_opts o);
 
 typedef struct xt_linear_schedule_opts {
     size_t struct_size;
     double start_factor; /* 0 = 1/3; at most 1 */
-    double end_factor;   /* 0 = 1; negative = down to 0 */
+    double end_factor; /* 0 = 1; negative = down to 0 */
     int64_t total_iters; /* 0 = 5 */
     xt_interval interval;
 } xt_linear_schedule_opts;
-#define xt_linear_schedule(...) XT_LINEAR_SCHEDULE_(__VA_ARGS__, )                 /* from start_factor to end_factor of the rate */
-#define XT_LINEAR_SCHEDULE_(opt, ...) xt_linear_schedule_opt(XT_HERE, opt, XT_OPTS(xt_linear_schedule_opts, __VA_ARGS__))
+/* from start_factor to end_factor of the rate */
+#define xt_linear_schedule(...) XT_LINEAR_SCHEDULE_(__VA_ARGS__, )
+#define XT_LINEAR_SCHEDULE_(opt, ...) \
+    xt_linear_schedule_opt(XT_HERE, opt, XT_OPTS(xt_linear_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_linear_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_linear_schedule_opts o);
 
 typedef struct xt_constant_schedule_opts {
     size_t struct_size;
-    double factor;       /* 0 = 1/3 */
+    double factor; /* 0 = 1/3 */
     int64_t total_iters; /* 0 = 5 */
     xt_interval interval;
 } xt_constant_schedule_opts;
-#define xt_constant_schedule(...) XT_CONSTANT_SCHEDULE_(__VA_ARGS__, )             /* times factor until total_iters, then the rate itself */
-#define XT_CONSTANT_SCHEDULE_(opt, ...) xt_constant_schedule_opt(XT_HERE, opt, XT_OPTS(xt_constant_schedule_opts, __VA_ARGS__))
+/* times factor until total_iters, then the rate itself */
+#define xt_constant_schedule(...) XT_CONSTANT_SCHEDULE_(__VA_ARGS__, )
+#define XT_CONSTANT_SCHEDULE_(opt, ...) \
+    xt_constant_schedule_opt(XT_HERE, opt, XT_OPTS(xt_constant_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_constant_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_constant_schedule_opts o);
 
 typedef struct xt_polynomial_schedule_opts {
     size_t struct_size;
     int64_t total_iters; /* 0 = 5 */
-    double power;        /* 0 = 1 */
+    double power; /* 0 = 1 */
     xt_interval interval;
 } xt_polynomial_schedule_opts;
-#define xt_polynomial_schedule(...) XT_POLYNOMIAL_SCHEDULE_(__VA_ARGS__, )         /* (1 - t / total_iters)^power, down to 0 */
-#define XT_POLYNOMIAL_SCHEDULE_(opt, ...) xt_polynomial_schedule_opt(XT_HERE, opt, XT_OPTS(xt_polynomial_schedule_opts, __VA_ARGS__))
+/* (1 - t / total_iters)^power, down to 0 */
+#define xt_polynomial_schedule(...) XT_POLYNOMIAL_SCHEDULE_(__VA_ARGS__, )
+#define XT_POLYNOMIAL_SCHEDULE_(opt, ...) \
+    xt_polynomial_schedule_opt(XT_HERE, opt, XT_OPTS(xt_polynomial_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_polynomial_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_polynomial_schedule_opts o);
 
 typedef struct xt_cosine_schedule_opts {
     size_t struct_size;
-    int64_t t_max;       /* needed: half a period */
-    double eta_min;      /* the lowest rate */
+    int64_t t_max; /* needed: half a period */
+    double eta_min; /* the lowest rate */
     xt_interval interval;
 } xt_cosine_schedule_opts;
 #define xt_cosine_schedule(...) XT_COSINE_SCHEDULE_(__VA_ARGS__, ) /* from the rate to eta_min along half a cosine */
-#define XT_COSINE_SCHEDULE_(opt, ...) xt_cosine_schedule_opt(XT_HERE, opt, XT_OPTS(xt_cosine_schedule_opts, __VA_ARGS__))
+#define XT_COSINE_SCHEDULE_(opt, ...) \
+    xt_cosine_schedule_opt(XT_HERE, opt, XT_OPTS(xt_cosine_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_cosine_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_cosine_schedule_opts o);
 
 typedef struct xt_warm_restarts_schedule_opts {
     size_t struct_size;
-    int64_t t_0;         /* needed: length of the first cycle */
-    int64_t t_mult;      /* 0 = 1: factor from cycle to cycle */
+    int64_t t_0; /* needed: length of the first cycle */
+    int64_t t_mult; /* 0 = 1: factor from cycle to cycle */
     double eta_min;
     xt_interval interval;
 } xt_warm_restarts_schedule_opts;
-#define xt_warm_restarts_schedule(...) XT_WARM_RESTARTS_SCHEDULE_(__VA_ARGS__, )   /* cosine that begins again (SGDR) */
-#define XT_WARM_RESTARTS_SCHEDULE_(opt, ...) xt_warm_restarts_schedule_opt(XT_HERE, opt, XT_OPTS(xt_warm_restarts_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_warm_restarts_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_warm_restarts_schedule_opts o);
+#define xt_warm_restarts_schedule(...) XT_WARM_RESTARTS_SCHEDULE_(__VA_ARGS__, ) /* cosine that begins again (SGDR) */
+#define XT_WARM_RESTARTS_SCHEDULE_(opt, ...) \
+    xt_warm_restarts_schedule_opt(XT_HERE, opt, XT_OPTS(xt_warm_restarts_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_warm_restarts_schedule_opt(const xt_src *src, xt_optimizer *opt,
+                                                   xt_warm_restarts_schedule_opts o);
 
 typedef struct xt_one_cycle_schedule_opts {
     size_t struct_size;
-    double max_lr;           /* needed; groups keep their ratio to it */
-    int64_t total_steps;     /* needed; one step more is an error */
-    double pct_start;        /* 0 = 0.3: share of the rise */
-    xt_switch linear;        /* default off: cosine */
-    xt_switch cycle_momentum;/* default on: the momentum (beta1) moves the other way */
+    double max_lr; /* needed; groups keep their ratio to it */
+    int64_t total_steps; /* needed; one step more is an error */
+    double pct_start; /* 0 = 0.3: share of the rise */
+    xt_switch linear; /* default off: cosine */
+    xt_switch cycle_momentum; /* default on: the momentum (beta1) moves the other way */
     double base_momentum, max_momentum; /* 0 = 0.85, 0.95 */
-    double div_factor;       /* 0 = 25: the first rate is max_lr / div_factor */
+    double div_factor; /* 0 = 25: the first rate is max_lr / div_factor */
     double final_div_factor; /* 0 = 1e4: the last rate is the first / final_div_factor */
-    xt_switch three_phase;   /* default off */
+    xt_switch three_phase; /* default off */
     xt_interval interval;
 } xt_one_cycle_schedule_opts;
-#define xt_one_cycle_schedule(...) XT_ONE_CYCLE_SCHEDULE_(__VA_ARGS__, ) /* Smith and Topin 2018: up to max_lr, then far below the first rate */
-#define XT_ONE_CYCLE_SCHEDULE_(opt, ...) xt_one_cycle_schedule_opt(XT_HERE, opt, XT_OPTS(xt_one_cycle_schedule_opts, __VA_ARGS__))
+/* Smith and Topin 2018: up to max_lr, then far below the first rate */
+#define xt_one_cycle_schedule(...) XT_ONE_CYCLE_SCHEDULE_(__VA_ARGS__, )
+#define XT_ONE_CYCLE_SCHEDULE_(opt, ...) \
+    xt_one_cycle_schedule_opt(XT_HERE, opt, XT_OPTS(xt_one_cycle_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_one_cycle_schedule_opts o);
 
 typedef enum xt_cyclic_mode { XT_TRIANGULAR = 0, XT_TRIANGULAR2, XT_EXP_RANGE } xt_cyclic_mode;
 typedef struct xt_cyclic_schedule_opts {
     size_t struct_size;
-    double base_lr, max_lr;  /* needed; groups keep their ratio to them */
-    int64_t step_size_up;    /* 0 = 2000 */
-    int64_t step_size_down;  /* 0 = step_size_up */
-    xt_cyclic_mode mode;     /* 0 = XT_TRIANGULAR */
-    double gamma;            /* 0 = 1: of XT_EXP_RANGE */
-    xt_switch cycle_momentum;/* default on */
+    double base_lr, max_lr; /* needed; groups keep their ratio to them */
+    int64_t step_size_up; /* 0 = 2000 */
+    int64_t step_size_down; /* 0 = step_size_up */
+    xt_cyclic_mode mode; /* 0 = XT_TRIANGULAR */
+    double gamma; /* 0 = 1: of XT_EXP_RANGE */
+    xt_switch cycle_momentum; /* default on */
     double base_momentum, max_momentum; /* 0 = 0.8, 0.9 */
     xt_interval interval;
 } xt_cyclic_schedule_opts;
 #define xt_cyclic_schedule(...) XT_CYCLIC_SCHEDULE_(__VA_ARGS__, ) /* Smith 2017: up and down between two rates */
-#define XT_CYCLIC_SCHEDULE_(opt, ...) xt_cyclic_schedule_opt(XT_HERE, opt, XT_OPTS(xt_cyclic_schedule_opts, __VA_ARGS__))
+#define XT_CYCLIC_SCHEDULE_(opt, ...) \
+    xt_cyclic_schedule_opt(XT_HERE, opt, XT_OPTS(xt_cyclic_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_cyclic_schedule_opts o);
 
 typedef double (*xt_schedule_fn)(int64_t epoch, void *user);
@@ -142,59 +158,71 @@ typedef struct xt_lambda_schedule_opts {
     xt_switch multiplicative; /* default off: the first rate times fn(epoch); on: the rate before times fn(epoch) */
     xt_interval interval;
 } xt_lambda_schedule_opts;
-#define xt_lambda_schedule(opt, ...) XT_LAMBDA_SCHEDULE_(opt, __VA_ARGS__, ) /* xt_lambda_schedule(opt, fn, .user = p): fn says the factor of each position */
-#define XT_LAMBDA_SCHEDULE_(opt, fn, ...) xt_lambda_schedule_opt(XT_HERE, opt, fn, XT_OPTS(xt_lambda_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_lambda_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_schedule_fn fn, xt_lambda_schedule_opts o);
+/* xt_lambda_schedule(opt, fn, .user = p): fn says the factor of each position */
+#define xt_lambda_schedule(opt, ...) XT_LAMBDA_SCHEDULE_(opt, __VA_ARGS__, )
+#define XT_LAMBDA_SCHEDULE_(opt, fn, ...) \
+    xt_lambda_schedule_opt(XT_HERE, opt, fn, XT_OPTS(xt_lambda_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_lambda_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_schedule_fn fn,
+                                            xt_lambda_schedule_opts o);
 
-/* Lowers the rate when a value has stopped getting better. Plain loops feed it: xt_schedule_step_value, or xt_schedule_step_tensor without a wait. */
+/* Lowers the rate when a value has stopped getting better. Plain loops feed it: xt_schedule_step_value, or
+ * xt_schedule_step_tensor without a wait. */
 typedef struct xt_plateau_schedule_opts {
     size_t struct_size;
-    const char *monitor;      /* the Trainer's: name of a logged value, read after each validation (epoch when there is none) */
-    xt_reduce mode;           /* XT_MIN (default) or XT_MAX */
-    double factor;            /* 0 = 0.1 */
-    int64_t patience;         /* 0 = 10; negative = none */
-    double threshold;         /* 0 = 1e-4; negative = none */
-    xt_switch absolute;       /* default off: the threshold is relative to the best value */
+    /* the Trainer's: name of a logged value, read after each validation (epoch when there is none) */
+    const char *monitor;
+    xt_reduce mode; /* XT_MIN (default) or XT_MAX */
+    double factor; /* 0 = 0.1 */
+    int64_t patience; /* 0 = 10; negative = none */
+    double threshold; /* 0 = 1e-4; negative = none */
+    xt_switch absolute; /* default off: the threshold is relative to the best value */
     int64_t cooldown;
     double min_lr;
-    double eps;               /* 0 = 1e-8: smaller changes of the rate are not made */
+    double eps; /* 0 = 1e-8: smaller changes of the rate are not made */
 } xt_plateau_schedule_opts;
 #define xt_plateau_schedule(...) XT_PLATEAU_SCHEDULE_(__VA_ARGS__, )
-#define XT_PLATEAU_SCHEDULE_(opt, ...) xt_plateau_schedule_opt(XT_HERE, opt, XT_OPTS(xt_plateau_schedule_opts, __VA_ARGS__))
+#define XT_PLATEAU_SCHEDULE_(opt, ...) \
+    xt_plateau_schedule_opt(XT_HERE, opt, XT_OPTS(xt_plateau_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_plateau_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_plateau_schedule_opts o);
 
-/* --- Several. They take their parts over. ------------------------------------------------------------------------------------------------ */
+/* --- Several. They take their parts over. --- */
 typedef struct xt_sequence_opts {
     size_t struct_size;
     xt_scheduler *schedules[XT_SCHEDULE_MOST]; /* up to the first NULL */
-    int64_t milestones[XT_SCHEDULE_MOST];      /* one fewer: where the next one takes over and begins at its 0 */
+    int64_t milestones[XT_SCHEDULE_MOST]; /* one fewer: where the next one takes over and begins at its 0 */
     xt_interval interval;
 } xt_sequence_opts;
 #define xt_sequential_schedule(...) XT_SEQUENTIAL_SCHEDULE_(__VA_ARGS__, )
-#define XT_SEQUENTIAL_SCHEDULE_(opt, ...) xt_sequential_schedule_opt(XT_HERE, opt, XT_OPTS(xt_sequence_opts, __VA_ARGS__))
+#define XT_SEQUENTIAL_SCHEDULE_(opt, ...) \
+    xt_sequential_schedule_opt(XT_HERE, opt, XT_OPTS(xt_sequence_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_sequential_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_sequence_opts o);
-#define xt_chained_schedule(...) XT_CHAINED_SCHEDULE_(__VA_ARGS__, )               /* all at every step; milestones are not used */
+/* all at every step; milestones are not used */
+#define xt_chained_schedule(...) XT_CHAINED_SCHEDULE_(__VA_ARGS__, )
 #define XT_CHAINED_SCHEDULE_(opt, ...) xt_chained_schedule_opt(XT_HERE, opt, XT_OPTS(xt_sequence_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_chained_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_sequence_opts o);
 typedef struct xt_warmup_opts {
     size_t struct_size;
-    double start_factor;  /* 0 = 0.01: of the rate, at the first step */
+    double start_factor; /* 0 = 0.01: of the rate, at the first step */
     xt_interval interval;
 } xt_warmup_opts;
 /* Linear from start_factor to the whole rate in `steps`, then `then` (NULL: the rate stays). */
 #define xt_warmup_schedule(opt, steps, ...) XT_WARMUP_SCHEDULE_(opt, steps, __VA_ARGS__, )
-#define XT_WARMUP_SCHEDULE_(opt, steps, then, ...) xt_warmup_schedule_opt(XT_HERE, opt, steps, then, XT_OPTS(xt_warmup_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_warmup_schedule_opt(const xt_src *src, xt_optimizer *opt, int64_t steps, xt_scheduler *then, xt_warmup_opts o);
+#define XT_WARMUP_SCHEDULE_(opt, steps, then, ...) \
+    xt_warmup_schedule_opt(XT_HERE, opt, steps, then, XT_OPTS(xt_warmup_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_warmup_schedule_opt(const xt_src *src, xt_optimizer *opt, int64_t steps, xt_scheduler *then,
+                                            xt_warmup_opts o);
 
-/* --- Use -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Use --- */
 XT_API void xt_schedule_step(xt_scheduler *s);
-XT_API void xt_schedule_step_value(xt_scheduler *s, double value);      /* plateau: a value the host has */
-/* Plateau: a tensor of one element. Does not wait: the rate changes at the first xt_optimizer_step after the value has arrived. */
+XT_API void xt_schedule_step_value(xt_scheduler *s, double value); /* plateau: a value the host has */
+/* Plateau: a tensor of one element. Does not wait: the rate changes at the first xt_optimizer_step after the value
+ * has arrived. */
 #define xt_schedule_step_tensor(s, t) xt_schedule_step_tensor_at(XT_HERE, s, t)
 XT_API void xt_schedule_step_tensor_at(const xt_src *src, xt_scheduler *s, xt_tensor t);
-XT_API double xt_schedule_lr(const xt_scheduler *s);                    /* of group 0 */
-XT_API int64_t xt_schedule_last_epoch(const xt_scheduler *s);           /* times it was stepped */
-/* The position as JSON (snprintf's meaning of buf and n), and back into a schedule made the same way. Rates are the optimizer's state, not its. */
+XT_API double xt_schedule_lr(const xt_scheduler *s); /* of group 0 */
+XT_API int64_t xt_schedule_last_epoch(const xt_scheduler *s); /* times it was stepped */
+/* The position as JSON (snprintf's meaning of buf and n), and back into a schedule made the same way. Rates are the
+ * optimizer's state, not its. */
 XT_API size_t xt_schedule_save(const xt_scheduler *s, char *buf, size_t n);
 XT_API xt_status xt_schedule_load(xt_scheduler *s, const char *json);
 

@@ -1,22 +1,26 @@
 /* Tensors: recorded lazily, executed at step boundaries.
  *
- * An xt_tensor is an 8-byte value handle. It lives until the end of the step that made it (xt_next and xt_mark_step end steps);
- * xt_keep makes it outlive the step. A dead handle is a named error with both lines, never undefined behaviour. {0} is "none".
+ * An xt_tensor is an 8-byte value handle. It lives until the end of the step that made it (xt_next and xt_mark_step end
+ * steps); xt_keep makes it outlive the step. A dead handle is a named error with both lines, never undefined behaviour.
+ * {0} is "none".
  *
- * Errors travel: an op on wrong shapes gives an error tensor that remembers op, shapes and line; everything fed by it does nothing; the
- * first one is the pending error of the thread, and the step is dropped: states keep their values, reads give NaN.
+ * Errors travel: an op on wrong shapes gives an error tensor that remembers op, shapes and line; everything fed by it
+ * does nothing; the first one is the pending error of the thread, and the step is dropped: states keep their values,
+ * reads give NaN.
  *
- * A pending error is printed once, with its line, when it arises. If the program looks at it (xt_error, or xt_status_message or xt_status_code of a status
- * that says the same), it is the program's own business: xt_mark_step and xt_next give false until xt_clear_error. If nobody has looked when a step ends
- * (xt_mark_step, xt_wait, xt_next, the next xt_call, xt_finish, the end of the program), the process exits with code 1, after what is in flight, logs and files have been
- * brought to their end. What xt_mark_step returns cannot be seen to be looked at. A rank that died or left ends the others at once.
+ * A pending error is printed once, with its line, when it arises. If the program looks at it (xt_error, or
+ * xt_status_message or xt_status_code of a status that says the same), it is the program's own business: xt_mark_step
+ * and xt_next give false until xt_clear_error. If nobody has looked when a step ends (xt_mark_step, xt_wait, xt_next,
+ * the next xt_call, xt_finish, the end of the program), the process exits with code 1, after what is in flight, logs
+ * and files have been brought to their end. What xt_mark_step returns cannot be seen to be looked at. A rank that died
+ * or left ends the others at once.
  *
- * No function here waits for the device except xt_item, xt_read and xt_wait. Reading in the middle of a step runs a program of its own
- * for that value: it never changes, cuts or recompiles the training program. Broadcasting follows NumPy; mixed dtypes promote as in PyTorch.
- * A tensor belongs to the thread that made it.
+ * No function here waits for the device except xt_item, xt_read and xt_wait. Reading in the middle of a step runs a
+ * program of its own for that value: it never changes, cuts or recompiles the training program. Broadcasting follows
+ * NumPy; mixed dtypes promote as in PyTorch. A tensor belongs to the thread that made it.
  *
  *     xt_tensor x = xt_from_array(data, XT_F32, 2, 3), y = xt_mul(x, x);
- *     printf("%g\n", xt_item(xt_mean(y)));     */
+ *     printf("%g\n", xt_item(xt_mean(y))); */
 #ifndef XTRAIN_TENSOR_H
 #define XTRAIN_TENSOR_H
 
@@ -30,41 +34,47 @@ typedef struct xt_tensor {
     uint32_t slot, generation;
 } xt_tensor;
 
-/* --- Life ------------------------------------------------------------------------------------------------------------------------- */
-#define xt_keep(t) xt_keep_at(XT_HERE, t)             /* t outlives its step until xt_drop; gives t back */
-#define xt_drop(t) xt_drop_at(XT_HERE, t)             /* gives back what xt_keep or xt_state made to last; the handle is dead from here on */
+/* --- Life --- */
+#define xt_keep(t) xt_keep_at(XT_HERE, t) /* t outlives its step until xt_drop; gives t back */
+/* gives back what xt_keep or xt_state made to last; the handle is dead from here on */
+#define xt_drop(t) xt_drop_at(XT_HERE, t)
 XT_API xt_tensor xt_keep_at(const xt_src *src, xt_tensor t);
 XT_API void xt_drop_at(const xt_src *src, xt_tensor t);
-XT_API bool xt_is_none(xt_tensor t);                  /* {0}: no tensor, and no error */
-XT_API bool xt_is_error(xt_tensor t);                 /* an error tensor, or a dead handle */
-/* Both end the step. xt_backward of a loss of the step before stays right, kept or not: what it needs of the forward is recorded again, with the same
- * batch, random numbers and statistics, and XT_DEBUG=exec reports how much, and which line ended the step. So do gradients through a kept tensor. Kept for
- * this: the steps in which nothing was differentiated, until the next one ends (two more, for kept tensors and results of xt_call). An error with both
+XT_API bool xt_is_none(xt_tensor t); /* {0}: no tensor, and no error */
+XT_API bool xt_is_error(xt_tensor t); /* an error tensor, or a dead handle */
+/* Both end the step. xt_backward of a loss of the step before stays right, kept or not: what it needs of the forward is
+ * recorded again, with the same batch, random numbers and statistics, and XT_DEBUG=exec reports how much, and which
+ * line ended the step. So do gradients through a kept tensor. Kept for this: the steps in which nothing was
+ * differentiated, until the next one ends (two more, for kept tensors and results of xt_call). An error with both
  * lines: parameters changed in between, or the step is too long ago. */
-#define xt_mark_step() xt_mark_step_at(XT_HERE)       /* ends the step: compiles or finds its program, starts it; false after an error */
+/* ends the step: compiles or finds its program, starts it; false after an error */
+#define xt_mark_step() xt_mark_step_at(XT_HERE)
 XT_API bool xt_mark_step_at(const xt_src *src);
-#define xt_wait() xt_wait_at(XT_HERE)                 /* ends the step as xt_mark_step does, then waits until all of it has finished (a sync) */
+/* ends the step as xt_mark_step does, then waits until all of it has finished (a sync) */
+#define xt_wait() xt_wait_at(XT_HERE)
 XT_API bool xt_wait_at(const xt_src *src);
-XT_API xt_status xt_error(void);                      /* the pending error of this thread, borrowed; NULL if none. The program has looked at it by this */
-XT_API void xt_clear_error(void);                     /* forget it: the process stays usable */
-/* For programs that embed the library: fn(error, user) is called once for each failure, on the thread that meets it, instead of the message and the exit;
- * `error` is borrowed. Nothing is printed then and the process is never ended: returning means to go on, with the error pending until that thread calls
- * xt_clear_error after the call that failed (in fn it does nothing). fn may be called by several threads at a time, records nothing and ends no step. One
- * for the process; NULL restores the default. */
+/* the pending error of this thread, borrowed; NULL if none. The program has looked at it by this */
+XT_API xt_status xt_error(void);
+XT_API void xt_clear_error(void); /* forget it: the process stays usable */
+/* For programs that embed the library: fn(error, user) is called once for each failure, on the thread that meets it,
+ * instead of the message and the exit; `error` is borrowed. Nothing is printed then and the process is never ended:
+ * returning means to go on, with the error pending until that thread calls xt_clear_error after the call that failed
+ * (in fn it does nothing). fn may be called by several threads at a time, records nothing and ends no step. One for the
+ * process; NULL restores the default. */
 typedef void (*xt_error_fn)(xt_status error, void *user);
 XT_API void xt_on_error(xt_error_fn fn, void *user);
-/* Ends the program: last boundary, waits, closes loaders' and loggers' threads, prints the cost summary. 0, or 1 with a pending error; one that nobody has looked
- * at, and no handler was told of, exits with code 1 here. */
+/* Ends the program: last boundary, waits, closes loaders' and loggers' threads, prints the cost summary. 0, or 1 with a
+ * pending error; one that nobody has looked at, and no handler was told of, exits with code 1 here. */
 #define xt_finish() xt_finish_at(XT_HERE)
 XT_API int xt_finish_at(const xt_src *src);
 
-/* --- Shape -------------------------------------------------------------------------------------------------------------------------- */
-XT_API xt_dtype xt_dtype_of(xt_tensor t);             /* XT_DTYPE_NONE for none, error or dead */
-XT_API int xt_rank_of(xt_tensor t);                   /* number of dims; 0 too for an error */
-XT_API int64_t xt_dim(xt_tensor t, int i);            /* negative counts from the end; 0 for an error or out of range */
-XT_API int64_t xt_numel(xt_tensor t);                 /* product of the dims; 1 of a scalar, 0 for an error */
+/* --- Shape --- */
+XT_API xt_dtype xt_dtype_of(xt_tensor t); /* XT_DTYPE_NONE for none, error or dead */
+XT_API int xt_rank_of(xt_tensor t); /* number of dims; 0 too for an error */
+XT_API int64_t xt_dim(xt_tensor t, int i); /* negative counts from the end; 0 for an error or out of range */
+XT_API int64_t xt_numel(xt_tensor t); /* product of the dims; 1 of a scalar, 0 for an error */
 
-/* --- Making ---------------------------------------------------------------------------------------------------------------------------
+/* --- Making ---
  * Shapes are trailing int64 arguments: xt_zeros(XT_F32, 2, 3). A scalar has none. */
 #ifdef __cplusplus
 } /* a braced list makes the array in both languages */
@@ -82,12 +92,16 @@ template <class... T> constexpr int xt_count_(T...) {
 extern "C" {
 #else
 #define XT_DIMS_(...) ((const int64_t[XT_MAX_RANK + 1]){__VA_ARGS__})
-#define XT_INTS_(...) (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]){__VA_ARGS__}
+#define XT_INTS_(...)                                                  \
+    (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]) { \
+        __VA_ARGS__                                                    \
+    }
 #endif
 /* `dims` ends at the first 0 entry (a dim of 0 cannot be spelled here; use xt_from_data). */
 #define xt_from_array(data, ...) XT_FROM_ARRAY_(data, __VA_ARGS__, 0)
 #define XT_FROM_ARRAY_(data, dtype, ...) xt_from_array_at(XT_HERE, data, dtype, XT_DIMS_(__VA_ARGS__))
-XT_API xt_tensor xt_from_array_at(const xt_src *src, const void *data, xt_dtype dtype, const int64_t *dims); /* copies; uploads at once */
+/* copies; uploads at once */
+XT_API xt_tensor xt_from_array_at(const xt_src *src, const void *data, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, int rank, const int64_t *dims);
 #define xt_from_data(data, dtype, rank, dims) xt_from_data_at(XT_HERE, data, dtype, rank, dims)
 #define xt_full(value, ...) XT_FULL_(value, __VA_ARGS__, 0)
@@ -95,34 +109,37 @@ XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype d
 #define xt_zeros(...) XT_FULL_(0, __VA_ARGS__, 0)
 #define xt_ones(...) XT_FULL_(1, __VA_ARGS__, 0)
 XT_API xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int64_t *dims);
-#define xt_arange(n, dtype) xt_arange_at(XT_HERE, n, dtype)                            /* 0 .. n-1, [n] */
+#define xt_arange(n, dtype) xt_arange_at(XT_HERE, n, dtype) /* 0 .. n-1, [n] */
 XT_API xt_tensor xt_arange_at(const xt_src *src, int64_t n, xt_dtype dtype);
-#define xt_scalar(value, dtype) xt_scalar_at(XT_HERE, value, dtype)                    /* data, not a constant: changing it never recompiles */
+/* data, not a constant: changing it never recompiles */
+#define xt_scalar(value, dtype) xt_scalar_at(XT_HERE, value, dtype)
 XT_API xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype);
 
-/* State of one's own (a cache, a running mean): zeros at first, lives until xt_drop. What xt_assign gives it is its value for what is recorded after, and for
- * the steps that follow; the memory is updated in place. Same dtype and shape; an assignment of anything else, or to what is no state, is an error. */
-#define xt_state(name, ...) XT_STATE_(name, __VA_ARGS__, 0)                            /* xt_state("cache", XT_F32, 12, 64) */
+/* State of one's own (a cache, a running mean): zeros at first, lives until xt_drop. What xt_assign gives it is its
+ * value for what is recorded after, and for the steps that follow; the memory is updated in place. Same dtype and
+ * shape; an assignment of anything else, or to what is no state, is an error. */
+/* xt_state("cache", XT_F32, 12, 64) */
+#define xt_state(name, ...) XT_STATE_(name, __VA_ARGS__, 0)
 #define XT_STATE_(name, dtype, ...) xt_state_at(XT_HERE, name, dtype, XT_DIMS_(__VA_ARGS__))
 #define xt_assign(state, value) xt_assign_at(XT_HERE, state, value)
 XT_API xt_tensor xt_state_at(const xt_src *src, const char *name, xt_dtype dtype, const int64_t *dims);
 XT_API void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value);
 
-/* --- Elementwise. Unary ops on integers promote to f32 where the result is no integer. --------------------------------------------------- */
+/* --- Elementwise. Unary ops on integers promote to f32 where the result is no integer. --- */
 #define xt_abs(x) xt_abs_at(XT_HERE, x)
 #define xt_ceil(x) xt_ceil_at(XT_HERE, x)
 #define xt_cos(x) xt_cos_at(XT_HERE, x)
 #define xt_exp(x) xt_exp_at(XT_HERE, x)
 #define xt_expm1(x) xt_expm1_at(XT_HERE, x)
 #define xt_floor(x) xt_floor_at(XT_HERE, x)
-#define xt_log_e(x) xt_log_e_at(XT_HERE, x)                    /* natural logarithm (xt_log logs a metric) */
+#define xt_log_e(x) xt_log_e_at(XT_HERE, x) /* natural logarithm (xt_log logs a metric) */
 #define xt_log1p(x) xt_log1p_at(XT_HERE, x)
 #define xt_sigmoid(x) xt_sigmoid_at(XT_HERE, x)
 #define xt_neg(x) xt_neg_at(XT_HERE, x)
 #define xt_relu(x) xt_relu_at(XT_HERE, x)
-#define xt_gelu(x) xt_gelu_at(XT_HERE, x)                      /* tanh form, as GPT-2 */
+#define xt_gelu(x) xt_gelu_at(XT_HERE, x) /* tanh form, as GPT-2 */
 #define xt_silu(x) xt_silu_at(XT_HERE, x)
-#define xt_round(x) xt_round_at(XT_HERE, x)                    /* half to even */
+#define xt_round(x) xt_round_at(XT_HERE, x) /* half to even */
 #define xt_rsqrt(x) xt_rsqrt_at(XT_HERE, x)
 #define xt_sign(x) xt_sign_at(XT_HERE, x)
 #define xt_sin(x) xt_sin_at(XT_HERE, x)
@@ -131,9 +148,10 @@ XT_API void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value);
 #define xt_square(x) xt_square_at(XT_HERE, x)
 #define xt_logical_not(x) xt_logical_not_at(XT_HERE, x)
 #define xt_isfinite(x) xt_isfinite_at(XT_HERE, x)
-#define xt_detach(x) xt_detach_at(XT_HERE, x)                  /* the same value, no gradient through it */
+#define xt_detach(x) xt_detach_at(XT_HERE, x) /* the same value, no gradient through it */
 #define xt_add(x, y) xt_add_at(XT_HERE, x, y)
-#define xt_sub_(x, y) xt_sub__at(XT_HERE, x, y)                /* xt_sub names a child module; xt_minus is the plain spelling */
+/* xt_sub names a child module; xt_minus is the plain spelling */
+#define xt_sub_(x, y) xt_sub__at(XT_HERE, x, y)
 #define xt_minus(x, y) xt_sub__at(XT_HERE, x, y)
 #define xt_mul(x, y) xt_mul_at(XT_HERE, x, y)
 #define xt_div(x, y) xt_div_at(XT_HERE, x, y)
@@ -150,16 +168,17 @@ XT_API void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value);
 #define xt_logical_and(x, y) xt_logical_and_at(XT_HERE, x, y)
 #define xt_logical_or(x, y) xt_logical_or_at(XT_HERE, x, y)
 /* Each is a function too, for function pointers and other languages: its line is found from the return address. */
-#define XT_UNARY_(name)                                                                                                \
-    XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x);                                                   \
+#define XT_UNARY_(name)                                              \
+    XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x); \
     XT_API xt_tensor(xt_##name)(xt_tensor x);
-#define XT_BINARY_(name)                                                                                               \
-    XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x, xt_tensor y);                                      \
+#define XT_BINARY_(name)                                                          \
+    XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x, xt_tensor y); \
     XT_API xt_tensor(xt_##name)(xt_tensor x, xt_tensor y);
 #include <xtrain/tensor_ops.def>
 #undef XT_UNARY_
 #undef XT_BINARY_
-#define xt_add_scalar(x, v) xt_add_scalar_at(XT_HERE, x, v)    /* v is a constant of the graph unless it changes between steps: then it becomes data */
+/* v is a constant of the graph unless it changes between steps: then it becomes data */
+#define xt_add_scalar(x, v) xt_add_scalar_at(XT_HERE, x, v)
 #define xt_mul_scalar(x, v) xt_mul_scalar_at(XT_HERE, x, v)
 #define xt_pow_scalar(x, v) xt_pow_scalar_at(XT_HERE, x, v)
 #define xt_clamp(x, lo, hi) xt_clamp_at(XT_HERE, x, lo, hi)
@@ -172,13 +191,14 @@ XT_API xt_tensor xt_where_at(const xt_src *src, xt_tensor cond, xt_tensor x, xt_
 #define xt_cast(x, dtype) xt_cast_at(XT_HERE, x, dtype)
 XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 
-/* --- Shape ops. Axes may be negative. ---------------------------------------------------------------------------------------------------------- */
-#define xt_reshape(x, ...) xt_reshape_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0))         /* one dim may be -1 */
-#define xt_flatten(x, from) xt_flatten_at(XT_HERE, x, from)                          /* dims from..end become one */
-#define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, a, b)                      /* swaps two axes */
+/* --- Shape ops. Axes may be negative. --- */
+#define xt_reshape(x, ...) xt_reshape_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0)) /* one dim may be -1 */
+#define xt_flatten(x, from) xt_flatten_at(XT_HERE, x, from) /* dims from..end become one */
+#define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, a, b) /* swaps two axes */
 #define xt_permute(x, ...) xt_permute_at(XT_HERE, x, XT_INTS_(__VA_ARGS__))
-#define xt_slice(x, axis, start, stop) xt_slice_at(XT_HERE, x, axis, start, stop)    /* negative counts from the end */
-#define xt_concat(n, ...) xt_concat_at(XT_HERE, n, __VA_ARGS__)                      /* (n, tensors, axis); XT_TENSORS(x, y) of ops.h is an array */
+#define xt_slice(x, axis, start, stop) xt_slice_at(XT_HERE, x, axis, start, stop) /* negative counts from the end */
+/* (n, tensors, axis); XT_TENSORS(x, y) of ops.h is an array */
+#define xt_concat(n, ...) xt_concat_at(XT_HERE, n, __VA_ARGS__)
 #define xt_broadcast_to(x, ...) xt_broadcast_to_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0))
 #define xt_unsqueeze(x, axis) xt_unsqueeze_at(XT_HERE, x, axis)
 #define xt_squeeze(x, axis) xt_squeeze_at(XT_HERE, x, axis)
@@ -192,7 +212,7 @@ XT_API xt_tensor xt_broadcast_to_at(const xt_src *src, xt_tensor x, const int64_
 XT_API xt_tensor xt_unsqueeze_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_squeeze_at(const xt_src *src, xt_tensor x, int axis);
 
-/* --- Reductions: over everything, or over one axis (`_axis`, keepdim false). Integer sums are i64, means f32. --------------------------------------- */
+/* --- Reductions: over everything, or over one axis (`_axis`, keepdim false). Integer sums are i64, means f32. --- */
 #define xt_sum(x) xt_sum_at(XT_HERE, x)
 #define xt_mean(x) xt_mean_at(XT_HERE, x)
 #define xt_max(x) xt_max_at(XT_HERE, x)
@@ -200,7 +220,7 @@ XT_API xt_tensor xt_squeeze_at(const xt_src *src, xt_tensor x, int axis);
 #define xt_sum_axis(x, axis) xt_sum_axis_at(XT_HERE, x, axis)
 #define xt_mean_axis(x, axis) xt_mean_axis_at(XT_HERE, x, axis)
 #define xt_max_axis(x, axis) xt_max_axis_at(XT_HERE, x, axis)
-#define xt_argmax(x, axis) xt_argmax_at(XT_HERE, x, axis)                            /* i64, first of equals */
+#define xt_argmax(x, axis) xt_argmax_at(XT_HERE, x, axis) /* i64, first of equals */
 XT_API xt_tensor xt_sum_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_mean_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_max_at(const xt_src *src, xt_tensor x);
@@ -210,69 +230,86 @@ XT_API xt_tensor xt_mean_axis_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_max_axis_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_argmax_at(const xt_src *src, xt_tensor x, int axis);
 
-/* --- Contractions (convolution and pooling: xtrain/functional.h, included below) ----------------------------------------------------------- */
-#define xt_matmul(x, y) xt_matmul_at(XT_HERE, x, y)             /* PyTorch's rules: 1-D, 2-D, batched with broadcasting */
+/* --- Contractions (convolution and pooling: xtrain/functional.h, included below) --- */
+/* PyTorch's rules: 1-D, 2-D, batched with broadcasting */
+#define xt_matmul(x, y) xt_matmul_at(XT_HERE, x, y)
 XT_API xt_tensor xt_matmul_at(const xt_src *src, xt_tensor x, xt_tensor y);
 
-/* --- Softmax, lookups (losses.h has the losses) ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Softmax, lookups (losses.h has the losses) --- */
 #define xt_softmax(x, axis) xt_softmax_at(XT_HERE, x, axis)
 #define xt_log_softmax(x, axis) xt_log_softmax_at(XT_HERE, x, axis)
 #define xt_one_hot(labels, classes, dtype) xt_one_hot_at(XT_HERE, labels, classes, dtype)
-#define xt_take(table, indices) xt_take_at(XT_HERE, table, indices)                        /* rows: [V,D], int [...] -> [...,D] */
+/* rows: [V,D], int [...] -> [...,D] */
+#define xt_take(table, indices) xt_take_at(XT_HERE, table, indices)
 XT_API xt_tensor xt_softmax_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_log_softmax_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_one_hot_at(const xt_src *src, xt_tensor labels, int64_t classes, xt_dtype dtype);
 XT_API xt_tensor xt_take_at(const xt_src *src, xt_tensor table, xt_tensor indices);
 
-/* --- Random: Philox, the element's global index as counter: the same bits on every device. ----------------------------------------------------------------- */
-XT_API void xt_seed(uint64_t seed);                              /* the same seed, the same numbers again: in this thread from the next draw on */
-#define xt_rand(...) XT_RAND_(__VA_ARGS__, 0)                    /* xt_rand(XT_F32, 2, 3): uniform in [0,1) */
+/* --- Random: Philox, the element's global index as counter: the same bits on every device. --- */
+/* the same seed, the same numbers again: in this thread from the next draw on */
+XT_API void xt_seed(uint64_t seed);
+#define xt_rand(...) XT_RAND_(__VA_ARGS__, 0) /* xt_rand(XT_F32, 2, 3): uniform in [0,1) */
 #define XT_RAND_(dtype, ...) xt_rand_at(XT_HERE, dtype, XT_DIMS_(__VA_ARGS__))
 #define xt_randn(...) XT_RANDN_(__VA_ARGS__, 0)
 #define XT_RANDN_(dtype, ...) xt_randn_at(XT_HERE, dtype, XT_DIMS_(__VA_ARGS__))
 XT_API xt_tensor xt_rand_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_randn_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
 
-/* --- Gradients --------------------------------------------------------------------------------------------------------------------------------------------------- */
-/* Gradients add up until they are consumed (xt_optimizer_step, xt_zero_grad). What is recorded in this step can be differentiated, as often as one
- * likes: nothing is freed by a backward pass. So can a step that ended before any backward pass (xt_mark_step, above), at the price of computing it again. A state that was updated between its use and xt_backward gets the gradient of the value that was
- * used. Complex gradients are PyTorch's (conjugated: minus the gradient is the direction of descent). */
-#define xt_backward(loss) xt_backward_at(XT_HERE, loss)          /* loss has one element; adds to the gradients of what requires them */
+/* --- Gradients --- */
+/* Gradients add up until they are consumed (xt_optimizer_step, xt_zero_grad). What is recorded in this step can be
+ * differentiated, as often as one likes: nothing is freed by a backward pass. So can a step that ended before any
+ * backward pass (xt_mark_step, above), at the price of computing it again. A state that was updated between its use and
+ * xt_backward gets the gradient of the value that was used. Complex gradients are PyTorch's (conjugated: minus the
+ * gradient is the direction of descent). */
+/* loss has one element; adds to the gradients of what requires them */
+#define xt_backward(loss) xt_backward_at(XT_HERE, loss)
 XT_API void xt_backward_at(const xt_src *src, xt_tensor loss);
-/* Floating-point and complex tensors only; gives t back. Turning it on for the result of an op that has gradients already changes nothing; turning it
- * off there is an error (xt_detach). */
+/* Floating-point and complex tensors only; gives t back. Turning it on for the result of an op that has gradients
+ * already changes nothing; turning it off there is an error (xt_detach). */
 #define xt_requires_grad(t, on) xt_requires_grad_at(XT_HERE, t, on)
 XT_API xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on);
-/* xt_backward leaves a gradient on t too, though it is the result of an op. Gives t back. An error when t requires none. */
+/* xt_backward leaves a gradient on t too, though it is the result of an op. Gives t back. An error when t
+ * requires none. */
 #define xt_retain_grad(t) xt_retain_grad_at(XT_HERE, t)
 XT_API xt_tensor xt_retain_grad_at(const xt_src *src, xt_tensor t);
-#define xt_grad(t) xt_grad_at(XT_HERE, t)                        /* gradient so far; none if there is none, as for results of ops unless retained */
+/* gradient so far; none if there is none, as for results of ops unless retained */
+#define xt_grad(t) xt_grad_at(XT_HERE, t)
 XT_API xt_tensor xt_grad_at(const xt_src *src, xt_tensor t);
-/* torch.autograd.grad: out_grads[i] becomes the gradient of `root` with respect to tensors[i], any tensor of this step (a parameter, an input, a result
- * in between) whether it requires gradients or not; xt_grad of nothing is touched. False after an error, which the out_grads then carry. */
+/* torch.autograd.grad: out_grads[i] becomes the gradient of `root` with respect to tensors[i], any tensor of this step
+ * (a parameter, an input, a result in between) whether it requires gradients or not; xt_grad of nothing is touched.
+ * False after an error, which the out_grads then carry. */
 typedef struct xt_grad_of_opts {
     size_t struct_size;
-    xt_tensor grad_output;  /* what to multiply the derivatives of root with, of its shape; none = 1, and root must have one element */
+    /* what to multiply the derivatives of root with, of its shape; none = 1, and root must have one element */
+    xt_tensor grad_output;
     xt_switch create_graph; /* default off: the gradients are values only. On: they can be differentiated again */
-    xt_switch allow_unused; /* default off: a tensor that root does not depend on is an error. On: its gradient is none */
+    /* default off: a tensor that root does not depend on is an error. On: its gradient is none */
+    xt_switch allow_unused;
 } xt_grad_of_opts;
-#define xt_grad_of(root, n, ...) XT_GRAD_OF_(root, n, __VA_ARGS__, )   /* xt_grad_of(loss, 2, tensors, out_grads, .create_graph = XT_ON) */
-#define XT_GRAD_OF_(root, n, tensors, out_grads, ...) xt_grad_of_at(XT_HERE, root, n, tensors, out_grads, XT_OPTS(xt_grad_of_opts, __VA_ARGS__))
-XT_API bool xt_grad_of_at(const xt_src *src, xt_tensor root, int n, const xt_tensor *tensors, xt_tensor *out_grads, xt_grad_of_opts o);
-XT_API void xt_no_grad_begin(void);                   /* what is recorded up to its end has no gradient; these nest */
+/* xt_grad_of(loss, 2, tensors, out_grads, .create_graph = XT_ON) */
+#define xt_grad_of(root, n, ...) XT_GRAD_OF_(root, n, __VA_ARGS__, )
+#define XT_GRAD_OF_(root, n, tensors, out_grads, ...) \
+    xt_grad_of_at(XT_HERE, root, n, tensors, out_grads, XT_OPTS(xt_grad_of_opts, __VA_ARGS__))
+XT_API bool xt_grad_of_at(const xt_src *src, xt_tensor root, int n, const xt_tensor *tensors, xt_tensor *out_grads,
+                          xt_grad_of_opts o);
+XT_API void xt_no_grad_begin(void); /* what is recorded up to its end has no gradient; these nest */
 #define xt_no_grad_end() xt_no_grad_end_at(XT_HERE)
 XT_API void xt_no_grad_end_at(const xt_src *src);
-#define xt_autocast_begin(...) xt_autocast_begin_at(XT_HERE, __VA_ARGS__) /* XT_BF16: matmul and convolution inputs are cast; sums stay f32; XT_F32: off. Begins and ends nest */
+/* XT_BF16: matmul and convolution inputs are cast; sums stay f32; XT_F32: off. Begins and ends nest */
+#define xt_autocast_begin(...) xt_autocast_begin_at(XT_HERE, __VA_ARGS__)
 XT_API void xt_autocast_begin_at(const xt_src *src, xt_dtype dtype);
 #define xt_autocast_end() xt_autocast_end_at(XT_HERE)
 XT_API void xt_autocast_end_at(const xt_src *src);
 
-/* --- Values on the host --------------------------------------------------------------------------------------------------------------------------------------------- */
-#define xt_item(t) xt_item_at(XT_HERE, t)                        /* waits; counted and reported; NaN after an error */
+/* --- Values on the host --- */
+#define xt_item(t) xt_item_at(XT_HERE, t) /* waits; counted and reported; NaN after an error */
 XT_API double xt_item_at(const xt_src *src, xt_tensor t);
-#define xt_read(t, buf, bytes) xt_read_at(XT_HERE, t, buf, bytes) /* waits; dense row-major; `bytes` must be the tensor's; false after an error */
+/* waits; dense row-major; `bytes` must be the tensor's; false after an error */
+#define xt_read(t, buf, bytes) xt_read_at(XT_HERE, t, buf, bytes)
 XT_API bool xt_read_at(const xt_src *src, xt_tensor t, void *buf, size_t bytes);
-/* fn(user, data, bytes, dtype) runs on a reader thread when the value arrives; `data` is valid during the call. Never waits. */
+/* fn(user, data, bytes, dtype) runs on a reader thread when the value arrives; `data` is valid during the call.
+ * Never waits. */
 typedef void (*xt_ready_fn)(void *user, const void *data, size_t bytes, xt_dtype dtype);
 #define xt_when_ready(t, fn, user) xt_when_ready_at(XT_HERE, t, fn, user)
 XT_API void xt_when_ready_at(const xt_src *src, xt_tensor t, xt_ready_fn fn, void *user);

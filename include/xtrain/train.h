@@ -14,46 +14,59 @@ extern "C" {
 typedef struct xt_trainer xt_trainer;
 typedef struct xt_callback xt_callback;
 
-/* What is trained. Only net (or module), training_step and configure_optimizers are needed to fit. `user` is passed to all. */
+/* What is trained. Only net (or module), training_step and configure_optimizers are needed to fit. `user` is
+ * passed to all. */
 typedef struct xt_task {
-    xt_module_fn net;         /* the trainer makes the module from it ... */
-    xt_module *module;        /* ... unless one is given here (borrowed) */
+    xt_module_fn net; /* the trainer makes the module from it ... */
+    xt_module *module; /* ... unless one is given here (borrowed) */
     void *user;
-    xt_tensor (*training_step)(xt_module *net, xt_batch b, void *user);   /* returns the loss */
+    xt_tensor (*training_step)(xt_module *net, xt_batch b, void *user); /* returns the loss */
     void (*validation_step)(xt_module *net, xt_batch b, void *user);
     void (*test_step)(xt_module *net, xt_batch b, void *user);
     xt_tensor (*predict_step)(xt_module *net, xt_batch b, void *user);
-    xt_optimizer *(*configure_optimizers)(xt_module *net, void *user);    /* with its schedules, which the trainer steps: see schedule.h */
-    /* Instead of configure_optimizers: up to `max` optimizers, the number given back. All step after each window, unless optimization is manual; each
-     * freezes the parameters that are another one's (xt_optimizer_group(o, "fc2.*", .frozen = XT_ON)). */
+    /* with its schedules, which the trainer steps: see schedule.h */
+    xt_optimizer *(*configure_optimizers)(xt_module *net, void *user);
+    /* Instead of configure_optimizers: up to `max` optimizers, the number given back. All step after each window,
+     * unless optimization is manual; each freezes the parameters that are another one's (xt_optimizer_group(o, "fc2.*",
+     * .frozen = XT_ON)). */
     int (*configure_several)(xt_module *net, xt_optimizer **out, int max, void *user);
-    /* On: training_step calls xt_backward and xt_optimizer_step itself (alternating networks, several losses) and may return none. A micro-batch that stepped
-     * any optimizer counts as one optimizer step; accumulation and clipping are then the task's own, and refused as options. */
+    /* On: training_step calls xt_backward and xt_optimizer_step itself (alternating networks, several losses) and may
+     * return none. A micro-batch that stepped any optimizer counts as one optimizer step; accumulation and clipping are
+     * then the task's own, and refused as options. */
     bool manual_optimization;
-    /* Hooks, all optional, in the order they come. xt_log in those of batches is of the step; in those around an epoch or a pass it is of
-     * the epoch, a row of its own; in the others it is an error (doc/logging.md has each hook, and histograms, images and texts). A
-     * callback's hook of the same place runs first, but at the end of a pass or an epoch, where callbacks that watch values come after the
-     * task. */
-    void (*prepare_data)(void *user);                                     /* rank 0 only, before anything else; the others wait (downloads) */
-    void (*setup)(xt_module *net, const char *stage, void *user);         /* "fit" (before configure_optimizers), "validate", "test" or "predict"; and its counterpart at the end */
+    /* Hooks, all optional, in the order they come. xt_log in those of batches is of the step; in those around an epoch
+     * or a pass it is of the epoch, a row of its own; in the others it is an error (doc/logging.md has each hook, and
+     * histograms, images and texts). A callback's hook of the same place runs first, but at the end of a pass or an
+     * epoch, where callbacks that watch values come after the task. */
+    /* rank 0 only, before anything else; the others wait (downloads) */
+    void (*prepare_data)(void *user);
+    /* "fit" (before configure_optimizers), "validate", "test" or "predict"; and its counterpart at the end */
+    void (*setup)(xt_module *net, const char *stage, void *user);
     void (*teardown)(xt_module *net, const char *stage, void *user);
     void (*on_fit_start)(xt_module *net, void *user);
     void (*on_fit_end)(xt_module *net, void *user);
-    void (*on_train_start)(xt_module *net, void *user);                   /* after the sanity batches */
-    void (*on_train_end)(xt_module *net, void *user);                     /* before on_fit_end, while validations are over too */
-    xt_batch (*on_after_batch_transfer)(xt_module *net, xt_batch b, void *user); /* of every stage: gives the batch that hooks and the step get (augmentation on the device) */
+    void (*on_train_start)(xt_module *net, void *user); /* after the sanity batches */
+    /* before on_fit_end, while validations are over too */
+    void (*on_train_end)(xt_module *net, void *user);
+    /* of every stage: gives the batch that hooks and the step get (augmentation on the device) */
+    xt_batch (*on_after_batch_transfer)(xt_module *net, xt_batch b, void *user);
     void (*on_train_epoch_start)(xt_module *net, int64_t epoch, void *user);
-    bool (*on_train_batch_start)(xt_module *net, const xt_batch *b, void *user); /* true: this batch and the rest of the epoch are left out; within an accumulation window, once it has ended */
+    /* true: this batch and the rest of the epoch are left out; within an accumulation window, once it has ended */
+    bool (*on_train_batch_start)(xt_module *net, const xt_batch *b, void *user);
     void (*on_before_backward)(xt_module *net, xt_tensor loss, void *user);
-    void (*on_after_backward)(xt_module *net, void *user);                /* gradients are there (xt_grad) */
-    void (*on_before_optimizer_step)(xt_module *net, void *user);         /* gradients of the whole window, before clipping; not in every micro-batch */
-    void (*on_train_batch_end)(xt_module *net, const xt_batch *b, xt_tensor loss, void *user); /* recorded; the loss as training_step gave it */
+    void (*on_after_backward)(xt_module *net, void *user); /* gradients are there (xt_grad) */
+    /* gradients of the whole window, before clipping; not in every micro-batch */
+    void (*on_before_optimizer_step)(xt_module *net, void *user);
+    /* recorded; the loss as training_step gave it */
+    void (*on_train_batch_end)(xt_module *net, const xt_batch *b, xt_tensor loss, void *user);
     void (*on_train_epoch_end)(xt_module *net, int64_t epoch, void *user);
     void (*on_validation_epoch_start)(xt_module *net, int64_t epoch, void *user);
     void (*on_validation_epoch_end)(xt_module *net, int64_t epoch, void *user);
     void (*on_validation_batch_start)(xt_module *net, const xt_batch *b, void *user);
-    void (*on_validation_batch_end)(xt_module *net, const xt_batch *b, void *user); /* recorded; its step is still open, so xt_log works */
-    void (*on_test_start)(xt_module *net, void *user);                    /* a test is one pass, so it has no epochs of its own */
+    /* recorded; its step is still open, so xt_log works */
+    void (*on_validation_batch_end)(xt_module *net, const xt_batch *b, void *user);
+    /* a test is one pass, so it has no epochs of its own */
+    void (*on_test_start)(xt_module *net, void *user);
     void (*on_test_batch_start)(xt_module *net, const xt_batch *b, void *user);
     void (*on_test_batch_end)(xt_module *net, const xt_batch *b, void *user);
     void (*on_test_end)(xt_module *net, void *user);
@@ -61,7 +74,7 @@ typedef struct xt_task {
     void (*on_predict_batch_start)(xt_module *net, const xt_batch *b, void *user);
     void (*on_predict_batch_end)(xt_module *net, const xt_batch *b, xt_tensor out, void *user);
     void (*on_predict_end)(xt_module *net, void *user);
-    void (*on_exception)(xt_module *net, xt_status error, void *user);    /* the fit ends with this error (borrowed) */
+    void (*on_exception)(xt_module *net, xt_status error, void *user); /* the fit ends with this error (borrowed) */
     /* State of one's own in checkpoints, as JSON text; save_state as snprintf would write it. */
     size_t (*save_state)(char *buf, size_t n, void *user);
     xt_status (*load_state)(const char *json, void *user);
@@ -69,168 +82,220 @@ typedef struct xt_task {
 
 typedef struct xt_trainer_opts {
     size_t struct_size;
-    int64_t max_epochs;              /* 0 = 1000 when max_steps is unset too (with a warning), -1 = no limit */
-    int64_t max_steps;               /* optimizer steps; 0 = no limit */
+    int64_t max_epochs; /* 0 = 1000 when max_steps is unset too (with a warning), -1 = no limit */
+    int64_t max_steps; /* optimizer steps; 0 = no limit */
     int64_t accumulate_grad_batches; /* 0 = 1 */
-    int64_t log_every_n_steps;       /* optimizer steps; 0 = 50 */
-    int64_t log_every_n_batches;     /* micro-batches; 0 = unused; must be a multiple of accumulate_grad_batches */
+    int64_t log_every_n_steps; /* optimizer steps; 0 = 50 */
+    int64_t log_every_n_batches; /* micro-batches; 0 = unused; must be a multiple of accumulate_grad_batches */
     /* Batches of one pass: a whole number; below 1: that share of the pass (0.25); 0 = all. */
     double limit_train_batches, limit_val_batches;
-    int64_t val_every_n_epochs;      /* 0 = 1 */
-    int64_t val_every_n_batches;     /* of the epoch; 0 = at the epoch's end */
-    double gradient_clip_val;        /* 0 = off; norm of all gradients, after averaging */
-    /* "fp32" (default; "32"), "bf16" ("bf16-mixed": products in bf16, weights f32), "16-mixed" ("fp16": f16 with a loss scaler), "bf16-true" (weights,
-     * optimizer state and inputs in bf16, half the memory; each update is computed in f32 and rounded once), "16-true", "64-true". */
+    int64_t val_every_n_epochs; /* 0 = 1 */
+    int64_t val_every_n_batches; /* of the epoch; 0 = at the epoch's end */
+    double gradient_clip_val; /* 0 = off; norm of all gradients, after averaging */
+    /* "fp32" (default; "32"), "bf16" ("bf16-mixed": products in bf16, weights f32), "16-mixed" ("fp16": f16 with a loss
+     * scaler), "bf16-true" (weights, optimizer state and inputs in bf16, half the memory; each update is computed in
+     * f32 and rounded once), "16-true", "64-true". */
     const char *precision;
-    const char *run_name;            /* folder under runs/; NULL = "default" */
-    const char *runs_dir;            /* NULL = XT_RUNS_DIR or "runs" */
-    xt_switch progress_bar;          /* default: on when the sink is a terminal, plain lines otherwise */
-    xt_switch logger;                /* default on: what `loggers` names */
-    const char *loggers;             /* comma list of csv, tensorboard, jsonl; NULL = "csv,tensorboard" */
-    xt_switch checkpointing;         /* default on: last.ckpt at the end */
-    xt_switch model_summary;         /* default on */
-    const char *resume;              /* checkpoint to continue from; "last" = newest of the run, and none begins anew with a warning; "best" = the best that the run's xt_model_checkpoint kept */
-    const char *ckpt;                /* weights for xt_validate, xt_test and xt_predict: "best", "last" or a path; NULL = those the trainer has, else `resume` */
-    uint64_t seed;                   /* xt_seed, at once (make loaders after the trainer); 0 = leave it */
+    const char *run_name; /* folder under runs/; NULL = "default" */
+    const char *runs_dir; /* NULL = XT_RUNS_DIR or "runs" */
+    xt_switch progress_bar; /* default: on when the sink is a terminal, plain lines otherwise */
+    xt_switch logger; /* default on: what `loggers` names */
+    const char *loggers; /* comma list of csv, tensorboard, jsonl; NULL = "csv,tensorboard" */
+    xt_switch checkpointing; /* default on: last.ckpt at the end */
+    xt_switch model_summary; /* default on */
+    /* checkpoint to continue from; "last" = newest of the run, and none begins anew with a warning; "best" = the best
+     * that the run's xt_model_checkpoint kept */
+    const char *resume;
+    /* weights for xt_validate, xt_test and xt_predict: "best", "last" or a path; NULL = those the trainer has,
+     * else `resume` */
+    const char *ckpt;
+    uint64_t seed; /* xt_seed, at once (make loaders after the trainer); 0 = leave it */
     const char *gradient_clip_algorithm; /* "norm" (default), "value" */
     double limit_test_batches, limit_predict_batches; /* as above, of xt_test and xt_predict */
-    /* When to validate, with its unit: "2epochs", "0.25epochs" (four times an epoch), "100steps" (optimizer steps, over epochs), "200batches" (micro-
-     * batches, over epochs), "10min" (of wall time; several ranks go by rank 0's clock). NULL = val_every_n_epochs. Not together with val_every_n_*. */
+    /* When to validate, with its unit: "2epochs", "0.25epochs" (four times an epoch), "100steps" (optimizer steps, over
+     * epochs), "200batches" (micro- batches, over epochs), "10min" (of wall time; several ranks go by rank 0's clock).
+     * NULL = val_every_n_epochs. Not together with val_every_n_*. */
     const char *val_every;
-    int64_t min_epochs, min_steps;   /* a wish to stop (early stopping, xt_trainer_stop, max_time) waits for both; 0 = none */
-    const char *max_time;            /* "45s", "90min", "2h", "1d", "DD:HH:MM:SS": stops after so much training time, kept over a resume; NULL = no limit */
-    int64_t fast_dev_run;            /* n: a smoke run of n batches of training, validation and test, without logs, checkpoints and early stopping; 0 = off */
-    double overfit_batches;          /* trains and validates on the first n batches (or that share), unshuffled, to see whether the model can learn them; 0 = off */
-    int64_t num_sanity_val_steps;    /* batches of validation_step before the first training batch, whose values are thrown away: a mistake in it shows at
-                                      * once; -1 = all; 0 = none (the default: an execution less; Lightning runs 2) */
-    const char *signals;             /* signals that save a checkpoint after the optimizer step under way and end the fit, which then gives 128 + the signal's
-                                      * number: comma list of TERM, INT, HUP, USR1, USR2; NULL = "TERM", and under SLURM USR1 too, which asks SLURM to
-                                      * requeue the job; "" = none */
-    xt_switch offload_optimizer;     /* optimizer state in host memory (xt_optimizer_offload); default off */
-    int64_t reinitialize_every_n_steps; /* optimizer steps after which last.ckpt is saved (unless checkpointing is off) and everything on the device given back
-                                      * (xt_reinitialize), for runs whose device memory creeps; 0 = never */
-    /* What several ranks hold: "ddp" (default): parameters and optimizer state, each all of it; "zero1": optimizer state is divided; "fsdp": parameters of two
-     * dims and more, too. The losses are the same to 1e-5 (batch norm takes the statistics of all ranks' samples under zero1 and fsdp). Made at once, as a
-     * mesh with one axis "data" (mesh.h): make loaders and modules after the trainer. With a mesh of one's own leave it unset. */
+    /* a wish to stop (early stopping, xt_trainer_stop, max_time) waits for both; 0 = none */
+    int64_t min_epochs, min_steps;
+    /* "45s", "90min", "2h", "1d", "DD:HH:MM:SS": stops after so much training time, kept over a resume;
+     * NULL = no limit */
+    const char *max_time;
+    /* n: a smoke run of n batches of training, validation and test, without logs, checkpoints and early
+     * stopping; 0 = off */
+    int64_t fast_dev_run;
+    /* trains and validates on the first n batches (or that share), unshuffled, to see whether the model can learn
+     * them; 0 = off */
+    double overfit_batches;
+    /* batches of validation_step before the first training batch, whose values are thrown away: a mistake in it shows
+     * at once; -1 = all; 0 = none (the default: an execution less; Lightning runs 2) */
+    int64_t num_sanity_val_steps;
+    /* signals that save a checkpoint after the optimizer step under way and end the fit, which then gives 128 + the
+     * signal's number: comma list of TERM, INT, HUP, USR1, USR2; NULL = "TERM", and under SLURM USR1 too, which asks
+     * SLURM to requeue the job; "" = none */
+    const char *signals;
+    xt_switch offload_optimizer; /* optimizer state in host memory (xt_optimizer_offload); default off */
+    /* optimizer steps after which last.ckpt is saved (unless checkpointing is off) and everything on the device given
+     * back (xt_reinitialize), for runs whose device memory creeps; 0 = never */
+    int64_t reinitialize_every_n_steps;
+    /* What several ranks hold: "ddp" (default): parameters and optimizer state, each all of it; "zero1": optimizer
+     * state is divided; "fsdp": parameters of two dims and more, too. The losses are the same to 1e-5 (batch norm takes
+     * the statistics of all ranks' samples under zero1 and fsdp). Made at once, as a mesh with one axis "data"
+     * (mesh.h): make loaders and modules after the trainer. With a mesh of one's own leave it unset. */
     const char *strategy;
-    int64_t check_replicas_every_n_steps; /* "ddp": compares the ranks' parameters so often (xt_optimizer_check_replicas); 0 = never */
-    xt_switch sync_batchnorm;        /* batch norms of a fit over several ranks take the whole batch's statistics, as their own .sync would; default off */
-    xt_switch detect_anomaly;        /* every step is looked through for NaN, and the first is an error with its line (as XT_DEBUG=nan; slow); default off */
-    xt_switch barebones;             /* to measure the loop alone: no logs, checkpoints, bar, summary or sanity batches; xt_log does nothing; default off */
+    /* "ddp": compares the ranks' parameters so often (xt_optimizer_check_replicas); 0 = never */
+    int64_t check_replicas_every_n_steps;
+    /* batch norms of a fit over several ranks take the whole batch's statistics, as their own .sync
+     * would; default off */
+    xt_switch sync_batchnorm;
+    /* every step is looked through for NaN, and the first is an error with its line (as XT_DEBUG=nan;
+     * slow); default off */
+    xt_switch detect_anomaly;
+    /* to measure the loop alone: no logs, checkpoints, bar, summary or sanity batches; xt_log does
+     * nothing; default off */
+    xt_switch barebones;
 } xt_trainer_opts;
 #define xt_trainer_new(...) xt_trainer_opt(XT_HERE, XT_OPTS(xt_trainer_opts, __VA_ARGS__))
 XT_API xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o);
-/* --max_epochs 5, --max-epochs=5, --trainer.max_epochs 5, --help; unknown names are errors with the nearest one, kept until fit, which prints them and
- * gives 1. After --help fit gives 0 without training. XT_TRAINER_MAX_EPOCHS=5 and the like set options too; --config FILE.json (may be given again) has
- * them under "trainer". A later argument wins over an earlier one, the command line over the environment, and both over the program's own values.
- * --optimizer adamw --optimizer.lr 0.1 (sgd, adam, rmsprop, lion, ...; the numbers of its struct in optim.h) takes the place of the task's
- * configure_optimizers; --scheduler cosine --scheduler.t_max 100 --scheduler.interval step adds a schedule (schedule.h), with .monitor and .mode for plateau
- * and .milestones 30,80 for multistep; the file has them as sections "optimizer" and "scheduler" with a "name".
- * --model.NAME and --data.NAME, and the file's sections of these names, are the program's settings (below). --print-config prints what all of it comes to,
- * as such a file, instead of training. The same file is written beside the logs (config.json) and into checkpoints. */
+/* --max_epochs 5, --max-epochs=5, --trainer.max_epochs 5, --help; unknown names are errors with the nearest one, kept
+ * until fit, which prints them and gives 1. After --help fit gives 0 without training. XT_TRAINER_MAX_EPOCHS=5 and the
+ * like set options too; --config FILE.json (may be given again) has them under "trainer". A later argument wins over an
+ * earlier one, the command line over the environment, and both over the program's own values. --optimizer adamw
+ * --optimizer.lr 0.1 (sgd, adam, rmsprop, lion, ...; the numbers of its struct in optim.h) takes the place of the
+ * task's configure_optimizers; --scheduler cosine --scheduler.t_max 100 --scheduler.interval step adds a schedule
+ * (schedule.h), with .monitor and .mode for plateau and .milestones 30,80 for multistep; the file has them as sections
+ * "optimizer" and "scheduler" with a "name". --model.NAME and --data.NAME, and the file's sections of these names, are
+ * the program's settings (below). --print-config prints what all of it comes to, as such a file, instead of training.
+ * The same file is written beside the logs (config.json) and into checkpoints. */
 XT_API void xt_trainer_args(xt_trainer *t, int argc, char **argv);
-/* A setting of the program's own, "model.lr", "data.dir": as given by the command line or a file, else the fallback. What was asked for is in config.json,
- * in the header of checkpoints and in TensorBoard's table of runs. A setting given but never asked for before the fit is an error: it is misspelt. */
+/* A setting of the program's own, "model.lr", "data.dir": as given by the command line or a file, else the fallback.
+ * What was asked for is in config.json, in the header of checkpoints and in TensorBoard's table of runs. A setting
+ * given but never asked for before the fit is an error: it is misspelt. */
 XT_API double xt_trainer_number(xt_trainer *t, const char *name, double fallback);
-XT_API const char *xt_trainer_text(xt_trainer *t, const char *name, const char *fallback); /* valid until the trainer is freed */
+/* valid until the trainer is freed */
+XT_API const char *xt_trainer_text(xt_trainer *t, const char *name, const char *fallback);
 /* The configuration as JSON text, written as snprintf would: returns the length it has. */
 XT_API size_t xt_trainer_config(const xt_trainer *t, char *buf, size_t n);
 
-/* What a configuration file says, in its order: take("trainer.max_epochs", "5", user), true and false as "on" and "off". An error of `take` ends it. */
-XT_API xt_status xt_config_read(const char *path, xt_status (*take)(const char *name, const char *value, void *user), void *user);
+/* What a configuration file says, in its order: take("trainer.max_epochs", "5", user), true and false as "on" and
+ * "off". An error of `take` ends it. */
+XT_API xt_status xt_config_read(const char *path, xt_status (*take)(const char *name, const char *value, void *user),
+                                void *user);
 
-/* A model of one's own for `xtrain fit ./model.so`: the shared object has this variable, named xt_model. The functions may use xt_trainer_number and
- * xt_trainer_text for their settings; `user` is what `task` put into the task.
- *     const xt_model_desc xt_model = {.struct_size = sizeof(xt_model_desc), .name = "mine", .task = my_task, .train = my_data, .val = my_test_data};
+/* A model of one's own for `xtrain fit ./model.so`: the shared object has this variable, named xt_model. The functions
+ * may use xt_trainer_number and xt_trainer_text for their settings; `user` is what `task` put into the task.
+ *     const xt_model_desc xt_model = {.struct_size = sizeof(xt_model_desc), .name = "mine", .task = my_task,
+ *                                     .train = my_data, .val = my_test_data};
  * cc -shared -fPIC mine.c -o mine.so -lxtrain; xtrain fit ./mine.so --model.lr 0.1 --max_epochs 3 */
 typedef struct xt_model_desc {
     size_t struct_size;
-    const char *name, *help;                                 /* name of the run's folder; what --help prints */
+    const char *name, *help; /* name of the run's folder; what --help prints */
     xt_task (*task)(xt_trainer *t);
     xt_loader *(*train)(xt_trainer *t, void *user);
-    xt_loader *(*val)(xt_trainer *t, void *user);            /* may be NULL */
-    xt_loader *(*test)(xt_trainer *t, void *user);           /* may be NULL; tested after the fit */
+    xt_loader *(*val)(xt_trainer *t, void *user); /* may be NULL */
+    xt_loader *(*test)(xt_trainer *t, void *user); /* may be NULL; tested after the fit */
 } xt_model_desc;
-XT_API void xt_trainer_add(xt_trainer *t, xt_callback *c);           /* takes c over */
-/* Trains; 0, or 1 with the message printed. Loaders are taken over (xt_finish frees them); val may be NULL. On return everything has run and is
- * written, and the cost summary is printed: main may end with `return xt_fit(...)`. Calling it again goes on from where it stopped. */
+XT_API void xt_trainer_add(xt_trainer *t, xt_callback *c); /* takes c over */
+/* Trains; 0, or 1 with the message printed. Loaders are taken over (xt_finish frees them); val may be NULL. On return
+ * everything has run and is written, and the cost summary is printed: main may end with `return xt_fit(...)`. Calling
+ * it again goes on from where it stopped. */
 #define xt_fit(t, task, ...) XT_FIT_(t, task, __VA_ARGS__, NULL, )
 #define XT_FIT_(t, task, train, val, ...) xt_fit_at(XT_HERE, t, task, train, val)
 XT_API int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val);
-/* One pass over the loader with validation_step (test_step), a table of the results; 0 or 1. task->module NULL: the module of the last fit. */
+/* One pass over the loader with validation_step (test_step), a table of the results; 0 or 1. task->module NULL: the
+ * module of the last fit. */
 #define xt_validate(t, task, loader) xt_validate_at(XT_HERE, t, task, loader)
 #define xt_test(t, task, loader) xt_test_at(XT_HERE, t, task, loader)
 XT_API int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader);
 XT_API int xt_test_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader);
-/* One pass in eval mode without gradients; predict_step's tensor of each batch goes to `fn` (may be NULL) while its step is open, where xt_when_ready reads
- * it without waiting, and to the callbacks (xt_prediction_writer). 0 or 1. */
+/* One pass in eval mode without gradients; predict_step's tensor of each batch goes to `fn` (may be NULL) while its
+ * step is open, where xt_when_ready reads it without waiting, and to the callbacks (xt_prediction_writer). 0 or 1. */
 typedef void (*xt_prediction_fn)(const xt_batch *b, xt_tensor out, void *user);
 #define xt_predict(t, task, loader, fn, user) xt_predict_at(XT_HERE, t, task, loader, fn, user)
-XT_API int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn, void *user);
-/* One more validation loader of the coming fits (up to 7; xt_finish frees it). Each validation passes over the fit's own loader and then over these, in order;
- * values are named NAME/dataloader_idx_K then, a row a loader. xt_trainer_val_index: K, in validation_step and its hooks. */
+XT_API int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn,
+                         void *user);
+/* One more validation loader of the coming fits (up to 7; xt_finish frees it). Each validation passes over the fit's
+ * own loader and then over these, in order; values are named NAME/dataloader_idx_K then, a row a loader.
+ * xt_trainer_val_index: K, in validation_step and its hooks. */
 XT_API void xt_trainer_add_val_loader(xt_trainer *t, xt_loader *l);
 XT_API int xt_trainer_val_index(const xt_trainer *t);
-XT_API void xt_trainer_free(xt_trainer *t);                          /* xt_fit leaves t usable; xt_finish frees what is left */
-XT_API void xt_trainer_stop(xt_trainer *t);                          /* after this batch; from any callback */
-XT_API xt_module *xt_trainer_module(xt_trainer *t);   /* of the fit or pass under way, else of the last one; borrowed, NULL before */
+/* xt_fit leaves t usable; xt_finish frees what is left */
+XT_API void xt_trainer_free(xt_trainer *t);
+XT_API void xt_trainer_stop(xt_trainer *t); /* after this batch; from any callback */
+/* of the fit or pass under way, else of the last one; borrowed, NULL before */
+XT_API xt_module *xt_trainer_module(xt_trainer *t);
 XT_API int64_t xt_trainer_epoch(const xt_trainer *t); /* of the fit under way; counts from 0 */
-XT_API int64_t xt_trainer_global_step(const xt_trainer *t);          /* optimizer steps */
+XT_API int64_t xt_trainer_global_step(const xt_trainer *t); /* optimizer steps */
 /* Newest arrived value of a logged name (epoch value if there is one); NaN if none. Waits only when `wait`. */
 XT_API double xt_trainer_metric(xt_trainer *t, const char *name, bool wait);
-/* Optimizer steps that the fit means to make in all, for schedules over a whole training (xt_cosine_schedule's t_max), from configure_optimizers on: of
- * max_epochs and max_steps, whichever ends first. -1: no end is set. 0 outside a fit. */
+/* Optimizer steps that the fit means to make in all, for schedules over a whole training (xt_cosine_schedule's
+ * t_max), from configure_optimizers on: of max_epochs and max_steps, whichever ends first. -1: no end is set. 0
+ * outside a fit. */
 XT_API int64_t xt_trainer_planned_steps(const xt_trainer *t);
-XT_API xt_optimizer *xt_trainer_optimizer(xt_trainer *t);              /* the first one */
-XT_API double xt_trainer_elapsed(const xt_trainer *t);               /* seconds of training, resumed ones included */
-XT_API const char *xt_trainer_run_dir(const xt_trainer *t);          /* "runs/NAME/version_N"; NULL while nothing is written there */
-/* The best file that its model checkpoint keeps, rank 0 only (NULL on others), and its monitored value (NaN without a monitor; may be NULL). NULL: none yet. Valid until the
- * next save. */
+XT_API xt_optimizer *xt_trainer_optimizer(xt_trainer *t); /* the first one */
+XT_API double xt_trainer_elapsed(const xt_trainer *t); /* seconds of training, resumed ones included */
+/* "runs/NAME/version_N"; NULL while nothing is written there */
+XT_API const char *xt_trainer_run_dir(const xt_trainer *t);
+/* The best file that its model checkpoint keeps, rank 0 only (NULL on others), and its monitored value (NaN without a
+ * monitor; may be NULL). NULL: none yet. Valid until the next save. */
 XT_API const char *xt_trainer_best_checkpoint(const xt_trainer *t, double *out_value);
-/* Everything needed to go on from here (weights, optimizer, position, callbacks), as a safetensors file that xt_load reads too. Waits. With
- * several ranks all make the call, at the same place, and rank 0 writes; a rank that makes it alone gets an error, after XT_TIMEOUT at the latest, that names the others. */
+/* Everything needed to go on from here (weights, optimizer, position, callbacks), as a safetensors file that xt_load
+ * reads too. Waits. With several ranks all make the call, at the same place, and rank 0 writes; a rank that makes it
+ * alone gets an error, after XT_TIMEOUT at the latest, that names the others. */
 XT_API xt_status xt_trainer_save(xt_trainer *t, const char *path);
 
-/* What the last fit did and cost. Rates are over the time spent training: validation, checkpoints and the first compile's epoch start are not in it. */
+/* What the last fit did and cost. Rates are over the time spent training: validation, checkpoints and the first
+ * compile's epoch start are not in it. */
 typedef struct xt_epoch_detail {
-    double seconds;          /* training and validation */
+    double seconds; /* training and validation */
     int64_t compiles;
-    double compile_ms, idle_share, peak_mib; /* idle_share: of the epoch, the device had nothing to do; peak_mib: of device memory so far */
+    /* idle_share: of the epoch, the device had nothing to do; peak_mib: of device memory so far */
+    double compile_ms, idle_share, peak_mib;
 } xt_epoch_detail;
 typedef struct xt_fit_result {
     int64_t epochs, steps;
-    double loss_first, loss_last, val_loss; /* of the first and last micro-batch; NaN if none. val_loss: "val/loss" or "val_loss" */
-    double seconds, samples_per_s, batches_per_s, flops_per_s, mfu; /* of all ranks together; mfu 0 without a throughput monitor */
+    /* of the first and last micro-batch; NaN if none. val_loss: "val/loss" or "val_loss" */
+    double loss_first, loss_last, val_loss;
+    /* of all ranks together; mfu 0 without a throughput monitor */
+    double seconds, samples_per_s, batches_per_s, flops_per_s, mfu;
     int64_t compiles, compiles_after_first_epoch;
     double compile_ms;
     int64_t executions, host_reads;
     double peak_rss_mib;
-    const xt_epoch_detail *epochs_detail;   /* `epochs` entries; valid until the next fit or xt_trainer_free */
+    const xt_epoch_detail *epochs_detail; /* `epochs` entries; valid until the next fit or xt_trainer_free */
 } xt_fit_result;
 XT_API xt_fit_result xt_trainer_result(const xt_trainer *t);
 
-/* A callback of one's own: any function may be NULL. Functions get `user` last. All run on the fitting thread; none may read a tensor's value without
- * paying for it (xt_when_ready and xt_log are free). */
+/* A callback of one's own: any function may be NULL. Functions get `user` last. All run on the fitting thread; none may
+ * read a tensor's value without paying for it (xt_when_ready and xt_log are free). */
 typedef struct xt_callback_desc {
     size_t struct_size;
-    const char *name;                                                     /* key of its state in checkpoints */
-    xt_status (*fit_start)(xt_trainer *t, void *user);                    /* before the first batch; an error ends the fit */
+    const char *name; /* key of its state in checkpoints */
+    /* before the first batch; an error ends the fit */
+    xt_status (*fit_start)(xt_trainer *t, void *user);
     void (*epoch_start)(xt_trainer *t, void *user);
-    void (*batch_start)(xt_trainer *t, const xt_batch *b, void *user);    /* before training_step */
-    void (*batch_end)(xt_trainer *t, const xt_batch *b, void *user);      /* recorded; its step is still open, so xt_log works */
-    void (*step_end)(xt_trainer *t, void *user);                          /* an optimizer step is on its way to the device */
-    void (*row)(xt_trainer *t, void *user);                               /* a row of logs is due: xt_trainer_log_host */
+    void (*batch_start)(xt_trainer *t, const xt_batch *b, void *user); /* before training_step */
+    /* recorded; its step is still open, so xt_log works */
+    void (*batch_end)(xt_trainer *t, const xt_batch *b, void *user);
+    /* an optimizer step is on its way to the device */
+    void (*step_end)(xt_trainer *t, void *user);
+    /* a row of logs is due: xt_trainer_log_host */
+    void (*row)(xt_trainer *t, void *user);
     void (*validation_start)(xt_trainer *t, void *user);
     void (*validation_batch_end)(xt_trainer *t, const xt_batch *b, void *user);
     void (*validation_end)(xt_trainer *t, void *user);
-    void (*epoch_end)(xt_trainer *t, void *user);                         /* after the epoch's validation, if it had one */
-    void (*predict_batch_end)(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user); /* recorded; its step is still open (xt_when_ready) */
-    void (*exception)(xt_trainer *t, xt_status error, void *user);        /* the fit ends with this error; fit_end follows */
+    /* after the epoch's validation, if it had one */
+    void (*epoch_end)(xt_trainer *t, void *user);
+    /* recorded; its step is still open (xt_when_ready) */
+    void (*predict_batch_end)(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user);
+    /* the fit ends with this error; fit_end follows */
+    void (*exception)(xt_trainer *t, xt_status error, void *user);
     void (*fit_end)(xt_trainer *t, bool ok, void *user);
-    size_t (*save_state)(char *buf, size_t n, void *user);                /* JSON text as snprintf would write it */
+    size_t (*save_state)(char *buf, size_t n, void *user); /* JSON text as snprintf would write it */
     xt_status (*load_state)(const char *json, void *user);
     void (*free_user)(void *user);
-    /* Of 0.2: passes on their own (xt_validate, xt_test, xt_predict) call the hooks of a program's own callbacks too. */
+    /* Of 0.2: passes on their own (xt_validate, xt_test, xt_predict) call the hooks of a program's own
+     * callbacks too. */
     void (*setup)(xt_trainer *t, const char *stage, void *user);
     void (*teardown)(xt_trainer *t, const char *stage, void *user);
     void (*sanity_start)(xt_trainer *t, void *user);
@@ -244,79 +309,91 @@ typedef struct xt_callback_desc {
     void (*predict_batch_start)(xt_trainer *t, const xt_batch *b, void *user);
     void (*predict_end)(xt_trainer *t, void *user);
     void (*before_backward)(xt_trainer *t, xt_tensor loss, void *user);
-    void (*after_backward)(xt_trainer *t, void *user);                    /* gradients are there (xt_grad) */
-    void (*before_optimizer_step)(xt_trainer *t, void *user);             /* gradients of the whole window, before clipping */
+    void (*after_backward)(xt_trainer *t, void *user); /* gradients are there (xt_grad) */
+    /* gradients of the whole window, before clipping */
+    void (*before_optimizer_step)(xt_trainer *t, void *user);
 } xt_callback_desc;
 XT_API xt_callback *xt_callback_new(const xt_callback_desc *d, void *user); /* d is copied */
 /* A row of values the host has already (learning rates, times): x axis is the optimizer step; no device read. */
 XT_API void xt_trainer_log_host(xt_trainer *t, int n, const char *const *names, const double *values);
 
-/* A logger of one's own beside those of the option `loggers`: rows come in order on a thread of the log engine, rank 0 only. An error ends the logger, not
- * the training. */
+/* A logger of one's own beside those of the option `loggers`: rows come in order on a thread of the log engine, rank 0
+ * only. An error ends the logger, not the training. */
 typedef struct xt_log_row { /* valid during the call */
-    const char *stage;                   /* "train", "validate", "test" */
-    bool epoch_level;                    /* values accumulated over the epoch; else of the last window */
+    const char *stage; /* "train", "validate", "test" */
+    bool epoch_level; /* values accumulated over the epoch; else of the last window */
     int64_t step, epoch, batch, samples; /* step: optimizer steps */
-    double wall;                         /* seconds since 1970 */
+    double wall; /* seconds since 1970 */
     int64_t n;
     const char *const *names;
     const double *values;
 } xt_log_row;
 typedef struct xt_logger_desc {
     size_t struct_size;
-    const char *name;                                                      /* for messages */
-    xt_status (*open)(const char *run_dir, void *user);                    /* may be NULL */
-    xt_status (*row)(const xt_log_row *row, void *user);                   /* needed */
+    const char *name; /* for messages */
+    xt_status (*open)(const char *run_dir, void *user); /* may be NULL */
+    xt_status (*row)(const xt_log_row *row, void *user); /* needed */
     xt_status (*text)(const char *name, const char *text, int64_t step, void *user); /* xt_log_text; may be NULL */
-    void (*close)(void *user);                                             /* at the end of the run; may be NULL */
+    void (*close)(void *user); /* at the end of the run; may be NULL */
 } xt_logger_desc;
-XT_API void xt_trainer_add_logger(xt_trainer *t, const xt_logger_desc *d, void *user); /* before the fit; up to 4; d is copied */
+/* before the fit; up to 4; d is copied */
+XT_API void xt_trainer_add_logger(xt_trainer *t, const xt_logger_desc *d, void *user);
 
 typedef struct xt_model_checkpoint_opts {
     size_t struct_size;
-    const char *monitor;   /* NULL = keep the newest */
-    xt_reduce mode;        /* XT_MIN (default) or XT_MAX */
-    int save_top_k;        /* 0 = 1, -1 = all; more than 1 needs a monitor */
-    xt_switch save_last;   /* default on: last.ckpt, beside the best ones */
-    const char *dirpath;   /* NULL = the run's checkpoints/ */
-    const char *filename;  /* NULL = "{epoch}-{step}" -> epoch=0-step=468.ckpt; {val/acc:.3f} -> val/acc=0.981 with '/' as '_' */
-    int64_t every_n_epochs, every_n_steps; /* 0,0 = after each validation, or each epoch when there is none. A save due in a step that a validation follows waits
-                                            * for it, and one within an accumulation window for its end */
-    xt_switch background;  /* default on: the states are copied to the host, and written while training goes on; a failure to write ends the fit at the next
-                            * save. xt_fit returns when all files are complete */
-    xt_switch last_only;   /* default off; on: nothing but last.ckpt is kept (save_top_k 0 elsewhere) */
-    const char *every_time; /* "30min": at the first optimizer step after so much time since the last save, beside the others; NULL = off */
-    xt_switch auto_insert_metric_name; /* default on: {epoch} is written "epoch=3"; off: "3", for patterns that have names of their own */
+    const char *monitor; /* NULL = keep the newest */
+    xt_reduce mode; /* XT_MIN (default) or XT_MAX */
+    int save_top_k; /* 0 = 1, -1 = all; more than 1 needs a monitor */
+    xt_switch save_last; /* default on: last.ckpt, beside the best ones */
+    const char *dirpath; /* NULL = the run's checkpoints/ */
+    /* NULL = "{epoch}-{step}" -> epoch=0-step=468.ckpt; {val/acc:.3f} -> val/acc=0.981 with '/' as '_' */
+    const char *filename;
+    /* 0,0 = after each validation, or each epoch when there is none. A save due in a step that a validation follows
+     * waits for it, and one within an accumulation window for its end */
+    int64_t every_n_epochs, every_n_steps;
+    /* default on: the states are copied to the host, and written while training goes on; a failure to write ends the
+     * fit at the next save. xt_fit returns when all files are complete */
+    xt_switch background;
+    xt_switch last_only; /* default off; on: nothing but last.ckpt is kept (save_top_k 0 elsewhere) */
+    /* "30min": at the first optimizer step after so much time since the last save, beside the others; NULL = off */
+    const char *every_time;
+    /* default on: {epoch} is written "epoch=3"; off: "3", for patterns that have names of their own */
+    xt_switch auto_insert_metric_name;
 } xt_model_checkpoint_opts;
-#define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_HERE, XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__)) /* checkpoints of the fit by these rules; as every callback the trainer's */
+/* checkpoints of the fit by these rules; as every callback the trainer's */
+#define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_HERE, XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
 XT_API xt_callback *xt_model_checkpoint_opt(const xt_src *src, xt_model_checkpoint_opts o);
 typedef struct xt_early_stopping_opts {
     size_t struct_size;
-    const char *monitor;   /* needed */
-    xt_reduce mode;        /* XT_MIN (default) or XT_MAX */
-    int patience;          /* checks without improvement; 0 = 3 */
-    double min_delta;      /* better by more than this counts */
-    double stop_at;        /* stop as soon as the value is better than this; 0 = off */
-    double diverge_at;     /* stop as soon as the value is worse than this; 0 = off */
-    xt_switch check_finite; /* default on: stop when the value is NaN or infinite; off: such a value is no improvement, and no more */
-    xt_switch strict;      /* default on: a value that nobody logged is an error; off: it is waited for */
-    xt_switch on_train_epoch_end; /* default: after each validation, or each epoch when there is none; on: after each epoch in any case */
+    const char *monitor; /* needed */
+    xt_reduce mode; /* XT_MIN (default) or XT_MAX */
+    int patience; /* checks without improvement; 0 = 3 */
+    double min_delta; /* better by more than this counts */
+    double stop_at; /* stop as soon as the value is better than this; 0 = off */
+    double diverge_at; /* stop as soon as the value is worse than this; 0 = off */
+    /* default on: stop when the value is NaN or infinite; off: such a value is no improvement, and no more */
+    xt_switch check_finite;
+    xt_switch strict; /* default on: a value that nobody logged is an error; off: it is waited for */
+    /* default: after each validation, or each epoch when there is none; on: after each epoch in any case */
+    xt_switch on_train_epoch_end;
 } xt_early_stopping_opts;
-#define xt_early_stopping(...) xt_early_stopping_opt(XT_HERE, XT_OPTS(xt_early_stopping_opts, __VA_ARGS__)) /* ends the fit when a value has stopped getting better; all ranks at the same step */
+/* ends the fit when a value has stopped getting better; all ranks at the same step */
+#define xt_early_stopping(...) xt_early_stopping_opt(XT_HERE, XT_OPTS(xt_early_stopping_opts, __VA_ARGS__))
 XT_API xt_callback *xt_early_stopping_opt(const xt_src *src, xt_early_stopping_opts o);
 typedef struct xt_throughput_opts {
     size_t struct_size;
-    int window;            /* optimizer steps; 0 = 100 */
-    double peak_flops;     /* of one device, for MFU; 0 = from a table, or measured with a matrix product; printed */
+    int window; /* optimizer steps; 0 = 100 */
+    double peak_flops; /* of one device, for MFU; 0 = from a table, or measured with a matrix product; printed */
     int64_t items_per_sample; /* tokens of a sequence: items/s; 0 = not logged */
 } xt_throughput_opts;
-#define xt_throughput_monitor(...) xt_throughput_monitor_opt(XT_HERE, XT_OPTS(xt_throughput_opts, __VA_ARGS__)) /* batch times, samples, items, FLOPs a second, MFU with every row; never waits */
+/* batch times, samples, items, FLOPs a second, MFU with every row; never waits */
+#define xt_throughput_monitor(...) xt_throughput_monitor_opt(XT_HERE, XT_OPTS(xt_throughput_opts, __VA_ARGS__))
 XT_API xt_callback *xt_throughput_monitor_opt(const xt_src *src, xt_throughput_opts o);
-/* The learning rates with each row: lr-SGD; of groups lr-AdamW/pg1, /pg2; a second optimizer of the same kind is lr-SGD-1. An error
- * of the fit when the trainer has no logger. */
+/* The learning rates with each row: lr-SGD; of groups lr-AdamW/pg1, /pg2; a second optimizer of the same kind is
+ * lr-SGD-1. An error of the fit when the trainer has no logger. */
 XT_API xt_callback *xt_lr_monitor(void);
 
-/* --- More callbacks: train_callbacks.h ------------------------------------------------------------------------------------------------------------ */
+/* --- More callbacks: train_callbacks.h --- */
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,6 @@
-/* Callbacks beyond the common ones of train.h. Each is given to xt_trainer_add, which takes it over. None reads a value while training runs, unless its
- * text says so. Mistakes in options give NULL with a pending error, and the fit is refused. */
+/* Callbacks beyond the common ones of train.h. Each is given to xt_trainer_add, which takes it over. None reads a
+ * value while training runs, unless its text says so. Mistakes in options give NULL with a pending error, and the
+ * fit is refused. */
 #ifndef XTRAIN_TRAIN_CALLBACKS_H
 #define XTRAIN_TRAIN_CALLBACKS_H
 
@@ -9,120 +10,139 @@
 extern "C" {
 #endif
 
-/* Ends the fit after so much training time; the time of earlier fits that a checkpoint brings is counted. As xt_trainer_opts.max_time. */
+/* Ends the fit after so much training time; the time of earlier fits that a checkpoint brings is counted. As
+ * xt_trainer_opts.max_time. */
 typedef struct xt_timer_opts {
     size_t struct_size;
-    const char *duration;  /* "45s", "90min", "2h", "1d", "DD:HH:MM:SS"; needed */
+    const char *duration; /* "45s", "90min", "2h", "1d", "DD:HH:MM:SS"; needed */
 } xt_timer_opts;
 #define xt_timer(...) xt_timer_opt(XT_HERE, XT_OPTS(xt_timer_opts, __VA_ARGS__))
 XT_API xt_callback *xt_timer_opt(const xt_src *src, xt_timer_opts o);
 
-/* From epochs[i] on, factors[i] micro-batches make one optimizer step; before epochs[0] it is xt_trainer_opts.accumulate_grad_batches. No other program:
- * the divisor is data. xt_accumulation_schedule(.n = 2, .epochs = (int64_t[]){2, 5}, .factors = (int64_t[]){4, 8}) */
+/* From epochs[i] on, factors[i] micro-batches make one optimizer step; before epochs[0] it is
+ * xt_trainer_opts.accumulate_grad_batches. No other program: the divisor is data. xt_accumulation_schedule(.n = 2,
+ * .epochs = (int64_t[]){2, 5}, .factors = (int64_t[]){4, 8}) */
 typedef struct xt_accumulation_schedule_opts {
     size_t struct_size;
-    int n;                           /* entries; at least 1 */
+    int n; /* entries; at least 1 */
     const int64_t *epochs, *factors; /* rising epochs; factors of at least 1; both copied */
 } xt_accumulation_schedule_opts;
-#define xt_accumulation_schedule(...) xt_accumulation_schedule_opt(XT_HERE, XT_OPTS(xt_accumulation_schedule_opts, __VA_ARGS__))
+#define xt_accumulation_schedule(...) \
+    xt_accumulation_schedule_opt(XT_HERE, XT_OPTS(xt_accumulation_schedule_opts, __VA_ARGS__))
 XT_API xt_callback *xt_accumulation_schedule_opt(const xt_src *src, xt_accumulation_schedule_opts o);
 
-/* Five values with each row of logs: device/memory_mib, device/memory_peak_mib, host/rss_mib, host/cpu_percent (100 = one core, since the row before),
- * host/memory_percent (of the machine, in use). An error of the fit when the trainer has no logger. */
+/* Five values with each row of logs: device/memory_mib, device/memory_peak_mib, host/rss_mib, host/cpu_percent (100 =
+ * one core, since the row before), host/memory_percent (of the machine, in use). An error of the fit when the trainer
+ * has no logger. */
 XT_API xt_callback *xt_device_stats(void);
 
-/* An average of the parameters beside them, kept on the device by the step's own program. Validation runs with the average, and the fit ends with it in the
- * module; checkpoints hold both (averages as "callback:weight_averaging:NAME"): a resumed run goes on with the parameters themselves, xt_test and its like
- * with `.ckpt` take the averages, as the validations of the fit did. Batch-norm statistics are not averaged (xt_update_batch_norms makes them anew). EMA: Polyak and Juditsky 1992 with exponential
- * weights; SWA: Izmailov et al. 2018. */
+/* An average of the parameters beside them, kept on the device by the step's own program. Validation runs with the
+ * average, and the fit ends with it in the module; checkpoints hold both (averages as
+ * "callback:weight_averaging:NAME"): a resumed run goes on with the parameters themselves, xt_test and its like
+ * with `.ckpt` take the averages, as the validations of the fit did. Batch-norm statistics are not averaged
+ * (xt_update_batch_norms makes them anew). EMA: Polyak and Juditsky 1992 with exponential weights; SWA: Izmailov
+ * et al. 2018. */
 typedef struct xt_weight_averaging_opts {
     size_t struct_size;
-    double decay;          /* EMA: average = decay * average + (1 - decay) * parameter; 0 = 0.999. Unused by SWA */
+    double decay; /* EMA: average = decay * average + (1 - decay) * parameter; 0 = 0.999. Unused by SWA */
     int64_t every_n_steps; /* EMA: optimizer steps between updates; 0 = 1 */
-    xt_switch swa;         /* default off: EMA. On: the plain mean of the parameters at the end of each epoch from start_epoch on */
-    int64_t start_epoch;   /* SWA: 0 = 0.8 of max_epochs; the average is the parameters themselves until then */
-    double swa_lr;         /* SWA: the learning rate goes to this from start_epoch on, instead of its schedules; 0 = the schedules stay */
+    /* default off: EMA. On: the plain mean of the parameters at the end of each epoch from start_epoch on */
+    xt_switch swa;
+    int64_t start_epoch; /* SWA: 0 = 0.8 of max_epochs; the average is the parameters themselves until then */
+    /* SWA: the learning rate goes to this from start_epoch on, instead of its schedules; 0 = the schedules stay */
+    double swa_lr;
     int64_t anneal_epochs; /* SWA: epochs it takes to get there along a cosine; 0 = 10 */
 } xt_weight_averaging_opts;
 #define xt_weight_averaging(...) xt_weight_averaging_opt(XT_HERE, XT_OPTS(xt_weight_averaging_opts, __VA_ARGS__))
 XT_API xt_callback *xt_weight_averaging_opt(const xt_src *src, xt_weight_averaging_opts o);
 
-/* One pass over the loader in training mode without gradients, after which running statistics of batch norms are the mean over its batches: for averaged weights,
- * whose layers see other values than those of the last parameters did (torch's swa_utils.update_bn). After xt_fit, whose module has the averages; then xt_save.
- * Every rank has the statistics of its own batches; rank 0's are what it saves. Waits. */
+/* One pass over the loader in training mode without gradients, after which running statistics of batch norms are the
+ * mean over its batches: for averaged weights, whose layers see other values than those of the last parameters did
+ * (torch's swa_utils.update_bn). After xt_fit, whose module has the averages; then xt_save. Every rank has the
+ * statistics of its own batches; rank 0's are what it saves. Waits. */
 #define xt_update_batch_norms(net, loader) xt_update_batch_norms_at(XT_HERE, net, loader)
 XT_API xt_status xt_update_batch_norms_at(const xt_src *src, xt_module *net, xt_loader *loader);
 
-/* When the fit ends with an error: a checkpoint of the last whole optimizer step (DIR/on_exception.ckpt), which "--resume last" takes when it is the newest.
- * Removed when a later fit ends well. */
+/* When the fit ends with an error: a checkpoint of the last whole optimizer step (DIR/on_exception.ckpt), which
+ * "--resume last" takes when it is the newest. Removed when a later fit ends well. */
 typedef struct xt_exception_checkpoint_opts {
     size_t struct_size;
-    const char *dirpath;   /* NULL = the run's checkpoints/ */
-    const char *filename;  /* NULL = "on_exception" */
+    const char *dirpath; /* NULL = the run's checkpoints/ */
+    const char *filename; /* NULL = "on_exception" */
 } xt_exception_checkpoint_opts;
-#define xt_exception_checkpoint(...) xt_exception_checkpoint_opt(XT_HERE, XT_OPTS(xt_exception_checkpoint_opts, __VA_ARGS__))
+#define xt_exception_checkpoint(...) \
+    xt_exception_checkpoint_opt(XT_HERE, XT_OPTS(xt_exception_checkpoint_opts, __VA_ARGS__))
 XT_API xt_callback *xt_exception_checkpoint_opt(const xt_src *src, xt_exception_checkpoint_opts o);
 
-/* A loss far above its running mean, or not finite, found by the step's own program: no read a batch. Each spike is reported with its batch when the row of
- * logs it belongs to arrives ("spikes" is logged with the row); the batches are listed in DIR/skip_batches.json for a run that leaves them out. */
+/* A loss far above its running mean, or not finite, found by the step's own program: no read a batch. Each spike is
+ * reported with its batch when the row of logs it belongs to arrives ("spikes" is logged with the row); the batches are
+ * listed in DIR/skip_batches.json for a run that leaves them out. */
 typedef struct xt_spike_detection_opts {
     size_t struct_size;
-    int window;            /* losses of the running mean; 0 = 10 */
-    int warmup;            /* losses before the first judgement; 0 = window */
-    double rtol;           /* a spike is more than (1 + rtol) times the mean's magnitude above the mean; 0 = 2 */
-    xt_switch stop;        /* default off; on: the fit ends at the first spike known */
+    int window; /* losses of the running mean; 0 = 10 */
+    int warmup; /* losses before the first judgement; 0 = window */
+    double rtol; /* a spike is more than (1 + rtol) times the mean's magnitude above the mean; 0 = 2 */
+    xt_switch stop; /* default off; on: the fit ends at the first spike known */
 } xt_spike_detection_opts;
 #define xt_spike_detection(...) xt_spike_detection_opt(XT_HERE, XT_OPTS(xt_spike_detection_opts, __VA_ARGS__))
 XT_API xt_callback *xt_spike_detection_opt(const xt_src *src, xt_spike_detection_opts o);
 
-/* Writes what xt_predict gives, samples in order, to PATH (numpy's .npy; with several ranks PATH's name gets ".rankN"). The file appears whole. */
+/* Writes what xt_predict gives, samples in order, to PATH (numpy's .npy; with several ranks PATH's name gets ".rankN").
+ * The file appears whole. */
 typedef struct xt_prediction_writer_opts {
     size_t struct_size;
-    const char *path;      /* NULL = "predictions.npy" in the run's folder, or here when there is none */
+    const char *path; /* NULL = "predictions.npy" in the run's folder, or here when there is none */
 } xt_prediction_writer_opts;
 #define xt_prediction_writer(...) xt_prediction_writer_opt(XT_HERE, XT_OPTS(xt_prediction_writer_opts, __VA_ARGS__))
 XT_API xt_callback *xt_prediction_writer_opt(const xt_src *src, xt_prediction_writer_opts o);
 
-/* Calls `sample` from time to time, rank 0 only, in eval mode without gradients, with a path without ending (RUN/samples/step_0001200) for the pictures or
- * texts it makes: generated text, reconstructed images. It may read values: training waits for it. */
+/* Calls `sample` from time to time, rank 0 only, in eval mode without gradients, with a path without ending
+ * (RUN/samples/step_0001200) for the pictures or texts it makes: generated text, reconstructed images. It may read
+ * values: training waits for it. */
 typedef void (*xt_sample_fn)(xt_module *net, int64_t step, const char *path, void *user);
 typedef struct xt_sample_writer_opts {
     size_t struct_size;
-    xt_sample_fn sample;   /* needed */
+    xt_sample_fn sample; /* needed */
     void *user;
-    const char *every;     /* "1epochs" (default), "500steps", ... as xt_trainer_opts.val_every */
+    const char *every; /* "1epochs" (default), "500steps", ... as xt_trainer_opts.val_every */
 } xt_sample_writer_opts;
 #define xt_sample_writer(...) xt_sample_writer_opt(XT_HERE, XT_OPTS(xt_sample_writer_opts, __VA_ARGS__))
 XT_API xt_callback *xt_sample_writer_opt(const xt_src *src, xt_sample_writer_opts o);
 
-/* --- Finders: trial runs on a module of their own; the trainer they prepare for, the seed and the loader are left as they were. --------------------------- */
-/* Leslie Smith's range test (2017): one short run with a rate that grows exponentially, or linearly; suggests where the smoothed loss falls most steeply from one
- * step to the next. NaN with a pending error, or when there are fewer than two finite points. */
+/* --- Finders: trial runs on a module of their own; the trainer they prepare for, the seed and the loader are left as
+ * they were. --- */
+/* Leslie Smith's range test (2017): one short run with a rate that grows exponentially, or linearly; suggests where the
+ * smoothed loss falls most steeply from one step to the next. NaN with a pending error, or when there are fewer than
+ * two finite points. */
 typedef struct xt_lr_find_opts {
     size_t struct_size;
     double min_lr, max_lr; /* 0 = 1e-8, 1 */
-    int64_t steps;         /* 0 = 100 */
-    double stop_factor;    /* ends when the smoothed loss is above so many times the best; 0 = 4 */
+    int64_t steps; /* 0 = 100 */
+    double stop_factor; /* ends when the smoothed loss is above so many times the best; 0 = 4 */
     int64_t skip_first, skip_last; /* points left out of the suggestion; 0 = 10 and 1 */
-    const char *plot;      /* PNG of the curve; NULL = none */
-    xt_switch linear;      /* default off: rates rise by equal factors; on: by equal amounts, for a range of one order of magnitude or less */
+    const char *plot; /* PNG of the curve; NULL = none */
+    /* default off: rates rise by equal factors; on: by equal amounts, for a range of one order of magnitude or less */
+    xt_switch linear;
 } xt_lr_find_opts;
 #define xt_lr_find(task, ...) XT_LR_FIND_(task, __VA_ARGS__, )
 #define XT_LR_FIND_(task, loader, ...) xt_lr_find_at(XT_HERE, task, loader, XT_OPTS(xt_lr_find_opts, __VA_ARGS__))
 XT_API double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *loader, xt_lr_find_opts o);
 
-/* The largest batch that trains without running out of device memory (XT_MEMORY_LIMIT counts): doubled until it does not fit, then halved intervals. `make`
- * gives a loader of that batch size, which is freed after its trial (xt_dataset_retain keeps its dataset for the next). 0 with a pending error when not even the first fits. */
+/* The largest batch that trains without running out of device memory (XT_MEMORY_LIMIT counts): doubled until it does
+ * not fit, then halved intervals. `make` gives a loader of that batch size, which is freed after its trial
+ * (xt_dataset_retain keeps its dataset for the next). 0 with a pending error when not even the first fits. */
 typedef struct xt_batch_find_opts {
     size_t struct_size;
-    int64_t first, most;   /* 0 = 2, 8192 */
-    int64_t steps;         /* optimizer steps a trial; 0 = 3 */
-    xt_switch power_only;  /* default off; on: powers of two times first only */
-    double margin;         /* of the result, kept free after a search by halves; 0 = 0.05 */
+    int64_t first, most; /* 0 = 2, 8192 */
+    int64_t steps; /* optimizer steps a trial; 0 = 3 */
+    xt_switch power_only; /* default off; on: powers of two times first only */
+    double margin; /* of the result, kept free after a search by halves; 0 = 0.05 */
 } xt_batch_find_opts;
 #define xt_batch_find(task, make, ...) XT_BATCH_FIND_(task, make, __VA_ARGS__, )
-#define XT_BATCH_FIND_(task, make, user, ...) xt_batch_find_at(XT_HERE, task, make, user, XT_OPTS(xt_batch_find_opts, __VA_ARGS__))
-XT_API int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user), void *user, xt_batch_find_opts o);
+#define XT_BATCH_FIND_(task, make, user, ...) \
+    xt_batch_find_at(XT_HERE, task, make, user, XT_OPTS(xt_batch_find_opts, __VA_ARGS__))
+XT_API int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user),
+                                void *user, xt_batch_find_opts o);
 
 #ifdef __cplusplus
 }

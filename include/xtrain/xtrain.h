@@ -1,4 +1,5 @@
-/* Everything: #include <xtrain/xtrain.h> and link with -lxtrain. The README has the first program; each header says the rest. */
+/* Everything: #include <xtrain/xtrain.h> and link with -lxtrain. The README has the first program; each header
+ * says the rest. */
 #ifndef XTRAIN_XTRAIN_H
 #define XTRAIN_XTRAIN_H
 #include <xtrain/base.h>

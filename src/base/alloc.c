@@ -1,5 +1,5 @@
-/* Every allocation of the library. A test arms a countdown with base_fail_alloc_after and the n-th allocation, from whatever
- * thread, gives NULL once; unarmed, the countdown costs one relaxed load. */
+/* Every allocation of the library. A test arms a countdown with base_fail_alloc_after and the n-th allocation, from
+ * whatever thread, gives NULL once; unarmed, the countdown costs one relaxed load. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -25,11 +25,13 @@ bool base_alloc_must_fail(void) {
     return left == 0;
 }
 
-/* Large blocks in pages of 2 MiB: filling 500 MiB of weights takes 250 page faults instead of 128,000. Only advice, so failures do not matter. */
+/* Large blocks in pages of 2 MiB: filling 500 MiB of weights takes 250 page faults instead of 128,000. Only advice, so
+ * failures do not matter. */
 static void *in_huge_pages(void *p, size_t n) {
     enum { HUGE = 2 << 20, LARGE = 4 << 20 };
     if (!p || n < LARGE) return p;
-    uintptr_t from = ((uintptr_t)p + HUGE - 1) & ~(uintptr_t)(HUGE - 1), to = ((uintptr_t)p + n) & ~(uintptr_t)(HUGE - 1);
+    uintptr_t from = ((uintptr_t)p + HUGE - 1) & ~(uintptr_t)(HUGE - 1),
+              to = ((uintptr_t)p + n) & ~(uintptr_t)(HUGE - 1);
     if (to > from) madvise((void *)from, to - from, MADV_HUGEPAGE);
     return p;
 }
@@ -65,8 +67,9 @@ static char *fresh_pages(size_t n) {
     return in_huge_pages(p + before, n);
 }
 
-/* Blocks of a few MiB follow one another in regions of large pages: of 48 weights of 2 to 9 MiB, each in pages of its own, a sixth would lie in small ones.
- * What is given back is unmapped, so a region needs no book and no place in it is used twice. */
+/* Blocks of a few MiB follow one another in regions of large pages: of 48 weights of 2 to 9 MiB, each in pages of its
+ * own, a sixth would lie in small ones. What is given back is unmapped, so a region needs no book and no place in it
+ * is used twice. */
 void *base_pages(size_t n) {
     enum { REGION = 64 << 20, ALONE = 16 << 20 };
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -147,8 +150,12 @@ static int64_t resident(bool of_its_own) {
     return (int64_t)(pages - (of_its_own ? shared : 0)) * sysconf(_SC_PAGESIZE);
 }
 
-int64_t base_rss(void) { return resident(false); }
-int64_t base_rss_own(void) { return resident(true); }
+int64_t base_rss(void) {
+    return resident(false);
+}
+int64_t base_rss_own(void) {
+    return resident(true);
+}
 
 bool size_mul(size_t a, size_t b, size_t *out) {
     return !__builtin_mul_overflow(a, b, out);

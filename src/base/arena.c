@@ -1,5 +1,6 @@
-/* Bump allocation from blocks that double in size up to 1 MiB. Invariants: blocks before `current` are full or skipped, those
- * after it are empty and kept by arena_reset for reuse; memory handed out is zeroed at that moment, not when a block is made. */
+/* Bump allocation from blocks that double in size up to 1 MiB. Invariants: blocks before `current` are full or skipped,
+ * those after it are empty and kept by arena_reset for reuse; memory handed out is zeroed at that moment, not when a
+ * block is made. */
 #include "base/base.h"
 
 enum { ALIGN = 16, BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20 };

@@ -1,5 +1,5 @@
-/* Writing the black box, and the signal handlers that finish it. See blackbox.h. In a signal handler only what is async-signal-safe is used: the text is put
- * together by hand, into a buffer of its own. */
+/* Writing the black box, and the signal handlers that finish it. See blackbox.h. In a signal handler only what is
+ * async-signal-safe is used: the text is put together by hand, into a buffer of its own. */
 #include "base/blackbox.h"
 
 #include <errno.h>
@@ -17,15 +17,16 @@
 #include "base/private_file.h"
 
 static blackbox *box;
-static pid_t owner;          /* process that made `box`; another one is a forked child */
-static char file_name[512];  /* of the status file */
+static pid_t owner; /* process that made `box`; another one is a forked child */
+static char file_name[512]; /* of the status file */
 static char text_name[32], box_name[32];
 static crash_place crash; /* where a crash folder of this process goes */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint16_t place_of[1 << 16]; /* source id -> number of its text in the box, + 1 */
 
 const char *box_kind_name(box_kind k) {
-    static const char *const names[BOX_KIND_COUNT] = {"", "step", "compile", "disk hit", "execution", "read", "error", "growth", "jump", "watchdog", "signal"};
+    static const char *const names[BOX_KIND_COUNT] = {"",      "step",   "compile", "disk hit", "execution", "read",
+                                                      "error", "growth", "jump",    "watchdog", "signal"};
     return (unsigned)k < BOX_KIND_COUNT ? names[k] : "?";
 }
 
@@ -41,7 +42,7 @@ static uint64_t start_ticks(void) {
     return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
-/* --- the crash folder -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the crash folder --- */
 /* xt-crash-PID; the ranks of a run share that of their launcher. The folder that it will lie in is opened when the
  * program starts: a dying process makes it there and nowhere else, and never follows a name that somebody may have put
  * something under since. */
@@ -117,21 +118,36 @@ const char *blackbox_dump(const char *why) {
     return b && !problem ? crash.path : NULL;
 }
 
-/* --- signals --------------------------------------------------------------------------------------------------------------------------------------- */
-/* All that end a process and can be seen: one line says where the run was. What somebody at a terminal does is no crash: a pipe closed by `| head` or a closed window
- * keep a folder only of a run that was under way, Ctrl-C none. */
+/* --- signals --- */
+/* All that end a process and can be seen: one line says where the run was. What somebody at a terminal does is no
+ * crash: a pipe closed by `| head` or a closed window keep a folder only of a run that was under way, Ctrl-C none. */
 static const struct {
     int sig;
     enum { ALWAYS, UNDER_WAY, NEVER } keeps; /* a crash folder */
     const char *name;
-} caught[] = {{SIGSEGV, ALWAYS, "SIGSEGV"}, {SIGABRT, ALWAYS, "SIGABRT"}, {SIGBUS, ALWAYS, "SIGBUS"}, {SIGFPE, ALWAYS, "SIGFPE"}, {SIGILL, ALWAYS, "SIGILL"}, {SIGTERM, ALWAYS, "SIGTERM"},
-              {SIGSYS, ALWAYS, "SIGSYS"}, {SIGTRAP, ALWAYS, "SIGTRAP"}, {SIGXCPU, ALWAYS, "SIGXCPU (the limit of processor time)"},
-              {SIGUSR1, ALWAYS, "SIGUSR1"}, {SIGUSR2, ALWAYS, "SIGUSR2"}, {SIGALRM, ALWAYS, "SIGALRM"}, {SIGVTALRM, ALWAYS, "SIGVTALRM"}, {SIGPROF, ALWAYS, "SIGPROF"},
-              {SIGHUP, UNDER_WAY, "SIGHUP (its terminal was closed)"}, {SIGPIPE, UNDER_WAY, "SIGPIPE (it wrote to a pipe that nobody reads any more, as after `| head`)"},
-              {SIGINT, NEVER, "SIGINT (Ctrl-C)"}, {SIGQUIT, NEVER, "SIGQUIT"}};
+} caught[] = {{SIGSEGV, ALWAYS, "SIGSEGV"},
+              {SIGABRT, ALWAYS, "SIGABRT"},
+              {SIGBUS, ALWAYS, "SIGBUS"},
+              {SIGFPE, ALWAYS, "SIGFPE"},
+              {SIGILL, ALWAYS, "SIGILL"},
+              {SIGTERM, ALWAYS, "SIGTERM"},
+              {SIGSYS, ALWAYS, "SIGSYS"},
+              {SIGTRAP, ALWAYS, "SIGTRAP"},
+              {SIGXCPU, ALWAYS, "SIGXCPU (the limit of processor time)"},
+              {SIGUSR1, ALWAYS, "SIGUSR1"},
+              {SIGUSR2, ALWAYS, "SIGUSR2"},
+              {SIGALRM, ALWAYS, "SIGALRM"},
+              {SIGVTALRM, ALWAYS, "SIGVTALRM"},
+              {SIGPROF, ALWAYS, "SIGPROF"},
+              {SIGHUP, UNDER_WAY, "SIGHUP (its terminal was closed)"},
+              {SIGPIPE, UNDER_WAY, "SIGPIPE (it wrote to a pipe that nobody reads any more, as after `| head`)"},
+              {SIGINT, NEVER, "SIGINT (Ctrl-C)"},
+              {SIGQUIT, NEVER, "SIGQUIT"}};
 
 static src_id (*recorded_last)(void);
-void blackbox_recording(src_id (*last)(void)) { recorded_last = last; }
+void blackbox_recording(src_id (*last)(void)) {
+    recorded_last = last;
+}
 
 /* Where the program was between two boundaries; src_get reads without a lock. */
 static void note_recording(void) {
@@ -149,7 +165,8 @@ static void note_recording(void) {
 static char interrupt_texts[2][700];
 static char *_Atomic interrupt_words;
 void blackbox_on_interrupt(const char *words) {
-    char *now = atomic_load(&interrupt_words), *next = now == interrupt_texts[0] ? interrupt_texts[1] : interrupt_texts[0];
+    char *now = atomic_load(&interrupt_words),
+         *next = now == interrupt_texts[0] ? interrupt_texts[1] : interrupt_texts[0];
     snprintf(next, sizeof interrupt_texts[0], "%s", words);
     atomic_store(&interrupt_words, next);
 }
@@ -159,7 +176,8 @@ static void last_words(int sig) {
     char line[1600];
     size_t at = 0, k = 0;
     while (k + 1 < BASE_COUNT(caught) && caught[k].sig != sig) k++;
-    bool ended = box->state == BOX_ENDED, wanted = !ended && (caught[k].keeps == ALWAYS || (caught[k].keeps == UNDER_WAY && box->step >= BOX_UNDER_WAY));
+    bool ended = box->state == BOX_ENDED,
+         wanted = !ended && (caught[k].keeps == ALWAYS || (caught[k].keeps == UNDER_WAY && box->step >= BOX_UNDER_WAY));
     box->signal = sig;
     box->state = BOX_CRASHED;
     note_recording();
@@ -198,7 +216,8 @@ static void last_words(int sig) {
 static void on_signal(int sig) {
     int saved = errno;
     struct sigaction now;
-    /* Called by a handler that was put in our place later (a fit's, that ends the training in good order): what happens next is its affair. */
+    /* Called by a handler that was put in our place later (a fit's, that ends the training in good order): what happens
+     * next is its affair. */
     if (sigaction(sig, NULL, &now) == 0 && ((now.sa_flags & SA_SIGINFO) || now.sa_handler != on_signal)) return;
     signal(sig, SIG_DFL);
     if (box && owner == getpid()) last_words(sig);
@@ -210,11 +229,13 @@ static void on_signal(int sig) {
 static void catch_signals(void) {
     static char stack[64 << 10];
     stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack}, now;
-    if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE)) sigaltstack(&alternate, NULL); /* a stack that is full cannot run a handler */
+    /* a stack that is full cannot run a handler */
+    if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE)) sigaltstack(&alternate, NULL);
     for (size_t i = 0; i < BASE_COUNT(caught); i++) {
         struct sigaction old, act = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
         sigemptyset(&act.sa_mask);
-        if (sigaction(caught[i].sig, NULL, &old) == 0 && old.sa_handler == SIG_DFL && !(old.sa_flags & SA_SIGINFO)) sigaction(caught[i].sig, &act, NULL);
+        if (sigaction(caught[i].sig, NULL, &old) == 0 && old.sa_handler == SIG_DFL && !(old.sa_flags & SA_SIGINFO))
+            sigaction(caught[i].sig, &act, NULL);
     }
 }
 
@@ -227,7 +248,7 @@ __attribute__((constructor)) static void limits_are_errors(void) {
         signal(SIGXFSZ, SIG_IGN);
 }
 
-/* --- making it ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- making it --- */
 static void describe_process(blackbox *b) {
     const world *w = world_get();
     struct timespec t;
@@ -252,8 +273,10 @@ static void describe_process(blackbox *b) {
     const char *dir = env_get("XT_POSTMORTEM_DIR");
     char here[sizeof b->folder];
     if (dir) xt_status_free(file_make_dirs(dir, 0700));
-    if (dir && dir[0] == '/') snprintf(b->folder, sizeof b->folder, "%s", dir);
-    else if (getcwd(here, sizeof here)) snprintf(b->folder, sizeof b->folder, "%.*s%s%s", dir ? 300 : 500, here, dir ? "/" : "", dir ? dir : "");
+    if (dir && dir[0] == '/')
+        snprintf(b->folder, sizeof b->folder, "%s", dir);
+    else if (getcwd(here, sizeof here))
+        snprintf(b->folder, sizeof b->folder, "%.*s%s%s", dir ? 300 : 500, here, dir ? "/" : "", dir ? dir : "");
 }
 
 /* Said once in a process: the run goes on. */
@@ -304,7 +327,9 @@ static void close_at_exit(void) {
 }
 
 static atomic_bool settled; /* `box` is this process's, or there is none to be had */
-static void in_child(void) { atomic_store_explicit(&settled, false, memory_order_relaxed); }
+static void in_child(void) {
+    atomic_store_explicit(&settled, false, memory_order_relaxed);
+}
 
 blackbox *blackbox_get(void) {
     if (atomic_load_explicit(&settled, memory_order_acquire)) return box;
@@ -346,8 +371,9 @@ void blackbox_at_rest(bool rest) {
     if (box && owner == getpid() && box->state != BOX_CRASHED) box->state = rest ? BOX_ENDED : BOX_RUNNING;
 }
 
-/* --- the ring ------------------------------------------------------------------------------------------------------------------------------------------ */
-/* The text of a source in the box; the table is small, and a program with more lines than it holds shows "?" for the last. */
+/* --- the ring --- */
+/* The text of a source in the box; the table is small, and a program with more lines than it holds shows "?"
+ * for the last. */
 static uint16_t place_number(src_id id) {
     if (!id || id >= BASE_COUNT(place_of)) return 0;
     uint16_t k = __atomic_load_n(&place_of[id], __ATOMIC_ACQUIRE);
@@ -363,7 +389,9 @@ static uint16_t place_number(src_id id) {
     return k;
 }
 
-void blackbox_note(box_kind kind, src_id place, int64_t step, int64_t a, int64_t b) { blackbox_note_at(clock_ns(), kind, place, step, a, b); }
+void blackbox_note(box_kind kind, src_id place, int64_t step, int64_t a, int64_t b) {
+    blackbox_note_at(clock_ns(), kind, place, step, a, b);
+}
 
 void blackbox_note_at(int64_t now_ns, box_kind kind, src_id place, int64_t step, int64_t a, int64_t b) {
     blackbox *x = blackbox_get();
@@ -393,7 +421,7 @@ void blackbox_report(const char *text) {
     pthread_mutex_unlock(&lock);
 }
 
-/* --- runs that were killed before this one --------------------------------------------------------------------------------------------------------------- */
+/* --- runs that were killed before this one --- */
 typedef struct search {
     char program[256];
     int told;
@@ -413,8 +441,11 @@ static bool look(void *user, const box_file *f) {
     if (!ours || !blackbox_salvage(f, folder, sizeof folder)) return true;
     if (s->told++) return true;
     const char *name = strrchr(f->box.program, '/');
-    log_msg(XT_SEV_WARNING, "an earlier run of %s (pid %d%s) ended without a word at step %lld, last seen at %s: it was killed%s. xtrain postmortem %s explains", name ? name + 1 : f->box.program,
-            (int)f->box.pid, f->box.world > 1 ? ", with ranks" : "", (long long)f->box.step, f->box.place[0] ? f->box.place : "its start",
+    log_msg(XT_SEV_WARNING,
+            "an earlier run of %s (pid %d%s) ended without a word at step %lld, last seen at %s: it was killed%s. "
+            "xtrain postmortem %s explains",
+            name ? name + 1 : f->box.program, (int)f->box.pid, f->box.world > 1 ? ", with ranks" : "",
+            (long long)f->box.step, f->box.place[0] ? f->box.place : "its start",
             f->box.state == BOX_RUNNING && by_kernel ? " by the kernel because memory ran out" : "", folder);
     return true;
 }

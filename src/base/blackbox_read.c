@@ -1,4 +1,5 @@
-/* Reading black boxes: the folder they lie in, which of them belong to a living process, and moving those of the dead into their crash folder. */
+/* Reading black boxes: the folder they lie in, which of them belong to a living process, and moving those of the dead
+ * into their crash folder. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,9 +30,12 @@ static const char *settle(const char *now) {
 const char *blackbox_folder(void) {
     char now[sizeof folder_asked];
     const char *given = env_get("XT_STATUS_DIR"), *run = getenv("XDG_RUNTIME_DIR");
-    if (given) snprintf(now, sizeof now, "%s", given);
-    else if (run && *run && access(run, W_OK) == 0) snprintf(now, sizeof now, "%s/xtrain", run);
-    else snprintf(now, sizeof now, "/tmp/xtrain-%d", (int)geteuid());
+    if (given)
+        snprintf(now, sizeof now, "%s", given);
+    else if (run && *run && access(run, W_OK) == 0)
+        snprintf(now, sizeof now, "%s/xtrain", run);
+    else
+        snprintf(now, sizeof now, "/tmp/xtrain-%d", (int)geteuid());
     pthread_mutex_lock(&folder_lock);
     if (strcmp(now, folder_asked) != 0) {
         struct stat st;
@@ -98,13 +102,16 @@ bool blackbox_load(const char *path, box_file *out) {
     if (b->n_rows < 0 || b->n_rows > BOX_ROWS) b->n_rows = 0;
     if (b->n_history < 0 || b->n_history > BOX_HISTORY) b->n_history = 0;
     if (b->n_places < 0 || b->n_places >= BOX_PLACES) b->n_places = 0;
-    for (int i = 0; i < BOX_ROWS; i++) TERMINATE(b->rows[i].role), TERMINATE(b->rows[i].where), TERMINATE(b->rows[i].path);
+    for (int i = 0; i < BOX_ROWS; i++)
+        TERMINATE(b->rows[i].role), TERMINATE(b->rows[i].where), TERMINATE(b->rows[i].path);
     uint64_t ticks = ticks_of(b->pid);
     out->alive = ticks != 0 && ticks == b->start_ticks;
     return true;
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
 void blackbox_each(const char *folder, bool (*visit)(void *user, const box_file *f), void *user) {
     char **names = NULL;
@@ -128,7 +135,8 @@ void blackbox_each(const char *folder, bool (*visit)(void *user, const box_file 
     base_free(f);
 }
 
-/* The file stays until the folder is complete: whoever is killed while saving leaves it to the next one. Locked, so that one at a time saves it. */
+/* The file stays until the folder is complete: whoever is killed while saving leaves it to the next one. Locked, so
+ * that one at a time saves it. */
 static int take(const char *path) {
     struct stat st;
     int fd = file_open_regular(AT_FDCWD, path, NULL);
@@ -162,7 +170,8 @@ bool blackbox_salvage(const box_file *f, char *out, size_t n) {
     }
     *copy = *f;
     blackbox *b = &copy->box;
-    if (b->state == BOX_RUNNING) b->oom_kills_end = base_oom_kills_in(b->oom_file); /* later kills are not this program's */
+    /* later kills are not this program's */
+    if (b->state == BOX_RUNNING) b->oom_kills_end = base_oom_kills_in(b->oom_file);
     bool ranks = b->world > 1;
     crash_place place = {.folder = -1};
     int folder = open_place(&place, b, &why);

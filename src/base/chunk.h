@@ -1,5 +1,6 @@
-/* Places the items of a table that only grows, so that readers need no lock: item `id` lives in chunk k at an offset, chunk k
- * holds CHUNK_FIRST << k items, and a chunk never moves once it is published. 22 chunks cover all of uint32_t. */
+/* Places the items of a table that only grows, so that readers need no lock: item `id` lives in chunk k at an
+ * offset, chunk k holds CHUNK_FIRST << k items, and a chunk never moves once it is published. 22 chunks cover all
+ * of uint32_t. */
 #ifndef XT_SRC_BASE_CHUNK_H
 #define XT_SRC_BASE_CHUNK_H
 

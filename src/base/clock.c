@@ -1,8 +1,9 @@
-/* Monotonic time in nanoseconds, CLOCK_MONOTONIC's. Every step reads it several times, so on x86 it is told by the processor's counter where the system itself
- * trusts that one: half the cost of a call of the system's clock.
- * Each thread goes on from a reading of the system's clock (its anchor) for at most SPAN_NS, then takes a new one, so that it agrees with the system's clock, and
- * with other threads' and processes', to some tens of nanoseconds. The rate is measured over at least RATE_NS again and again: the system's clock is slewed.
- * A test's fake is installed while nothing else runs; the release store orders `user` before it. */
+/* Monotonic time in nanoseconds, CLOCK_MONOTONIC's. Every step reads it several times, so on x86 it is told by the
+ * processor's counter where the system itself trusts that one: half the cost of a call of the system's clock. Each
+ * thread goes on from a reading of the system's clock (its anchor) for at most SPAN_NS, then takes a new one, so that
+ * it agrees with the system's clock, and with other threads' and processes', to some tens of nanoseconds. The rate is
+ * measured over at least RATE_NS again and again: the system's clock is slewed. A test's fake is installed while
+ * nothing else runs; the release store orders `user` before it. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,12 +28,13 @@ static int64_t system_ns(void) {
 #define SPAN_NS 1000000
 #define RATE_NS 50000000
 #define NEAR_NS 1000 /* what a new anchor may be behind the old one's clock without time going back for it */
-#define NEAR_TICKS 4000 /* the counter read before and after the system's clock; more lies between when the thread was interrupted there */
+/* the counter read before and after the system's clock; more lies between when the thread was interrupted there */
+#define NEAR_TICKS 4000
 #define RATE_BITS 32
 
 static struct {
-    _Atomic int trusted;    /* 0: not asked, 1: yes, -1: no */
-    _Atomic uint64_t rate;  /* nanoseconds a tick, << RATE_BITS; 0: not measured */
+    _Atomic int trusted; /* 0: not asked, 1: yes, -1: no */
+    _Atomic uint64_t rate; /* nanoseconds a tick, << RATE_BITS; 0: not measured */
 } counter_clock;
 
 typedef struct anchor {
@@ -63,7 +65,9 @@ static void measure_rate(anchor *a, uint64_t at, int64_t ns) {
         a->rate_ns = ns;
     } else if (ns - a->rate_ns > RATE_NS && at > a->rate_at) {
         double rate = (double)(ns - a->rate_ns) / (double)(at - a->rate_at);
-        if (rate > 0.05 && rate < 100) atomic_store_explicit(&counter_clock.rate, (uint64_t)(rate * (double)((uint64_t)1 << RATE_BITS)), memory_order_relaxed);
+        if (rate > 0.05 && rate < 100)
+            atomic_store_explicit(&counter_clock.rate, (uint64_t)(rate * (double)((uint64_t)1 << RATE_BITS)),
+                                  memory_order_relaxed);
         a->rate_at = at;
         a->rate_ns = ns;
     }
@@ -81,7 +85,8 @@ static int64_t new_anchor(anchor *a) {
     uint64_t before = __rdtsc(), expected = a->span;
     int64_t system = system_ns(), ns = not_before(a, system, before, expected);
     uint64_t at = __rdtsc();
-    if (at - before > NEAR_TICKS) return ns; /* the two belong to different moments: neither an anchor nor a measure of the rate */
+    /* the two belong to different moments: neither an anchor nor a measure of the rate */
+    if (at - before > NEAR_TICKS) return ns;
     measure_rate(a, at, system);
     uint64_t rate = atomic_load_explicit(&counter_clock.rate, memory_order_relaxed);
     a->span = 0;
@@ -99,7 +104,9 @@ static inline int64_t real_ns(void) {
     return past < a->span ? a->ns + (int64_t)((past * a->rate) >> RATE_BITS) : new_anchor(a);
 }
 #else
-static inline int64_t real_ns(void) { return system_ns(); }
+static inline int64_t real_ns(void) {
+    return system_ns();
+}
 #endif
 
 int64_t clock_ns(void) {

@@ -27,7 +27,8 @@ void counter_add(counter c, int64_t delta) {
 /* Only of counters that nobody adds to: their owned half stays 0. */
 void counter_max(counter c, int64_t value) {
     int64_t seen = atomic_load_explicit(&values[c], memory_order_relaxed);
-    while (seen < value && !atomic_compare_exchange_weak_explicit(&values[c], &seen, value, memory_order_relaxed, memory_order_relaxed)) {
+    while (seen < value && !atomic_compare_exchange_weak_explicit(&values[c], &seen, value, memory_order_relaxed,
+                                                                  memory_order_relaxed)) {
     }
 }
 

@@ -21,7 +21,7 @@
 
 enum { KEEP = 20 };
 
-/* --- making one -------------------------------------------------------------------------------------------- */
+/* --- making one --- */
 void crash_place_open(crash_place *p, const char *folder, int pid) {
     struct stat st;
     uint32_t any = 0;
@@ -77,7 +77,7 @@ void crash_folder_unmake(const crash_place *p) {
     if (still_open(p)) unlinkat(p->folder, p->name, AT_REMOVEDIR);
 }
 
-/* --- the list ---------------------------------------------------------------------------------------------- */
+/* --- the list --- */
 static char list_path[480];
 
 static const char *list_file(void) {
@@ -87,7 +87,9 @@ static const char *list_file(void) {
     return list_path;
 }
 
-void crash_folders_ready(void) { (void)list_file(); }
+void crash_folders_ready(void) {
+    (void)list_file();
+}
 
 /* From a signal handler too, after crash_folders_ready: one write of a whole line. */
 void crash_folder_note(const char *folder) {
@@ -108,7 +110,8 @@ static bool ends_in(const char *name, const char *end) {
 }
 
 static bool written_by_us(const char *name) {
-    return (strncmp(name, "report", 6) == 0 && (ends_in(name, ".txt") || ends_in(name, ".txt.new"))) || ends_in(name, ".xtbox") || ends_in(name, ".xtbox.new");
+    return (strncmp(name, "report", 6) == 0 && (ends_in(name, ".txt") || ends_in(name, ".txt.new"))) ||
+           ends_in(name, ".xtbox") || ends_in(name, ".xtbox.new");
 }
 
 static bool remove_folder(const char *path) {
@@ -118,8 +121,10 @@ static bool remove_folder(const char *path) {
     DIR *d = dir >= 0 ? fdopendir(dir) : NULL;
     for (struct dirent *e; d && (e = readdir(d));)
         if (written_by_us(e->d_name)) unlinkat(dir, e->d_name, 0);
-    if (d) closedir(d);
-    else if (dir >= 0) close(dir);
+    if (d)
+        closedir(d);
+    else if (dir >= 0)
+        close(dir);
     return rmdir(path) == 0;
 }
 
@@ -154,7 +159,8 @@ static size_t read_list(const char *text, char ***out) {
 }
 
 static void tell_removed(const str *names, int64_t removed, int64_t keep) {
-    log_msg(XT_SEV_INFO, "%lld old crash folder%s removed, the newest %lld stay (XT_POSTMORTEM_KEEP=N, 0 = all):%s", (long long)removed, removed == 1 ? "" : "s", (long long)keep, str_cstr(names));
+    log_msg(XT_SEV_INFO, "%lld old crash folder%s removed, the newest %lld stay (XT_POSTMORTEM_KEEP=N, 0 = all):%s",
+            (long long)removed, removed == 1 ? "" : "s", (long long)keep, str_cstr(names));
 }
 
 static void prune(int fd, const char *path, int64_t keep) {
@@ -170,13 +176,16 @@ static void prune(int fd, const char *path, int64_t keep) {
     for (size_t i = 0; i < n; i++) {
         bool gone = i < from && remove_folder(all[i]);
         removed += gone;
-        if (gone && removed <= 3) str_printf(&names, "%s %s", removed > 1 ? "," : "", all[i]);
-        else if (gone && removed == 4) str_append(&names, ", ...");
+        if (gone && removed <= 3)
+            str_printf(&names, "%s %s", removed > 1 ? "," : "", all[i]);
+        else if (gone && removed == 4)
+            str_append(&names, ", ...");
         if (i >= from) str_printf(&rest, "%s\n", all[i]); /* one that something else lies in is not ours any more */
         base_free(all[i]);
     }
     base_free(all);
-    bool kept = !from || rest.failed || (ftruncate(fd, 0) == 0 && pwrite(fd, str_cstr(&rest), rest.len, 0) == (ssize_t)rest.len);
+    bool kept = !from || rest.failed ||
+                (ftruncate(fd, 0) == 0 && pwrite(fd, str_cstr(&rest), rest.len, 0) == (ssize_t)rest.len);
     if (!kept) log_msg(XT_SEV_WARNING, "%s: %s; crash folders it named are not cleaned up", path, strerror(errno));
     if (removed) tell_removed(&names, removed, keep);
     str_free(&rest);

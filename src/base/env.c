@@ -1,5 +1,5 @@
-/* Environment variables. env.def is the list of all that the library reads under its own prefix, so a misspelt one can be told from
- * a known one: a variable that silently does nothing is the worst kind of setting. */
+/* Environment variables. env.def is the list of all that the library reads under its own prefix, so a misspelt one can
+ * be told from a known one: a variable that silently does nothing is the worst kind of setting. */
 #include <assert.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -14,7 +14,8 @@ static const char *const names[] = {
 #undef ENV
 };
 
-/* XT_TRAINER_MAX_EPOCHS and the like are rows of the trainer's option table; the trainer reports what is wrong with them. */
+/* XT_TRAINER_MAX_EPOCHS and the like are rows of the trainer's option table; the trainer reports what is
+ * wrong with them. */
 static const char trainer_prefix[] = "XT_TRAINER_";
 
 static bool is_known(const char *name, size_t n) {
@@ -75,9 +76,13 @@ bool env_has_word(const char *name, const char *word) {
 static void report_unknown(const char *name) {
     const char *near = text_nearest(name, names, BASE_COUNT(names));
     if (near)
-        log_msg(XT_SEV_WARNING, "the environment variable %s is not one xtrain reads and does nothing; did you mean %s?", name, near);
+        log_msg(XT_SEV_WARNING,
+                "the environment variable %s is not one xtrain reads and does nothing; did you mean %s?", name, near);
     else
-        log_msg(XT_SEV_WARNING, "the environment variable %s is not one xtrain reads and does nothing; `xtrain doctor` lists those it reads", name);
+        log_msg(XT_SEV_WARNING,
+                "the environment variable %s is not one xtrain reads and does nothing; `xtrain doctor` lists those it "
+                "reads",
+                name);
 }
 
 /* Users of PyTorch/XLA bring its switch along; it is answered with ours. */
@@ -85,7 +90,10 @@ static void report_foreign(void) {
     const char *value = getenv("PT_XLA_DEBUG");
     bool on = value && *value && strcmp(value, "0") != 0;
     if (on && !env_get("XT_DEBUG"))
-        log_msg(XT_SEV_WARNING, "PT_XLA_DEBUG=%s is PyTorch/XLA's switch; set XT_DEBUG=compile,exec to see why xtrain compiles and executes", value);
+        log_msg(XT_SEV_WARNING,
+                "PT_XLA_DEBUG=%s is PyTorch/XLA's switch; set XT_DEBUG=compile,exec to see why xtrain compiles and "
+                "executes",
+                value);
 }
 
 /* A misspelt word of XT_DEBUG would look like a run in which nothing is wrong. */
@@ -97,9 +105,13 @@ static void report_debug_words(void) {
         bool known = !word;
         for (size_t i = 0; i < BASE_COUNT(words) && !known; i++) known = strcasecmp(word, words[i]) == 0;
         const char *near = known ? NULL : text_nearest(word, words, BASE_COUNT(words));
-        if (near) log_msg(XT_SEV_WARNING, "XT_DEBUG has no word \"%s\", it does nothing; did you mean %s?", word, near);
+        if (near)
+            log_msg(XT_SEV_WARNING, "XT_DEBUG has no word \"%s\", it does nothing; did you mean %s?", word, near);
         else if (!known)
-            log_msg(XT_SEV_WARNING, "XT_DEBUG has no word \"%s\", it does nothing; there are compile, exec, read, nan, eager, plugin, passes", word);
+            log_msg(XT_SEV_WARNING,
+                    "XT_DEBUG has no word \"%s\", it does nothing; there are compile, exec, read, nan, eager, plugin, "
+                    "passes",
+                    word);
         base_free(word);
     }
 }

@@ -1,6 +1,6 @@
-/* Whole files in, whole files out. A file_writer fills a temporary file in the target's own folder and renames it over the target
- * only when every byte is on the disk, so a reader or a crash sees the old content or the new, never a mixture. Targets that are no
- * regular files (/dev/stdout, a pipe) cannot be renamed over and are written directly. */
+/* Whole files in, whole files out. A file_writer fills a temporary file in the target's own folder and renames it over
+ * the target only when every byte is on the disk, so a reader or a crash sees the old content or the new, never a
+ * mixture. Targets that are no regular files (/dev/stdout, a pipe) cannot be renamed over and are written directly. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -83,7 +83,9 @@ static void writer_free(file_writer *w) {
 
 static xt_status no_folder(const char *target) {
     const char *slash = strrchr(target, '/');
-    return status_new(XT_NOT_FOUND, NULL, "cannot write %s: there is no folder %.*s; make it first (mkdir -p), or name another", target, slash ? (int)(slash - target) : 1, slash ? target : ".");
+    return status_new(XT_NOT_FOUND, NULL,
+                      "cannot write %s: there is no folder %.*s; make it first (mkdir -p), or name another", target,
+                      slash ? (int)(slash - target) : 1, slash ? target : ".");
 }
 
 static xt_status open_temporary(file_writer *w, mode_t mode) {
@@ -102,7 +104,8 @@ static xt_status open_temporary(file_writer *w, mode_t mode) {
         str_free(&name);
         return s;
     }
-    flock(w->fd, LOCK_SH | LOCK_NB); /* who sweeps up behind dead processes sees that this one lives, also from another host */
+    /* who sweeps up behind dead processes sees that this one lives, also from another host */
+    flock(w->fd, LOCK_SH | LOCK_NB);
     w->temporary = name.data;
     return NULL;
 }
@@ -138,7 +141,9 @@ static xt_status writer_open(const char *path, file_writer **out) {
     return s;
 }
 
-xt_status file_writer_open(const char *path, file_writer **out) { return writer_open(rehearsal_skips() ? "/dev/null" : path, out); }
+xt_status file_writer_open(const char *path, file_writer **out) {
+    return writer_open(rehearsal_skips() ? "/dev/null" : path, out);
+}
 
 static xt_status flush(file_writer *w) {
     xt_status s = write_fd(w->fd, w->target, w->buffer, w->buffered);
@@ -159,7 +164,8 @@ xt_status file_writer_write(file_writer *w, const void *p, size_t n) {
     return NULL;
 }
 
-/* The rename itself survives a power cut only when the folder is on the disk. Some file systems refuse; then nothing can be done. */
+/* The rename itself survives a power cut only when the folder is on the disk. Some file systems refuse; then nothing
+ * can be done. */
 static void sync_folder(const char *path) {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? base_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : base_strdup(".");
@@ -237,7 +243,9 @@ static xt_status make_dirs(const char *path, unsigned mode) {
     return s;
 }
 
-xt_status file_make_dirs(const char *path, unsigned mode) { return rehearsal_on() ? NULL : make_dirs(path, mode); }
+xt_status file_make_dirs(const char *path, unsigned mode) {
+    return rehearsal_on() ? NULL : make_dirs(path, mode);
+}
 
 xt_status file_dump(const char *dir, const char *name, const void *p, size_t n) {
     file_writer *w = NULL;

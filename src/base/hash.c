@@ -1,6 +1,6 @@
-/* MurmurHash3's x64 128-bit function (Austin Appleby, public domain), with the two halves of the state seeded apart. Its values are
- * part of file formats (disk cache, checkpoints): they must never change, and a test holds the published ones. Bytes are read
- * little-endian on every machine. Not meant against an adversary. */
+/* MurmurHash3's x64 128-bit function (Austin Appleby, public domain), with the two halves of the state seeded apart.
+ * Its values are part of file formats (disk cache, checkpoints): they must never change, and a test holds the published
+ * ones. Bytes are read little-endian on every machine. Not meant against an adversary. */
 #include "base/base.h"
 
 static uint64_t rotate(uint64_t x, int r) {

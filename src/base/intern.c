@@ -1,6 +1,6 @@
-/* Interned strings. Three levels: a cache per thread keyed by the pointer (a hit is checked against the text, because an unloaded
- * module's or a buffer's address can come to hold other text), then a table under a mutex keyed by the text. Texts are read
- * without a lock: see chunk.h. Nothing is ever freed. */
+/* Interned strings. Three levels: a cache per thread keyed by the pointer (a hit is checked against the text, because
+ * an unloaded module's or a buffer's address can come to hold other text), then a table under a mutex keyed by the
+ * text. Texts are read without a lock: see chunk.h. Nothing is ever freed. */
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -18,7 +18,9 @@ int64_t live_get(live_kind k) {
     return tally_get(&owned[k], &alive[k]);
 }
 
-const char *live_name(live_kind k) { return names[k]; }
+const char *live_name(live_kind k) {
+    return names[k];
+}
 
 XT_API int64_t xt_live_objects(const char *kind) {
     for (int k = 0; kind && k < LIVE_COUNT; k++)

@@ -1,6 +1,7 @@
-/* The one way out for everything the library says. A message is whole when it leaves: the default sink makes one write per message,
- * so lines of several ranks on one terminal do not mix, and puts "[rank N] " before each line when there are several. One call of
- * the sink at a time; a sink that itself causes a message gets that one on stderr instead of a deadlock. */
+/* The one way out for everything the library says. A message is whole when it leaves: the default sink makes one
+ * write per message, so lines of several ranks on one terminal do not mix, and puts "[rank N] " before each line when
+ * there are several. One call of the sink at a time; a sink that itself causes a message gets that one on stderr
+ * instead of a deadlock. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -56,7 +57,9 @@ static void prefix_lines(str *out, const char *text, size_t n, int rank) {
     }
 }
 
-bool log_to_terminal(void) { return !sink && isatty(STDERR_FILENO); }
+bool log_to_terminal(void) {
+    return !sink && isatty(STDERR_FILENO);
+}
 
 /* A message that comes while a progress line stands takes its place; the next repaint puts the line below it. */
 static bool line_stands;
@@ -121,7 +124,8 @@ void log_once(const char *key, xt_severity sev, const char *fmt, ...) {
     pthread_mutex_lock(&lock);
     if (!said) said = map_new();
     bool seen = said && map_get(said, key, strlen(key));
-    if (said && !seen) seen = !map_put(said, key, strlen(key), said, NULL); /* without memory: silent rather than repeated */
+    /* without memory: silent rather than repeated */
+    if (said && !seen) seen = !map_put(said, key, strlen(key), said, NULL);
     pthread_mutex_unlock(&lock);
     if (seen || !said) return;
     va_list ap;

@@ -1,7 +1,7 @@
-/* A hash map that remembers the order of insertion: entries lie in one array in that order, and an open-addressed index of
- * entry numbers finds them. So iteration is the same in every run, and a removal only leaves a hole in the array, which makes
- * removing the current key during iteration safe. Invariant: the index has a power of two slots, at least a quarter of them free,
- * and holes are squeezed out when the array would have to grow. */
+/* A hash map that remembers the order of insertion: entries lie in one array in that order, and an open-addressed index
+ * of entry numbers finds them. So iteration is the same in every run, and a removal only leaves a hole in the array,
+ * which makes removing the current key during iteration safe. Invariant: the index has a power of two slots, at least a
+ * quarter of them free, and holes are squeezed out when the array would have to grow. */
 #include "base/base.h"
 
 typedef struct entry {

@@ -1,4 +1,5 @@
-/* How often the kernel has killed in this process's memory cgroup: cgroup v2 memory.events, v1 memory.oom_control, both with a line "oom_kill N". */
+/* How often the kernel has killed in this process's memory cgroup: cgroup v2 memory.events, v1 memory.oom_control, both
+ * with a line "oom_kill N". */
 #include <stdlib.h>
 
 #include "base/blackbox.h"
@@ -34,7 +35,8 @@ static void cgroup_file(str *out) {
         bool v2 = second == first + 1, v1 = strstr(first, ":memory") != NULL;
         if (!v1 && !v2) continue;
         str_clear(out);
-        str_printf(out, v2 ? "/sys/fs/cgroup%s/memory.events" : "/sys/fs/cgroup/memory%s/memory.oom_control", second + 1);
+        str_printf(out, v2 ? "/sys/fs/cgroup%s/memory.events" : "/sys/fs/cgroup/memory%s/memory.oom_control",
+                   second + 1);
         if (file_exists(str_cstr(out))) break;
         str_clear(out);
     }

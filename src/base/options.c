@@ -1,7 +1,7 @@
-/* Option structs described by rows: the same table checks a struct made in C, reads a flag, a config file or a checkpoint, and prints
- * --help. Fields by kind: int, int64_t, double, xt_switch, const char *, and an int-sized enum. Zero (NULL for a string) is "not
- * given" and stands for the default; where a default is not zero, text that says zero is refused, for it would silently mean the
- * default. Numbers pass through double on range checks, exact up to 2^53. */
+/* Option structs described by rows: the same table checks a struct made in C, reads a flag, a config file or a
+ * checkpoint, and prints --help. Fields by kind: int, int64_t, double, xt_switch, const char *, and an int-sized enum.
+ * Zero (NULL for a string) is "not given" and stands for the default; where a default is not zero, text that says zero
+ * is refused, for it would silently mean the default. Numbers pass through double on range checks, exact up to 2^53. */
 #include <limits.h>
 #include <math.h>
 #include <strings.h>
@@ -55,7 +55,9 @@ static void append_names(const option_row *row, str *out) {
 static const char *const switch_names[] = {"default", "on", "off", NULL};
 
 static void append_number(const option_row *row, double v, str *out) {
-    const char *const *names = row->kind == OPTION_SWITCH ? switch_names : row->kind == OPTION_ENUM ? row->enum_names : NULL;
+    const char *const *names = row->kind == OPTION_SWITCH ? switch_names
+                               : row->kind == OPTION_ENUM ? row->enum_names
+                                                          : NULL;
     int n = row->kind == OPTION_SWITCH ? 3 : row->kind == OPTION_ENUM ? enum_count(row) : 0;
     char shortest[40];
     if (names && v >= 0 && v < n) {
@@ -176,8 +178,8 @@ static xt_status set_enum(const option_row *row, int *field, const char *value) 
     str names = STR_INIT;
     append_names(row, &names);
     const char *near = text_nearest(value, row->enum_names, (size_t)enum_count(row));
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s: expected one of %s%s%s%s", row->name, value, str_cstr(&names),
-                             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s: expected one of %s%s%s%s", row->name, value,
+                             str_cstr(&names), near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     str_free(&names);
     return s;
 }
@@ -208,8 +210,10 @@ static xt_status set_number(const option_row *row, void *opts, const char *value
                           row->kind == OPTION_INT ? " of 32 bits" : "");
     if (!in_range(row, v)) return out_of_range(row, v, "");
     if (v == 0 && row->def != 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s: zero stands for the default here (%g); leave the option out, or choose another value",
-                          row->name, value, row->def);
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "%s = %s: zero stands for the default here (%g); leave the option out, or choose another value", row->name,
+            value, row->def);
     if (row->kind == OPTION_I64 && exact)
         *(int64_t *)field_of(row, opts) = whole;
     else

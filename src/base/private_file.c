@@ -32,7 +32,8 @@ const char *file_open_problem(int error) {
 
 /* strerror is not for signal handlers. */
 static const char *reason(int error) {
-    const char *text = error == ELOOP || error == ENOTDIR ? "something that is no folder has its name" : strerrordesc_np(error);
+    const char *text =
+        error == ELOOP || error == ENOTDIR ? "something that is no folder has its name" : strerrordesc_np(error);
     return text ? text : "an unknown error";
 }
 
@@ -106,8 +107,8 @@ static const char *parent_problem(const char *path) {
     return trusted_owner(st.st_uid) ? NULL : "a parent folder belongs to another user";
 }
 
-/* The path is resolved once; what is looked at from there on, and what the caller uses, has no links. From the top down:
- * below a folder that is safe nothing is exchanged any more. */
+/* The path is resolved once; what is looked at from there on, and what the caller uses, has no links. From the top
+ * down: below a folder that is safe nothing is exchanged any more. */
 const char *private_path_problem(const char *dir, mode_t others, char *out_real) {
     struct stat st;
     char real[PATH_MAX];
@@ -160,10 +161,11 @@ static size_t next_part(walk *w) {
 
 static xt_status foreign_link(const char *path, const char *link, uid_t owner) {
     bool itself = strcmp(path, link) == 0;
-    return status_new(XT_PERMISSION_DENIED, NULL,
-                      "cannot write %s: %s is a symbolic link that another user (uid %u) made; remove it, or write into "
-                      "a folder that only you may write",
-                      path, itself ? "it" : link, (unsigned)owner);
+    return status_new(
+        XT_PERMISSION_DENIED, NULL,
+        "cannot write %s: %s is a symbolic link that another user (uid %u) made; remove it, or write into "
+        "a folder that only you may write",
+        path, itself ? "it" : link, (unsigned)owner);
 }
 
 /* Every part is looked at, not the last alone: whoever makes a link of a folder on the way says where the file goes as
@@ -175,7 +177,8 @@ xt_status file_output_target(const char *path, char **out) {
     if (!w)
         return strlen(path) < PATH_MAX
                    ? status_oom(sizeof *w, "a file name")
-                   : status_new(XT_INVALID_ARGUMENT, NULL, "a file's name of %zu characters is too long: less than %d", strlen(path), PATH_MAX);
+                   : status_new(XT_INVALID_ARGUMENT, NULL, "a file's name of %zu characters is too long: less than %d",
+                                strlen(path), PATH_MAX);
     strcpy(w->rest, path);
     if (path[0] == '/') strcpy(w->done, "/");
     xt_status s = NULL;
@@ -205,9 +208,9 @@ int file_open_output(const char *target, int flags) {
 
 xt_status file_output_failed(const char *path) {
     if (errno != ENXIO) return status_errno("cannot open", path);
-    return status_new(XT_UNAVAILABLE, NULL,
-                      "cannot write %s: it is a FIFO or socket that nobody reads; start its reader first, or name a file",
-                      path);
+    return status_new(
+        XT_UNAVAILABLE, NULL,
+        "cannot write %s: it is a FIFO or socket that nobody reads; start its reader first, or name a file", path);
 }
 
 const char *file_kind_problem(const struct stat *st) {

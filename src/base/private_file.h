@@ -33,8 +33,8 @@ int private_dir_make(int parent, const char *name, const char **out_why); /* 070
 const char *private_file_write(int folder, const char *name, const void *data, size_t n);
 /* Why the folder of this path may be exchanged or written by others: its own mode and owner (as above), or a folder
  * above it that others may write (sticky ones, as /tmp, are fine) or that belongs to somebody else. NULL: it is safe,
- * and `out_real` (PATH_MAX characters, or NULL) is its path without links. That is the path to use: `dir` itself may lead
- * through a link that somebody turns elsewhere later. */
+ * and `out_real` (PATH_MAX characters, or NULL) is its path without links. That is the path to use: `dir` itself may
+ * lead through a link that somebody turns elsewhere later. */
 const char *private_path_problem(const char *dir, mode_t others, char *out_real);
 
 /* Where a file or folder that the program was told to write really goes, without links: through symbolic links of this

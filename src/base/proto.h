@@ -1,4 +1,5 @@
-/* The wire format of protocol buffers, as far as small messages need it: TensorBoard events, PJRT compile options and device assignments.
+/* The wire format of protocol buffers, as far as small messages need it: TensorBoard events, PJRT compile options and
+ * device assignments.
  *
  *     str inner = STR_INIT, msg = STR_INIT;
  *     proto_int(&inner, 4, 1);
@@ -10,7 +11,7 @@
 
 #include "base/base.h"
 
-/* --- writing ------------------------------------------------------------------------------------------------------------------------- */
+/* --- writing --- */
 void proto_varint(str *s, uint64_t v); /* a bare varint, as in packed lists */
 void proto_int(str *s, uint32_t field, int64_t v); /* int32, int64, enum, bool */
 void proto_float(str *s, uint32_t field, float v);
@@ -18,7 +19,7 @@ void proto_double(str *s, uint32_t field, double v);
 void proto_bytes(str *s, uint32_t field, const void *p, size_t n); /* strings, bytes, messages */
 void proto_message(str *s, uint32_t field, const str *inner);
 
-/* --- reading ------------------------------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 typedef enum proto_wire { PROTO_VARINT = 0, PROTO_FIXED64 = 1, PROTO_BYTES = 2, PROTO_FIXED32 = 5 } proto_wire;
 typedef struct proto_reader {
     const unsigned char *at, *end;
@@ -32,7 +33,8 @@ typedef struct proto_field {
     size_t size;
 } proto_field;
 proto_reader proto_read(const void *p, size_t n);
-bool proto_next(proto_reader *r, proto_field *out); /* false at the end, or when the bytes are no message (then `bad`) */
+/* false at the end, or when the bytes are no message (then `bad`) */
+bool proto_next(proto_reader *r, proto_field *out);
 bool proto_next_varint(proto_reader *r, uint64_t *out); /* elements of a packed list */
 
 #endif

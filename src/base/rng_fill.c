@@ -1,8 +1,10 @@
-/* Whole arrays of random numbers, by vector code the compiler makes from plain loops: Philox for 64 counters at a time, then Box-Muller in f32. An
- * element depends on seed, stream and its number only, so pieces may be drawn by any thread. No fused multiply-add is used (neither the baseline nor
- * AVX2 as asked for here has one), so all x86 processors give the same bits.
+/* Whole arrays of random numbers, by vector code the compiler makes from plain loops: Philox for 64 counters at a time,
+ * then Box-Muller in f32. An element depends on seed, stream and its number only, so pieces may be drawn by any thread.
+ * No fused multiply-add is used (neither the baseline nor AVX2 as asked for here has one), so all x86 processors give
+ * the same bits.
  *
- * ln, sin and cos are S. Moshier's single-precision polynomials (Cephes: logf, sinf, cosf), each within 1 ULP or so of its range. */
+ * ln, sin and cos are S. Moshier's single-precision polynomials (Cephes: logf, sinf, cosf), each within 1 ULP or so
+ * of its range. */
 #include <math.h>
 
 #include "base/base.h"

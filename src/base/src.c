@@ -1,10 +1,10 @@
-/* Source ids: one number per (file, line, function). The hot path is a cache per thread keyed by the two pointers and the line that
- * XT_HERE's compile-time constants give; a hit is still checked against the texts, because the constants of an unloaded module or a
- * foreign language's buffer may have been replaced by others at the same address. Behind it is a table under a mutex. Positions
- * are read without a lock (chunk.h) and live for the whole process.
+/* Source ids: one number per (file, line, function). The hot path is a cache per thread keyed by the two pointers and
+ * the line that XT_HERE's compile-time constants give; a hit is still checked against the texts, because the constants
+ * of an unloaded module or a foreign language's buffer may have been replaced by others at the same address. Behind it
+ * is a table under a mutex. Positions are read without a lock (chunk.h) and live for the whole process.
  *
- * Calls that did not come through a macro are filed by return address: src_dwarf.c turns one into a position once, here the answers
- * are remembered until a module is unloaded. */
+ * Calls that did not come through a macro are filed by return address: src_dwarf.c turns one into a position once, here
+ * the answers are remembered until a module is unloaded. */
 #include <execinfo.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -82,7 +82,8 @@ static bool same_text(const char *a, const char *b) {
 src_id src_intern(const xt_src *where) {
     if (!where) return 0;
     const char *file = where->file ? where->file : "?", *func = where->func ? where->func : "?";
-    uint64_t spread = ((uint64_t)(uintptr_t)file ^ (uint64_t)(uintptr_t)func << 20 ^ (uint64_t)(unsigned)where->line) * 0x9E3779B97F4A7C15ULL;
+    uint64_t spread = ((uint64_t)(uintptr_t)file ^ (uint64_t)(uintptr_t)func << 20 ^ (uint64_t)(unsigned)where->line) *
+                      0x9E3779B97F4A7C15ULL;
     cached *c = &cache[spread >> (64 - CACHE_BITS)];
     if (c->id && c->file == file && c->func == func && c->line == where->line) {
         const xt_src *known = src_get(c->id);
@@ -93,7 +94,7 @@ src_id src_intern(const xt_src *where) {
     return id;
 }
 
-/* --- Lines that are no user's ------------------------------------------------------------------------------------------------ */
+/* --- Lines that are no user's --- */
 static const char *hidden[8]; /* written at the program's start */
 static size_t hidden_count;
 
@@ -107,7 +108,7 @@ bool src_hidden(src_id id) {
     return false;
 }
 
-/* --- Return addresses ------------------------------------------------------------------------------------------------------ */
+/* --- Return addresses --- */
 typedef struct frame {
     src_id id;
     bool inside; /* a frame of this library */
@@ -118,10 +119,12 @@ static map *frames; /* address -> frame *; under frames_lock, as all of src_dwar
 static uint64_t frames_unloads;
 
 static src_id intern_found(const dwarf_found *found) {
-    return intern_slow(found->file.len ? str_cstr(&found->file) : "?", found->line, found->func.len ? str_cstr(&found->func) : "?");
+    return intern_slow(found->file.len ? str_cstr(&found->file) : "?", found->line,
+                       found->func.len ? str_cstr(&found->func) : "?");
 }
 
-/* The answer for one address, from memory or from the debug information. `out` is a copy: the map may be dropped by the next call. */
+/* The answer for one address, from memory or from the debug information. `out` is a copy: the map may be dropped by
+ * the next call. */
 static void look_up(const void *address, frame *out) {
     uint64_t unloads = src_dwarf_unloads();
     if (frames && unloads != frames_unloads) {

@@ -1,10 +1,10 @@
-/* Addresses to source lines with elfutils' libdw. Only the module that holds the address is opened, and the last one stays open.
- * Compilation units are searched with dwarf_haspc, since clang writes no .debug_aranges. Separate debug files are found by build id
- * under /usr/lib/debug; libdw's own search is not used because it may ask servers on the network. A call's own line is that of the
- * byte before the return address.
+/* Addresses to source lines with elfutils' libdw. Only the module that holds the address is opened, and the last one
+ * stays open. Compilation units are searched with dwarf_haspc, since clang writes no .debug_aranges. Separate debug
+ * files are found by build id under /usr/lib/debug; libdw's own search is not used because it may ask servers on the
+ * network. A call's own line is that of the byte before the return address.
  *
- * "Inside" is the shared library this code is part of. Linked statically, the library shares its module with the program, so there
- * the compilation unit decides: the library's own sources lie beside this file. */
+ * "Inside" is the shared library this code is part of. Linked statically, the library shares its module with the
+ * program, so there the compilation unit decides: the library's own sources lie beside this file. */
 #include <dlfcn.h>
 #include <elfutils/libdwfl.h>
 #include <dwarf.h>
@@ -62,8 +62,8 @@ uint64_t src_dwarf_unloads(void) {
     return n;
 }
 
-static int find_debug_file(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr base, const char *file, const char *link, GElf_Word crc,
-                           char **out_name) {
+static int find_debug_file(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr base, const char *file,
+                           const char *link, GElf_Word crc, char **out_name) {
     (void)user, (void)name, (void)base, (void)file, (void)link, (void)crc, (void)out_name;
     const unsigned char *id;
     GElf_Addr at;
@@ -78,7 +78,8 @@ static int find_debug_file(Dwfl_Module *mod, void **user, const char *name, Dwar
     return fd;
 }
 
-static const Dwfl_Callbacks callbacks = {.find_debuginfo = find_debug_file, .section_address = dwfl_offline_section_address};
+static const Dwfl_Callbacks callbacks = {.find_debuginfo = find_debug_file,
+                                         .section_address = dwfl_offline_section_address};
 
 static Dwfl *open_dwfl; /* of the module at open_bias */
 static Dwfl_Module *open_module;
@@ -132,7 +133,8 @@ static bool is_own_source(const char *unit_name) {
     return unit_name && n > 0 && strncmp(unit_name, here, n) == 0;
 }
 
-/* The file as the compiler was given it, which is what __FILE__ is in all other messages; libdw puts the folder of the compilation in front. */
+/* The file as the compiler was given it, which is what __FILE__ is in all other messages; libdw puts the folder of the
+ * compilation in front. */
 static const char *as_given(Dwarf_Die *unit, const char *file) {
     Dwarf_Attribute attr;
     const char *folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr)), *name = dwarf_diename(unit);
@@ -156,7 +158,8 @@ static void find_line(const module *m, uintptr_t call, bool same_module, dwarf_f
     function_at(unit, call - bias, &out->func);
 }
 
-/* The xtrain command is no user's program: what it calls, it calls for the user, whose lines are in other modules if anywhere. */
+/* The xtrain command is no user's program: what it calls, it calls for the user, whose lines are in other modules
+ * if anywhere. */
 static bool is_command(const module *m) {
     static int answer; /* 1: no, 2: yes; the same on every thread */
     char program[4096];

@@ -1,8 +1,8 @@
-/* Status values: a code, a message and the user's line. The whole text ("file:line: message") is kept beside its two parts, rebuilt
- * whenever one changes, so that readers only read. Without memory there is one constant status per code, which may be passed around,
- * given context (ignored) and freed (ignored) like any other: an error never turns into success for lack of memory.
- * A failure has a number that its copies share, so that reading any of them counts as looking at it; inside the library status_code and status_message
- * read without that. */
+/* Status values: a code, a message and the user's line. The whole text ("file:line: message") is kept beside its two
+ * parts, rebuilt whenever one changes, so that readers only read. Without memory there is one constant status per code,
+ * which may be passed around, given context (ignored) and freed (ignored) like any other: an error never turns into
+ * success for lack of memory. A failure has a number that its copies share, so that reading any of them counts as
+ * looking at it; inside the library status_code and status_message read without that. */
 #include <errno.h>
 #include <stdatomic.h>
 
@@ -41,9 +41,21 @@ enum { CODE_COUNT = XT_UNAUTHENTICATED + 1 };
 static char no_memory[] = "out of memory while describing an error";
 #define STATIC(code) [code] = {code, 0, 0, no_memory, no_memory}
 static struct xt_status_s without_memory[CODE_COUNT] = {
-    STATIC(XT_CANCELLED),       STATIC(XT_UNKNOWN),           STATIC(XT_INVALID_ARGUMENT),   STATIC(XT_DEADLINE_EXCEEDED),   STATIC(XT_NOT_FOUND),
-    STATIC(XT_ALREADY_EXISTS),  STATIC(XT_PERMISSION_DENIED), STATIC(XT_RESOURCE_EXHAUSTED), STATIC(XT_FAILED_PRECONDITION), STATIC(XT_ABORTED),
-    STATIC(XT_OUT_OF_RANGE),    STATIC(XT_UNIMPLEMENTED),     STATIC(XT_INTERNAL),           STATIC(XT_UNAVAILABLE),         STATIC(XT_DATA_LOSS),
+    STATIC(XT_CANCELLED),
+    STATIC(XT_UNKNOWN),
+    STATIC(XT_INVALID_ARGUMENT),
+    STATIC(XT_DEADLINE_EXCEEDED),
+    STATIC(XT_NOT_FOUND),
+    STATIC(XT_ALREADY_EXISTS),
+    STATIC(XT_PERMISSION_DENIED),
+    STATIC(XT_RESOURCE_EXHAUSTED),
+    STATIC(XT_FAILED_PRECONDITION),
+    STATIC(XT_ABORTED),
+    STATIC(XT_OUT_OF_RANGE),
+    STATIC(XT_UNIMPLEMENTED),
+    STATIC(XT_INTERNAL),
+    STATIC(XT_UNAVAILABLE),
+    STATIC(XT_DATA_LOSS),
     STATIC(XT_UNAUTHENTICATED),
 };
 #undef STATIC
@@ -164,7 +176,9 @@ static xt_code code_of_errno(int e) {
     case EROFS: return XT_PERMISSION_DENIED;
     case EEXIST:
     case ENOTEMPTY: return XT_ALREADY_EXISTS;
-    case ENOMEM: return XT_RESOURCE_EXHAUSTED; /* memory alone: who meets this code reports memory, and may try again with less */
+    case ENOMEM:
+        return XT_RESOURCE_EXHAUSTED; /* memory alone: who meets this code reports memory, and may try again with less
+                                       */
     case EISDIR:
     case ENOTDIR:
     case EINVAL:
@@ -199,7 +213,8 @@ xt_status status_errno(const char *what, const char *path) {
 }
 
 xt_status status_oom(size_t bytes, const char *what) {
-    return status_new(XT_RESOURCE_EXHAUSTED, NULL, "out of host memory: %zu bytes for %s could not be allocated", bytes, what);
+    return status_new(XT_RESOURCE_EXHAUSTED, NULL, "out of host memory: %zu bytes for %s could not be allocated", bytes,
+                      what);
 }
 
 static _Thread_local struct {

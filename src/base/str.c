@@ -1,5 +1,5 @@
-/* Growing byte strings. Formatting always happens in the C locale, whatever the program has set: numbers written here end in
- * program text, JSON and CSV, where a decimal comma would be wrong. */
+/* Growing byte strings. Formatting always happens in the C locale, whatever the program has set: numbers written here
+ * end in program text, JSON and CSV, where a decimal comma would be wrong. */
 #include <locale.h>
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-/* Numbers and near misses in text that people wrote: environment, flags, config files. The C locale throughout: a program that has
- * called setlocale must read "0.1" as everyone else does. */
+/* Numbers and near misses in text that people wrote: environment, flags, config files. The C locale throughout: a
+ * program that has called setlocale must read "0.1" as everyone else does. */
 #include <ctype.h>
 #include <errno.h>
 #include <locale.h>
@@ -38,8 +38,8 @@ bool parse_i64(const char *text, int64_t *out) {
     return true;
 }
 
-/* -123.45: at most 15 digits make a whole number and a power of ten that both are exact, so one division rounds once, as strtod would, in a tenth of the
- * time (Clinger 1990). Files of numbers are made of these. */
+/* -123.45: at most 15 digits make a whole number and a power of ten that both are exact, so one division rounds once,
+ * as strtod would, in a tenth of the time (Clinger 1990). Files of numbers are made of these. */
 static bool short_decimal(const char *p, double *out) {
     static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
     bool minus = *p == '-';
@@ -112,7 +112,8 @@ static unsigned min3(unsigned a, unsigned b, unsigned c) {
     return m < c ? m : c;
 }
 
-/* Optimal string alignment: Levenshtein's table of prefixes, three rows of it, with one more move for swapped neighbours. */
+/* Optimal string alignment: Levenshtein's table of prefixes, three rows of it, with one more move for
+ * swapped neighbours. */
 size_t text_distance(const char *a, const char *b) {
     unsigned rows[3][WORD_MAX + 1];
     size_t na = strnlen(a, WORD_MAX), nb = strnlen(b, WORD_MAX);
@@ -123,7 +124,8 @@ size_t text_distance(const char *a, const char *b) {
         for (size_t j = 1; j <= nb; j++) {
             int ca = tolower((unsigned char)a[i - 1]), cb = tolower((unsigned char)b[j - 1]);
             now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + (ca != cb));
-            if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) && cb == tolower((unsigned char)a[i - 2]) && before[j - 2] + 1 < now[j])
+            if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) && cb == tolower((unsigned char)a[i - 2]) &&
+                before[j - 2] + 1 < now[j])
                 now[j] = before[j - 2] + 1;
         }
     }

@@ -1,6 +1,7 @@
-/* Who this process is among the ranks of the run. Each launcher is one function that reads its own variables; the first that finds
- * them decides, our own launcher before the others because it may itself run under one of them. Variables that contradict each other
- * are never half-believed: the process is then single, and `problem` says why, for xt_launch to refuse with. */
+/* Who this process is among the ranks of the run. Each launcher is one function that reads its own variables; the first
+ * that finds them decides, our own launcher before the others because it may itself run under one of them. Variables
+ * that contradict each other are never half-believed: the process is then single, and `problem` says why, for xt_launch
+ * to refuse with. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -56,17 +57,22 @@ static found read_vars(const launcher_vars *v, world *w) {
     const char *rank_text = text_of(v->rank), *size_text = text_of(v->size);
     if (!rank_text && !size_text) return NOT_HERE;
     if (!rank_text || !size_text)
-        return broken(w, "%s is set but %s is not: a launcher sets both; unset %s or set both", rank_text ? v->rank : v->size,
-                      rank_text ? v->size : v->rank, rank_text ? v->rank : v->size);
+        return broken(w, "%s is set but %s is not: a launcher sets both; unset %s or set both",
+                      rank_text ? v->rank : v->size, rank_text ? v->size : v->rank, rank_text ? v->rank : v->size);
     if (!number_of(v->rank, &rank) || !number_of(v->size, &size) || size < 1 || rank >= size)
-        return broken(w, "%s=%s with %s=%s: expected a rank from 0 to size - 1", v->rank, rank_text, v->size, size_text);
+        return broken(w, "%s=%s with %s=%s: expected a rank from 0 to size - 1", v->rank, rank_text, v->size,
+                      size_text);
     if (!number_of(v->local_rank, &local_rank)) local_rank = rank;
     if (!number_of(v->local_size, &local_size)) local_size = local_rank == rank ? size : local_rank + 1;
     if (local_rank >= local_size || local_size > size)
-        return broken(w, "%s=%lld with %s=%lld of %lld ranks: expected a local rank below the local size", v->local_rank, (long long)local_rank,
-                      v->local_size, (long long)local_size, (long long)size);
-    *w = (world){
-        .rank = (int)rank, .size = (int)size, .local_rank = (int)local_rank, .local_size = (int)local_size, .launched = true, .source = v->rank};
+        return broken(w, "%s=%lld with %s=%lld of %lld ranks: expected a local rank below the local size",
+                      v->local_rank, (long long)local_rank, v->local_size, (long long)local_size, (long long)size);
+    *w = (world){.rank = (int)rank,
+                 .size = (int)size,
+                 .local_rank = (int)local_rank,
+                 .local_size = (int)local_size,
+                 .launched = true,
+                 .source = v->rank};
     return FOUND;
 }
 
@@ -75,7 +81,9 @@ static found read_xtrain(world *w) {
 }
 
 static found read_openmpi(world *w) {
-    return read_vars(&(launcher_vars){"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"}, w);
+    return read_vars(&(launcher_vars){"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+                                      "OMPI_COMM_WORLD_LOCAL_SIZE"},
+                     w);
 }
 
 /* MPICH, Intel MPI and their relatives: Hydra and PMI-1 name the ranks, MPI_LOCAL* the place on the host. */
@@ -101,14 +109,17 @@ static int64_t slurm_tasks_on(const char *list, int64_t node) {
     return 0;
 }
 
-/* A batch script and an interactive shell have SLURM's variables too, but are no ranks: their step ids are reserved numbers at the
- * top of the 32-bit range. A step of one task is a program like any other, free to start ranks of its own. */
+/* A batch script and an interactive shell have SLURM's variables too, but are no ranks: their step ids are
+ * reserved numbers at the top of the 32-bit range. A step of one task is a program like any other, free to start
+ * ranks of its own. */
 static found read_slurm(world *w) {
     static const int64_t first_reserved_step = 0xfffffff0;
     int64_t step, node = 0;
     const char *id = text_of("SLURM_STEP_ID") ? "SLURM_STEP_ID" : "SLURM_STEPID";
     const char *step_text = text_of(id);
-    if (!step_text || !parse_i64(step_text, &step) || step < 0 || step >= first_reserved_step || !text_of("SLURM_PROCID")) return NOT_HERE;
+    if (!step_text || !parse_i64(step_text, &step) || step < 0 || step >= first_reserved_step ||
+        !text_of("SLURM_PROCID"))
+        return NOT_HERE;
     const char *size = text_of("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
     found f = read_vars(&(launcher_vars){"SLURM_PROCID", size, NULL, NULL}, w);
     if (f != FOUND) return f;
@@ -153,7 +164,8 @@ static found read_list(const char *rank_name, const char *list_name, world *w) {
     while (list_entry(list, size, &other, &other_n)) size++;
     if (size < 2) return NOT_HERE;
     if (!number_of(rank_name, &rank) || rank >= size)
-        return broken(w, "%s=%s, but %s has %d entries: expected a rank from 0 to %d", rank_name, text_of(rank_name), list_name, size, size - 1);
+        return broken(w, "%s=%s, but %s has %d entries: expected a rank from 0 to %d", rank_name, text_of(rank_name),
+                      list_name, size, size - 1);
     list_entry(list, (int)rank, &mine, &mine_n);
     for (int i = 0; i < size; i++) {
         list_entry(list, i, &other, &other_n);
@@ -162,11 +174,17 @@ static found read_list(const char *rank_name, const char *list_name, world *w) {
         local_size++;
         local_rank += i < rank;
     }
-    *w = (world){.rank = (int)rank, .size = size, .local_rank = local_rank, .local_size = local_size, .launched = true, .source = rank_name};
+    *w = (world){.rank = (int)rank,
+                 .size = size,
+                 .local_rank = local_rank,
+                 .local_size = local_size,
+                 .launched = true,
+                 .source = rank_name};
     return FOUND;
 }
 
-/* Cloud TPU: a process per chip has a task id among process addresses; a process per host has a worker id among host names. */
+/* Cloud TPU: a process per chip has a task id among process addresses; a process per host has a worker id
+ * among host names. */
 static found read_tpu(world *w) {
     found f = read_list("CLOUD_TPU_TASK_ID", "TPU_PROCESS_ADDRESSES", w);
     return f == NOT_HERE ? read_list("TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES", w) : f;

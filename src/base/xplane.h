@@ -1,6 +1,7 @@
-/* Parts of profiles that their two writers (the CPU plugin's trace, xtrain's profile) share. Field numbers are those of tsl/profiler/protobuf/xplane.proto:
- * XSpace {1 planes}; XPlane {1 id, 2 name, 3 lines, 4 event_metadata map, 5 stat_metadata map}; XLine {1 id, 2 name, 3 timestamp_ns, 4 events};
- * XEvent {1 metadata_id, 2 offset_ps, 3 duration_ps, 4 stats}; XStat {1 metadata_id, 2 double, 4 int64, 5 string}; both metadata {1 id, 2 name}. */
+/* Parts of profiles that their two writers (the CPU plugin's trace, xtrain's profile) share. Field numbers are those of
+ * tsl/profiler/protobuf/xplane.proto: XSpace {1 planes}; XPlane {1 id, 2 name, 3 lines, 4 event_metadata map, 5
+ * stat_metadata map}; XLine {1 id, 2 name, 3 timestamp_ns, 4 events}; XEvent {1 metadata_id, 2 offset_ps, 3
+ * duration_ps, 4 stats}; XStat {1 metadata_id, 2 double, 4 int64, 5 string}; both metadata {1 id, 2 name}. */
 #ifndef XT_SRC_BASE_XPLANE_H
 #define XT_SRC_BASE_XPLANE_H
 

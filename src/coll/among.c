@@ -1,5 +1,6 @@
-/* Groups of some ranks over shared memory: each has a segment of its own, so that its steps count and wait for its members alone. The first member makes it and the others
- * learn its name from the key-value store of the whole group; where that one was found by an agreed word (its ranks may not see each other's /proc), by a word too. */
+/* Groups of some ranks over shared memory: each has a segment of its own, so that its steps count and wait for its
+ * members alone. The first member makes it and the others learn its name from the key-value store of the whole group;
+ * where that one was found by an agreed word (its ranks may not see each other's /proc), by a word too. */
 #include "coll/segment.h"
 
 static size_t key_text(const coll_group *sub, char *out, size_t n) {
@@ -33,7 +34,10 @@ static xt_status hear_name(coll_group *g, const coll_group *sub, int64_t deadlin
         uint32_t bell = atomic_load(&s->head->kv_bell);
         xt_status st = shm_get(g, key, n, 0, out_name, &size);
         if (!st && size) return NULL;
-        if (!st) return status_new(XT_ABORTED, NULL, "rank %d could not make the memory of its group of %d ranks; its own message says why", sub->members[0], sub->size);
+        if (!st)
+            return status_new(XT_ABORTED, NULL,
+                              "rank %d could not make the memory of its group of %d ranks; its own message says why",
+                              sub->members[0], sub->size);
         if (status_code(st) != XT_DEADLINE_EXCEEDED) return st;
         xt_status_free(st);
         st = segment_check_rank(s, sub->places[0], what);

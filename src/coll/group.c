@@ -1,4 +1,5 @@
-/* Groups: opening by name, argument checks, one collective at a time, the failed state, and the shared-memory transport's row. */
+/* Groups: opening by name, argument checks, one collective at a time, the failed state, and the shared-memory
+ * transport's row. */
 #include "coll/coll_int.h"
 
 #include <math.h>
@@ -25,18 +26,21 @@ int64_t coll_deadline(double seconds) {
 }
 
 const char *call_kind_name(unsigned kind) {
-    static const char *const names[] = {"the start of the run", "barrier", "all_reduce", "all_gather", "broadcast", "all_to_all", "reduce_scatter", "permute"};
+    static const char *const names[] = {"the start of the run", "barrier",   "all_reduce",
+                                        "all_gather",           "broadcast", "all_to_all",
+                                        "reduce_scatter",       "permute"};
     return kind < BASE_COUNT(names) ? names[kind] : "?";
 }
 
 void call_text(const call_desc *c, str *out) {
     str_append(out, call_kind_name(c->kind));
-    if (c->kind == CALL_ALL_REDUCE || c->kind == CALL_REDUCE_SCATTER) str_printf(out, "(%s) of %s,", reduce_name((coll_op)c->op), xt_dtype_name((xt_dtype)c->dtype));
+    if (c->kind == CALL_ALL_REDUCE || c->kind == CALL_REDUCE_SCATTER)
+        str_printf(out, "(%s) of %s,", reduce_name((coll_op)c->op), xt_dtype_name((xt_dtype)c->dtype));
     if (c->kind == CALL_BROADCAST) str_printf(out, " from rank %u,", c->root);
     if (c->kind >= CALL_ALL_REDUCE) str_printf(out, " %llu bytes", (unsigned long long)c->bytes);
 }
 
-/* --- the row of shared memory ---------------------------------------------------------------------------------------------------------- */
+/* --- the row of shared memory --- */
 
 static xt_status shm_barrier(coll_group *g, int64_t deadline, const char *what) {
     call_desc call = {.kind = CALL_BARRIER};
@@ -119,7 +123,7 @@ xt_status shm_open_group(const char *name, coll_group *g, const coll_group *amon
     return segment_step(s, &call, deadline, call_kind_name(CALL_JOIN));
 }
 
-/* --- groups ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- groups --- */
 
 xt_status coll_create(int size, char **out_name) {
     *out_name = NULL;
@@ -180,7 +184,8 @@ xt_status group_new(int rank, int size, coll_group **out) {
 
 xt_status coll_open(const char *name, int rank, int size, double timeout, coll_group **out) {
     *out = NULL;
-    if (size < 1 || rank < 0 || rank >= size) return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d of %d; ranks go from 0 to size - 1", rank, size);
+    if (size < 1 || rank < 0 || rank >= size)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d of %d; ranks go from 0 to size - 1", rank, size);
     coll_group *g = NULL;
     XT_TRY(group_new(rank, size, &g));
     xt_status st = open_by_name(name, g, coll_deadline(timeout));
@@ -221,7 +226,9 @@ void coll_close(coll_group *g) {
 }
 
 /* The group whose lock, jobs, notes and failed state count. */
-static coll_group *whole_of(coll_group *g) { return g->parent ? g->parent : g; }
+static coll_group *whole_of(coll_group *g) {
+    return g->parent ? g->parent : g;
+}
 
 int coll_rank(const coll_group *g) {
     return g->rank;
@@ -246,7 +253,8 @@ void coll_note(coll_group *g, const char *doing) {
     g->transport->note(g, doing);
 }
 
-/* Runs the jobs that were started, to `last` or all of them (NULL); without a deadline only as far as nobody has to be waited for. */
+/* Runs the jobs that were started, to `last` or all of them (NULL); without a deadline only as far as nobody has to
+ * be waited for. */
 static xt_status advance(coll_group *g, const coll_job *last, int64_t deadline) {
     while (g->first_job && !(last && last->done)) {
         coll_job *j = g->first_job;
@@ -289,7 +297,8 @@ static xt_status leave(coll_group *g, xt_status st) {
 }
 
 void group_give_up(coll_group *g, const char *why) {
-    bool idle = pthread_mutex_trylock(&g->lock) == 0; /* else a thread waits in it: the others are told all the same, and it ends as they do */
+    /* else a thread waits in it: the others are told all the same, and it ends as they do */
+    bool idle = pthread_mutex_trylock(&g->lock) == 0;
     bool first = !idle || !g->failed;
     if (idle && first) g->failed = status_new(XT_ABORTED, NULL, "%s", why);
     if (first) g->transport->fail(g, why);
@@ -303,9 +312,10 @@ xt_status coll_barrier(coll_group *g, double timeout, const char *what) {
 
 xt_status coll_put(coll_group *g, const char *key, size_t key_size, const char *value, size_t value_size) {
     if (key_size == 0 || key_size > 4096 || value_size > COLL_VALUE_MAX)
-        return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "a key of %zu and a value of %zu bytes for the ranks' key-value store; at most 4096 and %zu are possible", key_size,
-                          value_size, COLL_VALUE_MAX);
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "a key of %zu and a value of %zu bytes for the ranks' key-value store; at most 4096 and %zu are possible",
+            key_size, value_size, COLL_VALUE_MAX);
     g = whole_of(g);
     return g->transport->put(g, key, key_size, value, value_size);
 }
@@ -321,17 +331,21 @@ xt_status coll_start(coll_group *g, coll_op op, xt_dtype t, void *data, size_t c
     size_t bytes;
     *out = (coll_job){.op = op, .dtype = t, .data = data, .count = count, .done = true};
     XT_TRY(reduce_check(op, t));
-    if (!size_mul(count, xt_dtype_size(t), &bytes)) return status_new(XT_INVALID_ARGUMENT, NULL, "all_reduce of %zu elements is too large", count);
+    if (!size_mul(count, xt_dtype_size(t), &bytes))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "all_reduce of %zu elements is too large", count);
     if (g->size == 1) return NULL;
     counter_add(COUNTER_collective_bytes, (int64_t)bytes);
     XT_TRY(g->parent ? enter_alone(g) : enter(g));
     if (!g->transport->advance) return leave(g, g->transport->all_reduce(g, op, t, data, count, coll_deadline(0)));
     out->done = false;
     out->tag = g->tag;
-    if (g->last_job) g->last_job->next = out;
-    else g->first_job = out;
+    if (g->last_job)
+        g->last_job->next = out;
+    else
+        g->first_job = out;
     g->last_job = out;
-    return leave(g, advance(g, NULL, g->parent ? coll_deadline(0) : 0)); /* one list of started jobs is enough: that of the whole group */
+    /* one list of started jobs is enough: that of the whole group */
+    return leave(g, advance(g, NULL, g->parent ? coll_deadline(0) : 0));
 }
 
 xt_status coll_poll(coll_group *g) {
@@ -358,7 +372,8 @@ xt_status coll_all_gather(coll_group *g, const void *src, size_t bytes, void *ds
 }
 
 xt_status coll_broadcast(coll_group *g, int root, void *data, size_t bytes) {
-    if (root < 0 || root >= g->size) return status_new(XT_INVALID_ARGUMENT, NULL, "broadcast from rank %d of %d", root, g->size);
+    if (root < 0 || root >= g->size)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "broadcast from rank %d of %d", root, g->size);
     if (root == g->rank) counter_add(COUNTER_collective_bytes, (int64_t)bytes);
     XT_TRY(enter_alone(g));
     return leave(g, g->transport->broadcast(g, root, data, bytes, coll_deadline(0)));
@@ -374,29 +389,34 @@ xt_status coll_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void 
     size_t bytes;
     XT_TRY(reduce_check(op, t));
     if (!size_mul(count, xt_dtype_size(t) * (size_t)g->size, &bytes))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "reduce_scatter of %zu elements for each rank is too large", count);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "reduce_scatter of %zu elements for each rank is too large",
+                          count);
     counter_add(COUNTER_collective_bytes, (int64_t)bytes);
     XT_TRY(enter_alone(g));
     return leave(g, g->transport->reduce_scatter(g, op, t, src, count, dst, coll_deadline(0)));
 }
 
 xt_status coll_permute(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst) {
-    if (to >= g->size || from >= g->size) return status_new(XT_INVALID_ARGUMENT, NULL, "a permute to rank %d and from rank %d of %d", to, from, g->size);
+    if (to >= g->size || from >= g->size)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "a permute to rank %d and from rank %d of %d", to, from, g->size);
     if (to >= 0) counter_add(COUNTER_collective_bytes, (int64_t)bytes);
     XT_TRY(enter_alone(g));
     return leave(g, g->transport->permute(g, to, from, src, bytes, dst, coll_deadline(0)));
 }
 
-/* --- some ranks of a group ---------------------------------------------------------------------------------------------------------------------- */
+/* --- some ranks of a group --- */
 
 static xt_status describe_sub(coll_group *g, const int *ranks, int n, coll_group **out) {
     coll_group *sub = NULL;
     int place = -1;
     for (int i = 0; i < n; i++) {
-        if (ranks[i] < 0 || ranks[i] >= g->size) return status_new(XT_INVALID_ARGUMENT, NULL, "a group with rank %d of %d", ranks[i], g->size);
+        if (ranks[i] < 0 || ranks[i] >= g->size)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "a group with rank %d of %d", ranks[i], g->size);
         if (ranks[i] == g->rank) place = i;
     }
-    if (place < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d is not in the group of ranks whose collective it calls", g->rank);
+    if (place < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d is not in the group of ranks whose collective it calls",
+                          g->rank);
     XT_TRY(group_new(place, n, &sub));
     sub->parent = g;
     sub->members = base_malloc((size_t)n * sizeof *sub->members);

@@ -1,7 +1,8 @@
 /* Key-value store in the segment: a log of records under a lock shared by the processes.
  *
- * A record is published by moving `kv_used` past it, so a rank that dies while it writes leaves no half record, and its lock is taken
- * over (robust mutex). A key put again gets a new record unless the value has the same size; the last record of a key counts. */
+ * A record is published by moving `kv_used` past it, so a rank that dies while it writes leaves no half record, and its
+ * lock is taken over (robust mutex). A key put again gets a new record unless the value has the same size; the last
+ * record of a key counts. */
 #include "coll/segment.h"
 
 #include <errno.h>
@@ -25,7 +26,8 @@ xt_status kv_init(seg_header *h) {
     pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
     int err = pthread_mutex_init(&h->kv_lock, &attr);
     pthread_mutexattr_destroy(&attr);
-    return err ? status_new(XT_INTERNAL, NULL, "making the lock of the ranks' key-value store: %s", strerror(err)) : NULL;
+    return err ? status_new(XT_INTERNAL, NULL, "making the lock of the ranks' key-value store: %s", strerror(err))
+               : NULL;
 }
 
 static xt_status lock(seg_header *h) {
@@ -35,7 +37,8 @@ static xt_status lock(seg_header *h) {
     int err = pthread_mutex_timedlock(&h->kv_lock, &limit);
     if (err == EOWNERDEAD) err = pthread_mutex_consistent(&h->kv_lock);
     if (!err) return NULL;
-    return status_new(XT_UNAVAILABLE, NULL, "the lock of the ranks' key-value store: %s; is a rank stopped in a debugger?", strerror(err));
+    return status_new(XT_UNAVAILABLE, NULL,
+                      "the lock of the ranks' key-value store: %s; is a rank stopped in a debugger?", strerror(err));
 }
 
 static size_t record_bytes(size_t key_size, size_t value_size) {
@@ -57,7 +60,8 @@ static kv_record *find(seg_header *h, const char *key, size_t key_size) {
 static xt_status append(seg_header *h, const char *key, size_t key_size, const char *value, size_t value_size) {
     size_t used = atomic_load(&h->kv_used), need = record_bytes(key_size, value_size);
     if (need > h->kv_bytes - used)
-        return status_new(XT_RESOURCE_EXHAUSTED, NULL, "the ranks' key-value store is full: %zu of %zu bytes used, %zu wanted for key '%.*s'", used,
+        return status_new(XT_RESOURCE_EXHAUSTED, NULL,
+                          "the ranks' key-value store is full: %zu of %zu bytes used, %zu wanted for key '%.*s'", used,
                           (size_t)h->kv_bytes, need, (int)(key_size > 80 ? 80 : key_size), key);
     kv_record *rec = (kv_record *)((char *)h + h->kv_at + used);
     rec->key_size = (uint32_t)key_size;
@@ -84,7 +88,8 @@ xt_status shm_put(coll_group *g, const char *key, size_t key_size, const char *v
     return st;
 }
 
-static xt_status try_get(seg_header *h, const char *key, size_t key_size, char **out, size_t *out_size, bool *out_found) {
+static xt_status try_get(seg_header *h, const char *key, size_t key_size, char **out, size_t *out_size,
+                         bool *out_found) {
     XT_TRY(lock(h));
     xt_status st = NULL;
     kv_record *rec = find(h, key, key_size);
@@ -106,7 +111,8 @@ static xt_status try_get(seg_header *h, const char *key, size_t key_size, char *
 static xt_status no_value(segment *s, const char *key, size_t key_size) {
     str text = STR_INIT;
     segment_describe(s, UINT64_MAX, &text);
-    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL, "no rank has put a value under the key '%.*s' within the time limit; the ranks: %s",
+    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL,
+                              "no rank has put a value under the key '%.*s' within the time limit; the ranks: %s",
                               (int)(key_size > 80 ? 80 : key_size), key, str_cstr(&text));
     str_free(&text);
     return st;

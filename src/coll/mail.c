@@ -1,5 +1,6 @@
-/* A message is its length and its bytes, cut into pieces of one MPI send each. The receiver joins what a rank sends to a stream and takes whole messages
- * off its front. Buffers of sends that never end (the other rank has gone) are left to MPI, which may still read them. */
+/* A message is its length and its bytes, cut into pieces of one MPI send each. The receiver joins what a rank sends to
+ * a stream and takes whole messages off its front. Buffers of sends that never end (the other rank has gone) are left
+ * to MPI, which may still read them. */
 #include "coll/mail.h"
 
 #include "coll/mpi_lib.h"
@@ -47,10 +48,11 @@ xt_status coll_mail_open(const char *what, double timeout, coll_mail **out) {
     const world *w = world_get();
     *out = NULL;
     if (!mpi_started())
-        return status_new(XT_FAILED_PRECONDITION, NULL,
-                          "%s goes over MPI, and this process was not started by mpirun%s%s: start it by `mpirun -np N PROGRAM` or "
-                          "`xtrain launch -n N --host LIST -- PROGRAM`",
-                          what, w->launched ? " but by the launcher of " : "", w->launched ? w->source : "");
+        return status_new(
+            XT_FAILED_PRECONDITION, NULL,
+            "%s goes over MPI, and this process was not started by mpirun%s%s: start it by `mpirun -np N PROGRAM` or "
+            "`xtrain launch -n N --host LIST -- PROGRAM`",
+            what, w->launched ? " but by the launcher of " : "", w->launched ? w->source : "");
     coll_mail *m = base_calloc(1, sizeof *m);
     if (!m) return status_oom(sizeof *m, "messages between ranks");
     xt_status st = set_up(m, what, coll_deadline(timeout));
@@ -103,7 +105,9 @@ static void finish_sends(coll_mail *m) {
 static xt_status post(coll_mail *m, parcel *p, int to, size_t total) {
     for (size_t at = 0; at < total; at += PIECE) {
         size_t n = total - at < PIECE ? total - at : PIECE;
-        XT_TRY(mpi_lib_check(m->mpi, m->mpi->Isend(p->bytes + at, (int)n, m->mpi->byte, to, TAG, m->comm, &p->requests[p->n]), "MPI_Isend"));
+        XT_TRY(mpi_lib_check(m->mpi,
+                             m->mpi->Isend(p->bytes + at, (int)n, m->mpi->byte, to, TAG, m->comm, &p->requests[p->n]),
+                             "MPI_Isend"));
         p->n++;
         p->open++;
     }
@@ -136,7 +140,9 @@ static int64_t until(double seconds) {
 xt_status coll_mail_flush(coll_mail *m, double seconds) {
     int64_t deadline = until(seconds);
     for (int turn = 0; finish_sends(m), m->sending; mpi_nap(&turn))
-        if (coll_now() > deadline) return status_new(XT_DEADLINE_EXCEEDED, NULL, "a message to another rank was not taken within the time limit");
+        if (coll_now() > deadline)
+            return status_new(XT_DEADLINE_EXCEEDED, NULL,
+                              "a message to another rank was not taken within the time limit");
     return NULL;
 }
 
@@ -172,7 +178,8 @@ xt_status coll_mail_take(coll_mail *m, double seconds, coll_letter *out) {
         }
         XT_TRY(mpi_lib_check(m->mpi, m->mpi->Iprobe(MPI_ANY_FROM, TAG, m->comm, &there, &got), "MPI_Iprobe"));
         if (there) {
-            XT_TRY(mpi_lib_check(m->mpi, m->mpi->Recv(m->piece, (int)PIECE, m->mpi->byte, got.source, TAG, m->comm, &got), "MPI_Recv"));
+            XT_TRY(mpi_lib_check(
+                m->mpi, m->mpi->Recv(m->piece, (int)PIECE, m->mpi->byte, got.source, TAG, m->comm, &got), "MPI_Recv"));
             str_appendn(&m->in[got.source], m->piece, got.ucount);
             turn = 0;
             continue;

@@ -1,5 +1,6 @@
-/* Messages of any size between the ranks of an MPI run, on a communicator of their own: what remote calls travel by. Messages from one rank to another
- * arrive in order. One thread uses a mail at a time. Nothing moves while no rank calls into here. */
+/* Messages of any size between the ranks of an MPI run, on a communicator of their own: what remote calls travel by.
+ * Messages from one rank to another arrive in order. One thread uses a mail at a time. Nothing moves while no rank
+ * calls into here. */
 #ifndef XT_SRC_COLL_MAIL_H
 #define XT_SRC_COLL_MAIL_H
 
@@ -12,7 +13,8 @@ typedef struct coll_letter {
     size_t n;
 } coll_letter;
 
-/* All ranks call it and wait for each other, at most `timeout` seconds (0: XT_TIMEOUT). Refused in a process that mpirun did not start. */
+/* All ranks call it and wait for each other, at most `timeout` seconds (0: XT_TIMEOUT). Refused in a process that
+ * mpirun did not start. */
 xt_status coll_mail_open(const char *what, double timeout, coll_mail **out);
 void coll_mail_close(coll_mail *m); /* what is still on its way has a second; accepts NULL */
 int coll_mail_rank(const coll_mail *m);

@@ -1,9 +1,10 @@
-/* The transport between hosts: MPI carries bytes; the meaning (reduction order, key-value store, who is missing) stays ours.
+/* The transport between hosts: MPI carries bytes; the meaning (reduction order, key-value store, who is
+ * missing) stays ours.
  *
  * Two kinds of traffic on a communicator of our own:
- *  - frames, a byte stream from each rank to each other, cut into pieces small enough for MPI to send eagerly: a put or an arrival
- *    gets through although its sender then computes for minutes without calling MPI. Barriers go through rank 0, which therefore knows who is
- *    missing and what each rank last said, and tells all;
+ *  - frames, a byte stream from each rank to each other, cut into pieces small enough for MPI to send eagerly: a put or
+ *    an arrival gets through although its sender then computes for minutes without calling MPI. Barriers go through
+ *    rank 0, which therefore knows who is missing and what each rank last said, and tells all;
  *  - collectives of bytes (mpi_ops.c).
  * Open MPI's communicators are never freed: that call is collective and would wait for ranks that have gone. */
 #include <stdlib.h>
@@ -32,7 +33,7 @@ bool mpi_spans_hosts(void) {
     return w->size > 1 && w->local_size < w->size;
 }
 
-/* --- frames ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- frames --- */
 
 static xt_status send_bytes(mpi_state *s, int to, const char *p, size_t n) {
     while (n > 0) {
@@ -40,7 +41,8 @@ static xt_status send_bytes(mpi_state *s, int to, const char *p, size_t n) {
         pending *out = base_malloc(sizeof *out + piece);
         if (!out) return status_oom(piece, "a message to another rank");
         memcpy(out->bytes, p, piece);
-        xt_status st = mpi_lib_check(s->mpi, s->mpi->Isend(out->bytes, (int)piece, s->mpi->byte, to, TAG, s->comm, &out->request), "MPI_Isend");
+        xt_status st = mpi_lib_check(
+            s->mpi, s->mpi->Isend(out->bytes, (int)piece, s->mpi->byte, to, TAG, s->comm, &out->request), "MPI_Isend");
         if (st) {
             base_free(out);
             return st;
@@ -53,14 +55,16 @@ static xt_status send_bytes(mpi_state *s, int to, const char *p, size_t n) {
     return NULL;
 }
 
-xt_status mpi_send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size) {
+xt_status mpi_send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b,
+                         size_t b_size) {
     frame head = {kind, (uint32_t)a_size, (uint32_t)b_size, kind == FRAME_WAIT ? s->waits : s->step};
     str all = STR_INIT;
     str_appendn(&all, (char *)&head, sizeof head);
     if (a_size) str_appendn(&all, a, a_size);
     if (b_size) str_appendn(&all, b, b_size);
     pthread_mutex_lock(&s->io); /* whole frames: put may run beside a barrier */
-    xt_status st = all.failed ? status_oom(a_size + b_size, "a message to another rank") : send_bytes(s, to, all.data, all.len);
+    xt_status st =
+        all.failed ? status_oom(a_size + b_size, "a message to another rank") : send_bytes(s, to, all.data, all.len);
     pthread_mutex_unlock(&s->io);
     str_free(&all);
     return st;
@@ -156,7 +160,8 @@ xt_status mpi_pump(mpi_state *s) {
         mpi_status got = {0};
         st = mpi_lib_check(s->mpi, s->mpi->Iprobe(MPI_ANY_FROM, TAG, s->comm, &there, &got), "MPI_Iprobe");
         if (st || !there) break;
-        st = mpi_lib_check(s->mpi, s->mpi->Recv(piece, (int)PIECE, s->mpi->byte, got.source, TAG, s->comm, &got), "MPI_Recv");
+        st = mpi_lib_check(s->mpi, s->mpi->Recv(piece, (int)PIECE, s->mpi->byte, got.source, TAG, s->comm, &got),
+                           "MPI_Recv");
         if (st) break;
         str *in = &s->peers[got.source].in;
         str_appendn(in, piece, got.ucount);
@@ -170,7 +175,7 @@ xt_status mpi_other_failure(mpi_state *s) {
     return s->other_failed.len ? status_new(XT_ABORTED, NULL, "%s", str_cstr(&s->other_failed)) : NULL;
 }
 
-/* --- barrier --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- barrier --- */
 
 static bool all_arrived(coll_group *g) {
     mpi_state *s = g->state;
@@ -190,7 +195,8 @@ static void name_missing(coll_group *g, const char *what, str *out) {
     }
     str_printf(out, "; waiting: rank 0 in %s", s->note[0] ? s->note : what);
     for (int r = 1; r < g->size; r++)
-        if (s->peers[r].arrived >= s->step) str_printf(out, "; rank %d in %s", r, s->peers[r].note.len ? str_cstr(&s->peers[r].note) : what);
+        if (s->peers[r].arrived >= s->step)
+            str_printf(out, "; rank %d in %s", r, s->peers[r].note.len ? str_cstr(&s->peers[r].note) : what);
     str_append(out, "; a larger limit is set by XT_TIMEOUT or the call's own argument");
 }
 
@@ -241,7 +247,7 @@ static xt_status mpi_barrier(coll_group *g, int64_t deadline, const char *what) 
     return g->rank == 0 ? lead_barrier(g, deadline, what) : follow_barrier(g, deadline, what);
 }
 
-/* --- key-value store ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- key-value store --- */
 
 static xt_status mpi_put(coll_group *g, const char *key, size_t key_size, const char *bytes, size_t n) {
     mpi_state *s = g->state;
@@ -252,7 +258,8 @@ static xt_status mpi_put(coll_group *g, const char *key, size_t key_size, const 
     return mpi_send_all(g, FRAME_PUT, key, key_size, bytes, n);
 }
 
-static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size) {
+static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out,
+                         size_t *out_size) {
     mpi_state *s = g->state;
     for (int turn = 0;; mpi_nap(&turn)) {
         XT_TRY(mpi_pump(s));
@@ -267,12 +274,13 @@ static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_
         if (v) return *out ? NULL : status_oom(v->size, "a value of the ranks' key-value store");
         XT_TRY(mpi_other_failure(s));
         if (coll_now() > deadline)
-            return status_new(XT_DEADLINE_EXCEEDED, NULL, "no rank has put a value under the key '%.*s' within the time limit",
+            return status_new(XT_DEADLINE_EXCEEDED, NULL,
+                              "no rank has put a value under the key '%.*s' within the time limit",
                               (int)(key_size > 80 ? 80 : key_size), key);
     }
 }
 
-/* --- life ---------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 static void mpi_fail(coll_group *g, const char *why) {
     mpi_lib_no_finalize();
@@ -337,10 +345,11 @@ static xt_status make_comm(coll_group *g, mpi_state *s, int64_t deadline) {
     XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_rank(s->mpi->world, &rank), "MPI_Comm_rank"));
     XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_size(s->mpi->world, &size), "MPI_Comm_size"));
     if (rank != g->rank || size != g->size)
-        return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "this process is rank %d of %d for xtrain but %d of %d for MPI: unset the variables of the other launcher "
-                          "(XT_RANK, XT_WORLD_SIZE), or start all ranks by one mpirun",
-                          g->rank, g->size, rank, size);
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "this process is rank %d of %d for xtrain but %d of %d for MPI: unset the variables of the other launcher "
+            "(XT_RANK, XT_WORLD_SIZE), or start all ranks by one mpirun",
+            g->rank, g->size, rank, size);
     return mpi_join(s->mpi, &as, rank, size, deadline, &s->comm, NULL);
 }
 
@@ -353,7 +362,8 @@ xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline) {
     g->state = s;
     s->peers = base_calloc((size_t)g->size, sizeof *s->peers);
     s->values = map_new();
-    xt_status st = s->peers && s->values ? make_comm(g, s, deadline) : status_oom((size_t)g->size * sizeof *s->peers, "a group of ranks");
+    xt_status st = s->peers && s->values ? make_comm(g, s, deadline)
+                                         : status_oom((size_t)g->size * sizeof *s->peers, "a group of ranks");
     if (st) {
         free_state(g);
         g->state = NULL;

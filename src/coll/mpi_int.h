@@ -1,4 +1,5 @@
-/* Inside the MPI transport: its state, and what frames (mpi.c), notes (mpi_notes.c) and collectives (mpi_ops.c) want of each other. */
+/* Inside the MPI transport: its state, and what frames (mpi.c), notes (mpi_notes.c) and collectives (mpi_ops.c) want
+ * of each other. */
 #ifndef XT_SRC_COLL_MPI_INT_H
 #define XT_SRC_COLL_MPI_INT_H
 
@@ -6,7 +7,15 @@
 
 enum { MPI_TAG_FRAMES = 17, MPI_TAG_SOME = 18, MPI_TAG_PERMUTE = 19 };
 
-typedef enum frame_kind { FRAME_PUT, FRAME_ARRIVE, FRAME_RELEASE, FRAME_FAILED, FRAME_CLOSED, FRAME_NOTE, FRAME_WAIT } frame_kind;
+typedef enum frame_kind {
+    FRAME_PUT,
+    FRAME_ARRIVE,
+    FRAME_RELEASE,
+    FRAME_FAILED,
+    FRAME_CLOSED,
+    FRAME_NOTE,
+    FRAME_WAIT
+} frame_kind;
 typedef struct pending {
     mpi_request request;
     struct pending *next;
@@ -47,7 +56,8 @@ typedef struct mpi_state {
     mpi_hosts hosts;
 } mpi_state;
 
-xt_status mpi_send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size);
+xt_status mpi_send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b,
+                         size_t b_size);
 xt_status mpi_send_all(coll_group *g, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size);
 /* Takes in what has arrived and moves what is on its way out. */
 xt_status mpi_pump(mpi_state *s);
@@ -62,7 +72,8 @@ void mpi_notes_stop(mpi_notes *n);
 xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline);
 xt_status mpi_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
 xt_status mpi_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);
-xt_status mpi_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst, int64_t deadline);
+xt_status mpi_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst,
+                             int64_t deadline);
 xt_status mpi_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);
 xt_status mpi_permute(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst, int64_t deadline);
 xt_status mpi_among(coll_group *g, coll_group *sub, int64_t deadline);

@@ -50,15 +50,19 @@ static xt_status find_symbols(void *handle) {
     lib.byte = dlsym(handle, "ompi_mpi_byte");
     lib.errors_return = dlsym(handle, "ompi_mpi_errors_return");
     lib.info_null = dlsym(handle, "ompi_mpi_info_null");
-    const char *missing = !lib.world ? "ompi_mpi_comm_world" : !lib.byte ? "ompi_mpi_byte" : !lib.errors_return ? "ompi_mpi_errors_return"
-                                                                                      : !lib.info_null ? "ompi_mpi_info_null" : NULL;
-#define MPI_FN(result, name, args)                                                                                                                   \
+    const char *missing = !lib.world           ? "ompi_mpi_comm_world"
+                          : !lib.byte          ? "ompi_mpi_byte"
+                          : !lib.errors_return ? "ompi_mpi_errors_return"
+                          : !lib.info_null     ? "ompi_mpi_info_null"
+                                               : NULL;
+#define MPI_FN(result, name, args) \
     if (!(*(void **)&lib.name = dlsym(handle, "MPI_" #name)) && !missing) missing = "MPI_" #name;
 #include "coll/mpi_lib.def"
 #undef MPI_FN
     if (!missing) return NULL;
-    return status_new(XT_UNAVAILABLE, NULL, "the MPI library of this machine lacks '%s'; Open MPI is expected (Debian: openmpi-bin libopenmpi3)",
-                      missing);
+    return status_new(
+        XT_UNAVAILABLE, NULL,
+        "the MPI library of this machine lacks '%s'; Open MPI is expected (Debian: openmpi-bin libopenmpi3)", missing);
 }
 
 /* The exit handler must outlive a dlclose of the library that holds this code. */
@@ -67,8 +71,9 @@ static void pin_self(void) {
     if (dladdr((void *)&lock, &info) && info.dli_fname) dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* MPI_Init waits for all ranks and for the network between their hosts, without a limit of its own. So it runs in a thread, which is left behind when it takes
- * too long: there is no way to call it off. The caller keeps what it fills in static memory. */
+/* MPI_Init waits for all ranks and for the network between their hosts, without a limit of its own. So it runs in a
+ * thread, which is left behind when it takes too long: there is no way to call it off. The caller keeps what it fills
+ * in static memory. */
 static struct {
     pthread_cond_t changed; /* under `lock` */
     bool begun, done;
@@ -108,15 +113,19 @@ static xt_status init_within(int64_t deadline, int *out_threads) {
     if (init.done) return mpi_lib_check(&lib, init.code, "MPI_Init_thread");
     keep_open = true;
     return status_new(XT_DEADLINE_EXCEEDED, NULL,
-                      "MPI_Init has not returned within %.0f s on rank %d of %d: it waits until every rank has called it, so either one does not come to its first barrier, "
-                      "collective or device, or the hosts do not reach each other (mpirun --mca btl_tcp_if_include NETWORK names the network). XT_TIMEOUT sets the limit",
+                      "MPI_Init has not returned within %.0f s on rank %d of %d: it waits until every rank has called "
+                      "it, so either one does not come to its first barrier, "
+                      "collective or device, or the hosts do not reach each other (mpirun --mca btl_tcp_if_include "
+                      "NETWORK names the network). XT_TIMEOUT sets the limit",
                       (double)(coll_now() - began) * 1e-9, world_get()->rank, world_get()->size);
 }
 
 static xt_status start(int64_t deadline) {
     int initialized = 0, finalized = 0, threads = 0;
     lib.Finalized(&finalized);
-    if (finalized) return status_new(XT_FAILED_PRECONDITION, NULL, "MPI_Finalize was already called in this process; collectives need MPI");
+    if (finalized)
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "MPI_Finalize was already called in this process; collectives need MPI");
     lib.Initialized(&initialized);
     if (initialized && !init.begun) {
         XT_TRY(mpi_lib_check(&lib, lib.Query_thread(&threads), "MPI_Query_thread"));
@@ -128,7 +137,8 @@ static xt_status start(int64_t deadline) {
     }
     if (threads == MPI_MULTIPLE) return NULL;
     return status_new(XT_FAILED_PRECONDITION, NULL,
-                      "MPI was initialised with thread level %d, but the device's threads call MPI too: initialise with MPI_Init_thread(..., "
+                      "MPI was initialised with thread level %d, but the device's threads call MPI too: initialise "
+                      "with MPI_Init_thread(..., "
                       "MPI_THREAD_MULTIPLE, ...), or let xtrain do it",
                       threads);
 }
@@ -141,10 +151,11 @@ xt_status mpi_lib_get(int64_t deadline, const mpi_lib **out) {
         if (handle || dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"))
             st = find_symbols(handle);
         else
-            st = status_new(XT_UNAVAILABLE, NULL,
-                            "the ranks of this run are on more than one host, which needs MPI, and no libmpi was found (%s); "
-                            "Debian: apt install openmpi-bin libopenmpi3",
-                            dlerror());
+            st = status_new(
+                XT_UNAVAILABLE, NULL,
+                "the ranks of this run are on more than one host, which needs MPI, and no libmpi was found (%s); "
+                "Debian: apt install openmpi-bin libopenmpi3",
+                dlerror());
         if (!st) st = start(deadline);
         ready = !st;
     }

@@ -1,6 +1,7 @@
-/* What ranks over MPI know of each other's doing. Noting happens in every step, so a note travels once a second at most; one that is held back for that would
- * never travel when the rank then waits in a program whose collective nobody else is in, which is when the others want to read it. So in the run's group a
- * thread sends what is news. It only sends: what has come is taken in by those who wait (mpi_pump). */
+/* What ranks over MPI know of each other's doing. Noting happens in every step, so a note travels once a second at
+ * most; one that is held back for that would never travel when the rank then waits in a program whose collective nobody
+ * else is in, which is when the others want to read it. So in the run's group a thread sends what is news. It only
+ * sends: what has come is taken in by those who wait (mpi_pump). */
 #include "coll/mpi_int.h"
 
 #define NOTE_EVERY_NS 1000000000
@@ -8,8 +9,10 @@
 enum { TALKATIVE = 64 /* ranks: in a larger run only rank 0 hears what others do */ };
 
 static void tell(coll_group *g, const char *note) {
-    if (g->size <= TALKATIVE) xt_status_free(mpi_send_all(g, FRAME_NOTE, note, strlen(note), NULL, 0));
-    else if (g->rank != 0) xt_status_free(mpi_send_frame(g->state, 0, FRAME_NOTE, note, strlen(note), NULL, 0));
+    if (g->size <= TALKATIVE)
+        xt_status_free(mpi_send_all(g, FRAME_NOTE, note, strlen(note), NULL, 0));
+    else if (g->rank != 0)
+        xt_status_free(mpi_send_frame(g->state, 0, FRAME_NOTE, note, strlen(note), NULL, 0));
 }
 
 static void *tell_news(void *group) {
@@ -38,7 +41,8 @@ static void *tell_news(void *group) {
 void mpi_tell_notes(coll_group *g) {
     mpi_notes *n = &((mpi_state *)g->state)->notes;
     pthread_mutex_lock(&n->lock);
-    if (!n->running) n->running = pthread_create(&n->teller, NULL, tell_news, g) == 0; /* without it notes are a second old, or older */
+    /* without it notes are a second old, or older */
+    if (!n->running) n->running = pthread_create(&n->teller, NULL, tell_news, g) == 0;
     pthread_mutex_unlock(&n->lock);
 }
 

@@ -1,7 +1,9 @@
-/* Collectives over MPI, polled under the time limit. Those of all ranks are MPI's own non-blocking ones, on bytes: all_reduce is an all-to-all of shares, a fold in rank order and an
- * all-gather, so its bits do not depend on how MPI would order a sum; with several ranks on a host it goes by hosts (mpi_hosts.h). Those of some ranks (coll_among)
- * are messages between pairs of them: no communicator has to be made, which all ranks would have to wait for, and nobody else takes part. When all of them are
- * on one host that has shared memory, they use that. Messages between two ranks arrive in the order of their program, which is the same on both. */
+/* Collectives over MPI, polled under the time limit. Those of all ranks are MPI's own non-blocking ones, on bytes:
+ * all_reduce is an all-to-all of shares, a fold in rank order and an all-gather, so its bits do not depend on how MPI
+ * would order a sum; with several ranks on a host it goes by hosts (mpi_hosts.h). Those of some ranks (coll_among) are
+ * messages between pairs of them: no communicator has to be made, which all ranks would have to wait for, and nobody
+ * else takes part. When all of them are on one host that has shared memory, they use that. Messages between two ranks
+ * arrive in the order of their program, which is the same on both. */
 #include <limits.h>
 
 #include "coll/mpi_int.h"
@@ -23,8 +25,8 @@ static party everyone(coll_group *g, call_kind kind) {
     return (party){s->comm, NULL, g->size, g->rank, kind, ++s->calls};
 }
 
-/* Nobody can ask MPI who is missing from a collective. So a rank that has waited half a second in one tells the others, once; who has told nobody
- * by the end of the time limit is missing. */
+/* Nobody can ask MPI who is missing from a collective. So a rank that has waited half a second in one tells the others,
+ * once; who has told nobody by the end of the time limit is missing. */
 static xt_status say_missing(coll_group *g, const char *what, const party *who) {
     mpi_state *s = g->state;
     str missing = STR_INIT, waiting = STR_INIT;
@@ -36,8 +38,10 @@ static xt_status say_missing(coll_group *g, const char *what, const party *who) 
         str_printf(to, "%srank %d%s", to->len ? "; " : "", r, p->gone ? ", which has left the run" : "");
         if (p->note.len) str_printf(to, "%s%s", to == &missing ? ", last seen at " : " in ", str_cstr(&p->note));
     }
-    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL, "rank %d waits in %s (%s): did not come: %s%s%s; a larger limit is set by XT_TIMEOUT", g->rank, what,
-                              s->note[0] ? s->note : "no line known", missing.len ? str_cstr(&missing) : "none, but the network is slow or broken",
+    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL,
+                              "rank %d waits in %s (%s): did not come: %s%s%s; a larger limit is set by XT_TIMEOUT",
+                              g->rank, what, s->note[0] ? s->note : "no line known",
+                              missing.len ? str_cstr(&missing) : "none, but the network is slow or broken",
                               waiting.len ? "; waiting too: " : "", str_cstr(&waiting));
     str_free(&missing);
     str_free(&waiting);
@@ -50,7 +54,8 @@ static xt_status wait_for(coll_group *g, mpi_request *request, int64_t deadline,
     int64_t began = coll_now();
     bool told = false;
     s->waits = who->id;
-    deadline += 1000000000; /* others began at another time, and among the ranks of one host the missing one is known first */
+    /* others began at another time, and among the ranks of one host the missing one is known first */
+    deadline += 1000000000;
     for (int turn = 0;; mpi_nap(&turn)) {
         int done = 0;
         XT_TRY(mpi_lib_check(s->mpi, s->mpi->Test(request, &done, NULL), what));
@@ -75,24 +80,32 @@ static xt_status wait_all(coll_group *g, mpi_request *requests, int n, int64_t d
 }
 
 /* Part i of src (or, for a gather, src) goes to member i; what it sends becomes part i of dst. */
-static xt_status exchange_pairs(coll_group *g, const party *who, bool to_all, const char *src, size_t n, char *dst, int64_t deadline) {
+static xt_status exchange_pairs(coll_group *g, const party *who, bool to_all, const char *src, size_t n, char *dst,
+                                int64_t deadline) {
     mpi_state *s = g->state;
     const mpi_lib *m = s->mpi;
     mpi_request *requests = base_calloc(2 * (size_t)who->n, sizeof *requests);
     if (!requests) return status_oom(2 * (size_t)who->n * sizeof *requests, "a collective");
     xt_status st = NULL;
     for (int i = 0; i < who->n && !st; i++)
-        if (i != who->place) st = mpi_lib_check(m, m->Irecv(dst + (size_t)i * n, (int)n, m->byte, who->ranks[i], MPI_TAG_SOME, s->comm, &requests[i]), "MPI_Irecv");
+        if (i != who->place)
+            st = mpi_lib_check(
+                m, m->Irecv(dst + (size_t)i * n, (int)n, m->byte, who->ranks[i], MPI_TAG_SOME, s->comm, &requests[i]),
+                "MPI_Irecv");
     for (int i = 0; i < who->n && !st; i++)
         if (i != who->place)
-            st = mpi_lib_check(m, m->Isend(to_all ? src + (size_t)i * n : src, (int)n, m->byte, who->ranks[i], MPI_TAG_SOME, s->comm, &requests[who->n + i]), "MPI_Isend");
+            st = mpi_lib_check(m,
+                               m->Isend(to_all ? src + (size_t)i * n : src, (int)n, m->byte, who->ranks[i],
+                                        MPI_TAG_SOME, s->comm, &requests[who->n + i]),
+                               "MPI_Isend");
     if (!st && n) memcpy(dst + (size_t)who->place * n, to_all ? src + (size_t)who->place * n : src, n);
     if (!st) st = wait_all(g, requests, 2 * who->n, deadline, who);
     base_free(requests);
     return st;
 }
 
-static xt_status exchange(coll_group *g, const party *who, bool to_all, const void *src, size_t n, void *dst, int64_t deadline) {
+static xt_status exchange(coll_group *g, const party *who, bool to_all, const void *src, size_t n, void *dst,
+                          int64_t deadline) {
     mpi_state *s = g->state;
     mpi_request request;
     const mpi_lib *m = s->mpi;
@@ -115,7 +128,8 @@ static xt_status need_buffers(coll_group *g) {
     return s->give && s->take ? NULL : status_oom(2 * buffer_bytes(g), "a collective");
 }
 
-static xt_status reduce_chunk(coll_group *g, const party *who, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
+static xt_status reduce_chunk(coll_group *g, const party *who, coll_op op, xt_dtype t, char *data, size_t count,
+                              int64_t deadline) {
     mpi_state *s = g->state;
     int n = who->n;
     size_t elem = xt_dtype_size(t), share = (count + (size_t)n - 1) / (size_t)n, bytes = share * elem;
@@ -134,7 +148,8 @@ static xt_status reduce_chunk(coll_group *g, const party *who, coll_op op, xt_dt
     return st;
 }
 
-static xt_status reduce_among(coll_group *g, const party *who, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
+static xt_status reduce_among(coll_group *g, const party *who, coll_op op, xt_dtype t, char *data, size_t count,
+                              int64_t deadline) {
     size_t elem = xt_dtype_size(t), per_chunk = CHUNK / elem, at = 0;
     XT_TRY(need_buffers(g));
     do {
@@ -147,15 +162,18 @@ static xt_status reduce_among(coll_group *g, const party *who, coll_op op, xt_dt
 
 xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
     mpi_state *s = g->state;
-    party all = everyone(g, CALL_ALL_REDUCE), leaders = {s->hosts.leaders, s->hosts.leading, s->hosts.n, 0, CALL_ALL_REDUCE, all.id};
+    party all = everyone(g, CALL_ALL_REDUCE),
+          leaders = {s->hosts.leaders, s->hosts.leading, s->hosts.n, 0, CALL_ALL_REDUCE, all.id};
     if (!s->hosts.local) return reduce_among(g, &all, op, t, data, count, deadline);
     XT_TRY(mpi_hosts_gather(&s->hosts, g->tag, op, t, data, count, deadline));
     if (s->hosts.n) XT_TRY(reduce_among(g, &leaders, op, t, data, count, deadline));
-    return mpi_hosts_spread(&s->hosts, data, count * xt_dtype_size(t), deadline + 2000000000); /* the leader waits longer, for what the other hosts say */
+    /* the leader waits longer, for what the other hosts say */
+    return mpi_hosts_spread(&s->hosts, data, count * xt_dtype_size(t), deadline + 2000000000);
 }
 
 /* Parts above CHUNK go piecewise through a packed buffer, as the pieces of an exchange lie side by side. */
-static xt_status exchange_parts(coll_group *g, const party *who, bool to_all, const char *src, size_t bytes, char *dst, int64_t deadline) {
+static xt_status exchange_parts(coll_group *g, const party *who, bool to_all, const char *src, size_t bytes, char *dst,
+                                int64_t deadline) {
     if (bytes <= CHUNK) return exchange(g, who, to_all, src, bytes, dst, deadline);
     size_t ranks = (size_t)who->n;
     char *give = to_all ? base_malloc(CHUNK * ranks) : NULL, *take = base_malloc(CHUNK * ranks);
@@ -181,7 +199,8 @@ xt_status mpi_all_to_all(coll_group *g, const void *src, size_t bytes_each, void
     return exchange_parts(g, &all, true, src, bytes_each, dst, deadline);
 }
 
-static xt_status scatter_among(coll_group *g, const party *who, coll_op op, xt_dtype t, const char *src, size_t count, char *dst, int64_t deadline) {
+static xt_status scatter_among(coll_group *g, const party *who, coll_op op, xt_dtype t, const char *src, size_t count,
+                               char *dst, int64_t deadline) {
     mpi_state *s = g->state;
     size_t n = (size_t)who->n, elem = xt_dtype_size(t), bytes = count * elem, room = CHUNK / n / elem * elem, at = 0;
     const void **from = base_malloc(n * sizeof *from);
@@ -199,7 +218,8 @@ static xt_status scatter_among(coll_group *g, const party *who, coll_op op, xt_d
 }
 
 /* With shared memory on the hosts the sum of all is cheaper: it sends each host's values once. */
-xt_status mpi_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst, int64_t deadline) {
+xt_status mpi_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst,
+                             int64_t deadline) {
     const mpi_state *s = g->state;
     size_t part = count * xt_dtype_size(t), bytes = part * (size_t)g->size;
     if (!s->hosts.local) {
@@ -222,7 +242,8 @@ xt_status mpi_broadcast(coll_group *g, int root, void *data, size_t bytes, int64
     do {
         size_t n = bytes - at < (size_t)INT_MAX / 2 ? bytes - at : (size_t)INT_MAX / 2;
         mpi_request request;
-        XT_TRY(mpi_lib_check(s->mpi, s->mpi->Ibcast((char *)data + at, (int)n, s->mpi->byte, root, s->comm, &request), "broadcast"));
+        XT_TRY(mpi_lib_check(s->mpi, s->mpi->Ibcast((char *)data + at, (int)n, s->mpi->byte, root, s->comm, &request),
+                             "broadcast"));
         XT_TRY(wait_for(g, &request, deadline, &all));
         at += n;
     } while (at < bytes);
@@ -230,7 +251,8 @@ xt_status mpi_broadcast(coll_group *g, int root, void *data, size_t bytes, int64
 }
 
 /* to, from: ranks of the run, -1 = nobody. */
-static xt_status send_and_receive(coll_group *g, const party *who, int tag, int to, int from, const char *src, size_t bytes, char *dst, int64_t deadline) {
+static xt_status send_and_receive(coll_group *g, const party *who, int tag, int to, int from, const char *src,
+                                  size_t bytes, char *dst, int64_t deadline) {
     mpi_state *s = g->state;
     const mpi_lib *m = s->mpi;
     if (to == g->rank) {
@@ -240,8 +262,11 @@ static xt_status send_and_receive(coll_group *g, const party *who, int tag, int 
     for (size_t at = 0, n; at < bytes; at += n) {
         mpi_request requests[2] = {NULL, NULL};
         n = bytes - at < CHUNK ? bytes - at : CHUNK;
-        if (from >= 0) XT_TRY(mpi_lib_check(m, m->Irecv(dst + at, (int)n, m->byte, from, tag, s->comm, &requests[0]), "MPI_Irecv"));
-        if (to >= 0) XT_TRY(mpi_lib_check(m, m->Isend(src + at, (int)n, m->byte, to, tag, s->comm, &requests[1]), "MPI_Isend"));
+        if (from >= 0)
+            XT_TRY(
+                mpi_lib_check(m, m->Irecv(dst + at, (int)n, m->byte, from, tag, s->comm, &requests[0]), "MPI_Irecv"));
+        if (to >= 0)
+            XT_TRY(mpi_lib_check(m, m->Isend(src + at, (int)n, m->byte, to, tag, s->comm, &requests[1]), "MPI_Isend"));
         XT_TRY(wait_all(g, requests, 2, deadline, who));
     }
     return NULL;
@@ -252,11 +277,12 @@ xt_status mpi_permute(coll_group *g, int to, int from, const void *src, size_t b
     return send_and_receive(g, &all, MPI_TAG_PERMUTE, to, from, src, bytes, dst, deadline);
 }
 
-/* --- some ranks ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- some ranks --- */
 
 static party members(coll_group *sub, call_kind kind) {
     uint32_t *calls = sub->state;
-    return (party){NULL, sub->members, sub->size, sub->rank, kind, ((uint32_t)(sub->key >> 32) + ++*calls) | 0x80000000u};
+    return (party){NULL,      sub->members, sub->size,
+                   sub->rank, kind,         ((uint32_t)(sub->key >> 32) + ++*calls) | 0x80000000u};
 }
 
 static xt_status some_barrier(coll_group *sub, int64_t deadline, const char *what) {
@@ -283,7 +309,8 @@ static xt_status some_all_to_all(coll_group *sub, const void *src, size_t bytes_
     return exchange_parts(sub->parent, &who, true, src, bytes_each, dst, deadline);
 }
 
-static xt_status some_reduce_scatter(coll_group *sub, coll_op op, xt_dtype t, const void *src, size_t count, void *dst, int64_t deadline) {
+static xt_status some_reduce_scatter(coll_group *sub, coll_op op, xt_dtype t, const void *src, size_t count, void *dst,
+                                     int64_t deadline) {
     party who = members(sub, CALL_REDUCE_SCATTER);
     return scatter_among(sub->parent, &who, op, t, src, count, dst, deadline);
 }
@@ -291,17 +318,26 @@ static xt_status some_reduce_scatter(coll_group *sub, coll_op op, xt_dtype t, co
 static xt_status some_broadcast(coll_group *sub, int root, void *data, size_t bytes, int64_t deadline) {
     party who = members(sub, CALL_BROADCAST);
     for (int i = 0; i < sub->size && sub->rank == root; i++)
-        if (i != root) XT_TRY(send_and_receive(sub->parent, &who, MPI_TAG_SOME, sub->members[i], -1, data, bytes, NULL, deadline));
-    return sub->rank == root ? NULL : send_and_receive(sub->parent, &who, MPI_TAG_SOME, -1, sub->members[root], NULL, bytes, data, deadline);
+        if (i != root)
+            XT_TRY(send_and_receive(sub->parent, &who, MPI_TAG_SOME, sub->members[i], -1, data, bytes, NULL, deadline));
+    return sub->rank == root
+               ? NULL
+               : send_and_receive(sub->parent, &who, MPI_TAG_SOME, -1, sub->members[root], NULL, bytes, data, deadline);
 }
 
-static xt_status some_permute(coll_group *sub, int to, int from, const void *src, size_t bytes, void *dst, int64_t deadline) {
+static xt_status some_permute(coll_group *sub, int to, int from, const void *src, size_t bytes, void *dst,
+                              int64_t deadline) {
     party who = members(sub, CALL_PERMUTE);
-    return send_and_receive(sub->parent, &who, MPI_TAG_SOME, to < 0 ? -1 : sub->members[to], from < 0 ? -1 : sub->members[from], src, bytes, dst, deadline);
+    return send_and_receive(sub->parent, &who, MPI_TAG_SOME, to < 0 ? -1 : sub->members[to],
+                            from < 0 ? -1 : sub->members[from], src, bytes, dst, deadline);
 }
 
-static void some_fail(coll_group *sub, const char *why) { (void)sub, (void)why; } /* the whole group tells all */
-static void some_close(coll_group *sub) { base_free(sub->state); }
+static void some_fail(coll_group *sub, const char *why) {
+    (void)sub, (void)why;
+} /* the whole group tells all */
+static void some_close(coll_group *sub) {
+    base_free(sub->state);
+}
 
 static const coll_transport some_transport = {
     .barrier = some_barrier,

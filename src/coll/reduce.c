@@ -1,8 +1,10 @@
-/* Element-wise reduction of n arrays, always folded in rank order, so the result has the same bits on every rank and in every run.
+/* Element-wise reduction of n arrays, always folded in rank order, so the result has the same bits on every rank and
+ * in every run.
  *
- * Work goes in blocks that fit the first-level cache: the accumulator is a local block, so dst may be any of the sources. f16 and bf16
- * are widened to f32 for the whole fold and rounded once. Integer sums and products wrap. min and max give NaN when either is NaN, as
- * StableHLO's minimum and maximum do. bool is a byte 0/1: sum = max = or, prod = min = and. Complex types only sum. */
+ * Work goes in blocks that fit the first-level cache: the accumulator is a local block, so dst may be any of the
+ * sources. f16 and bf16 are widened to f32 for the whole fold and rounded once. Integer sums and products wrap. min and
+ * max give NaN when either is NaN, as StableHLO's minimum and maximum do. bool is a byte 0/1: sum = max = or, prod =
+ * min = and. Complex types only sum. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* gcc vectorises these loops only from -O3 on */
 #endif
@@ -13,27 +15,27 @@ enum { BLOCK = 1024 };
 
 typedef void (*fold_fn)(void *acc, const void *src, size_t n);
 
-#define FOLD(name, T, expr)                                                                                                                          \
-    static void name(void *restrict acc, const void *restrict src, size_t n) {                                                                       \
-        T *restrict x = acc;                                                                                                                         \
-        const T *restrict y = src;                                                                                                                   \
-        for (size_t i = 0; i < n; i++) {                                                                                                             \
-            T a = x[i], b = y[i];                                                                                                                    \
-            x[i] = (T)(expr);                                                                                                                        \
-        }                                                                                                                                            \
+#define FOLD(name, T, expr)                                                    \
+    static void name(void *restrict acc, const void *restrict src, size_t n) { \
+        T *restrict x = acc;                                                   \
+        const T *restrict y = src;                                             \
+        for (size_t i = 0; i < n; i++) {                                       \
+            T a = x[i], b = y[i];                                              \
+            x[i] = (T)(expr);                                                  \
+        }                                                                      \
     }
-#define FOLD_BITS(U)                                                                                                                                 \
-    FOLD(sum_##U, U, (uint64_t)a + (uint64_t)b)                                                                                                      \
-    FOLD(prod_##U, U, (uint64_t)a *(uint64_t)b)                                                                                                      \
-    FOLD(and_##U, U, a &b)                                                                                                                           \
+#define FOLD_BITS(U)                            \
+    FOLD(sum_##U, U, (uint64_t)a + (uint64_t)b) \
+    FOLD(prod_##U, U, (uint64_t)a *(uint64_t)b) \
+    FOLD(and_##U, U, a &b)                      \
     FOLD(or_##U, U, a | b)
-#define FOLD_ORDER(T)                                                                                                                                \
-    FOLD(min_##T, T, b < a ? b : a)                                                                                                                  \
+#define FOLD_ORDER(T)               \
+    FOLD(min_##T, T, b < a ? b : a) \
     FOLD(max_##T, T, b > a ? b : a)
-#define FOLD_FLOAT(T)                                                                                                                                \
-    FOLD(sum_##T, T, a + b)                                                                                                                          \
-    FOLD(prod_##T, T, a *b)                                                                                                                          \
-    FOLD(min_##T, T, b < a || b != b ? b : a)                                                                                                        \
+#define FOLD_FLOAT(T)                         \
+    FOLD(sum_##T, T, a + b)                   \
+    FOLD(prod_##T, T, a *b)                   \
+    FOLD(min_##T, T, b < a || b != b ? b : a) \
     FOLD(max_##T, T, b > a || b != b ? b : a)
 
 FOLD_BITS(uint8_t)
@@ -112,14 +114,15 @@ typedef struct reduce_row {
     void (*narrow)(uint16_t *dst, const float *src, size_t n);
 } reduce_row;
 
-#define ROW_INT(U, T)                                                                                                                                \
-    {                                                                                                                                                \
-        .fold =                                                                                                                                      \
-            {[COLL_SUM] = sum_##U, [COLL_PROD] = prod_##U, [COLL_MIN] = min_##T, [COLL_MAX] = max_##T, [COLL_AND] = and_##U, [COLL_OR] = or_##U},    \
-        .width = sizeof(T), .parts = 1                                                                                                               \
+#define ROW_INT(U, T)                                                                \
+    {                                                                                \
+        .fold = {[COLL_SUM] = sum_##U, [COLL_PROD] = prod_##U, [COLL_MIN] = min_##T, \
+                 [COLL_MAX] = max_##T, [COLL_AND] = and_##U,   [COLL_OR] = or_##U},  \
+        .width = sizeof(T), .parts = 1                                               \
     }
-#define ROW_FLOAT(T)                                                                                                                                 \
-    .fold = {[COLL_SUM] = sum_##T, [COLL_PROD] = prod_##T, [COLL_MIN] = min_##T, [COLL_MAX] = max_##T}, .width = sizeof(T), .parts = 1
+#define ROW_FLOAT(T)                                                                                    \
+    .fold = {[COLL_SUM] = sum_##T, [COLL_PROD] = prod_##T, [COLL_MIN] = min_##T, [COLL_MAX] = max_##T}, \
+    .width = sizeof(T), .parts = 1
 
 static const reduce_row rows[XT_DTYPE_COUNT] = {
     [XT_BOOL] = {.fold = {[COLL_SUM] = or_uint8_t,
@@ -154,7 +157,8 @@ const char *reduce_name(coll_op op) {
 xt_status reduce_check(coll_op op, xt_dtype t) {
     if ((unsigned)op < OPS && (unsigned)t < XT_DTYPE_COUNT && rows[t].fold[op]) return NULL;
     return status_new(XT_INVALID_ARGUMENT, NULL,
-                      "all_reduce(%s) of %s is not defined; sum, prod, min and max work on integers, f16, bf16, f32, f64 and bool, and/or on "
+                      "all_reduce(%s) of %s is not defined; sum, prod, min and max work on integers, f16, bf16, f32, "
+                      "f64 and bool, and/or on "
                       "integers and bool, sum on complex",
                       reduce_name(op), xt_dtype_name(t));
 }

@@ -1,7 +1,8 @@
 /* The group of the run this process belongs to. Its name comes from the first of:
  *  - XT_RENDEZVOUS, set by our launcher (or by hand, by Ray);
  *  - more than one host: MPI;
- *  - one host under a foreign launcher: a word made of that launcher's job variables, equal in all ranks and different between jobs. */
+ *  - one host under a foreign launcher: a word made of that launcher's job variables, equal in all ranks and different
+ *    between jobs. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -37,7 +38,8 @@ xt_status run_job_word(char **out) {
         str_putc(&word, '-');
         append_word(&word, second ? second : "");
     }
-    if (!word.len && getenv("PMI_SIZE")) str_printf(&word, "pmi-%d", (int)getppid()); /* Hydra's proxy starts all ranks of a host */
+    /* Hydra's proxy starts all ranks of a host */
+    if (!word.len && getenv("PMI_SIZE")) str_printf(&word, "pmi-%d", (int)getppid());
     if (word.len > 150) { /* a list of many addresses */
         char hex[33];
         hash_hex(hash_bytes(word.data, word.len, (hash128){0, 0}), hex);
@@ -56,11 +58,11 @@ static xt_status open_run(const world *w, double seconds) {
     const char *given = env_get("XT_RENDEZVOUS");
     bool far = w->size > 1 && w->local_size < w->size;
     if (far && given && strncmp(given, "mpi:", 4) != 0)
-        return status_new(
-            XT_INVALID_ARGUMENT, NULL,
-            "this run has %d ranks, %d of them on this host, but XT_RENDEZVOUS='%s' is shared memory, which ends at the host; more than one "
-            "host needs MPI: unset XT_RENDEZVOUS and start by mpirun or xtrain launch --host",
-            w->size, w->local_size, given);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "this run has %d ranks, %d of them on this host, but XT_RENDEZVOUS='%s' is shared memory, "
+                          "which ends at the host; more than one "
+                          "host needs MPI: unset XT_RENDEZVOUS and start by mpirun or xtrain launch --host",
+                          w->size, w->local_size, given);
     if (given || w->size == 1) return coll_open(given, w->rank, w->size, seconds, &run);
     if (far) return coll_open("mpi:run", w->rank, w->size, seconds, &run);
     char *word = NULL;
@@ -122,7 +124,8 @@ void coll_run_give_up(const char *why) {
 
 void coll_run_group_close(void) {
     char how[COLL_END_SIZE];
-    snprintf(how, sizeof how, "has ended, without xt_finish(), after %lld steps", (long long)counter_get(COUNTER_steps));
+    snprintf(how, sizeof how, "has ended, without xt_finish(), after %lld steps",
+             (long long)counter_get(COUNTER_steps));
     coll_run_leaving(COLL_OWN_END, how); /* unless it has said more */
     pthread_mutex_lock(&lock);
     coll_close(run);

@@ -48,7 +48,8 @@ void segment_leave(segment *s, slot_state state, const char *why) {
     segment_ring(s);
 }
 
-/* Field 22 of /proc/PID/stat is the start time and field 3 the state; the name in field 2 may hold anything, so we count from its ')'. */
+/* Field 22 of /proc/PID/stat is the start time and field 3 the state; the name in field 2 may hold anything, so we
+ * count from its ')'. */
 static bool process_stat(int pid, char *out_state, uint64_t *out_start) {
     char path[40], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -171,8 +172,8 @@ static void fates_of(const segment *s, coll_end which, bool also, str *out) {
         char how[COLL_END_SIZE];
         int pid = atomic_load(&slot->pid);
         coll_end end = (coll_end)atomic_load(&slot->end);
-        bool gone = atomic_load(&slot->state) == SLOT_CLOSED ||
-                    (pid && atomic_load(&slot->pid_space) == pid_space() && !process_alive(pid, atomic_load(&slot->start)));
+        bool gone = atomic_load(&slot->state) == SLOT_CLOSED || (pid && atomic_load(&slot->pid_space) == pid_space() &&
+                                                                 !process_alive(pid, atomic_load(&slot->start)));
         if (r == s->rank || (end != which && !(also && !end && gone))) continue;
         memcpy(how, slot->how, sizeof how);
         how[sizeof how - 1] = 0;
@@ -279,7 +280,8 @@ static xt_status wait_step(segment *s, uint64_t want, int64_t deadline, const ch
 }
 
 static bool same_call(const call_desc *a, const call_desc *b) {
-    return a->kind == b->kind && a->op == b->op && a->dtype == b->dtype && a->root == b->root && a->bytes == b->bytes && a->tag == b->tag;
+    return a->kind == b->kind && a->op == b->op && a->dtype == b->dtype && a->root == b->root && a->bytes == b->bytes &&
+           a->tag == b->tag;
 }
 
 static xt_status differing(segment *s, const call_desc *mine, int r, const call_desc *other) {
@@ -294,7 +296,9 @@ static xt_status differing(segment *s, const call_desc *mine, int r, const call_
     str_append(&text, "; ");
     describe_rank(s, r, &text);
     if (mine->tag != other->tag)
-        str_append(&text, "; they are in different programs: all ranks must record the same collectives, and with a mesh end the same steps and read the same values (xt_item, xt_read, xt_save) in the same order");
+        str_append(&text,
+                   "; they are in different programs: all ranks must record the same collectives, and with a mesh end "
+                   "the same steps and read the same values (xt_item, xt_read, xt_save) in the same order");
     xt_status st = status_new(XT_FAILED_PRECONDITION, NULL, "%s", str_cstr(&text));
     str_free(&text);
     return st;
@@ -304,11 +308,14 @@ void segment_post(segment *s, const call_desc *call) {
     uint64_t want = ++s->step;
     seg_slot *own = &s->slots[s->rank];
     own->calls[want & 1] = *call;
-    atomic_store(&own->seq, want); /* sequentially consistent with the sleepers' count in wait_step: no wake-up is lost */
+    /* sequentially consistent with the sleepers' count in wait_step: no wake-up is lost */
+    atomic_store(&own->seq, want);
     if (atomic_load(&s->head->sleepers)) segment_ring(s);
 }
 
-bool segment_reached(segment *s) { return all_reached(s, s->step); }
+bool segment_reached(segment *s) {
+    return all_reached(s, s->step);
+}
 
 xt_status segment_settle(segment *s, const call_desc *call, int64_t deadline, const char *what) {
     uint64_t want = s->step;

@@ -2,11 +2,14 @@
  *
  * Layout: header | one slot per rank | key-value log | per rank four areas of `area` bytes (in0, in1, out0, out1).
  * Invariants:
- *  1. A rank's `seq` counts the steps it has reached. Step s is complete when every slot's seq is >= s. Joining is step 1.
- *  2. What a rank writes before it reaches step s, into the areas and `calls` entry of parity s & 1, others read only between steps s and
- *     s + 1. It may therefore write that parity again on its way to step s + 2 without asking anyone: one wait per chunk is enough.
+ *  1. A rank's `seq` counts the steps it has reached. Step s is complete when every slot's seq is >= s.
+ *     Joining is step 1.
+ *  2. What a rank writes before it reaches step s, into the areas and `calls` entry of parity s & 1, others read only
+ *     between steps s and s + 1. It may therefore write that parity again on its way to step s + 2 without asking
+ *     anyone: one wait per chunk is enough.
  *  3. A slot is written by its rank only (and by the launcher, before the rank joins or after it ended).
- *  4. A waiter first spins, then sleeps on `bell` in slices; after each slice it looks whether the missing ranks still live. */
+ *  4. A waiter first spins, then sleeps on `bell` in slices; after each slice it looks whether the missing
+ *     ranks still live. */
 #ifndef XT_SRC_COLL_SEGMENT_H
 #define XT_SRC_COLL_SEGMENT_H
 
@@ -47,8 +50,10 @@ typedef struct segment {
     int rank, size;
     uint64_t step; /* the last one this rank has completed or waits for */
     int spins; /* before sleeping; few when there are more ranks than cores */
-    const int *names; /* what messages call the ranks, where they are part of a larger run; NULL = by their own numbers. Borrowed */
-    /* Of some ranks of another segment: whose slots say what the ranks do and whether they gave up there, and at which places. Borrowed. */
+    /* what messages call the ranks, where they are part of a larger run; NULL = by their own numbers. Borrowed */
+    const int *names;
+    /* Of some ranks of another segment: whose slots say what the ranks do and whether they gave up there, and at which
+     * places. Borrowed. */
     const struct segment *parent;
     const int *places;
 } segment;
@@ -59,25 +64,29 @@ void segment_detach(segment *s);
 
 /* Steps (segment.c). Publishes `call` and waits for every rank; ranks whose calls differ get an error. */
 xt_status segment_step(segment *s, const call_desc *call, int64_t deadline, const char *what);
-/* The two halves of a step: `post` announces it and returns; once `reached` says true `settle` does not wait. One step is posted at a time. */
+/* The two halves of a step: `post` announces it and returns; once `reached` says true `settle` does not wait. One step
+ * is posted at a time. */
 void segment_post(segment *s, const call_desc *call);
 bool segment_reached(segment *s);
 xt_status segment_settle(segment *s, const call_desc *call, int64_t deadline, const char *what);
 void segment_ring(segment *s);
 void segment_note(segment *s, const char *text);
 void segment_leave(segment *s, slot_state state, const char *why);
-void segment_say_end(seg_slot *slot, coll_end end, const char *how); /* the first word stays, until the rank notes that it goes on */
-/* "rank 1 (pid 12) has finished after 5 steps; rank 2 ...": of the ranks that have ended or left of their own accord; if there are none, of those that followed. */
+/* the first word stays, until the rank notes that it goes on */
+void segment_say_end(seg_slot *slot, coll_end end, const char *how);
+/* "rank 1 (pid 12) has finished after 5 steps; rank 2 ...": of the ranks that have ended or left of their own accord;
+ * if there are none, of those that followed. */
 void segment_fates(const segment *s, str *out);
 /* Sleeps on a futex word until it differs from `seen`, at most to the end of a slice or the deadline. */
 void segment_sleep(_Atomic uint32_t *word, uint32_t seen, int64_t deadline);
 /* An error when rank r has ended, left or given up; NULL while it may still come. */
 xt_status segment_check_rank(segment *s, int r, const char *what);
 xt_status segment_late(segment *s, int r, const char *what); /* rank r did not come within the time limit */
-/* Whether the bad news `st` should be believed now; it is freed if not. *since begins at 0. The news waits a moment, so that the launcher sees the rank
- * that is its cause end before those that suffer from it. */
+/* Whether the bad news `st` should be believed now; it is freed if not. *since begins at 0. The news waits a moment, so
+ * that the launcher sees the rank that is its cause end before those that suffer from it. */
 bool segment_believe(xt_status *st, int64_t *since);
-void segment_describe(segment *s, uint64_t want, str *out); /* "rank 1 (pid 12) at a.c:3 ...; rank 2 ..." of those below step `want` */
+/* "rank 1 (pid 12) at a.c:3 ...; rank 2 ..." of those below step `want` */
+void segment_describe(segment *s, uint64_t want, str *out);
 void segment_fill_slot(seg_slot *slot, int pid);
 bool process_alive(int pid, uint64_t start);
 
@@ -92,10 +101,12 @@ xt_status shm_advance(coll_group *g, coll_job *j, int64_t deadline);
 xt_status shm_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
 xt_status shm_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);
 xt_status shm_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);
-xt_status shm_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst, int64_t deadline);
+xt_status shm_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst,
+                             int64_t deadline);
 xt_status shm_permute(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst, int64_t deadline);
 
-static inline char *segment_area(const segment *s, int rank, int which) { /* which: 0, 1 = in by parity; 2, 3 = out by parity */
+static inline char *segment_area(const segment *s, int rank, int which) {
+    /* which: 0, 1 = in by parity; 2, 3 = out by parity */
     return (char *)s->head + s->head->areas_at + ((size_t)rank * 4 + (size_t)which) * s->head->area;
 }
 

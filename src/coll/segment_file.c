@@ -1,11 +1,12 @@
 /* Making, finding and leaving segments.
  *
  * Two kinds of names:
- *  - "/proc/PID/fd/N:TOKEN": a memory file of the maker (shm_create). It is in no folder, so a killed run leaves nothing behind; the token
- *    guards against a file number that was used again.
- *  - a WORD the ranks agree on (Ray, SLURM, mpirun without a launcher of ours): DIR/xtrain-UID-WORD, 0600. Under the file's lock the first
- *    to come fills it in, each takes its slot, the last unlinks it. A file whose ranks are all dead is left from a killed run: it is
- *    unlinked and made anew. A file that was unlinked while one waited for the lock is another group's: one looks again. */
+ *  - "/proc/PID/fd/N:TOKEN": a memory file of the maker (shm_create). It is in no folder, so a killed run leaves
+ *    nothing behind; the token guards against a file number that was used again.
+ *  - a WORD the ranks agree on (Ray, SLURM, mpirun without a launcher of ours): DIR/xtrain-UID-WORD, 0600. Under the
+ *    file's lock the first to come fills it in, each takes its slot, the last unlinks it. A file whose ranks are all
+ *    dead is left from a killed run: it is unlinked and made anew. A file that was unlinked while one waited for the
+ *    lock is another group's: one looks again. */
 #include "coll/segment.h"
 
 #include <errno.h>
@@ -86,15 +87,16 @@ static bool laid_out(const seg_header *h) {
 
 static xt_status check_header(const seg_header *h, size_t file_bytes, int size, const char *name) {
     if (h->magic != MAGIC || h->version != VERSION || h->size > MAX_RANKS || !laid_out(h) || h->bytes > file_bytes)
-        return status_new(
-            XT_FAILED_PRECONDITION, NULL,
-            "the shared memory '%s' was not made by this version of the library (magic %llx, version %u, expected version %d): all ranks "
-            "must run the same xtrain",
-            name, (unsigned long long)h->magic, h->version, VERSION);
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "the shared memory '%s' was not made by this version of the library (magic %llx, version %u, "
+                          "expected version %d): all ranks "
+                          "must run the same xtrain",
+                          name, (unsigned long long)h->magic, h->version, VERSION);
     if (h->size == (uint32_t)size) return NULL;
-    return status_new(XT_INVALID_ARGUMENT, NULL,
-                      "the shared memory '%s' was made for %u ranks, this rank expects %d: XT_WORLD_SIZE must be equal in all ranks", name, h->size,
-                      size);
+    return status_new(
+        XT_INVALID_ARGUMENT, NULL,
+        "the shared memory '%s' was made for %u ranks, this rank expects %d: XT_WORLD_SIZE must be equal in all ranks",
+        name, h->size, size);
 }
 
 static int cores(void) {
@@ -107,7 +109,8 @@ static seg_slot *slots_of(seg_header *h) {
 }
 
 static void set_up(seg_header *h, int rank, segment *out) {
-    /* About 50 us: longer than an unhindered rank takes, and short where another program has the core and sleeping lets it run. */
+    /* About 50 us: longer than an unhindered rank takes, and short where another program has the core and sleeping
+     * lets it run. */
     bool roomy = cores() >= (int)h->size;
     *out = (segment){.head = h, .slots = slots_of(h), .rank = rank, .size = (int)h->size, .spins = roomy ? 2000 : 200};
 }
@@ -118,7 +121,7 @@ static void take_slot(segment *s) {
     atomic_store(&slot->state, SLOT_JOINED);
 }
 
-/* --- made by a launcher ---------------------------------------------------------------------------------------------------------------- */
+/* --- made by a launcher --- */
 
 typedef struct made {
     char *name;
@@ -161,7 +164,8 @@ static void unmake(made *m) {
 }
 
 xt_status shm_create(int size, char **out_name) {
-    if (size < 1 || size > MAX_RANKS) return status_new(XT_INVALID_ARGUMENT, NULL, "a run of %d ranks; 1 to %d are possible", size, MAX_RANKS);
+    if (size < 1 || size > MAX_RANKS)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "a run of %d ranks; 1 to %d are possible", size, MAX_RANKS);
     made *m = base_calloc(1, sizeof *m);
     if (!m) return status_oom(sizeof *m, "the ranks' shared memory");
     m->fd = -1;
@@ -228,28 +232,35 @@ bool coll_last_note(const char *name, int rank, char *out, size_t n) {
 static xt_status attach_made(const char *name, int rank, int size, segment *out) {
     const char *colon = strrchr(name, ':');
     char *path = colon ? base_strndup(name, (size_t)(colon - name)) : NULL;
-    if (!path) return status_new(XT_INVALID_ARGUMENT, NULL, "XT_RENDEZVOUS '%s' is not a name the launcher makes", name);
+    if (!path)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "XT_RENDEZVOUS '%s' is not a name the launcher makes", name);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     base_free(path);
     if (fd < 0)
-        return status_new(XT_UNAVAILABLE, NULL, "joining the run '%s': %s; has the launcher that started this rank ended?", name, strerror(errno));
+        return status_new(XT_UNAVAILABLE, NULL,
+                          "joining the run '%s': %s; has the launcher that started this rank ended?", name,
+                          strerror(errno));
     struct stat st;
     seg_header *h = NULL, seen;
     xt_status err = NULL;
     read_header(fd, &seen);
     if (fstat(fd, &st) != 0 || (size_t)st.st_size < sizeof *h)
-        err = status_new(XT_UNAVAILABLE, NULL, "joining the run '%s': that file is not the ranks' shared memory; has the launcher ended?", name);
+        err = status_new(XT_UNAVAILABLE, NULL,
+                         "joining the run '%s': that file is not the ranks' shared memory; has the launcher ended?",
+                         name);
     if (!err) err = check_header(&seen, (size_t)st.st_size, size, name);
     if (!err && seen.token != strtoull(colon + 1, NULL, 16))
-        err = status_new(XT_UNAVAILABLE, NULL, "joining the run '%s': another program's memory is there; has the launcher ended?", name);
+        err = status_new(XT_UNAVAILABLE, NULL,
+                         "joining the run '%s': another program's memory is there; has the launcher ended?", name);
     if (!err) err = map_file(fd, seen.bytes, &h);
     close(fd);
     XT_TRY(err);
     set_up(h, rank, out);
     int holder = atomic_load(&out->slots[rank].pid);
     if (atomic_load(&out->slots[rank].state) != SLOT_EMPTY && holder != getpid()) {
-        err = status_new(XT_ALREADY_EXISTS, NULL, "rank %d of the run '%s' is already there (pid %d): XT_RANK must differ in each rank", rank, name,
-                         holder);
+        err = status_new(XT_ALREADY_EXISTS, NULL,
+                         "rank %d of the run '%s' is already there (pid %d): XT_RANK must differ in each rank", rank,
+                         name, holder);
         munmap(h, h->bytes);
         return err;
     }
@@ -257,10 +268,11 @@ static xt_status attach_made(const char *name, int rank, int size, segment *out)
     return NULL;
 }
 
-/* --- agreed words ------------------------------------------------------------------------------------------------------------------------- */
+/* --- agreed words --- */
 
 static char *word_path(const char *word) {
-    if (!word[0] || strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != strlen(word)) return NULL;
+    if (!word[0] || strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != strlen(word))
+        return NULL;
     const char *dir = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     str path = STR_INIT;
     str_printf(&path, "%s/xtrain-%u-%s", dir, (unsigned)geteuid(), word);
@@ -276,7 +288,8 @@ static bool occupied(seg_slot *slot) {
 }
 
 static bool occupant_lives(seg_slot *slot) {
-    return atomic_load(&slot->state) == SLOT_JOINED && process_alive(atomic_load(&slot->pid), atomic_load(&slot->start));
+    return atomic_load(&slot->state) == SLOT_JOINED &&
+           process_alive(atomic_load(&slot->pid), atomic_load(&slot->start));
 }
 
 /* Left from a killed run: someone was here and nobody lives, or the one in our place does not. */
@@ -295,11 +308,15 @@ static xt_status own_file(int fd, const char *path) {
     struct stat st;
     if (fstat(fd, &st) != 0) return status_errno("looking at", path);
     if (st.st_uid == geteuid() && S_ISREG(st.st_mode) && !(st.st_mode & 077)) return NULL;
-    return status_new(XT_PERMISSION_DENIED, NULL, "%s belongs to another user or is open to others; remove it or choose another XT_RENDEZVOUS", path);
+    return status_new(XT_PERMISSION_DENIED, NULL,
+                      "%s belongs to another user or is open to others; remove it or choose another XT_RENDEZVOUS",
+                      path);
 }
 
-/* Under the lock of fd. Without an error, *out_joined says whether we are in; if not, the file has been unlinked and one must look again. */
-static xt_status join_locked(int fd, const char *path, const char *word, int rank, int size, segment *out, bool *out_joined) {
+/* Under the lock of fd. Without an error, *out_joined says whether we are in; if not, the file has been unlinked and
+ * one must look again. */
+static xt_status join_locked(int fd, const char *path, const char *word, int rank, int size, segment *out,
+                             bool *out_joined) {
     struct stat st;
     XT_TRY(own_file(fd, path));
     if (fstat(fd, &st) != 0) return status_errno("looking at", path);
@@ -318,10 +335,10 @@ static xt_status join_locked(int fd, const char *path, const char *word, int ran
     bool stale = half_made || (!err && left_over(h, rank));
     seg_slot *own = err || stale ? NULL : &slots_of(h)[rank];
     if (!err && !stale && occupied(own))
-        err = status_new(
-            XT_ALREADY_EXISTS, NULL,
-            "rank %d of the run '%s' is already there (pid %d): each run needs a word of its own in XT_RENDEZVOUS, each rank its own XT_RANK", rank,
-            word, (int)atomic_load(&own->pid));
+        err = status_new(XT_ALREADY_EXISTS, NULL,
+                         "rank %d of the run '%s' is already there (pid %d): each run needs a word of its own in "
+                         "XT_RENDEZVOUS, each rank its own XT_RANK",
+                         rank, word, (int)atomic_load(&own->pid));
     if (stale) unlink(path);
     if (err || stale) {
         if (h) munmap(h, seen.bytes);
@@ -339,7 +356,8 @@ static xt_status join_locked(int fd, const char *path, const char *word, int ran
 static xt_status attach_word(const char *word, int rank, int size, int64_t deadline, segment *out) {
     char *path = word_path(word);
     if (!path)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "XT_RENDEZVOUS '%s': a word of letters, digits, '.', '_' and '-' (at most 200) is expected",
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "XT_RENDEZVOUS '%s': a word of letters, digits, '.', '_' and '-' (at most 200) is expected",
                           word);
     xt_status st = NULL;
     bool joined = false;
@@ -355,7 +373,8 @@ static xt_status attach_word(const char *word, int rank, int size, int64_t deadl
             st = join_locked(fd, path, word, rank, size, out, &joined);
         flock(fd, LOCK_UN); /* close alone would not: the mapping keeps the file open */
         close(fd);
-        if (!st && !joined && coll_now() > deadline) st = status_new(XT_DEADLINE_EXCEEDED, NULL, "the file %s keeps being replaced", path);
+        if (!st && !joined && coll_now() > deadline)
+            st = status_new(XT_DEADLINE_EXCEEDED, NULL, "the file %s keeps being replaced", path);
     }
     base_free(path);
     return st;
@@ -363,7 +382,8 @@ static xt_status attach_word(const char *word, int rank, int size, int64_t deadl
 
 xt_status segment_attach(const char *name, int rank, int size, int64_t deadline, segment *out) {
     if (size < 1 || size > MAX_RANKS || rank < 0 || rank >= size)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d of %d; ranks go from 0 to size - 1 and 1 to %d ranks are possible", rank, size,
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "rank %d of %d; ranks go from 0 to size - 1 and 1 to %d ranks are possible", rank, size,
                           MAX_RANKS);
     return name[0] == '/' ? attach_made(name, rank, size, out) : attach_word(name, rank, size, deadline, out);
 }

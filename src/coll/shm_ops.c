@@ -1,11 +1,11 @@
-/* Collectives over the areas of a segment. Each works in steps (segment.h, invariant 2): what is written before a step is read by the
- * others after it, with one wait per chunk and the next chunk's copy running while others still read.
+/* Collectives over the areas of a segment. Each works in steps (segment.h, invariant 2): what is written before a step
+ * is read by the others after it, with one wait per chunk and the next chunk's copy running while others still read.
  *
- * all_reduce goes by turns, so that it can be left while another rank is late (shm_advance without a deadline).
- * Of a small message: each rank copies its data once and folds all ranks' itself; one wait.
- * Larger: in step t a rank writes the others' shares of chunk t into its `in` area, folds its own share of chunk t-1 from all ranks' `in`
- * (its own data are read where they are) into its `out` area and its data, and copies the others' results of chunk t-2 from their `out`. Each rank
- * folds 1/size of every chunk, always in rank order, so the bits do not depend on who folds. */
+ * all_reduce goes by turns, so that it can be left while another rank is late (shm_advance without a deadline). Of a
+ * small message: each rank copies its data once and folds all ranks' itself; one wait. Larger: in step t a rank writes
+ * the others' shares of chunk t into its `in` area, folds its own share of chunk t-1 from all ranks' `in` (its own data
+ * are read where they are) into its `out` area and its data, and copies the others' results of chunk t-2 from their
+ * `out`. Each rank folds 1/size of every chunk, always in rank order, so the bits do not depend on who folds. */
 #include "coll/segment.h"
 
 /* Above this the redundant folding of the one-step way costs more than the second wait. */
@@ -45,7 +45,8 @@ static void give_shares(const chunked *c, size_t chunk, int parity) {
     size_t n = chunk_count(c, chunk);
     for (int r = 0; r < c->s->size; r++) {
         share part = share_of(n, c->s->size, r);
-        if (r != c->s->rank && part.count) memcpy(in + part.begin * c->elem, from + part.begin * c->elem, part.count * c->elem);
+        if (r != c->s->rank && part.count)
+            memcpy(in + part.begin * c->elem, from + part.begin * c->elem, part.count * c->elem);
     }
 }
 
@@ -66,11 +67,12 @@ static void take_results(const chunked *c, size_t chunk, int parity) {
     for (int r = 0; r < c->s->size; r++) {
         share part = share_of(n, c->s->size, r);
         if (r != c->s->rank && part.count)
-            memcpy(to + part.begin * c->elem, segment_area(c->s, r, 2 + parity) + part.begin * c->elem, part.count * c->elem);
+            memcpy(to + part.begin * c->elem, segment_area(c->s, r, 2 + parity) + part.begin * c->elem,
+                   part.count * c->elem);
     }
 }
 
-/* --- one all_reduce as turns: the work of a turn, then a step that all ranks must reach before the next turn ------------------------------------ */
+/* --- one all_reduce as turns: the work of a turn, then a step that all ranks must reach before the next turn --- */
 static void small_turn(const chunked *c, size_t turn, size_t bytes) {
     segment *s = c->s;
     if (turn == 0) {
@@ -93,11 +95,23 @@ static void large_turn(const chunked *c, size_t turn) {
 xt_status shm_advance(coll_group *g, coll_job *j, int64_t deadline) {
     segment *s = g->state;
     size_t elem = xt_dtype_size(j->dtype);
-    call_desc call = {.kind = CALL_ALL_REDUCE, .op = (uint8_t)j->op, .dtype = (uint8_t)j->dtype, .bytes = j->count * elem, .tag = j->tag};
+    call_desc call = {.kind = CALL_ALL_REDUCE,
+                      .op = (uint8_t)j->op,
+                      .dtype = (uint8_t)j->dtype,
+                      .bytes = j->count * elem,
+                      .tag = j->tag};
     bool small = call.bytes <= SMALL_BYTES && call.bytes <= s->head->area;
-    const void *on_stack[MAX_ON_STACK], **src = s->size <= MAX_ON_STACK ? on_stack : base_malloc((size_t)s->size * sizeof *src);
+    const void *on_stack[MAX_ON_STACK],
+        **src = s->size <= MAX_ON_STACK ? on_stack : base_malloc((size_t)s->size * sizeof *src);
     if (!src) return status_oom((size_t)s->size * sizeof *src, "an all_reduce");
-    chunked c = {.s = s, .op = j->op, .dtype = j->dtype, .elem = elem, .per_chunk = s->head->area / elem, .count = j->count, .data = j->data, .src = src};
+    chunked c = {.s = s,
+                 .op = j->op,
+                 .dtype = j->dtype,
+                 .elem = elem,
+                 .per_chunk = s->head->area / elem,
+                 .count = j->count,
+                 .data = j->data,
+                 .src = src};
     c.chunks = (j->count + c.per_chunk - 1) / c.per_chunk;
     size_t turns = small ? 2 : c.chunks + 2;
     xt_status st = NULL;
@@ -107,11 +121,15 @@ xt_status shm_advance(coll_group *g, coll_job *j, int64_t deadline) {
             st = segment_settle(s, &call, deadline ? deadline : coll_deadline(0), call_kind_name(call.kind));
             if (st) break;
         }
-        if (small) small_turn(&c, j->turn, call.bytes);
-        else large_turn(&c, j->turn);
+        if (small)
+            small_turn(&c, j->turn, call.bytes);
+        else
+            large_turn(&c, j->turn);
         j->posted = ++j->turn < turns;
-        if (j->posted) segment_post(s, &call);
-        else j->done = true;
+        if (j->posted)
+            segment_post(s, &call);
+        else
+            j->done = true;
     }
     if (src != on_stack) base_free(src);
     return st;
@@ -131,7 +149,8 @@ xt_status shm_all_gather(coll_group *g, const void *src, size_t bytes, void *dst
         int parity = (int)((s->step + 1) & 1);
         if (n) memcpy(segment_area(s, s->rank, parity), (const char *)src + at, n);
         XT_TRY(segment_step(s, &call, deadline, call_kind_name(call.kind)));
-        for (int r = 0; r < s->size && n; r++) memcpy((char *)dst + (size_t)r * bytes + at, segment_area(s, r, parity), n);
+        for (int r = 0; r < s->size && n; r++)
+            memcpy((char *)dst + (size_t)r * bytes + at, segment_area(s, r, parity), n);
         at += n;
     } while (at < bytes);
     return NULL;
@@ -160,7 +179,8 @@ xt_status shm_all_to_all(coll_group *g, const void *src, size_t bytes_each, void
         size_t n = chunk_at(at, bytes_each, room);
         int parity = (int)((s->step + 1) & 1);
         for (int r = 0; r < s->size && n; r++)
-            memcpy(segment_area(s, s->rank, parity) + (size_t)r * room, (const char *)src + (size_t)r * bytes_each + at, n);
+            memcpy(segment_area(s, s->rank, parity) + (size_t)r * room, (const char *)src + (size_t)r * bytes_each + at,
+                   n);
         XT_TRY(segment_step(s, &call, deadline, call_kind_name(call.kind)));
         for (int r = 0; r < s->size && n; r++)
             memcpy((char *)dst + (size_t)r * bytes_each + at, segment_area(s, r, parity) + (size_t)s->rank * room, n);
@@ -169,17 +189,21 @@ xt_status shm_all_to_all(coll_group *g, const void *src, size_t bytes_each, void
     return NULL;
 }
 
-xt_status shm_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst, int64_t deadline) {
+xt_status shm_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst,
+                             int64_t deadline) {
     segment *s = g->state;
     size_t elem = xt_dtype_size(t), room = s->head->area / (size_t)s->size / elem * elem, bytes = count * elem, at = 0;
-    call_desc call = {.kind = CALL_REDUCE_SCATTER, .op = (uint8_t)op, .dtype = (uint8_t)t, .bytes = bytes, .tag = g->tag};
+    call_desc call = {
+        .kind = CALL_REDUCE_SCATTER, .op = (uint8_t)op, .dtype = (uint8_t)t, .bytes = bytes, .tag = g->tag};
     const void **from = base_malloc((size_t)s->size * sizeof *from);
     xt_status st = from ? NULL : status_oom((size_t)s->size * sizeof *from, "a reduce_scatter");
     if (!st) do {
             size_t n = chunk_at(at, bytes, room);
             int parity = (int)((s->step + 1) & 1);
             for (int r = 0; r < s->size && n; r++)
-                if (r != s->rank) memcpy(segment_area(s, s->rank, parity) + (size_t)r * room, (const char *)src + (size_t)r * bytes + at, n);
+                if (r != s->rank)
+                    memcpy(segment_area(s, s->rank, parity) + (size_t)r * room,
+                           (const char *)src + (size_t)r * bytes + at, n);
             st = segment_step(s, &call, deadline, call_kind_name(call.kind));
             for (int r = 0; r < s->size; r++) from[r] = segment_area(s, r, parity) + (size_t)s->rank * room;
             from[s->rank] = (const char *)src + (size_t)s->rank * bytes + at;
@@ -199,7 +223,8 @@ xt_status shm_permute(coll_group *g, int to, int from, const void *src, size_t b
         int parity = (int)((s->step + 1) & 1);
         if (n && to >= 0 && to != s->rank) memcpy(segment_area(s, s->rank, parity), (const char *)src + at, n);
         XT_TRY(segment_step(s, &call, deadline, call_kind_name(call.kind)));
-        if (n && from >= 0) memcpy((char *)dst + at, from == s->rank ? (const char *)src + at : segment_area(s, from, parity), n);
+        if (n && from >= 0)
+            memcpy((char *)dst + at, from == s->rank ? (const char *)src + at : segment_area(s, from, parity), n);
         at += n;
     } while (at < bytes);
     return NULL;

@@ -9,15 +9,18 @@
 
 static xt_status find_main(cpu_exec *e) {
     e->main = entry_func(e->module);
-    if (!e->main) return status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function 'main' and no other public function with a body");
+    if (!e->main)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "the program has no function 'main' and no other public function with a body");
     for (size_t i = 0; i < e->main->body->n_args + e->main->n_results; i++) {
         bool arg = i < e->main->body->n_args;
         const ir_type *t = arg ? e->main->body->args[i]->type : e->main->result_types[i - e->main->body->n_args];
         if (t->kind == IR_TUPLE || (t->kind == IR_TENSOR && t->count < 0)) {
             str s = STR_INIT;
             ir_type_print(t, &s);
-            xt_status st = status_new(XT_INVALID_ARGUMENT, NULL, "%s %zu of %s is %s: the CPU device takes and gives tensors of fixed shape",
-                                      arg ? "argument" : "result", arg ? i : i - e->main->body->n_args, e->main->name, str_cstr(&s));
+            xt_status st = status_new(
+                XT_INVALID_ARGUMENT, NULL, "%s %zu of %s is %s: the CPU device takes and gives tensors of fixed shape",
+                arg ? "argument" : "result", arg ? i : i - e->main->body->n_args, e->main->name, str_cstr(&s));
             str_free(&s);
             return st;
         }
@@ -25,7 +28,8 @@ static xt_status find_main(cpu_exec *e) {
     return NULL;
 }
 
-/* Ranks may differ in what else they keep or read, but not in where they meet: kinds, types and groups of all collectives, in order. */
+/* Ranks may differ in what else they keep or read, but not in where they meet: kinds, types and groups of all
+ * collectives, in order. */
 static hash128 hash_collectives(const ir_block *b, hash128 h, double *bytes) {
     for (const ir_op *op = b->first; op; op = op->next) {
         if (ir_op_infos[op->code].cls == IR_CLASS_COLLECTIVE && op->n_in) {
@@ -51,15 +55,18 @@ static void report_partitioning(const pass_ctx *c) {
     const pass_spmd_stats *s = &c->spmd;
     if (c->partitions < 2 || !env_has_word("XT_DEBUG", "compile")) return;
     str text = STR_INIT;
-    str_printf(&text, "partitioned over %d devices: %zu all_reduce, %zu reduce_scatter, %zu all_gather, %zu all_to_all, %zu local slices",
+    str_printf(&text,
+               "partitioned over %d devices: %zu all_reduce, %zu reduce_scatter, %zu all_gather, %zu all_to_all, %zu "
+               "local slices",
                c->partitions, s->all_reduce, s->reduce_scatter, s->all_gather, s->all_to_all, s->slices);
     if (s->whole)
-        str_printf(&text, "; %zu op%s (%s first) on whole operands, for want of a rule", s->whole, s->whole == 1 ? "" : "s", s->whole_first);
+        str_printf(&text, "; %zu op%s (%s first) on whole operands, for want of a rule", s->whole,
+                   s->whole == 1 ? "" : "s", s->whole_first);
     log_msg(XT_SEV_INFO, "%s", str_cstr(&text));
     str_free(&text);
 }
 
-/* --- the stages that are not planning's own --------------------------------------------------------------------------------------------- */
+/* --- the stages that are not planning's own --- */
 xt_status cpu_stage_read(cpu_builder *b) {
     return program_read(b->exec->source, b->exec->source_size, "program", &b->exec->module);
 }
@@ -95,8 +102,9 @@ xt_status cpu_stage_settle(cpu_builder *b) {
     return NULL;
 }
 
-/* --- all stages ---------------------------------------------------------------------------------------------------------------------------- */
-typedef enum stage_checks { NOTHING, PROGRAM, PLAN, PLACES } stage_checks; /* what is verified and dumped after a stage */
+/* --- all stages --- */
+/* what is verified and dumped after a stage */
+typedef enum stage_checks { NOTHING, PROGRAM, PLAN, PLACES } stage_checks;
 typedef struct stage {
     const char *name;
     xt_status (*run)(cpu_builder *b);
@@ -106,17 +114,19 @@ typedef struct stage {
     bool optional;
 } stage;
 
-#define STEP(name, phase, checks, condition, what)                                                                                                   \
-    static bool wants_##name(const cpu_builder *b) {                                                                                                 \
-        (void)b;                                                                                                                                     \
-        return condition;                                                                                                                            \
+#define STEP(name, phase, checks, condition, what)   \
+    static bool wants_##name(const cpu_builder *b) { \
+        (void)b;                                     \
+        return condition;                            \
     }
 #define STAGE(name, phase, checks, condition, needs, keeps) STEP(name, phase, checks, condition, needs)
 #include "pass/passes.def"
 
 static const stage stages[] = {
-#define STEP(name, phase, checks, condition, what) {#name, cpu_stage_##name, wants_##name, CPU_PHASE_##phase, checks, false},
-#define STAGE(name, phase, checks, condition, needs, keeps) {#name, cpu_stage_##name, wants_##name, CPU_PHASE_##phase, checks, true},
+#define STEP(name, phase, checks, condition, what) \
+    {#name, cpu_stage_##name, wants_##name, CPU_PHASE_##phase, checks, false},
+#define STAGE(name, phase, checks, condition, needs, keeps) \
+    {#name, cpu_stage_##name, wants_##name, CPU_PHASE_##phase, checks, true},
 #include "pass/passes.def"
 };
 enum {

@@ -1,5 +1,5 @@
-/* Which ops have a fast kernel. Elementwise ops are not here: they run as fused loops (group.c); windows on an operand (broadcasts, slices) are read in
- * place or copied by a loop; the rest runs on the interpreter's code. */
+/* Which ops have a fast kernel. Elementwise ops are not here: they run as fused loops (group.c); windows on an operand
+ * (broadcasts, slices) are read in place or copied by a loop; the rest runs on the interpreter's code. */
 #include "cpu/kernel/kernel.h"
 
 const cpu_lowering cpu_kernels = {

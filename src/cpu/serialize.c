@@ -1,7 +1,9 @@
-/* A serialised executable: a header with the build that wrote it and a checksum, the options, the source text. Loading compiles the text
- * again, so nothing in the file is ever executed or trusted: sizes are checked against what is there before they are used.
+/* A serialised executable: a header with the build that wrote it and a checksum, the options, the source text. Loading
+ * compiles the text again, so nothing in the file is ever executed or trusted: sizes are checked against what is there
+ * before they are used.
  *
- *     "XTCPUEX1"  checksum of the rest (2 x u64)  build id size (u32)  build id  replicas, partitions, threads (3 x i32)  text size (u64)  text
+ *     "XTCPUEX1"  checksum of the rest (2 x u64)  build id size (u32)  build id  replicas, partitions, threads (3 x
+ * i32)  text size (u64)  text
  *
  * Integers are in the machine's byte order; a build is of one architecture. */
 #include "cpu/run/plan.h"
@@ -13,8 +15,9 @@ enum { OPTS = 4 }; /* numbers of the options */
 static const char magic[8] = {'X', 'T', 'C', 'P', 'U', 'E', 'X', '1'};
 #define HEADER_BYTES (sizeof magic + 2 * sizeof(uint64_t))
 
-/* The file this code was loaded from, by size and time. The instruction set is not part of it: the text is compiled again where it is loaded, so machines
- * that share a folder, and runs under several XT_CPU_FEATURES, share its files. */
+/* The file this code was loaded from, by size and time. The instruction set is not part of it: the text is
+ * compiled again where it is loaded, so machines that share a folder, and runs under several XT_CPU_FEATURES,
+ * share its files. */
 static void build_id(char *buf, size_t n) {
     Dl_info info;
     struct stat st = {0};
@@ -24,7 +27,8 @@ static void build_id(char *buf, size_t n) {
 
 xt_status cpu_serialize(const cpu_exec *e, char **out, size_t *n) {
     char id[128];
-    if (cpu_exec_calls_host(e)) return status_new(XT_UNIMPLEMENTED, NULL, "%s calls back into this process: it cannot be serialised", e->name);
+    if (cpu_exec_calls_host(e))
+        return status_new(XT_UNIMPLEMENTED, NULL, "%s calls back into this process: it cannot be serialised", e->name);
     str s = STR_INIT;
     build_id(id, sizeof id);
     uint32_t id_size = (uint32_t)strlen(id);
@@ -73,20 +77,23 @@ xt_status cpu_deserialize(const char *data, size_t n, cpu_exec **out) {
     reader r = {data + HEADER_BYTES, n - HEADER_BYTES};
     hash128 h = hash_bytes(r.p, r.left, (hash128){0, 0});
     if (!hash_equal(h, (hash128){sum[0], sum[1]}))
-        return status_new(XT_DATA_LOSS, NULL, "a serialised CPU program of %zu bytes is damaged: its checksum is wrong", n);
+        return status_new(XT_DATA_LOSS, NULL, "a serialised CPU program of %zu bytes is damaged: its checksum is wrong",
+                          n);
     const char *p = take(&r, sizeof id_size);
     if (!p) goto cut;
     memcpy(&id_size, p, sizeof id_size);
     if (!(p = take(&r, id_size))) goto cut;
     if (id_size != strlen(id) || memcmp(p, id, id_size) != 0)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "a CPU program serialised by '%.*s' cannot be loaded by '%s': compile it again",
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "a CPU program serialised by '%.*s' cannot be loaded by '%s': compile it again",
                           (int)(id_size < 200 ? id_size : 200), p, id);
     if (!(p = take(&r, sizeof opts))) goto cut;
     memcpy(opts, p, sizeof opts);
     if (!(p = take(&r, sizeof text_size))) goto cut;
     memcpy(&text_size, p, sizeof text_size);
     if (text_size != r.left) goto cut;
-    cpu_compile_opts o = {.num_replicas = opts[0], .num_partitions = opts[1], .threads = opts[2], .keep_divided = opts[3]};
+    cpu_compile_opts o = {
+        .num_replicas = opts[0], .num_partitions = opts[1], .threads = opts[2], .keep_divided = opts[3]};
     return cpu_compile(r.p, r.left, &o, out);
 cut:
     return status_new(XT_DATA_LOSS, NULL, "a serialised CPU program of %zu bytes ends too early or is too long", n);

@@ -1,4 +1,5 @@
-/* Random changes of pictures, drawn anew in each epoch: a crop of the padded picture, a mirror image, and the normalisation after them. */
+/* Random changes of pictures, drawn anew in each epoch: a crop of the padded picture, a mirror image, and the
+ * normalisation after them. */
 #include "data/data.h"
 
 enum { MOST_CHANNELS = 64 };
@@ -27,7 +28,8 @@ static xt_status augment_get(void *user, int64_t i, void *x, void *y) {
     float *in = base_malloc((size_t)(a->channels * h * w) * sizeof *in), *out = x;
     if (!in) return status_oom((size_t)(a->channels * h * w) * sizeof *in, "a picture");
     xt_status s = xt_dataset_get(a->of, i, in, y);
-    int64_t down = a->padding ? draw_below(2 * a->padding + 1) - a->padding : 0, right = a->padding ? draw_below(2 * a->padding + 1) - a->padding : 0;
+    int64_t down = a->padding ? draw_below(2 * a->padding + 1) - a->padding : 0,
+            right = a->padding ? draw_below(2 * a->padding + 1) - a->padding : 0;
     bool mirrored = a->flip && xt_sample_uniform() < 0.5;
     for (int64_t c = 0; !s && c < a->channels; c++)
         for (int64_t r = 0; r < h; r++)
@@ -53,26 +55,41 @@ xt_dataset *xt_augment_opt(const xt_src *src, xt_dataset *d, xt_augment_opts o) 
     if (gone) return data_fail(gone, NULL);
     const ir_type *t = d->types[0];
     if (t->dtype != XT_F32 || t->rank != 3 || t->dims[0] > MOST_CHANNELS || d->d.count < 0)
-        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_augment: %s gives no pictures: f32 [C,H,W] with at most %d channels are expected",
-                                    d->name, MOST_CHANNELS),
-                         d);
+        return data_fail(
+            status_new(XT_INVALID_ARGUMENT, NULL,
+                       "xt_augment: %s gives no pictures: f32 [C,H,W] with at most %d channels are expected", d->name,
+                       MOST_CHANNELS),
+            d);
     if (o.crop_padding < 0 || o.crop_padding >= t->dims[1] || o.crop_padding >= t->dims[2])
-        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_augment: crop_padding = %d; from 0 to less than the picture's %lld x %lld",
+        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                                    "xt_augment: crop_padding = %d; from 0 to less than the picture's %lld x %lld",
                                     o.crop_padding, (long long)t->dims[1], (long long)t->dims[2]),
                          d);
     augment *a = base_calloc(1, sizeof *a);
     if (!a) return data_fail(status_oom(sizeof *a, "a dataset"), d);
-    *a = (augment){.of = d, .channels = t->dims[0], .height = t->dims[1], .width = t->dims[2], .padding = o.crop_padding, .flip = o.flip == XT_ON};
+    *a = (augment){.of = d,
+                   .channels = t->dims[0],
+                   .height = t->dims[1],
+                   .width = t->dims[2],
+                   .padding = o.crop_padding,
+                   .flip = o.flip == XT_ON};
     for (int64_t c = 0; c < a->channels; c++) {
         if (o.std && !(o.std[c] > 0)) {
-            xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_augment: std[%lld] = %g; it must be positive", (long long)c, (double)o.std[c]);
+            xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_augment: std[%lld] = %g; it must be positive",
+                                     (long long)c, (double)o.std[c]);
             base_free(a);
             return data_fail(s, d);
         }
         a->mean[c] = o.mean ? o.mean[c] : 0;
         a->scale[c] = o.std ? 1 / o.std[c] : 1;
     }
-    xt_dataset_desc desc = {.count = d->d.count, .x = d->d.x, .y = d->d.y, .get = augment_get, .free_user = augment_free, .user = a, .name = d->name};
+    xt_dataset_desc desc = {.count = d->d.count,
+                            .x = d->d.x,
+                            .y = d->d.y,
+                            .get = augment_get,
+                            .free_user = augment_free,
+                            .user = a,
+                            .name = d->name};
     memcpy(desc.more, d->d.more, sizeof desc.more);
     desc.get_more = d->d.get_more ? augment_more : NULL;
     return data_make(desc);

@@ -1,5 +1,5 @@
-/* CIFAR-10 and CIFAR-100 (Krizhevsky 2009), binary version: records of one label byte (CIFAR-100: coarse, then fine), then 3072 bytes of a picture,
- * channel by channel, row by row. */
+/* CIFAR-10 and CIFAR-100 (Krizhevsky 2009), binary version: records of one label byte (CIFAR-100: coarse, then fine),
+ * then 3072 bytes of a picture, channel by channel, row by row. */
 #include "data/data.h"
 
 enum { PIXELS = 3 * 32 * 32, MOST_FILES = 5 };
@@ -15,8 +15,10 @@ static const cifar_kind ten = {
     "cifar-10-batches-bin",
     1,
     10,
-    {{"train", {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"}}, {"test", {"test_batch.bin"}}}};
-static const cifar_kind hundred = {"xt_cifar100", "cifar-100-binary", 2, 100, {{"train", {"train.bin"}}, {"test", {"test.bin"}}}};
+    {{"train", {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"}},
+     {"test", {"test_batch.bin"}}}};
+static const cifar_kind hundred = {
+    "xt_cifar100", "cifar-100-binary", 2, 100, {{"train", {"train.bin"}}, {"test", {"test.bin"}}}};
 
 typedef struct cifar {
     const cifar_kind *kind;
@@ -43,12 +45,15 @@ static xt_status append(cifar *c, const char *path) {
     char *data = NULL;
     size_t n = 0, record = (size_t)c->kind->label_bytes + PIXELS, have = (size_t)c->count * record;
     XT_TRY(file_read_all(path, &data, &n));
-    xt_status s = n == 0 || n % record ? status_new(XT_DATA_LOSS, NULL, "%s has %zu bytes; records of %zu are expected, so it ends inside record %zu",
-                                                    path, n, record, n / record)
-                                       : NULL;
+    xt_status s = n == 0 || n % record
+                      ? status_new(XT_DATA_LOSS, NULL,
+                                   "%s has %zu bytes; records of %zu are expected, so it ends inside record %zu", path,
+                                   n, record, n / record)
+                      : NULL;
     for (size_t at = (size_t)c->kind->label_bytes - 1; !s && at < n; at += record)
         if ((uint8_t)data[at] >= c->kind->classes)
-            s = status_new(XT_DATA_LOSS, NULL, "%s: label %d at offset %zu; classes are 0 to %d", path, (uint8_t)data[at], at, c->kind->classes - 1);
+            s = status_new(XT_DATA_LOSS, NULL, "%s: label %d at offset %zu; classes are 0 to %d", path,
+                           (uint8_t)data[at], at, c->kind->classes - 1);
     char *all = s ? NULL : base_realloc(c->records, have + n);
     if (all) {
         c->records = all;
@@ -73,7 +78,9 @@ static char *find(const char *dir, const char *folder, const char *file) {
 static xt_dataset *open_cifar(const cifar_kind *kind, const char *dir, const char *split) {
     int which = split && strcmp(split, "train") == 0 ? 0 : split && strcmp(split, "test") == 0 ? 1 : -1;
     if (!dir || which < 0)
-        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "%s: a folder and the split \"train\" or \"test\" are needed", kind->function), NULL);
+        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                                    "%s: a folder and the split \"train\" or \"test\" are needed", kind->function),
+                         NULL);
     cifar *c = base_calloc(1, sizeof *c);
     if (!c) return data_fail(status_oom(sizeof *c, "a dataset"), NULL);
     c->kind = kind;

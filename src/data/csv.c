@@ -1,6 +1,7 @@
-/* Datasets of numbers in CSV files (RFC 4180, with any one-character separator). The file stays on disk: opening it goes over it once in pieces, which looks at
- * every value that will be used, so a bad one is told at once and not after hours of training, and notes where each row begins (8 bytes a row). A sample is one
- * positioned read of its row, from any thread. */
+/* Datasets of numbers in CSV files (RFC 4180, with any one-character separator). The file stays on disk: opening it
+ * goes over it once in pieces, which looks at every value that will be used, so a bad one is told at once and not
+ * after hours of training, and notes where each row begins (8 bytes a row). A sample is one positioned read of its
+ * row, from any thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -41,14 +42,14 @@ static void csv_free(void *user) {
     base_free(c);
 }
 
-/* --- records: lines, where quotes do not hold a line's end inside -------------------------------------------------------------------------------- */
+/* --- records: lines, where quotes do not hold a line's end inside --- */
 typedef struct reader {
     const csv *c;
     char *text;
     size_t at, end, cap; /* text[at, end) is not given out yet */
     int64_t offset; /* in the file, of text[at] */
-    int64_t line;   /* of text[at], from 1 */
-    bool done;      /* the file has no more */
+    int64_t line; /* of text[at], from 1 */
+    bool done; /* the file has no more */
 } reader;
 
 static xt_status fill(reader *r) {
@@ -94,12 +95,16 @@ static bool record_length(const reader *r, size_t *out_n, size_t *out_whole) {
     return true;
 }
 
-/* The next record that is not empty, NUL-terminated, in the reader's own memory, with its line and place; *out NULL at the end. */
+/* The next record that is not empty, NUL-terminated, in the reader's own memory, with its line and place; *out
+ * NULL at the end. */
 static xt_status next_record(reader *r, char **out, int64_t *out_line, int64_t *out_offset) {
     for (size_t n, whole;;) {
         while (!record_length(r, &n, &whole)) {
             if (r->end - r->at > MOST_RECORD)
-                return status_new(XT_INVALID_ARGUMENT, NULL, "%s:%lld:1: the row that begins here has not ended after %d MiB; is a quote not closed?", r->c->path, (long long)r->line, MOST_RECORD >> 20);
+                return status_new(
+                    XT_INVALID_ARGUMENT, NULL,
+                    "%s:%lld:1: the row that begins here has not ended after %d MiB; is a quote not closed?",
+                    r->c->path, (long long)r->line, MOST_RECORD >> 20);
             XT_TRY(fill(r));
         }
         *out = NULL;
@@ -136,7 +141,7 @@ static bool next_field(char **at, char separator, char **out) {
     return true;
 }
 
-/* --- values --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- values --- */
 static bool blank(const char *text) {
     return text[strspn(text, " \t")] == 0;
 }
@@ -158,8 +163,10 @@ static const char *put(xt_dtype dtype, const char *text, void *out, int at) {
     double v;
     if (is_float(dtype)) {
         if (!parse_double(text, &v) || isnan(v)) return "is no number";
-        if (dtype == XT_F64) ((double *)out)[at] = v;
-        else ((float *)out)[at] = (float)v;
+        if (dtype == XT_F64)
+            ((double *)out)[at] = v;
+        else
+            ((float *)out)[at] = (float)v;
         return NULL;
     }
     int64_t whole;
@@ -169,19 +176,26 @@ static const char *put(xt_dtype dtype, const char *text, void *out, int at) {
         whole = (int64_t)v;
     }
     if (dtype == XT_I32 && (whole > INT32_MAX || whole < INT32_MIN)) return "does not fit into 32 bits";
-    if (dtype == XT_I32) ((int32_t *)out)[at] = (int32_t)whole;
-    else ((int64_t *)out)[at] = whole;
+    if (dtype == XT_I32)
+        ((int32_t *)out)[at] = (int32_t)whole;
+    else
+        ((int64_t *)out)[at] = whole;
     return NULL;
 }
 
-static xt_status bad_field(const csv *c, int64_t line, const char *record, const char *field, const column *of, const char *what) {
-    const char *hint = strpbrk(field, ";|\t") ? "; is another .separator meant?" : "; columns of numbers are expected, and those of other things left out of .x and .y";
+static xt_status bad_field(const csv *c, int64_t line, const char *record, const char *field, const column *of,
+                           const char *what) {
+    const char *hint = strpbrk(field, ";|\t")
+                           ? "; is another .separator meant?"
+                           : "; columns of numbers are expected, and those of other things left out of .x and .y";
     if (missing(field)) what = "is missing", hint = "; leave such rows out of the file or fill them in";
-    return status_new(XT_INVALID_ARGUMENT, NULL, "%s:%lld:%lld: the value of column \"%s\" %s%.40s%s%s%s", c->path, (long long)line,
-                      (long long)(field - record) + 1, of->name, missing(field) ? "" : "(", missing(field) ? "" : field, missing(field) ? "" : ") ", what, hint);
+    return status_new(XT_INVALID_ARGUMENT, NULL, "%s:%lld:%lld: the value of column \"%s\" %s%.40s%s%s%s", c->path,
+                      (long long)line, (long long)(field - record) + 1, of->name, missing(field) ? "" : "(",
+                      missing(field) ? "" : field, missing(field) ? "" : ") ", what, hint);
 }
 
-/* Puts a record's values in place, or only looks at them (x, y NULL). While the dtype of y is open, notes whether its values are whole. */
+/* Puts a record's values in place, or only looks at them (x, y NULL). While the dtype of y is open, notes whether its
+ * values are whole. */
 static xt_status take_record(csv *c, char *record, int64_t line, void *x, void *y) {
     char *at = record, *field;
     double scratch;
@@ -191,7 +205,8 @@ static xt_status take_record(csv *c, char *record, int64_t line, void *x, void *
         const column *of = &c->columns[k];
         const char *wrong = NULL;
         if (of->in_x >= 0) wrong = put(c->x_dtype, field, x ? x : &scratch, x ? of->in_x : 0);
-        if (!wrong && of->in_y >= 0 && c->y_dtype) wrong = put(c->y_dtype, field, y ? y : &scratch, y ? of->in_y : 0);
+        if (!wrong && of->in_y >= 0 && c->y_dtype)
+            wrong = put(c->y_dtype, field, y ? y : &scratch, y ? of->in_y : 0);
         else if (!wrong && of->in_y >= 0) {
             int64_t whole;
             wrong = put(XT_F64, field, &scratch, 0);
@@ -200,8 +215,9 @@ static xt_status take_record(csv *c, char *record, int64_t line, void *x, void *
         if (wrong) return bad_field(c, line, record, field, of, wrong);
     }
     if (k != c->n_columns)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s:%lld:1: this row has %zu fields, the first has %zu; is '%c' the separator?", c->path, (long long)line, k,
-                          c->n_columns, c->separator);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "%s:%lld:1: this row has %zu fields, the first has %zu; is '%c' the separator?", c->path,
+                          (long long)line, k, c->n_columns, c->separator);
     return NULL;
 }
 
@@ -212,7 +228,9 @@ static xt_status csv_get(void *user, int64_t i, void *x, void *y) {
     if (!text) return status_oom(n + 1, "a row of a CSV file");
     xt_status s = NULL;
     if (pread(c->fd, text, n, c->rows[i]) != (ssize_t)n)
-        s = status_new(XT_DATA_LOSS, NULL, "%s: row %lld cannot be read; the file has become shorter since it was opened", c->path, (long long)i);
+        s = status_new(XT_DATA_LOSS, NULL,
+                       "%s: row %lld cannot be read; the file has become shorter since it was opened", c->path,
+                       (long long)i);
     else {
         size_t end = n;
         while (end && (text[end - 1] == '\n' || text[end - 1] == '\r')) end--;
@@ -224,10 +242,11 @@ static xt_status csv_get(void *user, int64_t i, void *x, void *y) {
     return s;
 }
 
-/* --- opening -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- opening --- */
 static xt_status add_column(csv *c, const char *name) {
     size_t cap = c->n_columns;
-    if (c->n_columns >= MOST_COLUMNS) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: more than %d columns", c->path, MOST_COLUMNS);
+    if (c->n_columns >= MOST_COLUMNS)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: more than %d columns", c->path, MOST_COLUMNS);
     column new = {base_strdup(name), -1, -1};
     if ((c->n_columns & (c->n_columns - 1)) == 0) { /* full at each power of two */
         column *more = base_realloc(c->columns, (cap ? 2 * cap : 1) * sizeof *more);
@@ -259,7 +278,10 @@ static xt_status name_columns(csv *c, char *record, bool header) {
         XT_TRY(add_column(c, header ? name : number));
     }
     if (header && numbers == (int)c->n_columns)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s:1: the first line has numbers where names of columns are expected; .header = XT_OFF says that it is a row", c->path);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "%s:1: the first line has numbers where names of columns are expected; .header = XT_OFF says "
+                          "that it is a row",
+                          c->path);
     return NULL;
 }
 
@@ -272,8 +294,10 @@ static xt_status no_column(const csv *c, const char *field, const char *name) {
     }
     if (c->n_columns > 12) str_printf(&all, ", ... (%zu in all)", c->n_columns);
     const char *near = names ? text_nearest(name, names, c->n_columns) : NULL;
-    xt_status s = near ? status_new(XT_NOT_FOUND, NULL, "%s has no column \"%s\" (.%s); did you mean \"%s\"?", c->path, name, field, near)
-                       : status_new(XT_NOT_FOUND, NULL, "%s has no column \"%s\" (.%s); it has %s", c->path, name, field, str_cstr(&all));
+    xt_status s = near ? status_new(XT_NOT_FOUND, NULL, "%s has no column \"%s\" (.%s); did you mean \"%s\"?", c->path,
+                                    name, field, near)
+                       : status_new(XT_NOT_FOUND, NULL, "%s has no column \"%s\" (.%s); it has %s", c->path, name,
+                                    field, str_cstr(&all));
     str_free(&all);
     base_free(names);
     return s;
@@ -294,7 +318,9 @@ static xt_status choose(csv *c, const char *list, bool is_x, int *out_n) {
         for (size_t k = 0; !s && k < c->n_columns; k++) {
             if (strcmp(c->columns[k].name, name) != 0 && fnmatch(name, c->columns[k].name, 0) != 0) continue;
             int *place = is_x ? &c->columns[k].in_x : &c->columns[k].in_y;
-            if (*place >= 0) s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: column \"%s\" stands twice in .%s", c->path, c->columns[k].name, field);
+            if (*place >= 0)
+                s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: column \"%s\" stands twice in .%s", c->path,
+                               c->columns[k].name, field);
             *place = n++;
             found = true;
         }
@@ -310,7 +336,8 @@ static xt_status choose_columns(csv *c, const xt_csv_opts *o) {
     if (o->x) return choose(c, o->x, true, &c->n_x);
     for (size_t k = 0; k < c->n_columns; k++)
         if (c->columns[k].in_y < 0) c->columns[k].in_x = c->n_x++;
-    return c->n_x ? NULL : status_new(XT_INVALID_ARGUMENT, NULL, "%s: all columns are in .y, none is left for x", c->path);
+    return c->n_x ? NULL
+                  : status_new(XT_INVALID_ARGUMENT, NULL, "%s: all columns are in .y, none is left for x", c->path);
 }
 
 static xt_status scan(csv *c, const xt_csv_opts *o) {
@@ -319,7 +346,8 @@ static xt_status scan(csv *c, const xt_csv_opts *o) {
     int64_t line, offset;
     xt_status s = next_record(&r, &record, &line, &offset);
     bool header = o->header != XT_OFF;
-    if (!s && !record) s = status_new(XT_INVALID_ARGUMENT, NULL, "%s is empty; a line with the names of columns is expected", c->path);
+    if (!s && !record)
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "%s is empty; a line with the names of columns is expected", c->path);
     if (!s) {
         char *copy = base_strdup(record); /* cutting it changes it, and without a header it is a row, too */
         s = copy ? name_columns(c, copy, header) : status_oom(strlen(record), "the first line");
@@ -328,11 +356,14 @@ static xt_status scan(csv *c, const xt_csv_opts *o) {
     if (!s) s = choose_columns(c, o);
     if (!s && header) s = next_record(&r, &record, &line, &offset);
     for (; !s && record; s = s ? s : next_record(&r, &record, &line, &offset)) {
-        if (!VEC_PUSH(c->rows, c->n_rows, c->cap_rows, offset)) s = status_oom(sizeof offset, "the index of a CSV file");
-        else s = take_record(c, record, line, NULL, NULL);
+        if (!VEC_PUSH(c->rows, c->n_rows, c->cap_rows, offset))
+            s = status_oom(sizeof offset, "the index of a CSV file");
+        else
+            s = take_record(c, record, line, NULL, NULL);
     }
     if (!s && c->n_rows == 0) s = status_new(XT_INVALID_ARGUMENT, NULL, "%s has no rows", c->path);
-    if (!s && !VEC_PUSH(c->rows, c->n_rows, c->cap_rows, r.offset)) s = status_oom(sizeof offset, "the index of a CSV file");
+    if (!s && !VEC_PUSH(c->rows, c->n_rows, c->cap_rows, r.offset))
+        s = status_oom(sizeof offset, "the index of a CSV file");
     base_free(r.text);
     return s;
 }
@@ -346,15 +377,18 @@ static xt_status open_csv(csv *c, const char *path, const xt_csv_opts *o) {
     if (!good_dtype(o->x_dtype) || !good_dtype(o->y_dtype))
         return status_new(XT_INVALID_ARGUMENT, NULL, ".x_dtype and .y_dtype are XT_F32, XT_F64, XT_I32 or XT_I64");
     c->separator = o->separator ? o->separator : ',';
-    if (c->separator == '"' || c->separator == '\n' || c->separator == '.') return status_new(XT_INVALID_ARGUMENT, NULL, ".separator cannot be a quote, a dot or a line's end");
+    if (c->separator == '"' || c->separator == '\n' || c->separator == '.')
+        return status_new(XT_INVALID_ARGUMENT, NULL, ".separator cannot be a quote, a dot or a line's end");
     c->x_dtype = o->x_dtype ? o->x_dtype : XT_F32;
     c->y_dtype = o->y_dtype;
     c->y_whole = true;
     struct stat st;
     if (!(c->path = base_strdup(path))) return status_oom(strlen(path), "a path");
     c->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (c->fd < 0) return status_new(errno == ENOENT ? XT_NOT_FOUND : XT_UNKNOWN, NULL, "%s: %s", path, strerror(errno));
-    if (fstat(c->fd, &st) || !S_ISREG(st.st_mode)) return status_new(XT_INVALID_ARGUMENT, NULL, "%s is no regular file: rows are read in any order", path);
+    if (c->fd < 0)
+        return status_new(errno == ENOENT ? XT_NOT_FOUND : XT_UNKNOWN, NULL, "%s: %s", path, strerror(errno));
+    if (fstat(c->fd, &st) || !S_ISREG(st.st_mode))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s is no regular file: rows are read in any order", path);
     XT_TRY(scan(c, o));
     if (!c->y_dtype) c->y_dtype = c->y_whole ? XT_I64 : XT_F32;
     return NULL;
@@ -373,5 +407,11 @@ xt_dataset *xt_csv_dataset_opt(const xt_src *src, const char *path, xt_csv_opts 
     xt_spec x = {c->x_dtype, {c->n_x}}, y = {c->y_dtype, {c->n_y}};
     if (c->n_y == 1) y.dims[0] = 0; /* a label, as classes are */
     if (c->n_y == 0) y = (xt_spec){0};
-    return data_make((xt_dataset_desc){.count = (int64_t)c->n_rows - 1, .x = x, .y = y, .get = csv_get, .free_user = csv_free, .user = c, .name = path});
+    return data_make((xt_dataset_desc){.count = (int64_t)c->n_rows - 1,
+                                       .x = x,
+                                       .y = y,
+                                       .get = csv_get,
+                                       .free_user = csv_free,
+                                       .user = c,
+                                       .name = path});
 }

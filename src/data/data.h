@@ -20,10 +20,12 @@ const ir_type *data_spec_type(const xt_spec *s); /* NULL for none or a bad one *
 xt_status data_spec_check(const char *who, const char *what, const xt_spec *s); /* says what is wrong with it */
 xt_spec data_spec(xt_dtype t, size_t rank, const int64_t *dims);
 size_t data_spec_bytes(const xt_spec *s);
-/* Makes `who` (a loader, a wrapper) an owner of d: of a reference that nobody else of its kind has taken, or of one more. An error where d is freed already. */
+/* Makes `who` (a loader, a wrapper) an owner of d: of a reference that nobody else of its kind has taken, or of one
+ * more. An error where d is freed already. */
 xt_status data_take(xt_dataset *d, const char *who);
 void data_drop(xt_dataset *d); /* what was taken; NULL is allowed */
-/* A failure of a function that gives a dataset: leaves it pending, drops `over` (what the function has taken), gives NULL. */
+/* A failure of a function that gives a dataset: leaves it pending, drops `over` (what the function has
+ * taken), gives NULL. */
 xt_dataset *data_fail(xt_status s, xt_dataset *over);
 /* For dataset functions: xt_dataset_new, freeing d.user when that fails. */
 xt_dataset *data_make(xt_dataset_desc d);
@@ -31,9 +33,11 @@ xt_dataset *data_make(xt_dataset_desc d);
 xt_status data_get(xt_dataset *d, int64_t i, void *const *fields);
 /* From the next epoch on the samples come in their own order (a trainer's overfit_batches). */
 void loader_set_sequential(xt_loader *l);
-/* Samples of an epoch that are in no batch (of any rank), because the last batch would be short and .drop_last is on. */
+/* Samples of an epoch that are in no batch (of any rank), because the last batch would be short and
+ * .drop_last is on. */
 int64_t loader_left_out(const xt_loader *l);
-/* Which sample xt_sample_uniform draws for, in this thread. Ended by data_draw_end: calls outside a loader begin anew with each sample. */
+/* Which sample xt_sample_uniform draws for, in this thread. Ended by data_draw_end: calls outside a loader begin anew
+ * with each sample. */
 void data_draw_begin(uint64_t seed, int64_t epoch, int64_t sample);
 void data_draw_end(void);
 /* A random permutation of 0 .. n-1 by Fisher and Yates: element k of the draw depends on (seed, stream, k) only. */

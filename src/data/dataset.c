@@ -31,8 +31,10 @@ xt_status data_spec_check(const char *who, const char *what, const xt_spec *s) {
     if (!why && data_spec_type(s)) return NULL;
     str found = STR_INIT;
     spec_print(&found, s);
-    xt_status e = status_new(XT_INVALID_ARGUMENT, NULL, "%s: the spec of %s is %s: %s; expected the dtype and dims of one sample, without the batch's: (xt_spec){XT_F32, {1, 28, 28}}, or (xt_spec){XT_I64} for one number", who, what,
-                             found.failed ? "" : str_cstr(&found), why ? why : "it is too large");
+    xt_status e = status_new(XT_INVALID_ARGUMENT, NULL,
+                             "%s: the spec of %s is %s: %s; expected the dtype and dims of one sample, without the "
+                             "batch's: (xt_spec){XT_F32, {1, 28, 28}}, or (xt_spec){XT_I64} for one number",
+                             who, what, found.failed ? "" : str_cstr(&found), why ? why : "it is too large");
     str_free(&found);
     return e;
 }
@@ -54,7 +56,7 @@ xt_dataset *data_fail(xt_status s, xt_dataset *over) {
     return NULL;
 }
 
-/* --- owners ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- owners --- */
 /* The datasets there are, by address: one that is gone is told from one that lives without reading it. */
 static pthread_mutex_t owners = PTHREAD_MUTEX_INITIALIZER;
 static map *living;
@@ -93,8 +95,8 @@ static void let_go(xt_dataset *d, bool was_taken) {
     live_add(LIVE_dataset, -1);
 }
 
-/* One dataset in two loaders is the rule elsewhere, so it needs no word here: without a reference that is left for it, a taker makes its own. A caller who
- * retained for each but one has made just as many as are taken. */
+/* One dataset in two loaders is the rule elsewhere, so it needs no word here: without a reference that is left for it,
+ * a taker makes its own. A caller who retained for each but one has made just as many as are taken. */
 xt_status data_take(xt_dataset *d, const char *who) {
     pthread_mutex_lock(&owners);
     bool lives = is_living(d);
@@ -102,7 +104,10 @@ xt_status data_take(xt_dataset *d, const char *who) {
     if (lives) d->taken++;
     pthread_mutex_unlock(&owners);
     return lives ? NULL
-                 : status_new(XT_FAILED_PRECONDITION, NULL, "%s: the dataset was freed with the loader (or the dataset) that it was given to: xt_dataset_retain(ds) keeps it for another", who);
+                 : status_new(XT_FAILED_PRECONDITION, NULL,
+                              "%s: the dataset was freed with the loader (or the dataset) that it was given to: "
+                              "xt_dataset_retain(ds) keeps it for another",
+                              who);
 }
 
 void data_drop(xt_dataset *d) {
@@ -120,7 +125,7 @@ void xt_dataset_free(xt_dataset *d) {
     if (d) let_go(d, false);
 }
 
-/* --- a description with functions ---------------------------------------------------------------------------------------------------------------- */
+/* --- a description with functions --- */
 
 static xt_dataset *allocate(const char *name) {
     xt_dataset *ds = base_calloc(1, sizeof *ds);
@@ -138,10 +143,15 @@ xt_dataset *xt_dataset_new_at(const xt_src *src, const xt_dataset_desc *given) {
     SRC_CALLED_FROM(src);
     xt_dataset_desc d = {0};
     if (given) memcpy(&d, given, given->struct_size && given->struct_size < sizeof d ? given->struct_size : sizeof d);
-    const char *why = !d.get ? "a get function is needed" : d.count < 0 ? "the count is negative" : d.more[0].dtype && !d.get_more ? ".more needs a get_more function" : NULL;
-    xt_status s = why ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_dataset_new: %s", why) : data_spec_check("xt_dataset_new", "x", &d.x);
+    const char *why = !d.get                           ? "a get function is needed"
+                      : d.count < 0                    ? "the count is negative"
+                      : d.more[0].dtype && !d.get_more ? ".more needs a get_more function"
+                                                       : NULL;
+    xt_status s = why ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_dataset_new: %s", why)
+                      : data_spec_check("xt_dataset_new", "x", &d.x);
     if (!s && d.y.dtype) s = data_spec_check("xt_dataset_new", "y", &d.y);
-    for (int k = 0; !s && k < XT_MORE_FIELDS && d.more[k].dtype; k++) s = data_spec_check("xt_dataset_new", "one of .more", &d.more[k]);
+    for (int k = 0; !s && k < XT_MORE_FIELDS && d.more[k].dtype; k++)
+        s = data_spec_check("xt_dataset_new", "one of .more", &d.more[k]);
     if (s) return data_fail(s, NULL);
     xt_dataset *ds = allocate(d.name);
     if (!ds) return NULL;
@@ -161,13 +171,16 @@ xt_dataset *data_make(xt_dataset_desc d) {
 
 xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc *d) {
     SRC_CALLED_FROM(src);
-    xt_status s = !d || !d->open || !d->next || !d->close ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_stream_dataset: open, next and close are needed") : data_spec_check("xt_stream_dataset", "x", &d->x);
+    xt_status s = !d || !d->open || !d->next || !d->close
+                      ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_stream_dataset: open, next and close are needed")
+                      : data_spec_check("xt_stream_dataset", "x", &d->x);
     if (!s && d->y.dtype) s = data_spec_check("xt_stream_dataset", "y", &d->y);
     if (s) return data_fail(s, NULL);
     xt_dataset *ds = allocate(d->name ? d->name : "stream");
     if (!ds) return NULL;
     ds->stream = *d;
-    ds->d = (xt_dataset_desc){.struct_size = sizeof ds->d, .count = -1, .x = d->x, .y = d->y, .free_user = d->free_user, .user = d->user};
+    ds->d = (xt_dataset_desc){
+        .struct_size = sizeof ds->d, .count = -1, .x = d->x, .y = d->y, .free_user = d->free_user, .user = d->user};
     ds->types[0] = data_spec_type(&d->x);
     ds->types[1] = d->y.dtype ? data_spec_type(&d->y) : NULL;
     return ds;
@@ -183,7 +196,7 @@ xt_spec xt_dataset_y(const xt_dataset *d) {
     return d ? d->d.y : (xt_spec){0};
 }
 
-/* --- random numbers of a sample ------------------------------------------------------------------------------------------------------------- */
+/* --- random numbers of a sample --- */
 static _Thread_local struct {
     bool loading;
     uint64_t seed, at;
@@ -203,7 +216,8 @@ void data_draw_end(void) {
 }
 
 double xt_sample_uniform(void) {
-    uint64_t bits = rng_bits(draw.seed ^ ((uint64_t)draw.epoch * 0x9E3779B97F4A7C15u), 0x73616d70u + (uint64_t)draw.sample, draw.at++);
+    uint64_t bits = rng_bits(draw.seed ^ ((uint64_t)draw.epoch * 0x9E3779B97F4A7C15u),
+                             0x73616d70u + (uint64_t)draw.sample, draw.at++);
     return (double)(bits >> 11) * 0x1p-53;
 }
 
@@ -215,10 +229,13 @@ void data_permute(int64_t *order, int64_t n, uint64_t seed, uint64_t stream) {
     }
 }
 
-/* --- samples ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- samples --- */
 xt_status data_get(xt_dataset *d, int64_t i, void *const *fields) {
-    if (d->d.count < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s is a stream: its samples have no numbers", d->name);
-    if (i < 0 || i >= d->d.count) return status_new(XT_OUT_OF_RANGE, NULL, "%s: sample %lld of %lld", d->name, (long long)i, (long long)d->d.count);
+    if (d->d.count < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s is a stream: its samples have no numbers", d->name);
+    if (i < 0 || i >= d->d.count)
+        return status_new(XT_OUT_OF_RANGE, NULL, "%s: sample %lld of %lld", d->name, (long long)i,
+                          (long long)d->d.count);
     bool alone = !draw.loading; /* asked for outside a loader */
     if (alone) data_draw_begin(0, 0, i);
     xt_status s = d->d.get(d->d.user, i, fields[0], fields[1]);
@@ -237,7 +254,7 @@ xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void *y) {
     return data_get(d, i, fields);
 }
 
-/* --- C arrays --------------------------------------------------------------------------------------------------------------------------- */
+/* --- C arrays --- */
 typedef struct arrays {
     const char *x, *y;
     size_t x_bytes, y_bytes;
@@ -250,12 +267,20 @@ static xt_status get_row(void *user, int64_t i, void *x, void *y) {
     return NULL;
 }
 
-xt_dataset *xt_array_dataset_at(const xt_src *src, const void *x, xt_spec x_spec, const void *y, xt_spec y_spec, int64_t count) {
+xt_dataset *xt_array_dataset_at(const xt_src *src, const void *x, xt_spec x_spec, const void *y, xt_spec y_spec,
+                                int64_t count) {
     SRC_CALLED_FROM(src);
-    xt_status s = x ? data_spec_check("xt_array_dataset", "x", &x_spec) : status_new(XT_INVALID_ARGUMENT, NULL, "xt_array_dataset: x is NULL; an array of %lld samples is expected", (long long)count);
-    if (!s && (y || y_spec.dtype)) s = y ? data_spec_check("xt_array_dataset", "y", &y_spec) : status_new(XT_INVALID_ARGUMENT, NULL, "xt_array_dataset: y has a spec and is NULL; give its array, or (xt_spec){0} where there are no labels");
+    xt_status s = x ? data_spec_check("xt_array_dataset", "x", &x_spec)
+                    : status_new(XT_INVALID_ARGUMENT, NULL,
+                                 "xt_array_dataset: x is NULL; an array of %lld samples is expected", (long long)count);
+    if (!s && (y || y_spec.dtype))
+        s = y ? data_spec_check("xt_array_dataset", "y", &y_spec)
+              : status_new(XT_INVALID_ARGUMENT, NULL,
+                           "xt_array_dataset: y has a spec and is NULL; give its array, or (xt_spec){0} where there "
+                           "are no labels");
     arrays *a = s ? NULL : base_calloc(1, sizeof *a);
     if (!a) return data_fail(s ? s : status_oom(sizeof *a, "a dataset"), NULL);
     *a = (arrays){x, y, data_spec_bytes(&x_spec), data_spec_bytes(&y_spec)};
-    return data_make((xt_dataset_desc){.count = count, .x = x_spec, .y = y_spec, .get = get_row, .free_user = base_free, .user = a, .name = "array"});
+    return data_make((xt_dataset_desc){
+        .count = count, .x = x_spec, .y = y_spec, .get = get_row, .free_user = base_free, .user = a, .name = "array"});
 }

@@ -1,5 +1,5 @@
-/* Pictures in one folder a class. Names are read and sorted once, so labels and indices are the same on every machine; pictures are decoded by
- * libpng's simplified interface when they are asked for. */
+/* Pictures in one folder a class. Names are read and sorted once, so labels and indices are the same on every machine;
+ * pictures are decoded by libpng's simplified interface when they are asked for. */
 #include <dirent.h>
 #include <stdlib.h>
 
@@ -27,8 +27,9 @@ static void folder_free(void *user) {
     base_free(f);
 }
 
-/* --- the picture ---------------------------------------------------------------------------------------------------------------------------------- */
-/* Samples at pixel centres, as torchvision without antialiasing: the shorter side becomes `side`, the middle is kept. */
+/* --- the picture --- */
+/* Samples at pixel centres, as torchvision without antialiasing: the shorter side becomes `side`, the
+ * middle is kept. */
 static void scale_and_cut(const uint8_t *rgb, int64_t width, int64_t height, int64_t side, float *out) {
     double scale = (double)(width < height ? width : height) / (double)side;
     double left = ((double)width / scale - (double)side) / 2, top = ((double)height / scale - (double)side) / 2;
@@ -59,7 +60,7 @@ static xt_status get(void *user, int64_t i, void *x, void *y) {
     return NULL;
 }
 
-/* --- the folders ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- the folders --- */
 static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -112,14 +113,18 @@ static xt_status list_files(folder *f, const char *dir, int64_t label) {
 xt_dataset *xt_image_folder_at(const xt_src *src, const char *dir, int side) {
     SRC_CALLED_FROM(src);
     if (!dir || side < 1 || side > 1 << 14)
-        return data_fail(
-            status_new(XT_INVALID_ARGUMENT, NULL, "xt_image_folder: side = %d; a folder and a side from 1 to %d are needed", side, 1 << 14), NULL);
+        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                                    "xt_image_folder: side = %d; a folder and a side from 1 to %d are needed", side,
+                                    1 << 14),
+                         NULL);
     folder *f = base_calloc(1, sizeof *f);
     if (!f) return data_fail(status_oom(sizeof *f, "a dataset"), NULL);
     f->side = side;
     xt_status s = list_classes(f, dir);
     for (size_t k = 0; !s && k < f->n_classes; k++) s = list_files(f, dir, (int64_t)k);
-    if (!s && f->n_files == 0) s = status_new(XT_NOT_FOUND, NULL, "%s has no pictures: one folder a class with .png files in it is expected", dir);
+    if (!s && f->n_files == 0)
+        s = status_new(XT_NOT_FOUND, NULL, "%s has no pictures: one folder a class with .png files in it is expected",
+                       dir);
     if (s) {
         folder_free(f);
         return data_fail(status_context(s, "xt_image_folder"), NULL);

@@ -1,6 +1,7 @@
-/* Loaders, the loop's side: options, batches as tensors, epochs. The order of an epoch is a permutation drawn from (seed, epoch), the same on every
- * rank; the global batch is world consecutive ones of it, and each rank reads its part. All ranks have the same number of batches: what does not
- * divide is left out, or with .pad_last filled up. An error in a sample travels to xt_next with the sample's index. */
+/* Loaders, the loop's side: options, batches as tensors, epochs. The order of an epoch is a permutation drawn from
+ * (seed, epoch), the same on every rank; the global batch is world consecutive ones of it, and each rank reads its
+ * part. All ranks have the same number of batches: what does not divide is left out, or with .pad_last filled up. An
+ * error in a sample travels to xt_next with the sample's index. */
 #include "data/loader_int.h"
 #include "lazy/mesh.h"
 
@@ -48,9 +49,10 @@ xt_loader *xt_sample_loader_opt(const xt_src *src, xt_sample_loader_opts o) {
     int64_t n = o.batch ? o.batch : 1;
     const ir_type *x = batched(data_spec_type(&o.x), n), *y = o.y.dtype ? batched(data_spec_type(&o.y), n) : NULL;
     if (!x || n < 1 || o.count < 0 || (o.y.dtype && !y)) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
-                             "xt_sample_loader: batch %lld, count %lld: both must be positive, and .x a known dtype with positive dims",
-                             (long long)o.batch, (long long)o.count));
+        lazy_fail(status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "xt_sample_loader: batch %lld, count %lld: both must be positive, and .x a known dtype with positive dims",
+            (long long)o.batch, (long long)o.count));
         return NULL;
     }
     xt_loader *l = loader_new();
@@ -71,11 +73,12 @@ static const option_row rows[] = {
 
 static xt_status check_stream(const xt_dataset *ds, const xt_loader_opts *o, int64_t ranks) {
     if (ds->d.count >= 0) return NULL;
-    const char *why = o->shuffle == XT_ON      ? "cannot be shuffled; shuffle in its own functions"
-                      : o->on_device == XT_ON  ? "cannot be put on the device as a whole"
-                      : o->workers > 1         ? "is read in its own order by one thread; leave .workers out"
-                      : ranks > 1 && !o->limit ? "has no agreed length: with several ranks give .limit, the batches of an epoch on each"
-                                               : NULL;
+    const char *why = o->shuffle == XT_ON     ? "cannot be shuffled; shuffle in its own functions"
+                      : o->on_device == XT_ON ? "cannot be put on the device as a whole"
+                      : o->workers > 1        ? "is read in its own order by one thread; leave .workers out"
+                      : ranks > 1 && !o->limit
+                          ? "has no agreed length: with several ranks give .limit, the batches of an epoch on each"
+                          : NULL;
     return why ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the stream %s %s", ds->name, why) : NULL;
 }
 
@@ -83,13 +86,15 @@ static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, i
     XT_TRY(options_check(rows, BASE_COUNT(rows), o, "xt_loader_new"));
     XT_TRY(check_stream(ds, o, ranks));
     if (o->pad_last == XT_ON && o->drop_last == XT_ON)
-        return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "xt_loader_new: .drop_last and .pad_last are both on; one of them says what becomes of the last batch");
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "xt_loader_new: .drop_last and .pad_last are both on; one of them says what becomes of the last batch");
     if (o->on_device == XT_ON && (ranks > 1 || lazy_spmd()))
         return status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: .on_device is for one device");
     for (int k = 0; k < DATA_FIELDS; k++)
         if (ds->types[k] && !batched(ds->types[k], o->batch))
-            return status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: a batch of %lld does not fit", (long long)o->batch);
+            return status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: a batch of %lld does not fit",
+                              (long long)o->batch);
     *out_batches = -1;
     if (ds->d.count >= 0) {
         int64_t all = o->batch * ranks, rest = ds->d.count % all;
@@ -98,36 +103,49 @@ static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, i
     }
     if (*out_batches == 0)
         return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "xt_loader_new: %s has %lld samples, fewer than one batch of %lld on %lld rank%s; use a smaller .batch, .pad_last = XT_ON "
+                          "xt_loader_new: %s has %lld samples, fewer than one batch of %lld on %lld rank%s; use a "
+                          "smaller .batch, .pad_last = XT_ON "
                           "or .drop_last = XT_OFF",
-                          ds->name, (long long)ds->d.count, (long long)o->batch, (long long)ranks, ranks == 1 ? "" : "s");
+                          ds->name, (long long)ds->d.count, (long long)o->batch, (long long)ranks,
+                          ranks == 1 ? "" : "s");
     if (o->limit && (*out_batches < 0 || o->limit < *out_batches)) *out_batches = o->limit;
     return NULL;
 }
 
-/* With several ranks, once a dataset: who reads what, as a loader that does not shard trains every rank on the same samples, and nothing else shows it. */
+/* With several ranks, once a dataset: who reads what, as a loader that does not shard trains every rank on the same
+ * samples, and nothing else shows it. */
 static void tell_shards(const xt_loader *l) {
     const world *w = world_get();
     char key[160], samples[64], batches[64] = "", lost[128] = "";
     if (w->size == 1 || w->rank != 0) return;
     snprintf(key, sizeof key, "loader shards %s %d", l->ds->name, l->parts > 1);
     if (l->parts == 1) {
-        log_once(key, XT_SEV_INFO, "loader of %s: sharding is off (%s), each of the %d ranks reads every sample", l->ds->name,
-                 l->o.shard == XT_OFF ? ".shard = XT_OFF" : "the mesh does not divide batches", w->size);
+        log_once(key, XT_SEV_INFO, "loader of %s: sharding is off (%s), each of the %d ranks reads every sample",
+                 l->ds->name, l->o.shard == XT_OFF ? ".shard = XT_OFF" : "the mesh does not divide batches", w->size);
         return;
     }
     int64_t left_out = loader_left_out(l);
-    int64_t odd = l->ds->d.count > 0 && !l->o.limit && l->o.drop_last == XT_OFF && l->o.pad_last != XT_ON ? l->ds->d.count % (l->o.batch * l->parts) % l->parts : 0;
+    int64_t odd = l->ds->d.count > 0 && !l->o.limit && l->o.drop_last == XT_OFF && l->o.pad_last != XT_ON
+                      ? l->ds->d.count % (l->o.batch * l->parts) % l->parts
+                      : 0;
     if (left_out) snprintf(lost, sizeof lost, ", the last, incomplete one left out (.pad_last = XT_ON keeps it)");
-    if (odd) snprintf(lost, sizeof lost, ", the last %lld of the order, which they cannot share evenly, left out (.pad_last = XT_ON keeps them)", (long long)odd);
+    if (odd)
+        snprintf(
+            lost, sizeof lost,
+            ", the last %lld of the order, which they cannot share evenly, left out (.pad_last = XT_ON keeps them)",
+            (long long)odd);
     snprintf(samples, sizeof samples, "%lld samples", (long long)l->ds->d.count);
     if (l->batches >= 0) snprintf(batches, sizeof batches, ", %lld batches an epoch on each", (long long)l->batches);
     if (l->ds->d.count < 0) { /* whoever opens the stream divides it */
-        log_once(key, XT_SEV_INFO, "loader of %s: a stream, whose own functions pick each rank's share of it%s", l->ds->name, batches);
+        log_once(key, XT_SEV_INFO, "loader of %s: a stream, whose own functions pick each rank's share of it%s",
+                 l->ds->name, batches);
         return;
     }
-    log_once(key, XT_SEV_INFO, "loader of %s: %s, sharded over %lld %s: of every %lld in the epoch's order each reads its %lld%s%s; .shard = XT_OFF gives every rank all", l->ds->name,
-             samples, (long long)l->parts, lazy_spmd() ? "parts of the mesh" : "ranks", (long long)(l->o.batch * l->parts), (long long)l->o.batch, batches, lost);
+    log_once(key, XT_SEV_INFO,
+             "loader of %s: %s, sharded over %lld %s: of every %lld in the epoch's order each reads its %lld%s%s; "
+             ".shard = XT_OFF gives every rank all",
+             l->ds->name, samples, (long long)l->parts, lazy_spmd() ? "parts of the mesh" : "ranks",
+             (long long)(l->o.batch * l->parts), (long long)l->o.batch, batches, lost);
 }
 
 xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given) {
@@ -192,7 +210,7 @@ void xt_loader_free(xt_loader *l) {
     live_add(LIVE_loader, -1);
 }
 
-/* --- batches ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- batches --- */
 static xt_status sample(xt_loader *l, ready *out) {
     for (int k = 0; k < DATA_FIELDS; k++) {
         if (!l->types[k]) continue;
@@ -224,7 +242,8 @@ static bool fits_mesh(const xt_src *src, const xt_loader *l) {
     lazy_batch_part(&part, &parts);
     if (!lazy_spmd() || parts == l->parts) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                         "xt_next: the loader was made when batches had %lld part%s, the mesh divides them into %lld; make the mesh (and "
+                         "xt_next: the loader was made when batches had %lld part%s, the mesh divides them into %lld; "
+                         "make the mesh (and "
                          "xt_mesh_batch) before the loader",
                          (long long)l->parts, l->parts == 1 ? "" : "s", (long long)parts));
     return false;
@@ -234,7 +253,8 @@ static void tell_short(xt_loader *l, int64_t size) {
     if (size == l->o.batch || l->told_short || l->o.pad_last == XT_ON) return;
     l->told_short = true;
     log_msg(XT_SEV_INFO,
-            "the last batch of an epoch has %lld samples instead of %lld: one more program is compiled for it (.drop_last = XT_ON leaves it out, "
+            "the last batch of an epoch has %lld samples instead of %lld: one more program is compiled for it "
+            "(.drop_last = XT_ON leaves it out, "
             ".pad_last = XT_ON fills it up)",
             (long long)size, (long long)l->o.batch);
 }
@@ -274,7 +294,9 @@ bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
     lazy_end_if_unseen("xt_next", src);
     bool ok = lazy_boundary(LAZY_LOADER, src), end = false;
     lazy_end_if_lost("xt_next", src);
-    if (!l) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_next: the loader is NULL; making it failed, or it was never made"));
+    if (!l)
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "xt_next: the loader is NULL; making it failed, or it was never made"));
     if (!ok || !l || !fits_mesh(src, l)) return false;
     if (l->batches >= 0 && l->next >= l->batches) return end_epoch(l);
     out->index = l->next;
@@ -288,7 +310,8 @@ bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
     }
     if (end) return end_epoch(l);
     lazy_position *at = lazy_position_of_thread();
-    *at = (lazy_position){out->size, l->next, l->epoch, at->samples + lazy_share_of(out->size), l->o.pad_last == XT_ON, at->step, at->pass};
+    *at = (lazy_position){out->size, l->next, l->epoch, at->samples + lazy_share_of(out->size), l->o.pad_last == XT_ON,
+                          at->step,  at->pass};
     l->next++;
     return !lazy_pending();
 }

@@ -34,8 +34,9 @@ struct xt_loader {
     lazy_extremes *resident_extremes[DATA_FIELDS];
     uint32_t name; /* the dataset's, interned */
     bool told_short;
-    /* Workers. Batches are numbered from where the workers began; number t waits in ring[t % capacity]. Invariant: taken <= t < taken + capacity for every
-     * batch that is claimed or filled, so a place is free when its batch is claimed. All below is under `lock`. */
+    /* Workers. Batches are numbered from where the workers began; number t waits in ring[t % capacity]. Invariant:
+     * taken <= t < taken + capacity for every batch that is claimed or filled, so a place is free when its batch is
+     * claimed. All below is under `lock`. */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t *threads;
@@ -55,7 +56,8 @@ xt_status loader_start(xt_loader *l);
 void loader_stop(xt_loader *l); /* and forgets what is ready */
 xt_status loader_take(xt_loader *l, ready *out); /* waits; the next batch in order */
 void ready_free(ready *r);
-lazy_extremes *loader_extremes(const xt_loader *l, int k, const void *rows, int64_t n); /* of field k of n samples, numbered from 0; NULL: no labels */
+/* of field k of n samples, numbered from 0; NULL: no labels */
+lazy_extremes *loader_extremes(const xt_loader *l, int k, const void *rows, int64_t n);
 
 /* resident.c */
 xt_status resident_next(const xt_src *src, xt_loader *l, xt_batch *out);

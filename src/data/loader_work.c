@@ -1,5 +1,6 @@
-/* The loader's threads: each claims the next batch number, reads its samples, puts it onto the device, and leaves it in the ring. Batches are claimed
- * and taken in order, so neither the number of threads nor their speed shows in what the loop sees. */
+/* The loader's threads: each claims the next batch number, reads its samples, puts it onto the device, and leaves it
+ * in the ring. Batches are claimed and taken in order, so neither the number of threads nor their speed shows in what
+ * the loop sees. */
 #include "data/loader_int.h"
 
 xt_status loader_put(const ir_type *type, int64_t n, const void *data, device_buffer **out) {
@@ -21,7 +22,7 @@ void ready_free(ready *r) {
     memset(r, 0, sizeof *r);
 }
 
-/* --- order ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- order --- */
 /* Under the lock in these two. */
 static void order_release(batch_order *b) {
     if (b && --b->refs == 0) base_free(b);
@@ -46,7 +47,8 @@ static xt_status order_of(xt_loader *l, int64_t epoch, batch_order **out) {
 }
 
 void loader_share(const xt_loader *l, int64_t index, int64_t *out_first, int64_t *out_size) {
-    int64_t all = l->o.batch * l->parts, first = index * all, left = l->ds->d.count - first, size = l->o.batch, more = 0;
+    int64_t all = l->o.batch * l->parts, first = index * all, left = l->ds->d.count - first, size = l->o.batch,
+            more = 0;
     if (left < all) { /* padded, nothing is left out, and the first parts have one more; else all have the same */
         size = left / l->parts;
         more = l->o.pad_last == XT_ON ? left % l->parts : 0;
@@ -55,7 +57,7 @@ void loader_share(const xt_loader *l, int64_t index, int64_t *out_first, int64_t
     *out_size = size + (l->part < more);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 typedef struct worker {
     xt_loader *l;
     char *rows[DATA_FIELDS]; /* host memory of a batch, used again for each */
@@ -73,7 +75,8 @@ static xt_status worker_init(worker *w, xt_loader *l) {
     for (int k = 0; k < DATA_FIELDS; k++) {
         if (!l->types[k]) continue;
         w->bytes[k] = ir_type_bytes(l->ds->types[k]);
-        if (!(w->rows[k] = base_malloc(ir_type_bytes(l->types[k]) + 1))) return status_oom(ir_type_bytes(l->types[k]), "a batch");
+        if (!(w->rows[k] = base_malloc(ir_type_bytes(l->types[k]) + 1)))
+            return status_oom(ir_type_bytes(l->types[k]), "a batch");
     }
     w->mask = base_malloc((size_t)l->o.batch * sizeof *w->mask);
     return w->mask ? NULL : status_oom((size_t)l->o.batch * sizeof *w->mask, "a batch's mask");
@@ -93,7 +96,8 @@ static xt_status read_row(worker *w, int64_t epoch, int64_t sample, int64_t row)
 static void pad(worker *w, int64_t n) {
     for (int64_t i = n; i < w->l->o.batch; i++)
         for (int k = 0; k < DATA_FIELDS; k++)
-            if (w->rows[k]) memcpy(w->rows[k] + (size_t)i * w->bytes[k], w->rows[k] + (size_t)(i - n) * w->bytes[k], w->bytes[k]);
+            if (w->rows[k])
+                memcpy(w->rows[k] + (size_t)i * w->bytes[k], w->rows[k] + (size_t)(i - n) * w->bytes[k], w->bytes[k]);
     for (int64_t i = 0; i < w->l->o.batch; i++) w->mask[i] = i < n ? 1.0f : 0.0f;
 }
 
@@ -137,21 +141,22 @@ static xt_status read_batch(worker *w, int64_t epoch, int64_t index, const batch
     return put_batch(w, r);
 }
 
-/* --- streams -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- streams --- */
 static void stream_close(xt_loader *l) {
     if (l->stream) l->ds->stream.close(l->stream);
     l->stream = NULL;
 }
 
 static xt_status stream_row(worker *w, int64_t row, bool *end) {
-    xt_status s =
-        w->l->ds->stream.next(w->l->stream, w->rows[0] + (size_t)row * w->bytes[0], w->rows[1] ? w->rows[1] + (size_t)row * w->bytes[1] : NULL, end);
+    xt_status s = w->l->ds->stream.next(w->l->stream, w->rows[0] + (size_t)row * w->bytes[0],
+                                        w->rows[1] ? w->rows[1] + (size_t)row * w->bytes[1] : NULL, end);
     return s ? status_context(s, "%s", w->l->ds->name) : NULL;
 }
 
 static xt_status stream_open(worker *w, int64_t epoch, int64_t skip) {
     xt_loader *l = w->l;
-    XT_TRY(status_context(l->ds->stream.open(l->ds->stream.user, epoch, &l->stream), "%s: opening epoch %lld", l->ds->name, (long long)epoch));
+    XT_TRY(status_context(l->ds->stream.open(l->ds->stream.user, epoch, &l->stream), "%s: opening epoch %lld",
+                          l->ds->name, (long long)epoch));
     bool end = false;
     for (int64_t i = 0; i < skip && !end; i++) XT_TRY(stream_row(w, 0, &end));
     return NULL;
@@ -177,7 +182,8 @@ static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r)
     if (end) stream_close(l);
     l->stream_ended = end && keep;
     if (!keep && l->o.limit && l->parts > 1)
-        return status_new(XT_OUT_OF_RANGE, NULL, "%s ended in batch %lld of %lld on this rank; all ranks need .limit batches", l->ds->name,
+        return status_new(XT_OUT_OF_RANGE, NULL,
+                          "%s ended in batch %lld of %lld on this rank; all ranks need .limit batches", l->ds->name,
                           (long long)index, (long long)l->o.limit);
     r->end = !keep;
     if (!keep) return NULL;
@@ -186,7 +192,7 @@ static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r)
     return put_batch(w, r);
 }
 
-/* --- threads ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- threads --- */
 static void *work(void *p) {
     xt_loader *l = p;
     worker w;
@@ -208,7 +214,9 @@ static void *work(void *p) {
         memory = NULL;
         if (!r.error && l->ds->d.count >= 0) r.error = order_of(l, epoch, &order);
         pthread_mutex_unlock(&l->lock);
-        if (!r.error) r.error = l->ds->d.count >= 0 ? read_batch(&w, epoch, index, order, &r) : stream_batch(&w, epoch, index, &r);
+        if (!r.error)
+            r.error =
+                l->ds->d.count >= 0 ? read_batch(&w, epoch, index, order, &r) : stream_batch(&w, epoch, index, &r);
         if (l->ds->d.count < 0 && last) { /* .limit ends the epoch */
             stream_close(l);
             l->stream_ended = false;

@@ -1,5 +1,6 @@
-/* .on_device: all samples live on the device, and a step takes its rows there. What travels is a list of row numbers a step, and where nothing is
- * shuffled not more than that. The samples are read once, through the loader's own order of threads: a plain pass over the dataset. */
+/* .on_device: all samples live on the device, and a step takes its rows there. What travels is a list of row numbers a
+ * step, and where nothing is shuffled not more than that. The samples are read once, through the loader's own order of
+ * threads: a plain pass over the dataset. */
 #include "data/loader_int.h"
 
 /* Field k of all samples as one tensor [count, elements of a sample]. */
@@ -18,7 +19,8 @@ static xt_status make_resident(const xt_src *src, xt_loader *l) {
     for (int k = 0; k < DATA_FIELDS && !s; k++) {
         size_t n = 0;
         if (!ds->types[k]) continue;
-        if (!size_mul((size_t)ds->d.count, ir_type_bytes(ds->types[k]), &n) || !(all[k] = base_malloc(n + 1))) s = status_oom(n, "all samples");
+        if (!size_mul((size_t)ds->d.count, ir_type_bytes(ds->types[k]), &n) || !(all[k] = base_malloc(n + 1)))
+            s = status_oom(n, "all samples");
     }
     for (int64_t i = 0; i < ds->d.count && !s; i++) {
         void *fields[DATA_FIELDS] = {NULL};
@@ -50,7 +52,8 @@ static xt_tensor rows_of(const xt_src *src, const xt_loader *l, int k, xt_tensor
     const ir_type *t = l->ds->types[k];
     for (uint32_t i = 0; i < t->rank; i++) dims[i + 1] = t->dims[i];
     xt_tensor out = xt_reshape_at(src, xt_take_at(src, l->resident[k], index), dims);
-    lazy_note_extremes(out, lazy_extremes_retain(l->resident_extremes[k])); /* of the set: any sample of it comes at some time */
+    /* of the set: any sample of it comes at some time */
+    lazy_note_extremes(out, lazy_extremes_retain(l->resident_extremes[k]));
     return out;
 }
 

@@ -1,9 +1,10 @@
-/* Datasets made of datasets: mapped, subsets, random splits, concatenations. Each holds one reference to what it is made of. */
+/* Datasets made of datasets: mapped, subsets, random splits, concatenations. Each holds one reference to what
+ * it is made of. */
 #include "data/data.h"
 
 #include <stdlib.h>
 
-/* --- map ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- map --- */
 typedef struct mapped {
     xt_dataset *of;
     xt_map_fn fn;
@@ -33,12 +34,16 @@ xt_dataset *xt_map_dataset_at(const xt_src *src, xt_dataset *d, xt_spec x, xt_sp
     xt_status gone = data_take(d, "xt_map_dataset");
     if (gone) return data_fail(gone, NULL);
     mapped *m = fn && d->d.count >= 0 ? base_calloc(1, sizeof *m) : NULL;
-    if (!m) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_map_dataset: a function and a dataset that is no stream are needed"), d);
+    if (!m)
+        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                                    "xt_map_dataset: a function and a dataset that is no stream are needed"),
+                         d);
     *m = (mapped){d, fn, user, (data_spec_bytes(&d->d.x) + 63) & ~(size_t)63, data_spec_bytes(&d->d.y)};
-    return data_make((xt_dataset_desc){.count = d->d.count, .x = x, .y = y, .get = mapped_get, .free_user = mapped_free, .user = m, .name = d->name});
+    return data_make((xt_dataset_desc){
+        .count = d->d.count, .x = x, .y = y, .get = mapped_get, .free_user = mapped_free, .user = m, .name = d->name});
 }
 
-/* --- some of one, or several after each other: sample i is a sample of a part ------------------------------------------------------------------ */
+/* --- some of one, or several after each other: sample i is a sample of a part --- */
 typedef struct chosen {
     int64_t *indices; /* NULL: parts one after the other */
     xt_dataset **parts;
@@ -87,8 +92,13 @@ static chosen *chosen_new(int n, xt_dataset *const *parts) {
 /* Takes c over. */
 static xt_dataset *chosen_make(chosen *c, int64_t count) {
     const xt_dataset_desc *like = &c->parts[0]->d;
-    xt_dataset_desc d = {
-        .count = count, .x = like->x, .y = like->y, .get = chosen_get, .free_user = chosen_free, .user = c, .name = c->parts[0]->name};
+    xt_dataset_desc d = {.count = count,
+                         .x = like->x,
+                         .y = like->y,
+                         .get = chosen_get,
+                         .free_user = chosen_free,
+                         .user = c,
+                         .name = c->parts[0]->name};
     memcpy(d.more, like->more, sizeof d.more);
     d.get_more = like->more[0].dtype ? chosen_more : NULL;
     return data_make(d);
@@ -99,13 +109,14 @@ xt_dataset *xt_subset_at(const xt_src *src, xt_dataset *d, const int64_t *indice
     if (!d) return NULL;
     xt_status gone = data_take(d, "xt_subset");
     if (gone) return data_fail(gone, NULL);
-    xt_status s = n < 0 || (n > 0 && !indices) || d->d.count < 0
-                      ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_subset: indices of a dataset that is no stream are needed")
-                      : NULL;
+    xt_status s =
+        n < 0 || (n > 0 && !indices) || d->d.count < 0
+            ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_subset: indices of a dataset that is no stream are needed")
+            : NULL;
     for (int64_t k = 0; !s && k < n; k++)
         if (indices[k] < 0 || indices[k] >= d->d.count)
-            s = status_new(XT_OUT_OF_RANGE, NULL, "xt_subset: index %lld is %lld; %s has %lld samples", (long long)k, (long long)indices[k], d->name,
-                           (long long)d->d.count);
+            s = status_new(XT_OUT_OF_RANGE, NULL, "xt_subset: index %lld is %lld; %s has %lld samples", (long long)k,
+                           (long long)indices[k], d->name, (long long)d->d.count);
     if (s) return data_fail(s, d);
     chosen *c = chosen_new(1, &d);
     if (!c) return data_fail(status_oom(sizeof *c, "a dataset"), d);
@@ -121,18 +132,21 @@ xt_dataset *xt_subset_at(const xt_src *src, xt_dataset *d, const int64_t *indice
 static xt_status split(xt_dataset *d, int n, const int64_t *lengths, uint64_t seed, xt_dataset **out) {
     int64_t total = 0;
     for (int k = 0; k < n; k++) {
-        if (lengths[k] < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_random_split: length %d is %lld", k, (long long)lengths[k]);
+        if (lengths[k] < 0)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "xt_random_split: length %d is %lld", k,
+                              (long long)lengths[k]);
         total += lengths[k];
     }
     if (total != d->d.count)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_random_split: the lengths add up to %lld, %s has %lld samples", (long long)total, d->name,
-                          (long long)d->d.count);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_random_split: the lengths add up to %lld, %s has %lld samples",
+                          (long long)total, d->name, (long long)d->d.count);
     int64_t *order = base_malloc(((size_t)total + 1) * sizeof *order);
     if (!order) return status_oom((size_t)total * sizeof *order, "a split");
     for (int64_t i = 0; i < total; i++) order[i] = i;
     data_permute(order, total, seed, 0x73706c74u);
     bool ok = true;
-    for (int64_t k = 0, at = 0; k < n && ok; at += lengths[k++]) ok = (out[k] = xt_subset_at(NULL, xt_dataset_retain(d), order + at, lengths[k])) != NULL;
+    for (int64_t k = 0, at = 0; k < n && ok; at += lengths[k++])
+        ok = (out[k] = xt_subset_at(NULL, xt_dataset_retain(d), order + at, lengths[k])) != NULL;
     base_free(order);
     return ok ? NULL : status_clone(lazy_pending());
 }
@@ -141,7 +155,8 @@ xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t
     if (d) XT_TRY(data_take(d, "xt_random_split"));
     if (!d || n < 1 || !lengths || !out) {
         data_drop(d);
-        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_random_split: a dataset, lengths and a place for the parts are needed");
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_random_split: a dataset, lengths and a place for the parts are needed");
     }
     memset(out, 0, (size_t)n * sizeof(xt_dataset *));
     xt_status s = split(d, n, lengths, seed, out);
@@ -155,7 +170,9 @@ xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t
 
 xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *const *parts) {
     SRC_CALLED_FROM(src);
-    xt_status s = n < 1 || !parts ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_concat_datasets: at least one dataset is needed") : NULL;
+    xt_status s = n < 1 || !parts
+                      ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_concat_datasets: at least one dataset is needed")
+                      : NULL;
     int64_t count = 0;
     bool missing = false; /* its own error is pending */
     int taken = 0;

@@ -1,6 +1,8 @@
-/* Buffers: host memory to the device and back. The host side is always dense row-major; what the device does inside is its own affair.
+/* Buffers: host memory to the device and back. The host side is always dense row-major; what the device does inside is
+ * its own affair.
  *
- * Accounting: `device_bytes` counts a buffer from its creation until it is released or the plugin has consumed it, exactly once. */
+ * Accounting: `device_bytes` counts a buffer from its creation until it is released or the plugin has consumed it,
+ * exactly once. */
 #include "base/narrow.h"
 #include "device/device_int.h"
 
@@ -28,8 +30,8 @@ static int64_t ask_size(device_client *c, PJRT_Buffer *p, size_t otherwise) {
     return known ? (int64_t)a.on_device_size_in_bytes : (int64_t)otherwise;
 }
 
-xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *p, xt_dtype t, size_t rank, const int64_t *dims, int64_t device_bytes,
-                             device_buffer **out) {
+xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *p, xt_dtype t, size_t rank, const int64_t *dims,
+                             int64_t device_bytes, device_buffer **out) {
     *out = NULL;
     int64_t count;
     size_t bytes = 0;
@@ -37,7 +39,8 @@ xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *p, xt_dtype t, size_
     device_buffer *b = fits ? base_malloc(sizeof *b + 2 * rank * sizeof b->dims[0]) : NULL;
     if (!b) {
         destroy_pjrt(c->api, p);
-        return fits ? status_oom(sizeof *b, "a buffer") : status_new(XT_INVALID_ARGUMENT, NULL, "the plugin made a buffer too large to address");
+        return fits ? status_oom(sizeof *b, "a buffer")
+                    : status_new(XT_INVALID_ARGUMENT, NULL, "the plugin made a buffer too large to address");
     }
     *b = (device_buffer){.client = c, .pjrt = p, .dtype = t, .rank = rank, .bytes = bytes};
     atomic_init(&b->refs, 1);
@@ -95,9 +98,9 @@ bool device_buffer_deleted(const device_buffer *b) {
     return device_buffer_check_gone((device_buffer *)b);
 }
 
-/* --- to the device ----------------------------------------------------------------------------------------------------------------------------- */
-static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data, PJRT_HostBufferSemantics semantics,
-                        PJRT_Event **out_done, device_buffer **out) {
+/* --- to the device --- */
+static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data,
+                        PJRT_HostBufferSemantics semantics, PJRT_Event **out_done, device_buffer **out) {
     *out = NULL;
     *out_done = NULL;
     int64_t count;
@@ -105,12 +108,13 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     if (t <= XT_DTYPE_NONE || t >= XT_DTYPE_COUNT || t == XT_TOKEN || !dims_count(dims, rank, &count) ||
         !size_mul((size_t)count, xt_dtype_size(t), &bytes)) {
         char shape[200];
-        return status_new(XT_INVALID_ARGUMENT, NULL, "cannot upload %s: it is no array type", device_shape_text(t, rank, dims, shape, sizeof shape));
+        return status_new(XT_INVALID_ARGUMENT, NULL, "cannot upload %s: it is no array type",
+                          device_shape_text(t, rank, dims, shape, sizeof shape));
     }
     static const char nothing[64]; /* an empty array still needs an address */
-    PJRT_Client_BufferFromHostBuffer_Args a =
-        PJRT_INIT(Client_BufferFromHostBuffer, .client = c->pjrt, .data = data ? data : nothing, .type = (PJRT_Buffer_Type)t, .dims = dims,
-                  .num_dims = rank, .host_buffer_semantics = semantics, .device = c->device);
+    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(
+        Client_BufferFromHostBuffer, .client = c->pjrt, .data = data ? data : nothing, .type = (PJRT_Buffer_Type)t,
+        .dims = dims, .num_dims = rank, .host_buffer_semantics = semantics, .device = c->device);
     if (c->dry) {
         counter_add(COUNTER_uploads, 1);
         counter_add(COUNTER_upload_bytes, (int64_t)bytes);
@@ -119,7 +123,8 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     if (!data && bytes > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "cannot upload %zu bytes from NULL", bytes);
     int64_t began = clock_ns();
     xt_status full = DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading");
-    if (status_code(full) == XT_RESOURCE_EXHAUSTED && device_wait_running(c)) { /* what runs gives its temporaries and inputs back */
+    if (status_code(full) == XT_RESOURCE_EXHAUSTED && device_wait_running(c)) {
+        /* what runs gives its temporaries and inputs back */
         xt_status_free(full);
         full = DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading");
     }
@@ -136,7 +141,8 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     return NULL;
 }
 
-xt_status device_upload(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data, device_buffer **out) {
+xt_status device_upload(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data,
+                        device_buffer **out) {
     PJRT_Event *done;
     XT_TRY(upload(c, t, rank, dims, data, PJRT_HOST_ONLY_DURING_CALL, &done, out));
     /* The plugin has copied by now; waiting costs nothing and holds for plugins that take the semantics lightly. */
@@ -148,12 +154,14 @@ xt_status device_upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     return s;
 }
 
-xt_status device_blank(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, device_buffer **out, void **out_memory) {
+xt_status device_blank(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, device_buffer **out,
+                       void **out_memory) {
     *out = NULL;
     *out_memory = NULL;
     if (c->dry || strcmp(c->info.platform, "xtrain_cpu") != 0) return NULL;
-    PJRT_Client_CreateUninitializedBuffer_Args a = PJRT_INIT(Client_CreateUninitializedBuffer, .client = c->pjrt, .shape_dims = dims, .shape_num_dims = rank,
-                                                             .shape_element_type = (PJRT_Buffer_Type)t, .device = c->device);
+    PJRT_Client_CreateUninitializedBuffer_Args a =
+        PJRT_INIT(Client_CreateUninitializedBuffer, .client = c->pjrt, .shape_dims = dims, .shape_num_dims = rank,
+                  .shape_element_type = (PJRT_Buffer_Type)t, .device = c->device);
     XT_TRY(DEVICE_CALL(c->api, Client_CreateUninitializedBuffer, &a, "making a buffer"));
     XT_TRY(device_buffer_wrap(c, a.buffer, t, rank, dims, -1, out));
     PJRT_Buffer_UnsafePointer_Args p = PJRT_INIT(Buffer_UnsafePointer, .buffer = a.buffer);
@@ -183,8 +191,8 @@ static void host_done(PJRT_Error *e, void *user_arg) {
     device_pending_done(c);
 }
 
-xt_status device_upload_nocopy(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data, void (*release)(void *), void *user,
-                               device_buffer **out) {
+xt_status device_upload_nocopy(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data,
+                               void (*release)(void *), void *user, device_buffer **out) {
     host_release *h = base_malloc(sizeof *h);
     if (!h) return status_oom(sizeof *h, "an upload");
     *h = (host_release){release, user, c};
@@ -205,7 +213,8 @@ xt_status device_upload_nocopy(device_client *c, xt_dtype t, size_t rank, const 
     if (!s)
         device_event_destroy(c->api, done);
     else {
-        /* No callback will come: take the buffer back and wait, so that the caller's memory is free when the error is seen. */
+        /* No callback will come: take the buffer back and wait, so that the caller's memory is free when the
+         * error is seen. */
         device_buffer_release(*out);
         *out = NULL;
         xt_status_free(device_event_finish(c->api, done, "uploading"));
@@ -216,14 +225,15 @@ xt_status device_upload_nocopy(device_client *c, xt_dtype t, size_t rank, const 
     return s;
 }
 
-/* --- from the device --------------------------------------------------------------------------------------------------------------------------- */
+/* --- from the device --- */
 static xt_status start_read(device_buffer *b, void *dst, size_t n, PJRT_Event **out_event) {
     char shape[200];
     if (n != b->bytes)
         return status_new(XT_INVALID_ARGUMENT, NULL, "reading %s needs %zu bytes of memory, %zu were given",
                           device_shape_text(b->dtype, b->rank, b->dims, shape, sizeof shape), b->bytes, n);
     if (device_buffer_check_gone(b))
-        return status_new(XT_FAILED_PRECONDITION, NULL, "the buffer %s was donated to a program or deleted; it has no value any more",
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "the buffer %s was donated to a program or deleted; it has no value any more",
                           device_shape_text(b->dtype, b->rank, b->dims, shape, sizeof shape));
     if (b->client->dry) {
         memset(dst, 0, n);
@@ -235,11 +245,13 @@ static xt_status start_read(device_buffer *b, void *dst, size_t n, PJRT_Event **
     char nothing[1];
     PJRT_Buffer_MemoryLayout layout = {
         .struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout),
-        .tiled = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Tiled), .minor_to_major = b->dims + b->rank, .minor_to_major_size = b->rank},
+        .tiled = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Tiled),
+                  .minor_to_major = b->dims + b->rank,
+                  .minor_to_major_size = b->rank},
         .type = PJRT_LAYOUT_TILED,
     };
-    PJRT_Buffer_ToHostBuffer_Args a =
-        PJRT_INIT(Buffer_ToHostBuffer, .src = b->pjrt, .host_layout = &layout, .dst = dst ? dst : nothing, .dst_size = n);
+    PJRT_Buffer_ToHostBuffer_Args a = PJRT_INIT(Buffer_ToHostBuffer, .src = b->pjrt, .host_layout = &layout,
+                                                .dst = dst ? dst : nothing, .dst_size = n);
     XT_TRY(DEVICE_CALL(b->client->api, Buffer_ToHostBuffer, &a, "reading a buffer"));
     counter_add(COUNTER_host_reads, 1);
     counter_add(COUNTER_host_read_bytes, (int64_t)n);

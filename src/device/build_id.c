@@ -1,5 +1,5 @@
-/* Which binary a plugin file is: its size, its modification time and the GNU build id its linker wrote, for cache keys. A file that is no ELF
- * of this machine's kind keeps size and time alone. */
+/* Which binary a plugin file is: its size, its modification time and the GNU build id its linker wrote, for cache keys.
+ * A file that is no ELF of this machine's kind keeps size and time alone. */
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,7 +16,8 @@ static bool note_id(const unsigned char *p, size_t n, str *out) {
     for (size_t at = 0; n - at >= sizeof(Elf64_Nhdr) && at < n;) {
         Elf64_Nhdr h;
         memcpy(&h, p + at, sizeof h);
-        size_t name = at + sizeof h, desc = name + (((size_t)h.n_namesz + 3) & ~(size_t)3), end = desc + (((size_t)h.n_descsz + 3) & ~(size_t)3);
+        size_t name = at + sizeof h, desc = name + (((size_t)h.n_namesz + 3) & ~(size_t)3),
+               end = desc + (((size_t)h.n_descsz + 3) & ~(size_t)3);
         if (end > n || end <= at) return false;
         if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && memcmp(p + name, "GNU", 4) == 0) {
             for (size_t i = 0; i < h.n_descsz; i++) str_printf(out, "%02x", p[desc + i]);
@@ -29,7 +30,8 @@ static bool note_id(const unsigned char *p, size_t n, str *out) {
 
 static void elf_id(int fd, str *out) {
     Elf64_Ehdr e;
-    if (!read_at(fd, &e, sizeof e, 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64) return;
+    if (!read_at(fd, &e, sizeof e, 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64)
+        return;
     for (unsigned i = 0; i < e.e_phnum; i++) {
         Elf64_Phdr ph;
         if (!read_at(fd, &ph, sizeof ph, e.e_phoff + (uint64_t)i * sizeof ph)) return;

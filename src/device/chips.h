@@ -10,7 +10,7 @@ typedef struct device_gpu {
     int cores, clock_mhz, memory_mhz, l2_mib, shared_kib;
 } device_gpu;
 const device_chip *chip_tpu(const char *name, size_t n); /* "v4"; NULL when unknown */
-const device_gpu *chip_gpu(const char *name, size_t n);  /* "h100" */
+const device_gpu *chip_gpu(const char *name, size_t n); /* "h100" */
 /* The card as XLA's GpuTargetConfigProto, in text form. */
 void chip_gpu_target(const device_gpu *g, str *out);
 void chip_names(str *out);

@@ -1,9 +1,10 @@
-/* Opening a client of a plugin: its options, its devices, what it says of itself. See device_int.h for who keeps whom alive. */
+/* Opening a client of a plugin: its options, its devices, what it says of itself. See device_int.h for who
+ * keeps whom alive. */
 #include <stdlib.h>
 
 #include "device/kv.h"
 
-/* --- life ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- life --- */
 void device_client_retain(device_client *c) {
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
 }
@@ -70,13 +71,14 @@ void device_close(device_client *c) {
     device_client_unref(c);
 }
 
-/* --- what the plugin says ----------------------------------------------------------------------------------------------------------------- */
+/* --- what the plugin says --- */
 static xt_status describe(device_client *c, PJRT_Device *d, int32_t *out_id, int32_t *out_process, char **out_kind) {
     PJRT_Device_GetDescription_Args g = PJRT_INIT(Device_GetDescription, .device = d);
     XT_TRY(DEVICE_CALL(c->api, Device_GetDescription, &g, "describing a device"));
     PJRT_DeviceDescription_Id_Args i = PJRT_INIT(DeviceDescription_Id, .device_description = g.device_description);
     XT_TRY(DEVICE_CALL(c->api, DeviceDescription_Id, &i, "reading a device's id"));
-    PJRT_DeviceDescription_ProcessIndex_Args p = PJRT_INIT(DeviceDescription_ProcessIndex, .device_description = g.device_description);
+    PJRT_DeviceDescription_ProcessIndex_Args p =
+        PJRT_INIT(DeviceDescription_ProcessIndex, .device_description = g.device_description);
     XT_TRY(DEVICE_CALL(c->api, DeviceDescription_ProcessIndex, &p, "reading a device's process"));
     *out_id = i.id;
     *out_process = p.process_index;
@@ -103,7 +105,8 @@ static xt_status find_replicas(device_client *c, PJRT_Device *const *devices, si
 }
 
 static xt_status does_not_join(const device_client *c) {
-    return status_new(XT_FAILED_PRECONDITION, NULL, "this plugin does not join processes, and %d were started; run one process, or use XT_DEVICE=CPU",
+    return status_new(XT_FAILED_PRECONDITION, NULL,
+                      "this plugin does not join processes, and %d were started; run one process, or use XT_DEVICE=CPU",
                       c->n_nodes);
 }
 
@@ -112,7 +115,8 @@ static xt_status read_devices(device_client *c) {
     XT_TRY(DEVICE_CALL(c->api, Client_Devices, &all, "listing the devices"));
     PJRT_Client_AddressableDevices_Args mine = PJRT_INIT(Client_AddressableDevices, .client = c->pjrt);
     XT_TRY(DEVICE_CALL(c->api, Client_AddressableDevices, &mine, "listing this process's devices"));
-    if (mine.num_addressable_devices == 0) return status_new(XT_NOT_FOUND, NULL, "the plugin %s offers no device to this process", c->plugin->path);
+    if (mine.num_addressable_devices == 0)
+        return status_new(XT_NOT_FOUND, NULL, "the plugin %s offers no device to this process", c->plugin->path);
     c->device = mine.addressable_devices[0];
     int32_t process;
     XT_TRY(describe(c, c->device, &c->device_id, &process, &c->strings[2]));
@@ -142,7 +146,7 @@ static xt_status read_info(device_client *c) {
     return read_devices(c);
 }
 
-/* --- opening --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- opening --- */
 static PJRT_NamedValue int_option(const char *name, int64_t v) {
     return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue),
                              .name = name,
@@ -188,24 +192,31 @@ static xt_status open_client(device_client *c, const device_open_opts *o) {
     device_family f = c->plugin->family;
     bool cpu = f == DEVICE_FAMILY_CPU || f == DEVICE_FAMILY_XLA_CPU;
     xt_status s = f == DEVICE_FAMILY_XLA_CPU && c->n_nodes > 1 ? does_not_join(c) : create(c, o, cpu);
-    if (s && f == DEVICE_FAMILY_XLA_CPU && status_code(s) == XT_INVALID_ARGUMENT) { /* some builds take no options: four devices do no harm */
+    if (s && f == DEVICE_FAMILY_XLA_CPU && status_code(s) == XT_INVALID_ARGUMENT) {
+        /* some builds take no options: four devices do no harm */
         xt_status_free(s);
         s = create(c, o, false);
     }
     s = status_context(s, "%s", c->plugin->path);
-    if (s && device_lacks_tpu(f)) s = status_context(s, "this machine has no TPU (no /dev/accel* and no /dev/vfio; TPU_NUM_DEVICES says otherwise); XT_DEVICE=CPU runs here, and xtrain plan --topology v4:2x2x1 compiles for one all the same");
+    if (s && device_lacks_tpu(f))
+        s = status_context(
+            s, "this machine has no TPU (no /dev/accel* and no /dev/vfio; TPU_NUM_DEVICES says otherwise); "
+               "XT_DEVICE=CPU runs here, and xtrain plan --topology v4:2x2x1 compiles for one all the same");
     XT_TRY(s);
     return status_context(read_info(c), "%s", c->plugin->path);
 }
 
 static void say(const device_info *i) {
-    log_msg(XT_SEV_INFO, "plugin %s: platform %s (%s), PJRT API %d.%d, StableHLO %lld.%lld.%lld, device kind %s, %d of %d devices here",
-            i->plugin_path, i->platform, i->platform_version, i->api_major, i->api_minor, (long long)i->stablehlo[0], (long long)i->stablehlo[1],
-            (long long)i->stablehlo[2], i->device_kind, i->n_addressable, i->n_devices);
+    log_msg(
+        XT_SEV_INFO,
+        "plugin %s: platform %s (%s), PJRT API %d.%d, StableHLO %lld.%lld.%lld, device kind %s, %d of %d devices here",
+        i->plugin_path, i->platform, i->platform_version, i->api_major, i->api_minor, (long long)i->stablehlo[0],
+        (long long)i->stablehlo[1], (long long)i->stablehlo[2], i->device_kind, i->n_addressable, i->n_devices);
 }
 
-/* A CUDA plugin without a GPU logs a page before it says so in its status. Where the system's files show none its log is switched off, and our message says what that
- * rests on; XT_DEBUG=plugin, or a log level of the user's own, leaves it on. */
+/* A CUDA plugin without a GPU logs a page before it says so in its status. Where the system's files show none its
+ * log is switched off, and our message says what that rests on; XT_DEBUG=plugin, or a log level of the user's own,
+ * leaves it on. */
 static bool without_gpu(const char *path) {
     int n = 0;
     const char *source;
@@ -220,7 +231,8 @@ static bool without_gpu(const char *path) {
 xt_status device_open(const device_open_opts *o, device_client **out) {
     *out = NULL;
     if (o->n_nodes > 1 && (!o->kv || o->node_id < 0 || o->node_id >= o->n_nodes))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "a client of %d processes needs a key-value store and a node id from 0 to %d; node id is %d",
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "a client of %d processes needs a key-value store and a node id from 0 to %d; node id is %d",
                           o->n_nodes, o->n_nodes - 1, o->node_id);
     const char *spec = device_spec(o->spec);
     bool dry = rehearsal_is(spec);
@@ -247,8 +259,10 @@ xt_status device_open(const device_open_opts *o, device_client **out) {
     if ((s = dry ? device_dry_open(spec, c) : open_client(c, o))) {
         device_client_unref(c);
         if (no_gpu)
-            s = status_context(s, "there is no NVIDIA GPU in this machine, or its driver is not loaded (/proc/driver/nvidia/gpus names none and CUDA_VISIBLE_DEVICES none); XT_DEVICE=CPU trains without one, XT_DEBUG=plugin "
-                                  "shows what the plugin says");
+            s = status_context(
+                s, "there is no NVIDIA GPU in this machine, or its driver is not loaded (/proc/driver/nvidia/gpus "
+                   "names none and CUDA_VISIBLE_DEVICES none); XT_DEVICE=CPU trains without one, XT_DEBUG=plugin "
+                   "shows what the plugin says");
         return s;
     }
     if (env_has_word("XT_DEBUG", "plugin")) say(&c->info);

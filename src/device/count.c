@@ -1,7 +1,8 @@
-/* How many devices a spec offers on this host, without opening one in this process: a launcher must know before its ranks exist, and a device
- * that was opened here could not be opened by them.
+/* How many devices a spec offers on this host, without opening one in this process: a launcher must know before its
+ * ranks exist, and a device that was opened here could not be opened by them.
  *
- * The environment speaks first, then the system's own files; a plugin we know nothing about is asked by a child process that is thrown away. */
+ * The environment speaks first, then the system's own files; a plugin we know nothing about is asked by a child process
+ * that is thrown away. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -27,12 +28,14 @@ static xt_status count_from_env(const char *name, bool *out_set, int *out) {
     errno = 0;
     long v = strtol(text, &end, 10);
     if (errno || *end || v < 1 || v > 4096)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s is '%s': expected a number of devices from 1 to 4096", name, text);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s is '%s': expected a number of devices from 1 to 4096", name,
+                          text);
     *out = (int)v;
     return NULL;
 }
 
-/* Entries of a comma-separated list of devices; as CUDA does, the list ends at the first -1. An empty list hides every device. */
+/* Entries of a comma-separated list of devices; as CUDA does, the list ends at the first -1. An empty list hides
+ * every device. */
 static int count_list(const char *text) {
     int n = 0;
     while (*text) {
@@ -93,7 +96,7 @@ static void count_cuda(int *out, const char **out_source) {
     *out = count_entries("/proc/driver/nvidia/gpus", "", false);
 }
 
-/* --- the child that opens an unknown plugin --------------------------------------------------------------------------------------------- */
+/* --- the child that opens an unknown plugin --- */
 typedef struct answer {
     int count; /* < 0: `message` says why not */
     int code;
@@ -151,7 +154,8 @@ static xt_status count_by_child(const char *spec, int *out, const char **out_sou
     while (waitpid(pid, &how, 0) < 0 && errno == EINTR) continue;
     *out_source = "the plugin, asked in a process of its own";
     if (!ok)
-        return status_new(XT_UNAVAILABLE, NULL, "the plugin %s did not tell its number of devices: the process that opened it %s", spec,
+        return status_new(XT_UNAVAILABLE, NULL,
+                          "the plugin %s did not tell its number of devices: the process that opened it %s", spec,
                           WIFSIGNALED(how) && WTERMSIG(how) != SIGKILL ? strsignal(WTERMSIG(how)) : "gave no answer");
     a.message[sizeof a.message - 1] = '\0';
     if (a.count < 0) return status_new((xt_code)a.code, NULL, "counting the devices of %s: %s", spec, a.message);

@@ -1,10 +1,11 @@
-/* Shared by the files of src/device: what a plugin, a client, a buffer and an executable are made of, and how a PJRT call becomes a status.
+/* Shared by the files of src/device: what a plugin, a client, a buffer and an executable are made of, and how a PJRT
+ * call becomes a status.
  *
  * Invariants:
  *  1. A plugin file is loaded at most once in a process and never unloaded (XLA's plugins cannot be).
  *  2. Buffers and executables hold a reference to their client, so device_close before their release is safe.
- *  3. A callback of the plugin touches its client for the last time when it lowers `pending`; device_close waits for that, so a client is
- *     never destroyed on one of the plugin's own threads by us. */
+ *  3. A callback of the plugin touches its client for the last time when it lowers `pending`; device_close waits for
+ *     that, so a client is never destroyed on one of the plugin's own threads by us. */
 #ifndef XT_SRC_DEVICE_INT_H
 #define XT_SRC_DEVICE_INT_H
 
@@ -15,9 +16,16 @@
 #include "device/pjrt_abi.h"
 
 /* What we know of a plugin before asking it: by its file's name. */
-typedef enum device_family { DEVICE_FAMILY_UNKNOWN, DEVICE_FAMILY_CPU, DEVICE_FAMILY_XLA_CPU, DEVICE_FAMILY_TPU, DEVICE_FAMILY_CUDA } device_family;
+typedef enum device_family {
+    DEVICE_FAMILY_UNKNOWN,
+    DEVICE_FAMILY_CPU,
+    DEVICE_FAMILY_XLA_CPU,
+    DEVICE_FAMILY_TPU,
+    DEVICE_FAMILY_CUDA
+} device_family;
 device_family device_family_of(const char *path);
-/* The family a spec stands for, without looking for files: a name of the table, or the base name of a path. NULL as in device_find_plugin. */
+/* The family a spec stands for, without looking for files: a name of the table, or the base name of a path. NULL as in
+ * device_find_plugin. */
 device_family device_family_of_spec(const char *spec);
 const char *device_spec(const char *spec); /* spec, or XT_DEVICE, or PJRT_DEVICE, or "CPU" */
 
@@ -31,7 +39,7 @@ typedef struct device_plugin {
 /* Loads, checks and initialises the plugin, or gives the one loaded before. */
 xt_status device_plugin_load(const char *path, const device_plugin **out);
 void device_quiet_tpu(void); /* topology.c: libtpu shall not look for a TPU; before it is loaded */
-bool device_lacks_tpu(device_family f);  /* plugin.c: a TPU plugin, on a machine that has none */
+bool device_lacks_tpu(device_family f); /* plugin.c: a TPU plugin, on a machine that has none */
 char *device_build_id(const char *path); /* size-mtime-GNU build id; base_free; NULL without memory */
 
 struct device_client {
@@ -58,7 +66,8 @@ void device_pending_add(device_client *c);
 void device_pending_done(device_client *c);
 void device_run_add(device_client *c); /* the same for a program's completion */
 void device_run_done(device_client *c);
-bool device_wait_running(device_client *c); /* until no program runs; true when one did. Not from a completion callback */
+/* until no program runs; true when one did. Not from a completion callback */
+bool device_wait_running(device_client *c);
 
 struct device_buffer {
     atomic_int refs;
@@ -71,8 +80,8 @@ struct device_buffer {
     int64_t dims[]; /* rank dims, then rank numbers n-1 .. 0: the row-major layout */
 };
 /* Wraps a plugin's buffer; takes it over, also on failure. device_bytes < 0 = ask the plugin. */
-xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *pjrt, xt_dtype t, size_t rank, const int64_t *dims, int64_t device_bytes,
-                             device_buffer **out);
+xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *pjrt, xt_dtype t, size_t rank, const int64_t *dims,
+                             int64_t device_bytes, device_buffer **out);
 /* After an execution: notes that the plugin consumed b, if it did. */
 bool device_buffer_check_gone(device_buffer *b);
 
@@ -93,7 +102,6 @@ struct device_exec {
     bool *donates; /* of a rehearsal: which inputs are consumed */
 };
 
-
 void device_stats_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats *out); /* stats.c */
 /* An entry of the override map of compile options (CompileOptionsProto 7): a bool, or a text. */
 void device_option_bool(str *options, const char *name, bool value);
@@ -101,10 +109,11 @@ void device_option_text(str *options, const char *name, const char *value);
 
 /* dry.c: what the files of the real objects call for a dry client. */
 xt_status device_dry_open(const char *spec, device_client *c);
-xt_status device_dry_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep, device_buffer **out);
+xt_status device_dry_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep,
+                             device_buffer **out);
 void device_buffer_mark_gone(device_buffer *b);
 
-/* --- errors (error.c) --------------------------------------------------------------------------------------------------------------- */
+/* --- errors (error.c) --- */
 /* The plugin's error as a status, "what: message"; destroys the error. NULL stays NULL. */
 xt_status device_error(const PJRT_Api *api, PJRT_Error *e, const char *what);
 xt_status device_missing(const PJRT_Api *api, const char *function);
@@ -112,7 +121,8 @@ xt_status device_missing(const PJRT_Api *api, const char *function);
 xt_status device_event_finish(const PJRT_Api *api, PJRT_Event *e, const char *what);
 void device_event_destroy(const PJRT_Api *api, PJRT_Event *e); /* NULL is fine */
 /* Calls slot `name`, which may be missing, with &args. */
-#define DEVICE_CALL(api, name, args, what) (PJRT_HAS(api, name) ? device_error(api, (api)->name(args), what) : device_missing(api, #name))
+#define DEVICE_CALL(api, name, args, what) \
+    (PJRT_HAS(api, name) ? device_error(api, (api)->name(args), what) : device_missing(api, #name))
 char *device_text(const char *p, size_t n); /* a copy with NUL; base_free */
 /* "f32[2,3]" for messages. */
 const char *device_shape_text(xt_dtype t, size_t rank, const int64_t *dims, char *buf, size_t n);

@@ -1,20 +1,33 @@
-/* The rehearsal device: objects of the usual kinds that hold no memory and run nothing. Its client has no plugin, its buffers and programs no PJRT
- * object; what an execution does to buffers (results appear, donated inputs go) happens as on a real device. */
+/* The rehearsal device: objects of the usual kinds that hold no memory and run nothing. Its client has no plugin, its
+ * buffers and programs no PJRT object; what an execution does to buffers (results appear, donated inputs go) happens as
+ * on a real device. */
 #include "device/device_int.h"
 
-bool device_is_dry(const device_client *c) { return c->dry; }
+bool device_is_dry(const device_client *c) {
+    return c->dry;
+}
 
 xt_status device_dry_open(const char *spec, device_client *c) {
     static const device_plugin none = {.path = (char *)"dry", .build_id = (char *)"dry"};
     int64_t n = 1;
     if (spec[3] && (!parse_i64(spec + 4, &n) || n < 1 || n > 4096))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the device '%s' is no rehearsal: dry, or dry:N with 1 to 4096 devices", spec);
-    if (c->n_nodes > 1) return status_new(XT_FAILED_PRECONDITION, NULL, "a rehearsal is one process, and %d were started; dry:N pretends to have N devices", c->n_nodes);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "the device '%s' is no rehearsal: dry, or dry:N with 1 to 4096 devices", spec);
+    if (c->n_nodes > 1)
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "a rehearsal is one process, and %d were started; dry:N pretends to have N devices",
+                          c->n_nodes);
     c->plugin = &none;
     c->n_processes = 1;
     c->replica_ids = base_calloc(1, sizeof *c->replica_ids);
     if (!c->replica_ids) return status_oom(sizeof *c->replica_ids, "the list of devices");
-    c->info = (device_info){.plugin_path = "dry", .platform = "dry", .platform_version = "rehearsal", .n_devices = 1, .n_addressable = 1, .device_kind = "rehearsal", .build_id = "dry"};
+    c->info = (device_info){.plugin_path = "dry",
+                            .platform = "dry",
+                            .platform_version = "rehearsal",
+                            .n_devices = 1,
+                            .n_addressable = 1,
+                            .device_kind = "rehearsal",
+                            .build_id = "dry"};
     return NULL;
 }
 
@@ -46,7 +59,8 @@ xt_status device_dry_compile(device_client *c, const device_dry_program *p, devi
     return NULL;
 }
 
-xt_status device_dry_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep, device_buffer **out) {
+xt_status device_dry_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep,
+                             device_buffer **out) {
     xt_status s = NULL;
     for (size_t i = 0; i < n_in; i++)
         if (e->donates[i] && !(keep && keep[i])) device_buffer_mark_gone(in[i]);
@@ -55,8 +69,10 @@ xt_status device_dry_execute(device_exec *e, size_t n_in, device_buffer *const *
         int64_t count = 0;
         size_t bytes = 0;
         out[i] = NULL;
-        if (!dims_count(o->dims, o->rank, &count) || !size_mul((size_t)count, xt_dtype_size(o->dtype), &bytes)) s = status_oom(0, "a result");
-        else s = device_buffer_wrap(e->client, NULL, o->dtype, o->rank, o->dims, (int64_t)bytes, &out[i]);
+        if (!dims_count(o->dims, o->rank, &count) || !size_mul((size_t)count, xt_dtype_size(o->dtype), &bytes))
+            s = status_oom(0, "a result");
+        else
+            s = device_buffer_wrap(e->client, NULL, o->dtype, o->rank, o->dims, (int64_t)bytes, &out[i]);
         for (size_t k = 0; s && k < i; k++) {
             device_buffer_release(out[k]);
             out[k] = NULL;

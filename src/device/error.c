@@ -1,4 +1,5 @@
-/* PJRT errors and events turned into statuses. Every PJRT_Error that a plugin hands out passes through device_error and is destroyed there. */
+/* PJRT errors and events turned into statuses. Every PJRT_Error that a plugin hands out passes through device_error and
+ * is destroyed there. */
 #include "device/device_int.h"
 
 static xt_code code_of(const PJRT_Api *api, const PJRT_Error *e) {
@@ -25,7 +26,8 @@ xt_status device_error(const PJRT_Api *api, PJRT_Error *e, const char *what) {
 }
 
 xt_status device_missing(const PJRT_Api *api, const char *function) {
-    return status_new(XT_UNIMPLEMENTED, NULL, "the plugin (PJRT API %d.%d) does not have PJRT_%s; a newer version of it may",
+    return status_new(XT_UNIMPLEMENTED, NULL,
+                      "the plugin (PJRT API %d.%d) does not have PJRT_%s; a newer version of it may",
                       api->pjrt_api_version.major_version, api->pjrt_api_version.minor_version, function);
 }
 

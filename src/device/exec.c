@@ -1,14 +1,17 @@
-/* Programs: compile, run, serialise. An executable runs on one device of this process; with several replicas each process of the run has one.
+/* Programs: compile, run, serialise. An executable runs on one device of this process; with several replicas each
+ * process of the run has one.
  *
- * Compile options are the smallest CompileOptionsProto every plugin takes: field 3 (build options) with 4 (replicas), 5 (partitions) and, when
- * there are several processes, 9 (device assignment: 1 replicas, 2 partitions, 3 one list of device ids per partition). */
+ * Compile options are the smallest CompileOptionsProto every plugin takes: field 3 (build options) with 4 (replicas), 5
+ * (partitions) and, when there are several processes, 9 (device assignment: 1 replicas, 2 partitions, 3 one list of
+ * device ids per partition). */
 #include "base/proto.h"
 #include "device/device_int.h"
 
-/* --- compile options ----------------------------------------------------------------------------------------------------------------- */
+/* --- compile options --- */
 static xt_status check_count(const device_client *c, int n, const char *what) {
     if (n == 1 || n == c->n_processes) return NULL;
-    return status_new(XT_INVALID_ARGUMENT, NULL, "a program of %d %s needs %d processes with a device each; this client joins %d", n, what, n,
+    return status_new(XT_INVALID_ARGUMENT, NULL,
+                      "a program of %d %s needs %d processes with a device each; this client joins %d", n, what, n,
                       c->n_processes);
 }
 
@@ -19,20 +22,24 @@ static void assign_devices(const device_client *c, int replicas, int partitions,
     for (int p = 0; p < partitions; p++) {
         str ids = STR_INIT, list = STR_INIT;
         for (int r = 0; r < replicas; r++)
-            proto_varint(&ids, (uint64_t)(int64_t)(replicas * partitions == 1 ? c->device_id : c->replica_ids[replicas > 1 ? r : p]));
+            proto_varint(&ids, (uint64_t)(int64_t)(replicas * partitions == 1 ? c->device_id
+                                                                              : c->replica_ids[replicas > 1 ? r : p]));
         proto_message(&list, 1, &ids);
         proto_message(assignment, 3, &list);
         str_free(&ids), str_free(&list);
     }
 }
 
-/* XLA's CPU compiler takes liberties with NaN and rounding unless told not to; the numbers of a run should not depend on that. */
+/* XLA's CPU compiler takes liberties with NaN and rounding unless told not to; the numbers of a run should not
+ * depend on that. */
 static const char *const strict_math[] = {"xla_cpu_enable_fast_math", "xla_cpu_enable_fast_min_max"};
 
-enum { XLA_SUMS_IN_PARTS = 115 }; /* PJRT's minor version: seen in 0.81, no more in 0.115 (PyPI's plugins have nothing between) */
+/* PJRT's minor version: seen in 0.81, no more in 0.115 (PyPI's plugins have nothing between) */
+enum { XLA_SUMS_IN_PARTS = 115 };
 
 bool device_sums_in_one_accumulator(const device_client *c) {
-    return c->plugin->family == DEVICE_FAMILY_XLA_CPU && c->info.api_major == 0 && c->info.api_minor < XLA_SUMS_IN_PARTS;
+    return c->plugin->family == DEVICE_FAMILY_XLA_CPU && c->info.api_major == 0 &&
+           c->info.api_minor < XLA_SUMS_IN_PARTS;
 }
 
 const int64_t *device_text_version(const device_client *c) {
@@ -69,7 +76,9 @@ xt_status device_compile_options_bytes(device_client *c, const device_compile_op
     int partitions = o && o->num_partitions > 0 ? o->num_partitions : 1;
     XT_TRY(check_count(c, replicas, "replicas"));
     XT_TRY(check_count(c, partitions, "partitions"));
-    if (replicas > 1 && partitions > 1) return status_new(XT_INVALID_ARGUMENT, NULL, "a program has replicas or partitions over the processes of a run, not both");
+    if (replicas > 1 && partitions > 1)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "a program has replicas or partitions over the processes of a run, not both");
     str assignment = STR_INIT, build = STR_INIT, options = STR_INIT;
     proto_int(&build, 4, replicas);
     proto_int(&build, 5, partitions);
@@ -88,7 +97,7 @@ xt_status device_compile_options_bytes(device_client *c, const device_compile_op
     return *out ? NULL : status_oom(64, "compile options");
 }
 
-/* --- what the executable makes ----------------------------------------------------------------------------------------------------------- */
+/* --- what the executable makes --- */
 static xt_status read_outputs(device_exec *e) {
     const PJRT_Api *api = e->client->api;
     PJRT_Executable_NumOutputs_Args n = PJRT_INIT(Executable_NumOutputs, .executable = e->pjrt);
@@ -98,8 +107,8 @@ static xt_status read_outputs(device_exec *e) {
     PJRT_Executable_OutputDimensions_Args d = PJRT_INIT(Executable_OutputDimensions, .executable = e->pjrt);
     XT_TRY(DEVICE_CALL(api, Executable_OutputDimensions, &d, "reading the outputs' dims"));
     if (t.num_output_types != n.num_outputs || d.num_outputs != n.num_outputs)
-        return status_new(XT_INTERNAL, NULL, "the plugin names %zu outputs, %zu types and %zu shapes", n.num_outputs, t.num_output_types,
-                          d.num_outputs);
+        return status_new(XT_INTERNAL, NULL, "the plugin names %zu outputs, %zu types and %zu shapes", n.num_outputs,
+                          t.num_output_types, d.num_outputs);
     e->n_out = n.num_outputs;
     size_t total = 0;
     for (size_t i = 0; i < e->n_out; i++) total += d.dim_sizes[i];
@@ -118,10 +127,12 @@ static xt_status read_outputs(device_exec *e) {
 
 /* execute passes one argument list: the executable must live on one device of this process. */
 static xt_status check_devices(device_exec *e) {
-    PJRT_LoadedExecutable_AddressableDevices_Args a = PJRT_INIT(LoadedExecutable_AddressableDevices, .executable = e->loaded);
+    PJRT_LoadedExecutable_AddressableDevices_Args a =
+        PJRT_INIT(LoadedExecutable_AddressableDevices, .executable = e->loaded);
     XT_TRY(DEVICE_CALL(e->client->api, LoadedExecutable_AddressableDevices, &a, "reading the program's devices"));
     if (a.num_addressable_devices == 1) return NULL;
-    return status_new(XT_FAILED_PRECONDITION, NULL, "the program is for %zu devices of this process; xtrain runs one device a process",
+    return status_new(XT_FAILED_PRECONDITION, NULL,
+                      "the program is for %zu devices of this process; xtrain runs one device a process",
                       a.num_addressable_devices);
 }
 
@@ -179,21 +190,26 @@ size_t device_exec_outputs(const device_exec *e) {
     return e->n_out;
 }
 
-xt_status device_compile(device_client *c, const char *text, size_t n, const device_compile_opts *o, device_exec **out) {
+xt_status device_compile(device_client *c, const char *text, size_t n, const device_compile_opts *o,
+                         device_exec **out) {
     *out = NULL;
     char *options = NULL;
     size_t options_size = 0;
     if (c->dry) return status_new(XT_FAILED_PRECONDITION, NULL, "a rehearsal has no compiler");
     XT_TRY(device_compile_options_bytes(c, o, &options, &options_size));
-    PJRT_Program program = {.struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)text, .code_size = n, .format = "mlir", .format_size = 4};
-    PJRT_Client_Compile_Args a =
-        PJRT_INIT(Client_Compile, .client = c->pjrt, .program = &program, .compile_options = options, .compile_options_size = options_size);
+    PJRT_Program program = {.struct_size = PJRT_SIZE_OF(PJRT_Program),
+                            .code = (char *)text,
+                            .code_size = n,
+                            .format = "mlir",
+                            .format_size = 4};
+    PJRT_Client_Compile_Args a = PJRT_INIT(Client_Compile, .client = c->pjrt, .program = &program,
+                                           .compile_options = options, .compile_options_size = options_size);
     xt_status s = DEVICE_CALL(c->api, Client_Compile, &a, "compiling");
     base_free(options);
     return s ? s : exec_new(c, a.executable, out);
 }
 
-/* --- serialisation ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- serialisation --- */
 xt_status device_serialize(device_exec *e, char **out, size_t *out_size) {
     *out = NULL;
     PJRT_Executable_Serialize_Args a = PJRT_INIT(Executable_Serialize, .executable = e->pjrt);
@@ -211,12 +227,13 @@ xt_status device_serialize(device_exec *e, char **out, size_t *out_size) {
 xt_status device_deserialize(device_client *c, const char *data, size_t n, device_exec **out) {
     *out = NULL;
     PJRT_Executable_DeserializeAndLoad_Args a =
-        PJRT_INIT(Executable_DeserializeAndLoad, .client = c->pjrt, .serialized_executable = data, .serialized_executable_size = n);
+        PJRT_INIT(Executable_DeserializeAndLoad, .client = c->pjrt, .serialized_executable = data,
+                  .serialized_executable_size = n);
     XT_TRY(DEVICE_CALL(c->api, Executable_DeserializeAndLoad, &a, "loading a serialised program"));
     return exec_new(c, a.loaded_executable, out);
 }
 
-/* --- execution --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- execution --- */
 typedef struct done_state {
     device_client *client;
     device_done_fn fn;
@@ -259,9 +276,11 @@ static xt_status check_inputs(device_exec *e, size_t n_in, device_buffer *const 
     for (size_t i = 0; i < n_in; i++) {
         char shape[200];
         const device_buffer *b = in[i];
-        if (b->client->pjrt != e->client->pjrt) return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of the program belongs to another client", i);
+        if (b->client->pjrt != e->client->pjrt)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of the program belongs to another client", i);
         if (atomic_load(&b->gone))
-            return status_new(XT_FAILED_PRECONDITION, NULL, "input %zu, %s, was donated to an earlier program or deleted", i,
+            return status_new(XT_FAILED_PRECONDITION, NULL,
+                              "input %zu, %s, was donated to an earlier program or deleted", i,
                               device_shape_text(b->dtype, b->rank, b->dims, shape, sizeof shape));
     }
     return NULL;
@@ -308,8 +327,8 @@ static bool call_lists_new(call_lists *l, size_t n_in, size_t n_out, device_buff
     return true;
 }
 
-xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep, device_buffer **out, device_done_fn done,
-                         void *user) {
+xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep, device_buffer **out,
+                         device_done_fn done, void *user) {
     device_client *c = e->client;
     call_lists l;
     XT_TRY(check_inputs(e, n_in, in));
@@ -325,11 +344,13 @@ xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, 
         return status_oom(n_in * sizeof(void *), "an execution");
     }
     PJRT_Event *event = NULL;
-    PJRT_ExecuteOptions options = {
-        .struct_size = PJRT_SIZE_OF(PJRT_ExecuteOptions), .non_donatable_input_indices = l.keep, .num_non_donatable_input_indices = l.n_keep};
+    PJRT_ExecuteOptions options = {.struct_size = PJRT_SIZE_OF(PJRT_ExecuteOptions),
+                                   .non_donatable_input_indices = l.keep,
+                                   .num_non_donatable_input_indices = l.n_keep};
     PJRT_LoadedExecutable_Execute_Args a =
-        PJRT_INIT(LoadedExecutable_Execute, .executable = e->loaded, .options = &options, .argument_lists = (PJRT_Buffer * *[]){l.in},
-                  .num_devices = 1, .num_args = n_in, .output_lists = (PJRT_Buffer * *[]){l.out}, .device_complete_events = done ? &event : NULL);
+        PJRT_INIT(LoadedExecutable_Execute, .executable = e->loaded, .options = &options,
+                  .argument_lists = (PJRT_Buffer * *[]){l.in}, .num_devices = 1, .num_args = n_in,
+                  .output_lists = (PJRT_Buffer * *[]){l.out}, .device_complete_events = done ? &event : NULL);
     xt_status s = DEVICE_CALL(c->api, LoadedExecutable_Execute, &a, "running a program");
     if (s)
         base_free(d);
@@ -340,7 +361,8 @@ xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, 
         s = wrap_outputs(e, l.out, out);
         if (!done || !s) {
             if (done) when_executed(c, event, d);
-        } else { /* the caller gets the failure from here, so `done` is not called: what runs is waited for and dropped */
+        } else { /* the caller gets the failure from here, so `done` is not called: what runs is waited for and dropped
+                  */
             xt_status_free(event ? device_event_finish(c->api, event, "running a program") : NULL);
             base_free(d);
         }

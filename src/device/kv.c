@@ -1,5 +1,5 @@
-/* The key-value callbacks that a plugin calls to meet the other processes of a client: PJRT's argument structs on one side, device_kv on the
- * other. They run on the plugin's threads. */
+/* The key-value callbacks that a plugin calls to meet the other processes of a client: PJRT's argument structs on one
+ * side, device_kv on the other. They run on the plugin's threads. */
 #include "device/kv.h"
 
 static PJRT_Error *fail(PJRT_CallbackError *make, xt_status s) {

@@ -1,12 +1,15 @@
-/* The PJRT C API as this project needs it: struct layouts, enum values and the order of the function table, written from measured ABI facts.
+/* The PJRT C API as this project needs it: struct layouts, enum values and the order of the function table, written
+ * from measured ABI facts.
  *
  * Rules of that ABI, which every user of this header keeps:
  *  1. A plugin exports one C symbol, `const PJRT_Api *GetPjrtApi(void)`, and gives the same static table at each call.
- *  2. Every call takes one Args struct that begins with its struct_size (offset + size of the last field, without tail padding) and an extension
- *     chain. Nobody reads or writes past the struct_size the other side gave. PJRT_INIT fills it.
+ *  2. Every call takes one Args struct that begins with its struct_size (offset + size of the last field, without
+ *     tail padding) and an extension chain. Nobody reads or writes past the struct_size the other side gave.
+ *     PJRT_INIT fills it.
  *  3. NULL is success; a PJRT_Error belongs to the caller. Error_Destroy and Error_Message return nothing.
  *  4. Out fields are not zeroed by the caller: a plugin sets each of them.
- *  5. A slot may be missing (table shorter than ours) or NULL: ask PJRT_HAS before using one that is younger than the base order.
+ *  5. A slot may be missing (table shorter than ours) or NULL: ask PJRT_HAS before using one that is younger than
+ *     the base order.
  *  6. Strings are pointer + length, not NUL-terminated, except call_location. */
 #ifndef XT_SRC_DEVICE_PJRT_ABI_H
 #define XT_SRC_DEVICE_PJRT_ABI_H
@@ -16,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- Enumerations ------------------------------------------------------------------------------------------------------------------- */
+/* --- Enumerations --- */
 typedef enum PJRT_Error_Code {
     PJRT_OK = 0,
     PJRT_CANCELLED = 1,
@@ -38,7 +41,12 @@ typedef enum PJRT_Error_Code {
 } PJRT_Error_Code;
 
 /* The values of xt_dtype are these (see xtrain/base.h); only the ends are named here. */
-typedef enum PJRT_Buffer_Type { PJRT_TYPE_INVALID = 0, PJRT_TYPE_PRED = 1, PJRT_TYPE_F32 = 11, PJRT_TYPE_LAST = 33 } PJRT_Buffer_Type;
+typedef enum PJRT_Buffer_Type {
+    PJRT_TYPE_INVALID = 0,
+    PJRT_TYPE_PRED = 1,
+    PJRT_TYPE_F32 = 11,
+    PJRT_TYPE_LAST = 33
+} PJRT_Buffer_Type;
 
 typedef enum PJRT_HostBufferSemantics {
     PJRT_HOST_ONLY_DURING_CALL = 0,
@@ -56,7 +64,10 @@ typedef enum PJRT_NamedValue_Type {
     PJRT_VALUE_BOOL = 4
 } PJRT_NamedValue_Type;
 
-typedef enum PJRT_Buffer_MemoryLayout_Type { PJRT_LAYOUT_TILED = 0, PJRT_LAYOUT_STRIDES = 1 } PJRT_Buffer_MemoryLayout_Type;
+typedef enum PJRT_Buffer_MemoryLayout_Type {
+    PJRT_LAYOUT_TILED = 0,
+    PJRT_LAYOUT_STRIDES = 1
+} PJRT_Buffer_MemoryLayout_Type;
 typedef enum PJRT_ProcessState {
     PJRT_PROCESS_UNSPECIFIED = 0,
     PJRT_PROCESS_UNINITIALIZED = 1,
@@ -64,9 +75,13 @@ typedef enum PJRT_ProcessState {
     PJRT_PROCESS_CONNECTED = 3,
     PJRT_PROCESS_ERROR = 4
 } PJRT_ProcessState;
-typedef enum PJRT_Extension_Type { PJRT_EXTENSION_PROFILER = 1, PJRT_EXTENSION_LAYOUTS = 4, PJRT_EXTENSION_SHARDINGS = 19 } PJRT_Extension_Type;
+typedef enum PJRT_Extension_Type {
+    PJRT_EXTENSION_PROFILER = 1,
+    PJRT_EXTENSION_LAYOUTS = 4,
+    PJRT_EXTENSION_SHARDINGS = 19
+} PJRT_Extension_Type;
 
-/* --- Opaque objects: the plugin's -------------------------------------------------------------------------------------------------------- */
+/* --- Opaque objects: the plugin's --- */
 typedef struct PJRT_Error PJRT_Error;
 typedef struct PJRT_Event PJRT_Event;
 typedef struct PJRT_Client PJRT_Client;
@@ -90,10 +105,10 @@ typedef struct PJRT_FulfillAliasBufferCallback PJRT_FulfillAliasBufferCallback;
 typedef struct PJRT_MultiSlice_Config PJRT_MultiSlice_Config;
 typedef struct PJRT_HloOutputCallbackInfo PJRT_HloOutputCallbackInfo;
 
-/* --- Structs that are filled by callers ----------------------------------------------------------------------------------------------------
+/* --- Structs that are filled by callers ---
  * PJRT_SIZE(name, n) states and checks a struct's size; PJRT_SIZE_OF(name) is what goes into struct_size. */
-#define PJRT_SIZE(name, n)                                                                                                                           \
-    enum { name##_SIZE = (n) };                                                                                                                      \
+#define PJRT_SIZE(name, n)      \
+    enum { name##_SIZE = (n) }; \
     static_assert(sizeof(name) == ((n) + 7) / 8 * 8, #name)
 #define PJRT_SIZE_OF(name) ((size_t)name##_SIZE)
 
@@ -193,8 +208,8 @@ PJRT_SIZE(PJRT_Chunk, 32);
 
 /* How a callback of the client makes an error for the plugin; Args hold a pointer to such a function pointer. */
 typedef PJRT_Error *(*PJRT_CallbackError)(PJRT_Error_Code code, const char *message, size_t message_size);
-typedef PJRT_Error *(*PJRT_SendCallback)(PJRT_Chunk *chunk, PJRT_CallbackError *callback_error, size_t total_size_in_bytes, bool done,
-                                         void *user_arg);
+typedef PJRT_Error *(*PJRT_SendCallback)(PJRT_Chunk *chunk, PJRT_CallbackError *callback_error,
+                                         size_t total_size_in_bytes, bool done, void *user_arg);
 typedef void (*PJRT_RecvCallback)(PJRT_CopyToDeviceStream *stream, void *user_arg);
 
 typedef struct PJRT_SendCallbackInfo {
@@ -302,9 +317,11 @@ typedef PJRT_Error *(*PJRT_KeyValueTryGetCallback)(PJRT_KeyValueTryGetCallback_A
 typedef PJRT_Error *(*PJRT_KeyValuePutCallback)(PJRT_KeyValuePutCallback_Args *args);
 /* `error` (NULL = success) belongs to the callee. */
 typedef void (*PJRT_Event_OnReadyCallback)(PJRT_Error *error, void *user_arg);
-typedef PJRT_Error *(*PJRT_Error_PayloadVisitor)(const char *key, size_t key_size, const char *value, size_t value_size, void *user_arg);
+typedef PJRT_Error *(*PJRT_Error_PayloadVisitor)(const char *key, size_t key_size, const char *value, size_t value_size,
+                                                 void *user_arg);
 
-/* What the client hands to the functions that PJRT_Buffer_CopyRawToHostFuture and _DonateWithControlDependency give it; no extension chain. */
+/* What the client hands to the functions that PJRT_Buffer_CopyRawToHostFuture and _DonateWithControlDependency give it;
+ * no extension chain. */
 typedef struct PJRT_Buffer_CopyRawToHostFuture_Callback_Args {
     size_t struct_size;
     void *callback_data;
@@ -323,20 +340,20 @@ typedef struct PJRT_Buffer_DonateWithControlDependency_Callback_Args {
 } PJRT_Buffer_DonateWithControlDependency_Callback_Args;
 PJRT_SIZE(PJRT_Buffer_DonateWithControlDependency_Callback_Args, 40);
 
-/* --- The Args structs, one per slot ------------------------------------------------------------------------------------------------------------ */
-#define PJRT_FN(name, since, size, ...)                                                                                                              \
-    typedef struct PJRT_##name##_Args {                                                                                                              \
-        size_t struct_size;                                                                                                                          \
-        PJRT_Extension_Base *extension_start;                                                                                                        \
-        __VA_ARGS__                                                                                                                                  \
-    } PJRT_##name##_Args;                                                                                                                            \
+/* --- The Args structs, one per slot --- */
+#define PJRT_FN(name, since, size, ...)       \
+    typedef struct PJRT_##name##_Args {       \
+        size_t struct_size;                   \
+        PJRT_Extension_Base *extension_start; \
+        __VA_ARGS__                           \
+    } PJRT_##name##_Args;                     \
     PJRT_SIZE(PJRT_##name##_Args, size);
 #define PJRT_FN_VOID PJRT_FN
 #include "device/pjrt_slots.def"
 #undef PJRT_FN
 #undef PJRT_FN_VOID
 
-/* --- The table ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- The table --- */
 typedef struct PJRT_Api {
     size_t struct_size;
     PJRT_Extension_Base *extension_start;
@@ -356,12 +373,13 @@ typedef const PJRT_Api *(*PJRT_GetApi)(void);
 /* Is the slot there? Younger slots may lie beyond the plugin's table or be NULL in it. */
 #define PJRT_HAS(api, name) (offsetof(PJRT_Api, name) + sizeof(void *) <= (api)->struct_size && (api)->name != NULL)
 /* A zeroed Args struct with its size: `PJRT_Event_Await_Args a = PJRT_INIT(Event_Await, .event = e);` */
-#define PJRT_INIT(name, ...)                                                                                                                         \
+#define PJRT_INIT(name, ...) \
     { .struct_size = PJRT_SIZE_OF(PJRT_##name##_Args), ##__VA_ARGS__ }
 /* Does the caller's struct reach as far as `field`? */
 #define PJRT_REACHES(args, field) ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + sizeof((args)->field))
 
-/* --- The profiler extension (xla/backends/profiler/plugin/profiler_c_api.h). Its Args have no extension_start; those about errors have a spare pointer. -- */
+/* --- The profiler extension (xla/backends/profiler/plugin/profiler_c_api.h). Its Args have no extension_start; those
+ * about errors have a spare pointer. -- */
 typedef struct PLUGIN_Profiler PLUGIN_Profiler;
 typedef struct PLUGIN_Profiler_Error PLUGIN_Profiler_Error;
 typedef struct PLUGIN_Profiler_Error_Args { /* destroy */
@@ -415,26 +433,31 @@ typedef struct PJRT_Profiler_Extension {
     PLUGIN_Profiler_Api *profiler_api;
     int64_t traceme_context_id;
 } PJRT_Profiler_Extension;
-static_assert(sizeof(PLUGIN_Profiler_Api) == 80 && sizeof(PJRT_Profiler_Extension) == 40, "the layout of the profiler extension");
+static_assert(sizeof(PLUGIN_Profiler_Api) == 80 && sizeof(PJRT_Profiler_Extension) == 40,
+              "the layout of the profiler extension");
 
-/* --- The layouts extension: a layout is an object with one text, as "{1,0}" ---------------------------------------------------------------------- */
+/* --- The layouts extension: a layout is an object with one text, as "{1,0}" --- */
 typedef struct PJRT_Layouts_MemoryLayout PJRT_Layouts_MemoryLayout;
 typedef struct PJRT_Layouts_SerializedLayout PJRT_Layouts_SerializedLayout;
-#define PJRT_LAYOUTS_FN(name, ...)                                                                                                                   \
-    typedef struct PJRT_Layouts_##name##_Args {                                                                                                      \
-        size_t struct_size;                                                                                                                          \
-        PJRT_Extension_Base *extension_start;                                                                                                        \
-        __VA_ARGS__                                                                                                                                  \
+#define PJRT_LAYOUTS_FN(name, ...)              \
+    typedef struct PJRT_Layouts_##name##_Args { \
+        size_t struct_size;                     \
+        PJRT_Extension_Base *extension_start;   \
+        __VA_ARGS__                             \
     } PJRT_Layouts_##name##_Args;
 PJRT_LAYOUTS_FN(MemoryLayout_Destroy, PJRT_Layouts_MemoryLayout *layout;)
-PJRT_LAYOUTS_FN(MemoryLayout_Serialize, PJRT_Layouts_MemoryLayout *layout; const char *serialized_bytes; size_t serialized_bytes_size;
-                PJRT_Layouts_SerializedLayout *serialized_layout; void (*serialized_layout_deleter)(PJRT_Layouts_SerializedLayout *);)
-PJRT_LAYOUTS_FN(Client_GetDefaultLayout, PJRT_Client *client; PJRT_Buffer_Type type; const int64_t *dims; size_t num_dims; PJRT_Layouts_MemoryLayout *layout;)
-PJRT_LAYOUTS_FN(Buffer_MemoryLayout, PJRT_Buffer *buffer; PJRT_Layouts_MemoryLayout *layout;)
-PJRT_LAYOUTS_FN(Topology_GetDefaultLayout, PJRT_TopologyDescription *topology_description; PJRT_Buffer_Type type; const int64_t *dims; size_t num_dims;
-                PJRT_Layouts_MemoryLayout *layout;)
-PJRT_LAYOUTS_FN(Executable_GetOutputLayouts, PJRT_Executable *executable; size_t num_outputs; PJRT_Layouts_MemoryLayout **layouts;)
-PJRT_LAYOUTS_FN(Executable_GetParameterLayouts, PJRT_Executable *executable; size_t num_parameters; PJRT_Layouts_MemoryLayout **layouts;)
+PJRT_LAYOUTS_FN(MemoryLayout_Serialize, PJRT_Layouts_MemoryLayout *layout; const char *serialized_bytes;
+                size_t serialized_bytes_size; PJRT_Layouts_SerializedLayout * serialized_layout;
+                void (*serialized_layout_deleter)(PJRT_Layouts_SerializedLayout *);)
+PJRT_LAYOUTS_FN(Client_GetDefaultLayout, PJRT_Client *client; PJRT_Buffer_Type type; const int64_t *dims;
+                size_t num_dims; PJRT_Layouts_MemoryLayout * layout;)
+PJRT_LAYOUTS_FN(Buffer_MemoryLayout, PJRT_Buffer *buffer; PJRT_Layouts_MemoryLayout * layout;)
+PJRT_LAYOUTS_FN(Topology_GetDefaultLayout, PJRT_TopologyDescription *topology_description; PJRT_Buffer_Type type;
+                const int64_t *dims; size_t num_dims; PJRT_Layouts_MemoryLayout * layout;)
+PJRT_LAYOUTS_FN(Executable_GetOutputLayouts, PJRT_Executable *executable; size_t num_outputs;
+                PJRT_Layouts_MemoryLayout * *layouts;)
+PJRT_LAYOUTS_FN(Executable_GetParameterLayouts, PJRT_Executable *executable; size_t num_parameters;
+                PJRT_Layouts_MemoryLayout * *layouts;)
 typedef struct PJRT_Layouts_Extension {
     PJRT_Extension_Base base;
     PJRT_Error *(*MemoryLayout_Destroy)(PJRT_Layouts_MemoryLayout_Destroy_Args *);
@@ -447,7 +470,8 @@ typedef struct PJRT_Layouts_Extension {
 } PJRT_Layouts_Extension;
 static_assert(sizeof(PJRT_Layouts_Extension) == 80, "the layout of the layouts extension");
 
-/* --- The shardings extension: serialised OpSharding messages, one per parameter or output; a NULL list = unknown ------------------------------------ */
+/* --- The shardings extension: serialised OpSharding messages, one per parameter or output; a NULL list
+ * = unknown --- */
 typedef struct PJRT_Shardings_Args {
     size_t struct_size;
     PJRT_Extension_Base *extension_start;

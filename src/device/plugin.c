@@ -1,4 +1,5 @@
-/* Loading a plugin: dlopen, the checks that keep a wrong or too old file from crashing later, Plugin_Initialize once, its attributes. */
+/* Loading a plugin: dlopen, the checks that keep a wrong or too old file from crashing later, Plugin_Initialize once,
+ * its attributes. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -8,7 +9,8 @@
 
 #include "device/device_int.h"
 
-/* The oldest table we can work with: 0.57 fixed the order of slots, and 0.40 has everything the client needs unconditionally. */
+/* The oldest table we can work with: 0.57 fixed the order of slots, and 0.40 has everything the client needs
+ * unconditionally. */
 enum { OLDEST_MINOR = 57 };
 
 static pthread_mutex_t plugins_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -18,12 +20,14 @@ static xt_status check_api(const char *path, const PJRT_Api *api) {
     if (!api) return status_new(XT_FAILED_PRECONDITION, NULL, "%s: GetPjrtApi gave no function table", path);
     const PJRT_Api_Version *v = &api->pjrt_api_version;
     if (api->struct_size < offsetof(PJRT_Api, Error_Destroy) || v->major_version != 0)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "%s speaks PJRT C API %d.%d with a table of %zu bytes; xtrain speaks 0.%d and newer 0.x",
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "%s speaks PJRT C API %d.%d with a table of %zu bytes; xtrain speaks 0.%d and newer 0.x",
                           path, v->major_version, v->minor_version, api->struct_size, OLDEST_MINOR);
     if (v->minor_version < OLDEST_MINOR)
-        return status_new(XT_FAILED_PRECONDITION, NULL,
-                          "%s speaks PJRT C API 0.%d, which is older than 0.%d, the oldest xtrain can use; install a newer plugin", path,
-                          v->minor_version, OLDEST_MINOR);
+        return status_new(
+            XT_FAILED_PRECONDITION, NULL,
+            "%s speaks PJRT C API 0.%d, which is older than 0.%d, the oldest xtrain can use; install a newer plugin",
+            path, v->minor_version, OLDEST_MINOR);
     /* Every slot of the base order must be there: calls to them are not checked one by one. */
     static const struct {
         const char *name;
@@ -40,13 +44,16 @@ static xt_status check_api(const char *path, const PJRT_Api *api) {
         if (slots[i].since > 0) continue;
         void *const *slot = (void *const *)((const char *)api + slots[i].offset);
         if (slots[i].offset + sizeof *slot > api->struct_size)
-            return status_new(XT_FAILED_PRECONDITION, NULL, "%s: its table of %zu bytes ends before PJRT_%s; the file is no working PJRT plugin",
+            return status_new(XT_FAILED_PRECONDITION, NULL,
+                              "%s: its table of %zu bytes ends before PJRT_%s; the file is no working PJRT plugin",
                               path, api->struct_size, slots[i].name);
     }
-    static const size_t needed[] = {offsetof(PJRT_Api, Error_Destroy), offsetof(PJRT_Api, Error_Message), offsetof(PJRT_Api, Error_GetCode)};
+    static const size_t needed[] = {offsetof(PJRT_Api, Error_Destroy), offsetof(PJRT_Api, Error_Message),
+                                    offsetof(PJRT_Api, Error_GetCode)};
     for (size_t i = 0; i < BASE_COUNT(needed); i++)
         if (!*(void *const *)((const char *)api + needed[i]))
-            return status_new(XT_FAILED_PRECONDITION, NULL, "%s: its table has no function to read errors; the file is no working PJRT plugin", path);
+            return status_new(XT_FAILED_PRECONDITION, NULL,
+                              "%s: its table has no function to read errors; the file is no working PJRT plugin", path);
     return NULL;
 }
 
@@ -56,16 +63,18 @@ static void read_attributes(device_plugin *p) {
     static const char key[] = "stablehlo_current_version";
     for (size_t i = 0; !s && i < a.num_attributes; i++) {
         const PJRT_NamedValue *v = &a.attributes[i];
-        if (v->name_size == sizeof key - 1 && memcmp(v->name, key, sizeof key - 1) == 0 && v->type == PJRT_VALUE_INT64_LIST && v->value_size == 3)
+        if (v->name_size == sizeof key - 1 && memcmp(v->name, key, sizeof key - 1) == 0 &&
+            v->type == PJRT_VALUE_INT64_LIST && v->value_size == 3)
             memcpy(p->stablehlo, v->int64_array_value, sizeof p->stablehlo);
     }
     xt_status_free(s); /* the attributes are advice */
 }
 
-/* libgomp, which our CPU plugin brings along, lets a thread that waits for its team spin for milliseconds before it sleeps. On a machine whose cores
- * are busy with something else those milliseconds are taken from the very thread that is waited for (measured: a step of 6 ms took 150 ms beside
- * five other jobs, 45 ms with this). So it gets the count libgomp uses when there are more threads than cores; who sets a policy keeps it. It is
- * read when the library is loaded, hence from the environment and here. */
+/* libgomp, which our CPU plugin brings along, lets a thread that waits for its team spin for milliseconds before it
+ * sleeps. On a machine whose cores are busy with something else those milliseconds are taken from the very thread that
+ * is waited for (measured: a step of 6 ms took 150 ms beside five other jobs, 45 ms with this). So it gets the count
+ * libgomp uses when there are more threads than cores; who sets a policy keeps it. It is read when the library is
+ * loaded, hence from the environment and here. */
 static void calm_waiting_threads(void) {
     if (!getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
 }
@@ -80,8 +89,8 @@ bool device_lacks_tpu(device_family f) {
     return none;
 }
 
-/* A file that ends before what it wants in memory (a download that broke off) would end the process by SIGBUS in dlopen. What is no ELF file of 64 bits is
- * left to dlopen, which has a sentence for it. */
+/* A file that ends before what it wants in memory (a download that broke off) would end the process by SIGBUS in
+ * dlopen. What is no ELF file of 64 bits is left to dlopen, which has a sentence for it. */
 static xt_status check_whole(const char *path) {
     Elf64_Ehdr h;
     Elf64_Phdr part;
@@ -89,16 +98,22 @@ static xt_status check_whole(const char *path) {
     uint64_t need = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return NULL;
-    bool elf = fstat(fd, &st) == 0 && pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h && memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_phentsize == sizeof part;
+    bool elf = fstat(fd, &st) == 0 && pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
+               memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_ident[EI_CLASS] == ELFCLASS64 &&
+               h.e_phentsize == sizeof part;
     for (int i = 0; elf && i < h.e_phnum; i++) {
         uint64_t end = h.e_phoff + ((uint64_t)i + 1) * sizeof part;
-        if (pread(fd, &part, sizeof part, (off_t)(end - sizeof part)) != (ssize_t)sizeof part) part.p_type = PT_NULL;
-        else if (part.p_type == PT_LOAD && part.p_offset <= INT64_MAX && part.p_filesz <= INT64_MAX) end = part.p_offset + part.p_filesz;
+        if (pread(fd, &part, sizeof part, (off_t)(end - sizeof part)) != (ssize_t)sizeof part)
+            part.p_type = PT_NULL;
+        else if (part.p_type == PT_LOAD && part.p_offset <= INT64_MAX && part.p_filesz <= INT64_MAX)
+            end = part.p_offset + part.p_filesz;
         if (end > need) need = end;
     }
     close(fd);
     if (!elf || need <= (uint64_t)st.st_size) return NULL;
-    return status_new(XT_FAILED_PRECONDITION, NULL, "the plugin %s is cut short: it has %lld of the %llu bytes it needs; install it again", path, (long long)st.st_size, (unsigned long long)need);
+    return status_new(XT_FAILED_PRECONDITION, NULL,
+                      "the plugin %s is cut short: it has %lld of the %llu bytes it needs; install it again", path,
+                      (long long)st.st_size, (unsigned long long)need);
 }
 
 static xt_status load(const char *path, device_plugin *p) {
@@ -109,7 +124,8 @@ static xt_status load(const char *path, device_plugin *p) {
     if (!lib) return status_new(XT_FAILED_PRECONDITION, NULL, "the plugin could not be loaded: %s", dlerror());
     PJRT_GetApi get;
     *(void **)&get = dlsym(lib, "GetPjrtApi");
-    if (!get) return status_new(XT_FAILED_PRECONDITION, NULL, "%s is not a PJRT plugin: it does not export GetPjrtApi", path);
+    if (!get)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "%s is not a PJRT plugin: it does not export GetPjrtApi", path);
     p->api = get();
     XT_TRY(check_api(path, p->api));
     PJRT_Plugin_Initialize_Args a = PJRT_INIT(Plugin_Initialize);

@@ -1,4 +1,5 @@
-/* What a plugin can do here, asked in a throw-away child process with a time limit: a plugin without its hardware may print, take locks, wait for a network or abort. */
+/* What a plugin can do here, asked in a throw-away child process with a time limit: a plugin without its hardware may
+ * print, take locks, wait for a network or abort. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -32,7 +33,8 @@ static void child(device_probe_result *r, int fd) {
     int null = open("/dev/null", O_RDWR);
     for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
     xt_status s = device_plugin_load(r->path, &plugin);
-    if (s) problem(r, s);
+    if (s)
+        problem(r, s);
     else {
         r->loads = true;
         r->api_major = plugin->api->pjrt_api_version.major_version;
@@ -44,7 +46,8 @@ static void child(device_probe_result *r, int fd) {
     if (s) _exit(0);
     s = device_open(&(device_open_opts){.spec = r->path}, &c);
     if (!s) s = device_memory_stats(c, &m);
-    if (s) problem(r, s);
+    if (s)
+        problem(r, s);
     else {
         const device_info *i = device_get_info(c);
         r->opens = true;
@@ -79,7 +82,8 @@ static void listen_to(int fd, pid_t pid, device_probe_result *out) {
     }
     kill(pid, SIGKILL);
     int status;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
 }
 
 xt_status device_probe(const char *spec, device_probe_result *out) {

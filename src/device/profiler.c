@@ -1,4 +1,5 @@
-/* The client side of PJRT's profiler extension: what a plugin without it cannot tell is simply missing from the trace. */
+/* The client side of PJRT's profiler extension: what a plugin without it cannot tell is simply missing
+ * from the trace. */
 #include "base/proto.h"
 #include "device/device_int.h"
 
@@ -9,7 +10,8 @@ struct device_profile {
 
 static const PLUGIN_Profiler_Api *api_of(const device_client *c) {
     for (const PJRT_Extension_Base *e = c->api->extension_start; e; e = e->next)
-        if (e->type == PJRT_EXTENSION_PROFILER && e->struct_size >= offsetof(PJRT_Profiler_Extension, profiler_api) + sizeof(void *))
+        if (e->type == PJRT_EXTENSION_PROFILER &&
+            e->struct_size >= offsetof(PJRT_Profiler_Extension, profiler_api) + sizeof(void *))
             return ((const PJRT_Profiler_Extension *)e)->profiler_api;
     return NULL;
 }
@@ -24,7 +26,8 @@ static xt_status taken(const PLUGIN_Profiler_Api *api, PLUGIN_Profiler_Error *e,
     return s;
 }
 
-/* tensorflow.ProfileOptions {2 host_tracer_level, 3 device_tracer_level, 5 version}: without them XLA's plugins trace nothing. */
+/* tensorflow.ProfileOptions {2 host_tracer_level, 3 device_tracer_level, 5 version}: without them XLA's plugins
+ * trace nothing. */
 static void append_options(str *out) {
     proto_int(out, 2, 2);
     proto_int(out, 3, 1);
@@ -37,7 +40,8 @@ xt_status device_profile_start(device_client *c, device_profile **out) {
     if (!api) return NULL;
     str options = STR_INIT;
     append_options(&options);
-    PLUGIN_Profiler_Create_Args a = {.struct_size = sizeof a, .options = str_cstr(&options), .options_size = options.len};
+    PLUGIN_Profiler_Create_Args a = {
+        .struct_size = sizeof a, .options = str_cstr(&options), .options_size = options.len};
     xt_status made = taken(api, api->create(&a), "starting the device's profiler");
     str_free(&options);
     XT_TRY(made);
@@ -65,7 +69,8 @@ xt_status device_profile_stop(device_profile *p, char **out, size_t *out_size) {
     if (!s) s = taken(p->api, p->api->collect_data(&d), "reading the device's profile");
     if (!s && d.buffer_size_in_bytes > 0 && (*out = base_malloc(d.buffer_size_in_bytes))) {
         *out_size = d.buffer_size_in_bytes;
-        if (d.buffer) memcpy(*out, d.buffer, *out_size);
+        if (d.buffer)
+            memcpy(*out, d.buffer, *out_size);
         else { /* a plugin that wants the caller's memory */
             d.buffer = (uint8_t *)*out;
             s = taken(p->api, p->api->collect_data(&d), "reading the device's profile");

@@ -1,6 +1,8 @@
-/* Where plugins are: a table of device names, each with the files that serve it and the places they are usually installed at.
+/* Where plugins are: a table of device names, each with the files that serve it and the places they are usually
+ * installed at.
  *
- * The order of places is the order of preference; the first file that exists wins. On failure the message lists all of them. */
+ * The order of places is the order of preference; the first file that exists wins. On failure the message lists
+ * all of them. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <glob.h>
@@ -21,7 +23,12 @@ typedef struct known_device {
 } known_device;
 
 static const known_device known[] = {
-    {"CPU", DEVICE_FAMILY_CPU, true, NULL, {"pjrt_plugin_xtrain_cpu.so"}, "build xtrain (make) or set XT_PLUGIN_DIR to the folder that holds it"},
+    {"CPU",
+     DEVICE_FAMILY_CPU,
+     true,
+     NULL,
+     {"pjrt_plugin_xtrain_cpu.so"},
+     "build xtrain (make) or set XT_PLUGIN_DIR to the folder that holds it"},
     {"TPU", DEVICE_FAMILY_TPU, false, "TPU_LIBRARY_PATH", {"libtpu/libtpu.so"}, "install it with: pip install libtpu"},
     {"CUDA",
      DEVICE_FAMILY_CUDA,
@@ -170,7 +177,8 @@ static void search_python(search *s, const char *file) {
     try_glob(s, "/usr/lib/python3/dist-packages", file);
 }
 
-/* Our own plugin: beside the library (the build tree has both in one folder), in its xtrain folder, or around the program. */
+/* Our own plugin: beside the library (the build tree has both in one folder), in its xtrain folder, or around
+ * the program. */
 static void search_ours(search *s, const char *file) {
     const char *dir = env_get("XT_PLUGIN_DIR");
     if (dir) try_file(s, dir, file);
@@ -195,7 +203,8 @@ static xt_status search_known(const known_device *k, char **out_path) {
     search s = {0};
     const char *given = k->path_env ? getenv(k->path_env) : NULL;
     if (given && *given) try_file(&s, NULL, given);
-    for (size_t f = 0; f < BASE_COUNT(k->files) && k->files[f]; f++) (k->ours ? search_ours : search_python)(&s, k->files[f]);
+    for (size_t f = 0; f < BASE_COUNT(k->files) && k->files[f]; f++)
+        (k->ours ? search_ours : search_python)(&s, k->files[f]);
     xt_status e = NULL;
     if (s.found)
         *out_path = s.found;
@@ -206,9 +215,15 @@ static xt_status search_known(const known_device *k, char **out_path) {
         size_t n = s.tried.len; /* one line a place */
         char more[160] = "";
         for (int line = 0; !all && line <= FEW; line++) n = line == 0 ? 0 : n + 1 + strcspn(s.tried.data + n + 1, "\n");
-        if (!all) snprintf(more, sizeof more, "\n  and %d more, the site-packages of every Python here among them (XT_DEBUG=plugin lists them)", s.n_tried - FEW);
-        e = status_new(XT_NOT_FOUND, NULL, "no plugin for the device %s was found; %s; or give a plugin's path in XT_DEVICE. Looked at:%.*s%s", k->name, k->install, (int)n, str_cstr(&s.tried),
-                       more);
+        if (!all)
+            snprintf(more, sizeof more,
+                     "\n"
+                     "  and %d more, the site-packages of every Python here among them (XT_DEBUG=plugin lists them)",
+                     s.n_tried - FEW);
+        e = status_new(
+            XT_NOT_FOUND, NULL,
+            "no plugin for the device %s was found; %s; or give a plugin's path in XT_DEVICE. Looked at:%.*s%s",
+            k->name, k->install, (int)n, str_cstr(&s.tried), more);
     }
     str_free(&s.tried);
     return e;
@@ -219,15 +234,17 @@ xt_status device_find_plugin(const char *spec, char **out_path) {
     spec = device_spec(spec);
     if (is_path(spec)) {
         if (!file_exists(spec))
-            return status_new(XT_NOT_FOUND, NULL, "the plugin file %s does not exist (XT_DEVICE is CPU, TPU, CUDA or the path of a PJRT plugin)",
-                              spec);
+            return status_new(
+                XT_NOT_FOUND, NULL,
+                "the plugin file %s does not exist (XT_DEVICE is CPU, TPU, CUDA or the path of a PJRT plugin)", spec);
         char full[PATH_MAX];
         *out_path = base_strdup(realpath(spec, full) ? full : spec);
         return *out_path ? NULL : status_oom(strlen(spec), "a path");
     }
     const known_device *k = by_name(spec);
     if (!k)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "there is no device called '%s': give CPU, TPU, CUDA, XLA_CPU or the path of a PJRT plugin",
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "there is no device called '%s': give CPU, TPU, CUDA, XLA_CPU or the path of a PJRT plugin",
                           spec);
     return search_known(k, out_path);
 }

@@ -21,7 +21,8 @@ xt_status device_memory_stats(device_client *c, device_memory *out) {
 }
 
 static void memory_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats *out) {
-    PJRT_Executable_GetCompiledMemoryStats_Args a = PJRT_INIT(Executable_GetCompiledMemoryStats, .executable = e, .peak_memory_in_bytes = -1);
+    PJRT_Executable_GetCompiledMemoryStats_Args a =
+        PJRT_INIT(Executable_GetCompiledMemoryStats, .executable = e, .peak_memory_in_bytes = -1);
     xt_status s = DEVICE_CALL(api, Executable_GetCompiledMemoryStats, &a, "reading a program's memory");
     if (!s) {
         out->argument_bytes = a.argument_size_in_bytes;
@@ -32,7 +33,8 @@ static void memory_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats
         if (a.peak_memory_in_bytes > 0)
             out->peak_bytes = a.peak_memory_in_bytes; /* CPU plugins say 0 */
         else
-            out->peak_bytes = a.argument_size_in_bytes + a.output_size_in_bytes - a.alias_size_in_bytes + a.temp_size_in_bytes;
+            out->peak_bytes =
+                a.argument_size_in_bytes + a.output_size_in_bytes - a.alias_size_in_bytes + a.temp_size_in_bytes;
     }
     xt_status_free(s);
 }
@@ -75,6 +77,8 @@ void device_stats_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats 
 }
 
 void device_exec_get_stats(const device_exec *e, device_exec_stats *out) {
-    if (e->client->dry) *out = (device_exec_stats){-1, -1, -1, -1, -1, -1, -1, -1, -1};
-    else device_stats_of(e->client->api, e->pjrt, out);
+    if (e->client->dry)
+        *out = (device_exec_stats){-1, -1, -1, -1, -1, -1, -1, -1, -1};
+    else
+        device_stats_of(e->client->api, e->pjrt, out);
 }

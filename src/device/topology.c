@@ -1,7 +1,8 @@
 /* Compiling for hardware that is not there: a plugin's compiler needs a topology, not a client.
  *
- * TPU: libtpu knows its topologies by name. It asks a metadata server on the network and keeps a lock file unless it is told not to, so the variables below
- * are set, in this process only, before it is loaded, unless the user has set them. CUDA: the plugin is given a description of the card (chips.c). */
+ * TPU: libtpu knows its topologies by name. It asks a metadata server on the network and keeps a lock file unless it is
+ * told not to, so the variables below are set, in this process only, before it is loaded, unless the user has set them.
+ * CUDA: the plugin is given a description of the card (chips.c). */
 #include <stdlib.h>
 
 #include "base/proto.h"
@@ -19,11 +20,14 @@ struct device_plan_exec {
     PJRT_Executable *pjrt;
 };
 
-void device_topology_names(str *out) { chip_names(out); }
+void device_topology_names(str *out) {
+    chip_names(out);
+}
 
 static const char *const tpu_env[][2] = {
-    {"TPU_SKIP_MDS_QUERY", "1"},   {"TPU_WORKER_HOSTNAMES", "localhost"}, {"TPU_WORKER_ID", "0"},
-    {"TPU_ACCELERATOR_TYPE", "v5litepod-4"}, {"TPU_MIN_LOG_LEVEL", "3"},  {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
+    {"TPU_SKIP_MDS_QUERY", "1"}, {"TPU_WORKER_HOSTNAMES", "localhost"},
+    {"TPU_WORKER_ID", "0"},      {"TPU_ACCELERATOR_TYPE", "v5litepod-4"},
+    {"TPU_MIN_LOG_LEVEL", "3"},  {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
 };
 
 /* libtpu without a TPU: no metadata server, no worker names, no lock between processes. */
@@ -35,10 +39,12 @@ void device_quiet_tpu(void) {
         said = true;
     }
     if (said && env_has_word("XT_DEBUG", "plugin"))
-        for (size_t i = 0; i < BASE_COUNT(tpu_env); i++) log_msg(XT_SEV_INFO, "for compiling without a TPU: %s=%s in this process", tpu_env[i][0], getenv(tpu_env[i][0]));
+        for (size_t i = 0; i < BASE_COUNT(tpu_env); i++)
+            log_msg(XT_SEV_INFO, "for compiling without a TPU: %s=%s in this process", tpu_env[i][0],
+                    getenv(tpu_env[i][0]));
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- names --- */
 typedef struct target { /* a name taken apart */
     const char *device; /* what device_find_plugin gets */
     char plugin_name[64];
@@ -50,8 +56,10 @@ typedef struct target { /* a name taken apart */
 static xt_status unknown(const char *name, const char *why) {
     str known = STR_INIT;
     device_topology_names(&known);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "there is no topology '%s'%s%s; known are: %s (TPU shapes as the hardware has them, 2x2 to 16x16 or 2x2x1 to 16x16x24)", name,
-                             *why ? ": " : "", why, str_cstr(&known));
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL,
+                             "there is no topology '%s'%s%s; known are: %s (TPU shapes as the hardware has them, 2x2 "
+                             "to 16x16 or 2x2x1 to 16x16x24)",
+                             name, *why ? ": " : "", why, str_cstr(&known));
     str_free(&known);
     return s;
 }
@@ -71,7 +79,9 @@ static bool is_shape(const char *s) {
 }
 
 enum { GPUS_A_HOST = 8 };
-static int gpu_hosts(int cards) { return (cards + GPUS_A_HOST - 1) / GPUS_A_HOST; }
+static int gpu_hosts(int cards) {
+    return (cards + GPUS_A_HOST - 1) / GPUS_A_HOST;
+}
 
 static xt_status read_name(const char *name, target *t) {
     static const device_chip host = {"cpu", "this host's CPU", 0, 0, 0, 0, -1};
@@ -81,7 +91,8 @@ static xt_status read_name(const char *name, target *t) {
     if (strlen(name) >= sizeof t->plugin_name) return unknown(name, "");
     if (n == 3 && strncmp(name, "cpu", 3) == 0) {
         int64_t count = 1;
-        if (colon && (!parse_i64(colon + 1, &count) || count < 1 || count > 4096)) return unknown(name, "cpu:N takes 1 to 4096 devices");
+        if (colon && (!parse_i64(colon + 1, &count) || count < 1 || count > 4096))
+            return unknown(name, "cpu:N takes 1 to 4096 devices");
         t->device = "CPU";
         t->chip = &host;
         snprintf(t->plugin_name, sizeof t->plugin_name, "cpu:%lld", (long long)count);
@@ -92,11 +103,13 @@ static xt_status read_name(const char *name, target *t) {
         const char *card = colon + 1, *second = strchr(card, ':');
         int64_t count = 1;
         t->gpu = chip_gpu(card, second ? (size_t)(second - card) : strlen(card));
-        if (!t->gpu || (second && (!parse_i64(second + 1, &count) || count < 1 || count > 512))) return unknown(name, "");
+        if (!t->gpu || (second && (!parse_i64(second + 1, &count) || count < 1 || count > 512)))
+            return unknown(name, "");
         int hosts = gpu_hosts((int)count);
         if (count % hosts) {
             char why[96];
-            snprintf(why, sizeof why, "%lld cards do not stand evenly in %d hosts of at most %d", (long long)count, hosts, GPUS_A_HOST);
+            snprintf(why, sizeof why, "%lld cards do not stand evenly in %d hosts of at most %d", (long long)count,
+                     hosts, GPUS_A_HOST);
             return unknown(name, why);
         }
         t->gpu_count = (int)count;
@@ -113,16 +126,22 @@ static xt_status read_name(const char *name, target *t) {
     return NULL;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- opening --- */
 static PJRT_NamedValue text_option(const char *name, const char *v) {
-    return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue), .name = name, .name_size = strlen(name), .type = PJRT_VALUE_STRING, .string_value = v, .value_size = strlen(v)};
+    return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue),
+                             .name = name,
+                             .name_size = strlen(name),
+                             .type = PJRT_VALUE_STRING,
+                             .string_value = v,
+                             .value_size = strlen(v)};
 }
 
 static xt_status create(device_topology *t, const target *g) {
     str config = STR_INIT;
     char shape[32];
     PJRT_NamedValue options[2];
-    PJRT_TopologyDescription_Create_Args a = PJRT_INIT(TopologyDescription_Create, .topology_name = g->plugin_name, .topology_name_size = strlen(g->plugin_name));
+    PJRT_TopologyDescription_Create_Args a = PJRT_INIT(TopologyDescription_Create, .topology_name = g->plugin_name,
+                                                       .topology_name_size = strlen(g->plugin_name));
     if (g->gpu) { /* partitions x hosts x devices of one */
         int hosts = gpu_hosts(g->gpu_count);
         snprintf(shape, sizeof shape, "1x%dx%d", hosts, g->gpu_count / hosts);
@@ -132,7 +151,9 @@ static xt_status create(device_topology *t, const target *g) {
         a.create_options = options;
         a.num_options = 2;
     }
-    xt_status s = config.failed ? status_oom(config.len, "a topology") : DEVICE_CALL(t->plugin->api, TopologyDescription_Create, &a, "describing the topology");
+    xt_status s = config.failed
+                      ? status_oom(config.len, "a topology")
+                      : DEVICE_CALL(t->plugin->api, TopologyDescription_Create, &a, "describing the topology");
     if (!s) t->pjrt = a.topology;
     str_free(&config);
     return s;
@@ -144,7 +165,8 @@ static void read_memory(device_topology *t, PJRT_DeviceDescription *d) {
     static const char key[] = "device_memory_bytes_limit";
     for (size_t i = 0; !s && i < a.num_attributes; i++) {
         const PJRT_NamedValue *v = &a.attributes[i];
-        if (v->name_size == sizeof key - 1 && memcmp(v->name, key, sizeof key - 1) == 0 && v->type == PJRT_VALUE_INT64) t->info.memory_bytes = v->int64_value;
+        if (v->name_size == sizeof key - 1 && memcmp(v->name, key, sizeof key - 1) == 0 && v->type == PJRT_VALUE_INT64)
+            t->info.memory_bytes = v->int64_value;
     }
     xt_status_free(s);
 }
@@ -153,9 +175,11 @@ static xt_status read_info(device_topology *t) {
     const PJRT_Api *api = t->plugin->api;
     PJRT_TopologyDescription_PlatformName_Args n = PJRT_INIT(TopologyDescription_PlatformName, .topology = t->pjrt);
     XT_TRY(DEVICE_CALL(api, TopologyDescription_PlatformName, &n, "reading the topology's platform"));
-    PJRT_TopologyDescription_PlatformVersion_Args v = PJRT_INIT(TopologyDescription_PlatformVersion, .topology = t->pjrt);
+    PJRT_TopologyDescription_PlatformVersion_Args v =
+        PJRT_INIT(TopologyDescription_PlatformVersion, .topology = t->pjrt);
     XT_TRY(DEVICE_CALL(api, TopologyDescription_PlatformVersion, &v, "reading the topology's version"));
-    PJRT_TopologyDescription_GetDeviceDescriptions_Args d = PJRT_INIT(TopologyDescription_GetDeviceDescriptions, .topology = t->pjrt);
+    PJRT_TopologyDescription_GetDeviceDescriptions_Args d =
+        PJRT_INIT(TopologyDescription_GetDeviceDescriptions, .topology = t->pjrt);
     XT_TRY(DEVICE_CALL(api, TopologyDescription_GetDeviceDescriptions, &d, "listing the topology's devices"));
     if (d.num_descriptions == 0) return status_new(XT_INTERNAL, NULL, "the topology %s has no devices", t->name);
     t->strings[0] = device_text(n.platform_name, n.platform_name_size);
@@ -169,7 +193,8 @@ static xt_status read_info(device_topology *t) {
     t->info.kind = t->strings[2];
     t->info.devices = (int)d.num_descriptions;
     for (size_t i = 0; i < d.num_descriptions; i++) {
-        PJRT_DeviceDescription_ProcessIndex_Args p = PJRT_INIT(DeviceDescription_ProcessIndex, .device_description = d.descriptions[i]);
+        PJRT_DeviceDescription_ProcessIndex_Args p =
+            PJRT_INIT(DeviceDescription_ProcessIndex, .device_description = d.descriptions[i]);
         XT_TRY(DEVICE_CALL(api, DeviceDescription_ProcessIndex, &p, "reading a device's process"));
         if (p.process_index >= t->info.processes) t->info.processes = p.process_index + 1;
     }
@@ -208,8 +233,10 @@ xt_status device_topology_open(const char *name, device_topology **out) {
     live_add(LIVE_topology, 1);
     t->name = base_strdup(name);
     xt_status s = t->name ? open_named(t, &g) : status_oom(strlen(name), "a topology");
-    if (s) device_topology_close(t);
-    else *out = t;
+    if (s)
+        device_topology_close(t);
+    else
+        *out = t;
     return s;
 }
 
@@ -225,9 +252,11 @@ void device_topology_close(device_topology *t) {
     live_add(LIVE_topology, -1);
 }
 
-const device_topology_info *device_topology_get_info(const device_topology *t) { return &t->info; }
+const device_topology_info *device_topology_get_info(const device_topology *t) {
+    return &t->info;
+}
 
-/* --- compiling ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- compiling --- */
 /* Device lists as in exec.c: one a partition. Ids of a topology's devices count from 0. */
 static void assign_devices(str *build, int partitions) {
     str all = STR_INIT;
@@ -265,17 +294,25 @@ static void write_options(const device_topology *t, const device_plan_opts *o, s
     device_option_bool(options, "xla_dump_hlo_as_text", true);
 }
 
-xt_status device_topology_compile(device_topology *t, const char *text, size_t n, const device_plan_opts *o, device_plan_exec **out) {
+xt_status device_topology_compile(device_topology *t, const char *text, size_t n, const device_plan_opts *o,
+                                  device_plan_exec **out) {
     *out = NULL;
     if (o->num_partitions > t->info.devices)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the program is for %d devices, the topology %s has %d", o->num_partitions, t->name, t->info.devices);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the program is for %d devices, the topology %s has %d",
+                          o->num_partitions, t->name, t->info.devices);
     device_plan_exec *e = base_calloc(1, sizeof *e);
     if (!e) return status_oom(sizeof *e, "a program");
     str options = STR_INIT;
     write_options(t, o, &options);
-    PJRT_Program program = {.struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)text, .code_size = n, .format = "mlir", .format_size = 4};
-    PJRT_Compile_Args a = PJRT_INIT(Compile, .topology = t->pjrt, .program = &program, .compile_options = options.data, .compile_options_size = options.len);
-    xt_status s = options.failed ? status_oom(options.len, "compile options") : DEVICE_CALL(t->plugin->api, Compile, &a, "compiling");
+    PJRT_Program program = {.struct_size = PJRT_SIZE_OF(PJRT_Program),
+                            .code = (char *)text,
+                            .code_size = n,
+                            .format = "mlir",
+                            .format_size = 4};
+    PJRT_Compile_Args a = PJRT_INIT(Compile, .topology = t->pjrt, .program = &program, .compile_options = options.data,
+                                    .compile_options_size = options.len);
+    xt_status s = options.failed ? status_oom(options.len, "compile options")
+                                 : DEVICE_CALL(t->plugin->api, Compile, &a, "compiling");
     str_free(&options);
     if (s) {
         base_free(e);
@@ -295,11 +332,14 @@ void device_plan_exec_free(device_plan_exec *e) {
     live_add(LIVE_plan_program, -1);
 }
 
-void device_plan_exec_get_stats(const device_plan_exec *e, device_exec_stats *out) { device_stats_of(e->api, e->pjrt, out); }
+void device_plan_exec_get_stats(const device_plan_exec *e, device_exec_stats *out) {
+    device_stats_of(e->api, e->pjrt, out);
+}
 
 xt_status device_plan_exec_text(const device_plan_exec *e, char **out, size_t *out_size, char out_format[24]) {
     PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program)};
-    PJRT_Executable_OptimizedProgram_Args a = PJRT_INIT(Executable_OptimizedProgram, .executable = e->pjrt, .program = &p);
+    PJRT_Executable_OptimizedProgram_Args a =
+        PJRT_INIT(Executable_OptimizedProgram, .executable = e->pjrt, .program = &p);
     *out = NULL;
     XT_TRY(DEVICE_CALL(e->api, Executable_OptimizedProgram, &a, "asking for the compiled program"));
     if (!(p.code = base_malloc(p.code_size + 1))) return status_oom(p.code_size, "a compiled program");

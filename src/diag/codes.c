@@ -11,9 +11,13 @@ static const code_row rows[] = {
 #undef CODE
 };
 
-const char *xt_code_at(int i) { return i >= 0 && (size_t)i < BASE_COUNT(rows) ? rows[i].id : NULL; }
+const char *xt_code_at(int i) {
+    return i >= 0 && (size_t)i < BASE_COUNT(rows) ? rows[i].id : NULL;
+}
 
-const char *diag_code_phrase(int i) { return i >= 0 && (size_t)i < BASE_COUNT(rows) ? rows[i].phrase : NULL; }
+const char *diag_code_phrase(int i) {
+    return i >= 0 && (size_t)i < BASE_COUNT(rows) ? rows[i].phrase : NULL;
+}
 
 const char *xt_explain(const char *code, const char *language) {
     for (size_t i = 0; code && i < BASE_COUNT(rows); i++)

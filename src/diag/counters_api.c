@@ -15,9 +15,14 @@ void xt_metrics_report(void) {
     for (int c = 0; c < COUNTER_COUNT; c++) {
         int64_t v = counter_get((counter)c);
         const char *unit = counter_unit((counter)c);
-        if (strcmp(unit, "ns") == 0) str_printf(&t, "  %-20s %14.3f ms  %s\n", counter_name((counter)c), (double)v / 1e6, counter_help((counter)c));
-        else if (strcmp(unit, "B") == 0) str_printf(&t, "  %-20s %14.3f MiB %s\n", counter_name((counter)c), (double)v / 1048576, counter_help((counter)c));
-        else str_printf(&t, "  %-20s %14lld     %s\n", counter_name((counter)c), (long long)v, counter_help((counter)c));
+        if (strcmp(unit, "ns") == 0)
+            str_printf(&t, "  %-20s %14.3f ms  %s\n", counter_name((counter)c), (double)v / 1e6,
+                       counter_help((counter)c));
+        else if (strcmp(unit, "B") == 0)
+            str_printf(&t, "  %-20s %14.3f MiB %s\n", counter_name((counter)c), (double)v / 1048576,
+                       counter_help((counter)c));
+        else
+            str_printf(&t, "  %-20s %14lld     %s\n", counter_name((counter)c), (long long)v, counter_help((counter)c));
     }
     diag_append_phase_table(&t);
     diag_append_times(&t);

@@ -29,11 +29,14 @@ void xt_doctor_plugin(const char *device, xt_plugin_report *out) {
     char package[64], folder[512];
     *out = (xt_plugin_report){.memory_limit = -1, .memory_in_use = -1};
     snprintf(out->device, sizeof out->device, "%s", device);
-    if (xt_doctor_package(device, package, folder)) snprintf(out->install, sizeof out->install, "python3 -m pip install --target %s %s", folder, package);
+    if (xt_doctor_package(device, package, folder))
+        snprintf(out->install, sizeof out->install, "python3 -m pip install --target %s %s", folder, package);
     xt_status s = device_probe(device, &p);
     if (s) {
-        const char *why = status_message(s), *places = strstr(why, ". Looked at:"); /* a page of folders: the error of XT_DEVICE has them */
-        snprintf(out->problem, sizeof out->problem, "%.*s", (int)(places ? (size_t)(places - why) : strcspn(why, "\n")), why);
+        /* a page of folders: the error of XT_DEVICE has them */
+        const char *why = status_message(s), *places = strstr(why, ". Looked at:");
+        snprintf(out->problem, sizeof out->problem, "%.*s", (int)(places ? (size_t)(places - why) : strcspn(why, "\n")),
+                 why);
         xt_status_free(s);
         return;
     }

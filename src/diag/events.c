@@ -1,7 +1,7 @@
-/* Compile and execution reports (XT_DEBUG=compile,exec,read). Each begins with a line that says what happened and why, the same on all ranks, so that the
- * launcher can fold it; its figures stand on a second line.
- * Without XT_DEBUG two things are still said: compiles that go on after the run has warmed up, and the first line that reads a value too early in a training
- * loop. Other early reads are then a number in the summary. */
+/* Compile and execution reports (XT_DEBUG=compile,exec,read). Each begins with a line that says what happened and why,
+ * the same on all ranks, so that the launcher can fold it; its figures stand on a second line. Without XT_DEBUG two
+ * things are still said: compiles that go on after the run has warmed up, and the first line that reads a value too
+ * early in a training loop. Other early reads are then a number in the summary. */
 #include "diag/diag.h"
 
 #include <pthread.h>
@@ -26,8 +26,12 @@ unsigned diag_debug(void) {
     return bits;
 }
 
-static double ms(int64_t ns) { return (double)ns / 1e6; }
-static double mib(int64_t bytes) { return (double)bytes / 1048576; }
+static double ms(int64_t ns) {
+    return (double)ns / 1e6;
+}
+static double mib(int64_t bytes) {
+    return (double)bytes / 1048576;
+}
 
 /* "loader at train.c:41 in h.3.attn, step 7" */
 static void who(str *t, const lazy_event *e) {
@@ -41,20 +45,27 @@ static void report_compile(const lazy_event *e) {
     str t = STR_INIT;
     char key[33];
     hash_hex(e->key, key);
-    if (e->source == LAZY_COMPILED) str_printf(&t, "compile %lld: program %lld for ", (long long)e->compile_number, (long long)e->program);
-    else str_printf(&t, "disk hit: program %lld for ", (long long)e->program);
+    if (e->source == LAZY_COMPILED)
+        str_printf(&t, "compile %lld: program %lld for ", (long long)e->compile_number, (long long)e->program);
+    else
+        str_printf(&t, "disk hit: program %lld for ", (long long)e->program);
     who(&t, e);
     str_printf(&t, " | why: %s", lazy_why_name(e->why));
     if (strcmp(e->reason, lazy_why_name(e->why)) != 0) str_printf(&t, ": %s", e->reason);
     if (*e->advice) str_printf(&t, ": %s", e->advice);
     if (e->expected) str_printf(&t, " (expected: %s)", e->expected);
-    str_printf(&t, "\n  %zu ops, %zu inputs, %zu outputs | hash %.2f, lowering %.2f, disk %.2f", e->ops, e->inputs, e->outputs, ms(e->hash_ns), ms(e->lower_ns), ms(e->disk_ns));
+    str_printf(&t,
+               "\n"
+               "  %zu ops, %zu inputs, %zu outputs | hash %.2f, lowering %.2f, disk %.2f",
+               e->ops, e->inputs, e->outputs, ms(e->hash_ns), ms(e->lower_ns), ms(e->disk_ns));
     if (e->source == LAZY_FROM_DISK) diag_append_phases(&t, e);
     str_printf(&t, ", compile %.2f", ms(e->compile_ns));
     if (e->source == LAZY_COMPILED) diag_append_phases(&t, e);
-    str_printf(&t, ", store %.2f ms | device %.2f -> %.2f MiB, temporaries %.2f MiB, process %.1f -> %.1f MiB | key %s, %s\n", ms(e->store_ns), mib(e->device_before),
-               mib(counter_get(COUNTER_device_bytes)), mib(e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0), mib(e->rss_before), mib(base_rss()), key,
-               e->source == LAZY_COMPILED ? "not in memory, not on disk" : "loaded from disk");
+    str_printf(
+        &t, ", store %.2f ms | device %.2f -> %.2f MiB, temporaries %.2f MiB, process %.1f -> %.1f MiB | key %s, %s\n",
+        ms(e->store_ns), mib(e->device_before), mib(counter_get(COUNTER_device_bytes)),
+        mib(e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0), mib(e->rss_before), mib(base_rss()), key,
+        e->source == LAZY_COMPILED ? "not in memory, not on disk" : "loaded from disk");
     log_raw(XT_SEV_INFO, str_cstr(&t), t.len);
     str_free(&t);
 }
@@ -67,8 +78,10 @@ static void report_exec(const lazy_event *e) {
     who(&t, e);
     if (e->forced) str_append(&t, ", forced before its step ended");
     str_printf(&t, "\n  %zu ops from %s | device %.2f MiB, temporaries %.2f MiB | key %.8s\n", e->ops,
-               e->source == LAZY_FROM_MEMORY ? "memory" : e->source == LAZY_FROM_DISK ? "disk" : "the compiler", mib(counter_get(COUNTER_device_bytes)),
-               mib(e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0), key);
+               e->source == LAZY_FROM_MEMORY ? "memory"
+               : e->source == LAZY_FROM_DISK ? "disk"
+                                             : "the compiler",
+               mib(counter_get(COUNTER_device_bytes)), mib(e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0), key);
     log_raw(XT_SEV_INFO, str_cstr(&t), t.len);
     str_free(&t);
 }
@@ -78,12 +91,14 @@ static void warn_forced(const lazy_event *e) {
     src_text(e->src, at, sizeof at);
     snprintf(key, sizeof key, "forced %s", at);
     log_once(key, XT_SEV_WARNING,
-             "%s reads a value before its step has ended: an extra program runs for it and the host waits. xt_when_ready or xt_master_printf(\"... %%t\", t) "
+             "%s reads a value before its step has ended: an extra program runs for it and the host waits. "
+             "xt_when_ready or xt_master_printf(\"... %%t\", t) "
              "give the value when it arrives and cost nothing",
              at);
 }
 
-/* A read that comes again after the optimizer has stepped is in a loop that trains; one that does not is none to worry about. The first such line is named. */
+/* A read that comes again after the optimizer has stepped is in a loop that trains; one that does not is none to worry
+ * about. The first such line is named. */
 static void note_forced(const lazy_event *e) {
     enum { LINES = 16 };
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -99,14 +114,19 @@ static void note_forced(const lazy_event *e) {
     pthread_mutex_lock(&lock);
     int k = 0;
     while (k < n && lines[k].src != e->src) k++;
-    if (k < n) again = !told && steps > lines[k].steps;
-    else if (n < LINES) lines[n].src = e->src, lines[n++].steps = steps;
+    if (k < n)
+        again = !told && steps > lines[k].steps;
+    else if (n < LINES)
+        lines[n].src = e->src, lines[n++].steps = steps;
     told = told || again;
     pthread_mutex_unlock(&lock);
     char at[256];
     if (again)
-        log_msg(XT_SEV_WARNING, "%s reads a value before its step has ended, in each step anew: an extra program runs for it and the host waits. xt_when_ready or xt_master_printf(\"... %%t\", t) give the value "
-                "when it arrives (XT_DEBUG=read names all such lines, the summary counts them)", src_text(e->src, at, sizeof at));
+        log_msg(XT_SEV_WARNING,
+                "%s reads a value before its step has ended, in each step anew: an extra program runs for it and the "
+                "host waits. xt_when_ready or xt_master_printf(\"... %%t\", t) give the value "
+                "when it arrives (XT_DEBUG=read names all such lines, the summary counts them)",
+                src_text(e->src, at, sizeof at));
 }
 
 static void warn_late(const lazy_event *e) {
@@ -116,8 +136,9 @@ static void warn_late(const lazy_event *e) {
     if (e->evaluation || e->expected) return; /* evaluation after training is a program of its own, and expected */
     told++;
     char at[256];
-    log_msg(XT_SEV_WARNING, "a new program was compiled after %lld steps (%.0f ms), at %s: %s: %s%s%s", (long long)steps, ms(e->compile_ns), src_text(e->src, at, sizeof at),
-            lazy_why_name(e->why), e->reason, *e->advice ? ": " : "", e->advice);
+    log_msg(XT_SEV_WARNING, "a new program was compiled after %lld steps (%.0f ms), at %s: %s: %s%s%s",
+            (long long)steps, ms(e->compile_ns), src_text(e->src, at, sizeof at), lazy_why_name(e->why), e->reason,
+            *e->advice ? ": " : "", e->advice);
 }
 
 static void on_event(void *user, const lazy_event *e) {
@@ -131,8 +152,10 @@ static void on_event(void *user, const lazy_event *e) {
     if (e->forced && !debug) note_forced(e);
     if (e->source == LAZY_FROM_MEMORY && !debug) return;
     bool made = e->source != LAZY_FROM_MEMORY;
-    if (made && debug & DIAG_COMPILE_WORD) report_compile(e);
-    else if (e->source == LAZY_COMPILED && !e->forced) warn_late(e);
+    if (made && debug & DIAG_COMPILE_WORD)
+        report_compile(e);
+    else if (e->source == LAZY_COMPILED && !e->forced)
+        warn_late(e);
     if (debug & DIAG_EXEC_WORD) report_exec(e);
     if (e->forced && debug & (DIAG_READ_WORD | DIAG_COMPILE_WORD | DIAG_EXEC_WORD)) warn_forced(e);
 }

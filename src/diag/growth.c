@@ -1,19 +1,21 @@
-/* What grows from step to step and should not: device buffers by creating line, the ops of a step, programs in the cache, library objects, the process's
- * memory; and steps whose peak jumps over the level of the run.
+/* What grows from step to step and should not: device buffers by creating line, the ops of a step, programs in the
+ * cache, library objects, the process's memory; and steps whose peak jumps over the level of the run.
  *
- * A leak grows steadily; a training program's memory goes up and down, or up once. So everything is looked at every SAMPLE steps, and only what has grown in
- * STREAK samples in a row is told: once a line, with the line that creates it. A tensor kept each step is told after about STREAK * SAMPLE = 1,200 steps; a list
- * that fills up within that time is not a leak. */
+ * A leak grows steadily; a training program's memory goes up and down, or up once. So everything is looked at every
+ * SAMPLE steps, and only what has grown in STREAK samples in a row is told: once a line, with the line that creates
+ * it. A tensor kept each step is told after about STREAK * SAMPLE = 1,200 steps; a list that fills up within that time
+ * is not a leak. */
 #include "diag/diag.h"
 
 #include <math.h>
 
 enum {
-    SAMPLE = 100, STREAK = 12,
-    MOST_LINES = 4096,         /* lines of a program that keep buffers */
-    RSS_EVERY = 2,             /* samples: 12 rises are 2,400 steps */
+    SAMPLE = 100,
+    STREAK = 12,
+    MOST_LINES = 4096, /* lines of a program that keep buffers */
+    RSS_EVERY = 2, /* samples: 12 rises are 2,400 steps */
     OPS_STREAK = 8,
-    JUMP_AFTER = 50            /* steps, before a level exists */
+    JUMP_AFTER = 50 /* steps, before a level exists */
 };
 static const int64_t RSS_LEAST = (int64_t)8 << 20, JUMP_LEAST = (int64_t)1 << 20;
 static const double JUMP_TIMES = 1.5;
@@ -45,7 +47,7 @@ static void tell(box_kind kind, src_id src, int64_t step, int64_t amount, str *t
     str_free(text);
 }
 
-/* --- buffers --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- buffers --- */
 typedef struct line {
     src_id src;
     lazy_role role;
@@ -67,9 +69,13 @@ static void tell_buffers(const line *l, int64_t step) {
     char at[256];
     str t = STR_INIT;
     int64_t steps = step - l->s.base_step;
-    str_printf(&t, "memory grows: %s keeps %lld %s buffers now, %lld more than at step %lld (%.3g a step, %.2f MiB in all). xt_drop gives back what xt_keep keeps; xt_when_ready brings a value to the host and keeps nothing [XT203]",
-               src_text(l->src, at, sizeof at), (long long)l->count, lazy_role_name(l->role), (long long)(l->s.last - l->s.base), (long long)l->s.base_step,
-               steps > 0 ? (double)(l->s.last - l->s.base) / (double)steps : 0, (double)l->bytes / 1048576);
+    str_printf(
+        &t,
+        "memory grows: %s keeps %lld %s buffers now, %lld more than at step %lld (%.3g a step, %.2f MiB in all). "
+        "xt_drop gives back what xt_keep keeps; xt_when_ready brings a value to the host and keeps nothing [XT203]",
+        src_text(l->src, at, sizeof at), (long long)l->count, lazy_role_name(l->role),
+        (long long)(l->s.last - l->s.base), (long long)l->s.base_step,
+        steps > 0 ? (double)(l->s.last - l->s.base) / (double)steps : 0, (double)l->bytes / 1048576);
     tell(BOX_GROWTH, l->src, step, l->bytes, &t);
 }
 
@@ -85,7 +91,7 @@ static void sample_buffers(int64_t step, const lazy_group *g, size_t n) {
         if (grows(&lines[i].s, lines[i].count, step, STREAK)) tell_buffers(&lines[i], step);
 }
 
-/* --- programs, objects, the process ------------------------------------------------------------------------------------------------------------ */
+/* --- programs, objects, the process --- */
 static series programs, process, objects[LIVE_COUNT];
 static struct { /* of the last program that was made */
     src_id src;
@@ -96,19 +102,26 @@ static void sample_programs(int64_t step) {
     if (!grows(&programs, lazy_programs_seen(), step, STREAK)) return;
     char at[256];
     str t = STR_INIT;
-    str_printf(&t, "programs grow: %lld different ones by now, %lld more than at step %lld; the newest for %s: %s [XT204]", (long long)programs.last, (long long)(programs.last - programs.base),
-               (long long)programs.base_step, src_text(newest.src, at, sizeof at), newest.reason);
+    str_printf(&t,
+               "programs grow: %lld different ones by now, %lld more than at step %lld; the newest for %s: %s [XT204]",
+               (long long)programs.last, (long long)(programs.last - programs.base), (long long)programs.base_step,
+               src_text(newest.src, at, sizeof at), newest.reason);
     tell(BOX_GROWTH, newest.src, step, programs.last, &t);
 }
 
 /* Buffers and tensors have lines of their own; the rest are objects a program makes and does not free. */
 static void sample_objects(int64_t step) {
     for (int k = 0; k < LIVE_COUNT; k++) {
-        if (k == LIVE_tensor || k == LIVE_buffer || k == LIVE_plugin_buffer || k == LIVE_event || k == LIVE_plugin_event || k == LIVE_executable || k == LIVE_plugin_executable) continue;
+        if (k == LIVE_tensor || k == LIVE_buffer || k == LIVE_plugin_buffer || k == LIVE_event ||
+            k == LIVE_plugin_event || k == LIVE_executable || k == LIVE_plugin_executable)
+            continue;
         if (!grows(&objects[k], live_get((live_kind)k), step, STREAK)) continue;
         str t = STR_INIT;
-        str_printf(&t, "host memory grows: %lld live objects of kind %s, %lld more than at step %lld; what is made in each step must be freed in it [XT205]", (long long)objects[k].last,
-                   live_name((live_kind)k), (long long)(objects[k].last - objects[k].base), (long long)objects[k].base_step);
+        str_printf(&t,
+                   "host memory grows: %lld live objects of kind %s, %lld more than at step %lld; what is made in each "
+                   "step must be freed in it [XT205]",
+                   (long long)objects[k].last, live_name((live_kind)k), (long long)(objects[k].last - objects[k].base),
+                   (long long)objects[k].base_step);
         tell(BOX_GROWTH, 0, step, objects[k].last, &t);
     }
 }
@@ -121,9 +134,12 @@ static void sample_process(int64_t step, int64_t rss) {
         return;
     }
     str t = STR_INIT;
-    str_printf(&t, "host memory grows: the process has %.1f MiB of its own, %.1f more than at step %lld, while device buffers have %.1f MiB: memory that the program itself allocates in its loop, or that it takes from "
-                   "readers and callbacks [XT206]",
-               (double)process.last / 1048576, (double)(process.last - process.base) / 1048576, (long long)process.base_step, (double)counter_get(COUNTER_device_bytes) / 1048576);
+    str_printf(&t,
+               "host memory grows: the process has %.1f MiB of its own, %.1f more than at step %lld, while device "
+               "buffers have %.1f MiB: memory that the program itself allocates in its loop, or that it takes from "
+               "readers and callbacks [XT206]",
+               (double)process.last / 1048576, (double)(process.last - process.base) / 1048576,
+               (long long)process.base_step, (double)counter_get(COUNTER_device_bytes) / 1048576);
     tell(BOX_GROWTH, 0, step, process.last, &t);
 }
 
@@ -135,10 +151,13 @@ void diag_growth_sample(int64_t step, const lazy_group *groups, size_t n, int64_
     if (samples++ % RSS_EVERY == 0) sample_process(step, rss);
 }
 
-bool diag_growth_due(int64_t step) { return step > 0 && step % SAMPLE == 0; }
+bool diag_growth_due(int64_t step) {
+    return step > 0 && step % SAMPLE == 0;
+}
 
-/* --- ops of a step ------------------------------------------------------------------------------------------------------------------------------ */
-/* A step that is longer than the one before, time and again, is a graph that is carried from step to step: each is a program of its own. */
+/* --- ops of a step --- */
+/* A step that is longer than the one before, time and again, is a graph that is carried from step to step: each is a
+ * program of its own. */
 static void watch_ops(const lazy_event *e) {
     static size_t before;
     static series ops;
@@ -156,13 +175,15 @@ static void watch_ops(const lazy_event *e) {
     ops.told = true;
     char at[256];
     str t = STR_INIT;
-    str_printf(&t, "the graph grows: the step that ends at %s has %zu ops, %d steps before it had %lld, and each is a program of its own; %s [XT207]", src_text(e->src, at, sizeof at), e->ops,
-               OPS_STREAK, (long long)ops.base, e->reason);
+    str_printf(&t,
+               "the graph grows: the step that ends at %s has %zu ops, %d steps before it had %lld, and each is a "
+               "program of its own; %s [XT207]",
+               src_text(e->src, at, sizeof at), e->ops, OPS_STREAK, (long long)ops.base, e->reason);
     tell(BOX_GROWTH, e->src, e->step, (int64_t)e->ops, &t);
 }
 
-/* Live buffers without batches: what waits in loaders (not in the ledger yet) comes and goes with a second loader's first batches, and how much it may become is
- * fixed by their .prefetch. */
+/* Live buffers without batches: what waits in loaders (not in the ledger yet) comes and goes with a second loader's
+ * first batches, and how much it may become is fixed by their .prefetch. */
 static int64_t bytes_without_batches(void) {
     size_t n = lazy_ledger_groups(NULL, 0), cap = n + 8;
     int64_t bytes = 0;
@@ -174,11 +195,10 @@ static int64_t bytes_without_batches(void) {
     return bytes;
 }
 
-/* The most that a program's steps needed so far: buckets of lengths, each a program of its own, take turns all the time. */
+/* The most that a program's steps needed so far: buckets of lengths, each a program of its own, take turns
+ * all the time. */
 enum { REMEMBERED = 1024 };
-static struct {
-    int64_t program, most;
-} seen_of[REMEMBERED];
+static struct { int64_t program, most; } seen_of[REMEMBERED];
 static int64_t most_of(int64_t program, int64_t peak) {
     size_t k = (size_t)program % REMEMBERED;
     int64_t before = seen_of[k].program == program ? seen_of[k].most : 0;
@@ -189,9 +209,9 @@ static int64_t most_of(int64_t program, int64_t peak) {
     return before;
 }
 
-/* --- a step's peak ---------------------------------------------------------------------------------------------------------------------------------- */
-/* Training steps, evaluation steps, and reads in the middle of each have a level of their own. A read is held against the level of its steps too, so that the
- * first one of a run can be told; a jump that lasts is told once. */
+/* --- a step's peak --- */
+/* Training steps, evaluation steps, and reads in the middle of each have a level of their own. A read is held against
+ * the level of its steps too, so that the first one of a run can be told; a jump that lasts is told once. */
 static struct {
     double level;
     int64_t seen;
@@ -202,15 +222,22 @@ static int64_t told;
 static void watch_peak(const lazy_event *e) {
     int steps = e->evaluation, k = steps + (e->forced ? 2 : 0);
     if (e->cause == LAZY_CHECKPOINT || e->cause == LAZY_FINISH) return;
-    int64_t temps = e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0, results = e->stats.output_bytes > 0 ? e->stats.output_bytes : 0, peak = counter_get(COUNTER_device_bytes) + temps;
+    int64_t temps = e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0,
+            results = e->stats.output_bytes > 0 ? e->stats.output_bytes : 0,
+            peak = counter_get(COUNTER_device_bytes) + temps;
     double level = fmax(fmax(of[steps].level, of[k].level), (double)most_of(e->program, peak));
-    bool jumps = of[steps].seen >= JUMP_AFTER && (double)peak > JUMP_TIMES * level && (double)peak - level > (double)JUMP_LEAST;
-    if (jumps && !of[steps].high && e->program != told && (double)(bytes_without_batches() + temps + results) > JUMP_TIMES * level) {
+    bool jumps =
+        of[steps].seen >= JUMP_AFTER && (double)peak > JUMP_TIMES * level && (double)peak - level > (double)JUMP_LEAST;
+    if (jumps && !of[steps].high && e->program != told &&
+        (double)(bytes_without_batches() + temps + results) > JUMP_TIMES * level) {
         told = e->program;
         char at[256];
         str t = STR_INIT;
-        str_printf(&t, "memory jumps: step %lld needs %.1f MiB at its peak, the steps before it needed %.1f: program %lld at %s (temporaries %.1f MiB)", (long long)lazy_shown_step(e->step), (double)peak / 1048576,
-                   level / 1048576, (long long)e->program, src_text(e->src, at, sizeof at), (double)temps / 1048576);
+        str_printf(&t,
+                   "memory jumps: step %lld needs %.1f MiB at its peak, the steps before it needed %.1f: program %lld "
+                   "at %s (temporaries %.1f MiB)",
+                   (long long)lazy_shown_step(e->step), (double)peak / 1048576, level / 1048576, (long long)e->program,
+                   src_text(e->src, at, sizeof at), (double)temps / 1048576);
         if (e->forced) str_append(&t, ", forced by a read before its step ended");
         if (*e->reason) str_printf(&t, "; it is new: %s", e->reason);
         str_append(&t, " [XT208]");

@@ -1,5 +1,6 @@
-/* For machines: XT_EVENTS=FILE gets a JSON line for each compile, execution and report; XT_METRICS=FILE holds all counters in Prometheus' text form, written
- * anew every few seconds (what node_exporter's textfile collector reads). With ranks each has its own file, with .rankN before the ending. */
+/* For machines: XT_EVENTS=FILE gets a JSON line for each compile, execution and report; XT_METRICS=FILE holds all
+ * counters in Prometheus' text form, written anew every few seconds (what node_exporter's textfile collector reads).
+ * With ranks each has its own file, with .rankN before the ending. */
 #include "base/private_file.h"
 #include "diag/diag.h"
 
@@ -15,17 +16,23 @@ enum { METRICS_EVERY_S = 5 };
 static void rank_path(const char *name, char *out, size_t n) {
     const world *w = world_get();
     const char *dot = strrchr(name, '.'), *slash = strrchr(name, '/');
-    if (w->size <= 1) snprintf(out, n, "%s", name);
-    else if (dot && (!slash || dot > slash)) snprintf(out, n, "%.*s.rank%d%s", (int)(dot - name), name, w->rank, dot);
-    else snprintf(out, n, "%s.rank%d", name, w->rank);
+    if (w->size <= 1)
+        snprintf(out, n, "%s", name);
+    else if (dot && (!slash || dot > slash))
+        snprintf(out, n, "%.*s.rank%d%s", (int)(dot - name), name, w->rank, dot);
+    else
+        snprintf(out, n, "%s.rank%d", name, w->rank);
 }
 
 static void quoted(str *t, const char *text) {
     str_putc(t, '"');
     for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\') str_printf(t, "\\%c", *p);
-        else if (*p < 0x20) str_printf(t, "\\u%04x", *p);
-        else str_putc(t, (char)*p);
+        if (*p == '"' || *p == '\\')
+            str_printf(t, "\\%c", *p);
+        else if (*p < 0x20)
+            str_printf(t, "\\u%04x", *p);
+        else
+            str_putc(t, (char)*p);
     }
     str_putc(t, '"');
 }
@@ -51,14 +58,16 @@ static void write_line(const str *t) {
     int fd = s ? -1 : file_open_output(target, O_CREAT | O_APPEND);
     if (fd < 0 && !s) s = file_output_failed(path);
     if (fd < 0 || write(fd, t->data, t->len) < 0)
-        log_once("XT_EVENTS", XT_SEV_WARNING, "XT_EVENTS=%s cannot be written: %s", path, s ? status_message(s) : strerror(errno));
+        log_once("XT_EVENTS", XT_SEV_WARNING, "XT_EVENTS=%s cannot be written: %s", path,
+                 s ? status_message(s) : strerror(errno));
     if (fd >= 0) close(fd);
     base_free(target);
     xt_status_free(s);
 }
 
 static void begin(str *t, const char *kind, int64_t step) {
-    str_printf(t, "{\"event\": \"%s\", \"time_s\": %.6f, \"rank\": %d, \"step\": %lld", kind, (double)clock_ns() / 1e9, world_get()->rank, (long long)step);
+    str_printf(t, "{\"event\": \"%s\", \"time_s\": %.6f, \"rank\": %d, \"step\": %lld", kind, (double)clock_ns() / 1e9,
+               world_get()->rank, (long long)step);
 }
 
 void diag_event_json(const lazy_event *e) {
@@ -66,9 +75,14 @@ void diag_event_json(const lazy_event *e) {
     str t = STR_INIT;
     char key[33];
     hash_hex(e->key, key);
-    begin(&t, e->source == LAZY_COMPILED ? "compile" : e->source == LAZY_FROM_DISK ? "disk_hit" : "execution", lazy_shown_step(e->step));
-    str_printf(&t, ", \"program\": %lld, \"execution\": %lld, \"forced\": %s, \"ops\": %zu, \"inputs\": %zu, \"outputs\": %zu", (long long)e->program, (long long)e->number,
-               e->forced ? "true" : "false", e->ops, e->inputs, e->outputs);
+    begin(&t,
+          e->source == LAZY_COMPILED    ? "compile"
+          : e->source == LAZY_FROM_DISK ? "disk_hit"
+                                        : "execution",
+          lazy_shown_step(e->step));
+    str_printf(
+        &t, ", \"program\": %lld, \"execution\": %lld, \"forced\": %s, \"ops\": %zu, \"inputs\": %zu, \"outputs\": %zu",
+        (long long)e->program, (long long)e->number, e->forced ? "true" : "false", e->ops, e->inputs, e->outputs);
     field(&t, "cause", lazy_cause_name(e->cause));
     place(&t, e->src);
     if (e->path) field(&t, "module", intern_text(e->path));
@@ -79,11 +93,16 @@ void diag_event_json(const lazy_event *e) {
         field(&t, "reason", e->reason);
         field(&t, "advice", e->advice);
         if (e->expected) field(&t, "expected", e->expected);
-        str_printf(&t, ", \"hash_ms\": %.4f, \"lower_ms\": %.4f, \"disk_ms\": %.4f, \"compile_ms\": %.4f, \"store_ms\": %.4f, \"device_bytes_before\": %lld, \"rss_bytes_before\": %lld", (double)e->hash_ns / 1e6,
-                   (double)e->lower_ns / 1e6, (double)e->disk_ns / 1e6, (double)e->compile_ns / 1e6, (double)e->store_ns / 1e6, (long long)e->device_before, (long long)e->rss_before);
+        str_printf(&t,
+                   ", \"hash_ms\": %.4f, \"lower_ms\": %.4f, \"disk_ms\": %.4f, \"compile_ms\": %.4f, \"store_ms\": "
+                   "%.4f, \"device_bytes_before\": %lld, \"rss_bytes_before\": %lld",
+                   (double)e->hash_ns / 1e6, (double)e->lower_ns / 1e6, (double)e->disk_ns / 1e6,
+                   (double)e->compile_ns / 1e6, (double)e->store_ns / 1e6, (long long)e->device_before,
+                   (long long)e->rss_before);
         diag_append_phases_json(&t, e);
     }
-    str_printf(&t, ", \"device_bytes\": %lld, \"temp_bytes\": %lld}\n", (long long)counter_get(COUNTER_device_bytes), (long long)e->stats.temp_bytes);
+    str_printf(&t, ", \"device_bytes\": %lld, \"temp_bytes\": %lld}\n", (long long)counter_get(COUNTER_device_bytes),
+               (long long)e->stats.temp_bytes);
     write_line(&t);
     str_free(&t);
 }
@@ -104,11 +123,13 @@ static void write_totals(void) {
     if (!getenv("XT_EVENTS")) return;
     str t = STR_INIT;
     begin(&t, "totals", lazy_step());
-    for (int c = 0; c < COUNTER_COUNT; c++) str_printf(&t, ", \"%s\": %lld", counter_name((counter)c), (long long)counter_get((counter)c));
+    for (int c = 0; c < COUNTER_COUNT; c++)
+        str_printf(&t, ", \"%s\": %lld", counter_name((counter)c), (long long)counter_get((counter)c));
     for (int p = 0; p < DIAG_PHASES; p++) {
         if (diag_time_count((diag_phase)p) == 0) continue;
-        str_printf(&t, ", \"%s_ms\": {\"p50\": %.6f, \"p95\": %.6f, \"p99\": %.6f}", diag_phase_name((diag_phase)p), diag_time_percentile((diag_phase)p, 0.5) / 1e6,
-                   diag_time_percentile((diag_phase)p, 0.95) / 1e6, diag_time_percentile((diag_phase)p, 0.99) / 1e6);
+        str_printf(&t, ", \"%s_ms\": {\"p50\": %.6f, \"p95\": %.6f, \"p99\": %.6f}", diag_phase_name((diag_phase)p),
+                   diag_time_percentile((diag_phase)p, 0.5) / 1e6, diag_time_percentile((diag_phase)p, 0.95) / 1e6,
+                   diag_time_percentile((diag_phase)p, 0.99) / 1e6);
     }
     diag_append_phase_sums_json(&t);
     str_append(&t, "}\n");

@@ -1,10 +1,17 @@
-/* The memory report: live device buffers by the line that made them, the peak and when it was, how much is made a step, what the allocator holds. */
+/* The memory report: live device buffers by the line that made them, the peak and when it was, how much is made a step,
+ * what the allocator holds. */
 #include "diag/diag.h"
 
-int xt_memory_rows(xt_memory_row *rows, int max) { return lazy_ledger_rows(rows, max); }
+int xt_memory_rows(xt_memory_row *rows, int max) {
+    return lazy_ledger_rows(rows, max);
+}
 
 xt_memory_info xt_memory(void) {
-    xt_memory_info m = {.live_bytes = 0, .peak_bytes = counter_get(COUNTER_device_peak_bytes), .limit_bytes = -1, .reserved_bytes = -1, .largest_free_bytes = -1};
+    xt_memory_info m = {.live_bytes = 0,
+                        .peak_bytes = counter_get(COUNTER_device_peak_bytes),
+                        .limit_bytes = -1,
+                        .reserved_bytes = -1,
+                        .largest_free_bytes = -1};
     size_t n = lazy_ledger_groups(NULL, 0), cap = n;
     lazy_group *g = base_malloc((n + 1) * sizeof *g);
     n = g ? lazy_ledger_groups(g, cap) : 0;
@@ -31,7 +38,9 @@ xt_memory_info xt_memory(void) {
     return m;
 }
 
-static double mib(int64_t bytes) { return (double)bytes / 1048576; }
+static double mib(int64_t bytes) {
+    return (double)bytes / 1048576;
+}
 
 void xt_memory_report(void) {
     str t = STR_INIT;
@@ -43,7 +52,9 @@ void xt_memory_report(void) {
     if (m.reserved_bytes >= 0) {
         double kept = mib(m.reserved_bytes - m.live_bytes);
         str_printf(&t, "\n  the allocator holds %.2f MiB", mib(m.reserved_bytes));
-        if (kept > 0) str_printf(&t, ", %.2f of them free for reuse, the largest block %.2f MiB", kept, mib(m.largest_free_bytes));
+        if (kept > 0)
+            str_printf(&t, ", %.2f of them free for reuse, the largest block %.2f MiB", kept,
+                       mib(m.largest_free_bytes));
     }
     str_putc(&t, '\n');
     log_raw(XT_SEV_INFO, t.data + 1, t.len - 1); /* without the newline it starts with */

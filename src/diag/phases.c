@@ -1,5 +1,5 @@
-/* Where compile time goes: what the plugin says of each program it compiled (or planned again, when it came from disk), and the sums of this process. A plugin
- * that says nothing has no phases: its compile time stands as one number. */
+/* Where compile time goes: what the plugin says of each program it compiled (or planned again, when it came from disk),
+ * and the sums of this process. A plugin that says nothing has no phases: its compile time stands as one number. */
 #include "diag/diag.h"
 
 #include <pthread.h>
@@ -57,8 +57,12 @@ static void append_json(str *t, const device_compile_phase *p, size_t n) {
     str_putc(t, '}');
 }
 
-void diag_append_phases(str *t, const lazy_event *e) { append_text(t, e->phases, e->n_phases, " (", ")"); }
-void diag_append_phases_json(str *t, const lazy_event *e) { append_json(t, e->phases, e->n_phases); }
+void diag_append_phases(str *t, const lazy_event *e) {
+    append_text(t, e->phases, e->n_phases, " (", ")");
+}
+void diag_append_phases_json(str *t, const lazy_event *e) {
+    append_json(t, e->phases, e->n_phases);
+}
 
 void diag_append_phase_sums(str *t) {
     device_compile_phase p[DEVICE_COMPILE_PHASES];
@@ -80,6 +84,10 @@ void diag_append_phase_table(str *t) {
 void diag_append_phase_prometheus(str *t) {
     device_compile_phase p[DEVICE_COMPILE_PHASES];
     size_t n = sums(p);
-    if (n) str_append(t, "# HELP xtrain_compile_phase_seconds_total time in the device's compiler, by its phases\n# TYPE xtrain_compile_phase_seconds_total counter\n");
-    for (size_t i = 0; i < n; i++) str_printf(t, "xtrain_compile_phase_seconds_total{rank=\"%d\",phase=\"%s\"} %.9g\n", world_get()->rank, p[i].name, p[i].seconds);
+    if (n)
+        str_append(t, "# HELP xtrain_compile_phase_seconds_total time in the device's compiler, by its phases\n"
+                      "# TYPE xtrain_compile_phase_seconds_total counter\n");
+    for (size_t i = 0; i < n; i++)
+        str_printf(t, "xtrain_compile_phase_seconds_total{rank=\"%d\",phase=\"%s\"} %.9g\n", world_get()->rank,
+                   p[i].name, p[i].seconds);
 }

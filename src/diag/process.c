@@ -55,7 +55,7 @@ int xt_processes(xt_process *out, int max) {
     return l.n;
 }
 
-/* --- postmortem --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- postmortem --- */
 typedef struct telling {
     str text;
     int n;
@@ -73,7 +73,8 @@ static bool tell(void *user, const box_file *f) {
 static bool move_lost(void *user, const box_file *f) {
     telling *t = user;
     char made[600];
-    if (!f->alive && f->box.state != BOX_ENDED && strcmp(f->box.folder, t->folder) == 0) blackbox_salvage(f, made, sizeof made);
+    if (!f->alive && f->box.state != BOX_ENDED && strcmp(f->box.folder, t->folder) == 0)
+        blackbox_salvage(f, made, sizeof made);
     return true;
 }
 
@@ -91,7 +92,9 @@ static bool newest_crash(const char *dir, char *out, size_t n) {
         if (strncmp(e->d_name, "xt-crash-", 9) != 0) continue;
         snprintf(path, sizeof path, "%.300s/%s", dir, e->d_name);
         if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != owner)) continue;
-        if (found && (st.st_mtim.tv_sec < best.tv_sec || (st.st_mtim.tv_sec == best.tv_sec && st.st_mtim.tv_nsec <= best.tv_nsec))) continue;
+        if (found && (st.st_mtim.tv_sec < best.tv_sec ||
+                      (st.st_mtim.tv_sec == best.tv_sec && st.st_mtim.tv_nsec <= best.tv_nsec)))
+            continue;
         best = st.st_mtim;
         found = true;
         snprintf(out, n, "%s", path);
@@ -115,11 +118,13 @@ xt_status xt_postmortem(const char *dir, char **out_text) {
     if (t.n == 0 && newest_crash(real, crash, sizeof crash)) blackbox_each(crash, tell, &t);
     if (t.n == 0 || t.text.failed) {
         xt_status s = t.text.failed ? status_oom(t.text.len, "a report")
-                                    : status_new(XT_NOT_FOUND, NULL, "%s holds no state of a dead program: a folder xt-crash-PID, or one that has such folders, is expected", dir);
+                                    : status_new(XT_NOT_FOUND, NULL,
+                                                 "%s holds no state of a dead program: a folder xt-crash-PID, or one "
+                                                 "that has such folders, is expected",
+                                                 dir);
         str_free(&t.text);
         return s;
     }
     *out_text = t.text.data;
     return NULL;
 }
-

@@ -1,8 +1,11 @@
-/* Profiles of some steps: the device's ops come from PJRT's profiler extension as an XSpace message, the host's phases from events and counters; both are put on
- * one time line (clock_ns): xspace_read.c. The k-th run the device tells of is the k-th program that was started since the profile began, so an op's ordinal ("n17")
- * leads to the line and module of the program's own record. Out comes Chrome/Perfetto JSON or a TensorBoard log folder, and a table of the dearest ops.
+/* Profiles of some steps: the device's ops come from PJRT's profiler extension as an XSpace message, the host's phases
+ * from events and counters; both are put on one time line (clock_ns): xspace_read.c. The k-th run the device tells of
+ * is the k-th program that was started since the profile began, so an op's ordinal ("n17") leads to the line and
+ * module of the program's own record. Out comes Chrome/Perfetto JSON or a TensorBoard log folder, and a table of the
+ * dearest ops.
  *
- * Roofline: the time an op would take at the best rates seen in the same trace (by ops long enough to be measured), as a share of the time it took. */
+ * Roofline: the time an op would take at the best rates seen in the same trace (by ops long enough to be measured), as
+ * a share of the time it took. */
 #include "diag/profile.h"
 
 #include <math.h>
@@ -36,7 +39,7 @@ static void host_span(const char *name, int64_t begin_ns, int64_t ns, int64_t st
     if (ns > 0) add((span){.name = intern(name), .thread = HOST_THREAD, .begin_ns = begin_ns, .ns = ns, .step = step});
 }
 
-/* --- roofline and table ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- roofline and table --- */
 static double best_flops, best_bytes; /* a nanosecond */
 
 static void find_roof(void) {
@@ -74,7 +77,9 @@ static void table(void) {
         const span *s = &p.trace.spans[i];
         if (s->kind != SPAN_OP) continue;
         size_t k = 0;
-        while (k < n && !(rows[k].name == s->name && rows[k].src == s->src && rows[k].path == s->path && rows[k].kernel == s->kernel)) k++;
+        while (k < n && !(rows[k].name == s->name && rows[k].src == s->src && rows[k].path == s->path &&
+                          rows[k].kernel == s->kernel))
+            k++;
         row fresh = {.name = s->name, .path = s->path, .kernel = s->kernel, .src = s->src};
         if (k == n && !VEC_PUSH(rows, n, cap, fresh)) break;
         rows[k].ns += s->self_ns;
@@ -85,17 +90,26 @@ static void table(void) {
     }
     if (n) qsort(rows, n, sizeof *rows, dearest);
     str t = STR_INIT;
-    str_printf(&t, "profile of steps %lld to %lld: %s\n", (long long)p.first, (long long)(p.first + p.steps - 1), p.path);
-    if (n == 0) str_append(&t, "  the device's plugin told of no ops: the trace has the host's phases only\n");
-    else str_printf(&t, "  device ops: %.3f ms in all; roofline = the best rates in this trace, %.1f GFLOP/s and %.1f GB/s\n        ms      %%     n    GFLOP/s     GB/s  %% of roofline  op\n", (double)total / 1e6, best_flops, best_bytes);
+    str_printf(&t, "profile of steps %lld to %lld: %s\n", (long long)p.first, (long long)(p.first + p.steps - 1),
+               p.path);
+    if (n == 0)
+        str_append(&t, "  the device's plugin told of no ops: the trace has the host's phases only\n");
+    else
+        str_printf(&t,
+                   "  device ops: %.3f ms in all; roofline = the best rates in this trace, %.1f GFLOP/s and %.1f GB/s\n"
+                   "        ms      %%     n    GFLOP/s     GB/s  %% of roofline  op\n",
+                   (double)total / 1e6, best_flops, best_bytes);
     for (size_t k = 0; k < n && k < MOST_ROWS; k++) {
         const row *r = &rows[k];
         char at[256];
         double roof = diag_of_roof(r->flops, r->bytes, (double)r->ns);
-        str_printf(&t, "%10.3f %5.1f%% %5lld %10.1f %8.1f  ", (double)r->ns / 1e6, total ? 100 * (double)r->ns / (double)total : 0, (long long)r->n, r->ns ? r->flops / (double)r->ns : 0,
-                   r->ns ? r->bytes / (double)r->ns : 0);
-        if (isnan(roof)) str_append(&t, "            -  ");
-        else str_printf(&t, "%12.0f%%  ", roof);
+        str_printf(&t, "%10.3f %5.1f%% %5lld %10.1f %8.1f  ", (double)r->ns / 1e6,
+                   total ? 100 * (double)r->ns / (double)total : 0, (long long)r->n,
+                   r->ns ? r->flops / (double)r->ns : 0, r->ns ? r->bytes / (double)r->ns : 0);
+        if (isnan(roof))
+            str_append(&t, "            -  ");
+        else
+            str_printf(&t, "%12.0f%%  ", roof);
         str_printf(&t, "%s  %s", intern_text(r->name), src_text(r->src, at, sizeof at));
         if (r->path) str_printf(&t, "  %s", intern_text(r->path));
         if (r->kernel) str_printf(&t, "  [%s]", intern_text(r->kernel));
@@ -106,19 +120,23 @@ static void table(void) {
     base_free(rows);
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- files --- */
 static void quoted(str *t, const char *text) {
     str_putc(t, '"');
     for (const unsigned char *q = (const unsigned char *)text; *q; q++) {
-        if (*q == '"' || *q == '\\') str_printf(t, "\\%c", *q);
-        else if (*q < 0x20) str_printf(t, "\\u%04x", *q);
-        else str_putc(t, (char)*q);
+        if (*q == '"' || *q == '\\')
+            str_printf(t, "\\%c", *q);
+        else if (*q < 0x20)
+            str_printf(t, "\\u%04x", *q);
+        else
+            str_putc(t, (char)*q);
     }
     str_putc(t, '"');
 }
 
 static void thread_name(str *t, int thread, const char *name) {
-    str_printf(t, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %d, \"tid\": %d, \"args\": {\"name\": ", (int)getpid(), thread);
+    str_printf(t, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %d, \"tid\": %d, \"args\": {\"name\": ",
+               (int)getpid(), thread);
     quoted(t, name);
     str_append(t, "}},\n");
 }
@@ -130,15 +148,19 @@ static xt_status write_json(void) {
     thread_name(&t, SCOPE_THREAD, "host: xt_scope");
     thread_name(&t, DEVICE_PROGRAMS, "device: programs");
     thread_name(&t, DEVICE_OPS, "device: ops");
-    for (size_t i = 0; i < p.trace.n_lines; i++) thread_name(&t, FOREIGN_THREADS + (int)i, intern_text(p.trace.lines[i]));
+    for (size_t i = 0; i < p.trace.n_lines; i++)
+        thread_name(&t, FOREIGN_THREADS + (int)i, intern_text(p.trace.lines[i]));
     for (size_t i = 0; i < p.trace.n; i++) {
         const span *s = &p.trace.spans[i];
         const xt_src *at = src_get(s->src);
         str_append(&t, "{\"name\": ");
         quoted(&t, intern_text(s->name));
-        str_printf(&t, ", \"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": {", (int)getpid(), s->thread, (double)(s->begin_ns - p.began_ns) / 1e3, (double)s->ns / 1e3);
-        if (s->step >= 0) str_printf(&t, "\"step\": %lld", (long long)s->step);
-        else str_append(&t, "\"step\": null");
+        str_printf(&t, ", \"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": {",
+                   (int)getpid(), s->thread, (double)(s->begin_ns - p.began_ns) / 1e3, (double)s->ns / 1e3);
+        if (s->step >= 0)
+            str_printf(&t, "\"step\": %lld", (long long)s->step);
+        else
+            str_append(&t, "\"step\": null");
         if (s->src) {
             str_append(&t, ", \"file\": ");
             quoted(&t, at->file);
@@ -179,7 +201,7 @@ static xt_status write_tensorboard(const char *space, size_t size) {
     return s;
 }
 
-/* --- from step to step -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- from step to step --- */
 static void forget(void) {
     base_free(p.trace.spans);
     base_free(p.trace.lines);
@@ -193,7 +215,10 @@ static void forget(void) {
 }
 
 static void count_phases(void) {
-    static const counter of[DIAG_PHASES] = {[DIAG_LOADER] = COUNTER_loader_wait_ns, [DIAG_QUEUE] = COUNTER_queue_wait_ns, [DIAG_READ_WAIT] = COUNTER_read_wait_ns, [DIAG_UPLOAD] = COUNTER_upload_ns};
+    static const counter of[DIAG_PHASES] = {[DIAG_LOADER] = COUNTER_loader_wait_ns,
+                                            [DIAG_QUEUE] = COUNTER_queue_wait_ns,
+                                            [DIAG_READ_WAIT] = COUNTER_read_wait_ns,
+                                            [DIAG_UPLOAD] = COUNTER_upload_ns};
     for (int k = 0; k < DIAG_PHASES; k++) p.counted[k] = of[k] ? counter_get(of[k]) : 0;
 }
 
@@ -215,20 +240,24 @@ static void finish(void) {
     lazy_wait_idle();
     xt_status s = device_profile_stop(p.device, &space, &size);
     p.device = NULL;
-    diag_runs runs = {p.programs, p.program_steps, p.n_programs < p.n_steps_of ? p.n_programs : p.n_steps_of, p.began_ns};
+    diag_runs runs = {p.programs, p.program_steps, p.n_programs < p.n_steps_of ? p.n_programs : p.n_steps_of,
+                      p.began_ns};
     if (!s && space) diag_read_xspace(&p.trace, space, size, &runs);
     find_roof();
     size_t n = strlen(p.path);
     bool json = n > 5 && strcmp(p.path + n - 5, ".json") == 0;
     if (!s) s = json ? write_json() : write_tensorboard(space, size);
-    if (s) log_msg(XT_SEV_WARNING, "profile %s: %s", p.path, status_message(s));
-    else if (world_get()->rank == 0) table();
+    if (s)
+        log_msg(XT_SEV_WARNING, "profile %s: %s", p.path, status_message(s));
+    else if (world_get()->rank == 0)
+        table();
     xt_status_free(s);
     base_free(space);
     forget();
 }
 
-/* Phases without a place of their own in time are put where they happen: loader and read waits at the begin of a step, the rest before its program starts. */
+/* Phases without a place of their own in time are put where they happen: loader and read waits at the begin of a step,
+ * the rest before its program starts. */
 static void step_spans(int64_t now, int64_t step) {
     int64_t before[DIAG_PHASES];
     memcpy(before, p.counted, sizeof before);
@@ -262,12 +291,18 @@ void diag_profile_step(int64_t now, int64_t step) {
 
 void diag_profile_event(const lazy_event *e) {
     if (!p.active) return;
-    if (!VEC_PUSH(p.programs, p.n_programs, p.cap_programs, e->program) || !VEC_PUSH(p.program_steps, p.n_steps_of, p.cap_steps_of, e->step)) p.active = false;
+    if (!VEC_PUSH(p.programs, p.n_programs, p.cap_programs, e->program) ||
+        !VEC_PUSH(p.program_steps, p.n_steps_of, p.cap_steps_of, e->step))
+        p.active = false;
     int64_t at = clock_ns() - e->store_ns - e->compile_ns - e->disk_ns - e->lower_ns - e->hash_ns;
     const struct {
         const char *name;
         int64_t ns;
-    } phases[] = {{"hash", e->hash_ns}, {"lowering", e->lower_ns}, {"disk cache", e->disk_ns}, {"compile", e->compile_ns}, {"store", e->store_ns}};
+    } phases[] = {{"hash", e->hash_ns},
+                  {"lowering", e->lower_ns},
+                  {"disk cache", e->disk_ns},
+                  {"compile", e->compile_ns},
+                  {"store", e->store_ns}};
     for (size_t i = 0; i < BASE_COUNT(phases); i++) {
         host_span(phases[i].name, at, phases[i].ns, e->step);
         at += phases[i].ns;
@@ -286,19 +321,30 @@ static void on_scope(const char *name, bool begins) {
     }
     if (p.depth == 0) return;
     if (--p.depth < (int)BASE_COUNT(p.scopes))
-        add((span){.name = p.scopes[p.depth].name, .thread = SCOPE_THREAD, .begin_ns = p.scopes[p.depth].began_ns, .ns = clock_ns() - p.scopes[p.depth].began_ns, .step = lazy_step()});
+        add((span){.name = p.scopes[p.depth].name,
+                   .thread = SCOPE_THREAD,
+                   .begin_ns = p.scopes[p.depth].began_ns,
+                   .ns = clock_ns() - p.scopes[p.depth].began_ns,
+                   .step = lazy_step()});
 }
 
 xt_status xt_profile_opt(const char *path, xt_profile_opts o) {
-    if (!path || !*path || strlen(path) >= sizeof p.path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_profile: the path is empty or too long");
-    if (o.first < 0 || o.steps < 0 || o.steps > 100000) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_profile: .first %lld, .steps %lld: not negative, and at most 100000 steps", (long long)o.first, (long long)o.steps);
-    if (p.wanted) return status_new(XT_FAILED_PRECONDITION, NULL, "xt_profile: the profile for %s is not complete yet", p.path);
+    if (!path || !*path || strlen(path) >= sizeof p.path)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_profile: the path is empty or too long");
+    if (o.first < 0 || o.steps < 0 || o.steps > 100000)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_profile: .first %lld, .steps %lld: not negative, and at most 100000 steps",
+                          (long long)o.first, (long long)o.steps);
+    if (p.wanted)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "xt_profile: the profile for %s is not complete yet", p.path);
     forget();
     const world *w = world_get();
     size_t n = strlen(path);
     bool json = n > 5 && strcmp(path + n - 5, ".json") == 0;
-    if (w->size > 1) snprintf(p.path, sizeof p.path, "%.*s.rank%d%s", (int)(json ? n - 5 : n), path, w->rank, json ? ".json" : "");
-    else snprintf(p.path, sizeof p.path, "%s", path);
+    if (w->size > 1)
+        snprintf(p.path, sizeof p.path, "%.*s.rank%d%s", (int)(json ? n - 5 : n), path, w->rank, json ? ".json" : "");
+    else
+        snprintf(p.path, sizeof p.path, "%s", path);
     p.first = o.first > 0 ? o.first : lazy_step() + 1;
     p.steps = o.steps ? o.steps : 3;
     p.wanted = true;
@@ -316,18 +362,22 @@ void diag_profile_start(void) {
     int n = steps ? sscanf(steps, "%lld-%lld", &first, &last) : 2;
     if (n == 1) last = first;
     if (n < 1 || first < 1 || last < first) {
-        log_msg(XT_SEV_WARNING, "XT_PROFILE_STEPS=%s is not understood: a step (100) or a range (10-12) is expected", steps);
+        log_msg(XT_SEV_WARNING, "XT_PROFILE_STEPS=%s is not understood: a step (100) or a range (10-12) is expected",
+                steps);
         return;
     }
-    xt_status s = xt_profile_opt(path, (xt_profile_opts){.struct_size = sizeof(xt_profile_opts), .first = first, .steps = last - first + 1});
+    xt_status s = xt_profile_opt(
+        path, (xt_profile_opts){.struct_size = sizeof(xt_profile_opts), .first = first, .steps = last - first + 1});
     if (s) log_msg(XT_SEV_WARNING, "XT_PROFILE: %s", status_message(s));
     xt_status_free(s);
 }
 
 /* The run ends inside of the profiled steps: what is there is written. */
 void diag_profile_finish(void) {
-    if (p.active) finish();
-    else if (p.wanted) log_msg(XT_SEV_WARNING, "the profile %s is empty: the run ended before step %lld", p.path, (long long)p.first);
+    if (p.active)
+        finish();
+    else if (p.wanted)
+        log_msg(XT_SEV_WARNING, "the profile %s is empty: the run ended before step %lld", p.path, (long long)p.first);
     forget();
     p.looked = false;
 }

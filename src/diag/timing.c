@@ -1,5 +1,6 @@
-/* How long things take, always on: a histogram for each kind of duration with eight buckets to an octave (within 9 % of the true percentile), one
- * increment a duration. Counters (base/counters.def) hold the sums; here are their spreads, by step. */
+/* How long things take, always on: a histogram for each kind of duration with eight buckets to an octave (within 9 %
+ * of the true percentile), one increment a duration. Counters (base/counters.def) hold the sums; here are their
+ * spreads, by step. */
 #include "base/tally.h"
 #include "diag/diag.h"
 
@@ -12,7 +13,8 @@ typedef struct histogram { /* by the thread that steps, and by others (tally.h) 
     _Atomic int64_t most;
 } histogram;
 
-/* Each phase of a step is the difference of a counter between two boundaries; the step itself is the time between them. */
+/* Each phase of a step is the difference of a counter between two boundaries; the step itself is the time
+ * between them. */
 static const struct {
     const char *name, *what;
     counter c;
@@ -28,7 +30,9 @@ static const struct {
     [DIAG_LOADER] = {"loader wait", "waiting for a batch", COUNTER_loader_wait_ns},
 };
 
-const char *diag_phase_name(diag_phase p) { return phases[p].name; }
+const char *diag_phase_name(diag_phase p) {
+    return phases[p].name;
+}
 
 static histogram spread[DIAG_PHASES];
 static int64_t before[DIAG_PHASES];
@@ -41,12 +45,15 @@ static int bucket_of(int64_t ns) {
     return k < BUCKETS ? k : BUCKETS - 1;
 }
 
-static double middle_of(int k) { return ldexp(1 + ((double)(k % PER_OCTAVE) + 0.5) / PER_OCTAVE, k / PER_OCTAVE); }
+static double middle_of(int k) {
+    return ldexp(1 + ((double)(k % PER_OCTAVE) + 0.5) / PER_OCTAVE, k / PER_OCTAVE);
+}
 
 static void add(histogram *h, int64_t ns) {
     int k = bucket_of(ns);
     tally_add(&h->owned[k], &h->n[k], 1);
-    if (ns > atomic_load_explicit(&h->most, memory_order_relaxed)) atomic_store_explicit(&h->most, ns, memory_order_relaxed);
+    if (ns > atomic_load_explicit(&h->most, memory_order_relaxed))
+        atomic_store_explicit(&h->most, ns, memory_order_relaxed);
 }
 
 void diag_time_step(int64_t ns) {
@@ -79,21 +86,24 @@ void diag_append_times(str *t) {
     for (int p = 0; p < DIAG_PHASES; p++) {
         int64_t n = diag_time_count((diag_phase)p);
         if (n == 0) continue;
-        str_printf(t, "  %-20s %8lld %10.3f %10.3f %10.3f %10.3f  %s\n", phases[p].name, (long long)n, diag_time_percentile((diag_phase)p, 0.5) / 1e6,
-                   diag_time_percentile((diag_phase)p, 0.95) / 1e6, diag_time_percentile((diag_phase)p, 0.99) / 1e6,
+        str_printf(t, "  %-20s %8lld %10.3f %10.3f %10.3f %10.3f  %s\n", phases[p].name, (long long)n,
+                   diag_time_percentile((diag_phase)p, 0.5) / 1e6, diag_time_percentile((diag_phase)p, 0.95) / 1e6,
+                   diag_time_percentile((diag_phase)p, 0.99) / 1e6,
                    (double)atomic_load_explicit(&spread[p].most, memory_order_relaxed) / 1e6, phases[p].what);
     }
 }
 
-/* --- why the device had nothing to do ---------------------------------------------------------------------------------------------------------- */
-/* While the device idles, the host is in one of these phases; what is left over is the program's own work between the library's calls. A phase that runs beside
- * the device's work is cut down in proportion, since only the part that nothing covered made it idle. */
+/* --- why the device had nothing to do --- */
+/* While the device idles, the host is in one of these phases; what is left over is the program's own work between the
+ * library's calls. A phase that runs beside the device's work is cut down in proportion, since only the part that
+ * nothing covered made it idle. */
 void diag_append_idle(str *t, double wall_s) {
     static const struct {
         counter c;
         const char *what;
-    } reasons[] = {{COUNTER_compile_ns, "compiling"}, {COUNTER_loader_wait_ns, "waiting for the loader"}, {COUNTER_trace_ns, "recording"}, {COUNTER_lower_ns, "lowering"},
-                   {COUNTER_hash_ns, "keys"}, {COUNTER_upload_ns, "uploading"}};
+    } reasons[] = {{COUNTER_compile_ns, "compiling"}, {COUNTER_loader_wait_ns, "waiting for the loader"},
+                   {COUNTER_trace_ns, "recording"},   {COUNTER_lower_ns, "lowering"},
+                   {COUNTER_hash_ns, "keys"},         {COUNTER_upload_ns, "uploading"}};
     double busy = (double)counter_get(COUNTER_execute_ns) / 1e9, idle = wall_s - busy, sum = 0;
     if (idle <= 0 || wall_s <= 0) return;
     for (size_t i = 0; i < BASE_COUNT(reasons); i++) sum += (double)counter_get(reasons[i].c) / 1e9;
@@ -111,18 +121,24 @@ void diag_append_idle(str *t, double wall_s) {
     str_putc(t, '\n');
 }
 
-/* --- Prometheus ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Prometheus --- */
 void diag_append_prometheus(str *t) {
     for (int c = 0; c < COUNTER_COUNT; c++) {
         const char *unit = counter_unit((counter)c), *suffix = strcmp(unit, "ns") == 0 ? "_seconds" : "";
         char name[64];
         snprintf(name, sizeof name, "%s", counter_name((counter)c));
         if (*suffix) name[strlen(name) - 3] = '\0'; /* "trace_ns" is in seconds here, as Prometheus wants it */
-        bool gauge = c == COUNTER_device_bytes || c == COUNTER_device_peak_bytes || c == COUNTER_program_temp_bytes || c == COUNTER_in_flight_peak || c == COUNTER_loader_workers;
+        bool gauge = c == COUNTER_device_bytes || c == COUNTER_device_peak_bytes || c == COUNTER_program_temp_bytes ||
+                     c == COUNTER_in_flight_peak || c == COUNTER_loader_workers;
         const char *total = gauge ? "" : "_total";
-        str_printf(t, "# HELP xtrain_%s%s%s %s\n# TYPE xtrain_%s%s%s %s\n", name, suffix, total, counter_help((counter)c), name, suffix, total, gauge ? "gauge" : "counter");
-        if (*suffix) str_printf(t, "xtrain_%s%s%s{rank=\"%d\"} %.9g\n", name, suffix, total, world_get()->rank, (double)counter_get((counter)c) / 1e9);
-        else str_printf(t, "xtrain_%s%s%s{rank=\"%d\"} %lld\n", name, suffix, total, world_get()->rank, (long long)counter_get((counter)c));
+        str_printf(t, "# HELP xtrain_%s%s%s %s\n# TYPE xtrain_%s%s%s %s\n", name, suffix, total,
+                   counter_help((counter)c), name, suffix, total, gauge ? "gauge" : "counter");
+        if (*suffix)
+            str_printf(t, "xtrain_%s%s%s{rank=\"%d\"} %.9g\n", name, suffix, total, world_get()->rank,
+                       (double)counter_get((counter)c) / 1e9);
+        else
+            str_printf(t, "xtrain_%s%s%s{rank=\"%d\"} %lld\n", name, suffix, total, world_get()->rank,
+                       (long long)counter_get((counter)c));
     }
     diag_append_phase_prometheus(t);
     for (int p = 0; p < DIAG_PHASES; p++) {
@@ -131,10 +147,15 @@ void diag_append_prometheus(str *t) {
         snprintf(name, sizeof name, "%s", phases[p].name);
         for (char *q = name; *q; q++)
             if (*q == ' ') *q = '_';
-        str_printf(t, "# HELP xtrain_phase_%s_seconds %s, by step\n# TYPE xtrain_phase_%s_seconds summary\n", name, phases[p].what, name);
+        str_printf(t,
+                   "# HELP xtrain_phase_%s_seconds %s, by step\n"
+                   "# TYPE xtrain_phase_%s_seconds summary\n",
+                   name, phases[p].what, name);
         static const double shares[] = {0.5, 0.95, 0.99};
         for (size_t i = 0; i < BASE_COUNT(shares); i++)
-            str_printf(t, "xtrain_phase_%s_seconds{rank=\"%d\",quantile=\"%g\"} %.9g\n", name, world_get()->rank, shares[i], diag_time_percentile((diag_phase)p, shares[i]) / 1e9);
-        str_printf(t, "xtrain_phase_%s_seconds_count{rank=\"%d\"} %lld\n", name, world_get()->rank, (long long)diag_time_count((diag_phase)p));
+            str_printf(t, "xtrain_phase_%s_seconds{rank=\"%d\",quantile=\"%g\"} %.9g\n", name, world_get()->rank,
+                       shares[i], diag_time_percentile((diag_phase)p, shares[i]) / 1e9);
+        str_printf(t, "xtrain_phase_%s_seconds_count{rank=\"%d\"} %lld\n", name, world_get()->rank,
+                   (long long)diag_time_count((diag_phase)p));
     }
 }

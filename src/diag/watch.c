@@ -1,5 +1,6 @@
-/* What is looked at after each step: the black box gets the step's numbers, timers their durations, and every hundred steps the ledger is read for growth.
- * Called in the training thread at each boundary: what it costs is measured by bench/dispatch_bench. */
+/* What is looked at after each step: the black box gets the step's numbers, timers their durations, and every hundred
+ * steps the ledger is read for growth. Called in the training thread at each boundary: what it costs is measured by
+ * bench/dispatch_bench. */
 #include "diag/diag.h"
 
 #include <math.h>
@@ -8,11 +9,12 @@ enum { REMEMBERED_STEP = 100, HISTORY_EVERY_NS = 1000000000 };
 
 static struct {
     int64_t last_ns, sampled_ns;
-    double interval_ns;     /* between boundaries, smoothed */
+    double interval_ns; /* between boundaries, smoothed */
     src_id place;
-    int64_t history_every;  /* samples between two points of the history, doubled when it is full */
+    int64_t history_every; /* samples between two points of the history, doubled when it is full */
     int64_t samples;
-    bool armed; /* at_finish is registered: hooks are called by one xt_finish, and the next run of this process needs them again */
+    /* at_finish is registered: hooks are called by one xt_finish, and the next run of this process needs them again */
+    bool armed;
 } w = {.history_every = 1};
 
 static void history(blackbox *b, int64_t step) {
@@ -132,7 +134,9 @@ static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
     }
     if (step == REMEMBERED_STEP) lazy_ledger_remember(step);
     bool due = diag_growth_due(step);
-    bool point = due || now - w.sampled_ns >= HISTORY_EVERY_NS, early = step > 0 && step < REMEMBERED_STEP && (step & (step - 1)) == 0; /* a run may die young */
+    /* a run may die young */
+    bool point = due || now - w.sampled_ns >= HISTORY_EVERY_NS,
+         early = step > 0 && step < REMEMBERED_STEP && (step & (step - 1)) == 0;
     if (!point && !early) return;
     if (point) w.sampled_ns = now;
     sample(step, due, point);
@@ -140,9 +144,12 @@ static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
 
 void diag_watch_event(const lazy_event *e) {
     blackbox *b = blackbox_get();
-    box_kind kind = e->source == LAZY_COMPILED ? BOX_COMPILE : e->source == LAZY_FROM_DISK ? BOX_DISK_HIT : BOX_EXECUTION;
+    box_kind kind = e->source == LAZY_COMPILED    ? BOX_COMPILE
+                    : e->source == LAZY_FROM_DISK ? BOX_DISK_HIT
+                                                  : BOX_EXECUTION;
     if (!b) return;
-    blackbox_note_at(e->at_ns ? e->at_ns : clock_ns(), e->forced ? BOX_READ : kind, e->src, lazy_shown_step(e->step), e->program, counter_get(COUNTER_device_bytes));
+    blackbox_note_at(e->at_ns ? e->at_ns : clock_ns(), e->forced ? BOX_READ : kind, e->src, lazy_shown_step(e->step),
+                     e->program, counter_get(COUNTER_device_bytes));
     if (e->src == w.place) return;
     w.place = e->src;
     src_text(e->src, b->place, sizeof b->place);

@@ -1,7 +1,8 @@
-/* The watchdog: a step that takes far longer than the others (20 times their median, at least MIN_S; XT_WATCHDOG=SECONDS sets the limit, off switches it off)
- * is told once with where each rank is: its last boundary, what is in flight, the line that was recorded last. It only tells: the program goes on.
- * Off until WARM_UP steps have passed, unless a number of seconds is given. Time in which the whole process did not run (stopped, starved, a machine asleep)
- * does not count: the watchdog itself wakes late then. */
+/* The watchdog: a step that takes far longer than the others (20 times their median, at least MIN_S;
+ * XT_WATCHDOG=SECONDS sets the limit, off switches it off) is told once with where each rank is: its last boundary,
+ * what is in flight, the line that was recorded last. It only tells: the program goes on. Off until WARM_UP steps have
+ * passed, unless a number of seconds is given. Time in which the whole process did not run (stopped, starved, a machine
+ * asleep) does not count: the watchdog itself wakes late then. */
 #include "coll/coll.h"
 #include "diag/diag.h"
 
@@ -25,8 +26,12 @@ static struct {
 static void tell(int64_t waited_ns, int64_t limit_ns) {
     str t = STR_INIT;
     const blackbox *b = blackbox_get();
-    str_printf(&t, "the step after step %lld takes %.1f s by now, longer than its limit of %.1f s (median %.3f s). This process was last seen at %s, %lld programs in flight", (long long)(b ? b->step : 0),
-               (double)waited_ns / 1e9, (double)limit_ns / 1e9, diag_time_percentile(DIAG_STEP, 0.5) / 1e9, b && b->place[0] ? b->place : "its start", (long long)lazy_in_flight());
+    str_printf(&t,
+               "the step after step %lld takes %.1f s by now, longer than its limit of %.1f s (median %.3f s). This "
+               "process was last seen at %s, %lld programs in flight",
+               (long long)(b ? b->step : 0), (double)waited_ns / 1e9, (double)limit_ns / 1e9,
+               diag_time_percentile(DIAG_STEP, 0.5) / 1e9, b && b->place[0] ? b->place : "its start",
+               (long long)lazy_in_flight());
     src_id now = lazy_recording_at();
     char at[256];
     if (now) str_printf(&t, ", recording %s", src_text(now, at, sizeof at));
@@ -42,7 +47,8 @@ static void tell(int64_t waited_ns, int64_t limit_ns) {
     str_free(&t);
 }
 
-/* How long the step that began at `last` has been waited for, without the time in which the watchdog did not run either. */
+/* How long the step that began at `last` has been waited for, without the time in which the watchdog did
+ * not run either. */
 static int64_t waited(int64_t now, int64_t last) {
     static int64_t woke, of, excused; /* of the one watching thread */
     if (of != last) excused = 0;
@@ -63,7 +69,9 @@ static void *watch(void *unused) {
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&dog.stop, &dog.lock, &until);
         int64_t limit = atomic_load(&dog.limit_ns), last = atomic_load(&dog.last_ns), now = clock_ns();
-        if (limit && lazy_compiling() && limit < COMPILE_S * (int64_t)1000000000) limit = COMPILE_S * (int64_t)1000000000; /* a new program is no hang */
+        /* a new program is no hang */
+        if (limit && lazy_compiling() && limit < COMPILE_S * (int64_t)1000000000)
+            limit = COMPILE_S * (int64_t)1000000000;
         int64_t ns = waited(now, last);
         if (dog.stopping || !limit || !last || ns < limit || atomic_load(&dog.told_ns) == last) continue;
         atomic_store(&dog.told_ns, last); /* once for each step */

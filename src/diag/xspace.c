@@ -1,6 +1,6 @@
-/* A profile as an XSpace message (base/xplane.h), which TensorBoard's profile plugin reads.
- * The plugin shows the planes /host:CPU, those of TPUs and GPUs, and custom devices'. What our own device told is written anew with the user's lines; planes of
- * other devices are passed on as they came, with all that their tools want. */
+/* A profile as an XSpace message (base/xplane.h), which TensorBoard's profile plugin reads. The plugin shows the planes
+ * /host:CPU, those of TPUs and GPUs, and custom devices'. What our own device told is written anew with the user's
+ * lines; planes of other devices are passed on as they came, with all that their tools want. */
 #include "diag/profile.h"
 
 #include <math.h>
@@ -8,8 +8,10 @@
 #include "base/xplane.h"
 
 enum { STAT_STEP = 1, STAT_SOURCE, STAT_MODULE, STAT_KERNEL, STAT_FLOPS, STAT_BYTES, STAT_ROOF, STATS };
-static const char *const stat_names[STATS] = {[STAT_STEP] = "step_num", [STAT_SOURCE] = "source",          [STAT_MODULE] = "module",          [STAT_KERNEL] = "kernel",
-                                              [STAT_FLOPS] = "flops",   [STAT_BYTES] = "bytes_accessed", [STAT_ROOF] = "percent_of_roofline"};
+static const char *const stat_names[STATS] = {
+    [STAT_STEP] = "step_num",           [STAT_SOURCE] = "source", [STAT_MODULE] = "module",
+    [STAT_KERNEL] = "kernel",           [STAT_FLOPS] = "flops",   [STAT_BYTES] = "bytes_accessed",
+    [STAT_ROOF] = "percent_of_roofline"};
 
 typedef struct moment { /* the begin of the trace: by clock_ns, and by the clock of the device's own trace */
     int64_t ours, theirs;
@@ -37,7 +39,8 @@ static void stats_of(str *event, const span *s) {
 }
 
 /* A line of the plane: the spans of one thread. */
-static void line_of(str *plane, const span *spans, size_t n, int thread, const char *name, const moment *began, map *seen) {
+static void line_of(str *plane, const span *spans, size_t n, int thread, const char *name, const moment *began,
+                    map *seen) {
     str line = STR_INIT;
     proto_int(&line, 1, thread);
     proto_bytes(&line, 2, name, strlen(name));
@@ -61,7 +64,8 @@ static void line_of(str *plane, const span *spans, size_t n, int thread, const c
     str_free(&line);
 }
 
-static void plane_of(str *out, int id, const char *name, const span *spans, size_t n, const moment *began, const int threads[2], const char *const names[2]) {
+static void plane_of(str *out, int id, const char *name, const span *spans, size_t n, const moment *began,
+                     const int threads[2], const char *const names[2]) {
     str plane = STR_INIT;
     map *seen = map_new();
     proto_int(&plane, 1, id);
@@ -76,7 +80,8 @@ static void plane_of(str *out, int id, const char *name, const span *spans, size
 static bool is_own(const proto_field *plane) {
     proto_reader r = proto_read(plane->data, plane->size);
     for (proto_field f; proto_next(&r, &f);)
-        if (f.number == 2 && f.wire == PROTO_BYTES) return f.size >= strlen(OWN_PLANE) && memcmp(f.data, OWN_PLANE, strlen(OWN_PLANE)) == 0;
+        if (f.number == 2 && f.wire == PROTO_BYTES)
+            return f.size >= strlen(OWN_PLANE) && memcmp(f.data, OWN_PLANE, strlen(OWN_PLANE)) == 0;
     return false;
 }
 
@@ -86,13 +91,16 @@ static bool pass_on(str *out, const char *space, size_t size) {
     proto_reader r = proto_read(space, size);
     for (proto_field f; proto_next(&r, &f);) {
         if (f.wire != PROTO_BYTES) continue; /* an XSpace has messages and texts only */
-        if (f.number == 1 && is_own(&f)) own = true;
-        else proto_bytes(out, f.number, f.data, f.size);
+        if (f.number == 1 && is_own(&f))
+            own = true;
+        else
+            proto_bytes(out, f.number, f.data, f.size);
     }
     return own;
 }
 
-/* The planes that are passed on keep their times, so ours are put on their clock: that of the first line that has events. */
+/* The planes that are passed on keep their times, so ours are put on their clock: that of the first line
+ * that has events. */
 static int64_t their_clock(const char *space, size_t size, int64_t began_ns) {
     proto_reader planes = proto_read(space, size);
     for (proto_field plane, line, f; space && proto_next(&planes, &plane);) {
@@ -117,7 +125,8 @@ static int64_t their_clock(const char *space, size_t size, int64_t began_ns) {
 
 void diag_write_xspace(const span *spans, size_t n, int64_t began_ns, const char *space, size_t size, str *out) {
     static const int host[2] = {HOST_THREAD, SCOPE_THREAD}, device[2] = {DEVICE_PROGRAMS, DEVICE_OPS};
-    static const char *const host_names[2] = {"steps and phases", "xt_scope"}, *const device_names[2] = {"XLA Modules", "XLA Ops"};
+    static const char *const host_names[2] = {"steps and phases", "xt_scope"}, *const device_names[2] = {"XLA Modules",
+                                                                                                         "XLA Ops"};
     bool own = space && pass_on(out, space, size);
     moment began = {began_ns, their_clock(space, size, began_ns)};
     if (own) plane_of(out, 1, OWN_PLANE, spans, n, &began, device, device_names);

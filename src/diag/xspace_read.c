@@ -1,14 +1,19 @@
-/* What a device tells of itself: the XSpace message of PJRT's profiler extension (base/xplane.h), read as spans on the process's time line (clock_ns).
+/* What a device tells of itself: the XSpace message of PJRT's profiler extension (base/xplane.h), read as spans on the
+ * process's time line (clock_ns).
  *
- * Our own plugin writes one plane, whose ops are named by ordinal ("n17 (stablehlo.add)") and whose runs are numbered from the begin of the trace. Others:
- *  - a TPU's plane has the lines "XLA Modules" and "XLA Ops" (and more); cost and origin of an op ("flops", "bytes_accessed", "tf_op") stand in the metadata of
- *    its event. Ops nest: a loop's event spans those of its body, so the time of an op is what its children leave of it.
+ * Our own plugin writes one plane, whose ops are named by ordinal ("n17 (stablehlo.add)") and whose runs are numbered
+ * from the begin of the trace. Others:
+ *  - a TPU's plane has the lines "XLA Modules" and "XLA Ops" (and more); cost and origin of an op ("flops",
+ *    "bytes_accessed", "tf_op") stand in the metadata of its event. Ops nest: a loop's event spans those of its body,
+ *    so the time of an op is what its children leave of it.
  *  - a GPU's plane has a line for each stream, with kernels; the op's origin is a stat of the event ("name", "tf_op").
- * The origin is the location that was sent with the program: its last part is our ordinal, "n17". The program of an op is the k-th that was started since the trace
- * began, where the plane has as many modules as were started; without modules it is known when all that was started was one program.
+ * The origin is the location that was sent with the program: its last part is our ordinal, "n17". The program of an op
+ * is the k-th that was started since the trace began, where the plane has as many modules as were started; without
+ * modules it is known when all that was started was one program.
  *
- * Times of lines are nanoseconds since 1970 (XLA's profilers), since the begin of the session (what its files have, and lines without a time), or clock_ns's own.
- * The message comes from a foreign library: whatever it says, nothing is read outside of it, and times are kept within REACH_NS of the begin. */
+ * Times of lines are nanoseconds since 1970 (XLA's profilers), since the begin of the session (what its files have, and
+ * lines without a time), or clock_ns's own. The message comes from a foreign library: whatever it says, nothing is read
+ * outside of it, and times are kept within REACH_NS of the begin. */
 #include "diag/profile.h"
 
 #include <stdlib.h>
@@ -31,7 +36,7 @@ typedef struct plane {
     const diag_runs *runs;
     map *events, *stats; /* metadata: id -> about *, id -> interned name */
     bool own, has_ops;
-    size_t first;        /* of its spans */
+    size_t first; /* of its spans */
     uint32_t name;
 } plane;
 
@@ -40,7 +45,11 @@ static uint32_t clean(const proto_field *f) {
     const unsigned char *s = f->data;
     size_t i = 0;
     while (i < f->size) {
-        size_t more = s[i] < 0x80 ? 0 : s[i] >= 0xc2 && s[i] < 0xe0 ? 1 : s[i] >= 0xe0 && s[i] < 0xf0 ? 2 : s[i] >= 0xf0 && s[i] < 0xf5 ? 3 : f->size;
+        size_t more = s[i] < 0x80                   ? 0
+                      : s[i] >= 0xc2 && s[i] < 0xe0 ? 1
+                      : s[i] >= 0xe0 && s[i] < 0xf0 ? 2
+                      : s[i] >= 0xf0 && s[i] < 0xf5 ? 3
+                                                    : f->size;
         if (s[i] == 0 || more >= f->size - i) break;
         for (size_t k = 1; k <= more; k++)
             if ((s[i + k] & 0xc0) != 0x80) more = f->size;
@@ -55,7 +64,9 @@ static uint32_t clean(const proto_field *f) {
     return id;
 }
 
-static uint32_t stat_name(const plane *p, int64_t id) { return (uint32_t)(uintptr_t)map_get(p->stats, &id, sizeof id); }
+static uint32_t stat_name(const plane *p, int64_t id) {
+    return (uint32_t)(uintptr_t)map_get(p->stats, &id, sizeof id);
+}
 
 static void read_stat(const plane *p, const proto_field *stat, about *a) {
     proto_reader r = proto_read(stat->data, stat->size);
@@ -67,16 +78,22 @@ static void read_stat(const plane *p, const proto_field *stat, about *a) {
     while (proto_next(&r, &f)) {
         if (f.wire == PROTO_VARINT && f.number == 1) name = intern_text(stat_name(p, (int64_t)f.value));
         if (f.wire == PROTO_FIXED64 && f.number == 2) memcpy(&number, &f.value, sizeof number);
-        if (f.wire == PROTO_VARINT && (f.number == 3 || f.number == 4)) whole = (int64_t)f.value, number = (double)whole;
+        if (f.wire == PROTO_VARINT && (f.number == 3 || f.number == 4))
+            whole = (int64_t)f.value, number = (double)whole;
         if (f.wire == PROTO_BYTES && f.number == 5) text = clean(&f);
         if (f.wire == PROTO_VARINT && f.number == 7) text = stat_name(p, (int64_t)f.value);
     }
     if (!(number >= 0 && number < 1e30)) number = 0;
-    if (strcmp(name, "flops") == 0) a->flops = number;
-    else if (strcmp(name, "bytes_accessed") == 0) a->bytes = number;
-    else if (strcmp(name, "run_id") == 0) a->run = whole;
-    else if (strcmp(name, "tf_op") == 0 || (strcmp(name, "name") == 0 && !a->origin)) a->origin = text;
-    else if (strcmp(name, "kernel") == 0 || strcmp(name, "hlo_category") == 0) a->kernel = text;
+    if (strcmp(name, "flops") == 0)
+        a->flops = number;
+    else if (strcmp(name, "bytes_accessed") == 0)
+        a->bytes = number;
+    else if (strcmp(name, "run_id") == 0)
+        a->run = whole;
+    else if (strcmp(name, "tf_op") == 0 || (strcmp(name, "name") == 0 && !a->origin))
+        a->origin = text;
+    else if (strcmp(name, "kernel") == 0 || strcmp(name, "hlo_category") == 0)
+        a->kernel = text;
 }
 
 /* An entry {1 key, 2 metadata} of one of the plane's two maps. */
@@ -124,7 +141,9 @@ static void read_event(plane *p, const proto_field *event, int64_t line_ns, int 
     about a = {0};
     int64_t offset = 0, ns = 0;
     while (proto_next(&r, &f)) { /* the metadata first: the event's own stats are more exact */
-        const about *known = f.number == 1 && f.wire == PROTO_VARINT ? map_get(p->events, &(int64_t){(int64_t)f.value}, sizeof(int64_t)) : NULL;
+        const about *known = f.number == 1 && f.wire == PROTO_VARINT
+                                 ? map_get(p->events, &(int64_t){(int64_t)f.value}, sizeof(int64_t))
+                                 : NULL;
         if (known) a = *known;
     }
     r = proto_read(event->data, event->size);
@@ -187,7 +206,9 @@ static line line_header(const proto_field *field) {
 static span_kind kind_of(const plane *p, const char *line_name) {
     if (strcmp(line_name, "XLA Modules") == 0) return SPAN_PROGRAM;
     if (strcmp(line_name, "XLA Ops") == 0) return SPAN_OP;
-    return !p->has_ops && strncmp(intern_text(p->name), "/device:", 8) == 0 && strncmp(line_name, "Stream", 6) == 0 ? SPAN_OP : SPAN_OTHER;
+    return !p->has_ops && strncmp(intern_text(p->name), "/device:", 8) == 0 && strncmp(line_name, "Stream", 6) == 0
+               ? SPAN_OP
+               : SPAN_OTHER;
 }
 
 static int by_begin(const void *a, const void *b) {
@@ -215,8 +236,10 @@ static void read_line(plane *p, const proto_field *field) {
     line l = line_header(field);
     span_kind kind = kind_of(p, intern_text(l.name));
     int thread = FOREIGN_THREADS + (int)p->t->n_lines;
-    if (p->own && kind == SPAN_PROGRAM) thread = DEVICE_PROGRAMS;
-    else if (p->own && kind == SPAN_OP) thread = DEVICE_OPS;
+    if (p->own && kind == SPAN_PROGRAM)
+        thread = DEVICE_PROGRAMS;
+    else if (p->own && kind == SPAN_OP)
+        thread = DEVICE_OPS;
     else {
         char name[400];
         snprintf(name, sizeof name, "%s %s", intern_text(p->name), intern_text(l.name));
@@ -231,13 +254,15 @@ static void read_line(plane *p, const proto_field *field) {
     if (kind == SPAN_OP && !p->own && p->t->n > first) own_times(p->t->spans + first, p->t->n - first);
 }
 
-/* --- which program an op belongs to ------------------------------------------------------------------------------------------------------------ */
+/* --- which program an op belongs to --- */
 static const span *module_at(const span *modules, size_t n, int64_t ns) {
     size_t low = 0, high = n; /* the last that begins at or before it */
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (modules[middle].begin_ns <= ns) low = middle + 1;
-        else high = middle;
+        if (modules[middle].begin_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low && ns <= modules[low - 1].begin_ns + modules[low - 1].ns ? &modules[low - 1] : NULL;
 }
@@ -262,8 +287,10 @@ static void find_programs(plane *p) {
     }
     for (size_t i = 0; i < n; i++) {
         const span *m = spans[i].kind == SPAN_OTHER ? NULL : module_at(modules, n_modules, spans[i].begin_ns);
-        if (m && counted) spans[i].step = m->step, spans[i].program = m->program;
-        else if (one && spans[i].kind == SPAN_OP) spans[i].program = p->runs->programs[0];
+        if (m && counted)
+            spans[i].step = m->step, spans[i].program = m->program;
+        else if (one && spans[i].kind == SPAN_OP)
+            spans[i].program = p->runs->programs[0];
     }
     base_free(modules);
 }
@@ -272,7 +299,8 @@ static void find_lines(plane *p) {
     for (size_t i = p->first; i < p->t->n; i++) {
         span *s = &p->t->spans[i];
         size_t k;
-        if (s->program >= 0 && s->kind == SPAN_OP && ordinal_of(intern_text(s->origin), &k)) lazy_program_origin(s->program, k, &s->src, &s->path);
+        if (s->program >= 0 && s->kind == SPAN_OP && ordinal_of(intern_text(s->origin), &k))
+            lazy_program_origin(s->program, k, &s->src, &s->path);
     }
 }
 
@@ -287,8 +315,10 @@ static void read_plane(diag_trace *t, const proto_field *field, const diag_runs 
             if (f.wire != PROTO_BYTES) continue;
             if (k == 0 && f.number == 3) p.has_ops |= strcmp(intern_text(line_header(&f).name), "XLA Ops") == 0;
             if (f.number != order[k]) continue;
-            if (k == 0) p.name = clean(&f);
-            else read_metadata(&p, &f, f.number == 4);
+            if (k == 0)
+                p.name = clean(&f);
+            else
+                read_metadata(&p, &f, f.number == 4);
         }
     }
     p.own = strncmp(intern_text(p.name), OWN_PLANE, strlen(OWN_PLANE)) == 0;

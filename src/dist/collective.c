@@ -1,5 +1,5 @@
-/* Collectives on tensors: options checked, then one StableHLO op each (a mean: a sum and a multiplication). In a run of one rank nothing is recorded but a
- * copy, so that the handle is a new one as with more ranks. */
+/* Collectives on tensors: options checked, then one StableHLO op each (a mean: a sum and a multiplication). In a run of
+ * one rank nothing is recorded but a copy, so that the handle is a new one as with more ranks. */
 #include "dist/collective.h"
 #include "lazy/mesh.h"
 #include "ops/ops.h"
@@ -21,7 +21,8 @@ static bool fail(call *c, xt_status s) {
 }
 
 /* False after an error, which is c->failed then. */
-static bool begin(call *c, const xt_src *src, const char *what, xt_tensor x, const xt_collective_opts *o, bool permutes) {
+static bool begin(call *c, const xt_src *src, const char *what, xt_tensor x, const xt_collective_opts *o,
+                  bool permutes) {
     *c = (call){.what = what, .src = src, .b = lazy_begin(src)};
     c->x = lazy_value(x);
     if (!c->x) {
@@ -29,7 +30,9 @@ static bool begin(call *c, const xt_src *src, const char *what, xt_tensor x, con
         return false;
     }
     if (lazy_spmd())
-        return fail(c, status_new(XT_FAILED_PRECONDITION, NULL, "with a mesh, tensors are those of the whole run and the compiler makes the collectives; xt_shard says where a value lies"));
+        return fail(c, status_new(XT_FAILED_PRECONDITION, NULL,
+                                  "with a mesh, tensors are those of the whole run and the compiler makes the "
+                                  "collectives; xt_shard says where a value lies"));
     xt_status s = rank_groups_read(o, world_get()->size, permutes, &c->g);
     return s ? fail(c, s) : true;
 }
@@ -45,13 +48,17 @@ static bool divisible(call *c, int64_t dim) {
     int64_t n = c->x->type->dims[dim];
     ops_text shape;
     if (n % (int64_t)c->g.size == 0) return true;
-    return fail(c, status_new(XT_INVALID_ARGUMENT, NULL, "dim %lld of %s has %lld elements, which %zu ranks cannot share evenly; pad it to %lld", (long long)dim, ops_shape(c->x->type, &shape),
-                              (long long)n, c->g.size, (long long)((n / (int64_t)c->g.size + 1) * (int64_t)c->g.size)));
+    return fail(c, status_new(XT_INVALID_ARGUMENT, NULL,
+                              "dim %lld of %s has %lld elements, which %zu ranks cannot share evenly; pad it to %lld",
+                              (long long)dim, ops_shape(c->x->type, &shape), (long long)n, c->g.size,
+                              (long long)((n / (int64_t)c->g.size + 1) * (int64_t)c->g.size)));
 }
 
-static ir_value *record(call *c, ir_opcode code, ir_opcode combine, size_t n_more, const ir_attr *more, const ir_type *type) {
+static ir_value *record(call *c, ir_opcode code, ir_opcode combine, size_t n_more, const ir_attr *more,
+                        const ir_type *type) {
     ir_rank_groups g = {c->g.n, c->g.size, c->g.ranks, 0};
-    ir_op *op = ir_collective(c->b, code, combine, code == OP_collective_permute ? NULL : &g, 1, &c->x, n_more, more, type ? &type : NULL);
+    ir_op *op = ir_collective(c->b, code, combine, code == OP_collective_permute ? NULL : &g, 1, &c->x, n_more, more,
+                              type ? &type : NULL);
     return op ? &op->out[0] : NULL;
 }
 
@@ -60,7 +67,9 @@ static xt_tensor end(call *c, ir_value *v) {
     return lazy_wrap(v, c->what);
 }
 
-static bool alone(const call *c) { return c->g.size == 1; }
+static bool alone(const call *c) {
+    return c->g.size == 1;
+}
 
 static ir_opcode combine_of(xt_reduce op) {
     switch (op) {
@@ -110,20 +119,25 @@ xt_tensor xt_all_gather_at(const xt_src *src, xt_tensor x, int dim, xt_collectiv
 xt_tensor xt_reduce_scatter_at(const xt_src *src, xt_tensor x, int dim, xt_collective_opts o) {
     call c;
     int64_t axis;
-    if (!begin(&c, src, "xt_reduce_scatter", x, &o, false) || !axis_of(&c, dim, &axis) || !divisible(&c, axis)) return c.failed;
+    if (!begin(&c, src, "xt_reduce_scatter", x, &o, false) || !axis_of(&c, dim, &axis) || !divisible(&c, axis))
+        return c.failed;
     xt_status s = rank_reduce_check(o.op, c.x->type->dtype);
     if (s) return fail(&c, s), c.failed;
     if (alone(&c) || c.x->type->dims[axis] == 0) return end(&c, ops_copy(c.b, c.x));
     ir_attr more = ir_attr_int(IR_A_scatter_dimension, axis);
-    return end(&c, scaled(&c, o.op, record(&c, OP_reduce_scatter, combine_of(o.op), 1, &more, resized(&c, axis, 1, c.g.size))));
+    return end(&c, scaled(&c, o.op,
+                          record(&c, OP_reduce_scatter, combine_of(o.op), 1, &more, resized(&c, axis, 1, c.g.size))));
 }
 
 xt_tensor xt_all_to_all_at(const xt_src *src, xt_tensor x, int split_dim, int concat_dim, xt_collective_opts o) {
     call c;
     int64_t split, concat;
-    if (!begin(&c, src, "xt_all_to_all", x, &o, false) || !axis_of(&c, split_dim, &split) || !axis_of(&c, concat_dim, &concat) || !divisible(&c, split)) return c.failed;
+    if (!begin(&c, src, "xt_all_to_all", x, &o, false) || !axis_of(&c, split_dim, &split) ||
+        !axis_of(&c, concat_dim, &concat) || !divisible(&c, split))
+        return c.failed;
     if (alone(&c)) return end(&c, ops_copy(c.b, c.x));
-    ir_attr more[] = {ir_attr_int(IR_A_split_dimension, split), ir_attr_int(IR_A_concat_dimension, concat), ir_attr_int(IR_A_split_count, (int64_t)c.g.size)};
+    ir_attr more[] = {ir_attr_int(IR_A_split_dimension, split), ir_attr_int(IR_A_concat_dimension, concat),
+                      ir_attr_int(IR_A_split_count, (int64_t)c.g.size)};
     return end(&c, record(&c, OP_all_to_all, OP_COUNT, BASE_COUNT(more), more, NULL));
 }
 

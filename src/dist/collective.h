@@ -1,4 +1,5 @@
-/* Inside src/dist: who works together in a collective (collective_groups.c), for those on tensors (collective.c) and on host memory (collective_host.c). */
+/* Inside src/dist: who works together in a collective (collective_groups.c), for those on tensors (collective.c) and on
+ * host memory (collective_host.c). */
 #ifndef XT_SRC_DIST_COLLECTIVE_H
 #define XT_SRC_DIST_COLLECTIVE_H
 

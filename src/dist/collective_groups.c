@@ -60,7 +60,9 @@ static xt_status read_groups(const char *text, int ranks, rank_groups *g) {
     if (!s && n != (size_t)ranks) {
         int64_t missing = 0;
         while (seen[missing]) missing++;
-        s = status_new(XT_INVALID_ARGUMENT, NULL, ".groups = \"%s\": rank %lld of %d is in no group; every rank must be in one", text, (long long)missing, ranks);
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       ".groups = \"%s\": rank %lld of %d is in no group; every rank must be in one", text,
+                       (long long)missing, ranks);
     }
     base_free(seen);
     return s;
@@ -78,7 +80,8 @@ static xt_status read_pairs(const char *text, int ranks, rank_groups *g) {
         p++;
         if ((s = read_rank("pairs", text, &p, ranks, &to))) break;
         if (sends[from] || gets[to]) {
-            snprintf(why, sizeof why, "rank %lld %s twice", (long long)(sends[from] ? from : to), sends[from] ? "sends" : "receives");
+            snprintf(why, sizeof why, "rank %lld %s twice", (long long)(sends[from] ? from : to),
+                     sends[from] ? "sends" : "receives");
             s = bad("pairs", text, why);
             break;
         }
@@ -103,11 +106,14 @@ static void shift_pairs(int shift, rank_groups *g) {
 }
 
 xt_status rank_groups_read(const xt_collective_opts *o, int ranks, bool permutes, rank_groups *out) {
-    *out = (rank_groups){.ranks = base_calloc((size_t)ranks, sizeof *out->ranks), .pairs = base_calloc((size_t)ranks, 2 * sizeof *out->pairs)};
+    *out = (rank_groups){.ranks = base_calloc((size_t)ranks, sizeof *out->ranks),
+                         .pairs = base_calloc((size_t)ranks, 2 * sizeof *out->pairs)};
     if (!out->ranks || !out->pairs) return status_oom((size_t)ranks * 16, "groups of ranks");
-    if (o->groups && o->group_size) return status_new(XT_INVALID_ARGUMENT, NULL, ".groups and .group_size are both given; one says it");
+    if (o->groups && o->group_size)
+        return status_new(XT_INVALID_ARGUMENT, NULL, ".groups and .group_size are both given; one says it");
     if (o->group_size < 0 || (o->group_size && ranks % o->group_size))
-        return status_new(XT_INVALID_ARGUMENT, NULL, ".group_size = %d: %d rank%s cannot be divided so", o->group_size, ranks, ranks == 1 ? "" : "s");
+        return status_new(XT_INVALID_ARGUMENT, NULL, ".group_size = %d: %d rank%s cannot be divided so", o->group_size,
+                          ranks, ranks == 1 ? "" : "s");
     if (o->groups) {
         XT_TRY(read_groups(o->groups, ranks, out));
     } else {
@@ -116,10 +122,14 @@ xt_status rank_groups_read(const xt_collective_opts *o, int ranks, bool permutes
         for (int i = 0; i < ranks; i++) out->ranks[i] = i;
     }
     if (o->root < 0 || (size_t)o->root >= out->size)
-        return status_new(XT_INVALID_ARGUMENT, NULL, ".root = %d: a place in a group of %zu is needed, 0 to %zu", o->root, out->size, out->size - 1);
+        return status_new(XT_INVALID_ARGUMENT, NULL, ".root = %d: a place in a group of %zu is needed, 0 to %zu",
+                          o->root, out->size, out->size - 1);
     if (!permutes) return NULL;
-    if (o->pairs && o->shift) return status_new(XT_INVALID_ARGUMENT, NULL, ".pairs and .shift are both given; one says it");
-    if (!o->pairs && !o->shift) return status_new(XT_INVALID_ARGUMENT, NULL, "who sends to whom is not said; give .pairs = \"0>1;1>0\" or .shift = 1");
+    if (o->pairs && o->shift)
+        return status_new(XT_INVALID_ARGUMENT, NULL, ".pairs and .shift are both given; one says it");
+    if (!o->pairs && !o->shift)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "who sends to whom is not said; give .pairs = \"0>1;1>0\" or .shift = 1");
     if (o->pairs) return read_pairs(o->pairs, ranks, out);
     shift_pairs(o->shift, out);
     return NULL;
@@ -163,7 +173,8 @@ static bool is_whole(xt_dtype t) {
 }
 
 xt_status rank_reduce_check(xt_reduce op, xt_dtype t) {
-    bool whole = is_whole(t), real = t == XT_F16 || t == XT_BF16 || t == XT_F32 || t == XT_F64, complex = t == XT_C64 || t == XT_C128;
+    bool whole = is_whole(t), real = t == XT_F16 || t == XT_BF16 || t == XT_F32 || t == XT_F64,
+         complex = t == XT_C64 || t == XT_C128;
     switch (op) {
     case XT_REDUCE_DEFAULT:
     case XT_SUM:
@@ -171,7 +182,8 @@ xt_status rank_reduce_check(xt_reduce op, xt_dtype t) {
         break;
     case XT_MEAN:
         if (real || complex) return NULL;
-        return status_new(XT_INVALID_ARGUMENT, NULL, ".op = XT_MEAN of %s: a mean needs floats; xt_cast first, or take XT_SUM", xt_dtype_name(t));
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          ".op = XT_MEAN of %s: a mean needs floats; xt_cast first, or take XT_SUM", xt_dtype_name(t));
     case XT_PRODUCT:
     case XT_MIN:
     case XT_MAX:
@@ -181,8 +193,14 @@ xt_status rank_reduce_check(xt_reduce op, xt_dtype t) {
     case XT_OR:
         if (whole) return NULL;
         break;
-    default: return status_new(XT_INVALID_ARGUMENT, NULL, ".op = %d is no reduction over ranks; XT_SUM, XT_MEAN, XT_MIN, XT_MAX, XT_PRODUCT, XT_AND and XT_OR are", (int)op);
+    default:
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            ".op = %d is no reduction over ranks; XT_SUM, XT_MEAN, XT_MIN, XT_MAX, XT_PRODUCT, XT_AND and XT_OR are",
+            (int)op);
     }
-    return status_new(XT_INVALID_ARGUMENT, NULL, "this reduction of %s is not defined: sums take any integer, bool, f16, bf16, f32, f64 and complex; products, minima and maxima the real ones of these; and, or integers and bool",
+    return status_new(XT_INVALID_ARGUMENT, NULL,
+                      "this reduction of %s is not defined: sums take any integer, bool, f16, bf16, f32, f64 and "
+                      "complex; products, minima and maxima the real ones of these; and, or integers and bool",
                       xt_dtype_name(t));
 }

@@ -1,4 +1,5 @@
-/* Collectives on host memory: one call of the engine each, over the run's group or, with groups, among the ranks of this rank's group alone. */
+/* Collectives on host memory: one call of the engine each, over the run's group or, with groups, among the ranks of
+ * this rank's group alone. */
 #include "coll/coll.h"
 #include "dist/collective.h"
 
@@ -18,8 +19,10 @@ static xt_status narrow(host_call *c, const int64_t *row) {
         all &= row[i] == (int64_t)i;
     }
     xt_status s = NULL;
-    if (c->g.size == 1) c->group = NULL;
-    else if (!all) s = coll_among(c->group, members, (int)c->g.size, &c->group);
+    if (c->g.size == 1)
+        c->group = NULL;
+    else if (!all)
+        s = coll_among(c->group, members, (int)c->g.size, &c->group);
     base_free(members);
     return s;
 }
@@ -77,12 +80,14 @@ xt_status xt_host_all_reduce_at(const xt_src *src, void *data, xt_dtype t, size_
     return end(&c, src, "xt_host_all_reduce", s);
 }
 
-xt_status xt_host_reduce_scatter_at(const xt_src *src, const void *from, xt_dtype t, size_t count, void *to, xt_collective_opts o) {
+xt_status xt_host_reduce_scatter_at(const xt_src *src, const void *from, xt_dtype t, size_t count, void *to,
+                                    xt_collective_opts o) {
     host_call c;
     size_t all = 0;
     xt_status s = begin(&c, src, "xt_host_reduce_scatter", &o, false);
     if (!s) s = rank_reduce_check(o.op, t);
-    if (!s && (!size_mul(count, c.g.size, &all) || !size_mul(all, xt_dtype_size(t), &all))) s = status_new(XT_INVALID_ARGUMENT, NULL, "%zu elements are too many", count);
+    if (!s && (!size_mul(count, c.g.size, &all) || !size_mul(all, xt_dtype_size(t), &all)))
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "%zu elements are too many", count);
     if (!s && c.group) s = coll_reduce_scatter(c.group, op_of(o.op), t, from, count, to);
     if (!s && !c.group) memmove(to, from, count * xt_dtype_size(t));
     if (!s && o.op == XT_MEAN && c.g.size > 1) divide(to, t, count, (double)c.g.size);
@@ -92,25 +97,32 @@ xt_status xt_host_reduce_scatter_at(const xt_src *src, const void *from, xt_dtyp
 xt_status xt_host_all_gather_at(const xt_src *src, const void *from, size_t bytes, void *to, xt_collective_opts o) {
     host_call c;
     xt_status s = begin(&c, src, "xt_host_all_gather", &o, false);
-    if (!s && c.group) s = coll_all_gather(c.group, from, bytes, to);
-    else if (!s) memmove(to, from, bytes);
+    if (!s && c.group)
+        s = coll_all_gather(c.group, from, bytes, to);
+    else if (!s)
+        memmove(to, from, bytes);
     return end(&c, src, "xt_host_all_gather", s);
 }
 
 xt_status xt_host_all_to_all_at(const xt_src *src, const void *from, size_t bytes, void *to, xt_collective_opts o) {
     host_call c;
     xt_status s = begin(&c, src, "xt_host_all_to_all", &o, false);
-    if (!s && c.group) s = coll_all_to_all(c.group, from, bytes, to);
-    else if (!s) memmove(to, from, bytes);
+    if (!s && c.group)
+        s = coll_all_to_all(c.group, from, bytes, to);
+    else if (!s)
+        memmove(to, from, bytes);
     return end(&c, src, "xt_host_all_to_all", s);
 }
 
 xt_status xt_host_permute_at(const xt_src *src, const void *from, size_t bytes, void *to, xt_collective_opts o) {
     host_call c;
     xt_status s = begin(&c, src, "xt_host_permute", &o, true);
-    int64_t self = world_get()->rank, sender = s ? -1 : rank_groups_sender(&c.g, self), receiver = s ? -1 : rank_groups_receiver(&c.g, self);
-    if (!s && c.group) s = coll_permute(c.group, (int)receiver, (int)sender, from, bytes, to);
-    else if (!s && sender >= 0) memmove(to, from, bytes);
+    int64_t self = world_get()->rank, sender = s ? -1 : rank_groups_sender(&c.g, self),
+            receiver = s ? -1 : rank_groups_receiver(&c.g, self);
+    if (!s && c.group)
+        s = coll_permute(c.group, (int)receiver, (int)sender, from, bytes, to);
+    else if (!s && sender >= 0)
+        memmove(to, from, bytes);
     if (!s && sender < 0) memset(to, 0, bytes);
     return end(&c, src, "xt_host_permute", s);
 }

@@ -1,5 +1,6 @@
-/* Inside src/dist: how many ranks (plan.c), with what environment (rank_env.c, tpu_env.c), whether a fork is possible (guard.c), whether a
- * symbol can be reached (symbol.c), and starting, watching and ending them (spawn.c, output.c, killed.c). */
+/* Inside src/dist: how many ranks (plan.c), with what environment (rank_env.c, tpu_env.c), whether a fork is
+ * possible (guard.c), whether a symbol can be reached (symbol.c), and starting, watching and ending them (spawn.c,
+ * output.c, killed.c). */
 #ifndef XT_SRC_DIST_INT_H
 #define XT_SRC_DIST_INT_H
 
@@ -9,7 +10,7 @@
 
 #include "base/base.h"
 
-/* --- plan.c ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- plan.c --- */
 typedef enum device_kind { KIND_CPU, KIND_TPU, KIND_CUDA, KIND_OTHER } device_kind;
 typedef struct launch_plan {
     int n;
@@ -24,24 +25,25 @@ xt_status plan_ranks(const xt_src *src, int nprocs, const char *device, launch_p
 /* For `xtrain launch -n`: any number of CPU ranks, at most the devices of other kinds; 0 = all devices. */
 xt_status plan_program(int n, launch_plan *out);
 
-/* --- rank_env.c, tpu_env.c -------------------------------------------------------------------------------------------------------------- */
+/* --- rank_env.c, tpu_env.c --- */
 typedef struct env_list { /* "NAME=value" strings; a failed allocation sets `failed` */
     char **items;
     size_t n, cap;
     bool failed;
 } env_list;
 void env_add(env_list *e, const char *name, const char *fmt, ...) BASE_PRINTF(3, 4);
-void env_add_default(env_list *e, const char *name, const char *fmt, ...) BASE_PRINTF(3, 4); /* only if unset in this process */
+/* only if unset in this process */
+void env_add_default(env_list *e, const char *name, const char *fmt, ...) BASE_PRINTF(3, 4);
 void env_free(env_list *e);
 xt_status rank_env(const launch_plan *p, const char *rendezvous, double timeout, int rank, env_list *out);
 xt_status tpu_env(int rank, int n, env_list *out);
-/* In a rank that another launcher started (mpirun, srun), before it opens its device: on one host each takes the accelerator of its local rank, as ranks of our launcher do.
- * What the user or a pod has set already stays. */
+/* In a rank that another launcher started (mpirun, srun), before it opens its device: on one host each takes the
+ * accelerator of its local rank, as ranks of our launcher do. What the user or a pod has set already stays. */
 xt_status rank_env_adopt(void);
 /* environ with the list's entries in place of its own; a NULL-terminated array of borrowed strings, base_free it. */
 char **env_merge(const env_list *e);
 
-/* --- guard.c, symbol.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- guard.c, symbol.c --- */
 xt_status guard_fork(const xt_src *src, int n, xt_rank_fn fn);
 /* OK when `symbol` is an exported function of the shared library `module`; else says how to make it reachable. */
 xt_status symbol_check(const char *module, const char *symbol);
@@ -52,13 +54,14 @@ xt_status symbol_build(const char *module, str *out);
 /* How the function at this address may be named for fresh processes; base_free. */
 char *symbol_advice(xt_rank_fn fn);
 
-/* --- launch.c, mpirun.c ---------------------------------------------------------------------------------------------------------------------- */
+/* --- launch.c, mpirun.c --- */
 /* execvp's search, done before the fork so that a misspelt name is one error and not one per rank. base_free *out. */
 xt_status launch_find_program(const char *name, char **out);
-/* Ranks on hosts "a,b:4" by mpirun; max_restarts as in xt_launch_opts. Without restarts it returns only when mpirun could not be run. */
+/* Ranks on hosts "a,b:4" by mpirun; max_restarts as in xt_launch_opts. Without restarts it returns only when mpirun
+ * could not be run. */
 xt_status mpirun_launch(int n, char *const *argv, const char *hosts, int max_restarts, int *out_code);
 
-/* --- spawn.c ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- spawn.c --- */
 typedef struct spawn_job {
     const launch_plan *plan;
     const char *who; /* "xt_launch", "xtrain launch": in messages */
@@ -73,7 +76,7 @@ xt_status spawn_ranks(const spawn_job *job, int *out_code);
 /* Calls fn as this process's rank; a pending error turns 0 into 1. */
 int run_here(xt_rank_fn fn, void *arg);
 
-/* --- output.c --------------------------------------------------------------------------------------------------------------------------- */
+/* --- output.c --- */
 /* One stream of one rank on its way to the launcher's own: whole lines, each behind the prefix. */
 typedef struct output_stream {
     int from, to; /* from < 0 = at its end */
@@ -86,14 +89,16 @@ void output_open(output_stream *o, int from, int to, int rank);
 bool output_pump(output_stream *o); /* takes what is there, without waiting; false when there was nothing */
 void output_finish(output_stream *o); /* the rest, with a newline if it lacks one; closes */
 
-/* --- fold.c: compile and execution reports that all ranks make alike are shown once, as "[ranks 0-3] ...". ------------------------------ */
+/* --- fold.c: compile and execution reports that all ranks make alike are shown once, as "[ranks 0-3] ...". --- */
 void output_fold_ranks(int n); /* how many ranks the run has; 0: none, nothing is folded */
-/* True when the line (without its prefix) is part of a report and was taken; what must come out before it is appended to `out`. */
+/* True when the line (without its prefix) is part of a report and was taken; what must come out before it is
+ * appended to `out`. */
 bool output_fold(output_stream *o, const char *p, size_t n, str *out);
 void output_fold_flush(int fd, int64_t older_than_ms); /* writes reports that have waited so long for other ranks */
 
-/* --- killed.c --------------------------------------------------------------------------------------------------------------------------- */
-/* The black box a rank left behind when it was killed: moved to its crash folder, whose name is given, or (keep = false) removed. */
+/* --- killed.c --- */
+/* The black box a rank left behind when it was killed: moved to its crash folder, whose name is given, or (keep =
+ * false) removed. */
 bool salvage_rank(pid_t pid, bool keep, char *out, size_t n);
 /* " was killed by ..." or " ended with exit code ...", with what is known and what to read. */
 void describe_end(int status, int64_t oom_before, str *out);

@@ -1,7 +1,9 @@
-/* Reports that all ranks make alike (compiles, executions) are shown once. A report's first line is the same on all ranks when they do the same; its second,
- * indented line has the figures of one of them. A first line waits a moment for the other ranks' word; what some ranks did not say is shown with their names.
+/* Reports that all ranks make alike (compiles, executions) are shown once. A report's first line is the same on all
+ * ranks when they do the same; its second, indented line has the figures of one of them. A first line waits a moment
+ * for the other ranks' word; what some ranks did not say is shown with their names.
  *
- * Invariants: a rank's other lines never overtake its reports (they push them out); at most MOST reports wait, the oldest goes first. */
+ * Invariants: a rank's other lines never overtake its reports (they push them out); at most MOST reports wait, the
+ * oldest goes first. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -82,7 +84,8 @@ static void push_out(size_t i, str *out) {
 static bool take(output_stream *o, const char *p, size_t n, str *out) {
     report *w = NULL;
     for (size_t i = 0; i < n_waiting && !w; i++)
-        if (!has_said(&waiting[i], o->rank) && strlen(waiting[i].text) == n && memcmp(waiting[i].text, p, n) == 0) w = &waiting[i];
+        if (!has_said(&waiting[i], o->rank) && strlen(waiting[i].text) == n && memcmp(waiting[i].text, p, n) == 0)
+            w = &waiting[i];
     if (!w) {
         if (n_waiting == MOST) push_out(0, out);
         char *text = base_strndup(p, n);
@@ -96,7 +99,8 @@ static bool take(output_stream *o, const char *p, size_t n, str *out) {
     return true;
 }
 
-/* The second line of a report: the first rank's figures are kept. A report that all have made is shown when its figures are there. */
+/* The second line of a report: the first rank's figures are kept. A report that all have made is shown when its
+ * figures are there. */
 static bool take_figures(output_stream *o, const char *p, size_t n, str *out) {
     for (size_t i = 0; i < n_waiting; i++) {
         report *w = &waiting[i];
@@ -115,8 +119,10 @@ bool output_fold(output_stream *o, const char *p, size_t n, str *out) {
     o->report = 0;
     if (is_report(p, n)) return take(o, p, n, out);
     for (size_t i = 0; i < n_waiting;) {
-        if (has_said(&waiting[i], o->rank) && waiting[i].fd == o->to) push_out(i, out);
-        else i++;
+        if (has_said(&waiting[i], o->rank) && waiting[i].fd == o->to)
+            push_out(i, out);
+        else
+            i++;
     }
     return false;
 }
@@ -125,8 +131,10 @@ void output_fold_flush(int fd, int64_t older_than_ms) {
     str out = STR_INIT;
     int64_t now = clock_ns();
     for (size_t i = 0; i < n_waiting;) {
-        if (waiting[i].fd == fd && now - waiting[i].born_ns >= older_than_ms * 1000000) push_out(i, &out);
-        else i++;
+        if (waiting[i].fd == fd && now - waiting[i].born_ns >= older_than_ms * 1000000)
+            push_out(i, &out);
+        else
+            i++;
     }
     for (size_t at = 0; at < out.len;) {
         ssize_t wrote = write(fd, out.data + at, out.len - at);

@@ -1,5 +1,6 @@
-/* Whether this process may fork ranks. A fork copies one thread and all memory: an open device, other threads and an initialised MPI would
- * reach the ranks broken, which shows minutes later as a hang. So the fork is refused, with the line that is in the way. */
+/* Whether this process may fork ranks. A fork copies one thread and all memory: an open device, other threads and an
+ * initialised MPI would reach the ranks broken, which shows minutes later as a hang. So the fork is refused, with the
+ * line that is in the way. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 #include "dist/dist_int.h"
 #include "lazy/lazy.h"
 
-/* Names of this process's other threads: "omp (3), xt-loader (1)" would be long; the first few distinct ones say enough. */
+/* Names of this process's other threads: "omp (3), xt-loader (1)" would be long; the first few distinct
+ * ones say enough. */
 static int other_threads(str *names) {
     DIR *dir = opendir("/proc/self/task");
     int n = 0, own = (int)syscall(SYS_gettid);
@@ -22,7 +24,8 @@ static int other_threads(str *names) {
         xt_status st = file_read_all(path, &text, &size);
         if (!st) {
             text[strcspn(text, "\n")] = 0;
-            if (!names->len || (names->len < 80 && !strstr(str_cstr(names), text))) str_printf(names, "%s%s", names->len ? ", " : "", text);
+            if (!names->len || (names->len < 80 && !strstr(str_cstr(names), text)))
+                str_printf(names, "%s%s", names->len ? ", " : "", text);
         }
         xt_status_free(st);
         base_free(text);
@@ -59,7 +62,9 @@ static void find_obstacle(str *out) {
     }
     str names = STR_INIT;
     int n = other_threads(&names);
-    if (n > 0) str_printf(out, "it has %d other thread%s (%s): a loader, a thread team or another library's", n, n == 1 ? "" : "s", str_cstr(&names));
+    if (n > 0)
+        str_printf(out, "it has %d other thread%s (%s): a loader, a thread team or another library's", n,
+                   n == 1 ? "" : "s", str_cstr(&names));
     str_free(&names);
 }
 
@@ -68,11 +73,11 @@ xt_status guard_fork(const xt_src *src, int n, xt_rank_fn fn) {
     find_obstacle(&obstacle);
     if (!obstacle.len) return NULL;
     char *advice = symbol_advice(fn);
-    xt_status st =
-        status_new(XT_FAILED_PRECONDITION, src,
-                   "%d ranks cannot be forked from this process: %s. Call xt_launch before the first tensor, loader or thread, or start fresh "
-                   "processes%s",
-                   n, str_cstr(&obstacle), advice ? advice : "");
+    xt_status st = status_new(XT_FAILED_PRECONDITION, src,
+                              "%d ranks cannot be forked from this process: %s. Call xt_launch before the first "
+                              "tensor, loader or thread, or start fresh "
+                              "processes%s",
+                              n, str_cstr(&obstacle), advice ? advice : "");
     base_free(advice);
     str_free(&obstacle);
     return st;

@@ -1,4 +1,5 @@
-/* Why a rank ended. A SIGKILL nobody admits to is most often the kernel's: the memory cgroup counts those. What the rank was doing stands in its black box. */
+/* Why a rank ended. A SIGKILL nobody admits to is most often the kernel's: the memory cgroup counts those. What the
+ * rank was doing stands in its black box. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -10,14 +11,14 @@
 static void describe_sigkill(int64_t before, str *out) {
     int64_t after = base_oom_kills();
     if (before >= 0 && after > before)
-        str_printf(
-            out,
-            " was killed by the kernel because memory ran out (the cgroup's oom_kill went from %lld to %lld); XT_MEMORY_LIMIT makes that an error "
-            "that names the largest buffers instead",
-            (long long)before, (long long)after);
+        str_printf(out,
+                   " was killed by the kernel because memory ran out (the cgroup's oom_kill went from %lld to %lld); "
+                   "XT_MEMORY_LIMIT makes that an error "
+                   "that names the largest buffers instead",
+                   (long long)before, (long long)after);
     else
-        str_append(out,
-                   " was killed by SIGKILL: by somebody, or by the kernel because memory ran out; `dmesg -T | grep -i 'killed process'` says which");
+        str_append(out, " was killed by SIGKILL: by somebody, or by the kernel because memory ran out; `dmesg -T | "
+                        "grep -i 'killed process'` says which");
 }
 
 void describe_end(int status, int64_t oom_before, str *out) {
@@ -39,8 +40,10 @@ typedef struct rank_box {
 static bool take_box(void *user, const box_file *f) {
     rank_box *r = user;
     if (f->box.pid != r->pid) return true;
-    if (r->keep) blackbox_salvage(f, r->folder, sizeof r->folder);
-    else unlink(f->path);
+    if (r->keep)
+        blackbox_salvage(f, r->folder, sizeof r->folder);
+    else
+        unlink(f->path);
     return false;
 }
 

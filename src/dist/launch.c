@@ -40,7 +40,8 @@ static xt_status load_symbol(const char *module, const char *symbol, xt_rank_fn 
     str_free(&path);
     if (!handle) return status_new(XT_NOT_FOUND, NULL, "loading module '%s': %s", module, dlerror());
     *(void **)out = dlsym(handle, symbol);
-    return *out ? NULL : status_new(XT_NOT_FOUND, NULL, "module '%s' exports no function '%s': %s", module, symbol, dlerror());
+    return *out ? NULL
+                : status_new(XT_NOT_FOUND, NULL, "module '%s' exports no function '%s': %s", module, symbol, dlerror());
 }
 
 /* The `xtrain` command that belongs to this library: in its build folder, in an installed tree, or in PATH. */
@@ -65,7 +66,8 @@ static xt_status find_command(char **out) {
         if (n && access(str_cstr(&path), X_OK) == 0) goto found;
     }
     xt_status st = status_new(XT_NOT_FOUND, NULL,
-                              "the xtrain command, which runs fresh ranks, was not found (looked at %sand in PATH); install it beside the library",
+                              "the xtrain command, which runs fresh ranks, was not found (looked at %sand in PATH); "
+                              "install it beside the library",
                               str_cstr(&tried));
     str_free(&path);
     str_free(&tried);
@@ -82,7 +84,8 @@ static xt_status launch_module(const xt_launch_opts *o, const launch_plan *plan,
     XT_TRY(find_command(&command));
     str_printf(&name, "%s:%s", o->module, o->symbol);
     char *argv[] = {command, "__rank", name.data, (char *)o->arg_text, NULL};
-    spawn_job job = {.plan = plan, .who = "xt_launch", .timeout = o->timeout, .argv = argv, .max_restarts = o->max_restarts};
+    spawn_job job = {
+        .plan = plan, .who = "xt_launch", .timeout = o->timeout, .argv = argv, .max_restarts = o->max_restarts};
     xt_status st = name.failed ? status_oom(strlen(o->module), "a module's name") : spawn_ranks(&job, out_code);
     base_free(command);
     str_free(&name);
@@ -91,11 +94,15 @@ static xt_status launch_module(const xt_launch_opts *o, const launch_plan *plan,
 
 static xt_status check_arguments(const xt_src *src, xt_rank_fn fn, const void *arg, const xt_launch_opts *o) {
     if (o->module && fn) return status_new(XT_INVALID_ARGUMENT, src, "both a function and .module are given; give one");
-    if (o->max_restarts < 0) return status_new(XT_INVALID_ARGUMENT, src, ".max_restarts is %d: 0 or more is expected", o->max_restarts);
-    if (!o->module && !fn) return status_new(XT_INVALID_ARGUMENT, src, "no function to run: give one, or .module and .symbol");
-    if (!o->module && (o->symbol || o->arg_text)) return status_new(XT_INVALID_ARGUMENT, src, ".symbol and .arg_text need .module");
+    if (o->max_restarts < 0)
+        return status_new(XT_INVALID_ARGUMENT, src, ".max_restarts is %d: 0 or more is expected", o->max_restarts);
+    if (!o->module && !fn)
+        return status_new(XT_INVALID_ARGUMENT, src, "no function to run: give one, or .module and .symbol");
+    if (!o->module && (o->symbol || o->arg_text))
+        return status_new(XT_INVALID_ARGUMENT, src, ".symbol and .arg_text need .module");
     if (o->module && arg)
-        return status_new(XT_INVALID_ARGUMENT, src, "arg points into this process, which fresh processes cannot see; pass text by .arg_text");
+        return status_new(XT_INVALID_ARGUMENT, src,
+                          "arg points into this process, which fresh processes cannot see; pass text by .arg_text");
     return o->module ? status_at(symbol_check(o->module, o->symbol), src) : NULL;
 }
 
@@ -116,7 +123,12 @@ static xt_status launch(const xt_src *src, xt_rank_fn fn, void *arg, const xt_la
     }
     if (o->module) return status_at(launch_module(o, &plan, out_code), src);
     XT_TRY(guard_fork(src, plan.n, fn));
-    spawn_job job = {.plan = &plan, .who = "xt_launch", .timeout = o->timeout, .fn = fn, .arg = arg, .max_restarts = o->max_restarts};
+    spawn_job job = {.plan = &plan,
+                     .who = "xt_launch",
+                     .timeout = o->timeout,
+                     .fn = fn,
+                     .arg = arg,
+                     .max_restarts = o->max_restarts};
     return status_at(spawn_ranks(&job, out_code), src);
 }
 
@@ -130,14 +142,15 @@ int xt_run_symbol(const char *module_symbol, const char *arg_text) {
     const char *colon = strrchr(module_symbol, ':');
     xt_rank_fn fn = NULL;
     if (!colon || colon == module_symbol || !colon[1])
-        return refuse("xtrain __rank", status_new(XT_INVALID_ARGUMENT, NULL, "'%s': MODULE:SYMBOL is expected", module_symbol));
+        return refuse("xtrain __rank",
+                      status_new(XT_INVALID_ARGUMENT, NULL, "'%s': MODULE:SYMBOL is expected", module_symbol));
     char *module = base_strndup(module_symbol, (size_t)(colon - module_symbol));
     xt_status st = module ? load_symbol(module, colon + 1, &fn) : status_oom(strlen(module_symbol), "a module's name");
     base_free(module);
     return st ? refuse("xtrain __rank", st) : run_here(fn, (void *)arg_text);
 }
 
-/* --- programs ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- programs --- */
 
 /* execvp's search, done before the fork so that a misspelt name is one error and not one per rank. */
 xt_status launch_find_program(const char *name, char **out) {
@@ -157,7 +170,8 @@ xt_status launch_find_program(const char *name, char **out) {
         }
         str_free(&path);
     }
-    if (file_exists(name)) return status_new(XT_NOT_FOUND, NULL, "running '%s': not in PATH; the file in this folder is ./%s", name, name);
+    if (file_exists(name))
+        return status_new(XT_NOT_FOUND, NULL, "running '%s': not in PATH; the file in this folder is ./%s", name, name);
     return status_new(XT_NOT_FOUND, NULL, "running '%s': not found in PATH", name);
 }
 
@@ -182,9 +196,11 @@ static xt_status launch_program(int n, char *const *argv, const char *hosts, int
     launch_plan plan;
     char *program = NULL, **args = NULL;
     size_t argc = 0;
-    if (!argv || !argv[0]) return status_new(XT_INVALID_ARGUMENT, NULL, "no program to run: xtrain launch -n N -- PROGRAM ARGS");
+    if (!argv || !argv[0])
+        return status_new(XT_INVALID_ARGUMENT, NULL, "no program to run: xtrain launch -n N -- PROGRAM ARGS");
     if (w->problem) return status_new(XT_INVALID_ARGUMENT, NULL, "%s", w->problem);
-    if (max_restarts < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "--max-restarts %d: 0 or more is expected", max_restarts);
+    if (max_restarts < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "--max-restarts %d: 0 or more is expected", max_restarts);
     if (hosts && !w->launched) return mpirun_launch(n, argv, hosts, max_restarts, out_code);
     XT_TRY(launch_find_program(argv[0], &program));
     xt_status st = w->launched ? NULL : plan_program(n, &plan);

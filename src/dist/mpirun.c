@@ -1,5 +1,6 @@
-/* Ranks on several hosts: Open MPI's mpirun starts them. Without restarts mpirun takes this process over. With restarts it is a child, started again while it ends badly:
- * rank 0 notes its checkpoints in a file of the working folder, which all hosts must share, as they must the checkpoints; the next ranks are told the last one by a variable. */
+/* Ranks on several hosts: Open MPI's mpirun starts them. Without restarts mpirun takes this process over. With restarts
+ * it is a child, started again while it ends badly: rank 0 notes its checkpoints in a file of the working folder, which
+ * all hosts must share, as they must the checkpoints; the next ranks are told the last one by a variable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +18,8 @@ extern char **environ;
 static xt_status host_list(const char *hosts, int n, str *out) {
     int count = 1;
     for (const char *p = hosts; *p; p++) count += *p == ',';
-    if (!*hosts) return status_new(XT_INVALID_ARGUMENT, NULL, "--host: a list of hosts is expected, \"a,b\" or \"a:4,b:4\"");
+    if (!*hosts)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "--host: a list of hosts is expected, \"a,b\" or \"a:4,b:4\"");
     if (strchr(hosts, ':')) {
         str_append(out, hosts);
         return NULL;
@@ -32,7 +34,8 @@ static xt_status host_list(const char *hosts, int n, str *out) {
 /* Open MPI carries only its own variables to other hosts; these go along by -x. */
 static bool travels(const char *entry) {
     static const char *const names[] = {"XT_", "PJRT_", "CPU_NUM_DEVICES=", "OMP_NUM_THREADS=", "LD_LIBRARY_PATH="};
-    static const char *const own[] = {"XT_RANK=", "XT_WORLD_SIZE=", "XT_LOCAL_RANK=", "XT_LOCAL_SIZE=", "XT_RENDEZVOUS="};
+    static const char *const own[] = {
+        "XT_RANK=", "XT_WORLD_SIZE=", "XT_LOCAL_RANK=", "XT_LOCAL_SIZE=", "XT_RENDEZVOUS="};
     for (size_t i = 0; i < BASE_COUNT(own); i++)
         if (strncmp(entry, own[i], strlen(own[i])) == 0) return false;
     for (size_t i = 0; i < BASE_COUNT(names); i++)
@@ -45,7 +48,8 @@ static xt_status run_mpirun(int n, char *const *argv, const char *hosts) {
     size_t count = 0, cap = 0;
     str list = STR_INIT, number = STR_INIT;
     if (n < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "--host needs the number of ranks: -n N");
-    XT_TRY(status_context(launch_find_program("mpirun", &mpirun), "--host starts the ranks by Open MPI (Debian: openmpi-bin)"));
+    XT_TRY(status_context(launch_find_program("mpirun", &mpirun),
+                          "--host starts the ranks by Open MPI (Debian: openmpi-bin)"));
     xt_status st = host_list(hosts, n, &list);
     str_printf(&number, "%d", n);
     char *fixed[] = {mpirun, "-np", number.data, "--host", list.data, geteuid() == 0 ? "--allow-run-as-root" : NULL};
@@ -54,13 +58,15 @@ static xt_status run_mpirun(int n, char *const *argv, const char *hosts) {
         if (fixed[i]) ok = VEC_PUSH(args, count, cap, fixed[i]);
     for (char **e = environ; ok && e && *e; e++) {
         if (!travels(*e)) continue;
-        ok = (name = base_strndup(*e, strcspn(*e, "="))) && VEC_PUSH(args, count, cap, "-x") && VEC_PUSH(args, count, cap, name);
+        ok = (name = base_strndup(*e, strcspn(*e, "="))) && VEC_PUSH(args, count, cap, "-x") &&
+             VEC_PUSH(args, count, cap, name);
     }
     for (size_t i = 0; ok && argv[i]; i++) ok = VEC_PUSH(args, count, cap, argv[i]);
     if (ok) ok = VEC_PUSH(args, count, cap, NULL);
     if (!st && !ok) st = status_oom(4096, "mpirun's arguments");
     if (!st) {
-        setenv("OMPI_MCA_odls_base_sigkill_timeout", "5", 0); /* seconds between mpirun's SIGTERM and SIGKILL: a checkpoint's time, as xt_launch gives it (its own: 1) */
+        /* seconds between mpirun's SIGTERM and SIGKILL: a checkpoint's time, as xt_launch gives it (its own: 1) */
+        setenv("OMPI_MCA_odls_base_sigkill_timeout", "5", 0);
         fflush(NULL);
         execv(mpirun, args); /* takes this process over: signals and exit code are mpirun's */
         st = status_errno("running", mpirun);
@@ -72,7 +78,7 @@ static xt_status run_mpirun(int n, char *const *argv, const char *hosts) {
     return st;
 }
 
-/* --- starting again -------------------------------------------------------------------------------------------------------------------------- */
+/* --- starting again --- */
 
 static volatile sig_atomic_t child, told; /* mpirun's pid; the signal passed on to it, 0 = none */
 
@@ -93,7 +99,8 @@ static void start_child(int n, char *const *argv, const char *hosts, const resta
     _exit(1);
 }
 
-static xt_status run_child(int n, char *const *argv, const char *hosts, const restart_file *f, int restarts, int *out_code) {
+static xt_status run_child(int n, char *const *argv, const char *hosts, const restart_file *f, int restarts,
+                           int *out_code) {
     int status = 0;
     fflush(NULL);
     pid_t pid = fork();

@@ -1,5 +1,5 @@
-/* A rank's stdout or stderr, passed on in whole lines so that ranks never share one. A '\r', by which a progress bar repaints its line, ends
- * one too: between two repaints another rank may speak. */
+/* A rank's stdout or stderr, passed on in whole lines so that ranks never share one. A '\r', by which a progress bar
+ * repaints its line, ends one too: between two repaints another rank may speak. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -22,7 +22,8 @@ static void write_all(int fd, const char *p, size_t n) {
     }
 }
 
-/* The library's own messages in a rank carry the prefix already. An end of any kind becomes a newline; what is empty but for '\r' goes. */
+/* The library's own messages in a rank carry the prefix already. An end of any kind becomes a newline; what is empty
+ * but for '\r' goes. */
 static void add_line(output_stream *o, const char *p, size_t n, str *out) {
     size_t prefix = strlen(o->prefix), text = n;
     while (text && (p[text - 1] == '\n' || p[text - 1] == '\r')) text--;

@@ -99,13 +99,16 @@ xt_status plan_ranks(const xt_src *src, int nprocs, const char *device, launch_p
     if (nprocs != 0 && nprocs != out->found) return wrong_number(src, nprocs, out);
     if (out->found < 1) return no_devices(src, out);
     out->n = out->found;
-    if (nprocs) log_msg(XT_SEV_INFO, "xt_launch: nprocs = %d need not be given: it is the number of %s devices found", nprocs, kinds[out->kind].name);
+    if (nprocs)
+        log_msg(XT_SEV_INFO, "xt_launch: nprocs = %d need not be given: it is the number of %s devices found", nprocs,
+                kinds[out->kind].name);
     return NULL;
 }
 
 xt_status plan_program(int n, launch_plan *out) {
     XT_TRY(count(NULL, out));
-    if (n < 0 || n > 4096) return status_new(XT_INVALID_ARGUMENT, NULL, "-n %d: a number of ranks from 1 to 4096 is expected", n);
+    if (n < 0 || n > 4096)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "-n %d: a number of ranks from 1 to 4096 is expected", n);
     if (n == 0 && out->found < 1) return no_devices(NULL, out);
     if (out->kind != KIND_CPU && n > out->found) return wrong_number(NULL, n, out);
     out->n = n ? n : out->found;

@@ -1,4 +1,5 @@
-/* The environment of a rank: who it is, where it meets the others, which device is its own, and its share of the cores. */
+/* The environment of a rank: who it is, where it meets the others, which device is its own, and its share
+ * of the cores. */
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -103,7 +104,8 @@ static bool any_set(const char *const *names, size_t n) {
 }
 
 xt_status rank_env_adopt(void) {
-    static const char *const divided[] = {"TPU_PROCESS_BOUNDS", "TPU_PROCESS_ADDRESSES", "CLOUD_TPU_TASK_ID", "TPU_WORKER_ID"};
+    static const char *const divided[] = {"TPU_PROCESS_BOUNDS", "TPU_PROCESS_ADDRESSES", "CLOUD_TPU_TASK_ID",
+                                          "TPU_WORKER_ID"};
     const world *w = world_get();
     device_kind kind = plan_kind(NULL);
     const char *gpus = getenv("CUDA_VISIBLE_DEVICES");
@@ -111,7 +113,8 @@ xt_status rank_env_adopt(void) {
     env_list env = {0};
     xt_status st = NULL;
     if (kind == KIND_TPU && !any_set(divided, BASE_COUNT(divided))) st = tpu_env(w->local_rank, w->local_size, &env);
-    if (kind == KIND_CUDA && (!gpus || strchr(gpus, ','))) cuda_env(w->local_rank, &env); /* one entry: somebody has divided them */
+    /* one entry: somebody has divided them */
+    if (kind == KIND_CUDA && (!gpus || strchr(gpus, ','))) cuda_env(w->local_rank, &env);
     if (!st && env.failed) st = status_oom(1024, "a rank's environment");
     for (size_t i = 0; i < env.n && !st; i++) {
         char *value = strchr(env.items[i], '=');

@@ -1,5 +1,6 @@
-/* Remote calls: rank 0's side, and the loop of the others. Invariants: a call has a number, and an answer with another number is that of a call
- * whose caller has given up: it is dropped. All ranks answer each call they get, whatever became of it. */
+/* Remote calls: rank 0's side, and the loop of the others. Invariants: a call has a number, and an answer with another
+ * number is that of a call whose caller has given up: it is dropped. All ranks answer each call they get, whatever
+ * became of it. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,14 +16,15 @@ static coll_mail *mail;
 static bool driving; /* rank 0, inside xt_remote_run */
 static uint32_t calls;
 
-/* --- the other ranks ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the other ranks --- */
 
 static xt_status answer(uint32_t number, const remote_outcome *o) {
     remote_answer head = {REMOTE_ANSWER, number, o->code, (uint32_t)o->error.len, o->reply_n, o->failed, o->replied};
     str text = STR_INIT;
     str_appendn(&text, (const char *)&head, sizeof head);
     str_append(&text, str_cstr(&o->error));
-    xt_status st = text.failed ? status_oom(text.len, "an answer to a remote call") : coll_mail_send(mail, 0, text.data, text.len, o->reply, o->reply_n);
+    xt_status st = text.failed ? status_oom(text.len, "an answer to a remote call")
+                               : coll_mail_send(mail, 0, text.data, text.len, o->reply, o->reply_n);
     str_free(&text);
     return st ? st : coll_mail_flush(mail, FOR_EVER);
 }
@@ -33,7 +35,9 @@ static bool read_call(const coll_letter *l, remote_ask *ask, remote_call *c) {
     memcpy(ask, l->bytes, sizeof *ask);
     if (ask->kind != REMOTE_CALL) return ask->kind == REMOTE_END;
     uint64_t names = (uint64_t)ask->module_n + ask->symbol_n + ask->build_n;
-    if (ask->arg_n > XT_REMOTE_MAX || l->n != sizeof *ask + names + ask->arg_n || !ask->module_n || !ask->symbol_n || !ask->build_n) return false;
+    if (ask->arg_n > XT_REMOTE_MAX || l->n != sizeof *ask + names + ask->arg_n || !ask->module_n || !ask->symbol_n ||
+        !ask->build_n)
+        return false;
     c->module = l->bytes + sizeof *ask;
     c->symbol = c->module + ask->module_n;
     c->build = c->symbol + ask->symbol_n;
@@ -44,7 +48,8 @@ static bool read_call(const coll_letter *l, remote_ask *ask, remote_call *c) {
 
 static int serve(void);
 
-/* The function has called exit: say so, and go on answering until rank 0 ends the run, or mpirun would end rank 0 before it has read this. */
+/* The function has called exit: say so, and go on answering until rank 0 ends the run, or mpirun would end rank 0
+ * before it has read this. */
 static void left_by_exit(remote_outcome *out, void *number) {
     xt_status_free(answer(*(uint32_t *)number, out));
     serve();
@@ -57,7 +62,9 @@ static int serve(void) {
         remote_call c = {0};
         remote_outcome out;
         xt_status st = coll_mail_take(mail, FOR_EVER, &l);
-        if (!st && l.bytes && !read_call(&l, &ask, &c)) st = status_new(XT_DATA_LOSS, NULL, "a message of %zu bytes is no remote call; all ranks must run the same xtrain", l.n);
+        if (!st && l.bytes && !read_call(&l, &ask, &c))
+            st = status_new(XT_DATA_LOSS, NULL,
+                            "a message of %zu bytes is no remote call; all ranks must run the same xtrain", l.n);
         if (!st && l.bytes && ask.kind == REMOTE_END) {
             base_free(l.bytes);
             return remote_broken();
@@ -76,7 +83,7 @@ static int serve(void) {
     }
 }
 
-/* --- whom to call ------------------------------------------------------------------------------------------------------------------------- */
+/* --- whom to call --- */
 
 static xt_status choose_ranks(const char *list, int size, bool *chosen) {
     for (const char *p = list; *p; p += *p == ',') {
@@ -89,7 +96,8 @@ static xt_status choose_ranks(const char *list, int size, bool *chosen) {
             if (end == p) break;
         }
         if (first < 0 || last < first || last >= size)
-            return status_new(XT_OUT_OF_RANGE, NULL, ".ranks is \"%s\": this run has the ranks 0 to %d", list, size - 1);
+            return status_new(XT_OUT_OF_RANGE, NULL, ".ranks is \"%s\": this run has the ranks 0 to %d", list,
+                              size - 1);
         for (long r = first; r <= last; r++) chosen[r] = true;
         p = end;
         if (*p && *p != ',') break;
@@ -110,7 +118,8 @@ static xt_status unknown_host(const char *name, size_t n) {
         for (int q = 0; q < r && !told; q++) told = strcmp(coll_mail_host(mail, q), coll_mail_host(mail, r)) == 0;
         if (!told) str_printf(&text, "%s%s", text.len ? ", " : "", coll_mail_host(mail, r));
     }
-    xt_status st = status_new(XT_NOT_FOUND, NULL, ".hosts: no rank runs on '%.*s'; the run's hosts: %s", (int)n, name, str_cstr(&text));
+    xt_status st = status_new(XT_NOT_FOUND, NULL, ".hosts: no rank runs on '%.*s'; the run's hosts: %s", (int)n, name,
+                              str_cstr(&text));
     str_free(&text);
     return st;
 }
@@ -138,10 +147,11 @@ static xt_status choose(const xt_remote_opts *o, bool *chosen, size_t *out_n) {
     *out_n = 0;
     for (int r = 0; r < size; r++) *out_n += chosen[r];
     if (*out_n) return NULL;
-    return status_new(XT_INVALID_ARGUMENT, NULL, "no rank to call: none of .ranks \"%s\" is on .hosts \"%s\"", o->ranks ? o->ranks : "", o->hosts ? o->hosts : "");
+    return status_new(XT_INVALID_ARGUMENT, NULL, "no rank to call: none of .ranks \"%s\" is on .hosts \"%s\"",
+                      o->ranks ? o->ranks : "", o->hosts ? o->hosts : "");
 }
 
-/* --- rank 0 -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- rank 0 --- */
 
 void xt_remote_results_free(xt_remote_results *r) {
     for (size_t i = 0; r && i < r->n; i++) {
@@ -158,12 +168,15 @@ static xt_status new_rows(const bool *chosen, size_t n, xt_remote_results *out) 
     out->rows = base_calloc(n, sizeof *out->rows);
     if (!out->rows) return status_oom(n * sizeof *out->rows, "a remote call");
     for (int r = 0; out->n < n; r++)
-        if (chosen[r]) out->rows[out->n++] = (xt_remote_result){.rank = r, .pid = coll_mail_pid(mail, r), .host = base_strdup(coll_mail_host(mail, r)), .code = -1};
+        if (chosen[r])
+            out->rows[out->n++] = (xt_remote_result){
+                .rank = r, .pid = coll_mail_pid(mail, r), .host = base_strdup(coll_mail_host(mail, r)), .code = -1};
     return NULL;
 }
 
 /* Takes over the reply; `error` is the text without who and where. */
-static xt_status fill_row(xt_remote_result *row, int code, bool failed, const char *error, size_t error_n, char *reply, size_t reply_n) {
+static xt_status fill_row(xt_remote_result *row, int code, bool failed, const char *error, size_t error_n, char *reply,
+                          size_t reply_n) {
     row->code = code;
     row->data = reply;
     row->size = reply_n;
@@ -181,9 +194,11 @@ static xt_remote_result *row_of(const xt_remote_results *r, int rank) {
     return NULL;
 }
 
-static xt_status take_answer(const coll_letter *l, uint32_t number, xt_remote_results *results, int *first, size_t *waiting) {
+static xt_status take_answer(const coll_letter *l, uint32_t number, xt_remote_results *results, int *first,
+                             size_t *waiting) {
     remote_answer a;
-    if (l->n < sizeof a) return status_new(XT_DATA_LOSS, NULL, "an answer of %zu bytes from rank %d is none of ours", l->n, l->from);
+    if (l->n < sizeof a)
+        return status_new(XT_DATA_LOSS, NULL, "an answer of %zu bytes from rank %d is none of ours", l->n, l->from);
     memcpy(&a, l->bytes, sizeof a);
     if (a.call != number) return NULL;
     xt_remote_result *row = row_of(results, l->from);
@@ -207,13 +222,17 @@ static xt_status late(xt_remote_results *results, const bool *open, const char *
         int n = snprintf(mine, sizeof mine, "no answer within %g s", seconds);
         xt_status_free(fill_row(row, -1, true, mine, (size_t)n, NULL, 0));
     }
-    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL, "no answer within %g s from %s: %s still runs there, or the rank is gone; .timeout allows more", seconds, str_cstr(&text), symbol);
+    xt_status st =
+        status_new(XT_DEADLINE_EXCEEDED, NULL,
+                   "no answer within %g s from %s: %s still runs there, or the rank is gone; .timeout allows more",
+                   seconds, str_cstr(&text), symbol);
     str_free(&text);
     return st;
 }
 
 /* Until all have answered. open[r]: rank r has not. */
-static xt_status gather(uint32_t number, const char *symbol, double seconds, bool *open, size_t waiting, xt_remote_results *results, int *first) {
+static xt_status gather(uint32_t number, const char *symbol, double seconds, bool *open, size_t waiting,
+                        xt_remote_results *results, int *first) {
     int64_t began = clock_ns();
     while (waiting) {
         double left = seconds - (double)(clock_ns() - began) * 1e-9;
@@ -249,7 +268,13 @@ static xt_status call_here(const remote_call *c, bool *open, xt_remote_results *
 }
 
 static xt_status send_call(const remote_call *c, uint32_t number, const bool *chosen, size_t *out_sent) {
-    remote_ask head = {REMOTE_CALL, number, (uint32_t)strlen(c->module) + 1, (uint32_t)strlen(c->symbol) + 1, (uint32_t)strlen(c->build) + 1, 0, c->arg_n};
+    remote_ask head = {REMOTE_CALL,
+                       number,
+                       (uint32_t)strlen(c->module) + 1,
+                       (uint32_t)strlen(c->symbol) + 1,
+                       (uint32_t)strlen(c->build) + 1,
+                       0,
+                       c->arg_n};
     str text = STR_INIT;
     str_appendn(&text, (const char *)&head, sizeof head);
     str_appendn(&text, c->module, head.module_n);
@@ -282,7 +307,8 @@ static xt_status run_call(const remote_call *c, const xt_remote_opts *o, bool *c
     XT_TRY(new_rows(chosen, n, results));
     XT_TRY(send_call(c, number, chosen, &sent));
     XT_TRY(call_here(c, chosen, results, &first));
-    xt_status st = gather(number, c->symbol, o->timeout > 0 ? o->timeout : coll_default_timeout(), chosen, sent, results, &first);
+    xt_status st =
+        gather(number, c->symbol, o->timeout > 0 ? o->timeout : coll_default_timeout(), chosen, sent, results, &first);
     xt_status failed = first >= 0 ? report(results, first) : NULL;
     if (!failed) return st;
     xt_status_free(st); /* what a rank said explains why another does not answer */
@@ -292,14 +318,23 @@ static xt_status run_call(const remote_call *c, const xt_remote_opts *o, bool *c
 static xt_status check_call(const remote_call *c) {
     if (!mail || !driving) {
         const world *w = world_get();
-        if (w->launched && w->rank != 0) return status_new(XT_FAILED_PRECONDITION, NULL, "remote calls are made on rank 0; this is rank %d", w->rank);
-        return status_new(XT_FAILED_PRECONDITION, NULL, "remote calls are made inside the function given to xt_remote_run, which all ranks call, under mpirun");
+        if (w->launched && w->rank != 0)
+            return status_new(XT_FAILED_PRECONDITION, NULL, "remote calls are made on rank 0; this is rank %d",
+                              w->rank);
+        return status_new(
+            XT_FAILED_PRECONDITION, NULL,
+            "remote calls are made inside the function given to xt_remote_run, which all ranks call, under mpirun");
     }
-    if (!c->module || !*c->module) return status_new(XT_INVALID_ARGUMENT, NULL, "no module is given: the path of a shared library is expected");
-    if (!c->symbol || !*c->symbol) return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' is given without the symbol to call", c->module);
-    if (c->arg_n && !c->arg) return status_new(XT_INVALID_ARGUMENT, NULL, "the argument is NULL, its size %zu", c->arg_n);
+    if (!c->module || !*c->module)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "no module is given: the path of a shared library is expected");
+    if (!c->symbol || !*c->symbol)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' is given without the symbol to call", c->module);
+    if (c->arg_n && !c->arg)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the argument is NULL, its size %zu", c->arg_n);
     if (c->arg_n > XT_REMOTE_MAX)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the argument has %zu bytes, at most %zu (64 MiB) can be sent: write it to a file that all hosts see, and send its name",
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "the argument has %zu bytes, at most %zu (64 MiB) can be sent: write it to a file that all "
+                          "hosts see, and send its name",
                           c->arg_n, XT_REMOTE_MAX);
     return NULL;
 }
@@ -311,7 +346,8 @@ static xt_status prepare_and_call(remote_call *c, const xt_remote_opts *o, xt_re
     if (!st) st = symbol_module_path(c->module, &path);
     if (!st) st = symbol_check(str_cstr(&path), c->symbol);
     if (!st) st = symbol_build(str_cstr(&path), &build);
-    if (!st && !(chosen = base_calloc((size_t)coll_mail_size(mail), sizeof *chosen))) st = status_oom(64, "a remote call");
+    if (!st && !(chosen = base_calloc((size_t)coll_mail_size(mail), sizeof *chosen)))
+        st = status_oom(64, "a remote call");
     c->build = str_cstr(&build);
     if (!st) st = run_call(c, o, chosen, results);
     base_free(chosen);
@@ -320,8 +356,8 @@ static xt_status prepare_and_call(remote_call *c, const xt_remote_opts *o, xt_re
     return st;
 }
 
-xt_status xt_remote_call_opt(const xt_src *src, const char *module, const char *symbol, const void *arg, size_t arg_size, xt_remote_opts given,
-                             xt_remote_results *out_results) {
+xt_status xt_remote_call_opt(const xt_src *src, const char *module, const char *symbol, const void *arg,
+                             size_t arg_size, xt_remote_opts given, xt_remote_results *out_results) {
     xt_remote_results results = {0};
     xt_remote_opts o = {0};
     remote_call c = {.module = module, .symbol = symbol, .arg = arg, .arg_n = arg_size};
@@ -338,7 +374,7 @@ const char *xt_remote_host(int rank) {
     return driving && rank >= 0 && rank < coll_mail_size(mail) ? coll_mail_host(mail, rank) : NULL;
 }
 
-/* --- the run --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the run --- */
 
 static void end_others(void) {
     remote_ask end = {.kind = REMOTE_END};
@@ -364,7 +400,8 @@ static void on_drive_exit(int code, void *unused) {
 
 int xt_remote_run(int (*drive)(void *user), void *user) {
     static bool at_exit;
-    xt_status st = mail ? status_new(XT_FAILED_PRECONDITION, NULL, "it is running already") : coll_mail_open("a remote call", 0, &mail);
+    xt_status st = mail ? status_new(XT_FAILED_PRECONDITION, NULL, "it is running already")
+                        : coll_mail_open("a remote call", 0, &mail);
     if (st) {
         log_msg(XT_SEV_ERROR, "%s", status_message(status_context(st, "xt_remote_run")));
         xt_status_free(st);

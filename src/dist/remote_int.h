@@ -38,9 +38,11 @@ typedef struct remote_outcome {
     size_t reply_n;
 } remote_outcome;
 
-/* Loads what is asked for and calls it here. A crash is an outcome; after one, every call has the outcome that this rank is out of use. `leaving` is
- * called, with the outcome so far, when the function calls exit; the process ends when it returns. */
-void remote_perform(const remote_call *c, void (*leaving)(remote_outcome *out, void *user), void *user, remote_outcome *out);
+/* Loads what is asked for and calls it here. A crash is an outcome; after one, every call has the outcome that this
+ * rank is out of use. `leaving` is called, with the outcome so far, when the function calls exit; the process ends
+ * when it returns. */
+void remote_perform(const remote_call *c, void (*leaving)(remote_outcome *out, void *user), void *user,
+                    remote_outcome *out);
 void remote_outcome_free(remote_outcome *o);
 int remote_broken(void); /* 128 + the signal of an earlier crash; 0 = none */
 

@@ -1,9 +1,11 @@
-/* One remote call on the rank it is made on: find the module, compare builds, look the symbol up, call it, and survive that.
+/* One remote call on the rank it is made on: find the module, compare builds, look the symbol up, call it, and
+ * survive that.
  *
- * A signal that means a crash (SIGSEGV and its like) jumps out of the function: its frames, locks and memory are lost, so the rank is only used to
- * say what happened. While it does, an alarm ends the process if the crash left it unable to. A crash on another thread of the function is handed
- * to the thread that made the call. exit() is caught by an exit handler, which runs before those of the program and serves on from there.
- * A step that ends with an error which the function has not looked at ends the call, where in a program it would end the process: the rank stays usable. */
+ * A signal that means a crash (SIGSEGV and its like) jumps out of the function: its frames, locks and memory are lost,
+ * so the rank is only used to say what happened. While it does, an alarm ends the process if the crash left it unable
+ * to. A crash on another thread of the function is handed to the thread that made the call. exit() is caught by an exit
+ * handler, which runs before those of the program and serves on from there. A step that ends with an error which the
+ * function has not looked at ends the call, where in a program it would end the process: the rank stays usable. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -47,8 +49,10 @@ void remote_outcome_free(remote_outcome *o) {
 
 int xt_remote_reply(const void *data, size_t size) {
     if (!now.active || size > XT_REMOTE_MAX) {
-        log_msg(XT_SEV_ERROR, now.active ? "xt_remote_reply: %zu bytes; at most %zu are possible: write them to a file and reply its name"
-                                         : "xt_remote_reply: %zu bytes, but no remote call is being served on this rank",
+        log_msg(XT_SEV_ERROR,
+                now.active
+                    ? "xt_remote_reply: %zu bytes; at most %zu are possible: write them to a file and reply its name"
+                    : "xt_remote_reply: %zu bytes, but no remote call is being served on this rank",
                 size, XT_REMOTE_MAX);
         return 1;
     }
@@ -62,7 +66,7 @@ int xt_remote_reply(const void *data, size_t size) {
     return 0;
 }
 
-/* --- crashes ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- crashes --- */
 
 static void on_crash(int sig, siginfo_t *info, void *context) {
     (void)context;
@@ -115,7 +119,7 @@ static void describe_crash(const remote_call *c, remote_outcome *out) {
     log_msg(XT_SEV_ERROR, "remote call: %s", str_cstr(&out->error));
 }
 
-/* --- exit ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- exit --- */
 
 static void on_leave(int code, void *unused) {
     (void)unused;
@@ -129,7 +133,7 @@ static void on_leave(int code, void *unused) {
     now.leaving(now.out, now.user);
 }
 
-/* --- one call ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- one call --- */
 
 /* The step's boundary has not begun: nothing of the library's is under way. */
 static void end_call(void *unused) {
@@ -162,7 +166,8 @@ static void call(const remote_call *c, xt_remote_fn fn, remote_outcome *out) {
     xt_status pending = lazy_pending();
     out->failed = out->code != 0 || pending;
     if (out->code == -1 && pending)
-        str_printf(&out->error, "%s of %s was ended, as its step had an error: %s", c->symbol, c->module, status_message(pending));
+        str_printf(&out->error, "%s of %s was ended, as its step had an error: %s", c->symbol, c->module,
+                   status_message(pending));
     else if (out->failed)
         str_printf(&out->error, "%s of %s returned %d", c->symbol, c->module, out->code);
     if (out->code != -1 && pending) str_printf(&out->error, "; its pending error: %s", status_message(pending));
@@ -176,21 +181,26 @@ static xt_status find(const remote_call *c, xt_remote_fn *out) {
     xt_status st = symbol_module_path(c->module, &path);
     if (!st) st = symbol_build(str_cstr(&path), &build);
     if (!st && strcmp(str_cstr(&build), c->build) != 0)
-        st = status_new(XT_FAILED_PRECONDITION, NULL, "module '%s' is another build here: build id %s, the caller's is %s; give all hosts the same file", c->module,
-                        str_cstr(&build), c->build);
+        st = status_new(
+            XT_FAILED_PRECONDITION, NULL,
+            "module '%s' is another build here: build id %s, the caller's is %s; give all hosts the same file",
+            c->module, str_cstr(&build), c->build);
     if (!st) st = symbol_check(str_cstr(&path), c->symbol);
     if (!st && !(handle = dlopen(str_cstr(&path), RTLD_NOW | RTLD_GLOBAL)))
         st = status_new(XT_NOT_FOUND, NULL, "loading module '%s': %s", c->module, dlerror());
-    if (!st && !(*(void **)out = dlsym(handle, c->symbol))) st = status_new(XT_NOT_FOUND, NULL, "'%s' of '%s': %s", c->symbol, c->module, dlerror());
+    if (!st && !(*(void **)out = dlsym(handle, c->symbol)))
+        st = status_new(XT_NOT_FOUND, NULL, "'%s' of '%s': %s", c->symbol, c->module, dlerror());
     str_free(&path);
     str_free(&build);
     return st;
 }
 
-void remote_perform(const remote_call *c, void (*leaving)(remote_outcome *out, void *user), void *user, remote_outcome *out) {
+void remote_perform(const remote_call *c, void (*leaving)(remote_outcome *out, void *user), void *user,
+                    remote_outcome *out) {
     xt_remote_fn fn = NULL;
     *out = (remote_outcome){.code = -1};
-    xt_status st = now.broken ? status_new(XT_ABORTED, NULL, "this rank is out of use: %s", str_cstr(&now.how)) : find(c, &fn);
+    xt_status st =
+        now.broken ? status_new(XT_ABORTED, NULL, "this rank is out of use: %s", str_cstr(&now.how)) : find(c, &fn);
     if (st) {
         out->failed = true;
         str_append(&out->error, status_text(st));

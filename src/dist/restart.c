@@ -1,5 +1,6 @@
-/* What restart.h says. The launcher makes a memory file of one fixed record, a path and its end; ranks reach it through /proc/PID/fd/N, as they do their
- * shared memory. Only rank 0 writes checkpoints, so there is one writer, and it is gone before the next group reads. */
+/* What restart.h says. The launcher makes a memory file of one fixed record, a path and its end; ranks reach it through
+ * /proc/PID/fd/N, as they do their shared memory. Only rank 0 writes checkpoints, so there is one writer, and it is
+ * gone before the next group reads. */
 #include "dist/restart.h"
 
 #include <fcntl.h>
@@ -14,7 +15,8 @@
 
 xt_status restart_open(restart_file *out) {
     out->fd = memfd_create("xtrain-restart", MFD_CLOEXEC);
-    if (out->fd < 0 || ftruncate(out->fd, PATH_MAX) != 0) return status_errno("making the memory that outlives the ranks", "");
+    if (out->fd < 0 || ftruncate(out->fd, PATH_MAX) != 0)
+        return status_errno("making the memory that outlives the ranks", "");
     snprintf(out->name, sizeof out->name, "/proc/%d/fd/%d", (int)getpid(), out->fd);
     return NULL;
 }
@@ -32,7 +34,8 @@ xt_status restart_open_shared(restart_file *out) {
 void restart_say(const char *who, const restart_file *f, int restarts, int max_restarts) {
     char from[PATH_MAX];
     bool there = restart_read(f, from, sizeof from);
-    log_msg(XT_SEV_WARNING, "%s: restart %d of %d, %s%s", who, restarts, max_restarts, there ? "from " : "from the beginning: no checkpoint was complete", there ? from : "");
+    log_msg(XT_SEV_WARNING, "%s: restart %d of %d, %s%s", who, restarts, max_restarts,
+            there ? "from " : "from the beginning: no checkpoint was complete", there ? from : "");
 }
 
 void restart_close(restart_file *f) {
@@ -64,12 +67,15 @@ void restart_note(const char *checkpoint) {
     const char *name = env_get("XT_RESTART_FILE");
     char record[PATH_MAX] = "";
     if (!name || !checkpoint) return;
-    if (checkpoint[0] != '/' && (!getcwd(record, sizeof record - 1) || strlen(record) + strlen(checkpoint) + 2 > sizeof record)) return;
+    if (checkpoint[0] != '/' &&
+        (!getcwd(record, sizeof record - 1) || strlen(record) + strlen(checkpoint) + 2 > sizeof record))
+        return;
     if (record[0]) strcat(record, "/");
     strncat(record, checkpoint, sizeof record - strlen(record) - 1);
     int fd = open_record(name, O_WRONLY);
     if (fd < 0) return; /* the launcher is gone, and so shall we be */
-    if (pwrite(fd, record, sizeof record, 0) < 0) log_msg(XT_SEV_WARNING, "the launcher could not be told of the checkpoint %s", checkpoint);
+    if (pwrite(fd, record, sizeof record, 0) < 0)
+        log_msg(XT_SEV_WARNING, "the launcher could not be told of the checkpoint %s", checkpoint);
     close(fd);
 }
 
@@ -81,7 +87,8 @@ void restart_check(void) {
     told = true;
     gethostname(host, sizeof host - 1);
     log_msg(XT_SEV_WARNING,
-            "rank %d on host %s cannot reach %s, where rank 0 notes its checkpoints: started again after a failure, this run would not find them; with --host, --max-restarts needs a working folder "
+            "rank %d on host %s cannot reach %s, where rank 0 notes its checkpoints: started again after a failure, "
+            "this run would not find them; with --host, --max-restarts needs a working folder "
             "that all hosts share, for checkpoints too",
             world_get()->rank, host, name);
 }

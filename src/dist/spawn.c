@@ -1,10 +1,12 @@
 /* Starting ranks, passing on their output, and seeing that all of them end.
  *
  * Invariants:
- *  1. No rank outlives the launcher. Each asks the kernel for SIGKILL at its death, which also covers the time before (2) exists.
- *  2. Nor do the ranks' own children: each rank leads a process group, and a watcher process, which notices by a pipe that the launcher is gone,
- *     kills the groups.
- *  3. The first rank that fails is shown first: its remaining output, then what became of it, before the others are told to end.
+ *  1. No rank outlives the launcher. Each asks the kernel for SIGKILL at its death, which also covers the time
+ *     before (2) exists.
+ *  2. Nor do the ranks' own children: each rank leads a process group, and a watcher process, which notices by a pipe
+ *     that the launcher is gone, kills the groups.
+ *  3. The first rank that fails is shown first: its remaining output, then what became of it, before the others are
+ *     told to end.
  *  4. Between fork and exec of a fresh rank only async-signal-safe calls are made, as the launcher may have threads. */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,8 +63,9 @@ static void on_signal(int sig) {
     signal_seen = sig;
 }
 
-/* Ranks react to these even where the launcher's parent ignores them, as a script's shell does with Ctrl-C for what it runs in the background: the launcher
- * passes them on, so ranks that ignored them would have to be killed. nohup's SIGHUP stays ignored, by all. */
+/* Ranks react to these even where the launcher's parent ignores them, as a script's shell does with Ctrl-C for what it
+ * runs in the background: the launcher passes them on, so ranks that ignored them would have to be killed. nohup's
+ * SIGHUP stays ignored, by all. */
 static const int never_ignored[] = {SIGINT, SIGTERM, SIGQUIT};
 
 typedef struct signal_state {
@@ -98,7 +101,7 @@ static int64_t now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* --- in the child ------------------------------------------------------------------------------------------------------------------------ */
+/* --- in the child --- */
 
 static void become_rank(const launcher *l, int rank, int out, int err, const signal_state *s) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -107,7 +110,8 @@ static void become_rank(const launcher *l, int rank, int out, int err, const sig
     signals_give_back(s);
     for (size_t i = 0; i < BASE_COUNT(never_ignored); i++) {
         struct sigaction now;
-        if (sigaction(never_ignored[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN) signal(never_ignored[i], SIG_DFL);
+        if (sigaction(never_ignored[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+            signal(never_ignored[i], SIG_DFL);
     }
     if (rank != 0 || isatty(STDIN_FILENO)) {
         int null = open("/dev/null", O_RDONLY);
@@ -148,12 +152,13 @@ static void run_function(const launcher *l, const env_list *env, int out, int er
     int code = run_here(l->job->fn, l->job->arg);
     lazy_check_finished();
     char how[COLL_END_SIZE];
-    snprintf(how, sizeof how, "has returned %d from its function after %lld steps", code, (long long)counter_get(COUNTER_steps));
+    snprintf(how, sizeof how, "has returned %d from its function after %lld steps", code,
+             (long long)counter_get(COUNTER_steps));
     coll_run_leaving(COLL_OWN_END, how);
     leave(code);
 }
 
-/* --- starting ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- starting --- */
 
 typedef struct rank_pipes {
     int out[2], err[2];
@@ -218,7 +223,7 @@ static xt_status start_rank(launcher *l, int rank, const signal_state *s) {
     return st;
 }
 
-/* --- the watcher (invariant 2) ------------------------------------------------------------------------------------------------------------------ */
+/* --- the watcher (invariant 2) --- */
 
 static void watch(const launcher *l, int from) {
     int32_t gone;
@@ -267,7 +272,7 @@ static void stop_watcher(launcher *l) {
     while (l->watcher > 0 && waitpid(l->watcher, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-/* --- watching and ending -------------------------------------------------------------------------------------------------------------------------- */
+/* --- watching and ending --- */
 
 static void signal_all(launcher *l, int sig) {
     for (int r = 0; r < l->started; r++)
@@ -280,7 +285,8 @@ static void end_all(launcher *l, int sig, int grace_ms) {
     l->kill_at = now_ms() + grace_ms;
 }
 
-/* A trainer that was told to stop saves and ends with 128 + the signal; its ranks have agreed on that, so the others are about to end by themselves. */
+/* A trainer that was told to stop saves and ends with 128 + the signal; its ranks have agreed on that, so the others
+ * are about to end by themselves. */
 static bool stopped_in_order(int status) {
     return WIFEXITED(status) && WEXITSTATUS(status) > 128 && WEXITSTATUS(status) < 128 + 32;
 }
@@ -293,10 +299,14 @@ static void report_first(launcher *l, int rank) {
     output_finish(&p->err);
     str_printf(&text, "%s: rank %d (pid %d)", l->job->who, rank, (int)p->pid);
     describe_end(p->status, l->oom_before, &text);
-    if (WIFSIGNALED(p->status) && coll_last_note(l->rendezvous, rank, note, sizeof note)) str_printf(&text, "; last seen at %s", note);
+    if (WIFSIGNALED(p->status) && coll_last_note(l->rendezvous, rank, note, sizeof note))
+        str_printf(&text, "; last seen at %s", note);
     char folder[600];
-    if (WIFSIGNALED(p->status) && salvage_rank(p->pid, true, folder, sizeof folder)) str_printf(&text, "; its last state: xtrain postmortem %s", folder);
-    if (l->live) str_printf(&text, stopped_in_order(p->status) ? "; the other %d will end too" : "; ending the other %d", l->live);
+    if (WIFSIGNALED(p->status) && salvage_rank(p->pid, true, folder, sizeof folder))
+        str_printf(&text, "; its last state: xtrain postmortem %s", folder);
+    if (l->live)
+        str_printf(&text, stopped_in_order(p->status) ? "; the other %d will end too" : "; ending the other %d",
+                   l->live);
     log_msg(XT_SEV_ERROR, "%s", str_cstr(&text));
     str_free(&text);
 }
@@ -305,8 +315,10 @@ static void fail_first(launcher *l, int rank) {
     l->first = rank;
     if (l->forwarded) return; /* they end because they were told to */
     report_first(l, rank);
-    if (stopped_in_order(l->ranks[rank].status)) l->kill_at = now_ms() + SIGNAL_GRACE_MS;
-    else end_all(l, SIGTERM, GRACE_MS);
+    if (stopped_in_order(l->ranks[rank].status))
+        l->kill_at = now_ms() + SIGNAL_GRACE_MS;
+    else
+        end_all(l, SIGTERM, GRACE_MS);
     kill(-l->ranks[rank].pid, SIGTERM); /* what the failed rank itself has started */
 }
 
@@ -332,7 +344,8 @@ static void reap(launcher *l) {
         p->pidfd = -1;
         tell_watcher(l, r);
         announce_end(l, r);
-        if (status != 0 && (failed < 0 || !WIFEXITED(status) || WIFEXITED(l->ranks[failed].status))) failed = r; /* a killed one is the cause */
+        /* a killed one is the cause */
+        if (status != 0 && (failed < 0 || !WIFEXITED(status) || WIFEXITED(l->ranks[failed].status))) failed = r;
     }
     if (failed >= 0 && l->first < 0) fail_first(l, failed);
 }
@@ -343,7 +356,8 @@ static void pass_signal_on(launcher *l) {
     signal_seen = 0;
     bool again = l->forwarded != 0;
     l->forwarded = sig;
-    log_msg(XT_SEV_WARNING, "%s: %s, %s", l->job->who, strsignal(sig), again ? "again: killing the ranks" : "passed on to the ranks");
+    log_msg(XT_SEV_WARNING, "%s: %s, %s", l->job->who, strsignal(sig),
+            again ? "again: killing the ranks" : "passed on to the ranks");
     end_all(l, again ? SIGKILL : sig, SIGNAL_GRACE_MS);
 }
 
@@ -385,7 +399,8 @@ static void wait_all(launcher *l, const sigset_t *mask) {
     for (int r = 0; r < l->started; r++) {
         output_finish(&l->ranks[r].out);
         output_finish(&l->ranks[r].err);
-        if (l->first >= 0 && WIFSIGNALED(l->ranks[r].status)) salvage_rank(l->ranks[r].pid, false, NULL, 0); /* ended by us, not lost */
+        /* ended by us, not lost */
+        if (l->first >= 0 && WIFSIGNALED(l->ranks[r].status)) salvage_rank(l->ranks[r].pid, false, NULL, 0);
         if (l->first >= 0) kill(-l->ranks[r].pid, SIGKILL); /* children that ignored the SIGTERM; ESRCH as a rule */
     }
 }
@@ -417,11 +432,20 @@ static xt_status start_and_wait(launcher *l, int *out_code) {
 }
 
 /* One group, from its start to its end. */
-static xt_status spawn_group(const spawn_job *job, const restart_file *restart, int restarts, int *out_code, bool *out_told) {
-    launcher l = {.job = job, .n = job->plan->n, .first = -1, .watcher_pipe = -1, .self = getpid(), .oom_before = base_oom_kills(), .restart = restart, .restarts = restarts};
+static xt_status spawn_group(const spawn_job *job, const restart_file *restart, int restarts, int *out_code,
+                             bool *out_told) {
+    launcher l = {.job = job,
+                  .n = job->plan->n,
+                  .first = -1,
+                  .watcher_pipe = -1,
+                  .self = getpid(),
+                  .oom_before = base_oom_kills(),
+                  .restart = restart,
+                  .restarts = restarts};
     l.ranks = base_calloc((size_t)l.n, sizeof *l.ranks);
     l.polls = base_calloc((size_t)l.n * 3, sizeof *l.polls);
-    xt_status st = l.ranks && l.polls ? coll_create(l.n, &l.rendezvous) : status_oom((size_t)l.n * sizeof *l.ranks, "the ranks");
+    xt_status st =
+        l.ranks && l.polls ? coll_create(l.n, &l.rendezvous) : status_oom((size_t)l.n * sizeof *l.ranks, "the ranks");
     if (!st) st = start_and_wait(&l, out_code);
     *out_told = l.forwarded != 0;
     coll_destroy(l.rendezvous);

@@ -1,6 +1,7 @@
-/* Naming a function by module and symbol, C's counterpart of pickling by name. A fresh process can only call what the dynamic linker
- * finds, so the module's tables are read first: a static function, a GCC nested function, a hidden symbol, a C++ name and a misspelt one
- * each get the sentence that says how to make the function reachable. Layout of the tables: the ELF specification, <elf.h>. */
+/* Naming a function by module and symbol, C's counterpart of pickling by name. A fresh process can only call what the
+ * dynamic linker finds, so the module's tables are read first: a static function, a GCC nested function, a hidden
+ * symbol, a C++ name and a misspelt one each get the sentence that says how to make the function reachable. Layout of
+ * the tables: the ELF specification, <elf.h>. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -32,10 +33,12 @@ static xt_status check_library(const module_file *m) {
     if (m->size < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
         return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' is not a shared library (no ELF file)", m->path);
     if (h->e_ident[EI_CLASS] != ELFCLASS64 || (OUR_MACHINE != EM_NONE && h->e_machine != OUR_MACHINE))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' was built for another machine (ELF machine %d, expected %d)", m->path, h->e_machine,
-                          OUR_MACHINE);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "module '%s' was built for another machine (ELF machine %d, expected %d)", m->path,
+                          h->e_machine, OUR_MACHINE);
     if (h->e_type != ET_DYN || !in_file(m, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' is not a shared library (ELF type %d); build it with -shared -fPIC", m->path,
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "module '%s' is not a shared library (ELF type %d); build it with -shared -fPIC", m->path,
                           h->e_type);
     return NULL;
 }
@@ -67,8 +70,11 @@ static bool find_table(const module_file *m, uint32_t type, table *out) {
     for (int i = 0; i < h->e_shnum; i++) {
         if (s[i].sh_type != type || s[i].sh_link >= h->e_shnum) continue;
         const Elf64_Shdr *strings = &s[s[i].sh_link];
-        if (!in_file(m, s[i].sh_offset, s[i].sh_size) || !in_file(m, strings->sh_offset, strings->sh_size) || !strings->sh_size) return false;
-        *out = (table){(const void *)(m->data + s[i].sh_offset), s[i].sh_size / sizeof(Elf64_Sym), m->data + strings->sh_offset, strings->sh_size};
+        if (!in_file(m, s[i].sh_offset, s[i].sh_size) || !in_file(m, strings->sh_offset, strings->sh_size) ||
+            !strings->sh_size)
+            return false;
+        *out = (table){(const void *)(m->data + s[i].sh_offset), s[i].sh_size / sizeof(Elf64_Sym),
+                       m->data + strings->sh_offset, strings->sh_size};
         return out->names[out->names_size - 1] == 0;
     }
     return false;
@@ -116,7 +122,8 @@ static void list_exports(const table *t, str *out) {
     int n = 0;
     for (size_t i = 0; i < t->n && n < 8; i++) {
         const char *name = name_of(t, i);
-        if (is_function(&t->syms[i]) && is_exported(&t->syms[i]) && name[0] != '_') str_printf(out, "%s%s", n++ ? ", " : "", name);
+        if (is_function(&t->syms[i]) && is_exported(&t->syms[i]) && name[0] != '_')
+            str_printf(out, "%s%s", n++ ? ", " : "", name);
     }
 }
 
@@ -129,26 +136,31 @@ static xt_status why_missing(const module_file *m, const table *dynamic, const c
             if (!is_function(&full.syms[i])) continue;
             if (same_function(name, symbol) && name[strlen(symbol)] == '.')
                 return status_new(XT_NOT_FOUND, NULL,
-                                  "'%s' in %s is a nested function or one the compiler made local ('%s'): other processes cannot reach it; move it "
+                                  "'%s' in %s is a nested function or one the compiler made local ('%s'): other "
+                                  "processes cannot reach it; move it "
                                   "to file scope without `static`",
                                   symbol, m->path, name);
             if (strcmp(name, symbol) == 0) /* the linker makes hidden symbols local, as static ones are */
                 return status_new(XT_NOT_FOUND, NULL,
-                                  "'%s' in %s is static, or hidden by -fvisibility=hidden: other processes cannot reach it by name; remove `static`, "
+                                  "'%s' in %s is static, or hidden by -fvisibility=hidden: other processes cannot "
+                                  "reach it by name; remove `static`, "
                                   "or mark it __attribute__((visibility(\"default\")))",
                                   symbol, m->path);
         }
     }
     for (size_t i = 0; i < dynamic->n; i++)
         if (mangled(name_of(dynamic, i), symbol))
-            return status_new(XT_NOT_FOUND, NULL, "'%s' in %s has C++ linkage (%s): declare it extern \"C\"", symbol, m->path, name_of(dynamic, i));
+            return status_new(XT_NOT_FOUND, NULL, "'%s' in %s has C++ linkage (%s): declare it extern \"C\"", symbol,
+                              m->path, name_of(dynamic, i));
     str exports = STR_INIT, near = STR_INIT;
     list_exports(dynamic, &exports);
     const char *name = nearest_export(dynamic, symbol);
     if (name) str_printf(&near, "did you mean %s? ", name);
-    xt_status st = status_new(XT_NOT_FOUND, NULL, "%s exports no function '%s'; %sit exports %s. %s", m->path, symbol, str_cstr(&near), exports.len ? str_cstr(&exports) : "none",
+    xt_status st = status_new(XT_NOT_FOUND, NULL, "%s exports no function '%s'; %sit exports %s. %s", m->path, symbol,
+                              str_cstr(&near), exports.len ? str_cstr(&exports) : "none",
                               whole ? "No function of its own has that name, static or not"
-                                    : "The module is stripped, which hides whether the function is static (then remove `static`, or move a nested one to file scope) or "
+                                    : "The module is stripped, which hides whether the function is static (then remove "
+                                      "`static`, or move a nested one to file scope) or "
                                       "absent (then the name is misspelt, or its file was not linked in)");
     str_free(&exports);
     str_free(&near);
@@ -160,18 +172,22 @@ static xt_status look_up(const module_file *m, const char *symbol) {
     XT_TRY(check_library(m));
     if (is_program(m))
         return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "module '%s' is a program; put the training function into a shared library (gcc -shared -fPIC), which fresh "
+                          "module '%s' is a program; put the training function into a shared library (gcc -shared "
+                          "-fPIC), which fresh "
                           "processes can load",
                           m->path);
-    if (!find_table(m, SHT_DYNSYM, &dynamic)) return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' has no dynamic symbols", m->path);
+    if (!find_table(m, SHT_DYNSYM, &dynamic))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' has no dynamic symbols", m->path);
     for (size_t i = 0; i < dynamic.n; i++)
-        if (is_function(&dynamic.syms[i]) && is_exported(&dynamic.syms[i]) && strcmp(name_of(&dynamic, i), symbol) == 0) return NULL;
+        if (is_function(&dynamic.syms[i]) && is_exported(&dynamic.syms[i]) && strcmp(name_of(&dynamic, i), symbol) == 0)
+            return NULL;
     return why_missing(m, &dynamic, symbol);
 }
 
 xt_status symbol_check(const char *module, const char *symbol) {
     module_file m = {.path = module};
-    if (!symbol || !*symbol) return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' is given without the symbol to call", module);
+    if (!symbol || !*symbol)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' is given without the symbol to call", module);
     if (!strchr(module, '/') && !file_exists(module)) return NULL; /* left to the dynamic linker's search path */
     XT_TRY(status_context(file_read_all(module, &m.data, &m.size), "loading the training module"));
     xt_status st = look_up(&m, symbol);
@@ -185,7 +201,8 @@ static bool build_note(const module_file *m, str *out) {
     const Elf64_Shdr *s = (const void *)(m->data + h->e_shoff);
     for (int i = 0; i < h->e_shnum; i++) {
         const Elf64_Nhdr *note = (const void *)(m->data + s[i].sh_offset);
-        if (s[i].sh_type != SHT_NOTE || !in_file(m, s[i].sh_offset, s[i].sh_size) || s[i].sh_size < sizeof *note) continue;
+        if (s[i].sh_type != SHT_NOTE || !in_file(m, s[i].sh_offset, s[i].sh_size) || s[i].sh_size < sizeof *note)
+            continue;
         uint64_t name = (note->n_namesz + 3u) & ~3ull;
         if (note->n_type != NT_GNU_BUILD_ID || name + note->n_descsz > s[i].sh_size - sizeof *note) continue;
         const unsigned char *id = (const unsigned char *)(note + 1) + name;
@@ -210,12 +227,16 @@ xt_status symbol_build(const char *module, str *out) {
 
 xt_status symbol_module_path(const char *module, str *out) {
     struct link_map *loaded = NULL;
-    if (strchr(module, '/') || file_exists(module)) { /* a bare name in this folder is meant as a file, which dlopen would not look for */
+    if (strchr(module, '/') || file_exists(module)) {
+        /* a bare name in this folder is meant as a file, which dlopen would not look for */
         str_printf(out, "%s%s", strchr(module, '/') ? "" : "./", module);
         return file_exists(module) ? NULL : status_errno("there is no module", module);
     }
     void *handle = dlopen(module, RTLD_LAZY | RTLD_LOCAL);
-    if (!handle) return status_new(XT_NOT_FOUND, NULL, "there is no module '%s': not in this folder, and the dynamic linker says: %s", module, dlerror());
+    if (!handle)
+        return status_new(XT_NOT_FOUND, NULL,
+                          "there is no module '%s': not in this folder, and the dynamic linker says: %s", module,
+                          dlerror());
     if (dlinfo(handle, RTLD_DI_LINKMAP, &loaded) == 0 && loaded) str_append(out, loaded->l_name);
     dlclose(handle);
     return out->len ? NULL : status_new(XT_NOT_FOUND, NULL, "there is no module '%s'", module);
@@ -228,17 +249,24 @@ char *symbol_advice(xt_rank_fn fn) {
     memcpy(&address, &fn, sizeof address);
     bool known = fn && dladdr(address, &info) && info.dli_fname;
     if (known && info.dli_sname && info.dli_saddr == address)
-        str_printf(&text, ": put %s into a shared library and give xt_launch .module = \"that.so\", .symbol = \"%s\" instead of the function",
+        str_printf(&text,
+                   ": put %s into a shared library and give xt_launch .module = \"that.so\", .symbol = \"%s\" instead "
+                   "of the function",
                    info.dli_sname, info.dli_sname);
     else
-        str_append(&text, ": make the function external (not static, not nested) in a shared library and give xt_launch .module = \"that.so\", "
+        str_append(&text, ": make the function external (not static, not nested) in a shared library and give "
+                          "xt_launch .module = \"that.so\", "
                           ".symbol = \"its name\"");
     if (known && strstr(info.dli_fname, ".so")) {
         str_clear(&text);
         if (info.dli_sname && info.dli_saddr == address)
-            str_printf(&text, ": xt_launch(NULL, NULL, .module = \"%s\", .symbol = \"%s\")", info.dli_fname, info.dli_sname);
+            str_printf(&text, ": xt_launch(NULL, NULL, .module = \"%s\", .symbol = \"%s\")", info.dli_fname,
+                       info.dli_sname);
         else
-            str_printf(&text, ": make the function of %s external (not static, not nested) and give xt_launch .module and .symbol", info.dli_fname);
+            str_printf(
+                &text,
+                ": make the function of %s external (not static, not nested) and give xt_launch .module and .symbol",
+                info.dli_fname);
     }
     return text.data;
 }

@@ -1,7 +1,8 @@
-/* One process per TPU chip: the variables libtpu reads to divide a host's chips. Sources: Cloud TPU's guide to several processes on one
- * host, and the values PyTorch/XLA's runtime sets (torch_xla/_internal/tpu.py); facts only.
+/* One process per TPU chip: the variables libtpu reads to divide a host's chips. Sources: Cloud TPU's guide to several
+ * processes on one host, and the values PyTorch/XLA's runtime sets (torch_xla/_internal/tpu.py); facts only.
  *
- * The bounds are the shape of the processes in the chips' mesh, x,y,z. Only these numbers of processes make a box of a host's chips. */
+ * The bounds are the shape of the processes in the chips' mesh, x,y,z. Only these numbers of processes make a box of a
+ * host's chips. */
 #include <stdlib.h>
 
 #include "dist/dist_int.h"
@@ -36,7 +37,8 @@ xt_status tpu_env(int rank, int n, env_list *out) {
     for (size_t i = 0; i < BASE_COUNT(boxes); i++)
         if (boxes[i].n == n) bounds = boxes[i].bounds;
     if (!bounds)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%d TPU chips do not form a box of one host's mesh; 1, 2, 4, 8 or 16 do: set TPU_NUM_DEVICES",
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "%d TPU chips do not form a box of one host's mesh; 1, 2, 4, 8 or 16 do: set TPU_NUM_DEVICES",
                           n);
     str all = STR_INIT;
     addresses(n, &all);

@@ -3,7 +3,7 @@
 #include "ir/interp.h"
 #include "ir/text.h"
 
-/* --- By index ------------------------------------------------------------------------------------------------------------------------ */
+/* --- By index --- */
 
 static bool enter_entry(bc_reader *r, bc_entry *e, const void *at, const char *what) {
     if (e->busy) return bc_fail(r, e->bytes.at, "this %s contains itself", what);
@@ -15,7 +15,8 @@ static bool enter_entry(bc_reader *r, bc_entry *e, const void *at, const char *w
 static bool leave_entry(bc_reader *r, bc_entry *e, const bc_cursor *c, bool ok, const char *what) {
     e->busy = false;
     bc_leave(r);
-    if (ok && c->at != c->end) return bc_fail(r, c->at, "%zu bytes too many in this %s", (size_t)(c->end - c->at), what);
+    if (ok && c->at != c->end)
+        return bc_fail(r, c->at, "%zu bytes too many in this %s", (size_t)(c->end - c->at), what);
     return ok;
 }
 
@@ -53,7 +54,8 @@ bool bc_attr_get(bc_reader *r, size_t index, const void *at, const bc_attr **out
         bc_cursor c = e->bytes;
         size_t outer = r->weight;
         r->weight = 1;
-        if (!a || !enter_entry(r, e, at, "attribute") || !leave_entry(r, e, &c, decode_attr(r, e, &c, a), "attribute")) return false;
+        if (!a || !enter_entry(r, e, at, "attribute") || !leave_entry(r, e, &c, decode_attr(r, e, &c, a), "attribute"))
+            return false;
         a->weight = r->weight;
         r->weight = outer;
         e->value = a;
@@ -79,7 +81,8 @@ bool bc_type_get(bc_reader *r, size_t index, const void *at, const bc_type **out
     if (!e->value) {
         bc_type *t = bc_alloc(r, 1, sizeof *t);
         bc_cursor c = e->bytes;
-        if (!t || !enter_entry(r, e, at, "type") || !leave_entry(r, e, &c, decode_type(r, e, &c, t), "type")) return false;
+        if (!t || !enter_entry(r, e, at, "type") || !leave_entry(r, e, &c, decode_type(r, e, &c, t), "type"))
+            return false;
         e->value = t;
     }
     *out = e->value;
@@ -114,12 +117,13 @@ bool bc_type_ref(bc_reader *r, bc_cursor *c, const bc_type **out) {
 bool bc_value_type(bc_reader *r, size_t index, const void *at, const ir_type **out) {
     const bc_type *t;
     if (!bc_type_get(r, index, at, &t)) return false;
-    if (t->kind != BC_TYPE_IR) return bc_refuse(r, at, "a value of a type that this program cannot have here: %s", t->name);
+    if (t->kind != BC_TYPE_IR)
+        return bc_refuse(r, at, "a value of a type that this program cannot have here: %s", t->name);
     *out = t->ir;
     return true;
 }
 
-/* --- Literals -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Literals --- */
 
 static bool packed_bits(bc_reader *r, const ir_type *t, bc_cursor raw, void **out) {
     size_t n = (size_t)t->count;
@@ -154,7 +158,8 @@ static bool index_text(bc_reader *r, const ir_literal *l, bc_attr *out) {
     str s = STR_INIT;
     const int64_t *v = l->data;
     if (l->type->rank != 1) return bc_fail(r, r->begin, "a literal of index that is no list");
-    if (l->splat && l->type->count > BC_MAX_DEPTH) return bc_fail(r, r->begin, "a list of %lld equal indices", (long long)l->type->count);
+    if (l->splat && l->type->count > BC_MAX_DEPTH)
+        return bc_fail(r, r->begin, "a list of %lld equal indices", (long long)l->type->count);
     str_append(&s, "dense<");
     bool same = l->splat;
     for (int64_t i = 1; !l->splat && (same = i == 1 || same) && i < l->type->count; i++) same = v[i] == v[0];
@@ -185,7 +190,8 @@ bool bc_dense(bc_reader *r, const bc_type *type, bc_cursor raw, bc_attr *out) {
         lit.splat = n != count * size;
         if (!(data = bc_keep(r, raw.at, n))) return false;
         widen_sub_byte(t->dtype, data, n);
-        for (size_t i = 0; t->dtype == XT_BOOL && i < n; i++) ((unsigned char *)data)[i] = ((unsigned char *)data)[i] != 0;
+        for (size_t i = 0; t->dtype == XT_BOOL && i < n; i++)
+            ((unsigned char *)data)[i] = ((unsigned char *)data)[i] != 0;
     } else {
         return bc_fail(r, raw.at, "a literal of %zu bytes for %zu elements of %s", n, count, ir_dtype_mlir(t->dtype));
     }
@@ -203,7 +209,8 @@ static bool dense_array(bc_reader *r, bc_cursor *c, bc_attr *out) {
     if (!bc_type_ref(r, c, &type) || !bc_varint(r, c, &n) || !bc_blob(r, c, &raw)) return false;
     size_t size = type->kind == BC_TYPE_ELEMENT ? xt_dtype_size(type->dtype) : 0, bytes;
     if (!size || size > 8 || !size_mul((size_t)n, size, &bytes) || bytes != (size_t)(raw.end - raw.at))
-        return bc_fail(r, at, "an array of %llu elements of %s in %zu bytes", (unsigned long long)n, type->name, (size_t)(raw.end - raw.at));
+        return bc_fail(r, at, "an array of %llu elements of %s in %zu bytes", (unsigned long long)n, type->name,
+                       (size_t)(raw.end - raw.at));
     if (ir_dtype_is_float(type->dtype)) { /* no op of the IR has one; kept as text */
         str s = STR_INIT;
         str_printf(&s, "array<%s", type->name);
@@ -218,10 +225,16 @@ static bool dense_array(bc_reader *r, bc_cursor *c, bc_attr *out) {
     if (!v) return bc_oom(r);
     for (size_t i = 0; i < n; i++) {
         memcpy(&v[i], raw.at + i * size, size);
-        if (type->dtype == XT_BOOL) v[i] = v[i] != 0;
-        else if (size < 8 && ir_dtype_is_signed(type->dtype)) v[i] = (int64_t)((uint64_t)v[i] << (64 - 8 * size)) >> (64 - 8 * size);
+        if (type->dtype == XT_BOOL)
+            v[i] = v[i] != 0;
+        else if (size < 8 && ir_dtype_is_signed(type->dtype))
+            v[i] = (int64_t)((uint64_t)v[i] << (64 - 8 * size)) >> (64 - 8 * size);
     }
-    out->a = (ir_attr){.kind = type->dtype == XT_BOOL ? IR_AK_BOOLS : IR_AK_INTS, .name = "", .dtype = type->dtype, .n = (size_t)n, .v.ints = v};
+    out->a = (ir_attr){.kind = type->dtype == XT_BOOL ? IR_AK_BOOLS : IR_AK_INTS,
+                       .name = "",
+                       .dtype = type->dtype,
+                       .n = (size_t)n,
+                       .v.ints = v};
     return true;
 }
 
@@ -234,12 +247,13 @@ static bool dense_resource(bc_reader *r, bc_cursor *c, bc_attr *out) {
     return bc_dense(r, type, r->resources[i].data, out);
 }
 
-/* --- Attributes -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Attributes --- */
 
 bool bc_text(bc_reader *r, str *s, ir_attr *out) {
     bool ok = !s->failed || bc_oom(r);
     r->text_made += s->len;
-    if (ok && r->text_made > BC_MAX_TEXT) ok = bc_fail(r, r->begin, "the program's attributes unfold to more than %d bytes of text", BC_MAX_TEXT);
+    if (ok && r->text_made > BC_MAX_TEXT)
+        ok = bc_fail(r, r->begin, "the program's attributes unfold to more than %d bytes of text", BC_MAX_TEXT);
     char *copy = ok ? bc_keep(r, str_cstr(s), s->len) : NULL;
     *out = (ir_attr){.kind = IR_AK_OPAQUE, .name = "", .n = s->len, .v.s = copy};
     str_free(s);
@@ -276,7 +290,10 @@ bool bc_number(bc_reader *r, bc_cursor *c, const bc_type *type, bc_attr *out, bo
     int width = ir_dtype_bits(type->dtype);
     if (!bc_bits(r, c, width, bits)) return false;
     if (is_float) {
-        out->a = (ir_attr){.kind = IR_AK_FLOAT, .name = "", .dtype = type->dtype, .v.f = array_get(&(array){ir_scalar(type->dtype), bits}, 0)};
+        out->a = (ir_attr){.kind = IR_AK_FLOAT,
+                           .name = "",
+                           .dtype = type->dtype,
+                           .v.f = array_get(&(array){ir_scalar(type->dtype), bits}, 0)};
         return true;
     }
     int64_t v = (int64_t)bits[0];
@@ -286,8 +303,10 @@ bool bc_number(bc_reader *r, bc_cursor *c, const bc_type *type, bc_attr *out, bo
         str_printf(&s, "%lld : index", (long long)v);
         return bc_text(r, &s, &out->a);
     }
-    if (type->dtype == XT_BOOL) out->a = (ir_attr){.kind = IR_AK_BOOL, .name = "", .v.b = v != 0};
-    else out->a = (ir_attr){.kind = IR_AK_INT, .name = "", .dtype = type->dtype, .v.i = v};
+    if (type->dtype == XT_BOOL)
+        out->a = (ir_attr){.kind = IR_AK_BOOL, .name = "", .v.b = v != 0};
+    else
+        out->a = (ir_attr){.kind = IR_AK_INT, .name = "", .dtype = type->dtype, .v.i = v};
     return true;
 }
 
@@ -341,8 +360,10 @@ bool bc_type_attr(bc_reader *r, bc_cursor *c, bc_attr *out) {
     const bc_type *t;
     if (!bc_type_ref(r, c, &t)) return false;
     out->type = t;
-    if (t->kind == BC_TYPE_IR && !t->index) out->a = (ir_attr){.kind = IR_AK_TYPE, .name = "", .v.type = t->ir};
-    else out->a = (ir_attr){.kind = IR_AK_OPAQUE, .name = "", .n = strlen(t->name), .v.s = t->name};
+    if (t->kind == BC_TYPE_IR && !t->index)
+        out->a = (ir_attr){.kind = IR_AK_TYPE, .name = "", .v.type = t->ir};
+    else
+        out->a = (ir_attr){.kind = IR_AK_OPAQUE, .name = "", .n = strlen(t->name), .v.s = t->name};
     return true;
 }
 
@@ -404,6 +425,8 @@ static bool builtin_attr(bc_reader *r, bc_cursor *c, bc_attr *out) {
         c->at = c->end;
         return true;
     }
-    default: return bc_fail(r, at, "builtin attribute of code %llu, which no program of StableHLO has", (unsigned long long)code);
+    default:
+        return bc_fail(r, at, "builtin attribute of code %llu, which no program of StableHLO has",
+                       (unsigned long long)code);
     }
 }

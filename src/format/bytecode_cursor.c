@@ -8,7 +8,8 @@ bool bc_fail(bc_reader *r, const void *at, const char *fmt, ...) {
     va_start(ap, fmt);
     str_vprintf(&text, fmt, ap);
     va_end(ap);
-    r->status = status_new(XT_INVALID_ARGUMENT, NULL, "%s: byte %zu: %s", r->file, (size_t)((const unsigned char *)at - r->begin), str_cstr(&text));
+    r->status = status_new(XT_INVALID_ARGUMENT, NULL, "%s: byte %zu: %s", r->file,
+                           (size_t)((const unsigned char *)at - r->begin), str_cstr(&text));
     str_free(&text);
     return false;
 }
@@ -80,7 +81,8 @@ bool bc_count(bc_reader *r, bc_cursor *c, const char *what, size_t *out) {
     uint64_t n = 0;
     if (!bc_varint(r, c, &n)) return false;
     if (n > (size_t)(c->end - c->at))
-        return bc_fail(r, at, "%llu %s are announced, but only %zu bytes follow", (unsigned long long)n, what, (size_t)(c->end - c->at));
+        return bc_fail(r, at, "%llu %s are announced, but only %zu bytes follow", (unsigned long long)n, what,
+                       (size_t)(c->end - c->at));
     *out = (size_t)n;
     return true;
 }
@@ -95,7 +97,8 @@ bool bc_index(bc_reader *r, bc_cursor *c, size_t n, const char *what, size_t *ou
 }
 
 bool bc_bytes(bc_reader *r, bc_cursor *c, size_t n, bc_cursor *out) {
-    if (n > (size_t)(c->end - c->at)) return bc_fail(r, c->at, "%zu bytes are announced, but only %zu follow", n, (size_t)(c->end - c->at));
+    if (n > (size_t)(c->end - c->at))
+        return bc_fail(r, c->at, "%zu bytes are announced, but only %zu follow", n, (size_t)(c->end - c->at));
     *out = (bc_cursor){c->at, c->at + n};
     c->at += n;
     return true;
@@ -115,7 +118,8 @@ bool bc_section(bc_reader *r, bc_cursor *c, unsigned *out_id, bc_cursor *out) {
     if (!(id & 0x80)) return bc_bytes(r, c, n, out);
     uint64_t align;
     if (!bc_varint(r, c, &align)) return false;
-    if (align == 0 || (align & (align - 1)) || align > 1 << 16) return bc_fail(r, at, "a section is aligned to %llu", (unsigned long long)align);
+    if (align == 0 || (align & (align - 1)) || align > 1 << 16)
+        return bc_fail(r, at, "a section is aligned to %llu", (unsigned long long)align);
     while ((size_t)(c->at - r->begin) & (align - 1)) {
         unsigned pad;
         if (!bc_byte(r, c, &pad)) return false;

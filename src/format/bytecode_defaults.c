@@ -38,7 +38,8 @@ const size_t bc_n_defaults = BASE_COUNT(bc_defaults);
 
 const bc_default *bc_default_of(ir_opcode op, ir_attr_key key) {
     for (size_t i = 0; i < BASE_COUNT(bc_defaults); i++)
-        if (bc_defaults[i].key == key && (bc_defaults[i].op == OP_COUNT || bc_defaults[i].op == op)) return &bc_defaults[i];
+        if (bc_defaults[i].key == key && (bc_defaults[i].op == OP_COUNT || bc_defaults[i].op == op))
+            return &bc_defaults[i];
     return NULL;
 }
 
@@ -57,7 +58,8 @@ bool bc_is_default(const bc_default *d, const ir_attr *a) {
     switch (d->when) {
     case BC_IF_FALSE: return a->kind == IR_AK_BOOL && !a->v.b;
     case BC_IF_ZERO: return (a->kind == IR_AK_INT || a->kind == IR_AK_ENUM) && a->v.i == d->value;
-    case BC_IF_EMPTY: return (is_list(a) || a->kind == IR_AK_ARRAY || a->kind == IR_AK_DICT || a->kind == IR_AK_STRING) && a->n == 0;
+    case BC_IF_EMPTY:
+        return (is_list(a) || a->kind == IR_AK_ARRAY || a->kind == IR_AK_DICT || a->kind == IR_AK_STRING) && a->n == 0;
     case BC_IF_ALL: return all_equal(a, d->value);
     case BC_IF_UNIT: return a->kind == IR_AK_UNIT;
     }
@@ -70,11 +72,14 @@ static ir_attr *find(ir_attr *items, size_t n, ir_attr_key k) {
     return NULL;
 }
 
-static bool is_empty_array(const ir_attr *a) { return a && a->kind == IR_AK_ARRAY && a->n == 0; }
+static bool is_empty_array(const ir_attr *a) {
+    return a && a->kind == IR_AK_ARRAY && a->n == 0;
+}
 
 void bc_drop_defaults(ir_opcode code, ir_attr *items, size_t *n) {
     for (size_t i = 0; i < bc_n_defaults; i++) {
-        ir_attr *a = bc_defaults[i].op == OP_COUNT || bc_defaults[i].op == code ? find(items, *n, bc_defaults[i].key) : NULL;
+        ir_attr *a =
+            bc_defaults[i].op == OP_COUNT || bc_defaults[i].op == code ? find(items, *n, bc_defaults[i].key) : NULL;
         if (a && bc_is_default(&bc_defaults[i], a)) *a = items[--*n];
     }
     if (is_empty_array(find(items, *n, IR_A_operand_layouts)) && is_empty_array(find(items, *n, IR_A_result_layouts))) {

@@ -1,9 +1,22 @@
-/* The frame of a bytecode file: header, sections, and the tables of strings, dialects, op names, attributes, types, properties and resources. */
+/* The frame of a bytecode file: header, sections, and the tables of strings, dialects, op names, attributes, types,
+ * properties and resources. */
 #include "format/bytecode_int.h"
 
-enum { SEC_STRING, SEC_DIALECT, SEC_ATTR_TYPE, SEC_ATTR_TYPE_OFFSET, SEC_IR, SEC_RESOURCE, SEC_RESOURCE_OFFSET, SEC_DIALECT_VERSIONS, SEC_PROPERTIES };
-static const char *const section_names[] = {"strings", "dialects", "attributes and types", "offsets of attributes and types", "the program", "resources",
-                                            "offsets of resources", "dialect versions", "properties"};
+enum {
+    SEC_STRING,
+    SEC_DIALECT,
+    SEC_ATTR_TYPE,
+    SEC_ATTR_TYPE_OFFSET,
+    SEC_IR,
+    SEC_RESOURCE,
+    SEC_RESOURCE_OFFSET,
+    SEC_DIALECT_VERSIONS,
+    SEC_PROPERTIES
+};
+static const char *const section_names[] = {
+    "strings",     "dialects",  "attributes and types", "offsets of attributes and types",
+    "the program", "resources", "offsets of resources", "dialect versions",
+    "properties"};
 
 bool bytecode_is(const void *data, size_t n) {
     return n >= 4 && memcmp(data, "ML\xefR", 4) == 0;
@@ -14,7 +27,8 @@ static bool read_header(bc_reader *r, bc_cursor *c) {
     c->at = at;
     if (!bc_varint(r, c, &r->version)) return false;
     if (r->version > BC_MAX_VERSION)
-        return bc_fail(r, at, "bytecode version %llu; versions up to %d are known", (unsigned long long)r->version, BC_MAX_VERSION);
+        return bc_fail(r, at, "bytecode version %llu; versions up to %d are known", (unsigned long long)r->version,
+                       BC_MAX_VERSION);
     const unsigned char *nul = memchr(c->at, 0, (size_t)(c->end - c->at));
     if (!nul) return bc_fail(r, c->at, "the producer's name does not end");
     c->at = nul + 1;
@@ -39,7 +53,8 @@ static bool read_sections(bc_reader *r, bc_cursor *c) {
 /* Sizes in reverse order, then the bytes in order; each string ends with a NUL. */
 static bool read_strings(bc_reader *r) {
     bc_cursor *c = &r->section[SEC_STRING];
-    if (!bc_count(r, c, "strings", &r->n_strings) || !(r->strings = bc_alloc(r, r->n_strings, sizeof *r->strings))) return false;
+    if (!bc_count(r, c, "strings", &r->n_strings) || !(r->strings = bc_alloc(r, r->n_strings, sizeof *r->strings)))
+        return false;
     for (size_t i = r->n_strings; i-- > 0;) {
         size_t n;
         if (!bc_count(r, c, "bytes of a string", &n)) return false;
@@ -90,14 +105,16 @@ static bool read_op_name(bc_reader *r, bc_cursor *c, size_t dialect) {
     const unsigned char *at = c->at;
     if (r->version < 5 ? !bc_varint(r, c, &index) : !bc_flagged(r, c, &index, &registered)) return false;
     if (index >= r->n_strings) return bc_fail(r, at, "string %llu of %zu", (unsigned long long)index, r->n_strings);
-    bc_op_name o = {.dialect = r->dialect_ids[dialect], .dialect_name = r->dialects[dialect].s, .name = r->strings[index].s};
+    bc_op_name o = {
+        .dialect = r->dialect_ids[dialect], .dialect_name = r->dialects[dialect].s, .name = r->strings[index].s};
     resolve_op(&o);
     return VEC_PUSH(r->ops, r->n_ops, r->cap_ops, o) || bc_oom(r);
 }
 
 static bool read_dialects(bc_reader *r) {
     bc_cursor *c = &r->section[SEC_DIALECT];
-    if (!bc_count(r, c, "dialects", &r->n_dialects) || !(r->dialects = bc_alloc(r, r->n_dialects, sizeof *r->dialects)) ||
+    if (!bc_count(r, c, "dialects", &r->n_dialects) ||
+        !(r->dialects = bc_alloc(r, r->n_dialects, sizeof *r->dialects)) ||
         !(r->dialect_ids = bc_alloc(r, r->n_dialects, sizeof *r->dialect_ids)))
         return false;
     for (size_t i = 0; i < r->n_dialects; i++) {
@@ -132,7 +149,8 @@ static bool read_entries(bc_reader *r, bc_cursor *c, bc_cursor *data, bc_entry *
         if (group > n - i) return bc_fail(r, at, "%zu entries where %zu are left", group, n - i);
         for (size_t k = 0; k < group; k++, i++) {
             uint64_t size;
-            if (!bc_flagged(r, c, &size, &out[i].custom) || !bc_bytes(r, data, (size_t)size, &out[i].bytes)) return false;
+            if (!bc_flagged(r, c, &size, &out[i].custom) || !bc_bytes(r, data, (size_t)size, &out[i].bytes))
+                return false;
             out[i].dialect = r->dialect_ids[dialect];
         }
     }
@@ -142,14 +160,17 @@ static bool read_entries(bc_reader *r, bc_cursor *c, bc_cursor *data, bc_entry *
 static bool read_attrs_and_types(bc_reader *r) {
     bc_cursor *c = &r->section[SEC_ATTR_TYPE_OFFSET], *data = &r->section[SEC_ATTR_TYPE];
     return bc_count(r, c, "attributes", &r->n_attrs) && bc_count(r, c, "types", &r->n_types) &&
-           (r->attrs = bc_alloc(r, r->n_attrs, sizeof *r->attrs)) && (r->types = bc_alloc(r, r->n_types, sizeof *r->types)) &&
-           read_entries(r, c, data, r->attrs, r->n_attrs) && read_entries(r, c, data, r->types, r->n_types);
+           (r->attrs = bc_alloc(r, r->n_attrs, sizeof *r->attrs)) &&
+           (r->types = bc_alloc(r, r->n_types, sizeof *r->types)) && read_entries(r, c, data, r->attrs, r->n_attrs) &&
+           read_entries(r, c, data, r->types, r->n_types);
 }
 
 static bool read_properties(bc_reader *r) {
     bc_cursor *c = &r->section[SEC_PROPERTIES];
     if (!c->at) return true;
-    if (!bc_count(r, c, "properties", &r->n_properties) || !(r->properties = bc_alloc(r, r->n_properties, sizeof *r->properties))) return false;
+    if (!bc_count(r, c, "properties", &r->n_properties) ||
+        !(r->properties = bc_alloc(r, r->n_properties, sizeof *r->properties)))
+        return false;
     for (size_t i = 0; i < r->n_properties; i++)
         if (!bc_blob(r, c, &r->properties[i])) return false;
     return true;
@@ -166,7 +187,8 @@ static bool read_resource(bc_reader *r, bc_cursor *c, bc_cursor *data, bc_resour
     if (kind != 0) return true;
     uint64_t align;
     if (!bc_varint(r, &bytes, &align) || !bc_count(r, &bytes, "bytes of a resource", &size)) return false;
-    if (align == 0 || align & (align - 1) || align > 1 << 20) return bc_fail(r, bytes.at, "a resource is aligned to %llu", (unsigned long long)align);
+    if (align == 0 || align & (align - 1) || align > 1 << 20)
+        return bc_fail(r, bytes.at, "a resource is aligned to %llu", (unsigned long long)align);
     while ((size_t)(bytes.at - r->begin) & (align - 1)) {
         unsigned pad;
         if (!bc_byte(r, &bytes, &pad)) return false;
@@ -181,7 +203,8 @@ static bool read_resources(bc_reader *r) {
     if (!bc_count(r, c, "groups of resources", &n_external)) return false;
     for (size_t group = 0; c->at < c->end; group++) {
         size_t key, n;
-        if (!bc_index(r, c, group < n_external ? r->n_strings : r->n_dialects, "owner of resources", &key) || !bc_count(r, c, "resources", &n))
+        if (!bc_index(r, c, group < n_external ? r->n_strings : r->n_dialects, "owner of resources", &key) ||
+            !bc_count(r, c, "resources", &n))
             return false;
         for (size_t i = 0; i < n; i++) {
             bc_resource one = {0};
@@ -194,6 +217,6 @@ static bool read_resources(bc_reader *r) {
 
 bool bc_read_tables(bc_reader *r, const void *data, size_t n) {
     bc_cursor c = {data, (const unsigned char *)data + n};
-    return read_header(r, &c) && read_sections(r, &c) && read_strings(r) && read_dialects(r) && read_attrs_and_types(r) && read_properties(r) &&
-           read_resources(r);
+    return read_header(r, &c) && read_sections(r, &c) && read_strings(r) && read_dialects(r) &&
+           read_attrs_and_types(r) && read_properties(r) && read_resources(r);
 }

@@ -1,4 +1,5 @@
-/* Locations: most of a program's bytes. Each is read once, only for its innermost source line and its first name, which becomes the module path. */
+/* Locations: most of a program's bytes. Each is read once, only for its innermost source line and its first name, which
+ * becomes the module path. */
 #include "format/bytecode_int.h"
 
 static bool read_loc(bc_reader *r, bc_cursor *c, bc_loc *out);

@@ -1,12 +1,15 @@
-/* The IR section's outer part: a module of functions and meshes. A function that the IR has no form for is left out, if the program can do without. */
+/* The IR section's outer part: a module of functions and meshes. A function that the IR has no form for is left out, if
+ * the program can do without. */
 #include "format/bytecode_ops.h"
 
-/* --- Functions ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Functions --- */
 
 static bool set_func_attrs(bc_reader *r, const bc_op_head *h, ir_func *f, const ir_attr *list, bool results) {
     if (!list || list->kind != IR_AK_ARRAY || list->n == 0) return true;
     size_t n = results ? f->n_results : f->body->n_args;
-    if (list->n != n) return bc_fail(r, h->at, "%zu dictionaries of attributes for %zu %s", list->n, n, results ? "results" : "arguments");
+    if (list->n != n)
+        return bc_fail(r, h->at, "%zu dictionaries of attributes for %zu %s", list->n, n,
+                       results ? "results" : "arguments");
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; list->v.list[i].kind == IR_AK_DICT && k < list->v.list[i].n; k++) {
             const ir_attr a = list->v.list[i].v.list[k];
@@ -20,7 +23,9 @@ static bool set_result_types(bc_reader *r, const bc_op_head *h, ir_func *f, cons
     f->result_types = arena_alloc(r->m->mem, (type->n_out + 1) * sizeof *f->result_types);
     if (!f->result_types) return bc_oom(r);
     for (size_t i = 0; i < type->n_out; i++) {
-        if (type->out[i]->kind != BC_TYPE_IR) return bc_refuse(r, h->at, "the function @%s returns a type that is not supported: %s", f->name, type->out[i]->name);
+        if (type->out[i]->kind != BC_TYPE_IR)
+            return bc_refuse(r, h->at, "the function @%s returns a type that is not supported: %s", f->name,
+                             type->out[i]->name);
         f->result_types[i] = type->out[i]->ir;
     }
     return true;
@@ -28,9 +33,11 @@ static bool set_result_types(bc_reader *r, const bc_op_head *h, ir_func *f, cons
 
 static bool check_func(bc_reader *r, const bc_op_head *h, const ir_func *f, const bc_type *type) {
     const ir_op *ret = ir_block_return(f->body);
-    if (!ret || ret->n_in != f->n_results) return bc_fail(r, h->at, "the function @%s does not return its %zu results", f->name, f->n_results);
+    if (!ret || ret->n_in != f->n_results)
+        return bc_fail(r, h->at, "the function @%s does not return its %zu results", f->name, f->n_results);
     bool same = type->n_in == f->body->n_args;
-    for (size_t i = 0; same && i < type->n_in; i++) same = type->in[i]->kind == BC_TYPE_IR && type->in[i]->ir == f->body->args[i]->type;
+    for (size_t i = 0; same && i < type->n_in; i++)
+        same = type->in[i]->kind == BC_TYPE_IR && type->in[i]->ir == f->body->args[i]->type;
     return same || bc_fail(r, h->at, "the arguments of @%s are not those of its type", f->name);
 }
 
@@ -48,13 +55,19 @@ static bool read_func_parts(bc_reader *r, const bc_op_head *h, func_parts *out) 
     for (size_t i = 0; i < p.n; i++) {
         const bc_attr *a = p.items[i].a;
         const char *name = p.items[i].name;
-        if (strcmp(name, "sym_name") == 0 && a->a.kind == IR_AK_STRING) out->name = a->a.v.s;
-        else if (strcmp(name, "sym_visibility") == 0 && a->a.kind == IR_AK_STRING) out->is_public = !*a->a.v.s || strcmp(a->a.v.s, "public") == 0;
-        else if (strcmp(name, "function_type") == 0) out->type = a->type;
-        else if (strcmp(name, "arg_attrs") == 0) out->arg_attrs = &a->a;
-        else if (strcmp(name, "res_attrs") == 0) out->result_attrs = &a->a;
+        if (strcmp(name, "sym_name") == 0 && a->a.kind == IR_AK_STRING)
+            out->name = a->a.v.s;
+        else if (strcmp(name, "sym_visibility") == 0 && a->a.kind == IR_AK_STRING)
+            out->is_public = !*a->a.v.s || strcmp(a->a.v.s, "public") == 0;
+        else if (strcmp(name, "function_type") == 0)
+            out->type = a->type;
+        else if (strcmp(name, "arg_attrs") == 0)
+            out->arg_attrs = &a->a;
+        else if (strcmp(name, "res_attrs") == 0)
+            out->result_attrs = &a->a;
     }
-    if (!out->name || !out->type || out->type->kind != BC_TYPE_FUNCTION) return bc_fail(r, h->at, "a function without its name or type");
+    if (!out->name || !out->type || out->type->kind != BC_TYPE_FUNCTION)
+        return bc_fail(r, h->at, "a function without its name or type");
     return true;
 }
 
@@ -92,7 +105,8 @@ static bool skim_region(bc_reader *r, bc_cursor *c) {
     bool has_args;
     if (!bc_varint(r, c, &n_blocks)) return false;
     if (n_blocks == 0) return true;
-    if (n_blocks > 1) return bc_fail(r, at, "%llu blocks: StableHLO regions have exactly one", (unsigned long long)n_blocks);
+    if (n_blocks > 1)
+        return bc_fail(r, at, "%llu blocks: StableHLO regions have exactly one", (unsigned long long)n_blocks);
     if (!bc_count(r, c, "values", &n_values) || !bc_flagged(r, c, &n_ops, &has_args) || !bc_enter(r, at)) return false;
     bool ok = !has_args || skim_args(r, c);
     for (uint64_t i = 0; ok && i < n_ops; i++) ok = skim_op(r, c);
@@ -114,21 +128,25 @@ static bool build_func(bc_reader *r, bc_cursor *c, const bc_op_head *h, const fu
     ir_func *f = ir_func_new(r->m, p->name, p->is_public);
     if (!f) return bc_oom(r);
     return set_result_types(r, h, f, p->type) && bc_read_region(r, n.c, f->body, &empty) && bc_leave_nest(r, &n) &&
-           set_func_attrs(r, h, f, p->arg_attrs, false) && set_func_attrs(r, h, f, p->result_attrs, true) && check_func(r, h, f, p->type);
+           set_func_attrs(r, h, f, p->arg_attrs, false) && set_func_attrs(r, h, f, p->result_attrs, true) &&
+           check_func(r, h, f, p->type);
 }
 
 static void remove_func(ir_module *m, const char *name) {
     ir_func *before = NULL;
     for (ir_func *f = m->funcs; f; before = f, f = f->next) {
         if (strcmp(f->name, name) != 0) continue;
-        if (before) before->next = f->next;
-        else m->funcs = f->next;
+        if (before)
+            before->next = f->next;
+        else
+            m->funcs = f->next;
         if (m->last_func == f) m->last_func = before;
         return;
     }
 }
 
-/* The function could not be built because of what the IR has no form for: it is left out, with the reason kept for who needs it. */
+/* The function could not be built because of what the IR has no form for: it is left out, with the reason kept for
+ * who needs it. */
 static bool leave_out(bc_reader *r, bc_cursor *c, const bc_op_head *h, const char *name) {
     bc_nest n;
     bc_left_out *l = bc_alloc(r, 1, sizeof *l);
@@ -192,7 +210,7 @@ static bool check_left_out(bc_reader *r) {
     return true;
 }
 
-/* --- Module -------------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Module --- */
 
 static bool read_mesh(bc_reader *r, const bc_op_head *h) {
     bc_props p;
@@ -211,8 +229,10 @@ static bool read_member(bc_reader *r, bc_cursor *c) {
     bc_op_head h;
     if (!bc_read_head(r, c, &h)) return false;
     bool vhlo = h.name->dialect == BC_VHLO, func = h.name->dialect == BC_FUNC;
-    if ((vhlo && strcmp(h.name->name, "func_v1") == 0) || (func && strcmp(h.name->name, "func") == 0)) return read_func(r, c, &h);
-    if (h.name->dialect == BC_SDY && strcmp(h.name->name, "mesh") == 0) return h.n_regions == 0 ? read_mesh(r, &h) : bc_not_known(r, &h);
+    if ((vhlo && strcmp(h.name->name, "func_v1") == 0) || (func && strcmp(h.name->name, "func") == 0))
+        return read_func(r, c, &h);
+    if (h.name->dialect == BC_SDY && strcmp(h.name->name, "mesh") == 0)
+        return h.n_regions == 0 ? read_mesh(r, &h) : bc_not_known(r, &h);
     return bc_not_known(r, &h);
 }
 
@@ -240,8 +260,10 @@ static bool set_module_attrs(bc_reader *r, const bc_op_head *h) {
     if (name && name->a.kind == IR_AK_STRING) r->m->name = name->a.v.s;
     for (size_t i = 0; h->dict && i < h->dict->a.n; i++) {
         const ir_attr *a = &h->dict->a.v.list[i];
-        if (strcmp(a->name, "sym_name") == 0 && a->kind == IR_AK_STRING) r->m->name = a->v.s;
-        else if (!ir_module_set_attr(r->m, *a)) return bc_oom(r);
+        if (strcmp(a->name, "sym_name") == 0 && a->kind == IR_AK_STRING)
+            r->m->name = a->v.s;
+        else if (!ir_module_set_attr(r->m, *a))
+            return bc_oom(r);
     }
     return true;
 }
@@ -252,9 +274,12 @@ bool bc_read_module(bc_reader *r) {
     uint64_t n;
     bool has_args;
     if (!bc_flagged(r, c, &n, &has_args)) return false;
-    if (n != 1 || has_args) return bc_fail(r, c->at, "the file holds %llu top-level ops; a program is one module", (unsigned long long)n);
+    if (n != 1 || has_args)
+        return bc_fail(r, c->at, "the file holds %llu top-level ops; a program is one module", (unsigned long long)n);
     if (!bc_read_head(r, c, &h)) return false;
     if (h.name->dialect != BC_BUILTIN || strcmp(h.name->name, "module") != 0)
-        return bc_fail(r, h.at, "the top-level op is %s.%s; a program is one builtin.module", h.name->dialect_name, h.name->name);
-    return set_module_attrs(r, &h) && read_members(r, c, &h) && check_left_out(r) && (c->at == c->end || bc_fail(r, c->at, "bytes after the module"));
+        return bc_fail(r, h.at, "the top-level op is %s.%s; a program is one builtin.module", h.name->dialect_name,
+                       h.name->name);
+    return set_module_attrs(r, &h) && read_members(r, c, &h) && check_left_out(r) &&
+           (c->at == c->end || bc_fail(r, c->at, "bytes after the module"));
 }

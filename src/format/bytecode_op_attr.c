@@ -1,14 +1,16 @@
-/* An op's attributes as the IR has them, from those of the file: vhlo says every default and has flat members, stablehlo leaves defaults out and has
- * structures; both end in the form that the text parser gives. */
+/* An op's attributes as the IR has them, from those of the file: vhlo says every default and has flat members,
+ * stablehlo leaves defaults out and has structures; both end in the form that the text parser gives. */
 #include "format/bytecode_int.h"
 #include "ir/sdy.h"
 #include "ir/text.h"
 
 enum { MAX_ATTRS = 4096 }; /* of one op: each is compared with all others */
 
-/* Hints for sdy's propagation that have no form here (how a LAPACK call may be divided): left out, for jaxlib reads no text that has the stand-in. */
+/* Hints for sdy's propagation that have no form here (how a LAPACK call may be divided): left out, for jaxlib reads no
+ * text that has the stand-in. */
 static bool is_unknown_hint(const ir_attr *a) {
-    return !a->key && a->kind == IR_AK_OPAQUE && a->n == strlen(BC_SDY_UNKNOWN) && memcmp(a->v.s, BC_SDY_UNKNOWN, a->n) == 0;
+    return !a->key && a->kind == IR_AK_OPAQUE && a->n == strlen(BC_SDY_UNKNOWN) &&
+           memcmp(a->v.s, BC_SDY_UNKNOWN, a->n) == 0;
 }
 
 bool bc_push(bc_reader *r, const void *at, bc_attrs *l, ir_attr a) {
@@ -45,19 +47,21 @@ static void drop(bc_attrs *l, ir_attr *a) {
     *a = l->items[--l->n];
 }
 
-/* --- Kinds --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Kinds --- */
 
 static bool literal_ints(bc_reader *r, const void *at, const ir_literal *l, ir_attr *out) {
     enum { MOST = 1 << 16 }; /* a splat of dims is unfolded; no op has more numbers */
     const ir_type *t = l->type;
     size_t size = xt_dtype_size(t->dtype);
     if (t->count > MOST || t->rank > 2) return bc_fail(r, at, "%lld numbers in an attribute", (long long)t->count);
-    if (!ir_dtype_is_int(t->dtype) && t->dtype != XT_BOOL) return bc_fail(r, at, "an attribute of integers holds %s", ir_dtype_mlir(t->dtype));
+    if (!ir_dtype_is_int(t->dtype) && t->dtype != XT_BOOL)
+        return bc_fail(r, at, "an attribute of integers holds %s", ir_dtype_mlir(t->dtype));
     int64_t *v = arena_alloc(r->m->mem, (size_t)t->count * sizeof *v + 1);
     if (!v) return bc_oom(r);
     for (int64_t i = 0; i < t->count; i++) {
         memcpy(&v[i], (const char *)l->data + (l->splat ? 0 : (size_t)i * size), size);
-        if (size < 8 && ir_dtype_is_signed(t->dtype)) v[i] = (int64_t)((uint64_t)v[i] << (64 - 8 * size)) >> (64 - 8 * size);
+        if (size < 8 && ir_dtype_is_signed(t->dtype))
+            v[i] = (int64_t)((uint64_t)v[i] << (64 - 8 * size)) >> (64 - 8 * size);
     }
     out->n = (size_t)t->count;
     out->v.ints = v;
@@ -144,7 +148,8 @@ static bool mesh_groups(bc_reader *r, const void *at, const char *text, ir_attr 
     return out->v.ints || bc_oom(r);
 }
 
-bool bc_push_op_attr(bc_reader *r, const void *at, const bc_op_name *op, const char *name, const bc_attr *a, bc_attrs *out) {
+bool bc_push_op_attr(bc_reader *r, const void *at, const bc_op_name *op, const char *name, const bc_attr *a,
+                     bc_attrs *out) {
     if (a->structure) {
         for (size_t i = 0; i < a->a.n; i++) {
             const ir_attr *m = &a->a.v.list[i];
@@ -158,14 +163,16 @@ bool bc_push_op_attr(bc_reader *r, const void *at, const bc_op_name *op, const c
         if (!(one.name = bc_keep(r, name, strlen(name)))) return false;
         return bc_push(r, at, out, one);
     }
-    one.kind = one.key == IR_A_has_dynamic_root ? IR_AK_UNIT : ir_attr_key_kind(one.key); /* which StableHLO has as a unit; its key takes a value too */
+    /* which StableHLO has as a unit; its key takes a value too */
+    one.kind = one.key == IR_A_has_dynamic_root ? IR_AK_UNIT : ir_attr_key_kind(one.key);
     one.name = ir_attr_key_name(one.key);
     if (one.kind == IR_AK_UNIT) { /* a boolean in vhlo */
         if (a->a.kind == IR_AK_BOOL && !a->a.v.b) return true;
         if (a->a.kind != IR_AK_BOOL && a->a.kind != IR_AK_UNIT) return wrong_kind(r, at, name);
         return bc_push(r, at, out, one);
     }
-    if (one.kind == IR_AK_INTS && a->a.kind == IR_AK_OPAQUE && ir_sdy_is_groups(a->a.v.s)) return mesh_groups(r, at, a->a.v.s, &one) && bc_push(r, at, out, one);
+    if (one.kind == IR_AK_INTS && a->a.kind == IR_AK_OPAQUE && ir_sdy_is_groups(a->a.v.s))
+        return mesh_groups(r, at, a->a.v.s, &one) && bc_push(r, at, out, one);
     if (one.kind == IR_AK_INTS && a->a.kind == IR_AK_OPAQUE)
         return bc_refuse(r, at, "attribute '%s' is not a list of numbers: %.60s", name, a->a.v.s);
     if (!convert(r, at, &a->a, &one)) return false;
@@ -173,7 +180,7 @@ bool bc_push_op_attr(bc_reader *r, const void *at, const bc_op_name *op, const c
     return bc_push(r, at, out, one);
 }
 
-/* --- Groups of attributes ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Groups of attributes --- */
 
 static ir_attr int_attr(ir_attr_key k, int64_t v) {
     return (ir_attr){.key = k, .kind = IR_AK_INT, .name = ir_attr_key_name(k), .dtype = XT_I64, .v.i = v};
@@ -192,8 +199,9 @@ static bool join_channel(bc_reader *r, const void *at, const bc_op_name *op, bc_
 
 /* The members of dot_general's algorithm, which are types called none when there is no algorithm. */
 static bool join_algorithm(bc_reader *r, const void *at, bc_attrs *l) {
-    static const char *const names[] = {"lhs_precision_type",      "rhs_precision_type",       "accumulation_type",           "lhs_component_count",
-                                        "rhs_component_count", "num_primitive_operations", "allow_imprecise_accumulation"};
+    static const char *const names[] = {
+        "lhs_precision_type",  "rhs_precision_type",       "accumulation_type",           "lhs_component_count",
+        "rhs_component_count", "num_primitive_operations", "allow_imprecise_accumulation"};
     ir_attr part[7];
     for (size_t i = 0; i < 7; i++) {
         ir_attr *a = find_named(l, names[i]);
@@ -205,7 +213,8 @@ static bool join_algorithm(bc_reader *r, const void *at, bc_attrs *l) {
     const char *types[3];
     int64_t counts[3];
     for (int i = 0; i < 3; i++) {
-        if (part[i].kind != IR_AK_OPAQUE || part[3 + i].kind != IR_AK_INT || part[6].kind != IR_AK_BOOL) return wrong_kind(r, at, "algorithm");
+        if (part[i].kind != IR_AK_OPAQUE || part[3 + i].kind != IR_AK_INT || part[6].kind != IR_AK_BOOL)
+            return wrong_kind(r, at, "algorithm");
         types[i] = part[i].v.s;
         counts[i] = part[3 + i].v.i;
     }
@@ -217,14 +226,17 @@ static bool join_algorithm(bc_reader *r, const void *at, bc_attrs *l) {
 }
 
 static bool add_empty(bc_reader *r, const void *at, bc_attrs *l, ir_attr_key k) {
-    return find(l, k) || bc_push(r, at, l, (ir_attr){.key = k, .kind = IR_AK_INTS, .name = ir_attr_key_name(k), .dtype = XT_I64});
+    return find(l, k) ||
+           bc_push(r, at, l, (ir_attr){.key = k, .kind = IR_AK_INTS, .name = ir_attr_key_name(k), .dtype = XT_I64});
 }
 
-/* Ops of before StableHLO 1.1 know no batching dimensions; dynamic_conv of before 0.20 had a padding that its operand overrides. */
+/* Ops of before StableHLO 1.1 know no batching dimensions; dynamic_conv of before 0.20 had a padding that its
+ * operand overrides. */
 static bool upgrade(bc_reader *r, const void *at, const bc_op_name *op, bc_attrs *l) {
     if (op->code == OP_gather || op->code == OP_dynamic_gather)
         return add_empty(r, at, l, IR_A_operand_batching_dims) && add_empty(r, at, l, IR_A_start_indices_batching_dims);
-    if (op->code == OP_scatter) return add_empty(r, at, l, IR_A_input_batching_dims) && add_empty(r, at, l, IR_A_scatter_indices_batching_dims);
+    if (op->code == OP_scatter)
+        return add_empty(r, at, l, IR_A_input_batching_dims) && add_empty(r, at, l, IR_A_scatter_indices_batching_dims);
     ir_attr *padding = op->code == OP_dynamic_conv ? find(l, IR_A_padding) : NULL;
     if (padding) drop(l, padding);
     return true;

@@ -1,8 +1,17 @@
-/* The IR section: blocks and their ops, built as they are read. Values are numbered: a region takes the next numbers for
- * what its blocks define, and gives them back when it ends; a region that captures nothing starts anew from zero. */
+/* The IR section: blocks and their ops, built as they are read. Values are numbered: a region takes the next
+ * numbers for what its blocks define, and gives them back when it ends; a region that captures nothing starts
+ * anew from zero. */
 #include "format/bytecode_ops.h"
 
-enum { HAS_ATTRS = 1, HAS_RESULTS = 2, HAS_OPERANDS = 4, HAS_SUCCESSORS = 8, HAS_REGIONS = 16, HAS_USE_ORDERS = 32, HAS_PROPERTIES = 64 };
+enum {
+    HAS_ATTRS = 1,
+    HAS_RESULTS = 2,
+    HAS_OPERANDS = 4,
+    HAS_SUCCESSORS = 8,
+    HAS_REGIONS = 16,
+    HAS_USE_ORDERS = 32,
+    HAS_PROPERTIES = 64
+};
 
 /* What region and block are being filled: the number of the next value, and of the first that is not theirs. */
 typedef struct scope {
@@ -10,7 +19,7 @@ typedef struct scope {
     ir_block *block;
 } scope;
 
-/* --- Heads ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Heads --- */
 
 static bool read_indices(bc_reader *r, bc_cursor *c, const char *what, size_t *out_n, size_t **out) {
     if (!bc_count(r, c, what, out_n) || !(*out = bc_alloc(r, *out_n, sizeof **out))) return false;
@@ -70,7 +79,7 @@ bool bc_read_head(bc_reader *r, bc_cursor *c, bc_op_head *h) {
     return true;
 }
 
-/* --- Values ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Values --- */
 
 static bool define(bc_reader *r, scope *s, const void *at, ir_value *v) {
     if (s->next >= s->end) return bc_fail(r, at, "a region defines more values than it announced");
@@ -87,12 +96,13 @@ static bool grow_values(bc_reader *r, const void *at, size_t n) {
 }
 
 static bool use(bc_reader *r, const void *at, size_t id, ir_value **out) {
-    if (id >= r->n_values - r->base || !r->values[r->base + id]) return bc_fail(r, at, "value %zu is used before it is defined", id);
+    if (id >= r->n_values - r->base || !r->values[r->base + id])
+        return bc_fail(r, at, "value %zu is used before it is defined", id);
     *out = r->values[r->base + id];
     return true;
 }
 
-/* --- Regions ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Regions --- */
 
 static bool read_op(bc_reader *r, bc_cursor *c, scope *s);
 
@@ -133,7 +143,8 @@ bool bc_read_region(bc_reader *r, bc_cursor *c, ir_block *block, bool *out_empty
     if (!bc_varint(r, c, &n_blocks)) return false;
     *out_empty = n_blocks == 0;
     if (n_blocks == 0) return true;
-    if (n_blocks > 1) return bc_fail(r, at, "%llu blocks: StableHLO regions have exactly one", (unsigned long long)n_blocks);
+    if (n_blocks > 1)
+        return bc_fail(r, at, "%llu blocks: StableHLO regions have exactly one", (unsigned long long)n_blocks);
     if (!bc_count(r, c, "values", &n_values) || !bc_enter(r, at)) return false;
     scope s = {.next = r->n_values, .end = r->n_values + n_values, .block = block};
     bool ok = grow_values(r, at, n_values) && read_block(r, c, &s);
@@ -157,7 +168,8 @@ bool bc_enter_nest(bc_reader *r, bc_cursor *c, const bc_op_head *h, bc_nest *n) 
 
 bool bc_leave_nest(bc_reader *r, const bc_nest *n) {
     r->base = n->base;
-    return n->c != &n->own || n->c->at == n->c->end || bc_fail(r, n->c->at, "%zu bytes too many after an op's regions", (size_t)(n->c->end - n->c->at));
+    return n->c != &n->own || n->c->at == n->c->end ||
+           bc_fail(r, n->c->at, "%zu bytes too many after an op's regions", (size_t)(n->c->end - n->c->at));
 }
 
 static bool read_regions(bc_reader *r, bc_cursor *c, const bc_op_head *h, ir_block **blocks) {
@@ -173,13 +185,14 @@ static bool read_regions(bc_reader *r, bc_cursor *c, const bc_op_head *h, ir_blo
     return bc_leave_nest(r, &n);
 }
 
-/* --- Attributes ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Attributes --- */
 
 /* Properties as their row spells them, one reference each, "name?" one that may be missing; then the dictionary. */
 bool bc_read_props(bc_reader *r, const bc_op_head *h, bc_props *out) {
     size_t cap = 1 + (h->dict ? h->dict->a.n : 0);
     const char *names = h->props ? h->name->props : "";
-    if (!names) return bc_refuse(r, h->at, "the properties of %s.%s are not known here", h->name->dialect_name, h->name->name);
+    if (!names)
+        return bc_refuse(r, h->at, "the properties of %s.%s are not known here", h->name->dialect_name, h->name->name);
     for (const char *s = names; *s; s++) cap += *s == ' ' || s == names;
     *out = (bc_props){.items = bc_alloc(r, cap, sizeof *out->items)};
     if (!out->items) return false;
@@ -195,8 +208,10 @@ bool bc_read_props(bc_reader *r, const bc_op_head *h, bc_props *out) {
         if (p.a) out->items[out->n++] = p;
         names += n + (names[n] == ' ');
     }
-    if (c.at != c.end) return bc_fail(r, c.at, "%s.%s has more properties than are known of it", h->name->dialect_name, h->name->name);
-    for (size_t i = 0; h->dict && i < h->dict->a.n; i++) out->items[out->n++] = (bc_prop){h->dict->a.v.list[i].name, h->dict->members[i]};
+    if (c.at != c.end)
+        return bc_fail(r, c.at, "%s.%s has more properties than are known of it", h->name->dialect_name, h->name->name);
+    for (size_t i = 0; h->dict && i < h->dict->a.n; i++)
+        out->items[out->n++] = (bc_prop){h->dict->a.v.list[i].name, h->dict->members[i]};
     return true;
 }
 
@@ -209,14 +224,14 @@ static bool op_attrs(bc_reader *r, const bc_op_head *h, bc_attrs *out) {
     return bc_finish_op_attrs(r, h->at, h->name, out);
 }
 
-/* --- Ops ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Ops --- */
 
 bool bc_not_known(bc_reader *r, const bc_op_head *h) {
     return bc_refuse(r, h->at, "the op %s.%s is not known here", h->name->dialect_name, h->name->name);
 }
 
-/* StableHLO's verifier lets a comparison state a type that its operands' elements do not have, and the elements' own type is what counts; the IR
- * holds to the specification, which wants them to agree. */
+/* StableHLO's verifier lets a comparison state a type that its operands' elements do not have, and the elements' own
+ * type is what counts; the IR holds to the specification, which wants them to agree. */
 static void fit_compare(ir_value *const *in, bc_attrs *l) {
     for (size_t i = 0; i < l->n; i++) {
         const ir_attr *a = &l->items[i];
@@ -235,29 +250,35 @@ static bool read_cast(bc_reader *r, const bc_op_head *h, scope *s) {
     for (size_t i = 0; i < h->n_types; i++) {
         ir_value *v = NULL;
         const ir_type *t;
-        if (!use(r, h->operands_at, h->operands[i], &v) || !bc_value_type(r, h->types[i], h->types_at, &t)) return false;
+        if (!use(r, h->operands_at, h->operands[i], &v) || !bc_value_type(r, h->types[i], h->types_at, &t))
+            return false;
         if (v->type != t) return bc_fail(r, h->at, "a cast changes the type of its operand");
         if (!define(r, s, h->at, v)) return false;
     }
     return true;
 }
 
-static bool build(bc_reader *r, const bc_op_head *h, ir_block *block, ir_opcode code, ir_value **in, const bc_attrs *attrs, size_t n_regions,
-                  ir_block *const *regions, const ir_type *const *types, ir_op **out) {
+static bool build(bc_reader *r, const bc_op_head *h, ir_block *block, ir_opcode code, ir_value **in,
+                  const bc_attrs *attrs, size_t n_regions, ir_block *const *regions, const ir_type *const *types,
+                  ir_op **out) {
     ir_builder b = ir_at_end(r->m, block);
     b.src = h->loc.src;
     b.path = h->loc.path;
     ir_attr *kept = attrs->n ? arena_copy(r->m->mem, attrs->items, attrs->n * sizeof *kept) : NULL;
     if (attrs->n && !kept) return bc_oom(r);
-    *out = ir_build(&b, code, h->n_operands, in, attrs->n, kept, n_regions, regions, h->n_types, h->n_types ? types : NULL);
+    *out = ir_build(&b, code, h->n_operands, in, attrs->n, kept, n_regions, regions, h->n_types,
+                    h->n_types ? types : NULL);
     if (b.status) {
-        if (status_code(b.status) == XT_RESOURCE_EXHAUSTED) bc_oom(r);
-        else bc_refuse(r, h->at, "%s", status_text(b.status));
+        if (status_code(b.status) == XT_RESOURCE_EXHAUSTED)
+            bc_oom(r);
+        else
+            bc_refuse(r, h->at, "%s", status_text(b.status));
         xt_status_free(b.status);
         return false;
     }
     if (!*out) return bc_oom(r);
-    return (*out)->n_out == h->n_types || bc_refuse(r, h->at, "%s has %u results, but the file has %zu", ir_op_infos[code].name, (*out)->n_out, h->n_types);
+    return (*out)->n_out == h->n_types || bc_refuse(r, h->at, "%s has %u results, but the file has %zu",
+                                                    ir_op_infos[code].name, (*out)->n_out, h->n_types);
 }
 
 static ir_opcode opcode_of(const bc_op_head *h, const ir_block *block) {
@@ -270,7 +291,8 @@ static bool read_op(bc_reader *r, bc_cursor *c, scope *s) {
     bc_attrs attrs = {0};
     ir_op *op;
     if (!bc_read_head(r, c, &h)) return false;
-    if (h.name->dialect == BC_BUILTIN && strcmp(h.name->name, "unrealized_conversion_cast") == 0) return read_cast(r, &h, s);
+    if (h.name->dialect == BC_BUILTIN && strcmp(h.name->name, "unrealized_conversion_cast") == 0)
+        return read_cast(r, &h, s);
     if (h.name->code == OP_COUNT) return bc_not_known(r, &h);
     ir_value **in = bc_alloc(r, h.n_operands, sizeof *in);
     const ir_type **types = bc_alloc(r, h.n_types, sizeof *types);
@@ -281,10 +303,13 @@ static bool read_op(bc_reader *r, bc_cursor *c, scope *s) {
     for (size_t i = 0; i < h.n_types; i++)
         if (!bc_value_type(r, h.types[i], h.types_at, &types[i])) return false;
     if (h.name->code == OP_compare && h.n_operands && in[0]->type->kind == IR_TENSOR) fit_compare(in, &attrs);
-    size_t first = s->next; /* results have their numbers before the regions have theirs, but nothing can read them there */
+    /* results have their numbers before the regions have theirs, but nothing can read them there */
+    size_t first = s->next;
     if (h.n_types > s->end - s->next) return bc_fail(r, h.at, "a region defines more values than it announced");
     s->next += h.n_types;
-    if (!read_regions(r, c, &h, regions) || !build(r, &h, s->block, opcode_of(&h, s->block), in, &attrs, h.n_regions, regions, types, &op)) return false;
+    if (!read_regions(r, c, &h, regions) ||
+        !build(r, &h, s->block, opcode_of(&h, s->block), in, &attrs, h.n_regions, regions, types, &op))
+        return false;
     for (size_t i = 0; i < h.n_types; i++) r->values[first + i] = &op->out[i];
     return true;
 }

@@ -1,4 +1,5 @@
-/* Ops of the bytecode reader: what the functions and the module around them (bytecode_module.c) need of their regions and ops (bytecode_ops.c). */
+/* Ops of the bytecode reader: what the functions and the module around them (bytecode_module.c) need of their regions
+ * and ops (bytecode_ops.c). */
 #ifndef XT_SRC_FORMAT_BYTECODE_OPS_H
 #define XT_SRC_FORMAT_BYTECODE_OPS_H
 

@@ -1,8 +1,8 @@
-/* Entry to the bytecode writer: primitives, tables, and the frame of the file. The program is written first, which fills the tables; sections
- * follow in the order MLIR has them. */
+/* Entry to the bytecode writer: primitives, tables, and the frame of the file. The program is written first, which
+ * fills the tables; sections follow in the order MLIR has them. */
 #include "format/bytecode_out.h"
 
-/* --- Bytes --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Bytes --- */
 
 static void put_le(str *s, uint64_t v, int n) {
     for (int i = 0; i < n; i++) str_putc(s, (char)(v >> (8 * i)));
@@ -30,8 +30,10 @@ void bw_flagged(str *s, uint64_t v, bool flag) {
 
 void bw_bits(str *s, int width, uint64_t v) {
     if (width < 64) v &= (UINT64_C(1) << width) - 1;
-    if (width <= 8) str_putc(s, (char)v);
-    else bw_svarint(s, (int64_t)v);
+    if (width <= 8)
+        str_putc(s, (char)v);
+    else
+        bw_svarint(s, (int64_t)v);
 }
 
 void bw_blob(str *s, const void *p, size_t n) {
@@ -51,14 +53,16 @@ void bw_fail(bw *w, const ir_op *op, const char *fmt, ...) {
     va_start(ap, fmt);
     w->status = status_newv(XT_INVALID_ARGUMENT, op ? src_get(op->src) : NULL, fmt, ap);
     va_end(ap);
-    if (op) w->status = status_context(w->status, "writing %s.%s as bytecode", ir_op_infos[op->code].dialect, ir_op_infos[op->code].name);
+    if (op)
+        w->status = status_context(w->status, "writing %s.%s as bytecode", ir_op_infos[op->code].dialect,
+                                   ir_op_infos[op->code].name);
 }
 
 static void oom(bw *w) {
     if (!w->status) w->status = status_oom(0, "a program written as bytecode");
 }
 
-/* --- Tables ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Tables --- */
 
 static size_t entry(bw *w, bw_table *t, size_t dialect, bool custom, const char *bytes, size_t n) {
     str key = STR_INIT;
@@ -70,7 +74,8 @@ static size_t entry(bw *w, bw_table *t, size_t dialect, bool custom, const char 
     if (!index) {
         char *copy = arena_alloc(w->mem, n + 1);
         if (copy && n) memcpy(copy, bytes, n);
-        bool ok = copy && t->found && !key.failed && VEC_PUSH(t->items, t->n, t->cap, ((bw_entry){dialect, custom, copy, n})) &&
+        bool ok = copy && t->found && !key.failed &&
+                  VEC_PUSH(t->items, t->n, t->cap, ((bw_entry){dialect, custom, copy, n})) &&
                   map_put(t->found, key.data, key.len, (void *)(uintptr_t)t->n, NULL);
         if (!ok) oom(w);
         index = ok ? t->n : 1;
@@ -86,7 +91,9 @@ static size_t entry_of(bw *w, bw_table *t, size_t dialect, bool custom, str *byt
     return i;
 }
 
-size_t bw_string(bw *w, const char *s, size_t n) { return entry(w, &w->strings, 0, false, s, n); }
+size_t bw_string(bw *w, const char *s, size_t n) {
+    return entry(w, &w->strings, 0, false, s, n);
+}
 
 size_t bw_dialect(bw *w, const char *name) {
     bw_string(w, name, strlen(name));
@@ -98,16 +105,22 @@ size_t bw_op(bw *w, const char *dialect, const char *name) {
     return entry(w, &w->ops, bw_dialect(w, dialect), true, name, strlen(name));
 }
 
-size_t bw_attr_entry(bw *w, const char *dialect, bool custom, str *bytes) { return entry_of(w, &w->attrs, bw_dialect(w, dialect), custom, bytes); }
-size_t bw_type_entry(bw *w, const char *dialect, bool custom, str *bytes) { return entry_of(w, &w->types, bw_dialect(w, dialect), custom, bytes); }
-size_t bw_properties(bw *w, str *bytes) { return entry_of(w, &w->properties, 0, false, bytes); }
+size_t bw_attr_entry(bw *w, const char *dialect, bool custom, str *bytes) {
+    return entry_of(w, &w->attrs, bw_dialect(w, dialect), custom, bytes);
+}
+size_t bw_type_entry(bw *w, const char *dialect, bool custom, str *bytes) {
+    return entry_of(w, &w->types, bw_dialect(w, dialect), custom, bytes);
+}
+size_t bw_properties(bw *w, str *bytes) {
+    return entry_of(w, &w->properties, 0, false, bytes);
+}
 
 static void free_table(bw_table *t) {
     map_free(t->found, NULL);
     base_free(t->items);
 }
 
-/* --- Sections ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Sections --- */
 
 /* Entries that follow each other in one dialect are one group. */
 static size_t group_end(const bw_table *t, size_t from) {
@@ -118,7 +131,8 @@ static size_t group_end(const bw_table *t, size_t from) {
 
 static void dialect_section(bw *w, str *s) {
     bw_varint(s, w->dialects.n);
-    for (size_t i = 0; i < w->dialects.n; i++) bw_flagged(s, bw_string(w, w->dialects.items[i].bytes, w->dialects.items[i].n), false);
+    for (size_t i = 0; i < w->dialects.n; i++)
+        bw_flagged(s, bw_string(w, w->dialects.items[i].bytes, w->dialects.items[i].n), false);
     bw_varint(s, w->ops.n);
     for (size_t i = 0, end; i < w->ops.n; i = end) {
         end = group_end(&w->ops, i);
@@ -184,7 +198,9 @@ static void write_file(bw *w, const str *program, str *out) {
 xt_status bytecode_write(const ir_module *m, const bytecode_opts *o, str *out) {
     bw w = {.m = m, .version = o && o->version ? o->version : BYTECODE_VERSION, .locs = o ? o->locs : 0};
     if (w.version < BYTECODE_OLDEST || w.version > BYTECODE_NEWEST)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "StableHLO %d.%d: bytecode can be written for versions from 1.0 to 1.20", w.version / 100, w.version % 100);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "StableHLO %d.%d: bytecode can be written for versions from 1.0 to 1.20", w.version / 100,
+                          w.version % 100);
     str program = STR_INIT;
     size_t before = out->len;
     w.mem = arena_new();

@@ -4,17 +4,55 @@
 #include "ir/text.h"
 
 /* Codes of the builtin dialect. */
-enum { BT_INTEGER = 0, BT_FUNCTION = 2, BT_BF16 = 3, BT_F16 = 4, BT_F32 = 5, BT_F64 = 6, BT_COMPLEX = 9, BT_TENSOR = 13, BT_TUPLE = 15 };
-enum { BA_ARRAY = 0, BA_DICTIONARY = 1, BA_STRING = 2, BA_SYMBOL = 4, BA_TYPE = 6, BA_UNIT = 7, BA_INTEGER = 8, BA_FLOAT = 9, BA_FILE_LINE = 11, BA_NAME_LOC = 14,
-       BA_NO_LOC = 15, BA_INTS = 17, BA_DENSE = 18 };
+enum {
+    BT_INTEGER = 0,
+    BT_FUNCTION = 2,
+    BT_BF16 = 3,
+    BT_F16 = 4,
+    BT_F32 = 5,
+    BT_F64 = 6,
+    BT_COMPLEX = 9,
+    BT_TENSOR = 13,
+    BT_TUPLE = 15
+};
+enum {
+    BA_ARRAY = 0,
+    BA_DICTIONARY = 1,
+    BA_STRING = 2,
+    BA_SYMBOL = 4,
+    BA_TYPE = 6,
+    BA_UNIT = 7,
+    BA_INTEGER = 8,
+    BA_FLOAT = 9,
+    BA_FILE_LINE = 11,
+    BA_NAME_LOC = 14,
+    BA_NO_LOC = 15,
+    BA_INTS = 17,
+    BA_DENSE = 18
+};
 /* Codes of vhlo's attributes. */
-enum { VA_ARRAY = 1, VA_BOOL = 2, VA_DICTIONARY = 6, VA_FLOAT = 8, VA_INTEGER = 9, VA_STRING = 14, VA_TENSOR = 15, VA_TYPE = 17 };
+enum {
+    VA_ARRAY = 1,
+    VA_BOOL = 2,
+    VA_DICTIONARY = 6,
+    VA_FLOAT = 8,
+    VA_INTEGER = 9,
+    VA_STRING = 14,
+    VA_TENSOR = 15,
+    VA_TYPE = 17
+};
 
-static const char *dialect_of(bw_form f) { return f == BW_VHLO ? "vhlo" : "builtin"; }
-static size_t finish_attr(bw *w, bw_form f, str *s) { return bw_attr_entry(w, dialect_of(f), true, s); }
-static size_t finish_type(bw *w, bw_form f, str *s) { return bw_type_entry(w, dialect_of(f), true, s); }
+static const char *dialect_of(bw_form f) {
+    return f == BW_VHLO ? "vhlo" : "builtin";
+}
+static size_t finish_attr(bw *w, bw_form f, str *s) {
+    return bw_attr_entry(w, dialect_of(f), true, s);
+}
+static size_t finish_type(bw *w, bw_form f, str *s) {
+    return bw_type_entry(w, dialect_of(f), true, s);
+}
 
-/* --- Types --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Types --- */
 
 static size_t vhlo_element_entry(bw *w, xt_dtype t) {
     str s = STR_INIT;
@@ -25,7 +63,9 @@ static size_t vhlo_element_entry(bw *w, xt_dtype t) {
         bw_varint(&s, VT_COMPLEX);
         bw_varint(&s, part);
     } else if (vhlo_element_code(t, &code, &since)) {
-        if (since > w->version) bw_fail(w, NULL, "elements of %s need StableHLO %d.%d, and %d.%d was asked for", ir_dtype_mlir(t), since / 100, since % 100, w->version / 100, w->version % 100);
+        if (since > w->version)
+            bw_fail(w, NULL, "elements of %s need StableHLO %d.%d, and %d.%d was asked for", ir_dtype_mlir(t),
+                    since / 100, since % 100, w->version / 100, w->version % 100);
         bw_varint(&s, code);
     } else {
         bw_fail(w, NULL, "vhlo has no elements of %s", ir_dtype_mlir(t));
@@ -53,7 +93,9 @@ static size_t builtin_element(bw *w, xt_dtype t) {
     return finish_type(w, BW_BUILTIN, &s);
 }
 
-size_t bw_element(bw *w, xt_dtype t, bw_form f) { return f == BW_VHLO ? vhlo_element_entry(w, t) : builtin_element(w, t); }
+size_t bw_element(bw *w, xt_dtype t, bw_form f) {
+    return f == BW_VHLO ? vhlo_element_entry(w, t) : builtin_element(w, t);
+}
 
 static size_t aggregate(bw *w, const ir_type *t, bw_form f) {
     size_t *elems = arena_alloc(w->mem, (t->rank + 1) * sizeof *elems);
@@ -99,9 +141,10 @@ size_t bw_function_type(bw *w, const ir_func *f) {
     return finish_type(w, BW_VHLO, &s);
 }
 
-/* --- Elements ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Elements --- */
 
-/* Booleans are packed, a lone byte of ones is a splat; sub-byte integers take a byte each, with nothing above their bits. */
+/* Booleans are packed, a lone byte of ones is a splat; sub-byte integers take a byte each, with nothing
+ * above their bits. */
 static void raw_elements(str *s, xt_dtype t, const unsigned char *p, size_t n, bool splat) {
     str raw = STR_INIT;
     int bits = ir_dtype_bits(t);
@@ -153,7 +196,7 @@ static size_t list(bw *w, const ir_attr *a, bw_form f) {
     return finish_attr(w, f, &s);
 }
 
-/* --- Attributes -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Attributes --- */
 
 size_t bw_string_attr(bw *w, const char *text, size_t n, bw_form f) {
     str s = STR_INIT;
@@ -232,12 +275,17 @@ static size_t dictionary(bw *w, const ir_op *op, const ir_attr *items, size_t n,
     return finish_attr(w, names, &s);
 }
 
-size_t bw_dictionary(bw *w, const ir_op *op, const ir_attr *items, size_t n, bw_form f) { return dictionary(w, op, items, n, BW_BUILTIN, f); }
+size_t bw_dictionary(bw *w, const ir_op *op, const ir_attr *items, size_t n, bw_form f) {
+    return dictionary(w, op, items, n, BW_BUILTIN, f);
+}
 
 static size_t items(bw *w, const ir_op *op, const ir_attr *a, bw_form f) {
-    bc_dialect d = f == BW_VHLO ? BC_VHLO : op && strcmp(ir_op_infos[op->code].dialect, "chlo") == 0 ? BC_CHLO : BC_STABLEHLO;
+    bc_dialect d = f == BW_VHLO                                               ? BC_VHLO
+                   : op && strcmp(ir_op_infos[op->code].dialect, "chlo") == 0 ? BC_CHLO
+                                                                              : BC_STABLEHLO;
     size_t *attrs = arena_alloc(w->mem, (a->n + 1) * sizeof *attrs);
-    for (size_t i = 0; attrs && i < a->n; i++) attrs[i] = a->kind == IR_AK_ENUMS ? bw_enum(w, a->key, a->v.ints[i], d) : bw_attr(w, op, &a->v.list[i], f);
+    for (size_t i = 0; attrs && i < a->n; i++)
+        attrs[i] = a->kind == IR_AK_ENUMS ? bw_enum(w, a->key, a->v.ints[i], d) : bw_attr(w, op, &a->v.list[i], f);
     return attrs ? bw_array(w, a->n, attrs, f) : (bw_fail(w, op, "out of memory"), 0);
 }
 
@@ -266,7 +314,11 @@ size_t bw_attr(bw *w, const ir_op *op, const ir_attr *a, bw_form f) {
     case IR_AK_BOOLS: return list(w, a, f);
     case IR_AK_DENSE: return dense(w, &a->v.dense, f);
     case IR_AK_TYPE: return type_attr(w, a->v.type, f);
-    case IR_AK_ENUM: return bw_enum(w, a->key, a->v.i, f == BW_VHLO ? BC_VHLO : strcmp(op ? ir_op_infos[op->code].dialect : "", "chlo") == 0 ? BC_CHLO : BC_STABLEHLO);
+    case IR_AK_ENUM:
+        return bw_enum(w, a->key, a->v.i,
+                       f == BW_VHLO ? BC_VHLO
+                       : strcmp(op ? ir_op_infos[op->code].dialect : "", "chlo") == 0 ? BC_CHLO
+                                                                                      : BC_STABLEHLO);
     case IR_AK_ENUMS:
     case IR_AK_ARRAY: return items(w, op, a, f);
     case IR_AK_DICT: return dictionary(w, op, a->v.list, a->n, f, f);
@@ -276,7 +328,7 @@ size_t bw_attr(bw *w, const ir_op *op, const ir_attr *a, bw_form f) {
     return 0;
 }
 
-/* --- Locations ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Locations --- */
 
 static size_t file_line(bw *w, src_id id) {
     const xt_src *src = src_get(id);

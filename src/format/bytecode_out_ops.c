@@ -1,6 +1,7 @@
-/* The IR section of the writer. Functions and the module are regions of their own, whose values count from zero; every other region goes on counting
- * where the one around it ends. Ops of other dialects than vhlo take and give values of builtin types: casts stand before and after them, each with
- * one value, which is what StableHLO's own conversion makes. `value.mark` holds the number of a value in its vhlo type. */
+/* The IR section of the writer. Functions and the module are regions of their own, whose values count from zero; every
+ * other region goes on counting where the one around it ends. Ops of other dialects than vhlo take and give values of
+ * builtin types: casts stand before and after them, each with one value, which is what StableHLO's own conversion
+ * makes. `value.mark` holds the number of a value in its vhlo type. */
 #include "format/bytecode_out.h"
 
 enum { HAS_ATTRS = 1, HAS_RESULTS = 2, HAS_OPERANDS = 4, HAS_REGIONS = 16, HAS_PROPERTIES = 64, SEC_IR = 4 };
@@ -18,7 +19,7 @@ static bool is_foreign(const ir_op *op) {
 
 static void write_block(bw *w, str *s, const ir_block *b, bool builtin_args, bool is_main);
 
-/* --- Heads ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Heads --- */
 
 static void put_indices(str *s, size_t n, const size_t *v) {
     bw_varint(s, n);
@@ -42,7 +43,7 @@ static size_t put_cast(bw *w, str *s, region *r, size_t from, const ir_type *t, 
     return r->next++;
 }
 
-/* --- Ops --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Ops --- */
 
 /* The op's name there, and the names of its properties. */
 static size_t op_name(bw *w, const ir_op *op, const char **props) {
@@ -68,15 +69,18 @@ static size_t op_name(bw *w, const ir_op *op, const char **props) {
 static void put_regions(bw *w, str *s, const ir_op *op) {
     bw_flagged(s, op->n_regions, false);
     for (uint32_t i = 0; i < op->n_regions; i++) {
-        if (op->regions[i].block) write_block(w, s, op->regions[i].block, is_foreign(op), false);
-        else bw_varint(s, 0);
+        if (op->regions[i].block)
+            write_block(w, s, op->regions[i].block, is_foreign(op), false);
+        else
+            bw_varint(s, 0);
     }
 }
 
 static void write_op(bw *w, str *s, region *r, const ir_op *op) {
     bool foreign = is_foreign(op);
     size_t loc = bw_loc(w, op, r->is_main ? r->ordinal : -1);
-    size_t *in = arena_alloc(w->mem, (op->n_in + 1) * sizeof *in), *types = arena_alloc(w->mem, (op->n_out + 1) * sizeof *types);
+    size_t *in = arena_alloc(w->mem, (op->n_in + 1) * sizeof *in),
+           *types = arena_alloc(w->mem, (op->n_out + 1) * sizeof *types);
     if (!in || !types) return bw_fail(w, op, "there is no memory");
     for (uint32_t i = 0; i < op->n_in; i++)
         in[i] = foreign ? put_cast(w, s, r, op->in[i]->mark, op->in[i]->type, BW_BUILTIN, loc) : op->in[i]->mark;
@@ -85,15 +89,17 @@ static void write_op(bw *w, str *s, region *r, const ir_op *op) {
     size_t name = op_name(w, op, &props);
     bw_carried carried;
     bw_op_attrs(w, op, props, &carried);
-    put_head(s, name, (op->n_out ? HAS_RESULTS : 0) | (op->n_in ? HAS_OPERANDS : 0) | (op->n_regions ? HAS_REGIONS : 0), loc, &carried);
+    put_head(s, name, (op->n_out ? HAS_RESULTS : 0) | (op->n_in ? HAS_OPERANDS : 0) | (op->n_regions ? HAS_REGIONS : 0),
+             loc, &carried);
     if (op->n_out) put_indices(s, op->n_out, types);
     if (op->n_in) put_indices(s, op->n_in, in);
     for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = r->next++;
     if (op->n_regions) put_regions(w, s, op);
-    for (uint32_t i = 0; foreign && i < op->n_out; i++) op->out[i].mark = put_cast(w, s, r, op->out[i].mark, op->out[i].type, BW_VHLO, loc);
+    for (uint32_t i = 0; foreign && i < op->n_out; i++)
+        op->out[i].mark = put_cast(w, s, r, op->out[i].mark, op->out[i].type, BW_VHLO, loc);
 }
 
-/* --- Blocks -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Blocks --- */
 
 static void count(const ir_block *b, bool builtin_args, size_t *out_values, size_t *out_ops) {
     *out_values = b->n_args * (builtin_args ? 2 : 1);
@@ -129,13 +135,14 @@ static void write_block(bw *w, str *s, const ir_block *b, bool builtin_args, boo
     w->n_values -= values;
 }
 
-/* --- Functions and the module -------------------------------------------------------------------------------------------------------------------- */
+/* --- Functions and the module --- */
 
 static size_t dictionaries(bw *w, size_t n, ir_attr *const *lists, const size_t *counts) {
     size_t *items = arena_alloc(w->mem, (n + 1) * sizeof *items);
     bool any = false;
     for (size_t i = 0; lists && i < n; i++) any = any || counts[i];
-    for (size_t i = 0; any && items && i < n; i++) items[i] = bw_attr(w, NULL, &(ir_attr){.kind = IR_AK_DICT, .n = counts[i], .v.list = lists[i]}, BW_VHLO);
+    for (size_t i = 0; any && items && i < n; i++)
+        items[i] = bw_attr(w, NULL, &(ir_attr){.kind = IR_AK_DICT, .n = counts[i], .v.list = lists[i]}, BW_VHLO);
     return bw_array(w, any && items ? n : 0, items, BW_VHLO);
 }
 
@@ -176,8 +183,10 @@ void bw_module(bw *w, str *out) {
     str props = STR_INIT, body = STR_INIT;
     size_t n = m->n_meshes;
     for (const ir_func *f = m->funcs; f; f = f->next) n++;
-    if (m->name) bw_flagged(&props, bw_string_attr(w, m->name, strlen(m->name), BW_BUILTIN), true);
-    else bw_varint(&props, 0);
+    if (m->name)
+        bw_flagged(&props, bw_string_attr(w, m->name, strlen(m->name), BW_BUILTIN), true);
+    else
+        bw_varint(&props, 0);
     bw_varint(&props, 0); /* sym_visibility */
     carried.props = bw_properties(w, &props);
     if (carried.has_dict) carried.dict = bw_dictionary(w, NULL, m->attrs, m->n_attrs, BW_BUILTIN);

@@ -1,8 +1,11 @@
-/* What an op carries: its properties, one reference for each name of its row, and the dictionary of what is left. vhlo says every default. */
+/* What an op carries: its properties, one reference for each name of its row, and the dictionary of what is left. vhlo
+ * says every default. */
 #include "format/bytecode_out.h"
 #include "ir/text.h"
 
-static bool is_name(const char *s, size_t n, const char *name) { return strlen(name) == n && memcmp(s, name, n) == 0; }
+static bool is_name(const char *s, size_t n, const char *name) {
+    return strlen(name) == n && memcmp(s, name, n) == 0;
+}
 
 /* Whether a row's list of names has this one. */
 static bool has_name(const char *props, const char *name) {
@@ -20,13 +23,17 @@ static const ir_attr *named(const ir_op *op, const char *name, size_t n) {
     return NULL;
 }
 
-/* --- Defaults ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Defaults --- */
 
 /* How many members a list has that is left out. */
 static size_t default_length(const ir_op *op, ir_attr_key key) {
     size_t n;
     if (key == IR_A_precision_config) return 2;
-    if (!ir_get_ints(op, op->code == OP_convolution || op->code == OP_dynamic_conv ? IR_A_input_spatial_dimensions : IR_A_window_dimensions, &n)) return 0;
+    if (!ir_get_ints(op,
+                     op->code == OP_convolution || op->code == OP_dynamic_conv ? IR_A_input_spatial_dimensions
+                                                                               : IR_A_window_dimensions,
+                     &n))
+        return 0;
     return key == IR_A_padding ? 2 * n : n;
 }
 
@@ -43,9 +50,12 @@ static size_t default_value(bw *w, const ir_op *op, ir_attr_key key) {
     const bc_default *d = bc_default_of(op->code, key);
     ir_attr a = {.key = key, .kind = ir_attr_key_kind(key), .name = ir_attr_key_name(key), .dtype = XT_I64};
     if (!d && a.kind == IR_AK_INTS) return bw_attr(w, op, &a, BW_VHLO); /* lists of dims that are empty are left out */
-    if (key == IR_A_operand_layouts || key == IR_A_result_layouts) a.kind = IR_AK_ARRAY;
-    else if (key == IR_A_channel_id) a.v.i = 0;
-    else if (!d) return bw_fail(w, op, "the attribute %s is missing", ir_attr_key_name(key)), 0;
+    if (key == IR_A_operand_layouts || key == IR_A_result_layouts)
+        a.kind = IR_AK_ARRAY;
+    else if (key == IR_A_channel_id)
+        a.v.i = 0;
+    else if (!d)
+        return bw_fail(w, op, "the attribute %s is missing", ir_attr_key_name(key)), 0;
     if (d && d->when == BC_IF_ALL) return filled(w, op, a, d->value);
     if (d && d->when == BC_IF_ZERO) a.v.i = d->value;
     if (d && d->when == BC_IF_EMPTY && a.kind == IR_AK_OPAQUE) {
@@ -56,18 +66,21 @@ static size_t default_value(bw *w, const ir_op *op, ir_attr_key key) {
     return bw_attr(w, op, &a, BW_VHLO);
 }
 
-/* --- vhlo ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- vhlo --- */
 
-static const char *const algorithm[] = {"lhs_precision_type",      "rhs_precision_type",       "accumulation_type",           "lhs_component_count",
-                                        "rhs_component_count", "num_primitive_operations", "allow_imprecise_accumulation"};
+static const char *const algorithm[] = {
+    "lhs_precision_type",  "rhs_precision_type",       "accumulation_type",           "lhs_component_count",
+    "rhs_component_count", "num_primitive_operations", "allow_imprecise_accumulation"};
 
 static size_t vhlo_value(bw *w, const ir_op *op, const char *name, size_t n) {
     ir_attr_key key = ir_attr_key_from_name(name, n);
     const ir_attr *a = key ? ir_attr_find(op, key) : named(op, name, n);
     for (size_t i = 0; op->code == OP_dot_general && i < BASE_COUNT(algorithm); i++)
-        if (is_name(name, n, algorithm[i])) return bw_algorithm_member(w, ir_attr_find(op, IR_A_algorithm), algorithm[i]);
+        if (is_name(name, n, algorithm[i]))
+            return bw_algorithm_member(w, ir_attr_find(op, IR_A_algorithm), algorithm[i]);
     if (key == IR_A_result_accuracy) return bw_accuracy(w, a);
-    if (key == IR_A_use_global_device_ids || (a && a->kind == IR_AK_UNIT)) return bw_attr(w, op, &(ir_attr){.kind = IR_AK_BOOL, .v.b = a != NULL}, BW_VHLO);
+    if (key == IR_A_use_global_device_ids || (a && a->kind == IR_AK_UNIT))
+        return bw_attr(w, op, &(ir_attr){.kind = IR_AK_BOOL, .v.b = a != NULL}, BW_VHLO);
     if (key == IR_A_api_version) return bw_enum(w, key, a ? a->v.i : 1, BC_VHLO);
     if (!key && !a) return bw_array(w, 0, NULL, BW_VHLO); /* result_tilings */
     return a ? bw_attr(w, op, a, BW_VHLO) : default_value(w, op, key);
@@ -80,7 +93,8 @@ static bool says_nothing(const ir_op *op, const ir_attr *a) {
     return (list && a->n == 0) || (d && bc_is_default(d, a));
 }
 
-/* The name that a row gives an attribute: the algorithm's members stand for it, a channel's type is not written but for send and recv. */
+/* The name that a row gives an attribute: the algorithm's members stand for it, a channel's type is not written but for
+ * send and recv. */
 static bool has_place(const char *props, const ir_attr *a) {
     if (a->key == IR_A_algorithm) return has_name(props, algorithm[0]);
     if (a->key == IR_A_channel_type) return true;
@@ -92,7 +106,7 @@ static bool is_in_newest(const ir_op *op, const ir_attr *a) {
     return row && has_place(row->props, a);
 }
 
-/* --- Both ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Both --- */
 
 static void rest(bw *w, const ir_op *op, const char *props, bw_form f, bw_carried *out) {
     ir_attr *left = arena_alloc(w->mem, (op->n_attrs + 1) * sizeof *left);
@@ -101,7 +115,9 @@ static void rest(bw *w, const ir_op *op, const char *props, bw_form f, bw_carrie
         const ir_attr *a = &op->attrs[i];
         if (props && has_place(props, a)) continue;
         if (f == BW_VHLO && a->key && is_in_newest(op, a)) {
-            if (!says_nothing(op, a)) bw_fail(w, op, "the attribute %s is newer than StableHLO %d.%d", a->name, w->version / 100, w->version % 100);
+            if (!says_nothing(op, a))
+                bw_fail(w, op, "the attribute %s is newer than StableHLO %d.%d", a->name, w->version / 100,
+                        w->version % 100);
             continue;
         }
         left[n++] = *a;
@@ -124,7 +140,8 @@ static void vhlo_props(bw *w, const ir_op *op, const char *props, str *s) {
     }
 }
 
-/* Of other dialects: what may be missing has a flag. False: the op lacks one that must be there, because the IR keeps it in another form. */
+/* Of other dialects: what may be missing has a flag. False: the op lacks one that must be there, because the IR keeps
+ * it in another form. */
 static bool plain_values(bw *w, const ir_op *op, const char *props, str *s) {
     for (const char *p = props; *p;) {
         size_t n = strcspn(p, " ");
@@ -132,8 +149,10 @@ static bool plain_values(bw *w, const ir_op *op, const char *props, str *s) {
         const ir_attr *a = named(op, p, n - optional);
         if (!a && !optional) return false;
         size_t at = a ? bw_attr(w, op, a, BW_BUILTIN) : 0;
-        if (optional && a) bw_flagged(s, at, true);
-        else bw_varint(s, at);
+        if (optional && a)
+            bw_flagged(s, at, true);
+        else
+            bw_varint(s, at);
         p += n + (p[n] == ' ');
     }
     return true;
@@ -144,9 +163,13 @@ void bw_op_attrs(bw *w, const ir_op *op, const char *props, bw_carried *out) {
     bool plain = strcmp(dialect, "stablehlo") != 0 && strcmp(dialect, "func") != 0;
     str s = STR_INIT;
     *out = (bw_carried){.has_props = props && count_names(props) > 0};
-    if (out->has_props && plain) out->has_props = plain_values(w, op, props, &s);
-    else if (out->has_props) vhlo_props(w, op, props, &s);
+    if (out->has_props && plain)
+        out->has_props = plain_values(w, op, props, &s);
+    else if (out->has_props)
+        vhlo_props(w, op, props, &s);
     rest(w, op, out->has_props ? props : NULL, plain ? BW_BUILTIN : BW_VHLO, out);
-    if (out->has_props) out->props = bw_properties(w, &s);
-    else str_free(&s);
+    if (out->has_props)
+        out->props = bw_properties(w, &s);
+    else
+        str_free(&s);
 }

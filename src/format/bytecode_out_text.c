@@ -1,5 +1,6 @@
-/* Attributes that the IR keeps as the text they were read from. Those that vhlo has a code for are taken apart; the others, sdy's above all, stand in
- * the file as assembly text, which MLIR's format allows for every attribute and the reader takes as it is. */
+/* Attributes that the IR keeps as the text they were read from. Those that vhlo has a code for are taken apart; the
+ * others, sdy's above all, stand in the file as assembly text, which MLIR's format allows for every attribute and the
+ * reader takes as it is. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -30,8 +31,10 @@ static void int_list(str *s, const char *p) {
     for (p = p && *p == '[' ? p + 1 : ""; *p && *p != ']';) {
         char *end;
         int64_t v = strtoll(p, &end, 10);
-        if (end == p) p++;
-        else p = end, n++, bw_svarint(&body, v);
+        if (end == p)
+            p++;
+        else
+            p = end, n++, bw_svarint(&body, v);
     }
     bw_varint(s, n);
     if (body.len) str_appendn(s, body.data, body.len);
@@ -74,7 +77,7 @@ static size_t output_alias(bw *w, const char *text) {
     return bw_attr_entry(w, "vhlo", true, &s);
 }
 
-/* --- dot_general's algorithm ----------------------------------------------------------------------------------------------------------------- */
+/* --- dot_general's algorithm --- */
 
 static size_t named_type(bw *w, const char *name, size_t n) {
     str type = STR_INIT, s = STR_INIT;
@@ -84,7 +87,8 @@ static size_t named_type(bw *w, const char *name, size_t n) {
         at = bw_element(w, t, BW_VHLO);
     } else {
         bool none = n == 4 && memcmp(name, "none", 4) == 0;
-        if (!none && !(n == 4 && memcmp(name, "tf32", 4) == 0)) bw_fail(w, NULL, "the type '%.*s' of an algorithm is not known", (int)n, name);
+        if (!none && !(n == 4 && memcmp(name, "tf32", 4) == 0))
+            bw_fail(w, NULL, "the type '%.*s' of an algorithm is not known", (int)n, name);
         bw_varint(&type, none ? VT_NONE : VT_TF32);
         at = bw_type_entry(w, "vhlo", true, &type);
     }
@@ -98,13 +102,14 @@ size_t bw_algorithm_member(bw *w, const ir_attr *a, const char *name) {
     const char *p = member(a->v.s, name);
     if (!p) return bw_fail(w, NULL, "the algorithm '%.60s' lacks %s", a->v.s, name), 0;
     size_t n = strcspn(p, ",> \t\r\n");
-    if (n == 4 && memcmp(p, "true", 4) == 0) return bw_attr(w, NULL, &(ir_attr){.kind = IR_AK_BOOL, .v.b = true}, BW_VHLO);
+    if (n == 4 && memcmp(p, "true", 4) == 0)
+        return bw_attr(w, NULL, &(ir_attr){.kind = IR_AK_BOOL, .v.b = true}, BW_VHLO);
     if (n == 5 && memcmp(p, "false", 5) == 0) return bw_attr(w, NULL, &(ir_attr){.kind = IR_AK_BOOL}, BW_VHLO);
     if (isdigit((unsigned char)*p)) return bw_int(w, strtoll(p, NULL, 10), XT_I64, BW_VHLO);
     return named_type(w, p, n);
 }
 
-/* --- Of index type -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Of index type --- */
 
 static size_t index_type(bw *w, int64_t count, bw_form f) {
     str s = STR_INIT, t = STR_INIT;

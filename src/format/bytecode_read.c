@@ -4,7 +4,9 @@
 
 xt_status bytecode_read(const void *data, size_t n, const char *name, ir_module **out) {
     *out = NULL;
-    if (!bytecode_is(data, n)) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: this is no MLIR bytecode: it does not begin with ML\\xEFR", name);
+    if (!bytecode_is(data, n))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: this is no MLIR bytecode: it does not begin with ML\\xEFR",
+                          name);
     bc_reader r = {.begin = data, .file = name ? name : "program", .m = ir_module_new(), .scratch = arena_new()};
     bool ok = (r.m && r.scratch) || bc_oom(&r);
     ok = ok && bc_read_tables(&r, data, n) && bc_read_module(&r);

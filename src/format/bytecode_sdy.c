@@ -1,5 +1,5 @@
-/* Attributes of the sdy dialect (shardings over named meshes), kept as the text that MLIR spells them with. Inside another one an attribute is
- * spelled without its #sdy.name: `body` finds where that starts. */
+/* Attributes of the sdy dialect (shardings over named meshes), kept as the text that MLIR spells them with. Inside
+ * another one an attribute is spelled without its #sdy.name: `body` finds where that starts. */
 #include "format/bytecode_int.h"
 #include "ir/text.h"
 
@@ -14,8 +14,10 @@ static bool spell_list(bc_reader *r, bc_cursor *c, str *s) {
     if (!bc_attr_list(r, c, &list)) return false;
     for (size_t i = 0; i < list.n; i++) {
         if (i) str_append(s, ", ");
-        if (list.v.list[i].kind == IR_AK_STRING) print_attr_value(s, &list.v.list[i], NULL);
-        else str_append(s, body(&list.v.list[i]));
+        if (list.v.list[i].kind == IR_AK_STRING)
+            print_attr_value(s, &list.v.list[i], NULL);
+        else
+            str_append(s, body(&list.v.list[i]));
     }
     return true;
 }
@@ -46,7 +48,8 @@ static bool axis(bc_reader *r, bc_cursor *c, bool sized, str *s) {
     bc_string name;
     int64_t size;
     const bc_attr *sub = NULL;
-    if (!bc_string_at(r, c, &name) || (sized ? !bc_svarint(r, c, &size) : !bc_attr_ref_optional(r, c, &sub))) return false;
+    if (!bc_string_at(r, c, &name) || (sized ? !bc_svarint(r, c, &size) : !bc_attr_ref_optional(r, c, &sub)))
+        return false;
     quoted(s, &name);
     if (sized) str_printf(s, "=%lld", (long long)size);
     if (sub) str_printf(s, ":%s", body(&sub->a));
@@ -81,12 +84,15 @@ static bool sharding(bc_reader *r, bc_cursor *c, uint64_t code, str *s) {
     int64_t reduction;
     if (!bc_attr_ref(r, c, &m)) return false;
     str_append(s, "#sdy.sharding<");
-    if (m->a.kind == IR_AK_SYMBOL) print_attr_value(s, &m->a, NULL);
-    else str_printf(s, "mesh%s", body(&m->a));
+    if (m->a.kind == IR_AK_SYMBOL)
+        print_attr_value(s, &m->a, NULL);
+    else
+        str_printf(s, "mesh%s", body(&m->a));
     str_append(s, ", [");
     if (!spell_list(r, c, s)) return false;
     str_putc(s, ']');
-    if (!axes_clause(r, c, "replicated", s) || (code >= 15 && !axes_clause(r, c, "unreduced", s)) || (code == 17 && !bc_svarint(r, c, &reduction)))
+    if (!axes_clause(r, c, "replicated", s) || (code >= 15 && !axes_clause(r, c, "unreduced", s)) ||
+        (code == 17 && !bc_svarint(r, c, &reduction)))
         return false;
     str_putc(s, '>');
     return true;

@@ -1,9 +1,9 @@
-/* Attributes and types of the stablehlo and chlo dialects, as plain (unversioned) bytecode has them. Structures become a DICT of the flat members
- * that attrs.def names. */
+/* Attributes and types of the stablehlo and chlo dialects, as plain (unversioned) bytecode has them. Structures become
+ * a DICT of the flat members that attrs.def names. */
 #include "format/bytecode_int.h"
 #include "ir/text.h"
 
-/* --- Structures ------------------------------------------------------------------------------------------------------------------------- */
+/* --- Structures --- */
 
 enum { MAX_MEMBERS = 9 };
 
@@ -26,16 +26,20 @@ static bool structure(bc_reader *r, bc_cursor *c, const ir_attr_key *keys, size_
 }
 
 static const ir_attr_key channel[] = {IR_A_channel_id, IR_A_channel_type};
-static const ir_attr_key conv[] = {IR_A_input_batch_dimension, IR_A_input_feature_dimension, IR_A_input_spatial_dimensions, IR_A_kernel_input_feature_dimension,
-                                   IR_A_kernel_output_feature_dimension, IR_A_kernel_spatial_dimensions, IR_A_output_batch_dimension,
-                                   IR_A_output_feature_dimension, IR_A_output_spatial_dimensions};
-static const ir_attr_key dot[] = {IR_A_lhs_batching_dimensions, IR_A_rhs_batching_dimensions, IR_A_lhs_contracting_dimensions, IR_A_rhs_contracting_dimensions};
-static const ir_attr_key gather[] = {IR_A_offset_dims, IR_A_collapsed_slice_dims, IR_A_operand_batching_dims, IR_A_start_indices_batching_dims,
-                                     IR_A_start_index_map, IR_A_index_vector_dim};
-static const ir_attr_key scatter[] = {IR_A_update_window_dims, IR_A_inserted_window_dims, IR_A_input_batching_dims, IR_A_scatter_indices_batching_dims,
+static const ir_attr_key conv[] = {
+    IR_A_input_batch_dimension,          IR_A_input_feature_dimension,         IR_A_input_spatial_dimensions,
+    IR_A_kernel_input_feature_dimension, IR_A_kernel_output_feature_dimension, IR_A_kernel_spatial_dimensions,
+    IR_A_output_batch_dimension,         IR_A_output_feature_dimension,        IR_A_output_spatial_dimensions};
+static const ir_attr_key dot[] = {IR_A_lhs_batching_dimensions, IR_A_rhs_batching_dimensions,
+                                  IR_A_lhs_contracting_dimensions, IR_A_rhs_contracting_dimensions};
+static const ir_attr_key gather[] = {IR_A_offset_dims,           IR_A_collapsed_slice_dims,
+                                     IR_A_operand_batching_dims, IR_A_start_indices_batching_dims,
+                                     IR_A_start_index_map,       IR_A_index_vector_dim};
+static const ir_attr_key scatter[] = {IR_A_update_window_dims,           IR_A_inserted_window_dims,
+                                      IR_A_input_batching_dims,          IR_A_scatter_indices_batching_dims,
                                       IR_A_scatter_dims_to_operand_dims, IR_A_index_vector_dim};
 
-/* --- Texts ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Texts --- */
 
 static void spell_ints(str *s, const ir_attr *a) {
     str_putc(s, '[');
@@ -56,7 +60,8 @@ bool bc_output_alias(bc_reader *r, bc_cursor *c, bc_attr *out) {
     return bc_text(r, &s, &out->a);
 }
 
-/* Two doubles, a number of units in the last place, a mode. A default one becomes UNIT, which says nothing and is dropped. */
+/* Two doubles, a number of units in the last place, a mode. A default one becomes UNIT, which says nothing
+ * and is dropped. */
 bool bc_result_accuracy(bc_reader *r, bc_cursor *c, bc_attr *out) {
     static const char *const modes[] = {"DEFAULT", "HIGHEST", "TOLERANCE"};
     uint64_t bits[2];
@@ -65,7 +70,8 @@ bool bc_result_accuracy(bc_reader *r, bc_cursor *c, bc_attr *out) {
     if (!bc_bits(r, c, 64, &bits[0]) || !bc_bits(r, c, 64, &bits[1]) || !bc_svarint(r, c, &ulps)) return false;
     const unsigned char *at = c->at;
     if (!bc_attr_ref(r, c, &mode)) return false;
-    if (mode->a.kind != IR_AK_ENUM || mode->a.v.i < 0 || mode->a.v.i >= (int64_t)BASE_COUNT(modes)) return bc_fail(r, at, "no mode of result accuracy");
+    if (mode->a.kind != IR_AK_ENUM || mode->a.v.i < 0 || mode->a.v.i >= (int64_t)BASE_COUNT(modes))
+        return bc_fail(r, at, "no mode of result accuracy");
     out->a = (ir_attr){.kind = IR_AK_UNIT, .name = ""};
     if (!bits[0] && !bits[1] && !ulps && !mode->a.v.i) return true;
     double tolerance[2];
@@ -79,11 +85,15 @@ bool bc_result_accuracy(bc_reader *r, bc_cursor *c, bc_attr *out) {
     return bc_text(r, &s, &out->a);
 }
 
-bool bc_dot_algorithm_text(bc_reader *r, const char *const types[3], const int64_t counts[3], bool imprecise, ir_attr *out) {
+bool bc_dot_algorithm_text(bc_reader *r, const char *const types[3], const int64_t counts[3], bool imprecise,
+                           ir_attr *out) {
     str s = STR_INIT;
-    str_printf(&s, "#stablehlo.dot_algorithm<lhs_precision_type = %s, rhs_precision_type = %s, accumulation_type = %s, lhs_component_count = %lld, "
-                   "rhs_component_count = %lld, num_primitive_operations = %lld, allow_imprecise_accumulation = %s>",
-               types[0], types[1], types[2], (long long)counts[0], (long long)counts[1], (long long)counts[2], imprecise ? "true" : "false");
+    str_printf(&s,
+               "#stablehlo.dot_algorithm<lhs_precision_type = %s, rhs_precision_type = %s, accumulation_type = %s, "
+               "lhs_component_count = %lld, "
+               "rhs_component_count = %lld, num_primitive_operations = %lld, allow_imprecise_accumulation = %s>",
+               types[0], types[1], types[2], (long long)counts[0], (long long)counts[1], (long long)counts[2],
+               imprecise ? "true" : "false");
     return bc_text(r, &s, out);
 }
 
@@ -101,7 +111,7 @@ static bool dot_algorithm(bc_reader *r, bc_cursor *c, bc_attr *out) {
     return bc_byte(r, c, &imprecise) && bc_dot_algorithm_text(r, names, counts, imprecise != 0, &out->a);
 }
 
-/* --- Meshes in replica groups ------------------------------------------------------------------------------------------------------------------- */
+/* --- Meshes in replica groups --- */
 
 static void spell_texts(str *s, const ir_attr *list) {
     str_putc(s, '[');
@@ -129,7 +139,8 @@ void bc_spell_mesh(str *s, const ir_attr *axes, const ir_attr *ids) {
     str_append(s, "mesh<");
     spell_texts(s, axes);
     const ir_literal *l = ids && ids->kind == IR_AK_DENSE && ids->v.dense.type->dtype == XT_I64 ? &ids->v.dense : NULL;
-    for (int64_t i = 0; l && !l->splat && i < l->type->count; i++) str_printf(s, i ? ", %lld" : ", device_ids=[%lld", (long long)((const int64_t *)l->data)[i]);
+    for (int64_t i = 0; l && !l->splat && i < l->type->count; i++)
+        str_printf(s, i ? ", %lld" : ", device_ids=[%lld", (long long)((const int64_t *)l->data)[i]);
     str_append(s, l && !l->splat && l->type->count ? "]>" : ">");
 }
 
@@ -189,7 +200,7 @@ static bool whole_mesh(bc_reader *r, bc_cursor *c, bc_attr *out) {
     return bc_text(r, &s, &out->a);
 }
 
-/* --- By code --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- By code --- */
 
 bool bc_enumeration(bc_reader *r, bc_cursor *c, bc_attr *out) {
     uint64_t v;
@@ -205,8 +216,10 @@ bool bc_bounds(bc_reader *r, bc_cursor *c, bc_attr *out) {
     str_append(&s, "#stablehlo.bounds<");
     for (size_t i = 0; i < list.n; i++) {
         if (i) str_append(&s, ", ");
-        if (list.v.ints[i] == IR_DYNAMIC) str_putc(&s, '?');
-        else str_printf(&s, "%lld", (long long)list.v.ints[i]);
+        if (list.v.ints[i] == IR_DYNAMIC)
+            str_putc(&s, '?');
+        else
+            str_printf(&s, "%lld", (long long)list.v.ints[i]);
     }
     str_putc(&s, '>');
     return bc_text(r, &s, &out->a);

@@ -7,7 +7,8 @@ bc_type *bc_type_new(bc_reader *r, bc_type t) {
     return copy;
 }
 
-bool bc_tensor_type(bc_reader *r, const void *at, const int64_t *dims, size_t rank, const bc_type *element, bc_type *out) {
+bool bc_tensor_type(bc_reader *r, const void *at, const int64_t *dims, size_t rank, const bc_type *element,
+                    bc_type *out) {
     if (element->kind != BC_TYPE_ELEMENT) {
         out->name = arena_printf(r->scratch, "a tensor of %s", element->name);
         return out->name || bc_oom(r);
@@ -63,7 +64,8 @@ static bool integer_type(bc_reader *r, bc_cursor *c, bc_type *out) {
     static const struct {
         uint64_t width;
         xt_dtype is, iu;
-    } widths[] = {{1, XT_BOOL, XT_U1}, {2, XT_I2, XT_U2}, {4, XT_I4, XT_U4}, {8, XT_I8, XT_U8}, {16, XT_I16, XT_U16}, {32, XT_I32, XT_U32}, {64, XT_I64, XT_U64}};
+    } widths[] = {{1, XT_BOOL, XT_U1},  {2, XT_I2, XT_U2},    {4, XT_I4, XT_U4},   {8, XT_I8, XT_U8},
+                  {16, XT_I16, XT_U16}, {32, XT_I32, XT_U32}, {64, XT_I64, XT_U64}};
     uint64_t v;
     if (!bc_varint(r, c, &v)) return false;
     for (size_t i = 0; i < BASE_COUNT(widths); i++)
@@ -75,9 +77,12 @@ static bool integer_type(bc_reader *r, bc_cursor *c, bc_type *out) {
 bool bc_complex_type(bc_reader *r, bc_cursor *c, bc_type *out) {
     const bc_type *part;
     if (!bc_type_ref(r, c, &part)) return false;
-    if (part->kind == BC_TYPE_ELEMENT && part->dtype == XT_F32) *out = element(XT_C64);
-    else if (part->kind == BC_TYPE_ELEMENT && part->dtype == XT_F64) *out = element(XT_C128);
-    else out->name = "an unusual complex type";
+    if (part->kind == BC_TYPE_ELEMENT && part->dtype == XT_F32)
+        *out = element(XT_C64);
+    else if (part->kind == BC_TYPE_ELEMENT && part->dtype == XT_F64)
+        *out = element(XT_C128);
+    else
+        out->name = "an unusual complex type";
     return true;
 }
 

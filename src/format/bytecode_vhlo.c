@@ -2,7 +2,7 @@
 #include "format/bytecode_int.h"
 #include "ir/text.h"
 
-/* --- Types ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Types --- */
 
 /* A type without a counterpart in the IR: named, so that a value that has it can be refused with its name. */
 static bool foreign(bc_cursor *c, const char *name, bc_type *out) {
@@ -23,7 +23,9 @@ bool bc_vhlo_type(bc_reader *r, bc_cursor *c, bc_type *out) {
     switch (code) {
     case VT_COMPLEX: return bc_complex_type(r, c, out);
     case VT_FUNCTION: return bc_function_type(r, c, out);
-    case VT_INDEX: *out = (bc_type){.kind = BC_TYPE_ELEMENT, .dtype = XT_I64, .index = true, .name = "index"}; return true;
+    case VT_INDEX:
+        *out = (bc_type){.kind = BC_TYPE_ELEMENT, .dtype = XT_I64, .index = true, .name = "index"};
+        return true;
     case VT_TENSOR: return bc_ranked_type(r, c, false, out);
     case VT_TENSOR_ENCODED: return bc_ranked_type(r, c, true, out);
     case VT_TOKEN: *out = (bc_type){.kind = BC_TYPE_IR, .ir = ir_token(), .name = "token"}; return out->ir || bc_oom(r);
@@ -40,7 +42,7 @@ bool bc_vhlo_type(bc_reader *r, bc_cursor *c, bc_type *out) {
     }
 }
 
-/* --- Attributes ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Attributes --- */
 
 static bool boolean(bc_reader *r, bc_cursor *c, bc_attr *out) {
     uint64_t v;
@@ -66,11 +68,16 @@ static bool mesh_part(bc_reader *r, bc_cursor *c, uint64_t code, bc_attr *out) {
     }
     if (!ok) return false;
     const bool named = a && a->a.kind == IR_AK_STRING;
-    if (code == 21) str_printf(&s, "(%lld)%lld", (long long)x, (long long)y);
-    else if (code == 22) bc_spell_axis_ref(&s, named ? a->a.v.s : "", b ? &b->a : NULL);
-    else if (code == 23) bc_spell_groups(&s, &a->a, &b->a);
-    else if (code == 24) bc_spell_axis(&s, named ? a->a.v.s : "", y);
-    else bc_spell_mesh(&s, &a->a, b ? &b->a : NULL);
+    if (code == 21)
+        str_printf(&s, "(%lld)%lld", (long long)x, (long long)y);
+    else if (code == 22)
+        bc_spell_axis_ref(&s, named ? a->a.v.s : "", b ? &b->a : NULL);
+    else if (code == 23)
+        bc_spell_groups(&s, &a->a, &b->a);
+    else if (code == 24)
+        bc_spell_axis(&s, named ? a->a.v.s : "", y);
+    else
+        bc_spell_mesh(&s, &a->a, b ? &b->a : NULL);
     return bc_text(r, &s, &out->a);
 }
 

@@ -1,4 +1,5 @@
-/* Event records. The checksum is CRC-32C (Castagnoli, reflected polynomial 0x82f63b78), one table lookup a byte: rows are small. */
+/* Event records. The checksum is CRC-32C (Castagnoli, reflected polynomial 0x82f63b78), one table lookup a byte:
+ * rows are small. */
 #include "format/event.h"
 
 #include <pthread.h>
@@ -69,7 +70,7 @@ void event_append_scalars(str *out, double wall, int64_t step, size_t n, const e
     str_free(&m);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 static uint64_t read_little(const unsigned char *p, int bytes) {
     uint64_t v = 0;
     for (int i = bytes; i-- > 0;) v = v << 8 | p[i];
@@ -82,10 +83,12 @@ xt_status event_next(event_reader *r, bool *out_more, const void **out_data, siz
     if (left < 12) return NULL;
     uint64_t n = read_little(r->at, 8);
     if (read_little(r->at + 8, 4) != event_mask(event_crc32c(r->at, 8)))
-        return status_new(XT_DATA_LOSS, NULL, "event record: the checksum of its length is wrong (%zu bytes before the end)", left);
+        return status_new(XT_DATA_LOSS, NULL,
+                          "event record: the checksum of its length is wrong (%zu bytes before the end)", left);
     if (left - 12 < n || left - 12 - n < 4) return NULL;
     if (read_little(r->at + 12 + n, 4) != event_mask(event_crc32c(r->at + 12, n)))
-        return status_new(XT_DATA_LOSS, NULL, "event record: the checksum of its data is wrong (%zu bytes before the end)", left);
+        return status_new(XT_DATA_LOSS, NULL,
+                          "event record: the checksum of its data is wrong (%zu bytes before the end)", left);
     *out_data = r->at + 12;
     *out_size = n;
     *out_more = true;
@@ -106,7 +109,8 @@ static double as_float(uint64_t bits) {
     return v;
 }
 
-xt_status event_scalars(const void *data, size_t n, void (*fn)(void *, double, int64_t, const char *, double), void *user) {
+xt_status event_scalars(const void *data, size_t n, void (*fn)(void *, double, int64_t, const char *, double),
+                        void *user) {
     double wall = 0;
     int64_t step = 0;
     proto_reader whole = proto_read(data, n), values = {0};
@@ -123,7 +127,8 @@ xt_status event_scalars(const void *data, size_t n, void (*fn)(void *, double, i
         proto_reader one = proto_read(f.data, f.size);
         proto_field g;
         while (proto_next(&one, &g)) {
-            if (g.number == 1 && g.wire == PROTO_BYTES) snprintf(tag, sizeof tag, "%.*s", (int)g.size, (const char *)g.data);
+            if (g.number == 1 && g.wire == PROTO_BYTES)
+                snprintf(tag, sizeof tag, "%.*s", (int)g.size, (const char *)g.data);
             if (g.number == 2 && g.wire == PROTO_FIXED32) value = as_float(g.value);
         }
         if (one.bad)

@@ -1,5 +1,5 @@
-/* What TensorBoard shows beside scalars. Field numbers are those of TensorFlow's summary.proto and tensor.proto and of the hparams plugin's plugin_data.proto
- * and api.proto. */
+/* What TensorBoard shows beside scalars. Field numbers are those of TensorFlow's summary.proto and tensor.proto and of
+ * the hparams plugin's plugin_data.proto and api.proto. */
 #include "format/event.h"
 
 #include <math.h>
@@ -47,7 +47,8 @@ void event_append_histogram(str *out, double wall, int64_t step, const char *tag
     append_value(out, wall, step, &value);
 }
 
-void event_append_image(str *out, double wall, int64_t step, const char *tag, int width, int height, const void *png, size_t n) {
+void event_append_image(str *out, double wall, int64_t step, const char *tag, int width, int height, const void *png,
+                        size_t n) {
     str value = STR_INIT, image = STR_INIT;
     proto_int(&image, 1, height);
     proto_int(&image, 2, width);
@@ -87,7 +88,7 @@ void event_append_text(str *out, double wall, int64_t step, const char *tag, con
     append_value(out, wall, step, &value);
 }
 
-/* --- the table of runs --------------------------------------------------------------------------------------------------------------------------- */
+/* --- the table of runs --- */
 static void append_hparams(str *out, double wall, const char *tag, uint32_t field, const str *message) {
     str value = STR_INIT, content = STR_INIT;
     proto_message(&content, field, message);
@@ -121,7 +122,8 @@ static void experiment(str *m, size_t n, const event_setting *settings, size_t n
     }
 }
 
-void event_append_run(str *out, double wall, size_t n, const event_setting *settings, size_t n_metrics, const char *const *metrics) {
+void event_append_run(str *out, double wall, size_t n, const event_setting *settings, size_t n_metrics,
+                      const char *const *metrics) {
     str m = STR_INIT, start = STR_INIT;
     double v;
     experiment(&m, n, settings, n_metrics, metrics);

@@ -1,4 +1,5 @@
-/* Attributes of HLO's instructions, from the fields of HloInstructionProto and its messages (xla/service/hlo.proto, xla/xla_data.proto) to StableHLO's. */
+/* Attributes of HLO's instructions, from the fields of HloInstructionProto and its messages (xla/service/hlo.proto,
+ * xla/xla_data.proto) to StableHLO's. */
 #include "format/hlo_ops.h"
 #include "ir/sharding.h"
 
@@ -31,7 +32,8 @@ void hlomod_dimensions_attr(hlomod_scope *s, hlomod_msg inst, ir_attr_key k, hlo
 }
 
 /* One member of each message of a list. */
-static void put_column(hlomod_scope *s, hlomod_attrs *a, ir_attr_key k, size_t n, const hlomod_msg *rows, uint32_t field, int64_t fallback) {
+static void put_column(hlomod_scope *s, hlomod_attrs *a, ir_attr_key k, size_t n, const hlomod_msg *rows,
+                       uint32_t field, int64_t fallback) {
     int64_t *v = arena_alloc(s->r->scratch, n * sizeof *v + 1);
     if (!v) {
         hlomod_oom(s->r, n * sizeof *v);
@@ -43,7 +45,8 @@ static void put_column(hlomod_scope *s, hlomod_attrs *a, ir_attr_key k, size_t n
 }
 
 /* Two members of each as [n, 2]. */
-static void put_pairs(hlomod_scope *s, hlomod_attrs *a, ir_attr_key k, size_t n, const hlomod_msg *rows, uint32_t first, uint32_t second) {
+static void put_pairs(hlomod_scope *s, hlomod_attrs *a, ir_attr_key k, size_t n, const hlomod_msg *rows, uint32_t first,
+                      uint32_t second) {
     int64_t *v = arena_alloc(s->r->scratch, 2 * n * sizeof *v + 1);
     if (!v) {
         hlomod_oom(s->r, 2 * n * sizeof *v);
@@ -249,7 +252,8 @@ void hlomod_attrs_collective(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a) 
         if (!hlomod_ints(r, groups[i], 1, &k, &v)) return;
         if (!i) all = arena_alloc(r->scratch, n * (width = k) * sizeof *all + 1);
         if (k != width) {
-            hlomod_fail(r, groups[i].data, "replica group %zu has %zu members, the first %zu: groups must be of one size", i, k, width);
+            hlomod_fail(r, groups[i].data,
+                        "replica group %zu has %zu members, the first %zu: groups must be of one size", i, k, width);
             return;
         }
         if (!all) {
@@ -278,6 +282,8 @@ void hlomod_attrs_custom_call(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a)
     config.key = IR_A_backend_config;
     if (*hlomod_text(s->r, inst, 43)) put(a, config);
     hlomod_msg m;
-    const char *text = hlomod_has_sharding(s->r, inst, 40, &m) && hlomod_int(s->r, m, 1, 0) != 2 ? hlomod_sharding_text(s->r, m) : NULL;
+    const char *text = hlomod_has_sharding(s->r, inst, 40, &m) && hlomod_int(s->r, m, 1, 0) != 2
+                           ? hlomod_sharding_text(s->r, m)
+                           : NULL;
     if (text) put(a, ir_attr_named_string(s->r->m, IR_SHARDING_ATTR, text));
 }

@@ -5,11 +5,11 @@ typedef struct op_in { /* an instruction with its operands looked up */
     hlomod_scope *s;
     hlomod_msg inst;
     ir_opcode code;
-    size_t n;               /* operands */
+    size_t n; /* operands */
     const hlomod_value **in;
     size_t n_called;
-    int64_t *called;        /* ids of computations */
-    const ir_type **types;  /* of out's leaves */
+    int64_t *called; /* ids of computations */
+    const ir_type **types; /* of out's leaves */
     hlomod_attrs attrs;
 } op_in;
 typedef struct op_row {
@@ -24,7 +24,8 @@ typedef struct op_row {
 static bool take_results(op_in *o, ir_op *op, hlomod_value *out) {
     if (!op) return false;
     if (op->n_out != out->shape.leaves)
-        return hlomod_fail(o->s->r, o->inst.data, "the op has %u results, the instruction's shape %zu parts", op->n_out, out->shape.leaves);
+        return hlomod_fail(o->s->r, o->inst.data, "the op has %u results, the instruction's shape %zu parts", op->n_out,
+                           out->shape.leaves);
     for (uint32_t i = 0; i < op->n_out; i++) out->leaf[i] = &op->out[i];
     return true;
 }
@@ -48,13 +49,16 @@ static bool build_plain(op_in *o, hlomod_value *out) {
     ir_block *regions[8];
     int takes = ir_op_infos[o->code].n_in;
     if (!flat_operands(o, 0, &n, &in)) return false;
-    if (takes >= 0 && n != (size_t)takes) return hlomod_fail(o->s->r, o->inst.data, "%zu operands, expected %d", n, takes);
+    if (takes >= 0 && n != (size_t)takes)
+        return hlomod_fail(o->s->r, o->inst.data, "%zu operands, expected %d", n, takes);
     int wants = ir_op_infos[o->code].n_regions;
     if (n_regions > BASE_COUNT(regions) || (wants >= 0 && n_regions != (size_t)wants))
         return hlomod_fail(o->s->r, o->inst.data, "%zu computations are called, expected %d", o->n_called, wants);
     for (size_t i = 0; i < n_regions; i++)
         if (!(regions[i] = hlomod_build_region(o->s, o->inst, o->called[i]))) return false;
-    return take_results(o, ir_build(&o->s->b, o->code, n, in, o->attrs.n, o->attrs.v, n_regions, regions, out->shape.leaves, o->types), out);
+    return take_results(
+        o, ir_build(&o->s->b, o->code, n, in, o->attrs.n, o->attrs.v, n_regions, regions, out->shape.leaves, o->types),
+        out);
 }
 
 static bool need_operands(const op_in *o, size_t n) {
@@ -91,7 +95,8 @@ static bool read_literal(hlomod_scope *s, hlomod_msg m, const hlomod_shape *shap
     size_t n;
     if (shape->type) return hlomod_read_literal(s, m, shape->type, leaf);
     if (!hlomod_subs(s->r, m, 10, &n, &parts)) return false;
-    if (n != shape->n_elems) return hlomod_fail(s->r, m.data, "a literal of %zu parts for a tuple of %zu", n, shape->n_elems);
+    if (n != shape->n_elems)
+        return hlomod_fail(s->r, m.data, "a literal of %zu parts for a tuple of %zu", n, shape->n_elems);
     for (size_t i = 0; i < n; leaf += shape->elems[i++].leaves)
         if (!read_literal(s, parts[i], &shape->elems[i], leaf)) return false;
     return true;
@@ -110,7 +115,8 @@ static bool build_element(op_in *o, hlomod_value *out) {
     int64_t index = hlomod_int(o->s->r, o->inst, 13, 0);
     if (!need_operands(o, 1)) return false;
     const hlomod_shape *t = &o->in[0]->shape;
-    if (t->type || index < 0 || (size_t)index >= t->n_elems) return hlomod_fail(o->s->r, o->inst.data, "element %lld of what has %zu", (long long)index, t->n_elems);
+    if (t->type || index < 0 || (size_t)index >= t->n_elems)
+        return hlomod_fail(o->s->r, o->inst.data, "element %lld of what has %zu", (long long)index, t->n_elems);
     hlomod_value part = {.shape = t->elems[index], .leaf = o->in[0]->leaf};
     for (int64_t i = 0; i < index; i++) part.leaf += t->elems[i].leaves;
     return give(o, &part, out);
@@ -121,14 +127,17 @@ static bool build_fusion(op_in *o, hlomod_value *out) {
     size_t comp;
     if (!args) return hlomod_oom(o->s->r, o->n * sizeof *args);
     for (size_t i = 0; i < o->n; i++) args[i] = *o->in[i];
-    if (o->n_called != 1) return hlomod_fail(o->s->r, o->inst.data, "%zu computations are called, expected 1", o->n_called);
-    return hlomod_find_comp(o->s, o->inst, o->called[0], &comp) && hlomod_build_body(o->s->r, comp, &o->s->b, o->n, args, &root) && give(o, &root, out);
+    if (o->n_called != 1)
+        return hlomod_fail(o->s->r, o->inst.data, "%zu computations are called, expected 1", o->n_called);
+    return hlomod_find_comp(o->s, o->inst, o->called[0], &comp) &&
+           hlomod_build_body(o->s->r, comp, &o->s->b, o->n, args, &root) && give(o, &root, out);
 }
 
 static bool build_call(op_in *o, hlomod_value *out) {
     size_t n;
     ir_value **in;
-    if (o->n_called != 1) return hlomod_fail(o->s->r, o->inst.data, "%zu computations are called, expected 1", o->n_called);
+    if (o->n_called != 1)
+        return hlomod_fail(o->s->r, o->inst.data, "%zu computations are called, expected 1", o->n_called);
     const ir_func *f = hlomod_build_callee(o->s, o->inst, o->called[0]);
     if (!f || !flat_operands(o, 0, &n, &in)) return false;
     ir_attr callee = ir_attr_string(&o->s->b, IR_A_callee, f->name);
@@ -139,14 +148,16 @@ static bool build_call(op_in *o, hlomod_value *out) {
 static bool build_while(op_in *o, hlomod_value *out) {
     size_t n;
     ir_value **in;
-    if (o->n_called != 2) return hlomod_fail(o->s->r, o->inst.data, "%zu computations are called, expected 2", o->n_called);
+    if (o->n_called != 2)
+        return hlomod_fail(o->s->r, o->inst.data, "%zu computations are called, expected 2", o->n_called);
     ir_block *regions[2] = {hlomod_build_region(o->s, o->inst, o->called[1]), NULL};
     if (regions[0]) regions[1] = hlomod_build_region(o->s, o->inst, o->called[0]);
     if (!regions[1] || !flat_operands(o, 0, &n, &in)) return false;
     return take_results(o, ir_build(&o->s->b, OP_while, n, in, 0, NULL, 2, regions, out->shape.leaves, o->types), out);
 }
 
-/* The first operand chooses, branch i gets operand i + 1. A predicate chooses the first branch when it holds, as in StableHLO. */
+/* The first operand chooses, branch i gets operand i + 1. A predicate chooses the first branch when it holds, as
+ * in StableHLO. */
 static bool build_conditional(op_in *o, hlomod_value *out) {
     if (!o->n_called || o->n != o->n_called + 1 || o->in[0]->shape.leaves != 1)
         return hlomod_fail(o->s->r, o->inst.data, "%zu operands for %zu branches and what chooses", o->n, o->n_called);
@@ -155,8 +166,12 @@ static bool build_conditional(op_in *o, hlomod_value *out) {
     for (size_t i = 0; i < o->n_called; i++)
         if (!(regions[i] = hlomod_build_branch(o->s, o->inst, o->called[i], *o->in[i + 1]))) return false;
     bool predicate = o->in[0]->leaf[0]->type == ir_scalar(XT_BOOL);
-    if (predicate && o->n_called != 2) return hlomod_fail(o->s->r, o->inst.data, "a predicate chooses between 2 branches, here are %zu", o->n_called);
-    return take_results(o, ir_build(&o->s->b, predicate ? OP_if : OP_case, 1, o->in[0]->leaf, 0, NULL, o->n_called, regions, out->shape.leaves, o->types), out);
+    if (predicate && o->n_called != 2)
+        return hlomod_fail(o->s->r, o->inst.data, "a predicate chooses between 2 branches, here are %zu", o->n_called);
+    return take_results(o,
+                        ir_build(&o->s->b, predicate ? OP_if : OP_case, 1, o->in[0]->leaf, 0, NULL, o->n_called,
+                                 regions, out->shape.leaves, o->types),
+                        out);
 }
 
 /* StableHLO's rng takes its shape as a third operand. */
@@ -166,7 +181,8 @@ static bool build_rng(op_in *o, hlomod_value *out) {
     hlomod_attrs_rng(o->s, o->inst, &o->attrs);
     if (o->s->r->status) return false;
     const ir_type *t = out->shape.type;
-    ir_value *shape = ir_constant(&o->s->b, ir_tensor(XT_I64, 1, (int64_t[]){t->rank}), t->rank ? t->dims : (const int64_t[]){0});
+    ir_value *shape =
+        ir_constant(&o->s->b, ir_tensor(XT_I64, 1, (int64_t[]){t->rank}), t->rank ? t->dims : (const int64_t[]){0});
     ir_value *in[] = {o->in[0]->leaf[0], o->in[1]->leaf[0], shape};
     return take_results(o, ir_build(&o->s->b, OP_rng, 3, in, o->attrs.n, o->attrs.v, 0, NULL, 1, o->types), out);
 }
@@ -178,12 +194,15 @@ static bool build_reduce_scatter(op_in *o, hlomod_value *out) {
     if (!flat_operands(o, 0, &n, &in)) return false;
     if (n < 2) return build_plain(o, out);
     if (n != out->shape.leaves || o->n_called != 1)
-        return hlomod_fail(o->s->r, o->inst.data,
-                           "%zu operands, %zu results and %zu computations: expected a result for each operand and one computation", n,
-                           out->shape.leaves, o->n_called);
+        return hlomod_fail(
+            o->s->r, o->inst.data,
+            "%zu operands, %zu results and %zu computations: expected a result for each operand and one computation", n,
+            out->shape.leaves, o->n_called);
     for (size_t i = 0; i < n; i++) {
         ir_block *region = hlomod_build_region(o->s, o->inst, o->called[0]);
-        ir_op *op = region ? ir_build(&o->s->b, OP_reduce_scatter, 1, &in[i], o->attrs.n, o->attrs.v, 1, &region, 1, &o->types[i]) : NULL;
+        ir_op *op = region ? ir_build(&o->s->b, OP_reduce_scatter, 1, &in[i], o->attrs.n, o->attrs.v, 1, &region, 1,
+                                      &o->types[i])
+                           : NULL;
         if (!op) return false;
         out->leaf[i] = &op->out[0];
     }
@@ -199,7 +218,8 @@ static bool group_of_all(op_in *o, size_t n) {
     return true;
 }
 
-/* An operand for each member of the group: they are put together along a new dim, which is then what is split and joined. */
+/* An operand for each member of the group: they are put together along a new dim, which is then what is
+ * split and joined. */
 static bool build_all_to_all_of_parts(op_in *o, hlomod_value *out) {
     ir_builder *b = &o->s->b;
     size_t n;
@@ -208,9 +228,12 @@ static bool build_all_to_all_of_parts(op_in *o, hlomod_value *out) {
     if (!flat_operands(o, 0, &n, &in)) return false;
     const ir_type *t = n ? in[0]->type : NULL;
     if (n && !o->attrs.v[0].rank2 && !group_of_all(o, n)) return false;
-    bool alike = n > 0 && n == out->shape.leaves && t->kind == IR_TENSOR && t->rank < IR_MAX_RANK && o->attrs.v[0].rank2 == n;
+    bool alike =
+        n > 0 && n == out->shape.leaves && t->kind == IR_TENSOR && t->rank < IR_MAX_RANK && o->attrs.v[0].rank2 == n;
     for (size_t i = 0; alike && i < n; i++) alike = in[i]->type == t && o->types[i] == t;
-    if (!alike) return hlomod_fail(o->s->r, o->inst.data, "all-to-all wants an operand for each member of its groups, all of one shape");
+    if (!alike)
+        return hlomod_fail(o->s->r, o->inst.data,
+                           "all-to-all wants an operand for each member of its groups, all of one shape");
     dims[0] = 1;
     for (uint32_t d = 0; d < t->rank; d++) limit[d + 1] = dims[d + 1] = t->dims[d];
     for (size_t i = 0; i < n; i++) in[i] = ir_reshape(b, in[i], t->rank + 1, dims);
@@ -242,7 +265,8 @@ static bool build_all_to_all(op_in *o, hlomod_value *out) {
     return build_plain(o, out);
 }
 
-/* Start indices may come as one vector, which is how PyTorch/XLA's randperm sends them; StableHLO has a scalar for each dim. */
+/* Start indices may come as one vector, which is how PyTorch/XLA's randperm sends them; StableHLO has a scalar
+ * for each dim. */
 static bool build_dynamic(op_in *o, hlomod_value *out) {
     size_t first = o->code == OP_dynamic_slice ? 1 : 2, n;
     ir_value **in;
@@ -250,12 +274,17 @@ static bool build_dynamic(op_in *o, hlomod_value *out) {
     const ir_type *starts = n == first + 1 ? in[first]->type : NULL;
     if (!starts || starts->kind != IR_TENSOR || starts->rank != 1) return build_plain(o, out);
     if (starts->dims[0] != (int64_t)in[0]->type->rank)
-        return hlomod_fail(o->s->r, o->inst.data, "%lld start indices for %u dims", (long long)starts->dims[0], (unsigned)in[0]->type->rank);
+        return hlomod_fail(o->s->r, o->inst.data, "%lld start indices for %u dims", (long long)starts->dims[0],
+                           (unsigned)in[0]->type->rank);
     ir_value *all[2 + IR_MAX_RANK];
     memcpy(all, in, first * sizeof *all);
     for (int64_t i = 0; i < starts->dims[0]; i++)
-        all[first + (size_t)i] = ir_reshape(&o->s->b, ir_slice(&o->s->b, in[first], &i, (int64_t[]){i + 1}, NULL), 0, NULL);
-    return take_results(o, ir_build(&o->s->b, o->code, first + (size_t)starts->dims[0], all, o->attrs.n, o->attrs.v, 0, NULL, out->shape.leaves, o->types), out);
+        all[first + (size_t)i] =
+            ir_reshape(&o->s->b, ir_slice(&o->s->b, in[first], &i, (int64_t[]){i + 1}, NULL), 0, NULL);
+    return take_results(o,
+                        ir_build(&o->s->b, o->code, first + (size_t)starts->dims[0], all, o->attrs.n, o->attrs.v, 0,
+                                 NULL, out->shape.leaves, o->types),
+                        out);
 }
 
 static const op_row rows[] = {
@@ -273,12 +302,15 @@ static const op_row *find_row(const char *text) {
 static bool find_operands(op_in *o) {
     int64_t *ids;
     hlomod_reader *r = o->s->r;
-    if (!hlomod_ints(r, o->inst, 36, &o->n, &ids) || !hlomod_ints(r, o->inst, 38, &o->n_called, &o->called)) return false;
+    if (!hlomod_ints(r, o->inst, 36, &o->n, &ids) || !hlomod_ints(r, o->inst, 38, &o->n_called, &o->called))
+        return false;
     o->in = arena_alloc(r->scratch, o->n * sizeof(hlomod_value *) + 1);
     if (!o->in) return hlomod_oom(r, o->n * sizeof(hlomod_value *));
     for (size_t i = 0; i < o->n; i++)
         if (!(o->in[i] = map_get(o->s->values, &ids[i], sizeof ids[i])))
-            return hlomod_fail(r, o->inst.data, "operand %zu of '%s' is instruction %lld, which does not stand before it", i, hlomod_text(r, o->inst, 1), (long long)ids[i]);
+            return hlomod_fail(r, o->inst.data,
+                               "operand %zu of '%s' is instruction %lld, which does not stand before it", i,
+                               hlomod_text(r, o->inst, 1), (long long)ids[i]);
     return true;
 }
 
@@ -288,7 +320,9 @@ bool hlomod_build_inst(hlomod_scope *s, hlomod_msg inst, hlomod_value *out) {
     const char *text = hlomod_text(r, inst, 2);
     const op_row *row = find_row(text);
     if (r->status) return false;
-    if (!row) return hlomod_fail(r, inst.data, "the HLO opcode '%s' is not known here (instruction '%s')", text, hlomod_text(r, inst, 1));
+    if (!row)
+        return hlomod_fail(r, inst.data, "the HLO opcode '%s' is not known here (instruction '%s')", text,
+                           hlomod_text(r, inst, 1));
     if (!hlomod_read_shape(r, hlomod_sub(r, inst, 3), &out->shape) || !find_operands(&o)) return false;
     o.code = row->code;
     o.types = arena_alloc(r->scratch, out->shape.leaves * sizeof *o.types + 1);

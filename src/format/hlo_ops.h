@@ -1,4 +1,5 @@
-/* Attributes of one op on their way from HLO; what adds those of each kind of instruction. A failure is in s->r->status or s->b.status. */
+/* Attributes of one op on their way from HLO; what adds those of each kind of instruction. A failure is in s->r->status
+ * or s->b.status. */
 #ifndef XT_SRC_FORMAT_HLO_OPS_H
 #define XT_SRC_FORMAT_HLO_OPS_H
 

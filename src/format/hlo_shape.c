@@ -1,5 +1,6 @@
-/* Shapes and literals of HLO. A layout in a shape says how a buffer lies, not what it holds: the buffers of this plugin are row-major and its clients are
- * told so, so layouts of parameters and results change nothing. In a literal the layout is the order of its elements. */
+/* Shapes and literals of HLO. A layout in a shape says how a buffer lies, not what it holds: the buffers of this plugin
+ * are row-major and its clients are told so, so layouts of parameters and results change nothing. In a literal the
+ * layout is the order of its elements. */
 #include "base/narrow.h"
 #include "format/hlo_int.h"
 
@@ -78,7 +79,8 @@ static bool literal_ints(hlomod_reader *r, hlomod_msg m, const type_row *row, si
     if (count != n) return hlomod_fail(r, m.data, "the literal has %zu elements, its shape %zu", count, n);
     char *bytes = arena_alloc(r->scratch, n * size);
     if (!bytes) return hlomod_oom(r, n * size);
-    for (size_t i = 0; i < n; i++) memcpy(bytes + i * size, &(int64_t){row->dtype == XT_BOOL ? v[i] != 0 : v[i]}, size); /* little endian */
+    /* little endian */
+    for (size_t i = 0; i < n; i++) memcpy(bytes + i * size, &(int64_t){row->dtype == XT_BOOL ? v[i] != 0 : v[i]}, size);
     *out = bytes;
     return true;
 }
@@ -91,7 +93,8 @@ static bool to_row_major(hlomod_reader *r, hlomod_msg shape, const ir_type *t, v
     if (!hlomod_ints(r, hlomod_sub(r, shape, 5), 1, &n, &order)) return false;
     if (n && n != t->rank) return hlomod_fail(r, shape.data, "a layout of %zu dims for a literal of %u", n, t->rank);
     for (size_t i = 0; i < n; i++) {
-        if (order[i] < 0 || (size_t)order[i] >= n || seen[order[i]]) return hlomod_fail(r, shape.data, "a layout that is no order of the dims");
+        if (order[i] < 0 || (size_t)order[i] >= n || seen[order[i]])
+            return hlomod_fail(r, shape.data, "a layout that is no order of the dims");
         straight = straight && order[i] == (int64_t)(n - 1 - i);
         seen[order[i]] = true;
         stride[order[i]] = step;
@@ -116,20 +119,24 @@ bool hlomod_read_literal(hlomod_scope *s, hlomod_msg m, const ir_type *t, ir_val
     const type_row *row = NULL;
     void *data = NULL;
     if (!hlomod_read_shape(r, hlomod_sub(r, m, 1), &shape)) return false;
-    if (shape.type != t || t->kind != IR_TENSOR) return hlomod_fail(r, m.data, "the literal has another shape than its constant");
+    if (shape.type != t || t->kind != IR_TENSOR)
+        return hlomod_fail(r, m.data, "the literal has another shape than its constant");
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (rows[i].dtype == t->dtype) row = &rows[i];
     size_t n = (size_t)t->count, bytes = ir_type_bytes(t);
     if (!row) return hlomod_fail(r, m.data, "literals of %s are not read", ir_dtype_mlir(t->dtype));
     if (n > m.n) return hlomod_fail(r, m.data, "the literal has %zu bytes, its shape %zu elements", m.n, n);
-    if (bytes > r->budget) return hlomod_fail(r, m.data, "computations called from many places make the program many times its size");
+    if (bytes > r->budget)
+        return hlomod_fail(r, m.data, "computations called from many places make the program many times its size");
     r->budget -= bytes;
     if (row->how == INTS) {
         if (!literal_ints(r, m, row, n, &data)) return false;
     } else {
         hlomod_msg raw = hlomod_sub(r, m, row->field);
         if (r->status) return false;
-        if (raw.n != bytes) return hlomod_fail(r, raw.data ? raw.data : m.data, "the literal has %zu bytes, its shape %zu", raw.n, bytes);
+        if (raw.n != bytes)
+            return hlomod_fail(r, raw.data ? raw.data : m.data, "the literal has %zu bytes, its shape %zu", raw.n,
+                               bytes);
         data = arena_copy(r->scratch, raw.n ? raw.data : (const unsigned char *)"", raw.n); /* aligned */
         if (!data) return hlomod_oom(r, raw.n);
         if (row->how == NIBBLES) narrow_extend(t->dtype, data, n);

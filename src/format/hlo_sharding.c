@@ -1,13 +1,16 @@
-/* Shardings of HLO (OpSharding) as the texts that mhlo.sharding has: what PyTorch/XLA's SPMD says of parameters, of values it marks and of the root.
+/* Shardings of HLO (OpSharding) as the texts that mhlo.sharding has: what PyTorch/XLA's SPMD says of parameters, of
+ * values it marks and of the root.
  *
- * OpSharding: 1 type (REPLICATED 0, MAXIMAL 1, TUPLE 2, OTHER 3, MANUAL 4, UNKNOWN 5), 3 tile dims, 4 devices, 5 parts of a tuple, 6 replicate on the last
- * tile dim, 8 kinds of the last tile dims, 9 and 10 reshape and transpose of an iota of devices. */
+ * OpSharding: 1 type (REPLICATED 0, MAXIMAL 1, TUPLE 2, OTHER 3, MANUAL 4, UNKNOWN 5), 3 tile dims, 4 devices, 5 parts
+ * of a tuple, 6 replicate on the last tile dim, 8 kinds of the last tile dims, 9 and 10 reshape and transpose of an
+ * iota of devices. */
 #include "format/hlo_int.h"
 #include "ir/sharding.h"
 
 enum { REPLICATED = 0, MAXIMAL = 1, TUPLE = 2, OTHER = 3, MANUAL = 4, UNKNOWN = 5 };
 
-static bool list(hlomod_reader *r, hlomod_msg m, uint32_t field, const char *before, const char *after, str *out, size_t *out_n) {
+static bool list(hlomod_reader *r, hlomod_msg m, uint32_t field, const char *before, const char *after, str *out,
+                 size_t *out_n) {
     int64_t *v;
     if (!hlomod_ints(r, m, field, out_n, &v)) return false;
     if (*out_n) str_append(out, before);
@@ -30,12 +33,14 @@ static bool tiled(hlomod_reader *r, hlomod_msg m, str *out) {
     size_t n, n_kinds;
     int64_t *kinds;
     str_append(out, "{devices=");
-    if (!list(r, m, 3, "[", "]", out, &n) || !n) return !r->status && hlomod_fail(r, m.data, "a sharding without its tiles");
+    if (!list(r, m, 3, "[", "]", out, &n) || !n)
+        return !r->status && hlomod_fail(r, m.data, "a sharding without its tiles");
     if (!list(r, m, 9, "<=[", "]", out, &n)) return false;
     if (n ? !transpose(r, m, out) : !list(r, m, 4, "", "", out, &n)) return false;
     if (hlomod_int(r, m, 6, 0)) str_append(out, " last_tile_dim_replicate");
     if (!hlomod_ints(r, m, 8, &n_kinds, &kinds)) return false;
-    for (size_t i = 0; i < n_kinds; i++) str_printf(out, "%s%s", i ? ", " : " last_tile_dims={", kinds[i] == MANUAL ? "manual" : "replicated");
+    for (size_t i = 0; i < n_kinds; i++)
+        str_printf(out, "%s%s", i ? ", " : " last_tile_dims={", kinds[i] == MANUAL ? "manual" : "replicated");
     str_append(out, n_kinds ? "}}" : "}");
     return true;
 }
@@ -75,7 +80,8 @@ static bool shardings(hlomod_reader *r, hlomod_msg m, size_t leaves, const char 
         return !r->status;
     }
     if (!hlomod_subs(r, m, 5, &n, &parts)) return false;
-    if (n != leaves && !(n == 1 && leaves == 0)) return hlomod_fail(r, m.data, "a sharding of %zu parts for a value of %zu", n, leaves);
+    if (n != leaves && !(n == 1 && leaves == 0))
+        return hlomod_fail(r, m.data, "a sharding of %zu parts for a value of %zu", n, leaves);
     for (size_t i = 0; i < leaves; i++)
         if (!spell(r, parts[i], &texts[i])) return false;
     return true;
@@ -98,7 +104,8 @@ bool hlomod_annotate(hlomod_scope *s, hlomod_msg inst, hlomod_value *v) {
     if (!leaf) return hlomod_oom(s->r, v->shape.leaves * sizeof *leaf);
     for (size_t i = 0; i < v->shape.leaves; i++) {
         leaf[i] = v->leaf[i];
-        if (texts[i] && leaf[i]->type->kind == IR_TENSOR && !(leaf[i] = ir_annotate_sharding(&s->b, leaf[i], texts[i]))) return false;
+        if (texts[i] && leaf[i]->type->kind == IR_TENSOR && !(leaf[i] = ir_annotate_sharding(&s->b, leaf[i], texts[i])))
+            return false;
     }
     v->leaf = leaf;
     return true;

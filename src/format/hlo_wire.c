@@ -1,5 +1,5 @@
-/* Fields of protocol buffer messages by number, with bounds checked and offsets in errors. A message is walked for each field asked for: those of an
- * instruction are about fifteen. */
+/* Fields of protocol buffer messages by number, with bounds checked and offsets in errors. A message is walked for each
+ * field asked for: those of an instruction are about fifteen. */
 #include "format/hlo_int.h"
 
 bool hlomod_fail(hlomod_reader *r, const unsigned char *at, const char *fmt, ...) {
@@ -9,7 +9,8 @@ bool hlomod_fail(hlomod_reader *r, const unsigned char *at, const char *fmt, ...
     va_start(ap, fmt);
     str_vprintf(&text, fmt, ap);
     va_end(ap);
-    r->status = status_new(XT_INVALID_ARGUMENT, NULL, "%s: byte %zu: %s", r->file, at ? (size_t)(at - r->begin) : 0, str_cstr(&text));
+    r->status = status_new(XT_INVALID_ARGUMENT, NULL, "%s: byte %zu: %s", r->file, at ? (size_t)(at - r->begin) : 0,
+                           str_cstr(&text));
     str_free(&text);
     return false;
 }
@@ -25,7 +26,8 @@ static bool damaged(hlomod_reader *r, const proto_reader *p) {
 
 bool hlomod_check(hlomod_reader *r, hlomod_msg m) {
     proto_reader p = proto_read(m.data, m.n);
-    for (proto_field f; proto_next(&p, &f);) {}
+    for (proto_field f; proto_next(&p, &f);) {
+    }
     return !p.bad || damaged(r, &p);
 }
 
@@ -117,7 +119,8 @@ bool hlomod_subs(hlomod_reader *r, hlomod_msg m, uint32_t field, size_t *n, hlom
     p = proto_read(m.data, m.n);
     for (proto_field f; proto_next(&p, &f);) {
         if (f.number != field) continue;
-        if (f.wire != PROTO_BYTES) return hlomod_fail(r, p.at, "field %u holds a number where a message is expected", field);
+        if (f.wire != PROTO_BYTES)
+            return hlomod_fail(r, p.at, "field %u holds a number where a message is expected", field);
         v[k++] = (hlomod_msg){f.data, f.size};
     }
     *n = k;

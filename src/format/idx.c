@@ -18,35 +18,43 @@ static xt_status read_exactly(gzFile f, const char *path, int64_t offset, void *
         if (k < 0) {
             int code;
             const char *why = gzerror(f, &code);
-            return status_new(XT_DATA_LOSS, NULL, "%s: the gzip data is damaged at offset %lld of the uncompressed file, in the %s: %s", path, (long long)(offset + got), what,
-                              code == Z_ERRNO ? strerror(errno) : why);
+            return status_new(XT_DATA_LOSS, NULL,
+                              "%s: the gzip data is damaged at offset %lld of the uncompressed file, in the %s: %s",
+                              path, (long long)(offset + got), what, code == Z_ERRNO ? strerror(errno) : why);
         }
         if (k == 0) {
             int code;
             gzerror(f, &code);
-            return status_new(XT_DATA_LOSS, NULL, "%s: ends at offset %lld, in the %s: %lld bytes were expected there, %lld are left%s", path, (long long)(offset + got), what, (long long)n,
-                              (long long)got, code == Z_BUF_ERROR ? " (the gzip file is cut off)" : "");
+            return status_new(XT_DATA_LOSS, NULL,
+                              "%s: ends at offset %lld, in the %s: %lld bytes were expected there, %lld are left%s",
+                              path, (long long)(offset + got), what, (long long)n, (long long)got,
+                              code == Z_BUF_ERROR ? " (the gzip file is cut off)" : "");
         }
         got += k;
     }
     return NULL;
 }
 
-static int64_t big_endian(const uint8_t *p) { return (int64_t)p[0] << 24 | (int64_t)p[1] << 16 | (int64_t)p[2] << 8 | p[3]; }
+static int64_t big_endian(const uint8_t *p) {
+    return (int64_t)p[0] << 24 | (int64_t)p[1] << 16 | (int64_t)p[2] << 8 | p[3];
+}
 
 static xt_status read_header(gzFile f, const char *path, int rank, idx_array *out) {
     uint8_t head[4 + 16];
     XT_TRY(read_exactly(f, path, 0, head, 4, "magic number"));
     if (head[0] || head[1] || head[2] != TYPE_UBYTE || head[3] != rank)
-        return status_new(XT_DATA_LOSS, NULL, "%s: the magic number at offset 0 is %02x %02x %02x %02x, but 00 00 08 %02x (unsigned bytes of %d dims) was expected: it is no IDX file of %s", path,
-                          head[0], head[1], head[2], head[3], rank, rank, rank == 3 ? "images" : "labels");
+        return status_new(XT_DATA_LOSS, NULL,
+                          "%s: the magic number at offset 0 is %02x %02x %02x %02x, but 00 00 08 %02x (unsigned bytes "
+                          "of %d dims) was expected: it is no IDX file of %s",
+                          path, head[0], head[1], head[2], head[3], rank, rank, rank == 3 ? "images" : "labels");
     XT_TRY(read_exactly(f, path, 4, head + 4, 4 * rank, "sizes"));
     out->rank = rank;
     int64_t total = 1;
     for (int i = 0; i < rank; i++) {
         out->dims[i] = big_endian(head + 4 + 4 * i);
         if (out->dims[i] == 0 || total > MAX_BYTES / out->dims[i])
-            return status_new(XT_DATA_LOSS, NULL, "%s: size %lld at offset %d makes no sense", path, (long long)out->dims[i], 4 + 4 * i);
+            return status_new(XT_DATA_LOSS, NULL, "%s: size %lld at offset %d makes no sense", path,
+                              (long long)out->dims[i], 4 + 4 * i);
         total *= out->dims[i];
     }
     return NULL;
@@ -57,7 +65,9 @@ static xt_status check_size(const char *path, int64_t n) {
     enum { MOST_FOR_ONE = 1032 };
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || n / MOST_FOR_ONE <= st.st_size) return NULL;
-    return status_new(XT_DATA_LOSS, NULL, "%s: its sizes speak of %lld bytes, more than a file of %lld holds even if compressed", path, (long long)n, (long long)st.st_size);
+    return status_new(XT_DATA_LOSS, NULL,
+                      "%s: its sizes speak of %lld bytes, more than a file of %lld holds even if compressed", path,
+                      (long long)n, (long long)st.st_size);
 }
 
 static xt_status read_body(gzFile f, const char *path, idx_array *out) {
@@ -69,8 +79,13 @@ static xt_status read_body(gzFile f, const char *path, idx_array *out) {
     XT_TRY(read_exactly(f, path, offset, out->data, n, "data"));
     uint8_t extra;
     int k = gzread(f, &extra, 1);
-    if (k > 0) return status_new(XT_DATA_LOSS, NULL, "%s: goes on after offset %lld, where its sizes say it ends", path, (long long)(offset + n));
-    if (k < 0) return status_new(XT_DATA_LOSS, NULL, "%s: the gzip data is damaged after offset %lld (its checksum does not match)", path, (long long)(offset + n));
+    if (k > 0)
+        return status_new(XT_DATA_LOSS, NULL, "%s: goes on after offset %lld, where its sizes say it ends", path,
+                          (long long)(offset + n));
+    if (k < 0)
+        return status_new(XT_DATA_LOSS, NULL,
+                          "%s: the gzip data is damaged after offset %lld (its checksum does not match)", path,
+                          (long long)(offset + n));
     return NULL;
 }
 

@@ -1,4 +1,5 @@
-/* IDX, the format of the MNIST files: magic 00 00 type rank, one big-endian u32 a dim, then the elements. Plain or gzip. */
+/* IDX, the format of the MNIST files: magic 00 00 type rank, one big-endian u32 a dim, then the elements.
+ * Plain or gzip. */
 #ifndef XT_SRC_FORMAT_IDX_H
 #define XT_SRC_FORMAT_IDX_H
 

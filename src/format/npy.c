@@ -1,5 +1,5 @@
-/* .npy: magic, version, a Python dictionary literal {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, padding, elements.
- * Source: the format's description in numpy.lib.format. */
+/* .npy: magic, version, a Python dictionary literal {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), },
+ * padding, elements. Source: the format's description in numpy.lib.format. */
 #include "format/npy.h"
 
 enum { NPY_MAX_RANK = 32, NPY_ALIGN = 64 };
@@ -9,12 +9,15 @@ static const struct npy_type {
     const char *descr; /* without the byte order */
     xt_dtype dtype;
 } types[] = {
-    {"b1", XT_BOOL}, {"i1", XT_I8},  {"i2", XT_I16}, {"i4", XT_I32}, {"i8", XT_I64}, {"u1", XT_U8},    {"u2", XT_U16},  {"u4", XT_U32},
-    {"u8", XT_U64},  {"f2", XT_F16}, {"f4", XT_F32}, {"f8", XT_F64}, {"c8", XT_C64}, {"c16", XT_C128}, {"V2", XT_BF16}, {"V1", XT_F8E4M3FN},
-    {"f1", XT_F8E5M2}, /* as ml_dtypes names it; read only, since plain NumPy does not know it */
+    {"b1", XT_BOOL}, {"i1", XT_I8},    {"i2", XT_I16},  {"i4", XT_I32},      {"i8", XT_I64},    {"u1", XT_U8},
+    {"u2", XT_U16},  {"u4", XT_U32},   {"u8", XT_U64},  {"f2", XT_F16},      {"f4", XT_F32},    {"f8", XT_F64},
+    {"c8", XT_C64},  {"c16", XT_C128}, {"V2", XT_BF16}, {"V1", XT_F8E4M3FN}, {"f1", XT_F8E5M2}, /* as ml_dtypes names
+                                                                                                   it; read only, since
+                                                                                                   plain NumPy does not
+                                                                                                   know it */
 };
 
-/* --- The header ---------------------------------------------------------------------------------------------------------------- */
+/* --- The header --- */
 
 typedef struct reader {
     const char *s, *end, *name;
@@ -31,11 +34,15 @@ typedef struct header {
 
 static xt_status bad(const reader *r, const char *expected) {
     size_t at = (size_t)(r->s - r->begin) + r->offset;
-    if (r->s >= r->end) return status_new(XT_DATA_LOSS, NULL, "%s: the npy header ends at byte %zu, expected %s", r->name, at, expected);
+    if (r->s >= r->end)
+        return status_new(XT_DATA_LOSS, NULL, "%s: the npy header ends at byte %zu, expected %s", r->name, at,
+                          expected);
     unsigned char c = (unsigned char)*r->s;
     if (c < 0x20 || c > 0x7e)
-        return status_new(XT_DATA_LOSS, NULL, "%s: byte %zu of the npy header is 0x%02x, expected %s", r->name, at, c, expected);
-    return status_new(XT_DATA_LOSS, NULL, "%s: byte %zu of the npy header is '%c', expected %s", r->name, at, c, expected);
+        return status_new(XT_DATA_LOSS, NULL, "%s: byte %zu of the npy header is 0x%02x, expected %s", r->name, at, c,
+                          expected);
+    return status_new(XT_DATA_LOSS, NULL, "%s: byte %zu of the npy header is '%c', expected %s", r->name, at, c,
+                      expected);
 }
 
 static void skip(reader *r) {
@@ -74,7 +81,8 @@ static xt_status read_descr(reader *r, header *h) {
     char text[24];
     skip(r);
     if (r->s < r->end && *r->s == '[')
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: a structured array; save its fields as arrays of their own", r->name);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: a structured array; save its fields as arrays of their own",
+                          r->name);
     XT_TRY(read_string(r, text, sizeof text));
     const char *t = text;
     if (*t && strchr("<>|=", *t)) h->swap = *t++ == '>';
@@ -84,7 +92,9 @@ static xt_status read_descr(reader *r, header *h) {
         h->dtype = types[i].dtype;
         return NULL;
     }
-    return status_new(XT_INVALID_ARGUMENT, NULL, "%s: element type '%s' is none of b1, i1..i8, u1..u8, f2..f8, c8, c16, V2 (bf16), V1 (8 bits or fewer), f1 (f8E5M2)",
+    return status_new(XT_INVALID_ARGUMENT, NULL,
+                      "%s: element type '%s' is none of b1, i1..i8, u1..u8, f2..f8, c8, c16, V2 (bf16), V1 (8 bits or "
+                      "fewer), f1 (f8E5M2)",
                       r->name, text);
 }
 
@@ -134,7 +144,7 @@ static xt_status read_header(reader *r, header *h) {
     return h->have_descr && h->have_order && h->have_shape ? NULL : bad(r, "the keys descr, fortran_order and shape");
 }
 
-/* --- Elements --------------------------------------------------------------------------------------------------------------------- */
+/* --- Elements --- */
 
 static void swap_bytes(char *p, size_t count, size_t size) {
     for (size_t i = 0; i < count; i++, p += size)
@@ -160,11 +170,14 @@ static xt_status read_elements(const reader *r, const header *h, const char *dat
     int64_t count;
     size_t size = xt_dtype_size(h->dtype), bytes;
     if (!dims_count(h->dims, (size_t)h->rank, &count) || !size_mul((size_t)count, size, &bytes))
-        return status_new(XT_DATA_LOSS, NULL, "%s: the shape in the npy header has more elements than any memory holds", r->name);
+        return status_new(XT_DATA_LOSS, NULL, "%s: the shape in the npy header has more elements than any memory holds",
+                          r->name);
     if (bytes != n)
-        return status_new(XT_DATA_LOSS, NULL, "%s: the header promises %lld elements of %zu bytes = %zu bytes, but %zu follow", r->name,
+        return status_new(XT_DATA_LOSS, NULL,
+                          "%s: the header promises %lld elements of %zu bytes = %zu bytes, but %zu follow", r->name,
                           (long long)count, size, bytes, n);
-    *out = (xt_array){.dtype = h->dtype, .rank = h->rank, .data = base_aligned(NPY_ALIGN, bytes ? bytes : 1), .bytes = bytes};
+    *out = (xt_array){
+        .dtype = h->dtype, .rank = h->rank, .data = base_aligned(NPY_ALIGN, bytes ? bytes : 1), .bytes = bytes};
     if (!out->data) return status_oom(bytes, "an array");
     memcpy(out->dims, h->dims, (size_t)h->rank * sizeof h->dims[0]);
     if (h->fortran && h->rank > 1)
@@ -173,21 +186,25 @@ static xt_status read_elements(const reader *r, const header *h, const char *dat
         memcpy(out->data, data, bytes);
     size_t parts = h->dtype == XT_C64 || h->dtype == XT_C128 ? 2 : 1;
     if (h->swap) swap_bytes(out->data, (size_t)count * parts, size / parts);
-    for (size_t i = 0; h->dtype == XT_BOOL && i < bytes; i++) ((uint8_t *)out->data)[i] = ((uint8_t *)out->data)[i] != 0;
+    for (size_t i = 0; h->dtype == XT_BOOL && i < bytes; i++)
+        ((uint8_t *)out->data)[i] = ((uint8_t *)out->data)[i] != 0;
     return NULL;
 }
 
 xt_status npy_decode(const char *data, size_t n, const char *name, xt_array *out) {
     *out = (xt_array){0};
-    if (n < 10 || memcmp(data, magic, 6)) return status_new(XT_DATA_LOSS, NULL, "%s: not an npy file: it does not begin with \\x93NUMPY", name);
+    if (n < 10 || memcmp(data, magic, 6))
+        return status_new(XT_DATA_LOSS, NULL, "%s: not an npy file: it does not begin with \\x93NUMPY", name);
     unsigned major = (unsigned char)data[6];
     if (major < 1 || major > 3)
-        return status_new(XT_DATA_LOSS, NULL, "%s: npy version %u.%u; 1.0, 2.0 and 3.0 are known", name, major, (unsigned char)data[7]);
+        return status_new(XT_DATA_LOSS, NULL, "%s: npy version %u.%u; 1.0, 2.0 and 3.0 are known", name, major,
+                          (unsigned char)data[7]);
     size_t start = major == 1 ? 10 : 12, size = 0;
     if (n < start) return status_new(XT_DATA_LOSS, NULL, "%s: the npy header ends at byte %zu", name, n);
     for (size_t i = start; i-- > 8;) size = size << 8 | (unsigned char)data[i];
     if (size > n - start)
-        return status_new(XT_DATA_LOSS, NULL, "%s: the npy header claims %zu bytes, but %zu are left in the file", name, size, n - start);
+        return status_new(XT_DATA_LOSS, NULL, "%s: the npy header claims %zu bytes, but %zu are left in the file", name,
+                          size, n - start);
     reader r = {data + start, data + start + size, name, start, data + start};
     header h = {0};
     XT_TRY(read_header(&r, &h));
@@ -208,9 +225,11 @@ static const char *descr_of(xt_dtype t) {
 
 xt_status npy_header(const xt_array *a, str *out) {
     const char *descr = descr_of(a->dtype);
-    if (!descr) return status_new(XT_INVALID_ARGUMENT, NULL, "arrays of %s cannot be written as npy", xt_dtype_name(a->dtype));
+    if (!descr)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "arrays of %s cannot be written as npy", xt_dtype_name(a->dtype));
     str dict = STR_INIT;
-    str_printf(&dict, "{'descr': '%s%s', 'fortran_order': False, 'shape': (", xt_dtype_size(a->dtype) == 1 ? "|" : "<", descr);
+    str_printf(&dict, "{'descr': '%s%s', 'fortran_order': False, 'shape': (", xt_dtype_size(a->dtype) == 1 ? "|" : "<",
+               descr);
     for (int i = 0; i < a->rank; i++) str_printf(&dict, "%s%lld", i ? ", " : "", (long long)a->dims[i]);
     str_append(&dict, a->rank == 1 ? ",), }" : "), }");
     while ((dict.len + 11) % NPY_ALIGN) str_putc(&dict, ' '); /* the elements begin at a multiple of 64 */
@@ -224,7 +243,7 @@ xt_status npy_header(const xt_array *a, str *out) {
     return failed ? status_oom(64, "an npy header") : NULL;
 }
 
-/* --- Files ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Files --- */
 
 xt_status xt_npy_read(const char *path, xt_array *out) {
     char *data;

@@ -24,8 +24,8 @@ static void ignore(png_structp p, png_const_charp why) {
 static bool encode(png_structp p, png_infop info, int width, int height, const uint8_t *rgb, str *out) {
     if (setjmp(png_jmpbuf(p))) return false;
     png_set_write_fn(p, out, append, flush);
-    png_set_IHDR(p, info, (png_uint_32)width, (png_uint_32)height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-                 PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(p, info, (png_uint_32)width, (png_uint_32)height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(p, info);
     for (int y = 0; y < height; y++) png_write_row(p, (png_const_bytep)rgb + (size_t)y * (size_t)width * 3);
     png_write_end(p, NULL);
@@ -66,13 +66,15 @@ xt_status png_read_rgb(const char *path, int *out_width, int *out_height, uint8_
     if (!png_image_begin_read_from_memory(&image, data, n))
         s = status_new(XT_DATA_LOSS, NULL, "%s is no PNG picture: %s", path, image.message);
     else if (image.width > MOST_SIDE || image.height > MOST_SIDE)
-        s = status_new(XT_DATA_LOSS, NULL, "%s is said to be %u x %u pixels; at most %d x %d are read", path, image.width, image.height, MOST_SIDE, MOST_SIDE);
+        s = status_new(XT_DATA_LOSS, NULL, "%s is said to be %u x %u pixels; at most %d x %d are read", path,
+                       image.width, image.height, MOST_SIDE, MOST_SIDE);
     if (!s) {
         image.format = PNG_FORMAT_RGB;
         *out_width = (int)image.width;
         *out_height = (int)image.height;
         *out_rgb = base_malloc(PNG_IMAGE_SIZE(image));
-        if (!*out_rgb) s = status_oom(PNG_IMAGE_SIZE(image), path);
+        if (!*out_rgb)
+            s = status_oom(PNG_IMAGE_SIZE(image), path);
         else if (!png_image_finish_read(&image, &black, *out_rgb, 0, NULL))
             s = status_new(XT_DATA_LOSS, NULL, "%s is damaged: %s", path, image.message);
     }

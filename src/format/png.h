@@ -4,7 +4,8 @@
 
 #include "base/base.h"
 
-xt_status png_write_rgb(const char *path, int width, int height, const uint8_t *rgb); /* width * height * 3 bytes, rows from the top */
+/* width * height * 3 bytes, rows from the top */
+xt_status png_write_rgb(const char *path, int width, int height, const uint8_t *rgb);
 xt_status png_encode_rgb(int width, int height, const uint8_t *rgb, str *out); /* the file's bytes */
 /* Any kind of PNG picture as RGB; base_free(*out_rgb). */
 xt_status png_read_rgb(const char *path, int *out_width, int *out_height, uint8_t **out_rgb);

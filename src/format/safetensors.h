@@ -1,21 +1,24 @@
-/* safetensors: u64 little-endian header size, a JSON object name -> {dtype, shape, data_offsets}, then the data. Names and layout are PyTorch's and
- * Hugging Face's, so files go both ways. */
+/* safetensors: u64 little-endian header size, a JSON object name -> {dtype, shape, data_offsets}, then the data. Names
+ * and layout are PyTorch's and Hugging Face's, so files go both ways. */
 #ifndef XT_SRC_FORMAT_SAFETENSORS_H
 #define XT_SRC_FORMAT_SAFETENSORS_H
 
 #include "base/base.h"
 
-/* Writing: declare all tensors, then give their bytes in the same order. The file appears whole at st_commit, or not at all. */
+/* Writing: declare all tensors, then give their bytes in the same order. The file appears whole at st_commit,
+ * or not at all. */
 typedef struct st_writer st_writer;
 xt_status st_create(const char *path, st_writer **out);
 xt_status st_meta(st_writer *w, const char *key, const char *value); /* __metadata__ entries: versions, step */
 xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const int64_t *dims);
 xt_status st_data(st_writer *w, const void *data, size_t n);
-hash128 st_written_header(const st_writer *w); /* hash of the header's text (names, shapes, __metadata__) without the spaces at its end; once data was given */
-xt_status st_commit(st_writer *w);   /* frees w, also on failure */
+/* hash of the header's text (names, shapes, __metadata__) without the spaces at its end; once data was given */
+hash128 st_written_header(const st_writer *w);
+xt_status st_commit(st_writer *w); /* frees w, also on failure */
 void st_abandon(st_writer *w);
 
-/* Reading: the header is checked whole (sizes, overlaps, range) before anything is given out; the data is read on demand. */
+/* Reading: the header is checked whole (sizes, overlaps, range) before anything is given out; the data is
+ * read on demand. */
 typedef struct st_file st_file;
 typedef struct st_entry {
     const char *name;
@@ -30,9 +33,9 @@ xt_status st_open_fd(int fd, const char *path,
 void st_close(st_file *f);
 size_t st_count(const st_file *f);
 const st_entry *st_at(const st_file *f, size_t i);
-const st_entry *st_find(const st_file *f, const char *name);   /* NULL when absent */
-const char *st_get_meta(const st_file *f, const char *key);    /* NULL when absent */
-hash128 st_header(const st_file *f);                           /* the same hash of what was read */
+const st_entry *st_find(const st_file *f, const char *name); /* NULL when absent */
+const char *st_get_meta(const st_file *f, const char *key); /* NULL when absent */
+hash128 st_header(const st_file *f); /* the same hash of what was read */
 xt_status st_read(st_file *f, const st_entry *e, void *dst, size_t n);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-const char *st_dtype_name(xt_dtype t);       /* NULL when the format has none */
-xt_dtype st_dtype_from(const char *name);    /* XT_DTYPE_NONE when unknown; NULL is unknown */
+const char *st_dtype_name(xt_dtype t); /* NULL when the format has none */
+xt_dtype st_dtype_from(const char *name); /* XT_DTYPE_NONE when unknown; NULL is unknown */
 
 #endif

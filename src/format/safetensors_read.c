@@ -1,4 +1,5 @@
-/* Reading safetensors. Nothing in the file is trusted: the header's size, every shape and every offset is checked against the file's own size. */
+/* Reading safetensors. Nothing in the file is trusted: the header's size, every shape and every offset is checked
+ * against the file's own size. */
 #include "format/safetensors.h"
 
 #include <cjson/cJSON.h>
@@ -11,10 +12,10 @@
 struct st_file {
     FILE *f;
     char *path;
-    uint64_t size, data;   /* file size, offset of the data */
+    uint64_t size, data; /* file size, offset of the data */
     hash128 header;
-    cJSON *meta;           /* detached __metadata__ */
-    cJSON *json;           /* owns the names */
+    cJSON *meta; /* detached __metadata__ */
+    cJSON *json; /* owns the names */
     st_entry *entries;
     size_t n, cap;
     map *by_name;
@@ -33,43 +34,60 @@ void st_close(st_file *f) {
     base_free(f);
 }
 
-static xt_status bad(const st_file *f, const char *name, const char *why) { return status_new(XT_DATA_LOSS, NULL, "%s: tensor %s: %s", f->path, name, why); }
+static xt_status bad(const st_file *f, const char *name, const char *why) {
+    return status_new(XT_DATA_LOSS, NULL, "%s: tensor %s: %s", f->path, name, why);
+}
 
 static bool as_u64(const cJSON *j, uint64_t *out) {
-    if (!cJSON_IsNumber(j) || j->valuedouble < 0 || j->valuedouble > 9007199254740992.0 || j->valuedouble != (double)(uint64_t)j->valuedouble) return false;
+    if (!cJSON_IsNumber(j) || j->valuedouble < 0 || j->valuedouble > 9007199254740992.0 ||
+        j->valuedouble != (double)(uint64_t)j->valuedouble)
+        return false;
     *out = (uint64_t)j->valuedouble;
     return true;
 }
 
 static xt_status parse_entry(st_file *f, const cJSON *item) {
-    st_entry e = {.name = item->string, .dtype = st_dtype_from(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "dtype")))};
-    const cJSON *shape = cJSON_GetObjectItemCaseSensitive(item, "shape"), *offsets = cJSON_GetObjectItemCaseSensitive(item, "data_offsets"), *d;
+    st_entry e = {.name = item->string,
+                  .dtype = st_dtype_from(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "dtype")))};
+    const cJSON *shape = cJSON_GetObjectItemCaseSensitive(item, "shape"),
+                *offsets = cJSON_GetObjectItemCaseSensitive(item, "data_offsets"), *d;
     uint64_t begin, end, v;
     if (e.dtype == XT_DTYPE_NONE) return bad(f, e.name, "its dtype is none this version reads");
-    if (!cJSON_IsArray(shape) || cJSON_GetArraySize(shape) > 8) return bad(f, e.name, "its shape is no list of at most 8 sizes");
+    if (!cJSON_IsArray(shape) || cJSON_GetArraySize(shape) > 8)
+        return bad(f, e.name, "its shape is no list of at most 8 sizes");
     cJSON_ArrayForEach(d, shape) {
         if (!as_u64(d, &v)) return bad(f, e.name, "its shape holds something that is no size");
         e.dims[e.rank++] = (int64_t)v;
     }
-    if (cJSON_GetArraySize(offsets) != 2 || !as_u64(cJSON_GetArrayItem(offsets, 0), &begin) || !as_u64(cJSON_GetArrayItem(offsets, 1), &end))
+    if (cJSON_GetArraySize(offsets) != 2 || !as_u64(cJSON_GetArrayItem(offsets, 0), &begin) ||
+        !as_u64(cJSON_GetArrayItem(offsets, 1), &end))
         return bad(f, e.name, "data_offsets is no pair of offsets");
     int64_t count;
     size_t bytes;
-    if (!dims_count(e.dims, (size_t)e.rank, &count) || !size_mul((size_t)count, xt_dtype_size(e.dtype), &bytes)) return bad(f, e.name, "its size overflows");
-    if (begin > end || end > f->size - f->data) return bad(f, e.name, "its data lies outside the file: the file is cut off or damaged");
+    if (!dims_count(e.dims, (size_t)e.rank, &count) || !size_mul((size_t)count, xt_dtype_size(e.dtype), &bytes))
+        return bad(f, e.name, "its size overflows");
+    if (begin > end || end > f->size - f->data)
+        return bad(f, e.name, "its data lies outside the file: the file is cut off or damaged");
     if (end - begin != bytes) return bad(f, e.name, "its data_offsets do not fit its shape");
     e.begin = f->data + begin;
     e.end = f->data + end;
-    if (!VEC_PUSH(f->entries, f->n, f->cap, e) || !map_put(f->by_name, e.name, strlen(e.name), (void *)(uintptr_t)f->n, NULL)) return status_oom(sizeof e, f->path);
+    if (!VEC_PUSH(f->entries, f->n, f->cap, e) ||
+        !map_put(f->by_name, e.name, strlen(e.name), (void *)(uintptr_t)f->n, NULL))
+        return status_oom(sizeof e, f->path);
     return NULL;
 }
 
 static xt_status parse_header(st_file *f) {
     unsigned char raw[8];
-    if (fread(raw, 1, 8, f->f) != 8) return status_new(XT_DATA_LOSS, NULL, "%s: shorter than the 8 bytes of a safetensors header", f->path);
+    if (fread(raw, 1, 8, f->f) != 8)
+        return status_new(XT_DATA_LOSS, NULL, "%s: shorter than the 8 bytes of a safetensors header", f->path);
     uint64_t n = 0;
     for (int i = 7; i >= 0; i--) n = n << 8 | raw[i];
-    if (n > MAX_HEADER || n > f->size - 8) return status_new(XT_DATA_LOSS, NULL, "%s: the header at offset 0 claims %llu bytes, the file has %llu: cut off, or no safetensors file", f->path, (unsigned long long)n, (unsigned long long)f->size);
+    if (n > MAX_HEADER || n > f->size - 8)
+        return status_new(
+            XT_DATA_LOSS, NULL,
+            "%s: the header at offset 0 claims %llu bytes, the file has %llu: cut off, or no safetensors file", f->path,
+            (unsigned long long)n, (unsigned long long)f->size);
     char *text = base_malloc(n + 1);
     if (!text) return status_oom(n, f->path);
     bool whole = fread(text, 1, n, f->f) == n;
@@ -79,7 +97,9 @@ static xt_status parse_header(st_file *f) {
     while (said && text[said - 1] == ' ') said--;
     f->header = hash_bytes(text, said, (hash128){0, 0});
     base_free(text);
-    if (!cJSON_IsObject(f->json)) return status_new(XT_DATA_LOSS, NULL, "%s: the header (offset 8, %llu bytes) is no JSON object", f->path, (unsigned long long)n);
+    if (!cJSON_IsObject(f->json))
+        return status_new(XT_DATA_LOSS, NULL, "%s: the header (offset 8, %llu bytes) is no JSON object", f->path,
+                          (unsigned long long)n);
     f->data = 8 + n;
     f->meta = cJSON_DetachItemFromObjectCaseSensitive(f->json, "__metadata__");
     const cJSON *item;
@@ -105,7 +125,9 @@ xt_status st_open_fd(int fd, const char *path, st_file **out) {
     if (!s) {
         f->size = (uint64_t)ftello(f->f);
         rewind(f->f);
-        s = f->size < 8 ? status_new(XT_DATA_LOSS, NULL, "%s: %llu bytes are no safetensors file", path, (unsigned long long)f->size) : parse_header(f);
+        s = f->size < 8 ? status_new(XT_DATA_LOSS, NULL, "%s: %llu bytes are no safetensors file", path,
+                                     (unsigned long long)f->size)
+                        : parse_header(f);
     }
     if (s) {
         st_close(f);
@@ -128,17 +150,28 @@ xt_status st_open(const char *path, st_file **out) {
                       S_ISDIR(st.st_mode) ? "a folder" : "no regular file (its parts are read where they stand)");
 }
 
-hash128 st_header(const st_file *f) { return f->header; }
-size_t st_count(const st_file *f) { return f->n; }
-const st_entry *st_at(const st_file *f, size_t i) { return i < f->n ? &f->entries[i] : NULL; }
+hash128 st_header(const st_file *f) {
+    return f->header;
+}
+size_t st_count(const st_file *f) {
+    return f->n;
+}
+const st_entry *st_at(const st_file *f, size_t i) {
+    return i < f->n ? &f->entries[i] : NULL;
+}
 const st_entry *st_find(const st_file *f, const char *name) {
     uintptr_t i = (uintptr_t)map_get(f->by_name, name, strlen(name));
     return i ? &f->entries[i - 1] : NULL;
 }
-const char *st_get_meta(const st_file *f, const char *key) { return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(f->meta, key)); }
+const char *st_get_meta(const st_file *f, const char *key) {
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(f->meta, key));
+}
 
 xt_status st_read(st_file *f, const st_entry *e, void *dst, size_t n) {
-    if (n != e->end - e->begin) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has %llu bytes, %zu were asked for", f->path, e->name, (unsigned long long)(e->end - e->begin), n);
-    if (fseeko(f->f, (off_t)e->begin, SEEK_SET) != 0 || fread(dst, 1, n, f->f) != n) return status_errno("cannot read", f->path);
+    if (n != e->end - e->begin)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has %llu bytes, %zu were asked for", f->path,
+                          e->name, (unsigned long long)(e->end - e->begin), n);
+    if (fseeko(f->f, (off_t)e->begin, SEEK_SET) != 0 || fread(dst, 1, n, f->f) != n)
+        return status_errno("cannot read", f->path);
     return NULL;
 }

@@ -8,9 +8,9 @@
 static const struct {
     xt_dtype t;
     const char *name;
-} names[] = {{XT_BOOL, "BOOL"}, {XT_I8, "I8"},   {XT_I16, "I16"}, {XT_I32, "I32"}, {XT_I64, "I64"},   {XT_U8, "U8"},         {XT_U16, "U16"},
-             {XT_U32, "U32"},   {XT_U64, "U64"}, {XT_F16, "F16"}, {XT_F32, "F32"}, {XT_F64, "F64"},   {XT_BF16, "BF16"},     {XT_F8E5M2, "F8_E5M2"},
-             {XT_F8E4M3FN, "F8_E4M3"}};
+} names[] = {{XT_BOOL, "BOOL"}, {XT_I8, "I8"},   {XT_I16, "I16"},   {XT_I32, "I32"},        {XT_I64, "I64"},
+             {XT_U8, "U8"},     {XT_U16, "U16"}, {XT_U32, "U32"},   {XT_U64, "U64"},        {XT_F16, "F16"},
+             {XT_F32, "F32"},   {XT_F64, "F64"}, {XT_BF16, "BF16"}, {XT_F8E5M2, "F8_E5M2"}, {XT_F8E4M3FN, "F8_E4M3"}};
 
 const char *st_dtype_name(xt_dtype t) {
     for (size_t i = 0; i < BASE_COUNT(names); i++)
@@ -67,13 +67,19 @@ xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const
     int64_t count;
     size_t bytes;
     const char *dtype = st_dtype_name(t);
-    if (!dtype) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has dtype %s, for which safetensors has no name", w->path, name, xt_dtype_name(t));
-    if (!dims_count(dims, (size_t)rank, &count) || !size_mul((size_t)count, xt_dtype_size(t), &bytes)) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s: its size overflows", w->path, name);
-    if (cJSON_HasObjectItem(w->json, name)) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: two tensors are called %s", w->path, name);
-    cJSON *item = cJSON_AddObjectToObject(w->json, name), *shape = item ? cJSON_AddArrayToObject(item, "shape") : NULL, *offsets = item ? cJSON_AddArrayToObject(item, "data_offsets") : NULL;
+    if (!dtype)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has dtype %s, for which safetensors has no name",
+                          w->path, name, xt_dtype_name(t));
+    if (!dims_count(dims, (size_t)rank, &count) || !size_mul((size_t)count, xt_dtype_size(t), &bytes))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s: its size overflows", w->path, name);
+    if (cJSON_HasObjectItem(w->json, name))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: two tensors are called %s", w->path, name);
+    cJSON *item = cJSON_AddObjectToObject(w->json, name), *shape = item ? cJSON_AddArrayToObject(item, "shape") : NULL,
+          *offsets = item ? cJSON_AddArrayToObject(item, "data_offsets") : NULL;
     bool ok = item && shape && offsets && cJSON_AddStringToObject(item, "dtype", dtype);
     for (int i = 0; ok && i < rank; i++) ok = cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)dims[i]));
-    ok = ok && cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)w->declared)) && cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)(w->declared + bytes)));
+    ok = ok && cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)w->declared)) &&
+         cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)(w->declared + bytes)));
     w->declared += bytes;
     return ok ? NULL : status_oom(64, w->path);
 }
@@ -102,12 +108,15 @@ xt_status st_data(st_writer *w, const void *data, size_t n) {
     return file_writer_write(w->file, data, n);
 }
 
-hash128 st_written_header(const st_writer *w) { return w->header; }
+hash128 st_written_header(const st_writer *w) {
+    return w->header;
+}
 
 xt_status st_commit(st_writer *w) {
     xt_status s = write_header(w);
     if (!s && w->written != w->declared)
-        s = status_new(XT_INTERNAL, NULL, "%s: %llu bytes declared, %llu written", w->path, (unsigned long long)w->declared, (unsigned long long)w->written);
+        s = status_new(XT_INTERNAL, NULL, "%s: %llu bytes declared, %llu written", w->path,
+                       (unsigned long long)w->declared, (unsigned long long)w->written);
     if (!s) {
         s = file_writer_commit(w->file);
         w->file = NULL;

@@ -1,19 +1,21 @@
 /* What the files of src/grad share: the rules, named after their op, and small builders they are written with.
  *
- * Conventions of the rules. `d` is the cotangent of the result; builders pass NULL through, so a rule checks nothing on the way and
- * grad_reverse looks at the builder's status once. Complex values follow JAX: a rule is the transposed derivative without conjugation, so
- * the formulas of holomorphic functions are those of the real ones (the gradient of a real loss is the conjugate of PyTorch's). */
+ * Conventions of the rules. `d` is the cotangent of the result; builders pass NULL through, so a rule checks nothing on
+ * the way and grad_reverse looks at the builder's status once. Complex values follow JAX: a rule is the transposed
+ * derivative without conjugation, so the formulas of holomorphic functions are those of the real ones (the gradient of
+ * a real loss is the conjugate of PyTorch's). */
 #ifndef XT_SRC_GRAD_INT_H
 #define XT_SRC_GRAD_INT_H
 
 #include "grad/grad.h"
 
-/* --- helpers.c ------------------------------------------------------------------------------------------------------------------- */
+/* --- helpers.c --- */
 ir_value *grad_zeros(ir_builder *b, const ir_type *t);
 ir_value *grad_times(ir_builder *b, ir_value *x, double k); /* x * k */
 ir_value *grad_plus(ir_builder *b, ir_value *x, double k); /* x + k */
 ir_value *grad_scalar(ir_builder *b, xt_dtype t, double k);
-ir_value *grad_reshape_to(ir_builder *b, ir_value *x, const ir_type *t); /* dims of t, dtype of x; x itself when they agree */
+/* dims of t, dtype of x; x itself when they agree */
+ir_value *grad_reshape_to(ir_builder *b, ir_value *x, const ir_type *t);
 ir_value *grad_reverse_dims(ir_builder *b, ir_value *x, size_t n, const int64_t *dims); /* x itself when n is 0 */
 /* Sums x down to a scalar. */
 ir_value *grad_sum_all(ir_builder *b, ir_value *x);
@@ -26,10 +28,11 @@ xt_status grad_ints(grad_call *c, size_t n, int64_t **out);
 xt_status grad_values(grad_call *c, size_t n, ir_value ***out);
 /* "no derivative of stablehlo.sort: ..." with the user's line of c->op. */
 xt_status grad_refuse(const grad_call *c, const char *why);
-/* The opcode of region r when it is one binary op of its two arguments (the body of a plain reduction), OP_COUNT otherwise. */
+/* The opcode of region r when it is one binary op of its two arguments (the body of a plain reduction),
+ * OP_COUNT otherwise. */
 ir_opcode grad_region_op(const ir_op *op, size_t r);
-/* A copy of c->op with other operands. Its regions are copied, each with the extra block arguments `extra` appended; NULL after a
- * failure. Result types are inferred. */
+/* A copy of c->op with other operands. Its regions are copied, each with the extra block arguments `extra` appended;
+ * NULL after a failure. Result types are inferred. */
 ir_op *grad_clone(grad_call *c, size_t n_in, ir_value *const *in, size_t n_extra, const ir_type *const *extra);
 
 /* True when v is defined in this block, or in a region inside it. */
@@ -43,28 +46,30 @@ xt_status grad_builder_status(ir_builder *b); /* taken from it */
 xt_status grad_new_region(grad_call *c, size_t n, const ir_type *const *types, ir_builder *out);
 /* The ops of a region's block where b stands, its arguments replaced; out_results: what its return would return. */
 xt_status grad_copy_body(ir_builder *b, const ir_block *from, ir_value *const *args, ir_value **out_results);
-/* A walk inside a new block that is to become a region. Values made there depend on something wanted if an operand does. */
+/* A walk inside a new block that is to become a region. Values made there depend on something wanted if an
+ * operand does. */
 typedef struct grad_inner {
     const ir_block *block;
     const grad_walk *outer;
 } grad_inner;
-void grad_set_depends(ir_value *v);               /* for arguments of the block */
+void grad_set_depends(ir_value *v); /* for arguments of the block */
 void grad_mark_dependence(grad_inner *in);
 bool grad_depends(const ir_value *v, const grad_inner *in);
-xt_status grad_sweep_inner(grad_inner *in, ir_builder *b, size_t n_roots, ir_value *const *roots, ir_value *const *seeds, size_t n,
-                           ir_value *const *leaves, ir_value **out);
+xt_status grad_sweep_inner(grad_inner *in, ir_builder *b, size_t n_roots, ir_value *const *roots,
+                           ir_value *const *seeds, size_t n, ir_value *const *leaves, ir_value **out);
 /* Differentiates what was appended after `stop` in place of c->op: parts[i] is the same value as its result i. */
 xt_status grad_through(grad_call *c, const ir_op *stop, ir_value *const *parts);
 
-/* recompute.c: the region w->regions[k] computed again behind a barrier with the cotangents of its values, and differentiated there. What it gives:
- * cotangents for the values that the region reads, and those of w's leaves that are made inside (NULL: nothing flows). Arrays of the arena. */
+/* recompute.c: the region w->regions[k] computed again behind a barrier with the cotangents of its values, and
+ * differentiated there. What it gives: cotangents for the values that the region reads, and those of w's leaves that
+ * are made inside (NULL: nothing flows). Arrays of the arena. */
 typedef struct grad_recomputed {
     size_t n;
     ir_value **in, **d_in;
     ir_value **d_leaf; /* w->n_leaves */
 } grad_recomputed;
-xt_status grad_recompute(ir_builder *b, const grad_walk *w, size_t k, size_t n_seeds, ir_value *const *values, ir_value *const *seeds,
-                         grad_recomputed *out);
+xt_status grad_recompute(ir_builder *b, const grad_walk *w, size_t k, size_t n_seeds, ir_value *const *values,
+                         ir_value *const *seeds, grad_recomputed *out);
 
 /* rules_linalg.c: matrices are the last two dims. */
 enum { GRAD_NO_TRANSPOSE = 1, GRAD_TRANSPOSE = 2, GRAD_ADJOINT = 3 }; /* StableHLO's numbers */
@@ -74,10 +79,12 @@ typedef struct grad_system {
 } grad_system;
 ir_value *grad_matrix_turn(grad_call *c, ir_value *x);
 ir_value *grad_matrix_product(grad_call *c, ir_value *x, ir_value *y);
-ir_value *grad_triangle(grad_call *c, ir_value *x, bool lower, double diagonal); /* the lower (or upper) triangle of x; the diagonal times `diagonal` */
-ir_value *grad_triangular_system(grad_call *c, ir_value *a, ir_value *x, grad_system s); /* op(a) y = x, or y op(a) = x */
+/* the lower (or upper) triangle of x; the diagonal times `diagonal` */
+ir_value *grad_triangle(grad_call *c, ir_value *x, bool lower, double diagonal);
+/* op(a) y = x, or y op(a) = x */
+ir_value *grad_triangular_system(grad_call *c, ir_value *a, ir_value *x, grad_system s);
 
-/* --- rules, by file ------------------------------------------------------------------------------------------------------------------- */
+/* --- rules, by file --- */
 /* rules_elementwise.c */
 xt_status grad_unary(grad_call *c);
 xt_status grad_binary(grad_call *c);
@@ -111,7 +118,8 @@ xt_status grad_map(grad_call *c);
 xt_status grad_fold_dims(grad_call *c);
 xt_status grad_fold_windows(grad_call *c, const grad_window *w);
 /* The elementwise ops of a computation over scalars, on whole tensors of the dims of `like`. */
-xt_status grad_apply_scalars(grad_call *c, const ir_block *body, const ir_type *like, ir_value *const *args, ir_value **out_results);
+xt_status grad_apply_scalars(grad_call *c, const ir_block *body, const ir_type *like, ir_value *const *args,
+                             ir_value **out_results);
 /* rules_window.c */
 xt_status grad_reduce_window(grad_call *c);
 xt_status grad_select_and_scatter(grad_call *c);

@@ -76,15 +76,18 @@ xt_status grad_values(grad_call *c, size_t n, ir_value ***out) {
 
 xt_status grad_refuse(const grad_call *c, const char *why) {
     const ir_op_info *info = &ir_op_infos[c->op->code];
-    return status_new(XT_UNIMPLEMENTED, src_get(c->op->src), "no derivative of %s.%s: %s; xt_detach its result if none should flow here",
-                      info->dialect, info->name, why);
+    return status_new(XT_UNIMPLEMENTED, src_get(c->op->src),
+                      "no derivative of %s.%s: %s; xt_detach its result if none should flow here", info->dialect,
+                      info->name, why);
 }
 
 ir_opcode grad_region_op(const ir_op *op, size_t r) {
     if (r >= op->n_regions || !op->regions[r].block) return OP_COUNT;
     const ir_block *body = op->regions[r].block;
     const ir_op *only = body->first, *end = ir_block_return(body);
-    if (body->n_args != 2 || !only || !end || only->next != end || only->n_in != 2 || only->n_out != 1 || end->n_in != 1) return OP_COUNT;
+    if (body->n_args != 2 || !only || !end || only->next != end || only->n_in != 2 || only->n_out != 1 ||
+        end->n_in != 1)
+        return OP_COUNT;
     if (end->in[0] != &only->out[0]) return OP_COUNT;
     bool straight = only->in[0] == body->args[0] && only->in[1] == body->args[1];
     bool swapped = only->in[0] == body->args[1] && only->in[1] == body->args[0];
@@ -96,7 +99,8 @@ static void *no_memory(ir_builder *b) {
     return NULL;
 }
 
-/* Copies `from` into a new block with `extra` arguments more; values from outside stay as they are. NULL: no memory, and the builder says so. */
+/* Copies `from` into a new block with `extra` arguments more; values from outside stay as they are. NULL: no memory,
+ * and the builder says so. */
 static ir_block *copy_block(ir_builder *b, const ir_block *from, size_t n_extra, const ir_type *const *extra) {
     ir_block *to = ir_block_new(b->m);
     if (!to) return no_memory(b);
@@ -122,7 +126,7 @@ const ir_op *grad_last_op(const ir_builder *b) {
     return b->before ? b->before->prev : b->block->last;
 }
 
-/* --- computations with regions ------------------------------------------------------------------------------------------------------------- */
+/* --- computations with regions --- */
 bool grad_within(const ir_value *v, const ir_block *block) {
     for (const ir_block *b = v->block; b; b = b->owner ? b->owner->block : NULL)
         if (b == block) return true;
@@ -186,7 +190,8 @@ xt_status grad_captured(grad_call *c, ir_value ***out, size_t *out_n) {
 /* A bit of the value words of ops made here, which belong to nobody yet. */
 static const uint64_t DEPENDS = (uint64_t)1 << 40;
 
-/* What the module's owner noted on ops and values of a region (that nothing flows through a detached one) holds for copies. */
+/* What the module's owner noted on ops and values of a region (that nothing flows through a detached one)
+ * holds for copies. */
 static void copy_notes(const ir_op *from, ir_op *to, const ir_op *end) {
     for (; from && from != end; from = from->next, to = to->next) {
         to->user = from->user;
@@ -258,14 +263,21 @@ void grad_mark_dependence(grad_inner *in) {
     }
 }
 
-xt_status grad_sweep_inner(grad_inner *in, ir_builder *b, size_t n_roots, ir_value *const *roots, ir_value *const *seeds, size_t n,
-                           ir_value *const *leaves, ir_value **out) {
-    grad_walk w = {.n_roots = n_roots, .roots = roots, .seeds = seeds, .n_leaves = n, .leaves = leaves, .needs = inner_needs, .flows = in->outer->flows ? inner_flows : NULL, .user = in};
+xt_status grad_sweep_inner(grad_inner *in, ir_builder *b, size_t n_roots, ir_value *const *roots,
+                           ir_value *const *seeds, size_t n, ir_value *const *leaves, ir_value **out) {
+    grad_walk w = {.n_roots = n_roots,
+                   .roots = roots,
+                   .seeds = seeds,
+                   .n_leaves = n,
+                   .leaves = leaves,
+                   .needs = inner_needs,
+                   .flows = in->outer->flows ? inner_flows : NULL,
+                   .user = in};
     grad_mark_dependence(in);
     return grad_sweep(b, &w, out);
 }
 
-/* --- decompositions ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- decompositions --- */
 static bool everything(const ir_value *v, void *user) {
     (void)v, (void)user;
     return true;
@@ -282,7 +294,13 @@ xt_status grad_through(grad_call *c, const ir_op *stop, ir_value *const *parts) 
         roots[n] = parts[i];
         seeds[n++] = c->d_out[i];
     }
-    grad_walk w = {.stop = stop, .n_roots = n, .roots = roots, .seeds = seeds, .n_leaves = c->op->n_in, .leaves = c->op->in, .needs = everything};
+    grad_walk w = {.stop = stop,
+                   .n_roots = n,
+                   .roots = roots,
+                   .seeds = seeds,
+                   .n_leaves = c->op->n_in,
+                   .leaves = c->op->in,
+                   .needs = everything};
     if (!c->b->status) XT_TRY(grad_sweep(c->b, &w, c->d_in));
     /* A value that stands in two operands would be counted twice. */
     for (size_t i = 1; i < c->op->n_in; i++)

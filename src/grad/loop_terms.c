@@ -3,7 +3,7 @@
 
 enum { MOST_STEPS = 4 }; /* transposes, reshapes and converts between a product and what it is a gradient of */
 
-/* --- what an iteration's part is made of ------------------------------------------------------------------------------------------------------------- */
+/* --- what an iteration's part is made of --- */
 static bool in_back(const loop *l, const ir_value *v) {
     return v->block == l->back;
 }
@@ -34,13 +34,16 @@ static void find_stack(const loop *l, loop_side *s) {
         const loop_kept *kept = &l->kept[k];
         if (s->v == (kept->row ? kept->row : l->back->args[kept->value->index])) s->stack = kept->stack;
     }
-    if (!s->stack && cut && cut->code == OP_dynamic_slice && !grad_within(cut->in[0], l->back) && s->v->type->rank + 1 == cut->out[0].type->rank &&
+    if (!s->stack && cut && cut->code == OP_dynamic_slice && !grad_within(cut->in[0], l->back) &&
+        s->v->type->rank + 1 == cut->out[0].type->rank &&
         loop_is_row(l, cut->in[0]->type, cut->out[0].type, cut->in + 1, l->back, &s->down))
         s->stack = cut->in[0];
     for (size_t t = 0; t < l->n_terms && !s->stack && s->row_term == SIZE_MAX; t++) {
         const loop_term *row = &l->terms[t];
         const ir_op *grown = row->kind == LOOP_ROW && row->own ? row->op->in[1]->def : NULL;
-        if (!grown || grown->code != OP_reshape || grown->in[0] != s->v || s->v->type->rank + 1 != grown->out[0].type->rank) continue;
+        if (!grown || grown->code != OP_reshape || grown->in[0] != s->v ||
+            s->v->type->rank + 1 != grown->out[0].type->rank)
+            continue;
         s->row_term = t;
         s->down = row->down;
     }
@@ -118,7 +121,7 @@ void loop_terms_results(const loop *l, ir_value **out) {
     }
 }
 
-/* --- the loop backwards --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the loop backwards --- */
 xt_status loop_terms_begin(loop *l, ir_value **init) {
     ir_builder *b = l->c->b;
     for (size_t k = 0; k < l->n_terms; k++) {
@@ -137,14 +140,16 @@ xt_status loop_terms_begin(loop *l, ir_value **init) {
     return NULL;
 }
 
-xt_status loop_terms_step(loop *l, ir_builder *b, ir_value *j, ir_value *const *results, ir_value *const *states, ir_value **next) {
+xt_status loop_terms_step(loop *l, ir_builder *b, ir_value *j, ir_value *const *results, ir_value *const *states,
+                          ir_value **next) {
     for (size_t k = 0; k < l->n_terms; k++) {
         const loop_term *t = &l->terms[k];
         ir_value *const *r = results + t->result;
         if (t->kind == LOOP_SUM) next[t->state] = ir_add(b, states[t->state], r[0]);
         if (t->kind == LOOP_ROW) {
             size_t rank = t->op->n_in - 2;
-            ir_value *row = t->own ? r[0] : ir_add(b, ir_dynamic_slice(b, states[t->state], rank, r + 1, r[0]->type->dims), r[0]);
+            ir_value *row =
+                t->own ? r[0] : ir_add(b, ir_dynamic_slice(b, states[t->state], rank, r + 1, r[0]->type->dims), r[0]);
             next[t->state] = ir_dynamic_update_slice(b, states[t->state], row, rank, r + 1);
         }
         for (int i = 0; t->kind == LOOP_PRODUCT && i < 2; i++) {
@@ -154,13 +159,14 @@ xt_status loop_terms_step(loop *l, ir_builder *b, ir_value *j, ir_value *const *
             if (at == SIZE_MAX) continue;
             const ir_type *x = (*r)->type;
             XT_TRY(loop_box(l, x, b, j, &dims, &start));
-            next[at] = ir_dynamic_update_slice(b, states[at], ir_reshape(b, *r++, x->rank + 1, dims), x->rank + 1, start);
+            next[at] =
+                ir_dynamic_update_slice(b, states[at], ir_reshape(b, *r++, x->rank + 1, dims), x->rank + 1, start);
         }
     }
     return grad_builder_status(b);
 }
 
-/* --- behind it -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- behind it --- */
 static ir_value *whole_side(const loop *l, const loop_side *s, ir_value *states) {
     int64_t first = 0;
     ir_value *v = s->stack ? s->stack : &states[s->row_term != SIZE_MAX ? l->terms[s->row_term].state : s->state];
@@ -174,7 +180,8 @@ static ir_value *merged(ir_builder *b, ir_value *x, int64_t *dims) {
     return ir_reshape(b, x, x->type->rank - 1, dims);
 }
 
-/* The product of the stacks: the dims move by one, and dim 0 of both is contracted too (one dim with the next where that is what is contracted). */
+/* The product of the stacks: the dims move by one, and dim 0 of both is contracted too (one dim with the next where
+ * that is what is contracted). */
 static xt_status product(loop *l, const loop_term *t, ir_value *states, ir_value **out) {
     static const ir_attr_key batch_keys[2] = {IR_A_lhs_batching_dimensions, IR_A_rhs_batching_dimensions};
     static const ir_attr_key contract_keys[2] = {IR_A_lhs_contracting_dimensions, IR_A_rhs_contracting_dimensions};
@@ -184,7 +191,8 @@ static xt_status product(loop *l, const loop_term *t, ir_value *states, ir_value
     const int64_t *precision = ir_get_ints(t->op, IR_A_precision_config, &n_precision);
     bool merge = whole[0] && whole[1];
     for (int i = 0; i < 2; i++) {
-        const int64_t *from_batch = ir_get_ints(t->op, batch_keys[i], &n_batch), *from = ir_get_ints(t->op, contract_keys[i], &n_contract);
+        const int64_t *from_batch = ir_get_ints(t->op, batch_keys[i], &n_batch),
+                      *from = ir_get_ints(t->op, contract_keys[i], &n_contract);
         merge &= n_batch == 0 && n_contract == 1 && from[0] == 0;
         XT_TRY(grad_ints(l->c, n_batch, &batch[i]));
         XT_TRY(grad_ints(l->c, n_contract + 1, &contract[i]));
@@ -195,8 +203,8 @@ static xt_status product(loop *l, const loop_term *t, ir_value *states, ir_value
         XT_TRY(grad_ints(l->c, whole[i]->type->rank, &dims));
         whole[i] = merged(l->c->b, whole[i], dims);
     }
-    *out = ir_dot_general(l->c->b, whole[0], whole[1], n_batch, batch[0], batch[1], merge ? 1 : n_contract + 1, contract[0], contract[1],
-                          n_precision ? (ir_precision)precision[0] : IR_PREC_DEFAULT);
+    *out = ir_dot_general(l->c->b, whole[0], whole[1], n_batch, batch[0], batch[1], merge ? 1 : n_contract + 1,
+                          contract[0], contract[1], n_precision ? (ir_precision)precision[0] : IR_PREC_DEFAULT);
     return grad_builder_status(l->c->b);
 }
 

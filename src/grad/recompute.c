@@ -1,11 +1,13 @@
-/* Activation checkpointing: the ops of a region are copied to where the backward pass has come to, and the copy is differentiated instead of the
- * original, whose results the program can then forget.
+/* Activation checkpointing: the ops of a region are copied to where the backward pass has come to, and the copy is
+ * differentiated instead of the original, whose results the program can then forget.
  *
  * Two barriers hold the copy in its place in time, whatever a device's compiler does:
- *  - what the copy reads passes through one together with the cotangents that flow in. So no compiler can see that the copy computes what was
- *    computed before (JAX's remat does the same), nor start it before the backward pass has arrived;
- *  - what the region gives leaves through another, all of it at once. So the gradients of the region's own parameters are computed before the
- *    pass goes on to earlier regions, and what they were computed from need not wait for the end of the program. */
+ *  - what the copy reads passes through one together with the cotangents that flow in. So no compiler can see that
+ *    the copy computes what was computed before (JAX's remat does the same), nor start it before the backward pass
+ *    has arrived;
+ *  - what the region gives leaves through another, all of it at once. So the gradients of the region's own parameters
+ *    are computed before the pass goes on to earlier regions, and what they were computed from need not wait for the
+ *    end of the program. */
 #include "grad/grad_int.h"
 
 typedef struct borrowed { /* a mark of somebody else's, put back at the end */
@@ -38,15 +40,18 @@ static bool borrow(recompute *r, ir_value *v) {
     return VEC_PUSH(r->marks, r->n_marks, r->cap_marks, m);
 }
 
-/* Borrows the marks of everything the region makes (nested regions of ops included) and lists what it reads from outside. */
+/* Borrows the marks of everything the region makes (nested regions of ops included) and lists what it reads
+ * from outside. */
 static bool survey(recompute *r, const ir_block *block, const ir_op *first, const ir_op *last) {
     for (size_t i = 0; block && i < block->n_args; i++)
         if (!borrow(r, block->args[i])) return false;
     for (const ir_op *op = first; op; op = op->next) {
         for (size_t i = 0; i < op->n_in; i++)
-            if (!seen(r, op->in[i]) && (!borrow(r, op->in[i]) || !VEC_PUSH(r->in, r->n_in, r->cap_in, op->in[i]))) return false;
+            if (!seen(r, op->in[i]) && (!borrow(r, op->in[i]) || !VEC_PUSH(r->in, r->n_in, r->cap_in, op->in[i])))
+                return false;
         for (size_t k = 0; k < op->n_regions; k++)
-            if (op->regions[k].block && !survey(r, op->regions[k].block, op->regions[k].block->first, NULL)) return false;
+            if (op->regions[k].block && !survey(r, op->regions[k].block, op->regions[k].block->first, NULL))
+                return false;
         for (size_t i = 0; i < op->n_out; i++)
             if (!borrow(r, &op->out[i])) return false;
         if (op == last) break;
@@ -92,7 +97,8 @@ typedef struct matched { /* values of the region whose copies are wanted: replac
 } matched;
 
 /* Originals and copies stand in the same order, so two fingers find every pair. */
-static void match(const recompute *r, const ir_op *copy, matched *lists, size_t n_lists, size_t n_inner, const grad_region *inner, grad_region *inner_now) {
+static void match(const recompute *r, const ir_op *copy, matched *lists, size_t n_lists, size_t n_inner,
+                  const grad_region *inner, grad_region *inner_now) {
     for (const ir_op *op = r->region->first;; op = op->next, copy = copy->next) {
         ((ir_op *)(uintptr_t)copy)->user = op->user;
         for (size_t i = 0; i < op->n_out; i++) copy->out[i].user = op->out[i].user;
@@ -121,14 +127,17 @@ static xt_status leave(ir_builder *b, size_t n, ir_value **out) {
     return NULL;
 }
 
-static xt_status differentiate(recompute *r, const grad_walk *w, size_t k, size_t n_seeds, ir_value *const *values, ir_value *const *seeds,
-                               grad_recomputed *out) {
+static xt_status differentiate(recompute *r, const grad_walk *w, size_t k, size_t n_seeds, ir_value *const *values,
+                               ir_value *const *seeds, grad_recomputed *out) {
     arena *mem = r->b->m->mem;
     size_t n_inner = k - r->region->inside, n_leaves = r->n_in + w->n_leaves;
     const grad_region *inner = w->regions + r->region->inside;
-    ir_value **to = arena_alloc(mem, (r->n_in + 1) * sizeof *to), **cotangents = arena_alloc(mem, (n_seeds + 1) * sizeof *cotangents);
-    ir_value **roots = arena_alloc(mem, (n_seeds + 1) * sizeof *roots), **leaves = arena_alloc(mem, (n_leaves + 1) * sizeof *leaves);
-    ir_value **grads = arena_alloc(mem, (n_leaves + 1) * sizeof *grads), **in = arena_alloc(mem, (r->n_in + 1) * sizeof *in);
+    ir_value **to = arena_alloc(mem, (r->n_in + 1) * sizeof *to),
+             **cotangents = arena_alloc(mem, (n_seeds + 1) * sizeof *cotangents);
+    ir_value **roots = arena_alloc(mem, (n_seeds + 1) * sizeof *roots),
+             **leaves = arena_alloc(mem, (n_leaves + 1) * sizeof *leaves);
+    ir_value **grads = arena_alloc(mem, (n_leaves + 1) * sizeof *grads),
+             **in = arena_alloc(mem, (r->n_in + 1) * sizeof *in);
     grad_region *inner_now = arena_alloc(mem, (n_inner + 1) * sizeof *inner_now);
     if (!to || !cotangents || !roots || !leaves || !grads || !in || !inner_now) return no_memory();
     if (r->n_in) memcpy(in, r->in, r->n_in * sizeof *in);
@@ -164,8 +173,8 @@ static xt_status differentiate(recompute *r, const grad_walk *w, size_t k, size_
     return NULL;
 }
 
-xt_status grad_recompute(ir_builder *b, const grad_walk *w, size_t k, size_t n_seeds, ir_value *const *values, ir_value *const *seeds,
-                         grad_recomputed *out) {
+xt_status grad_recompute(ir_builder *b, const grad_walk *w, size_t k, size_t n_seeds, ir_value *const *values,
+                         ir_value *const *seeds, grad_recomputed *out) {
     recompute r = {.b = b, .region = &w->regions[k], .epoch = ir_new_epoch()};
     src_id src = b->src;
     uint32_t path = b->path;

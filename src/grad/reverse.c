@@ -1,14 +1,16 @@
 /* The reverse walk: cotangents flow from the root back through the block, op by op.
  *
- * The ops of a block stand in the order in which they were recorded, and an operand is always recorded before its reader. So walking the list
- * backwards from the root visits every op after all of its readers: no sort, no recursion, and depth costs nothing.
+ * The ops of a block stand in the order in which they were recorded, and an operand is always recorded before its
+ * reader. So walking the list backwards from the root visits every op after all of its readers: no sort, no recursion,
+ * and depth costs nothing.
  *
  * Invariants:
  *  1. A value's cotangent is complete when the walk reaches the op that defines it.
- *  2. Contributions are added in the order of the walk (readers last to first, operands left to right): the sum is the same in every run.
+ *  2. Contributions are added in the order of the walk (readers last to first, operands left to right): the sum is the
+ *     same in every run.
  *  3. Each cotangent has the type of its value; a rule that breaks this is a bug of ours and is reported as one.
- *  4. `value.mark` names a slot of this walk only if that slot names the value too, so marks need no clearing, and each is put back at the end:
- *     a rule may run a walk of its own inside another.
+ *  4. `value.mark` names a slot of this walk only if that slot names the value too, so marks need no clearing, and each
+ *     is put back at the end: a rule may run a walk of its own inside another.
  *  5. A region is stepped over as if it were one op, which recompute.c differentiates. */
 #include "grad/grad_int.h"
 
@@ -57,7 +59,8 @@ static xt_status check_types(const ir_op *op, ir_value *const *d_in) {
         str got = STR_INIT, want = STR_INIT;
         ir_type_print(d_in[i]->type, &got);
         ir_type_print(op->in[i]->type, &want);
-        xt_status st = status_new(XT_INTERNAL, src_get(op->src), "derivative of %s: operand %zu is %s, its gradient came out as %s",
+        xt_status st = status_new(XT_INTERNAL, src_get(op->src),
+                                  "derivative of %s: operand %zu is %s, its gradient came out as %s",
                                   ir_op_infos[op->code].name, i, str_cstr(&want), str_cstr(&got));
         str_free(&got);
         str_free(&want);
@@ -85,7 +88,8 @@ static xt_status step(sweep *s, const ir_op *op, const grad_walk *w) {
         any_out = true;
     }
     if (!any_out) return NULL;
-    for (size_t i = 0; i < op->n_in; i++) any_want |= want[i] = grad_differentiable(op->in[i]->type) && w->needs(op->in[i], w->user);
+    for (size_t i = 0; i < op->n_in; i++)
+        any_want |= want[i] = grad_differentiable(op->in[i]->type) && w->needs(op->in[i], w->user);
     const grad_rule *rule = &grad_rules[op->code];
     if (op->n_regions && !any_want) any_want = grad_reads_wanted(op, w);
     if (!any_want || rule->zero) return NULL;
@@ -104,7 +108,8 @@ static xt_status step(sweep *s, const ir_op *op, const grad_walk *w) {
     return take_status(s->b);
 }
 
-/* All values of a region that something has flowed into take part at once; afterwards the values outside have what the region gives them. */
+/* All values of a region that something has flowed into take part at once; afterwards the values outside have what the
+ * region gives them. */
 static xt_status step_region(sweep *s, const grad_walk *w, size_t k) {
     ir_value **at = NULL, **d = NULL;
     size_t n = 0, cap = 0, n_d = 0, cap_d = 0;
@@ -172,18 +177,21 @@ xt_status grad_sweep(ir_builder *b, const grad_walk *w, ir_value **out) {
     return st;
 }
 
-xt_status grad_reverse(ir_builder *b, ir_value *root, ir_value *seed, size_t n, ir_value *const *leaves, bool (*needs)(const ir_value *, void *),
-                       void *user, ir_value **out) {
+xt_status grad_reverse(ir_builder *b, ir_value *root, ir_value *seed, size_t n, ir_value *const *leaves,
+                       bool (*needs)(const ir_value *, void *), void *user, ir_value **out) {
     if (!root) return status_new(XT_INVALID_ARGUMENT, NULL, "gradient of no value");
     const xt_src *where = root->def ? src_get(root->def->src) : NULL;
     if (!grad_differentiable(root->type)) {
         str t = STR_INIT;
         ir_type_print(root->type, &t);
-        xt_status st = status_new(XT_INVALID_ARGUMENT, where, "gradient of a value of type %s: only floating-point values have one", str_cstr(&t));
+        xt_status st = status_new(XT_INVALID_ARGUMENT, where,
+                                  "gradient of a value of type %s: only floating-point values have one", str_cstr(&t));
         str_free(&t);
         return st;
     }
-    if (seed && seed->type != root->type) return status_new(XT_INVALID_ARGUMENT, where, "the seed of a gradient must have the type of its root");
-    grad_walk w = {.n_roots = 1, .roots = &root, .seeds = &seed, .n_leaves = n, .leaves = leaves, .needs = needs, .user = user};
+    if (seed && seed->type != root->type)
+        return status_new(XT_INVALID_ARGUMENT, where, "the seed of a gradient must have the type of its root");
+    grad_walk w = {
+        .n_roots = 1, .roots = &root, .seeds = &seed, .n_leaves = n, .leaves = leaves, .needs = needs, .user = user};
     return grad_sweep(b, &w, out);
 }

@@ -1,19 +1,21 @@
-/* The derivative of every op, found by its opcode: a rule, zero, or the reason why there is none (a unit test demands one of the three).
+/* The derivative of every op, found by its opcode: a rule, zero, or the reason why there is none (a unit test demands
+ * one of the three).
  *
  * In the formulas x, y are operands, r is the result, d the cotangent of the result. */
 #include "grad/grad_int.h"
 
-#define RULE(function, formula)                                                                                                                      \
+#define RULE(function, formula) \
     { .fn = function, .why = formula }
-#define ZERO(reason)                                                                                                                                 \
+#define ZERO(reason) \
     { .why = reason, .zero = true }
-#define NONE(reason)                                                                                                                                 \
+#define NONE(reason) \
     { .why = reason }
 
 static const char flat[] = "constant between jumps";
 static const char discrete[] = "integers and truth values carry no gradient";
 static const char no_operands[] = "depends on nothing that could want a gradient";
-static const char dynamic[] = "what it gives has a shape that is known only when running; differentiate the program for given inputs (pass_refine makes shapes static)";
+static const char dynamic[] = "what it gives has a shape that is known only when running; differentiate the program "
+                              "for given inputs (pass_refine makes shapes static)";
 static const char effects[] = "what happens outside the program has no derivative";
 static const char no_flow[] = "it computes no value";
 
@@ -95,22 +97,26 @@ const grad_rule grad_rules[OP_COUNT] = {
     [OP_unary_einsum] = NONE("no framework records it any more; record reduce and transpose, which it is made of"),
     /* Reductions and computations */
     [OP_map] = RULE(grad_map, "through its computation on whole tensors"),
-    [OP_reduce] = RULE(grad_reduce, "sum: d; max, min: d shared by the extremes; product: d times all others; a selection: d where it was taken; else taken apart"),
-    [OP_reduce_window] = RULE(grad_reduce_window, "sum: window sum of d; max, min: select_and_scatter; product: window sum of d times the other factors; else taken apart"),
+    [OP_reduce] = RULE(grad_reduce, "sum: d; max, min: d shared by the extremes; product: d times all others; a "
+                                    "selection: d where it was taken; else taken apart"),
+    [OP_reduce_window] = RULE(grad_reduce_window, "sum: window sum of d; max, min: select_and_scatter; product: window "
+                                                  "sum of d times the other factors; else taken apart"),
     [OP_select_and_scatter] = RULE(grad_select_and_scatter, "to the source d at the elements chosen"),
     [OP_sort] = RULE(grad_sort, "d put back by the inverse permutation"),
     /* Indexing */
     [OP_dynamic_slice] = RULE(grad_dynamic_slice, "zeros with d written in"),
     [OP_dynamic_update_slice] = RULE(grad_dynamic_update_slice, "d with the box zeroed; the box of d"),
     [OP_gather] = RULE(grad_gather, "d scattered by addition"),
-    [OP_scatter] = RULE(grad_scatter, "add: d, d gathered; replace: d with the places zeroed, d gathered for the updates that won; product, extremes: as reduce"),
+    [OP_scatter] = RULE(grad_scatter, "add: d, d gathered; replace: d with the places zeroed, d gathered for the "
+                                      "updates that won; product, extremes: as reduce"),
     [OP_torch_index_select] = NONE("no framework records it any more; record gather, which it is one of"),
     /* Normalisation */
     [OP_batch_norm_grad] = RULE(grad_batch_norm_grad, "through its formulas"),
     [OP_batch_norm_inference] = RULE(grad_batch_norm_inference, "through its formula"),
     [OP_batch_norm_training] = RULE(grad_batch_norm_training, "batch_norm_grad, and mean and variance by theirs"),
     /* Linear algebra */
-    [OP_cholesky] = RULE(grad_cholesky, "Phi(S + S^T), S = L^-T Phi(L^T d) L^-1, Phi = lower triangle with half the diagonal"),
+    [OP_cholesky] =
+        RULE(grad_cholesky, "Phi(S + S^T), S = L^-T Phi(L^T d) L^-1, Phi = lower triangle with half the diagonal"),
     [OP_fft] = RULE(grad_fft, "transformed likewise; real ones pad or weigh the half that was dropped"),
     [OP_triangular_solve] = RULE(grad_triangular_solve, "b: the transposed system; a: -d_b r^T in its triangle"),
     /* Randomness */
@@ -119,11 +125,14 @@ const grad_rule grad_rules[OP_COUNT] = {
     /* Control flow */
     [OP_case] = RULE(grad_branches, "the branch that was taken, differentiated inside a case"),
     [OP_if] = RULE(grad_branches, "the branch that was taken, differentiated inside an if"),
-    [OP_while] = RULE(grad_while, "a loop from the last iteration to the first, over states that are stored or computed again"),
+    [OP_while] =
+        RULE(grad_while, "a loop from the last iteration to the first, over states that are stored or computed again"),
     [OP_optimization_barrier] = RULE(grad_barrier, "d"),
     [OP_call] = RULE(grad_call_op, "through the body of the function"),
     [OP_composite] = RULE(grad_call_op, "through the decomposition"),
-    [OP_custom_call] = RULE(grad_custom_call, "d, laid out as r, for a sharding annotation; svd, eigh and qr by their formulas (rules_factor.c)"),
+    [OP_custom_call] =
+        RULE(grad_custom_call,
+             "d, laid out as r, for a sharding annotation; svd, eigh and qr by their formulas (rules_factor.c)"),
     [OP_tuple] = NONE("record the elements"),
     [OP_get_tuple_element] = NONE("record the elements"),
     [OP_return] = ZERO(no_flow),
@@ -131,7 +140,8 @@ const grad_rule grad_rules[OP_COUNT] = {
     [OP_after_all] = ZERO(no_flow),
     [OP_create_token] = ZERO(no_flow),
     /* Between devices, and to the host */
-    [OP_all_reduce] = RULE(grad_all_reduce, "sum: d summed over the members; max, min: that, shared by the members that hold the extreme"),
+    [OP_all_reduce] = RULE(
+        grad_all_reduce, "sum: d summed over the members; max, min: that, shared by the members that hold the extreme"),
     [OP_all_gather] = RULE(grad_all_gather, "d summed over the members, each its part"),
     [OP_all_to_all] = RULE(grad_all_to_all, "d exchanged back"),
     [OP_async_start] = NONE("record the collective itself: compilers make it asynchronous after differentiation"),
@@ -167,7 +177,8 @@ const grad_rule grad_rules[OP_COUNT] = {
     [OP_chlo_asinh] = RULE(grad_chlo_unary, "d / sqrt(x^2 + 1)"),
     [OP_chlo_atan] = RULE(grad_chlo_unary, "d / (1 + x^2)"),
     [OP_chlo_atanh] = RULE(grad_chlo_unary, "d / (1 - x^2)"),
-    [OP_chlo_bessel_i1e] = NONE("it needs the Bessel function of order 0, for which there is no op; take it apart (pass lower_chlo) before differentiating"),
+    [OP_chlo_bessel_i1e] = NONE("it needs the Bessel function of order 0, for which there is no op; take it apart "
+                                "(pass lower_chlo) before differentiating"),
     [OP_chlo_conj] = RULE(grad_chlo_unary, "d conjugated"),
     [OP_chlo_cosh] = RULE(grad_chlo_unary, "d sinh(x)"),
     [OP_chlo_digamma] = RULE(grad_chlo_unary, "d polygamma(1, x)"),

@@ -1,5 +1,6 @@
-/* Derivatives of chlo ops, which recorded programs may hold until pass lower_chlo takes them apart. A formula is smaller than the derivative of a
- * decomposition into polynomials, and more exact. x, y are operands, r the result, d its cotangent. */
+/* Derivatives of chlo ops, which recorded programs may hold until pass lower_chlo takes them apart. A formula is
+ * smaller than the derivative of a decomposition into polynomials, and more exact. x, y are operands, r the result, d
+ * its cotangent. */
 #include "grad/grad_int.h"
 
 #include <math.h>
@@ -24,7 +25,9 @@ xt_status grad_chlo_unary(grad_call *c) {
     if (!c->want[0]) return NULL;
     switch (c->op->code) {
     case OP_chlo_acos: g = ir_negate(b, ir_multiply(b, d, ir_rsqrt(b, below_one(b, x)))); break;
-    case OP_chlo_acosh: g = ir_multiply(b, d, ir_multiply(b, ir_rsqrt(b, grad_plus(b, x, -1)), ir_rsqrt(b, grad_plus(b, x, 1)))); break;
+    case OP_chlo_acosh:
+        g = ir_multiply(b, d, ir_multiply(b, ir_rsqrt(b, grad_plus(b, x, -1)), ir_rsqrt(b, grad_plus(b, x, 1))));
+        break;
     case OP_chlo_asin: g = ir_multiply(b, d, ir_rsqrt(b, below_one(b, x))); break;
     case OP_chlo_asinh: g = ir_multiply(b, d, ir_rsqrt(b, grad_plus(b, square(b, x), 1))); break;
     case OP_chlo_atan: g = ir_divide(b, d, grad_plus(b, square(b, x), 1)); break;
@@ -34,8 +37,12 @@ xt_status grad_chlo_unary(grad_call *c) {
     case OP_chlo_sinh: g = ir_multiply(b, d, op1(b, OP_chlo_cosh, x)); break;
     case OP_chlo_tan: g = ir_multiply(b, d, grad_plus(b, square(b, r), 1)); break;
     case OP_chlo_square: g = ir_multiply(b, d, grad_times(b, x, 2)); break;
-    case OP_chlo_erf: g = ir_multiply(b, d, grad_times(b, ir_exponential(b, ir_negate(b, square(b, x))), M_2_SQRTPI)); break;
-    case OP_chlo_erfc: g = ir_multiply(b, d, grad_times(b, ir_exponential(b, ir_negate(b, square(b, x))), -M_2_SQRTPI)); break;
+    case OP_chlo_erf:
+        g = ir_multiply(b, d, grad_times(b, ir_exponential(b, ir_negate(b, square(b, x))), M_2_SQRTPI));
+        break;
+    case OP_chlo_erfc:
+        g = ir_multiply(b, d, grad_times(b, ir_exponential(b, ir_negate(b, square(b, x))), -M_2_SQRTPI));
+        break;
     case OP_chlo_erf_inv: g = ir_multiply(b, d, grad_times(b, ir_exponential(b, square(b, r)), 1 / M_2_SQRTPI)); break;
     case OP_chlo_lgamma: g = ir_multiply(b, d, op1(b, OP_chlo_digamma, x)); break;
     case OP_chlo_digamma: g = ir_multiply(b, d, op2(b, OP_chlo_polygamma, ir_splat(b, x->type, 1), x)); break;
@@ -49,7 +56,8 @@ xt_status grad_chlo_unary(grad_call *c) {
 xt_status grad_chlo_binary(grad_call *c) {
     ir_builder *b = c->b;
     ir_value *n = c->op->in[0], *x = c->op->in[1], *next = grad_plus(b, n, 1);
-    if (c->want[0] && !ir_is_constant(n, NULL)) return grad_refuse(c, "the order is not differentiated, only the second operand is");
+    if (c->want[0] && !ir_is_constant(n, NULL))
+        return grad_refuse(c, "the order is not differentiated, only the second operand is");
     if (!c->want[1]) return NULL;
     ir_value *g = op2(b, c->op->code, next, x);
     if (c->op->code == OP_chlo_zeta) g = ir_negate(b, ir_multiply(b, n, g));
@@ -65,11 +73,13 @@ xt_status grad_chlo_next_after(grad_call *c) {
 
 /* The op with equal shapes that a broadcasting one stands for. */
 static const ir_opcode plain[OP_COUNT] = {
-    [OP_chlo_broadcast_add] = OP_add,         [OP_chlo_broadcast_atan2] = OP_atan2,       [OP_chlo_broadcast_complex] = OP_complex,
-    [OP_chlo_broadcast_divide] = OP_divide,   [OP_chlo_broadcast_maximum] = OP_maximum,   [OP_chlo_broadcast_minimum] = OP_minimum,
-    [OP_chlo_broadcast_multiply] = OP_multiply, [OP_chlo_broadcast_polygamma] = OP_chlo_polygamma, [OP_chlo_broadcast_power] = OP_power,
-    [OP_chlo_broadcast_remainder] = OP_remainder, [OP_chlo_broadcast_select] = OP_select, [OP_chlo_broadcast_subtract] = OP_subtract,
-    [OP_chlo_broadcast_zeta] = OP_chlo_zeta, [OP_chlo_broadcast_next_after] = OP_chlo_next_after,
+    [OP_chlo_broadcast_add] = OP_add,           [OP_chlo_broadcast_atan2] = OP_atan2,
+    [OP_chlo_broadcast_complex] = OP_complex,   [OP_chlo_broadcast_divide] = OP_divide,
+    [OP_chlo_broadcast_maximum] = OP_maximum,   [OP_chlo_broadcast_minimum] = OP_minimum,
+    [OP_chlo_broadcast_multiply] = OP_multiply, [OP_chlo_broadcast_polygamma] = OP_chlo_polygamma,
+    [OP_chlo_broadcast_power] = OP_power,       [OP_chlo_broadcast_remainder] = OP_remainder,
+    [OP_chlo_broadcast_select] = OP_select,     [OP_chlo_broadcast_subtract] = OP_subtract,
+    [OP_chlo_broadcast_zeta] = OP_chlo_zeta,    [OP_chlo_broadcast_next_after] = OP_chlo_next_after,
 };
 
 /* x in the result's shape: dims aligned at the end, or placed by broadcast_dimensions for the operand of lower rank. */
@@ -79,7 +89,8 @@ static ir_value *spread(grad_call *c, ir_value *x) {
     size_t n;
     const int64_t *axes = ir_get_ints(c->op, IR_A_broadcast_dimensions, &n);
     if (x->type == to) return x;
-    for (uint32_t i = 0; i < x->type->rank; i++) dims[i] = axes && n == x->type->rank ? axes[i] : (int64_t)(like->rank - x->type->rank + i);
+    for (uint32_t i = 0; i < x->type->rank; i++)
+        dims[i] = axes && n == x->type->rank ? axes[i] : (int64_t)(like->rank - x->type->rank + i);
     return ir_broadcast_in_dim(c->b, x, to, x->type->rank, dims);
 }
 
@@ -111,6 +122,7 @@ xt_status grad_chlo_top_k(grad_call *c) {
                          .n_scatter_to_operand = 1,
                          .scatter_to_operand = dims + before,
                          .index_vector_dim = t->rank};
-    c->d_in[0] = ir_scatter(c->b, OP_add, grad_zeros(c->b, t), &((ir_op *)(uintptr_t)op)->out[1], c->d_out[0], &s, false, true);
+    c->d_in[0] =
+        ir_scatter(c->b, OP_add, grad_zeros(c->b, t), &((ir_op *)(uintptr_t)op)->out[1], c->d_out[0], &s, false, true);
     return NULL;
 }

@@ -1,6 +1,7 @@
-/* Derivatives of collectives, and of what says how values lie over devices. Every member's loss counts, so the cotangent of a result is that of the sum of all members' losses, and each op's
- * rule is its transpose: a sum over members gives every member the sum of the cotangents, gathering and scattering change places, what was sent
- * is sent back. */
+/* Derivatives of collectives, and of what says how values lie over devices. Every member's loss counts, so the
+ * cotangent of a result is that of the sum of all members' losses, and each op's rule is its transpose: a sum
+ * over members gives every member the sum of the cotangents, gathering and scattering change places, what was
+ * sent is sent back. */
 #include "grad/grad_int.h"
 #include "ir/sharding.h"
 
@@ -8,7 +9,8 @@
 static ir_block *region_of(grad_call *c, ir_opcode code, xt_dtype t) {
     ir_builder *b = c->b;
     ir_block *block = b->status ? NULL : ir_block_new(b->m);
-    ir_value *x = block ? ir_block_arg(b->m, block, ir_scalar(t)) : NULL, *y = x ? ir_block_arg(b->m, block, ir_scalar(t)) : NULL;
+    ir_value *x = block ? ir_block_arg(b->m, block, ir_scalar(t)) : NULL,
+             *y = x ? ir_block_arg(b->m, block, ir_scalar(t)) : NULL;
     if (!y) {
         if (!b->status) b->status = status_oom(sizeof *block, "gradients");
         return NULL;
@@ -22,10 +24,10 @@ static ir_block *region_of(grad_call *c, ir_opcode code, xt_dtype t) {
     return b->status ? NULL : block;
 }
 
-/* The collective `code` over the members of c->op, with its attributes but those of keys in `with`, which replace them. Summing ones get their
- * region. NULL after a failure, which the builder keeps. */
-static ir_op *collective(grad_call *c, ir_opcode code, size_t n, ir_value *const *in, size_t n_with, const ir_attr *with, size_t n_out,
-                         const ir_type *const *types) {
+/* The collective `code` over the members of c->op, with its attributes but those of keys in `with`, which replace them.
+ * Summing ones get their region. NULL after a failure, which the builder keeps. */
+static ir_op *collective(grad_call *c, ir_opcode code, size_t n, ir_value *const *in, size_t n_with,
+                         const ir_attr *with, size_t n_out, const ir_type *const *types) {
     const ir_op *op = c->op;
     ir_attr *attrs = arena_alloc(c->b->m->mem, (op->n_attrs + n_with + 1) * sizeof *attrs);
     size_t n_attrs = 0;
@@ -37,7 +39,9 @@ static ir_op *collective(grad_call *c, ir_opcode code, size_t n, ir_value *const
     }
     for (size_t i = 0; i < op->n_attrs; i++) {
         ir_attr_key k = op->attrs[i].key;
-        if (k == IR_A_replica_groups || k == IR_A_channel_id || k == IR_A_channel_type || k == IR_A_use_global_device_ids) attrs[n_attrs++] = op->attrs[i];
+        if (k == IR_A_replica_groups || k == IR_A_channel_id || k == IR_A_channel_type ||
+            k == IR_A_use_global_device_ids)
+            attrs[n_attrs++] = op->attrs[i];
     }
     for (size_t i = 0; i < n_with; i++) attrs[n_attrs++] = with[i];
     return ir_build(c->b, code, n, in, n_attrs, attrs, sums, &region, n_out, types);
@@ -57,9 +61,11 @@ static xt_status arriving(grad_call *c, ir_value ***d, size_t **where, size_t *n
     return NULL;
 }
 
-/* All results at once by one op of the same kind: d_in[where[k]] = result k, in the operand's dtype (a computation may have widened it). */
+/* All results at once by one op of the same kind: d_in[where[k]] = result k, in the operand's dtype (a computation may
+ * have widened it). */
 static void hand_out(grad_call *c, const ir_op *op, size_t n, const size_t *where) {
-    for (size_t k = 0; op && k < n; k++) c->d_in[where[k]] = ir_convert(c->b, &((ir_op *)(uintptr_t)op)->out[k], c->op->in[where[k]]->type->dtype);
+    for (size_t k = 0; op && k < n; k++)
+        c->d_in[where[k]] = ir_convert(c->b, &((ir_op *)(uintptr_t)op)->out[k], c->op->in[where[k]]->type->dtype);
 }
 
 static ir_value *sum_over_members(grad_call *c, ir_value *x) {
@@ -67,20 +73,23 @@ static ir_value *sum_over_members(grad_call *c, ir_value *x) {
     return sum ? &sum->out[0] : NULL;
 }
 
-/* x is this member's operand, y what all members' became, d the sum of their cotangents. The members that hold the extreme share d. */
+/* x is this member's operand, y what all members' became, d the sum of their cotangents. The members that hold the
+ * extreme share d. */
 static ir_value *of_extreme(grad_call *c, ir_value *x, ir_value *y, ir_value *d) {
     ir_builder *b = c->b;
-    ir_value *hit = ir_compare(b, IR_EQ, x, y), *mask = hit ? ir_convert(b, hit, d->type->dtype) : NULL, *holders = sum_over_members(c, mask);
+    ir_value *hit = ir_compare(b, IR_EQ, x, y), *mask = hit ? ir_convert(b, hit, d->type->dtype) : NULL,
+             *holders = sum_over_members(c, mask);
     return holders ? ir_divide(b, ir_multiply(b, mask, d), holders) : NULL;
 }
 
-/* d times the product of the others' operands. Where no operand is 0 that is y / x; with one 0 among them only its member has a derivative, the product of
- * all others; with more nobody has. */
+/* d times the product of the others' operands. Where no operand is 0 that is y / x; with one 0 among them only its
+ * member has a derivative, the product of all others; with more nobody has. */
 static ir_value *of_product(grad_call *c, ir_value *x, ir_value *d) {
     ir_builder *b = c->b;
     ir_block *region = region_of(c, OP_multiply, x->type->dtype);
     ir_value *one = ir_splat(b, x->type, 1), *zero = ir_splat(b, x->type, 0), *none = ir_compare(b, IR_EQ, x, zero);
-    ir_value *safe = none ? ir_select(b, none, one, x) : NULL, *zeros = sum_over_members(c, none ? ir_convert(b, none, x->type->dtype) : NULL);
+    ir_value *safe = none ? ir_select(b, none, one, x) : NULL,
+             *zeros = sum_over_members(c, none ? ir_convert(b, none, x->type->dtype) : NULL);
     const ir_attr *groups = ir_attr_find(c->op, IR_A_replica_groups);
     ir_op *all = safe && region && groups ? ir_build(b, OP_all_reduce, 1, &safe, 1, groups, 1, &region, 0, NULL) : NULL;
     if (!all || !zeros) return NULL;
@@ -98,7 +107,9 @@ static bool has_rule(ir_opcode code) {
 static void of_members(grad_call *c, ir_opcode code, size_t i, ir_value *y, ir_value *d) {
     if (!d || !y) return;
     ir_value *x = ir_convert(c->b, c->op->in[i], d->type->dtype);
-    ir_value *dx = !x ? NULL : code == OP_multiply ? of_product(c, x, d) : of_extreme(c, x, ir_convert(c->b, y, d->type->dtype), d);
+    ir_value *dx = !x                    ? NULL
+                   : code == OP_multiply ? of_product(c, x, d)
+                                         : of_extreme(c, x, ir_convert(c->b, y, d->type->dtype), d);
     if (dx) c->d_in[i] = ir_convert(c->b, dx, c->op->in[i]->type->dtype);
 }
 
@@ -113,7 +124,8 @@ xt_status grad_all_reduce(grad_call *c) {
     if (code == OP_add)
         hand_out(c, sum, n, where);
     else
-        for (size_t k = 0; sum && k < n; k++) of_members(c, code, where[k], &((ir_op *)(uintptr_t)c->op)->out[where[k]], &sum->out[k]);
+        for (size_t k = 0; sum && k < n; k++)
+            of_members(c, code, where[k], &((ir_op *)(uintptr_t)c->op)->out[where[k]], &sum->out[k]);
     return NULL;
 }
 
@@ -171,11 +183,13 @@ xt_status grad_collective_permute(grad_call *c) {
     return NULL;
 }
 
-/* Each is the transpose of the other: the first member of a group receives the sum of what the others have, and the other way round. */
+/* Each is the transpose of the other: the first member of a group receives the sum of what the others have, and the
+ * other way round. */
 static xt_status between_one_and_all(grad_call *c, ir_opcode code) {
     ir_value **d;
     size_t *where, n;
-    if (ir_get_bool(c->op, IR_A_has_dynamic_root, false)) return grad_refuse(c, "a root known only when running has none; let the first member of the group be the root");
+    if (ir_get_bool(c->op, IR_A_has_dynamic_root, false))
+        return grad_refuse(c, "a root known only when running has none; let the first member of the group be the root");
     XT_TRY(arriving(c, &d, &where, &n));
     if (n) hand_out(c, collective(c, code, n, d, 0, NULL, 0, NULL), n, where);
     return NULL;
@@ -194,7 +208,9 @@ xt_status grad_collective_reduce(grad_call *c) {
 xt_status grad_custom_call(grad_call *c) {
     xt_status s = NULL;
     if (grad_factorisation(c, &s)) return s;
-    if (!ir_is_sharding(c->op)) return grad_refuse(c, "only its author knows what it computes; record the computation as ops, or make it a composite with a decomposition");
+    if (!ir_is_sharding(c->op))
+        return grad_refuse(c, "only its author knows what it computes; record the computation as ops, or make it a "
+                              "composite with a decomposition");
     c->d_in[0] = ir_annotate_sharding(c->b, c->d_out[0], ir_sharding_text(c->op->n_attrs, c->op->attrs));
     return NULL;
 }

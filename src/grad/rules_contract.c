@@ -1,5 +1,6 @@
-/* Derivatives of matrix products and convolutions, in the forms that JAX writes, so that compilers which recognise those recognise these.
- * Source of the convolution formulas: the transposition rules of jax.lax.conv_general_dilated. */
+/* Derivatives of matrix products and convolutions, in the forms that JAX writes, so that compilers which recognise
+ * those recognise these. Source of the convolution formulas: the transposition rules of
+ * jax.lax.conv_general_dilated. */
 #include "grad/grad_int.h"
 
 static ir_precision precision_of(const ir_op *op) {
@@ -8,7 +9,7 @@ static ir_precision precision_of(const ir_op *op) {
     return n ? (ir_precision)p[0] : IR_PREC_DEFAULT;
 }
 
-/* --- dot_general ------------------------------------------------------------------------------------------------------------------------ */
+/* --- dot_general --- */
 /* The dims of one operand by what becomes of them. */
 typedef struct dot_side {
     ir_value *v;
@@ -34,9 +35,10 @@ static xt_status side_of(grad_call *c, size_t operand, ir_attr_key batch, ir_att
     return NULL;
 }
 
-/* d contracted with `other` over the dims that `other` alone gave to the result; what is left are batch dims, then dims of `self`: its kept ones
- * (in d) and its contracted ones (in `other`, in the order in which they stand there). The order depends on which of d and `other` is the
- * left operand; d always is, as in JAX. A final transpose puts them where `self` has them. */
+/* d contracted with `other` over the dims that `other` alone gave to the result; what is left are batch dims, then dims
+ * of `self`: its kept ones (in d) and its contracted ones (in `other`, in the order in which they stand there). The
+ * order depends on which of d and `other` is the left operand; d always is, as in JAX. A final transpose puts them
+ * where `self` has them. */
 static xt_status dot_side_gradient(grad_call *c, const dot_side *self, const dot_side *other, ir_value **out) {
     size_t rank = self->v->type->rank;
     int64_t *d_batch, *d_contract, *place, *perm;
@@ -46,8 +48,10 @@ static xt_status dot_side_gradient(grad_call *c, const dot_side *self, const dot
     XT_TRY(grad_ints(c, rank, &perm));
     for (size_t i = 0; i < self->n_batch; i++) d_batch[i] = (int64_t)i;
     for (size_t i = 0; i < other->n_kept; i++) d_contract[i] = other->first_kept + (int64_t)i;
-    ir_value *d = c->d_out[0], *with = ir_convert(c->b, other->v, d->type->dtype); /* a product may be wider than its operands */
-    ir_value *r = ir_dot_general(c->b, d, with, self->n_batch, d_batch, other->batch, other->n_kept, d_contract, other->kept, precision_of(c->op));
+    /* a product may be wider than its operands */
+    ir_value *d = c->d_out[0], *with = ir_convert(c->b, other->v, d->type->dtype);
+    ir_value *r = ir_dot_general(c->b, d, with, self->n_batch, d_batch, other->batch, other->n_kept, d_contract,
+                                 other->kept, precision_of(c->op));
     /* place[k]: the dim of `self` that dim k of r is. */
     size_t k = 0;
     for (size_t i = 0; i < self->n_batch; i++) place[k++] = self->batch[i];
@@ -80,8 +84,13 @@ xt_status grad_dot_general(grad_call *c) {
 xt_status grad_dot(grad_call *c) {
     static const int64_t zero[1] = {0}, one[1] = {1};
     const ir_type *tx = c->op->in[0]->type, *ty = c->op->in[1]->type;
-    dot_side x = {.v = c->op->in[0], .n_contract = 1, .contract = tx->rank == 2 ? one : zero, .n_kept = tx->rank - 1, .first_kept = 0};
-    dot_side y = {.v = c->op->in[1], .n_contract = 1, .contract = zero, .n_kept = ty->rank - 1, .first_kept = tx->rank - 1};
+    dot_side x = {.v = c->op->in[0],
+                  .n_contract = 1,
+                  .contract = tx->rank == 2 ? one : zero,
+                  .n_kept = tx->rank - 1,
+                  .first_kept = 0};
+    dot_side y = {
+        .v = c->op->in[1], .n_contract = 1, .contract = zero, .n_kept = ty->rank - 1, .first_kept = tx->rank - 1};
     XT_TRY(grad_ints(c, 1, &x.kept));
     XT_TRY(grad_ints(c, 1, &y.kept));
     y.kept[0] = 1;
@@ -90,9 +99,9 @@ xt_status grad_dot(grad_call *c) {
     return NULL;
 }
 
-/* --- convolution ---------------------------------------------------------------------------------------------------------------------------- */
-/* The forward convolution with everything spelled out, and the sizes that the paddings of the gradients are made of: of the dilated input, the
- * dilated kernel and the output dilated by the strides. */
+/* --- convolution --- */
+/* The forward convolution with everything spelled out, and the sizes that the paddings of the gradients are made of: of
+ * the dilated input, the dilated kernel and the output dilated by the strides. */
 typedef struct conv {
     ir_conv_dims d;
     const int64_t *reversal;
@@ -148,8 +157,8 @@ static xt_status read_conv(grad_call *c, conv *v) {
     return NULL;
 }
 
-/* Splits the dim `axis` of x into [groups, rest] and moves the groups in front of dim `into`, where they become one dim with it. `into` counts
- * without the groups' own dim. */
+/* Splits the dim `axis` of x into [groups, rest] and moves the groups in front of dim `into`, where they become one dim
+ * with it. `into` counts without the groups' own dim. */
 static xt_status move_groups(grad_call *c, ir_value *x, int64_t groups, int64_t axis, int64_t into, ir_value **out) {
     if (!x) return NULL;
     size_t rank = x->type->rank;
@@ -175,7 +184,8 @@ static xt_status move_groups(grad_call *c, ir_value *x, int64_t groups, int64_t 
     return NULL;
 }
 
-/* d convolved with the spatially reversed kernel, its feature dims swapped: strides and input dilation change places. */
+/* d convolved with the spatially reversed kernel, its feature dims swapped: strides and input dilation
+ * change places. */
 static xt_status conv_input_gradient(grad_call *c, const conv *v, ir_value **out) {
     const ir_conv_dims *d = &v->d;
     int64_t groups = d->feature_groups > 1 ? d->feature_groups : d->batch_groups, *turned;
@@ -215,7 +225,8 @@ static xt_status conv_input_gradient(grad_call *c, const conv *v, ir_value **out
     return NULL;
 }
 
-/* The input convolved with d as the kernel, batch and feature dims changing roles: strides and kernel dilation change places. */
+/* The input convolved with d as the kernel, batch and feature dims changing roles: strides and kernel dilation
+ * change places. */
 static xt_status conv_weight_gradient(grad_call *c, const conv *v, ir_value **out) {
     const ir_conv_dims *d = &v->d;
     int64_t *turned;
@@ -245,7 +256,8 @@ static xt_status conv_weight_gradient(grad_call *c, const conv *v, ir_value **ou
         .feature_groups = d->batch_groups,
         .batch_groups = d->feature_groups,
     };
-    ir_value *dw = ir_convolution(c->b, ir_convert(c->b, c->op->in[0], c->d_out[0]->type->dtype), c->d_out[0], &t, precision_of(c->op));
+    ir_value *dw = ir_convolution(c->b, ir_convert(c->b, c->op->in[0], c->d_out[0]->type->dtype), c->d_out[0], &t,
+                                  precision_of(c->op));
     if (dw) dw = grad_reverse_dims(c->b, dw, n_turned, turned);
     *out = dw ? ir_convert(c->b, dw, c->op->in[1]->type->dtype) : NULL;
     return NULL;

@@ -1,11 +1,12 @@
 /* Derivatives of branches and of calls (rules_loop.c: of loops).
  *
- * A branch is turned around inside a branch: the same predicate chooses, and each side computes its forward ops again and then their gradients.
+ * A branch is turned around inside a branch: the same predicate chooses, and each side computes its forward ops again
+ * and then their gradients.
  *
  * What regions read from outside without taking it as an operand gets its gradient as a captured value. */
 #include "grad/grad_int.h"
 
-/* --- branches --------------------------------------------------------------------------------------------------------------------------- */
+/* --- branches --- */
 /* The gradients of one branch by the captured values, in a block that still lacks its return. */
 static xt_status branch(grad_call *c, size_t r, size_t n, ir_value *const *captured, ir_builder *in, ir_value **out) {
     const ir_block *from = c->op->regions[r].block;
@@ -63,12 +64,13 @@ xt_status grad_branches(grad_call *c) {
     return NULL;
 }
 
-/* --- calls and composites: what they call --------------------------------------------------------------------------------------------------------- */
+/* --- calls and composites: what they call --- */
 xt_status grad_call_op(grad_call *c) {
     const ir_op *op = c->op;
     const char *name = ir_get_string(op, op->code == OP_call ? IR_A_callee : IR_A_decomposition);
     const ir_func *f = name ? ir_func_find(c->b->m, name) : NULL;
-    if (!f || !f->body || f->body->n_args != op->n_in || !ir_block_return(f->body)) return grad_refuse(c, "its function is not in the module");
+    if (!f || !f->body || f->body->n_args != op->n_in || !ir_block_return(f->body))
+        return grad_refuse(c, "its function is not in the module");
     ir_value **results;
     XT_TRY(grad_values(c, op->n_out, &results));
     const ir_op *stop = grad_last_op(c->b);

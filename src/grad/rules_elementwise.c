@@ -1,12 +1,12 @@
 /* Derivatives of the ops that work element by element. x, y are operands, r the result, d its cotangent.
  *
- * At kinks and ties: |x|'(0) = 0; max/min against a constant pass nothing where x equals it (so relu'(0) = 0); between two variables a tie is
- * shared half and half; clamp passes on its bounds. These are PyTorch's choices. */
+ * At kinks and ties: |x|'(0) = 0; max/min against a constant pass nothing where x equals it (so relu'(0) = 0); between
+ * two variables a tie is shared half and half; clamp passes on its bounds. These are PyTorch's choices. */
 #include "grad/grad_int.h"
 
 #include <math.h>
 
-/* --- one operand ---------------------------------------------------------------------------------------------------------------------- */
+/* --- one operand --- */
 typedef ir_value *(*unary_fn)(ir_builder *b, ir_value *x, ir_value *r, ir_value *d);
 
 static ir_value *d_abs(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
@@ -117,7 +117,7 @@ xt_status grad_unary(grad_call *c) {
     return NULL;
 }
 
-/* --- two operands ------------------------------------------------------------------------------------------------------------------------ */
+/* --- two operands --- */
 /* The contribution to operand i (0 or 1); NULL is a zero derivative (or a builder that failed). */
 typedef ir_value *(*binary_fn)(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d);
 
@@ -199,8 +199,10 @@ static ir_value *d_complex(ir_builder *b, int i, ir_value *x, ir_value *y, ir_va
 }
 
 static const binary_fn binary_rules[OP_COUNT] = {
-    [OP_add] = d_add,         [OP_atan2] = d_atan2,       [OP_complex] = d_complex, [OP_divide] = d_divide,       [OP_maximum] = d_maximum,
-    [OP_minimum] = d_minimum, [OP_multiply] = d_multiply, [OP_power] = d_power,     [OP_remainder] = d_remainder, [OP_subtract] = d_subtract,
+    [OP_add] = d_add,           [OP_atan2] = d_atan2,     [OP_complex] = d_complex,
+    [OP_divide] = d_divide,     [OP_maximum] = d_maximum, [OP_minimum] = d_minimum,
+    [OP_multiply] = d_multiply, [OP_power] = d_power,     [OP_remainder] = d_remainder,
+    [OP_subtract] = d_subtract,
 };
 
 xt_status grad_binary(grad_call *c) {
@@ -211,7 +213,7 @@ xt_status grad_binary(grad_call *c) {
     return NULL;
 }
 
-/* --- the others ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- the others --- */
 xt_status grad_select(grad_call *c) {
     ir_value *d = c->d_out[0], *zero = grad_zeros(c->b, d->type), *pred = c->op->in[0];
     if (c->want[1]) c->d_in[1] = ir_select(c->b, pred, d, zero);

@@ -1,8 +1,10 @@
-/* Derivatives of svd, eigh and qr, recorded as custom calls (ops/factor.c); of real matrices.
- * Sources: Giles, "An extended collection of matrix derivative results" (2008); Townsend, "Differentiating the singular value decomposition" (2016); Walter and Lehmann, "Algorithmic
- * differentiation of linear algebra functions" (2010) for qr; which columns count of full matrices, and what is refused, is PyTorch's choice.
+/* Derivatives of svd, eigh and qr, recorded as custom calls (ops/factor.c); of real matrices. Sources: Giles, "An
+ * extended collection of matrix derivative results" (2008); Townsend, "Differentiating the singular value
+ * decomposition" (2016); Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2010) for qr;
+ * which columns count of full matrices, and what is refused, is PyTorch's choice.
  *
- * Equal singular values or eigenvalues divide by zero where vectors are differentiated, as they must: the vectors are not functions of the matrix there. */
+ * Equal singular values or eigenvalues divide by zero where vectors are differentiated, as they must: the vectors are
+ * not functions of the matrix there. */
 #include "grad/grad_int.h"
 
 static ir_value *result_of(const grad_call *c, uint32_t i) {
@@ -59,7 +61,9 @@ static xt_status grad_eigh(grad_call *c) {
     ir_builder *b = c->b;
     ir_value *v = result_of(c, 0), *w = result_of(c, 1), *inner = NULL;
     const ir_type *t = v->type;
-    if (c->d_out[0]) inner = ir_divide(b, grad_times(b, skew(c, grad_matrix_product(c, grad_matrix_turn(c, v), c->d_out[0])), 0.5), gaps(c, w, t));
+    if (c->d_out[0])
+        inner = ir_divide(b, grad_times(b, skew(c, grad_matrix_product(c, grad_matrix_turn(c, v), c->d_out[0])), 0.5),
+                          gaps(c, w, t));
     if (c->d_out[1]) inner = sum(c, inner, diagonal(c, c->d_out[1], t));
     if (inner) c->d_in[0] = grad_matrix_product(c, grad_matrix_product(c, v, inner), grad_matrix_turn(c, v));
     return NULL;
@@ -70,32 +74,44 @@ static ir_value *outside(grad_call *c, ir_value *v, ir_value *d) {
     return ir_subtract(c->b, d, grad_matrix_product(c, v, grad_matrix_product(c, grad_matrix_turn(c, v), d)));
 }
 
-/* A = U diag(s) V^T with k singular values: U (skew(U^T dU) / E s + s skew(V^T dV) / E + diag(ds)) V^T, E = gaps of the squares, and what lies outside the columns of U and V. */
+/* A = U diag(s) V^T with k singular values: U (skew(U^T dU) / E s + s skew(V^T dV) / E + diag(ds)) V^T, E = gaps of the
+ * squares, and what lies outside the columns of U and V. */
 static xt_status grad_svd(grad_call *c) {
     ir_builder *b = c->b;
     ir_value *s = result_of(c, 1);
-    int64_t k = s->type->dims[s->type->rank - 1], m = c->op->in[0]->type->dims[s->type->rank - 1], n = c->op->in[0]->type->dims[s->type->rank];
+    int64_t k = s->type->dims[s->type->rank - 1], m = c->op->in[0]->type->dims[s->type->rank - 1],
+            n = c->op->in[0]->type->dims[s->type->rank];
     ir_value *u = first(c, result_of(c, 2), 0, 0, k), *v = grad_matrix_turn(c, first(c, result_of(c, 3), 1, 0, k));
-    ir_value *du = first(c, c->d_out[2], 0, 0, k), *dv = c->d_out[3] ? grad_matrix_turn(c, first(c, c->d_out[3], 1, 0, k)) : NULL, *inner = NULL;
+    ir_value *du = first(c, c->d_out[2], 0, 0, k),
+             *dv = c->d_out[3] ? grad_matrix_turn(c, first(c, c->d_out[3], 1, 0, k)) : NULL, *inner = NULL;
     if (!u || !v) return NULL;
     int64_t dims[IR_MAX_RANK];
     memcpy(dims, s->type->dims, s->type->rank * sizeof *dims);
     dims[s->type->rank] = k;
     const ir_type *t = ir_tensor(s->type->dtype, s->type->rank + 1, dims);
     ir_value *gap = du || dv ? gaps(c, ir_multiply(b, s, s), t) : NULL;
-    if (du) inner = ir_multiply(b, ir_divide(b, skew(c, grad_matrix_product(c, grad_matrix_turn(c, u), du)), gap), spread(c, s, t, true));
-    if (dv) inner = sum(c, inner, ir_multiply(b, ir_divide(b, skew(c, grad_matrix_product(c, grad_matrix_turn(c, v), dv)), gap), spread(c, s, t, false)));
+    if (du)
+        inner = ir_multiply(b, ir_divide(b, skew(c, grad_matrix_product(c, grad_matrix_turn(c, u), du)), gap),
+                            spread(c, s, t, true));
+    if (dv)
+        inner = sum(c, inner,
+                    ir_multiply(b, ir_divide(b, skew(c, grad_matrix_product(c, grad_matrix_turn(c, v), dv)), gap),
+                                spread(c, s, t, false)));
     if (c->d_out[1]) inner = sum(c, inner, diagonal(c, c->d_out[1], t));
     if (!inner) return NULL;
     ir_value *left = grad_matrix_product(c, u, inner);
     if (du && m > k) left = ir_add(b, left, outside(c, u, ir_divide(b, du, spread(c, s, u->type, true))));
     ir_value *d = grad_matrix_product(c, left, grad_matrix_turn(c, v));
-    if (dv && n > k) d = ir_add(b, d, grad_matrix_product(c, u, grad_matrix_turn(c, outside(c, v, ir_divide(b, dv, spread(c, s, v->type, true))))));
+    if (dv && n > k)
+        d = ir_add(b, d,
+                   grad_matrix_product(
+                       c, u, grad_matrix_turn(c, outside(c, v, ir_divide(b, dv, spread(c, s, v->type, true))))));
     c->d_in[0] = d;
     return NULL;
 }
 
-/* Of A with at least as many rows as columns: (dQ + Q sym(dR R^T - Q^T dQ)) R^-T, sym(M): the upper triangle of M and its mirror image. */
+/* Of A with at least as many rows as columns: (dQ + Q sym(dR R^T - Q^T dQ)) R^-T, sym(M): the upper triangle of M and
+ * its mirror image. */
 static ir_value *grad_tall_qr(grad_call *c, ir_value *q, ir_value *r, ir_value *dq, ir_value *dr) {
     ir_builder *b = c->b;
     ir_value *m = dr ? grad_matrix_product(c, dr, grad_matrix_turn(c, r)) : NULL;
@@ -114,14 +130,16 @@ static xt_status grad_qr(grad_call *c) {
     uint32_t rank = a->type->rank;
     int64_t m = a->type->dims[rank - 2], n = a->type->dims[rank - 1];
     if (!dq && !dr) return NULL;
-    if (m > n && q->type->dims[rank - 1] > n) return grad_refuse(c, "a complete Q has columns that the matrix does not decide; leave .complete out");
+    if (m > n && q->type->dims[rank - 1] > n)
+        return grad_refuse(c, "a complete Q has columns that the matrix does not decide; leave .complete out");
     if (m >= n) {
         c->d_in[0] = grad_tall_qr(c, q, r, dq, dr);
         return NULL;
     }
     ir_value *y = first(c, a, 0, m, n), *du = first(c, dr, 0, 0, m), *dv = first(c, dr, 0, m, n);
     if (dv) dq = sum(c, dq, grad_matrix_product(c, y, grad_matrix_turn(c, dv)));
-    ir_value *dx = grad_tall_qr(c, q, first(c, r, 0, 0, m), dq, du), *dy = dv ? grad_matrix_product(c, q, dv) : grad_zeros(c->b, y->type);
+    ir_value *dx = grad_tall_qr(c, q, first(c, r, 0, 0, m), dq, du),
+             *dy = dv ? grad_matrix_product(c, q, dv) : grad_zeros(c->b, y->type);
     c->d_in[0] = dx && dy ? ir_concatenate(c->b, 2, (ir_value *[]){dx, dy}, rank - 1) : NULL;
     return NULL;
 }
@@ -130,11 +148,19 @@ bool grad_factorisation(grad_call *c, xt_status *out) {
     static const struct {
         const char *target;
         xt_status (*fn)(grad_call *c);
-    } rules[] = {{"Eigh", grad_eigh}, {"xtrain.qr", grad_qr}, {"lapack_sgesdd_ffi", grad_svd}, {"lapack_dgesdd_ffi", grad_svd}, {"lapack_cgesdd_ffi", grad_svd}, {"lapack_zgesdd_ffi", grad_svd}};
+    } rules[] = {{"Eigh", grad_eigh},
+                 {"xtrain.qr", grad_qr},
+                 {"lapack_sgesdd_ffi", grad_svd},
+                 {"lapack_dgesdd_ffi", grad_svd},
+                 {"lapack_cgesdd_ffi", grad_svd},
+                 {"lapack_zgesdd_ffi", grad_svd}};
     const char *target = ir_get_string(c->op, IR_A_call_target_name);
     for (size_t i = 0; target && i < BASE_COUNT(rules); i++) {
         if (strcmp(target, rules[i].target) != 0) continue;
-        *out = ir_dtype_is_complex(c->op->in[0]->type->dtype) ? grad_refuse(c, "only factorisations of real matrices are differentiated") : c->want[0] ? rules[i].fn(c) : NULL;
+        *out = ir_dtype_is_complex(c->op->in[0]->type->dtype)
+                   ? grad_refuse(c, "only factorisations of real matrices are differentiated")
+               : c->want[0] ? rules[i].fn(c)
+                            : NULL;
         return true;
     }
     return false;

@@ -1,11 +1,14 @@
-/* Reductions and window reductions by any computation: taken apart into elementwise ops on whole tensors, and those are differentiated.
+/* Reductions and window reductions by any computation: taken apart into elementwise ops on whole tensors, and those are
+ * differentiated.
  *
- * Along each dim, windows of 1, 2, 4, ... elements are combined from two neighbours of half the size, and a window of any size from those that its
- * binary digits name: the number of ops grows with the logarithm of the window. This folds in another order than the op may, which StableHLO leaves
- * open; the computation is associative, and the initial value its identity, or the op itself would have no one result. */
+ * Along each dim, windows of 1, 2, 4, ... elements are combined from two neighbours of half the size, and a window of
+ * any size from those that its binary digits name: the number of ops grows with the logarithm of the window. This folds
+ * in another order than the op may, which StableHLO leaves open; the computation is associative, and the initial value
+ * its identity, or the op itself would have no one result. */
 #include "grad/grad_int.h"
 
-xt_status grad_apply_scalars(grad_call *c, const ir_block *body, const ir_type *like, ir_value *const *args, ir_value **out_results) {
+xt_status grad_apply_scalars(grad_call *c, const ir_block *body, const ir_type *like, ir_value *const *args,
+                             ir_value **out_results) {
     ir_builder *b = c->b;
     const ir_op *end = ir_block_return(body);
     ir_value **made, **in;
@@ -14,7 +17,8 @@ xt_status grad_apply_scalars(grad_call *c, const ir_block *body, const ir_type *
     XT_TRY(grad_values(c, n, &made));
     n = 0;
     for (const ir_op *o = body->first; o; o = o->next, n++) {
-        bool plain = o->n_out == 1 && !o->n_regions && ((ir_op_infos[o->code].flags & IR_ELEMENTWISE) || o->code == OP_constant);
+        bool plain =
+            o->n_out == 1 && !o->n_regions && ((ir_op_infos[o->code].flags & IR_ELEMENTWISE) || o->code == OP_constant);
         if (o != end && !plain) return grad_refuse(c, "its computation has more than elementwise ops");
         XT_TRY(grad_values(c, o->n_in, &in));
         for (size_t i = 0; i < o->n_in; i++) {
@@ -33,7 +37,8 @@ xt_status grad_apply_scalars(grad_call *c, const ir_block *body, const ir_type *
             memcpy(out_results, in, o->n_in * sizeof *in);
             return NULL;
         }
-        const ir_type *full = ir_with_dtype(like, o->out[0].type->dtype); /* convert's result type is not in its operands */
+        /* convert's result type is not in its operands */
+        const ir_type *full = ir_with_dtype(like, o->out[0].type->dtype);
         ir_op *copy = ir_build(b, o->code, o->n_in, in, o->n_attrs, o->attrs, 0, NULL, o->code != OP_constant, &full);
         made[n] = copy ? &copy->out[0] : NULL;
         if (o->code == OP_constant) made[n] = ir_broadcast_scalar(b, made[n], full);
@@ -117,7 +122,8 @@ static xt_status finish(fold *f, const ir_op *stop) {
     XT_TRY(grad_values(c, f->n, &init));
     for (size_t i = 0; i < f->n; i++) {
         f->x[i] = grad_reshape_to(c->b, f->x[i], c->op->out[i].type);
-        init[i] = ir_broadcast_scalar(c->b, c->op->in[f->n + i], ir_with_dtype(c->op->out[i].type, c->op->in[f->n + i]->type->dtype));
+        init[i] = ir_broadcast_scalar(c->b, c->op->in[f->n + i],
+                                      ir_with_dtype(c->op->out[i].type, c->op->in[f->n + i]->type->dtype));
     }
     XT_TRY(combine(f, init, f->x, f->x));
     return grad_through(c, stop, f->x);

@@ -1,15 +1,17 @@
-/* Derivatives of indexing: gather and scatter transpose into each other, slices at computed positions likewise, a sort into the inverse
- * permutation.
+/* Derivatives of indexing: gather and scatter transpose into each other, slices at computed positions likewise, a sort
+ * into the inverse permutation.
  *
- * gather moves a start index that points outside back inside; scatter drops such an update. The transposed op would do the other thing, so the
- * gradient of gather clamps the indices first and the gradient of scatter zeroes what was dropped. */
+ * gather moves a start index that points outside back inside; scatter drops such an update. The transposed op would
+ * do the other thing, so the gradient of gather clamps the indices first and the gradient of scatter zeroes what
+ * was dropped. */
 #include "grad/grad_int.h"
 
 #include "ir/interp.h"
 
-/* A tensor of the indices' type whose components along the index vector are the largest starts at which a window of `sizes` fits into x. */
-static xt_status largest_starts(grad_call *c, const ir_type *x, ir_value *indices, const int64_t *along, size_t n_along, int64_t vector_dim,
-                                const int64_t *sizes, ir_value **out) {
+/* A tensor of the indices' type whose components along the index vector are the largest starts at which a window of
+ * `sizes` fits into x. */
+static xt_status largest_starts(grad_call *c, const ir_type *x, ir_value *indices, const int64_t *along, size_t n_along,
+                                int64_t vector_dim, const int64_t *sizes, ir_value **out) {
     const ir_type *t = indices->type;
     array bound = {0};
     XT_TRY(array_new(ir_tensor(t->dtype, 1, (int64_t[]){(int64_t)n_along}), &bound));
@@ -42,10 +44,11 @@ xt_status grad_gather(grad_call *c) {
     s.indices_batching = ir_get_ints(op, IR_A_start_indices_batching_dims, &s.n_indices_batching);
     s.scatter_to_operand = ir_get_ints(op, IR_A_start_index_map, &s.n_scatter_to_operand);
     const int64_t *sizes = ir_get_ints(op, IR_A_slice_sizes, &n);
-    XT_TRY(largest_starts(c, x->type, indices, s.scatter_to_operand, s.n_scatter_to_operand, s.index_vector_dim, sizes, &last));
+    XT_TRY(largest_starts(c, x->type, indices, s.scatter_to_operand, s.n_scatter_to_operand, s.index_vector_dim, sizes,
+                          &last));
     indices = ir_clamp(c->b, ir_splat(c->b, indices->type, 0), indices, last);
-    c->d_in[0] =
-        ir_scatter(c->b, OP_add, grad_zeros(c->b, x->type), indices, c->d_out[0], &s, ir_get_bool(op, IR_A_indices_are_sorted, false), false);
+    c->d_in[0] = ir_scatter(c->b, OP_add, grad_zeros(c->b, x->type), indices, c->d_out[0], &s,
+                            ir_get_bool(op, IR_A_indices_are_sorted, false), false);
     return NULL;
 }
 
@@ -103,7 +106,8 @@ static xt_status inside(grad_call *c, const scatter_parts *p, ir_value **out) {
     ir_builder *b = c->b;
     ir_value *last, *idx = p->indices;
     const ir_type *u = p->updates->type;
-    XT_TRY(largest_starts(c, p->x->type, idx, p->s.scatter_to_operand, p->s.n_scatter_to_operand, p->s.index_vector_dim, p->sizes, &last));
+    XT_TRY(largest_starts(c, p->x->type, idx, p->s.scatter_to_operand, p->s.n_scatter_to_operand, p->s.index_vector_dim,
+                          p->sizes, &last));
     ir_value *in = ir_and(b, ir_compare(b, IR_GE, idx, ir_splat(b, idx->type, 0)), ir_compare(b, IR_LE, idx, last));
     if (p->s.index_vector_dim < (int64_t)idx->type->rank) in = ir_reduce(b, OP_and, in, 1, &p->s.index_vector_dim);
     if (!in) return NULL;
@@ -119,14 +123,15 @@ static xt_status inside(grad_call *c, const scatter_parts *p, ir_value **out) {
     return NULL;
 }
 
-/* Where several updates of a replacing scatter fall on one place, one wins: each update carries its number there, and the one that reads its own
- * number back has won. */
+/* Where several updates of a replacing scatter fall on one place, one wins: each update carries its number there, and
+ * the one that reads its own number back has won. */
 static xt_status winners(grad_call *c, const scatter_parts *p, ir_value **out) {
     ir_builder *b = c->b;
     const ir_type *u = p->updates->type;
     const ir_type *flat = ir_tensor(XT_I64, 1, &u->count);
     ir_value *number = grad_reshape_to(b, grad_plus(b, flat ? ir_iota(b, flat, 0) : NULL, 1), u);
-    ir_value *places = ir_scatter(b, OP_COUNT, grad_zeros(b, ir_with_dtype(p->x->type, XT_I64)), p->indices, number, &p->s, p->sorted, p->unique);
+    ir_value *places = ir_scatter(b, OP_COUNT, grad_zeros(b, ir_with_dtype(p->x->type, XT_I64)), p->indices, number,
+                                  &p->s, p->sorted, p->unique);
     *out = ir_compare(b, IR_EQ, gather_at(c, p, places), number);
     return NULL;
 }
@@ -135,26 +140,30 @@ static xt_status winners(grad_call *c, const scatter_parts *p, ir_value **out) {
 static int scatter_kind(const ir_op *op) {
     const ir_block *body = op->n_regions ? op->regions[0].block : NULL;
     const ir_op *end = body ? ir_block_return(body) : NULL;
-    if (end && body->first == end && body->n_args == 2 && end->n_in == 1 && end->in[0] == body->args[1]) return OP_COUNT;
+    if (end && body->first == end && body->n_args == 2 && end->n_in == 1 && end->in[0] == body->args[1])
+        return OP_COUNT;
     ir_opcode code = grad_region_op(op, 0);
     return code == OP_COUNT ? -1 : (int)code;
 }
 
-/* What holds the extreme (the operand, each update) shares the cotangent evenly, as PyTorch's amax of a scatter_reduce. */
+/* What holds the extreme (the operand, each update) shares the cotangent evenly, as PyTorch's amax of a
+ * scatter_reduce. */
 static void scatter_extreme(grad_call *c, const scatter_parts *p, ir_value *kept) {
     ir_builder *b = c->b;
     ir_value *r = &((ir_op *)(uintptr_t)c->op)->out[0], *d = c->d_out[0];
     ir_value *x_holds = ir_compare(b, IR_EQ, p->x, r), *u_holds = ir_compare(b, IR_EQ, p->updates, gather_at(c, p, r));
     if (!x_holds || !u_holds) return;
-    ir_value *x_mask = ir_convert(b, x_holds, p->x->type->dtype), *u_mask = ir_convert(b, ir_and(b, u_holds, kept), p->x->type->dtype);
+    ir_value *x_mask = ir_convert(b, x_holds, p->x->type->dtype),
+             *u_mask = ir_convert(b, ir_and(b, u_holds, kept), p->x->type->dtype);
     ir_value *holders = ir_scatter(b, OP_add, x_mask, p->indices, u_mask, &p->s, p->sorted, p->unique);
     ir_value *share = ir_divide(b, d, ir_maximum(b, holders, ir_splat(b, d->type, 1))); /* none hold a NaN */
     if (c->want[0]) c->d_in[0] = ir_multiply(b, x_mask, share);
     if (c->want[2]) c->d_in[2] = ir_multiply(b, u_mask, gather_at(c, p, share));
 }
 
-/* The operand's is multiplied likewise. An update's is d times all other factors: where indices are unique that is the operand, else the product with
- * zeros left out, over the update where no update at its place is zero; the same without dividing for the only zero. */
+/* The operand's is multiplied likewise. An update's is d times all other factors: where indices are unique that is the
+ * operand, else the product with zeros left out, over the update where no update at its place is zero; the same without
+ * dividing for the only zero. */
 static void scatter_product(grad_call *c, const scatter_parts *p, ir_value *kept) {
     ir_builder *b = c->b;
     ir_value *d = c->d_out[0], *u = p->updates, *zero = grad_zeros(b, u->type), *one = ir_splat(b, u->type, 1);
@@ -166,7 +175,8 @@ static void scatter_product(grad_call *c, const scatter_parts *p, ir_value *kept
     else {
         ir_value *at_zero = ir_compare(b, IR_EQ, u, zero), *filled = ir_select(b, at_zero, one, u), *sums[2];
         ir_value *product = ir_scatter(b, OP_multiply, p->x, p->indices, filled, &p->s, p->sorted, false);
-        ir_value *zeros = ir_scatter(b, OP_add, grad_zeros(b, p->x->type), p->indices, ir_select(b, at_zero, one, zero), &p->s, p->sorted, false);
+        ir_value *zeros = ir_scatter(b, OP_add, grad_zeros(b, p->x->type), p->indices, ir_select(b, at_zero, one, zero),
+                                     &p->s, p->sorted, false);
         for (int n = 0; n < 2; n++) {
             ir_value *these = zeros ? ir_compare(b, IR_EQ, zeros, ir_splat(b, zeros->type, n)) : NULL;
             sums[n] = gather_at(c, p, ir_select(b, these, ir_multiply(b, d, product), grad_zeros(b, d->type)));
@@ -180,13 +190,15 @@ xt_status grad_scatter(grad_call *c) {
     int kind = c->op->n_in == 3 ? scatter_kind(c->op) : -1;
     bool extreme = kind == OP_maximum || kind == OP_minimum;
     if (kind != OP_add && kind != OP_COUNT && kind != OP_multiply && !extreme)
-        return grad_refuse(c, "only scatters of one tensor that add, multiply, replace, or take the larger or smaller have one");
+        return grad_refuse(
+            c, "only scatters of one tensor that add, multiply, replace, or take the larger or smaller have one");
     scatter_parts p;
     XT_TRY(read_scatter(c, &p));
     ir_builder *b = c->b;
     ir_value *d = c->d_out[0];
     if (c->want[0] && kind == OP_add) c->d_in[0] = d;
-    if (c->want[0] && kind == OP_COUNT) c->d_in[0] = ir_scatter(b, OP_COUNT, d, p.indices, grad_zeros(b, p.updates->type), &p.s, p.sorted, p.unique);
+    if (c->want[0] && kind == OP_COUNT)
+        c->d_in[0] = ir_scatter(b, OP_COUNT, d, p.indices, grad_zeros(b, p.updates->type), &p.s, p.sorted, p.unique);
     if (p.updates->type->count == 0) {
         if (c->want[0] && !c->d_in[0]) c->d_in[0] = d;
         return NULL;
@@ -208,19 +220,23 @@ xt_status grad_scatter(grad_call *c) {
 
 xt_status grad_dynamic_slice(grad_call *c) {
     const ir_op *op = c->op;
-    if (c->want[0]) c->d_in[0] = ir_dynamic_update_slice(c->b, grad_zeros(c->b, op->in[0]->type), c->d_out[0], op->n_in - 1, op->in + 1);
+    if (c->want[0])
+        c->d_in[0] =
+            ir_dynamic_update_slice(c->b, grad_zeros(c->b, op->in[0]->type), c->d_out[0], op->n_in - 1, op->in + 1);
     return NULL;
 }
 
 xt_status grad_dynamic_update_slice(grad_call *c) {
     const ir_op *op = c->op;
     const ir_type *u = op->in[1]->type;
-    if (c->want[0]) c->d_in[0] = ir_dynamic_update_slice(c->b, c->d_out[0], grad_zeros(c->b, u), op->n_in - 2, op->in + 2);
+    if (c->want[0])
+        c->d_in[0] = ir_dynamic_update_slice(c->b, c->d_out[0], grad_zeros(c->b, u), op->n_in - 2, op->in + 2);
     if (c->want[1]) c->d_in[1] = ir_dynamic_slice(c->b, c->d_out[0], op->n_in - 2, op->in + 2, u->dims);
     return NULL;
 }
 
-/* Sorts again with positions carried along, then sorts the cotangents by those positions: back to where the elements came from. */
+/* Sorts again with positions carried along, then sorts the cotangents by those positions: back to where the
+ * elements came from. */
 xt_status grad_sort(grad_call *c) {
     const ir_op *op = c->op;
     ir_builder *b = c->b;

@@ -1,6 +1,6 @@
-/* Derivatives of factorisations, triangular solves and Fourier transforms.
- * Source of the Cholesky formula: Iain Murray, "Differentiation of the Cholesky decomposition" (2016). The op reads one triangle of its operand, so
- * the gradient stands in that triangle. */
+/* Derivatives of factorisations, triangular solves and Fourier transforms. Source of the Cholesky formula: Iain Murray,
+ * "Differentiation of the Cholesky decomposition" (2016). The op reads one triangle of its operand, so the gradient
+ * stands in that triangle. */
 #include "grad/grad_int.h"
 
 ir_value *grad_matrix_turn(grad_call *c, ir_value *x) {
@@ -41,9 +41,10 @@ ir_value *grad_triangle(grad_call *c, ir_value *x, bool lower, double diagonal) 
 
 ir_value *grad_triangular_system(grad_call *c, ir_value *a, ir_value *x, grad_system s) {
     if (!a || !x) return NULL;
-    ir_attr attrs[] = {ir_attr_bool(IR_A_left_side, s.left), ir_attr_bool(IR_A_lower, s.lower), ir_attr_bool(IR_A_unit_diagonal, s.unit),
-                       ir_attr_enum(IR_A_transpose_a, s.transpose)};
-    ir_op *op = ir_build(c->b, OP_triangular_solve, 2, (ir_value *[]){a, x}, BASE_COUNT(attrs), attrs, 0, NULL, 0, NULL);
+    ir_attr attrs[] = {ir_attr_bool(IR_A_left_side, s.left), ir_attr_bool(IR_A_lower, s.lower),
+                       ir_attr_bool(IR_A_unit_diagonal, s.unit), ir_attr_enum(IR_A_transpose_a, s.transpose)};
+    ir_op *op =
+        ir_build(c->b, OP_triangular_solve, 2, (ir_value *[]){a, x}, BASE_COUNT(attrs), attrs, 0, NULL, 0, NULL);
     return op ? &op->out[0] : NULL;
 }
 
@@ -57,35 +58,39 @@ xt_status grad_cholesky(grad_call *c) {
     l = grad_triangle(c, l, true, 1); /* what the op leaves in the other triangle is not defined */
     d = grad_triangle(c, d, true, 1);
     ir_value *p = grad_triangle(c, grad_matrix_product(c, grad_matrix_turn(c, l), d), true, 0.5);
-    ir_value *s = grad_triangular_system(c, l, p, (grad_system){.left = true, .lower = true, .transpose = GRAD_TRANSPOSE});
+    ir_value *s =
+        grad_triangular_system(c, l, p, (grad_system){.left = true, .lower = true, .transpose = GRAD_TRANSPOSE});
     s = grad_triangular_system(c, l, s, (grad_system){.left = false, .lower = true, .transpose = GRAD_NO_TRANSPOSE});
     s = grad_triangle(c, ir_add(c->b, s, grad_matrix_turn(c, s)), true, 0.5);
     c->d_in[0] = lower ? s : grad_matrix_turn(c, s);
     return NULL;
 }
 
-/* op(A) X = B (or X op(A) = B): B's is the solution of the transposed system; op(A)'s is minus its product with X, in A's triangle. */
+/* op(A) X = B (or X op(A) = B): B's is the solution of the transposed system; op(A)'s is minus its product with X, in
+ * A's triangle. */
 xt_status grad_triangular_solve(grad_call *c) {
     const ir_op *op = c->op;
     ir_value *a = op->in[0], *x = &((ir_op *)op)->out[0];
     grad_system s = {.left = ir_get_bool(op, IR_A_left_side, true),
-               .lower = ir_get_bool(op, IR_A_lower, true),
-               .unit = ir_get_bool(op, IR_A_unit_diagonal, false),
-               .transpose = (int)ir_get_int(op, IR_A_transpose_a, GRAD_NO_TRANSPOSE)};
+                     .lower = ir_get_bool(op, IR_A_lower, true),
+                     .unit = ir_get_bool(op, IR_A_unit_diagonal, false),
+                     .transpose = (int)ir_get_int(op, IR_A_transpose_a, GRAD_NO_TRANSPOSE)};
     bool turned = s.transpose != GRAD_NO_TRANSPOSE;
-    if (s.transpose == GRAD_ADJOINT && ir_dtype_is_complex(a->type->dtype)) return grad_refuse(c, "an adjoint complex system is not differentiated");
+    if (s.transpose == GRAD_ADJOINT && ir_dtype_is_complex(a->type->dtype))
+        return grad_refuse(c, "an adjoint complex system is not differentiated");
     grad_system back = s;
     back.transpose = turned ? GRAD_NO_TRANSPOSE : GRAD_TRANSPOSE;
     ir_value *db = grad_triangular_system(c, a, c->d_out[0], back);
     if (c->want[1]) c->d_in[1] = db;
     if (!c->want[0]) return NULL;
-    ir_value *da = s.left ? grad_matrix_product(c, db, grad_matrix_turn(c, x)) : grad_matrix_product(c, grad_matrix_turn(c, x), db);
+    ir_value *da = s.left ? grad_matrix_product(c, db, grad_matrix_turn(c, x))
+                          : grad_matrix_product(c, grad_matrix_turn(c, x), db);
     if (turned) da = grad_matrix_turn(c, da);
     c->d_in[0] = grad_triangle(c, da ? ir_negate(c->b, da) : NULL, s.lower, s.unit ? 0 : 1);
     return NULL;
 }
 
-/* --- Fourier ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Fourier --- */
 enum { FFT, IFFT, RFFT, IRFFT };
 
 static ir_value *transform(grad_call *c, ir_value *x, int type) {
@@ -128,6 +133,7 @@ xt_status grad_fft(grad_call *c) {
     double elements = 1;
     for (size_t i = 0; i < n; i++) elements *= (double)length[i];
     if (type == RFFT) return real_transform(c, length[n - 1], &c->d_in[0]);
-    c->d_in[0] = type == IRFFT ? inverse_real_transform(c, 1 / elements, length[n - 1]) : transform(c, c->d_out[0], type);
+    c->d_in[0] =
+        type == IRFFT ? inverse_real_transform(c, 1 / elements, length[n - 1]) : transform(c, c->d_out[0], type);
     return NULL;
 }

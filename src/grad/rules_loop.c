@@ -1,15 +1,17 @@
 /* Derivatives of loops.
  *
- * A loop is turned around into a loop that runs from the last iteration to the first. Iteration j needs the states that the forward loop had before
- * it. Where the number of iterations can be read from the program (a counter from a constant by a constant to a constant: what for loops, scans and
- * fori_loop become), what is needed for every iteration is stored: by the forward loop itself where it stacks such values as rows (xt_scan's does), otherwise
- * by running it once more. Without a known number (a loop until something holds) there is no size for such a store: the iterations are counted, and the
- * states are computed again from the beginning for each, which takes quadratic time but no memory.
+ * A loop is turned around into a loop that runs from the last iteration to the first. Iteration j needs the states that
+ * the forward loop had before it. Where the number of iterations can be read from the program (a counter from a
+ * constant by a constant to a constant: what for loops, scans and fori_loop become), what is needed for every iteration
+ * is stored: by the forward loop itself where it stacks such values as rows (xt_scan's does), otherwise by running it
+ * once more. Without a known number (a loop until something holds) there is no size for such a store: the iterations
+ * are counted, and the states are computed again from the beginning for each, which takes quadratic time but no memory.
  *
- * What regions read from outside without taking it as an operand gets its gradient as a captured value (loop_terms.c: how its parts are summed). */
+ * What regions read from outside without taking it as an operand gets its gradient as a captured value (loop_terms.c:
+ * how its parts are summed). */
 #include "grad/loop.h"
 
-/* --- states that are stacks ---------------------------------------------------------------------------------------------------------------------- */
+/* --- states that are stacks --- */
 /* A state that counts 0, 1, 2, ...; l->n when there is none. */
 static size_t find_counter(const loop *l) {
     const ir_op *ret = ir_block_return(l->body);
@@ -17,9 +19,13 @@ static size_t find_counter(const loop *l) {
         const ir_value *arg = l->body->args[i];
         const ir_op *next = ret->in[i]->def;
         double first, step;
-        if (arg->type->count != 1 || arg->type->rank || !ir_dtype_is_int(arg->type->dtype) || !next || next->code != OP_add) continue;
+        if (arg->type->count != 1 || arg->type->rank || !ir_dtype_is_int(arg->type->dtype) || !next ||
+            next->code != OP_add)
+            continue;
         bool left = next->in[0] == arg;
-        if ((left || next->in[1] == arg) && ir_loop_constant(l->c->op, next->in[left], &step) && step == 1 && ir_is_constant(l->c->op->in[i], &first) && first == 0) return i;
+        if ((left || next->in[1] == arg) && ir_loop_constant(l->c->op, next->in[left], &step) && step == 1 &&
+            ir_is_constant(l->c->op->in[i], &first) && first == 0)
+            return i;
     }
     return l->n;
 }
@@ -30,10 +36,12 @@ bool loop_row_index(const loop *l, const ir_value *at, const ir_block *block, bo
     const ir_value *i = block->args[l->counter];
     *out_down = at != i;
     if (!*out_down) return true;
-    return at->def && at->def->code == OP_subtract && at->def->in[1] == i && ir_is_constant(at->def->in[0], &top) && top == (double)(l->trips - 1);
+    return at->def && at->def->code == OP_subtract && at->def->in[1] == i && ir_is_constant(at->def->in[0], &top) &&
+           top == (double)(l->trips - 1);
 }
 
-bool loop_is_row(const loop *l, const ir_type *whole, const ir_type *row, ir_value *const *start, const ir_block *block, bool *out_down) {
+bool loop_is_row(const loop *l, const ir_type *whole, const ir_type *row, ir_value *const *start, const ir_block *block,
+                 bool *out_down) {
     double zero;
     if (whole->rank == 0 || whole->dims[0] != l->trips || row->rank != whole->rank || row->dims[0] != 1) return false;
     for (uint32_t d = 1; d < whole->rank; d++)
@@ -41,12 +49,15 @@ bool loop_is_row(const loop *l, const ir_type *whole, const ir_type *row, ir_val
     return loop_row_index(l, start[0], block, out_down);
 }
 
-/* State i takes one row an iteration, another each time, and is not read: then the gradient of a row is the row of its gradient. */
+/* State i takes one row an iteration, another each time, and is not read: then the gradient of a row is the row of
+ * its gradient. */
 static ir_op *row_written(const loop *l, size_t i, bool *out_down) {
     const ir_op *ret = ir_block_return(l->body);
     const ir_value *arg = l->body->args[i];
     ir_op *set = ret->in[i]->def;
-    if (!set || set->code != OP_dynamic_update_slice || set->block != l->body || set->in[0] != arg || arg->uses != 1 || set->out[0].uses != 1) return NULL;
+    if (!set || set->code != OP_dynamic_update_slice || set->block != l->body || set->in[0] != arg || arg->uses != 1 ||
+        set->out[0].uses != 1)
+        return NULL;
     return loop_is_row(l, arg->type, set->in[1]->type, set->in + 2, l->body, out_down) ? set : NULL;
 }
 
@@ -60,7 +71,9 @@ static xt_status find_rows(loop *l) {
         ir_op *set = row_written(l, i, &down);
         l->rows[i] = set && !l->c->want[i] ? set : NULL;
         const ir_op *grown = set && !down ? set->in[1]->def : NULL;
-        if (!grown || grown->code != OP_reshape || grown->in[0]->block != l->body || grown->in[0]->type->rank + 1 != grown->out[0].type->rank) continue;
+        if (!grown || grown->code != OP_reshape || grown->in[0]->block != l->body ||
+            grown->in[0]->type->rank + 1 != grown->out[0].type->rank)
+            continue;
         l->kept[l->n_kept++] = (loop_kept){.value = grown->in[0], .stack = &((ir_op *)(uintptr_t)l->c->op)->out[i]};
     }
     return NULL;
@@ -72,7 +85,7 @@ static const loop_kept *kept_arg(const loop *l, size_t i) {
     return NULL;
 }
 
-/* --- one iteration backwards --------------------------------------------------------------------------------------------------------- */
+/* --- one iteration backwards --- */
 /* States that depend on something wanted, at the start or after some iterations. */
 static xt_status find_active(loop *l, grad_inner *in, ir_value *const *results) {
     const ir_op *op = l->c->op;
@@ -84,7 +97,9 @@ static xt_status find_active(loop *l, grad_inner *in, ir_value *const *results) 
         more = false;
         grad_mark_dependence(in);
         for (size_t i = 0; i < l->n; i++) {
-            if (!grad_differentiable(op->in[i]->type) || l->rows[i] || grad_depends(in->block->args[i], in) || !grad_depends(results[i], in)) continue;
+            if (!grad_differentiable(op->in[i]->type) || l->rows[i] || grad_depends(in->block->args[i], in) ||
+                !grad_depends(results[i], in))
+                continue;
             grad_set_depends(in->block->args[i]);
             more = true;
         }
@@ -118,8 +133,10 @@ static void replace_in(ir_block *block, const ir_value *old, ir_value *with) {
     }
 }
 
-/* The cotangents that come into one iteration: of active states as arguments of `back`, of rows as slices of what the loop's result has. */
-static xt_status seed_back(loop *l, ir_builder *b, ir_value *const *results, ir_value **roots, ir_value **seeds, size_t *out_n) {
+/* The cotangents that come into one iteration: of active states as arguments of `back`, of rows as slices of what the
+ * loop's result has. */
+static xt_status seed_back(loop *l, ir_builder *b, ir_value *const *results, ir_value **roots, ir_value **seeds,
+                           size_t *out_n) {
     size_t n = 0;
     for (size_t i = 0; i < l->n_active; i++, n++) {
         roots[n] = results[l->active[i]];
@@ -146,8 +163,8 @@ static void use_kept(loop *l, ir_block *back, size_t n_grads, ir_value **grads) 
     }
 }
 
-/* back: arguments are the states, then rows of what is kept besides, then the cotangents of the active states; results the cotangents before, then
- * what the terms of the captured values' gradients need. */
+/* back: arguments are the states, then rows of what is kept besides, then the cotangents of the active states; results
+ * the cotangents before, then what the terms of the captured values' gradients need. */
 static xt_status make_back(loop *l) {
     grad_call *c = l->c;
     const ir_op *op = c->op;
@@ -193,12 +210,13 @@ static xt_status make_back(loop *l) {
     return NULL;
 }
 
-/* --- building new loops ------------------------------------------------------------------------------------------------------------------ */
+/* --- building new loops --- */
 static ir_value *number(ir_builder *b, double v) {
     return ir_splat(b, ir_scalar(XT_I64), v);
 }
 
-/* A loop over `init` whose condition compares argument 0 with a number, or (NULL) asks the original condition about arguments 1.. */
+/* A loop over `init` whose condition compares argument 0 with a number, or (NULL) asks the original condition about
+ * arguments 1.. */
 typedef struct new_loop {
     ir_builder cond, body;
     ir_value *const *args; /* of the body */
@@ -223,7 +241,8 @@ static xt_status begin_loop(loop *l, size_t n, ir_value *const *init, ir_cmp_dir
     return grad_builder_status(&out->cond);
 }
 
-static xt_status end_loop(ir_builder *b, new_loop *k, size_t n, ir_value *const *init, ir_value *const *next, ir_op **out) {
+static xt_status end_loop(ir_builder *b, new_loop *k, size_t n, ir_value *const *init, ir_value *const *next,
+                          ir_op **out) {
     ir_return(&k->body, n, next);
     XT_TRY(grad_builder_status(&k->body));
     *out = ir_build(b, OP_while, n, init, 0, NULL, 2, (ir_block *[]){k->cond.block, k->body.block}, 0, NULL);
@@ -262,7 +281,8 @@ static bool must_store(const loop *l, size_t i) {
     return l->back->args[i]->uses && i != l->counter && !kept_arg(l, i);
 }
 
-/* Runs the loop once more and keeps the states before every iteration, where they are needed and the loop has not kept them. */
+/* Runs the loop once more and keeps the states before every iteration, where they are needed and the loop has
+ * not kept them. */
 static xt_status store_states(loop *l) {
     grad_call *c = l->c;
     ir_builder *b = c->b;
@@ -296,7 +316,8 @@ static xt_status store_states(loop *l) {
         if (!must_store(l, i)) continue;
         const ir_type *t = c->op->in[i]->type;
         XT_TRY(loop_box(l, t, &k.body, k.args[0], &dims, &start));
-        next[at] = ir_dynamic_update_slice(&k.body, k.args[at], ir_reshape(&k.body, k.args[1 + i], t->rank + 1, dims), t->rank + 1, start);
+        next[at] = ir_dynamic_update_slice(&k.body, k.args[at], ir_reshape(&k.body, k.args[1 + i], t->rank + 1, dims),
+                                           t->rank + 1, start);
         at++;
     }
     XT_TRY(end_loop(b, &k, n, init, next, &op));

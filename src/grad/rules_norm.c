@@ -1,5 +1,5 @@
-/* Derivatives of the batch normalisation ops. Training uses batch_norm_grad, which devices have as one kernel; the two others are taken apart into
- * elementwise ops and reductions, and those are differentiated. */
+/* Derivatives of the batch normalisation ops. Training uses batch_norm_grad, which devices have as one kernel; the two
+ * others are taken apart into elementwise ops and reductions, and those are differentiated. */
 #include "grad/grad_int.h"
 
 typedef struct norm {
@@ -52,7 +52,8 @@ xt_status grad_batch_norm_training(grad_call *c) {
         /* var = mean((x - mean)^2); through the mean nothing comes, for x - mean sums to zero. */
         if (c->d_out[2]) {
             ir_value *centred = ir_subtract(b, x, per_element(&n, mean));
-            c->d_in[0] = sum2(b, c->d_in[0], ir_multiply(b, centred, per_element(&n, grad_times(b, c->d_out[2], 2 / n.count))));
+            c->d_in[0] =
+                sum2(b, c->d_in[0], ir_multiply(b, centred, per_element(&n, grad_times(b, c->d_out[2], 2 / n.count))));
         }
     }
     if (c->want[1]) c->d_in[1] = grads[1];

@@ -1,6 +1,7 @@
-/* Derivatives of reductions. Several equal extremes share the cotangent evenly (PyTorch's amax); products are differentiated without dividing,
- * so zeros among the factors are no exception. Several tensors may be reduced at once: each for itself, or one deciding which position of all is
- * taken (argmax with its value). Other computations are taken apart (rules_fold.c). */
+/* Derivatives of reductions. Several equal extremes share the cotangent evenly (PyTorch's amax); products are
+ * differentiated without dividing, so zeros among the factors are no exception. Several tensors may be reduced at once:
+ * each for itself, or one deciding which position of all is taken (argmax with its value). Other computations are taken
+ * apart (rules_fold.c). */
 #include "grad/grad_int.h"
 
 typedef struct reduction {
@@ -85,7 +86,8 @@ static ir_opcode folded_by(const ir_op *op, size_t i) {
     if (!only || only->n_in != 2) return OP_COUNT;
     const ir_value *left = body->args[i], *right = body->args[op->n_out + i];
     bool both = (only->in[0] == left && only->in[1] == right) || (only->in[0] == right && only->in[1] == left);
-    bool known = only->code == OP_add || only->code == OP_multiply || only->code == OP_maximum || only->code == OP_minimum;
+    bool known =
+        only->code == OP_add || only->code == OP_multiply || only->code == OP_maximum || only->code == OP_minimum;
     return both && known ? only->code : OP_COUNT;
 }
 
@@ -118,13 +120,15 @@ static bool selects(const ir_op *op) {
     const ir_op *end = ir_block_return(body);
     for (size_t i = 0; i < op->n_out; i++) {
         const ir_op *choice = end->in[i]->def;
-        if (!choice || choice->code != OP_select || choice->in[1] != body->args[i] || choice->in[2] != body->args[op->n_out + i]) return false;
+        if (!choice || choice->code != OP_select || choice->in[1] != body->args[i] ||
+            choice->in[2] != body->args[op->n_out + i])
+            return false;
     }
     return true;
 }
 
-/* The same reduction with the positions of the elements carried along by result i's choice; *out is the position that was taken, -1 for the
- * initial value. */
+/* The same reduction with the positions of the elements carried along by result i's choice; *out is the position that
+ * was taken, -1 for the initial value. */
 static xt_status taken_position(grad_call *c, size_t i, ir_value *position, ir_value **out) {
     const ir_op *op = c->op;
     ir_builder *b = c->b;
@@ -140,7 +144,9 @@ static xt_status taken_position(grad_call *c, size_t i, ir_value *position, ir_v
         for (size_t k = 0; k <= n; k++) {
             ir_value *arg = ir_block_arg(b->m, body, k < n ? from->args[side * n + k]->type : ir_scalar(XT_I64));
             if (!arg) return status_oom(sizeof *arg, "gradients");
-            in[side * (n + 1) + k] = k < n ? op->in[side * n + k] : side ? ir_splat(b, ir_scalar(XT_I64), -1) : position;
+            in[side * (n + 1) + k] = k < n  ? op->in[side * n + k]
+                                     : side ? ir_splat(b, ir_scalar(XT_I64), -1)
+                                            : position;
             args[k < n ? side * n + k : 2 * n + side] = arg;
         }
     ir_builder inner = ir_at_end(b->m, body);

@@ -80,14 +80,15 @@ xt_status grad_slice(grad_call *c) {
     return NULL;
 }
 
-/* The operand's elements sit at low + i * (interior + 1); where low or high is negative some of them were cut away and get zeros back. The
- * padding value receives what is left of the sum. */
+/* The operand's elements sit at low + i * (interior + 1); where low or high is negative some of them were cut away and
+ * get zeros back. The padding value receives what is left of the sum. */
 xt_status grad_pad(grad_call *c) {
     const ir_op *op = c->op;
     const ir_type *from = op->in[0]->type;
     ir_value *d = c->d_out[0];
     size_t n;
-    const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n), *high = ir_get_ints(op, IR_A_edge_padding_high, &n);
+    const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n),
+                  *high = ir_get_ints(op, IR_A_edge_padding_high, &n);
     const int64_t *interior = ir_get_ints(op, IR_A_interior_padding, &n);
     int64_t *grow_low, *grow_high, *zero, *start, *limit, *stride;
     XT_TRY(grad_ints(c, from->rank, &grow_low));

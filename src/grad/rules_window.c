@@ -1,5 +1,6 @@
-/* Derivatives of window reductions and of max pooling's own gradient. A window sum is transposed into a window sum over the cotangent, padded and
- * dilated by the strides, as JAX does; a maximum becomes select_and_scatter, which takes the first of equals. */
+/* Derivatives of window reductions and of max pooling's own gradient. A window sum is transposed into a window sum over
+ * the cotangent, padded and dilated by the strides, as JAX does; a maximum becomes select_and_scatter, which takes the
+ * first of equals. */
 #include "grad/grad_int.h"
 
 #include <math.h>
@@ -63,8 +64,8 @@ static xt_status spread_windows(grad_call *c, const window *w, ir_value *d, ir_v
     return NULL;
 }
 
-/* A maximum over windows with dilation, which select_and_scatter cannot say: the windows' k-th elements, for each k, are a strided slice of the
- * padded operand; the first that equals the maximum takes the cotangent. */
+/* A maximum over windows with dilation, which select_and_scatter cannot say: the windows' k-th elements, for each k,
+ * are a strided slice of the padded operand; the first that equals the maximum takes the cotangent. */
 static xt_status dilated_extreme(grad_call *c, const window *w, double identity, ir_value **out) {
     ir_builder *b = c->b;
     ir_value *x = c->op->in[0], *y = &((ir_op *)c->op)->out[0], *d = c->d_out[0];
@@ -102,20 +103,24 @@ static xt_status dilated_extreme(grad_call *c, const window *w, double identity,
 
 static xt_status window_extreme(grad_call *c, const window *w, bool max) {
     if (c->op->out[0].type->count == 0 || c->op->in[0]->type->count == 0) return NULL;
-    if (!all_ones(w->base, w->rank) || !all_ones(w->dilation, w->rank)) return dilated_extreme(c, w, max ? -INFINITY : INFINITY, &c->d_in[0]);
+    if (!all_ones(w->base, w->rank) || !all_ones(w->dilation, w->rank))
+        return dilated_extreme(c, w, max ? -INFINITY : INFINITY, &c->d_in[0]);
     ir_value *x = max ? c->op->in[0] : ir_negate(c->b, c->op->in[0]);
     c->d_in[0] = ir_select_and_scatter_max(c->b, x, c->d_out[0], w->size, w->strides, w->low, w->high);
     return NULL;
 }
 
-/* The product of all other factors of a window: the product with zeros left out, over the factor, where the window has no zero; the same without
- * dividing for its only zero; nothing elsewhere. */
+/* The product of all other factors of a window: the product with zeros left out, over the factor, where the window has
+ * no zero; the same without dividing for its only zero; nothing elsewhere. */
 static xt_status window_product(grad_call *c, const window *w) {
     ir_builder *b = c->b;
-    ir_value *x = c->op->in[0], *d = c->d_out[0], *zero = grad_zeros(b, x->type), *one = ir_splat(b, x->type, 1), *sums[2] = {NULL, NULL};
+    ir_value *x = c->op->in[0], *d = c->d_out[0], *zero = grad_zeros(b, x->type), *one = ir_splat(b, x->type, 1),
+             *sums[2] = {NULL, NULL};
     ir_value *at_zero = ir_compare(b, IR_EQ, x, zero), *filled = ir_select(b, at_zero, one, x);
-    ir_value *product = ir_reduce_window(b, OP_multiply, filled, w->size, w->strides, w->low, w->high, w->base, w->dilation);
-    ir_value *zeros = ir_reduce_window(b, OP_add, ir_select(b, at_zero, one, zero), w->size, w->strides, w->low, w->high, w->base, w->dilation);
+    ir_value *product =
+        ir_reduce_window(b, OP_multiply, filled, w->size, w->strides, w->low, w->high, w->base, w->dilation);
+    ir_value *zeros = ir_reduce_window(b, OP_add, ir_select(b, at_zero, one, zero), w->size, w->strides, w->low,
+                                       w->high, w->base, w->dilation);
     if (!product || !zeros) return NULL;
     for (int n = 0; n < 2; n++) { /* windows with n zeros */
         ir_value *these = ir_compare(b, IR_EQ, zeros, ir_splat(b, zeros->type, n));
@@ -152,7 +157,9 @@ static ir_block *argmax_body(ir_builder *b, const ir_type *t) {
 static bool carries(const ir_op *op) {
     const ir_block *body = op->n_in == 4 && op->n_regions == 1 ? op->regions[0].block : NULL;
     const ir_op *first = body && body->n_args == 4 ? body->first : NULL, *end = first ? ir_block_return(body) : NULL;
-    if (!end || end->n_in != 2 || first->code != OP_compare || ir_get_int(first, IR_A_comparison_direction, -1) != IR_GE) return false;
+    if (!end || end->n_in != 2 || first->code != OP_compare ||
+        ir_get_int(first, IR_A_comparison_direction, -1) != IR_GE)
+        return false;
     if (first->in[0] != body->args[0] || first->in[1] != body->args[2]) return false;
     for (int i = 0; i < 2; i++) {
         const ir_op *chosen = end->in[i]->def;
@@ -168,7 +175,8 @@ static xt_status carried_along(grad_call *c) {
     XT_TRY(read_window(c, &w));
     if (!all_ones(w.base, w.rank) || !all_ones(w.dilation, w.rank)) return grad_fold_windows(c, &w);
     for (int i = 0; i < 2; i++)
-        if (c->want[i] && c->d_out[i]) c->d_in[i] = ir_select_and_scatter_max(c->b, c->op->in[0], c->d_out[i], w.size, w.strides, w.low, w.high);
+        if (c->want[i] && c->d_out[i])
+            c->d_in[i] = ir_select_and_scatter_max(c->b, c->op->in[0], c->d_out[i], w.size, w.strides, w.low, w.high);
     return NULL;
 }
 
@@ -186,15 +194,18 @@ xt_status grad_reduce_window(grad_call *c) {
     return window_product(c, &w);
 }
 
-/* Each window of the operand sends its source element to its largest element, so the source receives what has arrived there: the cotangent
- * carried along through the same choice. */
+/* Each window of the operand sends its source element to its largest element, so the source receives what has arrived
+ * there: the cotangent carried along through the same choice. */
 xt_status grad_select_and_scatter(grad_call *c) {
     const ir_op *op = c->op;
     ir_builder *b = c->b;
     const ir_op *choose = op->regions[0].block ? op->regions[0].block->first : NULL;
-    int64_t dir = choose && choose->code == OP_compare && choose->in[0] == op->regions[0].block->args[0] ? ir_get_int(choose, IR_A_comparison_direction, -1) : -1;
+    int64_t dir = choose && choose->code == OP_compare && choose->in[0] == op->regions[0].block->args[0]
+                      ? ir_get_int(choose, IR_A_comparison_direction, -1)
+                      : -1;
     if ((dir != IR_GE && dir != IR_LE) || grad_region_op(op, 1) != OP_add)
-        return grad_refuse(c, "only the gradients of max and min pooling (select by GE or LE, scatter by add) have one");
+        return grad_refuse(c,
+                           "only the gradients of max and min pooling (select by GE or LE, scatter by add) have one");
     window w = {0};
     XT_TRY(read_window(c, &w));
     ir_value *x = dir == IR_GE ? op->in[0] : ir_negate(b, op->in[0]), *d = c->d_out[0];

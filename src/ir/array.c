@@ -16,7 +16,8 @@ static xt_status make(const ir_type *type, bool zero, array *out) {
         if (!size_mul(type->rank, sizeof(array), &bytes)) return status_oom(SIZE_MAX, "a tuple");
         zero = true;
     } else {
-        if (type->count < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "an array needs a shape without dynamic dims");
+        if (type->count < 0)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "an array needs a shape without dynamic dims");
         if (!size_mul((size_t)type->count, xt_dtype_size(type->dtype), &bytes)) return status_oom(SIZE_MAX, "an array");
     }
     /* Whole cache lines, at least one: the executor's pool reuses memory by its rounded size. */

@@ -1,6 +1,7 @@
 /* Attributes: the table of keys, the spelling of enumerations, making and reading values.
  *
- * An attribute's payload (integer lists, text, literals) lives in the module's arena or is static; attributes themselves are copied by value. */
+ * An attribute's payload (integer lists, text, literals) lives in the module's arena or is static; attributes
+ * themselves are copied by value. */
 #include "ir/ir.h"
 
 static const struct key_info {
@@ -22,7 +23,8 @@ ir_attr_kind ir_attr_key_kind(ir_attr_key k) {
 
 ir_attr_key ir_attr_key_from_name(const char *s, size_t n) {
     for (int k = 1; k < IR_A_COUNT; k++)
-        if (keys[k].name[0] == s[0] && strlen(keys[k].name) == n && memcmp(keys[k].name, s, n) == 0) return (ir_attr_key)k;
+        if (keys[k].name[0] == s[0] && strlen(keys[k].name) == n && memcmp(keys[k].name, s, n) == 0)
+            return (ir_attr_key)k;
     return IR_A_none;
 }
 
@@ -64,7 +66,7 @@ bool ir_enum_from_name(ir_attr_key k, const char *s, size_t n, int64_t *out) {
     return false;
 }
 
-/* --- Making ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Making --- */
 ir_attr ir_attr_int(ir_attr_key k, int64_t v) {
     return (ir_attr){.key = k, .kind = IR_AK_INT, .name = ir_attr_key_name(k), .dtype = XT_I64, .v.i = v};
 }
@@ -129,10 +131,11 @@ ir_attr ir_attr_named_int(const char *name, xt_dtype t, int64_t v) {
 
 ir_attr ir_attr_named_string(ir_module *m, const char *name, const char *s) {
     const char *copy = arena_strdup(m->mem, s);
-    return (ir_attr){.key = IR_A_none, .kind = IR_AK_STRING, .name = name, .n = copy ? strlen(s) : 0, .v.s = copy ? copy : ""};
+    return (ir_attr){
+        .key = IR_A_none, .kind = IR_AK_STRING, .name = name, .n = copy ? strlen(s) : 0, .v.s = copy ? copy : ""};
 }
 
-/* --- Reading ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Reading --- */
 const ir_attr *ir_attr_find(const ir_op *op, ir_attr_key k) {
     for (uint32_t i = 0; i < op->n_attrs; i++)
         if (op->attrs[i].key == k) return &op->attrs[i];

@@ -1,8 +1,9 @@
 /* Making, changing and removing ops.
  *
- * ir_build first describes the op on the stack, over the caller's own arrays, and lets inference judge it; only a good op is carved from the
- * arena, in one piece: the op, its operand list, its results, attributes and regions lie together. Recording is the hot path of the lazy front
- * end, so nothing here allocates besides that piece unless an op has dozens of results. */
+ * ir_build first describes the op on the stack, over the caller's own arrays, and lets inference judge it; only a good
+ * op is carved from the arena, in one piece: the op, its operand list, its results, attributes and regions lie
+ * together. Recording is the hot path of the lazy front end, so nothing here allocates besides that piece unless an op
+ * has dozens of results. */
 #include "ir/build.h"
 #include "ir/infer.h"
 
@@ -69,7 +70,8 @@ static bool set_signature(const ir_op *ret) {
     return true;
 }
 
-static xt_status infer_and_make(ir_builder *b, ir_op *like, size_t n_out, const ir_type *const *out_types, ir_op **out) {
+static xt_status infer_and_make(ir_builder *b, ir_op *like, size_t n_out, const ir_type *const *out_types,
+                                ir_op **out) {
     ir_value stated_small[ON_STACK];
     const ir_type *types_small[ON_STACK], **types = types_small;
     size_t n = 0;
@@ -91,8 +93,8 @@ static xt_status infer_and_make(ir_builder *b, ir_op *like, size_t n_out, const 
     return NULL;
 }
 
-ir_op *ir_build(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in, size_t n_attrs, const ir_attr *attrs, size_t n_regions,
-                ir_block *const *regions, size_t n_out, const ir_type *const *out_types) {
+ir_op *ir_build(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in, size_t n_attrs, const ir_attr *attrs,
+                size_t n_regions, ir_block *const *regions, size_t n_out, const ir_type *const *out_types) {
     if (b->status) return NULL;
     for (size_t i = 0; i < n_in; i++)
         if (!in[i]) return NULL;
@@ -151,7 +153,8 @@ void ir_replace_uses(ir_module *m, ir_value *old, ir_value *with) {
 static void drop_uses(ir_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++) op->in[i]->uses--;
     for (uint32_t r = 0; r < op->n_regions; r++)
-        for (ir_op *inner = op->regions[r].block ? op->regions[r].block->first : NULL; inner; inner = inner->next) drop_uses(inner);
+        for (ir_op *inner = op->regions[r].block ? op->regions[r].block->first : NULL; inner; inner = inner->next)
+            drop_uses(inner);
 }
 
 void ir_erase(ir_op *op) {

@@ -5,13 +5,15 @@ static ir_attr precision_config(ir_builder *b, ir_precision p) {
     return ir_attr_ints(b, IR_A_precision_config, 2, (const int64_t[]){p, p});
 }
 
-ir_value *ir_dot_general(ir_builder *b, ir_value *x, ir_value *y, size_t n_batch, const int64_t *x_batch, const int64_t *y_batch, size_t n_contract,
-                         const int64_t *x_contract, const int64_t *y_contract, ir_precision prec) {
+ir_value *ir_dot_general(ir_builder *b, ir_value *x, ir_value *y, size_t n_batch, const int64_t *x_batch,
+                         const int64_t *y_batch, size_t n_contract, const int64_t *x_contract,
+                         const int64_t *y_contract, ir_precision prec) {
     if (!x || !y) return NULL;
     ir_attr attrs[] = {ir_attr_ints(b, IR_A_lhs_batching_dimensions, n_batch, x_batch),
                        ir_attr_ints(b, IR_A_rhs_batching_dimensions, n_batch, y_batch),
                        ir_attr_ints(b, IR_A_lhs_contracting_dimensions, n_contract, x_contract),
-                       ir_attr_ints(b, IR_A_rhs_contracting_dimensions, n_contract, y_contract), precision_config(b, prec)};
+                       ir_attr_ints(b, IR_A_rhs_contracting_dimensions, n_contract, y_contract),
+                       precision_config(b, prec)};
     return build_one(b, OP_dot_general, 2, (ir_value *[]){x, y}, BASE_COUNT(attrs), attrs, NULL);
 }
 
@@ -20,7 +22,9 @@ ir_value *ir_convolution(ir_builder *b, ir_value *x, ir_value *w, const ir_conv_
     int64_t ones[IR_MAX_RANK], pad[2 * IR_MAX_RANK], reverse[IR_MAX_RANK];
     if (!x || !w) return NULL;
     if (n > IR_MAX_RANK) {
-        if (!b->status) b->status = status_new(XT_INVALID_ARGUMENT, b->src ? src_get(b->src) : NULL, "convolution: %zu spatial dims", n);
+        if (!b->status)
+            b->status =
+                status_new(XT_INVALID_ARGUMENT, b->src ? src_get(b->src) : NULL, "convolution: %zu spatial dims", n);
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {

@@ -1,21 +1,22 @@
-/* Typed builders: one call per op, result values back, NULL after a failure. Builders of ops that carry dimension numbers or regions are in
- * build_contract.c and build_regions.c. */
+/* Typed builders: one call per op, result values back, NULL after a failure. Builders of ops that carry dimension
+ * numbers or regions are in build_contract.c and build_regions.c. */
 #include "ir/build.h"
 #include "ir/interp.h"
 
-#define IR_UNARY(name)                                                                                                                               \
-    ir_value *ir_##name(ir_builder *b, ir_value *x) {                                                                                                \
-        return ir_unary(b, OP_##name, x);                                                                                                            \
+#define IR_UNARY(name)                                \
+    ir_value *ir_##name(ir_builder *b, ir_value *x) { \
+        return ir_unary(b, OP_##name, x);             \
     }
-#define IR_BINARY(name)                                                                                                                              \
-    ir_value *ir_##name(ir_builder *b, ir_value *x, ir_value *y) {                                                                                   \
-        return ir_binary(b, OP_##name, x, y);                                                                                                        \
+#define IR_BINARY(name)                                            \
+    ir_value *ir_##name(ir_builder *b, ir_value *x, ir_value *y) { \
+        return ir_binary(b, OP_##name, x, y);                      \
     }
 #include "ir/builders.def"
 #undef IR_UNARY
 #undef IR_BINARY
 
-ir_value *build_one(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in, size_t n_attrs, const ir_attr *attrs, const ir_type *type) {
+ir_value *build_one(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in, size_t n_attrs,
+                    const ir_attr *attrs, const ir_type *type) {
     ir_op *op = ir_build(b, code, n_in, in, n_attrs, attrs, 0, NULL, type ? 1 : 0, type ? &type : NULL);
     return op ? &op->out[0] : NULL;
 }
@@ -32,8 +33,8 @@ ir_value *ir_binary(ir_builder *b, ir_opcode code, ir_value *x, ir_value *y) {
 bool build_has_type(ir_builder *b, const ir_type *t, const char *op) {
     if (t && t->kind == IR_TENSOR) return true;
     if (!b->status)
-        b->status =
-            status_new(XT_INVALID_ARGUMENT, b->src ? src_get(b->src) : NULL, "%s: the result type is no tensor, has a bad shape or is too large", op);
+        b->status = status_new(XT_INVALID_ARGUMENT, b->src ? src_get(b->src) : NULL,
+                               "%s: the result type is no tensor, has a bad shape or is too large", op);
     return false;
 }
 
@@ -88,7 +89,7 @@ ir_value *ir_convert(ir_builder *b, ir_value *x, xt_dtype t) {
     return build_has_type(b, type, "convert") ? build_one(b, OP_convert, 1, &x, 0, NULL, type) : NULL;
 }
 
-/* --- Shapes ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Shapes --- */
 ir_value *ir_reshape(ir_builder *b, ir_value *x, size_t rank, const int64_t *dims) {
     if (!x) return NULL;
     const ir_type *type = ir_tensor(x->type->dtype, rank, dims);
@@ -118,12 +119,14 @@ ir_value *ir_slice(ir_builder *b, ir_value *x, const int64_t *start, const int64
     if (!x) return NULL;
     size_t rank = x->type->rank;
     for (size_t i = 0; i < rank && !stride; i++) ones[i] = 1;
-    ir_attr attrs[] = {ir_attr_ints(b, IR_A_start_indices, rank, start), ir_attr_ints(b, IR_A_limit_indices, rank, limit),
+    ir_attr attrs[] = {ir_attr_ints(b, IR_A_start_indices, rank, start),
+                       ir_attr_ints(b, IR_A_limit_indices, rank, limit),
                        ir_attr_ints(b, IR_A_strides, rank, stride ? stride : ones)};
     return build_one(b, OP_slice, 1, &x, 3, attrs, NULL);
 }
 
-ir_value *ir_pad(ir_builder *b, ir_value *x, ir_value *value, const int64_t *low, const int64_t *high, const int64_t *interior) {
+ir_value *ir_pad(ir_builder *b, ir_value *x, ir_value *value, const int64_t *low, const int64_t *high,
+                 const int64_t *interior) {
     static const int64_t zeros[IR_MAX_RANK];
     if (!x) return NULL;
     size_t rank = x->type->rank;
@@ -150,10 +153,10 @@ ir_value *ir_iota(ir_builder *b, const ir_type *t, int64_t dim) {
     return build_one(b, OP_iota, 0, NULL, 1, &attr, t);
 }
 
-/* --- Computed positions --------------------------------------------------------------------------------------------------------------- */
+/* --- Computed positions --- */
 /* Operands [head..., start...] in a row; more than a maximal rank of starts cannot be right. */
-static ir_value *with_starts(ir_builder *b, ir_opcode code, size_t n_head, ir_value *const *head, size_t n, ir_value *const *start, size_t n_attrs,
-                             const ir_attr *attrs) {
+static ir_value *with_starts(ir_builder *b, ir_opcode code, size_t n_head, ir_value *const *head, size_t n,
+                             ir_value *const *start, size_t n_attrs, const ir_attr *attrs) {
     ir_value *in[2 + IR_MAX_RANK];
     if (n > IR_MAX_RANK) n = IR_MAX_RANK;
     memcpy(in, head, n_head * sizeof *in);
@@ -171,7 +174,8 @@ ir_value *ir_dynamic_update_slice(ir_builder *b, ir_value *x, ir_value *update, 
     return with_starts(b, OP_dynamic_update_slice, 2, (ir_value *[]){x, update}, n, start, 0, NULL);
 }
 
-ir_value *ir_gather(ir_builder *b, ir_value *x, ir_value *indices, const ir_gather_dims *d, const int64_t *slice_sizes, bool sorted) {
+ir_value *ir_gather(ir_builder *b, ir_value *x, ir_value *indices, const ir_gather_dims *d, const int64_t *slice_sizes,
+                    bool sorted) {
     if (!x || !indices) return NULL;
     ir_attr attrs[] = {ir_attr_ints(b, IR_A_offset_dims, d->n_offset, d->offset),
                        ir_attr_ints(b, IR_A_collapsed_slice_dims, d->n_collapsed, d->collapsed),
@@ -184,26 +188,27 @@ ir_value *ir_gather(ir_builder *b, ir_value *x, ir_value *indices, const ir_gath
     return build_one(b, OP_gather, 2, (ir_value *[]){x, indices}, BASE_COUNT(attrs), attrs, NULL);
 }
 
-/* --- Normalisation ---------------------------------------------------------------------------------------------------------------------- */
-static bool batch_norm(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in, float epsilon, int64_t feature, size_t n_out,
-                       ir_value **out) {
+/* --- Normalisation --- */
+static bool batch_norm(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in, float epsilon, int64_t feature,
+                       size_t n_out, ir_value **out) {
     ir_attr attrs[] = {ir_attr_float(IR_A_epsilon, XT_F32, epsilon), ir_attr_int(IR_A_feature_index, feature)};
     ir_op *op = ir_build(b, code, n_in, in, 2, attrs, 0, NULL, 0, NULL);
     for (size_t i = 0; i < n_out; i++) out[i] = op ? &op->out[i] : NULL;
     return op;
 }
 
-bool ir_batch_norm_training(ir_builder *b, ir_value *x, ir_value *scale, ir_value *offset, float epsilon, int64_t feature, ir_value *out[3]) {
+bool ir_batch_norm_training(ir_builder *b, ir_value *x, ir_value *scale, ir_value *offset, float epsilon,
+                            int64_t feature, ir_value *out[3]) {
     return batch_norm(b, OP_batch_norm_training, 3, (ir_value *[]){x, scale, offset}, epsilon, feature, 3, out);
 }
 
-bool ir_batch_norm_grad(ir_builder *b, ir_value *x, ir_value *scale, ir_value *mean, ir_value *var, ir_value *d_out, float epsilon, int64_t feature,
-                        ir_value *out[3]) {
+bool ir_batch_norm_grad(ir_builder *b, ir_value *x, ir_value *scale, ir_value *mean, ir_value *var, ir_value *d_out,
+                        float epsilon, int64_t feature, ir_value *out[3]) {
     return batch_norm(b, OP_batch_norm_grad, 5, (ir_value *[]){x, scale, mean, var, d_out}, epsilon, feature, 3, out);
 }
 
-ir_value *ir_batch_norm_inference(ir_builder *b, ir_value *x, ir_value *scale, ir_value *offset, ir_value *mean, ir_value *var, float epsilon,
-                                  int64_t feature) {
+ir_value *ir_batch_norm_inference(ir_builder *b, ir_value *x, ir_value *scale, ir_value *offset, ir_value *mean,
+                                  ir_value *var, float epsilon, int64_t feature) {
     ir_value *out;
     batch_norm(b, OP_batch_norm_inference, 5, (ir_value *[]){x, scale, offset, mean, var}, epsilon, feature, 1, &out);
     return out;

@@ -18,7 +18,8 @@ static ir_block *binary_region(ir_builder *b, ir_opcode code, xt_dtype t) {
     return b->status ? NULL : block;
 }
 
-/* (x, y) -> x `dir` y for the first pair of 2 * n arguments of the dtypes of v: a comparator, or a selection when n is 1. */
+/* (x, y) -> x `dir` y for the first pair of 2 * n arguments of the dtypes of v: a comparator, or a selection
+ * when n is 1. */
 static ir_block *compare_region(ir_builder *b, ir_cmp_dir dir, size_t n, ir_value *const *v, bool total_order) {
     if (b->status) return NULL;
     ir_block *block = ir_block_new(b->m);
@@ -98,48 +99,56 @@ static ir_attr padding(ir_builder *b, size_t n, const int64_t *low, const int64_
     return ir_attr_ints2(b, IR_A_padding, n, 2, pad);
 }
 
-ir_value *ir_reduce_window(ir_builder *b, ir_opcode code, ir_value *x, const int64_t *window, const int64_t *strides, const int64_t *pad_low,
-                           const int64_t *pad_high, const int64_t *base_dilation, const int64_t *window_dilation) {
+ir_value *ir_reduce_window(ir_builder *b, ir_opcode code, ir_value *x, const int64_t *window, const int64_t *strides,
+                           const int64_t *pad_low, const int64_t *pad_high, const int64_t *base_dilation,
+                           const int64_t *window_dilation) {
     if (!x) return NULL;
     size_t rank = x->type->rank;
     int64_t ones[IR_MAX_RANK];
     for (size_t i = 0; i < rank; i++) ones[i] = 1;
     ir_value *init = identity_of(b, code, x->type->dtype);
     ir_block *region = binary_region(b, code, x->type->dtype);
-    ir_attr attrs[] = {ir_attr_ints(b, IR_A_window_dimensions, rank, window), ir_attr_ints(b, IR_A_window_strides, rank, strides ? strides : ones),
+    ir_attr attrs[] = {ir_attr_ints(b, IR_A_window_dimensions, rank, window),
+                       ir_attr_ints(b, IR_A_window_strides, rank, strides ? strides : ones),
                        ir_attr_ints(b, IR_A_base_dilations, rank, base_dilation ? base_dilation : ones),
-                       ir_attr_ints(b, IR_A_window_dilations, rank, window_dilation ? window_dilation : ones), padding(b, rank, pad_low, pad_high)};
-    ir_op *op = ir_build(b, OP_reduce_window, 2, (ir_value *[]){x, init}, BASE_COUNT(attrs), attrs, 1, &region, 0, NULL);
+                       ir_attr_ints(b, IR_A_window_dilations, rank, window_dilation ? window_dilation : ones),
+                       padding(b, rank, pad_low, pad_high)};
+    ir_op *op =
+        ir_build(b, OP_reduce_window, 2, (ir_value *[]){x, init}, BASE_COUNT(attrs), attrs, 1, &region, 0, NULL);
     return op ? &op->out[0] : NULL;
 }
 
-ir_value *ir_select_and_scatter_max(ir_builder *b, ir_value *x, ir_value *source, const int64_t *window, const int64_t *strides,
-                                    const int64_t *pad_low, const int64_t *pad_high) {
+ir_value *ir_select_and_scatter_max(ir_builder *b, ir_value *x, ir_value *source, const int64_t *window,
+                                    const int64_t *strides, const int64_t *pad_low, const int64_t *pad_high) {
     if (!x || !source) return NULL;
     size_t rank = x->type->rank;
     int64_t ones[IR_MAX_RANK];
     for (size_t i = 0; i < rank; i++) ones[i] = 1;
     ir_value *zero = ir_splat(b, ir_scalar(x->type->dtype), 0);
     ir_block *regions[2] = {compare_region(b, IR_GE, 1, &x, false), binary_region(b, OP_add, x->type->dtype)};
-    ir_attr attrs[] = {ir_attr_ints(b, IR_A_window_dimensions, rank, window), ir_attr_ints(b, IR_A_window_strides, rank, strides ? strides : ones),
+    ir_attr attrs[] = {ir_attr_ints(b, IR_A_window_dimensions, rank, window),
+                       ir_attr_ints(b, IR_A_window_strides, rank, strides ? strides : ones),
                        padding(b, rank, pad_low, pad_high)};
-    ir_op *op = ir_build(b, OP_select_and_scatter, 3, (ir_value *[]){x, source, zero}, BASE_COUNT(attrs), attrs, 2, regions, 0, NULL);
+    ir_op *op = ir_build(b, OP_select_and_scatter, 3, (ir_value *[]){x, source, zero}, BASE_COUNT(attrs), attrs, 2,
+                         regions, 0, NULL);
     return op ? &op->out[0] : NULL;
 }
 
-ir_value *ir_scatter(ir_builder *b, ir_opcode combine, ir_value *x, ir_value *indices, ir_value *updates, const ir_scatter_dims *d, bool sorted,
-                     bool unique) {
+ir_value *ir_scatter(ir_builder *b, ir_opcode combine, ir_value *x, ir_value *indices, ir_value *updates,
+                     const ir_scatter_dims *d, bool sorted, bool unique) {
     if (!x || !indices || !updates) return NULL;
     ir_block *region = binary_region(b, combine, x->type->dtype);
-    ir_attr attrs[] = {ir_attr_ints(b, IR_A_update_window_dims, d->n_window, d->window),
-                       ir_attr_ints(b, IR_A_inserted_window_dims, d->n_inserted, d->inserted),
-                       ir_attr_ints(b, IR_A_input_batching_dims, d->n_input_batching, d->input_batching),
-                       ir_attr_ints(b, IR_A_scatter_indices_batching_dims, d->n_indices_batching, d->indices_batching),
-                       ir_attr_ints(b, IR_A_scatter_dims_to_operand_dims, d->n_scatter_to_operand, d->scatter_to_operand),
-                       ir_attr_int(IR_A_index_vector_dim, d->index_vector_dim),
-                       ir_attr_bool(IR_A_indices_are_sorted, sorted),
-                       ir_attr_bool(IR_A_unique_indices, unique)};
-    ir_op *op = ir_build(b, OP_scatter, 3, (ir_value *[]){x, indices, updates}, BASE_COUNT(attrs), attrs, 1, &region, 0, NULL);
+    ir_attr attrs[] = {
+        ir_attr_ints(b, IR_A_update_window_dims, d->n_window, d->window),
+        ir_attr_ints(b, IR_A_inserted_window_dims, d->n_inserted, d->inserted),
+        ir_attr_ints(b, IR_A_input_batching_dims, d->n_input_batching, d->input_batching),
+        ir_attr_ints(b, IR_A_scatter_indices_batching_dims, d->n_indices_batching, d->indices_batching),
+        ir_attr_ints(b, IR_A_scatter_dims_to_operand_dims, d->n_scatter_to_operand, d->scatter_to_operand),
+        ir_attr_int(IR_A_index_vector_dim, d->index_vector_dim),
+        ir_attr_bool(IR_A_indices_are_sorted, sorted),
+        ir_attr_bool(IR_A_unique_indices, unique)};
+    ir_op *op =
+        ir_build(b, OP_scatter, 3, (ir_value *[]){x, indices, updates}, BASE_COUNT(attrs), attrs, 1, &region, 0, NULL);
     return op ? &op->out[0] : NULL;
 }
 
@@ -156,7 +165,8 @@ bool ir_sort(ir_builder *b, size_t n, ir_value *const *x, int64_t dim, bool desc
     return give_results(ir_build(b, OP_sort, n, x, BASE_COUNT(attrs), attrs, 1, &region, 0, NULL), n, out);
 }
 
-ir_op *ir_collective(ir_builder *b, ir_opcode code, ir_opcode combine, const ir_rank_groups *g, size_t n, ir_value *const *x, size_t n_more, const ir_attr *more, const ir_type *const *types) {
+ir_op *ir_collective(ir_builder *b, ir_opcode code, ir_opcode combine, const ir_rank_groups *g, size_t n,
+                     ir_value *const *x, size_t n_more, const ir_attr *more, const ir_type *const *types) {
     for (size_t i = 0; i < n; i++)
         if (!x[i]) return NULL;
     ir_block *region = combine != OP_COUNT && n ? binary_region(b, combine, x[0]->type->dtype) : NULL;
@@ -172,7 +182,8 @@ ir_op *ir_collective(ir_builder *b, ir_opcode code, ir_opcode combine, const ir_
     return ir_build(b, code, n, x, k, attrs, region != NULL, &region, types ? n : 0, types);
 }
 
-bool ir_all_reduce(ir_builder *b, ir_opcode combine, size_t n, ir_value *const *x, int64_t members, int64_t channel, ir_value **out) {
+bool ir_all_reduce(ir_builder *b, ir_opcode combine, size_t n, ir_value *const *x, int64_t members, int64_t channel,
+                   ir_value **out) {
     bool good = n && members > 0 && x[0];
     int64_t *ids = good ? arena_alloc(b->m->mem, (size_t)members * sizeof *ids) : NULL;
     for (int64_t i = 0; ids && i < members; i++) ids[i] = i;

@@ -1,9 +1,9 @@
 /* Copying: a whole module, or just what some values need.
  *
- * A copied value is found through value.mark = epoch | index into `values`; marks of another epoch mean "not copied yet". ir_extract walks the
- * graph depth first with a stack of its own, because a recorded graph may be a chain of a hundred thousand ops; only regions, whose nesting the
- * program's text bounds, are copied by recursion. The order of the copy depends on the graph's shape alone, not on the order of recording, so
- * equal graphs give equal programs. */
+ * A copied value is found through value.mark = epoch | index into `values`; marks of another epoch mean "not copied
+ * yet". ir_extract walks the graph depth first with a stack of its own, because a recorded graph may be a chain of a
+ * hundred thousand ops; only regions, whose nesting the program's text bounds, are copied by recursion. The order of
+ * the copy depends on the graph's shape alone, not on the order of recording, so equal graphs give equal programs. */
 #include "ir/build.h"
 
 typedef struct copier {
@@ -41,7 +41,7 @@ static bool remember(copier *c, ir_value *from, ir_value *to) {
     return true;
 }
 
-/* --- Attributes: payloads move to the new arena -------------------------------------------------------------------------------------- */
+/* --- Attributes: payloads move to the new arena --- */
 static bool own_attr(arena *mem, ir_attr *a);
 
 static bool own_list(arena *mem, ir_attr *a) {
@@ -78,7 +78,7 @@ static bool own_attr(arena *mem, ir_attr *a) {
     }
 }
 
-/* --- Ops and blocks --------------------------------------------------------------------------------------------------------------------- */
+/* --- Ops and blocks --- */
 static bool copy_op(copier *c, ir_block *into, const ir_op *op);
 
 static bool copy_block(copier *c, const ir_block *from, ir_block *into) {
@@ -119,22 +119,26 @@ static bool copy_op(copier *c, ir_block *into, const ir_op *op) {
     if (!copy_regions(c, copy)) return false;
     for (uint32_t i = 0; i < op->n_out; i++) {
         ir_value *out = &op->out[i];
-        if (copied(c, out) || (c->is_leaf && c->is_leaf(out, c->user))) continue; /* a leaf stays an argument, should it be needed */
+        /* a leaf stays an argument, should it be needed */
+        if (copied(c, out) || (c->is_leaf && c->is_leaf(out, c->user))) continue;
         if (!remember(c, out, &copy->out[i])) return false;
     }
     return true;
 }
 
-/* --- Extraction ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Extraction --- */
 /* Leaves become arguments here; what else is not copied yet goes on the stack. */
 static xt_status need(copier *c, ir_value *v) {
     if (copied(c, v)) return NULL;
     if (c->is_leaf(v, c->user)) {
-        if (!remember(c, v, ir_func_arg(c->main, v->type)) || !VEC_PUSH(c->leaves, c->n_leaves, c->cap_leaves, v)) return out_of_memory();
+        if (!remember(c, v, ir_func_arg(c->main, v->type)) || !VEC_PUSH(c->leaves, c->n_leaves, c->cap_leaves, v))
+            return out_of_memory();
         return NULL;
     }
     if (!v->def)
-        return status_new(XT_INTERNAL, NULL, "a graph to be compiled reads argument %u of a block, which is not one of its inputs", v->index);
+        return status_new(XT_INTERNAL, NULL,
+                          "a graph to be compiled reads argument %u of a block, which is not one of its inputs",
+                          v->index);
     frame f = {v, false};
     return VEC_PUSH(c->stack, c->n_stack, c->cap_stack, f) ? NULL : out_of_memory();
 }
@@ -198,8 +202,8 @@ static xt_status extract(copier *c, size_t n, ir_value *const *roots, const char
     return b.status;
 }
 
-xt_status ir_extract(size_t n, ir_value *const *roots, const char *name, bool (*is_leaf)(const ir_value *, void *), void *user, ir_module **out,
-                     ir_value ***out_leaves, size_t *out_n_leaves) {
+xt_status ir_extract(size_t n, ir_value *const *roots, const char *name, bool (*is_leaf)(const ir_value *, void *),
+                     void *user, ir_module **out, ir_value ***out_leaves, size_t *out_n_leaves) {
     copier c = {.to = ir_module_new(), .epoch = ir_new_epoch(), .is_leaf = is_leaf, .user = user};
     *out = NULL;
     *out_leaves = NULL;
@@ -221,8 +225,9 @@ xt_status ir_extract(size_t n, ir_value *const *roots, const char *name, bool (*
     return s;
 }
 
-/* --- Whole modules ----------------------------------------------------------------------------------------------------------------------------- */
-static bool copy_attr_lists(arena *mem, size_t n, ir_attr *const *from, const size_t *counts, ir_attr ***out, size_t **out_counts) {
+/* --- Whole modules --- */
+static bool copy_attr_lists(arena *mem, size_t n, ir_attr *const *from, const size_t *counts, ir_attr ***out,
+                            size_t **out_counts) {
     ir_attr **lists = arena_alloc(mem, n * sizeof *lists);
     size_t *ns = arena_alloc(mem, n * sizeof *ns);
     if (!lists || !ns) return false;
@@ -242,16 +247,19 @@ static bool copy_func(copier *c, const ir_func *from) {
     ir_func *f = ir_func_new(c->to, from->name, from->is_public);
     if (!f) return false;
     f->n_results = from->n_results;
-    if (from->result_types && !(f->result_types = arena_copy(mem, from->result_types, from->n_results * sizeof *f->result_types))) return false;
+    if (from->result_types &&
+        !(f->result_types = arena_copy(mem, from->result_types, from->n_results * sizeof *f->result_types)))
+        return false;
     if (!from->body)
         f->body = NULL;
     else if (!copy_block(c, from->body, f->body))
         return false;
     f->cap_arg_attrs = from->arg_attrs ? from->cap_arg_attrs : 0;
-    if (from->arg_attrs && !copy_attr_lists(mem, from->cap_arg_attrs, from->arg_attrs, from->n_arg_attrs, &f->arg_attrs, &f->n_arg_attrs))
+    if (from->arg_attrs &&
+        !copy_attr_lists(mem, from->cap_arg_attrs, from->arg_attrs, from->n_arg_attrs, &f->arg_attrs, &f->n_arg_attrs))
         return false;
-    return !from->result_attrs ||
-           copy_attr_lists(mem, from->n_results, from->result_attrs, from->n_result_attrs, &f->result_attrs, &f->n_result_attrs);
+    return !from->result_attrs || copy_attr_lists(mem, from->n_results, from->result_attrs, from->n_result_attrs,
+                                                  &f->result_attrs, &f->n_result_attrs);
 }
 
 xt_status ir_module_clone(const ir_module *m, ir_module **out) {
@@ -260,7 +268,8 @@ xt_status ir_module_clone(const ir_module *m, ir_module **out) {
     if (!c.to) return out_of_memory();
     ir_attr attrs = {.kind = IR_AK_ARRAY, .n = m->n_attrs, .v.list = m->attrs};
     ir_attr meshes = {.kind = IR_AK_ARRAY, .n = m->n_meshes, .v.list = m->meshes};
-    bool good = own_list(c.to->mem, &attrs) && own_list(c.to->mem, &meshes) && (!m->name || (c.to->name = arena_strdup(c.to->mem, m->name)));
+    bool good = own_list(c.to->mem, &attrs) && own_list(c.to->mem, &meshes) &&
+                (!m->name || (c.to->name = arena_strdup(c.to->mem, m->name)));
     c.to->attrs = (ir_attr *)attrs.v.list;
     c.to->n_attrs = m->n_attrs;
     c.to->meshes = (ir_attr *)meshes.v.list;
@@ -274,7 +283,7 @@ xt_status ir_module_clone(const ir_module *m, ir_module **out) {
     return good ? NULL : out_of_memory();
 }
 
-/* --- Inlining ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Inlining --- */
 static bool inline_body(copier *c, const ir_block *body, ir_op *call, ir_value **out_results) {
     const ir_op *ret = ir_block_return(body);
     for (size_t i = 0; i < body->n_args; i++)
@@ -288,15 +297,16 @@ static bool inline_body(copier *c, const ir_block *body, ir_op *call, ir_value *
 
 xt_status ir_inline_body(ir_module *m, const ir_block *body, ir_op *call, ir_value **out_results) {
     if (!ir_block_return(body) || body->n_args != call->n_in)
-        return status_new(XT_INVALID_ARGUMENT, call->src ? src_get(call->src) : NULL, "a function of %zu arguments is called with %u", body->n_args,
-                          call->n_in);
+        return status_new(XT_INVALID_ARGUMENT, call->src ? src_get(call->src) : NULL,
+                          "a function of %zu arguments is called with %u", body->n_args, call->n_in);
     copier c = {.to = m, .before = call, .epoch = ir_new_epoch()};
     bool good = inline_body(&c, body, call, out_results);
     base_free(c.values);
     return good ? NULL : out_of_memory();
 }
 
-xt_status ir_copy_range(const ir_builder *b, const ir_op *first, const ir_op *last, size_t n, ir_value *const *from, ir_value *const *to) {
+xt_status ir_copy_range(const ir_builder *b, const ir_op *first, const ir_op *last, size_t n, ir_value *const *from,
+                        ir_value *const *to) {
     copier c = {.to = b->m, .before = b->before, .epoch = ir_new_epoch(), .outside_stays = true};
     bool good = true;
     for (size_t i = 0; good && i < n; i++) good = remember(&c, from[i], to[i]);
@@ -308,7 +318,7 @@ xt_status ir_copy_range(const ir_builder *b, const ir_op *first, const ir_op *la
     return good ? NULL : out_of_memory();
 }
 
-/* --- What one value needs of a block --------------------------------------------------------------------------------------------------------------- */
+/* --- What one value needs of a block --- */
 /* Marks while it is found out: `needed`; `stop` and its index, with WANTED when it is needed. */
 static const uint64_t WANTED = 1u << 31;
 
@@ -318,11 +328,14 @@ typedef struct needs_of {
 
 static void mark_read(const ir_op *op, const needs_of *n) {
     for (uint32_t i = 0; i < op->n_in; i++) {
-        if (op->in[i]->mark >> 32 == n->stop >> 32) op->in[i]->mark |= WANTED;
-        else op->in[i]->mark = n->needed;
+        if (op->in[i]->mark >> 32 == n->stop >> 32)
+            op->in[i]->mark |= WANTED;
+        else
+            op->in[i]->mark = n->needed;
     }
     for (uint32_t r = 0; r < op->n_regions; r++)
-        for (const ir_op *inner = op->regions[r].block ? op->regions[r].block->first : NULL; inner; inner = inner->next) mark_read(inner, n);
+        for (const ir_op *inner = op->regions[r].block ? op->regions[r].block->first : NULL; inner; inner = inner->next)
+            mark_read(inner, n);
 }
 
 static bool is_needed(const ir_op *op, const needs_of *n) {
@@ -337,7 +350,8 @@ static xt_status take_leaf(copier *c, size_t k, ir_value *from, const ir_copy_ho
     return remember(c, from, v) ? NULL : out_of_memory();
 }
 
-static xt_status copy_into(copier *c, const ir_builder *b, const ir_value *root, const needs_of *n, const ir_copy_hooks *h) {
+static xt_status copy_into(copier *c, const ir_builder *b, const ir_value *root, const needs_of *n,
+                           const ir_copy_hooks *h) {
     const ir_block *from = root->block;
     for (size_t i = 0; i < from->n_args; i++)
         if (from->args[i]->mark == n->needed) XT_TRY(take_leaf(c, i, from->args[i], h));

@@ -1,5 +1,6 @@
-/* Functions of this process that a program may call by address (custom_call @xtrain_host_callback, @xtrain_inspect_sharding). A program is text from anywhere, so an address in it is a
- * wish: only what the process itself has named is called. */
+/* Functions of this process that a program may call by address (custom_call @xtrain_host_callback,
+ * @xtrain_inspect_sharding). A program is text from anywhere, so an address in it is a wish: only what the process
+ * itself has named is called. */
 #ifndef XT_SRC_IR_HOST_FUNCTION_H
 #define XT_SRC_IR_HOST_FUNCTION_H
 

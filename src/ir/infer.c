@@ -1,4 +1,5 @@
-/* What all inference rules share: the checks before a rule, the comparison with stated types after it, messages, attribute access. */
+/* What all inference rules share: the checks before a rule, the comparison with stated types after it, messages,
+ * attribute access. */
 #include "ir/infer.h"
 
 #include <stdlib.h>
@@ -66,11 +67,13 @@ xt_status infer_tensor(const ir_op *op, xt_dtype t, size_t rank, const int64_t *
     *out = ir_tensor(t, rank, dims);
     if (*out) return NULL;
     for (size_t i = 0; i < rank; i++)
-        if (dims[i] < 0 && dims[i] != IR_DYNAMIC) return infer_fail(op, 0, "the result would have a negative dim: %s", infer_dims(rank, dims).text);
+        if (dims[i] < 0 && dims[i] != IR_DYNAMIC)
+            return infer_fail(op, 0, "the result would have a negative dim: %s", infer_dims(rank, dims).text);
     return infer_fail(op, 0, "a result of shape %s is too large or memory is short", infer_dims(rank, dims).text);
 }
 
-xt_status infer_one_tensor(const ir_op *op, xt_dtype t, size_t rank, const int64_t *dims, const ir_type **out, size_t *n_out) {
+xt_status infer_one_tensor(const ir_op *op, xt_dtype t, size_t rank, const int64_t *dims, const ir_type **out,
+                           size_t *n_out) {
     *n_out = 1;
     return infer_tensor(op, t, rank, dims, out);
 }
@@ -79,15 +82,17 @@ xt_status infer_merge(const ir_op *op, int c, const ir_type *a, const ir_type *b
     *out = a;
     if (a == b) return NULL;
     if (a->dtype != b->dtype)
-        return infer_fail(op, c, "element types differ: %s and %s; convert one of them", ir_dtype_mlir(a->dtype), ir_dtype_mlir(b->dtype));
+        return infer_fail(op, c, "element types differ: %s and %s; convert one of them", ir_dtype_mlir(a->dtype),
+                          ir_dtype_mlir(b->dtype));
     if (!infer_same_shape(a, b))
-        return infer_fail(op, c, "shapes differ: %s and %s", infer_dims(a->rank, a->dims).text, infer_dims(b->rank, b->dims).text);
+        return infer_fail(op, c, "shapes differ: %s and %s", infer_dims(a->rank, a->dims).text,
+                          infer_dims(b->rank, b->dims).text);
     int64_t dims[IR_MAX_RANK];
     for (uint32_t i = 0; i < a->rank; i++) dims[i] = a->dims[i] == IR_DYNAMIC ? b->dims[i] : a->dims[i];
     return infer_tensor(op, a->dtype, a->rank, dims, out);
 }
 
-/* --- Attributes --------------------------------------------------------------------------------------------------------------------- */
+/* --- Attributes --- */
 xt_status infer_int(const ir_op *op, ir_attr_key k, int64_t *out) {
     const ir_attr *a = ir_attr_find(op, k);
     if (!a) return infer_fail(op, 0, "attribute '%s' is missing", ir_attr_key_name(k));
@@ -111,20 +116,22 @@ xt_status infer_list(const ir_op *op, int c, ir_attr_key k, size_t n, const int6
 xt_status infer_at_least(const ir_op *op, int c, ir_attr_key k, const int64_t *v, size_t n, int64_t least) {
     for (size_t i = 0; v && i < n; i++)
         if (v[i] < least)
-            return infer_fail(op, c, "%s[%zu] is %lld, expected at least %lld", ir_attr_key_name(k), i, (long long)v[i], (long long)least);
+            return infer_fail(op, c, "%s[%zu] is %lld, expected at least %lld", ir_attr_key_name(k), i, (long long)v[i],
+                              (long long)least);
     return NULL;
 }
 
 xt_status infer_axis(const ir_op *op, int c, ir_attr_key k, int64_t v, int64_t end) {
     if (v >= 0 && v < end) return NULL;
-    return infer_fail(op, c, "%s is %lld, expected 0 <= %s < %lld", ir_attr_key_name(k), (long long)v, ir_attr_key_name(k), (long long)end);
+    return infer_fail(op, c, "%s is %lld, expected 0 <= %s < %lld", ir_attr_key_name(k), (long long)v,
+                      ir_attr_key_name(k), (long long)end);
 }
 
 xt_status infer_axes(const ir_op *op, int c, ir_attr_key k, const int64_t *v, size_t n, int64_t end) {
     for (size_t i = 0; i < n; i++)
         if (v[i] < 0 || v[i] >= end)
-            return infer_fail(op, c, "%s = %s has %lld, expected 0 <= d < %lld", ir_attr_key_name(k), infer_dims(n, v).text, (long long)v[i],
-                              (long long)end);
+            return infer_fail(op, c, "%s = %s has %lld, expected 0 <= d < %lld", ir_attr_key_name(k),
+                              infer_dims(n, v).text, (long long)v[i], (long long)end);
     return NULL;
 }
 
@@ -134,7 +141,8 @@ bool infer_has(const int64_t *v, size_t n, int64_t x) {
     return false;
 }
 
-/* Lists of axes are as short as ranks when they are right, so the square is small; a long one must repeat (ranks end at IR_MAX_RANK). */
+/* Lists of axes are as short as ranks when they are right, so the square is small; a long one must repeat (ranks end at
+ * IR_MAX_RANK). */
 xt_status infer_unique(const ir_op *op, int c, ir_attr_key k, const int64_t *v, size_t n) {
     bool repeats = n > 4 * IR_MAX_RANK;
     for (size_t i = 1; !repeats && i < n; i++) repeats = infer_has(v, i, v[i]);
@@ -143,7 +151,8 @@ xt_status infer_unique(const ir_op *op, int c, ir_attr_key k, const int64_t *v, 
 
 xt_status infer_sorted(const ir_op *op, int c, ir_attr_key k, const int64_t *v, size_t n) {
     for (size_t i = 1; i < n; i++)
-        if (v[i] < v[i - 1]) return infer_fail(op, c, "%s = %s is not sorted", ir_attr_key_name(k), infer_dims(n, v).text);
+        if (v[i] < v[i - 1])
+            return infer_fail(op, c, "%s = %s is not sorted", ir_attr_key_name(k), infer_dims(n, v).text);
     return NULL;
 }
 
@@ -177,11 +186,13 @@ xt_status infer_precision(const ir_op *op, int c) {
     return v && n > 2 ? infer_fail(op, c, "precision_config has %zu entries, expected at most 2", n) : NULL;
 }
 
-/* --- Windows -------------------------------------------------------------------------------------------------------------------------- */
+/* --- Windows --- */
 int64_t infer_window_dim(const infer_window *w, size_t i, int64_t dim) {
     if (dim == IR_DYNAMIC || w->size[i] == IR_DYNAMIC) return IR_DYNAMIC;
-    int64_t base = w->base_dilation ? w->base_dilation[i] : 1, dilation = w->window_dilation ? w->window_dilation[i] : 1;
-    int64_t low = w->pad ? w->pad[2 * i] : 0, high = w->pad ? w->pad[2 * i + 1] : 0, stride = w->stride ? w->stride[i] : 1;
+    int64_t base = w->base_dilation ? w->base_dilation[i] : 1,
+            dilation = w->window_dilation ? w->window_dilation[i] : 1;
+    int64_t low = w->pad ? w->pad[2 * i] : 0, high = w->pad ? w->pad[2 * i + 1] : 0,
+            stride = w->stride ? w->stride[i] : 1;
     int64_t full, window, room;
     if (__builtin_mul_overflow(dim ? dim - 1 : 0, base, &full) || __builtin_add_overflow(full, dim ? 1 : 0, &full) ||
         __builtin_add_overflow(full, low, &full) || __builtin_add_overflow(full, high, &full) ||
@@ -192,11 +203,12 @@ int64_t infer_window_dim(const infer_window *w, size_t i, int64_t dim) {
     return room / stride + 1;
 }
 
-/* --- Regions ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Regions --- */
 xt_status infer_region(const ir_op *op, int c, size_t r, size_t n_args, const ir_op **out_return) {
     const ir_block *b = op->regions[r].block;
     if (!b) return infer_fail(op, c, "region %zu is empty", r);
-    if (b->n_args != n_args) return infer_fail(op, c, "region %zu takes %zu arguments, expected %zu", r, b->n_args, n_args);
+    if (b->n_args != n_args)
+        return infer_fail(op, c, "region %zu takes %zu arguments, expected %zu", r, b->n_args, n_args);
     *out_return = ir_block_return(b);
     if (!*out_return) return infer_fail(op, c, "region %zu does not end in a return", r);
     return NULL;
@@ -218,20 +230,22 @@ xt_status infer_reducer(const ir_op *op, int c, size_t r, size_t n, size_t first
         const ir_type *e = ret->in[i]->type, *x = b->args[i]->type, *y = b->args[n + i]->type;
         if (e->kind != IR_TENSOR || e->rank || x != e || y != e) {
             str s = STR_INIT;
-            ir_type_print(x, &s), str_append(&s, ", "), ir_type_print(y, &s), str_append(&s, ") -> "), ir_type_print(e, &s);
-            xt_status bad = infer_fail(op, c, "the computation must be (E, E) -> E over scalars, number %zu is (%s", i, str_cstr(&s));
+            ir_type_print(x, &s), str_append(&s, ", "), ir_type_print(y, &s), str_append(&s, ") -> "),
+                ir_type_print(e, &s);
+            xt_status bad = infer_fail(op, c, "the computation must be (E, E) -> E over scalars, number %zu is (%s", i,
+                                       str_cstr(&s));
             str_free(&s);
             return bad;
         }
         if (!infer_promotable(infer_in(op, first + i)->dtype, e->dtype))
-            return infer_fail(op, c, "the computation works on %s, which operand %zu of %s does not promote to", ir_dtype_mlir(e->dtype), first + i,
-                              ir_dtype_mlir(infer_in(op, first + i)->dtype));
+            return infer_fail(op, c, "the computation works on %s, which operand %zu of %s does not promote to",
+                              ir_dtype_mlir(e->dtype), first + i, ir_dtype_mlir(infer_in(op, first + i)->dtype));
         out_types[i] = e->dtype;
     }
     return NULL;
 }
 
-/* --- The whole check ------------------------------------------------------------------------------------------------------------------------ */
+/* --- The whole check --- */
 size_t infer_room(const ir_op *op) {
     size_t n = 16 + (size_t)op->n_in + op->n_out;
     if (op->code == OP_call || op->code == OP_composite) {
@@ -258,20 +272,23 @@ static xt_status check_accuracy(const ir_op *op, const ir_attr *a) {
         if (*s != '=') continue;
         for (s++; *s == ' '; s++) {
         }
-        if (strtod(s, NULL) != 0) return infer_fail(op, 0, "result_accuracy: the modes HIGHEST and DEFAULT go with tolerances of 0");
+        if (strtod(s, NULL) != 0)
+            return infer_fail(op, 0, "result_accuracy: the modes HIGHEST and DEFAULT go with tolerances of 0");
     }
     return NULL;
 }
 
 static xt_status check_attrs(const ir_op *op) {
-    static const char *const names[] = {"an integer",          "a float",        "a boolean",       "a string", "a symbol",
-                                        "an integer list",     "a boolean list", "a dense literal", "a type",   "an enumeration",
-                                        "an enumeration list", "an array",       "a dictionary",    "a unit",   "anything"};
+    static const char *const names[] = {
+        "an integer",          "a float",        "a boolean",       "a string", "a symbol",
+        "an integer list",     "a boolean list", "a dense literal", "a type",   "an enumeration",
+        "an enumeration list", "an array",       "a dictionary",    "a unit",   "anything"};
     for (uint32_t i = 0; i < op->n_attrs; i++) {
         const ir_attr *a = &op->attrs[i];
         if (a->key == IR_A_none) continue;
         ir_attr_kind want = ir_attr_key_kind(a->key);
-        if (!same_kind(want, a->kind)) return infer_fail(op, 0, "attribute '%s' is %s, expected %s", a->name, names[a->kind], names[want]);
+        if (!same_kind(want, a->kind))
+            return infer_fail(op, 0, "attribute '%s' is %s, expected %s", a->name, names[a->kind], names[want]);
         if (a->kind == IR_AK_ENUM && !ir_enum_name(a->key, a->v.i))
             return infer_fail(op, 0, "attribute '%s' has the unknown number %lld", a->name, (long long)a->v.i);
         if (a->kind == IR_AK_INTS && a->rank2 && a->n % a->rank2)
@@ -282,18 +299,20 @@ static xt_status check_attrs(const ir_op *op) {
 }
 
 static xt_status check_counts(const ir_op *op, const ir_op_info *info) {
-    if (info->n_in >= 0 && op->n_in != (uint32_t)info->n_in) return infer_fail(op, 0, "%u operands given, expected %d", op->n_in, info->n_in);
+    if (info->n_in >= 0 && op->n_in != (uint32_t)info->n_in)
+        return infer_fail(op, 0, "%u operands given, expected %d", op->n_in, info->n_in);
     if (info->n_regions >= 0 && op->n_regions != (uint32_t)info->n_regions)
         return infer_fail(op, 0, "%u regions given, expected %d", op->n_regions, info->n_regions);
     if (info->n_out >= 0 && op->n_out && op->n_out != (uint32_t)info->n_out)
         return infer_fail(op, 0, "%u results stated, expected %d", op->n_out, info->n_out);
-    bool takes_tokens = info->cls == IR_CLASS_CONTROL || info->cls == IR_CLASS_COLLECTIVE || op->code == OP_interpreter_run_parallel ||
-                        op->code == OP_sdy_manual_computation;
+    bool takes_tokens = info->cls == IR_CLASS_CONTROL || info->cls == IR_CLASS_COLLECTIVE ||
+                        op->code == OP_interpreter_run_parallel || op->code == OP_sdy_manual_computation;
     if (!takes_tokens) return infer_tensors(op, 0, op->n_in);
     return NULL;
 }
 
-/* The specification's constraint on a result: its number for the shape, and for the element type. Most have one, C1, for both. */
+/* The specification's constraint on a result: its number for the shape, and for the element type. Most have one,
+ * C1, for both. */
 static int stated_rule(const ir_op *op, uint32_t i, bool element) {
     static const unsigned char numbers[OP_COUNT][2] = {
         [OP_abs] = {1, 2},
@@ -343,12 +362,13 @@ static int stated_rule(const ir_op *op, uint32_t i, bool element) {
     const unsigned char *n = numbers[op->code];
     if (op->code == OP_batch_norm_training && i && !element) return 4 + (int)i;
     if (op->code == OP_reduce_window && i && !element) return 14; /* the first result is as it should be */
-    if ((op->code == OP_convolution || op->code == OP_dynamic_conv) && op->out[i].type->rank != infer_in(op, 0)->rank) return 26;
+    if ((op->code == OP_convolution || op->code == OP_dynamic_conv) && op->out[i].type->rank != infer_in(op, 0)->rank)
+        return 26;
     if (n[0]) return n[element];
     ir_class c = ir_op_infos[op->code].cls;
-    bool first = c == IR_CLASS_UNARY || c == IR_CLASS_BINARY || c == IR_CLASS_TERNARY || op->code == OP_constant || op->code == OP_cholesky ||
-                 op->code == OP_reverse || op->code == OP_dynamic_update_slice || op->code == OP_optimization_barrier || op->code == OP_tuple ||
-                 op->code == OP_rng_bit_generator;
+    bool first = c == IR_CLASS_UNARY || c == IR_CLASS_BINARY || c == IR_CLASS_TERNARY || op->code == OP_constant ||
+                 op->code == OP_cholesky || op->code == OP_reverse || op->code == OP_dynamic_update_slice ||
+                 op->code == OP_optimization_barrier || op->code == OP_tuple || op->code == OP_rng_bit_generator;
     return first && !strcmp(ir_op_infos[op->code].dialect, "stablehlo");
 }
 
@@ -358,13 +378,19 @@ xt_status ir_infer(const ir_op *op, const ir_type **out, size_t *n_out) {
     if (op->n_attrs) XT_TRY(check_attrs(op));
     XT_TRY(info->infer(op, out, n_out));
     if (!op->n_out) return NULL;
-    if (op->n_out != *n_out) return infer_fail(op, op->code == OP_collective_broadcast ? 5 : op->code == OP_collective_reduce ? 3 : 0, "%u results stated, inferred %zu", op->n_out, *n_out);
+    if (op->n_out != *n_out)
+        return infer_fail(op,
+                          op->code == OP_collective_broadcast ? 5
+                          : op->code == OP_collective_reduce  ? 3
+                                                              : 0,
+                          "%u results stated, inferred %zu", op->n_out, *n_out);
     for (uint32_t i = 0; i < op->n_out; i++) {
         if (ir_type_compatible(op->out[i].type, out[i])) continue;
         str s = STR_INIT;
         ir_type_print(out[i], &s);
         bool element = op->out[i].type->dtype != out[i]->dtype;
-        xt_status bad = infer_fail(op, stated_rule(op, i, element), "result %u is stated differently from what is inferred, %s", i, str_cstr(&s));
+        xt_status bad = infer_fail(op, stated_rule(op, i, element),
+                                   "result %u is stated differently from what is inferred, %s", i, str_cstr(&s));
         str_free(&s);
         return bad;
     }

@@ -1,9 +1,10 @@
-/* Inference rules and what they share. A rule computes an op's result types from its operands, attributes and regions, and checks the numbered
- * constraints of the StableHLO specification on the way: a message ends in the constraint's name, "dot_general_c10" (or "add_i1" for a rule
- * about what one input may be), followed by the operand types.
+/* Inference rules and what they share. A rule computes an op's result types from its operands, attributes and regions,
+ * and checks the numbered constraints of the StableHLO specification on the way: a message ends in the constraint's
+ * name, "dot_general_c10" (or "add_i1" for a rule about what one input may be), followed by the operand types.
  *
- * Before a rule runs, ir_infer has checked: operand and region counts of the op's row, that operands are tensors (except for control flow and
- * ops between devices), that known attributes have the kind attrs.def says. A stated result type stands in op->out.
+ * Before a rule runs, ir_infer has checked: operand and region counts of the op's row, that operands are tensors
+ * (except for control flow and ops between devices), that known attributes have the kind attrs.def says. A stated
+ * result type stands in op->out.
  *
  * Dynamic dims (IR_DYNAMIC) match any dim; what cannot be known from them becomes dynamic in the result. */
 #ifndef XT_SRC_IR_INFER_H
@@ -21,11 +22,13 @@
 #include "ir/ops.def"
 #undef OP
 
-/* All checks that need no rule, then the rule, then that stated types agree. `out` has room for infer_room(op) types. */
+/* All checks that need no rule, then the rule, then that stated types agree. `out` has room for
+ * infer_room(op) types. */
 xt_status ir_infer(const ir_op *op, const ir_type **out, size_t *n_out);
 size_t infer_room(const ir_op *op);
 
-/* A failure of constraint `c` (0: none has a number; -k: input rule k) with the operands' types appended. Never NULL. */
+/* A failure of constraint `c` (0: none has a number; -k: input rule k) with the operands' types
+ * appended. Never NULL. */
 xt_status infer_fail(const ir_op *op, int c, const char *fmt, ...) BASE_PRINTF(3, 4) INFER_NONNULL;
 typedef struct dims_text {
     char text[160];
@@ -52,7 +55,8 @@ static inline xt_status infer_one(const ir_type **out, size_t *n_out, const ir_t
 }
 /* One tensor result of that shape; fails when it is too large. */
 xt_status infer_tensor(const ir_op *op, xt_dtype t, size_t rank, const int64_t *dims, const ir_type **out);
-xt_status infer_one_tensor(const ir_op *op, xt_dtype t, size_t rank, const int64_t *dims, const ir_type **out, size_t *n_out);
+xt_status infer_one_tensor(const ir_op *op, xt_dtype t, size_t rank, const int64_t *dims, const ir_type **out,
+                           size_t *n_out);
 /* The type that says most of two compatible shapes: static dims win. */
 xt_status infer_merge(const ir_op *op, int c, const ir_type *a, const ir_type *b, const ir_type **out);
 
@@ -80,9 +84,10 @@ typedef struct infer_window {
 int64_t infer_window_dim(const infer_window *w, size_t i, int64_t dim);
 
 /* Regions. */
-xt_status infer_region(const ir_op *op, int c, size_t r, size_t n_args, const ir_op **out_return); /* counts; the terminator is there */
-/* A computation over scalars, (E0.., E0..) -> (E0..), as reduce, scatter and the collectives take: Ei is out_types[i], to which the dtype of
- * operand `first + i` must promote. */
+/* counts; the terminator is there */
+xt_status infer_region(const ir_op *op, int c, size_t r, size_t n_args, const ir_op **out_return);
+/* A computation over scalars, (E0.., E0..) -> (E0..), as reduce, scatter and the collectives take: Ei is out_types[i],
+ * to which the dtype of operand `first + i` must promote. */
 xt_status infer_reducer(const ir_op *op, int c, size_t r, size_t n, size_t first, xt_dtype *out_types);
 bool infer_promotable(xt_dtype from, xt_dtype to);
 

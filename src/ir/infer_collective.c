@@ -1,4 +1,5 @@
-/* Rules of ops between devices. What replica and partition ids exist is known only at run time, so ids are checked for sign and repetition. */
+/* Rules of ops between devices. What replica and partition ids exist is known only at run time, so ids are checked for
+ * sign and repetition. */
 #include "ir/infer.h"
 
 #include <stdlib.h>
@@ -9,7 +10,8 @@ static int compare_ids(const void *a, const void *b) {
 }
 
 /* Every id at most once; -1 pads short groups. `step` picks a column: ids v[0], v[step], ... */
-static xt_status check_ids(const ir_op *op, int c_unique, int c_range, const char *what, const int64_t *v, size_t n, size_t step, bool padded) {
+static xt_status check_ids(const ir_op *op, int c_unique, int c_range, const char *what, const int64_t *v, size_t n,
+                           size_t step, bool padded) {
     int64_t *ids = base_malloc((n / step + 1) * sizeof *ids);
     size_t count = 0;
     xt_status s = ids ? NULL : status_oom(n * sizeof *ids, "device ids");
@@ -22,7 +24,8 @@ static xt_status check_ids(const ir_op *op, int c_unique, int c_range, const cha
     for (size_t i = 1; !s && i < count; i++)
         if (ids[i] == ids[i - 1]) s = infer_fail(op, c_unique, "%s names the id %lld twice", what, (long long)ids[i]);
     if (!s && step == 1 && op->code != OP_collective_broadcast && count && ids[count - 1] != (int64_t)count - 1)
-        s = infer_fail(op, c_range, "%s has %zu ids up to %lld, so one is missing", what, count, (long long)ids[count - 1]);
+        s = infer_fail(op, c_range, "%s has %zu ids up to %lld, so one is missing", what, count,
+                       (long long)ids[count - 1]);
     base_free(ids);
     return s;
 }
@@ -63,8 +66,10 @@ static xt_status as_operands(const ir_op *op, size_t n, const ir_type **out, siz
     return NULL;
 }
 
-/* A group may span partitions too (cross_replica_and_partition), so its true size is the stated ratio, a multiple of the listed size. */
-static xt_status group_size(const ir_op *op, int c, size_t i, int64_t axis, int64_t listed, bool gathers, int64_t *out) {
+/* A group may span partitions too (cross_replica_and_partition), so its true size is the stated ratio, a multiple of
+ * the listed size. */
+static xt_status group_size(const ir_op *op, int c, size_t i, int64_t axis, int64_t listed, bool gathers,
+                            int64_t *out) {
     const ir_type *x = infer_in(op, i), *t = infer_stated(op, i);
     *out = listed ? listed : 1;
     if (!t || t->kind != IR_TENSOR || t->rank != x->rank) return NULL;
@@ -73,8 +78,8 @@ static xt_status group_size(const ir_op *op, int c, size_t i, int64_t axis, int6
     if (big == IR_DYNAMIC || small == IR_DYNAMIC || small <= 0) return NULL;
     if (big == 0) return infer_fail(op, c, "dim %lld goes from %lld to 0", (long long)axis, (long long)small);
     if (big % small || (big / small) % *out)
-        return infer_fail(op, c, "dim %lld goes from %lld to %lld, which does not fit groups of %lld", (long long)axis, (long long)x->dims[axis],
-                          (long long)t->dims[axis], (long long)*out);
+        return infer_fail(op, c, "dim %lld goes from %lld to %lld, which does not fit groups of %lld", (long long)axis,
+                          (long long)x->dims[axis], (long long)t->dims[axis], (long long)*out);
     *out = big / small;
     return NULL;
 }
@@ -104,7 +109,8 @@ static xt_status reduced(const ir_op *op, int c, size_t n, const ir_type **out, 
     for (size_t i = 0; i < n; i++) {
         const ir_type *x = infer_in(op, i);
         if (!infer_promotable(x->dtype, t))
-            return infer_fail(op, c, "operand %zu of %s does not promote to the computation's %s", i, ir_dtype_mlir(x->dtype), ir_dtype_mlir(t));
+            return infer_fail(op, c, "operand %zu of %s does not promote to the computation's %s", i,
+                              ir_dtype_mlir(x->dtype), ir_dtype_mlir(t));
         XT_TRY(infer_tensor(op, t, x->rank, x->dims, &out[i]));
     }
     *n_out = n;
@@ -162,7 +168,8 @@ RULE(reduce_scatter) {
     XT_TRY(infer_axis(op, 2, IR_A_scatter_dimension, axis, x->rank));
     XT_TRY(check_groups(op, 3, 5, 6, &listed));
     if (listed && x->dims[axis] != IR_DYNAMIC && x->dims[axis] % listed)
-        return infer_fail(op, 1, "dim %lld is %lld, which groups of %lld do not divide", (long long)axis, (long long)x->dims[axis], (long long)listed);
+        return infer_fail(op, 1, "dim %lld is %lld, which groups of %lld do not divide", (long long)axis,
+                          (long long)x->dims[axis], (long long)listed);
     XT_TRY(reduced(op, 7, 1, &reduced_type, n_out));
     XT_TRY(group_size(op, 8, 0, axis, listed, false, &size));
     memcpy(dims, x->dims, x->rank * sizeof *dims);
@@ -178,15 +185,16 @@ RULE(all_to_all) {
     XT_TRY(infer_int(op, IR_A_split_count, &count));
     if (count < 1) return infer_fail(op, 4, "split_count is %lld, expected at least 1", (long long)count);
     XT_TRY(check_groups(op, 5, 7, 0, &listed));
-    if (listed != count) return infer_fail(op, 8, "groups have %lld members, split_count is %lld", (long long)listed, (long long)count);
+    if (listed != count)
+        return infer_fail(op, 8, "groups have %lld members, split_count is %lld", (long long)listed, (long long)count);
     for (uint32_t i = 0; i < op->n_in; i++) {
         const ir_type *x = infer_in(op, i);
         XT_TRY(infer_axis(op, 1, IR_A_split_dimension, split, x->rank));
         XT_TRY(infer_axis(op, 3, IR_A_concat_dimension, concat, x->rank));
         memcpy(dims, x->dims, x->rank * sizeof *dims);
         if (dims[split] != IR_DYNAMIC && dims[split] % count)
-            return infer_fail(op, 2, "dim %lld of operand %u is %lld, which split_count %lld does not divide", (long long)split, i,
-                              (long long)dims[split], (long long)count);
+            return infer_fail(op, 2, "dim %lld of operand %u is %lld, which split_count %lld does not divide",
+                              (long long)split, i, (long long)dims[split], (long long)count);
         if (split != concat) {
             if (dims[split] != IR_DYNAMIC) dims[split] /= count;
             if (dims[concat] != IR_DYNAMIC && __builtin_mul_overflow(dims[concat], count, &dims[concat]))
@@ -203,7 +211,8 @@ RULE(device_id) {
 }
 
 static bool may_be_async(ir_opcode code) {
-    return ir_op_infos[code].cls == IR_CLASS_COLLECTIVE || code == OP_slice || code == OP_dynamic_slice || code == OP_dynamic_update_slice;
+    return ir_op_infos[code].cls == IR_CLASS_COLLECTIVE || code == OP_slice || code == OP_dynamic_slice ||
+           code == OP_dynamic_update_slice;
 }
 
 /* The body is one collective or slice and its return; what it returns is promised. */
@@ -212,7 +221,8 @@ RULE(async_start) {
     XT_TRY(infer_region(op, 1, 0, op->n_in, &ret));
     const ir_op *body = op->regions[0].block->first;
     if (body == ret || body->next != ret) return infer_fail(op, 1, "the body must be one operation and a return");
-    if (!may_be_async(body->code)) return infer_fail(op, 2, "the body's %s is no collective and no slice", ir_op_infos[body->code].name);
+    if (!may_be_async(body->code))
+        return infer_fail(op, 2, "the body's %s is no collective and no slice", ir_op_infos[body->code].name);
     if (body->n_in != op->n_in) return infer_fail(op, 3, "the body's operation must take the arguments of async_start");
     const ir_type *small[16] = {0}, **types = ret->n_in <= 16 ? small : base_calloc(ret->n_in, sizeof *types);
     if (!types) return status_oom(ret->n_in * sizeof *types, "future types");

@@ -20,7 +20,8 @@ static xt_status branch_results(const ir_op *op, int c_inputs, int c_outputs, co
     for (uint32_t r = 0; r < op->n_regions; r++) {
         const ir_op *ret;
         XT_TRY(infer_region(op, c_inputs, r, 0, &ret));
-        if (r && ret->n_in != *n_out) return infer_fail(op, c_outputs, "branch %u returns %u values, branch 0 %zu", r, ret->n_in, *n_out);
+        if (r && ret->n_in != *n_out)
+            return infer_fail(op, c_outputs, "branch %u returns %u values, branch 0 %zu", r, ret->n_in, *n_out);
         for (uint32_t i = 0; i < ret->n_in; i++) {
             if (!r)
                 out[i] = ret->in[i]->type;
@@ -36,7 +37,8 @@ static xt_status branch_results(const ir_op *op, int c_inputs, int c_outputs, co
 RULE(manual_computation) {
     const ir_op *ret;
     XT_TRY(infer_region(op, 1, 0, op->n_in, &ret));
-    if (ret->n_in != op->n_out) return infer_fail(op, 2, "the region returns %u values for %u results", ret->n_in, op->n_out);
+    if (ret->n_in != op->n_out)
+        return infer_fail(op, 2, "the region returns %u values for %u results", ret->n_in, op->n_out);
     return as_stated(op, out, n_out);
 }
 
@@ -55,14 +57,16 @@ static xt_status loop_region(const ir_op *op, int c, size_t r, const ir_op **out
     XT_TRY(infer_region(op, c, r, op->n_in, out_return));
     for (uint32_t i = 0; i < op->n_in; i++)
         if (!ir_type_compatible(op->regions[r].block->args[i]->type, infer_in(op, i)))
-            return infer_fail(op, c, "argument %u of the %s has another type than operand %u", i, r ? "body" : "condition", i);
+            return infer_fail(op, c, "argument %u of the %s has another type than operand %u", i,
+                              r ? "body" : "condition", i);
     return NULL;
 }
 
 RULE(while) {
     const ir_op *ret;
     XT_TRY(loop_region(op, 1, 0, &ret));
-    if (ret->n_in != 1 || ret->in[0]->type != ir_scalar(XT_BOOL)) return infer_fail(op, 1, "the condition must return one scalar i1");
+    if (ret->n_in != 1 || ret->in[0]->type != ir_scalar(XT_BOOL))
+        return infer_fail(op, 1, "the condition must return one scalar i1");
     XT_TRY(loop_region(op, 2, 1, &ret));
     if (ret->n_in != op->n_in) return infer_fail(op, 2, "the body returns %u values, expected %u", ret->n_in, op->n_in);
     for (uint32_t i = 0; i < op->n_in; i++) {
@@ -86,7 +90,8 @@ RULE(return ) {
     (void)out;
     *n_out = 0;
     if (!f || !f->result_types) return NULL;
-    if (f->n_results != op->n_in) return infer_fail(op, 0, "%u values returned, function '%s' has %zu results", op->n_in, f->name, f->n_results);
+    if (f->n_results != op->n_in)
+        return infer_fail(op, 0, "%u values returned, function '%s' has %zu results", op->n_in, f->name, f->n_results);
     for (uint32_t i = 0; i < op->n_in; i++)
         if (!ir_type_compatible(f->result_types[i], infer_in(op, i)))
             return infer_fail(op, 0, "value %u has another type than result %u of function '%s'", i, i, f->name);
@@ -120,7 +125,8 @@ static bool is_namespaced(const char *s) {
     size_t parts = 0, n = 0;
     if (*s >= '0' && *s <= '9') return false;
     for (;; s++) {
-        bool word = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_' || *s == '$' || *s == '-';
+        bool word = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_' ||
+                    *s == '$' || *s == '-';
         if (word) {
             n++;
             continue;
@@ -134,11 +140,13 @@ static bool is_namespaced(const char *s) {
 
 RULE(composite) {
     const char *name = ir_get_string(op, IR_A_name);
-    if (!name || !is_namespaced(name)) return infer_fail(op, 1, "the name '%s' is not of the form \"namespace.op\"", name ? name : "");
+    if (!name || !is_namespaced(name))
+        return infer_fail(op, 1, "the name '%s' is not of the form \"namespace.op\"", name ? name : "");
     return call_results(op, IR_A_decomposition, 3, 4, out, n_out);
 }
 
-/* `dense<[1, 0]> : tensor<2xindex>`, kept as text: a permutation of a tensor's dims, minor to major; nothing for other types. */
+/* `dense<[1, 0]> : tensor<2xindex>`, kept as text: a permutation of a tensor's dims, minor to major; nothing for
+ * other types. */
 static xt_status check_layout(const ir_op *op, const ir_type *t, const ir_attr *layout) {
     int64_t dims[IR_MAX_RANK];
     size_t n = 0;
@@ -157,7 +165,8 @@ static xt_status check_layout(const ir_op *op, const ir_type *t, const ir_attr *
     }
     bool splat = fits && n == 1 && t->kind == IR_TENSOR && t->rank != 1;
     if (fits && !splat && n == (t->kind == IR_TENSOR ? t->rank : 0)) return NULL;
-    return infer_fail(op, 0, "the layout %.*s is no order of the dims of its value", (int)(layout->n < 80 ? layout->n : 80), layout->v.s);
+    return infer_fail(op, 0, "the layout %.*s is no order of the dims of its value",
+                      (int)(layout->n < 80 ? layout->n : 80), layout->v.s);
 }
 
 RULE(custom_call) {
@@ -167,15 +176,19 @@ RULE(custom_call) {
     if (!in != !res) return infer_fail(op, 0, "layouts must be given for both operands and results, or for neither");
     if (in && res && in->kind == IR_AK_ARRAY && res->kind == IR_AK_ARRAY) {
         size_t n_out_layouts = op->n_out == 1 && op->out[0].type->kind == IR_TUPLE ? op->out[0].type->rank : op->n_out;
-        if (in->n != op->n_in) return infer_fail(op, 0, "%zu operand layouts are given for %u operands", in->n, op->n_in);
-        if (res->n != n_out_layouts) return infer_fail(op, 0, "%zu result layouts are given for %zu results", res->n, n_out_layouts);
+        if (in->n != op->n_in)
+            return infer_fail(op, 0, "%zu operand layouts are given for %u operands", in->n, op->n_in);
+        if (res->n != n_out_layouts)
+            return infer_fail(op, 0, "%zu result layouts are given for %zu results", res->n, n_out_layouts);
         for (uint32_t i = 0; i < op->n_in; i++) XT_TRY(check_layout(op, infer_in(op, i), &in->v.list[i]));
         for (uint32_t i = 0; i < op->n_out; i++)
             if (op->out[i].type->kind != IR_TUPLE) XT_TRY(check_layout(op, op->out[i].type, &res->v.list[i]));
     }
     int64_t api = ir_get_int(op, IR_A_api_version, 1);
-    if (config && api == 4 && config->kind != IR_AK_DICT) return infer_fail(op, 0, "backend_config of api_version 4 must be a dictionary");
-    if (config && api < 4 && config->kind != IR_AK_STRING) return infer_fail(op, 0, "backend_config of api_version %d must be a string", (int)api);
+    if (config && api == 4 && config->kind != IR_AK_DICT)
+        return infer_fail(op, 0, "backend_config of api_version 4 must be a dictionary");
+    if (config && api < 4 && config->kind != IR_AK_STRING)
+        return infer_fail(op, 0, "backend_config of api_version %d must be a string", (int)api);
     return as_stated(op, out, n_out);
 }
 
@@ -207,7 +220,7 @@ RULE(create_token) {
     return infer_one(out, n_out, ir_token());
 }
 
-/* --- Host and point-to-point: the last operand or result is the token that orders them. ------------------------------------------- */
+/* --- Host and point-to-point: the last operand or result is the token that orders them. --- */
 static xt_status results_then_token(const ir_op *op, int c_others, int c_last, const ir_type **out, size_t *n_out) {
     XT_TRY(need_token(op, 0));
     XT_TRY(infer_need_stated(op, 1));
@@ -231,12 +244,15 @@ static xt_status check_channel(const ir_op *op) {
     if (ir_attr_find(op, IR_A_source_target_pairs)) XT_TRY(infer_pairs(op));
     int64_t host_type = op->code == OP_send ? 2 : 3; /* DEVICE_TO_HOST, HOST_TO_DEVICE */
     if (type && (type == 1) == host)
-        return infer_fail(op, 5, "channel type %lld given, expected %lld", (long long)type, (long long)(host ? host_type : 1));
+        return infer_fail(op, 5, "channel type %lld given, expected %lld", (long long)type,
+                          (long long)(host ? host_type : 1));
     return NULL;
 }
 
 RULE(infeed) {
-    if (!op->n_out) return infer_fail(op, 1, "it must have results, the last of which is a token; they cannot be inferred and must be stated");
+    if (!op->n_out)
+        return infer_fail(
+            op, 1, "it must have results, the last of which is a token; they cannot be inferred and must be stated");
     return results_then_token(op, 2, 3, out, n_out);
 }
 RULE(outfeed) {
@@ -251,11 +267,12 @@ RULE(recv) {
     return results_then_token(op, 0, 0, out, n_out);
 }
 
-/* --- Assertions and the interpreter's own -------------------------------------------------------------------------------------------- */
+/* --- Assertions and the interpreter's own --- */
 RULE(expect) {
     (void)out;
     *n_out = 0;
-    if (op->n_in == 2 && !ir_type_compatible(infer_in(op, 0), infer_in(op, 1))) return infer_fail(op, 0, "the two tensors have different types");
+    if (op->n_in == 2 && !ir_type_compatible(infer_in(op, 0), infer_in(op, 1)))
+        return infer_fail(op, 0, "the two tensors have different types");
     return NULL;
 }
 

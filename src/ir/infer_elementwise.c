@@ -69,7 +69,8 @@ RULE(is_finite) {
 RULE(convert) {
     XT_TRY(infer_need_stated(op, 1));
     const ir_type *t = infer_stated(op, 0), *x = infer_in(op, 0);
-    if (t->kind != IR_TENSOR || !infer_same_shape(t, x)) return infer_fail(op, 1, "the result must have the operand's shape");
+    if (t->kind != IR_TENSOR || !infer_same_shape(t, x))
+        return infer_fail(op, 1, "the result must have the operand's shape");
     return infer_one(out, n_out, t);
 }
 
@@ -111,7 +112,8 @@ RULE(binary_bits) {
 RULE(complex) {
     const ir_type *t;
     XT_TRY(infer_merge(op, 1, infer_in(op, 0), infer_in(op, 1), &t));
-    if (t->dtype != XT_F32 && t->dtype != XT_F64) return infer_fail(op, -1, "element type is %s, expected f32 or f64", ir_dtype_mlir(t->dtype));
+    if (t->dtype != XT_F32 && t->dtype != XT_F64)
+        return infer_fail(op, -1, "element type is %s, expected f32 or f64", ir_dtype_mlir(t->dtype));
     return infer_one_tensor(op, t->dtype == XT_F32 ? XT_C64 : XT_C128, t->rank, t->dims, out, n_out);
 }
 
@@ -135,23 +137,29 @@ RULE(compare) {
     XT_TRY(infer_merge(op, 2, x, y, &t));
     int64_t type = ir_get_int(op, IR_A_compare_type, IR_CMP_NOTYPE);
     if (!compare_type_fits((ir_cmp_type)type, x->dtype))
-        return infer_fail(op, 3, "compare_type %s does not fit element type %s", ir_enum_name(IR_A_compare_type, type), ir_dtype_mlir(x->dtype));
+        return infer_fail(op, 3, "compare_type %s does not fit element type %s", ir_enum_name(IR_A_compare_type, type),
+                          ir_dtype_mlir(x->dtype));
     return infer_one_tensor(op, XT_BOOL, t->rank, t->dims, out, n_out);
 }
 
 RULE(clamp) {
     const ir_type *lo = infer_in(op, 0), *x = infer_in(op, 1), *hi = infer_in(op, 2);
-    if (lo->rank && !infer_same_shape(lo, x)) return infer_fail(op, 1, "min must be a scalar or have the operand's shape");
-    if (hi->rank && !infer_same_shape(hi, x)) return infer_fail(op, 2, "max must be a scalar or have the operand's shape");
-    if (lo->dtype != x->dtype || hi->dtype != x->dtype) return infer_fail(op, 3, "min, operand and max must have the same element type");
+    if (lo->rank && !infer_same_shape(lo, x))
+        return infer_fail(op, 1, "min must be a scalar or have the operand's shape");
+    if (hi->rank && !infer_same_shape(hi, x))
+        return infer_fail(op, 2, "max must be a scalar or have the operand's shape");
+    if (lo->dtype != x->dtype || hi->dtype != x->dtype)
+        return infer_fail(op, 3, "min, operand and max must have the same element type");
     return infer_one(out, n_out, x);
 }
 
 RULE(select) {
     const ir_type *pred = infer_in(op, 0), *t;
-    if (pred->dtype != XT_BOOL) return infer_fail(op, -1, "the predicate must be i1, it is %s", ir_dtype_mlir(pred->dtype));
+    if (pred->dtype != XT_BOOL)
+        return infer_fail(op, -1, "the predicate must be i1, it is %s", ir_dtype_mlir(pred->dtype));
     XT_TRY(infer_merge(op, 2, infer_in(op, 1), infer_in(op, 2), &t));
-    if (pred->rank && !infer_same_shape(pred, t)) return infer_fail(op, 1, "the predicate must be a scalar or have the shape of what it selects");
+    if (pred->rank && !infer_same_shape(pred, t))
+        return infer_fail(op, 1, "the predicate must be a scalar or have the shape of what it selects");
     return infer_one(out, n_out, t);
 }
 

@@ -1,21 +1,29 @@
 /* Rules of normalisation, linear algebra and random numbers. */
 #include "ir/infer.h"
 
-/* --- Batch normalisation ------------------------------------------------------------------------------------------------------------ */
-/* Operands [from, to) are vectors along the feature dim; the k-th failing has constraint c + k when `each`, else c, or c - 1 where the first does fit. */
-static xt_status feature_vectors(const ir_op *op, size_t from, size_t to, int c, bool each, const ir_type **out_vector) {
+/* --- Batch normalisation --- */
+/* Operands [from, to) are vectors along the feature dim; the k-th failing has constraint c + k when `each`, else c, or
+ * c - 1 where the first does fit. */
+static xt_status feature_vectors(const ir_op *op, size_t from, size_t to, int c, bool each,
+                                 const ir_type **out_vector) {
     const ir_type *x = infer_in(op, 0);
     int64_t feature;
     XT_TRY(infer_int(op, IR_A_feature_index, &feature));
     XT_TRY(infer_axis(op, 1, IR_A_feature_index, feature, x->rank));
     if (!ir_attr_find(op, IR_A_epsilon)) return infer_fail(op, 0, "attribute 'epsilon' is missing");
-    if (!ir_dtype_is_float(x->dtype)) return infer_fail(op, -1, "element type is %s, expected a float", ir_dtype_mlir(x->dtype));
+    if (!ir_dtype_is_float(x->dtype))
+        return infer_fail(op, -1, "element type is %s, expected a float", ir_dtype_mlir(x->dtype));
     for (size_t i = from; i < to; i++) {
         const ir_type *v = infer_in(op, i);
         if (v->dtype != x->dtype)
-            return infer_fail(op, 2, "operand %zu is of %s, the first operand of %s", i, ir_dtype_mlir(v->dtype), ir_dtype_mlir(x->dtype));
+            return infer_fail(op, 2, "operand %zu is of %s, the first operand of %s", i, ir_dtype_mlir(v->dtype),
+                              ir_dtype_mlir(x->dtype));
         if (v->rank != 1 || !infer_dim_eq(v->dims[0], x->dims[feature]))
-            return infer_fail(op, each ? c + (int)(i - from) : i > from ? c - 1 : c, "operand %zu must be a vector of %lld", i, (long long)x->dims[feature]);
+            return infer_fail(op,
+                              each       ? c + (int)(i - from)
+                              : i > from ? c - 1
+                                         : c,
+                              "operand %zu must be a vector of %lld", i, (long long)x->dims[feature]);
     }
     return infer_tensor(op, x->dtype, 1, &x->dims[feature], out_vector);
 }
@@ -45,7 +53,7 @@ RULE(batch_norm_grad) {
     return NULL;
 }
 
-/* --- Linear algebra -------------------------------------------------------------------------------------------------------------------- */
+/* --- Linear algebra --- */
 static xt_status need_float(const ir_op *op, size_t i) {
     xt_dtype t = infer_in(op, i)->dtype;
     if (ir_dtype_is_float(t) || ir_dtype_is_complex(t)) return NULL;
@@ -57,7 +65,8 @@ RULE(cholesky) {
     XT_TRY(need_float(op, 0));
     if (a->rank < 2) return infer_fail(op, 2, "the operand has %u dims, expected at least 2", a->rank);
     if (!infer_dim_eq(a->dims[a->rank - 2], a->dims[a->rank - 1]))
-        return infer_fail(op, 3, "matrices are %lld by %lld, expected square ones", (long long)a->dims[a->rank - 2], (long long)a->dims[a->rank - 1]);
+        return infer_fail(op, 3, "matrices are %lld by %lld, expected square ones", (long long)a->dims[a->rank - 2],
+                          (long long)a->dims[a->rank - 1]);
     return infer_one(out, n_out, a);
 }
 
@@ -66,17 +75,22 @@ RULE(triangular_solve) {
     uint32_t rank = a->rank;
     static const ir_attr_key needed[] = {IR_A_left_side, IR_A_lower, IR_A_unit_diagonal};
     for (size_t i = 0; i < BASE_COUNT(needed); i++)
-        if (!ir_attr_find(op, needed[i])) return infer_fail(op, 0, "attribute '%s' is missing", ir_attr_key_name(needed[i]));
+        if (!ir_attr_find(op, needed[i]))
+            return infer_fail(op, 0, "attribute '%s' is missing", ir_attr_key_name(needed[i]));
     XT_TRY(need_float(op, 0));
     if (a->dtype != b->dtype) return infer_fail(op, 1, "a and b must have the same element type");
-    if (rank < 2 || b->rank != rank) return infer_fail(op, 2, "a has %u dims, b %u; expected the same number, at least 2", rank, b->rank);
+    if (rank < 2 || b->rank != rank)
+        return infer_fail(op, 2, "a has %u dims, b %u; expected the same number, at least 2", rank, b->rank);
     bool fits = infer_dim_eq(a->dims[rank - 2], a->dims[rank - 1]) &&
                 infer_dim_eq(a->dims[rank - 1], b->dims[ir_get_bool(op, IR_A_left_side, false) ? rank - 2 : rank - 1]);
     for (uint32_t i = 0; fits && i + 2 < rank; i++) fits = infer_dim_eq(a->dims[i], b->dims[i]);
-    if (!fits) return infer_fail(op, 3, "a of %s cannot be solved for b of %s", infer_dims(rank, a->dims).text, infer_dims(rank, b->dims).text);
+    if (!fits)
+        return infer_fail(op, 3, "a of %s cannot be solved for b of %s", infer_dims(rank, a->dims).text,
+                          infer_dims(rank, b->dims).text);
     int64_t transpose;
     XT_TRY(infer_int(op, IR_A_transpose_a, &transpose));
-    if (transpose == IR_TRANSPOSE_INVALID) return infer_fail(op, -6, "transpose_a must be NO_TRANSPOSE, TRANSPOSE or ADJOINT");
+    if (transpose == IR_TRANSPOSE_INVALID)
+        return infer_fail(op, -6, "transpose_a must be NO_TRANSPOSE, TRANSPOSE or ADJOINT");
     return infer_one(out, n_out, b);
 }
 
@@ -106,14 +120,15 @@ RULE(fft) {
         bool halved = type == IR_IRFFT && i == n - 1;
         int64_t want = halved ? (last ? last / 2 + 1 : 0) : length[i];
         if (!infer_dim_eq(tail[i], want))
-            return infer_fail(op, halved ? 5 : 4, "dim %zu is %lld, fft_length asks for %lld", x->rank - n + i, (long long)tail[i], (long long)want);
+            return infer_fail(op, halved ? 5 : 4, "dim %zu is %lld, fft_length asks for %lld", x->rank - n + i,
+                              (long long)tail[i], (long long)want);
     }
     if (real_input) tail[n - 1] = last ? last / 2 + 1 : 0;
     if (type == IR_IRFFT) tail[n - 1] = last, t = real_of(x->dtype);
     return infer_one_tensor(op, t, x->rank, dims, out, n_out);
 }
 
-/* --- Random numbers -------------------------------------------------------------------------------------------------------------------- */
+/* --- Random numbers --- */
 RULE(rng) {
     const ir_type *a = infer_in(op, 0), *b = infer_in(op, 1), *shape = infer_in(op, 2);
     int64_t distribution;
@@ -137,11 +152,14 @@ RULE(rng_bit_generator) {
     int64_t algorithm;
     XT_TRY(infer_need_stated(op, 2));
     XT_TRY(infer_int(op, IR_A_rng_algorithm, &algorithm));
-    if (state->rank != 1 || !ir_dtype_is_int(state->dtype)) return infer_fail(op, -2, "the state must be a list of ui64");
+    if (state->rank != 1 || !ir_dtype_is_int(state->dtype))
+        return infer_fail(op, -2, "the state must be a list of ui64");
     if (infer_stated(op, 0) != state) return infer_fail(op, 1, "the next state must have the state's type");
     int64_t n = state->dims[0];
-    if (state->dtype == XT_U64 && n != IR_DYNAMIC && ((algorithm == IR_RNG_THREE_FRY && n != 2) || (algorithm == IR_RNG_PHILOX && n != 2 && n != 3)))
-        return infer_fail(op, 2, "a state of %lld numbers does not fit %s", (long long)n, ir_enum_name(IR_A_rng_algorithm, algorithm));
+    if (state->dtype == XT_U64 && n != IR_DYNAMIC &&
+        ((algorithm == IR_RNG_THREE_FRY && n != 2) || (algorithm == IR_RNG_PHILOX && n != 2 && n != 3)))
+        return infer_fail(op, 2, "a state of %lld numbers does not fit %s", (long long)n,
+                          ir_enum_name(IR_A_rng_algorithm, algorithm));
     out[0] = state;
     out[1] = infer_stated(op, 1);
     if (out[1]->kind != IR_TENSOR) return infer_fail(op, 0, "the second result must be a tensor");

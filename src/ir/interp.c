@@ -1,16 +1,17 @@
 /* The executor: functions, blocks, control flow; interp_table.c has the function of every other op.
  *
- * A function or region becomes a block_plan: its values are numbered, each step knows which of its operands die with it. A frame holds the
- * numbered values of one running plan; regions of while, if and case run in the frame of the function around them, so captured values are just
- * numbers. Invariants:
- *  1. A frame's value is owned (freed or moved on) or borrowed (arguments of the caller, constants, captured values): borrowed ones are copied
- *     where ownership is needed.
- *  2. An owned operand that dies at a step may give its memory to the step's result (in-place elementwise ops, reshape, loop state).
+ * A function or region becomes a block_plan: its values are numbered, each step knows which of its operands die with
+ * it. A frame holds the numbered values of one running plan; regions of while, if and case run in the frame of the
+ * function around them, so captured values are just numbers. Invariants:
+ *  1. A frame's value is owned (freed or moved on) or borrowed (arguments of the caller, constants, captured values):
+ *     borrowed ones are copied where ownership is needed.
+ *  2. An owned operand that dies at a step may give its memory to the step's result (in-place elementwise ops, reshape,
+ *     loop state).
  *  3. After a block has run, every value defined in it is gone; a loop's memory does not grow with its trip count.
  * Memory of dead values goes to a pool of the run and is reused by size, since fresh pages cost more than most ops. */
 #include "ir/interp_plan.h"
 
-/* --- The pool: memory of dead values, newest first -------------------------------------------------------------------------------- */
+/* --- The pool: memory of dead values, newest first --- */
 enum { POOL_SLOTS = 64 };
 static const size_t pool_limit = (size_t)512 << 20; /* bytes kept for reuse; more goes back to the system */
 struct interp_pool {
@@ -74,7 +75,7 @@ struct interp_plans {
     block_plan *plan;
 };
 
-/* --- Running ------------------------------------------------------------------------------------------------------------------------- */
+/* --- Running --- */
 typedef struct frame {
     interp c; /* the run's context with this frame's values as `outer` */
     const block_plan *root;
@@ -201,8 +202,8 @@ static const ir_func *callee_of(const interp *c, const ir_op *op) {
 
 static xt_status no_callee(const ir_op *op) {
     const char *name = ir_get_string(op, op->code == OP_composite ? IR_A_decomposition : IR_A_callee);
-    return status_new(XT_NOT_FOUND, NULL, "%s names @%s, which is no function with a body in this module", ir_op_infos[op->code].name,
-                      name ? name : "?");
+    return status_new(XT_NOT_FOUND, NULL, "%s names @%s, which is no function with a body in this module",
+                      ir_op_infos[op->code].name, name ? name : "?");
 }
 
 static xt_status run_call(frame *f, const step *st) {
@@ -257,7 +258,8 @@ static int in_place_operand(frame *f, const step *st) {
         uint32_t s = st->in[j];
         const ir_type *t = op->in[j]->type;
         if (!f->slots[s].owned || !dies(st, s) || t->kind != IR_TENSOR) continue;
-        if (t->count != op->out[0].type->count || xt_dtype_size(t->dtype) != xt_dtype_size(op->out[0].type->dtype)) continue;
+        if (t->count != op->out[0].type->count || xt_dtype_size(t->dtype) != xt_dtype_size(op->out[0].type->dtype))
+            continue;
         if (updates && t != op->out[0].type) continue;
         int seen = 0;
         for (uint32_t k = 0; k < op->n_in; k++) seen += st->in[k] == s;
@@ -324,8 +326,8 @@ static xt_status run_steps(frame *f, const block_plan *p) {
 
 xt_status interp_block_run(interp *c, block_plan *p, size_t n_in, const array *in, size_t n_out, array *out) {
     if (n_in != p->n_args || n_out != p->n_results)
-        return status_new(XT_INTERNAL, NULL, "a block of %zu arguments and %zu results was run with %zu and %zu", p->n_args, p->n_results, n_in,
-                          n_out);
+        return status_new(XT_INTERNAL, NULL, "a block of %zu arguments and %zu results was run with %zu and %zu",
+                          p->n_args, p->n_results, n_in, n_out);
     bool own_frame = p->busy;
     slot *slots = own_frame ? base_calloc(p->num.n_slots + 1, sizeof *slots) : p->frame;
     if (!slots) return status_oom(p->num.n_slots * sizeof *slots, "a frame");
@@ -353,7 +355,8 @@ xt_status interp_block_run(interp *c, block_plan *p, size_t n_in, const array *i
 
 xt_status interp_func(interp *c, const ir_func *fn, size_t n_in, const array *in, size_t n_out, array *out) {
     if (c->depth >= INTERP_MAX_DEPTH)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "@%s is called through more than %d calls; StableHLO has no recursion", fn->name,
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "@%s is called through more than %d calls; StableHLO has no recursion", fn->name,
                           INTERP_MAX_DEPTH);
     struct interp_plans *known = c->plans;
     while (known && known->func != fn) known = known->next;
@@ -383,27 +386,33 @@ static void plans_free(struct interp_plans *p) {
     }
 }
 
-/* --- Entry points ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Entry points --- */
 static xt_status wrong_input(const char *entry, size_t j, const ir_type *want, const ir_type *got) {
     str w = STR_INIT, g = STR_INIT;
     ir_type_print(want, &w);
     if (got) ir_type_print(got, &g);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of @%s is %s, the program expects %s", j, entry, str_cstr(&g), str_cstr(&w));
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of @%s is %s, the program expects %s", j, entry,
+                             str_cstr(&g), str_cstr(&w));
     str_free(&w);
     str_free(&g);
     return s;
 }
 
-xt_status interp_run(const ir_module *m, const char *entry, const interp_hooks *hooks, size_t n_in, const array *in, size_t n_out, array *out) {
+xt_status interp_run(const ir_module *m, const char *entry, const interp_hooks *hooks, size_t n_in, const array *in,
+                     size_t n_out, array *out) {
     if (!entry) entry = "main";
     const ir_func *f = ir_func_find(m, entry);
     if (!f || !f->body) return status_new(XT_NOT_FOUND, NULL, "the module has no function @%s with a body", entry);
-    if (f->body->n_args != n_in) return status_new(XT_INVALID_ARGUMENT, NULL, "@%s takes %zu inputs, %zu were given", entry, f->body->n_args, n_in);
+    if (f->body->n_args != n_in)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "@%s takes %zu inputs, %zu were given", entry, f->body->n_args,
+                          n_in);
     for (size_t j = 0; j < n_in; j++)
         if (in[j].type != f->body->args[j]->type) return wrong_input(entry, j, f->body->args[j]->type, in[j].type);
     const ir_op *ret = ir_block_return(f->body);
     size_t n_results = ret ? ret->n_in : 0;
-    if (n_results != n_out) return status_new(XT_INVALID_ARGUMENT, NULL, "@%s has %zu results, %zu were asked for", entry, n_results, n_out);
+    if (n_results != n_out)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "@%s has %zu results, %zu were asked for", entry, n_results,
+                          n_out);
     interp c = {.m = m, .hooks = hooks, .pool = base_calloc(1, sizeof(interp_pool))};
     if (!c.pool) return status_oom(sizeof *c.pool, "the interpreter's pool");
     for (size_t j = 0; j < n_out; j++) out[j] = (array){0};
@@ -433,7 +442,8 @@ static xt_status control_alone(interp *c, const ir_op *op, const array *in, arra
         if (a)
             slots[v->slot] = (slot){.a = *a, .pinned = true};
         else
-            s = status_new(XT_INTERNAL, NULL, "a region of %s reads a value that its surroundings do not have", ir_op_infos[op->code].name);
+            s = status_new(XT_INTERNAL, NULL, "a region of %s reads a value that its surroundings do not have",
+                           ir_op_infos[op->code].name);
     }
     if (!s) s = run_step(&f, &st);
     for (uint32_t j = 0; !s && j < op->n_out; j++) {
@@ -447,7 +457,8 @@ static xt_status control_alone(interp *c, const ir_op *op, const array *in, arra
     return s;
 }
 
-xt_status interp_op(const ir_module *m, const ir_op *op, const interp_hooks *hooks, const array *in, array *out, interp_lookup outer, void *env) {
+xt_status interp_op(const ir_module *m, const ir_op *op, const interp_hooks *hooks, const array *in, array *out,
+                    interp_lookup outer, void *env) {
     interp c = {.m = m, .hooks = hooks, .outer = outer, .env = env};
     xt_status s;
     if (is_control(op->code) || op->code == OP_call || op->code == OP_composite) {

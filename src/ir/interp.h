@@ -26,19 +26,22 @@ typedef struct interp_hooks {
     void *user;
     xt_status (*collective)(void *user, const ir_op *op, const array *in, array *out); /* all_reduce, all_gather, ... */
     xt_status (*custom_call)(void *user, const ir_op *op, const array *in, array *out);
-    /* After each op that computes something, in whatever function, branch or loop (innermost first); a status ends the run with it. */
+    /* After each op that computes something, in whatever function, branch or loop (innermost first); a status ends the
+     * run with it. */
     xt_status (*computed)(void *user, const ir_op *op, const interp_loop *loops, const array *in, const array *out);
 } interp_hooks;
 
 /* Runs `entry` of a verified module. Fills out[0..n_out), yours to free. */
-xt_status interp_run(const ir_module *m, const char *entry, const interp_hooks *hooks, size_t n_in, const array *in, size_t n_out, array *out);
+xt_status interp_run(const ir_module *m, const char *entry, const interp_hooks *hooks, size_t n_in, const array *in,
+                     size_t n_out, array *out);
 /* Whether the interpreter gives an op a meaning (for some element type). */
 bool interp_knows(ir_opcode code);
 bool interp_knows_call(const ir_op *op); /* of custom calls, without a hook's help */
 xt_status interp_unknown_call(const ir_op *op); /* the error for those */
-/* Runs one op (regions included) on arrays; `out` arrays are allocated by the caller with the op's result types. `outer` answers values
- * captured from enclosing blocks (while bodies); NULL when there can be none. */
+/* Runs one op (regions included) on arrays; `out` arrays are allocated by the caller with the op's result types.
+ * `outer` answers values captured from enclosing blocks (while bodies); NULL when there can be none. */
 typedef const array *(*interp_lookup)(void *env, const ir_value *v);
-xt_status interp_op(const ir_module *m, const ir_op *op, const interp_hooks *hooks, const array *in, array *out, interp_lookup outer, void *env);
+xt_status interp_op(const ir_module *m, const ir_op *op, const interp_hooks *hooks, const array *in, array *out,
+                    interp_lookup outer, void *env);
 
 #endif

@@ -1,5 +1,5 @@
-/* The assertions of the StableHLO project's tests: check.expect_eq and its relatives, as ops or as custom calls of the same name, and
- * interpreter.print. A failed one is an error that names the first element that differs. */
+/* The assertions of the StableHLO project's tests: check.expect_eq and its relatives, as ops or as custom calls of the
+ * same name, and interpreter.print. A failed one is an error that names the first element that differs. */
 #include "ir/interp_int.h"
 
 #include <inttypes.h>
@@ -37,7 +37,8 @@ static xt_status mismatch(const char *what, const array *got, const array *want,
     print_element(got, i, &values);
     str_append(&values, ", expected ");
     print_element(want, i, &values);
-    xt_status s = status_new(XT_FAILED_PRECONDITION, NULL, "%s: element [%s] is %s%s", what, str_cstr(&text), str_cstr(&values), rule);
+    xt_status s = status_new(XT_FAILED_PRECONDITION, NULL, "%s: element [%s] is %s%s", what, str_cstr(&text),
+                             str_cstr(&values), rule);
     str_free(&text);
     str_free(&values);
     return s;
@@ -97,10 +98,12 @@ static uint64_t ulps_at(const array *a, const array *b, int64_t i) {
 enum { EXACT, NEAR, CLOSE };
 
 static xt_status compare_arrays(const char *what, const ir_op *op, int mode, const array *got, const array *want) {
-    if (got->type != want->type) return status_new(XT_FAILED_PRECONDITION, NULL, "%s: the two sides have different types", what);
+    if (got->type != want->type)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "%s: the two sides have different types", what);
     const ir_attr *tol = ir_attr_find(op, IR_A_tolerance);
     double tolerance = tol && tol->kind == IR_AK_FLOAT ? tol->v.f : 1e-3;
-    uint64_t least = (uint64_t)ir_get_int(op, IR_A_min_ulp_difference, 0), most = (uint64_t)ir_get_int(op, IR_A_max_ulp_difference, 3);
+    uint64_t least = (uint64_t)ir_get_int(op, IR_A_min_ulp_difference, 0),
+             most = (uint64_t)ir_get_int(op, IR_A_max_ulp_difference, 3);
     bool floats = ir_dtype_is_float(got->type->dtype) || ir_dtype_is_complex(got->type->dtype);
     for (int64_t i = 0; i < got->type->count; i++) {
         char rule[64] = "";
@@ -143,7 +146,8 @@ static xt_status answer(const ir_op *op, xt_status difference, array *out) {
 }
 
 xt_status interp_check(interp *c, const ir_op *op, const array *in, array *out) {
-    const char *what = op->code == OP_custom_call ? ir_get_string(op, IR_A_call_target_name) : ir_op_infos[op->code].name;
+    const char *what =
+        op->code == OP_custom_call ? ir_get_string(op, IR_A_call_target_name) : ir_op_infos[op->code].name;
     if (op->code == OP_interpreter_print) return print_value(&in[0]);
     if (strncmp(what, "check.", 6) == 0) what += 6;
     int mode = strstr(what, "almost") ? NEAR : strstr(what, "close") ? CLOSE : EXACT;

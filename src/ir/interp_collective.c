@@ -1,5 +1,6 @@
-/* What the collectives mean: which processes of a replica x partition grid form a group, and what each member gets from everyone's operands.
- * Pure: how the operands travel is the business of interp_parallel.c (threads) and of the caller's hook (ranks). */
+/* What the collectives mean: which processes of a replica x partition grid form a group, and what each member gets from
+ * everyone's operands. Pure: how the operands travel is the business of interp_parallel.c (threads) and of the caller's
+ * hook (ranks). */
 #include "ir/interp_collective.h"
 
 /* The StableHLO strategies; ids in groups count replicas, partitions, or all processes. */
@@ -17,8 +18,10 @@ static strategy strategy_of(const ir_op *op) {
     }
 }
 
-/* Processes named by one group of ids, in the order of the specification; `replica` and `partition` are the asking process's own. */
-static size_t expand(const process_grid *g, strategy how, const int64_t *ids, size_t n, int64_t replica, int64_t partition, int64_t *out) {
+/* Processes named by one group of ids, in the order of the specification; `replica` and `partition` are the asking
+ * process's own. */
+static size_t expand(const process_grid *g, strategy how, const int64_t *ids, size_t n, int64_t replica,
+                     int64_t partition, int64_t *out) {
     size_t k = 0;
     int64_t repeats = how == CROSS_BOTH ? g->partitions : 1;
     for (int64_t p = 0; p < repeats; p++)
@@ -54,8 +57,8 @@ xt_status collective_members(const ir_op *op, const process_grid *g, int64_t sel
     for (size_t at = 0; at + width <= a->n; at += width) {
         for (size_t i = 0; i < width; i++)
             if (a->v.ints[at + i] >= limit || width > (size_t)limit)
-                return status_new(XT_INVALID_ARGUMENT, NULL, "%s names process %lld of a group, but there are %lld", ir_op_infos[op->code].name,
-                                  (long long)a->v.ints[at + i], (long long)limit);
+                return status_new(XT_INVALID_ARGUMENT, NULL, "%s names process %lld of a group, but there are %lld",
+                                  ir_op_infos[op->code].name, (long long)a->v.ints[at + i], (long long)limit);
         size_t n = expand(g, how, a->v.ints + at, width, replica, partition, out);
         for (size_t i = 0; i < n; i++)
             if (out[i] == self) {
@@ -66,7 +69,7 @@ xt_status collective_members(const ir_op *op, const process_grid *g, int64_t sel
     return NULL;
 }
 
-/* --- What a member gets ---------------------------------------------------------------------------------------------------------------- */
+/* --- What a member gets --- */
 /* out = the members' operand `j` combined by the op's computation, in the members' order. */
 static xt_status combine(interp *c, const ir_op *op, size_t n, const array *const *in, uint32_t j, array *out) {
     const ir_block *body = op->regions[0].block;
@@ -102,11 +105,13 @@ static void copy_box(const array *src, int64_t src_at, array *dst, int64_t dst_a
 
 static void gather_all(const ir_op *op, size_t n, const array *const *in, uint32_t j, array *out) {
     size_t d = (size_t)ir_get_int(op, IR_A_all_gather_dim, 0);
-    for (size_t k = 0; k < n; k++) copy_box(&in[k][j], 0, out, (int64_t)k * in[k][j].type->dims[d], in[k][j].type->dims, d);
+    for (size_t k = 0; k < n; k++)
+        copy_box(&in[k][j], 0, out, (int64_t)k * in[k][j].type->dims[d], in[k][j].type->dims, d);
 }
 
 static void exchange_all(const ir_op *op, size_t n, const array *const *in, uint32_t j, size_t me, array *out) {
-    size_t split = (size_t)ir_get_int(op, IR_A_split_dimension, 0), concat = (size_t)ir_get_int(op, IR_A_concat_dimension, 0);
+    size_t split = (size_t)ir_get_int(op, IR_A_split_dimension, 0),
+           concat = (size_t)ir_get_int(op, IR_A_concat_dimension, 0);
     int64_t dims[INTERP_MAX_RANK], to[INTERP_MAX_RANK], from[INTERP_MAX_RANK];
     const ir_type *t = in[0][j].type;
     size_t size = xt_dtype_size(t->dtype);
@@ -116,10 +121,12 @@ static void exchange_all(const ir_op *op, size_t n, const array *const *in, uint
     strides_of(out->type->rank, out->type->dims, to);
     for (size_t k = 0; k < n; k++)
         copy_strided(t->rank, dims, (char *)out->data + (size_t)((int64_t)k * dims[concat] * to[concat]) * size, to,
-                     (const char *)in[k][j].data + (size_t)((int64_t)me * dims[split] * from[split]) * size, from, size);
+                     (const char *)in[k][j].data + (size_t)((int64_t)me * dims[split] * from[split]) * size, from,
+                     size);
 }
 
-static xt_status reduce_scatter(interp *c, const ir_op *op, size_t n, const array *const *in, uint32_t j, size_t me, array *out) {
+static xt_status reduce_scatter(interp *c, const ir_op *op, size_t n, const array *const *in, uint32_t j, size_t me,
+                                array *out) {
     size_t d = (size_t)ir_get_int(op, IR_A_scatter_dimension, 0);
     const ir_type *t = ir_with_dtype(in[0][j].type, out->type->dtype);
     if (!t) return status_oom(sizeof *t, "a type");
@@ -135,13 +142,15 @@ static void zero(array *out) {
     memset(out->data, 0, ir_type_bytes(out->type));
 }
 
-/* The operand of the pair that has this process as its target; zeros when there is none. Members are a whole line of the grid. */
+/* The operand of the pair that has this process as its target; zeros when there is none. Members are a whole line
+ * of the grid. */
 static void permute(const ir_op *op, size_t n, const array *const *in, uint32_t j, size_t me, array *out) {
     size_t n_pairs;
     const int64_t *pairs = ir_get_ints(op, IR_A_source_target_pairs, &n_pairs);
     zero(out);
     for (size_t k = 0; k + 1 < n_pairs; k += 2)
-        if (pairs[k + 1] == (int64_t)me && pairs[k] >= 0 && (size_t)pairs[k] < n) memcpy(out->data, in[pairs[k]][j].data, ir_type_bytes(out->type));
+        if (pairs[k + 1] == (int64_t)me && pairs[k] >= 0 && (size_t)pairs[k] < n)
+            memcpy(out->data, in[pairs[k]][j].data, ir_type_bytes(out->type));
 }
 
 /* The member whose operand j counts: the group's first, or what the last operand says. */
@@ -150,7 +159,8 @@ static xt_status root_of(const ir_op *op, size_t n, const array *const *in, uint
     if (!ir_get_bool(op, IR_A_has_dynamic_root, false)) return NULL;
     int64_t root = (int64_t)array_get(&in[0][op->n_in - 1], j);
     if (root < 0 || root >= (int64_t)n)
-        return status_new(XT_OUT_OF_RANGE, NULL, "%s: root %lld of a group of %zu", ir_op_infos[op->code].name, (long long)root, n);
+        return status_new(XT_OUT_OF_RANGE, NULL, "%s: root %lld of a group of %zu", ir_op_infos[op->code].name,
+                          (long long)root, n);
     *out = (size_t)root;
     return NULL;
 }
@@ -162,7 +172,8 @@ xt_status collective_compute(interp *c, const ir_op *op, size_t n, const array *
             continue;
         }
         size_t root = 0;
-        if (op->code == OP_collective_broadcast || op->code == OP_collective_reduce) XT_TRY(root_of(op, n, in, j, &root));
+        if (op->code == OP_collective_broadcast || op->code == OP_collective_reduce)
+            XT_TRY(root_of(op, n, in, j, &root));
         switch (op->code) {
         case OP_all_reduce: XT_TRY(combine(c, op, n, in, j, &out[j])); break;
         case OP_collective_reduce:

@@ -1,10 +1,10 @@
 /* Element conversions between all dtypes, and the rounding rules of the small floats.
  *
- * Rules: to bool is "not zero" (NaN is true); int to int wraps; float to int truncates, saturates, and gives 0 for NaN; to a narrower float
- * rounds to nearest even exactly once, also from f64 and 64-bit ints (values pass through f32 rounded to odd, which keeps the second
- * rounding honest: Boldo & Melquiond, "When double rounding is odd", 2005). A complex source gives its real part, a complex destination gets a
- * zero imaginary part.
- * Overflow of a small float: infinity where the format has one, else NaN, else the largest finite value; formats without NaN store -0 for it. */
+ * Rules: to bool is "not zero" (NaN is true); int to int wraps; float to int truncates, saturates, and gives 0 for NaN;
+ * to a narrower float rounds to nearest even exactly once, also from f64 and 64-bit ints (values pass through f32
+ * rounded to odd, which keeps the second rounding honest: Boldo & Melquiond, "When double rounding is odd", 2005). A
+ * complex source gives its real part, a complex destination gets a zero imaginary part. Overflow of a small float:
+ * infinity where the format has one, else NaN, else the largest finite value; formats without NaN store -0 for it. */
 #include "ir/interp_int.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
 
-/* --- Formats below 32 bits --------------------------------------------------------------------------------------------------- */
+/* --- Formats below 32 bits --- */
 typedef struct small_float {
     int mantissa, bias;
     unsigned inf, nan; /* bit patterns without sign; 0 = the format has none */
@@ -104,7 +104,8 @@ static inline float f16_to_float(uint16_t h) {
     return bits_float(u | sign);
 }
 
-/* After F. Giesen's float->half: the hardware adder does the rounding of subnormals, integer arithmetic that of the rest. */
+/* After F. Giesen's float->half: the hardware adder does the rounding of subnormals, integer arithmetic that
+ * of the rest. */
 static inline uint16_t f16_of(float f) {
     uint32_t u = float_bits(f), sign = u & 0x80000000, a = u ^ sign;
     uint32_t sub = float_bits(bits_float(a) + 0.5f) - 0x3f000000; /* below 2^-14: half an ulp of the sum is 2^-25 */
@@ -134,8 +135,8 @@ static double odd_double(uint64_t v) {
     return ldexp((double)(kept | (lost != 0)), shift);
 }
 
-/* f8E8M0FNU: a power of two, 0xff for NaN; no zero and no sign, so what is not above zero is NaN. A number half way goes up, as in ml_dtypes
- * and XLA. */
+/* f8E8M0FNU: a power of two, 0xff for NaN; no zero and no sign, so what is not above zero is NaN. A number half way
+ * goes up, as in ml_dtypes and XLA. */
 static uint8_t e8m0_of(double v) {
     if (!(v > 0) || isinf(v)) return 0xff;
     if (v < 0x1p-127) return 0;
@@ -153,7 +154,7 @@ double round_to_precision(double v, int exponent_bits, int mantissa_bits) {
     return ilogb(v) > bias ? copysign(INFINITY, v) : v;
 }
 
-/* --- Integers of less than a byte ----------------------------------------------------------------------------------------------- */
+/* --- Integers of less than a byte --- */
 bool dtype_is_subbyte(xt_dtype t) {
     return t == XT_I4 || t == XT_U4 || t == XT_I2 || t == XT_U2 || t == XT_I1 || t == XT_U1;
 }
@@ -170,59 +171,87 @@ xt_dtype dtype_compute(xt_dtype t) {
     return small_format(t) || t == XT_F8E8M0FNU ? XT_F32 : t;
 }
 
-/* --- Between the types the machine has ------------------------------------------------------------------------------------------- */
+/* --- Between the types the machine has --- */
 typedef void (*convert_fn)(int64_t n, const void *src, void *dst);
 
-#define LOOP(name, S, D, expr)                                                                                                                       \
-    static void name(int64_t n, const void *src, void *dst) {                                                                                        \
-        const S *s = src;                                                                                                                            \
-        D *d = dst;                                                                                                                                  \
-        INTERP_IVDEP                                                                                                                                 \
-        for (int64_t i = 0; i < n; i++) {                                                                                                            \
-            S a = s[i];                                                                                                                              \
-            d[i] = (D)(expr);                                                                                                                        \
-        }                                                                                                                                            \
+#define LOOP(name, S, D, expr)                                \
+    static void name(int64_t n, const void *src, void *dst) { \
+        const S *s = src;                                     \
+        D *d = dst;                                           \
+        INTERP_IVDEP                                          \
+        for (int64_t i = 0; i < n; i++) {                     \
+            S a = s[i];                                       \
+            d[i] = (D)(expr);                                 \
+        }                                                     \
     }
 #define PLAIN(S, s, D, d) LOOP(s##_to_##d, S, D, a)
 #define NONZERO(S, s) LOOP(s##_to_pred, S, uint8_t, a != 0)
-#define SATURATE(S, s, D, d, low, high_excl, high) LOOP(s##_to_##d, S, D, a != a ? 0 : a <= (S)(low) ? low : a >= (S)(high_excl) ? high : (D)a)
+#define SATURATE(S, s, D, d, low, high_excl, high) \
+    LOOP(s##_to_##d, S, D, a != a ? 0 : a <= (S)(low) ? low : a >= (S)(high_excl) ? high : (D)a)
 
-#define TO_INTS(S, s)                                                                                                                                \
-    PLAIN(S, s, int8_t, i8)                                                                                                                          \
-    PLAIN(S, s, int16_t, i16)                                                                                                                        \
-    PLAIN(S, s, int32_t, i32) PLAIN(S, s, int64_t, i64) PLAIN(S, s, uint8_t, u8) PLAIN(S, s, uint16_t, u16) PLAIN(S, s, uint32_t, u32)               \
-        PLAIN(S, s, uint64_t, u64)
-#define TO_INTS_SATURATED(S, s)                                                                                                                      \
-    SATURATE(S, s, int8_t, i8, INT8_MIN, 0x1p7, INT8_MAX)                                                                                            \
-    SATURATE(S, s, int16_t, i16, INT16_MIN, 0x1p15, INT16_MAX)                                                                                       \
-    SATURATE(S, s, int32_t, i32, INT32_MIN, 0x1p31, INT32_MAX) SATURATE(S, s, int64_t, i64, INT64_MIN, 0x1p63, INT64_MAX)                            \
-        SATURATE(S, s, uint8_t, u8, 0, 0x1p8, UINT8_MAX) SATURATE(S, s, uint16_t, u16, 0, 0x1p16, UINT16_MAX)                                        \
-            SATURATE(S, s, uint32_t, u32, 0, 0x1p32, UINT32_MAX) SATURATE(S, s, uint64_t, u64, 0, 0x1p64, UINT64_MAX)
-#define FROM_INT(S, s) NONZERO(S, s) TO_INTS(S, s) PLAIN(S, s, float, f32) PLAIN(S, s, double, f64)
+#define TO_INTS(S, s)          \
+    PLAIN(S, s, int8_t, i8)    \
+    PLAIN(S, s, int16_t, i16)  \
+    PLAIN(S, s, int32_t, i32)  \
+    PLAIN(S, s, int64_t, i64)  \
+    PLAIN(S, s, uint8_t, u8)   \
+    PLAIN(S, s, uint16_t, u16) \
+    PLAIN(S, s, uint32_t, u32) \
+    PLAIN(S, s, uint64_t, u64)
+#define TO_INTS_SATURATED(S, s)                                \
+    SATURATE(S, s, int8_t, i8, INT8_MIN, 0x1p7, INT8_MAX)      \
+    SATURATE(S, s, int16_t, i16, INT16_MIN, 0x1p15, INT16_MAX) \
+    SATURATE(S, s, int32_t, i32, INT32_MIN, 0x1p31, INT32_MAX) \
+    SATURATE(S, s, int64_t, i64, INT64_MIN, 0x1p63, INT64_MAX) \
+    SATURATE(S, s, uint8_t, u8, 0, 0x1p8, UINT8_MAX)           \
+    SATURATE(S, s, uint16_t, u16, 0, 0x1p16, UINT16_MAX)       \
+    SATURATE(S, s, uint32_t, u32, 0, 0x1p32, UINT32_MAX)       \
+    SATURATE(S, s, uint64_t, u64, 0, 0x1p64, UINT64_MAX)
+#define FROM_INT(S, s)      \
+    NONZERO(S, s)           \
+    TO_INTS(S, s)           \
+    PLAIN(S, s, float, f32) \
+    PLAIN(S, s, double, f64)
 FROM_INT(int8_t, i8)
 FROM_INT(int16_t, i16)
-FROM_INT(int32_t, i32) FROM_INT(int64_t, i64) FROM_INT(uint8_t, u8) FROM_INT(uint16_t, u16) FROM_INT(uint32_t, u32) FROM_INT(uint64_t, u64)
-    TO_INTS(uint8_t, pred) PLAIN(uint8_t, pred, float, f32) PLAIN(uint8_t, pred, double, f64) NONZERO(uint8_t, pred) NONZERO(float, f32)
-        TO_INTS_SATURATED(float, f32) PLAIN(float, f32, float, f32) PLAIN(float, f32, double, f64) NONZERO(double, f64) TO_INTS_SATURATED(double, f64)
-            PLAIN(double, f64, float, f32) PLAIN(double, f64, double, f64)
-    /* Small floats that are frequent enough for loops of their own. */
-    LOOP(bf16_to_f32, uint16_t, float, bits_float((uint32_t)a << 16)) LOOP(f32_to_bf16, float, uint16_t, bf16_of(a))
-        LOOP(f16_to_f32, uint16_t, float, f16_to_float(a)) LOOP(f32_to_f16, float, uint16_t, f16_of(a))
+FROM_INT(int32_t, i32)
+FROM_INT(int64_t, i64)
+FROM_INT(uint8_t, u8)
+FROM_INT(uint16_t, u16)
+FROM_INT(uint32_t, u32)
+FROM_INT(uint64_t, u64)
+TO_INTS(uint8_t, pred)
+PLAIN(uint8_t, pred, float, f32)
+PLAIN(uint8_t, pred, double, f64)
+NONZERO(uint8_t, pred)
+NONZERO(float, f32)
+TO_INTS_SATURATED(float, f32)
+PLAIN(float, f32, float, f32)
+PLAIN(float, f32, double, f64)
+NONZERO(double, f64)
+TO_INTS_SATURATED(double, f64)
+PLAIN(double, f64, float, f32)
+PLAIN(double, f64, double, f64)
+/* Small floats that are frequent enough for loops of their own. */
+LOOP(bf16_to_f32, uint16_t, float, bits_float((uint32_t)a << 16))
+LOOP(f32_to_bf16, float, uint16_t, bf16_of(a))
+LOOP(f16_to_f32, uint16_t, float, f16_to_float(a))
+LOOP(f32_to_f16, float, uint16_t, f16_of(a))
 
-            static convert_fn native_convert(xt_dtype from, xt_dtype to) {
-#define ROW(T, s)                                                                                                                                    \
-    [T] = {                                                                                                                                          \
-        [XT_BOOL] = s##_to_pred,                                                                                                                     \
-        [XT_I8] = s##_to_i8,                                                                                                                         \
-        [XT_I16] = s##_to_i16,                                                                                                                       \
-        [XT_I32] = s##_to_i32,                                                                                                                       \
-        [XT_I64] = s##_to_i64,                                                                                                                       \
-        [XT_U8] = s##_to_u8,                                                                                                                         \
-        [XT_U16] = s##_to_u16,                                                                                                                       \
-        [XT_U32] = s##_to_u32,                                                                                                                       \
-        [XT_U64] = s##_to_u64,                                                                                                                       \
-        [XT_F32] = s##_to_f32,                                                                                                                       \
-        [XT_F64] = s##_to_f64                                                                                                                        \
+static convert_fn native_convert(xt_dtype from, xt_dtype to) {
+#define ROW(T, s)                \
+    [T] = {                      \
+        [XT_BOOL] = s##_to_pred, \
+        [XT_I8] = s##_to_i8,     \
+        [XT_I16] = s##_to_i16,   \
+        [XT_I32] = s##_to_i32,   \
+        [XT_I64] = s##_to_i64,   \
+        [XT_U8] = s##_to_u8,     \
+        [XT_U16] = s##_to_u16,   \
+        [XT_U32] = s##_to_u32,   \
+        [XT_U64] = s##_to_u64,   \
+        [XT_F32] = s##_to_f32,   \
+        [XT_F64] = s##_to_f64    \
     }
     static const convert_fn fns[XT_DTYPE_COUNT][XT_DTYPE_COUNT] = {
         ROW(XT_BOOL, pred), ROW(XT_I8, i8),   ROW(XT_I16, i16), ROW(XT_I32, i32), ROW(XT_I64, i64), ROW(XT_U8, u8),
@@ -231,8 +260,9 @@ FROM_INT(int32_t, i32) FROM_INT(int64_t, i64) FROM_INT(uint8_t, u8) FROM_INT(uin
     return fns[from][to];
 }
 
-/* --- Everything else, by way of a type the machine has ------------------------------------------------------------------------------ */
-/* Brings n <= INTERP_CHUNK elements into the machine type that holds them exactly; gives that type. Bits of real parts for complex. */
+/* --- Everything else, by way of a type the machine has --- */
+/* Brings n <= INTERP_CHUNK elements into the machine type that holds them exactly; gives that type. Bits of real parts
+ * for complex. */
 static xt_dtype load_native(int64_t n, xt_dtype t, const void *src, void *tmp) {
     const uint8_t *bytes = src;
     const small_float *f = small_format(t);

@@ -1,8 +1,9 @@
 /* Strided copies: the one loop behind broadcast, transpose, slice, pad, concatenate, reverse and the window gathers.
  *
- * The index space is first made small: dims of size 1 go, neighbours that step alike on both sides become one. What remains runs its innermost
- * dim as memcpy (both sides contiguous), as a fill (source stands still) or as a typed strided loop; when the source is contiguous along another
- * dim than the destination (a transpose), those two dims run in square tiles so that both sides use whole cache lines. */
+ * The index space is first made small: dims of size 1 go, neighbours that step alike on both sides become one. What
+ * remains runs its innermost dim as memcpy (both sides contiguous), as a fill (source stands still) or as a typed
+ * strided loop; when the source is contiguous along another dim than the destination (a transpose), those two dims run
+ * in square tiles so that both sides use whole cache lines. */
 #include "ir/interp_int.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -18,21 +19,21 @@ typedef struct space {
     int64_t dims[INTERP_MAX_RANK], dst[INTERP_MAX_RANK], src[INTERP_MAX_RANK];
 } space;
 
-#define BY_SIZE(size, M)                                                                                                                             \
-    switch (size) {                                                                                                                                  \
-    case 1: M(uint8_t); break;                                                                                                                       \
-    case 2: M(uint16_t); break;                                                                                                                      \
-    case 4: M(uint32_t); break;                                                                                                                      \
-    case 8: M(uint64_t); break;                                                                                                                      \
-    default: M(elem16); break;                                                                                                                       \
+#define BY_SIZE(size, M)        \
+    switch (size) {             \
+    case 1: M(uint8_t); break;  \
+    case 2: M(uint16_t); break; \
+    case 4: M(uint32_t); break; \
+    case 8: M(uint64_t); break; \
+    default: M(elem16); break;  \
     }
 
 void fill_elems(void *dst, int64_t n, const void *value, size_t size) {
-#define FILL(T)                                                                                                                                      \
-    do {                                                                                                                                             \
-        T v, *d = dst;                                                                                                                               \
-        memcpy(&v, value, sizeof v);                                                                                                                 \
-        for (int64_t i = 0; i < n; i++) d[i] = v;                                                                                                    \
+#define FILL(T)                                   \
+    do {                                          \
+        T v, *d = dst;                            \
+        memcpy(&v, value, sizeof v);              \
+        for (int64_t i = 0; i < n; i++) d[i] = v; \
     } while (0)
     BY_SIZE(size, FILL)
 }
@@ -46,14 +47,14 @@ static void copy_row(int64_t n, void *dst, int64_t ds, const void *src, int64_t 
         fill_elems(dst, n, src, size);
         return;
     }
-#define ROW(T)                                                                                                                                       \
-    do {                                                                                                                                             \
-        T *d = dst;                                                                                                                                  \
-        const T *s = src;                                                                                                                            \
-        if (ds == 1 && ss == 2)                                                                                                                      \
-            for (int64_t i = 0; i < n; i++) d[i] = s[2 * i];                                                                                         \
-        else                                                                                                                                         \
-            for (int64_t i = 0; i < n; i++) d[i * ds] = s[i * ss];                                                                                   \
+#define ROW(T)                                                     \
+    do {                                                           \
+        T *d = dst;                                                \
+        const T *s = src;                                          \
+        if (ds == 1 && ss == 2)                                    \
+            for (int64_t i = 0; i < n; i++) d[i] = s[2 * i];       \
+        else                                                       \
+            for (int64_t i = 0; i < n; i++) d[i * ds] = s[i * ss]; \
     } while (0)
     BY_SIZE(size, ROW)
 }
@@ -61,16 +62,16 @@ static void copy_row(int64_t n, void *dst, int64_t ds, const void *src, int64_t 
 /* [n0, n1] with dst contiguous along 1 and src contiguous along 0. */
 static void copy_tiles(int64_t n0, int64_t n1, void *dst, int64_t ds0, const void *src, int64_t ss1, size_t size) {
     enum { TILE = 16 };
-#define TILES(T)                                                                                                                                     \
-    do {                                                                                                                                             \
-        T *d = dst;                                                                                                                                  \
-        const T *s = src;                                                                                                                            \
-        for (int64_t i0 = 0; i0 < n0; i0 += TILE)                                                                                                    \
-            for (int64_t j0 = 0; j0 < n1; j0 += TILE) {                                                                                              \
-                int64_t i1 = i0 + TILE < n0 ? i0 + TILE : n0, j1 = j0 + TILE < n1 ? j0 + TILE : n1;                                                  \
-                for (int64_t i = i0; i < i1; i++)                                                                                                    \
-                    for (int64_t j = j0; j < j1; j++) d[i * ds0 + j] = s[i + j * ss1];                                                               \
-            }                                                                                                                                        \
+#define TILES(T)                                                                                    \
+    do {                                                                                            \
+        T *d = dst;                                                                                 \
+        const T *s = src;                                                                           \
+        for (int64_t i0 = 0; i0 < n0; i0 += TILE)                                                   \
+            for (int64_t j0 = 0; j0 < n1; j0 += TILE) {                                             \
+                int64_t i1 = i0 + TILE < n0 ? i0 + TILE : n0, j1 = j0 + TILE < n1 ? j0 + TILE : n1; \
+                for (int64_t i = i0; i < i1; i++)                                                   \
+                    for (int64_t j = j0; j < j1; j++) d[i * ds0 + j] = s[i + j * ss1];              \
+            }                                                                                       \
     } while (0)
     BY_SIZE(size, TILES)
 }
@@ -100,7 +101,8 @@ static bool find_tile_dim(space *p) {
     for (size_t d = 0; d < last; d++) {
         if (p->src[d] != 1 || p->dims[d] < 4) continue;
         int64_t dim = p->dims[d], dst = p->dst[d];
-        for (size_t k = d; k + 1 < last; k++) p->dims[k] = p->dims[k + 1], p->dst[k] = p->dst[k + 1], p->src[k] = p->src[k + 1];
+        for (size_t k = d; k + 1 < last; k++)
+            p->dims[k] = p->dims[k + 1], p->dst[k] = p->dst[k + 1], p->src[k] = p->src[k + 1];
         p->dims[last - 1] = dim;
         p->dst[last - 1] = dst;
         p->src[last - 1] = 1;
@@ -109,7 +111,8 @@ static bool find_tile_dim(space *p) {
     return false;
 }
 
-void copy_strided(size_t rank, const int64_t *dims, void *dst, const int64_t *dst_stride, const void *src, const int64_t *src_stride, size_t size) {
+void copy_strided(size_t rank, const int64_t *dims, void *dst, const int64_t *dst_stride, const void *src,
+                  const int64_t *src_stride, size_t size) {
     space p;
     for (size_t d = 0; d < rank; d++)
         if (dims[d] <= 0) return;

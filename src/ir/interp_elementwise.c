@@ -1,17 +1,18 @@
 /* Which kernel an elementwise op runs, and the op functions around the kernels.
  *
- * Dtypes the machine lacks run through one it has, a row of INTERP_CHUNK elements at a time: narrow floats compute in f32 and round once per
- * op; integers of less than a byte compute in i8 or u8 and wrap. */
+ * Dtypes the machine lacks run through one it has, a row of INTERP_CHUNK elements at a time: narrow floats compute in
+ * f32 and round once per op; integers of less than a byte compute in i8 or u8 and wrap. */
 #include "ir/interp_int.h"
 
-/* --- Kernels that convert on the way ------------------------------------------------------------------------------------------- */
+/* --- Kernels that convert on the way --- */
 static void through_float(const ew *e, int64_t n, const void *const *in, void *out) {
     float rows[3][INTERP_CHUNK], result[INTERP_CHUNK];
     const void *row_ptrs[3] = {rows[0], rows[1], rows[2]};
     size_t out_size = xt_dtype_size(e->out);
     for (int64_t at = 0; at < n; at += INTERP_CHUNK) {
         int64_t k = n - at < INTERP_CHUNK ? n - at : INTERP_CHUNK;
-        for (int j = 0; j < e->n_in; j++) convert_elems(k, e->in[j], (const char *)in[j] + (size_t)at * xt_dtype_size(e->in[j]), XT_F32, rows[j]);
+        for (int j = 0; j < e->n_in; j++)
+            convert_elems(k, e->in[j], (const char *)in[j] + (size_t)at * xt_dtype_size(e->in[j]), XT_F32, rows[j]);
         char *dst = (char *)out + (size_t)at * out_size;
         if (e->out == XT_BOOL) {
             e->inner(e, k, row_ptrs, dst);
@@ -22,13 +23,14 @@ static void through_float(const ew *e, int64_t n, const void *const *in, void *o
     }
 }
 
-/* Ops that look at the bits above the value need them clear, the arithmetic shift needs copies of the top bit there, of unsigned values too; the others see
- * the byte as it is. */
+/* Ops that look at the bits above the value need them clear, the arithmetic shift needs copies of the top bit there, of
+ * unsigned values too; the others see the byte as it is. */
 static void through_byte(const ew *e, int64_t n, const void *const *in, void *out) {
     int8_t rows[3][INTERP_CHUNK];
     const void *row_ptrs[3] = {rows[0], rows[1], rows[2]};
     int bits = ir_dtype_bits(e->in[0]), mask = (1 << bits) - 1;
-    bool clear = e->code == OP_shift_right_logical || e->code == OP_count_leading_zeros || e->code == OP_popcnt, extend = e->code == OP_shift_right_arithmetic;
+    bool clear = e->code == OP_shift_right_logical || e->code == OP_count_leading_zeros || e->code == OP_popcnt,
+         extend = e->code == OP_shift_right_arithmetic;
     int sign = 1 << (bits - 1);
     for (int64_t at = 0; at < n; at += INTERP_CHUNK) {
         int64_t k = n - at < INTERP_CHUNK ? n - at : INTERP_CHUNK;
@@ -61,21 +63,21 @@ static void run_zero(const ew *e, int64_t n, const void *const *in, void *out) {
     memset(out, 0, (size_t)n * xt_dtype_size(e->out));
 }
 
-/* --- select: moves bytes, so it is chosen by element size -------------------------------------------------------------------------- */
+/* --- select: moves bytes, so it is chosen by element size --- */
 typedef struct elem16 {
     uint64_t a, b;
 } elem16;
-#define SELECT(T)                                                                                                                                    \
-    static void select_##T(const ew *e, int64_t n, const void *const *in, void *out) {                                                               \
-        (void)e;                                                                                                                                     \
-        const uint8_t *p = in[0];                                                                                                                    \
-        const T *x = in[1], *y = in[2];                                                                                                              \
-        T *r = out;                                                                                                                                  \
-        INTERP_IVDEP                                                                                                                                 \
-        for (int64_t i = 0; i < n; i++) {                                                                                                            \
-            T a = x[i], b = y[i];                                                                                                                    \
-            r[i] = p[i] ? a : b;                                                                                                                     \
-        }                                                                                                                                            \
+#define SELECT(T)                                                                      \
+    static void select_##T(const ew *e, int64_t n, const void *const *in, void *out) { \
+        (void)e;                                                                       \
+        const uint8_t *p = in[0];                                                      \
+        const T *x = in[1], *y = in[2];                                                \
+        T *r = out;                                                                    \
+        INTERP_IVDEP                                                                   \
+        for (int64_t i = 0; i < n; i++) {                                              \
+            T a = x[i], b = y[i];                                                      \
+            r[i] = p[i] ? a : b;                                                       \
+        }                                                                              \
     }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
@@ -83,12 +85,14 @@ typedef struct elem16 {
 #endif
 SELECT(uint8_t)
 SELECT(uint16_t)
-SELECT(uint32_t) SELECT(uint64_t) SELECT(elem16)
+SELECT(uint32_t)
+SELECT(uint64_t)
+SELECT(elem16)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options
 #endif
 
-    static ew_fn select_by_size(size_t size) {
+static ew_fn select_by_size(size_t size) {
     switch (size) {
     case 1: return select_uint8_t;
     case 2: return select_uint16_t;
@@ -99,7 +103,7 @@ SELECT(uint32_t) SELECT(uint64_t) SELECT(elem16)
     }
 }
 
-/* --- Choosing ------------------------------------------------------------------------------------------------------------------------- */
+/* --- Choosing --- */
 /* Fills fn and inner for arithmetic on `t`. */
 static bool choose(ew *e, xt_dtype t, int cmp, bool total_order) {
     if (e->code == OP_complex || ir_dtype_is_complex(t)) {
@@ -115,7 +119,8 @@ static bool choose(ew *e, xt_dtype t, int cmp, bool total_order) {
 }
 
 static bool same_bits(xt_dtype a, xt_dtype b) {
-    return xt_dtype_size(a) == xt_dtype_size(b) && ir_dtype_bits(a) == 8 * (int)xt_dtype_size(a) && ir_dtype_bits(b) == 8 * (int)xt_dtype_size(b);
+    return xt_dtype_size(a) == xt_dtype_size(b) && ir_dtype_bits(a) == 8 * (int)xt_dtype_size(a) &&
+           ir_dtype_bits(b) == 8 * (int)xt_dtype_size(b);
 }
 
 bool ew_init(ew *e, const ir_op *op) {
@@ -157,7 +162,7 @@ bool ew_init_binary(ew *e, ir_opcode code, xt_dtype t) {
     return choose(e, t, -1, false);
 }
 
-/* --- Op functions ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Op functions --- */
 xt_status interp_elementwise(interp *c, const ir_op *op, const array *in, array *out) {
     (void)c;
     ew e;
@@ -189,7 +194,8 @@ xt_status interp_clamp(interp *c, const ir_op *op, const array *in, array *out) 
         if (!whole[k]) fill_elems(rows[k], INTERP_CHUNK, in[2 * k].data, size);
     for (int64_t at = 0; at < n; at += INTERP_CHUNK) {
         size_t byte = (size_t)at * size;
-        const void *ptrs[3] = {whole[0] ? (const void *)((const char *)in[0].data + byte) : rows[0], (const char *)in[1].data + byte,
+        const void *ptrs[3] = {whole[0] ? (const void *)((const char *)in[0].data + byte) : rows[0],
+                               (const char *)in[1].data + byte,
                                whole[1] ? (const void *)((const char *)in[2].data + byte) : rows[1]};
         ew_run(&e, n - at < INTERP_CHUNK ? n - at : INTERP_CHUNK, ptrs, (char *)out->data + byte);
     }
@@ -233,7 +239,8 @@ xt_status interp_bitcast_convert(interp *c, const ir_op *op, const array *in, ar
             if (from_bits > to_bits)
                 v = src[i / ratio] >> (i % ratio * to_bits);
             else
-                for (int64_t k = 0; k < ratio; k++) v |= (src[i * ratio + k] & ((1u << from_bits) - 1)) << (k * from_bits);
+                for (int64_t k = 0; k < ratio; k++)
+                    v |= (src[i * ratio + k] & ((1u << from_bits) - 1)) << (k * from_bits);
             v &= (1u << to_bits) - 1;
             dst[i] = dtype_is_subbyte(to) ? (uint8_t)wrap_subbyte(to, (int)v) : (uint8_t)v;
         }
@@ -241,7 +248,8 @@ xt_status interp_bitcast_convert(interp *c, const ir_op *op, const array *in, ar
     return NULL;
 }
 
-/* Rows of all operands through the region. A region that wants to see more than scalars runs per element all the same. */
+/* Rows of all operands through the region. A region that wants to see more than scalars runs per element
+ * all the same. */
 xt_status interp_map(interp *c, const ir_op *op, const array *in, array *out) {
     region_eval *r;
     XT_TRY(region_eval_new(c, op->regions[0].block, 0, NULL, &r));
@@ -249,7 +257,8 @@ xt_status interp_map(interp *c, const ir_op *op, const array *in, array *out) {
     xt_status s = ptrs ? NULL : status_oom(op->n_in * sizeof *ptrs, "map's operands");
     int64_t n = out->type->count;
     for (int64_t at = 0; at < n && !s; at += INTERP_CHUNK) {
-        for (uint32_t j = 0; j < op->n_in; j++) ptrs[j] = (const char *)in[j].data + (size_t)at * xt_dtype_size(in[j].type->dtype);
+        for (uint32_t j = 0; j < op->n_in; j++)
+            ptrs[j] = (const char *)in[j].data + (size_t)at * xt_dtype_size(in[j].type->dtype);
         void *result = (char *)out->data + (size_t)at * xt_dtype_size(out->type->dtype);
         s = region_eval_run(r, n - at < INTERP_CHUNK ? n - at : INTERP_CHUNK, ptrs, &result);
     }

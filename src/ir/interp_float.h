@@ -38,19 +38,20 @@ static inline int64_t total_f64(f64 v) {
     return u ^ (int64_t)((uint64_t)(u >> 63) >> 1);
 }
 
-/* Equal values may still differ in the sign of zero: and-ing bits prefers +0, or-ing prefers -0. The selection moves bits, which compilers turn
- * into vector code. */
-#define MIN_MAX(T, I)                                                                                                                                \
-    static inline T max_##T(T a, T b) {                                                                                                              \
-        I x = bits_##T(a), y = bits_##T(b), r = a > b ? x : y;                                                                                       \
-        r = a == b ? x & y : r;                                                                                                                      \
-        return from_bits_##T(a != a ? x : r);                                                                                                        \
-    }                                                                                                                                                \
-    static inline T min_##T(T a, T b) {                                                                                                              \
-        I x = bits_##T(a), y = bits_##T(b), r = a < b ? x : y;                                                                                       \
-        r = a == b ? x | y : r;                                                                                                                      \
-        return from_bits_##T(a != a ? x : r);                                                                                                        \
+/* Equal values may still differ in the sign of zero: and-ing bits prefers +0, or-ing prefers -0. The selection moves
+ * bits, which compilers turn into vector code. */
+#define MIN_MAX(T, I)                                          \
+    static inline T max_##T(T a, T b) {                        \
+        I x = bits_##T(a), y = bits_##T(b), r = a > b ? x : y; \
+        r = a == b ? x & y : r;                                \
+        return from_bits_##T(a != a ? x : r);                  \
+    }                                                          \
+    static inline T min_##T(T a, T b) {                        \
+        I x = bits_##T(a), y = bits_##T(b), r = a < b ? x : y; \
+        r = a == b ? x | y : r;                                \
+        return from_bits_##T(a != a ? x : r);                  \
     }
-MIN_MAX(f32, int32_t) MIN_MAX(f64, int64_t)
+MIN_MAX(f32, int32_t)
+MIN_MAX(f64, int64_t)
 
 #endif

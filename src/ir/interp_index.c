@@ -1,9 +1,11 @@
-/* gather, scatter, dynamic slices. All positions are worked out as element offsets once per index vector; the window that moves is one strided
- * copy, or a plain run of memory when it lies contiguous on both sides (rows of an embedding). Updates of scatter combine run by run; elements of
- * one update never meet, so a run may be combined as a row, and updates are applied in their order. */
+/* gather, scatter, dynamic slices. All positions are worked out as element offsets once per index vector; the window
+ * that moves is one strided copy, or a plain run of memory when it lies contiguous on both sides (rows of an
+ * embedding). Updates of scatter combine run by run; elements of one update never meet, so a run may be combined as a
+ * row, and updates are applied in their order. */
 #include "ir/interp_int.h"
 
-/* What gather and scatter share, in gather's words: `operand` is indexed, `result` (scatter: updates) has batch and window dims. */
+/* What gather and scatter share, in gather's words: `operand` is indexed, `result` (scatter: updates) has batch and
+ * window dims. */
 typedef struct indexing {
     const ir_type *operand, *result, *indices;
     int64_t *index; /* the index tensor as int64 */
@@ -55,8 +57,8 @@ static bool window_is_run(const indexing *x) {
     return true;
 }
 
-static xt_status indexing_init(indexing *x, const index_attrs *a, const ir_type *operand, const array *indices, const ir_type *result,
-                               const int64_t *slice_sizes) {
+static xt_status indexing_init(indexing *x, const index_attrs *a, const ir_type *operand, const array *indices,
+                               const ir_type *result, const int64_t *slice_sizes) {
     int64_t result_stride[INTERP_MAX_RANK], index_stride[INTERP_MAX_RANK];
     *x = (indexing){.operand = operand, .result = result, .indices = indices->type, .map = a->map, .n_map = a->n_map};
     strides_of(operand->rank, operand->dims, x->operand_stride);
@@ -101,14 +103,16 @@ static int64_t position(const indexing *x, const int64_t *batch, bool clamp, int
         if (x->batch_operand[k] >= 0) out_start[x->batch_operand[k]] = batch[k];
     }
     for (size_t i = 0; i < x->n_map; i++) {
-        int64_t d = x->map[i], v = x->index[vector + (int64_t)i * x->vector_stride], most = x->operand->dims[d] - x->extent[d];
+        int64_t d = x->map[i], v = x->index[vector + (int64_t)i * x->vector_stride],
+                most = x->operand->dims[d] - x->extent[d];
         if (clamp) v = v < 0 ? 0 : v > most ? most : v;
         out_start[d] += v;
     }
     *out_inside = true;
     for (uint32_t d = 0; d < x->operand->rank; d++) {
         *out_inside = *out_inside && out_start[d] >= 0 && out_start[d] <= x->operand->dims[d] - x->extent[d];
-        at = (int64_t)((uint64_t)at + (uint64_t)out_start[d] * (uint64_t)x->operand_stride[d]); /* meaningless outside, but defined */
+        /* meaningless outside, but defined */
+        at = (int64_t)((uint64_t)at + (uint64_t)out_start[d] * (uint64_t)x->operand_stride[d]);
     }
     return at;
 }
@@ -121,8 +125,8 @@ static int64_t batch_at(const indexing *x, const int64_t *batch) {
 
 xt_status interp_gather(interp *c, const ir_op *op, const array *in, array *out) {
     (void)c;
-    static const ir_attr_key keys[5] = {IR_A_offset_dims, IR_A_collapsed_slice_dims, IR_A_operand_batching_dims, IR_A_start_indices_batching_dims,
-                                        IR_A_start_index_map};
+    static const ir_attr_key keys[5] = {IR_A_offset_dims, IR_A_collapsed_slice_dims, IR_A_operand_batching_dims,
+                                        IR_A_start_indices_batching_dims, IR_A_start_index_map};
     index_attrs a = read_attrs(op, keys);
     size_t n, size = xt_dtype_size(out->type->dtype);
     int64_t given[INTERP_MAX_RANK], batch[INTERP_MAX_RANK] = {0}, start[INTERP_MAX_RANK];
@@ -147,11 +151,13 @@ xt_status interp_gather(interp *c, const ir_op *op, const array *in, array *out)
     return NULL;
 }
 
-/* result[..., index..., ...] = operand along one dim, with leading batch dims in common. An index outside is moved to the nearest one. */
+/* result[..., index..., ...] = operand along one dim, with leading batch dims in common. An index outside is moved to
+ * the nearest one. */
 xt_status interp_torch_index_select(interp *c, const ir_op *op, const array *in, array *out) {
     (void)c;
     const ir_type *t = in[0].type, *it = in[1].type;
-    int64_t dim = ir_get_int(op, IR_A_dim, 0), n_batch = ir_get_int(op, IR_A_batch_dims, 0), batch = 1, middle = 1, inner = 1, picks = 1, *index;
+    int64_t dim = ir_get_int(op, IR_A_dim, 0), n_batch = ir_get_int(op, IR_A_batch_dims, 0), batch = 1, middle = 1,
+            inner = 1, picks = 1, *index;
     for (int64_t d = 0; d < n_batch; d++) batch *= t->dims[d];
     for (int64_t d = n_batch; d < dim; d++) middle *= t->dims[d];
     for (int64_t d = dim + 1; d < (int64_t)t->rank; d++) inner *= t->dims[d];
@@ -172,7 +178,7 @@ xt_status interp_torch_index_select(interp *c, const ir_op *op, const array *in,
     return NULL;
 }
 
-/* --- scatter ------------------------------------------------------------------------------------------------------------------------- */
+/* --- scatter --- */
 typedef struct scatter {
     indexing x;
     size_t n; /* operands */
@@ -200,8 +206,10 @@ static xt_status combine_run(scatter *s, int64_t at, int64_t from, int64_t count
     return NULL;
 }
 
-/* A window that is no plain run, or sticks out: rows of the innermost dim when both sides step by one, else single elements. */
-static xt_status combine_window(scatter *s, const index_attrs *a, int64_t at, int64_t from, const int64_t *start, bool inside) {
+/* A window that is no plain run, or sticks out: rows of the innermost dim when both sides step by one, else
+ * single elements. */
+static xt_status combine_window(scatter *s, const index_attrs *a, int64_t at, int64_t from, const int64_t *start,
+                                bool inside) {
     const indexing *x = &s->x;
     size_t last = x->n_window ? x->n_window - 1 : 0;
     bool rows = x->n_window && inside && x->window_in[last] == 1 && x->window_out[last] == 1;
@@ -265,7 +273,8 @@ xt_status interp_scatter(interp *c, const ir_op *op, const array *in, array *out
         do {
             bool inside;
             int64_t at = position(&s.x, batch, false, start, &inside), from = batch_at(&s.x, batch);
-            st = s.x.run && inside ? combine_run(&s, at, from, s.x.run) : combine_window(&s, &a, at, from, start, inside);
+            st = s.x.run && inside ? combine_run(&s, at, from, s.x.run)
+                                   : combine_window(&s, &a, at, from, start, inside);
         } while (!st && index_next(s.x.n_batch, s.x.batch_dims, batch));
     }
     for (size_t j = 0; updates && j < n; j++)
@@ -277,7 +286,7 @@ xt_status interp_scatter(interp *c, const ir_op *op, const array *in, array *out
     return st;
 }
 
-/* --- Dynamic slices ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Dynamic slices --- */
 /* Offset of a box of the given dims at the scalar positions start[0..rank), moved inside. */
 static int64_t box_offset(const ir_type *t, const int64_t *dims, const array *start, const int64_t *stride) {
     int64_t at = 0;
@@ -301,8 +310,8 @@ xt_status interp_dynamic_slice(interp *c, const ir_op *op, const array *in, arra
     if (out->type->count == 0) return NULL;
     strides_of(t->rank, t->dims, src);
     strides_of(t->rank, out->type->dims, dst);
-    copy_strided(t->rank, out->type->dims, out->data, dst, (const char *)in->data + (size_t)box_offset(t, out->type->dims, in + 1, src) * size, src,
-                 size);
+    copy_strided(t->rank, out->type->dims, out->data, dst,
+                 (const char *)in->data + (size_t)box_offset(t, out->type->dims, in + 1, src) * size, src, size);
     return NULL;
 }
 
@@ -316,6 +325,7 @@ xt_status interp_dynamic_update_slice(interp *c, const ir_op *op, const array *i
     if (u->count == 0) return NULL;
     strides_of(t->rank, t->dims, dst);
     strides_of(t->rank, u->dims, src);
-    copy_strided(t->rank, u->dims, (char *)out->data + (size_t)box_offset(t, u->dims, in + 2, dst) * size, dst, in[1].data, src, size);
+    copy_strided(t->rank, u->dims, (char *)out->data + (size_t)box_offset(t, u->dims, in + 2, dst) * size, dst,
+                 in[1].data, src, size);
     return NULL;
 }

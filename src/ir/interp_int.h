@@ -1,10 +1,13 @@
-/* What the files of the reference interpreter share: the run's context, elementwise kernels, the region evaluator, strided copies.
+/* What the files of the reference interpreter share: the run's context, elementwise kernels, the region evaluator,
+ * strided copies.
  *
  * Invariants
- *  1. An op's function gets verified operands and results already allocated (not zeroed): it writes every result element.
+ *  1. An op's function gets verified operands and results already allocated (not zeroed): it writes every
+ *     result element.
  *  2. Elementwise kernels may have out == in[k] exactly (same element size), never a partial overlap.
- *  3. Regions of reduce, sort, scatter, ... work on scalars. A region made of elementwise ops is "lifted": the same ops run over whole rows
- *     of elements, so a general region costs little more than a known one. Any other region runs once per element.
+ *  3. Regions of reduce, sort, scatter, ... work on scalars. A region made of elementwise ops is "lifted": the same ops
+ *     run over whole rows of elements, so a general region costs little more than a known one. Any other region runs
+ *     once per element.
  *  4. Nothing here is shared between runs: a module may be run by several threads at once. */
 #ifndef XT_SRC_IR_INTERP_INT_H
 #define XT_SRC_IR_INTERP_INT_H
@@ -13,7 +16,8 @@
 
 /* Types have no more dims (ir.h), so index arithmetic stays on the stack. */
 #define INTERP_MAX_RANK IR_MAX_RANK
-/* Rows handed to kernels in one piece by the chunked loops: small enough for the first-level cache with a few operands. */
+/* Rows handed to kernels in one piece by the chunked loops: small enough for the first-level cache with a
+ * few operands. */
 #define INTERP_CHUNK 512
 /* Nested func.call and composite: deeper is an endless recursion. */
 #define INTERP_MAX_DEPTH 256
@@ -39,22 +43,24 @@ typedef struct interp {
 } interp;
 typedef xt_status (*interp_fn)(interp *c, const ir_op *op, const array *in, array *out);
 
-/* --- array.c ------------------------------------------------------------------------------------------------------------- */
+/* --- array.c --- */
 /* As array_new, without zeroing. */
 xt_status array_new_raw(const ir_type *type, array *out);
 xt_status array_copy(const array *src, array *out); /* allocates; tuples deep */
 
-/* --- interp_convert.c: element conversions ------------------------------------------------------------------------------- */
-/* n elements of `from` into `to`: out-of-range float to int saturates, NaN gives 0, float narrowing rounds to nearest even once. */
+/* --- interp_convert.c: element conversions --- */
+/* n elements of `from` into `to`: out-of-range float to int saturates, NaN gives 0, float narrowing rounds to
+ * nearest even once. */
 void convert_elems(int64_t n, xt_dtype from, const void *src, xt_dtype to, void *dst);
-/* Rounds to a float of the given exponent and mantissa width (reduce_precision); NaN stays NaN where there is a mantissa to say so. */
+/* Rounds to a float of the given exponent and mantissa width (reduce_precision); NaN stays NaN where there is a
+ * mantissa to say so. */
 double round_to_precision(double v, int exponent_bits, int mantissa_bits);
 bool dtype_is_subbyte(xt_dtype t); /* integers of less than 8 bits: one byte each in memory, sign- or zero-extended */
 int8_t wrap_subbyte(xt_dtype t, int v);
 /* What arithmetic on t happens in: f32 for the small floats, t itself otherwise. */
 xt_dtype dtype_compute(xt_dtype t);
 
-/* --- interp_elementwise*.c: kernels ---------------------------------------------------------------------------------------- */
+/* --- interp_elementwise*.c: kernels --- */
 typedef struct ew ew;
 typedef void (*ew_fn)(const ew *e, int64_t n, const void *const *in, void *out);
 struct ew {
@@ -65,39 +71,44 @@ struct ew {
     int n_in;
     int exponent_bits, mantissa_bits; /* reduce_precision */
 };
-/* The kernel of an elementwise op with operands of one shape. False when the op is not elementwise or has no meaning for its dtypes. */
+/* The kernel of an elementwise op with operands of one shape. False when the op is not elementwise or has no meaning
+ * for its dtypes. */
 bool ew_init(ew *e, const ir_op *op);
 /* The kernel of a binary op x,x -> x. */
 bool ew_init_binary(ew *e, ir_opcode code, xt_dtype t);
 static inline void ew_run(const ew *e, int64_t n, const void *const *in, void *out) {
     e->fn(e, n, in, out);
 }
-/* Tables by family; NULL when the op has no meaning for the dtype. `cmp` is an ir_cmp_dir, -1 for ops other than compare. */
+/* Tables by family; NULL when the op has no meaning for the dtype. `cmp` is an ir_cmp_dir, -1 for ops other
+ * than compare. */
 ew_fn ew_float(ir_opcode code, xt_dtype t, int cmp, bool total_order);
 ew_fn ew_int(ir_opcode code, xt_dtype t, int cmp);
 ew_fn ew_complex(ir_opcode code, xt_dtype t, int cmp);
 
-/* --- interp_region.c --------------------------------------------------------------------------------------------------------- */
+/* --- interp_region.c --- */
 typedef struct region_eval region_eval;
-/* Prepares `block` (all arguments scalars) for rows of up to INTERP_CHUNK elements. `results` NULL: the block's own returned values. */
-xt_status region_eval_new(interp *c, const ir_block *block, size_t n_results, ir_value *const *results, region_eval **out);
+/* Prepares `block` (all arguments scalars) for rows of up to INTERP_CHUNK elements. `results` NULL: the block's own
+ * returned values. */
+xt_status region_eval_new(interp *c, const ir_block *block, size_t n_results, ir_value *const *results,
+                          region_eval **out);
 /* The same for one binary op x,x -> x. */
 xt_status region_eval_new_binary(interp *c, ir_opcode code, xt_dtype t, region_eval **out);
 void region_eval_free(region_eval *r);
 bool region_eval_is_lifted(const region_eval *r);
-/* results[j][i] = block(args[0][i], args[1][i], ...) for i < n <= INTERP_CHUNK; a result may be the same row as an argument. */
+/* results[j][i] = block(args[0][i], args[1][i], ...) for i < n <= INTERP_CHUNK; a result may be the same row as
+ * an argument. */
 xt_status region_eval_run(region_eval *r, int64_t n, const void *const *args, void *const *results);
 /* A region of two arguments that is one binary op on them, in either order. */
 bool region_is_binary(const ir_region *r, ir_opcode *out_code);
 /* A region that returns compare(arg0, arg1) by one direction; FLOAT or integer compare, not TOTALORDER. */
 bool region_is_compare(const ir_region *r, ir_cmp_dir *out_dir);
 
-/* --- interp_table.c ------------------------------------------------------------------------------------------------------------ */
+/* --- interp_table.c --- */
 xt_status interp_dispatch(interp *c, const ir_op *op, const array *in, array *out);
 xt_status interp_temp(size_t count, size_t size, void *out_ptr); /* aligned, not zeroed, overflow-checked; base_free */
 xt_status interp_unsupported(const ir_op *op, const char *what);
 
-/* --- interp.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- interp.c --- */
 /* A block as a plan of steps over numbered values, run with arguments that are copied or moved in. See interp.c. */
 typedef struct block_plan block_plan;
 xt_status interp_block_plan(interp *c, const ir_block *b, block_plan **out);
@@ -106,9 +117,11 @@ void interp_block_plan_free(block_plan *p);
 xt_status interp_block_run(interp *c, block_plan *p, size_t n_in, const array *in, size_t n_out, array *out);
 xt_status interp_func(interp *c, const ir_func *f, size_t n_in, const array *in, size_t n_out, array *out);
 
-/* --- interp_copy.c: strided copies ------------------------------------------------------------------------------------------------ */
-/* dst[sum i_k*dst_stride[k]] = src[sum i_k*src_stride[k]] over the index space `dims`; strides in elements, any sign, src may be 0. */
-void copy_strided(size_t rank, const int64_t *dims, void *dst, const int64_t *dst_stride, const void *src, const int64_t *src_stride, size_t size);
+/* --- interp_copy.c: strided copies --- */
+/* dst[sum i_k*dst_stride[k]] = src[sum i_k*src_stride[k]] over the index space `dims`; strides in elements, any sign,
+ * src may be 0. */
+void copy_strided(size_t rank, const int64_t *dims, void *dst, const int64_t *dst_stride, const void *src,
+                  const int64_t *src_stride, size_t size);
 void fill_elems(void *dst, int64_t n, const void *value, size_t size);
 void strides_of(size_t rank, const int64_t *dims, int64_t *out); /* row-major, in elements */
 /* Steps `index` through dims in row-major order; false after the last. */
@@ -120,23 +133,60 @@ static inline bool index_next(size_t rank, const int64_t *dims, int64_t *index) 
     return false;
 }
 
-/* --- the families' op functions, by file ---------------------------------------------------------------------------------------- */
+/* --- the families' op functions, by file --- */
 #define INTERP_FN(name) xt_status interp_##name(interp *c, const ir_op *op, const array *in, array *out);
 INTERP_FN(elementwise)
 INTERP_FN(select)
-INTERP_FN(clamp) INTERP_FN(bitcast_convert) INTERP_FN(map) INTERP_FN(constant) INTERP_FN(iota) INTERP_FN(broadcast) INTERP_FN(broadcast_in_dim)
-    INTERP_FN(transpose) INTERP_FN(slice) INTERP_FN(pad) INTERP_FN(concatenate) INTERP_FN(reverse) INTERP_FN(get_dimension_size) INTERP_FN(reduce)
-        INTERP_FN(reduce_window) INTERP_FN(select_and_scatter) INTERP_FN(sort) INTERP_FN(top_k) INTERP_FN(dot_general) INTERP_FN(einsum)
-            INTERP_FN(convolution) INTERP_FN(gather) INTERP_FN(torch_index_select) INTERP_FN(scatter) INTERP_FN(dynamic_slice)
-                INTERP_FN(dynamic_update_slice) INTERP_FN(batch_norm_training) INTERP_FN(batch_norm_grad) INTERP_FN(batch_norm_inference)
-                    INTERP_FN(rng) INTERP_FN(rng_bit_generator) INTERP_FN(cholesky) INTERP_FN(triangular_solve) INTERP_FN(fft) INTERP_FN(tuple)
-                        INTERP_FN(get_tuple_element) INTERP_FN(identity) INTERP_FN(token) INTERP_FN(custom_call) INTERP_FN(collective)
-                            INTERP_FN(host_transfer) INTERP_FN(async_start) INTERP_FN(check) INTERP_FN(run_parallel)
+INTERP_FN(clamp)
+INTERP_FN(bitcast_convert)
+INTERP_FN(map)
+INTERP_FN(constant)
+INTERP_FN(iota)
+INTERP_FN(broadcast)
+INTERP_FN(broadcast_in_dim)
+INTERP_FN(transpose)
+INTERP_FN(slice)
+INTERP_FN(pad)
+INTERP_FN(concatenate)
+INTERP_FN(reverse)
+INTERP_FN(get_dimension_size)
+INTERP_FN(reduce)
+INTERP_FN(reduce_window)
+INTERP_FN(select_and_scatter)
+INTERP_FN(sort)
+INTERP_FN(top_k)
+INTERP_FN(dot_general)
+INTERP_FN(einsum)
+INTERP_FN(convolution)
+INTERP_FN(gather)
+INTERP_FN(torch_index_select)
+INTERP_FN(scatter)
+INTERP_FN(dynamic_slice)
+INTERP_FN(dynamic_update_slice)
+INTERP_FN(batch_norm_training)
+INTERP_FN(batch_norm_grad)
+INTERP_FN(batch_norm_inference)
+INTERP_FN(rng)
+INTERP_FN(rng_bit_generator)
+INTERP_FN(cholesky)
+INTERP_FN(triangular_solve)
+INTERP_FN(fft)
+INTERP_FN(tuple)
+INTERP_FN(get_tuple_element)
+INTERP_FN(identity)
+INTERP_FN(token)
+INTERP_FN(custom_call)
+INTERP_FN(collective)
+INTERP_FN(host_transfer)
+INTERP_FN(async_start)
+INTERP_FN(check)
+INTERP_FN(run_parallel)
 #undef INTERP_FN
 
 /* interp_lapack.c: custom calls of JAX's linear algebra. */
 bool interp_lapack_knows(const char *target);
-/* The routine a custom call means ("getrf", "Eigh", ...), without prefix and type letter, when its operands and results have the shapes of one; else NULL. */
+/* The routine a custom call means ("getrf", "Eigh", ...), without prefix and type letter, when its operands and results
+ * have the shapes of one; else NULL. */
 const char *interp_lapack_routine(const ir_op *op, int64_t *out_batch);
 int interp_lapack_option(const ir_op *op, const char *name, int fallback); /* of its backend_config */
 xt_status interp_lapack(interp *c, const ir_op *op, const array *in, array *out);

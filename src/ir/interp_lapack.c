@@ -1,8 +1,8 @@
-/* Custom calls of JAX's linear algebra: its CPU back end's LAPACK routines (lapack_spotrf_ffi, ...; types s, d, c, z) and the names its other back
- * ends share (Qr, LuDecomposition, ProductOfElementaryHouseholderReflectors, Eigh). All in complex double, by the textbook:
- * Golub & Van Loan, "Matrix Computations", 4th ed.: 3.4.1 (LU), 4.2.5 (Cholesky), 5.2.1 and 5.1.6 (Householder QR), 8.5.5 (cyclic Jacobi), 8.6.3
- * (one-sided Jacobi SVD). Reflectors and pivots follow LAPACK's conventions, since programs read them. Signs of eigenvectors and singular vectors
- * are free, as everywhere.
+/* Custom calls of JAX's linear algebra: its CPU back end's LAPACK routines (lapack_spotrf_ffi, ...; types s, d, c, z)
+ * and the names its other back ends share (Qr, LuDecomposition, ProductOfElementaryHouseholderReflectors, Eigh). All in
+ * complex double, by the textbook: Golub & Van Loan, "Matrix Computations", 4th ed.: 3.4.1 (LU), 4.2.5 (Cholesky),
+ * 5.2.1 and 5.1.6 (Householder QR), 8.5.5 (cyclic Jacobi), 8.6.3 (one-sided Jacobi SVD). Reflectors and pivots follow
+ * LAPACK's conventions, since programs read them. Signs of eigenvectors and singular vectors are free, as everywhere.
  *
  * Layouts that the calls state are about memory; arrays here are row-major and mean the same matrices. */
 #include "ir/config.h"
@@ -18,8 +18,9 @@ typedef struct matrix { /* row-major */
 } matrix;
 #define AT(x, i, j) ((x)->a[(i) * (x)->n + (j)])
 
-/* --- Factorisations in place ------------------------------------------------------------------------------------------------------- */
-/* One triangle of a = l l^H (or u^H u); the other triangle is left as it was. 0, or the order of the first minor that is not positive. */
+/* --- Factorisations in place --- */
+/* One triangle of a = l l^H (or u^H u); the other triangle is left as it was. 0, or the order of the first minor that
+ * is not positive. */
 static int cholesky(matrix *x, bool lower) {
     for (int64_t j = 0; j < x->n; j++) {
         double d = creal(AT(x, j, j));
@@ -32,7 +33,8 @@ static int cholesky(matrix *x, bool lower) {
         AT(x, j, j) = d;
         for (int64_t i = j + 1; i < x->n; i++) {
             cplx s = lower ? AT(x, i, j) : conj(AT(x, j, i));
-            for (int64_t k = 0; k < j; k++) s -= lower ? AT(x, i, k) * conj(AT(x, j, k)) : conj(AT(x, k, i)) * AT(x, k, j);
+            for (int64_t k = 0; k < j; k++)
+                s -= lower ? AT(x, i, k) * conj(AT(x, j, k)) : conj(AT(x, k, i)) * AT(x, k, j);
             if (lower)
                 AT(x, i, j) = s / d;
             else
@@ -48,7 +50,9 @@ static int lu(matrix *x, int64_t *pivot) {
     for (int64_t k = 0; k < x->m && k < x->n; k++) {
         int64_t p = k;
         for (int64_t i = k + 1; i < x->m; i++)
-            if (fabs(creal(AT(x, i, k))) + fabs(cimag(AT(x, i, k))) > fabs(creal(AT(x, p, k))) + fabs(cimag(AT(x, p, k)))) p = i;
+            if (fabs(creal(AT(x, i, k))) + fabs(cimag(AT(x, i, k))) >
+                fabs(creal(AT(x, p, k))) + fabs(cimag(AT(x, p, k))))
+                p = i;
         pivot[k] = p;
         for (int64_t j = 0; p != k && j < x->n; j++) {
             cplx t = AT(x, k, j);
@@ -119,7 +123,7 @@ static void triangular(const matrix *a, bool lower, int trans, bool unit, bool r
         }
 }
 
-/* --- Spectra ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Spectra --- */
 enum { SWEEPS = 60 };
 
 /* Columns p and q of x rotated so that they become orthogonal; false when they are. `v` is rotated along. */
@@ -178,7 +182,8 @@ static void svd(matrix *x, matrix *v, double *s) {
     }
 }
 
-/* Eigenvalues rising, eigenvectors in the columns of v. A shift makes the matrix positive, so its singular vectors are its eigenvectors. */
+/* Eigenvalues rising, eigenvectors in the columns of v. A shift makes the matrix positive, so its singular vectors are
+ * its eigenvectors. */
 static void eigen(matrix *x, matrix *v, double *w) {
     double shift = 0;
     for (int64_t i = 0; i < x->n; i++) {
@@ -201,7 +206,7 @@ static void eigen(matrix *x, matrix *v, double *w) {
     }
 }
 
-/* --- The calls -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- The calls --- */
 int interp_lapack_option(const ir_op *op, const char *name, int fallback) {
     return (int)ir_config_int(op, name, fallback);
 }
@@ -220,11 +225,13 @@ static void run_potrf(call *c) {
 }
 static void run_trsm(call *c) {
     memcpy(c->out[0].a, c->in[1].a, (size_t)(c->in[1].m * c->in[1].n) * sizeof(cplx));
-    triangular(&c->in[0], interp_lapack_option(c->op, "uplo", 'L') == 'L', interp_lapack_option(c->op, "trans_x", 'N'), interp_lapack_option(c->op, "diag", 'N') == 'U',
-               interp_lapack_option(c->op, "side", 'L') == 'R', &c->out[0]);
+    triangular(&c->in[0], interp_lapack_option(c->op, "uplo", 'L') == 'L', interp_lapack_option(c->op, "trans_x", 'N'),
+               interp_lapack_option(c->op, "diag", 'N') == 'U', interp_lapack_option(c->op, "side", 'L') == 'R',
+               &c->out[0]);
 }
 static void run_getrf(call *c) {
-    bool own = *ir_get_string(c->op, IR_A_call_target_name) == 'L'; /* LuDecomposition: pivots from 0, and the permutation they make */
+    /* LuDecomposition: pivots from 0, and the permutation they make */
+    bool own = *ir_get_string(c->op, IR_A_call_target_name) == 'L';
     int64_t *pivot = (int64_t *)(void *)c->scratch, n = c->in[0].m < c->in[0].n ? c->in[0].m : c->in[0].n;
     memcpy(c->out[0].a, c->in[0].a, (size_t)(c->in[0].m * c->in[0].n) * sizeof(cplx));
     c->info = lu(&c->out[0], pivot);
@@ -247,13 +254,16 @@ static void run_orgqr(call *c) {
 /* Eigh's options are a text: "1,..." names the lower triangle. */
 static void run_syevd(call *c) {
     matrix x = {c->scratch, c->in[0].n, c->in[0].n}, *v = &c->out[0];
-    const char *text = *ir_get_string(c->op, IR_A_call_target_name) == 'E' ? ir_get_string(c->op, IR_A_backend_config) : NULL;
+    const char *text =
+        *ir_get_string(c->op, IR_A_call_target_name) == 'E' ? ir_get_string(c->op, IR_A_backend_config) : NULL;
     bool lower = text ? *text != '0' : interp_lapack_option(c->op, "uplo", 'L') == 'L';
     double *w = (double *)(void *)(c->scratch + x.n * x.n);
     for (int64_t i = 0; i < x.n; i++)
         for (int64_t j = 0; j < x.n; j++) {
             bool stored = lower ? j <= i : j >= i;
-            AT(&x, i, j) = i == j ? creal(AT(&c->in[0], i, i)) : stored ? AT(&c->in[0], i, j) : conj(AT(&c->in[0], j, i));
+            AT(&x, i, j) = i == j   ? creal(AT(&c->in[0], i, i))
+                           : stored ? AT(&c->in[0], i, j)
+                                    : conj(AT(&c->in[0], j, i));
         }
     eigen(&x, v, w);
     for (int64_t i = 0; i < x.n; i++) c->out[1].a[i] = w[i];
@@ -277,7 +287,8 @@ static void complete(matrix *u, int64_t have) {
     }
 }
 
-/* Outputs: what the input is overwritten with (nobody reads it), s, u, v^H, info. A wide matrix is turned over first. */
+/* Outputs: what the input is overwritten with (nobody reads it), s, u, v^H, info. A wide matrix is
+ * turned over first. */
 static void run_gesdd(call *c) {
     int64_t m = c->in[0].m, n = c->in[0].n, big = m > n ? m : n, small = m > n ? n : m;
     bool wide = m < n;
@@ -305,21 +316,29 @@ static const struct routine {
     const char *name, *shapes;
     void (*run)(call *c);
 } routines[] = {
-    {"potrf", "M>MI", run_potrf},    {"trsm", "MM>M", run_trsm},
-    {"getrf", "M>MVI", run_getrf},   {"geqrf", "M>MV", run_geqrf},
-    {"orgqr", "MV>M", run_orgqr},    {"ungqr", "MV>M", run_orgqr},
-    {"syevd", "M>MVI", run_syevd},   {"heevd", "M>MVI", run_syevd},
-    {"gesdd", "M>MVMMI", run_gesdd}, {"LuDecomposition", "M>MVV", run_getrf},
+    {"potrf", "M>MI", run_potrf},
+    {"trsm", "MM>M", run_trsm},
+    {"getrf", "M>MVI", run_getrf},
+    {"geqrf", "M>MV", run_geqrf},
+    {"orgqr", "MV>M", run_orgqr},
+    {"ungqr", "MV>M", run_orgqr},
+    {"syevd", "M>MVI", run_syevd},
+    {"heevd", "M>MVI", run_syevd},
+    {"gesdd", "M>MVMMI", run_gesdd},
+    {"LuDecomposition", "M>MVV", run_getrf},
     {"Eigh", "M>MV", run_syevd},
-    {"Qr", "M>MV", run_geqrf},       {"ProductOfElementaryHouseholderReflectors", "MV>M", run_orgqr},
+    {"Qr", "M>MV", run_geqrf},
+    {"ProductOfElementaryHouseholderReflectors", "MV>M", run_orgqr},
 };
 
 static const struct routine *routine_of(const char *target) {
     size_t n = strlen(target);
-    bool lapack = n > 12 && !strncmp(target, "lapack_", 7) && !strcmp(target + n - 4, "_ffi") && strchr("sdcz", target[7]);
+    bool lapack =
+        n > 12 && !strncmp(target, "lapack_", 7) && !strcmp(target + n - 4, "_ffi") && strchr("sdcz", target[7]);
     for (size_t i = 0; i < BASE_COUNT(routines); i++) {
         size_t k = strlen(routines[i].name);
-        if (lapack ? n == 12 + k && !memcmp(target + 8, routines[i].name, k) : !strcmp(target, routines[i].name)) return &routines[i];
+        if (lapack ? n == 12 + k && !memcmp(target + 8, routines[i].name, k) : !strcmp(target, routines[i].name))
+            return &routines[i];
     }
     return NULL;
 }
@@ -367,7 +386,8 @@ static bool fits(const ir_op *op, const struct routine *r, int64_t *out_batch) {
     if (DIM(op->out[1].type, 1) != least) return false;
     if (*r->name == 'L') return DIM(op->out[2].type, 1) == m;
     return r->run != run_gesdd || DIM(op->out[2].type, 2) != m || DIM(op->out[3].type, 1) != n ||
-           (DIM(op->out[2].type, 1) >= least && DIM(op->out[2].type, 1) <= m && DIM(op->out[3].type, 2) >= least && DIM(op->out[3].type, 2) <= n);
+           (DIM(op->out[2].type, 1) >= least && DIM(op->out[2].type, 1) <= m && DIM(op->out[3].type, 2) >= least &&
+            DIM(op->out[3].type, 2) <= n);
 }
 
 static matrix part(const ir_type *t, char shape, cplx *all, int64_t k) {

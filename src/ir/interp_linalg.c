@@ -1,4 +1,5 @@
-/* cholesky, triangular_solve and fft, all calculated in complex double whatever the element type: they are the oracle, not the fast way. */
+/* cholesky, triangular_solve and fft, all calculated in complex double whatever the element type: they are the oracle,
+ * not the fast way. */
 #include "ir/interp_int.h"
 
 #include <complex.h>
@@ -12,9 +13,9 @@ static xt_status load_complex(const array *a, cplx **out) {
     return NULL;
 }
 
-/* --- Triangular matrices ------------------------------------------------------------------------------------------------------------ */
-/* Lower factor l of a = l l^H, from one triangle of `a`; the other triangle of the result is zero. A matrix that is not positive definite
- * gives NaN. */
+/* --- Triangular matrices --- */
+/* Lower factor l of a = l l^H, from one triangle of `a`; the other triangle of the result is zero. A matrix that is not
+ * positive definite gives NaN. */
 static void cholesky(int64_t n, bool lower, const cplx *a, cplx *l) {
     for (int64_t j = 0; j < n; j++) {
         for (int64_t i = 0; i < n; i++) {
@@ -69,11 +70,13 @@ static cplx triangle_at(const triangle *t, int64_t i, int64_t j) {
 
 /* op(a) x = b in place: column b[k * stride], k < n. `flip` solves with the plain transpose of op(a) instead. */
 static void solve(const triangle *t, bool flip, cplx *b, int64_t stride) {
-    bool turned = t->transpose == TRANSPOSE || t->transpose == ADJOINT, lower = (t->lower != turned) != flip;
+    bool turned = t->transpose == TRANSPOSE
+    || t->transpose == ADJOINT, lower = (t->lower != turned) != flip;
     for (int64_t step = 0; step < t->n; step++) {
         int64_t i = lower ? step : t->n - 1 - step;
         cplx sum = b[i * stride];
-        for (int64_t j = lower ? 0 : i + 1; j < (lower ? i : t->n); j++) sum -= (flip ? triangle_at(t, j, i) : triangle_at(t, i, j)) * b[j * stride];
+        for (int64_t j = lower ? 0 : i + 1; j < (lower ? i : t->n); j++)
+            sum -= (flip ? triangle_at(t, j, i) : triangle_at(t, i, j)) * b[j * stride];
         b[i * stride] = t->unit ? sum : sum / triangle_at(t, i, i);
     }
 }
@@ -90,7 +93,8 @@ xt_status interp_triangular_solve(interp *c, const ir_op *op, const array *in, a
                   ir_get_int(op, IR_A_transpose_a, NO_TRANSPOSE)};
     for (int64_t k = 0; !s && k < bt->count; k += rows * cols, t.a += n * n) {
         /* x op(a) = b is op(a)^T x^T = b^T, a row of b at a time. */
-        for (int64_t i = 0; i < (left ? cols : rows); i++) solve(&t, !left, left ? b + k + i : b + k + i * cols, left ? cols : 1);
+        for (int64_t i = 0; i < (left ? cols : rows); i++)
+            solve(&t, !left, left ? b + k + i : b + k + i * cols, left ? cols : 1);
     }
     if (!s) convert_elems(bt->count, XT_C128, b, bt->dtype, out->data);
     base_free(a);
@@ -98,7 +102,7 @@ xt_status interp_triangular_solve(interp *c, const ir_op *op, const array *in, a
     return s;
 }
 
-/* --- Fourier transforms ----------------------------------------------------------------------------------------------------------------- */
+/* --- Fourier transforms --- */
 static cplx unit_root(int64_t k, int64_t n) {
     double angle = 2 * M_PI * (double)k / (double)n;
     return cos(angle) + I * sin(angle);
@@ -173,10 +177,12 @@ static xt_status fft_dim(cplx *x, size_t rank, const int64_t *dims, size_t d, bo
     return NULL;
 }
 
-/* Rows of the last dim: `from` wide to `to` wide, either the first half of a spectrum or that half completed by symmetry. */
+/* Rows of the last dim: `from` wide to `to` wide, either the first half of a spectrum or that half completed
+ * by symmetry. */
 static void fft_refit(const cplx *src, int64_t from, cplx *dst, int64_t to, int64_t rows) {
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t k = 0; k < to; k++) dst[r * to + k] = k < from ? src[r * from + k] : conj(src[r * from + (to - k)]);
+        for (int64_t k = 0; k < to; k++)
+            dst[r * to + k] = k < from ? src[r * from + k] : conj(src[r * from + (to - k)]);
 }
 
 enum { FFT, IFFT, RFFT, IRFFT };

@@ -1,7 +1,7 @@
 /* Tuples, tokens, custom calls, and ops that leave the process.
  *
- * Collectives, infeed, send, ... go to the caller's hook. Without one the process is a world of its own: device 0 of 1, where every
- * collective is the identity of its group; a group of several is an error that says what is missing. */
+ * Collectives, infeed, send, ... go to the caller's hook. Without one the process is a world of its own: device 0 of 1,
+ * where every collective is the identity of its group; a group of several is an error that says what is missing. */
 #include "ir/interp_int.h"
 
 static xt_status copy_value(const array *src, array *dst) {
@@ -44,7 +44,7 @@ xt_status interp_async_start(interp *c, const ir_op *op, const array *in, array 
     return interp_dispatch(c, op->regions[0].block->first, in, out->data);
 }
 
-/* --- Custom calls ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Custom calls --- */
 /* Annotations for a partitioner or a layout pass: on one device they pass their operand on. */
 static bool is_annotation(const char *target) {
     static const char *const names[] = {"Sharding",
@@ -74,11 +74,14 @@ static bool does_nothing(const ir_op *op) {
 }
 
 bool interp_knows_call(const ir_op *op) {
-    return annotates(op) || does_nothing(op) || strncmp(target_of(op), "check.", 6) == 0 || interp_lapack_knows(target_of(op));
+    return annotates(op) || does_nothing(op) || strncmp(target_of(op), "check.", 6) == 0 ||
+           interp_lapack_knows(target_of(op));
 }
 
 xt_status interp_unknown_call(const ir_op *op) {
-    return status_new(XT_UNIMPLEMENTED, NULL, "custom_call @%s: nothing in this process implements that target; known are JAX's LAPACK calls, annotations and host callbacks. Try StableHLO's own ops, or a host callback (jax.pure_callback)",
+    return status_new(XT_UNIMPLEMENTED, NULL,
+                      "custom_call @%s: nothing in this process implements that target; known are JAX's LAPACK calls, "
+                      "annotations and host callbacks. Try StableHLO's own ops, or a host callback (jax.pure_callback)",
                       target_of(op));
 }
 
@@ -92,7 +95,7 @@ xt_status interp_custom_call(interp *c, const ir_op *op, const array *in, array 
     return interp_unknown_call(op);
 }
 
-/* --- Between devices --------------------------------------------------------------------------------------------------------------------- */
+/* --- Between devices --- */
 /* Members of the largest group the op names; 1 when it names none. */
 static int64_t group_size(const ir_op *op) {
     const ir_attr *a = ir_attr_find(op, IR_A_replica_groups);
@@ -117,21 +120,25 @@ xt_status interp_collective(interp *c, const ir_op *op, const array *in, array *
         bool to_self = false;
         for (size_t i = 0; i + 1 < n; i += 2) {
             if (pairs[i + 1] == 0 && pairs[i] != 0)
-                return status_new(XT_FAILED_PRECONDITION, NULL, "collective_permute receives from device %lld, but this run has one device",
+                return status_new(XT_FAILED_PRECONDITION, NULL,
+                                  "collective_permute receives from device %lld, but this run has one device",
                                   (long long)pairs[i]);
             to_self = to_self || (pairs[i] == 0 && pairs[i + 1] == 0);
         }
         if (to_self) return interp_identity(c, op, in, out);
-        for (uint32_t j = 0; j < op->n_out; j++) memset(out[j].data, 0, ir_type_bytes(out[j].type)); /* nobody sends: zeros */
+        /* nobody sends: zeros */
+        for (uint32_t j = 0; j < op->n_out; j++) memset(out[j].data, 0, ir_type_bytes(out[j].type));
         return NULL;
     }
     if (group_size(op) != 1)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "%s over a group of %lld devices needs that many ranks; this run has one",
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "%s over a group of %lld devices needs that many ranks; this run has one",
                           ir_op_infos[op->code].name, (long long)group_size(op));
     return interp_identity(c, op, in, out);
 }
 
 xt_status interp_host_transfer(interp *c, const ir_op *op, const array *in, array *out) {
     if (c->hooks && c->hooks->collective) return c->hooks->collective(c->hooks->user, op, in, out);
-    return status_new(XT_FAILED_PRECONDITION, NULL, "%s needs a peer to talk to, and this run has none", ir_op_infos[op->code].name);
+    return status_new(XT_FAILED_PRECONDITION, NULL, "%s needs a peer to talk to, and this run has none",
+                      ir_op_infos[op->code].name);
 }

@@ -1,7 +1,7 @@
 /* batch_norm_training, batch_norm_inference, batch_norm_grad.
  *
- * The operand is seen as [outer, channel, inner]. Sums per channel are formed in f64 (the variance from centred values, in a second pass); the
- * elements are then computed in their own type, f32 for the narrower floats. */
+ * The operand is seen as [outer, channel, inner]. Sums per channel are formed in f64 (the variance from centred values,
+ * in a second pass); the elements are then computed in their own type, f32 for the narrower floats. */
 #include "ir/interp_int.h"
 
 #include <math.h>
@@ -24,60 +24,61 @@ static layout layout_of(const ir_op *op, const ir_type *t) {
 
 enum { LANES = 8 };
 
-/* sums[c] += expr over the elements e of each channel c. Rows of one channel are summed in lanes, so that no add waits for the one before. */
-#define SUMS(name, T, expr)                                                                                                                          \
-    static void name(layout l, const T *x, const T *g, const double *mean, double *sums) {                                                           \
-        (void)x, (void)g, (void)mean;                                                                                                                \
-        for (int64_t o = 0; o < l.outer; o++) {                                                                                                      \
-            for (int64_t c = 0; c < l.channels && l.inner == 1; c++) {                                                                               \
-                int64_t e = o * l.channels + c;                                                                                                      \
-                sums[c] += expr;                                                                                                                     \
-            }                                                                                                                                        \
-            for (int64_t c = 0; c < l.channels && l.inner > 1; c++) {                                                                                \
-                int64_t at = (o * l.channels + c) * l.inner, end = at + l.inner;                                                                     \
-                double lane[LANES] = {0}, total = 0;                                                                                                 \
-                for (; at + LANES <= end; at += LANES)                                                                                               \
-                    for (int k = 0; k < LANES; k++) {                                                                                                \
-                        int64_t e = at + k;                                                                                                          \
-                        lane[k] += expr;                                                                                                             \
-                    }                                                                                                                                \
-                for (int64_t e = at; e < end; e++) total += expr;                                                                                    \
-                for (int k = 0; k < LANES; k++) total += lane[k];                                                                                    \
-                sums[c] += total;                                                                                                                    \
-            }                                                                                                                                        \
-        }                                                                                                                                            \
+/* sums[c] += expr over the elements e of each channel c. Rows of one channel are summed in lanes, so that no add waits
+ * for the one before. */
+#define SUMS(name, T, expr)                                                                \
+    static void name(layout l, const T *x, const T *g, const double *mean, double *sums) { \
+        (void)x, (void)g, (void)mean;                                                      \
+        for (int64_t o = 0; o < l.outer; o++) {                                            \
+            for (int64_t c = 0; c < l.channels && l.inner == 1; c++) {                     \
+                int64_t e = o * l.channels + c;                                            \
+                sums[c] += expr;                                                           \
+            }                                                                              \
+            for (int64_t c = 0; c < l.channels && l.inner > 1; c++) {                      \
+                int64_t at = (o * l.channels + c) * l.inner, end = at + l.inner;           \
+                double lane[LANES] = {0}, total = 0;                                       \
+                for (; at + LANES <= end; at += LANES)                                     \
+                    for (int k = 0; k < LANES; k++) {                                      \
+                        int64_t e = at + k;                                                \
+                        lane[k] += expr;                                                   \
+                    }                                                                      \
+                for (int64_t e = at; e < end; e++) total += expr;                          \
+                for (int k = 0; k < LANES; k++) total += lane[k];                          \
+                sums[c] += total;                                                          \
+            }                                                                              \
+        }                                                                                  \
     }
 /* y[e] = expr over all elements, by four numbers per channel: p, q, r, s. */
-#define MAP(name, T, expr)                                                                                                                           \
-    static void name(layout l, const T *x, const T *g, const T *coef, T *y) {                                                                        \
-        const T *ps = coef, *qs = coef + l.channels, *rs = coef + 2 * l.channels, *ss = coef + 3 * l.channels;                                       \
-        (void)g, (void)ss;                                                                                                                           \
-        for (int64_t o = 0; o < l.outer; o++) {                                                                                                      \
-            if (l.inner == 1) {                                                                                                                      \
-                INTERP_IVDEP                                                                                                                         \
-                for (int64_t c = 0; c < l.channels; c++) {                                                                                           \
-                    int64_t e = o * l.channels + c;                                                                                                  \
-                    T p = ps[c], q = qs[c], r = rs[c], s = ss[c];                                                                                    \
-                    (void)s;                                                                                                                         \
-                    y[e] = expr;                                                                                                                     \
-                }                                                                                                                                    \
-                continue;                                                                                                                            \
-            }                                                                                                                                        \
-            for (int64_t c = 0; c < l.channels; c++) {                                                                                               \
-                T p = ps[c], q = qs[c], r = rs[c], s = ss[c];                                                                                        \
-                (void)s;                                                                                                                             \
-                int64_t at = (o * l.channels + c) * l.inner;                                                                                         \
-                INTERP_IVDEP                                                                                                                         \
-                for (int64_t e = at; e < at + l.inner; e++) y[e] = expr;                                                                             \
-            }                                                                                                                                        \
-        }                                                                                                                                            \
+#define MAP(name, T, expr)                                                                                     \
+    static void name(layout l, const T *x, const T *g, const T *coef, T *y) {                                  \
+        const T *ps = coef, *qs = coef + l.channels, *rs = coef + 2 * l.channels, *ss = coef + 3 * l.channels; \
+        (void)g, (void)ss;                                                                                     \
+        for (int64_t o = 0; o < l.outer; o++) {                                                                \
+            if (l.inner == 1) {                                                                                \
+                INTERP_IVDEP                                                                                   \
+                for (int64_t c = 0; c < l.channels; c++) {                                                     \
+                    int64_t e = o * l.channels + c;                                                            \
+                    T p = ps[c], q = qs[c], r = rs[c], s = ss[c];                                              \
+                    (void)s;                                                                                   \
+                    y[e] = expr;                                                                               \
+                }                                                                                              \
+                continue;                                                                                      \
+            }                                                                                                  \
+            for (int64_t c = 0; c < l.channels; c++) {                                                         \
+                T p = ps[c], q = qs[c], r = rs[c], s = ss[c];                                                  \
+                (void)s;                                                                                       \
+                int64_t at = (o * l.channels + c) * l.inner;                                                   \
+                INTERP_IVDEP                                                                                   \
+                for (int64_t e = at; e < at + l.inner; e++) y[e] = expr;                                       \
+            }                                                                                                  \
+        }                                                                                                      \
     }
 
-#define NORM(T)                                                                                                                                      \
-    SUMS(sum_##T, T, (double)x[e])                                                                                                                   \
-    SUMS(sum_square_##T, T, ((double)x[e] - mean[c]) * ((double)x[e] - mean[c]))                                                                     \
-    SUMS(sum_product_##T, T, ((double)x[e] - mean[c]) * (double)g[e])                                                                                \
-    MAP(affine_##T, T, (x[e] - p) * q + r)                                                                                                           \
+#define NORM(T)                                                                  \
+    SUMS(sum_##T, T, (double)x[e])                                               \
+    SUMS(sum_square_##T, T, ((double)x[e] - mean[c]) * ((double)x[e] - mean[c])) \
+    SUMS(sum_product_##T, T, ((double)x[e] - mean[c]) * (double)g[e])            \
+    MAP(affine_##T, T, (x[e] - p) * q + r)                                       \
     MAP(grad_##T, T, p *g[e] - q - (x[e] - s) * r)
 NORM(float)
 NORM(double)
@@ -201,8 +202,8 @@ xt_status interp_batch_norm_inference(interp *c, const ir_op *op, const array *i
     return s;
 }
 
-/* With d = 1/sqrt(var + epsilon), N elements per channel and sums over a channel:
- * d_x = scale*d * (g - sum(g)/N - (x - mean) * d^2 * sum(g*(x - mean))/N), d_scale = d * sum(g*(x - mean)), d_offset = sum(g). */
+/* With d = 1/sqrt(var + epsilon), N elements per channel and sums over a channel: d_x = scale*d * (g - sum(g)/N - (x -
+ * mean) * d^2 * sum(g*(x - mean))/N), d_scale = d * sum(g*(x - mean)), d_offset = sum(g). */
 xt_status interp_batch_norm_grad(interp *c, const ir_op *op, const array *in, array *out) {
     (void)c;
     norm n;

@@ -1,8 +1,10 @@
-/* interpreter.run_parallel: functions of the module as the processes of a replica x partition grid, a thread each. A collective is a meeting of
- * its group: everyone leaves its operands, all compute their own results, nobody goes on before the last one has (the operands are borrowed).
- * send and recv pass messages by channel, in order; infeed takes the results of the next function of a list.
+/* interpreter.run_parallel: functions of the module as the processes of a replica x partition grid, a thread each. A
+ * collective is a meeting of its group: everyone leaves its operands, all compute their own results, nobody goes on
+ * before the last one has (the operands are borrowed). send and recv pass messages by channel, in order; infeed takes
+ * the results of the next function of a list.
  *
- * The first process that fails ends the waiting of all others; a wait that lasts a minute is a deadlock of the program and an error. */
+ * The first process that fails ends the waiting of all others; a wait that lasts a minute is a deadlock of the program
+ * and an error. */
 #include "ir/interp_collective.h"
 
 #include <errno.h>
@@ -47,7 +49,8 @@ typedef struct process {
 } process;
 
 /* Under the lock: until `*flag`, or a failure elsewhere, or a minute. */
-static xt_status wait_for(world_run *w, const bool *flag, const uint64_t *round, uint64_t last_round, const char *what) {
+static xt_status wait_for(world_run *w, const bool *flag, const uint64_t *round, uint64_t last_round,
+                          const char *what) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += WAIT_SECONDS;
@@ -55,14 +58,16 @@ static xt_status wait_for(world_run *w, const bool *flag, const uint64_t *round,
         if (pthread_cond_timedwait(&w->changed, &w->lock, &until) == ETIMEDOUT) {
             w->failed = true;
             pthread_cond_broadcast(&w->changed);
-            return status_new(XT_DEADLINE_EXCEEDED, NULL, "%s waited %d seconds for the other processes of its group", what, WAIT_SECONDS);
+            return status_new(XT_DEADLINE_EXCEEDED, NULL, "%s waited %d seconds for the other processes of its group",
+                              what, WAIT_SECONDS);
         }
     return w->failed ? status_new(XT_ABORTED, NULL, "%s: another process of the grid failed", what) : NULL;
 }
 
 static meeting *meeting_of(world_run *w, const ir_op *op, const int64_t *members, size_t n) {
     int64_t id[2] = {op->code, ir_get_int(op, IR_A_channel_id, 0)};
-    hash128 key = hash_mix(hash_bytes(id, sizeof id, (hash128){0, 0}), hash_bytes(members, n * sizeof *members, (hash128){1, n}));
+    hash128 key =
+        hash_mix(hash_bytes(id, sizeof id, (hash128){0, 0}), hash_bytes(members, n * sizeof *members, (hash128){1, n}));
     for (meeting *m = w->meetings; m; m = m->next)
         if (hash_equal(m->key, key)) return m;
     meeting *m = base_calloc(1, sizeof *m);
@@ -78,13 +83,15 @@ static meeting *meeting_of(world_run *w, const ir_op *op, const int64_t *members
 }
 
 /* One round of a meeting. */
-static xt_status meet(process *p, const ir_op *op, const int64_t *members, size_t n, size_t me, const array *in, array *out) {
+static xt_status meet(process *p, const ir_op *op, const int64_t *members, size_t n, size_t me, const array *in,
+                      array *out) {
     world_run *w = p->w;
     const char *what = ir_op_infos[op->code].name;
     pthread_mutex_lock(&w->lock);
     meeting *m = meeting_of(w, op, members, n);
     xt_status s = m ? NULL : status_oom(sizeof *m, "a meeting of processes");
-    if (!s && m->full) s = wait_for(w, NULL, &m->rounds, m->rounds, what); /* a fast member: the round before is not over */
+    /* a fast member: the round before is not over */
+    if (!s && m->full) s = wait_for(w, NULL, &m->rounds, m->rounds, what);
     uint64_t round = m ? m->rounds : 0;
     if (!s) {
         m->in[me] = in;
@@ -124,7 +131,7 @@ static xt_status run_collective(process *p, const ir_op *op, const array *in, ar
     return s;
 }
 
-/* --- Messages ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- Messages --- */
 static void message_free(message *m) {
     for (size_t j = 0; m && m->values && j < m->n; j++) array_free(&m->values[j]);
     if (m) base_free(m->values);
@@ -153,7 +160,8 @@ static xt_status run_send(process *p, const ir_op *op, const array *in) {
 static xt_status copy_values(const array *from, size_t n, array *out) {
     for (size_t j = 0; j < n; j++) {
         if (from[j].type != out[j].type)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "value %zu arrives with another type than the program expects", j);
+            return status_new(XT_INVALID_ARGUMENT, NULL, "value %zu arrives with another type than the program expects",
+                              j);
         memcpy(out[j].data, from[j].data, ir_type_bytes(out[j].type));
     }
     return NULL;
@@ -180,7 +188,8 @@ static xt_status run_recv(process *p, const ir_op *op, array *out) {
     pthread_mutex_unlock(&w->lock);
     if (!got) return status_new(XT_ABORTED, NULL, "recv on channel %lld: nobody sent", (long long)channel);
     xt_status s = got->n + 1 == op->n_out ? copy_values(got->values, got->n, out)
-                                          : status_new(XT_INVALID_ARGUMENT, NULL, "recv expects %u values, %zu were sent", op->n_out - 1, got->n);
+                                          : status_new(XT_INVALID_ARGUMENT, NULL,
+                                                       "recv expects %u values, %zu were sent", op->n_out - 1, got->n);
     message_free(got);
     return s;
 }
@@ -218,7 +227,7 @@ static xt_status run_hook(void *user, const ir_op *op, const array *in, array *o
     return NULL;
 }
 
-/* --- The op --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- The op --- */
 static void *run_process(void *arg) {
     process *p = arg;
     world_run *w = p->w;
@@ -236,7 +245,8 @@ static void *run_process(void *arg) {
 /* The grid of the op's programs and each process's share of operands and results. */
 static xt_status lay_out(world_run *w, const ir_op *op, const array *in, array *results, process **out) {
     const ir_attr *programs = ir_attr_find(op, IR_A_programs);
-    bool ok = programs && programs->kind == IR_AK_ARRAY && programs->n > 0 && programs->v.list[0].kind == IR_AK_ARRAY && programs->v.list[0].n > 0;
+    bool ok = programs && programs->kind == IR_AK_ARRAY && programs->n > 0 && programs->v.list[0].kind == IR_AK_ARRAY &&
+              programs->v.list[0].n > 0;
     if (!ok) return status_new(XT_INVALID_ARGUMENT, NULL, "run_parallel needs programs = [[@f, ...], ...]");
     w->grid = (process_grid){(int64_t)programs->n, (int64_t)programs->v.list[0].n};
     process *ps = *out = base_calloc((size_t)(w->grid.replicas * w->grid.partitions), sizeof *ps);
@@ -244,10 +254,15 @@ static xt_status lay_out(world_run *w, const ir_op *op, const array *in, array *
     size_t in_at = 0, out_at = 0;
     for (int64_t k = 0; k < w->grid.replicas * w->grid.partitions; k++) {
         const ir_attr *row = &programs->v.list[k / w->grid.partitions];
-        const ir_attr *name = row->kind == IR_AK_ARRAY && (int64_t)row->n == w->grid.partitions ? &row->v.list[k % w->grid.partitions] : NULL;
-        const ir_func *f = name && (name->kind == IR_AK_SYMBOL || name->kind == IR_AK_STRING) ? ir_func_find(w->c->m, name->v.s) : NULL;
+        const ir_attr *name = row->kind == IR_AK_ARRAY && (int64_t)row->n == w->grid.partitions
+                                  ? &row->v.list[k % w->grid.partitions]
+                                  : NULL;
+        const ir_func *f = name && (name->kind == IR_AK_SYMBOL || name->kind == IR_AK_STRING)
+                               ? ir_func_find(w->c->m, name->v.s)
+                               : NULL;
         if (!f || !f->body)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "run_parallel: process %lld has no program of that name in the module", (long long)k);
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "run_parallel: process %lld has no program of that name in the module", (long long)k);
         const ir_op *ret = ir_block_return(f->body);
         ps[k] = (process){.w = w,
                           .number = k,
@@ -261,7 +276,8 @@ static xt_status lay_out(world_run *w, const ir_op *op, const array *in, array *
         if (in_at > op->n_in || out_at > op->n_out) break;
     }
     if (in_at != op->n_in || out_at != op->n_out)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "run_parallel has %u operands and %u results, its programs do not add up to that", op->n_in,
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "run_parallel has %u operands and %u results, its programs do not add up to that", op->n_in,
                           op->n_out);
     return NULL;
 }
@@ -293,7 +309,8 @@ xt_status interp_run_parallel(interp *c, const ir_op *op, const array *in, array
     pthread_cond_init(&w.changed, NULL);
     for (; started < n && !s; started++)
         if (pthread_create(&threads[started], NULL, run_process, &ps[started]) != 0) {
-            s = status_new(XT_RESOURCE_EXHAUSTED, NULL, "process %lld of %lld could not be started", (long long)started, (long long)n);
+            s = status_new(XT_RESOURCE_EXHAUSTED, NULL, "process %lld of %lld could not be started", (long long)started,
+                           (long long)n);
             pthread_mutex_lock(&w.lock);
             w.failed = true;
             pthread_cond_broadcast(&w.changed);
@@ -308,7 +325,8 @@ xt_status interp_run_parallel(interp *c, const ir_op *op, const array *in, array
         s = cause;
     for (uint32_t j = 0; j < op->n_out && !s; j++) {
         if (results[j].type != out[j].type)
-            s = status_new(XT_INVALID_ARGUMENT, NULL, "run_parallel: result %u of the programs has another type than the op states", j);
+            s = status_new(XT_INVALID_ARGUMENT, NULL,
+                           "run_parallel: result %u of the programs has another type than the op states", j);
         else if (out[j].type->kind == IR_TENSOR)
             memcpy(out[j].data, results[j].data, ir_type_bytes(out[j].type));
     }

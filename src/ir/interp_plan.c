@@ -1,5 +1,6 @@
-/* Makes plans: numbers the values of a block and of the blocks inside its control flow, finds what is captured from outside, and where each value
- * is read last. Regions of other ops (reduce, sort, ...) are not part of a plan; the values they capture count as read by their op. */
+/* Makes plans: numbers the values of a block and of the blocks inside its control flow, finds what is captured from
+ * outside, and where each value is read last. Regions of other ops (reduce, sort, ...) are not part of a plan; the
+ * values they capture count as read by their op. */
 #include "ir/interp_plan.h"
 
 static size_t slot_hash(const ir_value *v) {
@@ -55,7 +56,8 @@ static xt_status plan_block(block_plan *root, const ir_block *b, block_plan **ou
 static void flag_reads(const block_plan *root, const ir_op *op, bool *flags) {
     uint32_t s;
     for (uint32_t k = 0; k < op->n_regions; k++)
-        for (const ir_op *inner = op->regions[k].block ? op->regions[k].block->first : NULL; inner; inner = inner->next) {
+        for (const ir_op *inner = op->regions[k].block ? op->regions[k].block->first : NULL; inner;
+             inner = inner->next) {
             for (uint32_t j = 0; j < inner->n_in; j++)
                 if (plan_slot_of(&root->num, inner->in[j], &s)) flags[s] = true;
             flag_reads(root, inner, flags);
@@ -110,7 +112,8 @@ static xt_status plan_deaths(block_plan *root, block_plan *p) {
     if (s) goto done;
     for (uint32_t i = 0; i < n; i++) last[i] = never;
     for (size_t i = 0; i < p->n_steps; i++) {
-        for (uint32_t j = 0; j < p->steps[i].op->n_out; j++) last[p->steps[i].out[j]] = (uint32_t)i; /* dies at once unless read */
+        /* dies at once unless read */
+        for (uint32_t j = 0; j < p->steps[i].op->n_out; j++) last[p->steps[i].out[j]] = (uint32_t)i;
         note_reads(root, p->steps[i].op, last, (uint32_t)i);
     }
     for (size_t j = 0; j < p->n_results; j++) last[p->results[j]] = never;

@@ -1,4 +1,5 @@
-/* The plan of a block: its values numbered, its ops as steps that know which values die with them. Made by interp_plan.c, run by interp.c. */
+/* The plan of a block: its values numbered, its ops as steps that know which values die with them. Made by
+ * interp_plan.c, run by interp.c. */
 #ifndef XT_SRC_IR_INTERP_PLAN_H
 #define XT_SRC_IR_INTERP_PLAN_H
 
@@ -10,7 +11,8 @@ typedef struct step {
     uint32_t *dead; /* slots that nobody reads after this step */
     uint32_t n_dead;
     block_plan **regions; /* of control flow; NULL otherwise */
-    bool *captured; /* per operand of a loop: its regions read the value too, so the loop's state may not take it over */
+    /* per operand of a loop: its regions read the value too, so the loop's state may not take it over */
+    bool *captured;
 } step;
 typedef struct slot_entry {
     const ir_value *value;

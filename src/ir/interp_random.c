@@ -1,9 +1,10 @@
-/* rng_bit_generator, bit for bit as XLA generates: Philox 4x32-10 and ThreeFry 2x32-20 (Salmon et al., "Parallel random numbers: as easy as
- * 1, 2, 3", 2011), and rng from the process's own counter.
+/* rng_bit_generator, bit for bit as XLA generates: Philox 4x32-10 and ThreeFry 2x32-20 (Salmon et al., "Parallel random
+ * numbers: as easy as 1, 2, 3", 2011), and rng from the process's own counter.
  *
- * State of PHILOX: {key, low, high} or {key, low}, where the shorter one starts its high half at the key; every 128-bit counter value gives four
- * words in a row. State of THREE_FRY: {key, counter}; 64-bit results take one counter each, shorter ones are made in halves along the first even
- * dim (else the longest), whose elements alternate. DEFAULT is PHILOX. Types of less than 32 bits keep the low bits of a word each. */
+ * State of PHILOX: {key, low, high} or {key, low}, where the shorter one starts its high half at the key; every 128-bit
+ * counter value gives four words in a row. State of THREE_FRY: {key, counter}; 64-bit results take one counter each,
+ * shorter ones are made in halves along the first even dim (else the longest), whose elements alternate. DEFAULT is
+ * PHILOX. Types of less than 32 bits keep the low bits of a word each. */
 #include "ir/interp_int.h"
 
 #include <math.h>
@@ -30,7 +31,8 @@ static void philox(const uint64_t *state, size_t n_state, array *out_state, arra
         uint64_t lo = low + (uint64_t)b;
         philox4x32(key, lo, high + (lo < low), w);
         for (int64_t k = 0; k < 4 / words_each && b * 4 / words_each + k < n; k++)
-            store_word(out->data, b * 4 / words_each + k, size, words_each == 2 ? w[2 * k] | (uint64_t)w[2 * k + 1] << 32 : w[k]);
+            store_word(out->data, b * 4 / words_each + k, size,
+                       words_each == 2 ? w[2 * k] | (uint64_t)w[2 * k + 1] << 32 : w[k]);
     }
     uint64_t *next = out_state->data, lo = low + (uint64_t)blocks;
     next[0] = key;
@@ -89,7 +91,8 @@ xt_status interp_rng_bit_generator(interp *c, const ir_op *op, const array *in, 
     (void)c;
     int64_t algorithm = ir_get_int(op, IR_A_rng_algorithm, RNG_DEFAULT);
     size_t n_state = ir_type_bytes(in->type) / sizeof(uint64_t);
-    if (n_state < 2 || (algorithm == RNG_THREE_FRY && n_state != 2)) return interp_unsupported(op, "a state of this size");
+    if (n_state < 2 || (algorithm == RNG_THREE_FRY && n_state != 2))
+        return interp_unsupported(op, "a state of this size");
     uint64_t state[3];
     memcpy(state, in->data, (n_state < 3 ? n_state : 3) * sizeof *state);
     if (out[0].data != in->data) memcpy(out[0].data, in->data, ir_type_bytes(in->type));
@@ -98,7 +101,8 @@ xt_status interp_rng_bit_generator(interp *c, const ir_op *op, const array *in, 
     else
         philox(state, n_state, &out[0], &out[1]);
     if (dtype_is_subbyte(out[1].type->dtype))
-        for (int64_t i = 0; i < out[1].type->count; i++) ((int8_t *)out[1].data)[i] = wrap_subbyte(out[1].type->dtype, ((int8_t *)out[1].data)[i]);
+        for (int64_t i = 0; i < out[1].type->count; i++)
+            ((int8_t *)out[1].data)[i] = wrap_subbyte(out[1].type->dtype, ((int8_t *)out[1].data)[i]);
     if (out[1].type->dtype == XT_BOOL)
         for (int64_t i = 0; i < out[1].type->count; i++) ((uint8_t *)out[1].data)[i] &= 1;
     return NULL;
@@ -123,7 +127,8 @@ xt_status interp_rng(interp *c, const ir_op *op, const array *in, array *out) {
             int64_t lo, hi;
             convert_elems(1, t, in[0].data, XT_I64, &lo);
             convert_elems(1, t, in[1].data, XT_I64, &hi);
-            uint64_t range = (uint64_t)hi - (uint64_t)lo, v = (uint64_t)lo + (range ? rng_bits(0, stream, (uint64_t)i) % range : 0);
+            uint64_t range = (uint64_t)hi - (uint64_t)lo,
+                     v = (uint64_t)lo + (range ? rng_bits(0, stream, (uint64_t)i) % range : 0);
             int64_t as_signed = (int64_t)v;
             convert_elems(1, XT_I64, &as_signed, t, (char *)out->data + (size_t)i * xt_dtype_size(t));
         }

@@ -1,11 +1,13 @@
 /* reduce, and the folding kernels that reduce_window's running sums share.
  *
- * One input and a region that is one known op: the input is read once, in memory order; a reduced row folds into one accumulator (16 lanes, then
- * the lanes in order), a kept row folds into a row of accumulators. Sums and products of floats accumulate in f64 and round once at the end, so
- * the result hardly depends on the order; everything else accumulates in its own type, where the order does not matter.
+ * One input and a region that is one known op: the input is read once, in memory order; a reduced row folds into one
+ * accumulator (16 lanes, then the lanes in order), a kept row folds into a row of accumulators. Sums and products of
+ * floats accumulate in f64 and round once at the end, so the result hardly depends on the order; everything else
+ * accumulates in its own type, where the order does not matter.
  *
- * Any other region runs by region_eval, vectorised over results when there are many, else over equal segments of the reduced elements that are
- * joined in order afterwards (the region and its initial values form a monoid, as StableHLO demands). */
+ * Any other region runs by region_eval, vectorised over results when there are many, else over equal segments of the
+ * reduced elements that are joined in order afterwards (the region and its initial values form a monoid, as
+ * StableHLO demands). */
 /* Before the includes: an inline helper compiled under other rules would take its caller's loop along. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "no-trapping-math")
@@ -18,56 +20,74 @@
 enum { LANES = 16 };
 
 /* fold: n elements into *acc. fold_rows: element i into acc[i]. */
-#define FOLDS(name, T, A, a_op_b)                                                                                                                    \
-    static inline A name##_op(A a, A b) {                                                                                                            \
-        return (A)(a_op_b);                                                                                                                          \
-    }                                                                                                                                                \
-    static void name##_fold(int64_t n, const void *src, void *acc) {                                                                                 \
-        const T *x = src;                                                                                                                            \
-        A total = *(A *)acc;                                                                                                                         \
-        int64_t i = 0;                                                                                                                               \
-        if (n >= 2 * LANES) {                                                                                                                        \
-            A lane[LANES];                                                                                                                           \
-            for (int k = 0; k < LANES; k++) lane[k] = (A)x[k];                                                                                       \
-            for (i = LANES; i + LANES <= n; i += LANES)                                                                                              \
-                for (int k = 0; k < LANES; k++) lane[k] = name##_op(lane[k], (A)x[i + k]);                                                           \
-            for (int k = 0; k < LANES; k++) total = name##_op(total, lane[k]);                                                                       \
-        }                                                                                                                                            \
-        for (; i < n; i++) total = name##_op(total, (A)x[i]);                                                                                        \
-        *(A *)acc = total;                                                                                                                           \
-    }                                                                                                                                                \
-    static void name##_rows(int64_t n, const void *src, void *acc) {                                                                                 \
-        const T *x = src;                                                                                                                            \
-        A *r = acc;                                                                                                                                  \
-        INTERP_IVDEP                                                                                                                                 \
-        for (int64_t i = 0; i < n; i++) r[i] = name##_op(r[i], (A)x[i]);                                                                             \
+#define FOLDS(name, T, A, a_op_b)                                                          \
+    static inline A name##_op(A a, A b) {                                                  \
+        return (A)(a_op_b);                                                                \
+    }                                                                                      \
+    static void name##_fold(int64_t n, const void *src, void *acc) {                       \
+        const T *x = src;                                                                  \
+        A total = *(A *)acc;                                                               \
+        int64_t i = 0;                                                                     \
+        if (n >= 2 * LANES) {                                                              \
+            A lane[LANES];                                                                 \
+            for (int k = 0; k < LANES; k++) lane[k] = (A)x[k];                             \
+            for (i = LANES; i + LANES <= n; i += LANES)                                    \
+                for (int k = 0; k < LANES; k++) lane[k] = name##_op(lane[k], (A)x[i + k]); \
+            for (int k = 0; k < LANES; k++) total = name##_op(total, lane[k]);             \
+        }                                                                                  \
+        for (; i < n; i++) total = name##_op(total, (A)x[i]);                              \
+        *(A *)acc = total;                                                                 \
+    }                                                                                      \
+    static void name##_rows(int64_t n, const void *src, void *acc) {                       \
+        const T *x = src;                                                                  \
+        A *r = acc;                                                                        \
+        INTERP_IVDEP                                                                       \
+        for (int64_t i = 0; i < n; i++) r[i] = name##_op(r[i], (A)x[i]);                   \
     }
-#define INT_FOLDS(T)                                                                                                                                 \
-    FOLDS(add_##T, T, T, (uint64_t)a + (uint64_t)b)                                                                                                  \
-    FOLDS(multiply_##T, T, T, (uint64_t)a *(uint64_t)b)                                                                                              \
-    FOLDS(maximum_##T, T, T, a > b ? a : b)                                                                                                          \
-    FOLDS(minimum_##T, T, T, a < b ? a : b)                                                                                                          \
-    FOLDS(and_##T, T, T, a &b)                                                                                                                       \
-    FOLDS(or_##T, T, T, a | b)                                                                                                                       \
+#define INT_FOLDS(T)                                    \
+    FOLDS(add_##T, T, T, (uint64_t)a + (uint64_t)b)     \
+    FOLDS(multiply_##T, T, T, (uint64_t)a *(uint64_t)b) \
+    FOLDS(maximum_##T, T, T, a > b ? a : b)             \
+    FOLDS(minimum_##T, T, T, a < b ? a : b)             \
+    FOLDS(and_##T, T, T, a &b)                          \
+    FOLDS(or_##T, T, T, a | b)                          \
     FOLDS(xor_##T, T, T, a ^ b)
 INT_FOLDS(int8_t)
 INT_FOLDS(int16_t)
-INT_FOLDS(int32_t) INT_FOLDS(int64_t) INT_FOLDS(uint8_t) INT_FOLDS(uint16_t) INT_FOLDS(uint32_t) INT_FOLDS(uint64_t) FOLDS(add_f32, f32, f64, a + b)
-    FOLDS(multiply_f32, f32, f64, a *b) FOLDS(maximum_f32, f32, f32, max_f32(a, b)) FOLDS(minimum_f32, f32, f32, min_f32(a, b))
-        FOLDS(add_f64, f64, f64, a + b) FOLDS(multiply_f64, f64, f64, a *b) FOLDS(maximum_f64, f64, f64, max_f64(a, b))
-            FOLDS(minimum_f64, f64, f64, min_f64(a, b))
+INT_FOLDS(int32_t)
+INT_FOLDS(int64_t)
+INT_FOLDS(uint8_t)
+INT_FOLDS(uint16_t)
+INT_FOLDS(uint32_t)
+INT_FOLDS(uint64_t)
+FOLDS(add_f32, f32, f64, a + b)
+FOLDS(multiply_f32, f32, f64, a *b)
+FOLDS(maximum_f32, f32, f32, max_f32(a, b))
+FOLDS(minimum_f32, f32, f32, min_f32(a, b))
+FOLDS(add_f64, f64, f64, a + b)
+FOLDS(multiply_f64, f64, f64, a *b)
+FOLDS(maximum_f64, f64, f64, max_f64(a, b))
+FOLDS(minimum_f64, f64, f64, min_f64(a, b))
 
-                bool fold_kernel_find(ir_opcode code, xt_dtype t, fold_kernel *out) {
-#define PAIR(name)                                                                                                                                   \
+bool fold_kernel_find(ir_opcode code, xt_dtype t, fold_kernel *out) {
+#define PAIR(name) \
     { name##_fold, name##_rows }
-#define INT_ROW(T)                                                                                                                                   \
-    { PAIR(add_##T), PAIR(multiply_##T), PAIR(maximum_##T), PAIR(minimum_##T), PAIR(and_##T), PAIR(or_##T), PAIR(xor_##T) }
+#define INT_ROW(T)           \
+    {                        \
+        PAIR(add_##T)        \
+        , PAIR(multiply_##T) \
+        , PAIR(maximum_##T)  \
+        , PAIR(minimum_##T)  \
+        , PAIR(and_##T)      \
+        , PAIR(or_##T)       \
+        , PAIR(xor_##T)      \
+    }
     static const struct {
         fold_fn fold, rows;
     } fns[XT_F64 + 1][7] = {
         /* bool: sum and maximum are or, product and minimum are and. */
-        [XT_BOOL] = {PAIR(or_uint8_t), PAIR(and_uint8_t), PAIR(or_uint8_t), PAIR(and_uint8_t), PAIR(and_uint8_t), PAIR(or_uint8_t),
-                     PAIR(xor_uint8_t)},
+        [XT_BOOL] = {PAIR(or_uint8_t), PAIR(and_uint8_t), PAIR(or_uint8_t), PAIR(and_uint8_t), PAIR(and_uint8_t),
+                     PAIR(or_uint8_t), PAIR(xor_uint8_t)},
         [XT_I8] = INT_ROW(int8_t),
         [XT_I16] = INT_ROW(int16_t),
         [XT_I32] = INT_ROW(int32_t),
@@ -85,11 +105,12 @@ INT_FOLDS(int32_t) INT_FOLDS(int64_t) INT_FOLDS(uint8_t) INT_FOLDS(uint16_t) INT
     int k = column[code] - 1;
     if (k < 0 || compute > XT_F64 || !fns[compute][k].fold) return false;
     bool wide = (code == OP_add || code == OP_multiply) && compute == XT_F32;
-    *out = (fold_kernel){.fold = fns[compute][k].fold, .rows = fns[compute][k].rows, .compute = compute, .acc = wide ? XT_F64 : compute};
+    *out = (fold_kernel){
+        .fold = fns[compute][k].fold, .rows = fns[compute][k].rows, .compute = compute, .acc = wide ? XT_F64 : compute};
     return true;
 }
 
-/* --- One known op ------------------------------------------------------------------------------------------------------------------- */
+/* --- One known op --- */
 /* Dims of size 1 dropped, neighbours of the same fate joined. */
 typedef struct fold_space {
     size_t rank;
@@ -133,7 +154,8 @@ static void fold_row(const fold_kernel *k, bool reduced, int64_t n, xt_dtype t, 
     }
 }
 
-static xt_status reduce_known(const fold_kernel *k, const array *in, const array *init, const bool *reduced, array *out) {
+static xt_status reduce_known(const fold_kernel *k, const array *in, const array *init, const bool *reduced,
+                              array *out) {
     fold_space p;
     fold_space_init(&p, in->type, reduced);
     int64_t n_out = out->type->count;
@@ -160,7 +182,7 @@ static xt_status reduce_known(const fold_kernel *k, const array *in, const array
     return NULL;
 }
 
-/* --- Any region ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Any region --- */
 typedef struct general {
     region_eval *r;
     size_t n; /* inputs */
@@ -194,7 +216,8 @@ static void gather_row(void *dst, const void *src, const int64_t *offsets, int64
         for (int64_t i = 0; i < n; i++) ((uint64_t *)dst)[i] = ((const uint64_t *)src)[base + offsets[i]];
         break;
     default:
-        for (int64_t i = 0; i < n; i++) memcpy((char *)dst + (size_t)i * size, (const char *)src + (size_t)(base + offsets[i]) * size, size);
+        for (int64_t i = 0; i < n; i++)
+            memcpy((char *)dst + (size_t)i * size, (const char *)src + (size_t)(base + offsets[i]) * size, size);
     }
 }
 
@@ -225,10 +248,12 @@ static xt_status over_results(general *g) {
         kept_bases(g, index, n, bases);
         for (size_t j = 0; j < g->n; j++) fill_elems(g->acc[j], n, g->init[j].data, size_of(g, j));
         for (int64_t r = 0; r < g->n_red; r++) {
-            for (size_t j = 0; j < g->n; j++) gather_row(g->row[j], g->in[j].data, bases, g->red_offset[r], n, size_of(g, j));
+            for (size_t j = 0; j < g->n; j++)
+                gather_row(g->row[j], g->in[j].data, bases, g->red_offset[r], n, size_of(g, j));
             XT_TRY(join(g, n, g->acc, g->row));
         }
-        for (size_t j = 0; j < g->n; j++) memcpy((char *)g->out[j].data + (size_t)at * size_of(g, j), g->acc[j], (size_t)n * size_of(g, j));
+        for (size_t j = 0; j < g->n; j++)
+            memcpy((char *)g->out[j].data + (size_t)at * size_of(g, j), g->acc[j], (size_t)n * size_of(g, j));
     }
     return NULL;
 }
@@ -247,7 +272,8 @@ static xt_status join_lanes(general *g, int64_t n) {
         }
         XT_TRY(join(g, pairs, g->half, g->row));
         for (size_t j = 0; j < g->n && (n & 1); j++)
-            memcpy(g->acc[j] + (size_t)pairs * size_of(g, j), g->half[j] + (size_t)pairs * size_of(g, j), size_of(g, j));
+            memcpy(g->acc[j] + (size_t)pairs * size_of(g, j), g->half[j] + (size_t)pairs * size_of(g, j),
+                   size_of(g, j));
         n = pairs + (n & 1);
     }
     return NULL;
@@ -263,13 +289,15 @@ static xt_status over_segments(general *g) {
         for (int64_t s = 0; s < length; s++) {
             int64_t n = 0;
             for (; n < lanes && n * length + s < g->n_red; n++) starts[n] = g->red_offset[n * length + s];
-            for (size_t j = 0; j < g->n; j++) gather_row(s ? g->row[j] : g->acc[j], g->in[j].data, starts, base, n, size_of(g, j));
+            for (size_t j = 0; j < g->n; j++)
+                gather_row(s ? g->row[j] : g->acc[j], g->in[j].data, starts, base, n, size_of(g, j));
             if (s) XT_TRY(join(g, n, g->acc, g->row));
         }
         XT_TRY(join_lanes(g, lanes));
         for (size_t j = 0; j < g->n; j++) memcpy(g->half[j], g->init[j].data, size_of(g, j));
         XT_TRY(join(g, 1, g->half, g->acc));
-        for (size_t j = 0; j < g->n; j++) memcpy((char *)g->out[j].data + (size_t)o * size_of(g, j), g->acc[j], size_of(g, j));
+        for (size_t j = 0; j < g->n; j++)
+            memcpy((char *)g->out[j].data + (size_t)o * size_of(g, j), g->acc[j], size_of(g, j));
     }
     return NULL;
 }
@@ -299,7 +327,8 @@ static xt_status general_offsets(general *g, const ir_type *t, const bool *reduc
     return NULL;
 }
 
-static xt_status reduce_general(interp *c, const ir_region *region, size_t n, const array *in, const array *init, const bool *reduced, array *out) {
+static xt_status reduce_general(interp *c, const ir_region *region, size_t n, const array *in, const array *init,
+                                const bool *reduced, array *out) {
     general g = {.n = n, .in = in, .init = init, .out = out, .n_out = out[0].type->count};
     char *rows = NULL;
     size_t row_bytes = INTERP_CHUNK * 16;

@@ -14,7 +14,8 @@ typedef struct fold_kernel {
 /* False when the op or dtype has none. */
 bool fold_kernel_find(ir_opcode code, xt_dtype t, fold_kernel *out);
 
-/* A region's element types may be wider than the operands': operands converted to them. `out_tmp` goes to promote_free, also on failure. */
+/* A region's element types may be wider than the operands': operands converted to them. `out_tmp` goes to promote_free,
+ * also on failure. */
 xt_status promote_operands(const ir_op *op, size_t n, const array *in, array *out, array **out_tmp);
 void promote_free(array *tmp);
 

@@ -1,8 +1,8 @@
 /* Evaluates the scalar regions of reduce, sort, scatter, ... over rows of elements.
  *
- * A region whose ops are all elementwise (calls to such functions included) is compiled once into a list of kernel calls over rows: slots hold
- * a row each; constants and captured scalars are rows filled at the start; nothing is allocated per element. Any other region runs as a plan
- * of the executor, once per element. */
+ * A region whose ops are all elementwise (calls to such functions included) is compiled once into a list of kernel
+ * calls over rows: slots hold a row each; constants and captured scalars are rows filled at the start; nothing is
+ * allocated per element. Any other region runs as a plan of the executor, once per element. */
 #include "ir/interp_int.h"
 
 typedef struct lift_step {
@@ -114,7 +114,8 @@ static int lift_op(region_eval *r, const ir_op *op, int depth) {
     case OP_optimization_barrier:
     case OP_transpose:
         for (uint32_t j = 0; j < op->n_out; j++)
-            if ((k = find_slot(r, op->in[j], &slot)) != LIFT_OK || (k = bind(r, &op->out[j], slot)) != LIFT_OK) return k;
+            if ((k = find_slot(r, op->in[j], &slot)) != LIFT_OK || (k = bind(r, &op->out[j], slot)) != LIFT_OK)
+                return k;
         return LIFT_OK;
     case OP_call:
     case OP_composite: return lift_call(r, op, depth);
@@ -131,7 +132,8 @@ static int lift_op(region_eval *r, const ir_op *op, int depth) {
 
 static int lift_block(region_eval *r, const ir_block *b, const uint32_t *args, int depth, uint32_t *results) {
     int k = LIFT_OK;
-    for (size_t j = 0; j < b->n_args && k == LIFT_OK; j++) k = is_scalar(b->args[j]->type) ? bind(r, b->args[j], args[j]) : LIFT_NO;
+    for (size_t j = 0; j < b->n_args && k == LIFT_OK; j++)
+        k = is_scalar(b->args[j]->type) ? bind(r, b->args[j], args[j]) : LIFT_NO;
     for (const ir_op *op = b->first; op && k == LIFT_OK; op = op->next) {
         if (!(ir_op_infos[op->code].flags & IR_TERMINATOR))
             k = lift_op(r, op, depth);
@@ -141,7 +143,8 @@ static int lift_block(region_eval *r, const ir_block *b, const uint32_t *args, i
     return k;
 }
 
-/* A result that is an argument gets a row of its own, so that results may be written over argument rows in any order. */
+/* A result that is an argument gets a row of its own, so that results may be written over argument rows
+ * in any order. */
 static int own_result(region_eval *r, uint32_t *slot) {
     if (r->slots[*slot].row) return LIFT_OK;
     xt_dtype t = r->slots[*slot].dtype;
@@ -155,15 +158,18 @@ static int own_result(region_eval *r, uint32_t *slot) {
 static int lift(region_eval *r, ir_value *const *results) {
     uint32_t *args = base_calloc(r->n_args + 1, sizeof *args);
     int k = args ? LIFT_OK : LIFT_OOM;
-    for (size_t j = 0; j < r->n_args && k == LIFT_OK; j++) k = add_slot(r, r->block->args[j]->type->dtype, (uint32_t)j, false, &args[j]);
+    for (size_t j = 0; j < r->n_args && k == LIFT_OK; j++)
+        k = add_slot(r, r->block->args[j]->type->dtype, (uint32_t)j, false, &args[j]);
     if (k == LIFT_OK) k = lift_block(r, r->block, args, 0, results ? NULL : r->result_slots);
-    for (size_t j = 0; results && j < r->n_results && k == LIFT_OK; j++) k = find_slot(r, results[j], &r->result_slots[j]);
+    for (size_t j = 0; results && j < r->n_results && k == LIFT_OK; j++)
+        k = find_slot(r, results[j], &r->result_slots[j]);
     for (size_t j = 0; j < r->n_results && k == LIFT_OK; j++) k = own_result(r, &r->result_slots[j]);
     base_free(args);
     return k;
 }
 
-xt_status region_eval_new(interp *c, const ir_block *block, size_t n_results, ir_value *const *results, region_eval **out) {
+xt_status region_eval_new(interp *c, const ir_block *block, size_t n_results, ir_value *const *results,
+                          region_eval **out) {
     *out = NULL;
     const ir_op *ret = ir_block_return(block);
     region_eval *r = base_calloc(1, sizeof *r);
@@ -178,7 +184,8 @@ xt_status region_eval_new(interp *c, const ir_block *block, size_t n_results, ir
     r->env = NULL;
     xt_status s = k == LIFT_OOM ? status_oom(sizeof(lift_slot), "a region's rows") : NULL;
     r->lifted = k == LIFT_OK;
-    r->one_step = r->lifted && r->n_steps == 1 && r->n_results == 1 && r->steps[0].e.fn && r->steps[0].out == r->result_slots[0];
+    r->one_step =
+        r->lifted && r->n_steps == 1 && r->n_results == 1 && r->steps[0].e.fn && r->steps[0].out == r->result_slots[0];
     if (k == LIFT_NO && !results) {
         s = interp_block_plan(c, block, &r->plan);
         r->scalars = base_calloc(r->n_args + 1, sizeof *r->scalars);
@@ -272,7 +279,7 @@ xt_status region_eval_run(region_eval *r, int64_t n, const void *const *args, vo
     return NULL;
 }
 
-/* --- Regions known by their form ------------------------------------------------------------------------------------------------------- */
+/* --- Regions known by their form --- */
 /* The one op of a block (arg0, arg1) -> op(arg0, arg1), or NULL. */
 static const ir_op *only_op(const ir_region *r) {
     const ir_block *b = r->block;
@@ -281,7 +288,8 @@ static const ir_op *only_op(const ir_region *r) {
     if (!op || !op->next || op->next->next || op->n_in != 2 || op->n_out != 1 || op->n_regions) return NULL;
     const ir_op *ret = op->next;
     if (ret->n_in != 1 || ret->in[0] != &op->out[0]) return NULL;
-    bool straight = op->in[0] == b->args[0] && op->in[1] == b->args[1], swapped = op->in[0] == b->args[1] && op->in[1] == b->args[0];
+    bool straight = op->in[0] == b->args[0] && op->in[1] == b->args[1],
+         swapped = op->in[0] == b->args[1] && op->in[1] == b->args[0];
     return straight || swapped ? op : NULL;
 }
 
@@ -289,16 +297,20 @@ bool region_is_binary(const ir_region *r, ir_opcode *out_code) {
     const ir_op *op = only_op(r);
     if (!op) return false;
     bool symmetric = ir_op_infos[op->code].flags & IR_COMMUTES;
-    if (ir_op_infos[op->code].cls != IR_CLASS_BINARY || op->code == OP_compare || (!symmetric && op->in[0] != r->block->args[0])) return false;
+    if (ir_op_infos[op->code].cls != IR_CLASS_BINARY || op->code == OP_compare ||
+        (!symmetric && op->in[0] != r->block->args[0]))
+        return false;
     if (op->out[0].type != r->block->args[0]->type || op->in[0]->type != op->in[1]->type) return false;
     *out_code = op->code;
     return true;
 }
 
 bool region_is_compare(const ir_region *r, ir_cmp_dir *out_dir) {
-    static const ir_cmp_dir mirrored[] = {[IR_EQ] = IR_EQ, [IR_NE] = IR_NE, [IR_GE] = IR_LE, [IR_GT] = IR_LT, [IR_LE] = IR_GE, [IR_LT] = IR_GT};
+    static const ir_cmp_dir mirrored[] = {
+        [IR_EQ] = IR_EQ, [IR_NE] = IR_NE, [IR_GE] = IR_LE, [IR_GT] = IR_LT, [IR_LE] = IR_GE, [IR_LT] = IR_GT};
     const ir_op *op = only_op(r);
-    if (!op || op->code != OP_compare || ir_get_int(op, IR_A_compare_type, IR_CMP_NOTYPE) == IR_CMP_TOTALORDER) return false;
+    if (!op || op->code != OP_compare || ir_get_int(op, IR_A_compare_type, IR_CMP_NOTYPE) == IR_CMP_TOTALORDER)
+        return false;
     ir_cmp_dir dir = (ir_cmp_dir)ir_get_int(op, IR_A_comparison_direction, IR_EQ);
     *out_dir = op->in[0] == r->block->args[0] ? dir : mirrored[dir];
     return true;

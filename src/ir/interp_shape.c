@@ -1,5 +1,5 @@
-/* Constants and the ops that move elements without looking at them: each works out strides and leaves the loop to copy_strided.
- * The forms with shapes given as tensors come here too: their result type says the shape. */
+/* Constants and the ops that move elements without looking at them: each works out strides and leaves the loop to
+ * copy_strided. The forms with shapes given as tensors come here too: their result type says the shape. */
 #include "ir/interp_int.h"
 
 static size_t elem_size(const array *a) {
@@ -113,7 +113,8 @@ xt_status interp_slice(interp *c, const ir_op *op, const array *in, array *out) 
     for (uint32_t k = 0; k < t->rank; k++) {
         int64_t step = stride ? stride[k] : 1, count = out->type->dims[k];
         if (start[k] < 0 || step < 1 || (count > 0 && start[k] + (count - 1) * step >= t->dims[k]))
-            return status_new(XT_OUT_OF_RANGE, NULL, "slice of dim %u starts at %lld in steps of %lld and takes %lld of %lld elements", k,
+            return status_new(XT_OUT_OF_RANGE, NULL,
+                              "slice of dim %u starts at %lld in steps of %lld and takes %lld of %lld elements", k,
                               (long long)start[k], (long long)step, (long long)count, (long long)t->dims[k]);
         at += start[k] * from[k];
         from[k] *= step;
@@ -127,8 +128,10 @@ xt_status interp_pad(interp *c, const ir_op *op, const array *in, array *out) {
     (void)c;
     const ir_type *t = in->type;
     size_t n;
-    int64_t given[3][INTERP_MAX_RANK], from[INTERP_MAX_RANK], dst[INTERP_MAX_RANK], dims[INTERP_MAX_RANK], src_at = 0, dst_at = 0;
-    const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n), *interior = ir_get_ints(op, IR_A_interior_padding, &n);
+    int64_t given[3][INTERP_MAX_RANK], from[INTERP_MAX_RANK], dst[INTERP_MAX_RANK], dims[INTERP_MAX_RANK], src_at = 0,
+                                                                                                           dst_at = 0;
+    const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n),
+                  *interior = ir_get_ints(op, IR_A_interior_padding, &n);
     if (op->code == OP_dynamic_pad) {
         for (int k = 0; k < 3; k++) read_ints(&in[2 + k], given[k]);
         low = given[0];

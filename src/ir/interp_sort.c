@@ -1,8 +1,9 @@
 /* sort and chlo.top_k.
  *
- * A slice at a time: a stable merge of element numbers, then every operand is written back in that order. Most comparators compare a function of
- * the left elements with the same function of the right ones (jax's float order: canonical zeros and NaNs, then TOTALORDER). There the function
- * runs once over the whole slice and its values become signed 64-bit keys; otherwise the comparator runs per pair. */
+ * A slice at a time: a stable merge of element numbers, then every operand is written back in that order. Most
+ * comparators compare a function of the left elements with the same function of the right ones (jax's float order:
+ * canonical zeros and NaNs, then TOTALORDER). There the function runs once over the whole slice and its values become
+ * signed 64-bit keys; otherwise the comparator runs per pair. */
 #include "ir/interp_float.h"
 #include "ir/interp_int.h"
 
@@ -10,7 +11,7 @@ typedef struct keyed {
     int64_t key, at;
 } keyed;
 
-/* --- Comparators by keys --------------------------------------------------------------------------------------------------------------- */
+/* --- Comparators by keys --- */
 enum { SIDE_LEFT = 1, SIDE_RIGHT = 2, SIDE_OTHER = 4 };
 
 /* Which arguments a value of the comparator depends on. Captured values belong to no side. */
@@ -72,7 +73,8 @@ static bool keys_of(const comparator *cmp, int64_t n, const void *values, int64_
 }
 
 /* Keys of a whole slice, or false when they cannot stand for the comparator. rows[j]: operand j's slice. */
-static bool slice_keys(const comparator *cmp, int64_t n, size_t n_rows, char *const *rows, const size_t *sizes, const void **args, keyed *out) {
+static bool slice_keys(const comparator *cmp, int64_t n, size_t n_rows, char *const *rows, const size_t *sizes,
+                       const void **args, keyed *out) {
     uint64_t left[2 * INTERP_CHUNK], right[2 * INTERP_CHUNK];
     int64_t keys[INTERP_CHUNK];
     size_t size = xt_dtype_size(cmp->key_dtype);
@@ -90,7 +92,7 @@ static bool slice_keys(const comparator *cmp, int64_t n, size_t n_rows, char *co
     return true;
 }
 
-/* --- Merging ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Merging --- */
 /* Stable, bottom-up, after insertion runs of 8; the result is in `a`. */
 static void sort_keys(keyed *a, keyed *tmp, int64_t n) {
     enum { RUN = 8 };
@@ -104,8 +106,10 @@ static void sort_keys(keyed *a, keyed *tmp, int64_t n) {
     keyed *from = a, *to = tmp;
     for (int64_t width = RUN; width < n; width *= 2) {
         for (int64_t lo = 0; lo < n; lo += 2 * width) {
-            int64_t mid = lo + width < n ? lo + width : n, hi = lo + 2 * width < n ? lo + 2 * width : n, i = lo, j = mid;
-            for (int64_t k = lo; k < hi; k++) to[k] = i < mid && (j >= hi || from[j].key >= from[i].key) ? from[i++] : from[j++];
+            int64_t mid = lo + width < n ? lo + width : n, hi = lo + 2 * width < n ? lo + 2 * width : n, i = lo,
+                    j = mid;
+            for (int64_t k = lo; k < hi; k++)
+                to[k] = i < mid && (j >= hi || from[j].key >= from[i].key) ? from[i++] : from[j++];
         }
         keyed *swap = from;
         from = to;
@@ -115,13 +119,14 @@ static void sort_keys(keyed *a, keyed *tmp, int64_t n) {
 }
 
 /* The same by the comparator: the right one goes first only if comparator(right, left). */
-static xt_status sort_pairs(const comparator *cmp, int64_t n, size_t n_rows, char *const *rows, const size_t *sizes, const void **args, keyed *a,
-                            keyed *tmp) {
+static xt_status sort_pairs(const comparator *cmp, int64_t n, size_t n_rows, char *const *rows, const size_t *sizes,
+                            const void **args, keyed *a, keyed *tmp) {
     keyed *from = a, *to = tmp;
     for (int64_t i = 0; i < n; i++) a[i].at = i;
     for (int64_t width = 1; width < n; width *= 2) {
         for (int64_t lo = 0; lo < n; lo += 2 * width) {
-            int64_t mid = lo + width < n ? lo + width : n, hi = lo + 2 * width < n ? lo + 2 * width : n, i = lo, j = mid;
+            int64_t mid = lo + width < n ? lo + width : n, hi = lo + 2 * width < n ? lo + 2 * width : n, i = lo,
+                    j = mid;
             for (int64_t k = lo; k < hi; k++) {
                 uint8_t right_first = i >= mid;
                 if (i < mid && j < hi) {
@@ -171,14 +176,16 @@ xt_status interp_sort(interp *c, const ir_op *op, const array *in, array *out) {
     }
     for (int64_t slice = 0; slice < outer * inner && !s; slice++) {
         int64_t base = slice / inner * n * inner + slice % inner;
-        for (size_t j = 0; j < n_rows; j++) copy_strided(1, &n, rows[j], &one, (const char *)in[j].data + (size_t)base * sizes[j], &inner, sizes[j]);
+        for (size_t j = 0; j < n_rows; j++)
+            copy_strided(1, &n, rows[j], &one, (const char *)in[j].data + (size_t)base * sizes[j], &inner, sizes[j]);
         if (cmp.keys && slice_keys(&cmp, n, n_rows, rows, sizes, args, order))
             sort_keys(order, order + n, n);
         else
             s = sort_pairs(&cmp, n, n_rows, rows, sizes, args, order, order + n);
         for (size_t j = 0; j < n_rows && !s; j++) {
             char *dst = (char *)out[j].data + (size_t)base * sizes[j];
-            for (int64_t i = 0; i < n; i++) memcpy(dst + (size_t)(i * inner) * sizes[j], rows[j] + (size_t)order[i].at * sizes[j], sizes[j]);
+            for (int64_t i = 0; i < n; i++)
+                memcpy(dst + (size_t)(i * inner) * sizes[j], rows[j] + (size_t)order[i].at * sizes[j], sizes[j]);
         }
     }
     region_eval_free(cmp.pair);

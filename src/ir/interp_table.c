@@ -1,4 +1,5 @@
-/* Which function runs an op: the table of all that are neither elementwise nor control flow, and the words for an op that nobody runs. */
+/* Which function runs an op: the table of all that are neither elementwise nor control flow, and the words for an op
+ * that nobody runs. */
 #include "ir/interp_plan.h"
 
 static const interp_fn functions[OP_COUNT] = {
@@ -87,7 +88,8 @@ bool interp_knows(ir_opcode code) {
     unsigned flags = ir_op_infos[code].flags;
     if (flags & IR_TERMINATOR) return true;
     if (!(flags & IR_ELEMENTWISE)) return false;
-    return code == OP_convert || code == OP_compare || code == OP_complex || ew_float(code, XT_F32, -1, false) || ew_int(code, XT_I32, -1);
+    return code == OP_convert || code == OP_compare || code == OP_complex || ew_float(code, XT_F32, -1, false) ||
+           ew_int(code, XT_I32, -1);
 }
 
 xt_status interp_dispatch(interp *c, const ir_op *op, const array *in, array *out) {
@@ -110,8 +112,8 @@ xt_status interp_unsupported(const ir_op *op, const char *what) {
         if (j) str_append(&t, ", ");
         ir_type_print(op->in[j]->type, &t);
     }
-    xt_status s = status_new(XT_UNIMPLEMENTED, NULL, "%s.%s(%s): the interpreter has no meaning for %s", ir_op_infos[op->code].dialect,
-                             ir_op_infos[op->code].name, str_cstr(&t), what);
+    xt_status s = status_new(XT_UNIMPLEMENTED, NULL, "%s.%s(%s): the interpreter has no meaning for %s",
+                             ir_op_infos[op->code].dialect, ir_op_infos[op->code].name, str_cstr(&t), what);
     str_free(&t);
     return s;
 }

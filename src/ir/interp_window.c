@@ -1,12 +1,13 @@
 /* reduce_window and select_and_scatter.
  *
- * reduce_window: results are made INTERP_CHUNK at a time; for each place in the window one row of the operand elements under it is gathered
- * (padding and holes of the base dilation read as the initial value, as the specification says) and the region combines rows. A window that spans
- * a whole dim with one-sided padding is a running fold (cumulative sum) and costs one combination per element. Sums and products of narrow
- * floats run in f32, running sums of f32 in f64.
+ * reduce_window: results are made INTERP_CHUNK at a time; for each place in the window one row of the operand
+ * elements under it is gathered (padding and holes of the base dilation read as the initial value, as the
+ * specification says) and the region combines rows. A window that spans a whole dim with one-sided padding is a
+ * running fold (cumulative sum) and costs one combination per element. Sums and products of narrow floats run in f32,
+ * running sums of f32 in f64.
  *
- * select_and_scatter: a window's element is chosen from left to right, staying with the one held as long as select(held, next) is true;
- * elements of the padding do not take part. */
+ * select_and_scatter: a window's element is chosen from left to right, staying with the one held as long as
+ * select(held, next) is true; elements of the padding do not take part. */
 /* Before the includes: an inline helper compiled under other rules would take its caller's loop along. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "no-trapping-math")
@@ -28,7 +29,8 @@ static void window_init(window *w, const ir_op *op, const ir_type *in, const ir_
     w->in = in->dims;
     w->out = out->dims;
     strides_of(in->rank, in->dims, w->in_stride);
-    const int64_t *size = ir_get_ints(op, IR_A_window_dimensions, &n), *stride = ir_get_ints(op, IR_A_window_strides, &n);
+    const int64_t *size = ir_get_ints(op, IR_A_window_dimensions, &n),
+                  *stride = ir_get_ints(op, IR_A_window_strides, &n);
     const int64_t *pad = ir_get_ints(op, IR_A_padding, &n), *base = ir_get_ints(op, IR_A_base_dilations, &n);
     const int64_t *dil = ir_get_ints(op, IR_A_window_dilations, &n);
     for (size_t d = 0; d < w->rank; d++) {
@@ -53,8 +55,10 @@ static inline bool window_place(const window *w, size_t d, int64_t o, int64_t k,
     return p < w->in[d];
 }
 
-/* `n` elements of the result's last dim from `o` on: what lies under place `k` of the last dim, from operand row `x`, into dst. */
-static void gather_last(const window *w, const char *x, const void *pad, int64_t o, int64_t n, int64_t k, char *dst, size_t size) {
+/* `n` elements of the result's last dim from `o` on: what lies under place `k` of the last dim, from operand row
+ * `x`, into dst. */
+static void gather_last(const window *w, const char *x, const void *pad, int64_t o, int64_t n, int64_t k, char *dst,
+                        size_t size) {
     size_t d = w->rank - 1;
     int64_t s = w->stride[d], first = o * s + k * w->dilation[d] - w->low[d], one = 1;
     if (w->base_dilation[d] != 1) {
@@ -78,8 +82,10 @@ static void gather_last(const window *w, const char *x, const void *pad, int64_t
     if (hi < n) fill_elems(dst + (size_t)hi * size, n - hi, pad, size);
 }
 
-/* One row of n results beginning at linear result index `at`, for window place `place`. Rows of the last dim one after the other. */
-static void gather_window(const window *w, const array *in, const void *pad, int64_t at, int64_t n, const int64_t *place, char *dst) {
+/* One row of n results beginning at linear result index `at`, for window place `place`. Rows of the last dim one
+ * after the other. */
+static void gather_window(const window *w, const array *in, const void *pad, int64_t at, int64_t n,
+                          const int64_t *place, char *dst) {
     size_t size = xt_dtype_size(in->type->dtype), last = w->rank - 1;
     int64_t width = w->out[last];
     while (n > 0) {
@@ -104,12 +110,14 @@ static void gather_window(const window *w, const array *in, const void *pad, int
 static xt_status windows(const window *w, region_eval *r, size_t n, const array *in, const array *init, array *out) {
     size_t row_bytes = INTERP_CHUNK * 16;
     char *rows = NULL;
-    void **ptrs = base_calloc(3 * n, sizeof *ptrs); /* accumulators, gathered rows: the region's arguments; results = accumulators */
+    /* accumulators, gathered rows: the region's arguments; results = accumulators */
+    void **ptrs = base_calloc(3 * n, sizeof *ptrs);
     xt_status s = ptrs ? interp_temp(2 * n, row_bytes, &rows) : status_oom(3 * n * sizeof *ptrs, "a window reduction");
     for (size_t j = 0; j < 2 * n && !s; j++) ptrs[j] = rows + j * row_bytes;
     for (size_t j = 0; j < n && !s; j++) ptrs[2 * n + j] = ptrs[j];
     for (int64_t at = 0; !s && at < out->type->count; at += INTERP_CHUNK) {
-        int64_t m = out->type->count - at < INTERP_CHUNK ? out->type->count - at : INTERP_CHUNK, place[INTERP_MAX_RANK] = {0};
+        int64_t m = out->type->count - at < INTERP_CHUNK ? out->type->count - at : INTERP_CHUNK,
+                place[INTERP_MAX_RANK] = {0};
         for (size_t j = 0; j < n; j++) fill_elems(ptrs[j], m, init[j].data, xt_dtype_size(in[j].type->dtype));
         do {
             for (size_t j = 0; j < n; j++) gather_window(w, &in[j], init[j].data, at, m, place, ptrs[n + j]);
@@ -131,7 +139,8 @@ static int running_dim(const window *w, bool *out_backwards) {
     for (size_t d = 0; d < w->rank; d++) {
         if (w->stride[d] != 1 || w->base_dilation[d] != 1 || w->dilation[d] != 1) return -1;
         if (w->size[d] == 1 && !w->low[d] && !w->high[d]) continue;
-        bool forwards = w->low[d] == w->size[d] - 1 && !w->high[d], backwards = w->high[d] == w->size[d] - 1 && !w->low[d];
+        bool forwards = w->low[d] == w->size[d] - 1 && !w->high[d],
+             backwards = w->high[d] == w->size[d] - 1 && !w->low[d];
         if (dim >= 0 || w->size[d] < w->in[d] || (!forwards && !backwards)) return -1;
         dim = (int)d;
         *out_backwards = backwards;
@@ -146,7 +155,8 @@ static bool init_is_harmless(ir_opcode code, const array *init) {
     return true;
 }
 
-static xt_status running_fold(const fold_kernel *k, int dim, bool backwards, const array *in, const array *init, array *out) {
+static xt_status running_fold(const fold_kernel *k, int dim, bool backwards, const array *in, const array *init,
+                              array *out) {
     const ir_type *t = in->type;
     int64_t inner = 1, outer = 1, n = t->dims[dim];
     for (int d = 0; d < dim; d++) outer *= t->dims[d];
@@ -177,7 +187,8 @@ static xt_status running_fold(const fold_kernel *k, int dim, bool backwards, con
 enum { LONG_FOLD = 64 };
 
 /* Narrow floats under a known sum or product over a large window: the whole op in f32, rounded once. */
-static xt_status windows_in_f32(const window *w, interp *c, ir_opcode code, const array *in, const array *init, array *out) {
+static xt_status windows_in_f32(const window *w, interp *c, ir_opcode code, const array *in, const array *init,
+                                array *out) {
     const ir_type *wide = ir_with_dtype(in->type, XT_F32), *wide_out = ir_with_dtype(out->type, XT_F32);
     if (!wide || !wide_out) return status_oom(sizeof *wide, "a window reduction in f32");
     array x = {wide, NULL}, y = {wide_out, NULL}, first = {ir_scalar(XT_F32), NULL};
@@ -199,12 +210,14 @@ static xt_status windows_in_f32(const window *w, interp *c, ir_opcode code, cons
     return s;
 }
 
-static xt_status reduce_window_on(interp *c, const ir_op *op, size_t n, const array *in, const array *init, array *out) {
+static xt_status reduce_window_on(interp *c, const ir_op *op, size_t n, const array *in, const array *init,
+                                  array *out) {
     window w;
     window_init(&w, op, in->type, out->type);
     ir_opcode code;
     fold_kernel k;
-    bool backwards = false, known = n == 1 && region_is_binary(&op->regions[0], &code) && fold_kernel_find(code, in->type->dtype, &k);
+    bool backwards = false,
+         known = n == 1 && region_is_binary(&op->regions[0], &code) && fold_kernel_find(code, in->type->dtype, &k);
     if (w.rank == 0 || out->type->count == 0) { /* one window of one element, or none */
         region_eval *r;
         XT_TRY(region_eval_new(c, op->regions[0].block, 0, NULL, &r));
@@ -225,7 +238,8 @@ static xt_status reduce_window_on(interp *c, const ir_op *op, size_t n, const ar
         return running_fold(&k, dim, backwards, in, init, out);
     int64_t places;
     bool large = dims_count(w.size, w.rank, &places) && places > LONG_FOLD;
-    if (large && known && k.compute != in->type->dtype && (code == OP_add || code == OP_multiply)) return windows_in_f32(&w, c, code, in, init, out);
+    if (large && known && k.compute != in->type->dtype && (code == OP_add || code == OP_multiply))
+        return windows_in_f32(&w, c, code, in, init, out);
     region_eval *r;
     XT_TRY(region_eval_new(c, op->regions[0].block, 0, NULL, &r));
     xt_status s = windows(&w, r, n, in, init, out);
@@ -244,7 +258,7 @@ xt_status interp_reduce_window(interp *c, const ir_op *op, const array *in, arra
     return s;
 }
 
-/* --- select_and_scatter --------------------------------------------------------------------------------------------------------------- */
+/* --- select_and_scatter --- */
 typedef struct selection {
     window w;
     int64_t places; /* of a window */
@@ -292,39 +306,41 @@ static bool place_inside(const selection *s, const int64_t *at, int64_t k) {
 }
 
 /* The gradient of max pooling: select by one comparison, scatter by add. */
-#define MAX_SCATTER(T)                                                                                                                               \
-    static void scatter_##T(const selection *s, ir_cmp_dir dir, const T *x, const T *source, T *r) {                                                 \
-        int64_t at[INTERP_MAX_RANK] = {0};                                                                                                           \
-        do {                                                                                                                                         \
-            bool whole;                                                                                                                              \
-            int64_t corner = window_corner(&s->w, at, &whole), held = -1;                                                                            \
-            for (int64_t k = 0; k < s->places; k++) {                                                                                                \
-                if (!whole && !place_inside(s, at, k)) continue;                                                                                     \
-                int64_t i = corner + s->offset[k];                                                                                                   \
-                if (held < 0) {                                                                                                                      \
-                    held = i;                                                                                                                        \
-                    continue;                                                                                                                        \
-                }                                                                                                                                    \
-                T a = x[held], b = x[i];                                                                                                             \
-                bool keep = dir == IR_GE ? a >= b : dir == IR_GT ? a > b : dir == IR_LE ? a <= b : a < b;                                            \
-                held = keep ? held : i;                                                                                                              \
-            }                                                                                                                                        \
-            if (held >= 0) r[held] += *source;                                                                                                       \
-            source++;                                                                                                                                \
-        } while (index_next(s->w.rank, s->w.out, at));                                                                                               \
+#define MAX_SCATTER(T)                                                                                    \
+    static void scatter_##T(const selection *s, ir_cmp_dir dir, const T *x, const T *source, T *r) {      \
+        int64_t at[INTERP_MAX_RANK] = {0};                                                                \
+        do {                                                                                              \
+            bool whole;                                                                                   \
+            int64_t corner = window_corner(&s->w, at, &whole), held = -1;                                 \
+            for (int64_t k = 0; k < s->places; k++) {                                                     \
+                if (!whole && !place_inside(s, at, k)) continue;                                          \
+                int64_t i = corner + s->offset[k];                                                        \
+                if (held < 0) {                                                                           \
+                    held = i;                                                                             \
+                    continue;                                                                             \
+                }                                                                                         \
+                T a = x[held], b = x[i];                                                                  \
+                bool keep = dir == IR_GE ? a >= b : dir == IR_GT ? a > b : dir == IR_LE ? a <= b : a < b; \
+                held = keep ? held : i;                                                                   \
+            }                                                                                             \
+            if (held >= 0) r[held] += *source;                                                            \
+            source++;                                                                                     \
+        } while (index_next(s->w.rank, s->w.out, at));                                                    \
     }
 MAX_SCATTER(f32)
 MAX_SCATTER(f64)
 
 /* Any regions: windows in chunks, `held` elements as a row; scattered one by one in the order of the source. */
-static xt_status scatter_general(const selection *s, region_eval *select, region_eval *combine, const array *in, const array *source, array *out) {
+static xt_status scatter_general(const selection *s, region_eval *select, region_eval *combine, const array *in,
+                                 const array *source, array *out) {
     size_t size = xt_dtype_size(in->type->dtype), out_size = xt_dtype_size(out->type->dtype);
     uint64_t held[2 * INTERP_CHUNK], next[2 * INTERP_CHUNK];
     int64_t held_at[INTERP_CHUNK], next_at[INTERP_CHUNK], at[INTERP_MAX_RANK] = {0};
     uint8_t keep[INTERP_CHUNK];
     char *h = (char *)held, *x = (char *)next;
     for (int64_t first = 0; first < source->type->count; first += INTERP_CHUNK) {
-        int64_t n = source->type->count - first < INTERP_CHUNK ? source->type->count - first : INTERP_CHUNK, begin[INTERP_MAX_RANK];
+        int64_t n = source->type->count - first < INTERP_CHUNK ? source->type->count - first : INTERP_CHUNK,
+                begin[INTERP_MAX_RANK];
         memcpy(begin, at, sizeof at);
         for (int64_t i = 0; i < n; i++) held_at[i] = -1;
         for (int64_t k = 0; k < s->places; k++) {
@@ -364,8 +380,8 @@ static xt_status select_and_scatter_on(interp *c, const ir_op *op, const array *
     XT_TRY(selection_init(&s, op, in->type, source->type));
     ir_opcode code;
     ir_cmp_dir dir = IR_EQ;
-    bool known = in->type == out->type && region_is_compare(&op->regions[0], &dir) && dir >= IR_GE && region_is_binary(&op->regions[1], &code) &&
-                 code == OP_add;
+    bool known = in->type == out->type && region_is_compare(&op->regions[0], &dir) && dir >= IR_GE &&
+                 region_is_binary(&op->regions[1], &code) && code == OP_add;
     xt_status st = NULL;
     if (known && in->type->dtype == XT_F32)
         scatter_f32(&s, dir, in->data, source->data, out->data);
@@ -383,7 +399,8 @@ static xt_status select_and_scatter_on(interp *c, const ir_op *op, const array *
     return st;
 }
 
-/* The source and the initial value take the scatter region's element type (the result's); the operand keeps select's. */
+/* The source and the initial value take the scatter region's element type (the result's); the operand
+ * keeps select's. */
 xt_status interp_select_and_scatter(interp *c, const ir_op *op, const array *in, array *out) {
     xt_dtype t = out->type->dtype;
     double first[2];

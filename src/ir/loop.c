@@ -1,11 +1,13 @@
-/* What can be read from a loop without running it: values that are the same number in every iteration, and how often it runs when a counter goes from a constant
- * by a constant to a constant, which is what for loops, scans and fori_loop become. */
+/* What can be read from a loop without running it: values that are the same number in every iteration, and how often
+ * it runs when a counter goes from a constant by a constant to a constant, which is what for loops, scans and
+ * fori_loop become. */
 #include "ir/interp.h"
 
 #include <math.h>
 
 bool ir_is_constant(const ir_value *v, double *out) {
-    while (v->def && (v->def->code == OP_broadcast_in_dim || v->def->code == OP_reshape || v->def->code == OP_convert)) v = v->def->in[0];
+    while (v->def && (v->def->code == OP_broadcast_in_dim || v->def->code == OP_reshape || v->def->code == OP_convert))
+        v = v->def->in[0];
     if (!v->def || v->def->code != OP_constant) return false;
     const ir_literal *lit = ir_get_literal(v->def);
     if (!lit) return false;
@@ -34,12 +36,14 @@ int64_t ir_trip_count(const ir_op *loop) {
     ir_cmp_dir dir = (ir_cmp_dir)ir_get_int(until, IR_A_comparison_direction, -1);
     const ir_value *running = until->in[0], *bound = until->in[1];
     if (running->def || running->block != cond || ir_loop_constant(loop, running, &limit)) { /* limit > counter */
-        static const ir_cmp_dir turned[] = {[IR_EQ] = IR_EQ, [IR_NE] = IR_NE, [IR_GE] = IR_LE, [IR_GT] = IR_LT, [IR_LE] = IR_GE, [IR_LT] = IR_GT};
+        static const ir_cmp_dir turned[] = {
+            [IR_EQ] = IR_EQ, [IR_NE] = IR_NE, [IR_GE] = IR_LE, [IR_GT] = IR_LT, [IR_LE] = IR_GE, [IR_LT] = IR_GT};
         running = until->in[1];
         bound = until->in[0];
         dir = turned[dir];
     }
-    if (running->def || running->block != cond || !ir_dtype_is_int(running->type->dtype) || running->type->count != 1) return -1;
+    if (running->def || running->block != cond || !ir_dtype_is_int(running->type->dtype) || running->type->count != 1)
+        return -1;
     const ir_op *next = ir_block_return(body)->in[running->index]->def;
     const ir_value *before = body->args[running->index];
     if (!next || (next->code != OP_add && next->code != OP_subtract)) return -1;

@@ -153,5 +153,6 @@ bool ir_module_set_attr(ir_module *m, ir_attr attr) {
 }
 
 bool ir_module_set_mesh(ir_module *m, const char *name, const char *text) {
-    return list_set(m->mem, &m->meshes, &m->n_meshes, (ir_attr){.kind = IR_AK_OPAQUE, .name = name, .n = strlen(text), .v.s = text});
+    return list_set(m->mem, &m->meshes, &m->n_meshes,
+                    (ir_attr){.kind = IR_AK_OPAQUE, .name = name, .n = strlen(text), .v.s = text});
 }

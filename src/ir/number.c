@@ -1,5 +1,5 @@
-/* Floating-point numbers as MLIR spells them: always with a point, exponent of at least two digits, bits in hexadecimal where no decimal
- * number exists. The C locale is used whatever the program has set. */
+/* Floating-point numbers as MLIR spells them: always with a point, exponent of at least two digits, bits in hexadecimal
+ * where no decimal number exists. The C locale is used whatever the program has set. */
 #include <locale.h>
 #include <pthread.h>
 #include <stdlib.h>

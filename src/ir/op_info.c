@@ -1,13 +1,16 @@
 /* The table of ops.def, and what follows from it. */
 #include "ir/infer.h"
 
-/* Ops of other dialects are spelt "chlo_square" in the table and "square" in text. func.call is its own name; "stablehlo" rows have no prefix.
- * An address of a literal plus a constant is a constant, so the table needs no initialisation. */
-#define TEXT_NAME(name, dialect) (&#name[sizeof(dialect) == sizeof("stablehlo") || sizeof(#name) <= sizeof(dialect) ? 0 : sizeof(dialect)])
+/* Ops of other dialects are spelt "chlo_square" in the table and "square" in text. func.call is its own name;
+ * "stablehlo" rows have no prefix. An address of a literal plus a constant is a constant, so the table needs no
+ * initialisation. */
+#define TEXT_NAME(name, dialect) \
+    (&#name[sizeof(dialect) == sizeof("stablehlo") || sizeof(#name) <= sizeof(dialect) ? 0 : sizeof(dialect)])
 
 const ir_op_info ir_op_infos[OP_COUNT] = {
-#define OP(name, dialect, cls, nin, nout, nregions, infer, flags, doc)                                                                               \
-    [OP_##name] = {TEXT_NAME(name, dialect), dialect, IR_CLASS_##cls, nin, nout, nregions, ir_infer_##infer, flags, doc},
+#define OP(name, dialect, cls, nin, nout, nregions, infer, flags, doc) \
+    [OP_##name] = {                                                    \
+        TEXT_NAME(name, dialect), dialect, IR_CLASS_##cls, nin, nout, nregions, ir_infer_##infer, flags, doc},
 #include "ir/ops.def"
 #undef OP
 };

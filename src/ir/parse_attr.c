@@ -1,5 +1,6 @@
-/* Attributes. Of an op's own attributes the kind is known from attrs.def, so each is read as what it must be; all others are read as they
- * come, and what this IR has no kind for is kept as its text (OPAQUE), to be printed back unchanged. */
+/* Attributes. Of an op's own attributes the kind is known from attrs.def, so each is read as what it must be;
+ * all others are read as they come, and what this IR has no kind for is kept as its text (OPAQUE), to be printed
+ * back unchanged. */
 #include "ir/interp.h"
 #include "ir/parse_int.h"
 #include "ir/sdy.h"
@@ -25,7 +26,10 @@ bool attr_push(parser *p, attr_list *l, ir_attr a) {
 }
 
 bool attr_push_ints(parser *p, attr_list *l, ir_attr_key k, size_t n, const int64_t *v) {
-    return attr_push(p, l, (ir_attr){.key = k, .kind = ir_attr_key_kind(k), .name = ir_attr_key_name(k), .dtype = XT_I64, .n = n, .v.ints = v});
+    return attr_push(
+        p, l,
+        (ir_attr){
+            .key = k, .kind = ir_attr_key_kind(k), .name = ir_attr_key_name(k), .dtype = XT_I64, .n = n, .v.ints = v});
 }
 
 /* The text from `from` to the end of the token before the current one. */
@@ -38,12 +42,13 @@ static bool keep_text(parser *p, const char *from, ir_attr *out) {
     return true;
 }
 
-/* --- Aliases: `#name` is read again where its value was defined ----------------------------------------------------------------------- */
+/* --- Aliases: `#name` is read again where its value was defined --- */
 
 static bool alias_enter(parser *p, lex_state *out_back) {
     const lex_state *value = p->tok.kind == TOK_HASH ? map_get(p->attr_aliases, p->tok.text, p->tok.n) : NULL;
     if (!value) return false;
-    if (++p->alias_uses > PARSE_MAX_ALIAS_USES) return parse_fail(p, "attribute aliases are used more than %d times", PARSE_MAX_ALIAS_USES);
+    if (++p->alias_uses > PARSE_MAX_ALIAS_USES)
+        return parse_fail(p, "attribute aliases are used more than %d times", PARSE_MAX_ALIAS_USES);
     if (!parse_enter(p) || !lex_advance(p)) return false;
     *out_back = lex_save(p);
     lex_restore(p, *value);
@@ -55,7 +60,7 @@ static void alias_leave(parser *p, lex_state back) {
     lex_restore(p, back);
 }
 
-/* --- Any attribute ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Any attribute --- */
 
 static bool parse_attr_items(parser *p, ir_attr *out) {
     ir_attr *items = NULL, a;
@@ -108,7 +113,9 @@ static bool check_struct(parser *p) {
                                              {"#stablehlo.gather", "dimension_numbers"},
                                              {"#stablehlo.scatter", "scatter_dimension_numbers"}};
     for (size_t i = 0; i < BASE_COUNT(structs); i++) {
-        if (p->tok.kind != TOK_HASH || p->tok.n != strlen(structs[i][0]) || memcmp(p->tok.text, structs[i][0], p->tok.n)) continue;
+        if (p->tok.kind != TOK_HASH || p->tok.n != strlen(structs[i][0]) ||
+            memcmp(p->tok.text, structs[i][0], p->tok.n))
+            continue;
         attr_list unused = {0};
         bool known;
         lex_state here = lex_save(p);
@@ -172,7 +179,8 @@ static bool parse_attr_inner(parser *p, ir_attr *out) {
         if (!parse_symbol(p, &out->v.s, &out->n)) return false;
         if (!parse_at(p, ':') || p->next == p->end || *p->next != ':') return true;
         while (parse_accept(p, ':')) /* @a::@b */
-            if (!parse_expect(p, ':', "in a nested symbol") || (p->tok.kind != TOK_SYMBOL && !parse_expected(p, "a symbol")) || !lex_advance(p))
+            if (!parse_expect(p, ':', "in a nested symbol") ||
+                (p->tok.kind != TOK_SYMBOL && !parse_expected(p, "a symbol")) || !lex_advance(p))
                 return false;
         return !p->status && keep_text(p, from, out);
     }
@@ -216,7 +224,7 @@ bool parse_attr(parser *p, ir_attr *out) {
     return ok;
 }
 
-/* --- An op's own attributes, by kind --------------------------------------------------------------------------------------------------------- */
+/* --- An op's own attributes, by kind --- */
 
 static bool push_int(parser *p, int64_t **v, size_t *n, size_t *cap, int64_t x) {
     if (VEC_PUSH(*v, *n, *cap, x)) return true;
@@ -245,14 +253,16 @@ static bool parse_array_ints(parser *p, int64_t **v, size_t *n, size_t *cap) {
 static bool literal_ints(parser *p, token at, const ir_literal *l, int64_t **v, size_t *n, size_t *cap) {
     size_t size = xt_dtype_size(l->type->dtype);
     if (l->type->count > MAX_ATTR_INTS)
-        return parse_fail_at(p, at, "%lld numbers in an attribute; at most %d are allowed", (long long)l->type->count, MAX_ATTR_INTS);
+        return parse_fail_at(p, at, "%lld numbers in an attribute; at most %d are allowed", (long long)l->type->count,
+                             MAX_ATTR_INTS);
     if (!ir_dtype_is_int(l->type->dtype) && l->type->dtype != XT_BOOL)
         return parse_fail_at(p, at, "expected integers, found %s", ir_dtype_mlir(l->type->dtype));
     for (int64_t i = 0; i < l->type->count; i++) {
         const char *src = (const char *)l->data + (l->splat ? 0 : (size_t)i * size);
         int64_t x = 0;
         memcpy(&x, src, size);
-        if (size < 8 && ir_dtype_is_signed(l->type->dtype)) x = (int64_t)((uint64_t)x << (64 - 8 * size)) >> (64 - 8 * size);
+        if (size < 8 && ir_dtype_is_signed(l->type->dtype))
+            x = (int64_t)((uint64_t)x << (64 - 8 * size)) >> (64 - 8 * size);
         if (!push_int(p, v, n, cap, x)) return false;
     }
     return true;
@@ -264,7 +274,8 @@ static bool parse_mesh_groups(parser *p, ir_attr *a) {
     int64_t n, width, *ids;
     token at = p->tok;
     if (!parse_attr(p, &text)) return false;
-    if (text.kind != IR_AK_OPAQUE || !ir_sdy_is_groups(text.v.s)) return parse_fail_at(p, at, "expected a list of integers for attribute '%s'", a->name);
+    if (text.kind != IR_AK_OPAQUE || !ir_sdy_is_groups(text.v.s))
+        return parse_fail_at(p, at, "expected a list of integers for attribute '%s'", a->name);
     xt_status s = ir_sdy_groups_of(p->m, text.v.s, &n, &width, &ids);
     if (s) {
         parse_fail_at(p, at, "%s", status_text(s));
@@ -316,7 +327,8 @@ static bool parse_enum_attr(parser *p, ir_attr_key key, int64_t *out) {
         return ok;
     }
     if (p->tok.kind == TOK_STRING) {
-        if (!ir_enum_from_name(key, p->tok.text + 1, p->tok.n - 2, out)) return parse_expected(p, "a member of the enumeration");
+        if (!ir_enum_from_name(key, p->tok.text + 1, p->tok.n - 2, out))
+            return parse_expected(p, "a member of the enumeration");
         return lex_advance(p);
     }
     if (p->tok.kind != TOK_HASH) return parse_expected(p, "an enumeration such as #stablehlo<precision DEFAULT>");
@@ -376,7 +388,8 @@ static bool parse_keyed_attr(parser *p, ir_attr *a) {
     }
     if (!parse_attr(p, &any)) return false;
     bool fits = any.kind == a->kind || a->kind == IR_AK_OPAQUE;
-    if (a->kind == IR_AK_FLOAT && any.kind == IR_AK_INT) fits = true, any.v.f = (double)any.v.i, any.kind = IR_AK_FLOAT, any.dtype = XT_F32;
+    if (a->kind == IR_AK_FLOAT && any.kind == IR_AK_INT)
+        fits = true, any.v.f = (double)any.v.i, any.kind = IR_AK_FLOAT, any.dtype = XT_F32;
     if (!fits) {
         char what[96];
         lex_restore(p, (lex_state){at, at.text + at.n, at.line, at.text});

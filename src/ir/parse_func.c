@@ -13,7 +13,8 @@ static ir_func *new_func(parser *p, token at, const char *name, bool is_public) 
 
 static bool set_results(parser *p, ir_func *f, const type_list *types) {
     f->n_results = types->n;
-    f->result_types = arena_alloc(p->m->mem, (types->n + 1) * sizeof *types->types); /* not NULL even for none: the header has spoken */
+    /* not NULL even for none: the header has spoken */
+    f->result_types = arena_alloc(p->m->mem, (types->n + 1) * sizeof *types->types);
     if (!f->result_types) return parse_oom(p);
     if (types->n) memcpy(f->result_types, types->types, types->n * sizeof *types->types);
     return true;
@@ -54,7 +55,9 @@ static bool parse_results(parser *p, ir_func *f) {
 static bool check_return(parser *p, token at, const ir_func *f) {
     const ir_op *ret = ir_block_return(f->body);
     if (!ret) return parse_fail_at(p, at, "the function @%s does not end with a return", f->name);
-    if (ret->n_in != f->n_results) return parse_fail_at(p, at, "the function @%s has %zu results, but returns %u", f->name, f->n_results, ret->n_in);
+    if (ret->n_in != f->n_results)
+        return parse_fail_at(p, at, "the function @%s has %zu results, but returns %u", f->name, f->n_results,
+                             ret->n_in);
     return true;
 }
 
@@ -69,16 +72,19 @@ bool parse_func(parser *p) {
     token at = p->tok;
     if (!parse_symbol(p, &name, &n)) return false;
     ir_func *f = new_func(p, at, name, is_public);
-    if (!f || !parse_expect(p, '(', "before the arguments") || !parse_block_args(p, f->body, ')', f) || !parse_results(p, f)) return false;
+    if (!f || !parse_expect(p, '(', "before the arguments") || !parse_block_args(p, f->body, ')', f) ||
+        !parse_results(p, f))
+        return false;
     if (parse_accept_word(p, "attributes") && !parse_attr_dict(p, &dropped)) return false;
     if (p->status) return false;
-    if (!parse_at(p, '{')) return parse_fail(p, "the function @%s has no body; every function of a program needs one", name);
+    if (!parse_at(p, '{'))
+        return parse_fail(p, "the function @%s has no body; every function of a program needs one", name);
     if (!parse_region_body(p, f->body) || !parse_op_loc(p, NULL)) return false;
     parse_scope_leave(p, mark);
     return check_return(p, at, f);
 }
 
-/* --- "func.func"() <{function_type = ..., sym_name = "main"}> ({ ^bb0(...): ... }) : () -> () --------------------------------------------- */
+/* --- "func.func"() <{function_type = ..., sym_name = "main"}> ({ ^bb0(...): ... }) : () -> () --- */
 
 typedef struct func_props {
     const char *name;
@@ -126,7 +132,8 @@ static bool parse_props(parser *p, func_props *f) {
 
 static bool apply_arg_attrs(parser *p, token at, ir_func *f, const ir_attr *list) {
     if (list->kind != IR_AK_ARRAY) return true;
-    if (list->n != f->body->n_args) return parse_fail_at(p, at, "arg_attrs has %zu entries for %zu arguments", list->n, f->body->n_args);
+    if (list->n != f->body->n_args)
+        return parse_fail_at(p, at, "arg_attrs has %zu entries for %zu arguments", list->n, f->body->n_args);
     for (size_t i = 0; i < list->n; i++)
         for (size_t k = 0; list->v.list[i].kind == IR_AK_DICT && k < list->v.list[i].n; k++)
             if (!ir_func_set_arg_attr(f, i, list->v.list[i].v.list[k])) return parse_oom(p);
@@ -135,7 +142,8 @@ static bool apply_arg_attrs(parser *p, token at, ir_func *f, const ir_attr *list
 
 static bool apply_result_attrs(parser *p, token at, ir_func *f, const ir_attr *list) {
     if (list->kind != IR_AK_ARRAY) return true;
-    if (list->n != f->n_results) return parse_fail_at(p, at, "res_attrs has %zu entries for %zu results", list->n, f->n_results);
+    if (list->n != f->n_results)
+        return parse_fail_at(p, at, "res_attrs has %zu entries for %zu results", list->n, f->n_results);
     for (size_t i = 0; i < list->n; i++)
         for (size_t k = 0; list->v.list[i].kind == IR_AK_DICT && k < list->v.list[i].n; k++)
             if (!ir_func_set_result_attr(f, i, list->v.list[i].v.list[k])) return parse_oom(p);
@@ -144,7 +152,9 @@ static bool apply_result_attrs(parser *p, token at, ir_func *f, const ir_attr *l
 
 static bool parse_generic_body(parser *p, token at, const func_props *props, ir_func *f) {
     size_t mark = parse_scope_enter(p);
-    if (!parse_enter(p) || !parse_expect(p, '(', "before the body") || !parse_expect(p, '{', "at the start of the body")) return false;
+    if (!parse_enter(p) || !parse_expect(p, '(', "before the body") ||
+        !parse_expect(p, '{', "at the start of the body"))
+        return false;
     if (p->tok.kind == TOK_CARET) {
         if (!lex_advance(p)) return false;
         if (parse_accept(p, '(') && !parse_block_args(p, f->body, ')', f)) return false;
@@ -152,7 +162,8 @@ static bool parse_generic_body(parser *p, token at, const func_props *props, ir_
     }
     bool same = props->in.n == f->body->n_args;
     for (size_t i = 0; same && i < props->in.n; i++) same = props->in.types[i] == f->body->args[i]->type;
-    if (!same) return parse_fail_at(p, at, "the arguments of the body of @%s are not those of its function_type", f->name);
+    if (!same)
+        return parse_fail_at(p, at, "the arguments of the body of @%s are not those of its function_type", f->name);
     if (!parse_block_ops(p, f->body) || !parse_expect(p, ')', "after the body")) return false;
     parse_leave(p);
     parse_scope_leave(p, mark);
@@ -164,13 +175,16 @@ bool parse_generic_func(parser *p) {
     type_list none;
     token at = p->tok;
     if (!lex_advance(p) || !parse_expect(p, '(', "after \"func.func\"") || !parse_expect(p, ')', "after '('") ||
-        !parse_expect(p, '<', "before properties") || !parse_props(p, &props) || !parse_expect(p, '>', "after properties"))
+        !parse_expect(p, '<', "before properties") || !parse_props(p, &props) ||
+        !parse_expect(p, '>', "after properties"))
         return false;
-    if (!props.name || !props.typed) return parse_fail_at(p, at, "a function needs the properties sym_name and function_type");
+    if (!props.name || !props.typed)
+        return parse_fail_at(p, at, "a function needs the properties sym_name and function_type");
     ir_func *f = new_func(p, at, props.name, !props.is_private);
     if (!f || !set_results(p, f, &props.out) || !parse_generic_body(p, at, &props, f)) return false;
     attr_list dropped = {0};
     if (parse_at(p, '{') && !parse_attr_dict(p, &dropped)) return false;
-    return parse_expect(p, ':', "before the op's type") && parse_function_type(p, &none, &none) && parse_op_loc(p, NULL) &&
-           apply_arg_attrs(p, at, f, &props.arg_attrs) && apply_result_attrs(p, at, f, &props.result_attrs) && check_return(p, at, f);
+    return parse_expect(p, ':', "before the op's type") && parse_function_type(p, &none, &none) &&
+           parse_op_loc(p, NULL) && apply_arg_attrs(p, at, f, &props.arg_attrs) &&
+           apply_result_attrs(p, at, f, &props.result_attrs) && check_return(p, at, f);
 }

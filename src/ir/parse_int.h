@@ -1,9 +1,9 @@
 /* The StableHLO text parser's own header: lexer, symbol scopes and the pieces that parse_*.c share.
  *
- * Invariants: 1. every parse_* function returns false after the first error, which stays in p->status with file:line:col of the
- * token it happened at; 2. nothing allocates more than a constant times the length of the text: a count that the text only
- * claims (dims, `%0:1000000`) is checked before memory is asked for; 3. nesting of regions, types and attributes is bounded by
- * PARSE_MAX_DEPTH, so hostile text cannot exhaust the stack. */
+ * Invariants: 1. every parse_* function returns false after the first error, which stays in p->status with
+ * file:line:col of the token it happened at; 2. nothing allocates more than a constant times the length of the text: a
+ * count that the text only claims (dims, `%0:1000000`) is checked before memory is asked for; 3. nesting of regions,
+ * types and attributes is bounded by PARSE_MAX_DEPTH, so hostile text cannot exhaust the stack. */
 #ifndef XT_SRC_IR_PARSE_INT_H
 #define XT_SRC_IR_PARSE_INT_H
 
@@ -33,8 +33,8 @@ typedef struct token {
     size_t n;
 } token;
 
-/* A name that stands for values: %3 of `%3:2 = ...` names two. Scopes are a stack: leaving a region pops to a mark; a name that is visible
- * cannot be given again, so nothing is ever shadowed. */
+/* A name that stands for values: %3 of `%3:2 = ...` names two. Scopes are a stack: leaving a region pops to a mark; a
+ * name that is visible cannot be given again, so nothing is ever shadowed. */
 typedef struct parse_name {
     const char *text;
     size_t n;
@@ -51,7 +51,8 @@ typedef struct parse_loc {
     src_id src;
     uint32_t path;
 } parse_loc;
-/* `#name = attribute`: read again at each use, where the kind wanted is known; `uses` bounds what nested aliases can unfold to. */
+/* `#name = attribute`: read again at each use, where the kind wanted is known; `uses` bounds what nested aliases
+ * can unfold to. */
 enum { PARSE_MAX_ALIAS_USES = 100000 };
 
 typedef struct parser {
@@ -77,7 +78,7 @@ typedef struct parser {
     bool saw_index; /* an `index` type was read (it stands for i64, but is spelled back where text is kept) */
 } parser;
 
-/* --- parse_lex.c -------------------------------------------------------------------------------------------------------- */
+/* --- parse_lex.c --- */
 typedef struct lex_state { /* to read a stretch of text twice */
     token tok;
     const char *next;
@@ -87,8 +88,8 @@ typedef struct lex_state { /* to read a stretch of text twice */
 bool lex_advance(parser *p);
 lex_state lex_save(const parser *p);
 void lex_restore(parser *p, lex_state s);
-/* From just after an opening '<' (the current token is the first inside) to the matching '>', which becomes the current token; out_* is the
- * text between. Brackets and strings inside must balance. */
+/* From just after an opening '<' (the current token is the first inside) to the matching '>', which becomes the current
+ * token; out_* is the text between. Brackets and strings inside must balance. */
 bool lex_skip_angle(parser *p, const char **out_text, size_t *out_n);
 /* Reads "2x?x" at the current token: dims go to the scratch arena; the current token is then the element type. */
 bool lex_dims(parser *p, int64_t **out_dims, size_t *out_rank);
@@ -117,7 +118,7 @@ bool parse_symbol(parser *p, const char **out, size_t *out_n); /* @name or @"nam
 /* Key `= ` with the word fixed: `dims = `. */
 bool parse_key(parser *p, const char *word);
 
-/* --- parse_type.c --------------------------------------------------------------------------------------------------------- */
+/* --- parse_type.c --- */
 bool parse_type(parser *p, const ir_type **out);
 bool parse_dtype(parser *p, xt_dtype *out); /* f32, ui8, complex<f32>; `index` reads as i64 */
 typedef struct type_list {
@@ -129,13 +130,13 @@ bool parse_types_plain(parser *p, type_list *out); /* T, T, T: at least one */
 /* `(A, B) -> C`, `(A, B) -> (C, D)`. */
 bool parse_function_type(parser *p, type_list *in, type_list *out);
 
-/* --- parse_literal.c ------------------------------------------------------------------------------------------------------- */
+/* --- parse_literal.c --- */
 /* `dense<...> : type` with the word `dense` current. */
 bool parse_dense(parser *p, ir_literal *out);
 /* One number of type t at the current token, stored at dst (1 element). */
 bool parse_element(parser *p, xt_dtype t, void *dst);
 
-/* --- parse_attr.c ------------------------------------------------------------------------------------------------------------ */
+/* --- parse_attr.c --- */
 typedef struct attr_list { /* attributes as they are collected for one op */
     ir_attr *items;
     size_t n, cap;
@@ -147,21 +148,22 @@ bool parse_attr(parser *p, ir_attr *out);
 /* `{a = 1, b}`: named, none looked up (arguments, results, modules). */
 bool parse_attr_dict(parser *p, attr_list *out);
 bool parse_op_attr(parser *p, attr_list *out); /* one `name = value` of an op */
-/* The same of an op, up to `}`: names of attrs.def get their key and the kind it wants, structured attributes become flat. */
+/* The same of an op, up to `}`: names of attrs.def get their key and the kind it wants, structured attributes
+ * become flat. */
 bool parse_op_attr_dict(parser *p, attr_list *out);
 
-/* --- parse_struct.c: StableHLO's structured attributes and enumerations ------------------------------------------------------------ */
+/* --- parse_struct.c: StableHLO's structured attributes and enumerations --- */
 /* If `name` is a structured attribute, reads its value into its flat members and answers true in *out_known. */
 bool parse_struct_attr(parser *p, const char *name, attr_list *out, bool *out_known);
 bool parse_enum_word(parser *p, ir_attr_key k, int64_t *out); /* EQ */
 bool parse_conv_dims(parser *p, attr_list *out); /* [b, 0, f]x[0, i, o]->[b, 0, f] */
 
-/* --- parse_loc.c ---------------------------------------------------------------------------------------------------------------- */
+/* --- parse_loc.c --- */
 bool parse_op_loc(parser *p, ir_op *op); /* `loc(...)` after an op, if there is one; op may be NULL: read and dropped */
 bool parse_loc_alias(parser *p, token name); /* after `#name =`, with `loc` current */
 bool parse_resolve_locs(parser *p);
 
-/* --- parse_scope.c: names of values, operands, regions ----------------------------------------------------------------------------- */
+/* --- parse_scope.c: names of values, operands, regions --- */
 /* What the text says about an op before it is built. */
 typedef struct op_parts {
     token at; /* the op's name */
@@ -186,19 +188,20 @@ bool parse_check_operands(parser *p, const op_parts *o, token at, size_t n, cons
 /* `: (A, B) -> C` from the colon on: operands checked, results noted. */
 bool parse_function_type_of(parser *p, op_parts *o);
 bool parse_set_results(parser *p, op_parts *o, size_t n, const ir_type *const *types);
-/* `%a: T, %b: T` up to `close`, which is consumed: new arguments of `block`, named. `f` (may be NULL) receives `{...}` after a type. */
+/* `%a: T, %b: T` up to `close`, which is consumed: new arguments of `block`, named. `f` (may be NULL) receives `{...}`
+ * after a type. */
 bool parse_block_args(parser *p, ir_block *block, char close, ir_func *f);
 bool parse_region(parser *p, op_parts *o); /* `{ ops }` or `{ ^bb0(...): ops }` as another region of o */
 bool parse_region_body(parser *p, ir_block *b); /* `{ ops }` into b, whose arguments are named already */
 bool parse_push_region(parser *p, op_parts *o, ir_block *b);
 
-/* --- parse_op.c -------------------------------------------------------------------------------------------------------------------------- */
+/* --- parse_op.c --- */
 bool parse_block_ops(parser *p, ir_block *block); /* ops up to '}', which is consumed */
 ir_op *parse_build(parser *p, op_parts *o, ir_block *block);
 bool parse_opcode(parser *p, token at, const char *text, size_t n, ir_opcode *out);
 bool parse_properties(parser *p, attr_list *out); /* `<{...}>` if it is there */
 
-/* --- parse_pretty.c, parse_pretty_big.c ---------------------------------------------------------------------------------------------------- */
+/* --- parse_pretty.c, parse_pretty_big.c --- */
 bool parse_pretty(parser *p, op_parts *o); /* the op's own syntax from after its name up to its location */
 bool parse_clause_word(parser *p, op_parts *o); /* `name = value` of any attribute */
 bool parse_optional_dict(parser *p, op_parts *o);
@@ -208,7 +211,7 @@ bool parse_scan(parser *p, op_parts *o);
 bool parse_manual_computation(parser *p, op_parts *o);
 bool parse_convolution(parser *p, op_parts *o);
 
-/* --- parse_module.c, parse_func.c ------------------------------------------------------------------------------------------------------------ */
+/* --- parse_module.c, parse_func.c --- */
 bool parse_func(parser *p); /* with func.func current */
 bool parse_generic_func(parser *p); /* with "func.func" current */
 

@@ -1,5 +1,5 @@
-/* Lexer of MLIR text and the small helpers that every parse_*.c stands on. Tokens point into the source; nothing is copied.
- * Source: the MLIR language reference (lexical structure). */
+/* Lexer of MLIR text and the small helpers that every parse_*.c stands on. Tokens point into the source; nothing is
+ * copied. Source: the MLIR language reference (lexical structure). */
 #include "ir/parse_int.h"
 
 static bool is_digit(char c) {
@@ -15,13 +15,14 @@ static bool is_suffix(char c) {
     return is_letter(c) || is_digit(c) || c == '$' || c == '.' || c == '-';
 }
 
-/* --- Errors -------------------------------------------------------------------------------------------------------------- */
+/* --- Errors --- */
 
 static bool fail_v(parser *p, token at, const char *fmt, va_list ap) {
     if (p->status) return false; /* the first error is the one that explains the rest */
     const char *line = at.text;
     while (line > p->begin && line[-1] != '\n') line--;
-    p->status = status_context(status_newv(XT_INVALID_ARGUMENT, NULL, fmt, ap), "%s:%u:%zu", p->file, at.line, (size_t)(at.text - line) + 1);
+    p->status = status_context(status_newv(XT_INVALID_ARGUMENT, NULL, fmt, ap), "%s:%u:%zu", p->file, at.line,
+                               (size_t)(at.text - line) + 1);
     return false;
 }
 
@@ -62,7 +63,7 @@ void parse_leave(parser *p) {
     p->depth--;
 }
 
-/* --- Tokens ---------------------------------------------------------------------------------------------------------------- */
+/* --- Tokens --- */
 
 static const char *skip_blank(parser *p, const char *s) {
     for (; s < p->end; s++) {
@@ -143,7 +144,8 @@ bool lex_advance(parser *p) {
             return parse_fail(p, "symbol name without a closing quote on its line");
         }
     } else if (strchr("%@#!^", *s)) {
-        static const tok_kind kinds[] = {['%'] = TOK_VALUE, ['@'] = TOK_SYMBOL, ['#'] = TOK_HASH, ['!'] = TOK_BANG, ['^'] = TOK_CARET};
+        static const tok_kind kinds[] = {
+            ['%'] = TOK_VALUE, ['@'] = TOK_SYMBOL, ['#'] = TOK_HASH, ['!'] = TOK_BANG, ['^'] = TOK_CARET};
         t.kind = kinds[(unsigned char)*s];
         e = lex_suffix(p, s + 1);
         if (e == s + 1) {
@@ -190,14 +192,16 @@ bool lex_skip_angle(parser *p, const char **out_text, size_t *out_n) {
             p->next = s;
             return lex_advance(p);
         } else if (strchr("<([{", *s)) {
-            if (n_open == PARSE_MAX_DEPTH) return parse_fail(p, "brackets nested deeper than %d levels", PARSE_MAX_DEPTH);
+            if (n_open == PARSE_MAX_DEPTH)
+                return parse_fail(p, "brackets nested deeper than %d levels", PARSE_MAX_DEPTH);
             open[n_open++] = *s == '(' ? ')' : *s == '<' ? '>' : *s == '[' ? ']' : '}';
         } else if (strchr(">)]}", *s)) {
             if (n_open == 0 || open[n_open - 1] != *s) break;
             n_open--;
         }
     }
-    return parse_fail(p, "expected the '>' that closes this '<', found %s", s < p->end ? "brackets that do not match" : "the end of the text");
+    return parse_fail(p, "expected the '>' that closes this '<', found %s",
+                      s < p->end ? "brackets that do not match" : "the end of the text");
 }
 
 bool lex_dims(parser *p, int64_t **out_dims, size_t *out_rank) {
@@ -240,7 +244,7 @@ bool lex_dims(parser *p, int64_t **out_dims, size_t *out_rank) {
     return lex_advance(p);
 }
 
-/* --- Small readers ------------------------------------------------------------------------------------------------------------ */
+/* --- Small readers --- */
 
 bool parse_at(const parser *p, char punct) {
     return p->tok.kind == TOK_PUNCT && p->tok.punct == punct;
@@ -346,7 +350,8 @@ bool parse_string(parser *p, const char **out, size_t *out_n) {
 bool parse_symbol(parser *p, const char **out, size_t *out_n) {
     if (p->tok.kind != TOK_SYMBOL) return parse_expected(p, "a symbol such as @main");
     bool quoted = p->tok.n > 1 && p->tok.text[1] == '"';
-    *out = quoted ? unescape(p, p->tok.text + 2, p->tok.n - 3, out_n) : unescape(p, p->tok.text + 1, p->tok.n - 1, out_n);
+    *out =
+        quoted ? unescape(p, p->tok.text + 2, p->tok.n - 3, out_n) : unescape(p, p->tok.text + 1, p->tok.n - 1, out_n);
     return *out ? lex_advance(p) : parse_oom(p);
 }
 

@@ -1,5 +1,6 @@
-/* dense<...>: element lists, splats and hexadecimal strings. The type stands after the elements, so the brackets are skipped first and read
- * again when it is known; memory is asked for only after the text is long enough to hold what the type claims. */
+/* dense<...>: element lists, splats and hexadecimal strings. The type stands after the elements, so the brackets are
+ * skipped first and read again when it is known; memory is asked for only after the text is long enough to hold what
+ * the type claims. */
 #include "ir/interp.h"
 #include "ir/parse_int.h"
 #include "ir/text.h"
@@ -49,7 +50,8 @@ static bool parse_int_element(parser *p, xt_dtype t, bool negative, void *dst) {
     uint64_t top = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1, low = (uint64_t)1 << (bits - 1);
     bool fits = negative ? ir_dtype_is_signed(t) && v <= low : v <= top;
     if (!fits)
-        return parse_fail(p, "%s%.*s does not fit in %s", negative ? "-" : "", (int)(p->tok.n < 40 ? p->tok.n : 40), p->tok.text, ir_dtype_mlir(t));
+        return parse_fail(p, "%s%.*s does not fit in %s", negative ? "-" : "", (int)(p->tok.n < 40 ? p->tok.n : 40),
+                          p->tok.text, ir_dtype_mlir(t));
     if (negative) v = 0 - v;
     if (bits < 8) {
         v &= top;
@@ -66,7 +68,8 @@ static bool parse_float_element(parser *p, xt_dtype t, bool negative, void *dst)
         if (negative) return parse_fail(p, "a hexadecimal float carries its own sign; drop the '-'");
         if (!magnitude(p, &v)) return false;
         if (size < 8 && v >> (8 * size))
-            return parse_fail(p, "%.*s has more bits than %s", (int)(p->tok.n < 40 ? p->tok.n : 40), p->tok.text, ir_dtype_mlir(t));
+            return parse_fail(p, "%.*s has more bits than %s", (int)(p->tok.n < 40 ? p->tok.n : 40), p->tok.text,
+                              ir_dtype_mlir(t));
         store_bits(dst, v, size);
         return lex_advance(p);
     }
@@ -80,7 +83,8 @@ static bool parse_complex_element(parser *p, xt_dtype t, void *dst) {
     xt_dtype part = t == XT_C64 ? XT_F32 : XT_F64;
     if (!parse_expect(p, '(', "before a complex number's real part")) return false;
     return parse_element(p, part, dst) && parse_expect(p, ',', "between the parts of a complex number") &&
-           parse_element(p, part, (char *)dst + xt_dtype_size(part)) && parse_expect(p, ')', "after a complex number's imaginary part");
+           parse_element(p, part, (char *)dst + xt_dtype_size(part)) &&
+           parse_expect(p, ')', "after a complex number's imaginary part");
 }
 
 bool parse_element(parser *p, xt_dtype t, void *dst) {
@@ -117,31 +121,41 @@ static bool parse_nested(parser *p, list_reader *r, size_t depth) {
     int64_t want = r->type->dims[depth], have = 0;
     if (!parse_expect(p, '[', "at the start of a list of elements")) return false;
     while (!parse_at(p, ']')) {
-        if (have == want) return parse_fail(p, "a list has more elements than dimension %zu, which is %lld", depth, (long long)want);
+        if (have == want)
+            return parse_fail(p, "a list has more elements than dimension %zu, which is %lld", depth, (long long)want);
         if (!parse_nested(p, r, depth + 1)) return false;
         have++;
         if (!parse_at(p, ']') && !parse_expect(p, ',', "or ']' in a list of elements")) return false;
     }
-    if (have != want) return parse_fail(p, "a list has %lld elements, but dimension %zu is %lld", (long long)have, depth, (long long)want);
+    if (have != want)
+        return parse_fail(p, "a list has %lld elements, but dimension %zu is %lld", (long long)have, depth,
+                          (long long)want);
     return lex_advance(p);
 }
 
 static int hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 /* Sub-byte integers and booleans come one byte each; older MLIR packed booleans eight to a byte. */
 static bool parse_hex(parser *p, const ir_type *t, ir_literal *out) {
-    size_t digits = p->tok.n < 4 ? 0 : p->tok.n - 4, n = digits / 2, size = xt_dtype_size(t->dtype), count = (size_t)t->count, whole = count * size;
-    if (p->tok.n < 4 || memcmp(p->tok.text, "\"0x", 3) || digits % 2) return parse_expected(p, "a string \"0x...\" of whole bytes");
+    size_t digits = p->tok.n < 4 ? 0 : p->tok.n - 4, n = digits / 2, size = xt_dtype_size(t->dtype),
+           count = (size_t)t->count, whole = count * size;
+    if (p->tok.n < 4 || memcmp(p->tok.text, "\"0x", 3) || digits % 2)
+        return parse_expected(p, "a string \"0x...\" of whole bytes");
     bool packed = t->dtype == XT_BOOL && n == (count + 7) / 8 && n != count;
     bool splat = !packed && n == size && count != 1;
-    if (!packed && !splat && n != whole) return parse_fail(p, "the string holds %zu bytes, but the type needs %zu", n, whole);
+    if (!packed && !splat && n != whole)
+        return parse_fail(p, "the string holds %zu bytes, but the type needs %zu", n, whole);
     uint8_t *raw = arena_alloc(p->m->mem, n + 1), *data = raw;
     if (!raw) return parse_oom(p);
     for (size_t i = 0; i < n; i++) {
         int hi = hex_digit(p->tok.text[3 + 2 * i]), lo = hex_digit(p->tok.text[4 + 2 * i]);
-        if (hi < 0 || lo < 0) return parse_fail(p, "'%.2s' in the string is not a byte in hexadecimal", p->tok.text + 3 + 2 * i);
+        if (hi < 0 || lo < 0)
+            return parse_fail(p, "'%.2s' in the string is not a byte in hexadecimal", p->tok.text + 3 + 2 * i);
         raw[i] = (uint8_t)(hi * 16 + lo);
     }
     if (packed) {
@@ -165,13 +179,15 @@ static bool parse_hex(parser *p, const ir_type *t, ir_literal *out) {
 static bool parse_body(parser *p, const ir_type *t, size_t text_n, ir_literal *out) {
     size_t size = xt_dtype_size(t->dtype);
     if (parse_at(p, '>')) {
-        if (t->count != 0) return parse_fail(p, "dense<> is for tensors without elements, but the type has %lld", (long long)t->count);
+        if (t->count != 0)
+            return parse_fail(p, "dense<> is for tensors without elements, but the type has %lld", (long long)t->count);
         *out = (ir_literal){t, arena_alloc(p->m->mem, 1), false};
         return out->data || parse_oom(p);
     }
     if (p->tok.kind == TOK_STRING) return parse_hex(p, t, out);
     bool list = parse_at(p, '[') && t->rank > 0;
-    if (list && (uint64_t)t->count > text_n) return parse_fail(p, "the type has %lld elements, more than this list can hold", (long long)t->count);
+    if (list && (uint64_t)t->count > text_n)
+        return parse_fail(p, "the type has %lld elements, more than this list can hold", (long long)t->count);
     size_t n = list && t->count ? (size_t)t->count : 1;
     char *data = arena_alloc(p->m->mem, n * size);
     if (!data) return parse_oom(p);
@@ -188,11 +204,13 @@ bool parse_dense(parser *p, ir_literal *out) {
     if (!parse_expect(p, '<', "after dense")) return false;
     lex_state body = lex_save(p);
     const ir_type *t;
-    if (!lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after the elements") || !parse_expect(p, ':', "and the type after dense<...>"))
+    if (!lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after the elements") ||
+        !parse_expect(p, ':', "and the type after dense<...>"))
         return false;
     token type_at = p->tok;
     if (!parse_type(p, &t)) return false;
-    if (t->kind != IR_TENSOR || t->count < 0) return parse_fail_at(p, type_at, "a literal needs a tensor type with known dimensions");
+    if (t->kind != IR_TENSOR || t->count < 0)
+        return parse_fail_at(p, type_at, "a literal needs a tensor type with known dimensions");
     if (!xt_dtype_size(t->dtype)) return parse_fail_at(p, type_at, "a literal cannot have this element type");
     lex_state after = lex_save(p);
     lex_restore(p, body);

@@ -1,6 +1,7 @@
-/* Locations: loc("file":line:col), loc("name"(loc)), loc(fused[...]), loc(callsite(a at b)), loc(unknown), loc(#alias). An op keeps one
- * source line (the innermost file found, else the line of the text itself) and one name, which becomes its module path. Aliases may be
- * defined after their uses, so ops that use one are patched when the text has been read. */
+/* Locations: loc("file":line:col), loc("name"(loc)), loc(fused[...]), loc(callsite(a at b)), loc(unknown),
+ * loc(#alias). An op keeps one source line (the innermost file found, else the line of the text itself) and one name,
+ * which becomes its module path. Aliases may be defined after their uses, so ops that use one are patched when the
+ * text has been read. */
 #include "ir/parse_int.h"
 
 static bool parse_loc_body(parser *p, parse_loc *out, token *out_alias);
@@ -33,7 +34,8 @@ static bool parse_string_loc(parser *p, parse_loc *out) {
     parse_loc inner = {0};
     if (parse_accept(p, '(')) {
         token alias = {0};
-        if (!parse_loc_body(p, &inner, &alias) || !parse_expect(p, ')', "after the location inside a name")) return false;
+        if (!parse_loc_body(p, &inner, &alias) || !parse_expect(p, ')', "after the location inside a name"))
+            return false;
         const parse_loc *known = alias.n ? map_get(p->loc_aliases, alias.text, alias.n) : NULL;
         if (known) inner = *known;
     }
@@ -82,7 +84,8 @@ static bool loc_inner(parser *p, parse_loc *out, token *out_alias) {
     if (parse_accept_word(p, "unknown")) return true;
     if (parse_accept_word(p, "fused")) return parse_fused(p, out);
     if (parse_accept_word(p, "callsite")) return parse_callsite(p, out);
-    return !p->status && parse_expected(p, "a location: \"file\":line:col, \"name\", unknown, fused, callsite or #alias");
+    return !p->status &&
+           parse_expected(p, "a location: \"file\":line:col, \"name\", unknown, fused, callsite or #alias");
 }
 
 static bool parse_loc_body(parser *p, parse_loc *out, token *out_alias) {
@@ -101,7 +104,8 @@ bool parse_op_loc(parser *p, ir_op *op) {
     if (!parse_at_word(p, "loc")) return true;
     parse_loc loc = {0};
     token alias = {0};
-    if (!lex_advance(p) || !parse_expect(p, '(', "after loc") || !parse_loc_body(p, &loc, &alias) || !parse_expect(p, ')', "after a location"))
+    if (!lex_advance(p) || !parse_expect(p, '(', "after loc") || !parse_loc_body(p, &loc, &alias) ||
+        !parse_expect(p, ')', "after a location"))
         return false;
     if (!op) return true;
     set_loc(op, &loc);
@@ -114,7 +118,8 @@ bool parse_loc_alias(parser *p, token name) {
     parse_loc *loc = arena_alloc(p->scratch, sizeof *loc);
     token alias = {0};
     if (!loc) return parse_oom(p);
-    if (!lex_advance(p) || !parse_expect(p, '(', "after loc") || !parse_loc_body(p, loc, &alias) || !parse_expect(p, ')', "after a location"))
+    if (!lex_advance(p) || !parse_expect(p, '(', "after loc") || !parse_loc_body(p, loc, &alias) ||
+        !parse_expect(p, ')', "after a location"))
         return false;
     const parse_loc *known = alias.n ? map_get(p->loc_aliases, alias.text, alias.n) : NULL;
     if (known) *loc = *known;
@@ -126,8 +131,8 @@ bool parse_resolve_locs(parser *p) {
         parse_loc_use u = p->loc_uses[i];
         const parse_loc *loc = map_get(p->loc_aliases, u.alias.text, u.alias.n);
         if (!loc)
-            return parse_fail_at(p, u.alias, "location '%.*s' is not defined anywhere in the text", (int)(u.alias.n < 60 ? u.alias.n : 60),
-                                 u.alias.text);
+            return parse_fail_at(p, u.alias, "location '%.*s' is not defined anywhere in the text",
+                                 (int)(u.alias.n < 60 ? u.alias.n : 60), u.alias.text);
         set_loc(u.op, loc);
     }
     return true;

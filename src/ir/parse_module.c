@@ -16,8 +16,9 @@ static bool parse_mesh(parser *p) {
     const char *name, *text;
     size_t n;
     attr_list unused = {0};
-    if (!lex_advance(p) || !parse_symbol(p, &name, &n) || !parse_expect(p, '=', "after the mesh's name") || !parse_expect(p, '<', "before the mesh") ||
-        !lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after the mesh"))
+    if (!lex_advance(p) || !parse_symbol(p, &name, &n) || !parse_expect(p, '=', "after the mesh's name") ||
+        !parse_expect(p, '<', "before the mesh") || !lex_skip_angle(p, &text, &n) ||
+        !parse_expect(p, '>', "after the mesh"))
         return false;
     if (parse_at(p, '{') && !parse_attr_dict(p, &unused)) return false;
     return set_mesh(p, name, arena_printf(p->m->mem, "#sdy.mesh<%.*s>", (int)n, text)) && parse_op_loc(p, NULL);
@@ -29,8 +30,9 @@ static bool parse_generic_mesh(parser *p) {
     const char *name = NULL, *text = NULL;
     type_list none;
     token at = p->tok;
-    if (!lex_advance(p) || !parse_expect(p, '(', "after \"sdy.mesh\"") || !parse_expect(p, ')', "after '('") || !parse_expect(p, '<', "before the mesh's properties") ||
-        !parse_attr_dict(p, &props) || !parse_expect(p, '>', "after properties"))
+    if (!lex_advance(p) || !parse_expect(p, '(', "after \"sdy.mesh\"") || !parse_expect(p, ')', "after '('") ||
+        !parse_expect(p, '<', "before the mesh's properties") || !parse_attr_dict(p, &props) ||
+        !parse_expect(p, '>', "after properties"))
         return false;
     for (size_t i = 0; i < props.n; i++) {
         const ir_attr *a = &props.items[i];
@@ -39,7 +41,8 @@ static bool parse_generic_mesh(parser *p) {
     }
     if (!name || !text) return parse_fail_at(p, at, "a mesh without its name or axes");
     if (parse_at(p, '{') && !parse_attr_dict(p, &props)) return false;
-    return set_mesh(p, name, text) && parse_expect(p, ':', "before the op's type") && parse_function_type(p, &none, &none) && parse_op_loc(p, NULL);
+    return set_mesh(p, name, text) && parse_expect(p, ':', "before the op's type") &&
+           parse_function_type(p, &none, &none) && parse_op_loc(p, NULL);
 }
 
 /* `#name = attribute`, `!name = type` */
@@ -83,30 +86,34 @@ static bool parse_module(parser *p) {
     if (!lex_advance(p)) return false;
     if (p->tok.kind == TOK_SYMBOL && !parse_symbol(p, &p->m->name, &n)) return false;
     if (parse_accept_word(p, "attributes") && !parse_attr_dict(p, &attrs)) return false;
-    return !p->status && set_module_attrs(p, &attrs) && parse_expect(p, '{', "at the start of the module") && parse_members(p) &&
-           parse_op_loc(p, NULL);
+    return !p->status && set_module_attrs(p, &attrs) && parse_expect(p, '{', "at the start of the module") &&
+           parse_members(p) && parse_op_loc(p, NULL);
 }
 
 /* "builtin.module"() <{sym_name = "x"}> ({ ... }) {attrs} : () -> () */
 static bool parse_generic_module(parser *p) {
     attr_list props = {0}, attrs = {0};
     type_list none;
-    if (!lex_advance(p) || !parse_expect(p, '(', "after \"builtin.module\"") || !parse_expect(p, ')', "after '('")) return false;
+    if (!lex_advance(p) || !parse_expect(p, '(', "after \"builtin.module\"") || !parse_expect(p, ')', "after '('"))
+        return false;
     if (parse_accept(p, '<') && !(parse_attr_dict(p, &props) && parse_expect(p, '>', "after properties"))) return false;
     for (size_t i = 0; i < props.n; i++)
-        if (!strcmp(props.items[i].name, "sym_name") && props.items[i].kind == IR_AK_STRING) p->m->name = props.items[i].v.s;
-    if (p->status || !parse_expect(p, '(', "before the body") || !parse_expect(p, '{', "at the start of the module")) return false;
+        if (!strcmp(props.items[i].name, "sym_name") && props.items[i].kind == IR_AK_STRING)
+            p->m->name = props.items[i].v.s;
+    if (p->status || !parse_expect(p, '(', "before the body") || !parse_expect(p, '{', "at the start of the module"))
+        return false;
     if (p->tok.kind == TOK_CARET && !(lex_advance(p) && parse_expect(p, ':', "after a block's label"))) return false;
     if (!parse_members(p) || !parse_expect(p, ')', "after the body")) return false;
     if (parse_at(p, '{') && !parse_attr_dict(p, &attrs)) return false;
-    return set_module_attrs(p, &attrs) && parse_expect(p, ':', "before the op's type") && parse_function_type(p, &none, &none) &&
-           parse_op_loc(p, NULL);
+    return set_module_attrs(p, &attrs) && parse_expect(p, ':', "before the op's type") &&
+           parse_function_type(p, &none, &none) && parse_op_loc(p, NULL);
 }
 
 static bool parse_top(parser *p) {
     bool have_module = false;
     while (p->tok.kind != TOK_END) {
-        bool generic = word_is(p, "builtin.module"), pretty = parse_at_word(p, "module") || parse_at_word(p, "builtin.module");
+        bool generic = word_is(p, "builtin.module"),
+             pretty = parse_at_word(p, "module") || parse_at_word(p, "builtin.module");
         if (generic || pretty) {
             if (have_module) return parse_fail(p, "a second module; split the file at its '// -----' lines first");
             have_module = true;
@@ -114,7 +121,8 @@ static bool parse_top(parser *p) {
         } else if (p->tok.kind == TOK_HASH || p->tok.kind == TOK_BANG) {
             if (!parse_alias(p)) return false;
         } else if (parse_at(p, '{') && p->next + 1 < p->end && p->next[0] == '-' && p->next[1] == '#') {
-            return parse_fail(p, "resources outside the program ({-# ... #-}) are not supported; write literals with their elements");
+            return parse_fail(
+                p, "resources outside the program ({-# ... #-}) are not supported; write literals with their elements");
         } else if (!parse_member(p)) {
             return false;
         }
@@ -126,7 +134,8 @@ static bool parse_top(parser *p) {
 /* An embedded NUL would end strings early: it is no part of the language. */
 static bool check_text(parser *p) {
     const char *nul = memchr(p->begin, 0, (size_t)(p->end - p->begin));
-    return !nul || parse_fail(p, "the text holds a NUL byte at offset %zu; is this bytecode or another binary file?", (size_t)(nul - p->begin));
+    return !nul || parse_fail(p, "the text holds a NUL byte at offset %zu; is this bytecode or another binary file?",
+                              (size_t)(nul - p->begin));
 }
 
 static void parser_free(parser *p) {

@@ -10,19 +10,23 @@ bool parse_opcode(parser *p, token at, const char *text, size_t n, ir_opcode *ou
     char dialect[24], name[48];
     const char *dot = memchr(text, '.', n);
     size_t d = dot ? (size_t)(dot - text) : 0, k = dot ? n - d - 1 : n;
-    if (d >= sizeof dialect || k >= sizeof name) return parse_fail_at(p, at, "'%.*s' is not an op that is known here", shown(n), text);
+    if (d >= sizeof dialect || k >= sizeof name)
+        return parse_fail_at(p, at, "'%.*s' is not an op that is known here", shown(n), text);
     memcpy(dialect, text, d);
     dialect[d] = 0;
     memcpy(name, dot ? dot + 1 : text, k);
     name[k] = 0;
     if (ir_opcode_from_name(dot ? dialect : "func", name, out)) return true;
-    return parse_fail_at(p, at, "'%.*s' is not an op that is known here; ops are written dialect.name, as in stablehlo.add", shown(n), text);
+    return parse_fail_at(p, at,
+                         "'%.*s' is not an op that is known here; ops are written dialect.name, as in stablehlo.add",
+                         shown(n), text);
 }
 
 ir_op *parse_build(parser *p, op_parts *o, ir_block *block) {
     ir_builder b = ir_at_end(p->m, block);
     b.src = src_intern(&(xt_src){p->file, (int)o->at.line, ""});
-    ir_op *op = ir_build(&b, o->code, o->n_in, o->in, o->attrs.n, o->attrs.items, o->n_regions, o->regions, o->out.n, o->out.n ? o->out.types : NULL);
+    ir_op *op = ir_build(&b, o->code, o->n_in, o->in, o->attrs.n, o->attrs.items, o->n_regions, o->regions, o->out.n,
+                         o->out.n ? o->out.types : NULL);
     if (b.status) {
         xt_code code = status_code(b.status);
         if (!p->status && code == XT_RESOURCE_EXHAUSTED) {
@@ -38,7 +42,8 @@ ir_op *parse_build(parser *p, op_parts *o, ir_block *block) {
         return NULL;
     }
     if (o->out_given && op->n_out != o->out.n) {
-        parse_fail_at(p, o->at, "%s has %u results, but types for %zu are written", ir_op_infos[op->code].name, op->n_out, o->out.n);
+        parse_fail_at(p, o->at, "%s has %u results, but types for %zu are written", ir_op_infos[op->code].name,
+                      op->n_out, o->out.n);
         return NULL;
     }
     return op;
@@ -95,14 +100,17 @@ static bool define_results(parser *p, const result_name *names, size_t n, ir_op 
     size_t next = 0;
     for (size_t i = 0; i < n; i++) {
         if (names[i].n > op->n_out - next)
-            return parse_fail_at(p, names[i].name, "%s has %u results, fewer than are named here", ir_op_infos[op->code].name, op->n_out);
+            return parse_fail_at(p, names[i].name, "%s has %u results, fewer than are named here",
+                                 ir_op_infos[op->code].name, op->n_out);
         ir_value **values = arena_alloc(p->scratch, names[i].n * sizeof *values);
         if (!values) return parse_oom(p);
         for (size_t k = 0; k < names[i].n; k++) values[k] = &op->out[next + k];
         if (!parse_define(p, names[i].name, names[i].n, values)) return false;
         next += names[i].n;
     }
-    if (n && next != op->n_out) return parse_fail_at(p, at, "%s has %u results, but %zu are named", ir_op_infos[op->code].name, op->n_out, next);
+    if (n && next != op->n_out)
+        return parse_fail_at(p, at, "%s has %u results, but %zu are named", ir_op_infos[op->code].name, op->n_out,
+                             next);
     return true;
 }
 
@@ -110,7 +118,8 @@ static bool parse_op_named(parser *p, ir_block *block, const result_name *names,
     op_parts o = {.at = p->tok};
     bool generic = p->tok.kind == TOK_STRING, ok;
     if (!generic && p->tok.kind != TOK_WORD) return parse_expected(p, "an op");
-    ok = generic ? parse_opcode(p, o.at, o.at.text + 1, o.at.n - 2, &o.code) : parse_opcode(p, o.at, o.at.text, o.at.n, &o.code);
+    ok = generic ? parse_opcode(p, o.at, o.at.text + 1, o.at.n - 2, &o.code)
+                 : parse_opcode(p, o.at, o.at.text, o.at.n, &o.code);
     ok = ok && lex_advance(p) && (generic ? parse_generic(p, &o) : parse_pretty(p, &o));
     if (ok && o.code == OP_return && block->func) o.code = OP_func_return; /* MLIR lets either end a function */
     ir_op *op = ok ? parse_build(p, &o, block) : NULL;

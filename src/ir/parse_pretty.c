@@ -4,18 +4,22 @@
 #include "ir/parse_int.h"
 #include "ir/text.h"
 
-/* --- Clauses --------------------------------------------------------------------------------------------------------------- */
+/* --- Clauses --- */
 
 static bool push_int(parser *p, op_parts *o, ir_attr_key key, int64_t v) {
-    return attr_push(
-        p, &o->attrs,
-        (ir_attr){.key = key, .kind = IR_AK_INT, .name = ir_attr_key_name(key), .dtype = text_key_is_i32(key) ? XT_I32 : XT_I64, .v.i = v});
+    return attr_push(p, &o->attrs,
+                     (ir_attr){.key = key,
+                               .kind = IR_AK_INT,
+                               .name = ir_attr_key_name(key),
+                               .dtype = text_key_is_i32(key) ? XT_I32 : XT_I64,
+                               .v.i = v});
 }
 
 static bool parse_clause_ints(parser *p, op_parts *o, ir_attr_key key) {
     int64_t *v;
     size_t n;
-    return parse_integer_list(p, "at the start of a list of integers", &v, &n) && attr_push_ints(p, &o->attrs, key, n, v);
+    return parse_integer_list(p, "at the start of a list of integers", &v, &n) &&
+           attr_push_ints(p, &o->attrs, key, n, v);
 }
 
 static bool parse_clause_enums(parser *p, op_parts *o, ir_attr_key key) {
@@ -47,7 +51,8 @@ static bool parse_clause_format(parser *p, op_parts *o, const clause *c) {
 static bool parse_clause_struct(parser *p, op_parts *o, const clause *c) {
     const char *text;
     size_t n;
-    if (!parse_expect(p, '<', "at the start of a structure") || !lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after a structure"))
+    if (!parse_expect(p, '<', "at the start of a structure") || !lex_skip_angle(p, &text, &n) ||
+        !parse_expect(p, '>', "after a structure"))
         return false;
     ir_attr a = {.key = c->key, .kind = IR_AK_OPAQUE, .name = ir_attr_key_name(c->key)};
     str one_line = STR_INIT; /* however it was laid out */
@@ -73,14 +78,15 @@ static bool parse_clause(parser *p, op_parts *o, const clause *c) {
     case CLAUSE_ENUM: return parse_enum_word(p, c->key, &a.v.i) && attr_push(p, &o->attrs, a);
     case CLAUSE_ENUMS: return parse_clause_enums(p, o, c->key);
     case CLAUSE_STRING: return parse_string(p, &a.v.s, &a.n) && attr_push(p, &o->attrs, a);
-    case CLAUSE_PAIR: return parse_clause_ints(p, o, c->key) && parse_expect_word(p, "x") && parse_clause_ints(p, o, c->key2);
+    case CLAUSE_PAIR:
+        return parse_clause_ints(p, o, c->key) && parse_expect_word(p, "x") && parse_clause_ints(p, o, c->key2);
     case CLAUSE_FORMAT: return parse_clause_format(p, o, c);
     case CLAUSE_STRUCT: return parse_clause_struct(p, o, c);
     }
     return false;
 }
 
-/* --- Types after the colon -------------------------------------------------------------------------------------------------------- */
+/* --- Types after the colon --- */
 
 static bool parse_plain_types(parser *p, op_parts *o, types_form form) {
     type_list l;
@@ -100,7 +106,8 @@ static bool parse_plain_types(parser *p, op_parts *o, types_form form) {
     case TYPES_SELECT:
         if (l.n != 2) return parse_fail_at(p, at, "expected the predicate's type and the result's type");
         if (o->n_in != 3) return parse_fail_at(p, o->at, "select takes 3 operands, found %zu", o->n_in);
-        return parse_check_operands(p, o, at, 3, (const ir_type *[]){l.types[0], l.types[1], l.types[1]}) && parse_set_results(p, o, 1, &l.types[1]);
+        return parse_check_operands(p, o, at, 3, (const ir_type *[]){l.types[0], l.types[1], l.types[1]}) &&
+               parse_set_results(p, o, 1, &l.types[1]);
     case TYPES_RESULT: break;
     default:
         for (size_t i = 0; l.n == 1 && i < o->n_in; i++) {
@@ -110,7 +117,8 @@ static bool parse_plain_types(parser *p, op_parts *o, types_form form) {
             return parse_check_operands(p, o, at, o->n_in < 16 ? o->n_in : 0, all);
         }
     }
-    if (ir_op_infos[o->code].n_out == 0) return l.n == 1 || parse_check_operands(p, o, at, l.n, l.types); /* one type: seen to fit all above */
+    /* one type: seen to fit all above */
+    if (ir_op_infos[o->code].n_out == 0) return l.n == 1 || parse_check_operands(p, o, at, l.n, l.types);
     if (l.n != 1) return parse_fail_at(p, at, "expected one type, or a function type such as (A, B) -> C");
     return parse_set_results(p, o, 1, l.types);
 }
@@ -124,7 +132,7 @@ static bool parse_types(parser *p, op_parts *o, types_form form) {
     return lex_advance(p) && parse_plain_types(p, o, form);
 }
 
-/* --- Regular forms ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Regular forms --- */
 
 bool parse_optional_dict(parser *p, op_parts *o) {
     return !parse_at(p, '{') || parse_op_attr_dict(p, &o->attrs);
@@ -184,7 +192,7 @@ static bool parse_regular(parser *p, op_parts *o) {
     return parse_optional_dict(p, o) && parse_types(p, o, row->types);
 }
 
-/* --- Small forms of their own -------------------------------------------------------------------------------------------------------------- */
+/* --- Small forms of their own --- */
 
 static bool parse_return(parser *p, op_parts *o) {
     while (p->tok.kind == TOK_VALUE) {
@@ -209,10 +217,12 @@ static bool parse_constant(parser *p, op_parts *o) {
 static bool parse_compare(parser *p, op_parts *o) {
     ir_attr dir = {.key = IR_A_comparison_direction, .kind = IR_AK_ENUM, .name = "comparison_direction"};
     ir_attr type = {.key = IR_A_compare_type, .kind = IR_AK_ENUM, .name = "compare_type"};
-    if (!parse_enum_word(p, dir.key, &dir.v.i) || !attr_push(p, &o->attrs, dir) || !parse_expect(p, ',', "after the direction") ||
-        !parse_operand(p, o) || !parse_expect(p, ',', "between the operands") || !parse_operand(p, o))
+    if (!parse_enum_word(p, dir.key, &dir.v.i) || !attr_push(p, &o->attrs, dir) ||
+        !parse_expect(p, ',', "after the direction") || !parse_operand(p, o) ||
+        !parse_expect(p, ',', "between the operands") || !parse_operand(p, o))
         return false;
-    if (parse_accept(p, ',') && !(parse_enum_word(p, type.key, &type.v.i) && attr_push(p, &o->attrs, type))) return false;
+    if (parse_accept(p, ',') && !(parse_enum_word(p, type.key, &type.v.i) && attr_push(p, &o->attrs, type)))
+        return false;
     return !p->status && parse_optional_dict(p, o) && parse_types(p, o, TYPES_FUNCTION);
 }
 
@@ -223,8 +233,9 @@ static bool parse_slice(parser *p, op_parts *o) {
     static const ir_attr_key keys[] = {IR_A_start_indices, IR_A_limit_indices, IR_A_strides};
     bool ok = parse_operand(p, o) && parse_expect(p, '[', "before the bounds");
     while (ok && !parse_at(p, ']')) {
-        ok = parse_integer(p, &x) && (VEC_PUSH(v[0], n[0], cap[0], x) || parse_oom(p)) && parse_expect(p, ':', "between start and limit") &&
-             parse_integer(p, &x) && (VEC_PUSH(v[1], n[1], cap[1], x) || parse_oom(p));
+        ok = parse_integer(p, &x) && (VEC_PUSH(v[0], n[0], cap[0], x) || parse_oom(p)) &&
+             parse_expect(p, ':', "between start and limit") && parse_integer(p, &x) &&
+             (VEC_PUSH(v[1], n[1], cap[1], x) || parse_oom(p));
         x = 1;
         if (ok && parse_accept(p, ':')) ok = parse_integer(p, &x);
         ok = ok && !p->status && (VEC_PUSH(v[2], n[2], cap[2], x) || parse_oom(p));
@@ -243,16 +254,16 @@ static bool parse_slice(parser *p, op_parts *o) {
 static bool parse_get_tuple_element(parser *p, op_parts *o) {
     int64_t i;
     return parse_operand(p, o) && parse_expect(p, '[', "before the element's number") && parse_integer(p, &i) &&
-           parse_expect(p, ']', "after the element's number") && push_int(p, o, IR_A_index, i) && parse_optional_dict(p, o) &&
-           parse_types(p, o, TYPES_FUNCTION);
+           parse_expect(p, ']', "after the element's number") && push_int(p, o, IR_A_index, i) &&
+           parse_optional_dict(p, o) && parse_types(p, o, TYPES_FUNCTION);
 }
 
 static bool parse_call(parser *p, op_parts *o) {
     ir_attr a = {.key = o->code == OP_call ? IR_A_callee : IR_A_call_target_name};
     a.kind = ir_attr_key_kind(a.key);
     a.name = ir_attr_key_name(a.key);
-    return parse_symbol(p, &a.v.s, &a.n) && attr_push(p, &o->attrs, a) && parse_operands_in_parens(p, o) && parse_optional_dict(p, o) &&
-           parse_function_type_of(p, o);
+    return parse_symbol(p, &a.v.s, &a.n) && attr_push(p, &o->attrs, a) && parse_operands_in_parens(p, o) &&
+           parse_optional_dict(p, o) && parse_function_type_of(p, o);
 }
 
 /* "name" %a, %b {...} */
@@ -288,24 +299,28 @@ static bool parse_sharding_constraint(parser *p, op_parts *o) {
     ir_attr a = {.key = IR_A_sharding, .kind = IR_AK_OPAQUE, .name = "sharding"};
     a.v.s = arena_printf(p->m->mem, "#sdy.sharding<%.*s>", (int)n, text);
     a.n = a.v.s ? strlen(a.v.s) : 0;
-    return (a.v.s || parse_oom(p)) && attr_push(p, &o->attrs, a) && parse_optional_dict(p, o) && parse_types(p, o, TYPES_SAME);
+    return (a.v.s || parse_oom(p)) && attr_push(p, &o->attrs, a) && parse_optional_dict(p, o) &&
+           parse_types(p, o, TYPES_SAME);
 }
 
 /* %x group_id=3 : T */
 static bool parse_sharding_group(parser *p, op_parts *o) {
     ir_attr id = {.key = IR_A_group_id, .kind = IR_AK_INT, .name = "group_id", .dtype = XT_I64};
     type_list types = {0};
-    return parse_operand(p, o) && parse_key(p, "group_id") && parse_integer(p, &id.v.i) && attr_push(p, &o->attrs, id) && parse_optional_dict(p, o) &&
-           parse_expect(p, ':', "before the type") && parse_types_plain(p, &types) && parse_set_results(p, o, 0, NULL);
+    return parse_operand(p, o) && parse_key(p, "group_id") && parse_integer(p, &id.v.i) &&
+           attr_push(p, &o->attrs, id) && parse_optional_dict(p, o) && parse_expect(p, ':', "before the type") &&
+           parse_types_plain(p, &types) && parse_set_results(p, o, 0, NULL);
 }
 
 /* %x allowed_direction=FORWARD : T */
 static bool parse_propagation_barrier(parser *p, op_parts *o) {
     ir_attr a = {.key = IR_A_allowed_direction, .kind = IR_AK_OPAQUE, .name = "allowed_direction"};
-    if (!parse_operand(p, o) || !parse_key(p, "allowed_direction") || p->tok.kind != TOK_WORD) return p->status ? false : parse_expected(p, "a direction");
+    if (!parse_operand(p, o) || !parse_key(p, "allowed_direction") || p->tok.kind != TOK_WORD)
+        return p->status ? false : parse_expected(p, "a direction");
     a.v.s = arena_printf(p->m->mem, "#sdy<propagation_direction %.*s>", (int)p->tok.n, p->tok.text);
     a.n = a.v.s ? strlen(a.v.s) : 0;
-    return (a.v.s || parse_oom(p)) && lex_advance(p) && attr_push(p, &o->attrs, a) && parse_optional_dict(p, o) && parse_types(p, o, TYPES_SAME);
+    return (a.v.s || parse_oom(p)) && lex_advance(p) && attr_push(p, &o->attrs, a) && parse_optional_dict(p, o) &&
+           parse_types(p, o, TYPES_SAME);
 }
 
 bool parse_pretty(parser *p, op_parts *o) {

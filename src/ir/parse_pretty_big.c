@@ -1,15 +1,16 @@
 /* The pretty forms with regions or nested structure: reduce, while, convolution. */
 #include "ir/parse_int.h"
 
-/* --- reduce ----------------------------------------------------------------------------------------------------------------- */
+/* --- reduce --- */
 
 /* (%x init: %a), (%y init: %b): the op's operands are all inputs, then all initial values. */
 static bool parse_reduce_inputs(parser *p, op_parts *o) {
     op_parts inits = {.at = o->at};
     bool ok = true;
     do {
-        ok = parse_expect(p, '(', "before an input") && parse_operand(p, o) && parse_expect_word(p, "init") && parse_expect(p, ':', "after init") &&
-             parse_operand(p, &inits) && parse_expect(p, ')', "after an initial value");
+        ok = parse_expect(p, '(', "before an input") && parse_operand(p, o) && parse_expect_word(p, "init") &&
+             parse_expect(p, ':', "after init") && parse_operand(p, &inits) &&
+             parse_expect(p, ')', "after an initial value");
     } while (ok && parse_accept(p, ','));
     ok = ok && !p->status;
     for (size_t i = 0; ok && i < inits.n_in; i++) ok = VEC_PUSH(o->in, o->n_in, o->cap_in, inits.in[i]) || parse_oom(p);
@@ -21,7 +22,8 @@ static bool parse_reduce_inputs(parser *p, op_parts *o) {
 static bool apply_op(parser *p, op_parts *o, token word, ir_opcode code) {
     ir_block *b = ir_block_new(p->m);
     if (!b) return parse_oom(p);
-    if (!(ir_op_infos[code].flags & IR_COMMUTES)) return parse_fail_at(p, word, "'applies' takes a commutative op; write the region of this one");
+    if (!(ir_op_infos[code].flags & IR_COMMUTES))
+        return parse_fail_at(p, word, "'applies' takes a commutative op; write the region of this one");
     if (o->n_in != 2) return parse_fail_at(p, word, "'applies' is for one input; %zu are given", o->n_in / 2);
     if (o->in[1]->type->kind != IR_TENSOR) return parse_fail_at(p, o->at, "reduce needs tensors");
     const ir_type *t = ir_scalar(o->in[1]->type->dtype);
@@ -49,7 +51,8 @@ static bool parse_reducer(parser *p, op_parts *o) {
             size_t at = (size_t)side * n + i;
             names[at] = p->tok;
             if (p->tok.kind != TOK_VALUE) return parse_expected(p, "an argument such as %arg0");
-            if (!lex_advance(p) || !parse_expect(p, ':', "before the argument's type") || !parse_type(p, &types[at]) || !parse_op_loc(p, NULL))
+            if (!lex_advance(p) || !parse_expect(p, ':', "before the argument's type") || !parse_type(p, &types[at]) ||
+                !parse_op_loc(p, NULL))
                 return false;
             if (!parse_expect(p, side ? ')' : ',', "in a reducer's pair of arguments")) return false;
         }
@@ -74,8 +77,10 @@ bool parse_reduce(parser *p, op_parts *o) {
     size_t n;
     if (applies && (word.kind != TOK_WORD || !parse_opcode(p, word, word.text, word.n, &code) || !lex_advance(p)))
         return p->status ? false : parse_expected(p, "an op such as stablehlo.add");
-    if (p->status || !parse_expect_word(p, "across") || !parse_key(p, "dimensions") || !parse_integer_list(p, "before the dimensions", &dims, &n) ||
-        !attr_push_ints(p, &o->attrs, IR_A_dimensions, n, dims) || !parse_optional_dict(p, o) || !parse_function_type_of(p, o))
+    if (p->status || !parse_expect_word(p, "across") || !parse_key(p, "dimensions") ||
+        !parse_integer_list(p, "before the dimensions", &dims, &n) ||
+        !attr_push_ints(p, &o->attrs, IR_A_dimensions, n, dims) || !parse_optional_dict(p, o) ||
+        !parse_function_type_of(p, o))
         return false;
     if (applies) return apply_op(p, o, word, code);
     return parse_expect_word(p, "reducer") && parse_reducer(p, o);
@@ -96,7 +101,7 @@ bool parse_scan(parser *p, op_parts *o) {
     return !p->status && parse_region(p, o) && parse_function_type_of(p, o);
 }
 
-/* --- while ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- while --- */
 
 static bool parse_while_region(parser *p, op_parts *o, const token *names) {
     ir_block *b = ir_block_new(p->m);
@@ -120,7 +125,8 @@ static bool parse_while_types(parser *p, op_parts *o) {
         at = p->tok;
         if (!parse_types_plain(p, &types)) return false;
     }
-    return !p->status && parse_check_operands(p, o, at, types.n, types.types) && parse_set_results(p, o, types.n, types.types);
+    return !p->status && parse_check_operands(p, o, at, types.n, types.types) &&
+           parse_set_results(p, o, types.n, types.types);
 }
 
 /* while(%i = %c, %x = %0) : T, U [attributes {...}] cond {...} do {...} */
@@ -129,23 +135,26 @@ bool parse_while(parser *p, op_parts *o) {
     size_t n = 0, cap = 0;
     bool ok = parse_expect(p, '(', "before the loop's values");
     while (ok && !parse_at(p, ')')) {
-        ok = p->tok.kind == TOK_VALUE ? VEC_PUSH(names, n, cap, p->tok) || parse_oom(p) : parse_expected(p, "the name of a loop value");
+        ok = p->tok.kind == TOK_VALUE ? VEC_PUSH(names, n, cap, p->tok) || parse_oom(p)
+                                      : parse_expected(p, "the name of a loop value");
         ok = ok && lex_advance(p) && parse_expect(p, '=', "before its initial value") && parse_operand(p, o);
         if (ok && !parse_at(p, ')')) ok = parse_expect(p, ',', "or ')' among the loop's values");
     }
     ok = ok && lex_advance(p) && parse_while_types(p, o);
     if (ok && parse_accept_word(p, "attributes")) ok = parse_op_attr_dict(p, &o->attrs);
-    ok = ok && !p->status && parse_expect_word(p, "cond") && parse_while_region(p, o, names) && parse_expect_word(p, "do") &&
-         parse_while_region(p, o, names);
+    ok = ok && !p->status && parse_expect_word(p, "cond") && parse_while_region(p, o, names) &&
+         parse_expect_word(p, "do") && parse_while_region(p, o, names);
     base_free(names);
     return ok;
 }
 
-/* --- sdy.manual_computation --------------------------------------------------------------------------------------------------------------- */
+/* --- sdy.manual_computation --- */
 
 /* word=[...] or word={...}: kept as the text before + what stands between + after. */
-static bool parse_kept_list(parser *p, op_parts *o, ir_attr_key key, char open, char close, const char *before, const char *after) {
-    if (!parse_key(p, ir_attr_key_name(key)) || !parse_at(p, open)) return p->status ? false : parse_expected(p, "a list");
+static bool parse_kept_list(parser *p, op_parts *o, ir_attr_key key, char open, char close, const char *before,
+                            const char *after) {
+    if (!parse_key(p, ir_attr_key_name(key)) || !parse_at(p, open))
+        return p->status ? false : parse_expected(p, "a list");
     const char *from = p->tok.text + 1, *text;
     size_t n;
     if (!lex_advance(p)) return false;
@@ -170,12 +179,14 @@ bool parse_manual_computation(parser *p, op_parts *o) {
         !parse_kept_list(p, o, IR_A_manual_axes, '{', '}', "#sdy<manual_axes{", "}>"))
         return false;
     size_t mark = parse_scope_enter(p);
-    if (!parse_expect(p, '(', "before the region's arguments") || !parse_block_args(p, b, ')', NULL) || !parse_region_body(p, b)) return false;
+    if (!parse_expect(p, '(', "before the region's arguments") || !parse_block_args(p, b, ')', NULL) ||
+        !parse_region_body(p, b))
+        return false;
     parse_scope_leave(p, mark);
     return parse_push_region(p, o, b) && parse_optional_dict(p, o) && parse_function_type_of(p, o);
 }
 
-/* --- convolution --------------------------------------------------------------------------------------------------------------------------- */
+/* --- convolution --- */
 
 /* [[1, 1], [0, 2]] */
 static bool parse_pairs(parser *p, ir_attr *a) {
@@ -232,7 +243,10 @@ static bool parse_window(parser *p, op_parts *o) {
         size_t i = 0;
         while (i < BASE_COUNT(parts) && !parse_at_word(p, parts[i].word)) i++;
         if (i == BASE_COUNT(parts)) return parse_expected(p, "stride, pad, lhs_dilate, rhs_dilate or reverse");
-        ir_attr a = {.key = parts[i].key, .kind = ir_attr_key_kind(parts[i].key), .name = ir_attr_key_name(parts[i].key), .dtype = XT_I64};
+        ir_attr a = {.key = parts[i].key,
+                     .kind = ir_attr_key_kind(parts[i].key),
+                     .name = ir_attr_key_name(parts[i].key),
+                     .dtype = XT_I64};
         int64_t *v;
         if (!parse_key(p, parts[i].word)) return false;
         if (a.key == IR_A_padding           ? !parse_pairs(p, &a)
@@ -249,6 +263,6 @@ static bool parse_window(parser *p, op_parts *o) {
 /* convolution(%x, %w) dim_numbers = [...]x[...]->[...], window = {...} {...} : (A, B) -> C */
 bool parse_convolution(parser *p, op_parts *o) {
     return parse_operands_in_parens(p, o) && parse_key(p, "dim_numbers") && parse_conv_dims(p, &o->attrs) &&
-           parse_expect(p, ',', "before the window") && parse_key(p, "window") && parse_window(p, o) && parse_optional_dict(p, o) &&
-           parse_function_type_of(p, o);
+           parse_expect(p, ',', "before the window") && parse_key(p, "window") && parse_window(p, o) &&
+           parse_optional_dict(p, o) && parse_function_type_of(p, o);
 }

@@ -5,7 +5,7 @@ static int shown(size_t n) {
     return (int)(n < 60 ? n : 60);
 }
 
-/* --- Names ---------------------------------------------------------------------------------------------------------------- */
+/* --- Names --- */
 
 size_t parse_scope_enter(const parser *p) {
     return p->n_scope;
@@ -20,7 +20,8 @@ void parse_scope_leave(parser *p, size_t mark) {
 
 /* `values` must live as long as the parse. */
 bool parse_define(parser *p, token name, size_t n, ir_value **values) {
-    if (map_get(p->names, name.text, name.n)) return parse_fail_at(p, name, "the name %.*s is already in use here", shown(name.n), name.text);
+    if (map_get(p->names, name.text, name.n))
+        return parse_fail_at(p, name, "the name %.*s is already in use here", shown(name.n), name.text);
     parse_name *d = arena_alloc(p->scratch, sizeof *d);
     if (!d) return parse_oom(p);
     *d = (parse_name){name.text, name.n, values, n};
@@ -32,7 +33,8 @@ bool parse_use(parser *p, ir_value **out) {
     token name = p->tok;
     if (name.kind != TOK_VALUE) return parse_expected(p, "an operand such as %0");
     const parse_name *d = map_get(p->names, name.text, name.n);
-    if (!d) return parse_fail(p, "%.*s is used but no value of this name is defined before it", shown(name.n), name.text);
+    if (!d)
+        return parse_fail(p, "%.*s is used but no value of this name is defined before it", shown(name.n), name.text);
     if (!lex_advance(p)) return false;
     size_t i = 0;
     if (p->tok.kind == TOK_HASH && p->tok.text == name.text + name.n) { /* %3#1: no blank between */
@@ -41,17 +43,19 @@ bool parse_use(parser *p, ir_value **out) {
             if (c < '0' || c > '9' || i > d->n_values) return parse_expected(p, "'#' and the number of a result");
             i = i * 10 + (size_t)(c - '0');
         }
-        if (i >= d->n_values) return parse_fail(p, "%.*s has %zu results, so #%zu does not exist", shown(name.n), name.text, d->n_values, i);
+        if (i >= d->n_values)
+            return parse_fail(p, "%.*s has %zu results, so #%zu does not exist", shown(name.n), name.text, d->n_values,
+                              i);
         if (!lex_advance(p)) return false;
     } else if (d->n_values != 1) {
-        return parse_fail_at(p, name, "%.*s has %zu results; say which one, as in %.*s#0", shown(name.n), name.text, d->n_values, shown(name.n),
-                             name.text);
+        return parse_fail_at(p, name, "%.*s has %zu results; say which one, as in %.*s#0", shown(name.n), name.text,
+                             d->n_values, shown(name.n), name.text);
     }
     *out = d->values[i];
     return true;
 }
 
-/* --- Operands and types of an op ----------------------------------------------------------------------------------------------- */
+/* --- Operands and types of an op --- */
 
 void parts_free(op_parts *o) {
     base_free(o->in);
@@ -104,7 +108,7 @@ bool parse_function_type_of(parser *p, op_parts *o) {
     return parse_function_type(p, &in, &o->out) && parse_check_operands(p, o, at, in.n, in.types);
 }
 
-/* --- Regions ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Regions --- */
 
 bool parse_push_region(parser *p, op_parts *o, ir_block *b) {
     return VEC_PUSH(o->regions, o->n_regions, o->cap_regions, b) || parse_oom(p);

@@ -1,5 +1,6 @@
-/* StableHLO's structured attributes, read into flat members: dimension numbers of dot_general, convolution, gather and scatter, channel
- * handles. Members that the text leaves out are left out here too, except those that make no sense without a value. */
+/* StableHLO's structured attributes, read into flat members: dimension numbers of dot_general, convolution, gather and
+ * scatter, channel handles. Members that the text leaves out are left out here too, except those that make no sense
+ * without a value. */
 #include "ir/parse_int.h"
 
 bool parse_enum_word(parser *p, ir_attr_key k, int64_t *out) {
@@ -13,7 +14,7 @@ bool parse_enum_word(parser *p, ir_attr_key k, int64_t *out) {
     return parse_expected(p, what);
 }
 
-/* --- <key = value, ...> ------------------------------------------------------------------------------------------------------------------- */
+/* --- <key = value, ...> --- */
 
 typedef struct member {
     const char *name; /* as spelled inside the structure */
@@ -30,11 +31,13 @@ static bool parse_member(parser *p, const member *m, size_t n, attr_list *out) {
         }
         int64_t *v;
         size_t count;
-        return parse_integer_list(p, "at the start of a list of dimensions", &v, &count) && attr_push_ints(p, out, m[i].key, count, v);
+        return parse_integer_list(p, "at the start of a list of dimensions", &v, &count) &&
+               attr_push_ints(p, out, m[i].key, count, v);
     }
     char what[256];
     int k = snprintf(what, sizeof what, "one of");
-    for (size_t i = 0; i < n && k < (int)sizeof what - 40; i++) k += snprintf(what + k, sizeof what - (size_t)k, " %s", m[i].name);
+    for (size_t i = 0; i < n && k < (int)sizeof what - 40; i++)
+        k += snprintf(what + k, sizeof what - (size_t)k, " %s", m[i].name);
     return parse_expected(p, what);
 }
 
@@ -53,7 +56,8 @@ static bool parse_member_list(parser *p, const member *m, size_t n, attr_list *o
     if (!lex_advance(p)) return false;
     for (size_t i = 0; i < n; i++) {
         if (has_key(out, m[i].key)) continue;
-        ir_attr zero = {.key = m[i].key, .kind = ir_attr_key_kind(m[i].key), .name = ir_attr_key_name(m[i].key), .dtype = XT_I64};
+        ir_attr zero = {
+            .key = m[i].key, .kind = ir_attr_key_kind(m[i].key), .name = ir_attr_key_name(m[i].key), .dtype = XT_I64};
         if (!attr_push(p, out, zero)) return false;
     }
     return true;
@@ -68,9 +72,10 @@ static bool parse_members(parser *p, const char *dialect_name, const member *m, 
     return lex_advance(p) && parse_expect(p, '<', "after the structure's name") && parse_member_list(p, m, n, out);
 }
 
-/* --- [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] ----------------------------------------------------------------------------------------------- */
+/* --- [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] --- */
 
-static bool parse_conv_side(parser *p, char first, char second, ir_attr_key first_key, ir_attr_key second_key, ir_attr_key spatial, attr_list *out) {
+static bool parse_conv_side(parser *p, char first, char second, ir_attr_key first_key, ir_attr_key second_key,
+                            ir_attr_key spatial, attr_list *out) {
     int64_t *where = NULL;
     size_t n = 0, cap = 0, n_spatial = 0;
     int64_t at_first = -1, at_second = -1, x;
@@ -99,7 +104,8 @@ static bool parse_conv_side(parser *p, char first, char second, ir_attr_key firs
         if (ok && !parse_at(p, ']')) ok = parse_expect(p, ',', "or ']' among dimension labels");
     }
     ok = ok && lex_advance(p);
-    if (ok && (at_first < 0 || at_second < 0)) ok = parse_fail_at(p, start, "the labels '%c' and '%c' must both be there", first, second);
+    if (ok && (at_first < 0 || at_second < 0))
+        ok = parse_fail_at(p, start, "the labels '%c' and '%c' must both be there", first, second);
     int64_t *dims = ok ? arena_alloc(p->m->mem, (n_spatial + 1) * sizeof *dims) : NULL;
     if (ok && !dims) ok = parse_oom(p);
     for (size_t i = 0; ok && i < n_spatial; i++) dims[i] = -1;
@@ -112,21 +118,25 @@ static bool parse_conv_side(parser *p, char first, char second, ir_attr_key firs
     }
     base_free(where);
     if (!ok) return false;
-    ir_attr a = {.key = first_key, .kind = IR_AK_INT, .name = ir_attr_key_name(first_key), .dtype = XT_I64, .v.i = at_first};
-    ir_attr b = {.key = second_key, .kind = IR_AK_INT, .name = ir_attr_key_name(second_key), .dtype = XT_I64, .v.i = at_second};
+    ir_attr a = {
+        .key = first_key, .kind = IR_AK_INT, .name = ir_attr_key_name(first_key), .dtype = XT_I64, .v.i = at_first};
+    ir_attr b = {
+        .key = second_key, .kind = IR_AK_INT, .name = ir_attr_key_name(second_key), .dtype = XT_I64, .v.i = at_second};
     return attr_push(p, out, a) && attr_push(p, out, b) && attr_push_ints(p, out, spatial, n_spatial, dims);
 }
 
 bool parse_conv_dims(parser *p, attr_list *out) {
-    return parse_conv_side(p, 'b', 'f', IR_A_input_batch_dimension, IR_A_input_feature_dimension, IR_A_input_spatial_dimensions, out) &&
+    return parse_conv_side(p, 'b', 'f', IR_A_input_batch_dimension, IR_A_input_feature_dimension,
+                           IR_A_input_spatial_dimensions, out) &&
            parse_expect_word(p, "x") &&
-           parse_conv_side(p, 'i', 'o', IR_A_kernel_input_feature_dimension, IR_A_kernel_output_feature_dimension, IR_A_kernel_spatial_dimensions,
-                           out) &&
+           parse_conv_side(p, 'i', 'o', IR_A_kernel_input_feature_dimension, IR_A_kernel_output_feature_dimension,
+                           IR_A_kernel_spatial_dimensions, out) &&
            parse_arrow(p) &&
-           parse_conv_side(p, 'b', 'f', IR_A_output_batch_dimension, IR_A_output_feature_dimension, IR_A_output_spatial_dimensions, out);
+           parse_conv_side(p, 'b', 'f', IR_A_output_batch_dimension, IR_A_output_feature_dimension,
+                           IR_A_output_spatial_dimensions, out);
 }
 
-/* --- By name ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- By name --- */
 
 static const member dot_members[] = {
     {"lhs_batching_dimensions", IR_A_lhs_batching_dimensions},
@@ -177,13 +187,17 @@ static bool at_hash(const parser *p, const char *name) {
 
 bool parse_struct_attr(parser *p, const char *name, attr_list *out, bool *out_known) {
     *out_known = true;
-    if (!strcmp(name, "dot_dimension_numbers")) return parse_members(p, "#stablehlo.dot", dot_members, BASE_COUNT(dot_members), out);
+    if (!strcmp(name, "dot_dimension_numbers"))
+        return parse_members(p, "#stablehlo.dot", dot_members, BASE_COUNT(dot_members), out);
     if (!strcmp(name, "ragged_dot_dimension_numbers"))
         return parse_members(p, "#chlo.ragged_dot", ragged_members, BASE_COUNT(ragged_members), out);
-    if (!strcmp(name, "scatter_dimension_numbers")) return parse_members(p, "#stablehlo.scatter", scatter_members, BASE_COUNT(scatter_members), out);
-    if (!strcmp(name, "channel_handle")) return parse_members(p, "#stablehlo.channel_handle", channel_members, BASE_COUNT(channel_members), out);
+    if (!strcmp(name, "scatter_dimension_numbers"))
+        return parse_members(p, "#stablehlo.scatter", scatter_members, BASE_COUNT(scatter_members), out);
+    if (!strcmp(name, "channel_handle"))
+        return parse_members(p, "#stablehlo.channel_handle", channel_members, BASE_COUNT(channel_members), out);
     if (!strcmp(name, "dimension_numbers")) {
-        if (at_hash(p, "#stablehlo.gather")) return parse_members(p, "#stablehlo.gather", gather_members, BASE_COUNT(gather_members), out);
+        if (at_hash(p, "#stablehlo.gather"))
+            return parse_members(p, "#stablehlo.gather", gather_members, BASE_COUNT(gather_members), out);
         if (!at_hash(p, "#stablehlo.conv")) return parse_expected(p, "#stablehlo.gather<...> or #stablehlo.conv<...>");
         if (!lex_advance(p) || !parse_expect(p, '<', "after #stablehlo.conv")) return false;
         if (parse_accept_word(p, "raw")) return parse_member_list(p, conv_members, BASE_COUNT(conv_members), out);

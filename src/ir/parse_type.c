@@ -14,13 +14,15 @@ bool parse_dtype(parser *p, xt_dtype *out) {
     if (parse_at_word(p, "complex")) {
         xt_dtype part;
         token at = p->tok;
-        if (!lex_advance(p) || !parse_expect(p, '<', "after complex") || !parse_dtype(p, &part) || !parse_expect(p, '>', "after the part's type"))
+        if (!lex_advance(p) || !parse_expect(p, '<', "after complex") || !parse_dtype(p, &part) ||
+            !parse_expect(p, '>', "after the part's type"))
             return false;
         if (part != XT_F32 && part != XT_F64) return parse_fail_at(p, at, "complex numbers have parts of f32 or f64");
         *out = part == XT_F32 ? XT_C64 : XT_C128;
         return true;
     }
-    if (!ir_dtype_from_mlir(p->tok.text, p->tok.n, out)) return parse_expected(p, "an element type such as f32, i64, ui8, i1, bf16 or complex<f32>");
+    if (!ir_dtype_from_mlir(p->tok.text, p->tok.n, out))
+        return parse_expected(p, "an element type such as f32, i64, ui8, i1, bf16 or complex<f32>");
     return lex_advance(p);
 }
 
@@ -31,8 +33,8 @@ static bool parse_encoding(parser *p, size_t rank) {
     bool known = (p->tok.n == sizeof bounds - 1 && !memcmp(p->tok.text, bounds, p->tok.n)) ||
                  (p->tok.n == sizeof ext - 1 && !memcmp(p->tok.text, ext, p->tok.n));
     if (!known)
-        return parse_fail(p, "tensor encoding '%.*s' is not known here: only #stablehlo.bounds is", (int)(p->tok.n < 60 ? p->tok.n : 60),
-                          p->tok.text);
+        return parse_fail(p, "tensor encoding '%.*s' is not known here: only #stablehlo.bounds is",
+                          (int)(p->tok.n < 60 ? p->tok.n : 60), p->tok.text);
     const char *text;
     size_t n;
     if (!lex_advance(p) || !parse_expect(p, '<', "after the encoding's name")) return false;
@@ -49,9 +51,11 @@ static bool parse_tensor(parser *p, const ir_type **out) {
     size_t rank;
     xt_dtype t;
     if (!lex_advance(p) || !parse_expect(p, '<', "after tensor")) return false;
-    if (parse_at(p, '*')) return parse_fail(p, "tensors without a rank are not part of StableHLO programs; give the dimensions");
+    if (parse_at(p, '*'))
+        return parse_fail(p, "tensors without a rank are not part of StableHLO programs; give the dimensions");
     if (!lex_dims(p, &dims, &rank)) return false;
-    if (p->tok.kind == TOK_BANG) return parse_fail(p, "quantized element types are not supported; dequantize the program first");
+    if (p->tok.kind == TOK_BANG)
+        return parse_fail(p, "quantized element types are not supported; dequantize the program first");
     if (!parse_dtype(p, &t)) return false;
     if (parse_accept(p, ',') && !parse_encoding(p, rank)) return false;
     if (p->status || !parse_expect(p, '>', "at the end of the tensor type")) return false;
@@ -59,7 +63,8 @@ static bool parse_tensor(parser *p, const ir_type **out) {
     for (size_t i = 0; i < rank; i++)
         if (dims[i] > 0) bytes *= (double)dims[i];
     if (bytes > (double)((int64_t)1 << MAX_TENSOR_BITS))
-        return parse_fail_at(p, at, "a tensor of %.3g bytes is larger than any memory (the limit is 2^%d)", bytes, MAX_TENSOR_BITS);
+        return parse_fail_at(p, at, "a tensor of %.3g bytes is larger than any memory (the limit is 2^%d)", bytes,
+                             MAX_TENSOR_BITS);
     *out = ir_tensor(t, rank, dims);
     return *out || parse_fail_at(p, at, "not a valid tensor type");
 }
@@ -75,7 +80,9 @@ static bool parse_bang(parser *p, const ir_type **out) {
     }
     if (word_is(p, "!stablehlo.future")) {
         type_list l;
-        if (!parse_enter(p) || !lex_advance(p) || !parse_expect(p, '<', "after !stablehlo.future") || !parse_type_list(p, '>', &l)) return false;
+        if (!parse_enter(p) || !lex_advance(p) || !parse_expect(p, '<', "after !stablehlo.future") ||
+            !parse_type_list(p, '>', &l))
+            return false;
         parse_leave(p);
         *out = ir_future(l.n, l.types);
         return *out || parse_oom(p);
@@ -89,7 +96,8 @@ bool parse_type(parser *p, const ir_type **out) {
     if (parse_at_word(p, "tensor")) return parse_tensor(p, out);
     if (!parse_at_word(p, "tuple")) return parse_expected(p, "a type such as tensor<2x3xf32>");
     type_list l;
-    if (!parse_enter(p) || !lex_advance(p) || !parse_expect(p, '<', "after tuple") || !parse_type_list(p, '>', &l)) return false;
+    if (!parse_enter(p) || !lex_advance(p) || !parse_expect(p, '<', "after tuple") || !parse_type_list(p, '>', &l))
+        return false;
     parse_leave(p);
     *out = ir_tuple(l.n, l.types);
     return *out || parse_oom(p);
@@ -125,7 +133,8 @@ bool parse_types_plain(parser *p, type_list *out) {
 }
 
 bool parse_function_type(parser *p, type_list *in, type_list *out) {
-    if (!parse_expect(p, '(', "at the start of a function type") || !parse_type_list(p, ')', in) || !parse_arrow(p)) return false;
+    if (!parse_expect(p, '(', "at the start of a function type") || !parse_type_list(p, ')', in) || !parse_arrow(p))
+        return false;
     if (parse_accept(p, '(')) return parse_type_list(p, ')', out);
     const ir_type *t;
     if (p->status || !parse_type(p, &t)) return false;

@@ -1,7 +1,7 @@
-/* The table of pretty forms: one row per op that has clauses and types of a regular shape. Printer and parser read the same rows, so that
- * they cannot disagree. Ops with a syntax of their own (reduce, while, convolution, ...) are functions in print_op.c and parse_pretty_*.c;
- * ops in neither place are written in generic form.
- * Source: the assembly formats of the StableHLO dialect. */
+/* The table of pretty forms: one row per op that has clauses and types of a regular shape. Printer and parser read the
+ * same rows, so that they cannot disagree. Ops with a syntax of their own (reduce, while, convolution, ...) are
+ * functions in print_op.c and parse_pretty_*.c; ops in neither place are written in generic form. Source: the assembly
+ * formats of the StableHLO dialect. */
 #include "ir/text.h"
 
 #define K(name) IR_A_##name
@@ -78,14 +78,16 @@ const pretty_row pretty_rows[OP_COUNT] = {
     [OP_dot] = {TYPES_FUNCTION, {{"precision", CLAUSE_ENUMS, K(precision_config), 0, true}}},
     [OP_dot_general] = {TYPES_FUNCTION,
                         {{"batching_dims", CLAUSE_PAIR, K(lhs_batching_dimensions), K(rhs_batching_dimensions), true},
-                         {"contracting_dims", CLAUSE_PAIR, K(lhs_contracting_dimensions), K(rhs_contracting_dimensions), false},
+                         {"contracting_dims", CLAUSE_PAIR, K(lhs_contracting_dimensions), K(rhs_contracting_dimensions),
+                          false},
                          {"precision", CLAUSE_ENUMS, K(precision_config), 0, true},
                          {"algorithm", CLAUSE_STRUCT, K(algorithm), 0, true}}},
     [OP_einsum] = {TYPES_FUNCTION, {{"config", CLAUSE_STRING, K(einsum_config), 0, false}}},
     [OP_unary_einsum] = {TYPES_FUNCTION, {{"config", CLAUSE_STRING, K(einsum_config), 0, false}}},
 
     [OP_cholesky] = {TYPES_SAME, {{"lower", CLAUSE_BOOL, K(lower), 0, false}}},
-    [OP_fft] = {TYPES_FUNCTION, {{"type", CLAUSE_ENUM, K(fft_type), 0, false}, {"length", CLAUSE_INTS, K(fft_length), 0, false}}},
+    [OP_fft] = {TYPES_FUNCTION,
+                {{"type", CLAUSE_ENUM, K(fft_type), 0, false}, {"length", CLAUSE_INTS, K(fft_length), 0, false}}},
     [OP_rng] = {TYPES_FUNCTION, {{"distribution", CLAUSE_ENUM, K(rng_distribution), 0, false}}},
     [OP_rng_bit_generator] = {TYPES_FUNCTION, {{"algorithm", CLAUSE_ENUM, K(rng_algorithm), 0, false}}},
 
@@ -108,7 +110,8 @@ bool pretty_has_key(const pretty_row *row, ir_attr_key key) {
 }
 
 bool text_key_is_i32(ir_attr_key key) {
-    return key == IR_A_index || key == IR_A_exponent_bits || key == IR_A_mantissa_bits || key == IR_A_api_version || key == IR_A_version;
+    return key == IR_A_index || key == IR_A_exponent_bits || key == IR_A_mantissa_bits || key == IR_A_api_version ||
+           key == IR_A_version;
 }
 
 bool text_key_is_matrix(ir_attr_key key) {

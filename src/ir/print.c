@@ -1,6 +1,7 @@
-/* ir_print: a module as StableHLO text, pretty or generic. Values are numbered anew in each function (%0, %arg0), regions go on counting,
- * so every name is unique in its function. Locations are printed on request only; without them the text says nothing about where a program
- * came from, so that it can stand in cache keys. `value.mark` holds a value's number while printing. */
+/* ir_print: a module as StableHLO text, pretty or generic. Values are numbered anew in each function (%0, %arg0),
+ * regions go on counting, so every name is unique in its function. Locations are printed on request only; without them
+ * the text says nothing about where a program came from, so that it can stand in cache keys. `value.mark` holds a
+ * value's number while printing. */
 #include "ir/print_int.h"
 
 void print_newline(printer *p) {
@@ -28,7 +29,7 @@ void print_args(printer *p, const ir_block *b, const ir_func *f) {
     }
 }
 
-/* --- Locations -------------------------------------------------------------------------------------------------------------- */
+/* --- Locations --- */
 
 static void print_loc(printer *p, const ir_op *op) {
     bool both = (p->flags & IR_PRINT_LOC_SOURCE) && (p->flags & IR_PRINT_LOC_ORDINAL) && p->ordinal >= 0;
@@ -47,7 +48,8 @@ static void print_loc(printer *p, const ir_op *op) {
         p->out->failed |= name.failed;
         str_free(&name);
         path = "";
-    } else if (path) print_quoted(p->out, path, strlen(path));
+    } else if (path)
+        print_quoted(p->out, path, strlen(path));
     if (path && op->src) str_putc(p->out, '(');
     if (op->src) {
         print_quoted(p->out, src->file, strlen(src->file));
@@ -58,7 +60,7 @@ static void print_loc(printer *p, const ir_op *op) {
     str_putc(p->out, ')');
 }
 
-/* --- Ops ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Ops --- */
 
 static void print_region(printer *p, const ir_block *b) {
     if (!b) {
@@ -125,7 +127,7 @@ void print_block_ops(printer *p, const ir_block *b) {
     str_putc(p->out, '}');
 }
 
-/* --- Functions and modules --------------------------------------------------------------------------------------------------------- */
+/* --- Functions and modules --- */
 
 /* Only the ops of main's own block have ordinals; ops in their regions carry the ordinal of the op around them. */
 static void print_body(printer *p, const ir_func *f) {
@@ -256,7 +258,7 @@ xt_status ir_print(const ir_module *m, unsigned flags, str *out) {
     return out->failed ? status_oom(out->cap, "printing a program") : NULL;
 }
 
-/* --- One op, for messages: types in place of operands, long literals cut ------------------------------------------------------------- */
+/* --- One op, for messages: types in place of operands, long literals cut --- */
 
 void ir_op_attrs_print(const ir_op *op, str *out) {
     static const ir_attr_key value = IR_A_value;

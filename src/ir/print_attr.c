@@ -1,5 +1,5 @@
-/* Attributes and literals as StableHLO text. Flat members of structured attributes are put together again; dictionaries are sorted by
- * name, so that equal programs print equally. */
+/* Attributes and literals as StableHLO text. Flat members of structured attributes are put together again; dictionaries
+ * are sorted by name, so that equal programs print equally. */
 #include <stdlib.h>
 
 #include "ir/interp.h"
@@ -25,7 +25,9 @@ void print_quoted(str *out, const char *s, size_t n) {
 static bool is_bare(const char *s) {
     if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_')) return false;
     for (; *s; s++)
-        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_' || *s == '$' || *s == '.')) return false;
+        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_' ||
+              *s == '$' || *s == '.'))
+            return false;
     return true;
 }
 
@@ -43,7 +45,7 @@ void print_ints(str *out, size_t n, const int64_t *v) {
     str_putc(out, ']');
 }
 
-/* --- Literals ------------------------------------------------------------------------------------------------------------------ */
+/* --- Literals --- */
 
 static void print_element(str *out, xt_dtype t, const char *e) {
     int64_t v = 0;
@@ -126,7 +128,7 @@ void print_literal(str *out, const ir_literal *l) {
     ir_type_print(l->type, out);
 }
 
-/* --- Values ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Values --- */
 
 static const char *enum_type(ir_attr_key k) {
     switch (k) {
@@ -181,7 +183,8 @@ static void print_float(str *out, xt_dtype t, double v) {
 void print_attr_value(str *out, const ir_attr *a, const ir_op *op) {
     switch (a->kind) {
     case IR_AK_INT:
-        str_printf(out, "%lld : %s", (long long)a->v.i, a->key ? text_key_is_i32(a->key) ? "i32" : "i64" : ir_dtype_mlir(a->dtype));
+        str_printf(out, "%lld : %s", (long long)a->v.i,
+                   a->key ? text_key_is_i32(a->key) ? "i32" : "i64" : ir_dtype_mlir(a->dtype));
         break;
     case IR_AK_FLOAT: print_float(out, a->dtype ? a->dtype : XT_F32, a->v.f); break;
     case IR_AK_BOOL: str_append(out, a->v.b ? "true" : "false"); break;
@@ -226,7 +229,7 @@ static void print_attr_name(str *out, const char *name) {
         print_quoted(out, name, strlen(name));
 }
 
-/* --- Structured attributes: which flat members belong together -------------------------------------------------------------------- */
+/* --- Structured attributes: which flat members belong together --- */
 
 typedef struct member {
     const char *name;
@@ -345,7 +348,7 @@ bool print_conv_dims(str *out, const ir_op *op) {
     return ok;
 }
 
-/* --- Dictionaries -------------------------------------------------------------------------------------------------------------------- */
+/* --- Dictionaries --- */
 
 typedef struct entry {
     const char *name;

@@ -13,7 +13,7 @@ typedef struct printer {
     int64_t ordinal; /* of main's op being printed; -1 elsewhere */
 } printer;
 
-/* --- print_attr.c --------------------------------------------------------------------------------------------------------- */
+/* --- print_attr.c --- */
 void print_quoted(str *out, const char *s, size_t n);
 void print_symbol(str *out, const char *s); /* @main, @"with blank" */
 void print_literal(str *out, const ir_literal *l);
@@ -33,15 +33,17 @@ void print_op_attrs(str *out, const ir_op *op, const attr_filter *filter, const 
 bool print_conv_dims(str *out, const ir_op *op);
 void print_ints(str *out, size_t n, const int64_t *v); /* [1, 2] */
 
-/* --- print.c --------------------------------------------------------------------------------------------------------------- */
+/* --- print.c --- */
 void print_value(printer *p, const ir_value *v);
 void print_op_line(printer *p, const ir_op *op); /* on a line of its own, with results and location */
 void print_block_ops(printer *p, const ir_block *b); /* {...} */
-void print_args(printer *p, const ir_block *b, const ir_func *f); /* %arg0: T, %arg1: U; names them. f: with its argument attributes */
+/* %arg0: T, %arg1: U; names them. f: with its argument attributes */
+void print_args(printer *p, const ir_block *b, const ir_func *f);
 void print_newline(printer *p);
 
-/* --- print_pretty.c -------------------------------------------------------------------------------------------------------------- */
-/* The op's own syntax from its name on; false, and nothing printed, when it has none or lacks what that syntax must show. */
+/* --- print_pretty.c --- */
+/* The op's own syntax from its name on; false, and nothing printed, when it has none or lacks what that
+ * syntax must show. */
 bool print_pretty(printer *p, const ir_op *op);
 void print_function_type(str *out, size_t n_in, ir_value *const *in, size_t n_out, const ir_value *out_values);
 

@@ -1,5 +1,5 @@
-/* Pretty forms: by the rows of pretty.c, and one function for each op with a syntax of its own. What a form cannot show (a missing
- * attribute, an unusual region) makes the op print in generic form instead. */
+/* Pretty forms: by the rows of pretty.c, and one function for each op with a syntax of its own. What a form cannot show
+ * (a missing attribute, an unusual region) makes the op print in generic form instead. */
 #include "ir/print_int.h"
 
 static const attr_filter everything_else = {true, true, NULL, NULL, 0};
@@ -35,7 +35,7 @@ static void print_function_type_of(printer *p, const ir_op *op) {
     print_function_type(p->out, op->n_in, op->in, op->n_out, op->out);
 }
 
-/* --- Clauses --------------------------------------------------------------------------------------------------------------- */
+/* --- Clauses --- */
 
 static bool is_ints(const ir_attr *a) {
     return a && a->kind == IR_AK_INTS;
@@ -94,7 +94,7 @@ static void print_clause(printer *p, const ir_op *op, const clause *c, const cha
     }
 }
 
-/* --- Regular forms ------------------------------------------------------------------------------------------------------------- */
+/* --- Regular forms --- */
 
 static bool all_same(const ir_op *op) {
     if (op->n_out != 1) return false;
@@ -148,13 +148,14 @@ static bool print_regular(printer *p, const ir_op *op) {
         print_name(p, op);
     if (op->n_in) str_putc(p->out, ' ');
     print_operands(p, op, 0);
-    for (size_t i = 0; i < PRETTY_CLAUSES && row->clauses[i].word; i++) print_clause(p, op, &row->clauses[i], op->n_in || i ? ", " : " ");
+    for (size_t i = 0; i < PRETTY_CLAUSES && row->clauses[i].word; i++)
+        print_clause(p, op, &row->clauses[i], op->n_in || i ? ", " : " ");
     print_op_attrs(p->out, op, &filter, " ", "");
     print_types(p, op, row->types);
     return true;
 }
 
-/* --- Small forms of their own ----------------------------------------------------------------------------------------------------- */
+/* --- Small forms of their own --- */
 
 static void print_rest(printer *p, const ir_op *op, const ir_attr_key *skip, size_t n) {
     attr_filter filter = everything_else;
@@ -240,24 +241,26 @@ static bool print_composite(printer *p, const ir_op *op) {
     return true;
 }
 
-/* --- reduce -------------------------------------------------------------------------------------------------------------------------- */
+/* --- reduce --- */
 
 /* The op of a region that is just `op(first, second)` with a commutative op without attributes. */
 static const ir_op *applied(const ir_op *reduce) {
     const ir_block *b = reduce->regions[0].block;
     const ir_op *op = b->first, *ret = b->last;
-    if (reduce->n_in != 2 || b->n_args != 2 || !op || op->next != ret || !ret || ret->code != OP_return || ret->n_in != 1 || ret->n_attrs)
+    if (reduce->n_in != 2 || b->n_args != 2 || !op || op->next != ret || !ret || ret->code != OP_return ||
+        ret->n_in != 1 || ret->n_attrs)
         return NULL;
-    bool plain = op->n_in == 2 && op->n_out == 1 && !op->n_attrs && !op->n_regions && (ir_op_infos[op->code].flags & IR_COMMUTES) &&
-                 !strcmp(ir_op_infos[op->code].dialect, "stablehlo") && op->in[0] == b->args[0] && op->in[1] == b->args[1] &&
-                 ret->in[0] == &op->out[0];
+    bool plain = op->n_in == 2 && op->n_out == 1 && !op->n_attrs && !op->n_regions &&
+                 (ir_op_infos[op->code].flags & IR_COMMUTES) && !strcmp(ir_op_infos[op->code].dialect, "stablehlo") &&
+                 op->in[0] == b->args[0] && op->in[1] == b->args[1] && ret->in[0] == &op->out[0];
     const ir_type *t = reduce->in[1]->type;
     return plain && t->rank == 0 && b->args[0]->type == t && b->args[1]->type == t && op->out[0].type == t ? op : NULL;
 }
 
 static void print_reducer(printer *p, const ir_block *b) {
     size_t n = b->n_args / 2;
-    for (size_t i = 0; i < n; i++) b->args[i]->mark = p->next_arg + 2 * i, b->args[n + i]->mark = p->next_arg + 2 * i + 1;
+    for (size_t i = 0; i < n; i++)
+        b->args[i]->mark = p->next_arg + 2 * i, b->args[n + i]->mark = p->next_arg + 2 * i + 1;
     p->next_arg += 2 * n;
     print_newline(p);
     str_append(p->out, " reducer");
@@ -279,7 +282,8 @@ static bool print_reduce(printer *p, const ir_op *op) {
     size_t n_dims;
     const int64_t *dims = ir_get_ints(op, IR_A_dimensions, &n_dims);
     const ir_block *b = op->n_regions == 1 ? op->regions[0].block : NULL;
-    if (!b || b->n_args != op->n_in || op->n_in % 2 || op->n_in == 0 || !ir_attr_find(op, IR_A_dimensions)) return false;
+    if (!b || b->n_args != op->n_in || op->n_in % 2 || op->n_in == 0 || !ir_attr_find(op, IR_A_dimensions))
+        return false;
     const ir_op *inner = applied(op);
     str_append(p->out, "stablehlo.reduce");
     for (uint32_t i = 0; i < op->n_in / 2; i++) {
@@ -298,10 +302,11 @@ static bool print_reduce(printer *p, const ir_op *op) {
     return true;
 }
 
-/* --- while ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- while --- */
 
 static bool print_while(printer *p, const ir_op *op) {
-    const ir_block *cond = op->n_regions == 2 ? op->regions[0].block : NULL, *body = op->n_regions == 2 ? op->regions[1].block : NULL;
+    const ir_block *cond = op->n_regions == 2 ? op->regions[0].block : NULL,
+                   *body = op->n_regions == 2 ? op->regions[1].block : NULL;
     if (!cond || !body || cond->n_args != op->n_in || body->n_args != op->n_in || op->n_out != op->n_in) return false;
     str_append(p->out, "stablehlo.while(");
     for (uint32_t i = 0; i < op->n_in; i++) {
@@ -325,7 +330,7 @@ static bool print_while(printer *p, const ir_op *op) {
     return true;
 }
 
-/* --- convolution ------------------------------------------------------------------------------------------------------------------------- */
+/* --- convolution --- */
 
 static void print_window_part(str *out, const ir_op *op, const char *word, ir_attr_key key, const char **comma) {
     const ir_attr *a = ir_attr_find(op, key);

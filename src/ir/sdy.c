@@ -1,5 +1,6 @@
-/* Shardy's shardings as tiles. All axes that a sharding names are cut where it cuts any of them, so that each reference to an axis is a row of whole
- * pieces; a dim's tiles are then the product of its pieces, and what is left over is replication. */
+/* Shardy's shardings as tiles. All axes that a sharding names are cut where it cuts any of them, so that each reference
+ * to an axis is a row of whole pieces; a dim's tiles are then the product of its pieces, and what is left over is
+ * replication. */
 #include "ir/sdy.h"
 
 #include <ctype.h>
@@ -39,7 +40,7 @@ typedef struct spread { /* one sharding over its mesh */
     int n_pieces;
 } spread;
 
-/* --- reading ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 static bool at_text(const char **p, const char *w) {
     size_t n = strlen(w);
     while (isspace((unsigned char)**p)) ++*p;
@@ -62,9 +63,13 @@ static bool quoted(const char **p, name *out) {
     out->n = (size_t)(*p - out->s);
     return at_text(p, "\"");
 }
-static bool same(name a, name b) { return a.n == b.n && memcmp(a.s, b.s, a.n) == 0; }
+static bool same(name a, name b) {
+    return a.n == b.n && memcmp(a.s, b.s, a.n) == 0;
+}
 
-static xt_status bad(const char *text) { return status_new(XT_INVALID_ARGUMENT, NULL, "'%s' cannot be read as a sharding over a mesh", text); }
+static xt_status bad(const char *text) {
+    return status_new(XT_INVALID_ARGUMENT, NULL, "'%s' cannot be read as a sharding over a mesh", text);
+}
 
 static bool read_ids(const char **p, mesh *out) {
     int64_t n = 0;
@@ -83,13 +88,16 @@ static bool read_mesh(const char **p, mesh *out) {
     if (!at_text(p, "[")) return false;
     while (!at_text(p, "]")) {
         int64_t size;
-        if (out->n == IR_SHARD_AXES || !quoted(p, &out->axes[out->n]) || !at_text(p, "=") || !number(p, &size) || size < 1) return false;
+        if (out->n == IR_SHARD_AXES || !quoted(p, &out->axes[out->n]) || !at_text(p, "=") || !number(p, &size) ||
+            size < 1)
+            return false;
         out->sizes[out->n++] = size;
         out->devices *= size;
         if (out->devices > IR_SHARD_DEVICES) return false;
         at_text(p, ",");
     }
-    if (at_text(p, ",") && !(at_text(p, "device_ids") && at_text(p, "=") && at_text(p, "[") && read_ids(p, out))) return false;
+    if (at_text(p, ",") && !(at_text(p, "device_ids") && at_text(p, "=") && at_text(p, "[") && read_ids(p, out)))
+        return false;
     return at_text(p, ">");
 }
 
@@ -123,8 +131,8 @@ static bool read_ref(const char **p, const mesh *m, ref *out) {
     out->before = 1;
     out->size = m->sizes[out->axis];
     if (!at_text(p, ":")) return true;
-    return at_text(p, "(") && number(p, &out->before) && at_text(p, ")") && number(p, &out->size) && out->before > 0 && out->size > 0 &&
-           m->sizes[out->axis] % (out->before * out->size) == 0;
+    return at_text(p, "(") && number(p, &out->before) && at_text(p, ")") && number(p, &out->size) && out->before > 0 &&
+           out->size > 0 && m->sizes[out->axis] % (out->before * out->size) == 0;
 }
 
 static bool counts(const char *only, name axis) {
@@ -145,7 +153,8 @@ static bool read_dim(const char **p, const char *only, spread *s) {
     if (!at_text(p, "{")) return false;
     while (!at_text(p, "}")) {
         ref r = {.dim = (uint32_t)s->rank};
-        if (at_text(p, "?")) s->open_dims |= 1u << s->rank;
+        if (at_text(p, "?"))
+            s->open_dims |= 1u << s->rank;
         else {
             if (s->n_refs == IR_SHARD_AXES || !read_ref(p, &s->mesh, &r)) return false;
             if (counts(only, s->mesh.axes[r.axis])) s->refs[s->n_refs++] = r;
@@ -182,7 +191,7 @@ static xt_status read_spread(const ir_module *m, const char *text, const char *o
     return NULL;
 }
 
-/* --- pieces ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- pieces --- */
 static int by_size(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -276,7 +285,8 @@ static void spell(const spread *s, const tiling *t, str *out) {
     str_putc(out, ']');
     for (int i = 0; i < t->n; i++) straight = straight && t->order[i] == i;
     if (s->mesh.ids) {
-        for (int64_t k = 0; k < s->mesh.devices; k++) str_printf(out, k ? ",%lld" : "%lld", (long long)device_at(s, t->order, t->n, k));
+        for (int64_t k = 0; k < s->mesh.devices; k++)
+            str_printf(out, k ? ",%lld" : "%lld", (long long)device_at(s, t->order, t->n, k));
     } else if (straight) {
         str_printf(out, "<=[%lld]", (long long)s->mesh.devices);
     } else {
@@ -284,21 +294,28 @@ static void spell(const spread *s, const tiling *t, str *out) {
         for (int i = 0; i < t->n; i++) str_printf(out, i ? ",%d" : "]T(%d", t->order[i]);
         str_putc(out, ')');
     }
-    if (t->unreduced > 1) str_append(out, t->rest > 1 ? " last_tile_dims={replicated, unreduced}}" : " last_tile_dims={unreduced}}");
-    else str_append(out, t->rest > 1 ? " last_tile_dim_replicate}" : "}");
+    if (t->unreduced > 1)
+        str_append(out, t->rest > 1 ? " last_tile_dims={replicated, unreduced}}" : " last_tile_dims={unreduced}}");
+    else
+        str_append(out, t->rest > 1 ? " last_tile_dim_replicate}" : "}");
 }
 
-/* --- what others call ------------------------------------------------------------------------------------------------------------------------------- */
-xt_status ir_sdy_text(const ir_module *m, const char *sharding, const ir_type *t, const sdy_wish *wish, sdy_form *out_form, str *out) {
+/* --- what others call --- */
+xt_status ir_sdy_text(const ir_module *m, const char *sharding, const ir_type *t, const sdy_wish *wish,
+                      sdy_form *out_form, str *out) {
     spread s;
     tiling tiles;
     xt_status st = read_spread(m, sharding, wish->only, &s);
-    if (!st && t->kind == IR_TENSOR && s.rank != t->rank && s.rank) st = status_new(XT_INVALID_ARGUMENT, NULL, "'%s' speaks of %zu dims, the value has %u", sharding, s.rank, t->rank);
+    if (!st && t->kind == IR_TENSOR && s.rank != t->rank && s.rank)
+        st = status_new(XT_INVALID_ARGUMENT, NULL, "'%s' speaks of %zu dims, the value has %u", sharding, s.rank,
+                        t->rank);
     if (!st && !tile(&s, t, wish->even, &tiles)) st = bad(sharding);
     if (!st) {
         *out_form = (sdy_form){.open = s.open, .open_dims = s.open_dims, .devices = s.mesh.devices};
-        if (tiles.rest == s.mesh.devices) str_append(out, "{replicated}");
-        else spell(&s, &tiles, out);
+        if (tiles.rest == s.mesh.devices)
+            str_append(out, "{replicated}");
+        else
+            spell(&s, &tiles, out);
         if (out->failed) st = status_oom(out->cap, "a sharding");
     }
     base_free(s.mesh.ids);
@@ -319,7 +336,8 @@ const char *ir_sdy_of_value(const char *list, size_t i) {
     return NULL;
 }
 
-xt_status ir_sdy_groups(const ir_module *m, const char *mesh_text, const char *axes, int64_t *out_groups, int64_t *out_members, int64_t **out_ids) {
+xt_status ir_sdy_groups(const ir_module *m, const char *mesh_text, const char *axes, int64_t *out_groups,
+                        int64_t *out_members, int64_t **out_ids) {
     spread s = {.mesh.devices = 1};
     tiling tiles;
     const char *p = axes;
@@ -351,22 +369,28 @@ xt_status ir_sdy_groups(const ir_module *m, const char *mesh_text, const char *a
 
 static const char groups_name[] = "#stablehlo.replica_group_mesh_axes<";
 
-bool ir_sdy_is_groups(const char *text) { return strncmp(text, groups_name, sizeof groups_name - 1) == 0; }
+bool ir_sdy_is_groups(const char *text) {
+    return strncmp(text, groups_name, sizeof groups_name - 1) == 0;
+}
 
 /* One axis_ref<name = "x", sub_axis_info = (1)2> as "x":(1)2. */
 static bool respell_axis(const char **p, str *out) {
     name axis;
     int64_t before, size;
-    if (!at_text(p, "#stablehlo.axis_ref<") || !at_text(p, "name") || !at_text(p, "=") || !quoted(p, &axis)) return false;
+    if (!at_text(p, "#stablehlo.axis_ref<") || !at_text(p, "name") || !at_text(p, "=") || !quoted(p, &axis))
+        return false;
     str_printf(out, "\"%.*s\"", (int)axis.n, axis.s);
     if (at_text(p, ",")) {
-        if (!at_text(p, "sub_axis_info") || !at_text(p, "=") || !at_text(p, "(") || !number(p, &before) || !at_text(p, ")") || !number(p, &size)) return false;
+        if (!at_text(p, "sub_axis_info") || !at_text(p, "=") || !at_text(p, "(") || !number(p, &before) ||
+            !at_text(p, ")") || !number(p, &size))
+            return false;
         str_printf(out, ":(%lld)%lld", (long long)before, (long long)size);
     }
     return at_text(p, ">");
 }
 
-xt_status ir_sdy_groups_of(const ir_module *m, const char *text, int64_t *out_groups, int64_t *out_members, int64_t **out_ids) {
+xt_status ir_sdy_groups_of(const ir_module *m, const char *text, int64_t *out_groups, int64_t *out_members,
+                           int64_t **out_ids) {
     const char *p = text + sizeof groups_name - 1, *mesh_text = strchr(p, '=') ? strchr(p, '=') + 1 : "";
     str axes = STR_INIT;
     mesh skipped = {.devices = 1};

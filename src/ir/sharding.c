@@ -1,11 +1,12 @@
-/* Sharding texts, and their form over a grid of devices. A text is turned into the list of device numbers by tile first; digits are then found by
- * looking at how the numbers grow along each dim, so every spelling (iota, transposed iota, explicit list) takes the same way. */
+/* Sharding texts, and their form over a grid of devices. A text is turned into the list of device numbers by tile
+ * first; digits are then found by looking at how the numbers grow along each dim, so every spelling (iota, transposed
+ * iota, explicit list) takes the same way. */
 #include "ir/sharding.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 
-/* --- reading ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 typedef struct reader {
     const char *p, *text;
 } reader;
@@ -42,8 +43,9 @@ static bool numbers(reader *r, char close, size_t max, int64_t *out, size_t *n) 
 }
 
 static xt_status bad(const reader *r) {
-    return status_new(XT_INVALID_ARGUMENT, NULL, "'%s' is no sharding (at character %d): expected {replicated}, {devices=[4,1]<=[4]} or the like", r->text,
-                      (int)(r->p - r->text));
+    return status_new(XT_INVALID_ARGUMENT, NULL,
+                      "'%s' is no sharding (at character %d): expected {replicated}, {devices=[4,1]<=[4]} or the like",
+                      r->text, (int)(r->p - r->text));
 }
 
 static int64_t product(const int64_t *v, size_t n) {
@@ -80,7 +82,8 @@ static bool find_digits(const int64_t *ids, uint32_t dim, int64_t size, int64_t 
         int64_t stride = ids[done * inner], len = 1;
         for (int64_t l = 2; done * l <= size; l++) {
             bool linear = true;
-            for (int64_t j = done * (l - 1); j < done * l && linear; j++) linear = ids[j * inner] == ids[(j % done) * inner] + (j / done) * stride;
+            for (int64_t j = done * (l - 1); j < done * l && linear; j++)
+                linear = ids[j * inner] == ids[(j % done) * inner] + (j / done) * stride;
             if (!linear) break;
             if (size % (done * l) == 0) len = l;
         }
@@ -92,7 +95,8 @@ static bool find_digits(const int64_t *ids, uint32_t dim, int64_t size, int64_t 
 }
 
 /* `summands`: which of the tile dims behind the tensor's are unreduced. */
-static bool digits_of(const int64_t *tiles, size_t n, const int64_t *ids, int64_t devices, unsigned summands, ir_tiles *out) {
+static bool digits_of(const int64_t *tiles, size_t n, const int64_t *ids, int64_t devices, unsigned summands,
+                      ir_tiles *out) {
     bool ok = ids[0] == 0;
     int64_t inner = devices;
     out->n_digits = 0;
@@ -108,7 +112,8 @@ static bool digits_of(const int64_t *tiles, size_t n, const int64_t *ids, int64_
     }
     for (int64_t k = 0; k < devices && ok; k++) {
         int64_t want = 0, rest = k;
-        for (size_t i = out->n_digits; i-- > 0;) { /* digits stand in the order of the tiles, so the last counts fastest */
+        for (size_t i = out->n_digits; i-- > 0;) {
+            /* digits stand in the order of the tiles, so the last counts fastest */
             want += rest % out->digits[i].size * out->digits[i].stride;
             rest /= out->digits[i].size;
         }
@@ -132,13 +137,17 @@ static bool read_tail(reader *r, size_t n, size_t *rank, bool *manual, unsigned 
     unsigned k = 0;
     *rank = n;
     *summands = 0;
-    if (word(r, "last_tile_dim_replicate")) *rank = n - 1;
+    if (word(r, "last_tile_dim_replicate"))
+        *rank = n - 1;
     else if (word(r, "last_tile_dims={")) {
         do {
             if (*rank == 0) return false;
-            if (word(r, "manual")) *manual = true;
-            else if (word(r, "unreduced")) *summands |= 1u << k;
-            else if (!word(r, "replicated")) return false;
+            if (word(r, "manual"))
+                *manual = true;
+            else if (word(r, "unreduced"))
+                *summands |= 1u << k;
+            else if (!word(r, "replicated"))
+                return false;
             k++;
             --*rank;
         } while (word(r, ","));
@@ -182,16 +191,18 @@ xt_status ir_tiles_parse(const char *text, int64_t devices, const int64_t *place
     reader r = {text, text};
     *out = (ir_tiles){0};
     if (devices < 1 || devices > IR_SHARD_DEVICES)
-        return status_new(XT_UNIMPLEMENTED, NULL, "shardings over %lld devices: 1 to %d are known", (long long)devices, IR_SHARD_DEVICES);
+        return status_new(XT_UNIMPLEMENTED, NULL, "shardings over %lld devices: 1 to %d are known", (long long)devices,
+                          IR_SHARD_DEVICES);
     if (!word(&r, "{")) return bad(&r);
     int64_t one;
-    if (word(&r, "replicated")) out->replicated = true;
-    else if (word(&r, "manual")) out->manual = true;
+    if (word(&r, "replicated"))
+        out->replicated = true;
+    else if (word(&r, "manual"))
+        out->manual = true;
     else if (word(&r, "unreduced")) {
         out->any_rank = true;
         if (devices > 1) out->digits[out->n_digits++] = (ir_tile_digit){IR_TILE_SUMMANDS, devices, 1};
-    }
-    else if (word(&r, "maximal device=")) {
+    } else if (word(&r, "maximal device=")) {
         if (!number(&r, &one)) return bad(&r);
         out->replicated = true; /* a value that one device needs may be on all */
     }
@@ -200,7 +211,8 @@ xt_status ir_tiles_parse(const char *text, int64_t devices, const int64_t *place
     size_t n;
     unsigned summands;
     if (!ids) return status_oom(2 * (size_t)devices * sizeof *ids, "a sharding");
-    bool ok = word(&r, "devices=") && read_tiles(&r, devices, tiles, &n, ids) && read_tail(&r, n, &out->rank, &out->manual, &summands) && is_permutation(ids, devices, spare);
+    bool ok = word(&r, "devices=") && read_tiles(&r, devices, tiles, &n, ids) &&
+              read_tail(&r, n, &out->rank, &out->manual, &summands) && is_permutation(ids, devices, spare);
     for (int64_t k = 0; ok && place && k < devices; k++) ids[k] = place[ids[k]];
     out->reordered = ok && !digits_of(tiles, n, ids, devices, summands, out);
     for (int64_t k = 0; out->reordered && k < devices; k++) ids[k] = k;
@@ -209,7 +221,7 @@ xt_status ir_tiles_parse(const char *text, int64_t devices, const int64_t *place
     return ok ? NULL : bad(&r);
 }
 
-/* --- grids ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- grids --- */
 static int by_size(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -249,7 +261,10 @@ xt_status ir_grid_make(int64_t devices, size_t n, const ir_tiles *const *tiles, 
         }
     }
     base_free(cuts);
-    return ok ? NULL : status_new(XT_UNIMPLEMENTED, NULL, "the shardings of the program divide its %lld devices in ways that are no common mesh", (long long)devices);
+    return ok ? NULL
+              : status_new(XT_UNIMPLEMENTED, NULL,
+                           "the shardings of the program divide its %lld devices in ways that are no common mesh",
+                           (long long)devices);
 }
 
 xt_status ir_sharding_map(const ir_grid *g, const ir_tiles *t, ir_sharding *out) {
@@ -260,8 +275,10 @@ xt_status ir_sharding_map(const ir_grid *g, const ir_tiles *t, ir_sharding *out)
         int64_t covered = 1;
         for (int a = 0; a < g->n_axes; a++) /* axes stand most significant first, as do digits of a dim */
             if (g->stride[a] >= d->stride && g->stride[a] < d->stride * d->size) {
-                if (d->dim == IR_TILE_SUMMANDS) out->dim[a] = IR_SHARD_SUMMANDS;
-                else ir_sharding_add(out, a, (int)d->dim);
+                if (d->dim == IR_TILE_SUMMANDS)
+                    out->dim[a] = IR_SHARD_SUMMANDS;
+                else
+                    ir_sharding_add(out, a, (int)d->dim);
                 covered *= g->size[a];
             }
         if (covered != d->size) return status_new(XT_INTERNAL, NULL, "a sharding does not fit the grid made for it");
@@ -269,7 +286,7 @@ xt_status ir_sharding_map(const ir_grid *g, const ir_tiles *t, ir_sharding *out)
     return NULL;
 }
 
-/* --- shardings over a grid ---------------------------------------------------------------------------------------------------------------------- */
+/* --- shardings over a grid --- */
 ir_sharding ir_sharding_none(void) {
     ir_sharding s;
     memset(s.dim, -1, sizeof s.dim);
@@ -277,7 +294,9 @@ ir_sharding ir_sharding_none(void) {
     return s;
 }
 
-bool ir_sharding_equal(const ir_sharding *a, const ir_sharding *b) { return memcmp(a, b, sizeof *a) == 0; }
+bool ir_sharding_equal(const ir_sharding *a, const ir_sharding *b) {
+    return memcmp(a, b, sizeof *a) == 0;
+}
 
 bool ir_sharding_is_none(const ir_sharding *s) {
     ir_sharding none = ir_sharding_none();
@@ -361,7 +380,8 @@ void ir_sharding_print(const ir_grid *g, const ir_sharding *s, size_t rank, str 
     if (sums > 1) str_printf(out, rank || rest > 1 ? ",%lld" : "%lld", (long long)sums);
     bool straight = true;
     for (int i = 0; i < n; i++) straight = straight && order[i] == i;
-    if (straight) str_printf(out, "]<=[%lld]", (long long)g->devices);
+    if (straight)
+        str_printf(out, "]<=[%lld]", (long long)g->devices);
     else {
         str_append(out, "]<=[");
         for (int a = 0; a < g->n_axes; a++) str_printf(out, a ? ",%lld" : "%lld", (long long)g->size[a]);
@@ -369,18 +389,21 @@ void ir_sharding_print(const ir_grid *g, const ir_sharding *s, size_t rank, str 
         for (int i = 0; i < n; i++) str_printf(out, i ? ",%d" : "%d", order[i]);
         str_append(out, ")");
     }
-    if (sums > 1) str_append(out, rest > 1 ? " last_tile_dims={replicated, unreduced}}" : " last_tile_dims={unreduced}}");
-    else str_append(out, rest > 1 ? " last_tile_dim_replicate}" : "}");
+    if (sums > 1)
+        str_append(out, rest > 1 ? " last_tile_dims={replicated, unreduced}}" : " last_tile_dims={unreduced}}");
+    else
+        str_append(out, rest > 1 ? " last_tile_dim_replicate}" : "}");
 }
 
-/* --- in programs --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- in programs --- */
 static const char target[] = "Sharding";
 
 static const char open_name[] = "unspecified_dims=[";
 
 ir_value *ir_annotate_sharding_open(ir_builder *b, ir_value *x, const char *text, uint32_t open_dims) {
     if (!x) return NULL;
-    ir_attr attrs[3] = {ir_attr_string(b, IR_A_call_target_name, target), ir_attr_named_string(b->m, IR_SHARDING_ATTR, text)};
+    ir_attr attrs[3] = {ir_attr_string(b, IR_A_call_target_name, target),
+                        ir_attr_named_string(b->m, IR_SHARDING_ATTR, text)};
     size_t n = 2;
     str list = STR_INIT;
     for (uint32_t d = 0; d < 32; d++)
@@ -392,7 +415,9 @@ ir_value *ir_annotate_sharding_open(ir_builder *b, ir_value *x, const char *text
     return op ? &op->out[0] : NULL;
 }
 
-ir_value *ir_annotate_sharding(ir_builder *b, ir_value *x, const char *text) { return ir_annotate_sharding_open(b, x, text, 0); }
+ir_value *ir_annotate_sharding(ir_builder *b, ir_value *x, const char *text) {
+    return ir_annotate_sharding_open(b, x, text, 0);
+}
 
 uint32_t ir_sharding_open_dims(const ir_op *op) {
     const char *text = ir_get_string(op, IR_A_backend_config), *list = text ? strstr(text, open_name) : NULL;
@@ -413,6 +438,7 @@ bool ir_is_sharding(const ir_op *op) {
 
 const char *ir_sharding_text(size_t n, const ir_attr *attrs) {
     for (size_t i = 0; i < n; i++)
-        if (attrs[i].name && attrs[i].kind == IR_AK_STRING && strcmp(attrs[i].name, IR_SHARDING_ATTR) == 0) return attrs[i].v.s;
+        if (attrs[i].name && attrs[i].kind == IR_AK_STRING && strcmp(attrs[i].name, IR_SHARDING_ATTR) == 0)
+            return attrs[i].v.s;
     return NULL;
 }

@@ -1,12 +1,15 @@
-/* How tensors lie over the devices of a program: XLA's `mhlo.sharding` texts, and the form the partitioner computes with.
+/* How tensors lie over the devices of a program: XLA's `mhlo.sharding` texts, and the form the partitioner
+ * computes with.
  *
- * A text gives every device one tile of the tensor. All shardings of one program are seen over one *grid*: devices are numbered by digits (the
- * axes of the grid, most significant first, each of prime size), and a sharding says for each axis which dim of the tensor it divides (or none:
- * then the devices along it hold the same, or summands of the value) and in which order the axes of one dim stand. Everything people write with meshes
- * has this form; a text that names devices in another order is read as if they stood in the order of the tiles (`reordered`), and that order is had
- * from ir_tiles_order.
+ * A text gives every device one tile of the tensor. All shardings of one program are seen over one *grid*: devices are
+ * numbered by digits (the axes of the grid, most significant first, each of prime size), and a sharding says for each
+ * axis which dim of the tensor it divides (or none: then the devices along it hold the same, or summands of the value)
+ * and in which order the axes of one dim stand. Everything people write with meshes has this form; a text that names
+ * devices in another order is read as if they stood in the order of the tiles (`reordered`), and that order is had from
+ * ir_tiles_order.
  *
- *     {replicated}   {devices=[4,1]<=[4]}   {devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}   {devices=[2,2]0,1,2,3}
+ *     {replicated}   {devices=[4,1]<=[4]}   {devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}
+ *     {devices=[2,2]0,1,2,3}
  *     {unreduced}   {devices=[2,2]<=[4] last_tile_dims={unreduced}}
  *
  * Source: XLA's HloSharding (tile assignments, iota form "<=[dims]T(perm)"). */
@@ -30,7 +33,8 @@ typedef struct ir_tiles { /* a text, read */
     size_t n_digits; /* per dim most significant first */
     ir_tile_digit digits[2 * IR_SHARD_AXES];
 } ir_tiles;
-/* INVALID_ARGUMENT: no sharding of `devices` devices. `place`, or NULL: the number that each device is known by here. */
+/* INVALID_ARGUMENT: no sharding of `devices` devices. `place`, or NULL: the number that each device is
+ * known by here. */
 xt_status ir_tiles_parse(const char *text, int64_t devices, const int64_t *place, ir_tiles *out);
 /* The device of each tile, [devices], of a text that has been parsed and is tiled. */
 xt_status ir_tiles_order(const char *text, int64_t devices, int64_t *out_ids);
@@ -41,7 +45,8 @@ typedef struct ir_grid {
 } ir_grid;
 enum { IR_SHARD_SUMMANDS = -2 };
 typedef struct ir_sharding {
-    int8_t dim[IR_SHARD_AXES]; /* which dim an axis divides; -1: none; IR_SHARD_SUMMANDS: the value is the sum over it */
+    /* which dim an axis divides; -1: none; IR_SHARD_SUMMANDS: the value is the sum over it */
+    int8_t dim[IR_SHARD_AXES];
     uint8_t pos[IR_SHARD_AXES]; /* its place among the axes of that dim, 0 = most significant; 0 where dim is -1 */
 } ir_sharding;
 /* The coarsest grid of primes on which all of `tiles` have a form; UNIMPLEMENTED when there is none. */
@@ -56,18 +61,22 @@ bool ir_sharding_equal(const ir_sharding *a, const ir_sharding *b);
 int ir_sharding_axes(const ir_sharding *s, int dim, int8_t out[IR_SHARD_AXES]);
 int64_t ir_sharding_parts(const ir_grid *g, const ir_sharding *s, int dim); /* into how many tiles the dim is divided */
 void ir_sharding_add(ir_sharding *s, int axis, int dim); /* as the least significant of the dim */
-void ir_sharding_drop(ir_sharding *s, int dim);          /* the dim is whole */
+void ir_sharding_drop(ir_sharding *s, int dim); /* the dim is whole */
 /* The type of one device's tile; NULL when a dim is not divisible. */
 const ir_type *ir_shard_type(const ir_grid *g, const ir_sharding *s, const ir_type *t);
 /* The text for a tensor of this rank. */
 void ir_sharding_print(const ir_grid *g, const ir_sharding *s, size_t rank, str *out);
 
-/* --- in programs ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- in programs --- */
 #define IR_SHARDING_ATTR "mhlo.sharding"
-ir_value *ir_annotate_sharding(ir_builder *b, ir_value *x, const char *text); /* custom_call @Sharding: x, laid out as `text` says */
-ir_value *ir_annotate_sharding_open(ir_builder *b, ir_value *x, const char *text, uint32_t open_dims); /* ... where these dims may be divided further */
-uint32_t ir_sharding_open_dims(const ir_op *op);                              /* of such an annotation: backend_config = "unspecified_dims=[0,1]" */
-bool ir_is_sharding(const ir_op *op);                                         /* such an annotation */
-const char *ir_sharding_text(size_t n_attrs, const ir_attr *attrs);           /* of an op, an argument, a result; NULL: none */
+/* custom_call @Sharding: x, laid out as `text` says */
+ir_value *ir_annotate_sharding(ir_builder *b, ir_value *x, const char *text);
+/* ... where these dims may be divided further */
+ir_value *ir_annotate_sharding_open(ir_builder *b, ir_value *x, const char *text, uint32_t open_dims);
+/* of such an annotation: backend_config = "unspecified_dims=[0,1]" */
+uint32_t ir_sharding_open_dims(const ir_op *op);
+bool ir_is_sharding(const ir_op *op); /* such an annotation */
+/* of an op, an argument, a result; NULL: none */
+const char *ir_sharding_text(size_t n_attrs, const ir_attr *attrs);
 
 #endif

@@ -1,10 +1,11 @@
-/* What the printer and the parser of StableHLO text share: the table of pretty forms, and numbers that do not depend on the process's locale. */
+/* What the printer and the parser of StableHLO text share: the table of pretty forms, and numbers that do not depend on
+ * the process's locale. */
 #ifndef XT_SRC_IR_TEXT_H
 #define XT_SRC_IR_TEXT_H
 
 #include "ir/ir.h"
 
-/* --- pretty.c: ops whose own syntax is `op operands, word = value, ... {attributes} : types` ------------------------------------ */
+/* --- pretty.c: ops whose own syntax is `op operands, word = value, ... {attributes} : types` --- */
 typedef enum clause_kind {
     CLAUSE_INTS, /* [1, 2] */
     CLAUSE_INT, /* 3 */
@@ -46,9 +47,10 @@ bool text_key_is_matrix(ir_attr_key key);
 /* --- print_attr.c */
 void print_attr_value(str *out, const ir_attr *a, const ir_op *op); /* op: whose attribute, or NULL */
 
-/* --- number.c ------------------------------------------------------------------------------------------------------------------------- */
+/* --- number.c --- */
 double number_parse(const char *s, size_t n);
-/* The shortest of a few forms that reads back to the same bits of type t; hexadecimal for infinities and NaN. `bits` holds one element. */
+/* The shortest of a few forms that reads back to the same bits of type t; hexadecimal for infinities and NaN. `bits`
+ * holds one element. */
 void number_print(xt_dtype t, const void *bits, str *out);
 void number_print_double(double v, str *out); /* the same for a plain double */
 

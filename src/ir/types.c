@@ -1,8 +1,9 @@
 /* Types, interned for the whole process.
  *
- * A type is found by hashing its content into an open-addressed table of atomic pointers. Readers take no lock: they load the current table and
- * probe it; a miss takes the mutex, looks again and inserts. A table that is full is replaced by one of twice the size; the old one stays
- * allocated, since a reader may still be probing it (the sum of all old tables is smaller than the current one). Types are never freed. */
+ * A type is found by hashing its content into an open-addressed table of atomic pointers. Readers take no lock: they
+ * load the current table and probe it; a miss takes the mutex, looks again and inserts. A table that is full is
+ * replaced by one of twice the size; the old one stays allocated, since a reader may still be probing it (the sum of
+ * all old tables is smaller than the current one). Types are never freed. */
 #include "ir/ir.h"
 
 #include <pthread.h>
@@ -31,7 +32,8 @@ static uint64_t hash_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64
     return h ^ (h >> 32);
 }
 
-static bool same_type(const ir_type *t, ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims, const ir_type *const *elems) {
+static bool same_type(const ir_type *t, ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims,
+                      const ir_type *const *elems) {
     if (t->kind != kind || t->dtype != dtype || t->rank != rank) return false;
     if (!rank) return true;
     if (elems) return memcmp(t->elems, elems, rank * sizeof *elems) == 0;
@@ -39,8 +41,8 @@ static bool same_type(const ir_type *t, ir_kind kind, xt_dtype dtype, size_t ran
 }
 
 /* The slot that holds the type, or the empty one where it belongs. */
-static _Atomic(const ir_type *) *probe(table *tab, uint64_t h, ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims,
-                                       const ir_type *const *elems, const ir_type **out) {
+static _Atomic(const ir_type *) *probe(table *tab, uint64_t h, ir_kind kind, xt_dtype dtype, size_t rank,
+                                       const int64_t *dims, const ir_type *const *elems, const ir_type **out) {
     for (size_t i = h & tab->mask;; i = (i + 1) & tab->mask) {
         const ir_type *t = atomic_load_explicit(&tab->slots[i], memory_order_acquire);
         if (!t || same_type(t, kind, dtype, rank, dims, elems)) {
@@ -63,13 +65,15 @@ static table *table_with_room(void) {
         const ir_type *t = atomic_load_explicit(&old->slots[i], memory_order_relaxed), *none;
         if (!t) continue;
         uint64_t h = hash_type(t->kind, t->dtype, t->rank, t->dims, t->elems);
-        atomic_store_explicit(probe(tab, h, t->kind, t->dtype, t->rank, t->dims, t->elems, &none), t, memory_order_relaxed);
+        atomic_store_explicit(probe(tab, h, t->kind, t->dtype, t->rank, t->dims, t->elems, &none), t,
+                              memory_order_relaxed);
     }
     atomic_store_explicit(&current, tab, memory_order_release);
     return tab;
 }
 
-static ir_type *make_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims, const ir_type *const *elems, int64_t count) {
+static ir_type *make_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims, const ir_type *const *elems,
+                          int64_t count) {
     size_t item = elems ? sizeof *elems : sizeof *dims;
     ir_type *t = base_calloc(1, sizeof *t + rank * item);
     if (!t) return NULL;
@@ -85,7 +89,8 @@ static ir_type *make_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64
     return t;
 }
 
-static const ir_type *intern_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims, const ir_type *const *elems, int64_t count) {
+static const ir_type *intern_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims,
+                                  const ir_type *const *elems, int64_t count) {
     uint64_t h = hash_type(kind, dtype, rank, dims, elems);
     const ir_type *found = NULL;
     table *tab = atomic_load_explicit(&current, memory_order_acquire);
@@ -184,7 +189,7 @@ size_t ir_type_bytes(const ir_type *t) {
     return n;
 }
 
-/* --- Element types ------------------------------------------------------------------------------------------------------------------ */
+/* --- Element types --- */
 enum { FLOAT = 1, INT = 2, SIGNED = 4, COMPLEX = 8 };
 static const struct dtype_info {
     const char *mlir;

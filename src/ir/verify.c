@@ -1,6 +1,7 @@
-/* Verification of a whole module. What a builder cannot see when it makes one op is checked here: that every operand is defined before its use
- * and in scope, that blocks end in the right terminator and only there, that calls have callees of the right signature and do not recurse, that
- * use counts are right; and inference is asked again, since passes change ops in place.
+/* Verification of a whole module. What a builder cannot see when it makes one op is checked here: that every operand is
+ * defined before its use and in scope, that blocks end in the right terminator and only there, that calls have callees
+ * of the right signature and do not recurse, that use counts are right; and inference is asked again, since passes
+ * change ops in place.
  *
  * A value is in scope while its mark is the epoch; leaving a block takes its values out of scope again. */
 #include "ir/infer.h"
@@ -23,14 +24,16 @@ static xt_status verify_block(verifier *v, const ir_block *b, ir_opcode terminat
 static xt_status fail(const verifier *v, const ir_op *op, const char *what) {
     str line = STR_INIT;
     ir_op_print(op, &line);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, op->src ? src_get(op->src) : NULL, "function '%s': %s: %s", v->func->name, what, str_cstr(&line));
+    xt_status s = status_new(XT_INVALID_ARGUMENT, op->src ? src_get(op->src) : NULL, "function '%s': %s: %s",
+                             v->func->name, what, str_cstr(&line));
     str_free(&line);
     return s;
 }
 
 static xt_status infer_again(verifier *v, const ir_op *op) {
     size_t n, room = infer_room(op);
-    if (room > v->cap_types && !vec_grow((void **)&v->types, &v->cap_types, room, sizeof *v->types)) return status_oom(room, "verification");
+    if (room > v->cap_types && !vec_grow((void **)&v->types, &v->cap_types, room, sizeof *v->types))
+        return status_oom(room, "verification");
     return status_context(ir_infer(op, v->types, &n), "function '%s'", v->func->name);
 }
 
@@ -46,14 +49,16 @@ static xt_status verify_callee(const verifier *v, const ir_op *op, ir_attr_key k
     return s;
 }
 
-/* run_parallel: rows of programs, one a replica, whose operands and results follow each other; functions that feed infeed return one tensor each. */
+/* run_parallel: rows of programs, one a replica, whose operands and results follow each other; functions that feed
+ * infeed return one tensor each. */
 static xt_status verify_grid(const verifier *v, const ir_op *op) {
     const ir_attr *rows = ir_attr_find(op, IR_A_programs), *feed = ir_attr_find(op, IR_A_infeed);
     size_t n_in = 0, n_out = 0;
     if (!rows || rows->kind != IR_AK_ARRAY || !rows->n) return fail(v, op, "'programs' must be rows of functions");
     for (size_t r = 0; r < rows->n; r++) {
         const ir_attr *row = &rows->v.list[r];
-        if (row->kind != IR_AK_ARRAY || row->n != rows->v.list[0].n) return fail(v, op, "the rows of 'programs' must be equally long");
+        if (row->kind != IR_AK_ARRAY || row->n != rows->v.list[0].n)
+            return fail(v, op, "the rows of 'programs' must be equally long");
         for (size_t i = 0; i < row->n; i++) {
             const ir_attr *name = &row->v.list[i];
             const func_state *f = name->kind == IR_AK_SYMBOL ? map_get(v->funcs, name->v.s, strlen(name->v.s)) : NULL;
@@ -77,11 +82,13 @@ static xt_status verify_grid(const verifier *v, const ir_op *op) {
 
 static xt_status verify_op(verifier *v, const ir_op *op, const ir_block *b) {
     for (uint32_t i = 0; i < op->n_in; i++)
-        if (op->in[i]->mark != v->epoch) return fail(v, op, "an operand is used before it is defined, or out of its scope");
+        if (op->in[i]->mark != v->epoch)
+            return fail(v, op, "an operand is used before it is defined, or out of its scope");
     for (uint32_t r = 0; r < op->n_regions; r++) {
         if (!op->regions[r].block) continue;
         if (op->regions[r].block->owner != op) return fail(v, op, "a region belongs to another op");
-        XT_TRY(verify_block(v, op->regions[r].block, op->code == OP_sdy_manual_computation ? OP_sdy_return : OP_return));
+        XT_TRY(
+            verify_block(v, op->regions[r].block, op->code == OP_sdy_manual_computation ? OP_sdy_return : OP_return));
     }
     if (op->block != b) return fail(v, op, "an op does not know its block");
     XT_TRY(infer_again(v, op));
@@ -100,8 +107,10 @@ static xt_status verify_ops(verifier *v, const ir_block *b, ir_opcode terminator
         bool ends = ir_op_infos[op->code].flags & IR_TERMINATOR;
         if (ends && op->next) return fail(v, op, "ops follow a return");
         if (ends && op->code != terminator)
-            return fail(v, op, terminator == OP_func_return ? "a function must end in func.return" : terminator == OP_return ? "a region must end in stablehlo.return"
-                                                                                                                       : "a manual computation must end in sdy.return");
+            return fail(v, op,
+                        terminator == OP_func_return ? "a function must end in func.return"
+                        : terminator == OP_return    ? "a region must end in stablehlo.return"
+                                                     : "a manual computation must end in sdy.return");
         if (!ends && !op->next) return fail(v, op, "a block must end in a return, its last op is");
         XT_TRY(verify_op(v, op, b));
     }
@@ -109,7 +118,9 @@ static xt_status verify_ops(verifier *v, const ir_block *b, ir_opcode terminator
 }
 
 static xt_status verify_block(verifier *v, const ir_block *b, ir_opcode terminator) {
-    if (!b->first) return status_new(XT_INVALID_ARGUMENT, NULL, "function '%s': an empty block; it must end in a return", v->func->name);
+    if (!b->first)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "function '%s': an empty block; it must end in a return",
+                          v->func->name);
     for (size_t i = 0; i < b->n_args; i++) b->args[i]->mark = v->epoch;
     xt_status s = verify_ops(v, b, terminator);
     for (size_t i = 0; i < b->n_args; i++) b->args[i]->mark = 0;
@@ -118,7 +129,7 @@ static xt_status verify_block(verifier *v, const ir_block *b, ir_opcode terminat
     return s;
 }
 
-/* --- Use counts: recounted in the marks. ----------------------------------------------------------------------------------------------- */
+/* --- Use counts: recounted in the marks. --- */
 static void count_uses(const ir_block *b) {
     for (const ir_op *op = b->first; op; op = op->next) {
         for (uint32_t i = 0; i < op->n_in; i++) op->in[i]->mark++;
@@ -130,18 +141,19 @@ static void count_uses(const ir_block *b) {
 static xt_status check_uses(const verifier *v, const ir_block *b) {
     for (size_t i = 0; i < b->n_args; i++)
         if (b->args[i]->mark != b->args[i]->uses)
-            return status_new(XT_INTERNAL, NULL, "function '%s': argument %zu has %llu uses, %u are counted", v->func->name, i,
-                              (unsigned long long)b->args[i]->mark, b->args[i]->uses);
+            return status_new(XT_INTERNAL, NULL, "function '%s': argument %zu has %llu uses, %u are counted",
+                              v->func->name, i, (unsigned long long)b->args[i]->mark, b->args[i]->uses);
     for (const ir_op *op = b->first; op; op = op->next) {
         for (uint32_t i = 0; i < op->n_out; i++)
-            if (op->out[i].mark != op->out[i].uses) return status_context(fail(v, op, "a result's uses are counted wrong"), "internal error");
+            if (op->out[i].mark != op->out[i].uses)
+                return status_context(fail(v, op, "a result's uses are counted wrong"), "internal error");
         for (uint32_t r = 0; r < op->n_regions; r++)
             if (op->regions[r].block) XT_TRY(check_uses(v, op->regions[r].block));
     }
     return NULL;
 }
 
-/* --- Functions: names and recursion. ------------------------------------------------------------------------------------------------------ */
+/* --- Functions: names and recursion. --- */
 enum { CALL_DEPTH = 256 };
 
 static xt_status check_calls(verifier *v, size_t depth, const ir_block *b);
@@ -171,7 +183,8 @@ static xt_status check_calls(verifier *v, size_t depth, const ir_block *b) {
 static xt_status name_funcs(verifier *v) {
     for (const ir_func *f = v->m->funcs; f; f = f->next) {
         size_t n = strlen(f->name);
-        if (map_get(v->funcs, f->name, n)) return status_new(XT_INVALID_ARGUMENT, NULL, "two functions are called '%s'", f->name);
+        if (map_get(v->funcs, f->name, n))
+            return status_new(XT_INVALID_ARGUMENT, NULL, "two functions are called '%s'", f->name);
         func_state *state = base_calloc(1, sizeof *state);
         if (state) state->func = f;
         if (!state || !map_put(v->funcs, f->name, n, state, NULL)) {
@@ -184,7 +197,8 @@ static xt_status name_funcs(verifier *v) {
 
 static xt_status verify_func(verifier *v) {
     const ir_func *f = v->func;
-    if (!f->body) return f->is_public ? status_new(XT_INVALID_ARGUMENT, NULL, "public function '%s' has no body", f->name) : NULL;
+    if (!f->body)
+        return f->is_public ? status_new(XT_INVALID_ARGUMENT, NULL, "public function '%s' has no body", f->name) : NULL;
     XT_TRY(verify_block(v, f->body, OP_func_return));
     count_uses(f->body);
     return check_uses(v, f->body);

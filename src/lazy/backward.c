@@ -1,9 +1,9 @@
-/* xt_backward and xt_grad_of: the reverse sweep over this step's trace, and the gradients it leaves on the tensors that want them, or gives.
- * A gradient is a state of its own: it lives until the optimizer consumes it, over as many micro-batches as that takes, and adding to it in a
- * later step happens in place.
+/* xt_backward and xt_grad_of: the reverse sweep over this step's trace, and the gradients it leaves on the tensors that
+ * want them, or gives. A gradient is a state of its own: it lives until the optimizer consumes it, over as many
+ * micro-batches as that takes, and adding to it in a later step happens in place.
  *
- * Rules of src/grad are derivatives without conjugation, as in JAX; users get PyTorch's, which are conjugated: this file turns complex gradients
- * around on their way in and out. */
+ * Rules of src/grad are derivatives without conjugation, as in JAX; users get PyTorch's, which are conjugated: this
+ * file turns complex gradients around on their way in and out. */
 #include "grad/grad.h"
 #include "lazy/step.h"
 
@@ -16,16 +16,18 @@ xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on) {
     }
     if (s->failed) return t;
     if (on && !grad_differentiable(s->type))
-        return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_requires_grad: a %s tensor has no gradient; only floating-point and complex tensors can require one",
-                          xt_dtype_name(s->type->dtype));
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "xt_requires_grad: a %s tensor has no gradient; only floating-point and complex tensors can require one",
+            xt_dtype_name(s->type->dtype));
     ir_value *v = s->value ? s->value : s->leaf;
     bool inner = s->value && !s->grad_leaf && lazy_v_needs_grad(s->value);
     s->cut = false; /* asked either way, a tensor of an ended step is a tensor of its own from here on */
     if (on && inner) return t; /* an inner node of a differentiated graph: gradients flow through it already */
     if (inner)
         return lazy_error(src, XT_FAILED_PRECONDITION,
-                          "xt_requires_grad: this tensor is the result of an op on tensors that require gradients, so it cannot stop to; use xt_detach for "
+                          "xt_requires_grad: this tensor is the result of an op on tensors that require gradients, so "
+                          "it cannot stop to; use xt_detach for "
                           "its value without a gradient");
     if (c->tape && s->persistent && s->requires_grad != on) lazy_tape_asked(c, t.slot);
     s->requires_grad = s->grad_leaf = on;
@@ -43,7 +45,8 @@ xt_tensor xt_retain_grad_at(const xt_src *src, xt_tensor t) {
     }
     if (s->failed) return t;
     if (!s->requires_grad)
-        return lazy_error(src, XT_FAILED_PRECONDITION, "xt_retain_grad: this tensor does not require a gradient, so it will never have one");
+        return lazy_error(src, XT_FAILED_PRECONDITION,
+                          "xt_retain_grad: this tensor does not require a gradient, so it will never have one");
     s->retain_grad = true;
     return t;
 }
@@ -73,7 +76,8 @@ void lazy_set_grad(xt_tensor t, xt_tensor g) {
         lazy_slot *gs = lazy_slot_of(c, g);
         if (gs) gs->role = LAZY_GRADIENT;
     }
-    if (old.slot && (old.slot != g.slot || old.generation != g.generation) && lazy_slot_of(c, old)) lazy_slot_free(c, old.slot, c->b.src);
+    if (old.slot && (old.slot != g.slot || old.generation != g.generation) && lazy_slot_of(c, old))
+        lazy_slot_free(c, old.slot, c->b.src);
 }
 
 static ir_value *conjugate(ir_builder *b, ir_value *x) {
@@ -98,8 +102,9 @@ static void add_gradient(lazy_ctx *c, uint32_t slot, ir_value *g) {
     lazy_set_grad((xt_tensor){slot, c->slots[slot].generation}, fresh);
 }
 
-/* --- the sweep ------------------------------------------------------------------------------------------------------------------------------ */
-typedef struct leaves { /* values whose gradients are wanted, and for which tensor; a tensor may have had several in this trace */
+/* --- the sweep --- */
+typedef struct leaves {
+    /* values whose gradients are wanted, and for which tensor; a tensor may have had several in this trace */
     lazy_slot_value *at;
     size_t n, cap;
 } leaves;
@@ -111,7 +116,9 @@ static bool add_leaf(leaves *l, const lazy_ctx *c, uint32_t slot, ir_value *v) {
 
 static bool add_pasts(leaves *l, const lazy_ctx *c, uint32_t slot) {
     for (size_t i = 0; i < c->n_pasts; i++)
-        if (c->pasts[i].slot == slot && c->pasts[i].generation == c->slots[slot].generation && !add_leaf(l, c, slot, c->pasts[i].value)) return false;
+        if (c->pasts[i].slot == slot && c->pasts[i].generation == c->slots[slot].generation &&
+            !add_leaf(l, c, slot, c->pasts[i].value))
+            return false;
     return true;
 }
 
@@ -129,20 +136,30 @@ static bool needs(const ir_value *v, void *bit) {
     return (v->user & *(const uint64_t *)bit) != 0;
 }
 
-/* Detached values, and what was recorded under xt_no_grad_begin, may be leaves; what made them is not differentiated. */
+/* Detached values, and what was recorded under xt_no_grad_begin, may be leaves; what made them is not
+ * differentiated. */
 static bool flows(const ir_value *result, void *bit) {
     (void)bit;
     return !lazy_v_no_grad(result) && result->def->user != LAZY_OP_NO_GRAD;
 }
 
 /* grads[i] is the gradient of l->at[i], NULL when there is none. The status names `what`. */
-static xt_status sweep(lazy_ctx *c, ir_value *root, ir_value *seed, const leaves *l, uint64_t bit, bool create_graph, const char *what,
-                       const xt_src *src, ir_value **grads) {
+static xt_status sweep(lazy_ctx *c, ir_value *root, ir_value *seed, const leaves *l, uint64_t bit, bool create_graph,
+                       const char *what, const xt_src *src, ir_value **grads) {
     ir_builder *b = &c->b;
     ir_value **values = base_malloc((l->n + 1) * sizeof *values);
     if (!values) return status_oom(l->n * sizeof *values, what);
     for (size_t i = 0; i < l->n; i++) values[i] = l->at[i].value;
-    grad_walk w = {.n_roots = 1, .roots = &root, .seeds = &seed, .n_leaves = l->n, .leaves = values, .needs = needs, .flows = flows, .user = &bit, .regions = c->regions, .n_regions = c->n_regions};
+    grad_walk w = {.n_roots = 1,
+                   .roots = &root,
+                   .seeds = &seed,
+                   .n_leaves = l->n,
+                   .leaves = values,
+                   .needs = needs,
+                   .flows = flows,
+                   .user = &bit,
+                   .regions = c->regions,
+                   .n_regions = c->n_regions};
     src_id here = b->src;
     uint32_t path = b->path;
     lazy_settle(c);
@@ -160,7 +177,8 @@ static bool one_element(const ir_value *root, const xt_src *src, const char *wha
     if (root->type->count == 1) return true;
     str t = STR_INIT;
     ir_type_print(root->type, &t);
-    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the loss is %s, but it must have one element; %s", what, str_cstr(&t), instead));
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the loss is %s, but it must have one element; %s", what,
+                         str_cstr(&t), instead));
     str_free(&t);
     return false;
 }
@@ -186,8 +204,10 @@ bool lazy_refuse_second_step(const xt_src *src, const char *what) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || !c->steps_for_caller) return false;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                         "%s in training_step: the trainer calls xt_backward and xt_optimizer_step itself on the loss that training_step returns, and a second call would count every gradient "
-                         "twice. Only return the loss, or set .manual_optimization = true in the task and call both here; for the gradient of one tensor: xt_grad_of",
+                         "%s in training_step: the trainer calls xt_backward and xt_optimizer_step itself on the loss "
+                         "that training_step returns, and a second call would count every gradient "
+                         "twice. Only return the loss, or set .manual_optimization = true in the task and call both "
+                         "here; for the gradient of one tensor: xt_grad_of",
                          what));
     return true;
 }
@@ -200,24 +220,29 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
     ir_value *root = root_of(c, src, "xt_backward", loss);
     if (!root || !one_element(root, src, "xt_backward", "take xt_mean or xt_sum of it")) return;
     const lazy_slot *from = lazy_slot_of(c, loss);
-    if (from && !lazy_v_needs_grad(root) && !from->value && !from->is_state && from->step < c->step) { /* a kept tensor: its value is there, what it was computed from is not */
+    if (from && !lazy_v_needs_grad(root) && !from->value && !from->is_state && from->step < c->step) {
+        /* a kept tensor: its value is there, what it was computed from is not */
         char made[256];
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                             "xt_backward: this loss was made at %s in step %lld, and step %lld is being recorded: the graph that led to it ended with its step, in which xt_backward "
-                             "was called for another loss, and only steps without xt_backward are kept; call xt_backward on both before the boundary. Reading the value (xt_item) does "
+                             "xt_backward: this loss was made at %s in step %lld, and step %lld is being recorded: the "
+                             "graph that led to it ended with its step, in which xt_backward "
+                             "was called for another loss, and only steps without xt_backward are kept; call "
+                             "xt_backward on both before the boundary. Reading the value (xt_item) does "
                              "not end a step",
                              src_text(from->src, made, sizeof made), (long long)from->step, (long long)c->step));
         return;
     }
     if (!lazy_v_needs_grad(root) && (!from || from->cut)) {
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                             "xt_backward: this loss is of a step that has ended, and the tensors that required gradients in it are dead: call xt_keep on them, or xt_backward before "
+                             "xt_backward: this loss is of a step that has ended, and the tensors that required "
+                             "gradients in it are dead: call xt_keep on them, or xt_backward before "
                              "the boundary"));
         return;
     }
     if (!lazy_v_needs_grad(root)) {
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                             "xt_backward: nothing that requires a gradient leads to this loss (%s) in this step; was it made under xt_no_grad_begin, "
+                             "xt_backward: nothing that requires a gradient leads to this loss (%s) in this step; was "
+                             "it made under xt_no_grad_begin, "
                              "from detached or integer tensors, or in an earlier step?",
                              xt_dtype_name(root->type->dtype)));
         return;
@@ -240,7 +265,7 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
     base_free(l.at);
 }
 
-/* --- xt_grad_of -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- xt_grad_of --- */
 /* Marks what depends on the leaves, in the order of recording; ops recorded under xt_no_grad_begin pass nothing on. */
 static void mark_asked(lazy_ctx *c, const leaves *l) {
     for (size_t i = 0; i < l->n; i++) l->at[i].value->user |= LAZY_V_ASKED;
@@ -264,8 +289,9 @@ static bool asked_for(lazy_ctx *c, const xt_src *src, int n, const xt_tensor *te
         first[k] = l->n;
         if (!v) return false;
         if (!grad_differentiable(v->type)) {
-            lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_grad_of: tensor %d is %s; only floating-point and complex tensors have gradients", k,
-                                 xt_dtype_name(v->type->dtype)));
+            lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                                 "xt_grad_of: tensor %d is %s; only floating-point and complex tensors have gradients",
+                                 k, xt_dtype_name(v->type->dtype)));
             return false;
         }
         if (!add_leaf(l, c, tensors[k].slot, v) || !add_pasts(l, c, tensors[k].slot)) {
@@ -287,8 +313,9 @@ static ir_value *seed_of(lazy_ctx *c, const xt_src *src, const ir_value *root, x
         str want = STR_INIT, got = STR_INIT;
         ir_type_print(root->type, &want);
         ir_type_print(seed->type, &got);
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_grad_of: .grad_output is %s, but it must have the shape of what is differentiated, %s", str_cstr(&got),
-                             str_cstr(&want)));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "xt_grad_of: .grad_output is %s, but it must have the shape of what is differentiated, %s",
+                             str_cstr(&got), str_cstr(&want)));
         str_free(&want);
         str_free(&got);
         return NULL;
@@ -296,7 +323,8 @@ static ir_value *seed_of(lazy_ctx *c, const xt_src *src, const ir_value *root, x
     return conjugate(b, ir_convert(b, seed, root->type->dtype));
 }
 
-static bool give(lazy_ctx *c, const xt_src *src, int n, const size_t *first, ir_value *const *grads, const xt_grad_of_opts *o, xt_tensor *out) {
+static bool give(lazy_ctx *c, const xt_src *src, int n, const size_t *first, ir_value *const *grads,
+                 const xt_grad_of_opts *o, xt_tensor *out) {
     for (int k = 0; k < n; k++) {
         ir_value *g = NULL;
         for (size_t i = first[k]; i < first[k + 1]; i++)
@@ -304,7 +332,9 @@ static bool give(lazy_ctx *c, const xt_src *src, int n, const size_t *first, ir_
         if (!g && o->allow_unused == XT_ON) continue;
         if (!g) {
             lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                                 "xt_grad_of: what is differentiated does not depend on tensor %d; .allow_unused = XT_ON gives none for such tensors", k));
+                                 "xt_grad_of: what is differentiated does not depend on tensor %d; .allow_unused = "
+                                 "XT_ON gives none for such tensors",
+                                 k));
             return false;
         }
         c->no_grad += o->create_graph != XT_ON;
@@ -315,10 +345,13 @@ static bool give(lazy_ctx *c, const xt_src *src, int n, const size_t *first, ir_
     return true;
 }
 
-bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_tensor *tensors, xt_tensor *out_grads, xt_grad_of_opts o) {
+bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_tensor *tensors, xt_tensor *out_grads,
+                   xt_grad_of_opts o) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || n < 1 || !tensors || !out_grads) {
-        if (c) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_grad_of: %d tensors; at least one is needed, and room for its gradient", n));
+        if (c)
+            lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                                 "xt_grad_of: %d tensors; at least one is needed, and room for its gradient", n));
         return false;
     }
     memset(out_grads, 0, (size_t)n * sizeof *out_grads);
@@ -330,7 +363,9 @@ bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_ten
     ir_value **grads = NULL, *root = root_of(c, src, "xt_grad_of", root_tensor), *seed = NULL;
     bool ok = false;
     if (!first) lazy_fail(status_oom((size_t)n * sizeof *first, "xt_grad_of"));
-    if (!first || !root || (!o.grad_output.slot && !one_element(root, src, "xt_grad_of", "give .grad_output, or take xt_sum of it"))) goto done;
+    if (!first || !root ||
+        (!o.grad_output.slot && !one_element(root, src, "xt_grad_of", "give .grad_output, or take xt_sum of it")))
+        goto done;
     if (!lazy_ended_graft(c, src, "xt_grad_of", root)) goto done;
     if (!asked_for(c, src, n, tensors, &l, first) || !(seed = seed_of(c, src, root, o.grad_output))) goto done;
     if (!(grads = base_calloc(l.n + 1, sizeof *grads))) {
@@ -361,7 +396,7 @@ done:
     return ok;
 }
 
-/* --- checkpointed blocks -------------------------------------------------------------------------------------------------------------------------- */
+/* --- checkpointed blocks --- */
 lazy_block lazy_block_begin(void) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->no_grad || c->loop) return (lazy_block){0}; /* a loop computes its body again anyway */
@@ -370,7 +405,8 @@ lazy_block lazy_block_begin(void) {
 
 void lazy_block_end(lazy_block k) {
     lazy_ctx *c = lazy_ctx_get();
-    if (!c || !k.on || k.step != c->step || c->loop) return; /* the step ended inside: there is nothing left to compute again */
+    /* the step ended inside: there is nothing left to compute again */
+    if (!c || !k.on || k.step != c->step || c->loop) return;
     const ir_op *first = k.before ? k.before->next : c->b.block->first;
     if (!first) return;
     lazy_settle(c);

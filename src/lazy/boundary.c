@@ -1,4 +1,5 @@
-/* Step boundaries: collect what the step must leave behind, run the one program that makes it, hand the results to their slots, end the step. */
+/* Step boundaries: collect what the step must leave behind, run the one program that makes it, hand the results to
+ * their slots, end the step. */
 #include "coll/coll.h"
 #include "lazy/step.h"
 
@@ -14,8 +15,16 @@ void lazy_observe(const lazy_observer *o) {
 }
 
 const char *lazy_cause_name(lazy_cause c) {
-    static const char *const names[LAZY_CAUSE_COUNT] = {"step end",    "loader",     "xt_mark_step", "value read (xt_item)", "value read (xt_read)",
-                                                        "xt_finish", "checkpoint", "evaluation",   "xt_wait",      "xt_call"};
+    static const char *const names[LAZY_CAUSE_COUNT] = {"step end",
+                                                        "loader",
+                                                        "xt_mark_step",
+                                                        "value read (xt_item)",
+                                                        "value read (xt_read)",
+                                                        "xt_finish",
+                                                        "checkpoint",
+                                                        "evaluation",
+                                                        "xt_wait",
+                                                        "xt_call"};
     return c < LAZY_CAUSE_COUNT ? names[c] : "?";
 }
 
@@ -44,8 +53,9 @@ static bool add_root(lazy_roots *r, ir_value *v, int32_t alias, const struct laz
     return true;
 }
 
-/* Gradients and dropped states of the last steps leave buffers that new values of the same type can take over. Which buffers may be taken over is a
- * matter of structure, so that it is the same in every step; whether one is at run time (nobody else holds it) is decided in run.c. */
+/* Gradients and dropped states of the last steps leave buffers that new values of the same type can take over. Which
+ * buffers may be taken over is a matter of structure, so that it is the same in every step; whether one is at run time
+ * (nobody else holds it) is decided in run.c. */
 static int32_t orphan_of_type(lazy_ctx *c, const ir_type *type, const struct lazy_layout *layout, bool *taken) {
     for (size_t i = 0; i < c->n_leaves; i++) {
         const lazy_leaf *l = &c->leaves[i];
@@ -61,20 +71,24 @@ static int32_t orphan_of_type(lazy_ctx *c, const ir_type *type, const struct laz
 
 typedef struct boundary {
     lazy_roots roots;
-    uint32_t *slots;   /* slot of root i; UINT32_MAX for a request */
+    uint32_t *slots; /* slot of root i; UINT32_MAX for a request */
     size_t n_slots, cap_slots;
-    size_t *requests;  /* request of root i */
+    size_t *requests; /* request of root i */
     size_t n_requests, cap_requests;
 } boundary;
 
-static bool add(boundary *b, ir_value *v, int32_t alias, const struct lazy_layout *layout, lazy_asker asker, uint32_t slot, size_t request) {
+static bool add(boundary *b, ir_value *v, int32_t alias, const struct lazy_layout *layout, lazy_asker asker,
+                uint32_t slot, size_t request) {
     return add_root(&b->roots, v, alias, layout, asker) && VEC_PUSH(b->slots, b->n_slots, b->cap_slots, slot) &&
            VEC_PUSH(b->requests, b->n_requests, b->cap_requests, request);
 }
 
-/* States first, then what was kept, then gradients: gradients come and go, and the order of the results, which is in the key, must not depend on
- * whether states (of the optimizer, of logs) were made before or after the gradients of this window. */
-static int rank_of(const lazy_slot *s) { return s->role == LAZY_GRADIENT ? 2 : !s->is_state; }
+/* States first, then what was kept, then gradients: gradients come and go, and the order of the results, which is in
+ * the key, must not depend on whether states (of the optimizer, of logs) were made before or after the gradients of
+ * this window. */
+static int rank_of(const lazy_slot *s) {
+    return s->role == LAZY_GRADIENT ? 2 : !s->is_state;
+}
 
 static xt_status collect(lazy_ctx *c, boundary *b) {
     bool *taken = base_calloc(c->n_leaves + 1, 1);
@@ -89,7 +103,8 @@ static xt_status collect(lazy_ctx *c, boundary *b) {
             taken[alias] = true;
         } else if (!s->leaf)
             alias = orphan_of_type(c, s->value->type, s->layout, taken);
-        lazy_asker asker = {s->is_state || s->role == LAZY_GRADIENT ? NULL : "xt_keep", s->kept ? s->kept : s->src, s->kept ? s->src : 0};
+        lazy_asker asker = {s->is_state || s->role == LAZY_GRADIENT ? NULL : "xt_keep", s->kept ? s->kept : s->src,
+                            s->kept ? s->src : 0};
         ok = add(b, s->value, alias, s->layout, asker, index, SIZE_MAX);
     }
     for (size_t k = 0; k < c->n_requests && ok; k++) {
@@ -142,8 +157,10 @@ static xt_status start_requests(lazy_ctx *c) {
         xt_status s = q->buf && q->fn ? lazy_reader_add(q->buf, q) : NULL;
         if ((s || !q->buf) && q->failed) q->failed(q->user);
         lazy_buf_release(q->buf);
-        if (!first) first = s;
-        else xt_status_free(s);
+        if (!first)
+            first = s;
+        else
+            xt_status_free(s);
     }
     c->n_requests = 0;
     return first;
@@ -173,11 +190,13 @@ static xt_status collect_results(lazy_ctx *c, boundary *b) {
 
 static xt_status start_step(lazy_ctx *c, boundary *b, lazy_cause cause, const xt_src *src, device_buffer ***out) {
     *out = base_calloc(b->roots.n, sizeof **out);
-    return *out ? lazy_run(c, &b->roots, cause, false, src, *out) : status_oom(b->roots.n * sizeof **out, "the results of a step");
+    return *out ? lazy_run(c, &b->roots, cause, false, src, *out)
+                : status_oom(b->roots.n * sizeof **out, "the results of a step");
 }
 
 /* A step whose program is unknown may run another one that has more (option.c). */
-static xt_status start_unknown(lazy_ctx *c, boundary *b, hash128 key, lazy_cause cause, const xt_src *src, device_buffer ***out) {
+static xt_status start_unknown(lazy_ctx *c, boundary *b, hash128 key, lazy_cause cause, const xt_src *src,
+                               device_buffer ***out) {
     lazy_form *form;
     XT_TRY(lazy_options_choose(c, key, &b->roots, b->slots, b->requests, &form));
     if (form) {
@@ -267,7 +286,8 @@ static void run_phases(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     lazy_tape *tape = c->tape;
     c->tape = NULL;
     for (size_t i = 0; i < c->n_phases; i++) {
-        for (size_t held = c->n_step_slots; !c->error && c->phases[i].record(c->phases[i].user); held = c->n_step_slots) {
+        for (size_t held = c->n_step_slots; !c->error && c->phases[i].record(c->phases[i].user);
+             held = c->n_step_slots) {
             xt_status s = c->error ? NULL : run_step(c, cause, src);
             if (s) lazy_fail(s);
             end_step(c, src_intern(src), held);
@@ -283,9 +303,9 @@ static void run_phases(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
 static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     char text[720];
     if (world_get()->size < 2) return;
-    snprintf(text, sizeof text, "%.100s:%d (%s, step %lld, %d in flight)%s%s", src ? src->file : "?", src ? src->line : 0, lazy_cause_name(cause), (long long)c->step, lazy_in_flight(),
-             *lazy_met_last() ? ", last collectives: " : "",
-             lazy_met_last());
+    snprintf(text, sizeof text, "%.100s:%d (%s, step %lld, %d in flight)%s%s", src ? src->file : "?",
+             src ? src->line : 0, lazy_cause_name(cause), (long long)c->step, lazy_in_flight(),
+             *lazy_met_last() ? ", last collectives: " : "", lazy_met_last());
     coll_run_note(text);
 }
 
@@ -343,7 +363,9 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
     if (!c || c->in_boundary) return c != NULL;
     if (lazy_in_loop(c, src, lazy_cause_name(cause))) return false;
     if (!c->tape) return lazy_end_step(c, cause, src, 0);
-    lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "%s inside the compiled step function %s, called at %s:%d: a call is one step and ends by itself; move it out of the function",
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                         "%s inside the compiled step function %s, called at %s:%d: a call is one step and ends by "
+                         "itself; move it out of the function",
                          lazy_cause_name(cause), c->tape->step->name, c->tape->src->file, c->tape->src->line));
     return false;
 }

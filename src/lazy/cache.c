@@ -1,4 +1,5 @@
-/* Programs of the process: looked up by key, made on a miss (extract -> text -> disk cache -> compile), dropped least recently used. */
+/* Programs of the process: looked up by key, made on a miss (extract -> text -> disk cache -> compile), dropped least
+ * recently used. */
 #include "format/bytecode.h"
 #include "lazy/mesh.h"
 #include "lazy/step.h"
@@ -50,7 +51,8 @@ static void remember_evicted(hash128 key) {
 
 /* A program was made: was it there before? */
 static void count_again(hash128 key, lazy_program_source source) {
-    if (programs.evicted && map_remove(programs.evicted, &key, sizeof key)) counter_add(source == LAZY_COMPILED ? COUNTER_recompiles : COUNTER_reloads, 1);
+    if (programs.evicted && map_remove(programs.evicted, &key, sizeof key))
+        counter_add(source == LAZY_COMPILED ? COUNTER_recompiles : COUNTER_reloads, 1);
 }
 
 bool lazy_program_origin(int64_t program, size_t ordinal, src_id *out_src, uint32_t *out_path) {
@@ -101,13 +103,15 @@ static bool remember(lazy_program *p) {
     return true;
 }
 
-/* --- from trace to program -------------------------------------------------------------------------------------------------------------- */
+/* --- from trace to program --- */
 static bool is_leaf(const ir_value *v, void *user) {
     (void)user;
     return v->def == NULL && v->block && v->block->owner == NULL;
 }
 
-static bool is_collective(ir_opcode c) { return ir_op_infos[c].cls == IR_CLASS_COLLECTIVE; }
+static bool is_collective(ir_opcode c) {
+    return ir_op_infos[c].cls == IR_CLASS_COLLECTIVE;
+}
 
 static bool annotate(ir_module *m, ir_func *f, size_t i, bool result, const lazy_layout *l) {
     ir_attr a = ir_attr_named_string(m, IR_SHARDING_ATTR, l ? intern_text(l->text) : "{replicated}");
@@ -122,7 +126,9 @@ static xt_status set_shardings(const lazy_ctx *c, const lazy_roots *r, ir_module
     p->partitioned &= lazy_spmd();
     if (!p->partitioned) return NULL;
     if (p->uses_collectives)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "the step records collectives of its own, but with a mesh the compiler makes them: use one of the two");
+        return status_new(
+            XT_FAILED_PRECONDITION, NULL,
+            "the step records collectives of its own, but with a mesh the compiler makes them: use one of the two");
     bool ok = true;
     for (size_t k = 0; k < p->n_inputs && ok; k++) ok = annotate(m, f, k, false, c->leaves[p->inputs[k]].layout);
     for (size_t j = 0; j < r->n && ok; j++) ok = annotate(m, f, j, true, r->layouts ? r->layouts[j] : NULL);
@@ -156,7 +162,8 @@ static lazy_origins *origins_new(size_t n_ops, size_t n_inputs) {
 }
 
 /* Sets inputs, aliases and origins of p from the extracted module. */
-static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m, ir_value *const *leaves, size_t n_leaves, lazy_program *p) {
+static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m, ir_value *const *leaves,
+                                  size_t n_leaves, lazy_program *p) {
     ir_func *main_func = ir_func_find(m, "main");
     p->n_inputs = n_leaves;
     p->inputs = base_malloc((n_leaves + 1) * sizeof *p->inputs);
@@ -189,7 +196,9 @@ static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m
         }
     }
     XT_TRY(set_shardings(c, r, m, main_func, p));
-    return world_get()->size > 1 && (p->uses_collectives || p->partitioned) ? lazy_meeting_describe(c, main_func, leaves, r, p) : NULL;
+    return world_get()->size > 1 && (p->uses_collectives || p->partitioned)
+               ? lazy_meeting_describe(c, main_func, leaves, r, p)
+               : NULL;
 }
 
 static void dump(const str *text, int64_t number) {
@@ -226,19 +235,25 @@ static xt_status disk_key(device_client *client, const str *text, const device_c
 static xt_status too_many_compiles(const lazy_event *ev) {
     int64_t limit;
     if (!env_int("XT_MAX_COMPILES", &limit) || programs.compiles < limit) return NULL;
-    return status_new(XT_FAILED_PRECONDITION, src_get(ev->src), "XT_MAX_COMPILES=%lld programs are compiled already and this step needs another: %s: %s%s%s", (long long)limit,
-                      lazy_why_name(ev->why), ev->reason, *ev->advice ? "; " : "", ev->advice);
+    return status_new(XT_FAILED_PRECONDITION, src_get(ev->src),
+                      "XT_MAX_COMPILES=%lld programs are compiled already and this step needs another: %s: %s%s%s",
+                      (long long)limit, lazy_why_name(ev->why), ev->reason, *ev->advice ? "; " : "", ev->advice);
 }
 
-const char *lazy_source_name(lazy_program_source s) { return s == LAZY_FROM_MEMORY ? "memory" : s == LAZY_FROM_DISK ? "disk" : "compiled"; }
+const char *lazy_source_name(lazy_program_source s) {
+    return s == LAZY_FROM_MEMORY ? "memory" : s == LAZY_FROM_DISK ? "disk" : "compiled";
+}
 
 static atomic_bool compiling;
-bool lazy_compiling(void) { return atomic_load_explicit(&compiling, memory_order_relaxed); }
+bool lazy_compiling(void) {
+    return atomic_load_explicit(&compiling, memory_order_relaxed);
+}
 
 static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
     device_client *client;
     XT_TRY(lazy_device(&client));
-    device_compile_opts o = {.num_replicas = p->uses_collectives ? world_get()->size : 1, .num_partitions = p->partitioned ? (int)lazy_partitions() : 1};
+    device_compile_opts o = {.num_replicas = p->uses_collectives ? world_get()->size : 1,
+                             .num_partitions = p->partitioned ? (int)lazy_partitions() : 1};
     hash128 key;
     int64_t looked = clock_ns();
     XT_TRY(disk_key(client, text, &o, &key));
@@ -267,7 +282,8 @@ static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
     return NULL;
 }
 
-/* XLA's compilers say "unknown target" of factorisations, which are custom calls; the user's line says more. Other devices are asked. */
+/* XLA's compilers say "unknown target" of factorisations, which are custom calls; the user's line says more. Other
+ * devices are asked. */
 xt_status lazy_refuse_factorisations(const ir_module *m, const char *platform) {
     static const char *const xla[] = {"cpu", "cuda", "gpu", "rocm", "tpu"};
     bool foreign = false, tpu = !strcmp(platform, "tpu"); /* which knows Eigh and Qr */
@@ -275,14 +291,17 @@ xt_status lazy_refuse_factorisations(const ir_module *m, const char *platform) {
     for (const ir_func *f = foreign ? m->funcs : NULL; f; f = f->next)
         for (const ir_op *op = f->body ? f->body->first : NULL; op; op = op->next) {
             const char *target = op->code == OP_custom_call ? ir_get_string(op, IR_A_call_target_name) : NULL;
-            bool lapack = target && !strncmp(target, "lapack_", 7), eigh = target && !strcmp(target, "Eigh"), qr = target && !strcmp(target, "Qr");
+            bool lapack = target && !strncmp(target, "lapack_", 7), eigh = target && !strcmp(target, "Eigh"),
+                 qr = target && !strcmp(target, "Qr");
             if (!lapack && ((!eigh && !qr) || tpu)) continue;
-            return status_new(XT_UNIMPLEMENTED, src_get(op->src), "%s is not known to the device %s (custom call @%s): run this on xtrain's CPU compiler (XT_DEVICE=CPU)",
-                              eigh   ? "xt_linalg_eigh"
-                              : qr   ? "xt_linalg_qr"
-                              : strstr(target, "gesdd") ? "xt_linalg_svd"
-                                                        : "a factorisation",
-                              platform, target);
+            return status_new(
+                XT_UNIMPLEMENTED, src_get(op->src),
+                "%s is not known to the device %s (custom call @%s): run this on xtrain's CPU compiler (XT_DEVICE=CPU)",
+                eigh                      ? "xt_linalg_eigh"
+                : qr                      ? "xt_linalg_qr"
+                : strstr(target, "gesdd") ? "xt_linalg_svd"
+                                          : "a factorisation",
+                platform, target);
         }
     return NULL;
 }
@@ -292,7 +311,8 @@ static xt_status adapt_to_device(ir_module *m) {
     device_client *client;
     XT_TRY(lazy_device(&client));
     XT_TRY(lazy_refuse_factorisations(m, device_get_info(client)->platform));
-    return device_sums_in_one_accumulator(client) ? pass_run(&(pass_ctx)PASS_CTX_INIT, pass_find("lower_sums"), m) : NULL;
+    return device_sums_in_one_accumulator(client) ? pass_run(&(pass_ctx)PASS_CTX_INIT, pass_find("lower_sums"), m)
+                                                  : NULL;
 }
 
 /* The program's text, or an artefact in its place where the device's StableHLO is older than ours. */
@@ -363,7 +383,9 @@ static void use(lazy_program *p) {
 }
 
 /* Under the lock. */
-static lazy_program *known(hash128 key) { return programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL; }
+static lazy_program *known(hash128 key) {
+    return programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
+}
 
 lazy_program *lazy_program_find(hash128 key) {
     pthread_mutex_lock(&programs.lock);
@@ -396,8 +418,11 @@ static xt_status admit(lazy_ctx *c, hash128 key, const lazy_event *ev) {
     for (size_t i = 0; i < f->n_keys; i++)
         if (hash_equal(f->keys[i], key)) return NULL;
     if (f->max_programs > 0 && (int64_t)f->n_keys >= f->max_programs)
-        return status_new(XT_FAILED_PRECONDITION, c->tape->src, "%s has %zu programs and needs another, but .max_programs is %lld; recorded again because: %s; the program differs: %s",
-                          f->name, f->n_keys, (long long)f->max_programs, f->reason, *ev->reason ? ev->reason : "it is known, but not as one of this function");
+        return status_new(XT_FAILED_PRECONDITION, c->tape->src,
+                          "%s has %zu programs and needs another, but .max_programs is %lld; recorded again because: "
+                          "%s; the program differs: %s",
+                          f->name, f->n_keys, (long long)f->max_programs, f->reason,
+                          *ev->reason ? ev->reason : "it is known, but not as one of this function");
     return VEC_PUSH(f->keys, f->n_keys, f->cap_keys, key) ? NULL : status_oom(sizeof key, "a compiled step function");
 }
 
@@ -408,7 +433,8 @@ typedef struct wanted { /* a program that is looked for */
     int64_t hashed_ns; /* when the key was there */
 } wanted;
 
-/* Leaves the lock taken unless it fails; *out NULL: not in memory. A form is known by its key alone, which no other thread has. */
+/* Leaves the lock taken unless it fails; *out NULL: not in memory. A form is known by its key alone, which no
+ * other thread has. */
 static xt_status look_up(lazy_ctx *c, const lazy_roots *r, wanted *w, lazy_program **out) {
     *out = NULL;
     if (r->form) {
@@ -426,7 +452,8 @@ static xt_status look_up(lazy_ctx *c, const lazy_roots *r, wanted *w, lazy_progr
 }
 
 /* Under the lock. Takes the nodes over. */
-static xt_status make_new(lazy_ctx *c, const lazy_roots *r, const wanted *w, const lazy_flags *flags, lazy_event *ev, lazy_program **out) {
+static xt_status make_new(lazy_ctx *c, const lazy_roots *r, const wanted *w, const lazy_flags *flags, lazy_event *ev,
+                          lazy_program **out) {
     lazy_program *p = base_calloc(1, sizeof *p);
     if (!p) {
         base_free(w->nodes);
@@ -442,8 +469,10 @@ static xt_status make_new(lazy_ctx *c, const lazy_roots *r, const wanted *w, con
     xt_status s = make(c, r, ev, p);
     if (!s) count_again(w->key, ev->source);
     if (!s && !remember(p)) s = status_oom(sizeof *p, "a program");
-    if (s) lazy_program_release(p);
-    else *out = p;
+    if (s)
+        lazy_program_release(p);
+    else
+        *out = p;
     return s;
 }
 
@@ -480,8 +509,10 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
     if (!p) tell_new(c, r, &w, &flags, ev);
     xt_status s = admit(c, w.key, ev);
     if (s || p) base_free(w.nodes);
-    if (s) p = NULL;
-    else if (!p) s = make_new(c, r, &w, &flags, ev, &p);
+    if (s)
+        p = NULL;
+    else if (!p)
+        s = make_new(c, r, &w, &flags, ev, &p);
     else {
         ev->source = LAZY_FROM_MEMORY;
         c->now_ns = w.hashed_ns;

@@ -1,8 +1,9 @@
 /* The compile cache on disk, shared by processes: one file a program, named by its key.
  *
- * It holds code that will be executed, so the folder must be ours alone: mode 0700, our owner, no parent that others may write (sticky folders
- * such as /tmp are fine). Files appear whole (temporary name, rename) and carry a checksum; a damaged one is reported, removed, compiled again.
- * XT_CACHE=readonly never writes, XT_CACHE=off never looks. The total stays under XT_CACHE_BYTES: the files not used for longest go first. */
+ * It holds code that will be executed, so the folder must be ours alone: mode 0700, our owner, no parent that others
+ * may write (sticky folders such as /tmp are fine). Files appear whole (temporary name, rename) and carry a checksum; a
+ * damaged one is reported, removed, compiled again. XT_CACHE=readonly never writes, XT_CACHE=off never looks. The total
+ * stays under XT_CACHE_BYTES: the files not used for longest go first. */
 #include "base/private_file.h"
 #include "lazy/ctx.h"
 
@@ -62,9 +63,9 @@ char *lazy_cache_folder(char *why, size_t n) {
 
 static bool make_and_settle(char **dir) {
     xt_status s = mode() == CACHE_WRITE ? file_make_dirs(*dir, 0700) : NULL;
-    const char *why = s                                           ? status_message(s)
+    const char *why = s                                            ? status_message(s)
                       : mode() == CACHE_READ && !file_exists(*dir) ? "it does not exist"
-                                                                  : settle(dir);
+                                                                   : settle(dir);
     if (why) log_msg(XT_SEV_WARNING, "the compile cache %s is not used: %s", *dir, why);
     bool safe = !why;
     xt_status_free(s);
@@ -152,13 +153,16 @@ void lazy_disk_store(hash128 key, device_exec *e) {
         if (!s) {
             s = file_writer_write(w, &h, sizeof h);
             if (!s) s = file_writer_write(w, data, n);
-            if (s) file_writer_abandon(w);
-            else s = file_writer_commit(w);
+            if (s)
+                file_writer_abandon(w);
+            else
+                s = file_writer_commit(w);
         }
         if (!s) lazy_cache_enforce_cap(checked_folder());
     }
     /* A plugin without serialisation is no fault; a full disk is said once. */
-    if (s && status_code(s) != XT_UNIMPLEMENTED) log_once("cache write", XT_SEV_WARNING, "the compile cache could not be written: %s", status_message(s));
+    if (s && status_code(s) != XT_UNIMPLEMENTED)
+        log_once("cache write", XT_SEV_WARNING, "the compile cache could not be written: %s", status_message(s));
     xt_status_free(s);
     base_free(data);
     base_free(path);

@@ -1,4 +1,5 @@
-/* The files of the compile cache: listing, checking and removing them. What is in a file and who may write it is cache_disk.c's. */
+/* The files of the compile cache: listing, checking and removing them. What is in a file and who may write it is
+ * cache_disk.c's. */
 #include <xtrain/doctor.h>
 
 #include "lazy/ctx.h"
@@ -15,7 +16,7 @@ enum { LEFTOVER_S = 3600 }; /* a writer needs milliseconds */
 typedef struct entry {
     char *path, *name; /* name: the end of path */
     int64_t used, size;
-    bool leftover;     /* a temporary file */
+    bool leftover; /* a temporary file */
 } entry;
 
 static bool ends_with(const char *text, const char *end) {
@@ -73,22 +74,30 @@ static void shrink(entry *files, size_t n, int64_t cap, size_t keep, int64_t *ou
 void lazy_cache_enforce_cap(const char *dir) {
     int64_t cap = (int64_t)2 << 30, gone = 0, bytes = 0;
     const char *text = env_get("XT_CACHE_BYTES");
-    if (text && !parse_bytes(text, &cap)) log_once("XT_CACHE_BYTES", XT_SEV_WARNING, "XT_CACHE_BYTES=%s is no size (300M, 2GiB); 2 GiB is used", text);
+    if (text && !parse_bytes(text, &cap))
+        log_once("XT_CACHE_BYTES", XT_SEV_WARNING, "XT_CACHE_BYTES=%s is no size (300M, 2GiB); 2 GiB is used", text);
     size_t n;
     entry *files = list(dir, &n);
     shrink(files, n, cap, 1, &gone, &bytes);
     free_list(files, n);
 }
 
-/* --- for people: xtrain cache ---------------------------------------------------------------------------------------------------------------------- */
+/* --- for people: xtrain cache --- */
 static xt_status open_cache(char **out_dir) {
     char why[256];
     char *dir = lazy_cache_folder(why, sizeof why);
     xt_status s = NULL;
-    if (why[0]) s = status_new(dir ? XT_PERMISSION_DENIED : XT_NOT_FOUND, NULL, "the compile cache%s%s: %s", dir ? " " : "", dir ? dir : "", why);
-    else if (!file_exists(dir)) s = status_new(XT_NOT_FOUND, NULL, "there is no compile cache yet: %s does not exist; the first program that is compiled makes it", dir);
-    if (s) base_free(dir);
-    else *out_dir = dir;
+    if (why[0])
+        s = status_new(dir ? XT_PERMISSION_DENIED : XT_NOT_FOUND, NULL, "the compile cache%s%s: %s", dir ? " " : "",
+                       dir ? dir : "", why);
+    else if (!file_exists(dir))
+        s = status_new(XT_NOT_FOUND, NULL,
+                       "there is no compile cache yet: %s does not exist; the first program that is compiled makes it",
+                       dir);
+    if (s)
+        base_free(dir);
+    else
+        *out_dir = dir;
     return s;
 }
 
@@ -129,7 +138,8 @@ xt_status xt_cache_each(bool verify, bool (*visit)(void *user, const xt_cache_fi
     entry *files = list(dir, &n);
     for (size_t i = n; i-- > 0;) { /* newest first */
         if (files[i].leftover && time(NULL) - files[i].used < LEFTOVER_S) continue; /* being written */
-        xt_cache_file f = {.bytes = files[i].size, .used = files[i].used, .problem = verify ? problem_of(&files[i]) : NULL};
+        xt_cache_file f = {
+            .bytes = files[i].size, .used = files[i].used, .problem = verify ? problem_of(&files[i]) : NULL};
         snprintf(f.name, sizeof f.name, "%s", files[i].name);
         if (!visit(user, &f)) break;
     }
@@ -145,7 +155,9 @@ xt_status xt_cache_prune_opt(int64_t *out_files, int64_t *out_bytes, xt_cache_pr
     if (out_files) *out_files = 0;
     if (out_bytes) *out_bytes = 0;
     if (o.max_bytes < XT_CACHE_NONE || !(o.older_days >= 0))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_cache_prune: .max_bytes %lld, .older_days %g: not negative, or .max_bytes XT_CACHE_NONE", (long long)o.max_bytes, o.older_days);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_cache_prune: .max_bytes %lld, .older_days %g: not negative, or .max_bytes XT_CACHE_NONE",
+                          (long long)o.max_bytes, o.older_days);
     XT_TRY(open_cache(&dir));
     entry *files = list(dir, &n);
     for (size_t i = 0; i < n; i++) {

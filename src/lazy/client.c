@@ -28,19 +28,22 @@ static xt_status kv_put(void *user, const char *key, size_t n, const char *value
 
 void lazy_check_finished(void) {
     if ((dev.client || lazy_left_open()) && !dev.finished && getpid() == dev.pid)
-        log_msg(XT_SEV_WARNING, "the program ended without xt_finish(): the last step may not have run, and its errors were not shown; end main with "
+        log_msg(XT_SEV_WARNING, "the program ended without xt_finish(): the last step may not have run, and its errors "
+                                "were not shown; end main with "
                                 "`return xt_finish();`");
 }
 
-/* A program may end with `return xt_fit(...)`: everything has run and is written, and what is left is freed here as xt_finish would. */
+/* A program may end with `return xt_fit(...)`: everything has run and is written, and what is left is freed here as
+ * xt_finish would. */
 static void at_exit(int status, void *unused) {
     (void)unused;
     if (getpid() != dev.pid) return;
     if (status == 0 && (lazy_error_ends() || lazy_error_died())) {
-        log_msg(XT_SEV_ERROR, "the program ended without xt_finish() and without looking at the error above (xt_error()): "
-                              "its exit code is 1");
+        log_msg(XT_SEV_ERROR,
+                "the program ended without xt_finish() and without looking at the error above (xt_error()): "
+                "its exit code is 1");
         dev.finished = true; /* all is said */
-        exit(1);             /* the C library goes on with the functions that are left, and this status */
+        exit(1); /* the C library goes on with the functions that are left, and this status */
     }
     lazy_check_finished();
     if ((!dev.client && !dev.n_hooks) || !dev.finished || dev.left_open || gettid() != getpid())
@@ -63,7 +66,9 @@ void lazy_watch_exit(void) {
 }
 
 static const char *spec; /* instead of the environment's */
-void lazy_device_use(const char *s) { spec = s; }
+void lazy_device_use(const char *s) {
+    spec = s;
+}
 
 static xt_status open_device(device_client **out) {
     const world *w = world_get();

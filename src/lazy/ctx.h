@@ -1,10 +1,12 @@
-/* Inside the lazy core: one context a thread (its slots and the trace of its current step) and one runtime a process (device, programs,
- * live buffers, reader thread).
+/* Inside the lazy core: one context a thread (its slots and the trace of its current step) and one runtime a process
+ * (device, programs, live buffers, reader thread).
  *
  * Invariants
  *  1. slot.value, when not NULL, is a value of ctx->b.m, the module of this step; it is cleared at every boundary.
- *  2. slot.buf, when not NULL, is the value as of the last boundary; slot.leaf is the block argument that stands for it in this trace.
- *  3. A persistent slot (state or kept) is in ctx->persistent; every other live slot is in ctx->step_slots and dies at the boundary.
+ *  2. slot.buf, when not NULL, is the value as of the last boundary; slot.leaf is the block argument that stands for it
+ *     in this trace.
+ *  3. A persistent slot (state or kept) is in ctx->persistent; every other live slot is in ctx->step_slots and dies at
+ *     the boundary.
  *  4. leaves[i] belongs to argument i of the trace's function. */
 #ifndef XT_SRC_LAZY_CTX_H
 #define XT_SRC_LAZY_CTX_H
@@ -15,45 +17,53 @@
 #include "grad/grad.h"
 #include "lazy/lazy.h"
 
-/* --- live buffers (ledger.c): a device buffer with who asked for it. Counted. ------------------------------------------------------ */
+/* --- live buffers (ledger.c): a device buffer with who asked for it. Counted. --- */
 typedef struct lazy_buf {
     device_buffer *dev;
     atomic_int refs;
-    atomic_int ended;                 /* references of ended steps (ended.c), which do not keep a state's buffer from being taken over */
+    /* references of ended steps (ended.c), which do not keep a state's buffer from being taken over */
+    atomic_int ended;
     lazy_live info;
     const struct lazy_layout *layout; /* how it lies over the ranks (mesh.h); NULL: whole on each */
     struct lazy_buf *prev, *next;
 } lazy_buf;
-lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role role, const ir_type *type, int64_t step); /* takes dev over */
+/* takes dev over */
+lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role role, const ir_type *type,
+                       int64_t step);
 void lazy_buf_retain(lazy_buf *b);
 void lazy_buf_release(lazy_buf *b);
 
-/* --- slots (slot.c) ------------------------------------------------------------------------------------------------------------------- */
+/* --- slots (slot.c) --- */
 typedef struct lazy_slot {
     uint32_t generation; /* of the tensor that lives here, or lived here last */
     bool live, persistent, is_state, failed, requires_grad;
-    bool grad_leaf;           /* xt_requires_grad was asked for this very tensor: xt_backward leaves a gradient here */
-    bool retain_grad;         /* and here, though the tensor is the result of an op */
-    bool cut;                 /* a tensor with gradients whose step has ended: they flow into that step's ops, recorded again (ended.c) */
-    bool survives;            /* a step slot that the boundary under way leaves alive: it has a buffer by then */
+    bool grad_leaf; /* xt_requires_grad was asked for this very tensor: xt_backward leaves a gradient here */
+    bool retain_grad; /* and here, though the tensor is the result of an op */
+    /* a tensor with gradients whose step has ended: they flow into that step's ops, recorded again (ended.c) */
+    bool cut;
+    bool survives; /* a step slot that the boundary under way leaves alive: it has a buffer by then */
     lazy_role role;
     const ir_type *type;
     ir_value *value, *leaf;
     lazy_buf *buf, *read_buf; /* read_buf: value of a node read before its step ended */
-    void *host;               /* first value of a state, until it is uploaded; NULL with type = zeros */
-    bool has_host;            /* the value waits for its upload: of a new state, or of what was taken off the device (host_state.c) */
-    bool host_part;           /* and `host` is this rank's part of it, not the whole */
-    bool own;                 /* a step gave it a value: in plain data parallel training other ranks need not have the same */
-    struct lazy_whole *whole; /* of a state that is divided over ranks: all of it as it was in whole_of (lazy_gather_states) */
+    void *host; /* first value of a state, until it is uploaded; NULL with type = zeros */
+    /* the value waits for its upload: of a new state, or of what was taken off the device (host_state.c) */
+    bool has_host;
+    bool host_part; /* and `host` is this rank's part of it, not the whole */
+    /* a step gave it a value: in plain data parallel training other ranks need not have the same */
+    bool own;
+    /* of a state that is divided over ranks: all of it as it was in whole_of (lazy_gather_states) */
+    struct lazy_whole *whole;
     const lazy_buf *whole_of;
     xt_tensor grad;
     struct lazy_extremes *extremes; /* labels.h: what the host saw of its integers; NULL: nothing */
     const struct lazy_layout *layout; /* how buf lies, and shall lie after the step */
-    const struct lazy_layout *of_state; /* a parameter whose optimizer state is divided further than itself: how; else NULL */
+    /* a parameter whose optimizer state is divided further than itself: how; else NULL */
+    const struct lazy_layout *of_state;
     src_id src, changed, kept; /* changed: where it got its last new value; kept: where xt_keep was called for it */
-    uint32_t path, name;      /* interned */
+    uint32_t path, name; /* interned */
     int64_t step;
-    struct {                  /* the two tensors that died here last, for messages */
+    struct { /* the two tensors that died here last, for messages */
         uint32_t generation;
         src_id made, died;
         int64_t died_step; /* -1: given back by xt_drop; LAZY_DIED_IN_LOOP */
@@ -62,14 +72,14 @@ typedef struct lazy_slot {
 } lazy_slot;
 
 typedef struct lazy_leaf {
-    lazy_buf *buf;        /* retained; NULL for a scalar pack */
-    int pack;             /* index of the scalar pack, or -1 */
-    uint32_t slot;        /* slot that made the leaf and its generation, to see whether it still lives */
+    lazy_buf *buf; /* retained; NULL for a scalar pack */
+    int pack; /* index of the scalar pack, or -1 */
+    uint32_t slot; /* slot that made the leaf and its generation, to see whether it still lives */
     uint32_t generation;
     const struct lazy_layout *layout; /* of buf */
 } lazy_leaf;
 
-/* --- per-step scalars (scalar.c): packs of LAZY_PACK words, floats and ui32 words apart ----------------------------------------------------- */
+/* --- per-step scalars (scalar.c): packs of LAZY_PACK words, floats and ui32 words apart --- */
 enum { LAZY_PACK = 64 };
 typedef struct lazy_pack {
     xt_dtype dtype; /* XT_F32 or XT_U32 */
@@ -85,12 +95,12 @@ typedef struct lazy_pack {
 typedef struct lazy_asker { /* who wants a value out of a step's program, for reports */
     const char *what; /* "xt_master_printf"; NULL: a state or gradient gets a new value */
     src_id src;
-    src_id made;      /* the line that made the value, where another one asks for it */
+    src_id made; /* the line that made the value, where another one asks for it */
 } lazy_asker;
 
 typedef struct lazy_request { /* xt_when_ready */
     lazy_asker asked;
-    xt_tensor t;              /* kept while the request waits */
+    xt_tensor t; /* kept while the request waits */
     ir_value *value;
     lazy_buf *buf;
     xt_ready_fn fn;
@@ -98,10 +108,11 @@ typedef struct lazy_request { /* xt_when_ready */
     void *user;
     void *(*again)(void *user); /* at a replay, `user` of the new request is again(again_user); NULL: the same user */
     void *again_user;
-    bool to_slot;               /* the value becomes t's buffer, and t survives the boundary; fn is not used */
+    bool to_slot; /* the value becomes t's buffer, and t survives the boundary; fn is not used */
 } lazy_request;
 
-typedef struct lazy_slot_value { /* a value that a state with a gradient had earlier in this trace: what was computed from it counts for the state */
+typedef struct lazy_slot_value {
+    /* a value that a state with a gradient had earlier in this trace: what was computed from it counts for the state */
     uint32_t slot, generation;
     ir_value *value;
 } lazy_slot_value;
@@ -120,7 +131,7 @@ typedef struct lazy_turns { /* the lines where switches were turned last; 0 = un
 } lazy_turns;
 
 typedef struct lazy_flags { /* switches that change what is recorded */
-    bool no_grad;  /* and no backward pass: optimizers turn gradients off for themselves */
+    bool no_grad; /* and no backward pass: optimizers turn gradients off for themselves */
     bool backward; /* of a trace: xt_backward was called */
     xt_dtype autocast;
     uint64_t mode; /* which modules are in evaluation mode, as one number */
@@ -159,105 +170,122 @@ typedef struct lazy_ctx {
     size_t n_requests, cap_requests;
     lazy_asker *askers; /* noted for this step */
     size_t n_askers, cap_askers;
-    struct lazy_book *book;          /* option.c */
-    const size_t *request_order;     /* of requests that are options, in this step; NULL: as they were asked for */
+    struct lazy_book *book; /* option.c */
+    const size_t *request_order; /* of requests that are options, in this step; NULL: as they were asked for */
     size_t n_request_order;
-    const uint32_t *places;          /* of the program's inputs among the arguments of this trace; NULL: as the program says */
+    /* of the program's inputs among the arguments of this trace; NULL: as the program says */
+    const uint32_t *places;
 
-    bool nan, eager;          /* words of XT_DEBUG, as of the begin of the step */
-    bool looking;             /* XT_DEBUG=nan or eager is at work: what it records and runs is not looked at */
-    map *computed;            /* of this trace, XT_DEBUG=eager: ir_value * -> its lazy_buf, retained */
-    size_t n_recorded;        /* tensors of this step */
-    ir_op *settled;           /* the last op of the trace whose needs-gradient flags are known */
-    grad_region *regions;     /* checkpointed blocks of this trace */
+    bool nan, eager; /* words of XT_DEBUG, as of the begin of the step */
+    bool looking; /* XT_DEBUG=nan or eager is at work: what it records and runs is not looked at */
+    map *computed; /* of this trace, XT_DEBUG=eager: ir_value * -> its lazy_buf, retained */
+    size_t n_recorded; /* tensors of this step */
+    ir_op *settled; /* the last op of the trace whose needs-gradient flags are known */
+    grad_region *regions; /* checkpointed blocks of this trace */
     size_t n_regions, cap_regions;
     lazy_slot_value *pasts;
     size_t n_pasts, cap_pasts;
-    bool values_noted;        /* a value of this trace has extremes (labels.h) */
+    bool values_noted; /* a value of this trace has extremes (labels.h) */
 
-    bool grads_recorded;      /* some op of this trace has a result that needs a gradient */
-    bool swept;               /* and a backward pass has been through this trace */
+    bool grads_recorded; /* some op of this trace has a result that needs a gradient */
+    bool swept; /* and a backward pass has been through this trace */
     lazy_ended *ended[LAZY_ENDED]; /* the last steps that nothing was differentiated in, newest first */
-    ir_module *spare;         /* memory of an ended step that is forgotten */
+    ir_module *spare; /* memory of an ended step that is forgotten */
 
-    xt_status error;          /* pending, first one wins */
-    bool error_told;          /* printed, or given to the handler */
-    bool error_seen;          /* xt_error gave it to the program */
-    int64_t error_step;       /* steps that had ended when it arose */
-    bool error_lost;          /* a rank that died or left: the process ends where that is met */
-    bool operand_failed;      /* lazy_value met an error or dead operand since lazy_begin */
+    xt_status error; /* pending, first one wins */
+    bool error_told; /* printed, or given to the handler */
+    bool error_seen; /* xt_error gave it to the program */
+    int64_t error_step; /* steps that had ended when it arose */
+    bool error_lost; /* a rank that died or left: the process ends where that is met */
+    bool operand_failed; /* lazy_value met an error or dead operand since lazy_begin */
     uint32_t path;
     uint32_t *path_stack;
     size_t n_path, cap_path;
     int no_grad;
     xt_dtype autocast, *autocasts; /* and those around it */
     size_t n_autocasts, cap_autocasts;
-    lazy_flags used;          /* switches that were on at some time in this trace */
+    lazy_flags used; /* switches that were on at some time in this trace */
     int64_t step, draws, seeded_step; /* draws: of this step, since xt_seed; seeded_step: the step of xt_seed */
     int64_t step_began_ns;
     int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
     bool in_boundary;
-    bool echo;                /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
-    uint64_t mode;            /* which modules are in evaluation mode, as one number */
-    int64_t freezes;          /* xt_freeze and xt_unfreeze of parameters that were there */
+    /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
+    bool echo;
+    uint64_t mode; /* which modules are in evaluation mode, as one number */
+    int64_t freezes; /* xt_freeze and xt_unfreeze of parameters that were there */
     lazy_turns turned;
-    lazy_tape *tape;          /* a compiled step function is being recorded */
-    const lazy_loop *loop;    /* the innermost loop whose body is being recorded */
+    lazy_tape *tape; /* a compiled step function is being recorded */
+    const lazy_loop *loop; /* the innermost loop whose body is being recorded */
     struct xt_step *steps;
     lazy_done_fn *done_fns;
     void **done_users;
     size_t n_done, cap_done, cap_done_users, n_done_users;
-    lazy_phases *phases;      /* lazy_then */
+    lazy_phases *phases; /* lazy_then */
     size_t n_phases, cap_phases;
 } lazy_ctx;
 
 void lazy_watch_exit(void);
-void lazy_device_use(const char *spec); /* opens this device next, whatever the environment says; NULL: as it says. Kept, not copied */
+/* opens this device next, whatever the environment says; NULL: as it says. Kept, not copied */
+void lazy_device_use(const char *spec);
 void lazy_tear_down(void); /* hooks of xt_finish, owned objects, this thread's tensors, programs, the device */
 bool lazy_left_open(void); /* this thread has recorded something that no boundary has run, or has a pending error */
 lazy_ctx *lazy_ctx_get(void); /* of this thread, made at first use; NULL only without memory */
 lazy_ctx *lazy_ctx_there(void); /* NULL also when this thread has used none */
 void lazy_attend(lazy_ctx *c, const lazy_guest *g); /* g lives as long as the process; attending twice is once */
 
-lazy_slot *lazy_slot_of(lazy_ctx *c, xt_tensor t);               /* NULL: none or dead */
-xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot **out); /* a step slot; pointers into slots move! */
+lazy_slot *lazy_slot_of(lazy_ctx *c, xt_tensor t); /* NULL: none or dead */
+/* a step slot; pointers into slots move! */
+xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot **out);
 void lazy_slot_persist(lazy_ctx *c, xt_tensor t);
 void lazy_slot_free(lazy_ctx *c, uint32_t index, src_id died);
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what); /* reports a dead handle */
-xt_tensor lazy_error_slot(lazy_ctx *c, src_id src);               /* a tensor of a failed op, without an error of its own */
-const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype dtype, int rank, const int64_t *dims); /* NULL with an error pending */
-ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);         /* the argument that stands for the slot's buffer; uploads a new state */
-ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf); /* takes the leaf's reference over, also when it gives NULL */
-int64_t lazy_take_now(lazy_ctx *c);                             /* now_ns, used up, or the clock */
+/* a tensor of a failed op, without an error of its own */
+xt_tensor lazy_error_slot(lazy_ctx *c, src_id src);
+/* NULL with an error pending */
+const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype dtype, int rank, const int64_t *dims);
+/* the argument that stands for the slot's buffer; uploads a new state */
+ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);
+/* takes the leaf's reference over, also when it gives NULL */
+ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf);
+int64_t lazy_take_now(lazy_ctx *c); /* now_ns, used up, or the clock */
 bool lazy_debug_word(const char *word); /* XT_DEBUG has it */
-xt_status lazy_new_trace(lazy_ctx *c);                            /* an empty module for the next step */
-void lazy_clear_trace(lazy_ctx *c);                               /* what hangs on the ops; lazy_new_trace uses their memory again */
+xt_status lazy_new_trace(lazy_ctx *c); /* an empty module for the next step */
+/* what hangs on the ops; lazy_new_trace uses their memory again */
+void lazy_clear_trace(lazy_ctx *c);
 void lazy_drop_trace(lazy_ctx *c);
-enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2, LAZY_V_REACHED = 4, LAZY_V_BASE = 8 };     /* bits of ir_value.user: wants a gradient; xt_grad_of is after it; see lazy_key_tree */
-enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2 };               /* ir_op.user: flags are known; recorded where no gradient was wanted */
-bool lazy_v_no_grad(const ir_value *v);                          /* lazy_no_grad_value was called for it */
-void lazy_settle(lazy_ctx *c);                                    /* the flags of everything recorded so far */
+/* bits of ir_value.user: wants a gradient; xt_grad_of is after it; see lazy_key_tree */
+enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2, LAZY_V_REACHED = 4, LAZY_V_BASE = 8 };
+/* ir_op.user: flags are known; recorded where no gradient was wanted */
+enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2 };
+bool lazy_v_no_grad(const ir_value *v); /* lazy_no_grad_value was called for it */
+void lazy_settle(lazy_ctx *c); /* the flags of everything recorded so far */
 bool lazy_v_needs_grad(const ir_value *v);
-bool lazy_op_reads(const ir_op *op, uint64_t bit);               /* an operand, or a value that its regions read, has the bit */
+/* an operand, or a value that its regions read, has the bit */
+bool lazy_op_reads(const ir_op *op, uint64_t bit);
 
-/* --- loops (loop.c) ----------------------------------------------------------------------------------------------- */
-bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what); /* true, with an error that `what` cannot be done there, inside the body of a loop */
-ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b);               /* u32: the number of this run of the innermost body; NULL outside of loops */
-uint32_t lazy_loop_runs(const lazy_ctx *c);                         /* how often what is recorded now runs in a step */
+/* --- loops (loop.c) --- */
+/* true, with an error that `what` cannot be done there, inside the body of a loop */
+bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what);
+/* u32: the number of this run of the innermost body; NULL outside of loops */
+ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b);
+uint32_t lazy_loop_runs(const lazy_ctx *c); /* how often what is recorded now runs in a step */
 
 /* The number at this line became data when it was recorded last (scalar.c). */
 bool lazy_number_changed(src_id at, double *out_was, double *out_now);
 
-/* --- ended steps (ended.c): the forward of a step that ended before xt_backward can be recorded again -------------------------------------------- */
-void lazy_end_keep(lazy_ctx *c, lazy_cause cause, src_id at);   /* at a boundary, while the trace is there: keeps it if a backward pass may still want it */
-void lazy_ended_pass(lazy_ctx *c);                              /* a step with ops has ended */
+/* --- ended steps (ended.c): the forward of a step that ended before xt_backward can be recorded again --- */
+/* at a boundary, while the trace is there: keeps it if a backward pass may still want it */
+void lazy_end_keep(lazy_ctx *c, lazy_cause cause, src_id at);
+void lazy_ended_pass(lazy_ctx *c); /* a step with ops has ended */
 void lazy_ended_forget(lazy_ctx *c);
-/* True when t can only be differentiated by recording again: its step has ended. Then *out is its value recorded again, or NULL with an error pending. */
+/* True when t can only be differentiated by recording again: its step has ended. Then *out is its value recorded again,
+ * or NULL with an error pending. */
 bool lazy_ended_value(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t, ir_value **out);
-/* Tensors of ended steps that gradients of root would flow into are recorded again, and what read them reads that. False with an error pending. */
+/* Tensors of ended steps that gradients of root would flow into are recorded again, and what read them reads that.
+ * False with an error pending. */
 bool lazy_ended_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root);
 
-/* --- programs (key.c, cache.c, cache_disk.c, explain.c) ------------------------------------------------------------------------------------------- */
+/* --- programs (key.c, cache.c, cache_disk.c, explain.c) --- */
 typedef struct lazy_node { /* what a report can say about one op of a known program */
     ir_opcode code;
     src_id src;
@@ -288,68 +316,77 @@ typedef struct lazy_program {
     hash128 key;
     device_exec *exec;
     size_t n_inputs;
-    uint32_t *inputs;       /* input k is argument inputs[k] of the trace */
-    bool *donates;          /* input k is consumed */
+    uint32_t *inputs; /* input k is argument inputs[k] of the trace */
+    bool *donates; /* input k is consumed */
     size_t n_outputs;
-    lazy_asker *askers;     /* of the outputs, then those noted besides */
+    lazy_asker *askers; /* of the outputs, then those noted besides */
     size_t n_askers;
-    lazy_node *nodes;       /* the ops in order, arguments first (code OP_COUNT) */
+    lazy_node *nodes; /* the ops in order, arguments first (code OP_COUNT) */
     size_t n_nodes;
     lazy_origins *origins;
-    int64_t number;         /* of the compile, from 1 */
+    int64_t number; /* of the compile, from 1 */
     int64_t last_used, uses;
     device_exec_stats stats;
-    lazy_flags flags;       /* that it was recorded with */
-    src_id src;             /* the boundary or read it was made for */
+    lazy_flags flags; /* that it was recorded with */
+    src_id src; /* the boundary or read it was made for */
     bool uses_collectives;
     lazy_last_collective last_collective; /* for what other ranks are told */
-    hash128 meeting;        /* of `meets`: what the ranks of a program with collectives agree on (meet.c) */
+    hash128 meeting; /* of `meets`: what the ranks of a program with collectives agree on (meet.c) */
     lazy_node *meets;
     size_t n_meets, cap_meets;
-    size_t rehearsed;       /* its number in the rehearsal, from 1 */
-    bool partitioned;       /* runs on all devices of the mesh, each with its part */
+    size_t rehearsed; /* its number in the rehearsal, from 1 */
+    bool partitioned; /* runs on all devices of the mesh, each with its part */
 } lazy_program;
 typedef struct lazy_roots {
     size_t n, cap;
     ir_value **values;
-    int32_t *alias_leaf;    /* argument whose buffer the output may take over, or -1 */
-    lazy_asker *askers;     /* of the outputs */
+    int32_t *alias_leaf; /* argument whose buffer the output may take over, or -1 */
+    lazy_asker *askers; /* of the outputs */
     const lazy_asker *also; /* who else wants something of this step: lazy_note_asker */
     size_t n_also;
     const struct lazy_layout **layouts; /* of the outputs; NULL: all whole */
-    bool *out_unknown;      /* not NULL: a program that is not in memory is not made, but told here, */
-    hash128 *out_key;       /* with its key */
+    bool *out_unknown; /* not NULL: a program that is not in memory is not made, but told here, */
+    hash128 *out_key; /* with its key */
     struct lazy_form *form; /* option.c: the program is known by this instead of by its ops; else NULL */
 } lazy_roots;
 
-/* --- values that only some steps give out or log (option*.c) ------------------------------------------------------------------------------------- */
+/* --- values that only some steps give out or log (option*.c) --- */
 typedef struct lazy_form { /* a program that has some options, each of which a step may switch off */
     hash128 key;
     uint64_t *inputs; /* what each is to the base; of the program `key` */
     uint32_t *places; /* room for a step's */
-    bool *has;        /* by item of its family */
+    bool *has; /* by item of its family */
     size_t n_has;
 } lazy_form;
 bool lazy_request_is_option(const lazy_request *q);
-/* The program of natural key `key` with these roots is not in memory. *out_form: the form that the step has been recorded again for, to be collected again;
- * NULL: it needs a program of its own. */
-xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, lazy_form **out_form);
+/* The program of natural key `key` with these roots is not in memory. *out_form: the form that the step has been
+ * recorded again for, to be collected again; NULL: it needs a program of its own. */
+xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots,
+                              const size_t *requests, lazy_form **out_form);
 xt_status lazy_form_bind(lazy_ctx *c, lazy_form *f, const lazy_program *p, bool made); /* sets c->places */
 /* What argument `place` stands for, in any step: a state, or which tensor of the step that has a buffer; 0: neither. */
 uint64_t lazy_leaf_id(const lazy_ctx *c, uint32_t place);
-static inline uint32_t lazy_place(const lazy_ctx *c, const lazy_program *p, size_t k) { return c->places ? c->places[k] : p->inputs[k]; }
+static inline uint32_t lazy_place(const lazy_ctx *c, const lazy_program *p, size_t k) {
+    return c->places ? c->places[k] : p->inputs[k];
+}
 
-/* meet.c: fills p->meeting and p->meets from the ops of f, whose arguments stand for `leaves` and whose results for the roots. */
-xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r, lazy_program *p);
-xt_status lazy_refuse_factorisations(const ir_module *m, const char *platform); /* cache.c: what XLA's devices have no code for, by the user's line */
+/* meet.c: fills p->meeting and p->meets from the ops of f, whose arguments stand for `leaves` and whose results
+ * for the roots. */
+xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r,
+                                lazy_program *p);
+/* cache.c: what XLA's devices have no code for, by the user's line */
+xt_status lazy_refuse_factorisations(const ir_module *m, const char *platform);
 void lazy_meeting_compiled(lazy_program *p); /* adds to p->meeting what compiling told */
 
 /* Marks what the roots reach, hashes it, and lists its nodes. `out_nodes` is base_malloc'ed. */
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n);
-/* For steps that differ in what they are asked for: marks what `roots` reach with hashes of how it is made, the same whatever else was recorded and in which
- * order. Arguments count by the order in which a walk meets them: out_numbers[i], from 1; 0 = not met; the first n_base roots meet *out_in_base of them, and
- * all they reach has LAZY_V_BASE until lazy_key_tree_done. Arguments that only the others read count by lazy_leaf_id where they have one. */
-xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *roots, uint32_t *out_numbers, uint32_t *out_in_base);
+/* For steps that differ in what they are asked for: marks what `roots` reach with hashes of how it is made,
+ * the same whatever else was recorded and in which order. Arguments count by the order in which a walk meets
+ * them: out_numbers[i], from 1; 0 = not met; the first n_base roots meet *out_in_base of them, and all they
+ * reach has LAZY_V_BASE until lazy_key_tree_done. Arguments that only the others read count by lazy_leaf_id
+ * where they have one. */
+xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *roots, uint32_t *out_numbers,
+                        uint32_t *out_in_base);
 void lazy_key_tree_done(const lazy_ctx *c);
 /* Finds or makes the program; fills the parts of `ev` it knows. Retained for the caller. */
 xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out);
@@ -357,33 +394,40 @@ void lazy_program_release(lazy_program *p);
 void lazy_programs_clear(void);
 /* After a miss: the texts of the nodes that lazy_key listed for the trace as it stands. */
 void lazy_describe_nodes(const lazy_ctx *c, lazy_node *nodes, size_t n);
-/* Why the program of `nodes` with the outputs of r is new: sets why, reason, advice and expected of ev; texts are in static-per-thread storage. */
-void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r, lazy_program *const *known, size_t n_known, lazy_event *ev);
+/* Why the program of `nodes` with the outputs of r is new: sets why, reason, advice and expected of ev; texts are in
+ * static-per-thread storage. */
+void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,
+                  lazy_program *const *known, size_t n_known, lazy_event *ev);
 xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out); /* NULL exec when not there */
 void lazy_disk_store(hash128 key, device_exec *e);
 const char *lazy_cache_damage(const char *data, size_t n, hash128 key); /* of a file's bytes; NULL = sound */
-void lazy_cache_enforce_cap(const char *dir);                            /* cache_files.c: XT_CACHE_BYTES */
+void lazy_cache_enforce_cap(const char *dir); /* cache_files.c: XT_CACHE_BYTES */
 
-/* rehearse.c: notes the program, and that it runs now with what else is alive. No-ops unless a rehearsal is under way. */
+/* rehearse.c: notes the program, and that it runs now with what else is alive. No-ops unless a rehearsal
+ * is under way. */
 xt_status lazy_rehearse_program(lazy_program *p, const ir_module *m, const lazy_roots *r, device_client *client);
 void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p);
 
-/* --- XT_DEBUG=nan (hygiene.c) and eager (eager.c) ------------------------------------------------------------------------------------------------------------ */
-/* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or Inf in out[]. */
+/* --- XT_DEBUG=nan (hygiene.c) and eager (eager.c) --- */
+/* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or
+ * Inf in out[]. */
 xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src);
 void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src);
-xt_status lazy_compute_now(lazy_ctx *c, xt_tensor t, const xt_src *src); /* value.c: t's value is computed when this returns */
+/* value.c: t's value is computed when this returns */
+xt_status lazy_compute_now(lazy_ctx *c, xt_tensor t, const xt_src *src);
 
-/* --- running (run.c) ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- running (run.c) --- */
 /* Executes the program of `r`; out_bufs[i] (role VALUE, yours) for every root. */
-xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src, device_buffer **out);
+xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src,
+                   device_buffer **out);
 void lazy_roots_free(lazy_roots *r);
 xt_status lazy_upload_packs(lazy_ctx *c);
 void lazy_emit_event(const lazy_event *e);
 xt_status lazy_take_async_error(void); /* of a program that failed after it was started */
-void lazy_quiesce(void);               /* waits for what is in flight and forgets its failures: consequences of one already taken */
+/* waits for what is in flight and forgets its failures: consequences of one already taken */
+void lazy_quiesce(void);
 
-/* --- reader thread (reader.c) ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- reader thread (reader.c) --- */
 xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q); /* starts the transfer; fn runs in order of calls */
 void lazy_reader_drain(void);
 

@@ -1,16 +1,20 @@
-/* XT_DEBUG=eager: every op runs by itself when it is recorded, so that a debugger stands at the line whose op fails. What an op reads has been computed before and
- * is an argument of its program; so a step of n ops runs n small programs, most of them known from the step before. The step's own program runs at the boundary as
- * always: states change there, and nothing of what is seen here depends on the switch.
+/* XT_DEBUG=eager: every op runs by itself when it is recorded, so that a debugger stands at the line whose op fails.
+ * What an op reads has been computed before and is an argument of its program; so a step of n ops runs n small
+ * programs, most of them known from the step before. The step's own program runs at the boundary as always: states
+ * change there, and nothing of what is seen here depends on the switch.
  *
- * On a mesh what an op gives is whole on every device (a program's results without a layout are), so that the next one can read it; only the step's own inputs
- * are divided.
+ * On a mesh what an op gives is whole on every device (a program's results without a layout are), so that the next one
+ * can read it; only the step's own inputs are divided.
  *
- * Ops that one call records (a sum and the constant it starts from) are one program. What backward records runs when something reads it. */
+ * Ops that one call records (a sum and the constant it starts from) are one program. What backward records runs when
+ * something reads it. */
 #include "lazy/ctx.h"
 
 #include <stdlib.h>
 
-static void release(void *buf) { lazy_buf_release(buf); }
+static void release(void *buf) {
+    lazy_buf_release(buf);
+}
 
 static void trace_gone(lazy_ctx *c) {
     if (!c->computed) return;
@@ -20,9 +24,13 @@ static void trace_gone(lazy_ctx *c) {
 
 static const lazy_guest guest = {.trace_cleared = trace_gone};
 
-static lazy_buf *known(const lazy_ctx *c, const ir_value *v) { return c->computed ? map_get(c->computed, &v, sizeof v) : NULL; }
+static lazy_buf *known(const lazy_ctx *c, const ir_value *v) {
+    return c->computed ? map_get(c->computed, &v, sizeof v) : NULL;
+}
 
-static bool is_leaf(const ir_value *v, void *user) { return !v->def || known(user, v); }
+static bool is_leaf(const ir_value *v, void *user) {
+    return !v->def || known(user, v);
+}
 
 /* The trace as the program of one op sees it: its module, and what stands for its arguments. */
 typedef struct side {
@@ -42,7 +50,8 @@ static void swap_trace(lazy_ctx *c, side *s) {
     c->cap_leaves = mine.cap;
 }
 
-/* The leaves of the side trace: computed values, and leaves of the step itself. References are borrowed: they outlive the run. */
+/* The leaves of the side trace: computed values, and leaves of the step itself. References are borrowed: they
+ * outlive the run. */
 static bool fill_leaves(const lazy_ctx *c, ir_value *const *from, size_t n, side *s) {
     for (size_t i = 0; i < n; i++) {
         lazy_buf *b = known(c, from[i]);
@@ -72,19 +81,25 @@ static xt_status keep_results(lazy_ctx *c, ir_op *op, device_buffer **out) {
 static xt_status run_op(lazy_ctx *c, ir_op *op) {
     uint32_t n = op->n_out;
     ir_value **roots = base_malloc((n + 1) * sizeof *roots), **from = NULL;
-    lazy_roots r = {.n = n, .cap = n, .values = roots, .alias_leaf = base_malloc((n + 1) * sizeof *r.alias_leaf), .askers = base_calloc(n + 1, sizeof *r.askers)};
+    lazy_roots r = {.n = n,
+                    .cap = n,
+                    .values = roots,
+                    .alias_leaf = base_malloc((n + 1) * sizeof *r.alias_leaf),
+                    .askers = base_calloc(n + 1, sizeof *r.askers)};
     device_buffer **out = base_calloc(n + 1, sizeof *out);
     ir_module *m = NULL;
     size_t n_from = 0;
     side s = {.n = 0};
-    xt_status st = roots && r.alias_leaf && r.askers && out ? NULL : status_oom(n * sizeof *roots, "an op that runs by itself");
+    xt_status st =
+        roots && r.alias_leaf && r.askers && out ? NULL : status_oom(n * sizeof *roots, "an op that runs by itself");
     for (uint32_t i = 0; !st && i < n; i++) {
         roots[i] = &op->out[i];
         r.alias_leaf[i] = -1;
         r.askers[i] = (lazy_asker){"XT_DEBUG=eager", op->src};
     }
     if (!st) st = ir_extract(n, roots, "op", is_leaf, c, &m, &from, &n_from);
-    if (!st && !fill_leaves(c, from, n_from, &s)) st = status_oom(n_from * sizeof *s.leaves, "an op that runs by itself");
+    if (!st && !fill_leaves(c, from, n_from, &s))
+        st = status_oom(n_from * sizeof *s.leaves, "an op that runs by itself");
     if (!st) {
         s.func = m->funcs;
         s.b = ir_at_end(m, m->funcs->body);

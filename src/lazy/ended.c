@@ -1,11 +1,14 @@
-/* Steps that ended between forward and backward. A boundary that ends a step in which gradients were recorded and nothing was differentiated keeps its
- * trace and the buffers it read; xt_backward and xt_grad_of record the part they need again, at the begin of the trace of their own step, so that
- * the same walk goes through it as if the step had not ended. A step that xt_backward has been through keeps nothing and costs nothing.
+/* Steps that ended between forward and backward. A boundary that ends a step in which gradients were recorded and
+ * nothing was differentiated keeps its trace and the buffers it read; xt_backward and xt_grad_of record the part they
+ * need again, at the begin of the trace of their own step, so that the same walk goes through it as if the step had not
+ * ended. A step that xt_backward has been through keeps nothing and costs nothing.
  *
  * Invariants
- *  1. An ended step is forgotten when the next step with ops ends, or, while a tensor of it lives on (slot.cut), the one after.
- *  2. It holds buffers without keeping states from being updated in place (lazy_buf.ended): a state that has changed is an error with both lines,
- *     as its gradient would belong to numbers that are gone. Batches, random keys and scalars are as they were.
+ *  1. An ended step is forgotten when the next step with ops ends, or, while a tensor of it lives on (slot.cut),
+ *     the one after.
+ *  2. It holds buffers without keeping states from being updated in place (lazy_buf.ended): a state that has changed is
+ *     an error with both lines, as its gradient would belong to numbers that are gone. Batches, random keys and scalars
+ *     are as they were.
  *  3. Only values are recorded again: what the step assigned to states (running statistics) is not assigned twice.
  *  4. A slot that is cut has no value; its leaf, once gradients go through it, is the result recorded again. */
 #include "grad/grad.h"
@@ -38,7 +41,7 @@ struct lazy_ended {
     bool cut; /* some of its tensors live on */
 };
 
-/* --- keeping ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- keeping --- */
 static void hold(lazy_buf *b, int by) {
     if (b) atomic_fetch_add_explicit(&b->ended, by, memory_order_relaxed);
 }
@@ -48,12 +51,16 @@ static void graph_release(lazy_ctx *c, lazy_graph *g) {
     if (!g || --g->refs > 0) return;
     base_free(g->regions);
     base_free(g->stops);
-    if (!c || c->spare) ir_module_free(g->m);
-    else c->spare = g->m;
+    if (!c || c->spare)
+        ir_module_free(g->m);
+    else
+        c->spare = g->m;
     base_free(g);
 }
 
-void lazy_graph_release(lazy_graph *g) { graph_release(NULL, g); }
+void lazy_graph_release(lazy_graph *g) {
+    graph_release(NULL, g);
+}
 
 static void forget(lazy_ctx *c, lazy_ended *e) {
     if (!e) return;
@@ -102,7 +109,8 @@ static void trace_gone(lazy_ctx *c) {
 static bool add_value(lazy_ctx *c, lazy_ended *e, uint32_t index) {
     const lazy_slot *s = &c->slots[index];
     if (!s->live || s->failed || s->is_state || s->grad_leaf || !s->value || !lazy_v_needs_grad(s->value)) return true;
-    return VEC_PUSH(e->values, e->n_values, e->cap_values, ((ended_value){index, s->generation, s->src, s->value, NULL}));
+    return VEC_PUSH(e->values, e->n_values, e->cap_values,
+                    ((ended_value){index, s->generation, s->src, s->value, NULL}));
 }
 
 static bool list_values(lazy_ctx *c, lazy_ended *e) {
@@ -160,9 +168,12 @@ static bool list_stops(lazy_ctx *c, lazy_ended *e) {
     for (size_t k = 0; k < c->n_persistent; k++) {
         uint32_t index = c->persistent[k];
         const lazy_slot *s = &c->slots[index];
-        if (!s->value || !s->value->def || !s->buf || s->role == LAZY_GRADIENT || !(s->is_state || s->grad_leaf)) continue;
+        if (!s->value || !s->value->def || !s->buf || s->role == LAZY_GRADIENT || !(s->is_state || s->grad_leaf))
+            continue;
         lazy_leaf l = {.buf = s->buf, .pack = -1, .slot = index, .generation = s->generation, .layout = s->layout};
-        if (!VEC_PUSH(e->g->stops, e->g->n_stops, e->g->cap_stops, s->value) || !VEC_PUSH(e->leaves, e->n_leaves, cap, l)) return false;
+        if (!VEC_PUSH(e->g->stops, e->g->n_stops, e->g->cap_stops, s->value) ||
+            !VEC_PUSH(e->leaves, e->n_leaves, cap, l))
+            return false;
         lazy_buf_retain(s->buf);
         hold(s->buf, 1);
     }
@@ -182,17 +193,20 @@ static void push(lazy_ctx *c, lazy_ended *e, lazy_cause cause, src_id at) {
     c->ended[0] = e;
 }
 
-/* Calls of a compiled function that gives out a tensor with gradients: what a replay needs so that it can be differentiated too. */
+/* Calls of a compiled function that gives out a tensor with gradients: what a replay needs so that it can be
+ * differentiated too. */
 static void keep_for_replays(lazy_ctx *c, const lazy_ended *e, lazy_plan *p) {
     const lazy_program *g = c->tape->program;
     xt_tensor t = c->tape->result;
     for (size_t i = 0; i < e->n_values; i++)
-        if (e->values[i].slot == t.slot && e->values[i].generation == t.generation) p->graph_result = e->values[i].value;
+        if (e->values[i].slot == t.slot && e->values[i].generation == t.generation)
+            p->graph_result = e->values[i].value;
     if (!p->graph_result || !(p->graph_args = base_calloc(g->n_inputs + 1, sizeof *p->graph_args))) return;
     for (size_t k = 0; k < g->n_inputs; k++) p->graph_args[k] = lazy_place(c, g, k);
     size_t n = e->n_leaves - e->g->n_stops;
     if (!(p->graph_stops = base_calloc(e->g->n_stops + 1, sizeof *p->graph_stops))) return;
-    for (size_t i = 0; i < e->g->n_stops; i++) p->graph_stops[i] = (xt_tensor){e->leaves[n + i].slot, e->leaves[n + i].generation};
+    for (size_t i = 0; i < e->g->n_stops; i++)
+        p->graph_stops[i] = (xt_tensor){e->leaves[n + i].slot, e->leaves[n + i].generation};
     p->n_graph_args = n;
     p->graph = e->g;
     p->graph->refs++;
@@ -204,7 +218,9 @@ void lazy_end_keep(lazy_ctx *c, lazy_cause cause, src_id at) {
     lazy_settle(c);
     if (!c->grads_recorded) return;
     lazy_ended *e = base_calloc(1, sizeof *e);
-    if (!e || !list_values(c, e) || !e->n_values || !take_leaves(c, e) || !(e->g = take_trace(c)) || !list_stops(c, e)) { /* without memory a later xt_backward says that nothing was kept */
+    if (!e || !list_values(c, e) || !e->n_values || !take_leaves(c, e) || !(e->g = take_trace(c)) ||
+        !list_stops(c, e)) {
+        /* without memory a later xt_backward says that nothing was kept */
         forget(c, e);
         return;
     }
@@ -223,7 +239,8 @@ void lazy_ended_replayed(lazy_ctx *c, const lazy_plan *p, lazy_buf *const *bufs,
     lazy_slot *s = lazy_slot_of(c, result);
     ended_value v = {result.slot, result.generation, s ? s->src : 0, p->graph_result, NULL};
     size_t n_stops = p->graph->n_stops;
-    if (!e || !s || !(e->leaves = base_calloc(p->n_graph_args + n_stops + 1, sizeof *e->leaves)) || !VEC_PUSH(e->values, e->n_values, e->cap_values, v)) {
+    if (!e || !s || !(e->leaves = base_calloc(p->n_graph_args + n_stops + 1, sizeof *e->leaves)) ||
+        !VEC_PUSH(e->values, e->n_values, e->cap_values, v)) {
         forget(c, e);
         return;
     }
@@ -243,7 +260,7 @@ void lazy_ended_replayed(lazy_ctx *c, const lazy_plan *p, lazy_buf *const *bufs,
     s->survives = false;
 }
 
-/* --- recording again ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- recording again --- */
 typedef struct copy_of {
     const ir_op *from, *op;
 } copy_of;
@@ -276,7 +293,8 @@ static xt_status value_again(lazy_ctx *c, const xt_src *src, const char *what, l
 static xt_status expired(lazy_ctx *c, const xt_src *src, const char *what, const lazy_slot *s) {
     char made[256];
     return status_new(XT_FAILED_PRECONDITION, src,
-                      "%s: gradients flow into the tensor kept at %s in step %lld, and step %lld is being recorded: the forward of an ended step is kept for two more steps. "
+                      "%s: gradients flow into the tensor kept at %s in step %lld, and step %lld is being recorded: "
+                      "the forward of an ended step is kept for two more steps. "
                       "Differentiate earlier, or use xt_detach or xt_no_grad_begin if no gradient is meant to go there",
                       what, src_text(s->src, made, sizeof made), (long long)s->step, (long long)c->step);
 }
@@ -298,9 +316,11 @@ static xt_status changed(const again *a, const lazy_leaf *l) {
     const char *name = l->buf->info.path ? intern_text(l->buf->info.path) : "a tensor";
     bool lives = s->live && s->generation == l->generation && s->changed;
     return status_new(XT_FAILED_PRECONDITION, a->src,
-                      "%s: the forward recorded at %s read %s, which %s%s has given a new value since its step ended: the values that the gradient needs are gone; call %s "
+                      "%s: the forward recorded at %s read %s, which %s%s has given a new value since its step ended: "
+                      "the values that the gradient needs are gone; call %s "
                       "before the update",
-                      a->what, src_text(a->of->src, forward, sizeof forward), name, lives ? "" : "a later step", lives ? src_text(s->changed, by, sizeof by) : "", a->what);
+                      a->what, src_text(a->of->src, forward, sizeof forward), name, lives ? "" : "a later step",
+                      lives ? src_text(s->changed, by, sizeof by) : "", a->what);
 }
 
 /* A state that gets its first reader of this trace after it was assigned: the gradient is that of the value before. */
@@ -310,7 +330,8 @@ static xt_status leaf_of_state(again *a, const lazy_leaf *l, ir_value **out) {
     *out = lazy_leaf_of(c, l->slot);
     const lazy_slot *s = &c->slots[l->slot];
     lazy_slot_value past = {l->slot, l->generation, *out};
-    if (!*out || (!known && s->value && s->grad_leaf && !VEC_PUSH(c->pasts, c->n_pasts, c->cap_pasts, past))) return status_oom(sizeof past, a->what);
+    if (!*out || (!known && s->value && s->grad_leaf && !VEC_PUSH(c->pasts, c->n_pasts, c->cap_pasts, past)))
+        return status_oom(sizeof past, a->what);
     return NULL;
 }
 
@@ -325,10 +346,13 @@ static xt_status leaf_again(void *user, size_t k, const ir_value *from, ir_value
         return NULL;
     }
     if (s && s->buf == l->buf) return leaf_of_state(a, l, out);
-    if (!l->buf) return status_new(XT_INTERNAL, a->src, "%s: input %zu of a compiled step function was not kept", a->what, k);
+    if (!l->buf)
+        return status_new(XT_INTERNAL, a->src, "%s: input %zu of a compiled step function was not kept", a->what, k);
     if ((s && s->requires_grad) || device_buffer_deleted(l->buf->dev)) return changed(a, l);
     lazy_buf_retain(l->buf);
-    *out = lazy_new_leaf(a->c, from->type, (lazy_leaf){.buf = l->buf, .pack = -1, .slot = l->slot, .generation = l->generation, .layout = l->layout});
+    *out = lazy_new_leaf(
+        a->c, from->type,
+        (lazy_leaf){.buf = l->buf, .pack = -1, .slot = l->slot, .generation = l->generation, .layout = l->layout});
     return *out ? NULL : status_oom(sizeof *l, a->what);
 }
 
@@ -339,8 +363,10 @@ static void made_again(void *user, const ir_op *from, ir_op *op) {
     op->user = from->user;
     bool needs = op->user != LAZY_OP_NO_GRAD && lazy_op_reads(op, LAZY_V_GRAD);
     for (uint32_t i = 0; i < op->n_out; i++) {
-        if (lazy_v_no_grad(&from->out[i])) lazy_no_grad_value(&op->out[i]);
-        else if (needs && grad_differentiable(op->out[i].type)) op->out[i].user |= LAZY_V_GRAD;
+        if (lazy_v_no_grad(&from->out[i]))
+            lazy_no_grad_value(&op->out[i]);
+        else if (needs && grad_differentiable(op->out[i].type))
+            op->out[i].user |= LAZY_V_GRAD;
     }
     if (a->e->g->n_regions && !VEC_PUSH(a->copies, a->n_copies, a->cap_copies, ((copy_of){from, op}))) a->failed = true;
 }
@@ -352,7 +378,8 @@ static bool regions_again(again *a) {
     uint64_t epoch = ir_new_epoch();
     for (size_t i = 0; i < a->n_copies; i++) a->copies[i].from->out[0].mark = epoch | i;
     grad_region *all = base_malloc((g->n_regions + c->n_regions + 1) * sizeof *all);
-    size_t *inside = base_calloc(g->n_regions + 1, sizeof *inside), n = 0; /* inside[k]: how many of the first k are needed */
+    /* inside[k]: how many of the first k are needed */
+    size_t *inside = base_calloc(g->n_regions + 1, sizeof *inside), n = 0;
     for (size_t k = 0; all && inside && k < g->n_regions; k++) {
         grad_region r = {.inside = inside[g->regions[k].inside]};
         for (const ir_op *op = g->regions[k].first;; op = op->next) {
@@ -385,8 +412,9 @@ static void report(const again *a) {
     char forward[256], by[256];
     counter_add(COUNTER_ops_recomputed, (int64_t)a->n);
     if (!env_has_word("XT_DEBUG", "exec") && !env_has_word("XT_DEBUG", "compile")) return;
-    log_msg(XT_SEV_INFO, "%s: recomputed %zu ops of the forward recorded at %s because %s ended the step (%s)", a->what, a->n, src_text(a->of->src, forward, sizeof forward),
-            src_text(a->e->at, by, sizeof by), lazy_cause_name(a->e->cause));
+    log_msg(XT_SEV_INFO, "%s: recomputed %zu ops of the forward recorded at %s because %s ended the step (%s)", a->what,
+            a->n, src_text(a->of->src, forward, sizeof forward), src_text(a->e->at, by, sizeof by),
+            lazy_cause_name(a->e->cause));
 }
 
 static xt_status value_again(lazy_ctx *c, const xt_src *src, const char *what, lazy_ended *e, ended_value *v) {
@@ -397,7 +425,8 @@ static xt_status value_again(lazy_ctx *c, const xt_src *src, const char *what, l
     ir_builder b = top ? ir_before(c->b.m, top) : ir_at_end(c->b.m, c->b.block);
     again a = {.c = c, .e = e, .of = v, .src = src, .what = what};
     ir_value *out = NULL;
-    xt_status s = ir_copy_needed(&b, v->value, &(ir_copy_hooks){e->g->n_stops, e->g->stops, leaf_again, made_again, &a}, &out);
+    xt_status s =
+        ir_copy_needed(&b, v->value, &(ir_copy_hooks){e->g->n_stops, e->g->stops, leaf_again, made_again, &a}, &out);
     if (!c->settled) c->settled = a.last;
     if (!s && (a.failed || (a.n_copies && !regions_again(&a)))) s = status_oom(a.n * sizeof *a.copies, what);
     base_free(a.copies);
@@ -424,12 +453,13 @@ bool lazy_ended_value(lazy_ctx *c, const xt_src *src, const char *what, xt_tenso
     return true;
 }
 
-/* --- grafting -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- grafting --- */
 static void reach(const ir_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++)
         if (lazy_v_needs_grad(op->in[i])) op->in[i]->user |= LAZY_V_REACHED;
     for (uint32_t r = 0; r < op->n_regions; r++)
-        for (const ir_op *inner = op->regions[r].block ? op->regions[r].block->first : NULL; inner; inner = inner->next) reach(inner);
+        for (const ir_op *inner = op->regions[r].block ? op->regions[r].block->first : NULL; inner; inner = inner->next)
+            reach(inner);
 }
 
 /* Marks the arguments and results that gradients of root may flow through. */
@@ -437,7 +467,8 @@ static void reach_back(ir_value *root) {
     root->user |= LAZY_V_REACHED;
     for (const ir_op *op = root->def; op; op = op->prev) {
         bool hit = false;
-        for (uint32_t i = 0; i < op->n_out && !hit; i++) hit = (op->out[i].user & LAZY_V_REACHED) && !lazy_v_no_grad(&op->out[i]);
+        for (uint32_t i = 0; i < op->n_out && !hit; i++)
+            hit = (op->out[i].user & LAZY_V_REACHED) && !lazy_v_no_grad(&op->out[i]);
         if (hit && op->user != LAZY_OP_NO_GRAD) reach(op);
     }
 }
@@ -445,7 +476,8 @@ static void reach_back(ir_value *root) {
 static void forget_op(const ir_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++) op->in[i]->user &= ~(uint64_t)LAZY_V_REACHED;
     for (uint32_t r = 0; r < op->n_regions; r++)
-        for (const ir_op *inner = op->regions[r].block ? op->regions[r].block->first : NULL; inner; inner = inner->next) forget_op(inner);
+        for (const ir_op *inner = op->regions[r].block ? op->regions[r].block->first : NULL; inner; inner = inner->next)
+            forget_op(inner);
 }
 
 static void forget_reached(ir_value *root) {
@@ -453,7 +485,9 @@ static void forget_reached(ir_value *root) {
     for (const ir_op *op = root->def; op; op = op->prev) forget_op(op);
 }
 
-static bool is_cut_leaf(const lazy_slot *s) { return s->live && s->cut && s->leaf && !s->leaf->def; }
+static bool is_cut_leaf(const lazy_slot *s) {
+    return s->live && s->cut && s->leaf && !s->leaf->def;
+}
 
 bool lazy_ended_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root) {
     xt_status st = NULL;

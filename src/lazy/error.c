@@ -1,31 +1,43 @@
-/* The pending error of a thread: the first one stays until it is cleared, and says the line, and for memory who holds it. Tensors of a failed op carry it along.
+/* The pending error of a thread: the first one stays until it is cleared, and says the line, and for memory who holds
+ * it. Tensors of a failed op carry it along.
  *
  * The life of an error
- *  1. It arises (lazy_fail): it is printed, with its line, or given to the program's handler. Once: what follows from it says nothing.
- *  2. The program looks at it (xt_error, or the public readers of a status that is a copy of it): from then on it is the program's own business.
- *  3. A step ends and nobody has looked: the process ends with exit code 1. A rank that was lost is told at once by all who meet it, so there it ends at once.
- * With a handler nothing is printed and the process goes on. The library's own callers who look at errors themselves (the Trainer) hold them. */
+ *  1. It arises (lazy_fail): it is printed, with its line, or given to the program's handler. Once: what follows from
+ *     it says nothing.
+ *  2. The program looks at it (xt_error, or the public readers of a status that is a copy of it): from then on it is
+ *     the program's own business.
+ *  3. A step ends and nobody has looked: the process ends with exit code 1. A rank that was lost is told at once by all
+ *     who meet it, so there it ends at once.
+ * With a handler nothing is printed and the process goes on. The library's own callers who look at errors themselves
+ * (the Trainer) hold them. */
 #include "base/blackbox.h"
 #include "coll/coll.h"
 #include "lazy/ctx.h"
 
 #include <stdlib.h>
 
-/* Memory that runs out outside of a program (an upload, a read) gets the same explanation as a failed step: who holds it, and what helps. */
+/* Memory that runs out outside of a program (an upload, a read) gets the same explanation as a failed step: who holds
+ * it, and what helps. */
 static const char ADVICE[] = "what helps: ";
 static void explain_memory(lazy_ctx *c) {
     str text = STR_INIT;
     str_append(&text, status_text(c->error));
     lazy_append_ledger(&text, 8);
-    str_printf(&text, "\n%sa smaller batch, gradient accumulation, bf16, xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT", ADVICE);
-    xt_status more = text.failed ? NULL : status_new(XT_RESOURCE_EXHAUSTED, status_where(c->error), "%s", str_cstr(&text));
+    str_printf(
+        &text,
+        "\n"
+        "%sa smaller batch, gradient accumulation, bf16, xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT",
+        ADVICE);
+    xt_status more =
+        text.failed ? NULL : status_new(XT_RESOURCE_EXHAUSTED, status_where(c->error), "%s", str_cstr(&text));
     str_free(&text);
     if (!more) return;
     xt_status_free(c->error);
     c->error = more;
 }
 
-/* Constructors say who called them; calls that take no line (switches, settings of an optimizer) get the one that made them, from debug information. */
+/* Constructors say who called them; calls that take no line (switches, settings of an optimizer) get the one that made
+ * them, from debug information. */
 static xt_status with_line(xt_status s) {
     const xt_src *caller = status_where(s) ? NULL : src_called_from ? src_called_from : src_get(src_from_caller());
     return caller && caller->line > 0 ? status_at(s, caller) : s;
@@ -38,10 +50,13 @@ static void keep_memory_report(const lazy_ctx *c) {
     if (kept || counter_get(COUNTER_executions) == 0) return;
     kept = true;
     const char *folder = blackbox_dump("out of memory");
-    if (folder) log_msg(XT_SEV_WARNING, "out of memory: the report is in %s; `xtrain postmortem %s` shows it with the last events", folder, folder);
+    if (folder)
+        log_msg(XT_SEV_WARNING,
+                "out of memory: the report is in %s; `xtrain postmortem %s` shows it with the last events", folder,
+                folder);
 }
 
-/* --- who is told ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- who is told --- */
 static struct {
     pthread_mutex_t lock;
     xt_error_fn fn;
@@ -102,13 +117,15 @@ void lazy_release_errors(lazy_hold *h) {
     if (!hold && c && !c->error_seen && !status_was_looked_at()) lazy_tell_pending();
 }
 
-/* --- an error arises --------------------------------------------------------------------------------------------------------------------------- */
-/* A rank that died or left says, or its launcher does, how it ended and where it was: that is the cause, before what this rank was waiting in. */
+/* --- an error arises --- */
+/* A rank that died or left says, or its launcher does, how it ended and where it was: that is the cause, before what
+ * this rank was waiting in. */
 static xt_status name_lost(xt_status s) {
     str fates = STR_INIT;
     coll_run_fates(&fates);
     if (fates.len && !fates.failed)
-        s = status_context(s, "%s; rank %d is at step %lld", str_cstr(&fates), world_get()->rank, (long long)counter_get(COUNTER_steps));
+        s = status_context(s, "%s; rank %d is at step %lld", str_cstr(&fates), world_get()->rank,
+                           (long long)counter_get(COUNTER_steps));
     str_free(&fates);
     return s;
 }
@@ -120,7 +137,8 @@ void lazy_fail(xt_status s) {
         return;
     }
     c->error = s = with_line(s);
-    if (status_code(s) == XT_RESOURCE_EXHAUSTED && lazy_device_is_open(NULL) && !strstr(status_text(s), ADVICE)) explain_memory(c);
+    if (status_code(s) == XT_RESOURCE_EXHAUSTED && lazy_device_is_open(NULL) && !strstr(status_text(s), ADVICE))
+        explain_memory(c);
     if (status_code(c->error) == XT_RESOURCE_EXHAUSTED && lazy_device_is_open(NULL)) keep_memory_report(c);
     c->error_step = counter_get(COUNTER_steps);
     c->error_lost = status_code(c->error) == XT_ABORTED && world_get()->size > 1;
@@ -130,7 +148,7 @@ void lazy_fail(xt_status s) {
     if (!hold) lazy_tell_pending();
 }
 
-/* --- the program looks ------------------------------------------------------------------------------------------------------------------------- */
+/* --- the program looks --- */
 xt_status lazy_pending(void) {
     const lazy_ctx *c = lazy_ctx_there();
     return c ? c->error : NULL;
@@ -151,7 +169,7 @@ void xt_clear_error(void) {
     status_watch(NULL);
 }
 
-/* --- a step ends and nobody has looked --------------------------------------------------------------------------------------------------------- */
+/* --- a step ends and nobody has looked --- */
 int64_t lazy_error_step(void) {
     const lazy_ctx *c = lazy_ctx_there();
     return c && c->error ? c->error_step : counter_get(COUNTER_steps);

@@ -5,9 +5,12 @@
 
 const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype dtype, int rank, const int64_t *dims) {
     const ir_type *type = NULL;
-    if (rank >= 0 && rank <= XT_MAX_RANK && xt_dtype_size(dtype) && dtype != XT_TOKEN) type = ir_tensor(dtype, (size_t)rank, dims);
+    if (rank >= 0 && rank <= XT_MAX_RANK && xt_dtype_size(dtype) && dtype != XT_TOKEN)
+        type = ir_tensor(dtype, (size_t)rank, dims);
     if (!type || type->count < 0)
-        lazy_error(src, XT_INVALID_ARGUMENT, "%s: dtype %s with rank %d is no tensor: a known dtype, at most %d dims, none negative, and a size that fits memory are needed",
+        lazy_error(src, XT_INVALID_ARGUMENT,
+                   "%s: dtype %s with rank %d is no tensor: a known dtype, at most %d dims, none negative, and a size "
+                   "that fits memory are needed",
                    what, xt_dtype_name(dtype), rank, XT_MAX_RANK);
     return type && type->count >= 0 ? type : NULL;
 }
@@ -31,7 +34,8 @@ xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, i
         return lazy_error_slot(c, src_intern(src));
     }
     xt_tensor t = lazy_from_buffer(src, LAZY_VALUE, dev);
-    if (ir_dtype_is_int(dtype) && type->count <= (xt_dtype_size(dtype) >= 4 ? MANY_LABELS : FEW_LABELS)) lazy_note_extremes(t, lazy_extremes_of(dtype, data, type->count));
+    if (ir_dtype_is_int(dtype) && type->count <= (xt_dtype_size(dtype) >= 4 ? MANY_LABELS : FEW_LABELS))
+        lazy_note_extremes(t, lazy_extremes_of(dtype, data, type->count));
     return t;
 }
 
@@ -41,7 +45,8 @@ xt_tensor xt_from_array_at(const xt_src *src, const void *data, xt_dtype dtype, 
     return xt_from_data_at(src, data, dtype, rank, dims);
 }
 
-static xt_tensor from_buffer(const xt_src *src, lazy_role role, const ir_type *type, const lazy_layout *layout, device_buffer *dev) {
+static xt_tensor from_buffer(const xt_src *src, lazy_role role, const ir_type *type, const lazy_layout *layout,
+                             device_buffer *dev) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) {
         device_buffer_release(dev);
@@ -65,7 +70,8 @@ static xt_tensor from_buffer(const xt_src *src, lazy_role role, const ir_type *t
 }
 
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *dev) {
-    return from_buffer(src, role, ir_tensor(device_buffer_dtype(dev), device_buffer_rank(dev), device_buffer_dims(dev)), NULL, dev);
+    return from_buffer(src, role, ir_tensor(device_buffer_dtype(dev), device_buffer_rank(dev), device_buffer_dims(dev)),
+                       NULL, dev);
 }
 
 xt_tensor lazy_from_batch(const xt_src *src, device_buffer *dev) {

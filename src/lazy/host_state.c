@@ -1,14 +1,16 @@
-/* States in host memory. A state that leaves the device looks like one that has not been used yet: its bytes wait in slot.host, and its next use uploads
- * them. So whatever reads or writes states (checkpoints, averages, xt_read) needs to know nothing of it.
+/* States in host memory. A state that leaves the device looks like one that has not been used yet: its bytes wait in
+ * slot.host, and its next use uploads them. So whatever reads or writes states (checkpoints, averages, xt_read) needs
+ * to know nothing of it.
  *
- * Moves run in the background: the read is started, and whoever started it finishes it, which takes the buffer off the device. */
+ * Moves run in the background: the read is started, and whoever started it finishes it, which takes the buffer
+ * off the device. */
 #include "lazy/ctx.h"
 
 typedef struct moved {
     lazy_move *move;
     xt_tensor state;
     lazy_buf *buf; /* retained */
-    void *memory;  /* NULL: a rehearsal's, which nobody reads */
+    void *memory; /* NULL: a rehearsal's, which nobody reads */
 } moved;
 struct lazy_move {
     pthread_mutex_t lock;
@@ -21,8 +23,10 @@ struct lazy_move {
 static void arrived(void *user, xt_status error) {
     lazy_move *m = ((moved *)user)->move;
     pthread_mutex_lock(&m->lock);
-    if (m->error) xt_status_free(error);
-    else m->error = error;
+    if (m->error)
+        xt_status_free(error);
+    else
+        m->error = error;
     m->waiting--;
     pthread_cond_signal(&m->arrived);
     pthread_mutex_unlock(&m->lock);
@@ -37,7 +41,8 @@ static xt_status start(lazy_ctx *c, lazy_move *m, xt_tensor state, void *memory)
     moved *item = &m->items[m->n];
     *item = (moved){m, state, s->buf, memory};
     size_t n = device_buffer_bytes(s->buf->dev);
-    if (!memory && !lazy_rehearsing() && !(item->memory = base_malloc(n ? n : 1))) return status_oom(n, intern_text(s->name));
+    if (!memory && !lazy_rehearsing() && !(item->memory = base_malloc(n ? n : 1)))
+        return status_oom(n, intern_text(s->name));
     lazy_buf_retain(s->buf);
     m->n++;
     if (!item->memory) { /* a rehearsal counts what would move */
@@ -67,8 +72,10 @@ xt_status lazy_to_host(size_t n, const xt_tensor *states, void *const *memory, l
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->arrived, NULL);
     for (size_t i = 0; i < n; i++) {
-        if (!s) s = start(c, m, states[i], memory ? memory[i] : NULL);
-        else if (memory) base_free(memory[i]);
+        if (!s)
+            s = start(c, m, states[i], memory ? memory[i] : NULL);
+        else if (memory)
+            base_free(memory[i]);
     }
     if (!s) {
         *out = m;

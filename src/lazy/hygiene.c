@@ -1,5 +1,6 @@
-/* XT_DEBUG=nan: after each step its results are looked at; when one has NaN or Inf, the step is run again with a count of such elements for every op, and the
- * first op that has some although its inputs have none is named with its line and the range of each input. The step is dropped: states keep the values they had. */
+/* XT_DEBUG=nan: after each step its results are looked at; when one has NaN or Inf, the step is run again with a count
+ * of such elements for every op, and the first op that has some although its inputs have none is named with its line
+ * and the range of each input. The step is dropped: states keep the values they had. */
 #include "coll/coll.h"
 #include "lazy/ctx.h"
 #include "lazy/mesh.h"
@@ -54,7 +55,8 @@ static bool add_counts(lazy_ctx *c, suspect **out, size_t *out_n) {
     size_t n = 0, cap = 0;
     for (ir_op *op = c->b.block->first; op; op = op->next) {
         suspect s = {.op = op};
-        if (!op->n_out || !op->out[0].mark || !ir_dtype_is_float(op->out[0].type->dtype) || op->out[0].type->count == 0) continue;
+        if (!op->n_out || !op->out[0].mark || !ir_dtype_is_float(op->out[0].type->dtype) || op->out[0].type->count == 0)
+            continue;
         if (!VEC_PUSH(all, n, cap, s)) {
             base_free(all);
             return false;
@@ -88,26 +90,32 @@ static void describe_value(str *t, const lazy_ctx *c, const ir_value *v) {
         return;
     }
     const lazy_buf *b = v->index < c->n_leaves ? c->leaves[v->index].buf : NULL;
-    const char *role = b ? lazy_role_name(b->info.role) : "number of the step", *name = b && b->info.path ? intern_text(b->info.path) : "";
+    const char *role = b ? lazy_role_name(b->info.role) : "number of the step",
+               *name = b && b->info.path ? intern_text(b->info.path) : "";
     if (strncmp(name, role, strlen(role)) != 0) str_printf(t, "%s ", role); /* "log accumulators" says what it is */
     if (*name) str_printf(t, "%s ", name);
     ir_type_print(v->type, t);
     if (b) str_printf(t, " at %s", src_text(b->info.src, at, sizeof at));
 }
 
-/* The compare `labels >= C` in the condition of a select, that a loss over C classes has for labels that name none of them. */
+/* The compare `labels >= C` in the condition of a select, that a loss over C classes has for labels that name
+ * none of them. */
 static ir_op *class_check(ir_value *v, int depth) {
     ir_op *op = v->def, *found = NULL;
     if (!op || depth == 0) return NULL;
-    if (op->code == OP_compare && ir_get_int(op, IR_A_comparison_direction, IR_EQ) == IR_GE && ir_dtype_is_int(op->in[0]->type->dtype) && op->in[1]->def &&
-        op->in[1]->def->code == OP_constant)
+    if (op->code == OP_compare && ir_get_int(op, IR_A_comparison_direction, IR_EQ) == IR_GE &&
+        ir_dtype_is_int(op->in[0]->type->dtype) && op->in[1]->def && op->in[1]->def->code == OP_constant)
         return op;
-    for (uint32_t i = 0; (op->code == OP_or || op->code == OP_and) && i < op->n_in && !found; i++) found = class_check(op->in[i], depth - 1);
+    for (uint32_t i = 0; (op->code == OP_or || op->code == OP_and) && i < op->n_in && !found; i++)
+        found = class_check(op->in[i], depth - 1);
     return found;
 }
 
-static xt_status read_value(const lazy_ctx *c, const ir_value *v, device_buffer *computed, void **out, int64_t *out_count) {
-    device_buffer *b = v->def ? computed : v->index < c->n_leaves && c->leaves[v->index].buf ? c->leaves[v->index].buf->dev : NULL;
+static xt_status read_value(const lazy_ctx *c, const ir_value *v, device_buffer *computed, void **out,
+                            int64_t *out_count) {
+    device_buffer *b = v->def                                              ? computed
+                       : v->index < c->n_leaves && c->leaves[v->index].buf ? c->leaves[v->index].buf->dev
+                                                                           : NULL;
     size_t n = b ? device_buffer_bytes(b) : 0;
     *out_count = (int64_t)(n / xt_dtype_size(v->type->dtype));
     *out = n ? base_malloc(n) : NULL;
@@ -129,7 +137,8 @@ static xt_status describe_label(lazy_ctx *c, const ir_op *op, const xt_src *src,
     if (!s) s = read_value(c, values[2], bufs[2], &labels, &n_labels);
     for (int64_t i = 0; !s && wrong && classes && labels && i < n && i < n_labels; i++)
         if (((const unsigned char *)wrong)[i]) {
-            str_printf(t, ": label %.0f (element %lld) is outside 0..%.0f", lazy_as_double((const char *)labels + (size_t)i * xt_dtype_size(type), type), (long long)i,
+            str_printf(t, ": label %.0f (element %lld) is outside 0..%.0f",
+                       lazy_as_double((const char *)labels + (size_t)i * xt_dtype_size(type), type), (long long)i,
                        lazy_as_double(classes, type) - 1);
             break;
         }
@@ -141,7 +150,8 @@ static xt_status describe_label(lazy_ctx *c, const ir_op *op, const xt_src *src,
 }
 
 static _Thread_local bool together;
-/* Ranks whose step has collectives search together, for the search runs programs with them too. Gives the smallest of all ranks' numbers and the first rank that has it. */
+/* Ranks whose step has collectives search together, for the search runs programs with them too. Gives the smallest of
+ * all ranks' numbers and the first rank that has it. */
 static xt_status least_of_ranks(int64_t mine, int64_t *out, int *out_rank) {
     coll_group *g;
     int n = world_get()->size;
@@ -166,8 +176,10 @@ static const char *under_way(const lazy_ctx *c, char *out, size_t n) {
     const lazy_position *at = lazy_position_of_thread();
     char after[48] = "";
     if (at->step) snprintf(after, sizeof after, " after step %lld", (long long)at->step);
-    if (at->pass) snprintf(out, n, "batch index %lld of the %s%s", (long long)at->batch, at->pass, after);
-    else snprintf(out, n, "step %lld", (long long)lazy_shown_step(c->step));
+    if (at->pass)
+        snprintf(out, n, "batch index %lld of the %s%s", (long long)at->batch, at->pass, after);
+    else
+        snprintf(out, n, "step %lld", (long long)lazy_shown_step(c->step));
     return out;
 }
 
@@ -198,9 +210,12 @@ static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src, int
     for (uint32_t i = 0; !s && i < op->n_in && i < 15; i++) {
         ir_value *v = op->in[i];
         if (!ir_dtype_is_float(v->type->dtype)) continue;
-        if (v->def) s = k < n ? range_of_buffer(bufs[k++], v->type, &r) : NULL;
-        else if (v->index < c->n_leaves && c->leaves[v->index].buf) s = range_of_buffer(c->leaves[v->index].buf->dev, v->type, &r);
-        else continue;
+        if (v->def)
+            s = k < n ? range_of_buffer(bufs[k++], v->type, &r) : NULL;
+        else if (v->index < c->n_leaves && c->leaves[v->index].buf)
+            s = range_of_buffer(c->leaves[v->index].buf->dev, v->type, &r);
+        else
+            continue;
         if (s) break;
         str_append(&t, "\n  ");
         describe_value(&t, c, v);
@@ -225,7 +240,9 @@ static xt_status bad_input(lazy_ctx *c) {
     for (size_t i = 0; i < c->n_leaves; i++) {
         const lazy_buf *b = c->leaves[i].buf;
         range r;
-        if (!b || !b->info.type || b->info.role == LAZY_LOG || !ir_dtype_is_float(b->info.type->dtype) || !c->b.block->args[i]->mark || device_buffer_deleted(b->dev)) continue;
+        if (!b || !b->info.type || b->info.role == LAZY_LOG || !ir_dtype_is_float(b->info.type->dtype) ||
+            !c->b.block->args[i]->mark || device_buffer_deleted(b->dev))
+            continue;
         XT_TRY(range_of_buffer(b->dev, b->info.type, &r));
         if (!r.nan && !r.inf) continue;
         str t = STR_INIT;
@@ -240,7 +257,8 @@ static xt_status bad_input(lazy_ctx *c) {
     return NULL;
 }
 
-/* NaN that a select takes from a constant: how an op says in its result that it was given something wrong, a label that is no class. */
+/* NaN that a select takes from a constant: how an op says in its result that it was given something wrong, a label that
+ * is no class. */
 static bool puts_nan_in(const suspect *all, size_t k) {
     const ir_op *op = all[k].op;
     bool from_constant = false;
@@ -284,8 +302,10 @@ static xt_status locate(lazy_ctx *c, const xt_src *src) {
     }
     if (at_begin) return at_begin;
     if (first == 0)
-        return status_new(XT_OUT_OF_RANGE, src, "rank %d has NaN or Inf in what %s begins with, its message says where; the step is dropped on all ranks, states keep the values they had [XT401]", rank,
-                          under_way(c, when, sizeof when));
+        return status_new(XT_OUT_OF_RANGE, src,
+                          "rank %d has NaN or Inf in what %s begins with, its message says where; the step is dropped "
+                          "on all ranks, states keep the values they had [XT401]",
+                          rank, under_way(c, when, sizeof when));
     xt_status s = add_counts(c, &all, &n) ? NULL : status_oom(n, "looking for NaN");
     ir_value **values = base_malloc((2 * n + 1) * sizeof *values);
     device_buffer **bufs = base_calloc(2 * n + 1, sizeof *bufs);
@@ -307,7 +327,8 @@ static xt_status locate(lazy_ctx *c, const xt_src *src) {
     base_free(values);
     base_free(bufs);
     base_free(all);
-    if (!s && culprit) s = describe_culprit(c, culprit, src, lazy_spmd() ? -1 : rank); /* with a mesh counts are of whole tensors */
+    /* with a mesh counts are of whole tensors */
+    if (!s && culprit) s = describe_culprit(c, culprit, src, lazy_spmd() ? -1 : rank);
     return s;
 }
 
@@ -320,7 +341,8 @@ static const lazy_slot *accumulator_of(const lazy_ctx *c, const ir_value *v) {
     return NULL;
 }
 
-/* NaN or Inf in a result; of an accumulator, more of them than it had: a logged loss is looked at, the Inf that a smallest value starts with is not. */
+/* NaN or Inf in a result; of an accumulator, more of them than it had: a logged loss is looked at, the Inf that a
+ * smallest value starts with is not. */
 static xt_status is_bad(const lazy_ctx *c, const ir_value *v, device_buffer *result, bool *out) {
     range now, before = {0};
     *out = false;

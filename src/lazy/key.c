@@ -1,6 +1,6 @@
-/* The key of a step: a structural hash of what its roots reach. Source lines, module paths and dead code never enter it; the numbers of the
- * arguments, the order of the roots and which buffers may be taken over do.
- * Values are numbered in the order of the trace, so two traces of the same code have the same key, and a hit costs no program text. */
+/* The key of a step: a structural hash of what its roots reach. Source lines, module paths and dead code never enter
+ * it; the numbers of the arguments, the order of the roots and which buffers may be taken over do. Values are numbered
+ * in the order of the trace, so two traces of the same code have the same key, and a hit costs no program text. */
 #include "lazy/ctx.h"
 #include "lazy/mesh.h"
 
@@ -9,31 +9,42 @@ typedef struct walk {
     lazy_node *nodes;
     size_t n, cap;
     uint64_t next; /* number of the next value */
-    bool tree;     /* a result is marked with a hash of how it is made, not with a number */
+    bool tree; /* a result is marked with a hash of how it is made, not with a number */
     bool failed;
 } walk;
 
-static void feed(walk *w, const void *p, size_t n) { w->h = hash_bytes(p, n, w->h); }
-static void feed_u64(walk *w, uint64_t v) { w->h = hash_mix(w->h, (hash128){v, 0x9e3779b97f4a7c15u}); }
+static void feed(walk *w, const void *p, size_t n) {
+    w->h = hash_bytes(p, n, w->h);
+}
+static void feed_u64(walk *w, uint64_t v) {
+    w->h = hash_mix(w->h, (hash128){v, 0x9e3779b97f4a7c15u});
+}
 
 static void hash_attr(walk *w, const ir_attr *a) {
     feed_u64(w, (uint64_t)a->key << 32 | (uint64_t)a->kind << 16 | (uint64_t)a->dtype);
     if (a->key == IR_A_none && a->name) feed(w, a->name, strlen(a->name));
     switch (a->kind) {
-    case IR_AK_INT: case IR_AK_ENUM: feed_u64(w, (uint64_t)a->v.i); break;
+    case IR_AK_INT:
+    case IR_AK_ENUM: feed_u64(w, (uint64_t)a->v.i); break;
     case IR_AK_FLOAT: feed(w, &a->v.f, sizeof a->v.f); break;
     case IR_AK_BOOL: feed_u64(w, a->v.b); break;
-    case IR_AK_STRING: case IR_AK_SYMBOL: case IR_AK_OPAQUE: feed(w, a->v.s, a->v.s ? strlen(a->v.s) : 0); break;
-    case IR_AK_INTS: case IR_AK_BOOLS: case IR_AK_ENUMS:
+    case IR_AK_STRING:
+    case IR_AK_SYMBOL:
+    case IR_AK_OPAQUE: feed(w, a->v.s, a->v.s ? strlen(a->v.s) : 0); break;
+    case IR_AK_INTS:
+    case IR_AK_BOOLS:
+    case IR_AK_ENUMS:
         feed_u64(w, (uint64_t)a->n << 8 | a->rank2);
         feed(w, a->v.ints, a->n * sizeof *a->v.ints);
         break;
     case IR_AK_DENSE:
         feed_u64(w, a->v.dense.type->id);
-        feed(w, a->v.dense.data, a->v.dense.splat ? xt_dtype_size(a->v.dense.type->dtype) : ir_type_bytes(a->v.dense.type));
+        feed(w, a->v.dense.data,
+             a->v.dense.splat ? xt_dtype_size(a->v.dense.type->dtype) : ir_type_bytes(a->v.dense.type));
         break;
     case IR_AK_TYPE: feed_u64(w, a->v.type->id); break;
-    case IR_AK_ARRAY: case IR_AK_DICT:
+    case IR_AK_ARRAY:
+    case IR_AK_DICT:
         for (size_t i = 0; i < a->n; i++) hash_attr(w, &a->v.list[i]);
         break;
     case IR_AK_UNIT: break;
@@ -53,7 +64,9 @@ static void hash_block(walk *w, ir_block *b) {
 static const uint64_t INNER = (uint64_t)1 << 41; /* numbers of values in regions, where results outside are hashes */
 
 /* Never 0, and never an epoch of ir_new_epoch. */
-static uint64_t tree_mark(hash128 h, uint64_t k) { return hash_mix(h, (hash128){k, 0x74726565}).lo >> 1 | 1; }
+static uint64_t tree_mark(hash128 h, uint64_t k) {
+    return hash_mix(h, (hash128){k, 0x74726565}).lo >> 1 | 1;
+}
 
 static void hash_op(walk *w, ir_op *op, bool top) {
     hash128 before = w->h;
@@ -137,7 +150,8 @@ static xt_status mark_reachable(lazy_ctx *c, const lazy_roots *r) {
     return ok ? NULL : status_oom(s.cap * sizeof *s.stack, "the key of a step");
 }
 
-/* One root after the other, so that the order in which arguments are met depends on the first roots alone as far as these go. */
+/* One root after the other, so that the order in which arguments are met depends on the first roots alone as far
+ * as these go. */
 static bool reach_in_order(reach *s, size_t n, ir_value *const *roots) {
     for (size_t i = 0; i < n; i++)
         if (!push_value(roots[i], s) || !follow(s)) return false;
@@ -146,12 +160,15 @@ static bool reach_in_order(reach *s, size_t n, ir_value *const *roots) {
 
 static void flag_base(const lazy_ctx *c, bool on) {
     const ir_block *b = c->b.block;
-    for (size_t i = 0; i < b->n_args; i++) b->args[i]->user = (b->args[i]->user & ~(uint64_t)LAZY_V_BASE) | (on && b->args[i]->mark ? LAZY_V_BASE : 0);
+    for (size_t i = 0; i < b->n_args; i++)
+        b->args[i]->user = (b->args[i]->user & ~(uint64_t)LAZY_V_BASE) | (on && b->args[i]->mark ? LAZY_V_BASE : 0);
     for (ir_op *op = b->first; op; op = op->next)
-        for (uint32_t i = 0; i < op->n_out; i++) op->out[i].user = (op->out[i].user & ~(uint64_t)LAZY_V_BASE) | (on && op->out[0].mark ? LAZY_V_BASE : 0);
+        for (uint32_t i = 0; i < op->n_out; i++)
+            op->out[i].user = (op->out[i].user & ~(uint64_t)LAZY_V_BASE) | (on && op->out[0].mark ? LAZY_V_BASE : 0);
 }
 
-xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *roots, uint32_t *out_numbers, uint32_t *out_in_base) {
+xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *roots, uint32_t *out_numbers,
+                        uint32_t *out_in_base) {
     clear_marks(c);
     const ir_block *b = c->b.block;
     reach s = {0};
@@ -165,7 +182,9 @@ xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *r
         ir_value *v = b->args[i];
         uint64_t own = v->mark > *out_in_base ? lazy_leaf_id(c, (uint32_t)i) : 0;
         out_numbers[i] = (uint32_t)v->mark;
-        if (v->mark) v->mark = tree_mark((hash128){own ? own : v->mark, v->type->id}, c->leaves[i].layout ? c->leaves[i].layout->text : 0);
+        if (v->mark)
+            v->mark = tree_mark((hash128){own ? own : v->mark, v->type->id},
+                                c->leaves[i].layout ? c->leaves[i].layout->text : 0);
     }
     walk w = {.tree = true};
     for (ir_op *op = b->first; op; op = op->next)
@@ -173,7 +192,9 @@ xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *r
     return NULL;
 }
 
-void lazy_key_tree_done(const lazy_ctx *c) { flag_base(c, false); }
+void lazy_key_tree_done(const lazy_ctx *c) {
+    flag_base(c, false);
+}
 
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n) {
     XT_TRY(mark_reachable(c, r));
@@ -183,8 +204,13 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
         if (!b->args[i]->mark) continue;
         b->args[i]->mark = ((uint64_t)1 << 40) + i;
         const lazy_buf *buf = c->leaves[i].buf;
-        lazy_node node = {OP_COUNT, buf ? buf->info.src : 0, buf ? buf->info.path : 0, b->args[i]->type, ((uint64_t)b->args[i]->type->id << 20) + i,
-                          buf ? buf->info.role : LAZY_VALUE, 0};
+        lazy_node node = {OP_COUNT,
+                          buf ? buf->info.src : 0,
+                          buf ? buf->info.path : 0,
+                          b->args[i]->type,
+                          ((uint64_t)b->args[i]->type->id << 20) + i,
+                          buf ? buf->info.role : LAZY_VALUE,
+                          0};
         if (c->leaves[i].layout) node.hash ^= (uint64_t)c->leaves[i].layout->text << 44;
         if (!VEC_PUSH(w.nodes, w.n, w.cap, node)) w.failed = true;
         feed_u64(&w, node.hash);

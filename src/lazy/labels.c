@@ -3,7 +3,7 @@
 
 #include "lazy/step.h"
 
-/* --- the outermost values --------------------------------------------------------------------------------------------------------------------- */
+/* --- the outermost values --- */
 static void put(lazy_extremes *e, int which, int64_t v, int64_t at) {
     e->value[which] = v;
     e->at[which] = at;
@@ -19,16 +19,18 @@ static void meet(lazy_extremes *e, int outer, int inner, bool beyond, bool betwe
 }
 
 static void take(lazy_extremes *e, int64_t v, int64_t at) {
-    meet(e, LAZY_LOW, LAZY_LOW_2, v < e->value[LAZY_LOW], v > e->value[LAZY_LOW] && v < e->value[LAZY_LOW_2], v, at);
-    meet(e, LAZY_HIGH, LAZY_HIGH_2, v > e->value[LAZY_HIGH], v < e->value[LAZY_HIGH] && v > e->value[LAZY_HIGH_2], v, at);
+    meet(e, LAZY_LOW, LAZY_LOW_2, v<e->value[LAZY_LOW], v> e->value[LAZY_LOW] && v < e->value[LAZY_LOW_2], v, at);
+    meet(e, LAZY_HIGH, LAZY_HIGH_2, v > e->value[LAZY_HIGH], v < e->value[LAZY_HIGH] && v > e->value[LAZY_HIGH_2], v,
+         at);
 }
 
-/* Nearly every element lies between the extremes met so far: two comparisons each, some microseconds for the tokens of a batch. */
-#define SCAN(T)                                                                                     \
-    for (int64_t i = 0; i < n; i++) {                                                               \
-        int64_t v = (int64_t)((const T *)data)[i];                                                  \
-        if (v < e->value[LAZY_LOW_2] || v > e->value[LAZY_HIGH_2]) take(e, v, i);                    \
-    }                                                                                               \
+/* Nearly every element lies between the extremes met so far: two comparisons each, some microseconds for the
+ * tokens of a batch. */
+#define SCAN(T)                                                                   \
+    for (int64_t i = 0; i < n; i++) {                                             \
+        int64_t v = (int64_t)((const T *)data)[i];                                \
+        if (v < e->value[LAZY_LOW_2] || v > e->value[LAZY_HIGH_2]) take(e, v, i); \
+    }                                                                             \
     return true
 
 static bool scan(lazy_extremes *e, xt_dtype dtype, const void *data, int64_t n) {
@@ -75,7 +77,7 @@ void lazy_note_extremes(xt_tensor t, lazy_extremes *e) {
     if (e && s->value) c->values_noted = true; /* of this trace, see slot_behind */
 }
 
-/* --- from a loss back to where its labels came from ---------------------------------------------------------------------------------------------- */
+/* --- from a loss back to where its labels came from --- */
 /* Narrows least and most to the numbers that a cast keeps. */
 static bool keeps_values(const ir_op *op, lazy_classes *c) {
     if (op->code == OP_reshape || op->code == OP_transpose) return true;
@@ -109,12 +111,19 @@ static int outermost(const lazy_extremes *e, int first, int64_t ignore) {
 
 static xt_status refuse(const lazy_classes *c, const lazy_extremes *e, int which) {
     char place[160], ignored[64] = "";
-    if (e->set) snprintf(place, sizeof place, "sample %lld of %s", (long long)e->at[which], intern_text(e->set));
-    else snprintf(place, sizeof place, "element %lld", (long long)e->at[which]);
+    if (e->set)
+        snprintf(place, sizeof place, "sample %lld of %s", (long long)e->at[which], intern_text(e->set));
+    else
+        snprintf(place, sizeof place, "element %lld", (long long)e->at[which]);
     if (c->ignore != INT64_MIN) snprintf(ignored, sizeof ignored, " or %lld, which is ignored", (long long)c->ignore);
-    return status_new(XT_OUT_OF_RANGE, src_get(c->src), "%s: label %lld (%s) is outside 0..%lld: the scores have %lld classes, so labels are 0 to %lld%s; %s", c->what, (long long)e->value[which], place,
-                      (long long)c->count - 1, (long long)c->count, (long long)c->count - 1, ignored,
-                      c->ignore == INT64_MIN ? "map the labels, or give the network more outputs" : "map the labels, give the network more outputs, or name a label to leave out with .ignore_index");
+    return status_new(
+        XT_OUT_OF_RANGE, src_get(c->src),
+        "%s: label %lld (%s) is outside 0..%lld: the scores have %lld classes, so labels are 0 to %lld%s; %s", c->what,
+        (long long)e->value[which], place, (long long)c->count - 1, (long long)c->count, (long long)c->count - 1,
+        ignored,
+        c->ignore == INT64_MIN
+            ? "map the labels, or give the network more outputs"
+            : "map the labels, give the network more outputs, or name a label to leave out with .ignore_index");
 }
 
 xt_status lazy_labels_check(const lazy_classes *c, const lazy_extremes *e) {

@@ -1,9 +1,12 @@
-/* Labels that are looked at on the host, where they come from: a loader's threads, xt_from_data. What is found there, the outermost values of the integers,
- * goes along with the tensor, and a loss over classes compares it with its classes when it is recorded (or replayed). So a label that is no class is an error
- * with the loss's line, in the step that would train on it, and costs neither an op, nor an output, nor a read. Of a set that lies on the device (.on_device) all
- * samples are looked at when it is loaded: there the first step knows, also of a sample that a limit would leave out.
+/* Labels that are looked at on the host, where they come from: a loader's threads, xt_from_data. What is found there,
+ * the outermost values of the integers, goes along with the tensor, and a loss over classes compares it with its
+ * classes when it is recorded (or replayed). So a label that is no class is an error with the loss's line, in the step
+ * that would train on it, and costs neither an op, nor an output, nor a read. Of a set that lies on the device
+ * (.on_device) all samples are looked at when it is loaded: there the first step knows, also of a sample that a limit
+ * would leave out.
  *
- * Invariant: a note is only about values that are all in the tensor; what a tensor is computed from by other ops than reshapes, transposes and casts that keep its numbers has none. */
+ * Invariant: a note is only about values that are all in the tensor; what a tensor is computed from by other ops than
+ * reshapes, transposes and casts that keep its numbers has none. */
 #ifndef XT_SRC_LAZY_LABELS_H
 #define XT_SRC_LAZY_LABELS_H
 
@@ -11,16 +14,18 @@
 
 #include "lazy/lazy.h"
 
-/* The two smallest and the two largest distinct values: with one value that is to be ignored, the outermost of the others is among them. */
+/* The two smallest and the two largest distinct values: with one value that is to be ignored, the outermost of the
+ * others is among them. */
 enum { LAZY_LOW, LAZY_LOW_2, LAZY_HIGH, LAZY_HIGH_2, LAZY_EXTREMES };
 typedef struct lazy_extremes { /* counted */
     atomic_int refs;
     int64_t value[LAZY_EXTREMES]; /* of integers; INT64_MAX (low) and INT64_MIN (high): there is none */
-    int64_t at[LAZY_EXTREMES];    /* which element, or which sample of `set` */
-    uint32_t set;                 /* interned: the dataset; 0: elements are counted */
+    int64_t at[LAZY_EXTREMES]; /* which element, or which sample of `set` */
+    uint32_t set; /* interned: the dataset; 0: elements are counted */
 } lazy_extremes;
 
-lazy_extremes *lazy_extremes_of(xt_dtype dtype, const void *data, int64_t count); /* NULL: none, no integers, or no memory for it */
+/* NULL: none, no integers, or no memory for it */
+lazy_extremes *lazy_extremes_of(xt_dtype dtype, const void *data, int64_t count);
 lazy_extremes *lazy_extremes_retain(lazy_extremes *e);
 void lazy_extremes_release(lazy_extremes *e);
 void lazy_note_extremes(xt_tensor t, lazy_extremes *e); /* takes e over; NULL: nothing */
@@ -29,9 +34,11 @@ typedef struct lazy_classes {
     const char *what; /* "xt_cross_entropy"; kept */
     src_id src;
     int64_t count, ignore; /* labels are 0 .. count-1, or `ignore` */
-    int64_t least, most;   /* set by lazy_labels_fit: what the casts on the way keep; others wrap around, and nothing is known of them */
+    /* set by lazy_labels_fit: what the casts on the way keep; others wrap around, and nothing is known of them */
+    int64_t least, most;
 } lazy_classes;
-/* False with the error pending when `labels` is known to hold one that is no class. In a compiled step function the answer is asked for again at each call. */
+/* False with the error pending when `labels` is known to hold one that is no class. In a compiled step function the
+ * answer is asked for again at each call. */
 bool lazy_labels_fit(const lazy_classes *c, const ir_value *labels);
 
 #endif

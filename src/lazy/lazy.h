@@ -1,11 +1,14 @@
 /* What the layers above (nn, optim, data, metrics, train, diag) use of the lazy core besides the public tensor API.
  *
- * A slot is what a handle names. Its value is one of: a node of this step's trace (ir_value), a device buffer (a leaf), or an error.
+ * A slot is what a handle names. Its value is one of: a node of this step's trace (ir_value), a device buffer (a leaf),
+ * or an error.
  *  - step tensors die at the boundary; kept ones become buffers there.
- *  - state (parameters, batch-norm statistics, optimizer state, log accumulators) is kept from birth; lazy_assign gives it a new value in
- *    this step: reads later in the step see the new value, the boundary turns it into the buffer, in place by aliasing where the type allows.
- * A boundary collects the roots (assigned state, kept tensors, requested values), hashes what they reach, finds or compiles the program,
- * executes it, and ends the step. One thread's trace is one context; the device is shared by the process. */
+ *  - state (parameters, batch-norm statistics, optimizer state, log accumulators) is kept from birth; lazy_assign gives
+ *    it a new value in this step: reads later in the step see the new value, the boundary turns it into the buffer, in
+ *    place by aliasing where the type allows.
+ * A boundary collects the roots (assigned state, kept tensors, requested values), hashes what they reach, finds or
+ * compiles the program, executes it, and ends the step. One thread's trace is one context; the device is shared by
+ * the process. */
 #ifndef XT_SRC_LAZY_H
 #define XT_SRC_LAZY_H
 
@@ -15,29 +18,44 @@
 #include "device/device.h"
 #include "ir/ir.h"
 
-typedef enum lazy_role { LAZY_ACTIVATION, LAZY_PARAMETER, LAZY_BUFFER, LAZY_OPTIMIZER, LAZY_GRADIENT, LAZY_BATCH, LAZY_VALUE, LAZY_LOG, LAZY_ROLE_COUNT } lazy_role;
+typedef enum lazy_role {
+    LAZY_ACTIVATION,
+    LAZY_PARAMETER,
+    LAZY_BUFFER,
+    LAZY_OPTIMIZER,
+    LAZY_GRADIENT,
+    LAZY_BATCH,
+    LAZY_VALUE,
+    LAZY_LOG,
+    LAZY_ROLE_COUNT
+} lazy_role;
 const char *lazy_role_name(lazy_role r);
 
-/* --- recording ------------------------------------------------------------------------------------------------------------------ */
-/* The builder of this thread's trace, set to `src` and the current module path. Its status is checked and taken by lazy_wrap. Never NULL. */
+/* --- recording --- */
+/* The builder of this thread's trace, set to `src` and the current module path. Its status is checked and taken by
+ * lazy_wrap. Never NULL. */
 ir_builder *lazy_begin(const xt_src *src);
-/* The value of t in the current trace: a node, or the leaf that stands for its buffer. NULL when t is none, dead or an error: the error is
- * remembered for the lazy_wrap that follows, so composite ops need no checks of their own: builders pass NULL through. */
+/* The value of t in the current trace: a node, or the leaf that stands for its buffer. NULL when t is none, dead or an
+ * error: the error is remembered for the lazy_wrap that follows, so composite ops need no checks of their own: builders
+ * pass NULL through. */
 ir_value *lazy_value(xt_tensor t);
-/* A handle for v (dead at the end of the step). v NULL: an error tensor carrying the remembered error or the builder's status; `what` names the
- * op in its message ("xt_conv2d"). requires-grad follows from the operands. */
+/* A handle for v (dead at the end of the step). v NULL: an error tensor carrying the remembered error or the builder's
+ * status; `what` names the op in its message ("xt_conv2d"). requires-grad follows from the operands. */
 xt_tensor lazy_wrap(ir_value *v, const char *what);
-/* An error tensor: the user's mistake found before anything is recorded. Becomes the thread's pending error if it is the first. */
+/* An error tensor: the user's mistake found before anything is recorded. Becomes the thread's pending error if it
+ * is the first. */
 xt_tensor lazy_error(const xt_src *src, xt_code code, const char *fmt, ...) BASE_PRINTF(3, 4);
 xt_tensor lazy_failed_tensor(const xt_src *src); /* the same after an error that is pending already */
-void lazy_fail(xt_status s);            /* makes s the pending error of this thread if there is none; takes s over */
-xt_status lazy_pending(void);           /* as xt_error, but the library's own look: the program has not looked at it by that */
-void lazy_tell(xt_status s);            /* prints a failure, or gives it to the program's handler; borrows s */
-void lazy_tell_pending(void);           /* the same for the pending error, if that was not done */
-bool lazy_error_told(void);             /* of the pending error */
-bool lazy_error_handled(void);          /* the program has a handler (xt_on_error) */
-/* Between the two the errors of this thread are the caller's: nobody is told of them and they do not end the process. What is pending at the end is told
- * then. Where the program has not looked at an error when its step ends, end(user), if there is one, may jump out. They nest. */
+void lazy_fail(xt_status s); /* makes s the pending error of this thread if there is none; takes s over */
+/* as xt_error, but the library's own look: the program has not looked at it by that */
+xt_status lazy_pending(void);
+void lazy_tell(xt_status s); /* prints a failure, or gives it to the program's handler; borrows s */
+void lazy_tell_pending(void); /* the same for the pending error, if that was not done */
+bool lazy_error_told(void); /* of the pending error */
+bool lazy_error_handled(void); /* the program has a handler (xt_on_error) */
+/* Between the two the errors of this thread are the caller's: nobody is told of them and they do not end the process.
+ * What is pending at the end is told then. Where the program has not looked at an error when its step ends, end(user),
+ * if there is one, may jump out. They nest. */
 typedef struct lazy_hold {
     void (*end)(void *user);
     void *user;
@@ -45,25 +63,28 @@ typedef struct lazy_hold {
 } lazy_hold;
 void lazy_hold_errors(lazy_hold *h);
 void lazy_release_errors(lazy_hold *h);
-/* At the begin of a boundary of the program's own, `what` at src: an error that nobody has looked at ends the process, or the call of whoever holds it. */
+/* At the begin of a boundary of the program's own, `what` at src: an error that nobody has looked at ends the process,
+ * or the call of whoever holds it. */
 void lazy_end_if_unseen(const char *what, const xt_src *src);
-void lazy_end_if_lost(const char *what, const xt_src *src); /* the same for a lost rank: at the end of whatever waits for the device */
-int64_t lazy_error_step(void);          /* steps of the process that had ended when the pending error arose; without one: so far */
-bool lazy_error_ends(void);             /* there is a pending error, and it would */
-bool lazy_error_died(void);             /* a thread has ended with an error that nobody looked at */
-int lazy_ctx_count(void);               /* threads that have used tensors and are there */
+/* the same for a lost rank: at the end of whatever waits for the device */
+void lazy_end_if_lost(const char *what, const xt_src *src);
+/* steps of the process that had ended when the pending error arose; without one: so far */
+int64_t lazy_error_step(void);
+bool lazy_error_ends(void); /* there is a pending error, and it would */
+bool lazy_error_died(void); /* a thread has ended with an error that nobody looked at */
+int lazy_ctx_count(void); /* threads that have used tensors and are there */
 void lazy_end_by(void (*fn)(const char *what, const xt_src *src)); /* brings everything to rest before the exit */
 void lazy_exit_by(void (*fn)(int code)); /* how this process exits; exit */
 void lazy_exit(int code);
-const ir_type *lazy_type(xt_tensor t);  /* NULL for none, dead or error; records nothing */
-/* While on, who called this code (a trainer, its task's training_step) calls xt_backward and the optimizers itself: a second call would double every
- * gradient without a word, and is refused. Gives what was set before. */
+const ir_type *lazy_type(xt_tensor t); /* NULL for none, dead or error; records nothing */
+/* While on, who called this code (a trainer, its task's training_step) calls xt_backward and the optimizers itself: a
+ * second call would double every gradient without a word, and is refused. Gives what was set before. */
 bool lazy_steps_for_caller(bool on);
 bool lazy_refuse_second_step(const xt_src *src, const char *what); /* true, with the error, while that is on */
 bool lazy_is_error(xt_tensor t);
-src_id lazy_src(xt_tensor t);           /* where it was made */
+src_id lazy_src(xt_tensor t); /* where it was made */
 
-/* --- the body of a loop (loop.c): recorded once, in a block of its own, and run many times --------------------- */
+/* --- the body of a loop (loop.c): recorded once, in a block of its own, and run many times --- */
 typedef struct lazy_loop {
     const xt_src *src;
     ir_block *body; /* args[0] is the iteration, i64; NULL: the loop could not begin */
@@ -82,23 +103,31 @@ xt_status lazy_loop_end(lazy_loop *l);
 /* True, with an error that `what` cannot be done there, while the body of a loop is recorded. */
 bool lazy_refuse_in_loop(const xt_src *src, const char *what);
 
-/* --- states ---------------------------------------------------------------------------------------------------------------------------- */
-/* A state slot with host bytes as its first value (copied; NULL = zeros). `name` is the full path for ledgers and checkpoints. */
-xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data);
-xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims,
+/* --- states --- */
+/* A state slot with host bytes as its first value (copied; NULL = zeros). `name` is the full path for ledgers and
+ * checkpoints. */
+xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank,
+                         const int64_t *dims, const void *data);
+xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank,
+                          const int64_t *dims,
                           void *data); /* the same; base_malloc'ed data is taken over, also on failure */
-/* Memory of the device in which the first value of a large state can be made, or NULL: on another device, or when each rank has only a part of a state. What it
- * gives goes to lazy_state_place, or back by device_buffer_release. */
+/* Memory of the device in which the first value of a large state can be made, or NULL: on another device, or when each
+ * rank has only a part of a state. What it gives goes to lazy_state_place, or back by device_buffer_release. */
 void *lazy_state_room(const xt_src *src, const ir_type *type, device_buffer **out);
-xt_tensor lazy_state_place(const xt_src *src, lazy_role role, const char *name, const ir_type *type, device_buffer *dev); /* takes dev over, also on failure */
-void lazy_assign(xt_tensor state, xt_tensor value);               /* types must match */
-/* Two states of one type change their values, without a program: after a boundary, before either is used in the next step. False when they cannot. */
+/* takes dev over, also on failure */
+xt_tensor lazy_state_place(const xt_src *src, lazy_role role, const char *name, const ir_type *type,
+                           device_buffer *dev);
+void lazy_assign(xt_tensor state, xt_tensor value); /* types must match */
+/* Two states of one type change their values, without a program: after a boundary, before either is used in the next
+ * step. False when they cannot. */
 bool lazy_state_swap(xt_tensor a, xt_tensor b);
-xt_status lazy_state_read(xt_tensor state, void *dst, size_t n);  /* waits; the value as of the last boundary */
+xt_status lazy_state_read(xt_tensor state, void *dst, size_t n); /* waits; the value as of the last boundary */
 xt_status lazy_state_write(xt_tensor state, const void *data, size_t n);
-/* --- states in host memory (host_state.c): between steps they can wait there, as a new state waits for its first use ------------------------------ */
-/* Starts bringing states to the host; memory[i], where not NULL, is room for the i-th and is taken over. lazy_to_host_finish waits, takes them off the device
- * and frees m. A state must not be used in the step being recorded when its move is finished. */
+/* --- states in host memory (host_state.c): between steps they can wait there, as a new state waits for its
+ * first use --- */
+/* Starts bringing states to the host; memory[i], where not NULL, is room for the i-th and is taken over.
+ * lazy_to_host_finish waits, takes them off the device and frees m. A state must not be used in the step being recorded
+ * when its move is finished. */
 typedef struct lazy_move lazy_move;
 xt_status lazy_to_host(size_t n, const xt_tensor *states, void *const *memory, lazy_move **out);
 xt_status lazy_to_host_finish(lazy_move *m); /* NULL: nothing to do */
@@ -106,7 +135,8 @@ xt_status lazy_to_host_finish(lazy_move *m); /* NULL: nothing to do */
 xt_status lazy_state_upload(xt_tensor state, void **out_memory);
 /* A value that outlives its step by itself, with a role in the ledger and the name of `of`: xt_drop it. */
 xt_tensor lazy_carry(const xt_src *src, lazy_role role, ir_value *v, xt_tensor of);
-/* A tensor over a buffer that is on the device already (loader batches); takes the reference over. Dies at the next boundary. */
+/* A tensor over a buffer that is on the device already (loader batches); takes the reference over. Dies at the
+ * next boundary. */
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *b);
 /* One element of data that changes from step to step: all of a step travel in one packed upload. */
 xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v);
@@ -114,35 +144,38 @@ xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v);
  * it. */
 void lazy_number_became_data(src_id at, double was, double now);
 
-/* --- compiled step functions -------------------------------------------------------------------------------------------------------------
- * A function given to xt_compile is recorded once; later calls only run its program. What a subsystem does on the host while an op is recorded (counting a
- * step, turning a page of a schedule) must happen at those calls too, so it registers it where it does it; numbers that the host makes anew at
- * each step come from a function. Both are done at each replay in the order of the recording. A plain lazy_scalar in a compiled function makes
- * it be recorded again at every call: right, but slow, and reported with its line. */
+/* --- compiled step functions ---
+ * A function given to xt_compile is recorded once; later calls only run its program. What a subsystem does on the host
+ * while an op is recorded (counting a step, turning a page of a schedule) must happen at those calls too, so it
+ * registers it where it does it; numbers that the host makes anew at each step come from a function. Both are done at
+ * each replay in the order of the recording. A plain lazy_scalar in a compiled function makes it be recorded again at
+ * every call: right, but slow, and reported with its line. */
 typedef struct lazy_replay {
-    bool (*valid)(void *user);   /* may the recording be replayed now? NULL: yes */
-    void (*before)(void *user);  /* at its place in the recording's order, before the program starts */
-    void (*after)(void *user);   /* once it was started */
-    void (*release)(void *user); /* when the recording is forgotten; NULL: user is borrowed, and lazy_replay_forget comes before it dies */
+    bool (*valid)(void *user); /* may the recording be replayed now? NULL: yes */
+    void (*before)(void *user); /* at its place in the recording's order, before the program starts */
+    void (*after)(void *user); /* once it was started */
+    /* when the recording is forgotten; NULL: user is borrowed, and lazy_replay_forget comes before it dies */
+    void (*release)(void *user);
     void *user;
 } lazy_replay;
-bool lazy_tracing(void);                   /* a compiled step function is being recorded */
+bool lazy_tracing(void); /* a compiled step function is being recorded */
 void lazy_on_replay(const lazy_replay *r); /* outside of a recording: only calls release */
 void lazy_replay_forget(const void *user); /* `user` dies: recordings that would call it are dropped */
 /* A scalar that is value(user) now and at each replay. */
 xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(void *user), void *user);
-/* Notes that a module (any number that never means another) went to or came from evaluation mode: recordings are kept apart by it. */
+/* Notes that a module (any number that never means another) went to or came from evaluation mode: recordings are kept
+ * apart by it. */
 void lazy_note_freeze(const xt_src *src); /* parameters were frozen or unfrozen here: a cause of the next program */
 void lazy_mode_toggle(const xt_src *src, uint64_t module); /* src: where it was turned; NULL = inside the library */
 
-/* --- gradients ---------------------------------------------------------------------------------------------------------------------------- */
-xt_tensor lazy_grad(xt_tensor t);              /* none when there is none */
-void lazy_set_grad(xt_tensor t, xt_tensor g);  /* none = consumed */
+/* --- gradients --- */
+xt_tensor lazy_grad(xt_tensor t); /* none when there is none */
+void lazy_set_grad(xt_tensor t, xt_tensor g); /* none = consumed */
 bool lazy_grad_enabled(void);
-xt_dtype lazy_autocast(void);                  /* XT_DTYPE_NONE when off */
+xt_dtype lazy_autocast(void); /* XT_DTYPE_NONE when off */
 
-/* What is recorded between the two is computed again by the backward pass instead of being kept for it. Blocks nest; without gradients (xt_no_grad)
- * the calls do nothing. */
+/* What is recorded between the two is computed again by the backward pass instead of being kept for it. Blocks nest;
+ * without gradients (xt_no_grad) the calls do nothing. */
 typedef struct lazy_block {
     bool on;
     int64_t step;
@@ -152,42 +185,61 @@ typedef struct lazy_block {
 lazy_block lazy_block_begin(void);
 void lazy_block_end(lazy_block k);
 
-void lazy_no_grad_value(ir_value *v);          /* nothing flows back through v (detach, the max of a softmax) */
+void lazy_no_grad_value(ir_value *v); /* nothing flows back through v (detach, the max of a softmax) */
 bool lazy_needs_grad(const ir_value *v); /* a gradient flows to what v was computed from */
 void lazy_want_grad(ir_value *v); /* and to v itself, an argument of a block, if its type has derivatives */
-/* [4] ui32 of data: seed low, seed high, stream (which draw of the step), step. The same draw never repeats over a run. */
+/* [4] ui32 of data: seed low, seed high, stream (which draw of the step), step. The same draw never
+ * repeats over a run. */
 xt_tensor lazy_rng_key(const xt_src *src);
-/* The step that random draws of this thread are filed under from here on; < 0: boundaries passed. A trainer counts micro-batches, so that a resumed
- * run draws what the unbroken one drew. */
+/* The step that random draws of this thread are filed under from here on; < 0: boundaries passed. A trainer counts
+ * micro-batches, so that a resumed run draws what the unbroken one drew. */
 void lazy_set_draw_step(int64_t step);
 
-void lazy_check_nan(bool on);                  /* from the next step of this thread on, as XT_DEBUG=nan */
+void lazy_check_nan(bool on); /* from the next step of this thread on, as XT_DEBUG=nan */
 
-/* --- module path ---------------------------------------------------------------------------------------------------------------------------- */
-void lazy_path_push(const char *name);         /* "h.3", "attn": joined with dots */
+/* --- module path --- */
+void lazy_path_push(const char *name); /* "h.3", "attn": joined with dots */
 void lazy_path_pop(void);
 
-/* --- boundaries ------------------------------------------------------------------------------------------------------------------------------- */
-typedef enum lazy_cause { LAZY_STEP_END, LAZY_LOADER, LAZY_MARK_STEP, LAZY_ITEM, LAZY_READ, LAZY_FINISH, LAZY_CHECKPOINT, LAZY_EVAL, LAZY_WAIT, LAZY_CALL, LAZY_CAUSE_COUNT } lazy_cause;
+/* --- boundaries --- */
+typedef enum lazy_cause {
+    LAZY_STEP_END,
+    LAZY_LOADER,
+    LAZY_MARK_STEP,
+    LAZY_ITEM,
+    LAZY_READ,
+    LAZY_FINISH,
+    LAZY_CHECKPOINT,
+    LAZY_EVAL,
+    LAZY_WAIT,
+    LAZY_CALL,
+    LAZY_CAUSE_COUNT
+} lazy_cause;
 const char *lazy_cause_name(lazy_cause c);
-bool lazy_boundary(lazy_cause cause, const xt_src *src); /* false with a pending error: the step's work is dropped, state keeps its old values */
-/* More programs of the step being recorded, each run after the one before: at the boundary record(user) records the next one, or gives false when there is
- * none. done(user) comes at the end, also when the step failed and none were run. The step counts as one. */
+/* false with a pending error: the step's work is dropped, state keeps its old values */
+bool lazy_boundary(lazy_cause cause, const xt_src *src);
+/* More programs of the step being recorded, each run after the one before: at the boundary record(user) records the
+ * next one, or gives false when there is none. done(user) comes at the end, also when the step failed and none were
+ * run. The step counts as one. */
 typedef struct lazy_phases {
     bool (*record)(void *user);
     void (*done)(void *user);
     void *user;
 } lazy_phases;
-void lazy_then(const lazy_phases *p, const char *what); /* a compiled step function with it in is recorded at each call: `what` (kept) says why */
-void lazy_then_not(const void *user);                    /* `user` dies before the step ends: its programs are not run */
-/* xt_reinitialize: fn(user) lets go of device buffers that no handle names (a loader's next batches). Any number; forget before user dies. */
+/* a compiled step function with it in is recorded at each call: `what` (kept) says why */
+void lazy_then(const lazy_phases *p, const char *what);
+/* `user` dies before the step ends: its programs are not run */
+void lazy_then_not(const void *user);
+/* xt_reinitialize: fn(user) lets go of device buffers that no handle names (a loader's next batches). Any number;
+ * forget before user dies. */
 void lazy_on_reset(void (*fn)(void *user), void *user);
 void lazy_reset_forget(const void *user);
-/* --- what a step is asked for only sometimes (option.c) ---------------------------------------------------------------------------------------------
- * A value that is logged or printed under an `if` needs a program that gives it. So that several of them do not need one for each combination that occurs,
- * a step that is asked for some may run a program that has more, where the others are off. */
+/* --- what a step is asked for only sometimes (option.c) ---
+ * A value that is logged or printed under an `if` needs a program that gives it. So that several of them do not need
+ * one for each combination that occurs, a step that is asked for some may run a program that has more, where the
+ * others are off. */
 typedef struct lazy_option {
-    uint64_t id;   /* of what is asked for: the same in every step, not 0 */
+    uint64_t id; /* of what is asked for: the same in every step, not 0 */
     uint64_t kind; /* what else its ops depend on */
     double number; /* and a constant of theirs */
     const char *what;
@@ -197,43 +249,51 @@ typedef struct lazy_option {
 } lazy_option;
 typedef struct lazy_options { /* a subsystem's that makes one new value of `state` of them all */
     size_t (*count)(void *user);
-    void (*list)(void *user, lazy_option *out);                     /* those of the step being ended */
-    bool (*record)(void *user, const lazy_option *all, size_t n);   /* the state's new value anew, from all; those that are off must not change it */
+    void (*list)(void *user, lazy_option *out); /* those of the step being ended */
+    /* the state's new value anew, from all; those that are off must not change it */
+    bool (*record)(void *user, const lazy_option *all, size_t n);
     xt_tensor (*state)(void *user);
     void (*ended)(void *user); /* the step has */
     void *user;
 } lazy_options;
-/* In `before` of an observer, ahead of the numbers (lazy_scalar) that its ops take: what it records then can be recorded anew. */
+/* In `before` of an observer, ahead of the numbers (lazy_scalar) that its ops take: what it records then can be
+ * recorded anew. */
 void lazy_options_begin(const lazy_options *o);
 void lazy_options_forget(const void *user); /* it dies */
-/* Observers of boundaries (log engine, trainer, diag): `before` may still record (accumulate logs, ask for values); `after` gets the number of the
- * step. Called in order of registration; per process. */
+/* Observers of boundaries (log engine, trainer, diag): `before` may still record (accumulate logs, ask for values);
+ * `after` gets the number of the step. Called in order of registration; per process. */
 typedef struct lazy_observer {
     void (*before)(void *user, lazy_cause cause);
     void (*after)(void *user, lazy_cause cause, int64_t step, bool ok);
     void *user;
 } lazy_observer;
 void lazy_observe(const lazy_observer *o);
-/* fn(user, ...) when the device has finished the program of the step that ends at the next boundary; finished_ns is clock_ns time. */
+/* fn(user, ...) when the device has finished the program of the step that ends at the next boundary; finished_ns is
+ * clock_ns time. */
 typedef void (*lazy_done_fn)(void *user, int64_t step, int64_t finished_ns);
 void lazy_when_step_done(lazy_done_fn fn, void *user);
-int64_t lazy_step_began(void);                  /* when the last boundary was over, clock_ns time: for observers, that need not read the clock again */
-int64_t lazy_step(void);                        /* boundaries passed by this thread */
-void lazy_reset_thread(void);                    /* drops this thread's trace, slots and states (tests, end of program) */
-bool lazy_drain(void);                          /* waits for everything started by this process */
-/* Objects a program need not free: xt_finish does, newest first. Freeing one by hand disowns it. False without memory. */
+/* when the last boundary was over, clock_ns time: for observers, that need not read the clock again */
+int64_t lazy_step_began(void);
+int64_t lazy_step(void); /* boundaries passed by this thread */
+/* drops this thread's trace, slots and states (tests, end of program) */
+void lazy_reset_thread(void);
+bool lazy_drain(void); /* waits for everything started by this process */
+/* Objects a program need not free: xt_finish does, newest first. Freeing one by hand disowns it. False
+ * without memory. */
 bool lazy_own(void *object, void (*free_fn)(void *));
 void lazy_disown(const void *object);
-bool lazy_owns(const void *object);             /* not freed yet: for those that hold what another may free */
+bool lazy_owns(const void *object); /* not freed yet: for those that hold what another may free */
 void lazy_free_owned(void);
 void lazy_run_finish_hooks(void);
-uint64_t lazy_seed(void);                       /* xt_seed's, else XT_SEED, else 0 */
-/* As xt_when_ready, with an answer also when the value never comes. fn NULL: the value is given out by the program but not read. */
-/* Notes that `what` (kept) wants something of this step's program which is no output of its own (a logged value): if that makes the program new, the
- * report names it. */
+uint64_t lazy_seed(void); /* xt_seed's, else XT_SEED, else 0 */
+/* As xt_when_ready, with an answer also when the value never comes. fn NULL: the value is given out by the program
+ * but not read. */
+/* Notes that `what` (kept) wants something of this step's program which is no output of its own (a logged value): if
+ * that makes the program new, the report names it. */
 void lazy_note_asker(const xt_src *src, const char *what);
 /* `what` (kept) names the function that asks, for reports. */
-void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_ready_fn fn, void (*failed)(void *), void *user);
+void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_ready_fn fn, void (*failed)(void *),
+                        void *user);
 /* For a thread that is about to wait for what it asked for in the step it is recording, which only this thread can
  * end: the requests for `fn` are on their way when this returns, computed by one program of their own as xt_item
  * does, and the step stays as it is; or they have failed, with the line that asked. */
@@ -244,77 +304,106 @@ bool lazy_on_reader(void);
 /* The last request was made in a compiled function: replays ask with again(again_user) as user. */
 void lazy_request_again(void *(*again)(void *), void *again_user);
 double lazy_as_double(const void *element, xt_dtype t);
-void lazy_at_finish(void (*fn)(void *), void *user);      /* run by xt_finish after the device is idle, newest first */
+void lazy_at_finish(void (*fn)(void *), void *user); /* run by xt_finish after the device is idle, newest first */
 /* The process-wide client, opened at the first call. */
 xt_status lazy_device(device_client **out);
-bool lazy_device_is_open(src_id *out_where);    /* for xt_launch's refusal to fork */
-void lazy_check_finished(void);                /* warns when xt_finish was not called; at exit, and at the end of a forked rank */
-void lazy_leave_open(void);                     /* the process exits while other threads still use the device: nothing is freed at the exit */
-void lazy_at_rest(void);                        /* nothing is left to do: a program that ends now has missed nothing (xt_fit's end) */
-int64_t lazy_peak_step(void);                   /* the step in which device memory was at its peak */
-int lazy_in_flight(void);                       /* programs that were started and have not finished */
-void lazy_refuse_when(xt_status (*check)(void)); /* asked once, when the first context is made: its error is the thread's pending one */
-bool lazy_compiling(void);                       /* the device's compiler is at work, for any thread */
-src_id lazy_recording_at(void);                 /* the line whose op was recorded last, by any thread */
-void lazy_wait_idle(void);                      /* until nothing that was started runs; failures stay pending */
-/* The line and module path of op `ordinal` ("n17") of a program in memory, by its number; false when it is not there. */
+bool lazy_device_is_open(src_id *out_where); /* for xt_launch's refusal to fork */
+/* warns when xt_finish was not called; at exit, and at the end of a forked rank */
+void lazy_check_finished(void);
+/* the process exits while other threads still use the device: nothing is freed at the exit */
+void lazy_leave_open(void);
+/* nothing is left to do: a program that ends now has missed nothing (xt_fit's end) */
+void lazy_at_rest(void);
+int64_t lazy_peak_step(void); /* the step in which device memory was at its peak */
+int lazy_in_flight(void); /* programs that were started and have not finished */
+/* asked once, when the first context is made: its error is the thread's pending one */
+void lazy_refuse_when(xt_status (*check)(void));
+bool lazy_compiling(void); /* the device's compiler is at work, for any thread */
+src_id lazy_recording_at(void); /* the line whose op was recorded last, by any thread */
+void lazy_wait_idle(void); /* until nothing that was started runs; failures stay pending */
+/* The line and module path of op `ordinal` ("n17") of a program in memory, by its number; false when it
+ * is not there. */
 bool lazy_program_origin(int64_t program, size_t ordinal, src_id *out_src, uint32_t *out_path);
 void lazy_on_scope(void (*fn)(const char *name, bool begins)); /* told of xt_scope_begin and xt_scope_end */
-int64_t lazy_programs_seen(void);               /* different programs since the device was opened: what XT_CACHE_ENTRIES would have to be */
-char *lazy_cache_folder(char *why, size_t n);    /* of compiled programs, base_free; NULL when off. why: what keeps it from being used, or "" */
-void lazy_device_close(void);                   /* after xt_finish: drops the programs and the client */
+/* different programs since the device was opened: what XT_CACHE_ENTRIES would have to be */
+int64_t lazy_programs_seen(void);
+/* of compiled programs, base_free; NULL when off. why: what keeps it from being used, or "" */
+char *lazy_cache_folder(char *why, size_t n);
+void lazy_device_close(void); /* after xt_finish: drops the programs and the client */
 
 /* What the loop is at: set by xt_next, read by logs and reports. */
 typedef struct lazy_position {
     int64_t batch_size, batch, epoch, samples; /* samples: of this rank, since the start of the run */
-    bool padded;                               /* the loader fills up its last batch: batch_size is no constant of the program */
-    int64_t step;                              /* of a trainer's fit: the optimizer step under way, or the last one, as its rows count them; else 0 */
-    const char *pass;                          /* a trainer's "validation", "test" or "sanity check", while it is under way; else NULL */
+    /* the loader fills up its last batch: batch_size is no constant of the program */
+    bool padded;
+    /* of a trainer's fit: the optimizer step under way, or the last one, as its rows count them; else 0 */
+    int64_t step;
+    /* a trainer's "validation", "test" or "sanity check", while it is under way; else NULL */
+    const char *pass;
 } lazy_position;
 lazy_position *lazy_position_of_thread(void);
-/* What reports call the step: a trainer's optimizer step, which validations do not count in; in a loop of one's own `step`, which counts boundaries. */
+/* What reports call the step: a trainer's optimizer step, which validations do not count in; in a loop of one's own
+ * `step`, which counts boundaries. */
 int64_t lazy_shown_step(int64_t step);
-void lazy_not_recording(int64_t ns);            /* time since the last boundary that was spent on something else (waiting for a batch) */
-/* fn gets the value a state has now (as of the last boundary) when it arrives, on the reader thread. The program of the step is not touched. */
+/* time since the last boundary that was spent on something else (waiting for a batch) */
+void lazy_not_recording(int64_t ns);
+/* fn gets the value a state has now (as of the last boundary) when it arrives, on the reader thread. The program of the
+ * step is not touched. */
 void lazy_state_when_ready(xt_tensor state, xt_ready_fn fn, void (*failed)(void *), void *user);
 
-/* --- what happened: events for reports (see diag) -------------------------------------------------------------------------------------------------- */
+/* --- what happened: events for reports (see diag) --- */
 typedef enum lazy_program_source { LAZY_FROM_MEMORY, LAZY_FROM_DISK, LAZY_COMPILED } lazy_program_source;
-/* Why a program was not in memory, by kind; lazy_why_name gives the words reports use, lazy_why_advice what to do about it. */
+/* Why a program was not in memory, by kind; lazy_why_name gives the words reports use, lazy_why_advice what to
+ * do about it. */
 typedef enum lazy_why {
-    LAZY_WHY_KNOWN, LAZY_WHY_FIRST, LAZY_WHY_EVICTED, LAZY_WHY_READ, LAZY_WHY_SHAPE, LAZY_WHY_DTYPE, LAZY_WHY_CONSTANT, LAZY_WHY_PRINT, LAZY_WHY_NEW_VALUE, LAZY_WHY_LOST_VALUE,
-    LAZY_WHY_FLAG, LAZY_WHY_OPS, LAZY_WHY_STATES, LAZY_WHY_COUNT
+    LAZY_WHY_KNOWN,
+    LAZY_WHY_FIRST,
+    LAZY_WHY_EVICTED,
+    LAZY_WHY_READ,
+    LAZY_WHY_SHAPE,
+    LAZY_WHY_DTYPE,
+    LAZY_WHY_CONSTANT,
+    LAZY_WHY_PRINT,
+    LAZY_WHY_NEW_VALUE,
+    LAZY_WHY_LOST_VALUE,
+    LAZY_WHY_FLAG,
+    LAZY_WHY_OPS,
+    LAZY_WHY_STATES,
+    LAZY_WHY_COUNT
 } lazy_why;
 const char *lazy_why_name(lazy_why w);
 const char *lazy_source_name(lazy_program_source s); /* "memory", "disk", "compiled" */
 typedef struct lazy_event {
     lazy_cause cause;
     lazy_program_source source;
-    bool forced;             /* a read in the middle of a step */
-    bool evaluation;         /* recorded without gradients or in evaluation mode */
-    src_id src;              /* the user's line that caused it */
+    bool forced; /* a read in the middle of a step */
+    bool evaluation; /* recorded without gradients or in evaluation mode */
+    src_id src; /* the user's line that caused it */
     uint32_t path;
     int64_t step;
-    int64_t at_ns;           /* when it was started; 0: not noted */
-    int64_t number;          /* of executions so far, from 1 */
-    int64_t compile_number;  /* when compiled: from 1 */
-    int64_t program;         /* number of the program, from 1 */
+    int64_t at_ns; /* when it was started; 0: not noted */
+    int64_t number; /* of executions so far, from 1 */
+    int64_t compile_number; /* when compiled: from 1 */
+    int64_t program; /* number of the program, from 1 */
     size_t ops, inputs, outputs;
     int64_t hash_ns, lower_ns, disk_ns, compile_ns, store_ns; /* the phases of a miss */
-    int64_t device_before, rss_before;                        /* bytes before a miss; rss is 0 when unknown */
+    int64_t device_before, rss_before; /* bytes before a miss; rss is 0 when unknown */
     hash128 key;
     lazy_why why;
-    const char *reason;      /* why the program was not known: "first program", "batch [128,1,28,28] became [96,1,28,28] at train.c:41 ...", ... */
-    const char *advice;      /* what to do about it; "" when nothing need be done */
-    const char *expected;    /* a program that every run of this kind needs: "first program", "first evaluation"; NULL otherwise */
+    /* why the program was not known: "first program", "batch [128,1,28,28] became [96,1,28,28] at
+     * train.c:41 ...", ... */
+    const char *reason;
+    const char *advice; /* what to do about it; "" when nothing need be done */
+    /* a program that every run of this kind needs: "first program", "first evaluation"; NULL otherwise */
+    const char *expected;
     device_exec_stats stats;
-    size_t n_phases;         /* of a miss: what the plugin says of compiling (or loading) it */
+    size_t n_phases; /* of a miss: what the plugin says of compiling (or loading) it */
     const device_compile_phase *phases;
 } lazy_event;
 typedef void (*lazy_event_fn)(void *user, const lazy_event *e);
 void lazy_on_event(lazy_event_fn fn, void *user);
 
-/* --- ledger ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- ledger --- */
 typedef struct lazy_live { /* one live device buffer */
     src_id src;
     uint32_t path; /* interned */
@@ -323,9 +412,11 @@ typedef struct lazy_live { /* one live device buffer */
     const ir_type *type;
 } lazy_live;
 size_t lazy_live_buffers(lazy_live *out, size_t max); /* gives the number there are; any thread */
-int lazy_ledger_rows(xt_memory_row *rows, int max);   /* grouped by line, path and role, largest first; gives the number of groups */
-void lazy_append_ledger(str *out, int rows);          /* the same as text, for messages; with what grew since the step remembered */
-void lazy_ledger_remember(int64_t step);              /* what is alive now is what later growth is measured from */
+/* grouped by line, path and role, largest first; gives the number of groups */
+int lazy_ledger_rows(xt_memory_row *rows, int max);
+/* the same as text, for messages; with what grew since the step remembered */
+void lazy_append_ledger(str *out, int rows);
+void lazy_ledger_remember(int64_t step); /* what is alive now is what later growth is measured from */
 void lazy_ledger_forget(void);
 typedef struct lazy_group {
     src_id src;
@@ -335,15 +426,15 @@ typedef struct lazy_group {
 } lazy_group;
 size_t lazy_ledger_groups(lazy_group *out, size_t max); /* largest first; gives the number there are */
 
-/* --- rehearsals (rehearse.c): what a training program would send to a device, for xtrain plan ------------------------------------------------- */
+/* --- rehearsals (rehearse.c): what a training program would send to a device, for xtrain plan --- */
 typedef struct lazy_rehearsed { /* one program */
-    char *text;          /* with ordinals and the user's lines */
+    char *text; /* with ordinals and the user's lines */
     size_t text_size;
     size_t n_inputs;
-    lazy_live *inputs;   /* type NULL: the step's scalars */
+    lazy_live *inputs; /* type NULL: the step's scalars */
     int partitions;
     int64_t runs; /* in the later half of the steps: with two optimizer steps rehearsed, what one of them takes */
-    lazy_live *others;   /* live during a run without being an input, when they were most */
+    lazy_live *others; /* live during a run without being an input, when they were most */
     size_t n_others;
     int64_t other_bytes;
 } lazy_rehearsed;
@@ -356,10 +447,12 @@ typedef struct lazy_rehearsal {
     size_t n, cap;
     lazy_ran *runs; /* in order */
     size_t n_runs, cap_runs;
-    int64_t moved; /* bytes between host and device after the first program of the later half: what a step itself moves, not its batch */
+    /* bytes between host and device after the first program of the later half: what a step itself moves,
+     * not its batch */
+    int64_t moved;
 } lazy_rehearsal;
-/* Runs fn on the device "dry:N" and tears everything down again: states, trace, programs, device. Refused when a device is open. fn's result other than 0,
- * or an error it left pending, is the status. */
+/* Runs fn on the device "dry:N" and tears everything down again: states, trace, programs, device. Refused when a device
+ * is open. fn's result other than 0, or an error it left pending, is the status. */
 xt_status lazy_rehearse(int64_t devices, int (*fn)(void *user), void *user, lazy_rehearsal **out);
 void lazy_rehearsal_free(lazy_rehearsal *r);
 bool lazy_rehearsing(void); /* first values of states need not be made: nobody reads them */

@@ -1,4 +1,5 @@
-/* Live device buffers of the process with who made them: the ledger that memory reports and out-of-memory errors read. */
+/* Live device buffers of the process with who made them: the ledger that memory reports and out-of-memory
+ * errors read. */
 #include "lazy/ctx.h"
 
 #include <xtrain/diag.h>
@@ -9,11 +10,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static lazy_buf *head;
 
 const char *lazy_role_name(lazy_role r) {
-    static const char *const names[LAZY_ROLE_COUNT] = {"activation", "parameter", "state", "optimizer", "gradient", "batch", "value", "log"};
+    static const char *const names[LAZY_ROLE_COUNT] = {"activation", "parameter", "state", "optimizer",
+                                                       "gradient",   "batch",     "value", "log"};
     return r < LAZY_ROLE_COUNT ? names[r] : "?";
 }
 
-lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role role, const ir_type *type, int64_t step) {
+lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role role, const ir_type *type,
+                       int64_t step) {
     lazy_buf *b = base_calloc(1, sizeof *b);
     if (!b) {
         device_buffer_release(dev);
@@ -21,7 +24,8 @@ lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role 
     }
     b->dev = dev;
     atomic_init(&b->refs, 1);
-    b->info = (lazy_live){.src = src, .path = path, .role = role, .bytes = (int64_t)device_buffer_bytes(dev), .step = step, .type = type};
+    b->info = (lazy_live){
+        .src = src, .path = path, .role = role, .bytes = (int64_t)device_buffer_bytes(dev), .step = step, .type = type};
     pthread_mutex_lock(&lock);
     counter_add(COUNTER_buffers_made, 1);
     counter_add(COUNTER_buffer_bytes_made, b->info.bytes);
@@ -39,8 +43,10 @@ void lazy_buf_retain(lazy_buf *b) {
 void lazy_buf_release(lazy_buf *b) {
     if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
     pthread_mutex_lock(&lock);
-    if (b->prev) b->prev->next = b->next;
-    else head = b->next;
+    if (b->prev)
+        b->prev->next = b->next;
+    else
+        head = b->next;
     if (b->next) b->next->prev = b->prev;
     pthread_mutex_unlock(&lock);
     device_buffer_release(b->dev);
@@ -83,7 +89,9 @@ static size_t grouped(group **out) {
         if (got < n) n = got;
         for (size_t i = 0; i < n; i++) {
             size_t k = 0;
-            while (k < made && !(g[k].src == all[i].src && g[k].path == all[i].path && g[k].role == all[i].role && g[k].type == all[i].type)) k++;
+            while (k < made && !(g[k].src == all[i].src && g[k].path == all[i].path && g[k].role == all[i].role &&
+                                 g[k].type == all[i].type))
+                k++;
             if (k == made) g[made++] = (group){all[i].src, all[i].path, all[i].role, 0, 0, all[i].type};
             g[k].bytes += all[i].bytes;
             g[k].count++;
@@ -101,13 +109,18 @@ int lazy_ledger_rows(xt_memory_row *rows, int max) {
     size_t n = grouped(&g);
     for (size_t i = 0; i < n && (int)i < max; i++) {
         const xt_src *at = src_get(g[i].src);
-        rows[i] = (xt_memory_row){.file = at->file, .path = intern_text(g[i].path), .role = lazy_role_name(g[i].role), .line = at->line, .bytes = g[i].bytes, .count = g[i].count};
+        rows[i] = (xt_memory_row){.file = at->file,
+                                  .path = intern_text(g[i].path),
+                                  .role = lazy_role_name(g[i].role),
+                                  .line = at->line,
+                                  .bytes = g[i].bytes,
+                                  .count = g[i].count};
     }
     base_free(g);
     return (int)n;
 }
 
-/* --- since an early step: what has grown --------------------------------------------------------------------------------------------------- */
+/* --- since an early step: what has grown --- */
 static struct {
     group *rows;
     size_t n;
@@ -134,8 +147,8 @@ void lazy_ledger_forget(void) {
 
 static void append_row(str *out, const group *g, int64_t bytes, int64_t count, const char *sign) {
     char at[256];
-    str_printf(out, "\n  %s%*.2f MiB  %s%4lld x  %-10s %s  ", sign, *sign ? 9 : 10, (double)bytes / 1048576, sign, (long long)count, lazy_role_name(g->role),
-               src_text(g->src, at, sizeof at));
+    str_printf(out, "\n  %s%*.2f MiB  %s%4lld x  %-10s %s  ", sign, *sign ? 9 : 10, (double)bytes / 1048576, sign,
+               (long long)count, lazy_role_name(g->role), src_text(g->src, at, sizeof at));
     if (g->type) ir_type_print(g->type, out);
     if (g->path) str_printf(out, "  %s", intern_text(g->path));
 }
@@ -172,7 +185,8 @@ void lazy_append_ledger(str *out, int rows) {
 size_t lazy_ledger_groups(lazy_group *out, size_t max) {
     group *g;
     size_t n = grouped(&g);
-    for (size_t i = 0; i < n && i < max; i++) out[i] = (lazy_group){g[i].src, g[i].path, g[i].role, g[i].bytes, g[i].count};
+    for (size_t i = 0; i < n && i < max; i++)
+        out[i] = (lazy_group){g[i].src, g[i].path, g[i].role, g[i].bytes, g[i].count};
     base_free(g);
     return n;
 }

@@ -1,22 +1,25 @@
-/* Ranks meet in the collectives of their programs: one that runs another program would wait for ever, or get data that is not meant for it. So before a
- * program with collectives runs for the first time, all ranks compare what it computes for them; a difference is an error that shows the first op that
- * differs, with the line of either rank.
+/* Ranks meet in the collectives of their programs: one that runs another program would wait for ever, or get data that
+ * is not meant for it. So before a program with collectives runs for the first time, all ranks compare what it computes
+ * for them; a difference is an error that shows the first op that differs, with the line of either rank.
  *
- * What is compared (lazy_meeting_describe): the ops that the collectives depend on, with how they are connected, and of the collectives themselves types and
- * attributes. Free to differ are what a rank computes, keeps or reads for itself, shapes on the way to a collective (ranks may have sequences of other
- * lengths), and numbers: whatever is made of constants alone. With a mesh the compiler makes the collectives, and tensors are those of the whole run: there all that the step's
- * updates depend on is compared (without updates: all results), types and all, and how many bytes the compiler's collectives have. So a rank may still read
- * for itself what costs no collective. That ranks run the same programs in another order shows where they meet (coll_set_tag).
+ * What is compared (lazy_meeting_describe): the ops that the collectives depend on, with how they are connected, and of
+ * the collectives themselves types and attributes. Free to differ are what a rank computes, keeps or reads for itself,
+ * shapes on the way to a collective (ranks may have sequences of other lengths), and numbers: whatever is made of
+ * constants alone. With a mesh the compiler makes the collectives, and tensors are those of the whole run: there all
+ * that the step's updates depend on is compared (without updates: all results), types and all, and how many bytes the
+ * compiler's collectives have. So a rank may still read for itself what costs no collective. That ranks run the same
+ * programs in another order shows where they meet (coll_set_tag).
  *
  * Invariants
- *  1. Programs with collectives are counted by each rank; ranks that are alike meet in program number k of all. The count is in the rank's note.
- *  2. What has been agreed on once is not compared again, so a rank compares only where all others do, or where they went another way, which their
- *     notes show: nobody waits for a rank that runs something else. */
+ *  1. Programs with collectives are counted by each rank; ranks that are alike meet in program number k of all. The
+ *     count is in the rank's note.
+ *  2. What has been agreed on once is not compared again, so a rank compares only where all others do, or where they
+ *     went another way, which their notes show: nobody waits for a rank that runs something else. */
 #include "coll/coll.h"
 #include "lazy/mesh.h"
 #include "lazy/step.h"
 
-/* --- what is compared ------------------------------------------------------------------------------------------------------------------------- */
+/* --- what is compared --- */
 typedef struct walk {
     const lazy_ctx *c;
     lazy_program *p;
@@ -28,7 +31,9 @@ typedef struct walk {
 
 enum { NUMBER = 1, WANTED = 2, FIRST_VALUE = 16 }; /* marks of values */
 
-static bool is_collective(const ir_op *op) { return ir_op_infos[op->code].cls == IR_CLASS_COLLECTIVE; }
+static bool is_collective(const ir_op *op) {
+    return ir_op_infos[op->code].cls == IR_CLASS_COLLECTIVE;
+}
 
 static bool all_numbers(const ir_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++)
@@ -40,7 +45,8 @@ static hash128 hash_attrs(const ir_op *op, hash128 h) {
     for (uint32_t i = 0; i < op->n_attrs; i++) {
         const ir_attr *a = &op->attrs[i];
         if (a->key == IR_A_none) continue;
-        if (a->kind == IR_AK_INTS) h = hash_bytes(a->v.ints, a->n * sizeof *a->v.ints, hash_mix(h, (hash128){a->key, a->n}));
+        if (a->kind == IR_AK_INTS)
+            h = hash_bytes(a->v.ints, a->n * sizeof *a->v.ints, hash_mix(h, (hash128){a->key, a->n}));
         if (a->kind == IR_AK_INT) h = hash_mix(h, (hash128){a->key, (uint64_t)a->v.i});
     }
     return h;
@@ -60,9 +66,12 @@ static void describe_op(walk *w, ir_op *op) {
     bool typed = w->typed || is_collective(op);
     for (uint32_t i = 0; i < op->n_in; i++) {
         ir_value *v = op->in[i];
-        if (!v->def && v->mark < FIRST_VALUE && v->mark != NUMBER) v->mark = w->next++; /* an argument, by its first use */
+        /* an argument, by its first use */
+        if (!v->def && v->mark < FIRST_VALUE && v->mark != NUMBER) v->mark = w->next++;
         h = hash_mix(h, (hash128){v->mark, 3});
-        if (typed && v->type->kind == IR_TENSOR) h = hash_bytes(v->type->dims, v->type->rank * sizeof *v->type->dims, hash_mix(h, (hash128){v->type->dtype, v->type->rank}));
+        if (typed && v->type->kind == IR_TENSOR)
+            h = hash_bytes(v->type->dims, v->type->rank * sizeof *v->type->dims,
+                           hash_mix(h, (hash128){v->type->dtype, v->type->rank}));
     }
     for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = w->next++;
     if (typed) h = hash_attrs(op, h);
@@ -75,7 +84,8 @@ static void describe_op(walk *w, ir_op *op) {
 
 /* Marks what is made of constants alone, NUMBER, and everything else as not yet described. */
 static void mark_numbers(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves) {
-    for (size_t i = 0; i < f->body->n_args; i++) f->body->args[i]->mark = c->leaves[leaves[i]->index].pack >= 0 ? NUMBER : 0;
+    for (size_t i = 0; i < f->body->n_args; i++)
+        f->body->args[i]->mark = c->leaves[leaves[i]->index].pack >= 0 ? NUMBER : 0;
     for (ir_op *op = f->body->first; op; op = op->next) {
         uint64_t mark = all_numbers(op) ? NUMBER : 0;
         for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = mark;
@@ -108,7 +118,8 @@ static void describe_wanted(walk *w, const ir_func *f, bool to_collectives) {
         if (op->n_out && op->out[0].mark == WANTED) describe_op(w, op);
 }
 
-xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r, lazy_program *p) {
+xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r,
+                                lazy_program *p) {
     walk w = {.c = c, .p = p, .next = FIRST_VALUE, .h = {0x6d656574, 1}, .typed = p->partitioned};
     mark_numbers(c, f, leaves);
     size_t updates = p->partitioned ? want_results(f, r, true) : 0;
@@ -123,13 +134,17 @@ xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *c
 }
 
 void lazy_meeting_compiled(lazy_program *p) {
-    if (p->partitioned) p->meeting = hash_bytes(&p->stats.collective_bytes, sizeof p->stats.collective_bytes, p->meeting);
+    if (p->partitioned)
+        p->meeting = hash_bytes(&p->stats.collective_bytes, sizeof p->stats.collective_bytes, p->meeting);
 }
 
-static bool meets_others(const lazy_program *p) { return p->uses_collectives || (p->partitioned && p->stats.collective_bytes != 0); }
+static bool meets_others(const lazy_program *p) {
+    return p->uses_collectives || (p->partitioned && p->stats.collective_bytes != 0);
+}
 
-/* --- comparing -------------------------------------------------------------------------------------------------------------------------------- */
-enum { MOST_COMPARED = 4000, SLICE_MS = 100 }; /* ops whose looks are sent to other ranks: they fit one value of the store */
+/* --- comparing --- */
+/* ops whose looks are sent to other ranks: they fit one value of the store */
+enum { MOST_COMPARED = 4000, SLICE_MS = 100 };
 typedef struct look { /* of an op: what it computes, and what a message says of it */
     uint64_t hash, text;
 } look;
@@ -146,9 +161,12 @@ static struct {
     int64_t questions; /* how often ranks have compared */
     int64_t met; /* programs with collectives started */
 } ranks = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static __thread char met_last[120]; /* the meetings before, newest first, for ranks that come later: a rank may be three programs ahead */
+/* the meetings before, newest first, for ranks that come later: a rank may be three programs ahead */
+static __thread char met_last[120];
 
-const char *lazy_met_last(void) { return met_last; }
+const char *lazy_met_last(void) {
+    return met_last;
+}
 
 static size_t key_of(char *out, size_t n, const char *what, int rank) {
     return (size_t)snprintf(out, n, "meet/%lld/%s/%d", (long long)ranks.questions, what, rank);
@@ -182,13 +200,14 @@ static void describe_node(str *out, const lazy_program *p, size_t i) {
 static look look_of(const lazy_program *p, size_t i) {
     str text = STR_INIT;
     describe_node(&text, p, i);
-    look l = {i < p->n_meets ? p->meets[i].hash : 0, hash_bytes(str_cstr(&text), strlen(str_cstr(&text)), (hash128){1, 1}).lo};
+    look l = {i < p->n_meets ? p->meets[i].hash : 0,
+              hash_bytes(str_cstr(&text), strlen(str_cstr(&text)), (hash128){1, 1}).lo};
     str_free(&text);
     return l;
 }
 
-/* The first place where two programs differ; from there on the first that looks different to a reader, if there is one: the same op on other operands
- * says little. */
+/* The first place where two programs differ; from there on the first that looks different to a reader, if there is one:
+ * the same op on other operands says little. */
 static size_t first_other(const look *a, size_t n_a, const look *b, size_t n_b) {
     size_t n = n_a < n_b ? n_a : n_b, i = 0;
     while (i < n && a[i].hash == b[i].hash) i++;
@@ -218,27 +237,33 @@ static bool went_another_way(int r, int64_t number, const char *mine, char out[9
 
 static xt_status differ(const lazy_ctx *c, int a, int b, const char *of_a, const char *of_b, const char *more) {
     return status_new(XT_FAILED_PRECONDITION, NULL,
-                      "rank %d runs another program in step %lld than rank %d, so their collectives cannot meet; first difference: rank %d has %s, rank %d has %s%s. All ranks must record the same "
+                      "rank %d runs another program in step %lld than rank %d, so their collectives cannot meet; first "
+                      "difference: rank %d has %s, rank %d has %s%s. All ranks must record the same "
                       "ops for what they compute together; %s (XT_RANK_GUARD=warn goes on) [XT302]",
                       b, (long long)c->step, a, a, of_a, b, of_b, more,
-                      lazy_spmd() ? "with a mesh they end the same steps and read the same values (xt_item, xt_read, xt_save) in the same order"
+                      lazy_spmd() ? "with a mesh they end the same steps and read the same values (xt_item, xt_read, "
+                                    "xt_save) in the same order"
                                   : "only what a rank keeps or reads for itself may differ");
 }
 
 /* Rank r is in a program that we know, where we have a new one: both graphs are here. */
-static xt_status differs_from_known(const lazy_ctx *c, const lazy_program *p, int r, const char *known, const char *note) {
+static xt_status differs_from_known(const lazy_ctx *c, const lazy_program *p, int r, const char *known,
+                                    const char *note) {
     str mine = STR_INIT, theirs = STR_INIT, more = STR_INIT;
     lazy_program *q = lazy_program_met(known);
     size_t n = 0, n_other = 0, i = 0;
     look *a = looks_of(p, &n), *b = q ? looks_of(q, &n_other) : NULL;
     if (a && b) i = first_other(a, n, b, n_other);
     describe_node(&mine, p, i);
-    if (q) describe_node(&theirs, q, i);
-    else str_printf(&theirs, "program %s", known);
+    if (q)
+        describe_node(&theirs, q, i);
+    else
+        str_printf(&theirs, "program %s", known);
     const char *tail = strstr(note, " (");
     str_printf(&more, "; rank %d is at %.*s", r, (int)(tail ? tail - note : 120), note);
     int me = world_get()->rank;
-    xt_status s = me < r ? differ(c, me, r, str_cstr(&mine), str_cstr(&theirs), str_cstr(&more)) : differ(c, r, me, str_cstr(&theirs), str_cstr(&mine), str_cstr(&more));
+    xt_status s = me < r ? differ(c, me, r, str_cstr(&mine), str_cstr(&theirs), str_cstr(&more))
+                         : differ(c, r, me, str_cstr(&theirs), str_cstr(&mine), str_cstr(&more));
     lazy_program_release(q);
     base_free(a);
     base_free(b);
@@ -267,10 +292,15 @@ static xt_status wait_for(const lazy_ctx *c, coll_group *g, const lazy_program *
             char at[256];
             coll_run_last_note(r, note, sizeof note);
             str of = STR_INIT;
-            if (p->partitioned) str_append(&of, "a program of the mesh");
-            else str_printf(&of, "a program with collectives (last %s at %s)", ir_op_infos[p->last_collective.code].name, src_text(p->last_collective.src, at, sizeof at));
-            s = status_context(s, "before %s ran for the first time, rank %d waited for rank %d%s%s; rank %d did not come, or runs another program", str_cstr(&of), coll_rank(g), r,
-                               *note ? ", last seen at " : "", note, r);
+            if (p->partitioned)
+                str_append(&of, "a program of the mesh");
+            else
+                str_printf(&of, "a program with collectives (last %s at %s)", ir_op_infos[p->last_collective.code].name,
+                           src_text(p->last_collective.src, at, sizeof at));
+            s = status_context(s,
+                               "before %s ran for the first time, rank %d waited for rank %d%s%s; rank %d did not "
+                               "come, or runs another program",
+                               str_cstr(&of), coll_rank(g), r, *note ? ", last seen at " : "", note, r);
             str_free(&of);
             return s;
         }
@@ -292,7 +322,9 @@ static xt_status explain(const lazy_ctx *c, coll_group *g, const lazy_program *p
         s = tell(g, "looks", own, count * sizeof *own);
         base_free(own);
         for (int k = 0; k < 2 && !s; k++) s = hear(g, "looks", two[k], limit, &looks[k], &n[k]);
-        size_t i = s ? 0 : first_other((const look *)(void *)looks[0], n[0] / sizeof *own, (const look *)(void *)looks[1], n[1] / sizeof *own);
+        size_t i = s ? 0
+                     : first_other((const look *)(void *)looks[0], n[0] / sizeof *own, (const look *)(void *)looks[1],
+                                   n[1] / sizeof *own);
         str mine = STR_INIT;
         describe_node(&mine, p, i);
         if (!s) s = tell(g, "text", str_cstr(&mine), strlen(str_cstr(&mine)) + 1);
@@ -334,8 +366,10 @@ static void note(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
     hash_hex(p->meeting, key);
     const char *op = p->partitioned ? "the mesh's" : ir_op_infos[p->last_collective.code].name;
     snprintf(mine, sizeof mine, "meeting %lld, program %.8s", (long long)ranks.met, key);
-    snprintf(text, sizeof text, "%.100s:%d (collectives, step %lld, %s, last %s at %.60s, %d in flight%s%s)", src ? src->file : "?", src ? src->line : 0, (long long)c->step, mine, op,
-             src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *met_last ? ", after " : "", met_last);
+    snprintf(text, sizeof text, "%.100s:%d (collectives, step %lld, %s, last %s at %.60s, %d in flight%s%s)",
+             src ? src->file : "?", src ? src->line : 0, (long long)c->step, mine, op,
+             src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *met_last ? ", after " : "",
+             met_last);
     coll_run_note(text);
     char older[sizeof met_last];
     memcpy(older, met_last, sizeof older);
@@ -356,7 +390,8 @@ xt_status lazy_meet(const lazy_ctx *c, const lazy_program *p, const xt_src *src)
             xt_status_free(s);
             s = NULL;
         }
-        if (!s && !VEC_PUSH(ranks.agreed, ranks.n, ranks.cap, p->meeting)) s = status_oom(sizeof p->meeting, "comparing ranks");
+        if (!s && !VEC_PUSH(ranks.agreed, ranks.n, ranks.cap, p->meeting))
+            s = status_oom(sizeof p->meeting, "comparing ranks");
     }
     pthread_mutex_unlock(&ranks.lock);
     return s;

@@ -1,5 +1,5 @@
-/* The run's mesh: axes, layouts made from axis lists, annotations in the trace. One mesh a process; layouts are interned and outlive it, so a state
- * never points at something that is gone. */
+/* The run's mesh: axes, layouts made from axis lists, annotations in the trace. One mesh a process; layouts are
+ * interned and outlive it, so a state never points at something that is gone. */
 #include "lazy/mesh.h"
 
 #include "coll/coll.h"
@@ -22,13 +22,23 @@ static struct {
     int64_t pretended;
 } rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void lazy_mesh_pretend(int64_t devices) { rt.pretended = devices; }
-bool lazy_spmd(void) { return rt.mesh && rt.mesh->devices > 1; }
-int64_t lazy_partitions(void) { return rt.mesh ? rt.mesh->devices : 1; }
-bool lazy_mesh_is(const xt_mesh *m) { return m && m == rt.mesh; }
-xt_mesh *lazy_mesh_of_run(void) { return rt.mesh; }
+void lazy_mesh_pretend(int64_t devices) {
+    rt.pretended = devices;
+}
+bool lazy_spmd(void) {
+    return rt.mesh && rt.mesh->devices > 1;
+}
+int64_t lazy_partitions(void) {
+    return rt.mesh ? rt.mesh->devices : 1;
+}
+bool lazy_mesh_is(const xt_mesh *m) {
+    return m && m == rt.mesh;
+}
+xt_mesh *lazy_mesh_of_run(void) {
+    return rt.mesh;
+}
 
-/* --- axis lists ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- axis lists --- */
 /* The axes of "data+tensor" in order, appended to list; `used` has a bit per axis that stands somewhere already. */
 static xt_status read_axes(const xt_mesh *m, const char *text, unsigned *used, int *list, int *n) {
     for (const char *p = text ? text : ""; *p;) {
@@ -38,11 +48,14 @@ static xt_status read_axes(const xt_mesh *m, const char *text, unsigned *used, i
         if (k == m->n_axes) {
             str known = STR_INIT;
             for (int i = 0; i < m->n_axes; i++) str_printf(&known, "%s\"%s\"", i ? ", " : "", m->names[i]);
-            xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "the mesh has no axis \"%.*s\"; it has %s", (int)len, p, str_cstr(&known));
+            xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "the mesh has no axis \"%.*s\"; it has %s", (int)len, p,
+                                     str_cstr(&known));
             str_free(&known);
             return s;
         }
-        if (*used & 1u << k) return status_new(XT_INVALID_ARGUMENT, NULL, "axis \"%s\" stands twice; an axis divides one dim, once", m->names[k]);
+        if (*used & 1u << k)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "axis \"%s\" stands twice; an axis divides one dim, once",
+                              m->names[k]);
         *used |= 1u << k;
         list[(*n)++] = k;
         p += len;
@@ -98,7 +111,7 @@ int64_t lazy_share_of(int64_t samples) {
     return lazy_spmd() ? samples * count / rt.mesh->devices : samples;
 }
 
-/* --- making a mesh ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- making a mesh --- */
 static bool good_name(const char *s) {
     if (!*s || strlen(s) > 40) return false;
     for (; *s; s++)
@@ -109,13 +122,21 @@ static bool good_name(const char *s) {
 static xt_status check_axes(const xt_axis *axes, int *out_n) {
     int n = 0, open = -1;
     for (; n < XT_MESH_AXES && axes[n].name; n++) {
-        if (!good_name(axes[n].name)) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: \"%s\" is no name of an axis; letters, digits and '_' are needed", axes[n].name);
+        if (!good_name(axes[n].name))
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "xt_mesh_new: \"%s\" is no name of an axis; letters, digits and '_' are needed",
+                              axes[n].name);
         if (axes[n].size < 0 || axes[n].size > IR_SHARD_DEVICES)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: axis \"%s\" has size %lld; 1 to %d are possible, or 0 for what is left", axes[n].name, (long long)axes[n].size, IR_SHARD_DEVICES);
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "xt_mesh_new: axis \"%s\" has size %lld; 1 to %d are possible, or 0 for what is left",
+                              axes[n].name, (long long)axes[n].size, IR_SHARD_DEVICES);
         for (int k = 0; k < n; k++)
-            if (strcmp(axes[k].name, axes[n].name) == 0) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: axis \"%s\" stands twice", axes[n].name);
+            if (strcmp(axes[k].name, axes[n].name) == 0)
+                return status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: axis \"%s\" stands twice", axes[n].name);
         if (axes[n].size == 0 && open >= 0)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: axes \"%s\" and \"%s\" both have size 0; one axis may take what is left", axes[open].name, axes[n].name);
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "xt_mesh_new: axes \"%s\" and \"%s\" both have size 0; one axis may take what is left",
+                              axes[open].name, axes[n].name);
         if (axes[n].size == 0) open = n;
     }
     if (n == 0) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: no axis; write xt_mesh_new({\"data\", 0})");
@@ -125,37 +146,49 @@ static xt_status check_axes(const xt_axis *axes, int *out_n) {
 
 /* Sizes that make up the devices of the run. */
 static xt_status fit(const xt_axis *axes, int n, int64_t devices, int64_t *sizes) {
-    const char *what = lazy_rehearsing() ? "topology" : "run"; /* a rehearsal is on the devices of what is planned for */
+    /* a rehearsal is on the devices of what is planned for */
+    const char *what = lazy_rehearsing() ? "topology" : "run";
     int64_t fixed = 1;
     int open = -1;
     str text = STR_INIT;
     for (int i = 0; i < n; i++) {
         str_printf(&text, "%s%s=%lld", i ? "," : "", axes[i].name, (long long)axes[i].size);
-        if (axes[i].size == 0) open = i;
-        else if (fixed <= IR_SHARD_DEVICES) fixed *= axes[i].size;
+        if (axes[i].size == 0)
+            open = i;
+        else if (fixed <= IR_SHARD_DEVICES)
+            fixed *= axes[i].size;
         sizes[i] = axes[i].size;
     }
     xt_status s = NULL;
     if (fixed > devices)
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: the mesh %s needs %lld devices, the %s has %lld; %s, or make axes smaller",
-                       str_cstr(&text), (long long)fixed, what, (long long)devices, lazy_rehearsing() ? "take a larger one" : "start it on more (CPU_NUM_DEVICES, xtrain launch -n)");
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "xt_mesh_new: the mesh %s needs %lld devices, the %s has %lld; %s, or make axes smaller",
+                       str_cstr(&text), (long long)fixed, what, (long long)devices,
+                       lazy_rehearsing() ? "take a larger one"
+                                         : "start it on more (CPU_NUM_DEVICES, xtrain launch -n)");
     else if (devices % fixed || (open < 0 && fixed != devices))
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: the mesh %s has %lld devices%s, the %s has %lld: a mesh takes all of them; give one axis size 0 for what is left", str_cstr(&text),
-                       (long long)fixed, open < 0 ? "" : " times what is left", what, (long long)devices);
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "xt_mesh_new: the mesh %s has %lld devices%s, the %s has %lld: a mesh takes all of them; give "
+                       "one axis size 0 for what is left",
+                       str_cstr(&text), (long long)fixed, open < 0 ? "" : " times what is left", what,
+                       (long long)devices);
     else if (open >= 0)
         sizes[open] = devices / fixed;
     str_free(&text);
     return s;
 }
 
-static void free_mesh(void *m) { xt_mesh_free(m); }
+static void free_mesh(void *m) {
+    xt_mesh_free(m);
+}
 
 static void default_batch_axes(xt_mesh *m) {
     static const char *const usual[] = {"data", "fsdp"};
     char list[16] = "";
     for (int i = 0; i < m->n_axes; i++)
         for (size_t k = 0; k < BASE_COUNT(usual); k++)
-            if (strcmp(m->names[i], usual[k]) == 0) snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? "+" : "", usual[k]);
+            if (strcmp(m->names[i], usual[k]) == 0)
+                snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? "+" : "", usual[k]);
     m->batch_axes = intern(list);
 }
 
@@ -165,8 +198,12 @@ xt_mesh *xt_mesh_new_at(const xt_src *src, const xt_axis *axes) {
     const world *w = world_get();
     int64_t devices = rt.pretended > 0 ? rt.pretended : w->size;
     const char *device = env_get("XT_DEVICE");
-    if (device && strncmp(device, "dry:", 4) == 0) parse_i64(device + 4, &devices); /* a wrong number is refused when the device is opened */
-    xt_status s = rt.mesh ? status_new(XT_FAILED_PRECONDITION, NULL, "xt_mesh_new: the run has a mesh already; a run has one (xt_mesh_free gives it back)") : check_axes(axes, &n);
+    /* a wrong number is refused when the device is opened */
+    if (device && strncmp(device, "dry:", 4) == 0) parse_i64(device + 4, &devices);
+    xt_status s =
+        rt.mesh ? status_new(XT_FAILED_PRECONDITION, NULL,
+                             "xt_mesh_new: the run has a mesh already; a run has one (xt_mesh_free gives it back)")
+                : check_axes(axes, &n);
     if (!s) s = fit(axes, n, devices, sizes);
     xt_mesh *m = s ? NULL : base_calloc(1, sizeof *m);
     if (!s && !m) s = status_oom(sizeof *m, "a mesh");
@@ -205,18 +242,21 @@ void xt_mesh_free(xt_mesh *m) {
 
 static bool usable(const xt_src *src, const xt_mesh *m, const char *what) {
     if (lazy_mesh_is(m)) return true;
-    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: %s", what, m ? "this mesh was given back" : "the mesh is NULL; making it failed, or it was never made"));
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: %s", what,
+                         m ? "this mesh was given back" : "the mesh is NULL; making it failed, or it was never made"));
     return false;
 }
 
 void xt_mesh_batch_at(const xt_src *src, xt_mesh *m, const char *axes) {
     if (!usable(src, m, "xt_mesh_batch")) return;
     xt_status s = lazy_mesh_axes(m, axes);
-    if (s) lazy_fail(status_at(status_context(s, "xt_mesh_batch"), src));
-    else m->batch_axes = intern(axes ? axes : "");
+    if (s)
+        lazy_fail(status_at(status_context(s, "xt_mesh_batch"), src));
+    else
+        m->batch_axes = intern(axes ? axes : "");
 }
 
-/* --- layouts ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- layouts --- */
 /* The mesh as a grid: its axes in order, those of one device left out. */
 static ir_grid grid_of(const xt_mesh *m, int8_t place[XT_MESH_AXES]) {
     ir_grid g = {.devices = m->devices};
@@ -248,7 +288,9 @@ static const lazy_layout *intern_layout(const ir_grid *g, const ir_sharding *s, 
     }
     pthread_mutex_lock(&rt.lock);
     lazy_layout *found = rt.layouts;
-    while (found && !(found->rank == rank && found->grid.devices == g->devices && found->text == l.text && memcmp(found->index, l.index, sizeof l.index) == 0)) found = found->next;
+    while (found && !(found->rank == rank && found->grid.devices == g->devices && found->text == l.text &&
+                      memcmp(found->index, l.index, sizeof l.index) == 0))
+        found = found->next;
     if (!found && (found = base_malloc(sizeof *found))) {
         *found = l;
         found->next = rt.layouts;
@@ -261,19 +303,22 @@ static const lazy_layout *intern_layout(const ir_grid *g, const ir_sharding *s, 
 static xt_status not_divisible(const ir_type *type, int dim, const char *axes, int64_t parts, const char *what) {
     str t = STR_INIT;
     ir_type_print(type, &t);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: dim %d of %s is %lld, which the %lld devices along \"%s\" do not divide", what, dim, str_cstr(&t), (long long)type->dims[dim],
-                             (long long)parts, axes);
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL,
+                             "%s: dim %d of %s is %lld, which the %lld devices along \"%s\" do not divide", what, dim,
+                             str_cstr(&t), (long long)type->dims[dim], (long long)parts, axes);
     str_free(&t);
     return s;
 }
 
-xt_status lazy_layout_make(const xt_mesh *m, const ir_type *type, int n, const char *const *axes, const char *what, const lazy_layout **out) {
+xt_status lazy_layout_make(const xt_mesh *m, const ir_type *type, int n, const char *const *axes, const char *what,
+                           const lazy_layout **out) {
     unsigned used = 0;
     int8_t place[XT_MESH_AXES];
     ir_grid g = grid_of(m, place);
     ir_sharding s = ir_sharding_none();
     *out = NULL;
-    if (n > (int)type->rank) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: %d axis lists for a tensor of %u dims", what, n, type->rank);
+    if (n > (int)type->rank)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: %d axis lists for a tensor of %u dims", what, n, type->rank);
     for (int d = 0; d < n; d++) {
         int list[XT_MESH_AXES], k = 0;
         XT_TRY(status_context(read_axes(m, axes[d], &used, list, &k), "%s, dim %d", what, d));
@@ -320,7 +365,8 @@ const ir_type *lazy_layout_local(const lazy_layout *l, const ir_type *type) {
 }
 
 /* Copies the part at `index` between the whole and a dense array of its own. */
-static void copy_part(const lazy_layout *l, const int64_t *index, const ir_type *type, char *whole, char *part, bool into_whole) {
+static void copy_part(const lazy_layout *l, const int64_t *index, const ir_type *type, char *whole, char *part,
+                      bool into_whole) {
     size_t elem = xt_dtype_size(type->dtype);
     uint32_t rank = type->rank;
     int64_t stride[XT_MAX_RANK], local[XT_MAX_RANK], at[XT_MAX_RANK] = {0}, s = 1, rows = 1;
@@ -333,8 +379,10 @@ static void copy_part(const lazy_layout *l, const int64_t *index, const ir_type 
     for (int64_t r = 0; r < rows; r++) {
         int64_t from = index[rank - 1] * local[rank - 1];
         for (uint32_t d = 0; d + 1 < rank; d++) from += (index[d] * local[d] + at[d]) * stride[d];
-        if (into_whole) memcpy(whole + (size_t)from * elem, part + (size_t)r * run, run);
-        else memcpy(part + (size_t)r * run, whole + (size_t)from * elem, run);
+        if (into_whole)
+            memcpy(whole + (size_t)from * elem, part + (size_t)r * run, run);
+        else
+            memcpy(part + (size_t)r * run, whole + (size_t)from * elem, run);
         for (uint32_t d = rank - 1; d-- > 0;) {
             if (++at[d] < local[d]) break;
             at[d] = 0;
@@ -352,7 +400,8 @@ static void place_part(const lazy_layout *l, const ir_type *type, int r, const c
     for (uint32_t d = 0; d < type->rank; d++) {
         int8_t axes[IR_SHARD_AXES];
         int n = ir_sharding_axes(&l->sharding, (int)d, axes);
-        for (int i = 0; i < n; i++) index[d] = index[d] * l->grid.size[axes[i]] + r / l->grid.stride[axes[i]] % l->grid.size[axes[i]];
+        for (int i = 0; i < n; i++)
+            index[d] = index[d] * l->grid.size[axes[i]] + r / l->grid.stride[axes[i]] % l->grid.size[axes[i]];
     }
     copy_part(l, index, type, whole, (char *)(uintptr_t)part, true);
 }
@@ -391,10 +440,12 @@ xt_status lazy_gather_parts_first(const lazy_layout *l, const ir_type *type, con
 
 xt_status lazy_batch_layout(const ir_type *type, const lazy_layout **out) {
     *out = NULL;
-    return rt.mesh ? lazy_layout_make(rt.mesh, type, 1, (const char *const[]){intern_text(rt.mesh->batch_axes)}, "a batch", out) : NULL;
+    return rt.mesh ? lazy_layout_make(rt.mesh, type, 1, (const char *const[]){intern_text(rt.mesh->batch_axes)},
+                                      "a batch", out)
+                   : NULL;
 }
 
-/* --- annotations --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- annotations --- */
 xt_tensor xt_shard_at(const xt_src *src, xt_tensor t, xt_mesh *m, int n, const char *const *axes) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(t);

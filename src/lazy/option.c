@@ -1,18 +1,20 @@
-/* Values that only some steps are asked for: logged, printed or read when they arrive, under an `if`. Each needs a program that gives it out; so that k of them
- * need at most k programs more, and not one for each combination that occurs, a step may run a program with options of which it switches some off.
+/* Values that only some steps are asked for: logged, printed or read when they arrive, under an `if`. Each needs a
+ * program that gives it out; so that k of them need at most k programs more, and not one for each combination that
+ * occurs, a step may run a program with options of which it switches some off.
  *
- * Steps that compute the same apart from such options, their base, are a family. While a family has few combinations each gets a program of its own, which
- * computes nothing that is not asked for. When the number of options allows no more of them, a form is made: one program with all options known, whose log
- * update takes as data which of them count, and whose other values are read by those who asked. What a step lacks of it is recorded again (option_tail.c). A
+ * Steps that compute the same apart from such options, their base, are a family. While a family has few combinations
+ * each gets a program of its own, which computes nothing that is not asked for. When the number of options allows no
+ * more of them, a form is made: one program with all options known, whose log update takes as data which of them count,
+ * and whose other values are read by those who asked. What a step lacks of it is recorded again (option_tail.c). A
  * later combination runs the smallest form that has it all; a new option makes a new form.
  *
  * Invariants
- *  1. Programs of a family, the first not counted, are at most as many as conditions: options that were always asked for together are of one. Own programs
- *     are made only while there is one left for a form.
+ *  1. Programs of a family, the first not counted, are at most as many as conditions: options that were always asked
+ *     for together are of one. Own programs are made only while there is one left for a form.
  *  2. All this happens where a step's program is not in memory. A step whose own program is there never comes here.
  *  3. A form's inputs are known by what they are to the base, for steps meet their arguments in different orders.
- *  4. An option that reads a tensor which other steps do not have, or that ranks compute together, is not switched off: steps with it have programs of their
- *     own. */
+ *  4. An option that reads a tensor which other steps do not have, or that ranks compute together, is not switched off:
+ *     steps with it have programs of their own. */
 #include "lazy/mesh.h"
 #include "lazy/option.h"
 
@@ -49,7 +51,8 @@ void option_forget_families(book *k) {
 static family *family_of(book *k, hash128 base) {
     for (size_t i = 0; i < k->n_families; i++)
         if (hash_equal(k->families[i]->base, base)) return k->families[i];
-    if (k->n_families >= MOST_FAMILIES || k->n_combos >= MOST_COMBINATIONS) option_forget_families(k); /* shapes without end: begun again */
+    /* shapes without end: begun again */
+    if (k->n_families >= MOST_FAMILIES || k->n_combos >= MOST_COMBINATIONS) option_forget_families(k);
     family *f = base_calloc(1, sizeof *f);
     if (f) f->base = base;
     if (f && VEC_PUSH(k->families, k->n_families, k->cap_families, f)) return f;
@@ -90,10 +93,12 @@ static bool find_items(const family *f, option_step *st) {
     for (size_t i = 0; i < st->n_now; i++) {
         option_now *now = &st->now[i];
         now->item = 0;
-        while (now->item < f->n_items && (f->items[now->item].line != now->line || f->items[now->item].id != now->id)) now->item++;
+        while (now->item < f->n_items && (f->items[now->item].line != now->line || f->items[now->item].id != now->id))
+            now->item++;
         if (now->item == f->n_items) continue;
         const option_item *it = &f->items[now->item];
-        same &= it->marks[0] == now->marks[0] && it->marks[1] == now->marks[1] && it->o.kind == now->o.kind && it->o.number == now->o.number;
+        same &= it->marks[0] == now->marks[0] && it->marks[1] == now->marks[1] && it->o.kind == now->o.kind &&
+                it->o.number == now->o.number;
     }
     return same;
 }
@@ -103,7 +108,12 @@ static xt_status add_items(lazy_ctx *c, family *f, option_step *st) {
     for (size_t i = 0; i < st->n_now; i++) {
         option_now *now = &st->now[i];
         if (now->item < known) continue;
-        option_item it = {.line = now->line, .id = now->id, .o = now->o, .owner = now->owner, .marks = {now->marks[0], now->marks[1]}, .pattern = f->never};
+        option_item it = {.line = now->line,
+                          .id = now->id,
+                          .o = now->o,
+                          .owner = now->owner,
+                          .marks = {now->marks[0], now->marks[1]},
+                          .pattern = f->never};
         now->item = f->n_items;
         if (!VEC_PUSH(f->items, f->n_items, f->cap_items, it)) return status_oom(sizeof it, "an option of a step");
     }
@@ -122,7 +132,8 @@ static size_t conditions(const family *f) {
     size_t n = 0;
     for (size_t i = 0; i < f->n_items; i++) {
         bool counts = f->items[i].pattern != f->always && !f->items[i].foreign;
-        for (size_t j = 0; j < i && counts; j++) counts = f->items[j].pattern != f->items[i].pattern || f->items[j].foreign;
+        for (size_t j = 0; j < i && counts; j++)
+            counts = f->items[j].pattern != f->items[i].pattern || f->items[j].foreign;
         n += counts;
     }
     return n;
@@ -144,7 +155,9 @@ static size_t count(const bool *list, size_t n) {
 static lazy_form *smallest(const family *f, const option_step *st) {
     lazy_form *best = NULL;
     for (size_t i = 0; i < f->n_forms; i++)
-        if (has_all(f->forms[i], st) && (!best || count(f->forms[i]->has, f->forms[i]->n_has) < count(best->has, best->n_has))) best = f->forms[i];
+        if (has_all(f->forms[i], st) &&
+            (!best || count(f->forms[i]->has, f->forms[i]->n_has) < count(best->has, best->n_has)))
+            best = f->forms[i];
     return best;
 }
 
@@ -178,7 +191,9 @@ static xt_status decide(lazy_ctx *c, book *k, hash128 key, option_step *st, fami
     uint64_t set = set_of(st);
     bool same = find_items(f, st), own = true, counts = true;
     *out = NULL;
-    for (size_t i = 0; i < f->n_combos && same; i++) { /* seen before: with another state of the log, or in another order, for which a program of its own is one more */
+    for (size_t i = 0; i < f->n_combos && same; i++) {
+        /* seen before: with another state of the log, or in another order, for which a program of its
+         * own is one more */
         if (f->combos[i]->set != set || (!f->combos[i]->form && f->combos[i]->states == state_types(k))) continue;
         *out = f->combos[i]->form;
         return add_combination(k, f, key, set, *out) ? NULL : status_oom(sizeof(combination), "a step's program");
@@ -188,13 +203,17 @@ static xt_status decide(lazy_ctx *c, book *k, hash128 key, option_step *st, fami
         for (size_t i = 0; i < st->n_now; i++) counts &= !f->items[st->now[i].item].foreign;
         own = !counts || may_have_its_own(f);
     }
-    if (own) f->n_own += same && counts;
-    else *out = smallest(f, st);
+    if (own)
+        f->n_own += same && counts;
+    else
+        *out = smallest(f, st);
     if (!own && !*out) *out = new_form(f);
-    return (own || *out) && add_combination(k, f, key, set, *out) ? NULL : status_oom(sizeof(combination), "a step's program");
+    return (own || *out) && add_combination(k, f, key, set, *out) ? NULL
+                                                                  : status_oom(sizeof(combination), "a step's program");
 }
 
-xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, lazy_form **out_form) {
+xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots,
+                              const size_t *requests, lazy_form **out_form) {
     *out_form = NULL;
     if (c->nan || c->eager || lazy_spmd() || lazy_rehearsing()) return NULL;
     book *k = option_book_of(c);
@@ -204,8 +223,11 @@ xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, con
     option_step_free(&k->step);
     option_step *st = &k->step;
     lazy_form *form = known ? known->form : NULL;
-    xt_status s = option_list_tensors(c, k) ? option_read_step(c, k, r, slots, requests, st) : status_oom(c->n_step_slots * sizeof(uint32_t), "the options of a step");
-    if (!st->n_base) st->base = hash_mix((hash128){1, c->used.mode}, (hash128){(uint64_t)c->used.no_grad, c->used.autocast}); /* a pass over data that is only logged */
+    xt_status s = option_list_tensors(c, k) ? option_read_step(c, k, r, slots, requests, st)
+                                            : status_oom(c->n_step_slots * sizeof(uint32_t), "the options of a step");
+    /* a pass over data that is only logged */
+    if (!st->n_base)
+        st->base = hash_mix((hash128){1, c->used.mode}, (hash128){(uint64_t)c->used.no_grad, c->used.autocast});
     family *f = s ? NULL : known ? known->of : family_of(k, st->base);
     bool as_known = f && known && find_items(f, st) && has_all(form, st); /* the key does not know which lines ask */
     bool ok = false;

@@ -1,4 +1,5 @@
-/* A form in a step: its options are recorded so that those the step does not ask for are off, and the inputs of its program are found among the step's arguments. */
+/* A form in a step: its options are recorded so that those the step does not ask for are off, and the inputs of its
+ * program are found among the step's arguments. */
 #include "lazy/option.h"
 
 #include <stdatomic.h>
@@ -8,11 +9,13 @@ static uint64_t new_serial(void) {
     return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 }
 
-/* What the program of a form depends on besides its options, which were recorded the same way: the states' types, where numbers of the step lie. */
+/* What the program of a form depends on besides its options, which were recorded the same way: the states' types, where
+ * numbers of the step lie. */
 static uint64_t form_shape(lazy_ctx *c, const book *k) {
     uint64_t h = 1;
     for (size_t i = 0; i < k->n_owners; i++)
-        if (k->owners[i].used) h = option_mix(h, lazy_type(k->owners[i].o.state(k->owners[i].o.user))->id + (uint64_t)i * 7);
+        if (k->owners[i].used)
+            h = option_mix(h, lazy_type(k->owners[i].o.state(k->owners[i].o.user))->id + (uint64_t)i * 7);
     for (size_t i = 0; i < c->n_packs; i++) h = option_mix(h, (uint64_t)c->packs[i].n << 8 | i);
     return h;
 }
@@ -30,7 +33,8 @@ static bool record_owner(book *k, size_t owner, const family *f, const lazy_form
 }
 
 /* Requests of the form in its order; those that are off are asked for by nobody. */
-static bool order_requests(lazy_ctx *c, book *k, const family *f, const lazy_form *form, const option_step *st, const lazy_option *all) {
+static bool order_requests(lazy_ctx *c, book *k, const family *f, const lazy_form *form, const option_step *st,
+                           const lazy_option *all) {
     k->n_order = 0;
     for (size_t i = 0; i < form->n_has; i++) {
         if (!form->has[i] || f->items[i].owner) continue;
@@ -46,7 +50,8 @@ static bool order_requests(lazy_ctx *c, book *k, const family *f, const lazy_for
     return k->order || !k->n_order;
 }
 
-static bool record_all(lazy_ctx *c, book *k, const family *f, lazy_form *form, const option_step *st, const lazy_option *all) {
+static bool record_all(lazy_ctx *c, book *k, const family *f, lazy_form *form, const option_step *st,
+                       const lazy_option *all) {
     for (size_t i = 0; i < form->n_has; i++)
         if (form->has[i] && !all[i].on && f->items[i].owner) lazy_note_asker(src_get(all[i].src), all[i].what);
     for (size_t i = 0; k->begun && i < c->n_packs; i++) c->packs[i].n = c->packs[i].before_options;
@@ -56,7 +61,8 @@ static bool record_all(lazy_ctx *c, book *k, const family *f, lazy_form *form, c
 }
 
 /* Records the form's options in this trace; *out_ok: false where something that one of them reads is not there. */
-xt_status option_record_form(lazy_ctx *c, book *k, const family *f, lazy_form *form, const option_step *st, bool *out_ok) {
+xt_status option_record_form(lazy_ctx *c, book *k, const family *f, lazy_form *form, const option_step *st,
+                             bool *out_ok) {
     bool *on = base_calloc(form->n_has + 1, sizeof *on);
     ir_value **again = base_calloc(2 * form->n_has + 1, sizeof *again);
     lazy_option *all = base_calloc(form->n_has + 1, sizeof *all);
@@ -76,7 +82,8 @@ xt_status option_record_form(lazy_ctx *c, book *k, const family *f, lazy_form *f
         all[i].values[1] = again[2 * i + 1];
     }
     lazy_settle(c);
-    if (!s && *out_ok && !record_all(c, k, f, form, st, all)) s = status_oom(form->n_has * sizeof *all, "the options of a step");
+    if (!s && *out_ok && !record_all(c, k, f, form, st, all))
+        s = status_oom(form->n_has * sizeof *all, "the options of a step");
     c->no_grad--;
     base_free(on);
     base_free(again);
@@ -90,12 +97,14 @@ void option_key_form(lazy_ctx *c, const book *k, lazy_form *form) {
     form->key = (hash128){hash_mix((hash128){new_serial(), shape}, (hash128){0x666f726d, 1}).lo, shape};
 }
 
-/* --- inputs ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- inputs --- */
 static uint64_t identify(const lazy_ctx *c, const book *k, uint32_t place) {
     const lazy_leaf *l = &c->leaves[place];
     size_t owner = l->pack >= 0 ? k->n_owners : option_owner_of_slot(k, l->slot);
-    if (owner < k->n_owners) return (uint64_t)OF_LOG << KIND_SHIFT | owner; /* it may become larger, and is another state then */
-    bool of_base = l->pack < 0 && place < k->step.n_numbers && k->step.numbers[place] && k->step.numbers[place] <= k->step.in_base;
+    /* it may become larger, and is another state then */
+    if (owner < k->n_owners) return (uint64_t)OF_LOG << KIND_SHIFT | owner;
+    bool of_base =
+        l->pack < 0 && place < k->step.n_numbers && k->step.numbers[place] && k->step.numbers[place] <= k->step.in_base;
     return of_base ? (uint64_t)OF_BASE << KIND_SHIFT | k->step.numbers[place] : lazy_leaf_id(c, place);
 }
 
@@ -126,7 +135,8 @@ xt_status lazy_form_bind(lazy_ctx *c, lazy_form *f, const lazy_program *p, bool 
     xt_status s = made ? set_inputs(c, f, p) : NULL;
     if (s) f->key = (hash128){0}; /* only the trace that made a program tells what its inputs are: it is made again */
     for (size_t i = 0; i < p->n_inputs && !s; i++)
-        if (!f->inputs[i] || !place_of(c, c->book, f->inputs[i], &f->places[i])) s = status_new(XT_INTERNAL, NULL, "input %zu of a step with options is not there", i);
+        if (!f->inputs[i] || !place_of(c, c->book, f->inputs[i], &f->places[i]))
+            s = status_new(XT_INTERNAL, NULL, "input %zu of a step with options is not there", i);
     if (!s) c->places = f->places;
     return s;
 }

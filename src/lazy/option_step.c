@@ -1,4 +1,5 @@
-/* What the step that is being ended is asked for: by requests, and by the owners of states (the log engine) that make one new value of all. And what its arguments are to other steps. */
+/* What the step that is being ended is asked for: by requests, and by the owners of states (the log engine) that make
+ * one new value of all. And what its arguments are to other steps. */
 #include "lazy/option.h"
 
 void option_step_free(option_step *st) {
@@ -66,7 +67,9 @@ void lazy_options_forget(const void *user) {
         if (k->owners[i].o.user == user) k->owners[i] = k->owners[--k->n_owners];
 }
 
-bool lazy_request_is_option(const lazy_request *q) { return q->value && !q->to_slot; }
+bool lazy_request_is_option(const lazy_request *q) {
+    return q->value && !q->to_slot;
+}
 
 size_t option_owner_of_slot(const book *k, uint32_t slot) {
     size_t i = 0;
@@ -93,7 +96,9 @@ static bool list_requests(lazy_ctx *c, option_step *st) {
     for (size_t i = 0; i < c->n_requests; i++) {
         const lazy_request *q = &c->requests[i];
         if (!lazy_request_is_option(q)) continue;
-        option_now now = {.line = option_mix((uint64_t)(uintptr_t)q->asked.what, q->asked.src), .o = {.what = q->asked.what, .src = q->asked.src, .values = {q->value}}, .request = i};
+        option_now now = {.line = option_mix((uint64_t)(uintptr_t)q->asked.what, q->asked.src),
+                          .o = {.what = q->asked.what, .src = q->asked.src, .values = {q->value}},
+                          .request = i};
         if (!VEC_PUSH(st->now, st->n_now, st->cap_now, now)) return false;
     }
     return true;
@@ -107,12 +112,14 @@ static void tell_requests_apart(option_step *st, size_t i) {
     for (size_t j = 0; j < i; j++) now->id += st->now[j].line == now->line;
 }
 
-/* --- arguments that are not the base's -------------------------------------------------------------------------------------------------------------- */
+/* --- arguments that are not the base's --- */
 bool option_list_tensors(lazy_ctx *c, book *k) {
     k->n_tensors = 0;
     for (size_t i = 0; i < c->n_step_slots; i++) {
         const lazy_slot *s = &c->slots[c->step_slots[i]];
-        if (s->live && s->buf && !s->value && !s->persistent && !VEC_PUSH(k->tensors, k->n_tensors, k->cap_tensors, c->step_slots[i])) return false;
+        if (s->live && s->buf && !s->value && !s->persistent &&
+            !VEC_PUSH(k->tensors, k->n_tensors, k->cap_tensors, c->step_slots[i]))
+            return false;
     }
     return true;
 }
@@ -134,17 +141,21 @@ uint32_t option_slot_of(const lazy_ctx *c, uint64_t id) {
     const book *k = c->book;
     uint32_t slot = (uint32_t)(id >> 32) & ((1u << (KIND_SHIFT - 32)) - 1);
     if (id >> KIND_SHIFT == OF_STEP) return (uint32_t)id < k->n_tensors ? k->tensors[(uint32_t)id] : 0;
-    bool there = id >> KIND_SHIFT == OF_STATE && slot < c->n_slots && c->slots[slot].live && c->slots[slot].generation == (uint32_t)id;
+    bool there = id >> KIND_SHIFT == OF_STATE && slot < c->n_slots && c->slots[slot].live &&
+                 c->slots[slot].generation == (uint32_t)id;
     return there ? slot : 0;
 }
 
 ir_value *option_leaf_again(lazy_ctx *c, const struct option_leaf *l) {
     uint32_t slot = option_slot_of(c, l->id), pack = (uint32_t)l->id;
-    ir_value *v = slot ? lazy_leaf_of(c, slot) : l->id >> KIND_SHIFT == OF_PACK && pack < c->n_packs ? c->packs[pack].leaf : NULL;
+    ir_value *v = slot                                                  ? lazy_leaf_of(c, slot)
+                  : l->id >> KIND_SHIFT == OF_PACK && pack < c->n_packs ? c->packs[pack].leaf
+                                                                        : NULL;
     return v && v->type == l->type ? v : NULL;
 }
 
-xt_status option_read_step(lazy_ctx *c, book *k, const lazy_roots *r, const uint32_t *slots, const size_t *requests, option_step *st) {
+xt_status option_read_step(lazy_ctx *c, book *k, const lazy_roots *r, const uint32_t *slots, const size_t *requests,
+                           option_step *st) {
     bool ok = true;
     for (size_t i = 0; i < k->n_owners && ok; i++)
         if (k->owners[i].active) ok = list_owner(k, i, st);
@@ -154,9 +165,12 @@ xt_status option_read_step(lazy_ctx *c, book *k, const lazy_roots *r, const uint
     st->layouts = base_calloc(r->n + 1, sizeof *st->layouts);
     st->numbers = base_calloc(st->n_numbers + 1, sizeof *st->numbers);
     st->places = base_calloc(st->n_numbers + 1, sizeof *st->places);
-    if (!ok || !st->roots || !st->layouts || !st->numbers || !st->places) return status_oom((r->n + st->n_now) * sizeof *st->roots, "the options of a step");
+    if (!ok || !st->roots || !st->layouts || !st->numbers || !st->places)
+        return status_oom((r->n + st->n_now) * sizeof *st->roots, "the options of a step");
     for (size_t i = 0; i < r->n; i++) {
-        if (slots[i] == UINT32_MAX ? lazy_request_is_option(&c->requests[requests[i]]) : option_owner_of_slot(k, slots[i]) < k->n_owners) continue;
+        if (slots[i] == UINT32_MAX ? lazy_request_is_option(&c->requests[requests[i]])
+                                   : option_owner_of_slot(k, slots[i]) < k->n_owners)
+            continue;
         st->layouts[st->n_base] = r->layouts ? r->layouts[i] : NULL;
         st->roots[st->n_base++] = r->values[i];
     }

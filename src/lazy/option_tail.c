@@ -1,6 +1,7 @@
-/* What makes an option's values and is no part of the base: kept from the step that was first asked for it, recorded again in steps that switch it off. Where a
- * tail reads a value of the base, that value is found in the other step by the hash of how it is made. What a switched off option computes is never looked at,
- * so it need not have the same numbers, only the same ops. */
+/* What makes an option's values and is no part of the base: kept from the step that was first asked for it, recorded
+ * again in steps that switch it off. Where a tail reads a value of the base, that value is found in the other step by
+ * the hash of how it is made. What a switched off option computes is never looked at, so it need not have the same
+ * numbers, only the same ops. */
 #include "lazy/mesh.h"
 #include "lazy/option.h"
 
@@ -9,14 +10,15 @@
 xt_status option_marks(lazy_ctx *c, option_step *st) {
     XT_TRY(lazy_key_tree(c, st->n_base, st->n_roots, st->roots, st->numbers, &st->in_base));
     hash128 h = {0x6f7074, st->n_base};
-    for (size_t i = 0; i < st->n_base; i++) h = hash_mix(h, (hash128){st->roots[i]->mark, st->layouts[i] ? st->layouts[i]->text : 0});
+    for (size_t i = 0; i < st->n_base; i++)
+        h = hash_mix(h, (hash128){st->roots[i]->mark, st->layouts[i] ? st->layouts[i]->text : 0});
     st->base = h;
     for (size_t i = 0; i < st->n_now; i++)
         for (int k = 0; k < 2; k++) st->now[i].marks[k] = st->now[i].o.values[k] ? st->now[i].o.values[k]->mark : 0;
     return NULL;
 }
 
-/* --- keeping ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- keeping --- */
 static bool is_leaf(const ir_value *v, void *user) {
     (void)user;
     return (v->user & LAZY_V_BASE) || (!v->def && v->block && !v->block->owner);
@@ -36,7 +38,8 @@ static xt_status save_one(const option_now *now, option_item *it) {
     const ir_op *ret = ir_block_return(f->body);
     for (int k = 0, j = 0; k < 2; k++)
         if (now->o.values[k]) it->roots[k] = ret->in[j++];
-    for (const ir_op *op = f->body->first; op; op = op->next) it->foreign |= ir_op_infos[op->code].cls == IR_CLASS_COLLECTIVE;
+    for (const ir_op *op = f->body->first; op; op = op->next)
+        it->foreign |= ir_op_infos[op->code].cls == IR_CLASS_COLLECTIVE;
     return NULL;
 }
 
@@ -54,7 +57,7 @@ xt_status option_save(lazy_ctx *c, option_step *st, option_item *items, size_t f
     return NULL;
 }
 
-/* --- recording again ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- recording again --- */
 typedef struct wanted {
     uint64_t mark;
     ir_value **out;
@@ -72,8 +75,10 @@ static void offer(wanted *w, size_t n, ir_value *v) {
     size_t lo = 0, hi = n;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        if (w[mid].mark < v->mark) lo = mid + 1;
-        else hi = mid;
+        if (w[mid].mark < v->mark)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     for (; lo < n && w[lo].mark == v->mark; lo++) *w[lo].out = v;
 }
@@ -105,19 +110,23 @@ static xt_status record_again(lazy_ctx *c, const option_item *it, ir_value **lea
     for (int k = 0; k < 2; k++) {
         ir_value *root = it->roots[k];
         out[k] = root && !root->def ? leaves[root->index] : NULL;
-        if (root && root->def) XT_TRY(ir_copy_needed(&b, root, &(ir_copy_hooks){.leaf = give_leaf, .made = made, .user = leaves}, &out[k]));
+        if (root && root->def)
+            XT_TRY(
+                ir_copy_needed(&b, root, &(ir_copy_hooks){.leaf = give_leaf, .made = made, .user = leaves}, &out[k]));
     }
     return NULL;
 }
 
-xt_status option_graft(lazy_ctx *c, const option_item *items, size_t n, const bool *has, const bool *on, ir_value **out, bool *out_ok) {
+xt_status option_graft(lazy_ctx *c, const option_item *items, size_t n, const bool *has, const bool *on, ir_value **out,
+                       bool *out_ok) {
     size_t total = 0, at = 0;
     for (size_t i = 0; i < n; i++) total += has[i] && !on[i] ? items[i].n_leaves : 0;
     ir_value **leaves = base_calloc(total + 1, sizeof *leaves);
     wanted *w = base_calloc(total + 1, sizeof *w);
     xt_status s = leaves && w ? NULL : status_oom(total * sizeof *w, "the options of a step");
     for (size_t i = 0; i < n && !s; i++)
-        for (size_t k = 0; has[i] && !on[i] && k < items[i].n_leaves; k++, at++) w[at] = (wanted){items[i].leaves[k].mark, &leaves[at], &items[i].leaves[k]};
+        for (size_t k = 0; has[i] && !on[i] && k < items[i].n_leaves; k++, at++)
+            w[at] = (wanted){items[i].leaves[k].mark, &leaves[at], &items[i].leaves[k]};
     *out_ok = !s && find(c, w, total);
     at = 0;
     for (size_t i = 0; i < n && !s && *out_ok; i++) {

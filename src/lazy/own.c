@@ -1,4 +1,5 @@
-/* Objects a program need not free: modules, optimizers, loaders, trainers made by a thread are freed by its xt_finish, newest first. */
+/* Objects a program need not free: modules, optimizers, loaders, trainers made by a thread are freed by its xt_finish,
+ * newest first. */
 #include "lazy/ctx.h"
 
 typedef struct owned {

@@ -1,4 +1,5 @@
-/* xt_master_printf: printf whose %t conversions are filled in when the tensors' values arrive. Everything else is formatted at the call. */
+/* xt_master_printf: printf whose %t conversions are filled in when the tensors' values arrive. Everything else is
+ * formatted at the call. */
 #include "lazy/ctx.h"
 
 #include <stdio.h>
@@ -67,10 +68,11 @@ static void value_failed(void *user) {
 }
 
 /* One conversion other than %t, formatted with its own argument. */
-static bool format_one(str *out, const char *spec, char conv, int longs, bool size, va_list *ap, const int *stars, int n_stars) {
-#define EMIT(value)                                                                                                                                  \
-    (n_stars == 2   ? str_printf(out, spec, stars[0], stars[1], value)                                                                               \
-     : n_stars == 1 ? str_printf(out, spec, stars[0], value)                                                                                         \
+static bool format_one(str *out, const char *spec, char conv, int longs, bool size, va_list *ap, const int *stars,
+                       int n_stars) {
+#define EMIT(value)                                                    \
+    (n_stars == 2   ? str_printf(out, spec, stars[0], stars[1], value) \
+     : n_stars == 1 ? str_printf(out, spec, stars[0], value)           \
                     : str_printf(out, spec, value))
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -144,8 +146,9 @@ static bool split(const xt_src *src, const char *fmt, va_list *ap, line *l, xt_t
             l->pieces[l->n++] = base_strdup(str_cstr(&text));
             str_clear(&text);
         } else if (!*q || *q == 't' || !format_one(&text, spec, *q, longs, size, ap, stars, n_stars)) {
-            lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_master_printf: '%s' is no conversion it knows, or there are more than %d %%t", spec,
-                                 MAX_VALUES));
+            lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                                 "xt_master_printf: '%s' is no conversion it knows, or there are more than %d %%t",
+                                 spec, MAX_VALUES));
             str_free(&text);
             return false;
         }
@@ -156,7 +159,8 @@ static bool split(const xt_src *src, const char *fmt, va_list *ap, line *l, xt_t
     return true;
 }
 
-/* In a compiled step function the line is printed at every call: `model` is what it says, `now` the line of the call under way. */
+/* In a compiled step function the line is printed at every call: `model` is what it says, `now` the line of the
+ * call under way. */
 typedef struct model {
     line *now;
     char *pieces[MAX_VALUES + 1];
@@ -212,7 +216,8 @@ static model *model_of(const line *l) {
 }
 
 void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
-    bool silent = world_get()->rank != 0; /* the other ranks record the same, so that all ranks run one program, but read nothing */
+    /* the other ranks record the same, so that all ranks run one program, but read nothing */
+    bool silent = world_get()->rank != 0;
     line *l = base_calloc(1, sizeof *l);
     if (!l) return;
     xt_tensor tensors[MAX_VALUES];
@@ -225,7 +230,8 @@ void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
         const ir_type *t = lazy_type(tensors[i]);
         if (!t || t->count == 1) continue; /* dead ones and errors tell their own story */
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
-                             "xt_master_printf: %%t prints a tensor of one element, and this one has %lld; print its sum or mean, or use xt_read",
+                             "xt_master_printf: %%t prints a tensor of one element, and this one has %lld; print its "
+                             "sum or mean, or use xt_read",
                              (long long)t->count));
         ok = false;
     }

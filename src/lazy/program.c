@@ -1,6 +1,6 @@
-/* xt_program: StableHLO programs from files. A program is a list of modules; each runs on the reference interpreter or, printed again, on a
- * device. Assertions are lifted out of the entry first: what they look at becomes results, and they are checked on the host, so that a
- * device needs to know nothing about them. */
+/* xt_program: StableHLO programs from files. A program is a list of modules; each runs on the reference interpreter or,
+ * printed again, on a device. Assertions are lifted out of the entry first: what they look at becomes results, and they
+ * are checked on the host, so that a device needs to know nothing about them. */
 #include <stdlib.h>
 
 #include "base/narrow.h"
@@ -20,7 +20,7 @@ struct xt_program {
     size_t n, cap;
 };
 
-/* --- Loading --------------------------------------------------------------------------------------------------------------- */
+/* --- Loading --- */
 
 static bool is_blank(const char *s, const char *end) {
     while (s < end) {
@@ -141,7 +141,8 @@ xt_status xt_program_text(const xt_program *p, const char *form, char **out) {
     xt_status s = NULL;
     bool generic = !strcmp(form, "generic");
     *out = NULL;
-    if (!generic && strcmp(form, "pretty")) return status_new(XT_INVALID_ARGUMENT, NULL, "the form '%s' is neither pretty nor generic", form);
+    if (!generic && strcmp(form, "pretty"))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the form '%s' is neither pretty nor generic", form);
     for (size_t i = 0; !s && i < p->n; i++) {
         if (i) str_append(&text, "// -----\n");
         s = ir_print(p->modules[i], generic ? IR_PRINT_GENERIC : 0, &text);
@@ -185,7 +186,8 @@ xt_status xt_program_write(const xt_program *p, const char *path, const char *ve
     str bytes = STR_INIT;
     bytecode_opts o = {.locs = IR_PRINT_LOC_SOURCE};
     if (version) XT_TRY(read_version(version, &o.version));
-    if (p->n != 1 && !text) return status_new(XT_INVALID_ARGUMENT, NULL, "%s holds %zu modules; bytecode is of one module", p->name, p->n);
+    if (p->n != 1 && !text)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s holds %zu modules; bytecode is of one module", p->name, p->n);
     xt_status s = NULL;
     for (size_t i = 0; !s && i < p->n; i++) {
         if (i) str_append(&bytes, "// -----\n");
@@ -200,7 +202,7 @@ void xt_text_free(char *text) {
     base_free(text);
 }
 
-/* --- Assertions ---------------------------------------------------------------------------------------------------------------- */
+/* --- Assertions --- */
 
 typedef struct lifted {
     ir_module *m; /* a clone, to be freed */
@@ -229,7 +231,8 @@ static xt_status replace_answer(ir_module *m, ir_op *op) {
 }
 
 static xt_status lift_returns(lifted *l, ir_op *ret) {
-    for (size_t i = 0; i < l->n_checks; i++) XT_TRY(replace_answer(l->m, l->checks[i])); /* first: a check may look at another's answer */
+    /* first: a check may look at another's answer */
+    for (size_t i = 0; i < l->n_checks; i++) XT_TRY(replace_answer(l->m, l->checks[i]));
     size_t n = ret->n_in, k = 0;
     for (size_t i = 0; i < l->n_checks; i++) n += l->checks[i]->n_in;
     ir_value **v = arena_alloc(l->m->mem, (n + 1) * sizeof *v);
@@ -259,7 +262,8 @@ static xt_status lift_checks(const ir_module *m, const char *entry, lifted *l) {
     if (!ret) return status_new(XT_INVALID_ARGUMENT, NULL, "the function @%s has no return", entry);
     l->n_results = ret->n_in;
     for (ir_op *op = l->f->body->first; op; op = op->next)
-        if (is_check(op) && !VEC_PUSH(l->checks, l->n_checks, l->cap_checks, op)) return status_oom(sizeof op, "assertions");
+        if (is_check(op) && !VEC_PUSH(l->checks, l->n_checks, l->cap_checks, op))
+            return status_oom(sizeof op, "assertions");
     return l->n_checks ? lift_returns(l, ret) : NULL;
 }
 
@@ -280,26 +284,31 @@ static xt_status run_checks(const lifted *l, const array *values) {
     return NULL;
 }
 
-/* --- Devices ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Devices --- */
 
 static xt_status read_outputs(const ir_func *f, device_buffer *const *buffers, array *out) {
     for (size_t i = 0; i < f->n_results; i++) {
         const ir_type *t = f->result_types[i];
         XT_TRY(array_new(t, &out[i]));
         size_t want = ir_type_bytes(t), have = device_buffer_bytes(buffers[i]);
-        if (want != have) return status_new(XT_INTERNAL, NULL, "output %zu has %zu bytes on the device, the program says %zu", i, have, want);
+        if (want != have)
+            return status_new(XT_INTERNAL, NULL, "output %zu has %zu bytes on the device, the program says %zu", i,
+                              have, want);
         XT_TRY(device_read(buffers[i], out[i].data, want));
     }
     return NULL;
 }
 
-static xt_status upload_run_read(device_client *c, device_exec *e, const ir_func *f, size_t n_in, const array *in, array *out) {
+static xt_status upload_run_read(device_client *c, device_exec *e, const ir_func *f, size_t n_in, const array *in,
+                                 array *out) {
     size_t n_out = f->n_results;
     device_buffer **buffers = base_calloc(n_in + n_out + 1, sizeof *buffers);
     xt_status s = buffers ? NULL : status_oom((n_in + n_out) * sizeof *buffers, "buffers");
     if (!s && device_exec_outputs(e) != n_out)
-        s = status_new(XT_INTERNAL, NULL, "the device's program has %zu outputs, the text %zu", device_exec_outputs(e), n_out);
-    for (size_t i = 0; !s && i < n_in; i++) s = device_upload(c, in[i].type->dtype, in[i].type->rank, in[i].type->dims, in[i].data, &buffers[i]);
+        s = status_new(XT_INTERNAL, NULL, "the device's program has %zu outputs, the text %zu", device_exec_outputs(e),
+                       n_out);
+    for (size_t i = 0; !s && i < n_in; i++)
+        s = device_upload(c, in[i].type->dtype, in[i].type->rank, in[i].type->dims, in[i].data, &buffers[i]);
     if (!s) s = device_execute(e, n_in, buffers, NULL, buffers + n_in, NULL, NULL);
     if (!s) s = read_outputs(f, buffers + n_in, out);
     for (size_t i = 0; buffers && i < n_in + n_out; i++) device_buffer_release(buffers[i]);
@@ -307,7 +316,8 @@ static xt_status upload_run_read(device_client *c, device_exec *e, const ir_func
     return s;
 }
 
-static xt_status run_on_device(const char *device, const ir_module *m, ir_func *f, size_t n_in, const array *in, array *out) {
+static xt_status run_on_device(const char *device, const ir_module *m, ir_func *f, size_t n_in, const array *in,
+                               array *out) {
     device_client *c = NULL;
     device_exec *e = NULL;
     str text = STR_INIT;
@@ -327,10 +337,11 @@ static xt_status run_on_device(const char *device, const ir_module *m, ir_func *
     return s;
 }
 
-/* --- Entries --------------------------------------------------------------------------------------------------------------------------- */
+/* --- Entries --- */
 
 /* Runs one function; *out (when not NULL) receives its own results, to be freed by the caller. */
-static xt_status run_entry(const ir_module *m, const char *entry, const char *device, size_t n_in, const array *in, array *out) {
+static xt_status run_entry(const ir_module *m, const char *entry, const char *device, size_t n_in, const array *in,
+                           array *out) {
     lifted l;
     xt_status s = lift_checks(m, entry, &l);
     array *all = NULL;
@@ -340,7 +351,9 @@ static xt_status run_entry(const ir_module *m, const char *entry, const char *de
     }
     if (!s && pass_is_dynamic(l.m)) s = pass_refine(l.m, entry, n_in, in);
     bool interpret = device && !strcmp(device, "interpreter");
-    if (!s) s = interpret ? interp_run(l.m, entry, NULL, n_in, in, l.f->n_results, all) : run_on_device(device, l.m, l.f, n_in, in, all);
+    if (!s)
+        s = interpret ? interp_run(l.m, entry, NULL, n_in, in, l.f->n_results, all)
+                      : run_on_device(device, l.m, l.f, n_in, in, all);
     if (!s) s = program_look_for_nan(l.m, l.f, n_in, in, all, l.f->n_results);
     if (!s) s = run_checks(&l, all + l.n_results);
     for (size_t i = 0; all && i < l.f->n_results; i++) {
@@ -361,7 +374,8 @@ xt_status xt_program_check(xt_program *p, const char *device, int *out_run) {
         for (const ir_func *f = p->modules[i]->funcs; f; f = f->next) {
             if (main_func ? f != main_func : !f->is_public || f->body->n_args) continue;
             if (f->body->n_args)
-                return status_new(XT_INVALID_ARGUMENT, NULL, "%s: @%s takes %zu arguments, so it cannot be run without inputs", p->name, f->name,
+                return status_new(XT_INVALID_ARGUMENT, NULL,
+                                  "%s: @%s takes %zu arguments, so it cannot be run without inputs", p->name, f->name,
                                   f->body->n_args);
             xt_status s = run_entry(p->modules[i], f->name, device, 0, NULL, NULL);
             if (s) return status_context(s, "@%s", f->name);
@@ -369,20 +383,22 @@ xt_status xt_program_check(xt_program *p, const char *device, int *out_run) {
         }
     }
     if (*out_run) return NULL;
-    return status_new(XT_INVALID_ARGUMENT, NULL, "%s: there is neither a function @main nor a public function without arguments", p->name);
+    return status_new(XT_INVALID_ARGUMENT, NULL,
+                      "%s: there is neither a function @main nor a public function without arguments", p->name);
 }
 
-/* --- Inputs and outputs ------------------------------------------------------------------------------------------------------------------- */
+/* --- Inputs and outputs --- */
 
 static xt_status check_input(const ir_type *t, const xt_array *a, size_t i) {
-    bool same = t->kind == IR_TENSOR && a->rank >= 0 && t->rank == (uint32_t)a->rank && program_bits_fit(a->dtype, t->dtype);
+    bool same =
+        t->kind == IR_TENSOR && a->rank >= 0 && t->rank == (uint32_t)a->rank && program_bits_fit(a->dtype, t->dtype);
     for (uint32_t d = 0; same && d < t->rank; d++) same = t->dims[d] == IR_DYNAMIC || t->dims[d] == a->dims[d];
     if (same) return NULL;
     str want = STR_INIT, have = STR_INIT;
     ir_type_print(t, &want);
     for (int d = 0; d < a->rank; d++) str_printf(&have, "%lldx", (long long)a->dims[d]);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu is a tensor<%s%s>, the program wants %s", i, str_cstr(&have),
-                             xt_dtype_name(a->dtype), str_cstr(&want));
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu is a tensor<%s%s>, the program wants %s", i,
+                             str_cstr(&have), xt_dtype_name(a->dtype), str_cstr(&want));
     str_free(&want);
     str_free(&have);
     return s;
@@ -391,7 +407,8 @@ static xt_status check_input(const ir_type *t, const xt_array *a, size_t i) {
 static xt_status give_output(const array *a, xt_array *out) {
     const ir_type *t = a->type;
     if (t->kind != IR_TENSOR || t->rank > ARRAY_MAX_RANK)
-        return status_new(XT_UNIMPLEMENTED, NULL, "a result that is no tensor of at most %d dims cannot be handed out", ARRAY_MAX_RANK);
+        return status_new(XT_UNIMPLEMENTED, NULL, "a result that is no tensor of at most %d dims cannot be handed out",
+                          ARRAY_MAX_RANK);
     size_t n = ir_type_bytes(t);
     *out = (xt_array){.dtype = t->dtype, .rank = (int)t->rank, .data = base_aligned(64, n ? n : 1), .bytes = n};
     if (!out->data) return status_oom(n, "an output");
@@ -403,14 +420,18 @@ static xt_status give_output(const array *a, xt_array *out) {
 xt_status xt_program_run(xt_program *p, const char *device, const xt_array *in, int n_in, xt_array *out, int n_out) {
     const ir_func *f = main_of(p);
     if (!f)
-        return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "%s: there is no single function @main to run; xt_program_check runs every function without arguments", p->name);
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "%s: there is no single function @main to run; xt_program_check runs every function without arguments",
+            p->name);
     size_t args = f->body->n_args, results = f->n_results;
     if (n_in < 0 || (size_t)n_in != args)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: @main takes %zu inputs, %d are given", p->name, args, n_in);
     if (n_out < 0 || (size_t)n_out != results)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: @main has %zu outputs, room for %d is given", p->name, results, n_out);
-    for (size_t i = 0; i < args; i++) XT_TRY(status_context(check_input(f->body->args[i]->type, &in[i], i), "%s", p->name));
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: @main has %zu outputs, room for %d is given", p->name,
+                          results, n_out);
+    for (size_t i = 0; i < args; i++)
+        XT_TRY(status_context(check_input(f->body->args[i]->type, &in[i], i), "%s", p->name));
     array *arrays = base_calloc(args + results + 1, sizeof *arrays), *made = arrays + args;
     if (!arrays) return status_oom((args + results) * sizeof *arrays, "arrays");
     for (size_t i = 0; i < args; i++) {

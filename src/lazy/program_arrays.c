@@ -5,7 +5,7 @@
 #include "ir/interp.h"
 #include "lazy/program_int.h"
 
-/* --- Literals: a module of constants is made of them, and read back ------------------------------------------------------------ */
+/* --- Literals: a module of constants is made of them, and read back --- */
 
 /* Where the literal that begins at s ends: a comma outside all brackets and strings. */
 static const char *literal_end(const char *s) {
@@ -31,7 +31,8 @@ static xt_status read_constant(const ir_op *op, xt_array *out) {
     const ir_literal *l = ir_get_literal(op);
     const ir_type *t = l->type;
     size_t size = xt_dtype_size(t->dtype), n = ir_type_bytes(t);
-    if (t->rank > BASE_COUNT(out->dims)) return status_new(XT_INVALID_ARGUMENT, NULL, "arrays have at most %zu dims", BASE_COUNT(out->dims));
+    if (t->rank > BASE_COUNT(out->dims))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "arrays have at most %zu dims", BASE_COUNT(out->dims));
     *out = (xt_array){.dtype = t->dtype, .rank = (int)t->rank, .data = base_aligned(64, n ? n : 1), .bytes = n};
     if (!out->data) return status_oom(n, "an array");
     for (uint32_t d = 0; d < t->rank; d++) out->dims[d] = t->dims[d];
@@ -84,7 +85,7 @@ bool program_bits_fit(xt_dtype have, xt_dtype want) {
     return ir_dtype_is_float(want) && xt_dtype_size(want) == 1 && raw8;
 }
 
-/* --- Comparison ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Comparison --- */
 
 static bool near(double got, double want, double rtol, double atol) {
     if (got == want || (isnan(got) && isnan(want))) return true;
@@ -95,12 +96,14 @@ static bool element_near(const array *got, const array *want, int64_t i, double 
     xt_dtype t = got->type->dtype;
     size_t size = xt_dtype_size(t);
     const char *a = (const char *)got->data + (size_t)i * size, *b = (const char *)want->data + (size_t)i * size;
-    if (narrow_bits(t) != 255) return (((unsigned)*a ^ (unsigned)*b) & narrow_bits(t)) == 0; /* a file may hold it in either form */
+    /* a file may hold it in either form */
+    if (narrow_bits(t) != 255) return (((unsigned)*a ^ (unsigned)*b) & narrow_bits(t)) == 0;
     if (!ir_dtype_is_float(t) && !ir_dtype_is_complex(t)) return memcmp(a, b, size) == 0;
     if (!ir_dtype_is_complex(t)) return near(array_get(got, i), array_get(want, i), rtol, atol);
     double x[2], y[2]; /* parts */
     for (int k = 0; k < 2; k++) {
-        array p = {ir_scalar(t == XT_C64 ? XT_F32 : XT_F64), (void *)(a + (size_t)k * size / 2)}, q = {p.type, (void *)(b + (size_t)k * size / 2)};
+        array p = {ir_scalar(t == XT_C64 ? XT_F32 : XT_F64), (void *)(a + (size_t)k * size / 2)},
+              q = {p.type, (void *)(b + (size_t)k * size / 2)};
         x[k] = array_get(&p, 0), y[k] = array_get(&q, 0);
     }
     return near(x[0], y[0], rtol, atol) && near(x[1], y[1], rtol, atol);
@@ -110,8 +113,9 @@ xt_status xt_array_compare(const xt_array *got, const xt_array *want, double rto
     bool same = program_bits_fit(want->dtype, got->dtype) && got->rank == want->rank && got->bytes == want->bytes;
     for (int d = 0; same && d < got->rank; d++) same = got->dims[d] == want->dims[d];
     if (!same)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "%s of rank %d and %zu bytes, expected %s of rank %d and %zu bytes",
-                          xt_dtype_name(got->dtype), got->rank, got->bytes, xt_dtype_name(want->dtype), want->rank, want->bytes);
+        return status_new(
+            XT_FAILED_PRECONDITION, NULL, "%s of rank %d and %zu bytes, expected %s of rank %d and %zu bytes",
+            xt_dtype_name(got->dtype), got->rank, got->bytes, xt_dtype_name(want->dtype), want->rank, want->bytes);
     const ir_type *t = ir_tensor(got->dtype, (size_t)got->rank, got->dims);
     if (!t) return status_new(XT_INVALID_ARGUMENT, NULL, "an array's shape is not valid");
     array a = {t, got->data}, b = {t, want->data};
@@ -129,7 +133,8 @@ xt_status xt_array_compare(const xt_array *got, const xt_array *want, double rto
         str_printf(&index, d ? ", %lld" : "%lld", (long long)(rest / stride));
         rest %= stride;
     }
-    xt_status s = status_new(XT_FAILED_PRECONDITION, NULL, "%lld of %lld elements differ; the first, [%s], is %.9g, expected %.9g", (long long)bad,
+    xt_status s = status_new(XT_FAILED_PRECONDITION, NULL,
+                             "%lld of %lld elements differ; the first, [%s], is %.9g, expected %.9g", (long long)bad,
                              (long long)t->count, str_cstr(&index), array_get(&a, first), array_get(&b, first));
     str_free(&index);
     return s;

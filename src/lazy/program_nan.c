@@ -1,11 +1,14 @@
-/* XT_DEBUG=nan for programs from files: when a result has NaN or Inf, the program is interpreted again, with a look at every op: the first one that makes NaN or
- * Inf from inputs that have none is named, be it in the body of a loop (with the iteration), in a branch, or in a function that is called. */
+/* XT_DEBUG=nan for programs from files: when a result has NaN or Inf, the program is interpreted again, with a look at
+ * every op: the first one that makes NaN or Inf from inputs that have none is named, be it in the body of a loop (with
+ * the iteration), in a branch, or in a function that is called. */
 #include "ir/interp.h"
 #include "lazy/ctx.h"
 #include "lazy/program_int.h"
 #include "lazy/range.h"
 
-static bool counts(const array *a) { return a->type->kind == IR_TENSOR && a->type->count > 0 && ir_dtype_is_float(a->type->dtype); }
+static bool counts(const array *a) {
+    return a->type->kind == IR_TENSOR && a->type->count > 0 && ir_dtype_is_float(a->type->dtype);
+}
 
 static bool bad(const array *a, range *out) {
     *out = counts(a) ? range_of(a->data, a->type) : (range){0};
@@ -16,10 +19,12 @@ static bool bad(const array *a, range *out) {
 static void print_loops(str *t, const interp_loop *l) {
     char at[256];
     for (const char *comma = ""; l; l = l->up, comma = ",")
-        str_printf(t, "%s in iteration %lld of the while at %s", comma, (long long)l->iteration, src_text(l->op->src, at, sizeof at));
+        str_printf(t, "%s in iteration %lld of the while at %s", comma, (long long)l->iteration,
+                   src_text(l->op->src, at, sizeof at));
 }
 
-static xt_status describe(const ir_op *op, const interp_loop *loops, const array *in, const array *made, const range *r) {
+static xt_status describe(const ir_op *op, const interp_loop *loops, const array *in, const array *made,
+                          const range *r) {
     str t = STR_INIT;
     char at[256];
     str_printf(&t, "%s ", ir_op_infos[op->code].name);
@@ -69,7 +74,8 @@ static xt_status bad_input(const ir_func *f, size_t i, const range *r) {
     return s;
 }
 
-xt_status program_look_for_nan(const ir_module *m, const ir_func *f, size_t n_in, const array *in, const array *results, size_t n_results) {
+xt_status program_look_for_nan(const ir_module *m, const ir_func *f, size_t n_in, const array *in, const array *results,
+                               size_t n_results) {
     range r;
     bool found = false;
     if (!lazy_debug_word("nan")) return NULL;

@@ -1,4 +1,5 @@
-/* What XT_DEBUG=nan says of a tensor's elements, and which ops it never suspects: for steps (hygiene.c) and for programs from files (program_nan.c). */
+/* What XT_DEBUG=nan says of a tensor's elements, and which ops it never suspects: for steps (hygiene.c) and for
+ * programs from files (program_nan.c). */
 #ifndef XT_SRC_LAZY_RANGE_H
 #define XT_SRC_LAZY_RANGE_H
 
@@ -10,7 +11,7 @@ typedef struct range { /* of the elements of a tensor */
 } range;
 
 range range_of(const void *data, const ir_type *t); /* t->count elements of a real type */
-void range_print(str *out, const range *r);         /* "from -1 to 3, 2 NaN" */
+void range_print(str *out, const range *r); /* "from -1 to 3, 2 NaN" */
 /* Ops that only move elements, or are asked for an infinity (a mask of -Inf before a softmax), make none. */
 bool range_only_moves(const ir_op *op);
 

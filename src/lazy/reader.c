@@ -1,4 +1,5 @@
-/* The reader thread: values asked for with xt_when_ready arrive from the device in any order and are handed out in the order they were asked for. */
+/* The reader thread: values asked for with xt_when_ready arrive from the device in any order and are handed out in the
+ * order they were asked for. */
 #include "lazy/ctx.h"
 
 typedef struct job {
@@ -33,8 +34,11 @@ static void arrived(void *user, xt_status error) {
 
 static void finish(job *j) {
     if (j->error) {
-        if (j->failed) j->failed(j->user);
-        else log_once("reader", XT_SEV_WARNING, "a value asked for with xt_when_ready did not arrive: %s", status_message(j->error));
+        if (j->failed)
+            j->failed(j->user);
+        else
+            log_once("reader", XT_SEV_WARNING, "a value asked for with xt_when_ready did not arrive: %s",
+                     status_message(j->error));
         xt_status_free(j->error);
     } else
         j->fn(j->user, j->data, j->bytes, j->dtype);
@@ -89,8 +93,10 @@ xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q) {
     bool ok = rd.running;
     if (ok) {
         lazy_buf_retain(buf);
-        if (rd.tail) rd.tail->next = j;
-        else rd.head = j;
+        if (rd.tail)
+            rd.tail->next = j;
+        else
+            rd.head = j;
         rd.tail = j;
     }
     pthread_mutex_unlock(&rd.lock);

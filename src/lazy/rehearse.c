@@ -1,6 +1,7 @@
-/* Rehearsals: a training program runs on the dry device, and every program it would have compiled is noted with its inputs' roles and lines, and with
- * what else is alive while it runs. XT_DEVICE=dry with XT_DUMP=DIR leaves the same in files for `xtrain plan`: program_001.mlir and program_001.inputs,
- * a line an input (role, bytes, file, line, name), then the buffers that are alive besides, each beginning with "other". */
+/* Rehearsals: a training program runs on the dry device, and every program it would have compiled is noted with its
+ * inputs' roles and lines, and with what else is alive while it runs. XT_DEVICE=dry with XT_DUMP=DIR leaves the same in
+ * files for `xtrain plan`: program_001.mlir and program_001.inputs, a line an input (role, bytes, file, line, name),
+ * then the buffers that are alive besides, each beginning with "other". */
 #include "lazy/ctx.h"
 #include "lazy/mesh.h"
 
@@ -9,7 +10,9 @@ static struct {
     lazy_rehearsal *now;
 } rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool lazy_rehearsing(void) { return rt.now != NULL; }
+bool lazy_rehearsing(void) {
+    return rt.now != NULL;
+}
 
 void lazy_rehearsal_free(lazy_rehearsal *r) {
     if (!r) return;
@@ -23,12 +26,13 @@ void lazy_rehearsal_free(lazy_rehearsal *r) {
     base_free(r);
 }
 
-/* --- noting a program ------------------------------------------------------------------------------------------------------------------- */
+/* --- noting a program --- */
 static void append_live(str *out, const char *what, const lazy_live *b) {
     const xt_src *at = src_get(b->src);
     str type = STR_INIT;
     if (b->type) ir_type_print(b->type, &type);
-    str_printf(out, "%s\t%s\t%lld\t%s\t%d\t%s\t%s\n", what, b->type ? lazy_role_name(b->role) : "scalars", (long long)b->bytes, at->file, at->line, b->type ? str_cstr(&type) : "-",
+    str_printf(out, "%s\t%s\t%lld\t%s\t%d\t%s\t%s\n", what, b->type ? lazy_role_name(b->role) : "scalars",
+               (long long)b->bytes, at->file, at->line, b->type ? str_cstr(&type) : "-",
                b->path ? intern_text(b->path) : "-");
     str_free(&type);
 }
@@ -44,7 +48,9 @@ static void dump(const lazy_rehearsed *r, size_t number, bool text) {
         for (size_t i = 0; i < r->n_others; i++) append_live(&rows, "other", &r->others[i]);
     }
     snprintf(name, sizeof name, "program_%03zu.%s", number, text ? "mlir" : "inputs");
-    xt_status s = rows.failed ? status_oom(rows.len, "a dump") : text ? file_dump(dir, name, r->text, r->text_size) : file_dump(dir, name, str_cstr(&rows), rows.len);
+    xt_status s = rows.failed ? status_oom(rows.len, "a dump")
+                  : text      ? file_dump(dir, name, r->text, r->text_size)
+                              : file_dump(dir, name, str_cstr(&rows), rows.len);
     if (s) log_once("XT_DUMP", XT_SEV_WARNING, "XT_DUMP: %s", status_message(s));
     xt_status_free(s);
     str_free(&rows);
@@ -88,9 +94,12 @@ static xt_status dry_exec(lazy_program *p, const ir_module *m, const lazy_roots 
     const ir_func *f = ir_func_find(m, "main");
     xt_status s = dtypes && ranks && dims ? NULL : status_oom(r->n * sizeof *dims, "a program");
     for (size_t i = 0; i < r->n && !s; i++) {
-        const ir_type *t = r->layouts && r->layouts[i] ? lazy_layout_local(r->layouts[i], f->result_types[i]) : f->result_types[i];
-        if (!t) s = status_oom(64, "a type");
-        else dtypes[i] = t->dtype, ranks[i] = t->rank, dims[i] = t->dims;
+        const ir_type *t =
+            r->layouts && r->layouts[i] ? lazy_layout_local(r->layouts[i], f->result_types[i]) : f->result_types[i];
+        if (!t)
+            s = status_oom(64, "a type");
+        else
+            dtypes[i] = t->dtype, ranks[i] = t->rank, dims[i] = t->dims;
     }
     d.dtypes = dtypes;
     d.ranks = ranks;
@@ -109,7 +118,8 @@ xt_status lazy_rehearse_program(lazy_program *p, const ir_module *m, const lazy_
     return s ? s : dry_exec(p, m, r, client);
 }
 
-/* Buffers in the ledger that are no input of p: the inputs are taken out one by one, by who made them and what they are. */
+/* Buffers in the ledger that are no input of p: the inputs are taken out one by one, by who made them and
+ * what they are. */
 static size_t besides(const lazy_ctx *c, const lazy_program *p, lazy_live **out) {
     size_t n = lazy_live_buffers(NULL, 0), kept = 0;
     lazy_live *all = base_malloc((n + 1) * sizeof *all);
@@ -120,7 +130,9 @@ static size_t besides(const lazy_ctx *c, const lazy_program *p, lazy_live **out)
         const lazy_leaf *leaf = &c->leaves[p->inputs[k]];
         const lazy_live *in = leaf->pack >= 0 ? &c->packs[leaf->pack].buf->info : &leaf->buf->info;
         for (size_t i = 0; i < n; i++) {
-            if (all[i].src != in->src || all[i].path != in->path || all[i].role != in->role || all[i].type != in->type || all[i].step != in->step) continue;
+            if (all[i].src != in->src || all[i].path != in->path || all[i].role != in->role ||
+                all[i].type != in->type || all[i].step != in->step)
+                continue;
             all[i] = all[--n];
             break;
         }
@@ -131,18 +143,22 @@ static size_t besides(const lazy_ctx *c, const lazy_program *p, lazy_live **out)
     return kept;
 }
 
-static int64_t moved_so_far(void) { return counter_get(COUNTER_upload_bytes) + counter_get(COUNTER_host_read_bytes); }
+static int64_t moved_so_far(void) {
+    return counter_get(COUNTER_upload_bytes) + counter_get(COUNTER_host_read_bytes);
+}
 
 void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p) {
     pthread_mutex_lock(&rt.lock);
-    lazy_rehearsed *r = rt.now && p->rehearsed && p->rehearsed <= rt.now->n ? &rt.now->programs[p->rehearsed - 1] : NULL;
+    lazy_rehearsed *r =
+        rt.now && p->rehearsed && p->rehearsed <= rt.now->n ? &rt.now->programs[p->rehearsed - 1] : NULL;
     if (r) {
         lazy_live *others = NULL;
         size_t n = besides(c, p, &others);
         int64_t bytes = 0;
         for (size_t i = 0; i < n; i++) bytes += others[i].bytes;
         lazy_ran run = {p->rehearsed - 1, c->step, moved_so_far()};
-        if (rt.now != &loose) (void)VEC_PUSH(rt.now->runs, rt.now->n_runs, rt.now->cap_runs, run); /* without it the estimate of a step lacks a program */
+        /* without it the estimate of a step lacks a program */
+        if (rt.now != &loose) (void)VEC_PUSH(rt.now->runs, rt.now->n_runs, rt.now->cap_runs, run);
         if (bytes > r->other_bytes) {
             base_free(r->others);
             r->others = others;
@@ -158,7 +174,8 @@ void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p) {
 /* What the later half of the steps runs and moves. */
 static void count_runs(lazy_rehearsal *r) {
     if (r->n_runs == 0) return;
-    int64_t first = r->runs[0].step, last = r->runs[r->n_runs - 1].step, from = first + (last - first + 1) / 2, before = -1;
+    int64_t first = r->runs[0].step, last = r->runs[r->n_runs - 1].step, from = first + (last - first + 1) / 2,
+            before = -1;
     for (size_t i = 0; i < r->n_runs; i++) {
         if (r->runs[i].step < from) continue;
         if (before < 0) before = r->runs[i].moved;
@@ -167,12 +184,16 @@ static void count_runs(lazy_rehearsal *r) {
     r->moved = moved_so_far() - before;
 }
 
-/* --- a rehearsal ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- a rehearsal --- */
 xt_status lazy_rehearse(int64_t devices, int (*fn)(void *user), void *user, lazy_rehearsal **out) {
     char spec[32];
     *out = NULL;
-    if (lazy_device_is_open(NULL)) return status_new(XT_FAILED_PRECONDITION, NULL, "a rehearsal opens a device of its own, and this process has one open; call xt_finish first");
-    if (devices < 1 || devices > 4096) return status_new(XT_INVALID_ARGUMENT, NULL, "a rehearsal on %lld devices: 1 to 4096 are possible", (long long)devices);
+    if (lazy_device_is_open(NULL))
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "a rehearsal opens a device of its own, and this process has one open; call xt_finish first");
+    if (devices < 1 || devices > 4096)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "a rehearsal on %lld devices: 1 to 4096 are possible",
+                          (long long)devices);
     lazy_rehearsal *r = base_calloc(1, sizeof *r);
     if (!r) return status_oom(sizeof *r, "a rehearsal");
     snprintf(spec, sizeof spec, "dry:%lld", (long long)devices);
@@ -185,7 +206,9 @@ xt_status lazy_rehearse(int64_t devices, int (*fn)(void *user), void *user, lazy
     lazy_drain();
     count_runs(r);
     const xt_status error = lazy_pending();
-    xt_status s = error ? status_clone(error) : code ? status_new(XT_UNKNOWN, NULL, "the rehearsed function gave %d", code) : NULL;
+    xt_status s = error  ? status_clone(error)
+                  : code ? status_new(XT_UNKNOWN, NULL, "the rehearsed function gave %d", code)
+                         : NULL;
     xt_clear_error();
     lazy_tear_down();
     lazy_release_errors(&hold);
@@ -193,7 +216,9 @@ xt_status lazy_rehearse(int64_t devices, int (*fn)(void *user), void *user, lazy
     lazy_mesh_pretend(0);
     lazy_device_use(NULL);
     if (!s && r->n == 0) s = status_new(XT_INVALID_ARGUMENT, NULL, "the rehearsed function ran no step");
-    if (s) lazy_rehearsal_free(r);
-    else *out = r;
+    if (s)
+        lazy_rehearsal_free(r);
+    else
+        *out = r;
     return s;
 }

@@ -1,5 +1,6 @@
-/* xt_reinitialize: every value of this thread goes to host memory, and the device is closed with its programs; the next use opens it again. Handles stay what
- * they are, so nothing above the lazy core needs to know. What no handle names is let go by who holds it (lazy_on_reset). */
+/* xt_reinitialize: every value of this thread goes to host memory, and the device is closed with its programs; the next
+ * use opens it again. Handles stay what they are, so nothing above the lazy core needs to know. What no handle names is
+ * let go by who holds it (lazy_on_reset). */
 #include <xtrain/memory.h>
 
 #include "lazy/step.h"
@@ -69,7 +70,10 @@ static xt_status nothing_left(const xt_src *src) {
     if (n == 0) return NULL;
     str rows = STR_INIT;
     lazy_append_ledger(&rows, 5);
-    xt_status s = status_new(XT_FAILED_PRECONDITION, src, "xt_reinitialize: %zu buffers on the device belong to other threads, and the device cannot be closed over them; drop them there first:%s", n, str_cstr(&rows));
+    xt_status s = status_new(XT_FAILED_PRECONDITION, src,
+                             "xt_reinitialize: %zu buffers on the device belong to other threads, and the device "
+                             "cannot be closed over them; drop them there first:%s",
+                             n, str_cstr(&rows));
     str_free(&rows);
     return s;
 }
@@ -89,7 +93,8 @@ bool xt_reinitialize_at(const xt_src *src) {
         return false;
     }
     bool open = c->b.block->first || c->n_requests || c->n_phases;
-    if (open && !lazy_end_step(c, LAZY_WAIT, src, LAZY_ALL_SURVIVE)) return false; /* batches that were taken already are as alive as before */
+    /* batches that were taken already are as alive as before */
+    if (open && !lazy_end_step(c, LAZY_WAIT, src, LAZY_ALL_SURVIVE)) return false;
     if (!lazy_drain()) return false;
     xt_status s = open ? NULL : empty_trace(c);
     if (!s) s = all_to_host(c);

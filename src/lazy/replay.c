@@ -1,8 +1,11 @@
-/* Running a plan: a compiled step function's known program with this call's inputs, and what the host did when it was recorded. */
+/* Running a plan: a compiled step function's known program with this call's inputs, and what the host did when it
+ * was recorded. */
 #include "lazy/step.h"
 
-/* --- may it run? ---------------------------------------------------------------------------------------------------------------------------- */
-static bool has_grad(lazy_ctx *c, const lazy_slot *s) { return s->grad.slot && lazy_slot_of(c, s->grad); }
+/* --- may it run? --- */
+static bool has_grad(lazy_ctx *c, const lazy_slot *s) {
+    return s->grad.slot && lazy_slot_of(c, s->grad);
+}
 
 static void say(str *why, const char *fmt, ...) BASE_PRINTF(2, 3);
 static void say(str *why, const char *fmt, ...) {
@@ -25,14 +28,19 @@ static bool same_signature(const lazy_signature *a, const lazy_signature *known,
     if (a->n != known->n) return say(why, "%zu inputs instead of %zu", a->n, known->n), false;
     for (size_t i = 0; i < a->n; i++) {
         if (a->in[i].type != known->in[i].type) return say_type(why, i, a->in[i].type, known->in[i].type), false;
-        if (a->in[i].layout != known->in[i].layout) return say(why, "input %zu is divided in another way over the mesh", i), false;
+        if (a->in[i].layout != known->in[i].layout)
+            return say(why, "input %zu is divided in another way over the mesh", i), false;
         if (a->in[i].slot != known->in[i].slot || a->in[i].generation != known->in[i].generation)
             return say(why, "input %zu is another state, or another tensor that requires a gradient", i), false;
     }
     if (a->mode != known->mode) return say(why, "a module is in another mode (xt_train, xt_eval)"), false;
     if (a->no_grad != known->no_grad) return say(why, "xt_no_grad is %s", a->no_grad ? "on" : "off"), false;
-    if (a->autocast != known->autocast) return say(why, "autocast is %s", a->autocast ? xt_dtype_name(a->autocast) : "off"), false;
-    if (a->batch_size != known->batch_size) return say(why, "the loader's batch has %lld samples instead of %lld", (long long)a->batch_size, (long long)known->batch_size), false;
+    if (a->autocast != known->autocast)
+        return say(why, "autocast is %s", a->autocast ? xt_dtype_name(a->autocast) : "off"), false;
+    if (a->batch_size != known->batch_size)
+        return say(why, "the loader's batch has %lld samples instead of %lld", (long long)a->batch_size,
+                   (long long)known->batch_size),
+               false;
     return true;
 }
 
@@ -45,16 +53,22 @@ bool lazy_plan_fits(lazy_ctx *c, const lazy_plan *p, const lazy_signature *sig, 
         char at[256];
         *out_stale = true;
         src_id made = s->generation == g->generation ? s->src : 0;
-        return say(why, "a tensor that it used, made at %s, is gone (its step ended, or it was dropped)", src_text(made, at, sizeof at)), false;
+        return say(why, "a tensor that it used, made at %s, is gone (its step ended, or it was dropped)",
+                   src_text(made, at, sizeof at)),
+               false;
     }
     if (!same_signature(sig, &p->sig, why)) return false;
     for (size_t i = 0; i < p->n_guards; i++) {
         const lazy_guard *g = &p->guards[i];
         const lazy_slot *s = &c->slots[g->slot];
         const char *name = s->name ? intern_text(s->name) : "a tensor";
-        if (s->requires_grad != g->requires_grad || s->grad_leaf != g->grad_leaf) return say(why, "%s %s a gradient now", name, s->requires_grad ? "requires" : "does not require"), false;
+        if (s->requires_grad != g->requires_grad || s->grad_leaf != g->grad_leaf)
+            return say(why, "%s %s a gradient now", name, s->requires_grad ? "requires" : "does not require"), false;
         if (s->layout != g->layout) return say(why, "%s is divided in another way over the mesh", name), false;
-        if (has_grad(c, s) != g->has_grad) return say(why, "%s %s", name, g->has_grad ? "has no gradient at the begin of the call" : "has a gradient already"), false;
+        if (has_grad(c, s) != g->has_grad)
+            return say(why, "%s %s", name,
+                       g->has_grad ? "has no gradient at the begin of the call" : "has a gradient already"),
+                   false;
         if (!s->buf && !s->is_state) return say(why, "%s has no value", name), false;
     }
     for (size_t i = 0; i < p->n_items; i++) {
@@ -67,7 +81,7 @@ bool lazy_plan_fits(lazy_ctx *c, const lazy_plan *p, const lazy_signature *sig, 
     return true;
 }
 
-/* --- running ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- running --- */
 /* The slot a buffer comes from; NULL for what is no slot. */
 static lazy_slot *slot_of(lazy_ctx *c, const lazy_origin *o, const xt_tensor *in) {
     switch (o->from) {
@@ -153,21 +167,29 @@ static void new_gradient(lazy_ctx *c, const lazy_target *t, lazy_buf *b) {
 /* Takes over p->out. */
 static xt_status hand_over(lazy_ctx *c, lazy_plan *p, lazy_request *requests, const xt_src *src, xt_tensor *result) {
     xt_status first = NULL;
-    for (size_t i = 0; i < p->n_consumed; i++) lazy_set_grad((xt_tensor){p->consumed[i].slot, p->consumed[i].generation}, (xt_tensor){0});
+    for (size_t i = 0; i < p->n_consumed; i++)
+        lazy_set_grad((xt_tensor){p->consumed[i].slot, p->consumed[i].generation}, (xt_tensor){0});
     for (size_t i = 0; i < p->n_outputs; i++) {
         const lazy_target *t = &p->outputs[i];
-        lazy_slot *s = t->to == LAZY_TO_SLOT ? &c->slots[t->slot] : t->to == LAZY_TO_GRAD ? lazy_slot_of(c, c->slots[t->slot].grad) : NULL;
+        lazy_slot *s = t->to == LAZY_TO_SLOT   ? &c->slots[t->slot]
+                       : t->to == LAZY_TO_GRAD ? lazy_slot_of(c, c->slots[t->slot].grad)
+                                               : NULL;
         lazy_role role = s ? s->role : t->to == LAZY_TO_NEW_GRAD ? LAZY_GRADIENT : LAZY_VALUE;
         lazy_buf *b = lazy_buf_new(p->out[i], t->src, t->path, role, t->type, c->step);
         if (!b && !first) first = status_oom(sizeof *b, "a result of a step");
         if (b) b->layout = s ? s->layout : t->to == LAZY_TO_NEW_GRAD ? c->slots[t->slot].layout : NULL;
-        if (t->to == LAZY_TO_NEW_GRAD) new_gradient(c, t, b);
-        else if (t->to == LAZY_TO_REQUEST) requests[t->request].buf = b;
-        else if (s) put_in_slot(s, b);
+        if (t->to == LAZY_TO_NEW_GRAD)
+            new_gradient(c, t, b);
+        else if (t->to == LAZY_TO_REQUEST)
+            requests[t->request].buf = b;
+        else if (s)
+            put_in_slot(s, b);
         else if (t->to == LAZY_TO_RESULT) {
             *result = lazy_slot_new(c, t->type, t->src, &s);
-            if (s) s->buf = b;
-            else lazy_buf_release(b);
+            if (s)
+                s->buf = b;
+            else
+                lazy_buf_release(b);
         } else
             lazy_buf_release(b);
     }
@@ -175,7 +197,8 @@ static xt_status hand_over(lazy_ctx *c, lazy_plan *p, lazy_request *requests, co
     return first;
 }
 
-/* The values asked for in the recording, asked for again; those that are buffers already are taken before the program may consume them. */
+/* The values asked for in the recording, asked for again; those that are buffers already are taken before the program
+ * may consume them. */
 static void renew(lazy_ctx *c, const lazy_plan *p, lazy_request *requests, const xt_tensor *in) {
     for (size_t j = 0; j < p->n_requests; j++) {
         requests[j] = p->requests[j].q;
@@ -192,8 +215,10 @@ static xt_status deliver(const lazy_plan *p, lazy_request *requests) {
         xt_status s = q->buf && q->fn ? lazy_reader_add(q->buf, q) : NULL;
         if ((s || !q->buf) && q->failed) q->failed(q->user);
         lazy_buf_release(q->buf);
-        if (!first) first = s;
-        else xt_status_free(s);
+        if (!first)
+            first = s;
+        else
+            xt_status_free(s);
     }
     return first;
 }
@@ -209,7 +234,8 @@ static xt_tensor alias(lazy_ctx *c, const lazy_plan *p, const xt_tensor *in) {
     return t;
 }
 
-static xt_status run(lazy_ctx *c, lazy_plan *p, lazy_program *g, const xt_src *src, const xt_tensor *in, lazy_request *requests, xt_tensor *out) {
+static xt_status run(lazy_ctx *c, lazy_plan *p, lazy_program *g, const xt_src *src, const xt_tensor *in,
+                     lazy_request *requests, xt_tensor *out) {
     xt_status late = lazy_take_async_error();
     if (late) {
         lazy_quiesce();
@@ -218,16 +244,20 @@ static xt_status run(lazy_ctx *c, lazy_plan *p, lazy_program *g, const xt_src *s
     XT_TRY(labels_fit(c, p, in));
     XT_TRY(perform(c, p));
     renew(c, p, requests, in);
-    lazy_buf **held = p->graph ? base_calloc(p->n_inputs + 1, sizeof *held) : NULL; /* without memory its result cannot be differentiated */
+    /* without memory its result cannot be differentiated */
+    lazy_buf **held = p->graph ? base_calloc(p->n_inputs + 1, sizeof *held) : NULL;
     xt_status s = gather(c, p, g, in, held);
     if (!s) s = lazy_meet(c, g, src);
     if (!s) s = lazy_execute(c, g, LAZY_CALL, false, src, p->in, p->keep, p->out);
     if (!s) s = hand_over(c, p, requests, src, out);
     xt_status told = deliver(p, requests); /* also after a failure: those who wait hear of it */
     for (size_t i = 0; i < p->n_items; i++)
-        if (p->items[i].kind == LAZY_ITEM_ACTION && p->items[i].action.after) p->items[i].action.after(p->items[i].action.user);
-    if (!s) s = told;
-    else xt_status_free(told);
+        if (p->items[i].kind == LAZY_ITEM_ACTION && p->items[i].action.after)
+            p->items[i].action.after(p->items[i].action.user);
+    if (!s)
+        s = told;
+    else
+        xt_status_free(told);
     if (!s && p->result_is_origin) *out = alias(c, p, in);
     if (c->ended[0]) lazy_ended_pass(c);
     if (!s && held) lazy_ended_replayed(c, p, held, src, *out);
@@ -236,18 +266,35 @@ static xt_status run(lazy_ctx *c, lazy_plan *p, lazy_program *g, const xt_src *s
     return s;
 }
 
-bool lazy_replay_run(lazy_ctx *c, xt_step *step, lazy_plan *p, lazy_program *g, const xt_src *src, const xt_tensor *in, xt_tensor *out) {
-    lazy_request small[8], *requests = p->n_requests <= BASE_COUNT(small) ? small : base_malloc(p->n_requests * sizeof *requests);
+bool lazy_replay_run(lazy_ctx *c, xt_step *step, lazy_plan *p, lazy_program *g, const xt_src *src, const xt_tensor *in,
+                     xt_tensor *out) {
+    lazy_request small[8],
+        *requests = p->n_requests <= BASE_COUNT(small) ? small : base_malloc(p->n_requests * sizeof *requests);
     c->in_boundary = true;
-    xt_status s = requests ? run(c, p, g, src, in, requests, out) : status_oom(p->n_requests * sizeof *requests, "the values a step gives out");
+    xt_status s = requests ? run(c, p, g, src, in, requests, out)
+                           : status_oom(p->n_requests * sizeof *requests, "the values a step gives out");
     if (requests != small) base_free(requests);
     c->step_began_ns = clock_ns();
-    if (s) lazy_fail(status_at(s, src));
+    if (s)
+        lazy_fail(status_at(s, src));
     else {
         step->replays++;
         counter_add(COUNTER_replays, 1);
-        lazy_event ev = {.cause = LAZY_CALL, .source = LAZY_FROM_MEMORY, .src = src_intern(src), .path = c->path, .step = c->step, .reason = "", .advice = "", .program = g->number, .key = p->key, .ops = g->n_nodes,
-                         .inputs = p->n_inputs, .outputs = p->n_outputs, .at_ns = c->step_began_ns, .stats = g->stats, .number = counter_get(COUNTER_executions)};
+        lazy_event ev = {.cause = LAZY_CALL,
+                         .source = LAZY_FROM_MEMORY,
+                         .src = src_intern(src),
+                         .path = c->path,
+                         .step = c->step,
+                         .reason = "",
+                         .advice = "",
+                         .program = g->number,
+                         .key = p->key,
+                         .ops = g->n_nodes,
+                         .inputs = p->n_inputs,
+                         .outputs = p->n_outputs,
+                         .at_ns = c->step_began_ns,
+                         .stats = g->stats,
+                         .number = counter_get(COUNTER_executions)};
         lazy_emit_event(&ev);
     }
     c->n_done = c->n_done_users = 0;

@@ -1,5 +1,6 @@
-/* States that every rank holds whole (data parallel training without a mesh): comparing them by hash, and giving all ranks the value of rank 0.
- * Every rank calls these at the same place; they wait for the step before and for each other. */
+/* States that every rank holds whole (data parallel training without a mesh): comparing them by hash, and
+ * giving all ranks the value of rank 0. Every rank calls these at the same place; they wait for the step before
+ * and for each other. */
 #include "coll/coll.h"
 #include "lazy/mesh.h"
 #include "lazy/step.h"
@@ -22,8 +23,10 @@ static xt_status say_network(size_t n, const xt_tensor *states, const char *cons
 }
 
 static void say_line(const char *line, const char *end, str *out) {
-    if (line >= end) str_append(out, "nothing more");
-    else str_appendn(out, line, (size_t)((const char *)memchr(line, '\n', (size_t)(end - line)) - line));
+    if (line >= end)
+        str_append(out, "nothing more");
+    else
+        str_appendn(out, line, (size_t)((const char *)memchr(line, '\n', (size_t)(end - line)) - line));
 }
 
 /* The first line in which two networks differ, of both. */
@@ -36,7 +39,10 @@ static xt_status other_network(const char *what, int r, const char *a, size_t n_
     say_line(a + line, a + n_a, &text);
     str_printf(&text, ", rank %d has ", r);
     say_line(b + line, b + n_b, &text);
-    xt_status s = status_new(XT_FAILED_PRECONDITION, NULL, "%s: rank %d has another network than rank 0; first difference: %s; every rank must build the same one", what, r, str_cstr(&text));
+    xt_status s = status_new(
+        XT_FAILED_PRECONDITION, NULL,
+        "%s: rank %d has another network than rank 0; first difference: %s; every rank must build the same one", what,
+        r, str_cstr(&text));
     str_free(&text);
     return s;
 }
@@ -49,16 +55,20 @@ static xt_status show_networks(coll_group *g, const char *what, const str *mine,
     xt_status s = own && texts ? NULL : status_oom(room * (size_t)coll_size(g), "comparing ranks");
     if (!s && mine->len) memcpy(own, mine->data, mine->len);
     if (!s) s = coll_all_gather(g, own, room, texts);
-    if (!s) s = other_network(what, other, texts, (size_t)all[0].text, texts + (size_t)other * room, (size_t)all[other].text);
+    if (!s)
+        s = other_network(what, other, texts, (size_t)all[0].text, texts + (size_t)other * room,
+                          (size_t)all[other].text);
     base_free(own);
     base_free(texts);
     return s;
 }
 
-static xt_status same_network(coll_group *g, const char *what, size_t n, const xt_tensor *states, const char *const *names) {
+static xt_status same_network(coll_group *g, const char *what, size_t n, const xt_tensor *states,
+                              const char *const *names) {
     str text = STR_INIT;
     network mine = {0}, *all = base_calloc((size_t)coll_size(g), sizeof *all);
-    xt_status s = all ? say_network(n, states, names, &text) : status_oom((size_t)coll_size(g) * sizeof *all, "comparing ranks");
+    xt_status s =
+        all ? say_network(n, states, names, &text) : status_oom((size_t)coll_size(g) * sizeof *all, "comparing ranks");
     mine.text = text.len;
     mine.hash = hash_bytes(str_cstr(&text), text.len, (hash128){n, 1});
     if (!s) s = coll_all_gather(g, &mine, sizeof mine, all);
@@ -79,7 +89,8 @@ static xt_status value_hash(xt_tensor t, const char *name, hash128 *out) {
     return s;
 }
 
-xt_status lazy_replicas_compare(const char *what, size_t n, const xt_tensor *states, const char *const *names, hash128 *out_all) {
+xt_status lazy_replicas_compare(const char *what, size_t n, const xt_tensor *states, const char *const *names,
+                                hash128 *out_all) {
     coll_group *g;
     XT_TRY(coll_run_group(&g));
     XT_TRY(same_network(g, what, n, states, names));

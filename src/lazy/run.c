@@ -1,5 +1,6 @@
-/* Running a program: arguments from the leaves, outputs for the roots, at most XT_IN_FLIGHT steps started and not finished.
- * A program that fails after it was started (out of memory on the device, a dead rank) is remembered and surfaces at the next boundary. */
+/* Running a program: arguments from the leaves, outputs for the roots, at most XT_IN_FLIGHT steps started and not
+ * finished. A program that fails after it was started (out of memory on the device, a dead rank) is remembered and
+ * surfaces at the next boundary. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -30,7 +31,9 @@ void lazy_emit_event(const lazy_event *e) {
 }
 
 static _Atomic int64_t peak_step;
-int64_t lazy_peak_step(void) { return atomic_load_explicit(&peak_step, memory_order_relaxed); }
+int64_t lazy_peak_step(void) {
+    return atomic_load_explicit(&peak_step, memory_order_relaxed);
+}
 
 int lazy_in_flight(void) {
     pthread_mutex_lock(&rt.lock);
@@ -66,7 +69,8 @@ typedef struct flight { /* what a completion needs to know */
     size_t n_fns;
 } flight;
 
-/* The number after `word` at p, when it stands there as a word of its own: "n17", "argument 3". Gives what follows it, or NULL. */
+/* The number after `word` at p, when it stands there as a word of its own: "n17", "argument 3". Gives what follows
+ * it, or NULL. */
 static const char *numbered(const char *text, const char *p, const char *word, size_t *out) {
     size_t n = strlen(word);
     if (strncmp(p, word, n) != 0 || !isdigit((unsigned char)p[n])) return NULL;
@@ -107,12 +111,16 @@ static void explain_memory(str *out, const flight *f, const char *text) {
 static xt_status enrich(const flight *f, xt_status s) {
     char at[256];
     str text = STR_INIT;
-    str_printf(&text, "the program of step %lld, started at %s, failed: ", (long long)f->shown_step, src_text(f->src, at, sizeof at));
+    str_printf(&text, "the program of step %lld, started at %s, failed: ", (long long)f->shown_step,
+               src_text(f->src, at, sizeof at));
     explain_memory(&text, f, status_text(s));
     if (status_code(s) == XT_RESOURCE_EXHAUSTED) {
         lazy_append_ledger(&text, 8);
-        str_append(&text, "\nwhat helps: a smaller batch, gradient accumulation, activation checkpointing (xt_checkpoint_block), bf16 (--precision bf16), a mesh that divides parameters or batch "
-                         "(xt_mesh_new), xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT; xtrain plan measures what each would save");
+        str_append(&text, "\n"
+                          "what helps: a smaller batch, gradient accumulation, activation checkpointing "
+                          "(xt_checkpoint_block), bf16 (--precision bf16), a mesh that divides parameters or batch "
+                          "(xt_mesh_new), xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT; xtrain plan "
+                          "measures what each would save");
     }
     xt_status e = status_new(status_code(s), src_get(f->src), "%s", str_cstr(&text));
     str_free(&text);
@@ -138,8 +146,10 @@ static void finished(void *user, xt_status error, int64_t finished_ns) {
     int64_t from = f->started_ns > rt.last_done_ns ? f->started_ns : rt.last_done_ns;
     if (finished_ns > from) counter_add(COUNTER_execute_ns, finished_ns - from);
     rt.last_done_ns = finished_ns;
-    if (error && !rt.failed) rt.failed = error;
-    else xt_status_free(error);
+    if (error && !rt.failed)
+        rt.failed = error;
+    else
+        xt_status_free(error);
     if (f->flops > 0 && !failed) counter_add(COUNTER_flops, (int64_t)f->flops);
     rt.in_flight--;
     pthread_cond_broadcast(&rt.changed);
@@ -147,7 +157,8 @@ static void finished(void *user, xt_status error, int64_t finished_ns) {
     flight_free(f);
 }
 
-/* Until fewer than XT_IN_FLIGHT (2) steps are in flight; true when it had to wait. The variable is looked up only when it matters. */
+/* Until fewer than XT_IN_FLIGHT (2) steps are in flight; true when it had to wait. The variable is looked up only
+ * when it matters. */
 static bool wait_for_room(void) {
     int64_t limit = 2;
     pthread_mutex_lock(&rt.lock);
@@ -199,8 +210,8 @@ static flight *flight_new(lazy_ctx *c, const lazy_program *p, src_id src, bool f
     return f;
 }
 
-/* The slot (if it lives) and the list of leaves hold one reference each; a reader or another tensor that holds more keeps the buffer from being
- * taken over in this execution. */
+/* The slot (if it lives) and the list of leaves hold one reference each; a reader or another tensor that holds more
+ * keeps the buffer from being taken over in this execution. */
 static bool held_elsewhere(const lazy_ctx *c, const lazy_leaf *leaf) {
     if (!leaf->buf) return true;
     const lazy_slot *s = &c->slots[leaf->slot];
@@ -208,13 +219,16 @@ static bool held_elsewhere(const lazy_ctx *c, const lazy_leaf *leaf) {
     return atomic_load(&leaf->buf->refs) != (lives ? 2 + atomic_load(&leaf->buf->ended) : 1);
 }
 
-/* --- memory: a program that cannot fit is found before it takes anything over ---------------------------------------------------------------- */
-/* Parameters are updated in place, so a program that fails for memory after it was started would leave none behind. One that is near the limit waits until
- * nothing else is in flight; if there is still not room for it, it runs with all inputs kept, and its failure (with the device's own report) is this step's:
- * the states are as they were, and the process can go on with a smaller batch. */
+/* --- memory: a program that cannot fit is found before it takes anything over --- */
+/* Parameters are updated in place, so a program that fails for memory after it was started would leave none behind. One
+ * that is near the limit waits until nothing else is in flight; if there is still not room for it, it runs with all
+ * inputs kept, and its failure (with the device's own report) is this step's: the states are as they were, and the
+ * process can go on with a smaller batch. */
 static int64_t device_limit; /* bytes; 0: not asked yet, -1: unknown */
 
-void lazy_forget_limit(void) { device_limit = 0; }
+void lazy_forget_limit(void) {
+    device_limit = 0;
+}
 
 void lazy_wait_idle(void) {
     pthread_mutex_lock(&rt.lock);
@@ -234,8 +248,10 @@ static bool has_room(const lazy_program *p) {
         if (device_limit < 0) return true;
     }
     const device_exec_stats *t = &p->stats;
-    int64_t needs = (t->temp_bytes > 0 ? t->temp_bytes : 0) + (t->output_bytes > 0 ? t->output_bytes : 0) - (t->alias_bytes > 0 ? t->alias_bytes : 0);
-    if (counter_get(COUNTER_device_bytes) + needs + counter_get(COUNTER_program_temp_bytes) <= device_limit) return true;
+    int64_t needs = (t->temp_bytes > 0 ? t->temp_bytes : 0) + (t->output_bytes > 0 ? t->output_bytes : 0) -
+                    (t->alias_bytes > 0 ? t->alias_bytes : 0);
+    if (counter_get(COUNTER_device_bytes) + needs + counter_get(COUNTER_program_temp_bytes) <= device_limit)
+        return true;
     lazy_wait_idle();
     xt_status s = lazy_device(&client);
     if (!s) s = device_memory_stats(client, &m);
@@ -251,7 +267,8 @@ static void note_peak(const lazy_ctx *c, const lazy_program *p) {
 }
 
 /* Runs p on in[]; keep[i]: this input's buffer is not to be taken over. */
-xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src, device_buffer **in, bool *keep, device_buffer **out) {
+xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src,
+                       device_buffer **in, bool *keep, device_buffer **out) {
     bool doubtful = c->nan || !has_room(p);
     for (size_t i = 0; doubtful && i < p->n_inputs; i++) keep[i] = true;
     flight *f = flight_new(c, p, src_intern(src), forced);
@@ -259,7 +276,8 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     if (doubtful) c->now_ns = 0; /* it may have waited */
     if (wait_for_room()) {
         c->now_ns = 0;
-        xt_status late = lazy_take_async_error(); /* what it waited for has failed: nothing more is started, and nobody goes on to wait elsewhere */
+        /* what it waited for has failed: nothing more is started, and nobody goes on to wait elsewhere */
+        xt_status late = lazy_take_async_error();
         if (late) {
             lazy_quiesce();
             flight_free(f);
@@ -295,7 +313,8 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     return s;
 }
 
-static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src, device_buffer **out) {
+static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src,
+                       device_buffer **out) {
     device_buffer **in = base_malloc((p->n_inputs + 1) * sizeof *in);
     bool *keep = base_malloc((p->n_inputs + 1) * sizeof *keep);
     xt_status s = in && keep ? NULL : status_oom(p->n_inputs * sizeof *in, "the arguments of a step");
@@ -312,10 +331,19 @@ static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
 }
 
 static _Thread_local bool ran_together;
-bool lazy_ran_together(void) { return ran_together; }
+bool lazy_ran_together(void) {
+    return ran_together;
+}
 
-xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src, device_buffer **out) {
-    lazy_event ev = {.cause = cause, .forced = forced, .src = src_intern(src), .path = c->path, .step = c->step, .reason = "", .advice = ""};
+xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src,
+                   device_buffer **out) {
+    lazy_event ev = {.cause = cause,
+                     .forced = forced,
+                     .src = src_intern(src),
+                     .path = c->path,
+                     .step = c->step,
+                     .reason = "",
+                     .advice = ""};
     lazy_program *p = NULL;
     int64_t began = clock_ns();
     xt_status s = lazy_upload_packs(c);
@@ -328,8 +356,10 @@ xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forc
     ev.at_ns = clock_ns();
     c->now_ns = 0;
     c->step_began_ns += ev.at_ns - began; /* compiling and starting is not recording time */
-    if (!s && c->tape) c->tape->program = p;
-    else lazy_program_release(p);
+    if (!s && c->tape)
+        c->tape->program = p;
+    else
+        lazy_program_release(p);
     if (s) return s;
     ev.number = counter_get(COUNTER_executions);
     lazy_emit_event(&ev);

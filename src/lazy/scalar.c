@@ -1,5 +1,6 @@
-/* Scalars that are data: values that change from step to step travel in packs of 64 words, one upload a pack, and none when a pack holds what it
- * held last time. The program sees a slice of the pack, so a new value never makes a new program. */
+/* Scalars that are data: values that change from step to step travel in packs of 64 words, one upload a pack, and
+ * none when a pack holds what it held last time. The program sees a slice of the pack, so a new value never makes a
+ * new program. */
 #include "lazy/step.h"
 
 #include <time.h>
@@ -60,7 +61,12 @@ static xt_tensor scalar(const xt_src *src, xt_dtype dtype, double v, double (*va
     if (!x) return lazy_wrap(NULL, "xt_scalar");
     lazy_pack_scalar(p, at, is_float, v);
     if (c->tape && value)
-        lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_SCALAR, .pack = (int)(p - c->packs), .at = at, .is_float = is_float, .value = value, .user = user});
+        lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_SCALAR,
+                                      .pack = (int)(p - c->packs),
+                                      .at = at,
+                                      .is_float = is_float,
+                                      .value = value,
+                                      .user = user});
     else if (c->tape)
         lazy_tape_volatile(c, b->src, "a number of the host's enters the step");
     if (is_float) return lazy_wrap(ir_convert(b, ir_reshape(b, x, 0, NULL), dtype), "xt_scalar");
@@ -71,7 +77,9 @@ static xt_tensor scalar(const xt_src *src, xt_dtype dtype, double v, double (*va
     return lazy_wrap(ir_convert(b, word, dtype), "xt_scalar");
 }
 
-xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v) { return scalar(src, dtype, v, NULL, NULL); }
+xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v) {
+    return scalar(src, dtype, v, NULL, NULL);
+}
 
 xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(void *user), void *user) {
     return scalar(src, dtype, value(user), value, user);
@@ -94,15 +102,20 @@ bool lazy_number_changed(src_id at, double *out_was, double *out_now) {
     return at && last_change.src == at;
 }
 
-static double number_at(void *user) { return *(const double *)user; }
+static double number_at(void *user) {
+    return *(const double *)user;
+}
 
 xt_tensor xt_scalar_ref_at(const xt_src *src, const double *value, xt_dtype dtype) {
     if (!value) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scalar_ref: the address of the number is NULL");
-    if (!xt_dtype_size(dtype) || dtype == XT_TOKEN) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scalar_ref: %s is no dtype of a number", xt_dtype_name(dtype));
+    if (!xt_dtype_size(dtype) || dtype == XT_TOKEN)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scalar_ref: %s is no dtype of a number", xt_dtype_name(dtype));
     return lazy_scalar_from(src, dtype, number_at, (void *)(uintptr_t)value);
 }
 
-xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype) { return lazy_scalar(src, dtype, value); }
+xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype) {
+    return lazy_scalar(src, dtype, value);
+}
 
 static uint64_t run_seed;
 static bool seed_known;
@@ -125,11 +138,15 @@ void xt_seed(uint64_t s) {
     c->seeded_step = c->step;
 }
 
-uint64_t lazy_seed(void) { return seed(); }
+uint64_t lazy_seed(void) {
+    return seed();
+}
 
 static __thread int64_t draw_step_plus_1; /* 0: none given */
 
-void lazy_set_draw_step(int64_t step) { draw_step_plus_1 = step < 0 ? 0 : step + 1; }
+void lazy_set_draw_step(int64_t step) {
+    draw_step_plus_1 = step < 0 ? 0 : step + 1;
+}
 
 void lazy_pack_rng(const lazy_ctx *c, lazy_pack *p, int at, uint32_t draw) {
     uint64_t s = seed();
@@ -150,7 +167,8 @@ xt_tensor lazy_rng_key(const xt_src *src) {
         uint32_t draw = (uint32_t)c->draws;
         c->draws += lazy_loop_runs(c);
         lazy_pack_rng(c, p, at, draw);
-        if (c->tape) lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_RNG, .pack = (int)(p - c->packs), .at = at, .draw = draw});
+        if (c->tape)
+            lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_RNG, .pack = (int)(p - c->packs), .at = at, .draw = draw});
     }
     if (x && c->loop) { /* word 2 is the draw: one for each run of the body */
         int64_t one = 1, low = 2, high = 1;

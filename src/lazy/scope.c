@@ -12,8 +12,10 @@ void xt_no_grad_end_at(const xt_src *src) {
     SRC_CALLED_FROM(src);
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
-    if (c->no_grad == 0) lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL, "xt_no_grad_end without xt_no_grad_begin"));
-    else c->no_grad--;
+    if (c->no_grad == 0)
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL, "xt_no_grad_end without xt_no_grad_begin"));
+    else
+        c->no_grad--;
 }
 
 bool lazy_grad_enabled(void) {
@@ -26,7 +28,8 @@ void xt_autocast_begin_at(const xt_src *src, xt_dtype dtype) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
     if (dtype != XT_BF16 && dtype != XT_F16 && dtype != XT_F32)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_autocast_begin: %s; XT_BF16, XT_F16 or XT_F32 is needed", xt_dtype_name(dtype)));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_autocast_begin: %s; XT_BF16, XT_F16 or XT_F32 is needed",
+                             xt_dtype_name(dtype)));
     else if (!VEC_PUSH(c->autocasts, c->n_autocasts, c->cap_autocasts, c->autocast))
         lazy_fail(status_oom(sizeof c->autocast, "xt_autocast_begin"));
     else
@@ -42,8 +45,10 @@ void xt_autocast_end_at(const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
     c->turned.autocast = src_intern(src);
-    if (c->n_autocasts) c->autocast = c->autocasts[--c->n_autocasts];
-    else lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL, "xt_autocast_end without xt_autocast_begin"));
+    if (c->n_autocasts)
+        c->autocast = c->autocasts[--c->n_autocasts];
+    else
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL, "xt_autocast_end without xt_autocast_begin"));
 }
 
 xt_dtype lazy_autocast(void) {
@@ -71,7 +76,9 @@ void lazy_path_pop(void) {
 }
 
 static void (*scope_fn)(const char *name, bool begins);
-void lazy_on_scope(void (*fn)(const char *name, bool begins)) { scope_fn = fn; }
+void lazy_on_scope(void (*fn)(const char *name, bool begins)) {
+    scope_fn = fn;
+}
 
 void xt_scope_begin(const char *name) {
     lazy_path_push(name);

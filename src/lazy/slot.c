@@ -1,4 +1,5 @@
-/* Slots: what handles name. Freed slots go to the end of a queue, so a slot is reused late and a dead handle can still be explained. */
+/* Slots: what handles name. Freed slots go to the end of a queue, so a slot is reused late and a dead handle can still
+ * be explained. */
 #include "base/tally.h"
 #include "lazy/labels.h"
 #include "lazy/mesh.h"
@@ -77,7 +78,9 @@ static void make_key(void) {
 }
 
 static xt_status (*refuses)(void);
-void lazy_refuse_when(xt_status (*check)(void)) { refuses = check; }
+void lazy_refuse_when(xt_status (*check)(void)) {
+    refuses = check;
+}
 
 lazy_ctx *lazy_ctx_get(void) {
     if (this_ctx) return this_ctx;
@@ -138,7 +141,8 @@ xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot 
         return (xt_tensor){0};
     }
     lazy_slot *s = &c->slots[i];
-    lazy_slot fresh = {.generation = s->generation + 1, .live = true, .type = type, .src = src, .path = c->path, .step = c->step};
+    lazy_slot fresh = {
+        .generation = s->generation + 1, .live = true, .type = type, .src = src, .path = c->path, .step = c->step};
     memcpy(fresh.past, s->past, sizeof fresh.past);
     if (fresh.generation == 0) fresh.generation = 1;
     *s = fresh;
@@ -202,8 +206,9 @@ void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what) {
     char made[256], died[256];
     if (t.slot == 0) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the tensor is none ({0}): it was never made, or the call that should have made it failed",
-                             what));
+        lazy_fail(status_new(
+            XT_INVALID_ARGUMENT, src,
+            "%s: the tensor is none ({0}): it was never made, or the call that should have made it failed", what));
         return;
     }
     for (int k = 0; t.slot < c->n_slots && k < 2; k++) {
@@ -213,30 +218,33 @@ void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *wh
         src_text(c->slots[t.slot].past[k].died, died, sizeof died);
         if (step == LAZY_DIED_IN_LOOP)
             lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                                 "%s: this tensor is dead: made at %s inside the function of xt_scan, it belonged to one step of the loop at %s; give it out as carry or output", what,
-                                 made, died));
+                                 "%s: this tensor is dead: made at %s inside the function of xt_scan, it belonged to "
+                                 "one step of the loop at %s; give it out as carry or output",
+                                 what, made, died));
         else if (step < 0)
             lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                                 "%s: this tensor is dead: made at %s, it died at %s, where xt_drop took back its xt_keep; drop it after its last "
+                                 "%s: this tensor is dead: made at %s, it died at %s, where xt_drop took back its "
+                                 "xt_keep; drop it after its last "
                                  "use, or call xt_keep on it again before",
                                  what, made, died));
         else
-            lazy_fail(
-                status_new(XT_FAILED_PRECONDITION, src,
-                           "%s: this tensor is dead: made at %s, it died at %s when step %lld ended; call xt_keep on it to use it in later steps",
-                           what, made, died, (long long)step));
+            lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                                 "%s: this tensor is dead: made at %s, it died at %s when step %lld ended; call "
+                                 "xt_keep on it to use it in later steps",
+                                 what, made, died, (long long)step));
         return;
     }
-    lazy_fail(status_new(
-        XT_FAILED_PRECONDITION, src,
-        "%s: this tensor is dead (its step ended long ago), or belongs to another thread; call xt_keep on it to use it in later steps", what));
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                         "%s: this tensor is dead (its step ended long ago), or belongs to another thread; call "
+                         "xt_keep on it to use it in later steps",
+                         what));
 }
 
 bool lazy_left_open(void) {
     return this_ctx && (this_ctx->error || this_ctx->n_step_slots || this_ctx->n_requests);
 }
 
-/* --- the public side ------------------------------------------------------------------------------------------------------------------ */
+/* --- the public side --- */
 bool xt_is_none(xt_tensor t) {
     return t.slot == 0;
 }
@@ -273,7 +281,8 @@ void xt_drop_at(const xt_src *src, xt_tensor t) {
         lazy_dead_error(c, t, src, "xt_drop");
         return;
     }
-    if (c->tape && c->tape->in_fn && t.slot < c->tape->n_entry && c->tape->entry[t.slot].live && c->tape->entry[t.slot].generation == t.generation)
+    if (c->tape && c->tape->in_fn && t.slot < c->tape->n_entry && c->tape->entry[t.slot].live &&
+        c->tape->entry[t.slot].generation == t.generation)
         lazy_tape_volatile(c, src_intern(src), "the function drops a tensor that is not its own");
     lazy_slot_free(c, t.slot, src_intern(src));
     c->slots[t.slot].past[0].died_step = -1;

@@ -1,4 +1,5 @@
-/* States: tensors that outlive steps. A new one waits on the host for its upload at its first use; a step gives it a new value with lazy_assign. */
+/* States: tensors that outlive steps. A new one waits on the host for its upload at its first use; a step gives it a
+ * new value with lazy_assign. */
 #include "lazy/mesh.h"
 #include "lazy/step.h"
 
@@ -18,7 +19,8 @@ static xt_status upload_host(lazy_ctx *c, lazy_slot *s) {
         data = base_zeros(n ? n : 1);
     if (!data) return status_oom(n, "the first value of a state");
     device_buffer *dev;
-    xt_status st = local ? device_upload(client, s->type->dtype, local->rank, local->dims, data, &dev) : status_oom(n, "a type");
+    xt_status st =
+        local ? device_upload(client, s->type->dtype, local->rank, local->dims, data, &dev) : status_oom(n, "a type");
     base_free(own);
     if (st) return status_at(status_context(st, "uploading %s", intern_text(s->name)), src_get(s->src));
     s->buf = lazy_buf_new(dev, s->src, s->path, s->role, s->type, c->step);
@@ -46,11 +48,14 @@ xt_status lazy_state_upload(xt_tensor state, void **out_memory) {
     return NULL;
 }
 
-xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims, void *data) {
+xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank,
+                          const int64_t *dims, void *data) {
     lazy_ctx *c = lazy_ctx_get();
     const ir_type *type = c ? lazy_checked_type(src, name, dtype, rank, dims) : NULL;
     lazy_slot *s = NULL;
-    xt_tensor t = type ? lazy_slot_new(c, type, src_intern(src), &s) : c ? lazy_error_slot(c, src_intern(src)) : (xt_tensor){0};
+    xt_tensor t = type ? lazy_slot_new(c, type, src_intern(src), &s)
+                  : c  ? lazy_error_slot(c, src_intern(src))
+                       : (xt_tensor){0};
     if (!s) {
         base_free(data);
         return t;
@@ -77,7 +82,8 @@ void *lazy_state_room(const xt_src *src, const ir_type *type, device_buffer **ou
     return memory;
 }
 
-xt_tensor lazy_state_place(const xt_src *src, lazy_role role, const char *name, const ir_type *type, device_buffer *dev) {
+xt_tensor lazy_state_place(const xt_src *src, lazy_role role, const char *name, const ir_type *type,
+                           device_buffer *dev) {
     lazy_ctx *c = lazy_ctx_get();
     xt_tensor t = lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, NULL);
     lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
@@ -94,7 +100,9 @@ xt_tensor lazy_state_place(const xt_src *src, lazy_role role, const char *name, 
 bool lazy_state_swap(xt_tensor a, xt_tensor b) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *x = c ? lazy_slot_of(c, a) : NULL, *y = c ? lazy_slot_of(c, b) : NULL;
-    if (!x || !y || !x->is_state || !y->is_state || x->type != y->type || x->layout != y->layout || x->value || y->value || x->leaf || y->leaf) return false;
+    if (!x || !y || !x->is_state || !y->is_state || x->type != y->type || x->layout != y->layout || x->value ||
+        y->value || x->leaf || y->leaf)
+        return false;
     lazy_slot old = *x;
     x->buf = y->buf, y->buf = old.buf;
     x->host = y->host, y->host = old.host;
@@ -103,7 +111,8 @@ bool lazy_state_swap(xt_tensor a, xt_tensor b) {
     return true;
 }
 
-xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data) {
+xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank,
+                         const int64_t *dims, const void *data) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return (xt_tensor){0};
     const ir_type *type = lazy_checked_type(src, name, dtype, rank, dims);
@@ -140,12 +149,14 @@ void lazy_assign(xt_tensor state, xt_tensor value) {
         ir_type_print(s->type, &text);
         str_append(&text, " a value of type ");
         ir_type_print(v->type, &text);
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src_get(c->b.src), "%s: the types must be the same", str_cstr(&text)));
+        lazy_fail(
+            status_new(XT_INVALID_ARGUMENT, src_get(c->b.src), "%s: the types must be the same", str_cstr(&text)));
         str_free(&text);
         return;
     }
     lazy_slot_value past = {state.slot, state.generation, s->value ? s->value : s->leaf};
-    if (s->grad_leaf && past.value && !VEC_PUSH(c->pasts, c->n_pasts, c->cap_pasts, past)) lazy_fail(status_oom(sizeof past, "assigning a state"));
+    if (s->grad_leaf && past.value && !VEC_PUSH(c->pasts, c->n_pasts, c->cap_pasts, past))
+        lazy_fail(status_oom(sizeof past, "assigning a state"));
     s->value = v;
     s->changed = c->b.src;
     s->own = true;

@@ -13,7 +13,9 @@ void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value) {
     if (!c) return;
     lazy_begin(src);
     if (s && !s->is_state) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_assign: the tensor is no state; xt_state makes one, and a module's tensors are states"));
+        lazy_fail(
+            status_new(XT_INVALID_ARGUMENT, src,
+                       "xt_assign: the tensor is no state; xt_state makes one, and a module's tensors are states"));
         return;
     }
     lazy_assign(state, value);

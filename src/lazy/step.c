@@ -2,13 +2,17 @@
 #include "lazy/labels.h"
 #include "lazy/step.h"
 
-static void step_free(void *p) { xt_step_free(p); }
+static void step_free(void *p) {
+    xt_step_free(p);
+}
 
 xt_step *xt_compile_at(const xt_src *src, xt_step_fn fn, xt_compile_opts o) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return NULL;
     if (!fn || o.max_programs < 0) {
-        lazy_fail(fn ? status_new(XT_INVALID_ARGUMENT, src, "xt_compile: max_programs is %lld; 0 (no limit) or more is needed", (long long)o.max_programs)
+        lazy_fail(fn ? status_new(XT_INVALID_ARGUMENT, src,
+                                  "xt_compile: max_programs is %lld; 0 (no limit) or more is needed",
+                                  (long long)o.max_programs)
                      : status_new(XT_INVALID_ARGUMENT, src, "xt_compile: the function is NULL"));
         return NULL;
     }
@@ -49,20 +53,30 @@ void xt_step_free(xt_step *f) {
     live_add(LIVE_step, -1);
 }
 
-int64_t xt_step_traces(const xt_step *f) { return f ? f->traces : 0; }
-int64_t xt_step_replays(const xt_step *f) { return f ? f->replays : 0; }
-int64_t xt_step_programs(const xt_step *f) { return f ? (int64_t)f->n_keys : 0; }
-const char *xt_step_reason(const xt_step *f) { return f ? f->reason : ""; }
+int64_t xt_step_traces(const xt_step *f) {
+    return f ? f->traces : 0;
+}
+int64_t xt_step_replays(const xt_step *f) {
+    return f ? f->replays : 0;
+}
+int64_t xt_step_programs(const xt_step *f) {
+    return f ? (int64_t)f->n_keys : 0;
+}
+const char *xt_step_reason(const xt_step *f) {
+    return f ? f->reason : "";
+}
 
-/* --- before the call ------------------------------------------------------------------------------------------------------------------------ */
+/* --- before the call --- */
 static bool check_inputs(lazy_ctx *c, const xt_src *src, const xt_step *f, int n, const xt_tensor *in) {
     for (int i = 0; i < n; i++) {
         const lazy_slot *s = lazy_slot_of(c, in[i]);
         if (s && !s->failed) continue;
         char what[400];
         snprintf(what, sizeof what, "input %d of %s", i, f->name);
-        if (!s) lazy_dead_error(c, in[i], src, what);
-        else if (!c->error) lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "%s is the result of an op that failed", what));
+        if (!s)
+            lazy_dead_error(c, in[i], src, what);
+        else if (!c->error)
+            lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "%s is the result of an op that failed", what));
         return false;
     }
     return true;
@@ -89,7 +103,9 @@ static bool end_recorded(lazy_ctx *c, const xt_src *src, int n, const xt_tensor 
 }
 
 /* States and tensors with gradients are themselves; everything else is a value. */
-static bool is_itself(const lazy_slot *s) { return s->is_state || (s->requires_grad && !s->cut) || s->grad.slot; }
+static bool is_itself(const lazy_slot *s) {
+    return s->is_state || (s->requires_grad && !s->cut) || s->grad.slot;
+}
 
 typedef struct call { /* the signature of a call; `in` may lie in `small` */
     lazy_signature sig;
@@ -114,7 +130,7 @@ static bool sign(lazy_ctx *c, int n, const xt_tensor *in, lazy_signature *sig) {
     return true;
 }
 
-/* --- recording -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- recording --- */
 static bool tape_begin(lazy_ctx *c, lazy_tape *t, int n, const xt_tensor *in) {
     t->sig.in = base_calloc((size_t)n + 1, sizeof *t->sig.in);
     t->in = base_calloc((size_t)n + 1, sizeof *t->in);
@@ -146,7 +162,8 @@ static bool tape_begin(lazy_ctx *c, lazy_tape *t, int n, const xt_tensor *in) {
 static void tape_end(lazy_ctx *c, lazy_tape *t) {
     c->tape = NULL;
     for (size_t i = 0; i < t->n_items; i++)
-        if (t->items[i].kind == LAZY_ITEM_ACTION && t->items[i].action.release) t->items[i].action.release(t->items[i].action.user);
+        if (t->items[i].kind == LAZY_ITEM_ACTION && t->items[i].action.release)
+            t->items[i].action.release(t->items[i].action.user);
     base_free(t->items);
     base_free(t->sig.in);
     base_free(t->in);
@@ -156,7 +173,8 @@ static void tape_end(lazy_ctx *c, lazy_tape *t) {
     lazy_program_release(t->program);
 }
 
-/* The result leaves the step: a node's value becomes its buffer. A state or an input stays what it is, and its value gets a handle (below). */
+/* The result leaves the step: a node's value becomes its buffer. A state or an input stays what it is, and its value
+ * gets a handle (below). */
 static void ask_result(lazy_ctx *c, lazy_tape *t) {
     lazy_slot *s = lazy_slot_of(c, t->result);
     if (!t->result.slot || c->error) return;
@@ -166,7 +184,8 @@ static void ask_result(lazy_ctx *c, lazy_tape *t) {
     }
     if (s->failed || s->persistent || !s->value) return;
     lazy_request q = {.t = t->result, .value = s->value, .to_slot = true, .asked = {"xt_call", src_intern(t->src)}};
-    if (!VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q)) lazy_fail(status_oom(sizeof q, "the result of a compiled step function"));
+    if (!VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q))
+        lazy_fail(status_oom(sizeof q, "the result of a compiled step function"));
 }
 
 static xt_tensor alias_of(lazy_ctx *c, lazy_buf *b, src_id src) {
@@ -188,8 +207,10 @@ static void keep_plan(lazy_ctx *c, xt_step *f, lazy_tape *t) {
     if (t->plan || !t->volatile_what || f->told_volatile || c->error) return;
     char at[256];
     f->told_volatile = true;
-    log_msg(XT_SEV_WARNING, "%s is recorded again at every call: %s at %s. Numbers that change come in as inputs, or with xt_scalar_ref, or are used outside of the function", f->name,
-            t->volatile_what, src_text(t->volatile_src, at, sizeof at));
+    log_msg(XT_SEV_WARNING,
+            "%s is recorded again at every call: %s at %s. Numbers that change come in as inputs, or with "
+            "xt_scalar_ref, or are used outside of the function",
+            f->name, t->volatile_what, src_text(t->volatile_src, at, sizeof at));
 }
 
 static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const xt_tensor *in) {
@@ -200,12 +221,15 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
     counter_add(COUNTER_recordings, 1);
     if (env_has_word("XT_DEBUG", "compile")) {
         char at[256];
-        log_msg(XT_SEV_INFO, "%s: recorded at the call at %s (recording %lld): %s", f->name, src_text(src_intern(src), at, sizeof at), (long long)f->traces, f->reason);
+        log_msg(XT_SEV_INFO, "%s: recorded at the call at %s (recording %lld): %s", f->name,
+                src_text(src_intern(src), at, sizeof at), (long long)f->traces, f->reason);
     }
     bool ready = tape_begin(c, &t, n, in);
     c->tape = &t;
-    if (ready) t.result = f->fn(t.in, n, f->user);
-    else lazy_fail(status_oom(sizeof t, "a compiled step function"));
+    if (ready)
+        t.result = f->fn(t.in, n, f->user);
+    else
+        lazy_fail(status_oom(sizeof t, "a compiled step function"));
     t.in_fn = false;
     ask_result(c, &t);
     lazy_slot *s = lazy_slot_of(c, t.result);
@@ -214,7 +238,8 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
     lazy_buf_retain(held);
     bool persistent = s && s->persistent && s->value;
     bool ok = lazy_end_step(c, LAZY_CALL, src, survivors);
-    if (ok && own) out = t.result;
+    if (ok && own)
+        out = t.result;
     else if (ok && persistent && (s = lazy_slot_of(c, t.result))) {
         lazy_buf_retain(s->buf);
         out = alias_of(c, s->buf, s->src);
@@ -223,22 +248,25 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
         held = NULL;
     }
     lazy_buf_release(held);
-    if (ok) keep_plan(c, f, &t);
-    else lazy_plan_free(t.plan);
+    if (ok)
+        keep_plan(c, f, &t);
+    else
+        lazy_plan_free(t.plan);
     tape_end(c, &t);
     c->echo = true;
     lazy_end_if_lost("xt_call", src); /* what went wrong in the function is the caller's to look at first */
     return ok ? out : lazy_failed_tensor(src);
 }
 
-/* --- the call ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the call --- */
 static void to_front(xt_step *f, size_t i) {
     lazy_plan *p = f->plans[i];
     memmove(&f->plans[1], &f->plans[0], i * sizeof *f->plans);
     f->plans[0] = p;
 }
 
-/* The plan that may run now, with its program; plans that never will again are dropped. Without one, f->reason says what the nearest lacks. */
+/* The plan that may run now, with its program; plans that never will again are dropped. Without one, f->reason says
+ * what the nearest lacks. */
 static lazy_plan *find_plan(lazy_ctx *c, xt_step *f, const lazy_signature *sig, lazy_program **out) {
     bool stale;
     for (size_t i = 0; i < f->n_plans; i++) {
@@ -271,16 +299,24 @@ xt_tensor xt_call_at(const xt_src *src, xt_step *f, int n, const xt_tensor *in) 
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return (xt_tensor){0};
     lazy_end_if_unseen("xt_call", src);
-    if (!f) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_call: the step function is NULL; xt_compile failed, or was not called");
-    if (f->ctx != c) return lazy_error(src, XT_FAILED_PRECONDITION, "xt_call: %s was made by another thread; a step function belongs to the thread that made it", f->name);
+    if (!f)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_call: the step function is NULL; xt_compile failed, or was not called");
+    if (f->ctx != c)
+        return lazy_error(src, XT_FAILED_PRECONDITION,
+                          "xt_call: %s was made by another thread; a step function belongs to the thread that made it",
+                          f->name);
     if (n < 0 || (n > 0 && !in)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_call: %d inputs of %s", n, f->name);
     if (c->error || !check_inputs(c, src, f, n, in)) return lazy_failed_tensor(src);
     if (c->tape && c->tape->in_fn) return f->fn(in, n, f->user);
     if (lazy_in_loop(c, src, "xt_call")) return lazy_failed_tensor(src);
-    if (c->in_boundary) return lazy_error(src, XT_FAILED_PRECONDITION, "xt_call: %s is called while a step ends (from a callback?)", f->name);
+    if (c->in_boundary)
+        return lazy_error(src, XT_FAILED_PRECONDITION, "xt_call: %s is called while a step ends (from a callback?)",
+                          f->name);
     if (!end_recorded(c, src, n, in)) return lazy_failed_tensor(src);
     call k = {.sig = {.in = (void *)k.small}};
-    if (n > 16 && !(k.sig.in = base_malloc((size_t)n * sizeof *k.sig.in))) return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_call: no memory for %d inputs", n);
+    if (n > 16 && !(k.sig.in = base_malloc((size_t)n * sizeof *k.sig.in)))
+        return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_call: no memory for %d inputs", n);
     xt_tensor out = {0};
     lazy_program *g = NULL;
     lazy_plan *p = sign(c, n, in, &k.sig) && !c->nan ? find_plan(c, f, &k.sig, &g) : NULL;

@@ -1,8 +1,8 @@
-/* The recording of a compiled step function: what the host does besides recording ops is noted on the tape; at the boundary the tape, the roots and
- * the leaves become a plan. */
+/* The recording of a compiled step function: what the host does besides recording ops is noted on the tape; at the
+ * boundary the tape, the roots and the leaves become a plan. */
 #include "lazy/step.h"
 
-/* --- what a plan holds -------------------------------------------------------------------------------------------------------------------- */
+/* --- what a plan holds --- */
 static void items_free(lazy_item *items, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (items[i].kind == LAZY_ITEM_ACTION && items[i].action.release) items[i].action.release(items[i].action.user);
@@ -39,7 +39,8 @@ void lazy_plan_free(lazy_plan *p) {
 
 static bool uses(const lazy_plan *p, const void *user) {
     for (size_t i = 0; i < p->n_items; i++)
-        if (p->items[i].user == user || (p->items[i].kind == LAZY_ITEM_ACTION && p->items[i].action.user == user)) return true;
+        if (p->items[i].user == user || (p->items[i].kind == LAZY_ITEM_ACTION && p->items[i].action.user == user))
+            return true;
     return false;
 }
 
@@ -54,7 +55,7 @@ void lazy_replay_forget(const void *user) {
     if (c && c->tape) lazy_tape_volatile(c, c->b.src, "an object is freed in the function");
 }
 
-/* --- from tape to plan ---------------------------------------------------------------------------------------------------------------------- */
+/* --- from tape to plan --- */
 /* The slot was there with this tensor in it when the call began. */
 static bool was_there(const lazy_tape *t, uint32_t slot, uint32_t generation) {
     return slot < t->n_entry && t->entry[slot].live && t->entry[slot].generation == generation;
@@ -72,12 +73,14 @@ static uint32_t owner_of(const lazy_ctx *c, const lazy_tape *t, uint32_t slot, u
 
 static lazy_origin origin_of(lazy_ctx *c, const lazy_tape *t, uint32_t slot, uint32_t generation, lazy_buf *buf) {
     for (size_t i = 0; i < t->sig.n; i++)
-        if (t->in[i].slot == slot && t->in[i].generation == generation && !t->sig.in[i].slot) return (lazy_origin){.from = LAZY_FROM_INPUT, .index = (int)i};
+        if (t->in[i].slot == slot && t->in[i].generation == generation && !t->sig.in[i].slot)
+            return (lazy_origin){.from = LAZY_FROM_INPUT, .index = (int)i};
     uint32_t owner = owner_of(c, t, slot, generation, false);
     if (owner) return (lazy_origin){.from = LAZY_FROM_GRAD, .slot = owner, .generation = t->entry[owner].generation};
     lazy_slot *s = &c->slots[slot];
     bool lives = s->live && s->generation == generation;
-    if (was_there(t, slot, generation) || (lives && s->persistent)) return (lazy_origin){.from = LAZY_FROM_SLOT, .slot = slot, .generation = generation};
+    if (was_there(t, slot, generation) || (lives && s->persistent))
+        return (lazy_origin){.from = LAZY_FROM_SLOT, .slot = slot, .generation = generation};
     lazy_buf_retain(buf); /* made in the function from the host's memory: a constant of the recording */
     return (lazy_origin){.from = LAZY_FROM_HELD, .held = buf};
 }
@@ -91,7 +94,8 @@ static bool add_guard(lazy_ctx *c, const lazy_tape *t, lazy_plan *p, uint32_t sl
         const struct lazy_entry *e = &t->entry[slot];
         g.requires_grad = e->requires_grad;
         g.grad_leaf = e->grad_leaf;
-        g.has_grad = e->grad.slot && e->grad.slot < t->n_entry && t->entry[e->grad.slot].live && t->entry[e->grad.slot].generation == e->grad.generation;
+        g.has_grad = e->grad.slot && e->grad.slot < t->n_entry && t->entry[e->grad.slot].live &&
+                     t->entry[e->grad.slot].generation == e->grad.generation;
     }
     return VEC_PUSH(p->guards, p->n_guards, p->cap_guards, g);
 }
@@ -107,19 +111,28 @@ static bool plan_inputs(lazy_ctx *c, lazy_tape *t, lazy_plan *p) {
     for (size_t i = 0; i < c->n_packs; i++) p->pack_words[i] = c->packs[i].leaf ? c->packs[i].n : 0;
     for (size_t k = 0; k < g->n_inputs; k++) {
         const lazy_leaf *l = &c->leaves[lazy_place(c, g, k)];
-        p->inputs[k] = l->pack >= 0 ? (lazy_origin){.from = LAZY_FROM_PACK, .index = l->pack} : origin_of(c, t, l->slot, l->generation, l->buf);
+        p->inputs[k] = l->pack >= 0 ? (lazy_origin){.from = LAZY_FROM_PACK, .index = l->pack}
+                                    : origin_of(c, t, l->slot, l->generation, l->buf);
         p->n_inputs = k + 1;
-        if ((p->inputs[k].from == LAZY_FROM_SLOT || p->inputs[k].from == LAZY_FROM_GRAD) && !add_guard(c, t, p, p->inputs[k].slot)) return false;
+        if ((p->inputs[k].from == LAZY_FROM_SLOT || p->inputs[k].from == LAZY_FROM_GRAD) &&
+            !add_guard(c, t, p, p->inputs[k].slot))
+            return false;
     }
     return true;
 }
 
 static bool target_of(lazy_ctx *c, lazy_tape *t, lazy_plan *p, uint32_t slot, lazy_target *out) {
     const lazy_slot *s = &c->slots[slot];
-    *out = (lazy_target){.to = LAZY_TO_SLOT, .slot = slot, .generation = s->generation, .type = s->type, .src = s->src, .path = s->name ? s->name : s->path};
+    *out = (lazy_target){.to = LAZY_TO_SLOT,
+                         .slot = slot,
+                         .generation = s->generation,
+                         .type = s->type,
+                         .src = s->src,
+                         .path = s->name ? s->name : s->path};
     uint32_t owner = owner_of(c, t, slot, s->generation, true);
     if (!owner) return add_guard(c, t, p, slot);
-    if (!was_there(t, owner, c->slots[owner].generation) && !c->slots[owner].persistent) { /* of a tensor of the step (xt_retain_grad): both end with it */
+    if (!was_there(t, owner, c->slots[owner].generation) && !c->slots[owner].persistent) {
+        /* of a tensor of the step (xt_retain_grad): both end with it */
         out->to = LAZY_TO_NOWHERE;
         return true;
     }
@@ -129,7 +142,8 @@ static bool target_of(lazy_ctx *c, lazy_tape *t, lazy_plan *p, uint32_t slot, la
     return add_guard(c, t, p, owner);
 }
 
-static bool plan_outputs(lazy_ctx *c, lazy_tape *t, lazy_plan *p, const lazy_roots *r, const uint32_t *slots, const size_t *requests) {
+static bool plan_outputs(lazy_ctx *c, lazy_tape *t, lazy_plan *p, const lazy_roots *r, const uint32_t *slots,
+                         const size_t *requests) {
     p->outputs = base_calloc(r->n + 1, sizeof *p->outputs);
     p->out = base_calloc(r->n + 1, sizeof *p->out);
     p->requests = base_calloc(c->n_requests + 1, sizeof *p->requests);
@@ -152,7 +166,10 @@ static bool plan_outputs(lazy_ctx *c, lazy_tape *t, lazy_plan *p, const lazy_roo
             continue;
         }
         const lazy_request *q = &c->requests[requests[i]];
-        *o = (lazy_target){.to = q->to_slot ? LAZY_TO_RESULT : LAZY_TO_REQUEST, .request = requests[i], .type = r->values[i]->type, .src = lazy_src(q->t)};
+        *o = (lazy_target){.to = q->to_slot ? LAZY_TO_RESULT : LAZY_TO_REQUEST,
+                           .request = requests[i],
+                           .type = r->values[i]->type,
+                           .src = lazy_src(q->t)};
     }
     return true;
 }
@@ -165,7 +182,8 @@ static bool plan_gradients(lazy_ctx *c, lazy_tape *t, lazy_plan *p) {
         if (!s->live || s->generation != e->generation) continue;
         bool same = s->grad.slot == e->grad.slot && s->grad.generation == e->grad.generation;
         lazy_guard g = {.slot = i, .generation = e->generation};
-        if (!same && (!VEC_PUSH(p->consumed, p->n_consumed, p->cap_consumed, g) || !add_guard(c, t, p, i))) return false;
+        if (!same && (!VEC_PUSH(p->consumed, p->n_consumed, p->cap_consumed, g) || !add_guard(c, t, p, i)))
+            return false;
     }
     for (size_t k = 0; k < t->n_asked; k++)
         if (c->slots[t->asked[k]].live && !add_guard(c, t, p, t->asked[k])) return false;
@@ -180,8 +198,10 @@ static bool plan_result(lazy_ctx *c, lazy_tape *t, lazy_plan *p) {
     p->result_is_origin = true;
     p->result_src = s->src;
     uint32_t owner = owner_of(c, t, t->result.slot, t->result.generation, true);
-    if (owner) p->result = (lazy_origin){.from = LAZY_FROM_GRAD, .slot = owner, .generation = c->slots[owner].generation};
-    else p->result = origin_of(c, t, t->result.slot, t->result.generation, s->buf);
+    if (owner)
+        p->result = (lazy_origin){.from = LAZY_FROM_GRAD, .slot = owner, .generation = c->slots[owner].generation};
+    else
+        p->result = origin_of(c, t, t->result.slot, t->result.generation, s->buf);
     return true;
 }
 
@@ -196,13 +216,15 @@ static bool keeps_input(lazy_ctx *c, const lazy_tape *t) {
 
 void lazy_tape_finish(lazy_ctx *c, const lazy_roots *r, const uint32_t *slots, const size_t *requests) {
     lazy_tape *t = c->tape;
-    if (!t->volatile_what && keeps_input(c, t)) lazy_tape_volatile(c, src_intern(t->src), "an input is kept by the function");
+    if (!t->volatile_what && keeps_input(c, t))
+        lazy_tape_volatile(c, src_intern(t->src), "an input is kept by the function");
     if (t->volatile_what || t->failed || !t->program) return;
     lazy_plan *p = base_calloc(1, sizeof *p);
     if (!p) return;
     p->key = t->program->key;
     p->sig = t->sig; /* moves; the tape keeps the numbers it needs below */
-    bool ok = plan_inputs(c, t, p) && plan_outputs(c, t, p, r, slots, requests) && plan_gradients(c, t, p) && plan_result(c, t, p) && !t->failed;
+    bool ok = plan_inputs(c, t, p) && plan_outputs(c, t, p, r, slots, requests) && plan_gradients(c, t, p) &&
+              plan_result(c, t, p) && !t->failed;
     p->items = t->items;
     p->n_items = t->n_items;
     p->labels = t->labels;
@@ -212,6 +234,8 @@ void lazy_tape_finish(lazy_ctx *c, const lazy_roots *r, const uint32_t *slots, c
     t->n_items = t->cap_items = t->n_labels = t->cap_labels = 0;
     t->sig.in = NULL;
     t->sig.n = 0;
-    if (ok) t->plan = p;
-    else lazy_plan_free(p);
+    if (ok)
+        t->plan = p;
+    else
+        lazy_plan_free(p);
 }

@@ -1,4 +1,5 @@
-/* The trace of the current step: ops are appended to the main function of a module; buffers enter as its arguments at their first use. */
+/* The trace of the current step: ops are appended to the main function of a module; buffers enter as its arguments at
+ * their first use. */
 #include <stdlib.h>
 
 #include "lazy/step.h"
@@ -15,7 +16,8 @@ bool lazy_debug_word(const char *word) {
 }
 
 xt_status lazy_new_trace(lazy_ctx *c) {
-    ir_module *m = c->b.m ? ir_module_reset(c->b.m) : ir_module_new(); /* a thread that has a trace will have one, memory or not */
+    /* a thread that has a trace will have one, memory or not */
+    ir_module *m = c->b.m ? ir_module_reset(c->b.m) : ir_module_new();
     c->b.m = NULL;
     ir_func *f = m ? ir_func_new(m, "main", true) : NULL;
     if (!f) {
@@ -86,9 +88,11 @@ int64_t lazy_shown_step(int64_t step) {
     return of_trainer ? of_trainer : step;
 }
 
-/* --- recording ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- recording --- */
 static _Atomic src_id recorded_last;
-src_id lazy_recording_at(void) { return atomic_load_explicit(&recorded_last, memory_order_relaxed); }
+src_id lazy_recording_at(void) {
+    return atomic_load_explicit(&recorded_last, memory_order_relaxed);
+}
 
 ir_builder *lazy_begin(const xt_src *src) {
     static __thread ir_builder nowhere; /* only without memory for a context: every builder call on it fails */
@@ -105,7 +109,9 @@ ir_builder *lazy_begin(const xt_src *src) {
     return &c->b;
 }
 
-bool lazy_v_needs_grad(const ir_value *v) { return (v->user & LAZY_V_GRAD) != 0; }
+bool lazy_v_needs_grad(const ir_value *v) {
+    return (v->user & LAZY_V_GRAD) != 0;
+}
 
 void lazy_want_grad(ir_value *v) {
     if (grad_differentiable(v->type)) v->user |= LAZY_V_GRAD;
@@ -123,7 +129,9 @@ void lazy_no_grad_value(ir_value *v) {
     if (v) v->user = NO_GRAD_MARK;
 }
 
-bool lazy_v_no_grad(const ir_value *v) { return (v->user & NO_GRAD_MARK) != 0; }
+bool lazy_v_no_grad(const ir_value *v) {
+    return (v->user & NO_GRAD_MARK) != 0;
+}
 
 bool lazy_op_reads(const ir_op *op, uint64_t bit) {
     for (uint32_t i = 0; i < op->n_in; i++)
@@ -134,8 +142,9 @@ bool lazy_op_reads(const ir_op *op, uint64_t bit) {
     return false;
 }
 
-/* Needs-gradient flows from operands to results. Composite ops record several ops between lazy_begin and lazy_wrap, so the flags of what was
- * recorded since the last call are settled here, in order. Copies that a backward pass made come with theirs. */
+/* Needs-gradient flows from operands to results. Composite ops record several ops between lazy_begin and lazy_wrap, so
+ * the flags of what was recorded since the last call are settled here, in order. Copies that a backward pass made come
+ * with theirs. */
 void lazy_settle(lazy_ctx *c) {
     for (ir_op *op = c->settled ? c->settled->next : c->b.block->first; op; op = op->next) {
         c->settled = op;
@@ -170,7 +179,9 @@ ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t index) {
     }
     if (!s->buf) return NULL;
     lazy_buf_retain(s->buf);
-    s->leaf = lazy_new_leaf(c, s->type, (lazy_leaf){.buf = s->buf, .pack = -1, .slot = index, .generation = s->generation, .layout = s->layout});
+    s->leaf = lazy_new_leaf(
+        c, s->type,
+        (lazy_leaf){.buf = s->buf, .pack = -1, .slot = index, .generation = s->generation, .layout = s->layout});
     if (s->leaf && s->requires_grad) s->leaf->user |= LAZY_V_GRAD;
     return s->leaf;
 }
@@ -180,11 +191,14 @@ ir_value *lazy_value(xt_tensor t) {
     if (!c) return NULL;
     lazy_slot *s = lazy_slot_of(c, t);
     ir_value *v = NULL;
-    if (!s) lazy_dead_error(c, t, src_get(c->b.src), "use of a tensor");
+    if (!s)
+        lazy_dead_error(c, t, src_get(c->b.src), "use of a tensor");
     else if (s->failed) {
         char at[256];
         if (!c->error) /* the first error was cleared, but its tensors live on */
-            lazy_fail(status_new(XT_FAILED_PRECONDITION, src_get(c->b.src), "this tensor is the result of an op that failed at %s", src_text(s->src, at, sizeof at)));
+            lazy_fail(status_new(XT_FAILED_PRECONDITION, src_get(c->b.src),
+                                 "this tensor is the result of an op that failed at %s",
+                                 src_text(s->src, at, sizeof at)));
     } else
         v = s->value ? s->value : lazy_leaf_of(c, t.slot);
     if (!v) c->operand_failed = true;
@@ -196,8 +210,10 @@ enum { MANY_OPS = 200000 };
 /* A loop without a step boundary records for ever and runs nothing. */
 static void tell_many(src_id src) {
     char at[256];
-    log_msg(XT_SEV_WARNING, "%d ops are recorded since the last step boundary, the last at %s, and nothing has run: the graph grows until xt_mark_step (or xt_next, xt_wait) ends the step [XT209]", (int)MANY_OPS,
-            src_text(src, at, sizeof at));
+    log_msg(XT_SEV_WARNING,
+            "%d ops are recorded since the last step boundary, the last at %s, and nothing has run: the graph grows "
+            "until xt_mark_step (or xt_next, xt_wait) ends the step [XT209]",
+            (int)MANY_OPS, src_text(src, at, sizeof at));
 }
 
 xt_tensor lazy_wrap(ir_value *v, const char *what) {
@@ -208,12 +224,15 @@ xt_tensor lazy_wrap(ir_value *v, const char *what) {
     if (c->b.status) {
         xt_status s = c->b.status;
         c->b.status = NULL;
-        if (c->operand_failed) xt_status_free(s); /* a consequence: the operand's own error is already pending */
-        else lazy_fail(status_at(status_context(s, "%s", what), src_get(src)));
+        if (c->operand_failed)
+            xt_status_free(s); /* a consequence: the operand's own error is already pending */
+        else
+            lazy_fail(status_at(status_context(s, "%s", what), src_get(src)));
         v = NULL;
     }
     if (!v) {
-        if (!c->operand_failed && !c->error) lazy_fail(status_new(XT_INTERNAL, src_get(src), "%s recorded nothing", what));
+        if (!c->operand_failed && !c->error)
+            lazy_fail(status_new(XT_INTERNAL, src_get(src), "%s recorded nothing", what));
         return lazy_error_slot(c, src);
     }
     if (++c->n_recorded == MANY_OPS) tell_many(src);

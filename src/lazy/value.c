@@ -1,5 +1,6 @@
-/* Values on the host. A read in the middle of a step runs a program of its own for that value and leaves the trace alone, so the training program
- * stays the same and backward stays right; the price (what is computed twice) is counted and reported with the line. */
+/* Values on the host. A read in the middle of a step runs a program of its own for that value and leaves the trace
+ * alone, so the training program stays the same and backward stays right; the price (what is computed twice) is counted
+ * and reported with the line. */
 #include "lazy/mesh.h"
 #include "lazy/step.h"
 
@@ -68,7 +69,8 @@ static bool readable(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *wh
     if (c->error) return false; /* steps are dropped until it is cleared: the value that is there is an old one */
     if (!c->tape) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                         "%s inside the compiled step function %s: it is recorded here, not run, so the tensor has no value yet; return the tensor and read the "
+                         "%s inside the compiled step function %s: it is recorded here, not run, so the tensor has no "
+                         "value yet; return the tensor and read the "
                          "result of xt_call, or use xt_when_ready or xt_master_printf(\"... %%t\", t)",
                          what, c->tape->step->name));
     return false;
@@ -79,7 +81,8 @@ bool xt_read_at(const xt_src *src, xt_tensor t, void *buf, size_t bytes) {
     if (!c || !readable(c, t, src, "xt_read")) return false;
     size_t need = ir_type_bytes(lazy_slot_of(c, t)->type);
     if (bytes != need || (!buf && need)) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_read: the buffer has %zu bytes, the tensor %zu", buf ? bytes : (size_t)0, need));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_read: the buffer has %zu bytes, the tensor %zu",
+                             buf ? bytes : (size_t)0, need));
         return false;
     }
     xt_status s = read_now(c, t, LAZY_READ, src, buf, bytes);
@@ -96,7 +99,9 @@ double xt_item_at(const xt_src *src, xt_tensor t) {
     if (type->count != 1) {
         str text = STR_INIT;
         ir_type_print(type, &text);
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_item: the tensor is %s; it must have one element (xt_read reads all of it)", str_cstr(&text)));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "xt_item: the tensor is %s; it must have one element (xt_read reads all of it)",
+                             str_cstr(&text)));
         str_free(&text);
         return NAN;
     }
@@ -112,8 +117,10 @@ double xt_item_at(const xt_src *src, xt_tensor t) {
 
 static float half_bits(uint32_t h) {
     uint32_t sign = (h & 0x8000u) << 16, e = h >> 10 & 31, m = h & 1023, bits;
-    if (e == 31) bits = sign | 0x7f800000u | m << 13;
-    else if (e) bits = sign | (e + 112) << 23 | m << 13;
+    if (e == 31)
+        bits = sign | 0x7f800000u | m << 13;
+    else if (e)
+        bits = sign | (e + 112) << 23 | m << 13;
     else {
         float f = (float)m * 0x1p-24f;
         return sign ? -f : f;
@@ -124,11 +131,11 @@ static float half_bits(uint32_t h) {
 }
 
 double lazy_as_double(const void *p, xt_dtype t) {
-#define CASE(tag, ctype)                                                                                               \
-    case tag: {                                                                                                        \
-        ctype v;                                                                                                       \
-        memcpy(&v, p, sizeof v);                                                                                       \
-        return (double)v;                                                                                              \
+#define CASE(tag, ctype)         \
+    case tag: {                  \
+        ctype v;                 \
+        memcpy(&v, p, sizeof v); \
+        return (double)v;        \
     }
     switch (t) {
         CASE(XT_F32, float)
@@ -144,7 +151,8 @@ double lazy_as_double(const void *p, xt_dtype t) {
         CASE(XT_U64, uint64_t)
         CASE(XT_C64, float)
         CASE(XT_C128, double)
-    case XT_BF16: case XT_F16: {
+    case XT_BF16:
+    case XT_F16: {
         uint16_t h;
         memcpy(&h, p, 2);
         if (t == XT_F16) return half_bits(h);
@@ -162,14 +170,20 @@ xt_status lazy_state_read(xt_tensor state, void *dst, size_t n) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
     if (!s || s->failed) return status_new(XT_INVALID_ARGUMENT, NULL, "reading a state that is gone");
-    if (n != ir_type_bytes(s->type)) return status_new(XT_INVALID_ARGUMENT, NULL, "reading %s: %zu bytes wanted, it has %zu", intern_text(s->name), n, ir_type_bytes(s->type));
+    if (n != ir_type_bytes(s->type))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "reading %s: %zu bytes wanted, it has %zu", intern_text(s->name),
+                          n, ir_type_bytes(s->type));
     if (s->has_host && !s->buf && s->host_part) XT_TRY(lazy_upload_state(c, s)); /* the other ranks have the rest */
     if (s->has_host && !s->buf) { /* not on the device: a first value, or one that was taken off it */
-        if (s->host) memcpy(dst, s->host, n);
-        else memset(dst, 0, n);
+        if (s->host)
+            memcpy(dst, s->host, n);
+        else
+            memset(dst, 0, n);
         return NULL;
     }
-    if (!s->buf) return status_new(XT_FAILED_PRECONDITION, NULL, "%s has no value yet: its step has not ended", intern_text(s->name));
+    if (!s->buf)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "%s has no value yet: its step has not ended",
+                          intern_text(s->name));
     if (s->whole && s->whole_of == s->buf) {
         memcpy(dst, s->whole->bytes, n);
         return NULL;
@@ -264,8 +278,13 @@ xt_status lazy_state_write(xt_tensor state, const void *data, size_t n) {
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
     if (!s || s->failed) return status_new(XT_INVALID_ARGUMENT, NULL, "writing a state that is gone");
     if (c->tape) lazy_tape_volatile(c, c->b.src, "a state is written from the host");
-    if (n != ir_type_bytes(s->type)) return status_new(XT_INVALID_ARGUMENT, NULL, "writing %s: %zu bytes given, it has %zu", intern_text(s->name), n, ir_type_bytes(s->type));
-    if (s->value || s->leaf) return status_new(XT_FAILED_PRECONDITION, NULL, "%s is used in the step being recorded; end it (xt_mark_step) before writing", intern_text(s->name));
+    if (n != ir_type_bytes(s->type))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "writing %s: %zu bytes given, it has %zu", intern_text(s->name), n,
+                          ir_type_bytes(s->type));
+    if (s->value || s->leaf)
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "%s is used in the step being recorded; end it (xt_mark_step) before writing",
+                          intern_text(s->name));
     void *host = base_malloc(n ? n : 1);
     if (!host) return status_oom(n, intern_text(s->name));
     memcpy(host, data, n);
@@ -279,8 +298,9 @@ xt_status lazy_state_write(xt_tensor state, const void *data, size_t n) {
     return NULL;
 }
 
-/* --- values that come when they come ------------------------------------------------------------------------------------------------------ */
-void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_ready_fn fn, void (*failed)(void *), void *user) {
+/* --- values that come when they come --- */
+void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_ready_fn fn, void (*failed)(void *),
+                        void *user) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
     lazy_begin(src);
@@ -299,7 +319,7 @@ void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_rea
     }
 }
 
-/* --- values of the open step that this thread is about to wait for ----------------------------------------------- */
+/* --- values of the open step that this thread is about to wait for --- */
 /* Moves the requests for fn behind the others; gives how many others there are. The order among each kind stays. */
 static size_t set_apart(lazy_ctx *c, xt_ready_fn fn) {
     lazy_request *q = c->requests;

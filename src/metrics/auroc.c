@@ -4,9 +4,10 @@
 
 #include "metrics/counted.h"
 
-/* Sums of one class: positives at or above each threshold, negatives at or above each, all positives, all negatives. The curve goes through the
- * thresholds from the highest to the lowest. */
-static double area(const double *positives, const double *negatives, int64_t thresholds, double all_positives, double all_negatives) {
+/* Sums of one class: positives at or above each threshold, negatives at or above each, all positives, all negatives.
+ * The curve goes through the thresholds from the highest to the lowest. */
+static double area(const double *positives, const double *negatives, int64_t thresholds, double all_positives,
+                   double all_negatives) {
     double sum = 0, x = 0, y = 0;
     for (int64_t i = thresholds; i-- > 0;) {
         double fpr = negatives[i] / all_negatives, tpr = positives[i] / all_positives;
@@ -32,7 +33,8 @@ static double finish(const double *sums, int64_t n, double arg) {
 
 static bool fits(const ir_type *s, const ir_type *l) {
     bool binary = s->rank == 1 && l->rank == 1, classes = s->rank == 2 && l->rank == 1;
-    return (binary || classes) && s->dims[0] == l->dims[0] && ir_dtype_is_float(s->dtype) && ir_dtype_is_int(l->dtype) && s->count > 0;
+    return (binary || classes) && s->dims[0] == l->dims[0] && ir_dtype_is_float(s->dtype) &&
+           ir_dtype_is_int(l->dtype) && s->count > 0;
 }
 
 /* scores, truth [N,C] of f32; counted [N]: others are neither positive nor negative */
@@ -42,8 +44,9 @@ static xt_tensor sums_of(const xt_src *src, xt_tensor scores, xt_tensor truth, x
     xt_tensor levels = xt_mul_scalar_at(src, xt_arange_at(src, t, XT_F32), 1.0 / (double)(t - 1)); /* [T] */
     xt_tensor above = xt_cast_at(src, xt_ge_at(src, xt_unsqueeze_at(src, scores, -1), levels), XT_F32); /* [N,C,T] */
     xt_tensor is = xt_unsqueeze_at(src, truth, -1), not = xt_unsqueeze_at(src, xt_sub__at(src, there, truth), -1);
-    xt_tensor parts[4] = {xt_sum_axis_at(src, xt_mul_at(src, above, is), 0), xt_sum_axis_at(src, xt_mul_at(src, above, not ), 0),
-                          xt_sum_axis_at(src, truth, 0), xt_sum_axis_at(src, xt_squeeze_at(src, not, -1), 0)};
+    xt_tensor parts[4] = {xt_sum_axis_at(src, xt_mul_at(src, above, is), 0),
+                          xt_sum_axis_at(src, xt_mul_at(src, above, not ), 0), xt_sum_axis_at(src, truth, 0),
+                          xt_sum_axis_at(src, xt_squeeze_at(src, not, -1), 0)};
     for (int i = 0; i < 4; i++) parts[i] = xt_flatten_at(src, parts[i], 0);
     return xt_concat_at(src, 4, parts, 0);
 }
@@ -58,24 +61,28 @@ xt_metric xt_auroc_at(const xt_src *src, xt_tensor scores, xt_tensor labels, xt_
         return m;
     }
     if (t < 2 || t > 10000)
-        m.sums = lazy_error(src, XT_INVALID_ARGUMENT, "xt_auroc.thresholds = %d is out of range: expected 2 to 10000 (default 200)", o.thresholds);
+        m.sums =
+            lazy_error(src, XT_INVALID_ARGUMENT,
+                       "xt_auroc.thresholds = %d is out of range: expected 2 to 10000 (default 200)", o.thresholds);
     else if (!fits(s, l))
         m.sums = lazy_error(src, XT_INVALID_ARGUMENT,
-                            "xt_auroc: scores are %s with %d dims and labels %s with %d dims: float [N] or [N,C] and int [N] of the same N",
+                            "xt_auroc: scores are %s with %d dims and labels %s with %d dims: float [N] or [N,C] and "
+                            "int [N] of the same N",
                             xt_dtype_name(s->dtype), (int)s->rank, xt_dtype_name(l->dtype), (int)l->rank);
     if (lazy_is_error(m.sums)) return m;
     xt_no_grad_begin();
     scores = xt_cast_at(src, scores, XT_F32);
     xt_tensor counted = metric_counted(src, labels, o.ignore_index);
     if (s->rank == 1)
-        m.sums = sums_of(src, xt_unsqueeze_at(src, scores, -1), xt_unsqueeze_at(src, xt_cast_at(src, labels, XT_F32), -1), counted, t);
+        m.sums = sums_of(src, xt_unsqueeze_at(src, scores, -1),
+                         xt_unsqueeze_at(src, xt_cast_at(src, labels, XT_F32), -1), counted, t);
     else
         m.sums = sums_of(src, scores, xt_one_hot_at(src, labels, s->dims[1], XT_F32), counted, t);
     xt_no_grad_end_at(NULL);
     return m;
 }
 
-/* --- exact --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- exact --- */
 typedef struct scored {
     float score;
     bool positive;

@@ -1,4 +1,5 @@
-/* Scores over all classes as functions of counts: each class's hits, predictions and labels, or the whole confusion matrix. Counts merge by adding. */
+/* Scores over all classes as functions of counts: each class's hits, predictions and labels, or the whole confusion
+ * matrix. Counts merge by adding. */
 #include <math.h>
 
 #include "metrics/counted.h"
@@ -11,23 +12,26 @@ static bool fits(const xt_src *src, const char *what, xt_tensor out, xt_tensor l
         *failed = (xt_metric){.numerator = t ? labels : out, .denominator = t ? labels : out};
         return false;
     }
-    if (t->rank == 2 && l->rank == 1 && l->dims[0] == t->dims[0] && ir_dtype_is_int(l->dtype) && t->dims[1] <= MOST_CLASSES && t->count > 0)
+    if (t->rank == 2 && l->rank == 1 && l->dims[0] == t->dims[0] && ir_dtype_is_int(l->dtype) &&
+        t->dims[1] <= MOST_CLASSES && t->count > 0)
         return true;
     failed->sums = failed->numerator = lazy_error(
-        src, XT_INVALID_ARGUMENT, "%s: out has %d dims (%lld classes) and labels are %s with %d dims: [N,C] with at most %d classes, int [N]", what,
-        (int)t->rank, (long long)xt_dim(out, -1), xt_dtype_name(l->dtype), (int)l->rank, MOST_CLASSES);
+        src, XT_INVALID_ARGUMENT,
+        "%s: out has %d dims (%lld classes) and labels are %s with %d dims: [N,C] with at most %d classes, int [N]",
+        what, (int)t->rank, (long long)xt_dim(out, -1), xt_dtype_name(l->dtype), (int)l->rank, MOST_CLASSES);
     return false;
 }
 
 /* [N,C] of f32: 1 at the predicted class; 1 at the label. The row of a sample that is ignored is 0 in both. */
-static void hot(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t ignore_index, xt_tensor *predicted, xt_tensor *actual) {
+static void hot(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t ignore_index, xt_tensor *predicted,
+                xt_tensor *actual) {
     int64_t classes = xt_dim(out, 1);
     xt_tensor counted = xt_unsqueeze_at(src, xt_cast_at(src, metric_counted(src, labels, ignore_index), XT_F32), -1);
     *predicted = xt_mul_at(src, xt_one_hot_at(src, xt_argmax_at(src, out, -1), classes, XT_F32), counted);
     *actual = xt_mul_at(src, xt_one_hot_at(src, labels, classes, XT_F32), counted);
 }
 
-/* --- scores of a class, averaged ------------------------------------------------------------------------------------------------------------- */
+/* --- scores of a class, averaged --- */
 static double quotient(double a, double b) {
     return b > 0 ? a / b : 0;
 }
@@ -64,11 +68,13 @@ static double finish_scores(const double *sums, int64_t n, double arg) {
     return score_of(score, h, p, a, all);
 }
 
-xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_class_score score, xt_average average, xt_metric_opts o) {
+xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_class_score score,
+                            xt_average average, xt_metric_opts o) {
     xt_metric m = {.finish = finish_scores, .arg = (double)score * 8 + (double)average};
     lazy_begin(src);
     if ((unsigned)score > XT_SCORE_BALANCED_ACCURACY || (unsigned)average > XT_WEIGHTED) {
-        m.sums = lazy_error(src, XT_INVALID_ARGUMENT, "xt_class_score: score %d, average %d: an xt_class_score and an xt_average are needed",
+        m.sums = lazy_error(src, XT_INVALID_ARGUMENT,
+                            "xt_class_score: score %d, average %d: an xt_class_score and an xt_average are needed",
                             (int)score, (int)average);
         return m;
     }
@@ -83,7 +89,7 @@ xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, 
     return m;
 }
 
-/* --- the matrix ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- the matrix --- */
 static double finish_matrix(const double *sums, int64_t n, double arg) {
     int64_t classes = (int64_t)arg;
     double hits = 0, all = 0;

@@ -1,11 +1,13 @@
 /* The log engine: what xt_log records, accumulates on the device, reads in one piece, and hands to loggers.
  *
- * Each stage (training, validation, test) has one packed state [rows, LOG_COLUMNS] on the device; a step's program adds the step's values to it. The program is
- * the same in every step: whether a window or an epoch begins is data. When a row is due, the state's buffer is read asynchronously (one transfer,
- * however many metrics) and the logger thread turns it into a row. With sync_dist the logger threads of the ranks combine the packed rows by one
- * host collective; ranks that logged different names get a named error.
+ * Each stage (training, validation, test) has one packed state [rows, LOG_COLUMNS] on the device; a step's program adds
+ * the step's values to it. The program is the same in every step: whether a window or an epoch begins is data. When a
+ * row is due, the state's buffer is read asynchronously (one transfer, however many metrics) and the logger thread
+ * turns it into a row. With sync_dist the logger threads of the ranks combine the packed rows by one host collective;
+ * ranks that logged different names get a named error.
  *
- * A metric has one row, or as many as it has sums: those are added up over batches, and over ranks, and its function of the sums is the value. */
+ * A metric has one row, or as many as it has sums: those are added up over batches, and over ranks, and its function of
+ * the sums is the value. */
 #ifndef XT_SRC_METRICS_LOG_H
 #define XT_SRC_METRICS_LOG_H
 
@@ -15,13 +17,14 @@
 
 /* Of a row of the state. A window is an optimizer step's micro-batches. */
 typedef enum log_column {
-    LOG_EPOCH_SUM,    /* of value * weight, since the epoch began */
+    LOG_EPOCH_SUM, /* of value * weight, since the epoch began */
     LOG_EPOCH_WEIGHT,
-    LOG_LEAST,        /* since the epoch began, of metrics that ask for it; empty: infinity */
+    LOG_LEAST, /* since the epoch began, of metrics that ask for it; empty: infinity */
     LOG_MOST,
-    LOG_WINDOW_SUM,   /* of value * weight, in the newest window in which the metric was logged */
+    LOG_WINDOW_SUM, /* of value * weight, in the newest window in which the metric was logged */
     LOG_WINDOW_WEIGHT,
-    LOG_STAMP,        /* that window's number, from 1 on again after LOG_STAMPS of them, which f32 counts exactly; 0: none */
+    /* that window's number, from 1 on again after LOG_STAMPS of them, which f32 counts exactly; 0: none */
+    LOG_STAMP,
     LOG_COLUMNS,
     LOG_COLUMNS_WERE = LOG_STAMP /* in checkpoints until November 2026 */
 } log_column;
@@ -68,7 +71,8 @@ void log_remove_sink(const log_sink *s); /* waits for rows under way, then close
 void log_set_stage(log_stage s); /* of this thread; LOG_TRAIN at first */
 /* The trainer drives rows itself: switches the automatic rows of plain loops off. */
 void log_set_manual(bool on);
-/* The trainer: the number of the optimizer step being recorded, and whether its row is written: histograms and images are read in no other. */
+/* The trainer: the number of the optimizer step being recorded, and whether its row is written: histograms and images
+ * are read in no other. */
 void log_row_next(bool due, int64_t step);
 void log_tell_anew(void); /* a fit or a pass begins: what is not written is told again */
 /* At a fit's begin, and at its end, which says which of them no step has read. */
@@ -79,8 +83,9 @@ void log_at_step(int64_t done);
 /* The hooks of a place outside of the steps are over: what they asked to be shown is computed and on its way.
  * log_between_send does it too. */
 void log_artifacts_send(void);
-/* Where a trainer's thread is. Between steps, in hooks around an epoch or a pass, values are of the stage's epoch: log_between_send writes them, numbers
- * without a program or a read. All ranks send at the same places. Where nothing is trained or validated, logging is an error that names the alternative. */
+/* Where a trainer's thread is. Between steps, in hooks around an epoch or a pass, values are of the stage's epoch:
+ * log_between_send writes them, numbers without a program or a read. All ranks send at the same places. Where nothing
+ * is trained or validated, logging is an error that names the alternative. */
 typedef enum log_place {
     LOG_IN_STEP,
     LOG_BETWEEN,
@@ -90,43 +95,51 @@ typedef enum log_place {
 log_place log_set_place(log_place place, log_stage of); /* gives what it was; of: the stage, between steps */
 void log_between_send(int64_t step);
 void log_between_forget(void);
-/* Values noted after a step of the stage go with its next one. Where others may come between, they are held until log_resume_step; or there is no next one. */
+/* Values noted after a step of the stage go with its next one. Where others may come between, they are held until
+ * log_resume_step; or there is no next one. */
 void log_hold_step(log_stage s);
 void log_resume_step(log_stage s);
 void log_forget_step(log_stage s);
 void log_set_sanity(bool on); /* what is logged is thrown away */
 void log_set_mute(bool on); /* log calls do nothing, which the first of them says */
-/* Of several validation loaders, the one being passed over: rows' names end with /dataloader_idx_K. -1: there is one. */
+/* Of several validation loaders, the one being passed over: rows' names end with /dataloader_idx_K. -1:
+ * there is one. */
 void log_set_loader(int k);
 void log_window_begin(void); /* the current stage's next step begins a new window (plain loops: every optimizer step) */
-/* A fit or a pass begins: names logged before it are not known until it logs them itself, and may come with other options. */
+/* A fit or a pass begins: names logged before it are not known until it logs them itself, and may come with
+ * other options. */
 void log_names_anew(log_stage s);
 void log_epoch_begin(log_stage s); /* the next step of that stage begins from empty sums */
-/* After a boundary: sends the row of the stage on its way (values logged with on_step, or on_epoch). Nothing logged: nothing happens. */
+/* After a boundary: sends the row of the stage on its way (values logged with on_step, or on_epoch). Nothing logged:
+ * nothing happens. */
 void log_emit(log_stage s, bool epoch_level, int64_t step);
-/* A row of step values out of turn: the row after it has all that it would have without this one. `aside`: for those who look at the newest values (callbacks,
- * the bar, the loss curve); loggers leave it out. */
+/* A row of step values out of turn: the row after it has all that it would have without this one. `aside`: for those
+ * who look at the newest values (callbacks, the bar, the loss curve); loggers leave it out. */
 void log_emit_out_of_turn(log_stage s, int64_t step, bool aside);
 int64_t log_epoch_rows(log_stage s); /* rows of epoch values that log_emit has sent on their way in this process */
 void log_drain(void); /* until all rows are written (validation results, end of fit) */
 void log_close(void); /* drains, closes the sinks, forgets the metrics */
-/* Warns of the first loss of a training, and of the first value of a validation or test, that is not finite since log_loss_watch. */
+/* Warns of the first loss of a training, and of the first value of a validation or test, that is not finite since
+ * log_loss_watch. */
 void log_loss_seen(log_stage stage, const char *name, double v, int64_t step);
 void log_loss_watch(void);
 double log_latest(const char *name); /* newest written value; NaN if none. Any thread. */
 bool log_find(const char *name, double *out); /* the same; false when nothing of that name was written */
-size_t log_sums(const char *name, double *out, size_t n); /* newest written sums of a metric that has some; their number, 0 if none */
+/* newest written sums of a metric that has some; their number, 0 if none */
+size_t log_sums(const char *name, double *out, size_t n);
 bool log_knows(log_stage s, const char *name); /* logged in the stage before, or in the step being recorded */
-xt_status log_not_logged(const char *who, const char *name); /* the error of a monitor nobody logs: what is logged, and the name that was meant */
+/* the error of a monitor nobody logs: what is logged, and the name that was meant */
+xt_status log_not_logged(const char *who, const char *name);
 /* What `name` names, as rows have it, was logged without sync_dist; *out: where. */
 bool log_of_one_rank(const char *name, src_id *out);
 void log_append_names(log_stage s, str *out); /* names logged in the stage so far, for messages: "val/loss, val/acc" */
-/* log_state.c: the training stage's sums, for checkpoints. `text` says which rows are whose; base_free both. Nothing logged: NULL.
- * Waits for the device. */
+/* log_state.c: the training stage's sums, for checkpoints. `text` says which rows are whose; base_free both. Nothing
+ * logged: NULL. Waits for the device. */
 xt_status log_state_save(char **out_text, float **out_sums, int64_t *out_rows);
 xt_status log_state_restore(const char *text, const float *sums, int64_t rows); /* sums NULL: none of this rank */
 void log_state_add(float *into, const float *sums, int64_t rows); /* what two ranks' sums are together */
-float *log_state_widen(const float *sums, int64_t rows, int64_t columns); /* an older version's; base_free, NULL without memory */
+/* an older version's; base_free, NULL without memory */
+float *log_state_widen(const float *sums, int64_t rows, int64_t columns);
 /* Host scalars that did not come from the device (throughput, learning rate): a row of their own, no read. */
 void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values);
 bool log_has_sinks(void);

@@ -1,5 +1,5 @@
-/* Histograms, images and texts: a tensor's values come to the reader thread, are turned into what loggers show on the logger thread, and are handed to the
- * sinks that take them, in the order of the rows around them. */
+/* Histograms, images and texts: a tensor's values come to the reader thread, are turned into what loggers show on the
+ * logger thread, and are handed to the sinks that take them, in the order of the rows around them. */
 #include <math.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -105,7 +105,7 @@ static artifact *begin(const xt_src *src, const char *name, log_artifact_kind ki
     return x;
 }
 
-/* --- in compiled step functions ---------------------------------------------------------------------------------- */
+/* --- in compiled step functions --- */
 /* What a recording gives at each of its replays: a copy of `given`, which is never given itself. A recording that
  * gave nothing, since no row was due, is replayed in such steps only, and one that gave something in the others. */
 struct model {
@@ -169,7 +169,7 @@ static model *note_replay(log_artifact_kind kind, const artifact *x) {
     return m;
 }
 
-/* --- on the logger thread ------------------------------------------------------------------------------------------------------------------------- */
+/* --- on the logger thread --- */
 static void make_histogram(artifact *x) {
     log_artifact *a = &x->a;
     size_t size = xt_dtype_size(x->dtype);
@@ -191,7 +191,8 @@ static void make_histogram(artifact *x) {
 
 enum { GRID_ACROSS = 8, GRID_LINE = 2 }; /* torchvision's make_grid: nrow and padding */
 
-/* Several pictures stand in rows with black lines around them, as make_grid's defaults have it; one picture is itself. */
+/* Several pictures stand in rows with black lines around them, as make_grid's defaults have it; one
+ * picture is itself. */
 static bool make_image(artifact *x) {
     log_artifact *a = &x->a;
     size_t size = xt_dtype_size(x->dtype), pixels = (size_t)x->width * (size_t)x->height;
@@ -203,7 +204,8 @@ static bool make_image(artifact *x) {
         const char *picture = (const char *)x->data + (size_t)(k * x->channels) * pixels * size;
         int64_t top = line + k / x->across * (x->height + line), left = line + k % x->across * (x->width + line);
         for (size_t i = 0; i < pixels; i++) {
-            uint8_t *to = x->rgb + 3 * ((size_t)(top + (int64_t)i / x->width) * (size_t)a->width + (size_t)(left + (int64_t)i % x->width));
+            uint8_t *to = x->rgb + 3 * ((size_t)(top + (int64_t)i / x->width) * (size_t)a->width +
+                                        (size_t)(left + (int64_t)i % x->width));
             for (size_t c = 0; c < 3; c++) {
                 double v = lazy_as_double(picture + ((x->channels == 3 ? c * pixels : 0) + i) * size, x->dtype) * scale;
                 to[c] = (uint8_t)(v > 0 ? (v < 255 ? v + 0.5 : 255) : 0); /* NaN is black */
@@ -242,7 +244,7 @@ static void give(void *user) {
     artifact_free(x);
 }
 
-/* --- asking for the values ------------------------------------------------------------------------------------------------------------------------- */
+/* --- asking for the values --- */
 static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
     artifact *x = user;
     if (!x) return; /* see asked_again */
@@ -294,7 +296,8 @@ static bool readable(const ir_type *t) {
 static void refuse(const xt_src *src, const char *what, const char *name, const ir_type *t, const char *expected) {
     str text = STR_INIT;
     ir_type_print(t, &text);
-    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s \"%s\": the tensor is %s; expected %s", what, name ? name : "", str_cstr(&text), expected));
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s \"%s\": the tensor is %s; expected %s", what, name ? name : "",
+                         str_cstr(&text), expected));
     str_free(&text);
 }
 
@@ -323,12 +326,15 @@ void xt_log_image_at(const xt_src *src, const char *name, xt_tensor t) {
         return;
     }
     const int64_t *hw = type->dims + (type->rank >= 2 ? type->rank - 2 : 0); /* read from rank 2 on only */
-    int64_t channels = type->rank >= 3 ? hw[-1] : 1, pictures = type->rank == 4 ? type->dims[0] : 1, across = pictures < GRID_ACROSS ? pictures : GRID_ACROSS;
-    bool fits = type->rank >= 2 && type->rank <= 4 && (channels == 1 || channels == 3) && readable(type) && hw[0] <= 1 << 15 && hw[1] <= 1 << 15;
+    int64_t channels = type->rank >= 3 ? hw[-1] : 1, pictures = type->rank == 4 ? type->dims[0] : 1,
+            across = pictures < GRID_ACROSS ? pictures : GRID_ACROSS;
+    bool fits = type->rank >= 2 && type->rank <= 4 && (channels == 1 || channels == 3) && readable(type) &&
+                hw[0] <= 1 << 15 && hw[1] <= 1 << 15;
     int64_t line = pictures > 1 ? GRID_LINE : 0, down = fits ? (pictures + across - 1) / across : 0;
     fits = fits && down * (hw[0] + line) + line <= 1 << 15 && across * (hw[1] + line) + line <= 1 << 15;
     if (!fits) {
-        refuse(src, "xt_log_image", name, type, "[H,W], [1,H,W], [3,H,W] or a batch [N,1,H,W], [N,3,H,W] of real numbers, at most 32768 pixels a side");
+        refuse(src, "xt_log_image", name, type,
+               "[H,W], [1,H,W], [3,H,W] or a batch [N,1,H,W], [N,3,H,W] of real numbers, at most 32768 pixels a side");
         return;
     }
     artifact *x = begin(src, name, LOG_IMAGE);

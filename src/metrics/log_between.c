@@ -1,5 +1,6 @@
-/* Values logged between a trainer's steps, in hooks around an epoch or a pass. They are of the whole epoch and leave as a row of their own as soon as the
- * hooks of that place are over: numbers at once, without a program or a read; tensors by one small program that packs them all, and one read. */
+/* Values logged between a trainer's steps, in hooks around an epoch or a pass. They are of the whole epoch and leave as
+ * a row of their own as soon as the hooks of that place are over: numbers at once, without a program or a read; tensors
+ * by one small program that packs them all, and one read. */
 #include "metrics/log_int.h"
 
 static void forget(log_engine *e) {
@@ -28,7 +29,7 @@ void log_between_note(log_engine *e, log_given g) {
     lazy_fail(status_oom(sizeof g, "a logged value"));
 }
 
-/* --- tensors ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- tensors --- */
 /* Which elements of the packed values are whose: count values, then the weight where that is a tensor too. */
 typedef struct part {
     size_t metric;
@@ -131,8 +132,10 @@ static void send_values(log_engine *e, int64_t step) {
         float v = (float)e->given[i].number;
         if (!e->given[i].value.slot) log_given_fill(row, i, &v, (float)e->given[i].weight_value);
     }
-    if (row && tensors) send_tensors(e, row);
-    else if (row) log_given_send(row);
+    if (row && tensors)
+        send_tensors(e, row);
+    else if (row)
+        log_given_send(row);
     forget(e);
 }
 

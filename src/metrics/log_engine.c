@@ -46,7 +46,8 @@ void log_set_manual(bool on) {
     log_engine *e = log_engine_get();
     if (!e) return;
     e->manual = on;
-    e->seen_steps = counter_get(COUNTER_optimizer_steps); /* of a plain loop that follows: only its own steps make rows */
+    /* of a plain loop that follows: only its own steps make rows */
+    e->seen_steps = counter_get(COUNTER_optimizer_steps);
 }
 
 log_place log_set_place(log_place place, log_stage of) {
@@ -86,7 +87,9 @@ bool log_knows(log_stage s, const char *name) {
 /* A row's name may have more behind that of the log call. */
 static bool names_row(const char *logged, const char *row) {
     size_t n = strlen(logged);
-    return n && strncmp(logged, row, n) == 0 && (!row[n] || strcmp(row + n, "_step") == 0 || strcmp(row + n, "_epoch") == 0 || strncmp(row + n, "/dataloader_idx_", 16) == 0);
+    return n && strncmp(logged, row, n) == 0 &&
+           (!row[n] || strcmp(row + n, "_step") == 0 || strcmp(row + n, "_epoch") == 0 ||
+            strncmp(row + n, "/dataloader_idx_", 16) == 0);
 }
 
 bool log_of_one_rank(const char *name, src_id *out) {
@@ -105,7 +108,8 @@ void log_append_names(log_stage s, str *out) {
     log_engine *e = log_engine_peek();
     size_t before = out->len;
     for (size_t i = 0; e && i < e->sets[s].n; i++)
-        if (!e->sets[s].metrics[i].restored) str_printf(out, "%s%s", out->len > before ? ", " : "", e->sets[s].metrics[i].name);
+        if (!e->sets[s].metrics[i].restored)
+            str_printf(out, "%s%s", out->len > before ? ", " : "", e->sets[s].metrics[i].name);
 }
 
 xt_status log_not_logged(const char *who, const char *name) {
@@ -116,13 +120,14 @@ xt_status log_not_logged(const char *who, const char *name) {
     size_t n = 0, cap = 0;
     for (size_t k = 0; k < BASE_COUNT(stages); k++) {
         for (size_t i = 0; e && i < e->sets[stages[k]].n; i++)
-            if (!e->sets[stages[k]].metrics[i].restored && !VEC_PUSH(all, n, cap, e->sets[stages[k]].metrics[i].name)) break;
+            if (!e->sets[stages[k]].metrics[i].restored && !VEC_PUSH(all, n, cap, e->sets[stages[k]].metrics[i].name))
+                break;
         if (k && names.len) str_append(&names, ", ");
         log_append_names(stages[k], &names);
     }
     near = text_nearest(name, all, n);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: monitor = %s was not logged; logged so far: %s%s%s%s", who, name, str_cstr(&names), near ? "; did you mean " : "", near ? near : "",
-                             near ? "?" : "");
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: monitor = %s was not logged; logged so far: %s%s%s%s", who,
+                             name, str_cstr(&names), near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     base_free(all);
     str_free(&names);
     return s;
@@ -144,7 +149,8 @@ void xt_log_every_n_steps_at(const xt_src *src, int64_t n) {
     SRC_CALLED_FROM(src);
     log_engine *e = log_engine_get();
     if (n < 1)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_log_every_n_steps: %lld; a period of at least 1 step is needed", (long long)n));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                             "xt_log_every_n_steps: %lld; a period of at least 1 step is needed", (long long)n));
     else if (e)
         e->every = n;
 }

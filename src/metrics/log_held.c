@@ -1,6 +1,6 @@
-/* Values noted behind a stage's last step, in a hook that comes after it. Another stage's program may be next, or none: they wait for the stage's next step,
- * which takes them as it takes what a hook between two steps of an epoch notes. A checkpoint has them too: [value, weight] of each, in rows behind those of the
- * state. */
+/* Values noted behind a stage's last step, in a hook that comes after it. Another stage's program may be next, or none:
+ * they wait for the stage's next step, which takes them as it takes what a hook between two steps of an epoch notes. A
+ * checkpoint has them too: [value, weight] of each, in rows behind those of the state. */
 #include "metrics/log_int.h"
 
 void log_pending_drop(log_pending *p) {
@@ -42,7 +42,7 @@ void log_resume_step(log_stage s) {
     if (e) e->sets[s].holds = false;
 }
 
-/* --- for checkpoints ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- for checkpoints --- */
 int64_t log_held_rows(const log_set *set) {
     int64_t rows = 0;
     for (size_t i = 0; i < set->n_pending; i++) rows += set->metrics[set->pending[i].metric].count;
@@ -56,24 +56,34 @@ static bool numbers_of(xt_tensor t, int64_t count, float *out) {
 xt_status log_held_save(const log_set *set, float *rows) {
     for (size_t i = 0; i < set->n_pending; i++) {
         const log_pending *p = &set->pending[i];
-        int64_t count = set->metrics[p->metric].count, given = p->is_number ? 1 : lazy_type(p->value) ? lazy_type(p->value)->count : 0;
+        int64_t count = set->metrics[p->metric].count, given = p->is_number          ? 1
+                                                               : lazy_type(p->value) ? lazy_type(p->value)->count
+                                                                                     : 0;
         float weight = (float)p->weight_value, *v = base_calloc((size_t)count, sizeof *v);
         bool ok = v && given > 0 && given <= count;
         xt_no_grad_begin();
-        if (p->is_number && v) v[0] = (float)p->number;
-        else ok = ok && numbers_of(p->value, given, v);
+        if (p->is_number && v)
+            v[0] = (float)p->number;
+        else
+            ok = ok && numbers_of(p->value, given, v);
         if (p->weigh == LOG_WEIGH_TENSOR) ok = ok && numbers_of(p->weight, 1, &weight);
         xt_no_grad_end_at(NULL);
-        for (int64_t r = 0; ok && r < count; r++, rows += LOG_COLUMNS) rows[LOG_MOST] = v[given == 1 ? 0 : r], rows[LOG_EPOCH_WEIGHT] = weight;
+        for (int64_t r = 0; ok && r < count; r++, rows += LOG_COLUMNS)
+            rows[LOG_MOST] = v[given == 1 ? 0 : r], rows[LOG_EPOCH_WEIGHT] = weight;
         base_free(v);
-        if (!ok) return lazy_pending() ? status_clone(lazy_pending()) : status_oom((size_t)count * sizeof *v, "values logged after a step");
+        if (!ok)
+            return lazy_pending() ? status_clone(lazy_pending())
+                                  : status_oom((size_t)count * sizeof *v, "values logged after a step");
     }
     return NULL;
 }
 
 xt_status log_held_restore(log_set *set, int metric, log_weigh weigh, bool is_number, const float *rows) {
     int64_t count = set->metrics[metric].count;
-    log_pending p = {.metric = metric, .number = rows[LOG_MOST], .weight_value = rows[LOG_EPOCH_WEIGHT], .is_number = is_number || count == 1};
+    log_pending p = {.metric = metric,
+                     .number = rows[LOG_MOST],
+                     .weight_value = rows[LOG_EPOCH_WEIGHT],
+                     .is_number = is_number || count == 1};
     p.weigh = weigh == LOG_WEIGH_TENSOR ? LOG_WEIGH_NUMBER : weigh;
     if (!p.is_number) {
         float *v = base_calloc((size_t)count, sizeof *v);

@@ -12,14 +12,19 @@ typedef struct log_metric {
     xt_metric_finish finish; /* NULL: one row, a mean (or what o.reduce says) */
     double arg;
     bool share; /* of xt_log_metric: numerator over denominator */
-    bool restored; /* from a checkpoint or an earlier fit: its sums wait for the first log call of this name, which brings its options */
+    /* from a checkpoint or an earlier fit: its sums wait for the first log call of this name, which
+     * brings its options */
+    bool restored;
 } log_metric;
-typedef enum log_weigh { LOG_WEIGH_CONSTANT, LOG_WEIGH_TENSOR, LOG_WEIGH_NUMBER, LOG_WEIGH_SAMPLES } log_weigh; /* the last two are data of the host */
+/* the last two are data of the host */
+typedef enum log_weigh { LOG_WEIGH_CONSTANT, LOG_WEIGH_TENSOR, LOG_WEIGH_NUMBER, LOG_WEIGH_SAMPLES } log_weigh;
 typedef struct log_pending { /* a value logged in the step being recorded */
     int metric;
     xt_tensor value, weight; /* value: [count], or one element; weight one element, none: weight_value */
     double number, weight_value;
-    bool is_number; /* `number` is the value; both enter the step at its end, so that the numbers of other ops do not move with an `if` around a log call */
+    /* `number` is the value; both enter the step at its end, so that the numbers of other ops do not move with an `if`
+     * around a log call */
+    bool is_number;
     log_weigh weigh;
     xt_tensor on; /* 0: not logged in this step; none: logged */
     bool held; /* the tensors are the engine's own, kept over steps */
@@ -30,8 +35,8 @@ typedef struct log_set { /* one stage */
     log_pending *pending;
     size_t n_pending, cap_pending;
     size_t n_recorded; /* of `pending`: what the step being ended has */
-    ir_value *before;  /* the state's value before them */
-    double began;      /* see epoch_of */
+    ir_value *before; /* the state's value before them */
+    double began; /* see epoch_of */
     xt_tensor state; /* [rows, LOG_COLUMNS] */
     int64_t rows, used; /* there are; taken by the metrics */
     bool epoch_begins, window_begins;
@@ -62,7 +67,8 @@ typedef struct log_engine { /* of a thread */
     size_t n_unread, cap_unread;
 } log_engine;
 
-/* log_queue.c, for log_artifact.c: work for the logger thread. log_work_begin before it is asked for; then one of the other two, from any thread. */
+/* log_queue.c, for log_artifact.c: work for the logger thread. log_work_begin before it is asked for; then one of the
+ * other two, from any thread. */
 void log_work_begin(void);
 void log_work_queue(void (*fn)(void *user), void *user);
 void log_work_lost(void);
@@ -73,7 +79,8 @@ void log_artifacts_now(void);
 void log_between_now(void);
 void log_open_default_sinks(void); /* once, where there are none */
 
-/* log_rows.c, for log_between.c: a row of epoch values that do not come from a stage's state. NULL without memory. Filled, it is sent or lost. */
+/* log_rows.c, for log_between.c: a row of epoch values that do not come from a stage's state. NULL without memory.
+ * Filled, it is sent or lost. */
 struct log_job;
 struct log_job *log_given_row(const log_engine *e, log_stage s, int64_t step, const log_given *given, size_t n);
 void log_given_fill(struct log_job *j, size_t i, const float *values, float weight);
@@ -115,10 +122,12 @@ typedef struct log_step { /* what a step's update adds */
     bool switched; /* each has its `on` */
 } log_step;
 typedef struct log_beginning { /* data of the step, scalars: */
-    ir_value *epoch;  /* columns before it begin anew */
+    ir_value *epoch; /* columns before it begin anew */
     ir_value *window; /* the stamp of the window that the step is in */
 } log_beginning;
-ir_value *log_updated(ir_builder *b, const log_set *set, const log_step *l, ir_value *state, const log_beginning *begins); /* the next state; NULL without memory */
+/* the next state; NULL without memory */
+ir_value *log_updated(ir_builder *b, const log_set *set, const log_step *l, ir_value *state,
+                      const log_beginning *begins);
 float *log_empty_rows(int64_t rows); /* [rows, LOG_COLUMNS] of nothing logged; base_free, NULL without memory */
 
 /* log_rows.c */

@@ -1,5 +1,5 @@
-/* A row on its way: made by the thread that trains (log_rows.c), queued and written by the logger thread (log_queue.c), which lets the ranks meet over it
- * (log_ranks.c) and makes values of its sums (log_values.c). */
+/* A row on its way: made by the thread that trains (log_rows.c), queued and written by the logger thread (log_queue.c),
+ * which lets the ranks meet over it (log_ranks.c) and makes values of its sums (log_values.c). */
 #ifndef XT_SRC_METRICS_LOG_JOB_H
 #define XT_SRC_METRICS_LOG_JOB_H
 
@@ -27,19 +27,22 @@ typedef struct log_job {
     void (*work)(void *user); /* instead of a row */
     void *work_user;
     int64_t number; /* of the row, from 1 */
-    bool lost;      /* its values never came */
+    bool lost; /* its values never came */
     struct log_job *next;
 } log_job;
 
 /* log_queue.c */
 void log_job_free(log_job *j);
-void log_job_number(log_job *j); /* a row: under way from now on, at this place among the others. Then one of the next two, from any thread, which take it over. */
+/* a row: under way from now on, at this place among the others. Then one of the next two, from any thread, which
+ * take it over. */
+void log_job_number(log_job *j);
 void log_job_queue(log_job *j);
 void log_job_lost(void *job); /* its values will not come */
 
 /* log_ranks.c */
-void log_ranks_combine(log_job *j); /* on the logger thread; what the ranks cannot agree on waits for log_ranks_take_failure */
-void log_ranks_take_failure(void);  /* the error of the thread that trains */
+/* on the logger thread; what the ranks cannot agree on waits for log_ranks_take_failure */
+void log_ranks_combine(log_job *j);
+void log_ranks_take_failure(void); /* the error of the thread that trains */
 void log_ranks_close(void);
 
 /* log_values.c. On the logger thread: */

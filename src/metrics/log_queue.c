@@ -1,4 +1,5 @@
-/* The logger thread: rows and other work in the order they were asked for, whichever values come first, handed to the sinks. */
+/* The logger thread: rows and other work in the order they were asked for, whichever values come first, handed
+ * to the sinks. */
 #include <stdatomic.h>
 
 #include "metrics/log_job.h"
@@ -55,7 +56,8 @@ static void *serve(void *unused) {
     on_logger = true;
     pthread_mutex_lock(&lg.lock);
     for (;;) {
-        while (!lg.head || (lg.head->number && lg.head->number != lg.served + 1)) pthread_cond_wait(&lg.changed, &lg.lock);
+        while (!lg.head || (lg.head->number && lg.head->number != lg.served + 1))
+            pthread_cond_wait(&lg.changed, &lg.lock);
         log_job *j = lg.head;
         if (j->number) lg.served = j->number;
         lg.head = j->next;
@@ -143,7 +145,7 @@ void log_drain(void) {
     if (log_engine_peek()) log_ranks_take_failure();
 }
 
-/* --- sinks ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- sinks --- */
 static void (*default_sinks)(void);
 static atomic_bool defaults_opened;
 

@@ -1,4 +1,5 @@
-/* Rows of several ranks: they meet at each row of a trainer, compare names, and combine what sync_dist asks for; small host collectives of the logger threads. */
+/* Rows of several ranks: they meet at each row of a trainer, compare names, and combine what sync_dist asks for; small
+ * host collectives of the logger threads. */
 #include "coll/coll.h"
 #include "lazy/mesh.h"
 #include "metrics/log_job.h"
@@ -10,7 +11,7 @@ static struct {
     xt_status failure; /* of the ranks' agreement, for the thread that trains */
 } lr = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- over ranks ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- over ranks --- */
 static xt_status open_group(void) {
     static int opened; /* of the logger thread alone; all ranks open theirs as often */
     coll_group *run;
@@ -44,18 +45,23 @@ static xt_status same_names(const log_job *j) {
     if (!all) return status_oom((size_t)size * sizeof *all, "a log row");
     size_t at = 0;
     for (size_t i = 0; i < j->n && at < sizeof mine.text; i++)
-        if (j->metrics[i].sync) at += (size_t)snprintf(mine.text + at, sizeof mine.text - at, "%s%s", at ? ", " : "", j->metrics[i].name);
+        if (j->metrics[i].sync)
+            at += (size_t)snprintf(mine.text + at, sizeof mine.text - at, "%s%s", at ? ", " : "", j->metrics[i].name);
     xt_status s = coll_all_gather(lr.group, &mine, sizeof mine, all);
     for (int r = 1; !s && r < size && !other; r++)
         if (all[r].hash != all[0].hash) other = r;
     if (!s && other)
-        s = status_new(XT_FAILED_PRECONDITION, NULL, "ranks logged different names with sync_dist, at step %lld: rank 0 logged %s; rank %d logged %s. All ranks must log the same names", (long long)j->row.step,
-                       *all[0].text ? all[0].text : "none", other, *all[other].text ? all[other].text : "none");
+        s = status_new(XT_FAILED_PRECONDITION, NULL,
+                       "ranks logged different names with sync_dist, at step %lld: rank 0 logged %s; rank %d logged "
+                       "%s. All ranks must log the same names",
+                       (long long)j->row.step, *all[0].text ? all[0].text : "none", other,
+                       *all[other].text ? all[other].text : "none");
     base_free(all);
     return s;
 }
 
-/* In a trainer's fit all ranks come to each row, whatever they logged, so that a rank without a name is found, not waited for. */
+/* In a trainer's fit all ranks come to each row, whatever they logged, so that a rank without a name is found,
+ * not waited for. */
 static xt_status meet(const log_job *j) {
     if (!lr.group && !lr.group_failed) {
         xt_status s = open_group();
@@ -67,7 +73,8 @@ static xt_status meet(const log_job *j) {
     return lr.group ? same_names(j) : NULL;
 }
 
-/* Adds up sums and weights and takes the least and the most over the ranks, for the metrics that ask: three small reductions of one row. */
+/* Adds up sums and weights and takes the least and the most over the ranks, for the metrics that ask: three small
+ * reductions of one row. */
 static xt_status combine(log_job *j) {
     XT_TRY(meet(j));
     size_t n = 0, k = 0;
@@ -114,7 +121,8 @@ void log_ranks_combine(log_job *j) {
         lr.failure = s;
         pthread_mutex_unlock(&lr.lock);
     } else {
-        log_msg(XT_SEV_ERROR, "logging with sync_dist: %s; from here on each rank's own values are written", status_message(s));
+        log_msg(XT_SEV_ERROR, "logging with sync_dist: %s; from here on each rank's own values are written",
+                status_message(s));
         xt_status_free(s);
     }
 }

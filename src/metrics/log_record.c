@@ -1,7 +1,7 @@
 /* The recording side of the log engine: what xt_log calls note, and how a step takes it into its program. */
 #include "metrics/log_int.h"
 
-/* --- xt_log -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- xt_log --- */
 static void settle_options(log_engine *e, xt_log_opts *o) {
     bool train = e->stage == LOG_TRAIN;
     if (o->on_step == XT_DEFAULT) o->on_step = train ? XT_ON : XT_OFF;
@@ -12,38 +12,51 @@ static void settle_options(log_engine *e, xt_log_opts *o) {
 /* The call differs from an earlier one of its name, at m->src. */
 static void refuse_other(const log_metric *m, const xt_src *src, const char *what) {
     char at[256];
-    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": logged at %s %s; give one of them another name", m->name, src_text(m->src, at, sizeof at), what));
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": logged at %s %s; give one of them another name",
+                         m->name, src_text(m->src, at, sizeof at), what));
 }
 
-static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o, int64_t count, xt_metric_finish finish,
-                             double arg, bool share) {
+static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o, int64_t count,
+                             xt_metric_finish finish, double arg, bool share) {
     log_set *set = &e->sets[e->stage];
     for (size_t i = 0; i < set->n; i++) {
         log_metric *m = &set->metrics[i];
         if (strcmp(m->name, name) != 0) continue;
-        if (m->restored && m->count != count) { /* another metric than before, whose sums need other rows: these stay empty */
+        if (m->restored && m->count != count) {
+            /* another metric than before, whose sums need other rows: these stay empty */
             m->name[0] = 0;
             m->o.on_step = m->o.on_epoch = m->o.sync_dist = XT_OFF;
             continue;
         }
         if (m->restored) *m = (log_metric){m->name, *o, src_intern(src), m->at, count, finish, arg, share, false};
-        if (m->o.on_step != o->on_step || m->o.on_epoch != o->on_epoch || m->o.reduce != o->reduce || m->o.sync_dist != o->sync_dist || (m->o.prog_bar == XT_ON) != (o->prog_bar == XT_ON)) {
+        if (m->o.on_step != o->on_step || m->o.on_epoch != o->on_epoch || m->o.reduce != o->reduce ||
+            m->o.sync_dist != o->sync_dist || (m->o.prog_bar == XT_ON) != (o->prog_bar == XT_ON)) {
             refuse_other(m, src, "with other options (on_step, on_epoch, reduce, sync_dist, prog_bar must agree)");
             return NULL;
         }
         if (m->share != share) {
-            refuse_other(m, src, share ? "with xt_log or xt_log_value, here with xt_log_metric" : "with xt_log_metric, here as a plain value");
+            refuse_other(m, src,
+                         share ? "with xt_log or xt_log_value, here with xt_log_metric"
+                               : "with xt_log_metric, here as a plain value");
             return NULL;
         }
         if (m->count != count || m->finish != finish || m->arg != arg) {
             char at[256];
-            lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": logged at %s as another metric (%lld sums there, %lld here)", name,
+            lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                                 "xt_log \"%s\": logged at %s as another metric (%lld sums there, %lld here)", name,
                                  src_text(m->src, at, sizeof at), (long long)m->count, (long long)count));
             return NULL;
         }
         return m;
     }
-    log_metric m = {.name = base_strdup(name), .o = *o, .src = src_intern(src), .at = set->used, .count = count, .finish = finish, .arg = arg, .share = share};
+    log_metric m = {.name = base_strdup(name),
+                    .o = *o,
+                    .src = src_intern(src),
+                    .at = set->used,
+                    .count = count,
+                    .finish = finish,
+                    .arg = arg,
+                    .share = share};
     if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
         base_free(m.name);
         lazy_fail(status_oom(sizeof m, "a metric"));
@@ -75,7 +88,11 @@ static void refuse_here(xt_status s) {
 
 /* Around an epoch or a pass: the value is of the epoch, whatever the stage's steps log by default. */
 static void note_between(log_engine *e, const xt_src *src, const char *name, const noted *v, const xt_log_opts *o) {
-    log_given g = {.metric = {.o = *o, .src = src_intern(src), .count = v->count, .finish = v->finish, .arg = v->arg}, .value = v->value, .weight = v->weight, .number = v->number, .weight_value = v->weight_value};
+    log_given g = {.metric = {.o = *o, .src = src_intern(src), .count = v->count, .finish = v->finish, .arg = v->arg},
+                   .value = v->value,
+                   .weight = v->weight,
+                   .number = v->number,
+                   .weight_value = v->weight_value};
     if (e->place == LOG_NOWHERE || e->place == LOG_CLOSED)
         refuse_here(status_new(XT_FAILED_PRECONDITION, src,
                                "xt_log \"%s\": nothing is trained, validated or tested here (setup, teardown, "
@@ -83,8 +100,10 @@ static void note_between(log_engine *e, const xt_src *src, const char *name, con
                                "predictions); xt_trainer_log_host writes numbers at any time of a fit",
                                name));
     else if (o->on_step == XT_ON || o->on_epoch == XT_OFF)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": %s, but between steps a value is of the whole epoch; log it in a hook of the batches, or leave on_step and on_epoch unset", name,
-                             o->on_step == XT_ON ? "on_step is on" : "on_epoch is off"));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "xt_log \"%s\": %s, but between steps a value is of the whole epoch; log it in a hook of "
+                             "the batches, or leave on_step and on_epoch unset",
+                             name, o->on_step == XT_ON ? "on_step is on" : "on_epoch is off"));
     else if (!(g.metric.name = base_strdup(name)))
         lazy_fail(status_oom(strlen(name), "a logged value"));
     else
@@ -93,11 +112,17 @@ static void note_between(log_engine *e, const xt_src *src, const char *name, con
 
 static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o) {
     xt_status s = NULL;
-    if (!name || !*name) s = status_new(XT_INVALID_ARGUMENT, src, "xt_log: the name is empty");
+    if (!name || !*name)
+        s = status_new(XT_INVALID_ARGUMENT, src, "xt_log: the name is empty");
     else if ((int)o->reduce < 0 || o->reduce > XT_LAST)
-        s = status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": .reduce is %d; expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST", name, (int)o->reduce);
+        s = status_new(XT_INVALID_ARGUMENT, src,
+                       "xt_log \"%s\": .reduce is %d; expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST", name,
+                       (int)o->reduce);
     else if (o->batch_size < 0)
-        s = status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": .batch_size is %lld; the weight of a mean is at least 1 (0: the size of the batch)", name, (long long)o->batch_size);
+        s = status_new(
+            XT_INVALID_ARGUMENT, src,
+            "xt_log \"%s\": .batch_size is %lld; the weight of a mean is at least 1 (0: the size of the batch)", name,
+            (long long)o->batch_size);
     if (s) lazy_fail(s);
     return !s;
 }
@@ -116,7 +141,9 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     if (!e || !good_call(src, name, &o)) return;
     if (log_muted(e, "xt_log", name)) return;
     if (e->loader_plus_1 && strstr(name, "/dataloader_idx_")) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": with several validation loaders names end with /dataloader_idx_K by themselves", name));
+        lazy_fail(status_new(
+            XT_INVALID_ARGUMENT, src,
+            "xt_log \"%s\": with several validation loaders names end with /dataloader_idx_K by themselves", name));
         return;
     }
     if (e->place != LOG_IN_STEP) {
@@ -125,7 +152,8 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     }
     settle_options(e, &o);
     if (o.on_step == XT_OFF && o.on_epoch == XT_OFF) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": on_step and on_epoch are both off, so it would never be written", name));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "xt_log \"%s\": on_step and on_epoch are both off, so it would never be written", name));
         return;
     }
     log_metric *m = metric_of(e, src, name, &o, v.count, v.finish, v.arg, v.share);
@@ -138,7 +166,13 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
             set->pending[i] = set->pending[--set->n_pending];
             break;
         }
-    log_pending p = {.metric = which, .value = v.value, .weight = v.weight, .number = v.number, .weight_value = v.weight_value, .is_number = !v.value.slot, .weigh = v.weigh};
+    log_pending p = {.metric = which,
+                     .value = v.value,
+                     .weight = v.weight,
+                     .number = v.number,
+                     .weight_value = v.weight_value,
+                     .is_number = !v.value.slot,
+                     .weigh = v.weigh};
     if (!VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) lazy_fail(status_oom(sizeof p, "a logged value"));
 }
 
@@ -147,12 +181,14 @@ static double samples_now(void *user) {
     return (double)lazy_position_of_thread()->batch_size;
 }
 
-/* The size of a batch is a constant of the program, as its shapes are. What may change while the shapes stay is data: a size that the call gives (tokens of
- * this batch, say), and the samples of a batch whose end may be padding. A sum never looks at the batch. */
+/* The size of a batch is a constant of the program, as its shapes are. What may change while the shapes stay is data: a
+ * size that the call gives (tokens of this batch, say), and the samples of a batch whose end may be padding. A sum
+ * never looks at the batch. */
 static noted weighed(noted v, const xt_log_opts *o) {
     const log_engine *e = log_engine_get();
     bool in_step = e && e->place == LOG_IN_STEP && !e->mute;
-    if (o->reduce == XT_SUM) v.weight_value = 1;
+    if (o->reduce == XT_SUM)
+        v.weight_value = 1;
     else if (o->batch_size) {
         v.weight_value = (double)o->batch_size;
         if (in_step) v.weigh = LOG_WEIGH_NUMBER;
@@ -171,16 +207,22 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
     if (type->count != 1) {
         str text = STR_INIT;
         ir_type_print(type, &text);
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": the tensor is %s; a logged value has one element (xt_mean of it?)",
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "xt_log \"%s\": the tensor is %s; a logged value has one element (xt_mean of it?)",
                              name ? name : "", str_cstr(&text)));
         str_free(&text);
         return;
     }
     if (ir_dtype_is_complex(type->dtype)) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": the tensor is complex; a logged value is one real number (xt_real, xt_imag or xt_abs of it?)", name ? name : ""));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "xt_log \"%s\": the tensor is complex; a logged value is one real number (xt_real, "
+                             "xt_imag or xt_abs of it?)",
+                             name ? name : ""));
         return;
     }
-    note(src, name, weighed((noted){.value = t, .weight_value = (double)lazy_position_of_thread()->batch_size, .count = 1}, &o), o);
+    note(src, name,
+         weighed((noted){.value = t, .weight_value = (double)lazy_position_of_thread()->batch_size, .count = 1}, &o),
+         o);
 }
 
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {
@@ -196,10 +238,11 @@ static void log_sums_of(const xt_src *src, const char *name, xt_metric m, xt_log
         return;
     }
     if (t->count < 1 || t->count > MOST_SUMS)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log_metric \"%s\": it has %lld sums; 1 to %d can be logged", name ? name : "",
-                             (long long)t->count, MOST_SUMS));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log_metric \"%s\": it has %lld sums; 1 to %d can be logged",
+                             name ? name : "", (long long)t->count, MOST_SUMS));
     else
-        note(src, name, (noted){.value = m.sums, .weight_value = 1, .count = t->count, .finish = m.finish, .arg = m.arg}, o);
+        note(src, name,
+             (noted){.value = m.sums, .weight_value = 1, .count = t->count, .finish = m.finish, .arg = m.arg}, o);
 }
 
 void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o) {
@@ -214,17 +257,18 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
     }
     xt_no_grad_begin();
     xt_tensor num = xt_cast_at(src, m.numerator, XT_F32), den = xt_cast_at(src, m.denominator, XT_F32);
-    xt_tensor some = xt_maximum_at(src, den, xt_full_at(src, 1e-30, XT_F32, XT_DIMS_(0))); /* 0 of 0 weighs nothing and must not become a NaN */
+    /* 0 of 0 weighs nothing and must not become a NaN */
+    xt_tensor some = xt_maximum_at(src, den, xt_full_at(src, 1e-30, XT_F32, XT_DIMS_(0)));
     xt_tensor ratio = xt_div_at(src, num, some);
     xt_no_grad_end_at(NULL);
     note(src, name, (noted){.value = ratio, .weight = den, .weigh = LOG_WEIGH_TENSOR, .count = 1, .share = true}, o);
 }
 
-/* --- the step's end -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the step's end --- */
 enum { LEAST_ROWS = 32, SPARE_ROWS = 16 };
 
-/* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held, and new programs for all steps that log: so
- * there is some to spare from the beginning. */
+/* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held, and
+ * new programs for all steps that log: so there is some to spare from the beginning. */
 static bool make_room(log_set *set, const xt_src *src) {
     int64_t rows = set->rows ? set->rows : LEAST_ROWS;
     while (!set->rows && rows < set->used + SPARE_ROWS) rows *= 2;
@@ -232,7 +276,8 @@ static bool make_room(log_set *set, const xt_src *src) {
     if (rows == set->rows) return true;
     float *init = log_empty_rows(rows);
     if (!init) return false;
-    xt_status lost = set->rows ? lazy_state_read(set->state, init, (size_t)set->rows * LOG_COLUMNS * sizeof *init) : NULL;
+    xt_status lost =
+        set->rows ? lazy_state_read(set->state, init, (size_t)set->rows * LOG_COLUMNS * sizeof *init) : NULL;
     if (lost) lazy_fail(lost);
     if (set->state.slot) xt_drop_at(src, set->state);
     int64_t dims[2] = {rows, LOG_COLUMNS};
@@ -242,8 +287,8 @@ static bool make_room(log_set *set, const xt_src *src) {
     return !lazy_is_error(set->state);
 }
 
-/* Columns before this one begin anew: those of the epoch, at its first step. What the newest window logged stays until it is logged again, so that the next
- * row has it. */
+/* Columns before this one begin anew: those of the epoch, at its first step. What the newest window logged stays until
+ * it is logged again, so that the next row has it. */
 static double epoch_of(void *user) {
     log_set *set = user;
     return set->began = set->epoch_begins ? LOG_WINDOW_SUM : 0;
@@ -302,7 +347,7 @@ static bool record_update(log_set *set, const xt_src *src, const log_step *l, xt
     return true;
 }
 
-/* --- steps that log only some of the names (lazy_options) -------------------------------------------------------------------------------------- */
+/* --- steps that log only some of the names (lazy_options) --- */
 static size_t count_options(void *user) {
     return ((const log_set *)user)->n_recorded;
 }
@@ -312,7 +357,10 @@ static void list_options(void *user, lazy_option *out) {
     for (size_t i = 0; i < set->n_recorded; i++) {
         const log_pending *p = &set->pending[i];
         const log_metric *m = &set->metrics[p->metric];
-        out[i] = (lazy_option){.id = (uint64_t)p->metric + 1, .kind = (uint64_t)m->count << 8 | (uint64_t)p->weigh << 1 | p->is_number, .what = "xt_log", .src = m->src};
+        out[i] = (lazy_option){.id = (uint64_t)p->metric + 1,
+                               .kind = (uint64_t)m->count << 8 | (uint64_t)p->weigh << 1 | p->is_number,
+                               .what = "xt_log",
+                               .src = m->src};
         out[i].number = p->weigh == LOG_WEIGH_CONSTANT ? p->weight_value : 0;
         if (!p->is_number) out[i].values[0] = lazy_value(p->value);
         if (p->weigh == LOG_WEIGH_TENSOR) out[i].values[1] = lazy_value(p->weight);
@@ -336,8 +384,13 @@ static bool record_options(void *user, const lazy_option *all, size_t n) {
     xt_tensor epoch = set->n_recorded ? lazy_scalar_from(src, XT_F32, epoch_again, set) : data(src, &off);
     for (size_t i = 0; i < n; i++) {
         const log_pending *p = all[i].on ? recorded_of(set, (int)(all[i].id - 1)) : NULL;
-        if (p) list[i] = *p;
-        else list[i] = (log_pending){.metric = (int)(all[i].id - 1), .weight_value = all[i].number, .is_number = all[i].kind & 1, .weigh = (log_weigh)(all[i].kind >> 1 & 3)};
+        if (p)
+            list[i] = *p;
+        else
+            list[i] = (log_pending){.metric = (int)(all[i].id - 1),
+                                    .weight_value = all[i].number,
+                                    .is_number = all[i].kind & 1,
+                                    .weigh = (log_weigh)(all[i].kind >> 1 & 3)};
         list[i].on = data(src, p ? &on : &off);
         enter_numbers(src, &list[i]);
         lazy_begin(src);
@@ -381,7 +434,8 @@ void log_record_step(log_engine *e) {
             log_forget_step((log_stage)s);
             continue;
         }
-        lazy_options_begin(&(lazy_options){count_options, list_options, record_options, state_of_options, forget_recorded, set});
+        lazy_options_begin(
+            &(lazy_options){count_options, list_options, record_options, state_of_options, forget_recorded, set});
         for (size_t i = 0; i < set->n_pending; i++) {
             const xt_src *line = src_get(set->metrics[set->pending[i].metric].src);
             lazy_note_asker(line, "xt_log");

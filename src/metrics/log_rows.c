@@ -1,4 +1,5 @@
-/* Rows, on the thread that trains: when one is due, which metrics it has, and who is asked for their values; the logger thread writes it (log_queue.c). */
+/* Rows, on the thread that trains: when one is due, which metrics it has, and who is asked for their values; the logger
+ * thread writes it (log_queue.c). */
 #include <stdatomic.h>
 #include <time.h>
 
@@ -8,7 +9,8 @@ static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) 
     log_job *j = user;
     (void)dtype;
     j->data = base_malloc(bytes);
-    if (!j->data || bytes < (size_t)(j->metrics[j->n - 1].at + j->metrics[j->n - 1].count) * LOG_COLUMNS * sizeof(float)) {
+    if (!j->data ||
+        bytes < (size_t)(j->metrics[j->n - 1].at + j->metrics[j->n - 1].count) * LOG_COLUMNS * sizeof(float)) {
         log_job_lost(j);
         return;
     }
@@ -96,7 +98,8 @@ static log_set *emit(log_stage s, bool epoch_level, bool aside, int64_t step) {
     log_ranks_take_failure();
     if (e && e->mute) return NULL;
     if (set && set->n && set->rows && (epoch_level ? set->fresh : set->window > set->row_window))
-        for (size_t i = 0; i < set->n; i++) any = any || (epoch_level ? set->metrics[i].o.on_epoch : set->metrics[i].o.on_step) == XT_ON;
+        for (size_t i = 0; i < set->n; i++)
+            any = any || (epoch_level ? set->metrics[i].o.on_epoch : set->metrics[i].o.on_step) == XT_ON;
     if (!any && all_meet) emit_nothing(s, epoch_level, step);
     if (!any) return NULL;
     log_job *j = job_of(set->n, all_meet);
@@ -124,7 +127,7 @@ void log_emit_out_of_turn(log_stage s, int64_t step, bool aside) {
     emit(s, false, aside, step);
 }
 
-/* --- rows of values given by the host ---------------------------------------------------------------------------------------------------------- */
+/* --- rows of values given by the host --- */
 void log_nothing_row(log_stage s, int64_t step) {
     emit_nothing(s, true, step);
 }
@@ -168,14 +171,15 @@ void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values) 
         log_job_free(j);
         return;
     }
-    for (size_t i = 0; i < n; i++) j->values[i] = (log_value){intern_text(intern(values[i].name)), values[i].value, values[i].prog_bar};
+    for (size_t i = 0; i < n; i++)
+        j->values[i] = (log_value){intern_text(intern(values[i].name)), values[i].value, values[i].prog_bar};
     begin_row(j, s, false, step);
     j->row.n = n;
     j->row.values = j->values;
     log_job_queue(j);
 }
 
-/* --- boundaries -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- boundaries --- */
 static void before(void *user, lazy_cause cause) {
     (void)user;
     (void)cause;

@@ -1,16 +1,18 @@
-/* The sums of the training stage as a checkpoint keeps them: a run that resumes writes the rows and the epoch's values that the unbroken run writes, also of
- * names that are logged under an `if`. The text is a JSON object: the metrics as [name, rows, on_step, on_epoch, reduce, sync_dist, prog_bar], and how far the
- * windows are. A metric with a function of its sums waits for its next log call, which brings the function. */
+/* The sums of the training stage as a checkpoint keeps them: a run that resumes writes the rows and the epoch's values
+ * that the unbroken run writes, also of names that are logged under an `if`. The text is a JSON object: the metrics as
+ * [name, rows, on_step, on_epoch, reduce, sync_dist, prog_bar], and how far the windows are. A metric with a function
+ * of its sums waits for its next log call, which brings the function. */
 #include <cjson/cJSON.h>
 #include <math.h>
 
 #include "metrics/log_int.h"
 
-/* --- saved ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- saved --- */
 static cJSON *metric_text(const log_metric *m) {
     cJSON *one = cJSON_CreateArray();
     bool shown = !m->finish;
-    double numbers[] = {(double)m->count, shown ? m->o.on_step : 0, shown ? m->o.on_epoch : 0, m->o.reduce, m->o.sync_dist, m->o.prog_bar};
+    double numbers[] = {(double)m->count, shown ? m->o.on_step : 0, shown ? m->o.on_epoch : 0,
+                        m->o.reduce,      m->o.sync_dist,           m->o.prog_bar};
     cJSON_AddItemToArray(one, cJSON_CreateString(m->name));
     for (size_t i = 0; i < BASE_COUNT(numbers); i++) cJSON_AddItemToArray(one, cJSON_CreateNumber(numbers[i]));
     return one;
@@ -19,9 +21,12 @@ static cJSON *metric_text(const log_metric *m) {
 static char *text_of(const log_set *set) {
     cJSON *all = cJSON_CreateObject(), *metrics = cJSON_AddArrayToObject(all, "metrics");
     for (size_t i = 0; metrics && i < set->n; i++) cJSON_AddItemToArray(metrics, metric_text(&set->metrics[i]));
-    bool whole = metrics && cJSON_AddNumberToObject(all, "window", (double)set->window) && cJSON_AddNumberToObject(all, "row_window", (double)set->row_window) &&
-                 cJSON_AddBoolToObject(all, "window_begins", set->window_begins) && cJSON_AddBoolToObject(all, "fresh", set->fresh);
-    cJSON *held = whole && set->n_pending ? cJSON_AddArrayToObject(all, "held") : NULL; /* [metric, how it weighs, whether it is a number] */
+    bool whole = metrics && cJSON_AddNumberToObject(all, "window", (double)set->window) &&
+                 cJSON_AddNumberToObject(all, "row_window", (double)set->row_window) &&
+                 cJSON_AddBoolToObject(all, "window_begins", set->window_begins) &&
+                 cJSON_AddBoolToObject(all, "fresh", set->fresh);
+    /* [metric, how it weighs, whether it is a number] */
+    cJSON *held = whole && set->n_pending ? cJSON_AddArrayToObject(all, "held") : NULL;
     for (size_t i = 0; held && i < set->n_pending; i++) {
         const log_pending *p = &set->pending[i];
         cJSON_AddItemToArray(held, cJSON_CreateIntArray((int[]){p->metric, (int)p->weigh, p->is_number}, 3));
@@ -44,7 +49,8 @@ xt_status log_state_save(char **out_text, float **out_sums, int64_t *out_rows) {
     int64_t rows = set->rows + log_held_rows(set);
     float *sums = base_calloc((size_t)rows * LOG_COLUMNS, sizeof *sums);
     char *text = text_of(set);
-    xt_status s = text && sums ? lazy_state_read(set->state, sums, bytes) : status_oom(bytes, "the sums of logged values");
+    xt_status s =
+        text && sums ? lazy_state_read(set->state, sums, bytes) : status_oom(bytes, "the sums of logged values");
     if (!s) s = log_held_save(set, sums + set->rows * LOG_COLUMNS);
     if (s) {
         base_free(text);
@@ -57,7 +63,7 @@ xt_status log_state_save(char **out_text, float **out_sums, int64_t *out_rows) {
     return NULL;
 }
 
-/* --- restored --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- restored --- */
 /* A number that older versions did not write, or a damaged one: what it is then. */
 static double number_or(const cJSON *n, double least, double most, double missing) {
     return cJSON_IsNumber(n) && n->valuedouble >= least && n->valuedouble <= most ? n->valuedouble : missing;
@@ -66,7 +72,9 @@ static double number_or(const cJSON *n, double least, double most, double missin
 static xt_status add_metric(log_set *set, const cJSON *one) {
     const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(one, 0));
     double count = number_or(cJSON_GetArrayItem(one, 1), 1, 1 << 20, 0);
-    if (!name || count < 1) return status_new(XT_DATA_LOSS, NULL, "the checkpoint's list of logged values has an entry that is no [name, rows]");
+    if (!name || count < 1)
+        return status_new(XT_DATA_LOSS, NULL,
+                          "the checkpoint's list of logged values has an entry that is no [name, rows]");
     log_metric m = {.name = base_strdup(name), .at = set->used, .count = (int64_t)count, .restored = true};
     m.o.on_step = (xt_switch)number_or(cJSON_GetArrayItem(one, 2), 0, XT_OFF, 0);
     m.o.on_epoch = (xt_switch)number_or(cJSON_GetArrayItem(one, 3), 0, XT_OFF, 0);
@@ -89,8 +97,12 @@ static xt_status restore_held(log_set *set, const cJSON *held, const float *sums
         int metric = (int)number_or(cJSON_GetArrayItem(one, 0), 0, (double)set->n - 1, -1);
         log_weigh weigh = (log_weigh)number_or(cJSON_GetArrayItem(one, 1), 0, LOG_WEIGH_SAMPLES, LOG_WEIGH_CONSTANT);
         int64_t count = metric >= 0 ? set->metrics[metric].count : rows + 1;
-        if (count > rows) return status_new(XT_DATA_LOSS, NULL, "the checkpoint's list of logged values has one after the last step that is not there");
-        if (!s) s = log_held_restore(set, metric, weigh, cJSON_GetArrayItem(one, 2) && cJSON_GetArrayItem(one, 2)->valueint, sums);
+        if (count > rows)
+            return status_new(XT_DATA_LOSS, NULL,
+                              "the checkpoint's list of logged values has one after the last step that is not there");
+        if (!s)
+            s = log_held_restore(set, metric, weigh, cJSON_GetArrayItem(one, 2) && cJSON_GetArrayItem(one, 2)->valueint,
+                                 sums);
         sums += count * LOG_COLUMNS;
         rows -= count;
     }
@@ -101,10 +113,13 @@ static xt_status restore_held(log_set *set, const cJSON *held, const float *sums
 static xt_status read_text(log_set *set, const char *text, const float *sums, int64_t *rows) {
     cJSON *all = cJSON_Parse(text);
     const cJSON *metrics = cJSON_IsArray(all) ? all : cJSON_GetObjectItem(all, "metrics"), *one;
-    xt_status s = cJSON_IsArray(metrics) ? NULL : status_new(XT_DATA_LOSS, NULL, "the checkpoint's list of logged values is no JSON array");
+    xt_status s = cJSON_IsArray(metrics)
+                      ? NULL
+                      : status_new(XT_DATA_LOSS, NULL, "the checkpoint's list of logged values is no JSON array");
     cJSON_ArrayForEach(one, metrics) if (!s) s = add_metric(set, one);
     set->window = (int64_t)number_or(cJSON_GetObjectItem(all, "window"), 0, 1e15, 0);
-    set->row_window = (int64_t)number_or(cJSON_GetObjectItem(all, "row_window"), 0, (double)set->window, (double)set->window);
+    set->row_window =
+        (int64_t)number_or(cJSON_GetObjectItem(all, "row_window"), 0, (double)set->window, (double)set->window);
     set->window_begins = !cJSON_IsFalse(cJSON_GetObjectItem(all, "window_begins"));
     set->fresh = cJSON_IsTrue(cJSON_GetObjectItem(all, "fresh"));
     int64_t state = (int64_t)number_or(cJSON_GetObjectItem(all, "rows"), 1, (double)*rows, (double)*rows);
@@ -119,9 +134,12 @@ xt_status log_state_restore(const char *text, const float *sums, int64_t rows) {
     log_engine *e = log_engine_get();
     if (!e) return status_oom(sizeof *e, "the log engine");
     log_set *set = &e->sets[LOG_TRAIN];
-    if (set->n) return NULL; /* this process has logged already: its own order of rows stays, and the epoch's values begin here */
+    /* this process has logged already: its own order of rows stays, and the epoch's values begin here */
+    if (set->n) return NULL;
     XT_TRY(read_text(set, text, sums, &rows));
-    if (set->used > rows) return status_new(XT_DATA_LOSS, NULL, "the checkpoint's logged values have %lld rows, but %lld sums", (long long)set->used, (long long)rows);
+    if (set->used > rows)
+        return status_new(XT_DATA_LOSS, NULL, "the checkpoint's logged values have %lld rows, but %lld sums",
+                          (long long)set->used, (long long)rows);
     float *none = sums ? NULL : log_empty_rows(rows); /* a state all the same: every rank records the same program */
     if (!sums && !none) return status_oom((size_t)rows * LOG_COLUMNS * sizeof *none, "the sums of logged values");
     int64_t dims[2] = {rows, LOG_COLUMNS};
@@ -136,12 +154,16 @@ void log_state_add(float *into, const float *sums, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) {
         float *a = into + r * LOG_COLUMNS;
         const float *b = sums + r * LOG_COLUMNS;
-        for (int c = 0; c < LOG_COLUMNS; c++) a[c] = c == LOG_LEAST ? fminf(a[c], b[c]) : c == LOG_MOST || c == LOG_STAMP ? fmaxf(a[c], b[c]) : a[c] + b[c];
+        for (int c = 0; c < LOG_COLUMNS; c++)
+            a[c] = c == LOG_LEAST                    ? fminf(a[c], b[c])
+                   : c == LOG_MOST || c == LOG_STAMP ? fmaxf(a[c], b[c])
+                                                     : a[c] + b[c];
     }
 }
 
 float *log_state_widen(const float *sums, int64_t rows, int64_t columns) {
     float *wide = log_empty_rows(rows);
-    for (int64_t r = 0; wide && r < rows; r++) memcpy(wide + r * LOG_COLUMNS, sums + r * columns, (size_t)columns * sizeof *sums);
+    for (int64_t r = 0; wide && r < rows; r++)
+        memcpy(wide + r * LOG_COLUMNS, sums + r * columns, (size_t)columns * sizeof *sums);
     return wide;
 }

@@ -6,7 +6,8 @@
 /* `count` numbers of f32: a tensor's elements, or its one element everywhere. */
 static ir_value *part_of(ir_builder *b, ir_value *v, int64_t count) {
     v = ir_convert(b, v, XT_F32);
-    if (v && v->type->count != count) return ir_broadcast_scalar(b, ir_reshape(b, v, 0, NULL), ir_tensor(XT_F32, 1, &count));
+    if (v && v->type->count != count)
+        return ir_broadcast_scalar(b, ir_reshape(b, v, 0, NULL), ir_tensor(XT_F32, 1, &count));
     return ir_reshape(b, v, 1, &count);
 }
 
@@ -16,8 +17,9 @@ static const log_pending *pending_of(const log_step *l, size_t metric) {
     return NULL;
 }
 
-/* A list of `rows` numbers put together from tensors and, between them, host numbers; neighbouring numbers are one constant, so a step does not depend on how
- * many metrics are known that it does not log: one logged once under an `if` costs one program, not two. */
+/* A list of `rows` numbers put together from tensors and, between them, host numbers; neighbouring numbers are one
+ * constant, so a step does not depend on how many metrics are known that it does not log: one logged once under an `if`
+ * costs one program, not two. */
 typedef struct column {
     ir_value **parts;
     size_t n;
@@ -57,12 +59,18 @@ static bool gather(ir_builder *b, const log_set *set, const log_step *l, int64_t
         const log_pending *p = pending_of(l, i);
         int64_t count = set->metrics[i].count;
         b->src = set->metrics[i].src; /* a metric logged under an `if` is named with its own line */
-        if (p) put_tensor(b, &value, lazy_value(p->value), count);
-        else put_number(&value, 0, count);
-        if (p && p->weight.slot) put_tensor(b, &weight, lazy_value(p->weight), count);
-        else put_number(&weight, p ? p->weight_value : 0, count);
-        if (p && l->switched) put_tensor(b, &on, lazy_value(p->on), count);
-        else put_number(&on, 0, count);
+        if (p)
+            put_tensor(b, &value, lazy_value(p->value), count);
+        else
+            put_number(&value, 0, count);
+        if (p && p->weight.slot)
+            put_tensor(b, &weight, lazy_value(p->weight), count);
+        else
+            put_number(&weight, p ? p->weight_value : 0, count);
+        if (p && l->switched)
+            put_tensor(b, &on, lazy_value(p->on), count);
+        else
+            put_number(&on, 0, count);
     }
     if (room) {
         put_number(&value, 0, rows - set->used);
@@ -83,7 +91,8 @@ static ir_value *across(ir_builder *b, ir_value *list, const ir_type *state) {
 
 float *log_empty_rows(int64_t rows) {
     float *empty = base_calloc((size_t)rows * LOG_COLUMNS, sizeof *empty);
-    for (int64_t r = 0; empty && r < rows; r++) empty[r * LOG_COLUMNS + LOG_LEAST] = INFINITY, empty[r * LOG_COLUMNS + LOG_MOST] = -INFINITY;
+    for (int64_t r = 0; empty && r < rows; r++)
+        empty[r * LOG_COLUMNS + LOG_LEAST] = INFINITY, empty[r * LOG_COLUMNS + LOG_MOST] = -INFINITY;
     return empty;
 }
 
@@ -92,12 +101,16 @@ static bool logs_extreme(const log_metric *m) {
 }
 
 /* Smallest and largest values, where the step logs a metric that asks for them. on: NULL, or where it logs at all. */
-static ir_value *with_extremes(ir_builder *b, const log_set *set, const log_step *l, int64_t rows, ir_value *old, ir_value *v, ir_value *on, ir_value *sums) {
-    bool *least = base_calloc(2 * (size_t)rows * LOG_COLUMNS, sizeof *least), *most = least ? least + rows * LOG_COLUMNS : NULL;
+static ir_value *with_extremes(ir_builder *b, const log_set *set, const log_step *l, int64_t rows, ir_value *old,
+                               ir_value *v, ir_value *on, ir_value *sums) {
+    bool *least = base_calloc(2 * (size_t)rows * LOG_COLUMNS, sizeof *least),
+         *most = least ? least + rows * LOG_COLUMNS : NULL;
     if (!least) return NULL;
     for (size_t i = 0; i < l->n; i++) {
         const log_metric *m = &set->metrics[l->list[i].metric];
-        for (int64_t at = m->at * LOG_COLUMNS; logs_extreme(m) && at < (m->at + m->count) * LOG_COLUMNS; at += LOG_COLUMNS) least[at + LOG_LEAST] = most[at + LOG_MOST] = true;
+        for (int64_t at = m->at * LOG_COLUMNS; logs_extreme(m) && at < (m->at + m->count) * LOG_COLUMNS;
+             at += LOG_COLUMNS)
+            least[at + LOG_LEAST] = most[at + LOG_MOST] = true;
     }
     const ir_type *flags = ir_with_dtype(old->type, XT_BOOL);
     ir_value *low = ir_constant(b, flags, least), *high = ir_constant(b, flags, most);
@@ -109,7 +122,7 @@ static ir_value *with_extremes(ir_builder *b, const log_set *set, const log_step
 
 /* What of the state a step's update changes, as constants: [rows, LOG_COLUMNS], true where. */
 typedef struct masks {
-    bool *gain, *sum;     /* columns that add up; of them, those that add value * weight and not weight alone */
+    bool *gain, *sum; /* columns that add up; of them, those that add value * weight and not weight alone */
     bool *window, *stamp; /* of what the step logs: the columns of the window, and its number */
 } masks;
 
@@ -119,7 +132,8 @@ static bool masks_make(const log_set *set, const log_step *l, int64_t rows, mask
     if (!room) return false;
     *m = (masks){room, room + all, room + 2 * all, room + 3 * all};
     for (size_t at = 0; at < all; at += LOG_COLUMNS) {
-        m->gain[at + LOG_EPOCH_SUM] = m->gain[at + LOG_EPOCH_WEIGHT] = m->gain[at + LOG_WINDOW_SUM] = m->gain[at + LOG_WINDOW_WEIGHT] = true;
+        m->gain[at + LOG_EPOCH_SUM] = m->gain[at + LOG_EPOCH_WEIGHT] = m->gain[at + LOG_WINDOW_SUM] =
+            m->gain[at + LOG_WINDOW_WEIGHT] = true;
         m->sum[at + LOG_EPOCH_SUM] = m->sum[at + LOG_WINDOW_SUM] = true;
     }
     for (size_t i = 0; i < l->n; i++) {
@@ -130,8 +144,10 @@ static bool masks_make(const log_set *set, const log_step *l, int64_t rows, mask
     return true;
 }
 
-/* The state without what is over: an epoch's columns, at its first step; those of a window, where the step logs something that was last logged in another one. */
-static ir_value *begun(ir_builder *b, ir_value *state, const masks *m, ir_value *on, ir_value *epoch, ir_value *window) {
+/* The state without what is over: an epoch's columns, at its first step; those of a window, where the step logs
+ * something that was last logged in another one. */
+static ir_value *begun(ir_builder *b, ir_value *state, const masks *m, ir_value *on, ir_value *epoch,
+                       ir_value *window) {
     const ir_type *t = state->type, *flags = ir_with_dtype(t, XT_BOOL);
     int64_t rows = t->dims[0], begin[2] = {0, LOG_STAMP}, end[2] = {rows, LOG_COLUMNS};
     float *empty = log_empty_rows(rows);
@@ -144,16 +160,19 @@ static ir_value *begun(ir_builder *b, ir_value *state, const masks *m, ir_value 
     return ir_select(b, on ? ir_and(b, other, on) : other, ir_splat(b, t, 0), old);
 }
 
-/* The next state. Few ops, for each is recorded and hashed in every step, and but for the list of values and that of the stamps all of them work element by
- * element, so that a device makes one loop of them: the sums of epoch and window gain value * weight, their weights the weight. */
-ir_value *log_updated(ir_builder *b, const log_set *set, const log_step *l, ir_value *state, const log_beginning *begins) {
+/* The next state. Few ops, for each is recorded and hashed in every step, and but for the list of values and that of
+ * the stamps all of them work element by element, so that a device makes one loop of them: the sums of epoch and window
+ * gain value * weight, their weights the weight. */
+ir_value *log_updated(ir_builder *b, const log_set *set, const log_step *l, ir_value *state,
+                      const log_beginning *begins) {
     int64_t rows = set->rows;
     lists in = {NULL, NULL, NULL};
     masks m = {NULL, NULL, NULL, NULL};
     const ir_type *t = state->type, *flags = ir_with_dtype(t, XT_BOOL);
     ir_value *next = NULL, *old = NULL, *on = NULL;
     if (begins->epoch && begins->window && masks_make(set, l, rows, &m) && gather(b, set, l, rows, &in)) {
-        ir_value *wide_v = across(b, in.value, t), *wide_w = across(b, in.weight, t), *window = ir_broadcast_scalar(b, begins->window, t);
+        ir_value *wide_v = across(b, in.value, t), *wide_w = across(b, in.weight, t),
+                 *window = ir_broadcast_scalar(b, begins->window, t);
         if (in.on) { /* chosen, not multiplied: what is not logged may be a NaN */
             ir_value *none = ir_splat(b, t, 0);
             on = ir_compare(b, IR_GT, across(b, in.on, t), none);
@@ -161,7 +180,8 @@ ir_value *log_updated(ir_builder *b, const log_set *set, const log_step *l, ir_v
             wide_w = ir_select(b, on, wide_w, none);
         }
         old = begun(b, state, &m, on, begins->epoch, window);
-        ir_value *what = ir_select(b, ir_constant(b, flags, m.sum), ir_multiply(b, wide_v, wide_w), wide_w), *stamp = ir_constant(b, flags, m.stamp);
+        ir_value *what = ir_select(b, ir_constant(b, flags, m.sum), ir_multiply(b, wide_v, wide_w), wide_w),
+                 *stamp = ir_constant(b, flags, m.stamp);
         next = old ? ir_select(b, ir_constant(b, flags, m.gain), ir_add(b, old, what), old) : NULL;
         next = next ? ir_select(b, on ? ir_and(b, stamp, on) : stamp, window, next) : NULL;
         bool extremes = false;

@@ -15,7 +15,7 @@ static struct {
     atomic_bool warned[LOG_STAGE_COUNT]; /* of a value that is not finite */
 } lv = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- the newest ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- the newest --- */
 /* Takes v over. */
 static void remember_sums(const char *name, double *v, size_t n) {
     kept_sums *s = base_malloc(sizeof *s + n * sizeof *v), *old = NULL;
@@ -50,7 +50,8 @@ void log_values_remember(const log_row *row) {
     if (!lv.latest) lv.latest = map_new();
     for (size_t i = 0; lv.latest && i < row->n; i++) {
         double *v = map_get(lv.latest, row->values[i].name, strlen(row->values[i].name));
-        if (!v && (v = base_malloc(sizeof *v)) && !map_put(lv.latest, row->values[i].name, strlen(row->values[i].name), v, NULL)) {
+        if (!v && (v = base_malloc(sizeof *v)) &&
+            !map_put(lv.latest, row->values[i].name, strlen(row->values[i].name), v, NULL)) {
             base_free(v);
             v = NULL;
         }
@@ -84,25 +85,33 @@ void log_values_forget(void) {
     pthread_mutex_unlock(&lv.lock);
 }
 
-/* The value is here anyway, and a run that trains on nothing but NaN must not end without a word: one for the losses of training, one for what is validated. */
+/* The value is here anyway, and a run that trains on nothing but NaN must not end without a word: one for the losses of
+ * training, one for what is validated. */
 void log_loss_seen(log_stage stage, const char *name, double v, int64_t step) {
     bool train = stage == LOG_TRAIN;
     if (isfinite(v) || (train && !strstr(name, "loss")) || atomic_exchange(&lv.warned[stage], true)) return;
     const char *word = isnan(v) ? "NaN" : v > 0 ? "Inf" : "-Inf", *pass = stage == LOG_TEST ? "test" : "validation";
     if (train)
-        log_msg(XT_SEV_WARNING, "%s is %s at step %lld, the first row that has it so, and the training goes on. Usual causes: a too large learning rate, no gradient_clip_val, input that is not finite. "
-                "--detect_anomaly on (XT_DEBUG=nan) ends at the op that makes it, xt_early_stopping(.monitor = \"%s\") ends the run", name, word, (long long)step, name);
+        log_msg(XT_SEV_WARNING,
+                "%s is %s at step %lld, the first row that has it so, and the training goes on. Usual causes: a too "
+                "large learning rate, no gradient_clip_val, input that is not finite. "
+                "--detect_anomaly on (XT_DEBUG=nan) ends at the op that makes it, xt_early_stopping(.monitor = \"%s\") "
+                "ends the run",
+                name, word, (long long)step, name);
     else
-        log_msg(XT_SEV_WARNING, "%s is %s in the %s at step %lld; the next ones are not told. Usual cause: input of the %s that is not finite, if the training's loss is finite; --detect_anomaly on (XT_DEBUG=nan) names the line", name,
-                word, pass, (long long)step, pass);
+        log_msg(XT_SEV_WARNING,
+                "%s is %s in the %s at step %lld; the next ones are not told. Usual cause: input of the %s that is not "
+                "finite, if the training's loss is finite; --detect_anomaly on (XT_DEBUG=nan) names the line",
+                name, word, pass, (long long)step, pass);
 }
 
 void log_loss_watch(void) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) atomic_store(&lv.warned[s], false);
 }
 
-/* --- a row ------------------------------------------------------------------------------------------------------------------------------------------ */
-/* A row of step values has what was logged since the row before: the newest window of each name. What is older, that row has shown. */
+/* --- a row --- */
+/* A row of step values has what was logged since the row before: the newest window of each name. What is older, that
+ * row has shown. */
 void log_values_drop_seen(log_job *j) {
     for (size_t i = 0; i < j->n; i++)
         for (int64_t r = j->metrics[i].at; r < j->metrics[i].at + j->metrics[i].count; r++) {
@@ -114,9 +123,10 @@ void log_values_drop_seen(log_job *j) {
         }
 }
 
-/* --- the logger thread --------------------------------------------------------------------------------------------------------------------------- */
+/* --- the logger thread --- */
 static double value_of(const row_metric *m, const float *c, bool epoch_level) {
-    double sum = c[epoch_level ? LOG_EPOCH_SUM : LOG_WINDOW_SUM], weight = c[epoch_level ? LOG_EPOCH_WEIGHT : LOG_WINDOW_WEIGHT];
+    double sum = c[epoch_level ? LOG_EPOCH_SUM : LOG_WINDOW_SUM],
+           weight = c[epoch_level ? LOG_EPOCH_WEIGHT : LOG_WINDOW_WEIGHT];
     switch (m->reduce) {
     case XT_SUM: return weight > 0 ? sum : NAN;
     case XT_MIN: return epoch_level ? c[LOG_LEAST] : sum / weight;
@@ -130,7 +140,8 @@ static double value_of(const row_metric *m, const float *c, bool epoch_level) {
 static double finished(const row_metric *m, const float *c, bool epoch_level) {
     double *sums = base_malloc((size_t)m->count * sizeof *sums);
     if (!sums) return NAN;
-    for (int64_t r = 0; r < m->count; r++) sums[r] = c[r * LOG_COLUMNS + (epoch_level ? LOG_EPOCH_SUM : LOG_WINDOW_SUM)];
+    for (int64_t r = 0; r < m->count; r++)
+        sums[r] = c[r * LOG_COLUMNS + (epoch_level ? LOG_EPOCH_SUM : LOG_WINDOW_SUM)];
     double v = m->finish(sums, m->count, m->arg);
     remember_sums(m->name, sums, (size_t)m->count);
     return v;
@@ -140,7 +151,8 @@ void log_values_fill(log_job *j) {
     size_t k = 0;
     for (size_t i = 0; i < j->n; i++) {
         const float *c = j->data + j->metrics[i].at * LOG_COLUMNS;
-        if (!j->metrics[i].on_level || !(c[j->row.epoch_level ? LOG_EPOCH_WEIGHT : LOG_WINDOW_WEIGHT] > 0)) continue; /* not logged since the epoch, or in this window */
+        /* not logged since the epoch, or in this window */
+        if (!j->metrics[i].on_level || !(c[j->row.epoch_level ? LOG_EPOCH_WEIGHT : LOG_WINDOW_WEIGHT] > 0)) continue;
         j->values[k++] = (log_value){j->metrics[i].name, NAN, j->metrics[i].prog_bar};
         j->values[k - 1].value = (j->metrics[i].finish ? finished : value_of)(&j->metrics[i], c, j->row.epoch_level);
     }

@@ -1,12 +1,14 @@
-/* Metrics as sums: a numerator and a denominator a batch, so that batches and ranks merge by adding. Nothing here is differentiated. */
+/* Metrics as sums: a numerator and a denominator a batch, so that batches and ranks merge by adding. Nothing here is
+ * differentiated. */
 #include <math.h>
 
 #include <xtrain/metrics.h>
 
 #include "metrics/counted.h"
 
-/* A number that belongs to the shapes: always a constant. As a number of the user's it would be taken for one that changes when a function of theirs logs
- * batches of 32 in training and of 64 in validation, and become data, which is one more program. */
+/* A number that belongs to the shapes: always a constant. As a number of the user's it would be taken for one that
+ * changes when a function of theirs logs batches of 32 in training and of 64 in validation, and become data, which is
+ * one more program. */
 static xt_tensor count_of(const xt_src *src, double n) {
     return lazy_wrap(ir_splat(lazy_begin(src), ir_scalar(XT_F32), n), "xt_log_metric");
 }
@@ -21,7 +23,8 @@ xt_tensor metric_counted(const xt_src *src, xt_tensor labels, int64_t ignore_ind
 
 /* Those of the counted samples for which the flag holds, of all counted ones. */
 static xt_metric share_of(const xt_src *src, xt_tensor flags, xt_tensor counted) {
-    return (xt_metric){.numerator = total(src, xt_logical_and_at(src, flags, counted)), .denominator = total(src, counted)};
+    return (xt_metric){.numerator = total(src, xt_logical_and_at(src, flags, counted)),
+                       .denominator = total(src, counted)};
 }
 
 xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o) {
@@ -32,19 +35,26 @@ xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_
     return m;
 }
 
-/* A label is among the k best when fewer than k classes are before it: those with a larger score and, as argmax has it, those of a lower index with the same. */
+/* A label is among the k best when fewer than k classes are before it: those with a larger score and, as argmax has it,
+ * those of a lower index with the same. */
 xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k, xt_metric_opts o) {
     xt_no_grad_begin();
     xt_metric m = {.denominator = count_of(src, 1)};
     if (k < 1 || (xt_rank_of(out) == 2 && k > xt_dim(out, 1)))
-        m.numerator = lazy_error(src, XT_INVALID_ARGUMENT, "xt_topk_accuracy: k = %d of %lld classes; 1 to the number of classes is needed", k,
+        m.numerator = lazy_error(src, XT_INVALID_ARGUMENT,
+                                 "xt_topk_accuracy: k = %d of %lld classes; 1 to the number of classes is needed", k,
                                  (long long)xt_dim(out, 1));
     else {
         xt_tensor scores = xt_cast_at(src, out, XT_F32), one_hot = xt_one_hot_at(src, labels, xt_dim(out, -1), XT_F32);
-        xt_tensor own =
-            xt_unsqueeze_at(src, xt_sum_axis_at(src, xt_where_at(src, xt_gt_at(src, one_hot, count_of(src, 0)), scores, count_of(src, 0)), -1), -1);
-        xt_tensor lower = xt_lt_at(src, xt_arange_at(src, xt_dim(out, -1), XT_I64), xt_unsqueeze_at(src, xt_cast_at(src, labels, XT_I64), -1));
-        xt_tensor before = xt_logical_or_at(src, xt_gt_at(src, scores, own), xt_logical_and_at(src, xt_eq_at(src, scores, own), lower));
+        xt_tensor own = xt_unsqueeze_at(
+            src,
+            xt_sum_axis_at(src, xt_where_at(src, xt_gt_at(src, one_hot, count_of(src, 0)), scores, count_of(src, 0)),
+                           -1),
+            -1);
+        xt_tensor lower = xt_lt_at(src, xt_arange_at(src, xt_dim(out, -1), XT_I64),
+                                   xt_unsqueeze_at(src, xt_cast_at(src, labels, XT_I64), -1));
+        xt_tensor before = xt_logical_or_at(src, xt_gt_at(src, scores, own),
+                                            xt_logical_and_at(src, xt_eq_at(src, scores, own), lower));
         xt_tensor hit = xt_lt_at(src, xt_sum_axis_at(src, xt_cast_at(src, before, XT_F32), -1), count_of(src, k));
         m = share_of(src, hit, metric_counted(src, labels, o.ignore_index));
     }
@@ -76,7 +86,8 @@ typedef struct hits {
 } hits;
 
 static hits hits_of(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
-    xt_tensor c = xt_full_at(src, (double)cls, XT_I64, XT_DIMS_(0)), counted = metric_counted(src, labels, o.ignore_index);
+    xt_tensor c = xt_full_at(src, (double)cls, XT_I64, XT_DIMS_(0)),
+              counted = metric_counted(src, labels, o.ignore_index);
     xt_tensor predicted = xt_logical_and_at(src, xt_eq_at(src, xt_argmax_at(src, out, -1), c), counted);
     xt_tensor actual = xt_logical_and_at(src, xt_eq_at(src, xt_cast_at(src, labels, XT_I64), c), counted);
     return (hits){total(src, xt_logical_and_at(src, predicted, actual)), total(src, predicted), total(src, actual)};
@@ -104,14 +115,16 @@ xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t c
     return m;
 }
 
-/* --- functions of sums ------------------------------------------------------------------------------------------------------------------------ */
-/* n; of each output the sum of the target, of its square, and of the squared error. A constant target (as far as f32 sums tell) is explained wholly or not at all. */
+/* --- functions of sums --- */
+/* n; of each output the sum of the target, of its square, and of the squared error. A constant target (as far as f32
+ * sums tell) is explained wholly or not at all. */
 static double finish_r2(const double *s, int64_t n, double arg) {
     (void)arg;
     int64_t outputs = (n - 1) / 3;
     double sum = 0;
     for (int64_t i = 0; i < outputs; i++) {
-        double y = s[1 + i], squares = s[1 + outputs + i], residual = s[1 + 2 * outputs + i], all = squares - y * y / s[0];
+        double y = s[1 + i], squares = s[1 + outputs + i], residual = s[1 + 2 * outputs + i],
+               all = squares - y * y / s[0];
         sum += !(s[0] > 0) ? NAN : all > 3e-7 * squares ? 1 - residual / all : isnan(all) ? NAN : residual == 0;
     }
     return sum / (double)outputs;
@@ -125,12 +138,15 @@ xt_metric xt_r2_at(const xt_src *src, xt_tensor out, xt_tensor target) {
     xt_no_grad_begin();
     int64_t outputs = xt_rank_of(target) == 2 ? xt_dim(target, 1) : 1;
     xt_tensor y = xt_cast_at(src, target, XT_F32), d = xt_sub__at(src, xt_cast_at(src, out, XT_F32), y);
-    xt_tensor each[] = {y, xt_square_at(src, y), xt_square_at(src, d)}, parts[4] = {row(src, count_of(src, outputs ? (double)(xt_numel(target) / outputs) : 0))};
-    for (int i = 0; i < 3; i++) parts[i + 1] = outputs > 1 ? xt_sum_axis_at(src, each[i], 0) : row(src, xt_sum_at(src, each[i]));
+    xt_tensor each[] = {y, xt_square_at(src, y), xt_square_at(src, d)},
+              parts[4] = {row(src, count_of(src, outputs ? (double)(xt_numel(target) / outputs) : 0))};
+    for (int i = 0; i < 3; i++)
+        parts[i + 1] = outputs > 1 ? xt_sum_axis_at(src, each[i], 0) : row(src, xt_sum_at(src, each[i]));
     xt_metric m = {.sums = xt_concat_at(src, 4, parts, 0), .finish = finish_r2};
     if (xt_numel(out) != xt_numel(target) && !lazy_is_error(m.sums))
-        m.sums = lazy_error(src, XT_INVALID_ARGUMENT, "xt_r2: out has %lld elements and the target %lld; they must agree", (long long)xt_numel(out),
-                            (long long)xt_numel(target));
+        m.sums =
+            lazy_error(src, XT_INVALID_ARGUMENT, "xt_r2: out has %lld elements and the target %lld; they must agree",
+                       (long long)xt_numel(out), (long long)xt_numel(target));
     xt_no_grad_end_at(NULL);
     return m;
 }
@@ -147,7 +163,8 @@ xt_metric xt_perplexity_at(const xt_src *src, xt_tensor logits, xt_tensor labels
     o.reduction = XT_SUM;
     xt_tensor sum = xt_cross_entropy_at(src, logits, labels, o);
     xt_tensor count = total(src, metric_counted(src, labels, o.ignore_index));
-    xt_metric m = {.sums = xt_concat_at(src, 2, (xt_tensor[]){row(src, sum), row(src, count)}, 0), .finish = finish_perplexity};
+    xt_metric m = {.sums = xt_concat_at(src, 2, (xt_tensor[]){row(src, sum), row(src, count)}, 0),
+                   .finish = finish_perplexity};
     xt_no_grad_end_at(NULL);
     return m;
 }

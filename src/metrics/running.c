@@ -1,4 +1,5 @@
-/* A running mean on the device: a ring of the last values and, behind them, how many there have been. One state, written by the step's own program. */
+/* A running mean on the device: a ring of the last values and, behind them, how many there have been. One state,
+ * written by the step's own program. */
 #include <xtrain/metrics.h>
 
 #include "metrics/running.h"
@@ -8,7 +9,7 @@ struct xt_running {
     int64_t window;
 };
 
-/* --- for checkpoints ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- for checkpoints --- */
 static xt_running **alive; /* in the order they were made */
 static size_t n_alive, cap_alive;
 typedef struct waiting {
@@ -48,7 +49,8 @@ xt_status running_restore(size_t i, const float *ring, int64_t n) {
 static bool enlist(xt_running *r) {
     if (!VEC_PUSH(alive, n_alive, cap_alive, r)) return false;
     for (size_t i = 0; i < n_waits; i++)
-        if (waits[i].index == n_alive - 1 && waits[i].n == r->window + 1) xt_status_free(lazy_state_write(r->ring, waits[i].ring, (size_t)waits[i].n * sizeof(float)));
+        if (waits[i].index == n_alive - 1 && waits[i].n == r->window + 1)
+            xt_status_free(lazy_state_write(r->ring, waits[i].ring, (size_t)waits[i].n * sizeof(float)));
     return true;
 }
 
@@ -64,7 +66,7 @@ static void strike(const xt_running *r) {
     cap_alive = 0;
 }
 
-/* --- the mean ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the mean --- */
 
 static void free_running(void *r) {
     xt_running_free(r);
@@ -72,7 +74,8 @@ static void free_running(void *r) {
 
 xt_running *xt_running_new_at(const xt_src *src, int64_t window) {
     if (window < 1 || window > 1 << 20) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_running_new: a window of %lld values; 1 to 1048576 are possible", (long long)window));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "xt_running_new: a window of %lld values; 1 to 1048576 are possible", (long long)window));
         return NULL;
     }
     xt_running *r = base_calloc(1, sizeof *r);
@@ -106,13 +109,16 @@ xt_tensor xt_running_mean_at(const xt_src *src, xt_running *r, xt_tensor t) {
     if (!r) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_running_mean: the running mean is NULL");
     if (!type) return t;
     if (type->count != 1)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_running_mean: the tensor has %lld elements; one is needed", (long long)type->count);
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_running_mean: the tensor has %lld elements; one is needed",
+                          (long long)type->count);
     xt_no_grad_begin();
     xt_tensor v = xt_reshape_at(src, xt_cast_at(src, t, XT_F32), XT_DIMS_(1, 0));
     xt_tensor n = xt_slice_at(src, r->ring, 0, r->window, r->window + 1); /* [1] */
-    xt_tensor w = xt_full_at(src, (double)r->window, XT_F32, XT_DIMS_(0)), one = xt_full_at(src, 1, XT_F32, XT_DIMS_(0));
+    xt_tensor w = xt_full_at(src, (double)r->window, XT_F32, XT_DIMS_(0)),
+              one = xt_full_at(src, 1, XT_F32, XT_DIMS_(0));
     xt_tensor here = xt_eq_at(src, xt_arange_at(src, r->window, XT_F32), xt_remainder_at(src, n, w));
-    xt_tensor values = xt_where_at(src, here, v, xt_slice_at(src, r->ring, 0, 0, r->window)), count = xt_add_at(src, n, one);
+    xt_tensor values = xt_where_at(src, here, v, xt_slice_at(src, r->ring, 0, 0, r->window)),
+              count = xt_add_at(src, n, one);
     xt_tensor next = xt_concat_at(src, 2, (xt_tensor[]){values, count}, 0);
     xt_tensor mean = xt_div_at(src, xt_sum_at(src, values), xt_sum_at(src, xt_minimum_at(src, count, w)));
     if (!lazy_is_error(next)) lazy_assign(r->ring, next);

@@ -1,4 +1,5 @@
-/* Activation checkpointing as a call around a block. The trace remembers which ops the block recorded; src/grad computes them again. */
+/* Activation checkpointing as a call around a block. The trace remembers which ops the block recorded; src/grad
+ * computes them again. */
 #include "nn/nn.h"
 
 xt_tensor xt_checkpoint_block_at(const xt_src *src, xt_module_fn fn, xt_module *m, xt_tensor x, void *user) {

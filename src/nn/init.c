@@ -1,12 +1,13 @@
-/* How parameters begin. Every element depends on the run's seed, the parameter's name and the element's index only, so the values are the same whatever
- * is made first, on every rank and device, and however many threads draw them. The formulas are those of torch.nn.init. */
+/* How parameters begin. Every element depends on the run's seed, the parameter's name and the element's index only, so
+ * the values are the same whatever is made first, on every rank and device, and however many threads draw them. The
+ * formulas are those of torch.nn.init. */
 #include <math.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include "nn/nn.h"
 
-/* --- drawing ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- drawing --- */
 enum { DRAW_THREADS = 8, DRAW_PIECE = 1 << 18, TRUNCATED_TRIES = 1000 };
 typedef struct draw {
     float *v;
@@ -28,7 +29,8 @@ static float truncated(const draw *d, uint64_t i) {
 static void *draw_piece(void *p) {
     const draw *d = p;
     float *v = d->v + d->from, mean = (float)d->r.mean, a = (float)d->r.a;
-    int64_t n = d->to - d->from, row = (int64_t)d->r.a * d->width - d->from; /* of an embedding: the row of zeros, where a is not negative */
+    /* of an embedding: the row of zeros, where a is not negative */
+    int64_t n = d->to - d->from, row = (int64_t)d->r.a * d->width - d->from;
     switch (d->r.kind) {
     case NN_UNIFORM:
         rng_fill_uniform(d->seed, d->stream, (uint64_t)d->from, (size_t)n, v);
@@ -92,8 +94,9 @@ static void remove_part(double *v, const double *u, int64_t n) {
     for (int64_t i = 0; i < n; i++) v[i] -= dot * u[i];
 }
 
-/* Rows of normal numbers made orthonormal by Gram and Schmidt's process, done twice for the rounding (Saxe et al. 2014; a QR factorisation with a
- * positive diagonal gives the same). v: [rows,cols], or its columns when there are more rows than columns. */
+/* Rows of normal numbers made orthonormal by Gram and Schmidt's process, done twice for the rounding (Saxe et al. 2014;
+ * a QR factorisation with a positive diagonal gives the same). v: [rows,cols], or its columns when there are more rows
+ * than columns. */
 static bool make_orthogonal(float *v, int64_t rows, int64_t cols, double gain) {
     bool tall = rows > cols;
     int64_t k = tall ? cols : rows, n = tall ? rows : cols;
@@ -114,13 +117,15 @@ static bool make_orthogonal(float *v, int64_t rows, int64_t cols, double gain) {
 
 xt_status nn_first_value(const char *name, const nn_recipe *r, const ir_type *type, void **out) {
     *out = NULL;
-    if (r->kind == NN_ZEROS || rehearsal_on()) return NULL; /* zeros, which is what a rehearsal has for values: a model larger than this host can be planned */
+    /* zeros, which is what a rehearsal has for values: a model larger than this host can be planned */
+    if (r->kind == NN_ZEROS || rehearsal_on()) return NULL;
     nn_recipe plain = *r;
     if (r->kind == NN_ORTHOGONAL) plain.a = 1;
     float *v = base_malloc((size_t)(type->count ? type->count : 1) * sizeof *v);
     bool ok = v != NULL;
     if (ok) draw_all(name, &plain, type->count, row_length(type), v);
-    if (ok && r->kind == NN_ORTHOGONAL && type->count) ok = make_orthogonal(v, type->dims[0], type->count / type->dims[0], r->a);
+    if (ok && r->kind == NN_ORTHOGONAL && type->count)
+        ok = make_orthogonal(v, type->dims[0], type->count / type->dims[0], r->a);
     array dst = {0}; /* other dtypes convert through the one place that knows them all */
     xt_status s = ok ? NULL : status_oom((size_t)type->count * sizeof *v, name);
     if (!s && type->dtype != XT_F32) {
@@ -141,13 +146,14 @@ xt_status nn_first_value(const char *name, const nn_recipe *r, const ir_type *ty
     return s;
 }
 
-/* --- what the user wants ------------------------------------------------------------------------------------------------------------------------ */
+/* --- what the user wants --- */
 /* Inputs and outputs of one element: dim 1 and dim 0 of the weight times what the kernel covers. */
 static xt_status fans(const char *name, const ir_type *t, double *in, double *out) {
     if (t->rank < 2)
         return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "%s has %u dims; this initialisation counts inputs and outputs, for which a weight of at least 2 dims is needed", name,
-                          t->rank);
+                          "%s has %u dims; this initialisation counts inputs and outputs, for which a weight of at "
+                          "least 2 dims is needed",
+                          name, t->rank);
     double covered = 1;
     for (uint32_t i = 2; i < t->rank; i++) covered *= (double)t->dims[i];
     *in = (double)t->dims[1] * covered;
@@ -160,7 +166,8 @@ static xt_status recipe_of(const nn_wish *w, const char *name, const ir_type *t,
     double gain = o->gain ? o->gain : 1, in = 1, outputs = 1, std = o->std ? o->std : 1;
     bool bounded = o->low != 0 || o->high != 0;
     if (w->kind >= XT_INIT_XAVIER_UNIFORM && w->kind <= XT_INIT_KAIMING_NORMAL) XT_TRY(fans(name, t, &in, &outputs));
-    double xavier = gain * sqrt(2 / (in + outputs)), kaiming = sqrt(2 / (1 + o->slope * o->slope)) / sqrt(o->fan_out == XT_ON ? outputs : in);
+    double xavier = gain * sqrt(2 / (in + outputs)),
+           kaiming = sqrt(2 / (1 + o->slope * o->slope)) / sqrt(o->fan_out == XT_ON ? outputs : in);
     switch (w->kind) {
     case XT_INIT_CONSTANT: *out = (nn_recipe){NN_CONSTANT, .a = o->value}; break;
     case XT_INIT_UNIFORM:
@@ -169,7 +176,8 @@ static xt_status recipe_of(const nn_wish *w, const char *name, const ir_type *t,
         break;
     case XT_INIT_NORMAL: *out = (nn_recipe){NN_NORMAL, .mean = o->mean, .a = std}; break;
     case XT_INIT_TRUNCATED_NORMAL:
-        *out = (nn_recipe){NN_TRUNCATED, .mean = o->mean, .a = std, .low = bounded ? o->low : -2, .high = bounded ? o->high : 2};
+        *out = (nn_recipe){NN_TRUNCATED, .mean = o->mean, .a = std, .low = bounded ? o->low : -2,
+                           .high = bounded ? o->high : 2};
         break;
     case XT_INIT_XAVIER_UNIFORM: *out = (nn_recipe){NN_UNIFORM, .a = sqrt(3.0) * xavier}; break;
     case XT_INIT_XAVIER_NORMAL: *out = (nn_recipe){NN_NORMAL, .a = xavier}; break;
@@ -201,7 +209,8 @@ bool nn_is_frozen(const xt_module *m, const char *name) {
     bool frozen = false;
     for (size_t i = 0; i < m->root->n_wishes; i++) {
         const nn_wish *w = &m->root->wishes[i];
-        if ((w->what == NN_WISH_FREEZE || w->what == NN_WISH_THAW) && nn_matches(w->pattern, name)) frozen = w->what == NN_WISH_FREEZE;
+        if ((w->what == NN_WISH_FREEZE || w->what == NN_WISH_THAW) && nn_matches(w->pattern, name))
+            frozen = w->what == NN_WISH_FREEZE;
     }
     return frozen;
 }
@@ -213,15 +222,17 @@ void nn_wishes_free(nn_root *r) {
 
 /* Field by field: the bytes between fields are anybody's. */
 static bool same_opts(const xt_init_opts *a, const xt_init_opts *b) {
-    return a->value == b->value && a->mean == b->mean && a->std == b->std && a->low == b->low && a->high == b->high && a->gain == b->gain &&
-           a->slope == b->slope && a->fan_out == b->fan_out;
+    return a->value == b->value && a->mean == b->mean && a->std == b->std && a->low == b->low && a->high == b->high &&
+           a->gain == b->gain && a->slope == b->slope && a->fan_out == b->fan_out;
 }
 
 /* Keeps a wish for parameters to come; one that a module function repeats in every pass is kept once. */
 bool nn_keep_wish(nn_root *r, const nn_wish *w) {
     for (size_t i = 0; i < r->n_wishes; i++) {
         const nn_wish *o = &r->wishes[i];
-        if (o->what == w->what && o->kind == w->kind && same_opts(&o->opts, &w->opts) && strcmp(o->pattern, w->pattern) == 0) return true;
+        if (o->what == w->what && o->kind == w->kind && same_opts(&o->opts, &w->opts) &&
+            strcmp(o->pattern, w->pattern) == 0)
+            return true;
     }
     nn_wish mine = *w;
     if ((mine.pattern = base_strdup(w->pattern)) && VEC_PUSH(r->wishes, r->n_wishes, r->cap_wishes, mine)) return true;
@@ -248,10 +259,13 @@ static xt_status draw_again(const nn_wish *w, const nn_entry *e) {
 }
 
 static bool init_fits(const xt_src *src, const xt_init_opts *o) {
-    bool fits = o->std >= 0 && o->high >= o->low && isfinite(o->mean) && isfinite(o->value) && isfinite(o->gain) && isfinite(o->slope);
+    bool fits = o->std >= 0 && o->high >= o->low && isfinite(o->mean) && isfinite(o->value) && isfinite(o->gain) &&
+                isfinite(o->slope);
     if (!fits)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_init: std is %g, low %g, high %g; std is positive, low at most high, all numbers finite",
-                             o->std, o->low, o->high));
+        lazy_fail(
+            status_new(XT_INVALID_ARGUMENT, src,
+                       "xt_init: std is %g, low %g, high %g; std is positive, low at most high, all numbers finite",
+                       o->std, o->low, o->high));
     return fits;
 }
 
@@ -262,7 +276,8 @@ int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *p
     }
     if (!init_fits(src, &o)) return -1;
     nn_root *r = m->root;
-    nn_wish w = {.pattern = full_pattern(m, pattern), .src = src_intern(src), .what = NN_WISH_INIT, .kind = kind, .opts = o};
+    nn_wish w = {
+        .pattern = full_pattern(m, pattern), .src = src_intern(src), .what = NN_WISH_INIT, .kind = kind, .opts = o};
     int n = 0;
     bool ok = w.pattern && nn_keep_wish(r, &w);
     for (size_t i = 0; ok && !r->depth && i < r->n; i++) {
@@ -287,8 +302,9 @@ static void say_no_match(const nn_root *r, const char *what, const char *pattern
             str_printf(&names, "%s%s", told ? ", " : "", told == NAMES_TOLD ? "..." : r->entries[i].name);
             told++;
         }
-    log_msg(XT_SEV_WARNING, "%s at %s: no parameter's name fits \"%s\"; there are %s. It counts for parameters that are made later", what,
-            src_text(src_intern(src), at, sizeof at), pattern, str_cstr(&names));
+    log_msg(XT_SEV_WARNING,
+            "%s at %s: no parameter's name fits \"%s\"; there are %s. It counts for parameters that are made later",
+            what, src_text(src_intern(src), at, sizeof at), pattern, str_cstr(&names));
     str_free(&names);
 }
 
@@ -298,7 +314,8 @@ int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool froz
         return -1;
     }
     nn_root *r = m->root;
-    nn_wish w = {.pattern = full_pattern(m, pattern), .src = src_intern(src), .what = frozen ? NN_WISH_FREEZE : NN_WISH_THAW};
+    nn_wish w = {
+        .pattern = full_pattern(m, pattern), .src = src_intern(src), .what = frozen ? NN_WISH_FREEZE : NN_WISH_THAW};
     int n = 0;
     bool ok = w.pattern && nn_keep_wish(r, &w);
     for (size_t i = 0; ok && i < r->n; i++) {

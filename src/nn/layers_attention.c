@@ -1,4 +1,5 @@
-/* Attention layers: GPT-2's and PyTorch's, over one scaled dot product. Scores of what may not be seen become -inf (GPT-2's: -1e30) before the softmax. */
+/* Attention layers: GPT-2's and PyTorch's, over one scaled dot product. Scores of what may not be seen become -inf
+ * (GPT-2's: -1e30) before the softmax. */
 #include <math.h>
 
 #include "nn/nn.h"
@@ -16,7 +17,8 @@ static xt_tensor split_heads(const xt_src *src, xt_tensor x, int64_t heads) {
 static xt_tensor join_heads(const xt_src *src, xt_tensor x) {
     const ir_type *t = lazy_type(x);
     if (!t) return x;
-    return xt_reshape_at(src, xt_permute_at(src, x, 4, (int[]){0, 2, 1, 3}), (int64_t[END]){t->dims[0], t->dims[2], t->dims[1] * t->dims[3]});
+    return xt_reshape_at(src, xt_permute_at(src, x, 4, (int[]){0, 2, 1, 3}),
+                         (int64_t[END]){t->dims[0], t->dims[2], t->dims[1] * t->dims[3]});
 }
 
 /* Row i sees columns <= i of [T,S]. */
@@ -38,13 +40,17 @@ static xt_tensor scaled_scores(const xt_src *src, xt_tensor q, xt_tensor k) {
 xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_attention_opts o) {
     const ir_type *t = lazy_type(x);
     int64_t heads = o.heads ? o.heads : 1;
-    if (!t || t->rank != 3 || !ir_dtype_is_float(t->dtype)) return nn_bad_input(src, "xt_self_attention", name, x, "floats [B,T,C] are needed");
+    if (!t || t->rank != 3 || !ir_dtype_is_float(t->dtype))
+        return nn_bad_input(src, "xt_self_attention", name, x, "floats [B,T,C] are needed");
     if (heads < 1 || t->dims[2] % heads)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_self_attention %s: .heads = %lld does not divide the width C = %lld of x", name, (long long)heads, (long long)t->dims[2]);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_self_attention %s: .heads = %lld does not divide the width C = %lld of x", name,
+                          (long long)heads, (long long)t->dims[2]);
     int64_t C = t->dims[2];
     xt_module *sub = xt_sub(m, name, -1);
     xt_tensor qkv = xt_linear_at(src, sub, "c_attn", x, 3 * C, (xt_linear_opts){0}), part[3];
-    lazy_path_push(sub ? sub->path : name); /* the scores, which take most of a long sequence's memory, are the module's own */
+    /* the scores, which take most of a long sequence's memory, are the module's own */
+    lazy_path_push(sub ? sub->path : name);
     for (int i = 0; i < 3; i++) part[i] = split_heads(src, xt_slice_at(src, qkv, 2, i * C, (i + 1) * C), heads);
     xt_tensor scores = scaled_scores(src, part[0], part[1]);
     if (o.causal == XT_ON) scores = mask_future(src, scores, -1e30);
@@ -55,7 +61,7 @@ xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name
     return xt_linear_at(src, sub, "c_proj", y, C, (xt_linear_opts){0});
 }
 
-/* --- torch.nn.MultiheadAttention ----------------------------------------------------------------------------------------------------------------- */
+/* --- torch.nn.MultiheadAttention --- */
 typedef struct mha {
     const xt_src *src;
     xt_module *m;
@@ -77,7 +83,8 @@ static xt_tensor project(const mha *a, xt_tensor x, xt_tensor w, xt_tensor bias,
     return xt_is_none(bias) ? y : xt_add_at(a->src, y, xt_slice_at(a->src, bias, 0, part * a->E, (part + 1) * a->E));
 }
 
-/* in_proj_weight begins xavier_uniform as one [3E,E] matrix, the separate ones each by itself; biases begin as zeros. */
+/* in_proj_weight begins xavier_uniform as one [3E,E] matrix, the separate ones each by itself; biases
+ * begin as zeros. */
 static void project_all(const mha *a, const xt_tensor x[3], xt_tensor out[3]) {
     static const char *const names[3] = {"q_proj_weight", "k_proj_weight", "v_proj_weight"};
     const xt_src *src = a->src;
@@ -85,11 +92,13 @@ static void project_all(const mha *a, const xt_tensor x[3], xt_tensor out[3]) {
     bool same = a->K == E && a->V == E, one = same && x[0].slot == x[1].slot && x[1].slot == x[2].slot;
     xt_tensor w[3], bias = {0};
     if (same) {
-        xt_tensor all = nn_tensor(src, a->m, a->name, "in_proj_weight", true, NN_UNIFORM, sqrt(6.0 / (double)(E3 + E)), a->d, 2, (int64_t[]){E3, E});
+        xt_tensor all = nn_tensor(src, a->m, a->name, "in_proj_weight", true, NN_UNIFORM, sqrt(6.0 / (double)(E3 + E)),
+                                  a->d, 2, (int64_t[]){E3, E});
         for (int i = 0; i < 3; i++) w[i] = one ? all : xt_slice_at(src, all, 0, i * E, (i + 1) * E);
     } else
         for (int i = 0; i < 3; i++)
-            w[i] = nn_tensor(src, a->m, a->name, names[i], true, NN_UNIFORM, sqrt(6.0 / (double)(E + widths[i])), a->d, 2, (int64_t[]){E, widths[i]});
+            w[i] = nn_tensor(src, a->m, a->name, names[i], true, NN_UNIFORM, sqrt(6.0 / (double)(E + widths[i])), a->d,
+                             2, (int64_t[]){E, widths[i]});
     if (a->o->bias != XT_OFF) bias = nn_tensor(src, a->m, a->name, "in_proj_bias", true, NN_ZEROS, 0, a->d, 1, &E3);
     if (one) { /* self-attention: one product */
         xt_tensor y = xt_matmul_at(src, batch_first(a, x[0]), xt_transpose_at(src, w[0], 0, 1));
@@ -118,7 +127,8 @@ static xt_tensor mask_scores(const mha *a, xt_tensor scores) {
         const ir_type *p = lazy_type(pairs);
         bool wide = p && p->rank == 3 && p->dims[0] == B * a->heads && p->dims[1] == T && p->dims[2] == S;
         if (!p || (!wide && (p->rank != 2 || p->dims[0] != T || p->dims[1] != S)))
-            return nn_bad_input(src, "xt_multihead_attention", a->name, pairs, "attn_mask must be [T,S] or [B*heads,T,S]");
+            return nn_bad_input(src, "xt_multihead_attention", a->name, pairs,
+                                "attn_mask must be [T,S] or [B*heads,T,S]");
         scores = apply_mask(src, scores, wide ? xt_reshape_at(src, pairs, (int64_t[END]){B, a->heads, T, S}) : pairs);
     }
     if (!xt_is_none(keys)) {
@@ -135,13 +145,16 @@ static bool inputs_fit(const mha *a, const ir_type *q, const ir_type *k, const i
     str s = STR_INIT;
     const ir_type *const all[] = {q, k, v};
     *out = (xt_tensor){0};
-    bool fits = (q->rank == 2 || q->rank == 3) && k->rank == q->rank && v->rank == q->rank && ir_dtype_is_float(q->dtype);
+    bool fits =
+        (q->rank == 2 || q->rank == 3) && k->rank == q->rank && v->rank == q->rank && ir_dtype_is_float(q->dtype);
     int length = a->batched && a->o->batch_first == XT_ON ? 1 : 0;
     fits = fits && k->dims[length] == v->dims[length];
-    if (fits && a->batched) fits = q->dims[1 - length] == k->dims[1 - length] && k->dims[1 - length] == v->dims[1 - length];
+    if (fits && a->batched)
+        fits = q->dims[1 - length] == k->dims[1 - length] && k->dims[1 - length] == v->dims[1 - length];
     if (fits && (a->heads < 1 || a->E % a->heads != 0)) {
-        *out = lazy_error(a->src, XT_INVALID_ARGUMENT, "xt_multihead_attention %s: .heads = %lld does not divide the query's width E = %lld", a->name, (long long)a->heads,
-                          (long long)a->E);
+        *out = lazy_error(a->src, XT_INVALID_ARGUMENT,
+                          "xt_multihead_attention %s: .heads = %lld does not divide the query's width E = %lld",
+                          a->name, (long long)a->heads, (long long)a->E);
         return false;
     }
     if (fits) return true;
@@ -149,20 +162,33 @@ static bool inputs_fit(const mha *a, const ir_type *q, const ir_type *k, const i
         if (i) str_append(&s, ", ");
         ir_type_print(all[i], &s);
     }
-    *out = lazy_error(
-        a->src, XT_INVALID_ARGUMENT, "xt_multihead_attention %s: query, key and value are %s; floats %s are needed",
-        a->name, str_cstr(&s), a->o->batch_first == XT_ON ? "[B,T,E], [B,S,K] and [B,S,V]" : "[T,B,E], [S,B,K] and [S,B,V]");
+    *out = lazy_error(a->src, XT_INVALID_ARGUMENT,
+                      "xt_multihead_attention %s: query, key and value are %s; floats %s are needed", a->name,
+                      str_cstr(&s),
+                      a->o->batch_first == XT_ON ? "[B,T,E], [B,S,K] and [B,S,V]" : "[T,B,E], [S,B,K] and [S,B,V]");
     str_free(&s);
     return false;
 }
 
-xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor q, xt_tensor k, xt_tensor v, xt_mha_opts o) {
+xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor q, xt_tensor k,
+                                    xt_tensor v, xt_mha_opts o) {
     const ir_type *tq = lazy_type(q), *tk = lazy_type(k), *tv = lazy_type(v);
     if (!tq || !tk || !tv || !tq->rank || !tk->rank || !tv->rank)
-        return nn_bad_input(src, "xt_multihead_attention", name, !tq || !tq->rank ? q : !tk || !tk->rank ? k : v, "[T,B,E] floats are needed");
-    mha a = {
-        src,          m, name, &o, o.heads ? o.heads : 1, tq->dims[tq->rank - 1], tk->dims[tk->rank - 1], tv->dims[tv->rank - 1], nn_param_dtype(tq),
-        tq->rank == 3};
+        return nn_bad_input(src, "xt_multihead_attention", name,
+                            !tq || !tq->rank   ? q
+                            : !tk || !tk->rank ? k
+                                               : v,
+                            "[T,B,E] floats are needed");
+    mha a = {src,
+             m,
+             name,
+             &o,
+             o.heads ? o.heads : 1,
+             tq->dims[tq->rank - 1],
+             tk->dims[tk->rank - 1],
+             tv->dims[tv->rank - 1],
+             nn_param_dtype(tq),
+             tq->rank == 3};
     xt_tensor failed, part[3];
     if (!inputs_fit(&a, tq, tk, tv, &failed)) return failed;
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_multihead_attention", name, (xt_tensor){0}, "");
@@ -170,9 +196,11 @@ xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, const char 
     xt_tensor p = xt_softmax_at(src, mask_scores(&a, scaled_scores(src, part[0], part[1])), -1);
     if (o.dropout > 0) p = xt_dropout_at(src, m, p, o.dropout);
     xt_tensor y = join_heads(src, xt_matmul_at(src, p, part[2]));
-    xt_tensor w = nn_tensor(src, m, name, "out_proj.weight", true, NN_UNIFORM, 1 / sqrt((double)a.E), a.d, 2, (int64_t[]){a.E, a.E});
+    xt_tensor w = nn_tensor(src, m, name, "out_proj.weight", true, NN_UNIFORM, 1 / sqrt((double)a.E), a.d, 2,
+                            (int64_t[]){a.E, a.E});
     y = xt_matmul_at(src, y, xt_transpose_at(src, w, 0, 1));
-    if (o.bias != XT_OFF) y = xt_add_at(src, y, nn_tensor(src, m, name, "out_proj.bias", true, NN_ZEROS, 0, a.d, 1, &a.E));
+    if (o.bias != XT_OFF)
+        y = xt_add_at(src, y, nn_tensor(src, m, name, "out_proj.bias", true, NN_ZEROS, 0, a.d, 1, &a.E));
     if (o.out_weights) {
         *o.out_weights = xt_mean_axis_at(src, p, 1);
         if (!a.batched) *o.out_weights = xt_squeeze_at(src, *o.out_weights, 0);

@@ -1,12 +1,14 @@
-/* Batch norm, recorded as StableHLO's batch_norm ops, which devices have as one kernel; with .sync over several ranks as sums added up between them (mean
- * first, then the squares of what is left, which rounds better than the mean of squares); their derivative adds up between the ranks too.
- * running = running + momentum * (batch - running), with the unbiased variance, as PyTorch keeps it. */
+/* Batch norm, recorded as StableHLO's batch_norm ops, which devices have as one kernel; with .sync over several ranks
+ * as sums added up between them (mean first, then the squares of what is left, which rounds better than the mean of
+ * squares); their derivative adds up between the ranks too. running = running + momentum * (batch - running), with the
+ * unbiased variance, as PyTorch keeps it. */
 #include "lazy/mesh.h"
 #include "nn/nn.h"
 
 void nn_move_average(const xt_src *src, xt_tensor running, xt_tensor batch, xt_tensor momentum) {
     xt_dtype d = xt_dtype_of(running);
-    xt_tensor f = xt_cast_at(src, momentum, d), keep = xt_mul_at(src, running, xt_sub__at(src, nn_number(src, 1, d), f));
+    xt_tensor f = xt_cast_at(src, momentum, d),
+              keep = xt_mul_at(src, running, xt_sub__at(src, nn_number(src, 1, d), f));
     xt_tensor value = xt_add_at(src, keep, xt_mul_at(src, xt_cast_at(src, batch, d), f));
     if (!lazy_is_error(value)) lazy_assign(running, value);
 }
@@ -26,10 +28,12 @@ static void update_running(const xt_src *src, const batch_norm *n, xt_tensor mea
     xt_no_grad_begin();
     xt_tensor count = xt_add_at(src, n->count, nn_number(src, 1, XT_I64));
     if (!lazy_is_error(count)) lazy_assign(n->count, count);
-    xt_tensor momentum =
-        n->cumulative ? xt_div_at(src, nn_number(src, 1, XT_F32), xt_cast_at(src, n->count, XT_F32)) : nn_number(src, n->momentum, XT_F32);
+    xt_tensor momentum = n->cumulative ? xt_div_at(src, nn_number(src, 1, XT_F32), xt_cast_at(src, n->count, XT_F32))
+                                       : nn_number(src, n->momentum, XT_F32);
     nn_move_average(src, n->mean, mean, momentum);
-    nn_move_average(src, n->var, correction == 1 ? var : xt_mul_at(src, var, nn_number(src, correction, xt_dtype_of(var))), momentum);
+    nn_move_average(src, n->var,
+                    correction == 1 ? var : xt_mul_at(src, var, nn_number(src, correction, xt_dtype_of(var))),
+                    momentum);
     xt_no_grad_end_at(NULL);
 }
 
@@ -39,7 +43,8 @@ static xt_tensor of_batch(const xt_src *src, const batch_norm *n, xt_tensor x, b
     int64_t per_channel = t->dims[1] ? t->count / t->dims[1] : 0;
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x), *scale = lazy_value(n->weight), *offset = lazy_value(n->bias), *out[3] = {0};
-    if (v && scale && offset) ir_batch_norm_training(b, ir_convert(b, v, scale->type->dtype), scale, offset, (float)n->eps, 1, out);
+    if (v && scale && offset)
+        ir_batch_norm_training(b, ir_convert(b, v, scale->type->dtype), scale, offset, (float)n->eps, 1, out);
     xt_tensor y = lazy_wrap(out[0] ? ir_convert(b, out[0], t->dtype) : NULL, "xt_batch_norm");
     if (lazy_is_error(y) || !move || xt_is_none(n->mean)) return y;
     xt_no_grad_begin();
@@ -76,7 +81,9 @@ static xt_tensor of_ranks(const xt_src *src, const batch_norm *n, xt_tensor x, i
     ir_value *left = mean ? ir_subtract(b, v, over_channels(b, mean, v->type)) : NULL;
     ir_value *var = left ? mean_of_ranks(b, ir_multiply(b, left, left), ranks, per_channel) : NULL;
     ir_value *rate = var ? ir_multiply(b, scale, ir_rsqrt(b, ir_add(b, var, ir_splat(b, var->type, n->eps)))) : NULL;
-    ir_value *y = rate ? ir_add(b, ir_multiply(b, left, over_channels(b, rate, left->type)), over_channels(b, offset, left->type)) : NULL;
+    ir_value *y =
+        rate ? ir_add(b, ir_multiply(b, left, over_channels(b, rate, left->type)), over_channels(b, offset, left->type))
+             : NULL;
     xt_tensor out = lazy_wrap(y ? ir_convert(b, y, t->dtype) : NULL, "xt_batch_norm");
     if (lazy_is_error(out) || !move || xt_is_none(n->mean)) return out;
     xt_no_grad_begin();
@@ -89,8 +96,11 @@ static xt_tensor of_ranks(const xt_src *src, const batch_norm *n, xt_tensor x, i
 static xt_tensor of_running(const xt_src *src, const batch_norm *n, xt_tensor x) {
     const ir_type *t = lazy_type(x);
     ir_builder *b = lazy_begin(src);
-    ir_value *v = lazy_value(x), *w = lazy_value(n->weight), *o = lazy_value(n->bias), *m = lazy_value(n->mean), *s = lazy_value(n->var);
-    ir_value *y = v && w && o && m && s ? ir_batch_norm_inference(b, ir_convert(b, v, w->type->dtype), w, o, m, s, (float)n->eps, 1) : NULL;
+    ir_value *v = lazy_value(x), *w = lazy_value(n->weight), *o = lazy_value(n->bias), *m = lazy_value(n->mean),
+             *s = lazy_value(n->var);
+    ir_value *y = v && w && o && m && s
+                      ? ir_batch_norm_inference(b, ir_convert(b, v, w->type->dtype), w, o, m, s, (float)n->eps, 1)
+                      : NULL;
     return lazy_wrap(y ? ir_convert(b, y, t->dtype) : NULL, "xt_batch_norm");
 }
 
@@ -111,19 +121,27 @@ void nn_cumulate_batch_norms(bool on) {
 
 xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o) {
     const ir_type *t = lazy_type(x);
-    if (!t || t->rank < 2 || !ir_dtype_is_float(t->dtype)) return nn_bad_input(src, "xt_batch_norm", name, x, "floats [N,C,...] are needed");
+    if (!t || t->rank < 2 || !ir_dtype_is_float(t->dtype))
+        return nn_bad_input(src, "xt_batch_norm", name, x, "floats [N,C,...] are needed");
     if (!(o.eps >= 0) || !(o.momentum >= 0 && o.momentum <= 1))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_batch_norm %s: eps is %g and momentum %g; eps must be positive and momentum in [0,1]", name,
-                          o.eps, o.momentum);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_batch_norm %s: eps is %g and momentum %g; eps must be positive and momentum in [0,1]",
+                          name, o.eps, o.momentum);
     bool track = o.track != XT_OFF, batch = xt_is_training(m) || !track, move = xt_is_training(m) && nn_tracks(m);
-    int ranks = (o.sync == XT_ON || (sync_all && o.sync != XT_OFF)) && xt_is_training(m) && !lazy_spmd() ? world_get()->size : 1; /* a mesh's statistics are of the whole batch already */
+    /* a mesh's statistics are of the whole batch already */
+    int ranks = (o.sync == XT_ON || (sync_all && o.sync != XT_OFF)) && xt_is_training(m) && !lazy_spmd()
+                    ? world_get()->size
+                    : 1;
     if (batch && ranks == 1 && t->dims[1] && t->count / t->dims[1] < 2)
-        return nn_bad_input(src, "xt_batch_norm", name, x,
-                            "more than one value per channel is needed in training mode (call xt_eval, or use a larger batch)");
+        return nn_bad_input(
+            src, "xt_batch_norm", name, x,
+            "more than one value per channel is needed in training mode (call xt_eval, or use a larger batch)");
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_batch_norm", name, (xt_tensor){0}, "");
     xt_dtype d = nn_param_dtype(t);
     int64_t c = t->dims[1];
-    batch_norm n = {.eps = o.eps > 0 ? o.eps : 1e-5, .momentum = o.momentum > 0 ? o.momentum : 0.1, .cumulative = all_cumulate || o.cumulative == XT_ON};
+    batch_norm n = {.eps = o.eps > 0 ? o.eps : 1e-5,
+                    .momentum = o.momentum > 0 ? o.momentum : 0.1,
+                    .cumulative = all_cumulate || o.cumulative == XT_ON};
     bool affine = o.affine != XT_OFF;
     n.weight = affine ? nn_tensor(src, m, name, "weight", true, NN_ONES, 0, d, 1, &c) : constant_vector(src, 1, d, c);
     n.bias = affine ? nn_tensor(src, m, name, "bias", true, NN_ZEROS, 0, d, 1, &c) : constant_vector(src, 0, d, c);
@@ -134,7 +152,9 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
         n.var = nn_tensor(src, m, name, "running_var", false, NN_ONES, 0, d, 1, &c);
         n.count = nn_tensor(src, m, name, "num_batches_tracked", false, NN_ZEROS, 0, XT_I64, 0, NULL);
     }
-    xt_tensor y = !batch ? of_running(src, &n, x) : ranks > 1 ? of_ranks(src, &n, x, ranks, move) : of_batch(src, &n, x, move);
+    xt_tensor y = !batch      ? of_running(src, &n, x)
+                  : ranks > 1 ? of_ranks(src, &n, x, ranks, move)
+                              : of_batch(src, &n, x, move);
     nn_layer_end();
     return y;
 }

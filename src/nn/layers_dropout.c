@@ -3,7 +3,8 @@
 
 #include "nn/nn.h"
 
-static bool probability_fits(const xt_src *src, const char *what, const ir_type *t, xt_tensor x, double p, xt_tensor *out) {
+static bool probability_fits(const xt_src *src, const char *what, const ir_type *t, xt_tensor x, double p,
+                             xt_tensor *out) {
     *out = (xt_tensor){0};
     if (!t || !ir_dtype_is_float(t->dtype))
         *out = nn_bad_input(src, what, "", x, "floats are needed");
@@ -16,12 +17,14 @@ static bool probability_fits(const xt_src *src, const char *what, const ir_type 
 
 /* 1 with probability 1-p, else 0, in these dims. */
 static xt_tensor keep_mask(const xt_src *src, const int64_t *dims, double p, xt_dtype dtype) {
-    return xt_cast_at(src, xt_ge_at(src, xt_rand_at(src, XT_F32, dims), xt_full_at(src, p, XT_F32, (int64_t[]){0})), dtype);
+    return xt_cast_at(src, xt_ge_at(src, xt_rand_at(src, XT_F32, dims), xt_full_at(src, p, XT_F32, (int64_t[]){0})),
+                      dtype);
 }
 
 static xt_tensor drop(const xt_src *src, xt_tensor x, const int64_t *mask_dims, double p) {
     xt_dtype t = xt_dtype_of(x);
-    return p == 1 ? xt_mul_scalar_at(src, x, 0) : xt_mul_scalar_at(src, xt_mul_at(src, x, keep_mask(src, mask_dims, p, t)), 1 / (1 - p));
+    return p == 1 ? xt_mul_scalar_at(src, x, 0)
+                  : xt_mul_scalar_at(src, xt_mul_at(src, x, keep_mask(src, mask_dims, p, t)), 1 / (1 - p));
 }
 
 xt_tensor xt_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p) {
@@ -48,7 +51,8 @@ xt_tensor xt_channel_dropout_at(const xt_src *src, int n_spatial, xt_module *m, 
     return drop(src, x, dims, p);
 }
 
-/* Klambauer et al. 2017: dropped elements take SELU's negative limit, then an affine map restores mean 0 and variance 1. */
+/* Klambauer et al. 2017: dropped elements take SELU's negative limit, then an affine map restores mean 0
+ * and variance 1. */
 xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p) {
     static const double limit = -1.7580993408473766;
     const ir_type *t = lazy_type(x);
@@ -61,6 +65,7 @@ xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, doub
     double a = 1 / sqrt((1 - p) * (1 + p * limit * limit)), b = -a * limit * p;
     xt_tensor mask = keep_mask(src, dims, p, t->dtype);
     xt_tensor kept = xt_mul_scalar_at(src, xt_mul_at(src, x, mask), a);
-    xt_tensor dropped = xt_mul_scalar_at(src, xt_add_scalar_at(src, xt_neg_at(src, mask), 1), a * limit); /* where the mask is 0 */
+    /* where the mask is 0 */
+    xt_tensor dropped = xt_mul_scalar_at(src, xt_add_scalar_at(src, xt_neg_at(src, mask), 1), a * limit);
     return xt_add_scalar_at(src, xt_add_at(src, kept, dropped), b);
 }

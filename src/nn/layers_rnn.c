@@ -1,10 +1,11 @@
-/* Recurrent layers and cells: plain, LSTM (Hochreiter and Schmidhuber 1997, gates in the order i, f, g, o) and GRU (Cho et al. 2014, gates r, z, n, the
- * reset gate applied after the product, as cuDNN and PyTorch do).
+/* Recurrent layers and cells: plain, LSTM (Hochreiter and Schmidhuber 1997, gates in the order i, f, g, o) and GRU (Cho
+ * et al. 2014, gates r, z, n, the reset gate applied after the product, as cuDNN and PyTorch do).
  *
  * An LSTM's state may be projected to fewer numbers after each step (Sak, Senior and Beaufays 2014): h = W_hr h'.
  *
- * What the input adds to the gates is one product for all steps; a step adds the product with the state. Short sequences are unrolled: the program grows with
- * the sequence, and the backward pass is that of its ops. Long ones are a loop (xt_scan), whose program is as large as one step. */
+ * What the input adds to the gates is one product for all steps; a step adds the product with the state. Short
+ * sequences are unrolled: the program grows with the sequence, and the backward pass is that of its ops. Long ones are
+ * a loop (xt_scan), whose program is as large as one step. */
 #include <math.h>
 
 #include <xtrain/loop.h>
@@ -17,8 +18,9 @@ enum { LOOP_FROM = 8 }; /* steps: from there on the loop compiles and runs faste
 static const struct {
     const char *layer, *cell;
     int gates;
-} kinds[] = {
-    [XT_RNN_PLAIN] = {"xt_rnn", "xt_rnn_cell", 1}, [XT_RNN_LSTM] = {"xt_lstm", "xt_lstm_cell", 4}, [XT_RNN_GRU] = {"xt_gru", "xt_gru_cell", 3}};
+} kinds[] = {[XT_RNN_PLAIN] = {"xt_rnn", "xt_rnn_cell", 1},
+             [XT_RNN_LSTM] = {"xt_lstm", "xt_lstm_cell", 4},
+             [XT_RNN_GRU] = {"xt_gru", "xt_gru_cell", 3}};
 
 typedef struct cell { /* one layer in one direction */
     const xt_src *src;
@@ -26,7 +28,8 @@ typedef struct cell { /* one layer in one direction */
     int64_t hidden;
     bool relu;
     xt_switch loop;
-    xt_tensor w_ih, w_hh, b_ih, b_hh, w_hr; /* products transposed: [I,gates*hidden], ...; biases and projection: none when off */
+    /* products transposed: [I,gates*hidden], ...; biases and projection: none when off */
+    xt_tensor w_ih, w_hh, b_ih, b_hh, w_hr;
 } cell;
 
 typedef struct state {
@@ -40,8 +43,8 @@ static xt_tensor factor(const xt_src *src, xt_tensor w) {
 }
 
 /* Parameters named "weight_ih" + suffix and so on. */
-static cell make_cell(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, const char *suffix, int64_t in, int64_t hidden, xt_dtype d,
-                      const xt_rnn_opts *o) {
+static cell make_cell(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, const char *suffix,
+                      int64_t in, int64_t hidden, xt_dtype d, const xt_rnn_opts *o) {
     cell c = {.src = src, .kind = kind, .hidden = hidden, .relu = o->relu == XT_ON, .loop = o->loop};
     int64_t rows = kinds[kind].gates * hidden;
     double bound = 1 / sqrt((double)hidden);
@@ -49,7 +52,8 @@ static cell make_cell(const xt_src *src, xt_rnn_kind kind, xt_module *m, const c
     snprintf(leaf, sizeof leaf, "weight_ih%s", suffix);
     c.w_ih = factor(src, nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){rows, in}));
     snprintf(leaf, sizeof leaf, "weight_hh%s", suffix);
-    c.w_hh = factor(src, nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){rows, o->proj_size ? o->proj_size : hidden}));
+    c.w_hh = factor(src, nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2,
+                                   (int64_t[]){rows, o->proj_size ? o->proj_size : hidden}));
     if (o->bias != XT_OFF) {
         snprintf(leaf, sizeof leaf, "bias_ih%s", suffix);
         c.b_ih = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 1, &rows);
@@ -58,7 +62,8 @@ static cell make_cell(const xt_src *src, xt_rnn_kind kind, xt_module *m, const c
     }
     if (!o->proj_size) return c;
     snprintf(leaf, sizeof leaf, "weight_hr%s", suffix);
-    c.w_hr = factor(src, nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){o->proj_size, hidden}));
+    c.w_hr =
+        factor(src, nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){o->proj_size, hidden}));
     return c;
 }
 
@@ -83,15 +88,16 @@ static state step(const cell *c, xt_tensor from_x, state s) {
     }
     xt_tensor sum = xt_add_at(src, from_x, from_h);
     if (c->kind == XT_RNN_PLAIN) return (state){.h = c->relu ? xt_relu_at(src, sum) : xt_tanh_at(src, sum)};
-    xt_tensor i = xt_sigmoid_at(src, gate(c, sum, 0)), f = xt_sigmoid_at(src, gate(c, sum, 1)), g = xt_tanh_at(src, gate(c, sum, 2));
+    xt_tensor i = xt_sigmoid_at(src, gate(c, sum, 0)), f = xt_sigmoid_at(src, gate(c, sum, 1)),
+              g = xt_tanh_at(src, gate(c, sum, 2));
     xt_tensor o = xt_sigmoid_at(src, gate(c, sum, 3));
     xt_tensor carried = xt_add_at(src, xt_mul_at(src, f, s.c), xt_mul_at(src, i, g));
     xt_tensor h = xt_mul_at(src, o, xt_tanh_at(src, carried));
     return (state){.h = xt_is_none(c->w_hr) ? h : affine(src, h, c->w_hr, (xt_tensor){0}), .c = carried};
 }
 
-/* The n rows of x one by one, by halving: a slice's derivative is as large as what it is cut from, so n slices of the whole would cost n times the whole
- * in the backward pass, halves cost log n times. */
+/* The n rows of x one by one, by halving: a slice's derivative is as large as what it is cut from, so n slices of the
+ * whole would cost n times the whole in the backward pass, halves cost log n times. */
 static void split_steps(const xt_src *src, xt_tensor x, int64_t n, xt_tensor *out) {
     if (n == 1) {
         *out = x;
@@ -103,7 +109,9 @@ static void split_steps(const xt_src *src, xt_tensor x, int64_t n, xt_tensor *ou
 
 static xt_tensor unrolled(const cell *c, xt_tensor from_x, int64_t T, int64_t B, bool reverse, state *s) {
     xt_tensor y = {0}, *steps = base_calloc((size_t)T, sizeof *steps);
-    if (!steps) return lazy_error(c->src, XT_RESOURCE_EXHAUSTED, "%s: no memory for %lld steps", kinds[c->kind].layer, (long long)T);
+    if (!steps)
+        return lazy_error(c->src, XT_RESOURCE_EXHAUSTED, "%s: no memory for %lld steps", kinds[c->kind].layer,
+                          (long long)T);
     split_steps(c->src, from_x, T, steps);
     for (int64_t k = 0; k < T; k++) {
         int64_t at = reverse ? T - 1 - k : k;
@@ -137,7 +145,8 @@ static xt_tensor sequence(const cell *given, xt_tensor x, bool reverse, state *s
     }
     carry[0] = s->h;
     carry[1] = s->c;
-    xt_scan_at(c.src, scan_step, c.kind == XT_RNN_LSTM ? 2 : 1, carry, 1, &from_x, 1, &y, (xt_scan_opts){.struct_size = sizeof(xt_scan_opts), .reverse = reverse ? XT_ON : XT_OFF, .user = &c});
+    xt_scan_at(c.src, scan_step, c.kind == XT_RNN_LSTM ? 2 : 1, carry, 1, &from_x, 1, &y,
+               (xt_scan_opts){.struct_size = sizeof(xt_scan_opts), .reverse = reverse ? XT_ON : XT_OFF, .user = &c});
     s->h = carry[0];
     if (c.kind == XT_RNN_LSTM) s->c = carry[1];
     return y;
@@ -145,16 +154,18 @@ static xt_tensor sequence(const cell *given, xt_tensor x, bool reverse, state *s
 
 /* Row i of the first states, or zeros. */
 static xt_tensor first_state(const xt_src *src, xt_tensor all, int64_t i, int64_t batch, int64_t hidden, xt_dtype d) {
-    if (xt_is_none(all)) return lazy_wrap(ir_splat(lazy_begin(src), ir_tensor(d, 2, (int64_t[]){batch, hidden}), 0), "a zero state");
+    if (xt_is_none(all))
+        return lazy_wrap(ir_splat(lazy_begin(src), ir_tensor(d, 2, (int64_t[]){batch, hidden}), 0), "a zero state");
     return xt_reshape_at(src, xt_slice_at(src, all, 0, i, i + 1), (int64_t[END]){batch, hidden});
 }
 
-static bool state_fits(const xt_src *src, const char *what, const char *name, const char *which, xt_tensor h, size_t rank, const int64_t *dims,
-                       xt_tensor *out) {
+static bool state_fits(const xt_src *src, const char *what, const char *name, const char *which, xt_tensor h,
+                       size_t rank, const int64_t *dims, xt_tensor *out) {
     *out = (xt_tensor){0};
     if (xt_is_none(h)) return true;
     const ir_type *t = lazy_type(h), *want = ir_tensor(XT_F32, rank, dims);
-    if (t && t->rank == rank && memcmp(t->dims, dims, rank * sizeof *dims) == 0 && ir_dtype_is_float(t->dtype)) return true;
+    if (t && t->rank == rank && memcmp(t->dims, dims, rank * sizeof *dims) == 0 && ir_dtype_is_float(t->dtype))
+        return true;
     str s = STR_INIT;
     str_printf(&s, ".%s must be of the shape of ", which);
     if (want) ir_type_print(want, &s);
@@ -168,17 +179,20 @@ static xt_rnn_out all_failed(xt_tensor e) {
 }
 
 /* Everything that can be wrong before anything is made. */
-static bool options_fit(const xt_src *src, const char *what, const char *name, xt_tensor x, int64_t hidden, xt_rnn_kind kind, const xt_rnn_opts *o,
-                        xt_tensor *out) {
+static bool options_fit(const xt_src *src, const char *what, const char *name, xt_tensor x, int64_t hidden,
+                        xt_rnn_kind kind, const xt_rnn_opts *o, xt_tensor *out) {
     *out = (xt_tensor){0};
     if (hidden < 1 || o->layers < 0 || !(o->dropout >= 0 && o->dropout <= 1))
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: hidden size %lld, %d layers, dropout %g: sizes are at least 1, dropout is in [0,1]", what,
-                          name, (long long)hidden, o->layers, o->dropout);
+        *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s %s: hidden size %lld, %d layers, dropout %g: sizes are at least 1, dropout is in [0,1]",
+                          what, name, (long long)hidden, o->layers, o->dropout);
     else if (kind != XT_RNN_LSTM && !xt_is_none(o->c0))
         *out = nn_bad_input(src, what, name, o->c0, "only an LSTM has .c0");
     else if (o->proj_size < 0 || o->proj_size >= hidden)
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: .proj_size = %lld is out of range: expected 1 to %lld, less than the hidden size (0 = no projection)", what, name,
-                          (long long)o->proj_size, (long long)hidden - 1);
+        *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s %s: .proj_size = %lld is out of range: expected 1 to %lld, less than the hidden size (0 "
+                          "= no projection)",
+                          what, name, (long long)o->proj_size, (long long)hidden - 1);
     else if (o->proj_size && (kind != XT_RNN_LSTM || what == kinds[kind].cell))
         *out = nn_bad_input(src, what, name, x, "only a whole LSTM has .proj_size");
     else if (kind != XT_RNN_PLAIN && o->relu == XT_ON)
@@ -186,13 +200,16 @@ static bool options_fit(const xt_src *src, const char *what, const char *name, x
     return !out->slot;
 }
 
-xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x, int64_t hidden, xt_rnn_opts o) {
-    if ((unsigned)kind > XT_RNN_GRU) return all_failed(lazy_error(src, XT_INVALID_ARGUMENT, "xt_rnn_at: kind %d is none", (int)kind));
+xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x, int64_t hidden,
+                     xt_rnn_opts o) {
+    if ((unsigned)kind > XT_RNN_GRU)
+        return all_failed(lazy_error(src, XT_INVALID_ARGUMENT, "xt_rnn_at: kind %d is none", (int)kind));
     const char *what = kinds[kind].layer;
     const ir_type *t = lazy_type(x);
     xt_tensor failed;
     if (!t || (t->rank != 2 && t->rank != 3) || !ir_dtype_is_float(t->dtype) || t->count == 0)
-        return all_failed(nn_bad_input(src, what, name, x, "floats [T,B,I], [B,T,I] with .batch_first, or [T,I] are needed"));
+        return all_failed(
+            nn_bad_input(src, what, name, x, "floats [T,B,I], [B,T,I] with .batch_first, or [T,I] are needed"));
     if (!options_fit(src, what, name, x, hidden, kind, &o, &failed)) return all_failed(failed);
     bool lone = t->rank == 2, turn = !lone && o.batch_first == XT_ON;
     int64_t B = lone ? 1 : t->dims[turn ? 0 : 1];
@@ -201,9 +218,11 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
     const char *const names[2] = {"h0", "c0"};
     const xt_tensor given[2] = {o.h0, o.c0};
     for (int i = 0; i < 2; i++, lone_dims[1] = dims[2] = hidden)
-        if (!state_fits(src, what, name, names[i], given[i], lone ? 2 : 3, lone ? lone_dims : dims, &failed)) return all_failed(failed);
+        if (!state_fits(src, what, name, names[i], given[i], lone ? 2 : 3, lone ? lone_dims : dims, &failed))
+            return all_failed(failed);
     xt_tensor *last = base_calloc((size_t)n * 2, sizeof *last);
-    if (!last) return all_failed(lazy_error(src, XT_RESOURCE_EXHAUSTED, "%s %s: no memory for %d layers", what, name, n));
+    if (!last)
+        return all_failed(lazy_error(src, XT_RESOURCE_EXHAUSTED, "%s %s: no memory for %d layers", what, name, n));
     if (!nn_layer_begin(src, m, name)) {
         base_free(last);
         return all_failed(nn_bad_input(src, what, name, (xt_tensor){0}, ""));
@@ -218,7 +237,8 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
             int i = l * ways + w;
             snprintf(suffix, sizeof suffix, "_l%d%s", l, w ? "_reverse" : "");
             cell c = make_cell(src, kind, m, name, suffix, width, hidden, d, &o);
-            state s = {first_state(src, o.h0, i, B, width_h, d), kind == XT_RNN_LSTM ? first_state(src, o.c0, i, B, hidden, d) : (xt_tensor){0}};
+            state s = {first_state(src, o.h0, i, B, width_h, d),
+                       kind == XT_RNN_LSTM ? first_state(src, o.c0, i, B, hidden, d) : (xt_tensor){0}};
             out[w] = sequence(&c, y, w == 1, &s);
             last[i] = xt_unsqueeze_at(src, s.h, 0);
             if (kind == XT_RNN_LSTM) last[n + i] = xt_unsqueeze_at(src, s.c, 0);
@@ -227,7 +247,8 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
         y = ways == 2 ? xt_concat_at(src, 2, out, 2) : out[0];
         if (o.dropout > 0 && l + 1 < layers) y = xt_dropout_at(src, m, y, o.dropout);
     }
-    xt_rnn_out r = {.output = xt_cast_at(src, y, t->dtype), .h = xt_cast_at(src, xt_concat_at(src, n, last, 0), t->dtype)};
+    xt_rnn_out r = {.output = xt_cast_at(src, y, t->dtype),
+                    .h = xt_cast_at(src, xt_concat_at(src, n, last, 0), t->dtype)};
     if (kind == XT_RNN_LSTM) r.c = xt_cast_at(src, xt_concat_at(src, n, last + n, 0), t->dtype);
     base_free(last);
     if (turn) r.output = xt_transpose_at(src, r.output, 0, 1);
@@ -240,8 +261,10 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
     return r;
 }
 
-xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x, int64_t hidden, xt_rnn_opts o) {
-    if ((unsigned)kind > XT_RNN_GRU) return all_failed(lazy_error(src, XT_INVALID_ARGUMENT, "xt_rnn_cell_at: kind %d is none", (int)kind));
+xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x,
+                          int64_t hidden, xt_rnn_opts o) {
+    if ((unsigned)kind > XT_RNN_GRU)
+        return all_failed(lazy_error(src, XT_INVALID_ARGUMENT, "xt_rnn_cell_at: kind %d is none", (int)kind));
     const char *what = kinds[kind].cell;
     const ir_type *t = lazy_type(x);
     xt_tensor failed;
@@ -253,7 +276,8 @@ xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, con
     const char *const names[2] = {"h0", "c0"};
     const xt_tensor given[2] = {o.h0, o.c0};
     for (int i = 0; i < 2; i++)
-        if (!state_fits(src, what, name, names[i], given[i], lone ? 1 : 2, lone ? dims + 1 : dims, &failed)) return all_failed(failed);
+        if (!state_fits(src, what, name, names[i], given[i], lone ? 1 : 2, lone ? dims + 1 : dims, &failed))
+            return all_failed(failed);
     if (!nn_layer_begin(src, m, name)) return all_failed(nn_bad_input(src, what, name, (xt_tensor){0}, ""));
     xt_dtype d = nn_param_dtype(t);
     state s = {o.h0, o.c0};

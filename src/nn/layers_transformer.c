@@ -1,4 +1,5 @@
-/* Transformer layers with PyTorch's names and order of operations (Vaswani et al. 2017; norm_first is the pre-norm form), and positions. */
+/* Transformer layers with PyTorch's names and order of operations (Vaswani et al. 2017; norm_first is the pre-norm
+ * form), and positions. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -27,7 +28,8 @@ static xt_tensor attend(const block *b, const char *name, xt_tensor q, xt_tensor
 
 static xt_tensor feed_forward(const block *b, xt_tensor x) {
     int64_t width = xt_dim(x, -1);
-    xt_tensor h = xt_linear_at(b->src, b->m, "linear1", x, b->o.feedforward ? b->o.feedforward : 2048, (xt_linear_opts){0});
+    xt_tensor h =
+        xt_linear_at(b->src, b->m, "linear1", x, b->o.feedforward ? b->o.feedforward : 2048, (xt_linear_opts){0});
     h = dropped(b, b->o.gelu == XT_ON ? xt_gelu_erf_at(b->src, h) : xt_relu_at(b->src, h));
     return dropped(b, xt_linear_at(b->src, b->m, "linear2", h, width, (xt_linear_opts){0}));
 }
@@ -36,8 +38,8 @@ static xt_tensor norm(const block *b, const char *name, xt_tensor x) {
     return xt_layer_norm_at(b->src, b->m, name, x, (xt_norm_opts){.eps = b->o.eps});
 }
 
-static bool begin(const xt_src *src, const char *what, xt_module *m, const char *name, xt_tensor x, const xt_transformer_opts *o, block *b,
-                  xt_tensor *out) {
+static bool begin(const xt_src *src, const char *what, xt_module *m, const char *name, xt_tensor x,
+                  const xt_transformer_opts *o, block *b, xt_tensor *out) {
     const ir_type *t = lazy_type(x);
     *out = (xt_tensor){0};
     if (!m)
@@ -45,13 +47,15 @@ static bool begin(const xt_src *src, const char *what, xt_module *m, const char 
     else if (!t || t->rank < 2 || t->rank > 3 || !ir_dtype_is_float(t->dtype))
         *out = nn_bad_input(src, what, name, x, "floats [T,B,E], [B,T,E] with batch_first, or [T,E] are needed");
     else if (o->dropout > 1 || o->feedforward < 0)
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: dropout is %g and feedforward %lld; at most 1, and at least 1", what, name, o->dropout,
-                          (long long)o->feedforward);
+        *out =
+            lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: dropout is %g and feedforward %lld; at most 1, and at least 1",
+                       what, name, o->dropout, (long long)o->feedforward);
     *b = (block){src, xt_sub(m, name, -1), *o, o->dropout < 0 ? 0 : o->dropout > 0 ? o->dropout : 0.1};
     return !out->slot;
 }
 
-xt_tensor xt_transformer_encoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_transformer_opts o) {
+xt_tensor xt_transformer_encoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
+                                          xt_transformer_opts o) {
     block b;
     xt_tensor failed;
     if (!begin(src, "xt_transformer_encoder_layer", m, name, x, &o, &b, &failed)) return failed;
@@ -64,7 +68,8 @@ xt_tensor xt_transformer_encoder_layer_at(const xt_src *src, xt_module *m, const
     return norm(&b, "norm2", xt_add_at(src, x, feed_forward(&b, x)));
 }
 
-xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_tensor memory, xt_transformer_opts o) {
+xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
+                                          xt_tensor memory, xt_transformer_opts o) {
     block b;
     xt_tensor failed;
     if (!begin(src, "xt_transformer_decoder_layer", m, name, x, &o, &b, &failed)) return failed;
@@ -79,7 +84,7 @@ xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const
     return norm(&b, "norm3", xt_add_at(src, x, feed_forward(&b, x)));
 }
 
-/* --- positions ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- positions --- */
 /* t * base^(-2i/dim) for t < length and i < dim/2: [length,dim/2] */
 static ir_value *angles(ir_builder *b, int64_t length, int64_t dim, double base) {
     int64_t dims[2] = {length, dim / 2};
@@ -91,7 +96,8 @@ static ir_value *angles(ir_builder *b, int64_t length, int64_t dim, double base)
 
 xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t dim) {
     if (length < 1 || dim < 2 || dim % 2)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_sinusoidal_positions: %lld positions of width %lld; at least one, of an even width",
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_sinusoidal_positions: %lld positions of width %lld; at least one, of an even width",
                           (long long)length, (long long)dim);
     ir_builder *b = lazy_begin(src);
     int64_t column[3] = {length, dim / 2, 1}, all[2] = {length, dim};

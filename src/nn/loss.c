@@ -18,7 +18,8 @@ bool loss_open(loss *l, const xt_src *src, const char *what, int n, const xt_ten
     }
     for (int i = 0; i < n; i++) {
         if (ir_dtype_is_complex(out[i]->type->dtype)) {
-            l->failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: an argument is complex; a loss is made of real numbers (xt_abs of it?)", what);
+            l->failed = lazy_error(src, XT_INVALID_ARGUMENT,
+                                   "%s: an argument is complex; a loss is made of real numbers (xt_abs of it?)", what);
             return false;
         }
         out[i] = ir_convert(l->b, out[i], t);
@@ -29,9 +30,13 @@ bool loss_open(loss *l, const xt_src *src, const char *what, int n, const xt_ten
 bool loss_same_shape(loss *l, const ir_value *x, const ir_value *y, const char *name_x, const char *name_y) {
     const ir_type *tx = x->type, *ty = y->type;
     ops_text sx, sy;
-    if (tx->rank == ty->rank && (tx->rank == 0 || memcmp(tx->dims, ty->dims, tx->rank * sizeof *tx->dims) == 0) && tx->count > 0) return true;
-    l->failed = lazy_error(l->src, XT_INVALID_ARGUMENT, "%s: %s %s and %s %s must have the same shape and at least one element%s", l->what, name_x,
-                           ops_shape(tx, &sx), name_y, ops_shape(ty, &sy), tx->count == ty->count && tx->count > 0 ? "; xt_unsqueeze, xt_squeeze or xt_reshape makes them alike" : "");
+    if (tx->rank == ty->rank && (tx->rank == 0 || memcmp(tx->dims, ty->dims, tx->rank * sizeof *tx->dims) == 0) &&
+        tx->count > 0)
+        return true;
+    l->failed = lazy_error(
+        l->src, XT_INVALID_ARGUMENT, "%s: %s %s and %s %s must have the same shape and at least one element%s", l->what,
+        name_x, ops_shape(tx, &sx), name_y, ops_shape(ty, &sy),
+        tx->count == ty->count && tx->count > 0 ? "; xt_unsqueeze, xt_squeeze or xt_reshape makes them alike" : "");
     return false;
 }
 
@@ -40,9 +45,10 @@ bool loss_fit(loss *l, ir_value **w, const ir_value *x, const char *name) {
     int64_t dims[XT_MAX_RANK];
     ops_text sx, sw;
     const ir_type *t = x->type;
-    if (!ops_common_dims((*w)->type, t, &rank, dims, &bad) || rank != t->rank || (rank && memcmp(dims, t->dims, rank * sizeof *dims) != 0)) {
-        l->failed = lazy_error(l->src, XT_INVALID_ARGUMENT, "%s: .%s %s does not broadcast to %s", l->what, name, ops_shape((*w)->type, &sw),
-                               ops_shape(t, &sx));
+    if (!ops_common_dims((*w)->type, t, &rank, dims, &bad) || rank != t->rank ||
+        (rank && memcmp(dims, t->dims, rank * sizeof *dims) != 0)) {
+        l->failed = lazy_error(l->src, XT_INVALID_ARGUMENT, "%s: .%s %s does not broadcast to %s", l->what, name,
+                               ops_shape((*w)->type, &sw), ops_shape(t, &sx));
         return false;
     }
     *w = ops_broadcast(l->b, *w, rank, dims);
@@ -52,15 +58,17 @@ bool loss_fit(loss *l, ir_value **w, const ir_value *x, const char *name) {
 bool loss_number(loss *l, const char *field, double set, double def, double min, double max, double *out) {
     *out = set == 0 ? def : set;
     if (set == 0 || (set >= min && set <= max)) return true;
-    l->failed =
-        lazy_error(l->src, XT_INVALID_ARGUMENT, "%s: .%s = %g is out of range: expected %g to %g (default %g)", l->what, field, set, min, max, def);
+    l->failed = lazy_error(l->src, XT_INVALID_ARGUMENT, "%s: .%s = %g is out of range: expected %g to %g (default %g)",
+                           l->what, field, set, min, max, def);
     return false;
 }
 
 bool loss_reduction(loss *l, xt_reduce r, bool batch_mean) {
-    if (r == XT_REDUCE_DEFAULT || r == XT_MEAN || r == XT_SUM || r == XT_NONE || (r == XT_BATCH_MEAN && batch_mean)) return true;
-    l->failed = lazy_error(l->src, XT_INVALID_ARGUMENT, "%s: .reduction = %d is out of range: expected XT_MEAN, XT_SUM%s", l->what, (int)r,
-                           batch_mean ? ", XT_NONE or XT_BATCH_MEAN" : " or XT_NONE");
+    if (r == XT_REDUCE_DEFAULT || r == XT_MEAN || r == XT_SUM || r == XT_NONE || (r == XT_BATCH_MEAN && batch_mean))
+        return true;
+    l->failed =
+        lazy_error(l->src, XT_INVALID_ARGUMENT, "%s: .reduction = %d is out of range: expected XT_MEAN, XT_SUM%s",
+                   l->what, (int)r, batch_mean ? ", XT_NONE or XT_BATCH_MEAN" : " or XT_NONE");
     return false;
 }
 
@@ -73,7 +81,7 @@ xt_tensor loss_close(loss *l, ir_value *each, xt_reduce r) {
     return lazy_wrap(r == XT_SUM || !sum ? sum : ir_divide(l->b, sum, loss_splat(l->b, sum, count)), l->what);
 }
 
-/* --- arithmetic ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- arithmetic --- */
 ir_value *loss_splat(ir_builder *b, const ir_value *like, double v) {
     return like ? ir_splat(b, like->type, v) : NULL;
 }

@@ -1,6 +1,8 @@
-/* Losses over classes: negative log likelihood, cross entropy (integer labels or probabilities), margins between classes.
- * Labels become a mask by comparison with an iota along the class axis, so the gradient needs no scatter. With V the labels that are not ignored,
- *   nll = sum_V w[y] (-x[y]) / sum_V w[y];   cross entropy = (1 - s) nll + s / C * sum_V sum_c w[c] (-x[c]) / sum_V w[y]   for smoothing s. */
+/* Losses over classes: negative log likelihood, cross entropy (integer labels or probabilities), margins between
+ * classes. Labels become a mask by comparison with an iota along the class axis, so the gradient needs no scatter. With
+ * V the labels that are not ignored,
+ *   nll = sum_V w[y] (-x[y]) / sum_V w[y]
+ *   cross entropy = (1 - s) nll + s / C * sum_V sum_c w[c] (-x[c]) / sum_V w[y]   for smoothing s. */
 #include <math.h>
 
 #include "lazy/labels.h"
@@ -22,14 +24,16 @@ static bool without_axis(const ir_type *x, const ir_type *labels, int64_t axis) 
 
 static bool wrong_shapes(classes *c, const ir_type *x, const ir_type *labels, const char *why) {
     ops_text sx, sl;
-    c->l.failed = lazy_error(c->l.src, XT_INVALID_ARGUMENT, "%s: scores are %s %s and labels %s %s: %s", c->l.what, xt_dtype_name(x->dtype),
-                             ops_shape(x, &sx), xt_dtype_name(labels->dtype), ops_shape(labels, &sl), why);
+    c->l.failed = lazy_error(c->l.src, XT_INVALID_ARGUMENT, "%s: scores are %s %s and labels %s %s: %s", c->l.what,
+                             xt_dtype_name(x->dtype), ops_shape(x, &sx), xt_dtype_name(labels->dtype),
+                             ops_shape(labels, &sl), why);
     return false;
 }
 
 static bool find_axis(classes *c, const ir_type *x, const ir_type *labels, bool probabilities, int asked) {
     int64_t rank = (int64_t)x->rank;
-    if (rank < 1 || x->count == 0) return wrong_shapes(c, x, labels, "there must be at least one score and a class axis");
+    if (rank < 1 || x->count == 0)
+        return wrong_shapes(c, x, labels, "there must be at least one score and a class axis");
     if (asked) {
         if (!ops_axis(c->l.src, c->l.what, x, asked, &c->axis, &c->l.failed)) return false;
     } else
@@ -37,7 +41,8 @@ static bool find_axis(classes *c, const ir_type *x, const ir_type *labels, bool 
     if (probabilities) {
         if (labels->rank == x->rank && memcmp(labels->dims, x->dims, x->rank * sizeof *x->dims) == 0) return true;
         return wrong_shapes(c, x, labels,
-                            "float labels are probabilities and have the scores' shape; class numbers are integers, xt_cast them to XT_I64");
+                            "float labels are probabilities and have the scores' shape; class numbers are integers, "
+                            "xt_cast them to XT_I64");
     }
     bool first = without_axis(x, labels, c->axis), last = without_axis(x, labels, rank - 1);
     if (!asked && rank > 2 && first && last)
@@ -47,16 +52,18 @@ static bool find_axis(classes *c, const ir_type *x, const ir_type *labels, bool 
         return true;
     }
     return first || wrong_shapes(c, x, labels,
-                                 "labels have the scores' shape without the class axis, which is dim 1 ([N,C,d1,...]) or the last one ([N,T,C])");
+                                 "labels have the scores' shape without the class axis, which is dim 1 ([N,C,d1,...]) "
+                                 "or the last one ([N,T,C])");
 }
 
-static bool open_classes(classes *c, const xt_src *src, const char *what, xt_tensor scores, xt_tensor labels, xt_tensor weight, int axis,
-                         bool probabilities_too) {
+static bool open_classes(classes *c, const xt_src *src, const char *what, xt_tensor scores, xt_tensor labels,
+                         xt_tensor weight, int axis, bool probabilities_too) {
     xt_tensor in[2] = {scores, weight};
     ir_value *v[2] = {NULL, NULL};
     const ir_type *tx = lazy_type(scores);
     if (tx && !ir_dtype_is_float(tx->dtype)) {
-        c->l.failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: scores are %s; floats are needed", what, xt_dtype_name(tx->dtype));
+        c->l.failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: scores are %s; floats are needed", what,
+                                 xt_dtype_name(tx->dtype));
         return false;
     }
     if (!loss_open(&c->l, src, what, xt_is_none(weight) ? 1 : 2, in, v)) return false;
@@ -75,8 +82,8 @@ static bool open_classes(classes *c, const xt_src *src, const char *what, xt_ten
     if (probabilities) c->labels = ir_convert(c->l.b, c->labels, v[0]->type->dtype);
     if (v[1] && (v[1]->type->rank != 1 || v[1]->type->dims[0] != c->count)) {
         ops_text sw;
-        c->l.failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: .weight is %s; one factor a class is needed, [%lld]", what,
-                                 ops_shape(v[1]->type, &sw), (long long)c->count);
+        c->l.failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: .weight is %s; one factor a class is needed, [%lld]",
+                                 what, ops_shape(v[1]->type, &sw), (long long)c->count);
         return false;
     }
     c->weight = v[1] ? ir_broadcast_in_dim(c->l.b, v[1], v[0]->type, 1, &c->axis) : NULL;
@@ -94,7 +101,9 @@ static ir_value *spread(const classes *c, ir_value *v) {
 }
 
 static bool labels_fit(const classes *c, int64_t ignore) {
-    return lazy_labels_fit(&(lazy_classes){.what = c->l.what, .src = src_intern(c->l.src), .count = c->count, .ignore = ignore}, c->labels);
+    return lazy_labels_fit(
+        &(lazy_classes){.what = c->l.what, .src = src_intern(c->l.src), .count = c->count, .ignore = ignore},
+        c->labels);
 }
 
 /* Where the class is the label's. */
@@ -115,7 +124,8 @@ static ir_value *counted(const classes *c, int64_t ignore) {
     return ir_convert(c->l.b, is, c->x->type->dtype);
 }
 
-/* Labels that name no class are an error where the host has seen them (lazy/labels.h). Others, computed on the device, give NaN: the number says it without a read. */
+/* Labels that name no class are an error where the host has seen them (lazy/labels.h). Others, computed on the device,
+ * give NaN: the number says it without a read. */
 static ir_value *refuse_unknown(const classes *c, ir_value *each, ir_value *keep) {
     ir_builder *b = c->l.b;
     const ir_type *t = c->labels->type;
@@ -138,12 +148,14 @@ static xt_tensor from_labels(classes *c, ir_value *log_probs, const xt_class_los
     if (keep) /* by selection: 0 * inf is no 0 */
         each = loss_where(b, IR_NE, keep, 0, each, loss_splat(b, each, 0));
     if (s > 0) {
-        ir_value *all = ir_negate(b, loss_sum_axis(b, c->weight ? ir_multiply(b, log_probs, c->weight) : log_probs, c->axis));
+        ir_value *all =
+            ir_negate(b, loss_sum_axis(b, c->weight ? ir_multiply(b, log_probs, c->weight) : log_probs, c->axis));
         if (keep) all = loss_where(b, IR_NE, keep, 0, all, loss_splat(b, all, 0));
         each = ir_add(b, loss_times(b, each, 1 - s), loss_times(b, all, s / (double)c->count));
     }
     each = refuse_unknown(c, each, keep);
-    if (o->reduction == XT_NONE || o->reduction == XT_SUM || (!own && !keep)) return loss_close(&c->l, each, o->reduction);
+    if (o->reduction == XT_NONE || o->reduction == XT_SUM || (!own && !keep))
+        return loss_close(&c->l, each, o->reduction);
     return lazy_wrap(ir_divide(b, loss_sum_all(b, each), loss_sum_all(b, own ? own : keep)), c->l.what);
 }
 
@@ -159,30 +171,35 @@ static xt_tensor from_probabilities(classes *c, ir_value *log_probs, const xt_cl
 
 xt_tensor xt_nll_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor labels, xt_class_loss_opts o) {
     classes c = {0};
-    if (!open_classes(&c, src, "xt_nll_loss", log_probs, labels, o.weight, o.axis, false) || !loss_reduction(&c.l, o.reduction, false))
+    if (!open_classes(&c, src, "xt_nll_loss", log_probs, labels, o.weight, o.axis, false) ||
+        !loss_reduction(&c.l, o.reduction, false))
         return c.l.failed;
     if (o.label_smoothing != 0)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_nll_loss: .label_smoothing = %g is an option of xt_cross_entropy", o.label_smoothing);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_nll_loss: .label_smoothing = %g is an option of xt_cross_entropy", o.label_smoothing);
     return from_labels(&c, c.x, &o);
 }
 
 xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o) {
     classes c = {0};
-    if (!open_classes(&c, src, "xt_cross_entropy", logits, labels, o.weight, o.axis, true) || !loss_reduction(&c.l, o.reduction, false) ||
+    if (!open_classes(&c, src, "xt_cross_entropy", logits, labels, o.weight, o.axis, true) ||
+        !loss_reduction(&c.l, o.reduction, false) ||
         !loss_number(&c.l, "label_smoothing", o.label_smoothing, 0, 0, 1, &c.smoothing))
         return c.l.failed;
     ir_value *log_probs = c.x ? ops_log_softmax(c.l.b, c.x, c.axis) : NULL;
-    return ir_dtype_is_float(c.labels->type->dtype) ? from_probabilities(&c, log_probs, &o) : from_labels(&c, log_probs, &o);
+    return ir_dtype_is_float(c.labels->type->dtype) ? from_probabilities(&c, log_probs, &o)
+                                                    : from_labels(&c, log_probs, &o);
 }
 
 xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multi_margin_opts o) {
     classes c = {0};
     double margin;
-    if (!open_classes(&c, src, "xt_multi_margin_loss", x, labels, o.weight, 0, false) || !loss_reduction(&c.l, o.reduction, false) ||
-        !loss_number(&c.l, "margin", o.margin, 1, -1e30, 1e30, &margin))
+    if (!open_classes(&c, src, "xt_multi_margin_loss", x, labels, o.weight, 0, false) ||
+        !loss_reduction(&c.l, o.reduction, false) || !loss_number(&c.l, "margin", o.margin, 1, -1e30, 1e30, &margin))
         return c.l.failed;
     if (o.p < 0 || o.p > 2)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_multi_margin_loss: .p = %d is out of range: expected 1 or 2 (default 1)", o.p);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_multi_margin_loss: .p = %d is out of range: expected 1 or 2 (default 1)", o.p);
     if (!labels_fit(&c, INT64_MIN)) return lazy_failed_tensor(src);
     ir_builder *b = c.l.b;
     ir_value *mask = mask_of(&c), *own = spread(&c, masked_sum(&c, mask, c.x));
@@ -193,7 +210,7 @@ xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labe
     return loss_close(&c.l, loss_times(b, each, 1.0 / (double)c.count), o.reduction);
 }
 
-/* --- several labels a row ----------------------------------------------------------------------------------------------------------------------- */
+/* --- several labels a row --- */
 /* [N,K,C]: whether the k-th entry of the row, before the first negative one, is class c. */
 static ir_value *entries(ir_builder *b, ir_value *labels) {
     const ir_type *t = labels->type;
@@ -204,22 +221,26 @@ static ir_value *entries(ir_builder *b, ir_value *labels) {
     ir_value *valid = first ? ir_compare(b, IR_LT, at, ir_broadcast_in_dim(b, first, t, 1, &row)) : NULL;
     ir_value *named = ir_select(b, valid, labels, ir_splat(b, t, -1));
     const ir_type *full = ir_tensor(t->dtype, 3, cube);
-    return named && full ? ir_compare(b, IR_EQ, ir_broadcast_in_dim(b, named, full, 2, rows), ir_iota(b, full, 2)) : NULL;
+    return named && full ? ir_compare(b, IR_EQ, ir_broadcast_in_dim(b, named, full, 2, rows), ir_iota(b, full, 2))
+                         : NULL;
 }
 
 xt_tensor xt_multilabel_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multilabel_opts o) {
     loss l;
     ir_value *v[1], *y;
     ops_text sx, sy;
-    if (!loss_open(&l, src, "xt_multilabel_margin_loss", 1, &x, v) || !loss_reduction(&l, o.reduction, false)) return l.failed;
+    if (!loss_open(&l, src, "xt_multilabel_margin_loss", 1, &x, v) || !loss_reduction(&l, o.reduction, false))
+        return l.failed;
     if (!(y = lazy_value(labels))) return lazy_wrap(NULL, l.what);
     const ir_type *t = v[0]->type;
-    if (t->rank != 2 || y->type->rank != 2 || memcmp(t->dims, y->type->dims, 2 * sizeof *t->dims) != 0 || !ir_dtype_is_signed(y->type->dtype) ||
-        ir_dtype_is_float(y->type->dtype) || t->count == 0)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s and labels %s %s: both [N,C], labels signed integers that end at a negative one",
+    if (t->rank != 2 || y->type->rank != 2 || memcmp(t->dims, y->type->dims, 2 * sizeof *t->dims) != 0 ||
+        !ir_dtype_is_signed(y->type->dtype) || ir_dtype_is_float(y->type->dtype) || t->count == 0)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: x %s and labels %s %s: both [N,C], labels signed integers that end at a negative one",
                           l.what, ops_shape(t, &sx), xt_dtype_name(y->type->dtype), ops_shape(y->type, &sy));
     ir_builder *b = l.b;
-    int64_t k = t->dims[1], cube[3] = {t->dims[0], k, k}, last[2] = {0, 2}, middle[2] = {0, 1}, two = 2, one = 1, both[2] = {1, 2};
+    int64_t k = t->dims[1], cube[3] = {t->dims[0], k, k}, last[2] = {0, 2}, middle[2] = {0, 1}, two = 2, one = 1,
+            both[2] = {1, 2};
     const ir_type *full = ir_tensor(t->dtype, 3, cube);
     ir_value *hit = entries(b, y), *wide = ir_broadcast_in_dim(b, v[0], full, 2, last), *zero = ir_splat(b, full, 0);
     ir_value *flag = ir_convert(b, hit, t->dtype);
@@ -227,10 +248,13 @@ xt_tensor xt_multilabel_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor
     ir_value *own = ir_reduce(b, OP_add, ir_select(b, hit, wide, zero), 1, &two); /* [N,K]: x of the entry */
     ir_value *used = ir_reduce(b, OP_add, flag, 1, &two); /* [N,K]: the entry counts */
     ir_value *target = ir_reduce(b, OP_maximum, flag, 1, &one); /* [N,C]: the class is one of the row's */
-    ir_value *gap = ir_subtract(b, ir_add(b, wide, ir_splat(b, full, 1)), own ? ir_broadcast_in_dim(b, own, full, 2, middle) : NULL);
-    ir_value *counts = used && target ? ir_multiply(b, ir_broadcast_in_dim(b, used, full, 2, middle),
-                                                    ir_subtract(b, ir_splat(b, full, 1), ir_broadcast_in_dim(b, target, full, 2, last)))
-                                      : NULL;
+    ir_value *gap = ir_subtract(b, ir_add(b, wide, ir_splat(b, full, 1)),
+                                own ? ir_broadcast_in_dim(b, own, full, 2, middle) : NULL);
+    ir_value *counts =
+        used && target
+            ? ir_multiply(b, ir_broadcast_in_dim(b, used, full, 2, middle),
+                          ir_subtract(b, ir_splat(b, full, 1), ir_broadcast_in_dim(b, target, full, 2, last)))
+            : NULL;
     ir_value *terms = ir_multiply(b, loss_positive(b, gap), counts);
     ir_value *each = terms ? ir_reduce(b, OP_add, terms, 2, both) : NULL;
     return loss_close(&l, loss_times(b, each, 1.0 / (double)k), o.reduction);

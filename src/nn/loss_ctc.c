@@ -1,5 +1,6 @@
-/* Connectionist temporal classification (Graves et al. 2006): the forward recursion over the labels with blanks between them, in logarithms, one
- * recorded step a time. The derivative is the recursion's own; "impossible" is a large negative number, so that nothing subtracts infinities. */
+/* Connectionist temporal classification (Graves et al. 2006): the forward recursion over the labels with blanks between
+ * them, in logarithms, one recorded step a time. The derivative is the recursion's own; "impossible" is a large
+ * negative number, so that nothing subtracts infinities. */
 #include <math.h>
 
 #include "nn/loss.h"
@@ -17,21 +18,24 @@ static ir_value *ints(ctc *c, xt_tensor t) {
     return v && ir_dtype_is_int(v->type->dtype) ? ir_convert(c->l.b, v, XT_I32) : NULL;
 }
 
-static bool fits(ctc *c, const ir_type *x, xt_tensor targets, xt_tensor input_lengths, xt_tensor target_lengths, int64_t blank) {
+static bool fits(ctc *c, const ir_type *x, xt_tensor targets, xt_tensor input_lengths, xt_tensor target_lengths,
+                 int64_t blank) {
     c->targets = ints(c, targets);
     c->input_lengths = ints(c, input_lengths);
     c->target_lengths = ints(c, target_lengths);
     bool ok = c->targets && c->input_lengths && c->target_lengths && x->rank == 3 && c->targets->type->rank == 2 &&
-              c->input_lengths->type->rank == 1 && c->target_lengths->type->rank == 1 && x->count > 0 && c->targets->type->count > 0;
+              c->input_lengths->type->rank == 1 && c->target_lengths->type->rank == 1 && x->count > 0 &&
+              c->targets->type->count > 0;
     ok = ok && c->targets->type->dims[0] == x->dims[1] && c->input_lengths->type->dims[0] == x->dims[1] &&
          c->target_lengths->type->dims[0] == x->dims[1];
     if (!ok)
-        c->l.failed =
-            lazy_error(c->l.src, XT_INVALID_ARGUMENT,
-                       "xt_ctc_loss: log_probs with %d dims: float [T,N,C], int targets [N,S], input_lengths [N] and target_lengths [N] are needed",
-                       (int)x->rank);
+        c->l.failed = lazy_error(c->l.src, XT_INVALID_ARGUMENT,
+                                 "xt_ctc_loss: log_probs with %d dims: float [T,N,C], int targets [N,S], input_lengths "
+                                 "[N] and target_lengths [N] are needed",
+                                 (int)x->rank);
     else if (blank < 0 || blank >= x->dims[2]) {
-        c->l.failed = lazy_error(c->l.src, XT_OUT_OF_RANGE, "xt_ctc_loss.blank = %lld of %lld classes", (long long)blank, (long long)x->dims[2]);
+        c->l.failed = lazy_error(c->l.src, XT_OUT_OF_RANGE, "xt_ctc_loss.blank = %lld of %lld classes",
+                                 (long long)blank, (long long)x->dims[2]);
         ok = false;
     }
     return ok;
@@ -96,7 +100,8 @@ static ir_value *forward(const ctc *c, ir_value *scores, ir_value *skip) {
     ir_value *place = ir_iota(b, ir_with_dtype(first->type, XT_I32), 1), *never = loss_splat(b, first, IMPOSSIBLE);
     ir_value *alpha = loss_where(b, IR_LT, place, 2, first, never);
     for (int64_t t = 1; t < c->steps; t++) {
-        ir_value *from[3] = {alpha, shifted(c, alpha, 1, IMPOSSIBLE), ir_select(b, skip, shifted(c, alpha, 2, IMPOSSIBLE), never)};
+        ir_value *from[3] = {alpha, shifted(c, alpha, 1, IMPOSSIBLE),
+                             ir_select(b, skip, shifted(c, alpha, 2, IMPOSSIBLE), never)};
         ir_value *next = ir_add(b, log_sum(b, 3, from), at_time(c, scores, t));
         ir_value *running = ir_compare(b, IR_GT, c->input_lengths, loss_splat(b, c->input_lengths, (double)t));
         alpha = ir_select(b, wide(c, running), next, alpha);
@@ -114,8 +119,8 @@ static ir_value *ending(const ctc *c, ir_value *alpha, double offset) {
     return v ? loss_where(b, IR_LT, at, 0, loss_splat(b, v, IMPOSSIBLE), v) : NULL;
 }
 
-xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor targets, xt_tensor input_lengths, xt_tensor target_lengths,
-                         xt_ctc_opts o) {
+xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor targets, xt_tensor input_lengths,
+                         xt_tensor target_lengths, xt_ctc_opts o) {
     ctc c = {0};
     ir_value *x;
     if (!loss_open(&c.l, src, "xt_ctc_loss", 1, &log_probs, &x) || !loss_reduction(&c.l, o.reduction, false) ||
@@ -134,8 +139,10 @@ xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor targe
     ir_value *alpha = forward(&c, scores, may_skip(&c, extended, (double)o.blank));
     ir_value *ends[2] = {ending(&c, alpha, 0), ending(&c, alpha, -1)};
     ir_value *each = ends[0] && ends[1] ? ir_negate(b, log_sum(b, 2, ends)) : NULL;
-    each = loss_where(b, IR_GT, each, -IMPOSSIBLE / 10, loss_splat(b, each, o.zero_infinity == XT_ON ? 0 : INFINITY), each);
+    each = loss_where(b, IR_GT, each, -IMPOSSIBLE / 10, loss_splat(b, each, o.zero_infinity == XT_ON ? 0 : INFINITY),
+                      each);
     if (o.reduction == XT_SUM || o.reduction == XT_NONE || !each) return loss_close(&c.l, each, o.reduction);
-    ir_value *length = ir_convert(b, ir_maximum(b, c.target_lengths, loss_splat(b, c.target_lengths, 1)), each->type->dtype);
+    ir_value *length =
+        ir_convert(b, ir_maximum(b, c.target_lengths, loss_splat(b, c.target_lengths, 1)), each->type->dtype);
     return loss_close(&c.l, ir_divide(b, each, length), XT_MEAN);
 }

@@ -1,4 +1,5 @@
-/* Losses of distances and margins: cosine similarity and embedding, ranking, triplets. Formulas: torch.nn.functional. */
+/* Losses of distances and margins: cosine similarity and embedding, ranking, triplets. Formulas:
+ * torch.nn.functional. */
 #include <math.h>
 
 #include "nn/loss.h"
@@ -8,7 +9,8 @@ xt_tensor xt_cosine_similarity_at(const xt_src *src, xt_tensor x, xt_tensor y, x
     ir_value *v[2];
     double eps;
     int64_t axis;
-    if (!loss_open(&l, src, "xt_cosine_similarity", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "eps", o.eps, 1e-8, 1e-15, 1, &eps))
+    if (!loss_open(&l, src, "xt_cosine_similarity", 2, (xt_tensor[]){x, y}, v) ||
+        !loss_number(&l, "eps", o.eps, 1e-8, 1e-15, 1, &eps))
         return l.failed;
     ir_builder *b = l.b;
     if (!ops_meet(src, l.what, b, v[0]->type->dtype, &v[0], &v[1], &l.failed) ||
@@ -27,11 +29,13 @@ xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor
     ir_value *v[3];
     const double tiny = 1e-12; /* PyTorch's */
     ops_text s1, s2, s3;
-    if (!loss_open(&l, src, "xt_cosine_embedding_loss", 3, (xt_tensor[]){x1, x2, y}, v) || !loss_same_shape(&l, v[0], v[1], "x1", "x2"))
+    if (!loss_open(&l, src, "xt_cosine_embedding_loss", 3, (xt_tensor[]){x1, x2, y}, v) ||
+        !loss_same_shape(&l, v[0], v[1], "x1", "x2"))
         return l.failed;
     const ir_type *t = v[0]->type, *ty = v[2]->type;
     if (t->rank < 1 || t->rank > 2 || ty->rank + 1 != t->rank || (ty->rank && ty->dims[0] != t->dims[0]))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x1 %s, x2 %s, y %s: [N,D], [N,D], [N] (or [D], [D], []) are needed", l.what,
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: x1 %s, x2 %s, y %s: [N,D], [N,D], [N] (or [D], [D], []) are needed", l.what,
                           ops_shape(t, &s1), ops_shape(v[1]->type, &s2), ops_shape(ty, &s3));
     ir_builder *b = l.b;
     int64_t axis = (int64_t)t->rank - 1;
@@ -40,17 +44,21 @@ xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor
     ir_value *cosine = ir_divide(b, dot, ir_sqrt(b, ir_multiply(b, square[0], square[1])));
     ir_value *zero = loss_splat(b, cosine, 0), *same = loss_plus(b, ir_negate(b, cosine), 1),
              *other = loss_positive(b, loss_plus(b, cosine, -o.margin));
-    return loss_close(&l, ir_add(b, loss_where(b, IR_EQ, v[2], 1, same, zero), loss_where(b, IR_EQ, v[2], -1, other, zero)), o.reduction);
+    return loss_close(&l,
+                      ir_add(b, loss_where(b, IR_EQ, v[2], 1, same, zero), loss_where(b, IR_EQ, v[2], -1, other, zero)),
+                      o.reduction);
 }
 
 xt_tensor xt_margin_ranking_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x2, xt_tensor y, xt_margin_opts o) {
     loss l;
     ir_value *v[3];
-    if (!loss_open(&l, src, "xt_margin_ranking_loss", 3, (xt_tensor[]){x1, x2, y}, v) || !loss_same_shape(&l, v[0], v[1], "x1", "x2") ||
-        !loss_same_shape(&l, v[0], v[2], "x1", "y"))
+    if (!loss_open(&l, src, "xt_margin_ranking_loss", 3, (xt_tensor[]){x1, x2, y}, v) ||
+        !loss_same_shape(&l, v[0], v[1], "x1", "x2") || !loss_same_shape(&l, v[0], v[2], "x1", "y"))
         return l.failed;
     ir_builder *b = l.b;
-    return loss_close(&l, loss_positive(b, loss_plus(b, ir_multiply(b, ir_negate(b, v[2]), ir_subtract(b, v[0], v[1])), o.margin)), o.reduction);
+    return loss_close(
+        &l, loss_positive(b, loss_plus(b, ir_multiply(b, ir_negate(b, v[2]), ir_subtract(b, v[0], v[1])), o.margin)),
+        o.reduction);
 }
 
 /* |x - y + eps|_p along the last dim. */
@@ -65,16 +73,19 @@ static ir_value *distance(ir_builder *b, ir_value *x, ir_value *y, double p, dou
     return ir_power(b, sum, loss_splat(b, sum, 1 / p));
 }
 
-xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tensor positive, xt_tensor negative, xt_triplet_opts o) {
+xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tensor positive, xt_tensor negative,
+                                    xt_triplet_opts o) {
     loss l;
     ir_value *v[3];
     double margin, p, eps;
     if (!loss_open(&l, src, "xt_triplet_margin_loss", 3, (xt_tensor[]){anchor, positive, negative}, v) ||
-        !loss_same_shape(&l, v[0], v[1], "anchor", "positive") || !loss_same_shape(&l, v[0], v[2], "anchor", "negative") ||
-        !loss_number(&l, "margin", o.margin, 1, 1e-30, 1e30, &margin) || !loss_number(&l, "p", o.p, 2, 1e-3, INFINITY, &p) ||
-        !loss_number(&l, "eps", o.eps, 1e-6, 0, 1, &eps))
+        !loss_same_shape(&l, v[0], v[1], "anchor", "positive") ||
+        !loss_same_shape(&l, v[0], v[2], "anchor", "negative") ||
+        !loss_number(&l, "margin", o.margin, 1, 1e-30, 1e30, &margin) ||
+        !loss_number(&l, "p", o.p, 2, 1e-3, INFINITY, &p) || !loss_number(&l, "eps", o.eps, 1e-6, 0, 1, &eps))
         return l.failed;
-    if (v[0]->type->rank < 1) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the anchor has no dims; [D] or [N,D] is needed", l.what);
+    if (v[0]->type->rank < 1)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the anchor has no dims; [D] or [N,D] is needed", l.what);
     ir_builder *b = l.b;
     ir_value *near = distance(b, v[0], v[1], p, eps), *far = distance(b, v[0], v[2], p, eps);
     if (o.swap == XT_ON) far = ir_minimum(b, far, distance(b, v[1], v[2], p, eps));

@@ -1,4 +1,5 @@
-/* Losses of element against element: regression, binary cross entropy, divergences, likelihoods. Formulas: torch.nn.functional. */
+/* Losses of element against element: regression, binary cross entropy, divergences, likelihoods. Formulas:
+ * torch.nn.functional. */
 #include <math.h>
 
 #include "nn/loss.h"
@@ -31,7 +32,8 @@ static ir_value *smooth(ir_builder *b, ir_value *x, ir_value *y, const void *num
 static ir_value *huber(ir_builder *b, ir_value *x, ir_value *y, const void *numbers) {
     double delta = *(const double *)numbers;
     ir_value *d = ir_subtract(b, x, y), *a = ir_abs(b, d);
-    return loss_where(b, IR_LE, a, delta, loss_times(b, ir_multiply(b, d, d), 0.5), loss_times(b, loss_plus(b, a, -0.5 * delta), delta));
+    return loss_where(b, IR_LE, a, delta, loss_times(b, ir_multiply(b, d, d), 0.5),
+                      loss_times(b, loss_plus(b, a, -0.5 * delta), delta));
 }
 static ir_value *hinge(ir_builder *b, ir_value *x, ir_value *y, const void *numbers) {
     double margin = *(const double *)numbers;
@@ -42,23 +44,28 @@ static ir_value *hinge(ir_builder *b, ir_value *x, ir_value *y, const void *numb
 xt_tensor xt_mse_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_loss_opts o) {
     loss l;
     ir_value *v[2];
-    return loss_open(&l, src, "xt_mse_loss", 2, (xt_tensor[]){x, y}, v) ? pointwise(&l, v, o.reduction, squared, NULL) : l.failed;
+    return loss_open(&l, src, "xt_mse_loss", 2, (xt_tensor[]){x, y}, v) ? pointwise(&l, v, o.reduction, squared, NULL)
+                                                                        : l.failed;
 }
 xt_tensor xt_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_loss_opts o) {
     loss l;
     ir_value *v[2];
-    return loss_open(&l, src, "xt_l1_loss", 2, (xt_tensor[]){x, y}, v) ? pointwise(&l, v, o.reduction, absolute, NULL) : l.failed;
+    return loss_open(&l, src, "xt_l1_loss", 2, (xt_tensor[]){x, y}, v) ? pointwise(&l, v, o.reduction, absolute, NULL)
+                                                                       : l.failed;
 }
 xt_tensor xt_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_loss_opts o) {
     loss l;
     ir_value *v[2];
-    return loss_open(&l, src, "xt_soft_margin_loss", 2, (xt_tensor[]){x, y}, v) ? pointwise(&l, v, o.reduction, soft_margin, NULL) : l.failed;
+    return loss_open(&l, src, "xt_soft_margin_loss", 2, (xt_tensor[]){x, y}, v)
+               ? pointwise(&l, v, o.reduction, soft_margin, NULL)
+               : l.failed;
 }
 xt_tensor xt_smooth_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_smooth_l1_opts o) {
     loss l;
     ir_value *v[2];
     double beta;
-    if (!loss_open(&l, src, "xt_smooth_l1_loss", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "beta", o.beta, 1, 1e-30, 1e30, &beta))
+    if (!loss_open(&l, src, "xt_smooth_l1_loss", 2, (xt_tensor[]){x, y}, v) ||
+        !loss_number(&l, "beta", o.beta, 1, 1e-30, 1e30, &beta))
         return l.failed;
     return pointwise(&l, v, o.reduction, smooth, &beta);
 }
@@ -66,7 +73,8 @@ xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_huber
     loss l;
     ir_value *v[2];
     double delta;
-    if (!loss_open(&l, src, "xt_huber_loss", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "delta", o.delta, 1, 1e-30, 1e30, &delta))
+    if (!loss_open(&l, src, "xt_huber_loss", 2, (xt_tensor[]){x, y}, v) ||
+        !loss_number(&l, "delta", o.delta, 1, 1e-30, 1e30, &delta))
         return l.failed;
     return pointwise(&l, v, o.reduction, huber, &delta);
 }
@@ -74,12 +82,13 @@ xt_tensor xt_hinge_embedding_loss_at(const xt_src *src, xt_tensor x, xt_tensor y
     loss l;
     ir_value *v[2];
     double margin;
-    if (!loss_open(&l, src, "xt_hinge_embedding_loss", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "margin", o.margin, 1, -1e30, 1e30, &margin))
+    if (!loss_open(&l, src, "xt_hinge_embedding_loss", 2, (xt_tensor[]){x, y}, v) ||
+        !loss_number(&l, "margin", o.margin, 1, -1e30, 1e30, &margin))
         return l.failed;
     return pointwise(&l, v, o.reduction, hinge, &margin);
 }
 
-/* --- binary cross entropy -------------------------------------------------------------------------------------------------------------------- */
+/* --- binary cross entropy --- */
 /* max(log x, -100), with PyTorch's derivative: where x (1 - x) < 1e-12 that is (1 - x) / 1e-12 in place of 1 / x. */
 static ir_value *cut_log(ir_builder *b, ir_value *x) {
     const double tiny = 1e-12;
@@ -89,17 +98,20 @@ static ir_value *cut_log(ir_builder *b, ir_value *x) {
     ir_value *value = ir_log(b, x0);
     if (value) lazy_no_grad_value(value);
     value = ir_maximum(b, value, loss_splat(b, x, -100));
-    return ir_select(b, edge, ir_add(b, value, ir_multiply(b, loss_times(b, rest, 1 / tiny), ir_subtract(b, x, x0))), inside);
+    return ir_select(b, edge, ir_add(b, value, ir_multiply(b, loss_times(b, rest, 1 / tiny), ir_subtract(b, x, x0))),
+                     inside);
 }
 
 xt_tensor xt_binary_cross_entropy_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_bce_opts o) {
     loss l;
     bool weighted = !xt_is_none(o.weight);
     ir_value *v[3];
-    if (!loss_open(&l, src, "xt_binary_cross_entropy", 2 + weighted, (xt_tensor[]){x, y, o.weight}, v) || !loss_same_shape(&l, v[0], v[1], "x", "y"))
+    if (!loss_open(&l, src, "xt_binary_cross_entropy", 2 + weighted, (xt_tensor[]){x, y, o.weight}, v) ||
+        !loss_same_shape(&l, v[0], v[1], "x", "y"))
         return l.failed;
     if (!xt_is_none(o.pos_weight))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_binary_cross_entropy: .pos_weight is an option of xt_bce_with_logits; use .weight here");
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_binary_cross_entropy: .pos_weight is an option of xt_bce_with_logits; use .weight here");
     if (weighted && !loss_fit(&l, &v[2], v[0], "weight")) return l.failed;
     ir_builder *b = l.b;
     ir_value *one = loss_splat(b, v[0], 1), *yes = ir_multiply(b, v[1], cut_log(b, v[0]));
@@ -122,7 +134,8 @@ xt_tensor xt_bce_with_logits_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_
     int n = 2, weight = 0, pos = 0;
     if (!xt_is_none(o.weight)) in[weight = n++] = o.weight;
     if (!xt_is_none(o.pos_weight)) in[pos = n++] = o.pos_weight;
-    if (!loss_open(&l, src, "xt_bce_with_logits", n, in, v) || !loss_same_shape(&l, v[0], v[1], "x", "y")) return l.failed;
+    if (!loss_open(&l, src, "xt_bce_with_logits", n, in, v) || !loss_same_shape(&l, v[0], v[1], "x", "y"))
+        return l.failed;
     if (weight && !loss_fit(&l, &v[weight], v[0], "weight")) return l.failed;
     if (pos && !loss_fit(&l, &v[pos], v[0], "pos_weight")) return l.failed;
     ir_value *each = with_logits(l.b, v[0], v[1], pos ? v[pos] : NULL);
@@ -137,7 +150,9 @@ xt_tensor xt_multilabel_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_t
         !loss_same_shape(&l, v[0], v[1], "x", "y"))
         return l.failed;
     const ir_type *t = v[0]->type;
-    if (t->rank < 1) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_multilabel_soft_margin_loss: x has no dims; [C] or [N,C] is needed");
+    if (t->rank < 1)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_multilabel_soft_margin_loss: x has no dims; [C] or [N,C] is needed");
     if (weighted && !loss_fit(&l, &v[2], v[0], "weight")) return l.failed;
     ir_value *each = with_logits(l.b, v[0], v[1], NULL);
     if (weighted) each = ir_multiply(l.b, each, v[2]);
@@ -145,12 +160,12 @@ xt_tensor xt_multilabel_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_t
     return loss_close(&l, loss_times(l.b, each, 1.0 / (double)t->dims[t->rank - 1]), o.reduction);
 }
 
-/* --- divergences and likelihoods ---------------------------------------------------------------------------------------------------------------- */
+/* --- divergences and likelihoods --- */
 xt_tensor xt_kl_div_at(const xt_src *src, xt_tensor log_probs, xt_tensor y, xt_kl_div_opts o) {
     loss l;
     ir_value *v[2];
-    if (!loss_open(&l, src, "xt_kl_div", 2, (xt_tensor[]){log_probs, y}, v) || !loss_same_shape(&l, v[0], v[1], "log_probs", "y") ||
-        !loss_reduction(&l, o.reduction, true))
+    if (!loss_open(&l, src, "xt_kl_div", 2, (xt_tensor[]){log_probs, y}, v) ||
+        !loss_same_shape(&l, v[0], v[1], "log_probs", "y") || !loss_reduction(&l, o.reduction, true))
         return l.failed;
     ir_builder *b = l.b;
     ir_value *each;
@@ -177,8 +192,8 @@ static ir_value *poisson(ir_builder *b, ir_value *x, ir_value *y, const void *nu
                                   : ir_subtract(b, x, ir_multiply(b, y, ir_log(b, loss_plus(b, x, n->eps))));
     if (!n->full) return each;
     ir_value *zero = loss_splat(b, y, 0), *big = loss_where(b, IR_GT, y, 1, y, loss_splat(b, y, 1));
-    ir_value *stirling =
-        ir_add(b, ir_subtract(b, ir_multiply(b, big, ir_log(b, big)), big), loss_times(b, ir_log(b, loss_times(b, big, 2 * M_PI)), 0.5));
+    ir_value *stirling = ir_add(b, ir_subtract(b, ir_multiply(b, big, ir_log(b, big)), big),
+                                loss_times(b, ir_log(b, loss_times(b, big, 2 * M_PI)), 0.5));
     return ir_add(b, each, loss_where(b, IR_GT, y, 1, stirling, zero));
 }
 
@@ -186,16 +201,19 @@ xt_tensor xt_poisson_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt
     loss l;
     ir_value *v[2];
     poisson_numbers n = {o.log_input != XT_OFF, o.full == XT_ON, 0};
-    if (!loss_open(&l, src, "xt_poisson_nll_loss", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "eps", o.eps, 1e-8, 0, 1, &n.eps)) return l.failed;
+    if (!loss_open(&l, src, "xt_poisson_nll_loss", 2, (xt_tensor[]){x, y}, v) ||
+        !loss_number(&l, "eps", o.eps, 1e-8, 0, 1, &n.eps))
+        return l.failed;
     return pointwise(&l, v, o.reduction, poisson, &n);
 }
 
-xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor variance, xt_gaussian_nll_opts o) {
+xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor variance,
+                                  xt_gaussian_nll_opts o) {
     loss l;
     ir_value *v[3];
     double eps;
-    if (!loss_open(&l, src, "xt_gaussian_nll_loss", 3, (xt_tensor[]){x, y, variance}, v) || !loss_same_shape(&l, v[0], v[1], "x", "y") ||
-        !loss_number(&l, "eps", o.eps, 1e-6, 0, 1e30, &eps))
+    if (!loss_open(&l, src, "xt_gaussian_nll_loss", 3, (xt_tensor[]){x, y, variance}, v) ||
+        !loss_same_shape(&l, v[0], v[1], "x", "y") || !loss_number(&l, "eps", o.eps, 1e-6, 0, 1e30, &eps))
         return l.failed;
     ir_builder *b = l.b;
     const ir_type *t = v[0]->type, *tv = v[2]->type;

@@ -31,7 +31,9 @@ static xt_module *module_new(nn_root *root, xt_module *parent, const char *path,
     return NULL;
 }
 
-static void free_root(void *m) { xt_module_free(m); }
+static void free_root(void *m) {
+    xt_module_free(m);
+}
 
 xt_module *xt_module_new(xt_module_fn fn, void *user) {
     nn_root *r = base_calloc(1, sizeof *r);
@@ -93,9 +95,12 @@ xt_module *(xt_sub)(xt_module *m, const char *name, int index) {
     if (!m) return NULL;
     char key[256], path[1024];
     if (!*name && index < 0) return m;
-    if (index >= 0 && !*name) snprintf(key, sizeof key, "%d", index);
-    else if (index >= 0) snprintf(key, sizeof key, "%s.%d", name, index);
-    else snprintf(key, sizeof key, "%s", name);
+    if (index >= 0 && !*name)
+        snprintf(key, sizeof key, "%d", index);
+    else if (index >= 0)
+        snprintf(key, sizeof key, "%s.%d", name, index);
+    else
+        snprintf(key, sizeof key, "%s", name);
     for (xt_module *c = m->children; c; c = c->next)
         if (strcmp(c->key, key) == 0) return c;
     snprintf(path, sizeof path, "%s%s%s", m->path, *m->path ? "." : "", key);
@@ -121,13 +126,23 @@ void xt_train_at(const xt_src *src, xt_module *m) {
 void xt_eval_at(const xt_src *src, xt_module *m) {
     if (m) set_mode(src, m->root, false);
 }
-void xt_train(xt_module *m) { xt_train_at(NULL, m); }
-void xt_eval(xt_module *m) { xt_eval_at(NULL, m); }
-bool xt_is_training(const xt_module *m) { return m && m->root->training; }
+void xt_train(xt_module *m) {
+    xt_train_at(NULL, m);
+}
+void xt_eval(xt_module *m) {
+    xt_eval_at(NULL, m);
+}
+bool xt_is_training(const xt_module *m) {
+    return m && m->root->training;
+}
 
 xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {
     if (!m) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_forward: the module is NULL");
-    if (!m->fn) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_forward: the child module %s has no function of its own; call the root, or a layer function on it", m->path);
+    if (!m->fn)
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "xt_forward: the child module %s has no function of its own; call the root, or a layer function on it",
+            m->path);
     map_free(m->root->called, NULL);
     m->root->called = map_new();
     m->root->called_step = lazy_step();
@@ -139,7 +154,7 @@ xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {
     return y;
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- names --- */
 char *nn_full_name(const xt_module *m, const char *layer, const char *leaf) {
     str s = STR_INIT;
     str_append(&s, m->path);
@@ -173,7 +188,8 @@ bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
     }
     char *full = nn_full_name(m, layer, "");
     if (!full) return false;
-    if (m->root->called_step != lazy_step() && m->root->depth == 0) { /* layers called without xt_forward: a step is a pass */
+    if (m->root->called_step != lazy_step() && m->root->depth == 0) {
+        /* layers called without xt_forward: a step is a pass */
         map_free(m->root->called, NULL);
         m->root->called = map_new();
         m->root->called_step = lazy_step();
@@ -187,7 +203,9 @@ bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
     bool ok = !before || is_shared(m->root, full);
     if (!ok) {
         char at[256];
-        lazy_error(src, XT_INVALID_ARGUMENT, "layer %s is called twice in one forward pass (first at %s); give the second a name of its own, or call xt_share(m, \"%s\") to share weights",
+        lazy_error(src, XT_INVALID_ARGUMENT,
+                   "layer %s is called twice in one forward pass (first at %s); give the second a name of its own, or "
+                   "call xt_share(m, \"%s\") to share weights",
                    full, src_text((src_id)(before - 1), at, sizeof at), layer);
     }
     if (!before) map_put(m->root->called, full, strlen(full), (void *)(uintptr_t)(src_intern(src) + 1), NULL);
@@ -196,9 +214,11 @@ bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
     return ok;
 }
 
-void nn_layer_end(void) { lazy_path_pop(); }
+void nn_layer_end(void) {
+    lazy_path_pop();
+}
 
-/* --- making tensors ----------------------------------------------------------------------------------------------------------------------- */
+/* --- making tensors --- */
 static nn_entry *find(const nn_root *r, const char *name) {
     uintptr_t i = (uintptr_t)map_get(r->by_name, name, strlen(name));
     return i ? &r->entries[i - 1] : NULL;
@@ -209,26 +229,31 @@ static xt_tensor shape_error(const xt_src *src, const nn_entry *e, const ir_type
     char at[256];
     ir_type_print(e->type, &a);
     ir_type_print(type, &b);
-    xt_tensor t = e->t.slot ? lazy_error(src, XT_INVALID_ARGUMENT,
-                                         "%s was made as %s at %s, but this call needs %s; the input's shape changed, or two layers share the name", e->name,
-                                         str_cstr(&a), src_text(e->src, at, sizeof at), str_cstr(&b))
-                            : lazy_error(src, XT_INVALID_ARGUMENT, "%s is %s in the file that was loaded, but this call needs %s", e->name, str_cstr(&a), str_cstr(&b));
+    xt_tensor t =
+        e->t.slot ? lazy_error(src, XT_INVALID_ARGUMENT,
+                               "%s was made as %s at %s, but this call needs %s; the input's shape changed, or two "
+                               "layers share the name",
+                               e->name, str_cstr(&a), src_text(e->src, at, sizeof at), str_cstr(&b))
+                  : lazy_error(src, XT_INVALID_ARGUMENT, "%s is %s in the file that was loaded, but this call needs %s",
+                               e->name, str_cstr(&a), str_cstr(&b));
     str_free(&a);
     str_free(&b);
     return t;
 }
 
-/* The value a tensor begins with, on the device already (placed) or in host memory: from the file that was loaded, else as the layer or the user's rule says.
- * False after an error, which is *out. */
-static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is_param, nn_recipe recipe, const ir_type *type, void **data, device_buffer **placed,
-                        bool *frozen, xt_tensor *out) {
+/* The value a tensor begins with, on the device already (placed) or in host memory: from the file that was loaded, else
+ * as the layer or the user's rule says. False after an error, which is *out. */
+static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is_param, nn_recipe recipe,
+                        const ir_type *type, void **data, device_buffer **placed, bool *frozen, xt_tensor *out) {
     nn_loaded *l = r->loaded ? map_remove(r->loaded, name, strlen(name)) : NULL;
     xt_status s = NULL;
     *frozen = false;
     *data = NULL;
     *placed = NULL;
-    if (l && !nn_converts(l->type, type)) *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type);
-    else if (!l && r->loaded_all) *out = lazy_error(src, XT_NOT_FOUND, "%s holds no tensor %s, which the module needs", r->loaded_path, name);
+    if (l && !nn_converts(l->type, type))
+        *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type);
+    else if (!l && r->loaded_all)
+        *out = lazy_error(src, XT_NOT_FOUND, "%s holds no tensor %s, which the module needs", r->loaded_path, name);
     else {
         if (is_param) s = nn_wished(r, name, type, &recipe, frozen);
         if (l && !s && !(s = nn_convert(l, type))) {
@@ -236,8 +261,10 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
             l->data = NULL;
         } else if (!s) {
             void *memory = nn_draws_in_place(&recipe, type) ? lazy_state_room(src, type, placed) : NULL;
-            if (memory) nn_draw_in_place(name, &recipe, type, memory);
-            else s = nn_first_value(name, &recipe, type, data);
+            if (memory)
+                nn_draw_in_place(name, &recipe, type, memory);
+            else
+                s = nn_first_value(name, &recipe, type, data);
         }
         free_loaded(l);
         if (!s) return true;
@@ -259,7 +286,8 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
         return failed;
     }
     lazy_role role = is_param ? LAZY_PARAMETER : LAZY_BUFFER;
-    xt_tensor t = placed ? lazy_state_place(src, role, name, type, placed) : lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, data);
+    xt_tensor t = placed ? lazy_state_place(src, role, name, type, placed)
+                         : lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, data);
     if (is_param && !frozen && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
     nn_entry e = {.name = name, .t = t, .type = type, .is_param = is_param, .src = src_intern(src)};
     nn_shard_entry(r, &e);
@@ -272,10 +300,12 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
     return t;
 }
 
-xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init, double a, xt_dtype dtype, int rank,
-                    const int64_t *dims) {
+xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init,
+                    double a, xt_dtype dtype, int rank, const int64_t *dims) {
     char *name = nn_full_name(m, layer, leaf);
-    if (name && is_param && dtype == XT_F32 && m->root->param_dtype != XT_DTYPE_NONE && !strstr(name, "parametrizations.")) dtype = m->root->param_dtype;
+    if (name && is_param && dtype == XT_F32 && m->root->param_dtype != XT_DTYPE_NONE &&
+        !strstr(name, "parametrizations."))
+        dtype = m->root->param_dtype;
     const ir_type *type = ir_tensor(dtype, (size_t)rank, dims);
     if (!name || !type) {
         xt_tensor bad = lazy_error(src, XT_INVALID_ARGUMENT, "%s.%s: its size does not fit memory", layer, leaf);
@@ -292,23 +322,30 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
     return e->type == type ? e->t : shape_error(src, e, type);
 }
 
-xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a, xt_dtype dtype, const int64_t *dims) {
+xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a, xt_dtype dtype,
+                      const int64_t *dims) {
     static const char *const kinds[] = {"zeros", "ones", "uniform", "normal"};
     if (!m) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_param: the module is NULL");
     int rank = 0;
     while (rank < XT_MAX_RANK && dims[rank]) rank++;
     for (size_t k = 0; k < BASE_COUNT(kinds); k++)
-        if (init && strcmp(init, kinds[k]) == 0) return nn_tensor(src, m, name, "", true, (nn_init)k, a, dtype, rank, dims);
-    return lazy_error(src, XT_INVALID_ARGUMENT, "xt_param %s: init is \"%s\"; zeros, ones, uniform or normal are known", name, init ? init : "NULL");
+        if (init && strcmp(init, kinds[k]) == 0)
+            return nn_tensor(src, m, name, "", true, (nn_init)k, a, dtype, rank, dims);
+    return lazy_error(src, XT_INVALID_ARGUMENT, "xt_param %s: init is \"%s\"; zeros, ones, uniform or normal are known",
+                      name, init ? init : "NULL");
 }
 
 xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype) {
-    if (!m || !ir_dtype_is_float(dtype)) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_set_dtype: a module and a float dtype are needed");
+    if (!m || !ir_dtype_is_float(dtype))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_set_dtype: a module and a float dtype are needed");
     for (size_t i = 0; i < m->root->n; i++) {
         const nn_entry *e = &m->root->entries[i];
-        if (e->is_param && ir_dtype_is_float(e->type->dtype) && e->type->dtype != dtype && !strstr(e->name, "parametrizations."))
-            return status_new(XT_FAILED_PRECONDITION, NULL, "xt_module_set_dtype: %s is %s already; call it before the first pass and xt_module_build (xt_load converts what a file has)", e->name,
-                              xt_dtype_name(e->type->dtype));
+        if (e->is_param && ir_dtype_is_float(e->type->dtype) && e->type->dtype != dtype &&
+            !strstr(e->name, "parametrizations."))
+            return status_new(XT_FAILED_PRECONDITION, NULL,
+                              "xt_module_set_dtype: %s is %s already; call it before the first pass and "
+                              "xt_module_build (xt_load converts what a file has)",
+                              e->name, xt_dtype_name(e->type->dtype));
     }
     m->root->param_dtype = dtype;
     return NULL;
@@ -329,12 +366,22 @@ xt_status xt_module_build(xt_module *m, xt_spec x) {
     return xt_is_error(out) ? status_clone(lazy_pending()) : NULL;
 }
 
-/* --- queries ---------------------------------------------------------------------------------------------------------------------------------- */
-int xt_module_tensors(const xt_module *m) { return m ? (int)m->root->n : 0; }
-static const nn_entry *entry(const xt_module *m, int i) { return m && i >= 0 && (size_t)i < m->root->n ? &m->root->entries[i] : NULL; }
-const char *xt_module_tensor_name(const xt_module *m, int i) { return entry(m, i) ? entry(m, i)->name : NULL; }
-xt_tensor xt_module_tensor(const xt_module *m, int i) { return entry(m, i) ? entry(m, i)->t : (xt_tensor){0}; }
-bool xt_module_tensor_is_param(const xt_module *m, int i) { return entry(m, i) && entry(m, i)->is_param; }
+/* --- queries --- */
+int xt_module_tensors(const xt_module *m) {
+    return m ? (int)m->root->n : 0;
+}
+static const nn_entry *entry(const xt_module *m, int i) {
+    return m && i >= 0 && (size_t)i < m->root->n ? &m->root->entries[i] : NULL;
+}
+const char *xt_module_tensor_name(const xt_module *m, int i) {
+    return entry(m, i) ? entry(m, i)->name : NULL;
+}
+xt_tensor xt_module_tensor(const xt_module *m, int i) {
+    return entry(m, i) ? entry(m, i)->t : (xt_tensor){0};
+}
+bool xt_module_tensor_is_param(const xt_module *m, int i) {
+    return entry(m, i) && entry(m, i)->is_param;
+}
 
 int xt_module_next(const xt_module *m, const char *pattern, int from) {
     char *full = m && pattern ? nn_full_name(m, pattern, "") : NULL;

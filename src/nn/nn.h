@@ -9,40 +9,41 @@
 #include "lazy/lazy.h"
 
 typedef struct nn_entry {
-    char *name;       /* full: "h.3.attn.c_attn.weight" */
-    xt_tensor t;      /* a state; none while only the shape is known (building without data) */
+    char *name; /* full: "h.3.attn.c_attn.weight" */
+    xt_tensor t; /* a state; none while only the shape is known (building without data) */
     const ir_type *type;
     bool is_param;
-    src_id src;       /* the call that made it */
+    src_id src; /* the call that made it */
 } nn_entry;
 typedef struct nn_root {
     nn_entry *entries;
     size_t n, cap;
-    map *by_name;      /* name -> index + 1 */
-    map *called;       /* layer name -> src_id of its call in this pass, + 1 */
+    map *by_name; /* name -> index + 1 */
+    map *called; /* layer name -> src_id of its call in this pass, + 1 */
     int64_t called_step; /* that the names in `called` are of, where layers are called without xt_forward */
-    map *shared;       /* patterns xt_share was called for */
-    map *loaded;       /* name -> nn_loaded: values read before the tensors exist */
+    map *shared; /* patterns xt_share was called for */
+    map *loaded; /* name -> nn_loaded: values read before the tensors exist */
     char *loaded_path;
-    bool loaded_all;   /* every tensor must come from there */
+    bool loaded_all; /* every tensor must come from there */
     struct nn_wish *wishes;
     size_t n_wishes, cap_wishes;
-    int depth;         /* forward passes running, one inside the other */
+    int depth; /* forward passes running, one inside the other */
     xt_module *module;
     bool training;
     xt_dtype param_dtype; /* of f32 parameters made from here on; XT_DTYPE_NONE: f32 */
-    bool building;     /* xt_module_build is tracing: statistics stay */
-    uint64_t number;   /* no other root of the process has it */
+    bool building; /* xt_module_build is tracing: statistics stay */
+    uint64_t number; /* no other root of the process has it */
     struct nn_shard_rule *rules; /* of xt_shard_params, in order */
     size_t n_rules, cap_rules;
     uint32_t fsdp_axes; /* interned list; 0: parameters are divided by rules only */
-    uint32_t zero_axes; /* over which optimizer state is divided where its parameter is not; 0: state lies as parameters do */
+    /* over which optimizer state is divided where its parameter is not; 0: state lies as parameters do */
+    uint32_t zero_axes;
 } nn_root;
 struct xt_module {
     nn_root *root;
     xt_module *parent, *children, *next;
-    char *path;        /* "" for the root */
-    char *key;         /* "h.3" in its parent */
+    char *path; /* "" for the root */
+    char *key; /* "h.3" in its parent */
     xt_module_fn fn;
     void *user;
 };
@@ -51,11 +52,20 @@ typedef struct nn_loaded {
     void *data;
 } nn_loaded;
 
-/* How a tensor begins. The values come from Philox under the run's seed with the name's hash as stream: independent of creation order, rank count
- * and device. */
-typedef enum nn_init { NN_ZEROS, NN_ONES, NN_UNIFORM, NN_NORMAL, NN_CONSTANT, NN_EMBEDDING, NN_TRUNCATED, NN_ORTHOGONAL } nn_init;
-/* a: half the width of a uniform, the deviation of a normal, the constant, an orthogonal matrix's gain; of an embedding, which is N(0,1), the row that
- * is zeros (negative: none). */
+/* How a tensor begins. The values come from Philox under the run's seed with the name's hash as stream: independent of
+ * creation order, rank count and device. */
+typedef enum nn_init {
+    NN_ZEROS,
+    NN_ONES,
+    NN_UNIFORM,
+    NN_NORMAL,
+    NN_CONSTANT,
+    NN_EMBEDDING,
+    NN_TRUNCATED,
+    NN_ORTHOGONAL
+} nn_init;
+/* a: half the width of a uniform, the deviation of a normal, the constant, an orthogonal matrix's gain; of an
+ * embedding, which is N(0,1), the row that is zeros (negative: none). */
 typedef struct nn_recipe {
     nn_init kind;
     double a, mean, low, high; /* low, high: of a truncated normal */
@@ -80,30 +90,36 @@ void nn_wishes_free(struct nn_root *r);
 bool nn_keep_wish(struct nn_root *r, const nn_wish *w); /* copies it; false without memory, which is reported */
 /* weight_norm.c: whether the tensor `name` (full) is made of a direction and a size, and that tensor. */
 bool nn_is_weight_normed(const struct nn_root *r, const char *name);
-xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init, double a, xt_dtype dtype, int rank, const int64_t *dims);
+xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init, double a,
+                           xt_dtype dtype, int rank, const int64_t *dims);
 bool nn_matches(const char *pattern, const char *name); /* '*' and '?' */
-void nn_loaded_left(struct nn_root *r);                 /* after a pass: says what a loaded file holds that no layer took */
-/* The tensor `layer`.`leaf` of m (leaf "" = layer itself), made at the first call. An error tensor when the shape differs from the first call's. */
-xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init, double a, xt_dtype dtype, int rank,
-                    const int64_t *dims);
-/* Notes the call of a layer: false (with an error) when the same name was called before in this pass without xt_share. Pushes the layer's module path;
- * nn_layer_end pops it. */
+/* after a pass: says what a loaded file holds that no layer took */
+void nn_loaded_left(struct nn_root *r);
+/* The tensor `layer`.`leaf` of m (leaf "" = layer itself), made at the first call. An error tensor when the shape
+ * differs from the first call's. */
+xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init,
+                    double a, xt_dtype dtype, int rank, const int64_t *dims);
+/* Notes the call of a layer: false (with an error) when the same name was called before in this pass without xt_share.
+ * Pushes the layer's module path; nn_layer_end pops it. */
 bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer);
 void nn_layer_end(void);
-/* Whether a value of type `have` may become one of type `want`: the same dims, and floats of any width for floats (PyTorch converts too). */
+/* Whether a value of type `have` may become one of type `want`: the same dims, and floats of any width for floats
+ * (PyTorch converts too). */
 bool nn_converts(const ir_type *have, const ir_type *want);
 xt_status nn_convert(nn_loaded *l, const ir_type *want); /* in place; does nothing when the types are the same */
-/* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded from a file. */
+/* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded
+ * from a file. */
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
 void nn_count_text(double n, char out[32]); /* Lightning's way: 123, 1.2 K, 12.3 M, 400 T, 5,000 T */
 void nn_append_summary(str *text, const xt_module *m, int most); /* the table of layers, at most so many lines */
 char *nn_full_name(const xt_module *m, const char *layer, const char *leaf); /* base_free */
 
-/* What layers share: the error for an input that does not fit (or the input's own error), and the dtype of parameters for it. */
+/* What layers share: the error for an input that does not fit (or the input's own error), and the dtype of
+ * parameters for it. */
 xt_tensor nn_bad_input(const xt_src *src, const char *what, const char *name, xt_tensor x, const char *need);
 xt_dtype nn_param_dtype(const ir_type *x);
-/* A constant of the program, whatever it was in another step (the library's own numbers; xt_full and xt_mul_scalar make a user's number data once it
- * has changed). */
+/* A constant of the program, whatever it was in another step (the library's own numbers; xt_full and xt_mul_scalar make
+ * a user's number data once it has changed). */
 xt_tensor nn_number(const xt_src *src, double v, xt_dtype dtype);
 /* running = running * (1 - momentum) + batch * momentum, in this step; under xt_no_grad_begin. */
 void nn_move_average(const xt_src *src, xt_tensor running, xt_tensor batch, xt_tensor momentum);
@@ -114,6 +130,7 @@ void nn_shard_rules_free(nn_root *r);
 
 /* On: batch norms of this thread that do not say .sync take the statistics of all ranks. */
 void nn_sync_batch_norms(bool on);
-void nn_cumulate_batch_norms(bool on); /* running statistics are means over all batches since the count was 0, whatever the layers say */
+/* running statistics are means over all batches since the count was 0, whatever the layers say */
+void nn_cumulate_batch_norms(bool on);
 
 #endif

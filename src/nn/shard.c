@@ -1,5 +1,5 @@
-/* Which parameters of a module are divided over the mesh: rules on names, and the recipes made of them. Rules are kept with the module, because most
- * parameters are born after them; those that exist are divided at once. */
+/* Which parameters of a module are divided over the mesh: rules on names, and the recipes made of them. Rules are kept
+ * with the module, because most parameters are born after them; those that exist are divided at once. */
 #include "lazy/mesh.h"
 #include "nn/nn.h"
 
@@ -66,13 +66,16 @@ void nn_shard_entry(nn_root *r, const nn_entry *e) {
     const xt_mesh *m = mesh_of(r);
     if (!s && r->fsdp_axes && m && e->type->rank >= 2) l = lazy_layout_add(m, l, e->type, intern_text(r->fsdp_axes));
     if (!s) s = lazy_state_lay_out(e->t, l);
-    if (!s && r->zero_axes && m && e->type->rank) lazy_divide_optimizer(e->t, lazy_layout_add(m, l, e->type, intern_text(r->zero_axes)));
+    if (!s && r->zero_axes && m && e->type->rank)
+        lazy_divide_optimizer(e->t, lazy_layout_add(m, l, e->type, intern_text(r->zero_axes)));
     if (s) lazy_fail(s);
 }
 
-static void add_rule(const xt_src *src, xt_module *net, const xt_mesh *mesh, const char *pattern, bool optional, int n, const char *const *axes) {
+static void add_rule(const xt_src *src, xt_module *net, const xt_mesh *mesh, const char *pattern, bool optional, int n,
+                     const char *const *axes) {
     nn_root *r = net->root;
-    nn_shard_rule rule = {.pattern = base_strdup(pattern), .mesh = mesh, .src = src_intern(src), .optional = optional, .n = n};
+    nn_shard_rule rule = {
+        .pattern = base_strdup(pattern), .mesh = mesh, .src = src_intern(src), .optional = optional, .n = n};
     for (int d = 0; d < n; d++) rule.axes[d] = intern(axes[d] ? axes[d] : "");
     if (rule.pattern && VEC_PUSH(r->rules, r->n_rules, r->cap_rules, rule)) return;
     base_free(rule.pattern);
@@ -84,10 +87,15 @@ static void apply(xt_module *net) {
 }
 
 /* The mistakes that need no parameter to be seen. */
-static bool usable(const xt_src *src, const xt_module *net, const xt_mesh *mesh, const char *what, int n, const char *const *axes) {
+static bool usable(const xt_src *src, const xt_module *net, const xt_mesh *mesh, const char *what, int n,
+                   const char *const *axes) {
     xt_status s = NULL;
-    if (!net || !lazy_mesh_is(mesh)) s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: the %s; making it failed, or it was given back", what, net ? "mesh is not the run's" : "module is NULL");
-    if (!s && n > XT_MAX_RANK) s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: %d axis lists; a tensor has at most %d dims", what, n, XT_MAX_RANK);
+    if (!net || !lazy_mesh_is(mesh))
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: the %s; making it failed, or it was given back", what,
+                       net ? "mesh is not the run's" : "module is NULL");
+    if (!s && n > XT_MAX_RANK)
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: %d axis lists; a tensor has at most %d dims", what, n,
+                       XT_MAX_RANK);
     str all = STR_INIT; /* over all dims together an axis may stand once */
     for (int d = 0; d < n && !s; d++)
         if (axes[d] && *axes[d]) str_printf(&all, "%s%s", all.len ? "+" : "", axes[d]);
@@ -98,13 +106,14 @@ static bool usable(const xt_src *src, const xt_module *net, const xt_mesh *mesh,
     return false;
 }
 
-void xt_shard_params_at(const xt_src *src, xt_module *net, xt_mesh *mesh, const char *pattern, int n, const char *const *axes) {
+void xt_shard_params_at(const xt_src *src, xt_module *net, xt_mesh *mesh, const char *pattern, int n,
+                        const char *const *axes) {
     if (!usable(src, net, mesh, "xt_shard_params", n, axes)) return;
     add_rule(src, net, mesh, pattern ? pattern : "*", false, n, axes);
     apply(net);
 }
 
-/* --- recipes ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- recipes --- */
 void xt_mesh_data_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes) {
     if (usable(src, net, mesh, "xt_mesh_data_parallel", 1, &axes)) xt_mesh_batch_at(src, mesh, axes);
 }
@@ -129,7 +138,9 @@ void xt_mesh_tensor_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net
     static const struct {
         const char *pattern;
         int dim; /* linear weights are [out, in] */
-    } rows[] = {{"*attn.c_attn.weight", 0}, {"*attn.c_attn.bias", 0}, {"*attn.c_proj.weight", 1}, {"*mlp.c_fc.weight", 0}, {"*mlp.c_fc.bias", 0}, {"*mlp.c_proj.weight", 1}, {"*wte.weight", 0}};
+    } rows[] = {{"*attn.c_attn.weight", 0}, {"*attn.c_attn.bias", 0}, {"*attn.c_proj.weight", 1},
+                {"*mlp.c_fc.weight", 0},    {"*mlp.c_fc.bias", 0},    {"*mlp.c_proj.weight", 1},
+                {"*wte.weight", 0}};
     if (!usable(src, net, mesh, "xt_mesh_tensor_parallel", 1, &axes)) return;
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         const char *lists[2] = {rows[i].dim == 0 ? axes : NULL, rows[i].dim == 1 ? axes : NULL};

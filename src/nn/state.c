@@ -39,7 +39,8 @@ static xt_status write_all(xt_module *m, const char *child, st_writer *w) {
 xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_save: a module and a path are needed");
     if (m->root->n == 0)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "xt_save %s: the module has no tensors yet; call xt_forward or xt_module_build first", path);
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "xt_save %s: the module has no tensors yet; call xt_forward or xt_module_build first", path);
     if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
     XT_TRY(lazy_gather_states());
     if (lazy_spmd() && world_get()->rank != 0) return NULL; /* rank 0 has it all */
@@ -54,7 +55,8 @@ xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {
     return s ? s : st_commit(w);
 }
 
-/* A trainer's checkpoint holds more than the module: "optimizer:NAME", "optimizer1:NAME", "callback:CALLBACK:NAME", "xtrain:checksum". */
+/* A trainer's checkpoint holds more than the module: "optimizer:NAME", "optimizer1:NAME", "callback:CALLBACK:NAME",
+ * "xtrain:checksum". */
 static bool of_module(const char *name) {
     static const char *const others[] = {"optimizer", "callback", "xtrain"};
     for (size_t i = 0; i < BASE_COUNT(others); i++) {
@@ -102,7 +104,8 @@ static bool is_turned(const load *l, const char *name, const st_entry *in) {
 
 /* The type a tensor of the file has for the module. */
 static const ir_type *type_of(const load *l, const char *name, const st_entry *in) {
-    return is_turned(l, name, in) ? ir_tensor(in->dtype, 2, (int64_t[]){in->dims[1], in->dims[0]}) : ir_tensor(in->dtype, (size_t)in->rank, in->dims);
+    return is_turned(l, name, in) ? ir_tensor(in->dtype, 2, (int64_t[]){in->dims[1], in->dims[0]})
+                                  : ir_tensor(in->dtype, (size_t)in->rank, in->dims);
 }
 
 /* data: [rows,columns] of elements of `size` bytes -> [columns,rows]. */
@@ -111,7 +114,8 @@ static xt_status turn(char **data, int64_t rows, int64_t columns, size_t size) {
     char *out = base_malloc(n ? n : 1);
     if (!out) return status_oom(n, "a transposed matrix");
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t q = 0; q < columns; q++) memcpy(out + (size_t)(q * rows + r) * size, *data + (size_t)(r * columns + q) * size, size);
+        for (int64_t q = 0; q < columns; q++)
+            memcpy(out + (size_t)(q * rows + r) * size, *data + (size_t)(r * columns + q) * size, size);
     base_free(*data);
     *data = out;
     return NULL;
@@ -124,7 +128,8 @@ static xt_status type_differs(const load *l, const nn_entry *e, const st_entry *
     if (t) ir_type_print(t, &text);
     str_append(&text, " in the file, ");
     ir_type_print(e->type, &text);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s is %s in the module", l->path, e->name, str_cstr(&text));
+    xt_status s =
+        status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s is %s in the module", l->path, e->name, str_cstr(&text));
     str_free(&text);
     return s;
 }
@@ -159,10 +164,12 @@ static xt_status check(load *l) {
     if (l->report->missing) {
         const char *dash = l->report->names[0] == '-' ? l->report->names : strstr(l->report->names, "\n- ");
         first = dash ? dash + (*dash == '\n' ? 3 : 2) : "";
-        return status_new(XT_NOT_FOUND, NULL, "%s holds no tensor %.*s, which the module needs", l->path, (int)strcspn(first, "\n"), first);
+        return status_new(XT_NOT_FOUND, NULL, "%s holds no tensor %.*s, which the module needs", l->path,
+                          (int)strcspn(first, "\n"), first);
     }
     if (l->report->unexpected)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s holds tensor %.*s, which the module does not have", l->path, n, first);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s holds tensor %.*s, which the module does not have", l->path, n,
+                          first);
     return NULL;
 }
 
@@ -182,7 +189,8 @@ static xt_status read_values(load *l) {
             return status_oom(n, l->path);
         }
         xt_status s = st_read(l->f, e, value->data, n);
-        if (!s && is_turned(l, name, e)) s = turn((char **)&value->data, e->dims[0], e->dims[1], xt_dtype_size(e->dtype));
+        if (!s && is_turned(l, name, e))
+            s = turn((char **)&value->data, e->dims[0], e->dims[1], xt_dtype_size(e->dtype));
         if (!s && !map_put(l->values, key, key_size, value, NULL)) s = status_oom(n, l->path);
         if (s) {
             free_value(value);
@@ -194,8 +202,9 @@ static xt_status read_values(load *l) {
 }
 
 bool nn_converts(const ir_type *have, const ir_type *want) {
-    return have == want || (have && have->rank == want->rank && memcmp(have->dims, want->dims, have->rank * sizeof *have->dims) == 0 &&
-                            ir_dtype_is_float(have->dtype) && ir_dtype_is_float(want->dtype));
+    return have == want ||
+           (have && have->rank == want->rank && memcmp(have->dims, want->dims, have->rank * sizeof *have->dims) == 0 &&
+            ir_dtype_is_float(have->dtype) && ir_dtype_is_float(want->dtype));
 }
 
 xt_status nn_convert(nn_loaded *l, const ir_type *want) {
@@ -221,7 +230,8 @@ xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const 
     nn_loaded *l = base_calloc(1, sizeof *l);
     void *old = NULL;
     if (l) l->type = type;
-    if (!l || !(l->data = base_malloc(n ? n : 1)) || (memcpy(l->data, data, n), !map_put(r->loaded, name, strlen(name), l, &old))) {
+    if (!l || !(l->data = base_malloc(n ? n : 1)) ||
+        (memcpy(l->data, data, n), !map_put(r->loaded, name, strlen(name), l, &old))) {
         free_value(l);
         return status_oom(n, name);
     }
@@ -255,8 +265,9 @@ static xt_status write_values(const load *l) {
 
 static xt_status run_load(load *l) {
     if ((!l->strict || *l->child) && l->r->n == 0)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "%s: loading %s needs to know the module's tensors: call xt_module_build or run a pass first", l->path,
-                          l->strict ? "into a child" : "without .strict");
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "%s: loading %s needs to know the module's tensors: call xt_module_build or run a pass first",
+                          l->path, l->strict ? "into a child" : "without .strict");
     XT_TRY(check(l));
     XT_TRY(read_values(l));
     if (l->r->n == 0) return keep_for_later(l);
@@ -268,7 +279,13 @@ xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_l
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_load: a module and a path are needed");
     xt_load_report unused, *report = o.report ? o.report : &unused;
     memset(report, 0, sizeof *report);
-    load l = {.src = src, .r = m->root, .path = path, .prefix = o.prefix ? o.prefix : "", .transposed = o.transposed, .strict = o.strict != XT_OFF, .report = report};
+    load l = {.src = src,
+              .r = m->root,
+              .path = path,
+              .prefix = o.prefix ? o.prefix : "",
+              .transposed = o.transposed,
+              .strict = o.strict != XT_OFF,
+              .report = report};
     if (rehearsal_on() && !file_exists(path)) return NULL; /* what the rehearsal itself saved was not written */
     XT_TRY(st_open(path, &l.f));
     l.found = map_new();
@@ -282,11 +299,17 @@ xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_l
     return s;
 }
 
-xt_status xt_load_at(const xt_src *src, xt_module *m, const char *path) { return xt_load_opt_at(src, m, path, (xt_load_opts){0}); }
+xt_status xt_load_at(const xt_src *src, xt_module *m, const char *path) {
+    return xt_load_opt_at(src, m, path, (xt_load_opts){0});
+}
 
 /* For function pointers and other languages. */
-xt_status(xt_save)(xt_module *m, const char *path) { return xt_save_at(src_get(src_from_caller()), m, path); }
-xt_status(xt_load)(xt_module *m, const char *path) { return xt_load_at(src_get(src_from_caller()), m, path); }
+xt_status(xt_save)(xt_module *m, const char *path) {
+    return xt_save_at(src_get(src_from_caller()), m, path);
+}
+xt_status(xt_load)(xt_module *m, const char *path) {
+    return xt_load_at(src_get(src_from_caller()), m, path);
+}
 
 void nn_loaded_left(nn_root *r) {
     if (!r->loaded_all || r->depth || !r->n || lazy_pending()) return;
@@ -294,8 +317,8 @@ void nn_loaded_left(nn_root *r) {
     const void *key;
     void *v;
     if (map_next(r->loaded, &at, &key, &n, &v))
-        log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module took, %.*s among them", r->loaded_path, map_count(r->loaded),
-                (int)n, (const char *)key);
+        log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module took, %.*s among them",
+                r->loaded_path, map_count(r->loaded), (int)n, (const char *)key);
     r->loaded_all = false; /* later passes may make more */
     map_free(r->loaded, free_value);
     r->loaded = NULL;

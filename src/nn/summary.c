@@ -16,8 +16,10 @@ void nn_count_text(double n, char out[32]) {
         n /= 1000;
         u++;
     }
-    if (n >= 999.5) snprintf(out, 32, "%.0f,%03.0f%s", floor((n + 0.5) / 1000), fmod(floor(n + 0.5), 1000), units[u]);
-    else snprintf(out, 32, u && n < 99.95 ? "%.1f%s" : "%.0f%s", n, units[u]);
+    if (n >= 999.5)
+        snprintf(out, 32, "%.0f,%03.0f%s", floor((n + 0.5) / 1000), fmod(floor(n + 0.5), 1000), units[u]);
+    else
+        snprintf(out, 32, u && n < 99.95 ? "%.1f%s" : "%.0f%s", n, units[u]);
 }
 
 /* One line for the tensors from i on that belong to the same layer; gives the first index after them. */
@@ -61,8 +63,11 @@ void nn_append_summary(str *text, const xt_module *m, int most) {
         if (nn_is_frozen(m, xt_module_tensor_name(m, i))) frozen += type->count;
     }
     nn_count_text((double)xt_module_param_count(m), count);
-    str_printf(text, "  %lld parameters (%s), %.2f MiB", (long long)xt_module_param_count(m), count, (double)bytes / 1048576);
-    if (frozen) str_printf(text, "; %lld trainable, %lld frozen", (long long)(xt_module_param_count(m) - frozen), (long long)frozen);
+    str_printf(text, "  %lld parameters (%s), %.2f MiB", (long long)xt_module_param_count(m), count,
+               (double)bytes / 1048576);
+    if (frozen)
+        str_printf(text, "; %lld trainable, %lld frozen", (long long)(xt_module_param_count(m) - frozen),
+                   (long long)frozen);
 }
 
 size_t xt_module_summary(const xt_module *m, char *buf, size_t n) {

@@ -1,5 +1,6 @@
-/* Weight normalisation (Salimans and Kingma 2016) of parameters by pattern: where a layer asks for such a parameter it gets g v / |v|, computed in the
- * step from two parameters that bear the names torch.nn.utils.parametrizations.weight_norm gives them. */
+/* Weight normalisation (Salimans and Kingma 2016) of parameters by pattern: where a layer asks for such a parameter it
+ * gets g v / |v|, computed in the step from two parameters that bear the names
+ * torch.nn.utils.parametrizations.weight_norm gives them. */
 #include <math.h>
 
 #include "nn/nn.h"
@@ -14,7 +15,9 @@ bool xt_weight_norm_at(const xt_src *src, xt_module *m, const char *pattern) {
     for (size_t i = 0; ok && !m->root->depth && i < m->root->n; i++) {
         const nn_entry *e = &m->root->entries[i];
         if (!e->is_param || !nn_matches(w.pattern, e->name)) continue;
-        lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_weight_norm: %s is there already; call it before the first pass and xt_module_build", e->name));
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "xt_weight_norm: %s is there already; call it before the first pass and xt_module_build",
+                             e->name));
         ok = false;
     }
     base_free(w.pattern);
@@ -37,15 +40,19 @@ static void norms(const void *v, xt_dtype dtype, int64_t rows, int64_t width, vo
             double x = dtype == XT_F64 ? ((const double *)v)[k] : (double)((const float *)v)[k];
             sum += x * x;
         }
-        if (dtype == XT_F64) ((double *)out)[i] = sqrt(sum);
-        else ((float *)out)[i] = (float)sqrt(sum);
+        if (dtype == XT_F64)
+            ((double *)out)[i] = sqrt(sum);
+        else
+            ((float *)out)[i] = (float)sqrt(sum);
     }
 }
 
 /* g begins as |v|, unless a file has a value for it. */
 static xt_status begin_g(xt_module *m, const char *name, xt_tensor v, const ir_type *type) {
     const ir_type *t = lazy_type(v);
-    if (!t || (t->dtype != XT_F32 && t->dtype != XT_F64) || (m->root->loaded && map_get(m->root->loaded, name, strlen(name)))) return NULL;
+    if (!t || (t->dtype != XT_F32 && t->dtype != XT_F64) ||
+        (m->root->loaded && map_get(m->root->loaded, name, strlen(name))))
+        return NULL;
     size_t n = ir_type_bytes(t);
     void *data = base_malloc(n ? n : 1), *g = base_calloc(1, ir_type_bytes(type) + 1);
     xt_status s = data && g ? lazy_state_read(v, data, n) : status_oom(n, name);
@@ -58,19 +65,22 @@ static xt_status begin_g(xt_module *m, const char *name, xt_tensor v, const ir_t
     return s;
 }
 
-xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init, double a, xt_dtype dtype, int rank, const int64_t *dims) {
+xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init, double a,
+                           xt_dtype dtype, int rank, const int64_t *dims) {
     char names[2][96];
     int64_t ones[XT_MAX_RANK + 1] = {dims[0]}, flat[XT_MAX_RANK + 1] = {dims[0], -1};
     for (int i = 1; i < rank; i++) ones[i] = 1;
     for (int i = 0; i < 2; i++) {
         int n = snprintf(names[i], sizeof names[i], "parametrizations.%s.original%d", *leaf ? leaf : layer, i);
-        if (n >= (int)sizeof names[i]) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_weight_norm: the name %s is too long", *leaf ? leaf : layer);
+        if (n >= (int)sizeof names[i])
+            return lazy_error(src, XT_INVALID_ARGUMENT, "xt_weight_norm: the name %s is too long",
+                              *leaf ? leaf : layer);
     }
     if (!*leaf) layer = "";
     xt_tensor v = nn_tensor(src, m, layer, names[1], true, init, a, dtype, rank, dims);
     char *full = nn_full_name(m, layer, names[0]);
     const ir_type *type = ir_tensor(dtype, (size_t)rank, ones);
-    xt_status s = !full || !type                       ? status_oom(sizeof *type, names[0])
+    xt_status s = !full || !type                        ? status_oom(sizeof *type, names[0])
                   : xt_is_none(xt_module_find(m, full)) ? begin_g(m, full, v, type)
                                                         : NULL;
     base_free(full);

@@ -1,4 +1,5 @@
-/* Activation functions of ops.h: PyTorch's formulas and defaults, and its derivatives at the kinks (zero at both ends of a hard tanh). */
+/* Activation functions of ops.h: PyTorch's formulas and defaults, and its derivatives at the kinks (zero at both ends
+ * of a hard tanh). */
 #include <math.h>
 
 #include "ops/expr.h"
@@ -63,14 +64,15 @@ OPS_UNARY(selu, REAL, make_selu)
 OPS_UNARY(softsign, REAL, make_softsign)
 OPS_UNARY(tanhshrink, REAL, make_tanhshrink)
 
-/* --- with numbers ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- with numbers --- */
 typedef ir_value *(*parametric_fn)(ir_builder *b, ir_value *x, double p, double q);
 
 static xt_tensor parametric(const xt_src *src, const char *what, parametric_fn make, xt_tensor x, double p, double q) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
     if (v && ir_dtype_is_complex(v->type->dtype))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s, real numbers are needed", what, xt_dtype_name(v->type->dtype));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s, real numbers are needed", what,
+                          xt_dtype_name(v->type->dtype));
     v = ops_float(b, v);
     xt_dtype t = v ? v->type->dtype : XT_DTYPE_NONE;
     v = ops_widen(b, v);
@@ -111,7 +113,9 @@ xt_tensor xt_elu_at(const xt_src *src, xt_tensor x, double alpha) {
     return parametric(src, "xt_elu", elu, x, alpha, 0);
 }
 xt_tensor xt_celu_at(const xt_src *src, xt_tensor x, double alpha) {
-    if (alpha == 0) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_celu: alpha is 0: a number other than zero is needed, 1 is usual");
+    if (alpha == 0)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_celu: alpha is 0: a number other than zero is needed, 1 is usual");
     return parametric(src, "xt_celu", celu, x, alpha, 0);
 }
 xt_tensor xt_leaky_relu_at(const xt_src *src, xt_tensor x, double slope) {
@@ -124,18 +128,21 @@ xt_tensor xt_threshold_at(const xt_src *src, xt_tensor x, double limit, double v
     return parametric(src, "xt_threshold", threshold, x, limit, value);
 }
 xt_tensor xt_hardtanh_at(const xt_src *src, xt_tensor x, double lo, double hi) {
-    if (!(lo <= hi)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_hardtanh: bounds %g and %g: the first must not be above the second", lo, hi);
+    if (!(lo <= hi))
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_hardtanh: bounds %g and %g: the first must not be above the second", lo, hi);
     return parametric(src, "xt_hardtanh", hard_tanh, x, lo, hi);
 }
 xt_tensor xt_hardshrink_at(const xt_src *src, xt_tensor x, double lambda) {
     return parametric(src, "xt_hardshrink", hardshrink, x, lambda, 0);
 }
 xt_tensor xt_softshrink_at(const xt_src *src, xt_tensor x, double lambda) {
-    if (!(lambda >= 0)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_softshrink: lambda is %g: it must not be negative", lambda);
+    if (!(lambda >= 0))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_softshrink: lambda is %g: it must not be negative", lambda);
     return parametric(src, "xt_softshrink", softshrink, x, lambda, 0);
 }
 
-/* --- of more than one part --------------------------------------------------------------------------------------------------------------------- */
+/* --- of more than one part --- */
 /* The first half of the axis times the sigmoid of the second. */
 xt_tensor xt_glu_at(const xt_src *src, xt_tensor x, int axis) {
     ir_builder *b = lazy_begin(src);
@@ -146,8 +153,8 @@ xt_tensor xt_glu_at(const xt_src *src, xt_tensor x, int axis) {
     if (!v) return lazy_wrap(NULL, "xt_glu");
     if (!ops_axis(src, "xt_glu", v->type, axis, &a, &failed)) return failed;
     if (v->type->dims[a] % 2)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_glu: axis %lld of %s has an odd size: two halves are needed", (long long)a,
-                          ops_shape(v->type, &shape));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_glu: axis %lld of %s has an odd size: two halves are needed",
+                          (long long)a, ops_shape(v->type, &shape));
     int64_t half = v->type->dims[a] / 2;
     ir_value *first = ops_widen(b, ops_part(b, v, a, 0, half)), *gate = ops_widen(b, ops_part(b, v, a, half, 2 * half));
     return lazy_wrap(ops_narrow(b, ir_multiply(b, first, ir_logistic(b, gate)), v->type->dtype), "xt_glu");
@@ -161,7 +168,8 @@ xt_tensor xt_prelu_fn_at(const xt_src *src, xt_tensor x, xt_tensor weight) {
     if (!v || !w) return lazy_wrap(NULL, "xt_prelu_fn");
     int64_t channels = v->type->rank > 1 ? v->type->dims[1] : 1, axis = 1;
     if (w->type->count != 1 && (w->type->rank != 1 || w->type->dims[0] != channels))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_prelu_fn: weight %s for x %s: one element, or one for each of the %lld channels in dim 1",
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_prelu_fn: weight %s for x %s: one element, or one for each of the %lld channels in dim 1",
                           ops_shape(w->type, &sw), ops_shape(v->type, &sx), (long long)channels);
     w = ir_convert(b, w, v->type->dtype);
     if (w && w->type->count == 1)

@@ -1,7 +1,8 @@
-/* Functions of ops.h that cut, join, repeat and turn tensors. All are views of the same elements in another order, so gradients flow back to each. */
+/* Functions of ops.h that cut, join, repeat and turn tensors. All are views of the same elements in another order, so
+ * gradients flow back to each. */
 #include "ops/expr.h"
 
-/* --- cutting ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- cutting --- */
 /* Opens an op on one axis: x's value, or NULL with the error tensor in *out. */
 static ir_value *on_axis(const xt_src *src, const char *what, xt_tensor x, int axis, int64_t *a, xt_tensor *out) {
     ir_value *v = lazy_value(x);
@@ -21,8 +22,9 @@ xt_tensor xt_narrow_at(const xt_src *src, xt_tensor x, int axis, int64_t start, 
     if (!v) return failed;
     int64_t size = v->type->dims[a], from = start < 0 ? start + size : start;
     if (from < 0 || length < 0 || from > size || length > size - from)
-        return lazy_error(src, XT_OUT_OF_RANGE, "xt_narrow: %lld elements from %lld on, and axis %lld of %s holds %lld", (long long)length,
-                          (long long)start, (long long)a, ops_shape(v->type, &shape), (long long)size);
+        return lazy_error(src, XT_OUT_OF_RANGE, "xt_narrow: %lld elements from %lld on, and axis %lld of %s holds %lld",
+                          (long long)length, (long long)start, (long long)a, ops_shape(v->type, &shape),
+                          (long long)size);
     return lazy_wrap(ops_part(b, v, a, from, from + length), "xt_narrow");
 }
 
@@ -35,8 +37,8 @@ xt_tensor xt_select_at(const xt_src *src, xt_tensor x, int axis, int64_t index) 
     if (!v) return failed;
     int64_t size = v->type->dims[a], at = index < 0 ? index + size : index;
     if (at < 0 || at >= size)
-        return lazy_error(src, XT_OUT_OF_RANGE, "xt_select: index %lld on axis %lld of %s, which holds %lld elements", (long long)index, (long long)a,
-                          ops_shape(v->type, &shape), (long long)size);
+        return lazy_error(src, XT_OUT_OF_RANGE, "xt_select: index %lld on axis %lld of %s, which holds %lld elements",
+                          (long long)index, (long long)a, ops_shape(v->type, &shape), (long long)size);
     return lazy_wrap(ops_squeeze(b, ops_part(b, v, a, at, at + 1), a), "xt_select");
 }
 
@@ -47,7 +49,9 @@ xt_tensor xt_slice_step_at(const xt_src *src, xt_tensor x, int axis, int64_t sta
     ir_value *v = on_axis(src, "xt_slice_step", x, axis, &a, &failed);
     if (!v) return failed;
     if (step < 1)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_slice_step: step %lld: it must be at least 1; xt_flip turns an axis around", (long long)step);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_slice_step: step %lld: it must be at least 1; xt_flip turns an axis around",
+                          (long long)step);
     memcpy(limit, v->type->dims, v->type->rank * sizeof *limit);
     int64_t size = limit[a];
     start = start < 0 ? start + size : start;
@@ -58,8 +62,10 @@ xt_tensor xt_slice_step_at(const xt_src *src, xt_tensor x, int axis, int64_t sta
     return lazy_wrap(ir_slice(b, v, first, limit, stride), "xt_slice_step");
 }
 
-/* x with y at start..stop of an axis: what is before, y, what is behind. With a step, y is spread out and put over x. */
-xt_tensor xt_slice_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t start, int64_t stop, int64_t step) {
+/* x with y at start..stop of an axis: what is before, y, what is behind. With a step, y is spread out
+ * and put over x. */
+xt_tensor xt_slice_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t start, int64_t stop,
+                              int64_t step) {
     const char *what = "xt_slice_scatter";
     ir_builder *b = lazy_begin(src);
     int64_t a;
@@ -68,7 +74,8 @@ xt_tensor xt_slice_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int a
     ir_value *v = on_axis(src, what, x, axis, &a, &failed), *u = v ? lazy_value(y) : NULL;
     if (!v) return failed;
     if (!u) return lazy_wrap(NULL, what);
-    if (step < 1) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: step %lld: it must be at least 1", what, (long long)step);
+    if (step < 1)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: step %lld: it must be at least 1", what, (long long)step);
     int64_t size = v->type->dims[a], want[XT_MAX_RANK];
     start = start < 0 ? start + size : start;
     stop = stop < 0 ? stop + size : stop;
@@ -112,13 +119,15 @@ xt_tensor xt_select_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int 
     int64_t size = v->type->dims[a], at = index < 0 ? index + size : index;
     const ir_type *ty = lazy_type(y);
     if (at < 0 || at >= size || (ty && ty->rank + 1 != v->type->rank))
-        return lazy_error(src, XT_OUT_OF_RANGE, "%s: index %lld on axis %lld of %s, and a y with one dim less are needed", what, (long long)index,
-                          (long long)a, ops_shape(v->type, &shape));
+        return lazy_error(src, XT_OUT_OF_RANGE,
+                          "%s: index %lld on axis %lld of %s, and a y with one dim less are needed", what,
+                          (long long)index, (long long)a, ops_shape(v->type, &shape));
     return xt_slice_scatter_at(src, x, xt_unsqueeze_at(src, y, (int)a), (int)a, at, at + 1, 1);
 }
 
 /* Parts of given sizes. Gives their number; 0 after an error, which is in every part. */
-static int cut(const xt_src *src, const char *what, xt_tensor x, int64_t a, int n, const int64_t *sizes, xt_tensor *out) {
+static int cut(const xt_src *src, const char *what, xt_tensor x, int64_t a, int n, const int64_t *sizes,
+               xt_tensor *out) {
     int64_t at = 0;
     for (int i = 0; i < n; i++) {
         ir_builder *b = lazy_begin(src);
@@ -129,7 +138,8 @@ static int cut(const xt_src *src, const char *what, xt_tensor x, int64_t a, int 
 }
 
 /* Equal parts of `size`, the last one smaller. */
-static int cut_equal(const xt_src *src, const char *what, xt_tensor x, int axis, int64_t size, int parts, int max, xt_tensor *out) {
+static int cut_equal(const xt_src *src, const char *what, xt_tensor x, int axis, int64_t size, int parts, int max,
+                     xt_tensor *out) {
     lazy_begin(src);
     int64_t a;
     xt_tensor failed;
@@ -142,9 +152,11 @@ static int cut_equal(const xt_src *src, const char *what, xt_tensor x, int axis,
     int64_t n = v && size > 0 ? (whole + size - 1) / size : 0;
     if (n < 1 && whole == 0) n = 1;
     if (v && (size < 1 || n > max)) {
-        failed = size < 1 ? lazy_error(src, XT_INVALID_ARGUMENT, "%s: parts of %lld elements: at least 1 is needed", what, (long long)size)
-                          : lazy_error(src, XT_INVALID_ARGUMENT, "%s: axis %lld of %s gives %lld parts, and there is room for %d", what, (long long)a,
-                                       ops_shape(v->type, &shape), (long long)n, max);
+        failed = size < 1 ? lazy_error(src, XT_INVALID_ARGUMENT, "%s: parts of %lld elements: at least 1 is needed",
+                                       what, (long long)size)
+                          : lazy_error(src, XT_INVALID_ARGUMENT,
+                                       "%s: axis %lld of %s gives %lld parts, and there is room for %d", what,
+                                       (long long)a, ops_shape(v->type, &shape), (long long)n, max);
         v = NULL;
     }
     if (!v) {
@@ -201,8 +213,8 @@ int xt_split_sizes_at(const xt_src *src, xt_tensor x, int n, const int64_t *size
     for (int i = 0; i < n && good; i++) good = sizes[i] >= 0 && !__builtin_add_overflow(total, sizes[i], &total);
     if (v && (!good || total != v->type->dims[a])) {
         failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: parts %s of axis %lld of %s: they must add up to %lld", what,
-                            ops_dims(n > XT_MAX_RANK ? XT_MAX_RANK : (size_t)n, sizes, &parts), (long long)a, ops_shape(v->type, &shape),
-                            (long long)v->type->dims[a]);
+                            ops_dims(n > XT_MAX_RANK ? XT_MAX_RANK : (size_t)n, sizes, &parts), (long long)a,
+                            ops_shape(v->type, &shape), (long long)v->type->dims[a]);
         v = NULL;
     }
     if (v) return cut(src, what, x, a, n, sizes, out);
@@ -221,7 +233,7 @@ int xt_unbind_at(const xt_src *src, xt_tensor x, int axis, int max, xt_tensor *o
     return n;
 }
 
-/* --- joining --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- joining --- */
 xt_tensor xt_stack_at(const xt_src *src, int n, const xt_tensor *tensors, int axis) {
     const ir_type *first = n > 0 ? lazy_type(tensors[0]) : NULL;
     if (n < 1) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_stack: %d tensors; at least one is needed", n);
@@ -229,12 +241,13 @@ xt_tensor xt_stack_at(const xt_src *src, int n, const xt_tensor *tensors, int ax
     for (int i = 1; i < n && first; i++) {
         const ir_type *t = lazy_type(tensors[i]);
         if (t && !ops_same_dims(first, t))
-            return lazy_error(src, XT_INVALID_ARGUMENT, "xt_stack: tensor 0 is %s and tensor %d is %s: all must have one shape",
+            return lazy_error(src, XT_INVALID_ARGUMENT,
+                              "xt_stack: tensor 0 is %s and tensor %d is %s: all must have one shape",
                               ops_shape(first, &s0), i, ops_shape(t, &si));
     }
     if (first && (axis < -(int)first->rank - 1 || axis > (int)first->rank))
-        return lazy_error(src, XT_OUT_OF_RANGE, "xt_stack: axis %d of tensors %s: the new axis can stand at %d to %d", axis, ops_shape(first, &s0),
-                          -(int)first->rank - 1, (int)first->rank);
+        return lazy_error(src, XT_OUT_OF_RANGE, "xt_stack: axis %d of tensors %s: the new axis can stand at %d to %d",
+                          axis, ops_shape(first, &s0), -(int)first->rank - 1, (int)first->rank);
     xt_tensor *rows = base_calloc((size_t)n, sizeof *rows);
     if (!rows) return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_stack: no memory for %d operands", n);
     for (int i = 0; i < n; i++) rows[i] = xt_unsqueeze_at(src, tensors[i], axis);
@@ -243,7 +256,7 @@ xt_tensor xt_stack_at(const xt_src *src, int n, const xt_tensor *tensors, int ax
     return r;
 }
 
-/* --- repeating --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- repeating --- */
 xt_tensor xt_repeat_at(const xt_src *src, xt_tensor x, xt_list times) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
@@ -252,14 +265,18 @@ xt_tensor xt_repeat_at(const xt_src *src, xt_tensor x, xt_list times) {
     bool good = times.n >= (int)v->type->rank && times.n <= XT_MAX_RANK;
     for (int i = 0; i < times.n && good; i++) good = times.v[i] >= 0;
     if (!good)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_repeat: %s times %s: a number that is not negative for each dim, and for new ones in front",
-                          ops_shape(v->type, &shape), ops_dims((size_t)(times.n < XT_MAX_RANK ? times.n : XT_MAX_RANK), times.v, &list));
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "xt_repeat: %s times %s: a number that is not negative for each dim, and for new ones in front",
+            ops_shape(v->type, &shape),
+            ops_dims((size_t)(times.n < XT_MAX_RANK ? times.n : XT_MAX_RANK), times.v, &list));
     size_t rank = (size_t)times.n, lead = rank - v->type->rank;
     int64_t pairs[2 * XT_MAX_RANK], axes[XT_MAX_RANK], result[XT_MAX_RANK];
     for (size_t i = 0; i < rank; i++) { /* every dim as (times, size) */
         pairs[2 * i] = times.v[i];
         pairs[2 * i + 1] = i < lead ? 1 : v->type->dims[i - lead];
-        if (__builtin_mul_overflow(pairs[2 * i], pairs[2 * i + 1], &result[i])) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_repeat: too large");
+        if (__builtin_mul_overflow(pairs[2 * i], pairs[2 * i + 1], &result[i]))
+            return lazy_error(src, XT_INVALID_ARGUMENT, "xt_repeat: too large");
         if (i >= lead) axes[i - lead] = 2 * (int64_t)i + 1;
     }
     ir_value *wide = ir_broadcast_in_dim(b, v, ir_tensor(v->type->dtype, 2 * rank, pairs), v->type->rank, axes);
@@ -283,7 +300,8 @@ xt_tensor xt_repeat_interleave_at(const xt_src *src, xt_tensor x, int64_t times,
     xt_tensor failed;
     ir_value *v = on_axis(src, what, x, axis, &a, &failed);
     if (!v) return failed;
-    if (times < 0) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: %lld times: it must not be negative", what, (long long)times);
+    if (times < 0)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: %lld times: it must not be negative", what, (long long)times);
     for (int64_t i = 0, n = 0; i < (int64_t)v->type->rank; i++) {
         axes[i] = n;
         dims[n++] = v->type->dims[i];
@@ -291,11 +309,12 @@ xt_tensor xt_repeat_interleave_at(const xt_src *src, xt_tensor x, int64_t times,
     }
     ir_value *wide = ir_broadcast_in_dim(b, v, ir_tensor(v->type->dtype, v->type->rank + 1, dims), v->type->rank, axes);
     memcpy(dims, v->type->dims, v->type->rank * sizeof *dims);
-    if (__builtin_mul_overflow(dims[a], times, &dims[a])) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: too large", what);
+    if (__builtin_mul_overflow(dims[a], times, &dims[a]))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: too large", what);
     return lazy_wrap(wide ? ir_reshape(b, wide, v->type->rank, dims) : NULL, what);
 }
 
-/* --- turning ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- turning --- */
 xt_tensor xt_flip_at(const xt_src *src, xt_tensor x, xt_list axes) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
@@ -329,7 +348,8 @@ xt_tensor xt_roll_at(const xt_src *src, xt_tensor x, xt_list shifts, xt_list axe
         r = r ? ir_reshape(b, r, t->rank, t->dims) : NULL;
         return lazy_wrap(r == v ? ops_copy(b, v) : r, "xt_roll");
     }
-    if (shifts.n != axes.n) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_roll: %d shifts for %d axes: one for each", shifts.n, axes.n);
+    if (shifts.n != axes.n)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_roll: %d shifts for %d axes: one for each", shifts.n, axes.n);
     if (!ops_axes(src, "xt_roll", t, axes, &n, a, &failed)) return failed;
     ir_value *r = v;
     for (size_t i = 0; i < n; i++) r = rolled(b, r, a[i], shifts.v[i]);
@@ -355,8 +375,11 @@ xt_tensor xt_movedim_at(const xt_src *src, xt_tensor x, xt_list from, xt_list to
     xt_tensor failed;
     if (!v) return lazy_wrap(NULL, "xt_movedim");
     if (from.n != to.n || from.n < 1)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_movedim: %d axes to %d places: as many, and at least one", from.n, to.n);
-    if (!ops_axes(src, "xt_movedim", v->type, from, &n, f, &failed) || !ops_axes(src, "xt_movedim", v->type, to, &m, t, &failed)) return failed;
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_movedim: %d axes to %d places: as many, and at least one",
+                          from.n, to.n);
+    if (!ops_axes(src, "xt_movedim", v->type, from, &n, f, &failed) ||
+        !ops_axes(src, "xt_movedim", v->type, to, &m, t, &failed))
+        return failed;
     unsigned moved = 0;
     for (size_t i = 0; i < XT_MAX_RANK; i++) perm[i] = -1;
     for (size_t i = 0; i < n; i++) {
@@ -371,7 +394,7 @@ xt_tensor xt_movedim_at(const xt_src *src, xt_tensor x, xt_list from, xt_list to
     return lazy_wrap(ir_transpose(b, v, v->type->rank, perm), "xt_movedim");
 }
 
-/* --- shapes of others ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- shapes of others --- */
 static xt_tensor like(const xt_src *src, const char *what, xt_tensor x, xt_tensor other, bool broadcast) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x), *o = lazy_value(other);
@@ -383,8 +406,8 @@ static xt_tensor like(const xt_src *src, const char *what, xt_tensor x, xt_tenso
                                 (rank == 0 || !memcmp(dims, o->type->dims, rank * sizeof *dims))
                           : v->type->count == o->type->count;
     if (!fits)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s does not %s %s", what, ops_shape(v->type, &sx), broadcast ? "broadcast to" : "fill",
-                          ops_shape(o->type, &so));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s does not %s %s", what, ops_shape(v->type, &sx),
+                          broadcast ? "broadcast to" : "fill", ops_shape(o->type, &so));
     ir_value *r = broadcast ? ops_broadcast(b, v, rank, dims) : ir_reshape(b, v, o->type->rank, o->type->dims);
     return lazy_wrap(r == v ? ops_copy(b, v) : r, what);
 }
@@ -407,32 +430,37 @@ bool xt_broadcast_tensors_at(const xt_src *src, int n, const xt_tensor *tensors,
         if (!v)
             failed = lazy_wrap(NULL, "xt_broadcast_tensors");
         else if (!ops_common_dims(common, v->type, &rank, dims, &bad))
-            failed = lazy_error(src, XT_INVALID_ARGUMENT, "xt_broadcast_tensors: tensor %d is %s, which does not broadcast with %s", i,
+            failed = lazy_error(src, XT_INVALID_ARGUMENT,
+                                "xt_broadcast_tensors: tensor %d is %s, which does not broadcast with %s", i,
                                 ops_shape(v->type, &st), ops_shape(common, &sc));
         else
             common = ir_tensor(XT_F32, rank, dims);
     }
     for (int i = 0; i < n; i++) {
         ir_builder *b = lazy_begin(src);
-        ir_value *v = failed.slot ? NULL : lazy_value(tensors[i]), *r = v ? ops_broadcast(b, v, common->rank, common->dims) : NULL;
+        ir_value *v = failed.slot ? NULL : lazy_value(tensors[i]),
+                 *r = v ? ops_broadcast(b, v, common->rank, common->dims) : NULL;
         out[i] = failed.slot ? failed : lazy_wrap(r == v ? ops_copy(b, v) : r, "xt_broadcast_tensors");
     }
     return !failed.slot;
 }
 
-/* Coordinates of a grid: out[i] varies along axis i as tensors[i] does ("ij"); xy: the first two axes are swapped, as in NumPy. */
+/* Coordinates of a grid: out[i] varies along axis i as tensors[i] does ("ij"); xy: the first two axes are swapped,
+ * as in NumPy. */
 bool xt_meshgrid_at(const xt_src *src, int n, const xt_tensor *tensors, bool xy, xt_tensor *out) {
     lazy_begin(src);
     int64_t dims[XT_MAX_RANK];
     xt_tensor failed = {0};
-    if (n < 1 || n > XT_MAX_RANK) failed = lazy_error(src, XT_INVALID_ARGUMENT, "xt_meshgrid: %d tensors: from 1 to %d", n, XT_MAX_RANK);
+    if (n < 1 || n > XT_MAX_RANK)
+        failed = lazy_error(src, XT_INVALID_ARGUMENT, "xt_meshgrid: %d tensors: from 1 to %d", n, XT_MAX_RANK);
     for (int i = 0; i < n && !failed.slot; i++) {
         ir_value *v = lazy_value(tensors[i]);
         ops_text st;
         if (!v)
             failed = lazy_wrap(NULL, "xt_meshgrid");
         else if (v->type->rank > 1)
-            failed = lazy_error(src, XT_INVALID_ARGUMENT, "xt_meshgrid: tensor %d is %s: one dim at most", i, ops_shape(v->type, &st));
+            failed = lazy_error(src, XT_INVALID_ARGUMENT, "xt_meshgrid: tensor %d is %s: one dim at most", i,
+                                ops_shape(v->type, &st));
         else
             dims[xy && i < 2 && n > 1 ? 1 - i : i] = v->type->count;
     }
@@ -441,7 +469,8 @@ bool xt_meshgrid_at(const xt_src *src, int n, const xt_tensor *tensors, bool xy,
         ir_builder *b = lazy_begin(src);
         ir_value *v = failed.slot ? NULL : lazy_value(tensors[i]);
         const ir_type *to = v ? ir_tensor(v->type->dtype, (size_t)n, dims) : NULL;
-        out[i] = failed.slot ? failed : lazy_wrap(v ? ir_broadcast_in_dim(b, v, to, v->type->rank, &axis) : NULL, "xt_meshgrid");
+        out[i] = failed.slot ? failed
+                             : lazy_wrap(v ? ir_broadcast_in_dim(b, v, to, v->type->rank, &axis) : NULL, "xt_meshgrid");
     }
     return !failed.slot;
 }
@@ -464,8 +493,10 @@ xt_tensor xt_unflatten_at(const xt_src *src, xt_tensor x, int axis, const int64_
             fits = dims[i] > 0 && !__builtin_mul_overflow(known, dims[i], &known);
     }
     if (!fits || (hole < 0 ? known != v->type->dims[a] : v->type->dims[a] % known != 0))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_unflatten: axis %lld of %s into %s: the product must be %lld, and one dim may be -1",
-                          (long long)a, ops_shape(v->type, &shape), ops_dims((size_t)n, dims, &list), (long long)v->type->dims[a]);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_unflatten: axis %lld of %s into %s: the product must be %lld, and one dim may be -1",
+                          (long long)a, ops_shape(v->type, &shape), ops_dims((size_t)n, dims, &list),
+                          (long long)v->type->dims[a]);
     memcpy(to, v->type->dims, (size_t)a * sizeof *to);
     for (int i = 0; i < n; i++) to[a + i] = i == hole ? v->type->dims[a] / known : dims[i];
     memcpy(to + a + n, v->type->dims + a + 1, (v->type->rank - (size_t)a - 1) * sizeof *to);

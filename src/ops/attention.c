@@ -1,13 +1,15 @@
-/* Scaled dot-product attention in PyTorch's meaning: softmax(q k^T scale + mask) v. A row that may look at nothing gives zeros. */
+/* Scaled dot-product attention in PyTorch's meaning: softmax(q k^T scale + mask) v. A row that may look at nothing
+ * gives zeros. */
 #include <math.h>
 
 #include "ops/expr.h"
 
-static bool attention_fits(const xt_src *src, const char *what, const ir_type *q, const ir_type *k, const ir_type *v, const xt_sdpa_opts *o,
-                           xt_tensor *out) {
+static bool attention_fits(const xt_src *src, const char *what, const ir_type *q, const ir_type *k, const ir_type *v,
+                           const xt_sdpa_opts *o, xt_tensor *out) {
     ops_text sq, sk, sv;
     uint32_t r = q->rank;
-    bool fits = r >= 2 && k->rank == r && v->rank == r && ir_dtype_is_float(q->dtype) && k->dtype == q->dtype && v->dtype == q->dtype;
+    bool fits = r >= 2 && k->rank == r && v->rank == r && ir_dtype_is_float(q->dtype) && k->dtype == q->dtype &&
+                v->dtype == q->dtype;
     fits = fits && q->dims[r - 1] == k->dims[r - 1] && k->dims[r - 2] == v->dims[r - 2];
     for (uint32_t i = 0; fits && i + 2 < r; i++) {
         bool heads = o->enable_gqa && i + 3 == r;
@@ -16,21 +18,25 @@ static bool attention_fits(const xt_src *src, const char *what, const ir_type *q
     }
     if (fits) return true;
     *out = lazy_error(src, XT_INVALID_ARGUMENT,
-                      "%s: q %s %s, k %s %s, v %s %s: floats of one dtype, [...,L,E], [...,S,E] and [...,S,F] with the same dims in front%s", what,
-                      xt_dtype_name(q->dtype), ops_shape(q, &sq), xt_dtype_name(k->dtype), ops_shape(k, &sk), xt_dtype_name(v->dtype),
-                      ops_shape(v, &sv), o->enable_gqa ? "; .enable_gqa: heads of q a multiple of those of k and v" : "");
+                      "%s: q %s %s, k %s %s, v %s %s: floats of one dtype, [...,L,E], [...,S,E] and [...,S,F] with the "
+                      "same dims in front%s",
+                      what, xt_dtype_name(q->dtype), ops_shape(q, &sq), xt_dtype_name(k->dtype), ops_shape(k, &sk),
+                      xt_dtype_name(v->dtype), ops_shape(v, &sv),
+                      o->enable_gqa ? "; .enable_gqa: heads of q a multiple of those of k and v" : "");
     return false;
 }
 
 /* Truth values of what may be seen, or numbers to be added; false after an error. */
-static bool apply_mask(const xt_src *src, const char *what, ir_builder *b, ir_value **scores, ir_value *mask, ir_value **seen, xt_tensor *out) {
+static bool apply_mask(const xt_src *src, const char *what, ir_builder *b, ir_value **scores, ir_value *mask,
+                       ir_value **seen, xt_tensor *out) {
     ir_value *s = *scores;
     size_t rank = 0, bad;
     int64_t dims[XT_MAX_RANK];
     ops_text sm, ss;
-    if (!ops_common_dims(s->type, mask->type, &rank, dims, &bad) || rank != s->type->rank || memcmp(dims, s->type->dims, rank * sizeof *dims)) {
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: .mask %s does not broadcast to the scores %s", what, ops_shape(mask->type, &sm),
-                          ops_shape(s->type, &ss));
+    if (!ops_common_dims(s->type, mask->type, &rank, dims, &bad) || rank != s->type->rank ||
+        memcmp(dims, s->type->dims, rank * sizeof *dims)) {
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: .mask %s does not broadcast to the scores %s", what,
+                          ops_shape(mask->type, &sm), ops_shape(s->type, &ss));
         return false;
     }
     if (mask->type->dtype == XT_BOOL) {
@@ -38,7 +44,8 @@ static bool apply_mask(const xt_src *src, const char *what, ir_builder *b, ir_va
         return true;
     }
     if (!ir_dtype_is_float(mask->type->dtype)) {
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: .mask is %s; bool (true: may be seen) or floats to be added are needed", what,
+        *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: .mask is %s; bool (true: may be seen) or floats to be added are needed", what,
                           xt_dtype_name(mask->type->dtype));
         return false;
     }
@@ -46,7 +53,8 @@ static bool apply_mask(const xt_src *src, const char *what, ir_builder *b, ir_va
     return true;
 }
 
-/* Softmax over the last axis of what is seen. The largest score is no part of the derivative (it cancels), and where there is none it counts as 0. */
+/* Softmax over the last axis of what is seen. The largest score is no part of the derivative (it cancels), and where
+ * there is none it counts as 0. */
 static ir_value *safe_softmax(ir_builder *b, ir_value *s, ir_value *seen) {
     if (seen) s = ex_keep(b, seen, s, -INFINITY);
     if (!s) return NULL;
@@ -66,9 +74,11 @@ xt_tensor xt_scaled_dot_product_attention_at(const xt_src *src, xt_tensor q, xt_
     xt_tensor failed;
     if (tq && tk && tv && !attention_fits(src, what, tq, tk, tv, &o, &failed)) return failed;
     if (!(o.dropout >= 0 && o.dropout < 1))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: .dropout is %g: a probability in [0,1) is needed", what, o.dropout);
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: .dropout is %g: a probability in [0,1) is needed", what,
+                          o.dropout);
     if (o.causal == XT_ON && !xt_is_none(o.mask))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: .causal and .mask are both given; put the causal part into the mask", what);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: .causal and .mask are both given; put the causal part into the mask", what);
     if (tq && tk && o.enable_gqa && tq->rank > 2) {
         int64_t times = tq->dims[tq->rank - 3] / tk->dims[tk->rank - 3];
         if (times > 1) {
@@ -90,7 +100,8 @@ xt_tensor xt_scaled_dot_product_attention_at(const xt_src *src, xt_tensor q, xt_
         if (s && mask && !apply_mask(src, what, b, &s, mask, &seen, &failed)) return failed;
         if (s && o.causal == XT_ON) { /* query i sees keys 0 .. i */
             const ir_type *index = ir_with_dtype(s->type, XT_I32);
-            seen = ir_compare(b, IR_GE, ir_iota(b, index, (int64_t)index->rank - 2), ir_iota(b, index, (int64_t)index->rank - 1));
+            seen = ir_compare(b, IR_GE, ir_iota(b, index, (int64_t)index->rank - 2),
+                              ir_iota(b, index, (int64_t)index->rank - 1));
         }
         ir_value *r = safe_softmax(b, s, seen);
         p = lazy_wrap(r ? ir_convert(b, r, t) : NULL, what);

@@ -25,8 +25,8 @@ bool ops_axis(const xt_src *src, const char *what, const ir_type *t, int axis, i
     if (rank == 0)
         *out = lazy_error(src, XT_OUT_OF_RANGE, "%s: axis %d of a tensor without dims", what, axis);
     else
-        *out = lazy_error(src, XT_OUT_OF_RANGE, "%s: axis %d of %s: axes run from %lld to %lld", what, axis, ops_shape(t, &shape), (long long)-rank,
-                          (long long)rank - 1);
+        *out = lazy_error(src, XT_OUT_OF_RANGE, "%s: axis %d of %s: axes run from %lld to %lld", what, axis,
+                          ops_shape(t, &shape), (long long)-rank, (long long)rank - 1);
     return false;
 }
 
@@ -36,7 +36,7 @@ int ops_rank(const int64_t *dims) {
     return n;
 }
 
-/* --- promotion --------------------------------------------------------------------------------------------------------------------------- */
+/* --- promotion --- */
 static int category(xt_dtype t) {
     return t == XT_BOOL ? 0 : ir_dtype_is_int(t) ? 1 : ir_dtype_is_float(t) ? 2 : 3;
 }
@@ -53,7 +53,8 @@ static int bits(xt_dtype t) {
     }
 }
 
-/* Two integer types: the wider one of equal signedness; else the narrowest signed type that holds both (i64 beside u64). */
+/* Two integer types: the wider one of equal signedness; else the narrowest signed type that holds both (i64
+ * beside u64). */
 static xt_dtype promote_ints(xt_dtype a, xt_dtype b) {
     if (ir_dtype_is_signed(a) == ir_dtype_is_signed(b)) return bits(a) >= bits(b) ? a : b;
     xt_dtype s = ir_dtype_is_signed(a) ? a : b, u = ir_dtype_is_signed(a) ? b : a;
@@ -107,12 +108,13 @@ ir_value *ops_bool(ir_builder *b, ir_value *x) {
     return ir_compare(b, IR_NE, x, ir_splat(b, x->type, 0));
 }
 
-/* --- broadcasting ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- broadcasting --- */
 bool ops_common_dims(const ir_type *a, const ir_type *b, size_t *rank, int64_t *dims, size_t *bad) {
     size_t n = a->rank > b->rank ? a->rank : b->rank;
     *rank = n;
     for (size_t i = 0; i < n; i++) {
-        int64_t da = i + a->rank >= n ? a->dims[i + a->rank - n] : 1, db = i + b->rank >= n ? b->dims[i + b->rank - n] : 1;
+        int64_t da = i + a->rank >= n ? a->dims[i + a->rank - n] : 1,
+                db = i + b->rank >= n ? b->dims[i + b->rank - n] : 1;
         if (da != db && da != 1 && db != 1) {
             *bad = i;
             return false;
@@ -133,7 +135,8 @@ ir_value *ops_broadcast(ir_builder *b, ir_value *x, size_t rank, const int64_t *
     return ir_broadcast_in_dim(b, x, ir_tensor(x->type->dtype, rank, dims), x->type->rank, axes);
 }
 
-bool ops_meet(const xt_src *src, const char *what, ir_builder *b, xt_dtype dtype, ir_value **x, ir_value **y, xt_tensor *out) {
+bool ops_meet(const xt_src *src, const char *what, ir_builder *b, xt_dtype dtype, ir_value **x, ir_value **y,
+              xt_tensor *out) {
     if (!*x || !*y) {
         *out = lazy_wrap(NULL, what);
         return false;
@@ -145,8 +148,10 @@ bool ops_meet(const xt_src *src, const char *what, ir_builder *b, xt_dtype dtype
         ops_text sx, sy;
         int64_t dx = tx->dims[bad + tx->rank - rank], dy = ty->dims[bad + ty->rank - rank];
         *out = lazy_error(src, XT_INVALID_ARGUMENT,
-                          "%s: x %s and y %s do not broadcast: %lld and %lld differ in dim %d (from the end), where equal sizes or a 1 are needed",
-                          what, ops_shape(tx, &sx), ops_shape(ty, &sy), (long long)dx, (long long)dy, (int)bad - (int)rank);
+                          "%s: x %s and y %s do not broadcast: %lld and %lld differ in dim %d (from the end), where "
+                          "equal sizes or a 1 are needed",
+                          what, ops_shape(tx, &sx), ops_shape(ty, &sy), (long long)dx, (long long)dy,
+                          (int)bad - (int)rank);
         return false;
     }
     if (!dtype) dtype = ops_promote(tx, ty);
@@ -161,7 +166,7 @@ ir_value *ops_copy(ir_builder *b, ir_value *x) {
     return op ? &op->out[0] : NULL;
 }
 
-/* --- contractions and sums ------------------------------------------------------------------------------------------------------------------------ */
+/* --- contractions and sums --- */
 xt_dtype ops_autocast(ir_builder *b, ir_value **x, ir_value **y) {
     xt_dtype to = lazy_autocast(), t = (*x)->type->dtype;
     if (!to || t != XT_F32 || (*y)->type->dtype != XT_F32) return t;
@@ -182,7 +187,7 @@ ir_value *ops_sum(ir_builder *b, ir_value *x, size_t n, const int64_t *axes) {
     return sum && narrow ? ir_convert(b, sum, t) : sum;
 }
 
-/* --- pieces of composite ops ------------------------------------------------------------------------------------------------------------------------ */
+/* --- pieces of composite ops --- */
 bool ops_same_dims(const ir_type *a, const ir_type *b) {
     return same_dims(a, b->rank, b->dims);
 }
@@ -209,7 +214,8 @@ ir_value *ops_positions(ir_builder *b, const ir_type *t, int64_t axis) {
     return ir_iota(b, ir_with_dtype(t, t->dims[axis] > INT32_MAX ? XT_I64 : XT_I32), axis);
 }
 
-bool ops_axes(const xt_src *src, const char *what, const ir_type *t, xt_list axes, size_t *n, int64_t *out_axes, xt_tensor *out) {
+bool ops_axes(const xt_src *src, const char *what, const ir_type *t, xt_list axes, size_t *n, int64_t *out_axes,
+              xt_tensor *out) {
     unsigned seen = 0;
     *n = axes.n > 0 ? (size_t)axes.n : t->rank;
     if (axes.n <= 0) {
@@ -225,7 +231,8 @@ bool ops_axes(const xt_src *src, const char *what, const ir_type *t, xt_list axe
         }
         if (!ops_axis(src, what, t, (int)a, &out_axes[i], out)) return false;
         if (seen & 1u << out_axes[i]) {
-            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: axis %lld of %s stands twice", what, (long long)out_axes[i], ops_shape(t, &shape));
+            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: axis %lld of %s stands twice", what,
+                              (long long)out_axes[i], ops_shape(t, &shape));
             return false;
         }
         seen |= 1u << out_axes[i];
@@ -255,7 +262,8 @@ ir_value *ops_gather_axis(ir_builder *b, ir_value *x, int64_t axis, ir_value *in
     static const int64_t ones[XT_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1}, all[XT_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     uint32_t rank = x->type->rank;
     ir_value *at = ops_places(b, index->type, x->type, axis, index);
-    ir_gather_dims d = {.n_collapsed = rank, .collapsed = all, .n_index_map = rank, .index_map = all, .index_vector_dim = rank};
+    ir_gather_dims d = {
+        .n_collapsed = rank, .collapsed = all, .n_index_map = rank, .index_map = all, .index_vector_dim = rank};
     return ir_gather(b, x, at, &d, ones, false);
 }
 

@@ -1,4 +1,5 @@
-/* Complex numbers and Fourier transforms (definitions as in NumPy and PyTorch: the forward transform has e^-2 pi i k n / N and no factor). */
+/* Complex numbers and Fourier transforms (definitions as in NumPy and PyTorch: the forward transform has e^-2 pi i k n
+ * / N and no factor). */
 #include <math.h>
 
 #include "ops/expr.h"
@@ -38,7 +39,8 @@ xt_tensor xt_view_as_real_at(const xt_src *src, xt_tensor x) {
     ops_text shape;
     if (!v) return lazy_wrap(NULL, "xt_view_as_real");
     if (!ir_dtype_is_complex(v->type->dtype) || v->type->rank == XT_MAX_RANK)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_view_as_real: x is %s %s; a complex tensor with room for one more dim is needed",
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_view_as_real: x is %s %s; a complex tensor with room for one more dim is needed",
                           xt_dtype_name(v->type->dtype), ops_shape(v->type, &shape));
     int64_t last = v->type->rank;
     ir_value *parts[2] = {ops_unsqueeze(b, ir_real(b, v), last), ops_unsqueeze(b, ir_imag(b, v), last)};
@@ -51,13 +53,15 @@ xt_tensor xt_view_as_complex_at(const xt_src *src, xt_tensor x) {
     if (!v) return lazy_wrap(NULL, "xt_view_as_complex");
     int64_t last = (int64_t)v->type->rank - 1;
     if (last < 0 || v->type->dims[last] != 2 || (v->type->dtype != XT_F32 && v->type->dtype != XT_F64))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_view_as_complex: x is %s %s; f32 or f64 with a last dim of 2 is needed",
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_view_as_complex: x is %s %s; f32 or f64 with a last dim of 2 is needed",
                           xt_dtype_name(v->type->dtype), ops_shape(v->type, &shape));
-    ir_value *re = ops_squeeze(b, ops_part(b, v, last, 0, 1), last), *im = ops_squeeze(b, ops_part(b, v, last, 1, 2), last);
+    ir_value *re = ops_squeeze(b, ops_part(b, v, last, 0, 1), last),
+             *im = ops_squeeze(b, ops_part(b, v, last, 1, 2), last);
     return lazy_wrap(ir_complex(b, re, im), "xt_view_as_complex");
 }
 
-/* --- Fourier --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Fourier --- */
 typedef struct transform {
     const char *what;
     ir_fft_type type;
@@ -66,7 +70,8 @@ typedef struct transform {
 
 /* Cuts or fills up the last axis to n. */
 static ir_value *to_length(ir_builder *b, ir_value *v, int64_t n) {
-    int64_t last = (int64_t)v->type->rank - 1, own = v->type->dims[last], none[XT_MAX_RANK] = {0}, high[XT_MAX_RANK] = {0};
+    int64_t last = (int64_t)v->type->rank - 1, own = v->type->dims[last], none[XT_MAX_RANK] = {0},
+            high[XT_MAX_RANK] = {0};
     if (own == n) return v;
     if (own > n) return ops_part(b, v, last, 0, n);
     high[last] = n - own;
@@ -99,8 +104,10 @@ static xt_tensor fourier(const xt_src *src, const transform *f, xt_tensor x, int
     bool to_real = f->type == IR_IRFFT, from_real = f->type == IR_RFFT;
     int64_t own = v->type->dims[a], n = o.n ? o.n : to_real ? 2 * (own - 1) : own;
     if (n < 1 || own < 1 || (from_real && ir_dtype_is_complex(t)) || (unsigned)o.norm > XT_FFT_FORWARD)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s, .n %lld, .norm %d: %s, a length of at least 1 and an xt_fft_norm", f->what,
-                          xt_dtype_name(t), ops_shape(v->type, &shape), (long long)n, (int)o.norm, from_real ? "a real tensor" : "a tensor");
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: x is %s %s, .n %lld, .norm %d: %s, a length of at least 1 and an xt_fft_norm", f->what,
+                          xt_dtype_name(t), ops_shape(v->type, &shape), (long long)n, (int)o.norm,
+                          from_real ? "a real tensor" : "a tensor");
     bool wide = t == XT_F64 || t == XT_C128;
     v = ir_convert(b, v, from_real ? (wide ? XT_F64 : XT_F32) : wide ? XT_C128 : XT_C64);
     v = swap_last(b, v, a);

@@ -1,13 +1,14 @@
-/* The public matrix products by PyTorch's rules. f32 products carry precision HIGHEST; under autocast f32 operands are cast down, the device
- * accumulates wider, and the result comes back as f32. */
+/* The public matrix products by PyTorch's rules. f32 products carry precision HIGHEST; under autocast f32 operands are
+ * cast down, the device accumulates wider, and the result comes back as f32. */
 #include "ops/ops.h"
 
-/* --- matmul ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- matmul --- */
 /* x[..., n, k] times y[..., k, m]; a 1-D operand is a row or a column that disappears from the result. */
 static bool matmul_fits(const xt_src *src, const ir_type *x, const ir_type *y, xt_tensor *out) {
     ops_text sx, sy;
     if (x->rank == 0 || y->rank == 0) {
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_matmul: x %s and y %s: both need at least one dim; xt_mul multiplies by a scalar",
+        *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_matmul: x %s and y %s: both need at least one dim; xt_mul multiplies by a scalar",
                           ops_shape(x, &sx), ops_shape(y, &sy));
         return false;
     }
@@ -17,8 +18,8 @@ static bool matmul_fits(const xt_src *src, const ir_type *x, const ir_type *y, x
         bool hint = y->rank > 1 && y->dims[y->rank - 1] == inner_x;
         char text[64] = "";
         if (hint) snprintf(text, sizeof text, "; xt_transpose(y, %d, %d)?", (int)y->rank - 2, (int)y->rank - 1);
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_matmul: x %s and y %s: inner sizes %lld and %lld differ%s", ops_shape(x, &sx),
-                          ops_shape(y, &sy), (long long)inner_x, (long long)inner_y, text);
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_matmul: x %s and y %s: inner sizes %lld and %lld differ%s",
+                          ops_shape(x, &sx), ops_shape(y, &sy), (long long)inner_x, (long long)inner_y, text);
         return false;
     }
     return true;
@@ -27,13 +28,15 @@ static bool matmul_fits(const xt_src *src, const ir_type *x, const ir_type *y, x
 /* Both have batch dims that differ: brings them to their common batch. False after an error. */
 static bool meet_batches(const xt_src *src, ir_builder *b, ir_value **x, ir_value **y, xt_tensor *out) {
     const ir_type *tx = (*x)->type, *ty = (*y)->type;
-    const ir_type *bx = ir_tensor(tx->dtype, tx->rank - 2, tx->dims), *by = ir_tensor(ty->dtype, ty->rank - 2, ty->dims);
+    const ir_type *bx = ir_tensor(tx->dtype, tx->rank - 2, tx->dims),
+                  *by = ir_tensor(ty->dtype, ty->rank - 2, ty->dims);
     size_t rank, bad;
     int64_t dims[XT_MAX_RANK + 2];
     if (!ops_common_dims(bx, by, &rank, dims, &bad)) {
         ops_text sx, sy;
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_matmul: x %s and y %s: batch dims %s and %s do not broadcast", ops_shape(tx, &sx),
-                          ops_shape(ty, &sy), ops_shape(bx, &(ops_text){""}), ops_shape(by, &(ops_text){""}));
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_matmul: x %s and y %s: batch dims %s and %s do not broadcast",
+                          ops_shape(tx, &sx), ops_shape(ty, &sy), ops_shape(bx, &(ops_text){""}),
+                          ops_shape(by, &(ops_text){""}));
         return false;
     }
     memcpy(dims + rank, tx->dims + tx->rank - 2, 2 * sizeof *dims);
@@ -51,7 +54,9 @@ xt_tensor xt_matmul_at(const xt_src *src, xt_tensor x, xt_tensor y) {
     if (!matmul_fits(src, vx->type, vy->type, &failed)) return failed;
     xt_dtype t = ops_promote(ir_with_dtype(ir_tensor(XT_F32, 1, (int64_t[]){1}), vx->type->dtype),
                              ir_with_dtype(ir_tensor(XT_F32, 1, (int64_t[]){1}), vy->type->dtype));
-    if (t == XT_BOOL) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_matmul: x and y are bool, numbers are needed; xt_cast one of them first");
+    if (t == XT_BOOL)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_matmul: x and y are bool, numbers are needed; xt_cast one of them first");
     vx = ir_convert(b, vx, t);
     vy = ir_convert(b, vy, t);
     if (!vx || !vy) return lazy_wrap(NULL, "xt_matmul");
@@ -71,8 +76,10 @@ xt_tensor xt_matmul_at(const xt_src *src, xt_tensor x, xt_tensor y) {
         if (!vx || !vy) return lazy_wrap(NULL, "xt_matmul");
         n_batch = vx->type->rank - 2;
     }
-    int64_t batch[XT_MAX_RANK], inner_x = (int64_t)vx->type->rank - 1, inner_y = vy->type->rank == 1 ? 0 : (int64_t)vy->type->rank - 2;
+    int64_t batch[XT_MAX_RANK], inner_x = (int64_t)vx->type->rank - 1,
+                                inner_y = vy->type->rank == 1 ? 0 : (int64_t)vy->type->rank - 2;
     for (size_t i = 0; i < n_batch; i++) batch[i] = (int64_t)i;
-    ir_value *r = ir_dot_general(b, vx, vy, n_batch, batch, batch, 1, &inner_x, &inner_y, ops_precision(vx->type->dtype));
+    ir_value *r =
+        ir_dot_general(b, vx, vy, n_batch, batch, batch, 1, &inner_x, &inner_y, ops_precision(vx->type->dtype));
     return lazy_wrap(r ? ir_convert(b, r, result) : NULL, "xt_matmul");
 }

@@ -12,8 +12,10 @@ xt_tensor xt_range_at(const xt_src *src, double start, double stop, double step,
     ir_builder *b = lazy_begin(src);
     double count = ceil((stop - start) / step);
     if (!numeric(dtype) || !(step != 0) || !isfinite(count) || count > 0x1p40 || !isfinite(start))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_range: from %g to %g by %g of %s: finite ends, a step other than 0, and a dtype of numbers",
-                          start, stop, step, xt_dtype_name(dtype));
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "xt_range: from %g to %g by %g of %s: finite ends, a step other than 0, and a dtype of numbers", start,
+            stop, step, xt_dtype_name(dtype));
     int64_t n = count > 0 ? (int64_t)count : 0;
     bool floats = ir_dtype_is_float(dtype);
     xt_dtype work = floats && xt_dtype_size(dtype) < 4 ? XT_F32 : dtype; /* counting in bf16 would stop at 256 */
@@ -30,12 +32,15 @@ static ir_value *line(ir_builder *b, double start, double stop, int64_t n, xt_dt
     if (n == 1) return ex_plus(b, ex_times(b, i, 0), start);
     double step = (stop - start) / (double)(n - 1);
     ir_value *up = ex_plus(b, ex_times(b, i, step), start);
-    ir_value *left = ir_subtract(b, ex_num(b, i, (double)(n - 1)), i), *down = ir_subtract(b, ex_num(b, i, stop), ex_times(b, left, step));
+    ir_value *left = ir_subtract(b, ex_num(b, i, (double)(n - 1)), i),
+             *down = ir_subtract(b, ex_num(b, i, stop), ex_times(b, left, step));
     return ex_pick(b, ex_is(b, i, IR_LT, (double)(n / 2)), up, down);
 }
-static bool line_fits(const xt_src *src, const char *what, double start, double stop, int64_t n, xt_dtype dtype, xt_tensor *out) {
+static bool line_fits(const xt_src *src, const char *what, double start, double stop, int64_t n, xt_dtype dtype,
+                      xt_tensor *out) {
     if (numeric(dtype) && n >= 0 && isfinite(start) && isfinite(stop)) return true;
-    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %lld numbers from %g to %g of %s: at least 0, finite ends, and a dtype of numbers", what,
+    *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                      "%s: %lld numbers from %g to %g of %s: at least 0, finite ends, and a dtype of numbers", what,
                       (long long)n, start, stop, xt_dtype_name(dtype));
     return false;
 }
@@ -54,7 +59,7 @@ xt_tensor xt_logspace_at(const xt_src *src, double start, double stop, int64_t n
     return lazy_wrap(p ? ir_convert(b, p, dtype) : NULL, "xt_logspace");
 }
 
-/* --- like another ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- like another --- */
 xt_tensor xt_full_like_at(const xt_src *src, xt_tensor x, double value) {
     const ir_type *t = lazy_type(x);
     bool constant = true;
@@ -68,7 +73,8 @@ xt_tensor xt_full_like_at(const xt_src *src, xt_tensor x, double value) {
 }
 
 /* The dims of x for a maker that takes a list; false after an error. */
-static bool dims_of(const xt_src *src, const char *what, xt_tensor x, int64_t dims[XT_MAX_RANK + 1], xt_dtype *dtype, xt_tensor *out) {
+static bool dims_of(const xt_src *src, const char *what, xt_tensor x, int64_t dims[XT_MAX_RANK + 1], xt_dtype *dtype,
+                    xt_tensor *out) {
     const ir_type *t = lazy_type(x);
     ops_text shape;
     if (!t) {
@@ -78,8 +84,8 @@ static bool dims_of(const xt_src *src, const char *what, xt_tensor x, int64_t di
         return false;
     }
     if (!ir_dtype_is_float(t->dtype) || t->count == 0) {
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s: random numbers are floats, and at least one", what, xt_dtype_name(t->dtype),
-                          ops_shape(t, &shape));
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s: random numbers are floats, and at least one", what,
+                          xt_dtype_name(t->dtype), ops_shape(t, &shape));
         return false;
     }
     memset(dims, 0, (XT_MAX_RANK + 1) * sizeof *dims);

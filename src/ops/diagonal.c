@@ -1,4 +1,5 @@
-/* Functions of ops.h about diagonals and triangles. A mask by comparing two iotas says what belongs; the compiler fuses it into its reader. */
+/* Functions of ops.h about diagonals and triangles. A mask by comparing two iotas says what belongs; the compiler fuses
+ * it into its reader. */
 #include "ops/expr.h"
 
 /* True where column - row `dir` k on axes a (rows) and c (columns). */
@@ -13,7 +14,9 @@ static xt_tensor triangle(const xt_src *src, const char *what, xt_tensor x, int6
     ops_text shape;
     if (!v) return lazy_wrap(NULL, what);
     int64_t rank = v->type->rank;
-    if (rank < 2) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s: at least two dims are needed", what, ops_shape(v->type, &shape));
+    if (rank < 2)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s: at least two dims are needed", what,
+                          ops_shape(v->type, &shape));
     return lazy_wrap(ex_keep(b, band(b, v->type, rank - 2, rank - 1, dir, k), v, 0), what);
 }
 xt_tensor xt_tril_at(const xt_src *src, xt_tensor x, int64_t k) {
@@ -26,9 +29,12 @@ xt_tensor xt_triu_at(const xt_src *src, xt_tensor x, int64_t k) {
 xt_tensor xt_eye_at(const xt_src *src, int64_t rows, int64_t columns, xt_dtype dtype) {
     ir_builder *b = lazy_begin(src);
     if (columns == 0) columns = rows;
-    const ir_type *t = rows > 0 && columns > 0 && xt_dtype_size(dtype) && dtype != XT_TOKEN ? ir_tensor(dtype, 2, (int64_t[]){rows, columns}) : NULL;
+    const ir_type *t = rows > 0 && columns > 0 && xt_dtype_size(dtype) && dtype != XT_TOKEN
+                           ? ir_tensor(dtype, 2, (int64_t[]){rows, columns})
+                           : NULL;
     if (!t)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_eye: %lld rows, %lld columns of %s: at least one of each, of a dtype of numbers",
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_eye: %lld rows, %lld columns of %s: at least one of each, of a dtype of numbers",
                           (long long)rows, (long long)columns, xt_dtype_name(dtype));
     ir_value *on = band(b, t, 0, 1, IR_EQ, 0);
     return lazy_wrap(on ? ir_convert(b, on, dtype) : NULL, "xt_eye");
@@ -41,23 +47,31 @@ ir_value *ops_diagonal(ir_builder *b, ir_value *x, int64_t a, int64_t c, int64_t
     int64_t row = offset < 0 ? -offset : 0, column = offset > 0 ? offset : 0;
     int64_t length = t->dims[a] - row < t->dims[c] - column ? t->dims[a] - row : t->dims[c] - column;
     if (length < 0) length = 0;
-    int64_t pair[2] = {length, 1}, sizes[XT_MAX_RANK + 2], kept[XT_MAX_RANK + 2], both[2] = {a < c ? a : c, a < c ? c : a}, place[2] = {a, c};
+    int64_t pair[2] = {length, 1}, sizes[XT_MAX_RANK + 2], kept[XT_MAX_RANK + 2],
+            both[2] = {a < c ? a : c, a < c ? c : a}, place[2] = {a, c};
     ir_value *i = ir_iota(b, ir_tensor(XT_I64, 2, pair), 0);
     ir_value *at[2] = {ex_plus(b, i, (double)row), ex_plus(b, i, (double)column)};
     if (!at[0] || !at[1]) return NULL;
     size_t n = t->rank - 2;
     for (uint32_t d = 0; d < t->rank; d++) sizes[d] = d == a || d == c ? 1 : t->dims[d];
     for (size_t d = 0; d < n; d++) kept[d] = (int64_t)d;
-    ir_gather_dims d = {
-        .n_offset = n, .offset = kept, .n_collapsed = 2, .collapsed = both, .n_index_map = 2, .index_map = place, .index_vector_dim = 1};
+    ir_gather_dims d = {.n_offset = n,
+                        .offset = kept,
+                        .n_collapsed = 2,
+                        .collapsed = both,
+                        .n_index_map = 2,
+                        .index_map = place,
+                        .index_vector_dim = 1};
     return ir_gather(b, x, ir_concatenate(b, 2, at, 1), &d, sizes, false);
 }
 
-static bool two_axes(const xt_src *src, const char *what, const ir_type *t, int a, int c, int64_t out_axes[2], xt_tensor *out) {
+static bool two_axes(const xt_src *src, const char *what, const ir_type *t, int a, int c, int64_t out_axes[2],
+                     xt_tensor *out) {
     ops_text shape;
     if (!ops_axis(src, what, t, a, &out_axes[0], out) || !ops_axis(src, what, t, c, &out_axes[1], out)) return false;
     if (out_axes[0] != out_axes[1]) return true;
-    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: axes %d and %d of %s are the same; two are needed", what, a, c, ops_shape(t, &shape));
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: axes %d and %d of %s are the same; two are needed", what, a, c,
+                      ops_shape(t, &shape));
     return false;
 }
 
@@ -73,7 +87,8 @@ xt_tensor xt_diagonal_at(const xt_src *src, xt_tensor x, int64_t offset, int a, 
 
 /* The last axis along the diagonal of two new last axes. */
 static ir_value *embed(ir_builder *b, ir_value *v, int64_t offset) {
-    int64_t n = v->type->dims[v->type->rank - 1], room = n + (offset < 0 ? -offset : offset), dims[XT_MAX_RANK + 1], axes[XT_MAX_RANK];
+    int64_t n = v->type->dims[v->type->rank - 1], room = n + (offset < 0 ? -offset : offset), dims[XT_MAX_RANK + 1],
+            axes[XT_MAX_RANK];
     size_t rank = v->type->rank;
     int64_t low[XT_MAX_RANK] = {0}, high[XT_MAX_RANK] = {0};
     /* Along columns when the diagonal is above, rows when below; a zero border takes the other's place. */
@@ -95,7 +110,8 @@ xt_tensor xt_diag_embed_at(const xt_src *src, xt_tensor x, int64_t offset) {
     ops_text shape;
     if (!v) return lazy_wrap(NULL, "xt_diag_embed");
     if (v->type->rank < 1 || v->type->rank >= XT_MAX_RANK)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_diag_embed: x %s: from 1 to %d dims are needed", ops_shape(v->type, &shape), XT_MAX_RANK - 1);
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_diag_embed: x %s: from 1 to %d dims are needed",
+                          ops_shape(v->type, &shape), XT_MAX_RANK - 1);
     return lazy_wrap(embed(b, v, offset), "xt_diag_embed");
 }
 
@@ -106,7 +122,8 @@ xt_tensor xt_diag_at(const xt_src *src, xt_tensor x, int64_t offset) {
     if (!v) return lazy_wrap(NULL, "xt_diag");
     if (v->type->rank == 1) return lazy_wrap(embed(b, v, offset), "xt_diag");
     if (v->type->rank == 2) return lazy_wrap(ops_diagonal(b, v, 0, 1, offset), "xt_diag");
-    return lazy_error(src, XT_INVALID_ARGUMENT, "xt_diag: x %s: one or two dims are needed; xt_diagonal and xt_diag_embed take more",
+    return lazy_error(src, XT_INVALID_ARGUMENT,
+                      "xt_diag: x %s: one or two dims are needed; xt_diagonal and xt_diag_embed take more",
                       ops_shape(v->type, &shape));
 }
 
@@ -115,13 +132,15 @@ xt_tensor xt_trace_at(const xt_src *src, xt_tensor x) {
     ir_value *v = lazy_value(x);
     ops_text shape;
     if (!v) return lazy_wrap(NULL, "xt_trace");
-    if (v->type->rank != 2) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_trace: x %s: two dims are needed", ops_shape(v->type, &shape));
+    if (v->type->rank != 2)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_trace: x %s: two dims are needed", ops_shape(v->type, &shape));
     ir_value *d = ops_diagonal(b, v, 0, 1, 0);
     int64_t zero = 0;
     return lazy_wrap(d ? ops_reduce(b, OPS_SUM, d, 1, &zero) : NULL, "xt_trace");
 }
 
-/* Each matrix is widened to the whole with zeros on its left and right; the rows of all are put below each other. A vector is one row. */
+/* Each matrix is widened to the whole with zeros on its left and right; the rows of all are put below each other. A
+ * vector is one row. */
 xt_tensor xt_block_diag_at(const xt_src *src, int n, const xt_tensor *tensors) {
     const char *what = "xt_block_diag";
     ir_builder *b = lazy_begin(src);
@@ -137,7 +156,8 @@ xt_tensor xt_block_diag_at(const xt_src *src, int n, const xt_tensor *tensors) {
         if (!(v[i] = lazy_value(tensors[i]))) goto done;
         const ir_type *own = v[i]->type, *one = ir_tensor(own->dtype, 1, (int64_t[]){1});
         if (own->rank > 2) {
-            failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: tensor %d is %s: two dims at most", what, i, ops_shape(own, &shape));
+            failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: tensor %d is %s: two dims at most", what, i,
+                                ops_shape(own, &shape));
             goto done;
         }
         t = i ? ops_promote(ir_with_dtype(one, t), one) : own->dtype;

@@ -1,6 +1,7 @@
-/* einsum: operands are contracted from left to right, two at a time. Each operand first takes the diagonal of labels it repeats and sums those that
- * nobody else reads; a pair then becomes one dot_general: labels that both have and someone still needs are batch dims, labels that both have and
- * nobody needs are contracted. Labels are letters; those of an ellipsis are numbered from the right, so that they broadcast. */
+/* einsum: operands are contracted from left to right, two at a time. Each operand first takes the diagonal of labels it
+ * repeats and sums those that nobody else reads; a pair then becomes one dot_general: labels that both have and someone
+ * still needs are batch dims, labels that both have and nobody needs are contracted. Labels are letters; those of an
+ * ellipsis are numbered from the right, so that they broadcast. */
 #include <ctype.h>
 
 #include "ops/expr.h"
@@ -19,7 +20,8 @@ typedef struct einsum {
     const char *spec;
     ir_builder *b;
     term in[MAX_OPERANDS], out;
-    int n, ellipsis[MAX_OPERANDS + 1]; /* where an ellipsis stands in the term; -1: nowhere. The last is the result's. */
+    /* where an ellipsis stands in the term; -1: nowhere. The last is the result's. */
+    int n, ellipsis[MAX_OPERANDS + 1];
     int64_t size[LABELS];
     xt_tensor failed;
 } einsum;
@@ -42,7 +44,7 @@ static bool refuse(einsum *e, const char *why) {
     return false;
 }
 
-/* --- reading the spec ------------------------------------------------------------------------------------------------------------------------ */
+/* --- reading the spec --- */
 static bool read_term(einsum *e, const char **at, term *t, int *ellipsis) {
     *ellipsis = -1;
     for (const char *s = *at;; s++) {
@@ -82,7 +84,8 @@ static bool read_spec(einsum *e, int operands) {
         s++;
     }
     if (e->n != operands) {
-        e->failed = lazy_error(e->src, XT_INVALID_ARGUMENT, "xt_einsum: \"%s\" describes %d operands, %d were given", e->spec, e->n, operands);
+        e->failed = lazy_error(e->src, XT_INVALID_ARGUMENT, "xt_einsum: \"%s\" describes %d operands, %d were given",
+                               e->spec, e->n, operands);
         return false;
     }
     if (s[0] == '-' && s[1] == '>') {
@@ -118,8 +121,9 @@ static bool read_sizes(einsum *e, part *p) {
         int covers = (int)t->rank - e->in[i].n;
         ops_text shape;
         if (covers < 0 || (covers > 0 && e->ellipsis[i] < 0)) {
-            e->failed = lazy_error(e->src, XT_INVALID_ARGUMENT, "xt_einsum: \"%s\": operand %d is %s, its term names %d dims", e->spec, i,
-                                   ops_shape(t, &shape), e->in[i].n);
+            e->failed =
+                lazy_error(e->src, XT_INVALID_ARGUMENT, "xt_einsum: \"%s\": operand %d is %s, its term names %d dims",
+                           e->spec, i, ops_shape(t, &shape), e->in[i].n);
             return false;
         }
         if (!expand_ellipsis(e, &e->in[i], e->ellipsis[i], covers)) return false;
@@ -130,7 +134,8 @@ static bool read_sizes(einsum *e, part *p) {
                 *size = own == 0 ? -1 : own;
             else if (own != 1 && own != *size && !(own == 0 && *size < 0)) {
                 e->failed =
-                    lazy_error(e->src, XT_INVALID_ARGUMENT, "xt_einsum: \"%s\": a label is %lld elsewhere, and %lld in dim %d of operand %d %s",
+                    lazy_error(e->src, XT_INVALID_ARGUMENT,
+                               "xt_einsum: \"%s\": a label is %lld elsewhere, and %lld in dim %d of operand %d %s",
                                e->spec, (long long)*size, (long long)own, j, i, ops_shape(t, &shape));
                 return false;
             }
@@ -139,7 +144,7 @@ static bool read_sizes(einsum *e, part *p) {
     return expand_ellipsis(e, &e->out, e->ellipsis[e->n], widest);
 }
 
-/* --- contracting -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- contracting --- */
 /* Dims of 1 stretched to their label's size, diagonals taken: every label once. */
 static void tidy(einsum *e, part *p) {
     int64_t dims[MAX_TERM];
@@ -243,7 +248,9 @@ xt_tensor xt_einsum_at(const xt_src *src, const char *spec, int n, const xt_tens
         const ir_type *one = ir_tensor(p[i].v->type->dtype, 1, (int64_t[]){1});
         t = i ? ops_promote(ir_with_dtype(one, t), one) : one->dtype;
     }
-    if (t == XT_BOOL) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_einsum: the operands are bool, numbers are needed; xt_cast them first");
+    if (t == XT_BOOL)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_einsum: the operands are bool, numbers are needed; xt_cast them first");
     if (!read_sizes(&e, p)) return e.failed;
     xt_dtype cast = lazy_autocast() && t == XT_F32 && n > 1 ? lazy_autocast() : t;
     for (int i = 0; i < n; i++) {
@@ -255,7 +262,7 @@ xt_tensor xt_einsum_at(const xt_src *src, const char *spec, int n, const xt_tens
     return lazy_wrap(r ? ir_convert(e.b, r, t) : NULL, "xt_einsum");
 }
 
-/* --- its relatives --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- its relatives --- */
 /* Sums over axes of x paired with axes of y. */
 xt_tensor xt_tensordot_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_list x_axes, xt_list y_axes) {
     const char *what = "xt_tensordot";
@@ -272,12 +279,15 @@ xt_tensor xt_tensordot_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_list x
     bool fits = nx == ny && tx->rank + ty->rank - 2 * nx <= XT_MAX_RANK;
     for (size_t i = 0; i < nx && fits; i++) fits = tx->dims[cx[i]] == ty->dims[cy[i]];
     if (!fits)
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "%s: x %s and y %s: as many axes of each, of equal sizes in pairs, and at most %d dims in the result", what,
+            ops_shape(tx, &sx), ops_shape(ty, &sy), XT_MAX_RANK);
+    xt_dtype t = ops_promote(ir_with_dtype(ir_tensor(XT_F32, 1, (int64_t[]){1}), tx->dtype),
+                             ir_with_dtype(ir_tensor(XT_F32, 1, (int64_t[]){1}), ty->dtype));
+    if (t == XT_BOOL)
         return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "%s: x %s and y %s: as many axes of each, of equal sizes in pairs, and at most %d dims in the result", what,
-                          ops_shape(tx, &sx), ops_shape(ty, &sy), XT_MAX_RANK);
-    xt_dtype t =
-        ops_promote(ir_with_dtype(ir_tensor(XT_F32, 1, (int64_t[]){1}), tx->dtype), ir_with_dtype(ir_tensor(XT_F32, 1, (int64_t[]){1}), ty->dtype));
-    if (t == XT_BOOL) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x and y are bool, numbers are needed; xt_cast one of them first", what);
+                          "%s: x and y are bool, numbers are needed; xt_cast one of them first", what);
     vx = ir_convert(b, vx, t);
     vy = ir_convert(b, vy, t);
     if (!vx || !vy) return lazy_wrap(NULL, what);

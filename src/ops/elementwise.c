@@ -1,9 +1,10 @@
-/* The public elementwise ops: one builder function and one row each; the functions of include/xtrain/tensor_ops.def are made from the rows. */
+/* The public elementwise ops: one builder function and one row each; the functions of include/xtrain/tensor_ops.def are
+ * made from the rows. */
 #include <math.h>
 
 #include "ops/ops.h"
 
-/* --- one operand --------------------------------------------------------------------------------------------------------------------------- */
+/* --- one operand --- */
 static ir_value *make_square(ir_builder *b, ir_value *x) {
     return ir_multiply(b, x, x);
 }
@@ -21,7 +22,8 @@ static ir_value *make_logical_not(ir_builder *b, ir_value *x) {
 static ir_value *make_gelu(ir_builder *b, ir_value *x) {
     const ir_type *t = x->type;
     ir_value *cube = ir_multiply(b, ir_multiply(b, x, x), x);
-    ir_value *inner = ir_multiply(b, ir_add(b, x, ir_multiply(b, cube, ir_splat(b, t, 0.044715))), ir_splat(b, t, sqrt(2 / M_PI)));
+    ir_value *inner =
+        ir_multiply(b, ir_add(b, x, ir_multiply(b, cube, ir_splat(b, t, 0.044715))), ir_splat(b, t, sqrt(2 / M_PI)));
     ir_value *half = ir_multiply(b, x, ir_splat(b, t, 0.5));
     return ir_multiply(b, half, ir_add(b, ir_tanh(b, inner), ir_splat(b, t, 1)));
 }
@@ -65,10 +67,12 @@ static ir_value *make_detach(ir_builder *b, ir_value *x) {
 }
 
 /* What OPS_AS_REAL, OPS_AS_ORDER and OPS_AS_BITS refuse. */
-static bool ops_accepts(const xt_src *src, const char *what, const char *operand, ops_operand kind, xt_dtype t, xt_tensor *out) {
+static bool ops_accepts(const xt_src *src, const char *what, const char *operand, ops_operand kind, xt_dtype t,
+                        xt_tensor *out) {
     const char *need = NULL;
     if ((kind == OPS_AS_REAL || kind == OPS_AS_ORDER) && ir_dtype_is_complex(t)) need = "real numbers are needed";
-    if (kind == OPS_AS_BITS && (ir_dtype_is_float(t) || ir_dtype_is_complex(t))) need = "integers or truth values are needed";
+    if (kind == OPS_AS_BITS && (ir_dtype_is_float(t) || ir_dtype_is_complex(t)))
+        need = "integers or truth values are needed";
     if (kind == OPS_AS_INT && !ir_dtype_is_int(t)) need = "integers are needed";
     if (!need) return true;
     *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %s is %s, %s", what, operand, xt_dtype_name(t), need);
@@ -113,7 +117,7 @@ OPS_UNARY(sqrt, FLOAT, ir_sqrt)
 OPS_UNARY(square, NUMBER, make_square)
 OPS_UNARY(tanh, FLOAT, ir_tanh)
 
-/* --- two operands ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- two operands --- */
 /* Integers divide to f32, as "/" does in Python. */
 static ir_value *make_div(ir_builder *b, ir_value *x, ir_value *y) {
     return ir_divide(b, ops_float(b, x), ops_float(b, y));
@@ -153,13 +157,15 @@ static ir_value *make_logical_or(ir_builder *b, ir_value *x, ir_value *y) {
     return ir_or(b, ops_bool(b, x), ops_bool(b, y));
 }
 
-xt_tensor ops_binary(const xt_src *src, const char *what, ops_operand kind, ops_binary_fn make, xt_tensor x, xt_tensor y) {
+xt_tensor ops_binary(const xt_src *src, const char *what, ops_operand kind, ops_binary_fn make, xt_tensor x,
+                     xt_tensor y) {
     ir_builder *b = lazy_begin(src);
     ir_value *vx = lazy_value(x), *vy = lazy_value(y);
     xt_tensor failed;
     if (!ops_meet(src, what, b, XT_DTYPE_NONE, &vx, &vy, &failed)) return failed;
     if (kind == OPS_AS_NUMBER && vx && vx->type->dtype == XT_BOOL)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x and y are bool, numbers are needed; xt_cast one of them first", what);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: x and y are bool, numbers are needed; xt_cast one of them first", what);
     if (vx && !ops_accepts(src, what, "the common type of x and y", kind, vx->type->dtype, &failed)) return failed;
     if (kind == OPS_AS_FLOAT || kind == OPS_AS_WIDE || kind == OPS_AS_REAL) {
         vx = ops_float(b, vx);
@@ -194,7 +200,7 @@ xt_tensor xt_sub__at(const xt_src *src, xt_tensor x, xt_tensor y) {
     return ops_binary(src, "xt_minus", OPS_AS_NUMBER, ir_subtract, x, y);
 }
 
-/* --- a tensor and a number ------------------------------------------------------------------------------------------------------------------------ */
+/* --- a tensor and a number --- */
 /* An integer tensor stays one beside a whole number; else it becomes f32. */
 static xt_dtype beside_number(xt_dtype t, double v) {
     bool whole = v == floor(v) && fabs(v) < 9e15;
@@ -202,7 +208,8 @@ static xt_dtype beside_number(xt_dtype t, double v) {
     return ir_dtype_is_int(t) && !whole ? XT_F32 : t;
 }
 
-static xt_tensor with_number(const xt_src *src, const char *what, ir_value *(*make)(ir_builder *, ir_value *, ir_value *), xt_tensor x, double v,
+static xt_tensor with_number(const xt_src *src, const char *what,
+                             ir_value *(*make)(ir_builder *, ir_value *, ir_value *), xt_tensor x, double v,
                              xt_dtype dtype) {
     /* Beside a narrow float a factor keeps its own precision and a summand takes the tensor's, as in PyTorch. */
     bool constant, narrow = ir_dtype_is_float(dtype) && xt_dtype_size(dtype) < 4 && make != ir_add;
@@ -216,7 +223,8 @@ static xt_tensor with_number(const xt_src *src, const char *what, ir_value *(*ma
     return lazy_wrap(ops_narrow(b, make(b, vx, number), dtype), what);
 }
 
-static xt_tensor number_op(const xt_src *src, const char *what, ir_value *(*make)(ir_builder *, ir_value *, ir_value *), xt_tensor x, double v) {
+static xt_tensor number_op(const xt_src *src, const char *what, ir_value *(*make)(ir_builder *, ir_value *, ir_value *),
+                           xt_tensor x, double v) {
     const ir_type *t = lazy_type(x);
     if (!t) {
         lazy_begin(src);
@@ -231,7 +239,11 @@ static ir_value *make_power(ir_builder *b, ir_value *x, ir_value *y) {
     double v = 0;
     const ir_literal *lit = y && y->def && y->def->code == OP_constant ? ir_get_literal(y->def) : NULL;
     if (lit && lit->splat && ir_dtype_is_float(lit->type->dtype)) v = lazy_as_double(lit->data, lit->type->dtype);
-    return v == 2 ? ir_multiply(b, x, x) : v == 1 ? ops_copy(b, x) : v == 0.5 ? ir_sqrt(b, x) : v == -0.5 ? ir_rsqrt(b, x) : ir_power(b, x, y);
+    return v == 2      ? ir_multiply(b, x, x)
+           : v == 1    ? ops_copy(b, x)
+           : v == 0.5  ? ir_sqrt(b, x)
+           : v == -0.5 ? ir_rsqrt(b, x)
+                       : ir_power(b, x, y);
 }
 
 xt_tensor xt_add_scalar_at(const xt_src *src, xt_tensor x, double v) {
@@ -270,13 +282,14 @@ xt_tensor xt_clamp_at(const xt_src *src, xt_tensor x, double lo, double hi) {
     if (t == XT_BOOL || ir_dtype_is_complex(t))
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_clamp: x is %s, which has no order", xt_dtype_name(t));
     if (isnan(lo) || isnan(hi) || lo > hi)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_clamp: bounds %g and %g: the first must not be above the second", lo, hi);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_clamp: bounds %g and %g: the first must not be above the second", lo, hi);
     if (ir_dtype_is_int(t)) int_bounds(t, &lo, &hi);
     ir_value *low = ir_splat(b, ir_scalar(t), lo), *high = ir_splat(b, ir_scalar(t), hi);
     return lazy_wrap(ir_clamp(b, low, v, high), "xt_clamp");
 }
 
-/* --- three operands, and casts ------------------------------------------------------------------------------------------------------------------------ */
+/* --- three operands, and casts --- */
 xt_tensor xt_where_at(const xt_src *src, xt_tensor cond, xt_tensor x, xt_tensor y) {
     ir_builder *b = lazy_begin(src);
     ir_value *vc = lazy_value(cond), *vx = lazy_value(x), *vy = lazy_value(y);
@@ -287,8 +300,8 @@ xt_tensor xt_where_at(const xt_src *src, xt_tensor cond, xt_tensor x, xt_tensor 
     int64_t dims[XT_MAX_RANK];
     if (vx && !ops_common_dims(vc->type, vx->type, &rank, dims, &bad)) {
         ops_text sc, sx;
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_where: the condition %s does not broadcast with x and y %s", ops_shape(vc->type, &sc),
-                          ops_shape(vx->type, &sx));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_where: the condition %s does not broadcast with x and y %s",
+                          ops_shape(vc->type, &sc), ops_shape(vx->type, &sx));
     }
     if (!vx || !vy) return lazy_wrap(NULL, "xt_where");
     vc = ops_broadcast(b, ops_bool(b, vc), rank, dims);
@@ -299,21 +312,22 @@ xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
     if (!v) return lazy_wrap(NULL, "xt_cast");
-    if (dtype == XT_TOKEN || !xt_dtype_size(dtype)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_cast: %d is no dtype of numbers", (int)dtype);
+    if (dtype == XT_TOKEN || !xt_dtype_size(dtype))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_cast: %d is no dtype of numbers", (int)dtype);
     if (dtype == v->type->dtype) return x;
     if (dtype == XT_BOOL) return lazy_wrap(ops_bool(b, v), "xt_cast");
     if (ir_dtype_is_complex(v->type->dtype) && !ir_dtype_is_complex(dtype)) v = ir_real(b, v);
     return lazy_wrap(v ? ir_convert(b, v, dtype) : NULL, "xt_cast");
 }
 
-/* --- the functions behind the macros ----------------------------------------------------------------------------------------------------------------------- */
-#define XT_UNARY_(name)                                                                                                                              \
-    xt_tensor(xt_##name)(xt_tensor x) {                                                                                                              \
-        return xt_##name##_at(src_get(src_from_caller()), x);                                                                                        \
+/* --- the functions behind the macros --- */
+#define XT_UNARY_(name)                                       \
+    xt_tensor(xt_##name)(xt_tensor x) {                       \
+        return xt_##name##_at(src_get(src_from_caller()), x); \
     }
-#define XT_BINARY_(name)                                                                                                                             \
-    xt_tensor(xt_##name)(xt_tensor x, xt_tensor y) {                                                                                                 \
-        return xt_##name##_at(src_get(src_from_caller()), x, y);                                                                                     \
+#define XT_BINARY_(name)                                         \
+    xt_tensor(xt_##name)(xt_tensor x, xt_tensor y) {             \
+        return xt_##name##_at(src_get(src_from_caller()), x, y); \
     }
 #include <xtrain/tensor_ops.def>
 #undef XT_UNARY_

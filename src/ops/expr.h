@@ -1,5 +1,5 @@
-/* A small language for formulas over whole tensors: builders that also take plain numbers. As all builders they give NULL for a NULL operand, so a
- * formula needs no checks; lazy_wrap finds the failure at its end. */
+/* A small language for formulas over whole tensors: builders that also take plain numbers. As all builders they give
+ * NULL for a NULL operand, so a formula needs no checks; lazy_wrap finds the failure at its end. */
 #ifndef XT_SRC_OPS_EXPR_H
 #define XT_SRC_OPS_EXPR_H
 

@@ -1,10 +1,12 @@
-/* Factorisations of whole matrices: svd, eigh, qr with torch.linalg's meanings. They are recorded as the custom calls that JAX's programs use for them, which xtrain's CPU compiler and
- * interpreter know (LAPACK; a TPU knows Eigh and Qr too); what a device lacks is told with the line before it compiles (cache.c). Derivatives: grad/rules_factor.c. Batch dims come first.
- * Floats of 16 bits are factored in f32. */
+/* Factorisations of whole matrices: svd, eigh, qr with torch.linalg's meanings. They are recorded as the custom calls
+ * that JAX's programs use for them, which xtrain's CPU compiler and interpreter know (LAPACK; a TPU knows Eigh and Qr
+ * too); what a device lacks is told with the line before it compiles (cache.c). Derivatives: grad/rules_factor.c. Batch
+ * dims come first. Floats of 16 bits are factored in f32. */
 #include "ops/ops.h"
 
 /* The operand as the call takes it; NULL after an error: *out. */
-static ir_value *matrix_of(const xt_src *src, const char *what, ir_builder *b, xt_tensor x, bool square, xt_tensor *out) {
+static ir_value *matrix_of(const xt_src *src, const char *what, ir_builder *b, xt_tensor x, bool square,
+                           xt_tensor *out) {
     ir_value *v = lazy_value(x);
     ops_text shape;
     if (!v) {
@@ -14,8 +16,10 @@ static ir_value *matrix_of(const xt_src *src, const char *what, ir_builder *b, x
     const ir_type *t = v->type;
     bool fits = t->rank >= 2 && t->count > 0 && (ir_dtype_is_float(t->dtype) || ir_dtype_is_complex(t->dtype));
     if (!fits || (square && t->dims[t->rank - 1] != t->dims[t->rank - 2])) {
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %s %s: %s of floats or complex numbers are needed, [...,%s], without dims of size 0", what, xt_dtype_name(t->dtype),
-                          ops_shape(t, &shape), square ? "square matrices" : "matrices", square ? "n,n" : "m,n");
+        *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: %s %s: %s of floats or complex numbers are needed, [...,%s], without dims of size 0",
+                          what, xt_dtype_name(t->dtype), ops_shape(t, &shape), square ? "square matrices" : "matrices",
+                          square ? "n,n" : "m,n");
         return NULL;
     }
     bool narrow = ir_dtype_is_float(t->dtype) && xt_dtype_size(t->dtype) < 4;
@@ -38,7 +42,8 @@ static const ir_type *shaped(const ir_type *x, xt_dtype t, int64_t rows, int64_t
     return ir_tensor(t, n, dims);
 }
 
-static ir_op *call(ir_builder *b, const char *target, const char *config, ir_value *x, size_t n_out, const ir_type *const *types) {
+static ir_op *call(ir_builder *b, const char *target, const char *config, ir_value *x, size_t n_out,
+                   const ir_type *const *types) {
     ir_attr attrs[2] = {ir_attr_string(b, IR_A_call_target_name, target)};
     if (config) attrs[1] = ir_attr_string(b, IR_A_backend_config, config);
     return ir_build(b, OP_custom_call, 1, &x, config ? 2 : 1, attrs, 0, NULL, n_out, types);
@@ -57,7 +62,8 @@ static int64_t least_side(const ir_type *t) {
     return m < n ? m : n;
 }
 
-void xt_linalg_svd_at(const xt_src *src, xt_tensor x, xt_svd_opts o, xt_tensor *out_u, xt_tensor *out_s, xt_tensor *out_vh) {
+void xt_linalg_svd_at(const xt_src *src, xt_tensor x, xt_svd_opts o, xt_tensor *out_u, xt_tensor *out_s,
+                      xt_tensor *out_vh) {
     static const char what[] = "xt_linalg_svd";
     ir_builder *b = lazy_begin(src);
     xt_tensor failed;
@@ -67,10 +73,14 @@ void xt_linalg_svd_at(const xt_src *src, xt_tensor x, xt_svd_opts o, xt_tensor *
         return;
     }
     xt_dtype t = v->type->dtype;
-    const char *target = t == XT_F32 ? "lapack_sgesdd_ffi" : t == XT_F64 ? "lapack_dgesdd_ffi" : t == XT_C64 ? "lapack_cgesdd_ffi" : "lapack_zgesdd_ffi";
+    const char *target = t == XT_F32   ? "lapack_sgesdd_ffi"
+                         : t == XT_F64 ? "lapack_dgesdd_ffi"
+                         : t == XT_C64 ? "lapack_cgesdd_ffi"
+                                       : "lapack_zgesdd_ffi";
     int64_t m = v->type->dims[v->type->rank - 2], n = v->type->dims[v->type->rank - 1], k = least_side(v->type);
     bool whole = o.full_matrices != XT_OFF;
-    const ir_type *types[] = {v->type, shaped(v->type, real_of(t), 0, k), shaped(v->type, t, m, whole ? m : k), shaped(v->type, t, whole ? n : k, n),
+    const ir_type *types[] = {v->type, shaped(v->type, real_of(t), 0, k), shaped(v->type, t, m, whole ? m : k),
+                              shaped(v->type, t, whole ? n : k, n),
                               ir_tensor(XT_I32, v->type->rank - 2, v->type->dims)};
     ir_op *op = call(b, target, NULL, v, BASE_COUNT(types), types);
     *out_u = result(b, op, 2, x, what);
@@ -93,7 +103,8 @@ void xt_linalg_eigh_at(const xt_src *src, xt_tensor x, xt_eigh_opts o, xt_tensor
         return;
     }
     const ir_type *types[] = {v->type, shaped(v->type, real_of(v->type->dtype), 0, v->type->dims[v->type->rank - 1])};
-    ir_op *op = call(b, "Eigh", o.upper ? "0,1,100,1e-6" : "1,1,100,1e-6", v, BASE_COUNT(types), types); /* triangle, sorted, sweeps and tolerance of those who iterate */
+    /* triangle, sorted, sweeps and tolerance of those who iterate */
+    ir_op *op = call(b, "Eigh", o.upper ? "0,1,100,1e-6" : "1,1,100,1e-6", v, BASE_COUNT(types), types);
     *out_values = result(b, op, 1, x, what);
     *out_vectors = result(b, op, 0, x, what);
 }
@@ -112,9 +123,11 @@ void xt_linalg_qr_at(const xt_src *src, xt_tensor x, xt_qr_opts o, xt_tensor *ou
         *out_q = *out_r = failed;
         return;
     }
-    int64_t m = v->type->dims[v->type->rank - 2], n = v->type->dims[v->type->rank - 1], k = o.complete ? m : least_side(v->type);
+    int64_t m = v->type->dims[v->type->rank - 2], n = v->type->dims[v->type->rank - 1],
+            k = o.complete ? m : least_side(v->type);
     const ir_type *types[] = {shaped(v->type, v->type->dtype, m, k), shaped(v->type, v->type->dtype, k, n)};
-    ir_op *op = call(b, "xtrain.qr", NULL, v, BASE_COUNT(types), types); /* one op for its derivative; lower_chlo_named.c takes it apart */
+    /* one op for its derivative; lower_chlo_named.c takes it apart */
+    ir_op *op = call(b, "xtrain.qr", NULL, v, BASE_COUNT(types), types);
     *out_q = result(b, op, 0, x, what);
     *out_r = result(b, op, 1, x, what);
 }

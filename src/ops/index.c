@@ -1,5 +1,6 @@
-/* Reading and writing at computed places. Reading outside takes the nearest place inside, writing outside is dropped: a device cannot stop for a
- * mistake that is found while it runs. Indices are integers of any type; negative ones are outside. */
+/* Reading and writing at computed places. Reading outside takes the nearest place inside, writing outside is
+ * dropped: a device cannot stop for a mistake that is found while it runs. Indices are integers of any type;
+ * negative ones are outside. */
 #include <math.h>
 
 #include "ops/expr.h"
@@ -8,17 +9,20 @@ static const int64_t every[XT_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 static bool is_index(const xt_src *src, const char *what, const ir_type *t, xt_tensor *out) {
     if (ir_dtype_is_int(t->dtype)) return true;
-    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: the index is %s; integers are needed", what, xt_dtype_name(t->dtype));
+    *out =
+        lazy_error(src, XT_INVALID_ARGUMENT, "%s: the index is %s; integers are needed", what, xt_dtype_name(t->dtype));
     return false;
 }
 
 /* PyTorch's rule for gather and scatter: the same rank, and no dim of index larger than x's but the axis. */
-static bool index_fits(const xt_src *src, const char *what, const ir_type *x, int64_t axis, const ir_type *index, xt_tensor *out) {
+static bool index_fits(const xt_src *src, const char *what, const ir_type *x, int64_t axis, const ir_type *index,
+                       xt_tensor *out) {
     ops_text sx, si;
     bool fits = x->rank == index->rank;
     for (uint32_t i = 0; fits && i < x->rank; i++) fits = (int64_t)i == axis || index->dims[i] <= x->dims[i];
     if (fits) return true;
-    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: index %s for x %s: as many dims as x has, none larger than there but axis %lld", what,
+    *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                      "%s: index %s for x %s: as many dims as x has, none larger than there but axis %lld", what,
                       ops_shape(index, &si), ops_shape(x, &sx), (long long)axis);
     return false;
 }
@@ -55,27 +59,35 @@ xt_tensor xt_take_along_axis_at(const xt_src *src, xt_tensor x, xt_tensor index,
         dx[d] = di[d] = dx[d] == 1 ? di[d] : dx[d];
     }
     if (!fits)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: index %s for x %s: all dims but axis %lld must be equal or 1", what, ops_shape(i->type, &si),
-                          ops_shape(v->type, &sx), (long long)a);
-    return lazy_wrap(ops_gather_axis(b, ops_broadcast(b, v, v->type->rank, dx), a, ops_broadcast(b, i, i->type->rank, di)), what);
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: index %s for x %s: all dims but axis %lld must be equal or 1",
+                          what, ops_shape(i->type, &si), ops_shape(v->type, &sx), (long long)a);
+    return lazy_wrap(
+        ops_gather_axis(b, ops_broadcast(b, v, v->type->rank, dx), a, ops_broadcast(b, i, i->type->rank, di)), what);
 }
 
-/* --- writing ----------------------------------------------------------------------------------------------------------------------------------- */
-static ir_value *scatter_axis(ir_builder *b, ir_opcode combine, ir_value *x, int64_t axis, ir_value *index, ir_value *updates) {
+/* --- writing --- */
+static ir_value *scatter_axis(ir_builder *b, ir_opcode combine, ir_value *x, int64_t axis, ir_value *index,
+                              ir_value *updates) {
     if (!x || !index || !updates) return NULL;
     uint32_t rank = x->type->rank;
-    ir_scatter_dims d = {.n_inserted = rank, .inserted = every, .n_scatter_to_operand = rank, .scatter_to_operand = every, .index_vector_dim = rank};
+    ir_scatter_dims d = {.n_inserted = rank,
+                         .inserted = every,
+                         .n_scatter_to_operand = rank,
+                         .scatter_to_operand = every,
+                         .index_vector_dim = rank};
     return ir_scatter(b, combine, x, ops_places(b, index->type, x->type, axis, index), updates, &d, false, false);
 }
 
 /* src as updates: of index's dims (what is larger is not read), or one element for all. */
-static ir_value *updates_for(const xt_src *src, const char *what, ir_builder *b, ir_value *u, const ir_type *index, xt_dtype t, xt_tensor *out) {
+static ir_value *updates_for(const xt_src *src, const char *what, ir_builder *b, ir_value *u, const ir_type *index,
+                             xt_dtype t, xt_tensor *out) {
     ops_text su, si;
     if (u->type->rank == 0) return ops_broadcast(b, ir_convert(b, u, t), index->rank, index->dims);
     bool fits = u->type->rank == index->rank;
     for (uint32_t i = 0; fits && i < index->rank; i++) fits = index->dims[i] <= u->type->dims[i];
     if (!fits) {
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: src %s for index %s: no dim of the index may be larger than that of src", what,
+        *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: src %s for index %s: no dim of the index may be larger than that of src", what,
                           ops_shape(u->type, &su), ops_shape(index, &si));
         return NULL;
     }
@@ -91,7 +103,8 @@ typedef struct write_call {
     int64_t axis;
 } write_call;
 
-static bool read_write(const xt_src *src, write_call *w, xt_tensor x, int axis, xt_tensor index, xt_tensor updates, xt_tensor *out) {
+static bool read_write(const xt_src *src, write_call *w, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
+                       xt_tensor *out) {
     w->b = lazy_begin(src);
     w->x = lazy_value(x);
     w->index = lazy_value(index);
@@ -129,15 +142,21 @@ static ir_value *without_self(write_call *w, xt_reduction how) {
     bool floats = ir_dtype_is_float(t->dtype);
     int bits = 8 * (int)xt_dtype_size(t->dtype) - ir_dtype_is_signed(t->dtype);
     double low = floats ? -INFINITY : ir_dtype_is_signed(t->dtype) ? -ldexp(1, bits) : 0;
-    ir_value *start = how == XT_REDUCE_PROD ? ir_splat(b, t, 1) : ir_splat(b, t, how == XT_REDUCE_AMAX ? low : how == XT_REDUCE_AMIN ? INFINITY : 0);
-    if (how == XT_REDUCE_AMIN && !floats) start = ir_dtype_is_signed(t->dtype) ? ir_not(b, ir_splat(b, t, low)) : ir_not(b, ir_splat(b, t, 0));
-    ir_value *none = ir_splat(b, ir_with_dtype(t, XT_I32), 0), *one = ir_splat(b, ir_with_dtype(w->index->type, XT_I32), 1);
+    ir_value *start = how == XT_REDUCE_PROD ? ir_splat(b, t, 1)
+                                            : ir_splat(b, t,
+                                                       how == XT_REDUCE_AMAX   ? low
+                                                       : how == XT_REDUCE_AMIN ? INFINITY
+                                                                               : 0);
+    if (how == XT_REDUCE_AMIN && !floats)
+        start = ir_dtype_is_signed(t->dtype) ? ir_not(b, ir_splat(b, t, low)) : ir_not(b, ir_splat(b, t, 0));
+    ir_value *none = ir_splat(b, ir_with_dtype(t, XT_I32), 0),
+             *one = ir_splat(b, ir_with_dtype(w->index->type, XT_I32), 1);
     ir_value *hit = ex_is(b, scatter_axis(b, OP_add, none, w->axis, w->index, one), IR_GT, 0);
     return ex_pick(b, hit, start, w->x);
 }
 
-/* The extreme itself, with the derivative that is shared by all that are equal to it: the mean of those has the same value. A difference that is zero
- * carries it, so that the value stays what it is to the last bit. */
+/* The extreme itself, with the derivative that is shared by all that are equal to it: the mean of those has the same
+ * value. A difference that is zero carries it, so that the value stays what it is to the last bit. */
 static ir_value *shared_extreme(write_call *w, ir_value *start, ir_value *r) {
     ir_builder *b = w->b;
     if (!r || !start || !lazy_grad_enabled() || !ir_dtype_is_float(r->type->dtype)) return r;
@@ -146,29 +165,36 @@ static ir_value *shared_extreme(write_call *w, ir_value *start, ir_value *r) {
     lazy_no_grad_value(there);
     ir_value *own = ir_compare(b, IR_EQ, start, r), *theirs = ir_compare(b, IR_EQ, w->updates, there);
     xt_dtype t = r->type->dtype;
-    ir_value *n = own && theirs ? scatter_axis(b, OP_add, ir_convert(b, own, t), w->axis, w->index, ir_convert(b, theirs, t)) : NULL;
-    ir_value *sum = scatter_axis(b, OP_add, ex_keep(b, own, start, 0), w->axis, w->index, ex_keep(b, theirs, w->updates, 0));
+    ir_value *n = own && theirs
+                      ? scatter_axis(b, OP_add, ir_convert(b, own, t), w->axis, w->index, ir_convert(b, theirs, t))
+                      : NULL;
+    ir_value *sum =
+        scatter_axis(b, OP_add, ex_keep(b, own, start, 0), w->axis, w->index, ex_keep(b, theirs, w->updates, 0));
     ir_value *mean = ir_divide(b, sum, ir_maximum(b, n, ex_num(b, n, 1)));
     ir_value *finite = ir_is_finite(b, mean), *safe = ex_keep(b, finite, mean, 0);
     return ir_add(b, r, ir_subtract(b, safe, ex_detach(b, safe)));
 }
 
-xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates, xt_reduction how, xt_scatter_opts o) {
+xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
+                               xt_reduction how, xt_scatter_opts o) {
     static const ir_opcode code[] = {OP_add, OP_multiply, OP_add, OP_maximum, OP_minimum};
     write_call w = {.what = "xt_scatter_reduce"};
     xt_tensor failed;
-    if ((unsigned)how >= BASE_COUNT(code)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scatter_reduce: %d is no xt_reduction", (int)how);
+    if ((unsigned)how >= BASE_COUNT(code))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scatter_reduce: %d is no xt_reduction", (int)how);
     if (!read_write(src, &w, x, axis, index, updates, &failed)) return failed;
     xt_dtype t = w.x->type->dtype;
     if (t == XT_BOOL || ir_dtype_is_complex(t))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scatter_reduce: x is %s; integers or floats are needed", xt_dtype_name(t));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scatter_reduce: x is %s; integers or floats are needed",
+                          xt_dtype_name(t));
     ir_value *start = o.exclude_self ? without_self(&w, how) : w.x;
     ir_value *r = scatter_axis(w.b, code[how], start, w.axis, w.index, w.updates);
     if (how == XT_REDUCE_AMAX || how == XT_REDUCE_AMIN) r = shared_extreme(&w, start, r);
     if (how == XT_REDUCE_MEAN) {
         const ir_type *count = ir_with_dtype(w.x->type, t);
         ir_value *self = o.exclude_self ? ir_splat(w.b, count, 0) : ir_splat(w.b, count, 1);
-        ir_value *n = scatter_axis(w.b, OP_add, self, w.axis, w.index, ir_splat(w.b, ir_with_dtype(w.index->type, t), 1));
+        ir_value *n =
+            scatter_axis(w.b, OP_add, self, w.axis, w.index, ir_splat(w.b, ir_with_dtype(w.index->type, t), 1));
         n = ir_maximum(w.b, n, ex_num(w.b, n, 1));
         if (ir_dtype_is_int(t) && ir_dtype_is_signed(t)) { /* rounds down, not towards zero */
             ir_value *rest = ir_remainder(w.b, r, n), *q = ir_divide(w.b, r, n);
@@ -179,12 +205,13 @@ xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tens
     return lazy_wrap(r, w.what);
 }
 
-/* --- whole slices by a list of indices ------------------------------------------------------------------------------------------------------------ */
+/* --- whole slices by a list of indices --- */
 static bool list_fits(const xt_src *src, const char *what, const ir_type *index, xt_tensor *out) {
     ops_text si;
     if (!is_index(src, what, index, out)) return false;
     if (index->rank <= 1) return true;
-    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: index %s: one dim is needed; xt_flatten it", what, ops_shape(index, &si));
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: index %s: one dim is needed; xt_flatten it", what,
+                      ops_shape(index, &si));
     return false;
 }
 
@@ -196,20 +223,27 @@ xt_tensor xt_index_select_at(const xt_src *src, xt_tensor x, int axis, xt_tensor
     xt_tensor failed;
     if (!v || !i) return lazy_wrap(NULL, what);
     if (!ops_axis(src, what, v->type, axis, &a, &failed) || !list_fits(src, what, i->type, &failed)) return failed;
-    if (v->type->dims[a] == 0 && i->type->count > 0) return lazy_error(src, XT_OUT_OF_RANGE, "%s: axis %lld holds no elements", what, (long long)a);
+    if (v->type->dims[a] == 0 && i->type->count > 0)
+        return lazy_error(src, XT_OUT_OF_RANGE, "%s: axis %lld holds no elements", what, (long long)a);
     if (i->type->rank == 0) i = ir_reshape(b, i, 1, &one);
     memcpy(sizes, v->type->dims, v->type->rank * sizeof *sizes);
     sizes[a] = 1;
     size_t n = 0;
     for (int64_t d = 0; d < (int64_t)v->type->rank; d++)
         if (d != a) offset[n++] = d;
-    ir_gather_dims d = {.n_offset = n, .offset = offset, .n_collapsed = 1, .collapsed = &a, .n_index_map = 1, .index_map = &a, .index_vector_dim = 1};
+    ir_gather_dims d = {.n_offset = n,
+                        .offset = offset,
+                        .n_collapsed = 1,
+                        .collapsed = &a,
+                        .n_index_map = 1,
+                        .index_map = &a,
+                        .index_vector_dim = 1};
     return lazy_wrap(ir_gather(b, v, i, &d, sizes, false), what);
 }
 
 /* x with slices of `updates` added or put in along an axis. */
-static xt_tensor write_slices(const xt_src *src, const char *what, ir_opcode combine, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
-                              double alpha) {
+static xt_tensor write_slices(const xt_src *src, const char *what, ir_opcode combine, xt_tensor x, int axis,
+                              xt_tensor index, xt_tensor updates, double alpha) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x), *i = lazy_value(index), *u = lazy_value(updates);
     int64_t a, window[XT_MAX_RANK], dims[XT_MAX_RANK], one = 1;
@@ -222,15 +256,20 @@ static xt_tensor write_slices(const xt_src *src, const char *what, ir_opcode com
     dims[a] = i ? i->type->count : 0;
     if (u->type->rank == 0) u = ops_broadcast(b, u, v->type->rank, dims);
     if (u && (u->type->rank != v->type->rank || memcmp(u->type->dims, dims, v->type->rank * sizeof *dims)))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: src %s: %s is needed, as many slices as the index names", what, ops_shape(u->type, &su),
-                          ops_dims(v->type->rank, dims, &want));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: src %s: %s is needed, as many slices as the index names", what,
+                          ops_shape(u->type, &su), ops_dims(v->type->rank, dims, &want));
     u = u ? ir_convert(b, u, v->type->dtype) : NULL;
     if (alpha != 1) u = ex_times(b, u, alpha);
     size_t n = 0;
     for (int64_t d = 0; d < (int64_t)v->type->rank; d++)
         if (d != a) window[n++] = d;
-    ir_scatter_dims d = {
-        .n_window = n, .window = window, .n_inserted = 1, .inserted = &a, .n_scatter_to_operand = 1, .scatter_to_operand = &a, .index_vector_dim = 1};
+    ir_scatter_dims d = {.n_window = n,
+                         .window = window,
+                         .n_inserted = 1,
+                         .inserted = &a,
+                         .n_scatter_to_operand = 1,
+                         .scatter_to_operand = &a,
+                         .index_vector_dim = 1};
     return lazy_wrap(ir_scatter(b, combine, v, i, u, &d, false, false), what);
 }
 xt_tensor xt_index_add_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates, double alpha) {
@@ -245,15 +284,17 @@ xt_tensor xt_index_fill_at(const xt_src *src, xt_tensor x, int axis, xt_tensor i
     return write_slices(src, "xt_index_fill", OP_COUNT, x, axis, index, number, 1);
 }
 
-/* --- several axes at once: x[i, j, ...] ---------------------------------------------------------------------------------------------------------------- */
+/* --- several axes at once: x[i, j, ...] --- */
 /* The indices at their common shape, side by side in a last dim. */
-static ir_value *index_tuple(const xt_src *src, const char *what, ir_builder *b, const ir_type *x, int n, const xt_tensor *indices, xt_tensor *out) {
+static ir_value *index_tuple(const xt_src *src, const char *what, ir_builder *b, const ir_type *x, int n,
+                             const xt_tensor *indices, xt_tensor *out) {
     ir_value *at[XT_MAX_RANK];
     const ir_type *common = NULL;
     ops_text sx, si;
     *out = (xt_tensor){0};
     if (n < 1 || n > (int)x->rank) {
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %d indices for %s: from 1 to as many as there are dims", what, n, ops_shape(x, &sx));
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %d indices for %s: from 1 to as many as there are dims", what,
+                          n, ops_shape(x, &sx));
         return NULL;
     }
     int64_t dims[XT_MAX_RANK + 1];
@@ -262,8 +303,8 @@ static ir_value *index_tuple(const xt_src *src, const char *what, ir_builder *b,
         if (!(at[i] = lazy_value(indices[i]))) return NULL;
         if (!is_index(src, what, at[i]->type, out)) return NULL;
         if (common && !ops_common_dims(common, at[i]->type, &rank, dims, &bad)) {
-            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: indices %s and %s do not broadcast", what, ops_shape(common, &sx),
-                              ops_shape(at[i]->type, &si));
+            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: indices %s and %s do not broadcast", what,
+                              ops_shape(common, &sx), ops_shape(at[i]->type, &si));
             return NULL;
         }
         common = common ? ir_tensor(XT_I64, rank, dims) : ir_with_dtype(at[i]->type, XT_I64);
@@ -305,7 +346,8 @@ xt_tensor xt_index_at(const xt_src *src, xt_tensor x, int n, const xt_tensor *in
     return lazy_wrap(ir_gather(b, v, at, &d, sizes, false), "xt_index");
 }
 
-xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt_tensor *indices, xt_tensor values, xt_index_put_opts o) {
+xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt_tensor *indices, xt_tensor values,
+                          xt_index_put_opts o) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x), *u = lazy_value(values);
     xt_tensor failed;
@@ -321,9 +363,11 @@ xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt_tensor
         window[i] = (int64_t)(lead + i);
     }
     const ir_type *needed = ir_tensor(v->type->dtype, lead + n_window, dims);
-    if (!ops_common_dims(needed, u->type, &rank, got, &bad) || rank != needed->rank || memcmp(got, dims, rank * sizeof *got))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_index_put: values %s do not broadcast to %s, what the indices name", ops_shape(u->type, &su),
-                          ops_shape(needed, &want));
+    if (!ops_common_dims(needed, u->type, &rank, got, &bad) || rank != needed->rank ||
+        memcmp(got, dims, rank * sizeof *got))
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_index_put: values %s do not broadcast to %s, what the indices name",
+                          ops_shape(u->type, &su), ops_shape(needed, &want));
     u = ops_broadcast(b, ir_convert(b, u, v->type->dtype), rank, dims);
     ir_scatter_dims d = {.n_window = n_window,
                          .window = window,
@@ -335,7 +379,7 @@ xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt_tensor
     return lazy_wrap(ir_scatter(b, o.accumulate ? OP_add : OP_COUNT, v, at, u, &d, false, false), "xt_index_put");
 }
 
-/* --- by a mask ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- by a mask --- */
 xt_tensor xt_masked_fill_at(const xt_src *src, xt_tensor x, xt_tensor mask, double value) {
     const ir_type *t = lazy_type(x);
     ir_value *number = ops_number(src, "xt_masked_fill", t ? t->dtype : XT_F32, value, NULL);
@@ -346,15 +390,17 @@ xt_tensor xt_masked_fill_at(const xt_src *src, xt_tensor x, xt_tensor mask, doub
     ops_text sx, sm;
     if (!v || !m) return lazy_wrap(NULL, "xt_masked_fill");
     if (m->type->dtype != XT_BOOL)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_masked_fill: the mask is %s; bool is needed", xt_dtype_name(m->type->dtype));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_masked_fill: the mask is %s; bool is needed",
+                          xt_dtype_name(m->type->dtype));
     if (!ops_common_dims(v->type, m->type, &rank, dims, &bad))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_masked_fill: the mask %s does not broadcast with x %s", ops_shape(m->type, &sm),
-                          ops_shape(v->type, &sx));
-    return lazy_wrap(ir_select(b, ops_broadcast(b, m, rank, dims), ops_broadcast(b, number, rank, dims), ops_broadcast(b, v, rank, dims)),
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_masked_fill: the mask %s does not broadcast with x %s",
+                          ops_shape(m->type, &sm), ops_shape(v->type, &sx));
+    return lazy_wrap(ir_select(b, ops_broadcast(b, m, rank, dims), ops_broadcast(b, number, rank, dims),
+                               ops_broadcast(b, v, rank, dims)),
                      "xt_masked_fill");
 }
 
-/* --- counting --------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- counting --- */
 /* How often each of 0 .. bins-1 comes up, or the sum of its weights. */
 xt_tensor xt_bincount_at(const xt_src *src, xt_tensor x, int64_t bins, xt_tensor weights) {
     ir_builder *b = lazy_begin(src);
@@ -366,11 +412,17 @@ xt_tensor xt_bincount_at(const xt_src *src, xt_tensor x, int64_t bins, xt_tensor
     if (!v || (weighted && !w)) return lazy_wrap(NULL, "xt_bincount");
     if (!is_index(src, "xt_bincount", v->type, &failed)) return failed;
     if (v->type->rank != 1 || bins < 1 || (w && !ops_same_dims(v->type, w->type)))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_bincount: x %s, weights %s, %lld bins: x with one dim, weights alike, and at least one bin",
-                          ops_shape(v->type, &sx), w ? ops_shape(w->type, &sw) : "none", (long long)bins);
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "xt_bincount: x %s, weights %s, %lld bins: x with one dim, weights alike, and at least one bin",
+            ops_shape(v->type, &sx), w ? ops_shape(w->type, &sw) : "none", (long long)bins);
     w = w ? ops_float(b, w) : ir_splat(b, ir_with_dtype(v->type, XT_I64), 1);
     if (!w) return lazy_wrap(NULL, "xt_bincount");
-    ir_scatter_dims d = {.n_inserted = 1, .inserted = &zero, .n_scatter_to_operand = 1, .scatter_to_operand = &zero, .index_vector_dim = 1};
+    ir_scatter_dims d = {.n_inserted = 1,
+                         .inserted = &zero,
+                         .n_scatter_to_operand = 1,
+                         .scatter_to_operand = &zero,
+                         .index_vector_dim = 1};
     ir_value *none = ir_splat(b, ir_tensor(w->type->dtype, 1, &bins), 0);
     return lazy_wrap(ir_scatter(b, OP_add, none, v, w, &d, false, false), "xt_bincount");
 }
@@ -382,15 +434,22 @@ xt_tensor xt_histc_at(const xt_src *src, xt_tensor x, int64_t bins, double lo, d
     int64_t all, zero = 0;
     if (!v) return lazy_wrap(NULL, "xt_histc");
     if (!ir_dtype_is_float(v->type->dtype) || bins < 1 || !(lo < hi) || !isfinite(hi - lo))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_histc: x is %s, %lld bins from %g to %g: floats, at least one bin, finite ends in order",
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_histc: x is %s, %lld bins from %g to %g: floats, at least one bin, finite ends in order",
                           xt_dtype_name(v->type->dtype), (long long)bins, lo, hi);
     all = v->type->count;
     ir_value *flat = ir_reshape(b, v, 1, &all);
     ir_value *place = ir_floor(b, ex_times(b, ex_over(b, ex_plus(b, flat, -lo), hi - lo), (double)bins));
-    ir_value *last = ex_is(b, flat, IR_EQ, hi), *inside = ir_and(b, ex_is(b, flat, IR_GE, lo), ex_is(b, flat, IR_LE, hi));
-    ir_value *at = ir_convert(b, ex_keep(b, inside, ex_keep(b, ir_not(b, last), place, (double)bins - 1), (double)bins), XT_I32);
+    ir_value *last = ex_is(b, flat, IR_EQ, hi),
+             *inside = ir_and(b, ex_is(b, flat, IR_GE, lo), ex_is(b, flat, IR_LE, hi));
+    ir_value *at =
+        ir_convert(b, ex_keep(b, inside, ex_keep(b, ir_not(b, last), place, (double)bins - 1), (double)bins), XT_I32);
     if (!at) return lazy_wrap(NULL, "xt_histc");
-    ir_scatter_dims d = {.n_inserted = 1, .inserted = &zero, .n_scatter_to_operand = 1, .scatter_to_operand = &zero, .index_vector_dim = 1};
+    ir_scatter_dims d = {.n_inserted = 1,
+                         .inserted = &zero,
+                         .n_scatter_to_operand = 1,
+                         .scatter_to_operand = &zero,
+                         .index_vector_dim = 1};
     ir_value *none = ir_splat(b, ir_tensor(v->type->dtype, 1, &bins), 0);
     return lazy_wrap(ir_scatter(b, OP_add, none, at, ex_num(b, flat, 1), &d, false, false), "xt_histc");
 }
@@ -404,11 +463,13 @@ xt_tensor xt_masked_scatter_at(const xt_src *src, xt_tensor x, xt_tensor mask, x
     ops_text sx, sm;
     if (tx && tm && ts) {
         if (tm->dtype != XT_BOOL || ts->dtype != tx->dtype)
-            return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the mask is %s, x %s and source %s: a bool mask, and the same dtype for both", what,
+            return lazy_error(src, XT_INVALID_ARGUMENT,
+                              "%s: the mask is %s, x %s and source %s: a bool mask, and the same dtype for both", what,
                               xt_dtype_name(tm->dtype), xt_dtype_name(tx->dtype), xt_dtype_name(ts->dtype));
-        if (!ops_common_dims(tx, tm, &rank, dims, &bad) || rank != tx->rank || (rank && memcmp(dims, tx->dims, rank * sizeof *dims)) ||
-            ts->count == 0)
-            return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the mask %s must broadcast to x %s, and source must have elements", what,
+        if (!ops_common_dims(tx, tm, &rank, dims, &bad) || rank != tx->rank ||
+            (rank && memcmp(dims, tx->dims, rank * sizeof *dims)) || ts->count == 0)
+            return lazy_error(src, XT_INVALID_ARGUMENT,
+                              "%s: the mask %s must broadcast to x %s, and source must have elements", what,
                               ops_shape(tm, &sm), ops_shape(tx, &sx));
     }
     ir_builder *b = lazy_begin(src);
@@ -420,19 +481,23 @@ xt_tensor xt_masked_scatter_at(const xt_src *src, xt_tensor x, xt_tensor mask, x
     return xt_where_at(src, full, xt_view_as_at(src, taken, x), x);
 }
 
-xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor table, xt_bag_mode mode, xt_tensor weights) {
+xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor table, xt_bag_mode mode,
+                              xt_tensor weights) {
     const char *what = "xt_embedding_bag";
-    const ir_type *ti = lazy_type(indices), *tt = lazy_type(table), *tw = xt_is_none(weights) ? NULL : lazy_type(weights);
+    const ir_type *ti = lazy_type(indices), *tt = lazy_type(table),
+                  *tw = xt_is_none(weights) ? NULL : lazy_type(weights);
     ops_text si, st;
     if (ti && tt && (ti->rank < 1 || tt->rank != 2 || !ir_dtype_is_int(ti->dtype)))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: indices %s %s and table %s: integers [...,n] and [V,D]", what, xt_dtype_name(ti->dtype),
-                          ops_shape(ti, &si), ops_shape(tt, &st));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: indices %s %s and table %s: integers [...,n] and [V,D]", what,
+                          xt_dtype_name(ti->dtype), ops_shape(ti, &si), ops_shape(tt, &st));
     if ((unsigned)mode > XT_BAG_MAX || (tw && mode != XT_BAG_SUM) || (tw && ti && !ops_same_dims(tw, ti)))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: mode %d, weights %s: weights are for XT_BAG_SUM and have the dims of indices", what,
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: mode %d, weights %s: weights are for XT_BAG_SUM and have the dims of indices", what,
                           (int)mode, tw ? ops_shape(tw, &si) : "none");
     xt_tensor rows = xt_take_at(src, table, indices);
     xt_list last = {1, {-2}};
     if (!xt_is_none(weights)) rows = xt_mul_at(src, rows, xt_unsqueeze_at(src, weights, -1));
     if (mode == XT_BAG_SUM) return xt_sum_axes_at(src, rows, last, (xt_reduce_opts){0});
-    return mode == XT_BAG_MEAN ? xt_mean_axes_at(src, rows, last, (xt_reduce_opts){0}) : xt_amax_axes_at(src, rows, last, (xt_reduce_opts){0});
+    return mode == XT_BAG_MEAN ? xt_mean_axes_at(src, rows, last, (xt_reduce_opts){0})
+                               : xt_amax_axes_at(src, rows, last, (xt_reduce_opts){0});
 }

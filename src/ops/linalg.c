@@ -1,24 +1,28 @@
-/* Products of matrices under their PyTorch names, factorisations and what is solved with them. Batch dims come first, matrices are the last two.
+/* Products of matrices under their PyTorch names, factorisations and what is solved with them. Batch dims come first,
+ * matrices are the last two.
  *
- * General systems are solved by Gauss-Jordan elimination with partial pivoting (Golub and Van Loan, Matrix Computations, 3.4), recorded step by step:
- * every derivative is that of the steps, and a program grows with the matrix, which is why SOLVE_LIMIT exists. */
+ * General systems are solved by Gauss-Jordan elimination with partial pivoting (Golub and Van Loan, Matrix
+ * Computations, 3.4), recorded step by step: every derivative is that of the steps, and a program grows with the
+ * matrix, which is why SOLVE_LIMIT exists. */
 #include <math.h>
 
 #include "ops/expr.h"
 
 enum { SOLVE_LIMIT = 64 };
 
-/* --- products ----------------------------------------------------------------------------------------------------------------------------------- */
-static bool ranks(const xt_src *src, const char *what, xt_tensor x, xt_tensor y, uint32_t rank_x, uint32_t rank_y, xt_tensor *out) {
+/* --- products --- */
+static bool ranks(const xt_src *src, const char *what, xt_tensor x, xt_tensor y, uint32_t rank_x, uint32_t rank_y,
+                  xt_tensor *out) {
     const ir_type *tx = lazy_type(x), *ty = lazy_type(y);
     ops_text sx, sy;
     if (!tx || !ty || (tx->rank == rank_x && ty->rank == rank_y)) return true;
-    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s and y %s: %u and %u dims are needed; xt_matmul takes others", what, ops_shape(tx, &sx),
-                      ops_shape(ty, &sy), rank_x, rank_y);
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s and y %s: %u and %u dims are needed; xt_matmul takes others",
+                      what, ops_shape(tx, &sx), ops_shape(ty, &sy), rank_x, rank_y);
     return false;
 }
 /* A product of fixed ranks whose inner sizes agree; batches must be equal. */
-static xt_tensor product(const xt_src *src, const char *what, xt_tensor x, xt_tensor y, uint32_t rank_x, uint32_t rank_y) {
+static xt_tensor product(const xt_src *src, const char *what, xt_tensor x, xt_tensor y, uint32_t rank_x,
+                         uint32_t rank_y) {
     xt_tensor failed;
     const ir_type *tx = lazy_type(x), *ty = lazy_type(y);
     ops_text sx, sy;
@@ -26,8 +30,8 @@ static xt_tensor product(const xt_src *src, const char *what, xt_tensor x, xt_te
     if (tx && ty) {
         int64_t inner_x = tx->dims[rank_x - 1], inner_y = ty->dims[rank_y == 1 ? 0 : rank_y - 2];
         if (inner_x != inner_y || (rank_x == 3 && rank_y == 3 && tx->dims[0] != ty->dims[0]))
-            return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s and y %s: inner sizes%s must be equal", what, ops_shape(tx, &sx),
-                              ops_shape(ty, &sy), rank_x == 3 ? " and batches" : "");
+            return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s and y %s: inner sizes%s must be equal", what,
+                              ops_shape(tx, &sx), ops_shape(ty, &sy), rank_x == 3 ? " and batches" : "");
     }
     return xt_matmul_at(src, x, y);
 }
@@ -50,16 +54,18 @@ xt_tensor xt_outer_at(const xt_src *src, xt_tensor x, xt_tensor y) {
 }
 
 /* beta c + alpha x y. */
-static xt_tensor add_product(const xt_src *src, const char *what, xt_tensor c, xt_tensor x, xt_tensor y, uint32_t rank, xt_addmm_opts o) {
+static xt_tensor add_product(const xt_src *src, const char *what, xt_tensor c, xt_tensor x, xt_tensor y, uint32_t rank,
+                             xt_addmm_opts o) {
     xt_tensor p = product(src, what, x, y, rank, rank);
     double alpha = o.alpha ? o.alpha : 1, beta = o.no_input ? 0 : o.beta ? o.beta : 1;
     const ir_type *tc = lazy_type(c), *tp = lazy_type(p);
     size_t n, bad;
     int64_t dims[XT_MAX_RANK];
     ops_text sc, sp;
-    if (tc && tp && (!ops_common_dims(tc, tp, &n, dims, &bad) || n != tp->rank || memcmp(dims, tp->dims, n * sizeof *dims)))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the input %s does not broadcast to the product %s", what, ops_shape(tc, &sc),
-                          ops_shape(tp, &sp));
+    if (tc && tp &&
+        (!ops_common_dims(tc, tp, &n, dims, &bad) || n != tp->rank || memcmp(dims, tp->dims, n * sizeof *dims)))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the input %s does not broadcast to the product %s", what,
+                          ops_shape(tc, &sc), ops_shape(tp, &sp));
     if (alpha != 1) p = xt_mul_scalar_at(src, p, alpha);
     if (beta == 0) return p;
     return xt_add_at(src, beta == 1 ? c : xt_mul_scalar_at(src, c, beta), p);
@@ -79,19 +85,23 @@ xt_tensor xt_kron_at(const xt_src *src, xt_tensor x, xt_tensor y) {
     size_t rx = vx->type->rank, ry = vy->type->rank, rank = rx > ry ? rx : ry;
     int64_t dx[2 * XT_MAX_RANK], dy[2 * XT_MAX_RANK], both[2 * XT_MAX_RANK], dims[XT_MAX_RANK];
     for (size_t i = 0; i < rank; i++) {
-        int64_t nx = i + rx >= rank ? vx->type->dims[i + rx - rank] : 1, ny = i + ry >= rank ? vy->type->dims[i + ry - rank] : 1;
+        int64_t nx = i + rx >= rank ? vx->type->dims[i + rx - rank] : 1,
+                ny = i + ry >= rank ? vy->type->dims[i + ry - rank] : 1;
         dx[2 * i] = both[2 * i] = nx;
         dy[2 * i + 1] = both[2 * i + 1] = ny;
         dx[2 * i + 1] = dy[2 * i] = 1;
-        if (__builtin_mul_overflow(nx, ny, &dims[i])) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_kron: the result is too large");
+        if (__builtin_mul_overflow(nx, ny, &dims[i]))
+            return lazy_error(src, XT_INVALID_ARGUMENT, "xt_kron: the result is too large");
     }
     int64_t axes[2 * XT_MAX_RANK];
     for (size_t i = 0; i < 2 * rank; i++) axes[i] = (int64_t)i;
     xt_dtype t = ops_promote(vx->type, vy->type);
-    ir_value *wx = ir_reshape(b, ir_convert(b, vx, t), 2 * rank, dx), *wy = ir_reshape(b, ir_convert(b, vy, t), 2 * rank, dy);
+    ir_value *wx = ir_reshape(b, ir_convert(b, vx, t), 2 * rank, dx),
+             *wy = ir_reshape(b, ir_convert(b, vy, t), 2 * rank, dy);
     if (!wx || !wy) return lazy_wrap(NULL, "xt_kron");
     const ir_type *wide = ir_tensor(t, 2 * rank, both);
-    ir_value *p = ir_multiply(b, ir_broadcast_in_dim(b, wx, wide, 2 * rank, axes), ir_broadcast_in_dim(b, wy, wide, 2 * rank, axes));
+    ir_value *p = ir_multiply(b, ir_broadcast_in_dim(b, wx, wide, 2 * rank, axes),
+                              ir_broadcast_in_dim(b, wy, wide, 2 * rank, axes));
     return lazy_wrap(p ? ir_reshape(b, p, rank, dims) : NULL, "xt_kron");
 }
 
@@ -106,8 +116,8 @@ xt_tensor xt_cross_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis) {
     if (!vx || !vy) return lazy_wrap(NULL, "xt_cross");
     if (!ops_axis(src, "xt_cross", vx->type, axis, &a, &failed)) return failed;
     if (vx->type->dims[a] != 3)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_cross: axis %lld of %s: 3 elements are needed there", (long long)a,
-                          ops_shape(vx->type, &shape));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_cross: axis %lld of %s: 3 elements are needed there",
+                          (long long)a, ops_shape(vx->type, &shape));
     ir_value *px[3], *py[3], *r[3];
     for (int i = 0; i < 3; i++) {
         px[i] = ops_part(b, vx, a, i, i + 1);
@@ -125,25 +135,31 @@ xt_tensor xt_cross_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis) {
 xt_tensor xt_cdist_at(const xt_src *src, xt_tensor x, xt_tensor y, double p) {
     const ir_type *tx = lazy_type(x), *ty = lazy_type(y);
     ops_text sx, sy;
-    if (!(p > 0)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_cdist: p is %g: it must be above 0 (INFINITY: the largest difference)", p);
+    if (!(p > 0))
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_cdist: p is %g: it must be above 0 (INFINITY: the largest difference)", p);
     if (tx && ty &&
-        (tx->rank < 2 || ty->rank < 2 || tx->dims[tx->rank - 1] != ty->dims[ty->rank - 1] || tx->rank == XT_MAX_RANK || ty->rank == XT_MAX_RANK))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_cdist: x %s and y %s: [...,rows,n] with the same n is needed", ops_shape(tx, &sx),
-                          ops_shape(ty, &sy));
+        (tx->rank < 2 || ty->rank < 2 || tx->dims[tx->rank - 1] != ty->dims[ty->rank - 1] || tx->rank == XT_MAX_RANK ||
+         ty->rank == XT_MAX_RANK))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_cdist: x %s and y %s: [...,rows,n] with the same n is needed",
+                          ops_shape(tx, &sx), ops_shape(ty, &sy));
     xt_tensor d = xt_sub__at(src, xt_unsqueeze_at(src, x, -2), xt_unsqueeze_at(src, y, -3));
     return xt_norm_axes_at(src, d, (xt_list){1, {-1}}, (xt_vector_norm_opts){.p = p});
 }
 
-/* --- triangular and symmetric ---------------------------------------------------------------------------------------------------------------------- */
+/* --- triangular and symmetric --- */
 static bool is_square(const xt_src *src, const char *what, const ir_type *t, xt_tensor *out) {
     ops_text shape;
-    if (t->rank >= 2 && t->dims[t->rank - 1] == t->dims[t->rank - 2] && (ir_dtype_is_float(t->dtype) || ir_dtype_is_complex(t->dtype))) return true;
-    *out =
-        lazy_error(src, XT_INVALID_ARGUMENT, "%s: %s %s: square matrices of floats are needed", what, xt_dtype_name(t->dtype), ops_shape(t, &shape));
+    if (t->rank >= 2 && t->dims[t->rank - 1] == t->dims[t->rank - 2] &&
+        (ir_dtype_is_float(t->dtype) || ir_dtype_is_complex(t->dtype)))
+        return true;
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %s %s: square matrices of floats are needed", what,
+                      xt_dtype_name(t->dtype), ops_shape(t, &shape));
     return false;
 }
 
-/* The lower factor, its upper triangle zero; upper: the transposed one. Reads one triangle only. NaN where the matrix is not positive definite. */
+/* The lower factor, its upper triangle zero; upper: the transposed one. Reads one triangle only. NaN where the matrix
+ * is not positive definite. */
 xt_tensor xt_cholesky_at(const xt_src *src, xt_tensor x, bool upper) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
@@ -157,16 +173,18 @@ xt_tensor xt_cholesky_at(const xt_src *src, xt_tensor x, bool upper) {
 }
 
 /* Brings the batch dims of a and c together. False after an error. */
-static bool meet_systems(const xt_src *src, const char *what, ir_builder *b, ir_value **a, ir_value **c, bool left, xt_tensor *out) {
+static bool meet_systems(const xt_src *src, const char *what, ir_builder *b, ir_value **a, ir_value **c, bool left,
+                         xt_tensor *out) {
     const ir_type *ta = (*a)->type, *tc = (*c)->type;
     ops_text sa, sc;
     size_t rank = 0, bad;
     int64_t dims[XT_MAX_RANK + 2];
     bool fits = tc->rank >= 2 && ta->dims[ta->rank - 1] == tc->dims[tc->rank - (left ? 2 : 1)] &&
-                ops_common_dims(ir_tensor(XT_F32, ta->rank - 2, ta->dims), ir_tensor(XT_F32, tc->rank - 2, tc->dims), &rank, dims, &bad);
+                ops_common_dims(ir_tensor(XT_F32, ta->rank - 2, ta->dims), ir_tensor(XT_F32, tc->rank - 2, tc->dims),
+                                &rank, dims, &bad);
     if (!fits) {
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: a %s and right side %s: [...,n,n] and [...,%s] are needed", what, ops_shape(ta, &sa),
-                          ops_shape(tc, &sc), left ? "n,k" : "k,n");
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: a %s and right side %s: [...,n,n] and [...,%s] are needed",
+                          what, ops_shape(ta, &sa), ops_shape(tc, &sc), left ? "n,k" : "k,n");
         return false;
     }
     xt_dtype t = ops_promote(ta, tc);
@@ -181,7 +199,8 @@ static bool meet_systems(const xt_src *src, const char *what, ir_builder *b, ir_
 
 static ir_value *triangular(ir_builder *b, ir_value *a, ir_value *c, bool upper, bool transpose, bool unit, bool left) {
     if (!a || !c) return NULL;
-    ir_attr attrs[] = {ir_attr_bool(IR_A_left_side, left), ir_attr_bool(IR_A_lower, !upper), ir_attr_bool(IR_A_unit_diagonal, unit),
+    ir_attr attrs[] = {ir_attr_bool(IR_A_left_side, left), ir_attr_bool(IR_A_lower, !upper),
+                       ir_attr_bool(IR_A_unit_diagonal, unit),
                        ir_attr_enum(IR_A_transpose_a, transpose ? IR_TRANSPOSE : IR_NO_TRANSPOSE)};
     ir_op *op = ir_build(b, OP_triangular_solve, 2, (ir_value *[]){a, c}, BASE_COUNT(attrs), attrs, 0, NULL, 0, NULL);
     return op ? &op->out[0] : NULL;
@@ -193,7 +212,8 @@ xt_tensor xt_triangular_solve_at(const xt_src *src, xt_tensor a, xt_tensor y, xt
     ir_value *va = lazy_value(a), *vy = lazy_value(y);
     xt_tensor failed;
     if (!va || !vy) return lazy_wrap(NULL, what);
-    if (!is_square(src, what, va->type, &failed) || !meet_systems(src, what, b, &va, &vy, !o.right, &failed)) return failed;
+    if (!is_square(src, what, va->type, &failed) || !meet_systems(src, what, b, &va, &vy, !o.right, &failed))
+        return failed;
     return lazy_wrap(triangular(b, va, vy, o.upper, o.transpose, o.unit_diagonal, !o.right), what);
 }
 
@@ -209,7 +229,7 @@ xt_tensor xt_cholesky_solve_at(const xt_src *src, xt_tensor y, xt_tensor l, bool
     return lazy_wrap(triangular(b, vl, half, upper, !upper, false, true), what);
 }
 
-/* --- general -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- general --- */
 static ir_value *magnitude(ir_builder *b, ir_value *x) {
     ir_value *m = ir_abs(b, x);
     lazy_no_grad_value(m);
@@ -226,8 +246,9 @@ static ir_value *rows_of(ir_builder *b, ir_value *row, const ir_value *m) {
     return row ? ops_broadcast(b, row, m->type->rank, m->type->dims) : NULL;
 }
 
-/* One elimination step on m [..., n, w]: the row with the largest element of column k at or below row k comes to row k, is divided by that element
- * (jordan), and column k is cleared in the other rows (jordan: in all, else below). *sign flips where rows were exchanged; *pivot is the element. */
+/* One elimination step on m [..., n, w]: the row with the largest element of column k at or below row k comes to row k,
+ * is divided by that element (jordan), and column k is cleared in the other rows (jordan: in all, else below). *sign
+ * flips where rows were exchanged; *pivot is the element. */
 static ir_value *eliminate(ir_builder *b, ir_value *m, int64_t k, bool jordan, ir_value **pivot, ir_value **exchanged) {
     int64_t rank = m->type->rank, row_axis = rank - 2, column_axis = rank - 1;
     ir_value *row = ir_iota(b, ir_with_dtype(m->type, XT_I32), row_axis);
@@ -237,7 +258,8 @@ static ir_value *eliminate(ir_builder *b, ir_value *m, int64_t k, bool jordan, i
     ir_value *best = size ? ops_arg_extreme(b, size, row_axis, false) : NULL; /* [..., 1] */
     best = best ? ops_unsqueeze(b, best, row_axis) : NULL;
     *exchanged = best ? ex_is(b, best, IR_NE, (double)k) : NULL; /* [..., 1, 1] */
-    ir_value *is_best = best ? ir_compare(b, IR_EQ, row, rows_of(b, best, m)) : NULL, *is_k = ex_is(b, row, IR_EQ, (double)k);
+    ir_value *is_best = best ? ir_compare(b, IR_EQ, row, rows_of(b, best, m)) : NULL,
+             *is_k = ex_is(b, row, IR_EQ, (double)k);
     ir_value *picked = is_best ? ir_reduce(b, OP_add, ex_keep(b, is_best, m, 0), 1, &row_axis) : NULL;
     ir_value *chosen = picked ? ops_unsqueeze(b, picked, row_axis) : NULL, *own = ops_part(b, m, row_axis, k, k + 1);
     ir_value *swapped = ex_pick(b, is_k, rows_of(b, chosen, m), ex_pick(b, is_best, rows_of(b, own, m), m));
@@ -253,7 +275,8 @@ static bool small_enough(const xt_src *src, const char *what, const ir_type *t, 
     ops_text shape;
     if (t->dims[t->rank - 1] <= SOLVE_LIMIT && t->dims[t->rank - 1] > 0 && ir_dtype_is_float(t->dtype)) return true;
     *out = lazy_error(src, XT_UNIMPLEMENTED,
-                      "%s: %s %s: real matrices of 1 to %d rows are eliminated; larger positive definite ones go through xt_cholesky and "
+                      "%s: %s %s: real matrices of 1 to %d rows are eliminated; larger positive definite ones go "
+                      "through xt_cholesky and "
                       "xt_cholesky_solve",
                       what, xt_dtype_name(t->dtype), ops_shape(t, &shape), SOLVE_LIMIT);
     return false;
@@ -289,7 +312,8 @@ xt_tensor xt_solve_at(const xt_src *src, xt_tensor a, xt_tensor y) {
 
 static ir_value *identity(ir_builder *b, const ir_type *t) {
     const ir_type *index = ir_with_dtype(t, XT_I32);
-    ir_value *on = ir_compare(b, IR_EQ, ir_iota(b, index, (int64_t)t->rank - 2), ir_iota(b, index, (int64_t)t->rank - 1));
+    ir_value *on =
+        ir_compare(b, IR_EQ, ir_iota(b, index, (int64_t)t->rank - 2), ir_iota(b, index, (int64_t)t->rank - 1));
     return on ? ir_convert(b, on, t->dtype) : NULL;
 }
 
@@ -298,13 +322,15 @@ xt_tensor xt_inverse_at(const xt_src *src, xt_tensor a) {
     ir_value *v = lazy_value(a);
     xt_tensor failed;
     if (!v) return lazy_wrap(NULL, "xt_inverse");
-    if (!is_square(src, "xt_inverse", v->type, &failed) || !small_enough(src, "xt_inverse", v->type, &failed)) return failed;
+    if (!is_square(src, "xt_inverse", v->type, &failed) || !small_enough(src, "xt_inverse", v->type, &failed))
+        return failed;
     ir_value *one = identity(b, v->type);
     return lazy_wrap(one ? solve(b, v, one) : NULL, "xt_inverse");
 }
 
 /* The product of the pivots; its sign and the logarithm of its size apart, or both together. */
-static bool determinant(const xt_src *src, const char *what, ir_builder *b, ir_value *a, ir_value **sign, ir_value **pivots, xt_tensor *out) {
+static bool determinant(const xt_src *src, const char *what, ir_builder *b, ir_value *a, ir_value **sign,
+                        ir_value **pivots, xt_tensor *out) {
     if (!is_square(src, what, a->type, out) || !small_enough(src, what, a->type, out)) return false;
     int64_t rank = a->type->rank, n = a->type->dims[rank - 1];
     ir_value *m = in_f32(b, a), *pivot, *exchanged, *p[SOLVE_LIMIT];
@@ -348,7 +374,8 @@ void xt_slogdet_at(const xt_src *src, xt_tensor a, xt_tensor *out_sign, xt_tenso
         return;
     }
     int64_t last = (int64_t)pivots->type->rank - 1;
-    ir_value *signs = ir_reduce(b, OP_multiply, ir_sign(b, pivots), 1, &last), *logs = ir_reduce(b, OP_add, ir_log(b, ir_abs(b, pivots)), 1, &last);
+    ir_value *signs = ir_reduce(b, OP_multiply, ir_sign(b, pivots), 1, &last),
+             *logs = ir_reduce(b, OP_add, ir_log(b, ir_abs(b, pivots)), 1, &last);
     ir_value *s = without_last_two(b, ir_multiply(b, signs ? ops_unsqueeze(b, signs, last) : NULL, sign));
     ir_value *l = logs ? without_last_two(b, ops_unsqueeze(b, logs, last)) : NULL;
     *out_sign = lazy_wrap(s ? ir_convert(b, s, v->type->dtype) : NULL, "xt_slogdet");

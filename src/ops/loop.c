@@ -1,10 +1,13 @@
 /* xt_scan: a function recorded once, as the body of a stablehlo.while.
  *
- * While it is recorded the builder stands in the body's block (lazy_loop_begin). The state of the loop is [i, carries, stacks of outputs, stacks of what a backward pass
- * will want]. Slices and stacks are read and written in place: row i, or n-1-i in reverse. What is kept for a backward pass (carries before the step, products
- * of the body) is always row i; src/grad finds it by its form, so it needs no attribute, and what no gradient asks for is dead state that compilers drop.
+ * While it is recorded the builder stands in the body's block (lazy_loop_begin). The state of the loop is [i, carries,
+ * stacks of outputs, stacks of what a backward pass will want]. Slices and stacks are read and written in place: row i,
+ * or n-1-i in reverse. What is kept for a backward pass (carries before the step, products of the body) is always row
+ * i; src/grad finds it by its form, so it needs no attribute, and what no gradient asks for is dead state that
+ * compilers drop.
  *
- * Inputs and whatever else fn reads from outside are captured, not carried: their gradients are captured values' gradients. */
+ * Inputs and whatever else fn reads from outside are captured, not carried: their gradients are captured
+ * values' gradients. */
 #include "ops/ops.h"
 
 #include <xtrain/loop.h>
@@ -22,7 +25,7 @@ typedef struct scan {
     xt_scan_opts o;
     int n_carry, n_x, n_y;
     ir_value **init, **xs, **next; /* [n_carry], [n_x], [n_carry] */
-    xt_tensor *in, *state, *out;   /* handles inside the body: slices, carries, outputs */
+    xt_tensor *in, *state, *out; /* handles inside the body: slices, carries, outputs */
     rows y, kept;
     int64_t length;
     bool wants; /* something that comes in wants a gradient */
@@ -32,7 +35,7 @@ static ir_value *number(ir_builder *b, int64_t v) {
     return ir_splat(b, ir_scalar(XT_I64), (double)v);
 }
 
-/* --- rows ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 /* Row `at` of a stack as the box [1, ...] that begins at [at, 0, ...]. */
 static bool row_box(ir_builder *b, ir_value *at, const ir_type *stack, ir_value **start, int64_t *dims) {
     for (size_t i = 1; i < stack->rank; i++) start[i] = number(b, 0);
@@ -76,26 +79,32 @@ static xt_status rows_new(rows *r, ir_module *m, size_t most) {
 /* A stack of x, which the body computes. */
 static xt_status rows_add(rows *r, const scan *s, ir_module *m, ir_block *body, ir_value *x) {
     const ir_type *t = stack_type(s, x->type);
-    if (!t) return status_new(XT_INVALID_ARGUMENT, s->src, "xt_scan: stacking a tensor of rank %d gives more than %d dims", (int)x->type->rank, XT_MAX_RANK);
+    if (!t)
+        return status_new(XT_INVALID_ARGUMENT, s->src, "xt_scan: stacking a tensor of rank %d gives more than %d dims",
+                          (int)x->type->rank, XT_MAX_RANK);
     r->of[r->n] = x;
     r->types[r->n] = t;
     r->args[r->n] = ir_block_arg(m, body, t);
     return r->args[r->n++] ? NULL : status_oom(sizeof *x, "xt_scan");
 }
 
-/* --- the body -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the body --- */
 static xt_status wrong_type(const scan *s, int k, const ir_type *before, const ir_type *after) {
     str text = STR_INIT;
     str_printf(&text, "xt_scan: carry %d comes in as ", k);
     ir_type_print(before, &text);
     str_append(&text, " and goes out of the function as ");
     ir_type_print(after, &text);
-    xt_status st = status_new(XT_INVALID_ARGUMENT, s->src, "%s: a state must keep its shape and dtype (xt_cast, xt_reshape, or begin with the type it becomes)", str_cstr(&text));
+    xt_status st =
+        status_new(XT_INVALID_ARGUMENT, s->src,
+                   "%s: a state must keep its shape and dtype (xt_cast, xt_reshape, or begin with the type it becomes)",
+                   str_cstr(&text));
     str_free(&text);
     return st;
 }
 
-/* Calls fn with handles for the state and the slices; takes values from what it gives. Pending errors are found by the caller. */
+/* Calls fn with handles for the state and the slices; takes values from what it gives. Pending errors are found
+ * by the caller. */
 static xt_status call_fn(scan *s, ir_builder *b, ir_value *at) {
     for (int k = 0; k < s->n_x; k++) {
         lazy_begin(s->src);
@@ -108,10 +117,12 @@ static xt_status call_fn(scan *s, ir_builder *b, ir_value *at) {
     lazy_begin(s->src);
     for (int k = 0; k < s->n_carry && !lazy_pending(); k++) {
         s->next[k] = lazy_value(s->state[k]);
-        if (s->next[k] && s->next[k]->type != s->init[k]->type) return wrong_type(s, k, s->init[k]->type, s->next[k]->type);
+        if (s->next[k] && s->next[k]->type != s->init[k]->type)
+            return wrong_type(s, k, s->init[k]->type, s->next[k]->type);
     }
     for (int k = 0; k < s->n_y && !lazy_pending(); k++) {
-        if (xt_is_none(s->out[k])) return status_new(XT_INVALID_ARGUMENT, s->src, "xt_scan: the function did not fill y[%d] of %d", k, s->n_y);
+        if (xt_is_none(s->out[k]))
+            return status_new(XT_INVALID_ARGUMENT, s->src, "xt_scan: the function did not fill y[%d] of %d", k, s->n_y);
         ir_value *y = lazy_value(s->out[k]);
         if (y) XT_TRY(rows_add(&s->y, s, b->m, b->block, y));
     }
@@ -182,7 +193,8 @@ static xt_status take_carries(scan *s, ir_builder *b, ir_block *body) {
     return NULL;
 }
 
-/* Records the body in a block of its own; whatever happens, the builder is back where it was. NULL with an error pending. */
+/* Records the body in a block of its own; whatever happens, the builder is back where it was. NULL with an
+ * error pending. */
 static ir_block *make_body(scan *s, ir_builder *b) {
     lazy_loop loop;
     xt_status st = lazy_loop_begin(&loop, s->src, s->length);
@@ -230,7 +242,7 @@ static ir_op *make_loop(scan *s, ir_block *body) {
     return cond ? ir_build(b, OP_while, n, state, 0, NULL, 2, (ir_block *[]){cond, body}, 0, NULL) : NULL;
 }
 
-/* --- what comes in --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- what comes in --- */
 static bool read_operands(scan *s, const xt_tensor *carry, const xt_tensor *xs) {
     ops_text buf;
     lazy_begin(s->src);
@@ -242,9 +254,16 @@ static bool read_operands(scan *s, const xt_tensor *carry, const xt_tensor *xs) 
         if (!x) return false;
         bool known = k > 0 || s->o.length > 0;
         if (x->type->rank == 0 || (known && x->type->dims[0] != s->length)) {
-            if (k > 0) lazy_error(s->src, XT_INVALID_ARGUMENT, "xt_scan: input %d is %s, but input 0 has %lld steps: the first dims of all inputs must be equal", k, ops_shape(x->type, &buf), (long long)s->length);
-            else if (known) lazy_error(s->src, XT_INVALID_ARGUMENT, "xt_scan: input 0 is %s, but .length is %lld", ops_shape(x->type, &buf), (long long)s->length);
-            else lazy_error(s->src, XT_INVALID_ARGUMENT, "xt_scan: input 0 is a scalar; inputs are [steps,...]");
+            if (k > 0)
+                lazy_error(
+                    s->src, XT_INVALID_ARGUMENT,
+                    "xt_scan: input %d is %s, but input 0 has %lld steps: the first dims of all inputs must be equal",
+                    k, ops_shape(x->type, &buf), (long long)s->length);
+            else if (known)
+                lazy_error(s->src, XT_INVALID_ARGUMENT, "xt_scan: input 0 is %s, but .length is %lld",
+                           ops_shape(x->type, &buf), (long long)s->length);
+            else
+                lazy_error(s->src, XT_INVALID_ARGUMENT, "xt_scan: input 0 is a scalar; inputs are [steps,...]");
             return false;
         }
         s->length = x->type->dims[0];
@@ -254,17 +273,25 @@ static bool read_operands(scan *s, const xt_tensor *carry, const xt_tensor *xs) 
     return true;
 }
 
-static bool arguments_fit(const xt_src *src, xt_scan_fn fn, int n_carry, const xt_tensor *carry, int n_x, const xt_tensor *xs, int n_y, const xt_tensor *ys, const xt_scan_opts *o) {
-    if (!fn) lazy_error(src, XT_INVALID_ARGUMENT, "xt_scan: the function is NULL");
+static bool arguments_fit(const xt_src *src, xt_scan_fn fn, int n_carry, const xt_tensor *carry, int n_x,
+                          const xt_tensor *xs, int n_y, const xt_tensor *ys, const xt_scan_opts *o) {
+    if (!fn)
+        lazy_error(src, XT_INVALID_ARGUMENT, "xt_scan: the function is NULL");
     else if (n_carry < 0 || n_x < 0 || n_y < 0 || (n_carry && !carry) || (n_x && !xs) || (n_y && !ys))
-        lazy_error(src, XT_INVALID_ARGUMENT, "xt_scan: %d carries, %d inputs, %d outputs: counts are at least 0, and what they count must be there", n_carry, n_x, n_y);
+        lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "xt_scan: %d carries, %d inputs, %d outputs: counts are at least 0, and what they count must be there",
+            n_carry, n_x, n_y);
     else if (o->length < 0 || o->length > INT32_MAX || (!n_x && !o->length))
-        lazy_error(src, XT_INVALID_ARGUMENT, "xt_scan: .length = %lld is out of range: expected 1 to %d%s", (long long)o->length, INT32_MAX, n_x ? " (0 = that of the inputs)" : ", as there are no inputs");
-    else return true;
+        lazy_error(src, XT_INVALID_ARGUMENT, "xt_scan: .length = %lld is out of range: expected 1 to %d%s",
+                   (long long)o->length, INT32_MAX, n_x ? " (0 = that of the inputs)" : ", as there are no inputs");
+    else
+        return true;
     return false;
 }
 
-bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry, int n_x, const xt_tensor *xs, int n_y, xt_tensor *ys, xt_scan_opts o) {
+bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry, int n_x, const xt_tensor *xs, int n_y,
+                xt_tensor *ys, xt_scan_opts o) {
     ir_builder *b = lazy_begin(src);
     if (!b->m) return false; /* no memory for anything */
     bool ok = arguments_fit(src, fn, n_carry, carry, n_x, xs, n_y, ys, &o);
@@ -272,9 +299,21 @@ bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry,
     size_t nc = (size_t)n_carry, nx = (size_t)n_x, ny = (size_t)n_y;
     ir_value **values = base_calloc(2 * nc + nx + 1, sizeof *values);
     xt_tensor *handles = base_calloc(nc + nx + ny + 1, sizeof *handles);
-    scan s = {.src = src, .fn = fn, .o = o, .n_carry = n_carry, .n_x = n_x, .n_y = n_y, .init = values, .next = values + nc, .xs = values + 2 * nc, .state = handles, .in = handles + nc, .out = handles + nc + nx};
+    scan s = {.src = src,
+              .fn = fn,
+              .o = o,
+              .n_carry = n_carry,
+              .n_x = n_x,
+              .n_y = n_y,
+              .init = values,
+              .next = values + nc,
+              .xs = values + 2 * nc,
+              .state = handles,
+              .in = handles + nc,
+              .out = handles + nc + nx};
     ir_op *loop = NULL;
-    if (ok && (!values || !handles)) lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_scan: no memory for %d tensors", n_carry + n_x + n_y);
+    if (ok && (!values || !handles))
+        lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_scan: no memory for %d tensors", n_carry + n_x + n_y);
     else if (ok && read_operands(&s, carry, xs)) {
         ir_block *body = make_body(&s, b);
         loop = body ? make_loop(&s, body) : NULL;

@@ -1,5 +1,6 @@
-/* Softmax, one-hot, lookups. Softmax subtracts the row's maximum, which is left out of the derivative (it cancels), and works in f32 on narrower
- * floats. Labels become a mask by comparison with an iota: the compiler fuses that into what uses it, and its gradient needs no scatter. */
+/* Softmax, one-hot, lookups. Softmax subtracts the row's maximum, which is left out of the derivative (it cancels), and
+ * works in f32 on narrower floats. Labels become a mask by comparison with an iota: the compiler fuses that into what
+ * uses it, and its gradient needs no scatter. */
 #include "ops/ops.h"
 
 /* A value over all axes but one, back at x's shape. */
@@ -35,14 +36,16 @@ static ir_value *in_f32(ir_builder *b, ir_value *x) {
     return x && ir_dtype_is_float(x->type->dtype) && xt_dtype_size(x->type->dtype) < 4 ? ir_convert(b, x, XT_F32) : x;
 }
 
-static xt_tensor softmax_op(const xt_src *src, const char *what, ir_value *(*make)(ir_builder *, ir_value *, int64_t), xt_tensor x, int axis) {
+static xt_tensor softmax_op(const xt_src *src, const char *what, ir_value *(*make)(ir_builder *, ir_value *, int64_t),
+                            xt_tensor x, int axis) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
     int64_t a;
     xt_tensor failed;
     if (!v) return lazy_wrap(NULL, what);
     if (!ops_axis(src, what, v->type, axis, &a, &failed)) return failed;
-    if (ir_dtype_is_complex(v->type->dtype)) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is complex, which has no maximum", what);
+    if (ir_dtype_is_complex(v->type->dtype))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is complex, which has no maximum", what);
     xt_dtype t = ir_dtype_is_float(v->type->dtype) ? v->type->dtype : XT_F32;
     v = in_f32(b, v);
     ir_value *r = v ? make(b, v, a) : NULL;
@@ -56,11 +59,11 @@ xt_tensor xt_log_softmax_at(const xt_src *src, xt_tensor x, int axis) {
     return softmax_op(src, "xt_log_softmax", ops_log_softmax, x, axis);
 }
 
-/* --- labels ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- labels --- */
 static bool are_labels(const xt_src *src, const char *what, const ir_type *t, xt_tensor *out) {
     if (ir_dtype_is_int(t->dtype)) return true;
-    *out =
-        lazy_error(src, XT_INVALID_ARGUMENT, "%s: labels are %s; class numbers are integers, xt_cast them to XT_I64", what, xt_dtype_name(t->dtype));
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: labels are %s; class numbers are integers, xt_cast them to XT_I64",
+                      what, xt_dtype_name(t->dtype));
     return false;
 }
 
@@ -83,13 +86,14 @@ xt_tensor xt_one_hot_at(const xt_src *src, xt_tensor labels, int64_t classes, xt
     if (!are_labels(src, "xt_one_hot", v->type, &failed)) return failed;
     if (classes < 1 || v->type->rank == XT_MAX_RANK || !xt_dtype_size(dtype))
         return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_one_hot: %lld classes of dtype %s for labels with %d dims: at least 1 class, a known dtype, at most %d dims",
+                          "xt_one_hot: %lld classes of dtype %s for labels with %d dims: at least 1 class, a known "
+                          "dtype, at most %d dims",
                           (long long)classes, xt_dtype_name(dtype), (int)v->type->rank, XT_MAX_RANK - 1);
     ir_value *mask = label_mask(b, v, classes);
     return lazy_wrap(mask ? ir_convert(b, mask, dtype) : NULL, "xt_one_hot");
 }
 
-/* --- lookups --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- lookups --- */
 /* An index outside the table takes the nearest row (StableHLO's gather). */
 xt_tensor xt_take_at(const xt_src *src, xt_tensor table, xt_tensor indices) {
     ir_builder *b = lazy_begin(src);
@@ -99,7 +103,8 @@ xt_tensor xt_take_at(const xt_src *src, xt_tensor table, xt_tensor indices) {
     ops_text sx, si;
     if (tx->rank < 1 || tx->dims[0] < 1 || !ir_dtype_is_int(ti->dtype) || tx->rank - 1 + ti->rank > XT_MAX_RANK)
         return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_take: table %s and indices %s %s: a table with rows, integer indices, and at most %d dims in the result",
+                          "xt_take: table %s and indices %s %s: a table with rows, integer indices, and at most %d "
+                          "dims in the result",
                           ops_shape(tx, &sx), xt_dtype_name(ti->dtype), ops_shape(ti, &si), XT_MAX_RANK);
     int64_t offset[XT_MAX_RANK], sizes[XT_MAX_RANK], zero = 0;
     for (uint32_t i = 0; i + 1 < tx->rank; i++) offset[i] = (int64_t)(ti->rank + i);

@@ -1,21 +1,24 @@
 /* Tensors from nothing: constants, counts, random numbers.
  *
- * Random: Philox 4x32-10 (Salmon et al. 2011) as ui32 ops, so every device draws the same bits. Key = seed, counter = (block, stream, step); the
- * element's index names block and word: element i is word i mod 4 of block i / 4, as in base/rng.c. */
+ * Random: Philox 4x32-10 (Salmon et al. 2011) as ui32 ops, so every device draws the same bits. Key = seed, counter
+ * = (block, stream, step); the element's index names block and word: element i is word i mod 4 of block i / 4, as
+ * in base/rng.c. */
 #include <math.h>
 
 #include "ops/ops.h"
 
-bool ops_new_type(const xt_src *src, const char *what, xt_dtype dtype, const int64_t *dims, const ir_type **type, xt_tensor *out) {
+bool ops_new_type(const xt_src *src, const char *what, xt_dtype dtype, const int64_t *dims, const ir_type **type,
+                  xt_tensor *out) {
     int rank = ops_rank(dims);
     ops_text shape;
     *type = xt_dtype_size(dtype) && dtype != XT_TOKEN ? ir_tensor(dtype, (size_t)rank, dims) : NULL;
     for (int i = 0; i < rank && *type; i++)
         if (dims[i] < 0) *type = NULL;
     if (*type) return true;
-    *out =
-        lazy_error(src, XT_INVALID_ARGUMENT, "%s: dtype %s, shape %s: a dtype of numbers, dims of at least 1 and a size that fits memory are needed",
-                   what, xt_dtype_name(dtype), ops_dims((size_t)rank, dims, &shape));
+    *out = lazy_error(
+        src, XT_INVALID_ARGUMENT,
+        "%s: dtype %s, shape %s: a dtype of numbers, dims of at least 1 and a size that fits memory are needed", what,
+        xt_dtype_name(dtype), ops_dims((size_t)rank, dims, &shape));
     return false;
 }
 
@@ -33,12 +36,13 @@ xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int6
 xt_tensor xt_arange_at(const xt_src *src, int64_t n, xt_dtype dtype) {
     ir_builder *b = lazy_begin(src);
     if (n < 0 || dtype == XT_BOOL || dtype == XT_TOKEN || !xt_dtype_size(dtype))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_arange: %lld numbers of dtype %s: at least 0, of a dtype of numbers", (long long)n,
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_arange: %lld numbers of dtype %s: at least 0, of a dtype of numbers", (long long)n,
                           xt_dtype_name(dtype));
     return lazy_wrap(ir_iota(b, ir_tensor(dtype, 1, &n), 0), "xt_arange");
 }
 
-/* --- random -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- random --- */
 typedef struct draw {
     ir_builder *b;
     const ir_type *words, *wide; /* ui32 and ui64, one element a block */
@@ -132,7 +136,8 @@ static xt_tensor random_tensor(const xt_src *src, const char *what, bool normal,
     xt_tensor failed;
     if (!ops_new_type(src, what, dtype, dims, &t, &failed)) return failed;
     if (!ir_dtype_is_float(dtype))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: dtype %s: random numbers are floats; xt_cast the result for integers", what,
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: dtype %s: random numbers are floats; xt_cast the result for integers", what,
                           xt_dtype_name(dtype));
     xt_tensor key = lazy_rng_key(src);
     ir_builder *b = lazy_begin(src);

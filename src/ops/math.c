@@ -1,15 +1,16 @@
 /* Elementwise functions of ops.h: transcendental ones, tests of floats, and arithmetic of two operands.
  *
- * Special functions are recorded as chlo ops, which have derivatives of their own and are taken apart when the program is made. Where a formula has
- * a branch that overflows, its operand is made harmless there first, so that the derivative is right on both sides. */
+ * Special functions are recorded as chlo ops, which have derivatives of their own and are taken apart when the program
+ * is made. Where a formula has a branch that overflows, its operand is made harmless there first, so that the
+ * derivative is right on both sides. */
 #include <math.h>
 
 #include "ops/expr.h"
 
-/* --- one operand ----------------------------------------------------------------------------------------------------------------------------- */
-#define CHLO(name)                                                                                                                                   \
-    static ir_value *make_##name(ir_builder *b, ir_value *x) {                                                                                       \
-        return ir_unary(b, OP_chlo_##name, x);                                                                                                       \
+/* --- one operand --- */
+#define CHLO(name)                                             \
+    static ir_value *make_##name(ir_builder *b, ir_value *x) { \
+        return ir_unary(b, OP_chlo_##name, x);                 \
     }
 CHLO(acos)
 CHLO(acosh)
@@ -152,8 +153,9 @@ OPS_UNARY(sinh, FLOAT, make_sinh)
 OPS_UNARY(tan, FLOAT, ir_tan)
 OPS_UNARY(trunc, ORDER, make_trunc)
 
-/* --- two operands ------------------------------------------------------------------------------------------------------------------------------ */
-/* The largest whole number not above the quotient. Floats by way of the exact remainder, since x / y may round up to the next whole number. */
+/* --- two operands --- */
+/* The largest whole number not above the quotient. Floats by way of the exact remainder, since x / y may round up to
+ * the next whole number. */
 static ir_value *make_floor_divide(ir_builder *b, ir_value *x, ir_value *y) {
     xt_dtype t = x->type->dtype;
     if (ir_dtype_is_float(t)) {
@@ -170,7 +172,8 @@ static ir_value *make_floor_divide(ir_builder *b, ir_value *x, ir_value *y) {
     return ex_pick(b, ir_and(b, apart, ex_is(b, rest, IR_NE, 0)), ex_plus(b, q, -1), q);
 }
 
-/* Scaled by the larger operand so that the squares stay in range; the scale is no part of the derivative (it cancels). */
+/* Scaled by the larger operand so that the squares stay in range; the scale is no part of the derivative
+ * (it cancels). */
 static ir_value *make_hypot(ir_builder *b, ir_value *x, ir_value *y) {
     ir_value *scale = ir_maximum(b, ir_abs(b, x), ir_abs(b, y));
     ir_value *plain = ir_or(b, ex_is(b, scale, IR_EQ, 0), ex_is(b, scale, IR_EQ, INFINITY));
@@ -182,7 +185,8 @@ static ir_value *make_hypot(ir_builder *b, ir_value *x, ir_value *y) {
 /* m + log(1 + e^-|x-y|) with m the larger; equal infinities are their own sum. */
 static ir_value *log_add(ir_builder *b, ir_value *x, ir_value *y, double log_base) {
     ir_value *first = ir_compare(b, IR_GE, x, y);
-    ir_value *m = ir_maximum(b, x, y), *below = ir_negate(b, ex_pick(b, first, ir_subtract(b, x, y), ir_subtract(b, y, x)));
+    ir_value *m = ir_maximum(b, x, y),
+             *below = ir_negate(b, ex_pick(b, first, ir_subtract(b, x, y), ir_subtract(b, y, x)));
     ir_value *same = ir_and(b, ir_compare(b, IR_EQ, x, y), ir_not(b, ir_is_finite(b, x)));
     ir_value *e = ir_exponential(b, ex_times(b, ex_keep(b, ir_not(b, same), below, 0), log_base));
     ir_value *more = ex_over(b, ir_log_plus_one(b, e), log_base);
@@ -195,7 +199,8 @@ static ir_value *make_logaddexp2(ir_builder *b, ir_value *x, ir_value *y) {
     return log_add(b, x, y, M_LN2);
 }
 
-/* x log(y), and zero where x is zero, unless y is NaN. There the derivative by x is log(y) where that is a number, else zero. */
+/* x log(y), and zero where x is zero, unless y is NaN. There the derivative by x is log(y) where that is a
+ * number, else zero. */
 static ir_value *x_log(ir_builder *b, ir_value *x, ir_value *y, ops_unary_fn log, double pole) {
     ir_value *zero = ir_and(b, ex_is(b, x, IR_EQ, 0), ir_compare(b, IR_EQ, y, y));
     ir_value *usable = ir_and(b, ex_is(b, y, IR_GT, pole), ir_is_finite(b, y));

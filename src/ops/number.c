@@ -1,5 +1,6 @@
-/* Numbers of the caller's in the graph. A number is a constant until it changes between two steps at the same place of the program; from then on it
- * is data there, with one notice. A place is the source line, the module path, the op, the dtype, and how often they came by in this step. */
+/* Numbers of the caller's in the graph. A number is a constant until it changes between two steps at the same place of
+ * the program; from then on it is data there, with one notice. A place is the source line, the module path, the op, the
+ * dtype, and how often they came by in this step. */
 #include "ops/ops.h"
 
 typedef struct place_key {
@@ -66,7 +67,8 @@ static bool changes(const xt_src *src, const char *what, xt_dtype t, double v, c
         p->data = true;
         lazy_number_became_data(key.src, p->value, v);
         log_msg(XT_SEV_INFO,
-                "%s: the number of %s changed from %g to %g between two steps; from now on it is data of the program and may change freely",
+                "%s: the number of %s changed from %g to %g between two steps; from now on it is data of the program "
+                "and may change freely",
                 src_text(key.src, at, sizeof at), what, p->value, v);
     }
     p->value = v;

@@ -1,7 +1,8 @@
 /* What the public tensor ops share: operands, dtype promotion, broadcasting, axes, shapes in messages.
  *
- * An op opens with ops_begin, reads its operands with lazy_value (NULL for a bad one: then it records nothing), and closes with lazy_wrap. What the
- * user got wrong is found before anything is recorded and named with function, shapes and a way out. Ops record through the ir_* builders only. */
+ * An op opens with ops_begin, reads its operands with lazy_value (NULL for a bad one: then it records nothing), and
+ * closes with lazy_wrap. What the user got wrong is found before anything is recorded and named with function, shapes
+ * and a way out. Ops record through the ir_* builders only. */
 #ifndef XT_SRC_OPS_OPS_H
 #define XT_SRC_OPS_OPS_H
 
@@ -16,13 +17,14 @@ typedef struct ops_text {
 const char *ops_shape(const ir_type *t, ops_text *buf);
 const char *ops_dims(size_t rank, const int64_t *dims, ops_text *buf);
 
-/* Negative axes count from the end. False after an error that names `what`, the axis and the shape; the error tensor is *out. */
+/* Negative axes count from the end. False after an error that names `what`, the axis and the shape; the error
+ * tensor is *out. */
 bool ops_axis(const xt_src *src, const char *what, const ir_type *t, int axis, int64_t *out_axis, xt_tensor *out);
 /* The rank of a list of dims that ends at its first 0. */
 int ops_rank(const int64_t *dims);
 
-/* PyTorch's promotion: the higher category (bool, integer, float, complex) wins, and among equals the wider type; a tensor without dims only counts
- * by its category. */
+/* PyTorch's promotion: the higher category (bool, integer, float, complex) wins, and among equals the wider type; a
+ * tensor without dims only counts by its category. */
 xt_dtype ops_promote(const ir_type *a, const ir_type *b);
 bool ops_is_number(xt_dtype t); /* integer, float or complex */
 /* x as a float: itself, or f32. */
@@ -33,38 +35,45 @@ ir_value *ops_narrow(ir_builder *b, ir_value *x, xt_dtype t);
 /* x as truth values: itself, or x != 0. */
 ir_value *ops_bool(ir_builder *b, ir_value *x);
 
-/* The common shape of two by NumPy's rule, into dims[XT_MAX_RANK]; false when there is none (*bad: the result's dim where they differ). */
+/* The common shape of two by NumPy's rule, into dims[XT_MAX_RANK]; false when there is none (*bad: the result's dim
+ * where they differ). */
 bool ops_common_dims(const ir_type *a, const ir_type *b, size_t *rank, int64_t *dims, size_t *bad);
-ir_value *ops_broadcast(ir_builder *b, ir_value *x, size_t rank, const int64_t *dims); /* x itself when it has those dims */
+/* x itself when it has those dims */
+ir_value *ops_broadcast(ir_builder *b, ir_value *x, size_t rank, const int64_t *dims);
 /* Brings x and y to one shape and dtype (XT_DTYPE_NONE: the promoted one). False after an error, which is *out then. */
-bool ops_meet(const xt_src *src, const char *what, ir_builder *b, xt_dtype dtype, ir_value **x, ir_value **y, xt_tensor *out);
+bool ops_meet(const xt_src *src, const char *what, ir_builder *b, xt_dtype dtype, ir_value **x, ir_value **y,
+              xt_tensor *out);
 
-/* The same value as a node of its own: what an op gives that has nothing to do. A tensor never shares its value with another one. */
+/* The same value as a node of its own: what an op gives that has nothing to do. A tensor never shares its value with
+ * another one. */
 ir_value *ops_copy(ir_builder *b, ir_value *x);
 
 /* What an elementwise op accepts and computes on. A binary op first brings its operands to one shape and dtype. */
 typedef enum ops_operand {
     OPS_AS_IS,
-    OPS_AS_FLOAT,  /* integers and truth values become f32 */
-    OPS_AS_WIDE,   /* likewise, and floats narrower than f32 are computed in f32: formulas of several ops, which round once, at the end */
-    OPS_AS_REAL,   /* as wide, and no complex numbers */
+    OPS_AS_FLOAT, /* integers and truth values become f32 */
+    /* likewise, and floats narrower than f32 are computed in f32: formulas of several ops, which round
+     * once, at the end */
+    OPS_AS_WIDE,
+    OPS_AS_REAL, /* as wide, and no complex numbers */
     OPS_AS_NUMBER, /* anything but bool */
-    OPS_AS_ORDER,  /* anything but complex numbers */
-    OPS_AS_BITS,   /* integers and bool */
+    OPS_AS_ORDER, /* anything but complex numbers */
+    OPS_AS_BITS, /* integers and bool */
     OPS_AS_INT
 } ops_operand;
 typedef ir_value *(*ops_unary_fn)(ir_builder *b, ir_value *x);
 typedef ir_value *(*ops_binary_fn)(ir_builder *b, ir_value *x, ir_value *y);
 xt_tensor ops_unary(const xt_src *src, const char *what, ops_operand kind, ops_unary_fn make, xt_tensor x);
-xt_tensor ops_binary(const xt_src *src, const char *what, ops_operand kind, ops_binary_fn make, xt_tensor x, xt_tensor y);
+xt_tensor ops_binary(const xt_src *src, const char *what, ops_operand kind, ops_binary_fn make, xt_tensor x,
+                     xt_tensor y);
 /* Rows of functions `xt_NAME_at` that a builder makes. */
-#define OPS_UNARY(name, kind, make)                                                                                                                  \
-    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x) {                                                                                       \
-        return ops_unary(src, "xt_" #name, OPS_AS_##kind, make, x);                                                                                  \
+#define OPS_UNARY(name, kind, make)                                 \
+    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x) {      \
+        return ops_unary(src, "xt_" #name, OPS_AS_##kind, make, x); \
     }
-#define OPS_BINARY(name, kind, make)                                                                                                                 \
-    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x, xt_tensor y) {                                                                          \
-        return ops_binary(src, "xt_" #name, OPS_AS_##kind, make, x, y);                                                                              \
+#define OPS_BINARY(name, kind, make)                                        \
+    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x, xt_tensor y) { \
+        return ops_binary(src, "xt_" #name, OPS_AS_##kind, make, x, y);     \
     }
 
 /* start..stop of one axis, the others whole. */
@@ -79,10 +88,12 @@ ir_value *ops_squeeze(ir_builder *b, ir_value *x, int64_t axis);
 /* Sums of integers are i64, means of integers f32; narrow floats are summed in f32. MAX and MIN need elements. */
 typedef enum ops_reduction { OPS_SUM, OPS_MEAN, OPS_MAX, OPS_MIN } ops_reduction;
 ir_value *ops_reduce(ir_builder *b, ops_reduction kind, ir_value *x, size_t n, const int64_t *axes);
-/* Where along the axis the largest (least: the smallest) element is: the first of equals, NaN before all. i32, or i64 for long axes. */
+/* Where along the axis the largest (least: the smallest) element is: the first of equals, NaN before all. i32, or i64
+ * for long axes. */
 ir_value *ops_arg_extreme(ir_builder *b, ir_value *x, int64_t axis, bool least);
 /* Lists of axes, each once; an empty list means all. False after an error, which is *out. */
-bool ops_axes(const xt_src *src, const char *what, const ir_type *t, xt_list axes, size_t *n, int64_t *out_axes, xt_tensor *out);
+bool ops_axes(const xt_src *src, const char *what, const ir_type *t, xt_list axes, size_t *n, int64_t *out_axes,
+              xt_tensor *out);
 /* [like..., rank] start indices into x: positions along every axis but one, where `index` (of like's dims) says. */
 ir_value *ops_places(ir_builder *b, const ir_type *like, const ir_type *x, int64_t axis, ir_value *index);
 /* The elements of x that index names along an axis; index has x's dims except in that axis, or smaller ones. */
@@ -90,18 +101,21 @@ ir_value *ops_gather_axis(ir_builder *b, ir_value *x, int64_t axis, ir_value *in
 
 /* The diagonal of axes a and c, shifted to the right by offset, as a new last axis (diagonal.c). */
 ir_value *ops_diagonal(ir_builder *b, ir_value *x, int64_t a, int64_t c, int64_t offset);
-/* Unsigned words from Philox, [n], one for each element's index; NULL after a failure (make.c). The draw is counted as any other. */
+/* Unsigned words from Philox, [n], one for each element's index; NULL after a failure (make.c). The draw is counted
+ * as any other. */
 ir_value *ops_random_words(const xt_src *src, const ir_type *t);
 /* The type of a new tensor; false after an error. */
-bool ops_new_type(const xt_src *src, const char *what, xt_dtype dtype, const int64_t *dims, const ir_type **type, xt_tensor *out);
+bool ops_new_type(const xt_src *src, const char *what, xt_dtype dtype, const int64_t *dims, const ir_type **type,
+                  xt_tensor *out);
 
-/* Matmul and convolution under autocast: casts f32 operands to the autocast dtype; gives the dtype the result must be cast to. */
+/* Matmul and convolution under autocast: casts f32 operands to the autocast dtype; gives the dtype the result
+ * must be cast to. */
 xt_dtype ops_autocast(ir_builder *b, ir_value **x, ir_value **y);
 ir_precision ops_precision(xt_dtype t);
 ir_value *ops_sum(ir_builder *b, ir_value *x, size_t n, const int64_t *axes); /* narrow floats are summed in f32 */
 ir_value *ops_log_softmax(ir_builder *b, ir_value *x, int64_t axis);
 
-/* --- spatial ops: convolution, pooling, padding, resizing ------------------------------------------------------------------------------------- */
+/* --- spatial ops: convolution, pooling, padding, resizing --- */
 enum { OPS_SPATIAL = 3 };
 /* What an option says of spatial dim i: its own number, else the one for all, else the default. */
 static inline int64_t ops_per_dim(int all, const int each[OPS_SPATIAL], int i, int fallback) {
@@ -110,13 +124,16 @@ static inline int64_t ops_per_dim(int all, const int each[OPS_SPATIAL], int i, i
 /* Puts a batch dim of 1 in front of an unbatched x ([C, n spatial dims]); *out_added says whether. */
 ir_value *ops_batched(ir_builder *b, ir_value *x, int n_spatial, bool *out_added);
 ir_value *ops_unbatched(ir_builder *b, ir_value *x, bool added);
-/* n dims from `first` on grow by low and high; reflected padding must be less than the dim, circular at most the dim, zeros may be negative. */
-ir_value *ops_pad(ir_builder *b, ir_value *x, size_t first, size_t n, const int64_t *low, const int64_t *high, xt_pad_mode mode, double value);
-bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t first, size_t n, const int64_t *low, const int64_t *high,
-                  xt_pad_mode mode, xt_tensor *out);
+/* n dims from `first` on grow by low and high; reflected padding must be less than the dim, circular at most the dim,
+ * zeros may be negative. */
+ir_value *ops_pad(ir_builder *b, ir_value *x, size_t first, size_t n, const int64_t *low, const int64_t *high,
+                  xt_pad_mode mode, double value);
+bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t first, size_t n, const int64_t *low,
+                  const int64_t *high, xt_pad_mode mode, xt_tensor *out);
 
-/* A number of the caller's as a scalar value of dtype t. It is a constant of the graph; once it has changed between two steps at this place of the
- * program it is data (one notice), so that a schedule never recompiles. Call before ops_begin's builder records the op itself. */
+/* A number of the caller's as a scalar value of dtype t. It is a constant of the graph; once it has changed between two
+ * steps at this place of the program it is data (one notice), so that a schedule never recompiles. Call before
+ * ops_begin's builder records the op itself. */
 ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant);
 
 #endif

@@ -1,5 +1,6 @@
-/* Padding of spatial dims: zeros (or a value), reflected without the edge, the edge repeated, or the other end. Only zeros are one op; the others are
- * slices, reversed slices and broadcasts put side by side, dim after dim, so that corners come out as PyTorch's do. */
+/* Padding of spatial dims: zeros (or a value), reflected without the edge, the edge repeated, or the other end. Only
+ * zeros are one op; the others are slices, reversed slices and broadcasts put side by side, dim after dim, so that
+ * corners come out as PyTorch's do. */
 #include "ops/ops.h"
 
 ir_value *ops_batched(ir_builder *b, ir_value *x, int n_spatial, bool *out_added) {
@@ -36,13 +37,15 @@ static ir_value *repeated(ir_builder *b, ir_value *edge, size_t axis, int64_t n)
 /* The n elements that go beyond one end of dim `axis`. */
 static ir_value *beyond(ir_builder *b, ir_value *x, size_t axis, int64_t n, bool behind, xt_pad_mode mode) {
     int64_t size = x->type->dims[axis], at = (int64_t)axis;
-    if (mode == XT_PAD_REPLICATE) return repeated(b, part(b, x, axis, behind ? size - 1 : 0, behind ? size : 1), axis, n);
+    if (mode == XT_PAD_REPLICATE)
+        return repeated(b, part(b, x, axis, behind ? size - 1 : 0, behind ? size : 1), axis, n);
     if (mode == XT_PAD_CIRCULAR) return behind ? part(b, x, axis, 0, n) : part(b, x, axis, size - n, size);
     ir_value *mirror = behind ? part(b, x, axis, size - 1 - n, size - 1) : part(b, x, axis, 1, n + 1);
     return mirror ? ir_reverse(b, mirror, 1, &at) : NULL;
 }
 
-ir_value *ops_pad(ir_builder *b, ir_value *x, size_t first, size_t n, const int64_t *low, const int64_t *high, xt_pad_mode mode, double value) {
+ir_value *ops_pad(ir_builder *b, ir_value *x, size_t first, size_t n, const int64_t *low, const int64_t *high,
+                  xt_pad_mode mode, double value) {
     if (!x) return NULL;
     if (mode == XT_PAD_ZEROS) {
         int64_t front[XT_MAX_RANK] = {0}, behind[XT_MAX_RANK] = {0};
@@ -65,23 +68,29 @@ ir_value *ops_pad(ir_builder *b, ir_value *x, size_t first, size_t n, const int6
     return x;
 }
 
-bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t first, size_t n, const int64_t *low, const int64_t *high,
-                  xt_pad_mode mode, xt_tensor *out) {
+bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t first, size_t n, const int64_t *low,
+                  const int64_t *high, xt_pad_mode mode, xt_tensor *out) {
     static const char *const names[] = {"zeros", "reflect", "replicate", "circular"};
     ops_text shape;
     if ((unsigned)mode >= BASE_COUNT(names)) {
-        *out =
-            lazy_error(src, XT_INVALID_ARGUMENT, "%s: padding mode %d: zeros, reflect, replicate and circular (0 to 3) are known", what, (int)mode);
+        *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: padding mode %d: zeros, reflect, replicate and circular (0 to 3) are known", what,
+                          (int)mode);
         return false;
     }
     for (size_t i = 0; i < n; i++) {
-        int64_t size = x->dims[first + i], most = mode == XT_PAD_REFLECT ? size - 1 : mode == XT_PAD_CIRCULAR ? size : size ? INT32_MAX : 0;
+        int64_t size = x->dims[first + i], most = mode == XT_PAD_REFLECT    ? size - 1
+                                                  : mode == XT_PAD_CIRCULAR ? size
+                                                  : size                    ? INT32_MAX
+                                                                            : 0;
         int64_t least = mode == XT_PAD_ZEROS ? -INT32_MAX : 0;
         bool fits = mode == XT_PAD_ZEROS ? low[i] + high[i] + size >= 0 : low[i] <= most && high[i] <= most;
         if (fits && low[i] >= least && high[i] >= least) continue;
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s cannot be padded by %lld and %lld in dim %d with mode %s; from %s to %lld go there",
-                          what, ops_shape(x, &shape), (long long)low[i], (long long)high[i], (int)(first + i), names[mode],
-                          mode ? "0" : "minus its size", (long long)(mode == XT_PAD_ZEROS ? INT32_MAX : most));
+        *out =
+            lazy_error(src, XT_INVALID_ARGUMENT,
+                       "%s: x %s cannot be padded by %lld and %lld in dim %d with mode %s; from %s to %lld go there",
+                       what, ops_shape(x, &shape), (long long)low[i], (long long)high[i], (int)(first + i), names[mode],
+                       mode ? "0" : "minus its size", (long long)(mode == XT_PAD_ZEROS ? INT32_MAX : most));
         return false;
     }
     return true;

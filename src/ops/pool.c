@@ -1,4 +1,5 @@
-/* Pooling: window reductions with PyTorch's rules for padding, the last partial window, and what an average divides by. */
+/* Pooling: window reductions with PyTorch's rules for padding, the last partial window, and what an
+ * average divides by. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -11,13 +12,14 @@ typedef struct pool {
         high[XT_MAX_RANK]; /* of every dim of x, as the op wants them */
 } pool;
 
-static bool options_fit(const xt_src *src, const xt_pool_opts *o, int kernel, bool average, const ir_type *x, pool *p, xt_tensor *out) {
+static bool options_fit(const xt_src *src, const xt_pool_opts *o, int kernel, bool average, const ir_type *x, pool *p,
+                        xt_tensor *out) {
     static const char *const layout[OPS_SPATIAL] = {"L", "H,W", "D,H,W"};
     ops_text sx;
     *out = (xt_tensor){0};
     if ((int)x->rank != p->n + 2 || x->dtype == XT_BOOL || ir_dtype_is_complex(x->dtype))
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s; numbers of shape [N,C,%s] are needed", p->what, xt_dtype_name(x->dtype),
-                          ops_shape(x, &sx), layout[p->n - 1]);
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s; numbers of shape [N,C,%s] are needed", p->what,
+                          xt_dtype_name(x->dtype), ops_shape(x, &sx), layout[p->n - 1]);
     for (int i = 0; i < p->n && !out->slot; i++) {
         int64_t k = ops_per_dim(kernel, o->kernels, i, 0);
         p->kernel[i] = k;
@@ -25,27 +27,33 @@ static bool options_fit(const xt_src *src, const xt_pool_opts *o, int kernel, bo
         p->pad[i] = ops_per_dim(o->padding, o->paddings, i, 0);
         p->dilation[i] = ops_per_dim(o->dilation, o->dilations, i, 1);
         if (k < 1 || p->stride[i] < 1 || p->dilation[i] < 1 || o->divisor < 0)
-            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: kernel %lld and stride %lld must be at least 1%s", p->what, (long long)k,
-                              (long long)p->stride[i], p->dilation[i] < 1 || o->divisor < 0 ? ", dilation and divisor too" : "");
+            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: kernel %lld and stride %lld must be at least 1%s", p->what,
+                              (long long)k, (long long)p->stride[i],
+                              p->dilation[i] < 1 || o->divisor < 0 ? ", dilation and divisor too" : "");
         else if (average && p->dilation[i] != 1)
-            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: dilation %lld: only max pooling has dilation", p->what, (long long)p->dilation[i]);
+            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: dilation %lld: only max pooling has dilation", p->what,
+                              (long long)p->dilation[i]);
         else if (p->pad[i] < 0 || p->pad[i] > ((k - 1) * p->dilation[i] + 1) / 2)
-            *out = lazy_error(src, XT_INVALID_ARGUMENT,
-                              "%s: padding %lld: it must be from 0 to half the kernel (%lld), so that no window lies outside x", p->what,
-                              (long long)p->pad[i], (long long)(((k - 1) * p->dilation[i] + 1) / 2));
-        else if (x->dims[i + 2] + 2 * p->pad[i] < (k - 1) * p->dilation[i] + 1 && (o->ceil_mode != XT_ON || x->dims[i + 2] < 1)) {
+            *out = lazy_error(
+                src, XT_INVALID_ARGUMENT,
+                "%s: padding %lld: it must be from 0 to half the kernel (%lld), so that no window lies outside x",
+                p->what, (long long)p->pad[i], (long long)(((k - 1) * p->dilation[i] + 1) / 2));
+        else if (x->dims[i + 2] + 2 * p->pad[i] < (k - 1) * p->dilation[i] + 1 &&
+                 (o->ceil_mode != XT_ON || x->dims[i + 2] < 1)) {
             char window[64];
             int at = 0;
             for (int j = 0; j < p->n; j++)
-                at += snprintf(window + at, sizeof window - (size_t)at, "%s%lld", j ? "x" : "", (long long)ops_per_dim(kernel, o->kernels, j, 0));
-            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s with padding %lld is smaller than the kernel %s", p->what, ops_shape(x, &sx),
-                              (long long)p->pad[i], window);
+                at += snprintf(window + at, sizeof window - (size_t)at, "%s%lld", j ? "x" : "",
+                               (long long)ops_per_dim(kernel, o->kernels, j, 0));
+            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s with padding %lld is smaller than the kernel %s",
+                              p->what, ops_shape(x, &sx), (long long)p->pad[i], window);
         }
     }
     return !out->slot;
 }
 
-/* With ceil_mode a last window may reach beyond the padded input, if it begins inside the input or the padding in front of it. */
+/* With ceil_mode a last window may reach beyond the padded input, if it begins inside the input or the padding in
+ * front of it. */
 static void lay_out(pool *p, const xt_pool_opts *o, const ir_type *x) {
     for (int i = 0; i < XT_MAX_RANK; i++) {
         p->size[i] = p->step[i] = p->reach[i] = 1;
@@ -69,7 +77,8 @@ static ir_value *window_sum(ir_builder *b, const pool *p, ir_value *x) {
     return ir_reduce_window(b, OP_add, x, p->size, p->step, p->low, p->high, NULL, NULL);
 }
 
-/* What each average divides by: a number, or (windows of different content) the same window sum over one image of ones. */
+/* What each average divides by: a number, or (windows of different content) the same window sum over one
+ * image of ones. */
 static ir_value *window_counts(ir_builder *b, const pool *p, const xt_pool_opts *o, ir_value *x, const ir_type *sums) {
     bool differ = false;
     double whole = 1;
@@ -110,7 +119,8 @@ xt_tensor xt_pool_at(const xt_src *src, bool average, int n_spatial, xt_tensor x
     xt_tensor failed;
     bool added;
     if (n_spatial < 1 || n_spatial > OPS_SPATIAL)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "pooling over %d spatial dims: 1 to %d are there", n_spatial, OPS_SPATIAL);
+        return lazy_error(src, XT_INVALID_ARGUMENT, "pooling over %d spatial dims: 1 to %d are there", n_spatial,
+                          OPS_SPATIAL);
     snprintf(p.what, sizeof p.what, "xt_%s_pool%dd", average ? "avg" : "max", n_spatial);
     v = ops_batched(b, v, n_spatial, &added);
     if (!v) return lazy_wrap(NULL, p.what);
@@ -119,9 +129,12 @@ xt_tensor xt_pool_at(const xt_src *src, bool average, int n_spatial, xt_tensor x
     return lazy_wrap(ops_unbatched(b, reduce_windows(b, average, &p, &o, v), added), p.what);
 }
 
-/* As PyTorch: the average times the number of elements, which differs from the sum in a window that ceil_mode cuts off. */
+/* As PyTorch: the average times the number of elements, which differs from the sum in a window that
+ * ceil_mode cuts off. */
 xt_tensor xt_lp_pool_at(const xt_src *src, int n_spatial, xt_tensor x, double p, int kernel, xt_pool_opts o) {
-    if (!(p > 0)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_lp_pool%dd: the power is %g; it must be positive", n_spatial, p);
+    if (!(p > 0))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_lp_pool%dd: the power is %g; it must be positive", n_spatial,
+                          p);
     double elements = 1;
     for (int i = 0; i < n_spatial && i < OPS_SPATIAL; i++) elements *= (double)ops_per_dim(kernel, o.kernels, i, 1);
     o.divisor = o.padding = 0;
@@ -130,7 +143,7 @@ xt_tensor xt_lp_pool_at(const xt_src *src, int n_spatial, xt_tensor x, double p,
     return xt_pow_scalar_at(src, xt_mul_scalar_at(src, mean, elements), 1 / p);
 }
 
-/* --- adaptive ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- adaptive --- */
 static ir_value *one_window(ir_builder *b, bool average, ir_value *x, size_t axis, int64_t from, int64_t to) {
     int64_t start[XT_MAX_RANK] = {0}, limit[XT_MAX_RANK], dims[XT_MAX_RANK], at = (int64_t)axis;
     memcpy(limit, x->type->dims, x->type->rank * sizeof *limit);
@@ -165,16 +178,18 @@ xt_tensor xt_adaptive_pool_at(const xt_src *src, bool average, int n_spatial, xt
     snprintf(what, sizeof what, "xt_adaptive_%s_pool%dd", average ? "avg" : "max", n_spatial);
     ir_value *v = ops_batched(b, lazy_value(x), n_spatial, &added);
     if (!v) return lazy_wrap(NULL, what);
-    if (n_spatial < 1 || n_spatial > OPS_SPATIAL || (int)v->type->rank != n_spatial + 2 || !ir_dtype_is_float(v->type->dtype))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s; floats [N,C,...] with %d dims behind C are needed", what,
-                          xt_dtype_name(v->type->dtype), ops_shape(v->type, &sx), n_spatial);
+    if (n_spatial < 1 || n_spatial > OPS_SPATIAL || (int)v->type->rank != n_spatial + 2 ||
+        !ir_dtype_is_float(v->type->dtype))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s; floats [N,C,...] with %d dims behind C are needed",
+                          what, xt_dtype_name(v->type->dtype), ops_shape(v->type, &sx), n_spatial);
     xt_dtype t = v->type->dtype;
     if (average && xt_dtype_size(t) < 4) v = ir_convert(b, v, XT_F32);
     for (int i = 0; i < n_spatial && v; i++) {
         int64_t size = v->type->dims[i + 2], out = i < ops_rank(sizes) ? sizes[i] : sizes[0];
         if (out == -1 || out == size) continue;
         if (out < 1 || size < 1)
-            return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s to size %lld in dim %d: sizes are at least 1, or -1 to keep the dim", what,
+            return lazy_error(src, XT_INVALID_ARGUMENT,
+                              "%s: x %s to size %lld in dim %d: sizes are at least 1, or -1 to keep the dim", what,
                               ops_shape(v->type, &sx), (long long)out, i + 2);
         if (size % out) {
             v = adapt(b, average, v, (size_t)i + 2, out);
@@ -200,7 +215,8 @@ xt_tensor xt_global_pool_at(const xt_src *src, bool average, xt_tensor x) {
     if (!t || t->rank < 2) {
         lazy_begin(src);
         ops_text sx;
-        return t ? lazy_error(src, XT_INVALID_ARGUMENT, "xt_global_pool: x is %s; [N,C,...] is needed", ops_shape(t, &sx))
+        return t ? lazy_error(src, XT_INVALID_ARGUMENT, "xt_global_pool: x is %s; [N,C,...] is needed",
+                              ops_shape(t, &sx))
                  : lazy_wrap(lazy_value(x), "xt_global_pool");
     }
     if (t->rank == 2) return x;

@@ -1,5 +1,5 @@
-/* Random numbers of other kinds than uniform and normal. All are made of the same Philox words by element index (make.c): the same bits on every
- * device, another draw at every call, the same draws again after the same xt_seed. */
+/* Random numbers of other kinds than uniform and normal. All are made of the same Philox words by element index
+ * (make.c): the same bits on every device, another draw at every call, the same draws again after the same xt_seed. */
 #include <math.h>
 
 #include "ops/expr.h"
@@ -19,7 +19,8 @@ static ir_value *uniform_open(const xt_src *src, const ir_type *t) {
     return u ? ir_subtract(b, ex_num(b, u, 1), u) : NULL;
 }
 
-static bool float_type(const xt_src *src, const char *what, xt_dtype dtype, const int64_t *dims, const ir_type **t, xt_tensor *out) {
+static bool float_type(const xt_src *src, const char *what, xt_dtype dtype, const int64_t *dims, const ir_type **t,
+                       xt_tensor *out) {
     if (!ops_new_type(src, what, dtype, dims, t, out)) return false;
     if (ir_dtype_is_float(dtype)) return true;
     *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: dtype %s: floats are drawn", what, xt_dtype_name(dtype));
@@ -33,7 +34,8 @@ xt_tensor xt_uniform_at(const xt_src *src, double lo, double hi, xt_dtype dtype,
     const ir_type *t;
     xt_tensor failed;
     if (!(lo <= hi) || !isfinite(hi - lo))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_uniform: from %g to %g: finite ends, the first not above the second", lo, hi);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_uniform: from %g to %g: finite ends, the first not above the second", lo, hi);
     if (!float_type(src, "xt_uniform", dtype, dims, &t, &failed)) return failed;
     ir_value *u = uniform(src, t);
     ir_builder *b = lazy_begin(src);
@@ -45,13 +47,16 @@ xt_tensor xt_normal_at(const xt_src *src, double mean, double std, xt_dtype dtyp
     return xt_add_scalar_at(src, xt_mul_scalar_at(src, xt_randn_at(src, dtype, dims), std), mean);
 }
 
-/* Normal numbers between lo and hi: the inverse of the distribution function at uniform places between those of the ends. */
-xt_tensor xt_trunc_normal_at(const xt_src *src, double mean, double std, double lo, double hi, xt_dtype dtype, const int64_t *dims) {
+/* Normal numbers between lo and hi: the inverse of the distribution function at uniform places between those
+ * of the ends. */
+xt_tensor xt_trunc_normal_at(const xt_src *src, double mean, double std, double lo, double hi, xt_dtype dtype,
+                             const int64_t *dims) {
     const ir_type *t;
     xt_tensor failed;
     if (!(std > 0) || !(lo < hi))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_trunc_normal: std %g, from %g to %g: std above 0, the first end below the second", std, lo,
-                          hi);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_trunc_normal: std %g, from %g to %g: std above 0, the first end below the second", std,
+                          lo, hi);
     if (!float_type(src, "xt_trunc_normal", dtype, dims, &t, &failed)) return failed;
     ir_value *u = uniform(src, t);
     ir_builder *b = lazy_begin(src);
@@ -65,7 +70,8 @@ xt_tensor xt_trunc_normal_at(const xt_src *src, double mean, double std, double 
 xt_tensor xt_exponential_at(const xt_src *src, double rate, xt_dtype dtype, const int64_t *dims) {
     const ir_type *t;
     xt_tensor failed;
-    if (!(rate > 0)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_exponential: the rate is %g: it must be above 0", rate);
+    if (!(rate > 0))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_exponential: the rate is %g: it must be above 0", rate);
     if (!float_type(src, "xt_exponential", dtype, dims, &t, &failed)) return failed;
     ir_value *u = uniform_open(src, t);
     ir_builder *b = lazy_begin(src);
@@ -78,8 +84,9 @@ xt_tensor xt_randint_at(const xt_src *src, int64_t lo, int64_t hi, xt_dtype dtyp
     xt_tensor failed;
     uint64_t span = (uint64_t)hi - (uint64_t)lo;
     if (lo >= hi || span > UINT32_MAX)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_randint: from %lld to below %lld: at least one number, and at most 2^32 - 1", (long long)lo,
-                          (long long)hi);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_randint: from %lld to below %lld: at least one number, and at most 2^32 - 1",
+                          (long long)lo, (long long)hi);
     if (!ops_new_type(src, "xt_randint", dtype, dims, &t, &failed)) return failed;
     ir_value *w = ops_random_words(src, t);
     ir_builder *b = lazy_begin(src);
@@ -105,8 +112,9 @@ xt_tensor xt_bernoulli_at(const xt_src *src, xt_tensor p) {
     const ir_type *t = lazy_type(p);
     ops_text shape;
     if (t && (!ir_dtype_is_float(t->dtype) || t->count == 0))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_bernoulli: p is %s %s: probabilities are floats, and at least one", xt_dtype_name(t->dtype),
-                          ops_shape(t, &shape));
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_bernoulli: p is %s %s: probabilities are floats, and at least one",
+                          xt_dtype_name(t->dtype), ops_shape(t, &shape));
     ir_value *u = t ? uniform(src, ir_with_dtype(t, XT_F32)) : NULL;
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(p);
@@ -118,18 +126,21 @@ xt_tensor xt_bernoulli_at(const xt_src *src, xt_tensor p) {
 /* x with elements dropped by chance and the others scaled up, so that the expectation stays. */
 xt_tensor xt_dropout_fn_at(const xt_src *src, xt_tensor x, double p) {
     const ir_type *t = lazy_type(x);
-    if (!(p >= 0 && p <= 1)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_dropout_fn: p is %g: a probability from 0 to 1 is needed", p);
+    if (!(p >= 0 && p <= 1))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_dropout_fn: p is %g: a probability from 0 to 1 is needed", p);
     if (t && !ir_dtype_is_float(t->dtype))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_dropout_fn: x is %s; floats are needed", xt_dtype_name(t->dtype));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_dropout_fn: x is %s; floats are needed",
+                          xt_dtype_name(t->dtype));
     ir_value *u = t && t->count && p > 0 ? uniform(src, ir_with_dtype(t, XT_F32)) : NULL;
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
-    if (!v || !u) return lazy_wrap(v && p == 0 ? ops_copy(b, v) : v && t->count == 0 ? ops_copy(b, v) : NULL, "xt_dropout_fn");
+    if (!v || !u)
+        return lazy_wrap(v && p == 0 ? ops_copy(b, v) : v && t->count == 0 ? ops_copy(b, v) : NULL, "xt_dropout_fn");
     ir_value *kept = ex_is(b, u, IR_GE, p);
     return lazy_wrap(ex_keep(b, kept, p < 1 ? ex_times(b, v, 1 / (1 - p)) : v, 0), "xt_dropout_fn");
 }
 
-/* --- draws from weights -------------------------------------------------------------------------------------------------------------------------- */
+/* --- draws from weights --- */
 /* -log(-log(u)) for u in (0, 1); the two ends of the draw are moved inside. */
 static ir_value *gumbel(const xt_src *src, const ir_type *t) {
     ir_value *u = uniform_open(src, ir_with_dtype(t, XT_F32));
@@ -143,7 +154,8 @@ static ir_value *draw_distinct(const xt_src *src, ir_value *weights, int64_t n) 
     ir_value *noise = gumbel(src, weights->type);
     ir_builder *b = lazy_begin(src);
     int64_t last = (int64_t)weights->type->rank - 1;
-    ir_value *key = ir_add(b, ir_log(b, weights), noise), *pair[2] = {key, key ? ops_positions(b, key->type, last) : NULL}, *sorted[2];
+    ir_value *key = ir_add(b, ir_log(b, weights), noise),
+             *pair[2] = {key, key ? ops_positions(b, key->type, last) : NULL}, *sorted[2];
     if (!pair[0] || !pair[1] || !ir_sort(b, 2, pair, last, true, true, sorted)) return NULL;
     return ops_part(b, sorted[1], last, 0, n);
 }
@@ -179,12 +191,14 @@ xt_tensor xt_multinomial_at(const xt_src *src, xt_tensor weights, int64_t n, boo
     ops_text shape;
     if (!w) return lazy_wrap(NULL, "xt_multinomial");
     const ir_type *t = w->type;
-    if (t->rank < 1 || t->rank > 2 || t->count == 0 || !ir_dtype_is_float(t->dtype) || n < 1 || (!replacement && n > t->dims[t->rank - 1]))
-        return lazy_error(
-            src, XT_INVALID_ARGUMENT,
-            "xt_multinomial: %lld draws %s replacement from weights %s %s: floats [classes] or [N,classes], at least one draw, and no more "
-            "than classes without replacement",
-            (long long)n, replacement ? "with" : "without", xt_dtype_name(t->dtype), ops_shape(t, &shape));
+    if (t->rank < 1 || t->rank > 2 || t->count == 0 || !ir_dtype_is_float(t->dtype) || n < 1 ||
+        (!replacement && n > t->dims[t->rank - 1]))
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_multinomial: %lld draws %s replacement from weights %s %s: floats [classes] or "
+                          "[N,classes], at least one draw, and no more "
+                          "than classes without replacement",
+                          (long long)n, replacement ? "with" : "without", xt_dtype_name(t->dtype),
+                          ops_shape(t, &shape));
     ir_builder *b = lazy_begin(src);
     w = ir_convert(b, w, XT_F32);
     ir_value *r = !w ? NULL : replacement ? draw_any(src, w, n) : draw_distinct(src, w, n);
@@ -202,12 +216,14 @@ xt_tensor xt_gumbel_softmax_at(const xt_src *src, xt_tensor x, double tau, bool 
     if (!(tau > 0)) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: tau is %g: it must be above 0", what, tau);
     if (t && !ops_axis(src, what, t, axis, &a, &failed)) return failed;
     if (t && (!ir_dtype_is_float(t->dtype) || t->count == 0))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s: floats are needed", what, xt_dtype_name(t->dtype), ops_shape(t, &shape));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s: floats are needed", what, xt_dtype_name(t->dtype),
+                          ops_shape(t, &shape));
     ir_value *noise = t ? gumbel(src, t) : NULL;
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
     if (!v || !noise) return lazy_wrap(NULL, what);
-    xt_tensor y = xt_softmax_at(src, lazy_wrap(ex_over(b, ir_add(b, v, ir_convert(b, noise, t->dtype)), tau), what), (int)a);
+    xt_tensor y =
+        xt_softmax_at(src, lazy_wrap(ex_over(b, ir_add(b, v, ir_convert(b, noise, t->dtype)), tau), what), (int)a);
     if (!hard) return y;
     b = lazy_begin(src);
     v = lazy_value(y);

@@ -1,4 +1,5 @@
-/* The public reductions: over everything, or over one axis. Integer sums are i64, means of integers f32; bf16 and f16 are summed in f32. */
+/* The public reductions: over everything, or over one axis. Integer sums are i64, means of integers f32; bf16 and f16
+ * are summed in f32. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -8,7 +9,11 @@ ir_value *ops_reduce(ir_builder *b, ops_reduction kind, ir_value *x, size_t n, c
     if (kind == OPS_MAX || kind == OPS_MIN) {
         if (n == 0) return ops_copy(b, x);
         bool truth = t == XT_BOOL;
-        return ir_reduce(b, truth ? (kind == OPS_MAX ? OP_or : OP_and) : kind == OPS_MAX ? OP_maximum : OP_minimum, x, n, axes);
+        return ir_reduce(b,
+                         truth             ? (kind == OPS_MAX ? OP_or : OP_and)
+                         : kind == OPS_MAX ? OP_maximum
+                                           : OP_minimum,
+                         x, n, axes);
     }
     bool whole = t == XT_BOOL || ir_dtype_is_int(t);
     if (whole) x = ir_convert(b, x, kind == OPS_SUM ? XT_I64 : XT_F32);
@@ -27,7 +32,8 @@ static bool has_extreme(const xt_src *src, const char *what, const ir_type *t, x
     if (ir_dtype_is_complex(t->dtype))
         *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: complex numbers have no order", what);
     else if (t->count == 0)
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s has no elements, so there is no largest or smallest", what, ops_shape(t, &shape));
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s has no elements, so there is no largest or smallest",
+                          what, ops_shape(t, &shape));
     else
         return true;
     return false;
@@ -76,8 +82,8 @@ xt_tensor xt_max_axis_at(const xt_src *src, xt_tensor x, int axis) {
     return over_axis(src, "xt_max_axis", OPS_MAX, x, axis);
 }
 
-/* The body of an argmax or argmin: of (value, index) pairs the more extreme value wins, NaN before all, the smaller index among equals. The form is
- * JAX's. */
+/* The body of an argmax or argmin: of (value, index) pairs the more extreme value wins, NaN before all, the smaller
+ * index among equals. The form is JAX's. */
 static ir_block *extreme_body(ir_builder *b, ir_cmp_dir further, const ir_type *value, const ir_type *index) {
     ir_block *body = ir_block_new(b->m);
     if (!body) return NULL;
@@ -145,12 +151,14 @@ xt_tensor xt_argmin_at(const xt_src *src, xt_tensor x, int axis) {
 }
 
 /* The gradient of the value goes to the one element that the index names. */
-static void with_index(const xt_src *src, const char *what, xt_tensor x, int axis, bool least, xt_tensor *out_values, xt_tensor *out_indices) {
+static void with_index(const xt_src *src, const char *what, xt_tensor x, int axis, bool least, xt_tensor *out_values,
+                       xt_tensor *out_indices) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x), *i = NULL;
     int64_t a = 0;
     xt_tensor failed = {0};
-    if (v && ops_axis(src, what, v->type, axis, &a, &failed) && has_extreme(src, what, v->type, &failed)) i = ops_arg_extreme(b, v, a, least);
+    if (v && ops_axis(src, what, v->type, axis, &a, &failed) && has_extreme(src, what, v->type, &failed))
+        i = ops_arg_extreme(b, v, a, least);
     if (failed.slot) {
         *out_values = *out_indices = failed;
         return;

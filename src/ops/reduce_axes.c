@@ -1,5 +1,6 @@
-/* Reductions of ops.h: over several axes or all, with keepdim, and those made of other reductions (variance, norms, log-sum-exp).
- * Narrow floats are accumulated in f32. Where a root or a logarithm has an infinite slope at zero, the derivative there is zero, as in PyTorch. */
+/* Reductions of ops.h: over several axes or all, with keepdim, and those made of other reductions (variance, norms,
+ * log-sum-exp). Narrow floats are accumulated in f32. Where a root or a logarithm has an infinite slope at zero, the
+ * derivative there is zero, as in PyTorch. */
 #include <math.h>
 
 #include "ops/expr.h"
@@ -65,7 +66,8 @@ static ir_value *count_nonzero(over *o, ir_value *x) {
     return total(o, ir_convert(o->b, ops_bool(o->b, x), XT_I64));
 }
 
-/* A maximum that is infinite is left out, so that the sum itself says what comes of it; it is no part of the derivative (it cancels). */
+/* A maximum that is infinite is left out, so that the sum itself says what comes of it; it is no part of the derivative
+ * (it cancels). */
 static ir_value *logsumexp(over *o, ir_value *x) {
     ir_builder *b = o->b;
     ir_value *m = fold(o, OP_maximum, x);
@@ -119,7 +121,8 @@ static ir_value *norm_of_zero(over *o, ir_value *x) {
 /* What a reduction works on and needs. */
 enum { IN_FLOAT = 1, ORDERED = 2, HAS_ELEMENTS = 4, WIDE = 8 };
 
-static bool prepare(const xt_src *src, const char *what, unsigned needs, xt_tensor x, xt_list axes, xt_dtype dtype, over *o, xt_tensor *out) {
+static bool prepare(const xt_src *src, const char *what, unsigned needs, xt_tensor x, xt_list axes, xt_dtype dtype,
+                    over *o, xt_tensor *out) {
     ops_text shape;
     o->b = lazy_begin(src);
     ir_value *v = lazy_value(x);
@@ -139,20 +142,22 @@ static bool prepare(const xt_src *src, const char *what, unsigned needs, xt_tens
     o->count = 1;
     for (size_t i = 0; i < o->n; i++) o->count *= (double)v->type->dims[o->axes[i]];
     if ((needs & ORDERED) && ir_dtype_is_complex(v->type->dtype)) {
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s: complex numbers are not taken", what, xt_dtype_name(v->type->dtype));
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s: complex numbers are not taken", what,
+                          xt_dtype_name(v->type->dtype));
         return false;
     }
     if ((needs & HAS_ELEMENTS) && o->count == 0) {
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s has no elements there, so there is no largest or smallest", what,
-                          ops_shape(v->type, &shape));
+        *out =
+            lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s has no elements there, so there is no largest or smallest",
+                       what, ops_shape(v->type, &shape));
         return false;
     }
     o->x = v;
     return true;
 }
 
-static xt_tensor reduced(const xt_src *src, const char *what, unsigned needs, reduce_fn make, xt_tensor x, xt_list axes, xt_reduce_opts opts,
-                         double p, double correction) {
+static xt_tensor reduced(const xt_src *src, const char *what, unsigned needs, reduce_fn make, xt_tensor x, xt_list axes,
+                         xt_reduce_opts opts, double p, double correction) {
     over o = {.keepdim = opts.keepdim, .p = p, .correction = correction};
     xt_tensor failed;
     if (!prepare(src, what, needs, x, axes, opts.dtype, &o, &failed)) return failed;
@@ -164,9 +169,9 @@ static xt_tensor reduced(const xt_src *src, const char *what, unsigned needs, re
     return lazy_wrap(opts.keepdim ? keep_dims(&o, r) : r, what);
 }
 
-#define REDUCTION(name, needs, make)                                                                                                                 \
-    xt_tensor xt_##name##_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o) {                                                  \
-        return reduced(src, "xt_" #name "_axes", needs, make, x, axes, o, 0, 0);                                                                     \
+#define REDUCTION(name, needs, make)                                                                \
+    xt_tensor xt_##name##_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o) { \
+        return reduced(src, "xt_" #name "_axes", needs, make, x, axes, o, 0, 0);                    \
     }
 REDUCTION(all, 0, all)
 REDUCTION(amax, ORDERED | HAS_ELEMENTS, amax)
@@ -180,9 +185,9 @@ REDUCTION(nansum, ORDERED, nansum)
 REDUCTION(prod, 0, prod)
 REDUCTION(sum, 0, sum)
 
-#define WHOLE(name, needs, make)                                                                                                                     \
-    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x) {                                                                                       \
-        return reduced(src, "xt_" #name, needs, make, x, (xt_list){0}, (xt_reduce_opts){0}, 2, 1);                                                   \
+#define WHOLE(name, needs, make)                                                                   \
+    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x) {                                     \
+        return reduced(src, "xt_" #name, needs, make, x, (xt_list){0}, (xt_reduce_opts){0}, 2, 1); \
     }
 WHOLE(all, 0, all)
 WHOLE(any, 0, any)
@@ -197,10 +202,12 @@ static double correction_of(xt_var_opts o) {
     return o.population ? 0 : o.correction ? o.correction : 1;
 }
 xt_tensor xt_var_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_var_opts o) {
-    return reduced(src, "xt_var_axes", IN_FLOAT | ORDERED | WIDE, variance, x, axes, (xt_reduce_opts){.keepdim = o.keepdim}, 0, correction_of(o));
+    return reduced(src, "xt_var_axes", IN_FLOAT | ORDERED | WIDE, variance, x, axes,
+                   (xt_reduce_opts){.keepdim = o.keepdim}, 0, correction_of(o));
 }
 xt_tensor xt_std_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_var_opts o) {
-    return reduced(src, "xt_std_axes", IN_FLOAT | ORDERED | WIDE, deviation, x, axes, (xt_reduce_opts){.keepdim = o.keepdim}, 0, correction_of(o));
+    return reduced(src, "xt_std_axes", IN_FLOAT | ORDERED | WIDE, deviation, x, axes,
+                   (xt_reduce_opts){.keepdim = o.keepdim}, 0, correction_of(o));
 }
 
 xt_tensor xt_norm_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_vector_norm_opts o) {
@@ -208,17 +215,19 @@ xt_tensor xt_norm_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_vecto
     double p = o.p ? o.p : 2;
     if (isnan(p)) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: .p is NaN: a number or an infinity is needed", what);
     unsigned needs = IN_FLOAT | ORDERED | WIDE | (isinf(p) && p < 0 ? HAS_ELEMENTS : 0);
-    return reduced(src, what, needs, o.zero ? norm_of_zero : norm, x, axes, (xt_reduce_opts){.keepdim = o.keepdim}, p, 0);
+    return reduced(src, what, needs, o.zero ? norm_of_zero : norm, x, axes, (xt_reduce_opts){.keepdim = o.keepdim}, p,
+                   0);
 }
 
-/* --- made of them ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- made of them --- */
 xt_tensor xt_normalize_at(const xt_src *src, xt_tensor x, int axis, xt_normalize_opts o) {
     const ir_type *t = lazy_type(x);
     int64_t a;
     xt_tensor failed;
     if (t && !ops_axis(src, "xt_normalize", t, axis, &a, &failed)) return failed;
     if (!(o.eps >= 0) || isnan(o.p))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_normalize: .p %g, .eps %g: p is a number or infinity, eps is not negative", o.p, o.eps);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_normalize: .p %g, .eps %g: p is a number or infinity, eps is not negative", o.p, o.eps);
     xt_tensor n = xt_norm_axes_at(src, x, (xt_list){1, {axis}}, (xt_vector_norm_opts){.p = o.p, .keepdim = true});
     return xt_div_at(src, x, xt_clamp_at(src, n, o.eps ? o.eps : 1e-12, INFINITY));
 }
@@ -227,7 +236,8 @@ static bool is_rows(const xt_src *src, const char *what, xt_tensor x, xt_tensor 
     const ir_type *t = lazy_type(x);
     ops_text shape;
     if (!t || (t->rank == 2 && t->dims[1] > 1)) return true;
-    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s: [variables,samples] with at least two samples is needed", what, ops_shape(t, &shape));
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s: [variables,samples] with at least two samples is needed",
+                      what, ops_shape(t, &shape));
     return false;
 }
 xt_tensor xt_cov_at(const xt_src *src, xt_tensor x) {
@@ -246,13 +256,15 @@ xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x) {
 }
 
 /* Sums of neighbours, times half their distance. */
-static xt_tensor areas(const xt_src *src, const char *what, xt_tensor y, double dx, int axis, int64_t *a, xt_tensor *failed) {
+static xt_tensor areas(const xt_src *src, const char *what, xt_tensor y, double dx, int axis, int64_t *a,
+                       xt_tensor *failed) {
     const ir_type *t = lazy_type(y);
     *failed = (xt_tensor){0};
     *a = 0;
     if (t && !ops_axis(src, what, t, axis, a, failed)) return *failed;
     int64_t n = t ? t->dims[*a] : 0;
-    xt_tensor later = xt_slice_at(src, y, (int)*a, n ? 1 : 0, n), earlier = xt_slice_at(src, y, (int)*a, 0, n ? n - 1 : 0);
+    xt_tensor later = xt_slice_at(src, y, (int)*a, n ? 1 : 0, n),
+              earlier = xt_slice_at(src, y, (int)*a, 0, n ? n - 1 : 0);
     return xt_mul_scalar_at(src, xt_add_at(src, earlier, later), dx / 2);
 }
 xt_tensor xt_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis) {
@@ -273,13 +285,17 @@ xt_tensor xt_renorm_at(const xt_src *src, xt_tensor x, double p, int axis, doubl
     xt_tensor failed;
     ops_text shape;
     if (!(p > 0) || !(most >= 0))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_renorm: p %g, most %g: p above 0, and a norm that is not negative", p, most);
-    if (t && t->rank < 2) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_renorm: x %s: at least two dims are needed", ops_shape(t, &shape));
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_renorm: p %g, most %g: p above 0, and a norm that is not negative", p, most);
+    if (t && t->rank < 2)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_renorm: x %s: at least two dims are needed",
+                          ops_shape(t, &shape));
     if (t && !ops_axis(src, "xt_renorm", t, axis, &a, &failed)) return failed;
     xt_list rest = {0, {0}};
     for (int64_t i = 0; t && i < (int64_t)t->rank; i++)
         if (i != a) rest.v[rest.n++] = i;
     xt_tensor norm = xt_norm_axes_at(src, x, rest, (xt_vector_norm_opts){.p = p, .keepdim = true});
-    xt_tensor limit = xt_full_like_at(src, norm, most), scale = xt_div_at(src, limit, xt_add_scalar_at(src, norm, 1e-7));
+    xt_tensor limit = xt_full_like_at(src, norm, most),
+              scale = xt_div_at(src, limit, xt_add_scalar_at(src, norm, 1e-7));
     return xt_mul_at(src, x, xt_where_at(src, xt_gt_at(src, norm, limit), scale, xt_full_like_at(src, norm, 1)));
 }

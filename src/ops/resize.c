@@ -1,7 +1,8 @@
 /* Resizing images: nearest, linear and cubic interpolation dim after dim, and the moves between channels and pixels.
  *
- * Output row i of a dim comes from position p of the input: p = i*s with corners aligned (s = (in-1)/(out-1)) and for nearest (s = in/out or 1/scale),
- * else p = s*(i+1/2) - 1/2. Positions are f32 arithmetic recorded as ops, in PyTorch's order, so the same rows are chosen to the last bit. */
+ * Output row i of a dim comes from position p of the input: p = i*s with corners aligned (s = (in-1)/(out-1)) and for
+ * nearest (s = in/out or 1/scale), else p = s*(i+1/2) - 1/2. Positions are f32 arithmetic recorded as ops, in PyTorch's
+ * order, so the same rows are chosen to the last bit. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -30,15 +31,21 @@ static ir_value *rows_at(const axis_map *m, ir_value *x, ir_value *at) {
         sizes[i] = i == m->axis ? 1 : x->type->dims[i];
         if (i != m->axis) offset[k++] = (int64_t)i;
     }
-    ir_gather_dims d = {
-        .n_offset = rank - 1, .offset = offset, .n_collapsed = 1, .collapsed = &axis, .n_index_map = 1, .index_map = &axis, .index_vector_dim = 1};
+    ir_gather_dims d = {.n_offset = rank - 1,
+                        .offset = offset,
+                        .n_collapsed = 1,
+                        .collapsed = &axis,
+                        .n_index_map = 1,
+                        .index_map = &axis,
+                        .index_vector_dim = 1};
     return at ? ir_gather(b, x, at, &d, sizes, false) : NULL;
 }
 
 static ir_value *nearest(const axis_map *m, ir_value *x) {
     ir_builder *b = m->b;
     size_t rank = x->type->rank;
-    if (m->out % m->in == 0 && m->scale == (double)m->in / (double)m->out && rank < XT_MAX_RANK) { /* each row some times: no lookup */
+    if (m->out % m->in == 0 && m->scale == (double)m->in / (double)m->out && rank < XT_MAX_RANK) {
+        /* each row some times: no lookup */
         int64_t wide[XT_MAX_RANK], joined[XT_MAX_RANK], at[XT_MAX_RANK];
         for (size_t i = 0, j = 0; i < rank; i++) {
             joined[i] = i == m->axis ? m->out : x->type->dims[i];
@@ -89,9 +96,11 @@ static ir_value *cubic(const axis_map *m, ir_value *x) {
     static const double a = -0.75;
     const double weights[4][4] = {{0, a, -2 * a, a}, {1, 0, -a - 3, a + 2}, {0, -a, 2 * a + 3, -a - 2}, {0, 0, a, -a}};
     ir_builder *b = m->b;
-    ir_value *p = position(m), *first = p ? ir_floor(b, p) : NULL, *t = first ? ir_subtract(b, p, first) : NULL, *sum = NULL;
+    ir_value *p = position(m), *first = p ? ir_floor(b, p) : NULL, *t = first ? ir_subtract(b, p, first) : NULL,
+             *sum = NULL;
     for (int k = 0; k < 4 && t; k++) {
-        ir_value *term = weighted(m, rows_at(m, x, ir_add(b, first, constant(m, k - 1))), cubic_polynomial(m, t, weights[k]));
+        ir_value *term =
+            weighted(m, rows_at(m, x, ir_add(b, first, constant(m, k - 1))), cubic_polynomial(m, t, weights[k]));
         sum = sum && term ? ir_add(b, sum, term) : term;
     }
     return sum;
@@ -109,15 +118,19 @@ static bool resize_fits(const xt_src *src, const ir_type *t, const xt_interpolat
     bool sized = false, scaled = o->scale != 0;
     for (int i = 0; i < OPS_SPATIAL; i++) sized |= o->sizes[i] != 0;
     if (t->rank < 3 || t->rank > 5 || !ir_dtype_is_float(t->dtype) || t->count == 0)
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_interpolate: x is %s %s; floats [N,C,...] with one to three dims behind C are needed",
+        *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_interpolate: x is %s %s; floats [N,C,...] with one to three dims behind C are needed",
                           xt_dtype_name(t->dtype), ops_shape(t, &sx));
     else if (sized == scaled || !(o->scale >= 0))
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_interpolate: scale %g and %s sizes: exactly one of .scale (positive) and .sizes is needed",
-                          o->scale, sized ? "given" : "no");
+        *out =
+            lazy_error(src, XT_INVALID_ARGUMENT,
+                       "xt_interpolate: scale %g and %s sizes: exactly one of .scale (positive) and .sizes is needed",
+                       o->scale, sized ? "given" : "no");
     else if ((unsigned)o->mode > XT_CUBIC || (o->mode == XT_CUBIC && t->rank != 4))
-        *out = lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_interpolate: mode %d for x %s: XT_NEAREST and XT_LINEAR are for all ranks, XT_CUBIC for [N,C,H,W]", (int)o->mode,
-                          ops_shape(t, &sx));
+        *out = lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "xt_interpolate: mode %d for x %s: XT_NEAREST and XT_LINEAR are for all ranks, XT_CUBIC for [N,C,H,W]",
+            (int)o->mode, ops_shape(t, &sx));
     return !out->slot;
 }
 
@@ -130,13 +143,17 @@ xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts 
     xt_dtype t = v->type->dtype;
     if (xt_dtype_size(t) < 4 && o.mode != XT_NEAREST) y = ir_convert(b, v, XT_F32);
     for (size_t i = 2; i < v->type->rank && y; i++) {
-        int64_t in = v->type->dims[i], out = o.scale > 0 ? (int64_t)floor((double)in * o.scale) : o.sizes[i - 2] ? o.sizes[i - 2] : o.sizes[0];
+        int64_t in = v->type->dims[i], out = o.scale > 0      ? (int64_t)floor((double)in * o.scale)
+                                             : o.sizes[i - 2] ? o.sizes[i - 2]
+                                                              : o.sizes[0];
         bool corners = o.align_corners == XT_ON && o.mode != XT_NEAREST;
         ops_text sx;
         if (out < 1 || out > INT32_MAX)
-            return lazy_error(src, XT_INVALID_ARGUMENT, "xt_interpolate: x %s would have %lld rows in dim %d", ops_shape(v->type, &sx),
-                              (long long)out, (int)i);
-        double scale = corners ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) : o.scale > 0 ? 1 / o.scale : (double)in / (double)out;
+            return lazy_error(src, XT_INVALID_ARGUMENT, "xt_interpolate: x %s would have %lld rows in dim %d",
+                              ops_shape(v->type, &sx), (long long)out, (int)i);
+        double scale = corners       ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0)
+                       : o.scale > 0 ? 1 / o.scale
+                                     : (double)in / (double)out;
         axis_map m = {b, i, in, out, scale, corners, ir_tensor(XT_F32, 1, &out)};
         y = resize(&m, y, o.mode);
     }
@@ -144,7 +161,7 @@ xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts 
     return lazy_wrap(y == v ? ops_copy(b, v) : y, "xt_interpolate");
 }
 
-/* --- pixels and channels ---------------------------------------------------------------------------------------------------------------------- */
+/* --- pixels and channels --- */
 static xt_tensor move_pixels(const xt_src *src, const char *what, bool shuffle, xt_tensor x, int r) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
@@ -153,9 +170,11 @@ static xt_tensor move_pixels(const xt_src *src, const char *what, bool shuffle, 
     const ir_type *t = v->type;
     size_t lead = t->rank >= 3 ? t->rank - 3 : 0;
     int64_t c = t->rank >= 3 ? t->dims[lead] : 0, h = c ? t->dims[lead + 1] : 0, w = c ? t->dims[lead + 2] : 0;
-    bool fits = t->rank >= 3 && lead + 5 <= XT_MAX_RANK && r >= 1 && (shuffle ? c % ((int64_t)r * r) == 0 : h % r == 0 && w % r == 0);
+    bool fits = t->rank >= 3 && lead + 5 <= XT_MAX_RANK && r >= 1 &&
+                (shuffle ? c % ((int64_t)r * r) == 0 : h % r == 0 && w % r == 0);
     if (!fits)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s with factor %d: [...,C,H,W] is needed, %s", what, ops_shape(t, &sx), r,
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s with factor %d: [...,C,H,W] is needed, %s", what,
+                          ops_shape(t, &sx), r,
                           shuffle ? "C divisible by the factor's square" : "H and W divisible by the factor");
     int64_t split[XT_MAX_RANK], joined[XT_MAX_RANK], perm[XT_MAX_RANK];
     for (size_t i = 0; i < lead; i++) {
@@ -163,7 +182,8 @@ static xt_tensor move_pixels(const xt_src *src, const char *what, bool shuffle, 
         perm[i] = (int64_t)i;
     }
     /* [C,r,r,H,W] -> [C,H,r,W,r] and the way back */
-    const int64_t parts[2][5] = {{c, h / r, r, w / r, r}, {c / ((int64_t)r * r), r, r, h, w}}, order[2][5] = {{0, 2, 4, 1, 3}, {0, 3, 1, 4, 2}};
+    const int64_t parts[2][5] = {{c, h / r, r, w / r, r}, {c / ((int64_t)r * r), r, r, h, w}},
+                  order[2][5] = {{0, 2, 4, 1, 3}, {0, 3, 1, 4, 2}};
     const int64_t result[2][3] = {{c * r * r, h / r, w / r}, {c / ((int64_t)r * r), h * r, w * r}};
     for (size_t i = 0; i < 5; i++) {
         split[lead + i] = parts[shuffle][i];

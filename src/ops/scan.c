@@ -1,5 +1,5 @@
-/* Running totals along an axis: after step k each element holds what the 2^k elements up to it combine to (Hillis and Steele 1986), so a scan of n is
- * log2(n) elementwise steps, every one with a derivative of its own. */
+/* Running totals along an axis: after step k each element holds what the 2^k elements up to it combine to (Hillis and
+ * Steele 1986), so a scan of n is log2(n) elementwise steps, every one with a derivative of its own. */
 #include <math.h>
 
 #include "ops/expr.h"
@@ -14,7 +14,8 @@ static ir_value *moved(scan *s, ir_value *x, int64_t by, double fill) {
     int64_t low[XT_MAX_RANK] = {0}, none[XT_MAX_RANK] = {0};
     if (!x) return NULL;
     low[s->axis] = by;
-    return ir_pad(s->b, ops_part(s->b, x, s->axis, 0, s->n - by), ir_splat(s->b, ir_scalar(x->type->dtype), fill), low, none, none);
+    return ir_pad(s->b, ops_part(s->b, x, s->axis, 0, s->n - by), ir_splat(s->b, ir_scalar(x->type->dtype), fill), low,
+                  none, none);
 }
 
 static ir_value *log_add(ir_builder *b, ir_value *x, ir_value *y) {
@@ -39,7 +40,8 @@ static xt_tensor run(const xt_src *src, const running *r, xt_tensor x, int axis)
     if (!v) return lazy_wrap(NULL, r->what);
     if (v->type->rank && !ops_axis(src, r->what, v->type, axis, &s.axis, &failed)) return failed;
     if (r->floats && ir_dtype_is_complex(v->type->dtype))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s: complex numbers have no order", r->what, xt_dtype_name(v->type->dtype));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s: complex numbers have no order", r->what,
+                          xt_dtype_name(v->type->dtype));
     xt_dtype t = v->type->dtype;
     if (r->floats)
         v = ops_float(s.b, v);
@@ -66,13 +68,15 @@ xt_tensor xt_logcumsumexp_at(const xt_src *src, xt_tensor x, int axis) {
     return run(src, &(running){"xt_logcumsumexp", log_add, -INFINITY, true}, x, axis);
 }
 
-/* --- running extremes ------------------------------------------------------------------------------------------------------------------------- */
+/* --- running extremes --- */
 static ir_value *least_of(ir_builder *b, const ir_type *t, bool most) {
     if (ir_dtype_is_float(t->dtype)) return ir_splat(b, ir_scalar(t->dtype), most ? INFINITY : -INFINITY);
     static const int bits[] = {0, 8, 16, 0, 32, 0, 0, 0, 64};
     int n = bits[xt_dtype_size(t->dtype)];
     bool is_signed = ir_dtype_is_signed(t->dtype);
-    uint64_t all = n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1, v = is_signed ? (most ? all >> 1 : (all >> 1) + 1) : most ? all : 0;
+    uint64_t all = n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1, v = is_signed ? (most ? all >> 1 : (all >> 1) + 1)
+                                                                      : most    ? all
+                                                                                : 0;
     return ir_constant(b, ir_scalar(t->dtype), &v); /* little-endian, as every machine this runs on */
 }
 
@@ -88,7 +92,8 @@ static ir_value *fold_before(scan *s, ir_value *x, bool least) {
     return x;
 }
 
-/* Positions of the extreme so far: the later of equals, and NaN once it was met. An element that equals the running extreme is its newest holder. */
+/* Positions of the extreme so far: the later of equals, and NaN once it was met. An element that equals the running
+ * extreme is its newest holder. */
 static ir_value *running_extreme(scan *s, ir_value *x, bool least) {
     ir_builder *b = s->b;
     ir_value *holds = ir_compare(b, IR_EQ, x, fold_before(s, x, least)), *at = ops_positions(b, x->type, s->axis);
@@ -96,7 +101,8 @@ static ir_value *running_extreme(scan *s, ir_value *x, bool least) {
     return at && holds ? fold_before(s, ex_pick(b, holds, at, ex_num(b, at, 0)), false) : NULL;
 }
 
-static void extremes(const xt_src *src, const char *what, xt_tensor x, int axis, bool least, xt_tensor *out_values, xt_tensor *out_indices) {
+static void extremes(const xt_src *src, const char *what, xt_tensor x, int axis, bool least, xt_tensor *out_values,
+                     xt_tensor *out_indices) {
     scan s = {.b = lazy_begin(src)};
     ir_value *v = lazy_value(x);
     xt_tensor failed = {0};

@@ -1,4 +1,5 @@
-/* The public ops that change shapes. Axes may be negative; a dim of 0 cannot be spelled in a list that ends at its first 0. */
+/* The public ops that change shapes. Axes may be negative; a dim of 0 cannot be spelled in a list that ends at
+ * its first 0. */
 #include "ops/ops.h"
 
 /* Fills in the -1 of a new shape. False after an error. */
@@ -10,7 +11,8 @@ static bool complete_dims(const xt_src *src, const ir_type *t, int rank, int64_t
         if (dims[i] == -1 && hole < 0)
             hole = i;
         else if (dims[i] < 0) {
-            *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_reshape: %s to %s: one dim may be -1, no other may be negative", ops_shape(t, &from),
+            *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                              "xt_reshape: %s to %s: one dim may be -1, no other may be negative", ops_shape(t, &from),
                               ops_dims((size_t)rank, dims, &to));
             return false;
         } else if (__builtin_mul_overflow(known, dims[i], &known))
@@ -20,8 +22,9 @@ static bool complete_dims(const xt_src *src, const ir_type *t, int rank, int64_t
         if (hole >= 0) dims[hole] = t->count / known;
         return true;
     }
-    *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_reshape: %s has %lld elements, %s %s %lld", ops_shape(t, &from), (long long)t->count,
-                      ops_dims((size_t)rank, dims, &to), hole >= 0 ? "needs a multiple of" : "has", (long long)known);
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_reshape: %s has %lld elements, %s %s %lld", ops_shape(t, &from),
+                      (long long)t->count, ops_dims((size_t)rank, dims, &to), hole >= 0 ? "needs a multiple of" : "has",
+                      (long long)known);
     return false;
 }
 
@@ -58,7 +61,9 @@ xt_tensor xt_transpose_at(const xt_src *src, xt_tensor x, int a, int c) {
     if (!v) return lazy_wrap(NULL, "xt_transpose");
     int64_t first, second, perm[XT_MAX_RANK];
     xt_tensor failed;
-    if (!ops_axis(src, "xt_transpose", v->type, a, &first, &failed) || !ops_axis(src, "xt_transpose", v->type, c, &second, &failed)) return failed;
+    if (!ops_axis(src, "xt_transpose", v->type, a, &first, &failed) ||
+        !ops_axis(src, "xt_transpose", v->type, c, &second, &failed))
+        return failed;
     for (int64_t i = 0; i < (int64_t)v->type->rank; i++) perm[i] = i == first ? second : i == second ? first : i;
     return lazy_wrap(ir_transpose(b, v, v->type->rank, perm), "xt_transpose");
 }
@@ -69,14 +74,16 @@ xt_tensor xt_permute_at(const xt_src *src, xt_tensor x, int n, const int *axes) 
     if (!v) return lazy_wrap(NULL, "xt_permute");
     ops_text shape;
     if (n != (int)v->type->rank)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_permute: %d axes for %s: every axis must be named once", n, ops_shape(v->type, &shape));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_permute: %d axes for %s: every axis must be named once", n,
+                          ops_shape(v->type, &shape));
     int64_t perm[XT_MAX_RANK];
     unsigned seen = 0;
     xt_tensor failed;
     for (int i = 0; i < n; i++) {
         if (!ops_axis(src, "xt_permute", v->type, axes[i], &perm[i], &failed)) return failed;
         if (seen & 1u << perm[i])
-            return lazy_error(src, XT_INVALID_ARGUMENT, "xt_permute: axis %d stands twice; every axis of %s must be named once", axes[i],
+            return lazy_error(src, XT_INVALID_ARGUMENT,
+                              "xt_permute: axis %d stands twice; every axis of %s must be named once", axes[i],
                               ops_shape(v->type, &shape));
         seen |= 1u << perm[i];
     }
@@ -124,7 +131,8 @@ xt_tensor xt_concat_at(const xt_src *src, int n, const xt_tensor *tensors, int a
         for (uint32_t k = 0; fits && k < t->rank; k++) fits = (int64_t)k == a || t->dims[k] == common->dims[k];
         if (!fits) {
             ops_text sx, sy;
-            failed = lazy_error(src, XT_INVALID_ARGUMENT, "xt_concat: tensor 0 is %s and tensor %d is %s: all dims but axis %lld must agree",
+            failed = lazy_error(src, XT_INVALID_ARGUMENT,
+                                "xt_concat: tensor 0 is %s and tensor %d is %s: all dims but axis %lld must agree",
                                 ops_shape(v[0]->type, &sx), i, ops_shape(t, &sy), (long long)a);
             goto done;
         }
@@ -151,7 +159,8 @@ xt_tensor xt_broadcast_to_at(const xt_src *src, xt_tensor x, const int64_t *dims
     }
     ops_text sx, sy;
     if (!fits)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_broadcast_to: %s does not broadcast to %s: from the end, dims must be equal or 1",
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_broadcast_to: %s does not broadcast to %s: from the end, dims must be equal or 1",
                           ops_shape(v->type, &sx), ops_dims(rank, dims, &sy));
     ir_value *r = ops_broadcast(b, v, rank, to);
     return lazy_wrap(r == v ? ops_copy(b, v) : r, "xt_broadcast_to");
@@ -164,10 +173,11 @@ xt_tensor xt_unsqueeze_at(const xt_src *src, xt_tensor x, int axis) {
     int rank = (int)v->type->rank, at = axis < 0 ? axis + rank + 1 : axis;
     ops_text shape;
     if (rank == XT_MAX_RANK)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_unsqueeze: %s has the most dims a tensor can have", ops_shape(v->type, &shape));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_unsqueeze: %s has the most dims a tensor can have",
+                          ops_shape(v->type, &shape));
     if (at < 0 || at > rank)
-        return lazy_error(src, XT_OUT_OF_RANGE, "xt_unsqueeze: axis %d of %s: a new axis can stand at %d to %d", axis, ops_shape(v->type, &shape),
-                          -rank - 1, rank);
+        return lazy_error(src, XT_OUT_OF_RANGE, "xt_unsqueeze: axis %d of %s: a new axis can stand at %d to %d", axis,
+                          ops_shape(v->type, &shape), -rank - 1, rank);
     int64_t dims[XT_MAX_RANK];
     for (int i = 0; i <= rank; i++) dims[i] = i == at ? 1 : v->type->dims[i < at ? i : i - 1];
     return lazy_wrap(ir_reshape(b, v, (size_t)rank + 1, dims), "xt_unsqueeze");

@@ -1,16 +1,18 @@
-/* Signals: window functions, frequencies, real transforms over several axes, and the short-time Fourier transform (definitions as in PyTorch). */
+/* Signals: window functions, frequencies, real transforms over several axes, and the short-time Fourier transform
+ * (definitions as in PyTorch). */
 #include <math.h>
 
 #include "ops/expr.h"
 
-/* --- windows ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- windows --- */
 /* a - b cos(2 pi i / m) + c cos(4 pi i / m): m is the length for a periodic window, one less for a symmetric one. */
 xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype) {
     static const struct { double a, b, c; } terms[] = {{0.5, 0.5, 0}, {0.54, 0.46, 0}, {0.42, 0.5, 0.08}};
     ir_builder *b = lazy_begin(src);
     if ((unsigned)kind >= BASE_COUNT(terms) || n < 1 || !ir_dtype_is_float(dtype))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_window: kind %d, %lld elements of %s: an xt_window_kind, at least 1, and floats", (int)kind,
-                          (long long)n, xt_dtype_name(dtype));
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_window: kind %d, %lld elements of %s: an xt_window_kind, at least 1, and floats",
+                          (int)kind, (long long)n, xt_dtype_name(dtype));
     xt_dtype work = dtype == XT_F64 ? XT_F64 : XT_F32;
     ir_value *i = ir_iota(b, ir_tensor(work, 1, &n), 0);
     int64_t m = symmetric ? n - 1 : n;
@@ -21,21 +23,24 @@ xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool s
     return lazy_wrap(w ? ir_convert(b, w, dtype) : NULL, "xt_window");
 }
 
-/* --- frequencies --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- frequencies --- */
 /* 0, 1, ..., -2, -1 over n d: the frequencies of a transform of n samples d apart. half: those of a real one. */
 xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half) {
     ir_builder *b = lazy_begin(src);
     if (n < 1 || !(d != 0))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_fftfreq: %lld samples %g apart: at least one, and a distance other than 0", (long long)n, d);
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_fftfreq: %lld samples %g apart: at least one, and a distance other than 0", (long long)n,
+                          d);
     int64_t count = half ? n / 2 + 1 : n;
     ir_value *i = ir_iota(b, ir_tensor(XT_F32, 1, &count), 0);
     if (!half) i = ex_pick(b, ex_is(b, i, IR_GE, (double)((n + 1) / 2)), ex_plus(b, i, -(double)n), i);
     return lazy_wrap(ex_times(b, i, 1 / ((double)n * d)), "xt_fftfreq");
 }
 
-/* --- real transforms over several axes --------------------------------------------------------------------------------------------------------------- */
+/* --- real transforms over several axes --- */
 /* The last axis by the real transform, the others by the complex one, and back in the opposite order. */
-static bool named_axes(const xt_src *src, const char *what, xt_tensor x, xt_list axes, size_t *n, int64_t *a, xt_tensor *out) {
+static bool named_axes(const xt_src *src, const char *what, xt_tensor x, xt_list axes, size_t *n, int64_t *a,
+                       xt_tensor *out) {
     const ir_type *t = lazy_type(x);
     if (!t) {
         lazy_begin(src);
@@ -66,27 +71,31 @@ xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts
     return xt_irfft_at(src, x, (int)a[n - 1], o);
 }
 
-/* --- short-time Fourier transform ------------------------------------------------------------------------------------------------------------------------- */
+/* --- short-time Fourier transform --- */
 /* Frames of n_fft samples, hop apart, times the window, each transformed: [...,samples] -> [...,frequencies,frames]. */
 xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts o) {
     const char *what = "xt_stft";
     const ir_type *t = lazy_type(x), *tw = xt_is_none(o.window) ? NULL : lazy_type(o.window);
     ops_text sx, sw;
     int64_t hop = o.hop ? o.hop : n_fft / 4, length = o.win_length ? o.win_length : n_fft, half = n_fft / 2;
-    if (t && (t->rank < 1 || t->rank >= XT_MAX_RANK || !ir_dtype_is_float(t->dtype) || n_fft < 1 || hop < 1 || length < 1 || length > n_fft ||
-              (tw && (tw->rank != 1 || tw->dims[0] != length))))
-        return lazy_error(
-            src, XT_INVALID_ARGUMENT,
-            "%s: x %s %s, n_fft %lld, .hop %lld, .win_length %lld, .window %s: floats [...,samples], a hop of at least 1, and a window of "
-            ".win_length elements, at most n_fft",
-            what, xt_dtype_name(t->dtype), ops_shape(t, &sx), (long long)n_fft, (long long)hop, (long long)length, tw ? ops_shape(tw, &sw) : "none");
-    if (o.center != XT_OFF) x = xt_pad_at(src, x, (xt_list){2, {half, half}}, (xt_pad_opts){.mode = o.zero_pad ? XT_PAD_CONSTANT : XT_PAD_REFLECT});
+    if (t && (t->rank < 1 || t->rank >= XT_MAX_RANK || !ir_dtype_is_float(t->dtype) || n_fft < 1 || hop < 1 ||
+              length < 1 || length > n_fft || (tw && (tw->rank != 1 || tw->dims[0] != length))))
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: x %s %s, n_fft %lld, .hop %lld, .win_length %lld, .window %s: floats [...,samples], a "
+                          "hop of at least 1, and a window of "
+                          ".win_length elements, at most n_fft",
+                          what, xt_dtype_name(t->dtype), ops_shape(t, &sx), (long long)n_fft, (long long)hop,
+                          (long long)length, tw ? ops_shape(tw, &sw) : "none");
+    if (o.center != XT_OFF)
+        x = xt_pad_at(src, x, (xt_list){2, {half, half}},
+                      (xt_pad_opts){.mode = o.zero_pad ? XT_PAD_CONSTANT : XT_PAD_REFLECT});
     xt_tensor frames = xt_unfold_axis_at(src, x, -1, n_fft, hop), window = o.window;
     if (length < n_fft || tw) {
         xt_dtype dtype = t ? t->dtype : XT_F32;
         if (!tw) window = xt_full_at(src, 1, dtype, (int64_t[]){length, 0});
         int64_t before = (n_fft - length) / 2;
-        frames = xt_mul_at(src, frames, xt_pad_at(src, window, (xt_list){2, {before, n_fft - length - before}}, (xt_pad_opts){0}));
+        frames = xt_mul_at(src, frames,
+                           xt_pad_at(src, window, (xt_list){2, {before, n_fft - length - before}}, (xt_pad_opts){0}));
     }
     xt_fft_opts fft = {.norm = o.normalized ? XT_FFT_ORTHO : XT_FFT_BACKWARD};
     xt_tensor f = o.two_sided ? xt_fft_at(src, frames, -1, fft) : xt_rfft_at(src, frames, -1, fft);

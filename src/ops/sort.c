@@ -1,5 +1,6 @@
-/* Sorting and what is read off a sorted axis. NaN counts as larger than every number and +0 as equal to -0, as in PyTorch: the key is made so before
- * the device's total order is applied. Values are gathered by the indices, so their gradients go back to where they came from. */
+/* Sorting and what is read off a sorted axis. NaN counts as larger than every number and +0 as equal to -0, as in
+ * PyTorch: the key is made so before the device's total order is applied. Values are gathered by the indices, so their
+ * gradients go back to where they came from. */
 #include <math.h>
 
 #include "ops/expr.h"
@@ -35,12 +36,14 @@ static ir_value *sortable(const xt_src *src, const char *what, xt_tensor x, int 
     return ops_axis(src, what, v->type, axis, a, out) ? v : NULL;
 }
 
-static void give(ir_builder *b, const char *what, ir_value *values, ir_value *indices, xt_tensor *out_values, xt_tensor *out_indices) {
+static void give(ir_builder *b, const char *what, ir_value *values, ir_value *indices, xt_tensor *out_values,
+                 xt_tensor *out_indices) {
     *out_indices = lazy_wrap(indices ? ir_convert(b, indices, XT_I64) : NULL, what);
     *out_values = lazy_wrap(values, what);
 }
 
-void xt_sort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o, xt_tensor *out_values, xt_tensor *out_indices) {
+void xt_sort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o, xt_tensor *out_values,
+                xt_tensor *out_indices) {
     ir_builder *b = lazy_begin(src);
     int64_t a;
     ir_value *v = sortable(src, "xt_sort", x, axis, &a, out_values);
@@ -62,14 +65,15 @@ xt_tensor xt_argsort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o
     return lazy_wrap(i ? ir_convert(b, i, XT_I64) : NULL, "xt_argsort");
 }
 
-void xt_topk_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_topk_opts o, xt_tensor *out_values, xt_tensor *out_indices) {
+void xt_topk_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_topk_opts o, xt_tensor *out_values,
+                xt_tensor *out_indices) {
     ir_builder *b = lazy_begin(src);
     int64_t a;
     ir_value *v = sortable(src, "xt_topk", x, axis, &a, out_values);
     ops_text shape;
     if (v && (k < 0 || k > v->type->dims[a])) {
-        *out_values = lazy_error(src, XT_OUT_OF_RANGE, "xt_topk: k is %lld, and axis %lld of %s holds %lld elements", (long long)k, (long long)a,
-                                 ops_shape(v->type, &shape), (long long)v->type->dims[a]);
+        *out_values = lazy_error(src, XT_OUT_OF_RANGE, "xt_topk: k is %lld, and axis %lld of %s holds %lld elements",
+                                 (long long)k, (long long)a, ops_shape(v->type, &shape), (long long)v->type->dims[a]);
         v = NULL;
     }
     if (!v) {
@@ -81,15 +85,17 @@ void xt_topk_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_topk_opt
 }
 
 /* The element with number k (from 0) of the sorted axis. */
-static void nth(const xt_src *src, const char *what, xt_tensor x, int64_t k, int axis, bool median, xt_tensor *out_values, xt_tensor *out_indices) {
+static void nth(const xt_src *src, const char *what, xt_tensor x, int64_t k, int axis, bool median,
+                xt_tensor *out_values, xt_tensor *out_indices) {
     ir_builder *b = lazy_begin(src);
     int64_t a;
     ir_value *v = sortable(src, what, x, axis, &a, out_values);
     ops_text shape;
     if (v && median) k = (v->type->dims[a] - 1) / 2;
     if (v && (k < 0 || k >= v->type->dims[a])) {
-        *out_values = lazy_error(src, XT_OUT_OF_RANGE, "%s: axis %lld of %s holds %lld elements, there is no number %lld", what, (long long)a,
-                                 ops_shape(v->type, &shape), (long long)v->type->dims[a], (long long)k + 1);
+        *out_values =
+            lazy_error(src, XT_OUT_OF_RANGE, "%s: axis %lld of %s holds %lld elements, there is no number %lld", what,
+                       (long long)a, ops_shape(v->type, &shape), (long long)v->type->dims[a], (long long)k + 1);
         v = NULL;
     }
     if (!v) {
@@ -97,8 +103,10 @@ static void nth(const xt_src *src, const char *what, xt_tensor x, int64_t k, int
         return;
     }
     ir_value *i = ops_part(b, order_of(b, v, a, false), a, k, k + 1);
-    if (median && i && ir_dtype_is_float(v->type->dtype)) { /* NaN anywhere makes the median NaN: the first one is named */
-        ir_value *nan = ir_reduce(b, OP_or, ir_compare(b, IR_NE, v, v), 1, &a), *first = ops_arg_extreme(b, v, a, false);
+    if (median && i && ir_dtype_is_float(v->type->dtype)) {
+        /* NaN anywhere makes the median NaN: the first one is named */
+        ir_value *nan = ir_reduce(b, OP_or, ir_compare(b, IR_NE, v, v), 1, &a),
+                 *first = ops_arg_extreme(b, v, a, false);
         i = ex_pick(b, ops_unsqueeze(b, nan, a), ops_unsqueeze(b, first, a), i);
     }
     ir_value *values = ops_gather_axis(b, v, a, i);
@@ -106,9 +114,11 @@ static void nth(const xt_src *src, const char *what, xt_tensor x, int64_t k, int
     size_t n = 0;
     for (int64_t d = 0; d < (int64_t)v->type->rank; d++)
         if (d != a) dims[n++] = v->type->dims[d];
-    give(b, what, values ? ir_reshape(b, values, n, dims) : NULL, i ? ir_reshape(b, i, n, dims) : NULL, out_values, out_indices);
+    give(b, what, values ? ir_reshape(b, values, n, dims) : NULL, i ? ir_reshape(b, i, n, dims) : NULL, out_values,
+         out_indices);
 }
-void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_tensor *out_values, xt_tensor *out_indices) {
+void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_tensor *out_values,
+                    xt_tensor *out_indices) {
     nth(src, "xt_kthvalue", x, k - 1, axis, false, out_values, out_indices);
 }
 void xt_median_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices) {
@@ -120,7 +130,8 @@ xt_tensor xt_median_at(const xt_src *src, xt_tensor x) {
     return values;
 }
 
-/* NaN is sorted to the end, so the median of the numbers is at half their count. A slice of nothing but NaN gives its first. */
+/* NaN is sorted to the end, so the median of the numbers is at half their count. A slice of nothing but NaN
+ * gives its first. */
 void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices) {
     const char *what = "xt_nanmedian_axis";
     ir_builder *b = lazy_begin(src);
@@ -128,16 +139,20 @@ void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *o
     ir_value *v = sortable(src, what, x, axis, &a, out_values);
     ops_text shape;
     if (v && v->type->dims[a] == 0) {
-        *out_values = lazy_error(src, XT_OUT_OF_RANGE, "%s: axis %lld of %s holds no elements", what, (long long)a, ops_shape(v->type, &shape));
+        *out_values = lazy_error(src, XT_OUT_OF_RANGE, "%s: axis %lld of %s holds no elements", what, (long long)a,
+                                 ops_shape(v->type, &shape));
         v = NULL;
     }
     if (!v) {
         *out_indices = *out_values;
         return;
     }
-    ir_value *number = ir_convert(b, ir_compare(b, IR_EQ, v, v), XT_I32), *count = number ? ir_reduce(b, OP_add, number, 1, &a) : NULL;
-    ir_value *middle = count ? ir_divide(b, ir_maximum(b, ex_plus(b, count, -1), ex_num(b, count, 0)), ex_num(b, count, 2)) : NULL;
-    ir_value *at = ops_gather_axis(b, order_of(b, v, a, false), a, ops_unsqueeze(b, middle, a)), *values = ops_gather_axis(b, v, a, at);
+    ir_value *number = ir_convert(b, ir_compare(b, IR_EQ, v, v), XT_I32),
+             *count = number ? ir_reduce(b, OP_add, number, 1, &a) : NULL;
+    ir_value *middle =
+        count ? ir_divide(b, ir_maximum(b, ex_plus(b, count, -1), ex_num(b, count, 0)), ex_num(b, count, 2)) : NULL;
+    ir_value *at = ops_gather_axis(b, order_of(b, v, a, false), a, ops_unsqueeze(b, middle, a)),
+             *values = ops_gather_axis(b, v, a, at);
     give(b, what, ops_squeeze(b, values, a), ops_squeeze(b, at, a), out_values, out_indices);
 }
 
@@ -151,7 +166,8 @@ xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis) {
     ops_text shape;
     if (!(q >= 0 && q <= 1)) return lazy_error(src, XT_OUT_OF_RANGE, "xt_quantile: q is %g: it runs from 0 to 1", q);
     if (v->type->dims[a] == 0)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_quantile: axis %lld of %s holds no elements", (long long)a, ops_shape(v->type, &shape));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_quantile: axis %lld of %s holds no elements", (long long)a,
+                          ops_shape(v->type, &shape));
     v = ops_float(b, v);
     ir_value *i = v ? order_of(b, v, a, false) : NULL;
     if (!i) return lazy_wrap(NULL, "xt_quantile");
@@ -166,7 +182,7 @@ xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis) {
     return lazy_wrap(r ? ops_squeeze(b, r, a) : NULL, "xt_quantile");
 }
 
-/* --- search ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- search --- */
 /* How many of the sorted numbers come before each value: all comparisons at once, [..., values, sorted]. */
 xt_tensor xt_searchsorted_at(const xt_src *src, xt_tensor sorted, xt_tensor values, xt_search_opts o) {
     ir_builder *b = lazy_begin(src);
@@ -177,11 +193,14 @@ xt_tensor xt_searchsorted_at(const xt_src *src, xt_tensor sorted, xt_tensor valu
     bool fits = ts->rank == 1 || (ts->rank == tv->rank && ts->rank > 0);
     for (uint32_t i = 0; fits && ts->rank > 1 && i + 1 < ts->rank; i++) fits = ts->dims[i] == tv->dims[i];
     if (!fits || tv->rank == XT_MAX_RANK)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_searchsorted: sorted %s and values %s: sorted has one dim, or all dims but the last agree",
-                          ops_shape(ts, &ss), ops_shape(tv, &sv));
-    xt_dtype t =
-        ops_promote(ir_with_dtype(ir_tensor(XT_F32, 1, (int64_t[]){1}), ts->dtype), ir_with_dtype(ir_tensor(XT_F32, 1, (int64_t[]){1}), tv->dtype));
-    if (ir_dtype_is_complex(t)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_searchsorted: complex numbers have no order");
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "xt_searchsorted: sorted %s and values %s: sorted has one dim, or all dims but the last agree",
+            ops_shape(ts, &ss), ops_shape(tv, &sv));
+    xt_dtype t = ops_promote(ir_with_dtype(ir_tensor(XT_F32, 1, (int64_t[]){1}), ts->dtype),
+                             ir_with_dtype(ir_tensor(XT_F32, 1, (int64_t[]){1}), tv->dtype));
+    if (ir_dtype_is_complex(t))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_searchsorted: complex numbers have no order");
     int64_t dims[XT_MAX_RANK], axes[XT_MAX_RANK], last = (int64_t)tv->rank;
     memcpy(dims, tv->dims, tv->rank * sizeof *dims);
     dims[last] = ts->dims[ts->rank - 1];
@@ -194,6 +213,7 @@ xt_tensor xt_searchsorted_at(const xt_src *src, xt_tensor sorted, xt_tensor valu
         axes[ts->rank - 1] = last;
     ir_value *wide_s = ir_broadcast_in_dim(b, ir_convert(b, s, t), all, ts->rank, axes);
     ir_value *before = ir_compare(b, o.right ? IR_LE : IR_LT, wide_s, wide_v);
-    if (t != XT_BOOL && ir_dtype_is_float(t)) before = ir_or(b, before, ir_compare(b, IR_NE, wide_v, wide_v)); /* NaN comes last */
+    /* NaN comes last */
+    if (t != XT_BOOL && ir_dtype_is_float(t)) before = ir_or(b, before, ir_compare(b, IR_NE, wide_v, wide_v));
     return lazy_wrap(before ? ir_reduce(b, OP_add, ir_convert(b, before, XT_I64), 1, &last) : NULL, "xt_searchsorted");
 }

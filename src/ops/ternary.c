@@ -11,12 +11,14 @@ static bool meet_three(const xt_src *src, const char *what, ir_builder *b, ir_va
     }
     xt_dtype t = ops_promote(ir_with_dtype(v[0]->type, ops_promote(v[0]->type, v[1]->type)), v[2]->type);
     for (int round = 0; round < 2; round++) /* the second round gives the first two the dims that the third brought */
-        if (!ops_meet(src, what, b, t, &v[0], &v[1], out) || !ops_meet(src, what, b, t, &v[0], &v[2], out)) return false;
+        if (!ops_meet(src, what, b, t, &v[0], &v[1], out) || !ops_meet(src, what, b, t, &v[0], &v[2], out))
+            return false;
     return true;
 }
 
-static xt_tensor ternary(const xt_src *src, const char *what, ir_value *(*make)(ir_builder *, ir_value *, ir_value *, ir_value *), bool real,
-                         xt_tensor x, xt_tensor y, xt_tensor z) {
+static xt_tensor ternary(const xt_src *src, const char *what,
+                         ir_value *(*make)(ir_builder *, ir_value *, ir_value *, ir_value *), bool real, xt_tensor x,
+                         xt_tensor y, xt_tensor z) {
     ir_builder *b = lazy_begin(src);
     ir_value *v[3] = {lazy_value(x), lazy_value(y), lazy_value(z)};
     xt_tensor failed;
@@ -31,7 +33,8 @@ static xt_tensor ternary(const xt_src *src, const char *what, ir_value *(*make)(
 /* Exact at both ends of the weight. */
 static ir_value *lerp(ir_builder *b, ir_value *x, ir_value *y, ir_value *w) {
     ir_value *d = ir_subtract(b, y, x);
-    ir_value *from_x = ir_add(b, x, ir_multiply(b, w, d)), *from_y = ir_subtract(b, y, ir_multiply(b, d, ir_subtract(b, ex_num(b, w, 1), w)));
+    ir_value *from_x = ir_add(b, x, ir_multiply(b, w, d)),
+             *from_y = ir_subtract(b, y, ir_multiply(b, d, ir_subtract(b, ex_num(b, w, 1), w)));
     return ex_pick(b, ex_is(b, w, IR_LT, 0.5), from_x, from_y);
 }
 static ir_value *multiply_add(ir_builder *b, ir_value *x, ir_value *y, ir_value *z) {
@@ -60,10 +63,12 @@ xt_tensor xt_lerp_scalar_at(const xt_src *src, xt_tensor x, xt_tensor y, double 
 }
 
 /* x + value y z, or x + value y / z. */
-static xt_tensor add_product(const xt_src *src, const char *what, bool divide, xt_tensor x, xt_tensor y, xt_tensor z, double value) {
+static xt_tensor add_product(const xt_src *src, const char *what, bool divide, xt_tensor x, xt_tensor y, xt_tensor z,
+                             double value) {
     const ir_type *t = lazy_type(x);
     bool whole = t && ir_dtype_is_int(t->dtype) && value == floor(value) && !divide;
-    ir_value *k = value == 1 ? NULL : ops_number(src, what, whole || (t && t->dtype == XT_F64) ? t->dtype : XT_F32, value, NULL);
+    ir_value *k =
+        value == 1 ? NULL : ops_number(src, what, whole || (t && t->dtype == XT_F64) ? t->dtype : XT_F32, value, NULL);
     ir_builder *b = lazy_begin(src);
     ir_value *v[3] = {lazy_value(x), lazy_value(y), lazy_value(z)};
     xt_tensor failed;
@@ -90,11 +95,13 @@ xt_tensor xt_addcdiv_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor z
 xt_tensor xt_clamp_tensor_at(const xt_src *src, xt_tensor x, xt_tensor lo, xt_tensor hi) {
     const char *what = "xt_clamp_tensor";
     ir_builder *b = lazy_begin(src);
-    if (xt_is_none(lo) && xt_is_none(hi)) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: both bounds are none; at least one is needed", what);
+    if (xt_is_none(lo) && xt_is_none(hi))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: both bounds are none; at least one is needed", what);
     ir_value *v[3] = {xt_is_none(lo) ? NULL : lazy_value(lo), lazy_value(x), xt_is_none(hi) ? NULL : lazy_value(hi)};
     xt_tensor failed;
     if (!v[1]) return lazy_wrap(NULL, what);
-    if (ir_dtype_is_complex(v[1]->type->dtype)) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: complex numbers have no order", what);
+    if (ir_dtype_is_complex(v[1]->type->dtype))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: complex numbers have no order", what);
     if (v[0] && v[2]) {
         if (!meet_three(src, what, b, v, &failed)) return failed;
         return lazy_wrap(ir_clamp(b, v[0], v[1], v[2]), what);
@@ -102,23 +109,25 @@ xt_tensor xt_clamp_tensor_at(const xt_src *src, xt_tensor x, xt_tensor lo, xt_te
     ir_value **bound = xt_is_none(lo) ? &v[2] : &v[0];
     if (!ops_meet(src, what, b, XT_DTYPE_NONE, &v[1], bound, &failed)) return failed;
     ir_value *inside = ir_compare(b, xt_is_none(lo) ? IR_LE : IR_GE, v[1], *bound);
-    inside = v[1] && ir_dtype_is_float(v[1]->type->dtype) ? ir_or(b, inside, ir_compare(b, IR_NE, v[1], v[1])) : inside; /* NaN stays */
+    /* NaN stays */
+    inside = v[1] && ir_dtype_is_float(v[1]->type->dtype) ? ir_or(b, inside, ir_compare(b, IR_NE, v[1], v[1])) : inside;
     return lazy_wrap(ex_pick(b, inside, v[1], *bound), what);
 }
 
-/* --- numbers beside a tensor ------------------------------------------------------------------------------------------------------------------------ */
+/* --- numbers beside a tensor --- */
 xt_tensor xt_rsub_scalar_at(const xt_src *src, xt_tensor x, double v) {
     return xt_add_scalar_at(src, xt_neg_at(src, x), v);
 }
 
-/* --- within a tolerance ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- within a tolerance --- */
 /* |x - y| <= atol + rtol |y|; infinities only equal themselves. */
 xt_tensor xt_isclose_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_close_opts o) {
     ir_builder *b = lazy_begin(src);
     ir_value *vx = lazy_value(x), *vy = lazy_value(y);
     xt_tensor failed;
     if (!(o.rtol >= 0) || !(o.atol >= 0))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_isclose: .rtol %g and .atol %g: neither may be negative", o.rtol, o.atol);
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_isclose: .rtol %g and .atol %g: neither may be negative",
+                          o.rtol, o.atol);
     if (!ops_meet(src, "xt_isclose", b, XT_DTYPE_NONE, &vx, &vy, &failed)) return failed;
     double rtol = o.rtol ? o.rtol : 1e-5, atol = o.atol ? o.atol : 1e-8;
     ir_value *same = ir_compare(b, IR_EQ, vx, vy);
@@ -126,7 +135,8 @@ xt_tensor xt_isclose_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_close_op
     if (ir_dtype_is_complex(vx->type->dtype))
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_isclose: complex numbers; compare xt_view_as_real of both");
     bool floats = ir_dtype_is_float(vx->type->dtype);
-    ir_value *nan = floats && o.equal_nan ? ir_and(b, ir_compare(b, IR_NE, vx, vx), ir_compare(b, IR_NE, vy, vy)) : NULL;
+    ir_value *nan =
+        floats && o.equal_nan ? ir_and(b, ir_compare(b, IR_NE, vx, vx), ir_compare(b, IR_NE, vy, vy)) : NULL;
     ir_value *fx = floats ? vx : ir_convert(b, vx, XT_F64), *fy = floats ? vy : ir_convert(b, vy, XT_F64);
     ir_value *gap = ir_abs(b, ir_subtract(b, fx, fy)), *allowed = ex_plus(b, ex_times(b, ir_abs(b, fy), rtol), atol);
     ir_value *near = ir_and(b, ir_compare(b, IR_LE, gap, allowed), ir_and(b, ir_is_finite(b, fx), ir_is_finite(b, fy)));
@@ -146,7 +156,8 @@ xt_tensor xt_equal_at(const xt_src *src, xt_tensor x, xt_tensor y) {
 xt_tensor xt_isin_at(const xt_src *src, xt_tensor x, xt_tensor set) {
     const ir_type *t = lazy_type(x);
     ops_text shape;
-    if (t && t->rank == XT_MAX_RANK) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_isin: x %s: one dim less is needed", ops_shape(t, &shape));
+    if (t && t->rank == XT_MAX_RANK)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_isin: x %s: one dim less is needed", ops_shape(t, &shape));
     xt_tensor same = xt_eq_at(src, xt_unsqueeze_at(src, x, -1), xt_flatten_at(src, set, 0));
     return xt_any_axes_at(src, same, (xt_list){1, {-1}}, (xt_reduce_opts){0});
 }

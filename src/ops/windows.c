@@ -9,7 +9,8 @@ xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts
     if (!v) return lazy_wrap(NULL, "xt_pad");
     const ir_type *t = v->type;
     if (amounts.n % 2 || amounts.n > 2 * (int)t->rank || amounts.n < 0)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_pad: %d amounts for %s: a pair for each axis from the last one on", amounts.n,
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_pad: %d amounts for %s: a pair for each axis from the last one on", amounts.n,
                           ops_shape(t, &shape));
     size_t n = (size_t)amounts.n / 2, first = t->rank - n;
     int64_t low[XT_MAX_RANK], high[XT_MAX_RANK];
@@ -18,7 +19,8 @@ xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts
         low[i] = amounts.v[2 * (n - 1 - i)];
         high[i] = amounts.v[2 * (n - 1 - i) + 1];
         if (low[i] > INT32_MAX || low[i] < -INT32_MAX || high[i] > INT32_MAX || high[i] < -INT32_MAX)
-            return lazy_error(src, XT_INVALID_ARGUMENT, "xt_pad: %lld and %lld elements for axis %d of %s: far too many", (long long)low[i],
+            return lazy_error(src, XT_INVALID_ARGUMENT,
+                              "xt_pad: %lld and %lld elements for axis %d of %s: far too many", (long long)low[i],
                               (long long)high[i], (int)(first + i), ops_shape(t, &shape));
     }
     if (!ops_pad_fits(src, "xt_pad", t, first, n, low, high, o.mode, &failed)) return failed;
@@ -27,10 +29,12 @@ xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts
 }
 
 /* Windows of `size` elements, `step` apart, along an axis; their elements become the last axis. */
-static ir_value *windows(ir_builder *b, ir_value *v, int64_t a, int64_t size, int64_t step, int64_t dilation, int64_t n) {
+static ir_value *windows(ir_builder *b, ir_value *v, int64_t a, int64_t size, int64_t step, int64_t dilation,
+                         int64_t n) {
     int64_t pair[2] = {n, size};
     const ir_type *grid = ir_tensor(XT_I32, 2, pair);
-    ir_value *at = ir_add(b, ex_times(b, ir_iota(b, grid, 0), (double)step), ex_times(b, ir_iota(b, grid, 1), (double)dilation));
+    ir_value *at =
+        ir_add(b, ex_times(b, ir_iota(b, grid, 0), (double)step), ex_times(b, ir_iota(b, grid, 1), (double)dilation));
     int64_t sizes[XT_MAX_RANK + 2], offset[XT_MAX_RANK + 2], rank = v->type->rank;
     size_t k = 0;
     memcpy(sizes, v->type->dims, (size_t)rank * sizeof *sizes);
@@ -38,7 +42,13 @@ static ir_value *windows(ir_builder *b, ir_value *v, int64_t a, int64_t size, in
     for (int64_t i = 0; i < rank; i++)
         if (i != a) offset[k++] = i;
     /* The windows stand where the axis was, their elements last. */
-    ir_gather_dims d = {.n_offset = k, .offset = offset, .n_collapsed = 1, .collapsed = &a, .n_index_map = 1, .index_map = &a, .index_vector_dim = 2};
+    ir_gather_dims d = {.n_offset = k,
+                        .offset = offset,
+                        .n_collapsed = 1,
+                        .collapsed = &a,
+                        .n_index_map = 1,
+                        .index_map = &a,
+                        .index_vector_dim = 2};
     return ir_gather(b, v, at, &d, sizes, false);
 }
 
@@ -52,9 +62,10 @@ xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int64_t si
     if (!v) return lazy_wrap(NULL, what);
     if (!ops_axis(src, what, v->type, axis, &a, &failed)) return failed;
     if (size < 1 || step < 1 || size > v->type->dims[a] || v->type->rank == XT_MAX_RANK)
-        return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "%s: windows of %lld elements, %lld apart, on axis %lld of %s: both at least 1, no longer than the axis", what,
-                          (long long)size, (long long)step, (long long)a, ops_shape(v->type, &shape));
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "%s: windows of %lld elements, %lld apart, on axis %lld of %s: both at least 1, no longer than the axis",
+            what, (long long)size, (long long)step, (long long)a, ops_shape(v->type, &shape));
     return lazy_wrap(windows(b, v, a, size, step, 1, (v->type->dims[a] - size) / step + 1), what);
 }
 
@@ -75,7 +86,8 @@ xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int kernel_
     }
     if (!fits)
         return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_unfold: x %s, kernel %dx%d, .stride %d, .padding %d, .dilation %d: x must be [N,C,H,W] and hold the kernel",
+                          "xt_unfold: x %s, kernel %dx%d, .stride %d, .padding %d, .dilation %d: x must be [N,C,H,W] "
+                          "and hold the kernel",
                           ops_shape(t, &shape), kernel_h, kernel_w, stride, o.padding, dilation);
     int64_t around[4] = {0, 0, o.padding, o.padding}, none[4] = {0}, perm[6] = {0, 1, 4, 5, 2, 3};
     if (o.padding) v = ir_pad(b, v, ir_splat(b, ir_scalar(t->dtype), 0), around, around, none);
@@ -87,7 +99,8 @@ xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int kernel_
 }
 
 /* Each place of the kernel is a plane of [N,C,PH,PW] that is spread out by the stride and added where it belongs. */
-xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int64_t width, int kernel_h, int kernel_w, xt_unfold_opts o) {
+xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int64_t width, int kernel_h, int kernel_w,
+                     xt_unfold_opts o) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
     ops_text shape;
@@ -102,13 +115,14 @@ xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int64_t wid
         places[i] = room / stride + 1;
     }
     if (!fits || t->dims[1] % (kernel[0] * kernel[1]) || t->dims[2] != places[0] * places[1])
-        return lazy_error(
-            src, XT_INVALID_ARGUMENT,
-            "xt_fold: x %s to %lldx%lld, kernel %dx%d, .stride %lld, .padding %d, .dilation %lld: x must be [N, C KH KW, places], and there "
-            "are %lld places",
-            ops_shape(t, &shape), (long long)height, (long long)width, kernel_h, kernel_w, (long long)stride, o.padding, (long long)dilation,
-            (long long)(places[0] * places[1]));
-    int64_t channels = t->dims[1] / (kernel[0] * kernel[1]), dims[5] = {t->dims[0], channels, kernel[0] * kernel[1], places[0], places[1]};
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_fold: x %s to %lldx%lld, kernel %dx%d, .stride %lld, .padding %d, .dilation %lld: x must "
+                          "be [N, C KH KW, places], and there "
+                          "are %lld places",
+                          ops_shape(t, &shape), (long long)height, (long long)width, kernel_h, kernel_w,
+                          (long long)stride, o.padding, (long long)dilation, (long long)(places[0] * places[1]));
+    int64_t channels = t->dims[1] / (kernel[0] * kernel[1]),
+            dims[5] = {t->dims[0], channels, kernel[0] * kernel[1], places[0], places[1]};
     int64_t plane[4] = {t->dims[0], channels, places[0], places[1]}, between[4] = {0, 0, stride - 1, stride - 1};
     ir_value *planes = ir_reshape(b, v, 5, dims), *sum = NULL, *zero = ir_splat(b, ir_scalar(t->dtype), 0);
     for (int64_t k = 0; k < dims[2]; k++) {

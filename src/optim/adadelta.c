@@ -1,4 +1,5 @@
-/* Adadelta (Zeiler 2012), as torch.optim: v = r v + (1-r) g^2;  d = sqrt(a + eps) / sqrt(v + eps) g;  a = r a + (1-r) d^2;  p -= lr d. */
+/* Adadelta (Zeiler 2012), as torch.optim: v = r v + (1-r) g^2;  d = sqrt(a + eps) / sqrt(v + eps) g;  a = r a + (1-r)
+ * d^2;  p -= lr d. */
 #include <math.h>
 
 #include "optim/optim.h"
@@ -14,8 +15,11 @@ static void update(optim_update *u) {
     optim_descend(u, d, u->lr);
 }
 
-const optim_kind optim_adadelta = {
-    .name = "adadelta", .title = "Adadelta", .n_states = 2, .state_names = {"square_avg", "acc_delta"}, .update = update};
+const optim_kind optim_adadelta = {.name = "adadelta",
+                                   .title = "Adadelta",
+                                   .n_states = 2,
+                                   .state_names = {"square_avg", "acc_delta"},
+                                   .update = update};
 
 xt_optimizer *xt_adadelta_opt(const xt_src *src, xt_module *net, xt_adadelta_opts p) {
     SRC_CALLED_FROM(src);
@@ -29,7 +33,8 @@ xt_optimizer *xt_adadelta_opt(const xt_src *src, xt_module *net, xt_adadelta_opt
     };
     xt_optimizer *o = optim_new(&optim_adadelta, net, "xt_adadelta", rows, BASE_COUNT(rows), &p);
     if (!o) return NULL;
-    o->groups[0].h = (optim_hyper){.lr = p.lr, .decay = p.rho, .eps = p.eps, .weight_decay = p.weight_decay, .maximize = p.maximize == XT_ON};
+    o->groups[0].h = (optim_hyper){
+        .lr = p.lr, .decay = p.rho, .eps = p.eps, .weight_decay = p.weight_decay, .maximize = p.maximize == XT_ON};
     optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
     return o;
 }

@@ -1,6 +1,7 @@
 /* Adafactor (Shazeer and Stern 2018, arXiv 1804.04235), in the form of torch.optim.Adafactor: with b = t^beta2_decay,
  *   R += b (row mean of g^2 - R);  C += b (column mean - C);  v = R C / max(mean R, eps1)   (vectors: v += b (g^2 - v))
- *   u = g / sqrt(max(v, eps1^2));  p -= max(eps2, rms(p)) min(lr, 1/sqrt(t)) / max(1, rms(u) / d) * u, after p shrank by lr wd. */
+ *   u = g / sqrt(max(v, eps1^2));  p -= max(eps2, rms(p)) min(lr, 1/sqrt(t)) / max(1, rms(u) / d) * u
+ * after p shrank by lr wd. */
 #include <float.h>
 #include <math.h>
 
@@ -16,7 +17,8 @@ static bool counts(const optim_hyper *h) {
 static const ir_type *state_type(const optim_hyper *h, int k, const ir_type *param) {
     int64_t dims[XT_MAX_RANK];
     (void)h;
-    if (param->rank < 2) return k == WHOLE ? param : NULL;
+    if (param->rank < 2) return k == WHOLE
+    ? param : NULL;
     if (k == WHOLE) return NULL;
     memcpy(dims, param->dims, param->rank * sizeof *dims);
     dims[param->rank - (k == ROWS ? 1 : 2)] = 1;
@@ -73,12 +75,17 @@ static void update(optim_update *u) {
     const optim_hyper *h = u->h;
     if (!u->param || !u->grad) return;
     xt_dtype t = u->param->type->dtype;
-    double eps1 = h->eps != 0 ? h->eps : t == XT_F64 ? DBL_EPSILON : t == XT_BF16 ? 0x1p-7 : t == XT_F16 ? 0x1p-10 : FLT_EPSILON;
+    double eps1 = h->eps != 0    ? h->eps
+                  : t == XT_F64  ? DBL_EPSILON
+                  : t == XT_BF16 ? 0x1p-7
+                  : t == XT_F16  ? 0x1p-10
+                                 : FLT_EPSILON;
     ir_value *size = rms(b, u->param);
     ir_value *alpha = size ? ir_multiply(b, ir_maximum(b, size, ir_splat(b, size->type, h->eps2)), u->shared[1]) : NULL;
     optim_decay(u, true);
     ir_value *v = second_moment(u, eps1);
-    ir_value *direction = v ? ir_multiply(b, u->grad, ir_rsqrt(b, ir_maximum(b, v, ir_splat(b, v->type, eps1 * eps1)))) : NULL;
+    ir_value *direction =
+        v ? ir_multiply(b, u->grad, ir_rsqrt(b, ir_maximum(b, v, ir_splat(b, v->type, eps1 * eps1)))) : NULL;
     ir_value *length = optim_times(b, rms(b, direction), 1 / h->dampening);
     ir_value *denom = length ? ir_maximum(b, length, ir_splat(b, length->type, 1)) : NULL;
     optim_descend(u, direction, ir_divide(b, alpha, denom));

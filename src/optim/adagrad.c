@@ -13,7 +13,9 @@ static double initial(const optim_hyper *h, int k) {
 
 static void begin(optim_update *u) {
     u->shared[0] = u->lr;
-    if (u->step) u->shared[0] = ir_divide(u->b, u->lr, optim_plus(u->b, optim_times(u->b, optim_plus(u->b, u->step, -1), u->h->decay), 1));
+    if (u->step)
+        u->shared[0] =
+            ir_divide(u->b, u->lr, optim_plus(u->b, optim_times(u->b, optim_plus(u->b, u->step, -1), u->h->decay), 1));
 }
 
 static void update(optim_update *u) {

@@ -1,6 +1,7 @@
 /* Adam (Kingma and Ba 2015), AMSGrad (Reddi et al. 2018) and AdamW (Loshchilov and Hutter 2019), as torch.optim:
  *   m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  p -= lr / (1-b1^t) * m / (sqrt(v / (1-b2^t)) + eps)
- * AdamW first shrinks p by lr * wd; Adam adds wd * p to the gradient. AMSGrad divides by the root of the largest v so far. */
+ * AdamW first shrinks p by lr * wd; Adam adds wd * p to the gradient. AMSGrad divides by the root of the
+ * largest v so far. */
 #include <math.h>
 
 #include "optim/optim.h"
@@ -31,10 +32,11 @@ static void update(optim_update *u) {
     optim_descend(u, ir_divide(b, m, optim_plus(b, root, u->h->eps)), u->shared[0]);
 }
 
-#define ADAM(c_name, py_name)                                                                                                                        \
-    {                                                                                                                                                \
-        .name = c_name, .title = py_name, .momentum = true, .n_states = 3, .state_names = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"},               \
-        .counts = counts, .state_type = state_type, .begin = begin, .update = update                                                                 \
+#define ADAM(c_name, py_name)                                                                                   \
+    {                                                                                                           \
+        .name = c_name, .title = py_name, .momentum = true, .n_states = 3,                                      \
+        .state_names = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}, .counts = counts, .state_type = state_type, \
+        .begin = begin, .update = update                                                                        \
     }
 const optim_kind optim_adam = ADAM("adam", "Adam"), optim_adamw = ADAM("adamw", "AdamW");
 

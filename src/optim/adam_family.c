@@ -12,14 +12,15 @@ static ir_value *splat(const optim_update *u, double v) {
     return ir_splat(u->b, ir_scalar(XT_F32), v);
 }
 
-/* --- Adamax: n = max(b2 n, |g| + eps);  p -= lr / (1-b1^t) * m / n ----------------------------------------------------------------------------- */
+/* --- Adamax: n = max(b2 n, |g| + eps);  p -= lr / (1-b1^t) * m / n --- */
 static void adamax_begin(optim_update *u) {
     u->shared[0] = ir_divide(u->b, u->lr, optim_bias(u->b, u->step, u->h->momentum, u->log_m));
 }
 static void adamax(optim_update *u) {
     optim_decay(u, false);
     ir_value *m = u->new_state[0] = optim_mean_of(u, u->state[0], u->grad);
-    ir_value *n = u->new_state[1] = ir_maximum(u->b, optim_times(u->b, u->state[1], u->h->beta2), optim_plus(u->b, ir_abs(u->b, u->grad), u->h->eps));
+    ir_value *n = u->new_state[1] = ir_maximum(u->b, optim_times(u->b, u->state[1], u->h->beta2),
+                                               optim_plus(u->b, ir_abs(u->b, u->grad), u->h->eps));
     optim_descend(u, ir_divide(u->b, m, n), u->shared[0]);
 }
 const optim_kind optim_adamax = {.name = "adamax",
@@ -31,7 +32,8 @@ const optim_kind optim_adamax = {.name = "adamax",
                                  .begin = adamax_begin,
                                  .update = adamax};
 
-/* --- NAdam: mu_t = b1 (1 - 0.96^(t d) / 2);  p -= lr ((1 - mu_t) / (1 - prod mu) g + mu_(t+1) / (1 - prod mu * mu_(t+1)) m) / (sqrt(v / c2) + eps) ---- */
+/* --- NAdam: mu_t = b1 (1 - 0.96^(t d) / 2);  p -= lr ((1 - mu_t) / (1 - prod mu) g + mu_(t+1) / (1 - prod mu *
+ * mu_(t+1)) m) / (sqrt(v / c2) + eps) --- */
 static ir_value *mu(optim_update *u, ir_value *step) {
     ir_value *power = ir_exponential(u->b, optim_times(u->b, step, u->h->decay * log(0.96)));
     ir_value *share = optim_plus(u->b, optim_times(u->b, power, -0.5), 1);
@@ -73,13 +75,15 @@ const optim_kind optim_nadam = {.name = "nadam",
                                 .begin = nadam_begin,
                                 .update = nadam};
 
-/* --- RAdam: rho_t = rho - 2 t b2^t / (1 - b2^t), rho = 2/(1-b2) - 1. Above 5 the step is lr m/c1 * r_t sqrt(c2) / (sqrt v + eps), else lr m/c1. ---------- */
+/* --- RAdam: rho_t = rho - 2 t b2^t / (1 - b2^t), rho = 2/(1-b2) - 1. Above 5 the step is lr m/c1 * r_t sqrt(c2) /
+ * (sqrt v + eps), else lr m/c1. --- */
 /* shared = lr/(1-b1^t), r_t sqrt(c2), whether rho_t > 5 */
 static void radam_begin(optim_update *u) {
     ir_builder *b = u->b;
     double rho = 2 / (1 - u->h->beta2) - 1;
     ir_value *c2 = optim_bias(b, u->step, u->h->beta2, NULL), *power = ir_subtract(b, splat(u, 1), c2);
-    ir_value *length = optim_plus(b, ir_negate(b, ir_divide(b, optim_times(b, ir_multiply(b, u->step, power), 2), c2)), rho);
+    ir_value *length =
+        optim_plus(b, ir_negate(b, ir_divide(b, optim_times(b, ir_multiply(b, u->step, power), 2), c2)), rho);
     ir_value *above = ir_compare(b, IR_GT, length, splat(u, 5)), *safe = ir_select(b, above, length, splat(u, 6));
     ir_value *rect = ir_divide(b, ir_multiply(b, optim_plus(b, safe, -4), optim_plus(b, safe, -2)), safe);
     u->shared[0] = ir_divide(b, u->lr, optim_bias(b, u->step, u->h->momentum, u->log_m));
@@ -104,7 +108,7 @@ const optim_kind optim_radam = {.name = "radam",
                                 .begin = radam_begin,
                                 .update = radam};
 
-/* --- making ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- making --- */
 static xt_optimizer *make(const optim_kind *k, const char *what, double lr, xt_module *net, xt_adam_family_opts p) {
     static const option_row rows[] = {
         OPTIM_ROW(xt_adam_family_opts, lr, 0, 0, 1e6, "learning rate"),

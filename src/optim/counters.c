@@ -1,6 +1,7 @@
-/* Step counts on the device: one f32 scalar for all parameters that have been updated together so far. When some of them get no gradient in a step
- * (a branch not taken, a layer frozen later) they leave with a copy of the count; parameters that join late begin a count of their own. So every
- * parameter has exactly the count that PyTorch keeps a parameter, at the price of one scalar in nearly all programs. */
+/* Step counts on the device: one f32 scalar for all parameters that have been updated together so far. When some of
+ * them get no gradient in a step (a branch not taken, a layer frozen later) they leave with a copy of the count;
+ * parameters that join late begin a count of their own. So every parameter has exactly the count that PyTorch keeps a
+ * parameter, at the price of one scalar in nearly all programs. */
 #include "ops/ops.h"
 #include "optim/optim.h"
 

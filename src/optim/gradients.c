@@ -1,4 +1,5 @@
-/* All gradients of a step together: averaged over ranks in buckets that are reduced while the backward pass still runs, their norm, clipping, and whether all are finite. Nothing is read. */
+/* All gradients of a step together: averaged over ranks in buckets that are reduced while the backward pass still runs,
+ * their norm, clipping, and whether all are finite. Nothing is read. */
 #include <math.h>
 
 #include "lazy/mesh.h"
@@ -14,8 +15,8 @@ void gradients_free(gradients *g) {
 
 bool gradients_of_module(const xt_module *m, gradients *g) {
     size_t room = (size_t)xt_module_tensors(m) + 1;
-    *g = (gradients){base_calloc(room, sizeof *g->params), base_calloc(room, sizeof *g->grads), base_calloc(room, sizeof *g->values),
-                     base_calloc(room, sizeof *g->index), 0};
+    *g = (gradients){base_calloc(room, sizeof *g->params), base_calloc(room, sizeof *g->grads),
+                     base_calloc(room, sizeof *g->values), base_calloc(room, sizeof *g->index), 0};
     if (!g->params || !g->grads || !g->values || !g->index) {
         gradients_free(g);
         lazy_fail(status_oom(room * sizeof *g->params, "the gradients of a step"));
@@ -37,7 +38,8 @@ bool gradients_of_module(const xt_module *m, gradients *g) {
 static bool has_module(const xt_optimizer *o) {
     if (lazy_owns(o->net)) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL,
-                         "%s: the module of this optimizer was freed, or belongs to another thread; free the optimizer first, or after its last step",
+                         "%s: the module of this optimizer was freed, or belongs to another thread; free the optimizer "
+                         "first, or after its last step",
                          o->kind->name));
     return false;
 }
@@ -50,7 +52,8 @@ bool gradients_get(xt_optimizer *o, gradients *g) {
     size_t kept = 0;
     for (size_t i = 0; frozen && i < g->n; i++) {
         if (o->groups[optim_group_of(o, xt_module_tensor_name(o->net, g->index[i]))].frozen) {
-            if (!o->leaves_frozen) lazy_set_grad(g->params[i], (xt_tensor){0}); /* never computed: nothing asks for it any more */
+            /* never computed: nothing asks for it any more */
+            if (!o->leaves_frozen) lazy_set_grad(g->params[i], (xt_tensor){0});
             continue;
         }
         g->params[kept] = g->params[i];
@@ -62,14 +65,15 @@ bool gradients_get(xt_optimizer *o, gradients *g) {
     return true;
 }
 
-/* Numbers of the gradients in the order in which the backward pass has them ready; those that were there before the step come first. Values have their
- * number as mark meanwhile, which is scratch (ir.h). */
+/* Numbers of the gradients in the order in which the backward pass has them ready; those that were there before the
+ * step come first. Values have their number as mark meanwhile, which is scratch (ir.h). */
 static void by_readiness(const ir_builder *b, const gradients *g, size_t *order) {
     size_t n = 0;
     for (size_t i = 0; i < g->n; i++) g->values[i]->mark = 0;
     for (const ir_op *op = b->block->first; op; op = op->next)
         for (uint32_t i = 0; i < op->n_out; i++) ((ir_op *)(uintptr_t)op)->out[i].mark = 0;
-    for (size_t i = g->n; i-- > 0;) g->values[i]->mark = i + 1; /* tied parameters have one value: the first of them stands for it */
+    /* tied parameters have one value: the first of them stands for it */
+    for (size_t i = g->n; i-- > 0;) g->values[i]->mark = i + 1;
     for (size_t i = 0; i < g->n; i++)
         if (!g->values[i]->def || g->values[i]->mark != i + 1) order[n++] = i;
     for (const ir_op *op = b->block->first; op; op = op->next)
@@ -86,7 +90,8 @@ bool gradients_average(ir_builder *b, gradients *g, int64_t bucket_bytes) {
     if (ranks <= 1 || g->n == 0) return true;
     for (size_t i = 0; i < g->n; i++)
         if (!g->values[i]) return false;
-    size_t *order = base_calloc(g->n, sizeof *order), most = bucket_bytes > 0 ? (size_t)bucket_bytes : OPTIM_BUCKET_BYTES;
+    size_t *order = base_calloc(g->n, sizeof *order),
+           most = bucket_bytes > 0 ? (size_t)bucket_bytes : OPTIM_BUCKET_BYTES;
     ir_value **in = base_calloc(2 * g->n, sizeof *in), **sum = in + g->n;
     bool ok = order && in;
     if (ok) by_readiness(b, g, order);
@@ -109,7 +114,7 @@ void gradients_assign(const gradients *g, const char *what) {
         if (g->values[i]) lazy_assign(g->grads[i], lazy_wrap(g->values[i], what));
 }
 
-/* --- norms ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- norms --- */
 static ir_value *reduced(ir_builder *b, ir_opcode op, ir_value *x) {
     int64_t dims[32];
     if (!x) return NULL;
@@ -130,7 +135,9 @@ static ir_value *norm_part(ir_builder *b, ir_value *x, double p) {
 ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p) {
     ir_value *total = NULL;
     for (size_t i = 0; i < n; i++) {
-        ir_value *s = norm_part(b, values[i] && xt_dtype_size(values[i]->type->dtype) < 4 ? ir_convert(b, values[i], XT_F32) : values[i], p);
+        ir_value *s = norm_part(
+            b, values[i] && xt_dtype_size(values[i]->type->dtype) < 4 ? ir_convert(b, values[i], XT_F32) : values[i],
+            p);
         if (!s) return NULL;
         s = ir_convert(b, s, XT_F32);
         total = !total ? s : isinf(p) ? ir_maximum(b, total, s) : ir_add(b, total, s);
@@ -142,7 +149,8 @@ ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, doubl
 
 void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max) {
     if (!norm) return;
-    ir_value *factor = ir_minimum(b, ir_divide(b, ir_splat(b, norm->type, max), optim_plus(b, norm, 1e-6)), ir_splat(b, norm->type, 1));
+    ir_value *factor = ir_minimum(b, ir_divide(b, ir_splat(b, norm->type, max), optim_plus(b, norm, 1e-6)),
+                                  ir_splat(b, norm->type, 1));
     for (size_t i = 0; i < g->n; i++) g->values[i] = optim_scale(b, g->values[i], factor);
 }
 
@@ -165,7 +173,7 @@ ir_value *gradients_not_finite(ir_builder *b, const gradients *g) {
     return bad ? ir_not(b, bad) : ir_splat(b, ir_scalar(XT_BOOL), 0);
 }
 
-/* --- calls of their own -------------------------------------------------------------------------------------------------------------------------- */
+/* --- calls of their own --- */
 void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *o) {
     gradients g;
     if (!o) return;
@@ -176,7 +184,8 @@ void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *o) {
         return;
     }
     xt_no_grad_begin();
-    if (!o->reduced && world_get()->size > 1 && !lazy_spmd() && gradients_average(b, &g, o->bucket_bytes)) gradients_assign(&g, "xt_reduce_gradients");
+    if (!o->reduced && world_get()->size > 1 && !lazy_spmd() && gradients_average(b, &g, o->bucket_bytes))
+        gradients_assign(&g, "xt_reduce_gradients");
     xt_no_grad_end_at(NULL);
     o->reduced = true;
     gradients_free(&g);
@@ -194,7 +203,8 @@ static bool clip_options(const xt_src *src, const char *what, double max, xt_cli
     static const option_row rows[] = {OPTIM_ROW(xt_clip_opts, norm_type, 2, 1e-3, HUGE_VAL, "which norm")};
     xt_status s = options_check(rows, BASE_COUNT(rows), p, what);
     if (!s && !(max > 0))
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: the largest norm is %g; a number above 0 is needed (HUGE_VAL: the norm alone)", what, max);
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "%s: the largest norm is %g; a number above 0 is needed (HUGE_VAL: the norm alone)", what, max);
     if (s) lazy_fail(status_at(s, src));
     return !s;
 }
@@ -219,7 +229,8 @@ xt_tensor xt_clip_grad_norm_at(const xt_src *src, xt_optimizer *o, double max, x
     if (!o || !clip_options(src, "xt_clip_grad_norm", max, &p)) return lazy_wrap(NULL, "xt_clip_grad_norm");
     xt_reduce_gradients_at(src, o);
     ir_builder *b = lazy_begin(src);
-    return gradients_get(o, &g) ? clip(b, &g, "xt_clip_grad_norm", max, p.norm_type) : lazy_wrap(NULL, "xt_clip_grad_norm");
+    return gradients_get(o, &g) ? clip(b, &g, "xt_clip_grad_norm", max, p.norm_type)
+                                : lazy_wrap(NULL, "xt_clip_grad_norm");
 }
 
 xt_tensor xt_module_clip_grad_norm_at(const xt_src *src, xt_module *m, double max, xt_clip_opts p) {
@@ -237,7 +248,8 @@ static void clip_values(const xt_src *src, const char *what, gradients *g, doubl
         gradients_assign(g, what);
         xt_no_grad_end_at(NULL);
     } else
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the largest value is %g; a number above 0 is needed", what, max));
+        lazy_fail(
+            status_new(XT_INVALID_ARGUMENT, src, "%s: the largest value is %g; a number above 0 is needed", what, max));
     gradients_free(g);
 }
 
@@ -253,7 +265,8 @@ void xt_module_clip_grad_value_at(const xt_src *src, xt_module *m, double max) {
     if (m && gradients_of_module(m, &g)) clip_values(src, "xt_module_clip_grad_value", &g, max);
 }
 
-/* The gradients of the step just recorded are values of the trace still: the norm is made of them only when asked for. */
+/* The gradients of the step just recorded are values of the trace still: the norm is made of them only
+ * when asked for. */
 xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *o, xt_clip_opts p) {
     gradients g;
     ir_builder *b = lazy_begin(src);
@@ -268,7 +281,8 @@ xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *o, xt_clip_opts p) {
     if (g.n == 0) {
         gradients_free(&g);
         return lazy_error(src, XT_FAILED_PRECONDITION,
-                          "xt_grad_norm: there are no gradients; call it after xt_backward, or after xt_optimizer_step in the same step");
+                          "xt_grad_norm: there are no gradients; call it after xt_backward, or after xt_optimizer_step "
+                          "in the same step");
     }
     return clip(b, &g, "xt_grad_norm", HUGE_VAL, p.norm_type);
 }

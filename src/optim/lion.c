@@ -1,4 +1,5 @@
-/* Lion (Chen et al. 2023, arXiv 2302.06675, algorithm 2): p -= lr (sign(b1 m + (1-b1) g) + wd p);  m = b2 m + (1-b2) g. */
+/* Lion (Chen et al. 2023, arXiv 2302.06675, algorithm 2): p -= lr (sign(b1 m + (1-b1) g) + wd p);  m = b2
+ * m + (1-b2) g. */
 #include <math.h>
 
 #include "optim/optim.h"
@@ -10,7 +11,8 @@ static void update(optim_update *u) {
     optim_descend(u, direction, u->lr);
 }
 
-const optim_kind optim_lion = {.name = "lion", .title = "Lion", .momentum = true, .n_states = 1, .state_names = {"exp_avg"}, .update = update};
+const optim_kind optim_lion = {
+    .name = "lion", .title = "Lion", .momentum = true, .n_states = 1, .state_names = {"exp_avg"}, .update = update};
 
 xt_optimizer *xt_lion_opt(const xt_src *src, xt_module *net, xt_lion_opts p) {
     SRC_CALLED_FROM(src);
@@ -24,8 +26,11 @@ xt_optimizer *xt_lion_opt(const xt_src *src, xt_module *net, xt_lion_opts p) {
     };
     xt_optimizer *o = optim_new(&optim_lion, net, "xt_lion", rows, BASE_COUNT(rows), &p);
     if (!o) return NULL;
-    o->groups[0].h =
-        (optim_hyper){.lr = p.lr, .momentum = p.beta1, .beta2 = p.beta2, .weight_decay = p.weight_decay, .maximize = p.maximize == XT_ON};
+    o->groups[0].h = (optim_hyper){.lr = p.lr,
+                                   .momentum = p.beta1,
+                                   .beta2 = p.beta2,
+                                   .weight_decay = p.weight_decay,
+                                   .maximize = p.maximize == XT_ON};
     optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
     return o;
 }

@@ -1,5 +1,5 @@
-/* Dynamic loss scaling (Micikevicius et al. 2018), with torch.amp.GradScaler's numbers. The scale, the count of good steps and the decision to skip
- * are data on the device; the program is the same whether a step is skipped or not. */
+/* Dynamic loss scaling (Micikevicius et al. 2018), with torch.amp.GradScaler's numbers. The scale, the count of good
+ * steps and the decision to skip are data on the device; the program is the same whether a step is skipped or not. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -18,7 +18,8 @@ xt_loss_scaler *xt_loss_scaler_opt(const xt_src *src, xt_loss_scaler_opts p) {
         OPTIM_ROW(xt_loss_scaler_opts, init_scale, 65536, 1e-30, 1e30, "scale at the beginning"),
         OPTIM_ROW(xt_loss_scaler_opts, growth_factor, 2, 1.0000001, 1e6, "factor after growth_interval good steps"),
         OPTIM_ROW(xt_loss_scaler_opts, backoff_factor, 0.5, 1e-6, 0.9999999, "factor after a step with infinities"),
-        {"growth_interval", "good steps in a row", OPTION_I64, offsetof(xt_loss_scaler_opts, growth_interval), 2000, 1, 1e7, NULL},
+        {"growth_interval", "good steps in a row", OPTION_I64, offsetof(xt_loss_scaler_opts, growth_interval), 2000, 1,
+         1e7, NULL},
         OPTIM_SWITCH(xt_loss_scaler_opts, enabled, "off: passes everything through"),
     };
     xt_status e = options_check(rows, BASE_COUNT(rows), &p, "xt_loss_scaler_new");
@@ -67,7 +68,8 @@ bool scaler_unscale(const xt_src *src, xt_loss_scaler *s, gradients *g, ir_value
     ir_value *scale = lazy_value(s->scale);
     if (!scale) return false;
     ir_value *inverse = ir_divide(b, ir_splat(b, scale->type, 1), scale);
-    *out_skip = gradients_not_finite(b, g); /* before unscaling: the smallest could become 0, none finite becomes infinite */
+    /* before unscaling: the smallest could become 0, none finite becomes infinite */
+    *out_skip = gradients_not_finite(b, g);
     for (size_t i = 0; i < g->n; i++) g->values[i] = optim_scale(b, g->values[i], inverse);
     ir_value *found = *out_skip;
     bool again = s->found_step == lazy_step();
@@ -85,7 +87,8 @@ void xt_scaler_unscale_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *o)
     if (!s || !o || !s->enabled) return;
     if (o->scaler != s) scaler_attach(o, s);
     if (o->unscaled) {
-        lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_scaler_unscale: the gradients of this step are unscaled already"));
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "xt_scaler_unscale: the gradients of this step are unscaled already"));
         return;
     }
     xt_reduce_gradients_at(src, o);
@@ -103,7 +106,8 @@ void xt_scaler_unscale_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *o)
 }
 
 /* As PyTorch's _amp_update_scale_: a scale that would become infinite does not grow. */
-static void next_scale(ir_builder *b, const xt_loss_scaler *s, ir_value *found, ir_value *scale, ir_value *tracker, ir_value *out[2]) {
+static void next_scale(ir_builder *b, const xt_loss_scaler *s, ir_value *found, ir_value *scale, ir_value *tracker,
+                       ir_value *out[2]) {
     const ir_type *f = scale->type;
     ir_value *count = ir_add(b, tracker, ir_splat(b, f, 1)), *zero = ir_splat(b, f, 0);
     ir_value *full = ir_compare(b, IR_GE, count, ir_splat(b, f, s->interval));
@@ -118,7 +122,8 @@ void xt_scaler_update_at(const xt_src *src, xt_loss_scaler *s) {
     ir_builder *b = lazy_begin(src);
     if (s->found_step != lazy_step()) {
         if (!lazy_pending())
-            lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_scaler_update: no xt_scaler_step or xt_scaler_unscale in this step"));
+            lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                                 "xt_scaler_update: no xt_scaler_step or xt_scaler_unscale in this step"));
         return;
     }
     xt_no_grad_begin();

@@ -1,8 +1,10 @@
-/* Optimizer state in host memory. The step's own program makes the gradients (averaged, unscaled, clipped) and keeps them; when it has been started, programs
- * of the same step update one group of parameters after the other (lazy_then): the group's state is uploaded, updated, and brought back while the next
- * group runs. So at most two groups' states are on the device, and none during forward and backward.
+/* Optimizer state in host memory. The step's own program makes the gradients (averaged, unscaled, clipped) and keeps
+ * them; when it has been started, programs of the same step update one group of parameters after the other (lazy_then):
+ * the group's state is uploaded, updated, and brought back while the next group runs. So at most two groups' states are
+ * on the device, and none during forward and backward.
  *
- * Groups hold parameters of one type, hyper-parameters and step count, so that equal ones are one program; small parameters share a group. */
+ * Groups hold parameters of one type, hyper-parameters and step count, so that equal ones are one program; small
+ * parameters share a group. */
 #include <stdlib.h>
 
 #include <xtrain/memory.h>
@@ -12,11 +14,11 @@
 enum { SMALL_GROUP = 1 << 20 }; /* bytes of state below which types are mixed */
 
 typedef struct item { /* a parameter of the step under way */
-    int tensor;       /* in the module */
+    int tensor; /* in the module */
     int group, counter;
-    int64_t bytes;    /* of its state */
+    int64_t bytes; /* of its state */
     const ir_type *type;
-    xt_tensor grad;   /* kept for its group's program */
+    xt_tensor grad; /* kept for its group's program */
     void *memory[OPTIM_MAX_STATES]; /* where its state was on the host, while it is on the device */
 } item;
 struct optim_offload {
@@ -26,12 +28,12 @@ struct optim_offload {
     item *items;
     size_t n, cap;
     size_t begin, next; /* the group that was started last is [begin, next) */
-    xt_tensor skip;     /* kept; none: no loss scaler */
-    lazy_move *moving;  /* the group before it */
+    xt_tensor skip; /* kept; none: no loss scaler */
+    lazy_move *moving; /* the group before it */
 };
 typedef struct optim_offload offload;
 
-/* --- recording the step -------------------------------------------------------------------------------------------------------------------- */
+/* --- recording the step --- */
 static int by_program(const void *a, const void *b) {
     const item *x = a, *y = b;
     if (x->group != y->group) return x->group - y->group;
@@ -63,7 +65,9 @@ static void finished(void *user);
 void optim_offload_step(const xt_src *src, xt_optimizer *o, const gradients *g, ir_value *skip) {
     offload *f = o->offload;
     if (f->n) {
-        lazy_error(src, XT_FAILED_PRECONDITION, "xt_optimizer_step twice in one step of an optimizer whose state is in host memory: end the step between them (xt_mark_step)");
+        lazy_error(src, XT_FAILED_PRECONDITION,
+                   "xt_optimizer_step twice in one step of an optimizer whose state is in host memory: end the step "
+                   "between them (xt_mark_step)");
         return;
     }
     f->src = src_intern(src);
@@ -73,10 +77,11 @@ void optim_offload_step(const xt_src *src, xt_optimizer *o, const gradients *g, 
         if (!add_item(f, src, g->index[i], g->params[i], g->values[i])) break;
     qsort(f->items, f->n, sizeof *f->items, by_program);
     lazy_begin(src);
-    lazy_then(&(lazy_phases){record_group, finished, f}, "its optimizer's state is in host memory (xt_optimizer_offload)");
+    lazy_then(&(lazy_phases){record_group, finished, f},
+              "its optimizer's state is in host memory (xt_optimizer_offload)");
 }
 
-/* --- groups ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- groups --- */
 static size_t group_end(const offload *f, size_t from) {
     int64_t sum = f->items[from].bytes;
     size_t i = from + 1;
@@ -173,11 +178,14 @@ static void finished(void *user) {
     f->n = 0;
 }
 
-/* --- the public side ------------------------------------------------------------------------------------------------------------------------- */
+/* --- the public side --- */
 void xt_optimizer_offload_opt(const xt_src *src, xt_optimizer *o, xt_offload_opts p) {
-    static const option_row rows[] = {{"group_bytes", "bytes of state on the device at a time", OPTION_I64, offsetof(xt_offload_opts, group_bytes), 64 << 20, 1, 1e15, NULL}};
-    xt_status s = o ? options_check(rows, BASE_COUNT(rows), &p, "xt_optimizer_offload") : status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_offload: the optimizer is NULL");
-    if (!s && !o->offload && !(o->offload = base_calloc(1, sizeof *o->offload))) s = status_oom(sizeof *o->offload, "xt_optimizer_offload");
+    static const option_row rows[] = {{"group_bytes", "bytes of state on the device at a time", OPTION_I64,
+                                       offsetof(xt_offload_opts, group_bytes), 64 << 20, 1, 1e15, NULL}};
+    xt_status s = o ? options_check(rows, BASE_COUNT(rows), &p, "xt_optimizer_offload")
+                    : status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_offload: the optimizer is NULL");
+    if (!s && !o->offload && !(o->offload = base_calloc(1, sizeof *o->offload)))
+        s = status_oom(sizeof *o->offload, "xt_optimizer_offload");
     if (failed(status_at(s, src))) return;
     o->offload->o = o;
     o->offload->group_bytes = p.group_bytes;

@@ -1,9 +1,11 @@
 /* Inside the optimizers: one shared engine (average, unscale, clip, walk the parameters) and one descriptor a kind.
  *
  * Invariants
- *  1. Learning rates, and momenta that a schedule moves, are data: another value never makes another program. All other numbers are constants of it.
- *  2. A parameter's step count (bias correction) is the number of updates it got, kept on the device: a step that the loss scaler skips is not
- *     counted, and the host never knows. Parameters that were always updated together share one count (counters.c).
+ *  1. Learning rates, and momenta that a schedule moves, are data: another value never makes another program. All other
+ *     numbers are constants of it.
+ *  2. A parameter's step count (bias correction) is the number of updates it got, kept on the device: a step that the
+ *     loss scaler skips is not counted, and the host never knows. Parameters that were always updated together share
+ *     one count (counters.c).
  *  3. Nothing here reads from the device. */
 #ifndef XT_SRC_OPTIM_H
 #define XT_SRC_OPTIM_H
@@ -49,9 +51,11 @@ typedef struct optim_update {
     ir_builder *b;
     const optim_hyper *h;
     ir_value *lr; /* f32 scalar */
-    ir_value *momentum, *rest, *log_m; /* f32 scalars m, 1 - m, log m where the momentum is data; NULL: a constant of the hyper-parameters */
+    /* f32 scalars m, 1 - m, log m where the momentum is data; NULL: a constant of the hyper-parameters */
+    ir_value *momentum, *rest, *log_m;
     ir_value *step; /* f32 scalar: updates of this parameter, counting this one; kinds that count */
-    ir_value *shared[OPTIM_MAX_SHARED]; /* kind->begin's values: f32 scalars, the same for all parameters of a group and counter */
+    /* kind->begin's values: f32 scalars, the same for all parameters of a group and counter */
+    ir_value *shared[OPTIM_MAX_SHARED];
     ir_value *param, *grad;
     ir_value *state[OPTIM_MAX_STATES];
     ir_value *new_param, *new_state[OPTIM_MAX_STATES];
@@ -63,14 +67,15 @@ typedef struct optim_kind {
     int n_states;
     const char *state_names[OPTIM_MAX_STATES]; /* PyTorch's: momentum_buffer, exp_avg, exp_avg_sq */
     bool (*counts)(const optim_hyper *h); /* needs step counts; NULL: never */
-    /* The type of state k of a parameter, NULL when it is not used; the function NULL: all states, each of the parameter's type. */
+    /* The type of state k of a parameter, NULL when it is not used; the function NULL: all states, each of the
+     * parameter's type. */
     const ir_type *(*state_type)(const optim_hyper *h, int k, const ir_type *param);
     double (*initial)(const optim_hyper *h, int k); /* first value of a state; NULL: 0 */
     void (*begin)(optim_update *u); /* fills shared from step; NULL: nothing is shared */
     void (*update)(optim_update *u);
 } optim_kind;
-extern const optim_kind optim_sgd, optim_adam, optim_adamw, optim_adagrad, optim_rmsprop, optim_adadelta, optim_adamax, optim_nadam, optim_radam,
-    optim_lion, optim_lamb, optim_adafactor;
+extern const optim_kind optim_sgd, optim_adam, optim_adamw, optim_adagrad, optim_rmsprop, optim_adadelta, optim_adamax,
+    optim_nadam, optim_radam, optim_lion, optim_lamb, optim_adafactor;
 
 typedef struct optim_counter {
     xt_tensor count; /* f32 scalar */
@@ -87,7 +92,7 @@ struct xt_optimizer {
     bool reduced, unscaled, patterns_checked; /* reduced, unscaled: the gradients are already, since the last step */
     xt_tensor found; /* unscaled: bool scalar, whether one was not finite */
     int64_t steps;
-    bool replicated;     /* ranks had equal values, or got those of rank 0, before the first step */
+    bool replicated; /* ranks had equal values, or got those of rank 0, before the first step */
     int64_t bucket_bytes; /* of gradients averaged together; 0 = the default */
     int64_t check_every; /* steps between comparisons of the replicas; 0 = never */
     optim_param *params;
@@ -99,34 +104,46 @@ struct xt_optimizer {
     map *loaded; /* state name -> value read before the state exists */
     map *loaded_counter; /* parameter name -> number of its counter + 1 */
     struct xt_loss_scaler *scaler; /* borrowed; its state is saved with the optimizer's */
-    bool leaves_frozen; /* another optimizer of the module steps after it: gradients of parameters that are frozen here are for that one */
+    /* another optimizer of the module steps after it: gradients of parameters that are frozen here are for that one */
+    bool leaves_frozen;
     struct xt_scheduler **schedulers; /* owned: those that are no part of another one */
     size_t n_schedulers, cap_schedulers;
     struct optim_offload *offload; /* state lives in host memory: offload.c; or NULL */
-    ir_value **last; /* the gradients of the step recorded last (averaged, unscaled, not clipped), valid in lazy_step() == last_step */
+    /* the gradients of the step recorded last (averaged, unscaled, not clipped), valid in lazy_step() == last_step */
+    ir_value **last;
     size_t n_last;
     int64_t last_step;
 };
 
-/* --- optimizer.c ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- optimizer.c --- */
 /* Checks the options by their rows and makes the optimizer; the caller fills groups[0].h. NULL with a pending error. */
-xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what, const option_row *rows, size_t n_rows, void *opts);
+xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what, const option_row *rows, size_t n_rows,
+                        void *opts);
 void optim_set_clip(xt_optimizer *o, double norm, double norm_type, double value);
-#define OPTIM_CLIP_ROWS(type)                                                                                                                        \
-    {"clip_norm", "largest norm of all gradients together; 0 = off", OPTION_DOUBLE, offsetof(type, clip_norm), 0, 0, 1e30, NULL},                    \
-        {"clip_norm_type", "which norm", OPTION_DOUBLE, offsetof(type, clip_norm_type), 2, 1e-3, HUGE_VAL, NULL}, {                                  \
-        "clip_value", "largest absolute value of a gradient; 0 = off", OPTION_DOUBLE, offsetof(type, clip_value), 0, 0, 1e30, NULL                   \
+#define OPTIM_CLIP_ROWS(type)                                                                                        \
+    {"clip_norm",                                                                                                    \
+     "largest norm of all gradients together; 0 = off",                                                              \
+     OPTION_DOUBLE,                                                                                                  \
+     offsetof(type, clip_norm),                                                                                      \
+     0,                                                                                                              \
+     0,                                                                                                              \
+     1e30,                                                                                                           \
+     NULL},                                                                                                          \
+        {"clip_norm_type", "which norm", OPTION_DOUBLE, offsetof(type, clip_norm_type), 2, 1e-3, HUGE_VAL, NULL}, {  \
+        "clip_value", "largest absolute value of a gradient; 0 = off", OPTION_DOUBLE, offsetof(type, clip_value), 0, \
+            0, 1e30, NULL                                                                                            \
     }
-#define OPTIM_ROW(type, field, def, min, max, help)                                                                                                  \
+#define OPTIM_ROW(type, field, def, min, max, help) \
     { #field, help, OPTION_DOUBLE, offsetof(type, field), def, min, max, NULL }
-#define OPTIM_SWITCH(type, field, help)                                                                                                              \
+#define OPTIM_SWITCH(type, field, help) \
     { #field, help, OPTION_SWITCH, offsetof(type, field), 0, 0, 0, NULL }
 int optim_group_of(const xt_optimizer *o, const char *param); /* the last pattern that matches */
 bool optim_counts(const xt_optimizer *o);
 const ir_type *optim_state_type(const xt_optimizer *o, const optim_param *p, int k, const ir_type *param);
 
-/* --- arithmetic for the kinds ------------------------------------------------------------------------------------------------------------------- */
-ir_value *optim_scale(ir_builder *b, ir_value *x, ir_value *scalar); /* x * scalar, the scalar converted and broadcast */
+/* --- arithmetic for the kinds --- */
+/* x * scalar, the scalar converted and broadcast */
+ir_value *optim_scale(ir_builder *b, ir_value *x, ir_value *scalar);
 ir_value *optim_times(ir_builder *b, ir_value *x, double c);
 ir_value *optim_plus(ir_builder *b, ir_value *x, double c);
 ir_value *optim_keep(optim_update *u, ir_value *x); /* momentum * x */
@@ -135,48 +152,59 @@ ir_value *optim_mean_of(optim_update *u, ir_value *old, ir_value *x); /* momentu
 ir_value *optim_mix(ir_builder *b, ir_value *old, ir_value *x, double keep); /* keep * old + (1 - keep) * x */
 ir_value *optim_bias(ir_builder *b, ir_value *step, double beta,
                      ir_value *log_beta); /* 1 - beta^step without cancellation; log_beta: data, or NULL */
-void optim_decay(optim_update *u, bool decoupled); /* weight decay: into the gradient, or decoupled: out of the parameter */
+/* weight decay: into the gradient, or decoupled: out of the parameter */
+void optim_decay(optim_update *u, bool decoupled);
 void optim_descend(optim_update *u, ir_value *direction, ir_value *rate); /* new_param = param - rate * direction */
 
-/* --- gradients.c ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- gradients.c --- */
 typedef struct gradients {
     xt_tensor *params, *grads;
     ir_value **values;
     int *index; /* in the module */
     size_t n;
 } gradients;
-/* The parameters of o that have a gradient now and are not frozen, in the module's order. False without memory. Free it in any case of success. */
+/* The parameters of o that have a gradient now and are not frozen, in the module's order. False without memory. Free it
+ * in any case of success. */
 bool gradients_get(xt_optimizer *o, gradients *g);
 bool gradients_of_module(const xt_module *m, gradients *g);
 void gradients_free(gradients *g);
 enum { OPTIM_BUCKET_BYTES = 1 << 20 };
-/* Over ranks: one all-reduce for each bucket of gradients that are ready one after the other, of so many bytes (<= 0: OPTIM_BUCKET_BYTES) or one gradient. */
+/* Over ranks: one all-reduce for each bucket of gradients that are ready one after the other, of so many bytes (<= 0:
+ * OPTIM_BUCKET_BYTES) or one gradient. */
 bool gradients_average(ir_builder *b, gradients *g, int64_t bucket_bytes);
 void gradients_assign(const gradients *g, const char *what); /* the values become the gradients */
-ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p); /* f32 scalar; NULL when a value is */
-void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max); /* all times min(1, max / (norm + 1e-6)) */
+/* f32 scalar; NULL when a value is */
+ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p);
+/* all times min(1, max / (norm + 1e-6)) */
+void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max);
 void gradients_clip_value(ir_builder *b, gradients *g, double max);
 ir_value *gradients_not_finite(ir_builder *b, const gradients *g); /* i1 scalar */
 
-/* --- optim_step.c: the parts of a step ---------------------------------------------------------------------------------------------------------- */
-bool optim_activate(xt_optimizer *o, const xt_src *src, const gradients *g); /* the parameters of this step, in g's order; all others are inactive */
-optim_param *optim_param_of(xt_optimizer *o, const xt_src *src, int tensor); /* makes its state at the first call; NULL without memory */
+/* --- optim_step.c: the parts of a step --- */
+/* the parameters of this step, in g's order; all others are inactive */
+bool optim_activate(xt_optimizer *o, const xt_src *src, const gradients *g);
+/* makes its state at the first call; NULL without memory */
+optim_param *optim_param_of(xt_optimizer *o, const xt_src *src, int tensor);
 /* Records the update of n parameters, by their numbers in the module. skip: i1 scalar or NULL. */
-void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int *tensors, ir_value *const *grads, ir_value *skip);
+void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int *tensors, ir_value *const *grads,
+                         ir_value *skip);
 
-/* --- offload.c: the same with the state in host memory: what is recorded now keeps the gradients, the updates follow when the step ends ------------ */
+/* --- offload.c: the same with the state in host memory: what is recorded now keeps the gradients, the updates follow
+ * when the step ends --- */
 void optim_offload_step(const xt_src *src, xt_optimizer *o, const gradients *g, ir_value *skip);
 void optim_offload_free(xt_optimizer *o);
 
-/* --- replicas.c: plain data parallel --------------------------------------------------------------------------------------------------------------- */
-bool replicas_begin(const xt_src *src, const char *what, xt_optimizer *o); /* once: all ranks train from rank 0's values. False with a pending error */
-bool replicas_check(const xt_src *src, xt_optimizer *o); /* every check_every steps: an error when parameters of ranks differ */
+/* --- replicas.c: plain data parallel --- */
+/* once: all ranks train from rank 0's values. False with a pending error */
+bool replicas_begin(const xt_src *src, const char *what, xt_optimizer *o);
+/* every check_every steps: an error when parameters of ranks differ */
+bool replicas_check(const xt_src *src, xt_optimizer *o);
 
-/* --- counters.c --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- counters.c --- */
 /* Counts this step for the active parameters. `skip`: i1 scalar, true = nothing is counted; or NULL. */
 bool optim_count(const xt_src *src, xt_optimizer *o, ir_value *skip);
 
-/* --- loss_scaler.c ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- loss_scaler.c --- */
 struct xt_loss_scaler {
     xt_tensor scale, tracker; /* f32 scalars */
     double growth, backoff, interval;
@@ -188,8 +216,9 @@ struct xt_loss_scaler {
 bool scaler_unscale(const xt_src *src, struct xt_loss_scaler *s, gradients *g, ir_value **out_skip);
 void scaler_attach(xt_optimizer *o, struct xt_loss_scaler *s); /* takes loaded state */
 
-/* --- optim_state.c: for checkpoints ------------------------------------------------------------------------------------------------------------------- */
-/* Gives a state tensor (a name of xt_optimizer_tensor_name) its value; one that does not exist yet takes it when the first step makes it. */
+/* --- optim_state.c: for checkpoints --- */
+/* Gives a state tensor (a name of xt_optimizer_tensor_name) its value; one that does not exist yet takes it when the
+ * first step makes it. */
 xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data);
 /* A new state tensor, with the value restored for its name if there is one, else filled with `fill`. */
 xt_tensor optim_new_state(const xt_src *src, xt_optimizer *o, const char *name, const ir_type *type, double fill);
@@ -198,7 +227,7 @@ void optim_state_free(xt_optimizer *o);
 char *optim_state_text(const xt_optimizer *o);
 xt_status optim_state_load(xt_optimizer *o, const char *json);
 
-/* --- schedule.c ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- schedule.c --- */
 void schedule_poll(xt_optimizer *o); /* applies values that have arrived (plateau) */
 void schedule_free(struct xt_scheduler *s);
 char *schedule_text(const struct xt_scheduler *s); /* base_free; NULL without memory */

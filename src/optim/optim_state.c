@@ -1,5 +1,5 @@
-/* An optimizer's state for checkpoints: tensors by PyTorch's names ("conv1.weight.exp_avg", "optimizer.step"), and the rest as one JSON text.
- * Values may be restored before the states exist: they wait by name for the first step. */
+/* An optimizer's state for checkpoints: tensors by PyTorch's names ("conv1.weight.exp_avg", "optimizer.step"), and the
+ * rest as one JSON text. Values may be restored before the states exist: they wait by name for the first step. */
 #include <cjson/cJSON.h>
 #include <math.h>
 
@@ -36,13 +36,14 @@ xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, 
 xt_tensor optim_new_state(const xt_src *src, xt_optimizer *o, const char *name, const ir_type *type, double fill) {
     loaded *l = o->loaded ? map_remove(o->loaded, name, strlen(name)) : NULL;
     if (l && l->type != type)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "the checkpoint's optimizer state %s has another shape than the parameter now", name));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "the checkpoint's optimizer state %s has another shape than the parameter now", name));
     array init = {0};
     xt_status s = !l && fill != 0 ? array_new(type, &init) : NULL;
     if (s) lazy_fail(s);
     for (int64_t i = 0; init.data && i < type->count; i++) array_set(&init, i, fill);
-    xt_tensor t =
-        lazy_state_new(src, LAZY_OPTIMIZER, name, type->dtype, (int)type->rank, type->dims, l && l->type == type ? (void *)l->data : init.data);
+    xt_tensor t = lazy_state_new(src, LAZY_OPTIMIZER, name, type->dtype, (int)type->rank, type->dims,
+                                 l && l->type == type ? (void *)l->data : init.data);
     if (init.data) array_free(&init);
     base_free(l);
     return t;
@@ -54,7 +55,8 @@ void scaler_attach(xt_optimizer *o, struct xt_loss_scaler *s) {
     o->scaler = s;
     for (size_t i = 0; i < BASE_COUNT(states) && o->loaded; i++) {
         loaded *l = map_remove(o->loaded, names[i], strlen(names[i]));
-        xt_status e = l && l->type == lazy_type(states[i]) ? lazy_state_write(states[i], l->data, ir_type_bytes(l->type)) : NULL;
+        xt_status e =
+            l && l->type == lazy_type(states[i]) ? lazy_state_write(states[i], l->data, ir_type_bytes(l->type)) : NULL;
         if (e) lazy_fail(e);
         base_free(l);
     }
@@ -75,7 +77,7 @@ void optim_state_free(xt_optimizer *o) {
     map_free(o->loaded_counter, NULL);
 }
 
-/* --- the tensors, in a fixed order: scaler, counts, states by parameter ---------------------------------------------------------------------------- */
+/* --- the tensors, in a fixed order: scaler, counts, states by parameter --- */
 static xt_tensor nth(const xt_optimizer *o, int i, char *name, size_t n) {
     if (o->scaler && lazy_type(o->scaler->scale)) {
         if (i == 0 || i == 1) {
@@ -117,9 +119,10 @@ const char *xt_optimizer_tensor_name(const xt_optimizer *o, int i) {
     return intern_text(intern(name));
 }
 
-/* --- the rest -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the rest --- */
 char *optim_state_text(const xt_optimizer *o) {
-    cJSON *all = cJSON_CreateObject(), *groups = cJSON_AddArrayToObject(all, "groups"), *counters = cJSON_AddObjectToObject(all, "counters");
+    cJSON *all = cJSON_CreateObject(), *groups = cJSON_AddArrayToObject(all, "groups"),
+          *counters = cJSON_AddObjectToObject(all, "counters");
     cJSON *schedules = cJSON_AddArrayToObject(all, "schedules");
     cJSON_AddStringToObject(all, "kind", o->kind->name);
     cJSON_AddNumberToObject(all, "steps", (double)o->steps);
@@ -130,7 +133,8 @@ char *optim_state_text(const xt_optimizer *o) {
         cJSON_AddItemToArray(groups, g);
     }
     for (size_t i = 0; i < o->n; i++)
-        if (o->n_counters > 1 && o->params[i].counter >= 0) cJSON_AddNumberToObject(counters, o->params[i].name, o->params[i].counter);
+        if (o->n_counters > 1 && o->params[i].counter >= 0)
+            cJSON_AddNumberToObject(counters, o->params[i].name, o->params[i].counter);
     for (size_t i = 0; i < o->n_schedulers; i++) {
         char *s = schedule_text(o->schedulers[i]);
         cJSON *state = s ? cJSON_CreateRaw(s) : NULL;
@@ -165,22 +169,27 @@ static xt_status load_counters(xt_optimizer *o, const cJSON *counters) {
 
 xt_status optim_state_load(xt_optimizer *o, const char *json) {
     cJSON *all = cJSON_Parse(json), *groups = cJSON_GetObjectItemCaseSensitive(all, "groups"), *g;
-    const cJSON *steps = cJSON_GetObjectItemCaseSensitive(all, "steps"), *schedules = cJSON_GetObjectItemCaseSensitive(all, "schedules");
+    const cJSON *steps = cJSON_GetObjectItemCaseSensitive(all, "steps"),
+                *schedules = cJSON_GetObjectItemCaseSensitive(all, "schedules");
     xt_status s = NULL;
     size_t i = 0;
     if (!cJSON_IsArray(groups) || !cJSON_IsNumber(steps))
         s = status_new(XT_DATA_LOSS, NULL, "the optimizer's state is no JSON of an optimizer");
     else if (cJSON_GetArraySize(groups) != (int)o->n_groups)
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer was saved with %d groups and has %zu now", cJSON_GetArraySize(groups), o->n_groups);
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer was saved with %d groups and has %zu now",
+                       cJSON_GetArraySize(groups), o->n_groups);
     if (!s) s = load_counters(o, cJSON_GetObjectItemCaseSensitive(all, "counters"));
     if (!s && cJSON_GetArraySize(schedules) != (int)o->n_schedulers)
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer was saved with %d learning rate schedules and has %zu now",
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "the optimizer was saved with %d learning rate schedules and has %zu now",
                        cJSON_GetArraySize(schedules), o->n_schedulers);
-    for (size_t k = 0; k < o->n_schedulers && !s; k++) s = schedule_load(o->schedulers[k], cJSON_GetArrayItem(schedules, (int)k));
+    for (size_t k = 0; k < o->n_schedulers && !s; k++)
+        s = schedule_load(o->schedulers[k], cJSON_GetArrayItem(schedules, (int)k));
     if (!s) {
         o->steps = (int64_t)steps->valuedouble;
         cJSON_ArrayForEach(g, groups) {
-            const cJSON *lr = cJSON_GetObjectItemCaseSensitive(g, "lr"), *m = cJSON_GetObjectItemCaseSensitive(g, "momentum");
+            const cJSON *lr = cJSON_GetObjectItemCaseSensitive(g, "lr"),
+                        *m = cJSON_GetObjectItemCaseSensitive(g, "momentum");
             if (cJSON_IsNumber(lr)) o->groups[i].h.lr = lr->valuedouble;
             if (cJSON_IsNumber(m)) o->groups[i].h.momentum = m->valuedouble;
             i++;
@@ -190,7 +199,7 @@ xt_status optim_state_load(xt_optimizer *o, const char *json) {
     return s;
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- files --- */
 static xt_status write_all(const xt_optimizer *o, st_writer *w) {
     char *text = optim_state_text(o);
     xt_status s = text ? st_meta(w, "optimizer_state", text) : status_oom(64, "an optimizer's state");
@@ -205,7 +214,8 @@ static xt_status write_all(const xt_optimizer *o, st_writer *w) {
     for (int i = 0; i < n; i++) {
         size_t bytes = ir_type_bytes(lazy_type(xt_optimizer_tensor(o, i)));
         void *data = base_malloc(bytes + 1);
-        s = data ? lazy_state_read(xt_optimizer_tensor(o, i), data, bytes) : status_oom(bytes, xt_optimizer_tensor_name(o, i));
+        s = data ? lazy_state_read(xt_optimizer_tensor(o, i), data, bytes)
+                 : status_oom(bytes, xt_optimizer_tensor_name(o, i));
         if (!s) s = st_data(w, data, bytes);
         base_free(data);
         XT_TRY(s);
@@ -214,7 +224,8 @@ static xt_status write_all(const xt_optimizer *o, st_writer *w) {
 }
 
 xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *o, const char *path) {
-    if (!o || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_save: an optimizer and a path are needed");
+    if (!o || !path)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_save: an optimizer and a path are needed");
     if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
     XT_TRY(lazy_gather_states());
     st_writer *w = NULL;
@@ -228,7 +239,8 @@ xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *o, const char *p
 }
 
 xt_status xt_optimizer_load_at(const xt_src *src, xt_optimizer *o, const char *path) {
-    if (!o || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_load: an optimizer and a path are needed");
+    if (!o || !path)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_load: an optimizer and a path are needed");
     if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
     st_file *f;
     if (rehearsal_on() && !file_exists(path)) return NULL; /* what the rehearsal itself saved was not written */

@@ -1,29 +1,35 @@
-/* The optimizer step: gradients averaged over ranks by one all-reduce of all of them, unscaled and clipped if asked, one update a parameter, gradients
- * consumed. With a loss scaler each new value is selected on the device: the old one stays when a gradient was not finite. */
+/* The optimizer step: gradients averaged over ranks by one all-reduce of all of them, unscaled and clipped if asked,
+ * one update a parameter, gradients consumed. With a loss scaler each new value is selected on the device: the old one
+ * stays when a gradient was not finite. */
 #include <math.h>
 
 #include "lazy/mesh.h"
 #include "optim/optim.h"
 
 static void step_error(const xt_src *src, const char *what) {
-    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                         "%s: no parameter has a gradient; call xt_backward(loss) before it, on a loss made with this module", what));
+    lazy_fail(status_new(
+        XT_FAILED_PRECONDITION, src,
+        "%s: no parameter has a gradient; call xt_backward(loss) before it, on a loss made with this module", what));
 }
 
-/* --- parameters ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- parameters --- */
 optim_param *optim_param_of(xt_optimizer *o, const xt_src *src, int i) {
     while (o->n_slots <= (size_t)i)
         if (!VEC_PUSH(o->slots, o->n_slots, o->cap_slots, (int){-1})) return NULL;
     if (o->slots[i] >= 0) return &o->params[o->slots[i]];
     const char *name = xt_module_tensor_name(o->net, i);
-    optim_param p = {.param = xt_module_tensor(o->net, i), .name = base_strdup(name), .group = optim_group_of(o, name), .counter = -1};
+    optim_param p = {.param = xt_module_tensor(o->net, i),
+                     .name = base_strdup(name),
+                     .group = optim_group_of(o, name),
+                     .counter = -1};
     const ir_type *t = lazy_type(p.param);
     for (int k = 0; p.name && t && k < o->kind->n_states; k++) {
         const ir_type *st = optim_state_type(o, &p, k, t);
         if (!st) continue;
         char full[1024];
         snprintf(full, sizeof full, "%s.%s", name, o->kind->state_names[k]);
-        p.state[k] = optim_new_state(src, o, full, st, o->kind->initial ? o->kind->initial(&o->groups[p.group].h, k) : 0);
+        p.state[k] =
+            optim_new_state(src, o, full, st, o->kind->initial ? o->kind->initial(&o->groups[p.group].h, k) : 0);
         xt_status s = st == t ? lazy_state_lay_out(p.state[k], lazy_optimizer_layout(p.param)) : NULL;
         if (s) lazy_fail(status_at(s, src));
     }
@@ -54,16 +60,17 @@ static void check_patterns(xt_optimizer *o) {
     o->patterns_checked = true;
     for (size_t i = 0; i < o->n_groups; i++) o->groups[i].members = 0;
     for (int i = 0; i < xt_module_tensors(o->net); i++)
-        if (xt_module_tensor_is_param(o->net, i)) o->groups[optim_group_of(o, xt_module_tensor_name(o->net, i))].members++;
+        if (xt_module_tensor_is_param(o->net, i))
+            o->groups[optim_group_of(o, xt_module_tensor_name(o->net, i))].members++;
     for (size_t i = 1; i < o->n_groups; i++)
         if (o->groups[i].members == 0)
-            log_msg(
-                XT_SEV_WARNING,
-                "xt_optimizer_group: no parameter is in the group \"%s\": the pattern matches none, or later groups take them all; names are as %s",
-                o->groups[i].pattern, xt_module_tensors(o->net) ? xt_module_tensor_name(o->net, 0) : "fc1.weight");
+            log_msg(XT_SEV_WARNING,
+                    "xt_optimizer_group: no parameter is in the group \"%s\": the pattern matches none, or later "
+                    "groups take them all; names are as %s",
+                    o->groups[i].pattern, xt_module_tensors(o->net) ? xt_module_tensor_name(o->net, 0) : "fc1.weight");
 }
 
-/* --- one parameter -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- one parameter --- */
 typedef struct group_data { /* a group's numbers that are data */
     ir_value *lr, *momentum, *rest, *log_m;
 } group_data;
@@ -132,7 +139,8 @@ static void set(const step *s, ir_builder *b, xt_tensor state, ir_value *old, ir
     lazy_assign(state, lazy_wrap(unless_skipped(s, b, old, new_value), "xt_optimizer_step"));
 }
 
-/* Parameters and states of 16 bits are updated in f32 and rounded once: in bf16, 1 - 0.999 of a second moment would be nothing at all. */
+/* Parameters and states of 16 bits are updated in f32 and rounded once: in bf16, 1 - 0.999 of a second moment would be
+ * nothing at all. */
 static ir_value *widened(ir_builder *b, ir_value *v) {
     return v && ir_dtype_is_float(v->type->dtype) && xt_dtype_size(v->type->dtype) < 4 ? ir_convert(b, v, XT_F32) : v;
 }
@@ -153,7 +161,8 @@ static void update_one(step *s, optim_param *p, ir_value *grad) {
     const xt_optimizer *o = s->o;
     const group_data *g = &s->groups[p->group];
     const optim_hyper *h = &o->groups[p->group].h;
-    optim_update u = {.b = lazy_begin(s->src), .h = h, .lr = g->lr, .momentum = g->momentum, .rest = g->rest, .log_m = g->log_m};
+    optim_update u = {
+        .b = lazy_begin(s->src), .h = h, .lr = g->lr, .momentum = g->momentum, .rest = g->rest, .log_m = g->log_m};
     u.step = p->counter >= 0 ? o->counters[p->counter].now : NULL;
     share(s, &u, p);
     lazy_path_push(p->name);
@@ -175,7 +184,7 @@ static void update_one(step *s, optim_param *p, ir_value *grad) {
     lazy_path_pop();
 }
 
-/* --- the step --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the step --- */
 /* The gradients as they are before clipping, for xt_grad_norm. */
 static void remember(xt_optimizer *o, const gradients *g) {
     ir_value **last = base_realloc(o->last, (g->n + 1) * sizeof *last);
@@ -188,7 +197,8 @@ static void remember(xt_optimizer *o, const gradients *g) {
     o->last_step = lazy_step();
 }
 
-void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int *tensors, ir_value *const *grads, ir_value *skip) {
+void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int *tensors, ir_value *const *grads,
+                         ir_value *skip) {
     step s = {.src = src, .o = o, .skip = skip};
     if (step_open(&s))
         for (size_t i = 0; i < n; i++) {
@@ -200,8 +210,10 @@ void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int
 
 static void update_all(const xt_src *src, xt_optimizer *o, gradients *g, ir_value *skip) {
     if (!optim_activate(o, src, g) || !optim_count(src, o, skip)) return;
-    if (o->offload) optim_offload_step(src, o, g, skip);
-    else optim_update_params(src, o, g->n, g->index, g->values, skip);
+    if (o->offload)
+        optim_offload_step(src, o, g, skip);
+    else
+        optim_update_params(src, o, g->n, g->index, g->values, skip);
 }
 
 static void consume(const gradients *g) {
@@ -252,7 +264,8 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
         ok = scaler_unscale(src, s, &g, &skip);
     remember(o, &g);
     b = lazy_begin(src);
-    if (ok && o->clip_norm > 0) gradients_clip_norm(b, &g, gradients_norm(b, g.values, g.n, o->clip_norm_type), o->clip_norm);
+    if (ok && o->clip_norm > 0)
+        gradients_clip_norm(b, &g, gradients_norm(b, g.values, g.n, o->clip_norm_type), o->clip_norm);
     if (ok && o->clip_value > 0) gradients_clip_value(b, &g, o->clip_value);
     if (ok) update_all(src, o, &g, skip);
     consume(&g);

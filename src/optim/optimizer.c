@@ -8,8 +8,10 @@ static void free_optimizer(void *o) {
     xt_optimizer_free(o);
 }
 
-xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what, const option_row *rows, size_t n_rows, void *opts) {
-    xt_status s = net ? options_check(rows, n_rows, opts, what) : status_new(XT_INVALID_ARGUMENT, NULL, "%s: the module is NULL", what);
+xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what, const option_row *rows, size_t n_rows,
+                        void *opts) {
+    xt_status s = net ? options_check(rows, n_rows, opts, what)
+                      : status_new(XT_INVALID_ARGUMENT, NULL, "%s: the module is NULL", what);
     if (s) {
         lazy_fail(s);
         return NULL;
@@ -51,7 +53,7 @@ void xt_optimizer_free(xt_optimizer *o) {
     live_add(LIVE_optimizer, -1);
 }
 
-/* --- groups --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- groups --- */
 static const option_row group_rows[] = {
     OPTIM_ROW(xt_group_opts, lr, 0, 0, 1e6, "learning rate of the group"),
     OPTIM_ROW(xt_group_opts, lr_scale, 1, 0, 1e6, "factor of the optimizer's learning rate"),
@@ -65,16 +67,21 @@ int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *o, const char *patte
     if (!o) return -1; /* its own error is pending */
     xt_status s = options_check(group_rows, BASE_COUNT(group_rows), &p, "xt_optimizer_group");
     if (!s && (!pattern || !*pattern))
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_group: a pattern of parameter names is needed, as \"*.bias\"");
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "xt_optimizer_group: a pattern of parameter names is needed, as \"*.bias\"");
     if (!s && p.lr != 0 && p.lr_scale != 1)
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_group: .lr = %g and .lr_scale = %g are both given; one of them is the rate", p.lr,
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "xt_optimizer_group: .lr = %g and .lr_scale = %g are both given; one of them is the rate", p.lr,
                        p.lr_scale);
     if (!s && o->steps)
-        s = status_new(XT_FAILED_PRECONDITION, NULL, "xt_optimizer_group: make the groups before the first step; %lld were taken",
+        s = status_new(XT_FAILED_PRECONDITION, NULL,
+                       "xt_optimizer_group: make the groups before the first step; %lld were taken",
                        (long long)o->steps);
     if (!s && o->n_schedulers)
-        s = status_new(XT_FAILED_PRECONDITION, NULL, "xt_optimizer_group: make the groups before the learning rate's schedule");
-    optim_group g = {.h = o->groups[0].h, .pattern = s ? NULL : base_strdup(pattern), .frozen = p.frozen == XT_ON, .initial_lr = -1};
+        s = status_new(XT_FAILED_PRECONDITION, NULL,
+                       "xt_optimizer_group: make the groups before the learning rate's schedule");
+    optim_group g = {
+        .h = o->groups[0].h, .pattern = s ? NULL : base_strdup(pattern), .frozen = p.frozen == XT_ON, .initial_lr = -1};
     if (!s && !g.pattern) s = status_oom(64, "an optimizer's group");
     g.h.lr = p.lr != 0 ? p.lr : g.h.lr * p.lr_scale;
     g.lr_ratio = o->groups[0].h.lr > 0 ? g.h.lr / o->groups[0].h.lr : p.lr_scale;
@@ -133,7 +140,8 @@ void xt_optimizer_set_momentum_at(const xt_src *src, xt_optimizer *o, double mom
     SRC_CALLED_FROM(src);
     if (!o) return;
     if (!(momentum >= 0 && momentum < 1)) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_set_momentum: %g; a momentum is at least 0 and less than 1", momentum));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                             "xt_optimizer_set_momentum: %g; a momentum is at least 0 and less than 1", momentum));
         return;
     }
     o->momentum_moves = true;
@@ -156,7 +164,7 @@ const ir_type *optim_state_type(const xt_optimizer *o, const optim_param *p, int
     return o->kind->state_type ? o->kind->state_type(&o->groups[p->group].h, k, param) : param;
 }
 
-/* --- arithmetic ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- arithmetic --- */
 ir_value *optim_scale(ir_builder *b, ir_value *x, ir_value *scalar) {
     if (!x || !scalar) return NULL;
     return ir_multiply(b, x, ir_broadcast_scalar(b, ir_convert(b, scalar, x->type->dtype), x->type));

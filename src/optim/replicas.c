@@ -1,6 +1,7 @@
-/* Plain data parallel training: every rank holds a copy of the network. They begin with the values of rank 0, and can be compared from time to time. Both
- * exchange one hash a tensor; only what differs is sent. Buffers begin alike too, but those that steps change (running statistics of batch norm, which the
- * forward pass before the first step has moved already) are each rank's own, and so are those of a run that goes on from a checkpoint. */
+/* Plain data parallel training: every rank holds a copy of the network. They begin with the values of rank 0, and can
+ * be compared from time to time. Both exchange one hash a tensor; only what differs is sent. Buffers begin alike too,
+ * but those that steps change (running statistics of batch norm, which the forward pass before the first step has moved
+ * already) are each rank's own, and so are those of a run that goes on from a checkpoint. */
 #include "lazy/mesh.h"
 #include "optim/optim.h"
 
@@ -20,10 +21,12 @@ static void copies_free(copies *c) {
 /* Buffers: of those that are no rank's own. */
 static xt_status copies_read(const char *what, const xt_optimizer *o, bool buffers, copies *c) {
     size_t room = (size_t)xt_module_tensors(o->net) + 1, ranks = (size_t)world_get()->size;
-    *c = (copies){0, base_calloc(room, sizeof *c->states), base_calloc(room, sizeof *c->names), base_calloc(room * ranks, sizeof *c->hashes)};
+    *c = (copies){0, base_calloc(room, sizeof *c->states), base_calloc(room, sizeof *c->names),
+                  base_calloc(room * ranks, sizeof *c->hashes)};
     if (!c->states || !c->names || !c->hashes) return status_oom(room * ranks * sizeof *c->hashes, "comparing ranks");
     for (int i = 0; i < xt_module_tensors(o->net); i++) {
-        if (!xt_module_tensor_is_param(o->net, i) && (!buffers || lazy_state_own(xt_module_tensor(o->net, i)))) continue;
+        if (!xt_module_tensor_is_param(o->net, i) && (!buffers || lazy_state_own(xt_module_tensor(o->net, i))))
+            continue;
         c->states[c->n] = xt_module_tensor(o->net, i);
         c->names[c->n++] = xt_module_tensor_name(o->net, i);
     }
@@ -56,7 +59,10 @@ bool replicas_begin(const xt_src *src, const char *what, xt_optimizer *o) {
         s = lazy_replicas_take(c.states[i], c.names[i]);
     }
     if (n && !s && world_get()->rank == 0)
-        log_msg(XT_SEV_INFO, "%zu of %zu parameters and buffers (first: %s) began with other values on other ranks than on rank 0; all ranks now have those of rank 0", n, c.n, first);
+        log_msg(XT_SEV_INFO,
+                "%zu of %zu parameters and buffers (first: %s) began with other values on other ranks than on rank 0; "
+                "all ranks now have those of rank 0",
+                n, c.n, first);
     o->replicated = !s;
     copies_free(&c);
     if (s) lazy_fail(status_at(s, src));
@@ -85,7 +91,8 @@ bool replicas_check(const xt_src *src, xt_optimizer *o) {
         list_ranks(&c, first, true, &same);
         list_ranks(&c, first, false, &other);
         s = status_new(XT_FAILED_PRECONDITION, NULL,
-                       "replicas differ after step %lld: %s has one value on rank %s and another on rank %s; %zu of %zu parameters differ. Was a parameter written, or a rank's loss or "
+                       "replicas differ after step %lld: %s has one value on rank %s and another on rank %s; %zu of "
+                       "%zu parameters differ. Was a parameter written, or a rank's loss or "
                        "optimizer chosen, by rank?",
                        (long long)o->steps, c.names[first], str_cstr(&same), str_cstr(&other), n, c.n);
         o->check_every = 0;
@@ -101,7 +108,9 @@ void xt_optimizer_check_replicas_at(const xt_src *src, xt_optimizer *o, int64_t 
     SRC_CALLED_FROM(src);
     if (!o) return;
     if (every < 0)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_check_replicas: every %lld steps; 0 (never) or more is needed", (long long)every));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                             "xt_optimizer_check_replicas: every %lld steps; 0 (never) or more is needed",
+                             (long long)every));
     else
         o->check_every = every;
 }
@@ -110,7 +119,9 @@ void xt_optimizer_bucket_at(const xt_src *src, xt_optimizer *o, int64_t bytes) {
     SRC_CALLED_FROM(src);
     if (!o) return;
     if (bytes < 0)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_bucket: %lld bytes; 0 (the default, %d) or more are needed", (long long)bytes, OPTIM_BUCKET_BYTES));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                             "xt_optimizer_bucket: %lld bytes; 0 (the default, %d) or more are needed",
+                             (long long)bytes, OPTIM_BUCKET_BYTES));
     else
         o->bucket_bytes = bytes;
 }

@@ -1,4 +1,5 @@
-/* Schedules as objects: stepping, sequences and chains, positions as JSON. Rates follow PyTorch's recursive forms, so that chains compose as there. */
+/* Schedules as objects: stepping, sequences and chains, positions as JSON. Rates follow PyTorch's recursive forms, so
+ * that chains compose as there. */
 #include <cjson/cJSON.h>
 #include <math.h>
 
@@ -6,17 +7,19 @@
 
 static void step(xt_scheduler *s);
 
-xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char *what, xt_status e, const schedule_numbers *n, xt_interval interval,
-                           bool begin) {
+xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char *what, xt_status e,
+                           const schedule_numbers *n, xt_interval interval, bool begin) {
     xt_scheduler *s = NULL;
     if (!opt) { /* its own error is pending */
         xt_status_free(e);
         return NULL;
     }
     if (!e && (unsigned)interval > XT_EACH_STEP)
-        e = status_new(XT_INVALID_ARGUMENT, NULL, "%s.interval = %d is out of range: expected XT_EACH_EPOCH or XT_EACH_STEP", what, (int)interval);
+        e = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "%s.interval = %d is out of range: expected XT_EACH_EPOCH or XT_EACH_STEP", what, (int)interval);
     if (!e && n && n->cycles_momentum && !opt->kind->momentum)
-        e = status_new(XT_INVALID_ARGUMENT, NULL, "%s: %s has no momentum to cycle; say .cycle_momentum = XT_OFF", what, opt->kind->title);
+        e = status_new(XT_INVALID_ARGUMENT, NULL, "%s: %s has no momentum to cycle; say .cycle_momentum = XT_OFF", what,
+                       opt->kind->title);
     if (!e && (!(s = base_calloc(1, sizeof *s)) || !(s->base = base_calloc(opt->n_groups, sizeof *s->base)) ||
                !VEC_PUSH(opt->schedulers, opt->n_schedulers, opt->cap_schedulers, s)))
         e = status_oom(sizeof *s, what);
@@ -55,7 +58,7 @@ void schedule_free(xt_scheduler *s) {
     base_free(s);
 }
 
-/* --- stepping --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- stepping --- */
 static void apply(xt_scheduler *s, bool closed) {
     for (size_t g = 0; g < s->n_base && !s->refused; g++) {
         optim_hyper *h = &s->opt->groups[g].h;
@@ -64,7 +67,8 @@ static void apply(xt_scheduler *s, bool closed) {
     }
 }
 
-/* The step that making a schedule takes, of one that has been undone: what a sequence does with its first part, and with a composite that takes over. */
+/* The step that making a schedule takes, of one that has been undone: what a sequence does with its first part, and
+ * with a composite that takes over. */
 static void first_step(xt_scheduler *s) {
     s->at = s->n_children ? 0 : -1;
     for (size_t i = 0; i < (s->kind == &schedule_sequential ? 1 : s->n_children); i++) first_step(s->children[i]);
@@ -103,7 +107,8 @@ void xt_schedule_step(xt_scheduler *s) {
 static void step(xt_scheduler *s) {
     if (s->kind == &schedule_on_plateau)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
-                             "xt_schedule_step: a plateau schedule goes by a value; use xt_schedule_step_value or xt_schedule_step_tensor"));
+                             "xt_schedule_step: a plateau schedule goes by a value; use xt_schedule_step_value or "
+                             "xt_schedule_step_tensor"));
     else if (s->kind == &schedule_chained) {
         s->at++;
         for (size_t i = 0; i < s->n_children; i++) step(s->children[i]);
@@ -125,7 +130,7 @@ int64_t xt_schedule_last_epoch(const xt_scheduler *s) {
     return s ? s->at : 0;
 }
 
-/* --- several ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- several --- */
 const schedule_kind schedule_sequential = {.name = "sequential"}, schedule_chained = {.name = "chained"};
 
 /* The parts leave the optimizer's list: their composite owns and steps them. */
@@ -153,12 +158,14 @@ static xt_status check_parts(const xt_optimizer *o, const char *what, const xt_s
     if (n == 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: .schedules is empty", what);
     for (size_t i = 0; i < n; i++) {
         if (!owned(o, p->schedules[i]))
-            return status_new(XT_INVALID_ARGUMENT, NULL, "%s: schedule %zu belongs to another optimizer or to another sequence", what, i);
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "%s: schedule %zu belongs to another optimizer or to another sequence", what, i);
         for (size_t k = 0; k < i; k++)
             if (p->schedules[k] == p->schedules[i])
                 return status_new(XT_INVALID_ARGUMENT, NULL, "%s: schedules %zu and %zu are the same", what, k, i);
         if (p->schedules[i]->kind == &schedule_on_plateau)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "%s: schedule %zu is a plateau schedule, which goes by a value", what, i);
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "%s: schedule %zu is a plateau schedule, which goes by a value", what, i);
     }
     return NULL;
 }
@@ -166,11 +173,13 @@ static xt_status check_parts(const xt_optimizer *o, const char *what, const xt_s
 static xt_status check_milestones(const xt_sequence_opts *p, size_t n) {
     for (size_t i = 0; i + 1 < n; i++)
         if (p->milestones[i] < 1 || (i && p->milestones[i] <= p->milestones[i - 1]))
-            return status_new(XT_INVALID_ARGUMENT, NULL,
-                              "xt_sequential_schedule: %zu schedules need %zu rising milestones of at least 1; number %zu is %lld", n, n - 1, i,
-                              (long long)p->milestones[i]);
+            return status_new(
+                XT_INVALID_ARGUMENT, NULL,
+                "xt_sequential_schedule: %zu schedules need %zu rising milestones of at least 1; number %zu is %lld", n,
+                n - 1, i, (long long)p->milestones[i]);
     return n < XT_SCHEDULE_MOST && p->milestones[n - 1]
-               ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_sequential_schedule: %zu schedules need %zu milestones, there are more", n, n - 1)
+               ? status_new(XT_INVALID_ARGUMENT, NULL,
+                            "xt_sequential_schedule: %zu schedules need %zu milestones, there are more", n, n - 1)
                : NULL;
 }
 
@@ -210,20 +219,24 @@ xt_scheduler *xt_chained_schedule_opt(const xt_src *src, xt_optimizer *o, xt_seq
     return s;
 }
 
-xt_scheduler *xt_warmup_schedule_opt(const xt_src *src, xt_optimizer *o, int64_t steps, xt_scheduler *then, xt_warmup_opts p) {
+xt_scheduler *xt_warmup_schedule_opt(const xt_src *src, xt_optimizer *o, int64_t steps, xt_scheduler *then,
+                                     xt_warmup_opts p) {
     SRC_CALLED_FROM(src);
     if (!o) return NULL;
     if (steps < 1) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_warmup_schedule: %lld steps; at least 1 is needed", (long long)steps));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_warmup_schedule: %lld steps; at least 1 is needed",
+                             (long long)steps));
         return NULL;
     }
     xt_scheduler *rise =
-        xt_linear_schedule(o, .start_factor = p.start_factor != 0 ? p.start_factor : 0.01, .total_iters = steps, .interval = p.interval); /* an error has `src` */
+        /* an error has `src` */
+        xt_linear_schedule(o, .start_factor = p.start_factor != 0 ? p.start_factor : 0.01, .total_iters = steps,
+                           .interval = p.interval);
     if (!rise || !then) return rise;
     return xt_sequential_schedule(o, .schedules = {rise, then}, .milestones = {steps}, .interval = p.interval);
 }
 
-/* --- position ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- position --- */
 cJSON *json_number(double v) {
     char text[40];
     snprintf(text, sizeof text, "%.17g", v);
@@ -276,19 +289,23 @@ static double number(const cJSON *o, const char *key, double otherwise) {
 /* All checks before any change. */
 static xt_status fits(const xt_scheduler *s, const cJSON *o) {
     const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "kind"));
-    const cJSON *parts = cJSON_GetObjectItemCaseSensitive(o, "schedules"), *base = cJSON_GetObjectItemCaseSensitive(o, "base_lrs");
+    const cJSON *parts = cJSON_GetObjectItemCaseSensitive(o, "schedules"),
+                *base = cJSON_GetObjectItemCaseSensitive(o, "base_lrs");
     if (!kind) return status_new(XT_DATA_LOSS, NULL, "the state of a schedule is no JSON of one");
     if (strcmp(kind, s->kind->name) != 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the state is that of a %s schedule, this one is %s", kind, s->kind->name);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the state is that of a %s schedule, this one is %s", kind,
+                          s->kind->name);
     if (cJSON_GetArraySize(base) != (int)s->n_base || cJSON_GetArraySize(parts) != (int)s->n_children)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the state is that of a schedule with %d groups and %d parts, this one has %zu and %zu",
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "the state is that of a schedule with %d groups and %d parts, this one has %zu and %zu",
                           cJSON_GetArraySize(base), cJSON_GetArraySize(parts), s->n_base, s->n_children);
     for (size_t i = 0; i < s->n_children; i++) XT_TRY(fits(s->children[i], cJSON_GetArrayItem(parts, (int)i)));
     return NULL;
 }
 
 static void load(xt_scheduler *s, const cJSON *o) {
-    const cJSON *parts = cJSON_GetObjectItemCaseSensitive(o, "schedules"), *base = cJSON_GetObjectItemCaseSensitive(o, "base_lrs");
+    const cJSON *parts = cJSON_GetObjectItemCaseSensitive(o, "schedules"),
+                *base = cJSON_GetObjectItemCaseSensitive(o, "base_lrs");
     s->at = (int64_t)number(o, "last_epoch", 0);
     s->t_cur = (int64_t)number(o, "t_cur", (double)s->t_cur);
     s->t_i = (int64_t)number(o, "t_i", (double)s->t_i);

@@ -28,7 +28,8 @@ typedef struct schedule_plateau {
 
 typedef struct schedule_kind {
     const char *name;
-    double (*rate)(const struct xt_scheduler *s, size_t group, double now); /* the rate at s->at, from the group's rate now */
+    /* the rate at s->at, from the group's rate now */
+    double (*rate)(const struct xt_scheduler *s, size_t group, double now);
     double (*closed)(const struct xt_scheduler *s, size_t group); /* the same from s->at alone; NULL: rate does */
     void (*advance)(struct xt_scheduler *s); /* s->at goes on by one; NULL: just that */
     double (*momentum)(const struct xt_scheduler *s); /* NULL: not moved */
@@ -51,9 +52,10 @@ struct xt_scheduler {
     bool refused; /* its last step was an error */
 };
 
-/* A schedule of opt, attached to it, with its first rates set unless `begin` is false. NULL with a pending error: status `s` (taken over), or no memory. */
-xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char *what, xt_status s, const schedule_numbers *n, xt_interval interval,
-                           bool begin);
+/* A schedule of opt, attached to it, with its first rates set unless `begin` is false. NULL with a pending error:
+ * status `s` (taken over), or no memory. */
+xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char *what, xt_status s,
+                           const schedule_numbers *n, xt_interval interval, bool begin);
 void schedule_value(xt_scheduler *s, double value); /* plateau */
 
 #endif

@@ -1,12 +1,13 @@
-/* The schedules' formulas, each as in torch.optim.lr_scheduler: `rate` is get_lr (from the rate before, so that schedules chain), `closed` its
- * _get_closed_form_lr, which a sequence uses where the next part takes over. s->at is PyTorch's last_epoch; 0 during the first call. */
+/* The schedules' formulas, each as in torch.optim.lr_scheduler: `rate` is get_lr (from the rate before, so that
+ * schedules chain), `closed` its _get_closed_form_lr, which a sequence uses where the next part takes over. s->at is
+ * PyTorch's last_epoch; 0 during the first call. */
 #include <math.h>
 
 #include "optim/schedule.h"
 
 typedef const xt_scheduler *S;
 
-/* --- step, multistep, exponential ------------------------------------------------------------------------------------------------------------- */
+/* --- step, multistep, exponential --- */
 static double step_rate(S s, size_t g, double now) {
     (void)g;
     return s->at == 0 || s->at % s->n.length != 0 ? now : now * s->n.gamma;
@@ -35,7 +36,7 @@ static double exponential_closed(S s, size_t g) {
     return s->base[g] * pow(s->n.gamma, (double)s->at);
 }
 
-/* --- constant, linear, polynomial ---------------------------------------------------------------------------------------------------------------- */
+/* --- constant, linear, polynomial --- */
 static double constant_rate(S s, size_t g, double now) {
     (void)g;
     return s->at == 0 ? now * s->n.start : s->at != s->n.length ? now : now * (1 / s->n.start);
@@ -67,7 +68,7 @@ static double polynomial_closed(S s, size_t g) {
     return s->base[g] * pow(1 - t / (double)s->n.length, s->n.power);
 }
 
-/* --- cosines ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- cosines --- */
 static double cosine_rate(S s, size_t g, double now) {
     double t = (double)s->n.length, low = s->n.eta_min, at = (double)s->at;
     if (s->initial) return now;
@@ -90,7 +91,7 @@ static double restarts_rate(S s, size_t g, double now) {
     return s->n.eta_min + (s->base[g] - s->n.eta_min) * (1 + cos(M_PI * (double)s->t_cur / (double)s->t_i)) / 2;
 }
 
-/* --- one cycle (Smith and Topin 2018) ---------------------------------------------------------------------------------------------------------------- */
+/* --- one cycle (Smith and Topin 2018) --- */
 static double anneal(S s, double from, double to, double pct) {
     return s->n.linear ? (to - from) * pct + from : to + (from - to) / 2 * (cos(M_PI * pct) + 1);
 }
@@ -102,7 +103,8 @@ typedef struct phase {
 
 static phase phase_now(S s, double *out_pct) {
     double total = (double)s->n.length, start = 0;
-    const phase three[] = {{s->n.pct * total - 1, 0, 1, 1, 0}, {2 * s->n.pct * total - 2, 1, 0, 0, 1}, {total - 1, 0, 2, 1, 1}};
+    const phase three[] = {
+        {s->n.pct * total - 1, 0, 1, 1, 0}, {2 * s->n.pct * total - 2, 1, 0, 0, 1}, {total - 1, 0, 2, 1, 1}};
     const phase two[] = {{s->n.pct * total - 1, 0, 1, 1, 0}, {total - 1, 1, 2, 0, 1}};
     const phase *p = s->n.three_phase ? three : two, *last = s->n.three_phase ? three + 2 : two + 1;
     while (p < last && (double)s->at > p->end) start = (p++)->end;
@@ -123,17 +125,19 @@ static double one_cycle_momentum(S s) {
 static void one_cycle_advance(xt_scheduler *s) {
     if (++s->at <= s->n.length) return;
     s->refused = true;
-    lazy_fail(status_new(XT_OUT_OF_RANGE, NULL, "xt_one_cycle_schedule: step %lld of a schedule of .total_steps = %lld", (long long)s->at,
-                         (long long)s->n.length));
+    lazy_fail(status_new(XT_OUT_OF_RANGE, NULL, "xt_one_cycle_schedule: step %lld of a schedule of .total_steps = %lld",
+                         (long long)s->at, (long long)s->n.length));
 }
 
-/* --- cyclic (Smith 2017) -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- cyclic (Smith 2017) --- */
 /* The height over the base, 0 to 1, with the mode's decay. */
 static double height(S s) {
     double total = (double)s->n.up + (double)s->n.down, ratio = (double)s->n.up / total, at = (double)s->at;
     double cycle = floor(1 + at / total), x = 1 + at / total - cycle;
     double up = x <= ratio ? x / ratio : (x - 1) / (ratio - 1);
-    return up * (s->n.mode == XT_TRIANGULAR2 ? 1 / pow(2, cycle - 1) : s->n.mode == XT_EXP_RANGE ? pow(s->n.gamma, at) : 1);
+    return up * (s->n.mode == XT_TRIANGULAR2 ? 1 / pow(2, cycle - 1)
+                 : s->n.mode == XT_EXP_RANGE ? pow(s->n.gamma, at)
+                                             : 1);
 }
 static double cyclic_rate(S s, size_t g, double now) {
     (void)now;
@@ -143,7 +147,7 @@ static double cyclic_momentum(S s) {
     return s->n.high_m - (s->n.high_m - s->n.low_m) * height(s);
 }
 
-/* --- a function of the caller's --------------------------------------------------------------------------------------------------------------------------- */
+/* --- a function of the caller's --- */
 static double lambda_rate(S s, size_t g, double now) {
     if (!s->n.multiplicative) return s->base[g] * s->n.fn(s->at, s->n.user);
     return s->initial ? now : now * s->n.fn(s->at, s->n.user);
@@ -158,10 +162,11 @@ static const schedule_kind step = {"step", step_rate, step_closed, NULL, NULL},
                            cosine = {"cosine", cosine_rate, cosine_closed, NULL, NULL},
                            restarts = {"warm_restarts", restarts_rate, NULL, restarts_advance, NULL},
                            one_cycle = {"one_cycle", one_cycle_rate, NULL, one_cycle_advance, one_cycle_momentum},
-                           cyclic = {"cyclic", cyclic_rate, NULL, NULL, cyclic_momentum}, lambda = {"lambda", lambda_rate, NULL, NULL, NULL};
+                           cyclic = {"cyclic", cyclic_rate, NULL, NULL, cyclic_momentum},
+                           lambda = {"lambda", lambda_rate, NULL, NULL, NULL};
 
-/* --- making --------------------------------------------------------------------------------------------------------------------------------------------------- */
-#define COUNT(type, field, def, help)                                                                                                                \
+/* --- making --- */
+#define COUNT(type, field, def, help) \
     { #field, help, OPTION_I64, offsetof(type, field), def, 1, 1e15, NULL }
 #define CHECK(rows, what) options_check(rows, BASE_COUNT(rows), &p, what)
 
@@ -175,7 +180,8 @@ xt_scheduler *xt_step_schedule_opt(const xt_src *src, xt_optimizer *o, xt_step_s
                                       OPTIM_ROW(xt_step_schedule_opts, gamma, 0.1, 1e-30, 1e30, "factor")};
     xt_status e = CHECK(rows, "xt_step_schedule");
     e = needed(e, "xt_step_schedule", "step_size", p.step_size > 0);
-    return schedule_new(&step, o, "xt_step_schedule", e, &(schedule_numbers){.length = p.step_size, .gamma = p.gamma}, p.interval, true);
+    return schedule_new(&step, o, "xt_step_schedule", e, &(schedule_numbers){.length = p.step_size, .gamma = p.gamma},
+                        p.interval, true);
 }
 
 xt_scheduler *xt_multistep_schedule_opt(const xt_src *src, xt_optimizer *o, xt_multistep_schedule_opts p) {
@@ -190,8 +196,8 @@ xt_scheduler *xt_multistep_schedule_opt(const xt_src *src, xt_optimizer *o, xt_m
                            (long long)p.milestones[n.n_milestones]);
     }
     n.gamma = p.gamma;
-    return schedule_new(&multistep, o, "xt_multistep_schedule", needed(e, "xt_multistep_schedule", "milestones", n.n_milestones > 0), &n, p.interval,
-                        true);
+    return schedule_new(&multistep, o, "xt_multistep_schedule",
+                        needed(e, "xt_multistep_schedule", "milestones", n.n_milestones > 0), &n, p.interval, true);
 }
 
 xt_scheduler *xt_exponential_schedule_opt(const xt_src *src, xt_optimizer *o, xt_exponential_schedule_opts p) {
@@ -199,7 +205,8 @@ xt_scheduler *xt_exponential_schedule_opt(const xt_src *src, xt_optimizer *o, xt
     static const option_row rows[] = {OPTIM_ROW(xt_exponential_schedule_opts, gamma, 0, 1e-30, 1e30, "factor")};
     xt_status e = CHECK(rows, "xt_exponential_schedule");
     e = needed(e, "xt_exponential_schedule", "gamma", p.gamma > 0);
-    return schedule_new(&exponential, o, "xt_exponential_schedule", e, &(schedule_numbers){.gamma = p.gamma}, p.interval, true);
+    return schedule_new(&exponential, o, "xt_exponential_schedule", e, &(schedule_numbers){.gamma = p.gamma},
+                        p.interval, true);
 }
 
 xt_scheduler *xt_linear_schedule_opt(const xt_src *src, xt_optimizer *o, xt_linear_schedule_opts p) {
@@ -219,7 +226,8 @@ xt_scheduler *xt_constant_schedule_opt(const xt_src *src, xt_optimizer *o, xt_co
     static const option_row rows[] = {OPTIM_ROW(xt_constant_schedule_opts, factor, 1.0 / 3, 1e-30, 1, "of the rate"),
                                       COUNT(xt_constant_schedule_opts, total_iters, 5, "length")};
     xt_status e = CHECK(rows, "xt_constant_schedule");
-    return schedule_new(&constant, o, "xt_constant_schedule", e, &(schedule_numbers){.start = p.factor, .length = p.total_iters}, p.interval, true);
+    return schedule_new(&constant, o, "xt_constant_schedule", e,
+                        &(schedule_numbers){.start = p.factor, .length = p.total_iters}, p.interval, true);
 }
 
 xt_scheduler *xt_polynomial_schedule_opt(const xt_src *src, xt_optimizer *o, xt_polynomial_schedule_opts p) {
@@ -227,8 +235,8 @@ xt_scheduler *xt_polynomial_schedule_opt(const xt_src *src, xt_optimizer *o, xt_
     static const option_row rows[] = {OPTIM_ROW(xt_polynomial_schedule_opts, power, 1, 1e-9, 1e9, "exponent"),
                                       COUNT(xt_polynomial_schedule_opts, total_iters, 5, "length")};
     xt_status e = CHECK(rows, "xt_polynomial_schedule");
-    return schedule_new(&polynomial, o, "xt_polynomial_schedule", e, &(schedule_numbers){.power = p.power, .length = p.total_iters}, p.interval,
-                        true);
+    return schedule_new(&polynomial, o, "xt_polynomial_schedule", e,
+                        &(schedule_numbers){.power = p.power, .length = p.total_iters}, p.interval, true);
 }
 
 xt_scheduler *xt_cosine_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cosine_schedule_opts p) {
@@ -237,7 +245,8 @@ xt_scheduler *xt_cosine_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cosi
                                       OPTIM_ROW(xt_cosine_schedule_opts, eta_min, 0, 0, 1e6, "lowest rate")};
     xt_status e = CHECK(rows, "xt_cosine_schedule");
     e = needed(e, "xt_cosine_schedule", "t_max", p.t_max > 0);
-    return schedule_new(&cosine, o, "xt_cosine_schedule", e, &(schedule_numbers){.length = p.t_max, .eta_min = p.eta_min}, p.interval, true);
+    return schedule_new(&cosine, o, "xt_cosine_schedule", e,
+                        &(schedule_numbers){.length = p.t_max, .eta_min = p.eta_min}, p.interval, true);
 }
 
 xt_scheduler *xt_warm_restarts_schedule_opt(const xt_src *src, xt_optimizer *o, xt_warm_restarts_schedule_opts p) {
@@ -255,7 +264,8 @@ xt_scheduler *xt_warm_restarts_schedule_opt(const xt_src *src, xt_optimizer *o, 
 
 /* The rate every group begins with, in its ratio to group 0. */
 static void begin_at(xt_optimizer *o, double lr) {
-    for (size_t g = 0; o && g < o->n_groups; g++) o->groups[g].initial_lr = o->groups[g].h.lr = lr * o->groups[g].lr_ratio;
+    for (size_t g = 0; o && g < o->n_groups; g++)
+        o->groups[g].initial_lr = o->groups[g].h.lr = lr * o->groups[g].lr_ratio;
 }
 
 xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *o, xt_one_cycle_schedule_opts p) {
@@ -304,7 +314,8 @@ xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cycl
     e = needed(e, "xt_cyclic_schedule", "base_lr", p.base_lr > 0);
     e = needed(e, "xt_cyclic_schedule", "max_lr", p.max_lr > 0);
     if (!e && (unsigned)p.mode > XT_EXP_RANGE)
-        e = status_new(XT_INVALID_ARGUMENT, NULL, "xt_cyclic_schedule.mode = %d: expected XT_TRIANGULAR, XT_TRIANGULAR2 or XT_EXP_RANGE",
+        e = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "xt_cyclic_schedule.mode = %d: expected XT_TRIANGULAR, XT_TRIANGULAR2 or XT_EXP_RANGE",
                        (int)p.mode);
     schedule_numbers n = {.low_lr = p.base_lr,
                           .max_lr = p.max_lr,

@@ -1,5 +1,5 @@
-/* Reduce on plateau, as torch.optim.lr_scheduler.ReduceLROnPlateau. Values come from the host, or from tensors when they arrive: the reader thread leaves
- * them in order, the training thread takes them at its next optimizer step. */
+/* Reduce on plateau, as torch.optim.lr_scheduler.ReduceLROnPlateau. Values come from the host, or from tensors when
+ * they arrive: the reader thread leaves them in order, the training thread takes them at its next optimizer step. */
 #include <math.h>
 
 #include "optim/schedule.h"
@@ -40,7 +40,9 @@ void schedule_value(xt_scheduler *s, double v) {
 
 static bool is_plateau(const xt_scheduler *s, const char *what) {
     if (s && s->plateau) return true;
-    if (s) lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "%s: only a plateau schedule goes by a value; this one is %s", what, s->kind->name));
+    if (s)
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "%s: only a plateau schedule goes by a value; this one is %s",
+                             what, s->kind->name));
     return false;
 }
 
@@ -66,8 +68,9 @@ void xt_schedule_step_tensor_at(const xt_src *src, xt_scheduler *s, xt_tensor t)
     if (!is_plateau(s, "xt_schedule_step_tensor")) return;
     const ir_type *type = lazy_type(t);
     if (type && type->count != 1)
-        lazy_fail(
-            status_new(XT_INVALID_ARGUMENT, src, "xt_schedule_step_tensor: the tensor has %lld elements; one is needed", (long long)type->count));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "xt_schedule_step_tensor: the tensor has %lld elements; one is needed",
+                             (long long)type->count));
     else
         xt_when_ready_at(src, t, arrived, s);
 }
@@ -90,16 +93,19 @@ xt_scheduler *xt_plateau_schedule_opt(const xt_src *src, xt_optimizer *o, xt_pla
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_plateau_schedule_opts, factor, 0.1, 1e-12, 0.999999999, "of the rate"),
-        {"patience", "values without improvement", OPTION_I64, offsetof(xt_plateau_schedule_opts, patience), 10, -1, 1e15, NULL},
+        {"patience", "values without improvement", OPTION_I64, offsetof(xt_plateau_schedule_opts, patience), 10, -1,
+         1e15, NULL},
         OPTIM_ROW(xt_plateau_schedule_opts, threshold, 1e-4, -1, 1e30, "better by more than this counts"),
         OPTIM_SWITCH(xt_plateau_schedule_opts, absolute, "the threshold is absolute"),
-        {"cooldown", "values after a reduction that do not count", OPTION_I64, offsetof(xt_plateau_schedule_opts, cooldown), 0, 0, 1e15, NULL},
+        {"cooldown", "values after a reduction that do not count", OPTION_I64,
+         offsetof(xt_plateau_schedule_opts, cooldown), 0, 0, 1e15, NULL},
         OPTIM_ROW(xt_plateau_schedule_opts, min_lr, 0, 0, 1e6, "the lowest rate"),
         OPTIM_ROW(xt_plateau_schedule_opts, eps, 1e-8, 0, 1, "smaller changes are not made"),
     };
     xt_status e = options_check(rows, BASE_COUNT(rows), &p, "xt_plateau_schedule");
     if (!e && p.mode != XT_REDUCE_DEFAULT && p.mode != XT_MIN && p.mode != XT_MAX)
-        e = status_new(XT_INVALID_ARGUMENT, NULL, "xt_plateau_schedule.mode = %d: expected XT_MIN or XT_MAX", (int)p.mode);
+        e = status_new(XT_INVALID_ARGUMENT, NULL, "xt_plateau_schedule.mode = %d: expected XT_MIN or XT_MAX",
+                       (int)p.mode);
     if (p.patience < 0) p.patience = 0;
     if (p.threshold < 0) p.threshold = 0;
     if (p.monitor) p.monitor = intern_text(intern(p.monitor));

@@ -1,6 +1,8 @@
 /* SGD with momentum, weight decay and Nesterov, as torch.optim.SGD:
- *   g += wd * p;  buf = mu * buf + (1 - dampening) * g  (first step: buf = g);  g = nesterov ? g + mu * buf : buf;  p -= lr * g
- * The first step's exception needs no case of its own: with dampening 0 a buffer of zeros gives the same; with dampening it is data (the step count). */
+ *   g += wd * p;  buf = mu * buf + (1 - dampening) * g  (first step: buf = g);  g = nesterov ? g + mu * buf :
+ *   buf;  p -= lr * g
+ * The first step's exception needs no case of its own: with dampening 0 a buffer of zeros gives the same; with
+ * dampening it is data (the step count). */
 #include <math.h>
 
 #include "optim/optim.h"
@@ -17,14 +19,16 @@ static bool counts(const optim_hyper *h) {
 static void begin(optim_update *u) {
     if (!u->step) return;
     ir_value *one = ir_splat(u->b, u->step->type, 1);
-    u->shared[0] = ir_select(u->b, ir_compare(u->b, IR_LE, u->step, one), one, ir_splat(u->b, u->step->type, 1 - u->h->dampening));
+    u->shared[0] =
+        ir_select(u->b, ir_compare(u->b, IR_LE, u->step, one), one, ir_splat(u->b, u->step->type, 1 - u->h->dampening));
 }
 
 static void update(optim_update *u) {
     optim_decay(u, false);
     ir_value *g = u->grad;
     if (u->h->momentum != 0) {
-        ir_value *buf = u->new_state[0] = ir_add(u->b, optim_keep(u, u->state[0]), u->step ? optim_scale(u->b, g, u->shared[0]) : g);
+        ir_value *buf = u->new_state[0] =
+            ir_add(u->b, optim_keep(u, u->state[0]), u->step ? optim_scale(u->b, g, u->shared[0]) : g);
         g = u->h->nesterov ? ir_add(u->b, g, optim_keep(u, buf)) : buf;
     }
     optim_descend(u, g, u->lr);
@@ -52,7 +56,8 @@ xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts p) {
         OPTIM_CLIP_ROWS(xt_sgd_opts),
     };
     if (p.nesterov == XT_ON && (p.momentum == 0 || p.dampening != 0)) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_sgd: nesterov needs a momentum (it is %g) and no dampening (it is %g)", p.momentum,
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                             "xt_sgd: nesterov needs a momentum (it is %g) and no dampening (it is %g)", p.momentum,
                              p.dampening));
         return NULL;
     }

@@ -1,7 +1,8 @@
-/* needs: calls inlined. keeps: meaning; what mhlo.layout_mode says of main's arguments and results becomes ENTRY_LAYOUT.
+/* needs: calls inlined. keeps: meaning; what mhlo.layout_mode says of main's arguments and results becomes
+ * ENTRY_LAYOUT.
  *
- * Where the choice is ours, an argument is row-major, a result lies so that its last transposition moves no byte. Before partitioning, which
- * puts collectives between a result and the transposition that made it. */
+ * Where the choice is ours, an argument is row-major, a result lies so that its last transposition moves no byte.
+ * Before partitioning, which puts collectives between a result and the transposition that made it. */
 #include "pass/entry_layout.h"
 
 #include <stdlib.h>
@@ -66,10 +67,11 @@ static bool read_order(const char *s, const char *end, uint32_t rank, int64_t *o
     return n == rank;
 }
 
-/* --- what a result would like ------------------------------------------------------------------------------------------------------------- */
+/* --- what a result would like --- */
 static bool is_constraint(const ir_op *op) {
     const char *target = op->code == OP_custom_call ? ir_get_string(op, IR_A_call_target_name) : NULL;
-    return target && strcmp(target, "LayoutConstraint") == 0 && op->n_in == 1 && op->n_out == 1 && op->in[0]->type == op->out[0].type;
+    return target && strcmp(target, "LayoutConstraint") == 0 && op->n_in == 1 && op->n_out == 1 &&
+           op->in[0]->type == op->out[0].type;
 }
 
 static bool constrained(const ir_op *op, uint32_t rank, int64_t *order) {
@@ -86,10 +88,13 @@ static bool constrained(const ir_op *op, uint32_t rank, int64_t *order) {
 static const ir_value *passed_on(const ir_value *v) {
     const ir_op *op = v->def;
     if (op->code == OP_optimization_barrier) return op->in[v->index];
-    bool same = (ir_op_infos[op->code].flags & IR_ELEMENTWISE) || op->code == OP_convert || (op->code == OP_custom_call && op->n_in == 1);
+    bool same = (ir_op_infos[op->code].flags & IR_ELEMENTWISE) || op->code == OP_convert ||
+                (op->code == OP_custom_call && op->n_in == 1);
     for (uint32_t i = 0; i < op->n_in && same && op->n_out == 1 && v->type->kind == IR_TENSOR; i++) {
         const ir_type *t = op->in[i]->type;
-        if (t->kind == IR_TENSOR && t->rank == v->type->rank && memcmp(t->dims, v->type->dims, t->rank * sizeof *t->dims) == 0) return op->in[i];
+        if (t->kind == IR_TENSOR && t->rank == v->type->rank &&
+            memcmp(t->dims, v->type->dims, t->rank * sizeof *t->dims) == 0)
+            return op->in[i];
     }
     return NULL;
 }
@@ -120,7 +125,7 @@ static void preferred(const ir_func *f, const ir_value *v, int64_t *order) {
     for (uint32_t k = 0; k < rank; k++) order[k] = place[from[k]];
 }
 
-/* --- what is said ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- what is said --- */
 static xt_status told(const ir_attr *mode, const ir_type *t, bool *out_auto, int64_t *order) {
     *out_auto = false;
     row_major(t->rank, order);
@@ -128,8 +133,13 @@ static xt_status told(const ir_attr *mode, const ir_type *t, bool *out_auto, int
     if ((*out_auto = strcmp(mode->v.s, "auto") == 0)) return NULL;
     size_t end = strcspn(mode->v.s, ":}");
     if (mode->v.s[0] != '{' || !mode->v.s[end] || !read_order(mode->v.s, mode->v.s + end, t->rank, order))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "mhlo.layout_mode \"%s\" is no order of %u dims: expected \"default\", \"auto\" or as \"{1,0}\"", mode->v.s, t->rank);
-    if (strchr(mode->v.s + end, 'T')) return status_new(XT_UNIMPLEMENTED, NULL, "mhlo.layout_mode \"%s\" has tiles: this device's arrays are dense", mode->v.s);
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "mhlo.layout_mode \"%s\" is no order of %u dims: expected \"default\", \"auto\" or as \"{1,0}\"", mode->v.s,
+            t->rank);
+    if (strchr(mode->v.s + end, 'T'))
+        return status_new(XT_UNIMPLEMENTED, NULL, "mhlo.layout_mode \"%s\" has tiles: this device's arrays are dense",
+                          mode->v.s);
     return NULL;
 }
 

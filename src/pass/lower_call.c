@@ -1,9 +1,10 @@
 /* needs: nothing. keeps: meaning, source ids of inlined ops; functions that are too large to inline are still called.
- * Puts the body of a called function in place of each func.call. Callees are treated before their callers, so one copy of a body is final; a
- * budget bounds programs whose calls double at each level.
+ * Puts the body of a called function in place of each func.call. Callees are treated before their callers, so one copy
+ * of a body is final; a budget bounds programs whose calls double at each level.
  *
- * A collective that async_start begins stands there by itself afterwards, and where async_done waited for it its result is read: the plan starts
- * collectives early and waits for them late on its own account (cpu/schedule.c). Futures of one tensor, which loops may carry, become that tensor. */
+ * A collective that async_start begins stands there by itself afterwards, and where async_done waited for it its result
+ * is read: the plan starts collectives early and waits for them late on its own account (cpu/schedule.c). Futures of
+ * one tensor, which loops may carry, become that tensor. */
 #include "pass/rewrite.h"
 
 enum { MOST_OPS = 1 << 16 }; /* in all copies together */
@@ -66,7 +67,8 @@ static xt_status inline_call(inliner *t, ir_op *call) {
     size_t n = block_ops(f->body);
     if (!ret || ret->n_in != call->n_out || t->copied + n > MOST_OPS) return NULL;
     ir_value *small[16], **results = ret->n_in <= 16 ? small : base_calloc(ret->n_in, sizeof *results);
-    xt_status s = results ? ir_inline_body(t->m, f->body, call, results) : status_oom(ret->n_in * sizeof *results, "inlining");
+    xt_status s =
+        results ? ir_inline_body(t->m, f->body, call, results) : status_oom(ret->n_in * sizeof *results, "inlining");
     if (!s) s = replace(t, call, results);
     if (results != small) base_free(results);
     t->copied += n;

@@ -1,5 +1,5 @@
-/* pass_lower_chlo: every chlo op of static shapes becomes StableHLO ops. needs: nothing; keeps: types, source lines, module paths.
- * One row per op: how its operands are prepared (narrow floats compute in f32) and the formula. */
+/* pass_lower_chlo: every chlo op of static shapes becomes StableHLO ops. needs: nothing; keeps: types, source lines,
+ * module paths. One row per op: how its operands are prepared (narrow floats compute in f32) and the formula. */
 #include "pass/lower_chlo_int.h"
 
 value chlo_poly(chlo *c, value x, const double *coeffs, size_t n) {
@@ -8,7 +8,7 @@ value chlo_poly(chlo *c, value x, const double *coeffs, size_t n) {
     return acc;
 }
 
-/* --- Small ones ------------------------------------------------------------------------------------------------------------- */
+/* --- Small ones --- */
 
 static value square(chlo *c, value x) {
     return is_complex(c) ? chlo_complex_square(c, x) : mul(c, x, x);
@@ -47,7 +47,8 @@ static value next_after(chlo *c, value x, value y) {
     value one = num(c, 1), shift = num(c, (double)(8 * size - 1));
     value sign = ir_shift_left(c->b, one, shift), rest = ir_not(c->b, sign);
     value xs = ir_and(c->b, xb, sign), ys = ir_and(c->b, yb, sign);
-    value inwards = ir_or(c->b, ir_compare(c->b, IR_NE, xs, ys), ir_compare(c->b, IR_GT, ir_and(c->b, xb, rest), ir_and(c->b, yb, rest)));
+    value inwards = ir_or(c->b, ir_compare(c->b, IR_NE, xs, ys),
+                          ir_compare(c->b, IR_GT, ir_and(c->b, xb, rest), ir_and(c->b, yb, rest)));
     value stepped = pick(c, inwards, sub(c, xb, one), add(c, xb, one));
     stepped = pick(c, at_zero, ir_or(c->b, ys, one), stepped);
     value result = bitcast(c, stepped, real);
@@ -55,7 +56,8 @@ static value next_after(chlo *c, value x, value y) {
     return pick(c, nan, x_plus_y, pick(c, equal, y, result));
 }
 
-/* The upper half of the product: in 64 bits when that holds it, else from 32-bit halves of the magnitudes as bit patterns. */
+/* The upper half of the product: in 64 bits when that holds it, else from 32-bit halves of the magnitudes as
+ * bit patterns. */
 static value mulhi(chlo *c, value x, value y) {
     xt_dtype t = c->t->dtype;
     bool is_signed = ir_dtype_is_signed(t);
@@ -67,16 +69,18 @@ static value mulhi(chlo *c, value x, value y) {
         xt_dtype wide = is_signed ? XT_I64 : XT_U64;
         c->t = ir_with_dtype(narrow, wide);
         value p = mul(c, ir_convert(c->b, x, wide), ir_convert(c->b, y, wide));
-        p = is_signed ? ir_shift_right_arithmetic(c->b, p, num(c, (double)bits)) : ir_shift_right_logical(c->b, p, num(c, (double)bits));
+        p = is_signed ? ir_shift_right_arithmetic(c->b, p, num(c, (double)bits))
+                      : ir_shift_right_logical(c->b, p, num(c, (double)bits));
         return ir_convert(c->b, p, t);
     }
     c->t = ir_with_dtype(narrow, XT_U64);
     value a = bitcast(c, x, c->t), b = bitcast(c, y, c->t), half = num(c, 32), low = num(c, 4294967295.0);
-    value a1 = ir_shift_right_logical(c->b, a, half), a0 = ir_and(c->b, a, low), b1 = ir_shift_right_logical(c->b, b, half),
-          b0 = ir_and(c->b, b, low);
+    value a1 = ir_shift_right_logical(c->b, a, half), a0 = ir_and(c->b, a, low),
+          b1 = ir_shift_right_logical(c->b, b, half), b0 = ir_and(c->b, b, low);
     value m1 = add(c, mul(c, a1, b0), ir_shift_right_logical(c->b, mul(c, a0, b0), half));
     value m2 = add(c, mul(c, a0, b1), ir_and(c->b, m1, low));
-    value hi = add(c, mul(c, a1, b1), add(c, ir_shift_right_logical(c->b, m1, half), ir_shift_right_logical(c->b, m2, half)));
+    value hi =
+        add(c, mul(c, a1, b1), add(c, ir_shift_right_logical(c->b, m1, half), ir_shift_right_logical(c->b, m2, half)));
     if (!is_signed) return hi;
     value zero = num(c, 0), top = num(c, 63);
     value x_negative = ir_compare(c->b, IR_NE, ir_shift_right_logical(c->b, a, top), zero);
@@ -85,7 +89,7 @@ static value mulhi(chlo *c, value x, value y) {
     return bitcast(c, hi, narrow);
 }
 
-/* --- The table of formulas ------------------------------------------------------------------------------------------------------- */
+/* --- The table of formulas --- */
 
 typedef struct formula {
     value (*one)(chlo *c, value x);
@@ -156,7 +160,7 @@ static value apply_formula(ir_builder *b, const ir_op *op, ir_opcode code, value
     return widen ? ir_convert(b, r, t) : r;
 }
 
-/* --- Ops that change shapes ---------------------------------------------------------------------------------------------------------- */
+/* --- Ops that change shapes --- */
 
 /* x in the result's shape: dims aligned at the end, or placed by broadcast_dimensions for the operand of lower rank. */
 static value spread(ir_builder *b, const ir_op *op, value x, const ir_type *like) {
@@ -165,7 +169,8 @@ static value spread(ir_builder *b, const ir_op *op, value x, const ir_type *like
     size_t n;
     const int64_t *axes = ir_get_ints(op, IR_A_broadcast_dimensions, &n);
     if (x->type == to) return x;
-    for (uint32_t i = 0; i < x->type->rank; i++) dims[i] = axes && n == x->type->rank ? axes[i] : (int64_t)(like->rank - x->type->rank + i);
+    for (uint32_t i = 0; i < x->type->rank; i++)
+        dims[i] = axes && n == x->type->rank ? axes[i] : (int64_t)(like->rank - x->type->rank + i);
     return ir_broadcast_in_dim(b, x, to, x->type->rank, dims);
 }
 
@@ -180,7 +185,8 @@ static value lower_broadcast(ir_builder *b, const ir_op *op) {
     ir_attr attrs[2];
     size_t n_attrs = 0;
     for (uint32_t i = 0; code == OP_compare && i < op->n_attrs && n_attrs < 2; i++)
-        if (op->attrs[i].key == IR_A_comparison_direction || op->attrs[i].key == IR_A_compare_type) attrs[n_attrs++] = op->attrs[i];
+        if (op->attrs[i].key == IR_A_comparison_direction || op->attrs[i].key == IR_A_compare_type)
+            attrs[n_attrs++] = op->attrs[i];
     ir_op *made = ir_build(b, code, op->n_in, in, n_attrs, attrs, 0, NULL, 0, NULL);
     return made ? &made->out[0] : NULL;
 }
@@ -219,7 +225,7 @@ static bool lower_op(ir_builder *b, const ir_op *op, value out[2]) {
     return out[0] != NULL;
 }
 
-/* --- The walk -------------------------------------------------------------------------------------------------------------------------- */
+/* --- The walk --- */
 
 static bool is_chlo(const ir_op *op) {
     return !strcmp(ir_op_infos[op->code].dialect, "chlo");
@@ -235,7 +241,8 @@ static xt_status replace(ir_module *m, ir_op *op) {
     if (!out) return status_oom(op->n_out * sizeof *out, "an op of chlo");
     bool done = op->code == OP_chlo_scan ? chlo_scan(&b, op, out) : lower_op(&b, op, out);
     if (!done && !b.status)
-        b.status = status_new(XT_INTERNAL, src_get(op->src), "chlo.%s has no decomposition for its operands", ir_op_infos[op->code].name);
+        b.status = status_new(XT_INTERNAL, src_get(op->src), "chlo.%s has no decomposition for its operands",
+                              ir_op_infos[op->code].name);
     if (b.status) return status_context(b.status, "taking chlo.%s apart", ir_op_infos[op->code].name);
     for (uint32_t i = 0; i < op->n_out; i++) ir_replace_uses(m, &op->out[i], out[i]);
     ir_erase(op);
@@ -250,19 +257,22 @@ static xt_status replace_named(ir_module *m, ir_op *op, ir_op **out_next) {
     b.path = op->path;
     value out[2] = {NULL, NULL};
     if (!chlo_named_call(&b, op, out)) return b.status;
-    if (b.status) return status_context(b.status, "taking custom_call @%s apart", ir_get_string(op, IR_A_call_target_name));
+    if (b.status)
+        return status_context(b.status, "taking custom_call @%s apart", ir_get_string(op, IR_A_call_target_name));
     for (uint32_t i = 0; i < op->n_out; i++) ir_replace_uses(m, &op->out[i], out[i]);
     ir_erase(op);
     *out_next = before ? before->next : op->block->first;
     return NULL;
 }
 
-/* A product of two element types, one of them the result's, and a convolution of integers with a float result: operands are converted to the result's. */
+/* A product of two element types, one of them the result's, and a convolution of integers with a float result: operands
+ * are converted to the result's. */
 static xt_status unmix(ir_module *m, ir_op *op) {
     xt_dtype t = op->out[0].type->dtype;
     xt_dtype x = op->in[0]->type->dtype, y = op->in[1]->type->dtype;
     bool counts = op->code == OP_convolution && ir_dtype_is_int(x) && ir_dtype_is_float(t);
-    if (!counts && (x == y || (x != t && y != t) || (ir_dtype_is_float(x) && ir_dtype_is_float(y) && xt_dtype_size(x) + xt_dtype_size(y) == 2)))
+    if (!counts && (x == y || (x != t && y != t) ||
+                    (ir_dtype_is_float(x) && ir_dtype_is_float(y) && xt_dtype_size(x) + xt_dtype_size(y) == 2)))
         return NULL; /* two 8-bit floats multiply as they are */
     ir_builder b = ir_before(m, op);
     b.src = op->src;

@@ -1,7 +1,8 @@
-/* Inverse sine and its family of complex numbers, in the arithmetic of their parts.
- * Source: T. Hull, T. Fairgrieve, P. Tang, "Implementing the complex arcsine and arccosine functions using exception handling" (1997): with
- * r = |z + 1|, s = |z - 1| and a = (r + s) / 2, asin z = atan(x / sqrt(a^2 - x^2)) + i log(a + sqrt(a^2 - 1)) in the first quadrant; a - x and a - 1 are
- * formed without cancellation. Parts so large that squares would overflow have limits of their own. */
+/* Inverse sine and its family of complex numbers, in the arithmetic of their parts. Source: T. Hull, T. Fairgrieve,
+ * P. Tang, "Implementing the complex arcsine and arccosine functions using exception handling" (1997): with r = |z +
+ * 1|, s = |z - 1| and a = (r + s) / 2, asin z = atan(x / sqrt(a^2 - x^2)) + i log(a + sqrt(a^2 - 1)) in the first
+ * quadrant; a - x and a - 1 are formed without cancellation. Parts so large that squares would overflow have limits
+ * of their own. */
 #include <float.h>
 #include <math.h>
 
@@ -49,7 +50,8 @@ static arcsine kernel(chlo *c, value x, value y) {
     value r = hypotenuse(c, xp, y), s = hypotenuse(c, xm, y), a = mul_num(c, add(c, r, s), 0.5);
     value inside = ir_compare(b, IR_LT, x, one), rx = add(c, r, xp), sx = add(c, s, xm), yy = mul(c, y, y);
     value a_plus_x = add(c, a, x), far_term = quo(c, yy, rx);
-    /* a - x = (y^2 / rx + sx) / 2 inside the unit strip, (y^2 / rx + y^2 / sx) / 2 outside; a - 1 the other way round */
+    /* a - x = (y^2 / rx + sx) / 2 inside the unit strip, (y^2 / rx + y^2 / sx) / 2 outside; a - 1 the
+     * other way round */
     value near_root = ir_sqrt(b, mul_num(c, mul(c, a_plus_x, add(c, far_term, sx)), 0.5));
     value far_root = mul(c, y, ir_sqrt(b, mul_num(c, add(c, quo(c, a_plus_x, rx), quo(c, a_plus_x, sx)), 0.5)));
     value root = pick(c, ir_compare(b, IR_LE, x, one), near_root, far_root);
@@ -61,7 +63,8 @@ static arcsine kernel(chlo *c, value x, value y) {
     value most = ir_maximum(b, x, y), least = ir_minimum(b, x, y), ratio = quo(c, least, most);
     ratio = pick(c, cmp_num(c, IR_EQ, most, INFINITY), num(c, 0), ratio);
     value huge = cmp_num(c, IR_GT, most, too_large(c));
-    value log_huge = add(c, add_num(c, ir_log(b, most), M_LN2), mul_num(c, ir_log_plus_one(b, mul(c, ratio, ratio)), 0.5));
+    value log_huge =
+        add(c, add_num(c, ir_log(b, most), M_LN2), mul_num(c, ir_log_plus_one(b, mul(c, ratio, ratio)), 0.5));
     return (arcsine){pick(c, huge, y, root), pick(c, huge, log_huge, logarithm)};
 }
 
@@ -103,7 +106,8 @@ value chlo_complex_acosh(chlo *c, value z) {
     return result;
 }
 
-/* log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 and atan2(2 y, (1 - x)(1 + x) - y^2) / 2; far out x / |z|^2 and a quarter turn */
+/* log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 and atan2(2 y, (1 - x)(1 + x) - y^2) / 2; far out x / |z|^2 and a
+ * quarter turn */
 static void arctangent(chlo *c, value x, value y, value *out_re, value *out_im) {
     ir_builder *b = c->b;
     value one = num(c, 1), ax = ir_abs(b, x), ay = ir_abs(b, y), gap = sub(c, one, ax);
@@ -136,7 +140,8 @@ value chlo_complex_atan(chlo *c, value z) {
     return result;
 }
 
-/* (x - y)(x + y) subtracts no infinities that x^2 - y^2 would make of finite parts; where |x| = |y| it is zero even if the sum overflows. */
+/* (x - y)(x + y) subtracts no infinities that x^2 - y^2 would make of finite parts; where |x| = |y| it is zero even if
+ * the sum overflows. */
 value chlo_complex_square(chlo *c, value z) {
     const ir_type *whole = enter_parts(c);
     value x = ir_real(c->b, z), y = ir_imag(c->b, z), xy = mul(c, x, y);

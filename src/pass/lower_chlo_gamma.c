@@ -1,13 +1,14 @@
-/* The gamma function's relatives.
- * Sources: Lanczos' approximation with g = 7 and nine terms; reflection formulas; the Hurwitz zeta function by the Euler-Maclaurin sum. */
+/* The gamma function's relatives. Sources: Lanczos' approximation with g = 7 and nine terms; reflection formulas; the
+ * Hurwitz zeta function by the Euler-Maclaurin sum. */
 #include <math.h>
 
 #include "pass/lower_chlo_int.h"
 
 static const double lanczos_g = 7, lanczos_base = 0.99999999999980993227684700473478;
-static const double lanczos[] = {
-    676.520368121885098567009190444019, -1259.13921672240287047156078755283, 771.3234287776530788486528258894, -176.61502916214059906584551354,
-    12.507343278686904814458936853,     -0.13857109526572011689554707,       9.984369578019570859563e-6,       1.50563273514931155834e-7};
+static const double lanczos[] = {676.520368121885098567009190444019, -1259.13921672240287047156078755283,
+                                 771.3234287776530788486528258894,   -176.61502916214059906584551354,
+                                 12.507343278686904814458936853,     -0.13857109526572011689554707,
+                                 9.984369578019570859563e-6,         1.50563273514931155834e-7};
 
 static value ln(chlo *c, value x) {
     return ir_log(c->b, x);
@@ -22,7 +23,8 @@ static value log_t(chlo *c, value z) {
 value chlo_lgamma(chlo *c, value x) {
     value reflect = cmp_num(c, IR_LT, x, 0.5), z = pick(c, reflect, neg(c, x), add_num(c, x, -1));
     value sum = num(c, lanczos_base);
-    for (size_t i = 0; i < BASE_COUNT(lanczos); i++) sum = add(c, sum, quo(c, num(c, lanczos[i]), add_num(c, z, (double)i + 1)));
+    for (size_t i = 0; i < BASE_COUNT(lanczos); i++)
+        sum = add(c, sum, quo(c, num(c, lanczos[i]), add_num(c, z, (double)i + 1)));
     value t = add_num(c, z, lanczos_g + 0.5), lt = log_t(c, z);
     /* (z + 1/2) log t - t, in a form that does not subtract large numbers */
     value body = mul(c, sub(c, add_num(c, z, 0.5), quo(c, t, lt)), lt);

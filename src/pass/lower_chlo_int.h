@@ -1,5 +1,5 @@
-/* Shared by the files of lower_chlo: a small language for arithmetic on whole tensors. Every function returns NULL after a failure, which
- * the builder keeps, so formulas need no checks. */
+/* Shared by the files of lower_chlo: a small language for arithmetic on whole tensors. Every function returns NULL
+ * after a failure, which the builder keeps, so formulas need no checks. */
 #ifndef XT_SRC_PASS_LOWER_CHLO_INT_H
 #define XT_SRC_PASS_LOWER_CHLO_INT_H
 
@@ -82,7 +82,8 @@ value chlo_polygamma(chlo *c, value n, value x);
 
 /* lower_chlo_ragged.c */
 value chlo_ragged_dot(ir_builder *b, const ir_op *op);
-/* lower_chlo_named.c: custom calls that mean an op of chlo. True when `op` is one; then out[] are its results, or NULL after a failure. */
+/* lower_chlo_named.c: custom calls that mean an op of chlo. True when `op` is one; then out[] are its results, or NULL
+ * after a failure. */
 bool chlo_named_call(ir_builder *b, const ir_op *op, value out[2]);
 
 /* lower_chlo_scan.c: out has op->n_out values. */

@@ -1,5 +1,5 @@
-/* Custom calls that other front ends write for ops of chlo: @mhlo.erf, @chlo.top_k and the like (PyTorch/XLA's and older JAX's exports), and
- * JAX's @ApproxTopK, whose answer here is exact; and our own @xtrain.qr (ops/factor.c). */
+/* Custom calls that other front ends write for ops of chlo: @mhlo.erf, @chlo.top_k and the like (PyTorch/XLA's and
+ * older JAX's exports), and JAX's @ApproxTopK, whose answer here is exact; and our own @xtrain.qr (ops/factor.c). */
 #include "pass/lower_chlo_int.h"
 
 static const ir_attr *member(const ir_attr *dict, const char *name) {
@@ -21,17 +21,19 @@ static bool is_greater(const ir_module *m, const char *comparator) {
     return false;
 }
 
-/* Operands: values, positions, and the two initial values; the first along reduction_dim in the comparator's order: k of them, or with aggregate_to_topk
- * false as many as the result holds. */
+/* Operands: values, positions, and the two initial values; the first along reduction_dim in the comparator's order: k
+ * of them, or with aggregate_to_topk false as many as the result holds. */
 static bool approx_top_k(ir_builder *b, const ir_op *op, value out[2]) {
     const ir_attr *config = named(op, "mhlo.backend_config"), *called = ir_attr_find(op, IR_A_called_computations);
     const ir_attr *k = member(config, "top_k"), *dim = member(config, "reduction_dim");
     int64_t start[IR_MAX_RANK] = {0}, limit[IR_MAX_RANK];
     value sorted[2];
     if (!k || !dim || k->kind != IR_AK_INT || dim->kind != IR_AK_INT || op->n_in != 4 || op->n_out != 2) return false;
-    if (!called || called->kind != IR_AK_ARRAY || called->n != 1 || called->v.list[0].kind != IR_AK_SYMBOL) return false;
+    if (!called || called->kind != IR_AK_ARRAY || called->n != 1 || called->v.list[0].kind != IR_AK_SYMBOL)
+        return false;
     const ir_type *t = op->in[0]->type;
-    if (t->kind != IR_TENSOR || op->in[1]->type->kind != IR_TENSOR || op->in[1]->type->rank != t->rank || dim->v.i < 0 || dim->v.i >= t->rank)
+    if (t->kind != IR_TENSOR || op->in[1]->type->kind != IR_TENSOR || op->in[1]->type->rank != t->rank ||
+        dim->v.i < 0 || dim->v.i >= t->rank)
         return false;
     const ir_type *r = op->out[0].type;
     if (r->kind != IR_TENSOR || r->rank != t->rank) return false;
@@ -44,12 +46,14 @@ static bool approx_top_k(ir_builder *b, const ir_op *op, value out[2]) {
     return true;
 }
 
-static ir_op *call(ir_builder *b, const char *target, size_t n_in, ir_value *const *in, size_t n_out, const ir_type *const *types) {
+static ir_op *call(ir_builder *b, const char *target, size_t n_in, ir_value *const *in, size_t n_out,
+                   const ir_type *const *types) {
     ir_attr name = ir_attr_string(b, IR_A_call_target_name, target);
     return ir_build(b, OP_custom_call, n_in, in, 1, &name, 0, NULL, n_out, types);
 }
 
-/* x = q r as the two calls that devices know: reflectors below r, and their product, of which q has the first columns. */
+/* x = q r as the two calls that devices know: reflectors below r, and their product, of which q has the
+ * first columns. */
 static bool lower_qr(ir_builder *b, const ir_op *op, value out[2]) {
     const ir_type *t = op->in[0]->type, *q = op->out[0].type, *r = op->n_out == 2 ? op->out[1].type : NULL;
     int64_t none[IR_MAX_RANK] = {0}, high[IR_MAX_RANK] = {0}, dims[IR_MAX_RANK];
@@ -70,7 +74,9 @@ static bool lower_qr(ir_builder *b, const ir_op *op, value out[2]) {
     if (columns < n) reflectors = ir_slice(b, reflectors, none, q->dims, NULL);
     high[rank - 1] = columns - n;
     if (columns > n) reflectors = ir_pad(b, reflectors, ir_splat(b, ir_scalar(t->dtype), 0), none, high, none);
-    ir_op *product = reflectors ? call(b, "ProductOfElementaryHouseholderReflectors", 2, (value[]){reflectors, &made->out[1]}, 1, &q) : NULL;
+    ir_op *product =
+        reflectors ? call(b, "ProductOfElementaryHouseholderReflectors", 2, (value[]){reflectors, &made->out[1]}, 1, &q)
+                   : NULL;
     out[0] = product ? &product->out[0] : NULL;
     return true;
 }

@@ -1,11 +1,13 @@
-/* chlo.ragged_dot from masked products: the lhs is repeated once a group with zeros outside the group's stretch of the ragged dim, so rows beyond
- * the last group give zeros. A correct form of any size; a device that has grouped products may recognise the op before it comes here. */
+/* chlo.ragged_dot from masked products: the lhs is repeated once a group with zeros outside the group's stretch of the
+ * ragged dim, so rows beyond the last group give zeros. A correct form of any size; a device that has grouped products
+ * may recognise the op before it comes here. */
 #include "pass/lower_chlo_int.h"
 
 /* [g, lhs dims]: the lhs where position r of `dim` lies in group g, else 0. */
 static value masked(ir_builder *b, value x, value sizes, int64_t dim) {
     const ir_type *t = x->type;
-    int64_t groups = sizes->type->dims[0], square[] = {groups, groups}, table[] = {groups, t->dims[dim]}, dims[IR_MAX_RANK + 1], axes[IR_MAX_RANK];
+    int64_t groups = sizes->type->dims[0], square[] = {groups, groups}, table[] = {groups, t->dims[dim]},
+            dims[IR_MAX_RANK + 1], axes[IR_MAX_RANK];
     const ir_type *counts = ir_tensor(XT_I64, 2, square), *places = ir_tensor(XT_I64, 2, table);
     if (!counts || !places || t->rank >= IR_MAX_RANK) return NULL;
     /* starts[g] = the sizes of the groups before g */
@@ -36,12 +38,16 @@ static bool has(const int64_t *v, size_t n, int64_t x) {
 value chlo_ragged_dot(ir_builder *b, const ir_op *op) {
     value x = op->in[0], y = op->in[1], sizes = op->in[2];
     size_t nb, nc, nr, ng;
-    const int64_t *xb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nb), *yb = ir_get_ints(op, IR_A_rhs_batching_dimensions, &nb);
-    const int64_t *xc = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &nc), *yc = ir_get_ints(op, IR_A_rhs_contracting_dimensions, &nc);
-    const int64_t *ragged = ir_get_ints(op, IR_A_lhs_ragged_dimensions, &nr), *group = ir_get_ints(op, IR_A_rhs_group_dimensions, &ng);
+    const int64_t *xb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nb),
+                  *yb = ir_get_ints(op, IR_A_rhs_batching_dimensions, &nb);
+    const int64_t *xc = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &nc),
+                  *yc = ir_get_ints(op, IR_A_rhs_contracting_dimensions, &nc);
+    const int64_t *ragged = ir_get_ints(op, IR_A_lhs_ragged_dimensions, &nr),
+                  *group = ir_get_ints(op, IR_A_rhs_group_dimensions, &ng);
     int64_t batch[2][IR_MAX_RANK + 1], contract[IR_MAX_RANK], perm[IR_MAX_RANK];
     bool batched = has(xb, nb, ragged[0]), contracted = has(xc, nc, ragged[0]);
-    if (batched) return ir_convert(b, ir_dot_general(b, x, y, nb, xb, yb, nc, xc, yc, IR_PREC_DEFAULT), op->out[0].type->dtype);
+    if (batched)
+        return ir_convert(b, ir_dot_general(b, x, y, nb, xb, yb, nc, xc, yc, IR_PREC_DEFAULT), op->out[0].type->dtype);
     value grouped = masked(b, x, sizes, ragged[0]);
     if (!grouped) return NULL;
     for (size_t i = 0; i < nc; i++) contract[i] = xc[i] + 1;

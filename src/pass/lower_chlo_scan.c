@@ -30,7 +30,8 @@ static bool step(ir_builder *b, const scan *s, value *in, value *out) {
         args[i] = ir_reshape(b, ir_dynamic_slice(b, s->op->in[i], t->rank, where, sizes), part->rank, part->dims);
     }
     for (size_t i = 0; i < s->carries; i++) args[s->n + i] = in[1 + i];
-    ir_attr target = ir_attr_string(b, IR_A_call_target_name, "scan"); /* stands for the computation until its ops are here */
+    /* stands for the computation until its ops are here */
+    ir_attr target = ir_attr_string(b, IR_A_call_target_name, "scan");
     ir_op *call = ir_build(b, OP_custom_call, s->n + s->carries, args, 1, &target, 0, NULL, 0, NULL);
     if (!call) return false;
     b->status = ir_inline_body(b->m, s->op->regions[0].block, call, results);
@@ -42,7 +43,8 @@ static bool step(ir_builder *b, const scan *s, value *in, value *out) {
         const ir_type *t = s->op->out[i].type;
         for (uint32_t d = 0; d < t->rank; d++) sizes[d] = (int64_t)d == s->dim ? 1 : t->dims[d];
         starts(b, s, t->rank, at, where);
-        out[1 + s->carries + i] = ir_dynamic_update_slice(b, in[1 + s->carries + i], ir_reshape(b, results[i], t->rank, sizes), t->rank, where);
+        out[1 + s->carries + i] = ir_dynamic_update_slice(b, in[1 + s->carries + i],
+                                                          ir_reshape(b, results[i], t->rank, sizes), t->rank, where);
     }
     return !b->status;
 }
@@ -71,7 +73,8 @@ static ir_block *region(ir_builder *b, const scan *s, size_t n, value *init, boo
 bool chlo_scan(ir_builder *b, const ir_op *op, value *out) {
     size_t n_seg;
     const int64_t *segments = ir_get_ints(op, IR_A_operandSegmentSizes, &n_seg);
-    scan s = {.op = op, .n = (size_t)segments[0], .carries = (size_t)segments[1], .dim = ir_get_int(op, IR_A_dimension, 0)};
+    scan s = {
+        .op = op, .n = (size_t)segments[0], .carries = (size_t)segments[1], .dim = ir_get_int(op, IR_A_dimension, 0)};
     s.outputs = op->n_out - s.carries;
     value state[2 * MOST + 1];
     if (op->n_in > MOST || op->n_out > MOST) {

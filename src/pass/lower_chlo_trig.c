@@ -1,11 +1,12 @@
-/* Inverse trigonometric and hyperbolic functions of real numbers (complex ones: lower_chlo_complex.c), and hyperbolic ones of both.
- * Source: the usual identities, arranged so that nothing cancels and no intermediate overflows before the result does. */
+/* Inverse trigonometric and hyperbolic functions of real numbers (complex ones: lower_chlo_complex.c), and hyperbolic
+ * ones of both. Source: the usual identities, arranged so that nothing cancels and no intermediate overflows before the
+ * result does. */
 #include <float.h>
 #include <math.h>
 
 #include "pass/lower_chlo_int.h"
 
-/* --- Inverse ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Inverse --- */
 
 value chlo_atan(chlo *c, value x) {
     if (is_complex(c)) return chlo_complex_atan(c, x);
@@ -56,7 +57,7 @@ value chlo_atanh(chlo *c, value x) {
     return mul_num(c, sub(c, ir_log_plus_one(c->b, x), ir_log_plus_one(c->b, neg(c, x))), 0.5);
 }
 
-/* --- Hyperbolic: e^x / 2 as e^(x - ln 2), which overflows no earlier than the result --------------------------------------------------- */
+/* --- Hyperbolic: e^x / 2 as e^(x - ln 2), which overflows no earlier than the result --- */
 
 static value half_exp(chlo *c, value x) {
     return ir_exponential(c->b, add_num(c, x, -M_LN2));

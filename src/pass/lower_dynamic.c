@@ -1,10 +1,11 @@
-/* pass_refine: a function whose shapes depend on its inputs becomes one of static shapes, for given inputs. needs: nothing; keeps: meaning for
- * inputs of these shapes, and of these values where a shape is made of them; source ids.
+/* pass_refine: a function whose shapes depend on its inputs becomes one of static shapes, for given inputs. needs:
+ * nothing; keeps: meaning for inputs of these shapes, and of these values where a shape is made of them; source ids.
  *
- * One walk in order of execution, after calls are inlined. Values that shapes can be made of (small integer and boolean tensors) are worked out
- * as far as they follow from the inputs, from dims, and from constants; with them each op that takes a shape as an operand becomes its static
- * sibling, and every other op is inferred again from operands that are static now. A loop's arguments take the types of its operands, and one
- * that the body hands on unchanged keeps its known value. What still has a dynamic dim at the end depends on data, and is an error. */
+ * One walk in order of execution, after calls are inlined. Values that shapes can be made of (small integer and boolean
+ * tensors) are worked out as far as they follow from the inputs, from dims, and from constants; with them each op that
+ * takes a shape as an operand becomes its static sibling, and every other op is inferred again from operands that are
+ * static now. A loop's arguments take the types of its operands, and one that the body hands on unchanged keeps its
+ * known value. What still has a dynamic dim at the end depends on data, and is an error. */
 #include "pass/rewrite.h"
 
 #include "ir/interp.h"
@@ -20,9 +21,10 @@ typedef struct refiner {
 
 static xt_status refine_block(refiner *r, ir_block *b);
 
-/* --- Known values -------------------------------------------------------------------------------------------------------------- */
+/* --- Known values --- */
 static bool may_know(const ir_type *t) {
-    return t->kind == IR_TENSOR && t->count >= 0 && t->count <= MOST_KNOWN && (ir_dtype_is_int(t->dtype) || t->dtype == XT_BOOL);
+    return t->kind == IR_TENSOR && t->count >= 0 && t->count <= MOST_KNOWN &&
+           (ir_dtype_is_int(t->dtype) || t->dtype == XT_BOOL);
 }
 
 static const array *known(const refiner *r, const ir_value *v) {
@@ -67,10 +69,12 @@ static xt_status compute(refiner *r, ir_op *op) {
         XT_TRY(array_new(l->type, &out));
         size_t size = xt_dtype_size(l->type->dtype);
         for (int64_t i = 0; i < l->type->count; i++)
-            memcpy((char *)out.data + (size_t)i * size, (const char *)l->data + (l->splat ? 0 : (size_t)i * size), size);
+            memcpy((char *)out.data + (size_t)i * size, (const char *)l->data + (l->splat ? 0 : (size_t)i * size),
+                   size);
         return learn(r, &op->out[0], out);
     }
-    if (op->n_out != 1 || op->n_regions || op->n_in > MOST_OPERANDS || !ir_op_is_pure(op) || !may_know(op->out[0].type)) return NULL;
+    if (op->n_out != 1 || op->n_regions || op->n_in > MOST_OPERANDS || !ir_op_is_pure(op) || !may_know(op->out[0].type))
+        return NULL;
     if (op->code == OP_optimization_barrier || strcmp(ir_op_infos[op->code].dialect, "stablehlo") != 0) return NULL;
     if (op->code == OP_get_dimension_size) {
         const ir_type *x = op->in[0]->type;
@@ -93,7 +97,7 @@ static xt_status compute(refiner *r, ir_op *op) {
     return NULL;
 }
 
-/* --- Ops with a shape for an operand become static --------------------------------------------------------------------------------- */
+/* --- Ops with a shape for an operand become static --- */
 static ir_attr keep(const ir_op *op, ir_attr_key k, size_t *n) {
     const ir_attr *a = ir_attr_find(op, k);
     if (!a) return (ir_attr){0};
@@ -112,7 +116,8 @@ static xt_status make_static(refiner *r, ir_op *op, ir_op **out) {
     ir_builder b = ir_before(r->m, op);
     b.src = op->src;
     b.path = op->path;
-    size_t rank = op->out[0].type->rank, x_rank = op->n_in && op->in[0]->type->kind == IR_TENSOR ? op->in[0]->type->rank : 0, n = 0;
+    size_t rank = op->out[0].type->rank,
+           x_rank = op->n_in && op->in[0]->type->kind == IR_TENSOR ? op->in[0]->type->rank : 0, n = 0;
     int64_t v[3][IR_MAX_RANK];
     ir_attr attrs[16];
     const ir_type *t;
@@ -123,9 +128,14 @@ static xt_status make_static(refiner *r, ir_op *op, ir_op **out) {
         bool iota = op->code == OP_dynamic_iota, reshape = op->code == OP_dynamic_reshape;
         if (!known_ints(r, op->in[iota ? 0 : 1], v[0], rank)) return NULL;
         if (!(t = shaped(op, v[0], rank)))
-            return status_new(XT_INVALID_ARGUMENT, src_get(op->src), "a shape worked out here is not valid or too large");
+            return status_new(XT_INVALID_ARGUMENT, src_get(op->src),
+                              "a shape worked out here is not valid or too large");
         if (!reshape) attrs[0] = keep(op, iota ? IR_A_iota_dimension : IR_A_broadcast_dimensions, &n);
-        *out = ir_build(&b, iota ? OP_iota : reshape ? OP_reshape : OP_broadcast_in_dim, iota ? 0 : 1, op->in, n, attrs, 0, NULL, 1, &t);
+        *out = ir_build(&b,
+                        iota      ? OP_iota
+                        : reshape ? OP_reshape
+                                  : OP_broadcast_in_dim,
+                        iota ? 0 : 1, op->in, n, attrs, 0, NULL, 1, &t);
         return b.status;
     }
     case OP_real_dynamic_slice:
@@ -186,14 +196,21 @@ static ir_block *call_region(ir_builder *b, const char *callee, size_t n, ir_val
 
 /* JAX's spelling of a window reduction whose window is made of operands: inputs, initial values, and five lists. */
 static xt_status make_reduce_window(refiner *r, ir_op *op, ir_op **out) {
-    static const ir_attr_key keys[] = {IR_A_window_dimensions, IR_A_window_strides, IR_A_base_dilations, IR_A_window_dilations, IR_A_padding};
+    static const ir_attr_key keys[] = {IR_A_window_dimensions, IR_A_window_strides, IR_A_base_dilations,
+                                       IR_A_window_dilations, IR_A_padding};
     const char *target = op->code == OP_custom_call ? ir_get_string(op, IR_A_call_target_name) : NULL;
     const ir_attr *called = ir_attr_find(op, IR_A_called_computations);
     *out = NULL;
-    if (!target || strcmp(target, "stablehlo.dynamic_reduce_window") != 0 || !called || called->kind != IR_AK_ARRAY || called->n != 1) return NULL;
-    if (called->v.list[0].kind != IR_AK_SYMBOL || op->n_in < 7 || op->n_in % 2 == 0 || (op->n_in - 5) / 2 > MOST_OPERANDS) return NULL;
+    if (!target || strcmp(target, "stablehlo.dynamic_reduce_window") != 0 || !called || called->kind != IR_AK_ARRAY ||
+        called->n != 1)
+        return NULL;
+    if (called->v.list[0].kind != IR_AK_SYMBOL || op->n_in < 7 || op->n_in % 2 == 0 ||
+        (op->n_in - 5) / 2 > MOST_OPERANDS)
+        return NULL;
     const ir_func *f = ir_func_find(r->m, called->v.list[0].v.s);
-    if (!f || !f->body) return status_new(XT_INVALID_ARGUMENT, op->src ? src_get(op->src) : NULL, "it calls @%s, which is no function with a body in this module", called->v.list[0].v.s);
+    if (!f || !f->body)
+        return status_new(XT_INVALID_ARGUMENT, op->src ? src_get(op->src) : NULL,
+                          "it calls @%s, which is no function with a body in this module", called->v.list[0].v.s);
     size_t n = (op->n_in - 5) / 2, rank = op->in[0]->type->kind == IR_TENSOR ? op->in[0]->type->rank : 0;
     ir_builder b = ir_before(r->m, op);
     b.src = op->src;
@@ -223,7 +240,7 @@ static xt_status replace(refiner *r, ir_op *op, ir_op **out) {
     return NULL;
 }
 
-/* --- Types again --------------------------------------------------------------------------------------------------------------------- */
+/* --- Types again --- */
 static const ir_type *merged(const ir_type *a, const ir_type *b) {
     int64_t dims[IR_MAX_RANK];
     if (a == b || a->kind != IR_TENSOR || b->kind != IR_TENSOR || a->rank != b->rank || a->dtype != b->dtype) return b;
@@ -262,8 +279,10 @@ static xt_status infer_again(ir_op *op) {
     xt_status s = ir_op_infos[op->code].infer(op, types, &n);
     for (uint32_t i = 0; !s && i < op->n_out && i < n; i++) {
         op->out[i].type = merged(op->out[i].type, types[i]);
-        if (op->code == OP_convert) op->out[i].type = merged(op->out[i].type, ir_with_dtype(op->in[0]->type, op->out[i].type->dtype));
-        if (op->code == OP_reshape && op->out[i].type->count < 0) op->out[i].type = completed(op->in[0]->type, op->out[i].type);
+        if (op->code == OP_convert)
+            op->out[i].type = merged(op->out[i].type, ir_with_dtype(op->in[0]->type, op->out[i].type->dtype));
+        if (op->code == OP_reshape && op->out[i].type->count < 0)
+            op->out[i].type = completed(op->in[0]->type, op->out[i].type);
     }
     if (types != small) base_free(types);
     return s;
@@ -279,7 +298,8 @@ static xt_status enter_regions(refiner *r, ir_op *op) {
             for (uint32_t i = 0; i < op->n_in; i++) {
                 const array *a = known(r, op->in[i]);
                 b->args[i]->type = merged(b->args[i]->type, op->in[i]->type);
-                if (a && ret && ret->in[i] == op->regions[1].block->args[i]) XT_TRY(learn_copy(r, b->args[i], &(array){a->type, a->data}));
+                if (a && ret && ret->in[i] == op->regions[1].block->args[i])
+                    XT_TRY(learn_copy(r, b->args[i], &(array){a->type, a->data}));
             }
         }
         if (op->code == OP_while || op->code == OP_if || op->code == OP_case) XT_TRY(refine_block(r, b));
@@ -291,7 +311,8 @@ static xt_status leave_loop(refiner *r, ir_op *op) {
     const ir_op *ret = op->code == OP_while ? ir_block_return(op->regions[1].block) : NULL;
     for (uint32_t i = 0; ret && i < op->n_out; i++) {
         const array *a = known(r, op->in[i]);
-        if (a && ret->in[i] == op->regions[1].block->args[i]) XT_TRY(learn_copy(r, &op->out[i], &(array){a->type, a->data}));
+        if (a && ret->in[i] == op->regions[1].block->args[i])
+            XT_TRY(learn_copy(r, &op->out[i], &(array){a->type, a->data}));
     }
     return NULL;
 }
@@ -304,7 +325,8 @@ static xt_status check_assertion(const refiner *r, ir_op *op, bool *out_gone) {
     const array *a = known(r, op->in[0]);
     const char *message = NULL;
     for (uint32_t i = 0; i < op->n_attrs; i++)
-        if (op->attrs[i].kind == IR_AK_STRING && !strcmp(op->attrs[i].name, "error_message")) message = op->attrs[i].v.s;
+        if (op->attrs[i].kind == IR_AK_STRING && !strcmp(op->attrs[i].name, "error_message"))
+            message = op->attrs[i].v.s;
     if (!a) return NULL;
     if (array_get(a, 0) == 0)
         return status_new(XT_INVALID_ARGUMENT, src_get(op->src), "the inputs' shapes do not fit the program: %s",
@@ -335,7 +357,7 @@ static xt_status refine_block(refiner *r, ir_block *b) {
     return NULL;
 }
 
-/* --- The function ------------------------------------------------------------------------------------------------------------------------ */
+/* --- The function --- */
 static xt_status still_dynamic(const ir_block *b) {
     for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
         for (uint32_t i = 0; i < op->n_out; i++)

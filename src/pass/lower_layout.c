@@ -1,5 +1,6 @@
-/* needs: layouts chosen (lower_auto), the program partitioned. keeps: meaning; the arguments and results of main that are not row-major get the type of their
- * memory, whose dims are in the order ENTRY_LAYOUT says, and a transposition each. */
+/* needs: layouts chosen (lower_auto), the program partitioned. keeps: meaning; the arguments and results of main
+ * that are not row-major get the type of their memory, whose dims are in the order ENTRY_LAYOUT says, and a
+ * transposition each. */
 #include "pass/entry_layout.h"
 
 static xt_status lay_argument(ir_module *m, ir_func *f, ir_value *arg, const int64_t *order) {

@@ -1,7 +1,8 @@
-/* needs: calls inlined, chlo lowered. keeps: meaning, on c->partitions devices; leaves no sharding annotation.
- * The partitioner: main, written for all devices together, becomes what each of them runs on its parts (see spmd.h for the steps). Arguments and
- * results have the forms that their mhlo.sharding attributes say, whole without one; their types become those of one part. A program that names no
- * sharding at all is one device's program already and stays as it is. */
+/* needs: calls inlined, chlo lowered. keeps: meaning, on c->partitions devices; leaves no sharding annotation. The
+ * partitioner: main, written for all devices together, becomes what each of them runs on its parts (see spmd.h for
+ * the steps). Arguments and results have the forms that their mhlo.sharding attributes say, whole without one;
+ * their types become those of one part. A program that names no sharding at all is one device's program already and
+ * stays as it is. */
 #include "ir/infer.h"
 #include "pass/entry_layout.h"
 #include "pass/spmd.h"
@@ -10,9 +11,11 @@ spmd_value *spmd_value_of(const spmd *s, const ir_value *v) {
     return (v->mark & ~(uint64_t)UINT32_MAX) == s->epoch ? &s->values[(uint32_t)v->mark] : NULL;
 }
 
-static xt_status oom(void) { return status_oom(0, "partitioning"); }
+static xt_status oom(void) {
+    return status_oom(0, "partitioning");
+}
 
-/* --- what the program says -------------------------------------------------------------------------------------------------------------------------- */
+/* --- what the program says --- */
 typedef struct texts { /* every sharding of the program, read once */
     ir_tiles **at;
     const char **texts;
@@ -23,21 +26,30 @@ static xt_status add_text(spmd *s, texts *all, const char *text, const ir_tiles 
     *out = NULL;
     if (!text) return NULL;
     ir_tiles *t = arena_alloc(s->mem, sizeof *t);
-    if (!t || !VEC_PUSH(all->at, all->n, all->cap, t) || !VEC_PUSH(all->texts, all->n_texts, all->cap_texts, text)) return status_oom(sizeof *t, "shardings");
+    if (!t || !VEC_PUSH(all->at, all->n, all->cap, t) || !VEC_PUSH(all->texts, all->n_texts, all->cap_texts, text))
+        return status_oom(sizeof *t, "shardings");
     *out = t;
     return ir_tiles_parse(text, s->grid.devices, NULL, t);
 }
 
-static const char *attr_text(ir_attr *const *attrs, const size_t *counts, size_t i) { return attrs ? ir_sharding_text(counts[i], attrs[i]) : NULL; }
+static const char *attr_text(ir_attr *const *attrs, const size_t *counts, size_t i) {
+    return attrs ? ir_sharding_text(counts[i], attrs[i]) : NULL;
+}
 
-/* --- regions partitioned by hand -------------------------------------------------------------------------------------------------------------------- */
-/* Between two custom calls (shard_map in JAX) the program is one device's own: what enters is this device's part, what leaves is put together again. */
+/* --- regions partitioned by hand --- */
+/* Between two custom calls (shard_map in JAX) the program is one device's own: what enters is this device's part, what
+ * leaves is put together again. */
 static bool is_call_to(const ir_op *op, const char *target) {
-    const char *name = op->code == OP_custom_call && op->n_in == 1 && op->n_out == 1 ? ir_get_string(op, IR_A_call_target_name) : NULL;
+    const char *name =
+        op->code == OP_custom_call && op->n_in == 1 && op->n_out == 1 ? ir_get_string(op, IR_A_call_target_name) : NULL;
     return name && strcmp(name, target) == 0;
 }
-static bool enters(const ir_op *op) { return is_call_to(op, "SPMDFullToShardShape"); }
-static bool leaves(const ir_op *op) { return is_call_to(op, "SPMDShardToFullShape"); }
+static bool enters(const ir_op *op) {
+    return is_call_to(op, "SPMDFullToShardShape");
+}
+static bool leaves(const ir_op *op) {
+    return is_call_to(op, "SPMDShardToFullShape");
+}
 
 static bool block_names_sharding(const ir_block *b) {
     for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
@@ -66,7 +78,9 @@ static bool reads_manual(const spmd *s, const ir_op *op) {
 }
 
 /* Annotations of the program itself; those inside manual regions say nothing. */
-static bool annotates(const spmd *s, const ir_op *op) { return leaves(op) || (ir_is_sharding(op) && !spmd_value_of(s, &op->out[0])->manual); }
+static bool annotates(const spmd *s, const ir_op *op) {
+    return leaves(op) || (ir_is_sharding(op) && !spmd_value_of(s, &op->out[0])->manual);
+}
 
 static xt_status cross(spmd *s, const ir_op *op, const ir_value *from, ir_value *v) {
     spmd_value *out = spmd_value_of(s, &op->out[0]);
@@ -79,12 +93,14 @@ static xt_status cross(spmd *s, const ir_op *op, const ir_value *from, ir_value 
     ir_type_print(from->type, &text);
     str_append(&text, " and ");
     ir_type_print(op->out[0].type, &text);
-    xt_status st = status_new(XT_INVALID_ARGUMENT, NULL, "custom_call @%s: %s are not the whole and the part that the sharding says", ir_get_string(op, IR_A_call_target_name), str_cstr(&text));
+    xt_status st = status_new(XT_INVALID_ARGUMENT, NULL,
+                              "custom_call @%s: %s are not the whole and the part that the sharding says",
+                              ir_get_string(op, IR_A_call_target_name), str_cstr(&text));
     str_free(&text);
     return st;
 }
 
-/* --- dims that their devices do not divide ---------------------------------------------------------------------------------------------------------------- */
+/* --- dims that their devices do not divide --- */
 /* At the border of the program such a dim is filled up with elements that count for nothing; inside, it is whole. */
 static ir_sharding even_dims(const spmd *s, const ir_sharding *form, const ir_type *t) {
     ir_sharding even = *form;
@@ -125,10 +141,12 @@ static ir_value *uneven(spmd *s, ir_value *v, const ir_type *t, const ir_shardin
     return spmd_reshard(s, v, filled, inside, border);
 }
 
-static xt_status form_of(const spmd *s, const ir_value *v, const ir_tiles *t, const char *what, size_t i, ir_sharding *out) {
+static xt_status form_of(const spmd *s, const ir_value *v, const ir_tiles *t, const char *what, size_t i,
+                         ir_sharding *out) {
     XT_TRY(ir_sharding_map(&s->grid, t, out));
     if (v->type->kind == IR_TENSOR && !t->replicated && !t->manual && !t->any_rank && t->rank != v->type->rank)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the sharding of %s %zu speaks of %zu dims, it has %u", what, i, t->rank, v->type->rank);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the sharding of %s %zu speaks of %zu dims, it has %u", what, i,
+                          t->rank, v->type->rank);
     return NULL;
 }
 
@@ -141,7 +159,7 @@ static xt_status fix(spmd *s, const ir_value *v, const ir_tiles *t, const char *
     return NULL;
 }
 
-/* --- numbering ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- numbering --- */
 static void count_block(const ir_block *b, size_t *values, size_t *ops) {
     *values += b->n_args;
     for (const ir_op *op = b->first; op; op = op->next) {
@@ -153,7 +171,8 @@ static void count_block(const ir_block *b, size_t *values, size_t *ops) {
 }
 
 static void number(spmd *s, ir_value *v, bool manual) {
-    s->values[s->n_values] = (spmd_value){.want = ir_sharding_none(), .have = ir_sharding_none(), .manual = manual, .fixed = manual};
+    s->values[s->n_values] =
+        (spmd_value){.want = ir_sharding_none(), .have = ir_sharding_none(), .manual = manual, .fixed = manual};
     v->mark = s->epoch | s->n_values++;
 }
 
@@ -187,8 +206,8 @@ typedef struct border_form {
     const char *order; /* the text, when its devices stand otherwise than the program's */
 } border_form;
 
-/* Where the devices of the program stand in an order of their own, all is read again in it. A program with texts of several orders keeps the devices'
- * numbers: arguments and results of another order are then moved. */
+/* Where the devices of the program stand in an order of their own, all is read again in it. A program with texts of
+ * several orders keeps the devices' numbers: arguments and results of another order are then moved. */
 static xt_status find_order(spmd *s, texts *all) {
     size_t first = 0;
     int64_t n = s->grid.devices;
@@ -217,34 +236,45 @@ static xt_status read_shardings(spmd *s, texts *all, border_form *args, border_f
     size_t n_args = f->body->n_args, n = n_args + f->n_results + s->n_ops;
     const ir_tiles **said = arena_alloc(s->mem, (n + 1) * sizeof *said);
     if (!said) return status_oom(n * sizeof *said, "shardings");
-    for (size_t i = 0; i < n_args; i++) XT_TRY(status_context(add_text(s, all, attr_text(f->arg_attrs, f->n_arg_attrs, i), &said[i]), "argument %zu", i));
-    for (size_t i = 0; i < f->n_results; i++) XT_TRY(status_context(add_text(s, all, attr_text(f->result_attrs, f->n_result_attrs, i), &said[n_args + i]), "result %zu", i));
+    for (size_t i = 0; i < n_args; i++)
+        XT_TRY(
+            status_context(add_text(s, all, attr_text(f->arg_attrs, f->n_arg_attrs, i), &said[i]), "argument %zu", i));
+    for (size_t i = 0; i < f->n_results; i++)
+        XT_TRY(status_context(add_text(s, all, attr_text(f->result_attrs, f->n_result_attrs, i), &said[n_args + i]),
+                              "result %zu", i));
     const ir_tiles **notes = said + n_args + f->n_results;
     for (size_t k = 0; k < s->n_ops; k++) {
         const ir_op *op = s->ops[k].op;
         notes[k] = NULL;
-        if (annotates(s, op)) XT_TRY(status_at(add_text(s, all, ir_sharding_text(op->n_attrs, op->attrs), &notes[k]), src_get(op->src)));
+        if (annotates(s, op))
+            XT_TRY(status_at(add_text(s, all, ir_sharding_text(op->n_attrs, op->attrs), &notes[k]), src_get(op->src)));
     }
-    for (size_t i = 0; i < all->n; i++) s->by_name = s->by_name || (strstr(all->texts[i], "devices=[") && !strstr(all->texts[i], "<=["));
+    for (size_t i = 0; i < all->n; i++)
+        s->by_name = s->by_name || (strstr(all->texts[i], "devices=[") && !strstr(all->texts[i], "<=["));
     XT_TRY(find_order(s, all));
     XT_TRY(ir_grid_make(s->grid.devices, all->n, (const ir_tiles *const *)all->at, &s->grid));
     for (size_t i = 0; i < n_args; i++) {
         XT_TRY(fix(s, f->body->args[i], said[i], "argument", i));
-        args[i] = (border_form){ir_sharding_none(), true, said[i] && said[i]->reordered ? attr_text(f->arg_attrs, f->n_arg_attrs, i) : NULL};
+        args[i] = (border_form){ir_sharding_none(), true,
+                                said[i] && said[i]->reordered ? attr_text(f->arg_attrs, f->n_arg_attrs, i) : NULL};
         if (said[i]) XT_TRY(ir_sharding_map(&s->grid, said[i], &args[i].form));
     }
     for (size_t k = 0; k < s->n_ops; k++) {
         const ir_op *op = s->ops[k].op;
         if (!notes[k]) continue;
         if (notes[k]->reordered && (leaves(op) || (op->next && enters(op->next))))
-            return status_at(status_new(XT_UNIMPLEMENTED, NULL, "a region partitioned by hand has its devices in another order than the program"), src_get(op->src));
+            return status_at(
+                status_new(XT_UNIMPLEMENTED, NULL,
+                           "a region partitioned by hand has its devices in another order than the program"),
+                src_get(op->src));
         XT_TRY(status_at(fix(s, &op->out[0], notes[k], "annotation", k), src_get(op->src)));
         if (ir_is_sharding(op)) spmd_value_of(s, &op->out[0])->open_dims = ir_sharding_open_dims(op);
     }
     const ir_op *ret = ir_block_return(f->body);
     for (size_t i = 0; i < f->n_results; i++) {
         const ir_tiles *t = said[n_args + i];
-        results[i] = (border_form){ir_sharding_none(), t != NULL, t && t->reordered ? attr_text(f->result_attrs, f->n_result_attrs, i) : NULL};
+        results[i] = (border_form){ir_sharding_none(), t != NULL,
+                                   t && t->reordered ? attr_text(f->result_attrs, f->n_result_attrs, i) : NULL};
         if (!t) continue;
         XT_TRY(form_of(s, ret->in[i], t, "result", i, &results[i].form));
         spmd_value *v = spmd_value_of(s, ret->in[i]);
@@ -253,7 +283,7 @@ static xt_status read_shardings(spmd *s, texts *all, border_form *args, border_f
     return NULL;
 }
 
-/* --- emission ---------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- emission --- */
 /* The text with its devices named one by one, in the order of the program. */
 static xt_status name_devices(const spmd *s, str *text) {
     const char *list = strstr(str_cstr(text), "<=["), *tail = strstr(str_cstr(text), " last_");
@@ -263,7 +293,8 @@ static xt_status name_devices(const spmd *s, str *text) {
     XT_TRY(ir_tiles_order(str_cstr(text), s->grid.devices, ids));
     str out = STR_INIT;
     str_printf(&out, "%.*s", (int)(list - str_cstr(text)), str_cstr(text));
-    for (int64_t k = 0; k < s->grid.devices; k++) str_printf(&out, k ? ",%lld" : "%lld", (long long)(s->order ? s->order[ids[k]] : ids[k]));
+    for (int64_t k = 0; k < s->grid.devices; k++)
+        str_printf(&out, k ? ",%lld" : "%lld", (long long)(s->order ? s->order[ids[k]] : ids[k]));
     str_append(&out, tail ? tail : "}");
     str_free(text);
     *text = out;
@@ -305,7 +336,8 @@ static xt_status choose_result(spmd *s, size_t i, const ir_value *v, border_form
     return ok ? NULL : oom();
 }
 
-/* What reads a value behind the op that names its group gets it in the group's form, also where the op that made it could not give it so. */
+/* What reads a value behind the op that names its group gets it in the group's form, also where the op that made it
+ * could not give it so. */
 static xt_status to_group_form(spmd *s, const ir_op *op) {
     spmd_value *v = spmd_value_of(s, op->in[0]);
     if (v->fixed || op->in[0]->block != op->block) return NULL; /* what is made in a region is not seen behind it */
@@ -320,7 +352,8 @@ xt_status spmd_emit_op(spmd *s, spmd_op *o) {
     s->b.path = op->path;
     if (enters(op) || leaves(op)) {
         const spmd_value *in = spmd_value_of(s, op->in[0]);
-        return status_at(cross(s, op, op->in[0], spmd_in_form(s, op->in[0], enters(op) ? &in->want : &in->have)), src_get(op->src));
+        return status_at(cross(s, op, op->in[0], spmd_in_form(s, op->in[0], enters(op) ? &in->want : &in->have)),
+                         src_get(op->src));
     }
     if (spmd_is_inspect(op)) return status_at(inspect(s, op), src_get(op->src));
     if (op->code == OP_sdy_sharding_group) return to_group_form(s, op);
@@ -354,7 +387,8 @@ static xt_status emit_all(spmd *s, const border_form *args, border_form *results
     for (size_t i = 0; i < old->n_args; i++) {
         spmd_value *v = spmd_value_of(s, old->args[i]);
         v->have = v->want;
-        v->now = ir_block_arg(s->m, body, ir_shard_type(&s->grid, &args[i].form, filled_up(s, &args[i].form, old->args[i]->type)));
+        v->now = ir_block_arg(s->m, body,
+                              ir_shard_type(&s->grid, &args[i].form, filled_up(s, &args[i].form, old->args[i]->type)));
         if (!v->now) return oom();
     }
     for (size_t i = 0; i < old->n_args; i++) {
@@ -379,7 +413,8 @@ static xt_status emit_all(spmd *s, const border_form *args, border_form *results
     return status_new(XT_INTERNAL, NULL, "a function without a return was to be partitioned");
 }
 
-/* Values of one sharding group have one form, as far as nothing else is said of them: the first op of the group ties them. */
+/* Values of one sharding group have one form, as far as nothing else is said of them: the first op of the
+ * group ties them. */
 static xt_status tie_groups(spmd *s) {
     for (size_t k = 0; k < s->n_ops; k++) {
         const ir_op *first = s->ops[k].op;
@@ -389,7 +424,9 @@ static xt_status tie_groups(spmd *s) {
         bool begun = false;
         for (size_t i = 0; alike && i < s->n_ops; i++) {
             const ir_op *op = s->ops[i].op;
-            if (op->code != OP_sdy_sharding_group || s->ops[i].manual || ir_get_int(op, IR_A_group_id, 0) != ir_get_int(first, IR_A_group_id, 0)) continue;
+            if (op->code != OP_sdy_sharding_group || s->ops[i].manual ||
+                ir_get_int(op, IR_A_group_id, 0) != ir_get_int(first, IR_A_group_id, 0))
+                continue;
             begun = begun || i < k;
             if (infer_same_shape(op->in[0]->type, first->in[0]->type)) alike[n++] = op->in[0];
         }
@@ -405,7 +442,8 @@ static xt_status tie_groups(spmd *s) {
 static xt_status partition(spmd *s, texts *all) {
     XT_TRY(spmd_lower_norm(s->m, s->f->body));
     XT_TRY(number_values(s));
-    border_form *args = arena_alloc(s->mem, (s->f->body->n_args + 1) * sizeof *args), *results = arena_alloc(s->mem, (s->f->n_results + 1) * sizeof *results);
+    border_form *args = arena_alloc(s->mem, (s->f->body->n_args + 1) * sizeof *args),
+                *results = arena_alloc(s->mem, (s->f->n_results + 1) * sizeof *results);
     if (!args || !results) return oom();
     XT_TRY(read_shardings(s, all, args, results));
     for (size_t k = 0; k < s->n_ops; k++) {
@@ -420,7 +458,8 @@ static xt_status partition(spmd *s, texts *all) {
     return spmd_merge(s);
 }
 
-/* On one device an annotation is its operand; so on each of several that all do the whole. A group says nothing then. */
+/* On one device an annotation is its operand; so on each of several that all do the whole. A group says
+ * nothing then. */
 static xt_status drop_annotations(pass_ctx *c, ir_module *m, ir_block *b) {
     for (ir_op *op = b ? b->first : NULL, *next; op; op = next) {
         next = op->next;
@@ -443,7 +482,12 @@ xt_status pass_lower_spmd(pass_ctx *c, ir_module *m) {
         for (ir_func *g = m->funcs; g; g = g->next) XT_TRY(drop_annotations(c, m, g->body));
         return NULL;
     }
-    spmd s = {.m = m, .f = f, .mem = arena_new(), .grid = {.devices = c->partitions}, .stats = &c->spmd, .keep_divided = c->keep_divided};
+    spmd s = {.m = m,
+              .f = f,
+              .mem = arena_new(),
+              .grid = {.devices = c->partitions},
+              .stats = &c->spmd,
+              .keep_divided = c->keep_divided};
     texts all = {0};
     xt_status st = s.mem ? partition(&s, &all) : status_oom(sizeof s, "partitioning");
     base_free(all.at);

@@ -1,6 +1,7 @@
-/* Batch norm in ops that have rules of their own: over a divided batch, its sums become sums over devices. Forward: y = (x - mean) / sqrt(var + e) *
- * scale + offset with the batch's own biased variance. Backward (Ioffe & Szegedy 2015): with u = (x - mean) / sqrt(var + e) and n elements a feature,
- * d_offset = sum d, d_scale = sum d u, d_x = scale / sqrt(var + e) (d - (d_offset + u d_scale) / n). */
+/* Batch norm in ops that have rules of their own: over a divided batch, its sums become sums over devices. Forward: y =
+ * (x - mean) / sqrt(var + e) * scale + offset with the batch's own biased variance. Backward (Ioffe & Szegedy 2015):
+ * with u = (x - mean) / sqrt(var + e) and n elements a feature, d_offset = sum d, d_scale = sum d u, d_x = scale /
+ * sqrt(var + e) (d - (d_offset + u d_scale) / n). */
 #include "pass/spmd.h"
 
 typedef struct norm {
@@ -12,7 +13,10 @@ typedef struct norm {
 } norm;
 
 static norm norm_of(ir_module *m, ir_op *op) {
-    norm n = {.b = ir_before(m, op), .x = op->in[0]->type, .feature = ir_get_int(op, IR_A_feature_index, 0), .epsilon = ir_get_float(op, IR_A_epsilon, 0)};
+    norm n = {.b = ir_before(m, op),
+              .x = op->in[0]->type,
+              .feature = ir_get_int(op, IR_A_feature_index, 0),
+              .epsilon = ir_get_float(op, IR_A_epsilon, 0)};
     n.b.src = op->src;
     n.b.path = op->path;
     for (uint32_t d = 0; d < n.x->rank; d++)
@@ -22,10 +26,18 @@ static norm norm_of(ir_module *m, ir_op *op) {
     return n;
 }
 
-static ir_value *wide(norm *n, ir_value *v) { return v ? ir_broadcast_in_dim(&n->b, v, n->x, 1, &n->feature) : NULL; }
-static ir_value *sum(norm *n, ir_value *v) { return v ? ir_reduce(&n->b, OP_add, v, n->n_others, n->others) : NULL; }
-static ir_value *times(norm *n, ir_value *v, double k) { return v ? ir_multiply(&n->b, v, ir_splat(&n->b, v->type, k)) : NULL; }
-static ir_value *inverse(norm *n, ir_value *var) { return var ? ir_rsqrt(&n->b, ir_add(&n->b, var, ir_splat(&n->b, var->type, n->epsilon))) : NULL; }
+static ir_value *wide(norm *n, ir_value *v) {
+    return v ? ir_broadcast_in_dim(&n->b, v, n->x, 1, &n->feature) : NULL;
+}
+static ir_value *sum(norm *n, ir_value *v) {
+    return v ? ir_reduce(&n->b, OP_add, v, n->n_others, n->others) : NULL;
+}
+static ir_value *times(norm *n, ir_value *v, double k) {
+    return v ? ir_multiply(&n->b, v, ir_splat(&n->b, v->type, k)) : NULL;
+}
+static ir_value *inverse(norm *n, ir_value *var) {
+    return var ? ir_rsqrt(&n->b, ir_add(&n->b, var, ir_splat(&n->b, var->type, n->epsilon))) : NULL;
+}
 
 static void training(norm *n, const ir_op *op, ir_value *out[3]) {
     ir_builder *b = &n->b;
@@ -55,8 +67,10 @@ xt_status spmd_lower_norm(ir_module *m, ir_block *block) {
         if (op->code != OP_batch_norm_training && op->code != OP_batch_norm_grad) continue;
         norm n = norm_of(m, op);
         ir_value *out[3] = {0};
-        if (op->code == OP_batch_norm_training) training(&n, op, out);
-        else gradient(&n, op, out);
+        if (op->code == OP_batch_norm_training)
+            training(&n, op, out);
+        else
+            gradient(&n, op, out);
         if (n.b.status) return n.b.status;
         if (!out[0] || !out[1] || !out[2]) return status_oom(0, "partitioning");
         for (int i = 0; i < 3; i++) ir_replace_uses(m, &op->out[i], out[i]);

@@ -1,8 +1,9 @@
-/* needs: nothing. keeps: meaning up to the rounding of f32 sums.
- * Sums in stages, for a compiler that would add thousands of f32 in one accumulator: XLA's CPU plugin of PJRT 0.81 cuts a reduction over
- * [N,C,H,W] into windows of 32x1x32x32, and sums each window one element after the other. Constant backgrounds of images then round the same way
- * 4,000 times: batch statistics were off by 6e-6, two orders more than in any other compiler here. Each long sum becomes one reduction per
- * dim, with barriers between, because that compiler joins consecutive reductions again; batch norm is taken apart, because its sums are hidden. */
+/* needs: nothing. keeps: meaning up to the rounding of f32 sums. Sums in stages, for a compiler that would add
+ * thousands of f32 in one accumulator: XLA's CPU plugin of PJRT 0.81 cuts a reduction over [N,C,H,W] into windows of
+ * 32x1x32x32, and sums each window one element after the other. Constant backgrounds of images then round the same way
+ * 4,000 times: batch statistics were off by 6e-6, two orders more than in any other compiler here. Each long sum
+ * becomes one reduction per dim, with barriers between, because that compiler joins consecutive reductions again; batch
+ * norm is taken apart, because its sums are hidden. */
 #include "pass/rewrite.h"
 
 enum { LONG_SUM = 1024 }; /* elements; shorter sums round well enough in one accumulator (1e-6) */
@@ -25,7 +26,7 @@ static ir_value *sum_in_stages(ir_builder *b, ir_value *x, size_t n, const int64
     return x;
 }
 
-/* --- batch norm ------------------------------------------------------------------------------------------------------------------------ */
+/* --- batch norm --- */
 typedef struct norm {
     ir_builder *b;
     const ir_type *type; /* of the operand */
@@ -35,7 +36,11 @@ typedef struct norm {
 } norm;
 
 static norm norm_of(ir_builder *b, const ir_op *op) {
-    norm n = {.b = b, .type = op->in[0]->type, .feature = ir_get_int(op, IR_A_feature_index, 0), .x = op->in[0], .scale = op->in[1]};
+    norm n = {.b = b,
+              .type = op->in[0]->type,
+              .feature = ir_get_int(op, IR_A_feature_index, 0),
+              .x = op->in[0],
+              .scale = op->in[1]};
     n.per_channel = (double)n.type->count / (double)n.scale->type->count;
     n.epsilon = ir_splat(b, n.scale->type, ir_get_float(op, IR_A_epsilon, 0));
     return n;
@@ -66,7 +71,8 @@ static void training(ir_builder *b, const ir_op *op, ir_value *out[3]) {
     out[0] = ir_add(b, ir_multiply(b, centred, spread(&n, factor)), spread(&n, op->in[2]));
 }
 
-/* With s = sqrt(var + epsilon): d_x = scale/s * (g - mean(g) - (x - mean) * mean(g*(x - mean)) / s^2), d_scale = sum(g*(x - mean)) / s. */
+/* With s = sqrt(var + epsilon): d_x = scale/s * (g - mean(g) - (x - mean) * mean(g*(x - mean)) / s^2), d_scale =
+ * sum(g*(x - mean)) / s. */
 static void gradient(ir_builder *b, const ir_op *op, ir_value *out[3]) {
     norm n = norm_of(b, op);
     ir_value *g = op->in[4], *s = deviation(&n, op->in[3]), *count = ir_splat(b, n.scale->type, n.per_channel);
@@ -80,7 +86,7 @@ static void gradient(ir_builder *b, const ir_op *op, ir_value *out[3]) {
     out[0] = ir_multiply(b, spread(&n, ir_divide(b, n.scale, s)), inner);
 }
 
-/* --- the walk ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- the walk --- */
 static bool is_sum(const ir_op *op) {
     const ir_op *first = op->regions[0].block ? op->regions[0].block->first : NULL;
     return op->n_in == 2 && first && first->code == OP_add && first->next && !first->next->next;

@@ -1,11 +1,13 @@
 /* needs: calls inlined. keeps: meaning bit for bit, but for the order of the sums of convolutions and reductions.
  *
- * Images of few channels leave most of a vector empty when channels are its lanes, as in oneDNN's kernels; with the batch as the innermost dim
- * every lane works, whatever the channels (src/cpu/kernel/lanes.c has those loops). The choice is made for connected regions: values that
- * convolutions, windows, normalisation and elementwise ops tie together by sharing a layout. In a region that gains, each value loses its
- * first dim, the batch, to the end: dim numbers of its ops are rewritten in place, and values get transposes only where they enter or leave
- * the region. Broadcasts and splat constants are made in the new order, a reshape that keeps the batch stays a reshape, and a product whose
- * result enters the region swaps its operands instead. What the transposes cost counts against the gain. */
+ * Images of few channels leave most of a vector empty when channels are its lanes, as in oneDNN's kernels; with
+ * the batch as the innermost dim every lane works, whatever the channels (src/cpu/kernel/lanes.c has those loops).
+ * The choice is made for connected regions: values that convolutions, windows, normalisation and elementwise ops
+ * tie together by sharing a layout. In a region that gains, each value loses its first dim, the batch, to the end:
+ * dim numbers of its ops are rewritten in place, and values get transposes only where they enter or leave the
+ * region. Broadcasts and splat constants are made in the new order, a reshape that keeps the batch stays a
+ * reshape, and a product whose result enters the region swaps its operands instead. What the transposes cost
+ * counts against the gain. */
 #include "pass/rewrite.h"
 
 enum { NONE = UINT32_MAX };
@@ -27,7 +29,7 @@ typedef struct batch_last {
     size_t n_ops, cap_ops, at;
 } batch_last;
 
-/* --- which values an op ties together ------------------------------------------------------------------------------------------------ */
+/* --- which values an op ties together --- */
 static bool has_batch(const ir_value *v) {
     return v->type->kind == IR_TENSOR && v->type->rank >= 2 && v->type->count > 0;
 }
@@ -41,9 +43,14 @@ static conv_kind kind_of(const ir_op *op) {
         if (!has_batch(op->in[i]) || op->in[i]->type->dtype != XT_F32) return CONV_OTHER;
     if (!has_batch(&op->out[0]) || op->out[0].type->dtype != XT_F32) return CONV_OTHER;
     ir_get_ints(op, IR_A_input_spatial_dimensions, &n);
-    if (n < 1 || n > 2 || ir_get_int(op, IR_A_feature_group_count, 1) != 1 || ir_get_int(op, IR_A_batch_group_count, 1) != 1) return CONV_OTHER;
-    if (ir_get_int(op, IR_A_input_feature_dimension, -1) == 0 && ir_get_int(op, IR_A_kernel_input_feature_dimension, -1) == 0) return CONV_WEIGHTS;
-    bool images = ir_get_int(op, IR_A_input_batch_dimension, -1) == 0 && ir_get_int(op, IR_A_output_batch_dimension, -1) == 0;
+    if (n < 1 || n > 2 || ir_get_int(op, IR_A_feature_group_count, 1) != 1 ||
+        ir_get_int(op, IR_A_batch_group_count, 1) != 1)
+        return CONV_OTHER;
+    if (ir_get_int(op, IR_A_input_feature_dimension, -1) == 0 &&
+        ir_get_int(op, IR_A_kernel_input_feature_dimension, -1) == 0)
+        return CONV_WEIGHTS;
+    bool images =
+        ir_get_int(op, IR_A_input_batch_dimension, -1) == 0 && ir_get_int(op, IR_A_output_batch_dimension, -1) == 0;
     return images ? CONV_IMAGES : CONV_OTHER;
 }
 
@@ -55,25 +62,31 @@ static bool first_is(const ir_op *op, ir_attr_key k, int64_t want) {
 static bool leaves_batch_alone(const ir_op *op) {
     size_t n;
     const int64_t *pad = ir_get_ints(op, IR_A_padding, &n);
-    return first_is(op, IR_A_window_dimensions, 1) && first_is(op, IR_A_window_strides, 1) && first_is(op, IR_A_base_dilations, 1) &&
-           (!pad || (pad[0] == 0 && pad[1] == 0));
+    return first_is(op, IR_A_window_dimensions, 1) && first_is(op, IR_A_window_strides, 1) &&
+           first_is(op, IR_A_base_dilations, 1) && (!pad || (pad[0] == 0 && pad[1] == 0));
 }
 
 static bool is_elementwise(const ir_op *op) {
     const ir_type *t = op->out[0].type;
-    if (!(ir_op_infos[op->code].flags & IR_ELEMENTWISE) || op->n_out != 1 || op->n_regions || !has_batch(&op->out[0])) return false;
+    if (!(ir_op_infos[op->code].flags & IR_ELEMENTWISE) || op->n_out != 1 || op->n_regions || !has_batch(&op->out[0]))
+        return false;
     for (uint32_t i = 0; i < op->n_in; i++) {
         const ir_type *x = op->in[i]->type;
-        if (x->kind != IR_TENSOR || (x->rank != 0 && (x->rank != t->rank || memcmp(x->dims, t->dims, t->rank * sizeof *t->dims) != 0))) return false;
+        if (x->kind != IR_TENSOR ||
+            (x->rank != 0 && (x->rank != t->rank || memcmp(x->dims, t->dims, t->rank * sizeof *t->dims) != 0)))
+            return false;
     }
     return true;
 }
 
-/* Bits of the operands and of the results that must have one layout; 0 and 0: the op can have them in no other than its own. */
+/* Bits of the operands and of the results that must have one layout; 0 and 0: the op can have them in no other
+ * than its own. */
 typedef struct tied {
     uint64_t in, out;
 } tied;
-static bool among(uint64_t bits, uint32_t i) { return i < 64 && (bits >> i & 1); } /* a loop has as many operands as values it carries */
+static bool among(uint64_t bits, uint32_t i) {
+    return i < 64 && (bits >> i & 1);
+} /* a loop has as many operands as values it carries */
 static tied tied_by(const ir_op *op) {
     static const tied none = {0, 0};
     tied t = {0, 1};
@@ -95,16 +108,19 @@ static tied tied_by(const ir_op *op) {
     case OP_batch_norm_inference: return ir_get_int(op, IR_A_feature_index, 0) ? (tied){1, 1} : none;
     case OP_batch_norm_grad: return ir_get_int(op, IR_A_feature_index, 0) ? (tied){1 | 16, 1} : none;
     case OP_pad:
-        return first_is(op, IR_A_edge_padding_low, 0) && first_is(op, IR_A_edge_padding_high, 0) && first_is(op, IR_A_interior_padding, 0) ? (tied){1, 1}
-                                                                                                                                          : none;
+        return first_is(op, IR_A_edge_padding_low, 0) && first_is(op, IR_A_edge_padding_high, 0) &&
+                       first_is(op, IR_A_interior_padding, 0)
+                   ? (tied){1, 1}
+                   : none;
     case OP_concatenate: return ir_get_int(op, IR_A_dimension, 0) ? (tied){((uint64_t)1 << op->n_in) - 1, 1} : none;
-    case OP_reshape: return has_batch(&op->out[0]) && op->in[0]->type->dims[0] == op->out[0].type->dims[0] ? (tied){1, 1} : none;
+    case OP_reshape:
+        return has_batch(&op->out[0]) && op->in[0]->type->dims[0] == op->out[0].type->dims[0] ? (tied){1, 1} : none;
     case OP_reduce: return op->n_in == 2 ? (tied){1, 0} : none;
     default: return none;
     }
 }
 
-/* --- regions ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- regions --- */
 static uint32_t region_at(batch_last *b, ir_value *v) {
     if (v->mark >> 32 != b->epoch >> 32) {
         region r = {.parent = (uint32_t)b->n};
@@ -124,22 +140,29 @@ static bool join(batch_last *b, ir_value *v, uint32_t *root) {
     return true;
 }
 
-static double share(int64_t n, int64_t width) { return (double)n / (double)((n + width - 1) / width * width); }
+static double share(int64_t n, int64_t width) {
+    return (double)n / (double)((n + width - 1) / width * width);
+}
 
-/* Flops a second of one core, roughly, as measured on AVX512 machines: what counts is where the two cross. oneDNN fills its vectors with 16
- * channels of either side, and has kernels of its own for the first layer of a network. */
+/* Flops a second of one core, roughly, as measured on AVX512 machines: what counts is where the two cross. oneDNN fills
+ * its vectors with 16 channels of either side, and has kernels of its own for the first layer of a network. */
 static void add_conv(batch_last *b, const ir_op *op, conv_kind kind, region *r) {
     const ir_type *in = op->in[0]->type, *kernel = op->in[1]->type, *out = op->out[0].type;
     bool weights = kind == CONV_WEIGHTS;
     int64_t images = in->dims[0];
-    int64_t ic = weights ? in->dims[ir_get_int(op, IR_A_input_batch_dimension, 0)] : in->dims[ir_get_int(op, IR_A_input_feature_dimension, 0)];
-    int64_t oc = weights ? kernel->dims[ir_get_int(op, IR_A_kernel_output_feature_dimension, 0)] : out->dims[ir_get_int(op, IR_A_output_feature_dimension, 0)];
+    int64_t ic = weights ? in->dims[ir_get_int(op, IR_A_input_batch_dimension, 0)]
+                         : in->dims[ir_get_int(op, IR_A_input_feature_dimension, 0)];
+    int64_t oc = weights ? kernel->dims[ir_get_int(op, IR_A_kernel_output_feature_dimension, 0)]
+                         : out->dims[ir_get_int(op, IR_A_output_feature_dimension, 0)];
     double flops = 2 * (double)images * (double)ic * (double)oc;
     size_t n;
-    const int64_t *is = ir_get_ints(op, IR_A_input_spatial_dimensions, &n), *ks = ir_get_ints(op, IR_A_kernel_spatial_dimensions, &n);
+    const int64_t *is = ir_get_ints(op, IR_A_input_spatial_dimensions, &n),
+                  *ks = ir_get_ints(op, IR_A_kernel_spatial_dimensions, &n);
     const int64_t *os = ir_get_ints(op, IR_A_output_spatial_dimensions, &n);
-    for (size_t i = 0; i < n; i++) { /* the smallest of the three is the kernel, and the smaller image says how often it is applied */
-        int64_t a = in->dims[is[i]], k = kernel->dims[ks[i]], o = out->dims[os[i]], small = weights ? o : k, large = weights ? k : o;
+    for (size_t i = 0; i < n; i++) {
+        /* the smallest of the three is the kernel, and the smaller image says how often it is applied */
+        int64_t a = in->dims[is[i]], k = kernel->dims[ks[i]], o = out->dims[os[i]], small = weights ? o : k,
+                large = weights ? k : o;
         flops *= (double)small * (double)(large < a ? large : a);
     }
     double filled = share(ic, 16) * share(oc, 16);
@@ -177,7 +200,8 @@ static void count_costs(batch_last *b, ir_op *op) {
         ir_value *v = op->in[i];
         if (v->mark >> 32 != b->epoch >> 32 || v->type->kind != IR_TENSOR) continue;
         bool inside = among(t.in, i);
-        if (!inside && !product && v->def && among(tied_by(v->def).out, v->index)) b->regions[region_at(b, v)].moved += (double)ir_type_bytes(v->type);
+        if (!inside && !product && v->def && among(tied_by(v->def).out, v->index))
+            b->regions[region_at(b, v)].moved += (double)ir_type_bytes(v->type);
         if (inside && !is_free(v) && !(v->def && among(tied_by(v->def).out, v->index)))
             b->regions[region_at(b, v)].moved += (double)ir_type_bytes(v->type) / (v->uses ? (double)v->uses : 1);
     }
@@ -206,8 +230,10 @@ static xt_status choose(batch_last *b) {
     return NULL;
 }
 
-/* --- rewriting ------------------------------------------------------------------------------------------------------------------------------ */
-static int64_t moved_dim(const ir_type *t, int64_t d) { return d == 0 ? (int64_t)t->rank - 1 : d - 1; }
+/* --- rewriting --- */
+static int64_t moved_dim(const ir_type *t, int64_t d) {
+    return d == 0 ? (int64_t)t->rank - 1 : d - 1;
+}
 
 static const ir_type *moved_type(const ir_type *t) {
     int64_t dims[IR_MAX_RANK];
@@ -317,11 +343,14 @@ static void move_attrs(ir_builder *b, ir_op *op, tied t) {
     }
 }
 
-/* A product of two matrices, one free dim each: the result turned over is the product of the operands exchanged. False: it has another form. */
+/* A product of two matrices, one free dim each: the result turned over is the product of the operands exchanged. False:
+ * it has another form. */
 static bool turn_product(ir_op *op) {
     ir_attr *l = attr_of(op, IR_A_lhs_contracting_dimensions), *r = attr_of(op, IR_A_rhs_contracting_dimensions);
     const ir_attr *lb = attr_of(op, IR_A_lhs_batching_dimensions), *p = attr_of(op, IR_A_precision_config);
-    if (op->out[0].type->rank != 2 || !l || !r || (lb && lb->n) || op->in[0]->type->rank != l->n + 1 || op->in[1]->type->rank != r->n + 1) return false;
+    if (op->out[0].type->rank != 2 || !l || !r || (lb && lb->n) || op->in[0]->type->rank != l->n + 1 ||
+        op->in[1]->type->rank != r->n + 1)
+        return false;
     if ((p && p->n == 2 && p->v.ints[0] != p->v.ints[1]) || attr_of(op, IR_A_algorithm)) return false;
     ir_attr swapped = *l;
     l->n = r->n, l->v = r->v;
@@ -368,7 +397,8 @@ static xt_status visit(rewriter *r, pass_ctx *c, ir_op *op, void *user) {
         op->out[i].type = moved_type(op->out[i].type);
         ir_value *back = moved_back(&b, &op->out[i]);
         XT_TRY(b.status);
-        if (!op->out[i].type || !rewrite_value(r, &op->out[i], back)) return status_oom(sizeof *back, "choosing layouts");
+        if (!op->out[i].type || !rewrite_value(r, &op->out[i], back))
+            return status_oom(sizeof *back, "choosing layouts");
     }
     return NULL;
 }

@@ -1,7 +1,6 @@
-/* needs: nothing. keeps: meaning.
- * Of equal ops without effect, later ones are replaced by the first in scope. Ops are compared by a key: opcode, attributes, result types,
- * operands by identity, regions by content with their own values numbered in order. optimization_barrier stays, since keeping two computations
- * apart is what it is for. */
+/* needs: nothing. keeps: meaning. Of equal ops without effect, later ones are replaced by the first in scope. Ops are
+ * compared by a key: opcode, attributes, result types, operands by identity, regions by content with their own values
+ * numbered in order. optimization_barrier stays, since keeping two computations apart is what it is for. */
 #include "pass/rewrite.h"
 
 enum { LARGEST_LITERAL = 1 << 16 }; /* bytes; larger ones are equal only when they are the same memory */
@@ -70,7 +69,8 @@ static void put_local(keyer *k, ir_value *v) {
 
 static void put_op(keyer *k, const ir_op *op, bool inner) {
     put_int(k, (uint64_t)op->code << 32 | op->n_in);
-    bool swap = (ir_op_infos[op->code].flags & IR_COMMUTES) && op->n_in == 2 && !inner && (uintptr_t)op->in[0] > (uintptr_t)op->in[1];
+    bool swap = (ir_op_infos[op->code].flags & IR_COMMUTES) && op->n_in == 2 && !inner &&
+                (uintptr_t)op->in[0] > (uintptr_t)op->in[1];
     for (uint32_t i = 0; i < op->n_in; i++) put_value(k, op->in[swap ? 1 - i : i]);
     put_int(k, op->n_attrs);
     for (uint32_t i = 0; i < op->n_attrs; i++) put_attr(k, &op->attrs[i]);
@@ -117,8 +117,8 @@ static void leave_scope(table *t, size_t n) {
 
 static xt_status walk(table *t, rewriter *r, pass_ctx *c, ir_block *b);
 
-/* Branches and loops may read values from outside. Computations of reduce, sort and the like are kept closed, as other compilers want them:
- * they look in a table of their own. */
+/* Branches and loops may read values from outside. Computations of reduce, sort and the like are kept closed, as other
+ * compilers want them: they look in a table of their own. */
 static xt_status walk_regions(table *t, rewriter *r, pass_ctx *c, ir_op *op) {
     bool open = op->code == OP_if || op->code == OP_case || op->code == OP_while;
     table own = {0};

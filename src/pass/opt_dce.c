@@ -1,5 +1,5 @@
-/* needs: nothing. keeps: meaning, effects, functions that can be reached from public ones.
- * Removes ops without effect whose results nobody reads, last op first, so one walk suffices; then functions that nothing reachable names. */
+/* needs: nothing. keeps: meaning, effects, functions that can be reached from public ones. Removes ops without effect
+ * whose results nobody reads, last op first, so one walk suffices; then functions that nothing reachable names. */
 #include "pass/pass.h"
 
 static bool unused(const ir_op *op) {
@@ -20,7 +20,7 @@ static void sweep(pass_ctx *c, ir_block *b) {
     }
 }
 
-/* --- Functions --------------------------------------------------------------------------------------------------------------------------- */
+/* --- Functions --- */
 typedef struct reach {
     const ir_module *m;
     map *seen; /* by name */

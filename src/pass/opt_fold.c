@@ -1,6 +1,7 @@
-/* needs: nothing. keeps: meaning as the reference interpreter computes it.
- * Computes what depends on small constants only. A result of more than a few elements is kept only when all its elements are equal, so folding
- * never makes a program's text much longer. Loops, calls and random numbers are left alone: their cost or their point is in running. */
+/* needs: nothing. keeps: meaning as the reference interpreter computes it. Computes what depends on small
+ * constants only. A result of more than a few elements is kept only when all its elements are equal, so folding
+ * never makes a program's text much longer. Loops, calls and random numbers are left alone: their cost or their
+ * point is in running. */
 #include "pass/rewrite.h"
 
 #include "ir/interp.h"
@@ -14,14 +15,18 @@ static bool may_fold(const ir_op *op) {
     case OP_while:
     case OP_optimization_barrier:
     case OP_rng_bit_generator: return false;
-    case OP_scatter: return false; /* devices drop a window that is partly outside, as XLA does; the interpreter, as the specification says, its elements outside */
+    case OP_scatter:
+        return false; /* devices drop a window that is partly outside, as XLA does; the interpreter, as the
+                         specification says, its elements outside */
     case OP_if:
     case OP_case: return false; /* their regions may read values from outside */
     default: break;
     }
-    if (!op->n_out || op->n_in == 0 || op->n_in > MOST_OPERANDS || op->n_out > MOST_OPERANDS || !ir_op_is_pure(op)) return false;
+    if (!op->n_out || op->n_in == 0 || op->n_in > MOST_OPERANDS || op->n_out > MOST_OPERANDS || !ir_op_is_pure(op))
+        return false;
     const ir_op_info *info = &ir_op_infos[op->code];
-    if (info->cls == IR_CLASS_COLLECTIVE || info->cls == IR_CLASS_CONTROL || strcmp(info->dialect, "stablehlo") != 0) return false;
+    if (info->cls == IR_CLASS_COLLECTIVE || info->cls == IR_CLASS_CONTROL || strcmp(info->dialect, "stablehlo") != 0)
+        return false;
     for (uint32_t i = 0; i < op->n_out; i++) {
         const ir_type *t = op->out[i].type;
         if (t->kind != IR_TENSOR || t->count < 0 || t->count > MOST_COMPUTED) return false;

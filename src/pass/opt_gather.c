@@ -1,7 +1,7 @@
-/* needs: nothing. keeps: meaning bit for bit.
- * A gather of a few elements from an expression over a large array that nobody else reads becomes that expression of what is gathered: of the log-probabilities
- * of 50,257 words cross entropy wants one a row, and they need not be in memory for that. At most one array that is no argument is gathered from, so that
- * nothing lives longer than the expression's result did. */
+/* needs: nothing. keeps: meaning bit for bit. A gather of a few elements from an expression over a large array that
+ * nobody else reads becomes that expression of what is gathered: of the log-probabilities of 50,257 words cross entropy
+ * wants one a row, and they need not be in memory for that. At most one array that is no argument is gathered from, so
+ * that nothing lives longer than the expression's result did. */
 #include "pass/pick.h"
 #include "pass/rewrite.h"
 
@@ -21,8 +21,10 @@ static bool has(const int64_t *v, size_t n, int64_t x) {
 /* Which dim of the result each dim of the operand is as a whole; -1: a part of it is taken. */
 static void map_dims(const ir_op *op, int64_t *to) {
     size_t n_offset, n_collapsed, n_batch, n, window = 0;
-    const int64_t *offset = ir_get_ints(op, IR_A_offset_dims, &n_offset), *collapsed = ir_get_ints(op, IR_A_collapsed_slice_dims, &n_collapsed);
-    const int64_t *batch = ir_get_ints(op, IR_A_operand_batching_dims, &n_batch), *at = ir_get_ints(op, IR_A_start_indices_batching_dims, &n);
+    const int64_t *offset = ir_get_ints(op, IR_A_offset_dims, &n_offset),
+                  *collapsed = ir_get_ints(op, IR_A_collapsed_slice_dims, &n_collapsed);
+    const int64_t *batch = ir_get_ints(op, IR_A_operand_batching_dims, &n_batch),
+                  *at = ir_get_ints(op, IR_A_start_indices_batching_dims, &n);
     const int64_t *sizes = ir_get_ints(op, IR_A_slice_sizes, &n);
     const ir_type *x = op->in[0]->type;
     int64_t vector = ir_get_int(op, IR_A_index_vector_dim, 0);
@@ -46,7 +48,8 @@ static ir_value *gather(pick *p, ir_value *x) {
     const ir_op *op = all->gather;
     if (x->def && all->in_memory++) return NULL;
     const ir_type *t = ir_with_dtype(p->rows, x->type->dtype);
-    ir_op *made = t ? ir_build(p->b, OP_gather, 2, (ir_value *[]){x, op->in[1]}, op->n_attrs, op->attrs, 0, NULL, 1, &t) : NULL;
+    ir_op *made =
+        t ? ir_build(p->b, OP_gather, 2, (ir_value *[]){x, op->in[1]}, op->n_attrs, op->attrs, 0, NULL, 1, &t) : NULL;
     return made ? &made->out[0] : NULL;
 }
 
@@ -55,7 +58,9 @@ static xt_status visit(rewriter *r, pass_ctx *c, ir_op *op, void *module) {
     if (op->code != OP_gather) return NULL;
     ir_value *x = op->in[0];
     const ir_type *t = op->out[0].type;
-    if (!x->def || x->uses != 1 || !(ir_op_infos[x->def->code].flags & IR_ELEMENTWISE) || t->count < 0 || x->type->count / MANY < t->count) return NULL;
+    if (!x->def || x->uses != 1 || !(ir_op_infos[x->def->code].flags & IR_ELEMENTWISE) || t->count < 0 ||
+        x->type->count / MANY < t->count)
+        return NULL;
     int64_t to[IR_MAX_RANK];
     map_dims(op, to);
     ir_builder b = ir_before(module, op);

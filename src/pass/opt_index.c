@@ -1,6 +1,6 @@
-/* Gathers and scatters whose index vectors count a dim of the index array itself, as take_along_axis, scatter_add and cross entropy record them
- * (indices joined with an iota), become gathers and scatters with a batching dim: no index array is put together, and those who divide the work know
- * that slices along that dim never meet. */
+/* Gathers and scatters whose index vectors count a dim of the index array itself, as take_along_axis, scatter_add and
+ * cross entropy record them (indices joined with an iota), become gathers and scatters with a batching dim: no index
+ * array is put together, and those who divide the work know that slices along that dim never meet. */
 #include "pass/rewrite.h"
 
 enum { MOST = 16 };
@@ -13,7 +13,8 @@ static int64_t counting_dim(const ir_value *v, int depth) {
     int64_t at = op->n_in ? -1 : ir_get_int(op, IR_A_iota_dimension, -1);
     const ir_type *to = v->type, *from = op->n_in ? op->in[0]->type : NULL;
     switch ((int)op->code) {
-    case OP_iota: return at >= 0 && to->dims[at] > 1 && xt_dtype_size(to->dtype) >= 4 && ir_dtype_is_int(to->dtype) ? at : -1;
+    case OP_iota:
+        return at >= 0 && to->dims[at] > 1 && xt_dtype_size(to->dtype) >= 4 && ir_dtype_is_int(to->dtype) ? at : -1;
     case OP_convert:
         if (!ir_dtype_is_int(from->dtype) || !ir_dtype_is_int(to->dtype) || xt_dtype_size(to->dtype) < 4) return -1;
         return counting_dim(op->in[0], depth + 1);
@@ -33,7 +34,9 @@ static int64_t counting_dim(const ir_value *v, int depth) {
             if (i == at) break;
             i++, j++;
         }
-        uint32_t rest = 0; /* what follows must match too: a split or merged dim behind would still count the same, but say so by its own rule */
+        /* what follows must match too: a split or merged dim behind would still count the same, but say so by
+         * its own rule */
+        uint32_t rest = 0;
         for (uint32_t k = i + 1, l = j + 1; !rest;) {
             while (k < from->rank && from->dims[k] == 1) k++;
             while (l < to->rank && to->dims[l] == 1) l++;
@@ -83,11 +86,15 @@ typedef struct keys { /* the same numbers go by other names in scatter */
     ir_attr_key map, removed, batching, index_batching;
 } keys;
 
-/* Component c of the index vectors counts dim `at` of the indices: takes it out, in the lists. False when a rule of batching dims forbids it. */
-static bool take_out(const ir_op *op, size_t c, int64_t at, dims_list *index_map, dims_list *removed, dims_list *batching, dims_list *index_batching) {
+/* Component c of the index vectors counts dim `at` of the indices: takes it out, in the lists. False when a rule of
+ * batching dims forbids it. */
+static bool take_out(const ir_op *op, size_t c, int64_t at, dims_list *index_map, dims_list *removed,
+                     dims_list *batching, dims_list *index_batching) {
     const ir_type *x = op->in[0]->type, *indices = op->in[1]->type;
     int64_t dim = index_map->v[c];
-    if (!has(removed->v, removed->n, dim) || has(index_batching->v, index_batching->n, at) || x->dims[dim] != indices->dims[at]) return false;
+    if (!has(removed->v, removed->n, dim) || has(index_batching->v, index_batching->n, at) ||
+        x->dims[dim] != indices->dims[at])
+        return false;
     if (batching->n + 1 >= MOST) return false;
     memmove(index_map->v + c, index_map->v + c + 1, (--index_map->n - c) * sizeof *index_map->v);
     size_t r = 0;
@@ -96,7 +103,8 @@ static bool take_out(const ir_op *op, size_t c, int64_t at, dims_list *index_map
     size_t where = 0; /* operand batching dims are sorted */
     while (where < batching->n && batching->v[where] < dim) where++;
     memmove(batching->v + where + 1, batching->v + where, (batching->n - where) * sizeof *batching->v);
-    memmove(index_batching->v + where + 1, index_batching->v + where, (index_batching->n - where) * sizeof *index_batching->v);
+    memmove(index_batching->v + where + 1, index_batching->v + where,
+            (index_batching->n - where) * sizeof *index_batching->v);
     batching->v[where] = dim, index_batching->v[where] = at;
     batching->n++, index_batching->n++;
     return true;
@@ -104,16 +112,20 @@ static bool take_out(const ir_op *op, size_t c, int64_t at, dims_list *index_map
 
 static xt_status visit(rewriter *r, pass_ctx *c, ir_op *op, void *module) {
     (void)r;
-    static const keys of_gather = {IR_A_start_index_map, IR_A_collapsed_slice_dims, IR_A_operand_batching_dims, IR_A_start_indices_batching_dims};
-    static const keys of_scatter = {IR_A_scatter_dims_to_operand_dims, IR_A_inserted_window_dims, IR_A_input_batching_dims,
-                                    IR_A_scatter_indices_batching_dims};
+    static const keys of_gather = {IR_A_start_index_map, IR_A_collapsed_slice_dims, IR_A_operand_batching_dims,
+                                   IR_A_start_indices_batching_dims};
+    static const keys of_scatter = {IR_A_scatter_dims_to_operand_dims, IR_A_inserted_window_dims,
+                                    IR_A_input_batching_dims, IR_A_scatter_indices_batching_dims};
     if (op->code != OP_gather && (op->code != OP_scatter || op->n_in != 3)) return NULL;
     const keys *k = op->code == OP_gather ? &of_gather : &of_scatter;
     const ir_op *join = op->in[1]->def;
     int64_t vector = ir_get_int(op, IR_A_index_vector_dim, 0);
     dims_list index_map, removed, batching, index_batching;
-    if (!join || join->code != OP_concatenate || ir_get_int(join, IR_A_dimension, 0) != vector || join->n_in > MOST || op->in[0]->type->count <= 0) return NULL;
-    if (!list_of(op, k->map, &index_map) || !list_of(op, k->removed, &removed) || !list_of(op, k->batching, &batching)) return NULL;
+    if (!join || join->code != OP_concatenate || ir_get_int(join, IR_A_dimension, 0) != vector || join->n_in > MOST ||
+        op->in[0]->type->count <= 0)
+        return NULL;
+    if (!list_of(op, k->map, &index_map) || !list_of(op, k->removed, &removed) || !list_of(op, k->batching, &batching))
+        return NULL;
     if (!list_of(op, k->index_batching, &index_batching) || index_map.n != join->n_in) return NULL;
     ir_value *left[MOST];
     size_t n = join->n_in, taken = 0;

@@ -1,10 +1,12 @@
 /* needs: nothing. keeps: meaning bit for bit, but for the order in which a scatter's sums are added.
  *
  * Takes away moves of memory that only a certain order of ops asks for:
- *  1. convert(transpose(x)) whose readers are products, transposes or converts becomes transpose(convert(x)): a product reads a transposed operand
- *     where it lies, and two transposes that meet cancel (mixed precision puts a conversion between them).
- *  2. x + scatter_add(zeros, indices, updates) becomes scatter_add(x, indices, updates): the gradient of an embedding that shares its weights
- *     with the output layer needs no array of zeros, and no second pass over one that is as large as the weights. */
+ *  1. convert(transpose(x)) whose readers are products, transposes or converts becomes transpose(convert(x)): a product
+ *     reads a transposed operand where it lies, and two transposes that meet cancel (mixed precision puts a conversion
+ *     between them).
+ *  2. x + scatter_add(zeros, indices, updates) becomes scatter_add(x, indices, updates): the gradient of an embedding
+ *     that shares its weights with the output layer needs no array of zeros, and no second pass over one that is as
+ *     large as the weights. */
 #include "pass/pass.h"
 
 enum { READ_BY_OTHERS = 1 }; /* mark of a value: somebody reads it who cannot read it transposed for nothing */
@@ -40,7 +42,8 @@ static ir_value *permuted(ir_builder *b, ir_value *x, const int64_t *perm, size_
 static xt_status sink(pass_ctx *c, ir_module *m, ir_op *op, uint64_t epoch) {
     ir_op *t = op->in[0]->def;
     if (op->code == OP_convert) {
-        if (!t || t->code != OP_transpose || t->block != op->block || op->out[0].mark == (epoch | READ_BY_OTHERS) || op->out[0].type->count < 0)
+        if (!t || t->code != OP_transpose || t->block != op->block || op->out[0].mark == (epoch | READ_BY_OTHERS) ||
+            op->out[0].type->count < 0)
             return NULL;
     } else if (!t || t->code != OP_transpose || op->code != OP_transpose) {
         return NULL;
@@ -68,14 +71,16 @@ static bool is_zeros(const ir_value *v) {
 
 static bool adds(const ir_region *r) {
     const ir_op *o = r->block ? r->block->first : NULL;
-    return o && o->code == OP_add && r->block->n_args == 2 && o->next == r->block->last && o->next->n_in == 1 && o->next->in[0] == &o->out[0] &&
-           o->in[0] != o->in[1] && o->in[0]->block == r->block && o->in[1]->block == r->block && !o->in[0]->def && !o->in[1]->def;
+    return o && o->code == OP_add && r->block->n_args == 2 && o->next == r->block->last && o->next->n_in == 1 &&
+           o->next->in[0] == &o->out[0] && o->in[0] != o->in[1] && o->in[0]->block == r->block &&
+           o->in[1]->block == r->block && !o->in[0]->def && !o->in[1]->def;
 }
 
 static xt_status add_into(pass_ctx *c, ir_module *m, ir_op *op) {
     for (uint32_t i = 0; op->code == OP_add && i < 2; i++) {
         ir_op *s = op->in[i]->def;
-        if (!s || s->code != OP_scatter || s->block != op->block || s->n_in != 3 || s->out[0].uses != 1 || !is_zeros(s->in[0]) || !adds(&s->regions[0]))
+        if (!s || s->code != OP_scatter || s->block != op->block || s->n_in != 3 || s->out[0].uses != 1 ||
+            !is_zeros(s->in[0]) || !adds(&s->regions[0]))
             continue;
         ir_builder b = ir_before(m, op);
         b.src = s->src;

@@ -1,9 +1,9 @@
-/* needs: nothing. keeps: meaning bit for bit.
- * A value that a loop's body hands on as it got it is no state of the loop: the body reads it from outside, as JAX's scans would have it but write it down as
- * state. The loop then carries less, and what is behind such a value (weights, masks) can be seen from within.
+/* needs: nothing. keeps: meaning bit for bit. A value that a loop's body hands on as it got it is no state of the loop:
+ * the body reads it from outside, as JAX's scans would have it but write it down as state. The loop then carries less,
+ * and what is behind such a value (weights, masks) can be seen from within.
  *
- * State that only its own next value is made of, and that nobody reads behind the loop, is dropped: stacks that xt_scan keeps for a backward pass that was not
- * asked for. */
+ * State that only its own next value is made of, and that nobody reads behind the loop, is dropped: stacks that xt_scan
+ * keeps for a backward pass that was not asked for. */
 #include "pass/pass.h"
 
 static bool invariant(const ir_op *loop, uint32_t i) {
@@ -18,7 +18,6 @@ static void drop_arg(ir_block *b, uint32_t i) {
     }
     b->n_args--;
 }
-
 
 /* The loop without the state that does not change, in its place. */
 static xt_status shrink(ir_module *m, ir_op *loop) {
@@ -62,7 +61,8 @@ static xt_status shrink(ir_module *m, ir_op *loop) {
 static void mark_read(const ir_op *op, uint64_t epoch) {
     for (uint32_t i = 0; i < op->n_in; i++) op->in[i]->mark = epoch;
     for (uint32_t r = 0; r < op->n_regions; r++)
-        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next) mark_read(in, epoch);
+        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next)
+            mark_read(in, epoch);
 }
 
 /* Marks what the marked values of a block are made of. */
@@ -91,7 +91,8 @@ static bool freeze_dead(const ir_op *loop) {
         if (more) mark_back(body, epoch);
     }
     for (uint32_t i = 0; i < loop->n_in; i++) {
-        if (loop->out[i].uses || cond->args[i]->uses || body->args[i]->mark == epoch || ret->in[i] == body->args[i]) continue;
+        if (loop->out[i].uses || cond->args[i]->uses || body->args[i]->mark == epoch || ret->in[i] == body->args[i])
+            continue;
         ir_set_operand(ret, i, body->args[i]);
         any = true;
     }
@@ -106,7 +107,8 @@ static xt_status walk(pass_ctx *c, ir_module *m, ir_block *b) {
         if (op->code != OP_while || op->n_regions != 2 || !op->regions[0].block || !op->regions[1].block) continue;
         c->changed |= freeze_dead(op);
         for (uint32_t i = 0; i < op->n_in; i++) same += invariant(op, i);
-        if (!same || same == op->n_in) continue; /* a loop without state is left alone: it never ends, or never begins */
+        /* a loop without state is left alone: it never ends, or never begins */
+        if (!same || same == op->n_in) continue;
         XT_TRY(shrink(m, op));
         c->changed = true;
     }

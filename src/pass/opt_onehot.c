@@ -1,12 +1,17 @@
-/* needs: nothing. keeps: meaning; of sums over a one-hot row, whose other terms are zeros, each bit but a zero's sign, and the order of sums over rows.
+/* needs: nothing. keeps: meaning; of sums over a one-hot row, whose other terms are zeros, each bit but a zero's sign,
+ * and the order of sums over rows.
  *
- * Cross entropy and its gradient select by comparing a class number with an iota over all classes, or scatter one number a row into zeros. Over a vocabulary of
- * 50,257 words that is up to ten passes over memory for one number a row. Here
- *  1. a scatter of one number a row into zeros becomes select(index == iota, number, 0), which loops over elements compute as they go;
- *  2. a sum over classes whose terms are zeros where index != iota becomes the one term where it is, 0 where the index is no class. The term is an expression
- *     at one element (pick.h), so that only what somebody has to compute anyway is gathered from. Zeros may be divided by what is one number for a
- *     row: then what they are (0, or NaN) is computed for the row and added;
- *  3. what compares 64-bit numbers with an iota compares 32-bit ones: the index is cut to [-1, classes] while it is still small. */
+ * Cross entropy and its gradient select by comparing a class number with an iota over all classes, or scatter
+ * one number a row into zeros. Over a vocabulary of 50,257 words that is up to ten passes over memory for one
+ * number a row. Here
+ *  1. a scatter of one number a row into zeros becomes select(index == iota, number, 0), which loops over elements
+ *     compute as they go;
+ *  2. a sum over classes whose terms are zeros where index != iota becomes the one term where it is, 0 where the index
+ *     is no class. The term is an expression at one element (pick.h), so that only what somebody has to compute anyway
+ *     is gathered from. Zeros may be divided by what is one number for a row: then what they are (0, or NaN) is
+ *     computed for the row and added;
+ *  3. what compares 64-bit numbers with an iota compares 32-bit ones: the index is cut to [-1, classes] while it is
+ *     still small. */
 #include "ir/interp.h"
 #include "pass/pick.h"
 
@@ -18,7 +23,8 @@ typedef struct onehot { /* compare(EQ, broadcast(index), iota): its last dim is 
     int64_t classes;
 } onehot;
 
-static bool broadcasts_rows(const ir_op *op, uint32_t rank) { /* dims 0 to rank - 2 of the operand are those of the result */
+static bool broadcasts_rows(const ir_op *op, uint32_t rank) {
+    /* dims 0 to rank - 2 of the operand are those of the result */
     size_t n;
     if (!op || op->code != OP_broadcast_in_dim) return false;
     const int64_t *dims = ir_get_ints(op, IR_A_broadcast_dimensions, &n);
@@ -38,7 +44,8 @@ static bool is_class_iota(const ir_value *v, uint32_t rank) {
     const int64_t *dims = ir_get_ints(op, IR_A_broadcast_dimensions, &n);
     const ir_value *x = op->in[0];
     int64_t classes = v->type->dims[rank - 1];
-    if (n == 0 || dims[n - 1] != (int64_t)rank - 1 || x->type->count != classes || x->type->dims[n - 1] != classes) return false;
+    if (n == 0 || dims[n - 1] != (int64_t)rank - 1 || x->type->count != classes || x->type->dims[n - 1] != classes)
+        return false;
     if (x->def && x->def->code == OP_reshape) x = x->def->in[0];
     uint32_t last = x->type->rank - 1;
     return x->type->rank > 0 && x->type->dims[last] == classes && x->def && x->def->code == OP_iota &&
@@ -48,7 +55,9 @@ static bool is_class_iota(const ir_value *v, uint32_t rank) {
 static bool match_compare(const ir_value *v, onehot *out) {
     ir_op *c = v->def;
     const ir_type *t = v->type;
-    if (!c || c->code != OP_compare || t->rank < 2 || t->count <= 0 || ir_get_int(c, IR_A_comparison_direction, IR_EQ) != IR_EQ) return false;
+    if (!c || c->code != OP_compare || t->rank < 2 || t->count <= 0 ||
+        ir_get_int(c, IR_A_comparison_direction, IR_EQ) != IR_EQ)
+        return false;
     xt_dtype d = c->in[0]->type->dtype;
     if (d != XT_I64 && d != XT_I32) return false;
     for (int i = 0; i < 2; i++) {
@@ -67,7 +76,7 @@ static bool is_zero(const ir_value *v) {
     return l && elem <= sizeof zeros && !memcmp(l->data, zeros, elem);
 }
 
-/* --- what a term is where the index is another class --------------------------------------------------------------------------------------------- */
+/* --- what a term is where the index is another class --- */
 typedef enum rest_kind { REST_ANY, REST_FINITE, REST_ZERO_OR_NAN, REST_IS } rest_kind;
 typedef struct rest {
     rest_kind kind;
@@ -133,12 +142,14 @@ static rest of_op(const ir_op *op, const ir_value *mask, int depth, int *looks) 
         return is_no_number_but_zero(in[0]) ? zero_or_nan : any;
     case OP_add:
     case OP_subtract:
-        if (in[0].kind == REST_IS && in[1].kind == REST_IS) return number(op->code == OP_add ? in[0].is + in[1].is : in[0].is - in[1].is);
+        if (in[0].kind == REST_IS && in[1].kind == REST_IS)
+            return number(op->code == OP_add ? in[0].is + in[1].is : in[0].is - in[1].is);
         return is_no_number_but_zero(in[0]) && is_no_number_but_zero(in[1]) ? zero_or_nan : any;
     case OP_and: return is(in[0], 0) ? in[0] : is(in[1], 0) ? in[1] : any;
     case OP_convert: {
         xt_dtype to = op->out[0].type->dtype, from = op->in[0]->type->dtype;
-        bool same = (ir_dtype_is_float(from) || from == XT_BOOL) && (to == XT_F32 || to == XT_F64 || to == XT_BF16 || to == XT_F16);
+        bool same = (ir_dtype_is_float(from) || from == XT_BOOL) &&
+                    (to == XT_F32 || to == XT_F64 || to == XT_BF16 || to == XT_F16);
         return same && in[0].kind != REST_FINITE ? in[0] : any;
     }
     default: return any;
@@ -149,20 +160,22 @@ static rest rest_of(const ir_value *v, const ir_value *mask, int depth, int *loo
     const ir_literal *l = pick_splat(v);
     if (v == mask) return number(0);
     if (l) return of_constant(v, l);
-    if (!v->def || depth == 0 || ++*looks > MOST_LOOKS || !(ir_op_infos[v->def->code].flags & IR_ELEMENTWISE)) return any;
+    if (!v->def || depth == 0 || ++*looks > MOST_LOOKS || !(ir_op_infos[v->def->code].flags & IR_ELEMENTWISE))
+        return any;
     return of_op(v->def, mask, depth, looks);
 }
 
 /* The comparison that says for each term of a sum whether it counts: the first that is found. */
 static bool find_mask(const ir_value *v, int depth, int *looks, onehot *out) {
     if (match_compare(v, out)) return true;
-    if (!v->def || depth == 0 || ++*looks > MOST_LOOKS || !(ir_op_infos[v->def->code].flags & IR_ELEMENTWISE)) return false;
+    if (!v->def || depth == 0 || ++*looks > MOST_LOOKS || !(ir_op_infos[v->def->code].flags & IR_ELEMENTWISE))
+        return false;
     for (uint32_t i = 0; i < v->def->n_in; i++)
         if (find_mask(v->def->in[i], depth - 1, looks, out)) return true;
     return false;
 }
 
-/* --- the one term that counts -------------------------------------------------------------------------------------------------------------------- */
+/* --- the one term that counts --- */
 /* x[rows..., index[rows...]]; recorded right behind x where that can be, so that x need not live on. */
 static ir_value *gather(pick *p, ir_value *x) {
     const onehot *h = p->user;
@@ -170,8 +183,15 @@ static ir_value *gather(pick *p, ir_value *x) {
     if (x->def && !h->index->def && x->def->block == b->block && x->def->next) here = ir_before(b->m, x->def->next);
     int64_t batch[IR_MAX_RANK], ones[IR_MAX_RANK], last = (int64_t)x->type->rank - 1;
     for (uint32_t i = 0; i < x->type->rank; i++) batch[i] = i, ones[i] = 1;
-    ir_gather_dims d = {.n_collapsed = 1, .collapsed = &last, .n_operand_batching = (size_t)last, .operand_batching = batch, .n_start_batching = (size_t)last,
-                        .start_batching = batch, .n_index_map = 1, .index_map = &last, .index_vector_dim = last};
+    ir_gather_dims d = {.n_collapsed = 1,
+                        .collapsed = &last,
+                        .n_operand_batching = (size_t)last,
+                        .operand_batching = batch,
+                        .n_start_batching = (size_t)last,
+                        .start_batching = batch,
+                        .n_index_map = 1,
+                        .index_map = &last,
+                        .index_vector_dim = last};
     ir_value *v = ir_gather(&here, x, h->index, &d, ones, false);
     if (here.status && !b->status)
         b->status = here.status;
@@ -197,8 +217,9 @@ static bool sums_classes(const ir_op *op, const int64_t **out_dims, size_t *out_
     bool last = false;
     for (size_t i = 0; i < *out_n; i++) last |= dims[i] == (int64_t)op->in[0]->type->rank - 1;
     *out_dims = dims;
-    return op->n_in == 2 && last && is_zero(op->in[1]) && o && o->code == OP_add && o->next == op->regions[0].block->last && o->in[0] != o->in[1] && !o->in[0]->def &&
-           !o->in[1]->def && o->next->in[0] == &o->out[0];
+    return op->n_in == 2 && last && is_zero(op->in[1]) && o && o->code == OP_add &&
+           o->next == op->regions[0].block->last && o->in[0] != o->in[1] && !o->in[0]->def && !o->in[1]->def &&
+           o->next->in[0] == &o->out[0];
 }
 
 /* The sum over classes of `terms`, one number a row; NULL when it cannot be told from a few elements. */
@@ -223,7 +244,9 @@ static xt_status replace_sum(pass_ctx *c, ir_module *m, ir_op *op) {
     size_t n;
     onehot h;
     int looks = 0, found = 0;
-    if (terms->type->rank < 2 || !ir_dtype_is_float(terms->type->dtype) || !sums_classes(op, &dims, &n) || !find_mask(terms, DEPTH, &found, &h)) return NULL;
+    if (terms->type->rank < 2 || !ir_dtype_is_float(terms->type->dtype) || !sums_classes(op, &dims, &n) ||
+        !find_mask(terms, DEPTH, &found, &h))
+        return NULL;
     rest others = rest_of(terms, &h.compare->out[0], DEPTH, &looks);
     if (!is(others, 0) && (others.kind != REST_ZERO_OR_NAN || h.classes < 2)) return NULL;
     ir_builder b = ir_before(m, op);
@@ -243,7 +266,7 @@ static xt_status replace_sum(pass_ctx *c, ir_module *m, ir_op *op) {
     return NULL;
 }
 
-/* --- scatters of one number a row ------------------------------------------------------------------------------------------------------------------ */
+/* --- scatters of one number a row --- */
 /* True when all readers of v are loops over elements, and sums, in its own block. */
 static bool is_read_by_loops(const ir_value *v) {
     uint32_t n = 0;
@@ -260,24 +283,31 @@ static bool sums_or_replaces(const ir_op *op) {
     const ir_block *b = op->regions[0].block;
     const ir_op *first = b->first, *last = b->last;
     if (first == last) return !last->in[0]->def && last->in[0]->index == 1; /* the number replaces the zero */
-    return first->code == OP_add && first->next == last && first->in[0] != first->in[1] && !first->in[0]->def && !first->in[1]->def && last->in[0] == &first->out[0];
+    return first->code == OP_add && first->next == last && first->in[0] != first->in[1] && !first->in[0]->def &&
+           !first->in[1]->def && last->in[0] == &first->out[0];
 }
 
 /* The dim of the classes when op puts one number a row into zeros, else -1. */
 static int64_t scatters_numbers(const ir_op *op) {
     const ir_type *t = op->out[0].type;
     size_t n_window, n_inserted, n_batch, n_at, n_map;
-    if (op->n_in != 3 || t->rank < 2 || t->count <= 0 || !ir_dtype_is_float(t->dtype) || !is_zero(op->in[0]) || !sums_or_replaces(op)) return -1;
+    if (op->n_in != 3 || t->rank < 2 || t->count <= 0 || !ir_dtype_is_float(t->dtype) || !is_zero(op->in[0]) ||
+        !sums_or_replaces(op))
+        return -1;
     ir_get_ints(op, IR_A_update_window_dims, &n_window);
-    const int64_t *inserted = ir_get_ints(op, IR_A_inserted_window_dims, &n_inserted), *to = ir_get_ints(op, IR_A_scatter_dims_to_operand_dims, &n_map);
+    const int64_t *inserted = ir_get_ints(op, IR_A_inserted_window_dims, &n_inserted),
+                  *to = ir_get_ints(op, IR_A_scatter_dims_to_operand_dims, &n_map);
     const int64_t *at = ir_get_ints(op, IR_A_scatter_indices_batching_dims, &n_at);
     ir_get_ints(op, IR_A_input_batching_dims, &n_batch);
     if (n_window || n_inserted != 1 || n_map != 1 || to[0] != inserted[0] || n_batch + 1 != t->rank) return -1;
     for (size_t i = 1; i < n_at; i++)
         if (at[i] < at[i - 1]) return -1;
     xt_dtype d = op->in[1]->type->dtype;
-    bool one = op->in[2]->type->count == t->count / t->dims[inserted[0]] && op->in[1]->type->count == op->in[2]->type->count;
-    return one && (d == XT_I32 || d == XT_I64) && t->dims[inserted[0]] < INT32_MAX && is_read_by_loops(&op->out[0]) ? inserted[0] : -1;
+    bool one =
+        op->in[2]->type->count == t->count / t->dims[inserted[0]] && op->in[1]->type->count == op->in[2]->type->count;
+    return one && (d == XT_I32 || d == XT_I64) && t->dims[inserted[0]] < INT32_MAX && is_read_by_loops(&op->out[0])
+               ? inserted[0]
+               : -1;
 }
 
 static xt_status replace_scatter(pass_ctx *c, ir_module *m, ir_op *op) {
@@ -304,7 +334,7 @@ static xt_status replace_scatter(pass_ctx *c, ir_module *m, ir_op *op) {
     return NULL;
 }
 
-/* --- narrower comparisons -------------------------------------------------------------------------------------------------------------------------- */
+/* --- narrower comparisons --- */
 static xt_status narrow(pass_ctx *c, ir_module *m, ir_op *op) {
     onehot h;
     if (op->in[0]->type->dtype != XT_I64 || !match_compare(&op->out[0], &h)) return NULL;

@@ -1,7 +1,8 @@
 /* needs: nothing. keeps: meaning but for a zero's sign.
  *
- * The gradient of slices that divide an array (queries, keys and values of one projection) is recorded as a sum of pads, one a slice. When the pads lie
- * side by side along one dim and leave no gap, that sum is their concatenation: each element is written once. */
+ * The gradient of slices that divide an array (queries, keys and values of one projection) is recorded as a sum of
+ * pads, one a slice. When the pads lie side by side along one dim and leave no gap, that sum is their concatenation:
+ * each element is written once. */
 #include "pass/pass.h"
 
 enum { MOST = 16 };
@@ -29,7 +30,8 @@ static bool collect(const ir_value *v, pieces *out, bool root) {
     if (!op || (!root && v->uses != 1)) return false;
     if (op->code == OP_add) return collect(op->in[0], out, false) && collect(op->in[1], out, false);
     if (op->code != OP_pad || out->n == MOST || !is_zero(op->in[1])) return false;
-    const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n), *high = ir_get_ints(op, IR_A_edge_padding_high, &n);
+    const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n),
+                  *high = ir_get_ints(op, IR_A_edge_padding_high, &n);
     const int64_t *interior = ir_get_ints(op, IR_A_interior_padding, &n);
     for (size_t i = 0; i < n; i++) {
         if (low[i] < 0 || high[i] < 0 || interior[i]) return false;
@@ -60,7 +62,9 @@ static bool side_by_side(pieces *s, int64_t size) {
 static xt_status join(pass_ctx *c, ir_module *m, ir_op *op) {
     pieces s = {.dim = -1};
     ir_value *in[MOST];
-    if (op->out[0].type->count <= 0 || !collect(&op->out[0], &s, true) || s.n < 2 || !side_by_side(&s, op->out[0].type->dims[s.dim])) return NULL;
+    if (op->out[0].type->count <= 0 || !collect(&op->out[0], &s, true) || s.n < 2 ||
+        !side_by_side(&s, op->out[0].type->dims[s.dim]))
+        return NULL;
     ir_builder b = ir_before(m, op);
     b.src = op->src;
     b.path = op->path;

@@ -1,8 +1,10 @@
 /* needs: nothing. keeps: meaning bit for bit, but for the order in which a kernel sums a product.
  *
- * transpose(dot_general(a, b)) that asks for b's free dims before a's, or for the batch dims in another order, is the product of the operands exchanged, or with its
- * batch dims listed in that order: nothing is moved. So frameworks record the gradient of a weight that lies as [out, in] (PyTorch's Linear, an embedding that is
- * the output layer too), also with a conversion between the two. What reads the product otherwise still needs it as it lies; then nothing changes. */
+ * transpose(dot_general(a, b)) that asks for b's free dims before a's, or for the batch dims in another order, is the
+ * product of the operands exchanged, or with its batch dims listed in that order: nothing is moved. So frameworks
+ * record the gradient of a weight that lies as [out, in] (PyTorch's Linear, an embedding that is the output layer
+ * too), also with a conversion between the two. What reads the product otherwise still needs it as it lies; then
+ * nothing changes. */
 #include "pass/pass.h"
 
 typedef struct product { /* its attributes, a's at 0 and b's at 1 */
@@ -10,7 +12,8 @@ typedef struct product { /* its attributes, a's at 0 and b's at 1 */
     size_t n_batch, n_contract, n_free[2];
 } product;
 
-/* False where the op has something (an algorithm names its operands' types) that does not say which operand it is about. */
+/* False where the op has something (an algorithm names its operands' types) that does not say which operand
+ * it is about. */
 static bool read_product(const ir_op *op, product *p) {
     size_t n;
     for (uint32_t i = 0; i < op->n_attrs; i++) {
@@ -33,7 +36,8 @@ static bool read_product(const ir_op *op, product *p) {
     return true;
 }
 
-/* Whether a product can be made in this order of its dims (batch, a's free dims, b's); *out_exchange: with b's free dims first. */
+/* Whether a product can be made in this order of its dims (batch, a's free dims, b's); *out_exchange: with b's
+ * free dims first. */
 static bool can_be_made(const product *p, const int64_t *perm, bool *out_exchange) {
     size_t nb = p->n_batch, na = p->n_free[0], nf = na + p->n_free[1];
     bool as_is = true, exchanged = true;
@@ -55,13 +59,18 @@ static ir_value *made_so(ir_builder *b, const ir_op *op, const product *p, const
     for (size_t i = 0; i < p->n_batch; i++)
         for (int s = 0; s < 2; s++) batch[s][i] = p->batch[s][perm[i]];
     for (size_t i = 0; i < was->rank; i++) dims[i] = was->dims[perm[i]];
-    ir_attr attrs[5] = {ir_attr_ints(b, IR_A_lhs_batching_dimensions, p->n_batch, batch[a]), ir_attr_ints(b, IR_A_rhs_batching_dimensions, p->n_batch, batch[c]),
+    ir_attr attrs[5] = {ir_attr_ints(b, IR_A_lhs_batching_dimensions, p->n_batch, batch[a]),
+                        ir_attr_ints(b, IR_A_rhs_batching_dimensions, p->n_batch, batch[c]),
                         ir_attr_ints(b, IR_A_lhs_contracting_dimensions, p->n_contract, p->contract[a]),
                         ir_attr_ints(b, IR_A_rhs_contracting_dimensions, p->n_contract, p->contract[c])};
     const ir_attr *precision = ir_attr_find(op, IR_A_precision_config);
-    if (precision) attrs[4] = ir_attr_ints(b, IR_A_precision_config, 2, (const int64_t[]){precision->v.ints[a], precision->v.ints[c]});
+    if (precision)
+        attrs[4] =
+            ir_attr_ints(b, IR_A_precision_config, 2, (const int64_t[]){precision->v.ints[a], precision->v.ints[c]});
     const ir_type *type = ir_tensor(was->dtype, was->rank, dims);
-    ir_op *made = type ? ir_build(b, OP_dot_general, 2, (ir_value *[]){op->in[a], op->in[c]}, precision ? 5 : 4, attrs, 0, NULL, 1, &type) : NULL;
+    ir_op *made = type ? ir_build(b, OP_dot_general, 2, (ir_value *[]){op->in[a], op->in[c]}, precision ? 5 : 4, attrs,
+                                  0, NULL, 1, &type)
+                       : NULL;
     return made ? &made->out[0] : NULL;
 }
 
@@ -72,7 +81,8 @@ static xt_status fold(pass_ctx *c, ir_module *m, ir_op *t) {
     ir_op *op = convert ? convert->in[0]->def : t->in[0]->def;
     product p;
     bool exchange;
-    if (!op || op->code != OP_dot_general || op->out[0].uses != 1 || t->in[0]->uses != 1 || op->block != t->block || !read_product(op, &p) || !can_be_made(&p, perm, &exchange))
+    if (!op || op->code != OP_dot_general || op->out[0].uses != 1 || t->in[0]->uses != 1 || op->block != t->block ||
+        !read_product(op, &p) || !can_be_made(&p, perm, &exchange))
         return NULL;
     ir_builder b = ir_before(m, op);
     b.src = op->src;

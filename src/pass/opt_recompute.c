@@ -1,13 +1,16 @@
-/* needs: common ops merged, which this would undo. keeps: meaning bit for bit.
- * A backward pass reads what the forward pass computed on the way: of a gelu five arrays, which all follow from one by a few instructions an element. What
- * waits in memory across matrix products and convolutions for loops over elements is computed again where it is read, when it follows by elementwise ops
- * from what waits there anyway: less memory at the peak, and one array read in place of several.
+/* needs: common ops merged, which this would undo. keeps: meaning bit for bit. A backward pass reads what the forward
+ * pass computed on the way: of a gelu five arrays, which all follow from one by a few instructions an element. What
+ * waits in memory across matrix products and convolutions for loops over elements is computed again where it is read,
+ * when it follows by elementwise ops from what waits there anyway: less memory at the peak, and one array read in
+ * place of several.
  *
- * A stretch is what lies between two products. A value waits when an op of a later stretch reads it. It is computed again when
+ * A stretch is what lies between two products. A value waits when an op of a later stretch reads it. It is
+ * computed again when
  *  1. it is a large float array that only elementwise ops read later: what a product reads has to be in memory;
- *  2. all it is made of, through at most MOST_OPS elementwise ops of its own stretch, waits at least as long and has no wider elements, is told by one number
- *     or by none (constants, positions), or is small beside it.
- * Values are looked at in the program's order, so that of a chain the first one stays in memory and the rest follows from it. */
+ *  2. all it is made of, through at most MOST_OPS elementwise ops of its own stretch, waits at least as long and has no
+ *     wider elements, is told by one number or by none (constants, positions), or is small beside it.
+ * Values are looked at in the program's order, so that of a chain the first one stays in memory and the rest
+ * follows from it. */
 #include "pass/pass.h"
 
 enum { MOST_OPS = 12, LARGE = 512 << 10, SMALL = 16 }; /* SMALL: what has at most a 16th of the elements */
@@ -40,7 +43,7 @@ static bool is_product(const ir_op *op) {
     return op->code == OP_dot_general || op->code == OP_convolution;
 }
 
-/* --- who waits how long ------------------------------------------------------------------------------------------------------------------------- */
+/* --- who waits how long --- */
 static void note_reads(recompute *r, const ir_op *op, uint32_t stretch, bool inside) {
     for (uint32_t i = 0; i < op->n_in; i++) {
         place *p = place_of(r, op->in[i]);
@@ -49,7 +52,8 @@ static void note_reads(recompute *r, const ir_op *op, uint32_t stretch, bool ins
         p->in_memory |= inside || !is_elementwise(op);
     }
     for (uint32_t k = 0; k < op->n_regions; k++)
-        for (const ir_op *o = op->regions[k].block ? op->regions[k].block->first : NULL; o; o = o->next) note_reads(r, o, stretch, true);
+        for (const ir_op *o = op->regions[k].block ? op->regions[k].block->first : NULL; o; o = o->next)
+            note_reads(r, o, stretch, true);
 }
 
 static size_t number_ops(recompute *r) {
@@ -68,7 +72,7 @@ static void find_waits(recompute *r) {
     }
 }
 
-/* --- what can be computed again ----------------------------------------------------------------------------------------------------------------- */
+/* --- what can be computed again --- */
 static bool is_made_of_nothing(const ir_value *v) {
     while (v->def && (v->def->code == OP_broadcast_in_dim || v->def->code == OP_reshape)) v = v->def->in[0];
     const ir_literal *l = v->def && v->def->code == OP_constant ? ir_get_literal(v->def) : NULL;
@@ -97,7 +101,8 @@ static bool follows(const recompute *r, const ir_value *v, const ir_value *whole
         const ir_value *in = op->in[i];
         if (is_at_hand(r, in, whole, of->until)) continue;
         const place *p = place_of(r, in);
-        if (!p || p->stretch != of->stretch || !is_elementwise(in->def) || !follows(r, in, whole, of, ops)) return false;
+        if (!p || p->stretch != of->stretch || !is_elementwise(in->def) || !follows(r, in, whole, of, ops))
+            return false;
     }
     return true;
 }
@@ -109,16 +114,19 @@ static bool choose(recompute *r) {
         place *p = &r->places[k];
         const ir_type *t = op->n_out == 1 ? op->out[0].type : NULL;
         int ops = 0;
-        if (p->until == p->stretch || p->in_memory || !is_elementwise(op) || !ir_dtype_is_float(t->dtype) || ir_type_bytes(t) < LARGE) continue;
+        if (p->until == p->stretch || p->in_memory || !is_elementwise(op) || !ir_dtype_is_float(t->dtype) ||
+            ir_type_bytes(t) < LARGE)
+            continue;
         p->again = follows(r, &op->out[0], &op->out[0], p, &ops);
         any |= p->again;
     }
     return any;
 }
 
-/* --- computing it again --------------------------------------------------------------------------------------------------------------------------- */
+/* --- computing it again --- */
 /* What v is to a loop before `reader`, in a later stretch; `whole` is what is computed again there. */
-static ir_value *made_again(recompute *r, ir_value *v, const ir_value *whole, uint32_t until, ir_op *reader, uint32_t stretch) {
+static ir_value *made_again(recompute *r, ir_value *v, const ir_value *whole, uint32_t until, ir_op *reader,
+                            uint32_t stretch) {
     place *p = place_of(r, v);
     if (!p || (v != whole && is_at_hand(r, v, whole, until))) return v;
     if (p->copy && p->made_in == stretch) return p->copy;

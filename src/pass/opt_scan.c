@@ -1,6 +1,7 @@
-/* Running totals recorded as log2(n) doubling steps (Hillis and Steele 1986: after step k each element holds what the 2^k elements up to it combine to)
- * become one reduce_window over all that lies before, which the CPU's scan kernel reads once. The steps are of the form
- * op(pad(slice(y)), y), the same axis and direction, distances 1, 2, 4, ... in any order: each element then meets each of its predecessors once. */
+/* Running totals recorded as log2(n) doubling steps (Hillis and Steele 1986: after step k each element holds what the
+ * 2^k elements up to it combine to) become one reduce_window over all that lies before, which the CPU's scan kernel
+ * reads once. The steps are of the form op(pad(slice(y)), y), the same axis and direction, distances 1, 2, 4, ... in
+ * any order: each element then meets each of its predecessors once. */
 #include "pass/rewrite.h"
 
 typedef struct chain {
@@ -20,14 +21,17 @@ static int64_t moved_by(const ir_value *v, const ir_value *y, int64_t *axis, boo
     const ir_op *pad = v->def, *cut = pad && pad->code == OP_pad ? pad->in[0]->def : NULL;
     size_t n;
     if (!cut || cut->code != OP_slice || cut->in[0] != y || v->type != y->type) return 0;
-    const int64_t *low = ir_get_ints(pad, IR_A_edge_padding_low, &n), *high = ir_get_ints(pad, IR_A_edge_padding_high, &n);
-    const int64_t *interior = ir_get_ints(pad, IR_A_interior_padding, &n), *start = ir_get_ints(cut, IR_A_start_indices, &n);
+    const int64_t *low = ir_get_ints(pad, IR_A_edge_padding_low, &n),
+                  *high = ir_get_ints(pad, IR_A_edge_padding_high, &n);
+    const int64_t *interior = ir_get_ints(pad, IR_A_interior_padding, &n),
+                  *start = ir_get_ints(cut, IR_A_start_indices, &n);
     const int64_t *limit = ir_get_ints(cut, IR_A_limit_indices, &n), *stride = ir_get_ints(cut, IR_A_strides, &n);
     int64_t by = 0;
     for (uint32_t d = 0; d < y->type->rank; d++) {
         if (interior[d] || (stride && stride[d] != 1)) return 0;
         if (!low[d] && !high[d]) continue;
-        bool forward = low[d] > 0 && high[d] == 0 && start[d] == 0, back = high[d] > 0 && low[d] == 0 && limit[d] == y->type->dims[d];
+        bool forward = low[d] > 0 && high[d] == 0 && start[d] == 0,
+             back = high[d] > 0 && low[d] == 0 && limit[d] == y->type->dims[d];
         if (by || (!forward && !back)) return 0;
         by = low[d] + high[d];
         *axis = d;
@@ -41,7 +45,8 @@ static int64_t moved_by(const ir_value *v, const ir_value *y, int64_t *axis, boo
 static bool is_identity(ir_opcode code, const ir_value *fill) {
     pass_literal l;
     xt_dtype t = fill->type->dtype;
-    if (!pass_constant(fill, &l) || !l.splat || (t != XT_F32 && t != XT_F64 && t != XT_I32 && t != XT_I64)) return false;
+    if (!pass_constant(fill, &l) || !l.splat || (t != XT_F32 && t != XT_F64 && t != XT_I32 && t != XT_I64))
+        return false;
     double v = t == XT_F32 ? (double)*(const float *)l.lit->data : t == XT_F64 ? *(const double *)l.lit->data : 0;
     int64_t i = t == XT_I32 ? *(const int32_t *)l.lit->data : t == XT_I64 ? *(const int64_t *)l.lit->data : 0;
     bool floats = ir_dtype_is_float(t);

@@ -1,6 +1,6 @@
-/* needs: nothing. keeps: meaning bit for bit, unless c->inexact allows more.
- * Replaces values by cheaper ones: the patterns of rules.def, and the rules on shapes below, which need more than a pattern can say. Ops left
- * without readers go with opt_dce. */
+/* needs: nothing. keeps: meaning bit for bit, unless c->inexact allows more. Replaces values by cheaper ones: the
+ * patterns of rules.def, and the rules on shapes below, which need more than a pattern can say. Ops left without
+ * readers go with opt_dce. */
 #include "pass/rules.h"
 
 static ir_op *def(const ir_value *v, ir_opcode code) {
@@ -19,7 +19,7 @@ static bool all_are(const int64_t *v, size_t n, int64_t x) {
     return true;
 }
 
-/* --- Rules on shapes: a replacement, or NULL. --------------------------------------------------------------------------------------------- */
+/* --- Rules on shapes: a replacement, or NULL. --- */
 static ir_value *reshape(ir_builder *b, ir_op *op) {
     ir_value *x = op->in[0];
     if (x->type == op->out[0].type) return x;
@@ -60,7 +60,8 @@ static bool widens(xt_dtype from, xt_dtype to) {
     if (from == XT_BOOL) return ir_dtype_is_int(to) || to == XT_F32 || to == XT_F64;
     if (to == XT_F64) return from == XT_F32 || from == XT_F16 || from == XT_BF16 || (ints && bytes <= 4);
     if (to == XT_F32) return from == XT_F16 || from == XT_BF16 || (ints && bytes <= 2);
-    return ints && ir_dtype_is_int(to) && ir_dtype_is_signed(from) == ir_dtype_is_signed(to) && bytes < xt_dtype_size(to);
+    return ints && ir_dtype_is_int(to) && ir_dtype_is_signed(from) == ir_dtype_is_signed(to) &&
+           bytes < xt_dtype_size(to);
 }
 
 static ir_value *convert(ir_builder *b, ir_op *op) {
@@ -84,9 +85,12 @@ static ir_value *slice(ir_builder *b, ir_op *op) {
 static ir_value *pad(ir_builder *b, ir_op *op) {
     (void)b;
     size_t n;
-    const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n), *high = ir_get_ints(op, IR_A_edge_padding_high, &n);
+    const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n),
+                  *high = ir_get_ints(op, IR_A_edge_padding_high, &n);
     const int64_t *inner = ir_get_ints(op, IR_A_interior_padding, &n);
-    return all_are(low, n, 0) && all_are(high, n, 0) && all_are(inner, n, 0) && op->in[0]->type == op->out[0].type ? op->in[0] : NULL;
+    return all_are(low, n, 0) && all_are(high, n, 0) && all_are(inner, n, 0) && op->in[0]->type == op->out[0].type
+               ? op->in[0]
+               : NULL;
 }
 
 static ir_value *concatenate(ir_builder *b, ir_op *op) {
@@ -128,7 +132,9 @@ static ir_value *dynamic_iota(ir_builder *b, ir_op *op) {
 static ir_value *dynamic_broadcast_in_dim(ir_builder *b, ir_op *op) {
     size_t n;
     const int64_t *dims = ir_get_ints(op, IR_A_broadcast_dimensions, &n);
-    return op->out[0].type->count < 0 || op->in[0]->type->count < 0 ? NULL : ir_broadcast_in_dim(b, op->in[0], op->out[0].type, n, dims);
+    return op->out[0].type->count < 0 || op->in[0]->type->count < 0
+               ? NULL
+               : ir_broadcast_in_dim(b, op->in[0], op->out[0].type, n, dims);
 }
 
 static ir_value *(*const shape_rules[OP_COUNT])(ir_builder *, ir_op *) = {

@@ -1,6 +1,7 @@
-/* needs: common ops merged, which this would undo. keeps: meaning bit for bit.
- * What a loop or branch reads from outside and what is made of nothing but constants and positions (numbers, masks) is made again inside. There it costs next to
- * nothing, as part of the loops over elements that read it; from outside it would be an array in memory, and a kernel could not see what is in it. */
+/* needs: common ops merged, which this would undo. keeps: meaning bit for bit. What a loop or branch reads from outside
+ * and what is made of nothing but constants and positions (numbers, masks) is made again inside. There it costs next to
+ * nothing, as part of the loops over elements that read it; from outside it would be an array in memory, and a kernel
+ * could not see what is in it. */
 #include "pass/pass.h"
 
 enum { MOST_OPS = 16, MOST_DEPTH = 12, SMALL = 16 };
@@ -8,7 +9,8 @@ enum { MOST_OPS = 16, MOST_DEPTH = 12, SMALL = 16 };
 /* All of it in one block, as it is copied from there: in the region of another op it may read what lies further out. */
 static bool is_made_of_nothing(const ir_value *v, const ir_block *in, int depth, int *ops) {
     const ir_op *op = v->def;
-    if (!op || v->block != in || depth > MOST_DEPTH || ++*ops > MOST_OPS || op->n_out != 1 || op->n_regions) return false;
+    if (!op || v->block != in || depth > MOST_DEPTH || ++*ops > MOST_OPS || op->n_out != 1 || op->n_regions)
+        return false;
     const ir_literal *l = op->code == OP_constant ? ir_get_literal(op) : NULL;
     switch ((int)op->code) {
     case OP_constant: return l && (l->splat || l->type->count <= SMALL);

@@ -11,10 +11,10 @@ struct pass_row {
     pass_when when;
 };
 
-#define PASS(name, when, condition, needs, keeps)                                                                                                    \
-    static bool wants_##name(const pass_ctx *c) {                                                                                                    \
-        (void)c;                                                                                                                                     \
-        return condition;                                                                                                                            \
+#define PASS(name, when, condition, needs, keeps) \
+    static bool wants_##name(const pass_ctx *c) { \
+        (void)c;                                  \
+        return condition;                         \
     }
 #include "pass/passes.def"
 
@@ -30,7 +30,7 @@ const pass_row *pass_find(const char *name) {
     return NULL;
 }
 
-/* --- switches --------------------------------------------------------------------------------------------------------------------- */
+/* --- switches --- */
 const char *const pass_switch_names[] = {
 #define PASS(name, when, condition, needs, keeps) #name,
 #define STAGE(name, phase, checks, condition, needs, keeps) #name,
@@ -76,14 +76,15 @@ xt_status pass_check_switches(void) {
         for (size_t i = 0; i < pass_switch_count; i++) str_printf(&all, "%s%s", i ? ", " : "", pass_switch_names[i]);
         xt_status s =
             known ? status_new(XT_INVALID_ARGUMENT, NULL, "XT_PASSES: write -%.*s to leave that pass out", (int)n, word)
-                  : status_new(XT_INVALID_ARGUMENT, NULL, "XT_PASSES: '%.*s' is no pass; there are %s, and all", (int)n, word, str_cstr(&all));
+                  : status_new(XT_INVALID_ARGUMENT, NULL, "XT_PASSES: '%.*s' is no pass; there are %s, and all", (int)n,
+                               word, str_cstr(&all));
         str_free(&all);
         return s;
     }
     return NULL;
 }
 
-/* --- dumps --------------------------------------------------------------------------------------------------------------------------- */
+/* --- dumps --- */
 bool pass_dump_wanted(void) {
     return env_get("XT_DUMP") != NULL;
 }
@@ -118,8 +119,8 @@ xt_status pass_run(pass_ctx *c, const pass_row *p, ir_module *m) {
     int64_t begin = clock_ns();
     XT_TRY(status_context(p->run(c, m), "pass %s", p->name));
     if (env_has_word("XT_DEBUG", "passes"))
-        log_msg(XT_SEV_INFO, "%s: pass %d %s: %s, %.3f ms", m->name ? m->name : "module", c->stage, p->name, c->changed ? "changed" : "no change",
-                (double)(clock_ns() - begin) / 1e6);
+        log_msg(XT_SEV_INFO, "%s: pass %d %s: %s, %.3f ms", m->name ? m->name : "module", c->stage, p->name,
+                c->changed ? "changed" : "no change", (double)(clock_ns() - begin) / 1e6);
     if (c->verify && c->changed) XT_TRY(status_context(ir_verify(m), "after pass %s", p->name));
     if (c->changed) dump(c, p->name, m);
     return NULL;

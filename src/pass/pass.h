@@ -1,13 +1,15 @@
-/* Passes over a module and the runner. A pass is one file: `opt_*` improves, `lower_*` removes something; its row in passes.def says when it runs, what it
- * needs and keeps. A pass changes the module in place, sets c->changed when it did, and leaves it valid: the runner verifies after each pass
- * when c->verify is set, and writes the text after each that changed something into the folder of XT_DUMP as NAME.PROGRAM.NN.PASS.mlir.
- * XT_PASSES=-opt_cse,-fuse leaves passes out (-all: every one; +NAME: that one again); XT_DEBUG=passes verifies in every build and logs what
+/* Passes over a module and the runner. A pass is one file: `opt_*` improves, `lower_*` removes something; its row in
+ * passes.def says when it runs, what it needs and keeps. A pass changes the module in place, sets c->changed when it
+ * did, and leaves it valid: the runner verifies after each pass when c->verify is set, and writes the text after
+ * each that changed something into the folder of XT_DUMP as NAME.PROGRAM.NN.PASS.mlir. XT_PASSES=-opt_cse,-fuse
+ * leaves passes out (-all: every one; +NAME: that one again); XT_DEBUG=passes verifies in every build and logs what
  * each pass did.
  *
  *     pass_ctx c = PASS_CTX_INIT;
  *     XT_TRY(pass_optimize(&c, m));
  *
- * A rewrite is exact when it changes no bit of any result (NaN payloads aside); inexact ones are applied only when c->inexact allows. */
+ * A rewrite is exact when it changes no bit of any result (NaN payloads aside); inexact ones are applied only when
+ * c->inexact allows. */
 #ifndef XT_SRC_PASS_H
 #define XT_SRC_PASS_H
 
@@ -24,16 +26,18 @@ typedef struct pass_ctx {
     bool verify; /* ir_verify after each pass: on in builds with assertions */
     int partitions; /* devices that pass_lower_spmd divides the program over; 0 and 1: it only takes annotations out */
     bool keep_divided; /* results of a partitioned program whose form nobody names stay as they are, else whole */
-    int lanes; /* images that a vector of the device holds where the batch is the innermost dim; 0: it has no loops for that layout */
+    /* images that a vector of the device holds where the batch is the innermost dim; 0: it has no loops
+     * for that layout */
+    int lanes;
     pass_spmd_stats spmd;
     int stage; /* how many passes the runner has run: orders the dumps of one program */
     int program; /* number of the program within the process, for dumps; 0 until the first */
 } pass_ctx;
 #ifdef NDEBUG
-#define PASS_CTX_INIT                                                                                                                                \
+#define PASS_CTX_INIT \
     { 0 }
 #else
-#define PASS_CTX_INIT                                                                                                                                \
+#define PASS_CTX_INIT \
     { .verify = true }
 #endif
 
@@ -41,7 +45,8 @@ typedef struct pass_row pass_row; /* of passes.def */
 #define PASS(name, when, condition, needs, keeps) xt_status pass_##name(pass_ctx *c, ir_module *m);
 #include "pass/passes.def"
 
-/* Takes every chlo op of static shapes apart into StableHLO ops (the pass lower_chlo); those of dynamic shapes wait until pass_refine has made them static. */
+/* Takes every chlo op of static shapes apart into StableHLO ops (the pass lower_chlo); those of dynamic shapes wait
+ * until pass_refine has made them static. */
 xt_status pass_expand_chlo(ir_module *m);
 
 const pass_row *pass_find(const char *name); /* NULL when there is none */
@@ -54,12 +59,14 @@ xt_status pass_check_switches(void); /* XT_PASSES names something that is no pas
 bool pass_dump_wanted(void);
 void pass_dump(pass_ctx *c, const char *name, const char *stage, const char *extension, const str *text);
 xt_status pass_run(pass_ctx *c, const pass_row *p, ir_module *m);
-/* A program with dynamic dims, and the same made static for inputs of these types; inputs' values (`data` may be NULL) tell shapes that are made
- * of them. What still depends on data is an error. Calls are inlined; functions that `entry` does not reach stay as they are. */
+/* A program with dynamic dims, and the same made static for inputs of these types; inputs' values (`data` may be NULL)
+ * tell shapes that are made of them. What still depends on data is an error. Calls are inlined; functions that `entry`
+ * does not reach stay as they are. */
 struct array;
 bool pass_is_dynamic(const ir_module *m);
 xt_status pass_refine(ir_module *m, const char *entry, size_t n_in, const struct array *in);
-/* The passes that every program goes through: lowers what has a meaning in smaller ops, then improves until nothing changes. */
+/* The passes that every program goes through: lowers what has a meaning in smaller ops, then improves until
+ * nothing changes. */
 xt_status pass_optimize(pass_ctx *c, ir_module *m);
 
 #endif

@@ -1,6 +1,7 @@
-/* See pick.h. What is followed: elementwise ops whose operands are as large as their result (or scalars), constants of one value, and broadcasts of
- * what has one element for all that could be picked from a row. Where an operand can be neither followed nor picked from, the op's own result is taken from memory if
- * it has another reader, for whom it is there: a sum with a bias along the classes, say. */
+/* See pick.h. What is followed: elementwise ops whose operands are as large as their result (or scalars), constants of
+ * one value, and broadcasts of what has one element for all that could be picked from a row. Where an operand can be
+ * neither followed nor picked from, the op's own result is taken from memory if it has another reader, for whom it is
+ * there: a sum with a bias along the classes, say. */
 #include "pass/pick.h"
 
 enum { DEPTH = 10 };
@@ -15,7 +16,8 @@ void pick_undo(pick *p, size_t n_made) {
     while (p->n_made > n_made) ir_erase(p->made[--p->n_made]);
 }
 
-static ir_value *make(pick *p, ir_opcode code, size_t n_in, ir_value *const *in, size_t n_attrs, const ir_attr *attrs, const ir_type *t) {
+static ir_value *make(pick *p, ir_opcode code, size_t n_in, ir_value *const *in, size_t n_attrs, const ir_attr *attrs,
+                      const ir_type *t) {
     if (p->n_made == PICK_MOST_OPS || !t) return NULL;
     ir_op *op = ir_build(p->b, code, n_in, in, n_attrs, attrs, 0, NULL, 1, &t);
     if (!op) return NULL;
@@ -30,7 +32,8 @@ static ir_value *splat(pick *p, xt_dtype dtype, const void *one) {
     return p->b->status ? NULL : make(p, OP_constant, 0, NULL, 1, &value, t);
 }
 
-/* A broadcast whose source has one element for all that could be picked: its dims of more than one element are dims of the rows. */
+/* A broadcast whose source has one element for all that could be picked: its dims of more than one element are dims
+ * of the rows. */
 static ir_value *spread(pick *p, const ir_op *op) {
     size_t n, kept = 0;
     const int64_t *at = ir_get_ints(op, IR_A_broadcast_dimensions, &n);
@@ -57,7 +60,8 @@ static ir_value *spread(pick *p, const ir_op *op) {
 
 static bool can_follow(const ir_value *v) {
     const ir_op *op = v->def;
-    if (!(ir_op_infos[op->code].flags & IR_ELEMENTWISE) || op->n_in > 3 || op->n_out != 1 || op->n_regions) return false;
+    if (!(ir_op_infos[op->code].flags & IR_ELEMENTWISE) || op->n_in > 3 || op->n_out != 1 || op->n_regions)
+        return false;
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i]->type->rank && op->in[i]->type->rank != v->type->rank) return false;
     return true;

@@ -45,7 +45,8 @@ xt_status rewrite_module(rewriter *r, pass_ctx *c, ir_module *m, rewrite_visit v
 
 bool pass_constant(const ir_value *v, pass_literal *out) {
     bool repeated = false;
-    while (v->def && (v->def->code == OP_broadcast_in_dim || v->def->code == OP_reshape || v->def->code == OP_broadcast)) {
+    while (v->def &&
+           (v->def->code == OP_broadcast_in_dim || v->def->code == OP_reshape || v->def->code == OP_broadcast)) {
         v = v->def->in[0];
         repeated = true;
     }

@@ -1,5 +1,6 @@
-/* Replacing values while a module is walked once, in order. Replacements are remembered in the values' marks and applied to each op when the walk
- * reaches it, so a pass with many replacements stays linear (ir_replace_uses walks the module for each). */
+/* Replacing values while a module is walked once, in order. Replacements are remembered in the values' marks and
+ * applied to each op when the walk reaches it, so a pass with many replacements stays linear (ir_replace_uses walks the
+ * module for each). */
 #ifndef XT_SRC_PASS_REWRITE_H
 #define XT_SRC_PASS_REWRITE_H
 
@@ -10,7 +11,7 @@ typedef struct rewriter {
     ir_value **to;
     size_t n, cap;
 } rewriter;
-#define REWRITER_INIT                                                                                                                                \
+#define REWRITER_INIT \
     { .epoch = ir_new_epoch() }
 void rewriter_deinit(rewriter *r);
 
@@ -21,7 +22,8 @@ bool rewrite_operands(rewriter *r, ir_op *op); /* true when one changed */
 typedef xt_status (*rewrite_visit)(rewriter *r, pass_ctx *c, ir_op *op, void *user);
 xt_status rewrite_module(rewriter *r, pass_ctx *c, ir_module *m, rewrite_visit visit, void *user);
 
-/* The literal behind a value: of a constant, or of a constant that is only repeated (then one element is meant for all). */
+/* The literal behind a value: of a constant, or of a constant that is only repeated (then one element is
+ * meant for all). */
 typedef struct pass_literal {
     const ir_literal *lit;
     bool splat; /* all elements of the value are the first of lit */

@@ -1,5 +1,5 @@
-/* The rule engine: recursive descent over a pattern's text, against ops when matching, into ops when building. Patterns are constants of the
- * program, so a malformed one is our bug; a test builds both sides of every row. */
+/* The rule engine: recursive descent over a pattern's text, against ops when matching, into ops when building. Patterns
+ * are constants of the program, so a malformed one is our bug; a test builds both sides of every row. */
 #include "pass/rules.h"
 
 #include "ir/interp.h"
@@ -16,7 +16,11 @@ const rule_row rule_rows[] = {
 const size_t rule_row_count = BASE_COUNT(rule_rows);
 
 bool rule_takes_dtype(const rule_row *r, xt_dtype t) {
-    char class = t == XT_BOOL ? 'b' : ir_dtype_is_complex(t) ? 'c' : ir_dtype_is_float(t) ? 'f' : ir_dtype_is_signed(t) ? 'i' : 'u';
+    char class = t == XT_BOOL             ? 'b'
+                 : ir_dtype_is_complex(t) ? 'c'
+                 : ir_dtype_is_float(t)   ? 'f'
+                 : ir_dtype_is_signed(t)  ? 'i'
+                                          : 'u';
     return strchr(r->dtypes, class);
 }
 
@@ -48,7 +52,7 @@ static const char *read_opcode(const char *p, ir_opcode *out) {
     return known ? p + n : NULL;
 }
 
-/* --- Matching ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Matching --- */
 static bool is_number(const ir_value *v, const char *p) {
     pass_literal c;
     if (!pass_constant(v, &c) || !c.splat) return false;
@@ -58,8 +62,8 @@ static bool is_number(const ir_value *v, const char *p) {
     if (*p == '~') {
         if (t == XT_BOOL) return bytes[0] != 0;
         uint64_t ones = UINT64_MAX;
-        return ir_dtype_is_int(t) && size <= sizeof ones && xt_dtype_size(t) > 0 && t != XT_I2 && t != XT_I4 && t != XT_U2 && t != XT_U4 &&
-               memcmp(bytes, &ones, size) == 0;
+        return ir_dtype_is_int(t) && size <= sizeof ones && xt_dtype_size(t) > 0 && t != XT_I2 && t != XT_I4 &&
+               t != XT_U2 && t != XT_U4 && memcmp(bytes, &ones, size) == 0;
     }
     if (*p == '0') { /* plus zero is all zero bits in every format that has a zero */
         static const unsigned char zeros[16];
@@ -81,7 +85,8 @@ static bool match_op(const char *p, const ir_op *op, rule_vars *vars) {
     rule_vars before = *vars;
     const char *arg = first;
     bool good = true;
-    for (uint32_t i = 0; good && i < op->n_in; i++, arg = skip_pattern(arg)) good = match(skip_space(arg), op->in[i], vars);
+    for (uint32_t i = 0; good && i < op->n_in; i++, arg = skip_pattern(arg))
+        good = match(skip_space(arg), op->in[i], vars);
     if (good || !(ir_op_infos[code].flags & IR_COMMUTES) || op->n_in != 2) return good;
     *vars = before;
     return match(skip_space(first), op->in[1], vars) && match(skip_space(skip_pattern(first)), op->in[0], vars);
@@ -101,7 +106,7 @@ bool rule_match(const rule_row *r, const ir_op *op, rule_vars *out) {
     return op->n_out == 1 && rule_takes_dtype(r, op->out[0].type->dtype) && match_op(r->from, op, out);
 }
 
-/* --- Building ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Building --- */
 static ir_value *build_number(ir_builder *b, const char *p, const ir_type *type) {
     uint64_t ones = UINT64_MAX;
     if (*p == '-') return ir_splat(b, type, -0.0);

@@ -18,7 +18,8 @@ typedef struct rule_vars {
 } rule_vars;
 /* True when `op` matches `r->from`; fills *out. */
 bool rule_match(const rule_row *r, const ir_op *op, rule_vars *out);
-/* Builds a pattern of this result type from bound variables. NULL on failure. For rewriting (r->to), and for tests, which build both sides. */
+/* Builds a pattern of this result type from bound variables. NULL on failure. For rewriting (r->to), and for tests,
+ * which build both sides. */
 ir_value *rule_build(ir_builder *b, const char *pattern, const rule_vars *vars, const ir_type *type);
 /* The first rule that fits; its replacement is built before `op`. NULL when none fits or b->status is set. */
 ir_value *rule_apply(ir_builder *b, const ir_op *op, bool inexact);

@@ -1,18 +1,21 @@
 /* Inside the partitioner (lower_spmd.c): one program for all devices becomes the program of each device.
  *
- * 1. Rules (spmd_rules.c). The dims of an op's operands and results are made of *factors*: the independent directions of its iteration space. A
- *    matrix product [B,I] x [I,O] has three: B and O pass from operands to result, I is reduced. A dim that is made of no factor must be whole. A
- *    reshape splits dims into several factors, most significant first. An op divided along a passing factor is the same op on smaller operands;
- *    along a reduced factor, each device gets a partial result that is still to be combined.
- * 2. Propagation (spmd_propagate.c). Shardings of arguments, results and annotations flow along equal factors, forward and backward, until nothing
- *    changes. What a loop carries has one form before, in and after it; a branch's results have the form of the op's; values of one sharding group
- *    (shard_alike in JAX) have one form.
- * 3. Emission (lower_spmd.c). In program order, each op chooses along which factors it is divided (the least bytes moved), gets its operands in that
- *    form (spmd_reshard.c makes the collectives), and is built on the parts. An op without a rule gets whole operands and runs alike on all devices:
- *    always right, counted, and reported. Loops and branches are built with their regions (spmd_control.c).
+ * 1. Rules (spmd_rules.c). The dims of an op's operands and results are made of *factors*: the independent directions
+ *    of its iteration space. A matrix product [B,I] x [I,O] has three: B and O pass from operands to result, I is
+ *    reduced. A dim that is made of no factor must be whole. A reshape splits dims into several factors, most
+ *    significant first. An op divided along a passing factor is the same op on smaller operands; along a reduced
+ *    factor, each device gets a partial result that is still to be combined.
+ * 2. Propagation (spmd_propagate.c). Shardings of arguments, results and annotations flow along equal factors, forward
+ *    and backward, until nothing changes. What a loop carries has one form before, in and after it; a branch's results
+ *    have the form of the op's; values of one sharding group (shard_alike in JAX) have one form.
+ * 3. Emission (lower_spmd.c). In program order, each op chooses along which factors it is divided (the least bytes
+ *    moved), gets its operands in that form (spmd_reshard.c makes the collectives), and is built on the parts. An op
+ *    without a rule gets whole operands and runs alike on all devices: always right, counted, and reported. Loops and
+ *    branches are built with their regions (spmd_control.c).
  *
- * Along an axis devices may also hold summands of a value (`unreduced`): ops that are linear pass them on where the program wants their result so
- * (spmd_linear.c), others get the sum. A program whose devices stand in an order of its own is partitioned over their places in that order.
+ * Along an axis devices may also hold summands of a value (`unreduced`): ops that are linear pass them on where the
+ * program wants their result so (spmd_linear.c), others get the sum. A program whose devices stand in an order of its
+ * own is partitioned over their places in that order.
  *
  * Source of the idea of factors: Shardy's op sharding rules; of the rest: Xu et al. 2021, GSPMD. */
 #ifndef XT_SRC_PASS_SPMD_H
@@ -32,19 +35,20 @@ typedef struct spmd_factor {
     bool indexed; /* the dim that a gather's or scatter's indices count: each device looks into its own part */
 } spmd_factor;
 typedef struct spmd_rule {
-    bool known;         /* false: no rule; no tensor has a factor */
-    ir_opcode combine;  /* joins what reduced factors leave partial */
+    bool known; /* false: no rule; no tensor has a factor */
+    ir_opcode combine; /* joins what reduced factors leave partial */
     spmd_factor *factors;
     size_t n_factors, cap_factors;
-    size_t n_tensors;   /* operands, then results */
+    size_t n_tensors; /* operands, then results */
     const ir_value **values;
     const ir_type **types;
-    spmd_dim **dims;    /* [tensor][dim] */
+    spmd_dim **dims; /* [tensor][dim] */
     arena *mem;
     bool failed;
 } spmd_rule;
 xt_status spmd_rule_make(arena *mem, const ir_op *op, spmd_rule **out); /* spmd_rules.c */
-xt_status spmd_rule_tie(arena *mem, size_t n, const ir_value *const *values, spmd_rule **out); /* values of one type that are to have one form */
+/* values of one type that are to have one form */
+xt_status spmd_rule_tie(arena *mem, size_t n, const ir_value *const *values, spmd_rule **out);
 ir_opcode spmd_region_op(const ir_op *op); /* the one binary op of region 0 on its two arguments, or OP_COUNT */
 
 /* Which axes divide which factors. */
@@ -54,7 +58,8 @@ typedef struct spmd_assign {
 } spmd_assign;
 spmd_assign spmd_assign_none(void);
 int spmd_assign_axes(const spmd_assign *a, int factor, int8_t out[IR_SHARD_AXES]);
-/* What a tensor's sharding says about the factors, as far as it can be said; and back, as far as tiles of the tensor can say it. */
+/* What a tensor's sharding says about the factors, as far as it can be said; and back, as far as tiles of the
+ * tensor can say it. */
 spmd_assign spmd_project(const ir_grid *g, const spmd_rule *r, size_t tensor, const ir_sharding *s);
 ir_sharding spmd_unproject(const ir_grid *g, const spmd_rule *r, size_t tensor, const spmd_assign *a);
 
@@ -65,7 +70,8 @@ typedef struct spmd_value { /* of the program before partitioning */
     bool manual; /* inside a region partitioned by hand: its type is one device's already */
     ir_value *now; /* in the new program */
     ir_sharding have; /* its form */
-    ir_value *other; /* a form that was made of it, after how many ops and in which region: used again while it is young and there */
+    /* a form that was made of it, after how many ops and in which region: used again while it is young and there */
+    ir_value *other;
     ir_sharding other_form;
     size_t other_born, other_region;
 } spmd_value;
@@ -101,7 +107,8 @@ typedef struct spmd {
 } spmd;
 spmd_value *spmd_value_of(const spmd *s, const ir_value *v);
 xt_status spmd_propagate(spmd *s); /* spmd_propagate.c */
-/* spmd_emit.c: the value in the form `to`, made of what there is of it; and a region that stays as it is, with whole values of the program around it. */
+/* spmd_emit.c: the value in the form `to`, made of what there is of it; and a region that stays as it is, with whole
+ * values of the program around it. */
 ir_value *spmd_in_form(spmd *s, const ir_value *old, const ir_sharding *to);
 void spmd_whole_captures(spmd *s, ir_block *b);
 xt_status spmd_emit(spmd *s, ir_op *op, const spmd_rule *r);
@@ -110,7 +117,8 @@ bool spmd_is_control(const ir_op *op);
 xt_status spmd_tie(spmd *s, spmd_op *o);
 xt_status spmd_emit_control(spmd *s, spmd_op *o);
 xt_status spmd_emit_op(spmd *s, spmd_op *o); /* lower_spmd.c: the next of s->ops, with its regions; not a return */
-/* spmd_linear.c: whether op's first result is a sum over devices when operands are: which operands have to be summands (a set), `any`: exactly one of them. */
+/* spmd_linear.c: whether op's first result is a sum over devices when operands are: which operands have to be summands
+ * (a set), `any`: exactly one of them. */
 typedef struct spmd_linear {
     unsigned operands;
     bool one;
@@ -120,17 +128,20 @@ spmd_linear spmd_linear_of(const ir_op *op);
 bool spmd_is_inspect(const ir_op *op);
 xt_status spmd_inspect(const ir_op *op, const char *sharding);
 bool spmd_is_number(const ir_value *v, double want); /* spmd_rules.c: v is this number everywhere */
-/* Takes a value whose devices stand in the order of `text` to the order of the program, or (out) the other way round. */
+/* Takes a value whose devices stand in the order of `text` to the order of the program, or (out) the
+ * other way round. */
 ir_value *spmd_reorder(spmd *s, ir_value *v, const char *text, bool out);
 /* spmd_reshard.c: v, a tensor of whole type `type`, from one form to another; NULL with s->b.status after a failure. */
 ir_value *spmd_reshard(spmd *s, ir_value *v, const ir_type *type, ir_sharding from, const ir_sharding *to);
-/* Combines a partial value over `axes` (a set); along axes that `want` divides next it is left divided. *have is its form, before and after. */
-ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode combine, unsigned axes, ir_sharding *have, const ir_sharding *want);
+/* Combines a partial value over `axes` (a set); along axes that `want` divides next it is left divided. *have is its
+ * form, before and after. */
+ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode combine, unsigned axes, ir_sharding *have,
+                       const ir_sharding *want);
 ir_value *spmd_axis_index(spmd *s, int axis); /* this device's place along an axis, i32 */
 /* This device's number among those along `axes` (most significant first), i32. */
 ir_value *spmd_index(spmd *s, const int8_t *axes, int n);
 
-xt_status spmd_merge(spmd *s);                           /* spmd_merge.c: all-reduces that can meet in one */
+xt_status spmd_merge(spmd *s); /* spmd_merge.c: all-reduces that can meet in one */
 xt_status spmd_lower_norm(ir_module *m, ir_block *block); /* lower_spmd_norm.c: batch norm in ops that have rules */
 
 #endif

@@ -1,10 +1,14 @@
-/* Loops and branches of a partitioned program. What a loop carries has one form in the loop, its body's argument's; what enters, what the body returns and
- * what leaves is brought to it. A branch returns the forms that the results of the op have. Predicates are whole, so that all devices go the same way.
+/* Loops and branches of a partitioned program. What a loop carries has one form in the loop, its body's argument's;
+ * what enters, what the body returns and what leaves is brought to it. A branch returns the forms that the results of
+ * the op have. Predicates are whole, so that all devices go the same way.
  *
- * A dim along which the body takes slices of a carried tensor (the steps of a scan) stays whole in the loop: divided, it would be joined at each turn. */
+ * A dim along which the body takes slices of a carried tensor (the steps of a scan) stays whole in the loop: divided,
+ * it would be joined at each turn. */
 #include "pass/spmd.h"
 
-static xt_status oom(void) { return status_oom(0, "partitioning"); }
+static xt_status oom(void) {
+    return status_oom(0, "partitioning");
+}
 
 bool spmd_is_control(const ir_op *op) {
     if (op->code != OP_while && op->code != OP_if && op->code != OP_case) return false;
@@ -53,7 +57,7 @@ static ir_sharding carried(const spmd *s, const ir_op *op, uint32_t i) {
     return form;
 }
 
-/* --- regions ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- regions --- */
 typedef struct outside { /* of a region: where building goes on afterwards */
     ir_builder b;
     ir_value *digits[IR_SHARD_AXES], *partition;
@@ -93,7 +97,8 @@ static xt_status emit_block(spmd *s, const ir_block *old, const ir_sharding *for
     return s->b.status ? s->b.status : s->b.block->last ? NULL : oom();
 }
 
-static xt_status emit_region(spmd *s, const ir_op *op, uint32_t r, const ir_sharding *carries, const ir_sharding *returns, ir_block **out) {
+static xt_status emit_region(spmd *s, const ir_op *op, uint32_t r, const ir_sharding *carries,
+                             const ir_sharding *returns, ir_block **out) {
     const ir_block *old = op->regions[r].block;
     ir_block *block = *out = ir_block_new(s->m);
     if (!block) return oom();
@@ -130,10 +135,12 @@ xt_status spmd_emit_control(spmd *s, spmd_op *c) {
         in[i] = spmd_in_form(s, op->in[i], loop ? &forms[i] : &none);
         if (!in[i]) return s->b.status ? s->b.status : oom();
     }
-    for (uint32_t r = 0; r < op->n_regions; r++) XT_TRY(emit_region(s, op, r, forms, loop && r == 0 ? &none : forms, &blocks[r]));
+    for (uint32_t r = 0; r < op->n_regions; r++)
+        XT_TRY(emit_region(s, op, r, forms, loop && r == 0 ? &none : forms, &blocks[r]));
     s->b.src = op->src;
     s->b.path = op->path;
-    ir_op *made = ir_build(&s->b, op->code, op->n_in, in, op->n_attrs, op->attrs, op->n_regions, blocks, op->n_out, types);
+    ir_op *made =
+        ir_build(&s->b, op->code, op->n_in, in, op->n_attrs, op->attrs, op->n_regions, blocks, op->n_out, types);
     if (!made) return s->b.status ? s->b.status : oom();
     for (uint32_t i = 0; i < op->n_out; i++) {
         spmd_value *v = spmd_value_of(s, &op->out[i]);

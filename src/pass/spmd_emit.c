@@ -1,5 +1,5 @@
-/* One op of the program, built on the parts: the axes that divide it are chosen, its operands got in the form this asks for, and what remains partial is
- * combined, or kept as summands where the result is wanted so. */
+/* One op of the program, built on the parts: the axes that divide it are chosen, its operands got in the form this asks
+ * for, and what remains partial is combined, or kept as summands where the result is wanted so. */
 #include "ir/config.h"
 #include "ir/host_function.h"
 #include "pass/spmd.h"
@@ -10,12 +10,13 @@ static xt_status oom(void) {
     return status_oom(0, "partitioning");
 }
 
-/* --- choosing --------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- choosing --- */
 static double bytes_of(const ir_type *t) {
     return (double)t->count * (double)xt_dtype_size(t->dtype);
 }
 
-/* Work in units of a byte moved: a product does 2 flops an element of its iteration space; some 64 of them take the time one byte takes. */
+/* Work in units of a byte moved: a product does 2 flops an element of its iteration space; some 64 of them take the
+ * time one byte takes. */
 static double work_of(const ir_op *op, const spmd_rule *r) {
     double n = 1;
     if (op->code != OP_dot_general && op->code != OP_convolution) return bytes_of(r->types[r->n_tensors - 1]) / 16;
@@ -24,17 +25,21 @@ static double work_of(const ir_op *op, const spmd_rule *r) {
 }
 
 /* What it costs when `axis` divides factor f (-1: none), tensor by tensor. */
-static double cost_of(const spmd *s, const ir_op *op, const spmd_rule *r, int axis, int f, const spmd_assign *said, double work) {
+static double cost_of(const spmd *s, const ir_op *op, const spmd_rule *r, int axis, int f, const spmd_assign *said,
+                      double work) {
     double cost = f < 0 ? work * (1 - 1 / (double)s->grid.size[axis]) : 0;
     for (size_t t = 0; t < r->n_tensors; t++) {
         if (r->types[t]->kind != IR_TENSOR) continue;
-        const ir_sharding *now = t < op->n_in ? &spmd_value_of(s, op->in[t])->have : &spmd_value_of(s, &op->out[t - op->n_in])->want;
+        const ir_sharding *now =
+            t < op->n_in ? &spmd_value_of(s, op->in[t])->have : &spmd_value_of(s, &op->out[t - op->n_in])->want;
         bool in = false;
         for (uint32_t d = 0; f >= 0 && d < r->types[t]->rank; d++)
             for (int k = 0; k < r->dims[t][d].n; k++) in = in || r->dims[t][d].factor[k] == f;
         bool divided = now->dim[axis] >= 0, here = f >= 0 && said[t].factor[axis] == f;
         double bytes = bytes_of(r->types[t]);
-        if (here || (t >= op->n_in && f >= 0 && now->dim[axis] == IR_SHARD_SUMMANDS && r->factors[f].reduced && r->combine == OP_add)) continue;
+        if (here || (t >= op->n_in && f >= 0 && now->dim[axis] == IR_SHARD_SUMMANDS && r->factors[f].reduced &&
+                     r->combine == OP_add))
+            continue;
         if (t < op->n_in)
             cost += !divided ? 0 : in ? bytes / 2 : bytes;
         else if (f >= 0 && r->factors[f].reduced && !in)
@@ -52,7 +57,8 @@ static int64_t parts_of(const spmd *s, const spmd_assign *a, int f) {
     return p;
 }
 
-/* Takes axes away that a tensor cannot show: of a dim made of several factors, a later one may be divided only when the earlier are, entirely. */
+/* Takes axes away that a tensor cannot show: of a dim made of several factors, a later one may be divided only when the
+ * earlier are, entirely. */
 static void settle(const spmd *s, const spmd_rule *r, spmd_assign *a) {
     for (bool again = true; again;) {
         again = false;
@@ -81,7 +87,8 @@ static void order(const spmd *s, const spmd_rule *r, const spmd_assign *said, sp
             if (a->factor[x] == (int)f) pos[x] = n++;
         for (size_t t = 0; t < r->n_tensors && n > 1; t++) {
             bool same = true;
-            for (int x = 0; x < s->grid.n_axes; x++) same = same && (a->factor[x] == (int)f) == (said[t].factor[x] == (int)f);
+            for (int x = 0; x < s->grid.n_axes; x++)
+                same = same && (a->factor[x] == (int)f) == (said[t].factor[x] == (int)f);
             if (!same || r->types[t]->kind != IR_TENSOR || bytes_of(r->types[t]) <= best) continue;
             best = bytes_of(r->types[t]);
             for (int x = 0; x < s->grid.n_axes; x++)
@@ -99,7 +106,9 @@ static xt_status choose(spmd *s, const ir_op *op, const spmd_rule *r, unsigned s
     spmd_assign *said = arena_alloc(s->mem, (r->n_tensors + 1) * sizeof *said);
     if (!said) return status_oom(r->n_tensors * sizeof *said, "partitioning");
     for (size_t t = 0; t < r->n_tensors; t++)
-        said[t] = spmd_project(&s->grid, r, t, t < op->n_in ? &spmd_value_of(s, op->in[t])->have : &spmd_value_of(s, &op->out[t - op->n_in])->want);
+        said[t] = spmd_project(&s->grid, r, t,
+                               t < op->n_in ? &spmd_value_of(s, op->in[t])->have
+                                            : &spmd_value_of(s, &op->out[t - op->n_in])->want);
     double work = work_of(op, r);
     for (int x = 0; x < s->grid.n_axes; x++) {
         if (sums & 1u << x) continue;
@@ -118,7 +127,7 @@ static xt_status choose(spmd *s, const ir_op *op, const spmd_rule *r, unsigned s
     return NULL;
 }
 
-/* --- emission ---------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- emission --- */
 /* A form that was made in a region that has ended is out of sight. */
 static bool in_sight(const spmd *s, size_t region) {
     bool open = region == 0;
@@ -129,7 +138,9 @@ static bool in_sight(const spmd *s, size_t region) {
 ir_value *spmd_in_form(spmd *s, const ir_value *old, const ir_sharding *to) {
     spmd_value *v = spmd_value_of(s, old);
     if (ir_sharding_equal(&v->have, to)) return v->now;
-    if (v->other && ir_sharding_equal(&v->other_form, to) && s->emitted - v->other_born < YOUNG && in_sight(s, v->other_region)) return v->other;
+    if (v->other && ir_sharding_equal(&v->other_form, to) && s->emitted - v->other_born < YOUNG &&
+        in_sight(s, v->other_region))
+        return v->other;
     ir_value *made = spmd_reshard(s, v->now, old->type, v->have, to);
     v->other = made;
     v->other_form = *to;
@@ -150,12 +161,14 @@ void spmd_whole_captures(spmd *s, ir_block *b) {
 }
 
 /* Sizes in attributes that speak of divided dims. */
-static bool local_ints(spmd *s, const ir_op *op, ir_attr *attrs, ir_attr_key key, const ir_type *whole, const ir_type *local) {
+static bool local_ints(spmd *s, const ir_op *op, ir_attr *attrs, ir_attr_key key, const ir_type *whole,
+                       const ir_type *local) {
     for (uint32_t i = 0; i < op->n_attrs; i++) {
         if (attrs[i].key != key || attrs[i].kind != IR_AK_INTS) continue;
         int64_t *v = arena_alloc(s->m->mem, (attrs[i].n + 1) * sizeof *v);
         if (!v) return false;
-        for (size_t d = 0; d < attrs[i].n; d++) v[d] = d < whole->rank && attrs[i].v.ints[d] == whole->dims[d] ? local->dims[d] : attrs[i].v.ints[d];
+        for (size_t d = 0; d < attrs[i].n; d++)
+            v[d] = d < whole->rank && attrs[i].v.ints[d] == whole->dims[d] ? local->dims[d] : attrs[i].v.ints[d];
         attrs[i].v.ints = v;
     }
     return true;
@@ -180,7 +193,8 @@ static ir_value *shifted_iota(spmd *s, const ir_op *op, ir_value *v, const ir_sh
     int8_t axes[IR_SHARD_AXES];
     int n = ir_sharding_axes(form, (int)dim, axes);
     if (!v || n == 0) return v;
-    ir_value *first = ir_multiply(&s->b, spmd_index(s, axes, n), ir_splat(&s->b, ir_scalar(XT_I32), (double)v->type->dims[dim]));
+    ir_value *first =
+        ir_multiply(&s->b, spmd_index(s, axes, n), ir_splat(&s->b, ir_scalar(XT_I32), (double)v->type->dims[dim]));
     return ir_add(&s->b, v, ir_broadcast_scalar(&s->b, ir_convert(&s->b, first, v->type->dtype), v->type));
 }
 
@@ -191,20 +205,22 @@ static ir_value *first_row(spmd *s, const ir_op *op, const spmd_rule *r, const i
         int n = r->factors[f].indexed ? spmd_assign_axes(a, (int)f, axes) : 0;
         if (n == 0) continue;
         size_t k;
-        const int64_t *dims_of = ir_get_ints(op, op->code == OP_gather ? IR_A_start_index_map : IR_A_scatter_dims_to_operand_dims, &k);
+        const int64_t *dims_of =
+            ir_get_ints(op, op->code == OP_gather ? IR_A_start_index_map : IR_A_scatter_dims_to_operand_dims, &k);
         ir_value *rows = ir_splat(&s->b, ir_scalar(XT_I32), (double)table->type->dims[dims_of[0]]);
         return ir_convert(&s->b, ir_multiply(&s->b, spmd_index(s, axes, n), rows), op->in[1]->type->dtype);
     }
     return NULL;
 }
 
-/* A row counts where the index lies in this device's part. Whole tables clamp indices, so they are clamped before they are shifted. What is not found
- * here is zero, or for a scatter behind the part's end, where updates go nowhere. */
-static ir_value *shifted_indices(spmd *s, const ir_op *op, ir_value *indices, ir_value *first, const ir_type *table, const ir_type *part, int64_t dim,
-                                 ir_value **out_here) {
+/* A row counts where the index lies in this device's part. Whole tables clamp indices, so they are clamped before they
+ * are shifted. What is not found here is zero, or for a scatter behind the part's end, where updates go nowhere. */
+static ir_value *shifted_indices(spmd *s, const ir_op *op, ir_value *indices, ir_value *first, const ir_type *table,
+                                 const ir_type *part, int64_t dim, ir_value **out_here) {
     ir_builder *b = &s->b;
     const ir_type *t = indices->type, *e = ir_scalar(t->dtype);
-    if (op->code == OP_gather) indices = ir_clamp(b, ir_splat(b, e, 0), indices, ir_splat(b, e, (double)(table->dims[dim] - 1)));
+    if (op->code == OP_gather)
+        indices = ir_clamp(b, ir_splat(b, e, 0), indices, ir_splat(b, e, (double)(table->dims[dim] - 1)));
     ir_value *shifted = ir_subtract(b, indices, ir_broadcast_scalar(b, first, t));
     ir_value *rows = ir_splat(b, t, (double)part->dims[dim]);
     ir_value *above = ir_dtype_is_signed(t->dtype) ? ir_compare(b, IR_GE, shifted, ir_splat(b, t, 0)) : NULL,
@@ -251,7 +267,8 @@ static ir_op *build_local(spmd *s, ir_op *op, ir_value *const *in, const ir_type
     return ir_build(&s->b, op->code, op->n_in, in, op->n_attrs, attrs, op->n_regions, blocks, op->n_out, types);
 }
 
-/* A host callback that each device is to make with its own parts of the operands (`partitioned` in its backend_config); it gives no tensor back. */
+/* A host callback that each device is to make with its own parts of the operands (`partitioned` in its backend_config);
+ * it gives no tensor back. */
 static bool takes_parts(const ir_op *op) {
     if (!host_function_is_callback(op) || !ir_config_int(op, "partitioned", 0)) return false;
     for (uint32_t i = 0; i < op->n_out; i++)
@@ -322,12 +339,17 @@ xt_status spmd_emit(spmd *s, ir_op *op, const spmd_rule *r) {
         forms[i] = spmd_unproject(&s->grid, r, op->n_in + i, &a);
         add_summands(&forms[i], sums);
         types[i] = ir_shard_type(&s->grid, &forms[i], op->out[i].type);
-        if (!types[i]) return status_new(XT_INTERNAL, src_get(op->src), "partitioning %s divides a result unevenly", ir_op_infos[op->code].name);
+        if (!types[i])
+            return status_new(XT_INTERNAL, src_get(op->src), "partitioning %s divides a result unevenly",
+                              ir_op_infos[op->code].name);
     }
-    ir_value *here = NULL, *first = (op->code == OP_gather || op->code == OP_scatter) && in[0] ? first_row(s, op, r, in[0], &a) : NULL;
+    ir_value *here = NULL, *first = (op->code == OP_gather || op->code == OP_scatter) && in[0]
+                                        ? first_row(s, op, r, in[0], &a)
+                                        : NULL;
     if (first && in[1]) {
         size_t n;
-        const int64_t *dims_of = ir_get_ints(op, op->code == OP_gather ? IR_A_start_index_map : IR_A_scatter_dims_to_operand_dims, &n);
+        const int64_t *dims_of =
+            ir_get_ints(op, op->code == OP_gather ? IR_A_start_index_map : IR_A_scatter_dims_to_operand_dims, &n);
         in[1] = shifted_indices(s, op, in[1], first, op->in[0]->type, in[0]->type, dims_of[0], &here);
     }
     ir_op *made = build_local(s, op, in, types);

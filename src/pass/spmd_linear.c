@@ -2,7 +2,9 @@
 #include "pass/spmd.h"
 
 /* Sums of elements of these types do not depend on how they are put together, but for rounding. */
-static bool adds_up(const ir_type *t) { return t->kind == IR_TENSOR && t->dtype != XT_BOOL; }
+static bool adds_up(const ir_type *t) {
+    return t->kind == IR_TENSOR && t->dtype != XT_BOOL;
+}
 
 /* Narrowing an integer keeps sums (they wrap alike); between floating-point types only the rounding differs. */
 static bool convert_is_linear(const ir_op *op) {
@@ -11,7 +13,9 @@ static bool convert_is_linear(const ir_op *op) {
     return !ir_dtype_is_int(to) && to != XT_BOOL && xt_dtype_size(to) >= 2;
 }
 
-static bool sums_up(const ir_op *op) { return op->n_in == 2 && spmd_region_op(op) == OP_add && spmd_is_number(op->in[1], 0); }
+static bool sums_up(const ir_op *op) {
+    return op->n_in == 2 && spmd_region_op(op) == OP_add && spmd_is_number(op->in[1], 0);
+}
 
 spmd_linear spmd_linear_of(const ir_op *op) {
     spmd_linear none = {0}, first = {1, false}, both = {3, false};
@@ -36,7 +40,8 @@ spmd_linear spmd_linear_of(const ir_op *op) {
     case OP_convert: return convert_is_linear(op) ? first : none;
     case OP_pad: return spmd_is_number(op->in[1], 0) ? first : none;
     case OP_reduce: return sums_up(op) ? first : none;
-    case OP_concatenate: return op->n_in <= 32 ? (spmd_linear){op->n_in == 32 ? ~0u : (1u << op->n_in) - 1, false} : none;
+    case OP_concatenate:
+        return op->n_in <= 32 ? (spmd_linear){op->n_in == 32 ? ~0u : (1u << op->n_in) - 1, false} : none;
     case OP_scatter: return op->n_in == 3 && spmd_region_op(op) == OP_add ? (spmd_linear){5, false} : none;
     case OP_multiply:
     case OP_dot_general:

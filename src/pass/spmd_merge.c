@@ -1,14 +1,16 @@
-/* All-reduces over the same devices that do not need each other become one: a rendezvous costs more than a few kilobytes.
+/* All-reduces over the same devices that do not need each other become one: a rendezvous costs more than a
+ * few kilobytes.
  *
- * First, those that no product or convolution waits for (gradients on their way to the optimizer, losses) are put off, with all that depends on them,
- * until nothing else is left to do. Then, in the order of the program, each all-reduce waits for others of its kind until a result is read or the bundle
- * is large. All devices run the same program, so all agree on the bundles. */
+ * First, those that no product or convolution waits for (gradients on their way to the optimizer, losses) are put off,
+ * with all that depends on them, until nothing else is left to do. Then, in the order of the program, each all-reduce
+ * waits for others of its kind until a result is read or the bundle is large. All devices run the same program, so all
+ * agree on the bundles. */
 #include "pass/spmd.h"
 
 enum { BUNDLES = 8 };
 static const double most_bytes = 4 << 20;
 
-/* --- putting off -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- putting off --- */
 typedef struct order {
     ir_op **ops, **now, **later; /* the block as it was; in the new order; what waits */
     char *needed; /* a product or convolution depends on it */
@@ -16,7 +18,8 @@ typedef struct order {
     size_t n, n_now, n_later;
 } order;
 
-/* op->user is its place + 1 while the order is made. The sources of an op are the ops of main it reads from, also in its regions. */
+/* op->user is its place + 1 while the order is made. The sources of an op are the ops of main it reads from, also in
+ * its regions. */
 static bool any_source(const order *o, const ir_op *op, const char *set) {
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i]->def && op->in[i]->def->user && set[op->in[i]->def->user - 1]) return true;
@@ -29,16 +32,20 @@ static void mark_sources(const order *o, const ir_op *op, char *set) {
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i]->def && op->in[i]->def->user) set[op->in[i]->def->user - 1] = 1;
     for (uint32_t r = 0; r < op->n_regions; r++)
-        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next) mark_sources(o, in, set);
+        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next)
+            mark_sources(o, in, set);
 }
 
 static bool is_heavy(const ir_op *op) {
     ir_class c = ir_op_infos[op->code].cls;
     if (ir_op_infos[op->code].flags & IR_TERMINATOR) return false;
-    return c == IR_CLASS_CONTRACT || c == IR_CLASS_LINALG || op->code == OP_while || op->code == OP_if || op->code == OP_case || (!ir_op_is_pure(op) && c != IR_CLASS_COLLECTIVE);
+    return c == IR_CLASS_CONTRACT || c == IR_CLASS_LINALG || op->code == OP_while || op->code == OP_if ||
+           op->code == OP_case || (!ir_op_is_pure(op) && c != IR_CLASS_COLLECTIVE);
 }
 
-static bool mergeable(const ir_op *op) { return op->code == OP_all_reduce && op->n_in == 1 && spmd_region_op(op) != OP_COUNT; }
+static bool mergeable(const ir_op *op) {
+    return op->code == OP_all_reduce && op->n_in == 1 && spmd_region_op(op) != OP_COUNT;
+}
 
 /* One level: what depends on the all-reduces that are put off waits for the next. */
 static void one_level(order *o, ir_op **list, size_t n) {
@@ -46,8 +53,10 @@ static void one_level(order *o, ir_op **list, size_t n) {
     for (size_t i = 0; i < n; i++) {
         size_t k = (size_t)list[i]->user - 1;
         o->waits[k] = any_source(o, list[i], o->waits) || (mergeable(list[i]) && !o->needed[k]);
-        if (o->waits[k]) o->later[o->n_later++] = list[i];
-        else o->now[o->n_now++] = list[i];
+        if (o->waits[k])
+            o->later[o->n_later++] = list[i];
+        else
+            o->now[o->n_now++] = list[i];
     }
     size_t kept = first_off; /* all-reduces whose operands are there go now, side by side */
     for (size_t i = first_off; i < o->n_later; i++) {
@@ -58,8 +67,10 @@ static void one_level(order *o, ir_op **list, size_t n) {
     }
     for (size_t i = first_off; i < o->n_later; i++) {
         ir_op *op = o->later[i];
-        if (o->waits[op->user - 1] == 2) o->now[o->n_now++] = op;
-        else o->later[kept++] = op;
+        if (o->waits[op->user - 1] == 2)
+            o->now[o->n_now++] = op;
+        else
+            o->later[kept++] = op;
     }
     o->n_later = kept;
     memset(o->waits, 0, o->n);
@@ -99,7 +110,7 @@ static xt_status put_off(spmd *s) {
     return NULL;
 }
 
-/* --- bundles --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- bundles --- */
 typedef struct bundle {
     ir_op **ops;
     size_t n, cap;
@@ -112,10 +123,11 @@ typedef struct merger {
 
 static bool same_kind(const ir_op *a, const ir_op *b) {
     const ir_attr *x = ir_attr_find(a, IR_A_replica_groups), *y = ir_attr_find(b, IR_A_replica_groups);
-    bool same_ids = (ir_get_int(a, IR_A_channel_id, 0) > 0) == (ir_get_int(b, IR_A_channel_id, 0) > 0) &&
-                    ir_get_bool(a, IR_A_use_global_device_ids, false) == ir_get_bool(b, IR_A_use_global_device_ids, false);
-    return same_ids && a->in[0]->type->dtype == b->in[0]->type->dtype && spmd_region_op(a) == spmd_region_op(b) && x->n == y->n && x->rank2 == y->rank2 &&
-           memcmp(x->v.ints, y->v.ints, x->n * sizeof *x->v.ints) == 0;
+    bool same_ids =
+        (ir_get_int(a, IR_A_channel_id, 0) > 0) == (ir_get_int(b, IR_A_channel_id, 0) > 0) &&
+        ir_get_bool(a, IR_A_use_global_device_ids, false) == ir_get_bool(b, IR_A_use_global_device_ids, false);
+    return same_ids && a->in[0]->type->dtype == b->in[0]->type->dtype && spmd_region_op(a) == spmd_region_op(b) &&
+           x->n == y->n && x->rank2 == y->rank2 && memcmp(x->v.ints, y->v.ints, x->n * sizeof *x->v.ints) == 0;
 }
 
 /* Builds the bundle's one op before `at` and empties it. op->user of members is their bundle's number + 1. */
@@ -149,7 +161,8 @@ static xt_status close_read(merger *m, const ir_op *op, ir_op *at) {
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i]->def && op->in[i]->def->user) XT_TRY(close_bundle(m, &m->open[op->in[i]->def->user - 1], at));
     for (uint32_t r = 0; r < op->n_regions; r++)
-        for (const ir_op *inner = op->regions[r].block ? op->regions[r].block->first : NULL; inner; inner = inner->next) XT_TRY(close_read(m, inner, at));
+        for (const ir_op *inner = op->regions[r].block ? op->regions[r].block->first : NULL; inner; inner = inner->next)
+            XT_TRY(close_read(m, inner, at));
     return NULL;
 }
 

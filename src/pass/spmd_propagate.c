@@ -1,10 +1,11 @@
-/* Shardings along equal factors: what one tensor of an op says about a factor, the others hear, as far as their own axes are free. Values whose
- * sharding the program states never change. A value that several neighbours would divide in different ways keeps what came first; resharding at
- * the op then makes up for it.
+/* Shardings along equal factors: what one tensor of an op says about a factor, the others hear, as far as their own
+ * axes are free. Values whose sharding the program states never change. A value that several neighbours would divide in
+ * different ways keeps what came first; resharding at the op then makes up for it.
  *
- * Order matters where axes compete, so there are three stages. First only first dims speak to first dims: by custom they are the batch, which shall win
- * over the dims along which parameters are divided for storage. Then all dims, but broadcasts to something larger hear from their users before they
- * speak: a bias that is divided is cheap to join, what is made of it is not. Then everything. */
+ * Order matters where axes compete, so there are three stages. First only first dims speak to first dims: by custom
+ * they are the batch, which shall win over the dims along which parameters are divided for storage. Then all dims, but
+ * broadcasts to something larger hear from their users before they speak: a bias that is divided is cheap to join, what
+ * is made of it is not. Then everything. */
 #include "pass/spmd.h"
 
 enum { MOST_ROUNDS = 32 };
@@ -69,7 +70,7 @@ ir_sharding spmd_unproject(const ir_grid *g, const spmd_rule *r, size_t tensor, 
     return s;
 }
 
-/* --- one op -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- one op --- */
 static bool in_first_dim(const spmd_rule *r, size_t t, size_t f) {
     const spmd_dim *d = r->types[t]->kind == IR_TENSOR && r->types[t]->rank ? &r->dims[t][0] : NULL;
     for (int k = 0; d && k < d->n; k++)
@@ -114,9 +115,11 @@ static bool speak(const spmd *s, const spmd_rule *r, size_t t, stage now, const 
     return changed;
 }
 
-static bool grows(const ir_op *op) { return op->code == OP_broadcast_in_dim && op->out[0].type->count > op->in[0]->type->count; }
+static bool grows(const ir_op *op) {
+    return op->code == OP_broadcast_in_dim && op->out[0].type->count > op->in[0]->type->count;
+}
 
-/* --- summands --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- summands --- */
 static bool want_summands(const spmd *s, const ir_value *v, unsigned axes) {
     spmd_value *x = spmd_value_of(s, v);
     bool changed = false;
@@ -127,10 +130,12 @@ static bool want_summands(const spmd *s, const ir_value *v, unsigned axes) {
         }
     return changed;
 }
-static unsigned summands_of(const spmd *s, const ir_value *v) { return ir_sharding_summands(&spmd_value_of(s, v)->want); }
+static unsigned summands_of(const spmd *s, const ir_value *v) {
+    return ir_sharding_summands(&spmd_value_of(s, v)->want);
+}
 
-/* Summands pass through an annotation or a linear op: backward when its result is wanted so (what is the only such operand of a product is known forward
- * only), forward when all operands are, or the rows that replace others. */
+/* Summands pass through an annotation or a linear op: backward when its result is wanted so (what is the only such
+ * operand of a product is known forward only), forward when all operands are, or the rows that replace others. */
 static bool pass_summands(const spmd *s, const ir_op *op) {
     spmd_linear l = ir_is_sharding(op) ? (spmd_linear){1, false} : spmd_linear_of(op);
     if (!l.operands) return false;

@@ -1,12 +1,17 @@
-/* Moving a tensor from one form to another: local slices where devices need less than they have, collectives where they need more, in the order that
- * moves the fewest bytes: first cut what can be cut, then exchange (one axis that leaves the end of a dim for the end of another: all_to_all), then
- * join (all_gather), then cut the rest. Collectives name devices by number (use_global_device_ids): a partitioned program has one replica. */
+/* Moving a tensor from one form to another: local slices where devices need less than they have, collectives where they
+ * need more, in the order that moves the fewest bytes: first cut what can be cut, then exchange (one axis that leaves
+ * the end of a dim for the end of another: all_to_all), then join (all_gather), then cut the rest. Collectives name
+ * devices by number (use_global_device_ids): a partitioned program has one replica. */
 #include "pass/spmd.h"
 
-static xt_status oom(void) { return status_oom(0, "partitioning"); }
+static xt_status oom(void) {
+    return status_oom(0, "partitioning");
+}
 
-/* --- places and groups ---------------------------------------------------------------------------------------------------------------------------- */
-static ir_value *i32(spmd *s, int64_t v) { return ir_splat(&s->b, ir_scalar(XT_I32), (double)v); }
+/* --- places and groups --- */
+static ir_value *i32(spmd *s, int64_t v) {
+    return ir_splat(&s->b, ir_scalar(XT_I32), (double)v);
+}
 
 /* This device's place in the grid, i32. */
 static ir_value *partition(spmd *s) {
@@ -19,7 +24,8 @@ static ir_value *partition(spmd *s) {
         for (int64_t k = 0; places && k < s->grid.devices; k++) places[k] = (int32_t)s->place[k];
         ir_attr value = places ? ir_attr_dense(&s->b, IR_A_value, t, places, false) : (ir_attr){0};
         ir_op *table = places ? ir_build(&s->b, OP_constant, 0, NULL, 1, &value, 0, NULL, 0, NULL) : NULL;
-        v = table ? ir_reshape(&s->b, ir_dynamic_slice(&s->b, &table->out[0], 1, &v, (const int64_t[]){1}), 0, NULL) : NULL;
+        v = table ? ir_reshape(&s->b, ir_dynamic_slice(&s->b, &table->out[0], 1, &v, (const int64_t[]){1}), 0, NULL)
+                  : NULL;
     }
     return s->partition = v;
 }
@@ -28,7 +34,8 @@ ir_value *spmd_axis_index(spmd *s, int axis) {
     if (s->digits[axis]) return s->digits[axis];
     ir_value *v = partition(s);
     if (s->grid.stride[axis] > 1) v = v ? ir_divide(&s->b, v, i32(s, s->grid.stride[axis])) : NULL;
-    if (s->grid.stride[axis] * s->grid.size[axis] < s->grid.devices) v = v ? ir_remainder(&s->b, v, i32(s, s->grid.size[axis])) : NULL;
+    if (s->grid.stride[axis] * s->grid.size[axis] < s->grid.devices)
+        v = v ? ir_remainder(&s->b, v, i32(s, s->grid.size[axis])) : NULL;
     return s->digits[axis] = v;
 }
 
@@ -53,15 +60,18 @@ static ir_attr groups_of(spmd *s, const int8_t *axes, int n) {
         if (!leads) continue;
         for (int64_t m = 0; m < members; m++) {
             int64_t rest = m, id = first;
-            for (int i = n; i-- > 0; rest /= s->grid.size[axes[i]]) id += rest % s->grid.size[axes[i]] * s->grid.stride[axes[i]];
+            for (int i = n; i-- > 0; rest /= s->grid.size[axes[i]])
+                id += rest % s->grid.size[axes[i]] * s->grid.stride[axes[i]];
             ids[k++] = s->order ? s->order[id] : id;
         }
     }
     if (!ids && !s->b.status) s->b.status = oom();
-    return ir_attr_ints2(&s->b, IR_A_replica_groups, (size_t)(devices / members), (size_t)members, ids ? ids : (const int64_t[]){0});
+    return ir_attr_ints2(&s->b, IR_A_replica_groups, (size_t)(devices / members), (size_t)members,
+                         ids ? ids : (const int64_t[]){0});
 }
 
-static ir_value *collective(spmd *s, ir_opcode code, ir_value *x, size_t n_attrs, const ir_attr *attrs, ir_block *region, const ir_type *out) {
+static ir_value *collective(spmd *s, ir_opcode code, ir_value *x, size_t n_attrs, const ir_attr *attrs,
+                            ir_block *region, const ir_type *out) {
     if (!x || !out || s->b.status) return NULL;
     ir_op *op = ir_build(&s->b, code, 1, &x, n_attrs, attrs, region ? 1 : 0, &region, 1, &out);
     return op ? &op->out[0] : NULL;
@@ -80,7 +90,7 @@ static int64_t product(const spmd *s, const int8_t *axes, int n) {
     return p;
 }
 
-/* --- forms ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- forms --- */
 static void drop_last(const ir_sharding *of, int dim, int keep, ir_sharding *out) {
     for (int a = 0; a < IR_SHARD_AXES; a++)
         if (of->dim[a] == dim && of->pos[a] >= keep) {
@@ -134,9 +144,11 @@ static ir_value *exchange(spmd *s, ir_value *v, ir_sharding *form, const ir_shar
             if (common(form, to, e) != ne || ke <= ne || want[ne] != axis) continue;
             int8_t only = (int8_t)axis;
             int64_t parts = s->grid.size[axis];
-            ir_attr attrs[] = {ir_attr_int(IR_A_split_dimension, e), ir_attr_int(IR_A_concat_dimension, (int64_t)d), ir_attr_int(IR_A_split_count, parts), groups_of(s, &only, 1),
-                               ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1)};
-            const ir_type *type = with_dim(with_dim(v->type, e, v->type->dims[e] / parts), (int)d, v->type->dims[d] * parts);
+            ir_attr attrs[] = {ir_attr_int(IR_A_split_dimension, e), ir_attr_int(IR_A_concat_dimension, (int64_t)d),
+                               ir_attr_int(IR_A_split_count, parts), groups_of(s, &only, 1),
+                               ir_attr_int(IR_A_channel_id, 1),      ir_attr_int(IR_A_channel_type, 1)};
+            const ir_type *type =
+                with_dim(with_dim(v->type, e, v->type->dims[e] / parts), (int)d, v->type->dims[d] * parts);
             v = collective(s, OP_all_to_all, v, BASE_COUNT(attrs), attrs, NULL, type);
             ir_sharding before = *form;
             drop_last(&before, (int)d, n - 1, form);
@@ -153,9 +165,11 @@ static ir_value *join(spmd *s, ir_value *v, ir_sharding *form, const ir_sharding
         int8_t have[IR_SHARD_AXES];
         int n = ir_sharding_axes(form, (int)d, have), keep = common(form, to, (int)d);
         if (keep == n) continue;
-        ir_attr attrs[] = {ir_attr_int(IR_A_all_gather_dim, d), groups_of(s, have + keep, n - keep), ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1),
+        ir_attr attrs[] = {ir_attr_int(IR_A_all_gather_dim, d), groups_of(s, have + keep, n - keep),
+                           ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1),
                            ir_attr_unit(IR_A_use_global_device_ids)};
-        v = collective(s, OP_all_gather, v, BASE_COUNT(attrs), attrs, NULL, with_dim(v->type, (int)d, v->type->dims[d] * product(s, have + keep, n - keep)));
+        v = collective(s, OP_all_gather, v, BASE_COUNT(attrs), attrs, NULL,
+                       with_dim(v->type, (int)d, v->type->dims[d] * product(s, have + keep, n - keep)));
         ir_sharding before = *form;
         drop_last(&before, (int)d, keep, form);
         s->stats->all_gather++;
@@ -163,9 +177,10 @@ static ir_value *join(spmd *s, ir_value *v, ir_sharding *form, const ir_sharding
     return v;
 }
 
-/* One number everywhere needs no moving: it is made anew in the size that is wanted. A number that is repeated over one part only (a value that left a
- * manual region) may be another on each device. */
-static ir_value *made_anew(spmd *s, const ir_value *v, const ir_type *type, const ir_sharding *from, const ir_sharding *to) {
+/* One number everywhere needs no moving: it is made anew in the size that is wanted. A number that is repeated over one
+ * part only (a value that left a manual region) may be another on each device. */
+static ir_value *made_anew(spmd *s, const ir_value *v, const ir_type *type, const ir_sharding *from,
+                           const ir_sharding *to) {
     const ir_type *local = ir_shard_type(&s->grid, to, type);
     const ir_op *op = v->def;
     if (!op || !local) return NULL;
@@ -174,10 +189,12 @@ static ir_value *made_anew(spmd *s, const ir_value *v, const ir_type *type, cons
         ir_op *made = ir_build(&s->b, OP_constant, 0, NULL, 1, &value, 0, NULL, 0, NULL);
         return made ? &made->out[0] : NULL;
     }
-    return op->code == OP_broadcast_in_dim && op->in[0]->type->rank == 0 && ir_sharding_is_none(from) ? ir_broadcast_scalar(&s->b, op->in[0], local) : NULL;
+    return op->code == OP_broadcast_in_dim && op->in[0]->type->rank == 0 && ir_sharding_is_none(from)
+               ? ir_broadcast_scalar(&s->b, op->in[0], local)
+               : NULL;
 }
 
-/* --- summands ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- summands --- */
 /* A part becomes a summand of the whole: zeros around it. For dims whose last axes are all to be summed over. */
 static ir_value *spread(spmd *s, ir_value *v, ir_sharding *form, const ir_sharding *to) {
     for (uint32_t d = 0; v && d < v->type->rank; d++) {
@@ -187,8 +204,10 @@ static ir_value *spread(spmd *s, ir_value *v, ir_sharding *form, const ir_shardi
         for (int i = keep; i < n; i++) all = all && to->dim[have[i]] == IR_SHARD_SUMMANDS;
         if (!all) continue;
         int64_t part = v->type->dims[d];
-        ir_value *start[IR_MAX_RANK], *zeros = ir_splat(&s->b, with_dim(v->type, (int)d, part * product(s, have + keep, n - keep)), 0);
-        for (uint32_t k = 0; k < v->type->rank; k++) start[k] = k == d ? ir_multiply(&s->b, spmd_index(s, have + keep, n - keep), i32(s, part)) : i32(s, 0);
+        ir_value *start[IR_MAX_RANK],
+            *zeros = ir_splat(&s->b, with_dim(v->type, (int)d, part * product(s, have + keep, n - keep)), 0);
+        for (uint32_t k = 0; k < v->type->rank; k++)
+            start[k] = k == d ? ir_multiply(&s->b, spmd_index(s, have + keep, n - keep), i32(s, part)) : i32(s, 0);
         v = zeros ? ir_dynamic_update_slice(&s->b, zeros, v, v->type->rank, start) : NULL;
         ir_sharding before = *form;
         drop_last(&before, (int)d, keep, form);
@@ -208,7 +227,9 @@ static ir_value *keep_once(spmd *s, ir_value *v, unsigned axes, ir_sharding *for
             form->dim[a] = IR_SHARD_SUMMANDS;
         }
     ir_value *first = ir_compare(&s->b, IR_EQ, spmd_index(s, list, n), i32(s, 0));
-    return first ? ir_select(&s->b, ir_broadcast_scalar(&s->b, first, ir_with_dtype(v->type, XT_BOOL)), v, ir_splat(&s->b, v->type, 0)) : NULL;
+    return first ? ir_select(&s->b, ir_broadcast_scalar(&s->b, first, ir_with_dtype(v->type, XT_BOOL)), v,
+                             ir_splat(&s->b, v->type, 0))
+                 : NULL;
 }
 
 ir_value *spmd_reshard(spmd *s, ir_value *v, const ir_type *type, ir_sharding from, const ir_sharding *to) {
@@ -229,7 +250,7 @@ ir_value *spmd_reshard(spmd *s, ir_value *v, const ir_type *type, ir_sharding fr
     return keep_once(s, v, want & ~ir_sharding_summands(&from), &from);
 }
 
-/* --- partial values ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- partial values --- */
 static ir_block *reducer(spmd *s, ir_opcode code, xt_dtype t) {
     ir_block *block = ir_block_new(s->m);
     const ir_type *e = ir_scalar(t);
@@ -245,17 +266,21 @@ static ir_block *reducer(spmd *s, ir_opcode code, xt_dtype t) {
     return s->b.status ? NULL : block;
 }
 
-ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode combine, unsigned axes, ir_sharding *have, const ir_sharding *want) {
+ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode combine, unsigned axes, ir_sharding *have,
+                       const ir_sharding *want) {
     for (uint32_t d = 0; v && d < type->rank; d++) {
         int8_t mine[IR_SHARD_AXES], next[IR_SHARD_AXES];
         int n = ir_sharding_axes(have, (int)d, mine), k = ir_sharding_axes(want, (int)d, next), at = n;
         if (common(have, want, (int)d) < n) continue;
         int64_t rest = v->type->dims[d];
-        while (at < k && (axes & 1u << next[at]) && rest % s->grid.size[next[at]] == 0) rest /= s->grid.size[next[at++]];
+        while (at < k && (axes & 1u << next[at]) && rest % s->grid.size[next[at]] == 0)
+            rest /= s->grid.size[next[at++]];
         if (at == n) continue;
-        ir_attr attrs[] = {ir_attr_int(IR_A_scatter_dimension, d), groups_of(s, next + n, at - n), ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1),
+        ir_attr attrs[] = {ir_attr_int(IR_A_scatter_dimension, d), groups_of(s, next + n, at - n),
+                           ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1),
                            ir_attr_unit(IR_A_use_global_device_ids)};
-        v = collective(s, OP_reduce_scatter, v, BASE_COUNT(attrs), attrs, reducer(s, combine, v->type->dtype), with_dim(v->type, (int)d, rest));
+        v = collective(s, OP_reduce_scatter, v, BASE_COUNT(attrs), attrs, reducer(s, combine, v->type->dtype),
+                       with_dim(v->type, (int)d, rest));
         for (int i = n; i < at; i++) {
             ir_sharding_add(have, next[i], (int)d);
             axes &= ~(1u << next[i]);
@@ -272,12 +297,13 @@ ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode comb
     int n = 0;
     for (int a = 0; a < s->grid.n_axes; a++)
         if (axes & 1u << a) list[n++] = (int8_t)a;
-    ir_attr attrs[] = {groups_of(s, list, n), ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1), ir_attr_unit(IR_A_use_global_device_ids)};
+    ir_attr attrs[] = {groups_of(s, list, n), ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1),
+                       ir_attr_unit(IR_A_use_global_device_ids)};
     s->stats->all_reduce++;
     return collective(s, OP_all_reduce, v, BASE_COUNT(attrs), attrs, reducer(s, combine, v->type->dtype), v->type);
 }
 
-/* --- devices in an order of their own --------------------------------------------------------------------------------------------------------------------- */
+/* --- devices in an order of their own --- */
 ir_value *spmd_reorder(spmd *s, ir_value *v, const char *text, bool out) {
     int64_t n = s->grid.devices, *pairs = arena_alloc(s->mem, 3 * (size_t)n * sizeof *pairs), *theirs = pairs + 2 * n;
     if (!v || !pairs) {
@@ -291,10 +317,13 @@ ir_value *spmd_reorder(spmd *s, ir_value *v, const char *text, bool out) {
         pairs[2 * k + 1] = out ? theirs[k] : ours;
     }
     if (st) {
-        if (!s->b.status) s->b.status = st;
-        else xt_status_free(st);
+        if (!s->b.status)
+            s->b.status = st;
+        else
+            xt_status_free(st);
         return NULL;
     }
-    ir_attr attrs[] = {ir_attr_ints2(&s->b, IR_A_source_target_pairs, (size_t)n, 2, pairs), ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1)};
+    ir_attr attrs[] = {ir_attr_ints2(&s->b, IR_A_source_target_pairs, (size_t)n, 2, pairs),
+                       ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1)};
     return collective(s, OP_collective_permute, v, BASE_COUNT(attrs), attrs, NULL, v->type);
 }

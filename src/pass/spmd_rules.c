@@ -2,7 +2,7 @@
 #include "ir/interp.h"
 #include "pass/spmd.h"
 
-/* --- making a rule ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- making a rule --- */
 static int factor_kind(spmd_rule *r, int64_t size, bool reduced) {
     if (r->n_factors == r->cap_factors) {
         size_t cap = r->cap_factors ? 2 * r->cap_factors : 8;
@@ -18,7 +18,9 @@ static int factor_kind(spmd_rule *r, int64_t size, bool reduced) {
     r->factors[r->n_factors] = (spmd_factor){size, reduced, false};
     return (int)r->n_factors++;
 }
-static int factor(spmd_rule *r, int64_t size) { return factor_kind(r, size, false); }
+static int factor(spmd_rule *r, int64_t size) {
+    return factor_kind(r, size, false);
+}
 
 /* Dim d of a tensor is (goes on with) this factor. */
 static void is_made_of(spmd_rule *r, size_t tensor, int64_t d, int f) {
@@ -46,18 +48,25 @@ static ints get(const ir_op *op, ir_attr_key k) {
     a.v = ir_get_ints(op, k, &a.n);
     return a;
 }
-static int64_t entry(ints a, size_t i, int64_t fallback) { return i < a.n ? a.v[i] : fallback; }
+static int64_t entry(ints a, size_t i, int64_t fallback) {
+    return i < a.n ? a.v[i] : fallback;
+}
 
 ir_opcode spmd_region_op(const ir_op *op) {
     const ir_block *b = op->n_regions ? op->regions[0].block : NULL;
     const ir_op *o = b && b->n_args == 2 ? b->first : NULL;
-    if (!o || o->n_in != 2 || o->n_out != 1 || !o->next || o->next != b->last || o->next->n_in != 1 || o->next->in[0] != &o->out[0]) return OP_COUNT;
-    bool straight = o->in[0] == b->args[0] && o->in[1] == b->args[1], crossed = o->in[0] == b->args[1] && o->in[1] == b->args[0];
+    if (!o || o->n_in != 2 || o->n_out != 1 || !o->next || o->next != b->last || o->next->n_in != 1 ||
+        o->next->in[0] != &o->out[0])
+        return OP_COUNT;
+    bool straight = o->in[0] == b->args[0] && o->in[1] == b->args[1],
+         crossed = o->in[0] == b->args[1] && o->in[1] == b->args[0];
     return straight || crossed ? o->code : OP_COUNT;
 }
 
 bool spmd_is_number(const ir_value *v, double want) {
-    while (v->def && (ir_is_sharding(v->def) || v->def->code == OP_broadcast_in_dim || v->def->code == OP_reshape || v->def->code == OP_convert)) v = v->def->in[0];
+    while (v->def && (ir_is_sharding(v->def) || v->def->code == OP_broadcast_in_dim || v->def->code == OP_reshape ||
+                      v->def->code == OP_convert))
+        v = v->def->in[0];
     const ir_literal *l = v->def && v->def->code == OP_constant ? ir_get_literal(v->def) : NULL;
     if (!l || (!l->splat && l->type->count != 1)) return false;
     array a = {ir_scalar(l->type->dtype), (void *)(uintptr_t)l->data};
@@ -66,11 +75,12 @@ bool spmd_is_number(const ir_value *v, double want) {
 
 /* Element types and computations that all devices can combine. */
 static bool combines(ir_opcode code, xt_dtype t) {
-    bool type = t == XT_F32 || t == XT_F64 || t == XT_BF16 || t == XT_F16 || t == XT_I32 || t == XT_I64 || t == XT_U32 || t == XT_U64;
+    bool type = t == XT_F32 || t == XT_F64 || t == XT_BF16 || t == XT_F16 || t == XT_I32 || t == XT_I64 ||
+                t == XT_U32 || t == XT_U64;
     return type && (code == OP_add || code == OP_multiply || code == OP_maximum || code == OP_minimum);
 }
 
-/* --- families ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- families --- */
 /* Every dim of the first result passes to all tensors of its rank where the sizes agree. */
 static void same_dims(spmd_rule *r, const ir_op *op, bool (*passes)(const ir_op *, uint32_t)) {
     const ir_type *out = op->out[0].type;
@@ -78,12 +88,17 @@ static void same_dims(spmd_rule *r, const ir_op *op, bool (*passes)(const ir_op 
         if (passes && !passes(op, d)) continue;
         int f = factor(r, out->dims[d]);
         for (size_t t = 0; t < r->n_tensors; t++)
-            if (r->types[t]->kind == IR_TENSOR && r->types[t]->rank == out->rank && r->types[t]->dims[d] == out->dims[d]) is_made_of(r, t, d, f);
+            if (r->types[t]->kind == IR_TENSOR && r->types[t]->rank == out->rank &&
+                r->types[t]->dims[d] == out->dims[d])
+                is_made_of(r, t, d, f);
     }
 }
-static void elementwise(spmd_rule *r, const ir_op *op) { same_dims(r, op, NULL); }
+static void elementwise(spmd_rule *r, const ir_op *op) {
+    same_dims(r, op, NULL);
+}
 
-/* An element that is read as several smaller ones, or the other way round, has a last dim of its own: it must be whole. */
+/* An element that is read as several smaller ones, or the other way round, has a last dim of its own: it
+ * must be whole. */
 static void bits(spmd_rule *r, const ir_op *op) {
     const ir_type *in = op->in[0]->type, *out = op->out[0].type;
     for (uint32_t d = 0; d < in->rank && d < out->rank; d++) {
@@ -127,8 +142,9 @@ static void transpose(spmd_rule *r, const ir_op *op) {
     }
 }
 
-/* Both shapes are read from the most significant dim on; what divides both heads is a factor. Where the heads have nothing more in common, all
- * is left out up to the next place where both shapes have counted the same number of elements. */
+/* Both shapes are read from the most significant dim on; what divides both heads is a factor. Where the heads
+ * have nothing more in common, all is left out up to the next place where both shapes have counted the same
+ * number of elements. */
 static void reshape(spmd_rule *r, const ir_op *op) {
     const ir_type *x = op->in[0]->type, *y = op->out[0].type;
     if (x->count <= 0) return;
@@ -205,7 +221,8 @@ static void dot_general(spmd_rule *r, const ir_op *op) {
 static void convolution(spmd_rule *r, const ir_op *op) {
     const ir_type *x = op->in[0]->type, *w = op->in[1]->type;
     int64_t lb = ir_get_int(op, IR_A_input_batch_dimension, 0), lf = ir_get_int(op, IR_A_input_feature_dimension, 1);
-    int64_t ki = ir_get_int(op, IR_A_kernel_input_feature_dimension, 1), ko = ir_get_int(op, IR_A_kernel_output_feature_dimension, 0);
+    int64_t ki = ir_get_int(op, IR_A_kernel_input_feature_dimension, 1),
+            ko = ir_get_int(op, IR_A_kernel_output_feature_dimension, 0);
     int64_t ob = ir_get_int(op, IR_A_output_batch_dimension, 0), of = ir_get_int(op, IR_A_output_feature_dimension, 1);
     if (ir_get_int(op, IR_A_batch_group_count, 1) != 1) return;
     int f = factor(r, x->dims[lb]);
@@ -228,7 +245,8 @@ static void reduce(spmd_rule *r, const ir_op *op) {
     const ir_type *x = op->in[0]->type;
     ir_opcode code = n == 1 ? spmd_region_op(op) : OP_COUNT;
     bool partial = combines(code, x->dtype) && op->out[0].type->dtype == x->dtype;
-    if (code == OP_add) partial = partial && spmd_is_number(op->in[1], 0); /* a first value would be counted by every device */
+    /* a first value would be counted by every device */
+    if (code == OP_add) partial = partial && spmd_is_number(op->in[1], 0);
     if (code == OP_multiply) partial = partial && spmd_is_number(op->in[1], 1);
     r->combine = code;
     int64_t out = 0;
@@ -246,35 +264,61 @@ static void reduce(spmd_rule *r, const ir_op *op) {
     }
 }
 
-static bool not_joined(const ir_op *op, uint32_t d) { return ir_get_int(op, IR_A_dimension, 0) != d; }
-static void concatenate(spmd_rule *r, const ir_op *op) { same_dims(r, op, not_joined); }
-static void sort(spmd_rule *r, const ir_op *op) { same_dims(r, op, not_joined); }
+static bool not_joined(const ir_op *op, uint32_t d) {
+    return ir_get_int(op, IR_A_dimension, 0) != d;
+}
+static void concatenate(spmd_rule *r, const ir_op *op) {
+    same_dims(r, op, not_joined);
+}
+static void sort(spmd_rule *r, const ir_op *op) {
+    same_dims(r, op, not_joined);
+}
 
 static bool not_turned(const ir_op *op, uint32_t d) {
     ints dims = get(op, IR_A_dimensions);
     return !has(dims.v, dims.n, d);
 }
-static void reverse(spmd_rule *r, const ir_op *op) { same_dims(r, op, not_turned); }
+static void reverse(spmd_rule *r, const ir_op *op) {
+    same_dims(r, op, not_turned);
+}
 
 /* Slices pass on the dims they take all of; same_dims compares the sizes. */
-static bool all_of_it(const ir_op *op, uint32_t d) { return op->in[0]->type->dims[d] == op->out[0].type->dims[d]; }
-static bool unit_stride(const ir_op *op, uint32_t d) { return all_of_it(op, d) && entry(get(op, IR_A_strides), d, 1) == 1; }
-static void slice(spmd_rule *r, const ir_op *op) { same_dims(r, op, unit_stride); }
-static void dynamic_slice(spmd_rule *r, const ir_op *op) { same_dims(r, op, all_of_it); }
-static bool whole_update(const ir_op *op, uint32_t d) { return op->in[1]->type->dims[d] == op->out[0].type->dims[d]; }
-static void dynamic_update_slice(spmd_rule *r, const ir_op *op) { same_dims(r, op, whole_update); }
+static bool all_of_it(const ir_op *op, uint32_t d) {
+    return op->in[0]->type->dims[d] == op->out[0].type->dims[d];
+}
+static bool unit_stride(const ir_op *op, uint32_t d) {
+    return all_of_it(op, d) && entry(get(op, IR_A_strides), d, 1) == 1;
+}
+static void slice(spmd_rule *r, const ir_op *op) {
+    same_dims(r, op, unit_stride);
+}
+static void dynamic_slice(spmd_rule *r, const ir_op *op) {
+    same_dims(r, op, all_of_it);
+}
+static bool whole_update(const ir_op *op, uint32_t d) {
+    return op->in[1]->type->dims[d] == op->out[0].type->dims[d];
+}
+static void dynamic_update_slice(spmd_rule *r, const ir_op *op) {
+    same_dims(r, op, whole_update);
+}
 
 static bool not_padded(const ir_op *op, uint32_t d) {
-    return entry(get(op, IR_A_edge_padding_low), d, 0) == 0 && entry(get(op, IR_A_edge_padding_high), d, 0) == 0 && entry(get(op, IR_A_interior_padding), d, 0) == 0;
+    return entry(get(op, IR_A_edge_padding_low), d, 0) == 0 && entry(get(op, IR_A_edge_padding_high), d, 0) == 0 &&
+           entry(get(op, IR_A_interior_padding), d, 0) == 0;
 }
-static void pad(spmd_rule *r, const ir_op *op) { same_dims(r, op, not_padded); }
+static void pad(spmd_rule *r, const ir_op *op) {
+    same_dims(r, op, not_padded);
+}
 
 static bool no_window(const ir_op *op, uint32_t d) {
     ints p = get(op, IR_A_padding);
-    return entry(get(op, IR_A_window_dimensions), d, 1) == 1 && entry(get(op, IR_A_window_strides), d, 1) == 1 && entry(get(op, IR_A_base_dilations), d, 1) == 1 &&
-           entry(p, 2 * (size_t)d, 0) == 0 && entry(p, 2 * (size_t)d + 1, 0) == 0;
+    return entry(get(op, IR_A_window_dimensions), d, 1) == 1 && entry(get(op, IR_A_window_strides), d, 1) == 1 &&
+           entry(get(op, IR_A_base_dilations), d, 1) == 1 && entry(p, 2 * (size_t)d, 0) == 0 &&
+           entry(p, 2 * (size_t)d + 1, 0) == 0;
 }
-static void window(spmd_rule *r, const ir_op *op) { same_dims(r, op, no_window); }
+static void window(spmd_rule *r, const ir_op *op) {
+    same_dims(r, op, no_window);
+}
 
 static void batch_norm_inference(spmd_rule *r, const ir_op *op) {
     int64_t feature = ir_get_int(op, IR_A_feature_index, 0);
@@ -282,7 +326,8 @@ static void batch_norm_inference(spmd_rule *r, const ir_op *op) {
     for (size_t t = 1; t < op->n_in && r->n_factors > (size_t)feature; t++) is_made_of(r, t, 0, (int)feature);
 }
 
-/* The dims of slices: dims of the operand that are neither given by an index nor batch dims, in order, are the window dims of the slices. */
+/* The dims of slices: dims of the operand that are neither given by an index nor batch dims, in order, are the window
+ * dims of the slices. */
 static void windows(spmd_rule *r, size_t operand, size_t slices, ints gone, ints batching, ints window_dims) {
     const ir_type *x = r->types[operand], *y = r->types[slices];
     size_t k = 0;
@@ -298,9 +343,11 @@ static void windows(spmd_rule *r, size_t operand, size_t slices, ints gone, ints
     }
 }
 
-/* A table whose rows are found by one index each may be divided by rows: a device that has not the row leaves it to the others. */
+/* A table whose rows are found by one index each may be divided by rows: a device that has not the row leaves it
+ * to the others. */
 static void indexed_rows(spmd_rule *r, size_t table, size_t result, ints index_map, int64_t slice, bool reduced) {
-    if (index_map.n != 1 || slice != 1 || !ir_dtype_is_int(r->types[1]->dtype) || xt_dtype_size(r->types[1]->dtype) < 4) return;
+    if (index_map.n != 1 || slice != 1 || !ir_dtype_is_int(r->types[1]->dtype) || xt_dtype_size(r->types[1]->dtype) < 4)
+        return;
     int64_t d = index_map.v[0];
     if (r->types[table]->dims[d] > INT32_MAX) return;
     int f = factor_kind(r, r->types[table]->dims[d], reduced);
@@ -310,7 +357,8 @@ static void indexed_rows(spmd_rule *r, size_t table, size_t result, ints index_m
 }
 
 static void gather(spmd_rule *r, const ir_op *op) {
-    ints offset = get(op, IR_A_offset_dims), gone = get(op, IR_A_collapsed_slice_dims), xb = get(op, IR_A_operand_batching_dims), ib = get(op, IR_A_start_indices_batching_dims);
+    ints offset = get(op, IR_A_offset_dims), gone = get(op, IR_A_collapsed_slice_dims),
+         xb = get(op, IR_A_operand_batching_dims), ib = get(op, IR_A_start_indices_batching_dims);
     const ir_type *indices = op->in[1]->type;
     int64_t vector = ir_get_int(op, IR_A_index_vector_dim, 0), at = 0;
     ints index_map = get(op, IR_A_start_index_map);
@@ -334,11 +382,12 @@ static void gather(spmd_rule *r, const ir_op *op) {
 /* Updates that are added to zeros may be added on each device apart and summed afterwards. */
 static void scatter(spmd_rule *r, const ir_op *op) {
     if (op->n_in != 3) return;
-    ints window_dims = get(op, IR_A_update_window_dims), gone = get(op, IR_A_inserted_window_dims), xb = get(op, IR_A_input_batching_dims),
-         ib = get(op, IR_A_scatter_indices_batching_dims);
+    ints window_dims = get(op, IR_A_update_window_dims), gone = get(op, IR_A_inserted_window_dims),
+         xb = get(op, IR_A_input_batching_dims), ib = get(op, IR_A_scatter_indices_batching_dims);
     const ir_type *indices = op->in[1]->type, *updates = op->in[2]->type;
     int64_t vector = ir_get_int(op, IR_A_index_vector_dim, 0), at = 0;
-    bool sums = spmd_region_op(op) == OP_add && spmd_is_number(op->in[0], 0) && combines(OP_add, op->out[0].type->dtype);
+    bool sums =
+        spmd_region_op(op) == OP_add && spmd_is_number(op->in[0], 0) && combines(OP_add, op->out[0].type->dtype);
     r->combine = OP_add;
     ints index_map = get(op, IR_A_scatter_dims_to_operand_dims);
     windows(r, 0, 2, gone, xb, window_dims);
@@ -360,7 +409,7 @@ static void scatter(spmd_rule *r, const ir_op *op) {
     }
 }
 
-/* --- many problems of one kind side by side ------------------------------------------------------------------------------------------------------- */
+/* --- many problems of one kind side by side --- */
 /* The first n dims count problems in all operands and results; the others make up one problem. */
 static void problems(spmd_rule *r, int64_t n) {
     const ir_type *first = r->types[0];
@@ -374,11 +423,16 @@ static void problems(spmd_rule *r, int64_t n) {
     r->known = n > 0; /* one problem alone is done whole everywhere, and that is told */
 }
 
-static void matrices(spmd_rule *r, const ir_op *op) { problems(r, (int64_t)op->in[0]->type->rank - 2); }
+static void matrices(spmd_rule *r, const ir_op *op) {
+    problems(r, (int64_t)op->in[0]->type->rank - 2);
+}
 
-static void fft(spmd_rule *r, const ir_op *op) { problems(r, (int64_t)op->in[0]->type->rank - (int64_t)get(op, IR_A_fft_length).n); }
+static void fft(spmd_rule *r, const ir_op *op) {
+    problems(r, (int64_t)op->in[0]->type->rank - (int64_t)get(op, IR_A_fft_length).n);
+}
 
-/* What JAX says of calls that factorise each matrix of a batch: mhlo.frontend_attributes = {num_batch_dims = "1"}. -1: nothing, or no call to run in parts. */
+/* What JAX says of calls that factorise each matrix of a batch: mhlo.frontend_attributes = {num_batch_dims = "1"}. -1:
+ * nothing, or no call to run in parts. */
 static int64_t batch_dims(const ir_op *op) {
     if (ir_get_bool(op, IR_A_has_side_effect, false)) return -1;
     for (uint32_t i = 0; i < op->n_attrs; i++) {

@@ -1,11 +1,13 @@
-/* Buffers made of other buffers without a copy: another type over the same bytes, a promise that is kept later, a donation that waits.
+/* Buffers made of other buffers without a copy: another type over the same bytes, a promise that is kept later, a
+ * donation that waits.
  *
  * All are views (value.c): they hold the value whose memory they read, so that no program writes over it. */
 #include "pjrt/face.h"
 
 static xt_status hold(PJRT_Buffer *b, face_value **out) {
     *out = face_buffer_value(b);
-    return *out ? NULL : status_new(XT_FAILED_PRECONDITION, NULL, "the buffer has been deleted or donated to a program");
+    return *out ? NULL
+                : status_new(XT_FAILED_PRECONDITION, NULL, "the buffer has been deleted or donated to a program");
 }
 
 FACE(Buffer_Bitcast) {
@@ -17,8 +19,8 @@ FACE(Buffer_Bitcast) {
     if (ir_type_bytes(t) != ir_type_bytes(a->buffer->type)) {
         char got[200], want[200];
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be seen as %s: it has %zu bytes, not %zu",
-                          face_type_text(a->buffer->type, got, sizeof got), face_type_text(t, want, sizeof want), ir_type_bytes(a->buffer->type),
-                          ir_type_bytes(t));
+                          face_type_text(a->buffer->type, got, sizeof got), face_type_text(t, want, sizeof want),
+                          ir_type_bytes(a->buffer->type), ir_type_bytes(t));
     }
     XT_TRY(hold(a->buffer, &v));
     xt_status s = face_value_view(v, t, layout, NULL, &view);
@@ -26,7 +28,7 @@ FACE(Buffer_Bitcast) {
     return s ? s : face_buffer_new(view, a->buffer->memory, &a->out_buffer);
 }
 
-/* --- a buffer that waits for the buffer it stands for ----------------------------------------------------------------------------------- */
+/* --- a buffer that waits for the buffer it stands for --- */
 struct PJRT_FulfillAliasBufferCallback {
     face_value *alias; /* not ready, without memory */
 };
@@ -69,15 +71,18 @@ FACE(Client_FulfillAliasBuffer) {
     face_value *alias = a->fulfill_alias_buffer_cb->alias, *v = NULL;
     xt_status failed = NULL;
     if (a->status_code != PJRT_OK)
-        failed = face_take_error(face_callback_error(a->status_code, a->error_message, a->error_message_size), "set by the client");
+        failed = face_take_error(face_callback_error(a->status_code, a->error_message, a->error_message_size),
+                                 "set by the client");
     else if (a->buffer->type != alias->type || !face_layout_same(a->buffer->layout, alias->layout, alias->type)) {
         char got[200], want[200];
-        return status_new(XT_INVALID_ARGUMENT, NULL, "an alias of %s cannot stand for %s, or lies in memory in another order",
-                          face_type_text(alias->type, want, sizeof want), face_type_text(a->buffer->type, got, sizeof got));
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL, "an alias of %s cannot stand for %s, or lies in memory in another order",
+            face_type_text(alias->type, want, sizeof want), face_type_text(a->buffer->type, got, sizeof got));
     } else
         XT_TRY(hold(a->buffer, &v));
     face_take_back(a->fulfill_alias_buffer_cb, FACE_ALIAS);
-    face_handle_free(a->fulfill_alias_buffer_cb, sizeof *a->fulfill_alias_buffer_cb); /* its reference goes to the end of the waiting */
+    /* its reference goes to the end of the waiting */
+    face_handle_free(a->fulfill_alias_buffer_cb, sizeof *a->fulfill_alias_buffer_cb);
     alias->of = v;
     if (failed)
         alias_ready(alias, failed);
@@ -86,7 +91,7 @@ FACE(Client_FulfillAliasBuffer) {
     return NULL;
 }
 
-/* --- a donation that waits ------------------------------------------------------------------------------------------------------------------ */
+/* --- a donation that waits --- */
 static void dependency_ready(PJRT_Buffer_DonateWithControlDependency_Callback_Args *a) {
     xt_status s = face_check_donation_callback(a);
     if (!a || !PJRT_REACHES(a, callback_data) || !face_take_back(a->callback_data, FACE_DEPENDENCY)) {
@@ -95,7 +100,8 @@ static void dependency_ready(PJRT_Buffer_DonateWithControlDependency_Callback_Ar
     }
     face_event *e = a->callback_data;
     if (!s && a->error_code != PJRT_OK)
-        s = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "the control dependency failed");
+        s = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size),
+                            "the control dependency failed");
     face_event_set(e, s);
     face_event_release(e);
 }

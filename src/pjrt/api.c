@@ -1,16 +1,19 @@
 /* The plugin's one exported symbol and its table: what is served, and what is refused by name.
  *
- * The table is declared as 0.103: from 0.105 on clients expect a vtable in every PJRT_Memory, which nothing here needs. */
+ * The table is declared as 0.103: from 0.105 on clients expect a vtable in every PJRT_Memory, which
+ * nothing here needs. */
 #include "pjrt/face.h"
 
-/* Only a callback of a program's host transfers gets such a stream, and programs with host transfers are refused when they are run. */
-#define REFUSED(F)                                                                                                                                   \
-    F(CopyToDeviceStream_Destroy)                                                                                                                    \
-    F(CopyToDeviceStream_AddChunk) F(CopyToDeviceStream_TotalBytes) F(CopyToDeviceStream_GranuleSize) F(CopyToDeviceStream_CurrentBytes)
-#define REFUSE(name)                                                                                                                                 \
-    FACE(name) {                                                                                                                                     \
-        (void)a;                                                                                                                                     \
-        return status_new(XT_UNIMPLEMENTED, NULL, "PJRT_" #name " is not offered by the xtrain CPU plugin");                                         \
+/* Only a callback of a program's host transfers gets such a stream, and programs with host transfers are refused when
+ * they are run. */
+#define REFUSED(F)                 \
+    F(CopyToDeviceStream_Destroy)  \
+    F(CopyToDeviceStream_AddChunk) \
+    F(CopyToDeviceStream_TotalBytes) F(CopyToDeviceStream_GranuleSize) F(CopyToDeviceStream_CurrentBytes)
+#define REFUSE(name)                                                                                         \
+    FACE(name) {                                                                                             \
+        (void)a;                                                                                             \
+        return status_new(XT_UNIMPLEMENTED, NULL, "PJRT_" #name " is not offered by the xtrain CPU plugin"); \
     }
 REFUSED(REFUSE)
 

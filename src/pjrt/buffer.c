@@ -4,20 +4,23 @@
 
 /* The row-major layout of any rank n is the last n of these. */
 enum { MAX_LAYOUT_RANK = 64 };
-static const int64_t descending[MAX_LAYOUT_RANK] = {63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42,
-                                                    41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20,
-                                                    19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
+static const int64_t descending[MAX_LAYOUT_RANK] = {63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48,
+                                                    47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32,
+                                                    31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
+                                                    15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
 
-/* --- from the host --------------------------------------------------------------------------------------------------------------------- */
+/* --- from the host --- */
 static xt_status check_strides(const PJRT_Client_BufferFromHostBuffer_Args *a) {
     if (a->num_byte_strides != 0 && a->num_byte_strides != a->num_dims)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%zu byte strides for %zu dims", a->num_byte_strides, a->num_dims);
     if (a->host_buffer_semantics < 0 || a->host_buffer_semantics >= PJRT_HOST_SEMANTICS_COUNT)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "host buffer semantics %d are unknown", (int)a->host_buffer_semantics);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "host buffer semantics %d are unknown",
+                          (int)a->host_buffer_semantics);
     return NULL;
 }
 
-/* Uses the client's memory as it is: only dense, aligned memory that stays untouched, of types that are the same here. The value's end sets `done`. */
+/* Uses the client's memory as it is: only dense, aligned memory that stays untouched, of types that are the same here.
+ * The value's end sets `done`. */
 static void borrow(face_value *v, const void *data, face_event *done) {
     v->data = (void *)data;
     v->borrowed = true;
@@ -59,11 +62,13 @@ FACE(Client_BufferFromHostBuffer) {
     if (!a->data && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the host memory of the buffer is NULL");
     const int64_t *strides = a->num_byte_strides ? a->byte_strides : NULL;
     XT_TRY(face_check_read(a->data, strides, t));
-    bool keep = a->host_buffer_semantics == PJRT_HOST_ZERO_COPY || a->host_buffer_semantics == PJRT_HOST_MUTABLE_ZERO_COPY;
+    bool keep =
+        a->host_buffer_semantics == PJRT_HOST_ZERO_COPY || a->host_buffer_semantics == PJRT_HOST_MUTABLE_ZERO_COPY;
     face_event *done = face_event_new();
     face_value *v = NULL;
     xt_status s = done ? face_value_new(d, t, layout, &v) : status_oom(sizeof *v, "an event");
-    if (!s && keep && !layout && t->count > 0 && (uintptr_t)a->data % 64 == 0 && face_is_dense(strides, t) && narrow_bits(t->dtype) == 255)
+    if (!s && keep && !layout && t->count > 0 && (uintptr_t)a->data % 64 == 0 && face_is_dense(strides, t) &&
+        narrow_bits(t->dtype) == 255)
         borrow(v, a->data, done);
     else if (!s) {
         s = copy_in(v, a->data, strides);
@@ -101,7 +106,8 @@ FACE(Client_CreateViewOfDeviceBuffer) {
     XT_TRY(face_type_of(a->element_type, a->dims, a->num_dims, &t));
     const face_layout *layout;
     XT_TRY(face_layout_asked(a->layout, t, &layout));
-    if (!a->device_buffer_ptr && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the memory to view is NULL");
+    if (!a->device_buffer_ptr && t->count > 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the memory to view is NULL");
     face_value *v;
     XT_TRY(face_value_new(d, t, layout, &v));
     face_event *done = face_event_new();
@@ -147,11 +153,13 @@ FACE(Client_CreateErrorBuffer) {
     XT_TRY(face_pick_device(a->client, NULL, a->memory, &d));
     XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
     XT_TRY(face_value_new(d, t, NULL, &v));
-    face_event_set(v->ready, face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client"));
+    face_event_set(v->ready,
+                   face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size),
+                                   "set by the client"));
     return face_buffer_new(v, a->memory, &a->buffer);
 }
 
-/* --- questions --------------------------------------------------------------------------------------------------------------------------- */
+/* --- questions --- */
 FACE(Buffer_ElementType) {
     a->type = (PJRT_Buffer_Type)a->buffer->type->dtype;
     return NULL;
@@ -177,11 +185,13 @@ FACE(Buffer_DynamicDimensionIndices) {
 
 FACE(Buffer_GetMemoryLayout) {
     uint32_t rank = a->buffer->type->rank;
-    if (rank > MAX_LAYOUT_RANK) return status_new(XT_UNIMPLEMENTED, NULL, "layouts of more than %d dims", MAX_LAYOUT_RANK);
+    if (rank > MAX_LAYOUT_RANK)
+        return status_new(XT_UNIMPLEMENTED, NULL, "layouts of more than %d dims", MAX_LAYOUT_RANK);
     a->layout = (PJRT_Buffer_MemoryLayout){
         .struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout),
         .tiled = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Tiled),
-                  .minor_to_major = a->buffer->layout ? face_layout_minor_to_major(a->buffer->layout) : descending + MAX_LAYOUT_RANK - rank,
+                  .minor_to_major = a->buffer->layout ? face_layout_minor_to_major(a->buffer->layout)
+                                                      : descending + MAX_LAYOUT_RANK - rank,
                   .minor_to_major_size = rank},
         .type = PJRT_LAYOUT_TILED,
     };
@@ -215,7 +225,7 @@ FACE(Buffer_IsDeleted) {
     return NULL;
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the end --- */
 FACE(Buffer_Delete) {
     face_value_release(face_buffer_take(a->buffer));
     return NULL;

@@ -1,8 +1,10 @@
 /* Clients: create options, the devices of this and the other processes, and what the client is called.
  *
- * Create options: platform_name (what the client and its devices are called; default xtrain_cpu), cpu_device_count (devices of this process; beats CPU_NUM_DEVICES), node_id and num_nodes (this process among the processes of
- * the run); numbers may come as strings, as the JAX_PJRT_CLIENT_CREATE_OPTIONS variable sends them. Several processes tell each other their
- * device counts over the key-value callbacks, and node 0 the name of the group their collectives use. */
+ * Create options: platform_name (what the client and its devices are called; default xtrain_cpu), cpu_device_count
+ * (devices of this process; beats CPU_NUM_DEVICES), node_id and num_nodes (this process among the processes of the
+ * run); numbers may come as strings, as the JAX_PJRT_CLIENT_CREATE_OPTIONS variable sends them. Several processes
+ * tell each other their device counts over the key-value callbacks, and node 0 the name of the group their
+ * collectives use. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,7 +14,7 @@
 const char face_platform[] = "xtrain_cpu", face_version[] = "xtrain " XT_VERSION;
 enum { MAX_DEVICES = 4096, KV_TIMEOUT_MS = 120000 };
 
-/* --- life ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- life --- */
 void face_client_retain(PJRT_Client *c) {
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
 }
@@ -32,7 +34,7 @@ void face_client_release(PJRT_Client *c) {
     live_add(LIVE_plugin_client, -1);
 }
 
-/* --- options ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- options --- */
 typedef struct create_options {
     int64_t devices, node_id, num_nodes, ignored;
     char platform[32];
@@ -49,13 +51,16 @@ static xt_status option_int(const PJRT_NamedValue *v, int64_t *out) {
         *out = strtoll(text, &end, 10);
         if (!*end) return NULL;
     }
-    return status_new(XT_INVALID_ARGUMENT, NULL, "the create option %.*s is no whole number", (int)v->name_size, v->name);
+    return status_new(XT_INVALID_ARGUMENT, NULL, "the create option %.*s is no whole number", (int)v->name_size,
+                      v->name);
 }
 
 /* What the client calls itself: JAX wants the name under which the plugin was registered. */
 static xt_status option_platform(const PJRT_NamedValue *v, create_options *out) {
     if (v->type != PJRT_VALUE_STRING || v->value_size == 0 || v->value_size >= sizeof out->platform)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the create option platform_name is no text of 1 to %zu characters", sizeof out->platform - 1);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "the create option platform_name is no text of 1 to %zu characters",
+                          sizeof out->platform - 1);
     snprintf(out->platform, sizeof out->platform, "%.*s", (int)v->value_size, v->string_value);
     return NULL;
 }
@@ -64,7 +69,9 @@ xt_status face_devices_wanted(int64_t *out) {
     const char *env = getenv("CPU_NUM_DEVICES");
     char *end = NULL;
     *out = env && *env ? strtoll(env, &end, 10) : 1;
-    if (*out < 1 || (end && *end)) return status_new(XT_INVALID_ARGUMENT, NULL, "CPU_NUM_DEVICES is '%s': expected a number of devices from 1", env);
+    if (*out < 1 || (end && *end))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "CPU_NUM_DEVICES is '%s': expected a number of devices from 1",
+                          env);
     return NULL;
 }
 
@@ -76,7 +83,8 @@ static xt_status read_options(const PJRT_NamedValue *v, size_t n, create_options
         {"cpu_device_count", offsetof(create_options, devices)},
         {"node_id", offsetof(create_options, node_id)},
         {"num_nodes", offsetof(create_options, num_nodes)},
-        {"partition_index", offsetof(create_options, ignored)}, /* JAX sends it with node_id; there are no partitions here */
+        /* JAX sends it with node_id; there are no partitions here */
+        {"partition_index", offsetof(create_options, ignored)},
     };
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
@@ -84,24 +92,30 @@ static xt_status read_options(const PJRT_NamedValue *v, size_t n, create_options
             XT_TRY(option_platform(&v[i], out));
             continue;
         }
-        while (k < BASE_COUNT(known) && (strlen(known[k].name) != v[i].name_size || memcmp(known[k].name, v[i].name, v[i].name_size) != 0)) k++;
+        while (k < BASE_COUNT(known) &&
+               (strlen(known[k].name) != v[i].name_size || memcmp(known[k].name, v[i].name, v[i].name_size) != 0))
+            k++;
         if (k == BASE_COUNT(known))
-            return status_new(XT_INVALID_ARGUMENT, NULL,
-                              "unknown create option '%.*s': this plugin knows cpu_device_count, node_id, num_nodes, platform_name",
-                              (int)v[i].name_size, v[i].name);
+            return status_new(
+                XT_INVALID_ARGUMENT, NULL,
+                "unknown create option '%.*s': this plugin knows cpu_device_count, node_id, num_nodes, platform_name",
+                (int)v[i].name_size, v[i].name);
         XT_TRY(option_int(&v[i], (int64_t *)((char *)out + known[k].offset)));
     }
     if (out->devices == 0) XT_TRY(face_devices_wanted(&out->devices));
     if (out->num_nodes == 0) out->num_nodes = 1;
     if (out->devices < 1 || out->devices > MAX_DEVICES)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "cpu_device_count is %lld: expected 1 to %d", (long long)out->devices, MAX_DEVICES);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "cpu_device_count is %lld: expected 1 to %d",
+                          (long long)out->devices, MAX_DEVICES);
     if (out->num_nodes < 1 || out->num_nodes > MAX_DEVICES || out->node_id < 0 || out->node_id >= out->num_nodes)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "node_id %lld of num_nodes %lld: expected 0 <= node_id < num_nodes <= %d",
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "node_id %lld of num_nodes %lld: expected 0 <= node_id < num_nodes <= %d",
                           (long long)out->node_id, (long long)out->num_nodes, MAX_DEVICES);
     return NULL;
 }
 
-/* Cores this process may use, shared by its devices and by the other processes of this host, unless OMP_NUM_THREADS says what is this one's. */
+/* Cores this process may use, shared by its devices and by the other processes of this host, unless OMP_NUM_THREADS
+ * says what is this one's. */
 static int threads_per_device(int64_t devices) {
     int64_t threads = team_default_threads();
     if (env_int("XT_THREADS", &(int64_t){0})) return (int)threads;
@@ -110,7 +124,7 @@ static int threads_per_device(int64_t devices) {
     return share < 1 ? 1 : (int)share;
 }
 
-/* --- meeting the other processes -------------------------------------------------------------------------------------------------------------- */
+/* --- meeting the other processes --- */
 static xt_status kv_put(const PJRT_Client_Create_Args *a, const char *key, const char *value) {
     PJRT_KeyValuePutCallback_Args p = {.struct_size = PJRT_SIZE_OF(PJRT_KeyValuePutCallback_Args),
                                        .key = key,
@@ -136,8 +150,10 @@ static xt_status kv_get(const PJRT_Client_Create_Args *a, const char *key, char 
     return *out ? NULL : status_oom(g.value_size, "a key's value");
 }
 
-/* Fills counts[0..num_nodes). `round` tells apart the clients a process opens one after the other: all processes open them in the same order. */
-static xt_status exchange_counts(const PJRT_Client_Create_Args *a, const create_options *o, int round, int64_t *counts) {
+/* Fills counts[0..num_nodes). `round` tells apart the clients a process opens one after the other: all processes open
+ * them in the same order. */
+static xt_status exchange_counts(const PJRT_Client_Create_Args *a, const create_options *o, int round,
+                                 int64_t *counts) {
     char key[96], value[32], *text;
     snprintf(key, sizeof key, "xtrain_cpu/%d/devices/%lld", round, (long long)o->node_id);
     snprintf(value, sizeof value, "%lld", (long long)o->devices);
@@ -163,7 +179,7 @@ static xt_status agree_on_group(PJRT_Client *c, const PJRT_Client_Create_Args *a
     return c->n_nodes > 1 ? kv_put(a, key, c->coll_name) : NULL;
 }
 
-/* --- creation ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- creation --- */
 static xt_status make_devices(PJRT_Client *c, const int64_t *counts) {
     size_t total = 0;
     for (int i = 0; i < c->n_nodes; i++) total += (size_t)counts[i];
@@ -202,7 +218,8 @@ static xt_status start_executors(PJRT_Client *c) {
     for (size_t i = 0; i < c->n_mine; i++) {
         xt_status s = c->mine[i]->started ? face_executor_wait_started(c->mine[i]) : NULL;
         bool better =
-            s && (!first || (status_code(first) == XT_ABORTED && status_code(s) != XT_ABORTED)); /* the cause, not what waited for it */
+            /* the cause, not what waited for it */
+            s && (!first || (status_code(first) == XT_ABORTED && status_code(s) != XT_ABORTED));
         xt_status_free(better ? first : s);
         if (better) first = s;
     }
@@ -233,7 +250,8 @@ FACE(Client_Create) {
     create_options o = {0};
     XT_TRY(read_options(a->create_options, a->num_options, &o));
     if (o.num_nodes > 1 && (!a->kv_get_callback || !a->kv_put_callback))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "a client of %lld processes needs the key-value callbacks", (long long)o.num_nodes);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "a client of %lld processes needs the key-value callbacks",
+                          (long long)o.num_nodes);
     PJRT_Client *c = face_handle_new(sizeof *c);
     if (!c) return status_oom(sizeof *c, "a client");
     atomic_init(&c->refs, 1);
@@ -258,7 +276,8 @@ FACE(Client_Destroy) {
     for (size_t i = 0; i < a->client->n_mine; i++)
         if (a->client->mine[i]->started && pthread_equal(a->client->mine[i]->executor, pthread_self()))
             return status_new(XT_FAILED_PRECONDITION, NULL,
-                              "PJRT_Client_Destroy in a callback on %s's own thread would wait for itself: destroy the client on another thread",
+                              "PJRT_Client_Destroy in a callback on %s's own thread would wait for itself: destroy the "
+                              "client on another thread",
                               a->client->mine[i]->description.text);
     XT_TRY(face_end_handle(a->client, FACE_CLIENT, "Client_Destroy", "client"));
     face_take_back(&a->client->topology, FACE_TOPOLOGY);
@@ -273,7 +292,7 @@ void face_tell(const char *text, const char **out, size_t *out_size) {
     *out_size = strlen(text);
 }
 
-/* --- what it is ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- what it is --- */
 FACE(Client_PlatformName) {
     face_tell(a->client->platform, &a->platform_name, &a->platform_name_size);
     return NULL;
@@ -316,7 +335,8 @@ FACE(Client_LookupDevice) {
 
 FACE(Client_LookupAddressableDevice) {
     if (a->local_hardware_id < 0 || (size_t)a->local_hardware_id >= a->client->n_mine)
-        return status_new(XT_NOT_FOUND, NULL, "there is no local device %d: this process has %zu", a->local_hardware_id, a->client->n_mine);
+        return status_new(XT_NOT_FOUND, NULL, "there is no local device %d: this process has %zu", a->local_hardware_id,
+                          a->client->n_mine);
     a->addressable_device = a->client->mine[a->local_hardware_id];
     return NULL;
 }
@@ -324,9 +344,10 @@ FACE(Client_LookupAddressableDevice) {
 /* Replica r of partition p runs on device r * partitions + p, as in XLA's default. */
 FACE(Client_DefaultDeviceAssignment) {
     int64_t n = (int64_t)a->num_replicas * a->num_partitions;
-    if (a->num_replicas < 1 || a->num_partitions < 1 || n > (int64_t)a->client->n_devices || (size_t)n > a->default_assignment_size)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%d replicas of %d partitions do not fit %zu devices", a->num_replicas, a->num_partitions,
-                          a->client->n_devices);
+    if (a->num_replicas < 1 || a->num_partitions < 1 || n > (int64_t)a->client->n_devices ||
+        (size_t)n > a->default_assignment_size)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%d replicas of %d partitions do not fit %zu devices",
+                          a->num_replicas, a->num_partitions, a->client->n_devices);
     for (int64_t i = 0; i < n; i++) a->default_assignment[i] = (int32_t)i;
     return NULL;
 }

@@ -1,4 +1,5 @@
-/* Devices and their one memory space each: what they are called, and what they tell of themselves. The account of their memory is in memory.c. */
+/* Devices and their one memory space each: what they are called, and what they tell of themselves. The account of their
+ * memory is in memory.c. */
 #include <unistd.h>
 
 #include "pjrt/face.h"
@@ -52,12 +53,13 @@ xt_status face_pick_device(PJRT_Client *c, PJRT_Device *device, PJRT_Memory *mem
     PJRT_Device *d = memory ? memory->device : device ? device : c->mine[0];
     if (d->client != c) return status_new(XT_INVALID_ARGUMENT, NULL, "the device belongs to another client");
     if (d->local_id < 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to process %d, not to this one", d->description.text, d->description.process);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to process %d, not to this one", d->description.text,
+                          d->description.process);
     *out = d;
     return NULL;
 }
 
-/* --- descriptions ------------------------------------------------------------------------------------------------------------------------ */
+/* --- descriptions --- */
 FACE(DeviceDescription_Id) {
     a->id = a->device_description->id;
     return NULL;
@@ -90,7 +92,7 @@ FACE(DeviceDescription_ToString) {
     return NULL;
 }
 
-/* --- devices ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- devices --- */
 FACE(Device_GetDescription) {
     a->device_description = &a->device->description;
     return NULL;
@@ -113,7 +115,8 @@ FACE(Device_AddressableMemories) {
 }
 
 FACE(Device_DefaultMemory) {
-    if (a->device->local_id < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to another process", a->device->description.text);
+    if (a->device->local_id < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to another process", a->device->description.text);
     a->memory = &a->device->memory[0];
     return NULL;
 }
@@ -134,7 +137,8 @@ FACE(Device_GetAttributes) {
 FACE(Device_MemoryStats) {
     PJRT_Device *d = a->device;
     size_t skip = offsetof(PJRT_Device_MemoryStats_Args, bytes_in_use);
-    memset((char *)a + skip, 0, (a->struct_size < sizeof *a ? a->struct_size : PJRT_SIZE_OF(PJRT_Device_MemoryStats_Args)) - skip);
+    memset((char *)a + skip, 0,
+           (a->struct_size < sizeof *a ? a->struct_size : PJRT_SIZE_OF(PJRT_Device_MemoryStats_Args)) - skip);
     pthread_mutex_lock(&d->account);
     a->bytes_in_use = d->in_use;
     a->peak_bytes_in_use = d->peak;
@@ -159,7 +163,7 @@ FACE(Device_ClearMemoryStats) {
     return NULL;
 }
 
-/* --- memories -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- memories --- */
 FACE(Memory_Id) {
     a->id = a->memory->id;
     return NULL;

@@ -47,15 +47,16 @@ FACE(Error_GetCode) {
     return NULL;
 }
 
-/* Errors carry no payloads. An error from here would make clients ask for the error's payloads without end, so nothing is checked. */
+/* Errors carry no payloads. An error from here would make clients ask for the error's payloads without end, so
+ * nothing is checked. */
 PJRT_Error *face_Error_ForEachPayload(PJRT_Error_ForEachPayload_Args *a) {
     (void)a;
     return NULL;
 }
 
 static PJRT_Error *callback_error(PJRT_Error_Code code, const char *message, size_t n) {
-    return face_error(status_new(code > PJRT_OK && code <= PJRT_UNAUTHENTICATED ? (xt_code)code : XT_UNKNOWN, NULL, "%.*s",
-                                 (int)(n > 65536 ? 65536 : n), message ? message : ""));
+    return face_error(status_new(code > PJRT_OK && code <= PJRT_UNAUTHENTICATED ? (xt_code)code : XT_UNKNOWN, NULL,
+                                 "%.*s", (int)(n > 65536 ? 65536 : n), message ? message : ""));
 }
 PJRT_CallbackError face_callback_error = callback_error;
 

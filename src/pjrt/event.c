@@ -1,4 +1,5 @@
-/* Events: set once, waited for or called back any number of times. A handle given to the client is one reference; so is every maker's. */
+/* Events: set once, waited for or called back any number of times. A handle given to the client is one reference; so is
+ * every maker's. */
 #include "pjrt/face.h"
 
 typedef struct waiter {
@@ -85,10 +86,10 @@ bool face_event_is_promised(face_event *e) {
 xt_status face_event_wait(face_event *e) {
     if (face_event_is_ready(e)) return status_clone(e->error);
     if (e->maker && face_executor_is_here(e->maker) && !face_event_is_ready(e))
-        return status_new(
-            XT_FAILED_PRECONDITION, NULL,
-            "a callback on %s's own thread waits for what only comes after it: ask for it by PJRT_Event_OnReady, or wait on another thread",
-            e->maker->description.text);
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "a callback on %s's own thread waits for what only comes after it: ask for it by "
+                          "PJRT_Event_OnReady, or wait on another thread",
+                          e->maker->description.text);
     pthread_mutex_lock(&e->lock);
     while (!e->ready) pthread_cond_wait(&e->cond, &e->lock);
     pthread_mutex_unlock(&e->lock);
@@ -128,7 +129,7 @@ xt_status face_event_given(xt_status s, face_event **out) {
     return NULL;
 }
 
-/* --- the table's functions ------------------------------------------------------------------------------------------------------------------ */
+/* --- the table's functions --- */
 FACE(Event_Destroy) {
     face_event_release(a->event);
     return NULL;
@@ -140,7 +141,8 @@ FACE(Event_IsReady) {
 }
 
 FACE(Event_Error) {
-    if (!face_event_is_ready(a->event)) return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_Event_Error: the event is not ready yet");
+    if (!face_event_is_ready(a->event))
+        return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_Event_Error: the event is not ready yet");
     return face_event_wait(a->event);
 }
 
@@ -196,10 +198,12 @@ FACE(Event_Create) {
 
 FACE(Event_Set) {
     if (!atomic_exchange(&a->event->open, false))
-        return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_Event_Set: the event is set already, or was not made by PJRT_Event_Create");
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "PJRT_Event_Set: the event is set already, or was not made by PJRT_Event_Create");
     xt_status s = NULL;
     if (a->error_code != PJRT_OK)
-        s = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client");
+        s = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size),
+                            "set by the client");
     face_event_set(a->event, s);
     return NULL;
 }

@@ -2,7 +2,7 @@
 #include "base/proto.h"
 #include "pjrt/face.h"
 
-/* --- loading: which devices run which replica ------------------------------------------------------------------------------------------- */
+/* --- loading: which devices run which replica --- */
 void face_loaded_release(PJRT_LoadedExecutable *e) {
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
     PJRT_Client *c = e->client;
@@ -14,7 +14,8 @@ void face_loaded_release(PJRT_LoadedExecutable *e) {
     face_client_release(c);
 }
 
-/* Ids in use: the assignment of the options; without one, a single-device program goes to this process's first device, others to 0, 1, 2, ... */
+/* Ids in use: the assignment of the options; without one, a single-device program goes to this process's first device,
+ * others to 0, 1, 2, ... */
 static xt_status assign(PJRT_LoadedExecutable *e) {
     const face_options *o = &e->program->options;
     size_t n = (size_t)o->replicas * (size_t)o->partitions;
@@ -25,11 +26,13 @@ static xt_status assign(PJRT_LoadedExecutable *e) {
     for (size_t i = 0; i < n; i++) {
         e->ids[i] = o->ids ? o->ids[i] : n == 1 ? e->client->mine[0]->description.id : (int32_t)i;
         if (e->ids[i] < 0 || (size_t)e->ids[i] >= e->client->n_devices)
-            return status_new(XT_INVALID_ARGUMENT, NULL,
-                              "the program of %d replicas and %d partitions is to run on device %d; the client has %zu devices", o->replicas,
-                              o->partitions, e->ids[i], e->client->n_devices);
+            return status_new(
+                XT_INVALID_ARGUMENT, NULL,
+                "the program of %d replicas and %d partitions is to run on device %d; the client has %zu devices",
+                o->replicas, o->partitions, e->ids[i], e->client->n_devices);
         for (size_t k = 0; k < i; k++)
-            if (e->ids[k] == e->ids[i]) return status_new(XT_INVALID_ARGUMENT, NULL, "the device assignment names device %d twice", e->ids[i]);
+            if (e->ids[k] == e->ids[i])
+                return status_new(XT_INVALID_ARGUMENT, NULL, "the device assignment names device %d twice", e->ids[i]);
     }
     for (int r = 0; r < o->replicas; r++) /* argument lists come in this order */
         for (int p = 0; p < o->partitions; p++) {
@@ -42,7 +45,9 @@ static xt_status assign(PJRT_LoadedExecutable *e) {
     for (size_t i = 0; i < n; i++) whole = whole && e->ids[i] == (int32_t)i;
     e->own_group = n > 1 && !whole;
     hash_hex(hash_bytes(e->ids, n * sizeof *e->ids, (hash128){0x67726f7570, n}), e->group_tag);
-    return e->n_devices ? NULL : status_new(XT_INVALID_ARGUMENT, NULL, "the program is to run on no device of this process (%d)", e->client->node_id);
+    return e->n_devices ? NULL
+                        : status_new(XT_INVALID_ARGUMENT, NULL,
+                                     "the program is to run on no device of this process (%d)", e->client->node_id);
 }
 
 xt_status face_load(PJRT_Client *c, face_program *p, PJRT_LoadedExecutable **out) {
@@ -106,13 +111,16 @@ FACE(Client_Load) {
 FACE(Executable_DeserializeAndLoad) {
     face_program *p;
     XT_TRY(check_open(a->client));
-    if (!a->serialized_executable) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Executable_DeserializeAndLoad: serialized_executable is NULL");
-    XT_TRY(face_program_read(a->serialized_executable, a->serialized_executable_size, a->overridden_serialized_compile_options,
-                             a->overridden_serialized_compile_options_size, &p));
+    if (!a->serialized_executable)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "PJRT_Executable_DeserializeAndLoad: serialized_executable is NULL");
+    XT_TRY(face_program_read(a->serialized_executable, a->serialized_executable_size,
+                             a->overridden_serialized_compile_options, a->overridden_serialized_compile_options_size,
+                             &p));
     return face_load(a->client, p, &a->loaded_executable);
 }
 
-/* --- what an executable is ----------------------------------------------------------------------------------------------------------------- */
+/* --- what an executable is --- */
 FACE(Executable_Destroy) {
     face_program_release(a->executable->program);
     face_handle_free(a->executable, sizeof *a->executable);
@@ -207,7 +215,8 @@ FACE(Executable_OptimizedProgram) {
     const char *text = of->hlo ? of->hlo : cpu_exec_text(of->exec, &n);
     PJRT_Program *p = a->program;
     if (p->code && p->code_size < n)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the program has %zu bytes, the memory for it %zu", n, p->code_size);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the program has %zu bytes, the memory for it %zu", n,
+                          p->code_size);
     if (p->code) memcpy(p->code, text, n);
     p->code_size = n;
     face_tell(of->hlo ? "hlo_with_config" : "mlir", &p->format, &p->format_size);
@@ -247,7 +256,7 @@ FACE(Executable_GetCompileOptions) {
     return NULL;
 }
 
-/* --- what a loaded executable is ------------------------------------------------------------------------------------------------------------- */
+/* --- what a loaded executable is --- */
 FACE(LoadedExecutable_Destroy) {
     face_loaded_release(a->executable);
     return NULL;

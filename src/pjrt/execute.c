@@ -4,8 +4,8 @@
  * 2. A task holds its inputs' values and its outputs' values. Outputs are handed to the client at once, not ready.
  * 3. A failed input, or a failed program, is the error of every output and of the completion event.
  * 4. Inputs are let go before outputs become ready, so memory that is free is seen to be free.
- * 5. A program with host callbacks has ended when the call returns: a callback's failure is the call's own error, and a client that ends its
- *    interpreter when no call of its own runs does not take it from under a callback. */
+ * 5. A program with host callbacks has ended when the call returns: a callback's failure is the call's own error, and a
+ *    client that ends its interpreter when no call of its own runs does not take it from under a callback. */
 #include "pjrt/face.h"
 
 typedef struct run_task {
@@ -39,7 +39,7 @@ static void run_free(run_task *t) {
     base_free(t);
 }
 
-/* --- on the executor ------------------------------------------------------------------------------------------------------------------- */
+/* --- on the executor --- */
 static xt_status task_alloc(void *user, size_t n, void **out) {
     run_task *t = user;
     return face_alloc_promised(t->device, &t->promise, n, out);
@@ -51,12 +51,14 @@ static void task_dealloc(void *user, void *p, size_t n) {
 static xt_status gather_inputs(run_task *t) {
     for (size_t i = 0; i < t->n_in; i++) {
         face_value *v = t->in[i];
-        XT_TRY(status_context(face_event_wait(v->ready), "input %zu of %s was not made", i, cpu_exec_name(t->exec->program->exec)));
+        XT_TRY(status_context(face_event_wait(v->ready), "input %zu of %s was not made", i,
+                              cpu_exec_name(t->exec->program->exec)));
         t->arrays[i] = (array){cpu_exec_input_type(t->exec->program->exec, i), v->data};
     }
     /* Only now is it known who else holds a donated input: earlier tasks and reads have let go. */
     for (size_t i = 0; i < t->n_in; i++)
-        t->donated[i] = t->donated[i] && !t->in[i]->borrowed && atomic_load_explicit(&t->in[i]->refs, memory_order_acquire) == 1;
+        t->donated[i] =
+            t->donated[i] && !t->in[i]->borrowed && atomic_load_explicit(&t->in[i]->refs, memory_order_acquire) == 1;
     return NULL;
 }
 
@@ -95,7 +97,8 @@ static void run(face_task *task, PJRT_Device *d) {
     run_on(t, d->cpu);
 }
 
-/* A program of some microseconds costs less than waking a thread for it: on an idle device it runs here, and its events are set on return. */
+/* A program of some microseconds costs less than waking a thread for it: on an idle device it runs here, and its events
+ * are set on return. */
 static bool run_here(run_task *t, PJRT_Device *d) {
     if (!cpu_exec_tiny(t->exec->program->exec)) return false;
     for (size_t i = 0; i < t->n_in; i++)
@@ -106,7 +109,7 @@ static bool run_here(run_task *t, PJRT_Device *d) {
     return true;
 }
 
-/* --- on the caller's thread ---------------------------------------------------------------------------------------------------------------- */
+/* --- on the caller's thread --- */
 static bool is_kept(const PJRT_ExecuteOptions *o, size_t i) {
     for (size_t k = 0; o && k < o->num_non_donatable_input_indices; k++)
         if (o->non_donatable_input_indices[k] == (int64_t)i) return true;
@@ -122,8 +125,9 @@ static xt_status wrong_layout(const PJRT_LoadedExecutable *e, const PJRT_Buffer 
     str got = STR_INIT, want = STR_INIT;
     face_layout_text(b->layout, b->type->rank, &got);
     face_layout_text(e->program->orders[i], b->type->rank, &want);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s lies in memory as %s; the program was compiled for %s", i,
-                             cpu_exec_name(e->program->exec), str_cstr(&got), str_cstr(&want));
+    xt_status s =
+        status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s lies in memory as %s; the program was compiled for %s",
+                   i, cpu_exec_name(e->program->exec), str_cstr(&got), str_cstr(&want));
     str_free(&got);
     str_free(&want);
     return s;
@@ -133,33 +137,39 @@ static xt_status check_input(const PJRT_LoadedExecutable *e, PJRT_Device *d, PJR
     const char *name = cpu_exec_name(e->program->exec);
     if (!b) return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is NULL", i, name);
     if (!face_is_given(b, FACE_BUFFER))
-        return status_context(face_no_handle(b, FACE_BUFFER, "LoadedExecutable_Execute", "an argument"), "input %zu of %s", i, name);
+        return status_context(face_no_handle(b, FACE_BUFFER, "LoadedExecutable_Execute", "an argument"),
+                              "input %zu of %s", i, name);
     const ir_type *want = e->program->types[i];
     char got_text[200], want_text[200];
     if (!fits(b->type, want))
         return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is %s; the program takes %s", i, name,
-                          face_type_text(b->type, got_text, sizeof got_text), face_type_text(want, want_text, sizeof want_text));
-    if (b->layout != e->program->orders[i] && !face_layout_same(b->layout, e->program->orders[i], b->type)) return wrong_layout(e, b, i);
+                          face_type_text(b->type, got_text, sizeof got_text),
+                          face_type_text(want, want_text, sizeof want_text));
+    if (b->layout != e->program->orders[i] && !face_layout_same(b->layout, e->program->orders[i], b->type))
+        return wrong_layout(e, b, i);
     if (b->device != d)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is on %s; the program runs on %s", i, name, b->device->description.text,
-                          d->description.text);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is on %s; the program runs on %s", i, name,
+                          b->device->description.text, d->description.text);
     return NULL;
 }
 
-/* A donated buffer may not be an input twice: the program would write what it still reads. Most have no other holder than the client and this task. */
+/* A donated buffer may not be an input twice: the program would write what it still reads. Most have no other holder
+ * than the client and this task. */
 static xt_status check_donation(const run_task *t, PJRT_Buffer *const *in) {
     for (size_t i = 0; i < t->n_in; i++) {
         if (!t->donated[i] || atomic_load_explicit(&t->in[i]->refs, memory_order_relaxed) <= 2) continue;
         for (size_t k = 0; k < t->n_in; k++)
             if (k != i && in[k] == in[i])
-                return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is donated and is input %zu too: pass a copy, or do not donate it", i,
-                                  cpu_exec_name(t->exec->program->exec), k);
+                return status_new(XT_INVALID_ARGUMENT, NULL,
+                                  "input %zu of %s is donated and is input %zu too: pass a copy, or do not donate it",
+                                  i, cpu_exec_name(t->exec->program->exec), k);
     }
     return NULL;
 }
 
 /* A task with checked inputs and fresh outputs; nothing is donated yet. */
-static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *const *in, const PJRT_ExecuteOptions *o, run_task **out) {
+static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *const *in, const PJRT_ExecuteOptions *o,
+                         run_task **out) {
     const face_program *p = e->program;
     run_task *t = base_calloc(1, sizeof *t);
     if (!t) return status_oom(sizeof *t, "an execution");
@@ -173,12 +183,15 @@ static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *
     t->from = base_malloc((p->n_out + 1) * sizeof *t->from);
     t->donated = base_calloc(p->n_in + 1, sizeof *t->donated);
     t->done = face_event_new();
-    xt_status s = t->in && t->arrays && t->from && t->donated && t->done ? NULL : status_oom(p->n_in * sizeof *t->arrays, "an execution");
+    xt_status s = t->in && t->arrays && t->from && t->donated && t->done
+                      ? NULL
+                      : status_oom(p->n_in * sizeof *t->arrays, "an execution");
     if (t->done) face_event_made_by(t->done, d);
     for (size_t i = 0; !s && i < p->n_in; i++) {
         if ((s = check_input(e, d, in[i], i))) break;
         if (!(t->in[i] = face_buffer_value(in[i])))
-            s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s has been deleted or donated", i, cpu_exec_name(p->exec));
+            s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s has been deleted or donated", i,
+                           cpu_exec_name(p->exec));
         t->n_in = i + 1;
         t->donated[i] = cpu_exec_alias(p->exec, i) >= 0 && !is_kept(o, i);
     }
@@ -208,35 +221,44 @@ static xt_status make_outputs(run_task *t, PJRT_Buffer **out) {
     return NULL;
 }
 
-/* A call may be for one device: any of the client runs a program of one device; of a program for several, each runs its own replica and partition,
- * and waits in its collectives for the others' calls (PyTorch/XLA makes one a thread). */
+/* A call may be for one device: any of the client runs a program of one device; of a program for several, each runs its
+ * own replica and partition, and waits in its collectives for the others' calls (PyTorch/XLA makes one a thread). */
 static xt_status check_device(const PJRT_LoadedExecutable *e, PJRT_Device *d) {
     const char *name = cpu_exec_name(e->program->exec);
     if (d->client != e->client)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be run on %s: another client compiled it", name, d->description.text);
-    if (d->local_id < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to another process", d->description.text);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be run on %s: another client compiled it", name,
+                          d->description.text);
+    if (d->local_id < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to another process", d->description.text);
     bool found = e->program->options.replicas * e->program->options.partitions == 1;
     for (size_t i = 0; i < e->n_devices; i++) found |= e->devices[i] == d;
     return found ? NULL
-                 : status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be run on %s: it is for %d replicas and %d partitions on other devices", name,
+                 : status_new(XT_INVALID_ARGUMENT, NULL,
+                              "%s cannot be run on %s: it is for %d replicas and %d partitions on other devices", name,
                               d->description.text, e->program->options.replicas, e->program->options.partitions);
 }
 
 static xt_status check_call(const PJRT_LoadedExecutable_Execute_Args *a) {
     const PJRT_LoadedExecutable *e = a->executable;
     const char *name = cpu_exec_name(e->program->exec);
-    if (atomic_load(&e->client->closed)) return status_new(XT_FAILED_PRECONDITION, NULL, "the client of %s has been destroyed", name);
-    if (atomic_load(&e->deleted)) return status_new(XT_FAILED_PRECONDITION, NULL, "the program %s has been deleted", name);
+    if (atomic_load(&e->client->closed))
+        return status_new(XT_FAILED_PRECONDITION, NULL, "the client of %s has been destroyed", name);
+    if (atomic_load(&e->deleted))
+        return status_new(XT_FAILED_PRECONDITION, NULL, "the program %s has been deleted", name);
     if (a->options && (a->options->num_send_ops > 0 || a->options->num_recv_ops > 0))
         return status_new(XT_UNIMPLEMENTED, NULL, "host send and receive callbacks are not offered by this plugin");
     size_t want = a->execute_device ? 1 : e->n_devices;
     if (a->num_devices != want)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s runs on %zu devices of this process, %zu argument lists were given", name, want,
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "%s runs on %zu devices of this process, %zu argument lists were given", name, want,
                           a->num_devices);
     if (a->num_args != e->program->n_in)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s takes %zu inputs, %zu were given", name, e->program->n_in, a->num_args);
-    XT_TRY(face_check_lists((void **)a->argument_lists, want, a->num_args, "LoadedExecutable_Execute", "argument_lists"));
-    XT_TRY(face_check_lists((void **)a->output_lists, want, e->program->n_out, "LoadedExecutable_Execute", "output_lists"));
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s takes %zu inputs, %zu were given", name, e->program->n_in,
+                          a->num_args);
+    XT_TRY(
+        face_check_lists((void **)a->argument_lists, want, a->num_args, "LoadedExecutable_Execute", "argument_lists"));
+    XT_TRY(face_check_lists((void **)a->output_lists, want, e->program->n_out, "LoadedExecutable_Execute",
+                            "output_lists"));
     return a->execute_device ? check_device(e, a->execute_device) : NULL;
 }
 
@@ -249,7 +271,8 @@ static void promise_memory(run_task *t) {
     face_promise_make(t->device, s->temp_bytes + s->output_bytes - (kept ? 0 : s->alias_bytes), &t->promise);
 }
 
-/* From here on nothing is refused but by a client that is destroyed meanwhile: then the task reports it like a failed program. */
+/* From here on nothing is refused but by a client that is destroyed meanwhile: then the task reports it like a
+ * failed program. */
 static void launch(run_task *t, PJRT_Device *d, PJRT_Buffer *const *in) {
     for (size_t i = 0; i < t->n_in; i++)
         if (t->donated[i]) face_value_release(face_buffer_take(in[i])); /* the task's own reference stays */
@@ -265,16 +288,19 @@ static void launch(run_task *t, PJRT_Device *d, PJRT_Buffer *const *in) {
 
 static void drop_outputs(PJRT_LoadedExecutable_Execute_Args *a, size_t devices, size_t n_out) {
     for (size_t i = 0; i < devices; i++)
-        for (size_t j = 0; j < n_out; j++) face_Buffer_Destroy(&(PJRT_Buffer_Destroy_Args)PJRT_INIT(Buffer_Destroy, .buffer = a->output_lists[i][j]));
+        for (size_t j = 0; j < n_out; j++)
+            face_Buffer_Destroy(&(PJRT_Buffer_Destroy_Args)PJRT_INIT(Buffer_Destroy, .buffer = a->output_lists[i][j]));
 }
 
-/* Who calls for one device of several may have yet to call for those that it meets in its collectives; a callback that runs a program with callbacks on
- * its own device gets the error where it reads the result. */
+/* Who calls for one device of several may have yet to call for those that it meets in its collectives; a callback that
+ * runs a program with callbacks on its own device gets the error where it reads the result. */
 static bool waits_for_end(const PJRT_LoadedExecutable_Execute_Args *a, run_task *const *tasks) {
     const face_program *p = a->executable->program;
-    if (!cpu_exec_calls_host(p->exec) || (a->execute_device && p->options.replicas * p->options.partitions > 1)) return false;
+    if (!cpu_exec_calls_host(p->exec) || (a->execute_device && p->options.replicas * p->options.partitions > 1))
+        return false;
     for (size_t i = 0; i < a->num_devices; i++)
-        if (face_executor_is_here(a->execute_device ? a->execute_device : a->executable->devices[i]) || atomic_load(&tasks[i]->device->apart))
+        if (face_executor_is_here(a->execute_device ? a->execute_device : a->executable->devices[i]) ||
+            atomic_load(&tasks[i]->device->apart))
             return false;
     for (size_t i = 0; i < a->num_devices; i++)
         for (size_t k = 0; k < tasks[i]->n_in; k++) /* promised by the client, perhaps by this thread */
@@ -313,7 +339,8 @@ FACE(LoadedExecutable_Execute) {
         PJRT_Device *d = a->execute_device ? a->execute_device : e->devices[i];
         if (launched) {
             done[i] = face_event_retain(tasks[i]->done);
-            if ((tasks[i]->apart = a->execute_device && e->program->options.replicas * e->program->options.partitions > 1))
+            if ((tasks[i]->apart =
+                     a->execute_device && e->program->options.replicas * e->program->options.partitions > 1))
                 atomic_fetch_add(&d->apart, 1);
             launch(tasks[i], d, a->argument_lists ? a->argument_lists[i] : NULL);
         } else
@@ -332,7 +359,7 @@ FACE(LoadedExecutable_Execute) {
     return s;
 }
 
-/* --- executions that must not run, and what belongs to one ---------------------------------------------------------------------------------- */
+/* --- executions that must not run, and what belongs to one --- */
 /* A run that still waits fails with the client's error; one that has begun ends as it will, and `poisoned` says so. */
 FACE(Device_PoisonExecution) {
     PJRT_Device *d = a->device;
@@ -341,7 +368,8 @@ FACE(Device_PoisonExecution) {
     for (face_task *t = d->first; t; t = t->next) {
         run_task *r = (run_task *)t;
         if (t->run != run || r->launch_id != a->launch_id || r->poison) continue;
-        r->poison = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client");
+        r->poison = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size),
+                                    "set by the client");
         found = true;
     }
     pthread_mutex_unlock(&d->lock);

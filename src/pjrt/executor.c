@@ -1,15 +1,17 @@
-/* The executor of a device: one thread that joins the device's group, makes the compiler's device (its thread team belongs to this thread), and
- * runs tasks in the order they came until it is stopped; what is enqueued by then still runs. */
+/* The executor of a device: one thread that joins the device's group, makes the compiler's device (its thread
+ * team belongs to this thread), and runs tasks in the order they came until it is stopped; what is enqueued by
+ * then still runs. */
 #include "pjrt/face.h"
 
 static xt_status start_device(PJRT_Device *d) {
     PJRT_Client *c = d->client;
-    if (c->coll_name) XT_TRY(coll_open(c->coll_name, d->description.id, (int)c->n_devices, coll_default_timeout(), &d->coll));
+    if (c->coll_name)
+        XT_TRY(coll_open(c->coll_name, d->description.id, (int)c->n_devices, coll_default_timeout(), &d->coll));
     return cpu_device_new(c->threads, d->coll, &d->cpu);
 }
 
-/* The devices of an assignment meet as a group of their own, in its order, opened when the first program for them runs here. Every device runs its
- * programs in the order they were enqueued, so all come to the opening alike. */
+/* The devices of an assignment meet as a group of their own, in its order, opened when the first program for them runs
+ * here. Every device runs its programs in the order they were enqueued, so all come to the opening alike. */
 xt_status face_executor_join(PJRT_Device *d, const PJRT_LoadedExecutable *e) {
     const PJRT_Client *c = d->client;
     size_t n = (size_t)e->program->options.replicas * (size_t)e->program->options.partitions, self = 0;
@@ -90,7 +92,9 @@ void face_executor_missing(const PJRT_Device *d) {
 xt_status face_executor_start(PJRT_Device *d) {
     int rc = pthread_create(&d->executor, NULL, executor, d);
     d->started = rc == 0;
-    return rc == 0 ? NULL : status_new(XT_RESOURCE_EXHAUSTED, NULL, "the thread of %s could not be started: %s", d->description.text, strerror(rc));
+    return rc == 0 ? NULL
+                   : status_new(XT_RESOURCE_EXHAUSTED, NULL, "the thread of %s could not be started: %s",
+                                d->description.text, strerror(rc));
 }
 
 xt_status face_executor_wait_started(PJRT_Device *d) {
@@ -115,7 +119,8 @@ bool face_executor_borrow(PJRT_Device *d) {
 
 bool face_executor_is_here(PJRT_Device *d) {
     pthread_mutex_lock(&d->lock);
-    bool here = (d->started && pthread_equal(d->executor, pthread_self())) || (d->lent && pthread_equal(d->borrower, pthread_self()));
+    bool here = (d->started && pthread_equal(d->executor, pthread_self())) ||
+                (d->lent && pthread_equal(d->borrower, pthread_self()));
     pthread_mutex_unlock(&d->lock);
     return here;
 }
@@ -140,7 +145,9 @@ xt_status face_executor_enqueue(PJRT_Device *d, face_task *t) {
         pthread_cond_signal(&d->wake);
     }
     pthread_mutex_unlock(&d->lock);
-    return stopped ? status_new(XT_FAILED_PRECONDITION, NULL, "the client of %s has been destroyed", d->description.text) : NULL;
+    return stopped
+               ? status_new(XT_FAILED_PRECONDITION, NULL, "the client of %s has been destroyed", d->description.text)
+               : NULL;
 }
 
 void face_executor_stop(PJRT_Device *d) {

@@ -1,11 +1,14 @@
-/* Where handles live, and which of them clients hold. A call with a handle that was destroyed, that is another's or that never was one is answered with an
- * error and nothing of it is read: clients in other languages destroy twice, in any order, and from finalizers.
+/* Where handles live, and which of them clients hold. A call with a handle that was destroyed, that is another's or
+ * that never was one is answered with an error and nothing of it is read: clients in other languages destroy twice, in
+ * any order, and from finalizers.
  *
- * What clients hold is made of grains of 64 bytes in chunks. A chunk begins with one word a grain: which kind of handle begins there, and how often it was
- * given out (an event may be, several times). Invariants:
- *  1. A chunk is found by its address in a table that only grows and is read without a lock: a check costs a few loads and nothing of the handle's memory.
+ * What clients hold is made of grains of 64 bytes in chunks. A chunk begins with one word a grain: which kind of handle
+ * begins there, and how often it was given out (an event may be, several times). Invariants:
+ *  1. A chunk is found by its address in a table that only grows and is read without a lock: a check costs a few loads
+ *     and nothing of the handle's memory.
  *  2. Chunks are never given back, so their words can be read whatever address a client passes.
- *  3. The memory of a destroyed handle rests until REST others of its size were destroyed after it: until then no new handle has the same address.
+ *  3. The memory of a destroyed handle rests until REST others of its size were destroyed after it: until then no new
+ *     handle has the same address.
  * What nothing here helps against is a handle that one thread destroys while another is inside a call with it. */
 #include "base/fault.h"
 #include "pjrt/face.h"
@@ -17,9 +20,19 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
 #endif
 
-enum { CHUNK = 256 << 10, GRAINS = CHUNK / FACE_GRAIN, MOST = 64, REST = 32, PLACES = 1 << 14, KIND = 31, ONCE = KIND + 1 };
+enum {
+    CHUNK = 256 << 10,
+    GRAINS = CHUNK / FACE_GRAIN,
+    MOST = 64,
+    REST = 32,
+    PLACES = 1 << 14,
+    KIND = 31,
+    ONCE = KIND + 1
+};
 typedef struct chunk {
-    atomic_uint words[GRAINS]; /* kind + ONCE * times given; 0: no handle begins here, or no client holds it. The rest of the chunk are the grains */
+    /* kind + ONCE * times given; 0: no handle begins here, or no client holds it. The rest of the chunk
+     * are the grains */
+    atomic_uint words[GRAINS];
 } chunk;
 
 static _Atomic(chunk *) places[PLACES]; /* by address, open addressed, at most half of it used */
@@ -51,7 +64,7 @@ static atomic_uint *word_of(const void *p) {
     }
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 /* Under the store's lock. */
 static bool open_chunk(void) {
     chunk *c = store.chunks < PLACES / 2 ? base_aligned(CHUNK, CHUNK) : NULL;
@@ -117,12 +130,13 @@ void face_handle_free(void *p, size_t n) {
     ASAN_POISON_MEMORY_REGION(r + 1, grains * FACE_GRAIN - sizeof *r);
 }
 
-/* --- who holds it ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- who holds it --- */
 void face_give(const void *handle, face_handle_kind kind) {
     atomic_uint *word = word_of(handle);
     assert(word);
     unsigned was = atomic_load_explicit(word, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(word, &was, (was ? was : kind) + ONCE, memory_order_release, memory_order_relaxed)) {
+    while (!atomic_compare_exchange_weak_explicit(word, &was, (was ? was : kind) + ONCE, memory_order_release,
+                                                  memory_order_relaxed)) {
     }
 }
 
@@ -164,9 +178,11 @@ xt_status face_no_handle(const void *handle, face_handle_kind kind, const char *
     const atomic_uint *word = word_of(handle);
     unsigned found = word ? atomic_load(word) & KIND : 0;
     if (found)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_%s: %s is a handle of another kind: found %s, expected %s", function, field,
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "PJRT_%s: %s is a handle of another kind: found %s, expected %s", function, field,
                           names[found], names[kind]);
-    return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_%s: %s has been destroyed, or is no %s of this plugin's", function, field, names[kind]);
+    return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_%s: %s has been destroyed, or is no %s of this plugin's",
+                      function, field, names[kind]);
 }
 
 xt_status face_check_handle(const void *handle, face_handle_kind kind, const char *function, const char *field) {

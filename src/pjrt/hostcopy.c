@@ -1,11 +1,12 @@
-/* Copies between dense arrays and host memory of any layout: NumPy slices, Fortran order, reversed axes. Integers of less than a byte change their
- * form on the way (base/narrow.h). */
+/* Copies between dense arrays and host memory of any layout: NumPy slices, Fortran order, reversed axes. Integers of
+ * less than a byte change their form on the way (base/narrow.h). */
 #include "base/narrow.h"
 #include "pjrt/face.h"
 
 #include <unistd.h>
 
-/* Walks both sides in row-major order. The innermost dim is one loop by element size, or one memcpy where the strided side is contiguous too. */
+/* Walks both sides in row-major order. The innermost dim is one loop by element size, or one memcpy where the strided
+ * side is contiguous too. */
 typedef struct walk {
     char *strided, *dense;
     const int64_t *strides;
@@ -24,7 +25,8 @@ static void copy_row(const walk *w, char *s, char *d, int64_t n, int64_t stride)
         memcpy(w->to_dense ? d : s, w->to_dense ? s : d, (size_t)n * w->elem);
         return;
     }
-    for (int64_t i = 0; i < n; i++, s += stride, d += w->elem) memcpy(w->to_dense ? d : s, w->to_dense ? s : d, w->elem);
+    for (int64_t i = 0; i < n; i++, s += stride, d += w->elem)
+        memcpy(w->to_dense ? d : s, w->to_dense ? s : d, w->elem);
 }
 
 static char *copy_dim(const walk *w, uint32_t dim, char *s, char *d) {
@@ -57,7 +59,7 @@ void face_scatter(char *host, const int64_t *strides, const void *dense, const i
     copy((void *)dense, host, strides, t, false);
 }
 
-/* --- large dense copies ------------------------------------------------------------------------------------------------------------------- */
+/* --- large dense copies --- */
 enum { PIECE = 64 << 10, THREADS = 4 };
 static const size_t WORTH_THREADS = (size_t)4 << 20;
 typedef struct copying {
@@ -80,18 +82,24 @@ static void *copy_piece(void *user) {
     return NULL;
 }
 
-/* The first write to a page costs more than the copy: the system makes and clears it. That goes at the speed of the cores that ask. */
+/* The first write to a page costs more than the copy: the system makes and clears it. That goes at the speed of the
+ * cores that ask. */
 void face_copy_in(void *dst, const void *src, size_t n, bool dst_zero) {
     copying part[THREADS];
     pthread_t thread[THREADS];
     bool running[THREADS] = {false};
     long cores = n >= WORTH_THREADS ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
-    size_t parts = cores < 1 ? 1 : cores > THREADS ? THREADS : (size_t)cores, each = (n / parts + PIECE - 1) / PIECE * PIECE, done = 0;
+    size_t parts = cores < 1         ? 1
+                   : cores > THREADS ? THREADS
+                                     : (size_t)cores,
+           each = (n / parts + PIECE - 1) / PIECE * PIECE, done = 0;
     for (size_t k = 0; k < parts; k++, done += part[k - 1].n) {
         size_t rest = n - done;
-        part[k] = (copying){(char *)dst + done, (const char *)src + done, k + 1 == parts || rest < each ? rest : each, dst_zero};
+        part[k] = (copying){(char *)dst + done, (const char *)src + done, k + 1 == parts || rest < each ? rest : each,
+                            dst_zero};
     }
-    for (size_t k = 1; k < parts; k++) running[k] = part[k].n && pthread_create(&thread[k], NULL, copy_piece, &part[k]) == 0;
+    for (size_t k = 1; k < parts; k++)
+        running[k] = part[k].n && pthread_create(&thread[k], NULL, copy_piece, &part[k]) == 0;
     for (size_t k = 0; k < parts; k++)
         if (!running[k]) copy_piece(&part[k]);
     for (size_t k = 1; k < parts; k++)
@@ -106,7 +114,7 @@ bool face_is_dense(const int64_t *strides, const ir_type *t) {
     return true;
 }
 
-/* --- what strides reach --------------------------------------------------------------------------------------------------- */
+/* --- what strides reach --- */
 /* Bytes below and from element 0,...,0. */
 static xt_status reach(const int64_t *strides, const ir_type *t, int64_t *out_below, int64_t *out_above) {
     int64_t low = 0, high = 0, span;
@@ -115,7 +123,8 @@ static xt_status reach(const int64_t *strides, const ir_type *t, int64_t *out_be
     if (!strides || t->count == 0) return NULL;
     bool fits = true;
     for (uint32_t i = 0; i < t->rank && fits; i++) {
-        fits = !__builtin_mul_overflow(t->dims[i] - 1, strides[i], &span) && span <= FACE_FURTHEST && span >= -FACE_FURTHEST;
+        fits = !__builtin_mul_overflow(t->dims[i] - 1, strides[i], &span) && span <= FACE_FURTHEST &&
+               span >= -FACE_FURTHEST;
         if (fits && t->dims[i] > 1) *(span < 0 ? &low : &high) += span;
         fits = fits && high <= FACE_FURTHEST && low >= -FACE_FURTHEST;
     }
@@ -146,11 +155,13 @@ xt_status face_write_extent(const int64_t *strides, const ir_type *t, size_t *ou
     int64_t below, above;
     XT_TRY(reach(strides, t, &below, &above));
     if (below > 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "byte strides of the destination reach %lld bytes below it: expected positive ones",
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "byte strides of the destination reach %lld bytes below it: expected positive ones",
                           (long long)below);
     if (strides && t->count > 0 && overlaps(strides, t))
         return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "byte strides of the destination let elements lie over each other: expected each dim's to step over the smaller ones");
+                          "byte strides of the destination let elements lie over each other: expected each dim's to "
+                          "step over the smaller ones");
     *out = (size_t)above;
     return NULL;
 }
@@ -160,20 +171,26 @@ xt_status face_check_read(const void *host, const int64_t *strides, const ir_typ
     XT_TRY(reach(strides, t, &below, &above));
     uintptr_t at = (uintptr_t)host;
     if ((uintptr_t)below <= at && (uintptr_t)above <= UINTPTR_MAX - at) return NULL;
-    return status_new(XT_INVALID_ARGUMENT, NULL, "the byte strides reach from %lld bytes below the host memory to %lld above it: outside of memory",
-                      (long long)below, (long long)above);
+    return status_new(
+        XT_INVALID_ARGUMENT, NULL,
+        "the byte strides reach from %lld bytes below the host memory to %lld above it: outside of memory",
+        (long long)below, (long long)above);
 }
 
 static xt_status tiled_strides(const PJRT_Buffer_MemoryLayout_Tiled *l, const ir_type *t, int64_t *strides) {
-    if (l->num_tiles > 0) return status_new(XT_UNIMPLEMENTED, NULL, "a host layout with tiles: this CPU plugin knows dense and strided layouts");
+    if (l->num_tiles > 0)
+        return status_new(XT_UNIMPLEMENTED, NULL,
+                          "a host layout with tiles: this CPU plugin knows dense and strided layouts");
     if (l->minor_to_major_size != t->rank)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the host layout orders %zu dims, the array has %u", l->minor_to_major_size, t->rank);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the host layout orders %zu dims, the array has %u",
+                          l->minor_to_major_size, t->rank);
     int64_t stride = (int64_t)xt_dtype_size(t->dtype);
     for (uint32_t i = 0; i < t->rank; i++) strides[i] = -1;
     for (uint32_t i = 0; i < t->rank; i++) {
         int64_t dim = l->minor_to_major[i];
         if (dim < 0 || dim >= t->rank || strides[dim] >= 0)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "the host layout's minor_to_major is no permutation of 0 to %d", (int)t->rank - 1);
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "the host layout's minor_to_major is no permutation of 0 to %d", (int)t->rank - 1);
         strides[dim] = stride;
         if (t->count > 0) stride *= t->dims[dim]; /* an array without elements may have any other dims */
     }
@@ -201,7 +218,8 @@ xt_status face_layout_strides(const PJRT_Buffer_MemoryLayout *layout, const ir_t
     if (layout->type == PJRT_LAYOUT_TILED)
         s = tiled_strides(&layout->tiled, t, strides);
     else if (layout->strides.num_byte_strides != t->rank)
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "the host layout has %zu strides, the array %u dims", layout->strides.num_byte_strides, t->rank);
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "the host layout has %zu strides, the array %u dims",
+                       layout->strides.num_byte_strides, t->rank);
     else if (t->rank > 0)
         memcpy(strides, layout->strides.byte_strides, t->rank * sizeof *strides);
     if (!s && !face_is_dense(strides, t))

@@ -1,8 +1,8 @@
-/* PJRT's layouts extension (type 4): arrays of this plugin are dense, so a layout is the order of its dims in memory, and as a text that order from
- * minor to major: "{1,0}" is row-major. */
+/* PJRT's layouts extension (type 4): arrays of this plugin are dense, so a layout is the order of its dims in memory,
+ * and as a text that order from minor to major: "{1,0}" is row-major. */
 #include "pjrt/face.h"
 
-/* --- orders ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- orders --- */
 struct face_layout {
     const face_layout *next;
     size_t rank;
@@ -73,30 +73,33 @@ xt_status face_layout_asked(const PJRT_Buffer_MemoryLayout *asked, const ir_type
     }
     int64_t want = (int64_t)xt_dtype_size(t->dtype);
     bool dense = true;
-    for (uint32_t i = t->rank; i-- > 0; want *= t->dims[order[i]]) dense = dense && (t->dims[order[i]] == 1 || strides[order[i]] == want);
+    for (uint32_t i = t->rank; i-- > 0; want *= t->dims[order[i]])
+        dense = dense && (t->dims[order[i]] == 1 || strides[order[i]] == want);
     base_free(strides);
     return dense ? face_layout_get(t->rank, order, out)
-                 : status_new(XT_UNIMPLEMENTED, NULL, "a device layout with gaps: arrays of this plugin are dense, their dims in any order");
+                 : status_new(XT_UNIMPLEMENTED, NULL,
+                              "a device layout with gaps: arrays of this plugin are dense, their dims in any order");
 }
 
 void face_layout_text(const face_layout *l, size_t rank, str *out) {
     str_append(out, "{");
-    for (size_t i = 0; i < rank; i++) str_printf(out, "%s%zu", i ? "," : "", l ? (size_t)l->dims[rank + i] : rank - 1 - i);
+    for (size_t i = 0; i < rank; i++)
+        str_printf(out, "%s%zu", i ? "," : "", l ? (size_t)l->dims[rank + i] : rank - 1 - i);
     str_append(out, "}");
 }
 
-/* --- the extension -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the extension --- */
 
 struct PJRT_Layouts_MemoryLayout {
     str text;
 };
 
-#define LAYOUTS(name)                                                                                                                                \
-    static xt_status name##_body(PJRT_Layouts_##name##_Args *a);                                                                                     \
-    static PJRT_Error *layouts_##name(PJRT_Layouts_##name##_Args *a) {                                                                               \
-        xt_status s = face_check(a, FACE_SLOT_Layouts_##name);                                                                                       \
-        return face_error(s ? s : name##_body(a));                                                                                                   \
-    }                                                                                                                                                \
+#define LAYOUTS(name)                                                  \
+    static xt_status name##_body(PJRT_Layouts_##name##_Args *a);       \
+    static PJRT_Error *layouts_##name(PJRT_Layouts_##name##_Args *a) { \
+        xt_status s = face_check(a, FACE_SLOT_Layouts_##name);         \
+        return face_error(s ? s : name##_body(a));                     \
+    }                                                                  \
     static xt_status name##_body(PJRT_Layouts_##name##_Args *a)
 
 static void layout_free(PJRT_Layouts_MemoryLayout *l) {
@@ -178,12 +181,13 @@ LAYOUTS(Executable_GetParameterLayouts) {
     return layouts_of(a->executable->program, false, &a->num_parameters, &a->layouts);
 }
 
-PJRT_Layouts_Extension face_layouts = {
-    .base = {.struct_size = sizeof(PJRT_Layouts_Extension), .type = PJRT_EXTENSION_LAYOUTS, .next = &face_shardings.base},
-    .MemoryLayout_Destroy = layouts_MemoryLayout_Destroy,
-    .MemoryLayout_Serialize = layouts_MemoryLayout_Serialize,
-    .Client_GetDefaultLayout = layouts_Client_GetDefaultLayout,
-    .Buffer_MemoryLayout = layouts_Buffer_MemoryLayout,
-    .Topology_GetDefaultLayout = layouts_Topology_GetDefaultLayout,
-    .Executable_GetOutputLayouts = layouts_Executable_GetOutputLayouts,
-    .Executable_GetParameterLayouts = layouts_Executable_GetParameterLayouts};
+PJRT_Layouts_Extension face_layouts = {.base = {.struct_size = sizeof(PJRT_Layouts_Extension),
+                                                .type = PJRT_EXTENSION_LAYOUTS,
+                                                .next = &face_shardings.base},
+                                       .MemoryLayout_Destroy = layouts_MemoryLayout_Destroy,
+                                       .MemoryLayout_Serialize = layouts_MemoryLayout_Serialize,
+                                       .Client_GetDefaultLayout = layouts_Client_GetDefaultLayout,
+                                       .Buffer_MemoryLayout = layouts_Buffer_MemoryLayout,
+                                       .Topology_GetDefaultLayout = layouts_Topology_GetDefaultLayout,
+                                       .Executable_GetOutputLayouts = layouts_Executable_GetOutputLayouts,
+                                       .Executable_GetParameterLayouts = layouts_Executable_GetParameterLayouts};

@@ -1,25 +1,30 @@
 /* The memory of a device: an account with a limit, over the host's allocator.
  *
- * Large blocks are kept for reuse: a training step asks for the same results and temporaries again and again, and the system would take each block
- * back and hand it out page by page, zeroed (a ResNet-18 step: 280,000 page faults). Invariants, all under `account`:
+ * Large blocks are kept for reuse: a training step asks for the same results and temporaries again and again, and the
+ * system would take each block back and hand it out page by page, zeroed (a ResNet-18 step: 280,000 page faults).
+ * Invariants, all under `account`:
  *  1. in_use counts the bytes asked for, never a block's slack; a kept block is not in use.
- *  2. in_use and kept_bytes together never pass the largest in_use so far, so keeping blocks raises no peak and respects the limit.
+ *  2. in_use and kept_bytes together never pass the largest in_use so far, so keeping blocks raises no peak and
+ *     respects the limit.
  *  3. A block serves a request only if at most a quarter of it is left over.
- *  4. A large block is pages of its own: as new, it is zero and takes no memory until it is written. So nothing is noted in the block itself: a note would
- *     make the system find and clear 2 MiB for each of a model's zero moments, on one thread. */
+ *  4. A large block is pages of its own: as new, it is zero and takes no memory until it is written. So nothing is
+ *     noted in the block itself: a note would make the system find and clear 2 MiB for each of a model's zero moments,
+ *     on one thread. */
 #include "pjrt/face.h"
 
 enum { LARGE = 1 << 20, ALIGN = 64 };
 
 static xt_status over_limit(const PJRT_Device *d, size_t n, int64_t held) {
     char also[80] = "";
-    if (held > 0) snprintf(also, sizeof also, ", %.2f more are needed by programs on their way", (double)held / 1048576);
-    return status_new(XT_RESOURCE_EXHAUSTED, NULL,
-                      "out of device memory: %.2f MiB are needed, %.2f of the %.2f MiB allowed by XT_MEMORY_LIMIT are in use%s", (double)n / 1048576,
-                      (double)d->in_use / 1048576, (double)d->limit / 1048576, also);
+    if (held > 0)
+        snprintf(also, sizeof also, ", %.2f more are needed by programs on their way", (double)held / 1048576);
+    return status_new(
+        XT_RESOURCE_EXHAUSTED, NULL,
+        "out of device memory: %.2f MiB are needed, %.2f of the %.2f MiB allowed by XT_MEMORY_LIMIT are in use%s",
+        (double)n / 1048576, (double)d->in_use / 1048576, (double)d->limit / 1048576, also);
 }
 
-/* --- promises ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- promises --- */
 static int64_t largest_promise(const PJRT_Device *d) {
     int64_t most = 0;
     for (const face_promise *p = d->promises; p; p = p->next)
@@ -103,11 +108,13 @@ static face_block take_oldest(PJRT_Device *d) {
     return b;
 }
 
-/* Takes kept blocks, oldest first, until another of `need` bytes may be kept (0: until invariant 2 holds); they are freed by the caller, outside the
- * lock. */
+/* Takes kept blocks, oldest first, until another of `need` bytes may be kept (0: until invariant 2 holds); they are
+ * freed by the caller, outside the lock. */
 static size_t make_room(PJRT_Device *d, int64_t need, face_block out[FACE_KEPT]) {
     size_t n = 0;
-    while (d->kept && d->kept->n > 0 && ((need > 0 && d->kept->n == FACE_KEPT) || d->in_use + d->kept_bytes + need > d->peak)) out[n++] = take_oldest(d);
+    while (d->kept && d->kept->n > 0 &&
+           ((need > 0 && d->kept->n == FACE_KEPT) || d->in_use + d->kept_bytes + need > d->peak))
+        out[n++] = take_oldest(d);
     return n;
 }
 
@@ -142,7 +149,9 @@ xt_status face_alloc(PJRT_Device *d, size_t n, void **out) {
 
 static xt_status take(PJRT_Device *d, size_t n, face_promise *p, bool running, void **out, bool *out_zero);
 
-xt_status face_alloc_told(PJRT_Device *d, size_t n, void **out, bool *out_zero) { return take(d, n, NULL, false, out, out_zero); }
+xt_status face_alloc_told(PJRT_Device *d, size_t n, void **out, bool *out_zero) {
+    return take(d, n, NULL, false, out, out_zero);
+}
 
 xt_status face_alloc_promised(PJRT_Device *d, face_promise *p, size_t n, void **out) {
     bool zero;

@@ -1,4 +1,5 @@
-/* Compile options, of which these fields matter here: CompileOptionsProto 7 (overrides by name) with xla_dump_to, and CompileOptionsProto 3 (build options) with 4 (replicas), 5 (partitions), 12 (outputs may stay divided) and 9 (device
+/* Compile options, of which these fields matter here: CompileOptionsProto 7 (overrides by name) with xla_dump_to, and
+ * CompileOptionsProto 3 (build options) with 4 (replicas), 5 (partitions), 12 (outputs may stay divided) and 9 (device
  * assignment: 1 replicas, 2 partitions, 3 per partition {1: device id of each replica}). */
 #include "base/proto.h"
 #include "pjrt/face.h"
@@ -35,7 +36,8 @@ static bool read_assignment(const proto_field *message, face_options *o) {
     return !r.bad;
 }
 
-/* One flag for all outputs or one each: only those that nobody named a sharding for matter, and clients set them alike. */
+/* One flag for all outputs or one each: only those that nobody named a sharding for matter, and clients
+ * set them alike. */
 static bool any_true(const proto_field *f) {
     if (f->wire == PROTO_VARINT) return f->value != 0;
     proto_reader r = proto_read(f->data, f->wire == PROTO_BYTES ? f->size : 0);
@@ -59,14 +61,19 @@ static bool is_named(const proto_field *f, const char *name) {
     return f->size == strlen(name) && memcmp(f->data, name, f->size) == 0;
 }
 
-/* XLA's flags are taken and change nothing but xla_dump_to; other names are mistakes, and so is a text for a flag that is a yes or no. */
+/* XLA's flags are taken and change nothing but xla_dump_to; other names are mistakes, and so is a text for a flag that
+ * is a yes or no. */
 static xt_status check_override(const proto_field *name, const proto_field *text) {
-    static const char *const flags[] = {"xla_embed_ir_in_executable", "xla_cpu_enable_fast_math", "xla_cpu_enable_fast_min_max", "xla_allow_excess_precision"};
+    static const char *const flags[] = {"xla_embed_ir_in_executable", "xla_cpu_enable_fast_math",
+                                        "xla_cpu_enable_fast_min_max", "xla_allow_excess_precision"};
     if (name->size < 4 || memcmp(name->data, "xla_", 4) != 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "No such compile option: '%.*s'", name->size < 200 ? (int)name->size : 200, name->data ? (const char *)name->data : "");
+        return status_new(XT_INVALID_ARGUMENT, NULL, "No such compile option: '%.*s'",
+                          name->size < 200 ? (int)name->size : 200, name->data ? (const char *)name->data : "");
     for (size_t i = 0; i < BASE_COUNT(flags) && text->data; i++)
-        if (is_named(name, flags[i]) && !is_named(text, "true") && !is_named(text, "false") && !is_named(text, "True") && !is_named(text, "False"))
-            return status_new(XT_INVALID_ARGUMENT, NULL, "compile option %s: '%.*s' is not a valid bool value.", flags[i], text->size < 200 ? (int)text->size : 200, (const char *)text->data);
+        if (is_named(name, flags[i]) && !is_named(text, "true") && !is_named(text, "false") &&
+            !is_named(text, "True") && !is_named(text, "False"))
+            return status_new(XT_INVALID_ARGUMENT, NULL, "compile option %s: '%.*s' is not a valid bool value.",
+                              flags[i], text->size < 200 ? (int)text->size : 200, (const char *)text->data);
     return NULL;
 }
 
@@ -75,8 +82,10 @@ static bool read_override(const proto_field *message, face_options *o, xt_status
     proto_field name = {0}, value = {0}, text = {0};
     proto_reader r = proto_read(message->data, message->size);
     for (proto_field f; proto_next(&r, &f);)
-        if (f.wire == PROTO_BYTES && f.number == 1) name = f;
-        else if (f.wire == PROTO_BYTES && f.number == 2) value = f;
+        if (f.wire == PROTO_BYTES && f.number == 1)
+            name = f;
+        else if (f.wire == PROTO_BYTES && f.number == 2)
+            value = f;
     if (r.bad) return false;
     r = proto_read(value.data, value.size);
     for (proto_field f; proto_next(&r, &f);)
@@ -94,8 +103,10 @@ xt_status face_options_read(const char *bytes, size_t n, face_options *out) {
     xt_status refused = NULL;
     proto_reader r = proto_read(bytes, n);
     for (proto_field f; ok && proto_next(&r, &f);)
-        if (f.number == 3 && f.wire == PROTO_BYTES) ok = read_build(&f, out);
-        else if (f.number == 7 && f.wire == PROTO_BYTES) ok = read_override(&f, out, &refused);
+        if (f.number == 3 && f.wire == PROTO_BYTES)
+            ok = read_build(&f, out);
+        else if (f.number == 7 && f.wire == PROTO_BYTES)
+            ok = read_override(&f, out, &refused);
     ok = ok && !r.bad;
     if (refused) {
         face_options_deinit(out);
@@ -109,9 +120,11 @@ xt_status face_options_read(const char *bytes, size_t n, face_options *out) {
         out->ids = NULL;
     }
     if (want && want <= MAX_LOGICAL && (!out->ids || out->n_ids == want)) return NULL;
-    xt_status s = ok ? status_new(XT_INVALID_ARGUMENT, NULL, "the compile options name %d replicas of %d partitions and assign %zu devices",
-                                  out->replicas, out->partitions, out->n_ids)
-                     : status_new(XT_INVALID_ARGUMENT, NULL, "the compile options (%zu bytes) are no CompileOptionsProto", n);
+    xt_status s =
+        ok ? status_new(XT_INVALID_ARGUMENT, NULL,
+                        "the compile options name %d replicas of %d partitions and assign %zu devices", out->replicas,
+                        out->partitions, out->n_ids)
+           : status_new(XT_INVALID_ARGUMENT, NULL, "the compile options (%zu bytes) are no CompileOptionsProto", n);
     face_options_deinit(out);
     return s;
 }

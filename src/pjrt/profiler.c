@@ -1,5 +1,6 @@
-/* PJRT's profiler extension (type 1): a profiler is started, stopped, and gives its data as an XSpace message. There is one trace a process, so a second
- * profiler that is started begins it anew. Its Args are not PJRT's, so they are checked here; errors are constants that nobody has to free. */
+/* PJRT's profiler extension (type 1): a profiler is started, stopped, and gives its data as an XSpace message. There is
+ * one trace a process, so a second profiler that is started begins it anew. Its Args are not PJRT's, so they are
+ * checked here; errors are constants that nobody has to free. */
 #include "cpu/run/trace.h"
 #include "pjrt/face.h"
 
@@ -11,10 +12,13 @@ struct PLUGIN_Profiler_Error {
     PJRT_Error_Code code;
     const char *text;
 };
-static PLUGIN_Profiler_Error short_args = {PJRT_INVALID_ARGUMENT, "the argument struct is NULL, or its struct_size is too small"};
-static PLUGIN_Profiler_Error no_profiler = {PJRT_FAILED_PRECONDITION, "the profiler is NULL, has been destroyed, or is none of this plugin's"};
+static PLUGIN_Profiler_Error short_args = {PJRT_INVALID_ARGUMENT,
+                                           "the argument struct is NULL, or its struct_size is too small"};
+static PLUGIN_Profiler_Error no_profiler = {PJRT_FAILED_PRECONDITION,
+                                            "the profiler is NULL, has been destroyed, or is none of this plugin's"};
 static PLUGIN_Profiler_Error no_memory = {PJRT_RESOURCE_EXHAUSTED, "out of memory for a profiler"};
-static PLUGIN_Profiler_Error no_room = {PJRT_INVALID_ARGUMENT, "the buffer is smaller than the profile: collect without one to hear its size"};
+static PLUGIN_Profiler_Error no_room = {PJRT_INVALID_ARGUMENT,
+                                        "the buffer is smaller than the profile: collect without one to hear its size"};
 
 #define REACHES_END(a, last) ((a) && PJRT_REACHES(a, last))
 
@@ -104,7 +108,8 @@ static PLUGIN_Profiler_Api table = {.struct_size = sizeof(PLUGIN_Profiler_Api),
                                     .start = start,
                                     .stop = stop,
                                     .collect_data = collect};
-PJRT_Profiler_Extension face_profiler = {
-    .base = {.struct_size = sizeof(PJRT_Profiler_Extension), .type = PJRT_EXTENSION_PROFILER, .next = &face_layouts.base},
-    .profiler_api = &table,
-    .traceme_context_id = -1};
+PJRT_Profiler_Extension face_profiler = {.base = {.struct_size = sizeof(PJRT_Profiler_Extension),
+                                                  .type = PJRT_EXTENSION_PROFILER,
+                                                  .next = &face_layouts.base},
+                                         .profiler_api = &table,
+                                         .traceme_context_id = -1};

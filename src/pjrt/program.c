@@ -1,4 +1,5 @@
-/* Programs: compiling, and the tables that clients ask for, made once from what the compiler tells. Shared by executables and their loaded forms. */
+/* Programs: compiling, and the tables that clients ask for, made once from what the compiler tells. Shared by
+ * executables and their loaded forms. */
 #include "base/proto.h"
 #include "format/hlo.h"
 #include "pjrt/face.h"
@@ -53,9 +54,13 @@ static xt_status describe_kinds(face_program *p) {
     if (!p->in_kinds || !p->kinds || !p->kind_sizes) return status_oom(n * sizeof *p->kinds, "a program");
     p->out_kinds = p->in_kinds + p->n_in;
     for (size_t i = 0; i < n; i++) {
-        const char *text = i < p->n_in ? cpu_exec_input_text(p->exec, i, "mhlo.memory_kind") : cpu_exec_output_text(p->exec, i - p->n_in, "mhlo.memory_kind");
+        const char *text = i < p->n_in ? cpu_exec_input_text(p->exec, i, "mhlo.memory_kind")
+                                       : cpu_exec_output_text(p->exec, i - p->n_in, "mhlo.memory_kind");
         int kind = text ? face_kind_find(text, strlen(text)) : 0;
-        if (kind < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the memory kind '%s' is unknown: this plugin has device, pinned_host, unpinned_host", text);
+        if (kind < 0)
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "the memory kind '%s' is unknown: this plugin has device, pinned_host, unpinned_host",
+                              text);
         p->in_kinds[i] = (uint8_t)kind;
         face_tell(face_kind_names[kind], &p->kinds[i], &p->kind_sizes[i]);
     }
@@ -70,7 +75,8 @@ static xt_status describe_shardings(face_program *p) {
     if (!p->shardings || !p->sharding_sizes) return status_oom(n * sizeof *p->shardings, "a program");
     for (size_t i = 0; i < n; i++) {
         str s = STR_INIT;
-        const char *text = i < p->n_in ? cpu_exec_input_text(p->exec, i, "mhlo.sharding") : cpu_exec_output_text(p->exec, i - p->n_in, "mhlo.sharding");
+        const char *text = i < p->n_in ? cpu_exec_input_text(p->exec, i, "mhlo.sharding")
+                                       : cpu_exec_output_text(p->exec, i - p->n_in, "mhlo.sharding");
         xt_status st = face_sharding_write(text, &s);
         if (!st && s.len && !(p->shardings[i] = base_malloc(s.len))) st = status_oom(s.len, "a sharding");
         if (!st && s.len) memcpy(p->shardings[i], s.data, s.len);
@@ -82,7 +88,8 @@ static xt_status describe_shardings(face_program *p) {
 }
 
 /* The compiler's types are those of memory. */
-static xt_status describe_type(const ir_type *stored, const int64_t *order, const ir_type **out_type, const face_layout **out_layout) {
+static xt_status describe_type(const ir_type *stored, const int64_t *order, const ir_type **out_type,
+                               const face_layout **out_layout) {
     int64_t dims[IR_MAX_RANK];
     *out_type = stored;
     *out_layout = NULL;
@@ -97,9 +104,12 @@ static xt_status describe_types(face_program *p) {
     p->types = base_calloc(n + 1, sizeof *p->types);
     p->orders = base_calloc(n + 1, sizeof *p->orders);
     if (!p->types || !p->orders) return status_oom(n * sizeof *p->types, "a program");
-    for (size_t i = 0; i < p->n_in; i++) XT_TRY(describe_type(cpu_exec_input_type(p->exec, i), cpu_exec_input_order(p->exec, i), &p->types[i], &p->orders[i]));
+    for (size_t i = 0; i < p->n_in; i++)
+        XT_TRY(describe_type(cpu_exec_input_type(p->exec, i), cpu_exec_input_order(p->exec, i), &p->types[i],
+                             &p->orders[i]));
     for (size_t j = 0; j < p->n_out; j++)
-        XT_TRY(describe_type(cpu_exec_output_type(p->exec, j), cpu_exec_output_order(p->exec, j), &p->types[p->n_in + j], &p->orders[p->n_in + j]));
+        XT_TRY(describe_type(cpu_exec_output_type(p->exec, j), cpu_exec_output_order(p->exec, j),
+                             &p->types[p->n_in + j], &p->orders[p->n_in + j]));
     return NULL;
 }
 
@@ -136,7 +146,7 @@ static xt_status describe(face_program *p) {
     return NULL;
 }
 
-/* --- HLO that went in comes out again with its shardings, which is where PyTorch/XLA looks for those of results ------------------------------------ */
+/* --- HLO that went in comes out again with its shardings, which is where PyTorch/XLA looks for those of results --- */
 static bool field_of(const unsigned char *data, size_t n, uint32_t number, proto_field *out) {
     bool found = false;
     proto_reader r = proto_read(data, n);
@@ -149,13 +159,15 @@ static bool field_of(const unsigned char *data, size_t n, uint32_t number, proto
 static void results_sharding(const face_program *p, bool tuple, str *module) {
     str all = STR_INIT;
     if (tuple) proto_int(&all, 1, 2);
-    for (size_t i = p->n_in; tuple && i < p->n_in + p->n_out; i++) proto_bytes(&all, 5, p->shardings[i], p->sharding_sizes[i]);
+    for (size_t i = p->n_in; tuple && i < p->n_in + p->n_out; i++)
+        proto_bytes(&all, 5, p->shardings[i], p->sharding_sizes[i]);
     if (!tuple && p->n_out == 1) proto_bytes(module, 12, p->shardings[p->n_in], p->sharding_sizes[p->n_in]);
     if (tuple) proto_message(module, 12, &all);
     str_free(&all);
 }
 
-/* HloModuleProto: 4 program shape {2 result {2 element type}}, 12 the results' sharding, 14 the parameters'. HloModuleProtoWithConfig: 1 module, 2 {1 shape}. */
+/* HloModuleProto: 4 program shape {2 result {2 element type}}, 12 the results' sharding, 14 the parameters'.
+ * HloModuleProtoWithConfig: 1 module, 2 {1 shape}. */
 static xt_status keep_hlo(face_program *p, const PJRT_Program *program) {
     enum { XLA_TUPLE = 13 };
     const unsigned char *code = (const unsigned char *)program->code;
@@ -187,21 +199,30 @@ static xt_status keep_hlo(face_program *p, const PJRT_Program *program) {
 static xt_status check_format(const PJRT_Program *program) {
     static const char *const formats[] = {"mlir", "hlo", "hlo_with_config"};
     size_t i = 0;
-    while (i < BASE_COUNT(formats) && (program->format_size != strlen(formats[i]) || memcmp(program->format, formats[i], program->format_size) != 0)) i++;
+    while (i < BASE_COUNT(formats) && (program->format_size != strlen(formats[i]) ||
+                                       memcmp(program->format, formats[i], program->format_size) != 0))
+        i++;
     if (!program->code || i == BASE_COUNT(formats))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%.*s': this plugin compiles 'mlir' (StableHLO as text or bytecode), 'hlo' and 'hlo_with_config'",
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "the program's format is '%.*s': this plugin compiles 'mlir' (StableHLO as text or "
+                          "bytecode), 'hlo' and 'hlo_with_config'",
                           (int)program->format_size, program->format ? program->format : "");
     if (i && !hlomod_is(program->code, program->code_size))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%s', but it does not begin as an HloModuleProto does", formats[i]);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "the program's format is '%s', but it does not begin as an HloModuleProto does", formats[i]);
     return NULL;
 }
 
-xt_status face_program_compile(const PJRT_Program *program, const char *options, size_t options_size, int threads, face_program **out) {
+xt_status face_program_compile(const PJRT_Program *program, const char *options, size_t options_size, int threads,
+                               face_program **out) {
     face_program *p;
     XT_TRY(check_format(program));
     XT_TRY(program_new(&p));
     xt_status s = keep_options(p, options, options_size);
-    cpu_compile_opts o = {.num_replicas = p->options.replicas, .num_partitions = p->options.partitions, .keep_divided = p->options.keep_divided, .threads = threads};
+    cpu_compile_opts o = {.num_replicas = p->options.replicas,
+                          .num_partitions = p->options.partitions,
+                          .keep_divided = p->options.keep_divided,
+                          .threads = threads};
     if (!s) s = cpu_compile(program->code, program->code_size, &o, &p->exec);
     if (!s) s = describe(p);
     if (!s) s = keep_hlo(p, program);
@@ -216,7 +237,8 @@ xt_status face_program_compile(const PJRT_Program *program, const char *options,
     return NULL;
 }
 
-/* --- serialised programs: a message of 1 compile options, 2 fingerprint, 3 the compiler's own bytes, 4 hash of those ------------------------------ */
+/* --- serialised programs: a message of 1 compile options, 2 fingerprint, 3 the compiler's own bytes, 4 hash
+ * of those --- */
 static void hash_of(const void *p, size_t n, char out[33]) {
     hash_hex(hash_bytes(p, n, (hash128){0x5053, 0}), out);
 }

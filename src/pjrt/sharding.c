@@ -1,8 +1,9 @@
-/* PJRT's shardings extension (type 19): how the parameters and outputs of a partitioned program lie, as serialised OpSharding messages. They are made
- * of the program's mhlo.sharding texts; what a text does not say is whole on every device.
+/* PJRT's shardings extension (type 19): how the parameters and outputs of a partitioned program lie, as serialised
+ * OpSharding messages. They are made of the program's mhlo.sharding texts; what a text does not say is whole on
+ * every device.
  *
- * OpSharding: 1 type (REPLICATED 0, MAXIMAL 1, OTHER 3, MANUAL 4, UNREDUCED 6), 3 tile dims, 4 devices, 6 replicate on the last tile dim, 8 kinds of the last tile dims, 9 and 10 reshape and
- * transpose of an iota of devices. */
+ * OpSharding: 1 type (REPLICATED 0, MAXIMAL 1, OTHER 3, MANUAL 4, UNREDUCED 6), 3 tile dims, 4 devices, 6 replicate on
+ * the last tile dim, 8 kinds of the last tile dims, 9 and 10 reshape and transpose of an iota of devices. */
 #include <stdlib.h>
 
 #include "base/proto.h"
@@ -98,12 +99,14 @@ xt_status face_sharding_write(const char *text, str *out) {
         tiled(&r, out);
     else
         r.bad = !accept(&r, "replicated");
-    if (r.bad || !accept(&r, "}")) return status_new(XT_INVALID_ARGUMENT, NULL, "the sharding '%s' cannot be read", text);
+    if (r.bad || !accept(&r, "}"))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the sharding '%s' cannot be read", text);
     return out->failed ? status_oom(64, "a sharding") : NULL;
 }
 
 static PJRT_Error *tell(PJRT_Shardings_Args *a, bool outputs) {
-    xt_status s = face_check(a, outputs ? FACE_SLOT_Executable_OutputShardings : FACE_SLOT_Executable_ParameterShardings);
+    xt_status s =
+        face_check(a, outputs ? FACE_SLOT_Executable_OutputShardings : FACE_SLOT_Executable_ParameterShardings);
     if (s) return face_error(s);
     const face_program *p = a->executable->program;
     size_t skip = outputs ? p->n_in : 0;
@@ -122,6 +125,7 @@ static PJRT_Error *outputs(PJRT_Shardings_Args *a) {
     return tell(a, true);
 }
 
-PJRT_Shardings_Extension face_shardings = {.base = {.struct_size = sizeof(PJRT_Shardings_Extension), .type = PJRT_EXTENSION_SHARDINGS},
-                                           .Executable_ParameterShardings = parameters,
-                                           .Executable_OutputShardings = outputs};
+PJRT_Shardings_Extension face_shardings = {
+    .base = {.struct_size = sizeof(PJRT_Shardings_Extension), .type = PJRT_EXTENSION_SHARDINGS},
+    .Executable_ParameterShardings = parameters,
+    .Executable_OutputShardings = outputs};

@@ -1,7 +1,9 @@
-/* Transfers in pieces: buffers whose memory exists from the start and becomes ready when the client has sent its last piece, or said that it failed.
+/* Transfers in pieces: buffers whose memory exists from the start and becomes ready when the client has sent its last
+ * piece, or said that it failed.
  *
- * Invariants: a slot's value is set exactly once (`open` under the lock says who may); pieces are copied before the call returns, so their events are
- * set already; a manager that goes leaves the buffers it has not finished with an error. */
+ * Invariants: a slot's value is set exactly once (`open` under the lock says who may); pieces are copied before
+ * the call returns, so their events are set already; a manager that goes leaves the buffers it has not finished
+ * with an error. */
 #include "base/narrow.h"
 #include "pjrt/face.h"
 
@@ -22,7 +24,9 @@ static void manager_free(manager *m) {
     PJRT_Client *c = m->device->client;
     for (size_t i = 0; i < m->n; i++) {
         if (m->slots[i].open)
-            face_event_set(m->slots[i].value->ready, status_new(XT_CANCELLED, NULL, "the transfer manager went before buffer %zu was sent whole", i));
+            face_event_set(
+                m->slots[i].value->ready,
+                status_new(XT_CANCELLED, NULL, "the transfer manager went before buffer %zu was sent whole", i));
         face_value_release(m->slots[i].value);
     }
     pthread_mutex_destroy(&m->lock);
@@ -31,7 +35,8 @@ static void manager_free(manager *m) {
     face_client_release(c);
 }
 
-static xt_status slot_init(slot *s, PJRT_Device *d, const PJRT_ShapeSpec *shape, const PJRT_Buffer_MemoryLayout *layout) {
+static xt_status slot_init(slot *s, PJRT_Device *d, const PJRT_ShapeSpec *shape,
+                           const PJRT_Buffer_MemoryLayout *layout) {
     const ir_type *t;
     XT_TRY(face_type_of(shape->element_type, shape->dims, shape->num_dims, &t));
     const face_layout *order;
@@ -45,7 +50,8 @@ FACE(Client_CreateBuffersForAsyncHostToDevice) {
     PJRT_Device *d;
     XT_TRY(face_pick_device(a->client, NULL, a->memory, &d));
     if (a->num_device_layouts != 0 && a->num_device_layouts != a->num_shape_specs)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%zu layouts for %zu shapes", a->num_device_layouts, a->num_shape_specs);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%zu layouts for %zu shapes", a->num_device_layouts,
+                          a->num_shape_specs);
     manager *m = face_handle_new(sizeof *m);
     slot *slots = base_calloc(a->num_shape_specs, sizeof *slots);
     if (!m || !slots) {
@@ -60,7 +66,8 @@ FACE(Client_CreateBuffersForAsyncHostToDevice) {
     face_client_retain(d->client);
     for (size_t i = 0; i < a->num_shape_specs; i++) {
         m->n = i + 1;
-        xt_status s = slot_init(&m->slots[i], d, &a->shape_specs[i], a->num_device_layouts ? a->device_layouts[i] : NULL);
+        xt_status s =
+            slot_init(&m->slots[i], d, &a->shape_specs[i], a->num_device_layouts ? a->device_layouts[i] : NULL);
         if (!s) continue;
         manager_free(m);
         return status_context(s, "buffer %zu of a transfer", i);
@@ -75,7 +82,8 @@ FACE(AsyncHostToDeviceTransferManager_Destroy) {
 }
 
 static xt_status find(manager *m, int32_t index, slot **out) {
-    if (index < 0 || (size_t)index >= m->n) return status_new(XT_OUT_OF_RANGE, NULL, "buffer %d of a transfer of %zu", index, m->n);
+    if (index < 0 || (size_t)index >= m->n)
+        return status_new(XT_OUT_OF_RANGE, NULL, "buffer %d of a transfer of %zu", index, m->n);
     *out = &m->slots[index];
     return NULL;
 }
@@ -91,7 +99,8 @@ static xt_status finish(manager *m, slot *at, xt_status s) {
         return NULL;
     }
     xt_status_free(s);
-    return status_new(XT_FAILED_PRECONDITION, NULL, "buffer %zu of the transfer has been sent whole or has failed", (size_t)(at - m->slots));
+    return status_new(XT_FAILED_PRECONDITION, NULL, "buffer %zu of the transfer has been sent whole or has failed",
+                      (size_t)(at - m->slots));
 }
 
 static xt_status check_open(manager *m, const slot *at) {
@@ -99,7 +108,8 @@ static xt_status check_open(manager *m, const slot *at) {
     bool open = at->open;
     pthread_mutex_unlock(&m->lock);
     return open ? NULL
-                : status_new(XT_FAILED_PRECONDITION, NULL, "buffer %zu of the transfer has been sent whole or has failed", (size_t)(at - m->slots));
+                : status_new(XT_FAILED_PRECONDITION, NULL,
+                             "buffer %zu of the transfer has been sent whole or has failed", (size_t)(at - m->slots));
 }
 
 FACE(AsyncHostToDeviceTransferManager_TransferData) {
@@ -107,13 +117,14 @@ FACE(AsyncHostToDeviceTransferManager_TransferData) {
     XT_TRY(find(a->transfer_manager, a->buffer_index, &at));
     int64_t bytes = (int64_t)at->value->bytes;
     if (a->offset < 0 || a->transfer_size < 0 || a->offset > bytes || a->transfer_size > bytes - a->offset)
-        return status_new(XT_OUT_OF_RANGE, NULL, "%lld bytes at %lld of a buffer of %lld", (long long)a->transfer_size, (long long)a->offset,
-                          (long long)bytes);
+        return status_new(XT_OUT_OF_RANGE, NULL, "%lld bytes at %lld of a buffer of %lld", (long long)a->transfer_size,
+                          (long long)a->offset, (long long)bytes);
     XT_TRY(check_open(a->transfer_manager, at));
     face_event *done;
     XT_TRY(face_event_done(NULL, &done));
     if (a->transfer_size > 0) memcpy((char *)at->value->data + a->offset, a->data, (size_t)a->transfer_size);
-    if (a->transfer_size > 0) narrow_extend(at->value->type->dtype, (char *)at->value->data + a->offset, (size_t)a->transfer_size);
+    if (a->transfer_size > 0)
+        narrow_extend(at->value->type->dtype, (char *)at->value->data + a->offset, (size_t)a->transfer_size);
     xt_status s = a->is_last_transfer ? finish(a->transfer_manager, at, NULL) : NULL;
     if (s)
         face_event_release(done);
@@ -130,8 +141,8 @@ FACE(AsyncHostToDeviceTransferManager_TransferLiteral) {
     XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
     if (t != at->value->type) {
         char got[200], want[200];
-        return status_new(XT_INVALID_ARGUMENT, NULL, "a literal of %s for a buffer of %s", face_type_text(t, got, sizeof got),
-                          face_type_text(at->value->type, want, sizeof want));
+        return status_new(XT_INVALID_ARGUMENT, NULL, "a literal of %s for a buffer of %s",
+                          face_type_text(t, got, sizeof got), face_type_text(at->value->type, want, sizeof want));
     }
     if (!a->data && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the literal is NULL");
     XT_TRY(check_open(a->transfer_manager, at));
@@ -155,7 +166,8 @@ FACE(AsyncHostToDeviceTransferManager_SetBufferError) {
     slot *at = NULL;
     XT_TRY(find(a->transfer_manager, a->buffer_index, &at));
     return finish(a->transfer_manager, at,
-                  face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client"));
+                  face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size),
+                                  "set by the client"));
 }
 
 FACE(AsyncHostToDeviceTransferManager_RetrieveBuffer) {
@@ -166,7 +178,9 @@ FACE(AsyncHostToDeviceTransferManager_RetrieveBuffer) {
     bool again = at->retrieved;
     at->retrieved = true;
     pthread_mutex_unlock(&m->lock);
-    if (again) return status_new(XT_FAILED_PRECONDITION, NULL, "buffer %d of the transfer has been retrieved already", a->buffer_index);
+    if (again)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "buffer %d of the transfer has been retrieved already",
+                          a->buffer_index);
     return face_buffer_new(face_value_retain(at->value), m->memory, &a->buffer_out);
 }
 

@@ -1,4 +1,5 @@
-/* Topologies: the list of devices a program may be compiled for. A client has one; another can be made from a count of devices. */
+/* Topologies: the list of devices a program may be compiled for. A client has one; another can be made from a
+ * count of devices. */
 #include "base/proto.h"
 #include "pjrt/face.h"
 
@@ -57,11 +58,13 @@ FACE(TopologyDescription_Create) {
     for (; at < size && a->topology_name[at] >= '0' && a->topology_name[at] <= '9' && n < 10000; at++)
         n = 10 * n + (size_t)(a->topology_name[at] - '0');
     if (at < size || n > 4096 || (size > 0 && n == 0))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the topology '%.*s' is unknown: give the number of CPU devices, as 4 or cpu:4", (int)size,
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "the topology '%.*s' is unknown: give the number of CPU devices, as 4 or cpu:4", (int)size,
                           a->topology_name);
     int64_t wanted = (int64_t)n;
     if (n == 0) XT_TRY(face_devices_wanted(&wanted));
-    if (wanted > 4096) return status_new(XT_INVALID_ARGUMENT, NULL, "CPU_NUM_DEVICES is %lld: expected 1 to 4096", (long long)wanted);
+    if (wanted > 4096)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "CPU_NUM_DEVICES is %lld: expected 1 to 4096", (long long)wanted);
     return topology_new((size_t)wanted, NULL, &a->topology);
 }
 
@@ -103,7 +106,8 @@ FACE(TopologyDescription_GetMemorySpaceKindIds) {
 
 /* XLA's number of an element type; it counts tuples and others before the types that came later. */
 static int shape_type(PJRT_Buffer_Type t) {
-    static const uint8_t of[] = {[XT_BF16] = 16, 15, 18, 19, 20, 23, 24, 25, 21, 22, 17, 26, 27, 28, 29, 33, 32, 30, 31};
+    static const uint8_t of[] = {
+        [XT_BF16] = 16, 15, 18, 19, 20, 23, 24, 25, 21, 22, 17, 26, 27, 28, 29, 33, 32, 30, 31};
     return t >= (int)XT_BF16 && (size_t)t < BASE_COUNT(of) ? of[t] : (int)t;
 }
 
@@ -111,7 +115,8 @@ static void free_shape(const char *p) {
     base_free((void *)(uintptr_t)p);
 }
 
-/* ShapeProto: 2 element type, 3 dims, 5 layout {1 minor to major}: every memory holds dense arrays, row-major where no order is asked for. */
+/* ShapeProto: 2 element type, 3 dims, 5 layout {1 minor to major}: every memory holds dense arrays, row-major where no
+ * order is asked for. */
 FACE(TopologyDescription_MakeCanonicalShapeForMemorySpace) {
     const ir_type *t;
     if (a->memory_space_kind_id < 0 || a->memory_space_kind_id >= FACE_KINDS)
@@ -173,6 +178,7 @@ FACE(TopologyDescription_Deserialize) {
     proto_reader r = proto_read(a->serialized_topology, a->serialized_topology_size);
     for (proto_field f; proto_next(&r, &f);)
         if (f.number == 1 && f.wire == PROTO_VARINT && n < BASE_COUNT(processes)) processes[n++] = (int32_t)f.value;
-    if (r.bad || n == 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the serialised topology is damaged or not of this plugin");
+    if (r.bad || n == 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the serialised topology is damaged or not of this plugin");
     return topology_new(n, processes, &a->topology);
 }

@@ -1,7 +1,8 @@
 /* What leaves a buffer: reads to the host, copies to other devices, readiness, and pointers for zero-copy views.
  *
- * A value that is there is copied at once on the caller's thread. Otherwise the copy waits in the value's ready event and runs on the executor
- * that makes the value, before that executor goes on; the copy holds the value, so no program can overwrite it meanwhile. */
+ * A value that is there is copied at once on the caller's thread. Otherwise the copy waits in the value's ready event
+ * and runs on the executor that makes the value, before that executor goes on; the copy holds the value, so no program
+ * can overwrite it meanwhile. */
 #include "base/narrow.h"
 #include "pjrt/face.h"
 
@@ -14,7 +15,7 @@ static xt_status hold(PJRT_Buffer *b, face_value **out) {
     return *out ? NULL : gone();
 }
 
-/* --- to the host ------------------------------------------------------------------------------------------------------------------------- */
+/* --- to the host --- */
 typedef struct host_read {
     face_value *value;
     char *dst;
@@ -41,7 +42,8 @@ static void host_read_run(void *user, xt_status s) {
 }
 
 /* Takes `value` and `strides` over. */
-static xt_status start_host_read(face_value *value, void *dst, int64_t *strides, int64_t offset, int64_t size, face_event **out) {
+static xt_status start_host_read(face_value *value, void *dst, int64_t *strides, int64_t offset, int64_t size,
+                                 face_event **out) {
     host_read *r = base_malloc(sizeof *r);
     face_event *done = r ? face_event_new() : NULL;
     if (!done) {
@@ -75,7 +77,8 @@ FACE(Buffer_ToHostBuffer) {
     XT_TRY(face_layout_strides(a->host_layout, t, &strides));
     xt_status s = face_write_extent(strides, t, &extent);
     if (!s && a->dst && a->dst_size < extent)
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "dst_size is %zu: the array%s takes %zu bytes; ask for them with dst NULL", a->dst_size,
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "dst_size is %zu: the array%s takes %zu bytes; ask for them with dst NULL", a->dst_size,
                        strides ? " in host_layout" : "", extent);
     if (!s && !a->dst) {
         base_free(strides);
@@ -99,8 +102,8 @@ FACE(Buffer_ToHostBuffer) {
 
 static xt_status check_range(int64_t offset, int64_t size, int64_t bytes) {
     if (offset >= 0 && size >= 0 && offset <= bytes && size <= bytes - offset) return NULL;
-    return status_new(XT_OUT_OF_RANGE, NULL, "bytes %lld to %lld + %lld of a buffer of %lld", (long long)offset, (long long)offset, (long long)size,
-                      (long long)bytes);
+    return status_new(XT_OUT_OF_RANGE, NULL, "bytes %lld to %lld + %lld of a buffer of %lld", (long long)offset,
+                      (long long)offset, (long long)size, (long long)bytes);
 }
 
 FACE(Buffer_CopyRawToHost) {
@@ -136,7 +139,8 @@ static void later_read_start(PJRT_Buffer_CopyRawToHostFuture_Callback_Args *a) {
     if (s) {
         /* It has been said. */
     } else if (a->error_code != PJRT_OK)
-        s = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client");
+        s = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size),
+                            "set by the client");
     else if (!a->dst && r.size > 0)
         s = status_new(XT_INVALID_ARGUMENT, NULL, "the host memory of a read is NULL");
     if (s)
@@ -167,7 +171,7 @@ FACE(Buffer_CopyRawToHostFuture) {
     return NULL;
 }
 
-/* --- to another device of this process -------------------------------------------------------------------------------------------------------- */
+/* --- to another device of this process --- */
 typedef struct device_copy {
     face_value *from, *to;
 } device_copy;
@@ -218,10 +222,11 @@ FACE(Buffer_CopyToMemory) {
     return copy_to(a->buffer, d, a->dst_memory, &a->dst_buffer);
 }
 
-/* --- readiness and pointers -------------------------------------------------------------------------------------------------------------------- */
+/* --- readiness and pointers --- */
 FACE(Buffer_ReadyEvent) {
     face_value *v = face_buffer_value(a->buffer);
-    if (!v) return face_event_given(gone(), &a->event); /* clients treat a refusal here as fatal, an event's error not */
+    /* clients treat a refusal here as fatal, an event's error not */
+    if (!v) return face_event_given(gone(), &a->event);
     FACE_GIVE(a->event = face_event_retain(v->ready));
     face_value_release(v);
     return NULL;

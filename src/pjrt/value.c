@@ -11,7 +11,8 @@ xt_status face_value_new(PJRT_Device *d, const ir_type *type, const face_layout 
         base_free(v);
         return status_oom(sizeof *v, "a value");
     }
-    *v = (face_value){.device = d, .type = type, .stored = stored, .layout = layout, .bytes = ir_type_bytes(type), .ready = ready};
+    *v = (face_value){
+        .device = d, .type = type, .stored = stored, .layout = layout, .bytes = ir_type_bytes(type), .ready = ready};
     atomic_init(&v->refs, 1);
     face_client_retain(d->client);
     *out = v;
@@ -35,7 +36,7 @@ void face_value_release(face_value *v) {
     face_client_release(c);
 }
 
-/* --- values that are another's memory ----------------------------------------------------------------------------------------------- */
+/* --- values that are another's memory --- */
 /* The view waits for `of`, then for `also`; it holds itself meanwhile. */
 typedef struct view_wait {
     face_value *view;
@@ -58,7 +59,8 @@ static void view_ready(void *user, xt_status s) {
     base_free(w);
 }
 
-xt_status face_value_view(face_value *of, const ir_type *type, const face_layout *layout, face_event *also, face_value **out) {
+xt_status face_value_view(face_value *of, const ir_type *type, const face_layout *layout, face_event *also,
+                          face_value **out) {
     XT_TRY(face_value_new(of->device, type, layout, out));
     view_wait *w = base_malloc(sizeof *w);
     xt_status s = w ? NULL : status_oom(sizeof *w, "a view");
@@ -120,8 +122,10 @@ xt_status face_type_of(PJRT_Buffer_Type t, const int64_t *dims, size_t n, const 
         if (dims[i] < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "dim %zu is %lld", i, (long long)dims[i]);
     int64_t count;
     size_t bytes;
-    if (n > IR_MAX_RANK || !dims_count(dims, n, &count) || !size_mul((size_t)count, xt_dtype_size((xt_dtype)t), &bytes) || bytes > PTRDIFF_MAX)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "an array of %zu dims of %s is too large", n, xt_dtype_name((xt_dtype)t));
+    if (n > IR_MAX_RANK || !dims_count(dims, n, &count) ||
+        !size_mul((size_t)count, xt_dtype_size((xt_dtype)t), &bytes) || bytes > PTRDIFF_MAX)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "an array of %zu dims of %s is too large", n,
+                          xt_dtype_name((xt_dtype)t));
     *out = ir_tensor((xt_dtype)t, n, dims);
     return *out ? NULL : status_oom(sizeof **out, "a type");
 }

@@ -78,10 +78,12 @@ xt_status xt_plan_make(const xt_recording *r, xt_plan_opts o, xt_plan **out) {
             *out = NULL;
             return s;
         }
-        if (r->programs[i].runs > 0) ms = one->report.program_ms < 0 || ms < 0 ? -1 : ms + one->report.program_ms * (double)r->programs[i].runs;
+        if (r->programs[i].runs > 0)
+            ms = one->report.program_ms < 0 || ms < 0 ? -1 : ms + one->report.program_ms * (double)r->programs[i].runs;
         one->report.program = (int)i;
         one->report.programs = (int)r->n;
-        if (*out && (*out)->report.peak_bytes >= one->report.peak_bytes) xt_plan_free(one);
+        if (*out && (*out)->report.peak_bytes >= one->report.peak_bytes)
+            xt_plan_free(one);
         else {
             xt_plan_free(*out);
             *out = one;
@@ -92,7 +94,9 @@ xt_status xt_plan_make(const xt_recording *r, xt_plan_opts o, xt_plan **out) {
     return NULL;
 }
 
-const xt_plan_report *xt_plan_get(const xt_plan *p) { return p ? &p->report : NULL; }
+const xt_plan_report *xt_plan_get(const xt_plan *p) {
+    return p ? &p->report : NULL;
+}
 
 void xt_plan_free(xt_plan *p) {
     if (!p) return;
@@ -106,7 +110,12 @@ void xt_plan_free(xt_plan *p) {
 xt_status xt_topology_find(const char *name, xt_topology *out) {
     plan_compiled c;
     XT_TRY(plan_topology(name, &c));
-    *out = (xt_topology){.devices = c.devices, .hosts = c.hosts, .memory_bytes = c.memory_bytes, .flops_bf16 = c.chip.flops_bf16, .flops_f32 = c.chip.flops_f32, .bytes_per_s = c.chip.bytes_per_s};
+    *out = (xt_topology){.devices = c.devices,
+                         .hosts = c.hosts,
+                         .memory_bytes = c.memory_bytes,
+                         .flops_bf16 = c.chip.flops_bf16,
+                         .flops_f32 = c.chip.flops_f32,
+                         .bytes_per_s = c.chip.bytes_per_s};
     snprintf(out->name, sizeof out->name, "%s", name);
     snprintf(out->device, sizeof out->device, "%s", c.device);
     return NULL;

@@ -1,7 +1,9 @@
-/* Three small programs on the CPU plugin, the fastest of some runs each: products of 768x768 in f32 and bf16, and a sum of two arrays of 32 MiB. */
+/* Three small programs on the CPU plugin, the fastest of some runs each: products of 768x768 in f32 and bf16, and a sum
+ * of two arrays of 32 MiB. */
 #include "plan/calibrate.h"
 
-static void fastest(device_client *c, const char *text, size_t n_in, const int64_t *dims, size_t rank, xt_dtype type, double *out_seconds) {
+static void fastest(device_client *c, const char *text, size_t n_in, const int64_t *dims, size_t rank, xt_dtype type,
+                    double *out_seconds) {
     device_exec *e = NULL;
     device_buffer *in[2] = {NULL, NULL};
     size_t bytes = xt_dtype_size(type);
@@ -29,8 +31,13 @@ static double product(device_client *c, const char *name, xt_dtype type) {
     char text[400];
     double seconds;
     snprintf(text, sizeof text,
-             "module @m {\n func.func public @main(%%a: tensor<768x768x%s>, %%b: tensor<768x768x%s>) -> tensor<768x768x%s> {\n"
-             "  %%0 = stablehlo.dot_general %%a, %%b, contracting_dims = [1] x [0] : (tensor<768x768x%s>, tensor<768x768x%s>) -> tensor<768x768x%s>\n  return %%0 : tensor<768x768x%s>\n }\n}\n",
+             "module @m {\n"
+             " func.func public @main(%%a: tensor<768x768x%s>, %%b: tensor<768x768x%s>) -> tensor<768x768x%s> {\n"
+             "  %%0 = stablehlo.dot_general %%a, %%b, contracting_dims = [1] x [0] : (tensor<768x768x%s>, "
+             "tensor<768x768x%s>) -> tensor<768x768x%s>\n"
+             "  return %%0 : tensor<768x768x%s>\n"
+             " }\n"
+             "}\n",
              name, name, name, name, name, name, name);
     fastest(c, text, 2, (const int64_t[]){768, 768}, 2, type, &seconds);
     return seconds > 0 ? 2.0 * 768 * 768 * 768 / seconds : 0;
@@ -50,7 +57,13 @@ plan_host plan_host_measure(void) {
     host.flops_f32 = product(c, "f32", XT_F32);
     host.flops_bf16 = product(c, "bf16", XT_BF16);
     double seconds;
-    fastest(c, "module @m {\n func.func public @main(%a: tensor<8388608xf32>, %b: tensor<8388608xf32>) -> tensor<8388608xf32> {\n  %0 = stablehlo.add %a, %b : tensor<8388608xf32>\n  return %0 : tensor<8388608xf32>\n }\n}\n",
+    fastest(c,
+            "module @m {\n"
+            " func.func public @main(%a: tensor<8388608xf32>, %b: tensor<8388608xf32>) -> tensor<8388608xf32> {\n"
+            "  %0 = stablehlo.add %a, %b : tensor<8388608xf32>\n"
+            "  return %0 : tensor<8388608xf32>\n"
+            " }\n"
+            "}\n",
             2, (const int64_t[]){8388608}, 1, XT_F32, &seconds);
     host.bytes_per_s = seconds > 0 ? 3.0 * 8388608 * 4 / seconds : 0;
     device_close(c);

@@ -1,4 +1,5 @@
-/* What the CPU of this host reaches in a product of matrices and in moving memory, measured once a process on its own plugin (some tenths of a second). */
+/* What the CPU of this host reaches in a product of matrices and in moving memory, measured once a process on its own
+ * plugin (some tenths of a second). */
 #ifndef XT_SRC_PLAN_CALIBRATE_H
 #define XT_SRC_PLAN_CALIBRATE_H
 

@@ -1,5 +1,6 @@
-/* One compilation for a topology. Our own compiler is called here. A foreign one runs in a child process: it may print, take locks, keep gigabytes or abort, and its
- * dump folder tells when memory is known, after which making code is only time (minutes for a large program on a TPU). */
+/* One compilation for a topology. Our own compiler is called here. A foreign one runs in a child process: it may print,
+ * take locks, keep gigabytes or abort, and its dump folder tells when memory is known, after which making code is only
+ * time (minutes for a large program on a TPU). */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -35,20 +36,24 @@ static void take_info(const device_topology_info *i, plan_compiled *out) {
     if (out->ours) { /* what a CPU device may use: the limit it is given, or the host's memory shared by the devices */
         const char *limit = env_get("XT_MEMORY_LIMIT");
         long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-        if (!limit || !parse_bytes(limit, &out->memory_bytes)) out->memory_bytes = pages > 0 && page > 0 ? (int64_t)pages * page / i->devices : -1;
+        if (!limit || !parse_bytes(limit, &out->memory_bytes))
+            out->memory_bytes = pages > 0 && page > 0 ? (int64_t)pages * page / i->devices : -1;
     }
     copy_text(out->device, sizeof out->device, out->ours ? "CPU of this host" : i->kind);
-    snprintf(out->compiler, sizeof out->compiler, "%s (PJRT %d.%d, StableHLO %lld.%lld.%lld)", i->platform, i->api_major, i->api_minor, (long long)i->stablehlo[0],
-             (long long)i->stablehlo[1], (long long)i->stablehlo[2]);
+    snprintf(out->compiler, sizeof out->compiler, "%s (PJRT %d.%d, StableHLO %lld.%lld.%lld)", i->platform,
+             i->api_major, i->api_minor, (long long)i->stablehlo[0], (long long)i->stablehlo[1],
+             (long long)i->stablehlo[2]);
 }
 
 static xt_status compile_on(device_topology *t, const plan_program *p, const char *dump_dir, plan_compiled *out) {
     device_plan_exec *e = NULL;
     int64_t began = clock_ns();
-    xt_status s = device_topology_compile(t, p->text, p->size, &(device_plan_opts){.num_partitions = p->partitions, .dump_dir = dump_dir}, &e);
+    xt_status s = device_topology_compile(
+        t, p->text, p->size, &(device_plan_opts){.num_partitions = p->partitions, .dump_dir = dump_dir}, &e);
     out->compile_ms = (double)(clock_ns() - began) / 1e6;
     out->fits = !s;
-    if (!s) device_plan_exec_get_stats(e, &out->stats);
+    if (!s)
+        device_plan_exec_get_stats(e, &out->stats);
     else if (status_code(s) == XT_RESOURCE_EXHAUSTED) {
         copy_text(out->verdict, sizeof out->verdict, status_text(s));
         xt_status_free(s);
@@ -68,7 +73,7 @@ static xt_status compile_here(const plan_program *p, const char *topology, const
     return s;
 }
 
-/* --- the child -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the child --- */
 static void send(int fd, answer *a, xt_status s) {
     a->code = (int)status_code(s);
     if (s) snprintf(a->message, sizeof a->message, "%s", status_text(s));
@@ -88,10 +93,11 @@ static void child(const plan_program *p, const char *topology, const char *dump_
     device_topology *t = NULL;
     str log = STR_INIT;
     if (dump_dir) str_printf(&log, "%s/compiler.log", dump_dir);
-    int to = open(dump_dir ? str_cstr(&log) : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0644), in = open("/dev/null", O_RDONLY);
+    int to = open(dump_dir ? str_cstr(&log) : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0644),
+        in = open("/dev/null", O_RDONLY);
     if (in >= 0) dup2(in, 0);
     if (to >= 0) dup2(to, 1), dup2(to, 2);
-    setenv("XT_POSTMORTEM", "off", 1);      /* one that is ended for being late is no crash of the user's */
+    setenv("XT_POSTMORTEM", "off", 1); /* one that is ended for being late is no crash of the user's */
     setenv("TF_CPP_MIN_LOG_LEVEL", "2", 0); /* XLA's name for how much its plugins print */
     if (!a) _exit(2);
     a->result.stats = no_stats;
@@ -102,7 +108,8 @@ static void child(const plan_program *p, const char *topology, const char *dump_
     _exit(0);
 }
 
-/* Memory is settled when the compiler has written the program as it is after buffer assignment: then the files about buffers are complete. */
+/* Memory is settled when the compiler has written the program as it is after buffer assignment: then the files about
+ * buffers are complete. */
 static bool memory_known(const char *dump_dir) {
     glob_t g;
     if (!dump_dir) return false;
@@ -123,8 +130,9 @@ static xt_status died(int status, const char *topology, const char *dump_dir) {
         xt_status_free(file_read_all(str_cstr(&path), &log, &n));
     }
     const char *last = n > 600 ? log + n - 600 : log;
-    xt_status s = status_new(XT_INTERNAL, NULL, "the compiler for %s died (%s %d)%s%s", topology, WIFSIGNALED(status) ? "signal" : "exit",
-                             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), n ? "; the last it said: " : "", n ? last : "");
+    xt_status s = status_new(
+        XT_INTERNAL, NULL, "the compiler for %s died (%s %d)%s%s", topology, WIFSIGNALED(status) ? "signal" : "exit",
+        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), n ? "; the last it said: " : "", n ? last : "");
     base_free(log);
     str_free(&path);
     return s;
@@ -167,12 +175,16 @@ static xt_status wait_child(const wait_for *w, pid_t pid, bool compiles, answer 
     if (end == WAIT_ANSWERED && !a->code && compiles) end = wait_answer(w, a);
     if (end != WAIT_ANSWERED) kill(pid, SIGKILL);
     int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
     if (end == WAIT_GONE) return died(status, w->topology, w->dump_dir);
     if (end == WAIT_ANSWERED) return a->code ? status_new((xt_code)a->code, NULL, "%s", a->message) : NULL;
     double seconds = (double)(clock_ns() - w->began) / 1e9;
     if (end == WAIT_LATE && !memory_known(w->dump_dir))
-        return status_new(XT_DEADLINE_EXCEEDED, NULL, "the compiler for %s was ended after %.0f s, before it knew the program's memory; a longer --time-limit (compile_limit_s) gives it more", w->topology, seconds);
+        return status_new(XT_DEADLINE_EXCEEDED, NULL,
+                          "the compiler for %s was ended after %.0f s, before it knew the program's memory; a longer "
+                          "--time-limit (compile_limit_s) gives it more",
+                          w->topology, seconds);
     a->result = about;
     a->result.fits = true;
     a->result.cut = true;
@@ -181,7 +193,8 @@ static xt_status wait_child(const wait_for *w, pid_t pid, bool compiles, answer 
     return NULL;
 }
 
-static xt_status compile_away(const plan_program *p, const char *topology, const plan_compile_opts *o, plan_compiled *out) {
+static xt_status compile_away(const plan_program *p, const char *topology, const plan_compile_opts *o,
+                              plan_compiled *out) {
     int fd[2];
     if (pipe2(fd, O_CLOEXEC) != 0) return status_errno("making a pipe", "");
     fflush(NULL);
@@ -197,7 +210,9 @@ static xt_status compile_away(const plan_program *p, const char *topology, const
         child(p, topology, o->dump_dir, fd[1]);
     }
     close(fd[1]);
-    wait_for w = {fd[0], topology, o->dump_dir, o->quick && p && o->dump_dir, clock_ns(), (int64_t)((o->limit_s > 0 ? o->limit_s : DEFAULT_LIMIT_S) * 1e9)};
+    wait_for w = {fd[0],       topology,
+                  o->dump_dir, o->quick && p && o->dump_dir,
+                  clock_ns(),  (int64_t)((o->limit_s > 0 ? o->limit_s : DEFAULT_LIMIT_S) * 1e9)};
     answer *a = base_calloc(1, sizeof *a);
     xt_status s = a ? wait_child(&w, pid, p != NULL, a) : status_oom(sizeof *a, "an answer");
     close(fd[0]);
@@ -206,11 +221,14 @@ static xt_status compile_away(const plan_program *p, const char *topology, const
     return s;
 }
 
-static bool is_ours(const char *topology) { return strncmp(topology, "cpu", 3) == 0 && (!topology[3] || topology[3] == ':'); }
+static bool is_ours(const char *topology) {
+    return strncmp(topology, "cpu", 3) == 0 && (!topology[3] || topology[3] == ':');
+}
 
 xt_status plan_topology(const char *topology, plan_compiled *out) {
     *out = (plan_compiled){.memory_bytes = -1};
-    return is_ours(topology) ? compile_here(NULL, topology, NULL, out) : compile_away(NULL, topology, &(plan_compile_opts){0}, out);
+    return is_ours(topology) ? compile_here(NULL, topology, NULL, out)
+                             : compile_away(NULL, topology, &(plan_compile_opts){0}, out);
 }
 
 xt_status plan_compile(const plan_program *p, const char *topology, const plan_compile_opts *o, plan_compiled *out) {

@@ -13,7 +13,9 @@ static int split(char *line, char **part, int max) {
     return n;
 }
 
-static int64_t number(const char *s) { return strtoll(s, NULL, 10); }
+static int64_t number(const char *s) {
+    return strtoll(s, NULL, 10);
+}
 
 /* "h.3.attn/n17" or "n17" */
 static int64_t ordinal_of(const char *name) {
@@ -34,12 +36,20 @@ static void read_type(const char *text, plan_buffer *b) {
 static bool slot(char **part, plan_memory *m) {
     static const char *const kinds[] = {"arg", "out", "temp", "const"};
     static const plan_place places[] = {PLAN_INPUT, PLAN_OUTPUT, PLAN_TEMP, PLAN_CONSTANT};
-    plan_buffer b = {.place = PLAN_OTHER, .bytes = number(part[3]), .offset = number(part[4]), .logical = -1, .input = (int32_t)number(part[2]), .first = (int32_t)number(part[5]), .last = (int32_t)number(part[6])};
+    plan_buffer b = {.place = PLAN_OTHER,
+                     .bytes = number(part[3]),
+                     .offset = number(part[4]),
+                     .logical = -1,
+                     .input = (int32_t)number(part[2]),
+                     .first = (int32_t)number(part[5]),
+                     .last = (int32_t)number(part[6])};
     for (size_t i = 0; i < BASE_COUNT(kinds); i++)
         if (strcmp(part[1], kinds[i]) == 0) b.place = places[i];
     if (b.place == PLAN_OUTPUT && number(part[7]) >= 0) return true; /* in its argument's memory */
-    if (b.place != PLAN_TEMP) b.first = b.last = -1;
-    else if (b.first < 0) return true; /* never used */
+    if (b.place != PLAN_TEMP)
+        b.first = b.last = -1;
+    else if (b.first < 0)
+        return true; /* never used */
     if (b.place == PLAN_CONSTANT) return true; /* part of the program, which the totals leave out */
     b.op = intern(part[8]);
     read_type(part[9], &b);
@@ -49,7 +59,8 @@ static bool slot(char **part, plan_memory *m) {
 }
 
 static bool collective(char **part, plan_memory *m) {
-    plan_link l = {.op = intern(part[1]), .bytes = number(part[2]), .ordinal = ordinal_of(part[3]), .name = intern(part[3])};
+    plan_link l = {
+        .op = intern(part[1]), .bytes = number(part[2]), .ordinal = ordinal_of(part[3]), .name = intern(part[3])};
     for (char *p = part[4]; isdigit((unsigned char)*p) && l.n_group < (int)BASE_COUNT(l.group);) {
         l.group[l.n_group++] = strtoll(p, &p, 10);
         if (*p == ',') p++;

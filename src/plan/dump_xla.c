@@ -1,10 +1,12 @@
 /* What XLA's compilers say of a program in their dump folder (xla_dump_to):
- *   *-buffer-assignment.txt       allocations (arguments, one arena of temporaries, constants) and the values in them with size and offset
+ *   *-buffer-assignment.txt       allocations (arguments, one arena of temporaries, constants) and the values in them
+ *                                 with size and offset
  *   *-live-range.txt              at which instructions of the schedule each value is alive
  *   *after_optimizations*.txt     the scheduled program; its metadata carries our ordinals ("h.3.attn/n17")
  *   *-memory-usage-report.txt     the total for memory space 0, device memory
- * Found by experiment with libtpu 0.0.51 and jax-cuda13-pjrt 0.12: the live-range file also counts on-chip memory and aliases, so it says only who is alive; sizes
- * and places come from the assignment, memory space 0 ("color" absent or 0), and buffers that share a place count once. */
+ * Found by experiment with libtpu 0.0.51 and jax-cuda13-pjrt 0.12: the live-range file also counts on-chip memory and
+ * aliases, so it says only who is alive; sizes and places come from the assignment, memory space 0 ("color" absent or
+ * 0), and buffers that share a place count once. */
 #include <ctype.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -53,7 +55,7 @@ static int64_t number_after(const char *line, const char *word, int64_t otherwis
     return p ? strtoll(p + strlen(word), NULL, 10) : otherwise;
 }
 
-/* --- lives ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- lives --- */
 typedef struct life {
     int32_t first, last;
 } life;
@@ -68,14 +70,17 @@ static xt_status read_lives(char *text, map **out, life **out_lives, int *out_po
     if (!by_name) return status_oom(64, "a map");
     for (char *line; (line = next_line(&text));) {
         while (*line == ' ') line++;
-        if (strncmp(line, "BufferLiveRange:", 16) == 0) in = true;
-        else if (in && strncmp(line, "Live ranges at", 14) == 0) break;
+        if (strncmp(line, "BufferLiveRange:", 16) == 0)
+            in = true;
+        else if (in && strncmp(line, "Live ranges at", 14) == 0)
+            break;
         char *colon = strrchr(line, ':'), *dash = colon ? strchr(colon, '-') : NULL;
         if (!in || !dash || !isdigit((unsigned char)colon[1])) continue;
         life l = {(int32_t)strtol(colon + 1, NULL, 10), (int32_t)strtol(dash + 1, NULL, 10)};
         if (l.last > *out_points) *out_points = l.last;
         /* the map keeps index + 1: the array moves */
-        if (!VEC_PUSH(lives, n, cap, l) || !map_put(by_name, line, (size_t)(colon - line), (void *)(uintptr_t)n, NULL)) {
+        if (!VEC_PUSH(lives, n, cap, l) ||
+            !map_put(by_name, line, (size_t)(colon - line), (void *)(uintptr_t)n, NULL)) {
             base_free(lives);
             map_free(by_name, NULL);
             return status_oom(n * sizeof l, "the lives of buffers");
@@ -92,7 +97,7 @@ static bool life_of(const map *m, const life *lives, const char *name, life *out
     return k != 0;
 }
 
-/* --- allocations ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- allocations --- */
 typedef struct allocation {
     plan_place place;
     int64_t size;
@@ -103,10 +108,14 @@ typedef struct allocation {
 static allocation read_allocation(const char *line) {
     allocation a = {.place = PLAN_OTHER, .size = number_after(line, ": size ", 0), .parameter = -1};
     a.counts = number_after(line, ", color ", 0) == 0;
-    if (strstr(line, ", parameter ")) a.place = PLAN_INPUT, a.parameter = (int32_t)number_after(line, ", parameter ", -1);
-    else if (strstr(line, "preallocated-temp")) a.place = PLAN_TEMP;
-    else if (strstr(line, ", constant")) a.place = PLAN_CONSTANT;
-    else if (strstr(line, "maybe-live-out") || strstr(line, ", output")) a.place = PLAN_OUTPUT;
+    if (strstr(line, ", parameter "))
+        a.place = PLAN_INPUT, a.parameter = (int32_t)number_after(line, ", parameter ", -1);
+    else if (strstr(line, "preallocated-temp"))
+        a.place = PLAN_TEMP;
+    else if (strstr(line, ", constant"))
+        a.place = PLAN_CONSTANT;
+    else if (strstr(line, "maybe-live-out") || strstr(line, ", output"))
+        a.place = PLAN_OUTPUT;
     return a;
 }
 
@@ -120,7 +129,9 @@ typedef struct reader {
     bool failed;
 } reader;
 
-static void push(reader *r, plan_buffer b) { r->failed |= !VEC_PUSH(r->m->buffers, r->m->n, r->m->cap, b); }
+static void push(reader *r, plan_buffer b) {
+    r->failed |= !VEC_PUSH(r->m->buffers, r->m->n, r->m->cap, b);
+}
 
 /* " value: <20 copy-start.3{0} @0> (size=262144,offset=0): f32[128,512]{1,0:T(8,128)}" */
 static void read_value(reader *r, char *line) {
@@ -128,7 +139,14 @@ static void read_value(reader *r, char *line) {
     if (!end || !type || !(name = strchr(name, ' ')) || name > end) return;
     name++;
     *end = 0;
-    plan_buffer b = {.place = r->now.place, .bytes = number_after(end + 1, "size=", 0), .offset = number_after(end + 1, "offset=", 0), .input = r->now.parameter, .logical = -1, .ordinal = -1, .first = -1, .last = -1};
+    plan_buffer b = {.place = r->now.place,
+                     .bytes = number_after(end + 1, "size=", 0),
+                     .offset = number_after(end + 1, "offset=", 0),
+                     .input = r->now.parameter,
+                     .logical = -1,
+                     .ordinal = -1,
+                     .first = -1,
+                     .last = -1};
     if (b.bytes <= 0) return;
     char key[512];
     bool part = *name && name[strlen(name) - 1] == '}';
@@ -143,7 +161,8 @@ static void read_value(reader *r, char *line) {
         return;
     }
     life l;
-    if (!life_of(r->lives, r->life_list, key, &l)) return; /* a helper's value: it stands in the arena but has no place in main's schedule */
+    /* a helper's value: it stands in the arena but has no place in main's schedule */
+    if (!life_of(r->lives, r->life_list, key, &l)) return;
     b.first = l.first;
     b.last = l.last;
     push(r, b);
@@ -156,7 +175,13 @@ static void read_assignment(reader *r, char *text) {
             r->first_value = true;
             if (r->now.counts && r->now.place == PLAN_TEMP) r->m->arena_bytes += r->now.size;
             if (r->now.counts && r->now.place == PLAN_OTHER && r->now.size > 0)
-                push(r, (plan_buffer){.place = PLAN_OTHER, .bytes = r->now.size, .logical = -1, .ordinal = -1, .input = -1, .first = -1, .last = -1});
+                push(r, (plan_buffer){.place = PLAN_OTHER,
+                                      .bytes = r->now.size,
+                                      .logical = -1,
+                                      .ordinal = -1,
+                                      .input = -1,
+                                      .first = -1,
+                                      .last = -1});
             continue;
         }
         if (strncmp(line, " value:", 7) != 0 || !r->now.counts || r->now.place == PLAN_OTHER) {
@@ -187,7 +212,8 @@ xt_status plan_read_xla(const char *dir, plan_memory *out) {
     if (!s) s = read_largest(dir, "-live-range.txt", &ranges, &n[1]);
     if (!s) s = read_largest(dir, "after_optimizations.txt", &text, &n[2]);
     if (!s) s = read_largest(dir, "-memory-usage-report.txt", &usage, &n[3]);
-    if (!s && (!assignment || !ranges)) s = status_new(XT_NOT_FOUND, NULL, "the compiler left nothing about buffers in %s", dir);
+    if (!s && (!assignment || !ranges))
+        s = status_new(XT_NOT_FOUND, NULL, "the compiler left nothing about buffers in %s", dir);
     if (!s) s = read_lives(ranges, &lives, &life_list, &out->n_points);
     if (!s && text) s = hlo_read(text, &program, out);
     if (!s) {

@@ -1,8 +1,10 @@
-/* How long a step may take: a roofline (Williams, Waterman, Patterson 2009). The slower of arithmetic and memory traffic, plus what the collectives move over the
- * links. It is a bound from published peaks, so a lower one; the formula is part of every report. For the CPU of this host the peaks are measured (calibrate.c). */
+/* How long a step may take: a roofline (Williams, Waterman, Patterson 2009). The slower of arithmetic and memory
+ * traffic, plus what the collectives move over the links. It is a bound from published peaks, so a lower one; the
+ * formula is part of every report. For the CPU of this host the peaks are measured (calibrate.c). */
 #include "plan/calibrate.h"
 
-/* Of the rate of one large product, what a step's products and convolutions of all sizes reach together: 0.9 for GPT-2's, 0.4 for ResNet's. */
+/* Of the rate of one large product, what a step's products and convolutions of all sizes reach together: 0.9 for
+ * GPT-2's, 0.4 for ResNet's. */
 #define REACHED 0.6
 
 static double moved(const plan_memory *m) {
@@ -15,7 +17,8 @@ static double moved(const plan_memory *m) {
     return bytes;
 }
 
-/* A compiler that counts no flops (CUDA's, or one that gave up for lack of memory) is helped out by ours: the count is of the same program. */
+/* A compiler that counts no flops (CUDA's, or one that gave up for lack of memory) is helped out by ours: the count is
+ * of the same program. */
 static void count_with_ours(const plan_program *p, xt_plan_report *r) {
     plan_compiled ours;
     char topology[32];
@@ -39,17 +42,20 @@ void plan_estimate(const plan_program *p, const plan_compiled *c, const plan_mem
     r->peak_bytes_per_s = c->chip.bytes_per_s;
     r->link_bytes_per_s = c->chip.link_bytes_per_s;
     r->host_bytes_per_s = c->chip.host_bytes_per_s;
-    r->formula = "max(flops / peak flops, bytes accessed / memory bandwidth) + collective bytes / link bandwidth, of published peaks: a lower bound";
+    r->formula = "max(flops / peak flops, bytes accessed / memory bandwidth) + collective bytes / link bandwidth, of "
+                 "published peaks: a lower bound";
     if (c->ours) {
         plan_host host = plan_host_measure();
         r->peak_flops = REACHED * (p->f32_products ? host.flops_f32 : host.flops_bf16);
         r->peak_bytes_per_s = host.bytes_per_s;
         r->link_bytes_per_s = host.bytes_per_s / 2;
         r->host_bytes_per_s = host.bytes_per_s / 3; /* a copy reads, writes, and reads what it writes */
-        r->formula = "flops / peak flops + bytes accessed / memory bandwidth + collective bytes / link bandwidth, bandwidth and 60 % of the peak flops measured on this host";
+        r->formula = "flops / peak flops + bytes accessed / memory bandwidth + collective bytes / link bandwidth, "
+                     "bandwidth and 60 % of the peak flops measured on this host";
     }
     if (!(r->flops > 0) || !(r->peak_flops > 0) || !(r->peak_bytes_per_s > 0)) return;
-    double work = r->flops / r->peak_flops, traffic = r->bytes_accessed > 0 ? r->bytes_accessed / r->peak_bytes_per_s : 0;
+    double work = r->flops / r->peak_flops,
+           traffic = r->bytes_accessed > 0 ? r->bytes_accessed / r->peak_bytes_per_s : 0;
     double link = r->link_bytes_per_s > 0 ? moved(m) / r->link_bytes_per_s : 0;
     double slower = work > traffic ? work : traffic;
     r->program_ms = ((c->ours ? work + traffic : slower) + link) * 1e3;

@@ -10,7 +10,8 @@ static size_t name_length(const char *s) {
     return n;
 }
 
-/* The ordinal at the end of op_name="...". XLA may put words behind a slash after ours, so every part is tried, the last first. */
+/* The ordinal at the end of op_name="...". XLA may put words behind a slash after ours, so every part is tried,
+ * the last first. */
 static int64_t ordinal_of(const char *line) {
     const char *p = strstr(line, "op_name=\"");
     if (!p) return -1;
@@ -34,8 +35,9 @@ static int64_t bits_of(const char *dtype) {
     static const struct {
         const char *name;
         int bits;
-    } known[] = {{"pred", 8}, {"s4", 4}, {"u4", 4}, {"s8", 8}, {"u8", 8}, {"s16", 16}, {"u16", 16}, {"f16", 16}, {"bf16", 16}, {"s32", 32}, {"u32", 32}, {"f32", 32},
-                 {"s64", 64}, {"u64", 64}, {"f64", 64}, {"c64", 64}, {"c128", 128}};
+    } known[] = {{"pred", 8}, {"s4", 4},   {"u4", 4},    {"s8", 8},   {"u8", 8},    {"s16", 16},
+                 {"u16", 16}, {"f16", 16}, {"bf16", 16}, {"s32", 32}, {"u32", 32},  {"f32", 32},
+                 {"s64", 64}, {"u64", 64}, {"f64", 64},  {"c64", 64}, {"c128", 128}};
     for (size_t i = 0; i < BASE_COUNT(known); i++)
         if (strcmp(known[i].name, dtype) == 0) return known[i].bits;
     return strncmp(dtype, "f8", 2) == 0 ? 8 : -1;
@@ -76,19 +78,23 @@ void hlo_type_read(const char *type, uint32_t *out_shape, uint32_t *out_dtype, i
     str_free(&shape);
 }
 
-/* Bytes of a type, tuples added up. For the -start form of a collective, the tuple repeats operands before results: half of it moves. */
+/* Bytes of a type, tuples added up. For the -start form of a collective, the tuple repeats operands before results:
+ * half of it moves. */
 static int64_t type_bytes(const char *type, const char *end) {
     int64_t sum = 0;
     for (const char *p = type; p < end;) {
         char dtype[16];
         int64_t bytes;
-        if (isalpha((unsigned char)*p) && (p == type || !isalnum((unsigned char)p[-1])) && one_type(&p, dtype, NULL, &bytes)) sum += bytes > 0 ? bytes : 0;
-        else p++;
+        if (isalpha((unsigned char)*p) && (p == type || !isalnum((unsigned char)p[-1])) &&
+            one_type(&p, dtype, NULL, &bytes))
+            sum += bytes > 0 ? bytes : 0;
+        else
+            p++;
     }
     return sum;
 }
 
-/* --- replica groups ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- replica groups --- */
 static int read_numbers(const char *p, char stop, int64_t *out, int max) {
     int n = 0;
     while (*p && *p != stop && n < max) {
@@ -134,8 +140,10 @@ static int first_group(const char *line, int64_t *group, int max) {
     return 0;
 }
 
-static void read_collective(const char *line, const char *type, const char *op, size_t op_len, int64_t ordinal, uint32_t name, plan_memory *m) {
-    static const char *const kinds[] = {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute", "collective-broadcast", "ragged-all-to-all"};
+static void read_collective(const char *line, const char *type, const char *op, size_t op_len, int64_t ordinal,
+                            uint32_t name, plan_memory *m) {
+    static const char *const kinds[] = {"all-reduce",         "all-gather",           "reduce-scatter",   "all-to-all",
+                                        "collective-permute", "collective-broadcast", "ragged-all-to-all"};
     bool start = op_len > 6 && strncmp(op + op_len - 6, "-start", 6) == 0;
     size_t len = start ? op_len - 6 : op_len;
     for (size_t i = 0; i < BASE_COUNT(kinds); i++) {
@@ -149,7 +157,7 @@ static void read_collective(const char *line, const char *type, const char *op, 
     }
 }
 
-/* --- the program ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the program --- */
 xt_status hlo_read(char *text, hlo *h, plan_memory *links) {
     if (!(h->by_name = map_new())) return status_oom(64, "a map");
     for (char *line = text, *next; line && *line; line = next) {
@@ -161,7 +169,8 @@ xt_status hlo_read(char *text, hlo *h, plan_memory *links) {
         size_t n = name_length(name);
         if (!equal || n == 0 || name + n != equal) continue;
         char *type = equal + 3, *op = type;
-        for (int depth = 0; *op && !(depth == 0 && *op == ' '); op++) depth += (*op == '(' || *op == '{' || *op == '[') - (*op == ')' || *op == '}' || *op == ']');
+        for (int depth = 0; *op && !(depth == 0 && *op == ' '); op++)
+            depth += (*op == '(' || *op == '{' || *op == '[') - (*op == ')' || *op == '}' || *op == ']');
         if (*op != ' ') continue;
         op++;
         size_t op_len = name_length(op);
@@ -169,7 +178,8 @@ xt_status hlo_read(char *text, hlo *h, plan_memory *links) {
         const char *operand = op + op_len + 1;
         if (*operand == '%') operand++;
         hlo_op made = {ordinal_of(line), intern_n(op, op_len), intern_n(operand, name_length(operand))};
-        if (!VEC_PUSH(h->ops, h->n, h->cap, made) || !map_put(h->by_name, name, n, (void *)(uintptr_t)h->n, NULL)) return status_oom(h->n * sizeof made, "a program");
+        if (!VEC_PUSH(h->ops, h->n, h->cap, made) || !map_put(h->by_name, name, n, (void *)(uintptr_t)h->n, NULL))
+            return status_oom(h->n * sizeof made, "a program");
         read_collective(line, type, op, op_len, made.ordinal, intern_n(name, n), links);
     }
     return NULL;

@@ -1,12 +1,13 @@
-/* What plan needs of XLA's program text (HLO): the op and our ordinal behind an instruction's name, and the collectives. */
+/* What plan needs of XLA's program text (HLO): the op and our ordinal behind an instruction's name, and the
+ * collectives. */
 #ifndef XT_SRC_PLAN_HLO_H
 #define XT_SRC_PLAN_HLO_H
 
 #include "plan/plan.h"
 
 typedef struct hlo_op {
-    int64_t ordinal;       /* -1: its metadata names none of our ops */
-    uint32_t op, operand;  /* interned names; operand: the first one */
+    int64_t ordinal; /* -1: its metadata names none of our ops */
+    uint32_t op, operand; /* interned names; operand: the first one */
 } hlo_op;
 typedef struct hlo {
     map *by_name; /* name -> index + 1 */

@@ -23,7 +23,8 @@ static int64_t taken_at(const plan_memory *m, int32_t point, span *room) {
     size_t n = 0;
     for (size_t i = 0; i < m->n; i++) {
         const plan_buffer *b = &m->buffers[i];
-        if (b->place == PLAN_TEMP && b->first <= point && b->last >= point) room[n++] = (span){b->offset, b->offset + b->bytes};
+        if (b->place == PLAN_TEMP && b->first <= point && b->last >= point)
+            room[n++] = (span){b->offset, b->offset + b->bytes};
     }
     qsort(room, n, sizeof *room, by_from);
     int64_t sum = 0, end = 0;
@@ -35,8 +36,8 @@ static int64_t taken_at(const plan_memory *m, int32_t point, span *room) {
     return sum;
 }
 
-/* Memory can only be at its most where something begins. A first pass adds sizes, which overlap at most makes too large, so points are tried from the
- * largest sum down until no sum can beat the best union. */
+/* Memory can only be at its most where something begins. A first pass adds sizes, which overlap at most makes too
+ * large, so points are tried from the largest sum down until no sum can beat the best union. */
 typedef struct point {
     int64_t sum;
     int32_t at;

@@ -1,7 +1,8 @@
 /* Inside xt_plan_*: from a recording to a report.
  *   source.c    recordings: a rehearsal's programs or a file's, and what each op and input is to the user
  *   compile.c   one compilation: our compiler here, a foreign one in a child process
- *   dump_xla.c  what XLA's compilers (TPU, CUDA) say about a program's buffers in their dump folder; hlo.c reads their program text
+ *   dump_xla.c  what XLA's compilers (TPU, CUDA) say about a program's buffers in their dump folder; hlo.c reads their
+ *               program text
  *   dump_cpu.c  the same of our compiler
  *   report.c    buffers and totals to a report; estimate.c its step time; api.c the public functions */
 #ifndef XT_SRC_PLAN_H
@@ -13,7 +14,7 @@
 #include "ir/ir.h"
 #include "lazy/lazy.h"
 
-/* --- source.c ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- source.c --- */
 typedef struct plan_op { /* an op of main, by ordinal */
     src_id src;
     uint32_t path;
@@ -52,15 +53,15 @@ struct xt_recording {
     int64_t moved; /* bytes between host and device in a step */
 };
 
-/* --- what a compiler says about buffers -------------------------------------------------------------------------------------------------------- */
+/* --- what a compiler says about buffers --- */
 typedef enum plan_place { PLAN_INPUT, PLAN_OUTPUT, PLAN_TEMP, PLAN_CONSTANT, PLAN_OTHER } plan_place;
 typedef struct plan_buffer {
     plan_place place;
-    int64_t bytes, offset;  /* offset: of TEMP, in the arena */
-    int64_t logical;        /* bytes without padding; -1 = bytes */
-    int64_t ordinal;        /* op that makes it; -1 unknown */
-    int32_t input;          /* INPUT: its number */
-    int32_t first, last;    /* points of the program; -1 = throughout */
+    int64_t bytes, offset; /* offset: of TEMP, in the arena */
+    int64_t logical; /* bytes without padding; -1 = bytes */
+    int64_t ordinal; /* op that makes it; -1 unknown */
+    int32_t input; /* INPUT: its number */
+    int32_t first, last; /* points of the program; -1 = throughout */
     uint32_t op, shape, dtype, name; /* interned; name: the compiler's own, for what has no op of ours */
 } plan_buffer;
 typedef struct plan_link { /* a collective */
@@ -86,11 +87,11 @@ xt_status plan_read_cpu(const char *dir, plan_memory *out);
 /* The point at which most of the arena is alive, and how much: overlapping buffers count once. */
 void plan_find_peak(plan_memory *m, int64_t *out_live);
 
-/* --- compile.c ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- compile.c --- */
 typedef struct plan_compiled {
     bool fits;
     char verdict[1024]; /* when it does not fit */
-    bool cut, late;     /* ended before there was code, once memory was known; late: because time was up */
+    bool cut, late; /* ended before there was code, once memory was known; late: because time was up */
     device_exec_stats stats;
     double compile_ms;
     int devices, hosts;
@@ -101,18 +102,18 @@ typedef struct plan_compiled {
 } plan_compiled;
 typedef struct plan_compile_opts {
     const char *dump_dir;
-    bool quick;     /* memory is enough */
+    bool quick; /* memory is enough */
     double limit_s; /* 0 = 300 */
 } plan_compile_opts;
 /* DEADLINE_EXCEEDED when time is up and nothing is known. */
 xt_status plan_compile(const plan_program *p, const char *topology, const plan_compile_opts *o, plan_compiled *out);
 xt_status plan_topology(const char *topology, plan_compiled *out); /* the topology's part of it */
 
-/* --- estimate.c ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- estimate.c --- */
 /* Fills flops, bytes, program_ms, formula and the peaks of r. */
 void plan_estimate(const plan_program *p, const plan_compiled *c, const plan_memory *m, xt_plan_report *r);
 
-/* --- report.c -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- report.c --- */
 struct xt_plan {
     xt_plan_report report;
     xt_plan_row *rows, *lives;
@@ -120,6 +121,7 @@ struct xt_plan {
     char *verdict;
     char device[64], compiler[160];
 };
-xt_status plan_report_make(const plan_program *p, const plan_compiled *c, const plan_memory *m, const xt_plan_opts *o, xt_plan **out);
+xt_status plan_report_make(const plan_program *p, const plan_compiled *c, const plan_memory *m, const xt_plan_opts *o,
+                           xt_plan **out);
 
 #endif

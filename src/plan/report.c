@@ -1,12 +1,13 @@
-/* From buffers to a report. The rows and kinds add up to the peak by construction: what the compiler counts and no buffer explains is a kind of its own
- * ("fragmentation" inside the arena, "reserved" outside of it). */
+/* From buffers to a report. The rows and kinds add up to the peak by construction: what the compiler counts and no
+ * buffer explains is a kind of its own ("fragmentation" inside the arena, "reserved" outside of it). */
 #include <stdlib.h>
 
 #include "plan/plan.h"
 
 const char *xt_plan_kind_name(xt_plan_kind k) {
-    static const char *const names[XT_PLAN_KINDS] = {"parameters", "optimizer state", "gradients", "activations", "batch",         "other inputs", "results",
-                                                     "constants",  "scratch",         "padding",   "fragmentation", "reserved"};
+    static const char *const names[XT_PLAN_KINDS] = {"parameters", "optimizer state", "gradients",     "activations",
+                                                     "batch",      "other inputs",    "results",       "constants",
+                                                     "scratch",    "padding",         "fragmentation", "reserved"};
     return k >= 0 && k < XT_PLAN_KINDS ? names[k] : "?";
 }
 
@@ -18,12 +19,15 @@ static void shape_of(const ir_type *t, uint32_t *shape, uint32_t *dtype) {
     str_free(&s);
 }
 
-/* A temporary of a parameter's own shape is a gradient (or the update made of it); other temporaries are activations. */
+/* A temporary of a parameter's own shape is a gradient (or the update made of it); other temporaries are
+ * activations. */
 static bool shaped_as_parameter(const plan_program *p, const plan_memory *m, uint32_t shape) {
     if (!shape || !strchr(intern_text(shape), 'x')) return false; /* vectors say nothing */
     for (size_t i = 0; i < m->n; i++) {
         const plan_buffer *b = &m->buffers[i];
-        if (b->place == PLAN_INPUT && b->shape == shape && b->input >= 0 && (size_t)b->input < p->n_inputs && p->inputs[b->input].kind == XT_PLAN_PARAMETERS) return true;
+        if (b->place == PLAN_INPUT && b->shape == shape && b->input >= 0 && (size_t)b->input < p->n_inputs &&
+            p->inputs[b->input].kind == XT_PLAN_PARAMETERS)
+            return true;
     }
     return false;
 }
@@ -57,8 +61,18 @@ static void place_of(const plan_program *p, const plan_memory *m, const plan_buf
     } else if (b->place != PLAN_OTHER)
         module = b->name;
     int64_t padding = b->logical >= 0 && b->logical < b->bytes ? b->bytes - b->logical : 0;
-    *row = (xt_plan_row){.file = at->file, .line = at->line, .module = intern_text(module), .op = intern_text(op), .shape = intern_text(shape), .dtype = intern_text(dtype), .kind = kind_of(p, m, b),
-                         .bytes = b->bytes - padding, .padding = padding, .count = 1, .first = b->first < 0 ? 0 : b->first, .last = b->last < 0 ? m->n_points : b->last};
+    *row = (xt_plan_row){.file = at->file,
+                         .line = at->line,
+                         .module = intern_text(module),
+                         .op = intern_text(op),
+                         .shape = intern_text(shape),
+                         .dtype = intern_text(dtype),
+                         .kind = kind_of(p, m, b),
+                         .bytes = b->bytes - padding,
+                         .padding = padding,
+                         .count = 1,
+                         .first = b->first < 0 ? 0 : b->first,
+                         .last = b->last < 0 ? m->n_points : b->last};
 }
 
 static int by_size(const void *a, const void *b) {
@@ -68,12 +82,14 @@ static int by_size(const void *a, const void *b) {
 }
 
 static bool same(const xt_plan_row *a, const xt_plan_row *b) { /* texts are interned */
-    return a->file == b->file && a->line == b->line && a->module == b->module && a->op == b->op && a->shape == b->shape && a->dtype == b->dtype && a->kind == b->kind;
+    return a->file == b->file && a->line == b->line && a->module == b->module && a->op == b->op &&
+           a->shape == b->shape && a->dtype == b->dtype && a->kind == b->kind;
 }
 
 static int by_identity(const void *a, const void *b) {
     const xt_plan_row *x = a, *y = b;
-    const void *const ka[] = {x->file, x->module, x->op, x->shape, x->dtype}, *const kb[] = {y->file, y->module, y->op, y->shape, y->dtype};
+    const void *const ka[] = {x->file, x->module, x->op, x->shape, x->dtype}, *const kb[] = {y->file, y->module, y->op,
+                                                                                             y->shape, y->dtype};
     for (size_t i = 0; i < BASE_COUNT(ka); i++)
         if (ka[i] != kb[i]) return (uintptr_t)ka[i] < (uintptr_t)kb[i] ? -1 : 1;
     if (x->line != y->line) return x->line - y->line;
@@ -106,7 +122,8 @@ static int by_place(const void *a, const void *b) {
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x < y ? -1 : 1;
 }
 
-/* Temporaries alive at the peak, each byte of the arena counted once: a buffer that lies over one before it counts with what it adds. */
+/* Temporaries alive at the peak, each byte of the arena counted once: a buffer that lies over one before it counts with
+ * what it adds. */
 static int peak_temporaries(const plan_program *p, const plan_memory *m, xt_plan_row *rows, int n) {
     const plan_buffer **live = base_malloc((m->n + 1) * sizeof *live);
     size_t k = 0;
@@ -135,17 +152,27 @@ static int peak_temporaries(const plan_program *p, const plan_memory *m, xt_plan
 static int all_rows(const plan_program *p, const plan_memory *m, bool stated, xt_plan_row *rows) {
     int n = 0;
     for (size_t i = 0; i < m->n; i++)
-        if (m->buffers[i].place != PLAN_TEMP && !(m->buffers[i].place == PLAN_OTHER && stated)) place_of(p, m, &m->buffers[i], &rows[n++]);
+        if (m->buffers[i].place != PLAN_TEMP && !(m->buffers[i].place == PLAN_OTHER && stated))
+            place_of(p, m, &m->buffers[i], &rows[n++]);
     n = peak_temporaries(p, m, rows, n);
     for (size_t i = 0; i < p->n_others; i++) {
         const plan_other *o = &p->others[i];
         const xt_src *at = src_get(o->src);
-        rows[n++] = (xt_plan_row){.file = at->file, .line = at->line, .module = intern_text(o->path), .op = "elsewhere", .shape = intern_text(o->type), .dtype = "", .kind = o->kind, .bytes = o->bytes, .count = 1, .last = m->n_points};
+        rows[n++] = (xt_plan_row){.file = at->file,
+                                  .line = at->line,
+                                  .module = intern_text(o->path),
+                                  .op = "elsewhere",
+                                  .shape = intern_text(o->type),
+                                  .dtype = "",
+                                  .kind = o->kind,
+                                  .bytes = o->bytes,
+                                  .count = 1,
+                                  .last = m->n_points};
     }
     return n;
 }
 
-/* --- collectives ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- collectives --- */
 /* The names of the axes along which the devices of a group differ. Devices are numbered row-major over the axes. */
 static uint32_t axes_of(const plan_link *l, const char *mesh) {
     char text[256], *name[8];
@@ -164,11 +191,13 @@ static uint32_t axes_of(const plan_link *l, const char *mesh) {
     for (int i = n; i-- > 0; s *= size[i] > 0 ? size[i] : 1) stride[i] = s;
     for (int i = 0; i < n; i++) {
         bool varies = l->n_group == 0 && size[i] > 1; /* no groups: all devices */
-        for (int k = 1; k < l->n_group && size[i] > 0; k++) varies |= l->group[k] / stride[i] % size[i] != l->group[0] / stride[i] % size[i];
+        for (int k = 1; k < l->n_group && size[i] > 0; k++)
+            varies |= l->group[k] / stride[i] % size[i] != l->group[0] / stride[i] % size[i];
         if (varies) str_printf(&out, "%s%s", out.len ? "+" : "", name[i]);
     }
     if (!out.len)
-        for (int k = 0; k < l->n_group && k < 8; k++) str_printf(&out, "%s%lld", k ? "," : "devices ", (long long)l->group[k]);
+        for (int k = 0; k < l->n_group && k < 8; k++)
+            str_printf(&out, "%s%lld", k ? "," : "devices ", (long long)l->group[k]);
     if (!out.len) str_append(&out, "all");
     uint32_t id = intern(str_cstr(&out));
     str_free(&out);
@@ -188,11 +217,22 @@ static xt_status read_links(const plan_program *p, const plan_memory *m, const c
         const plan_link *l = &m->links[i];
         bool known = l->ordinal >= 0 && (size_t)l->ordinal < p->n_ops;
         const xt_src *at = src_get(known ? p->ops[l->ordinal].src : 0);
-        xt_plan_collective c = {intern_text(l->op), intern_text(axes_of(l, mesh)), at->file, intern_text(known ? p->ops[l->ordinal].path : l->name), at->line, 1, l->bytes};
+        xt_plan_collective c = {intern_text(l->op),
+                                intern_text(axes_of(l, mesh)),
+                                at->file,
+                                intern_text(known ? p->ops[l->ordinal].path : l->name),
+                                at->line,
+                                1,
+                                l->bytes};
         int k = 0;
-        while (k < n && !(out->collectives[k].op == c.op && out->collectives[k].axis == c.axis && out->collectives[k].file == c.file && out->collectives[k].line == c.line && out->collectives[k].module == c.module)) k++;
-        if (k == n) out->collectives[n++] = c;
-        else out->collectives[k].bytes += c.bytes, out->collectives[k].count++;
+        while (k < n && !(out->collectives[k].op == c.op && out->collectives[k].axis == c.axis &&
+                          out->collectives[k].file == c.file && out->collectives[k].line == c.line &&
+                          out->collectives[k].module == c.module))
+            k++;
+        if (k == n)
+            out->collectives[n++] = c;
+        else
+            out->collectives[k].bytes += c.bytes, out->collectives[k].count++;
     }
     qsort(out->collectives, (size_t)n, sizeof *out->collectives, by_traffic);
     out->report.collectives = out->collectives;
@@ -200,7 +240,7 @@ static xt_status read_links(const plan_program *p, const plan_memory *m, const c
     return NULL;
 }
 
-/* --- totals ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- totals --- */
 static void totals(const plan_program *p, const plan_compiled *c, const plan_memory *m, xt_plan_report *r) {
     const device_exec_stats *s = &c->stats;
     int64_t inputs = 0, results = 0;
@@ -215,7 +255,9 @@ static void totals(const plan_program *p, const plan_compiled *c, const plan_mem
     r->alias_bytes = told ? s->alias_bytes : 0;
     r->output_bytes = told ? s->output_bytes : results;
     r->code_bytes = told ? s->code_bytes : -1;
-    int64_t program = told ? s->argument_bytes + s->output_bytes - s->alias_bytes + s->temp_bytes : m->total_bytes > 0 ? m->total_bytes : inputs + results + m->arena_bytes;
+    int64_t program = told                 ? s->argument_bytes + s->output_bytes - s->alias_bytes + s->temp_bytes
+                      : m->total_bytes > 0 ? m->total_bytes
+                                           : inputs + results + m->arena_bytes;
     r->peak_bytes = program + r->live_elsewhere_bytes;
     r->compiler_peak_bytes = told ? s->peak_bytes : -1;
 }
@@ -230,12 +272,14 @@ static void sum_kinds(const plan_memory *m, xt_plan_report *r) {
         explained += row->bytes + row->padding;
     }
     for (size_t i = 0; i < m->n; i++)
-        if (m->buffers[i].place != PLAN_TEMP && !(m->buffers[i].place == PLAN_OTHER && r->compiler_peak_bytes > 0)) arena_live -= m->buffers[i].bytes;
+        if (m->buffers[i].place != PLAN_TEMP && !(m->buffers[i].place == PLAN_OTHER && r->compiler_peak_bytes > 0))
+            arena_live -= m->buffers[i].bytes;
     arena_live += explained - r->live_elsewhere_bytes;
     int64_t left = r->peak_bytes - explained, unused = m->arena_bytes - arena_live;
     if (unused > left) unused = left;
     if (unused > 0) r->kinds[XT_PLAN_FRAGMENTATION] = unused;
-    r->kinds[XT_PLAN_RESERVED] = left - (unused > 0 ? unused : 0); /* also below zero, by as much as the compiler's two accounts differ */
+    /* also below zero, by as much as the compiler's two accounts differ */
+    r->kinds[XT_PLAN_RESERVED] = left - (unused > 0 ? unused : 0);
 }
 
 static xt_status lives(const plan_program *p, const plan_memory *m, xt_plan *out) {
@@ -243,15 +287,18 @@ static xt_status lives(const plan_program *p, const plan_memory *m, xt_plan *out
     if (!out->lives) return status_oom(m->n * sizeof *out->lives, "a picture of memory");
     xt_plan_report *r = &out->report;
     for (size_t i = 0; i < m->n; i++) {
-        if (m->buffers[i].place == PLAN_TEMP) place_of(p, m, &m->buffers[i], &out->lives[r->n_lives++]);
-        else r->steady_bytes += m->buffers[i].bytes;
+        if (m->buffers[i].place == PLAN_TEMP)
+            place_of(p, m, &m->buffers[i], &out->lives[r->n_lives++]);
+        else
+            r->steady_bytes += m->buffers[i].bytes;
     }
     r->steady_bytes += r->live_elsewhere_bytes;
     r->lives = out->lives;
     return NULL;
 }
 
-xt_status plan_report_make(const plan_program *p, const plan_compiled *c, const plan_memory *m0, const xt_plan_opts *o, xt_plan **out_plan) {
+xt_status plan_report_make(const plan_program *p, const plan_compiled *c, const plan_memory *m0, const xt_plan_opts *o,
+                           xt_plan **out_plan) {
     plan_memory m = *m0;
     int64_t live = 0;
     xt_plan *out = base_calloc(1, sizeof *out);
@@ -261,10 +308,25 @@ xt_status plan_report_make(const plan_program *p, const plan_compiled *c, const 
     xt_plan_report *r = &out->report;
     snprintf(out->device, sizeof out->device, "%s", c->device);
     snprintf(out->compiler, sizeof out->compiler, "%s", c->compiler);
-    *r = (xt_plan_report){.topology = intern_text(intern(o->topology)), .device = out->device, .compiler = out->compiler, .devices = c->devices, .hosts = c->hosts, .partitions = p->partitions,
-                          .compile_ms = c->compile_ms, .ended = !c->cut ? NULL : c->late ? "ended before its code was made, as the time limit was reached (--time-limit); memory was known" : "ended when memory was known (--full waits for the code)", .n_points = m.n_points, .peak_point = m.peak_point, .programs = 1};
+    *r = (xt_plan_report){
+        .topology = intern_text(intern(o->topology)),
+        .device = out->device,
+        .compiler = out->compiler,
+        .devices = c->devices,
+        .hosts = c->hosts,
+        .partitions = p->partitions,
+        .compile_ms = c->compile_ms,
+        .ended = !c->cut ? NULL
+                 : c->late
+                     ? "ended before its code was made, as the time limit was reached (--time-limit); memory was known"
+                     : "ended when memory was known (--full waits for the code)",
+        .n_points = m.n_points,
+        .peak_point = m.peak_point,
+        .programs = 1};
     totals(p, c, &m, r);
-    xt_status s = (out->rows = base_calloc(m.n + p->n_others + 1, sizeof *out->rows)) ? NULL : status_oom(m.n * sizeof *out->rows, "a report");
+    xt_status s = (out->rows = base_calloc(m.n + p->n_others + 1, sizeof *out->rows))
+                      ? NULL
+                      : status_oom(m.n * sizeof *out->rows, "a report");
     if (!s) {
         r->n_rows = merge(out->rows, all_rows(p, &m, r->compiler_peak_bytes > 0, out->rows));
         r->rows = out->rows;
@@ -273,10 +335,13 @@ xt_status plan_report_make(const plan_program *p, const plan_compiled *c, const 
     }
     if (!s) s = read_links(p, &m, o->mesh, out);
     r->limit_bytes = o->memory_limit > 0 ? o->memory_limit : c->memory_bytes;
-    r->fits = c->fits && (r->limit_bytes <= 0 || r->peak_bytes + (r->code_bytes > 0 ? r->code_bytes : 0) <= r->limit_bytes);
+    r->fits =
+        c->fits && (r->limit_bytes <= 0 || r->peak_bytes + (r->code_bytes > 0 ? r->code_bytes : 0) <= r->limit_bytes);
     if (!c->fits && (out->verdict = base_strdup(c->verdict))) r->verdict = out->verdict;
     if (!s) plan_estimate(p, c, &m, r);
-    if (s) xt_plan_free(out);
-    else *out_plan = out;
+    if (s)
+        xt_plan_free(out);
+    else
+        *out_plan = out;
     return s;
 }

@@ -1,4 +1,5 @@
-/* Recordings: the texts of programs, and tables that say what an op's ordinal and an input's number mean to the user. */
+/* Recordings: the texts of programs, and tables that say what an op's ordinal and an input's number mean
+ * to the user. */
 #include "format/bytecode.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
@@ -18,15 +19,23 @@ void xt_recording_free(xt_recording *r) {
     base_free(r);
 }
 
-int xt_recording_count(const xt_recording *r) { return (int)r->n; }
+int xt_recording_count(const xt_recording *r) {
+    return (int)r->n;
+}
 
-const char *xt_recording_text(const xt_recording *r, int i) { return i >= 0 && (size_t)i < r->n ? r->programs[i].text : NULL; }
+const char *xt_recording_text(const xt_recording *r, int i) {
+    return i >= 0 && (size_t)i < r->n ? r->programs[i].text : NULL;
+}
 
 static xt_plan_kind kind_of_role(const char *role) {
     static const struct {
         const char *role;
         xt_plan_kind kind;
-    } roles[] = {{"parameter", XT_PLAN_PARAMETERS}, {"state", XT_PLAN_PARAMETERS}, {"optimizer", XT_PLAN_OPTIMIZER}, {"gradient", XT_PLAN_GRADIENTS}, {"batch", XT_PLAN_BATCH}};
+    } roles[] = {{"parameter", XT_PLAN_PARAMETERS},
+                 {"state", XT_PLAN_PARAMETERS},
+                 {"optimizer", XT_PLAN_OPTIMIZER},
+                 {"gradient", XT_PLAN_GRADIENTS},
+                 {"batch", XT_PLAN_BATCH}};
     for (size_t i = 0; i < BASE_COUNT(roles); i++)
         if (strcmp(role, roles[i].role) == 0) return roles[i].kind;
     return XT_PLAN_INPUTS;
@@ -58,11 +67,13 @@ static xt_status describe(const ir_module *m, plan_program *p) {
         int product = product_in_f32(op);
         if (product == 1) f32++;
         if (product == 0) other++;
-        p->ops[p->n_ops++] = (plan_op){op->src, without_ordinal(op->path), op->code, op->n_out ? op->out[0].type : NULL};
+        p->ops[p->n_ops++] =
+            (plan_op){op->src, without_ordinal(op->path), op->code, op->n_out ? op->out[0].type : NULL};
     }
     p->f32_products = f32 > other;
     p->n_inputs = f->body->n_args;
-    for (size_t i = 0; i < p->n_inputs; i++) p->inputs[i] = (plan_input){.kind = XT_PLAN_INPUTS, .type = f->body->args[i]->type};
+    for (size_t i = 0; i < p->n_inputs; i++)
+        p->inputs[i] = (plan_input){.kind = XT_PLAN_INPUTS, .type = f->body->args[i]->type};
     return NULL;
 }
 
@@ -117,7 +128,8 @@ static xt_status take_rehearsed(xt_recording *r, const lazy_rehearsed *from) {
         const lazy_live *b = &from->others[i];
         str type = STR_INIT;
         if (b->type) ir_type_print(b->type, &type);
-        p.others[p.n_others++] = (plan_other){b->src, b->path, kind_of_role(lazy_role_name(b->role)), b->bytes, intern(str_cstr(&type))};
+        p.others[p.n_others++] =
+            (plan_other){b->src, b->path, kind_of_role(lazy_role_name(b->role)), b->bytes, intern(str_cstr(&type))};
         str_free(&type);
     }
     if (from->partitions > 0) p.partitions = from->partitions;
@@ -137,12 +149,14 @@ xt_status xt_record(int (*fn)(void *user), void *user, int64_t devices, xt_recor
     for (size_t i = 0; !s && i < rehearsed->n; i++) s = take_rehearsed(r, &rehearsed->programs[i]);
     if (r) r->moved = rehearsed->moved;
     lazy_rehearsal_free(rehearsed);
-    if (s) xt_recording_free(r);
-    else *out = r;
+    if (s)
+        xt_recording_free(r);
+    else
+        *out = r;
     return s;
 }
 
-/* --- files ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- files --- */
 /* A line of NAME.inputs: what, role, bytes, file, line, type, name. */
 static void read_line(char *line, plan_program *p, size_t *input) {
     char *part[7] = {0}, *save = NULL;
@@ -167,12 +181,14 @@ static void read_inputs(const char *path, plan_program *p) {
     char *data = NULL;
     if (len > 5 && strcmp(path + len - 5, ".mlir") == 0) len -= 5;
     str_printf(&name, "%.*s.inputs", (int)len, path);
-    if (file_exists(str_cstr(&name))) xt_status_free(file_read_all(str_cstr(&name), &data, &n)); /* the text is enough for a plan */
+    /* the text is enough for a plan */
+    if (file_exists(str_cstr(&name))) xt_status_free(file_read_all(str_cstr(&name), &data, &n));
     for (size_t i = 0; i < n; i++) lines += data[i] == '\n';
     p->others = data ? base_calloc(lines, sizeof *p->others) : NULL;
     char *save = NULL;
     if (p->others)
-        for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) read_line(line, p, &input);
+        for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+            read_line(line, p, &input);
     base_free(data);
     str_free(&name);
 }
@@ -216,10 +232,11 @@ xt_status xt_recording_load(const char *path, xt_recording **out) {
     return s;
 }
 
-/* --- donation -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- donation --- */
 static int64_t alias_of(const ir_func *f, size_t arg) {
     for (size_t i = 0; f->arg_attrs && f->n_arg_attrs && i < f->n_arg_attrs[arg]; i++)
-        if (strcmp(f->arg_attrs[arg][i].name, "tf.aliasing_output") == 0 && f->arg_attrs[arg][i].kind == IR_AK_INT) return f->arg_attrs[arg][i].v.i;
+        if (strcmp(f->arg_attrs[arg][i].name, "tf.aliasing_output") == 0 && f->arg_attrs[arg][i].kind == IR_AK_INT)
+            return f->arg_attrs[arg][i].v.i;
     return -1;
 }
 
@@ -236,7 +253,8 @@ static xt_status donate(const plan_program *from, str *out) {
         for (size_t j = 0; j < f->n_results; j++) {
             if (taken[j] || f->result_types[j] != f->body->args[i]->type) continue;
             taken[j] = true;
-            if (!ir_func_set_arg_attr(f, i, ir_attr_named_int("tf.aliasing_output", XT_I32, (int64_t)j))) s = status_oom(sizeof(ir_attr), "a program");
+            if (!ir_func_set_arg_attr(f, i, ir_attr_named_int("tf.aliasing_output", XT_I32, (int64_t)j)))
+                s = status_oom(sizeof(ir_attr), "a program");
             break;
         }
     }
@@ -266,7 +284,9 @@ xt_status xt_recording_donate(const xt_recording *from, xt_recording **out) {
         if (s) base_free(p.text), base_free(p.ops), base_free(p.inputs), base_free(p.others);
         str_free(&text);
     }
-    if (s) xt_recording_free(r);
-    else *out = r;
+    if (s)
+        xt_recording_free(r);
+    else
+        *out = r;
     return s;
 }

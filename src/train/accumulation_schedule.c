@@ -35,16 +35,26 @@ int64_t accumulation_change(const xt_trainer *t, int64_t epoch, int64_t *k) {
 
 static xt_status fit_start(xt_trainer *t, void *user) {
     (void)user;
-    return t->task->manual_optimization ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_accumulation_schedule: the task optimizes by itself (.manual_optimization)") : NULL;
+    return t->task->manual_optimization
+               ? status_new(XT_INVALID_ARGUMENT, NULL,
+                            "xt_accumulation_schedule: the task optimizes by itself (.manual_optimization)")
+               : NULL;
 }
 
-const xt_callback_desc accumulation_schedule_desc = {.struct_size = sizeof(xt_callback_desc), .name = "accumulation_schedule", .fit_start = fit_start, .epoch_start = epoch_start, .free_user = free_schedule};
+const xt_callback_desc accumulation_schedule_desc = {.struct_size = sizeof(xt_callback_desc),
+                                                     .name = "accumulation_schedule",
+                                                     .fit_start = fit_start,
+                                                     .epoch_start = epoch_start,
+                                                     .free_user = free_schedule};
 
 static xt_status check(const xt_accumulation_schedule_opts *o) {
-    if (o->n < 1 || !o->epochs || !o->factors) return status_new(XT_INVALID_ARGUMENT, NULL, "n = %d entries; at least one epoch and factor are needed", o->n);
+    if (o->n < 1 || !o->epochs || !o->factors)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "n = %d entries; at least one epoch and factor are needed", o->n);
     for (int i = 0; i < o->n; i++)
         if (o->factors[i] < 1 || o->epochs[i] < 0 || (i && o->epochs[i] <= o->epochs[i - 1]))
-            return status_new(XT_INVALID_ARGUMENT, NULL, "entry %d is epoch %lld, factor %lld; epochs rise from 0 on, factors are at least 1", i, (long long)o->epochs[i], (long long)o->factors[i]);
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "entry %d is epoch %lld, factor %lld; epochs rise from 0 on, factors are at least 1", i,
+                              (long long)o->epochs[i], (long long)o->factors[i]);
     return NULL;
 }
 

@@ -22,7 +22,8 @@ xt_status xt_update_batch_norms_at(const xt_src *src, xt_module *net, xt_loader 
     int layers = 0;
     if (lazy_pending()) return status_clone(lazy_pending());
     if (!net || !loader || xt_module_tensors(net) == 0)
-        return status_new(XT_INVALID_ARGUMENT, src, "xt_update_batch_norms: a module that has its parameters and a loader are needed");
+        return status_new(XT_INVALID_ARGUMENT, src,
+                          "xt_update_batch_norms: a module that has its parameters and a loader are needed");
     if (!lazy_boundary(LAZY_STEP_END, src) || !lazy_drain()) return status_clone(lazy_pending());
     XT_TRY(reset_counts(src, net, &layers));
     if (!layers) return NULL;

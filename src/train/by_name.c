@@ -1,6 +1,7 @@
-/* Optimizers and schedules by name, as the command line and configuration files ask for them: --optimizer adamw --optimizer.lr 3e-4 replaces the task's
- * configure_optimizers; --scheduler cosine --scheduler.t_max 100 adds a schedule. The names of their numbers are those of the structs in optim.h and
- * schedule.h: each constructor's own table of rows reads them (options_give). */
+/* Optimizers and schedules by name, as the command line and configuration files ask for them: --optimizer adamw
+ * --optimizer.lr 3e-4 replaces the task's configure_optimizers; --scheduler cosine --scheduler.t_max 100 adds a
+ * schedule. The names of their numbers are those of the structs in optim.h and schedule.h: each constructor's own table
+ * of rows reads them (options_give). */
 #include <stdlib.h>
 
 #include "optim/optim.h"
@@ -8,9 +9,9 @@
 
 enum { MOST = 24 };
 
-#define OPTIMIZER(name, type)                                                 \
-    static xt_optimizer *new_##name(xt_module *net) {                         \
-        return xt_##name##_opt(NULL, net, (type){.struct_size = sizeof(type)});     \
+#define OPTIMIZER(name, type)                                                   \
+    static xt_optimizer *new_##name(xt_module *net) {                           \
+        return xt_##name##_opt(NULL, net, (type){.struct_size = sizeof(type)}); \
     }
 OPTIMIZER(sgd, xt_sgd_opts)
 OPTIMIZER(adam, xt_adamw_opts)
@@ -28,8 +29,10 @@ OPTIMIZER(adafactor, xt_adafactor_opts)
 static const struct {
     const char *name;
     xt_optimizer *(*make)(xt_module *net);
-} optimizers[] = {{"sgd", new_sgd}, {"adam", new_adam}, {"adamw", new_adamw}, {"adagrad", new_adagrad}, {"rmsprop", new_rmsprop}, {"adadelta", new_adadelta}, {"adamax", new_adamax},
-                  {"nadam", new_nadam}, {"radam", new_radam}, {"lion", new_lion}, {"lamb", new_lamb}, {"adafactor", new_adafactor}};
+} optimizers[] = {{"sgd", new_sgd},         {"adam", new_adam},       {"adamw", new_adamw},
+                  {"adagrad", new_adagrad}, {"rmsprop", new_rmsprop}, {"adadelta", new_adadelta},
+                  {"adamax", new_adamax},   {"nadam", new_nadam},     {"radam", new_radam},
+                  {"lion", new_lion},       {"lamb", new_lamb},       {"adafactor", new_adafactor}};
 
 /* What a schedule needs that is no number of its table. */
 typedef struct schedule_words {
@@ -38,9 +41,9 @@ typedef struct schedule_words {
     xt_reduce mode;
 } schedule_words;
 
-#define SCHEDULE(name, type)                                                                                          \
-    static xt_scheduler *new_##name(xt_optimizer *o, const schedule_words *w) {                                      \
-        return xt_##name##_schedule_opt(NULL, o, (type){.struct_size = sizeof(type), .interval = w->interval});            \
+#define SCHEDULE(name, type)                                                                                    \
+    static xt_scheduler *new_##name(xt_optimizer *o, const schedule_words *w) {                                 \
+        return xt_##name##_schedule_opt(NULL, o, (type){.struct_size = sizeof(type), .interval = w->interval}); \
     }
 SCHEDULE(step, xt_step_schedule_opts)
 SCHEDULE(exponential, xt_exponential_schedule_opts)
@@ -52,7 +55,10 @@ SCHEDULE(warm_restarts, xt_warm_restarts_schedule_opts)
 SCHEDULE(one_cycle, xt_one_cycle_schedule_opts)
 SCHEDULE(cyclic, xt_cyclic_schedule_opts)
 static xt_scheduler *new_plateau(xt_optimizer *o, const schedule_words *w) {
-    return xt_plateau_schedule_opt(NULL, o, (xt_plateau_schedule_opts){.struct_size = sizeof(xt_plateau_schedule_opts), .monitor = w->monitor, .mode = w->mode});
+    return xt_plateau_schedule_opt(NULL, o,
+                                   (xt_plateau_schedule_opts){.struct_size = sizeof(xt_plateau_schedule_opts),
+                                                              .monitor = w->monitor,
+                                                              .mode = w->mode});
 }
 static xt_scheduler *new_multistep(xt_optimizer *o, const schedule_words *w) {
     xt_multistep_schedule_opts p = {.struct_size = sizeof p, .interval = w->interval};
@@ -68,8 +74,17 @@ static xt_scheduler *new_multistep(xt_optimizer *o, const schedule_words *w) {
 static const struct {
     const char *name;
     xt_scheduler *(*make)(xt_optimizer *o, const schedule_words *w);
-} schedules[] = {{"step", new_step}, {"multistep", new_multistep}, {"exponential", new_exponential}, {"linear", new_linear}, {"constant", new_constant}, {"polynomial", new_polynomial},
-                 {"cosine", new_cosine}, {"warm_restarts", new_warm_restarts}, {"one_cycle", new_one_cycle}, {"cyclic", new_cyclic}, {"plateau", new_plateau}};
+} schedules[] = {{"step", new_step},
+                 {"multistep", new_multistep},
+                 {"exponential", new_exponential},
+                 {"linear", new_linear},
+                 {"constant", new_constant},
+                 {"polynomial", new_polynomial},
+                 {"cosine", new_cosine},
+                 {"warm_restarts", new_warm_restarts},
+                 {"one_cycle", new_one_cycle},
+                 {"cyclic", new_cyclic},
+                 {"plateau", new_plateau}};
 
 static int optimizer_named(const char *name) {
     for (size_t i = 0; i < BASE_COUNT(optimizers); i++)
@@ -92,7 +107,8 @@ static xt_status unknown(const char *what, const char *name) {
         str_printf(&list, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = text_nearest(name, names, n);
-    xt_status s = status_new(XT_NOT_FOUND, NULL, "--%s %s: there is none of this name%s%s%s; there are %s", what, name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "", str_cstr(&list));
+    xt_status s = status_new(XT_NOT_FOUND, NULL, "--%s %s: there is none of this name%s%s%s; there are %s", what, name,
+                             near ? "; did you mean " : "", near ? near : "", near ? "?" : "", str_cstr(&list));
     str_free(&list);
     return s;
 }
@@ -102,12 +118,19 @@ bool by_name_optimizer(xt_trainer *t) {
 }
 
 xt_status by_name_settle(xt_trainer *t) {
-    const char *optimizer = xt_trainer_text(t, "optimizer.name", NULL), *schedule = xt_trainer_text(t, "scheduler.name", NULL), *names[MOST], *values[MOST];
+    const char *optimizer = xt_trainer_text(t, "optimizer.name", NULL),
+               *schedule = xt_trainer_text(t, "scheduler.name", NULL), *names[MOST], *values[MOST];
     options_by_name o, s;
     config_ask(t, "optimizer", &o, names, values, MOST);
-    if (o.n && !optimizer) return status_new(XT_INVALID_ARGUMENT, NULL, "--optimizer.%s is given without --optimizer NAME (sgd, adamw, ...), which says whose it is", names[0]);
+    if (o.n && !optimizer)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "--optimizer.%s is given without --optimizer NAME (sgd, adamw, ...), which says whose it is",
+                          names[0]);
     config_ask(t, "scheduler", &s, names, values, MOST);
-    if (s.n && !schedule) return status_new(XT_INVALID_ARGUMENT, NULL, "--scheduler.%s is given without --scheduler NAME (cosine, step, ...), which says whose it is", names[0]);
+    if (s.n && !schedule)
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "--scheduler.%s is given without --scheduler NAME (cosine, step, ...), which says whose it is", names[0]);
     if (optimizer && optimizer_named(optimizer) < 0) return unknown("optimizer", optimizer);
     return schedule && schedule_named(schedule) < 0 ? unknown("scheduler", schedule) : NULL;
 }
@@ -131,10 +154,12 @@ static xt_status words_of(options_by_name *g, const char **names, const char **v
         const char *v = values[i];
         bool each_step = strcmp(v, "step") == 0, max = strcmp(v, "max") == 0;
         if (strcmp(names[i], "interval") == 0) {
-            if (!each_step && strcmp(v, "epoch") != 0) return status_new(XT_INVALID_ARGUMENT, NULL, "--scheduler.interval %s: step or epoch is expected", v);
+            if (!each_step && strcmp(v, "epoch") != 0)
+                return status_new(XT_INVALID_ARGUMENT, NULL, "--scheduler.interval %s: step or epoch is expected", v);
             w->interval = each_step ? XT_EACH_STEP : XT_EACH_EPOCH;
         } else if (strcmp(names[i], "mode") == 0) {
-            if (!max && strcmp(v, "min") != 0) return status_new(XT_INVALID_ARGUMENT, NULL, "--scheduler.mode %s: min or max is expected", v);
+            if (!max && strcmp(v, "min") != 0)
+                return status_new(XT_INVALID_ARGUMENT, NULL, "--scheduler.mode %s: min or max is expected", v);
             w->mode = max ? XT_MAX : XT_MIN;
         } else if (strcmp(names[i], "monitor") == 0)
             w->monitor = v;
@@ -158,7 +183,10 @@ static xt_status make_schedule(xt_trainer *t) {
     XT_TRY(words_of(&g, names, values, &w));
     for (int i = 0; i < t->n_opts; i++) {
         if (t->opts[i]->n_schedulers)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "--scheduler %s: the model's optimizer has a schedule of its own; --optimizer NAME takes another optimizer, without it", name);
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "--scheduler %s: the model's optimizer has a schedule of its own; --optimizer NAME takes "
+                              "another optimizer, without it",
+                              name);
         options_by_name each = g;
         options_give(&each);
         xt_scheduler *s = schedules[schedule_named(name)].make(t->opts[i], &w);

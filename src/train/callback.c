@@ -8,7 +8,8 @@ xt_callback *callback_make(const xt_callback_desc *d, void *user) {
         if (d->free_user) d->free_user(user);
         return NULL;
     }
-    size_t n = d->struct_size && d->struct_size < sizeof c->d ? d->struct_size : sizeof c->d; /* an older program's struct is shorter */
+    /* an older program's struct is shorter */
+    size_t n = d->struct_size && d->struct_size < sizeof c->d ? d->struct_size : sizeof c->d;
     memcpy(&c->d, d, n);
     c->d.name = intern_text(intern(d->name ? d->name : "callback"));
     c->user = user;
@@ -43,8 +44,11 @@ xt_callback *callback_watching(xt_callback *c, const char *monitor, xt_reduce mo
 /* A smoke run has none of its own accord. */
 xt_status callback_needs_logger(const xt_trainer *t, const char *who) {
     if (t->o.logger != XT_OFF || t->o.fast_dev_run) return NULL;
-    return status_new(XT_FAILED_PRECONDITION, NULL, "%s: the trainer has no logger (%s), so nobody would have its rows; %s, or do not add the callback", who,
-                      t->o.barebones == XT_ON ? "barebones" : "logger = XT_OFF", t->o.barebones == XT_ON ? "train without barebones" : "leave the logger on");
+    return status_new(
+        XT_FAILED_PRECONDITION, NULL,
+        "%s: the trainer has no logger (%s), so nobody would have its rows; %s, or do not add the callback", who,
+        t->o.barebones == XT_ON ? "barebones" : "logger = XT_OFF",
+        t->o.barebones == XT_ON ? "train without barebones" : "leave the logger on");
 }
 
 /* Two kinds never share both the name and the function that frees them. */
@@ -71,8 +75,8 @@ static bool has(const xt_trainer *t, const xt_callback_desc *kind) {
     return false;
 }
 
-/* A smoke run leaves no files and is not stopped early. Outside a fit only a program's own callbacks are called, and those for predictions: the library's
- * are about training. */
+/* A smoke run leaves no files and is not stopped early. Outside a fit only a program's own callbacks are called, and
+ * those for predictions: the library's are about training. */
 bool callback_rests(const xt_trainer *t, const xt_callback *c) {
     if (!t->fitting && !c->own && !c->d.predict_batch_end) return true;
     return t->o.fast_dev_run && (callback_is(c, &model_checkpoint_desc) || callback_is(c, &early_stopping_desc));

@@ -1,7 +1,10 @@
-/* Taking a checkpoint: the module's tensors under their own names, the optimizer's as "optimizer:NAME" (of a second one "optimizer1:NAME"),
- * callbacks' as "callback:CALLBACK:NAME", other ranks' buffers as "xtrain:ranks:NAME" (checkpoint_ranks.c), running means as "xtrain:running:N" and what
- * callbacks have of each rank as "xtrain:callback:CALLBACK:NAME" (checkpoint_running.c), and the rest as metadata: versions, position, seed, callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the device's; checkpoint_writer.c writes it. A later
- * reader may rely on: unknown metadata and unknown "xtrain:" tensors are to be ignored. */
+/* Taking a checkpoint: the module's tensors under their own names, the optimizer's as "optimizer:NAME" (of a
+ * second one "optimizer1:NAME"), callbacks' as "callback:CALLBACK:NAME", other ranks' buffers as
+ * "xtrain:ranks:NAME" (checkpoint_ranks.c), running means as "xtrain:running:N" and what callbacks have of each
+ * rank as "xtrain:callback:CALLBACK:NAME" (checkpoint_running.c), and the rest as metadata: versions, position,
+ * seed, callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the
+ * device's; checkpoint_writer.c writes it. A later reader may rely on: unknown metadata and unknown "xtrain:"
+ * tensors are to be ignored. */
 #include "train/checkpoint.h"
 
 #include <cjson/cJSON.h>
@@ -11,15 +14,15 @@
 #include "lazy/mesh.h"
 #include "optim/optim.h"
 
-/* --- metadata --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- metadata --- */
 void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]) {
     static const checkpoint_fact empty[FACT_COUNT] = {{"xtrain", "xtrain version", ""},
-                                           {"plugin", "plugin", ""},
-                                           {"pjrt", "PJRT API version", ""},
-                                           {"stablehlo", "StableHLO version", ""},
-                                           {"effective_batch", "effective batch", ""},
-                                           {"optimizer", "optimizer", ""},
-                                           {"batches_per_epoch", "number of batches in an epoch", ""}};
+                                                      {"plugin", "plugin", ""},
+                                                      {"pjrt", "PJRT API version", ""},
+                                                      {"stablehlo", "StableHLO version", ""},
+                                                      {"effective_batch", "effective batch", ""},
+                                                      {"optimizer", "optimizer", ""},
+                                                      {"batches_per_epoch", "number of batches in an epoch", ""}};
     memcpy(out, empty, sizeof empty);
     snprintf(out[FACT_XTRAIN].value, sizeof out->value, "%s", xt_version());
     device_client *c;
@@ -28,16 +31,18 @@ void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]) {
         const device_info *d = device_get_info(c);
         snprintf(out[FACT_PLUGIN].value, sizeof out->value, "%s %s", d->platform, d->platform_version);
         snprintf(out[FACT_PJRT].value, sizeof out->value, "%d.%d", d->api_major, d->api_minor);
-        snprintf(out[FACT_STABLEHLO].value, sizeof out->value, "%lld.%lld.%lld", (long long)d->stablehlo[0], (long long)d->stablehlo[1],
-                 (long long)d->stablehlo[2]);
+        snprintf(out[FACT_STABLEHLO].value, sizeof out->value, "%lld.%lld.%lld", (long long)d->stablehlo[0],
+                 (long long)d->stablehlo[1], (long long)d->stablehlo[2]);
     }
     xt_status_free(s);
-    if (t->effective_batch) snprintf(out[FACT_EFFECTIVE].value, sizeof out->value, "%lld", (long long)t->effective_batch);
-    if (t->epoch_batches_known) snprintf(out[FACT_BATCHES].value, sizeof out->value, "%lld", (long long)t->epoch_batches_known);
+    if (t->effective_batch)
+        snprintf(out[FACT_EFFECTIVE].value, sizeof out->value, "%lld", (long long)t->effective_batch);
+    if (t->epoch_batches_known)
+        snprintf(out[FACT_BATCHES].value, sizeof out->value, "%lld", (long long)t->epoch_batches_known);
     if (t->opt) snprintf(out[FACT_OPTIMIZER].value, sizeof out->value, "%s", t->opt->kind->name);
 }
 
-/* --- the snapshot ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the snapshot --- */
 typedef struct part {
     char *name;
     xt_dtype dtype;
@@ -93,7 +98,8 @@ static void add_callback(cJSON *all, const xt_callback *c) {
     if (n >= sizeof small && (text = base_malloc(n + 1))) c->d.save_state(text, n + 1, c->user);
     cJSON *state = text ? cJSON_Parse(text) : NULL;
     snprintf(key, sizeof key, "%s", c->d.name);
-    for (int i = 2; cJSON_HasObjectItem(all, key); i++) snprintf(key, sizeof key, "%s#%d", c->d.name, i); /* the second of a kind, in order */
+    /* the second of a kind, in order */
+    for (int i = 2; cJSON_HasObjectItem(all, key); i++) snprintf(key, sizeof key, "%s#%d", c->d.name, i);
     if (state && c->watches) cJSON_AddStringToObject(state, "watches", c->watches);
     if (state) cJSON_AddItemToObject(all, key, state);
     if (text != small) base_free(text);
@@ -121,8 +127,10 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
     for (int i = 0; i < FACT_COUNT; i++) XT_TRY(add_meta(w, facts[i].key, facts[i].value));
     char text[256];
     snprintf(text, sizeof text, "%lld %lld %lld %lld", (long long)t->position.epoch, (long long)t->position.batch,
-             (long long)(t->position.batches - t->in_window.batches), (long long)(t->position.samples - t->in_window.samples));
-    XT_TRY(add_meta(w, "position", text)); /* of the next micro-batch: epoch, batch in it; micro-batches and samples so far */
+             (long long)(t->position.batches - t->in_window.batches),
+             (long long)(t->position.samples - t->in_window.samples));
+    /* of the next micro-batch: epoch, batch in it; micro-batches and samples so far */
+    XT_TRY(add_meta(w, "position", text));
     snprintf(text, sizeof text, "%lld", (long long)t->epoch);
     XT_TRY(add_meta(w, "epoch", text));
     XT_TRY(add_meta(w, "row_seen", t->row_seen ? "1" : "0"));
@@ -162,7 +170,12 @@ static xt_status take_tensor(snapshot *s, const char *name, xt_tensor tensor) {
     size_t n = ir_type_bytes(type);
     lazy_whole *shared = lazy_state_whole(tensor); /* what a mesh's ranks brought together */
     if (shared) {
-        part p = {.name = base_strdup(name), .dtype = type->dtype, .rank = (int)type->rank, .data = shared->bytes, .shared = shared, .bytes = n};
+        part p = {.name = base_strdup(name),
+                  .dtype = type->dtype,
+                  .rank = (int)type->rank,
+                  .data = shared->bytes,
+                  .shared = shared,
+                  .bytes = n};
         memcpy(p.dims, type->dims, type->rank * sizeof *p.dims);
         if (p.name && VEC_PUSH(s->parts, s->n, s->cap, p)) return NULL;
         base_free(p.name);
@@ -178,7 +191,8 @@ static xt_status take_tensor(snapshot *s, const char *name, xt_tensor tensor) {
 
 static xt_status take_tensors(xt_trainer *t, snapshot *s) {
     char name[1100], own[1000];
-    for (int i = 0; i < xt_module_tensors(t->net); i++) XT_TRY(take_tensor(s, xt_module_tensor_name(t->net, i), xt_module_tensor(t->net, i)));
+    for (int i = 0; i < xt_module_tensors(t->net); i++)
+        XT_TRY(take_tensor(s, xt_module_tensor_name(t->net, i), xt_module_tensor(t->net, i)));
     for (int k = 0; k < t->n_opts; k++)
         for (int i = 0; i < xt_optimizer_tensors(t->opts[k]); i++) {
             checkpoint_optimizer_key(k, xt_optimizer_tensor_name(t->opts[k], i), name, sizeof name);
@@ -215,7 +229,8 @@ static xt_status take_log(xt_trainer *t, snapshot *s) {
 xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out) {
     *out = NULL;
     if (!t->net || xt_module_tensors(t->net) == 0)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "%s: nothing has been trained yet, so there is nothing to save", path);
+        return status_new(XT_FAILED_PRECONDITION, NULL, "%s: nothing has been trained yet, so there is nothing to save",
+                          path);
     snapshot *s = base_calloc(1, sizeof *s);
     xt_status e = s ? take_meta(t, s) : status_oom(sizeof *s, path);
     if (!e) e = take_tensors(t, s);
@@ -230,7 +245,7 @@ xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out) {
     return NULL;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- writing --- */
 static xt_status make_folder_of(const char *path) {
     char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
     xt_status s = folder ? NULL : status_oom(strlen(path), path);
@@ -244,7 +259,8 @@ static xt_status make_folder_of(const char *path) {
 
 static xt_status write_parts(const snapshot *s, st_writer *w) {
     for (size_t i = 0; i < s->n_meta; i += 2) XT_TRY(st_meta(w, s->meta[i], s->meta[i + 1]));
-    for (size_t i = 0; i < s->n; i++) XT_TRY(st_declare(w, s->parts[i].name, s->parts[i].dtype, s->parts[i].rank, s->parts[i].dims));
+    for (size_t i = 0; i < s->n; i++)
+        XT_TRY(st_declare(w, s->parts[i].name, s->parts[i].dtype, s->parts[i].rank, s->parts[i].dims));
     checkpoint_sums sums = {0};
     int64_t words = sizeof sums / sizeof(uint64_t);
     XT_TRY(st_declare(w, CHECKPOINT_CHECKSUM, XT_U64, 1, &words));
@@ -275,7 +291,7 @@ xt_status checkpoint_save(xt_trainer *t, const char *path) {
     return e;
 }
 
-/* --- what all ranks do before rank 0 saves -------------------------------------------------------------------------------------------------------- */
+/* --- what all ranks do before rank 0 saves --- */
 static void forget_log(checkpoint_log *l) {
     base_free(l->text);
     base_free(l->sums);
@@ -290,7 +306,8 @@ static xt_status gather_log(checkpoint_log *l) {
     coll_group *g;
     XT_TRY(coll_run_group(&g));
     size_t bytes = (size_t)l->rows * LOG_COLUMNS * sizeof(float);
-    uint64_t mine = l->text ? hash_bytes(l->text, strlen(l->text), (hash128){(uint64_t)l->rows, 1}).lo : 0, *all = base_calloc((size_t)w->size, sizeof *all);
+    uint64_t mine = l->text ? hash_bytes(l->text, strlen(l->text), (hash128){(uint64_t)l->rows, 1}).lo : 0,
+             *all = base_calloc((size_t)w->size, sizeof *all);
     xt_status s = all ? coll_all_gather(g, &mine, sizeof mine, all) : status_oom(8, "sums of logged values");
     bool same = mine != 0;
     for (int r = 0; !s && r < w->size; r++) same = same && all[r] == mine;
@@ -332,5 +349,6 @@ xt_status xt_trainer_save(xt_trainer *t, const char *path) {
     xt_status s = checkpoint_gather(t); /* all ranks come here */
     if (!s && world_get()->rank == 0) s = checkpoint_save(t, path);
     checkpoint_release(t);
-    return s && world_get()->size > 1 ? status_context(s, "xt_trainer_save, which all ranks call at the same place") : s;
+    return s && world_get()->size > 1 ? status_context(s, "xt_trainer_save, which all ranks call at the same place")
+                                      : s;
 }

@@ -1,4 +1,5 @@
-/* Inside checkpoints: what checkpoint.c (taking a snapshot), checkpoint_writer.c (files, in the background too) and checkpoint_load.c share. */
+/* Inside checkpoints: what checkpoint.c (taking a snapshot), checkpoint_writer.c (files, in the background too) and
+ * checkpoint_load.c share. */
 #ifndef XT_SRC_TRAIN_CHECKPOINT_H
 #define XT_SRC_TRAIN_CHECKPOINT_H
 
@@ -9,7 +10,8 @@
 typedef struct checkpoint_sums { /* its data; older files have the first only */
     hash128 data, header; /* header: names, shapes, and the metadata, which is where the run goes on */
 } checkpoint_sums;
-#define CHECKPOINT_LOG "xtrain:log" /* [ranks, rows, columns] f32: sums of logged values; metadata "log" names the rows */
+/* [ranks, rows, columns] f32: sums of logged values; metadata "log" names the rows */
+#define CHECKPOINT_LOG "xtrain:log"
 
 typedef struct checkpoint_fact { /* compared at resume: a difference is a warning */
     const char *key, *what;
@@ -18,24 +20,31 @@ typedef struct checkpoint_fact { /* compared at resume: a difference is a warnin
 enum { FACT_XTRAIN, FACT_PLUGIN, FACT_PJRT, FACT_STABLEHLO, FACT_EFFECTIVE, FACT_OPTIMIZER, FACT_BATCHES, FACT_COUNT };
 void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]);
 
-/* Written by a rehearsal (an earlier version did): its tensors are zeros, and nothing may go on from it. False also when it cannot be read. */
+/* Written by a rehearsal (an earlier version did): its tensors are zeros, and nothing may go on from it. False also
+ * when it cannot be read. */
 bool checkpoint_rehearsed(const char *path);
 
 /* checkpoint_folder.c */
 void checkpoint_folder_sweep(const char *folder); /* removes what processes that are dead were writing */
-xt_status checkpoint_keep_last(const char *last); /* gives the file there, if any, the name last-v1.ckpt too, or the next that is free; told */
-char *checkpoint_after_last(const char *last); /* a checkpoint beside it that is younger and further, told; base_free. NULL: none */
+/* gives the file there, if any, the name last-v1.ckpt too, or the next that is free; told */
+xt_status checkpoint_keep_last(const char *last);
+/* a checkpoint beside it that is younger and further, told; base_free. NULL: none */
+char *checkpoint_after_last(const char *last);
 
-void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n); /* the name of optimizer k's tensor in the file */
+/* the name of optimizer k's tensor in the file */
+void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n);
 
 /* Everything a checkpoint holds, in host memory: training may go on while it is written. */
 typedef struct snapshot snapshot;
-xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out); /* waits for the device; path is for messages */
+/* waits for the device; path is for messages */
+xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out);
 void snapshot_free(snapshot *s);
-xt_status snapshot_add(snapshot *s, const char *name, const ir_type *type, void *data, size_t bytes); /* data: taken over, also on failure */
+/* data: taken over, also on failure */
+xt_status snapshot_add(snapshot *s, const char *name, const ir_type *type, void *data, size_t bytes);
 xt_status snapshot_write(const snapshot *s, const char *path); /* makes the folders; whole or not at all */
 
-/* checkpoint_ranks.c: buffers that each rank has of its own. Every rank gathers and restores; rank 0 takes what was gathered into its snapshot. */
+/* checkpoint_ranks.c: buffers that each rank has of its own. Every rank gathers and restores; rank 0 takes what was
+ * gathered into its snapshot. */
 xt_status checkpoint_ranks_gather(checkpoint_ranks *r, const xt_module *m);
 xt_status checkpoint_ranks_take(const checkpoint_ranks *r, const xt_module *m, snapshot *s);
 void checkpoint_ranks_forget(checkpoint_ranks *r);

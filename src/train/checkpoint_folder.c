@@ -1,5 +1,5 @@
-/* What an earlier run leaves in a folder of checkpoints: its last.ckpt, and a killed one files that were being written, and a newest checkpoint that is not
- * last.ckpt yet. */
+/* What an earlier run leaves in a folder of checkpoints: its last.ckpt, and a killed one files that were being written,
+ * and a newest checkpoint that is not last.ckpt yet. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,8 @@
 #include "format/safetensors.h"
 #include "train/checkpoint.h"
 
-/* "last.ckpt.tmp.4711.0" (base/file.c). Who writes holds a lock on the file, which also a process of another host, with any number, is seen by. */
+/* "last.ckpt.tmp.4711.0" (base/file.c). Who writes holds a lock on the file, which also a process of another host, with
+ * any number, is seen by. */
 static bool is_abandoned(int folder, const char *name) {
     const char *tail = strstr(name, ".ckpt.tmp.");
     char *end;
@@ -41,7 +42,8 @@ static bool names_version(str *to, const char *last, int v) {
     return !to->failed;
 }
 
-/* A second name, so that last.ckpt is there at every moment and is replaced in one step; a new name where the file system has no links. */
+/* A second name, so that last.ckpt is there at every moment and is replaced in one step; a new name where the file
+ * system has no links. */
 xt_status checkpoint_keep_last(const char *last) {
     str kept = STR_INIT;
     bool done = rehearsal_skips() || !file_exists(last);
@@ -54,10 +56,14 @@ xt_status checkpoint_keep_last(const char *last) {
             failed = done ? 0 : errno;
         }
     }
-    if (done) log_msg(XT_SEV_INFO, "%s of an earlier run, which this one does not go on from, is kept as %s", last, str_cstr(&kept));
+    if (done)
+        log_msg(XT_SEV_INFO, "%s of an earlier run, which this one does not go on from, is kept as %s", last,
+                str_cstr(&kept));
     xt_status s = done      ? NULL
                   : !failed ? status_oom(kept.len, "a checkpoint's name")
-                            : status_new(XT_UNKNOWN, NULL, "%s of an earlier run cannot be kept as %s: %s; choose another dirpath", last, str_cstr(&kept), strerror(failed));
+                            : status_new(XT_UNKNOWN, NULL,
+                                         "%s of an earlier run cannot be kept as %s: %s; choose another dirpath", last,
+                                         str_cstr(&kept), strerror(failed));
     str_free(&kept);
     return s;
 }
@@ -75,7 +81,8 @@ static long long steps_of(const char *path) {
     return n;
 }
 
-/* Only what is younger is opened. Where all went well that is nothing: last.ckpt is another name of the newest file, or was written behind it. */
+/* Only what is younger is opened. Where all went well that is nothing: last.ckpt is another name of the newest file, or
+ * was written behind it. */
 char *checkpoint_after_last(const char *last) {
     struct stat of_last, st;
     const char *slash = strrchr(last, '/');
@@ -86,7 +93,8 @@ char *checkpoint_after_last(const char *last) {
         size_t n = strlen(e->d_name);
         char *path = n > 5 && strcmp(e->d_name + n - 5, ".ckpt") == 0 ? path_join(folder, e->d_name) : NULL;
         bool younger = path && stat(path, &st) == 0 && !(st.st_ino == of_last.st_ino && st.st_dev == of_last.st_dev) &&
-                       (st.st_mtim.tv_sec > of_last.st_mtim.tv_sec || (st.st_mtim.tv_sec == of_last.st_mtim.tv_sec && st.st_mtim.tv_nsec > of_last.st_mtim.tv_nsec));
+                       (st.st_mtim.tv_sec > of_last.st_mtim.tv_sec ||
+                        (st.st_mtim.tv_sec == of_last.st_mtim.tv_sec && st.st_mtim.tv_nsec > of_last.st_mtim.tv_nsec));
         if (younger && most == -2) most = steps_of(last);
         long long steps = younger && most >= 0 ? steps_of(path) : -1;
         if (steps > most && steps > 0) {
@@ -98,6 +106,8 @@ char *checkpoint_after_last(const char *last) {
     }
     if (d) closedir(d);
     base_free(folder);
-    if (best) log_msg(XT_SEV_INFO, "%s is newer than %s, whose run ended before it had that name: going on from it", best, last);
+    if (best)
+        log_msg(XT_SEV_INFO, "%s is newer than %s, whose run ended before it had that name: going on from it", best,
+                last);
     return best;
 }

@@ -95,12 +95,15 @@ static listed_kind own_kind(const char *path, size_t root, const char **out_why)
     const char *name;
     int folder = folder_of(path, root, &name);
     int missing = folder < 0 ? errno : faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 ? errno : 0;
-    *out_why = folder < 0 ? file_open_problem(missing == ENOTDIR ? ELOOP : missing) : missing ? strerror(missing) : not_ours(folder, name);
+    *out_why = folder < 0 ? file_open_problem(missing == ENOTDIR ? ELOOP : missing)
+               : missing  ? strerror(missing)
+                          : not_ours(folder, name);
     if (folder >= 0) close(folder);
     return missing == ENOENT ? LISTED_GONE : *out_why ? LISTED_REFUSED : LISTED_OWN;
 }
 
-listed_kind checkpoint_listed(const char *folder, const char *pattern, bool keys, const char *path, const char **out_why) {
+listed_kind checkpoint_listed(const char *folder, const char *pattern, bool keys, const char *path,
+                              const char **out_why) {
     size_t n = folder ? strlen(folder) : 0;
     bool below = n && strncmp(path, folder, n) == 0 && (path[n] == '/' || folder[n - 1] == '/');
     *out_why = malformed(path);
@@ -128,8 +131,9 @@ void checkpoint_listed_tell(const char *path, const char *why, int n) {
     if (n == SHOWN)
         log_msg(XT_SEV_WARNING, "xt_model_checkpoint: further files that the checkpoint lists are not used either");
     else
-        log_msg(XT_SEV_WARNING, "xt_model_checkpoint: the checkpoint lists the file \"%s\", which is not used: %s; it is left alone", str_cstr(&name),
-                why);
+        log_msg(XT_SEV_WARNING,
+                "xt_model_checkpoint: the checkpoint lists the file \"%s\", which is not used: %s; it is left alone",
+                str_cstr(&name), why);
     str_free(&name);
 }
 

@@ -16,7 +16,8 @@ typedef enum listed_kind {
 
 /* `folder`: the saver's dirpath, NULL when it has none; `pattern`: its filename; `keys`: whether
  * names of values are put before them. */
-listed_kind checkpoint_listed(const char *folder, const char *pattern, bool keys, const char *path, const char **out_why);
+listed_kind checkpoint_listed(const char *folder, const char *pattern, bool keys, const char *path,
+                              const char **out_why);
 /* Warns of `path`, an entry of the list in a checkpoint, which is not used; `n`: how many before it were not. */
 void checkpoint_listed_tell(const char *path, const char *why, int n);
 

@@ -25,15 +25,17 @@ typedef struct restored {
 
 static xt_status missing(const char *path, const char *key) {
     return status_new(XT_DATA_LOSS, NULL,
-                      "%s: metadata \"%s\" is missing or no number; the file is not a whole checkpoint of a trainer (xt_load reads weights alone)",
+                      "%s: metadata \"%s\" is missing or no number; the file is not a whole checkpoint of a trainer "
+                      "(xt_load reads weights alone)",
                       path, key);
 }
 
 static xt_status read_meta(const st_file *f, const char *path, restored *r) {
-    const char *position = st_get_meta(f, "position"), *epoch = st_get_meta(f, "epoch"), *step = st_get_meta(f, "global_step"),
-               *seed = st_get_meta(f, "seed"), *lr = st_get_meta(f, "lr");
+    const char *position = st_get_meta(f, "position"), *epoch = st_get_meta(f, "epoch"),
+               *step = st_get_meta(f, "global_step"), *seed = st_get_meta(f, "seed"), *lr = st_get_meta(f, "lr");
     long long at[4];
-    if (!position || sscanf(position, "%lld %lld %lld %lld", &at[0], &at[1], &at[2], &at[3]) != 4 || at[0] < 0 || at[1] < 0)
+    if (!position || sscanf(position, "%lld %lld %lld %lld", &at[0], &at[1], &at[2], &at[3]) != 4 || at[0] < 0 ||
+        at[1] < 0)
         return missing(path, "position");
     r->position = (train_position){at[0], at[1], at[2], at[3]};
     if (!epoch || !parse_i64(epoch, &r->epoch)) return missing(path, "epoch");
@@ -42,7 +44,8 @@ static xt_status read_meta(const st_file *f, const char *path, restored *r) {
     r->seed = strtoull(seed, NULL, 10);
     if (!lr || !parse_double(lr, &r->lr)) return missing(path, "lr");
     const char *elapsed = st_get_meta(f, "elapsed_ns");
-    if (!elapsed || !parse_i64(elapsed, &r->elapsed_ns)) r->elapsed_ns = 0; /* of an older version: max_time begins anew */
+    /* of an older version: max_time begins anew */
+    if (!elapsed || !parse_i64(elapsed, &r->elapsed_ns)) r->elapsed_ns = 0;
     const char *row = st_get_meta(f, "row_seen");
     r->row_seen = row && strcmp(row, "1") == 0;
     return NULL;
@@ -53,7 +56,8 @@ static xt_status check_sum(st_file *f, const char *path) {
     const st_entry *last = st_find(f, CHECKPOINT_CHECKSUM);
     size_t have = last ? (size_t)(last->end - last->begin) : 0;
     if (have != sizeof(hash128) && have != sizeof(checkpoint_sums))
-        return status_new(XT_DATA_LOSS, NULL, "%s has no checksum; it is not a checkpoint of a trainer, or not a whole one", path);
+        return status_new(XT_DATA_LOSS, NULL,
+                          "%s has no checksum; it is not a checkpoint of a trainer, or not a whole one", path);
     hash128 sum = {0, 0};
     checkpoint_sums want = {.header = st_header(f)};
     for (size_t i = 0; i < st_count(f); i++) {
@@ -68,13 +72,18 @@ static xt_status check_sum(st_file *f, const char *path) {
     }
     XT_TRY(st_read(f, last, &want, have));
     if (!hash_equal(want.header, st_header(f)))
-        return status_new(XT_DATA_LOSS, NULL, "%s: the header (names, shapes, the run's position) does not match its checksum: the file is damaged; nothing was loaded", path);
+        return status_new(XT_DATA_LOSS, NULL,
+                          "%s: the header (names, shapes, the run's position) does not match its checksum: the file is "
+                          "damaged; nothing was loaded",
+                          path);
     return hash_equal(sum, want.data)
                ? NULL
-               : status_new(XT_DATA_LOSS, NULL, "%s: the data does not match its checksum: the file is damaged; nothing was loaded", path);
+               : status_new(XT_DATA_LOSS, NULL,
+                            "%s: the data does not match its checksum: the file is damaged; nothing was loaded", path);
 }
 
-/* "optimizer:NAME" belongs to the first, "optimizer1:NAME" to the second, and so on. NULL: no optimizer's, or of one this run does not have. */
+/* "optimizer:NAME" belongs to the first, "optimizer1:NAME" to the second, and so on. NULL: no optimizer's, or of one
+ * this run does not have. */
 static xt_optimizer *owner_of(const xt_trainer *t, const char *name, const char **out_own) {
     static const char word[] = "optimizer";
     if (strncmp(name, word, sizeof word - 1) != 0) return NULL;
@@ -89,7 +98,8 @@ static const xt_callback *callback_of(const xt_trainer *t, const char *name, con
     for (size_t i = 0; i < t->n_callbacks; i++) {
         size_t n = strlen(t->callbacks[i]->d.name);
         *out_own = name + 9 + n + 1;
-        if (t->callbacks[i]->tensors && strncmp(name + 9, t->callbacks[i]->d.name, n) == 0 && name[9 + n] == ':') return t->callbacks[i];
+        if (t->callbacks[i]->tensors && strncmp(name + 9, t->callbacks[i]->d.name, n) == 0 && name[9 + n] == ':')
+            return t->callbacks[i];
     }
     return NULL;
 }
@@ -105,14 +115,17 @@ static xt_status restore_tensors(xt_trainer *t, st_file *f, const char *path) {
         const ir_type *type = ir_tensor(e->dtype, (size_t)e->rank, e->dims);
         void *data = base_malloc(n + 1);
         xt_status s = data && type ? st_read(f, e, data, n) : status_oom(n, path);
-        if (!s) s = opt ? optim_restore(opt, own, type, data) : cb->tensors->restore(own, e->dtype, e->rank, e->dims, data, false, cb->user);
+        if (!s)
+            s = opt ? optim_restore(opt, own, type, data)
+                    : cb->tensors->restore(own, e->dtype, e->rank, e->dims, data, false, cb->user);
         base_free(data);
         XT_TRY(s);
     }
     return NULL;
 }
 
-/* The state of callback i: that of its kind which watches the same; where states do not say what they watch, the one at its place. */
+/* The state of callback i: that of its kind which watches the same; where states do not say what they watch, the one
+ * at its place. */
 static const cJSON *state_of(const xt_trainer *t, size_t i, const cJSON *all) {
     const xt_callback *c = t->callbacks[i];
     char key[256];
@@ -123,7 +136,8 @@ static const cJSON *state_of(const xt_trainer *t, size_t i, const cJSON *all) {
     if (!c->watches || !cJSON_GetObjectItemCaseSensitive(at_place, "watches")) return at_place;
     cJSON_ArrayForEach(one, all) {
         const char *watches = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "watches"));
-        if (strncmp(one->string, c->d.name, strlen(c->d.name)) == 0 && watches && strcmp(watches, c->watches) == 0) return one;
+        if (strncmp(one->string, c->d.name, strlen(c->d.name)) == 0 && watches && strcmp(watches, c->watches) == 0)
+            return one;
     }
     return callback_is(c, &model_checkpoint_desc) ? at_place : NULL; /* which knows what to do with another monitor's */
 }
@@ -143,13 +157,15 @@ static xt_status restore_callbacks(xt_trainer *t, const st_file *f, const char *
     return s;
 }
 
-/* The sums of logged values. The ranks may be others than those that saved: then rank 0 goes on with what all had together. On a mesh
- * every rank has the sums of the whole, and must: states made in another order would make another program. */
+/* The sums of logged values. The ranks may be others than those that saved: then rank 0 goes on with what all had
+ * together. On a mesh every rank has the sums of the whole, and must: states made in another order would make
+ * another program. */
 static xt_status restore_log(st_file *f, const char *path) {
     const st_entry *e = st_find(f, CHECKPOINT_LOG);
     const char *text = st_get_meta(f, "log");
     if (!e || !text) return NULL;
-    if (e->rank != 3 || e->dtype != XT_F32 || (e->dims[2] != LOG_COLUMNS && e->dims[2] != LOG_COLUMNS_WERE) || e->dims[0] < 1 || e->dims[1] < 1)
+    if (e->rank != 3 || e->dtype != XT_F32 || (e->dims[2] != LOG_COLUMNS && e->dims[2] != LOG_COLUMNS_WERE) ||
+        e->dims[0] < 1 || e->dims[1] < 1)
         return status_new(XT_DATA_LOSS, NULL, "%s: %s is not [ranks, rows, %d] f32", path, CHECKPOINT_LOG, LOG_COLUMNS);
     float *all = base_malloc((size_t)(e->end - e->begin) + 1);
     xt_status s = all ? st_read(f, e, all, (size_t)(e->end - e->begin)) : status_oom((size_t)(e->end - e->begin), path);
@@ -163,7 +179,8 @@ static xt_status restore_log(st_file *f, const char *path) {
     const world *w = world_get();
     bool same = e->dims[0] == w->size && !lazy_spmd();
     for (int64_t r = 1; !s && !same && r < e->dims[0]; r++) log_state_add(all, all + r * each, e->dims[1]);
-    if (!s) s = log_state_restore(text, same ? all + w->rank * each : w->rank == 0 || lazy_spmd() ? all : NULL, e->dims[1]);
+    if (!s)
+        s = log_state_restore(text, same ? all + w->rank * each : w->rank == 0 || lazy_spmd() ? all : NULL, e->dims[1]);
     base_free(all);
     return status_context(s, "%s", path);
 }
@@ -174,8 +191,9 @@ static void warn_differences(const xt_trainer *t, const st_file *f, const char *
     for (int i = 0; i < FACT_COUNT; i++) {
         const char *then = st_get_meta(f, now[i].key);
         if (then && *then && *now[i].value && strcmp(then, now[i].value) != 0)
-            log_msg(XT_SEV_WARNING, "%s was written with another %s (%s, now %s): the run may not go on exactly as it would have", path, now[i].what,
-                    then, now[i].value);
+            log_msg(XT_SEV_WARNING,
+                    "%s was written with another %s (%s, now %s): the run may not go on exactly as it would have", path,
+                    now[i].what, then, now[i].value);
     }
 }
 
@@ -194,7 +212,8 @@ static char *newest_whole(const char *folder, const char *but) {
         char *other = n > 5 && strcmp(e->d_name + n - 5, ".ckpt") == 0 ? path_join(folder, e->d_name) : NULL;
         struct stat st;
         bool newer = other && !(but && strcmp(other, but) == 0) && stat(other, &st) == 0 &&
-                     (!best || st.st_mtim.tv_sec > newest.tv_sec || (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec > newest.tv_nsec));
+                     (!best || st.st_mtim.tv_sec > newest.tv_sec ||
+                      (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec > newest.tv_nsec));
         st_file *f = NULL;
         xt_status s = newer ? st_open(other, &f) : NULL;
         if (newer && !s) s = is_rehearsed(f) ? status_new(XT_DATA_LOSS, NULL, "zeros") : check_sum(f, other);
@@ -216,15 +235,18 @@ static xt_status offer_another(xt_status damage, const char *path) {
     char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
     if (slash) *slash = 0;
     char *best = folder ? newest_whole(slash ? folder : ".", path) : NULL;
-    xt_status s = best ? status_new(XT_DATA_LOSS, NULL, "%s; the newest whole checkpoint beside it is %s: --resume %s", status_message(damage), best, best) : NULL;
+    xt_status s = best ? status_new(XT_DATA_LOSS, NULL, "%s; the newest whole checkpoint beside it is %s: --resume %s",
+                                    status_message(damage), best, best)
+                       : NULL;
     if (s) xt_status_free(damage);
     base_free(best);
     base_free(folder);
     return s ? s : damage;
 }
 
-/* --- which file ----------------------------------------------------------------------------------------------------------------------------- */
-/* The best file that a model checkpoint left word of in the run's newest checkpoint: of its list, or of the run that it resumed. */
+/* --- which file --- */
+/* The best file that a model checkpoint left word of in the run's newest checkpoint: of its list, or of the run
+ * that it resumed. */
 static xt_status best_listed(const char *last, char **out) {
     st_file *f = NULL;
     XT_TRY(st_open(last, &f));
@@ -232,10 +254,12 @@ static xt_status best_listed(const char *last, char **out) {
     cJSON *all = text ? cJSON_Parse(text) : NULL;
     const cJSON *state = cJSON_GetObjectItemCaseSensitive(all, "model_checkpoint"), *file, *best = NULL;
     double least = 0;
-    cJSON *list = cJSON_GetObjectItemCaseSensitive(state, "files"), *also = cJSON_GetObjectItemCaseSensitive(state, "best");
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(state, "files"),
+          *also = cJSON_GetObjectItemCaseSensitive(state, "best");
     if (list && also) cJSON_AddItemReferenceToArray(list, also);
     cJSON_ArrayForEach(file, list) {
-        const cJSON *score = cJSON_GetObjectItemCaseSensitive(file, "score"), *path = cJSON_GetObjectItemCaseSensitive(file, "path");
+        const cJSON *score = cJSON_GetObjectItemCaseSensitive(file, "score"),
+                    *path = cJSON_GetObjectItemCaseSensitive(file, "path");
         double v = cJSON_IsNumber(score) ? score->valuedouble : HUGE_VAL;
         const char *why;
         if (!cJSON_IsString(path) || (best && v >= least)) continue;
@@ -247,7 +271,11 @@ static xt_status best_listed(const char *last, char **out) {
     *out = best ? base_strdup(best->valuestring) : NULL;
     cJSON_Delete(all);
     st_close(f);
-    return *out ? NULL : status_new(XT_NOT_FOUND, NULL, "best: %s lists no file that an xt_model_checkpoint kept and that is still there; \"last\" or a path names one", last);
+    return *out ? NULL
+                : status_new(XT_NOT_FOUND, NULL,
+                             "best: %s lists no file that an xt_model_checkpoint kept and that is still there; "
+                             "\"last\" or a path names one",
+                             last);
 }
 
 static xt_status find_best(const xt_trainer *t, char **out) {
@@ -268,7 +296,10 @@ static xt_status find_on_rank_0(xt_trainer *t, const char *given, char **out) {
     *out = NULL;
     if (w->rank == 0) {
         s = checkpoint_wait(t);
-        if (!s) s = strcmp(given, "best") == 0 ? find_best(t, out) : run_dir_last("last", train_runs_dir(t), train_run_name(t), model_checkpoint_folder(t), out);
+        if (!s)
+            s = strcmp(given, "best") == 0
+                    ? find_best(t, out)
+                    : run_dir_last("last", train_runs_dir(t), train_run_name(t), model_checkpoint_folder(t), out);
     }
     if (w->size <= 1) return s;
     if (*out) snprintf(path, sizeof path, "%s", *out);
@@ -281,11 +312,13 @@ static xt_status find_on_rank_0(xt_trainer *t, const char *given, char **out) {
         xt_status_free(s ? e : NULL);
         return s ? s : e;
     }
-    if (!*path) return status_new(XT_NOT_FOUND, NULL, "%s: rank 0 found no such checkpoint; its message says more", given);
+    if (!*path)
+        return status_new(XT_NOT_FOUND, NULL, "%s: rank 0 found no such checkpoint; its message says more", given);
     return (*out = base_strdup(path)) ? NULL : status_oom(strlen(path), path);
 }
 
-/* A folder means what a fit goes on from: its last.ckpt, or else the newest checkpoint in it; a version's folder has them in checkpoints/. */
+/* A folder means what a fit goes on from: its last.ckpt, or else the newest checkpoint in it; a version's folder has
+ * them in checkpoints/. */
 static xt_status find_in_folder(const char *folder, char **out) {
     char *inner = path_join(folder, "checkpoints");
     const char *places[] = {folder, inner};
@@ -297,7 +330,11 @@ static xt_status find_in_folder(const char *folder, char **out) {
         if (*out != last) base_free(last);
     }
     base_free(inner);
-    return *out ? NULL : status_new(XT_NOT_FOUND, NULL, "%s is a folder without a checkpoint (last.ckpt, or another whole *.ckpt); name a file, or last", folder);
+    return *out ? NULL
+                : status_new(
+                      XT_NOT_FOUND, NULL,
+                      "%s is a folder without a checkpoint (last.ckpt, or another whole *.ckpt); name a file, or last",
+                      folder);
 }
 
 static xt_status find_file(xt_trainer *t, const char *given, char **out) {
@@ -318,10 +355,14 @@ bool checkpoint_rehearsed(const char *path) {
 
 static xt_status refuse_rehearsed(const st_file *f, const char *path) {
     if (rehearsal_on() || !is_rehearsed(f)) return NULL;
-    return status_new(XT_DATA_LOSS, NULL, "%s was written by a rehearsal (xtrain plan, XT_DEVICE=dry): its values are zeros; remove it, and give another checkpoint", path);
+    return status_new(XT_DATA_LOSS, NULL,
+                      "%s was written by a rehearsal (xtrain plan, XT_DEVICE=dry): its values are zeros; remove it, "
+                      "and give another checkpoint",
+                      path);
 }
 
-/* *out_path: base_free. *out_file NULL without an error: what a rehearsal saved before was not written, so it goes on with the zeros it has. */
+/* *out_path: base_free. *out_file NULL without an error: what a rehearsal saved before was not written, so it goes on
+ * with the zeros it has. */
 static xt_status open_checkpoint(xt_trainer *t, const char *given, char **out_path, st_file **out_file) {
     *out_path = NULL;
     *out_file = NULL;
@@ -334,15 +375,16 @@ static xt_status open_checkpoint(xt_trainer *t, const char *given, char **out_pa
     return s ? s : refuse_rehearsed(*out_file, *out_path);
 }
 
-/* --- what it holds --------------------------------------------------------------------------------------------------------------------------- */
+/* --- what it holds --- */
 static const char average_prefix[] = "callback:weight_averaging:";
 
-/* A run with weight averaging validates with the averages, and keeps the checkpoint that did best with them; so a pass on its own takes them in the parameters'
- * place. At the end of a fit they are there already. */
+/* A run with weight averaging validates with the averages, and keeps the checkpoint that did best with them; so a pass
+ * on its own takes them in the parameters' place. At the end of a fit they are there already. */
 static xt_status take_averages(xt_trainer *t, st_file *f, const char *path, bool *out_took) {
     const char *text = st_get_meta(f, "callbacks");
     cJSON *all = text ? cJSON_Parse(text) : NULL;
-    bool there = cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, "weight_averaging"), "swapped"));
+    bool there = cJSON_IsFalse(
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, "weight_averaging"), "swapped"));
     xt_status s = NULL;
     cJSON_Delete(all);
     *out_took = false;
@@ -350,9 +392,12 @@ static xt_status take_averages(xt_trainer *t, st_file *f, const char *path, bool
         *out_took = true;
         return xt_load_with(t->net, path, .prefix = average_prefix, .strict = XT_OFF);
     }
-    for (size_t i = 0; there && !s && i < st_count(f); i++) { /* the first pass makes the module and takes its tensors from these */
+    for (size_t i = 0; there && !s && i < st_count(f); i++) {
+        /* the first pass makes the module and takes its tensors from these */
         const st_entry *e = st_at(f, i);
-        const char *own = strncmp(e->name, average_prefix, sizeof average_prefix - 1) == 0 ? e->name + sizeof average_prefix - 1 : NULL;
+        const char *own = strncmp(e->name, average_prefix, sizeof average_prefix - 1) == 0
+                              ? e->name + sizeof average_prefix - 1
+                              : NULL;
         if (!own || !st_find(f, own)) continue;
         size_t n = (size_t)(e->end - e->begin);
         void *data = base_malloc(n + 1);
@@ -374,11 +419,13 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
         return NULL;
     }
     bool averages = false;
-    if (!s && (st_find(f, CHECKPOINT_CHECKSUM) || st_get_meta(f, "global_step"))) s = check_sum(f, path); /* a file of weights alone has neither */
+    /* a file of weights alone has neither */
+    if (!s && (st_find(f, CHECKPOINT_CHECKSUM) || st_get_meta(f, "global_step"))) s = check_sum(f, path);
     if (!s) s = xt_load(t->net, path);
     if (!s) s = take_averages(t, f, path, &averages);
     st_close(f);
-    if (!s && world_get()->rank == 0) log_msg(XT_SEV_INFO, "weights of %s%s", path, averages ? " (their averages)" : "");
+    if (!s && world_get()->rank == 0)
+        log_msg(XT_SEV_INFO, "weights of %s%s", path, averages ? " (their averages)" : "");
     if (s && path && status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
     base_free(path);
     return s;
@@ -389,8 +436,11 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     st_file *f = NULL;
     restored r = {0};
     xt_status s = open_checkpoint(t, given, &path, &f);
-    if (s && !path && t->opt && strcmp(given, "last") == 0 && status_code(s) == XT_NOT_FOUND) { /* a job that is started again and again with one command line */
-        if (world_get()->rank == 0) log_msg(XT_SEV_WARNING, "resume = last: %s/%s has no checkpoint yet; training begins anew", train_runs_dir(t), train_run_name(t));
+    if (s && !path && t->opt && strcmp(given, "last") == 0 && status_code(s) == XT_NOT_FOUND) {
+        /* a job that is started again and again with one command line */
+        if (world_get()->rank == 0)
+            log_msg(XT_SEV_WARNING, "resume = last: %s/%s has no checkpoint yet; training begins anew",
+                    train_runs_dir(t), train_run_name(t));
         xt_status_free(s);
         return NULL;
     }
@@ -416,7 +466,8 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     const char *task = !s && t->task && t->task->load_state ? st_get_meta(f, "task") : NULL;
     if (task) s = status_context(t->task->load_state(task, t->task->user), "%s: the task's state", path);
     if (!s) s = restore_callbacks(t, f, path);
-    if (!s) s = restore_log(f, path); /* behind an epoch's end, too: the next row shows what was logged since the row before */
+    /* behind an epoch's end, too: the next row shows what was logged since the row before */
+    if (!s) s = restore_log(f, path);
     if (!s) {
         base_free(t->resumed_from);
         t->resumed_from = base_strdup(path);
@@ -428,8 +479,8 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
         t->row_seen = r.row_seen;
         lazy_position_of_thread()->samples = r.position.samples;
         if (world_get()->rank == 0)
-            log_msg(XT_SEV_INFO, "resuming from %s: epoch %lld, batch %lld, step %lld", path, (long long)r.position.epoch,
-                    (long long)r.position.batch, (long long)r.global_step);
+            log_msg(XT_SEV_INFO, "resuming from %s: epoch %lld, batch %lld, step %lld", path,
+                    (long long)r.position.epoch, (long long)r.position.batch, (long long)r.global_step);
     }
     st_close(f);
     if (s && path && status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);

@@ -43,18 +43,21 @@ typedef struct field {
 /* `p` is at its {. */
 static xt_status field_at(const char *pattern, const char *p, field *f) {
     const char *end = strchr(p, '}'), *colon = memchr(p, ':', end ? (size_t)(end - p) : 0);
-    if (!end || end == p + 1) return status_new(XT_INVALID_ARGUMENT, NULL, "filename = %s: a { without its name and }", pattern);
+    if (!end || end == p + 1)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "filename = %s: a { without its name and }", pattern);
     *f = (field){.key = p + 1, .end = end + 1, .n = (size_t)((colon ? colon : end) - p) - 1};
     f->whole = (f->n == 5 && strncmp(f->key, "epoch", 5) == 0) || (f->n == 4 && strncmp(f->key, "step", 4) == 0);
     f->integer = f->whole;
     snprintf(f->format, sizeof f->format, "%s", f->whole ? "%lld" : "%.4g");
     if (colon && !conversion(colon + 1, (size_t)(end - colon) - 1, f->format, sizeof f->format, &f->integer))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "filename = %s: the format %.*s is not understood; e.g. {epoch:03d}, {val/acc:.3f}", pattern,
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "filename = %s: the format %.*s is not understood; e.g. {epoch:03d}, {val/acc:.3f}", pattern,
                           (int)(end - colon - 1), colon + 1);
     return NULL;
 }
 
-xt_status checkpoint_name(const char *pattern, int64_t epoch, int64_t step, double (*value)(void *, const char *), void *user, bool keys, str *out) {
+xt_status checkpoint_name(const char *pattern, int64_t epoch, int64_t step, double (*value)(void *, const char *),
+                          void *user, bool keys, str *out) {
     for (const char *p = pattern; *p;) {
         field f;
         char name[256];

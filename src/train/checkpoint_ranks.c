@@ -1,6 +1,7 @@
-/* What each rank has of its own in plain data parallel training: buffers that every rank moves by its own batches (running statistics of batch norm). The
- * checkpoint's tensors are rank 0's; of buffers in which ranks differ it holds all ranks' as "xtrain:ranks:NAME" [ranks, elements] too, so that a resumed
- * run goes on exactly as it would have. Other programs ignore these. */
+/* What each rank has of its own in plain data parallel training: buffers that every rank moves by its own batches
+ * (running statistics of batch norm). The checkpoint's tensors are rank 0's; of buffers in which ranks differ it holds
+ * all ranks' as "xtrain:ranks:NAME" [ranks, elements] too, so that a resumed run goes on exactly as it would have.
+ * Other programs ignore these. */
 #include "coll/coll.h"
 #include "lazy/mesh.h"
 #include "nn/nn.h"
@@ -38,11 +39,13 @@ static bool ranks_differ(const hash128 *all, size_t n, size_t i) {
     return false;
 }
 
-static xt_status gather_differing(checkpoint_ranks *r, const xt_module *m, const int *which, size_t n, const hash128 *all) {
+static xt_status gather_differing(checkpoint_ranks *r, const xt_module *m, const int *which, size_t n,
+                                  const hash128 *all) {
     coll_group *g;
     XT_TRY(coll_run_group(&g));
     for (size_t i = 0; i < n; i++)
-        if (ranks_differ(all, n, i)) XT_TRY(gather_one(g, r, which[i], xt_module_tensor(m, which[i]), xt_module_tensor_name(m, which[i])));
+        if (ranks_differ(all, n, i))
+            XT_TRY(gather_one(g, r, which[i], xt_module_tensor(m, which[i]), xt_module_tensor_name(m, which[i])));
     return NULL;
 }
 
@@ -88,12 +91,14 @@ xt_status checkpoint_ranks_take(const checkpoint_ranks *r, const xt_module *m, s
     return NULL;
 }
 
-/* The module may not have its tensors yet: then its first pass takes them. Ranks may be more or fewer than those that saved: they share what there is. */
+/* The module may not have its tensors yet: then its first pass takes them. Ranks may be more or fewer than those that
+ * saved: they share what there is. */
 static xt_status restore_one(xt_module *m, const char *name, st_file *f, const st_entry *e, const char *path) {
     const st_entry *first = st_find(f, name);
     const ir_type *type = first ? ir_tensor(first->dtype, (size_t)first->rank, first->dims) : NULL;
     if (!type || e->rank != 2 || e->dtype != type->dtype || e->dims[0] < 1 || e->dims[1] != type->count)
-        return status_new(XT_DATA_LOSS, NULL, "%s: %s does not hold a row for each rank, of as many elements as %s has", path, e->name, name);
+        return status_new(XT_DATA_LOSS, NULL, "%s: %s does not hold a row for each rank, of as many elements as %s has",
+                          path, e->name, name);
     size_t all = (size_t)(e->end - e->begin), n = all / (size_t)e->dims[0];
     char *rows = base_malloc(all + 1), *own = rows ? rows + n * (size_t)(world_get()->rank % e->dims[0]) : NULL;
     xt_tensor buffer = xt_module_find(m, name);
@@ -106,7 +111,8 @@ static xt_status restore_one(xt_module *m, const char *name, st_file *f, const s
 xt_status checkpoint_ranks_restore(xt_module *m, st_file *f, const char *path) {
     for (size_t i = 0; has_copies() && i < st_count(f); i++) {
         const st_entry *e = st_at(f, i);
-        if (strncmp(e->name, prefix, sizeof prefix - 1) == 0) XT_TRY(restore_one(m, e->name + sizeof prefix - 1, f, e, path));
+        if (strncmp(e->name, prefix, sizeof prefix - 1) == 0)
+            XT_TRY(restore_one(m, e->name + sizeof prefix - 1, f, e, path));
     }
     return NULL;
 }

@@ -1,5 +1,6 @@
-/* What each rank keeps beside the module: running means (xt_running), as "xtrain:running:N", and tensors of callbacks that judge a rank's own batches, as
- * "xtrain:callback:CALLBACK:NAME"; [ranks, elements] of f32 each. The rows of a resumed run show, and its callbacks judge, what the unbroken run's do. */
+/* What each rank keeps beside the module: running means (xt_running), as "xtrain:running:N", and tensors of callbacks
+ * that judge a rank's own batches, as "xtrain:callback:CALLBACK:NAME"; [ranks, elements] of f32 each. The rows of a
+ * resumed run show, and its callbacks judge, what the unbroken run's do. */
 #include "coll/coll.h"
 #include "lazy/mesh.h"
 #include "metrics/running.h"
@@ -46,7 +47,8 @@ static xt_status ranks_of(const xt_trainer *t, coll_group **out_group, int64_t *
     if (w->size <= 1 || lazy_spmd()) return NULL;
     XT_TRY(coll_run_group(out_group));
     uint64_t mine = 1;
-    for (size_t i = 0; own_tensor(t, i, w->size, name, sizeof name, &one); i++) mine = mine * 1048583 + (uint64_t)lazy_type(one)->count;
+    for (size_t i = 0; own_tensor(t, i, w->size, name, sizeof name, &one); i++)
+        mine = mine * 1048583 + (uint64_t)lazy_type(one)->count;
     uint64_t *all = base_calloc((size_t)w->size, sizeof *all);
     xt_status s = all ? coll_all_gather(*out_group, &mine, sizeof mine, all) : status_oom(8, "running means");
     bool same = !s;
@@ -77,7 +79,8 @@ xt_status checkpoint_running_gather(checkpoint_running *r, const xt_trainer *t) 
     char name[128];
     checkpoint_running_forget(r);
     XT_TRY(ranks_of(t, &g, &ranks));
-    for (size_t i = 0; own_tensor(t, i, ranks, name, sizeof name, &one); i++) XT_TRY(gather_one(r, name, one, g, ranks));
+    for (size_t i = 0; own_tensor(t, i, ranks, name, sizeof name, &one); i++)
+        XT_TRY(gather_one(r, name, one, g, ranks));
     return NULL;
 }
 
@@ -99,12 +102,14 @@ static xt_status give_to_callback(const xt_trainer *t, const char *name, int64_t
     for (size_t c = 0; own && c < t->n_callbacks; c++) {
         const xt_callback *cb = t->callbacks[c];
         size_t len = strlen(cb->d.name);
-        if (cb->tensors && cb->tensors->of_ranks && (size_t)(own - name) == len && memcmp(cb->d.name, name, len) == 0) return cb->tensors->restore(own + 1, XT_F32, 1, &n, row, true, cb->user);
+        if (cb->tensors && cb->tensors->of_ranks && (size_t)(own - name) == len && memcmp(cb->d.name, name, len) == 0)
+            return cb->tensors->restore(own + 1, XT_F32, 1, &n, row, true, cb->user);
     }
     return NULL; /* of a callback that this run does without */
 }
 
-/* The row of this rank. More ranks than the file has share running means; a callback's judgement of one rank's batches is no other's: rank 0's, which it has, must do. */
+/* The row of this rank. More ranks than the file has share running means; a callback's judgement of one rank's batches
+ * is no other's: rank 0's, which it has, must do. */
 static xt_status restore_one(const xt_trainer *t, st_file *f, const st_entry *e, const char *path) {
     bool mean = strncmp(e->name, of_means, sizeof of_means - 1) == 0;
     const char *rest = e->name + (mean ? sizeof of_means : sizeof of_callbacks) - 1;
@@ -124,7 +129,9 @@ xt_status checkpoint_running_restore(const xt_trainer *t, st_file *f, const char
     running_forget_waiting();
     for (size_t i = 0; i < st_count(f); i++) {
         const st_entry *e = st_at(f, i);
-        if (strncmp(e->name, of_means, sizeof of_means - 1) == 0 || strncmp(e->name, of_callbacks, sizeof of_callbacks - 1) == 0) XT_TRY(restore_one(t, f, e, path));
+        if (strncmp(e->name, of_means, sizeof of_means - 1) == 0 ||
+            strncmp(e->name, of_callbacks, sizeof of_callbacks - 1) == 0)
+            XT_TRY(restore_one(t, f, e, path));
     }
     return NULL;
 }

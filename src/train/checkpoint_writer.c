@@ -1,5 +1,6 @@
-/* Checkpoints in the background: the fit takes a snapshot and goes on; one thread of the trainer's writes the files in order. An older file is removed only
- * when the newer one is complete, and not at all when it failed. At most one snapshot waits while another is written, so memory stays bounded. */
+/* Checkpoints in the background: the fit takes a snapshot and goes on; one thread of the trainer's writes the files in
+ * order. An older file is removed only when the newer one is complete, and not at all when it failed. At most one
+ * snapshot waits while another is written, so memory stays bounded. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -119,8 +120,12 @@ static xt_status hand_over(struct checkpoint_writer *w, job *j) {
 xt_status checkpoint_background(xt_trainer *t, checkpoint_job of) {
     job *j = base_calloc(1, sizeof *j);
     struct checkpoint_writer *w = writer_of(t);
-    if (j) *j = (job){NULL, of.path ? base_strdup(of.path) : NULL, of.last ? base_strdup(of.last) : NULL, of.drop, of.n_drop};
-    xt_status s = j && w && (j->path || !of.path) && (j->last || !of.last) ? snapshot_take(t, of.path ? of.path : of.last, &j->what) : status_oom(sizeof *j, "a checkpoint");
+    if (j)
+        *j = (job){NULL, of.path ? base_strdup(of.path) : NULL, of.last ? base_strdup(of.last) : NULL, of.drop,
+                   of.n_drop};
+    xt_status s = j && w && (j->path || !of.path) && (j->last || !of.last)
+                      ? snapshot_take(t, of.path ? of.path : of.last, &j->what)
+                      : status_oom(sizeof *j, "a checkpoint");
     if (!s) {
         if (of.last) train_note_last(t, of.last);
         return hand_over(w, j);

@@ -1,4 +1,5 @@
-/* The configuration: the trainer's options and the program's own settings, from files and arguments and back to a file that repeats the run. */
+/* The configuration: the trainer's options and the program's own settings, from files and arguments and back to a file
+ * that repeats the run. */
 #include <cjson/cJSON.h>
 #include <math.h>
 
@@ -6,7 +7,7 @@
 
 struct train_setting {
     char *name, *value; /* "model.lr"; value: as text */
-    bool given, asked;  /* by the user; by the program */
+    bool given, asked; /* by the user; by the program */
 };
 
 static const char *const sections[] = {"model", "data", "optimizer", "scheduler"}; /* of settings */
@@ -37,7 +38,8 @@ static struct train_setting *find_or_add(xt_trainer *t, const char *name) {
     fresh.name = base_strdup(name);
     for (char *p = fresh.name; p && *p; p++)
         if (*p == '-') *p = '_';
-    if (fresh.name && VEC_PUSH(t->settings, t->n_settings, t->cap_settings, fresh)) return &t->settings[t->n_settings - 1];
+    if (fresh.name && VEC_PUSH(t->settings, t->n_settings, t->cap_settings, fresh))
+        return &t->settings[t->n_settings - 1];
     base_free(fresh.name);
     return NULL;
 }
@@ -74,7 +76,7 @@ const char *config_at(const xt_trainer *t, size_t i, const char **out_value) {
     return t->settings[i].name;
 }
 
-/* --- what the program asks for ------------------------------------------------------------------------------------------------------------------- */
+/* --- what the program asks for --- */
 static void refuse(xt_trainer *t, xt_status s) {
     if (t->problem)
         xt_status_free(s);
@@ -99,7 +101,8 @@ double xt_trainer_number(xt_trainer *t, const char *name, double fallback) {
     char text[40];
     double v = fallback;
     snprintf(text, sizeof text, "%.17g", fallback);
-    for (int digits = 6; digits < 17; digits++) { /* the fewest digits that mean the same number: people read this file */
+    for (int digits = 6; digits < 17; digits++) {
+        /* the fewest digits that mean the same number: people read this file */
         double back;
         snprintf(text, sizeof text, "%.*g", digits, fallback);
         if (parse_double(text, &back) && back == fallback) break;
@@ -117,11 +120,15 @@ static xt_status no_such_setting(const char *name, const char *near, const char 
     enum { SHOWN = 12 };
     str t = STR_INIT;
     size_t len = strlen(name);
-    if (near) str_printf(&t, "; did you mean %s?", near);
-    else if (n == 0) str_append(&t, "; it asks for none (xt_trainer_number, xt_trainer_text)");
+    if (near)
+        str_printf(&t, "; did you mean %s?", near);
+    else if (n == 0)
+        str_append(&t, "; it asks for none (xt_trainer_number, xt_trainer_text)");
     for (size_t i = 0; !near && i < n && i < SHOWN; i++) str_printf(&t, "%s%s", i ? ", " : "; it asks for ", names[i]);
     if (!near && n > SHOWN) str_printf(&t, " and %zu more", n - SHOWN);
-    if (len > 3 && strcmp(name + len - 3, ".lr") == 0) str_append(&t, near ? " Or --optimizer NAME with --optimizer.lr X" : "; --optimizer NAME with --optimizer.lr X sets a rate without the program's help");
+    if (len > 3 && strcmp(name + len - 3, ".lr") == 0)
+        str_append(&t, near ? " Or --optimizer NAME with --optimizer.lr X"
+                            : "; --optimizer NAME with --optimizer.lr X sets a rate without the program's help");
     xt_status s = status_new(XT_NOT_FOUND, NULL, "the program has no setting %s%s", name, t.failed ? "" : str_cstr(&t));
     str_free(&t);
     return s;
@@ -149,21 +156,24 @@ void config_tell(const xt_trainer *t) {
     xt_status_free(s);
 }
 
-void config_ask(xt_trainer *t, const char *section, options_by_name *out, const char **names, const char **values, int room) {
+void config_ask(xt_trainer *t, const char *section, options_by_name *out, const char **names, const char **values,
+                int room) {
     size_t n = strlen(section);
     out->n = 0;
     out->names = names;
     out->values = values;
     for (size_t i = 0; i < t->n_settings; i++) {
         struct train_setting *s = &t->settings[i];
-        if (strncmp(s->name, section, n) != 0 || s->name[n] != '.' || !s->value || strcmp(s->name + n, ".name") == 0 || out->n == room) continue;
+        if (strncmp(s->name, section, n) != 0 || s->name[n] != '.' || !s->value || strcmp(s->name + n, ".name") == 0 ||
+            out->n == room)
+            continue;
         s->asked = true;
         names[out->n] = s->name + n + 1;
         values[out->n++] = s->value;
     }
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- files --- */
 /* Text as an option or setting would be given on the command line; NULL for what cannot be. */
 static char *plain_text(const cJSON *v) {
     if (cJSON_IsString(v)) return base_strdup(v->valuestring);
@@ -181,12 +191,18 @@ static xt_status take_section(const cJSON *section, take_fn take, void *user) {
     bool known = strcmp(section->string, "trainer") == 0;
     if (strcmp(section->string, "xtrain") == 0) return NULL; /* the version that wrote the file */
     for (size_t i = 0; i < BASE_COUNT(sections); i++) known = known || strcmp(section->string, sections[i]) == 0;
-    if (!known) return status_new(XT_NOT_FOUND, NULL, "there is no section \"%s\"; trainer, model, data, optimizer and scheduler are known", section->string);
-    if (!cJSON_IsObject(section)) return status_new(XT_INVALID_ARGUMENT, NULL, "\"%s\" is no object of names and values", section->string);
+    if (!known)
+        return status_new(XT_NOT_FOUND, NULL,
+                          "there is no section \"%s\"; trainer, model, data, optimizer and scheduler are known",
+                          section->string);
+    if (!cJSON_IsObject(section))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "\"%s\" is no object of names and values", section->string);
     cJSON_ArrayForEach(v, section) {
         char *text = plain_text(v);
         if (cJSON_IsNull(v)) continue;
-        if (!text) return status_new(XT_INVALID_ARGUMENT, NULL, "%s.%s is neither a number nor a text nor true or false", section->string, v->string);
+        if (!text)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "%s.%s is neither a number nor a text nor true or false",
+                              section->string, v->string);
         str name = STR_INIT;
         str_printf(&name, "%s.%s", section->string, v->string);
         xt_status s = take(str_cstr(&name), text, user);
@@ -207,7 +223,9 @@ xt_status xt_config_read(const char *path, take_fn take, void *user) {
     if (!cJSON_IsObject(all)) {
         int line = 1;
         for (const char *p = text; p < stopped; p++) line += *p == '\n';
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "line %d is no JSON; expected {\"trainer\": {\"max_epochs\": 5}, \"model\": {...}, \"data\": {...}}", line);
+        s = status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "line %d is no JSON; expected {\"trainer\": {\"max_epochs\": 5}, \"model\": {...}, \"data\": {...}}", line);
     }
     const cJSON *section;
     if (!s) cJSON_ArrayForEach(section, all) if (!s) s = take_section(section, take, user);
@@ -228,12 +246,14 @@ xt_status config_read(xt_trainer *t, const char *path) {
 
 static bool add_value(cJSON *o, const char *name, const char *text) {
     double v;
-    return (parse_double(text, &v) && isfinite(v) ? cJSON_AddNumberToObject(o, name, v) : cJSON_AddStringToObject(o, name, text)) != NULL;
+    return (parse_double(text, &v) && isfinite(v) ? cJSON_AddNumberToObject(o, name, v)
+                                                  : cJSON_AddStringToObject(o, name, text)) != NULL;
 }
 
 /* Of two ways to say one thing only the chosen one is written: together they would be refused. */
 static bool left_out(const xt_trainer *t, const char *name) {
-    return (strcmp(name, "log_every_n_steps") == 0 && t->o.log_every_n_batches) || (strcmp(name, "val_every_n_epochs") == 0 && t->o.val_every);
+    return (strcmp(name, "log_every_n_steps") == 0 && t->o.log_every_n_batches) ||
+           (strcmp(name, "val_every_n_epochs") == 0 && t->o.val_every);
 }
 
 char *config_text(const xt_trainer *t) {

@@ -1,4 +1,5 @@
-/* Five values with each row: what the device holds, what the process and the machine use. They come from counters and /proc: no read from the device. */
+/* Five values with each row: what the device holds, what the process and the machine use. They come from counters and
+ * /proc: no read from the device. */
 #include <time.h>
 #include <unistd.h>
 
@@ -41,16 +42,23 @@ static xt_status fit_start(xt_trainer *t, void *user) {
 }
 
 static void row(xt_trainer *t, void *user) {
-    static const char *const names[] = {"device/memory_mib", "device/memory_peak_mib", "host/rss_mib", "host/cpu_percent", "host/memory_percent"};
+    static const char *const names[] = {"device/memory_mib", "device/memory_peak_mib", "host/rss_mib",
+                                        "host/cpu_percent", "host/memory_percent"};
     stats *m = user;
     int64_t cpu = cpu_now(), wall = clock_ns();
-    double values[] = {(double)counter_get(COUNTER_device_bytes) / 1048576, (double)counter_get(COUNTER_device_peak_bytes) / 1048576, resident_mib(),
-                       wall > m->wall_ns ? 100.0 * (double)(cpu - m->cpu_ns) / (double)(wall - m->wall_ns) : 0, machine_percent()};
+    double values[] = {(double)counter_get(COUNTER_device_bytes) / 1048576,
+                       (double)counter_get(COUNTER_device_peak_bytes) / 1048576, resident_mib(),
+                       wall > m->wall_ns ? 100.0 * (double)(cpu - m->cpu_ns) / (double)(wall - m->wall_ns) : 0,
+                       machine_percent()};
     *m = (stats){cpu, wall};
     if (world_get()->rank == 0) xt_trainer_log_host(t, (int)BASE_COUNT(names), names, values);
 }
 
-static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "device_stats", .fit_start = fit_start, .row = row, .free_user = base_free};
+static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),
+                                      .name = "device_stats",
+                                      .fit_start = fit_start,
+                                      .row = row,
+                                      .free_user = base_free};
 
 xt_callback *xt_device_stats(void) {
     stats *m = base_calloc(1, sizeof *m);

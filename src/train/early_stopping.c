@@ -1,5 +1,5 @@
-/* Stops when a logged value has not become better for `patience` checks. A check is after each validation, or each epoch when there is none. Order of
- * tests: not finite, good enough, diverged, improvement, patience. */
+/* Stops when a logged value has not become better for `patience` checks. A check is after each validation, or each
+ * epoch when there is none. Order of tests: not finite, good enough, diverged, improvement, patience. */
 #include <cjson/cJSON.h>
 #include <math.h>
 
@@ -13,7 +13,7 @@ typedef struct stopper {
     int64_t waited;
     bool any;
     reason why; /* of the newest stop, in checkpoints */
-    bool held;  /* told that a lower bound keeps the fit going: its end is told at the end */
+    bool held; /* told that a lower bound keeps the fit going: its end is told at the end */
     char words[256];
 } stopper;
 
@@ -36,7 +36,9 @@ static reason judge(stopper *e, double v) {
 }
 
 static void tell_end(const xt_trainer *t, const stopper *e, int64_t epochs) {
-    if (world_get()->rank == 0) log_msg(XT_SEV_INFO, "early stopping after %lld epoch%s, step %lld: %s", (long long)epochs, epochs > 1 ? "s" : "", (long long)t->global_step, e->words);
+    if (world_get()->rank == 0)
+        log_msg(XT_SEV_INFO, "early stopping after %lld epoch%s, step %lld: %s", (long long)epochs,
+                epochs > 1 ? "s" : "", (long long)t->global_step, e->words);
 }
 
 /* The wish stays; what is said depends on whether the fit may end now. */
@@ -47,7 +49,8 @@ static void tell_stop(const xt_trainer *t, stopper *e) {
     } else if (!e->held) {
         e->held = true;
         if (world_get()->rank == 0)
-            log_msg(XT_SEV_INFO, "early stopping would stop after epoch %lld, step %lld: %s; %s holds it", (long long)t->epoch + 1, (long long)t->global_step, e->words, by);
+            log_msg(XT_SEV_INFO, "early stopping would stop after epoch %lld, step %lld: %s; %s holds it",
+                    (long long)t->epoch + 1, (long long)t->global_step, e->words, by);
     }
 }
 
@@ -58,16 +61,21 @@ static void check_value(xt_trainer *t, stopper *e) {
         if (e->o.strict != XT_OFF) lazy_fail(log_not_logged("xt_early_stopping", e->o.monitor));
         return;
     }
-    monitors_tell(t, "xt_early_stopping", e->o.monitor, 0); /* NaN it tells itself: it stops there, or was asked not to */
+    /* NaN it tells itself: it stops there, or was asked not to */
+    monitors_tell(t, "xt_early_stopping", e->o.monitor, 0);
     e->why = judge(e, v);
     if (e->why == NOT_STOPPED) return;
     char *why = e->words;
     size_t n = sizeof e->words;
     switch (e->why) {
-    case NOT_FINITE: snprintf(why, n, "%s is %s", e->o.monitor, isnan(v) ? "NaN" : v > 0 ? "inf" : "-inf"); break; /* not -nan */
+    case NOT_FINITE:
+        snprintf(why, n, "%s is %s", e->o.monitor, isnan(v) ? "NaN" : v > 0 ? "inf" : "-inf");
+        break; /* not -nan */
     case GOOD_ENOUGH: snprintf(why, n, "%s = %.6g is better than %g", e->o.monitor, v, e->o.stop_at); break;
     case DIVERGED: snprintf(why, n, "%s = %.6g is worse than %g", e->o.monitor, v, e->o.diverge_at); break;
-    default: snprintf(why, n, "%s has not become better than %.6g in %lld checks", e->o.monitor, signed_value(e, e->best), (long long)e->waited);
+    default:
+        snprintf(why, n, "%s has not become better than %.6g in %lld checks", e->o.monitor, signed_value(e, e->best),
+                 (long long)e->waited);
     }
     xt_trainer_stop(t);
     tell_stop(t, e);
@@ -98,15 +106,17 @@ static void epoch_end(xt_trainer *t, void *user) {
 
 static size_t save_state(char *buf, size_t n, void *user) {
     const stopper *e = user;
-    double best = e->any && isfinite(e->best) ? e->best : 0.0; /* JSON knows no infinity: the next value is then the first */
-    return (size_t)snprintf(buf, n, "{\"best\": %.17g, \"waited\": %lld, \"any\": %s, \"reason\": %d}", best, (long long)e->waited,
-                            e->any && isfinite(e->best) ? "true" : "false", (int)e->why);
+    /* JSON knows no infinity: the next value is then the first */
+    double best = e->any && isfinite(e->best) ? e->best : 0.0;
+    return (size_t)snprintf(buf, n, "{\"best\": %.17g, \"waited\": %lld, \"any\": %s, \"reason\": %d}", best,
+                            (long long)e->waited, e->any && isfinite(e->best) ? "true" : "false", (int)e->why);
 }
 
 static xt_status load_state(const char *json, void *user) {
     stopper *e = user;
     cJSON *o = cJSON_Parse(json);
-    const cJSON *best = cJSON_GetObjectItemCaseSensitive(o, "best"), *waited = cJSON_GetObjectItemCaseSensitive(o, "waited");
+    const cJSON *best = cJSON_GetObjectItemCaseSensitive(o, "best"),
+                *waited = cJSON_GetObjectItemCaseSensitive(o, "waited");
     bool ok = cJSON_IsNumber(best) && cJSON_IsNumber(waited);
     if (ok) {
         e->best = best->valuedouble;
@@ -131,15 +141,20 @@ const xt_callback_desc early_stopping_desc = {
 
 static const option_row rows[] = {
     {"patience", "checks without improvement", OPTION_INT, offsetof(xt_early_stopping_opts, patience), 3, 1, 1e9, NULL},
-    {"check_finite", "stop at NaN or infinity", OPTION_SWITCH, offsetof(xt_early_stopping_opts, check_finite), 0, 0, 0, NULL},
-    {"strict", "a value nobody logged is an error", OPTION_SWITCH, offsetof(xt_early_stopping_opts, strict), 0, 0, 0, NULL},
-    {"min_delta", "an improvement is more than this", OPTION_DOUBLE, offsetof(xt_early_stopping_opts, min_delta), 0, 0, 1e30, NULL},
+    {"check_finite", "stop at NaN or infinity", OPTION_SWITCH, offsetof(xt_early_stopping_opts, check_finite), 0, 0, 0,
+     NULL},
+    {"strict", "a value nobody logged is an error", OPTION_SWITCH, offsetof(xt_early_stopping_opts, strict), 0, 0, 0,
+     NULL},
+    {"min_delta", "an improvement is more than this", OPTION_DOUBLE, offsetof(xt_early_stopping_opts, min_delta), 0, 0,
+     1e30, NULL},
 };
 
 xt_callback *xt_early_stopping_opt(const xt_src *src, xt_early_stopping_opts o) {
     SRC_CALLED_FROM(src);
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_early_stopping");
-    if (!s && !o.monitor) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: .monitor is missing: the name of the logged value to watch");
+    if (!s && !o.monitor)
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "xt_early_stopping: .monitor is missing: the name of the logged value to watch");
     if (!s && o.mode != XT_REDUCE_DEFAULT && o.mode != XT_MIN && o.mode != XT_MAX)
         s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: mode is XT_MIN or XT_MAX");
     stopper *e = s ? NULL : base_calloc(1, sizeof *e);

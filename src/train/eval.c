@@ -1,5 +1,5 @@
-/* Validation and test: one pass in eval mode without gradients. Each batch is one execution of one program; the stage's values stay on the device until
- * the pass is over and leave it in one read. */
+/* Validation and test: one pass in eval mode without gradients. Each batch is one execution of one program; the stage's
+ * values stay on the device until the pass is over and leave it in one read. */
 #include <math.h>
 
 #include "train/train_int.h"
@@ -7,7 +7,8 @@
 bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader *l, int64_t limit) {
     const xt_task *task = t->task;
     log_stage stage = pass == PASS_TEST ? LOG_TEST : LOG_VALIDATE;
-    void (*step)(xt_module *, xt_batch, void *) = stage == LOG_TEST && task->test_step ? task->test_step : task->validation_step;
+    void (*step)(xt_module *, xt_batch, void *) =
+        stage == LOG_TEST && task->test_step ? task->test_step : task->validation_step;
     lazy_position train_at = *lazy_position_of_thread();
     bool was_training = xt_is_training(t->net);
     int64_t done = 0;
@@ -52,7 +53,8 @@ bool train_evaluate_all(xt_trainer *t, const xt_src *src, train_pass pass, int64
         int64_t limit = i ? t->val_limits[i - 1] : t->val_limit;
         t->val_index = (int)i;
         if (t->n_vals) log_set_loader((int)i);
-        ok = train_evaluate(t, src, pass, i ? t->vals[i - 1] : t->val, most < 1 || (limit && limit < most) ? limit : most);
+        ok = train_evaluate(t, src, pass, i ? t->vals[i - 1] : t->val,
+                            most < 1 || (limit && limit < most) ? limit : most);
     }
     t->val_index = 0;
     log_set_loader(-1);
@@ -78,7 +80,7 @@ bool train_validate(xt_trainer *t, const xt_src *src) {
     return ok && !lazy_pending();
 }
 
-/* --- on their own ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- on their own --- */
 typedef struct table {
     str text;
     log_stage stage;
@@ -87,10 +89,14 @@ typedef struct table {
 static void take_row(void *user, const log_row *row) {
     table *tb = user;
     if (row->stage != tb->stage || !row->epoch_level) return;
-    for (size_t i = 0; i < row->n; i++) str_printf(&tb->text, "  %-28s %.6g\n", row->values[i].name, isnan(row->values[i].value) ? (double)NAN : row->values[i].value); /* not -nan */
+    /* not -nan */
+    for (size_t i = 0; i < row->n; i++)
+        str_printf(&tb->text, "  %-28s %.6g\n", row->values[i].name,
+                   isnan(row->values[i].value) ? (double)NAN : row->values[i].value);
 }
 
-static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage, const char *what) {
+static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage,
+                      const char *what) {
     if (t && t->help) return 0;
     xt_status s = t ? train_settle(t) : status_new(XT_INVALID_ARGUMENT, src, "%s: the trainer is NULL", what);
     if (!s && lazy_pending()) return train_report(NULL);
@@ -103,7 +109,10 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     if (s) return train_report(status_at(s, src));
     int64_t limit = 0;
     s = limit_batches(stage == LOG_TEST ? "limit_test_batches" : "limit_val_batches",
-                      t->o.fast_dev_run ? (double)t->o.fast_dev_run : stage == LOG_TEST ? t->o.limit_test_batches : t->o.limit_val_batches, xt_loader_batches(loader), &limit);
+                      t->o.fast_dev_run   ? (double)t->o.fast_dev_run
+                      : stage == LOG_TEST ? t->o.limit_test_batches
+                                          : t->o.limit_val_batches,
+                      xt_loader_batches(loader), &limit);
     if (s) return train_report(status_at(s, src));
     t->task = task;
     table tb = {.text = STR_INIT, .stage = stage};
@@ -132,13 +141,15 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     lazy_set_draw_step(-1);
     xt_loader_set_epoch(loader, 0, 0);
     config_tell(t);
-    if (ok && tb.text.len) log_msg(XT_SEV_INFO, "%s:\n%s", stage == LOG_TEST ? "test" : "validation", str_cstr(&tb.text));
+    if (ok && tb.text.len)
+        log_msg(XT_SEV_INFO, "%s:\n%s", stage == LOG_TEST ? "test" : "validation", str_cstr(&tb.text));
     str_free(&tb.text);
     lazy_at_rest();
     return ok && !lazy_pending() ? 0 : train_report(NULL); /* teardown may have failed */
 }
 
-static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage, const char *what) {
+static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage,
+                     const char *what) {
     lazy_hold hold = {0};
     lazy_hold_errors(&hold);
     int code = pass_alone(src, t, task, loader, stage, what);

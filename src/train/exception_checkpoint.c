@@ -18,7 +18,8 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     keeper *k = user;
     str name = STR_INIT;
     const char *folder = k->dirpath ? k->dirpath : t->run_dir ? t->run_dir : train_runs_dir(t);
-    str_printf(&name, "%s%s/%s.ckpt", folder, k->dirpath ? "" : "/checkpoints", k->filename ? k->filename : "on_exception");
+    str_printf(&name, "%s%s/%s.ckpt", folder, k->dirpath ? "" : "/checkpoints",
+               k->filename ? k->filename : "on_exception");
     base_free(k->path);
     k->path = name.failed ? NULL : base_strdup(str_cstr(&name));
     str_free(&name);
@@ -29,7 +30,8 @@ static xt_status fit_start(xt_trainer *t, void *user) {
 static void exception(xt_trainer *t, xt_status error, void *user) {
     keeper *k = user;
     (void)error;
-    if (world_get()->rank != 0 || t->at.micro_batches == 0 || !k->path || t->o.fast_dev_run || rehearsal_skips()) return;
+    if (world_get()->rank != 0 || t->at.micro_batches == 0 || !k->path || t->o.fast_dev_run || rehearsal_skips())
+        return;
     xt_status s = checkpoint_save(t, k->path);
     if (s)
         log_msg(XT_SEV_WARNING, "the state before the error was not saved: %s", status_message(s));
@@ -46,7 +48,12 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     if (ok && k->path && world_get()->rank == 0 && !rehearsal_on()) unlink(k->path);
 }
 
-static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "exception_checkpoint", .fit_start = fit_start, .exception = exception, .fit_end = fit_end, .free_user = free_keeper};
+static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),
+                                      .name = "exception_checkpoint",
+                                      .fit_start = fit_start,
+                                      .exception = exception,
+                                      .fit_end = fit_end,
+                                      .free_user = free_keeper};
 
 xt_callback *xt_exception_checkpoint_opt(const xt_src *src, xt_exception_checkpoint_opts o) {
     SRC_CALLED_FROM(src);

@@ -1,4 +1,5 @@
-/* The largest batch that fits: short trials that are allowed to run out of memory. First doubled, then halved intervals. */
+/* The largest batch that fits: short trials that are allowed to run out of memory. First doubled, then
+ * halved intervals. */
 #include <math.h>
 
 #include "train/train_int.h"
@@ -11,10 +12,13 @@ typedef struct search {
     int64_t steps;
 } search;
 
-/* A loader that cannot be made ends the search where something fitted already: there are no more samples. One whose dataset is gone, freed with the
- * loader of an earlier trial, says nothing about the batch: that is an error. */
+/* A loader that cannot be made ends the search where something fitted already: there are no more samples. One whose
+ * dataset is gone, freed with the loader of an earlier trial, says nothing about the batch: that is an error. */
 static xt_status no_loader(const search *f, int64_t batch, int64_t good) {
-    xt_status s = lazy_pending() ? status_clone(lazy_pending()) : status_new(XT_INVALID_ARGUMENT, f->src, "xt_batch_find: make gave no loader for a batch of %lld", (long long)batch);
+    xt_status s = lazy_pending()
+                      ? status_clone(lazy_pending())
+                      : status_new(XT_INVALID_ARGUMENT, f->src,
+                                   "xt_batch_find: make gave no loader for a batch of %lld", (long long)batch);
     xt_clear_error();
     if (!good || status_code(s) == XT_FAILED_PRECONDITION) return s;
     log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch, status_message(s));
@@ -33,7 +37,11 @@ static bool fits(const search *f, int64_t batch, int64_t good, xt_status *out) {
     bool enough = xt_loader_batches(l) != 0;
     xt_status s = enough ? scratch_fit(f->src, f->task, l, f->steps, NULL) : NULL;
     xt_loader_free(l);
-    log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch, !enough ? "more than there are samples" : !s ? "fits" : status_code(s) == XT_RESOURCE_EXHAUSTED ? "out of memory" : "fails");
+    log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch,
+            !enough                                   ? "more than there are samples"
+            : !s                                      ? "fits"
+            : status_code(s) == XT_RESOURCE_EXHAUSTED ? "out of memory"
+                                                      : "fails");
     if (s && status_code(s) != XT_RESOURCE_EXHAUSTED)
         *out = s;
     else
@@ -45,10 +53,12 @@ static const option_row rows[] = {
     {"first", "first batch tried", OPTION_I64, offsetof(xt_batch_find_opts, first), 2, 1, 1e9, NULL},
     {"most", "largest batch tried", OPTION_I64, offsetof(xt_batch_find_opts, most), 8192, 1, 1e9, NULL},
     {"steps", "optimizer steps a trial", OPTION_I64, offsetof(xt_batch_find_opts, steps), 3, 1, 1e6, NULL},
-    {"margin", "kept free after a search by halves", OPTION_DOUBLE, offsetof(xt_batch_find_opts, margin), 0.05, 0, 0.9, NULL},
+    {"margin", "kept free after a search by halves", OPTION_DOUBLE, offsetof(xt_batch_find_opts, margin), 0.05, 0, 0.9,
+     NULL},
 };
 
-static int64_t find_batch(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user), void *user, xt_batch_find_opts o) {
+static int64_t find_batch(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user),
+                          void *user, xt_batch_find_opts o) {
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_batch_find");
     if (!s && !make) s = status_new(XT_INVALID_ARGUMENT, src, "xt_batch_find: the function that makes loaders is NULL");
     search f = {src, task, make, user, o.steps};
@@ -58,7 +68,8 @@ static int64_t find_batch(const xt_src *src, const xt_task *task, xt_loader *(*m
             good = batch;
         else
             bad = batch;
-    if (!s && good && !bad && good < o.most && o.power_only != XT_ON) { /* between the last power of two and the most that is asked for */
+    if (!s && good && !bad && good < o.most && o.power_only != XT_ON) {
+        /* between the last power of two and the most that is asked for */
         if (fits(&f, o.most, good, &s))
             good = o.most;
         else
@@ -73,7 +84,8 @@ static int64_t find_batch(const xt_src *src, const xt_task *task, xt_loader *(*m
         else
             bad = middle;
     }
-    if (!s && !good) s = status_new(XT_RESOURCE_EXHAUSTED, src, "xt_batch_find: not even a batch of %lld fits", (long long)o.first);
+    if (!s && !good)
+        s = status_new(XT_RESOURCE_EXHAUSTED, src, "xt_batch_find: not even a batch of %lld fits", (long long)o.first);
     if (s) {
         lazy_fail(status_at(s, src));
         return 0;
@@ -82,7 +94,8 @@ static int64_t find_batch(const xt_src *src, const xt_task *task, xt_loader *(*m
     return good;
 }
 
-int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user), void *user, xt_batch_find_opts o) {
+int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user),
+                         void *user, xt_batch_find_opts o) {
     lazy_hold hold = {0};
     lazy_hold_errors(&hold);
     int64_t out = find_batch(src, task, make, user, o);

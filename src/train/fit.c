@@ -7,22 +7,30 @@
 static xt_status check_periods(const xt_trainer *t, int64_t batches) {
     if (batches < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "the training loader has no batches");
     if (t->o.val_every_n_batches > batches)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "val_every_n_batches = %lld, but an epoch has %lld batches; use val_every_n_epochs, or val_every = %lldbatches, which counts over epochs",
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "val_every_n_batches = %lld, but an epoch has %lld batches; use val_every_n_epochs, or "
+                          "val_every = %lldbatches, which counts over epochs",
                           (long long)t->o.val_every_n_batches, (long long)batches, (long long)t->o.val_every_n_batches);
     if (t->task->manual_optimization && (t->o.accumulate_grad_batches > 1 || t->o.gradient_clip_val > 0))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the task optimizes by itself (.manual_optimization): %s is its own business, not the trainer's",
-                          t->o.accumulate_grad_batches > 1 ? "accumulate_grad_batches" : "gradient_clip_val");
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "the task optimizes by itself (.manual_optimization): %s is its own business, not the trainer's",
+            t->o.accumulate_grad_batches > 1 ? "accumulate_grad_batches" : "gradient_clip_val");
     if (t->o.accumulate_grad_batches > batches)
-        log_msg(XT_SEV_WARNING, "accumulate_grad_batches = %lld, but an epoch has %lld batches: each epoch is one short window",
+        log_msg(XT_SEV_WARNING,
+                "accumulate_grad_batches = %lld, but an epoch has %lld batches: each epoch is one short window",
                 (long long)t->o.accumulate_grad_batches, (long long)batches);
     return NULL;
 }
 
-/* How many batches an epoch and a validation of this fit have. A smoke run and an overfitting one override the other limits. */
+/* How many batches an epoch and a validation of this fit have. A smoke run and an overfitting one override the
+ * other limits. */
 static xt_status fit_limits(xt_trainer *t) {
     double train = t->o.limit_train_batches, val = t->o.limit_val_batches;
     if (xt_loader_batches(t->train) < 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the training loader reads a stream, whose length nobody knows; give the loader .limit, the batches of an epoch");
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "the training loader reads a stream, whose length nobody knows; give the loader .limit, the "
+                          "batches of an epoch");
     if (t->o.overfit_batches) {
         train = val = t->o.overfit_batches;
         loader_set_sequential(t->train);
@@ -31,11 +39,13 @@ static xt_status fit_limits(xt_trainer *t) {
     if (t->o.fast_dev_run) train = val = (double)t->o.fast_dev_run;
     XT_TRY(limit_batches("limit_train_batches", train, xt_loader_batches(t->train), &t->train_limit));
     if (t->val) XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->val), &t->val_limit));
-    for (size_t i = 0; t->val && i < t->n_vals; i++) XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->vals[i]), &t->val_limits[i]));
+    for (size_t i = 0; t->val && i < t->n_vals; i++)
+        XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->vals[i]), &t->val_limits[i]));
     return check_periods(t, t->train_limit);
 }
 
-/* A few validation batches before anything is trained: a mistake in validation_step shows now, not after the first epoch. */
+/* A few validation batches before anything is trained: a mistake in validation_step shows now, not after the
+ * first epoch. */
 static bool sanity(xt_trainer *t, const xt_src *src) {
     if (!t->val || !t->o.num_sanity_val_steps || t->global_step > 0 || t->o.fast_dev_run) return true;
     log_set_sanity(true);
@@ -88,7 +98,8 @@ static void forget_empty_run(xt_trainer *t) {
     t->n_sinks = 0;
     history_free(t->history);
     t->history = NULL;
-    if (run_dir_unmake(t->run_dir) && !t->quiet) log_msg(XT_SEV_INFO, "nothing was trained: %s is not kept", t->run_dir);
+    if (run_dir_unmake(t->run_dir) && !t->quiet)
+        log_msg(XT_SEV_INFO, "nothing was trained: %s is not kept", t->run_dir);
     base_free(t->run_dir);
     t->run_dir = NULL;
 }
@@ -110,7 +121,8 @@ static void end_fit(xt_trainer *t, bool ok) {
     xt_status unsaved = checkpoint_wait(t);
     if (unsaved) lazy_fail(unsaved);
     log_forget_step(LOG_TRAIN); /* a run that resumes has it from the checkpoint */
-    if (t->stop_signal && ok && !lazy_pending() && world_get()->size > 1) xt_barrier(0); /* none ends before rank 0's checkpoint is written: the launcher would end the rest */
+    /* none ends before rank 0's checkpoint is written: the launcher would end the rest */
+    if (t->stop_signal && ok && !lazy_pending() && world_get()->size > 1) xt_barrier(0);
     forget_empty_run(t);
     if (t->history && t->run_dir && world_get()->rank == 0) {
         char *path = path_join(t->run_dir, "loss.png");
@@ -144,12 +156,15 @@ static void tell(xt_code code, const char *text) {
     xt_status_free(s);
 }
 
-/* The pending error often is the same one with another line in front. One that was there before the trainer began has been told. */
+/* The pending error often is the same one with another line in front. One that was there before the trainer began
+ * has been told. */
 int train_report(xt_status extra) {
     xt_status e = lazy_pending();
     const char *first = extra ? status_message(extra) : "", *second = e && !lazy_error_told() ? status_message(e) : "";
-    if (e && extra && strstr(status_message(e), without_place(first))) first = "";
-    else if (e && extra && strstr(first, without_place(second))) second = "";
+    if (e && extra && strstr(status_message(e), without_place(first)))
+        first = "";
+    else if (e && extra && strstr(first, without_place(second)))
+        second = "";
     if (*first) tell(status_code(extra), first);
     if (*second) tell(status_code(e), second);
     bool failed = e || extra;
@@ -163,16 +178,20 @@ static xt_status check_task(xt_trainer *t, const xt_task *task) {
                           : !task->net && !task->module ? "the task has no .net and no .module"
                           : !task->training_step        ? "the task has no .training_step"
                                                         : NULL;
-    if (!missing && !task->configure_optimizers && !task->configure_several && !by_name_optimizer(t)) missing = "the task has no .configure_optimizers (or --optimizer NAME)";
+    if (!missing && !task->configure_optimizers && !task->configure_several && !by_name_optimizer(t))
+        missing = "the task has no .configure_optimizers (or --optimizer NAME)";
     return missing ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_fit: %s", missing) : NULL;
 }
 
-/* The run's newest checkpoint will be this fit's own, which then lists no best: known before the training, not after it. */
+/* The run's newest checkpoint will be this fit's own, which then lists no best: known before the training,
+ * not after it. */
 static xt_status check_best(const xt_trainer *t) {
     if (!t->o.ckpt || strcmp(t->o.ckpt, "best") != 0) return NULL;
     for (size_t i = 0; i < t->n_callbacks; i++)
         if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return NULL;
-    return status_new(XT_FAILED_PRECONDITION, NULL, "xt_fit: ckpt = best, but the trainer has no xt_model_checkpoint, so this fit will keep no best; add one, or give ckpt = last or a path");
+    return status_new(XT_FAILED_PRECONDITION, NULL,
+                      "xt_fit: ckpt = best, but the trainer has no xt_model_checkpoint, so this fit will keep no best; "
+                      "add one, or give ckpt = last or a path");
 }
 
 xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
@@ -205,7 +224,8 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     log_at_step(t->global_step);
     lazy_position_of_thread()->samples = t->position.samples; /* not those of an earlier fit of this process */
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
-        if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i])) s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
+        if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i]))
+            s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
     if (!s && task->on_fit_start) task->on_fit_start(t->net, task->user);
     log_artifacts_send();
     t->validated_ns = clock_ns();
@@ -239,7 +259,10 @@ static int fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader 
     }
     if (!s && !train) s = status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the training loader is NULL");
     if (!s) s = check_best(t);
-    if (!s && t->no_end) log_msg(XT_SEV_WARNING, "neither max_epochs nor max_steps is set: training for 1000 epochs (max_epochs = -1 trains without end)");
+    if (!s && t->no_end)
+        log_msg(
+            XT_SEV_WARNING,
+            "neither max_epochs nor max_steps is set: training for 1000 epochs (max_epochs = -1 trains without end)");
     if (!s) s = train_fit(src, t, task, train, val);
     lazy_at_rest();
     if (s || lazy_pending()) return train_report(status_at(s, src));

@@ -1,6 +1,8 @@
-/* The loop of a fit: micro-batches, optimizer steps, epochs. Boundaries come from xt_next alone (and one explicit one where an epoch is cut short or a validation interrupts it), so a micro-batch's
- * program is the same whatever is logged. With accumulation there are up to three: a window's first micro-batch (fresh gradients), a middle one, and
- * its last, which also steps the optimizer. The loss is divided by the window's own size, which is data, so a short last window needs no program. */
+/* The loop of a fit: micro-batches, optimizer steps, epochs. Boundaries come from xt_next alone (and one explicit one
+ * where an epoch is cut short or a validation interrupts it), so a micro-batch's program is the same whatever is
+ * logged. With accumulation there are up to three: a window's first micro-batch (fresh gradients), a middle one, and
+ * its last, which also steps the optimizer. The loss is divided by the window's own size, which is data, so a short
+ * last window needs no program. */
 #include <math.h>
 
 #include "lazy/mesh.h"
@@ -18,8 +20,8 @@ typedef struct loop {
     bool shown; /* the fit has had the row that it would end without */
     bool settings_checked;
     bool validates; /* the micro-batch being settled has a validation after it */
-    bool asks;      /* that was within a window: whether to stop is asked at its end */
-    bool leaves;    /* on_train_batch_start said so: the epoch ends with the window */
+    bool asks; /* that was within a window: whether to stop is asked at its end */
+    bool leaves; /* on_train_batch_start said so: the epoch ends with the window */
     bool loader_ready; /* the loader stands at the begin of the next epoch, its workers reading ahead */
 } loop;
 
@@ -30,21 +32,25 @@ static bool epochs_left(const xt_trainer *t) {
     return t->o.max_epochs <= 0 || t->epoch < t->o.max_epochs;
 }
 
-/* --- one micro-batch ------------------------------------------------------------------------------------------------------------------------ */
-/* First and last loss of the fit, kept on the device: read once, at the end. The first element changes when 0 < begins, the second when -1 < begins. */
+/* --- one micro-batch --- */
+/* First and last loss of the fit, kept on the device: read once, at the end. The first element changes when 0 < begins,
+ * the second when -1 < begins. */
 static void note_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
     static const float below[2] = {0, -1};
     const int64_t two = 2;
     const ir_type *given = lazy_type(loss);
     if (!given || given->count != 1) return;
-    if (!t->loss_state.slot) t->loss_state = lazy_state_new(src, LAZY_LOG, "first and last loss", XT_F32, 1, &two, NULL);
+    if (!t->loss_state.slot)
+        t->loss_state = lazy_state_new(src, LAZY_LOG, "first and last loss", XT_F32, 1, &two, NULL);
     xt_no_grad_begin();
-    ir_value *begins = lazy_value(lazy_scalar(src, XT_F32, t->loss_begins)), *state = lazy_value(t->loss_state), *now = lazy_value(loss);
+    ir_value *begins = lazy_value(lazy_scalar(src, XT_F32, t->loss_begins)), *state = lazy_value(t->loss_state),
+             *now = lazy_value(loss);
     ir_builder *b = lazy_begin(src);
     if (begins && state && now) {
         now = ir_convert(b, now, XT_F32);
         if (given->rank) now = ir_reshape(b, now, 0, NULL);
-        ir_value *changes = ir_compare(b, IR_LT, ir_constant(b, state->type, below), ir_broadcast_scalar(b, begins, state->type));
+        ir_value *changes =
+            ir_compare(b, IR_LT, ir_constant(b, state->type, below), ir_broadcast_scalar(b, begins, state->type));
         xt_tensor both = lazy_wrap(ir_select(b, changes, ir_broadcast_scalar(b, now, state->type), state), "xt_fit");
         if (lazy_type(both)) lazy_assign(t->loss_state, both);
     }
@@ -56,7 +62,9 @@ static void note_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
 static void log_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
     if (!t->own_loss && log_knows(LOG_TRAIN, "loss")) return;
     t->own_loss = true;
-    xt_log_at(src, "loss", loss, (xt_log_opts){.struct_size = sizeof(xt_log_opts), .on_step = XT_ON, .on_epoch = XT_OFF, .prog_bar = XT_ON});
+    xt_log_at(
+        src, "loss", loss,
+        (xt_log_opts){.struct_size = sizeof(xt_log_opts), .on_step = XT_ON, .on_epoch = XT_OFF, .prog_bar = XT_ON});
 }
 
 /* The window's share of the loss goes back; the last micro-batch also steps. */
@@ -80,11 +88,13 @@ static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
 static void check_settings(loop *l) {
     if (l->settings_checked || lazy_pending()) return;
     l->settings_checked = true;
-    xt_status s = l->t->problem ? status_clone(l->t->problem) : config_check(l->t); /* a setting asked for after the start may be no number */
+    /* a setting asked for after the start may be no number */
+    xt_status s = l->t->problem ? status_clone(l->t->problem) : config_check(l->t);
     if (s) lazy_fail(status_at(s, l->src));
 }
 
-/* Told before the loss is logged and swept, which would name the line of xt_fit: the one to look at is where the tensor was made. */
+/* Told before the loss is logged and swept, which would name the line of xt_fit: the one to look at is where the
+ * tensor was made. */
 static void check_loss(const xt_src *src, xt_tensor loss) {
     const ir_type *type = loss.slot ? lazy_type(loss) : NULL;
     if (!type || type->count == 1 || lazy_pending()) return;
@@ -92,13 +102,15 @@ static void check_loss(const xt_src *src, xt_tensor loss) {
     for (size_t i = 0; i < type->rank; i++) str_printf(&shape, "%s%lld", i ? ", " : "", (long long)type->dims[i]);
     src_id made = lazy_src(loss);
     lazy_fail(status_new(XT_INVALID_ARGUMENT, made ? src_get(made) : src,
-                         "training_step returned a loss of shape [%s], made here; expected a scalar, one number to minimise: take xt_mean (or xt_sum) of it, or leave out .reduction = XT_NONE",
+                         "training_step returned a loss of shape [%s], made here; expected a scalar, one number to "
+                         "minimise: take xt_mean (or xt_sum) of it, or leave out .reduction = XT_NONE",
                          str_cstr(&shape)));
     str_free(&shape);
 }
 
-/* What comes before the step: the batch as the step gets it, and the hooks that see it. False: this batch is left out, with the rest of the epoch. A window
- * whose gradients have begun is trained to its end first, since nothing else would take them. */
+/* What comes before the step: the batch as the step gets it, and the hooks that see it. False: this batch is left out,
+ * with the rest of the epoch. A window whose gradients have begun is trained to its end first, since nothing else
+ * would take them. */
 static bool enter_batch(loop *l, xt_batch *b, const window *w) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
@@ -144,7 +156,9 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     check_settings(l);
     check_loss(l->src, loss);
     if (loss.slot == 0 && !task->manual_optimization && !lazy_pending())
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src, "training_step gave no loss ({0}); it must return the tensor to minimise (or the task says .manual_optimization = true)"));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src,
+                             "training_step gave no loss ({0}); it must return the tensor to minimise (or the task "
+                             "says .manual_optimization = true)"));
     if (!lazy_pending() && loss.slot) {
         log_loss(t, l->src, loss);
         note_loss(t, l->src, loss);
@@ -152,7 +166,8 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     if (!lazy_pending() && !task->manual_optimization) backward_and_step(l, loss, w);
     train_precision_end(t);
     t->step_loss = loss;
-    t->step_recorded = l->stepped = task->manual_optimization ? counter_get(COUNTER_optimizer_steps) != steps_before : w->ends;
+    t->step_recorded = l->stepped =
+        task->manual_optimization ? counter_get(COUNTER_optimizer_steps) != steps_before : w->ends;
     TRAIN_CALL(t, batch_end, t, &b);
     if (task->on_train_batch_end && !lazy_pending()) task->on_train_batch_end(t->net, &b, loss, task->user);
     l->recorded = true;
@@ -160,7 +175,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     return true;
 }
 
-/* --- after the boundary that ended it --------------------------------------------------------------------------------------------------------- */
+/* --- after the boundary that ended it --- */
 static bool row_due(loop *l) {
     const xt_trainer *t = l->t;
     if (t->o.log_every_n_batches == 0) return t->global_step % t->every.steps == 0;
@@ -174,38 +189,49 @@ typedef enum row_kind { ROW_DUE, ROW_ASIDE, ROW_LAST } row_kind;
 
 static void emit_row(loop *l, row_kind kind) {
     xt_trainer *t = l->t;
-    lazy_position *at = lazy_position_of_thread(), next = *at; /* xt_next has moved on; the row is about the batch before */
+    /* xt_next has moved on; the row is about the batch before */
+    lazy_position *at = lazy_position_of_thread(), next = *at;
     *at = (lazy_position){next.batch_size, t->epoch_batches - 1, l->epoch, t->position.samples, next.padded, next.step};
-    if (kind == ROW_DUE) log_emit(LOG_TRAIN, false, t->global_step);
-    else log_emit_out_of_turn(LOG_TRAIN, t->global_step, kind == ROW_ASIDE);
+    if (kind == ROW_DUE)
+        log_emit(LOG_TRAIN, false, t->global_step);
+    else
+        log_emit_out_of_turn(LOG_TRAIN, t->global_step, kind == ROW_ASIDE);
     if (kind != ROW_ASIDE) TRAIN_CALL(t, row, t);
     *at = next;
     if (kind == ROW_DUE) t->row_seen = true;
     if (kind == ROW_LAST) l->shown = true;
 }
 
-/* Whether a row has been due since the training began: known from its length, so that a run that resumes decides as the unbroken one does. */
+/* Whether a row has been due since the training began: known from its length, so that a run that resumes decides as the
+ * unbroken one does. */
 static bool rows_so_far(const xt_trainer *t) {
-    return t->o.log_every_n_batches ? t->position.batches >= t->o.log_every_n_batches : t->global_step >= t->every.steps;
+    return t->o.log_every_n_batches ? t->position.batches >= t->o.log_every_n_batches
+                                    : t->global_step >= t->every.steps;
 }
 
-/* An epoch that had no row shows its last step's values to those who look at the newest, callbacks and the bar. A training that ends without a single row has
- * its last step's, so that a short run shows its loss; one that a signal ends leaves that to the run that resumes. */
+/* An epoch that had no row shows its last step's values to those who look at the newest, callbacks and the bar. A
+ * training that ends without a single row has its last step's, so that a short run shows its loss; one that a signal
+ * ends leaves that to the run that resumes. */
 static void epoch_without_row(loop *l) {
     const xt_trainer *t = l->t;
-    bool ends = !steps_left(t) || t->stopping || (t->whole_epoch && t->o.max_epochs > 0 && t->epoch + 1 >= t->o.max_epochs);
-    if (!t->row_seen && l->stepped && (t->whole_epoch || ends)) emit_row(l, ends && !t->stop_signal && !rows_so_far(t) ? ROW_LAST : ROW_ASIDE);
+    bool ends =
+        !steps_left(t) || t->stopping || (t->whole_epoch && t->o.max_epochs > 0 && t->epoch + 1 >= t->o.max_epochs);
+    if (!t->row_seen && l->stepped && (t->whole_epoch || ends))
+        emit_row(l, ends && !t->stop_signal && !rows_so_far(t) ? ROW_LAST : ROW_ASIDE);
 }
 
 /* A callback has ended the fit behind its epoch. */
 static void fit_without_row(loop *l) {
     const xt_trainer *t = l->t;
-    if (!l->shown && t->at.micro_batches > 0 && t->global_step > 0 && !rows_so_far(t) && !(t->stop_signal && steps_left(t) && epochs_left(t))) emit_row(l, ROW_LAST);
+    if (!l->shown && t->at.micro_batches > 0 && t->global_step > 0 && !rows_so_far(t) &&
+        !(t->stop_signal && steps_left(t) && epochs_left(t)))
+        emit_row(l, ROW_LAST);
 }
 
 /* Whether the epoch is one whose end has a validation. */
 static bool ends_with_validation(const xt_trainer *t) {
-    return t->val && t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0 && (t->epoch + 1) % t->val_interval.n == 0;
+    return t->val && t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0 &&
+           (t->epoch + 1) % t->val_interval.n == 0;
 }
 
 static void settle(loop *l, bool ok) {
@@ -227,15 +253,16 @@ static void settle(loop *l, bool ok) {
     t->position.epoch = t->epoch;
     t->position.batch = t->epoch_batches;
     t->in_window = (train_position){0};
-    t->validation_next = l->validates || ((t->epoch_batches >= l->batches || !steps_left(t)) && ends_with_validation(t));
+    t->validation_next =
+        l->validates || ((t->epoch_batches >= l->batches || !steps_left(t)) && ends_with_validation(t));
     if (row_due(l)) emit_row(l, ROW_DUE);
     schedules_step(t); /* after the row, which shows the step's own rate; before a checkpoint of the step */
     TRAIN_CALL(t, step_end, t);
 }
 
-/* --- an epoch -------------------------------------------------------------------------------------------------------------------------------------- */
-/* Every so many whole micro-batches, as Lightning has it; but where rounding would make more shares than an epoch has (0.25 of 10), they end at the micro-batch
- * that fills them. */
+/* --- an epoch --- */
+/* Every so many whole micro-batches, as Lightning has it; but where rounding would make more shares than an epoch has
+ * (0.25 of 10), they end at the micro-batch that fills them. */
 static bool share_ends(double share, int64_t done, int64_t batches) {
     int64_t whole = (int64_t)(share * (double)batches);
     double most = floor(1 / share + 0.1), part = fmin(share, 1 / most) * (double)batches;
@@ -318,15 +345,18 @@ static bool run_batches(loop *l) {
 static bool finish_epoch(loop *l) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
-    if (t->stop_signal && !t->whole_epoch) return !lazy_pending(); /* the rest of the epoch is for the run that resumes */
+    /* the rest of the epoch is for the run that resumes */
+    if (t->stop_signal && !t->whole_epoch) return !lazy_pending();
     epoch_without_row(l);
-    lazy_position *at = lazy_position_of_thread(); /* a run that resumes behind the epoch's last batch has met none of it */
+    /* a run that resumes behind the epoch's last batch has met none of it */
+    lazy_position *at = lazy_position_of_thread();
     at->epoch = t->epoch;
     at->batch = t->epoch_batches > 0 ? t->epoch_batches - 1 : 0;
     log_emit(LOG_TRAIN, true, t->global_step);
     bool due = ends_with_validation(t) && (t->whole_epoch || !steps_left(t));
     bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
-    bool last = t->val && t->stopping && (!by_epochs || ends_with_validation(t)) && t->validated_step != t->global_step; /* what a fit that was asked to stop has come to */
+    /* what a fit that was asked to stop has come to */
+    bool last = t->val && t->stopping && (!by_epochs || ends_with_validation(t)) && t->validated_step != t->global_step;
     if ((due || last) && !t->stop_signal && !train_validate(t, l->src)) return false;
     if (t->whole_epoch) {
         t->position.epoch = t->epoch + 1;
@@ -349,7 +379,8 @@ static bool run_epoch(loop *l) {
     t->whole_epoch = false;
     if (t->position.batch == 0) t->row_seen = false; /* else the epoch goes on */
     t->accumulate = t->o.accumulate_grad_batches;
-    if (!l->loader_ready || xt_loader_epoch(t->train) != t->epoch || t->position.batch) xt_loader_set_epoch(t->train, t->epoch, t->position.batch);
+    if (!l->loader_ready || xt_loader_epoch(t->train) != t->epoch || t->position.batch)
+        xt_loader_set_epoch(t->train, t->epoch, t->position.batch);
     xt_train(t->net);
     log_set_stage(LOG_TRAIN);
     if (t->position.batch == 0) log_epoch_begin(LOG_TRAIN); /* else the epoch's sums go on */
@@ -366,19 +397,24 @@ static void tell_nothing_left(const xt_trainer *t) {
     bool epochs = !epochs_left(t);
     bool went_on = t->resumed_from || t->global_step > 0; /* a checkpoint's, or an earlier fit's of this trainer */
     if (world_get()->rank == 0 && went_on && !t->quiet && (epochs || !steps_left(t)))
-        log_msg(XT_SEV_INFO, "%s %lld is reached already: nothing to train; raise --%s", epochs ? "max_epochs" : "max_steps", (long long)(epochs ? t->o.max_epochs : t->o.max_steps), epochs ? "max_epochs" : "max_steps");
+        log_msg(XT_SEV_INFO, "%s %lld is reached already: nothing to train; raise --%s",
+                epochs ? "max_epochs" : "max_steps", (long long)(epochs ? t->o.max_epochs : t->o.max_steps),
+                epochs ? "max_epochs" : "max_steps");
 }
 
 bool fit_epochs(xt_trainer *t, const xt_src *src) {
     loop l = {.t = t, .src = src, .batches = t->train_limit};
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
     tell_nothing_left(t);
-    if (t->max_time_ns && train_ranks_agree(t->max_time_ns == 1 || t->elapsed_before_ns >= t->max_time_ns)) stopping_check(t); /* an earlier fit used the time */
+    /* an earlier fit used the time */
+    if (t->max_time_ns && train_ranks_agree(t->max_time_ns == 1 || t->elapsed_before_ns >= t->max_time_ns))
+        stopping_check(t);
     while (!t->stopping && epochs_left(t) && steps_left(t)) {
         int64_t steps = t->global_step;
         if (!run_epoch(&l)) return false;
         if (t->global_step == steps && t->task->manual_optimization && t->epochs_done++ == 0 && world_get()->rank == 0)
-            log_msg(XT_SEV_WARNING, "no optimizer stepped in this epoch: with .manual_optimization the training step calls xt_optimizer_step itself");
+            log_msg(XT_SEV_WARNING, "no optimizer stepped in this epoch: with .manual_optimization the training step "
+                                    "calls xt_optimizer_step itself");
         else if (t->global_step != steps || !t->task->manual_optimization)
             t->epochs_done++;
         if (t->whole_epoch) {

@@ -1,4 +1,5 @@
-/* The loss curve: step rows named "loss" or ending in "/loss", training and validation, as they pass through the log engine; drawn at the end of fit. */
+/* The loss curve: step rows named "loss" or ending in "/loss", training and validation, as they pass through the log
+ * engine; drawn at the end of fit. */
 #include <math.h>
 #include <pthread.h>
 
@@ -37,14 +38,16 @@ void history_free(history *h) {
 
 static bool is_loss(const char *name) {
     size_t n = strlen(name);
-    return strcmp(name, "loss") == 0 || (n > 5 && (strcmp(name + n - 5, "/loss") == 0 || strcmp(name + n - 5, "_loss") == 0));
+    return strcmp(name, "loss") == 0 ||
+           (n > 5 && (strcmp(name + n - 5, "/loss") == 0 || strcmp(name + n - 5, "_loss") == 0));
 }
 
 static curve *curve_of(history *h, const char *name) {
     for (int i = 0; i < h->n; i++)
         if (strcmp(h->curves[i].name, name) == 0) return &h->curves[i];
     if (h->n == MAX_CURVES) return NULL;
-    curve c = {base_strdup(name), base_malloc(MAX_POINTS * sizeof(double)), base_malloc(MAX_POINTS * sizeof(double)), 0, 1, 0};
+    curve c = {
+        base_strdup(name), base_malloc(MAX_POINTS * sizeof(double)), base_malloc(MAX_POINTS * sizeof(double)), 0, 1, 0};
     if (!c.name || !c.x || !c.y) {
         base_free(c.name);
         base_free(c.x);
@@ -90,7 +93,9 @@ static bool told_by_another(const history *h, int i) {
     const curve *c = &h->curves[i];
     for (int k = 0; k < h->n; k++) {
         const curve *d = &h->curves[k];
-        if (k != i && strcmp(c->name, "loss") == 0 && c->n == d->n && memcmp(c->y, d->y, (size_t)c->n * sizeof *c->y) == 0) return true;
+        if (k != i && strcmp(c->name, "loss") == 0 && c->n == d->n &&
+            memcmp(c->y, d->y, (size_t)c->n * sizeof *c->y) == 0)
+            return true;
     }
     return false;
 }

@@ -1,14 +1,15 @@
-/* The hooks of passes that do not train: a callback's hook of a place runs before the task's where something begins; at a pass's end the task's comes
- * first, then the program's own callbacks, so that those of the library that watch values find what these logged. */
+/* The hooks of passes that do not train: a callback's hook of a place runs before the task's where something begins; at
+ * a pass's end the task's comes first, then the program's own callbacks, so that those of the library that watch values
+ * find what these logged. */
 #include "train/train_int.h"
 
-#define TASK_CALL(t, hook, ...)                                                         \
-    do {                                                                                \
-        if ((t)->task->hook) (t)->task->hook((t)->net, __VA_ARGS__, (t)->task->user);   \
+#define TASK_CALL(t, hook, ...)                                                       \
+    do {                                                                              \
+        if ((t)->task->hook) (t)->task->hook((t)->net, __VA_ARGS__, (t)->task->user); \
     } while (0)
-#define TASK_TELL(t, hook)                                                              \
-    do {                                                                                \
-        if ((t)->task->hook) (t)->task->hook((t)->net, (t)->task->user);                \
+#define TASK_TELL(t, hook)                                               \
+    do {                                                                 \
+        if ((t)->task->hook) (t)->task->hook((t)->net, (t)->task->user); \
     } while (0)
 
 void hooks_setup(xt_trainer *t, const char *stage) {
@@ -42,8 +43,10 @@ void hooks_begin(xt_trainer *t, train_pass pass) {
         TASK_TELL(t, on_predict_start);
         break;
     }
-    if (pass == PASS_SANITY) log_between_forget();
-    else if (pass != PASS_PREDICT) log_between_send(t->global_step);
+    if (pass == PASS_SANITY)
+        log_between_forget();
+    else if (pass != PASS_PREDICT)
+        log_between_send(t->global_step);
 }
 
 void hooks_end(xt_trainer *t, train_pass pass) {

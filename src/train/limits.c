@@ -8,19 +8,25 @@ xt_status limit_batches(const char *name, double limit, int64_t batches, int64_t
     if (limit == 0) return NULL;
     if (limit < 1) {
         if (batches < 0)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %g is a share, but the loader reads a stream, whose length nobody knows; give a number of batches", name, limit);
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "%s = %g is a share, but the loader reads a stream, whose length nobody knows; give a "
+                              "number of batches",
+                              name, limit);
         *out = (int64_t)floor(limit * (double)batches);
         if (*out == 0)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %g of %lld batches is no whole batch; at least %.3g is needed, or 1 for one batch", name, limit, (long long)batches,
-                              batches ? ceil(1000.0 / (double)batches) / 1000 : 1.0);
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "%s = %g of %lld batches is no whole batch; at least %.3g is needed, or 1 for one batch",
+                              name, limit, (long long)batches, batches ? ceil(1000.0 / (double)batches) / 1000 : 1.0);
         return NULL;
     }
-    if (limit != floor(limit)) return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %g: a whole number of batches, or a share below 1, is expected", name, limit);
+    if (limit != floor(limit))
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "%s = %g: a whole number of batches, or a share below 1, is expected", name, limit);
     if (batches < 0 || limit < (double)batches) *out = (int64_t)limit;
     return NULL;
 }
 
-/* --- durations ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- durations --- */
 static const struct {
     const char *name;
     double seconds;
@@ -52,19 +58,23 @@ static bool clock_form(const char *text, double *seconds) {
 xt_status duration_parse(const char *name, const char *text, int64_t *out_ns) {
     char *end;
     double v = strtod(text, &end), seconds, unit;
-    bool good = strchr(text, ':') ? clock_form(text, &seconds) : end != text && time_unit(end, &unit) && isfinite(seconds = v * unit);
+    bool good = strchr(text, ':') ? clock_form(text, &seconds)
+                                  : end != text && time_unit(end, &unit) && isfinite(seconds = v * unit);
     if (!good || seconds < 0 || seconds > 9e9)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s: a duration such as 45s, 90min, 2h, 1d or DD:HH:MM:SS (01:12:00:00) is expected", name, text);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "%s = %s: a duration such as 45s, 90min, 2h, 1d or DD:HH:MM:SS (01:12:00:00) is expected",
+                          name, text);
     *out_ns = (int64_t)(seconds * 1e9);
     return NULL;
 }
 
-/* --- intervals ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- intervals --- */
 static const struct {
     const char *name;
     interval_unit unit;
-} count_units[] = {{"e", INTERVAL_EPOCHS}, {"epoch", INTERVAL_EPOCHS}, {"epochs", INTERVAL_EPOCHS},
-                   {"b", INTERVAL_BATCHES}, {"batch", INTERVAL_BATCHES}, {"batches", INTERVAL_BATCHES}, {"step", INTERVAL_STEPS}, {"steps", INTERVAL_STEPS}};
+} count_units[] = {{"e", INTERVAL_EPOCHS},   {"epoch", INTERVAL_EPOCHS},  {"epochs", INTERVAL_EPOCHS},
+                   {"b", INTERVAL_BATCHES},  {"batch", INTERVAL_BATCHES}, {"batches", INTERVAL_BATCHES},
+                   {"step", INTERVAL_STEPS}, {"steps", INTERVAL_STEPS}};
 
 xt_status interval_parse(const char *name, const char *text, train_interval *out) {
     char *end;
@@ -82,6 +92,12 @@ xt_status interval_parse(const char *name, const char *text, train_interval *out
         return NULL;
     }
     if (end != text && !*end && v > 0 && v == floor(v) && v < 1e15)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s has no unit: %lldsteps (optimizer steps), %lldbatches or %lldepochs, or a time such as 10min", name, text, (long long)v, (long long)v, (long long)v);
-    return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s: a number with its unit is expected: 2epochs, 0.25epochs, 100steps, 200batches, 10min, 2h", name, text);
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "%s = %s has no unit: %lldsteps (optimizer steps), %lldbatches or %lldepochs, or a time such as 10min",
+            name, text, (long long)v, (long long)v, (long long)v);
+    return status_new(
+        XT_INVALID_ARGUMENT, NULL,
+        "%s = %s: a number with its unit is expected: 2epochs, 0.25epochs, 100steps, 200batches, 10min, 2h", name,
+        text);
 }

@@ -1,5 +1,6 @@
-/* metrics.csv in long format: one line a value, so that a metric first seen in epoch 3 needs no new column, nothing is ever rewritten, and the file can
- * be read at any time: step,epoch,batch,samples,wall,stage,level,name,value. `pandas.read_csv(f).pivot_table("value", "step", "name")` makes it wide. */
+/* metrics.csv in long format: one line a value, so that a metric first seen in epoch 3 needs no new column, nothing is
+ * ever rewritten, and the file can be read at any time: step,epoch,batch,samples,wall,stage,level,name,value.
+ * `pandas.read_csv(f).pivot_table("value", "step", "name")` makes it wide. */
 #include <math.h>
 #include <unistd.h>
 
@@ -50,8 +51,9 @@ static xt_status row_csv(void *state, const log_row *row) {
     csv *c = state;
     str t = STR_INIT;
     for (size_t i = 0; i < row->n; i++) {
-        str_printf(&t, "%lld,%lld,%lld,%lld,%.3f,%s,%s,", (long long)row->step, (long long)row->epoch, (long long)row->batch, (long long)row->samples,
-                   row->wall, logger_stage_name(row->stage), row->epoch_level ? "epoch" : "step");
+        str_printf(&t, "%lld,%lld,%lld,%lld,%.3f,%s,%s,", (long long)row->step, (long long)row->epoch,
+                   (long long)row->batch, (long long)row->samples, row->wall, logger_stage_name(row->stage),
+                   row->epoch_level ? "epoch" : "step");
         append_field(&t, row->values[i].name);
         str_printf(&t, ",%.9g\n", row->values[i].value);
     }

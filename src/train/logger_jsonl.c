@@ -28,13 +28,17 @@ static xt_status open_jsonl(void *state, const char *dir) {
 
 static cJSON *object_of(const log_row *row) {
     cJSON *o = cJSON_CreateObject(), *values = o ? cJSON_AddObjectToObject(o, "values") : NULL;
-    bool ok = values && cJSON_AddNumberToObject(o, "step", (double)row->step) && cJSON_AddNumberToObject(o, "epoch", (double)row->epoch) &&
-              cJSON_AddNumberToObject(o, "batch", (double)row->batch) && cJSON_AddNumberToObject(o, "samples", (double)row->samples) &&
-              cJSON_AddNumberToObject(o, "wall", row->wall) && cJSON_AddStringToObject(o, "stage", logger_stage_name(row->stage)) &&
+    bool ok = values && cJSON_AddNumberToObject(o, "step", (double)row->step) &&
+              cJSON_AddNumberToObject(o, "epoch", (double)row->epoch) &&
+              cJSON_AddNumberToObject(o, "batch", (double)row->batch) &&
+              cJSON_AddNumberToObject(o, "samples", (double)row->samples) &&
+              cJSON_AddNumberToObject(o, "wall", row->wall) &&
+              cJSON_AddStringToObject(o, "stage", logger_stage_name(row->stage)) &&
               cJSON_AddStringToObject(o, "level", row->epoch_level ? "epoch" : "step");
     for (size_t i = 0; ok && i < row->n; i++)
-        ok = isfinite(row->values[i].value) ? cJSON_AddNumberToObject(values, row->values[i].name, row->values[i].value) != NULL
-                                            : cJSON_AddNullToObject(values, row->values[i].name) != NULL;
+        ok = isfinite(row->values[i].value)
+                 ? cJSON_AddNumberToObject(values, row->values[i].name, row->values[i].value) != NULL
+                 : cJSON_AddNullToObject(values, row->values[i].name) != NULL;
     if (ok) return o;
     cJSON_Delete(o);
     return NULL;
@@ -61,7 +65,8 @@ static xt_status row_jsonl(void *state, const log_row *row) {
 /* Texts are lines here too; pictures and distributions are TensorBoard's. */
 static xt_status artifact_jsonl(void *state, const log_artifact *a) {
     cJSON *o = cJSON_CreateObject();
-    bool ok = cJSON_AddNumberToObject(o, "step", (double)a->step) && cJSON_AddNumberToObject(o, "wall", a->wall) && cJSON_AddStringToObject(o, "stage", logger_stage_name(a->stage)) &&
+    bool ok = cJSON_AddNumberToObject(o, "step", (double)a->step) && cJSON_AddNumberToObject(o, "wall", a->wall) &&
+              cJSON_AddStringToObject(o, "stage", logger_stage_name(a->stage)) &&
               cJSON_AddStringToObject(o, "name", a->name) && cJSON_AddStringToObject(o, "text", a->text);
     if (ok) return append_object(state, o);
     cJSON_Delete(o);

@@ -24,7 +24,16 @@ static void give_row(void *user, const log_row *row) {
         names[i] = row->values[i].name;
         values[i] = row->values[i].value;
     }
-    xt_log_row r = {logger_stage_name(row->stage), row->epoch_level, row->step, row->epoch, row->batch, row->samples, row->wall, (int64_t)row->n, names, values};
+    xt_log_row r = {logger_stage_name(row->stage),
+                    row->epoch_level,
+                    row->step,
+                    row->epoch,
+                    row->batch,
+                    row->samples,
+                    row->wall,
+                    (int64_t)row->n,
+                    names,
+                    values};
     settle(o, names && values ? o->d.row(&r, o->user) : status_oom(row->n, o->d.name));
     base_free(names);
     base_free(values);
@@ -62,7 +71,10 @@ xt_status logger_open_own(const struct own_logger *l, const char *dir, log_sink 
 void xt_trainer_add_logger(xt_trainer *t, const xt_logger_desc *d, void *user) {
     if (!t) return;
     if (!d || !d->row || t->n_loggers == TRAIN_MAX_LOGGERS) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_trainer_add_logger: %s", !d ? "the description is NULL" : !d->row ? "it has no .row" : "there are four already"));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_trainer_add_logger: %s",
+                             !d        ? "the description is NULL"
+                             : !d->row ? "it has no .row"
+                                       : "there are four already"));
         return;
     }
     struct own_logger *l = &t->loggers[t->n_loggers++];

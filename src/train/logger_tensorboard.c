@@ -1,5 +1,5 @@
-/* events.out.tfevents.SECONDS.HOST.PID for TensorBoard: one record a row of scalars, and one for each histogram, image and text; the run's settings for its
- * table of runs. */
+/* events.out.tfevents.SECONDS.HOST.PID for TensorBoard: one record a row of scalars, and one for each histogram, image
+ * and text; the run's settings for its table of runs. */
 #include <time.h>
 #include <unistd.h>
 
@@ -63,7 +63,10 @@ static xt_status artifact_board(void *state, const log_artifact *a) {
     str record = STR_INIT, png = STR_INIT;
     xt_status s = NULL;
     switch (a->kind) {
-    case LOG_HISTOGRAM: event_append_histogram(&record, a->wall, a->step, a->name, &(event_histogram){a->min, a->max, a->count, a->sum, a->sum_squares, a->bins, LOG_BINS}); break;
+    case LOG_HISTOGRAM:
+        event_append_histogram(&record, a->wall, a->step, a->name,
+                               &(event_histogram){a->min, a->max, a->count, a->sum, a->sum_squares, a->bins, LOG_BINS});
+        break;
     case LOG_IMAGE:
         s = png_encode_rgb(a->width, a->height, a->rgb, &png);
         if (!s) event_append_image(&record, a->wall, a->step, a->name, a->width, a->height, png.data, png.len);

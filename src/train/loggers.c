@@ -77,7 +77,8 @@ static xt_status open_one(const logger_kind *k, const char *dir, logger_settings
     if (!l) return status_oom(k->state_size, k->name);
     l->kind = k;
     xt_status s = k->open(l->state, dir);
-    if (!s && k->settings && settings.n && (s = k->settings(l->state, settings.n, settings.names, settings.texts))) k->close(l->state);
+    if (!s && k->settings && settings.n && (s = k->settings(l->state, settings.n, settings.names, settings.texts)))
+        k->close(l->state);
     if (s) {
         base_free(l);
         return status_context(s, "logger %s", k->name);
@@ -91,12 +92,14 @@ static xt_status open_one(const logger_kind *k, const char *dir, logger_settings
 static xt_status unknown(const char *name, size_t n) {
     str known = STR_INIT;
     for (size_t i = 0; i < logger_kind_count; i++) str_printf(&known, "%s%s", i ? ", " : "", logger_kinds[i]->name);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "there is no logger %.*s; there are %s", (int)n, name, str_cstr(&known));
+    xt_status s =
+        status_new(XT_INVALID_ARGUMENT, NULL, "there is no logger %.*s; there are %s", (int)n, name, str_cstr(&known));
     str_free(&known);
     return s;
 }
 
-xt_status loggers_open(const char *list, const char *dir, logger_settings settings, log_sink *out_sinks, size_t max, size_t *out_n) {
+xt_status loggers_open(const char *list, const char *dir, logger_settings settings, log_sink *out_sinks, size_t max,
+                       size_t *out_n) {
     xt_status s = NULL;
     *out_n = 0;
     for (const char *p = list; *p && !s;) {

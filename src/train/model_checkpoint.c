@@ -1,7 +1,9 @@
-/* Keeps the best checkpoints by a logged value, or the newest ones, and last.ckpt. A save waits for the validation that follows its step, so that the file is
- * judged by its own value and a resumed run neither repeats nor misses that validation, and for the end of the accumulation window, whose gradients no file
- * holds. The new file is written before an older one is deleted; only files this callback wrote are ever deleted, and not the one that the fit was resumed from. The list of kept files travels in the checkpoints themselves, and so does the best of all: a resumed run knows it
- * until it is beaten, though the file is another run's. */
+/* Keeps the best checkpoints by a logged value, or the newest ones, and last.ckpt. A save waits for the validation that
+ * follows its step, so that the file is judged by its own value and a resumed run neither repeats nor misses that
+ * validation, and for the end of the accumulation window, whose gradients no file holds. The new file is written before
+ * an older one is deleted; only files this callback wrote are ever deleted, and not the one that the fit was resumed
+ * from. The list of kept files travels in the checkpoints themselves, and so does the best of all: a resumed run knows
+ * it until it is beaten, though the file is another run's. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -28,7 +30,8 @@ typedef struct saver {
     kept prior; /* the best of the run that was resumed, in a folder that is not ours; .path NULL = none */
     int64_t saved_step; /* of the newest save; -1 */
     bool due; /* the epoch's validation is over: save when the epoch is */
-    bool after_validation, after_window; /* a save is due, and waits for the validation that comes now; for the window's end */
+    /* a save is due, and waits for the validation that comes now; for the window's end */
+    bool after_validation, after_window;
     char *leaving[LEAVING]; /* the last files given up: the writer may have them yet to remove */
     size_t n_leaving;
     bool owns_last; /* last.ckpt is of this run, not of an earlier one */
@@ -99,8 +102,9 @@ static bool given_up(const saver *m, const char *path) {
     return false;
 }
 
-/* Files are written and removed behind the fit's back, in order. A name is taken once it was chosen, and free once its file was given up, by whichever of the
- * trainer's savers: so names do not depend on how far the writer is, and no file is removed that was written anew or that another saver keeps. */
+/* Files are written and removed behind the fit's back, in order. A name is taken once it was chosen, and free once its
+ * file was given up, by whichever of the trainer's savers: so names do not depend on how far the writer is, and no file
+ * is removed that was written anew or that another saver keeps. */
 static bool taken(const xt_trainer *t, const saver *m, const char *path, const char *replaced) {
     if (another_keeps(t, m, path)) return true;
     if (replaced && strcmp(path, replaced) == 0) return false;
@@ -121,8 +125,8 @@ static bool leave(saver *m, const char *path) {
     return (m->leaving[m->n_leaving] = base_strdup(path)) && ++m->n_leaving;
 }
 
-/* dir/NAME.ckpt, or -v1, -v2 when the name is taken; the file that the new one takes the place of may give it its own, so filename = "best" is best.ckpt
- * after every save. */
+/* dir/NAME.ckpt, or -v1, -v2 when the name is taken; the file that the new one takes the place of may give it its own,
+ * so filename = "best" is best.ckpt after every save. */
 static xt_status free_path(xt_trainer *t, saver *m, const char *replaced, char **out) {
     str name = STR_INIT;
     xt_status s = checkpoint_name(pattern_of(m), t->epoch, t->global_step, value_of, t,
@@ -156,10 +160,12 @@ static const char *replaced_file(const saver *m, int64_t k) {
     return f && !f->stays ? f->path : NULL;
 }
 
-/* Takes file i out of the list; its path is now the job's, which removes the file when the newer one is complete, unless that has the same name. The file the
- * fit was resumed from stays, and one that another saver keeps too (earlier versions gave two the same). */
+/* Takes file i out of the list; its path is now the job's, which removes the file when the newer one is complete,
+ * unless that has the same name. The file the fit was resumed from stays, and one that another saver keeps too (earlier
+ * versions gave two the same). */
 static bool drop(const xt_trainer *t, saver *m, size_t i, checkpoint_job *job, size_t *cap) {
-    bool stays = (job->path && strcmp(job->path, m->files[i].path) == 0) || m->files[i].stays || another_keeps(t, m, m->files[i].path);
+    bool stays = (job->path && strcmp(job->path, m->files[i].path) == 0) || m->files[i].stays ||
+                 another_keeps(t, m, m->files[i].path);
     if (stays)
         base_free(m->files[i].path);
     else if (!leave(m, m->files[i].path) ||
@@ -183,7 +189,8 @@ static double shown_score(const saver *m, const kept *f) {
 
 const char *xt_trainer_best_checkpoint(const xt_trainer *t, double *out_value) {
     if (out_value) *out_value = NAN;
-    if (world_get()->rank != 0) return NULL; /* a resumed run knows the earlier best on every rank, but only this one keeps files */
+    /* a resumed run knows the earlier best on every rank, but only this one keeps files */
+    if (world_get()->rank != 0) return NULL;
     size_t i = 0;
     for (const saver *m; t && (m = next_saver(t, &i));) {
         const kept *best = best_of(m);
@@ -203,7 +210,9 @@ const char *model_checkpoint_folder(const xt_trainer *t) {
 static bool too_early(const xt_trainer *t, const saver *m) {
     double probe;
     if (!m->o.monitor || !t->val || t->validated || log_find(m->o.monitor, &probe)) return false;
-    log_once("model_checkpoint", XT_SEV_INFO, "xt_model_checkpoint: %s has no value before the first validation; until then only last.ckpt is kept", m->o.monitor);
+    log_once("model_checkpoint", XT_SEV_INFO,
+             "xt_model_checkpoint: %s has no value before the first validation; until then only last.ckpt is kept",
+             m->o.monitor);
     return true;
 }
 
@@ -221,7 +230,9 @@ static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
 /* A run goes on from a file of the folder, but for an earlier run's last-v1.ckpt: then last.ckpt is another's. */
 static bool goes_on_here(const xt_trainer *t, const saver *m) {
     const char *from = t->resumed_from, *slash = from ? strrchr(from, '/') : NULL, *name = slash ? slash + 1 : from;
-    char *folder = slash == from ? base_strdup("/") : slash ? base_strndup(from, (size_t)(slash - from)) : base_strdup(".");
+    char *folder = slash == from ? base_strdup("/")
+                   : slash       ? base_strndup(from, (size_t)(slash - from))
+                                 : base_strdup(".");
     bool here = from && folder && same_file(folder, m->dir) && strncmp(name, "last-v", 6) != 0;
     base_free(folder);
     return here;
@@ -231,7 +242,8 @@ static bool goes_on_here(const xt_trainer *t, const saver *m) {
 static xt_status own_last(const xt_trainer *t, saver *m, const char *last) {
     if (!last || m->owns_last) return NULL;
     size_t i = 0;
-    for (const saver *other; !m->owns_last && (other = next_saver(t, &i));) m->owns_last = other->owns_last && other->dir && same_file(other->dir, m->dir);
+    for (const saver *other; !m->owns_last && (other = next_saver(t, &i));)
+        m->owns_last = other->owns_last && other->dir && same_file(other->dir, m->dir);
     if (m->owns_last) return NULL;
     if (!goes_on_here(t, m)) XT_TRY(checkpoint_keep_last(last));
     m->owns_last = true;
@@ -289,10 +301,13 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     m->due = m->after_validation = m->after_window = false;
     if (world_get()->rank != 0 || m->dir) return NULL;
     m->owns_last = false;
-    m->dir = m->o.dirpath ? base_strdup(m->o.dirpath) : path_join(t->run_dir ? t->run_dir : train_runs_dir(t), "checkpoints");
+    m->dir = m->o.dirpath ? base_strdup(m->o.dirpath)
+                          : path_join(t->run_dir ? t->run_dir : train_runs_dir(t), "checkpoints");
     XT_TRY(m->dir ? file_make_dirs(m->dir, 0755) : status_oom(64, "the folder of checkpoints"));
     checkpoint_folder_sweep(m->dir);
-    for (size_t i = 0; i < m->n; i++) m->files[i].stays = t->resumed_from && same_file(t->resumed_from, m->files[i].path); /* now: last.ckpt moves on */
+    /* now: last.ckpt moves on */
+    for (size_t i = 0; i < m->n; i++)
+        m->files[i].stays = t->resumed_from && same_file(t->resumed_from, m->files[i].path);
     return NULL;
 }
 
@@ -325,7 +340,8 @@ static void validation_end(xt_trainer *t, void *user) {
 
 static void epoch_end(xt_trainer *t, void *user) {
     saver *m = user;
-    if (m->due || (by_validation(m) && !t->val) || (m->o.every_n_epochs && (t->epoch + 1) % m->o.every_n_epochs == 0)) save_or_fail(t, m);
+    if (m->due || (by_validation(m) && !t->val) || (m->o.every_n_epochs && (t->epoch + 1) % m->o.every_n_epochs == 0))
+        save_or_fail(t, m);
 }
 
 static void fit_end(xt_trainer *t, bool ok, void *user) {
@@ -339,7 +355,8 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     xt_status s = checkpoint_gather(t);
     char *last = path_join(m->dir ? m->dir : ".", "last.ckpt");
     if (!s && world_get()->rank == 0 && last) s = own_last(t, m, last);
-    if (!s && world_get()->rank == 0) s = last ? write_files(t, m, (checkpoint_job){.last = last}) : status_oom(64, "last.ckpt");
+    if (!s && world_get()->rank == 0)
+        s = last ? write_files(t, m, (checkpoint_job){.last = last}) : status_oom(64, "last.ckpt");
     base_free(last);
     checkpoint_release(t);
     if (s) lazy_fail(s);
@@ -409,7 +426,8 @@ static void take_listed(saver *m, const cJSON *file, int *refused) {
     if (!entry.path || !VEC_PUSH(m->files, m->n, m->cap, entry)) base_free(entry.path);
 }
 
-/* Files of another folder stay untouched: they belong to the run that was resumed from. The best of them is remembered. */
+/* Files of another folder stay untouched: they belong to the run that was resumed from. The best of them
+ * is remembered. */
 static xt_status load_state(const char *json, void *user) {
     saver *m = user;
     cJSON *o = cJSON_Parse(json);
@@ -437,13 +455,19 @@ const xt_callback_desc model_checkpoint_desc = {
 };
 
 static const option_row rows[] = {
-    {"save_top_k", "files to keep; -1 = all", OPTION_INT, offsetof(xt_model_checkpoint_opts, save_top_k), 1, -1, 1e6, NULL},
-    {"background", "write while training goes on", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, background), 0, 0, 0, NULL},
-    {"last_only", "keep nothing but last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, last_only), 0, 0, 0, NULL},
-    {"auto_insert_metric_name", "names in file names", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, auto_insert_metric_name), 0, 0, 0, NULL},
+    {"save_top_k", "files to keep; -1 = all", OPTION_INT, offsetof(xt_model_checkpoint_opts, save_top_k), 1, -1, 1e6,
+     NULL},
+    {"background", "write while training goes on", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, background), 0, 0,
+     0, NULL},
+    {"last_only", "keep nothing but last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, last_only), 0, 0, 0,
+     NULL},
+    {"auto_insert_metric_name", "names in file names", OPTION_SWITCH,
+     offsetof(xt_model_checkpoint_opts, auto_insert_metric_name), 0, 0, 0, NULL},
     {"save_last", "keep last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, save_last), 0, 0, 0, NULL},
-    {"every_n_epochs", "save after every so many epochs", OPTION_I64, offsetof(xt_model_checkpoint_opts, every_n_epochs), 0, 0, 1e15, NULL},
-    {"every_n_steps", "save after every so many optimizer steps", OPTION_I64, offsetof(xt_model_checkpoint_opts, every_n_steps), 0, 0, 1e15, NULL},
+    {"every_n_epochs", "save after every so many epochs", OPTION_I64,
+     offsetof(xt_model_checkpoint_opts, every_n_epochs), 0, 0, 1e15, NULL},
+    {"every_n_steps", "save after every so many optimizer steps", OPTION_I64,
+     offsetof(xt_model_checkpoint_opts, every_n_steps), 0, 0, 1e15, NULL},
 };
 
 static xt_status check(xt_model_checkpoint_opts *o) {
@@ -451,10 +475,12 @@ static xt_status check(xt_model_checkpoint_opts *o) {
     if (o->mode != XT_REDUCE_DEFAULT && o->mode != XT_MIN && o->mode != XT_MAX)
         return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: mode is XT_MIN or XT_MAX");
     if (o->save_top_k > 1 && !o->monitor)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: save_top_k = %d needs a monitor to know the best by (-1 keeps all)",
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_model_checkpoint: save_top_k = %d needs a monitor to know the best by (-1 keeps all)",
                           o->save_top_k);
     if (o->every_n_steps && o->every_n_epochs)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: every_n_steps and every_n_epochs are both given; choose one");
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_model_checkpoint: every_n_steps and every_n_epochs are both given; choose one");
     int64_t ns;
     if (o->every_time) XT_TRY(status_context(duration_parse("every_time", o->every_time, &ns), "xt_model_checkpoint"));
     str probe = STR_INIT;

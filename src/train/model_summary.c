@@ -1,5 +1,5 @@
-/* The table of layers, printed once the first optimizer step has made the parameters and its program is known. Tensors of one layer ("conv1.weight",
- * "conv1.bias") share a line. FLOPs are the compiled program's own count. */
+/* The table of layers, printed once the first optimizer step has made the parameters and its program is known. Tensors
+ * of one layer ("conv1.weight", "conv1.bias") share a line. FLOPs are the compiled program's own count. */
 #include "nn/nn.h"
 #include "train/train_int.h"
 
@@ -59,8 +59,12 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     if (expecting == user) expecting = NULL;
 }
 
-const xt_callback_desc model_summary_desc = {
-    .struct_size = sizeof(xt_callback_desc), .name = "model_summary", .fit_start = fit_start, .step_end = step_end, .fit_end = fit_end, .free_user = base_free};
+const xt_callback_desc model_summary_desc = {.struct_size = sizeof(xt_callback_desc),
+                                             .name = "model_summary",
+                                             .fit_start = fit_start,
+                                             .step_end = step_end,
+                                             .fit_end = fit_end,
+                                             .free_user = base_free};
 
 xt_callback *model_summary_new(void) {
     summary *s = base_calloc(1, sizeof *s);

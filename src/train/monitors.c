@@ -1,4 +1,5 @@
-/* What is said of the values that callbacks watch (checkpoints by score, early stopping): what no validation will log, what is NaN, and what is one rank's part. */
+/* What is said of the values that callbacks watch (checkpoints by score, early stopping): what no validation will log,
+ * what is NaN, and what is one rank's part. */
 #include <math.h>
 
 #include "lazy/mesh.h"
@@ -14,9 +15,12 @@ static const char *watched(const xt_callback *c) {
 void monitors_begin(const xt_trainer *t) {
     for (size_t i = 0; i < t->n_callbacks && !t->val && world_get()->rank == 0; i++) {
         const char *name = watched(t->callbacks[i]);
-        if (!name || callback_rests(t, t->callbacks[i]) || (strncmp(name, "val/", 4) != 0 && strncmp(name, "val_", 4) != 0)) continue;
+        if (!name || callback_rests(t, t->callbacks[i]) ||
+            (strncmp(name, "val/", 4) != 0 && strncmp(name, "val_", 4) != 0))
+            continue;
         log_msg(XT_SEV_WARNING, "xt_%s watches %s, but this fit does not validate: %s", t->callbacks[i]->d.name, name,
-                t->task->validation_step ? "the validation loader that xt_fit was given is NULL" : "the task has no .validation_step");
+                t->task->validation_step ? "the validation loader that xt_fit was given is NULL"
+                                         : "the task has no .validation_step");
     }
 }
 
@@ -27,9 +31,13 @@ void monitors_tell(const xt_trainer *t, const char *who, const char *name, doubl
     if (w->rank != 0) return;
     snprintf(key, sizeof key, "%.32s nan %.200s", who, name);
     if (isnan(v))
-        log_once(key, XT_SEV_WARNING, "%s: %s is NaN at step %lld: it counts as the worst value there is, as every NaN of it will", who, name, (long long)t->global_step);
+        log_once(key, XT_SEV_WARNING,
+                 "%s: %s is NaN at step %lld: it counts as the worst value there is, as every NaN of it will", who,
+                 name, (long long)t->global_step);
     snprintf(key, sizeof key, "%.32s part %.200s", who, name);
     if (w->size > 1 && !lazy_spmd() && log_of_one_rank(name, &src))
-        log_once(key, XT_SEV_WARNING, "%s watches %s, logged at %s without .sync_dist: with %d ranks its value is that of rank 0's samples alone; xt_log(\"%s\", ..., .sync_dist = XT_ON) makes it that of all", who, name,
-                 src_text(src, at, sizeof at), w->size, name);
+        log_once(key, XT_SEV_WARNING,
+                 "%s watches %s, logged at %s without .sync_dist: with %d ranks its value is that of rank 0's samples "
+                 "alone; xt_log(\"%s\", ..., .sync_dist = XT_ON) makes it that of all",
+                 who, name, src_text(src, at, sizeof at), w->size, name);
 }

@@ -1,5 +1,5 @@
-/* Options that Lightning's Trainer has under another name, or that need none here: who types one is told so. The long form, with the reasons, is
- * doc/from-lightning.md. */
+/* Options that Lightning's Trainer has under another name, or that need none here: who types one is told so. The long
+ * form, with the reasons, is doc/from-lightning.md. */
 #include "train/train_int.h"
 
 static const struct {

@@ -9,11 +9,11 @@ xt_status period_check(const char *name, int64_t batches, int64_t accumulate) {
         snprintf(nearest, sizeof nearest, "%lld or %lld", (long long)below, (long long)above);
     else
         snprintf(nearest, sizeof nearest, "%lld", (long long)above);
-    return status_new(
-        XT_INVALID_ARGUMENT, NULL,
-        "%s = %lld is not a multiple of accumulate_grad_batches = %lld: between two optimizer steps there is nothing to log; nearest valid: %s (or "
-        "log_every_n_steps, which counts optimizer steps and is always valid)",
-        name, (long long)batches, (long long)accumulate, nearest);
+    return status_new(XT_INVALID_ARGUMENT, NULL,
+                      "%s = %lld is not a multiple of accumulate_grad_batches = %lld: between two optimizer steps "
+                      "there is nothing to log; nearest valid: %s (or "
+                      "log_every_n_steps, which counts optimizer steps and is always valid)",
+                      name, (long long)batches, (long long)accumulate, nearest);
 }
 
 xt_status period_settle(int64_t accumulate, int64_t every_n_steps, int64_t every_n_batches, period *out) {

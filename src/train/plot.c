@@ -1,5 +1,5 @@
-/* Line charts, bars and image grids drawn into an RGB canvas: thick lines, ticks at 1, 2, 5 times a power of ten, letters
- * of 5 x 7 dots. */
+/* Line charts, bars and image grids drawn into an RGB canvas: thick lines, ticks at 1, 2, 5 times a power of ten,
+ * letters of 5 x 7 dots. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -65,11 +65,12 @@ static void write_text(canvas *c, int x, int y, const char *text, int scale, uin
         if (letter < FONT_FIRST || letter > FONT_LAST) letter = '?';
         for (int col = 0; col < FONT_WIDTH; col++)
             for (int row = 0; row < FONT_HEIGHT; row++)
-                if (plot_font[letter - FONT_FIRST][col] >> row & 1) box(c, x + col * scale, y + row * scale, scale, scale, color);
+                if (plot_font[letter - FONT_FIRST][col] >> row & 1)
+                    box(c, x + col * scale, y + row * scale, scale, scale, color);
     }
 }
 
-/* --- line charts --------------------------------------------------------------------------------------------------------------------------- */
+/* --- line charts --- */
 enum { CHART_WIDTH = 720, CHART_HEIGHT = 440, LEFT = 70, RIGHT = 20, TOP = 40, BOTTOM = 50, MAX_SERIES = 6 };
 static const uint32_t INK = 0x303030, GRID = 0xe4e4e4;
 static const uint32_t colors[MAX_SERIES] = {0x1f6fb4, 0xd9822b, 0x2e8b57, 0xb23a48, 0x7a5195, 0x6b6b6b};
@@ -149,13 +150,15 @@ static void draw_series(canvas *c, const axis *ax, const axis *ay, const xt_plot
 
 xt_status xt_plot_lines(const char *path, const char *title, const char *x_label, const xt_plot_series *series, int n) {
     if (!path || n < 1 || n > MAX_SERIES)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_lines: a path and 1 to %d series are needed, %d given", MAX_SERIES, n);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_lines: a path and 1 to %d series are needed, %d given",
+                          MAX_SERIES, n);
     canvas c;
     XT_TRY(canvas_new(&c, CHART_WIDTH, CHART_HEIGHT, path));
     axis ax = axis_of(series, n, false), ay = axis_of(series, n, true);
     draw_axes(&c, &ax, &ay);
     if (title) write_text(&c, LEFT, 12, title, LEFT + text_width(title, 2) > CHART_WIDTH ? 1 : 2, INK);
-    if (x_label) write_text(&c, (CHART_WIDTH + LEFT - RIGHT - text_width(x_label, 1)) / 2, CHART_HEIGHT - 20, x_label, 1, INK);
+    if (x_label)
+        write_text(&c, (CHART_WIDTH + LEFT - RIGHT - text_width(x_label, 1)) / 2, CHART_HEIGHT - 20, x_label, 1, INK);
     for (int s = 0; s < n; s++) {
         draw_series(&c, &ax, &ay, &series[s], colors[s]);
         const char *name = series[s].name ? series[s].name : "";
@@ -168,7 +171,7 @@ xt_status xt_plot_lines(const char *path, const char *title, const char *x_label
     return st;
 }
 
-/* --- bars -------------------------------------------------------------------------------------------------------- */
+/* --- bars --- */
 enum { MAX_BARS = 64, BAR = 20, BAR_PITCH = 34, BAR_PLOT = 440, MARGIN = 24, BARS_TOP = 60, BARS_BOTTOM = 78 };
 static const uint32_t BEHIND = 0xdfe3e8;
 
@@ -222,7 +225,8 @@ static int bar_room(const xt_plot_bar *bars, int n, bool notes) {
 xt_status xt_plot_bars(const char *path, const char *title, const char *x_label, /* a line each, or NULL */
                        const xt_plot_bar *bars, int n, double mark) {
     if (!path || !bars || n < 1 || n > MAX_BARS)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_bars: %d bars; wanted: a path, 1 to %d bars", n, MAX_BARS);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_bars: %d bars; wanted: a path, 1 to %d bars", n,
+                          MAX_BARS);
     int left = MARGIN + bar_room(bars, n, false) + 12, right = left + BAR_PLOT, bottom = BARS_TOP + n * BAR_PITCH;
     int width = right + 16 + bar_room(bars, n, true) + MARGIN;
     if (title && width < text_width(title, 2) + 2 * MARGIN) width = text_width(title, 2) + 2 * MARGIN;
@@ -239,10 +243,12 @@ xt_status xt_plot_bars(const char *path, const char *title, const char *x_label,
     return s;
 }
 
-/* --- grids of images ------------------------------------------------------------------------------------------------------------------------ */
-xt_status xt_plot_images(const char *path, const char *title, int n, int height, int width, const float *grey, const char *const *labels) {
+/* --- grids of images --- */
+xt_status xt_plot_images(const char *path, const char *title, int n, int height, int width, const float *grey,
+                         const char *const *labels) {
     if (!path || n < 1 || height < 1 || width < 1 || height > 4096 || width > 4096 || !grey)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_images: %d images of %d x %d; at least one image of up to 4096 x 4096 is needed", n,
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_plot_images: %d images of %d x %d; at least one image of up to 4096 x 4096 is needed", n,
                           height, width);
     int scale = width < 64 ? 96 / width + 1 : 1, columns = (int)ceil(sqrt(n)), rows = (n + columns - 1) / columns;
     if (columns > 64) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_images: %d images; at most 4096 fit", n);
@@ -259,7 +265,9 @@ xt_status xt_plot_images(const char *path, const char *title, int n, int height,
                 uint32_t g = (uint32_t)lrintf(255 * (v > 0 ? v < 1 ? v : 1 : 0)); /* NaN is black */
                 box(&c, x0 + x * scale, y0 + y * scale, scale, scale, g << 16 | g << 8 | g);
             }
-        if (labels && labels[i]) write_text(&c, x0 + (width * scale - text_width(labels[i], 1)) / 2, y0 + height * scale + 4, labels[i], 1, INK);
+        if (labels && labels[i])
+            write_text(&c, x0 + (width * scale - text_width(labels[i], 1)) / 2, y0 + height * scale + 4, labels[i], 1,
+                       INK);
     }
     xt_status s = png_write_rgb(path, c.width, c.height, c.rgb);
     base_free(c.rgb);

@@ -1,4 +1,5 @@
-/* The trainer's precision: what matrix products and convolutions are computed in, and the loss scaler that f16 needs. */
+/* The trainer's precision: what matrix products and convolutions are computed in, and the loss scaler
+ * that f16 needs. */
 #include "optim/optim.h"
 #include "train/train_int.h"
 
@@ -9,10 +10,11 @@ typedef struct precision {
     xt_dtype all; /* weights, the optimizer's states and inputs; XT_F32 where they stay what they are */
 } precision;
 
-static const precision known[] = {{"fp32", XT_F32, false, XT_F32},       {"f32", XT_F32, false, XT_F32},        {"32", XT_F32, false, XT_F32},
-                                  {"32-true", XT_F32, false, XT_F32},    {"bf16", XT_BF16, false, XT_F32},      {"bf16-mixed", XT_BF16, false, XT_F32},
-                                  {"16-mixed", XT_F16, true, XT_F32},    {"fp16", XT_F16, true, XT_F32},        {"bf16-true", XT_F32, false, XT_BF16},
-                                  {"16-true", XT_F32, false, XT_F16},    {"64-true", XT_F32, false, XT_F64},    {"64", XT_F32, false, XT_F64}};
+static const precision known[] = {
+    {"fp32", XT_F32, false, XT_F32},    {"f32", XT_F32, false, XT_F32},     {"32", XT_F32, false, XT_F32},
+    {"32-true", XT_F32, false, XT_F32}, {"bf16", XT_BF16, false, XT_F32},   {"bf16-mixed", XT_BF16, false, XT_F32},
+    {"16-mixed", XT_F16, true, XT_F32}, {"fp16", XT_F16, true, XT_F32},     {"bf16-true", XT_F32, false, XT_BF16},
+    {"16-true", XT_F32, false, XT_F16}, {"64-true", XT_F32, false, XT_F64}, {"64", XT_F32, false, XT_F64}};
 
 static const precision *find(const char *name) {
     for (size_t i = 0; i < BASE_COUNT(known); i++)
@@ -23,12 +25,15 @@ static const precision *find(const char *name) {
 xt_status train_precision_check(const xt_trainer *t) {
     return find(t->o.precision) ? NULL
                                 : status_new(XT_INVALID_ARGUMENT, NULL,
-                                             "precision = %s: fp32 (32, 32-true), bf16 (bf16-mixed), bf16-true, 16-mixed (fp16), 16-true and 64-true are known", t->o.precision);
+                                             "precision = %s: fp32 (32, 32-true), bf16 (bf16-mixed), bf16-true, "
+                                             "16-mixed (fp16), 16-true and 64-true are known",
+                                             t->o.precision);
 }
 
 xt_status train_precision_module(const xt_trainer *t) {
     const precision *p = find(t->o.precision);
-    return p && p->all != XT_F32 ? status_context(xt_module_set_dtype(t->net, p->all), "precision = %s", p->name) : NULL;
+    return p && p->all != XT_F32 ? status_context(xt_module_set_dtype(t->net, p->all), "precision = %s", p->name)
+                                 : NULL;
 }
 
 /* A loss keeps its targets as they are: it is computed in the wider of the two. */

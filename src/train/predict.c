@@ -1,8 +1,10 @@
-/* xt_predict: one pass in eval mode; each batch's tensor goes to the program's function and to the callbacks while its step is open, so nothing waits. */
+/* xt_predict: one pass in eval mode; each batch's tensor goes to the program's function and to the callbacks while its
+ * step is open, so nothing waits. */
 #include "data/data.h"
 #include "train/train_int.h"
 
-static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t limit, xt_prediction_fn fn, void *user) {
+static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t limit, xt_prediction_fn fn,
+                        void *user) {
     const xt_task *task = t->task;
     bool was_training = xt_is_training(t->net), cut = false;
     int64_t done = 0;
@@ -15,7 +17,8 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
         hooks_batch_begin(t, PASS_PREDICT, &b);
         xt_tensor out = task->predict_step(t->net, b, task->user);
         train_precision_end(t);
-        if (out.slot == 0 && !lazy_pending()) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "predict_step gave no tensor ({0})"));
+        if (out.slot == 0 && !lazy_pending())
+            lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "predict_step gave no tensor ({0})"));
         if (lazy_pending()) break;
         hooks_batch_end(t, PASS_PREDICT, &b, out);
         if (fn) fn(&b, out, user);
@@ -31,18 +34,28 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
 void train_tell_left_out(const xt_loader *l, const char *what) {
     int64_t n = loader_left_out(l);
     if (n && world_get()->rank == 0)
-        log_msg(XT_SEV_WARNING, "%s: the last %lld sample%s fill no batch and are left out; .pad_last = XT_ON (b.mask tells) or .drop_last = XT_OFF in the loader keeps them", what, (long long)n, n == 1 ? "" : "s");
+        log_msg(XT_SEV_WARNING,
+                "%s: the last %lld sample%s fill no batch and are left out; .pad_last = XT_ON (b.mask tells) or "
+                ".drop_last = XT_OFF in the loader keeps them",
+                what, (long long)n, n == 1 ? "" : "s");
 }
 
-static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn, void *user) {
+static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn,
+                   void *user) {
     if (t && t->help) return 0;
     int64_t limit = 0;
     xt_status s = t ? train_settle(t) : status_new(XT_INVALID_ARGUMENT, src, "xt_predict: the trainer is NULL");
     if (!s && lazy_pending()) return train_report(NULL);
     if (!s && (!task || !loader || !task->predict_step))
-        s = status_new(XT_INVALID_ARGUMENT, src, "xt_predict: %s", !task ? "the task is NULL" : !loader ? "the loader is NULL" : "the task has no .predict_step");
+        s = status_new(XT_INVALID_ARGUMENT, src, "xt_predict: %s",
+                       !task     ? "the task is NULL"
+                       : !loader ? "the loader is NULL"
+                                 : "the task has no .predict_step");
     if (!s) s = train_module(t, task);
-    if (!s) s = limit_batches("limit_predict_batches", t->o.fast_dev_run ? (double)t->o.fast_dev_run : t->o.limit_predict_batches, xt_loader_batches(loader), &limit);
+    if (!s)
+        s = limit_batches("limit_predict_batches",
+                          t->o.fast_dev_run ? (double)t->o.fast_dev_run : t->o.limit_predict_batches,
+                          xt_loader_batches(loader), &limit);
     if (!s) s = checkpoint_for_pass(t);
     if (s) return train_report(status_at(s, src));
     t->task = task;
@@ -65,7 +78,8 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
     return ok && !lazy_pending() ? 0 : train_report(s);
 }
 
-int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn, void *user) {
+int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn,
+                  void *user) {
     lazy_hold hold = {0};
     lazy_hold_errors(&hold);
     int out = predict(src, t, task, loader, fn, user);

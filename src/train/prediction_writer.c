@@ -1,5 +1,5 @@
-/* Predictions as one .npy file. Batches arrive in order on the reader thread and are appended to a temporary file behind a header of fixed length, whose
- * count is filled in at the end; then the file takes its name. */
+/* Predictions as one .npy file. Batches arrive in order on the reader thread and are appended to a temporary file
+ * behind a header of fixed length, whose count is filled in at the end; then the file takes its name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -100,7 +100,8 @@ static xt_status write_header(writer *w) {
         head.data[8] = (char)(text & 255);
         head.data[9] = (char)(text >> 8);
     }
-    if (!s && (fseek(w->file, 0, SEEK_SET) != 0 || fwrite(str_cstr(&head), 1, head.len, w->file) != head.len)) s = status_errno("cannot write", w->temporary);
+    if (!s && (fseek(w->file, 0, SEEK_SET) != 0 || fwrite(str_cstr(&head), 1, head.len, w->file) != head.len))
+        s = status_errno("cannot write", w->temporary);
     if (!s) w->header = head.len;
     str_free(&head);
     return s;
@@ -151,12 +152,16 @@ static void predict_batch_end(xt_trainer *t, const xt_batch *b, xt_tensor out, v
     if (type->rank < 1 || type->dims[0] < b->size) {
         str text = STR_INIT;
         ir_type_print(type, &text);
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "predict_step gave %s for a batch of %lld samples; the prediction writer needs one row a sample", str_cstr(&text), (long long)b->size);
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "predict_step gave %s for a batch of %lld samples; the prediction writer needs one row a sample",
+                       str_cstr(&text), (long long)b->size);
         str_free(&text);
     } else if (!w->file)
         s = begin_file(w, type);
-    else if (type->dtype != w->dtype || (int)type->rank != w->rank || memcmp(type->dims + 1, w->dims + 1, (type->rank - 1) * sizeof *w->dims) != 0)
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "predict_step gave another type than for the first batch; the prediction writer needs one");
+    else if (type->dtype != w->dtype || (int)type->rank != w->rank ||
+             memcmp(type->dims + 1, w->dims + 1, (type->rank - 1) * sizeof *w->dims) != 0)
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "predict_step gave another type than for the first batch; the prediction writer needs one");
     pthread_mutex_unlock(&w->lock);
     chunk *c = s ? NULL : base_calloc(1, sizeof *c);
     if (!s && !c) s = status_oom(sizeof *c, "predictions");
@@ -190,7 +195,13 @@ static void teardown(xt_trainer *t, const char *stage, void *user) {
     close_file(user);
 }
 
-static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "prediction_writer", .predict_start = predict_start, .predict_batch_end = predict_batch_end, .predict_end = predict_end, .teardown = teardown, .free_user = free_writer};
+static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),
+                                      .name = "prediction_writer",
+                                      .predict_start = predict_start,
+                                      .predict_batch_end = predict_batch_end,
+                                      .predict_end = predict_end,
+                                      .teardown = teardown,
+                                      .free_user = free_writer};
 
 xt_callback *xt_prediction_writer_opt(const xt_src *src, xt_prediction_writer_opts o) {
     SRC_CALLED_FROM(src);

@@ -1,5 +1,7 @@
-/* The progress bar: one line, repainted at most ten times a second by a thread of its own, from a few numbers the loop leaves under a lock and values
- * that rows bring along. It never reads a tensor. An epoch's last line waits for the rows that its validation has asked for, the loop does not. Where the sink is no terminal it writes a plain line every ten seconds and at the end of each epoch. */
+/* The progress bar: one line, repainted at most ten times a second by a thread of its own, from a few numbers the loop
+ * leaves under a lock and values that rows bring along. It never reads a tensor. An epoch's last line waits for the
+ * rows that its validation has asked for, the loop does not. Where the sink is no terminal it writes a plain line every
+ * ten seconds and at the end of each epoch. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -24,12 +26,15 @@ typedef struct bar {
         int64_t validation; /* which one's, as `seen` counts; of training: always new */
     } values[MAX_VALUES];
     int n_values;
-    int64_t first_row, pending_first; /* the first row of a validation in this epoch; in the pending line's: older values are not shown, they would look new */
-    int64_t before, seen, needed; /* rows of validations: sent before this fit; arrived in it; the pending line shows the values of */
+    /* the first row of a validation in this epoch; in the pending line's: older values are not shown, they
+     * would look new */
+    int64_t first_row, pending_first;
+    /* rows of validations: sent before this fit; arrived in it; the pending line shows the values of */
+    int64_t before, seen, needed;
     str pending; /* the head of an epoch's last line, until that row has brought its values */
 } bar;
 
-/* --- text --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- text --- */
 static void append_time(str *s, double seconds) {
     int64_t n = seconds < 0 || seconds > 1e8 ? 0 : (int64_t)(seconds + 0.5);
     if (n >= 3600)
@@ -67,8 +72,9 @@ static void append_head(const bar *b, str *s, int64_t now, bool with_bar) {
 }
 
 static void append_values(const bar *b, str *s, int64_t first_row) {
-    for (int i = 0; i < b->n_values; i++)
-        if (b->values[i].validation >= first_row) str_printf(s, " %s %.4g", b->values[i].name, isnan(b->values[i].value) ? (double)NAN : b->values[i].value); /* not -nan */
+    for (int i = 0; i < b->n_values; i++) /* not -nan */
+        if (b->values[i].validation >= first_row)
+            str_printf(s, " %s %.4g", b->values[i].name, isnan(b->values[i].value) ? (double)NAN : b->values[i].value);
 }
 
 static void say(const bar *b, str *s, bool final) {
@@ -94,7 +100,7 @@ static void paint(bar *b) {
     str_free(&s);
 }
 
-/* --- the painter --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the painter --- */
 static void *serve(void *user) {
     bar *b = user;
     pthread_mutex_lock(&b->lock);
@@ -118,9 +124,11 @@ static void take_row(void *user, const log_row *row) {
     for (size_t i = 0; i < row->n; i++) {
         if (!row->values[i].prog_bar) continue;
         int k = 0;
-        while (k < b->n_values && strncmp(b->values[k].name, row->values[i].name, sizeof b->values[k].name - 1) != 0) k++;
+        while (k < b->n_values && strncmp(b->values[k].name, row->values[i].name, sizeof b->values[k].name - 1) != 0)
+            k++;
         if (k == MAX_VALUES) continue;
-        if (k == b->n_values) snprintf(b->values[b->n_values++].name, sizeof b->values[k].name, "%s", row->values[i].name);
+        if (k == b->n_values)
+            snprintf(b->values[b->n_values++].name, sizeof b->values[k].name, "%s", row->values[i].name);
         b->values[k].value = row->values[i].value;
         b->values[k].validation = row->stage == LOG_VALIDATE ? b->seen : INT64_MAX;
     }
@@ -165,7 +173,7 @@ static void stop_painter(bar *b) {
     b->running = false;
 }
 
-/* --- what the loop tells -------------------------------------------------------------------------------------------------------------------------- */
+/* --- what the loop tells --- */
 static void epoch_start(xt_trainer *t, void *user) {
     bar *b = user;
     pthread_mutex_lock(&b->lock);

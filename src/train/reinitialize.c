@@ -1,4 +1,5 @@
-/* .reinitialize_every_n_steps: a checkpoint, then everything on the device is given back and the run goes on in the same process. */
+/* .reinitialize_every_n_steps: a checkpoint, then everything on the device is given back and the run goes on in the
+ * same process. */
 #include <xtrain/memory.h>
 
 #include "train/train_int.h"
@@ -9,12 +10,16 @@ static void step_end(xt_trainer *t, void *user) {
     str path = STR_INIT;
     if (t->run_dir && t->o.checkpointing != XT_OFF) str_printf(&path, "%s/checkpoints/last.ckpt", t->run_dir);
     xt_status s = path.len ? checkpoint_save(t, str_cstr(&path)) : NULL;
-    if (s) lazy_fail(status_context(s, "before reinitialize_every_n_steps"));
-    else if (xt_reinitialize()) log_msg(XT_SEV_INFO, "step %lld: everything on the device was given back%s%s", (long long)t->global_step, path.len ? "; saved before: " : "", path.len ? str_cstr(&path) : "");
+    if (s)
+        lazy_fail(status_context(s, "before reinitialize_every_n_steps"));
+    else if (xt_reinitialize())
+        log_msg(XT_SEV_INFO, "step %lld: everything on the device was given back%s%s", (long long)t->global_step,
+                path.len ? "; saved before: " : "", path.len ? str_cstr(&path) : "");
     str_free(&path);
 }
 
-static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "reinitialize", .step_end = step_end};
+static const xt_callback_desc desc = {
+    .struct_size = sizeof(xt_callback_desc), .name = "reinitialize", .step_end = step_end};
 
 xt_callback *reinitialize_new(void) {
     return callback_make(&desc, NULL);

@@ -34,7 +34,11 @@ void result_epoch(xt_trainer *t, int64_t began_ns, const xt_epoch_detail *before
                          .idle_share = wall > 0 ? fmax(0, fmin(1, 1 - busy / wall)) : 0,
                          .peak_mib = (double)counter_get(COUNTER_device_peak_bytes) / 1048576};
     if (!VEC_PUSH(t->details, t->n_details, t->cap_details, d)) lazy_fail(status_oom(sizeof d, "an epoch's costs"));
-    diag_note_epoch(&(diag_epoch){.seconds = d.seconds, .compile_ms = d.compile_ms, .idle_share = d.idle_share, .peak_mib = d.peak_mib, .compiles = d.compiles});
+    diag_note_epoch(&(diag_epoch){.seconds = d.seconds,
+                                  .compile_ms = d.compile_ms,
+                                  .idle_share = d.idle_share,
+                                  .peak_mib = d.peak_mib,
+                                  .compiles = d.compiles});
     if (!t->at.first_epoch_seen) t->at.compiles_first_epoch = now.compiles;
     t->at.first_epoch_seen = true;
 }
@@ -52,7 +56,8 @@ void result_end(xt_trainer *t) {
     r->flops_per_s = train_s > 0 ? ranks * ((double)counter_get(COUNTER_flops) - t->at.flops) / train_s : 0;
     r->mfu = t->mfu;
     r->compiles = counter_get(COUNTER_compiles) - t->at.compiles;
-    r->compiles_after_first_epoch = t->at.first_epoch_seen ? counter_get(COUNTER_compiles) - t->at.compiles_first_epoch : 0;
+    r->compiles_after_first_epoch =
+        t->at.first_epoch_seen ? counter_get(COUNTER_compiles) - t->at.compiles_first_epoch : 0;
     r->compile_ms = (double)(counter_get(COUNTER_compile_ns) - t->at.compile_ns) / 1e6;
     float losses[2];
     if (t->at.micro_batches && lazy_type(t->loss_state)) {
@@ -73,7 +78,7 @@ void result_end(xt_trainer *t) {
     r->epochs_detail = t->details;
 }
 
-/* --- a loss that is no number -------------------------------------------------------------------------------------------------------------------- */
+/* --- a loss that is no number --- */
 /* One number on the device: how many parameter tensors hold NaN or Inf. */
 static xt_tensor count_ruined(const xt_trainer *t, const xt_src *src, int *out_params) {
     xt_tensor n = {0};
@@ -103,22 +108,30 @@ static bool read_ruined(const xt_trainer *t, const xt_src *src, double *out_ruin
 int result_summary(xt_trainer *t, const xt_src *src) {
     double loss = t->result.loss_last, ruined = 0;
     int params = 0;
-    bool judged = !isfinite(loss) && !t->loss_begins && t->at.micro_batches > 0 && t->net; /* without a loss there is none to judge */
+    /* without a loss there is none to judge */
+    bool judged = !isfinite(loss) && !t->loss_begins && t->at.micro_batches > 0 && t->net;
     bool known = judged && read_ruined(t, src, &ruined, &params);
     if (judged && !known) xt_clear_error();
     diag_summary_once(); /* which has the read in it, so that the end of the program adds no second one */
     if (!known) return 0;
     const char *word = isnan(loss) ? "NaN" : "infinity"; /* not -nan */
     if (ruined == 0) {
-        log_msg(XT_SEV_WARNING, "the fit ended with a loss of %s, and all its parameters are finite: what the last batch gave it is the cause (an input that is not finite, a label outside the classes that was computed); "
-                "--detect_anomaly on names the line", word);
+        log_msg(XT_SEV_WARNING,
+                "the fit ended with a loss of %s, and all its parameters are finite: what the last batch gave it is "
+                "the cause (an input that is not finite, a label outside the classes that was computed); "
+                "--detect_anomaly on names the line",
+                word);
         return 0;
     }
     static const char *const usual[] = {"train/loss", "loss", "train_loss"};
     char early[96] = "";
     for (size_t i = BASE_COUNT(usual); i-- > 0;) /* a name that this fit has rows of */
-        if (log_find(usual[i], &loss)) snprintf(early, sizeof early, "xt_early_stopping(.monitor = \"%s\") ends it soon; ", usual[i]);
-    log_msg(XT_SEV_ERROR, "the fit ended with a loss of %s and no model: %.0f of %d parameter tensors hold NaN or Inf, as do the checkpoints since the first such loss. --detect_anomaly on ends a fit at the first one and names "
-            "its line; %s--resume an earlier checkpoint with a smaller learning rate or gradient_clip_val", word, ruined, params, early);
+        if (log_find(usual[i], &loss))
+            snprintf(early, sizeof early, "xt_early_stopping(.monitor = \"%s\") ends it soon; ", usual[i]);
+    log_msg(XT_SEV_ERROR,
+            "the fit ended with a loss of %s and no model: %.0f of %d parameter tensors hold NaN or Inf, as do the "
+            "checkpoints since the first such loss. --detect_anomaly on ends a fit at the first one and names "
+            "its line; %s--resume an earlier checkpoint with a smaller learning rate or gradient_clip_val",
+            word, ruined, params, early);
     return 1;
 }

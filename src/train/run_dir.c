@@ -1,5 +1,5 @@
-/* runs/NAME/version_N: each fit that writes files gets a folder of its own. mkdir decides races: of two programs that start together, each gets its own
- * number. */
+/* runs/NAME/version_N: each fit that writes files gets a folder of its own. mkdir decides races: of two programs that
+ * start together, each gets its own number. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,8 @@ xt_status run_dir_make(const char *runs, const char *name, char **out) {
 
 /* Whether one of the library's files holds nothing but what it begins with. */
 static bool is_bare(const char *dir, const char *entry) {
-    if (strcmp(entry, "config.json") == 0 || strncmp(entry, "events.out.tfevents.", 20) == 0) return true; /* of rows the others tell as well */
+    /* of rows the others tell as well */
+    if (strcmp(entry, "config.json") == 0 || strncmp(entry, "events.out.tfevents.", 20) == 0) return true;
     struct stat st;
     char *path = path_join(dir, entry);
     bool bare = false;
@@ -89,7 +90,9 @@ static void consider(newest *n, const char *folder) {
     for (size_t i = 0; i < BASE_COUNT(names); i++) {
         char *path = path_join(folder, names[i]);
         struct stat st;
-        bool newer = path && stat(path, &st) == 0 && !checkpoint_rehearsed(path) && (!n->path || st.st_mtim.tv_sec > n->at.tv_sec || (st.st_mtim.tv_sec == n->at.tv_sec && st.st_mtim.tv_nsec > n->at.tv_nsec));
+        bool newer = path && stat(path, &st) == 0 && !checkpoint_rehearsed(path) &&
+                     (!n->path || st.st_mtim.tv_sec > n->at.tv_sec ||
+                      (st.st_mtim.tv_sec == n->at.tv_sec && st.st_mtim.tv_nsec > n->at.tv_nsec));
         if (newer) {
             base_free(n->path);
             n->path = path;
@@ -112,9 +115,11 @@ xt_status run_dir_last(const char *asked, const char *runs, const char *name, co
         str_free(&folder);
     }
     if (d) closedir(d);
-    xt_status s = n.path ? NULL
-                         : status_new(XT_NOT_FOUND, NULL, "%s: no %s/%s/version_*/checkpoints/last.ckpt%s%s%s; give the checkpoint's path", asked, runs, name,
-                                      also ? " and no " : "", also ? also : "", also ? "/last.ckpt" : "");
+    xt_status s =
+        n.path ? NULL
+               : status_new(XT_NOT_FOUND, NULL,
+                            "%s: no %s/%s/version_*/checkpoints/last.ckpt%s%s%s; give the checkpoint's path", asked,
+                            runs, name, also ? " and no " : "", also ? also : "", also ? "/last.ckpt" : "");
     char *newer = n.path && strstr(n.path, "/last.ckpt") ? checkpoint_after_last(n.path) : NULL;
     if (newer) base_free(n.path);
     base_free(run);

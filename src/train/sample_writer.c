@@ -1,4 +1,5 @@
-/* Samples of what the model makes, from time to time: the program's function, in eval mode, with a name for its files. */
+/* Samples of what the model makes, from time to time: the program's function, in eval mode, with a name
+ * for its files. */
 #include "train/train_int.h"
 
 typedef struct sampler {
@@ -38,7 +39,9 @@ static void step_end(xt_trainer *t, void *user) {
     switch (m->every.unit) {
     case INTERVAL_EPOCHS: break; /* epoch_end's */
     case INTERVAL_STEPS: due = t->global_step % m->every.n == 0; break;
-    case INTERVAL_BATCHES: due = t->position.batches % m->every.n < t->accumulate; break; /* at the end of the window it falls into */
+    case INTERVAL_BATCHES:
+        due = t->position.batches % m->every.n < t->accumulate;
+        break; /* at the end of the window it falls into */
     case INTERVAL_SHARE: due = t->epoch_batches % (part > 0 ? part : 1) == 0; break;
     case INTERVAL_TIME: due = clock_ns() - m->last_ns >= m->every.n; break;
     }
@@ -50,14 +53,20 @@ static void epoch_end(xt_trainer *t, void *user) {
     if (m->every.unit == INTERVAL_EPOCHS && (t->epoch + 1) % m->every.n == 0) make_samples(t, m);
 }
 
-static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "sample_writer", .fit_start = fit_start, .step_end = step_end, .epoch_end = epoch_end, .free_user = base_free};
+static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),
+                                      .name = "sample_writer",
+                                      .fit_start = fit_start,
+                                      .step_end = step_end,
+                                      .epoch_end = epoch_end,
+                                      .free_user = base_free};
 
 xt_callback *xt_sample_writer_opt(const xt_src *src, xt_sample_writer_opts o) {
     SRC_CALLED_FROM(src);
     sampler *m = base_calloc(1, sizeof *m);
-    xt_status s = !m         ? status_oom(sizeof *m, "a callback")
-                  : o.sample ? interval_parse("every", o.every ? o.every : "1epochs", &m->every)
-                             : status_new(XT_INVALID_ARGUMENT, NULL, "sample is missing: the function that makes the samples");
+    xt_status s = !m ? status_oom(sizeof *m, "a callback")
+                  : o.sample
+                      ? interval_parse("every", o.every ? o.every : "1epochs", &m->every)
+                      : status_new(XT_INVALID_ARGUMENT, NULL, "sample is missing: the function that makes the samples");
     if (s) {
         lazy_fail(status_context(s, "xt_sample_writer"));
         base_free(m);

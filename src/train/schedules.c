@@ -1,5 +1,6 @@
-/* Learning rate schedules in the fit loop: the optimizer carries them; each is stepped after every optimizer step or epoch, as it says. Plateau schedules
- * go by a logged value, the mean over the ranks of what each has, so that all take the same rate. */
+/* Learning rate schedules in the fit loop: the optimizer carries them; each is stepped after every optimizer step or
+ * epoch, as it says. Plateau schedules go by a logged value, the mean over the ranks of what each has, so that all take
+ * the same rate. */
 #include <math.h>
 
 #include "coll/coll.h"
@@ -26,8 +27,9 @@ static xt_status mean_of_ranks(double *v) {
 static void step_plateau(xt_trainer *t, xt_scheduler *s) {
     double v;
     if (!s->plateau->o.monitor) {
-        lazy_fail(
-            status_new(XT_INVALID_ARGUMENT, NULL, "xt_plateau_schedule: .monitor is missing: the name of the logged value that the trainer watches"));
+        lazy_fail(status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "xt_plateau_schedule: .monitor is missing: the name of the logged value that the trainer watches"));
         return;
     }
     if (!monitored(t, s->plateau->o.monitor, &v)) return;

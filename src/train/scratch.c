@@ -2,8 +2,14 @@
 
 /* The hooks that a user has for a real fit do not run in a trial. */
 static xt_task bare(const xt_task *task) {
-    return (xt_task){.net = task->net, .user = task->user, .training_step = task->training_step, .configure_optimizers = task->configure_optimizers, .configure_several = task->configure_several,
-                     .manual_optimization = task->manual_optimization, .setup = task->setup, .teardown = task->teardown};
+    return (xt_task){.net = task->net,
+                     .user = task->user,
+                     .training_step = task->training_step,
+                     .configure_optimizers = task->configure_optimizers,
+                     .configure_several = task->configure_several,
+                     .manual_optimization = task->manual_optimization,
+                     .setup = task->setup,
+                     .teardown = task->teardown};
 }
 
 static xt_status pending(xt_status s) {
@@ -13,16 +19,28 @@ static xt_status pending(xt_status s) {
 }
 
 xt_status scratch_fit(const xt_src *src, const xt_task *task, xt_loader *loader, int64_t steps, xt_callback *callback) {
-    if (!task || !task->net || !task->training_step || (!task->configure_optimizers && !task->configure_several) || !loader) {
+    if (!task || !task->net || !task->training_step || (!task->configure_optimizers && !task->configure_several) ||
+        !loader) {
         callback_free(callback);
-        return status_new(XT_INVALID_ARGUMENT, src, "a trial needs a loader and a task with .net (a module of its own is made from it), .training_step and .configure_optimizers");
+        return status_new(XT_INVALID_ARGUMENT, src,
+                          "a trial needs a loader and a task with .net (a module of its own is made from it), "
+                          ".training_step and .configure_optimizers");
     }
     uint64_t seed = lazy_seed();
     int64_t epoch = xt_loader_epoch(loader);
     lazy_position position = *lazy_position_of_thread();
     xt_task trial = bare(task);
-    xt_trainer *t = trainer_new(src, (xt_trainer_opts){.struct_size = sizeof(xt_trainer_opts), .max_epochs = -1, .max_steps = steps, .logger = XT_OFF, .checkpointing = XT_OFF,
-                                                       .progress_bar = XT_OFF, .model_summary = XT_OFF, .signals = ""}, false); /* XT_TRAINER_MAX_STEPS is of the real fit */
+    xt_trainer *t = trainer_new(src,
+                                (xt_trainer_opts){.struct_size = sizeof(xt_trainer_opts),
+                                                  .max_epochs = -1,
+                                                  .max_steps = steps,
+                                                  .logger = XT_OFF,
+                                                  .checkpointing = XT_OFF,
+                                                  /* XT_TRAINER_MAX_STEPS is of the real fit */
+                                                  .progress_bar = XT_OFF,
+                                                  .model_summary = XT_OFF,
+                                                  .signals = ""},
+                                false);
     if (!t) {
         callback_free(callback);
         return pending(NULL);

@@ -1,7 +1,8 @@
-/* Spikes of the loss, judged on the device. Three states go with the step's program: the last good losses [window], how many good ones and how many
- * spikes there were [2], and the micro-batches of the last spikes [ring]. The count of spikes travels with the row of logs, so watching costs no read;
- * only when it has grown is the ring read. A spike does not enter the mean. The states of all ranks are in checkpoints, so that a resumed run judges as the
- * unbroken one does. Rank 0's list of spikes is there as text; another rank's is what its ring still has. */
+/* Spikes of the loss, judged on the device. Three states go with the step's program: the last good losses [window], how
+ * many good ones and how many spikes there were [2], and the micro-batches of the last spikes [ring]. The count of
+ * spikes travels with the row of logs, so watching costs no read; only when it has grown is the ring read. A spike does
+ * not enter the mean. The states of all ranks are in checkpoints, so that a resumed run judges as the unbroken one
+ * does. Rank 0's list of spikes is there as text; another rank's is what its ring still has. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,9 +15,9 @@ typedef struct detector {
     xt_spike_detection_opts o;
     xt_tensor losses, counts, ring;
     int64_t seen; /* spikes reported */
-    str batches;  /* "12, 345", for the file */
-    bool anew;    /* the checkpoint's losses are of another window */
-    bool own;     /* this rank's own states were in it */
+    str batches; /* "12, 345", for the file */
+    bool anew; /* the checkpoint's losses are of another window */
+    bool own; /* this rank's own states were in it */
 } detector;
 
 static void free_detector(void *user) {
@@ -28,7 +29,7 @@ static void free_detector(void *user) {
     base_free(d);
 }
 
-/* --- on the device ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- on the device --- */
 static xt_tensor number(double v) {
     return xt_full_at(XT_HERE, v, XT_F32, XT_DIMS_(1, 0));
 }
@@ -54,31 +55,42 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     if (!lazy_type(t->step_loss) || lazy_pending()) return;
     make_states(d);
     xt_no_grad_begin();
-    xt_tensor v = xt_reshape_at(XT_HERE, xt_cast_at(XT_HERE, xt_detach_at(XT_HERE, t->step_loss), XT_F32), XT_DIMS_(1, 0));
+    xt_tensor v =
+        xt_reshape_at(XT_HERE, xt_cast_at(XT_HERE, xt_detach_at(XT_HERE, t->step_loss), XT_F32), XT_DIMS_(1, 0));
     xt_tensor good = xt_slice_at(XT_HERE, d->counts, 0, 0, 1), spikes = xt_slice_at(XT_HERE, d->counts, 0, 1, 2);
-    xt_tensor mean = xt_div_at(XT_HERE, xt_reshape_at(XT_HERE, xt_sum_at(XT_HERE, d->losses), XT_DIMS_(1, 0)), xt_maximum_at(XT_HERE, good, number(1)));
+    xt_tensor mean = xt_div_at(XT_HERE, xt_reshape_at(XT_HERE, xt_sum_at(XT_HERE, d->losses), XT_DIMS_(1, 0)),
+                               xt_maximum_at(XT_HERE, good, number(1)));
     xt_tensor limit = xt_add_at(XT_HERE, mean, xt_mul_scalar_at(XT_HERE, xt_abs_at(XT_HERE, mean), d->o.rtol));
-    xt_tensor high = xt_logical_and_at(XT_HERE, xt_ge_at(XT_HERE, good, number(d->o.warmup)), xt_gt_at(XT_HERE, v, limit));
+    xt_tensor high =
+        xt_logical_and_at(XT_HERE, xt_ge_at(XT_HERE, good, number(d->o.warmup)), xt_gt_at(XT_HERE, v, limit));
     xt_tensor bad = xt_logical_or_at(XT_HERE, high, xt_logical_not_at(XT_HERE, xt_isfinite_at(XT_HERE, v)));
     xt_tensor one = xt_cast_at(XT_HERE, bad, XT_F32);
-    xt_tensor more_good = xt_minimum_at(XT_HERE, xt_add_at(XT_HERE, good, xt_sub__at(XT_HERE, number(1), one)), number(d->o.window));
+    xt_tensor more_good =
+        xt_minimum_at(XT_HERE, xt_add_at(XT_HERE, good, xt_sub__at(XT_HERE, number(1), one)), number(d->o.window));
     xt_tensor index = xt_reshape_at(XT_HERE, lazy_scalar(XT_HERE, XT_F32, (double)t->position.batches), XT_DIMS_(1, 0));
     xt_tensor all = xt_add_at(XT_HERE, spikes, one);
     assign(d->ring, xt_where_at(XT_HERE, bad, push(d->ring, RING, index), d->ring));
     assign(d->losses, xt_where_at(XT_HERE, bad, d->losses, push(d->losses, d->o.window, v)));
     assign(d->counts, xt_concat_at(XT_HERE, 2, (xt_tensor[]){more_good, all}, 0));
-    xt_log_at(XT_HERE, "spikes", all, (xt_log_opts){.struct_size = sizeof(xt_log_opts), .on_step = XT_ON, .on_epoch = XT_OFF, .reduce = XT_LAST, .batch_size = 1});
+    xt_log_at(XT_HERE, "spikes", all,
+              (xt_log_opts){.struct_size = sizeof(xt_log_opts),
+                            .on_step = XT_ON,
+                            .on_epoch = XT_OFF,
+                            .reduce = XT_LAST,
+                            .batch_size = 1});
     xt_no_grad_end_at(NULL);
 }
 
-/* --- on the host ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- on the host --- */
 /* `lists`: "12, 345" of each rank; one rank's is a list, those of several an object. */
 static void write_list(const xt_trainer *t, const char *const *lists, int n) {
     char *path = path_join(t->run_dir ? t->run_dir : ".", "skip_batches.json");
     str text = STR_INIT;
     if (n == 1) str_printf(&text, "[%s]\n", lists[0]);
-    for (int r = 0; r < n && n > 1; r++) str_printf(&text, "%s\"rank %d\": [%s]%s", r ? ", " : "{", r, lists[r], r + 1 == n ? "}\n" : "");
-    xt_status s = path && !text.failed ? file_write_all(path, str_cstr(&text), text.len) : status_oom(64, "skip_batches.json");
+    for (int r = 0; r < n && n > 1; r++)
+        str_printf(&text, "%s\"rank %d\": [%s]%s", r ? ", " : "{", r, lists[r], r + 1 == n ? "}\n" : "");
+    xt_status s =
+        path && !text.failed ? file_write_all(path, str_cstr(&text), text.len) : status_oom(64, "skip_batches.json");
     if (s) log_msg(XT_SEV_WARNING, "the list of spikes was not written: %s", status_message(s));
     xt_status_free(s);
     str_free(&text);
@@ -120,7 +132,8 @@ static void report(xt_trainer *t, detector *d, int64_t count) {
         str_printf(&now, "%s%.0f", now.len ? ", " : "", (double)ring[i]);
         str_printf(&d->batches, "%s%.0f", d->batches.len ? ", " : "", (double)ring[i]);
     }
-    log_msg(XT_SEV_WARNING, "the loss spiked in micro-batch%s %s (counted over the run; %lld spike%s so far)", fresh == 1 ? "" : "es", str_cstr(&now), (long long)count, count == 1 ? "" : "s");
+    log_msg(XT_SEV_WARNING, "the loss spiked in micro-batch%s %s (counted over the run; %lld spike%s so far)",
+            fresh == 1 ? "" : "es", str_cstr(&now), (long long)count, count == 1 ? "" : "s");
     if (world_get()->size == 1) write_list(t, (const char *[]){str_cstr(&d->batches)}, 1);
     str_free(&now);
     if (d->o.stop == XT_ON) xt_trainer_stop(t);
@@ -146,10 +159,11 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     if (world_get()->size > 1) write_all_ranks(t, d);
 }
 
-/* --- checkpoints ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- checkpoints --- */
 static size_t save_state(char *buf, size_t n, void *user) {
     const detector *d = user;
-    return (size_t)snprintf(buf, n, "{\"reported\": %lld, \"batches\": \"%s\"}", (long long)d->seen, d->batches.len ? str_cstr(&d->batches) : "");
+    return (size_t)snprintf(buf, n, "{\"reported\": %lld, \"batches\": \"%s\"}", (long long)d->seen,
+                            d->batches.len ? str_cstr(&d->batches) : "");
 }
 
 static xt_status load_state(const char *json, void *user) {
@@ -166,7 +180,8 @@ static xt_status load_state(const char *json, void *user) {
     return NULL;
 }
 
-static const char *const state_names[] = {"losses", "counts", "ring"}; /* in the order of files: whether the losses fit is known before the counts are taken */
+/* in the order of files: whether the losses fit is known before the counts are taken */
+static const char *const state_names[] = {"losses", "counts", "ring"};
 
 static xt_tensor tensor_at(int i, char *name, size_t n, void *user) {
     const detector *d = user;
@@ -176,15 +191,18 @@ static xt_tensor tensor_at(int i, char *name, size_t n, void *user) {
     return states[i];
 }
 
-/* A rank other than 0 has told of all spikes its counts know, and its list is in its ring. The counts come before the ring. */
+/* A rank other than 0 has told of all spikes its counts know, and its list is in its ring. The counts come
+ * before the ring. */
 static void list_again(detector *d, const float *ring) {
     int64_t n = d->seen < RING ? d->seen : RING;
     str_clear(&d->batches);
-    for (int64_t i = RING - n; i < RING; i++) str_printf(&d->batches, "%s%.0f", d->batches.len ? ", " : "", (double)ring[i]);
+    for (int64_t i = RING - n; i < RING; i++)
+        str_printf(&d->batches, "%s%.0f", d->batches.len ? ", " : "", (double)ring[i]);
 }
 
 /* With another window the mean begins anew; what was counted stays. */
-static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, bool own, void *user) {
+static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, bool own,
+                         void *user) {
     detector *d = user;
     make_states(d);
     const xt_tensor states[] = {d->losses, d->counts, d->ring};
@@ -193,7 +211,10 @@ static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64
         const ir_type *type = lazy_type(states[i]);
         if (strcmp(name, state_names[i]) != 0 || !type) continue;
         if (i == 0) d->anew = type != given;
-        if (type != given) return i == 0 ? NULL : status_new(XT_DATA_LOSS, NULL, "spike detection's %s have another shape in the checkpoint", name);
+        if (type != given)
+            return i == 0 ? NULL
+                          : status_new(XT_DATA_LOSS, NULL, "spike detection's %s have another shape in the checkpoint",
+                                       name);
         float counts[2];
         if (i == 1) memcpy(counts, data, sizeof counts);
         if (i == 1 && d->anew) counts[0] = 0;
@@ -206,19 +227,31 @@ static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64
 }
 
 static const callback_tensors tensors = {tensor_at, restore, .of_ranks = true};
-static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "spike_detection", .batch_end = batch_end, .step_end = step_end, .fit_end = fit_end, .save_state = save_state, .load_state = load_state, .free_user = free_detector};
+static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),
+                                      .name = "spike_detection",
+                                      .batch_end = batch_end,
+                                      .step_end = step_end,
+                                      .fit_end = fit_end,
+                                      .save_state = save_state,
+                                      .load_state = load_state,
+                                      .free_user = free_detector};
 
 static const option_row rows[] = {
     {"window", "losses of the running mean", OPTION_INT, offsetof(xt_spike_detection_opts, window), 10, 2, 1e6, NULL},
-    {"warmup", "losses before the first judgement", OPTION_INT, offsetof(xt_spike_detection_opts, warmup), 0, 0, 1e6, NULL},
-    {"rtol", "how far above the mean a spike is, in means", OPTION_DOUBLE, offsetof(xt_spike_detection_opts, rtol), 2, 0, 1e9, NULL},
+    {"warmup", "losses before the first judgement", OPTION_INT, offsetof(xt_spike_detection_opts, warmup), 0, 0, 1e6,
+     NULL},
+    {"rtol", "how far above the mean a spike is, in means", OPTION_DOUBLE, offsetof(xt_spike_detection_opts, rtol), 2,
+     0, 1e9, NULL},
 };
 
 xt_callback *xt_spike_detection_opt(const xt_src *src, xt_spike_detection_opts o) {
     SRC_CALLED_FROM(src);
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_spike_detection");
     if (!s && o.warmup == 0) o.warmup = o.window;
-    if (!s && o.warmup > o.window) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_spike_detection.warmup = %d is more than window = %d: it would never be reached", o.warmup, o.window);
+    if (!s && o.warmup > o.window)
+        s = status_new(XT_INVALID_ARGUMENT, NULL,
+                       "xt_spike_detection.warmup = %d is more than window = %d: it would never be reached", o.warmup,
+                       o.window);
     detector *d = s ? NULL : base_calloc(1, sizeof *d);
     if (!s && !d) s = status_oom(sizeof *d, "a callback");
     if (s) {

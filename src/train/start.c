@@ -1,4 +1,5 @@
-/* The start of a fit: module, optimizer, checkpoint, run folder, loggers, and the lines that say what is going to happen. */
+/* The start of a fit: module, optimizer, checkpoint, run folder, loggers, and the lines that say what is
+ * going to happen. */
 #include <xtrain/memory.h>
 
 #include "base/blackbox.h"
@@ -50,10 +51,13 @@ static xt_status configure_own(xt_trainer *t) {
         t->opts[0] = task->configure_optimizers(t->net, task->user);
     if (lazy_pending()) return status_clone(lazy_pending());
     if (n < 1 || n > TRAIN_MAX_OPTIMIZERS)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "configure_several gave %d optimizers; 1 to %d are expected", n, TRAIN_MAX_OPTIMIZERS);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "configure_several gave %d optimizers; 1 to %d are expected", n,
+                          TRAIN_MAX_OPTIMIZERS);
     for (int i = 0; i < n; i++)
-        if (!t->opts[i]) return status_new(XT_INVALID_ARGUMENT, NULL, "%s gave NULL%s; it must return an optimizer", task->configure_several ? "configure_several" : "configure_optimizers",
-                                           n > 1 ? " among its optimizers" : "");
+        if (!t->opts[i])
+            return status_new(XT_INVALID_ARGUMENT, NULL, "%s gave NULL%s; it must return an optimizer",
+                              task->configure_several ? "configure_several" : "configure_optimizers",
+                              n > 1 ? " among its optimizers" : "");
     t->n_opts = n;
     return NULL;
 }
@@ -63,19 +67,23 @@ static xt_status configure(xt_trainer *t) {
     if (!by_name_optimizer(t))
         XT_TRY(configure_own(t));
     else if (t->task->manual_optimization || t->task->configure_several)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "--optimizer: the task has optimizers that it knows one by one; they cannot be replaced by name");
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "--optimizer: the task has optimizers that it knows one by one; they cannot be replaced by name");
     XT_TRY(by_name_configure(t));
     t->opt = t->opts[0];
     for (int i = 0; i + 1 < t->n_opts; i++) t->opts[i]->leaves_frozen = !t->task->manual_optimization;
     for (int i = 0; i < t->n_opts && t->o.offload_optimizer == XT_ON; i++) xt_optimizer_offload(t->opts[i]);
-    for (int i = 0; i < t->n_opts && t->o.check_replicas_every_n_steps > 0; i++) xt_optimizer_check_replicas_at(NULL, t->opts[i], t->o.check_replicas_every_n_steps);
+    for (int i = 0; i < t->n_opts && t->o.check_replicas_every_n_steps > 0; i++)
+        xt_optimizer_check_replicas_at(NULL, t->opts[i], t->o.check_replicas_every_n_steps);
     return lazy_pending() ? status_clone(lazy_pending()) : NULL;
 }
 
 static xt_status make_optimizers(xt_trainer *t) {
     if (!t->opt || t->opt->net != t->net) XT_TRY(configure(t));
     bool by_value = t->o.gradient_clip_algorithm && strcmp(t->o.gradient_clip_algorithm, "value") == 0;
-    for (int i = 0; i < t->n_opts && t->o.gradient_clip_val > 0; i++) *(by_value ? &t->opts[i]->clip_value : &t->opts[i]->clip_norm) = t->o.gradient_clip_val;
+    for (int i = 0; i < t->n_opts && t->o.gradient_clip_val > 0; i++)
+        *(by_value ? &t->opts[i]->clip_value : &t->opts[i]->clip_norm) = t->o.gradient_clip_val;
     return train_precision_attach(t);
 }
 
@@ -103,7 +111,9 @@ static xt_status open_loggers(xt_trainer *t) {
         names[settings.n] = config_at(t, i, &texts[settings.n]);
         settings.n += texts[settings.n] != NULL;
     }
-    if (!s) s = loggers_open(t->o.loggers ? t->o.loggers : "csv,tensorboard", t->run_dir, settings, t->sinks, BASE_COUNT(t->sinks) - 1 - TRAIN_MAX_LOGGERS, &t->n_sinks);
+    if (!s)
+        s = loggers_open(t->o.loggers ? t->o.loggers : "csv,tensorboard", t->run_dir, settings, t->sinks,
+                         BASE_COUNT(t->sinks) - 1 - TRAIN_MAX_LOGGERS, &t->n_sinks);
     base_free(names);
     base_free(texts);
     for (size_t i = 0; i < t->n_loggers && !s; i++) {
@@ -140,13 +150,15 @@ static void say_header(const xt_trainer *t) {
     int64_t part, ranks;
     lazy_batch_part(&part, &ranks);
     char batch[128];
-    snprintf(batch, sizeof batch, "micro-batch %lld x accumulate %lld x %s %lld = effective batch %lld", (long long)micro, (long long)k, lazy_spmd() ? "parts" : "ranks", (long long)ranks,
+    snprintf(batch, sizeof batch, "micro-batch %lld x accumulate %lld x %s %lld = effective batch %lld",
+             (long long)micro, (long long)k, lazy_spmd() ? "parts" : "ranks", (long long)ranks,
              (long long)(micro * k * ranks));
     blackbox *box = blackbox_get();
     if (box) memcpy(box->batch, batch, sizeof batch);
     diag_run_header(&text);
     str_printf(&text, " | precision %s\n", t->o.precision ? t->o.precision : "fp32");
-    str_printf(&text, "%s; a row every %lld step%s = %lld batch%s", batch, (long long)t->every.steps, plural(t->every.steps), (long long)t->every.batches, t->every.batches == 1 ? "" : "es");
+    str_printf(&text, "%s; a row every %lld step%s = %lld batch%s", batch, (long long)t->every.steps,
+               plural(t->every.steps), (long long)t->every.batches, t->every.batches == 1 ? "" : "es");
     if (t->run_dir) str_printf(&text, "\nwriting to %s", t->run_dir);
     log_msg(XT_SEV_INFO, "%s", str_cstr(&text));
     str_free(&text);
@@ -155,7 +167,9 @@ static void say_header(const xt_trainer *t) {
 /* The killed run that this one goes on from wrote to a folder of its own: what it left unfinished is nobody's now. */
 static void sweep_behind(const xt_trainer *t) {
     const char *from = world_get()->rank == 0 ? t->resumed_from : NULL, *slash = from ? strrchr(from, '/') : NULL;
-    char *folder = !from ? NULL : !slash ? base_strdup(".") : base_strndup(from, slash == from ? 1 : (size_t)(slash - from));
+    char *folder = !from    ? NULL
+                   : !slash ? base_strdup(".")
+                            : base_strndup(from, slash == from ? 1 : (size_t)(slash - from));
     if (folder) checkpoint_folder_sweep(folder);
     base_free(folder);
 }
@@ -164,8 +178,8 @@ static xt_status not_found(xt_status s, const char *from) {
     static const char *const words[] = {"last", "best"};
     const char *near = strchr(from, '/') ? NULL : text_nearest(from, words, BASE_COUNT(words));
     bool meant = near && strcmp(near, from) != 0;
-    return status_context(s, "resume = %s (--resume): a checkpoint, a folder with one, last or best is needed%s%s%s", from, meant ? " (did you mean " : "", meant ? near : "",
-                          meant ? "?)" : "");
+    return status_context(s, "resume = %s (--resume): a checkpoint, a folder with one, last or best is needed%s%s%s",
+                          from, meant ? " (did you mean " : "", meant ? near : "", meant ? "?)" : "");
 }
 
 /* A group that the launcher started again goes on from where the last one got to, not from where that one began. */
@@ -196,11 +210,13 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     XT_TRY(make_optimizers(t));
     XT_TRY(callbacks_built_in(t));
     XT_TRY(resume(t));
-    for (int i = 0; i < t->n_opts && t->global_step > 0; i++) xt_zero_grad_at(src, t->opts[i]); /* of a window that a stop cut short */
+    /* of a window that a stop cut short */
+    for (int i = 0; i < t->n_opts && t->global_step > 0; i++) xt_zero_grad_at(src, t->opts[i]);
     t->accumulate = t->o.accumulate_grad_batches;
     t->divides = t->accumulate > 1;
     t->rates_taken = false;
-    for (size_t i = 0; i < t->n_callbacks; i++) t->divides = t->divides || callback_is(t->callbacks[i], &accumulation_schedule_desc);
+    for (size_t i = 0; i < t->n_callbacks; i++)
+        t->divides = t->divides || callback_is(t->callbacks[i], &accumulation_schedule_desc);
     XT_TRY(open_run(t));
     if (world_get()->rank == 0 && !t->quiet) say_header(t);
     bool whole = t->val && !t->quiet && t->o.limit_val_batches == 0 && !t->o.fast_dev_run && t->o.overfit_batches == 0;

@@ -1,10 +1,12 @@
-/* When a fit ends before its time: a wish (xt_trainer_stop, early stopping), the clock (max_time), a signal; and how several ranks agree on it.
+/* When a fit ends before its time: a wish (xt_trainer_stop, early stopping), the clock (max_time), a signal; and how
+ * several ranks agree on it.
  *
  * Invariants
  *  1. `stop` is this rank's wish, `stopping` what all ranks have agreed on; only the second ends the loops.
- *  2. stopping_check is called at the same places of the loop by all ranks: what decides whether it is called (stopping_polls) depends on options and
- *     counters that are equal on all of them.
- *  3. The signal handlers only note the number. What the program had installed for the signal is called as well, and is back in place after the fit. */
+ *  2. stopping_check is called at the same places of the loop by all ranks: what decides whether it is called
+ *     (stopping_polls) depends on options and counters that are equal on all of them.
+ *  3. The signal handlers only note the number. What the program had installed for the signal is called as well, and is
+ *     back in place after the fit. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 #include "coll/coll.h"
 #include "train/train_int.h"
 
-/* --- signals ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- signals --- */
 static const struct {
     const char *name;
     int number;
@@ -43,7 +45,9 @@ static bool under_slurm(void) {
 static bool listed(const char *list, const char *name) {
     size_t n = strlen(name);
     for (const char *p = list; (p = strstr(p, name)); p += n)
-        if ((p == list || p[-1] == ',' || p[-1] == ' ' || (p - list >= 3 && strncmp(p - 3, "SIG", 3) == 0)) && (p[n] == 0 || p[n] == ',' || p[n] == ' ')) return true;
+        if ((p == list || p[-1] == ',' || p[-1] == ' ' || (p - list >= 3 && strncmp(p - 3, "SIG", 3) == 0)) &&
+            (p[n] == 0 || p[n] == ',' || p[n] == ' '))
+            return true;
     return false;
 }
 
@@ -53,8 +57,11 @@ static xt_status check_names(const char *list) {
         size_t n = strcspn(p, ", ");
         bool found = n == 0;
         snprintf(word, sizeof word, "%.*s", (int)n, p);
-        for (int i = 0; i < KNOWN; i++) found = found || strcmp(strncmp(word, "SIG", 3) == 0 ? word + 3 : word, known[i].name) == 0;
-        if (!found) return status_new(XT_INVALID_ARGUMENT, NULL, "signals = %s: %s is not one of TERM, INT, HUP, USR1, USR2", list, word);
+        for (int i = 0; i < KNOWN; i++)
+            found = found || strcmp(strncmp(word, "SIG", 3) == 0 ? word + 3 : word, known[i].name) == 0;
+        if (!found)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "signals = %s: %s is not one of TERM, INT, HUP, USR1, USR2",
+                              list, word);
         p += n;
         p += strspn(p, ", ");
     }
@@ -74,15 +81,18 @@ xt_status stopping_settle(xt_trainer *t) {
     return NULL;
 }
 
-/* Ctrl-C ends the process at once unless the fit takes it, and the line it ends with says what that costs. The thread that writes checkpoints tells of each
- * complete one, also of those it completes when the fit is over. Only rank 0 has files. */
+/* Ctrl-C ends the process at once unless the fit takes it, and the line it ends with says what that costs. The
+ * thread that writes checkpoints tells of each complete one, also of those it completes when the fit is over. Only
+ * rank 0 has files. */
 static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
 static bool interruptible;
 
 void stopping_saved(const char *checkpoint) {
     char words[640];
-    snprintf(words, sizeof words, "nothing was saved%s%.400s; .signals = \"TERM,INT\" (--signals TERM,INT) lets Ctrl-C save a checkpoint first", checkpoint ? " after " : "",
-             checkpoint ? checkpoint : "");
+    snprintf(
+        words, sizeof words,
+        "nothing was saved%s%.400s; .signals = \"TERM,INT\" (--signals TERM,INT) lets Ctrl-C save a checkpoint first",
+        checkpoint ? " after " : "", checkpoint ? checkpoint : "");
     pthread_mutex_lock(&saving);
     if (interruptible) blackbox_on_interrupt(words);
     pthread_mutex_unlock(&saving);
@@ -135,40 +145,47 @@ static void requeue(void) {
     }
     int status = -1;
     bool ran = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    log_msg(ran ? XT_SEV_INFO : XT_SEV_WARNING, ran ? "asked SLURM to requeue job %s" : "scontrol requeue %s failed; start the job again by hand", job);
+    log_msg(ran ? XT_SEV_INFO : XT_SEV_WARNING,
+            ran ? "asked SLURM to requeue job %s" : "scontrol requeue %s failed; start the job again by hand", job);
 }
 
 int stopping_result(xt_trainer *t, const char *checkpoint) {
     if (!t->stop_signal) return 0;
     if (world_get()->rank == 0) {
-        log_msg(XT_SEV_INFO, "stopped by SIG%s at step %lld%s%s%s", signal_name(t->stop_signal), (long long)t->global_step, checkpoint ? "; --resume " : "", checkpoint ? checkpoint : "",
+        log_msg(XT_SEV_INFO, "stopped by SIG%s at step %lld%s%s%s", signal_name(t->stop_signal),
+                (long long)t->global_step, checkpoint ? "; --resume " : "", checkpoint ? checkpoint : "",
                 checkpoint ? " goes on from here" : "");
         if (t->stop_signal == SIGUSR1 && under_slurm()) requeue();
     }
     return 128 + t->stop_signal;
 }
 
-/* --- the decision --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the decision --- */
 int64_t stopping_elapsed(const xt_trainer *t) {
     return t->elapsed_before_ns + (t->clock_began_ns ? clock_ns() - t->clock_began_ns : 0);
 }
 
 /* Nothing short of a signal ends a fit before its lower bounds. */
 bool stopping_held(const xt_trainer *t, char *by, size_t n) {
-    if (t->epoch + (t->whole_epoch ? 1 : 0) < t->o.min_epochs) snprintf(by, n, "min_epochs = %lld", (long long)t->o.min_epochs);
-    else if (t->global_step < t->o.min_steps) snprintf(by, n, "min_steps = %lld", (long long)t->o.min_steps);
-    else return false;
+    if (t->epoch + (t->whole_epoch ? 1 : 0) < t->o.min_epochs)
+        snprintf(by, n, "min_epochs = %lld", (long long)t->o.min_epochs);
+    else if (t->global_step < t->o.min_steps)
+        snprintf(by, n, "min_steps = %lld", (long long)t->o.min_steps);
+    else
+        return false;
     return true;
 }
 
 static void look_at_clock(xt_trainer *t) {
     if (!t->max_time_ns || t->stop || stopping_elapsed(t) < t->max_time_ns) return;
     t->stop = true;
-    if (world_get()->rank == 0) log_msg(XT_SEV_INFO, "max_time = %s is over at step %lld", t->o.max_time, (long long)t->global_step);
+    if (world_get()->rank == 0)
+        log_msg(XT_SEV_INFO, "max_time = %s is over at step %lld", t->o.max_time, (long long)t->global_step);
 }
 
 bool stopping_polls(const xt_trainer *t) {
-    return world_get()->size <= 1 || t->max_time_ns || t->val_interval.unit == INTERVAL_TIME || t->global_step % t->every.steps == 0;
+    return world_get()->size <= 1 || t->max_time_ns || t->val_interval.unit == INTERVAL_TIME ||
+           t->global_step % t->every.steps == 0;
 }
 
 bool stopping_check(xt_trainer *t) {
@@ -186,7 +203,8 @@ bool stopping_check(xt_trainer *t) {
             return t->stopping = true;
         }
         if (wants[0] && !mine && w->rank == 0)
-            log_msg(XT_SEV_INFO, "stopping in epoch %lld, at step %lld: another rank asked for it", (long long)t->epoch, (long long)t->global_step);
+            log_msg(XT_SEV_INFO, "stopping in epoch %lld, at step %lld: another rank asked for it", (long long)t->epoch,
+                    (long long)t->global_step);
     }
     t->stop_signal = wants[1];
     return t->stopping = wants[0] || wants[1];

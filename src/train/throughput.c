@@ -1,5 +1,6 @@
-/* The throughput monitor: time between completions of micro-batches on the device (lazy_when_step_done), over a window; a row with every row of logs.
- * Nothing waits: a row holds what has completed when it is due. Validation stops the clock. FLOPs are the compiled programs' own counts. */
+/* The throughput monitor: time between completions of micro-batches on the device (lazy_when_step_done), over a window;
+ * a row with every row of logs. Nothing waits: a row holds what has completed when it is due. Validation stops the
+ * clock. FLOPs are the compiled programs' own counts. */
 #include <math.h>
 
 #include "lazy/mesh.h"
@@ -59,9 +60,12 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     if (m->peak == 0) XT_TRY(throughput_peak(&m->peak, &source));
     if (world_get()->rank == 0) {
         if (m->peak > 0)
-            log_msg(XT_SEV_INFO, "throughput: window of %d steps; MFU against %.4g TFLOP/s a device (%s)", m->o.window, m->peak / 1e12, source);
+            log_msg(XT_SEV_INFO, "throughput: window of %d steps; MFU against %.4g TFLOP/s a device (%s)", m->o.window,
+                    m->peak / 1e12, source);
         else
-            log_msg(XT_SEV_INFO, "throughput: window of %d steps; no MFU, for the device's peak is unknown (.peak_flops sets it)", m->o.window);
+            log_msg(XT_SEV_INFO,
+                    "throughput: window of %d steps; no MFU, for the device's peak is unknown (.peak_flops sets it)",
+                    m->o.window);
     }
     return NULL;
 }
@@ -106,7 +110,8 @@ static void row(xt_trainer *t, void *user) {
     double values[THR_VALUES], mfu = thr_mfu(&s, m->peak);
     if (mfu > 0) t->mfu = mfu;
     if (s.flops_per_s <= 0 && !m->told && world_get()->rank == 0)
-        log_msg(XT_SEV_WARNING, "throughput: the device does not tell its programs' FLOPs, so there are no flops_per_sec and no MFU");
+        log_msg(XT_SEV_WARNING,
+                "throughput: the device does not tell its programs' FLOPs, so there are no flops_per_sec and no MFU");
     m->told = m->told || s.flops_per_s <= 0;
     int n = thr_values(&s, world_get()->size, m->peak, (double)m->o.items_per_sample, names, values);
     xt_trainer_log_host(t, n, names, values);
@@ -120,8 +125,9 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     double mfu = thr_mfu(&s, m->peak);
     if (mfu > 0) t->result.mfu = t->mfu = mfu;
     if (ok && world_get()->rank == 0)
-        log_msg(XT_SEV_INFO, "throughput of the last %zu batches: %.3f ms each (p50 %.3f, p95 %.3f), %.1f samples/s%s", s.n, 1e3 * s.mean_s,
-                1e3 * s.p50_s, 1e3 * s.p95_s, (double)world_get()->size * s.samples_per_s, world_get()->size > 1 ? " over all ranks" : "");
+        log_msg(XT_SEV_INFO, "throughput of the last %zu batches: %.3f ms each (p50 %.3f, p95 %.3f), %.1f samples/s%s",
+                s.n, 1e3 * s.mean_s, 1e3 * s.p50_s, 1e3 * s.p95_s, (double)world_get()->size * s.samples_per_s,
+                world_get()->size > 1 ? " over all ranks" : "");
 }
 
 static void free_monitor(void *user) {
@@ -147,9 +153,12 @@ const xt_callback_desc throughput_desc = {
 };
 
 static const option_row rows[] = {
-    {"window", "optimizer steps the rates are over", OPTION_INT, offsetof(xt_throughput_opts, window), 100, 1, 1e6, NULL},
-    {"peak_flops", "peak of one device, for MFU", OPTION_DOUBLE, offsetof(xt_throughput_opts, peak_flops), 0, 0, 1e20, NULL},
-    {"items_per_sample", "tokens of a sequence", OPTION_I64, offsetof(xt_throughput_opts, items_per_sample), 0, 0, 1e12, NULL},
+    {"window", "optimizer steps the rates are over", OPTION_INT, offsetof(xt_throughput_opts, window), 100, 1, 1e6,
+     NULL},
+    {"peak_flops", "peak of one device, for MFU", OPTION_DOUBLE, offsetof(xt_throughput_opts, peak_flops), 0, 0, 1e20,
+     NULL},
+    {"items_per_sample", "tokens of a sequence", OPTION_I64, offsetof(xt_throughput_opts, items_per_sample), 0, 0, 1e12,
+     NULL},
 };
 
 xt_callback *xt_throughput_monitor_opt(const xt_src *src, xt_throughput_opts o) {

@@ -1,5 +1,6 @@
-/* Peaks of accelerators are the vendors' dense bf16 figures (no sparsity), matched by words of the device kind, most particular row first. A CPU's peak
- * depends on clock and cores, so it is measured through the device boundary, outside the training's own counters. */
+/* Peaks of accelerators are the vendors' dense bf16 figures (no sparsity), matched by words of the device kind, most
+ * particular row first. A CPU's peak depends on clock and cores, so it is measured through the device boundary, outside
+ * the training's own counters. */
 #include "train/throughput_peak.h"
 
 #include <pthread.h>
@@ -10,10 +11,11 @@ static const struct {
     const char *word;
     double flops;
 } table[] = {
-    {"B200", 2250e12},   {"GH200", 989e12},  {"H200", 989e12},    {"H100 PCIe", 756e12}, {"H100 NVL", 835e12}, {"H100", 989e12},
-    {"A100", 312e12},    {"L40S", 362e12},   {"L40", 181e12},     {"L4", 121e12},        {"A10", 125e12},      {"A6000", 155e12},
-    {"V100", 125e12},    {"T4", 65e12},      {"TPU v2", 22.5e12}, {"TPU v3", 61.5e12},   {"TPU v4", 275e12},   {"TPU v5 lite", 197e12},
-    {"TPU v5e", 197e12}, {"TPU v5", 459e12}, {"TPU v6", 918e12},
+    {"B200", 2250e12},   {"GH200", 989e12},  {"H200", 989e12},        {"H100 PCIe", 756e12}, {"H100 NVL", 835e12},
+    {"H100", 989e12},    {"A100", 312e12},   {"L40S", 362e12},        {"L40", 181e12},       {"L4", 121e12},
+    {"A10", 125e12},     {"A6000", 155e12},  {"V100", 125e12},        {"T4", 65e12},         {"TPU v2", 22.5e12},
+    {"TPU v3", 61.5e12}, {"TPU v4", 275e12}, {"TPU v5 lite", 197e12}, {"TPU v5e", 197e12},   {"TPU v5", 459e12},
+    {"TPU v6", 918e12},
 };
 
 double throughput_peak_of(const char *device_kind, const char **out_row) {
@@ -26,13 +28,14 @@ double throughput_peak_of(const char *device_kind, const char **out_row) {
 }
 
 enum { SIDE = 1024, TRIES = 4 };
-static const char program[] = "module @peak {\n"
-                              "  func.func public @main(%arg0: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {\n"
-                              "    %0 = stablehlo.dot_general %arg0, %arg0, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, "
-                              "tensor<1024x1024xf32>) -> tensor<1024x1024xf32>\n"
-                              "    return %0 : tensor<1024x1024xf32>\n"
-                              "  }\n"
-                              "}\n";
+static const char program[] =
+    "module @peak {\n"
+    "  func.func public @main(%arg0: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {\n"
+    "    %0 = stablehlo.dot_general %arg0, %arg0, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, "
+    "tensor<1024x1024xf32>) -> tensor<1024x1024xf32>\n"
+    "    return %0 : tensor<1024x1024xf32>\n"
+    "  }\n"
+    "}\n";
 
 static xt_status time_once(device_exec *e, device_buffer *in, double *best_s) {
     device_buffer *out = NULL;
@@ -77,8 +80,10 @@ xt_status throughput_peak(double *out_peak, const char **out_source) {
         xt_status s = known == 0 && !device_is_dry(c) ? measure(c, &known) : NULL;
         if (s) {
             known = 0;
-            const char *why = status_message(s); /* its first sentence: what filled the memory is told by the step that needs it */
-            log_msg(XT_SEV_WARNING, "the device's peak could not be measured: %.*s", (int)strcspn(why, "\n"), strstr(why, "out of device memory") ? "out of device memory" : why);
+            /* its first sentence: what filled the memory is told by the step that needs it */
+            const char *why = status_message(s);
+            log_msg(XT_SEV_WARNING, "the device's peak could not be measured: %.*s", (int)strcspn(why, "\n"),
+                    strstr(why, "out of device memory") ? "out of device memory" : why);
             xt_status_free(s);
         } else if (!*row)
             source = "measured with a 1024 x 1024 f32 matrix product";

@@ -103,7 +103,8 @@ double thr_mfu(const thr_stats *s, double peak) {
     return s->flops_per_s > 0 && peak > 0 ? s->flops_per_s / peak : 0;
 }
 
-int thr_values(const thr_stats *s, double devices, double peak, double items, const char *names[THR_VALUES], double values[THR_VALUES]) {
+int thr_values(const thr_stats *s, double devices, double peak, double items, const char *names[THR_VALUES],
+               double values[THR_VALUES]) {
     int n = 0;
 #define VALUE(name, v) (names[n] = "throughput/" name, values[n++] = (v))
     VALUE("batch_ms_mean", 1e3 * s->mean_s);

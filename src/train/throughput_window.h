@@ -1,8 +1,8 @@
 /* The arithmetic of the throughput monitor: a window over completed micro-batches. Pure: times come in as arguments.
  *
- * A batch's time is from the completion of the one before it (or from when training went on, if that is later) to its own completion, so dispatch never
- * counts and a pause never counts. The first batch only sets the clock: its time would hold the compile. Thread-safe: completions come from other
- * threads. */
+ * A batch's time is from the completion of the one before it (or from when training went on, if that is later) to its
+ * own completion, so dispatch never counts and a pause never counts. The first batch only sets the clock: its time
+ * would hold the compile. Thread-safe: completions come from other threads. */
 #ifndef XT_SRC_TRAIN_THROUGHPUT_WINDOW_H
 #define XT_SRC_TRAIN_THROUGHPUT_WINDOW_H
 
@@ -33,13 +33,16 @@ void thr_deinit(thr_window *w);
 int64_t thr_begin(thr_window *w, int64_t samples); /* a batch is on its way; gives its number */
 void thr_flops(thr_window *w, int64_t seq, double flops);
 void thr_done(thr_window *w, int64_t seq, int64_t finished_ns);
-void thr_resume(thr_window *w, int64_t now_ns); /* training goes on; also: other work of the device was done at now_ns */
+/* training goes on; also: other work of the device was done at now_ns */
+void thr_resume(thr_window *w, int64_t now_ns);
 bool thr_get(thr_window *w, thr_stats *out); /* of the newest `window` batches with a time; false while none has one */
 
-/* What a row holds: the times, the rates of this device ("throughput/device/...") and of all `devices` together ("throughput/..."). items: of a sample, 0 = they
- * are not counted; peak: FLOP/s of one device, 0 = unknown, and then there is no MFU. Gives how many. */
+/* What a row holds: the times, the rates of this device ("throughput/device/...") and of all `devices` together
+ * ("throughput/..."). items: of a sample, 0 = they are not counted; peak: FLOP/s of one device, 0 = unknown, and then
+ * there is no MFU. Gives how many. */
 enum { THR_VALUES = 16 };
-int thr_values(const thr_stats *s, double devices, double peak, double items, const char *names[THR_VALUES], double values[THR_VALUES]);
+int thr_values(const thr_stats *s, double devices, double peak, double items, const char *names[THR_VALUES],
+               double values[THR_VALUES]);
 double thr_mfu(const thr_stats *s, double peak); /* 0 when it is unknown */
 
 #endif

@@ -8,7 +8,8 @@ typedef struct timer {
 
 static xt_status fit_start(xt_trainer *t, void *user) {
     const timer *m = user;
-    if (t->max_time_ns && world_get()->rank == 0) log_msg(XT_SEV_INFO, "max_time and a timer are both given: the shorter ends the fit");
+    if (t->max_time_ns && world_get()->rank == 0)
+        log_msg(XT_SEV_INFO, "max_time and a timer are both given: the shorter ends the fit");
     if (!t->max_time_ns || m->limit_ns < t->max_time_ns) {
         t->max_time_ns = m->limit_ns ? m->limit_ns : 1; /* 0 is "no limit" there */
         t->o.max_time = m->text;
@@ -16,7 +17,8 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     return NULL;
 }
 
-static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "timer", .fit_start = fit_start, .free_user = base_free};
+static const xt_callback_desc desc = {
+    .struct_size = sizeof(xt_callback_desc), .name = "timer", .fit_start = fit_start, .free_user = base_free};
 
 xt_callback *xt_timer_opt(const xt_src *src, xt_timer_opts o) {
     SRC_CALLED_FROM(src);

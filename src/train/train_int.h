@@ -1,10 +1,12 @@
 /* Inside the trainer.
  *
  * Invariants
- *  1. A micro-batch's program ends at the next boundary, which xt_next makes; only then is its row emitted and its step_end called (fit_loop.c, settle).
- *     So the same boundaries happen with and without logs, callbacks and the bar.
- *  2. Nothing here reads a tensor while training runs, but rows (through the log engine), callbacks that wait for a validation's values, and checkpoints.
- *  3. `position` is that of the last optimizer step: a checkpoint taken in the middle of an accumulation window resumes at the window's begin. */
+ *  1. A micro-batch's program ends at the next boundary, which xt_next makes; only then is its row emitted and its
+ *     step_end called (fit_loop.c, settle). So the same boundaries happen with and without logs, callbacks and the bar.
+ *  2. Nothing here reads a tensor while training runs, but rows (through the log engine), callbacks that wait for a
+ *     validation's values, and checkpoints.
+ *  3. `position` is that of the last optimizer step: a checkpoint taken in the middle of an accumulation window resumes
+ *     at the window's begin. */
 #ifndef XT_SRC_TRAIN_INT_H
 #define XT_SRC_TRAIN_INT_H
 
@@ -26,19 +28,25 @@ xt_status logger_open_own(const struct own_logger *l, const char *dir, log_sink 
 typedef struct callback_tensors { /* tensors of a callback in checkpoints, as "callback:CALLBACK:NAME" */
     xt_tensor (*at)(int i, char *name, size_t n, void *user); /* none: there are no more */
     /* own: this rank's, after rank 0's */
-    xt_status (*restore)(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, bool own, void *user);
-    bool of_ranks; /* f32, and each rank has its own: the file has rank 0's under that name and all ranks' as "xtrain:callback:CALLBACK:NAME" */
+    xt_status (*restore)(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, bool own,
+                         void *user);
+    /* f32, and each rank has its own: the file has rank 0's under that name and all ranks' as
+     * "xtrain:callback:CALLBACK:NAME" */
+    bool of_ranks;
 } callback_tensors;
 struct xt_callback {
     xt_callback_desc d;
     void *user;
     const callback_tensors *tensors; /* NULL: it has none */
     bool own; /* the program's, made by xt_callback_new */
-    const char *watches; /* "min val/loss": which of its kind it is, so that a resumed run may add them in another order; NULL = go by the order */
+    /* "min val/loss": which of its kind it is, so that a resumed run may add them in another order; NULL = go
+     * by the order */
+    const char *watches;
 };
 
 typedef struct train_position { /* where the next micro-batch is */
-    int64_t epoch, batch, batches, samples; /* batch: in the epoch; batches, samples: since the start of the training, of this rank */
+    /* batch: in the epoch; batches, samples: since the start of the training, of this rank */
+    int64_t epoch, batch, batches, samples;
 } train_position;
 
 typedef struct train_totals { /* of the current fit, for the result */
@@ -96,7 +104,7 @@ struct xt_trainer {
     xt_tensor step_loss; /* of the micro-batch being recorded, as training_step gave it */
     bool step_recorded; /* the micro-batch being recorded ends with an optimizer step */
     xt_loss_scaler *scaler; /* made at the first fit in f16; xt_finish frees it */
-    bool scales;            /* this fit scales its loss */
+    bool scales; /* this fit scales its loss */
     period every;
     train_position position;
     train_position in_window; /* micro-batches and samples since the last optimizer step: not in a checkpoint */
@@ -106,7 +114,7 @@ struct xt_trainer {
     bool validation_next; /* in step_end: a validation comes before the next micro-batch */
     int64_t validated_step; /* the newest validation's; -1 */
     bool whole_epoch; /* the current epoch's batches are done */
-    bool row_seen;    /* a row of step values has been written in this epoch */
+    bool row_seen; /* a row of step values has been written in this epoch */
     int stop_signal; /* that ended the fit; 0 = none */
     train_interval val_interval;
     int64_t max_time_ns, elapsed_before_ns, clock_began_ns; /* 0 = no limit; of earlier fits; 0 = no fit is running */
@@ -155,9 +163,11 @@ void train_tell_left_out(const xt_loader *l, const char *what);
 bool config_is_setting(const char *name); /* model.X, data.X */
 xt_status config_give(xt_trainer *t, const char *name, const char *value); /* a setting */
 xt_status config_read(xt_trainer *t, const char *path);
-xt_status config_check(const xt_trainer *t); /* settings that nobody asked for: known when a training step has been recorded */
+/* settings that nobody asked for: known when a training step has been recorded */
+xt_status config_check(const xt_trainer *t);
 /* The settings of a section but its "name", up to `room`; they count as asked for. */
-void config_ask(xt_trainer *t, const char *section, options_by_name *out, const char **names, const char **values, int room);
+void config_ask(xt_trainer *t, const char *section, options_by_name *out, const char **names, const char **values,
+                int room);
 void config_tell(const xt_trainer *t); /* the same as a warning: a pass on its own asks for less than a fit */
 char *config_text(const xt_trainer *t); /* pretty JSON; base_free; NULL without memory */
 xt_status config_save(const xt_trainer *t, const char *dir); /* DIR/config.json */
@@ -166,24 +176,31 @@ void config_free(xt_trainer *t);
 size_t config_count(const xt_trainer *t);
 const char *config_at(const xt_trainer *t, size_t i, const char **out_value);
 xt_status train_set_option(xt_trainer *t, const char *name, const char *value);
-xt_status train_explain_name(xt_status s, const char *name); /* of an option that is not there: what Lightning's is called here; takes s */
+/* of an option that is not there: what Lightning's is called here; takes s */
+xt_status train_explain_name(xt_status s, const char *name);
 
 /* callback.c: calls the hook of every callback, in order. */
-#define TRAIN_CALL(t, hook, ...)                                                                                                                     \
-    do {                                                                                                                                             \
-        for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                                                                                             \
-            if ((t)->callbacks[i_]->d.hook && !callback_rests(t, (t)->callbacks[i_])) (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user);                                       \
+#define TRAIN_CALL(t, hook, ...)                                                      \
+    do {                                                                              \
+        for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                              \
+            if ((t)->callbacks[i_]->d.hook && !callback_rests(t, (t)->callbacks[i_])) \
+                (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user);    \
     } while (0)
 /* The same of some: the program's own callbacks, which may log, and the library's, which watch values. */
-#define TRAIN_CALL_OWN(t, is_own, hook, ...)                                                                                                         \
-    do {                                                                                                                                             \
-        for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                                                                                             \
-            if ((t)->callbacks[i_]->own == (is_own) && (t)->callbacks[i_]->d.hook && !callback_rests(t, (t)->callbacks[i_])) (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user); \
+#define TRAIN_CALL_OWN(t, is_own, hook, ...)                                         \
+    do {                                                                             \
+        for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                             \
+            if ((t)->callbacks[i_]->own == (is_own) && (t)->callbacks[i_]->d.hook && \
+                !callback_rests(t, (t)->callbacks[i_]))                              \
+                (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user);   \
     } while (0)
-int64_t accumulation_change(const xt_trainer *t, int64_t epoch, int64_t *k); /* accumulation_schedule.c: the window's size in this epoch, if a callback says one; gives the epoch at which it may change */
+/* accumulation_schedule.c: the window's size in this epoch, if a callback says one; gives the epoch at which
+ * it may change */
+int64_t accumulation_change(const xt_trainer *t, int64_t epoch, int64_t *k);
 bool callback_rests(const xt_trainer *t, const xt_callback *c);
 void callback_free(xt_callback *c);
-xt_callback *callback_watching(xt_callback *c, const char *monitor, xt_reduce mode); /* sets .watches; NULL stays NULL */
+/* sets .watches; NULL stays NULL */
+xt_callback *callback_watching(xt_callback *c, const char *monitor, xt_reduce mode);
 /* monitors.c: what is said of watched values. `who` is the callback's name. */
 void monitors_begin(const xt_trainer *t);
 void monitors_tell(const xt_trainer *t, const char *who, const char *name, double v);
@@ -193,7 +210,8 @@ void callback_insert(xt_trainer *t, xt_callback *c); /* checkpoints stay last */
 bool callback_is(const xt_callback *c, const xt_callback_desc *kind);
 xt_status callbacks_built_in(xt_trainer *t); /* adds the default ones: summary, bar, last checkpoint */
 /* Built-in kinds, for callback_is and for the default ones. */
-extern const xt_callback_desc accumulation_schedule_desc, model_checkpoint_desc, early_stopping_desc, throughput_desc, lr_monitor_desc, progress_bar_desc, model_summary_desc;
+extern const xt_callback_desc accumulation_schedule_desc, model_checkpoint_desc, early_stopping_desc, throughput_desc,
+    lr_monitor_desc, progress_bar_desc, model_summary_desc;
 xt_callback *progress_bar_new(void);
 xt_callback *model_summary_new(void);
 
@@ -205,7 +223,8 @@ void hooks_begin(xt_trainer *t, train_pass pass);
 void hooks_end(xt_trainer *t, train_pass pass);
 void hooks_batch_begin(xt_trainer *t, train_pass pass, const xt_batch *b);
 void hooks_batch_end(xt_trainer *t, train_pass pass, const xt_batch *b, xt_tensor out); /* out: of a prediction */
-void hooks_batch(const xt_trainer *t, const xt_src *src, xt_batch *b); /* what a step gets: the task's transform, then the precision's */
+/* what a step gets: the task's transform, then the precision's */
+void hooks_batch(const xt_trainer *t, const xt_src *src, xt_batch *b);
 
 /* by_name.c: --optimizer adamw --optimizer.lr 0.1 --scheduler cosine --scheduler.t_max 100. */
 xt_status by_name_settle(xt_trainer *t); /* names and combinations that cannot be */
@@ -219,7 +238,8 @@ xt_status train_module(xt_trainer *t, const xt_task *task);
 
 /* precision.c */
 xt_status train_precision_check(const xt_trainer *t);
-xt_status train_precision_attach(xt_trainer *t); /* the loss scaler, where the precision needs one; after the optimizer, before a checkpoint is read */
+/* the loss scaler, where the precision needs one; after the optimizer, before a checkpoint is read */
+xt_status train_precision_attach(xt_trainer *t);
 xt_status train_precision_module(const xt_trainer *t); /* before the module's first pass */
 void train_precision_batch(const xt_trainer *t, const xt_src *src, xt_batch *b); /* the input as the weights are */
 void train_precision_begin(const xt_trainer *t);
@@ -230,7 +250,8 @@ void train_optimizer_steps(const xt_trainer *t, const xt_src *src); /* of all op
 /* stopping.c */
 xt_status stopping_settle(xt_trainer *t);
 void stopping_begin(xt_trainer *t);
-void stopping_saved(const char *checkpoint); /* complete from now on, or what the fit began from; NULL = none. Any thread */
+/* complete from now on, or what the fit began from; NULL = none. Any thread */
+void stopping_saved(const char *checkpoint);
 void stopping_end(xt_trainer *t);
 bool stopping_held(const xt_trainer *t, char *by, size_t n); /* by: the lower bound that keeps a wish waiting */
 bool stopping_polls(const xt_trainer *t); /* whether ranks meet here, between two optimizer steps */
@@ -247,20 +268,24 @@ bool fit_epochs(xt_trainer *t, const xt_src *src);
 
 /* fit.c, eval.c */
 bool train_validate(xt_trainer *t, const xt_src *src); /* one pass over t->val */
-/* One pass over a loader: its values accumulate on the device; the row is on its way when it returns. False with a pending error. */
+/* One pass over a loader: its values accumulate on the device; the row is on its way when it returns. False with a
+ * pending error. */
 bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader *l, int64_t limit);
 /* A pass over each validation loader; most < 1: as many batches as the fit's limits say. */
 bool train_evaluate_all(xt_trainer *t, const xt_src *src, train_pass pass, int64_t most);
 void train_rewind_validation(xt_trainer *t); /* all loaders to their begin */
 int train_report(xt_status extra); /* prints the pending error (and extra), clears it: 1, or 0 when there is none */
 
-/* A fit after its options are settled; what xt_fit does around it is reporting. Its error may also be the pending one. */
+/* A fit after its options are settled; what xt_fit does around it is reporting. Its error may also be the
+ * pending one. */
 xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val);
 
-/* scratch.c: a short fit of a finder, with a module, optimizer and trainer of its own, which leaves nothing behind but the loader, at the begin of its epoch.
- * `callback` (taken over) may be NULL. Gives what went wrong; nothing stays pending. */
+/* scratch.c: a short fit of a finder, with a module, optimizer and trainer of its own, which leaves nothing behind
+ * but the loader, at the begin of its epoch. `callback` (taken over) may be NULL. Gives what went wrong; nothing
+ * stays pending. */
 xt_status scratch_fit(const xt_src *src, const xt_task *task, xt_loader *loader, int64_t steps, xt_callback *callback);
-/* finder_lr.c: the index of the suggestion among n smoothed losses, -1 when there are fewer than two finite points between the ones left out. */
+/* finder_lr.c: the index of the suggestion among n smoothed losses, -1 when there are fewer than two finite points
+ * between the ones left out. */
 int64_t lr_suggestion(const double *losses, int64_t n, int64_t skip_first, int64_t skip_last);
 
 /* result.c */
@@ -268,13 +293,15 @@ void result_begin(xt_trainer *t);
 void result_epoch(xt_trainer *t, int64_t began_ns, const xt_epoch_detail *before);
 xt_epoch_detail result_counters(void); /* counters now, to be subtracted */
 void result_end(xt_trainer *t);
-/* The summary of a fit without an error. Behind it what there is to say of a last loss that is not finite: 1 when parameters are not either, and what was trained is of no
- * use; else 0. */
+/* The summary of a fit without an error. Behind it what there is to say of a last loss that is not finite: 1 when
+ * parameters are not either, and what was trained is of no use; else 0. */
 int result_summary(xt_trainer *t, const xt_src *src);
 
 /* run_dir.c */
-xt_status run_dir_make(const char *runs, const char *name, char **out); /* runs/NAME/version_N, N the next free; base_free */
-bool run_dir_unmake(const char *dir); /* removes what a run that trained nothing has begun; false, and nothing is removed, when there is more in it */
+/* runs/NAME/version_N, N the next free; base_free */
+xt_status run_dir_make(const char *runs, const char *name, char **out);
+/* removes what a run that trained nothing has begun; false, and nothing is removed, when there is more in it */
+bool run_dir_unmake(const char *dir);
 /* The newest last.ckpt (or on_exception.ckpt) of the run, or of the folder `also` (NULL: none). */
 xt_status run_dir_last(const char *asked, const char *runs, const char *name, const char *also, char **out_checkpoint);
 const char *model_checkpoint_folder(const xt_trainer *t); /* the first one's own dirpath; NULL */
@@ -287,7 +314,8 @@ void checkpoint_release(xt_trainer *t);
 xt_callback *reinitialize_new(void); /* reinitialize.c: .reinitialize_every_n_steps */
 xt_status checkpoint_save(xt_trainer *t, const char *path);
 xt_status checkpoint_load(xt_trainer *t, const char *path); /* "last": the newest of the run; "best": its best */
-xt_status checkpoint_for_pass(xt_trainer *t); /* the weights that a validation, test or prediction on its own is meant to use */
+/* the weights that a validation, test or prediction on its own is meant to use */
+xt_status checkpoint_for_pass(xt_trainer *t);
 /* checkpoint_writer.c: files written while training goes on. A failure is given by the next call of either. */
 typedef struct checkpoint_old { /* a file that goes; the first `root` characters are the folder of its saver */
     char *path;

@@ -9,33 +9,41 @@
 
 extern char **environ;
 
-#define ROW(field, kind, def, min, max, help)                                                                                                        \
+#define ROW(field, kind, def, min, max, help) \
     { #field, help, kind, offsetof(xt_trainer_opts, field), def, min, max, NULL }
 const option_row train_option_rows[] = {
     ROW(max_epochs, OPTION_I64, 0, -1, 1e15, "epochs; -1 = no limit; unset and no max_steps = 1000"),
     ROW(max_steps, OPTION_I64, 0, 0, 1e15, "optimizer steps; 0 = no limit"),
     ROW(accumulate_grad_batches, OPTION_I64, 1, 1, 1e9, "micro-batches of one optimizer step"),
     ROW(log_every_n_steps, OPTION_I64, 50, 1, 1e15, "a row of logs every so many optimizer steps"),
-    ROW(log_every_n_batches, OPTION_I64, 0, 0, 1e15, "the same in micro-batches: a multiple of accumulate_grad_batches"),
-    ROW(limit_train_batches, OPTION_DOUBLE, 0, 0, 1e15, "batches of a training epoch; below 1: that share of it; 0 = all"),
+    ROW(log_every_n_batches, OPTION_I64, 0, 0, 1e15,
+        "the same in micro-batches: a multiple of accumulate_grad_batches"),
+    ROW(limit_train_batches, OPTION_DOUBLE, 0, 0, 1e15,
+        "batches of a training epoch; below 1: that share of it; 0 = all"),
     ROW(limit_val_batches, OPTION_DOUBLE, 0, 0, 1e15, "the same of a validation"),
     ROW(limit_test_batches, OPTION_DOUBLE, 0, 0, 1e15, "the same of a test"),
     ROW(limit_predict_batches, OPTION_DOUBLE, 0, 0, 1e15, "the same of a prediction"),
     ROW(val_every_n_epochs, OPTION_I64, 1, 1, 1e15, "validate after every so many epochs"),
-    ROW(val_every_n_batches, OPTION_I64, 0, 0, 1e15, "validate within the epoch, every so many micro-batches; 0 = at its end"),
+    ROW(val_every_n_batches, OPTION_I64, 0, 0, 1e15,
+        "validate within the epoch, every so many micro-batches; 0 = at its end"),
     ROW(val_every, OPTION_STRING, 0, 0, 0, "2epochs, 0.25epochs, 100steps, 200batches or 10min between validations"),
     ROW(min_epochs, OPTION_I64, 0, 0, 1e15, "epochs that are trained even when something asks to stop"),
     ROW(min_steps, OPTION_I64, 0, 0, 1e15, "the same in optimizer steps"),
-    ROW(max_time, OPTION_STRING, 0, 0, 0, "45s, 90min, 2h, 1d or DD:HH:MM:SS of training, resumed runs counted together"),
+    ROW(max_time, OPTION_STRING, 0, 0, 0,
+        "45s, 90min, 2h, 1d or DD:HH:MM:SS of training, resumed runs counted together"),
     ROW(fast_dev_run, OPTION_I64, 0, 0, 1e15, "smoke run of so many batches, nothing written; 0 = off"),
-    ROW(overfit_batches, OPTION_DOUBLE, 0, 0, 1e15, "train and validate on the first batches only, unshuffled; 0 = off"),
-    ROW(num_sanity_val_steps, OPTION_I64, 0, -1, 1e15, "validation batches before training, to find mistakes early; -1 = all"),
+    ROW(overfit_batches, OPTION_DOUBLE, 0, 0, 1e15,
+        "train and validate on the first batches only, unshuffled; 0 = off"),
+    ROW(num_sanity_val_steps, OPTION_I64, 0, -1, 1e15,
+        "validation batches before training, to find mistakes early; -1 = all"),
     ROW(signals, OPTION_STRING, 0, 0, 0, "signals that save and stop: TERM (default), INT, HUP, USR1, USR2"),
     ROW(gradient_clip_val, OPTION_DOUBLE, 0, 0, 1e30, "largest norm of all gradients together; 0 = off"),
     ROW(gradient_clip_algorithm, OPTION_STRING, 0, 0, 0, "norm (default) or value: of each element"),
     ROW(precision, OPTION_STRING, 0, 0, 0, "fp32 (default), bf16-mixed, 16-mixed, bf16-true, 16-true or 64-true"),
-    ROW(strategy, OPTION_STRING, 0, 0, 0, "what several ranks hold: ddp (default: everything), zero1 (optimizer state divided), fsdp (parameters too)"),
-    ROW(check_replicas_every_n_steps, OPTION_I64, 0, 0, 1e15, "ddp: optimizer steps between comparisons of the ranks' parameters; 0 = never"),
+    ROW(strategy, OPTION_STRING, 0, 0, 0,
+        "what several ranks hold: ddp (default: everything), zero1 (optimizer state divided), fsdp (parameters too)"),
+    ROW(check_replicas_every_n_steps, OPTION_I64, 0, 0, 1e15,
+        "ddp: optimizer steps between comparisons of the ranks' parameters; 0 = never"),
     ROW(run_name, OPTION_STRING, 0, 0, 0, "folder of this run under runs_dir (default \"default\")"),
     ROW(runs_dir, OPTION_STRING, 0, 0, 0, "folder for logs and checkpoints (default XT_RUNS_DIR or runs)"),
     ROW(progress_bar, OPTION_SWITCH, 0, 0, 0, "default: a bar on a terminal, plain lines elsewhere"),
@@ -43,18 +51,23 @@ const option_row train_option_rows[] = {
     ROW(loggers, OPTION_STRING, 0, 0, 0, "comma list of csv, tensorboard, jsonl (default csv,tensorboard)"),
     ROW(checkpointing, OPTION_SWITCH, 0, 0, 0, "last.ckpt at the end (default on)"),
     ROW(model_summary, OPTION_SWITCH, 0, 0, 0, "table of layers at the start (default on)"),
-    ROW(offload_optimizer, OPTION_SWITCH, 0, 0, 0, "optimizer state in host memory, on the device a group at a time (default off)"),
-    ROW(reinitialize_every_n_steps, OPTION_I64, 0, 0, 1e15, "save a checkpoint and give back everything on the device every so many optimizer steps; 0 = never"),
+    ROW(offload_optimizer, OPTION_SWITCH, 0, 0, 0,
+        "optimizer state in host memory, on the device a group at a time (default off)"),
+    ROW(reinitialize_every_n_steps, OPTION_I64, 0, 0, 1e15,
+        "save a checkpoint and give back everything on the device every so many optimizer steps; 0 = never"),
     ROW(sync_batchnorm, OPTION_SWITCH, 0, 0, 0, "batch norms take the statistics of all ranks (default off)"),
-    ROW(detect_anomaly, OPTION_SWITCH, 0, 0, 0, "the first NaN of a step is an error with its line; slow (default off)"),
-    ROW(barebones, OPTION_SWITCH, 0, 0, 0, "nothing but the loop, to measure it: no logs, checkpoints, bar, summary (default off)"),
-    ROW(resume, OPTION_STRING, 0, 0, 0, "checkpoint to continue from; \"last\" = newest of the run, \"best\" = its best"),
+    ROW(detect_anomaly, OPTION_SWITCH, 0, 0, 0,
+        "the first NaN of a step is an error with its line; slow (default off)"),
+    ROW(barebones, OPTION_SWITCH, 0, 0, 0,
+        "nothing but the loop, to measure it: no logs, checkpoints, bar, summary (default off)"),
+    ROW(resume, OPTION_STRING, 0, 0, 0,
+        "checkpoint to continue from; \"last\" = newest of the run, \"best\" = its best"),
     ROW(ckpt, OPTION_STRING, 0, 0, 0, "weights to validate, test and predict with: best, last or a path"),
     ROW(seed, OPTION_I64, 0, 0, 9e15, "seed of the run; 0 = leave it"),
 };
 const size_t train_option_count = BASE_COUNT(train_option_rows);
 
-/* --- life ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 static void free_trainer(void *t) {
     xt_trainer_free(t);
 }
@@ -70,7 +83,12 @@ static void keep_problem(xt_trainer *t, xt_status s) {
 
 /* Strings of a caller's struct may be on its stack. */
 static void intern_strings(xt_trainer_opts *o) {
-    const char **fields[] = {&o->precision, &o->gradient_clip_algorithm, &o->run_name, &o->runs_dir, &o->loggers, &o->resume, &o->ckpt, &o->val_every, &o->max_time, &o->signals, &o->strategy};
+    const char **fields[] = {&o->precision, &o->gradient_clip_algorithm,
+                             &o->run_name,  &o->runs_dir,
+                             &o->loggers,   &o->resume,
+                             &o->ckpt,      &o->val_every,
+                             &o->max_time,  &o->signals,
+                             &o->strategy};
     for (size_t i = 0; i < BASE_COUNT(fields); i++)
         if (*fields[i]) *fields[i] = intern_text(intern(*fields[i]));
 }
@@ -85,22 +103,30 @@ static xt_status take_environment(xt_trainer *t) {
         char *name = base_strndup(*e + sizeof prefix - 1, (size_t)(equals - *e) - (sizeof prefix - 1));
         if (!name) return status_oom(64, prefix);
         for (char *p = name; *p; p++) *p = (char)tolower((unsigned char)*p);
-        s = status_context(train_explain_name(options_set(train_option_rows, train_option_count, &t->given, name, equals + 1), name), "environment variable %.*s",
-                           (int)(equals - *e), *e);
+        s = status_context(
+            train_explain_name(options_set(train_option_rows, train_option_count, &t->given, name, equals + 1), name),
+            "environment variable %.*s", (int)(equals - *e), *e);
         base_free(name);
     }
     return s;
 }
 
-/* Loaders that are made next give each rank its part, so the mesh is made with the trainer; a strategy of the command line's at the start of the fit. */
+/* Loaders that are made next give each rank its part, so the mesh is made with the trainer; a strategy of the command
+ * line's at the start of the fit. */
 xt_status train_strategy(xt_trainer *t, const xt_src *src) {
     static const char *const known[] = {"ddp", "zero1", "fsdp"};
     const char *name = t->given.strategy;
     bool found = !name;
     for (size_t i = 0; i < BASE_COUNT(known); i++) found = found || strcmp(name, known[i]) == 0;
-    if (!found) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_trainer_new: strategy is \"%s\"; ddp, zero1 or fsdp are possible", name);
+    if (!found)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_trainer_new: strategy is \"%s\"; ddp, zero1 or fsdp are possible", name);
     if (!name || strcmp(name, "ddp") == 0 || world_get()->size == 1 || t->has_mesh) return NULL;
-    if (lazy_mesh_of_run()) return status_new(XT_FAILED_PRECONDITION, NULL, "xt_trainer_new: strategy \"%s\" makes a mesh of its own, but the run has one already; leave .strategy unset and use xt_mesh_zero or xt_mesh_fsdp on that", name);
+    if (lazy_mesh_of_run())
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "xt_trainer_new: strategy \"%s\" makes a mesh of its own, but the run has one already; leave "
+                          ".strategy unset and use xt_mesh_zero or xt_mesh_fsdp on that",
+                          name);
     const xt_axis axes[] = {{"data", 0}, {NULL, 0}};
     t->has_mesh = xt_mesh_new_at(src, axes) != NULL; /* xt_finish frees it */
     return t->has_mesh ? NULL : status_clone(lazy_pending());
@@ -151,17 +177,22 @@ void xt_trainer_free(xt_trainer *t) {
     live_add(LIVE_trainer, -1);
 }
 
-/* --- the command line ------------------------------------------------------------------------------------------------------------------------ */
+/* --- the command line --- */
 static void print_help(const char *program) {
     str text = STR_INIT;
     str_printf(&text, "usage: %s [--name value | --name=value ...]\n", program ? program : "program");
     options_help(train_option_rows, train_option_count, &text);
-    str_append(&text, "  --config FILE.json          options under \"trainer\", settings under \"model\" and \"data\"; may be given again\n"
-                      "  --print-config              prints what all of it comes to, as such a file\n"
-                      "  --optimizer NAME            takes the place of the program's: sgd, adam, adamw, lion, ...; --optimizer.lr X and the like\n"
-                      "  --scheduler NAME            adds a schedule: cosine, step, one_cycle, ...; --scheduler.t_max N, --scheduler.interval step\n"
-                      "  --model.NAME, --data.NAME   settings of this program\n"
-                      "Each can also come from the environment: XT_TRAINER_MAX_EPOCHS=5. Dashes and underscores are the same.\n");
+    str_append(
+        &text,
+        "  --config FILE.json          options under \"trainer\", settings under \"model\" and \"data\"; may be given "
+        "again\n"
+        "  --print-config              prints what all of it comes to, as such a file\n"
+        "  --optimizer NAME            takes the place of the program's: sgd, adam, adamw, lion, ...; --optimizer.lr X "
+        "and the like\n"
+        "  --scheduler NAME            adds a schedule: cosine, step, one_cycle, ...; --scheduler.t_max N, "
+        "--scheduler.interval step\n"
+        "  --model.NAME, --data.NAME   settings of this program\n"
+        "Each can also come from the environment: XT_TRAINER_MAX_EPOCHS=5. Dashes and underscores are the same.\n");
     log_raw(XT_SEV_INFO, str_cstr(&text), text.len);
     str_free(&text);
 }
@@ -177,9 +208,11 @@ static bool is_switch(const char *name, size_t n) {
     return false;
 }
 
-/* A period given on the command line replaces the program's own, whatever unit that was in; two on the command line stay a contradiction. */
+/* A period given on the command line replaces the program's own, whatever unit that was in; two on the command line
+ * stay a contradiction. */
 static void period_from_arguments(xt_trainer *t, const char *key) {
-    bool steps = strncmp(key, "log", 3) == 0 && strstr(key, "steps"), batches = strncmp(key, "log", 3) == 0 && strstr(key, "batches");
+    bool steps = strncmp(key, "log", 3) == 0 && strstr(key, "steps"),
+         batches = strncmp(key, "log", 3) == 0 && strstr(key, "batches");
     if (steps) t->steps_argument = true;
     if (batches) t->batches_argument = true;
     if (batches && !t->steps_argument) t->given.log_every_n_steps = 0;
@@ -190,7 +223,8 @@ static void period_from_arguments(xt_trainer *t, const char *key) {
 static xt_status take_argument(xt_trainer *t, int argc, char **argv, int *i) {
     const char *arg = argv[*i];
     if (strncmp(arg, "--", 2) != 0 || !arg[2])
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s is no option: --name value is expected; --help lists the names", arg);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "%s is no option: --name value is expected; --help lists the names", arg);
     const char *name = arg + 2, *equals = strchr(name, '='), *value = equals ? equals + 1 : NULL;
     size_t n = equals ? (size_t)(equals - name) : strlen(name), skip = strncmp(name, "trainer.", 8) == 0 ? 8 : 0;
     bool next = *i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0;
@@ -201,7 +235,8 @@ static xt_status take_argument(xt_trainer *t, int argc, char **argv, int *i) {
     char *key = base_strndup(name, n);
     if (!key) return status_oom(n, arg);
     if (config_is_setting(key)) {
-        xt_status s = value ? config_give(t, key, value) : status_new(XT_INVALID_ARGUMENT, NULL, "--%s needs a value", key);
+        xt_status s =
+            value ? config_give(t, key, value) : status_new(XT_INVALID_ARGUMENT, NULL, "--%s needs a value", key);
         base_free(key);
         return s;
     }
@@ -250,13 +285,14 @@ void xt_trainer_args(xt_trainer *t, int argc, char **argv) {
     t->prints_config = print;
 }
 
-/* --- settling -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- settling --- */
 static xt_status settle_validation(xt_trainer *t) {
     t->val_interval = (train_interval){.unit = INTERVAL_EPOCHS, .n = t->o.val_every_n_epochs};
     if (!t->o.val_every) return NULL;
     if (t->given.val_every_n_epochs || t->o.val_every_n_batches)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "val_every = %s and val_every_n_%s are both given; one of them says when to validate", t->o.val_every,
-                          t->o.val_every_n_batches ? "batches" : "epochs");
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "val_every = %s and val_every_n_%s are both given; one of them says when to validate",
+                          t->o.val_every, t->o.val_every_n_batches ? "batches" : "epochs");
     return interval_parse("val_every", t->o.val_every, &t->val_interval);
 }
 
@@ -270,7 +306,8 @@ static void settle_smoke_run(xt_trainer *t) {
     t->o.val_every_n_batches = 0;
     t->val_interval = (train_interval){.unit = INTERVAL_EPOCHS, .n = 1};
     if (world_get()->rank == 0)
-        log_msg(XT_SEV_INFO, "fast_dev_run: %lld batch%s of training and validation, no logs, no checkpoints", (long long)t->o.fast_dev_run, t->o.fast_dev_run == 1 ? "" : "es");
+        log_msg(XT_SEV_INFO, "fast_dev_run: %lld batch%s of training and validation, no logs, no checkpoints",
+                (long long)t->o.fast_dev_run, t->o.fast_dev_run == 1 ? "" : "es");
 }
 
 /* What costs is off; what was asked for expressly is a contradiction. */
@@ -278,13 +315,23 @@ static xt_status settle_barebones(xt_trainer *t) {
     const struct {
         const char *name;
         bool asked;
-    } costs[] = {{"logger", t->o.logger == XT_ON},        {"loggers", t->o.loggers != NULL},           {"checkpointing", t->o.checkpointing == XT_ON}, {"progress_bar", t->o.progress_bar == XT_ON},
-                 {"model_summary", t->o.model_summary == XT_ON}, {"num_sanity_val_steps", t->o.num_sanity_val_steps != 0}, {"fast_dev_run", t->o.fast_dev_run != 0},
-                 {"detect_anomaly", t->o.detect_anomaly == XT_ON}, {"log_every_n_steps", t->o.log_every_n_steps != 0}, {"log_every_n_batches", t->o.log_every_n_batches != 0},
+    } costs[] = {{"logger", t->o.logger == XT_ON},
+                 {"loggers", t->o.loggers != NULL},
+                 {"checkpointing", t->o.checkpointing == XT_ON},
+                 {"progress_bar", t->o.progress_bar == XT_ON},
+                 {"model_summary", t->o.model_summary == XT_ON},
+                 {"num_sanity_val_steps", t->o.num_sanity_val_steps != 0},
+                 {"fast_dev_run", t->o.fast_dev_run != 0},
+                 {"detect_anomaly", t->o.detect_anomaly == XT_ON},
+                 {"log_every_n_steps", t->o.log_every_n_steps != 0},
+                 {"log_every_n_batches", t->o.log_every_n_batches != 0},
                  {"reinitialize_every_n_steps", t->o.reinitialize_every_n_steps != 0}};
     if (t->o.barebones != XT_ON) return NULL;
     for (size_t i = 0; i < BASE_COUNT(costs); i++)
-        if (costs[i].asked) return status_new(XT_INVALID_ARGUMENT, NULL, "barebones switches off what costs time, but %s is asked for; give one of them", costs[i].name);
+        if (costs[i].asked)
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "barebones switches off what costs time, but %s is asked for; give one of them",
+                              costs[i].name);
     t->o.logger = t->o.checkpointing = t->o.progress_bar = t->o.model_summary = XT_OFF;
     return NULL;
 }
@@ -297,7 +344,8 @@ xt_status train_settle(xt_trainer *t) {
     XT_TRY(options_check(train_option_rows, train_option_count, &t->o, "xt_trainer_new"));
     if (steps_given && t->o.log_every_n_batches)
         return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "log_every_n_steps = %lld and log_every_n_batches = %lld are both given; one of them says when a row is due",
+                          "log_every_n_steps = %lld and log_every_n_batches = %lld are both given; one of them says "
+                          "when a row is due",
                           (long long)t->o.log_every_n_steps, (long long)t->o.log_every_n_batches);
     XT_TRY(period_settle(t->o.accumulate_grad_batches, t->o.log_every_n_steps, t->o.log_every_n_batches, &t->every));
     XT_TRY(train_precision_check(t));
@@ -314,7 +362,7 @@ xt_status train_settle(xt_trainer *t) {
     return NULL;
 }
 
-/* --- queries --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- queries --- */
 void xt_trainer_add(xt_trainer *t, xt_callback *c) {
     if (!c) return; /* its own error is pending */
     if (t)
@@ -340,7 +388,8 @@ int64_t xt_trainer_global_step(const xt_trainer *t) {
 int64_t xt_trainer_planned_steps(const xt_trainer *t) {
     if (!t || !t->train) return 0;
     int64_t most = t->o.max_steps ? t->o.max_steps : -1, k = t->o.accumulate_grad_batches, all = 0, from = 0;
-    for (int64_t next; t->o.max_epochs > 0 && from < t->o.max_epochs; from = next) { /* stretches of epochs with windows of one size */
+    for (int64_t next; t->o.max_epochs > 0 && from < t->o.max_epochs; from = next) {
+        /* stretches of epochs with windows of one size */
         next = accumulation_change(t, from, &k);
         int64_t epoch = (t->train_limit + k - 1) / k, n = (next < t->o.max_epochs ? next : t->o.max_epochs) - from;
         if (n > (INT64_MAX - all) / (epoch ? epoch : 1)) return most;
@@ -387,7 +436,8 @@ double xt_trainer_metric(xt_trainer *t, const char *name, bool wait) {
 void xt_trainer_add_val_loader(xt_trainer *t, xt_loader *l) {
     if (!t || !l) return; /* its own error is pending */
     if (t->n_vals == BASE_COUNT(t->vals))
-        lazy_fail(status_new(XT_OUT_OF_RANGE, NULL, "xt_trainer_add_val_loader: %zu further loaders at most", BASE_COUNT(t->vals)));
+        lazy_fail(status_new(XT_OUT_OF_RANGE, NULL, "xt_trainer_add_val_loader: %zu further loaders at most",
+                             BASE_COUNT(t->vals)));
     else
         t->vals[t->n_vals++] = l;
 }

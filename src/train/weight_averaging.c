@@ -1,6 +1,7 @@
-/* Averages of the parameters (EMA, SWA) as states beside them. Every optimizer step's program updates them; how much of the parameter enters is data, so
- * a step that does not update has the same program. For a validation, and at the end, parameters and averages change places: two pointers, no copy.
- * EMA: Polyak and Juditsky 1992 with exponential weights. SWA: Izmailov et al. 2018, with its cosine to a constant learning rate. */
+/* Averages of the parameters (EMA, SWA) as states beside them. Every optimizer step's program updates them; how much of
+ * the parameter enters is data, so a step that does not update has the same program. For a validation, and at the end,
+ * parameters and averages change places: two pointers, no copy. EMA: Polyak and Juditsky 1992 with exponential weights.
+ * SWA: Izmailov et al. 2018, with its cosine to a constant learning rate. */
 #include <cjson/cJSON.h>
 #include <math.h>
 
@@ -39,13 +40,14 @@ static average *find(averager *a, const char *name) {
 }
 
 static average *add(averager *a, const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data) {
-    average e = {.name = base_strdup(name), .mean = lazy_state_new(XT_HERE, LAZY_OPTIMIZER, name, dtype, rank, dims, data)};
+    average e = {.name = base_strdup(name),
+                 .mean = lazy_state_new(XT_HERE, LAZY_OPTIMIZER, name, dtype, rank, dims, data)};
     if (e.name && VEC_PUSH(a->all, a->n, a->cap, e)) return &a->all[a->n - 1];
     base_free(e.name);
     return NULL;
 }
 
-/* --- the update -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the update --- */
 /* How much of the parameter enters the average now: 1 makes it the parameter. */
 static double weight_now(averager *a, const xt_trainer *t) {
     if (a->o.swa != XT_ON) {
@@ -64,7 +66,8 @@ static average *find_or_add(averager *a, const char *name, xt_dtype dtype, const
     return e ? e : add(a, name, dtype, (int)like->rank, like->dims, NULL);
 }
 
-/* A parameter of 16 bits has its average in f32 beside the one that changes places with it, under a name no parameter has. */
+/* A parameter of 16 bits has its average in f32 beside the one that changes places with it, under a name no
+ * parameter has. */
 static bool average_one(averager *a, const char *name, xt_tensor p, const ir_type *type, xt_tensor w) {
     bool narrow = xt_dtype_size(type->dtype) < 4;
     xt_dtype d = narrow ? XT_F32 : type->dtype;
@@ -76,7 +79,8 @@ static bool average_one(averager *a, const char *name, xt_tensor p, const ir_typ
     if (!e) return false;
     e->param = p;
     xt_tensor mine = xt_cast_at(XT_HERE, w, d), now = xt_cast_at(XT_HERE, p, d);
-    /* mean + w (p - mean): exactly p for w = 1 only where the difference is exact, so that case is chosen, not computed. */
+    /* mean + w (p - mean): exactly p for w = 1 only where the difference is exact, so that case is chosen,
+     * not computed. */
     xt_tensor step = xt_add_at(XT_HERE, mean, xt_mul_at(XT_HERE, mine, xt_sub__at(XT_HERE, now, mean)));
     xt_tensor whole = xt_eq_at(XT_HERE, mine, xt_full_at(XT_HERE, 1, d, XT_DIMS_(0)));
     xt_tensor next = xt_where_at(XT_HERE, whole, now, step);
@@ -100,12 +104,13 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     xt_no_grad_end_at(NULL);
 }
 
-/* --- changing places ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- changing places --- */
 static void swap(averager *a, bool to_average) {
     if (a->swapped == to_average) return;
     for (size_t i = 0; i < a->n; i++)
         if (a->all[i].param.slot && !lazy_state_swap(a->all[i].param, a->all[i].mean))
-            lazy_fail(status_new(XT_INTERNAL, NULL, "weight averaging: %s and its average could not change places", a->all[i].name));
+            lazy_fail(status_new(XT_INTERNAL, NULL, "weight averaging: %s and its average could not change places",
+                                 a->all[i].name));
     a->swapped = to_average;
 }
 
@@ -116,7 +121,9 @@ static void bind_params(averager *a, const xt_trainer *t) {
 static xt_status fit_start(xt_trainer *t, void *user) {
     averager *a = user;
     a->t = t;
-    a->start_epoch = a->o.start_epoch ? a->o.start_epoch : t->o.max_epochs > 0 ? (int64_t)(0.8 * (double)t->o.max_epochs) : 0;
+    a->start_epoch = a->o.start_epoch      ? a->o.start_epoch
+                     : t->o.max_epochs > 0 ? (int64_t)(0.8 * (double)t->o.max_epochs)
+                                           : 0;
     bind_params(a, t);
     swap(a, false); /* an earlier fit, or a checkpoint of its end, left the averages in the module */
     return NULL;
@@ -145,16 +152,18 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     a->t = NULL;
 }
 
-/* --- checkpoints ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- checkpoints --- */
 static size_t save_state(char *buf, size_t n, void *user) {
     const averager *a = user;
-    return (size_t)snprintf(buf, n, "{\"updates\": %lld, \"swapped\": %s, \"first_lr\": %.17g}", (long long)a->updates, a->swapped ? "true" : "false", a->first_lr);
+    return (size_t)snprintf(buf, n, "{\"updates\": %lld, \"swapped\": %s, \"first_lr\": %.17g}", (long long)a->updates,
+                            a->swapped ? "true" : "false", a->first_lr);
 }
 
 static xt_status load_state(const char *json, void *user) {
     averager *a = user;
     cJSON *o = cJSON_Parse(json);
-    const cJSON *updates = cJSON_GetObjectItemCaseSensitive(o, "updates"), *lr = cJSON_GetObjectItemCaseSensitive(o, "first_lr");
+    const cJSON *updates = cJSON_GetObjectItemCaseSensitive(o, "updates"),
+                *lr = cJSON_GetObjectItemCaseSensitive(o, "first_lr");
     if (cJSON_IsNumber(updates)) a->updates = (int64_t)updates->valuedouble;
     if (cJSON_IsNumber(lr)) a->first_lr = lr->valuedouble;
     a->swapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "swapped"));
@@ -169,13 +178,15 @@ static xt_tensor tensor_at(int i, char *name, size_t n, void *user) {
     return a->all[i].mean;
 }
 
-static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, bool own, void *user) {
+static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, bool own,
+                         void *user) {
     averager *a = user;
     (void)own; /* ranks have the same weights */
     average *e = find(a, name);
     if (!e) return add(a, name, dtype, rank, dims, data) ? NULL : status_oom(64, name);
     const ir_type *type = lazy_type(e->mean), *given = ir_tensor(dtype, (size_t)rank, dims);
-    if (type != given) return status_new(XT_DATA_LOSS, NULL, "the average of %s has another type in the checkpoint", name);
+    if (type != given)
+        return status_new(XT_DATA_LOSS, NULL, "the average of %s has another type in the checkpoint", name);
     return lazy_state_write(e->mean, data, ir_type_bytes(type));
 }
 
@@ -193,11 +204,15 @@ static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),
                                       .free_user = free_averager};
 
 static const option_row rows[] = {
-    {"decay", "of the exponential average", OPTION_DOUBLE, offsetof(xt_weight_averaging_opts, decay), 0.999, 0, 1, NULL},
-    {"every_n_steps", "optimizer steps between updates", OPTION_I64, offsetof(xt_weight_averaging_opts, every_n_steps), 1, 1, 1e15, NULL},
-    {"start_epoch", "first epoch of SWA", OPTION_I64, offsetof(xt_weight_averaging_opts, start_epoch), 0, 0, 1e15, NULL},
+    {"decay", "of the exponential average", OPTION_DOUBLE, offsetof(xt_weight_averaging_opts, decay), 0.999, 0, 1,
+     NULL},
+    {"every_n_steps", "optimizer steps between updates", OPTION_I64, offsetof(xt_weight_averaging_opts, every_n_steps),
+     1, 1, 1e15, NULL},
+    {"start_epoch", "first epoch of SWA", OPTION_I64, offsetof(xt_weight_averaging_opts, start_epoch), 0, 0, 1e15,
+     NULL},
     {"swa_lr", "learning rate of SWA", OPTION_DOUBLE, offsetof(xt_weight_averaging_opts, swa_lr), 0, 0, 1e6, NULL},
-    {"anneal_epochs", "epochs to swa_lr", OPTION_I64, offsetof(xt_weight_averaging_opts, anneal_epochs), 10, 1, 1e15, NULL},
+    {"anneal_epochs", "epochs to swa_lr", OPTION_I64, offsetof(xt_weight_averaging_opts, anneal_epochs), 10, 1, 1e15,
+     NULL},
 };
 
 xt_callback *xt_weight_averaging_opt(const xt_src *src, xt_weight_averaging_opts o) {

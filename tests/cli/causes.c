@@ -1,11 +1,14 @@
-/* Each cause of a compile or an execution, provoked alone: causes NAME. The lines that reports must name carry a mark (causes.sh looks them up). */
+/* Each cause of a compile or an execution, provoked alone: causes NAME. The lines that reports must name carry a mark
+ * (causes.sh looks them up). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xtrain/xtrain.h>
 
 static float numbers[64] = {3, 1, 4, 1, 5, 9, 2, 6};
-static xt_tensor some(int n) { return xt_from_data(numbers, XT_F32, 1, ((const int64_t[]){n})); }
+static xt_tensor some(int n) {
+    return xt_from_data(numbers, XT_F32, 1, ((const int64_t[]){n}));
+}
 
 static void first_time(void) {
     xt_when_ready(xt_exp(some(8)), NULL, NULL);
@@ -47,7 +50,9 @@ static void flag(void) {
     }
 }
 
-static xt_tensor dropping(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_dropout(m, xt_exp(x), 0.5); }
+static xt_tensor dropping(xt_module *m, xt_tensor x, void *user) {
+    return user ? x : xt_dropout(m, xt_exp(x), 0.5);
+}
 
 static void mode(void) {
     xt_module *m = xt_module_new(dropping, NULL);
@@ -59,7 +64,9 @@ static void mode(void) {
 }
 
 /* What goes on with other states is told by its op: no state became another one. */
-static xt_tensor normed(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_batch_norm(m, "bn", x); }
+static xt_tensor normed(xt_module *m, xt_tensor x, void *user) {
+    return user ? x : xt_batch_norm(m, "bn", x);
+}
 
 static void states(void) {
     xt_module *m = xt_module_new(normed, NULL);
@@ -135,7 +142,9 @@ static void print(void) {
     }
 }
 
-static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 3); }
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    return user ? x : xt_linear(m, "fc", x, 3);
+}
 
 static void checkpoint(void) {
     xt_module *m = xt_module_new(net, NULL);
@@ -161,14 +170,19 @@ static void explicit_sync(void) {
     xt_wait(); /* @wait */
 }
 
-static void finish(void) { xt_when_ready(xt_exp(some(8)), NULL, NULL); }
+static void finish(void) {
+    xt_when_ready(xt_exp(some(8)), NULL, NULL);
+}
 
 int train(const char *what) {
     static const struct {
         const char *name;
         void (*fn)(void);
-    } all[] = {{"first", first_time}, {"shape", shape}, {"constant", constant}, {"flag", flag}, {"mode", mode}, {"states", states}, {"dtype", dtype}, {"cast_in", new_cast}, {"axis", axis}, {"order", order}, {"evicted", evicted}, {"read", read_early}, {"print", print}, {"checkpoint", checkpoint}, {"loader", loader},
-               {"wait", explicit_sync}, {"end", finish}};
+    } all[] = {{"first", first_time}, {"shape", shape},           {"constant", constant}, {"flag", flag},
+               {"mode", mode},        {"states", states},         {"dtype", dtype},       {"cast_in", new_cast},
+               {"axis", axis},        {"order", order},           {"evicted", evicted},   {"read", read_early},
+               {"print", print},      {"checkpoint", checkpoint}, {"loader", loader},     {"wait", explicit_sync},
+               {"end", finish}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].fn();
     if (strcmp(what, "new") == 0) live(0, 1);
@@ -177,5 +191,7 @@ int train(const char *what) {
 }
 
 #ifndef NO_MAIN
-int main(int argc, char **argv) { return train(argc > 1 ? argv[1] : "first"); }
+int main(int argc, char **argv) {
+    return train(argc > 1 ? argv[1] : "first");
+}
 #endif

@@ -1,4 +1,5 @@
-/* Every kind of macro in ops.h, functional.h, layers.h and module.h, compiled (not run) as C11 and C++20 with -Wpedantic by install.sh: lists, options, shapes, arrays of tensors. */
+/* Every kind of macro in ops.h, functional.h, layers.h and module.h, compiled (not run) as C11 and C++20 with
+ * -Wpedantic by install.sh: lists, options, shapes, arrays of tensors. */
 #include <xtrain/xtrain.h>
 
 static void body(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {

@@ -1,5 +1,5 @@
-/* Mistakes in constructors and settings, which record nothing: each message must begin with the line of the call, also without debug information (lines.sh).
- * Prints what does not, and how many were tried. */
+/* Mistakes in constructors and settings, which record nothing: each message must begin with the line of the call, also
+ * without debug information (lines.sh). Prints what does not, and how many were tried. */
 #include <stdio.h>
 #include <string.h>
 #include <xtrain/xtrain.h>
@@ -15,7 +15,9 @@ static void look(int line) {
 }
 #define MISTAKE(...) (__VA_ARGS__, look(__LINE__))
 
-static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 3); }
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    return user ? x : xt_linear(m, "fc", x, 3);
+}
 
 int main(void) {
     static float f[64];

@@ -8,7 +8,9 @@
 
 enum { STEPS = 20000 };
 static const char *mode;
-static bool is(const char *name) { return strcmp(mode, name) == 0; }
+static bool is(const char *name) {
+    return strcmp(mode, name) == 0;
+}
 static xt_tensor net_fn(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "fc2", xt_relu(xt_linear(m, "fc1", x, 16)), 1);

@@ -1,5 +1,5 @@
-/* NaN where it is hard to find: on one rank of a step whose ranks work together (nan ddp|mesh|input), and in a compiled step function (nan call).
- * The lines that must be named carry a mark (nan.sh). */
+/* NaN where it is hard to find: on one rank of a step whose ranks work together (nan ddp|mesh|input), and in a compiled
+ * step function (nan call). The lines that must be named carry a mark (nan.sh). */
 #include <math.h>
 #include <string.h>
 #include <xtrain/xtrain.h>

@@ -1,5 +1,6 @@
-/* A process that brings libgomp in front of everything, as PyTorch does: a program with a product that oneDNN makes in threads of its own, and a loop that takes
- * most of the time. Prints the milliseconds of the two threads that worked most. */
+/* A process that brings libgomp in front of everything, as PyTorch does: a program with a product that oneDNN makes
+ * in threads of its own, and a loop that takes most of the time. Prints the milliseconds of the two threads that
+ * worked most. */
 #include <xtrain/xtrain.h>
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
-/* Plain loops that meet an error, one a mode: 20 steps, the error in step 3. What goes on after it prints "alive STEP". */
+/* Plain loops that meet an error, one a mode: 20 steps, the error in step 3. What goes on after it prints
+ * "alive STEP". */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,7 +9,9 @@
 
 static const char *mode;
 static int called, after;
-static bool is(const char *name) { return strcmp(mode, name) == 0; }
+static bool is(const char *name) {
+    return strcmp(mode, name) == 0;
+}
 static void count(xt_status error, void *user) {
     (void)error;
     ++*(int *)user;
@@ -18,7 +21,9 @@ static xt_tensor net_fn(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "fc", x, 1);
 }
-static xt_tensor wrong(void) { return xt_matmul(xt_ones(XT_F32, 2, 3), xt_ones(XT_F32, 2, 3)); } /* the wrong shape */
+static xt_tensor wrong(void) {
+    return xt_matmul(xt_ones(XT_F32, 2, 3), xt_ones(XT_F32, 2, 3));
+} /* the wrong shape */
 static xt_tensor compiled(const xt_tensor *in, int n, void *user) {
     (void)n;
     return *(int *)user == 3 ? wrong() : xt_sum(in[0]);
@@ -34,9 +39,10 @@ static xt_tensor seen;
 
 static void mistake(int s) {
     static const char *const wrong_shape[] = {"shape", "looked", "handled", "batch", "wait", "pthread", "item", "last"};
-    if (s == 3 && is("oom")) xt_when_ready(xt_sum(xt_exp(xt_matmul(xt_ones(XT_F32, 8192, 1), xt_ones(XT_F32, 1, 8192)))), NULL, NULL);
-    if (s == 3 && is("refused")) xt_optimizer_step(sgd);                                          /* the refused step */
-    if (s == 3 && is("null") && !xt_sgd(net, .lr = -1)) return;                                   /* the wrong rate */
+    if (s == 3 && is("oom"))
+        xt_when_ready(xt_sum(xt_exp(xt_matmul(xt_ones(XT_F32, 8192, 1), xt_ones(XT_F32, 1, 8192)))), NULL, NULL);
+    if (s == 3 && is("refused")) xt_optimizer_step(sgd); /* the refused step */
+    if (s == 3 && is("null") && !xt_sgd(net, .lr = -1)) return; /* the wrong rate */
     xt_tensor carry = is("scan") ? xt_ones(XT_F32, 2) : (xt_tensor){0};
     if (is("scan")) xt_scan(body, 1, &carry, 0, NULL, 0, NULL, .length = 4, .user = &s);
     if ((s == 3 || s == 5) && is("twice")) wrong();
@@ -103,7 +109,8 @@ static void *loop(void *unused) {
     xt_step *step = is("step") ? xt_compile(compiled, .user = &s) : NULL;
     seen = xt_keep(xt_full(2.5, XT_F32));
     for (s = 0; s < 20; s++) {
-        if (step) xt_call(step, xt_ones(XT_F32, 2 + s));
+        if (step)
+            xt_call(step, xt_ones(XT_F32, 2 + s));
         else if (!is("refused") || s != 3) {
             xt_tensor loss = xt_mean(xt_forward(net, xt_ones(XT_F32, 4, 3)));
             xt_log("loss", loss);
@@ -118,7 +125,9 @@ static void *loop(void *unused) {
     return unused;
 }
 
-static void at_exit(void) { puts("the program's own exit handler ran"); }
+static void at_exit(void) {
+    puts("the program's own exit handler ran");
+}
 
 int main(int argc, char **argv) {
     mode = argc > 1 ? argv[1] : "shape";

@@ -1,5 +1,5 @@
-/* Every name of the API's description, used as it is described there: a program written from the description and the headers alone. It must compile as
- * C11 and as C++20 by both compilers, run, and say nothing but "api: ok". */
+/* Every name of the API's description, used as it is described there: a program written from the description and the
+ * headers alone. It must compile as C11 and as C++20 by both compilers, run, and say nothing but "api: ok". */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include <xtrain/xtrain.h>
 
 static int faults;
-#define CHECK(cond)                                                                                                                                  \
-    do {                                                                                                                                             \
-        if (!(cond)) faults++, printf("line %d: %s\n", __LINE__, #cond);                                                                             \
+#define CHECK(cond)                                                      \
+    do {                                                                 \
+        if (!(cond)) faults++, printf("line %d: %s\n", __LINE__, #cond); \
     } while (0)
 
 enum { BATCH = 16, SEQ = 6, WIDTH = 8, CLASSES = 10 };
@@ -39,7 +39,7 @@ static xt_tensor blocks(xt_module *m, xt_tensor x, void *heads) {
     return x;
 }
 
-/* --- tensors, gradients, modules, values ---------------------------------------------------------------------------------------------------- */
+/* --- tensors, gradients, modules, values --- */
 static int arrived;
 static void when(void *user, const void *data, size_t bytes, xt_dtype dtype) {
     if (dtype == XT_F32 && bytes == sizeof(float)) *(float *)user = *(const float *)data;
@@ -105,7 +105,7 @@ static void modules(void) {
     xt_module_free(m), xt_module_free(other);
 }
 
-/* --- a compiled step, meshes -------------------------------------------------------------------------------------------------------------------- */
+/* --- a compiled step, meshes --- */
 static xt_tensor doubled(const xt_tensor *in, int n, void *user) {
     (void)n;
     (void)user;
@@ -125,17 +125,19 @@ static void steps_and_meshes(void) {
     xt_mesh_free(mesh);
 }
 
-/* --- loaders, logging, the plain loop ----------------------------------------------------------------------------------------------------------- */
+/* --- loaders, logging, the plain loop --- */
 static void plain_loops(void) {
     xt_seed(3);
     xt_module *net = xt_module_new(mnist_net, NULL);
     xt_optimizer *sgd = xt_sgd(net, .lr = 0.01, .momentum = 0.5);
-    xt_loader *zeros = xt_sample_loader(.batch = BATCH, .count = 4 / xt_world_size(), .x = {XT_F32, {1, 28, 28}}, .y = {XT_I64});
+    xt_loader *zeros =
+        xt_sample_loader(.batch = BATCH, .count = 4 / xt_world_size(), .x = {XT_F32, {1, 28, 28}}, .y = {XT_I64});
     xt_log_every_n_steps(2);
     for (xt_batch b; xt_next(zeros, &b);) {
         xt_tensor loss = xt_nll_loss(xt_forward(net, b.x), b.y);
         xt_backward(loss);
-        xt_log("loss", loss, .on_step = XT_ON, .on_epoch = XT_OFF, .reduce = XT_MEAN, .sync_dist = XT_ON, .prog_bar = XT_DEFAULT);
+        xt_log("loss", loss, .on_step = XT_ON, .on_epoch = XT_OFF, .reduce = XT_MEAN, .sync_dist = XT_ON,
+               .prog_bar = XT_DEFAULT);
         xt_log_value("batch", (double)b.index);
         xt_master_printf("");
         xt_optimizer_step(sgd);
@@ -147,7 +149,7 @@ static void plain_loops(void) {
     CHECK(!xt_error());
 }
 
-/* --- the Trainer ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the Trainer --- */
 static xt_tensor training_step(xt_module *net, xt_batch b, void *user) {
     (void)user;
     xt_tensor out = xt_forward(net, b.x), loss = xt_nll_loss(out, b.y);
@@ -169,9 +171,12 @@ static xt_optimizer *configure(xt_module *net, void *user) {
 static void trainer(void) {
     char name[] = "api_names", option[] = "--limit_train_batches", value[] = "4";
     char *argv[] = {name, option, value, NULL};
-    xt_task task = {.net = mnist_net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure};
-    xt_trainer *t =
-        xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 2, .log_every_n_steps = 1, .limit_val_batches = 1, .progress_bar = XT_OFF);
+    xt_task task = {.net = mnist_net,
+                    .training_step = training_step,
+                    .validation_step = validation_step,
+                    .configure_optimizers = configure};
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 2, .log_every_n_steps = 1,
+                                   .limit_val_batches = 1, .progress_bar = XT_OFF);
     xt_trainer_args(t, 3, argv);
     xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/acc", .mode = XT_MAX, .save_top_k = 2));
     xt_trainer_add(t, xt_throughput_monitor(.window = 100));
@@ -180,7 +185,7 @@ static void trainer(void) {
     xt_trainer_free(t);
 }
 
-/* --- ranks, output, reports -------------------------------------------------------------------------------------------------------------------------- */
+/* --- ranks, output, reports --- */
 static size_t said;
 static void quiet(xt_severity sev, const char *text, size_t n, void *user) {
     (void)text;

@@ -1,6 +1,6 @@
-/* A run for tests/examples/killed.sh: every optimizer step leaves a checkpoint, so it can be killed anywhere and go on. Prints a hash of the final state.
- * KILLED_MODE=all: windows of three micro-batches, two optimizers (one for each layer), an average of the weights and spike detection. KILLED_RANKS=N: on N
- * ranks. */
+/* A run for tests/examples/killed.sh: every optimizer step leaves a checkpoint, so it can be killed anywhere and go on.
+ * Prints a hash of the final state. KILLED_MODE=all: windows of three micro-batches, two optimizers (one for each
+ * layer), an average of the weights and spike detection. KILLED_RANKS=N: on N ranks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,8 @@ static xt_loader *data(int64_t samples, xt_switch shuffle) {
         for (int k = 0; k < 6; k++) x[i][k] = (float)((i * 7 + k * 13) % 29) / 29.0f;
         y[i] = i % 3;
     }
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {6}}, y, (xt_spec){XT_I64, {0}}, samples), .batch = 8, .shuffle = shuffle);
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {6}}, y, (xt_spec){XT_I64, {0}}, samples), .batch = 8,
+                         .shuffle = shuffle);
 }
 
 static int n_args;
@@ -59,9 +60,12 @@ static int train(int rank, void *arg) {
     bool all = mode && strcmp(mode, "all") == 0;
     (void)arg;
     xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step};
-    if (all) task.configure_several = configure_two;
-    else task.configure_optimizers = configure;
-    xt_trainer *t = xt_trainer_new(.max_epochs = 25, .accumulate_grad_batches = all ? 3 : 2, .log_every_n_steps = 1, .val_every = "9steps", .loggers = "csv", .progress_bar = XT_OFF, .seed = 11);
+    if (all)
+        task.configure_several = configure_two;
+    else
+        task.configure_optimizers = configure;
+    xt_trainer *t = xt_trainer_new(.max_epochs = 25, .accumulate_grad_batches = all ? 3 : 2, .log_every_n_steps = 1,
+                                   .val_every = "9steps", .loggers = "csv", .progress_bar = XT_OFF, .seed = 11);
     xt_trainer_args(t, n_args, args);
     if (all) xt_trainer_add(t, xt_weight_averaging(.decay = 0.95));
     if (all) xt_trainer_add(t, xt_spike_detection(.window = 8));

@@ -1,6 +1,7 @@
-/* Fuzz target of the bytecode reader: any bytes end in an error or in a program; one that verifies prints. Built as fuzz_parse.c,
- * with src/format/bytecode*.c and src/format/vhlo.c beside the others; then ./a.out tests/fuzz/corpus/bytecode, whose files
- * tests/unit/test_bytecode.c replays. The first ones there are plain StableHLO as JAX 0.10.2 writes it (module.operation.write_bytecode). */
+/* Fuzz target of the bytecode reader: any bytes end in an error or in a program; one that verifies prints. Built as
+ * fuzz_parse.c, with src/format/bytecode*.c and src/format/vhlo.c beside the others; then ./a.out
+ * tests/fuzz/corpus/bytecode, whose files tests/unit/test_bytecode.c replays. The first ones there are plain StableHLO
+ * as JAX 0.10.2 writes it (module.operation.write_bytecode). */
 #include <stdint.h>
 #include <stdlib.h>
 

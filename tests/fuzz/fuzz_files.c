@@ -1,6 +1,7 @@
-/* Fuzz target of the readers of files: the first byte picks one, the rest is the file's bytes. safetensors, PNG, IDX (plain or gzip), TensorBoard's event
- * files, and what a dead process leaves. Each ends in a status or in values that are freed; a few bytes never ask for much memory (run with -malloc_limit_mb=256).
- * Built as fuzz_parse.c, with src/format/?*.c beside the others and -lpng -lz -lcjson; then ./a.out tests/fuzz/corpus/files. */
+/* Fuzz target of the readers of files: the first byte picks one, the rest is the file's bytes. safetensors, PNG, IDX
+ * (plain or gzip), TensorBoard's event files, and what a dead process leaves. Each ends in a status or in values that
+ * are freed; a few bytes never ask for much memory (run with -malloc_limit_mb=256). Built as fuzz_parse.c, with
+ * src/format/?*.c beside the others and -lpng -lz -lcjson; then ./a.out tests/fuzz/corpus/files. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -14,7 +15,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-void xt_built_with(int version, const char *where) { (void)version, (void)where; } /* the library's check when it is loaded */
+void xt_built_with(int version, const char *where) {
+    (void)version, (void)where;
+} /* the library's check when it is loaded */
 
 static void tensors(const char *path) {
     st_file *f = NULL;

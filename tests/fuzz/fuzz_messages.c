@@ -1,6 +1,7 @@
-/* Fuzz target of what comes beside a program: the first byte picks the reader, the rest is its input. Compile options (a protocol buffer), shardings as
- * texts of mhlo and of sdy, replica groups by mesh axes, numpy files, XSpace messages of a device's trace. Each ends in a status or in a value that is freed.
- * Built as fuzz_parse.c, with src/pjrt/options.c, sharding.c, handles.c, error.c, src/format/npy.c and src/diag/xspace.c beside the others; then
+/* Fuzz target of what comes beside a program: the first byte picks the reader, the rest is its input. Compile options
+ * (a protocol buffer), shardings as texts of mhlo and of sdy, replica groups by mesh axes, numpy files, XSpace messages
+ * of a device's trace. Each ends in a status or in a value that is freed. Built as fuzz_parse.c, with
+ * src/pjrt/options.c, sharding.c, handles.c, error.c, src/format/npy.c and src/diag/xspace.c beside the others; then
  * ./a.out tests/fuzz/corpus/messages. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,8 +15,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 /* What xspace.c needs of the rest: for spans of ours, of which there are none here, and when the library is loaded. */
-double diag_of_roof(double flops, double bytes, double ns) { return flops + bytes + ns; }
-void xt_built_with(int version, const char *where) { (void)version, (void)where; }
+double diag_of_roof(double flops, double bytes, double ns) {
+    return flops + bytes + ns;
+}
+void xt_built_with(int version, const char *where) {
+    (void)version, (void)where;
+}
 
 static void options(const char *text, size_t n) {
     face_options o;
@@ -33,7 +38,9 @@ static void sharding(const char *text) {
     str_free(&out);
 }
 
-static const char meshes[] = "module { sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]> sdy.mesh @one = <[], device_ids=[3]> func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> { return %a : tensor<8x4xf32> } }";
+static const char meshes[] =
+    "module { sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]> sdy.mesh @one = <[], device_ids=[3]> func.func @main(%a: "
+    "tensor<8x4xf32>) -> tensor<8x4xf32> { return %a : tensor<8x4xf32> } }";
 
 static void sdy(const char *text, int which) {
     ir_module *m = NULL;
@@ -42,8 +49,12 @@ static void sdy(const char *text, int which) {
     int64_t groups, members, *ids = NULL;
     if (ir_parse(meshes, sizeof meshes - 1, "meshes", &m)) abort();
     const char *first = ir_sdy_of_value(text, 0);
-    if (which == 0) xt_status_free(ir_sdy_text(m, text, ir_tensor(XT_F32, 2, (int64_t[]){8, 4}), &(sdy_wish){.only = NULL}, &form, &out));
-    if (which == 0 && first) xt_status_free(ir_sdy_text(m, first, ir_tensor(XT_F32, 2, (int64_t[]){8, 4}), &(sdy_wish){.only = "{\"x\"}", .even = true}, &form, &out));
+    if (which == 0)
+        xt_status_free(
+            ir_sdy_text(m, text, ir_tensor(XT_F32, 2, (int64_t[]){8, 4}), &(sdy_wish){.only = NULL}, &form, &out));
+    if (which == 0 && first)
+        xt_status_free(ir_sdy_text(m, first, ir_tensor(XT_F32, 2, (int64_t[]){8, 4}),
+                                   &(sdy_wish){.only = "{\"x\"}", .even = true}, &form, &out));
     if (which == 1 && ir_sdy_is_groups(text)) xt_status_free(ir_sdy_groups_of(m, text, &groups, &members, &ids));
     if (which == 2) xt_status_free(ir_sdy_groups(m, "@mesh", text, &groups, &members, &ids));
     base_free(ids);

@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (!s) {
         s = pass_optimize(&c, m);
         if (!s && ir_verify(m)) abort();
-        if (!s && (ir_print(m, 0, &text) || ir_parse(str_cstr(&text), text.len, "printed", &again) || ir_verify(again))) abort();
+        if (!s && (ir_print(m, 0, &text) || ir_parse(str_cstr(&text), text.len, "printed", &again) || ir_verify(again)))
+            abort();
     }
     xt_status_free(s);
     ir_module_free(again);

@@ -1,6 +1,7 @@
-/* Fuzz target of the interpreter: what verifies must run, or fail with a status, whatever its attributes are. Built as fuzz_parse.c, with
- * src/pass/?*.c beside the others. Programs that may take long by right (loops, large tensors) are left out; inputs are zeros, then small numbers.
- * The same steps without libFuzzer, for programs given as files: compile with -DREPLAY. */
+/* Fuzz target of the interpreter: what verifies must run, or fail with a status, whatever its attributes are. Built as
+ * fuzz_parse.c, with src/pass/?*.c beside the others. Programs that may take long by right (loops, large tensors) are
+ * left out; inputs are zeros, then small numbers. The same steps without libFuzzer, for programs given as files:
+ * compile with -DREPLAY. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +24,17 @@ static bool small_attrs(const ir_op *op) {
         int64_t product = 1;
         if (op->attrs[i].key != IR_A_window_dimensions) continue;
         for (size_t k = 0; k < op->attrs[i].n; k++)
-            if (__builtin_mul_overflow(product, op->attrs[i].v.ints[k], &product) || product > MOST_WORK / MOST_ELEMENTS) return false;
+            if (__builtin_mul_overflow(product, op->attrs[i].v.ints[k], &product) ||
+                product > MOST_WORK / MOST_ELEMENTS)
+                return false;
     }
     return true;
 }
 
 static bool small_block(const ir_block *b, int *ops) {
     for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
-        if (++*ops > 200 || op->code == OP_while || op->code == OP_interpreter_run_parallel || !small_attrs(op)) return false;
+        if (++*ops > 200 || op->code == OP_while || op->code == OP_interpreter_run_parallel || !small_attrs(op))
+            return false;
         for (uint32_t i = 0; i < op->n_out; i++)
             if (!small_type(op->out[i].type)) return false;
         for (uint32_t r = 0; r < op->n_regions; r++)
@@ -55,7 +59,8 @@ static void run_function(const ir_module *m, const ir_func *f, int fill) {
     xt_status s = NULL;
     for (size_t i = 0; !s && i < f->body->n_args; i++) {
         s = array_new(f->body->args[i]->type, &in[i]);
-        for (int64_t k = 0; !s && fill && k < in[i].type->count; k++) array_set(&in[i], k, (double)((k * 7 + (int64_t)i) % 5) - 1);
+        for (int64_t k = 0; !s && fill && k < in[i].type->count; k++)
+            array_set(&in[i], k, (double)((k * 7 + (int64_t)i) % 5) - 1);
     }
     if (!s) s = interp_run(m, f->name, NULL, f->body->n_args, in, f->n_results, out);
     xt_status_free(s);
@@ -72,7 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         int64_t dims[IR_MAX_RANK];
         for (size_t i = 0; i < b->n_args && i < 16; i++) {
             const ir_type *t = b->args[i]->type;
-            for (uint32_t d = 0; t->kind == IR_TENSOR && d < t->rank; d++) dims[d] = t->dims[d] == IR_DYNAMIC ? 3 : t->dims[d];
+            for (uint32_t d = 0; t->kind == IR_TENSOR && d < t->rank; d++)
+                dims[d] = t->dims[d] == IR_DYNAMIC ? 3 : t->dims[d];
             in[i] = (array){t->kind == IR_TENSOR ? ir_tensor(t->dtype, t->rank, dims) : t, NULL};
             if (!in[i].type) in[i].type = t;
         }

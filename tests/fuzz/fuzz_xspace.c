@@ -1,7 +1,8 @@
-/* Fuzz target of the reader of device traces: any bytes give spans within reach of the begin, and a file for TensorBoard.
- * clang -g -O1 -fsanitize=fuzzer,address,undefined -DXT_BUILDING -D_GNU_SOURCE -Iinclude -Isrc tests/fuzz/fuzz_xspace.c src/diag/xspace*.c src/base/?*.c -lpthread -ldw -lm
- * then ./a.out tests/fuzz/corpus/xspace. The first files there are a TPU's and a GPU's form as tests/unit/test_diag_xspace.c makes them, which also damages them
- * byte by byte. What the rest of the library would answer is made up here. */
+/* Fuzz target of the reader of device traces: any bytes give spans within reach of the begin, and a file for
+ * TensorBoard. clang -g -O1 -fsanitize=fuzzer,address,undefined -DXT_BUILDING -D_GNU_SOURCE -Iinclude -Isrc
+ * tests/fuzz/fuzz_xspace.c src/diag/xspace*.c src/base/?*.c -lpthread -ldw -lm then ./a.out tests/fuzz/corpus/xspace.
+ * The first files there are a TPU's and a GPU's form as tests/unit/test_diag_xspace.c makes them, which also damages
+ * them byte by byte. What the rest of the library would answer is made up here. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -12,7 +13,9 @@ bool lazy_program_origin(int64_t program, size_t ordinal, src_id *out_src, uint3
     *out_path = 0;
     return ordinal < 8;
 }
-double diag_of_roof(double flops, double bytes, double ns) { return ns > 0 ? flops + bytes : 0; }
+double diag_of_roof(double flops, double bytes, double ns) {
+    return ns > 0 ? flops + bytes : 0;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -23,7 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     str out = STR_INIT;
     diag_read_xspace(&t, (const char *)data, n, &runs);
     for (size_t i = 0; i < t.n; i++)
-        if (t.spans[i].ns < 0 || t.spans[i].self_ns < 0 || t.spans[i].self_ns > t.spans[i].ns || t.spans[i].flops < 0) abort();
+        if (t.spans[i].ns < 0 || t.spans[i].self_ns < 0 || t.spans[i].self_ns > t.spans[i].ns || t.spans[i].flops < 0)
+            abort();
     diag_write_xspace(t.spans, t.n, runs.began_ns, (const char *)data, n, &out);
     str_free(&out);
     base_free(t.spans);

@@ -1,5 +1,6 @@
-/* The MNIST network on real digits for 100 steps: writes the batches, the initial weights and the losses for mnist_digits.py, which compiles and runs this.
- * usage: mnist_digits DIR_WITH_IDX_FILES; writes x.bin, y.bin, init.safetensors into the current folder, losses to stdout. */
+/* The MNIST network on real digits for 100 steps: writes the batches, the initial weights and the losses for
+ * mnist_digits.py, which compiles and runs this. usage: mnist_digits DIR_WITH_IDX_FILES; writes x.bin, y.bin,
+ * init.safetensors into the current folder, losses to stdout. */
 #include <stdio.h>
 
 #include <xtrain/xtrain.h>

@@ -1,9 +1,10 @@
-/* A PJRT plugin that is another one (FAULT_OF, a path) except that the functions named in FAULT fail with a true error of that plugin; FAULT=all fails
- * everything after loading. Functions that release things do so first: a fault must not look like a leak. FAULT_MINOR pretends an older version,
- * FAULT_TABLE a shorter table.
+/* A PJRT plugin that is another one (FAULT_OF, a path) except that the functions named in FAULT fail with a true error
+ * of that plugin; FAULT=all fails everything after loading. Functions that release things do so first: a fault must not
+ * look like a leak. FAULT_MINOR pretends an older version, FAULT_TABLE a shorter table.
  *
- * FAULT_AT=N fails the N-th call of all, whichever it is; fault_calls counts them. As a compiler for topologies: FAULT_TOPOLOGY is the name the other plugin
- * gets, and FAULT_COMPILE is what compiling does instead: "hang", "abort" or "refuse". */
+ * FAULT_AT=N fails the N-th call of all, whichever it is; fault_calls counts them. As a compiler for topologies:
+ * FAULT_TOPOLOGY is the name the other plugin gets, and FAULT_COMPILE is what compiling does instead: "hang", "abort"
+ * or "refuse". */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -54,18 +55,20 @@ static PJRT_Error *fault(void) {
     return real->Client_Devices(&a);
 }
 
-#define PJRT_FN(name, since, size, ...)                                                                                                              \
-    static PJRT_Error *fault_##name(PJRT_##name##_Args *a) {                                                                                         \
-        if (strcmp(#name, "TopologyDescription_Create") == 0) before_TopologyDescription_Create((void *)a);                                          \
-        if (!fails(#name) && !(strcmp(#name, "Compile") == 0 && before_Compile())) return real->name(a);                                                              \
-        if (strstr(#name, "Destroy")) {                                                                                                              \
-            PJRT_Error *e = real->name(a);                                                                                                           \
-            if (e) return e;                                                                                                                         \
-        }                                                                                                                                            \
-        return fault();                                                                                                                              \
+#define PJRT_FN(name, since, size, ...)                                                                     \
+    static PJRT_Error *fault_##name(PJRT_##name##_Args *a) {                                                \
+        if (strcmp(#name, "TopologyDescription_Create") == 0) before_TopologyDescription_Create((void *)a); \
+        if (!fails(#name) && !(strcmp(#name, "Compile") == 0 && before_Compile())) return real->name(a);    \
+        if (strstr(#name, "Destroy")) {                                                                     \
+            PJRT_Error *e = real->name(a);                                                                  \
+            if (e) return e;                                                                                \
+        }                                                                                                   \
+        return fault();                                                                                     \
     }
-#define PJRT_FN_VOID(name, since, size, ...)                                                                                                         \
-    static void fault_##name(PJRT_##name##_Args *a) { real->name(a); }
+#define PJRT_FN_VOID(name, since, size, ...)          \
+    static void fault_##name(PJRT_##name##_Args *a) { \
+        real->name(a);                                \
+    }
 #include "device/pjrt_slots.def"
 #undef PJRT_FN
 #undef PJRT_FN_VOID
@@ -79,7 +82,7 @@ __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) {
     real = get ? get() : NULL;
     if (!real) return NULL;
     memcpy(&table, real, real->struct_size < sizeof table ? real->struct_size : sizeof table);
-#define PJRT_FN(name, since, size, ...)                                                                                                              \
+#define PJRT_FN(name, since, size, ...) \
     if (PJRT_HAS(real, name)) table.name = fault_##name;
 #define PJRT_FN_VOID PJRT_FN
 #include "device/pjrt_slots.def"

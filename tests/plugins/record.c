@@ -1,7 +1,8 @@
-/* A PJRT plugin that is another one (RECORD_OF, a path) and writes down how it was opened: into RECORD_TO.RANK the variables of its process that TPUs and GPUs read, the
- * create options, and, where it is given key-value callbacks, what came of a round of them: each process puts a value, takes everyone's, and asks for one that nobody put.
- * With RECORD_PROFILE (a file) its profiler, whatever it saw, gives what the file holds: the trace of a device that is not here.
- * Named libtpu.so it is opened as a TPU would be. RANK is XT_RANK, OMPI_COMM_WORLD_RANK or CLOUD_TPU_TASK_ID. */
+/* A PJRT plugin that is another one (RECORD_OF, a path) and writes down how it was opened: into RECORD_TO.RANK the
+ * variables of its process that TPUs and GPUs read, the create options, and, where it is given key-value callbacks,
+ * what came of a round of them: each process puts a value, takes everyone's, and asks for one that nobody put. With
+ * RECORD_PROFILE (a file) its profiler, whatever it saw, gives what the file holds: the trace of a device that is not
+ * here. Named libtpu.so it is opened as a TPU would be. RANK is XT_RANK, OMPI_COMM_WORLD_RANK or CLOUD_TPU_TASK_ID. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,11 +62,17 @@ static void exchange(FILE *f, PJRT_Client_Create_Args *a, int64_t nodes) {
     const char *rank = getenv("XT_RANK") ? getenv("XT_RANK") : getenv("OMPI_COMM_WORLD_RANK");
     snprintf(key, sizeof key, "record/%s", rank);
     snprintf(value, sizeof value, "said by %s", rank);
-    PJRT_KeyValuePutCallback_Args p = {sizeof p, NULL, key, strlen(key), value, strlen(value), &make, a->kv_put_user_arg};
+    PJRT_KeyValuePutCallback_Args p = {sizeof p, NULL,          key,   strlen(key),
+                                       value,    strlen(value), &make, a->kv_put_user_arg};
     fprintf(f, "put %s\n", a->kv_put_callback(&p) ? seen.text : "ok");
     for (int64_t i = 0; i < nodes; i++) {
         snprintf(key, sizeof key, "record/%lld", (long long)i);
-        PJRT_KeyValueGetCallback_Args g = {.struct_size = sizeof g, .key = key, .key_size = strlen(key), .timeout_in_ms = 30000, .callback_error = &make, .user_arg = a->kv_get_user_arg};
+        PJRT_KeyValueGetCallback_Args g = {.struct_size = sizeof g,
+                                           .key = key,
+                                           .key_size = strlen(key),
+                                           .timeout_in_ms = 30000,
+                                           .callback_error = &make,
+                                           .user_arg = a->kv_get_user_arg};
         if (a->kv_get_callback(&g)) {
             fprintf(f, "get %s: %s\n", key, seen.text);
             continue;
@@ -73,7 +80,11 @@ static void exchange(FILE *f, PJRT_Client_Create_Args *a, int64_t nodes) {
         fprintf(f, "get %s: '%.*s'\n", key, (int)g.value_size, g.value);
         if (g.value_deleter_callback) g.value_deleter_callback(g.value);
     }
-    PJRT_KeyValueTryGetCallback_Args t = {.struct_size = sizeof t, .key = "record/none", .key_size = 11, .callback_error = &make, .user_arg = a->kv_try_get_user_arg};
+    PJRT_KeyValueTryGetCallback_Args t = {.struct_size = sizeof t,
+                                          .key = "record/none",
+                                          .key_size = 11,
+                                          .callback_error = &make,
+                                          .user_arg = a->kv_try_get_user_arg};
     if (!a->kv_try_get_callback) return;
     seen.code = 0;
     a->kv_try_get_callback(&t);
@@ -91,9 +102,10 @@ static PJRT_Error *record_Client_Create(PJRT_Client_Create_Args *a) {
     return real->Client_Create(a);
 }
 
-/* --- a trace from a file ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- a trace from a file --- */
 static PLUGIN_Profiler_Api profiler;
-static PJRT_Profiler_Extension profiles = {.base = {sizeof profiles, PJRT_EXTENSION_PROFILER, NULL}, .profiler_api = &profiler};
+static PJRT_Profiler_Extension profiles = {.base = {sizeof profiles, PJRT_EXTENSION_PROFILER, NULL},
+                                           .profiler_api = &profiler};
 
 static PLUGIN_Profiler_Error *from_file(PLUGIN_Profiler_CollectData_Args *a) {
     static uint8_t data[1 << 16];

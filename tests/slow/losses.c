@@ -1,8 +1,9 @@
 /* 40 training steps of the MNIST network on drawn digits: what the plugin tests compare between devices.
  *   losses                  prints "step loss", to 9 digits
  *   losses save DIR         the same, and leaves the state before each step and after the last in DIR
- *   losses from DIR         starts every step from DIR's state, and prints "step loss difference": the largest difference of the state after the step
- *                           from DIR's, as a share of that tensor's largest element. Nothing can drift over steps here. */
+ *   losses from DIR         starts every step from DIR's state, and prints "step loss difference": the largest
+ *                           difference of the state after the step from DIR's, as a share of that tensor's largest
+ *                           element. Nothing can drift over steps here. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* 100,000 small steps with validation and checkpoints: no false alarm of the growth detector, and the resident set stays within 1 MiB of what it was at step
- * 1,000.    steady [STEPS] */
+/* 100,000 small steps with validation and checkpoints: no false alarm of the growth detector, and the resident set
+ * stays within 1 MiB of what it was at step 1,000.
+ *
+ *     steady [STEPS] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +57,7 @@ int main(int argc, char **argv) {
     }
     unlink(path);
     int code = xt_finish();
-    printf("%lld steps: resident %ld KiB after step 1,000, at most %ld later; %d warnings\n", (long long)steps, settled, most, alarms);
+    printf("%lld steps: resident %ld KiB after step 1,000, at most %ld later; %d warnings\n", (long long)steps, settled,
+           most, alarms);
     return code || alarms || most - settled > 1024;
 }

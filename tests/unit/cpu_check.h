@@ -1,18 +1,21 @@
-/* check(): interpreter against compiler, the same bits on one thread and on two, and a kernel of its own: nothing may fall to the interpreter's code. */
+/* check(): interpreter against compiler, the same bits on one thread and on two, and a kernel of its own: nothing may
+ * fall to the interpreter's code. */
 #ifndef XT_TESTS_CPU_CHECK_H
 #define XT_TESTS_CPU_CHECK_H
 
 #include "cpu/run/plan.h"
 #include "cpu_differential.h"
 
-/* The most bytes of temporary values that are alive at once: what scratch a kernel takes besides is the processor's affair. */
+/* The most bytes of temporary values that are alive at once: what scratch a kernel takes besides is the
+ * processor's affair. */
 static inline size_t peak_of_values(const cpu_plan *p) {
     size_t peak = 0;
     for (size_t t = 0; t < p->n_thunks; t++) {
         size_t alive = 0;
         for (size_t i = 0; i < p->n_slots; i++) {
             const cpu_slot *s = &p->slots[i];
-            if (s->kind == CPU_SLOT_TEMP && s->value && s->same_as == CPU_NONE && s->first <= t && t <= s->last) alive += s->bytes;
+            if (s->kind == CPU_SLOT_TEMP && s->value && s->same_as == CPU_NONE && s->first <= t && t <= s->last)
+                alive += s->bytes;
         }
         if (alive > peak) peak = alive;
     }
@@ -31,7 +34,8 @@ static inline char *bits_on(const char *name, const char *text, int threads, siz
     expect_ok(cpu_device_new(threads, NULL, &d), name);
     for (size_t t = 0; t < e->plan.n_thunks; t++)
         if (!strcmp(e->plan.thunks[t].kernel->name, "interpreter"))
-            fail_msg("%s: stablehlo.%s runs on the interpreter's code", name, ir_op_infos[e->plan.thunks[t].op->code].name);
+            fail_msg("%s: stablehlo.%s runs on the interpreter's code", name,
+                     ir_op_infos[e->plan.thunks[t].op->code].name);
     size_t n_in = cpu_exec_inputs(e), n_out = cpu_exec_outputs(e), bytes = 0;
     for (size_t i = 0; i < n_in; i++) {
         expect_ok(array_new(cpu_exec_input_type(e, i), &in[i]), name);

@@ -1,4 +1,5 @@
-/* Runs a program on the reference interpreter and on the CPU compiler with the same random inputs and compares every result. */
+/* Runs a program on the reference interpreter and on the CPU compiler with the same random inputs and compares
+ * every result. */
 #ifndef XT_TESTS_CPU_DIFFERENTIAL_H
 #define XT_TESTS_CPU_DIFFERENTIAL_H
 

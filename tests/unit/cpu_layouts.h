@@ -15,9 +15,10 @@ typedef struct layout_terms {
     uint64_t draw; /* other inputs */
 } layout_terms;
 
-/* As far from the interpreter's result as rounding goes. An element: `tol` of the largest one, for sums of many terms
- * of both signs leave an error of that size in the small ones too. By norm: where values are rounded to bf16 on the way,
- * one in a hundred masks falls the other way, which moves single elements by all they are and the whole by a tenth. */
+/* As far from the interpreter's result as rounding goes. An element: `tol` of the largest one, for sums of many
+ * terms of both signs leave an error of that size in the small ones too. By norm: where values are rounded to bf16
+ * on the way, one in a hundred masks falls the other way, which moves single elements by all they are and the
+ * whole by a tenth. */
 static inline bool results_agree(const char *name, size_t n, const array *want, const array *got,
                                  const layout_terms *c) {
     for (size_t j = 0; j < n; j++) {

@@ -1,5 +1,5 @@
-/* Which plugins the device tests run on: our own, and those in XT_TEST_PLUGIN (paths separated by ':'), each in its own round of all tests.
- * The process opens one client per round; tests find it in `client`. */
+/* Which plugins the device tests run on: our own, and those in XT_TEST_PLUGIN (paths separated by ':'), each in its own
+ * round of all tests. The process opens one client per round; tests find it in `client`. */
 #ifndef XT_TESTS_DEVICE_PLUGINS_H
 #define XT_TESTS_DEVICE_PLUGINS_H
 
@@ -22,10 +22,11 @@ static inline void check_ok(xt_status s, const char *what, const char *file, int
 
 /* The status must have `code` and mention `word` (NULL = any text). Frees it. */
 #define assert_fails(expr, code, word) check_fails((expr), code, word, #expr, __FILE__, __LINE__)
-static inline void check_fails(xt_status s, xt_code code, const char *word, const char *what, const char *file, int line) {
+static inline void check_fails(xt_status s, xt_code code, const char *word, const char *what, const char *file,
+                               int line) {
     if (xt_status_code(s) != code || (word && !strstr(xt_status_message(s), word))) {
-        print_error("%s: got %s '%s', expected %s with '%s'\n", what, xt_code_name(xt_status_code(s)), xt_status_message(s), xt_code_name(code),
-                    word ? word : "");
+        print_error("%s: got %s '%s', expected %s with '%s'\n", what, xt_code_name(xt_status_code(s)),
+                    xt_status_message(s), xt_code_name(code), word ? word : "");
         _fail(file, line);
     }
     xt_status_free(s);

@@ -1,6 +1,6 @@
-/* Numeric derivatives: a program's gradients, appended by grad_reverse, against central differences in f64 through the reference interpreter. The
- * scalar that is differentiated is sum(f * w) with fixed, irregular weights w, so that every element counts differently; second derivatives are
- * those of the same kind of scalar over the first gradients. */
+/* Numeric derivatives: a program's gradients, appended by grad_reverse, against central differences in f64 through the
+ * reference interpreter. The scalar that is differentiated is sum(f * w) with fixed, irregular weights w, so that every
+ * element counts differently; second derivatives are those of the same kind of scalar over the first gradients. */
 #ifndef XT_TESTS_GRAD_NUMERIC_H
 #define XT_TESTS_GRAD_NUMERIC_H
 
@@ -68,7 +68,8 @@ static inline void mark_dependence(ir_block *block) {
     }
 }
 
-/* Ends the program of b with (scalar, gradients by x[0..n)): the scalar is `loss`, or with `second` made of its gradients. */
+/* Ends the program of b with (scalar, gradients by x[0..n)): the scalar is `loss`, or with `second` made of
+ * its gradients. */
 static inline void finish_program(ir_builder *b, size_t n, ir_value *const *x, ir_value *loss, bool second) {
     ir_value *out[NUMERIC_MAX_IN + 1] = {0};
     for (size_t i = 0; i < n; i++) x[i]->user = 1;
@@ -93,7 +94,8 @@ static inline void finish_program(ir_builder *b, size_t n, ir_value *const *x, i
     ok(ir_verify(b->m));
 }
 
-/* A program under test: `processes` copies run side by side (1: @main itself; else @world over them), and the losses are added. */
+/* A program under test: `processes` copies run side by side (1: @main itself; else @world over them), and the
+ * losses are added. */
 typedef struct numeric {
     const char *name;
     const ir_module *m;
@@ -129,7 +131,8 @@ static inline void compare_numeric(const numeric *p, array *x, const char *which
             double want = (up - down) / (2 * h);
             /* Truncation is about h^2 times the third derivative, rounding 1e-16 / h times the value. */
             if (!(fabs(got - want) <= 2e-7 + 2e-6 * fabs(want)))
-                fail_msg("%s: %s derivative by input %zu element %lld is %.10g, differences give %.10g", p->name, which, k, (long long)i, got, want);
+                fail_msg("%s: %s derivative by input %zu element %lld is %.10g, differences give %.10g", p->name, which,
+                         k, (long long)i, got, want);
         }
     }
     for (size_t i = 0; i < n_out; i++) array_free(&out[i]);
@@ -138,7 +141,8 @@ static inline void compare_numeric(const numeric *p, array *x, const char *which
 static inline void fill_inputs(size_t n, const ir_type *const *types, double lo, double hi, array *x) {
     for (size_t k = 0; k < n; k++) {
         ok(array_new(types[k], &x[k]));
-        for (int64_t i = 0; i < x[k].type->count; i++) array_set(&x[k], i, lo + (hi - lo) * noise(77 + 100 * k + (uint64_t)i));
+        for (int64_t i = 0; i < x[k].type->count; i++)
+            array_set(&x[k], i, lo + (hi - lo) * noise(77 + 100 * k + (uint64_t)i));
     }
 }
 

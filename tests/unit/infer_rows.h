@@ -1,6 +1,7 @@
-/* Inference as data. Good rows: the op is accepted, and where its results can be inferred, inference alone gives what the row states. Bad rows:
- * each breaks one constraint, and the message names it. Rows are written in MLIR's generic form, put together from their parts:
- * operand types with ';' between ("2x3xf32" is short for tensor<2x3xf32>), attributes, regions, result types. */
+/* Inference as data. Good rows: the op is accepted, and where its results can be inferred, inference alone gives what
+ * the row states. Bad rows: each breaks one constraint, and the message names it. Rows are written in MLIR's generic
+ * form, put together from their parts: operand types with ';' between ("2x3xf32" is short for tensor<2x3xf32>),
+ * attributes, regions, result types. */
 #ifndef XT_TESTS_INFER_ROWS_H
 #define XT_TESTS_INFER_ROWS_H
 
@@ -15,32 +16,47 @@ typedef struct row {
     const char *op, *in, *attrs, *regions, *out;
 } row;
 
-#define BINARY(op, e)                                                                                                                                \
-    "({\n^bb0(%p: tensor<" e ">, %q: tensor<" e ">):\n%s = \"stablehlo." op "\"(%p, %q) : (tensor<" e ">, tensor<" e ">) -> tensor<" e ">\n"         \
+#define BINARY(op, e)                                                                                                \
+    "({\n^bb0(%p: tensor<" e ">, %q: tensor<" e ">):\n%s = \"stablehlo." op "\"(%p, %q) : (tensor<" e ">, tensor<" e \
+    ">) -> tensor<" e ">\n"                                                                                          \
     "\"stablehlo.return\"(%s) : (tensor<" e ">) -> ()\n})"
-#define COMPARE(e)                                                                                                                                   \
-    "({\n^bb0(%p: tensor<" e ">, %q: tensor<" e                                                                                                      \
-    ">):\n%s = \"stablehlo.compare\"(%p, %q) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (tensor<" e ">, tensor<" e             \
-    ">) -> tensor<i1>\n\"stablehlo.return\"(%s) : (tensor<i1>) -> ()\n})"
+#define COMPARE(e)                                                                                                   \
+    "({\n^bb0(%p: tensor<" e ">, %q: tensor<" e ">):\n"                                                              \
+    "%s = \"stablehlo.compare\"(%p, %q) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (tensor<" e \
+    ">, tensor<" e ">) -> tensor<i1>\n\"stablehlo.return\"(%s) : (tensor<i1>) -> ()\n})"
 #define UNARY(e) "({\n^bb0(%p: tensor<" e ">):\n\"stablehlo.return\"(%p) : (tensor<" e ">) -> ()\n})"
-#define BRANCH                                                                                                                                       \
-    "{\n%s = \"stablehlo.constant\"() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>\n\"stablehlo.return\"(%s) : (tensor<f32>) -> ()\n}"
-#define BRANCH_I32                                                                                                                                   \
-    "{\n%s = \"stablehlo.constant\"() <{value = dense<1> : tensor<i32>}> : () -> tensor<i32>\n\"stablehlo.return\"(%s) : (tensor<i32>) -> ()\n}"
-#define LOOP(cond_type)                                                                                                                              \
-    "({\n^bb0(%p: tensor<f32>):\n%s = \"stablehlo.constant\"() <{value = dense<0> : tensor<" cond_type ">}> : () -> tensor<" cond_type               \
-    ">\n\"stablehlo.return\"(%s) : (tensor<" cond_type ">) -> ()\n}, {\n^bb0(%p: tensor<f32>):\n\"stablehlo.return\"(%p) : (tensor<f32>) -> ()\n})"
-#define DOT(lb, rb, lc, rc)                                                                                                                          \
-    "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [" lb "], rhs_batching_dimensions = [" rb                                      \
+#define BRANCH                                                                                 \
+    "{\n"                                                                                      \
+    "%s = \"stablehlo.constant\"() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>\n" \
+    "\"stablehlo.return\"(%s) : (tensor<f32>) -> ()\n"                                         \
+    "}"
+#define BRANCH_I32                                                                           \
+    "{\n"                                                                                    \
+    "%s = \"stablehlo.constant\"() <{value = dense<1> : tensor<i32>}> : () -> tensor<i32>\n" \
+    "\"stablehlo.return\"(%s) : (tensor<i32>) -> ()\n"                                       \
+    "}"
+#define LOOP(cond_type)                                                                                    \
+    "({\n"                                                                                                 \
+    "^bb0(%p: tensor<f32>):\n"                                                                             \
+    "%s = \"stablehlo.constant\"() <{value = dense<0> : tensor<" cond_type ">}> : () -> tensor<" cond_type \
+    ">\n\"stablehlo.return\"(%s) : (tensor<" cond_type ">) -> ()\n"                                        \
+    "}, {\n"                                                                                               \
+    "^bb0(%p: tensor<f32>):\n"                                                                             \
+    "\"stablehlo.return\"(%p) : (tensor<f32>) -> ()\n"                                                     \
+    "})"
+#define DOT(lb, rb, lc, rc)                                                                                     \
+    "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [" lb "], rhs_batching_dimensions = [" rb \
     "], lhs_contracting_dimensions = [" lc "], rhs_contracting_dimensions = [" rc "]>"
 #define CONV_DIMS "dimension_numbers = #stablehlo.conv<[b, f, 0]x[o, i, 0]->[b, f, 0]>"
 #define GROUPS "feature_group_count = 1 : i64, batch_group_count = 1 : i64"
-#define GATHER(offset, collapsed, batch, start_batch, map, vector)                                                                                   \
-    "dimension_numbers = #stablehlo.gather<offset_dims = [" offset "], collapsed_slice_dims = [" collapsed "], operand_batching_dims = [" batch      \
-    "], start_indices_batching_dims = [" start_batch "], start_index_map = [" map "], index_vector_dim = " vector ">"
-#define SCATTER(window, inserted, batch, index_batch, map, vector)                                                                                   \
-    "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [" window "], inserted_window_dims = [" inserted                            \
-    "], input_batching_dims = [" batch "], scatter_indices_batching_dims = [" index_batch "], scatter_dims_to_operand_dims = [" map                  \
+#define GATHER(offset, collapsed, batch, start_batch, map, vector)                                                     \
+    "dimension_numbers = #stablehlo.gather<offset_dims = [" offset "], collapsed_slice_dims = [" collapsed             \
+    "], operand_batching_dims = [" batch "], start_indices_batching_dims = [" start_batch "], start_index_map = [" map \
+    "], index_vector_dim = " vector ">"
+#define SCATTER(window, inserted, batch, index_batch, map, vector)                               \
+    "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [" window               \
+    "], inserted_window_dims = [" inserted "], input_batching_dims = [" batch                    \
+    "], scatter_indices_batching_dims = [" index_batch "], scatter_dims_to_operand_dims = [" map \
     "], index_vector_dim = " vector ">"
 
 static int n_sizes(const char *p, size_t n) {
@@ -50,15 +66,19 @@ static int n_sizes(const char *p, size_t n) {
 }
 
 /* An operand "SIZES 2, 4" is a constant, tensor<2xi64>, instead of an argument. */
-static bool is_constant(const char *p) { return strncmp(p, "SIZES ", 6) == 0; }
+static bool is_constant(const char *p) {
+    return strncmp(p, "SIZES ", 6) == 0;
+}
 
 static void put_constants(str *s, const char *types) {
     char name = 'a';
     for (const char *p = types; *p; p += strcspn(p, ";"), p += *p == ';', name++) {
         int n = (int)strcspn(p, ";");
         if (is_constant(p))
-            str_printf(s, "%%%c = \"stablehlo.constant\"() <{value = dense<[%.*s]> : tensor<%dxi64>}> : () -> tensor<%dxi64>\n", name, n - 6, p + 6, n_sizes(p, (size_t)n),
-                       n_sizes(p, (size_t)n));
+            str_printf(
+                s,
+                "%%%c = \"stablehlo.constant\"() <{value = dense<[%.*s]> : tensor<%dxi64>}> : () -> tensor<%dxi64>\n",
+                name, n - 6, p + 6, n_sizes(p, (size_t)n), n_sizes(p, (size_t)n));
     }
 }
 
@@ -85,7 +105,10 @@ static void put_types(str *s, const char *types, bool named) {
 
 static char *text_of(const row *r) {
     str s = STR_INIT;
-    if (strcmp(r->op, "composite") == 0) str_append(&s, "func.func private @half(%x: tensor<f32>) -> tensor<f32> {\nreturn %x : tensor<f32>\n}\n");
+    if (strcmp(r->op, "composite") == 0)
+        str_append(&s, "func.func private @half(%x: tensor<f32>) -> tensor<f32> {\n"
+                       "return %x : tensor<f32>\n"
+                       "}\n");
     str_append(&s, "func.func public @main(");
     put_types(&s, r->in, true);
     str_append(&s, ") {\n");
@@ -99,14 +122,21 @@ static char *text_of(const row *r) {
     }
     str_printf(&s, "%s\"(", r->op);
     char name = 'a';
-    for (const char *p = r->in; *p; p += strcspn(p, ";"), p += *p == ';') str_printf(&s, "%s%%%c", name > 'a' ? ", " : "", name), name++;
+    for (const char *p = r->in; *p; p += strcspn(p, ";"), p += *p == ';')
+        str_printf(&s, "%s%%%c", name > 'a' ? ", " : "", name), name++;
     str_append(&s, ")");
     if (*r->attrs) str_printf(&s, " <{%s}>", r->attrs);
     if (strcmp(r->regions, "SELECT") == 0)
         str_append(&s, " ("
-                       "{\n^bb0(%p: tensor<f32>, %q: tensor<f32>):\n%s = \"stablehlo.compare\"(%p, %q) <{comparison_direction = "
-                       "#stablehlo<comparison_direction GE>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>\n\"stablehlo.return\"(%s) : (tensor<i1>) -> "
-                       "()\n}, {\n^bb0(%p: tensor<f32>, %q: tensor<f32>):\n%s = \"stablehlo.add\"(%p, %q) : (tensor<f32>, tensor<f32>) -> "
+                       "{\n"
+                       "^bb0(%p: tensor<f32>, %q: tensor<f32>):\n"
+                       "%s = \"stablehlo.compare\"(%p, %q) <{comparison_direction = "
+                       "#stablehlo<comparison_direction GE>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+                       "\"stablehlo.return\"(%s) : (tensor<i1>) -> "
+                       "()\n"
+                       "}, {\n"
+                       "^bb0(%p: tensor<f32>, %q: tensor<f32>):\n"
+                       "%s = \"stablehlo.add\"(%p, %q) : (tensor<f32>, tensor<f32>) -> "
                        "tensor<f32>\n\"stablehlo.return\"(%s) : (tensor<f32>) -> ()\n})");
     else if (*r->regions)
         str_printf(&s, " %s", r->regions);
@@ -126,17 +156,21 @@ static void infer_alone(const row *r, const ir_op *op) {
     bare.n_out = 0;
     xt_status s = ir_infer(&bare, types, &n);
     if (s) {
-        if (!strstr(xt_status_message(s), "must be stated") && !strstr(xt_status_message(s), "convert one of them")) fail_msg("%s alone: %s", r->op, xt_status_message(s));
+        if (!strstr(xt_status_message(s), "must be stated") && !strstr(xt_status_message(s), "convert one of them"))
+            fail_msg("%s alone: %s", r->op, xt_status_message(s));
         xt_status_free(s);
         return;
     }
     if (n == 0) return; /* custom_call: any results, all stated */
     assert_int_equal(n, op->n_out);
     for (size_t i = 0; i < n; i++)
-        if (!ir_type_compatible(types[i], op->out[i].type)) fail_msg("%s: result %zu is inferred differently", r->op, i);
+        if (!ir_type_compatible(types[i], op->out[i].type))
+            fail_msg("%s: result %zu is inferred differently", r->op, i);
 }
 
-static const ir_op *last_but_return(const ir_module *m) { return m->last_func->body->last->prev; }
+static const ir_op *last_but_return(const ir_module *m) {
+    return m->last_func->body->last->prev;
+}
 
 static void judge_rows(const row *rows, size_t n) {
     int wrong = 0;

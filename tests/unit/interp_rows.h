@@ -1,5 +1,6 @@
-/* Table tests of the interpreter: each row is a StableHLO program that checks its own values (check.expect_*). A row that does not start with
- * "func" is the body of @main; its `return` is added. A row with `error` must fail with that text in the message. */
+/* Table tests of the interpreter: each row is a StableHLO program that checks its own values (check.expect_*). A row
+ * that does not start with "func" is the body of @main; its `return` is added. A row with `error` must fail with that
+ * text in the message. */
 #ifndef XT_TESTS_INTERP_ROWS_H
 #define XT_TESTS_INTERP_ROWS_H
 
@@ -37,8 +38,8 @@ static inline void run_rows(const interp_row *rows, size_t n) {
         const char *message = xt_status_message(s);
         bool ok = rows[i].error ? s && strstr(message, rows[i].error) : !s;
         if (!ok) {
-            print_error("row '%s': %s%s%s\n", rows[i].name, s ? message : "ran without an error", rows[i].error ? ", expected: " : "",
-                        rows[i].error ? rows[i].error : "");
+            print_error("row '%s': %s%s%s\n", rows[i].name, s ? message : "ran without an error",
+                        rows[i].error ? ", expected: " : "", rows[i].error ? rows[i].error : "");
             failed++;
         }
         xt_status_free(s);

@@ -1,5 +1,5 @@
-/* For tests of xt_launch: a launch in a process of its own (also of one rank, for a process with an open device starts none), which can leave nothing behind in the
- * test's. */
+/* For tests of xt_launch: a launch in a process of its own (also of one rank, for a process with an open device starts
+ * none), which can leave nothing behind in the test's. */
 #ifndef XT_TESTS_LAUNCHED_H
 #define XT_TESTS_LAUNCHED_H
 

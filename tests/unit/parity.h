@@ -1,7 +1,10 @@
-/* Comparing with PyTorch: reads tests/parity/NAME.safetensors (made by NAME.py beside it; parity.py there says how the tensors of a case are called)
- * and runs a case: outputs, gradients of every float input and of every parameter, and buffers, each within a tolerance.
+/* Comparing with PyTorch: reads tests/parity/NAME.safetensors (made by NAME.py beside it; parity.py there says how the
+ * tensors of a case are called) and runs a case: outputs, gradients of every float input and of every parameter, and
+ * buffers, each within a tolerance.
  *
- *     static void plain(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) { y[0] = xt_linear(m, "", x[0], 3); }
+ *     static void plain(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {
+ *         y[0] = xt_linear(m, "", x[0], 3);
+ *     }
  *     ...
  *     parity_file *f = parity_open("linear");
  *     parity_case(f, "plain", plain, NULL, 0, 0);     the module's names are PyTorch's: "weight", "bias"
@@ -115,8 +118,9 @@ static inline char *parity_where(int64_t i, const ir_type *t, char *buf, size_t 
     return buf;
 }
 
-/* Compares `got` (read here: one program of its own unless it is kept from an ended step) with the file's tensor `name`: same dtype and shape, and
- * every element within rtol times the tensor's largest magnitude, plus atol. rtol 0 means PARITY_RTOL; integers and truth values must be equal. */
+/* Compares `got` (read here: one program of its own unless it is kept from an ended step) with the file's tensor
+ * `name`: same dtype and shape, and every element within rtol times the tensor's largest magnitude, plus atol. rtol 0
+ * means PARITY_RTOL; integers and truth values must be equal. */
 static inline void parity_close(const parity_file *f, const char *name, xt_tensor got, double rtol, double atol) {
     const parity_tensor *want = parity_get(f, name);
     parity_no_error(name);
@@ -135,17 +139,20 @@ static inline void parity_close(const parity_file *f, const char *name, xt_tenso
     parity_tensor mine = {.type = t, .data = data};
     double largest = 0;
     for (int64_t i = 0; i < t->count; i++) largest = fmax(largest, fabs(parity_element(want, i)));
-    double bound = ir_dtype_is_float(t->dtype) ? (rtol > 0 ? rtol : PARITY_RTOL) * (isfinite(largest) ? largest : 1) + atol : 0;
+    double bound =
+        ir_dtype_is_float(t->dtype) ? (rtol > 0 ? rtol : PARITY_RTOL) * (isfinite(largest) ? largest : 1) + atol : 0;
     for (int64_t i = 0; i < t->count; i++) {
         double g = parity_element(&mine, i), w = parity_element(want, i);
         char at[128];
         if (!(fabs(g - w) <= bound) && g != w && !(isnan(g) && isnan(w)))
-            fail_msg("%s [%s]: %.9g, PyTorch has %.9g (difference %.3g, bound %.3g)", name, parity_where(i, t, at, sizeof at), g, w, g - w, bound);
+            fail_msg("%s [%s]: %.9g, PyTorch has %.9g (difference %.3g, bound %.3g)", name,
+                     parity_where(i, t, at, sizeof at), g, w, g - w, bound);
     }
     free(data);
 }
 
-/* Hands every tensor "case/w/NAME" to m, which must not have run yet: its first pass takes them as if loaded from a file. Gives their number. */
+/* Hands every tensor "case/w/NAME" to m, which must not have run yet: its first pass takes them as if loaded from a
+ * file. Gives their number. */
 static inline int parity_weights(const parity_file *f, const char *name, xt_module *m) {
     char prefix[128];
     int n = 0;
@@ -182,7 +189,8 @@ static inline xt_tensor parity_loss(const parity_file *f, const char *name, cons
     return loss;
 }
 
-/* Compares the gradients of m's parameters with "case/g/NAME" and its buffers with "case/b/NAME", none missing on either side. After the step. */
+/* Compares the gradients of m's parameters with "case/g/NAME" and its buffers with "case/b/NAME", none missing on
+ * either side. After the step. */
 static inline void parity_module(const parity_file *f, const char *name, const xt_module *m, double rtol, double atol) {
     int grads = 0, buffers = 0;
     for (int i = 0; i < xt_module_tensors(m); i++) {
@@ -197,8 +205,8 @@ static inline void parity_module(const parity_file *f, const char *name, const x
         buffers += !param;
     }
     if (grads != parity_count(f, name, "g") || buffers != parity_count(f, name, "b"))
-        fail_msg("%s: %d gradients and %d buffers, PyTorch has %d and %d", name, grads, buffers, parity_count(f, name, "g"),
-                 parity_count(f, name, "b"));
+        fail_msg("%s: %d gradients and %d buffers, PyTorch has %d and %d", name, grads, buffers,
+                 parity_count(f, name, "g"), parity_count(f, name, "b"));
 }
 
 typedef void (*parity_fn)(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user);
@@ -215,9 +223,10 @@ static inline xt_tensor parity_forward(xt_module *m, xt_tensor x, void *user) {
     return c->y[0];
 }
 
-/* Runs one case whole: x0, x1, ... in, y0, y1, ... out, backward, and every comparison the file has tensors for. Functions without parameters run the
- * same way and leave m alone. */
-static inline void parity_case(const parity_file *f, const char *name, parity_fn fn, void *user, double rtol, double atol) {
+/* Runs one case whole: x0, x1, ... in, y0, y1, ... out, backward, and every comparison the file has tensors for.
+ * Functions without parameters run the same way and leave m alone. */
+static inline void parity_case(const parity_file *f, const char *name, parity_fn fn, void *user, double rtol,
+                               double atol) {
     xt_tensor x[PARITY_MOST] = {{0}}, y[PARITY_MOST] = {{0}};
     char what[256];
     parity_call call = {fn, x, y, user};
@@ -234,7 +243,8 @@ static inline void parity_case(const parity_file *f, const char *name, parity_fn
     }
     xt_forward(m, x[0]);
     parity_no_error(name);
-    if (xt_module_tensors(m) != loaded) fail_msg("%s: the module has %d tensors, the file has %d", name, xt_module_tensors(m), loaded);
+    if (xt_module_tensors(m) != loaded)
+        fail_msg("%s: the module has %d tensors, the file has %d", name, xt_module_tensors(m), loaded);
     xt_tensor loss = parity_loss(f, name, y);
     if (!xt_is_none(loss)) xt_backward(loss);
     for (int i = 0; i < PARITY_MOST; i++)
@@ -243,7 +253,8 @@ static inline void parity_case(const parity_file *f, const char *name, parity_fn
     if (!xt_mark_step()) fail_msg("%s: %s", name, xt_status_message(xt_error()));
     for (int i = 0; i < PARITY_MOST; i++) {
         snprintf(what, sizeof what, "%s/y%d", name, i);
-        if (xt_is_none(y[i]) != !parity_find(f, "%s", what)) fail_msg("%s: the outputs here and there differ in number", what);
+        if (xt_is_none(y[i]) != !parity_find(f, "%s", what))
+            fail_msg("%s: the outputs here and there differ in number", what);
         if (!xt_is_none(y[i])) parity_close(f, what, y[i], rtol, atol);
         snprintf(what, sizeof what, "%s/dx%d", name, i);
         if (parity_find(f, "%s", what)) parity_close(f, what, xt_grad(x[i]), rtol, atol);
@@ -268,14 +279,14 @@ static inline void parity_cases(const char *file, const parity_row *rows, size_t
     parity_close_file(f);
     assert_int_equal(xt_finish(), 0);
 }
-#define PARITY_MAIN(file, rows)                                                                                                                      \
-    static void cases(void **state) {                                                                                                                \
-        (void)state;                                                                                                                                 \
-        parity_cases(file, rows, BASE_COUNT(rows));                                                                                                  \
-    }                                                                                                                                                \
-    int main(void) {                                                                                                                                 \
-        const struct CMUnitTest tests[] = {cmocka_unit_test(cases)};                                                                                 \
-        return cmocka_run_group_tests(tests, NULL, NULL);                                                                                            \
+#define PARITY_MAIN(file, rows)                                      \
+    static void cases(void **state) {                                \
+        (void)state;                                                 \
+        parity_cases(file, rows, BASE_COUNT(rows));                  \
+    }                                                                \
+    int main(void) {                                                 \
+        const struct CMUnitTest tests[] = {cmocka_unit_test(cases)}; \
+        return cmocka_run_group_tests(tests, NULL, NULL);            \
     }
 
 #endif

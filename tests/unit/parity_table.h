@@ -1,13 +1,13 @@
 /* A test program that is a table of parity cases: define CASES as a file of rows
  *     CASE(name, statement)
- * where the statement sets y[0], y[1], ... from x[0], x[1], ..., and PARITY as the name of the file of tensors; then include this. Run one case by its
- * name as the argument. */
+ * where the statement sets y[0], y[1], ... from x[0], x[1], ..., and PARITY as the name of the file of tensors; then
+ * include this. Run one case by its name as the argument. */
 #include "parity.h"
 
-#define CASE(name, ...)                                                                                                                              \
-    static void c_##name(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {                                                               \
-        (void)m, (void)user, (void)x;                                                                                                                \
-        __VA_ARGS__;                                                                                                                                 \
+#define CASE(name, ...)                                                                \
+    static void c_##name(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) { \
+        (void)m, (void)user, (void)x;                                                  \
+        __VA_ARGS__;                                                                   \
     }
 #include CASES
 #undef CASE
@@ -48,7 +48,8 @@ static void table_is_complete(void **state) {
         const char *name = table_file->tensors[i].name;
         size_t n = strcspn(name, "/");
         bool found = false;
-        for (size_t k = 0; k < BASE_COUNT(table); k++) found |= strlen(table[k].name) == n && !strncmp(table[k].name, name, n);
+        for (size_t k = 0; k < BASE_COUNT(table); k++)
+            found |= strlen(table[k].name) == n && !strncmp(table[k].name, name, n);
         if (!found) fail_msg("%s has no row", name);
     }
 }
@@ -58,7 +59,8 @@ int main(int argc, char **argv) {
     size_t n = 0;
     for (size_t i = 0; i < BASE_COUNT(table); i++)
         if (argc < 2 || strcmp(argv[1], table[i].name) == 0)
-            tests[n++] = (struct CMUnitTest){.name = table[i].name, .test_func = table_case, .initial_state = (void *)&table[i]};
+            tests[n++] =
+                (struct CMUnitTest){.name = table[i].name, .test_func = table_case, .initial_state = (void *)&table[i]};
     if (argc < 2) tests[n++] = (struct CMUnitTest){.name = "table_is_complete", .test_func = table_is_complete};
     return n ? _cmocka_run_group_tests(PARITY, tests, n, table_open, table_close) : 1;
 }

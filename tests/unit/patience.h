@@ -1,4 +1,5 @@
-/* Time limits of tests are for a quiet machine. patience(limit) stretches one by how much slower processes start and wake up right now. */
+/* Time limits of tests are for a quiet machine. patience(limit) stretches one by how much slower processes start and
+ * wake up right now. */
 #ifndef XT_TESTS_PATIENCE_H
 #define XT_TESTS_PATIENCE_H
 

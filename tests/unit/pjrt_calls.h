@@ -1,4 +1,5 @@
-/* What tests that call the plugin's table share: errors as codes, uploads, one small program, and a client for each test program. */
+/* What tests that call the plugin's table share: errors as codes, uploads, one small program, and a client for each
+ * test program. */
 #ifndef XT_TESTS_PJRT_CALLS_H
 #define XT_TESTS_PJRT_CALLS_H
 
@@ -29,8 +30,8 @@ static inline PJRT_Error_Code code_of(PJRT_Error *e, const char *word) {
     api->Error_Destroy(&d);
     return c.code;
 }
-#define CALL(name, ...)                                                                                                                              \
-    PJRT_##name##_Args name = PJRT_INIT(name, __VA_ARGS__);                                                                                          \
+#define CALL(name, ...)                                     \
+    PJRT_##name##_Args name = PJRT_INIT(name, __VA_ARGS__); \
     assert_int_equal(code_of(api->name(&name), NULL), PJRT_OK)
 
 static inline PJRT_Error_Code finish(PJRT_Event *e, const char *word) {
@@ -50,8 +51,8 @@ static inline PJRT_Error *upload_error(PJRT_Client_BufferFromHostBuffer_Args *a,
 
 static inline PJRT_Buffer *upload4(const float v[4]) {
     PJRT_Buffer *b = NULL;
-    PJRT_Client_BufferFromHostBuffer_Args a =
-        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = v, .type = PJRT_TYPE_F32, .dims = (int64_t[]){4}, .num_dims = 1);
+    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = v,
+                                                        .type = PJRT_TYPE_F32, .dims = (int64_t[]){4}, .num_dims = 1);
     assert_int_equal(code_of(upload_error(&a, &b), NULL), PJRT_OK);
     return b;
 }
@@ -68,17 +69,21 @@ static inline void expect(PJRT_Buffer *b, size_t n, const float *want) {
 }
 
 /* w - g, with w's memory given to the result. */
-static const char step[] = "module @step {\n"
-                           "  func.func public @main(%w: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %g: tensor<4xf32>) -> tensor<4xf32> {\n"
-                           "    %0 = stablehlo.subtract %w, %g : tensor<4xf32>\n"
-                           "    return %0 : tensor<4xf32>\n"
-                           "  }\n"
-                           "}\n";
+static const char step[] =
+    "module @step {\n"
+    "  func.func public @main(%w: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %g: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "    %0 = stablehlo.subtract %w, %g : tensor<4xf32>\n"
+    "    return %0 : tensor<4xf32>\n"
+    "  }\n"
+    "}\n";
 static const char one_device[] = "\x1a\x04\x20\x01\x28\x01";
 
 static inline PJRT_LoadedExecutable *compile_text(PJRT_Client *c, const char *text) {
-    PJRT_Program p = {
-        .struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)text, .code_size = strlen(text), .format = "mlir", .format_size = 4};
+    PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program),
+                      .code = (char *)text,
+                      .code_size = strlen(text),
+                      .format = "mlir",
+                      .format_size = 4};
     CALL(Client_Compile, .client = c, .program = &p, .compile_options = one_device, .compile_options_size = 6);
     return Client_Compile.executable;
 }
@@ -87,12 +92,13 @@ static inline PJRT_LoadedExecutable *compile(PJRT_Client *c) {
     return compile_text(c, step);
 }
 
-static inline PJRT_Error *execute(PJRT_LoadedExecutable *e, PJRT_Buffer *w, PJRT_Buffer *g, PJRT_Device *on, PJRT_Buffer **out, PJRT_Event **done) {
+static inline PJRT_Error *execute(PJRT_LoadedExecutable *e, PJRT_Buffer *w, PJRT_Buffer *g, PJRT_Device *on,
+                                  PJRT_Buffer **out, PJRT_Event **done) {
     PJRT_ExecuteOptions o = {.struct_size = PJRT_ExecuteOptions_BASE_SIZE};
     PJRT_Buffer **args[] = {(PJRT_Buffer *[]){w, g}}, **outs[] = {out};
     PJRT_LoadedExecutable_Execute_Args a =
-        PJRT_INIT(LoadedExecutable_Execute, .executable = e, .options = &o, .argument_lists = args, .num_devices = 1, .num_args = 2,
-                  .output_lists = outs, .device_complete_events = done, .execute_device = on);
+        PJRT_INIT(LoadedExecutable_Execute, .executable = e, .options = &o, .argument_lists = args, .num_devices = 1,
+                  .num_args = 2, .output_lists = outs, .device_complete_events = done, .execute_device = on);
     return api->LoadedExecutable_Execute(&a);
 }
 
@@ -123,7 +129,8 @@ static inline int close_client(void **state) {
     static const char *const kinds[] = {"plugin_client", "plugin_buffer", "plugin_executable", "plugin_event"};
     int left = 0;
     for (size_t i = 0; i < BASE_COUNT(kinds); i++)
-        if (xt_live_objects(kinds[i])) print_error("%lld of %s are left\n", (long long)xt_live_objects(kinds[i]), kinds[i]), left++;
+        if (xt_live_objects(kinds[i]))
+            print_error("%lld of %s are left\n", (long long)xt_live_objects(kinds[i]), kinds[i]), left++;
     return left;
 }
 

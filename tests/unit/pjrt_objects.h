@@ -1,5 +1,5 @@
-/* One object of each kind that the plugin's table knows, arguments filled with them after the plugin's own table of arguments, and
- * children in which a call may do what it likes: how they end is all that counts. */
+/* One object of each kind that the plugin's table knows, arguments filled with them after the plugin's own table of
+ * arguments, and children in which a call may do what it likes: how they end is all that counts. */
 #ifndef XT_TESTS_PJRT_OBJECTS_H
 #define XT_TESTS_PJRT_OBJECTS_H
 
@@ -28,14 +28,18 @@ static inline void make_objects(void) {
     objects[FACE_EXECUTABLE] = LoadedExecutable_GetExecutable.executable;
     CALL(TopologyDescription_Create, .topology_name = "2", .topology_name_size = 1);
     objects[FACE_TOPOLOGY] = TopologyDescription_Create.topology;
-    PJRT_ShapeSpec shape = {.struct_size = PJRT_SIZE_OF(PJRT_ShapeSpec), .dims = (int64_t[]){4}, .num_dims = 1, .element_type = PJRT_TYPE_F32};
+    PJRT_ShapeSpec shape = {.struct_size = PJRT_SIZE_OF(PJRT_ShapeSpec),
+                            .dims = (int64_t[]){4},
+                            .num_dims = 1,
+                            .element_type = PJRT_TYPE_F32};
     CALL(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = &shape, .num_shape_specs = 1);
     objects[FACE_TRANSFER] = Client_CreateBuffersForAsyncHostToDevice.transfer_manager;
     CALL(Device_CreateAsyncTrackingEvent, .device = objects[FACE_DEVICE]);
     objects[FACE_TRACKING] = Device_CreateAsyncTrackingEvent.event;
     CALL(ExecuteContext_Create, .extension_start = NULL);
     objects[FACE_CONTEXT] = ExecuteContext_Create.context;
-    CALL(Client_CreateAliasBuffer, .client = client, .shape_element_type = PJRT_TYPE_F32, .shape_dims = (int64_t[]){4}, .shape_num_dims = 1);
+    CALL(Client_CreateAliasBuffer, .client = client, .shape_element_type = PJRT_TYPE_F32, .shape_dims = (int64_t[]){4},
+         .shape_num_dims = 1);
     objects[FACE_ALIAS] = Client_CreateAliasBuffer.fulfill_alias_buffer_cb;
     const PJRT_Extension_Base *e = api->extension_start;
     while (e->type != PJRT_EXTENSION_LAYOUTS) e = e->next;
@@ -44,7 +48,7 @@ static inline void make_objects(void) {
     objects[FACE_LAYOUT] = l.layout;
 }
 
-/* --- the functions by slot ------------------------------------------------------------------------------------------------- */
+/* --- the functions by slot --- */
 typedef PJRT_Error *(*any_function)(void *);
 static inline bool is_void(face_slot slot) {
     return slot == FACE_SLOT_Error_Destroy || slot == FACE_SLOT_Error_Message;
@@ -59,7 +63,8 @@ static inline any_function function_of(face_slot slot) {
     bool sharding = slot >= FACE_SLOT_Executable_ParameterShardings;
     const PJRT_Extension_Base *e = api->extension_start;
     while (e->type != (sharding ? PJRT_EXTENSION_SHARDINGS : PJRT_EXTENSION_LAYOUTS)) e = e->next;
-    size_t n = (size_t)slot - (size_t)(sharding ? FACE_SLOT_Executable_ParameterShardings : FACE_SLOT_Layouts_MemoryLayout_Destroy);
+    size_t n = (size_t)slot -
+               (size_t)(sharding ? FACE_SLOT_Executable_ParameterShardings : FACE_SLOT_Layouts_MemoryLayout_Destroy);
     memcpy(&f, (const char *)e + sizeof *e + n * sizeof f, sizeof f);
     return f;
 }
@@ -91,7 +96,7 @@ static inline answer ask(face_slot slot, void *args) {
     return got;
 }
 
-/* --- arguments ----------------------------------------------------------------------------------------------------------------- */
+/* --- arguments --- */
 enum { ARGS_ROOM = 512 };
 static inline void ignore_event(PJRT_Error *error, void *user_arg) {
     (void)user_arg;
@@ -121,14 +126,16 @@ static inline void fill_args(const face_args *row, void *s, char nested[][ARGS_R
     }
 }
 
-/* --- children ------------------------------------------------------------------------------------------------------------------- */
-/* What a child of this process that calls fn(user) with a client and objects of its own came to: its exit status, or -signal. */
+/* --- children --- */
+/* What a child of this process that calls fn(user) with a client and objects of its own came to: its exit
+ * status, or -signal. */
 static inline int in_child(int (*fn)(void *user), void *user, unsigned seconds) {
     fflush(NULL);
     pid_t pid = fork();
     if (pid < 0) return 1000;
     if (pid == 0) {
-        const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE}; /* not for cmocka, which would go on with the next test here */
+        /* not for cmocka, which would go on with the next test here */
+        const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
         for (size_t i = 0; i < BASE_COUNT(faults); i++) signal(faults[i], SIG_DFL);
         alarm(seconds);
         client = create(NULL, 0);

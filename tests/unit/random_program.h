@@ -1,5 +1,5 @@
-/* Random programs: a few shapes, any mix of elementwise ops, broadcasts, reshapes, transposes, slices, reductions and products over them, some
- * arguments donated to results of their type. */
+/* Random programs: a few shapes, any mix of elementwise ops, broadcasts, reshapes, transposes, slices, reductions and
+ * products over them, some arguments donated to results of their type. */
 #ifndef XT_TESTS_RANDOM_PROGRAM_H
 #define XT_TESTS_RANDOM_PROGRAM_H
 
@@ -36,15 +36,20 @@ static inline void elementwise(maker *m) {
     int x = pick(m, m->n), s = m->shape[x], y = value_of(m, s), z = value_of(m, s);
     if (y < 0 || z < 0) return;
     switch (pick(m, 4)) {
-    case 0: str_printf(&m->text, "%%%d = stablehlo.%s %%%d : tensor<%s>\n", m->n, unary[pick(m, 7)], x, shapes[s]); break;
+    case 0:
+        str_printf(&m->text, "%%%d = stablehlo.%s %%%d : tensor<%s>\n", m->n, unary[pick(m, 7)], x, shapes[s]);
+        break;
     case 1: {
-        str_printf(&m->text, "%%p%d = stablehlo.compare LT, %%%d, %%%d, FLOAT : (tensor<%s>, tensor<%s>) -> tensor<%.*si1>\n", m->n, x, y, shapes[s],
-                   shapes[s], (int)strlen(shapes[s]) - 3, shapes[s]);
-        str_printf(&m->text, "%%%d = stablehlo.select %%p%d, %%%d, %%%d : tensor<%.*si1>, tensor<%s>\n", m->n, m->n, y, z, (int)strlen(shapes[s]) - 3,
-                   shapes[s], shapes[s]);
+        str_printf(&m->text,
+                   "%%p%d = stablehlo.compare LT, %%%d, %%%d, FLOAT : (tensor<%s>, tensor<%s>) -> tensor<%.*si1>\n",
+                   m->n, x, y, shapes[s], shapes[s], (int)strlen(shapes[s]) - 3, shapes[s]);
+        str_printf(&m->text, "%%%d = stablehlo.select %%p%d, %%%d, %%%d : tensor<%.*si1>, tensor<%s>\n", m->n, m->n, y,
+                   z, (int)strlen(shapes[s]) - 3, shapes[s], shapes[s]);
         break;
     }
-    default: str_printf(&m->text, "%%%d = stablehlo.%s %%%d, %%%d : tensor<%s>\n", m->n, binary[pick(m, 5)], x, y, shapes[s]);
+    default:
+        str_printf(&m->text, "%%%d = stablehlo.%s %%%d, %%%d : tensor<%s>\n", m->n, binary[pick(m, 5)], x, y,
+                   shapes[s]);
     }
     add(m, s);
 }
@@ -68,10 +73,15 @@ static inline void reshaping(maker *m) {
         {S24, S6, "stablehlo.slice %%%d [3:21:3] : (tensor<24xf32>) -> tensor<6xf32>"},
         {S24, S4, "stablehlo.slice %%%d [4:8] : (tensor<24xf32>) -> tensor<4xf32>"},
         {S46, S46, "stablehlo.reverse %%%d, dims = [1] : tensor<4x6xf32>"},
-        {S46, S6, "stablehlo.reduce(%%%d init: %%z) applies stablehlo.add across dimensions = [0] : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>"},
+        {S46, S6,
+         "stablehlo.reduce(%%%d init: %%z) applies stablehlo.add across dimensions = [0] : (tensor<4x6xf32>, "
+         "tensor<f32>) -> tensor<6xf32>"},
         {S46, S4,
-         "stablehlo.reduce(%%%d init: %%z) applies stablehlo.maximum across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>"},
-        {S24, S0, "stablehlo.reduce(%%%d init: %%z) applies stablehlo.add across dimensions = [0] : (tensor<24xf32>, tensor<f32>) -> tensor<f32>"},
+         "stablehlo.reduce(%%%d init: %%z) applies stablehlo.maximum across dimensions = [1] : (tensor<4x6xf32>, "
+         "tensor<f32>) -> tensor<4xf32>"},
+        {S24, S0,
+         "stablehlo.reduce(%%%d init: %%z) applies stablehlo.add across dimensions = [0] : (tensor<24xf32>, "
+         "tensor<f32>) -> tensor<f32>"},
     };
     int k = pick(m, (int)BASE_COUNT(moves)), v = value_of(m, moves[k].from);
     if (v < 0) return;
@@ -91,18 +101,21 @@ static inline void others(maker *m) {
     switch (pick(m, 3)) {
     case 0: /* 4x6 . 6x4 . 4x6 */
         str_printf(&m->text,
-                   "%%d%d = stablehlo.dot_general %%%d, %%%d, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x4xf32>) -> tensor<4x4xf32>\n",
+                   "%%d%d = stablehlo.dot_general %%%d, %%%d, contracting_dims = [1] x [0] : (tensor<4x6xf32>, "
+                   "tensor<6x4xf32>) -> tensor<4x4xf32>\n",
                    m->n, a, b);
         str_printf(&m->text, "%%e%d = stablehlo.tanh %%d%d : tensor<4x4xf32>\n", m->n, m->n);
         str_printf(&m->text,
-                   "%%%d = stablehlo.dot_general %%e%d, %%%d, contracting_dims = [0] x [1] : (tensor<4x4xf32>, tensor<6x4xf32>) -> tensor<4x6xf32>\n",
+                   "%%%d = stablehlo.dot_general %%e%d, %%%d, contracting_dims = [0] x [1] : (tensor<4x4xf32>, "
+                   "tensor<6x4xf32>) -> tensor<4x6xf32>\n",
                    m->n, m->n, b);
         break;
     case 1:
         str_printf(&m->text, "%%o%d = stablehlo.constant dense<2> : tensor<i32>\n", m->n);
         str_printf(&m->text,
-                   "%%%d = stablehlo.dynamic_update_slice %%%d, %%%d, %%o%d : (tensor<24xf32>, tensor<4xf32>, tensor<i32>) -> tensor<24xf32>\n", m->n,
-                   c, S4, m->n); /* argument 3 */
+                   "%%%d = stablehlo.dynamic_update_slice %%%d, %%%d, %%o%d : (tensor<24xf32>, tensor<4xf32>, "
+                   "tensor<i32>) -> tensor<24xf32>\n",
+                   m->n, c, S4, m->n); /* argument 3 */
         add(m, S24);
         return;
     default: str_printf(&m->text, "%%%d = stablehlo.optimization_barrier %%%d : tensor<4x6xf32>\n", m->n, a);

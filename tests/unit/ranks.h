@@ -1,5 +1,5 @@
-/* For tests with several ranks: forks them, gives each its rank, waits with a limit, and gives back the exit codes. A rank reports a
- * failed check by its exit code, since cmocka's own jumps must not leave a child. */
+/* For tests with several ranks: forks them, gives each its rank, waits with a limit, and gives back the exit codes. A
+ * rank reports a failed check by its exit code, since cmocka's own jumps must not leave a child. */
 #ifndef XT_TESTS_RANKS_H
 #define XT_TESTS_RANKS_H
 
@@ -12,20 +12,20 @@
 
 #include "coll/coll.h"
 
-#define RANK_CHECK(cond)                                                                                                                             \
-    do {                                                                                                                                             \
-        if (!(cond)) {                                                                                                                               \
-            fprintf(stderr, "rank check failed at %s:%d: %s\n", __FILE__, __LINE__, #cond);                                                          \
-            _exit(99);                                                                                                                               \
-        }                                                                                                                                            \
+#define RANK_CHECK(cond)                                                                    \
+    do {                                                                                    \
+        if (!(cond)) {                                                                      \
+            fprintf(stderr, "rank check failed at %s:%d: %s\n", __FILE__, __LINE__, #cond); \
+            _exit(99);                                                                      \
+        }                                                                                   \
     } while (0)
-#define RANK_OK(expr)                                                                                                                                \
-    do {                                                                                                                                             \
-        xt_status rank_st_ = (expr);                                                                                                                 \
-        if (rank_st_) {                                                                                                                              \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, xt_status_message(rank_st_));                                                         \
-            _exit(98);                                                                                                                               \
-        }                                                                                                                                            \
+#define RANK_OK(expr)                                                                        \
+    do {                                                                                     \
+        xt_status rank_st_ = (expr);                                                         \
+        if (rank_st_) {                                                                      \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, xt_status_message(rank_st_)); \
+            _exit(98);                                                                       \
+        }                                                                                    \
     } while (0)
 
 typedef void (*rank_body)(const char *name, int rank, int size, void *arg);

@@ -74,7 +74,8 @@ static void assert_world(const char *settings, const char *expected) {
         setenv(p, equals + 1, 1);
     }
     const world *w = world_get();
-    snprintf(got, sizeof got, "%d/%d %d/%d %d %s", w->rank, w->size, w->local_rank, w->local_size, w->launched, w->source);
+    snprintf(got, sizeof got, "%d/%d %d/%d %d %s", w->rank, w->size, w->local_rank, w->local_size, w->launched,
+             w->source);
     if (strcmp(got, expected)) print_error("%s\n", settings);
     assert_string_equal(got, expected);
     assert_ptr_equal(world_get(), w);
@@ -90,23 +91,28 @@ static void worlds(void **state) {
     assert_world("XT_RANK=3 XT_WORLD_SIZE=4", "3/4 3/4 1 XT_RANK");
     assert_world("XT_RANK=0 XT_WORLD_SIZE=1", "0/1 0/1 1 XT_RANK");
     assert_world("XT_RANK=1 XT_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=8", "1/2 1/2 1 XT_RANK");
-    assert_world("OMPI_COMM_WORLD_RANK=5 OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_LOCAL_SIZE=4",
-                 "5/8 1/4 1 OMPI_COMM_WORLD_RANK");
+    assert_world(
+        "OMPI_COMM_WORLD_RANK=5 OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_LOCAL_SIZE=4",
+        "5/8 1/4 1 OMPI_COMM_WORLD_RANK");
     assert_world("PMI_RANK=2 PMI_SIZE=4 MPI_LOCALRANKID=0 MPI_LOCALNRANKS=2", "2/4 0/2 1 PMI_RANK");
-    assert_world("CLOUD_TPU_TASK_ID=2 TPU_PROCESS_ADDRESSES=h0:8476,h0:8477,h1:8476,h1:8477", "2/4 0/2 1 CLOUD_TPU_TASK_ID");
+    assert_world("CLOUD_TPU_TASK_ID=2 TPU_PROCESS_ADDRESSES=h0:8476,h0:8477,h1:8476,h1:8477",
+                 "2/4 0/2 1 CLOUD_TPU_TASK_ID");
     assert_world("TPU_WORKER_ID=1 TPU_WORKER_HOSTNAMES=10.0.0.1,10.0.0.2", "1/2 0/1 1 TPU_WORKER_ID");
     assert_world("TPU_WORKER_ID=0 TPU_WORKER_HOSTNAMES=localhost", SINGLE);
 }
 
 static void slurm_worlds(void **state) {
     (void)state;
-    assert_world("SLURM_STEP_ID=0 SLURM_PROCID=5 SLURM_NTASKS=7 SLURM_LOCALID=1 SLURM_NODEID=2 SLURM_STEP_TASKS_PER_NODE=2(x3),1",
+    assert_world("SLURM_STEP_ID=0 SLURM_PROCID=5 SLURM_NTASKS=7 SLURM_LOCALID=1 SLURM_NODEID=2 "
+                 "SLURM_STEP_TASKS_PER_NODE=2(x3),1",
                  "5/7 1/2 1 SLURM_PROCID");
-    assert_world("SLURM_STEP_ID=0 SLURM_PROCID=6 SLURM_NTASKS=7 SLURM_LOCALID=0 SLURM_NODEID=3 SLURM_STEP_TASKS_PER_NODE=2(x3),1",
+    assert_world("SLURM_STEP_ID=0 SLURM_PROCID=6 SLURM_NTASKS=7 SLURM_LOCALID=0 SLURM_NODEID=3 "
+                 "SLURM_STEP_TASKS_PER_NODE=2(x3),1",
                  "6/7 0/1 1 SLURM_PROCID");
     assert_world("SLURM_STEPID=3 SLURM_PROCID=1 SLURM_NTASKS=8 SLURM_STEP_NUM_TASKS=2", "1/2 1/2 1 SLURM_PROCID");
     assert_world("SLURM_PROCID=0 SLURM_NTASKS=8", SINGLE); /* a batch script: no step */
-    assert_world("SLURM_STEP_ID=4294967291 SLURM_PROCID=0 SLURM_NTASKS=8", SINGLE); /* the batch step's reserved number */
+    /* the batch step's reserved number */
+    assert_world("SLURM_STEP_ID=4294967291 SLURM_PROCID=0 SLURM_NTASKS=8", SINGLE);
     assert_world("SLURM_STEP_ID=4294967290 SLURM_PROCID=0 SLURM_NTASKS=8", SINGLE); /* salloc's shell */
     assert_world("SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=1", SINGLE); /* srun -n 1: free to start ranks */
 }
@@ -166,7 +172,8 @@ static void typos_are_reported_once(void **state) {
     env_report_unknown();
     int said = calls;
     assert_true(said >= 3);
-    assert_non_null(strstr(str_cstr(&caught), "XT_CHACHE is not one xtrain reads and does nothing; did you mean XT_CACHE?"));
+    assert_non_null(
+        strstr(str_cstr(&caught), "XT_CHACHE is not one xtrain reads and does nothing; did you mean XT_CACHE?"));
     assert_non_null(strstr(str_cstr(&caught), "XT_FAVOURITE_COLOUR is not one"));
     assert_non_null(strstr(str_cstr(&caught), "set XT_DEBUG=compile,exec"));
     assert_null(strstr(str_cstr(&caught), "XT_PLUGIN_DIR")); /* a known one, set by the test runner */
@@ -189,7 +196,8 @@ static void messages_are_whole_lines(void **state) {
 
 static void nested_sink(xt_severity sev, const char *text, size_t n, void *user) {
     (void)text, (void)n, (void)sev;
-    if (++*(int *)user == 1) log_msg(XT_SEV_DEBUG, "from inside the sink"); /* below the level: not printed, and no deadlock */
+    /* below the level: not printed, and no deadlock */
+    if (++*(int *)user == 1) log_msg(XT_SEV_DEBUG, "from inside the sink");
 }
 
 static void a_sink_may_log(void **state) {

@@ -184,7 +184,8 @@ static void folders(void **state) {
 
 static void paths_join(void **state) {
     (void)state;
-    static const char *const rows[][3] = {{"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"", "b", "b"}, {"a", "/b", "/b"}, {"/", "b", "/b"}};
+    static const char *const rows[][3] = {
+        {"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"", "b", "b"}, {"a", "/b", "/b"}, {"/", "b", "/b"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         char *p = path_join(rows[i][0], rows[i][1]);
         assert_string_equal(p, rows[i][2]);

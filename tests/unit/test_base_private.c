@@ -79,8 +79,10 @@ static void only_regular_files(void **state) {
     struct stat st;
     close(open(in_dir("file"), O_CREAT | O_WRONLY, 0600));
     assert_int_equal(symlink("file", in_dir("link")) | mkfifo(in_dir("fifo"), 0600) | mkdir(in_dir("folder"), 0700), 0);
-    static const char *const names[] = {"link", "fifo", "folder", "none"}, *const why[] = {"it is a symbolic link", "it is no regular file",
-                                                                                           "it is a folder", "No such file or directory"};
+    static const char *const names[] = {"link", "fifo", "folder", "none"}, *const why[] = {"it is a symbolic link",
+                                                                                           "it is no regular file",
+                                                                                           "it is a folder",
+                                                                                           "No such file or directory"};
     alarm(20); /* a FIFO is not waited for */
     for (size_t i = 0; i < BASE_COUNT(names); i++) {
         assert_int_equal(file_open_regular(AT_FDCWD, in_dir(names[i]), &st), -1);
@@ -111,7 +113,8 @@ static char *goes_to(const char *path, const char *named) {
     static char text[512];
     char *out;
     xt_status s = file_output_target(path, &out);
-    if (s && !(strstr(xt_status_message(s), named) && strstr(xt_status_message(s), "link"))) fail_msg("%s: %s", path, xt_status_message(s));
+    if (s && !(strstr(xt_status_message(s), named) && strstr(xt_status_message(s), "link")))
+        fail_msg("%s: %s", path, xt_status_message(s));
     snprintf(text, sizeof text, "%s", out ? out : "");
     base_free(out);
     bool bad = s != NULL;
@@ -121,12 +124,14 @@ static char *goes_to(const char *path, const char *named) {
 
 static void every_part_of_a_path_is_looked_at(void **state) {
     (void)state;
-    assert_int_equal(mkdir(in_dir("real"), 0700) | symlink("real", in_dir("mine")) | symlink("mine/over", in_dir("twice")) |
-                         symlink("circle", in_dir("circle")) | symlink(in_dir("real"), in_dir("theirs")) | symlink("theirs", in_dir("through")),
+    assert_int_equal(mkdir(in_dir("real"), 0700) | symlink("real", in_dir("mine")) |
+                         symlink("mine/over", in_dir("twice")) | symlink("circle", in_dir("circle")) |
+                         symlink(in_dir("real"), in_dir("theirs")) | symlink("theirs", in_dir("through")),
                      0);
-    static const char *const rows[][2] = {
-        {"real/f", "real/f"},   {"mine/f", "real/f"},       {"mine/sub/f", "real/sub/f"}, {"real/../mine//f", "real/../real/f"},
-        {"twice", "real/over"}, {"twice/f", "real/over/f"}, {"none/f", "none/f"},         {"mine/", "real"}};
+    static const char *const rows[][2] = {{"real/f", "real/f"},         {"mine/f", "real/f"},
+                                          {"mine/sub/f", "real/sub/f"}, {"real/../mine//f", "real/../real/f"},
+                                          {"twice", "real/over"},       {"twice/f", "real/over/f"},
+                                          {"none/f", "none/f"},         {"mine/", "real"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         const char *to = goes_to(in_dir(rows[i][0]), "nothing");
         if (!to || strcmp(to, in_dir(rows[i][1])) != 0) fail_msg("%s: %s", rows[i][0], to ? to : "an error");
@@ -136,7 +141,8 @@ static void every_part_of_a_path_is_looked_at(void **state) {
     assert_string_equal(goes_to("", ""), "");
     if (geteuid() != 0) return; /* only root gives a link away */
     assert_int_equal(lchown(in_dir("theirs"), 65534, 65534), 0);
-    static const char *const refused[] = {"theirs", "theirs/f", "theirs/sub/f", "through", "through/f", "real/../theirs/f"};
+    static const char *const refused[] = {"theirs",  "theirs/f",  "theirs/sub/f",
+                                          "through", "through/f", "real/../theirs/f"};
     for (size_t i = 0; i < BASE_COUNT(refused); i++) {
         if (goes_to(in_dir(refused[i]), "theirs")) fail_msg("%s is followed", refused[i]);
         xt_status s = file_make_dirs(in_dir(refused[i]), 0700);
@@ -153,8 +159,9 @@ static void every_part_of_a_path_is_looked_at(void **state) {
 static void a_safe_folder_has_no_links(void **state) {
     (void)state;
     char real[PATH_MAX] = "untouched";
-    assert_int_equal(mkdir(in_dir("safe"), 0700) | symlink("safe", in_dir("to-safe")) | mkdir(in_dir("open"), 0777) | chmod(in_dir("open"), 0777) |
-                         mkdir(in_dir("open/below"), 0700) | symlink("open/below", in_dir("to-below")),
+    assert_int_equal(mkdir(in_dir("safe"), 0700) | symlink("safe", in_dir("to-safe")) | mkdir(in_dir("open"), 0777) |
+                         chmod(in_dir("open"), 0777) | mkdir(in_dir("open/below"), 0700) |
+                         symlink("open/below", in_dir("to-below")),
                      0);
     assert_string_equal(private_path_problem(in_dir("open"), 077, real), "others may write it; chmod 700 it");
     assert_string_equal(private_path_problem(in_dir("to-below"), 077, real), "others may write a parent folder");
@@ -180,7 +187,8 @@ static void a_forged_segment_is_refused(void **state) {
         unlink(path);
         h.bytes = lengths[i];
         int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
-        assert_true(fd >= 0 && write(fd, &h, lengths[i] < sizeof h ? lengths[i] : sizeof h) > 0 && ftruncate(fd, (off_t)lengths[i]) == 0);
+        assert_true(fd >= 0 && write(fd, &h, lengths[i] < sizeof h ? lengths[i] : sizeof h) > 0 &&
+                    ftruncate(fd, (off_t)lengths[i]) == 0);
         close(fd);
         xt_status st = segment_attach(word, 0, 2, coll_now() + 1000000000, &s);
         if (lengths[i] < sizeof h) { /* its maker was killed: made anew */

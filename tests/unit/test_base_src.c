@@ -1,5 +1,6 @@
-/* Source ids: through the macro, and for calls that come through function pointers. The second half builds small programs against a
- * shared library made of the real code, as users have it, with each compiler and level, and looks whether the right line is named. */
+/* Source ids: through the macro, and for calls that come through function pointers. The second half builds small
+ * programs against a shared library made of the real code, as users have it, with each compiler and level, and looks
+ * whether the right line is named. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -111,26 +112,29 @@ static void linked_statically(void **state) {
     assert_int_equal(src_from_return_address(NULL), 0);
     assert_non_null(strstr(src_get(src_from_return_address((void *)0x10))->file, "code+0x")); /* in no module */
     src_id libc = src_from_return_address((char *)dlsym(RTLD_DEFAULT, "qsort") + 1);
-    assert_non_null(strstr(src_get(libc)->func, "qsort")); /* the file depends on whether libc's debug information is installed */
+    /* the file depends on whether libc's debug information is installed */
+    assert_non_null(strstr(src_get(libc)->func, "qsort"));
 }
 
-/* --- Programs ---------------------------------------------------------------------------------------------------------------- */
-static const char library_text[] = "typedef struct { const char *file; int line; const char *func; } xt_src;\n"
-                                   "unsigned src_from_caller(void);\n"
-                                   "unsigned src_intern(const xt_src *where);\n"
-                                   "const char *src_text(unsigned id, char *buf, unsigned long n);\n"
-                                   "#define API __attribute__((visibility(\"default\")))\n"
-                                   "API unsigned lib_call(void) { volatile unsigned id = src_from_caller(); return id; }\n"
-                                   "API unsigned lib_here(const xt_src *where) { return src_intern(where); }\n"
-                                   "API unsigned lib_back(unsigned (*fn)(void)) { volatile unsigned id = fn(); return id; }\n"
-                                   "API const char *lib_text(unsigned id, char *buf, unsigned long n) { return src_text(id, buf, n); }\n";
+/* --- Programs --- */
+static const char library_text[] =
+    "typedef struct { const char *file; int line; const char *func; } xt_src;\n"
+    "unsigned src_from_caller(void);\n"
+    "unsigned src_intern(const xt_src *where);\n"
+    "const char *src_text(unsigned id, char *buf, unsigned long n);\n"
+    "#define API __attribute__((visibility(\"default\")))\n"
+    "API unsigned lib_call(void) { volatile unsigned id = src_from_caller(); return id; }\n"
+    "API unsigned lib_here(const xt_src *where) { return src_intern(where); }\n"
+    "API unsigned lib_back(unsigned (*fn)(void)) { volatile unsigned id = fn(); return id; }\n"
+    "API const char *lib_text(unsigned id, char *buf, unsigned long n) { return src_text(id, buf, n); }\n";
 
 static const char model_text[] = "unsigned lib_call(void);\n"
                                  "unsigned (*volatile model_call)(void) = lib_call;\n"
                                  "int model_line = __LINE__ + 1;\n"
                                  "unsigned model(void) { volatile unsigned id = model_call(); return id; }\n";
 
-/* usage: prog WANT MODEL.so, where WANT is 1 when calls by pointer must give lines, 0 when they must give binary+0xoffset. */
+/* usage: prog WANT MODEL.so, where WANT is 1 when calls by pointer must give lines, 0 when they must give
+ * binary+0xoffset. */
 static const char program_text[] =
     "#include <dlfcn.h>\n"
     "#include <stdio.h>\n"
@@ -147,7 +151,8 @@ static const char program_text[] =
     "    const char *slash = strrchr(got, '/'), *name = slash ? slash + 1 : got;\n"
     "    snprintf(a, sizeof a, \"%s.c:%d\", file, line);\n"
     "    snprintf(b, sizeof b, \"%s.c:%d\", file, other_line);\n"
-    "    int ok = lines ? !strcmp(name, a) || !strcmp(name, b) : strstr(name, \"+0x\") && !strncmp(name, file, strlen(file));\n"
+    "    int ok = lines ? !strcmp(name, a) || !strcmp(name, b) : strstr(name, \"+0x\") && !strncmp(name, file, "
+    "strlen(file));\n"
     "    if (!ok) wrong++, printf(\"%s: %s, expected %s\\n\", what, got, lines ? a : \"an offset\");\n"
     "}\n"
     "static int tail_line = __LINE__ + 1;\n"
@@ -156,7 +161,8 @@ static const char program_text[] =
     "static unsigned back(void) { volatile unsigned id = call(); return id; }\n"
     "static unsigned sorted_id;\n"
     "static int sort_line = __LINE__ + 1;\n"
-    "static int compare(const void *a, const void *b) { sorted_id = call(); return *(const char *)a - *(const char *)b; }\n"
+    "static int compare(const void *a, const void *b) { sorted_id = call(); return *(const char *)a - *(const char "
+    "*)b; }\n"
     "int main(int argc, char **argv) {\n"
     "    char letters[] = \"ba\";\n"
     "    want = argc > 1 && atoi(argv[1]);\n"
@@ -211,8 +217,8 @@ static int make_library(void **state) {
     write_source("model.c", model_text);
     write_source("prog.c", program_text);
     if (!build) build = "build";
-    return shell("cc -O2 -g -shared -fPIC lib.c %s%s%s/libxtrain_shared.a -ldw -lpthread -lm -ldl -o libprobe.so", *build == '/' ? "" : cwd,
-                 *build == '/' ? "" : "/", build);
+    return shell("cc -O2 -g -shared -fPIC lib.c %s%s%s/libxtrain_shared.a -ldw -lpthread -lm -ldl -o libprobe.so",
+                 *build == '/' ? "" : cwd, *build == '/' ? "" : "/", build);
 }
 
 static int remove_folder(void **state) {
@@ -235,7 +241,9 @@ static void programs_by(const char *compiler, const char *const *flags, size_t n
         /* Lines need -g that is not stripped again. */
         int want = strstr(flags[i], "-g") && !strstr(flags[i], "-s");
         assert_int_equal(shell("%s %s -shared -fPIC model.c -L. -lprobe -o model.so", compiler, flags[i]), 0);
-        assert_int_equal(shell("%s %s -std=c11 -D_DEFAULT_SOURCE prog.c -L. -lprobe -ldl -Wl,-rpath,%s -o prog", compiler, flags[i], folder), 0);
+        assert_int_equal(shell("%s %s -std=c11 -D_DEFAULT_SOURCE prog.c -L. -lprobe -ldl -Wl,-rpath,%s -o prog",
+                               compiler, flags[i], folder),
+                         0);
         assert_int_equal(shell("./prog %d ./model.so", want), 0);
     }
 }
@@ -254,9 +262,10 @@ static void clang_programs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hides_lines), cmocka_unit_test(positions_have_ids), cmocka_unit_test(threads_agree),     cmocka_unit_test(without_memory_it_is_unknown),
-        cmocka_unit_test(a_hit_is_fast),      cmocka_unit_test(linked_statically), cmocka_unit_test(gcc_programs),
-        cmocka_unit_test(clang_programs),
+        cmocka_unit_test(hides_lines),   cmocka_unit_test(positions_have_ids),
+        cmocka_unit_test(threads_agree), cmocka_unit_test(without_memory_it_is_unknown),
+        cmocka_unit_test(a_hit_is_fast), cmocka_unit_test(linked_statically),
+        cmocka_unit_test(gcc_programs),  cmocka_unit_test(clang_programs),
     };
     return cmocka_run_group_tests(tests, make_library, remove_folder);
 }

@@ -101,8 +101,9 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_of_a_status), cmocka_unit_test(line_given_later),     cmocka_unit_test(null_is_success),
-        cmocka_unit_test(code_names),        cmocka_unit_test(errno_becomes_a_code), cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(parts_of_a_status),    cmocka_unit_test(line_given_later),
+        cmocka_unit_test(null_is_success),      cmocka_unit_test(code_names),
+        cmocka_unit_test(errno_becomes_a_code), cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

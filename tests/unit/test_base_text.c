@@ -61,12 +61,16 @@ static void numbers(void **state) {
     assert_true(parse_double("1e-3", &d) && d == 1e-3);
     assert_true(parse_double("inf", &d) && isinf(d));
     assert_false(parse_double("", &d) || parse_double("1,5", &d) || parse_double("1e999", &d));
-    assert_true(parse_double("-0", &d) && d == 0 && signbit(d) && parse_double("5.", &d) && d == 5 && parse_double(".5", &d) && d == 0.5);
-    assert_false(parse_double(".", &d) || parse_double("-", &d) || parse_double("1.2.3", &d) || parse_double("--1", &d));
+    assert_true(parse_double("-0", &d) && d == 0 && signbit(d) && parse_double("5.", &d) && d == 5 &&
+                parse_double(".5", &d) && d == 0.5);
+    assert_false(parse_double(".", &d) || parse_double("-", &d) || parse_double("1.2.3", &d) ||
+                 parse_double("--1", &d));
     for (uint64_t k = 0; k < 20000; k++) { /* the short way and strtod's agree to the bit */
         uint64_t bits = rng_bits(1, 2, k);
         char text[32];
-        snprintf(text, sizeof text, "%s%llu.%0*llu", bits & 1 ? "-" : "", (unsigned long long)(bits >> 1 & 0xfffffff) >> k % 28, (int)(k % 9) + 1, (unsigned long long)(bits >> 40) % 10);
+        snprintf(text, sizeof text, "%s%llu.%0*llu", bits & 1 ? "-" : "",
+                 (unsigned long long)(bits >> 1 & 0xfffffff) >> k % 28, (int)(k % 9) + 1,
+                 (unsigned long long)(bits >> 40) % 10);
         assert_true(parse_double(text, &d) && d == strtod(text, NULL));
     }
     assert_true(parse_flag("YES", &flag) && flag);
@@ -186,13 +190,15 @@ static void options_defaults_and_ranges(void **state) {
     (void)state;
     fit_opts o = {0};
     assert_null(options_check(rows, ROWS, &o, "fit"));
-    assert_true(o.lr == 1e-3 && o.max_epochs == 10 && o.mode == 0 && o.limit == 0 && o.shuffle == XT_ON && o.name == NULL);
+    assert_true(o.lr == 1e-3 && o.max_epochs == 10 && o.mode == 0 && o.limit == 0 && o.shuffle == XT_ON &&
+                o.name == NULL);
     o = (fit_opts){.max_epochs = -3};
     xt_status s = options_check(rows, ROWS, &o, "fit");
     assert_int_equal(xt_status_code(s), XT_INVALID_ARGUMENT);
     assert_string_equal(xt_status_message(s), "fit.max_epochs = -3 is out of range: expected 1 to 1000 (default 10)");
     xt_status_free(s);
-    static const fit_opts bad[] = {{.lr = -1}, {.lr = NAN}, {.max_epochs = 1001}, {.mode = 2}, {.mode = -1}, {.shuffle = (xt_switch)3}};
+    static const fit_opts bad[] = {{.lr = -1},  {.lr = NAN},  {.max_epochs = 1001},
+                                   {.mode = 2}, {.mode = -1}, {.shuffle = (xt_switch)3}};
     for (size_t i = 0; i < BASE_COUNT(bad); i++) {
         o = bad[i];
         s = options_check(rows, ROWS, &o, "fit");
@@ -219,7 +225,8 @@ static void options_from_text(void **state) {
     assert_null(options_set(rows, ROWS, &o, "limit", "9007199254740993"));
     assert_null(options_set(rows, ROWS, &o, "shuffle", "off"));
     assert_null(options_set(rows, ROWS, &o, "name", "first"));
-    assert_true(o.lr == 0.01 && o.max_epochs == 100 && o.mode == 1 && o.limit == 9007199254740993 && o.shuffle == XT_OFF);
+    assert_true(o.lr == 0.01 && o.max_epochs == 100 && o.mode == 1 && o.limit == 9007199254740993 &&
+                o.shuffle == XT_OFF);
     assert_string_equal(o.name, "first");
     fit_opts before = o;
     assert_set_fails(&o, "max_epoch", "3", XT_NOT_FOUND, "did you mean max_epochs?");
@@ -235,7 +242,8 @@ static void options_from_text(void **state) {
     assert_memory_equal(&o, &before, sizeof o);
 }
 
-/* What options_get writes, options_set reads back: a checkpoint's hyper-parameters. Fields not given come back as their default. */
+/* What options_get writes, options_set reads back: a checkpoint's hyper-parameters. Fields not given come back as
+ * their default. */
 static void options_round_trip(void **state) {
     (void)state;
     fit_opts o = {.lr = 0.1, .limit = INT64_MAX, .mode = 1, .name = "a b"}, back = {0};
@@ -245,7 +253,8 @@ static void options_round_trip(void **state) {
         assert_null(options_set(rows, ROWS, &back, rows[i].name, str_cstr(&text)));
         str_free(&text);
     }
-    assert_true(back.lr == 0.1 && back.limit == INT64_MAX && back.mode == 1 && back.max_epochs == 10 && back.shuffle == XT_ON);
+    assert_true(back.lr == 0.1 && back.limit == INT64_MAX && back.mode == 1 && back.max_epochs == 10 &&
+                back.shuffle == XT_ON);
     assert_string_equal(back.name, "a b");
     str help = STR_INIT;
     options_help(rows, ROWS, &help);

@@ -1,4 +1,5 @@
-/* Values that other files and other machines depend on: hashes, random numbers, dtypes; and the process-wide numbers. */
+/* Values that other files and other machines depend on: hashes, random numbers, dtypes; and the
+ * process-wide numbers. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -91,7 +92,8 @@ static void draws_are_frozen(void **state) {
     assert_true(rng_bits(0, 0, 1) == 0x9b00dbd8bc57ac4c);
     assert_true(rng_uniform(0, 0, 0) == (float)(0x6627e8d5 >> 8) / 16777216.0f);
     assert_true(rng_uniform(0, 0, 3) == (float)(0x9b00dbd8 >> 8) / 16777216.0f);
-    double radius = sqrt(-2 * log((0x6627e8d5 + 0.5) / 4294967296.0)), angle = 2 * acos(-1.0) * (0xe169c58d / 4294967296.0);
+    double radius = sqrt(-2 * log((0x6627e8d5 + 0.5) / 4294967296.0)),
+           angle = 2 * acos(-1.0) * (0xe169c58d / 4294967296.0);
     assert_true(fabs(rng_normal(0, 0, 0) - radius * cos(angle)) < 1e-6);
     assert_true(fabs(rng_normal(0, 0, 1) - radius * sin(angle)) < 1e-6);
     static float u[3000], z[3000], part[3000];

@@ -1,5 +1,6 @@
-/* Groups of some ranks: every collective against a reference, rows and columns of a grid at once, groups that others do not wait for, and what is said when a member
- * does not come, dies, or gives up elsewhere. The same under mpirun over MPI. */
+/* Groups of some ranks: every collective against a reference, rows and columns of a grid at once, groups that
+ * others do not wait for, and what is said when a member does not come, dies, or gives up elsewhere. The same under
+ * mpirun over MPI. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,9 @@
 
 static const char *self;
 
-static float value_of(int rank, size_t i) { return (float)((i * 31 + (size_t)rank * 17) % 1001) * 0.1f; }
+static float value_of(int rank, size_t i) {
+    return (float)((i * 31 + (size_t)rank * 17) % 1001) * 0.1f;
+}
 
 /* One of each kind among `members`, of whom this rank is number `place`; sums are in the order of the members. */
 static void each_kind(coll_group *g, const int *members, int n, int place, size_t count) {
@@ -36,7 +39,8 @@ static void each_kind(coll_group *g, const int *members, int n, int place, size_
         RANK_CHECK(y[i] == want);
     }
     RANK_OK(coll_all_to_all(sub, x, count * sizeof *x, y));
-    for (size_t i = 0; i < all; i++) RANK_CHECK(y[i] == value_of(members[i / count], (size_t)place * count + i % count));
+    for (size_t i = 0; i < all; i++)
+        RANK_CHECK(y[i] == value_of(members[i / count], (size_t)place * count + i % count));
     RANK_OK(coll_all_gather(sub, x, count * sizeof *x, y));
     for (size_t i = 0; i < all; i++) RANK_CHECK(y[i] == value_of(members[i / count], i % count));
     RANK_OK(coll_permute(sub, (place + 1) % n, (place + n - 1) % n, x, count * sizeof *x, y));
@@ -89,7 +93,8 @@ static void rows_and_columns(void **state) {
     }
 }
 
-/* Ranks 0 and 2 work among themselves; 1 and 3 do nothing but read what 0 says at its end. Were they needed, nobody would get there. */
+/* Ranks 0 and 2 work among themselves; 1 and 3 do nothing but read what 0 says at its end. Were they needed, nobody
+ * would get there. */
 static void others_body(const char *name, int rank, int size, void *arg) {
     coll_group *g, *sub;
     char *value;
@@ -118,7 +123,8 @@ static void others_are_not_waited_for(void **state) {
     for (int r = 0; r < 4; r++) assert_int_equal(codes[r], 0);
 }
 
-/* What was started on the whole group is finished first: nobody waits in a group for a rank that waits for the start. */
+/* What was started on the whole group is finished first: nobody waits in a group for a rank that waits
+ * for the start. */
 static void started_body(const char *name, int rank, int size, void *arg) {
     coll_group *g, *sub;
     enum { N = 200000 };
@@ -147,7 +153,8 @@ static void started_before_groups(void **state) {
 
 typedef enum trouble { SKIPS, DIES, DIES_FIRST, OTHER_CALL, GIVES_UP } trouble;
 
-/* The others' group is open: whoever is still at the start of the run when a rank gives up is told of that, as he should be. */
+/* The others' group is open: whoever is still at the start of the run when a rank gives up is told of that, as
+ * he should be. */
 static void others_are_in(coll_group *g) {
     for (int r = 0; r < 4; r += 2) {
         char key[2] = {'i', (char)('0' + r)}, *value = NULL;
@@ -186,8 +193,11 @@ static void trouble_body(const char *name, int rank, int size, void *arg) {
     if (!st) st = rank == 3 ? coll_all_gather(sub, x, 4, (char[32]){0}) : coll_all_reduce(sub, COLL_SUM, XT_F32, x, 4);
     const char *text = xt_status_message(st);
     RANK_CHECK(st);
-    static const char *const want[] = {
-        [SKIPS] = "did not come: rank 3 (pid ", [DIES] = "has ended while rank 1 waits", [DIES_FIRST] = "has ended while rank 1 waits", [OTHER_CALL] = " calls all_gather", [GIVES_UP] = "has given up while"};
+    static const char *const want[] = {[SKIPS] = "did not come: rank 3 (pid ",
+                                       [DIES] = "has ended while rank 1 waits",
+                                       [DIES_FIRST] = "has ended while rank 1 waits",
+                                       [OTHER_CALL] = " calls all_gather",
+                                       [GIVES_UP] = "has given up while"};
     if (!strstr(text, want[what]) || !strstr(text, "late.c:33")) {
         fprintf(stderr, "rank %d: %s\n", rank, text);
         _exit(97);
@@ -211,7 +221,7 @@ static void members_in_trouble(void **state) {
     }
 }
 
-/* --- over MPI ------------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- over MPI --- */
 static int rank_main(const char *what) {
     coll_group *g, *sub;
     RANK_OK(coll_run_group(&g));
@@ -238,7 +248,9 @@ static int rank_main(const char *what) {
 
 static int run_mpi(const char *env, const char *what, char *text, size_t n) {
     char command[1024];
-    snprintf(command, sizeof command, "ASAN_OPTIONS=detect_leaks=0 %s timeout 120 mpirun --allow-run-as-root --oversubscribe -np 4 %s %s 2>&1", env, self, what);
+    snprintf(command, sizeof command,
+             "ASAN_OPTIONS=detect_leaks=0 %s timeout 120 mpirun --allow-run-as-root --oversubscribe -np 4 %s %s 2>&1",
+             env, self, what);
     FILE *p = popen(command, "r");
     assert_non_null(p);
     text[fread(text, 1, n - 1, p)] = 0;
@@ -260,14 +272,17 @@ static void missing_over_mpi(void **state) {
     (void)state;
     char text[16384];
     run_mpi("XT_RENDEZVOUS=mpi:among", "skip", text, sizeof text);
-    if (!strstr(text, "rank 0: rank 0 waits in all_reduce (early.c:11): did not come: rank 2, last seen at late.c:33")) fail_msg("%s", text);
+    if (!strstr(text, "rank 0: rank 0 waits in all_reduce (early.c:11): did not come: rank 2, last seen at late.c:33"))
+        fail_msg("%s", text);
 }
 
 int main(int argc, char **argv) {
     self = argv[0];
     if (argc > 1) return rank_main(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_and_columns), cmocka_unit_test(others_are_not_waited_for), cmocka_unit_test(started_before_groups),
+        cmocka_unit_test(rows_and_columns),
+        cmocka_unit_test(others_are_not_waited_for),
+        cmocka_unit_test(started_before_groups),
         cmocka_unit_test(members_in_trouble),
     };
     const struct CMUnitTest mpi_tests[] = {cmocka_unit_test(grid_over_mpi), cmocka_unit_test(missing_over_mpi)};

@@ -1,4 +1,5 @@
-/* Rendezvous, key-value store, barriers with time limits, dead and departed ranks, agreed words, and that nothing is left behind. */
+/* Rendezvous, key-value store, barriers with time limits, dead and departed ranks, agreed words, and that nothing is
+ * left behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,7 +82,8 @@ static void key_value_store(void **state) {
     for (int r = 0; r < 3; r++) assert_int_equal(codes[r], 0);
 }
 
-/* Whoever waits for a value hears at once when another rank has given up: no sleep is long enough on a loaded machine. */
+/* Whoever waits for a value hears at once when another rank has given up: no sleep is long enough on a
+ * loaded machine. */
 static void until_others_give_up(coll_group *g) {
     char *value;
     size_t n;
@@ -104,7 +106,8 @@ static void late_body(const char *name, int rank, int size, void *arg) {
     if (rank == 1) { /* comes to a group that has given up, and hears why at once */
         RANK_CHECK(st && strstr(text, "given up") && strstr(text, "did not come"));
     } else {
-        RANK_CHECK(xt_status_code(st) == XT_DEADLINE_EXCEEDED && strstr(text, "rank 1 (pid ") && strstr(text, "slow.c:12 reading"));
+        RANK_CHECK(xt_status_code(st) == XT_DEADLINE_EXCEEDED && strstr(text, "rank 1 (pid ") &&
+                   strstr(text, "slow.c:12 reading"));
         RANK_CHECK(strstr(text, "fast.c:9") && took > 0.25);
     }
     RANK_CHECK(took < patience(1.5));
@@ -133,7 +136,8 @@ static void dying_body(const char *name, int rank, int size, void *arg) {
     xt_status st = coll_barrier(g, 30, "xt_barrier");
     double took = monotonic_now() - began;
     const char *text = xt_status_message(st);
-    RANK_CHECK(st && strstr(text, "rank 2 (pid ") && strstr(text, "dying.c:5 step") && strstr(text, arg ? "has left" : "has ended"));
+    RANK_CHECK(st && strstr(text, "rank 2 (pid ") && strstr(text, "dying.c:5 step") &&
+               strstr(text, arg ? "has left" : "has ended"));
     RANK_CHECK(took < patience(1.2));
     _exit(0);
 }
@@ -360,7 +364,8 @@ int main(void) {
         cmocka_unit_test(derived_names),
         cmocka_unit_test(refusals),
         cmocka_unit_test(dead_before_joining),
-        cmocka_unit_test(a_group_of_one),            cmocka_unit_test(without_memory),
+        cmocka_unit_test(a_group_of_one),
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The MPI transport, with all ranks on this host: the program starts itself under mpirun, once per case, and looks at exit code and text. */
+/* The MPI transport, with all ranks on this host: the program starts itself under mpirun, once per case, and looks at
+ * exit code and text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 
 static const char *self;
 
-/* --- in the ranks ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- in the ranks --- */
 
 static void values(coll_group *g, int rank, int size) {
     static const size_t counts[] = {0, 1, 7, 1000, 1048576 + 13}; /* the last is more than one chunk of 4 MiB */
@@ -41,9 +42,11 @@ static void moves(coll_group *g, int rank, int size) {
         char *src = malloc(n * (size_t)size + 1), *dst = malloc(n * (size_t)size + 1);
         for (int r = 0; r < size; r++) memset(src + (size_t)r * n, rank * 10 + r, n);
         RANK_OK(coll_all_to_all(g, src, n, dst));
-        for (int r = 0; r < size && n; r++) RANK_CHECK(dst[(size_t)r * n] == r * 10 + rank && dst[(size_t)(r + 1) * n - 1] == r * 10 + rank);
+        for (int r = 0; r < size && n; r++)
+            RANK_CHECK(dst[(size_t)r * n] == r * 10 + rank && dst[(size_t)(r + 1) * n - 1] == r * 10 + rank);
         RANK_OK(coll_all_gather(g, src, n, dst));
-        for (int r = 0; r < size && n; r++) RANK_CHECK(dst[(size_t)r * n] == r * 10 && dst[(size_t)(r + 1) * n - 1] == r * 10);
+        for (int r = 0; r < size && n; r++)
+            RANK_CHECK(dst[(size_t)r * n] == r * 10 && dst[(size_t)(r + 1) * n - 1] == r * 10);
         RANK_OK(coll_broadcast(g, 1, src, n));
         RANK_CHECK(!n || (src[0] == 10 && src[n - 1] == 10));
         free(src);
@@ -103,13 +106,14 @@ static int rank_main(const char *what) {
     return strcmp(what, "late") == 0 ? 0 : 6;
 }
 
-/* --- under cmocka -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- under cmocka --- */
 
 static int run_mpi(const char *env, const char *what, char *text, size_t n) {
     char command[1024];
     /* Open MPI's components leave memory behind and are unloaded, so that no suppression can name them. */
-    snprintf(command, sizeof command, "ASAN_OPTIONS=detect_leaks=0 %s timeout 120 mpirun --allow-run-as-root --oversubscribe -np 3 %s %s 2>&1", env,
-             self, what);
+    snprintf(command, sizeof command,
+             "ASAN_OPTIONS=detect_leaks=0 %s timeout 120 mpirun --allow-run-as-root --oversubscribe -np 3 %s %s 2>&1",
+             env, self, what);
     FILE *p = popen(command, "r");
     assert_non_null(p);
     text[fread(text, 1, n - 1, p)] = 0;
@@ -135,9 +139,11 @@ static void shared_memory_under_mpirun(void **state) {
 static void barrier_names_the_missing(void **state) {
     (void)state;
     char text[16384];
-    run_mpi("XT_RENDEZVOUS=mpi:test", "late", text, sizeof text); /* mpirun has its own word about ranks that end without finalising */
+    /* mpirun has its own word about ranks that end without finalising */
+    run_mpi("XT_RENDEZVOUS=mpi:test", "late", text, sizeof text);
     if (!strstr(text, "rank 0: xt_barrier: did not come: rank 1, last seen at slow.c:12")) fail_msg("%s", text);
-    bool alone = strstr(text, "rank 2: xt_barrier: did not come: rank 1"), told = false; /* or it hears of it from whoever gave up first, which may be the late rank itself */
+    /* or it hears of it from whoever gave up first, which may be the late rank itself */
+    bool alone = strstr(text, "rank 2: xt_barrier: did not come: rank 1"), told = false;
     for (int r = 0; r < 2; r++) {
         char line[80];
         snprintf(line, sizeof line, "rank 2: rank %d has given up: xt_barrier: did not come: rank 1", r);
@@ -151,7 +157,8 @@ static void collectives_name_the_missing(void **state) {
     (void)state;
     char text[16384];
     run_mpi("XT_RENDEZVOUS=mpi:test", "skip", text, sizeof text);
-    const char *found = strstr(text, "waits in all_reduce (fast.c:3): did not come: rank 1, last seen at slow.c:12; waiting too: rank ");
+    const char *found = strstr(
+        text, "waits in all_reduce (fast.c:3): did not come: rank 1, last seen at slow.c:12; waiting too: rank ");
     if (!found || !strstr(found, " in fast.c:3; a larger limit is set by XT_TIMEOUT")) fail_msg("%s", text);
 }
 
@@ -171,10 +178,8 @@ int main(int argc, char **argv) {
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(collectives_over_mpi),
-        cmocka_unit_test(shared_memory_under_mpirun),
-        cmocka_unit_test(barrier_names_the_missing),
-        cmocka_unit_test(collectives_name_the_missing),
+        cmocka_unit_test(collectives_over_mpi),      cmocka_unit_test(shared_memory_under_mpirun),
+        cmocka_unit_test(barrier_names_the_missing), cmocka_unit_test(collectives_name_the_missing),
         cmocka_unit_test(failing_ranks_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* all_reduce and its fellows: every dtype, operation, size (odd ones, one per chunk edge) and 1 to 4 ranks against a fold written here the
- * plain way; equal bits on all ranks; calls that differ between ranks are errors. */
+/* all_reduce and its fellows: every dtype, operation, size (odd ones, one per chunk edge) and 1 to 4 ranks against a
+ * fold written here the plain way; equal bits on all ranks; calls that differ between ranks are errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ static uint64_t bits_of(int rank, size_t i) {
     return x ^ (x >> 29);
 }
 
-/* --- independent arithmetic: everything by way of double or 64-bit integers, element by element -------------------------------------- */
+/* --- independent arithmetic: everything by way of double or 64-bit integers, element by element --- */
 
 static float half_value(uint16_t h) {
     int e = (h >> 10) & 31, m = h & 1023;
@@ -43,7 +43,11 @@ static float f32_at(xt_dtype t, const char *p) {
 }
 
 static double fold_one(coll_op op, double a, double b, bool single) {
-    double r = op == COLL_SUM ? a + b : op == COLL_PROD ? a * b : isnan(a) || isnan(b) ? NAN : op == COLL_MIN ? fmin(a, b) : fmax(a, b);
+    double r = op == COLL_SUM         ? a + b
+               : op == COLL_PROD      ? a * b
+               : isnan(a) || isnan(b) ? NAN
+               : op == COLL_MIN       ? fmin(a, b)
+                                      : fmax(a, b);
     return single ? (double)(float)r : r;
 }
 
@@ -126,10 +130,12 @@ static void check_element(xt_dtype t, coll_op op, int size, size_t i, const char
     if (t == XT_F32 || t == XT_F64)
         RANK_CHECK(g == acc);
     else
-        RANK_CHECK(fabs(g - acc) <= fabs(acc) * (t == XT_F16 ? 0x1p-11 : 0x1p-8) + 0x1p-25); /* half a unit in the last place */
+        /* half a unit in the last place */
+        RANK_CHECK(fabs(g - acc) <= fabs(acc) * (t == XT_F16 ? 0x1p-11 : 0x1p-8) + 0x1p-25);
 }
 
-static const xt_dtype dtypes[] = {XT_BOOL, XT_I8, XT_I16, XT_I32, XT_I64, XT_U8, XT_U16, XT_U32, XT_U64, XT_F16, XT_BF16, XT_F32, XT_F64};
+static const xt_dtype dtypes[] = {XT_BOOL, XT_I8,  XT_I16, XT_I32,  XT_I64, XT_U8, XT_U16,
+                                  XT_U32,  XT_U64, XT_F16, XT_BF16, XT_F32, XT_F64};
 
 static void reduce_case(coll_group *g, xt_dtype t, coll_op op, size_t count) {
     size_t elem = xt_dtype_size(t);
@@ -280,7 +286,7 @@ static void differing_calls(void **state) {
     assert_int_equal(codes[1], 0);
 }
 
-/* --- started now, finished later: several at once, in any state when another collective comes -------------------------------------------------------- */
+/* --- started now, finished later: several at once, in any state when another collective comes --- */
 static void jobs_body(const char *name, int rank, int size, void *arg) {
     static const size_t counts[] = {3, 1000, 700001, 1, 20000};
     enum { JOBS = BASE_COUNT(counts) };
@@ -306,7 +312,8 @@ static void jobs_body(const char *name, int rank, int size, void *arg) {
         }
         for (int k = JOBS - 1; k >= 0; k--) RANK_OK(coll_finish(g, &jobs[k]));
         for (int k = 0; k < JOBS; k++) {
-            for (size_t i = 0; i < counts[k]; i++) RANK_CHECK(data[k][i] == (float)(size * (int)((i + (size_t)k) % 97) + size * (size - 1) / 2));
+            for (size_t i = 0; i < counts[k]; i++)
+                RANK_CHECK(data[k][i] == (float)(size * (int)((i + (size_t)k) % 97) + size * (size - 1) / 2));
             free(data[k]);
         }
     }
@@ -324,9 +331,8 @@ static void in_two_halves(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_two_halves),
-        cmocka_unit_test(sizes_and_types),          cmocka_unit_test(edge_values),     cmocka_unit_test(rank_order),
-        cmocka_unit_test(broadcast_and_all_to_all), cmocka_unit_test(differing_calls),
+        cmocka_unit_test(in_two_halves), cmocka_unit_test(sizes_and_types),          cmocka_unit_test(edge_values),
+        cmocka_unit_test(rank_order),    cmocka_unit_test(broadcast_and_all_to_all), cmocka_unit_test(differing_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

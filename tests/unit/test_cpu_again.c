@@ -1,5 +1,5 @@
-/* Reductions that compute what they fold (kernel/again.c): the loss over a large vocabulary and its gradient, against separate loops, on one thread and two; how much memory that takes;
- * and what must not be computed twice. */
+/* Reductions that compute what they fold (kernel/again.c): the loss over a large vocabulary and its gradient, against
+ * separate loops, on one thread and two; how much memory that takes; and what must not be computed twice. */
 #include "cpu_check.h"
 
 typedef struct run_result {
@@ -34,34 +34,50 @@ static void run_free(run_result *r) {
     for (size_t i = 0; i < r->n; i++) base_free(r->out[i].data);
 }
 
-/* logits [rows, classes] of a product, as `dtype`; softmax in f32; gives the rows' log-sums and the product of the softmax (as `dtype`) with another matrix. */
+/* logits [rows, classes] of a product, as `dtype`; softmax in f32; gives the rows' log-sums and the product of the
+ * softmax (as `dtype`) with another matrix. */
 static void write_softmax(const char *dtype, int rows, int classes, str *s) {
     bool half = strcmp(dtype, "f32") != 0;
     char full[48], wide[48], row[32];
     snprintf(full, sizeof full, "tensor<%dx%dx%s>", rows, classes, dtype);
     snprintf(wide, sizeof wide, "tensor<%dx%dxf32>", rows, classes);
     snprintf(row, sizeof row, "tensor<%dxf32>", rows);
-    str_printf(s, "func.func @main(%%a: tensor<%dx8x%s>, %%w: tensor<%dx8x%s>) -> (%s, tensor<%dx8x%s>) {\n", rows, dtype, classes, dtype, row, rows,
-               dtype);
-    str_printf(s, "%%low = stablehlo.constant dense<0xFF800000> : tensor<f32>\n%%zero = stablehlo.constant dense<0.0> : tensor<f32>\n");
-    str_printf(s, "%%l = stablehlo.dot_general %%a, %%w, contracting_dims = [1] x [1] : (tensor<%dx8x%s>, tensor<%dx8x%s>) -> %s\n", rows, dtype,
-               classes, dtype, full);
+    str_printf(s, "func.func @main(%%a: tensor<%dx8x%s>, %%w: tensor<%dx8x%s>) -> (%s, tensor<%dx8x%s>) {\n", rows,
+               dtype, classes, dtype, row, rows, dtype);
+    str_printf(s, "%%low = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+                  "%%zero = stablehlo.constant dense<0.0> : tensor<f32>\n");
+    str_printf(s,
+               "%%l = stablehlo.dot_general %%a, %%w, contracting_dims = [1] x [1] : (tensor<%dx8x%s>, "
+               "tensor<%dx8x%s>) -> %s\n",
+               rows, dtype, classes, dtype, full);
     if (half)
         str_printf(s, "%%x = stablehlo.convert %%l : (%s) -> %s\n", full, wide);
     else
         str_printf(s, "%%x = stablehlo.add %%l, %%l : %s\n", full);
-    str_printf(s, "%%m = stablehlo.reduce(%%x init: %%low) applies stablehlo.maximum across dimensions = [1] : (%s, tensor<f32>) -> %s\n", wide, row);
     str_printf(s,
-               "%%mb = stablehlo.broadcast_in_dim %%m, dims = [0] : (%s) -> %s\n%%c = stablehlo.subtract %%x, %%mb : %s\n%%e = stablehlo.exponential "
+               "%%m = stablehlo.reduce(%%x init: %%low) applies stablehlo.maximum across dimensions = [1] : (%s, "
+               "tensor<f32>) -> %s\n",
+               wide, row);
+    str_printf(s,
+               "%%mb = stablehlo.broadcast_in_dim %%m, dims = [0] : (%s) -> %s\n"
+               "%%c = stablehlo.subtract %%x, %%mb : %s\n"
+               "%%e = stablehlo.exponential "
                "%%c : %s\n",
                row, wide, wide, wide);
     str_printf(s,
-               "%%s = stablehlo.reduce(%%e init: %%zero) applies stablehlo.add across dimensions = [1] : (%s, tensor<f32>) -> %s\n%%log = "
+               "%%s = stablehlo.reduce(%%e init: %%zero) applies stablehlo.add across dimensions = [1] : (%s, "
+               "tensor<f32>) -> %s\n"
+               "%%log = "
                "stablehlo.log %%s : %s\n",
                wide, row, row);
-    str_printf(s, "%%sb = stablehlo.broadcast_in_dim %%s, dims = [0] : (%s) -> %s\n%%p = stablehlo.divide %%e, %%sb : %s\n", row, wide, wide);
+    str_printf(s,
+               "%%sb = stablehlo.broadcast_in_dim %%s, dims = [0] : (%s) -> %s\n"
+               "%%p = stablehlo.divide %%e, %%sb : %s\n",
+               row, wide, wide);
     if (half) str_printf(s, "%%g = stablehlo.convert %%p : (%s) -> %s\n", wide, full);
-    str_printf(s, "%%d = stablehlo.dot_general %%%s, %%w, contracting_dims = [1] x [0] : (%s, tensor<%dx8x%s>) -> tensor<%dx8x%s>\n",
+    str_printf(s,
+               "%%d = stablehlo.dot_general %%%s, %%w, contracting_dims = [1] x [0] : (%s, tensor<%dx8x%s>) -> "
+               "tensor<%dx8x%s>\n",
                half ? "g" : "p", full, classes, dtype, rows, dtype);
     str_printf(s, "return %%log, %%d : %s, tensor<%dx8x%s>\n}\n", row, rows, dtype);
 }
@@ -104,9 +120,14 @@ static void softmax_of_a_vocabulary(void **state) {
 static size_t loops_of(const char *body, const char *returns) {
     static const char *const t = "tensor<1024x2100xf32>";
     str s = STR_INIT;
-    str_printf(&s, "func.func @main(%%x: %s, %%y: %s) -> (tensor<1024xf32>, %s) {\n%%zero = stablehlo.constant dense<0.0> : tensor<f32>\n%s", t, t, t,
-               body);
-    str_printf(&s, "%%r = stablehlo.reduce(%%v init: %%zero) applies stablehlo.add across dimensions = [1] : (%s, tensor<f32>) -> tensor<1024xf32>\n",
+    str_printf(&s,
+               "func.func @main(%%x: %s, %%y: %s) -> (tensor<1024xf32>, %s) {\n"
+               "%%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+               "%s",
+               t, t, t, body);
+    str_printf(&s,
+               "%%r = stablehlo.reduce(%%v init: %%zero) applies stablehlo.add across dimensions = [1] : (%s, "
+               "tensor<f32>) -> tensor<1024xf32>\n",
                t);
     str_printf(&s, "return %%r, %%%s : tensor<1024xf32>, %s\n}\n", returns, t);
     run_result r = run(body, str_cstr(&s), 2);
@@ -124,11 +145,17 @@ static size_t loops_of(const char *body, const char *returns) {
 static void what_is_worth_it(void **state) {
     (void)state;
     assert_int_equal(loops_of("%v = stablehlo.multiply %x, %x : tensor<1024x2100xf32>\n", "v"), 1);
-    assert_int_equal(loops_of("%w = stablehlo.negate %x : tensor<1024x2100xf32>\n%v = stablehlo.exponential %w : tensor<1024x2100xf32>\n", "w"), 1);
+    assert_int_equal(loops_of("%w = stablehlo.negate %x : tensor<1024x2100xf32>\n"
+                              "%v = stablehlo.exponential %w : tensor<1024x2100xf32>\n",
+                              "w"),
+                     1);
     assert_int_equal(loops_of("%v = stablehlo.multiply %x, %y : tensor<1024x2100xf32>\n", "x"), 1);
     /* Two large operands: reading both twice costs what the product would. */
     assert_int_equal(loops_of("%v = stablehlo.multiply %x, %y : tensor<1024x2100xf32>\n", "v"), 0);
-    assert_int_equal(loops_of("%w = stablehlo.tanh %x : tensor<1024x2100xf32>\n%v = stablehlo.exponential %w : tensor<1024x2100xf32>\n", "x"), 0);
+    assert_int_equal(loops_of("%w = stablehlo.tanh %x : tensor<1024x2100xf32>\n"
+                              "%v = stablehlo.exponential %w : tensor<1024x2100xf32>\n",
+                              "x"),
+                     0);
 }
 
 int main(void) {

@@ -3,43 +3,65 @@
 #include "cpu/run/plan.h"
 #include "ranks.h"
 
-#define REDUCE(op) "({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n%s = stablehlo." op " %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>\n})"
+#define REDUCE(op)                                 \
+    "({\n"                                         \
+    "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"    \
+    "%s = stablehlo." op " %x, %y : tensor<f32>\n" \
+    "stablehlo.return %s : tensor<f32>\n"          \
+    "})"
 static const char program[] =
-    "func.func @main(%a: tensor<2x4xf32>, %n: tensor<i32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>, tensor<2x1xf32>, tensor<8x1xf32>, "
+    "func.func @main(%a: tensor<2x4xf32>, %n: tensor<i32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>, "
+    "tensor<2x1xf32>, tensor<8x1xf32>, "
     "tensor<2x4xf32>, "
     "tensor<2x4xf32>, tensor<ui32>, tensor<2x4xf32>, tensor<2x4xf32>) {\n"
     "%0 = \"stablehlo.all_reduce\"(%a) " REDUCE(
         "add") " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<2x4xf32>) -> tensor<2x4xf32>\n"
                "%1 = \"stablehlo.all_reduce\"(%a) " REDUCE(
-                   "maximum") " {replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>} : (tensor<2x4xf32>) -> tensor<2x4xf32>\n"
-                              "%2 = \"stablehlo.all_gather\"(%a) {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : "
+                   "maximum") " {replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>} : (tensor<2x4xf32>) -> "
+                              "tensor<2x4xf32>\n"
+                              "%2 = \"stablehlo.all_gather\"(%a) {all_gather_dim = 1 : i64, replica_groups = "
+                              "dense<[[0, 1, 2, 3]]> : "
                               "tensor<1x4xi64>} : (tensor<2x4xf32>) -> tensor<2x16xf32>\n"
                               "%3 = \"stablehlo.reduce_scatter\"(%a) " REDUCE(
-                                  "add") " {scatter_dimension = 1 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : "
+                                  "add") " {scatter_dimension = 1 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : "
+                                         "tensor<1x4xi64>} : "
                                          "(tensor<2x4xf32>) -> tensor<2x1xf32>\n"
-                                         "%4 = \"stablehlo.all_to_all\"(%a) {split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 4 "
+                                         "%4 = \"stablehlo.all_to_all\"(%a) {split_dimension = 1 : i64, "
+                                         "concat_dimension = 0 : i64, split_count = 4 "
                                          ": i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : "
                                          "(tensor<2x4xf32>) -> tensor<8x1xf32>\n"
-                                         "%5 = \"stablehlo.collective_broadcast\"(%a) {replica_groups = dense<[[2, 1], [3, 0]]> : tensor<2x2xi64>} : "
+                                         "%5 = \"stablehlo.collective_broadcast\"(%a) {replica_groups = dense<[[2, 1], "
+                                         "[3, 0]]> : tensor<2x2xi64>} : "
                                          "(tensor<2x4xf32>) -> tensor<2x4xf32>\n"
-                                         "%6 = \"stablehlo.collective_permute\"(%a) {source_target_pairs = dense<[[0, 1], [1, 2], [3, 0]]> : "
+                                         "%6 = \"stablehlo.collective_permute\"(%a) {source_target_pairs = dense<[[0, "
+                                         "1], [1, 2], [3, 0]]> : "
                                          "tensor<3x2xi64>} : (tensor<2x4xf32>) -> tensor<2x4xf32>\n"
                                          "%7 = stablehlo.replica_id : tensor<ui32>\n"
-                                         "%z = stablehlo.constant dense<0> : tensor<i32>\n%o = stablehlo.constant dense<1> : tensor<i32>\n"
-                                         "%8:2 = stablehlo.while(%i = %z, %v = %a) : tensor<i32>, tensor<2x4xf32>\ncond {\n%c = stablehlo.compare "
+                                         "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+                                         "%o = stablehlo.constant dense<1> : tensor<i32>\n"
+                                         "%8:2 = stablehlo.while(%i = %z, %v = %a) : tensor<i32>, tensor<2x4xf32>\n"
+                                         "cond {\n"
+                                         "%c = stablehlo.compare "
                                          "LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-                                         "stablehlo.return %c : tensor<i1>\n} do {\n%j = stablehlo.add %i, %o : tensor<i32>\n"
+                                         "stablehlo.return %c : tensor<i1>\n"
+                                         "} do {\n"
+                                         "%j = stablehlo.add %i, %o : tensor<i32>\n"
                                          "%w = \"stablehlo.all_reduce\"(%v) " REDUCE(
-                                             "add") " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<2x4xf32>) -> "
+                                             "add") " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : "
+                                                    "(tensor<2x4xf32>) -> "
                                                     "tensor<2x4xf32>\n"
                                                     "stablehlo.return %j, %w : tensor<i32>, tensor<2x4xf32>\n}\n"
                                                     "%9 = \"stablehlo.all_reduce\"(%a) " REDUCE(
-                                                        "multiply") " {replica_groups = dense<[[3, 1, 0, 2]]> : tensor<1x4xi64>} : (tensor<2x4xf32>) "
+                                                        "multiply") " {replica_groups = dense<[[3, 1, 0, 2]]> : "
+                                                                    "tensor<1x4xi64>} : (tensor<2x4xf32>) "
                                                                     "-> tensor<2x4xf32>\n"
-                                                                    "return %0, %1, %2, %3, %4, %5, %6, %7, %8#1, %9 : tensor<2x4xf32>, "
-                                                                    "tensor<2x4xf32>, tensor<2x16xf32>, tensor<2x1xf32>, tensor<8x1xf32>, "
+                                                                    "return %0, %1, %2, %3, %4, %5, %6, %7, %8#1, %9 : "
+                                                                    "tensor<2x4xf32>, "
+                                                                    "tensor<2x4xf32>, tensor<2x16xf32>, "
+                                                                    "tensor<2x1xf32>, tensor<8x1xf32>, "
                                                                     "tensor<2x4xf32>, tensor<2x4xf32>, "
-                                                                    "tensor<ui32>, tensor<2x4xf32>, tensor<2x4xf32>\n}\n";
+                                                                    "tensor<ui32>, tensor<2x4xf32>, "
+                                                                    "tensor<2x4xf32>\n}\n";
 
 /* Element (i, j) of rank r's input. */
 static float input_of(int r, int i, int j) {
@@ -128,7 +150,8 @@ static void a_lone_rank_is_told(void **state) {
 
 /* Groups that the run decides have a size only there. A result for another size was written past its end. */
 static const char misfit[] = "func.func @main(%a: tensor<1024xf32>) -> tensor<1024xf32> {\n"
-                             "%0 = \"stablehlo.all_gather\"(%a) {all_gather_dim = 0 : i64, replica_groups = dense<> : tensor<0x0xi64>} : (tensor<1024xf32>) -> tensor<1024xf32>\n"
+                             "%0 = \"stablehlo.all_gather\"(%a) {all_gather_dim = 0 : i64, replica_groups = dense<> : "
+                             "tensor<0x0xi64>} : (tensor<1024xf32>) -> tensor<1024xf32>\n"
                              "return %0 : tensor<1024xf32>\n}\n";
 
 static void a_misfit(const char *name, int rank, int size, void *arg) {
@@ -145,7 +168,8 @@ static void a_misfit(const char *name, int rank, int size, void *arg) {
     RANK_OK(cpu_compile(misfit, strlen(misfit), &(cpu_compile_opts){.num_replicas = size, .threads = 1}, &e));
     RANK_OK(array_new(cpu_exec_input_type(e, 0), &in));
     xt_status s = cpu_run(e, d, &a, &in, NULL, &out, &from);
-    RANK_CHECK(xt_status_code(s) == XT_INVALID_ARGUMENT && strstr(xt_status_message(s), "does not fit a group of 4 ranks"));
+    RANK_CHECK(xt_status_code(s) == XT_INVALID_ARGUMENT &&
+               strstr(xt_status_message(s), "does not fit a group of 4 ranks"));
     xt_status_free(s);
     array_free(&in);
     cpu_exec_free(e);
@@ -160,15 +184,24 @@ static void a_result_of_another_size_is_told(void **state) {
     for (int r = 0; r < 4; r++) assert_int_equal(codes[r], 0);
 }
 
-/* --- two sums listed at the end: the first is started before the second product is made, and its loop comes after it ------------------------------------ */
-static const char buckets[] = "func.func @main(%a: tensor<300x300xf32>, %w: tensor<300x300xf32>, %p: tensor<300x300xf32> {tf.aliasing_output = 0 : i32}, %q: tensor<300x300xf32> "
-                              "{tf.aliasing_output = 1 : i32}) -> (tensor<300x300xf32>, tensor<300x300xf32>) {\n"
-                              "%0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<300x300xf32>, tensor<300x300xf32>) -> tensor<300x300xf32>\n"
-                              "%1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<300x300xf32>, tensor<300x300xf32>) -> tensor<300x300xf32>\n"
-                              "%2 = \"stablehlo.all_reduce\"(%0) " REDUCE("add") " {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<300x300xf32>) -> tensor<300x300xf32>\n"
-                              "%3 = \"stablehlo.all_reduce\"(%1) " REDUCE("add") " {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<300x300xf32>) -> tensor<300x300xf32>\n"
-                              "%4 = stablehlo.subtract %p, %2 : tensor<300x300xf32>\n%5 = stablehlo.subtract %q, %3 : tensor<300x300xf32>\n"
-                              "return %4, %5 : tensor<300x300xf32>, tensor<300x300xf32>\n}\n";
+/* --- two sums listed at the end: the first is started before the second product is made, and its loop comes
+ * after it --- */
+static const char buckets[] =
+    "func.func @main(%a: tensor<300x300xf32>, %w: tensor<300x300xf32>, %p: tensor<300x300xf32> {tf.aliasing_output = 0 "
+    ": i32}, %q: tensor<300x300xf32> "
+    "{tf.aliasing_output = 1 : i32}) -> (tensor<300x300xf32>, tensor<300x300xf32>) {\n"
+    "%0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<300x300xf32>, tensor<300x300xf32>) -> "
+    "tensor<300x300xf32>\n"
+    "%1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<300x300xf32>, tensor<300x300xf32>) -> "
+    "tensor<300x300xf32>\n"
+    "%2 = \"stablehlo.all_reduce\"(%0) " REDUCE(
+        "add") " {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<300x300xf32>) -> tensor<300x300xf32>\n"
+               "%3 = \"stablehlo.all_reduce\"(%1) " REDUCE(
+                   "add") " {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<300x300xf32>) -> "
+                          "tensor<300x300xf32>\n"
+                          "%4 = stablehlo.subtract %p, %2 : tensor<300x300xf32>\n"
+                          "%5 = stablehlo.subtract %q, %3 : tensor<300x300xf32>\n"
+                          "return %4, %5 : tensor<300x300xf32>, tensor<300x300xf32>\n}\n";
 
 static void in_buckets(const char *name, int rank, int size, void *arg) {
     (void)arg;
@@ -184,7 +217,8 @@ static void in_buckets(const char *name, int rank, int size, void *arg) {
     RANK_OK(cpu_device_new(1, g, &d));
     RANK_OK(cpu_compile(buckets, strlen(buckets), &(cpu_compile_opts){.num_replicas = size, .threads = 1}, &e));
     cpu_plan_print(e, &plan);
-    const char *first = strstr(str_cstr(&plan), "all_reduce"), *last = first, *product = NULL, *loop = strstr(str_cstr(&plan), "fused");
+    const char *first = strstr(str_cstr(&plan), "all_reduce"), *last = first, *product = NULL,
+               *loop = strstr(str_cstr(&plan), "fused");
     for (const char *p = str_cstr(&plan); (p = strstr(p, "(stablehlo.dot_general)")); p++) product = p;
     for (const char *p = first; (p = strstr(p, "all_reduce")); p++) last = p;
     if (!first || !product || !loop || first > product || last < product || loop < product) {
@@ -202,7 +236,8 @@ static void in_buckets(const char *name, int rank, int size, void *arg) {
         if (rank == turn % 2) usleep(3000);
         RANK_OK(cpu_run(e, d, &a, in, (bool[]){false, false, true, true}, out, from));
         for (int i = 0; i < 300 * 300; i++)
-            RANK_CHECK(((float *)out[0].data)[i] == (i % 301 == 0 ? 1 - 6 : 1) && ((float *)out[1].data)[i] == (i % 301 == 0 ? 1 - 12 : 1));
+            RANK_CHECK(((float *)out[0].data)[i] == (i % 301 == 0 ? 1 - 6 : 1) &&
+                       ((float *)out[1].data)[i] == (i % 301 == 0 ? 1 - 12 : 1));
         for (int i = 0; i < 2; i++)
             if (from[i] < 0) heap_free(&h, out[i].data, 300 * 300 * 4);
     }
@@ -220,6 +255,8 @@ static void started_early(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_agree), cmocka_unit_test(a_lone_rank_is_told), cmocka_unit_test(a_result_of_another_size_is_told), cmocka_unit_test(started_early)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_agree), cmocka_unit_test(a_lone_rank_is_told),
+                                       cmocka_unit_test(a_result_of_another_size_is_told),
+                                       cmocka_unit_test(started_early)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,13 @@
-/* Compiled control flow: loops whose state is updated in place, exchanged, passed on or captured; branches; loops in loops. */
+/* Compiled control flow: loops whose state is updated in place, exchanged, passed on or captured; branches;
+ * loops in loops. */
 #include "cpu_check.h"
 
 #include <math.h>
 
-#define LESS(n) "%n = stablehlo.constant dense<" n "> : tensor<i32>\n%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n"
+#define LESS(n)                                                                      \
+    "%n = stablehlo.constant dense<" n "> : tensor<i32>\n"                           \
+    "%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n" \
+    "stablehlo.return %c : tensor<i1>\n"
 #define NEXT "%one = stablehlo.constant dense<1> : tensor<i32>\n%k = stablehlo.add %i, %one : tensor<i32>\n"
 
 static const struct {
@@ -11,44 +15,95 @@ static const struct {
     double tol;
 } rows[] = {
     {"a loop that scales and counts",
-     "func.func @main(%x: tensor<5xf32>) -> (tensor<i32>, tensor<5xf32>) {\n%z = stablehlo.constant dense<0> : tensor<i32>\n%h = stablehlo.constant dense<0.5> : tensor<5xf32>\n"
-     "%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<5xf32>\ncond {\n" LESS("7") "} do {\n" NEXT
-     "%w = stablehlo.multiply %v, %h : tensor<5xf32>\n%y = stablehlo.add %w, %x : tensor<5xf32>\nstablehlo.return %k, %y : tensor<i32>, tensor<5xf32>\n}\n"
-     "return %r#0, %r#1 : tensor<i32>, tensor<5xf32>\n}\n",
+     "func.func @main(%x: tensor<5xf32>) -> (tensor<i32>, tensor<5xf32>) {\n"
+     "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+     "%h = stablehlo.constant dense<0.5> : tensor<5xf32>\n"
+     "%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<5xf32>\ncond {\n" LESS(
+         "7") "} do {\n" NEXT "%w = stablehlo.multiply %v, %h : tensor<5xf32>\n"
+              "%y = stablehlo.add %w, %x : tensor<5xf32>\n"
+              "stablehlo.return %k, %y : tensor<i32>, tensor<5xf32>\n"
+              "}\n"
+              "return %r#0, %r#1 : tensor<i32>, tensor<5xf32>\n}\n",
      1e-6},
     {"rows written one by one",
-     "func.func @main(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {\n%z = stablehlo.constant dense<0> : tensor<i32>\n%b = stablehlo.constant dense<0.0> : tensor<6x4xf32>\n"
-     "%r:2 = stablehlo.while(%i = %z, %v = %b) : tensor<i32>, tensor<6x4xf32>\ncond {\n" LESS("6") "} do {\n" NEXT
-     "%o = stablehlo.constant dense<0> : tensor<i32>\n%s = stablehlo.dynamic_slice %x, %i, %o, sizes = [1, 4] : (tensor<6x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>\n"
-     "%t = stablehlo.tanh %s : tensor<1x4xf32>\n%y = stablehlo.dynamic_update_slice %v, %t, %i, %o : (tensor<6x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<6x4xf32>\n"
-     "stablehlo.return %k, %y : tensor<i32>, tensor<6x4xf32>\n}\nreturn %r#1 : tensor<6x4xf32>\n}\n",
+     "func.func @main(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {\n"
+     "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+     "%b = stablehlo.constant dense<0.0> : tensor<6x4xf32>\n"
+     "%r:2 = stablehlo.while(%i = %z, %v = %b) : tensor<i32>, tensor<6x4xf32>\ncond {\n" LESS(
+         "6") "} do {\n" NEXT "%o = stablehlo.constant dense<0> : tensor<i32>\n"
+              "%s = stablehlo.dynamic_slice %x, %i, %o, sizes = [1, 4] : (tensor<6x4xf32>, tensor<i32>, tensor<i32>) "
+              "-> tensor<1x4xf32>\n"
+              "%t = stablehlo.tanh %s : tensor<1x4xf32>\n"
+              "%y = stablehlo.dynamic_update_slice %v, %t, %i, %o : (tensor<6x4xf32>, tensor<1x4xf32>, tensor<i32>, "
+              "tensor<i32>) -> tensor<6x4xf32>\n"
+              "stablehlo.return %k, %y : tensor<i32>, tensor<6x4xf32>\n}\nreturn %r#1 : tensor<6x4xf32>\n}\n",
      1e-6},
     {"state exchanged, passed on, started alike",
-     "func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {\n%z = stablehlo.constant dense<0> : tensor<i32>\n"
+     "func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, "
+     "tensor<3xf32>) {\n"
+     "%z = stablehlo.constant dense<0> : tensor<i32>\n"
      "%q = stablehlo.negate %x : tensor<3xf32>\n"
-     "%r:5 = stablehlo.while(%i = %z, %a = %q, %b = %y, %p = %q, %d = %q) : tensor<i32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>\ncond {\n" LESS("5") "} do {\n" NEXT
-     "%e = stablehlo.add %d, %a : tensor<3xf32>\nstablehlo.return %k, %b, %a, %p, %e : tensor<i32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>\n}\n"
-     "return %r#1, %r#2, %r#3, %r#4 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>\n}\n",
+     "%r:5 = stablehlo.while(%i = %z, %a = %q, %b = %y, %p = %q, %d = %q) : tensor<i32>, tensor<3xf32>, tensor<3xf32>, "
+     "tensor<3xf32>, tensor<3xf32>\n"
+     "cond {\n" LESS(
+         "5") "} do {\n" NEXT "%e = stablehlo.add %d, %a : tensor<3xf32>\n"
+              "stablehlo.return %k, %b, %a, %p, %e : tensor<i32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, "
+              "tensor<3xf32>\n"
+              "}\n"
+              "return %r#1, %r#2, %r#3, %r#4 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>\n}\n",
      1e-6},
     {"a loop that never runs",
-     "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {\n%z = stablehlo.constant dense<9> : tensor<i32>\n%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<3xf32>\n"
-     "cond {\n" LESS("5") "} do {\n" NEXT "%w = stablehlo.negate %v : tensor<3xf32>\nstablehlo.return %k, %w : tensor<i32>, tensor<3xf32>\n}\nreturn %r#1 : tensor<3xf32>\n}\n",
+     "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
+     "%z = stablehlo.constant dense<9> : tensor<i32>\n"
+     "%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<3xf32>\n"
+     "cond {\n" LESS("5") "} do {\n" NEXT "%w = stablehlo.negate %v : tensor<3xf32>\n"
+                          "stablehlo.return %k, %w : tensor<i32>, tensor<3xf32>\n"
+                          "}\n"
+                          "return %r#1 : tensor<3xf32>\n"
+                          "}\n",
      0},
     {"a loop in a loop, products inside",
-     "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n%z = stablehlo.constant dense<0> : tensor<i32>\n%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<4x4xf32>\n"
-     "cond {\n" LESS("3") "} do {\n" NEXT "%s:2 = stablehlo.while(%j = %i, %u = %v) : tensor<i32>, tensor<4x4xf32>\ncond {\n"
-     "%m = stablehlo.constant dense<4> : tensor<i32>\n%c = stablehlo.compare LT, %j, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n"
-     "%jj = stablehlo.add %j, %one : tensor<i32>\n%t = stablehlo.dot_general %u, %x, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>\n"
-     "%h = stablehlo.tanh %t : tensor<4x4xf32>\nstablehlo.return %jj, %h : tensor<i32>, tensor<4x4xf32>\n}\nstablehlo.return %k, %s#1 : tensor<i32>, tensor<4x4xf32>\n}\n"
-     "return %r#1 : tensor<4x4xf32>\n}\n",
+     "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
+     "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+     "%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<4x4xf32>\n"
+     "cond {\n" LESS("3") "} do {\n" NEXT "%s:2 = stablehlo.while(%j = %i, %u = %v) : tensor<i32>, tensor<4x4xf32>\n"
+                          "cond {\n"
+                          "%m = stablehlo.constant dense<4> : tensor<i32>\n"
+                          "%c = stablehlo.compare LT, %j, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                          "stablehlo.return %c : tensor<i1>\n"
+                          "} do {\n"
+                          "%jj = stablehlo.add %j, %one : tensor<i32>\n"
+                          "%t = stablehlo.dot_general %u, %x, contracting_dims = [1] x [0] : (tensor<4x4xf32>, "
+                          "tensor<4x4xf32>) -> tensor<4x4xf32>\n"
+                          "%h = stablehlo.tanh %t : tensor<4x4xf32>\n"
+                          "stablehlo.return %jj, %h : tensor<i32>, tensor<4x4xf32>\n"
+                          "}\n"
+                          "stablehlo.return %k, %s#1 : tensor<i32>, tensor<4x4xf32>\n"
+                          "}\n"
+                          "return %r#1 : tensor<4x4xf32>\n}\n",
      1e-4},
     {"branches",
-     "func.func @main(%x: tensor<70xf32>, %i: tensor<i32>) -> (tensor<70xf32>, tensor<70xf32>, tensor<70xf32>) {\n%z = stablehlo.constant dense<2> : tensor<i32>\n"
+     "func.func @main(%x: tensor<70xf32>, %i: tensor<i32>) -> (tensor<70xf32>, tensor<70xf32>, tensor<70xf32>) {\n"
+     "%z = stablehlo.constant dense<2> : tensor<i32>\n"
      "%p = stablehlo.compare LT, %i, %z : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-     "%a:2 = \"stablehlo.if\"(%p) ({\n%0 = stablehlo.negate %x : tensor<70xf32>\nstablehlo.return %0, %x : tensor<70xf32>, tensor<70xf32>\n}, {\n"
-     "%0 = stablehlo.tanh %x : tensor<70xf32>\nstablehlo.return %x, %0 : tensor<70xf32>, tensor<70xf32>\n}) : (tensor<i1>) -> (tensor<70xf32>, tensor<70xf32>)\n"
-     "%b = \"stablehlo.case\"(%i) ({\nstablehlo.return %a#0 : tensor<70xf32>\n}, {\n%0 = stablehlo.add %a#1, %x : tensor<70xf32>\nstablehlo.return %0 : tensor<70xf32>\n}, {\n"
-     "%0 = stablehlo.abs %x : tensor<70xf32>\nstablehlo.return %0 : tensor<70xf32>\n}) : (tensor<i32>) -> tensor<70xf32>\nreturn %a#0, %a#1, %b : tensor<70xf32>, tensor<70xf32>, tensor<70xf32>\n}\n",
+     "%a:2 = \"stablehlo.if\"(%p) ({\n"
+     "%0 = stablehlo.negate %x : tensor<70xf32>\n"
+     "stablehlo.return %0, %x : tensor<70xf32>, tensor<70xf32>\n"
+     "}, {\n"
+     "%0 = stablehlo.tanh %x : tensor<70xf32>\n"
+     "stablehlo.return %x, %0 : tensor<70xf32>, tensor<70xf32>\n"
+     "}) : (tensor<i1>) -> (tensor<70xf32>, tensor<70xf32>)\n"
+     "%b = \"stablehlo.case\"(%i) ({\n"
+     "stablehlo.return %a#0 : tensor<70xf32>\n"
+     "}, {\n"
+     "%0 = stablehlo.add %a#1, %x : tensor<70xf32>\n"
+     "stablehlo.return %0 : tensor<70xf32>\n"
+     "}, {\n"
+     "%0 = stablehlo.abs %x : tensor<70xf32>\n"
+     "stablehlo.return %0 : tensor<70xf32>\n"
+     "}) : (tensor<i32>) -> tensor<70xf32>\n"
+     "return %a#0, %a#1, %b : tensor<70xf32>, tensor<70xf32>, tensor<70xf32>\n"
+     "}\n",
      1e-6},
 };
 
@@ -75,7 +130,8 @@ static void slices_are_updated_in_place(void **state) {
             if (peak_of_values(&subs[k]->plan) > values) values = peak_of_values(&subs[k]->plan);
         }
         size_t own = e->plan.slots[th->scratch].bytes - memory; /* second places of the state, and alignment */
-        if (own + values >= 6 * 4 * sizeof(float) + 256) fail_msg("%zu bytes of second places, %zu of values in the body", own, values);
+        if (own + values >= 6 * 4 * sizeof(float) + 256)
+            fail_msg("%zu bytes of second places, %zu of values in the body", own, values);
     }
     cpu_exec_free(e);
 }
@@ -96,17 +152,24 @@ static void failures_leak_nothing(void **state) {
     }
 }
 
-/* --- the work of a run ----------------------------------------------------------------------------------------------------------------------- */
+/* --- the work of a run --- */
 #define MATRIX "tensor<24x24xf32>"
-#define LAYER(to, from)                                                                                                                              \
-    "%t" to " = stablehlo.dot_general %" from ", %x, contracting_dims = [1] x [0] : (" MATRIX ", " MATRIX ") -> " MATRIX "\n%" to " = stablehlo.tanh %t" to " : " MATRIX "\n"
+#define LAYER(to, from)                                                                                   \
+    "%t" to " = stablehlo.dot_general %" from ", %x, contracting_dims = [1] x [0] : (" MATRIX ", " MATRIX \
+    ") -> " MATRIX "\n%" to " = stablehlo.tanh %t" to " : " MATRIX "\n"
 #define WHOLE(name, n) "%" name " = stablehlo.constant dense<" n "> : tensor<i32>\n"
-#define HEAD "func.func @main(%x: " MATRIX ", %limit: tensor<i32>) -> " MATRIX " {\n" WHOLE("z", "0") WHOLE("one", "1") WHOLE("few", "3") WHOLE("many", "12")
+#define HEAD                                                                                 \
+    "func.func @main(%x: " MATRIX ", %limit: tensor<i32>) -> " MATRIX " {\n" WHOLE("z", "0") \
+    WHOLE("one", "1")                                                                        \
+    WHOLE("few", "3")                                                                        \
+    WHOLE("many", "12")
 /* A loop over %to from %from, counted by %i and without constants of its own. */
-#define LOOP(r, i, u, from, until, body, to)                                                                                                         \
-    "%" r ":2 = stablehlo.while(%" i " = %z, %" u " = %" from ") : tensor<i32>, " MATRIX "\ncond {\n%c = stablehlo.compare LT, %" i ", %" until                  \
-    " : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n" body "%k" i " = stablehlo.add %" i                               \
-    ", %one : tensor<i32>\nstablehlo.return %k" i ", %" to " : tensor<i32>, " MATRIX "\n}\n"
+#define LOOP(r, i, u, from, until, body, to)                                                               \
+    "%" r ":2 = stablehlo.while(%" i " = %z, %" u " = %" from ") : tensor<i32>, " MATRIX                   \
+    "\ncond {\n%c = stablehlo.compare LT, %" i ", %" until " : (tensor<i32>, tensor<i32>) -> tensor<i1>\n" \
+    "stablehlo.return %c : tensor<i1>\n"                                                                   \
+    "} do {\n" body "%k" i " = stablehlo.add %" i ", %one : tensor<i32>\nstablehlo.return %k" i ", %" to   \
+    " : tensor<i32>, " MATRIX "\n}\n"
 #define END(v) "return %" v " : " MATRIX "\n}\n"
 
 static cpu_stats work_of(const char *text) {
@@ -121,7 +184,10 @@ static cpu_stats work_of_layers(int n) {
     str text = STR_INIT;
     str_append(&text, HEAD "%v0 = stablehlo.reshape %x : (" MATRIX ") -> " MATRIX "\n");
     for (int i = 0; i < n; i++)
-        str_printf(&text, "%%t%d = stablehlo.dot_general %%v%d, %%x, contracting_dims = [1] x [0] : (" MATRIX ", " MATRIX ") -> " MATRIX "\n%%v%d = stablehlo.tanh %%t%d : " MATRIX "\n", i, i, i + 1, i);
+        str_printf(&text,
+                   "%%t%d = stablehlo.dot_general %%v%d, %%x, contracting_dims = [1] x [0] : (" MATRIX ", " MATRIX
+                   ") -> " MATRIX "\n%%v%d = stablehlo.tanh %%t%d : " MATRIX "\n",
+                   i, i, i + 1, i);
     str_printf(&text, "return %%v%d : " MATRIX "\n}\n", n);
     cpu_stats s = work_of(str_cstr(&text));
     str_free(&text);
@@ -130,22 +196,32 @@ static cpu_stats work_of_layers(int n) {
 
 static void expect_work(const char *text, int layers) {
     cpu_stats got = work_of(text), want = work_of_layers(layers);
-    if (fabs(got.flops - want.flops) > 0.05 * want.flops) fail_msg("%.0f flops, %d layers have %.0f:\n%s", got.flops, layers, want.flops, text);
-    if (fabs(got.bytes_accessed - want.bytes_accessed) > 0.1 * want.bytes_accessed) fail_msg("%.0f bytes, %d layers move %.0f:\n%s", got.bytes_accessed, layers, want.bytes_accessed, text);
+    if (fabs(got.flops - want.flops) > 0.05 * want.flops)
+        fail_msg("%.0f flops, %d layers have %.0f:\n%s", got.flops, layers, want.flops, text);
+    if (fabs(got.bytes_accessed - want.bytes_accessed) > 0.1 * want.bytes_accessed)
+        fail_msg("%.0f bytes, %d layers move %.0f:\n%s", got.bytes_accessed, layers, want.bytes_accessed, text);
     assert_true(got.transcendentals == want.transcendentals);
 }
 
 static void loops_count_their_iterations(void **state) {
     (void)state;
     expect_work(HEAD LOOP("r", "i", "u", "x", "many", LAYER("v", "u"), "v") END("r#1"), 12);
-    expect_work(HEAD LOOP("r", "i", "u", "x", "many", LOOP("s", "j", "w", "u", "few", LAYER("v", "w"), "v"), "s#1") END("r#1"), 36);
+    expect_work(HEAD LOOP("r", "i", "u", "x", "many", LOOP("s", "j", "w", "u", "few", LAYER("v", "w"), "v"), "s#1")
+                    END("r#1"),
+                36);
     expect_work(HEAD LOOP("r", "i", "u", "x", "limit", LAYER("v", "u"), "v") END("r#1"), 1);
-    expect_work(HEAD LOOP("r", "i", "u", "x", "limit", LOOP("s", "j", "w", "u", "few", LAYER("v", "w"), "v"), "s#1") END("r#1"), 3);
+    expect_work(HEAD LOOP("r", "i", "u", "x", "limit", LOOP("s", "j", "w", "u", "few", LAYER("v", "w"), "v"), "s#1")
+                    END("r#1"),
+                3);
 }
 
 static void branches_count_the_largest(void **state) {
     (void)state;
-    expect_work(HEAD "%r = \"stablehlo.case\"(%limit) ({\n" LAYER("a", "x") "stablehlo.return %a : " MATRIX "\n}, {\n" LAYER("a", "x") LAYER("b", "a") LAYER("d", "b") "stablehlo.return %d : " MATRIX "\n}, {\n" LAYER("a", "x") LAYER("b", "a") "stablehlo.return %b : " MATRIX "\n}) : (tensor<i32>) -> " MATRIX "\n" END("r"), 3);
+    expect_work(HEAD "%r = \"stablehlo.case\"(%limit) ({\n" LAYER(
+                    "a", "x") "stablehlo.return %a : " MATRIX "\n}, {\n" LAYER("a", "x") LAYER("b", "a")
+                    LAYER("d", "b") "stablehlo.return %d : " MATRIX "\n}, {\n" LAYER("a", "x")
+                        LAYER("b", "a") "stablehlo.return %b : " MATRIX "\n}) : (tensor<i32>) -> " MATRIX "\n" END("r"),
+                3);
 }
 
 /* Rows that are read and written one by one move once, however often the stacks are handed on. */
@@ -162,8 +238,10 @@ static int nothing_is_left(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(control_agrees, nothing_is_left), cmocka_unit_test(slices_are_updated_in_place),
-                                       cmocka_unit_test_teardown(loops_count_their_iterations, nothing_is_left), cmocka_unit_test_teardown(branches_count_the_largest, nothing_is_left),
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(control_agrees, nothing_is_left),
+                                       cmocka_unit_test(slices_are_updated_in_place),
+                                       cmocka_unit_test_teardown(loops_count_their_iterations, nothing_is_left),
+                                       cmocka_unit_test_teardown(branches_count_the_largest, nothing_is_left),
                                        cmocka_unit_test_teardown(rows_move_once, nothing_is_left),
                                        cmocka_unit_test_teardown(failures_leak_nothing, nothing_is_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);

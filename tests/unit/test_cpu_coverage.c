@@ -1,5 +1,6 @@
-/* Which ops still run on the reference interpreter's code: every conformance program is compiled, regions of loops and branches included, and the list of
- * (op, element type) is held against the one below. Run by hand with LIST=1 it prints what it found. */
+/* Which ops still run on the reference interpreter's code: every conformance program is compiled, regions of loops and
+ * branches included, and the list of (op, element type) is held against the one below. Run by hand with LIST=1 it
+ * prints what it found. */
 #include <dirent.h>
 
 #include "cpu/run/plan.h"
@@ -7,8 +8,9 @@
 
 #include "cpu/vector/blas.h"
 
-/* Allowed, each with its reason. (Not met in these programs, and on that code too: regions that are not made of elementwise ops on scalars, or whose types
- * are wider than the operands'; ops of tuples, tokens and calls inside control flow; LAPACK's calls where OpenBLAS is not installed.) */
+/* Allowed, each with its reason. (Not met in these programs, and on that code too: regions that are not made of
+ * elementwise ops on scalars, or whose types are wider than the operands'; ops of tuples, tokens and calls inside
+ * control flow; LAPACK's calls where OpenBLAS is not installed.) */
 static const char *const allowed[] = {
     "custom_call", /* where OpenBLAS is missing; with it nothing is allowed, see below */
 };
@@ -29,7 +31,10 @@ static void look(const cpu_exec *e, const char *name) {
         bool known = false;
         for (size_t i = 0; i < BASE_COUNT(allowed) && !known; i++) known = strcmp(allowed[i], op) == 0 && !blas_get();
         if (getenv("LIST"))
-            print_message("%-28s %-22s %s\n", name, op, th->op->n_out && th->op->out[0].type->kind == IR_TENSOR ? ir_dtype_mlir(th->op->out[0].type->dtype) : "");
+            print_message("%-28s %-22s %s\n", name, op,
+                          th->op->n_out && th->op->out[0].type->kind == IR_TENSOR
+                              ? ir_dtype_mlir(th->op->out[0].type->dtype)
+                              : "");
         if (!known) fail_msg("%s: %s runs on the interpreter's code", name, op);
     }
 }
@@ -57,7 +62,9 @@ static void programs_are_compiled(void **state) {
         cpu_exec_free(e);
     }
     closedir(d);
-    print_message("%zu programs, %zu regions of loops and branches, %zu thunks, %zu of them on the interpreter's code\n", programs, regions, thunks, interpreted);
+    print_message(
+        "%zu programs, %zu regions of loops and branches, %zu thunks, %zu of them on the interpreter's code\n",
+        programs, regions, thunks, interpreted);
     assert_true(programs > 50);
     assert_true(regions > 20);
     assert_true(interpreted * 20 < thunks);

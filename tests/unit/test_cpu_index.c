@@ -3,28 +3,43 @@
 
 /* Sums of few elements, or integers. */
 static double tolerance(const char *t) {
-    return !strcmp(t, "bf16") ? 2e-2 : !strcmp(t, "f16") ? 2e-3 : !strcmp(t, "f32") ? 1e-5 : !strcmp(t, "f64") ? 1e-13 : 0;
+    return !strcmp(t, "bf16")  ? 2e-2
+           : !strcmp(t, "f16") ? 2e-3
+           : !strcmp(t, "f32") ? 1e-5
+           : !strcmp(t, "f64") ? 1e-13
+                               : 0;
 }
 
-static const char *const numbers[] = {"f32", "f64", "bf16", "f16", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"};
+static const char *const numbers[] = {"f32", "f64", "bf16", "f16",  "i8",   "i16",
+                                      "i32", "i64", "ui8",  "ui16", "ui32", "ui64"};
 
-/* --- scatter and gather ------------------------------------------------------------------------------------------------------------------ */
+/* --- scatter and gather --- */
 typedef struct index_row {
     const char *what, *operand, *indices, *update, *numbers;
 } index_row;
 static const index_row scatters[] = {
-    {"elements of a vector", "5", "400x1", "400", "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"},
-    {"elements, index vectors without a dim", "5", "70x300", "70x300", "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2"},
-    {"rows", "4x70", "300x1", "300x70", "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"},
-    {"columns", "40x4", "25x1", "40x25", "update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1"},
-    {"columns of matrices", "50x9x4", "40x1", "50x9x40", "update_window_dims = [0, 1], inserted_window_dims = [2], scatter_dims_to_operand_dims = [2], index_vector_dim = 1"},
+    {"elements of a vector", "5", "400x1", "400",
+     "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"},
+    {"elements, index vectors without a dim", "5", "70x300", "70x300",
+     "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2"},
+    {"rows", "4x70", "300x1", "300x70",
+     "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"},
+    {"columns", "40x4", "25x1", "40x25",
+     "update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1"},
+    {"columns of matrices", "50x9x4", "40x1", "50x9x40",
+     "update_window_dims = [0, 1], inserted_window_dims = [2], scatter_dims_to_operand_dims = [2], index_vector_dim = "
+     "1"},
     {"columns, batches of them", "3x40x4", "3x25x1", "3x40x25",
-     "update_window_dims = [1], inserted_window_dims = [2], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [2], index_vector_dim = 2"},
-    {"boxes", "6x7", "9x2", "9x2x3", "update_window_dims = [1, 2], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 1"},
+     "update_window_dims = [1], inserted_window_dims = [2], input_batching_dims = [0], scatter_indices_batching_dims = "
+     "[0], scatter_dims_to_operand_dims = [2], index_vector_dim = 2"},
+    {"boxes", "6x7", "9x2", "9x2x3",
+     "update_window_dims = [1, 2], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 1"},
     {"batches", "3x5", "3x200x1", "3x200",
-     "inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2"},
+     "inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], "
+     "scatter_dims_to_operand_dims = [1], index_vector_dim = 2"},
     {"batches in the last dim", "5x64", "300x64x1", "300x64",
-     "inserted_window_dims = [0], input_batching_dims = [1], scatter_indices_batching_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 2"},
+     "inserted_window_dims = [0], input_batching_dims = [1], scatter_indices_batching_dims = [1], "
+     "scatter_dims_to_operand_dims = [0], index_vector_dim = 2"},
 };
 
 static void one_scatter(const index_row *r, const char *t, const char *index, const char *op) {
@@ -34,11 +49,15 @@ static void one_scatter(const index_row *r, const char *t, const char *index, co
     if (*op) snprintf(body, sizeof body, "%%v = stablehlo.%s %%a, %%b : tensor<%s>\\n", op, t);
     snprintf(text, sizeof text,
              "func.func @main(%%x: tensor<%sx%s>, %%i: tensor<%sx%s>, %%u: tensor<%sx%s>) -> tensor<%sx%s> {\n"
-             "%%r = \"stablehlo.scatter\"(%%x, %%i, %%u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<%s>, unique_indices = "
-             "false}> ({\n^bb0(%%a: tensor<%s>, %%b: tensor<%s>):\n%sstablehlo.return %%%s : tensor<%s>\n}) : (tensor<%sx%s>, tensor<%sx%s>, tensor<%sx%s>) -> "
+             "%%r = \"stablehlo.scatter\"(%%x, %%i, %%u) <{indices_are_sorted = false, scatter_dimension_numbers = "
+             "#stablehlo.scatter<%s>, unique_indices = "
+             "false}> ({\n"
+             "^bb0(%%a: tensor<%s>, %%b: tensor<%s>):\n"
+             "%sstablehlo.return %%%s : tensor<%s>\n"
+             "}) : (tensor<%sx%s>, tensor<%sx%s>, tensor<%sx%s>) -> "
              "tensor<%sx%s>\nreturn %%r : tensor<%sx%s>\n}\n",
-             r->operand, t, r->indices, index, r->update, t, r->operand, t, r->numbers, t, t, *op ? body : "", *op ? "v" : "b", t, r->operand, t, r->indices,
-             index, r->update, t, r->operand, t, r->operand, t);
+             r->operand, t, r->indices, index, r->update, t, r->operand, t, r->numbers, t, t, *op ? body : "",
+             *op ? "v" : "b", t, r->operand, t, r->indices, index, r->update, t, r->operand, t, r->operand, t);
     for (char *p = strstr(text, "\\n"); p; p = strstr(p, "\\n")) p[0] = ' ', p[1] = '\n';
     /* Sums of hundreds of narrow numbers are rounded at each step, in the same order by both. */
     check(name, text, tolerance(t));
@@ -58,7 +77,9 @@ static void scatters_agree(void **state) {
     for (size_t f = 0; f < BASE_COUNT(folds); f++) one_scatter(&scatters[0], f < 5 ? "f32" : "i32", "i32", folds[f]);
     one_scatter(&scatters[2], "i1", "i32", "or");
     /* Long enough for pieces that are summed apart; index 4 is outside. */
-    static const index_row histogram = {"a histogram", "4", "300x250x1", "300x250", "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2"};
+    static const index_row histogram = {
+        "a histogram", "4", "300x250x1", "300x250",
+        "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2"};
     one_scatter(&histogram, "f64", "i64", "add");
     one_scatter(&histogram, "i32", "i32", "add");
     one_scatter(&histogram, "ui8", "i64", "add");
@@ -68,12 +89,16 @@ static void scatters_agree(void **state) {
 static const struct {
     const char *what, *operand, *indices, *result, *sizes, *numbers;
 } gathers[] = {
-    {"elements of a vector", "5", "400x1", "400", "1", "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"},
-    {"rows", "4x70", "300x1", "300x70", "1, 70", "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"},
-    {"columns", "40x4", "25x1", "40x25", "40, 1", "offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1"},
+    {"elements of a vector", "5", "400x1", "400", "1",
+     "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"},
+    {"rows", "4x70", "300x1", "300x70", "1, 70",
+     "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"},
+    {"columns", "40x4", "25x1", "40x25", "40, 1",
+     "offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1"},
     {"boxes", "6x7", "9x2", "9x2x3", "2, 3", "offset_dims = [1, 2], start_index_map = [1, 0], index_vector_dim = 1"},
     {"batches", "3x5", "3x700x1", "3x700", "1, 1",
-     "collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2"},
+     "collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = "
+     "[1], index_vector_dim = 2"},
 };
 
 static void gathers_agree(void **state) {
@@ -86,10 +111,15 @@ static void gathers_agree(void **state) {
             const char *index = indices[(r + t) % BASE_COUNT(indices)];
             snprintf(name, sizeof name, "gather of %s, %s, %s", gathers[r].what, types[t], index);
             snprintf(text, sizeof text,
-                     "func.func @main(%%x: tensor<%sx%s>, %%i: tensor<%sx%s>) -> tensor<%sx%s> {\n%%r = \"stablehlo.gather\"(%%x, %%i) <{dimension_numbers = "
-                     "#stablehlo.gather<%s>, slice_sizes = array<i64: %s>}> : (tensor<%sx%s>, tensor<%sx%s>) -> tensor<%sx%s>\nreturn %%r : tensor<%sx%s>\n}\n",
-                     gathers[r].operand, types[t], gathers[r].indices, index, gathers[r].result, types[t], gathers[r].numbers, gathers[r].sizes,
-                     gathers[r].operand, types[t], gathers[r].indices, index, gathers[r].result, types[t], gathers[r].result, types[t]);
+                     "func.func @main(%%x: tensor<%sx%s>, %%i: tensor<%sx%s>) -> tensor<%sx%s> {\n"
+                     "%%r = \"stablehlo.gather\"(%%x, %%i) <{dimension_numbers = "
+                     "#stablehlo.gather<%s>, slice_sizes = array<i64: %s>}> : (tensor<%sx%s>, tensor<%sx%s>) -> "
+                     "tensor<%sx%s>\n"
+                     "return %%r : tensor<%sx%s>\n"
+                     "}\n",
+                     gathers[r].operand, types[t], gathers[r].indices, index, gathers[r].result, types[t],
+                     gathers[r].numbers, gathers[r].sizes, gathers[r].operand, types[t], gathers[r].indices, index,
+                     gathers[r].result, types[t], gathers[r].result, types[t]);
             check(name, text, 0);
         }
 }
@@ -97,42 +127,57 @@ static void gathers_agree(void **state) {
 /* Index vectors that count one of their own dims become batching dims: the join and the iota go. */
 static void counted_indices_become_batches(void **state) {
     (void)state;
-    const char *text =
-        "func.func @main(%x: tensor<40x64xf32>, %i: tensor<30x64xi32>, %u: tensor<30x64xf32>) -> (tensor<40x64xf32>, tensor<30x64xf32>) {\n"
-        "%0 = stablehlo.reshape %i : (tensor<30x64xi32>) -> tensor<30x64x1xi32>\n%1 = stablehlo.iota dim = 1 : tensor<30x64xi32>\n"
-        "%2 = stablehlo.reshape %1 : (tensor<30x64xi32>) -> tensor<30x64x1xi32>\n"
-        "%3 = stablehlo.concatenate %0, %2, dim = 2 : (tensor<30x64x1xi32>, tensor<30x64x1xi32>) -> tensor<30x64x2xi32>\n"
-        "%4 = \"stablehlo.scatter\"(%x, %3, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], "
-        "scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 2>, unique_indices = false}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-        "%s = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %s : tensor<f32>\n}) : (tensor<40x64xf32>, tensor<30x64x2xi32>, tensor<30x64xf32>) -> "
-        "tensor<40x64xf32>\n"
-        "%5 = \"stablehlo.gather\"(%x, %3) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], "
-        "index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<40x64xf32>, tensor<30x64x2xi32>) -> tensor<30x64xf32>\n"
-        "return %4, %5 : tensor<40x64xf32>, tensor<30x64xf32>\n}\n";
+    const char *text = "func.func @main(%x: tensor<40x64xf32>, %i: tensor<30x64xi32>, %u: tensor<30x64xf32>) -> "
+                       "(tensor<40x64xf32>, tensor<30x64xf32>) {\n"
+                       "%0 = stablehlo.reshape %i : (tensor<30x64xi32>) -> tensor<30x64x1xi32>\n"
+                       "%1 = stablehlo.iota dim = 1 : tensor<30x64xi32>\n"
+                       "%2 = stablehlo.reshape %1 : (tensor<30x64xi32>) -> tensor<30x64x1xi32>\n"
+                       "%3 = stablehlo.concatenate %0, %2, dim = 2 : (tensor<30x64x1xi32>, tensor<30x64x1xi32>) -> "
+                       "tensor<30x64x2xi32>\n"
+                       "%4 = \"stablehlo.scatter\"(%x, %3, %u) <{indices_are_sorted = false, scatter_dimension_numbers "
+                       "= #stablehlo.scatter<inserted_window_dims = [0, 1], "
+                       "scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 2>, unique_indices = false}> ({\n"
+                       "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                       "%s = stablehlo.add %a, %b : tensor<f32>\n"
+                       "stablehlo.return %s : tensor<f32>\n"
+                       "}) : (tensor<40x64xf32>, tensor<30x64x2xi32>, tensor<30x64xf32>) -> "
+                       "tensor<40x64xf32>\n"
+                       "%5 = \"stablehlo.gather\"(%x, %3) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims "
+                       "= [0, 1], start_index_map = [0, 1], "
+                       "index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<40x64xf32>, "
+                       "tensor<30x64x2xi32>) -> tensor<30x64xf32>\n"
+                       "return %4, %5 : tensor<40x64xf32>, tensor<30x64xf32>\n}\n";
     cpu_exec *e = NULL;
     size_t n;
     check("counted indices", text, 1e-6);
     expect_ok(cpu_compile(text, strlen(text), NULL, &e), "counted indices");
-    if (strstr(cpu_exec_text(e, &n), "concatenate") || strstr(cpu_exec_text(e, &n), "iota")) fail_msg("%s", cpu_exec_text(e, &n));
+    if (strstr(cpu_exec_text(e, &n), "concatenate") || strstr(cpu_exec_text(e, &n), "iota"))
+        fail_msg("%s", cpu_exec_text(e, &n));
     assert_non_null(strstr(cpu_exec_text(e, &n), "input_batching_dims = [1]"));
     cpu_exec_free(e);
 }
 
-/* --- running folds ------------------------------------------------------------------------------------------------------------------------- */
-static void one_scan(const char *shape, int rank, int dim, int64_t n, const char *t, const char *op, const char *init, bool reverse, double tol) {
+/* --- running folds --- */
+static void one_scan(const char *shape, int rank, int dim, int64_t n, const char *t, const char *op, const char *init,
+                     bool reverse, double tol) {
     char text[2048], name[128], window[64] = "", pad[128] = "";
     for (int d = 0; d < rank; d++) {
         char one[32];
         snprintf(one, sizeof one, "%s%lld", d ? ", " : "", d == dim ? (long long)n : 1LL);
         strcat(window, one);
-        snprintf(one, sizeof one, "%s[%lld, %lld]", d ? ", " : "", d == dim && !reverse ? (long long)n - 1 : 0, d == dim && reverse ? (long long)n - 1 : 0);
+        snprintf(one, sizeof one, "%s[%lld, %lld]", d ? ", " : "", d == dim && !reverse ? (long long)n - 1 : 0,
+                 d == dim && reverse ? (long long)n - 1 : 0);
         strcat(pad, one);
     }
     snprintf(name, sizeof name, "running %s of %s along %d of %s%s", op, t, dim, shape, reverse ? ", backwards" : "");
     snprintf(text, sizeof text,
              "func.func @main(%%x: tensor<%sx%s>) -> tensor<%sx%s> {\n%%z = stablehlo.constant dense<%s> : tensor<%s>\n"
-             "%%r = \"stablehlo.reduce_window\"(%%x, %%z) <{padding = dense<[%s]> : tensor<%dx2xi64>, window_dimensions = array<i64: %s>}> ({\n"
-             "^bb0(%%a: tensor<%s>, %%b: tensor<%s>):\n%%s = stablehlo.%s %%a, %%b : tensor<%s>\nstablehlo.return %%s : tensor<%s>\n}) : (tensor<%sx%s>, "
+             "%%r = \"stablehlo.reduce_window\"(%%x, %%z) <{padding = dense<[%s]> : tensor<%dx2xi64>, "
+             "window_dimensions = array<i64: %s>}> ({\n"
+             "^bb0(%%a: tensor<%s>, %%b: tensor<%s>):\n"
+             "%%s = stablehlo.%s %%a, %%b : tensor<%s>\n"
+             "stablehlo.return %%s : tensor<%s>\n"
+             "}) : (tensor<%sx%s>, "
              "tensor<%s>) -> tensor<%sx%s>\nreturn %%r : tensor<%sx%s>\n}\n",
              shape, t, shape, t, init, t, pad, rank, window, t, t, op, t, t, shape, t, t, shape, t, shape, t);
     check(name, text, tol);
@@ -144,30 +189,43 @@ static void scans_agree(void **state) {
         const char *shape;
         int rank, dim;
         int64_t n;
-    } shapes[] = {{"7x9x5", 3, 1, 9}, {"33x65", 2, 1, 65}, {"65x33", 2, 0, 65}, {"9000", 1, 0, 9000}, {"3x8300", 2, 1, 8300}, {"4x600", 2, 0, 4}};
+    } shapes[] = {{"7x9x5", 3, 1, 9},   {"33x65", 2, 1, 65},    {"65x33", 2, 0, 65},
+                  {"9000", 1, 0, 9000}, {"3x8300", 2, 1, 8300}, {"4x600", 2, 0, 4}};
     static const struct {
         const char *type, *op, *init;
         double tol;
     } folds[] = {
-        {"f32", "add", "0.0", 1e-5},         {"f64", "add", "0.0", 1e-12},          {"i32", "add", "0", 0},           {"i64", "add", "0", 0},
-        {"f32", "maximum", "0xFF800000", 0}, {"i32", "maximum", "-2147483648", 0},  {"f32", "minimum", "0x7F800000", 0}, {"f32", "multiply", "1.0", 1e-5},
-        {"ui32", "add", "0", 0},             {"ui64", "maximum", "0", 0},           {"f64", "multiply", "1.0", 1e-12},  {"i64", "minimum", "9223372036854775807", 0},
+        {"f32", "add", "0.0", 1e-5},
+        {"f64", "add", "0.0", 1e-12},
+        {"i32", "add", "0", 0},
+        {"i64", "add", "0", 0},
+        {"f32", "maximum", "0xFF800000", 0},
+        {"i32", "maximum", "-2147483648", 0},
+        {"f32", "minimum", "0x7F800000", 0},
+        {"f32", "multiply", "1.0", 1e-5},
+        {"ui32", "add", "0", 0},
+        {"ui64", "maximum", "0", 0},
+        {"f64", "multiply", "1.0", 1e-12},
+        {"i64", "minimum", "9223372036854775807", 0},
     };
     for (size_t s = 0; s < BASE_COUNT(shapes); s++)
         for (size_t f = 0; f < BASE_COUNT(folds); f++)
-            one_scan(shapes[s].shape, shapes[s].rank, shapes[s].dim, shapes[s].n, folds[f].type, folds[f].op, folds[f].init, (s + f) & 1, folds[f].tol);
+            one_scan(shapes[s].shape, shapes[s].rank, shapes[s].dim, shapes[s].n, folds[f].type, folds[f].op,
+                     folds[f].init, (s + f) & 1, folds[f].tol);
 }
 
 /* log2(n) steps of doubling distance are one running fold. */
 static void doubling_steps_become_a_scan(void **state) {
     (void)state;
     str text = STR_INIT;
-    str_append(&text, "func.func @main(%y0: tensor<3x20xf32>) -> tensor<3x20xf32> {\n%z = stablehlo.constant dense<0.0> : tensor<f32>\n");
+    str_append(&text, "func.func @main(%y0: tensor<3x20xf32>) -> tensor<3x20xf32> {\n"
+                      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n");
     int k = 0;
     for (int by = 1; by < 20; by *= 2, k++)
         str_printf(&text,
                    "%%s%d = stablehlo.slice %%y%d [0:3, 0:%d] : (tensor<3x20xf32>) -> tensor<3x%dxf32>\n"
-                   "%%p%d = stablehlo.pad %%s%d, %%z, low = [0, %d], high = [0, 0], interior = [0, 0] : (tensor<3x%dxf32>, tensor<f32>) -> tensor<3x20xf32>\n"
+                   "%%p%d = stablehlo.pad %%s%d, %%z, low = [0, %d], high = [0, 0], interior = [0, 0] : "
+                   "(tensor<3x%dxf32>, tensor<f32>) -> tensor<3x20xf32>\n"
                    "%%y%d = stablehlo.add %%p%d, %%y%d : tensor<3x20xf32>\n",
                    k, k, 20 - by, 20 - by, k, k, by, 20 - by, k + 1, k, k);
     str_printf(&text, "return %%y%d : tensor<3x20xf32>\n}\n", k);
@@ -181,7 +239,8 @@ static void doubling_steps_become_a_scan(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scatters_agree), cmocka_unit_test(gathers_agree), cmocka_unit_test(counted_indices_become_batches),
-                                       cmocka_unit_test(scans_agree), cmocka_unit_test(doubling_steps_become_a_scan)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scatters_agree), cmocka_unit_test(gathers_agree),
+                                       cmocka_unit_test(counted_indices_become_batches), cmocka_unit_test(scans_agree),
+                                       cmocka_unit_test(doubling_steps_become_a_scan)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

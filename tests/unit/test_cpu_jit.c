@@ -1,5 +1,6 @@
-/* Machine code against the tape's own loops: every instruction it takes, on edge values, from memory, from one element and from a constant, at
- * lengths around a vector's; then runs of instructions with more pointers and more values alive than there are registers. */
+/* Machine code against the tape's own loops: every instruction it takes, on edge values, from memory, from one element
+ * and from a constant, at lengths around a vector's; then runs of instructions with more pointers and more values alive
+ * than there are registers. */
 #include "cpu/vector/jit.h"
 #include "cpu/vector/tape.h"
 
@@ -20,8 +21,9 @@ static bool can(void) {
 }
 
 static uint32_t edge(uint64_t seed, int64_t i) {
-    static const uint32_t edges[] = {0,          0x80000000u, 0x3f800000u, 0xbf800000u, 0x7f800000u, 0xff800000u, 0x7fc00001u, 0xffc00000u, 0x7f800001u,
-                                     0x00000001u, 0x807fffffu, 0x00800000u, 0x7f7fffffu, 0x3f808000u, 0x3f818000u, 0x40490fdbu, 31u,         32u};
+    static const uint32_t edges[] = {0,           0x80000000u, 0x3f800000u, 0xbf800000u, 0x7f800000u, 0xff800000u,
+                                     0x7fc00001u, 0xffc00000u, 0x7f800001u, 0x00000001u, 0x807fffffu, 0x00800000u,
+                                     0x7f7fffffu, 0x3f808000u, 0x3f818000u, 0x40490fdbu, 31u,         32u};
     uint64_t r = rng_bits(seed, 7, (uint64_t)i);
     return r % 3 ? edges[(r >> 8) % BASE_COUNT(edges)] : (uint32_t)(r >> 20);
 }
@@ -60,7 +62,8 @@ static void one_instruction(tape_op op, tape_type t, jit_source_kind kinds[3], u
             uint32_t v = edge(seed + (uint64_t)k, kinds[k] == JIT_VECTOR ? i : 0);
             if (ot == TAPE_B1) v &= 1;
             if (ot == TAPE_U16) v >>= 16;
-            memcpy((char *)data[k] + (size_t)i * elem, &v, elem); /* little endian, as the machines with this code are */
+            /* little endian, as the machines with this code are */
+            memcpy((char *)data[k] + (size_t)i * elem, &v, elem);
         }
         memcpy(src[k].splat, data[k], elem);
         ptr[k] = data[k];
@@ -76,7 +79,8 @@ static void one_instruction(tape_op op, tape_type t, jit_source_kind kinds[3], u
         jit_function(code)(ptr, lengths[l]);
         simd_get()->tape[op][t](want, data[0], data[1], data[2], lengths[l]);
         if (!same(got, want, elem, lengths[l], t == TAPE_F32 || op == TAPE_CONVERT + TAPE_F32) ||
-            memcmp((char *)got + elem * (size_t)lengths[l], (char *)want + elem * (size_t)lengths[l], sizeof got - elem * (size_t)lengths[l]))
+            memcmp((char *)got + elem * (size_t)lengths[l], (char *)want + elem * (size_t)lengths[l],
+                   sizeof got - elem * (size_t)lengths[l]))
             fail_msg("instruction %d of type %d, %lld elements", (int)op, (int)t, (long long)lengths[l]);
     }
     jit_release(code);
@@ -92,12 +96,16 @@ static void every_instruction(void **state) {
             assert_non_null(simd_get()->tape[op][t]);
             taken++;
             for (int k = 0; k < 27; k++)
-                one_instruction((tape_op)op, (tape_type)t, (jit_source_kind[3]){(jit_source_kind)(k % 3), (jit_source_kind)(k / 3 % 3), (jit_source_kind)(k / 9)}, (uint64_t)(op * 31 + k));
+                one_instruction((tape_op)op, (tape_type)t,
+                                (jit_source_kind[3]){(jit_source_kind)(k % 3), (jit_source_kind)(k / 3 % 3),
+                                                     (jit_source_kind)(k / 9)},
+                                (uint64_t)(op * 31 + k));
         }
     assert_true(taken > 50);
 }
 
-/* Sums of 40 arrays by 41 pointers, into the first of them; then as many values alive at once as there are, which one piece cannot hold. */
+/* Sums of 40 arrays by 41 pointers, into the first of them; then as many values alive at once as there are, which one
+ * piece cannot hold. */
 static void many_pointers_and_values(void **state) {
     (void)state;
     if (!can()) return;
@@ -112,7 +120,9 @@ static void many_pointers_and_values(void **state) {
         for (int i = 0; i < MOST; i++) data[s][i] = (float)(s * MOST + i);
     }
     ptr[N] = out;
-    for (int s = 1; s < N; s++) ins[s - 1] = (jit_ins){.op = TAPE_ADD, .type = TAPE_F32, .x = s == 1 ? ~0 : s - 2, .y = ~s, .store = s == N - 1 ? N : -1};
+    for (int s = 1; s < N; s++)
+        ins[s - 1] = (jit_ins){
+            .op = TAPE_ADD, .type = TAPE_F32, .x = s == 1 ? ~0 : s - 2, .y = ~s, .store = s == N - 1 ? N : -1};
     jit_code *code = jit_compile(src, N, ins, N - 1), *again = jit_compile(src, N, ins, N - 1);
     assert_non_null(code);
     assert_ptr_equal(code, again); /* equal code is kept once */
@@ -125,7 +135,9 @@ static void many_pointers_and_values(void **state) {
     jit_release(again);
     int n = 0;
     for (int s = 0; s < N; s++) ins[n++] = (jit_ins){.op = TAPE_NEG, .type = TAPE_F32, .x = ~s, .store = -1};
-    for (int s = 0; s + 1 < N; s++, n++) ins[n] = (jit_ins){.op = TAPE_ADD, .type = TAPE_F32, .x = s == 0 ? 0 : n - 1, .y = s + 1, .store = s == N - 2 ? N : -1};
+    for (int s = 0; s + 1 < N; s++, n++)
+        ins[n] = (jit_ins){
+            .op = TAPE_ADD, .type = TAPE_F32, .x = s == 0 ? 0 : n - 1, .y = s + 1, .store = s == N - 2 ? N : -1};
     assert_null(jit_compile(src, N, ins, (size_t)n));
 }
 

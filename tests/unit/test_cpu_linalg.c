@@ -1,10 +1,12 @@
-/* Products that oneDNN does not make, factorisations, Fourier transforms: one generated row per element type and shape. */
+/* Products that oneDNN does not make, factorisations, Fourier transforms: one generated row per element
+ * type and shape. */
 #include "cpu_check.h"
 
-/* --- products and factorisations --------------------------------------------------------------------------------------------------------------- */
+/* --- products and factorisations --- */
 static void products_agree(void **state) {
     (void)state;
-    static const char *const types[] = {"f64", "complex<f32>", "complex<f64>", "f16", "i32", "i8", "ui64", "i64", "f8E4M3FN"};
+    static const char *const types[] = {"f64", "complex<f32>", "complex<f64>", "f16",     "i32",
+                                        "i8",  "ui64",         "i64",          "f8E4M3FN"};
     static const struct {
         const char *lhs, *rhs, *out, *dims;
     } rows[] = {
@@ -24,10 +26,12 @@ static void products_agree(void **state) {
             const char *out = !strcmp(types[t], "f8E4M3FN") ? "f32" : types[t];
             snprintf(name, sizeof name, "product of %s: %s, %s", types[t], rows[r].lhs, rows[r].rhs);
             snprintf(text, sizeof text,
-                     "func.func @main(%%x: tensor<%sx%s>, %%y: tensor<%sx%s>) -> tensor<%s%s%s> {\n%%r = stablehlo.dot_general %%x, %%y, %s : (tensor<%sx%s>, "
+                     "func.func @main(%%x: tensor<%sx%s>, %%y: tensor<%sx%s>) -> tensor<%s%s%s> {\n"
+                     "%%r = stablehlo.dot_general %%x, %%y, %s : (tensor<%sx%s>, "
                      "tensor<%sx%s>) -> tensor<%s%s%s>\nreturn %%r : tensor<%s%s%s>\n}\n",
-                     rows[r].lhs, types[t], rows[r].rhs, types[t], rows[r].out, *rows[r].out ? "x" : "", out, rows[r].dims, rows[r].lhs, types[t],
-                     rows[r].rhs, types[t], rows[r].out, *rows[r].out ? "x" : "", out, rows[r].out, *rows[r].out ? "x" : "", out);
+                     rows[r].lhs, types[t], rows[r].rhs, types[t], rows[r].out, *rows[r].out ? "x" : "", out,
+                     rows[r].dims, rows[r].lhs, types[t], rows[r].rhs, types[t], rows[r].out, *rows[r].out ? "x" : "",
+                     out, rows[r].out, *rows[r].out ? "x" : "", out);
             check(name, text, !strcmp(types[t], "f16") ? 4e-3 : strchr("fc", *types[t]) ? 2e-5 : 0);
         }
 }
@@ -43,34 +47,46 @@ static void factors_agree(void **state) {
             snprintf(matrix, sizeof matrix, "2x9x9x%s", types[t]);
             snprintf(name, sizeof name, "cholesky of %s, lower %d", types[t], lower);
             snprintf(text, sizeof text,
-                     "func.func @main(%%x: tensor<%s>) -> tensor<%s> {\n%%c = stablehlo.constant dense<%s> : tensor<9x9x%s>\n"
+                     "func.func @main(%%x: tensor<%s>) -> tensor<%s> {\n"
+                     "%%c = stablehlo.constant dense<%s> : tensor<9x9x%s>\n"
                      "%%i = stablehlo.iota dim = 0 : tensor<9x9xi32>\n%%j = stablehlo.iota dim = 1 : tensor<9x9xi32>\n"
-                     "%%e = stablehlo.compare EQ, %%i, %%j : (tensor<9x9xi32>, tensor<9x9xi32>) -> tensor<9x9xi1>\n%%f = stablehlo.convert %%e : (tensor<9x9xi1>) "
+                     "%%e = stablehlo.compare EQ, %%i, %%j : (tensor<9x9xi32>, tensor<9x9xi32>) -> tensor<9x9xi1>\n"
+                     "%%f = stablehlo.convert %%e : (tensor<9x9xi1>) "
                      "-> tensor<9x9x%s>\n%%g = stablehlo.multiply %%f, %%c : tensor<9x9x%s>\n"
                      "%%h = stablehlo.broadcast_in_dim %%g, dims = [1, 2] : (tensor<9x9x%s>) -> tensor<%s>\n"
-                     "%%p = stablehlo.dot_general %%x, %%x, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<%s>, tensor<%s>) -> tensor<%s>\n"
-                     "%%a = stablehlo.add %%p, %%h : tensor<%s>\n%%r = stablehlo.cholesky %%a, lower = %s : tensor<%s>\nreturn %%r : tensor<%s>\n}\n",
-                     matrix, matrix, *types[t] == 'c' ? "(20.0, 0.0)" : "20.0", types[t], types[t], types[t], types[t], matrix, matrix, matrix, matrix, matrix,
-                     lower ? "true" : "false", matrix, matrix);
+                     "%%p = stablehlo.dot_general %%x, %%x, batching_dims = [0] x [0], contracting_dims = [2] x [2] : "
+                     "(tensor<%s>, tensor<%s>) -> tensor<%s>\n"
+                     "%%a = stablehlo.add %%p, %%h : tensor<%s>\n"
+                     "%%r = stablehlo.cholesky %%a, lower = %s : tensor<%s>\n"
+                     "return %%r : tensor<%s>\n"
+                     "}\n",
+                     matrix, matrix, *types[t] == 'c' ? "(20.0, 0.0)" : "20.0", types[t], types[t], types[t], types[t],
+                     matrix, matrix, matrix, matrix, matrix, lower ? "true" : "false", matrix, matrix);
             check(name, text, 1e-4);
             for (int left = 0; left < 2; left++)
                 for (int unit = 0; unit < 2; unit++)
                     for (int k = 0; k < 3; k++) {
-                        snprintf(name, sizeof name, "system of %s, lower %d, left %d, unit %d, %s", types[t], lower, left, unit, kinds[k]);
+                        snprintf(name, sizeof name, "system of %s, lower %d, left %d, unit %d, %s", types[t], lower,
+                                 left, unit, kinds[k]);
                         const char *rhs = left ? "2x6x4" : "2x4x6";
                         snprintf(text, sizeof text,
                                  "func.func @main(%%x: tensor<2x6x6x%s>, %%b: tensor<%sx%s>) -> tensor<%sx%s> {\n"
-                                 "%%c = stablehlo.constant dense<%s> : tensor<2x6x6x%s>\n%%a = stablehlo.add %%x, %%c : tensor<2x6x6x%s>\n"
-                                 "%%r = \"stablehlo.triangular_solve\"(%%a, %%b) <{left_side = %s, lower = %s, transpose_a = #stablehlo<transpose %s>, "
-                                 "unit_diagonal = %s}> : (tensor<2x6x6x%s>, tensor<%sx%s>) -> tensor<%sx%s>\nreturn %%r : tensor<%sx%s>\n}\n",
-                                 types[t], rhs, types[t], rhs, types[t], *types[t] == 'c' ? "(4.0, 1.0)" : "4.0", types[t], types[t], left ? "true" : "false",
-                                 lower ? "true" : "false", kinds[k], unit ? "true" : "false", types[t], rhs, types[t], rhs, types[t], rhs, types[t]);
+                                 "%%c = stablehlo.constant dense<%s> : tensor<2x6x6x%s>\n"
+                                 "%%a = stablehlo.add %%x, %%c : tensor<2x6x6x%s>\n"
+                                 "%%r = \"stablehlo.triangular_solve\"(%%a, %%b) <{left_side = %s, lower = %s, "
+                                 "transpose_a = #stablehlo<transpose %s>, "
+                                 "unit_diagonal = %s}> : (tensor<2x6x6x%s>, tensor<%sx%s>) -> tensor<%sx%s>\n"
+                                 "return %%r : tensor<%sx%s>\n"
+                                 "}\n",
+                                 types[t], rhs, types[t], rhs, types[t], *types[t] == 'c' ? "(4.0, 1.0)" : "4.0",
+                                 types[t], types[t], left ? "true" : "false", lower ? "true" : "false", kinds[k],
+                                 unit ? "true" : "false", types[t], rhs, types[t], rhs, types[t], rhs, types[t]);
                         check(name, text, unit ? 0.05 : 2e-3); /* unit: values grow by 6 at each of 6 steps */
                     }
         }
 }
 
-/* --- Fourier transforms ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Fourier transforms --- */
 static void one_fft(const char *kind, const char *lead, int64_t n, const char *real, const char *more) {
     char text[1024], name[128], whole[96], half[96];
     bool f = !strcmp(kind, "FFT") || !strcmp(kind, "IFFT");
@@ -78,9 +94,14 @@ static void one_fft(const char *kind, const char *lead, int64_t n, const char *r
     snprintf(half, sizeof half, "%s%lldxcomplex<%s>", lead, (long long)(f ? n : n / 2 + 1), real);
     const char *from = !strcmp(kind, "IRFFT") ? half : whole, *to = !strcmp(kind, "IRFFT") ? whole : half;
     snprintf(name, sizeof name, "%s of %s", kind, from);
-    snprintf(text, sizeof text, "func.func @main(%%x: tensor<%s>) -> tensor<%s> {\n%%r = stablehlo.fft %%x, type = %s, length = [%s%lld] : (tensor<%s>) -> tensor<%s>\nreturn %%r : tensor<%s>\n}\n",
+    snprintf(text, sizeof text,
+             "func.func @main(%%x: tensor<%s>) -> tensor<%s> {\n"
+             "%%r = stablehlo.fft %%x, type = %s, length = [%s%lld] : (tensor<%s>) -> tensor<%s>\n"
+             "return %%r : tensor<%s>\n"
+             "}\n",
              from, to, kind, more, (long long)n, from, to, to);
-    check(name, text, !strcmp(real, "f32") ? 3e-4 : 1e-11); /* sums of n numbers up to 2: some grow to tens, others cancel */
+    /* sums of n numbers up to 2: some grow to tens, others cancel */
+    check(name, text, !strcmp(real, "f32") ? 3e-4 : 1e-11);
 }
 
 static void transforms_agree(void **state) {
@@ -88,7 +109,8 @@ static void transforms_agree(void **state) {
     static const char *const kinds[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
     static const int64_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 17, 20, 31, 64, 97, 105, 128, 338};
     for (size_t i = 0; i < BASE_COUNT(sizes); i++)
-        for (size_t k = 0; k < 4; k++) one_fft(kinds[k], i % 3 ? "3x" : "18x", sizes[i], (i + k) % 3 ? "f32" : "f64", "");
+        for (size_t k = 0; k < 4; k++)
+            one_fft(kinds[k], i % 3 ? "3x" : "18x", sizes[i], (i + k) % 3 ? "f32" : "f64", "");
     for (size_t k = 0; k < 4; k++) {
         one_fft(kinds[k], "", 1009, "f32", ""); /* a large prime, one line */
         one_fft(kinds[k], "", 1200, "f32", ""); /* cut into rows and columns */
@@ -99,6 +121,7 @@ static void transforms_agree(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products_agree), cmocka_unit_test(factors_agree), cmocka_unit_test(transforms_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products_agree), cmocka_unit_test(factors_agree),
+                                       cmocka_unit_test(transforms_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Who owns which memory: donation, sharing, running out, several runs and threads; and what an executable says about itself. */
+/* Who owns which memory: donation, sharing, running out, several runs and threads; and what an executable says
+ * about itself. */
 #include "cpu_differential.h"
 
 #include <pthread.h>
@@ -36,12 +37,15 @@ static void close_program(fixture *f) {
     cpu_exec_free(f->e);
 }
 
-#define SGD                                                                                                                                          \
-    "func.func @main(%p: tensor<1000xf32> {tf.aliasing_output = 0 : i32}, %m: tensor<1000xf32> {tf.aliasing_output = 1 : i32}, %g: "                 \
-    "tensor<1000xf32>) -> "                                                                                                                          \
-    "(tensor<1000xf32>, tensor<1000xf32>) {\n%h = stablehlo.constant dense<0.5> : tensor<1000xf32>\n"                                                \
-    "%0 = stablehlo.multiply %h, %m : tensor<1000xf32> loc(\"n3\")\n%1 = stablehlo.add %0, %g : tensor<1000xf32>\n%2 = stablehlo.subtract %p, %1 : " \
-    "tensor<1000xf32>\n"                                                                                                                             \
+#define SGD                                                                                                            \
+    "func.func @main(%p: tensor<1000xf32> {tf.aliasing_output = 0 : i32}, %m: tensor<1000xf32> {tf.aliasing_output = " \
+    "1 : i32}, %g: "                                                                                                   \
+    "tensor<1000xf32>) -> "                                                                                            \
+    "(tensor<1000xf32>, tensor<1000xf32>) {\n%h = stablehlo.constant dense<0.5> : tensor<1000xf32>\n"                  \
+    "%0 = stablehlo.multiply %h, %m : tensor<1000xf32> loc(\"n3\")\n"                                                  \
+    "%1 = stablehlo.add %0, %g : tensor<1000xf32>\n"                                                                   \
+    "%2 = stablehlo.subtract %p, %1 : "                                                                                \
+    "tensor<1000xf32>\n"                                                                                               \
     "return %2, %1 : tensor<1000xf32>, tensor<1000xf32>\n}\n"
 
 static void donated_arguments_are_updated_in_place(void **state) {
@@ -80,32 +84,45 @@ static void donated_arguments_are_updated_in_place(void **state) {
 static void an_old_value_read_late_survives(void **state) {
     (void)state;
     static const char *const texts[] = {
-        "func.func @main(%p: tensor<64x64xf32> {tf.aliasing_output = 0 : i32}, %g: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {\n"
-        "%0 = stablehlo.subtract %p, %g : tensor<64x64xf32>\n%1 = stablehlo.dot_general %0, %g, contracting_dims = [1] x [0] : (tensor<64x64xf32>, "
+        "func.func @main(%p: tensor<64x64xf32> {tf.aliasing_output = 0 : i32}, %g: tensor<64x64xf32>) -> "
+        "(tensor<64x64xf32>, tensor<64x64xf32>) {\n"
+        "%0 = stablehlo.subtract %p, %g : tensor<64x64xf32>\n"
+        "%1 = stablehlo.dot_general %0, %g, contracting_dims = [1] x [0] : (tensor<64x64xf32>, "
         "tensor<64x64xf32>) -> tensor<64x64xf32>\n"
-        "%2 = stablehlo.dot_general %1, %p, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\nreturn %0, "
+        "%2 = stablehlo.dot_general %1, %p, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> "
+        "tensor<64x64xf32>\n"
+        "return %0, "
         "%2 : tensor<64x64xf32>, tensor<64x64xf32>\n}\n",
         /* the old value is a result itself */
-        "func.func @main(%p: tensor<9xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<9xf32>, tensor<9xf32>) {\n%0 = stablehlo.negate %p : "
+        "func.func @main(%p: tensor<9xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<9xf32>, tensor<9xf32>) {\n"
+        "%0 = stablehlo.negate %p : "
         "tensor<9xf32>\nreturn %0, %p : tensor<9xf32>, tensor<9xf32>\n}\n",
         /* two arguments change places */
-        "func.func @main(%a: tensor<9xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<9xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<9xf32>, "
+        "func.func @main(%a: tensor<9xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<9xf32> {tf.aliasing_output = 1 : "
+        "i32}) -> (tensor<9xf32>, "
         "tensor<9xf32>) {\n"
         "return %b, %a : tensor<9xf32>, tensor<9xf32>\n}\n",
         /* one loop writes over %a and reads it again for its second result */
-        "func.func @main(%a: tensor<5000xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<5000xf32> {tf.aliasing_output = 1 : i32}) -> "
+        "func.func @main(%a: tensor<5000xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<5000xf32> {tf.aliasing_output "
+        "= 1 : i32}) -> "
         "(tensor<5000xf32>, tensor<5000xf32>) {\n"
-        "%0 = stablehlo.add %a, %b : tensor<5000xf32>\n%1 = stablehlo.multiply %0, %a : tensor<5000xf32>\n%2 = stablehlo.subtract %1, %b : "
+        "%0 = stablehlo.add %a, %b : tensor<5000xf32>\n"
+        "%1 = stablehlo.multiply %0, %a : tensor<5000xf32>\n"
+        "%2 = stablehlo.subtract %1, %b : "
         "tensor<5000xf32>\n"
         "return %0, %2 : tensor<5000xf32>, tensor<5000xf32>\n}\n",
         /* the loop reads the argument turned around: other blocks' elements */
-        "func.func @main(%a: tensor<5000xf32> {tf.aliasing_output = 0 : i32}) -> tensor<5000xf32> {\n%0 = stablehlo.reverse %a, dims = [0] : "
+        "func.func @main(%a: tensor<5000xf32> {tf.aliasing_output = 0 : i32}) -> tensor<5000xf32> {\n"
+        "%0 = stablehlo.reverse %a, dims = [0] : "
         "tensor<5000xf32>\n"
         "%1 = stablehlo.add %a, %0 : tensor<5000xf32>\nreturn %1 : tensor<5000xf32>\n}\n",
         /* an update inside a donated array, and the array before the update */
-        "func.func @main(%a: tensor<50xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<5xf32>, %i: tensor<i32>) -> (tensor<50xf32>, tensor<50xf32>) "
+        "func.func @main(%a: tensor<50xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<5xf32>, %i: tensor<i32>) -> "
+        "(tensor<50xf32>, tensor<50xf32>) "
         "{\n"
-        "%0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<50xf32>, tensor<5xf32>, tensor<i32>) -> tensor<50xf32>\n%1 = stablehlo.add %a, %0 "
+        "%0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<50xf32>, tensor<5xf32>, tensor<i32>) -> "
+        "tensor<50xf32>\n"
+        "%1 = stablehlo.add %a, %0 "
         ": tensor<50xf32>\n"
         "return %0, %1 : tensor<50xf32>, tensor<50xf32>\n}\n",
     };
@@ -117,8 +134,11 @@ static void a_donated_array_is_updated_without_a_copy(void **state) {
     (void)state;
     fixture f;
     open_program(&f,
-                 "func.func @main(%a: tensor<50xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<5xf32>, %i: tensor<i32>) -> tensor<50xf32> {\n"
-                 "%0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<50xf32>, tensor<5xf32>, tensor<i32>) -> tensor<50xf32>\nreturn %0 : "
+                 "func.func @main(%a: tensor<50xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<5xf32>, %i: "
+                 "tensor<i32>) -> tensor<50xf32> {\n"
+                 "%0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<50xf32>, tensor<5xf32>, tensor<i32>) -> "
+                 "tensor<50xf32>\n"
+                 "return %0 : "
                  "tensor<50xf32>\n}\n",
                  1);
     f.donated[0] = true;
@@ -128,35 +148,45 @@ static void a_donated_array_is_updated_without_a_copy(void **state) {
     close_program(&f);
 }
 
-/* Listed as recorded, all gradients of weights after the whole backward pass, what they read would be there until the end: here 4 values and their gradients
- * of 1 MiB. Each is made and applied when its operands are there. */
+/* Listed as recorded, all gradients of weights after the whole backward pass, what they read would be there until the
+ * end: here 4 values and their gradients of 1 MiB. Each is made and applied when its operands are there. */
 static void gradients_do_not_keep_what_they_read(void **state) {
     (void)state;
 #define M "tensor<512x512xf32>"
-#define DOT(out, a, b, left, right) out " = stablehlo.dot_general " a ", " b ", contracting_dims = [" left "] x [" right "] : (" M ", " M ") -> " M "\n"
+#define DOT(out, a, b, left, right) \
+    out " = stablehlo.dot_general " a ", " b ", contracting_dims = [" left "] x [" right "] : (" M ", " M ") -> " M "\n"
 #define FORWARD(to, from, w) DOT("%p" to, from, w, "1", "0") "%a" to " = stablehlo.tanh %p" to " : " M "\n"
-#define BACKWARD(to, from, w) DOT("%q" to, from, w, "1", "1") "%d" to " = stablehlo.multiply %q" to ", %a" to " : " M "\n"
+#define BACKWARD(to, from, w) \
+    DOT("%q" to, from, w, "1", "1") "%d" to " = stablehlo.multiply %q" to ", %a" to " : " M "\n"
 #define UPDATE(k, a, d) DOT("%g" k, a, d, "0", "0") "%n" k " = stablehlo.subtract %w" k ", %g" k " : " M "\n"
     fixture f;
     open_program(&f,
-                 "func.func @main(%x: " M ", %w1: " M " {tf.aliasing_output = 0 : i32}, %w2: " M " {tf.aliasing_output = 1 : i32}, %w3: " M
-                 " {tf.aliasing_output = 2 : i32}, %w4: " M " {tf.aliasing_output = 3 : i32}) -> (" M ", " M ", " M ", " M ") {\n" FORWARD("1", "%x", "%w1")
-                     FORWARD("2", "%a1", "%w2") FORWARD("3", "%a2", "%w3") FORWARD("4", "%a3", "%w4") BACKWARD("3", "%a4", "%w4") BACKWARD("2", "%d3", "%w3")
-                         BACKWARD("1", "%d2", "%w2") UPDATE("1", "%x", "%d1") UPDATE("2", "%a1", "%d2") UPDATE("3", "%a2", "%d3") UPDATE("4", "%a3", "%a4")
-                 "return %n1, %n2, %n3, %n4 : " M ", " M ", " M ", " M "\n}\n",
+                 "func.func @main(%x: " M ", %w1: " M " {tf.aliasing_output = 0 : i32}, %w2: " M
+                 " {tf.aliasing_output = 1 : i32}, %w3: " M " {tf.aliasing_output = 2 : i32}, %w4: " M
+                 " {tf.aliasing_output = 3 : i32}) -> (" M ", " M ", " M ", " M ") {\n" FORWARD("1", "%x", "%w1")
+                     FORWARD("2", "%a1", "%w2") FORWARD("3", "%a2", "%w3") FORWARD("4", "%a3", "%w4")
+                         BACKWARD("3", "%a4", "%w4") BACKWARD("2", "%d3", "%w3") BACKWARD("1", "%d2", "%w2")
+                             UPDATE("1", "%x", "%d1") UPDATE("2", "%a1", "%d2") UPDATE("3", "%a2", "%d3")
+                                 UPDATE("4", "%a3", "%a4") "return %n1, %n2, %n3, %n4 : " M ", " M ", " M ", " M
+                                                           "\n}\n",
                  2);
-    assert_in_range(cpu_exec_stats(f.e)->temp_bytes, 6 << 20, (7 << 20) + (1 << 19)); /* 9 MiB in the order listed, products' scratch among them */
+    /* 9 MiB in the order listed, products' scratch among them */
+    assert_in_range(cpu_exec_stats(f.e)->temp_bytes, 6 << 20, (7 << 20) + (1 << 19));
     close_program(&f);
 }
 
-#define CHAIN                                                                                                                                        \
-    "func.func @main(%a: tensor<256x128xf32>, %b: tensor<128x256xf32>) -> (tensor<256x256xf32>, tensor<256xf32>) {\n%z = stablehlo.constant "        \
-    "dense<0.0> : tensor<f32>\n"                                                                                                                     \
-    "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<256x128xf32>, tensor<128x256xf32>) -> tensor<256x256xf32> "           \
-    "loc(\"n17\")\n"                                                                                                                                 \
-    "%1 = stablehlo.tanh %0 : tensor<256x256xf32>\n%2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [0] : (tensor<256x256xf32>, "         \
-    "tensor<256x256xf32>) -> tensor<256x256xf32>\n"                                                                                                  \
-    "%3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<256x256xf32>, tensor<f32>) -> "                      \
+#define CHAIN                                                                                                          \
+    "func.func @main(%a: tensor<256x128xf32>, %b: tensor<128x256xf32>) -> (tensor<256x256xf32>, tensor<256xf32>) {\n"  \
+    "%z = stablehlo.constant "                                                                                         \
+    "dense<0.0> : tensor<f32>\n"                                                                                       \
+    "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<256x128xf32>, tensor<128x256xf32>) -> " \
+    "tensor<256x256xf32> "                                                                                             \
+    "loc(\"n17\")\n"                                                                                                   \
+    "%1 = stablehlo.tanh %0 : tensor<256x256xf32>\n"                                                                   \
+    "%2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [0] : (tensor<256x256xf32>, "                         \
+    "tensor<256x256xf32>) -> tensor<256x256xf32>\n"                                                                    \
+    "%3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<256x256xf32>, "        \
+    "tensor<f32>) -> "                                                                                                 \
     "tensor<256xf32>\nreturn %2, %3 : tensor<256x256xf32>, tensor<256xf32>\n}\n"
 
 static void running_out_of_memory_is_told_and_survived(void **state) {
@@ -236,7 +266,9 @@ static void wrong_arguments_are_refused(void **state) {
     f.in[1].type = right;
     close_program(&f);
     static const char *const bad[] = {"", "module {", "module {}",
-                                      "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\nreturn %a : tensor<?xf32>\n}\n"};
+                                      "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n"
+                                      "return %a : tensor<?xf32>\n"
+                                      "}\n"};
     for (size_t i = 0; i < BASE_COUNT(bad); i++) {
         cpu_exec *e;
         s = cpu_compile(bad[i], strlen(bad[i]), NULL, &e);
@@ -245,7 +277,8 @@ static void wrong_arguments_are_refused(void **state) {
     }
 }
 
-/* Updates listed at the end run as soon as their gradient exists, but not before the last reader of the parameter they overwrite. */
+/* Updates listed at the end run as soon as their gradient exists, but not before the last reader of the parameter
+ * they overwrite. */
 static void updates_do_not_keep_gradients_alive(void **state) {
     (void)state;
     str t = STR_INIT;
@@ -255,14 +288,18 @@ static void updates_do_not_keep_gradients_alive(void **state) {
     str_append(&t, ") -> (tensor<64x64xf32>");
     for (int i = 0; i < N; i++) str_append(&t, ", tensor<64x64xf32>");
     str_append(&t, ") {\n%y0 = stablehlo.tanh %x : tensor<64x64xf32>\n");
-    for (int i = 0; i < N; i++) /* gradients; each reads the parameter before, so p0 is read after its own gradient is there */
-        str_printf(
-            &t,
-            "%%g%d = stablehlo.dot_general %%y%d, %%x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
-            "%%z%d = stablehlo.dot_general %%y%d, %%p%d, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> "
-            "tensor<64x64xf32>\n%%y%d = stablehlo.tanh %%z%d : tensor<64x64xf32>\n",
-            i, i, i, i, i, i + 1, i); /* tanh keeps them near 1: six products would lose five digits to cancellation */
-    for (int i = 0; i < N; i++) str_printf(&t, "%%n%d = stablehlo.subtract %%p%d, %%g%d : tensor<64x64xf32>\n", i, i, i);
+    for (int i = 0; i < N;
+         i++) /* gradients; each reads the parameter before, so p0 is read after its own gradient is there */
+        str_printf(&t,
+                   "%%g%d = stablehlo.dot_general %%y%d, %%x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, "
+                   "tensor<64x64xf32>) -> tensor<64x64xf32>\n"
+                   "%%z%d = stablehlo.dot_general %%y%d, %%p%d, contracting_dims = [1] x [0] : (tensor<64x64xf32>, "
+                   "tensor<64x64xf32>) -> "
+                   "tensor<64x64xf32>\n%%y%d = stablehlo.tanh %%z%d : tensor<64x64xf32>\n",
+                   i, i, i, i, i, i + 1,
+                   i); /* tanh keeps them near 1: six products would lose five digits to cancellation */
+    for (int i = 0; i < N; i++)
+        str_printf(&t, "%%n%d = stablehlo.subtract %%p%d, %%g%d : tensor<64x64xf32>\n", i, i, i);
     str_append(&t, "return ");
     for (int i = 0; i < N; i++) str_printf(&t, "%%n%d, ", i);
     str_printf(&t, "%%y%d : tensor<64x64xf32>", N);
@@ -282,13 +319,18 @@ static void updates_do_not_keep_gradients_alive(void **state) {
 static void large_values_are_made_late(void **state) {
     (void)state;
     static const char text[] =
-        "func.func @main(%a: tensor<2048x4xf32>, %b: tensor<4x4096xf32>) -> (tensor<2048xf32>, tensor<4096xf32>) {\n%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "func.func @main(%a: tensor<2048x4xf32>, %b: tensor<4x4096xf32>) -> (tensor<2048xf32>, tensor<4096xf32>) {\n"
+        "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
         "%t = stablehlo.tanh %a : tensor<2048x4xf32>\n%u = stablehlo.tanh %b : tensor<4x4096xf32>\n"
-        "%0 = stablehlo.dot_general %t, %u, contracting_dims = [1] x [0] : (tensor<2048x4xf32>, tensor<4x4096xf32>) -> tensor<2048x4096xf32>\n"
+        "%0 = stablehlo.dot_general %t, %u, contracting_dims = [1] x [0] : (tensor<2048x4xf32>, tensor<4x4096xf32>) -> "
+        "tensor<2048x4096xf32>\n"
         "%1 = stablehlo.transpose %u, dims = [1, 0] : (tensor<4x4096xf32>) -> tensor<4096x4xf32>\n"
-        "%2 = stablehlo.dot_general %1, %t, contracting_dims = [1] x [1] : (tensor<4096x4xf32>, tensor<2048x4xf32>) -> tensor<4096x2048xf32>\n"
-        "%3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4096x2048xf32>, tensor<f32>) -> tensor<4096xf32>\n"
-        "%5 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<2048x4096xf32>, tensor<f32>) -> tensor<2048xf32>\n"
+        "%2 = stablehlo.dot_general %1, %t, contracting_dims = [1] x [1] : (tensor<4096x4xf32>, tensor<2048x4xf32>) -> "
+        "tensor<4096x2048xf32>\n"
+        "%3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4096x2048xf32>, "
+        "tensor<f32>) -> tensor<4096xf32>\n"
+        "%5 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<2048x4096xf32>, "
+        "tensor<f32>) -> tensor<2048xf32>\n"
         "return %5, %3 : tensor<2048xf32>, tensor<4096xf32>\n}\n";
     fixture f;
     open_program(&f, text, 2);
@@ -306,10 +348,12 @@ static void large_values_are_made_late(void **state) {
 /* A large constant of one value is written when needed, in place of being kept. */
 static void splats_are_not_kept(void **state) {
     (void)state;
-    static const char text[] =
-        "func.func @main(%i: tensor<i32>, %u: tensor<5xf32>) -> tensor<100000xf32> {\n%c = stablehlo.constant dense<2.5> : tensor<100000xf32>\n"
-        "%0 = stablehlo.dynamic_update_slice %c, %u, %i : (tensor<100000xf32>, tensor<5xf32>, tensor<i32>) -> tensor<100000xf32>\nreturn %0 : "
-        "tensor<100000xf32>\n}\n";
+    static const char text[] = "func.func @main(%i: tensor<i32>, %u: tensor<5xf32>) -> tensor<100000xf32> {\n"
+                               "%c = stablehlo.constant dense<2.5> : tensor<100000xf32>\n"
+                               "%0 = stablehlo.dynamic_update_slice %c, %u, %i : (tensor<100000xf32>, tensor<5xf32>, "
+                               "tensor<i32>) -> tensor<100000xf32>\n"
+                               "return %0 : "
+                               "tensor<100000xf32>\n}\n";
     fixture f;
     open_program(&f, text, 1);
     assert_true(cpu_exec_stats(f.e)->code_bytes < 100);
@@ -318,7 +362,7 @@ static void splats_are_not_kept(void **state) {
     differ("splat", text, 0, 2, false);
 }
 
-/* --- threads ---------------------------------------------------------------------------------------------------------------------- */
+/* --- threads --- */
 static void *run_many(void *arg) {
     fixture *f = arg;
     cpu_device *d;
@@ -349,7 +393,8 @@ static void devices_run_at_the_same_time(void **state) {
     open_program(&f[0], CHAIN, 2);
     open_program(&f[1], SGD, 2);
     for (int i = 0; i < 2; i++) expect_ok(cpu_run(f[i].e, f[i].d, &f[i].a, f[i].in, NULL, f[i].out, f[i].from), "run");
-    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&t[i], NULL, run_many, &f[i % 2]), 0); /* two executables, each on two devices */
+    /* two executables, each on two devices */
+    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&t[i], NULL, run_many, &f[i % 2]), 0);
     for (int i = 0; i < 4; i++) {
         void *bad;
         pthread_join(t[i], &bad);
@@ -364,11 +409,15 @@ static void devices_run_at_the_same_time(void **state) {
 static void reductions_do_not_depend_on_threads(void **state) {
     (void)state;
     static const char text[] =
-        "func.func @main(%a: tensor<700x130xf32>) -> (tensor<130xf32>, tensor<700xf32>, tensor<f32>) {\n%z = stablehlo.constant dense<0.0> : "
+        "func.func @main(%a: tensor<700x130xf32>) -> (tensor<130xf32>, tensor<700xf32>, tensor<f32>) {\n"
+        "%z = stablehlo.constant dense<0.0> : "
         "tensor<f32>\n"
-        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<700x130xf32>, tensor<f32>) -> tensor<130xf32>\n"
-        "%1 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<700x130xf32>, tensor<f32>) -> tensor<700xf32>\n"
-        "%2 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<700x130xf32>, tensor<f32>) -> tensor<f32>\n"
+        "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<700x130xf32>, "
+        "tensor<f32>) -> tensor<130xf32>\n"
+        "%1 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<700x130xf32>, "
+        "tensor<f32>) -> tensor<700xf32>\n"
+        "%2 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<700x130xf32>, "
+        "tensor<f32>) -> tensor<f32>\n"
         "return %0, %1, %2 : tensor<130xf32>, tensor<700xf32>, tensor<f32>\n}\n";
     fixture one, more;
     open_program(&one, text, 1);
@@ -376,7 +425,8 @@ static void reductions_do_not_depend_on_threads(void **state) {
     for (int threads = 2; threads <= 5; threads++) {
         open_program(&more, text, threads);
         expect_ok(cpu_run(more.e, more.d, &more.a, more.in, NULL, more.out, more.from), "run");
-        for (int j = 0; j < 3; j++) assert_memory_equal(one.out[j].data, more.out[j].data, ir_type_bytes(one.out[j].type));
+        for (int j = 0; j < 3; j++)
+            assert_memory_equal(one.out[j].data, more.out[j].data, ir_type_bytes(one.out[j].type));
         free_outputs(&more);
         close_program(&more);
     }
@@ -388,7 +438,8 @@ static void denormals_are_flushed_inside_only(void **state) {
     (void)state;
     fixture f;
     open_program(&f,
-                 "func.func @main(%a: tensor<100000xf32>, %b: tensor<f32>) -> tensor<100000xf32> {\n%c = stablehlo.broadcast_in_dim %b, dims = [] : "
+                 "func.func @main(%a: tensor<100000xf32>, %b: tensor<f32>) -> tensor<100000xf32> {\n"
+                 "%c = stablehlo.broadcast_in_dim %b, dims = [] : "
                  "(tensor<f32>) -> tensor<100000xf32>\n"
                  "%0 = stablehlo.multiply %a, %c : tensor<100000xf32>\nreturn %0 : tensor<100000xf32>\n}\n",
                  2);
@@ -402,7 +453,7 @@ static void denormals_are_flushed_inside_only(void **state) {
     close_program(&f);
 }
 
-/* --- serialised programs -------------------------------------------------------------------------------------------------------------- */
+/* --- serialised programs --- */
 static void programs_survive_serialisation(void **state) {
     (void)state;
     fixture f;
@@ -493,7 +544,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(donated_arguments_are_updated_in_place),
         cmocka_unit_test(an_old_value_read_late_survives),
-        cmocka_unit_test(a_donated_array_is_updated_without_a_copy), cmocka_unit_test(gradients_do_not_keep_what_they_read),
+        cmocka_unit_test(a_donated_array_is_updated_without_a_copy),
+        cmocka_unit_test(gradients_do_not_keep_what_they_read),
         cmocka_unit_test(running_out_of_memory_is_told_and_survived),
         cmocka_unit_test(failing_allocations_are_errors),
         cmocka_unit_test(wrong_arguments_are_refused),

@@ -1,4 +1,5 @@
-/* oneDNN's OpenMP regions in threads of ours: every number is taken once whoever is there, barriers hold, and what is not oneDNN's stays with libgomp. */
+/* oneDNN's OpenMP regions in threads of ours: every number is taken once whoever is there, barriers hold, and what is
+ * not oneDNN's stays with libgomp. */
 #include "cpu_differential.h"
 
 #include <stdatomic.h>
@@ -26,7 +27,8 @@ typedef struct seen {
 static void look(void *ctx) {
     seen *s = ctx;
     int number = omp_get_thread_num();
-    if (omp_get_num_threads() != s->size || number < 0 || number >= s->size || omp_in_parallel() != (s->size > 1)) atomic_fetch_add(&s->wrong, 1);
+    if (omp_get_num_threads() != s->size || number < 0 || number >= s->size || omp_in_parallel() != (s->size > 1))
+        atomic_fetch_add(&s->wrong, 1);
     if (number >= 0 && number < MOST) atomic_fetch_add(&s->times[number], 1);
     for (int round = 1; s->meet && round <= 3; round++) {
         atomic_fetch_add(&s->arrived, 1);
@@ -98,7 +100,8 @@ static void inner_regions_stay(void **state) {
 }
 
 #if !defined(__SANITIZE_THREAD__)
-/* Outside of a team, in a team of libgomp's, and where a region is wider than the pool (its barriers need a thread for each number). */
+/* Outside of a team, in a team of libgomp's, and where a region is wider than the pool (its barriers need a thread for
+ * each number). */
 static void others_go_to_libgomp(void **state) {
     (void)state;
     seen s = {.size = 2, .meet = true};
@@ -125,12 +128,20 @@ static void others_go_to_libgomp(void **state) {
 static void primitives_agree(void **state) {
     (void)state;
     static const char weights[] =
-        "func.func @main(%x: tensor<8x32x20x20xf32>, %d: tensor<8x32x9x9xf32>) -> tensor<32x32x3x3xf32> {\n%0 = stablehlo.convolution(%x, %d) dim_numbers = [f, b, 0, 1]x[i, o, 0, "
-        "1]->[f, b, 0, 1], window = {rhs_dilate = [2, 2], pad = [[0, 0], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x32x20x20xf32>, "
-        "tensor<8x32x9x9xf32>) -> tensor<32x32x4x4xf32>\n%1 = stablehlo.slice %0 [0:32, 0:32, 0:3, 0:3] : (tensor<32x32x4x4xf32>) -> tensor<32x32x3x3xf32>\nreturn %1 : "
+        "func.func @main(%x: tensor<8x32x20x20xf32>, %d: tensor<8x32x9x9xf32>) -> tensor<32x32x3x3xf32> {\n"
+        "%0 = stablehlo.convolution(%x, %d) dim_numbers = [f, b, 0, 1]x[i, o, 0, "
+        "1]->[f, b, 0, 1], window = {rhs_dilate = [2, 2], pad = [[0, 0], [0, 0]]} {batch_group_count = 1 : i64, "
+        "feature_group_count = 1 : i64} : (tensor<8x32x20x20xf32>, "
+        "tensor<8x32x9x9xf32>) -> tensor<32x32x4x4xf32>\n"
+        "%1 = stablehlo.slice %0 [0:32, 0:32, 0:3, 0:3] : (tensor<32x32x4x4xf32>) -> tensor<32x32x3x3xf32>\n"
+        "return %1 : "
         "tensor<32x32x3x3xf32>\n}\n";
-    static const char product[] = "func.func @main(%a: tensor<256x200xbf16>, %b: tensor<200x192xbf16>) -> tensor<256x192xf32> {\n%0 = stablehlo.dot_general %a, %b, contracting_dims = "
-                                  "[1] x [0] : (tensor<256x200xbf16>, tensor<200x192xbf16>) -> tensor<256x192xf32>\nreturn %0 : tensor<256x192xf32>\n}\n";
+    static const char product[] =
+        "func.func @main(%a: tensor<256x200xbf16>, %b: tensor<200x192xbf16>) -> tensor<256x192xf32> {\n"
+        "%0 = stablehlo.dot_general %a, %b, contracting_dims = "
+        "[1] x [0] : (tensor<256x200xbf16>, tensor<200x192xbf16>) -> tensor<256x192xf32>\n"
+        "return %0 : tensor<256x192xf32>\n"
+        "}\n";
     for (int threads = 1; threads <= 4; threads++) {
         differ("a gradient of weights", weights, 1e-3, threads, false);
         differ("a bf16 product", product, 2e-2, threads, false);
@@ -139,10 +150,12 @@ static void primitives_agree(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_taken_once), cmocka_unit_test(inner_regions_stay),
+        cmocka_unit_test(numbers_are_taken_once),
+        cmocka_unit_test(inner_regions_stay),
 #if !defined(__SANITIZE_THREAD__) /* which does not know libgomp's barriers */
         cmocka_unit_test(others_go_to_libgomp),
 #endif
-        cmocka_unit_test(primitives_agree)};
+        cmocka_unit_test(primitives_agree)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Every pass and stage of the CPU compiler can be left out: programs mean the same without any one of them, and without all. */
+/* Every pass and stage of the CPU compiler can be left out: programs mean the same without any one of them, and
+ * without all. */
 #include "pass/pass.h"
 #include "random_program.h"
 
@@ -7,35 +8,49 @@ static const struct {
     double tol;
 } programs[] = {
     {"a layer and its loss",
-     "func.func private @relu(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {\n%z = stablehlo.constant dense<0.0> : tensor<8x16xf32>\n"
+     "func.func private @relu(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {\n"
+     "%z = stablehlo.constant dense<0.0> : tensor<8x16xf32>\n"
      "%r = stablehlo.maximum %x, %z : tensor<8x16xf32>\nreturn %r : tensor<8x16xf32>\n}\n"
-     "func.func @main(%x: tensor<8x12xf32>, %w: tensor<12x16xf32> {tf.aliasing_output = 1 : i32}, %b: tensor<16xf32>) -> (tensor<f32>, tensor<12x16xf32>) {\n"
+     "func.func @main(%x: tensor<8x12xf32>, %w: tensor<12x16xf32> {tf.aliasing_output = 1 : i32}, %b: tensor<16xf32>) "
+     "-> (tensor<f32>, tensor<12x16xf32>) {\n"
      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n%one = stablehlo.constant dense<1.0> : tensor<8x16xf32>\n"
      "%lr = stablehlo.constant dense<0.25> : tensor<12x16xf32>\n"
-     "%0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x12xf32>, tensor<12x16xf32>) -> tensor<8x16xf32>\n"
-     "%1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf32>) -> tensor<8x16xf32>\n%2 = stablehlo.add %0, %1 : tensor<8x16xf32>\n"
-     "%3 = func.call @relu(%2) : (tensor<8x16xf32>) -> tensor<8x16xf32>\n%4 = stablehlo.multiply %3, %one : tensor<8x16xf32>\n"
-     "%5 = stablehlo.exponential %4 : tensor<8x16xf32>\n%55 = stablehlo.exponential %3 : tensor<8x16xf32>\n%6 = stablehlo.add %5, %55 : tensor<8x16xf32>\n"
-     "%7 = stablehlo.reduce(%6 init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x16xf32>, tensor<f32>) -> tensor<f32>\n"
-     "%8 = stablehlo.dot_general %x, %6, contracting_dims = [0] x [0] : (tensor<8x12xf32>, tensor<8x16xf32>) -> tensor<12x16xf32>\n"
+     "%0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x12xf32>, tensor<12x16xf32>) -> "
+     "tensor<8x16xf32>\n"
+     "%1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf32>) -> tensor<8x16xf32>\n"
+     "%2 = stablehlo.add %0, %1 : tensor<8x16xf32>\n"
+     "%3 = func.call @relu(%2) : (tensor<8x16xf32>) -> tensor<8x16xf32>\n"
+     "%4 = stablehlo.multiply %3, %one : tensor<8x16xf32>\n"
+     "%5 = stablehlo.exponential %4 : tensor<8x16xf32>\n"
+     "%55 = stablehlo.exponential %3 : tensor<8x16xf32>\n"
+     "%6 = stablehlo.add %5, %55 : tensor<8x16xf32>\n"
+     "%7 = stablehlo.reduce(%6 init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x16xf32>, "
+     "tensor<f32>) -> tensor<f32>\n"
+     "%8 = stablehlo.dot_general %x, %6, contracting_dims = [0] x [0] : (tensor<8x12xf32>, tensor<8x16xf32>) -> "
+     "tensor<12x16xf32>\n"
      "%9 = stablehlo.multiply %8, %lr : tensor<12x16xf32>\n%10 = stablehlo.subtract %w, %9 : tensor<12x16xf32>\n"
      "return %7, %10 : tensor<f32>, tensor<12x16xf32>\n}\n",
      1e-4},
     {"moving, windows, integers",
-     "func.func @main(%a: tensor<6x8xf32>, %i: tensor<5x1xi32>, %p: tensor<f32>) -> (tensor<5x8xf32>, tensor<3x4xf32>, tensor<8x6xi32>, tensor<9x9xf32>) {\n"
-     "%0 = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
+     "func.func @main(%a: tensor<6x8xf32>, %i: tensor<5x1xi32>, %p: tensor<f32>) -> (tensor<5x8xf32>, tensor<3x4xf32>, "
+     "tensor<8x6xi32>, tensor<9x9xf32>) {\n"
+     "%0 = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], "
+     "collapsed_slice_dims = [0], start_index_map = [0], "
      "index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}> : (tensor<6x8xf32>, tensor<5x1xi32>) -> tensor<5x8xf32>\n"
      "%1 = stablehlo.slice %a [0:6:2, 1:8:2] : (tensor<6x8xf32>) -> tensor<3x4xf32>\n"
-     "%2 = stablehlo.transpose %a, dims = [1, 0] : (tensor<6x8xf32>) -> tensor<8x6xf32>\n%3 = stablehlo.convert %2 : (tensor<8x6xf32>) -> tensor<8x6xi32>\n"
+     "%2 = stablehlo.transpose %a, dims = [1, 0] : (tensor<6x8xf32>) -> tensor<8x6xf32>\n"
+     "%3 = stablehlo.convert %2 : (tensor<8x6xf32>) -> tensor<8x6xi32>\n"
      "%4 = stablehlo.add %3, %3 : tensor<8x6xi32>\n"
-     "%5 = stablehlo.pad %a, %p, low = [1, 0], high = [2, 1], interior = [0, 0] : (tensor<6x8xf32>, tensor<f32>) -> tensor<9x9xf32>\n"
+     "%5 = stablehlo.pad %a, %p, low = [1, 0], high = [2, 1], interior = [0, 0] : (tensor<6x8xf32>, tensor<f32>) -> "
+     "tensor<9x9xf32>\n"
      "return %0, %1, %4, %5 : tensor<5x8xf32>, tensor<3x4xf32>, tensor<8x6xi32>, tensor<9x9xf32>\n}\n",
      0},
 };
 
 static void agree(const char *switches) {
     setenv("XT_PASSES", switches, 1);
-    for (size_t i = 0; i < BASE_COUNT(programs); i++) differ(programs[i].name, programs[i].text, programs[i].tol, 2, true);
+    for (size_t i = 0; i < BASE_COUNT(programs); i++)
+        differ(programs[i].name, programs[i].text, programs[i].tol, 2, true);
     for (uint64_t seed = 1001; seed < 1009; seed++) {
         str text = random_program(seed);
         differ(switches, str_cstr(&text), 2e-4, 1, true);
@@ -66,8 +81,12 @@ static void all_passes_off(void **state) {
 /* What is switched off is really not done: the plan and the program text are those of a compiler without it. */
 static void off_means_off(void **state) {
     (void)state;
-    const char *text = "func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {\n%0 = stablehlo.negate %x : tensor<64xf32>\n"
-                       "%1 = stablehlo.negate %0 : tensor<64xf32>\n%2 = stablehlo.add %1, %1 : tensor<64xf32>\nreturn %2 : tensor<64xf32>\n}\n";
+    const char *text = "func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {\n"
+                       "%0 = stablehlo.negate %x : tensor<64xf32>\n"
+                       "%1 = stablehlo.negate %0 : tensor<64xf32>\n"
+                       "%2 = stablehlo.add %1, %1 : tensor<64xf32>\n"
+                       "return %2 : tensor<64xf32>\n"
+                       "}\n";
     cpu_exec *e = NULL;
     size_t n;
     expect_ok(cpu_compile(text, strlen(text), NULL, &e), "on");
@@ -85,7 +104,9 @@ static void unknown_names_are_refused(void **state) {
     const char *text = "func.func @main() {\nreturn\n}\n";
     static const struct {
         const char *switches, *says;
-    } rows[] = {{"-opt_cs", "'opt_cs' is no pass; there are lower_chlo, "}, {"fuse", "write -fuse"}, {"-opt_cse,-", "'' is no pass"}};
+    } rows[] = {{"-opt_cs", "'opt_cs' is no pass; there are lower_chlo, "},
+                {"fuse", "write -fuse"},
+                {"-opt_cse,-", "'' is no pass"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         cpu_exec *e = NULL;
         setenv("XT_PASSES", rows[i].switches, 1);
@@ -98,7 +119,7 @@ static void unknown_names_are_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_pass_off), cmocka_unit_test(all_passes_off), cmocka_unit_test(off_means_off),
-                                       cmocka_unit_test(unknown_names_are_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_pass_off), cmocka_unit_test(all_passes_off),
+                                       cmocka_unit_test(off_means_off), cmocka_unit_test(unknown_names_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

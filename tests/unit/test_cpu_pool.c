@@ -1,4 +1,5 @@
-/* The team's own threads: each piece of work is done once whoever is there to do it, sleepers wake up, and settings of the user's hold. */
+/* The team's own threads: each piece of work is done once whoever is there to do it, sleepers wake up, and settings of
+ * the user's hold. */
 #include "cpu_differential.h"
 
 #include <stdatomic.h>
@@ -18,7 +19,8 @@ typedef struct work {
 
 static void count(void *ctx, int64_t begin, int64_t end, int thread) {
     work *w = ctx;
-    if (thread < 0 || thread > w->most_thread || atomic_fetch_add(&w->inside[thread], 1) != 0) atomic_store(&w->overlap, true);
+    if (thread < 0 || thread > w->most_thread || atomic_fetch_add(&w->inside[thread], 1) != 0)
+        atomic_store(&w->overlap, true);
     for (int64_t i = begin; i < end; i++) atomic_fetch_add(&w->done[i], 1);
     atomic_fetch_sub(&w->inside[thread], 1);
 }
@@ -44,7 +46,8 @@ static void each_piece_once(void **state) {
     }
 }
 
-/* What a helper that is inside writes is there when the region is over: the last one to leave is waited for, asleep if it takes long. */
+/* What a helper that is inside writes is there when the region is over: the last one to leave is waited for, asleep if
+ * it takes long. */
 static void slow(void *ctx, int64_t begin, int64_t end, int thread) {
     int *v = ctx;
     if (thread) nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
@@ -95,10 +98,12 @@ static void settings_are_honoured(void **state) {
         unsetenv("XT_THREADS");
 }
 
-/* Products small enough to be cut into parts of one thread each: by rows, by columns, operands transposed, not at all. */
+/* Products small enough to be cut into parts of one thread each: by rows, by columns, operands
+ * transposed, not at all. */
 static void small_products_agree(void **state) {
     (void)state;
-    static const int shapes[][3] = {{128, 50, 320}, {50, 320, 128}, {128, 320, 50}, {64, 48, 700}, {33, 65, 500}, {17, 13, 11}};
+    static const int shapes[][3] = {{128, 50, 320}, {50, 320, 128}, {128, 320, 50},
+                                    {64, 48, 700},  {33, 65, 500},  {17, 13, 11}};
     for (size_t i = 0; i < BASE_COUNT(shapes); i++)
         for (int form = 0; form < 4; form++) {
             int m = shapes[i][0], n = shapes[i][1], k = shapes[i][2], ld = form & 1, rd = form >> 1;
@@ -106,7 +111,8 @@ static void small_products_agree(void **state) {
             snprintf(l, sizeof l, "tensor<%dx%dxf32>", ld ? k : m, ld ? m : k);
             snprintf(r, sizeof r, "tensor<%dx%dxf32>", rd ? n : k, rd ? k : n);
             snprintf(text, sizeof text,
-                     "func.func @main(%%a: %s, %%b: %s) -> tensor<%dx%dxf32> {\n%%0 = stablehlo.dot_general %%a, %%b, contracting_dims = [%d] x [%d] "
+                     "func.func @main(%%a: %s, %%b: %s) -> tensor<%dx%dxf32> {\n"
+                     "%%0 = stablehlo.dot_general %%a, %%b, contracting_dims = [%d] x [%d] "
                      ": (%s, %s) -> "
                      "tensor<%dx%dxf32>\nreturn %%0 : tensor<%dx%dxf32>\n}\n",
                      l, r, m, n, !ld, rd, l, r, m, n, m, n);
@@ -114,8 +120,8 @@ static void small_products_agree(void **state) {
         }
 }
 
-/* Programs run in the pool, those with large products of oneDNN's too where its regions come to us (not in a program that the sanitizers' link leaves
- * without those names), and those with OpenBLAS's. */
+/* Programs run in the pool, those with large products of oneDNN's too where its regions come to us (not in a program
+ * that the sanitizers' link leaves without those names), and those with OpenBLAS's. */
 static void programs_choose_their_team(void **state) {
     (void)state;
     static const struct {
@@ -132,8 +138,13 @@ static void programs_choose_their_team(void **state) {
         char text[1024];
         cpu_exec *e;
         snprintf(text, sizeof text,
-                 "func.func @main(%%a: %s) -> %s {\n%%0 = stablehlo.dot_general %%a, %%a, %s : (%s, %s) -> %s\nreturn %%0 : %s\n}\n", t, t,
-                 batched ? "batching_dims = [0] x [0], contracting_dims = [2] x [1]" : "contracting_dims = [1] x [0]", t, t, t, t);
+                 "func.func @main(%%a: %s) -> %s {\n"
+                 "%%0 = stablehlo.dot_general %%a, %%a, %s : (%s, %s) -> %s\n"
+                 "return %%0 : %s\n"
+                 "}\n",
+                 t, t,
+                 batched ? "batching_dims = [0] x [0], contracting_dims = [2] x [1]" : "contracting_dims = [1] x [0]",
+                 t, t, t, t);
         expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = 2}, &e), "compile");
         if (!rows[i].onednn || openmp_is_ours()) assert_int_equal(e->own_team, rows[i].own);
         cpu_exec_free(e);
@@ -165,9 +176,10 @@ static void tiny_programs_run_anywhere(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_piece_once),      cmocka_unit_test(helpers_finish_first),
-                                       cmocka_unit_test(unused_pools_end),     cmocka_unit_test(settings_are_honoured),
-                                       cmocka_unit_test(small_products_agree), cmocka_unit_test(programs_choose_their_team),
-                                       cmocka_unit_test(tiny_programs_run_anywhere)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_piece_once),           cmocka_unit_test(helpers_finish_first),
+        cmocka_unit_test(unused_pools_end),          cmocka_unit_test(settings_are_honoured),
+        cmocka_unit_test(small_products_agree),      cmocka_unit_test(programs_choose_their_team),
+        cmocka_unit_test(tiny_programs_run_anywhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Random programs: what fusion, lazy windows and buffer sharing get wrong shows up here. SEED=n runs one, PROGRAMS=n more of them. */
+/* Random programs: what fusion, lazy windows and buffer sharing get wrong shows up here. SEED=n runs one, PROGRAMS=n
+ * more of them. */
 #include "random_program.h"
 
 static void one_program(uint64_t seed, bool print) {

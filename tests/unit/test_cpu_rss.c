@@ -1,5 +1,5 @@
-/* What cpu_stats says of memory (GetCompiledMemoryStats hands it on) against what the system counts: the resident set's high mark over one run,
- * with memory whose pages nobody touches beforehand. */
+/* What cpu_stats says of memory (GetCompiledMemoryStats hands it on) against what the system counts: the resident set's
+ * high mark over one run, with memory whose pages nobody touches beforehand. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,16 +42,24 @@ static bool reset_high_mark(void) {
     return ok;
 }
 
-/* Softmax of a product, its transpose, sums, and a donated array that is updated: temporaries of 16 and 32 MiB, two of them alive at most. */
+/* Softmax of a product, its transpose, sums, and a donated array that is updated: temporaries of 16 and 32 MiB, two of
+ * them alive at most. */
 static const char text[] =
-    "func.func @main(%a: tensor<2048x64xf32>, %b: tensor<64x2048xf32>, %p: tensor<2048x2048xf32> {tf.aliasing_output = 0 : i32}) -> "
-    "(tensor<2048x2048xf32>, tensor<2048xf32>, tensor<2048x2048xbf16>) {\n%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-    "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2048x64xf32>, tensor<64x2048xf32>) -> tensor<2048x2048xf32>\n"
+    "func.func @main(%a: tensor<2048x64xf32>, %b: tensor<64x2048xf32>, %p: tensor<2048x2048xf32> {tf.aliasing_output = "
+    "0 : i32}) -> "
+    "(tensor<2048x2048xf32>, tensor<2048xf32>, tensor<2048x2048xbf16>) {\n"
+    "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2048x64xf32>, tensor<64x2048xf32>) -> "
+    "tensor<2048x2048xf32>\n"
     "%1 = stablehlo.exponential %0 : tensor<2048x2048xf32>\n"
-    "%2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>\n"
-    "%3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<2048xf32>) -> tensor<2048x2048xf32>\n%4 = stablehlo.divide %1, %3 : tensor<2048x2048xf32>\n"
-    "%5 = stablehlo.transpose %4, dims = [1, 0] : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>\n%6 = stablehlo.add %4, %5 : tensor<2048x2048xf32>\n"
-    "%7 = stablehlo.subtract %p, %6 : tensor<2048x2048xf32>\n%8 = stablehlo.convert %6 : (tensor<2048x2048xf32>) -> tensor<2048x2048xbf16>\n"
+    "%2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<2048x2048xf32>, "
+    "tensor<f32>) -> tensor<2048xf32>\n"
+    "%3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<2048xf32>) -> tensor<2048x2048xf32>\n"
+    "%4 = stablehlo.divide %1, %3 : tensor<2048x2048xf32>\n"
+    "%5 = stablehlo.transpose %4, dims = [1, 0] : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>\n"
+    "%6 = stablehlo.add %4, %5 : tensor<2048x2048xf32>\n"
+    "%7 = stablehlo.subtract %p, %6 : tensor<2048x2048xf32>\n"
+    "%8 = stablehlo.convert %6 : (tensor<2048x2048xf32>) -> tensor<2048x2048xbf16>\n"
     "return %7, %2, %8 : tensor<2048x2048xf32>, tensor<2048xf32>, tensor<2048x2048xbf16>\n}\n";
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -67,7 +75,8 @@ static void the_peak_is_what_the_system_counts(void **state) {
     cpu_device *d = NULL;
     cpu_alloc alloc = {NULL, pages, give_pages};
     if (SANITIZED || status_line("VmHWM") < 0 || !reset_high_mark()) skip();
-    assert_null(cpu_compile(text, strlen(text), &(cpu_compile_opts){.num_replicas = 1, .num_partitions = 1, .threads = 2}, &e));
+    assert_null(
+        cpu_compile(text, strlen(text), &(cpu_compile_opts){.num_replicas = 1, .num_partitions = 1, .threads = 2}, &e));
     assert_null(cpu_device_new(2, NULL, &d));
     const cpu_stats *s = cpu_exec_stats(e);
     for (int run = 0; run < 2; run++) { /* the first one also makes what oneDNN keeps */
@@ -85,8 +94,10 @@ static void the_peak_is_what_the_system_counts(void **state) {
         int64_t grown = status_line("VmHWM") - before, told = s->peak_bytes - s->argument_bytes;
         assert_int_equal(from[0], 2);
         if (run == 1 && (grown > told + SLACK || grown < told - told / 20 - SLACK / 2))
-            fail_msg("the resident set grew by %lld bytes, told were %lld (temporaries %lld, results %lld, taken over %lld)", (long long)grown, (long long)told,
-                     (long long)s->temp_bytes, (long long)s->output_bytes, (long long)s->alias_bytes);
+            fail_msg(
+                "the resident set grew by %lld bytes, told were %lld (temporaries %lld, results %lld, taken over %lld)",
+                (long long)grown, (long long)told, (long long)s->temp_bytes, (long long)s->output_bytes,
+                (long long)s->alias_bytes);
         for (int j = 0; j < OUT; j++) give_pages(NULL, out[j].data, ir_type_bytes(out[j].type));
         for (int i = 0; i < 2; i++) give_pages(NULL, in[i].data, ir_type_bytes(in[i].type));
     }

@@ -1,4 +1,5 @@
-/* The vector loops of each instruction set this machine has: elementary functions against double precision, and every set against the base. */
+/* The vector loops of each instruction set this machine has: elementary functions against double precision, and every
+ * set against the base. */
 #include "cpu_differential.h"
 
 #include "cpu/vector/simd.h"
@@ -16,8 +17,8 @@ static double ulp(float x) {
     return ldexp(1.0, e - 24);
 }
 
-/* Over the floats themselves (every 977th bit pattern), so that all magnitudes are met; results that are denormal are left out: the device
- * flushes them. */
+/* Over the floats themselves (every 977th bit pattern), so that all magnitudes are met; results that are denormal are
+ * left out: the device flushes them. */
 static void functions_are_accurate(void **state) {
     (void)state;
     static const struct {
@@ -52,14 +53,16 @@ static void functions_are_accurate(void **state) {
                 }
                 if (fabs(want) < 1.2e-38) continue;
                 if (isinf((float)want) || isinf(y[i])) { /* the limit of the range may be off by the last step only */
-                    if (!(isinf(y[i]) && fabs(want) > 3.4e38)) fail_msg("%s(%g) is %g, expected %g", rows[k].name, (double)x[i], (double)y[i], want);
+                    if (!(isinf(y[i]) && fabs(want) > 3.4e38))
+                        fail_msg("%s(%g) is %g, expected %g", rows[k].name, (double)x[i], (double)y[i], want);
                     continue;
                 }
                 double err = fabs((double)y[i] - want) / ulp((float)want);
                 if (err > worst) worst = err, at = x[i];
             }
         }
-        if (worst > rows[k].limit) fail_msg("%s is off by %.2f ULP at %.9g, limit %g", rows[k].name, worst, (double)at, rows[k].limit);
+        if (worst > rows[k].limit)
+            fail_msg("%s is off by %.2f ULP at %.9g, limit %g", rows[k].name, worst, (double)at, rows[k].limit);
     }
 }
 
@@ -67,7 +70,8 @@ static void functions_are_accurate(void **state) {
 static void instruction_sets_agree(void **state) {
     (void)state;
     enum { N = 201 };
-    static const float special[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f, -1.0f, 0.5f, -2.5f, 1e30f, -1e-30f, 127.5f, 128.0f, -129.0f, 3e9f};
+    static const float special[] = {0.0f,  -0.0f, INFINITY, -INFINITY, NAN,    1.0f,    -1.0f, 0.5f,
+                                    -2.5f, 1e30f, -1e-30f,  127.5f,    128.0f, -129.0f, 3e9f};
     static union {
         float f[N];
         uint64_t words[N];
@@ -81,11 +85,13 @@ static void instruction_sets_agree(void **state) {
                 continue;
             }
             for (int i = 0; i < N; i++) {
-                uint64_t r = rng_bits((uint64_t)op, (uint64_t)t, (uint64_t)i), q = rng_bits((uint64_t)op, (uint64_t)t, (uint64_t)i + 1000);
+                uint64_t r = rng_bits((uint64_t)op, (uint64_t)t, (uint64_t)i),
+                         q = rng_bits((uint64_t)op, (uint64_t)t, (uint64_t)i + 1000);
                 a.words[i] = r, b.words[i] = i % 3 ? q : q % 70, c.words[i] = r ^ q;
             }
             if (t == TAPE_F32)
-                for (int i = 0; i < N; i++) a.f[i] = special[i % 15], b.f[i] = i % 2 ? special[i / 15] : (float)i / 7 - 9, c.f[i] = (float)i;
+                for (int i = 0; i < N; i++)
+                    a.f[i] = special[i % 15], b.f[i] = i % 2 ? special[i / 15] : (float)i / 7 - 9, c.f[i] = (float)i;
             if (t == TAPE_F64)
                 for (int i = 0; i < N; i++) {
                     double x = (double)special[i % 15], y = (double)special[i / 15];
@@ -99,11 +105,12 @@ static void instruction_sets_agree(void **state) {
             memset(&got, 0, sizeof got);
             simd_base.tape[op][t](&want, &a, &b, &c, N);
             best->tape[op][t](&got, &a, &b, &c, N);
-            bool real = (t == TAPE_F32 && op < TAPE_CONVERT && op != TAPE_STORE_BF16 && op != TAPE_STORE_F16 && !(op >= TAPE_EQ && op <= TAPE_LT)) &&
+            bool real = (t == TAPE_F32 && op < TAPE_CONVERT && op != TAPE_STORE_BF16 && op != TAPE_STORE_F16 &&
+                         !(op >= TAPE_EQ && op <= TAPE_LT)) &&
                         op != TAPE_IS_FINITE;
             for (int i = 0; i < N; i++) {
-                if (real &&
-                    (want.f[i] == got.f[i] || (isnan(want.f[i]) && isnan(got.f[i])) || fabsf(want.f[i] - got.f[i]) <= 3e-6f * (1 + fabsf(want.f[i]))))
+                if (real && (want.f[i] == got.f[i] || (isnan(want.f[i]) && isnan(got.f[i])) ||
+                             fabsf(want.f[i] - got.f[i]) <= 3e-6f * (1 + fabsf(want.f[i]))))
                     continue;
                 if (!real && memcmp(want.bytes + 8 * i, got.bytes + 8 * i, 8) == 0) continue;
                 double x, y;
@@ -115,7 +122,8 @@ static void instruction_sets_agree(void **state) {
         }
 }
 
-/* By the definition: the nearest multiple of the distance between f16 numbers of that exponent, ties to the even one. */
+/* By the definition: the nearest multiple of the distance between f16 numbers of that exponent, ties to
+ * the even one. */
 static float nearest_f16(float x) {
     if (isnan(x) || fabsf(x) < ldexpf(1.0f, -40)) return isnan(x) ? x : copysignf(0.0f, x);
     if (fabsf(x) >= 65520.0f) return copysignf(INFINITY, x);
@@ -151,7 +159,8 @@ static void narrow_floats_round_to_nearest_even(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_accurate), cmocka_unit_test(instruction_sets_agree),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_accurate),
+                                       cmocka_unit_test(instruction_sets_agree),
                                        cmocka_unit_test(narrow_floats_round_to_nearest_even)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,11 @@
-/* What OpenBLAS computes has the same bits on 1, 2, 3 and 8 threads: products, convolutions and factorisations of every type, under each of its sets
- * of kernels, and whatever the environment says of threads. So have the products of f32 and bf16 by oneDNN, with AVX-512, with AVX2 and without.
+/* What OpenBLAS computes has the same bits on 1, 2, 3 and 8 threads: products, convolutions and factorisations of every
+ * type, under each of its sets of kernels, and whatever the environment says of threads. So have the products of f32
+ * and bf16 by oneDNN, with AVX-512, with AVX2 and without.
  *
- * OpenBLAS chooses its kernels when it is loaded, so the program starts itself anew for each set (OPENBLAS_CORETYPE), as `test_cpu_threads rows`: that
- * run compares the rows over the threads and prints a number made of all their bits. The environment may change neither. `all` in front of the list
- * of sets (`test_cpu_threads all`, in tests/slow/blas.sh) takes more shapes and every set that the processor can run. */
+ * OpenBLAS chooses its kernels when it is loaded, so the program starts itself anew for each set (OPENBLAS_CORETYPE),
+ * as `test_cpu_threads rows`: that run compares the rows over the threads and prints a number made of all their bits.
+ * The environment may change neither. `all` in front of the list of sets (`test_cpu_threads all`, in
+ * tests/slow/blas.sh) takes more shapes and every set that the processor can run. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <strings.h>
@@ -16,7 +18,7 @@ static const char *self;
 static bool all_rows;
 enum { MOST = 8 };
 
-/* --- rows -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static uint64_t digest = 14695981039346656037u;
 static size_t ran, differ_count;
 
@@ -30,13 +32,15 @@ static uint64_t scramble(uint64_t x) { /* Stafford's mix of 64 bits */
     return x ^ x >> 31;
 }
 
-/* Both parts of complex numbers; the diagonal of a matrix that has to be definite is made large and the matrix its own transpose. */
+/* Both parts of complex numbers; the diagonal of a matrix that has to be definite is made large and the matrix its
+ * own transpose. */
 static void fill_parts(array *a, uint64_t seed, bool definite) {
     xt_dtype t = a->type->dtype;
     bool complex = t == XT_C64 || t == XT_C128, wide = t == XT_F64 || t == XT_C128;
     int64_t parts = complex ? 2 : 1, n = a->type->rank ? a->type->dims[a->type->rank - 1] : 1;
     for (int64_t i = 0; i < a->type->count * parts; i++) {
-        int64_t at = i / parts, row = at / n % n, column = at % n, first = definite && row < column ? at - row * n - column + column * n + row : at;
+        int64_t at = i / parts, row = at / n % n, column = at % n,
+                first = definite && row < column ? at - row * n - column + column * n + row : at;
         double v = (double)(scramble(seed << 32 | (uint64_t)(first * parts + i % parts)) >> 40) / 8388608.0 - 1.0;
         if (definite && i % parts) v = row == column ? 0 : row < column ? -v : v;
         if (definite && row == column && i % parts == 0) v = 2.0 * (double)n + v;
@@ -133,7 +137,9 @@ static void run_product(const char *type, const char *lhs, const char *rhs, cons
     snprintf(name, sizeof name, "product of %s: %s, %s", type, lhs, rhs);
     snprintf(text, sizeof text,
              "func.func @main(%%x: tensor<%sx%s>, %%y: tensor<%sx%s>) -> tensor<%s%s%s> {\n"
-             "%%r = stablehlo.dot_general %%x, %%y, %s : (tensor<%sx%s>, tensor<%sx%s>) -> tensor<%s%s%s>\nreturn %%r : tensor<%s%s%s>\n}\n",
+             "%%r = stablehlo.dot_general %%x, %%y, %s : (tensor<%sx%s>, tensor<%sx%s>) -> tensor<%s%s%s>\n"
+             "return %%r : tensor<%s%s%s>\n"
+             "}\n",
              lhs, type, rhs, type, out, x, type, dims, lhs, type, rhs, type, out, x, type, out, x, type);
     compare(name, text, false);
 }
@@ -145,26 +151,29 @@ static void run_products(const char *type) {
     }
 }
 
-/* Products by oneDNN and on panels: [m x k] x [k x n], as they lie and with either operand transposed. Tiny ones, vectors,
- * thin ones, sums that are long beside the result, a vocabulary, sizes that no block divides. */
+/* Products by oneDNN and on panels: [m x k] x [k x n], as they lie and with either operand transposed. Tiny ones,
+ * vectors, thin ones, sums that are long beside the result, a vocabulary, sizes that no block divides. */
 static const struct {
     int m, k, n;
 } matrices[] = {
-    {1, 1, 1},      {3, 5, 2},       {17, 31, 13},    {64, 64, 64},     {128, 784, 10},   {128, 784, 128}, {1, 768, 5003},
-    {5003, 768, 1}, {300, 7, 500},   {7, 4001, 9},    {10, 50257, 8},   {48, 50257, 8},   {48, 8, 50257},  {1, 100003, 1},
-    {2, 33333, 65}, {257, 513, 129}, {256, 768, 768}, {301, 1024, 517}, {33, 2100, 1001}, {600, 96, 1300}, {64, 9000, 64},
+    {1, 1, 1},        {3, 5, 2},       {17, 31, 13},   {64, 64, 64},    {128, 784, 10},  {128, 784, 128},
+    {1, 768, 5003},   {5003, 768, 1},  {300, 7, 500},  {7, 4001, 9},    {10, 50257, 8},  {48, 50257, 8},
+    {48, 8, 50257},   {1, 100003, 1},  {2, 33333, 65}, {257, 513, 129}, {256, 768, 768}, {301, 1024, 517},
+    {33, 2100, 1001}, {600, 96, 1300}, {64, 9000, 64},
 };
 /* bf16, of the class that is left to oneDNN's threads, and one beside it (cut.h). */
 static const struct {
     int m, k, n;
 } wholes[] = {
-    {128, 1024, 128}, {129, 1000, 131}, {512, 768, 3072}, {512, 1024, 768}, {2048, 768, 768}, {1024, 1024, 1024}, {512, 3072, 768}, {160, 96, 20011},
+    {128, 1024, 128}, {129, 1000, 131},   {512, 768, 3072}, {512, 1024, 768},
+    {2048, 768, 768}, {1024, 1024, 1024}, {512, 3072, 768}, {160, 96, 20011},
 };
 static const struct {
     const char *lhs, *rhs, *out;
 } batches[] = {
-    {"3x128x130", "3x130x150", "3x128x150"}, {"24x64x32", "24x32x64", "24x64x64"},    {"7x33x1001", "7x1001x5", "7x33x5"},
-    {"101x9x21", "101x21x11", "101x9x11"},   {"2x300x257", "2x257x301", "2x300x301"},
+    {"3x128x130", "3x130x150", "3x128x150"}, {"24x64x32", "24x32x64", "24x64x64"},
+    {"7x33x1001", "7x1001x5", "7x33x5"},     {"101x9x21", "101x21x11", "101x9x11"},
+    {"2x300x257", "2x257x301", "2x300x301"},
 };
 
 static void run_wholes(void) {
@@ -190,7 +199,8 @@ static void run_matrices(const char *type) {
             run_product(type, lhs, rhs, out, dims);
         }
     for (size_t r = 0; r < BASE_COUNT(batches); r++)
-        run_product(type, batches[r].lhs, batches[r].rhs, batches[r].out, "batching_dims = [0] x [0], contracting_dims = [2] x [1]");
+        run_product(type, batches[r].lhs, batches[r].rhs, batches[r].out,
+                    "batching_dims = [0] x [0], contracting_dims = [2] x [1]");
     for (size_t r = 0; r < BASE_COUNT(products); r++)
         if (!products[r].slow) run_product(type, products[r].lhs, products[r].rhs, products[r].out, products[r].dims);
 }
@@ -200,12 +210,17 @@ static const struct {
     int groups;
     bool slow;
 } convolutions[] = {
-    {"2x3x12x12", "16x3x3x3", "2x16x10x10", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", "stride = [1, 1], pad = [[0, 0], [0, 0]]", 1, false},
-    {"2x16x12x12", "16x16x3x3", "2x16x5x5", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", "stride = [2, 2], pad = [[0, 0], [0, 0]]", 1, false},
-    {"1x33x33x7", "3x3x7x19", "1x33x33x19", "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "stride = [1, 1], pad = [[1, 1], [1, 1]]", 1, false},
-    {"3x8x23x21", "12x2x3x3", "3x12x21x19", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", "stride = [1, 1], pad = [[0, 0], [0, 0]]", 4, false},
+    {"2x3x12x12", "16x3x3x3", "2x16x10x10", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]",
+     "stride = [1, 1], pad = [[0, 0], [0, 0]]", 1, false},
+    {"2x16x12x12", "16x16x3x3", "2x16x5x5", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]",
+     "stride = [2, 2], pad = [[0, 0], [0, 0]]", 1, false},
+    {"1x33x33x7", "3x3x7x19", "1x33x33x19", "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
+     "stride = [1, 1], pad = [[1, 1], [1, 1]]", 1, false},
+    {"3x8x23x21", "12x2x3x3", "3x12x21x19", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]",
+     "stride = [1, 1], pad = [[0, 0], [0, 0]]", 4, false},
     {"2x5x701", "9x5x7", "2x9x695", "[b, f, 0]x[o, i, 0]->[b, f, 0]", "stride = [1], pad = [[0, 0]]", 1, false},
-    {"4x64x34x34", "64x64x3x3", "4x64x32x32", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", "stride = [1, 1], pad = [[0, 0], [0, 0]]", 1, true},
+    {"4x64x34x34", "64x64x3x3", "4x64x32x32", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]",
+     "stride = [1, 1], pad = [[0, 0], [0, 0]]", 1, true},
 };
 
 static void run_convolutions(const char *type) {
@@ -214,18 +229,19 @@ static void run_convolutions(const char *type) {
         const char *x = convolutions[r].x, *k = convolutions[r].kernel, *y = convolutions[r].out;
         if (convolutions[r].slow && !all_rows) continue;
         snprintf(name, sizeof name, "convolution of %s: %s, %s", type, x, k);
-        snprintf(
-            text, sizeof text,
-            "func.func @main(%%x: tensor<%sx%s>, %%w: tensor<%sx%s>) -> tensor<%sx%s> {\n"
-            "%%r = stablehlo.convolution(%%x, %%w) dim_numbers = %s, window = {%s} {batch_group_count = 1 : i64, feature_group_count = %d : i64} : "
-            "(tensor<%sx%s>, tensor<%sx%s>) -> tensor<%sx%s>\nreturn %%r : tensor<%sx%s>\n}\n",
-            x, type, k, type, y, type, convolutions[r].numbers, convolutions[r].window, convolutions[r].groups, x, type, k, type, y, type, y, type);
+        snprintf(text, sizeof text,
+                 "func.func @main(%%x: tensor<%sx%s>, %%w: tensor<%sx%s>) -> tensor<%sx%s> {\n"
+                 "%%r = stablehlo.convolution(%%x, %%w) dim_numbers = %s, window = {%s} {batch_group_count = 1 : i64, "
+                 "feature_group_count = %d : i64} : "
+                 "(tensor<%sx%s>, tensor<%sx%s>) -> tensor<%sx%s>\nreturn %%r : tensor<%sx%s>\n}\n",
+                 x, type, k, type, y, type, convolutions[r].numbers, convolutions[r].window, convolutions[r].groups, x,
+                 type, k, type, y, type, y, type);
         compare(name, text, false);
     }
 }
 
-/* LAPACK's calls. In the results: M, U and V matrices of m x n, m x least and least x n, C a complex M, v and r vectors of `least` numbers of the type and
- * of its real one, t one number less, p pivots, i a status. */
+/* LAPACK's calls. In the results: M, U and V matrices of m x n, m x least and least x n, C a complex M, v and r vectors
+ * of `least` numbers of the type and of its real one, t one number less, p pivots, i a status. */
 static const struct {
     const char *name, *complex_name, *results, *complex_results, *options;
     bool square, definite;
@@ -272,13 +288,15 @@ static void run_call(size_t r, const char *type, int batch, int m, int n) {
         type_of_result(parts[i], type, lead, m, n, &types);
     }
     type_of_result('M', type, lead, m, n, &operand);
-    const char *from = str_cstr(&operand), *to = str_cstr(&types), *call = complex ? calls[r].complex_name : calls[r].name;
+    const char *from = str_cstr(&operand), *to = str_cstr(&types),
+               *call = complex ? calls[r].complex_name : calls[r].name;
     snprintf(name, sizeof name, "%s of %s", call, from);
-    str_printf(
-        &text,
-        "func.func @main(%%x: %s) -> (%s) {\n%%r:%zu = stablehlo.custom_call @lapack_%c%s_ffi(%%x) {mhlo.backend_config = {%s%s}} : (%s) -> (%s)\n"
-        "return %s : %s\n}\n",
-        from, to, strlen(parts), letter, call, calls[r].options, strcmp(call, "gehrd") ? "" : "low = 1 : i32", from, to, str_cstr(&values), to);
+    str_printf(&text,
+               "func.func @main(%%x: %s) -> (%s) {\n"
+               "%%r:%zu = stablehlo.custom_call @lapack_%c%s_ffi(%%x) {mhlo.backend_config = {%s%s}} : (%s) -> (%s)\n"
+               "return %s : %s\n}\n",
+               from, to, strlen(parts), letter, call, calls[r].options, strcmp(call, "gehrd") ? "" : "low = 1 : i32",
+               from, to, str_cstr(&values), to);
     compare(name, str_cstr(&text), calls[r].definite);
     str_free(&types), str_free(&values), str_free(&text), str_free(&operand);
 }
@@ -288,18 +306,21 @@ static void run_calls(const char *type) {
         int batch, m, n;
         bool slow;
         const char *types;
-    } shapes[] = {{0, 9, 9, false, NULL},  {5, 40, 40, false, NULL},    {0, 90, 90, false, NULL},  {3, 90, 50, false, NULL}, {0, 50, 90, true, NULL},
-                  {3, 90, 90, true, NULL}, {0, 350, 350, false, "f64"}, {0, 520, 520, true, NULL}, {0, 600, 350, true, NULL}};
+    } shapes[] = {{0, 9, 9, false, NULL},      {5, 40, 40, false, NULL},  {0, 90, 90, false, NULL},
+                  {3, 90, 50, false, NULL},    {0, 50, 90, true, NULL},   {3, 90, 90, true, NULL},
+                  {0, 350, 350, false, "f64"}, {0, 520, 520, true, NULL}, {0, 600, 350, true, NULL}};
     for (size_t r = 0; r < BASE_COUNT(calls); r++)
         for (size_t i = 0; i < BASE_COUNT(shapes); i++) {
             bool slow = shapes[i].slow || (shapes[i].m >= 350 && r > 3);
-            if ((slow && !all_rows) || (calls[r].square && shapes[i].m != shapes[i].n) || (shapes[i].types && !strstr(shapes[i].types, type)))
+            if ((slow && !all_rows) || (calls[r].square && shapes[i].m != shapes[i].n) ||
+                (shapes[i].types && !strstr(shapes[i].types, type)))
                 continue;
             run_call(r, type, shapes[i].batch, shapes[i].m, shapes[i].n);
         }
 }
 
-/* Systems of a triangle from both sides; Q from its reflectors, products with it, and QR with pivots, which have operands besides a matrix. */
+/* Systems of a triangle from both sides; Q from its reflectors, products with it, and QR with pivots, which have
+ * operands besides a matrix. */
 static void run_solves(const char *type) {
     for (int left = 0; left < 2; left++)
         for (int n = 40; n <= (all_rows ? 640 : 160); n *= 4) {
@@ -307,9 +328,13 @@ static void run_solves(const char *type) {
             snprintf(rhs, sizeof rhs, "tensor<%dx%dx%s>", left ? n : 301, left ? 301 : n, type);
             snprintf(name, sizeof name, "%d x %d system of %s, left %d", n, n, type, left);
             snprintf(text, sizeof text,
-                     "func.func @main(%%a: tensor<%dx%dx%s>, %%b: %s) -> %s {\n%%r = \"stablehlo.triangular_solve\"(%%a, %%b) <{left_side = %s, "
+                     "func.func @main(%%a: tensor<%dx%dx%s>, %%b: %s) -> %s {\n"
+                     "%%r = \"stablehlo.triangular_solve\"(%%a, %%b) <{left_side = %s, "
                      "lower = true, "
-                     "transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<%dx%dx%s>, %s) -> %s\nreturn %%r : %s\n}\n",
+                     "transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<%dx%dx%s>, "
+                     "%s) -> %s\n"
+                     "return %%r : %s\n"
+                     "}\n",
                      n, n, type, rhs, rhs, left ? "true" : "false", n, n, type, rhs, rhs, rhs);
             compare(name, text, true);
         }
@@ -322,22 +347,29 @@ static void run_reflectors(const char *type) {
         int m = n + 25;
         snprintf(name, sizeof name, "Q and products with it, %d x %d of %s", m, n, type);
         snprintf(text, sizeof text,
-                 "func.func @main(%%x: tensor<%dx%dx%s>, %%c: tensor<%dx%dx%s>, %%p: tensor<%dxi32>) -> (tensor<%dx%dx%s>, tensor<%dx%dx%s>, "
+                 "func.func @main(%%x: tensor<%dx%dx%s>, %%c: tensor<%dx%dx%s>, %%p: tensor<%dxi32>) -> "
+                 "(tensor<%dx%dx%s>, tensor<%dx%dx%s>, "
                  "tensor<%dx%dx%s>, tensor<%dxi32>) {\n"
-                 "%%r:2 = stablehlo.custom_call @lapack_%cgeqrf_ffi(%%x) {mhlo.backend_config = {}} : (tensor<%dx%dx%s>) -> (tensor<%dx%dx%s>, "
+                 "%%r:2 = stablehlo.custom_call @lapack_%cgeqrf_ffi(%%x) {mhlo.backend_config = {}} : "
+                 "(tensor<%dx%dx%s>) -> (tensor<%dx%dx%s>, "
                  "tensor<%dx%s>)\n"
-                 "%%q = stablehlo.custom_call @lapack_%c%s_ffi(%%r#0, %%r#1) {mhlo.backend_config = {}} : (tensor<%dx%dx%s>, tensor<%dx%s>) -> "
+                 "%%q = stablehlo.custom_call @lapack_%c%s_ffi(%%r#0, %%r#1) {mhlo.backend_config = {}} : "
+                 "(tensor<%dx%dx%s>, tensor<%dx%s>) -> "
                  "tensor<%dx%dx%s>\n"
-                 "%%o = stablehlo.custom_call @lapack_%c%s_ffi(%%r#0, %%r#1, %%c) {mhlo.backend_config = {left = true, transpose = true}} : "
+                 "%%o = stablehlo.custom_call @lapack_%c%s_ffi(%%r#0, %%r#1, %%c) {mhlo.backend_config = {left = true, "
+                 "transpose = true}} : "
                  "(tensor<%dx%dx%s>, tensor<%dx%s>, "
                  "tensor<%dx%dx%s>) -> tensor<%dx%dx%s>\n"
-                 "%%z = stablehlo.constant dense<0> : tensor<%dxi32>\n%%s:3 = stablehlo.custom_call @lapack_%cgeqp3_ffi(%%x, %%z) "
+                 "%%z = stablehlo.constant dense<0> : tensor<%dxi32>\n"
+                 "%%s:3 = stablehlo.custom_call @lapack_%cgeqp3_ffi(%%x, %%z) "
                  "{mhlo.backend_config = {}} : (tensor<%dx%dx%s>, "
-                 "tensor<%dxi32>) -> (tensor<%dx%dx%s>, tensor<%dxi32>, tensor<%dx%s>)\nreturn %%q, %%o, %%s#0, %%s#1 : tensor<%dx%dx%s>, "
+                 "tensor<%dxi32>) -> (tensor<%dx%dx%s>, tensor<%dxi32>, tensor<%dx%s>)\n"
+                 "return %%q, %%o, %%s#0, %%s#1 : tensor<%dx%dx%s>, "
                  "tensor<%dx%dx%s>, tensor<%dx%dx%s>, tensor<%dxi32>\n}\n",
-                 m, n, type, m, 70, type, n, m, n, type, m, 70, type, m, n, type, n, letter, m, n, type, m, n, type, n, type, letter,
-                 complex ? "ungqr" : "orgqr", m, n, type, n, type, m, n, type, letter, complex ? "unmqr" : "ormqr", m, n, type, n, type, m, 70, type,
-                 m, 70, type, n, letter, m, n, type, n, m, n, type, n, n, type, m, n, type, m, 70, type, m, n, type, n);
+                 m, n, type, m, 70, type, n, m, n, type, m, 70, type, m, n, type, n, letter, m, n, type, m, n, type, n,
+                 type, letter, complex ? "ungqr" : "orgqr", m, n, type, n, type, m, n, type, letter,
+                 complex ? "unmqr" : "ormqr", m, n, type, n, type, m, 70, type, m, 70, type, n, letter, m, n, type, n,
+                 m, n, type, n, n, type, m, n, type, m, 70, type, m, n, type, n);
         compare(name, text, false);
     }
 }
@@ -345,7 +377,8 @@ static void run_reflectors(const char *type) {
 static int run_of_onednn(void) {
     run_matrices("f32");
     run_matrices("bf16");
-    if (!env_get("XT_CPU_FEATURES") || !strcmp(env_get("XT_CPU_FEATURES"), "avx512")) run_wholes(); /* only AVX-512 has kernels for bf16 */
+    /* only AVX-512 has kernels for bf16 */
+    if (!env_get("XT_CPU_FEATURES") || !strcmp(env_get("XT_CPU_FEATURES"), "avx512")) run_wholes();
     printf("%zu rows, kernels onednn, bits %016llx\n", ran, (unsigned long long)digest);
     return differ_count > 0;
 }
@@ -358,21 +391,23 @@ static int run_rows(void) {
         if (t != 1) run_calls(types[t]), run_solves(types[t]), run_reflectors(types[t]);
     }
     char *(*name)(void);
-    void *lib = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_NOLOAD), *p = lib ? dlsym(lib, "openblas_get_corename") : NULL;
+    void *lib = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_NOLOAD),
+         *p = lib ? dlsym(lib, "openblas_get_corename") : NULL;
     memcpy(&name, &p, sizeof p);
     printf("%zu rows, kernels %s, bits %016llx\n", ran, p ? name() : "none", (unsigned long long)digest);
     return differ_count > 0;
 }
 
-/* --- sets of kernels and environments ------------------------------------------------------------------------------------------------------ */
+/* --- sets of kernels and environments --- */
 typedef enum needs { NOTHING, SSE42, AVX, AVX2, AVX512, BF16 } needs;
 static const struct {
     const char *core;
     needs needs;
     bool slow;
 } cores[] = {
-    {"Haswell", AVX2, false},    {"Zen", AVX2, false},     {"SkylakeX", AVX512, false}, {"Sandybridge", AVX, false}, {"Nehalem", SSE42, false},
-    {"Prescott", NOTHING, true}, {"Core2", NOTHING, true}, {"Penryn", NOTHING, true},   {"Cooperlake", BF16, true},
+    {"Haswell", AVX2, false},    {"Zen", AVX2, false},      {"SkylakeX", AVX512, false},
+    {"Sandybridge", AVX, false}, {"Nehalem", SSE42, false}, {"Prescott", NOTHING, true},
+    {"Core2", NOTHING, true},    {"Penryn", NOTHING, true}, {"Cooperlake", BF16, true},
 };
 
 static bool can_run(needs n) {
@@ -384,8 +419,8 @@ static bool can_run(needs n) {
     case AVX: return __builtin_cpu_supports("avx");
     case AVX2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     case AVX512:
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     case BF16: return __builtin_cpu_supports("avx512bf16") && can_run(AVX512);
     }
 #endif
@@ -456,7 +491,8 @@ static void whatever_the_environment_says(void **state) {
         const char *env;
         bool slow;
     } envs[] = {
-        {"OMP_NUM_THREADS=7 OMP_DYNAMIC=true OMP_NESTED=true OPENBLAS_NUM_THREADS=3 GOTO_NUM_THREADS=5 MKL_NUM_THREADS=6 MKL_DYNAMIC=false LC_ALL=xx "
+        {"OMP_NUM_THREADS=7 OMP_DYNAMIC=true OMP_NESTED=true OPENBLAS_NUM_THREADS=3 GOTO_NUM_THREADS=5 "
+         "MKL_NUM_THREADS=6 MKL_DYNAMIC=false LC_ALL=xx "
          "TZ=garbage "
          "MALLOC_PERTURB_=165 MALLOC_ARENA_MAX=1 -u HOME",
          false},
@@ -478,7 +514,8 @@ static void whatever_the_environment_says(void **state) {
     for (size_t i = 0; i < BASE_COUNT(envs); i++) {
         if (envs[i].slow && !all_rows) continue;
         const char *gone = strstr(envs[i].env, " -u "); /* env's options come first */
-        snprintf(env, sizeof env, "%s %.*s OPENBLAS_CORETYPE=%s", gone ? gone + 1 : "", gone ? (int)(gone - envs[i].env) : 1000, envs[i].env, core);
+        snprintf(env, sizeof env, "%s %.*s OPENBLAS_CORETYPE=%s", gone ? gone + 1 : "",
+                 gone ? (int)(gone - envs[i].env) : 1000, envs[i].env, core);
         if (!rows_under(env, false, kernels, bits)) fail_msg("under %s", env);
         if (strcmp(bits, plain) != 0) fail_msg("under %s the bits are %s, without %s", env, bits, plain);
     }

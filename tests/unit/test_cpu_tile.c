@@ -1,13 +1,28 @@
-/* Attention tile by tile (tile.h): against the whole matrices and against the interpreter, on one thread and two, in both layouts of heads, with masks of all kinds; what
- * must stay whole stays whole; and the memory it takes. Programs are long enough for the stage to act, few heads keep them quick. */
+/* Attention tile by tile (tile.h): against the whole matrices and against the interpreter, on one thread and two, in
+ * both layouts of heads, with masks of all kinds; what must stay whole stays whole; and the memory it takes. Programs
+ * are long enough for the stage to act, few heads keep them quick. */
 #include <math.h>
 
 #include "cpu/plan/attention/tile.h"
 #include "cpu_check.h"
 
-/* BLIND: row 3 may see nothing; DRAWN: by numbers that are made of positions; VECTORS: causal, by positions of one dim; ADDED: causal, a matrix of 0 and what hides; TIMES: scores m - big (1 - m);
- * DRAWN_CAUSAL: both, by two masks; MATRIX, BIAS, KEYS: arguments, a boolean or a number for each pair, a boolean for each key. */
-typedef enum mask_kind { PLAIN, CAUSAL, GIVEN, BLIND, DRAWN, VECTORS, ADDED, TIMES, DRAWN_CAUSAL, MATRIX, BIAS, KEYS } mask_kind;
+/* BLIND: row 3 may see nothing; DRAWN: by numbers that are made of positions; VECTORS: causal, by positions of one dim;
+ * ADDED: causal, a matrix of 0 and what hides; TIMES: scores m - big (1 - m); DRAWN_CAUSAL: both, by two masks; MATRIX,
+ * BIAS, KEYS: arguments, a boolean or a number for each pair, a boolean for each key. */
+typedef enum mask_kind {
+    PLAIN,
+    CAUSAL,
+    GIVEN,
+    BLIND,
+    DRAWN,
+    VECTORS,
+    ADDED,
+    TIMES,
+    DRAWN_CAUSAL,
+    MATRIX,
+    BIAS,
+    KEYS
+} mask_kind;
 typedef struct row {
     const char *name, *dtype;
     int64_t B, H, T, S, D;
@@ -52,46 +67,77 @@ static void write_program(const row *r, str *s) {
     snprintf(k, sizeof k, "tensor<%dx%dx%dx%dx%s>", (int)r->B, (int)r->H, (int)r->S, (int)r->D, r->dtype);
 #define P(...) str_printf(s, __VA_ARGS__)
 #define BIN(res, op, a, b) P("%%%s = stablehlo.%s %%%s, %%%s : %s\n", res, op, a, b, full)
-    snprintf(mask, sizeof mask, "tensor<%dx1x%dx%dx%s>", (int)r->B, r->mask == MATRIX || r->mask == BIAS ? (int)r->T : 1, (int)r->S, r->mask == BIAS ? r->dtype : "i1");
-    P("func.func @main(%%q: %s, %%k: %s, %%v: %s, %%m: %s) -> (%s%s%s%s%s%s%s) {\n", q, k, k, mask, q, r->backward ? ", " : "",
-      r->backward ? q : "", r->backward ? ", " : "", r->backward ? k : "", r->backward ? ", " : "", r->backward ? k : "");
-    P("%%zero = stablehlo.constant dense<0.0> : tensor<%s>\n%%low = stablehlo.constant dense<%s> : tensor<%s>\n", r->dtype, r->dtype[0] == 'b' ? "0xFF80" : "0xFF800000", r->dtype);
+    snprintf(mask, sizeof mask, "tensor<%dx1x%dx%dx%s>", (int)r->B,
+             r->mask == MATRIX || r->mask == BIAS ? (int)r->T : 1, (int)r->S, r->mask == BIAS ? r->dtype : "i1");
+    P("func.func @main(%%q: %s, %%k: %s, %%v: %s, %%m: %s) -> (%s%s%s%s%s%s%s) {\n", q, k, k, mask, q,
+      r->backward ? ", " : "", r->backward ? q : "", r->backward ? ", " : "", r->backward ? k : "",
+      r->backward ? ", " : "", r->backward ? k : "");
+    P("%%zero = stablehlo.constant dense<0.0> : tensor<%s>\n"
+      "%%low = stablehlo.constant dense<%s> : tensor<%s>\n",
+      r->dtype, r->dtype[0] == 'b' ? "0xFF80" : "0xFF800000", r->dtype);
     char hidden[48];
-    snprintf(hidden, sizeof hidden, r->finite ? "%.17e" : r->dtype[0] == 'b' ? "0xFF80" : "0xFF800000", r->hidden < 0 ? r->hidden : -1e30);
-    P("%%scale = stablehlo.constant dense<0.25> : %s\n%%hidden = stablehlo.constant dense<%s> : %s\n", full, hidden, full);
-    P("%%dots = stablehlo.dot_general %%q, %%k, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3] : (%s, %s) -> %s\n", q, k, full);
+    snprintf(hidden, sizeof hidden,
+             r->finite            ? "%.17e"
+             : r->dtype[0] == 'b' ? "0xFF80"
+                                  : "0xFF800000",
+             r->hidden < 0 ? r->hidden : -1e30);
+    P("%%scale = stablehlo.constant dense<0.25> : %s\n"
+      "%%hidden = stablehlo.constant dense<%s> : %s\n",
+      full, hidden, full);
+    P("%%dots = stablehlo.dot_general %%q, %%k, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3] : (%s, "
+      "%s) -> %s\n",
+      q, k, full);
     BIN("scores", "multiply", "dots", "scale");
     int T = (int)r->T, S = (int)r->S;
     if (r->mask == VECTORS) {
         P("%%ci = stablehlo.iota dim = 0 : tensor<%dxi32>\n%%cj = stablehlo.iota dim = 0 : tensor<%dxi32>\n", T, S);
-        P("%%i = stablehlo.broadcast_in_dim %%ci, dims = [2] : (tensor<%dxi32>) -> tensor<%dx%dx%dx%dxi32>\n", T, (int)r->B, (int)r->H, T, S);
-        P("%%j = stablehlo.broadcast_in_dim %%cj, dims = [3] : (tensor<%dxi32>) -> tensor<%dx%dx%dx%dxi32>\n", S, (int)r->B, (int)r->H, T, S);
-        P("%%see = stablehlo.compare GE, %%i, %%j : (tensor<%dx%dx%dx%dxi32>, tensor<%dx%dx%dx%dxi32>) -> %s\n", (int)r->B, (int)r->H, T, S, (int)r->B, (int)r->H, T, S, pred);
+        P("%%i = stablehlo.broadcast_in_dim %%ci, dims = [2] : (tensor<%dxi32>) -> tensor<%dx%dx%dx%dxi32>\n", T,
+          (int)r->B, (int)r->H, T, S);
+        P("%%j = stablehlo.broadcast_in_dim %%cj, dims = [3] : (tensor<%dxi32>) -> tensor<%dx%dx%dx%dxi32>\n", S,
+          (int)r->B, (int)r->H, T, S);
+        P("%%see = stablehlo.compare GE, %%i, %%j : (tensor<%dx%dx%dx%dxi32>, tensor<%dx%dx%dx%dxi32>) -> %s\n",
+          (int)r->B, (int)r->H, T, S, (int)r->B, (int)r->H, T, S, pred);
     } else if (r->mask == CAUSAL || r->mask == ADDED || r->mask == TIMES || r->mask == DRAWN_CAUSAL) {
-        P("%%i = stablehlo.iota dim = 0 : tensor<%dx%dxi32>\n%%j = stablehlo.iota dim = 1 : tensor<%dx%dxi32>\n", T, S, T, S);
-        P("%%c = stablehlo.compare GE, %%i, %%j : (tensor<%dx%dxi32>, tensor<%dx%dxi32>) -> tensor<%dx%dxi1>\n", T, S, T, S, T, S);
-        P("%%%s = stablehlo.broadcast_in_dim %%c, dims = [2, 3] : (tensor<%dx%dxi1>) -> %s\n", r->mask == DRAWN_CAUSAL ? "past" : "see", T, S, pred);
+        P("%%i = stablehlo.iota dim = 0 : tensor<%dx%dxi32>\n"
+          "%%j = stablehlo.iota dim = 1 : tensor<%dx%dxi32>\n",
+          T, S, T, S);
+        P("%%c = stablehlo.compare GE, %%i, %%j : (tensor<%dx%dxi32>, tensor<%dx%dxi32>) -> tensor<%dx%dxi1>\n", T, S,
+          T, S, T, S);
+        P("%%%s = stablehlo.broadcast_in_dim %%c, dims = [2, 3] : (tensor<%dx%dxi1>) -> %s\n",
+          r->mask == DRAWN_CAUSAL ? "past" : "see", T, S, pred);
     } else if (r->mask == BLIND) {
-        P("%%i = stablehlo.iota dim = 0 : tensor<%dxi32>\n%%three = stablehlo.constant dense<3> : tensor<%dxi32>\n", T, T);
+        P("%%i = stablehlo.iota dim = 0 : tensor<%dxi32>\n"
+          "%%three = stablehlo.constant dense<3> : tensor<%dxi32>\n",
+          T, T);
         P("%%c = stablehlo.compare NE, %%i, %%three : (tensor<%dxi32>, tensor<%dxi32>) -> tensor<%dxi1>\n", T, T, T);
         P("%%see = stablehlo.broadcast_in_dim %%c, dims = [2] : (tensor<%dxi1>) -> %s\n", T, pred);
     } else if (r->mask == GIVEN || r->mask == MATRIX || r->mask == KEYS || r->mask == BIAS)
-        P("%%%s = stablehlo.broadcast_in_dim %%m, dims = [0, 1, 2, 3] : (%s) -> %s\n", r->mask == BIAS ? "mask" : "see", mask, r->mask == BIAS ? full : pred);
+        P("%%%s = stablehlo.broadcast_in_dim %%m, dims = [0, 1, 2, 3] : (%s) -> %s\n", r->mask == BIAS ? "mask" : "see",
+          mask, r->mask == BIAS ? full : pred);
     if (r->mask == DRAWN || r->mask == DRAWN_CAUSAL) { /* words in blocks of four, as Philox makes them */
         int blocks = (int)(r->B * r->H * r->T * r->S / 4);
-        P("%%at = stablehlo.iota dim = 0 : tensor<%dxui32>\n%%do = stablehlo.constant dense<2654435761> : tensor<%dxui32>\n%%dw = stablehlo.multiply %%at, %%do : tensor<%dxui32>\n", blocks, blocks, blocks);
-        P("%%dw2 = stablehlo.xor %%dw, %%do : tensor<%dxui32>\n%%da = stablehlo.reshape %%dw : (tensor<%dxui32>) -> tensor<%dx1xui32>\n", blocks, blocks, blocks);
+        P("%%at = stablehlo.iota dim = 0 : tensor<%dxui32>\n"
+          "%%do = stablehlo.constant dense<2654435761> : tensor<%dxui32>\n"
+          "%%dw = stablehlo.multiply %%at, %%do : tensor<%dxui32>\n",
+          blocks, blocks, blocks);
+        P("%%dw2 = stablehlo.xor %%dw, %%do : tensor<%dxui32>\n"
+          "%%da = stablehlo.reshape %%dw : (tensor<%dxui32>) -> tensor<%dx1xui32>\n",
+          blocks, blocks, blocks);
         P("%%db = stablehlo.reshape %%dw2 : (tensor<%dxui32>) -> tensor<%dx1xui32>\n", blocks, blocks);
-        P("%%four = stablehlo.concatenate %%da, %%db, %%db, %%da, dim = 1 : (tensor<%dx1xui32>, tensor<%dx1xui32>, tensor<%dx1xui32>, tensor<%dx1xui32>) -> tensor<%dx4xui32>\n", blocks, blocks, blocks, blocks,
-          blocks);
-        P("%%df = stablehlo.reshape %%four : (tensor<%dx4xui32>) -> tensor<%dx%dx%dx%dxui32>\n", blocks, (int)r->B, (int)r->H, T, S);
+        P("%%four = stablehlo.concatenate %%da, %%db, %%db, %%da, dim = 1 : (tensor<%dx1xui32>, tensor<%dx1xui32>, "
+          "tensor<%dx1xui32>, tensor<%dx1xui32>) -> tensor<%dx4xui32>\n",
+          blocks, blocks, blocks, blocks, blocks);
+        P("%%df = stablehlo.reshape %%four : (tensor<%dx4xui32>) -> tensor<%dx%dx%dx%dxui32>\n", blocks, (int)r->B,
+          (int)r->H, T, S);
         P("%%dh = stablehlo.constant dense<1000000000> : tensor<%dx%dx%dx%dxui32>\n", (int)r->B, (int)r->H, T, S);
-        P("%%%s = stablehlo.compare GE, %%df, %%dh : (tensor<%dx%dx%dx%dxui32>, tensor<%dx%dx%dx%dxui32>) -> %s\n", r->mask == DRAWN_CAUSAL ? "luck" : "see", (int)r->B, (int)r->H, T, S, (int)r->B, (int)r->H, T, S, pred);
+        P("%%%s = stablehlo.compare GE, %%df, %%dh : (tensor<%dx%dx%dx%dxui32>, tensor<%dx%dx%dx%dxui32>) -> %s\n",
+          r->mask == DRAWN_CAUSAL ? "luck" : "see", (int)r->B, (int)r->H, T, S, (int)r->B, (int)r->H, T, S, pred);
     }
     if (r->mask == DRAWN_CAUSAL) P("%%see = stablehlo.and %%past, %%luck : %s\n", pred);
     if (r->mask == ADDED || r->mask == TIMES) {
         P("%%zeros = stablehlo.constant dense<0.0> : %s\n%%ones = stablehlo.constant dense<1.0> : %s\n", full, full);
-        P("%%mask = stablehlo.select %%see, %%%s, %%%s : %s, %s\n", r->mask == ADDED ? "zeros" : "ones", r->mask == ADDED ? "hidden" : "zeros", pred, full);
+        P("%%mask = stablehlo.select %%see, %%%s, %%%s : %s, %s\n", r->mask == ADDED ? "zeros" : "ones",
+          r->mask == ADDED ? "hidden" : "zeros", pred, full);
     }
     if (r->mask == ADDED || r->mask == BIAS) {
         BIN("s", "add", "mask", "scores");
@@ -104,26 +150,44 @@ static void write_program(const row *r, str *s) {
         P("%%s = stablehlo.add %%scores, %%scores : %s\n", full);
     else
         P("%%s = stablehlo.select %%see, %%scores, %%hidden : %s, %s\n", pred, full);
-    P("%%top = stablehlo.reduce(%%s init: %%low) applies stablehlo.maximum across dimensions = [3] : (%s, tensor<%s>) -> %s\n", full, r->dtype, rows_);
+    P("%%top = stablehlo.reduce(%%s init: %%low) applies stablehlo.maximum across dimensions = [3] : (%s, tensor<%s>) "
+      "-> %s\n",
+      full, r->dtype, rows_);
     P("%%tops = stablehlo.broadcast_in_dim %%top, dims = [0, 1, 2] : (%s) -> %s\n", rows_, full);
     BIN("x", "subtract", "s", "tops");
     P("%%e = stablehlo.exponential %%x : %s\n", full);
-    P("%%sum = stablehlo.reduce(%%e init: %%zero) applies stablehlo.add across dimensions = [3] : (%s, tensor<%s>) -> %s\n", full, r->dtype, rows_);
+    P("%%sum = stablehlo.reduce(%%e init: %%zero) applies stablehlo.add across dimensions = [3] : (%s, tensor<%s>) -> "
+      "%s\n",
+      full, r->dtype, rows_);
     P("%%sums = stablehlo.broadcast_in_dim %%sum, dims = [0, 1, 2] : (%s) -> %s\n", rows_, full);
     BIN("p", "divide", "e", "sums");
-    P("%%y = stablehlo.dot_general %%p, %%v, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (%s, %s) -> %s\n", full, k, q);
+    P("%%y = stablehlo.dot_general %%p, %%v, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (%s, %s) "
+      "-> %s\n",
+      full, k, q);
     if (r->backward) {
         P("%%dy = stablehlo.multiply %%y, %%y : %s\n", q);
-        P("%%dv = stablehlo.dot_general %%p, %%dy, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [2] : (%s, %s) -> %s\n", full, q, k);
-        P("%%dp = stablehlo.dot_general %%dy, %%v, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3] : (%s, %s) -> %s\n", q, k, full);
+        P("%%dv = stablehlo.dot_general %%p, %%dy, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [2] : "
+          "(%s, %s) -> %s\n",
+          full, q, k);
+        P("%%dp = stablehlo.dot_general %%dy, %%v, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3] : "
+          "(%s, %s) -> %s\n",
+          q, k, full);
         BIN("pd", "multiply", "p", "dp");
-        P("%%r = stablehlo.reduce(%%pd init: %%zero) applies stablehlo.add across dimensions = [3] : (%s, tensor<%s>) -> %s\n", full, r->dtype, rows_);
-        P("%%n = stablehlo.negate %%r : %s\n%%rs = stablehlo.broadcast_in_dim %%n, dims = [0, 1, 2] : (%s) -> %s\n", rows_, rows_, full);
+        P("%%r = stablehlo.reduce(%%pd init: %%zero) applies stablehlo.add across dimensions = [3] : (%s, tensor<%s>) "
+          "-> %s\n",
+          full, r->dtype, rows_);
+        P("%%n = stablehlo.negate %%r : %s\n"
+          "%%rs = stablehlo.broadcast_in_dim %%n, dims = [0, 1, 2] : (%s) -> %s\n",
+          rows_, rows_, full);
         BIN("u", "add", "dp", "rs");
         BIN("w", "multiply", "u", "p");
         BIN("ds", "multiply", "w", "scale");
-        P("%%dq = stablehlo.dot_general %%ds, %%k, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (%s, %s) -> %s\n", full, k, q);
-        P("%%dk = stablehlo.dot_general %%ds, %%q, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [2] : (%s, %s) -> %s\n", full, q, k);
+        P("%%dq = stablehlo.dot_general %%ds, %%k, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : "
+          "(%s, %s) -> %s\n",
+          full, k, q);
+        P("%%dk = stablehlo.dot_general %%ds, %%q, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [2] : "
+          "(%s, %s) -> %s\n",
+          full, q, k);
         P("return %%y, %%dq, %%dk, %%dv : %s, %s, %s, %s\n}\n", q, q, k, k);
     } else
         P("return %%y : %s\n}\n", q);
@@ -134,7 +198,8 @@ static void fill_mask(const row *r, array *m) {
     int64_t rows_of = m->type->dims[2];
     for (int64_t i = 0; i < m->type->count; i++) {
         int64_t s = i % r->S, t = i / r->S % rows_of, b = i / r->S / rows_of;
-        bool see = r->mask == KEYS ? s < r->S / (2 + b) : s <= t / (1 + b);
+        bool see = r->mask == KEYS
+        ? s < r->S / (2 + b) : s <= t / (1 + b);
         array_set(m, i, r->mask != BIAS ? see : see ? 0.25 : r->finite ? r->hidden : -INFINITY);
     }
 }
@@ -150,7 +215,9 @@ static void count_tiles(const cpu_thunk *t, result *r) {
     long long shortened, all, redone;
     str told = STR_INIT;
     t->kernel->report(t->state, &told);
-    if (sscanf(str_cstr(&told), "%lld of %lld tiles without their last columns, %lld of them computed again", &shortened, &all, &redone) != 3) fail_msg("%s", str_cstr(&told));
+    if (sscanf(str_cstr(&told), "%lld of %lld tiles without their last columns, %lld of them computed again",
+               &shortened, &all, &redone) != 3)
+        fail_msg("%s", str_cstr(&told));
     assert_true(redone <= shortened && shortened <= all && all > 0);
     r->tiles++;
     r->shortened += shortened;
@@ -211,7 +278,8 @@ static void tiles_agree_with_the_whole(void **state) {
         assert_int_equal(whole.tiles, 0);
         compare_results(r->name, one.n, whole.out, one.out, r->tol);
         for (size_t j = 0; j < one.n; j++)
-            if (memcmp(one.out[j].data, two.out[j].data, ir_type_bytes(one.out[j].type)) != 0) fail_msg("%s: other bits on two threads", r->name);
+            if (memcmp(one.out[j].data, two.out[j].data, ir_type_bytes(one.out[j].type)) != 0)
+                fail_msg("%s: other bits on two threads", r->name);
         if (one.arena >= whole.arena) fail_msg("%s: %zu bytes in tiles, %zu whole", r->name, one.arena, whole.arena);
         result_free(&one);
         result_free(&two);
@@ -339,8 +407,11 @@ static void what_is_read_stays_whole(void **state) {
     char *arrow = strstr(text.data, "-> (tensor<1x2x730x16xf32>) {");
     assert_non_null(arrow);
     *arrow = 0;
-    str_printf(&with, "%s-> (tensor<1x2x730x16xf32>, tensor<1x2x730x740xf32>) {%sreturn %%y, %%p : tensor<1x2x730x16xf32>, tensor<1x2x730x740xf32>\n}\n", text.data,
-               arrow + strlen("-> (tensor<1x2x730x16xf32>) {"));
+    str_printf(&with,
+               "%s-> (tensor<1x2x730x16xf32>, tensor<1x2x730x740xf32>) {%sreturn %%y, %%p : tensor<1x2x730x16xf32>, "
+               "tensor<1x2x730x740xf32>\n"
+               "}\n",
+               text.data, arrow + strlen("-> (tensor<1x2x730x16xf32>) {"));
     result a = run(&r, str_cstr(&with), 2);
     assert_int_equal(a.tiles, 0);
     result_free(&a);
@@ -348,18 +419,23 @@ static void what_is_read_stays_whole(void **state) {
     str_free(&with);
 }
 
-/* Layers of a wide network over many rows look like attention but for what comes out, which is as large as the matrix between: nothing would be saved, and products
- * of all layers computed again. */
+/* Layers of a wide network over many rows look like attention but for what comes out, which is as large as the matrix
+ * between: nothing would be saved, and products of all layers computed again. */
 static void wide_layers_stay_products(void **state) {
     (void)state;
-    static const char text[] = "func.func @main(%x: tensor<8192x64xf32>, %a: tensor<64x512xf32>, %b: tensor<512x512xf32>, %dy: tensor<8192x3xf32>, %c: tensor<3x512xf32>) -> "
+    static const char text[] = "func.func @main(%x: tensor<8192x64xf32>, %a: tensor<64x512xf32>, %b: "
+                               "tensor<512x512xf32>, %dy: tensor<8192x3xf32>, %c: tensor<3x512xf32>) -> "
                                "(tensor<8192x512xf32>, tensor<512x512xf32>) {\n"
-                               "%0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0] : (tensor<8192x64xf32>, tensor<64x512xf32>) -> tensor<8192x512xf32>\n"
+                               "%0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0] : "
+                               "(tensor<8192x64xf32>, tensor<64x512xf32>) -> tensor<8192x512xf32>\n"
                                "%1 = stablehlo.tanh %0 : tensor<8192x512xf32>\n"
-                               "%2 = stablehlo.dot_general %1, %b, contracting_dims = [1] x [0] : (tensor<8192x512xf32>, tensor<512x512xf32>) -> tensor<8192x512xf32>\n"
-                               "%3 = stablehlo.dot_general %dy, %c, contracting_dims = [1] x [0] : (tensor<8192x3xf32>, tensor<3x512xf32>) -> tensor<8192x512xf32>\n"
+                               "%2 = stablehlo.dot_general %1, %b, contracting_dims = [1] x [0] : "
+                               "(tensor<8192x512xf32>, tensor<512x512xf32>) -> tensor<8192x512xf32>\n"
+                               "%3 = stablehlo.dot_general %dy, %c, contracting_dims = [1] x [0] : "
+                               "(tensor<8192x3xf32>, tensor<3x512xf32>) -> tensor<8192x512xf32>\n"
                                "%4 = stablehlo.multiply %3, %1 : tensor<8192x512xf32>\n"
-                               "%5 = stablehlo.dot_general %1, %4, contracting_dims = [0] x [0] : (tensor<8192x512xf32>, tensor<8192x512xf32>) -> tensor<512x512xf32>\n"
+                               "%5 = stablehlo.dot_general %1, %4, contracting_dims = [0] x [0] : "
+                               "(tensor<8192x512xf32>, tensor<8192x512xf32>) -> tensor<512x512xf32>\n"
                                "return %2, %5 : tensor<8192x512xf32>, tensor<512x512xf32>\n}\n";
     static const row r = {.name = "wide layers"};
     result a = run(&r, text, 2);
@@ -370,13 +446,10 @@ static void wide_layers_stay_products(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiles_agree_with_the_whole),
-        cmocka_unit_test(tiles_agree_with_the_interpreter),
-        cmocka_unit_test(hidden_columns_that_matter),
-        cmocka_unit_test(without_memory), cmocka_unit_test(cuts_can_be_switched_off),
-        cmocka_unit_test(memory_is_linear),
-        cmocka_unit_test(what_is_read_stays_whole),
-        cmocka_unit_test(wide_layers_stay_products),
+        cmocka_unit_test(tiles_agree_with_the_whole), cmocka_unit_test(tiles_agree_with_the_interpreter),
+        cmocka_unit_test(hidden_columns_that_matter), cmocka_unit_test(without_memory),
+        cmocka_unit_test(cuts_can_be_switched_off),   cmocka_unit_test(memory_is_linear),
+        cmocka_unit_test(what_is_read_stays_whole),   cmocka_unit_test(wide_layers_stay_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

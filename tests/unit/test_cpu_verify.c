@@ -52,14 +52,14 @@ static bool is_refused(const cpu_exec *e) {
     return refused;
 }
 
-#define REFUSED(change, back)                                                                                          \
-    do {                                                                                                               \
-        change;                                                                                                        \
-        if (!is_refused(e))                                                                                            \
-            fail_msg("program %zu, thunk %u (%s), input %u: not refused: %s", program, t, th->kernel->name, i,         \
-                     #change);                                                                                         \
-        back;                                                                                                          \
-        tried++;                                                                                                       \
+#define REFUSED(change, back)                                                                                  \
+    do {                                                                                                       \
+        change;                                                                                                \
+        if (!is_refused(e))                                                                                    \
+            fail_msg("program %zu, thunk %u (%s), input %u: not refused: %s", program, t, th->kernel->name, i, \
+                     #change);                                                                                 \
+        back;                                                                                                  \
+        tried++;                                                                                               \
     } while (0)
 
 /* Each input of each thunk: at another place, another value, in the other layout, in memory that is too small. */

@@ -1,6 +1,7 @@
 /* Operands of what runs as one thunk around convolutions, norms and pooling, seen through shape ops: a slice of a
- * larger gradient, a padded, reversed, transposed or converted one and so on, at each operand in turn. Whatever the fused op
- * reads then lies elsewhere than the value says, so a view that is forgotten or applied twice shows in the results. */
+ * larger gradient, a padded, reversed, transposed or converted one and so on, at each operand in turn. Whatever
+ * the fused op reads then lies elsewhere than the value says, so a view that is forgotten or applied twice shows
+ * in the results. */
 #include "cpu_layouts.h"
 
 /* How operand %v comes from argument %g. {N}: images, {C}: features, {H}: half of them, {D}: twice as many; images are
@@ -91,15 +92,15 @@ static const struct view_row {
 /* A large epsilon: a view may make all elements of a feature equal, and what rounding leaves of their variance is not
  * to be looked at closely. */
 #define ATTRS "<{epsilon = 1.0e-01 : f32, feature_index = 1 : i64}>"
-#define CONV(to, from)                                                                                                 \
-    "%" to " = stablehlo.convolution(%" from                                                                           \
-    ", %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} "                                        \
+#define CONV(to, from)                                                          \
+    "%" to " = stablehlo.convolution(%" from                                    \
+    ", %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} " \
     "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (" T ", " KERNEL ") -> " T "\n"
-#define NORM(to, from)                                                                                                 \
-    "%" to ":3 = \"stablehlo.batch_norm_training\"(%" from ", %s, %b) " ATTRS " : (" T ", " FEW ", " FEW ") -> (" T    \
+#define NORM(to, from)                                                                                              \
+    "%" to ":3 = \"stablehlo.batch_norm_training\"(%" from ", %s, %b) " ATTRS " : (" T ", " FEW ", " FEW ") -> (" T \
     ", " FEW ", " FEW ")\n"
-#define GRAD(to, of, norm, dy)                                                                                         \
-    "%" to ":3 = \"stablehlo.batch_norm_grad\"(%" of ", %s, %" norm "#1, %" norm "#2, %" dy ") " ATTRS " : (" T        \
+#define GRAD(to, of, norm, dy)                                                                                  \
+    "%" to ":3 = \"stablehlo.batch_norm_grad\"(%" of ", %s, %" norm "#1, %" norm "#2, %" dy ") " ATTRS " : (" T \
     ", " FEW ", " FEW ", " FEW ", " T ") -> (" T ", " FEW ", " FEW ")\n"
 #define POSITIVE(to, of) "%" to " = stablehlo.compare GT, %" of ", %z, FLOAT : (" T ", " T ") -> " MASK "\n"
 #define WHERE(to, mask, of) "%" to " = stablehlo.select %" mask ", %" of ", %z : " MASK ", " T "\n"

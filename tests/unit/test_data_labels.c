@@ -1,4 +1,5 @@
-/* A label that is no class is an error with the loss's line, in the step that would train on it: labels are looked at on the host, where they come from. */
+/* A label that is no class is an error with the loss's line, in the step that would train on it: labels are looked at
+ * on the host, where they come from. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@ static void expect(const char *const *words, int n) {
     for (int i = 0; i < n; i++)
         if (!strstr(text, words[i])) fail_msg("expected \"%s\" in: %s", words[i], text);
 }
-#define EXPECT(...) expect((const char *const[]){__VA_ARGS__}, (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)))
+#define EXPECT(...) \
+    expect((const char *const[]){__VA_ARGS__}, (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)))
 
 static void expect_line(void) {
     char here[64];
@@ -35,7 +37,8 @@ static void done(void) {
     xt_clear_error();
     assert_int_equal(xt_finish(), 0);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (xt_live_objects(kinds[i])) fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
+        if (xt_live_objects(kinds[i]))
+            fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
 }
 
 /* Labels 0, 1, 2, ... but for one sample. */
@@ -61,8 +64,10 @@ static xt_tensor loss_of(xt_module *m, xt_tensor x, xt_tensor y) {
 static int train(xt_loader *l, xt_step *compiled, xt_module *m) {
     int n = 0;
     for (xt_batch b; xt_next(l, &b); n++) {
-        if (compiled) xt_call(compiled, b.x, b.y);
-        else xt_backward(loss_of(m, b.x, b.y));
+        if (compiled)
+            xt_call(compiled, b.x, b.y);
+        else
+            xt_backward(loss_of(m, b.x, b.y));
     }
     return n;
 }
@@ -74,9 +79,11 @@ static void a_plain_loop_ends_with_the_sample(void **state) {
             xt_module *m = xt_module_new(net, NULL);
             xt_loader *l = data(wrong, (xt_loader_opts){.shuffle = shuffled ? XT_ON : XT_DEFAULT, .seed = 3});
             int steps = train(l, NULL, m);
-            if (!shuffled) assert_int_equal(steps, WRONG / BATCH + 1); /* the loss of the third fails, and its boundary says so */
+            /* the loss of the third fails, and its boundary says so */
+            if (!shuffled) assert_int_equal(steps, WRONG / BATCH + 1);
             expect_line();
-            EXPECT("xt_cross_entropy", wrong < 0 ? "label -1 (sample 9 of " : "label 3 (sample 9 of ", "outside 0..2", "3 classes", "or 7, which is ignored");
+            EXPECT("xt_cross_entropy", wrong < 0 ? "label -1 (sample 9 of " : "label 3 (sample 9 of ", "outside 0..2",
+                   "3 classes", "or 7, which is ignored");
             xt_loader_free(l);
             xt_module_free(m);
             done();
@@ -110,7 +117,8 @@ static void two_labels_beyond_the_ignored_one(void **state) { /* the ignored one
     xt_clear_error();
     xt_mark_step();
     xt_clear_error();
-    xt_tensor shifted = xt_add_scalar(xt_from_array(((int32_t[3]){1, 2, 3}), XT_I32, 3), -1); /* computed: nothing is known of it */
+    /* computed: nothing is known of it */
+    xt_tensor shifted = xt_add_scalar(xt_from_array(((int32_t[3]){1, 2, 3}), XT_I32, 3), -1);
     xt_when_ready(xt_multi_margin_loss(xt_zeros(XT_F32, 3, 3), shifted), NULL, NULL);
     assert_true(xt_mark_step());
     xt_multi_margin_loss(xt_zeros(XT_F32, 3, 3), xt_from_array(((int32_t[3]){1, 2, 3}), XT_I32, 3));
@@ -118,24 +126,36 @@ static void two_labels_beyond_the_ignored_one(void **state) { /* the ignored one
     done();
 }
 
-/* A cast that wraps a number around makes it another: nothing is known of it, neither as an error nor as what is ignored. */
+/* A cast that wraps a number around makes it another: nothing is known of it, neither as an error nor as
+ * what is ignored. */
 static void casts_that_wrap_say_nothing(void **state) {
     (void)state;
     static const struct {
         xt_dtype from, to;
         int64_t ignore;
-        union { uint8_t u8[4]; int8_t i8[4]; uint16_t u16[4]; uint32_t u32[4]; int64_t i64[4]; } labels;
+        union {
+            uint8_t u8[4];
+            int8_t i8[4];
+            uint16_t u16[4];
+            uint32_t u32[4];
+            int64_t i64[4];
+        } labels;
     } rows[] = {
-        {XT_U8, XT_I8, -1, {.u8 = {0, 255, 2, 1}}},       {XT_I8, XT_U8, 255, {.i8 = {0, -1, 2, 1}}},         {XT_U16, XT_I16, -1, {.u16 = {0, 65535, 2, 1}}},
-        {XT_U32, XT_I32, -100, {.u32 = {0, 4294967196u, 2, 1}}}, {XT_I64, XT_I32, -100, {.i64 = {0, 4294967196ll, 2, 1}}},
+        {XT_U8, XT_I8, -1, {.u8 = {0, 255, 2, 1}}},
+        {XT_I8, XT_U8, 255, {.i8 = {0, -1, 2, 1}}},
+        {XT_U16, XT_I16, -1, {.u16 = {0, 65535, 2, 1}}},
+        {XT_U32, XT_I32, -100, {.u32 = {0, 4294967196u, 2, 1}}},
+        {XT_I64, XT_I32, -100, {.i64 = {0, 4294967196ll, 2, 1}}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         xt_tensor y = xt_cast(xt_from_array(&rows[i].labels, rows[i].from, 4), rows[i].to);
         float loss = xt_item(xt_cross_entropy(xt_zeros(XT_F32, 4, 3), y, .ignore_index = rows[i].ignore));
-        if (xt_error() || !(loss > 1.09f && loss < 1.1f)) fail_msg("row %zu: %g %s", i, (double)loss, xt_error() ? xt_status_message(xt_error()) : "");
+        if (xt_error() || !(loss > 1.09f && loss < 1.1f))
+            fail_msg("row %zu: %g %s", i, (double)loss, xt_error() ? xt_status_message(xt_error()) : "");
         xt_mark_step();
     }
-    xt_cross_entropy(xt_zeros(XT_F32, 4, 3), xt_cast(xt_from_array(((int64_t[4]){0, 100, 2, 1}), XT_I64, 4), XT_I8)); /* kept by the cast: known */
+    /* kept by the cast: known */
+    xt_cross_entropy(xt_zeros(XT_F32, 4, 3), xt_cast(xt_from_array(((int64_t[4]){0, 100, 2, 1}), XT_I64, 4), XT_I8));
     EXPECT("label 100 (element 1)");
     done();
 }
@@ -152,8 +172,11 @@ static void a_compiled_step_looks_at_each_call(void **state) {
         xt_loader *l = data(5, (xt_loader_opts){.on_device = resident ? XT_ON : XT_DEFAULT});
         xt_step *f = xt_compile(step, .user = m);
         int steps = train(l, f, m);
-        if (!resident) assert_int_equal(steps, WRONG / BATCH + 1), assert_int_equal(xt_step_replays(f), 1); /* recorded, replayed, refused */
-        else assert_int_equal(steps, 1); /* of a set that lies on the device, the first step knows */
+        /* recorded, replayed, refused */
+        if (!resident)
+            assert_int_equal(steps, WRONG / BATCH + 1), assert_int_equal(xt_step_replays(f), 1);
+        else
+            assert_int_equal(steps, 1); /* of a set that lies on the device, the first step knows */
         expect_line();
         EXPECT("label 5 (sample 9 of ");
         xt_step_free(f);
@@ -163,7 +186,7 @@ static void a_compiled_step_looks_at_each_call(void **state) {
     }
 }
 
-/* --- the Trainer ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the Trainer --- */
 static xt_tensor training_step(xt_module *m, xt_batch b, void *user) {
     (void)user;
     return loss_of(m, b.x, b.y);
@@ -186,18 +209,23 @@ static void sink(xt_severity severity, const char *text, size_t length, void *us
 
 static void a_fit_fails_in_training_and_in_validation(void **state) {
     (void)state;
-    xt_task task = {.net = net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure};
+    xt_task task = {.net = net,
+                    .training_step = training_step,
+                    .validation_step = validation_step,
+                    .configure_optimizers = configure};
     for (int where = 0; where < 3; where++) {
         xt_trainer *t = xt_trainer_new(.max_epochs = 1, .fast_dev_run = where == 2 ? 1 : 3, .progress_bar = XT_OFF);
         told[0] = 0;
         xt_set_sink(sink, NULL);
-        xt_loader *train = data(where == 0 ? 3 : 0, (xt_loader_opts){0}), *val = data(where == 1 ? 3 : 0, (xt_loader_opts){0});
+        xt_loader *train = data(where == 0 ? 3 : 0, (xt_loader_opts){0}),
+                  *val = data(where == 1 ? 3 : 0, (xt_loader_opts){0});
         int code = xt_fit(t, &task, train, val);
         xt_set_sink(NULL, NULL);
         char here[64];
         snprintf(here, sizeof here, "test_data_labels.c:%d", line);
         assert_int_equal(code, where < 2);
-        if (where < 2 && (!strstr(told, here) || !strstr(told, "label 3 (sample 9 of "))) fail_msg("%d: %s", where, told);
+        if (where < 2 && (!strstr(told, here) || !strstr(told, "label 3 (sample 9 of ")))
+            fail_msg("%d: %s", where, told);
         xt_loader_free(train);
         xt_loader_free(val);
         xt_trainer_free(t);
@@ -209,9 +237,12 @@ static void a_fit_fails_in_training_and_in_validation(void **state) {
 int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_loop_ends_with_the_sample), cmocka_unit_test(good_and_ignored_labels_pass), cmocka_unit_test(two_labels_beyond_the_ignored_one),
+        cmocka_unit_test(a_plain_loop_ends_with_the_sample),
+        cmocka_unit_test(good_and_ignored_labels_pass),
+        cmocka_unit_test(two_labels_beyond_the_ignored_one),
         cmocka_unit_test(casts_that_wrap_say_nothing),
-        cmocka_unit_test(a_compiled_step_looks_at_each_call), cmocka_unit_test(a_fit_fails_in_training_and_in_validation),
+        cmocka_unit_test(a_compiled_step_looks_at_each_call),
+        cmocka_unit_test(a_fit_fails_in_training_and_in_validation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Loaders: order with several workers, shuffling, short and padded last batches, streams, errors with their sample, resuming, samples on the device,
- * further fields, and that nothing stays alive. */
+/* Loaders: order with several workers, shuffling, short and padded last batches, streams, errors with their sample,
+ * resuming, samples on the device, further fields, and that nothing stays alive. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -32,7 +32,8 @@ static int end(void **state) {
     xt_clear_error();
     xt_finish();
     if (live_get(LIVE_loader) || live_get(LIVE_dataset))
-        print_error("%lld loaders and %lld datasets are left\n", (long long)live_get(LIVE_loader), (long long)live_get(LIVE_dataset));
+        print_error("%lld loaders and %lld datasets are left\n", (long long)live_get(LIVE_loader),
+                    (long long)live_get(LIVE_dataset));
     return live_get(LIVE_loader) != 0 || live_get(LIVE_dataset) != 0;
 }
 
@@ -49,8 +50,12 @@ static xt_status uneven(void *user, int64_t i, void *x, void *y) {
     return NULL;
 }
 static xt_dataset *slow(void) {
-    return xt_dataset_new(&(xt_dataset_desc){
-        .struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = uneven, .name = "slow"});
+    return xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc),
+                                             .count = SAMPLES,
+                                             .x = {XT_F32, {2}},
+                                             .y = {XT_I64, {0}},
+                                             .get = uneven,
+                                             .name = "slow"});
 }
 
 /* The labels of `epochs` epochs one after the other; gives how many. A batch's x must be that of its y. */
@@ -166,20 +171,26 @@ static xt_status broken(void *user, int64_t i, void *x, void *y) {
 static void errors_name_the_sample_and_come_in_order(void **state) {
     (void)state;
     for (int workers = 1; workers <= 4; workers += 3) {
-        xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){
-            .struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = broken, .name = "bad disk"});
+        xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc),
+                                                          .count = SAMPLES,
+                                                          .x = {XT_F32, {2}},
+                                                          .y = {XT_I64, {0}},
+                                                          .get = broken,
+                                                          .name = "bad disk"});
         xt_loader *l = xt_loader_new(d, .batch = 5, .workers = workers);
         int n = 0;
         for (xt_batch b; xt_next(l, &b);) n++;
         assert_int_equal(n, 4); /* all batches before the one with the error */
         const char *text = xt_status_message(xt_error());
-        if (!strstr(text, "bad disk: sample 23") || !strstr(text, "the disk said no") || !strstr(text, "test_data_loader.c")) fail_msg("%s", text);
+        if (!strstr(text, "bad disk: sample 23") || !strstr(text, "the disk said no") ||
+            !strstr(text, "test_data_loader.c"))
+            fail_msg("%s", text);
         xt_clear_error();
         xt_loader_free(l);
     }
 }
 
-/* --- streams ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- streams --- */
 typedef struct counting {
     int64_t at, epoch;
 } counting;
@@ -238,7 +249,7 @@ static void streams_end_when_they_end(void **state) {
     assert_non_null(strstr(xt_status_message(xt_error()), "cannot be shuffled"));
 }
 
-/* --- further fields --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- further fields --- */
 static xt_status weight_of(void *user, int64_t i, void *const *more) {
     (void)user;
     if (more[0]) *(float *)more[0] = (float)i / 2;
@@ -269,7 +280,7 @@ static void further_fields(void **state) {
     assert_null(xt_dataset_new(&d));
 }
 
-/* --- ranks ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- ranks --- */
 /* The parts of a batch lie side by side; padded, they hold every sample; else all ranks have the same number. */
 static void ranks_share_batches(void **state) {
     (void)state;
@@ -291,7 +302,7 @@ static void ranks_share_batches(void **state) {
             }
 }
 
-/* --- throughput -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- throughput --- */
 static xt_status sleeping(void *user, int64_t i, void *x, void *y) {
     usleep(2000);
     return uneven(user, i - i % 5, x, y);
@@ -303,8 +314,11 @@ static void workers_add_up(void **state) {
     static const int workers[] = {1, 2, 4};
     double seconds[3];
     for (int k = 0; k < 3; k++) {
-        xt_dataset *d = xt_dataset_new(
-            &(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = 48, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = sleeping});
+        xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc),
+                                                          .count = 48,
+                                                          .x = {XT_F32, {2}},
+                                                          .y = {XT_I64, {0}},
+                                                          .get = sleeping});
         xt_loader *l = xt_loader_new(d, .batch = 4, .workers = workers[k]);
         double began = monotonic_now();
         int n = 0;
@@ -313,14 +327,14 @@ static void workers_add_up(void **state) {
         assert_int_equal(n, 12);
         xt_loader_free(l);
     }
-    print_message("12 batches of 4 samples of 2 ms: %.0f batches/s by 1 worker, %.0f by 2, %.0f by 4\n", 12 / seconds[0], 12 / seconds[1],
-                  12 / seconds[2]);
+    print_message("12 batches of 4 samples of 2 ms: %.0f batches/s by 1 worker, %.0f by 2, %.0f by 4\n",
+                  12 / seconds[0], 12 / seconds[1], 12 / seconds[2]);
     assert_true(seconds[2] < seconds[0] * 0.75);
     assert_true(xt_counter("loader_wait_ns") > 0);
     assert_true(xt_counter("loader_workers") >= 4);
 }
 
-/* --- ahead, and from the same memory ----------------------------------------------------------------------------------------------------------------- */
+/* --- ahead, and from the same memory --- */
 static _Atomic int64_t reads;
 static xt_status counted(void *user, int64_t i, void *x, void *y) {
     (void)user, (void)y;
@@ -329,7 +343,8 @@ static xt_status counted(void *user, int64_t i, void *x, void *y) {
     return NULL;
 }
 static xt_loader *large(int prefetch) { /* batches of 1 MiB */
-    xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = 2000, .x = {XT_F32, {64 << 10}}, .get = counted});
+    xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){
+        .struct_size = sizeof(xt_dataset_desc), .count = 2000, .x = {XT_F32, {64 << 10}}, .get = counted});
     return xt_loader_new(d, .batch = 4, .prefetch = prefetch);
 }
 
@@ -348,7 +363,8 @@ static void prefetch_is_what_is_read_ahead(void **state) {
     }
 }
 
-/* A batch's host memory is its worker's for good, and the device gives the memory of a batch that is gone to a later one. */
+/* A batch's host memory is its worker's for good, and the device gives the memory of a batch that is gone to
+ * a later one. */
 static void batches_come_from_a_pool(void **state) {
     (void)state;
     xt_loader *l = large(2);
@@ -372,8 +388,11 @@ static void listen(xt_severity sev, const char *text, size_t n, void *user) {
 /* The loop of workers_add_up has waited for its loader most of the time: the cost summary says what to do. */
 static void the_summary_suggests_workers(void **state) {
     (void)state;
-    xt_dataset *d = xt_dataset_new(
-        &(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = sleeping});
+    xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc),
+                                                      .count = SAMPLES,
+                                                      .x = {XT_F32, {2}},
+                                                      .y = {XT_I64, {0}},
+                                                      .get = sleeping});
     xt_loader *l = xt_loader_new(d, .batch = 1);
     for (int e = 0; e < 8; e++)
         for (xt_batch b; xt_next(l, &b);) continue;
@@ -385,7 +404,8 @@ static void the_summary_suggests_workers(void **state) {
     if (!strstr(said, " (the loader's .workers)")) fail_msg("no advice in:\n%s", said);
 }
 
-/* What a loader holds does not depend on how long it runs: each worker reads into the same host memory, and the blocks of batches that are done serve the next ones. */
+/* What a loader holds does not depend on how long it runs: each worker reads into the same host memory, and the blocks
+ * of batches that are done serve the next ones. */
 enum { WIDE = 1 << 18, POOL_BATCH = 2, POOL_WORKERS = 2 };
 static atomic_long rows_read;
 static void *rows_seen[64];
@@ -413,7 +433,12 @@ static int distinct(void *const *p, int n) {
 static void buffers_are_a_pool(void **state) {
     (void)state;
     const int64_t batch_bytes = (int64_t)POOL_BATCH * WIDE * 4;
-    xt_dataset *ds = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = 80, .x = {XT_F32, {WIDE}}, .y = {XT_I64, {0}}, .get = wide, .name = "wide"});
+    xt_dataset *ds = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc),
+                                                       .count = 80,
+                                                       .x = {XT_F32, {WIDE}},
+                                                       .y = {XT_I64, {0}},
+                                                       .get = wide,
+                                                       .name = "wide"});
     xt_loader *l = xt_loader_new(ds, .batch = POOL_BATCH, .workers = POOL_WORKERS, .prefetch = 2);
     atomic_store(&rows_read, 0);
     int64_t most_live = 0, most_held = 0;
@@ -426,7 +451,8 @@ static void buffers_are_a_pool(void **state) {
     assert_null(xt_error());
     assert_true(atomic_load(&rows_read) >= 80); /* the next epoch is begun ahead */
     assert_in_range(distinct(rows_seen, 64), 1, POOL_BATCH * POOL_WORKERS); /* host memory: a batch a worker */
-    int64_t ahead = 2 + POOL_WORKERS - 1 + POOL_WORKERS, here = 3; /* ready, and being uploaded; the loop's, and those of steps under way */
+    /* ready, and being uploaded; the loop's, and those of steps under way */
+    int64_t ahead = 2 + POOL_WORKERS - 1 + POOL_WORKERS, here = 3;
     assert_in_range(most_live, batch_bytes, (ahead + here) * batch_bytes);
     assert_in_range(most_held, batch_bytes, (ahead + here) * batch_bytes + (1 << 20));
     xt_loader_free(l);
@@ -435,7 +461,8 @@ static void buffers_are_a_pool(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(buffers_are_a_pool), TEST(workers_keep_the_order),
+        TEST(buffers_are_a_pool),
+        TEST(workers_keep_the_order),
         TEST(last_batches),
         TEST(padding_is_masked),
         TEST(resuming_gives_the_same_batches),

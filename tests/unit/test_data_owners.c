@@ -1,4 +1,5 @@
-/* Who owns a dataset: several loaders and wrappers over one, with and without xt_dataset_retain, and one that is gone. */
+/* Who owns a dataset: several loaders and wrappers over one, with and without xt_dataset_retain, and one
+ * that is gone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,8 @@ static int end(void **state) {
     xt_clear_error();
     xt_finish();
     if (live_get(LIVE_loader) || live_get(LIVE_dataset))
-        print_error("%lld loaders and %lld datasets are left\n", (long long)live_get(LIVE_loader), (long long)live_get(LIVE_dataset));
+        print_error("%lld loaders and %lld datasets are left\n", (long long)live_get(LIVE_loader),
+                    (long long)live_get(LIVE_dataset));
     return live_get(LIVE_loader) != 0 || live_get(LIVE_dataset) != 0;
 }
 
@@ -65,7 +67,10 @@ static void loaders_share_a_dataset(void **state) {
 
 static void gone(const char *who, const void *made, int line) {
     char words[160], here[64];
-    snprintf(words, sizeof words, "%s: the dataset was freed with the loader (or the dataset) that it was given to: xt_dataset_retain(ds) keeps it", who);
+    snprintf(words, sizeof words,
+             "%s: the dataset was freed with the loader (or the dataset) that it was given to: xt_dataset_retain(ds) "
+             "keeps it",
+             who);
     snprintf(here, sizeof here, "test_data_owners.c:%d: ", line);
     const char *text = xt_status_message(xt_error());
     if (made || !strstr(text, words) || !strstr(text, here)) fail_msg("expected \"%s%s\" in: %s", here, words, text);
@@ -85,7 +90,7 @@ static void a_dataset_that_is_gone_is_named(void **state) {
     assert_int_equal(live_get(LIVE_dataset), 0);
 }
 
-/* --- the trials of xt_batch_find over one dataset ---------------------------------------------------------------------------------------------------------- */
+/* --- the trials of xt_batch_find over one dataset --- */
 static xt_tensor line(xt_module *m, xt_tensor in, void *user) {
     (void)user;
     return xt_linear(m, "fc", in, 1);
@@ -111,7 +116,8 @@ static void trials_share_a_dataset_that_is_kept(void **state) {
     assert_int_equal(xt_batch_find(&task, over_one, &shared, .power_only = XT_ON), 32);
     assert_null(xt_error());
     assert_int_equal(live_get(LIVE_dataset), 1);
-    assert_int_equal(xt_batch_find(&task, over_one, NULL, .power_only = XT_ON), 0); /* freed with the first trial's loader; it gave 2 */
+    /* freed with the first trial's loader; it gave 2 */
+    assert_int_equal(xt_batch_find(&task, over_one, NULL, .power_only = XT_ON), 0);
     const char *text = xt_status_message(xt_error());
     if (!strstr(text, "xt_loader_new: the dataset was freed with the loader")) fail_msg("%s", text);
 }

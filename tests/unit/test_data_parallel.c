@@ -1,5 +1,6 @@
-/* Plain data parallel training: the MNIST network and a small GPT on 1, 2 and 4 ranks with the same global batches, a short last one among them, also one that
- * ranks share unevenly, give the same losses and parameters to 1e-5 although every rank began with numbers of its own and one parameter is not used; copies that grow apart are named. */
+/* Plain data parallel training: the MNIST network and a small GPT on 1, 2 and 4 ranks with the same global batches, a
+ * short last one among them, also one that ranks share unevenly, give the same losses and parameters to 1e-5 although
+ * every rank began with numbers of its own and one parameter is not used; copies that grow apart are named. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,12 +18,13 @@
 #include "launched.h"
 
 enum { SAMPLES = 20, GLOBAL = 8, STEPS = 6, SEQ = 8, SUMS = 64 }; /* batches of 8, 8 and 4 samples, twice */
-#define CHECK(cond) \
-    do { \
-        if (!(cond)) { \
-            fprintf(stderr, "rank %d, line %d: %s (%s)\n", xt_rank(), __LINE__, #cond, xt_error() ? xt_status_message(xt_error()) : "no error"); \
-            _exit(99); \
-        } \
+#define CHECK(cond)                                                                    \
+    do {                                                                               \
+        if (!(cond)) {                                                                 \
+            fprintf(stderr, "rank %d, line %d: %s (%s)\n", xt_rank(), __LINE__, #cond, \
+                    xt_error() ? xt_status_message(xt_error()) : "no error");          \
+            _exit(99);                                                                 \
+        }                                                                              \
     } while (0)
 
 typedef struct result { /* in memory that all ranks share */
@@ -59,8 +61,11 @@ typedef struct trained {
 static xt_tensor one_step(const xt_tensor *in, int n, void *user) {
     const trained *t = user;
     xt_tensor out = xt_forward(t->net, in[0]), loss;
-    if (n == 3) loss = xt_div(xt_sum(xt_mul(xt_nll_loss(out, in[1], .reduction = XT_NONE), in[2])), xt_all_reduce(xt_sum(in[2]), .op = XT_MEAN));
-    else loss = text ? model_gpt2_tiny.loss(out, in[1]) : xt_nll_loss(out, in[1]);
+    if (n == 3)
+        loss = xt_div(xt_sum(xt_mul(xt_nll_loss(out, in[1], .reduction = XT_NONE), in[2])),
+                      xt_all_reduce(xt_sum(in[2]), .op = XT_MEAN));
+    else
+        loss = text ? model_gpt2_tiny.loss(out, in[1]) : xt_nll_loss(out, in[1]);
     xt_backward(loss);
     xt_tensor mean = xt_cast(xt_all_reduce(loss, .op = XT_MEAN), XT_F64);
     xt_optimizer_step(t->opt);
@@ -77,7 +82,8 @@ static int train(int rank, void *arg) {
     xt_optimizer *opt = text ? xt_adamw(net, .lr = 1e-3) : xt_sgd(net, .lr = 0.05, .momentum = 0.5);
     xt_optimizer_check_replicas(opt, 2);
     xt_optimizer_bucket(opt, bucket);
-    xt_loader *l = xt_loader_new(text ? sentences() : xt_drawn_digits(padded ? SAMPLES - 1 : SAMPLES, 3), .batch = GLOBAL / xt_world_size(), .shuffle = XT_ON, .drop_last = XT_OFF,
+    xt_loader *l = xt_loader_new(text ? sentences() : xt_drawn_digits(padded ? SAMPLES - 1 : SAMPLES, 3),
+                                 .batch = GLOBAL / xt_world_size(), .shuffle = XT_ON, .drop_last = XT_OFF,
                                  .pad_last = padded ? XT_ON : XT_DEFAULT, .seed = 5);
     trained t = {net, opt};
     xt_step *step = xt_compile(one_step, .user = &t);
@@ -85,7 +91,8 @@ static int train(int rank, void *arg) {
     for (int epoch = 0; epoch < 2; epoch++)
         for (xt_batch b; xt_next(l, &b);) {
             double v = 0;
-            xt_tensor mean = xt_keep(compiled ? xt_call(step, b.x, b.y) : one_step((xt_tensor[]){b.x, b.y, b.mask}, padded ? 3 : 2, &t));
+            xt_tensor mean = xt_keep(compiled ? xt_call(step, b.x, b.y)
+                                              : one_step((xt_tensor[]){b.x, b.y, b.mask}, padded ? 3 : 2, &t));
             CHECK(xt_read(mean, &v, sizeof v));
             xt_drop(mean);
             CHECK(n < STEPS);
@@ -123,12 +130,17 @@ static void equal(bool of_text) {
         assert_int_equal(ranks(n == 6 ? 2 : n, train), 0);
         assert_int_equal(shared->n_sums, alone.n_sums);
         for (int i = 0; i < STEPS; i++)
-            if (!(fabs(shared->loss[i] - alone.loss[i]) <= 1e-5)) fail_msg("%d ranks, step %d: loss %.8f, alone %.8f", n, i, shared->loss[i], alone.loss[i]);
+            if (!(fabs(shared->loss[i] - alone.loss[i]) <= 1e-5))
+                fail_msg("%d ranks, step %d: loss %.8f, alone %.8f", n, i, shared->loss[i], alone.loss[i]);
         for (int i = 0; i < alone.n_sums; i++)
-            if (!(fabs(shared->sums[i] - alone.sums[i]) <= 2e-5 * (1 + fabs(alone.sums[i])))) fail_msg("%d ranks, parameter %d: %.8f, alone %.8f", n, i, shared->sums[i], alone.sums[i]);
+            if (!(fabs(shared->sums[i] - alone.sums[i]) <= 2e-5 * (1 + fabs(alone.sums[i]))))
+                fail_msg("%d ranks, parameter %d: %.8f, alone %.8f", n, i, shared->sums[i], alone.sums[i]);
     }
 }
-static void digits_equal(void **state) { (void)state; equal(false); }
+static void digits_equal(void **state) {
+    (void)state;
+    equal(false);
+}
 static void compiled_equal(void **state) {
     (void)state;
     compiled = true;
@@ -141,10 +153,15 @@ static void padded_equal(void **state) {
     equal(false);
     padded = false;
 }
-static void text_equal(void **state) { (void)state; equal(true); }
+static void text_equal(void **state) {
+    (void)state;
+    equal(true);
+}
 
-/* --- copies that grow apart ---------------------------------------------------------------------------------------------------------------------- */
-static void listen(xt_severity sev, const char *line, size_t n, void *user) { (void)sev, (void)line, (void)n, (void)user; }
+/* --- copies that grow apart --- */
+static void listen(xt_severity sev, const char *line, size_t n, void *user) {
+    (void)sev, (void)line, (void)n, (void)user;
+}
 static xt_tensor line(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "fc2", xt_linear(m, "fc1", x, 3), 1);
@@ -166,7 +183,8 @@ static int apart(int rank, void *arg) {
         if (step == 2 && rank == 1) CHECK(i >= 0 && !lazy_state_write(xt_module_tensor(net, i), w, sizeof w));
     }
     const char *said = xt_error() ? xt_status_message(xt_error()) : "";
-    CHECK(strstr(said, "test_data_parallel.c:") && strstr(said, "after step 4") && strstr(said, "fc1.bias has one value on rank 0, 2 and another on rank 1;"));
+    CHECK(strstr(said, "test_data_parallel.c:") && strstr(said, "after step 4") &&
+          strstr(said, "fc1.bias has one value on rank 0, 2 and another on rank 1;"));
     xt_clear_error();
     xt_optimizer_check_replicas(opt, -1);
     CHECK(xt_error());
@@ -187,17 +205,27 @@ static int other_shapes(int rank, void *arg) {
     xt_optimizer *opt = xt_sgd(net, .lr = 0.01);
     xt_backward(xt_sum(xt_forward(net, xt_ones(XT_F32, 4, 2))));
     xt_optimizer_step(opt);
-    CHECK(xt_error() && strstr(xt_status_message(xt_error()), "rank 1 has another network than rank 0; first difference: rank 0 has fc1.weight f32 2x2, rank 1 has fc1.weight f32 3x2;"));
+    CHECK(xt_error() &&
+          strstr(xt_status_message(xt_error()), "rank 1 has another network than rank 0; first difference: rank 0 has "
+                                                "fc1.weight f32 2x2, rank 1 has fc1.weight f32 3x2;"));
     xt_clear_error();
     return xt_finish();
 }
-static void named(void **state) { (void)state; assert_int_equal(ranks(3, apart), 0); }
-static void other_networks(void **state) { (void)state; assert_int_equal(ranks(2, other_shapes), 0); }
+static void named(void **state) {
+    (void)state;
+    assert_int_equal(ranks(3, apart), 0);
+}
+static void other_networks(void **state) {
+    (void)state;
+    assert_int_equal(ranks(2, other_shapes), 0);
+}
 
 int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     setenv("XT_CACHE", "off", 1);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(digits_equal), cmocka_unit_test(text_equal), cmocka_unit_test(compiled_equal), cmocka_unit_test(padded_equal), cmocka_unit_test(named), cmocka_unit_test(other_networks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(digits_equal),   cmocka_unit_test(text_equal),
+                                       cmocka_unit_test(compiled_equal), cmocka_unit_test(padded_equal),
+                                       cmocka_unit_test(named),          cmocka_unit_test(other_networks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

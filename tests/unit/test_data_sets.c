@@ -128,8 +128,11 @@ static void specs_that_do_not_fit(void **state) {
     static float x[4][6];
     static int64_t y[4];
     xt_spec good = {XT_F32, {6}}, label = {XT_I64, {0}}, none = {0};
-    refused(xt_array_dataset(x, (xt_spec){.dims = {6}}, y, label, 4), "the spec of x is {no dtype, {6}}: it has no dtype that holds numbers; expected the dtype and dims of one sample, without the batch's: (xt_spec){XT_F32, {1, 28, 28}}");
-    refused(xt_array_dataset(x, (xt_spec){XT_F32, {0, 6}}, y, label, 4), "the spec of x is {f32, {0, 6}}: a dim of 0 ends the dims, and there are more behind it");
+    refused(xt_array_dataset(x, (xt_spec){.dims = {6}}, y, label, 4),
+            "the spec of x is {no dtype, {6}}: it has no dtype that holds numbers; expected the dtype and dims of one "
+            "sample, without the batch's: (xt_spec){XT_F32, {1, 28, 28}}");
+    refused(xt_array_dataset(x, (xt_spec){XT_F32, {0, 6}}, y, label, 4),
+            "the spec of x is {f32, {0, 6}}: a dim of 0 ends the dims, and there are more behind it");
     refused(xt_array_dataset(x, (xt_spec){XT_F32, {-1, 6}}, y, label, 4), "{f32, {-1, 6}}: a dim is negative");
     refused(xt_array_dataset(x, good, y, none, 4), "the spec of y is {no dtype, {0}}");
     refused(xt_array_dataset(x, good, NULL, label, 4), "y has a spec and is NULL");
@@ -137,7 +140,7 @@ static void specs_that_do_not_fit(void **state) {
     refused(xt_map_dataset(numbers(1), (xt_spec){XT_F32, {0, 2}}, none, twice, NULL), "a dim of 0 ends the dims");
 }
 
-/* --- pictures ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- pictures --- */
 static void augmentation(void **state) {
     (void)state;
     static float picture[2][4][5], out[2][4][5];
@@ -146,13 +149,16 @@ static void augmentation(void **state) {
     xt_spec spec = {XT_F32, {2, 4, 5}};
     xt_dataset *d = xt_augment(xt_array_dataset(picture, spec, NULL, (xt_spec){0}, 1), .mean = mean, .std = std);
     assert_null(xt_dataset_get(d, 0, out, NULL));
-    for (int i = 0; i < 40; i++) assert_true(fabsf(((float *)out)[i] - (((float *)picture)[i] - mean[i / 20]) / std[i / 20]) < 1e-6f);
+    for (int i = 0; i < 40; i++)
+        assert_true(fabsf(((float *)out)[i] - (((float *)picture)[i] - mean[i / 20]) / std[i / 20]) < 1e-6f);
     xt_dataset_free(d);
     refused(xt_augment(xt_array_dataset(picture, spec, NULL, (xt_spec){0}, 1), .std = bad), "std[1] = 0");
     refused(xt_augment(xt_array_dataset(picture, spec, NULL, (xt_spec){0}, 1), .crop_padding = 4), "crop_padding = 4");
-    refused(xt_augment(xt_map_dataset(numbers(1), (xt_spec){XT_F32, {2}}, (xt_spec){0}, twice, NULL), .flip = XT_ON), "no pictures");
+    refused(xt_augment(xt_map_dataset(numbers(1), (xt_spec){XT_F32, {2}}, (xt_spec){0}, twice, NULL), .flip = XT_ON),
+            "no pictures");
 
-    /* Through a loader: each epoch draws anew, two loaders with the same seed draw alike, and every picture is a shifted, perhaps mirrored one. */
+    /* Through a loader: each epoch draws anew, two loaders with the same seed draw alike, and every picture is a
+     * shifted, perhaps mirrored one. */
     static float seen[2][6][2][4][5];
     for (int run = 0; run < 2; run++) {
         d = xt_augment(xt_array_dataset(picture, spec, NULL, (xt_spec){0}, 1), .crop_padding = 2, .flip = XT_ON);
@@ -202,7 +208,8 @@ static void image_folders(void **state) {
     int64_t y;
     assert_null(xt_dataset_get(d, 1, x, &y));
     assert_int_equal(y, 1);
-    for (int q = 0; q < 4; q++) assert_true(fabsf(x[0][2][q] - (float)(q + 1) * 10 / 255) < 1e-6f); /* one column is cut off on each side */
+    /* one column is cut off on each side */
+    for (int q = 0; q < 4; q++) assert_true(fabsf(x[0][2][q] - (float)(q + 1) * 10 / 255) < 1e-6f);
     assert_true(fabsf(x[1][0][0] - 100.0f / 255) < 1e-6f && x[2][3][3] == 1);
     xt_dataset_free(d);
     d = xt_image_folder(dir, 2);
@@ -266,13 +273,19 @@ static xt_dataset *csv(const char *text, xt_csv_opts o) {
 
 static void files_of_numbers(void **state) {
     (void)state;
-    static const char houses[] = "\xef\xbb\xbfrooms, age ,\"name, quoted\",price\r\n3,10.5,\"a \"\"b\"\"\",100\r\n\r\n4,1e1,\"two\nlines\",-7\n\"5\",.25,x,9";
+    static const char houses[] = "\xef\xbb\xbfrooms, age ,\"name, quoted\",price\r\n"
+                                 "3,10.5,\"a \"\"b\"\"\",100\r\n"
+                                 "\r\n"
+                                 "4,1e1,\"two\n"
+                                 "lines\",-7\n"
+                                 "\"5\",.25,x,9";
     float x[3];
     int64_t y;
     xt_dataset *d = CSV(houses, .x = "age,rooms", .y = "price");
     if (!d) fail_msg("%s", xt_status_message(xt_error()));
     assert_int_equal(xt_dataset_count(d), 3);
-    assert_true(xt_dataset_x(d).dims[0] == 2 && xt_dataset_x(d).dims[1] == 0 && xt_dataset_y(d).dtype == XT_I64 && xt_dataset_y(d).dims[0] == 0);
+    assert_true(xt_dataset_x(d).dims[0] == 2 && xt_dataset_x(d).dims[1] == 0 && xt_dataset_y(d).dtype == XT_I64 &&
+                xt_dataset_y(d).dims[0] == 0);
     assert_null(xt_dataset_get(d, 2, x, &y)); /* in any order */
     assert_true(x[0] == 0.25f && x[1] == 5 && y == 9);
     assert_null(xt_dataset_get(d, 0, x, &y));
@@ -288,13 +301,15 @@ static void files_of_numbers(void **state) {
     assert_null(xt_dataset_get(d, 0, wide, &half));
     assert_true(wide[0] == 1 && wide[1] == 2 && half == 0.5f && xt_dataset_y(d).dtype == XT_F32);
     xt_dataset_free(d);
-    d = CSV("1,2,3\n4,5,6\n", .header = XT_OFF, .x = "[01]", .y = "2", .x_dtype = XT_I32, .y_dtype = XT_F64); /* a pattern */
+    /* a pattern */
+    d = CSV("1,2,3\n4,5,6\n", .header = XT_OFF, .x = "[01]", .y = "2", .x_dtype = XT_I32, .y_dtype = XT_F64);
     assert_int_equal(xt_dataset_count(d), 2);
     assert_null(xt_dataset_get(d, 1, whole, &label));
     assert_true(whole[0] == 4 && whole[1] == 5 && label == 6);
     xt_dataset_free(d);
 
-    refused(CSV(houses, .x = "age,rooms,name*"), "t.csv:2:8: the value of column \"name, quoted\" (a \"b\") is no number");
+    refused(CSV(houses, .x = "age,rooms,name*"),
+            "t.csv:2:8: the value of column \"name, quoted\" (a \"b\") is no number");
     refused(CSV("a,b\n1,2\n3,\n", .x = "a,b"), "t.csv:3:3: the value of column \"b\" is missing");
     refused(CSV("a,b\n1,2\n\n3,NaN\n"), "t.csv:4:3: the value of column \"b\" is missing");
     refused(CSV("a,b\n1,2\n3\n"), "t.csv:3:1: this row has 1 fields, the first has 2");
@@ -335,11 +350,12 @@ static void a_long_file_of_numbers(void **state) {
     str_append(&text, "a,b\n1,2\n3,\"4\n"); /* a quote that nobody closes takes the rest of the file for one row */
     while (text.len < (size_t)5 << 20) str_append(&text, "5,6 and a good many characters to fill the file with\n");
     put_file("open.csv", text.data, text.len);
-    refused(xt_csv_dataset(in_dir("open.csv")), "open.csv:3:1: the row that begins here has not ended after 4 MiB; is a quote not closed?");
+    refused(xt_csv_dataset(in_dir("open.csv")),
+            "open.csv:3:1: the row that begins here has not ended after 4 MiB; is a quote not closed?");
     str_free(&text);
 }
 
-/* --- files of arrays and text ------------------------------------------------------------------------------------------------------------------------ */
+/* --- files of arrays and text --- */
 static void put_npy(const char *name, xt_dtype t, int rank, const int64_t *dims, const void *data, size_t bytes) {
     xt_array a = {.dtype = t, .rank = rank, .data = (void *)data, .bytes = bytes};
     memcpy(a.dims, dims, (size_t)rank * sizeof *dims);
@@ -398,8 +414,10 @@ static void text_windows(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(datasets_of_datasets), TEST(random_splits), TEST(specs_that_do_not_fit), TEST(augmentation), TEST(image_folders), TEST(cifar),
-        TEST(files_of_arrays),      TEST(text_windows),     TEST(files_of_numbers), TEST(a_long_file_of_numbers),
+        TEST(datasets_of_datasets),   TEST(random_splits), TEST(specs_that_do_not_fit),
+        TEST(augmentation),           TEST(image_folders), TEST(cifar),
+        TEST(files_of_arrays),        TEST(text_windows),  TEST(files_of_numbers),
+        TEST(a_long_file_of_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,27 @@
-/* The client against a plugin: compile, run, donate, keep, read, serialise, and the errors on the way. The same tests run on every plugin. */
+/* The client against a plugin: compile, run, donate, keep, read, serialise, and the errors on the way. The same tests
+ * run on every plugin. */
 #include "device_plugins.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
-static const char axpy[] = "module @axpy {\n"
-                           "  func.func public @main(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>) {\n"
-                           "    %0 = stablehlo.multiply %a, %b : tensor<2x3xf32>\n"
-                           "    %1 = stablehlo.add %0, %b : tensor<2x3xf32>\n"
-                           "    %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
-                           "    return %1, %2 : tensor<2x3xf32>, tensor<3x2xf32>\n"
-                           "  }\n"
-                           "}\n";
-static const char step[] = "module @step {\n"
-                           "  func.func public @main(%w: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %g: tensor<4xf32>) -> tensor<4xf32> {\n"
-                           "    %0 = stablehlo.subtract %w, %g : tensor<4xf32>\n"
-                           "    return %0 : tensor<4xf32>\n"
-                           "  }\n"
-                           "}\n";
+static const char axpy[] =
+    "module @axpy {\n"
+    "  func.func public @main(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>) {\n"
+    "    %0 = stablehlo.multiply %a, %b : tensor<2x3xf32>\n"
+    "    %1 = stablehlo.add %0, %b : tensor<2x3xf32>\n"
+    "    %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
+    "    return %1, %2 : tensor<2x3xf32>, tensor<3x2xf32>\n"
+    "  }\n"
+    "}\n";
+static const char step[] =
+    "module @step {\n"
+    "  func.func public @main(%w: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %g: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "    %0 = stablehlo.subtract %w, %g : tensor<4xf32>\n"
+    "    return %0 : tensor<4xf32>\n"
+    "  }\n"
+    "}\n";
 
 static const int64_t dims23[] = {2, 3}, dims4[] = {4};
 
@@ -56,7 +59,8 @@ static void test_run(void **state) {
     assert_int_equal(device_exec_outputs(e), 2);
     const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {10, 20, 30, 40, 50, 60};
     device_buffer *in[2], *out[2];
-    int64_t uploads = xt_live_objects("buffer"), counted = counter_get(COUNTER_uploads), bytes = counter_get(COUNTER_upload_bytes);
+    int64_t uploads = xt_live_objects("buffer"), counted = counter_get(COUNTER_uploads),
+            bytes = counter_get(COUNTER_upload_bytes);
     assert_ok(device_upload(client, XT_F32, 2, dims23, a, &in[0]));
     assert_ok(device_upload(client, XT_F32, 2, dims23, b, &in[1]));
     assert_int_equal(xt_live_objects("buffer"), uploads + 2);
@@ -94,7 +98,8 @@ static void test_donation(void **state) {
     float got[4];
     assert_fails(device_read(w, got, sizeof got), XT_FAILED_PRECONDITION, "donated");
     device_buffer *again;
-    assert_fails(device_execute(e, 2, (device_buffer *[]){w, g}, NULL, &again, NULL, NULL), XT_FAILED_PRECONDITION, "input 0");
+    assert_fails(device_execute(e, 2, (device_buffer *[]){w, g}, NULL, &again, NULL, NULL), XT_FAILED_PRECONDITION,
+                 "input 0");
     device_buffer_release(w);
     /* kept: the input survives and the result is the same */
     assert_ok(device_execute(e, 2, (device_buffer *[]){out, g}, (const bool[]){true, false}, &again, NULL, NULL));
@@ -235,7 +240,8 @@ static void test_compile_errors(void **state) {
     assert_null(e);
     assert_non_null(strstr(xt_status_message(s), "compiling"));
     xt_status_free(s);
-    assert_fails(device_compile(client, step, strlen(step), &(device_compile_opts){.num_replicas = 2}, &e), XT_INVALID_ARGUMENT, "2 processes");
+    assert_fails(device_compile(client, step, strlen(step), &(device_compile_opts){.num_replicas = 2}, &e),
+                 XT_INVALID_ARGUMENT, "2 processes");
 }
 
 static void test_serialize(void **state) {
@@ -290,7 +296,8 @@ static void test_early_close(void **state) {
     assert_ok(device_compile(second, step, strlen(step), NULL, &e));
     assert_ok(device_upload(second, XT_F32, 1, dims4, (float[]){4, 3, 2, 1}, &b));
     device_buffer *foreign = upload4((float[]){1, 1, 1, 1});
-    assert_fails(device_execute(e, 2, (device_buffer *[]){b, foreign}, NULL, &out, NULL, NULL), XT_INVALID_ARGUMENT, "another client");
+    assert_fails(device_execute(e, 2, (device_buffer *[]){b, foreign}, NULL, &out, NULL, NULL), XT_INVALID_ARGUMENT,
+                 "another client");
     device_buffer_release(foreign);
     device_close(second);
     assert_int_equal(xt_live_objects("client"), clients);

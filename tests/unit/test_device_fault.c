@@ -1,4 +1,5 @@
-/* The client with a plugin whose functions fail, one after the other and all at once: every failure is a status that names what was being done, and nothing is left. */
+/* The client with a plugin whose functions fail, one after the other and all at once: every failure is a status that
+ * names what was being done, and nothing is left. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -8,8 +9,10 @@
 
 static char plugin[4200];
 
-static const char program[] = "module @m {\n func.func public @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> tensor<4xf32> {\n"
-                              "  %0 = stablehlo.add %a, %a : tensor<4xf32>\n  return %0 : tensor<4xf32>\n }\n}\n";
+static const char program[] =
+    "module @m {\n"
+    " func.func public @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> tensor<4xf32> {\n"
+    "  %0 = stablehlo.add %a, %a : tensor<4xf32>\n  return %0 : tensor<4xf32>\n }\n}\n";
 
 static void ignore(void *user, xt_status error, int64_t ns) {
     (void)user;
@@ -49,7 +52,8 @@ static xt_status use(void) {
 static void nothing_left(const char *after) {
     static const char *const kinds[] = {"buffer", "executable", "client", "event"};
     for (size_t k = 0; k < BASE_COUNT(kinds); k++)
-        if (xt_live_objects(kinds[k]) != 0) fail_msg("%s fails: %lld of kind %s are left", after, (long long)xt_live_objects(kinds[k]), kinds[k]);
+        if (xt_live_objects(kinds[k]) != 0)
+            fail_msg("%s fails: %lld of kind %s are left", after, (long long)xt_live_objects(kinds[k]), kinds[k]);
 }
 
 static void each_function_fails(void **state) {
@@ -73,7 +77,9 @@ static void each_function_fails(void **state) {
         nothing_left(names[i]);
     }
     assert_true(failed >= 15); /* what a run cannot do without */
-    static const char *const needed[] = {"Client_Create", "Client_Compile", "LoadedExecutable_Execute", "Client_BufferFromHostBuffer", "Buffer_ToHostBuffer", "Client_AddressableDevices"};
+    static const char *const needed[] = {
+        "Client_Create",       "Client_Compile",           "LoadedExecutable_Execute", "Client_BufferFromHostBuffer",
+        "Buffer_ToHostBuffer", "Client_AddressableDevices"};
     for (size_t i = 0; i < BASE_COUNT(needed); i++) {
         setenv("FAULT", needed[i], 1);
         xt_status s = use();
@@ -84,14 +90,15 @@ static void each_function_fails(void **state) {
     assert_ok(use()); /* the process is fit to go on */
 }
 
-/* Not each function always, but each call once: the second upload after a first that went well, the release after a run. */
+/* Not each function always, but each call once: the second upload after a first that went well, the release
+ * after a run. */
 static void each_call_fails(void **state) {
     (void)state;
     void *lib = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
     atomic_long *calls = lib ? dlsym(lib, "fault_calls") : NULL;
     long n = 0, failed = 0;
     assert_non_null(calls);
-    for (bool reached = true; reached; ) {
+    for (bool reached = true; reached;) {
         char at[24];
         snprintf(at, sizeof at, "%ld", ++n);
         setenv("FAULT_AT", at, 1);
@@ -140,7 +147,9 @@ static void versions(void **state) {
     (void)state;
     static const struct {
         const char *name, *value, *says;
-    } rows[] = {{"FAULT_MINOR", "12", "0.12, which is older than 0.57"}, {"FAULT_TABLE", "400", "its table of 400 bytes ends before PJRT_"}, {"FAULT_OF", "/nowhere.so", "gave no function table"}};
+    } rows[] = {{"FAULT_MINOR", "12", "0.12, which is older than 0.57"},
+                {"FAULT_TABLE", "400", "its table of 400 bytes ends before PJRT_"},
+                {"FAULT_OF", "/nowhere.so", "gave no function table"}};
     char copy[4300];
     for (size_t i = 0; i < BASE_COUNT(rows); i++) { /* under another name: this process knows the file already */
         snprintf(copy, sizeof copy, "/tmp/xtrain-fault-%d-%zu.so", (int)getpid(), i);
@@ -153,8 +162,10 @@ static void versions(void **state) {
         assert_ok(device_probe(copy, &r));
         if (!strstr(r.problem, rows[i].says)) fail_msg("'%s' does not say '%s'", r.problem, rows[i].says);
         assert_false(r.loads);
-        if (before) setenv(rows[i].name, before, 1);
-        else unsetenv(rows[i].name);
+        if (before)
+            setenv(rows[i].name, before, 1);
+        else
+            unsetenv(rows[i].name);
         unlink(copy);
         base_free(data);
         base_free(before);
@@ -166,9 +177,17 @@ int main(int argc, char **argv) {
     const char *dir = getenv("XT_PLUGIN_DIR");
     char of[4200];
     char *slash = strrchr(argv[0], '/');
-    snprintf(plugin, sizeof plugin, "%.*s/fault_plugin.so", dir ? (int)strlen(dir) : slash ? (int)(slash - argv[0]) : 1, dir ? dir : slash ? argv[0] : ".");
+    snprintf(plugin, sizeof plugin, "%.*s/fault_plugin.so",
+             dir     ? (int)strlen(dir)
+             : slash ? (int)(slash - argv[0])
+                     : 1,
+             dir     ? dir
+             : slash ? argv[0]
+                     : ".");
     snprintf(of, sizeof of, "%.*s/pjrt_plugin_xtrain_cpu.so", (int)(strrchr(plugin, '/') - plugin), plugin);
     setenv("FAULT_OF", of, 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(probes), cmocka_unit_test(versions), cmocka_unit_test(each_function_fails), cmocka_unit_test(each_call_fails), cmocka_unit_test(everything_fails)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(probes), cmocka_unit_test(versions),
+                                       cmocka_unit_test(each_function_fails), cmocka_unit_test(each_call_fails),
+                                       cmocka_unit_test(everything_fails)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

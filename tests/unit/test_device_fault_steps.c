@@ -1,6 +1,7 @@
-/* A training loop on a plugin of which one call fails, each in turn: the program ends with an error that names a line of it, or goes on with the right losses
- * where the call was not needed; nothing crashes, hangs or is left. Each call's run is a process of its own, so here every seventh call has its turn, and all of
- * them in tests/slow/faults.sh (FAULT_EVERY=1). */
+/* A training loop on a plugin of which one call fails, each in turn: the program ends with an error that names a line
+ * of it, or goes on with the right losses where the call was not needed; nothing crashes, hangs or is left. Each call's
+ * run is a process of its own, so here every seventh call has its turn, and all of them in tests/slow/faults.sh
+ * (FAULT_EVERY=1). */
 #include <dlfcn.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -113,10 +114,13 @@ static void each_call_in_turn(void **state) {
     long failed = 0, stride = every ? atol(every) : 7, turns = 0;
     for (long n = 1; n <= whole.calls; n += stride, turns++) {
         int status = run(n, &o);
-        if (status != 0) fail_msg("call %ld fails: the program dies, %s %d", n, WIFSIGNALED(status) ? "signal" : "exit code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        if (status != 0)
+            fail_msg("call %ld fails: the program dies, %s %d", n, WIFSIGNALED(status) ? "signal" : "exit code",
+                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         if (o.left != 0) fail_msg("call %ld fails: %lld objects are left", n, (long long)o.left);
         if (o.failed && !names_the_program(&o)) fail_msg("call %ld fails: no line of the program in '%s'", n, o.error);
-        if (!o.failed && memcmp(o.losses, whole.losses, sizeof o.losses) != 0) fail_msg("call %ld fails: other losses and no error", n);
+        if (!o.failed && memcmp(o.losses, whole.losses, sizeof o.losses) != 0)
+            fail_msg("call %ld fails: other losses and no error", n);
         failed += o.failed;
     }
     print_message("%ld calls, %ld of them failed in turn, %ld of these were needed\n", whole.calls, turns, failed);

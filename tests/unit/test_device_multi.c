@@ -1,4 +1,5 @@
-/* One client of two processes: they meet over the key-value callbacks, see each other's device, and their replicas add up. */
+/* One client of two processes: they meet over the key-value callbacks, see each other's device, and their
+ * replicas add up. */
 #include "device_plugins.h"
 
 #include <sys/wait.h>
@@ -8,16 +9,17 @@
 
 enum { RANKS = 2 };
 
-static const char sum[] = "module @sum {\n"
-                          "  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
-                          "    %0 = \"stablehlo.all_reduce\"(%x) ({\n"
-                          "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-                          "      %1 = stablehlo.add %a, %b : tensor<f32>\n"
-                          "      stablehlo.return %1 : tensor<f32>\n"
-                          "    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>\n"
-                          "    return %0 : tensor<2xf32>\n"
-                          "  }\n"
-                          "}\n";
+static const char sum[] =
+    "module @sum {\n"
+    "  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+    "    %0 = \"stablehlo.all_reduce\"(%x) ({\n"
+    "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+    "      %1 = stablehlo.add %a, %b : tensor<f32>\n"
+    "      stablehlo.return %1 : tensor<f32>\n"
+    "    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>\n"
+    "    return %0 : tensor<2xf32>\n"
+    "  }\n"
+    "}\n";
 
 static xt_status kv_get(void *user, const char *key, size_t n, int timeout_ms, char **value, size_t *value_size) {
     return coll_get(user, key, n, timeout_ms, value, value_size);
@@ -29,13 +31,14 @@ static xt_status kv_put(void *user, const char *key, size_t n, const char *value
 static xt_status wrong(int line, const char *what) {
     return status_new(XT_INTERNAL, NULL, "line %d: %s", line, what);
 }
-#define EXPECT(condition)                                                                                                                            \
+#define EXPECT(condition) \
     if (!(condition)) return wrong(__LINE__, #condition)
 
 /* Two rounds: a run may close its client and open another. */
 static xt_status use_client(int rank, const device_kv *kv) {
     device_client *c;
-    XT_TRY(device_open(&(device_open_opts){.spec = "CPU", .node_id = rank, .n_nodes = RANKS, .kv = kv, .local_devices = 1}, &c));
+    XT_TRY(device_open(
+        &(device_open_opts){.spec = "CPU", .node_id = rank, .n_nodes = RANKS, .kv = kv, .local_devices = 1}, &c));
     const device_info *i = device_get_info(c);
     EXPECT(i->n_devices == RANKS && i->n_addressable == 1);
     device_exec *e, *alone;

@@ -1,5 +1,6 @@
-/* The client side of PJRT's profiler extension, on our plugin and on those that XT_TEST_PROFILER names (paths separated by ':'; tests/slow/profile.sh gives the CUDA
- * plugin, which traces without a GPU too). A plugin may refuse; it may not leave anything behind. */
+/* The client side of PJRT's profiler extension, on our plugin and on those that XT_TEST_PROFILER names (paths separated
+ * by ':'; tests/slow/profile.sh gives the CUDA plugin, which traces without a GPU too). A plugin may refuse; it may not
+ * leave anything behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Finding plugins and counting devices without opening them: names, places, environment, the system's files, messages. */
+/* Finding plugins and counting devices without opening them: names, places, environment, the system's
+ * files, messages. */
 #include "device_plugins.h"
 
 #include <sys/stat.h>
@@ -21,8 +22,9 @@ static void touch(const char *path) {
 
 static int set_up(void **state) {
     (void)state;
-    static const char *const cleared[] = {"CPU_NUM_DEVICES", "TPU_NUM_DEVICES", "TPU_VISIBLE_CHIPS", "CUDA_VISIBLE_DEVICES", "XT_DEVICE",
-                                          "PJRT_DEVICE",     "PYTHONPATH",      "VIRTUAL_ENV",       "CONDA_PREFIX",         "TPU_LIBRARY_PATH"};
+    static const char *const cleared[] = {
+        "CPU_NUM_DEVICES", "TPU_NUM_DEVICES", "TPU_VISIBLE_CHIPS", "CUDA_VISIBLE_DEVICES", "XT_DEVICE",
+        "PJRT_DEVICE",     "PYTHONPATH",      "VIRTUAL_ENV",       "CONDA_PREFIX",         "TPU_LIBRARY_PATH"};
     for (size_t i = 0; i < BASE_COUNT(cleared); i++) unsetenv(cleared[i]);
     return 0;
 }
@@ -144,12 +146,14 @@ static void test_open_errors(void **state) {
     touch("/text.so");
     str path = STR_INIT;
     str_printf(&path, "%s/text.so", root);
-    assert_fails(device_open(&(device_open_opts){.spec = str_cstr(&path)}, &c), XT_FAILED_PRECONDITION, "could not be loaded");
+    assert_fails(device_open(&(device_open_opts){.spec = str_cstr(&path)}, &c), XT_FAILED_PRECONDITION,
+                 "could not be loaded");
     assert_null(c);
     str_free(&path);
     /* a library that is no plugin */
     char *libm = "/lib/x86_64-linux-gnu/libm.so.6";
-    if (file_exists(libm)) assert_fails(device_open(&(device_open_opts){.spec = libm}, &c), XT_FAILED_PRECONDITION, "GetPjrtApi");
+    if (file_exists(libm))
+        assert_fails(device_open(&(device_open_opts){.spec = libm}, &c), XT_FAILED_PRECONDITION, "GetPjrtApi");
     /* a download that broke off */
     char *data;
     size_t n;
@@ -157,10 +161,12 @@ static void test_open_errors(void **state) {
     str_printf(&cut, "%s/cut.so", root);
     assert_ok(file_read_all("/proc/self/exe", &data, &n));
     assert_ok(file_write_all(str_cstr(&cut), data, 8192));
-    assert_fails(device_open(&(device_open_opts){.spec = str_cstr(&cut)}, &c), XT_FAILED_PRECONDITION, "is cut short: it has 8192 of the");
+    assert_fails(device_open(&(device_open_opts){.spec = str_cstr(&cut)}, &c), XT_FAILED_PRECONDITION,
+                 "is cut short: it has 8192 of the");
     base_free(data);
     str_free(&cut);
-    assert_fails(device_open(&(device_open_opts){.spec = "CPU", .n_nodes = 2, .node_id = 2}, &c), XT_INVALID_ARGUMENT, "node id");
+    assert_fails(device_open(&(device_open_opts){.spec = "CPU", .n_nodes = 2, .node_id = 2}, &c), XT_INVALID_ARGUMENT,
+                 "node id");
 }
 
 static void test_build_id(void **state) {

@@ -1,4 +1,5 @@
-/* Every code has both texts and a phrase that the library really says; a status finds its code; switches and headers are told apart. */
+/* Every code has both texts and a phrase that the library really says; a status finds its code; switches and headers
+ * are told apart. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +24,8 @@ static void every_code_has_both_texts(void **state) {
         if (!en || !zh || strlen(en) < 40 || strlen(zh) < 20 || strcmp(en, zh) == 0) fail_msg("%s lacks a text", id);
         if (!strchr(en, '.') || !strstr(zh, "。")) fail_msg("%s: a text is no sentence", id);
         for (int k = 0; k < n; k++) assert_string_not_equal(xt_code_at(k), id);
-        if (*diag_code_phrase(n) && !in_sources(diag_code_phrase(n))) fail_msg("%s: nothing in src says '%s'", id, diag_code_phrase(n));
+        if (*diag_code_phrase(n) && !in_sources(diag_code_phrase(n)))
+            fail_msg("%s: nothing in src says '%s'", id, diag_code_phrase(n));
     }
     assert_true(n >= 40);
     assert_null(xt_explain("XT999", "en"));
@@ -61,7 +63,8 @@ static void headers_and_library(void **state) {
     assert_null(diag_disagreement());
     xt_built_with(30201, "/opt/old/include/xtrain/diag.h");
     xt_status s = diag_disagreement();
-    assert_non_null(strstr(xt_status_message(s), "was built against the headers of xtrain 3.2.1 (/opt/old/include/xtrain/diag.h)"));
+    assert_non_null(
+        strstr(xt_status_message(s), "was built against the headers of xtrain 3.2.1 (/opt/old/include/xtrain/diag.h)"));
     assert_non_null(strstr(xt_status_message(s), XT_VERSION));
     assert_string_equal(xt_status_id(s), "XT501");
     xt_status_free(s);
@@ -81,9 +84,12 @@ static void durations(void **state) {
     while (fgets(line, sizeof line, f)) {
         char name[200];
         double v;
-        if (line[0] == '#') assert_true(strncmp(line, "# HELP xtrain_", 14) == 0 || strncmp(line, "# TYPE xtrain_", 14) == 0);
-        else if (sscanf(line, "%199[^ ] %lf", name, &v) == 2 && strstr(name, "{rank=\"0\"")) samples++;
-        else fail_msg("no Prometheus line: %s", line);
+        if (line[0] == '#')
+            assert_true(strncmp(line, "# HELP xtrain_", 14) == 0 || strncmp(line, "# TYPE xtrain_", 14) == 0);
+        else if (sscanf(line, "%199[^ ] %lf", name, &v) == 2 && strstr(name, "{rank=\"0\""))
+            samples++;
+        else
+            fail_msg("no Prometheus line: %s", line);
     }
     fclose(f);
     remove(path);
@@ -93,7 +99,8 @@ static void durations(void **state) {
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_code_has_both_texts), cmocka_unit_test(every_status_has_a_code), cmocka_unit_test(durations),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_code_has_both_texts),
+                                       cmocka_unit_test(every_status_has_a_code), cmocka_unit_test(durations),
                                        cmocka_unit_test(headers_and_library)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Memory that grows is told with the line that makes it grow, once; a normal run is never suspected; running out of memory is explained and survived. */
+/* Memory that grows is told with the line that makes it grow, once; a normal run is never suspected; running out of
+ * memory is explained and survived. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -40,7 +41,9 @@ static void expect_line(int line) {
     if (!strstr(said, here)) fail_msg("no %s in: %s", here, said);
 }
 
-static xt_tensor numbers(void) { return xt_from_array(((float[4]){1, 2, 3, 4}), XT_F32, 4); }
+static xt_tensor numbers(void) {
+    return xt_from_array(((float[4]){1, 2, 3, 4}), XT_F32, 4);
+}
 
 /* Four bytes a step. */
 static void a_leak(void **state) {
@@ -159,14 +162,17 @@ static void buckets(void **state) {
     assert_int_equal(times("memory jumps: "), 1);
 }
 
-static bool our_device(void) { return !getenv("XT_DEVICE") || strcmp(getenv("XT_DEVICE"), "CPU") == 0; }
+static bool our_device(void) {
+    return !getenv("XT_DEVICE") || strcmp(getenv("XT_DEVICE"), "CPU") == 0;
+}
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "fc", xt_relu(xt_linear(m, "in", x, 64)), 1);
 }
 
-/* After training, an evaluation with a loader of its own, whose first batches wait on the device beside what the training's loader has read ahead. */
+/* After training, an evaluation with a loader of its own, whose first batches wait on the device beside what the
+ * training's loader has read ahead. */
 static void a_second_loader(void **state) {
     (void)state;
     enum { COUNT = 600, WIDTH = 4096 };
@@ -212,7 +218,8 @@ static bool step(xt_module *m, xt_optimizer *opt, int64_t batch, const float *da
     return !xt_error();
 }
 
-/* After running out of memory the same process trains on with a smaller batch: parameters as they were, nothing leaked, the report on disk. */
+/* After running out of memory the same process trains on with a smaller batch: parameters as they were, nothing leaked,
+ * the report on disk. */
 static void out_of_memory(void **state) {
     (void)state;
     if (!our_device()) skip(); /* only our device has a limit that can be set */
@@ -269,6 +276,17 @@ int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     setenv("XT_MEMORY_LIMIT", "24M", 1); /* read when the device is opened */
-    const struct CMUnitTest tests[] = {CASE(a_leak), CASE(no_leak), CASE(programs), CASE(graph), CASE(objects), CASE(a_jump), CASE(buckets), CASE(a_second_loader), CASE(out_of_memory), CASE(report)};
+    const struct CMUnitTest tests[] = {
+        CASE(a_leak),
+        CASE(no_leak),
+        CASE(programs),
+        CASE(graph),
+        CASE(objects),
+        CASE(a_jump),
+        CASE(buckets),
+        CASE(a_second_loader),
+        CASE(out_of_memory),
+        CASE(report)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* XT_DEBUG=nan names the op that makes the first NaN or Inf, with its line and its inputs' ranges; XT_DEBUG=eager runs op by op; a profile has the ops of its steps
- * with their lines. */
+/* XT_DEBUG=nan names the op that makes the first NaN or Inf, with its line and its inputs' ranges; XT_DEBUG=eager runs
+ * op by op; a profile has the ops of its steps with their lines. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,7 +102,8 @@ static void a_bad_batch(void **state) {
     xt_clear_error();
 }
 
-/* A log's smallest value starts with Inf, which is no mistake; what is logged is looked at all the same, and so is what user code does with Inf. */
+/* A log's smallest value starts with Inf, which is no mistake; what is logged is looked at all the same, and so is what
+ * user code does with Inf. */
 static void logs_are_no_suspects(void **state) {
     (void)state;
     begin("nan");
@@ -112,7 +113,8 @@ static void logs_are_no_suspects(void **state) {
         line = __LINE__ + 1;
         xt_tensor y = xt_sum(xt_sqrt(x));
         xt_log("plain", y);
-        if (i > 0) xt_log("least", y, .reduce = XT_MIN, .on_epoch = XT_ON); /* the state keeps smallest and largest values */
+        /* the state keeps smallest and largest values */
+        if (i > 0) xt_log("least", y, .reduce = XT_MIN, .on_epoch = XT_ON);
         bool ok = xt_mark_step();
         if (!ok != (i == 3)) fail_msg("step %d: %s", i, xt_error() ? xt_status_message(xt_error()) : "no error");
     }
@@ -129,7 +131,12 @@ static void a_label_that_is_no_class(void **state) {
     begin("nan");
     for (int i = 0; i < 3; i++) {
         xt_tensor scores = xt_from_array(((float[6]){1, 2, 3, 4, 5, 6}), XT_F32, 3, 2);
-        xt_tensor labels = xt_add_scalar(xt_from_array(((int64_t[3]){0, 1, i == 0 ? 1 : i == 1 ? 5 : -3}), XT_I64, 3), 0);
+        xt_tensor labels = xt_add_scalar(xt_from_array(((int64_t[3]){0, 1,
+                                                                     i == 0   ? 1
+                                                                     : i == 1 ? 5
+                                                                              : -3}),
+                                                       XT_I64, 3),
+                                         0);
         int line = __LINE__ + 1;
         xt_when_ready(xt_cross_entropy(scores, labels), NULL, NULL);
         assert_true(xt_mark_step() == (i == 0));
@@ -137,7 +144,8 @@ static void a_label_that_is_no_class(void **state) {
         char here[64];
         snprintf(here, sizeof here, "test_diag_hygiene.c:%d", line);
         expect(xt_status_message(xt_error()), here);
-        expect(xt_status_message(xt_error()), i == 1 ? "label 5 (element 2) is outside 0..1" : "label -3 (element 2) is outside 0..1");
+        expect(xt_status_message(xt_error()),
+               i == 1 ? "label 5 (element 2) is outside 0..1" : "label -3 (element 2) is outside 0..1");
         xt_clear_error();
     }
 }
@@ -157,7 +165,8 @@ static void op_by_op(void **state) {
     assert_true(xt_mark_step());
 }
 
-/* An op's program reads what was computed before it: as many programs as ops, of one size each, and the same few again and again. */
+/* An op's program reads what was computed before it: as many programs as ops, of one size each, and the same few
+ * again and again. */
 static void op_by_op_in_a_long_step(void **state) {
     (void)state;
     enum { OPS = 300 };
@@ -184,8 +193,9 @@ static double number_of(const cJSON *e, const char *key) {
     return v->valuedouble;
 }
 
-/* The rules of Chrome's trace format that viewers depend on: metadata has args.name; complete events have a name, whole pid and tid, and times not below 0; on
- * one thread they lie beside or inside each other, for a viewer draws nothing of those that overlap in part. */
+/* The rules of Chrome's trace format that viewers depend on: metadata has args.name; complete events have a name, whole
+ * pid and tid, and times not below 0; on one thread they lie beside or inside each other, for a viewer draws nothing of
+ * those that overlap in part. */
 static void check_trace_format(const cJSON *events) {
     const cJSON *a, *b;
     assert_true(cJSON_IsArray(events));
@@ -193,7 +203,8 @@ static void check_trace_format(const cJSON *events) {
         const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(a, "ph"));
         assert_non_null(kind);
         assert_non_null(cJSON_GetStringValue(cJSON_GetObjectItem(a, "name")));
-        assert_true(number_of(a, "pid") == floor(number_of(a, "pid")) && number_of(a, "tid") == floor(number_of(a, "tid")));
+        assert_true(number_of(a, "pid") == floor(number_of(a, "pid")) &&
+                    number_of(a, "tid") == floor(number_of(a, "tid")));
         if (strcmp(kind, "M") == 0) {
             assert_non_null(cJSON_GetStringValue(cJSON_GetObjectItem(cJSON_GetObjectItem(a, "args"), "name")));
             continue;
@@ -202,10 +213,15 @@ static void check_trace_format(const cJSON *events) {
         double begin = number_of(a, "ts"), end = begin + number_of(a, "dur");
         assert_true(begin >= 0 && end >= begin);
         for (b = a->next; b; b = b->next) {
-            if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(b, "ph")), "X") != 0 || number_of(b, "tid") != number_of(a, "tid")) continue;
-            double from = number_of(b, "ts"), to = from + number_of(b, "dur"), eps = 0.002; /* the file has nanoseconds, rounded */
-            bool apart = to <= begin + eps || from >= end - eps, inside = (from >= begin - eps && to <= end + eps) || (begin >= from - eps && end <= to + eps);
-            if (!apart && !inside) fail_msg("%s overlaps %s in part", cJSON_PrintUnformatted(a), cJSON_PrintUnformatted(b));
+            if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(b, "ph")), "X") != 0 ||
+                number_of(b, "tid") != number_of(a, "tid"))
+                continue;
+            /* the file has nanoseconds, rounded */
+            double from = number_of(b, "ts"), to = from + number_of(b, "dur"), eps = 0.002;
+            bool apart = to <= begin + eps || from >= end - eps,
+                 inside = (from >= begin - eps && to <= end + eps) || (begin >= from - eps && end <= to + eps);
+            if (!apart && !inside)
+                fail_msg("%s overlaps %s in part", cJSON_PrintUnformatted(a), cJSON_PrintUnformatted(b));
         }
     }
 }
@@ -251,7 +267,8 @@ static void a_profile(void **state) {
         ops++;
         cJSON *at = cJSON_GetObjectItem(args, "line");
         with_line += at && at->valuedouble == line;
-        module += cJSON_GetObjectItem(args, "module") && strstr(cJSON_GetStringValue(cJSON_GetObjectItem(args, "module")), "my region");
+        module += cJSON_GetObjectItem(args, "module") &&
+                  strstr(cJSON_GetStringValue(cJSON_GetObjectItem(args, "module")), "my region");
         assert_non_null(cJSON_GetObjectItem(args, "bytes"));
     }
     cJSON_Delete(all);
@@ -281,7 +298,15 @@ static void a_profile(void **state) {
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
-    const struct CMUnitTest tests[] = {CASE(the_first_nan), CASE(masks_are_no_suspects), CASE(a_bad_batch), CASE(logs_are_no_suspects),
-                                       CASE(a_label_that_is_no_class), CASE(op_by_op), CASE(op_by_op_in_a_long_step), CASE(a_profile)};
+    const struct CMUnitTest tests[] = {
+        CASE(the_first_nan),
+        CASE(masks_are_no_suspects),
+        CASE(a_bad_batch),
+        CASE(logs_are_no_suspects),
+        CASE(a_label_that_is_no_class),
+        CASE(op_by_op),
+        CASE(op_by_op_in_a_long_step),
+        CASE(a_profile)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

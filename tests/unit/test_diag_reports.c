@@ -1,4 +1,5 @@
-/* Each cause of a compile, provoked on purpose: the event names the kind, the line and what to do; what every run needs is labelled. */
+/* Each cause of a compile, provoked on purpose: the event names the kind, the line and what to do; what every run needs
+ * is labelled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -72,7 +73,8 @@ static void first_and_known(void **state) {
     assert_int_equal(n_new, 1);
     assert_int_equal(last.why, LAZY_WHY_FIRST);
     assert_string_equal(last.expected, "first program");
-    assert_true(last.e.lower_ns > 0 && last.e.compile_ns > 0 && last.e.hash_ns > 0 && last.e.rss_before > 0 && last.e.device_before > 0);
+    assert_true(last.e.lower_ns > 0 && last.e.compile_ns > 0 && last.e.hash_ns > 0 && last.e.rss_before > 0 &&
+                last.e.device_before > 0);
     assert_int_equal(last.e.program, 1);
 }
 
@@ -82,7 +84,8 @@ static void phases_of_compiling(void **state) {
     xt_when_ready(xt_sum(xt_exp(rows(4))), NULL, NULL);
     assert_true(xt_mark_step());
     if (env_get("XT_DEVICE")) skip(); /* other plugins do not say */
-    static const char *const names[] = {"read", "verify", "passes", "inline", "layout", "kernels", "oneDNN", "schedule", "buffers"};
+    static const char *const names[] = {"read",    "verify", "passes",   "inline", "layout",
+                                        "kernels", "oneDNN", "schedule", "buffers"};
     double sum = 0;
     assert_int_equal(last.e.n_phases, BASE_COUNT(names));
     for (size_t i = 0; i < BASE_COUNT(names); i++) {
@@ -103,11 +106,18 @@ static void phases_of_compiling(void **state) {
 static void epochs_in_the_summary(void **state) {
     (void)state;
     diag_forget_epochs();
-    for (int k = 1; k <= 7; k++) diag_note_epoch(&(diag_epoch){.seconds = 2, .compile_ms = k == 1 ? 500 : k, .idle_share = 0.25, .peak_mib = k, .compiles = k == 1 ? 2 : 0});
+    for (int k = 1; k <= 7; k++)
+        diag_note_epoch(&(diag_epoch){.seconds = 2,
+                                      .compile_ms = k == 1 ? 500 : k,
+                                      .idle_share = 0.25,
+                                      .peak_mib = k,
+                                      .compiles = k == 1 ? 2 : 0});
     xt_when_ready(xt_sum(rows(4)), NULL, NULL);
     assert_true(xt_mark_step());
     xt_cost_summary();
-    assert_non_null(strstr(said, "  epoch 1     2 compiled, 500.0 ms = 25.0 % of 2.00 s; device idle 25 %, peak 1.0 MiB\n  epoch 2     0 compiled, 2.0 ms"));
+    assert_non_null(strstr(said,
+                           "  epoch 1     2 compiled, 500.0 ms = 25.0 % of 2.00 s; device idle 25 %, peak 1.0 MiB\n"
+                           "  epoch 2     0 compiled, 2.0 ms"));
     assert_non_null(strstr(said, "  ...\n  epoch 5     0 compiled, 5.0 ms = 0.2 %"));
     assert_non_null(strstr(said, "\n  epoch 7 "));
     assert_null(strstr(said, "epoch 3 "));
@@ -294,7 +304,9 @@ static void value_read(void **state) {
     assert_true(xt_mark_step());
 }
 
-static xt_tensor line_net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 1); }
+static xt_tensor line_net(xt_module *m, xt_tensor x, void *user) {
+    return user ? x : xt_linear(m, "fc", x, 1);
+}
 
 static void checkpoint(void **state) {
     (void)state;
@@ -352,7 +364,8 @@ static xt_tensor one_unit(xt_module *m, xt_tensor x, void *user) {
     return xt_linear(m, "fc", x, 1);
 }
 
-/* Without XT_DEBUG: a line of the loop that reads in each step is named, once; one that read once is not, nor are further lines. */
+/* Without XT_DEBUG: a line of the loop that reads in each step is named, once; one that read once is not, nor are
+ * further lines. */
 static void the_first_early_read(void **state) {
     (void)state;
     static const char words[] = " reads a value before its step has ended, in each step anew";
@@ -425,8 +438,26 @@ int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     lazy_on_event(on_event, NULL);
-    const struct CMUnitTest tests[] = {CAUSE(first_and_known), CAUSE(phases_of_compiling), CAUSE(epochs_in_the_summary), CAUSE(shape_change), CAUSE(last_batch), CAUSE(dtype_change), CAUSE(cast_change), CAUSE(scalar_constant), CAUSE(constant_in_the_graph),
-                                       CAUSE(attribute_change), CAUSE(print_under_an_if), CAUSE(kept_and_dropped), CAUSE(flag_change), CAUSE(value_read), CAUSE(checkpoint),
-                                       CAUSE(explicit_sync), CAUSE(evicted), CAUSE(the_report), CAUSE(the_first_early_read), CAUSE(advice_on_workers), CAUSE(a_limit)};
+    const struct CMUnitTest tests[] = {CAUSE(first_and_known),
+                                       CAUSE(phases_of_compiling),
+                                       CAUSE(epochs_in_the_summary),
+                                       CAUSE(shape_change),
+                                       CAUSE(last_batch),
+                                       CAUSE(dtype_change),
+                                       CAUSE(cast_change),
+                                       CAUSE(scalar_constant),
+                                       CAUSE(constant_in_the_graph),
+                                       CAUSE(attribute_change),
+                                       CAUSE(print_under_an_if),
+                                       CAUSE(kept_and_dropped),
+                                       CAUSE(flag_change),
+                                       CAUSE(value_read),
+                                       CAUSE(checkpoint),
+                                       CAUSE(explicit_sync),
+                                       CAUSE(evicted),
+                                       CAUSE(the_report),
+                                       CAUSE(the_first_early_read),
+                                       CAUSE(advice_on_workers),
+                                       CAUSE(a_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* Profiles: what our device told is written for TensorBoard with the user's lines, planes of other devices are passed on byte for byte; their traces, in the forms that
- * XLA's profilers give them for TPUs and GPUs (names of lines and stats as in files recorded there), are read as ours. */
+/* Profiles: what our device told is written for TensorBoard with the user's lines, planes of other devices are passed
+ * on byte for byte; their traces, in the forms that XLA's profilers give them for TPUs and GPUs (names of lines and
+ * stats as in files recorded there), are read as ours. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -27,12 +28,15 @@ static proto_field plane_named(const str *space, const char *name) {
     for (proto_field f, g; proto_next(&r, &f);) {
         proto_reader inner = proto_read(f.data, f.size);
         while (f.number == 1 && proto_next(&inner, &g))
-            if (g.number == 2 && g.wire == PROTO_BYTES && g.size == strlen(name) && memcmp(g.data, name, g.size) == 0) return f;
+            if (g.number == 2 && g.wire == PROTO_BYTES && g.size == strlen(name) && memcmp(g.data, name, g.size) == 0)
+                return f;
     }
     return (proto_field){0};
 }
 
-static bool has(proto_field f, const char *text) { return f.data && f.size && memmem(f.data, f.size, text, strlen(text)); }
+static bool has(proto_field f, const char *text) {
+    return f.data && f.size && memmem(f.data, f.size, text, strlen(text));
+}
 
 static void planes(void **state) {
     (void)state;
@@ -43,11 +47,21 @@ static void planes(void **state) {
     const xt_src at = {"train.c", 41, "main"};
     const span spans[] = {{.name = intern("step 5"), .thread = HOST_THREAD, .begin_ns = 1000, .ns = 500, .step = 5},
                           {.name = intern("attend"), .thread = SCOPE_THREAD, .begin_ns = 1100, .ns = 50, .step = 5},
-                          {.name = intern("n17 (stablehlo.add)"), .thread = DEVICE_OPS, .kind = SPAN_OP, .begin_ns = 1200, .ns = 90, .step = 5, .src = src_intern(&at), .path = intern("h.3.attn"), .kernel = intern("fused")}};
+                          {.name = intern("n17 (stablehlo.add)"),
+                           .thread = DEVICE_OPS,
+                           .kind = SPAN_OP,
+                           .begin_ns = 1200,
+                           .ns = 90,
+                           .step = 5,
+                           .src = src_intern(&at),
+                           .path = intern("h.3.attn"),
+                           .kernel = intern("fused")}};
     diag_write_xspace(spans, BASE_COUNT(spans), 1000, space.data, space.len, &out);
-    proto_field tpu = plane_named(&out, "/device:TPU:0"), own = plane_named(&out, "/device:CUSTOM:xtrain"), host = plane_named(&out, "/host:CPU");
+    proto_field tpu = plane_named(&out, "/device:TPU:0"), own = plane_named(&out, "/device:CUSTOM:xtrain"),
+                host = plane_named(&out, "/host:CPU");
     assert_true(has(tpu, "something of its own"));
-    assert_true(has(own, "n17 (stablehlo.add) train.c:41") && has(own, "h.3.attn") && has(own, "fused") && has(own, "percent_of_roofline"));
+    assert_true(has(own, "n17 (stablehlo.add) train.c:41") && has(own, "h.3.attn") && has(own, "fused") &&
+                has(own, "percent_of_roofline"));
     assert_true(has(host, "step 5") && has(host, "attend") && !has(host, "n17"));
     assert_int_equal(plane_named(&out, "/device:CUSTOM:xtrain CPU").size, 0);
     assert_true(memmem(out.data, out.len, "a warning", 9) != NULL);
@@ -58,7 +72,7 @@ static void planes(void **state) {
     str_free(&space), str_free(&out);
 }
 
-/* --- a foreign device's trace -------------------------------------------------------------------------------------------------------------------- */
+/* --- a foreign device's trace --- */
 /* A stat by name id: a reference to a name (STAT_REF) or a number (STAT_WHOLE); the forms that XLA's profilers use. */
 enum { STAT_WHOLE = 3, STAT_REF = 7 };
 static void stat(str *to, uint32_t field, int id, uint32_t form, int64_t v) {
@@ -112,13 +126,16 @@ static void add_plane(str *space, const char *name, str *rest) {
     str_clear(rest);
 }
 
-/* A TPU: lines without a time (since the begin of the session), two runs of a module, a loop around an op, costs and origins in the metadata. */
+/* A TPU: lines without a time (since the begin of the session), two runs of a module, a loop around an op, costs and
+ * origins in the metadata. */
 static void append_tpu(str *space) {
     str plane = STR_INIT, events = STR_INIT, stats = STR_INIT;
-    static const char *const names[] = {"", "tf_op", "flops", "bytes_accessed", "hlo_category", "run_id", "jit(step)/n0:", "loop fusion"};
+    static const char *const names[] = {"",       "tf_op",         "flops",      "bytes_accessed", "hlo_category",
+                                        "run_id", "jit(step)/n0:", "loop fusion"};
     for (int k = 1; k < (int)BASE_COUNT(names); k++) xplane_name(&plane, XPLANE_STAT_NAMES, k, names[k]);
     event_kind(&plane, 1, "main(1234)", NULL, NULL);
-    stat(&stats, 5, 1, STAT_REF, 6), stat(&stats, 5, 2, STAT_WHOLE, 4000), stat(&stats, 5, 3, STAT_WHOLE, 800), stat(&stats, 5, 4, STAT_REF, 7);
+    stat(&stats, 5, 1, STAT_REF, 6), stat(&stats, 5, 2, STAT_WHOLE, 4000), stat(&stats, 5, 3, STAT_WHOLE, 800),
+        stat(&stats, 5, 4, STAT_REF, 7);
     event_kind(&plane, 2, "%fusion.3 = f32[8]{0} fusion(f32[8]{0} %p0), kind=kLoop", "fusion.3", &stats);
     event_kind(&plane, 3, "%while.1 = ...", "while.1", NULL);
     str_clear(&stats);
@@ -190,10 +207,12 @@ static void tpu(void **state) {
     int ops = 0, fusions = 0;
     for (size_t i = 0; i < t.n; i++) {
         const span *s = &t.spans[i];
-        assert_true(s->thread >= FOREIGN_THREADS && s->begin_ns >= began + 1000 && s->begin_ns + s->ns <= began + 12000);
+        assert_true(s->thread >= FOREIGN_THREADS && s->begin_ns >= began + 1000 &&
+                    s->begin_ns + s->ns <= began + 12000);
         if (s->kind != SPAN_OP) continue;
         ops++;
-        assert_int_equal(s->step, s->begin_ns < began + 9000 ? 10 : 11); /* by the order of modules, not by a number of the client's */
+        /* by the order of modules, not by a number of the client's */
+        assert_int_equal(s->step, s->begin_ns < began + 9000 ? 10 : 11);
         if (strcmp(intern_text(s->name), "while.1") == 0) assert_int_equal(s->self_ns, 2500);
         if (strcmp(intern_text(s->name), "fusion.3") != 0) continue;
         fusions++;
@@ -204,7 +223,8 @@ static void tpu(void **state) {
     assert_int_equal(ops, 3);
     assert_int_equal(fusions, 2);
     forget(&t);
-    runs.n = 1; /* more modules than programs were started: nothing is claimed of steps, and one program is the program */
+    /* more modules than programs were started: nothing is claimed of steps, and one program is the program */
+    runs.n = 1;
     diag_read_xspace(&t, space.data, space.len, &runs);
     for (size_t i = 0; i < t.n; i++) assert_int_equal(t.spans[i].step, -1);
     forget(&t);
@@ -245,7 +265,8 @@ static void gpu(void **state) {
     str_free(&space), str_free(&out);
 }
 
-/* Cut anywhere and with any byte changed: what can be read is read, and nothing else happens (under the sanitizers: nothing at all). */
+/* Cut anywhere and with any byte changed: what can be read is read, and nothing else happens (under the sanitizers:
+ * nothing at all). */
 static void damaged(void **state) {
     (void)state;
     const int64_t programs[] = {1, 1}, steps[] = {1, 2};
@@ -275,7 +296,13 @@ static void names(void **state) {
     (void)state;
     static const struct {
         const char *name, *want;
-    } rows[] = {{"gr\xc3\xb6\xc3\x9f" "er", "gr\xc3\xb6\xc3\x9f" "er"}, {"cut \xe2\x82", "cut ??"}, {"bad \xff!", "bad ?!"}, {"\xc0\xaf", "??"}};
+    } rows[] = {{"gr\xc3\xb6\xc3\x9f"
+                 "er",
+                 "gr\xc3\xb6\xc3\x9f"
+                 "er"},
+                {"cut \xe2\x82", "cut ??"},
+                {"bad \xff!", "bad ?!"},
+                {"\xc0\xaf", "??"}};
     for (size_t k = 0; k < BASE_COUNT(rows); k++) {
         str plane = STR_INIT, events = STR_INIT, space = STR_INIT;
         diag_trace t = {0};
@@ -300,6 +327,7 @@ static int leave(void **state) {
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(planes), cmocka_unit_test(tpu), cmocka_unit_test(gpu), cmocka_unit_test(damaged), cmocka_unit_test(names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(planes), cmocka_unit_test(tpu), cmocka_unit_test(gpu),
+                                       cmocka_unit_test(damaged), cmocka_unit_test(names)};
     return cmocka_run_group_tests(tests, NULL, leave);
 }

@@ -1,5 +1,5 @@
-/* xt_launch as a user sees it: the table of rank counts with its messages, output, exit codes, dead ranks, signals, orphans. Each case
- * runs in a process of its own, with its output caught; ranks are forked from there. */
+/* xt_launch as a user sees it: the table of rank counts with its messages, output, exit codes, dead ranks, signals,
+ * orphans. Each case runs in a process of its own, with its output caught; ranks are forked from there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,8 +38,9 @@ static void slurp(FILE *f, char *to, size_t n) {
     fclose(f);
 }
 
-static const char *const cleared[] = {"CPU_NUM_DEVICES", "TPU_NUM_DEVICES", "CUDA_VISIBLE_DEVICES", "XT_DEVICE", "PJRT_DEVICE",
-                                      "XT_TIMEOUT",      "XT_THREADS"};
+static const char *const cleared[] = {"CPU_NUM_DEVICES", "TPU_NUM_DEVICES", "CUDA_VISIBLE_DEVICES",
+                                      "XT_DEVICE",       "PJRT_DEVICE",     "XT_TIMEOUT",
+                                      "XT_THREADS"};
 
 static pid_t start(body_fn body, const char *env, FILE *out, FILE *err) {
     fflush(NULL);
@@ -81,7 +82,7 @@ static int count_of(const char *where, const char *text) {
     return n;
 }
 
-/* --- the table ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- the table --- */
 
 static int hello(int rank, void *arg) {
     (void)arg;
@@ -131,7 +132,8 @@ static void rows_that_run(void **state) {
     assert_int_equal(count_of(r.err, "\n"), 1);
 }
 
-/* Lightning's own cases for eight XLA devices: all or one run, any other number is refused; a single device is XT_LOCAL_RANK's business. */
+/* Lightning's own cases for eight XLA devices: all or one run, any other number is refused; a single device is
+ * XT_LOCAL_RANK's business. */
 static int asked;
 static int ask(void) {
     return xt_launch(hello, NULL, .nprocs = asked);
@@ -196,7 +198,7 @@ static void a_rank_never_starts_more(void **state) {
     has(r.err, "XT_RANK");
 }
 
-/* --- what a rank sees -------------------------------------------------------------------------------------------------------------------------- */
+/* --- what a rank sees --- */
 
 static int show_env(int rank, void *arg) {
     static const char *const names[] = {"XT_RANK",
@@ -230,7 +232,10 @@ static int launch_tpu(void) {
 static void environment_of_ranks(void **state) {
     (void)state;
     run(launch_env, "CPU_NUM_DEVICES=3");
-    assert_string_equal(r.out, "[rank 1] XT_RANK=1\n[rank 1] XT_WORLD_SIZE=3\n[rank 1] XT_LOCAL_RANK=1\n[rank 1] XT_LOCAL_SIZE=3\n"
+    assert_string_equal(r.out, "[rank 1] XT_RANK=1\n"
+                               "[rank 1] XT_WORLD_SIZE=3\n"
+                               "[rank 1] XT_LOCAL_RANK=1\n"
+                               "[rank 1] XT_LOCAL_SIZE=3\n"
                                "[rank 1] CPU_NUM_DEVICES=1\n[rank 1] 1 1 3 3\n");
     run(launch_env, "XT_DEVICE=CUDA CUDA_VISIBLE_DEVICES=7,GPU-abc,2");
     has(r.out, "CUDA_VISIBLE_DEVICES=GPU-abc\n");
@@ -281,7 +286,7 @@ static void lines_are_whole(void **state) {
     assert_int_equal(count_of(r.err, "\n"), 30);
 }
 
-/* --- failures --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- failures --- */
 
 static int seven(int rank, void *arg) {
     (void)arg;
@@ -390,7 +395,8 @@ static int launch_late_of_three(void) {
 
 static void barrier_says_where_all_are(void **state) {
     (void)state;
-    for (seconds_to_come = 1; seconds_to_come < 60; seconds_to_come *= 3) { /* a starved rank comes too late: more time then */
+    for (seconds_to_come = 1; seconds_to_come < 60; seconds_to_come *= 3) {
+        /* a starved rank comes too late: more time then */
         run(launch_late_of_three, "CPU_NUM_DEVICES=3");
         if (strstr(r.err, "; waiting too: rank ")) break;
     }
@@ -445,7 +451,7 @@ static void a_rank_that_leaves_early(void **state) {
     has(r.err, "while rank 0 waits in the start of the run");
 }
 
-/* --- what stands in the way of a fork ------------------------------------------------------------------------------------------------------------------ */
+/* --- what stands in the way of a fork --- */
 
 static void *idle(void *arg) {
     (void)arg;
@@ -491,7 +497,7 @@ static void arguments_are_checked(void **state) {
     has(r.err, ".symbol and .arg_text need .module");
 }
 
-/* --- signals and orphans ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- signals and orphans --- */
 
 static int with_child(int rank, void *arg) {
     (void)arg;
@@ -572,14 +578,15 @@ static void signals_reach_all(void **state) {
     end_by(SIGTERM, 2, 128 + SIGTERM);
 }
 
-/* --- symbols ---------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- symbols --- */
 
-static const char module_source[] = "int train(int r, void *a) { return r + (a != 0); }\n"
-                                    "static __attribute__((noinline, used)) int hidden_by_static(int r, void *a) { return r - (a != 0); }\n"
-                                    "__attribute__((visibility(\"hidden\"))) int hidden(int r, void *a) { return r + (a == 0); }\n"
-                                    "int calls(int (*f)(int), int x);\n"
-                                    "int outer(int r, void *a) { int nested(int x) { return x + r; } return calls(nested, 1) + (a != 0); }\n"
-                                    "__asm__(\".globl _Z3cppiPv\\n.type _Z3cppiPv, @function\\n_Z3cppiPv: ret\\n\");\n";
+static const char module_source[] =
+    "int train(int r, void *a) { return r + (a != 0); }\n"
+    "static __attribute__((noinline, used)) int hidden_by_static(int r, void *a) { return r - (a != 0); }\n"
+    "__attribute__((visibility(\"hidden\"))) int hidden(int r, void *a) { return r + (a == 0); }\n"
+    "int calls(int (*f)(int), int x);\n"
+    "int outer(int r, void *a) { int nested(int x) { return x + r; } return calls(nested, 1) + (a != 0); }\n"
+    "__asm__(\".globl _Z3cppiPv\\n.type _Z3cppiPv, @function\\n_Z3cppiPv: ret\\n\");\n";
 
 static void refused_symbol(const char *module, const char *symbol, const char *part) {
     xt_status st = symbol_check(module, symbol);
@@ -595,12 +602,16 @@ static void symbols_are_explained(void **state) {
     snprintf(so, sizeof so, "%s/m.so", dir);
     snprintf(program, sizeof program, "%s/p", dir);
     snprintf(command, sizeof command,
-             "cd %s && cat > m.c && gcc -w -O1 -shared -fPIC m.c -o m.so && echo 'int main(void){return 0;}' | gcc -xc - -pie -fPIE -o p", dir);
+             "cd %s && cat > m.c && gcc -w -O1 -shared -fPIC m.c -o m.so && echo 'int main(void){return 0;}' | gcc -xc "
+             "- -pie -fPIE -o p",
+             dir);
     FILE *pipe = popen(command, "w");
     fputs(module_source, pipe);
     assert_int_equal(pclose(pipe), 0);
     assert_null(symbol_check(so, "train"));
-    refused_symbol(so, "hidden_by_static", "is static, or hidden by -fvisibility=hidden: other processes cannot reach it by name; remove `static`");
+    refused_symbol(
+        so, "hidden_by_static",
+        "is static, or hidden by -fvisibility=hidden: other processes cannot reach it by name; remove `static`");
     refused_symbol(so, "hidden", "hidden by -fvisibility=hidden");
     refused_symbol(so, "nested", "is a nested function");
     refused_symbol(so, "cpp", "has C++ linkage (_Z3cppiPv): declare it extern \"C\"");

@@ -1,4 +1,5 @@
-/* The public face of differentiation: what gradients mean, when they add, what is an error. The cases are PyTorch's unless a line says otherwise. */
+/* The public face of differentiation: what gradients mean, when they add, what is an error. The cases are PyTorch's
+ * unless a line says otherwise. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,8 @@ static void nothing_left(void) {
     static const char *const kinds[] = {"tensor", "buffer", "executable", "client", "graph"};
     assert_int_equal(xt_finish(), 0);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (xt_live_objects(kinds[i]) != 0) fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
+        if (xt_live_objects(kinds[i]) != 0)
+            fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
 }
 
 static xt_tensor vector(float a, float b) {
@@ -27,16 +29,18 @@ static xt_tensor wanted(float a, float b) {
 static void is_near(xt_tensor t, double a, double b) {
     float v[2];
     if (!xt_read(t, v, sizeof v)) fail_msg("no value: %s", xt_error() ? xt_status_message(xt_error()) : "?");
-    if (!(fabs(v[0] - a) <= 1e-5 * (1 + fabs(a)) && fabs(v[1] - b) <= 1e-5 * (1 + fabs(b)))) fail_msg("%g %g instead of %g %g", v[0], v[1], a, b);
+    if (!(fabs(v[0] - a) <= 1e-5 * (1 + fabs(a)) && fabs(v[1] - b) <= 1e-5 * (1 + fabs(b))))
+        fail_msg("%g %g instead of %g %g", v[0], v[1], a, b);
 }
 
 static void refused(const char *with) {
     assert_non_null(xt_error());
-    if (!strstr(xt_status_message(xt_error()), with)) fail_msg("the message does not say '%s': %s", with, xt_status_message(xt_error()));
+    if (!strstr(xt_status_message(xt_error()), with))
+        fail_msg("the message does not say '%s': %s", with, xt_status_message(xt_error()));
     xt_clear_error();
 }
 
-/* --- xt_backward -------------------------------------------------------------------------------------------------------------------- */
+/* --- xt_backward --- */
 static void gradients_add(void **state) {
     (void)state;
     xt_tensor x = wanted(1, 2), loss = xt_sum(xt_mul(x, x));
@@ -119,7 +123,8 @@ static void losses_that_cannot_be(void **state) {
     nothing_left();
 }
 
-/* PyTorch refuses to go back through a value that was overwritten; here the value that was used counts, in every update. */
+/* PyTorch refuses to go back through a value that was overwritten; here the value that was used counts, in
+ * every update. */
 static void states_updated_in_between(void **state) {
     (void)state;
     float w0[2] = {1, 2};
@@ -144,7 +149,7 @@ static void states_updated_in_between(void **state) {
     nothing_left();
 }
 
-/* --- xt_grad_of ---------------------------------------------------------------------------------------------------------------------- */
+/* --- xt_grad_of --- */
 static void with_respect_to_anything(void **state) {
     (void)state;
     xt_tensor x = wanted(1, 2), c = vector(3, 4), y = xt_mul(x, c), loss = xt_sum(xt_mul(y, y));

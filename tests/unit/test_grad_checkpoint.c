@@ -1,4 +1,5 @@
-/* Activation checkpointing: the same numbers bit for bit on our CPU, each block computed again behind a barrier, and less memory. */
+/* Activation checkpointing: the same numbers bit for bit on our CPU, each block computed again behind a barrier, and
+ * less memory. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,16 +11,19 @@
 #include <xtrain/xtrain.h>
 
 static void nothing_left(void) {
-    static const char *const kinds[] = {"tensor", "buffer", "executable", "client", "graph", "module", "optimizer", "loader", "dataset"};
+    static const char *const kinds[] = {"tensor", "buffer",    "executable", "client", "graph",
+                                        "module", "optimizer", "loader",     "dataset"};
     assert_int_equal(xt_finish(), 0);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (xt_live_objects(kinds[i]) != 0) fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
+        if (xt_live_objects(kinds[i]) != 0)
+            fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
 }
 
 enum { BATCH = 64, WIDTH = 32, BLOCKS = 6, MAX_TENSORS = 64 };
 enum { PLAIN, CHECKPOINTED, NESTED };
 
-/* --- a net with everything that could go wrong: random draws, running statistics, a tensor read from outside, blocks in blocks ---------- */
+/* --- a net with everything that could go wrong: random draws, running statistics, a tensor read from outside, blocks
+ * in blocks --- */
 typedef struct config {
     int mode;
     xt_tensor gain; /* wants a gradient, and is not the module's */
@@ -79,7 +83,8 @@ static void run(int mode, bool eval, result *r) {
     config c = {.mode = mode, .gain = xt_requires_grad(xt_keep(xt_from_array(ones, XT_F32, WIDTH)), true)};
     xt_module *m = xt_module_new(net, &c);
     if (eval) xt_eval(m);
-    xt_tensor loss = xt_keep(xt_cross_entropy(xt_forward(m, xt_from_array(x, XT_F32, BATCH, WIDTH)), xt_from_array(y, XT_I64, BATCH)));
+    xt_tensor loss = xt_keep(
+        xt_cross_entropy(xt_forward(m, xt_from_array(x, XT_F32, BATCH, WIDTH)), xt_from_array(y, XT_I64, BATCH)));
     xt_backward(loss);
     xt_backward(loss);
     assert_true(xt_mark_step());
@@ -134,7 +139,7 @@ static void gradients_are_the_same_bits(void **state) {
     }
 }
 
-/* --- memory: a deep chain of wide blocks needs a part of what it needed ------------------------------------------------------------------ */
+/* --- memory: a deep chain of wide blocks needs a part of what it needed --- */
 static xt_tensor wide(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     xt_tensor h = xt_tanh(xt_linear(m, "fc1", x, 256));
@@ -167,7 +172,7 @@ static void memory_falls(void **state) {
     assert_true(plain > 0 && less * 3 < plain);
 }
 
-/* --- what is recorded ------------------------------------------------------------------------------------------------------------------------ */
+/* --- what is recorded --- */
 static xt_tensor square(xt_module *m, xt_tensor x, void *user) {
     (void)m;
     if (user) *(int *)user += 1;
@@ -217,7 +222,8 @@ static void derivatives_of_blocks(void **state) {
     nothing_left();
 }
 
-/* A step that ends inside a block leaves nothing of the block behind; gradients still flow through what was kept of it. */
+/* A step that ends inside a block leaves nothing of the block behind; gradients still flow through what
+ * was kept of it. */
 static xt_tensor interrupted(xt_module *m, xt_tensor x, void *user) {
     (void)m;
     (void)user;
@@ -244,8 +250,9 @@ int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     lazy_on_event(note, &last_temp_bytes);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_the_same_bits), cmocka_unit_test(memory_falls),         cmocka_unit_test(works_without_gradients),
-        cmocka_unit_test(derivatives_of_blocks),       cmocka_unit_test(a_step_may_end_inside),
+        cmocka_unit_test(gradients_are_the_same_bits), cmocka_unit_test(memory_falls),
+        cmocka_unit_test(works_without_gradients),     cmocka_unit_test(derivatives_of_blocks),
+        cmocka_unit_test(a_step_may_end_inside),
     };
     return cmocka_run_group_tests_name("grad_checkpoint", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* Random compositions that JAX lowered to StableHLO: our gradients of the forward text, and their products with the Hessian, against
- * those of jax.grad, through the reference interpreter.
- * The files are made by tests/peers/grad_random.py; a few are kept in tests/grad_jax (found from the root of the tree, where tests run). Another folder: XT_GRAD_JAX=DIR, one file: an argument. */
+/* Random compositions that JAX lowered to StableHLO: our gradients of the forward text, and their products with the
+ * Hessian, against those of jax.grad, through the reference interpreter. The files are made by
+ * tests/peers/grad_random.py; a few are kept in tests/grad_jax (found from the root of the tree, where tests run).
+ * Another folder: XT_GRAD_JAX=DIR, one file: an argument. */
 #include "grad_numeric.h"
 #include "pass/pass.h"
 
@@ -89,12 +90,14 @@ static void compare(example *e) {
     for (size_t k = 0; k < n_out; k++) {
         array want;
         ok(array_new(f->body->args[k % e->n]->type, &want));
-        if (!listed(e, what[k / e->n], k % e->n, &want)) fail_msg("%s: %s %zu is not listed", e->path, what[k / e->n], k % e->n);
+        if (!listed(e, what[k / e->n], k % e->n, &want))
+            fail_msg("%s: %s %zu is not listed", e->path, what[k / e->n], k % e->n);
         for (int64_t i = 0; i < want.type->count; i++) {
             double a = array_get(&want, i), b = array_get(&e->out[k], i);
             /* Both are exact formulas in f64; special functions are approximated by different polynomials. */
             if (!(fabs(a - b) <= 1e-7 * (1 + fabs(a))))
-                fail_msg("%s: %s %zu element %lld is %.12g, JAX says %.12g", e->path, what[k / e->n], k % e->n, (long long)i, b, a);
+                fail_msg("%s: %s %zu element %lld is %.12g, JAX says %.12g", e->path, what[k / e->n], k % e->n,
+                         (long long)i, b, a);
         }
         array_free(&want);
     }

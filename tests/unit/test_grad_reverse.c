@@ -1,4 +1,5 @@
-/* The reverse walk and the choices of the rules that differences cannot show: ties and kinks, refusals, who is named, what is cut. */
+/* The reverse walk and the choices of the rules that differences cannot show: ties and kinks, refusals, who is named,
+ * what is cut. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@ static bool always(const ir_value *v, void *user) {
     return true;
 }
 
-/* --- the table -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 static void test_every_op_is_answered(void **state) {
     (void)state;
     for (int i = 0; i < OP_COUNT; i++) {
@@ -27,7 +28,7 @@ static void test_every_op_is_answered(void **state) {
     }
 }
 
-/* --- values -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- values --- */
 /* Gradients of sum(f(x, y)) at given points, through the interpreter. */
 typedef struct program {
     ir_module *m;
@@ -86,7 +87,8 @@ static void test_ties_are_shared(void **state) {
     expect_gradients(&p, ir_minimum(&p.b, p.x[0], p.x[1]), (const double *[]){AT(1, 2, 3), AT(3, 2, 1)},
                      (const double *[]){AT(1, .5, 0), AT(0, .5, 1)});
     p = begin(1, 2, (int64_t[]){2, 4});
-    expect_gradients(&p, ir_reduce(&p.b, OP_maximum, p.x[0], 1, (int64_t[]){1}), (const double *[]){AT(5, 1, 5, 2, 0, 0, 0, 0)},
+    expect_gradients(&p, ir_reduce(&p.b, OP_maximum, p.x[0], 1, (int64_t[]){1}),
+                     (const double *[]){AT(5, 1, 5, 2, 0, 0, 0, 0)},
                      (const double *[]){AT(.5, 0, .5, 0, .25, .25, .25, .25)});
 }
 
@@ -106,12 +108,14 @@ static void test_kinks(void **state) {
     expect_gradients(&p, ir_abs(&p.b, p.x[0]), (const double *[]){AT(-2, 0, 2)}, (const double *[]){AT(-1, 0, 1)});
     p = begin(1, 1, (int64_t[]){5}); /* clamp passes on its bounds */
     ir_value *lo = ir_splat(&p.b, ir_scalar(XT_F64), -1), *hi = ir_splat(&p.b, ir_scalar(XT_F64), 1);
-    expect_gradients(&p, ir_clamp(&p.b, lo, p.x[0], hi), (const double *[]){AT(-2, -1, 0, 1, 2)}, (const double *[]){AT(0, 1, 1, 1, 0)});
+    expect_gradients(&p, ir_clamp(&p.b, lo, p.x[0], hi), (const double *[]){AT(-2, -1, 0, 1, 2)},
+                     (const double *[]){AT(0, 1, 1, 1, 0)});
     p = begin(2, 1, (int64_t[]){2}); /* 0^0 and 0^2 by both operands: zero, not NaN */
-    expect_gradients(&p, ir_power(&p.b, p.x[0], p.x[1]), (const double *[]){AT(0, 0), AT(0, 2)}, (const double *[]){AT(0, 0), AT(0, 0)});
+    expect_gradients(&p, ir_power(&p.b, p.x[0], p.x[1]), (const double *[]){AT(0, 0), AT(0, 2)},
+                     (const double *[]){AT(0, 0), AT(0, 0)});
 }
 
-/* --- the walk --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the walk --- */
 static void test_depth_costs_no_stack(void **state) {
     (void)state;
     program p = begin(1, 0, NULL);
@@ -205,11 +209,13 @@ static void test_types_and_seeds_are_checked(void **state) {
     ir_module_free(p.m);
 }
 
-/* A walk inside a walk (batch_norm_grad's rule) must leave the outer one's marks as they were, and so must the outer one. */
+/* A walk inside a walk (batch_norm_grad's rule) must leave the outer one's marks as they were, and so must
+ * the outer one. */
 static void test_marks_are_put_back(void **state) {
     (void)state;
     program p = begin(2, 1, (int64_t[]){2});
-    ir_value *x = ir_broadcast_in_dim(&p.b, p.x[0], ir_tensor(XT_F64, 2, (int64_t[]){3, 2}), 1, (int64_t[]){1}), *out[3];
+    ir_value *x = ir_broadcast_in_dim(&p.b, p.x[0], ir_tensor(XT_F64, 2, (int64_t[]){3, 2}), 1, (int64_t[]){1}),
+             *out[3];
     assert_true(ir_batch_norm_grad(&p.b, x, p.x[0], p.x[0], p.x[1], ir_sine(&p.b, x), 1e-3f, 1, out));
     uint64_t mark = 1000;
     p.x[0]->mark = ++mark;
@@ -261,7 +267,8 @@ static void test_without_memory_there_is_a_status(void **state) {
         ir_builder *b = &p.b;
         ir_value *out[3], *g[2] = {0};
         assert_true(ir_sort(b, 2, p.x, 1, false, true, out));
-        ir_value *v = ir_reduce_window(b, OP_maximum, ir_multiply(b, out[0], out[1]), (int64_t[]){2, 2}, (int64_t[]){2, 2}, NULL, NULL, NULL, NULL);
+        ir_value *v = ir_reduce_window(b, OP_maximum, ir_multiply(b, out[0], out[1]), (int64_t[]){2, 2},
+                                       (int64_t[]){2, 2}, NULL, NULL, NULL, NULL);
         v = ir_add(b, ir_reduce(b, OP_multiply, v, 1, (int64_t[]){0}), ir_reduce(b, OP_maximum, v, 1, (int64_t[]){0}));
         assert_non_null(v);
         /* Deep enough that tables and arenas have to grow. */
@@ -282,12 +289,18 @@ static void test_convolution_gradients_have_jax_forms(void **state) {
     (void)state;
     ir_module *m = ir_module_new();
     ir_func *f = ir_func_new(m, "main", true);
-    ir_value *x[2] = {ir_func_arg(f, ir_tensor(XT_F32, 4, (int64_t[]){2, 3, 11, 11})), ir_func_arg(f, ir_tensor(XT_F32, 4, (int64_t[]){4, 3, 3, 3}))},
+    ir_value *x[2] = {ir_func_arg(f, ir_tensor(XT_F32, 4, (int64_t[]){2, 3, 11, 11})),
+                      ir_func_arg(f, ir_tensor(XT_F32, 4, (int64_t[]){4, 3, 3, 3}))},
              *g[2];
     ir_builder b = ir_at_end(m, ir_func_block(f));
     static const int64_t spatial[2] = {2, 3};
-    ir_conv_dims d = {
-        .lhs_feature = 1, .rhs_in = 1, .out_feature = 1, .lhs_spatial = spatial, .rhs_spatial = spatial, .out_spatial = spatial, .n_spatial = 2};
+    ir_conv_dims d = {.lhs_feature = 1,
+                      .rhs_in = 1,
+                      .out_feature = 1,
+                      .lhs_spatial = spatial,
+                      .rhs_spatial = spatial,
+                      .out_spatial = spatial,
+                      .n_spatial = 2};
     ir_value *y = ir_convolution(&b, x[0], x[1], &d, IR_PREC_DEFAULT);
     ok(grad_reverse(&b, y, NULL, 2, x, always, NULL, g));
     ir_return(&b, 2, g);
@@ -295,7 +308,8 @@ static void test_convolution_gradients_have_jax_forms(void **state) {
     str text = STR_INIT;
     ok(ir_print(m, 0, &text));
     assert_non_null(strstr(str_cstr(&text), "[f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1]"));
-    assert_non_null(strstr(str_cstr(&text), "[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[2, 2], [2, 2]]"));
+    assert_non_null(strstr(
+        str_cstr(&text), "[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[2, 2], [2, 2]]"));
     str_free(&text);
     ir_module_free(m);
 }

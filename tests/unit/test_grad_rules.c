@@ -1,6 +1,6 @@
-/* Every derivative rule against central differences in f64 through the reference interpreter; second derivatives too.
- * A row builds f from its inputs; the scalar that is differentiated is sum(f * w) with fixed, irregular weights w, so that every element counts
- * differently. Run one row: test_grad_rules NAME. */
+/* Every derivative rule against central differences in f64 through the reference interpreter; second derivatives too. A
+ * row builds f from its inputs; the scalar that is differentiated is sum(f * w) with fixed, irregular weights w, so
+ * that every element counts differently. Run one row: test_grad_rules NAME. */
 #include "grad_numeric.h"
 
 enum { MAX_IN = 5 };
@@ -9,7 +9,7 @@ typedef struct dims {
     int64_t d[5];
 } dims;
 
-/* --- what rows are built with ------------------------------------------------------------------------------------------------------------- */
+/* --- what rows are built with --- */
 typedef ir_value *V;
 typedef ir_builder *B;
 #define F64(...) ir_tensor(XT_F64, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
@@ -23,20 +23,41 @@ static V scalar(B b, double v) {
 }
 
 /* Rows of one builder call. */
-#define UNARY(op)                                                                                                                                    \
-    static V f_##op(B b, V const *x) {                                                                                                               \
-        return ir_##op(b, x[0]);                                                                                                                     \
+#define UNARY(op)                      \
+    static V f_##op(B b, V const *x) { \
+        return ir_##op(b, x[0]);       \
     }
-#define BINARY(op)                                                                                                                                   \
-    static V f_##op(B b, V const *x) {                                                                                                               \
-        return ir_##op(b, x[0], x[1]);                                                                                                               \
+#define BINARY(op)                     \
+    static V f_##op(B b, V const *x) { \
+        return ir_##op(b, x[0], x[1]); \
     }
 UNARY(abs)
-UNARY(cbrt) UNARY(cosine) UNARY(exponential) UNARY(exponential_minus_one) UNARY(log) UNARY(log_plus_one) UNARY(logistic) UNARY(negate) UNARY(rsqrt)
-    UNARY(sine) UNARY(sqrt) UNARY(tan) UNARY(tanh) UNARY(floor) UNARY(sign) BINARY(add) BINARY(atan2) BINARY(divide) BINARY(maximum) BINARY(minimum)
-        BINARY(multiply) BINARY(power) BINARY(remainder) BINARY(subtract)
+UNARY(cbrt)
+UNARY(cosine)
+UNARY(exponential)
+UNARY(exponential_minus_one)
+UNARY(log)
+UNARY(log_plus_one)
+UNARY(logistic)
+UNARY(negate)
+UNARY(rsqrt)
+UNARY(sine)
+UNARY(sqrt)
+UNARY(tan)
+UNARY(tanh)
+UNARY(floor)
+UNARY(sign)
+BINARY(add)
+BINARY(atan2)
+BINARY(divide)
+BINARY(maximum)
+BINARY(minimum)
+BINARY(multiply)
+BINARY(power)
+BINARY(remainder)
+BINARY(subtract)
 
-            static V f_square_same(B b, V const *x) {
+static V f_square_same(B b, V const *x) {
     return ir_multiply(b, x[0], x[0]);
 }
 static V f_pow_const2(B b, V const *x) {
@@ -160,7 +181,8 @@ static V f_dot_self(B b, V const *x) {
 /* x [N,C,H,W], w [O,C,KH,KW] unless a row says otherwise. */
 static V conv(B b, V const *x, ir_conv_dims d) {
     if (!d.n_spatial) {
-        d.lhs_batch = 0, d.lhs_feature = 1, d.rhs_out = 0, d.rhs_in = 1, d.out_batch = 0, d.out_feature = 1, d.n_spatial = 2;
+        d.lhs_batch = 0, d.lhs_feature = 1, d.rhs_out = 0, d.rhs_in = 1, d.out_batch = 0, d.out_feature = 1,
+        d.n_spatial = 2;
         d.lhs_spatial = d.rhs_spatial = d.out_spatial = I(2, 3);
         return ir_convolution(b, x[0], x[1], &d, IR_PREC_DEFAULT);
     }
@@ -173,7 +195,12 @@ static V f_conv_stride_pad(B b, V const *x) {
     return conv(b, x, (ir_conv_dims){.strides = I(2, 3), .pad_low = I(1, 2), .pad_high = I(2, 0)});
 }
 static V f_conv_dilated(B b, V const *x) {
-    return conv(b, x, (ir_conv_dims){.rhs_dilation = I(2, 1), .lhs_dilation = I(1, 3), .pad_low = I(1, -1), .pad_high = I(0, 1), .strides = I(1, 2)});
+    return conv(b, x,
+                (ir_conv_dims){.rhs_dilation = I(2, 1),
+                               .lhs_dilation = I(1, 3),
+                               .pad_low = I(1, -1),
+                               .pad_high = I(0, 1),
+                               .strides = I(1, 2)});
 }
 static V f_conv_groups(B b, V const *x) {
     return conv(b, x, (ir_conv_dims){.feature_groups = 2, .pad_low = I(1, 1), .pad_high = I(1, 1)});
@@ -240,7 +267,8 @@ static V f_cumprod(B b, V const *x) {
 }
 static V f_cumprod_zeros(B b, V const *x) { /* one zero in the first row, two in the second */
     double mask[10] = {1, 0, 1, 1, 1, 1, 0, 1, 0, 1};
-    return ir_reduce_window(b, OP_multiply, ir_multiply(b, x[0], ir_constant(b, F64(2, 5), mask)), I(1, 5), NULL, I(0, 4), I(0, 0), NULL, NULL);
+    return ir_reduce_window(b, OP_multiply, ir_multiply(b, x[0], ir_constant(b, F64(2, 5), mask)), I(1, 5), NULL,
+                            I(0, 4), I(0, 0), NULL, NULL);
 }
 static V f_cummax(B b, V const *x) {
     return ir_reduce_window(b, OP_maximum, x[0], I(1, 5), NULL, I(0, 4), I(0, 0), NULL, NULL);
@@ -256,7 +284,8 @@ static V f_bn_training(B b, V const *x) {
 static V f_bn_all(B b, V const *x) { /* output, mean and variance all count */
     V out[3];
     if (!ir_batch_norm_training(b, x[0], x[1], x[2], 1e-3f, 2, out)) return NULL;
-    V mean = ir_broadcast_in_dim(b, out[1], x[0]->type, 1, I(2)), var = ir_broadcast_in_dim(b, out[2], x[0]->type, 1, I(2));
+    V mean = ir_broadcast_in_dim(b, out[1], x[0]->type, 1, I(2)),
+      var = ir_broadcast_in_dim(b, out[2], x[0]->type, 1, I(2));
     return ir_add(b, ir_multiply(b, out[0], var), ir_sine(b, mean));
 }
 static V f_bn_inference(B b, V const *x) {
@@ -265,17 +294,24 @@ static V f_bn_inference(B b, V const *x) {
 
 static V f_gather_rows(B b, V const *x) { /* table [5,3], four rows, one of them twice, one outside (clamped) */
     static const int32_t rows[] = {4, 0, 4, 9};
-    ir_gather_dims d = {
-        .n_offset = 1, .offset = I(1), .n_collapsed = 1, .collapsed = I(0), .n_index_map = 1, .index_map = I(0), .index_vector_dim = 1};
+    ir_gather_dims d = {.n_offset = 1,
+                        .offset = I(1),
+                        .n_collapsed = 1,
+                        .collapsed = I(0),
+                        .n_index_map = 1,
+                        .index_map = I(0),
+                        .index_vector_dim = 1};
     return ir_gather(b, x[0], ints(b, 1, I(4), rows), &d, I(1, 3), false);
 }
 static V f_gather_boxes(B b, V const *x) { /* x [4,5], boxes [2,2] at (row, column) pairs; one reaches over the edge */
     static const int32_t at[] = {0, 1, 3, 4, 2, 2, -1, 0};
-    ir_gather_dims d = {.n_offset = 2, .offset = I(0, 2), .n_index_map = 2, .index_map = I(1, 0), .index_vector_dim = 1};
+    ir_gather_dims d = {
+        .n_offset = 2, .offset = I(0, 2), .n_index_map = 2, .index_map = I(1, 0), .index_vector_dim = 1};
     return ir_gather(b, x[0], ints(b, 2, I(4, 2), at), &d, I(2, 2), false);
 }
 static const int32_t scatter_at[] = {2, 0, 2, 7};
-static V scatter_rows(B b, V const *x, ir_opcode combine) { /* x [4,3], updates [4,3]; row 2 twice, row 7 does not exist */
+static V scatter_rows(B b, V const *x, ir_opcode combine) {
+    /* x [4,3], updates [4,3]; row 2 twice, row 7 does not exist */
     ir_scatter_dims d = {.n_window = 1,
                          .window = I(1),
                          .n_inserted = 1,
@@ -294,7 +330,8 @@ static V f_scatter_replace(B b, V const *x) {
 static V f_scatter_multiply(B b, V const *x) {
     return scatter_rows(b, x, OP_multiply);
 }
-static V f_scatter_multiply_zeros(B b, V const *x) { /* row 2 gets a zero from one of its two updates, in the last column from both */
+static V f_scatter_multiply_zeros(B b, V const *x) {
+    /* row 2 gets a zero from one of its two updates, in the last column from both */
     double mask[12] = {1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1, 1};
     V in[2] = {x[0], ir_multiply(b, x[1], ir_constant(b, F64(4, 3), mask))};
     return scatter_rows(b, in, OP_multiply);
@@ -340,8 +377,8 @@ static V f_cholesky_upper(B b, V const *x) {
     return cholesky(b, x[0], false);
 }
 static V solve(B b, V const *x, bool left, bool lower, bool unit, int transpose) {
-    ir_attr attrs[] = {ir_attr_bool(IR_A_left_side, left), ir_attr_bool(IR_A_lower, lower), ir_attr_bool(IR_A_unit_diagonal, unit),
-                       ir_attr_enum(IR_A_transpose_a, transpose)};
+    ir_attr attrs[] = {ir_attr_bool(IR_A_left_side, left), ir_attr_bool(IR_A_lower, lower),
+                       ir_attr_bool(IR_A_unit_diagonal, unit), ir_attr_enum(IR_A_transpose_a, transpose)};
     V in[2] = {plus_diagonal(b, x[0], 3), x[1]};
     ir_op *op = ir_build(b, OP_triangular_solve, 2, in, 4, attrs, 0, NULL, 0, NULL);
     return op ? &op->out[0] : NULL;
@@ -402,7 +439,7 @@ static V f_softmax(B b, V const *x) {
     return ir_divide(b, e, ir_broadcast_in_dim(b, ir_reduce(b, OP_add, e, 1, I(1)), x[0]->type, 1, I(0)));
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- rows --- */
 typedef struct row {
     const char *name;
     V (*build)(B b, V const *x);
@@ -410,23 +447,23 @@ typedef struct row {
     size_t n;
     dims in[MAX_IN];
 } row;
-#define M23                                                                                                                                          \
-    {                                                                                                                                                \
-        2, {                                                                                                                                         \
-            2, 3                                                                                                                                     \
-        }                                                                                                                                            \
+#define M23      \
+    {            \
+        2, {     \
+            2, 3 \
+        }        \
     }
-#define ROW1(f, lo, hi)                                                                                                                              \
-    {                                                                                                                                                \
-#f, f_##f, lo, hi, 1, {                                                                                                                      \
-            M23                                                                                                                                      \
-        }                                                                                                                                            \
+#define ROW1(f, lo, hi)         \
+    {                           \
+#f, f_##f, lo, hi, 1, { \
+            M23                 \
+        }                       \
     }
-#define ROW2(f, lo, hi)                                                                                                                              \
-    {                                                                                                                                                \
-#f, f_##f, lo, hi, 2, {                                                                                                                      \
-            M23, M23                                                                                                                                 \
-        }                                                                                                                                            \
+#define ROW2(f, lo, hi)         \
+    {                           \
+#f, f_##f, lo, hi, 2, { \
+            M23, M23            \
+        }                       \
     }
 
 static const row rows[] = {
@@ -543,7 +580,7 @@ static const row rows[] = {
     {"sort", f_sort, 0, 0, 2, {{2, {2, 5}}, {2, {2, 5}}}},
 };
 
-/* --- the check ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the check --- */
 /* main returns the scalar and its gradients by all inputs; with `second` the scalar is made of the first gradients. */
 static ir_module *program(const row *r, bool second) {
     ir_module *m = ir_module_new();
@@ -584,6 +621,7 @@ int main(int argc, char **argv) {
     size_t n = 0;
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (argc < 2 || strcmp(argv[1], rows[i].name) == 0)
-            tests[n++] = (struct CMUnitTest){.name = rows[i].name, .test_func = check_row, .initial_state = (void *)&rows[i]};
+            tests[n++] =
+                (struct CMUnitTest){.name = rows[i].name, .test_func = check_row, .initial_state = (void *)&rows[i]};
     return n ? _cmocka_run_group_tests("grad_rules", tests, n, NULL, NULL) : 1;
 }

@@ -1,6 +1,7 @@
-/* Derivative rules on programs in text, as they come from other frameworks: control flow, calls, collectives, computations with regions, legacy ops.
- * Each row is differentiated once and twice and compared with differences (grad_numeric.h). Rows with several processes run as a grid of that many
- * replicas, with inputs of their own, and the sum of their losses is differentiated. Run one row: test_grad_text NAME. */
+/* Derivative rules on programs in text, as they come from other frameworks: control flow, calls, collectives,
+ * computations with regions, legacy ops. Each row is differentiated once and twice and compared with differences
+ * (grad_numeric.h). Rows with several processes run as a grid of that many replicas, with inputs of their own, and the
+ * sum of their losses is differentiated. Run one row: test_grad_text NAME. */
 #include "grad_numeric.h"
 #include "pass/pass.h"
 
@@ -27,120 +28,265 @@ static const row rows[] = {
      "%z = stablehlo.constant dense<0.0> : " F "\n"
      "%s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (" V3 ", " F ") -> " F "\n"
      "%p = stablehlo.compare GT, %s, %z : (" F ", " F ") -> tensor<i1>\n"
-     "%r, %q = \"stablehlo.if\"(%p) ({\n %m = stablehlo.multiply %x, %y : " V3 "\n %e = stablehlo.sine %m : " V3 "\n stablehlo.return %e, %x : " V3 ", " V3 "\n}, {\n"
-     " %e = stablehlo.exponential %y : " V3 "\n %f = stablehlo.multiply %e, %x : " V3 "\n stablehlo.return %f, %e : " V3 ", " V3 "\n}) : (tensor<i1>) -> (" V3 ", " V3 ")\n"
-     "%w = stablehlo.multiply %r, %q : " V3 "\n return %w : " V3, V3, 0, 0, 0, NULL},
+     "%r, %q = \"stablehlo.if\"(%p) ({\n"
+     " %m = stablehlo.multiply %x, %y : " V3 "\n %e = stablehlo.sine %m : " V3 "\n stablehlo.return %e, %x : " V3
+     ", " V3 "\n}, {\n"
+     " %e = stablehlo.exponential %y : " V3 "\n %f = stablehlo.multiply %e, %x : " V3 "\n stablehlo.return %f, %e : " V3
+     ", " V3 "\n}) : (tensor<i1>) -> (" V3 ", " V3 ")\n"
+     "%w = stablehlo.multiply %r, %q : " V3 "\n return %w : " V3,
+     V3, 0, 0, 0, NULL},
     {"case", "%x: " V3,
      "%i = stablehlo.constant dense<1> : tensor<i32>\n"
-     "%r = \"stablehlo.case\"(%i) ({\n stablehlo.return %x : " V3 "\n}, {\n %e = stablehlo.tanh %x : " V3 "\n %f = stablehlo.multiply %e, %x : " V3 "\n stablehlo.return %f : " V3
-     "\n}, {\n %n = stablehlo.negate %x : " V3 "\n stablehlo.return %n : " V3 "\n}) : (tensor<i32>) -> " V3 "\n return %r : " V3, V3, 0, 0, 0, NULL},
+     "%r = \"stablehlo.case\"(%i) ({\n stablehlo.return %x : " V3 "\n}, {\n %e = stablehlo.tanh %x : " V3
+     "\n %f = stablehlo.multiply %e, %x : " V3 "\n stablehlo.return %f : " V3 "\n}, {\n %n = stablehlo.negate %x : " V3
+     "\n stablehlo.return %n : " V3 "\n}) : (tensor<i32>) -> " V3 "\n return %r : " V3,
+     V3, 0, 0, 0, NULL},
     {"if_in_if", "%x: " F,
      S("z", "0.0") S("o", "0.5") "%p = stablehlo.compare GT, %x, %z : (" F ", " F ") -> tensor<i1>\n"
-     "%r = \"stablehlo.if\"(%p) ({\n %q = stablehlo.compare LT, %x, %o : (" F ", " F ") -> tensor<i1>\n %k = stablehlo.multiply %x, %x : " F "\n"
-     " %s = \"stablehlo.if\"(%q) ({\n %a = stablehlo.multiply %k, %x : " F "\n stablehlo.return %a : " F "\n}, {\n stablehlo.return %k : " F "\n}) : (tensor<i1>) -> " F "\n"
-     " stablehlo.return %s : " F "\n}, {\n %a = stablehlo.cosine %x : " F "\n stablehlo.return %a : " F "\n}) : (tensor<i1>) -> " F "\n return %r : " F, F, 0.1, 0.4, 0, NULL},
+                                 "%r = \"stablehlo.if\"(%p) ({\n"
+                                 " %q = stablehlo.compare LT, %x, %o : (" F ", " F
+                                 ") -> tensor<i1>\n %k = stablehlo.multiply %x, %x : " F "\n"
+                                 " %s = \"stablehlo.if\"(%q) ({\n"
+                                 " %a = stablehlo.multiply %k, %x : " F "\n stablehlo.return %a : " F
+                                 "\n}, {\n stablehlo.return %k : " F "\n}) : (tensor<i1>) -> " F "\n"
+                                 " stablehlo.return %s : " F "\n}, {\n %a = stablehlo.cosine %x : " F
+                                 "\n stablehlo.return %a : " F "\n}) : (tensor<i1>) -> " F "\n return %r : " F,
+     F, 0.1, 0.4, 0, NULL},
     /* --- loops --- */
     {"while_counted", "%x: " V3 ", %w: " V3,
-     I("z", "0") I("n", "4") I("o", "1")
-     "%r:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i64>, " V3 "\n cond {\n %p = stablehlo.compare LT, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
-     " stablehlo.return %p : tensor<i1>\n} do {\n %j = stablehlo.add %i, %o : tensor<i64>\n %m = stablehlo.multiply %a, %w : " V3 "\n %s = stablehlo.sine %m : " V3 "\n"
-     " %f = stablehlo.convert %i : (tensor<i64>) -> " F "\n %g = stablehlo.broadcast_in_dim %f, dims = [] : (" F ") -> " V3 "\n %t = stablehlo.add %s, %g : " V3 "\n"
-     " stablehlo.return %j, %t : tensor<i64>, " V3 "\n}\n return %r#1 : " V3, V3, 0, 0, 0, NULL},
+     I("z", "0") I("n", "4")
+         I("o", "1") "%r:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i64>, " V3 "\n"
+                     " cond {\n"
+                     " %p = stablehlo.compare LT, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+                     " stablehlo.return %p : tensor<i1>\n"
+                     "} do {\n"
+                     " %j = stablehlo.add %i, %o : tensor<i64>\n"
+                     " %m = stablehlo.multiply %a, %w : " V3 "\n %s = stablehlo.sine %m : " V3 "\n"
+                     " %f = stablehlo.convert %i : (tensor<i64>) -> " F
+                     "\n %g = stablehlo.broadcast_in_dim %f, dims = [] : (" F ") -> " V3
+                     "\n %t = stablehlo.add %s, %g : " V3 "\n"
+                     " stablehlo.return %j, %t : tensor<i64>, " V3 "\n}\n return %r#1 : " V3,
+     V3, 0, 0, 0, NULL},
     {"while_down_by_two", "%x: " F,
-     I("n", "7") I("two", "2") I("o", "1")
-     "%r:2 = stablehlo.while(%a = %x, %i = %n) : " F ", tensor<i64>\n cond {\n %p = stablehlo.compare GE, %i, %o : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
-     " stablehlo.return %p : tensor<i1>\n} do {\n %j = stablehlo.subtract %i, %two : tensor<i64>\n %m = stablehlo.multiply %a, %a : " F "\n %s = stablehlo.cosine %m : " F "\n"
-     " stablehlo.return %s, %j : " F ", tensor<i64>\n}\n return %r#0 : " F, F, 0.3, 1.2, 0, NULL},
+     I("n", "7") I("two", "2")
+         I("o", "1") "%r:2 = stablehlo.while(%a = %x, %i = %n) : " F ", tensor<i64>\n"
+                     " cond {\n"
+                     " %p = stablehlo.compare GE, %i, %o : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+                     " stablehlo.return %p : tensor<i1>\n"
+                     "} do {\n"
+                     " %j = stablehlo.subtract %i, %two : tensor<i64>\n"
+                     " %m = stablehlo.multiply %a, %a : " F "\n %s = stablehlo.cosine %m : " F "\n"
+                     " stablehlo.return %s, %j : " F ", tensor<i64>\n}\n return %r#0 : " F,
+     F, 0.3, 1.2, 0, NULL},
     {"while_until", "%x: " F ", %w: " F, /* how often depends on the data */
-     S("limit", "20.0")
-     "%r = stablehlo.while(%a = %x) : " F "\n cond {\n %p = stablehlo.compare LT, %a, %limit : (" F ", " F ") -> tensor<i1>\n stablehlo.return %p : tensor<i1>\n} do {\n"
-     " %m = stablehlo.multiply %a, %w : " F "\n %s = stablehlo.add %m, %x : " F "\n stablehlo.return %s : " F "\n}\n return %r : " F, F, 1.3, 1.9, 0, NULL},
+     S("limit", "20.0") "%r = stablehlo.while(%a = %x) : " F "\n cond {\n %p = stablehlo.compare LT, %a, %limit : (" F
+                        ", " F ") -> tensor<i1>\n"
+                        " stablehlo.return %p : tensor<i1>\n"
+                        "} do {\n"
+                        " %m = stablehlo.multiply %a, %w : " F "\n %s = stablehlo.add %m, %x : " F
+                        "\n stablehlo.return %s : " F "\n}\n return %r : " F,
+     F, 1.3, 1.9, 0, NULL},
     {"while_never", "%x: " F,
-     I("z", "0")
-     "%r:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i64>, " F "\n cond {\n %p = stablehlo.compare LT, %i, %z : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
-     " stablehlo.return %p : tensor<i1>\n} do {\n %m = stablehlo.multiply %a, %a : " F "\n stablehlo.return %i, %m : tensor<i64>, " F "\n}\n"
-     " %y = stablehlo.multiply %r#1, %x : " F "\n return %y : " F, F, 0, 0, 0, NULL},
+     I("z", "0") "%r:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i64>, " F "\n"
+                 " cond {\n"
+                 " %p = stablehlo.compare LT, %i, %z : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+                 " stablehlo.return %p : tensor<i1>\n"
+                 "} do {\n"
+                 " %m = stablehlo.multiply %a, %a : " F "\n stablehlo.return %i, %m : tensor<i64>, " F "\n}\n"
+                 " %y = stablehlo.multiply %r#1, %x : " F "\n return %y : " F,
+     F, 0, 0, 0, NULL},
     {"while_scan", "%x: tensor<4x2xf64>, %h: tensor<2xf64>", /* a recurrent net: a slice in, a slice out */
-     I("z", "0") I("n", "4") I("o", "1") "%k = stablehlo.constant dense<0.0> : tensor<4x2xf64>\n"
-     "%r:4 = stablehlo.while(%i = %z, %s = %h, %ys = %k, %xs = %x) : tensor<i64>, tensor<2xf64>, tensor<4x2xf64>, tensor<4x2xf64>\n cond {\n"
-     " %p = stablehlo.compare LT, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>\n stablehlo.return %p : tensor<i1>\n} do {\n"
-     " %a = stablehlo.dynamic_slice %xs, %i, %z, sizes = [1, 2] : (tensor<4x2xf64>, tensor<i64>, tensor<i64>) -> tensor<1x2xf64>\n"
-     " %b = stablehlo.reshape %a : (tensor<1x2xf64>) -> tensor<2xf64>\n %c = stablehlo.multiply %s, %b : tensor<2xf64>\n %t = stablehlo.tanh %c : tensor<2xf64>\n"
-     " %u = stablehlo.add %t, %b : tensor<2xf64>\n %v = stablehlo.reshape %u : (tensor<2xf64>) -> tensor<1x2xf64>\n"
-     " %q = stablehlo.dynamic_update_slice %ys, %v, %i, %z : (tensor<4x2xf64>, tensor<1x2xf64>, tensor<i64>, tensor<i64>) -> tensor<4x2xf64>\n"
-     " %j = stablehlo.add %i, %o : tensor<i64>\n stablehlo.return %j, %u, %q, %xs : tensor<i64>, tensor<2xf64>, tensor<4x2xf64>, tensor<4x2xf64>\n}\n return %r#2 : tensor<4x2xf64>",
+     I("z", "0") I("n", "4") I(
+         "o", "1") "%k = stablehlo.constant dense<0.0> : tensor<4x2xf64>\n"
+                   "%r:4 = stablehlo.while(%i = %z, %s = %h, %ys = %k, %xs = %x) : tensor<i64>, tensor<2xf64>, "
+                   "tensor<4x2xf64>, tensor<4x2xf64>\n"
+                   " cond {\n"
+                   " %p = stablehlo.compare LT, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+                   " stablehlo.return %p : tensor<i1>\n"
+                   "} do {\n"
+                   " %a = stablehlo.dynamic_slice %xs, %i, %z, sizes = [1, 2] : (tensor<4x2xf64>, tensor<i64>, "
+                   "tensor<i64>) -> tensor<1x2xf64>\n"
+                   " %b = stablehlo.reshape %a : (tensor<1x2xf64>) -> tensor<2xf64>\n"
+                   " %c = stablehlo.multiply %s, %b : tensor<2xf64>\n"
+                   " %t = stablehlo.tanh %c : tensor<2xf64>\n"
+                   " %u = stablehlo.add %t, %b : tensor<2xf64>\n %v = stablehlo.reshape %u : (tensor<2xf64>) -> "
+                   "tensor<1x2xf64>\n"
+                   " %q = stablehlo.dynamic_update_slice %ys, %v, %i, %z : (tensor<4x2xf64>, tensor<1x2xf64>, "
+                   "tensor<i64>, tensor<i64>) -> tensor<4x2xf64>\n"
+                   " %j = stablehlo.add %i, %o : tensor<i64>\n"
+                   " stablehlo.return %j, %u, %q, %xs : tensor<i64>, tensor<2xf64>, tensor<4x2xf64>, tensor<4x2xf64>\n"
+                   "}\n"
+                   " return %r#2 : tensor<4x2xf64>",
      "tensor<4x2xf64>", 0, 0, 0, NULL},
     {"while_in_while", "%x: " F ", %w: " F,
-     I("z", "0") I("n", "2") I("o", "1")
-     "%r:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i64>, " F "\n cond {\n %p = stablehlo.compare NE, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
-     " stablehlo.return %p : tensor<i1>\n} do {\n"
-     " %q:2 = stablehlo.while(%k = %n, %c = %a) : tensor<i64>, " F "\n cond {\n %p = stablehlo.compare GT, %k, %z : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
-     " stablehlo.return %p : tensor<i1>\n} do {\n %m = stablehlo.multiply %c, %w : " F "\n %s = stablehlo.sine %m : " F "\n %l = stablehlo.subtract %k, %o : tensor<i64>\n"
-     " stablehlo.return %l, %s : tensor<i64>, " F "\n}\n"
-     " %t = stablehlo.multiply %q#1, %a : " F "\n %j = stablehlo.add %i, %o : tensor<i64>\n stablehlo.return %j, %t : tensor<i64>, " F "\n}\n return %r#1 : " F, F, 0.4, 1.4, 0, NULL},
+     I("z", "0") I("n", "2")
+         I("o", "1") "%r:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i64>, " F "\n"
+                     " cond {\n"
+                     " %p = stablehlo.compare NE, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+                     " stablehlo.return %p : tensor<i1>\n} do {\n"
+                     " %q:2 = stablehlo.while(%k = %n, %c = %a) : tensor<i64>, " F "\n"
+                     " cond {\n"
+                     " %p = stablehlo.compare GT, %k, %z : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+                     " stablehlo.return %p : tensor<i1>\n"
+                     "} do {\n"
+                     " %m = stablehlo.multiply %c, %w : " F "\n %s = stablehlo.sine %m : " F
+                     "\n %l = stablehlo.subtract %k, %o : tensor<i64>\n"
+                     " stablehlo.return %l, %s : tensor<i64>, " F "\n}\n"
+                     " %t = stablehlo.multiply %q#1, %a : " F "\n"
+                     " %j = stablehlo.add %i, %o : tensor<i64>\n"
+                     " stablehlo.return %j, %t : tensor<i64>, " F "\n}\n return %r#1 : " F,
+     F, 0.4, 1.4, 0, NULL},
     {"while_with_if", "%x: " F ", %w: " F,
-     I("z", "0") I("n", "3") I("o", "1") S("zero", "0.0")
-     "%r:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i64>, " F "\n cond {\n %p = stablehlo.compare LT, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
-     " stablehlo.return %p : tensor<i1>\n} do {\n %p = stablehlo.compare EQ, %i, %o : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
-     " %s = \"stablehlo.if\"(%p) ({\n %m = stablehlo.multiply %a, %w : " F "\n stablehlo.return %m : " F "\n}, {\n %m = stablehlo.sine %a : " F "\n stablehlo.return %m : " F
-     "\n}) : (tensor<i1>) -> " F "\n %j = stablehlo.add %i, %o : tensor<i64>\n stablehlo.return %j, %s : tensor<i64>, " F "\n}\n return %r#1 : " F, F, 0, 0, 0, NULL},
+     I("z", "0") I("n", "3") I("o", "1")
+         S("zero", "0.0") "%r:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i64>, " F "\n"
+                          " cond {\n"
+                          " %p = stablehlo.compare LT, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+                          " stablehlo.return %p : tensor<i1>\n"
+                          "} do {\n"
+                          " %p = stablehlo.compare EQ, %i, %o : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+                          " %s = \"stablehlo.if\"(%p) ({\n"
+                          " %m = stablehlo.multiply %a, %w : " F "\n stablehlo.return %m : " F
+                          "\n}, {\n %m = stablehlo.sine %a : " F "\n stablehlo.return %m : " F
+                          "\n}) : (tensor<i1>) -> " F "\n"
+                          " %j = stablehlo.add %i, %o : tensor<i64>\n"
+                          " stablehlo.return %j, %s : tensor<i64>, " F "\n}\n return %r#1 : " F,
+     F, 0, 0, 0, NULL},
     /* --- calls --- */
-    {"call", "%x: " F ", %y: " F, "%r:2 = func.call @f(%x, %y) : (" F ", " F ") -> (" F ", " F ")\n %s = func.call @g(%r#1) : (" F ") -> " F "\n %t = stablehlo.multiply %s, %r#0 : " F "\n return %t : " F,
+    {"call", "%x: " F ", %y: " F,
+     "%r:2 = func.call @f(%x, %y) : (" F ", " F ") -> (" F ", " F ")\n %s = func.call @g(%r#1) : (" F ") -> " F
+     "\n %t = stablehlo.multiply %s, %r#0 : " F "\n return %t : " F,
      F, 0, 0, 0,
-     "func.func private @f(%x: " F ", %y: " F ") -> (" F ", " F ") {\n %a = func.call @g(%x) : (" F ") -> " F "\n %b = stablehlo.multiply %a, %y : " F "\n return %b, %y : " F ", " F "\n}\n"
+     "func.func private @f(%x: " F ", %y: " F ") -> (" F ", " F ") {\n %a = func.call @g(%x) : (" F ") -> " F
+     "\n %b = stablehlo.multiply %a, %y : " F "\n return %b, %y : " F ", " F "\n}\n"
      "func.func private @g(%x: " F ") -> " F " {\n %a = stablehlo.tanh %x : " F "\n return %a : " F "\n}\n"},
-    {"composite", "%x: " F, "%r = stablehlo.composite \"my.op\" %x {decomposition = @d} : (" F ") -> " F "\n return %r : " F, F, 0, 0, 0,
-     "func.func private @d(%x: " F ") -> " F " {\n %a = stablehlo.sine %x : " F "\n %b = stablehlo.multiply %a, %x : " F "\n return %b : " F "\n}\n"},
+    {"composite", "%x: " F,
+     "%r = stablehlo.composite \"my.op\" %x {decomposition = @d} : (" F ") -> " F "\n return %r : " F, F, 0, 0, 0,
+     "func.func private @d(%x: " F ") -> " F " {\n %a = stablehlo.sine %x : " F "\n %b = stablehlo.multiply %a, %x : " F
+     "\n return %b : " F "\n}\n"},
     /* --- collectives, two replicas --- */
-    {"all_reduce_sum", "%x: " V3, "%r = \"stablehlo.all_reduce\"(%x) " BINARY("add") " {" GROUPS "} : (" V3 ") -> " V3 "\n %s = stablehlo.multiply %r, %r : " V3 "\n %t = stablehlo.multiply %s, %x : " V3 "\n return %t : " V3,
+    {"all_reduce_sum", "%x: " V3,
+     "%r = \"stablehlo.all_reduce\"(%x) " BINARY("add") " {" GROUPS "} : (" V3 ") -> " V3
+                                                        "\n %s = stablehlo.multiply %r, %r : " V3
+                                                        "\n %t = stablehlo.multiply %s, %x : " V3 "\n return %t : " V3,
      V3, 0, 0, 2, NULL},
-    {"all_reduce_max", "%x: " V3, "%r = \"stablehlo.all_reduce\"(%x) " BINARY("maximum") " {" GROUPS "} : (" V3 ") -> " V3 "\n %s = stablehlo.multiply %r, %r : " V3 "\n %t = stablehlo.multiply %s, %x : " V3 "\n return %t : " V3,
+    {"all_reduce_max", "%x: " V3,
+     "%r = \"stablehlo.all_reduce\"(%x) " BINARY(
+         "maximum") " {" GROUPS "} : (" V3 ") -> " V3 "\n %s = stablehlo.multiply %r, %r : " V3
+                    "\n %t = stablehlo.multiply %s, %x : " V3 "\n return %t : " V3,
      V3, 0, 0, 2, NULL},
-    {"all_gather", "%x: " M23, "%r = \"stablehlo.all_gather\"(%x) {all_gather_dim = 1 : i64, " GROUPS "} : (" M23 ") -> tensor<2x6xf64>\n %s = stablehlo.sine %r : tensor<2x6xf64>\n return %s : tensor<2x6xf64>",
+    {"all_gather", "%x: " M23,
+     "%r = \"stablehlo.all_gather\"(%x) {all_gather_dim = 1 : i64, " GROUPS "} : (" M23 ") -> tensor<2x6xf64>\n"
+     " %s = stablehlo.sine %r : tensor<2x6xf64>\n"
+     " return %s : tensor<2x6xf64>",
      "tensor<2x6xf64>", 0, 0, 2, NULL},
-    {"reduce_scatter", "%x: " M23, "%r = \"stablehlo.reduce_scatter\"(%x) " BINARY("add") " {scatter_dimension = 0 : i64, " GROUPS "} : (" M23 ") -> tensor<1x3xf64>\n %s = stablehlo.sine %r : tensor<1x3xf64>\n return %s : tensor<1x3xf64>",
+    {"reduce_scatter", "%x: " M23,
+     "%r = \"stablehlo.reduce_scatter\"(%x) " BINARY("add") " {scatter_dimension = 0 : i64, " GROUPS "} : (" M23
+                                                            ") -> tensor<1x3xf64>\n"
+                                                            " %s = stablehlo.sine %r : tensor<1x3xf64>\n"
+                                                            " return %s : tensor<1x3xf64>",
      "tensor<1x3xf64>", 0, 0, 2, NULL},
-    {"all_to_all", "%x: " M23, "%r = \"stablehlo.all_to_all\"(%x) {split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, " GROUPS "} : (" M23 ") -> tensor<1x6xf64>\n %s = stablehlo.sine %r : tensor<1x6xf64>\n return %s : tensor<1x6xf64>",
+    {"all_to_all", "%x: " M23,
+     "%r = \"stablehlo.all_to_all\"(%x) {split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : "
+     "i64, " GROUPS "} : (" M23 ") -> tensor<1x6xf64>\n"
+     " %s = stablehlo.sine %r : tensor<1x6xf64>\n"
+     " return %s : tensor<1x6xf64>",
      "tensor<1x6xf64>", 0, 0, 2, NULL},
-    {"collective_permute", "%x: " V3, "%r = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>} : (" V3 ") -> " V3 "\n %s = stablehlo.multiply %r, %r : " V3 "\n %t = stablehlo.add %s, %x : " V3 "\n %u = stablehlo.multiply %s, %t : " V3 "\n return %u : " V3,
+    {"collective_permute", "%x: " V3,
+     "%r = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>} : (" V3
+     ") -> " V3 "\n %s = stablehlo.multiply %r, %r : " V3 "\n %t = stablehlo.add %s, %x : " V3
+     "\n %u = stablehlo.multiply %s, %t : " V3 "\n return %u : " V3,
      V3, 0, 0, 2, NULL},
-    {"collective_broadcast", "%x: " V3, "%r = \"stablehlo.collective_broadcast\"(%x) {" GROUPS "} : (" V3 ") -> " V3 "\n %s = stablehlo.sine %r : " V3 "\n %t = stablehlo.multiply %s, %x : " V3 "\n return %t : " V3, V3, 0, 0, 2, NULL},
+    {"collective_broadcast", "%x: " V3,
+     "%r = \"stablehlo.collective_broadcast\"(%x) {" GROUPS "} : (" V3 ") -> " V3 "\n %s = stablehlo.sine %r : " V3
+     "\n %t = stablehlo.multiply %s, %x : " V3 "\n return %t : " V3,
+     V3, 0, 0, 2, NULL},
     /* --- computations --- */
-    {"reduce_two_sums", "%x: " M23 ", %y: " M23 ", %z: " F, S("zero", "0.0")
-     "%r:2 = stablehlo.reduce(%x init: %zero), (%y init: %z) across dimensions = [1] : (" M23 ", " M23 ", " F ", " F ") -> (tensor<2xf64>, tensor<2xf64>)\n"
-     " reducer(%a: " F ", %c: " F ") (%b: " F ", %d: " F ") {\n %s = stablehlo.add %a, %c : " F "\n %p = stablehlo.multiply %b, %d : " F "\n stablehlo.return %s, %p : " F ", " F "\n}\n"
-     " %w = stablehlo.multiply %r#0, %r#1 : tensor<2xf64>\n return %w : tensor<2xf64>", "tensor<2xf64>", 0, 0, 0, NULL},
-    {"reduce_argmax", "%x: tensor<2x5xf64>, %z: " F, /* with its value, over everything, and an initial value that may win */
+    {"reduce_two_sums", "%x: " M23 ", %y: " M23 ", %z: " F,
+     S("zero", "0.0") "%r:2 = stablehlo.reduce(%x init: %zero), (%y init: %z) across dimensions = [1] : (" M23 ", " M23
+                      ", " F ", " F ") -> (tensor<2xf64>, tensor<2xf64>)\n"
+                      " reducer(%a: " F ", %c: " F ") (%b: " F ", %d: " F ") {\n %s = stablehlo.add %a, %c : " F
+                      "\n %p = stablehlo.multiply %b, %d : " F "\n stablehlo.return %s, %p : " F ", " F "\n}\n"
+                      " %w = stablehlo.multiply %r#0, %r#1 : tensor<2xf64>\n return %w : tensor<2xf64>",
+     "tensor<2xf64>", 0, 0, 0, NULL},
+    /* with its value, over everything, and an initial value that may win */
+    {"reduce_argmax", "%x: tensor<2x5xf64>, %z: " F,
      I("none", "-1") "%i = stablehlo.iota dim = 1 : tensor<2x5xi64>\n"
-     "%r:2 = stablehlo.reduce(%x init: %z), (%i init: %none) across dimensions = [0, 1] : (tensor<2x5xf64>, tensor<2x5xi64>, " F ", tensor<i64>) -> (" F ", tensor<i64>)\n"
-     " reducer(%a: " F ", %c: " F ") (%b: tensor<i64>, %d: tensor<i64>) {\n %p = stablehlo.compare GE, %a, %c : (" F ", " F ") -> tensor<i1>\n"
-     " %s = stablehlo.select %p, %a, %c : tensor<i1>, " F "\n %t = stablehlo.select %p, %b, %d : tensor<i1>, tensor<i64>\n stablehlo.return %s, %t : " F ", tensor<i64>\n}\n"
-     " %w = stablehlo.multiply %r#0, %r#0 : " F "\n return %w : " F, F, 0, 0, 0, NULL},
+                     "%r:2 = stablehlo.reduce(%x init: %z), (%i init: %none) across dimensions = [0, 1] : "
+                     "(tensor<2x5xf64>, tensor<2x5xi64>, " F ", tensor<i64>) -> (" F ", tensor<i64>)\n"
+                     " reducer(%a: " F ", %c: " F ") (%b: tensor<i64>, %d: tensor<i64>) {\n"
+                     " %p = stablehlo.compare GE, %a, %c : (" F ", " F ") -> tensor<i1>\n"
+                     " %s = stablehlo.select %p, %a, %c : tensor<i1>, " F "\n"
+                     " %t = stablehlo.select %p, %b, %d : tensor<i1>, tensor<i64>\n"
+                     " stablehlo.return %s, %t : " F ", tensor<i64>\n}\n"
+                     " %w = stablehlo.multiply %r#0, %r#0 : " F "\n return %w : " F,
+     F, 0, 0, 0, NULL},
     {"reduce_any", "%x: tensor<2x5x3xf64>, %z: " F, /* log(e^a + e^b) of 15 elements */
      "%r = stablehlo.reduce(%x init: %z) across dimensions = [1, 2] : (tensor<2x5x3xf64>, " F ") -> tensor<2xf64>\n"
-     " reducer(%a: " F ", %b: " F ") {\n %p = stablehlo.exponential %a : " F "\n %q = stablehlo.exponential %b : " F "\n %s = stablehlo.add %p, %q : " F "\n %l = stablehlo.log %s : " F
-     "\n stablehlo.return %l : " F "\n}\n return %r : tensor<2xf64>", "tensor<2xf64>", 0, 0, 0, NULL},
-    {"reduce_window_any", "%x: tensor<2x7xf64>", "%z = stablehlo.constant dense<0xFFF0000000000000> : " F "\n"
-     "%r = \"stablehlo.reduce_window\"(%x, %z) ({ ^bb0(%a: " F ", %b: " F "): %p = stablehlo.exponential %a : " F " %q = stablehlo.exponential %b : " F " %s = stablehlo.add %p, %q : " F
-     " %l = stablehlo.log %s : " F " stablehlo.return %l : " F " }) {window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>, base_dilations = array<i64: 1, 1>, "
-     "window_dilations = array<i64: 1, 2>, padding = dense<[[0, 0], [2, 1]]> : tensor<2x2xi64>} : (tensor<2x7xf64>, " F ") -> tensor<2x3xf64>\n return %r : tensor<2x3xf64>", "tensor<2x3xf64>", 0, 0, 0, NULL},
+     " reducer(%a: " F ", %b: " F ") {\n %p = stablehlo.exponential %a : " F "\n %q = stablehlo.exponential %b : " F
+     "\n %s = stablehlo.add %p, %q : " F "\n %l = stablehlo.log %s : " F "\n stablehlo.return %l : " F
+     "\n}\n return %r : tensor<2xf64>",
+     "tensor<2xf64>", 0, 0, 0, NULL},
+    {"reduce_window_any", "%x: tensor<2x7xf64>",
+     "%z = stablehlo.constant dense<0xFFF0000000000000> : " F "\n"
+     "%r = \"stablehlo.reduce_window\"(%x, %z) ({ ^bb0(%a: " F ", %b: " F "): %p = stablehlo.exponential %a : " F
+     " %q = stablehlo.exponential %b : " F " %s = stablehlo.add %p, %q : " F " %l = stablehlo.log %s : " F
+     " stablehlo.return %l : " F
+     " }) {window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>, base_dilations = array<i64: 1, 1>, "
+     "window_dilations = array<i64: 1, 2>, padding = dense<[[0, 0], [2, 1]]> : tensor<2x2xi64>} : (tensor<2x7xf64>, " F
+     ") -> tensor<2x3xf64>\n return %r : tensor<2x3xf64>",
+     "tensor<2x3xf64>", 0, 0, 0, NULL},
     {"map", "%x: " M23 ", %y: " M23,
-     "%r = \"stablehlo.map\"(%x, %y) ({ ^bb0(%a: " F ", %b: " F "): %k = stablehlo.constant dense<2.0> : " F " %c = stablehlo.multiply %a, %b : " F " %d = stablehlo.sine %c : " F
-     " %e = stablehlo.power %a, %k : " F " %f = stablehlo.add %d, %e : " F " stablehlo.return %f : " F " }) {dimensions = array<i64: 0, 1>} : (" M23 ", " M23 ") -> " M23 "\n return %r : " M23, M23, 0.2, 2, 0, NULL},
-    {"select_and_scatter_min", "%x: tensor<4x5xf64>, %s: " M23, S("z", "0.0")
-     "%r = \"stablehlo.select_and_scatter\"(%x, %s, %z) ({ ^bb0(%a: " F ", %b: " F "): %c = stablehlo.compare LE, %a, %b : (" F ", " F ") -> tensor<i1> stablehlo.return %c : tensor<i1> }, "
-     "{ ^bb0(%a: " F ", %b: " F "): %c = stablehlo.add %a, %b : " F " stablehlo.return %c : " F " }) {window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>, "
-     "padding = dense<[[0, 0], [0, 1]]> : tensor<2x2xi64>} : (tensor<4x5xf64>, " M23 ", " F ") -> tensor<4x5xf64>\n"
-     "%t = stablehlo.multiply %r, %r : tensor<4x5xf64>\n return %t : tensor<4x5xf64>", "tensor<4x5xf64>", 0, 0, 0, NULL},
+     "%r = \"stablehlo.map\"(%x, %y) ({ ^bb0(%a: " F ", %b: " F "): %k = stablehlo.constant dense<2.0> : " F
+     " %c = stablehlo.multiply %a, %b : " F " %d = stablehlo.sine %c : " F " %e = stablehlo.power %a, %k : " F
+     " %f = stablehlo.add %d, %e : " F " stablehlo.return %f : " F " }) {dimensions = array<i64: 0, 1>} : (" M23
+     ", " M23 ") -> " M23 "\n return %r : " M23,
+     M23, 0.2, 2, 0, NULL},
+    {"select_and_scatter_min", "%x: tensor<4x5xf64>, %s: " M23,
+     S("z", "0.0") "%r = \"stablehlo.select_and_scatter\"(%x, %s, %z) ({ ^bb0(%a: " F ", %b: " F
+                   "): %c = stablehlo.compare LE, %a, %b : (" F ", " F
+                   ") -> tensor<i1> stablehlo.return %c : tensor<i1> }, "
+                   "{ ^bb0(%a: " F ", %b: " F "): %c = stablehlo.add %a, %b : " F " stablehlo.return %c : " F
+                   " }) {window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>, "
+                   "padding = dense<[[0, 0], [0, 1]]> : tensor<2x2xi64>} : (tensor<4x5xf64>, " M23 ", " F
+                   ") -> tensor<4x5xf64>\n"
+                   "%t = stablehlo.multiply %r, %r : tensor<4x5xf64>\n"
+                   " return %t : tensor<4x5xf64>",
+     "tensor<4x5xf64>", 0, 0, 0, NULL},
     /* --- legacy and rare --- */
-    {"broadcast", "%x: " V3, "%r = stablehlo.broadcast %x, sizes = [2, 4] : (" V3 ") -> tensor<2x4x3xf64>\n%s = stablehlo.multiply %r, %r : tensor<2x4x3xf64>\nreturn %s : tensor<2x4x3xf64>", "tensor<2x4x3xf64>", 0, 0, 0, NULL},
-    {"dot_matrices", "%x: " M23 ", %y: tensor<3x2xf64>", "%r = stablehlo.dot %x, %y : (" M23 ", tensor<3x2xf64>) -> tensor<2x2xf64>\n%s = stablehlo.multiply %r, %r : tensor<2x2xf64>\nreturn %s : tensor<2x2xf64>", "tensor<2x2xf64>", 0, 0, 0, NULL},
-    {"dot_matrix_vector", "%x: " M23 ", %y: " V3, "%r = stablehlo.dot %x, %y : (" M23 ", " V3 ") -> tensor<2xf64>\n%s = stablehlo.sine %r : tensor<2xf64>\nreturn %s : tensor<2xf64>", "tensor<2xf64>", 0, 0, 0, NULL},
-    {"dot_vectors", "%x: " V3 ", %y: " V3, "%r = stablehlo.dot %x, %y : (" V3 ", " V3 ") -> " F "\n%s = stablehlo.sine %r : " F "\nreturn %s : " F, F, 0, 0, 0, NULL},
-    {"reduce_precision", "%x: " M23, "%r = stablehlo.reduce_precision %x, format = e11m52 : " M23 "\n%s = stablehlo.sine %r : " M23 "\nreturn %s : " M23, M23, 0, 0, 0, NULL},
-    {"collective_reduce", "%x: " V3, "%r = \"stablehlo.collective_reduce\"(%x) " BINARY("add") " {" GROUPS "} : (" V3 ") -> " V3 "\n %s = stablehlo.multiply %r, %r : " V3 "\n %t = stablehlo.add %s, %x : " V3 "\n %u = stablehlo.multiply %t, %x : " V3 "\n return %u : " V3, V3, 0, 0, 2, NULL},
-    {"chlo_broadcast_select", "%x: " M23 ", %y: " F, "%p = stablehlo.constant dense<[true, false, true]> : tensor<3xi1>\n%r = chlo.broadcast_select %p, %x, %y : (tensor<3xi1>, " M23 ", " F ") -> " M23 "\n%s = stablehlo.multiply %r, %r : " M23 "\nreturn %s : " M23, M23, 0, 0, 0, NULL},
-    {"chlo_broadcast_power", "%x: " V3 ", %y: " M23, "%r = chlo.broadcast_power %x, %y : (" V3 ", " M23 ") -> " M23 "\nreturn %r : " M23, M23, 0.5, 2, 0, NULL},
+    {"broadcast", "%x: " V3,
+     "%r = stablehlo.broadcast %x, sizes = [2, 4] : (" V3 ") -> tensor<2x4x3xf64>\n"
+     "%s = stablehlo.multiply %r, %r : tensor<2x4x3xf64>\n"
+     "return %s : tensor<2x4x3xf64>",
+     "tensor<2x4x3xf64>", 0, 0, 0, NULL},
+    {"dot_matrices", "%x: " M23 ", %y: tensor<3x2xf64>",
+     "%r = stablehlo.dot %x, %y : (" M23 ", tensor<3x2xf64>) -> tensor<2x2xf64>\n"
+     "%s = stablehlo.multiply %r, %r : tensor<2x2xf64>\n"
+     "return %s : tensor<2x2xf64>",
+     "tensor<2x2xf64>", 0, 0, 0, NULL},
+    {"dot_matrix_vector", "%x: " M23 ", %y: " V3,
+     "%r = stablehlo.dot %x, %y : (" M23 ", " V3 ") -> tensor<2xf64>\n"
+     "%s = stablehlo.sine %r : tensor<2xf64>\n"
+     "return %s : tensor<2xf64>",
+     "tensor<2xf64>", 0, 0, 0, NULL},
+    {"dot_vectors", "%x: " V3 ", %y: " V3,
+     "%r = stablehlo.dot %x, %y : (" V3 ", " V3 ") -> " F "\n%s = stablehlo.sine %r : " F "\nreturn %s : " F, F, 0, 0,
+     0, NULL},
+    {"reduce_precision", "%x: " M23,
+     "%r = stablehlo.reduce_precision %x, format = e11m52 : " M23 "\n%s = stablehlo.sine %r : " M23
+     "\nreturn %s : " M23,
+     M23, 0, 0, 0, NULL},
+    {"collective_reduce", "%x: " V3,
+     "%r = \"stablehlo.collective_reduce\"(%x) " BINARY(
+         "add") " {" GROUPS "} : (" V3 ") -> " V3 "\n %s = stablehlo.multiply %r, %r : " V3
+                "\n %t = stablehlo.add %s, %x : " V3 "\n %u = stablehlo.multiply %t, %x : " V3 "\n return %u : " V3,
+     V3, 0, 0, 2, NULL},
+    {"chlo_broadcast_select", "%x: " M23 ", %y: " F,
+     "%p = stablehlo.constant dense<[true, false, true]> : tensor<3xi1>\n"
+     "%r = chlo.broadcast_select %p, %x, %y : (tensor<3xi1>, " M23 ", " F ") -> " M23
+     "\n%s = stablehlo.multiply %r, %r : " M23 "\nreturn %s : " M23,
+     M23, 0, 0, 0, NULL},
+    {"chlo_broadcast_power", "%x: " V3 ", %y: " M23,
+     "%r = chlo.broadcast_power %x, %y : (" V3 ", " M23 ") -> " M23 "\nreturn %r : " M23, M23, 0.5, 2, 0, NULL},
     /* --- chlo --- */
     {"chlo_acos", "%x: " M23, CHLO("acos") "return %r : " M23, M23, -0.8, 0.8, 0, NULL},
     {"chlo_acosh", "%x: " M23, CHLO("acosh") "return %r : " M23, M23, 1.3, 3, 0, NULL},
@@ -157,19 +303,34 @@ static const row rows[] = {
     {"chlo_erf_inv", "%x: " M23, CHLO("erf_inv") "return %r : " M23, M23, -0.8, 0.8, 0, NULL},
     {"chlo_lgamma", "%x: " M23, CHLO("lgamma") "return %r : " M23, M23, 0.6, 4, 0, NULL},
     {"chlo_digamma", "%x: " M23, CHLO("digamma") "return %r : " M23, M23, 0.6, 4, 0, NULL},
-    {"chlo_polygamma", "%x: " M23, "%n = stablehlo.constant dense<2.0> : " M23 "\n%r = chlo.polygamma %n, %x : " M23 ", " M23 " -> " M23 "\nreturn %r : " M23, M23, 1, 4, 0, NULL},
-    {"chlo_zeta", "%x: " M23, "%n = stablehlo.constant dense<3.0> : " M23 "\n%r = chlo.zeta %n, %x : " M23 ", " M23 " -> " M23 "\nreturn %r : " M23, M23, 1, 4, 0, NULL},
-    {"chlo_broadcast_divide", "%x: " M23 ", %y: " V3, "%r = chlo.broadcast_divide %x, %y : (" M23 ", " V3 ") -> " M23 "\nreturn %r : " M23, M23, 0.5, 2, 0, NULL},
+    {"chlo_polygamma", "%x: " M23,
+     "%n = stablehlo.constant dense<2.0> : " M23 "\n%r = chlo.polygamma %n, %x : " M23 ", " M23 " -> " M23
+     "\nreturn %r : " M23,
+     M23, 1, 4, 0, NULL},
+    {"chlo_zeta", "%x: " M23,
+     "%n = stablehlo.constant dense<3.0> : " M23 "\n%r = chlo.zeta %n, %x : " M23 ", " M23 " -> " M23
+     "\nreturn %r : " M23,
+     M23, 1, 4, 0, NULL},
+    {"chlo_broadcast_divide", "%x: " M23 ", %y: " V3,
+     "%r = chlo.broadcast_divide %x, %y : (" M23 ", " V3 ") -> " M23 "\nreturn %r : " M23, M23, 0.5, 2, 0, NULL},
     {"chlo_conj", "%x: " M23 ", %y: " M23,
-     "%z = stablehlo.complex %x, %y : tensor<2x3xcomplex<f64>>\n%r = chlo.conj %z : tensor<2x3xcomplex<f64>> -> tensor<2x3xcomplex<f64>>\n"
-     "%s = stablehlo.multiply %r, %r : tensor<2x3xcomplex<f64>>\n%u = stablehlo.multiply %s, %z : tensor<2x3xcomplex<f64>>\nreturn %u : tensor<2x3xcomplex<f64>>", "tensor<2x3xcomplex<f64>>", 0, 0, 0, NULL},
-    {"chlo_top_k", "%x: tensor<2x5xf64>", "%r:2 = chlo.top_k(%x, k = 3) : tensor<2x5xf64> -> (tensor<2x3xf64>, tensor<2x3xi32>)\n%s = stablehlo.multiply %r#0, %r#0 : " M23 "\nreturn %s : " M23, M23, 0, 0, 0, NULL},
+     "%z = stablehlo.complex %x, %y : tensor<2x3xcomplex<f64>>\n"
+     "%r = chlo.conj %z : tensor<2x3xcomplex<f64>> -> tensor<2x3xcomplex<f64>>\n"
+     "%s = stablehlo.multiply %r, %r : tensor<2x3xcomplex<f64>>\n"
+     "%u = stablehlo.multiply %s, %z : tensor<2x3xcomplex<f64>>\n"
+     "return %u : tensor<2x3xcomplex<f64>>",
+     "tensor<2x3xcomplex<f64>>", 0, 0, 0, NULL},
+    {"chlo_top_k", "%x: tensor<2x5xf64>",
+     "%r:2 = chlo.top_k(%x, k = 3) : tensor<2x5xf64> -> (tensor<2x3xf64>, tensor<2x3xi32>)\n"
+     "%s = stablehlo.multiply %r#0, %r#0 : " M23 "\nreturn %s : " M23,
+     M23, 0, 0, 0, NULL},
 };
 
 static ir_module *parsed(const row *r, ir_value **out_result) {
     str text = STR_INIT;
     ir_module *m;
-    str_printf(&text, "module {\nfunc.func public @main(%s) -> %s {\n%s\n}\n%s}\n", r->args, r->result, r->body, r->functions ? r->functions : "");
+    str_printf(&text, "module {\nfunc.func public @main(%s) -> %s {\n%s\n}\n%s}\n", r->args, r->result, r->body,
+               r->functions ? r->functions : "");
     xt_status s = ir_parse(str_cstr(&text), text.len, r->name, &m);
     if (s) print_error("%s\n", str_cstr(&text));
     ok(s);
@@ -197,7 +358,8 @@ static ir_module *differentiated(const row *r, bool second, size_t *out_n) {
 /* The module with a function @world that runs main on every replica. */
 static ir_module *in_parallel(ir_module *m, size_t processes) {
     const ir_func *f = ir_func_find(m, "main");
-    str text = STR_INIT, ins = STR_INIT, in_types = STR_INIT, out_types = STR_INIT, names = STR_INIT, programs = STR_INIT;
+    str text = STR_INIT, ins = STR_INIT, in_types = STR_INIT, out_types = STR_INIT, names = STR_INIT,
+        programs = STR_INIT;
     ir_module *whole;
     ok(ir_print(m, 0, &text));
     while (text.len && text.data[text.len - 1] != '}') text.len--;
@@ -218,8 +380,12 @@ static ir_module *in_parallel(ir_module *m, size_t processes) {
         }
     }
     size_t n_out = processes * f->n_results;
-    str_printf(&text, "func.func public @world(%s) -> (%s) {\n%%r:%zu = \"interpreter.run_parallel\"(%s) {programs = [%s]} : (%s) -> (%s)\nreturn ", str_cstr(&ins),
-               str_cstr(&out_types), n_out, str_cstr(&names), str_cstr(&programs), str_cstr(&in_types), str_cstr(&out_types));
+    str_printf(&text,
+               "func.func public @world(%s) -> (%s) {\n"
+               "%%r:%zu = \"interpreter.run_parallel\"(%s) {programs = [%s]} : (%s) -> (%s)\n"
+               "return ",
+               str_cstr(&ins), str_cstr(&out_types), n_out, str_cstr(&names), str_cstr(&programs), str_cstr(&in_types),
+               str_cstr(&out_types));
     for (size_t i = 0; i < n_out; i++) str_printf(&text, "%s%%r#%zu", i ? ", " : "", i);
     str_printf(&text, " : %s\n}\n}\n", str_cstr(&out_types));
     xt_status s = ir_parse(str_cstr(&text), text.len, "world", &whole);
@@ -276,7 +442,9 @@ int main(int argc, char **argv) {
     size_t n = 0;
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (argc < 2 || strcmp(argv[1], rows[i].name) == 0)
-            tests[n++] = (struct CMUnitTest){.name = rows[i].name, .test_func = check_row, .initial_state = (void *)(uintptr_t)&rows[i]};
-    if (argc < 2 || strcmp(argv[1], "without_memory") == 0) tests[n++] = (struct CMUnitTest)cmocka_unit_test(without_memory);
+            tests[n++] = (struct CMUnitTest){
+                .name = rows[i].name, .test_func = check_row, .initial_state = (void *)(uintptr_t)&rows[i]};
+    if (argc < 2 || strcmp(argv[1], "without_memory") == 0)
+        tests[n++] = (struct CMUnitTest)cmocka_unit_test(without_memory);
     return n ? _cmocka_run_group_tests("grad_text", tests, n, NULL, NULL) : 1;
 }

@@ -1,5 +1,6 @@
-/* The HLO reader on programs made here field by field: what PyTorch/XLA's SPMD says of shardings, literals that are tuples, of 4-bit integers or in a layout
- * of their own, all-to-all with an operand for each member, and opcodes that are refused by name. */
+/* The HLO reader on programs made here field by field: what PyTorch/XLA's SPMD says of shardings, literals that are
+ * tuples, of 4-bit integers or in a layout of their own, all-to-all with an operand for each member, and opcodes that
+ * are refused by name. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,8 +77,10 @@ static str computation(int64_t id, str *insts, int64_t root, const str *program)
     return comp;
 }
 
-/* The module of a computation with these instructions, and of another that they call (or NULL); its text, or what is wrong with it. */
-static str text_calling(const str *called, str *insts, int64_t root, const str *result, size_t n_params, const str *param) {
+/* The module of a computation with these instructions, and of another that they call (or NULL); its text, or what is
+ * wrong with it. */
+static str text_calling(const str *called, str *insts, int64_t root, const str *result, size_t n_params,
+                        const str *param) {
     str program = STR_INIT, module = STR_INIT, text = STR_INIT;
     ir_module *m = NULL;
     for (size_t i = 0; i < n_params; i++) proto_message(&program, 1, param);
@@ -92,8 +95,10 @@ static str text_calling(const str *called, str *insts, int64_t root, const str *
     assert_true(hlomod_is(module.data, module.len));
     xt_status s = hlomod_read(module.data, module.len, "made", &m);
     if (!s) s = ir_verify(m);
-    if (s) str_append(&text, xt_status_message(s));
-    else assert_null(ir_print(m, 0, &text));
+    if (s)
+        str_append(&text, xt_status_message(s));
+    else
+        assert_null(ir_print(m, 0, &text));
     xt_status_free(s);
     ir_module_free(m);
     str_free(&comp);
@@ -123,7 +128,8 @@ static str by_rows(void) {
 
 static void test_shardings(void **state) {
     (void)state;
-    str rows = by_rows(), whole = STR_INIT, both = STR_INIT, insts = STR_INIT, s = shape(F32, 2, (int64_t[]){4, 8}, (int64_t[]){0, 1}), two = pair_of(&s, &s);
+    str rows = by_rows(), whole = STR_INIT, both = STR_INIT, insts = STR_INIT,
+        s = shape(F32, 2, (int64_t[]){4, 8}, (int64_t[]){0, 1}), two = pair_of(&s, &s);
     proto_int(&both, 1, 2);
     proto_message(&both, 5, &rows);
     proto_message(&both, 5, &whole);
@@ -145,7 +151,8 @@ static void test_shardings(void **state) {
 
 static void test_literals(void **state) {
     (void)state;
-    str nibbles = shape(S4, 1, (int64_t[]){3}, NULL), columns = shape(F32, 2, (int64_t[]){2, 3}, (int64_t[]){0, 1}), two = pair_of(&nibbles, &columns);
+    str nibbles = shape(S4, 1, (int64_t[]){3}, NULL), columns = shape(F32, 2, (int64_t[]){2, 3}, (int64_t[]){0, 1}),
+        two = pair_of(&nibbles, &columns);
     str a = STR_INIT, b = STR_INIT, literal = STR_INIT, insts = STR_INIT;
     proto_message(&a, 1, &nibbles);
     proto_bytes(&a, 21, "\1\x0c\7", 3);
@@ -157,7 +164,8 @@ static void test_literals(void **state) {
     add(&insts, (inst){"constant", &two, .id = 1, .literal = &literal});
     str text = text_of(&insts, 1, &two, 0, NULL);
     has(&text, "dense<[1, -4, 7]> : tensor<3xi4>");
-    has(&text, "dense<[[1.000000e+00, 2.000000e+00, 3.000000e+00], [4.000000e+00, 5.000000e+00, 6.000000e+00]]> : tensor<2x3xf32>");
+    has(&text, "dense<[[1.000000e+00, 2.000000e+00, 3.000000e+00], [4.000000e+00, 5.000000e+00, 6.000000e+00]]> : "
+               "tensor<2x3xf32>");
     str_free(&text);
     str_free(&nibbles);
     str_free(&columns);
@@ -169,7 +177,8 @@ static void test_literals(void **state) {
 
 static void test_all_to_all(void **state) {
     (void)state;
-    str s = shape(F32, 1, (int64_t[]){3}, NULL), two = pair_of(&s, &s), group = STR_INIT, more = STR_INIT, insts = STR_INIT;
+    str s = shape(F32, 1, (int64_t[]){3}, NULL), two = pair_of(&s, &s), group = STR_INIT, more = STR_INIT,
+        insts = STR_INIT;
     packed(&group, 1, 2, (int64_t[]){0, 1});
     proto_message(&more, 49, &group);
     add(&insts, (inst){"parameter", &s, .id = 1});
@@ -200,7 +209,8 @@ static void test_all_to_all(void **state) {
 /* Of two operands each is scattered for itself. */
 static void test_reduce_scatter(void **state) {
     (void)state;
-    str scalar = shape(F32, 0, NULL, NULL), whole = shape(F32, 1, (int64_t[]){6}, NULL), part = shape(F32, 1, (int64_t[]){3}, NULL), two = pair_of(&part, &part);
+    str scalar = shape(F32, 0, NULL, NULL), whole = shape(F32, 1, (int64_t[]){6}, NULL),
+        part = shape(F32, 1, (int64_t[]){3}, NULL), two = pair_of(&part, &part);
     str program = STR_INIT, group = STR_INIT, more = STR_INIT, insts = STR_INIT;
     for (int i = 0; i < 2; i++) {
         add(&insts, (inst){"parameter", &scalar, .id = 11 + i, .number = i});
@@ -271,6 +281,8 @@ static void test_corpus(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shardings), cmocka_unit_test(test_literals), cmocka_unit_test(test_all_to_all), cmocka_unit_test(test_reduce_scatter), cmocka_unit_test(test_refused), cmocka_unit_test(test_corpus)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shardings),  cmocka_unit_test(test_literals),
+                                       cmocka_unit_test(test_all_to_all), cmocka_unit_test(test_reduce_scatter),
+                                       cmocka_unit_test(test_refused),    cmocka_unit_test(test_corpus)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

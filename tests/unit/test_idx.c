@@ -1,4 +1,5 @@
-/* Hostile IDX files: sizes that the file cannot fill are refused before memory is asked for them (found by tests/fuzz/fuzz_files.c). */
+/* Hostile IDX files: sizes that the file cannot fill are refused before memory is asked for them (found by
+ * tests/fuzz/fuzz_files.c). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +26,8 @@ static void refused(const uint8_t *bytes, size_t n, int rank, const char *word) 
 
 static void test_hostile_sizes(void **state) {
     (void)state;
-    static const uint8_t huge[20] = {0, 0, 8, 3, 0, 0, 0xff, 0xff, 0, 0, 0x01, 0, 0, 0, 0x00, 0xff, 1, 2, 3, 4}, cut[] = {0, 0, 8, 1, 0, 0, 0, 9, 1, 2, 3}, zero[] = {0, 0, 8, 1, 0, 0, 0, 0};
+    static const uint8_t huge[20] = {0, 0, 8, 3, 0, 0, 0xff, 0xff, 0, 0, 0x01, 0, 0, 0, 0x00, 0xff, 1, 2, 3, 4},
+                         cut[] = {0, 0, 8, 1, 0, 0, 0, 9, 1, 2, 3}, zero[] = {0, 0, 8, 1, 0, 0, 0, 0};
     refused(huge, sizeof huge, 3, "even if compressed");
     refused(cut, sizeof cut, 1, "ends at offset 11");
     refused(zero, sizeof zero, 1, "makes no sense");

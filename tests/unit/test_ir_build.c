@@ -1,5 +1,5 @@
-/* Typed builders: the type of each result, the regions they make (checked by running them), failure at each allocation, lists of uses, and that
- * types are one object for all threads. */
+/* Typed builders: the type of each result, the regions they make (checked by running them), failure at each allocation,
+ * lists of uses, and that types are one object for all threads. */
 #include "ir/interp.h"
 
 #include <pthread.h>
@@ -25,12 +25,15 @@ static const ir_type *type_of(const char *text) {
     int64_t dims[8];
     size_t rank = 0;
     xt_dtype t;
-    for (const char *x; (x = strchr(text, 'x')) && *text >= '0' && *text <= '9'; text = x + 1) dims[rank++] = strtoll(text, NULL, 10);
+    for (const char *x; (x = strchr(text, 'x')) && *text >= '0' && *text <= '9'; text = x + 1)
+        dims[rank++] = strtoll(text, NULL, 10);
     assert_true(ir_dtype_from_mlir(text, strlen(text), &t));
     return ir_tensor(t, rank, dims);
 }
 
-static ir_value *arg(fixture *t, const char *type) { return ir_func_arg(t->f, type_of(type)); }
+static ir_value *arg(fixture *t, const char *type) {
+    return ir_func_arg(t->f, type_of(type));
+}
 
 static void has_type(fixture *t, const ir_value *v, const char *type) {
     if (!v) fail_msg("no value: %s", xt_status_message(t->b.status));
@@ -41,8 +44,10 @@ static void has_type(fixture *t, const ir_value *v, const char *type) {
 
 static void build_everything(fixture *t, bool check) {
     ir_builder *b = &t->b;
-    ir_value *x = arg(t, "2x3xf32"), *y = arg(t, "2x3xf32"), *i = arg(t, "2x3xi32"), *s = arg(t, "f32"), *k = arg(t, "i32");
-    ir_value *img = arg(t, "2x4x8x8xf32"), *w = arg(t, "6x4x3x3xf32"), *c4 = arg(t, "4xf32"), *idx = arg(t, "5x1xi32"), *out[3];
+    ir_value *x = arg(t, "2x3xf32"), *y = arg(t, "2x3xf32"), *i = arg(t, "2x3xi32"), *s = arg(t, "f32"),
+             *k = arg(t, "i32");
+    ir_value *img = arg(t, "2x4x8x8xf32"), *w = arg(t, "6x4x3x3xf32"), *c4 = arg(t, "4xf32"), *idx = arg(t, "5x1xi32"),
+             *out[3];
     if (!idx) return;
     struct {
         ir_value *v;
@@ -75,14 +80,48 @@ static void build_everything(fixture *t, bool check) {
         {ir_reduce(b, OP_maximum, i, 2, DIMS(0, 1)), "i32"},
         {ir_dot_general(b, x, y, 0, NULL, NULL, 1, DIMS(1), DIMS(1), IR_PREC_HIGHEST), "2x2xf32"},
         {ir_dot_general(b, x, y, 1, DIMS(0), DIMS(0), 1, DIMS(1), DIMS(1), IR_PREC_DEFAULT), "2xf32"},
-        {ir_convolution(b, img, w, &(ir_conv_dims){.lhs_feature = 1, .rhs_in = 1, .out_feature = 1, .lhs_spatial = DIMS(2, 3), .rhs_spatial = DIMS(2, 3),
-                        .out_spatial = DIMS(2, 3), .n_spatial = 2, .strides = DIMS(2, 1), .pad_low = DIMS(1, 1), .pad_high = DIMS(1, 1)}, IR_PREC_HIGHEST), "2x6x4x8xf32"},
-        {ir_reduce_window(b, OP_maximum, img, DIMS(1, 1, 2, 2), DIMS(1, 1, 2, 2), NULL, NULL, NULL, NULL), "2x4x4x4xf32"},
-        {ir_select_and_scatter_max(b, img, ir_reduce_window(b, OP_maximum, img, DIMS(1, 1, 2, 2), DIMS(1, 1, 2, 2), NULL, NULL, NULL, NULL), DIMS(1, 1, 2, 2), DIMS(1, 1, 2, 2), NULL, NULL), "2x4x8x8xf32"},
-        {ir_gather(b, x, idx, &(ir_gather_dims){.n_offset = 1, .offset = DIMS(1), .n_collapsed = 1, .collapsed = DIMS(0), .n_index_map = 1, .index_map = DIMS(0), .index_vector_dim = 1}, DIMS(1, 3), false), "5x3xf32"},
-        {ir_scatter(b, OP_add, x, idx, arg(t, "5x3xf32"), &(ir_scatter_dims){.n_window = 1, .window = DIMS(1), .n_inserted = 1, .inserted = DIMS(0), .n_scatter_to_operand = 1, .scatter_to_operand = DIMS(0), .index_vector_dim = 1}, false, false), "2x3xf32"},
+        {ir_convolution(b, img, w,
+                        &(ir_conv_dims){.lhs_feature = 1,
+                                        .rhs_in = 1,
+                                        .out_feature = 1,
+                                        .lhs_spatial = DIMS(2, 3),
+                                        .rhs_spatial = DIMS(2, 3),
+                                        .out_spatial = DIMS(2, 3),
+                                        .n_spatial = 2,
+                                        .strides = DIMS(2, 1),
+                                        .pad_low = DIMS(1, 1),
+                                        .pad_high = DIMS(1, 1)},
+                        IR_PREC_HIGHEST),
+         "2x6x4x8xf32"},
+        {ir_reduce_window(b, OP_maximum, img, DIMS(1, 1, 2, 2), DIMS(1, 1, 2, 2), NULL, NULL, NULL, NULL),
+         "2x4x4x4xf32"},
+        {ir_select_and_scatter_max(
+             b, img, ir_reduce_window(b, OP_maximum, img, DIMS(1, 1, 2, 2), DIMS(1, 1, 2, 2), NULL, NULL, NULL, NULL),
+             DIMS(1, 1, 2, 2), DIMS(1, 1, 2, 2), NULL, NULL),
+         "2x4x8x8xf32"},
+        {ir_gather(b, x, idx,
+                   &(ir_gather_dims){.n_offset = 1,
+                                     .offset = DIMS(1),
+                                     .n_collapsed = 1,
+                                     .collapsed = DIMS(0),
+                                     .n_index_map = 1,
+                                     .index_map = DIMS(0),
+                                     .index_vector_dim = 1},
+                   DIMS(1, 3), false),
+         "5x3xf32"},
+        {ir_scatter(b, OP_add, x, idx, arg(t, "5x3xf32"),
+                    &(ir_scatter_dims){.n_window = 1,
+                                       .window = DIMS(1),
+                                       .n_inserted = 1,
+                                       .inserted = DIMS(0),
+                                       .n_scatter_to_operand = 1,
+                                       .scatter_to_operand = DIMS(0),
+                                       .index_vector_dim = 1},
+                    false, false),
+         "2x3xf32"},
         {ir_dynamic_slice(b, x, 2, (ir_value *[]){k, k}, DIMS(1, 2)), "1x2xf32"},
-        {ir_dynamic_update_slice(b, x, ir_slice(b, x, DIMS(0, 0), DIMS(1, 1), NULL), 2, (ir_value *[]){k, k}), "2x3xf32"},
+        {ir_dynamic_update_slice(b, x, ir_slice(b, x, DIMS(0, 0), DIMS(1, 1), NULL), 2, (ir_value *[]){k, k}),
+         "2x3xf32"},
         {ir_batch_norm_inference(b, img, c4, c4, c4, c4, 1e-5f, 1), "2x4x8x8xf32"},
         {ir_batch_norm_training(b, img, c4, c4, 1e-5f, 1, out) ? out[1] : NULL, "4xf32"},
         {ir_batch_norm_grad(b, img, c4, c4, c4, img, 1e-5f, 1, out) ? out[0] : NULL, "2x4x8x8xf32"},
@@ -121,7 +160,7 @@ static void builders_fail_cleanly_at_each_allocation(void **state) {
     }
 }
 
-/* --- What the made regions and identities mean ------------------------------------------------------------------------------------------ */
+/* --- What the made regions and identities mean --- */
 static void run(fixture *t, ir_value *result, array *out) {
     ir_return(&t->b, 1, &result);
     if (t->b.status) fail_msg("%s", xt_status_message(t->b.status));
@@ -161,9 +200,14 @@ static void scatter_replaces_or_combines(void **state) {
     (void)state;
     for (int add = 0; add < 2; add++) {
         fixture t = start();
-        ir_value *x = ir_constant(&t.b, type_of("3xf32"), (float[]){1, 2, 3}), *idx = ir_constant(&t.b, type_of("1x1xi32"), (int32_t[]){1});
+        ir_value *x = ir_constant(&t.b, type_of("3xf32"), (float[]){1, 2, 3}),
+                 *idx = ir_constant(&t.b, type_of("1x1xi32"), (int32_t[]){1});
         ir_value *u = ir_constant(&t.b, type_of("1xf32"), (float[]){10});
-        ir_scatter_dims d = {.n_inserted = 1, .inserted = DIMS(0), .n_scatter_to_operand = 1, .scatter_to_operand = DIMS(0), .index_vector_dim = 1};
+        ir_scatter_dims d = {.n_inserted = 1,
+                             .inserted = DIMS(0),
+                             .n_scatter_to_operand = 1,
+                             .scatter_to_operand = DIMS(0),
+                             .index_vector_dim = 1};
         array out;
         run(&t, ir_scatter(&t.b, add ? OP_add : OP_COUNT, x, idx, u, &d, false, false), &out);
         assert_true(array_get(&out, 1) == (add ? 12 : 10));
@@ -175,7 +219,8 @@ static void scatter_replaces_or_combines(void **state) {
 static void sort_orders_all_operands_by_the_first(void **state) {
     (void)state;
     fixture t = start();
-    ir_value *sorted[2], *in[] = {ir_constant(&t.b, type_of("3xf32"), (float[]){2, __builtin_nanf(""), 1}), ir_iota(&t.b, type_of("3xi32"), 0)};
+    ir_value *sorted[2], *in[] = {ir_constant(&t.b, type_of("3xf32"), (float[]){2, __builtin_nanf(""), 1}),
+                                  ir_iota(&t.b, type_of("3xi32"), 0)};
     assert_true(ir_sort(&t.b, 2, in, 0, false, true, sorted));
     array out;
     run(&t, sorted[1], &out);
@@ -184,7 +229,7 @@ static void sort_orders_all_operands_by_the_first(void **state) {
     array_free(&out);
 }
 
-/* --- Changing ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Changing --- */
 static void uses_are_counted(void **state) {
     (void)state;
     fixture t = start();

@@ -1,4 +1,5 @@
-/* Extraction of what some values need, copies of modules, and verification; every live count back at zero, every allocation failing in turn. */
+/* Extraction of what some values need, copies of modules, and verification; every live count back at zero, every
+ * allocation failing in turn. */
 #include "ir/ir.h"
 
 #include <setjmp.h>
@@ -41,13 +42,15 @@ static void extract_copies_only_what_is_needed(void **state) {
     (void)state;
     fixture t = start();
     ir_value *unused = ir_multiply(&t.b, t.x, t.x);
-    ir_value *sum = ir_add(&t.b, t.y, t.x), *e = ir_exponential(&t.b, sum), *r = ir_reduce(&t.b, OP_add, e, 1, (int64_t[]){1});
+    ir_value *sum = ir_add(&t.b, t.y, t.x), *e = ir_exponential(&t.b, sum),
+             *r = ir_reduce(&t.b, OP_add, e, 1, (int64_t[]){1});
     assert_ok(t.b.status);
     assert_non_null(unused);
     ir_module *copy;
     ir_value **leaves;
     size_t n;
-    assert_ok(ir_extract(2, (ir_value *[]){r, sum}, "step", in_list, (ir_value *[]){t.x, t.y, NULL}, &copy, &leaves, &n));
+    assert_ok(
+        ir_extract(2, (ir_value *[]){r, sum}, "step", in_list, (ir_value *[]){t.x, t.y, NULL}, &copy, &leaves, &n));
     assert_ok(ir_verify(copy));
     assert_int_equal(n, 2);
     assert_ptr_equal(leaves[0], t.y); /* the first use is add's first operand */
@@ -199,9 +202,10 @@ static void each_failing_allocation_is_a_status_and_no_leak(void **state) {
             ir_module *copy = NULL;
             size_t n;
             base_fail_alloc_after(i);
-            xt_status s = what == 0   ? ir_module_clone(t.m, &copy)
-                          : what == 1 ? ir_extract(1, &root, "x", in_list, (ir_value *[]){t.x, t.y, NULL}, &copy, &leaves, &n)
-                                      : ir_verify(t.m);
+            xt_status s = what == 0 ? ir_module_clone(t.m, &copy)
+                          : what == 1
+                              ? ir_extract(1, &root, "x", in_list, (ir_value *[]){t.x, t.y, NULL}, &copy, &leaves, &n)
+                              : ir_verify(t.m);
             base_fail_alloc_after(-1);
             failed = s;
             if (s) assert_null(copy);
@@ -214,7 +218,7 @@ static void each_failing_allocation_is_a_status_and_no_leak(void **state) {
     ir_module_free(t.m);
 }
 
-/* --- Verification -------------------------------------------------------------------------------------------------------------------- */
+/* --- Verification --- */
 static void refuses(ir_module *m, const char *part) {
     xt_status s = ir_verify(m);
     if (!s) fail_msg("verified, expected: %s", part);

@@ -1,13 +1,14 @@
-/* Every numbered constraint of the StableHLO specification (docs/spec.md, 1.13) has a program that breaks it and an error that names it, or a reason
- * why no text can break it here. The rows stand in infer_rows_ops.h, infer_rows_results.h and infer_rows_more.h; this file counts them, and judges the last. */
+/* Every numbered constraint of the StableHLO specification (docs/spec.md, 1.13) has a program that breaks it and an
+ * error that names it, or a reason why no text can break it here. The rows stand in infer_rows_ops.h,
+ * infer_rows_results.h and infer_rows_more.h; this file counts them, and judges the last. */
 #include "infer_rows_more.h"
 #include "infer_rows_ops.h"
 
 #define BIT(n) (1ull << (n))
 #define BITS(a, b) (BIT((b) + 1) - BIT(a))
 
-/* Constraints are numbered 1 to n. `quantized`: about quantized types, which are no types of this IR. `running`: about the number of replicas
- * and partitions, or a value, that only a run knows. */
+/* Constraints are numbered 1 to n. `quantized`: about quantized types, which are no types of this IR. `running`: about
+ * the number of replicas and partitions, or a value, that only a run knows. */
 static const struct {
     const char *op;
     int n;
@@ -131,8 +132,10 @@ static void every_constraint_is_broken_by_a_row(void **state) {
         for (int k = 1; k <= constraints[i].n; k++) {
             char name[64];
             snprintf(name, sizeof name, "%s_c%d", constraints[i].op, k);
-            bool has = breaks(rows_of_ops, BASE_COUNT(rows_of_ops), name) || breaks(rows_of_others, BASE_COUNT(rows_of_others), name) ||
-                       breaks(rows_of_results, BASE_COUNT(rows_of_results), name) || breaks(rows_of_more, BASE_COUNT(rows_of_more), name);
+            bool has = breaks(rows_of_ops, BASE_COUNT(rows_of_ops), name) ||
+                       breaks(rows_of_others, BASE_COUNT(rows_of_others), name) ||
+                       breaks(rows_of_results, BASE_COUNT(rows_of_results), name) ||
+                       breaks(rows_of_more, BASE_COUNT(rows_of_more), name);
             bool excused = ((constraints[i].quantized | constraints[i].running) >> k & 1) != 0;
             if (!has && !excused) print_error("%s has no row\n", name), missing++;
             if (has && excused) print_error("%s has a row and an excuse\n", name), idle++;
@@ -147,6 +150,7 @@ static void rows_are_judged_as_they_say(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_constraint_is_broken_by_a_row), cmocka_unit_test(rows_are_judged_as_they_say)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_constraint_is_broken_by_a_row),
+                                       cmocka_unit_test(rows_are_judged_as_they_say)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The rules of inference, one good row and one bad row a constraint; infer_rows.h says how rows are written. What results may be stated is in
- * test_ir_infer_results.c. */
+/* The rules of inference, one good row and one bad row a constraint; infer_rows.h says how rows are written. What
+ * results may be stated is in test_ir_infer_results.c. */
 #include "infer_rows_ops.h"
 
 static void every_row_is_judged_as_it_says(void **state) {
@@ -13,11 +13,13 @@ static void messages_name_shapes(void **state) {
     ir_func *f = ir_func_new(m, "main", true);
     ir_builder b = ir_at_end(m, ir_func_block(f));
     b.src = src_intern(&(xt_src){"model.c", 41, "net"});
-    ir_value *x = ir_func_arg(f, ir_tensor(XT_F32, 2, (int64_t[]){2, 3})), *y = ir_func_arg(f, ir_tensor(XT_F32, 2, (int64_t[]){4, 5}));
+    ir_value *x = ir_func_arg(f, ir_tensor(XT_F32, 2, (int64_t[]){2, 3})),
+             *y = ir_func_arg(f, ir_tensor(XT_F32, 2, (int64_t[]){4, 5}));
     assert_null(ir_dot_general(&b, x, y, 0, NULL, NULL, 1, (int64_t[]){1}, (int64_t[]){0}, IR_PREC_HIGHEST));
-    assert_string_equal(xt_status_message(b.status),
-                        "model.c:41: dot_general: contracting dims differ: lhs dim 1 is 3, rhs dim 0 is 4 (dot_general_c10); operands: "
-                        "tensor<2x3xf32>, tensor<4x5xf32>");
+    assert_string_equal(
+        xt_status_message(b.status),
+        "model.c:41: dot_general: contracting dims differ: lhs dim 1 is 3, rhs dim 0 is 4 (dot_general_c10); operands: "
+        "tensor<2x3xf32>, tensor<4x5xf32>");
     assert_null(ir_add(&b, x, x)); /* after a failure nothing is recorded */
     assert_null(ir_func_block(f)->first);
     xt_status_free(b.status);
@@ -38,7 +40,8 @@ static void every_op_has_a_name_and_a_rule(void **state) {
     assert_string_equal(ir_op_infos[OP_func_return].name, "return");
     assert_string_equal(ir_op_infos[OP_chlo_square].name, "square");
     assert_string_equal(ir_op_infos[OP_exponential_minus_one].name, "exponential_minus_one");
-    for (int k = 1; k < IR_A_COUNT; k++) assert_int_equal(ir_attr_key_from_name(ir_attr_key_name(k), strlen(ir_attr_key_name(k))), k);
+    for (int k = 1; k < IR_A_COUNT; k++)
+        assert_int_equal(ir_attr_key_from_name(ir_attr_key_name(k), strlen(ir_attr_key_name(k))), k);
 }
 
 static int nothing_is_left(void **state) {

@@ -1,4 +1,5 @@
-/* The n-th allocation fails, for every n: parsing, checking, printing and copying a program end in a status and leave nothing behind, or do without. */
+/* The n-th allocation fails, for every n: parsing, checking, printing and copying a program end in a status and leave
+ * nothing behind, or do without. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,9 @@ static char *read_file(const char *path, size_t *n) {
     return text;
 }
 
-static bool is_about_memory(xt_status s) { return xt_status_code(s) == XT_RESOURCE_EXHAUSTED; }
+static bool is_about_memory(xt_status s) {
+    return xt_status_code(s) == XT_RESOURCE_EXHAUSTED;
+}
 
 /* Everything once; the status of the first part that fails. */
 static xt_status pass_through(const char *text, size_t n) {
@@ -43,7 +46,7 @@ static void sweep(const char *path) {
     bool fit = !plain;
     xt_status_free(plain);
     int64_t before = live_get(LIVE_graph), statuses = live_get(LIVE_status);
-    for (int64_t k = 1, quiet = 0; fit && quiet < 8; k += k > STRIDE_ABOVE ? 37 : 1) {
+    for (int64_t k = 1, quiet = 0; fit && quiet<8; k += k> STRIDE_ABOVE ? 37 : 1) {
         base_fail_alloc_after(k);
         xt_status s = pass_through(text, n);
         base_fail_alloc_after(-1);

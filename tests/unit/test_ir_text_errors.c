@@ -18,7 +18,10 @@ static const struct row {
     {"func.func @f() {\n  return\n}\nfunc.func @f() {\n  return\n}", "test:4:11: the function @f is defined twice"},
     {"func.func @f() {\n}", "does not end with a return"},
     {"func.func @f() -> tensor<f32> {\n return\n}", "0 values returned, function"},
-    {"func.func @f(%a: tensor<2xi32>) -> tensor<f32> {\n return %a : tensor<2xi32>\n}", "test:2:2: return: value 0 has another type than result 0"},
+    {"func.func @f(%a: tensor<2xi32>) -> tensor<f32> {\n"
+     " return %a : tensor<2xi32>\n"
+     "}",
+     "test:2:2: return: value 0 has another type than result 0"},
     {"func.func @f(%a: tensor<f32>, %a: tensor<f32>) {\n return\n}", "test:1:31: the name %a is already in use"},
     {"func.func @f(%a: tensor<2x3) {}", "test:1:28: expected 'x' and an element type"},
     {"func.func @f(%a: tensor<f32>) {\n return %a : tensor<f32>\n}", "return"},
@@ -30,49 +33,128 @@ static const struct row {
     {"func.func @f(%a: tensor<99999999999999999999xf32>) {}", "does not fit in 64 bits"},
     {"func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 1.0>>) {}", "quantized"},
     {"func.func @f(%a: !foo) {}", "expected a type, found '!foo'"},
-    {"func.func @f() {\n  %0 = stablehlo.constant dense<0> : tensor<1000000000x1000000000xf32>\n  return\n}", "test:2:38: a tensor of 4e+18 bytes"},
-    {"func.func @f() {\n  %0 = stablehlo.constant dense<[1, 2]> : tensor<1000000000xi8>\n  return\n}", "more than this list can hold"},
-    {"func.func @f() {\n  %0 = stablehlo.constant dense<[1, 2]> : tensor<3xi8>\n  return\n}", "a list has 2 elements, but dimension 0 is 3"},
-    {"func.func @f() {\n  %0 = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi8>\n  return\n}", "a list has more elements than dimension 0"},
-    {"func.func @f() {\n  %0 = stablehlo.constant dense<[[1], 2]> : tensor<2x1xi8>\n  return\n}", "expected '[' at the start of a list"},
-    {"func.func @f() {\n  %0 = stablehlo.constant dense<300> : tensor<2xi8>\n  return\n}", "test:2:33: 300 does not fit in i8"},
+    {"func.func @f() {\n"
+     "  %0 = stablehlo.constant dense<0> : tensor<1000000000x1000000000xf32>\n"
+     "  return\n"
+     "}",
+     "test:2:38: a tensor of 4e+18 bytes"},
+    {"func.func @f() {\n"
+     "  %0 = stablehlo.constant dense<[1, 2]> : tensor<1000000000xi8>\n"
+     "  return\n"
+     "}",
+     "more than this list can hold"},
+    {"func.func @f() {\n"
+     "  %0 = stablehlo.constant dense<[1, 2]> : tensor<3xi8>\n"
+     "  return\n"
+     "}",
+     "a list has 2 elements, but dimension 0 is 3"},
+    {"func.func @f() {\n"
+     "  %0 = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi8>\n"
+     "  return\n"
+     "}",
+     "a list has more elements than dimension 0"},
+    {"func.func @f() {\n"
+     "  %0 = stablehlo.constant dense<[[1], 2]> : tensor<2x1xi8>\n"
+     "  return\n"
+     "}",
+     "expected '[' at the start of a list"},
+    {"func.func @f() {\n"
+     "  %0 = stablehlo.constant dense<300> : tensor<2xi8>\n"
+     "  return\n"
+     "}",
+     "test:2:33: 300 does not fit in i8"},
     {"func.func @f() {\n  %0 = stablehlo.constant dense<-1> : tensor<2xui8>\n  return\n}", "does not fit in ui8"},
     {"func.func @f() {\n  %0 = stablehlo.constant dense<2> : tensor<2xi1>\n  return\n}", "2 is not an i1"},
     {"func.func @f() {\n  %0 = stablehlo.constant dense<0x1FFFF> : tensor<bf16>\n  return\n}", "more bits than bf16"},
-    {"func.func @f() {\n  %0 = stablehlo.constant dense<\"0x00\"> : tensor<3xf32>\n  return\n}", "the string holds 1 bytes, but the type needs 12"},
-    {"func.func @f() {\n  %0 = stablehlo.constant dense<\"0xGG\"> : tensor<1xi8>\n  return\n}", "is not a byte in hexadecimal"},
+    {"func.func @f() {\n"
+     "  %0 = stablehlo.constant dense<\"0x00\"> : tensor<3xf32>\n"
+     "  return\n"
+     "}",
+     "the string holds 1 bytes, but the type needs 12"},
+    {"func.func @f() {\n"
+     "  %0 = stablehlo.constant dense<\"0xGG\"> : tensor<1xi8>\n"
+     "  return\n"
+     "}",
+     "is not a byte in hexadecimal"},
     {"func.func @f() {\n  %0 = stablehlo.constant dense<1> : tensor<?xi8>\n  return\n}", "known dimensions"},
     {"func.func @f() {\n  %0 = stablehlo.constant dense<1 : tensor<2xi8>\n  return\n}", "expected the '>'"},
-    {"func.func @f() {\n  %0 = stablehlo.constant dense_resource<x> : tensor<2xi8>\n  return\n}", "expected dense<...>"},
+    {"func.func @f() {\n"
+     "  %0 = stablehlo.constant dense_resource<x> : tensor<2xi8>\n"
+     "  return\n"
+     "}",
+     "expected dense<...>"},
     {"func.func @f() {\n  %0 = stablehlo.add %1, %1 : tensor<f32>\n  return\n}", "test:2:22: %1 is used but no value"},
     {"func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.ad %a, %a : tensor<f32>\n  return\n}",
      "test:2:8: 'stablehlo.ad' is not an op that is known here"},
     {"func.func @f(%a: tensor<f32>) {\n  %0 = add %a, %a : tensor<f32>\n  return\n}", "ops are written dialect.name"},
     {"func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.add %a : tensor<f32>\n  return\n}", "test:2:8: add"},
-    {"func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.add %a, %a\n  return\n}", "expected ':' and the op's type, found 'return'"},
+    {"func.func @f(%a: tensor<f32>) {\n"
+     "  %0 = stablehlo.add %a, %a\n"
+     "  return\n"
+     "}",
+     "expected ':' and the op's type, found 'return'"},
     {"func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.add %a, %a : tensor<i32>\n  return\n}",
      "operand 0 is a tensor<f32>, but tensor<i32> is written here"},
-    {"func.func @f(%a: tensor<f32>) {\n  %0:2 = stablehlo.add %a, %a : tensor<f32>\n  return\n}", "add has 1 results, fewer than are named here"},
-    {"func.func @f(%a: tensor<f32>) {\n  %0:1000000000 = stablehlo.add %a, %a : tensor<f32>\n  return\n}", "fewer than are named here"},
-    {"func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.negate %a#1 : tensor<f32>\n  return\n}", "%a has 1 results, so #1 does not exist"},
-    {"func.func @f(%a: tensor<f32>) {\n  %0 = stablehlo.negate %a {x = 1, x = 2} : tensor<f32>\n  return\n}", "attribute 'x' is given twice"},
+    {"func.func @f(%a: tensor<f32>) {\n"
+     "  %0:2 = stablehlo.add %a, %a : tensor<f32>\n"
+     "  return\n"
+     "}",
+     "add has 1 results, fewer than are named here"},
+    {"func.func @f(%a: tensor<f32>) {\n"
+     "  %0:1000000000 = stablehlo.add %a, %a : tensor<f32>\n"
+     "  return\n"
+     "}",
+     "fewer than are named here"},
+    {"func.func @f(%a: tensor<f32>) {\n"
+     "  %0 = stablehlo.negate %a#1 : tensor<f32>\n"
+     "  return\n"
+     "}",
+     "%a has 1 results, so #1 does not exist"},
+    {"func.func @f(%a: tensor<f32>) {\n"
+     "  %0 = stablehlo.negate %a {x = 1, x = 2} : tensor<f32>\n"
+     "  return\n"
+     "}",
+     "attribute 'x' is given twice"},
     {"func.func @f(%a: tensor<2xf32>) {\n  %0 = stablehlo.transpose %a : (tensor<2xf32>) -> tensor<2xf32>\n  return\n}",
      "expected 'dims = ...', found ':'"},
-    {"func.func @f(%a: tensor<2xf32>) {\n  %0 = stablehlo.transpose %a, dims = [0 : (tensor<2xf32>) -> tensor<2xf32>\n  return\n}",
+    {"func.func @f(%a: tensor<2xf32>) {\n"
+     "  %0 = stablehlo.transpose %a, dims = [0 : (tensor<2xf32>) -> tensor<2xf32>\n"
+     "  return\n"
+     "}",
      "or ']' in a list of integers"},
-    {"func.func @f(%a: tensor<2xf32>) {\n  %0 = stablehlo.compare XX, %a, %a : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>\n  return\n}",
+    {"func.func @f(%a: tensor<2xf32>) {\n"
+     "  %0 = stablehlo.compare XX, %a, %a : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>\n"
+     "  return\n"
+     "}",
      "expected one of EQ NE GE GT LE LT, found 'XX'"},
-    {"func.func @f(%a: tensor<2xf32>) {\n  %0 = stablehlo.reduce_precision %a, format = e5 : tensor<2xf32>\n  return\n}",
+    {"func.func @f(%a: tensor<2xf32>) {\n"
+     "  %0 = stablehlo.reduce_precision %a, format = e5 : tensor<2xf32>\n"
+     "  return\n"
+     "}",
      "expected a format such as e5m10"},
-    {"func.func @f(%a: tensor<2xf32>) {\n  %0 = \"stablehlo.fft\"(%a) <{fft_length = 3}> : (tensor<2xf32>) -> tensor<2xf32>\n  return\n}",
+    {"func.func @f(%a: tensor<2xf32>) {\n"
+     "  %0 = \"stablehlo.fft\"(%a) <{fft_length = 3}> : (tensor<2xf32>) -> tensor<2xf32>\n"
+     "  return\n"
+     "}",
      "expected a list of integers"},
-    {"func.func @f(%a: tensor<2xf32>) {\n  %0 = \"stablehlo.iota\"() <{iota_dimension = \"x\"}> : () -> tensor<2xf32>\n  return\n}",
+    {"func.func @f(%a: tensor<2xf32>) {\n"
+     "  %0 = \"stablehlo.iota\"() <{iota_dimension = \"x\"}> : () -> tensor<2xf32>\n"
+     "  return\n"
+     "}",
      "expected an integer for attribute 'iota_dimension'"},
-    {"func.func @f(%a: tensor<2xf32>) {\n  %0 = \"stablehlo.negate\"(%a) [^bb1] : (tensor<2xf32>) -> tensor<2xf32>\n  return\n}", "successor blocks"},
+    {"func.func @f(%a: tensor<2xf32>) {\n"
+     "  %0 = \"stablehlo.negate\"(%a) [^bb1] : (tensor<2xf32>) -> tensor<2xf32>\n"
+     "  return\n"
+     "}",
+     "successor blocks"},
     {"func.func @f(%a: tensor<2xf32>) {\n ^bb1:\n  return\n}", "exactly one"},
     {"func.func @f(%a: tensor<2xf32>) {\n  %0 = stablehlo.negate %a : tensor<2xf32> loc(#nowhere)\n  return\n}",
      "test:2:48: location '#nowhere' is not defined"},
-    {"func.func @f() {\n  %0 = stablehlo.custom_call @\"x() : () -> tensor<f32>\n  return\n}", "without a closing quote"},
+    {"func.func @f() {\n"
+     "  %0 = stablehlo.custom_call @\"x() : () -> tensor<f32>\n"
+     "  return\n"
+     "}",
+     "without a closing quote"},
     {"{-# x #-}", "resources outside the program"},
 };
 
@@ -130,7 +212,8 @@ static void binary_files_are_named_as_such(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(errors_say_where_and_what), cmocka_unit_test(nesting_is_bounded),
-                                       cmocka_unit_test(aliases_do_not_unfold_for_ever), cmocka_unit_test(binary_files_are_named_as_such)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_say_where_and_what), cmocka_unit_test(nesting_is_bounded),
+        cmocka_unit_test(aliases_do_not_unfold_for_ever), cmocka_unit_test(binary_files_are_named_as_such)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Broken text never crashes the parser: the fuzz corpus is replayed, some programs are cut at every byte and have bits flipped; and the
- * programs of tests/conformance print to a fixed point in both forms and verify. */
+/* Broken text never crashes the parser: the fuzz corpus is replayed, some programs are cut at every byte and have bits
+ * flipped; and the programs of tests/conformance print to a fixed point in both forms and verify. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,8 @@
 
 #include "../fuzz/fuzz_parse.c"
 
-static void each_file(const char *folder, const char *below, void (*fn)(const char *path, const char *text, size_t n), int *out_count) {
+static void each_file(const char *folder, const char *below, void (*fn)(const char *path, const char *text, size_t n),
+                      int *out_count) {
     DIR *d = opendir(folder);
     if (!d) fail_msg("the folder %s is missing", folder);
     for (struct dirent *e; (e = readdir(d));) {
@@ -110,7 +111,8 @@ static void conformance_programs_print_to_a_fixed_point(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_corpus_is_harmless), cmocka_unit_test(programs_cut_at_every_byte),
-                                       cmocka_unit_test(programs_with_flipped_bits), cmocka_unit_test(conformance_programs_print_to_a_fixed_point)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_corpus_is_harmless), cmocka_unit_test(programs_cut_at_every_byte),
+        cmocka_unit_test(programs_with_flipped_bits), cmocka_unit_test(conformance_programs_print_to_a_fixed_point)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

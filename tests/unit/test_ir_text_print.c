@@ -1,4 +1,5 @@
-/* Literals and locations in text: floats come back bit for bit, long literals as hexadecimal, locations both ways, names that need quotes. */
+/* Literals and locations in text: floats come back bit for bit, long literals as hexadecimal, locations both ways,
+ * names that need quotes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,8 @@ static void check_constant(xt_dtype t, int64_t n, const void *data) {
     const ir_literal *l = ir_get_literal(again->funcs->body->first);
     size_t size = xt_dtype_size(t);
     for (int64_t i = 0; i < n; i++)
-        if (memcmp((const char *)l->data + (l->splat ? 0 : (size_t)i * size), (const char *)data + (size_t)i * size, size))
+        if (memcmp((const char *)l->data + (l->splat ? 0 : (size_t)i * size), (const char *)data + (size_t)i * size,
+                   size))
             fail_msg("element %lld of %s changed\n%s", (long long)i, xt_dtype_name(t), str_cstr(&text));
     ir_module_free(m);
     ir_module_free(again);
@@ -55,7 +57,8 @@ static void every_bit_survives(void **state) {
         raw[0] = raw[1];
         check_constant(types[k], 1, raw);
     }
-    static const float special[] = {0.0f, -0.0f, INFINITY, -INFINITY, 1e-45f, 3.4028235e38f, 1.17549435e-38f, 0.1f, 16777216.0f, 1.0f / 3};
+    static const float special[] = {0.0f,          -0.0f,           INFINITY, -INFINITY,   1e-45f,
+                                    3.4028235e38f, 1.17549435e-38f, 0.1f,     16777216.0f, 1.0f / 3};
     check_constant(XT_F32, BASE_COUNT(special), special);
     static const int8_t nibbles[] = {-8, 7, 0, -1};
     check_constant(XT_I4, BASE_COUNT(nibbles), nibbles);
@@ -69,8 +72,12 @@ static void long_literals_are_hexadecimal(void **state) {
     for (int i = 0; i < 200; i++) b[i] = i % 3 == 0;
     check_constant(XT_I16, 65, v);
     check_constant(XT_BOOL, 200, b);
-    ir_module *m = parse("func.func @main() {\n  %0 = stablehlo.constant dense<\"0x0102\"> : tensor<12xi1>\n  return\n}");
-    static const uint8_t packed[] = {1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0}; /* as MLIR wrote booleans before it gave each a byte */
+    ir_module *m = parse("func.func @main() {\n"
+                         "  %0 = stablehlo.constant dense<\"0x0102\"> : tensor<12xi1>\n"
+                         "  return\n"
+                         "}");
+    /* as MLIR wrote booleans before it gave each a byte */
+    static const uint8_t packed[] = {1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0};
     assert_memory_equal(ir_get_literal(m->funcs->body->first)->data, packed, 12);
     ir_module_free(m);
 }
@@ -92,7 +99,8 @@ static void equal_elements_print_as_a_splat(void **state) {
 
 static const char program[] =
     "module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
-    "  func.func public @main(%arg0: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<2xf32> {jax.result_info = \"r\"}) {\n"
+    "  func.func public @main(%arg0: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<2xf32> {jax.result_info "
+    "= \"r\"}) {\n"
     "    %0 = stablehlo.add %arg0, %arg0 : tensor<2xf32> loc(#loc1)\n"
     "    %1 = func.call @\"a b\"(%0) : (tensor<2xf32>) -> tensor<2xf32> loc(\"call\"(\"g.c\":9:1))\n"
     "    return %1 : tensor<2xf32> loc(unknown)\n"
@@ -160,7 +168,8 @@ static void check_names(const ir_attr *a) {
 static void every_attribute_has_a_name(void **state) {
     (void)state;
     ir_module *m = parse("#a = [1, {x = [unit]}]\nfunc.func @main(%a: tensor<3xf32>) {\n"
-                         "  %0 = stablehlo.custom_call @f(%a) {api_version = 4 : i32, backend_config = {k = [1, [2]]}, operand_layouts = [dense<0> : "
+                         "  %0 = stablehlo.custom_call @f(%a) {api_version = 4 : i32, backend_config = {k = [1, [2]]}, "
+                         "operand_layouts = [dense<0> : "
                          "tensor<1xindex>], "
                          "result_layouts = [dense<0> : tensor<1xindex>], "
                          "called_computations = [@g], "
@@ -174,13 +183,14 @@ static void every_attribute_has_a_name(void **state) {
 static void one_op_for_messages(void **state) {
     (void)state;
     ir_module *m = parse("func.func @main(%a: tensor<3xf32>, %b: tensor<f32>) {\n"
-                         "  %0 = stablehlo.pad %a, %b, low = [1], high = [0], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<4xf32>\n"
+                         "  %0 = stablehlo.pad %a, %b, low = [1], high = [0], interior = [0] : (tensor<3xf32>, "
+                         "tensor<f32>) -> tensor<4xf32>\n"
                          "  %1 = stablehlo.constant dense<[1, 2, 3, 4, 5, 6, 7, 8, 9]> : tensor<9xi8>\n  return\n}");
     str text = STR_INIT;
     ir_op_print(m->funcs->body->first, &text);
-    assert_string_equal(str_cstr(&text),
-                        "stablehlo.pad(tensor<3xf32>, tensor<f32>) {edge_padding_high = array<i64: 0>, edge_padding_low = array<i64: 1>, "
-                        "interior_padding = array<i64: 0>} -> tensor<4xf32>");
+    assert_string_equal(str_cstr(&text), "stablehlo.pad(tensor<3xf32>, tensor<f32>) {edge_padding_high = array<i64: "
+                                         "0>, edge_padding_low = array<i64: 1>, "
+                                         "interior_padding = array<i64: 0>} -> tensor<4xf32>");
     str_clear(&text);
     ir_op_print(m->funcs->body->first->next, &text);
     assert_string_equal(str_cstr(&text), "stablehlo.constant() -> tensor<9xi8>");

@@ -1,4 +1,5 @@
-/* The caches of programs: in memory with its limit, on disk with its checks. The disk tests use folders of their own below /tmp. */
+/* The caches of programs: in memory with its limit, on disk with its checks. The disk tests use folders of their
+ * own below /tmp. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,9 @@ static void expect_said(const char *words) {
     if (!strstr(said, words)) fail_msg("expected \"%s\" in: %s", words, said);
 }
 
-static int64_t count(const char *name) { return xt_counter(name); }
+static int64_t count(const char *name) {
+    return xt_counter(name);
+}
 
 static void finish(void) {
     assert_int_equal(xt_finish(), 0);
@@ -33,7 +36,7 @@ static double sum_of(int n) {
     return v;
 }
 
-/* --- in memory ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- in memory --- */
 static void entries(void **state) {
     (void)state;
     int64_t evictions = count("evictions"), again = count("recompiles"), compiles = count("compiles");
@@ -42,14 +45,17 @@ static void entries(void **state) {
     assert_int_equal(count("evictions") - evictions, 0);
     assert_int_equal(count("compiles") - compiles, 3);
     setenv("XT_CACHE_ENTRIES", "2", 1);
-    for (int i = 0; i < 12; i++) assert_true(sum_of(4 + i % 3) == 2 * (4 + i % 3)); /* each pushes out the one that comes next but one */
+    /* each pushes out the one that comes next but one */
+    for (int i = 0; i < 12; i++) assert_true(sum_of(4 + i % 3) == 2 * (4 + i % 3));
     assert_int_equal(count("recompiles") - again, 9);
     said[0] = 0;
     xt_set_sink(sink, NULL);
     xt_cost_summary();
     xt_set_sink(NULL, NULL);
     char words[100];
-    snprintf(words, sizeof words, "%lld evictions caused 9 recompiles and 0 loads from disk; raise XT_CACHE_ENTRIES to 6", (long long)(count("evictions") - evictions));
+    snprintf(words, sizeof words,
+             "%lld evictions caused 9 recompiles and 0 loads from disk; raise XT_CACHE_ENTRIES to 6",
+             (long long)(count("evictions") - evictions));
     expect_said(words);
     unsetenv("XT_CACHE_ENTRIES");
     finish();
@@ -78,7 +84,7 @@ static void a_step_whose_program_went(void **state) {
     finish();
 }
 
-/* --- on disk ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- on disk --- */
 static char root[64], dir[128];
 
 static void new_folder(const char *name) {
@@ -117,7 +123,9 @@ static void once(int n, int64_t *out_compiles, int64_t *out_hits) {
 static void expect_cost(int n, int64_t compiles, int64_t hits) {
     int64_t c, h;
     once(n, &c, &h);
-    if (c != compiles || h != hits) fail_msg("%lld compiles and %lld loads instead of %lld and %lld; said: %s", (long long)c, (long long)h, (long long)compiles, (long long)hits, said);
+    if (c != compiles || h != hits)
+        fail_msg("%lld compiles and %lld loads instead of %lld and %lld; said: %s", (long long)c, (long long)h,
+                 (long long)compiles, (long long)hits, said);
 }
 
 static void done_with_disk(void) {
@@ -171,11 +179,21 @@ static void flip(const char *path, long at, int whence) {
     fputc(c ^ 0x40, f);
     fclose(f);
 }
-static void flip_end(const char *path) { flip(path, -20, SEEK_END); }
-static void flip_magic(const char *path) { flip(path, 3, SEEK_SET); }
-static void flip_key(const char *path) { flip(path, 10, SEEK_SET); }
-static void cut(const char *path) { assert_int_equal(truncate(path, 100), 0); }
-static void empty(const char *path) { assert_int_equal(truncate(path, 0), 0); }
+static void flip_end(const char *path) {
+    flip(path, -20, SEEK_END);
+}
+static void flip_magic(const char *path) {
+    flip(path, 3, SEEK_SET);
+}
+static void flip_key(const char *path) {
+    flip(path, 10, SEEK_SET);
+}
+static void cut(const char *path) {
+    assert_int_equal(truncate(path, 100), 0);
+}
+static void empty(const char *path) {
+    assert_int_equal(truncate(path, 0), 0);
+}
 
 static void corrupt_entries(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-/* xt_backward after the step of the forward has ended: the gradients are those of one step, the report says what was recorded again and which line ended
- * the step, and nothing is kept longer than it can be used. */
+/* xt_backward after the step of the forward has ended: the gradients are those of one step, the report says what was
+ * recorded again and which line ended the step, and nothing is kept longer than it can be used. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,8 @@ static void nothing_left(void) {
     static const char *const kinds[] = {"tensor", "buffer", "executable", "graph", "module", "optimizer"};
     assert_int_equal(xt_finish(), 0);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (xt_live_objects(kinds[i]) != 0) fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
+        if (xt_live_objects(kinds[i]) != 0)
+            fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
 }
 
 static char notices[4000];
@@ -109,7 +110,8 @@ static void same_gradients(void **state) {
             memset(&got, 0, sizeof got);
             run((cut)how, checkpoint, &got);
             for (int i = 0; i < H * I; i++)
-                if (fabsf(got.fc1[i] - plain.fc1[i]) > 1e-6f) fail_msg("cut %d, fc1[%d]: %g instead of %g", how, i, (double)got.fc1[i], (double)plain.fc1[i]);
+                if (fabsf(got.fc1[i] - plain.fc1[i]) > 1e-6f)
+                    fail_msg("cut %d, fc1[%d]: %g instead of %g", how, i, (double)got.fc1[i], (double)plain.fc1[i]);
             for (int i = 0; i < 3 * H; i++) assert_true(fabsf(got.fc2[i] - plain.fc2[i]) <= 1e-6f);
             for (int i = 0; i < H; i++) assert_true(fabsf(got.mean[i] - plain.mean[i]) <= 1e-6f); /* updated once */
         }
@@ -117,7 +119,8 @@ static void same_gradients(void **state) {
     nothing_left();
 }
 
-/* Half of the forward in one step, half in the next: gradients flow through the kept tensor. Its detached value cuts them. */
+/* Half of the forward in one step, half in the next: gradients flow through the kept tensor. Its detached
+ * value cuts them. */
 static void through_a_kept_tensor(void **state) {
     (void)state;
     float a[3] = {1, 2, 3}, g[3];
@@ -221,7 +224,7 @@ static void what_is_gone(void **state) {
     nothing_left();
 }
 
-/* --- compiled step functions ---------------------------------------------------------------------------------------------------------------------- */
+/* --- compiled step functions --- */
 static xt_module *model;
 static xt_tensor forward_only(const xt_tensor *in, int n, void *user) {
     (void)n;
@@ -248,7 +251,8 @@ static void a_compiled_forward(void **state) {
             float *to = f ? got : plain[i];
             assert_true(xt_read(xt_grad(xt_module_find(model, "h.fc1.weight")), to, sizeof got));
             for (int k = 0; f && k < H * I; k++)
-                if (fabsf(got[k] - plain[i][k]) > 1e-5f) fail_msg("step %d, [%d]: %g instead of %g", i, k, (double)got[k], (double)plain[i][k]);
+                if (fabsf(got[k] - plain[i][k]) > 1e-5f)
+                    fail_msg("step %d, [%d]: %g instead of %g", i, k, (double)got[k], (double)plain[i][k]);
             xt_optimizer_step(opt);
             assert_true(xt_mark_step());
         }
@@ -285,7 +289,7 @@ static void backward_inside_a_compiled_function(void **state) {
     nothing_left();
 }
 
-/* --- cost ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- cost --- */
 static void nothing_piles_up(void **state) {
     (void)state;
     xt_tensor w = xt_requires_grad(xt_keep(xt_ones(XT_F32, 2)), true), sum = {0};
@@ -310,8 +314,14 @@ int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_gradients), cmocka_unit_test(through_a_kept_tensor), cmocka_unit_test(through_two_steps), cmocka_unit_test(the_report),
-        cmocka_unit_test(what_is_gone), cmocka_unit_test(a_compiled_forward), cmocka_unit_test(backward_inside_a_compiled_function), cmocka_unit_test(nothing_piles_up),
+        cmocka_unit_test(same_gradients),
+        cmocka_unit_test(through_a_kept_tensor),
+        cmocka_unit_test(through_two_steps),
+        cmocka_unit_test(the_report),
+        cmocka_unit_test(what_is_gone),
+        cmocka_unit_test(a_compiled_forward),
+        cmocka_unit_test(backward_inside_a_compiled_function),
+        cmocka_unit_test(nothing_piles_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

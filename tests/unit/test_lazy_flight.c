@@ -1,4 +1,5 @@
-/* Steps in the background: the host records the next one while one runs, at most two are in flight, and what fails there is reported with its lines. */
+/* Steps in the background: the host records the next one while one runs, at most two are in flight, and what fails
+ * there is reported with its lines. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,9 @@
 #include "lazy/lazy.h"
 #include <xtrain/xtrain.h>
 
-static bool our_device(void) { return !getenv("XT_DEVICE") || strcmp(getenv("XT_DEVICE"), "CPU") == 0; }
+static bool our_device(void) {
+    return !getenv("XT_DEVICE") || strcmp(getenv("XT_DEVICE"), "CPU") == 0;
+}
 
 static void nothing_left(void) {
     assert_int_equal(xt_finish(), 0);
@@ -100,7 +103,9 @@ static void calls_too(void **state) {
     nothing_left();
 }
 
-static void nobody(void *user) { atomic_fetch_add((atomic_int *)user, 1); }
+static void nobody(void *user) {
+    atomic_fetch_add((atomic_int *)user, 1);
+}
 static void value(void *user, const void *p, size_t n, xt_dtype t) {
     (void)user;
     (void)p;
@@ -108,7 +113,8 @@ static void value(void *user, const void *p, size_t n, xt_dtype t) {
     (void)t;
 }
 
-/* The failing step is one of three on their way: its own op's line is named, once, and what waited for its value hears of it. */
+/* The failing step is one of three on their way: its own op's line is named, once, and what waited for its value
+ * hears of it. */
 static void errors_keep_their_line(void **state) {
     (void)state;
     if (!our_device()) skip();
@@ -146,8 +152,9 @@ static void errors_keep_their_line(void **state) {
     nothing_left();
 }
 
-/* Large steps follow each other without a wait, under limits from one that takes a batch to one that takes two steps at once. Wherever memory ends, in an upload or
- * in a program on its way, the parameters are those of the last step that went well, nothing is left behind, and smaller steps go on. */
+/* Large steps follow each other without a wait, under limits from one that takes a batch to one that takes two steps at
+ * once. Wherever memory ends, in an upload or in a program on its way, the parameters are those of the last step that
+ * went well, nothing is left behind, and smaller steps go on. */
 enum { IN = 64, HIDDEN = 128, LARGE_BATCH = 4096 };
 
 static xt_tensor two_layers(xt_module *m, xt_tensor x, void *user) {
@@ -185,13 +192,15 @@ static void memory_ends(void **state) {
         double before = sum_of(m);
         int64_t buffers = xt_live_objects("buffer"), bytes = xt_counter("device_bytes"), steps = 0;
         while (steps < 6 && train(m, adam, data, LARGE_BATCH)) steps++;
-        if (xt_wait() && !xt_error()) successes++;
+        if (xt_wait() && !xt_error())
+            successes++;
         else {
             failures++;
             assert_int_equal(xt_status_code(xt_error()), XT_RESOURCE_EXHAUSTED);
             xt_clear_error();
             double after = sum_of(m);
-            if (steps == 0 && after != before) fail_msg("limit %s: the parameters changed from %g to %g", text, before, after);
+            if (steps == 0 && after != before)
+                fail_msg("limit %s: the parameters changed from %g to %g", text, before, after);
             assert_true(isfinite(after));
             assert_int_equal(xt_live_objects("buffer"), buffers);
             assert_int_equal(xt_counter("device_bytes"), bytes);

@@ -1,4 +1,5 @@
-/* Why a program is new, and numbers that change: at most one extra program each, and a reason that names the user's line. */
+/* Why a program is new, and numbers that change: at most one extra program each, and a reason that names the
+ * user's line. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,21 +100,23 @@ static void back_and_forth(void **state) {
     nothing_left();
 }
 
-/* --- values told under an `if` ---------------------------------------------------------------------------------------------------------------- */
+/* --- values told under an `if` --- */
 static void a_print_under_an_if(void **state) {
     (void)state;
     n_new = 0;
     int line = 0;
     fflush(stdout);
     for (int i = 0; i < 21; i++) {
-        xt_tensor x = numbers((float)i), y = xt_keep(xt_sum(xt_mul(x, x))), mean = xt_mean(x); /* the mean is recorded always, used rarely */
+        /* the mean is recorded always, used rarely */
+        xt_tensor x = numbers((float)i), y = xt_keep(xt_sum(xt_mul(x, x))), mean = xt_mean(x);
         line = __LINE__ + 1;
         if (i % 10 == 0) xt_master_printf("# mean %t\n", mean);
         assert_true(xt_mark_step());
         xt_drop(y);
     }
     assert_int_equal(n_new, 2);
-    if (!strstr(reasons[0], "xt_master_printf") && !strstr(reasons[1], "xt_master_printf")) fail_msg("no xt_master_printf in: %s", reasons[0]);
+    if (!strstr(reasons[0], "xt_master_printf") && !strstr(reasons[1], "xt_master_printf"))
+        fail_msg("no xt_master_printf in: %s", reasons[0]);
     expect_line(reasons[0], line);
     nothing_left();
 }
@@ -173,20 +176,22 @@ static void a_kept_tensor(void **state) {
     nothing_left();
 }
 
-/* --- a value read between forward and backward -------------------------------------------------------------------------------------------------- */
+/* --- a value read between forward and backward --- */
 static lazy_event forced;
 static void note_forced(void *user, const lazy_event *e) {
     (void)user;
     if (e->forced) forced = *e;
 }
 
-/* The gradients are those without the read; the event that reports are made from has the line that read, and how many operations were computed for it alone. */
+/* The gradients are those without the read; the event that reports are made from has the line that read, and how many
+ * operations were computed for it alone. */
 static void backward_after_a_read(void **state) {
     (void)state;
     float plain[4], read[4];
     lazy_on_event(note_forced, NULL);
     for (int k = 0; k < 2; k++) {
-        xt_tensor w = xt_requires_grad(xt_keep(numbers(2)), true), h = xt_mul(w, w), loss = xt_sum(xt_mul(h, xt_add_scalar(h, 1)));
+        xt_tensor w = xt_requires_grad(xt_keep(numbers(2)), true), h = xt_mul(w, w),
+                  loss = xt_sum(xt_mul(h, xt_add_scalar(h, 1)));
         if (k) xt_item(loss);
         int line = __LINE__ - 1;
         xt_backward(loss);
@@ -212,9 +217,10 @@ int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     lazy_on_event(on_event, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_changing_constant), cmocka_unit_test(values_of_numbers), cmocka_unit_test(back_and_forth), cmocka_unit_test(a_print_under_an_if),
-        cmocka_unit_test(a_value_that_is_there), cmocka_unit_test(a_log_under_an_if), cmocka_unit_test(a_kept_tensor),
-        cmocka_unit_test(backward_after_a_read),
+        cmocka_unit_test(a_changing_constant),   cmocka_unit_test(values_of_numbers),
+        cmocka_unit_test(back_and_forth),        cmocka_unit_test(a_print_under_an_if),
+        cmocka_unit_test(a_value_that_is_there), cmocka_unit_test(a_log_under_an_if),
+        cmocka_unit_test(a_kept_tensor),         cmocka_unit_test(backward_after_a_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* xt_scan against the same loop written out: values, gradients of carries, inputs and captured tensors, both directions, loops in loops, second derivatives; what
- * cannot be done inside; that a forward pass alone keeps nothing. */
+/* xt_scan against the same loop written out: values, gradients of carries, inputs and captured tensors, both
+ * directions, loops in loops, second derivatives; what cannot be done inside; that a forward pass alone
+ * keeps nothing. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,12 +17,14 @@ static void nothing_left(void) {
     static const char *const kinds[] = {"tensor", "buffer", "executable", "client", "graph"};
     assert_int_equal(xt_finish(), 0);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (xt_live_objects(kinds[i]) != 0) fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
+        if (xt_live_objects(kinds[i]) != 0)
+            fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
 }
 
 static void refused(const char *with) {
     assert_non_null(xt_error());
-    if (!strstr(xt_status_message(xt_error()), with)) fail_msg("the message does not say '%s': %s", with, xt_status_message(xt_error()));
+    if (!strstr(xt_status_message(xt_error()), with))
+        fail_msg("the message does not say '%s': %s", with, xt_status_message(xt_error()));
     xt_clear_error();
     xt_mark_step();
 }
@@ -39,12 +42,14 @@ static void same(xt_tensor a, xt_tensor b, const char *what) {
     double x[64], y[64];
     assert_int_equal(xt_numel(a), xt_numel(b));
     size_t n = (size_t)xt_numel(a);
-    if (!xt_read(a, x, n * 8) || !xt_read(b, y, n * 8)) fail_msg("%s: %s", what, xt_error() ? xt_status_message(xt_error()) : "no value");
+    if (!xt_read(a, x, n * 8) || !xt_read(b, y, n * 8))
+        fail_msg("%s: %s", what, xt_error() ? xt_status_message(xt_error()) : "no value");
     for (size_t i = 0; i < n; i++)
-        if (!(fabs(x[i] - y[i]) <= 1e-12 * (1 + fabs(y[i])))) fail_msg("%s[%zu]: %.17g instead of %.17g", what, i, x[i], y[i]);
+        if (!(fabs(x[i] - y[i]) <= 1e-12 * (1 + fabs(y[i]))))
+            fail_msg("%s[%zu]: %.17g instead of %.17g", what, i, x[i], y[i]);
 }
 
-/* --- cells ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- cells --- */
 typedef struct weights {
     xt_tensor w, scale, table;
 } weights;
@@ -55,7 +60,8 @@ static void plain(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user
     y[0] = xt_mul(carry[0], p->scale);
 }
 
-/* Two states, one that only the other's sum reads; the weight twice, a detached part, an integer input, a whole table read at a row of the data's. */
+/* Two states, one that only the other's sum reads; the weight twice, a detached part, an integer input, a whole table
+ * read at a row of the data's. */
 static void rich(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {
     const weights *p = user;
     xt_tensor h = xt_sigmoid(xt_add(xt_matmul(carry[0], p->w), xt_matmul(x[0], p->w)));
@@ -73,9 +79,12 @@ typedef struct row {
     bool reverse, recompute;
 } row;
 static const row rows[] = {
-    {"plain", plain, 1, 1, 1, false, false},      {"plain, reverse", plain, 1, 1, 1, true, false},
-    {"rich", rich, 2, 2, 2, false, false},        {"rich, reverse", rich, 2, 2, 2, true, false},
-    {"plain, recompute", plain, 1, 1, 1, false, true}, {"rich, reverse, recompute", rich, 2, 2, 2, true, true},
+    {"plain", plain, 1, 1, 1, false, false},
+    {"plain, reverse", plain, 1, 1, 1, true, false},
+    {"rich", rich, 2, 2, 2, false, false},
+    {"rich, reverse", rich, 2, 2, 2, true, false},
+    {"plain, recompute", plain, 1, 1, 1, false, true},
+    {"rich, reverse, recompute", rich, 2, 2, 2, true, true},
 };
 
 static void written_out(const row *r, xt_tensor *carry, const xt_tensor *xs, xt_tensor *ys, void *user) {
@@ -97,7 +106,9 @@ typedef struct all {
 
 static all inputs(void) {
     static const int32_t ids[T * B] = {0, 3, 1, 1, 2, 0, 3, 3, 1, 2};
-    all a = {.h = numbers(1, 2, (int64_t[]){B, H}), .x = numbers(2, 3, (int64_t[]){T, B, H}), .ids = xt_from_array(ids, XT_I32, T, B)};
+    all a = {.h = numbers(1, 2, (int64_t[]){B, H}),
+             .x = numbers(2, 3, (int64_t[]){T, B, H}),
+             .ids = xt_from_array(ids, XT_I32, T, B)};
     a.c = xt_mul_scalar(a.h, 0.25);
     a.p.w = numbers(3, 2, (int64_t[]){H, H});
     a.p.scale = numbers(4, 1, (int64_t[]){H});
@@ -108,7 +119,8 @@ static all inputs(void) {
 static xt_tensor run(const row *r, all *a, bool loop, xt_tensor *out) {
     xt_tensor carry[2] = {a->h, a->c}, xs[2] = {a->x, a->ids}, ys[2], loss = {0};
     if (loop)
-        assert_true(xt_scan(r->fn, r->n_carry, carry, r->n_x, xs, r->n_y, ys, .reverse = r->reverse ? XT_ON : XT_OFF, .recompute = r->recompute ? XT_ON : XT_OFF, .user = &a->p));
+        assert_true(xt_scan(r->fn, r->n_carry, carry, r->n_x, xs, r->n_y, ys, .reverse = r->reverse ? XT_ON : XT_OFF,
+                            .recompute = r->recompute ? XT_ON : XT_OFF, .user = &a->p));
     else
         written_out(r, carry, xs, ys, &a->p);
     int n = 0;
@@ -163,7 +175,7 @@ static void second_derivatives(void **state) {
     nothing_left();
 }
 
-/* --- a loop in a loop -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- a loop in a loop --- */
 static void inner(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {
     const weights *p = user;
     carry[0] = xt_sin(xt_add(xt_mul(carry[0], p->scale), x[0]));
@@ -194,14 +206,16 @@ static void nested(void **state) {
     all a = inputs();
     xt_tensor grads[2][3], out[2][4];
     const xt_tensor of[3] = {a.h, a.x, a.p.scale};
-    static const row loops[2] = {{"nested", outer_written_out, 1, 1, 1, true, false}, {"nested", outer, 1, 1, 1, true, false}};
-    for (int loop = 0; loop < 2; loop++) assert_true(xt_grad_of(run(&loops[loop], &a, loop, out[loop]), 3, of, grads[loop]));
+    static const row loops[2] = {{"nested", outer_written_out, 1, 1, 1, true, false},
+                                 {"nested", outer, 1, 1, 1, true, false}};
+    for (int loop = 0; loop < 2; loop++)
+        assert_true(xt_grad_of(run(&loops[loop], &a, loop, out[loop]), 3, of, grads[loop]));
     for (int i = 0; i < 2; i++) same(out[1][i], out[0][i], "nested");
     for (int i = 0; i < 3; i++) same(grads[1][i], grads[0][i], "nested");
     nothing_left();
 }
 
-/* --- layers, dropout, no inputs ----------------------------------------------------------------------------------------------------------------------- */
+/* --- layers, dropout, no inputs --- */
 static void layered(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {
     carry[0] = xt_dropout(user, xt_relu(xt_linear(user, "fc", xt_concat(2, XT_TENSORS(carry[0], x[0]), 0), 4)), 0.5);
     carry[0] = xt_slice(carry[0], 0, 0, 2);
@@ -269,7 +283,7 @@ static void without_inputs(void **state) {
     nothing_left();
 }
 
-/* --- mistakes -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- mistakes --- */
 static xt_tensor escaped;
 static void wrong(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {
     switch (*(int *)user) {
@@ -290,8 +304,15 @@ static void wrong(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user
 
 static void mistakes(void **state) {
     (void)state;
-    static const char *const say[] = {"carry 0 comes in as", "did not fill y[0]", "xt_item inside the function of xt_scan", "xt_backward inside", "inside the function of xt_scan",
-                                      "xt_keep inside", "inside the function of xt_scan", "inside the function of xt_scan", "matmul"};
+    static const char *const say[] = {"carry 0 comes in as",
+                                      "did not fill y[0]",
+                                      "xt_item inside the function of xt_scan",
+                                      "xt_backward inside",
+                                      "inside the function of xt_scan",
+                                      "xt_keep inside",
+                                      "inside the function of xt_scan",
+                                      "inside the function of xt_scan",
+                                      "matmul"};
     for (int k = 0; k < 9; k++) {
         all a = inputs();
         xt_tensor y;
@@ -320,8 +341,9 @@ static void mistakes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_written_out), cmocka_unit_test(second_derivatives), cmocka_unit_test(nested),   cmocka_unit_test(layers_inside),
-        cmocka_unit_test(after_a_wait),   cmocka_unit_test(without_inputs), cmocka_unit_test(mistakes),
+        cmocka_unit_test(as_written_out), cmocka_unit_test(second_derivatives), cmocka_unit_test(nested),
+        cmocka_unit_test(layers_inside),  cmocka_unit_test(after_a_wait),       cmocka_unit_test(without_inputs),
+        cmocka_unit_test(mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Steps on a real device: what compiles, what executes, what is read, what stays alive, and what a failure leaves behind. The device is XT_DEVICE's,
- * our CPU compiler without it. Each test ends with xt_finish and no live object. */
+/* Steps on a real device: what compiles, what executes, what is read, what stays alive, and what a failure leaves
+ * behind. The device is XT_DEVICE's, our CPU compiler without it. Each test ends with xt_finish and no live object. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,16 +10,22 @@
 #include "lazy/lazy.h"
 #include <xtrain/xtrain.h>
 
-static int64_t count(const char *name) { return xt_counter(name); }
-
-static void nothing_left(void) {
-    static const char *const kinds[] = {"tensor", "buffer", "executable", "client", "graph", "module", "optimizer", "loader", "dataset"};
-    assert_int_equal(xt_finish(), 0);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (xt_live_objects(kinds[i]) != 0) fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
+static int64_t count(const char *name) {
+    return xt_counter(name);
 }
 
-static bool our_device(void) { return !getenv("XT_DEVICE") || strcmp(getenv("XT_DEVICE"), "CPU") == 0; }
+static void nothing_left(void) {
+    static const char *const kinds[] = {"tensor", "buffer",    "executable", "client", "graph",
+                                        "module", "optimizer", "loader",     "dataset"};
+    assert_int_equal(xt_finish(), 0);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (xt_live_objects(kinds[i]) != 0)
+            fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
+}
+
+static bool our_device(void) {
+    return !getenv("XT_DEVICE") || strcmp(getenv("XT_DEVICE"), "CPU") == 0;
+}
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
@@ -34,7 +40,8 @@ static xt_loader *data(int64_t batch, int64_t n) {
         for (int k = 0; k < 4; k++) x[i][k] = sinf((float)(i * 4 + k));
         y[i] = x[i][0] > 0.3f ? 0 : x[i][1] > 0 ? 1 : 2;
     }
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_I64, {0}}, 96), .batch = batch, .limit = n);
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_I64, {0}}, 96), .batch = batch,
+                         .limit = n);
 }
 
 static void train(xt_module *m, xt_optimizer *opt, xt_loader *l, int epochs, double *first, double *last) {
@@ -60,7 +67,8 @@ static void one_program(void **state) {
     xt_module *m = xt_module_new(net, NULL);
     train(m, xt_sgd(m, .lr = 0.1, .momentum = 0.9), data(32, 0), 4, NULL, NULL);
     assert_null(xt_error());
-    assert_int_equal(count("compiles") - compiles, 1); /* the order of results does not depend on what was made before what */
+    /* the order of results does not depend on what was made before what */
+    assert_int_equal(count("compiles") - compiles, 1);
     assert_int_equal(count("executions") - execs, 12);
     assert_int_equal(count("host_reads") - reads, 0);
     nothing_left();
@@ -133,7 +141,7 @@ static void modes_compile_once(void **state) {
     nothing_left();
 }
 
-/* --- gradients over several steps --------------------------------------------------------------------------------------------------------- */
+/* --- gradients over several steps --- */
 static void gradients_add_over_steps(void **state) {
     (void)state;
     float a[3] = {1, 2, 3};
@@ -149,14 +157,15 @@ static void gradients_add_over_steps(void **state) {
     nothing_left();
 }
 
-/* --- buffers ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- buffers --- */
 static void put(void *user, const void *p, size_t n, xt_dtype t) {
     (void)n;
     (void)t;
     *(float *)user = *(const float *)p;
 }
 
-/* The state's buffer is held by a read under way while the next steps want to take it over: the read sees its own step's value. */
+/* The state's buffer is held by a read under way while the next steps want to take it over: the read sees its own
+ * step's value. */
 static void a_read_holds_its_value(void **state) {
     (void)state;
     enum { STEPS = 20 };
@@ -196,7 +205,7 @@ static void integers_are_exact(void **state) {
     nothing_left();
 }
 
-/* --- failures ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- failures --- */
 static void memory_runs_out(void **state) {
     (void)state;
     if (!our_device()) skip();
@@ -209,7 +218,8 @@ static void memory_runs_out(void **state) {
     assert_false(ok);
     assert_int_equal(xt_status_code(xt_error()), XT_RESOURCE_EXHAUSTED);
     const char *text = xt_status_message(xt_error());
-    if (!strstr(text, "test_lazy_steps.c") || !strstr(text, "what helps")) fail_msg("no line or no advice in: %s", text);
+    if (!strstr(text, "test_lazy_steps.c") || !strstr(text, "what helps"))
+        fail_msg("no line or no advice in: %s", text);
     if (strstr(text, " bytes") || strstr(text, "argument ")) fail_msg("sizes are in MiB, inputs have names: %s", text);
     if (!strstr(text, "0.50 MiB  tensor<512x256xf32>  value  ")) fail_msg("the input is not named: %s", text);
     xt_clear_error();
@@ -243,7 +253,8 @@ static void failed_step_keeps_states(void **state) {
 
 static void without_memory(void **state) {
     (void)state;
-    for (int64_t n = 0; n < 400; n += n < 60 ? 1 : 17) { /* the n-th allocation of a step fails: an error, and the next step works */
+    for (int64_t n = 0; n < 400; n += n < 60 ? 1 : 17) {
+        /* the n-th allocation of a step fails: an error, and the next step works */
         float a[4] = {1, 2, 3, 4};
         xt_tensor x = xt_keep(xt_from_array(a, XT_F32, 4));
         base_fail_alloc_after(n);
@@ -264,12 +275,18 @@ int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_program),           cmocka_unit_test(learns),
-        cmocka_unit_test(read_changes_nothing),  cmocka_unit_test(learning_rate_is_data),
-        cmocka_unit_test(modes_compile_once),    cmocka_unit_test(gradients_add_over_steps),
-        cmocka_unit_test(a_read_holds_its_value), cmocka_unit_test(values_in_order),
-        cmocka_unit_test(integers_are_exact),    cmocka_unit_test(memory_runs_out),
-        cmocka_unit_test(failed_step_keeps_states), cmocka_unit_test(without_memory),
+        cmocka_unit_test(one_program),
+        cmocka_unit_test(learns),
+        cmocka_unit_test(read_changes_nothing),
+        cmocka_unit_test(learning_rate_is_data),
+        cmocka_unit_test(modes_compile_once),
+        cmocka_unit_test(gradients_add_over_steps),
+        cmocka_unit_test(a_read_holds_its_value),
+        cmocka_unit_test(values_in_order),
+        cmocka_unit_test(integers_are_exact),
+        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(failed_step_keeps_states),
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* svd, eigh and qr beside their parity files: larger, narrow and complex matrices multiplied out again; what has no derivative; devices that have no such call (so this is not one of the tests that run on every device). */
+/* svd, eigh and qr beside their parity files: larger, narrow and complex matrices multiplied out again; what has no
+ * derivative; devices that have no such call (so this is not one of the tests that run on every device). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,14 +38,18 @@ static void multiplied_out_again(void **state) {
     for (size_t i = 0; i < BASE_COUNT(sizes); i++)
         for (int kind = 0; kind < 3; kind++) {
             int64_t m = sizes[i][0], n = sizes[i][1];
-            xt_tensor x = kind == 0 ? matrix(XT_F32, m, n) : kind == 1 ? matrix(XT_F64, m, n) : complex_matrix(m, n), u, s, vh, q, r;
+            xt_tensor x = kind == 0   ? matrix(XT_F32, m, n)
+                          : kind == 1 ? matrix(XT_F64, m, n)
+                                      : complex_matrix(m, n),
+                      u, s, vh, q, r;
             xt_linalg_svd(x, &u, &s, &vh, .full_matrices = XT_OFF);
             near("svd", xt_matmul(xt_mul(u, xt_unsqueeze(s, -2)), vh), x, 1e-4);
             xt_linalg_qr(x, &q, &r);
             near("qr", xt_matmul(q, r), x, 1e-4);
             xt_linalg_qr(x, &q, &r, .complete = true);
             near("complete qr", xt_matmul(q, r), x, 1e-4);
-            near("columns of a complete q", xt_matmul(turned(q), q), xt_cast(xt_eye(m, 0, XT_F32), xt_dtype_of(x)), 1e-4);
+            near("columns of a complete q", xt_matmul(turned(q), q), xt_cast(xt_eye(m, 0, XT_F32), xt_dtype_of(x)),
+                 1e-4);
             xt_linalg_svd(x, &u, &s, &vh);
             near("columns of a whole u", xt_matmul(turned(u), u), xt_cast(xt_eye(m, 0, XT_F32), xt_dtype_of(x)), 1e-4);
             if (m != n) continue;
@@ -68,7 +73,8 @@ static void narrow_floats(void **state) {
 
 static void refused(xt_tensor loss, const char *why) {
     xt_backward(loss);
-    if (!xt_error() || !strstr(xt_status_message(xt_error()), why) || !strstr(xt_status_message(xt_error()), "test_linalg.c"))
+    if (!xt_error() || !strstr(xt_status_message(xt_error()), why) ||
+        !strstr(xt_status_message(xt_error()), "test_linalg.c"))
         fail_msg("wanted '%s' with its line: %s", why, xt_error() ? xt_status_message(xt_error()) : "no error");
     xt_clear_error();
     lazy_reset_thread();
@@ -95,14 +101,19 @@ static void devices_without_factorisations(void **state) {
         {"Eigh", "(tensor<3x3xf32>, tensor<3xf32>)", "tpu", NULL},
         {"Eigh", "(tensor<3x3xf32>, tensor<3xf32>)", "xtrain_cpu", NULL},
         {"Qr", "(tensor<3x3xf32>, tensor<3xf32>)", "cuda", "xt_linalg_qr is not known to the device cuda"},
-        {"lapack_sgesdd_ffi", "(tensor<3x3xf32>, tensor<3xf32>, tensor<3x3xf32>, tensor<3x3xf32>, tensor<i32>)", "tpu", "xt_linalg_svd is not known to the device tpu"},
+        {"lapack_sgesdd_ffi", "(tensor<3x3xf32>, tensor<3xf32>, tensor<3x3xf32>, tensor<3x3xf32>, tensor<i32>)", "tpu",
+         "xt_linalg_svd is not known to the device tpu"},
         {"somebodys", "(tensor<3x3xf32>, tensor<3xf32>)", "cpu", NULL},
         {"Eigh", "(tensor<3x3xf32>, tensor<3xf32>)", "a new device", NULL},
     };
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         str text = STR_INIT;
         ir_module *m = NULL;
-        str_printf(&text, "func.func @main(%%x: tensor<3x3xf32>) -> tensor<3xf32> {\n%%r:%s = stablehlo.custom_call @%s(%%x) : (tensor<3x3xf32>) -> %s\nreturn %%r#1 : tensor<3xf32>\n}\n",
+        str_printf(&text,
+                   "func.func @main(%%x: tensor<3x3xf32>) -> tensor<3xf32> {\n"
+                   "%%r:%s = stablehlo.custom_call @%s(%%x) : (tensor<3x3xf32>) -> %s\n"
+                   "return %%r#1 : tensor<3xf32>\n"
+                   "}\n",
                    strstr(rows[i].target, "lapack") ? "5" : "2", rows[i].target, rows[i].results);
         xt_status s = ir_parse(str_cstr(&text), text.len, "calls", &m);
         if (s) fail_msg("%s", xt_status_message(s));

@@ -1,5 +1,5 @@
-/* Histograms, images, texts and loggers of one's own: what reaches a logger, when, and what the event file holds. TensorBoard's own reader is asked in
- * tests/slow/tensorboard.sh. */
+/* Histograms, images, texts and loggers of one's own: what reaches a logger, when, and what the event file holds.
+ * TensorBoard's own reader is asked in tests/slow/tensorboard.sh. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,10 @@ static int n_got;
 static uint8_t pixels[8][1024];
 static bool take(void *user, const log_artifact *a) {
     (void)user;
-    if (a->kind == LOG_IMAGE) memcpy(pixels[n_got], a->rgb, (size_t)(3 * a->width * a->height) < sizeof pixels[0] ? (size_t)(3 * a->width * a->height) : sizeof pixels[0]);
+    if (a->kind == LOG_IMAGE)
+        memcpy(pixels[n_got], a->rgb,
+               (size_t)(3 * a->width * a->height) < sizeof pixels[0] ? (size_t)(3 * a->width * a->height)
+                                                                     : sizeof pixels[0]);
     got[n_got] = *a;
     got[n_got].name = strdup(a->name);
     got[n_got++].text = a->text ? strdup(a->text) : NULL;
@@ -70,11 +73,16 @@ static void values_become_what_is_shown(void **state) {
     log_drain();
     assert_int_equal(n_got, 4);
     int h = -1, g = -1, c = -1, t = -1;
-    for (int i = 0; i < 4; i++) *(got[i].kind == LOG_HISTOGRAM ? &h : got[i].kind == LOG_TEXT ? &t : strcmp(got[i].name, "grey") == 0 ? &g : &c) = i;
+    for (int i = 0; i < 4; i++)
+        *(got[i].kind == LOG_HISTOGRAM       ? &h
+          : got[i].kind == LOG_TEXT          ? &t
+          : strcmp(got[i].name, "grey") == 0 ? &g
+                                             : &c) = i;
     assert_true(h >= 0 && g >= 0 && c >= 0 && t >= 0);
     assert_true(got[h].min == 0 && got[h].max == 3 && got[h].count == 5 && got[h].sum == 9 && got[h].sum_squares == 23);
     assert_true(got[h].bins[0] == 1 && got[h].bins[10] == 1 && got[h].bins[20] == 1 && got[h].bins[LOG_BINS - 1] == 2);
-    static const uint8_t want_grey[] = {0, 0, 0, 255, 255, 255, 7, 7, 7, 128, 128, 128}, want_colour[] = {255, 0, 255, 0, 128, 0};
+    static const uint8_t want_grey[] = {0, 0, 0, 255, 255, 255, 7, 7, 7, 128, 128, 128},
+                         want_colour[] = {255, 0, 255, 0, 128, 0};
     assert_memory_equal(pixels[g], want_grey, sizeof want_grey);
     assert_memory_equal(pixels[c], want_colour, sizeof want_colour);
     assert_string_equal(got[t].text, "hello");
@@ -90,7 +98,8 @@ static void values_become_what_is_shown(void **state) {
     int one = strcmp(got[0].name, "one") == 0 ? 0 : 1, grid = 1 - one;
     assert_true(got[one].height == 1 && got[one].width == 2);
     assert_memory_equal(pixels[one], want_colour, sizeof want_colour);
-    assert_true(got[grid].height == 2 * 3 + 2 && got[grid].width == 8 * 3 + 2); /* make_grid: 8 in a row, 2 pixels around each */
+    /* make_grid: 8 in a row, 2 pixels around each */
+    assert_true(got[grid].height == 2 * 3 + 2 && got[grid].width == 8 * 3 + 2);
     for (int y = 0; y < 8; y++)
         for (int x = 0; x < 26; x++) {
             int k = (y - 2) / 3 * 8 + (x - 2) / 3;
@@ -107,7 +116,7 @@ static void values_become_what_is_shown(void **state) {
     log_remove_sink(&sink);
 }
 
-/* --- in a trainer ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- in a trainer --- */
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "fc", x, 2);
@@ -150,9 +159,16 @@ static void only_due_rows_read_histograms(void **state) {
     (void)state;
     static float x[64];
     xt_task task = {.net = net, .training_step = train_step, .configure_optimizers = sgd, .on_fit_start = say};
-    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 4, .runs_dir = dir, .progress_bar = XT_OFF, .loggers = "tensorboard,jsonl");
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 4, .runs_dir = dir, .progress_bar = XT_OFF,
+                                   .loggers = "tensorboard,jsonl");
     xt_trainer_number(t, "model.lr", 0.1);
-    xt_trainer_add_logger(t, &(xt_logger_desc){.struct_size = sizeof(xt_logger_desc), .name = "mine", .row = own_row, .text = own_text, .close = own_close}, &rows_seen);
+    xt_trainer_add_logger(t,
+                          &(xt_logger_desc){.struct_size = sizeof(xt_logger_desc),
+                                            .name = "mine",
+                                            .row = own_row,
+                                            .text = own_text,
+                                            .close = own_close},
+                          &rows_seen);
     log_sink sink = {.row = no_row, .artifact = take};
     log_add_sink(&sink);
     xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, NULL, (xt_spec){0}, 16), .batch = 2);
@@ -167,7 +183,10 @@ static void only_due_rows_read_histograms(void **state) {
     forget();
     log_remove_sink(&sink);
     char command[256];
-    snprintf(command, sizeof command, "grep -q '_hparams_/session_start_info' %s/events.out.tfevents.* && grep -q '\"text\":\"begun\"' %s/metrics.jsonl", xt_trainer_run_dir(t), xt_trainer_run_dir(t));
+    snprintf(command, sizeof command,
+             "grep -q '_hparams_/session_start_info' %s/events.out.tfevents.* && grep -q '\"text\":\"begun\"' "
+             "%s/metrics.jsonl",
+             xt_trainer_run_dir(t), xt_trainer_run_dir(t));
     assert_int_equal(system(command), 0);
     xt_trainer_free(t);
     assert_int_equal(closed, 1);
@@ -214,6 +233,7 @@ static void rich_events_have_their_fields(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(values_become_what_is_shown), T(only_due_rows_read_histograms), cmocka_unit_test(rich_events_have_their_fields)};
+    const struct CMUnitTest tests[] = {T(values_become_what_is_shown), T(only_due_rows_read_histograms),
+                                       cmocka_unit_test(rich_events_have_their_fields)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

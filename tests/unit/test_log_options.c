@@ -1,5 +1,5 @@
-/* Values that are logged or printed under an `if` (R1.1): k of them cost at most k programs more, whatever combinations occur, and each is what it is when it
- * is asked for alone. */
+/* Values that are logged or printed under an `if` (R1.1): k of them cost at most k programs more, whatever combinations
+ * occur, and each is what it is when it is asked for alone. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,9 @@ static void row(void *user, const log_row *r) {
     (void)user;
     for (size_t i = 0; i < r->n; i++)
         for (int k = 0; k < NAMES; k++)
-            if (!r->epoch_level && strcmp(r->values[i].name, names[k]) == 0 && r->step > first_step && r->step <= first_step + STEPS) rows[k][r->step - first_step - 1] = r->values[i].value;
+            if (!r->epoch_level && strcmp(r->values[i].name, names[k]) == 0 && r->step > first_step &&
+                r->step <= first_step + STEPS)
+                rows[k][r->step - first_step - 1] = r->values[i].value;
 }
 
 static char reasons[16][1024];
@@ -38,7 +40,17 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
 }
 
 /* How the three are made. */
-typedef enum kind { PART_OF_THE_STEP, OPS_OF_THEIR_OWN, BEFORE_THE_FORWARD, NUMBERS, NAN_WHEN_OFF, EXTREMES, METRICS, SIZES, OTHER_TENSORS } kind;
+typedef enum kind {
+    PART_OF_THE_STEP,
+    OPS_OF_THEIR_OWN,
+    BEFORE_THE_FORWARD,
+    NUMBERS,
+    NAN_WHEN_OFF,
+    EXTREMES,
+    METRICS,
+    SIZES,
+    OTHER_TENSORS
+} kind;
 typedef enum loop { PLAIN, COMPILED, NO_TRAINING } loop;
 
 static double printed[NAMES][STEPS];
@@ -57,22 +69,39 @@ static void print(int k, int i, xt_tensor t) {
     xt_when_ready(t, arrived, s);
 }
 
-static bool due(int k, int i, unsigned mask) { return (mask >> k & 1) && i % every[k] == every[k] - 1; }
+static bool due(int k, int i, unsigned mask) {
+    return (mask >> k & 1) && i % every[k] == every[k] - 1;
+}
 
 static xt_tensor frozen, unused; /* that the step itself does not read */
 static void log_one(int k, int i, kind how, xt_module *m, xt_tensor x, xt_tensor out, xt_tensor loss, bool show) {
     xt_tensor w = xt_module_find(m, "in.weight"), v = loss;
-    if (how == OPS_OF_THEIR_OWN || how == BEFORE_THE_FORWARD) v = xt_sum(xt_square(k == 1 ? w : k == 2 ? x : xt_mul_scalar(w, 3)));
+    if (how == OPS_OF_THEIR_OWN || how == BEFORE_THE_FORWARD)
+        v = xt_sum(xt_square(k == 1 ? w : k == 2 ? x : xt_mul_scalar(w, 3)));
     if (how == PART_OF_THE_STEP) v = k == 1 ? loss : xt_mean(k == 2 ? out : x);
     if (how == OTHER_TENSORS) v = xt_sum(xt_mul(k == 1 ? frozen : unused, k == 3 ? xt_mean(out) : xt_mean(x)));
     if (how == NAN_WHEN_OFF) v = xt_log_e(xt_sum(xt_slice(xt_slice(x, 0, 0, 1), 1, k, k + 1))); /* -1 in other steps */
-    if (show) print(k, i, v);
-    else if (how == NUMBERS) xt_log_value(names[k], i * 0.25 + k);
-    else if (how == EXTREMES) xt_log(names[k], xt_mean(k == 1 ? x : k == 2 ? xt_neg(x) : xt_square(x)), .reduce = k == 1 ? XT_MIN : k == 2 ? XT_MAX : XT_LAST, .on_epoch = XT_ON);
-    else if (how == METRICS && k == 1) xt_log_metric(names[k], xt_mse(out, xt_zeros_like(out)));
-    else if (how == METRICS) xt_log_metric(names[k], k == 2 ? xt_mae(out, xt_tanh(out)) : xt_r2(out, xt_tanh(out)));
-    else if (how == SIZES) xt_log(names[k], loss, .batch_size = 1 + i);
-    else xt_log(names[k], v);
+    if (show)
+        print(k, i, v);
+    else if (how == NUMBERS)
+        xt_log_value(names[k], i * 0.25 + k);
+    else if (how == EXTREMES)
+        xt_log(names[k],
+               xt_mean(k == 1   ? x
+                       : k == 2 ? xt_neg(x)
+                                : xt_square(x)),
+               .reduce = k == 1   ? XT_MIN
+                         : k == 2 ? XT_MAX
+                                  : XT_LAST,
+               .on_epoch = XT_ON);
+    else if (how == METRICS && k == 1)
+        xt_log_metric(names[k], xt_mse(out, xt_zeros_like(out)));
+    else if (how == METRICS)
+        xt_log_metric(names[k], k == 2 ? xt_mae(out, xt_tanh(out)) : xt_r2(out, xt_tanh(out)));
+    else if (how == SIZES)
+        xt_log(names[k], loss, .batch_size = 1 + i);
+    else
+        xt_log(names[k], v);
 }
 
 typedef struct cost {
@@ -82,7 +111,7 @@ typedef struct cost {
 typedef struct ways {
     kind how;
     unsigned mask, show; /* which are asked for; printed instead of logged */
-    bool lead;           /* and the loss in every step */
+    bool lead; /* and the loss in every step */
     loop loop;
 } ways;
 typedef struct train {
@@ -111,7 +140,9 @@ static xt_tensor step(const xt_tensor *in, int n, void *user) {
     return loss;
 }
 
-static void quiet(xt_severity sev, const char *text, size_t n, void *user) { (void)sev, (void)text, (void)n, (void)user; }
+static void quiet(xt_severity sev, const char *text, size_t n, void *user) {
+    (void)sev, (void)text, (void)n, (void)user;
+}
 
 static cost run(ways w) {
     xt_set_sink(quiet, NULL);
@@ -128,7 +159,8 @@ static cost run(ways w) {
     log_sink sink = {.row = row};
     log_add_sink(&sink);
     first_step = xt_counter("optimizer_steps");
-    cost before = {xt_counter("compiles") + xt_counter("disk_hits"), xt_counter("executions"), xt_counter("host_reads")};
+    cost before = {xt_counter("compiles") + xt_counter("disk_hits"), xt_counter("executions"),
+                   xt_counter("host_reads")};
     for (t.i = 0; t.i < STEPS; t.i++) {
         float data[BATCH * SIDE];
         for (int j = 0; j < BATCH * SIDE; j++) data[j] = sinf((float)(t.i * 7 + j));
@@ -136,14 +168,17 @@ static cost run(ways w) {
         xt_tensor x = xt_from_array(data, XT_F32, BATCH, SIDE);
         unused = xt_from_array(data, XT_F32, SIDE);
         xt_optimizer_set_lr(t.opt, 0.01 / (1 + t.i));
-        if (w.loop == COMPILED) xt_call(compiled, x);
-        else step(&x, 1, &t);
+        if (w.loop == COMPILED)
+            xt_call(compiled, x);
+        else
+            step(&x, 1, &t);
         if (!xt_mark_step()) fail_msg("step %d: %s", t.i, xt_status_message(xt_error()));
     }
     assert_true(xt_wait());
     log_drain();
     log_remove_sink(&sink);
-    cost c = {xt_counter("compiles") + xt_counter("disk_hits") - before.programs, xt_counter("executions") - before.executions, xt_counter("host_reads") - before.reads};
+    cost c = {xt_counter("compiles") + xt_counter("disk_hits") - before.programs,
+              xt_counter("executions") - before.executions, xt_counter("host_reads") - before.reads};
     assert_int_equal(xt_finish(), 0);
     assert_int_equal(xt_live_objects("tensor") + xt_live_objects("buffer") + xt_live_objects("graph"), 0);
     return c;
@@ -152,7 +187,8 @@ static cost run(ways w) {
 /* Where nothing is logged in a step at all, the row has the values of the last that did. */
 static void same(const char *what, int k, double (*got)[STEPS], double (*want)[STEPS]) {
     for (int i = 0; i < STEPS; i++)
-        if (i % every[k] == every[k] - 1 && memcmp(&got[k][i], &want[k][i], sizeof(double)) != 0 && !(isnan(got[k][i]) && isnan(want[k][i])))
+        if (i % every[k] == every[k] - 1 && memcmp(&got[k][i], &want[k][i], sizeof(double)) != 0 &&
+            !(isnan(got[k][i]) && isnan(want[k][i])))
             fail_msg("%s, %s, step %d: %.9g, alone it is %.9g", what, names[k], i, got[k][i], want[k][i]);
 }
 
@@ -166,7 +202,9 @@ static void try_all(const char *what, ways w) {
     cost three = run(w);
     memcpy(all[0], rows, sizeof rows);
     memcpy(all[1], printed, sizeof printed);
-    if (three.programs > base.programs + 3) fail_msg("%s, loop %d: %lld programs, without them %lld", what, w.loop, (long long)three.programs, (long long)base.programs);
+    if (three.programs > base.programs + 3)
+        fail_msg("%s, loop %d: %lld programs, without them %lld", what, w.loop, (long long)three.programs,
+                 (long long)base.programs);
     if (w.lead) assert_int_equal(three.executions, base.executions);
     if (w.lead && !w.show) assert_int_equal(three.reads, base.reads);
     for (int k = 1; k < NAMES; k++) {
@@ -178,7 +216,9 @@ static void try_all(const char *what, ways w) {
     }
     w.mask = 6;
     cost two = run(w);
-    if (two.programs > base.programs + 2) fail_msg("%s, loop %d: %lld programs for two, without them %lld", what, w.loop, (long long)two.programs, (long long)base.programs);
+    if (two.programs > base.programs + 2)
+        fail_msg("%s, loop %d: %lld programs for two, without them %lld", what, w.loop, (long long)two.programs,
+                 (long long)base.programs);
 }
 
 static void logged(void **state) {
@@ -186,15 +226,24 @@ static void logged(void **state) {
     static const struct {
         kind how;
         const char *name;
-    } kinds[] = {{PART_OF_THE_STEP, "part of the step"}, {OPS_OF_THEIR_OWN, "ops of their own"}, {BEFORE_THE_FORWARD, "before the forward"}, {NUMBERS, "numbers"}, {NAN_WHEN_OFF, "NaN when off"},
-                 {EXTREMES, "extremes"}, {METRICS, "metrics"}, {SIZES, "sizes"}, {OTHER_TENSORS, "other tensors"}};
-    for (size_t j = 0; j < sizeof kinds / sizeof kinds[0]; j++) try_all(kinds[j].name, (ways){.how = kinds[j].how, .lead = j % 3 != 2});
+    } kinds[] = {{PART_OF_THE_STEP, "part of the step"},
+                 {OPS_OF_THEIR_OWN, "ops of their own"},
+                 {BEFORE_THE_FORWARD, "before the forward"},
+                 {NUMBERS, "numbers"},
+                 {NAN_WHEN_OFF, "NaN when off"},
+                 {EXTREMES, "extremes"},
+                 {METRICS, "metrics"},
+                 {SIZES, "sizes"},
+                 {OTHER_TENSORS, "other tensors"}};
+    for (size_t j = 0; j < sizeof kinds / sizeof kinds[0]; j++)
+        try_all(kinds[j].name, (ways){.how = kinds[j].how, .lead = j % 3 != 2});
     try_all("of their own, without the loss", (ways){.how = OPS_OF_THEIR_OWN});
 }
 
 static void printed_values(void **state) {
     (void)state;
-    for (kind how = PART_OF_THE_STEP; how <= BEFORE_THE_FORWARD; how++) try_all("printed", (ways){.how = how, .show = 14, .lead = true});
+    for (kind how = PART_OF_THE_STEP; how <= BEFORE_THE_FORWARD; how++)
+        try_all("printed", (ways){.how = how, .show = 14, .lead = true});
     try_all("printed, other tensors", (ways){.how = OTHER_TENSORS, .show = 14});
 }
 
@@ -242,7 +291,7 @@ static void named(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
-/* --- asked for at other lines, and without memory ------------------------------------------------------------------------------------------------------ */
+/* --- asked for at other lines, and without memory --- */
 static int asked, came, told, wrong;
 static void expect(void *user, const void *data, size_t bytes, xt_dtype dtype) {
     double *want = user;
@@ -270,12 +319,15 @@ static void ask_step(int number, unsigned mask, bool elsewhere) {
         if (!(mask >> k & 1)) continue;
         xt_tensor v = xt_mul_scalar(xt_sum(x), (double)k);
         double *want = wanted(2.0 * number * k);
-        if (elsewhere && k == 1) lazy_request_value(XT_HERE, "there", v, expect, gone, want);
-        else lazy_request_value(XT_HERE, "here", v, expect, gone, want);
+        if (elsewhere && k == 1)
+            lazy_request_value(XT_HERE, "there", v, expect, gone, want);
+        else
+            lazy_request_value(XT_HERE, "here", v, expect, gone, want);
     }
 }
 
-/* Programs know no lines: a step that asks for the same values at other lines has the program of one that was given a form. */
+/* Programs know no lines: a step that asks for the same values at other lines has the program of one that was
+ * given a form. */
 static void asked_for_elsewhere(void **state) {
     (void)state;
     static const unsigned masks[] = {0, 2, 4, 8, 6, 10, 12, 14, 6, 14, 10};
@@ -291,7 +343,8 @@ static void asked_for_elsewhere(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
-/* The n-th allocation of a step that makes an option, a form, or runs one fails: it is an error of that step, and what the others ask for comes. */
+/* The n-th allocation of a step that makes an option, a form, or runs one fails: it is an error of that step, and what
+ * the others ask for comes. */
 static void without_memory(void **state) {
     (void)state;
     static const unsigned masks[] = {0, 2, 4, 6, 8, 14, 10, 6, 12, 14, 2};
@@ -306,12 +359,16 @@ static void without_memory(void **state) {
                 ask_step((int)(n * 10) + at, masks[i], false);
                 bool ok = xt_mark_step();
                 base_fail_alloc_after(-1);
-                if (!ok && i != at) fail_msg("step %d, allocation %lld in step %d: %s", i, (long long)n, at, xt_status_message(xt_error()));
+                if (!ok && i != at)
+                    fail_msg("step %d, allocation %lld in step %d: %s", i, (long long)n, at,
+                             xt_status_message(xt_error()));
                 failed += !ok;
                 xt_clear_error();
                 assert_true(xt_wait());
                 bool right = i == at ? came + told == asked : came == asked;
-                if (wrong || !right) fail_msg("step %d, allocation %lld in step %d: %d values of %d came, %d of them wrong", i, (long long)n, at, came, asked, wrong);
+                if (wrong || !right)
+                    fail_msg("step %d, allocation %lld in step %d: %d values of %d came, %d of them wrong", i,
+                             (long long)n, at, came, asked, wrong);
                 asked = came = told = 0;
             }
         }
@@ -321,7 +378,9 @@ static void without_memory(void **state) {
 
 int main(void) {
     lazy_on_event(on_event, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(logged), cmocka_unit_test(printed_values), cmocka_unit_test(logged_and_printed), cmocka_unit_test(other_loops), cmocka_unit_test(named),
-                                       cmocka_unit_test(asked_for_elsewhere), cmocka_unit_test(without_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(logged),        cmocka_unit_test(printed_values), cmocka_unit_test(logged_and_printed),
+        cmocka_unit_test(other_loops),   cmocka_unit_test(named),          cmocka_unit_test(asked_for_elsewhere),
+        cmocka_unit_test(without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* pass_lower_chlo by its numbers: each function against SciPy's values in f64, f32 against f64, the narrow types against f32; complex functions
- * against C's own; shapes of the broadcasting ops; top_k with ties and NaN. */
+/* pass_lower_chlo by its numbers: each function against SciPy's values in f64, f32 against f64, the narrow types
+ * against f32; complex functions against C's own; shapes of the broadcasting ops; top_k with ties and NaN. */
 #include <complex.h>
 #include <math.h>
 #include <setjmp.h>
@@ -10,9 +10,10 @@
 #include "ir/interp.h"
 #include "pass/pass.h"
 
-/* --- scipy.special and numpy at these points --------------------------------------------------------------------------------- */
+/* --- scipy.special and numpy at these points --- */
 static const double wide[] = {
-    -30.0, -12.5, -6.0, -3.7, -2.5, -1.0, -0.75, -0.3, -0.001, 0.0, 0.001, 0.2, 0.5, 0.999, 1.0, 1.5, 2.0, 4.2, 9.5, 25.0, 100.0,
+    -30.0, -12.5, -6.0,  -3.7, -2.5, -1.0, -0.75, -0.3, -0.001, 0.0,   0.001,
+    0.2,   0.5,   0.999, 1.0,  1.5,  2.0,  4.2,   9.5,  25.0,   100.0,
 };
 static const double unit[] = {
     -1.0, -0.999, -0.9, -0.5, -0.001, 0.0, 1e-05, 0.3, 0.77, 0.99999, 1.0,
@@ -235,7 +236,9 @@ static array unary(const char *op, xt_dtype t, int64_t n, const double *x, xt_dt
     str text = STR_INIT;
     const char *from = ir_dtype_mlir(t), *to = ir_dtype_mlir(result);
     str_printf(&text,
-               "func.func @main(%%a: tensor<%lldx%s>) -> tensor<%lldx%s> {\n  %%0 = chlo.%s %%a : tensor<%lldx%s> -> tensor<%lldx%s>\n  return %%0 : "
+               "func.func @main(%%a: tensor<%lldx%s>) -> tensor<%lldx%s> {\n"
+               "  %%0 = chlo.%s %%a : tensor<%lldx%s> -> tensor<%lldx%s>\n"
+               "  return %%0 : "
                "tensor<%lldx%s>\n}",
                (long long)n, from, (long long)n, to, op, (long long)n, from, (long long)n, to, (long long)n, to);
     assert_null(array_new(ir_tensor(t, 1, &n), &in));
@@ -255,7 +258,8 @@ static void values_in_f64(void **state) {
     (void)state;
     for (size_t k = 0; k < BASE_COUNT(rows); k++) {
         array y = unary(rows[k].name, XT_F64, rows[k].n, rows[k].x, XT_F64);
-        for (int64_t i = 0; i < rows[k].n; i++) near(rows[k].name, rows[k].x[i], array_get(&y, i), rows[k].y[i], 2e-13, 2e-14);
+        for (int64_t i = 0; i < rows[k].n; i++)
+            near(rows[k].name, rows[k].x[i], array_get(&y, i), rows[k].y[i], 2e-13, 2e-14);
         array_free(&y);
     }
 }
@@ -282,7 +286,8 @@ static void check_narrow(xt_dtype t, double rtol, double atol) {
 
 static void values_in_narrow_types(void **state) {
     (void)state;
-    check_narrow(XT_F32, 4e-6, 2e-6); /* lgamma and digamma lose digits to cancellation between their terms near zeros */
+    /* lgamma and digamma lose digits to cancellation between their terms near zeros */
+    check_narrow(XT_F32, 4e-6, 2e-6);
     check_narrow(XT_BF16, 1e-2, 1e-5);
     check_narrow(XT_F16, 2e-3, 1e-5);
 }
@@ -314,7 +319,8 @@ static void complex_functions(void **state) {
         str text = STR_INIT;
         array in = {ir_tensor(XT_C128, 1, &n), (void *)z}, out;
         str_printf(&text,
-                   "func.func @main(%%a: tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>> {\n  %%0 = chlo.%s %%a : tensor<4xcomplex<f64>> -> "
+                   "func.func @main(%%a: tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>> {\n"
+                   "  %%0 = chlo.%s %%a : tensor<4xcomplex<f64>> -> "
                    "tensor<4xcomplex<f64>>\n"
                    "  return %%0 : tensor<4xcomplex<f64>>\n}",
                    f[k].op);
@@ -322,7 +328,8 @@ static void complex_functions(void **state) {
         const double complex *got = out.data;
         for (int64_t i = 0; i < n; i++)
             if (cabs(got[i] - f[k].fn(z[i])) > 1e-12 * (1 + cabs(f[k].fn(z[i]))))
-                fail_msg("%s: %g%+gi, expected %g%+gi", f[k].op, creal(got[i]), cimag(got[i]), creal(f[k].fn(z[i])), cimag(f[k].fn(z[i])));
+                fail_msg("%s: %g%+gi, expected %g%+gi", f[k].op, creal(got[i]), cimag(got[i]), creal(f[k].fn(z[i])),
+                         cimag(f[k].fn(z[i])));
         array_free(&out);
         str_free(&text);
     }
@@ -334,7 +341,8 @@ static void two_operands(void **state) {
     static const double poly[] = {-3.502524222200133,   12.245364546107734, -0.23620405164172736,
                                   0.007198198563125444, -24.88626612344089, 9.379246644989124};
     static const double s[] = {1.5, 2, 3, 10, 1.1, 1}, q[] = {0.5, 1, 2.5, 1, 30, 1};
-    static const double zeta[] = {4.776537947554834, 1.6449340668482266, 0.11810202582086368, 1.0009945751278182, 7.128784913990907, INFINITY};
+    static const double zeta[] = {4.776537947554834,  1.6449340668482266, 0.11810202582086368,
+                                  1.0009945751278182, 7.128784913990907,  INFINITY};
     static const double from[] = {0, 1, -1, 1, 2, NAN}, to[] = {1, 2, -2, 0, 2, 1};
     const double next[] = {5e-324, 1 + 0x1p-52, -1 - 0x1p-52, 1 - 0x1p-53, 2, NAN};
     static const struct {
@@ -345,9 +353,11 @@ static void two_operands(void **state) {
     int64_t count = 6;
     for (size_t k = 0; k < BASE_COUNT(f); k++) {
         str text = STR_INIT;
-        array in[2] = {{ir_tensor(XT_F64, 1, &count), (void *)f[k].a}, {ir_tensor(XT_F64, 1, &count), (void *)f[k].b}}, out;
+        array in[2] = {{ir_tensor(XT_F64, 1, &count), (void *)f[k].a}, {ir_tensor(XT_F64, 1, &count), (void *)f[k].b}},
+              out;
         str_printf(&text,
-                   "func.func @main(%%a: tensor<6xf64>, %%b: tensor<6xf64>) -> tensor<6xf64> {\n  %%0 = chlo.%s %%a, %%b : tensor<6xf64>, "
+                   "func.func @main(%%a: tensor<6xf64>, %%b: tensor<6xf64>) -> tensor<6xf64> {\n"
+                   "  %%0 = chlo.%s %%a, %%b : tensor<6xf64>, "
                    "tensor<6xf64> -> tensor<6xf64>\n"
                    "  return %%0 : tensor<6xf64>\n}",
                    f[k].op);
@@ -360,21 +370,25 @@ static void two_operands(void **state) {
 
 static void upper_half_of_products(void **state) {
     (void)state;
-    static const int64_t a[] = {INT64_MIN, -1, 123456789012345, INT64_MAX}, b[] = {INT64_MIN, 1, -987654321098765, INT64_MAX};
+    static const int64_t a[] = {INT64_MIN, -1, 123456789012345, INT64_MAX},
+                         b[] = {INT64_MIN, 1, -987654321098765, INT64_MAX};
     int64_t n = 4;
     array in[2] = {{ir_tensor(XT_I64, 1, &n), (void *)a}, {ir_tensor(XT_I64, 1, &n), (void *)b}}, out;
-    run("func.func @main(%a: tensor<4xi64>, %b: tensor<4xi64>) -> tensor<4xi64> {\n  %0 = chlo.mulhi %a, %b : tensor<4xi64>, tensor<4xi64> -> "
+    run("func.func @main(%a: tensor<4xi64>, %b: tensor<4xi64>) -> tensor<4xi64> {\n"
+        "  %0 = chlo.mulhi %a, %b : tensor<4xi64>, tensor<4xi64> -> "
         "tensor<4xi64>\n"
         "  return %0 : tensor<4xi64>\n}",
         2, in, 1, &out);
     for (int i = 0; i < 4; i++) assert_true(((int64_t *)out.data)[i] == (int64_t)((__int128)a[i] * b[i] >> 64));
     array_free(&out);
     for (int i = 0; i < 2; i++) in[i].type = ir_tensor(XT_U64, 1, &n);
-    run("func.func @main(%a: tensor<4xui64>, %b: tensor<4xui64>) -> tensor<4xui64> {\n  %0 = chlo.mulhi %a, %b : tensor<4xui64>, tensor<4xui64> -> "
+    run("func.func @main(%a: tensor<4xui64>, %b: tensor<4xui64>) -> tensor<4xui64> {\n"
+        "  %0 = chlo.mulhi %a, %b : tensor<4xui64>, tensor<4xui64> -> "
         "tensor<4xui64>\n"
         "  return %0 : tensor<4xui64>\n}",
         2, in, 1, &out);
-    for (int i = 0; i < 4; i++) assert_true(((uint64_t *)out.data)[i] == (uint64_t)((unsigned __int128)(uint64_t)a[i] * (uint64_t)b[i] >> 64));
+    for (int i = 0; i < 4; i++)
+        assert_true(((uint64_t *)out.data)[i] == (uint64_t)((unsigned __int128)(uint64_t)a[i] * (uint64_t)b[i] >> 64));
     array_free(&out);
 }
 
@@ -383,12 +397,16 @@ static void broadcasting(void **state) {
     static const float a[] = {1, 2, 3}, b[] = {10, 20};
     int64_t da = 3, db[] = {2, 1};
     array in[2] = {{ir_tensor(XT_F32, 1, &da), (void *)a}, {ir_tensor(XT_F32, 2, db), (void *)b}}, out[3];
-    run("func.func @main(%a: tensor<3xf32>, %b: tensor<2x1xf32>) -> (tensor<2x3xf32>, tensor<2x3xi1>, tensor<2x3xf32>) {\n"
+    run("func.func @main(%a: tensor<3xf32>, %b: tensor<2x1xf32>) -> (tensor<2x3xf32>, tensor<2x3xi1>, tensor<2x3xf32>) "
+        "{\n"
         "  %0 = chlo.broadcast_subtract %b, %a : (tensor<2x1xf32>, tensor<3xf32>) -> tensor<2x3xf32>\n"
-        "  %1 = chlo.broadcast_compare %a, %b {comparison_direction = #chlo<comparison_direction LT>} : (tensor<3xf32>, tensor<2x1xf32>) -> "
+        "  %1 = chlo.broadcast_compare %a, %b {comparison_direction = #chlo<comparison_direction LT>} : "
+        "(tensor<3xf32>, tensor<2x1xf32>) -> "
         "tensor<2x3xi1>\n"
-        "  %2 = \"chlo.broadcast_select\"(%1, %a, %b) : (tensor<2x3xi1>, tensor<3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32>\n"
-        "  %3 = \"chlo.constant_like\"(%2) <{value = dense<2.5> : tensor<f32>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>\n"
+        "  %2 = \"chlo.broadcast_select\"(%1, %a, %b) : (tensor<2x3xi1>, tensor<3xf32>, tensor<2x1xf32>) -> "
+        "tensor<2x3xf32>\n"
+        "  %3 = \"chlo.constant_like\"(%2) <{value = dense<2.5> : tensor<f32>}> : (tensor<2x3xf32>) -> "
+        "tensor<2x3xf32>\n"
         "  %4 = stablehlo.multiply %2, %3 : tensor<2x3xf32>\n"
         "  return %0, %1, %4 : tensor<2x3xf32>, tensor<2x3xi1>, tensor<2x3xf32>\n}",
         2, in, 3, out);
@@ -430,7 +448,8 @@ static void ragged_products(void **state) {
                   {ir_tensor(XT_I32, 1, (int64_t[]){2}), (void *)sizes}},
           out;
     run("func.func @main(%x: tensor<4x2xf32>, %y: tensor<2x2x2xf32>, %g: tensor<2xi32>) -> tensor<4x2xf32> {\n"
-        "%0 = \"chlo.ragged_dot\"(%x, %y, %g) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], "
+        "%0 = \"chlo.ragged_dot\"(%x, %y, %g) {ragged_dot_dimension_numbers = "
+        "#chlo.ragged_dot<lhs_contracting_dimensions = [1], "
         "rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>} : "
         "(tensor<4x2xf32>, tensor<2x2x2xf32>, tensor<2xi32>) -> tensor<4x2xf32>\nreturn %0 : tensor<4x2xf32>\n}",
         3, in, 1, &out);
@@ -439,7 +458,8 @@ static void ragged_products(void **state) {
     in[1] = (array){ir_tensor(XT_F32, 2, (int64_t[]){2, 1}), (void *)y};
     in[2].data = (int32_t[]){1, 0};
     run("func.func @main(%x: tensor<4x2xf32>, %y: tensor<2x1xf32>, %g: tensor<2xi32>) -> tensor<2x4x1xf32> {\n"
-        "%0 = \"chlo.ragged_dot\"(%x, %y, %g) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], "
+        "%0 = \"chlo.ragged_dot\"(%x, %y, %g) {ragged_dot_dimension_numbers = "
+        "#chlo.ragged_dot<lhs_contracting_dimensions = [1], "
         "rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [1], rhs_group_dimensions = []>} : "
         "(tensor<4x2xf32>, tensor<2x1xf32>, tensor<2xi32>) -> tensor<2x4x1xf32>\nreturn %0 : tensor<2x4x1xf32>\n}",
         3, in, 1, &out);
@@ -453,7 +473,8 @@ static void named_calls(void **state) {
     static const float x[] = {3, 1, 4, 1, 5}, want[] = {5, 4};
     array in = {ir_tensor(XT_F32, 1, (int64_t[]){5}), (void *)x}, out[2];
     run("func.func @main(%a: tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>) {\n"
-        "%0:2 = stablehlo.custom_call @mhlo.topk(%a) {mhlo.attributes = {k = 2 : i64, largest = true}, mhlo.version = 1 : i64} : "
+        "%0:2 = stablehlo.custom_call @mhlo.topk(%a) {mhlo.attributes = {k = 2 : i64, largest = true}, mhlo.version = "
+        "1 : i64} : "
         "(tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>)\nreturn %0#0, %0#1 : tensor<2xf32>, tensor<2xi32>\n}",
         1, &in, 2, out);
     assert_memory_equal(out[0].data, want, sizeof want);
@@ -462,17 +483,22 @@ static void named_calls(void **state) {
     static const float sorted[] = {5, 4, 3};
     run("func.func @more(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>) -> tensor<i1> {\n"
         "%0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\nreturn %0 : tensor<i1>\n}\n"
-        "func.func public @main(%a: tensor<5xf32>) -> (tensor<3xf32>, tensor<3xi32>) {\n%i = stablehlo.iota dim = 0 : tensor<5xi32>\n%m = stablehlo.constant dense<-1> : tensor<i32>\n"
+        "func.func public @main(%a: tensor<5xf32>) -> (tensor<3xf32>, tensor<3xi32>) {\n"
+        "%i = stablehlo.iota dim = 0 : tensor<5xi32>\n"
+        "%m = stablehlo.constant dense<-1> : tensor<i32>\n"
         "%n = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
-        "%0:2 = stablehlo.custom_call @ApproxTopK(%a, %i, %n, %m) {called_computations = [@more], mhlo.backend_config = {aggregate_to_topk = false, is_fallback = true, recall_target = 0.95 : f32, "
-        "reduction_dim = 0 : i64, reduction_input_size_override = -1 : i64, top_k = 2 : i64}} : (tensor<5xf32>, tensor<5xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)\n"
+        "%0:2 = stablehlo.custom_call @ApproxTopK(%a, %i, %n, %m) {called_computations = [@more], mhlo.backend_config "
+        "= {aggregate_to_topk = false, is_fallback = true, recall_target = 0.95 : f32, "
+        "reduction_dim = 0 : i64, reduction_input_size_override = -1 : i64, top_k = 2 : i64}} : (tensor<5xf32>, "
+        "tensor<5xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)\n"
         "return %0#0, %0#1 : tensor<3xf32>, tensor<3xi32>\n}",
         1, &in, 2, out);
     assert_memory_equal(out[0].data, sorted, sizeof sorted);
     assert_memory_equal(out[1].data, ((const int32_t[]){4, 2, 0}), 3 * sizeof(int32_t));
     for (int i = 0; i < 2; i++) array_free(&out[i]);
     run("func.func @main(%a: tensor<5xf32>) -> tensor<5xf32> {\n"
-        "%0 = stablehlo.custom_call @mhlo.erf(%a) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<5xf32>) -> tensor<5xf32>\n"
+        "%0 = stablehlo.custom_call @mhlo.erf(%a) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<5xf32>) -> "
+        "tensor<5xf32>\n"
         "return %0 : tensor<5xf32>\n}",
         1, &in, 1, out);
     for (int i = 0; i < 5; i++) assert_true(fabsf(((float *)out[0].data)[i] - erff(x[i])) < 1e-6f);
@@ -482,8 +508,10 @@ static void named_calls(void **state) {
 /* They wait for pass_refine, which makes the shapes static. */
 static void dynamic_shapes_are_left_and_refined(void **state) {
     (void)state;
-    static const char text[] =
-        "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n  %0 = chlo.erf %a : tensor<?xf32> -> tensor<?xf32>\n  return %0 : tensor<?xf32>\n}";
+    static const char text[] = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n"
+                               "  %0 = chlo.erf %a : tensor<?xf32> -> tensor<?xf32>\n"
+                               "  return %0 : tensor<?xf32>\n"
+                               "}";
     ir_module *m;
     assert_null(ir_parse(text, sizeof text - 1, "dyn.mlir", &m));
     assert_null(pass_expand_chlo(m));

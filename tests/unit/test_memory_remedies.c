@@ -1,4 +1,5 @@
-/* Remedies for device memory: optimizer state in host memory and xt_reinitialize give the same bits, and the ledger shows what they take off the device. */
+/* Remedies for device memory: optimizer state in host memory and xt_reinitialize give the same bits, and the ledger
+ * shows what they take off the device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -49,11 +50,15 @@ typedef struct run_opts {
 typedef struct outcome {
     float losses[STEPS], weight[WIDE * WIDE], second[WIDE * WIDE];
     int64_t optimizer_bytes; /* most after a step */
-    int64_t compiles_late;   /* after the second step */
+    int64_t compiles_late; /* after the second step */
 } outcome;
 
-static xt_optimizer *adamw(xt_module *m) { return xt_adamw(m, .lr = 0.01, .clip_norm = 1); }
-static xt_optimizer *sgd(xt_module *m) { return xt_sgd(m, .lr = 0.05, .momentum = 0.9); }
+static xt_optimizer *adamw(xt_module *m) {
+    return xt_adamw(m, .lr = 0.01, .clip_norm = 1);
+}
+static xt_optimizer *sgd(xt_module *m) {
+    return xt_sgd(m, .lr = 0.05, .momentum = 0.9);
+}
 
 static void run(run_opts o, outcome *out) {
     memset(out, 0, sizeof *out);
@@ -86,7 +91,8 @@ static void run(run_opts o, outcome *out) {
         if (!xt_is_none(kept)) xt_drop(kept);
         xt_mark_step();
         assert_null(xt_error());
-        if (bytes_of("optimizer") > out->optimizer_bytes && !(o.late && s < 2)) out->optimizer_bytes = bytes_of("optimizer");
+        if (bytes_of("optimizer") > out->optimizer_bytes && !(o.late && s < 2))
+            out->optimizer_bytes = bytes_of("optimizer");
         if (o.reinit && s % 2) {
             assert_true(xt_reinitialize());
             assert_int_equal(xt_memory().live_bytes, 0);
@@ -97,9 +103,11 @@ static void run(run_opts o, outcome *out) {
     out->compiles_late = xt_counter("compiles") + xt_counter("disk_hits") - compiles;
     if (o.save) assert_null(xt_optimizer_save(opt, o.save));
     for (int i = 0; i < xt_module_tensors(m); i++)
-        if (strcmp(xt_module_tensor_name(m, i), "h.1.fc.weight") == 0) assert_true(xt_read(xt_module_tensor(m, i), out->weight, sizeof out->weight));
+        if (strcmp(xt_module_tensor_name(m, i), "h.1.fc.weight") == 0)
+            assert_true(xt_read(xt_module_tensor(m, i), out->weight, sizeof out->weight));
     for (int i = 0; i < xt_optimizer_tensors(opt); i++)
-        if (strncmp(xt_optimizer_tensor_name(opt, i), "h.1.fc.weight.", 14) == 0) assert_true(xt_read(xt_optimizer_tensor(opt, i), out->second, sizeof out->second));
+        if (strncmp(xt_optimizer_tensor_name(opt, i), "h.1.fc.weight.", 14) == 0)
+            assert_true(xt_read(xt_optimizer_tensor(opt, i), out->second, sizeof out->second));
     assert_null(xt_error());
     xt_optimizer_free(opt);
     xt_loss_scaler_free(scaler);
@@ -188,7 +196,9 @@ static void test_loader_goes_on(void **state) {
     static float x[64], seen[2][64];
     for (int i = 0; i < 64; i++) x[i] = (float)i;
     for (int k = 0; k < 2; k++) {
-        xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {0}}, NULL, (xt_spec){XT_DTYPE_NONE, {0}}, 64), .batch = 8, .shuffle = XT_ON, .seed = 5, .workers = 2);
+        xt_loader *l =
+            xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {0}}, NULL, (xt_spec){XT_DTYPE_NONE, {0}}, 64),
+                          .batch = 8, .shuffle = XT_ON, .seed = 5, .workers = 2);
         int n = 0;
         for (xt_batch b; xt_next(l, &b); n++) {
             if (k && n % 3 == 1) assert_true(xt_reinitialize()); /* the batch is still there */
@@ -244,7 +254,9 @@ static xt_optimizer *fit_optimizer(xt_module *m, void *user) {
     (void)user;
     return adamw(m);
 }
-static void silent(xt_severity sev, const char *text, size_t n, void *user) { (void)sev, (void)text, (void)n, (void)user; }
+static void silent(xt_severity sev, const char *text, size_t n, void *user) {
+    (void)sev, (void)text, (void)n, (void)user;
+}
 
 static void test_in_a_fit(void **state) {
     (void)state;
@@ -257,9 +269,15 @@ static void test_in_a_fit(void **state) {
         int64_t before = xt_counter("reinitializations");
         xt_seed(3);
         xt_task task = {.net = net, .training_step = fit_step, .configure_optimizers = fit_optimizer};
-        xt_trainer *t = xt_trainer_new(.max_epochs = 2, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF, .model_summary = XT_OFF, .offload_optimizer = k == 1 ? XT_ON : XT_OFF,
-                                       .reinitialize_every_n_steps = k == 2 ? 3 : 0);
-        assert_int_equal(xt_fit(t, &task, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {WIDE}}, NULL, (xt_spec){XT_DTYPE_NONE, {0}}, 32), .batch = 8)), 0);
+        xt_trainer *t =
+            xt_trainer_new(.max_epochs = 2, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF,
+                           .model_summary = XT_OFF, .offload_optimizer = k == 1 ? XT_ON : XT_OFF,
+                           .reinitialize_every_n_steps = k == 2 ? 3 : 0);
+        assert_int_equal(xt_fit(t, &task,
+                                xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {WIDE}}, NULL,
+                                                               (xt_spec){XT_DTYPE_NONE, {0}}, 32),
+                                              .batch = 8)),
+                         0);
         last[k] = xt_trainer_result(t).loss_last;
         assert_int_equal(xt_counter("reinitializations") - before, k == 2 ? 2 : 0);
         if (k == 1) assert_int_equal(bytes_of("optimizer"), 4);
@@ -300,10 +318,14 @@ int main(void) {
     setenv("XT_CACHE", "off", 0);
     setenv("XT_SUMMARY", "off", 0);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_offload_bits, end),        cmocka_unit_test_teardown(test_reinitialize_bits, end),
-        cmocka_unit_test_teardown(test_offload_checkpoints, end), cmocka_unit_test_teardown(test_kept_tensors_survive, end),
-        cmocka_unit_test_teardown(test_loader_goes_on, end),      cmocka_unit_test_teardown(test_step_functions, end),
-        cmocka_unit_test_teardown(test_in_a_fit, end),            cmocka_unit_test_teardown(test_mistakes, end),
+        cmocka_unit_test_teardown(test_offload_bits, end),
+        cmocka_unit_test_teardown(test_reinitialize_bits, end),
+        cmocka_unit_test_teardown(test_offload_checkpoints, end),
+        cmocka_unit_test_teardown(test_kept_tensors_survive, end),
+        cmocka_unit_test_teardown(test_loader_goes_on, end),
+        cmocka_unit_test_teardown(test_step_functions, end),
+        cmocka_unit_test_teardown(test_in_a_fit, end),
+        cmocka_unit_test_teardown(test_mistakes, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

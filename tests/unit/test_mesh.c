@@ -1,5 +1,5 @@
-/* Meshes and shardings as users write them: what is refused and with which words, what one device does with them, and what the trace says for
- * several. Sharding texts are read and written here too. */
+/* Meshes and shardings as users write them: what is refused and with which words, what one device does with them, and
+ * what the trace says for several. Sharding texts are read and written here too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "lazy/mesh.h"
 #include <xtrain/xtrain.h>
 
-/* --- texts ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- texts --- */
 static void texts(void **state) {
     (void)state;
     static const struct {
@@ -26,7 +26,8 @@ static void texts(void **state) {
         {"{devices=[4,1]<=[4]}", 4, 2, "{devices=[4,1]<=[4]}"},
         {"{devices=[2,2]0,1,2,3}", 4, 2, "{devices=[2,2]<=[4]}"},
         {"{devices=[2,1,2]<=[4] last_tile_dim_replicate}", 4, 2, "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"},
-        {"{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}", 4, 2, "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"},
+        {"{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}", 4, 2,
+         "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"},
         {"{devices=[1,2,2]<=[4] last_tile_dims={replicated}}", 4, 2, "{devices=[1,2,2]<=[4] last_tile_dim_replicate}"},
         {"{devices=[2,2]0,2,1,3}", 4, 2, "{devices=[2,2]<=[2,2]T(1,0)}"},
         {"{devices=[3,2]<=[6]}", 6, 2, "{devices=[3,2]<=[6]}"},
@@ -35,8 +36,10 @@ static void texts(void **state) {
         {"{devices=[4]0,1,3,2}", 4, 1, "{devices=[4]<=[4]}"}, /* over the places of that order */
         {"{devices=[2,2]3,2,1,0}", 4, 2, "{devices=[2,2]<=[4]}"},
         {"{unreduced}", 4, 2, "{devices=[1,1,4]<=[4] last_tile_dims={unreduced}}"},
-        {"{devices=[2,1,2]<=[4] last_tile_dims={unreduced}}", 4, 2, "{devices=[2,1,2]<=[4] last_tile_dims={unreduced}}"},
-        {"{devices=[1,2,2]<=[4] last_tile_dims={unreduced, replicated}}", 4, 1, "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={replicated, unreduced}}"},
+        {"{devices=[2,1,2]<=[4] last_tile_dims={unreduced}}", 4, 2,
+         "{devices=[2,1,2]<=[4] last_tile_dims={unreduced}}"},
+        {"{devices=[1,2,2]<=[4] last_tile_dims={unreduced, replicated}}", 4, 1,
+         "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={replicated, unreduced}}"},
         {"{devices=[4]0,1,3,3}", 4, 1, NULL},
         {"{devices=[4]0,1,3,4}", 4, 1, NULL},
         {"{devices=[3]<=[4]}", 4, 1, NULL},
@@ -66,7 +69,7 @@ static void texts(void **state) {
     }
 }
 
-/* --- what is refused ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- what is refused --- */
 static void refused(const char *words, int line) {
     assert_non_null(xt_error());
     const char *m = xt_status_message(xt_error());
@@ -79,14 +82,21 @@ static void refused(const char *words, int line) {
 
 static void bad_meshes(void **state) {
     (void)state;
-    assert_null(xt_mesh_new({"data", 4})); refused("needs 4 devices, the run has 1", __LINE__);
+    assert_null(xt_mesh_new({"data", 4}));
+    refused("needs 4 devices, the run has 1", __LINE__ - 1);
     lazy_mesh_pretend(8);
-    assert_null(xt_mesh_new({"data", 4}, {"data", 2})); refused("axis \"data\" stands twice", __LINE__);
-    assert_null(xt_mesh_new({"data", 4})); refused("takes all of them", __LINE__);
-    assert_null(xt_mesh_new({"data", 0}, {"tensor", 3})); refused("has 3 devices times what is left, the run has 8", __LINE__);
-    assert_null(xt_mesh_new({"data", 0}, {"tensor", 0})); refused("both have size 0", __LINE__);
-    assert_null(xt_mesh_new({"data", -2})); refused("has size -2", __LINE__);
-    assert_null(xt_mesh_new({"a b", 8})); refused("is no name of an axis", __LINE__);
+    assert_null(xt_mesh_new({"data", 4}, {"data", 2}));
+    refused("axis \"data\" stands twice", __LINE__ - 1);
+    assert_null(xt_mesh_new({"data", 4}));
+    refused("takes all of them", __LINE__ - 1);
+    assert_null(xt_mesh_new({"data", 0}, {"tensor", 3}));
+    refused("has 3 devices times what is left, the run has 8", __LINE__ - 1);
+    assert_null(xt_mesh_new({"data", 0}, {"tensor", 0}));
+    refused("both have size 0", __LINE__ - 1);
+    assert_null(xt_mesh_new({"data", -2}));
+    refused("has size -2", __LINE__ - 1);
+    assert_null(xt_mesh_new({"a b", 8}));
+    refused("is no name of an axis", __LINE__ - 1);
     xt_mesh *m = xt_mesh_new({"data", 0}, {"tensor", 2});
     assert_non_null(m);
     assert_int_equal(xt_mesh_size(m, NULL), 8);
@@ -94,20 +104,27 @@ static void bad_meshes(void **state) {
     assert_int_equal(xt_mesh_size(m, "data+tensor"), 8);
     assert_int_equal(xt_mesh_size(m, "pipe"), 0);
     assert_int_equal(xt_mesh_coordinate(m, "data"), 0);
-    assert_null(xt_mesh_new({"data", 8})); refused("has a mesh already", __LINE__);
+    assert_null(xt_mesh_new({"data", 8}));
+    refused("has a mesh already", __LINE__ - 1);
     xt_tensor t = xt_zeros(XT_F32, 8, 6);
-    assert_true(xt_is_error(xt_shard(t, m, "pipe"))); refused("has no axis \"pipe\"; it has \"data\", \"tensor\"", __LINE__);
-    assert_true(xt_is_error(xt_shard(t, m, "data", "data"))); refused("axis \"data\" stands twice", __LINE__);
-    assert_true(xt_is_error(xt_shard(t, m, NULL, "data"))); refused("dim 1 of tensor<8x6xf32> is 6, which the 4 devices along \"data\" do not divide", __LINE__);
-    assert_true(xt_is_error(xt_shard(t, m, NULL, NULL, "data"))); refused("3 axis lists for a tensor of 2 dims", __LINE__);
-    assert_true(xt_is_error(xt_shard(t, NULL, "data"))); refused("the mesh is NULL", __LINE__);
-    xt_mesh_batch(m, "date"); refused("has no axis \"date\"", __LINE__);
+    assert_true(xt_is_error(xt_shard(t, m, "pipe")));
+    refused("has no axis \"pipe\"; it has \"data\", \"tensor\"", __LINE__ - 1);
+    assert_true(xt_is_error(xt_shard(t, m, "data", "data")));
+    refused("axis \"data\" stands twice", __LINE__ - 1);
+    assert_true(xt_is_error(xt_shard(t, m, NULL, "data")));
+    refused("dim 1 of tensor<8x6xf32> is 6, which the 4 devices along \"data\" do not divide", __LINE__ - 1);
+    assert_true(xt_is_error(xt_shard(t, m, NULL, NULL, "data")));
+    refused("3 axis lists for a tensor of 2 dims", __LINE__ - 1);
+    assert_true(xt_is_error(xt_shard(t, NULL, "data")));
+    refused("the mesh is NULL", __LINE__ - 1);
+    xt_mesh_batch(m, "date");
+    refused("has no axis \"date\"", __LINE__ - 1);
     xt_mesh_free(m);
     lazy_mesh_pretend(0);
     lazy_reset_thread();
 }
 
-/* --- what is recorded --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- what is recorded --- */
 static void recorded(void **state) {
     (void)state;
     lazy_mesh_pretend(8);
@@ -120,7 +137,8 @@ static void recorded(void **state) {
     str text = STR_INIT;
     assert_null(ir_print(lazy_ctx_get()->b.m, 0, &text));
     static const char *const want[] = {"{devices=[4,1,2]<=[8] last_tile_dim_replicate}", "{devices=[8,1]<=[4,2]T(1,0)}",
-                                       "{devices=[1,2,4]<=[4,2]T(1,0) last_tile_dim_replicate}", "{replicated}", "custom_call @Sharding"};
+                                       "{devices=[1,2,4]<=[4,2]T(1,0) last_tile_dim_replicate}", "{replicated}",
+                                       "custom_call @Sharding"};
     for (size_t i = 0; i < BASE_COUNT(want); i++) { /* forward and backward */
         const char *first = strstr(str_cstr(&text), want[i]);
         if (!first || !strstr(first + 1, want[i])) fail_msg("%s does not stand twice in\n%s", want[i], str_cstr(&text));
@@ -131,7 +149,7 @@ static void recorded(void **state) {
     lazy_mesh_pretend(0);
 }
 
-/* --- one device: everything is checked and nothing happens --------------------------------------------------------------------------------------------- */
+/* --- one device: everything is checked and nothing happens --- */
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     x = xt_relu(xt_linear(m, "fc1", x, 8));
     if (user) x = xt_shard(x, user, "data", "tensor");
@@ -183,14 +201,21 @@ static void rules(void **state) {
     assert_null(xt_module_build(n, (xt_spec){XT_F32, {2, 4}}));
     static const struct {
         const char *name, *layout;
-    } want[] = {{"fc1.weight", "{devices=[2,2]<=[2,2]T(1,0)}"}, {"fc1.bias", "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"}, {"fc2.weight", "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"}, {"fc2.bias", NULL}};
+    } want[] = {{"fc1.weight", "{devices=[2,2]<=[2,2]T(1,0)}"},
+                {"fc1.bias", "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"},
+                {"fc2.weight", "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"},
+                {"fc2.bias", NULL}};
     for (size_t i = 0; i < BASE_COUNT(want); i++) {
         const lazy_layout *l = lazy_layout_of(xt_module_find(n, want[i].name));
-        if (!want[i].layout) assert_null(l);
-        else assert_string_equal(l ? intern_text(l->text) : "whole", want[i].layout);
+        if (!want[i].layout)
+            assert_null(l);
+        else
+            assert_string_equal(l ? intern_text(l->text) : "whole", want[i].layout);
     }
-    xt_shard_params(n, m, "fc2.weight", "tensor+data"); refused("fc2.weight: dim 0 of tensor<2x8xf32> is 2, which the 4 devices along \"tensor+data\" do not divide", __LINE__);
-    xt_shard_params(n, m, "*", "tensor", "tensor"); refused("axis \"tensor\" stands twice", __LINE__);
+    xt_shard_params(n, m, "fc2.weight", "tensor+data");
+    refused("fc2.weight: dim 0 of tensor<2x8xf32> is 2, which the 4 devices along", __LINE__ - 1);
+    xt_shard_params(n, m, "*", "tensor", "tensor");
+    refused("axis \"tensor\" stands twice", __LINE__ - 1);
     xt_module_free(n);
     xt_mesh_free(m);
     lazy_mesh_pretend(0);
@@ -198,6 +223,8 @@ static void rules(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts), cmocka_unit_test(bad_meshes), cmocka_unit_test(recorded), cmocka_unit_test(one_device), cmocka_unit_test(rules)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts), cmocka_unit_test(bad_meshes),
+                                       cmocka_unit_test(recorded), cmocka_unit_test(one_device),
+                                       cmocka_unit_test(rules)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Metrics as functions of sums over several batches against plain loops on the host: scores over classes, confusion matrices, areas under curves, R2,
- * perplexity, running means; what they cost. */
+/* Metrics as functions of sums over several batches against plain loops on the host: scores over classes, confusion
+ * matrices, areas under curves, R2, perplexity, running means; what they cost. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -108,7 +108,8 @@ static void log_classes(int b) {
         for (int a = 0; a <= XT_WEIGHTED; a++) {
             char name[64];
             snprintf(name, sizeof name, "%s/%d", scores_of[s], a);
-            xt_log_metric(name, xt_class_score_at(XT_HERE, out, y, (xt_class_score)s, (xt_average)a, (xt_metric_opts){0}));
+            xt_log_metric(name,
+                          xt_class_score_at(XT_HERE, out, y, (xt_class_score)s, (xt_average)a, (xt_metric_opts){0}));
         }
     xt_log_metric("confusion", xt_confusion_matrix(out, y));
     xt_log_metric("accuracy", xt_accuracy(out, y));
@@ -163,8 +164,8 @@ static int of_rank(int rank, void *arg) {
     log_emit(LOG_VALIDATE, true, 1);
     log_drain();
     counts c = count();
-    bool ok = fabs(log_latest("f1") - expected(&c, XT_SCORE_F1, XT_MACRO)) < 1e-9 && xt_logged_sums("confusion", matrix, C * C) == C * C &&
-              xt_logged_sums("own", own, C * C) == C * C;
+    bool ok = fabs(log_latest("f1") - expected(&c, XT_SCORE_F1, XT_MACRO)) < 1e-9 &&
+              xt_logged_sums("confusion", matrix, C * C) == C * C && xt_logged_sums("own", own, C * C) == C * C;
     double total = 0, mine = 0;
     for (int i = 0; ok && i < C * C; i++) {
         ok = matrix[i] == c.matrix[i / C][i % C];
@@ -176,7 +177,8 @@ static int of_rank(int rank, void *arg) {
 }
 static void merged(void **state) {
     (void)state;
-    if (getenv("ASAN_BUILD")) skip(); /* LeakSanitizer's own tracer crashes at the end of this process once it has forked */
+    /* LeakSanitizer's own tracer crashes at the end of this process once it has forked */
+    if (getenv("ASAN_BUILD")) skip();
     if (getenv("XT_DEVICE") && strcmp(getenv("XT_DEVICE"), "CPU") != 0) skip(); /* two processes on one device */
     assert_int_equal(launched(2, of_rank, NULL), 0);
     unsetenv("CPU_NUM_DEVICES");
@@ -189,7 +191,8 @@ static double binned(int k, int thresholds) { /* k < 0: the binary problem */
         float at = (float)t * (1.0f / (float)(thresholds - 1));
         double tp = 0, fp = 0;
         for (int i = 0; i < ALL; i++)
-            if ((k < 0 ? probability[i] : scores[i][k] / 2) >= at) *((k < 0 ? binary[i] != 0 : label[i] == k) ? &tp : &fp) += 1;
+            if ((k < 0 ? probability[i] : scores[i][k] / 2) >= at)
+                *((k < 0 ? binary[i] != 0 : label[i] == k) ? &tp : &fp) += 1;
         if (t < thresholds - 1) area += (fp / q - x) * (tp / p + y) / 2;
         x = fp / q;
         y = tp / p;
@@ -198,8 +201,10 @@ static double binned(int k, int thresholds) { /* k < 0: the binary problem */
 }
 
 static void log_curves(int b) {
-    xt_log_metric("auroc", xt_auroc(xt_from_array(probability + b * N, XT_F32, N), xt_from_array(binary + b * N, XT_I64, N)));
-    xt_log_metric("auroc/30", xt_auroc(xt_from_array(probability + b * N, XT_F32, N), xt_from_array(binary + b * N, XT_I64, N), .thresholds = 30));
+    xt_log_metric("auroc",
+                  xt_auroc(xt_from_array(probability + b * N, XT_F32, N), xt_from_array(binary + b * N, XT_I64, N)));
+    xt_log_metric("auroc/30", xt_auroc(xt_from_array(probability + b * N, XT_F32, N),
+                                       xt_from_array(binary + b * N, XT_I64, N), .thresholds = 30));
     xt_log_metric("auroc/classes", xt_auroc(xt_mul_scalar(out_of(b), 0.5), labels_of(b), .thresholds = 50));
 }
 
@@ -230,7 +235,8 @@ static void curves(void **state) {
 static void log_fits(int b) {
     int64_t y[N];
     for (int i = 0; i < N; i++) y[i] = i % 7 ? label[b * N + i] : -100;
-    xt_log_metric("r2", xt_r2(xt_mul_scalar(xt_from_array(probability + b * N, XT_F32, N), 3), xt_from_array(target + b * N, XT_F32, N)));
+    xt_log_metric("r2", xt_r2(xt_mul_scalar(xt_from_array(probability + b * N, XT_F32, N), 3),
+                              xt_from_array(target + b * N, XT_F32, N)));
     xt_log_metric("perplexity", xt_perplexity(out_of(b), xt_from_array(y, XT_I64, N)));
 }
 
@@ -254,14 +260,16 @@ static void fits(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
-/* Scores of few values, so that nearly all samples have equal ones; three outputs, of which one has a constant target that is missed, and one a constant that is met. */
+/* Scores of few values, so that nearly all samples have equal ones; three outputs, of which one has a constant target
+ * that is missed, and one a constant that is met. */
 static float coarse[ALL][C], outs[ALL][4], targets[ALL][4];
 static void log_ties(int b) {
     xt_tensor out = xt_from_array(coarse + b * N, XT_F32, N, C);
     xt_log_metric("top1", xt_topk_accuracy(out, labels_of(b), 1));
     xt_log_metric("top3", xt_topk_accuracy(out, labels_of(b), 3));
     xt_log_metric("acc", xt_accuracy(out, labels_of(b)));
-    xt_log_metric("r2/outputs", xt_r2(xt_from_array(outs + b * N, XT_F32, N, 4), xt_from_array(targets + b * N, XT_F32, N, 4)));
+    xt_log_metric("r2/outputs",
+                  xt_r2(xt_from_array(outs + b * N, XT_F32, N, 4), xt_from_array(targets + b * N, XT_F32, N, 4)));
 }
 static void ties_and_outputs(void **state) {
     (void)state;
@@ -270,10 +278,12 @@ static void ties_and_outputs(void **state) {
     for (int i = 0; i < ALL; i++) {
         int before = 0;
         for (int k = 0; k < C; k++) coarse[i][k] = floorf(2 * scores[i][k]);
-        for (int k = 0; k < C; k++) before += coarse[i][k] > coarse[i][label[i]] || (coarse[i][k] == coarse[i][label[i]] && k < label[i]);
+        for (int k = 0; k < C; k++)
+            before += coarse[i][k] > coarse[i][label[i]] || (coarse[i][k] == coarse[i][label[i]] && k < label[i]);
         first += before < 1;
         third += before < 3;
-        for (int k = 0; k < 4; k++) outs[i][k] = (targets[i][k] = k < 2 ? scores[i][k] * 3 : 7) + (k == 3 ? 0 : 0.1f * scores[i][4]);
+        for (int k = 0; k < 4; k++)
+            outs[i][k] = (targets[i][k] = k < 2 ? scores[i][k] * 3 : 7) + (k == 3 ? 0 : 0.1f * scores[i][4]);
     }
     run(log_ties);
     for (int k = 0; k < 2; k++) {
@@ -338,7 +348,9 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(classes), cmocka_unit_test(curves),
-                                       cmocka_unit_test(fits), cmocka_unit_test(ties_and_outputs), cmocka_unit_test(running), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(merged),           cmocka_unit_test(classes),
+                                       cmocka_unit_test(curves),           cmocka_unit_test(fits),
+                                       cmocka_unit_test(ties_and_outputs), cmocka_unit_test(running),
+                                       cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,10 @@
 enum { VOCAB = 31, CONTEXT = 24, LAYERS = 2, WIDTH = 16, HEADS = 4, LONG = 21 };
 static char dir[64];
 
-static model_options small(void) { return (model_options){.seq = 8, .context = CONTEXT, .vocab = VOCAB, .layers = LAYERS, .width = WIDTH, .heads = HEADS}; }
+static model_options small(void) {
+    return (model_options){
+        .seq = 8, .context = CONTEXT, .vocab = VOCAB, .layers = LAYERS, .width = WIDTH, .heads = HEADS};
+}
 
 static int begin(void **state) {
     (void)state;
@@ -59,7 +62,8 @@ static void whole_pass(xt_module *net, const int64_t *tokens, int n, float *out)
 
 static void near(const float *got, const float *want, int n) {
     for (int i = 0; i < n; i++)
-        if (!(fabsf(got[i] - want[i]) <= 1e-5f * (1 + fabsf(want[i])))) fail_msg("element %d is %.9g, expected %.9g", i, (double)got[i], (double)want[i]);
+        if (!(fabsf(got[i] - want[i]) <= 1e-5f * (1 + fabsf(want[i]))))
+            fail_msg("element %d is %.9g, expected %.9g", i, (double)got[i], (double)want[i]);
 }
 
 /* Weights large enough that attention looks at something. */
@@ -71,7 +75,7 @@ static xt_module *make(model_options *o) {
     return net;
 }
 
-/* --- the cache -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the cache --- */
 static void cache_gives_the_whole_pass(void **state) {
     (void)state;
     model_options o = small();
@@ -87,7 +91,8 @@ static void cache_gives_the_whole_pass(void **state) {
         assert_null(generator_feed(g, narrow + i, 1, i, one));
         near(one, all[i], VOCAB);
     }
-    assert_null(generator_feed(g, narrow, GENERATE_CHUNK, 0, one)); /* the same cache begun again: what stands behind is not seen */
+    /* the same cache begun again: what stands behind is not seen */
+    assert_null(generator_feed(g, narrow, GENERATE_CHUNK, 0, one));
     near(one, all[GENERATE_CHUNK - 1], VOCAB);
     assert_null(generator_feed(g, narrow + GENERATE_CHUNK, 1, GENERATE_CHUNK, one));
     near(one, all[GENERATE_CHUNK], VOCAB);
@@ -116,7 +121,17 @@ static story tell(generator *g, int n, double temperature, int64_t top_k, uint64
     int32_t prompt[LONG];
     int64_t wide[LONG];
     tokens_of(prompt, wide, LONG);
-    assert_null(generate(g, &(generate_opts){.prompt = prompt, .n_prompt = LONG, .tokens = n, .temperature = temperature, .top_k = top_k, .seed = seed, .stop = -1, .take = take, .user = &s}, &st));
+    assert_null(generate(g,
+                         &(generate_opts){.prompt = prompt,
+                                          .n_prompt = LONG,
+                                          .tokens = n,
+                                          .temperature = temperature,
+                                          .top_k = top_k,
+                                          .seed = seed,
+                                          .stop = -1,
+                                          .take = take,
+                                          .user = &s},
+                         &st));
     assert_int_equal(s.n, n);
     assert_int_equal(st.tokens, n);
     assert_int_equal(st.prompt_tokens, LONG);
@@ -131,12 +146,14 @@ static void generates(void **state) {
     assert_null(generator_new(net, &o, &g));
     story s = tell(g, 60, 0, 0, 1); /* beyond the context */
     int64_t before = xt_counter("compiles");
-    assert_memory_equal(tell(g, 60, 0, 0, 2).tokens, s.tokens, 60 * sizeof *s.tokens); /* without temperature the seed is nothing */
+    /* without temperature the seed is nothing */
+    assert_memory_equal(tell(g, 60, 0, 0, 2).tokens, s.tokens, 60 * sizeof *s.tokens);
     assert_memory_equal(tell(g, 60, 1, 1, 3).tokens, s.tokens, 60 * sizeof *s.tokens); /* the one likeliest */
     story warm = tell(g, 60, 1, 0, 4);
     assert_memory_equal(tell(g, 60, 1, 0, 4).tokens, warm.tokens, 60 * sizeof *s.tokens);
     assert_memory_not_equal(tell(g, 60, 1, 0, 5).tokens, warm.tokens, 60 * sizeof *s.tokens);
-    assert_int_equal(xt_counter("compiles"), before); /* one program a token, one a chunk of the prompt, and both are known */
+    /* one program a token, one a chunk of the prompt, and both are known */
+    assert_int_equal(xt_counter("compiles"), before);
     /* The greedy text is what whole passes say, as long as the context holds. */
     int32_t narrow[LONG];
     int64_t text[CONTEXT];
@@ -172,7 +189,8 @@ static void window_is_kept(void **state) {
     assert_null(generator_new(net, &o, &g));
     assert_null(generator_new(cut, &narrow, &h));
     story a = {.n = 0}, b = {.n = 0};
-    generate_opts how = {.prompt = (int32_t[]){1, 2, 3}, .n_prompt = 3, .tokens = 30, .stop = -1, .take = take, .user = &a};
+    generate_opts how = {
+        .prompt = (int32_t[]){1, 2, 3}, .n_prompt = 3, .tokens = 30, .stop = -1, .take = take, .user = &a};
     assert_null(generate(g, &how, NULL));
     how.user = &b;
     assert_null(generate(h, &how, NULL));
@@ -196,7 +214,8 @@ static void top_k_leaves_the_rest_out(void **state) {
     assert_null(generator_new(net, &o, &g));
     bool seen[VOCAB] = {false};
     int different = 0;
-    for (uint64_t seed = 0; seed < 24; seed++) seen[tell(g, 1, 100, 3, seed).tokens[0]] = true; /* so warm that all three come */
+    /* so warm that all three come */
+    for (uint64_t seed = 0; seed < 24; seed++) seen[tell(g, 1, 100, 3, seed).tokens[0]] = true;
     for (int k = 0; k < VOCAB; k++) {
         int better = 0;
         for (int j = 0; j < VOCAB; j++) better += all[LONG - 1][j] > all[LONG - 1][k];
@@ -208,8 +227,9 @@ static void top_k_leaves_the_rest_out(void **state) {
     xt_module_free(net);
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------------------------------------ */
-/* As transformers saves it: linear weights [in,out], a prefix, masks, and the output layer beside the embedding it is tied to. */
+/* --- files --- */
+/* As transformers saves it: linear weights [in,out], a prefix, masks, and the output layer beside the embedding
+ * it is tied to. */
 static void save_as_hugging_face(xt_module *net, const char *path, const char *prefix) {
     st_writer *w;
     assert_null(st_create(path, &w));
@@ -254,8 +274,10 @@ static void hugging_face_loads(void **state) {
     whole_pass(net, wide, LONG, want[0]);
     for (int kind = 0; kind < 3; kind++) {
         const char *path = in_dir("model.safetensors");
-        if (kind == 2) assert_null(xt_save(net, path));
-        else save_as_hugging_face(net, path, kind ? "transformer." : "");
+        if (kind == 2)
+            assert_null(xt_save(net, path));
+        else
+            save_as_hugging_face(net, path, kind ? "transformer." : "");
         other = xt_module_new(model_gpt2.net, &o);
         assert_null(gpt2_load(other, path));
         whole_pass(other, wide, LONG, got[0]);
@@ -296,7 +318,7 @@ static void configurations(void **state) {
     xt_status_free(s);
 }
 
-/* --- options ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- options --- */
 static void refused(const model *m, model_options o, const char *part) {
     char why[256] = "";
     assert_false(model_settle(m, &o, why, sizeof why));

@@ -1,4 +1,5 @@
-/* Tokenizers and text windows: GPT-2's cut into pieces, merges by rank, files that are wrong, and that every byte comes back. */
+/* Tokenizers and text windows: GPT-2's cut into pieces, merges by rank, files that are wrong, and that every
+ * byte comes back. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,12 +39,35 @@ static void write_file(const char *name, const char *text, size_t n) {
     fclose(f);
 }
 
-/* --- pieces ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- pieces --- */
 /* Texts with '|' where GPT-2's pattern cuts (made with its regular expression); '|' itself stands in none. */
 static const char *const cut[] = {
-    "Hello| world", "Hello|,| world|!", "I|'ve| we|'ll| don|'t| it|'s| I|'m| he|'d| you|'re", "it|'|S", "a|  | b", "a| |\n|b", "a|\n|\n|b", "x|   ", " \n", "tabs|\t|\t|here",
-    "2024| 2|nd", "abc|123|def", " leading", "  | two", "...?!", " ...| a", "na\xc3\xafve| caf\xc3\xa9", "\xe4\xbd\xa0\xe5\xa5\xbd|\xef\xbc\x8c|\xe4\xb8\x96\xe7\x95\x8c", "\xd9\xa3\xd9\xa4| \xc2\xbd|x",
-    "\xf0\x9f\x98\x80|hi", "a|\xc2\xa0|b", "a|\xe3\x80\x80|\xe3\x80\x80|b", "\xff\xfe|a", "a|\xc3", "'|x", "don|''|t",
+    "Hello| world",
+    "Hello|,| world|!",
+    "I|'ve| we|'ll| don|'t| it|'s| I|'m| he|'d| you|'re",
+    "it|'|S",
+    "a|  | b",
+    "a| |\n|b",
+    "a|\n|\n|b",
+    "x|   ",
+    " \n",
+    "tabs|\t|\t|here",
+    "2024| 2|nd",
+    "abc|123|def",
+    " leading",
+    "  | two",
+    "...?!",
+    " ...| a",
+    "na\xc3\xafve| caf\xc3\xa9",
+    "\xe4\xbd\xa0\xe5\xa5\xbd|\xef\xbc\x8c|\xe4\xb8\x96\xe7\x95\x8c",
+    "\xd9\xa3\xd9\xa4| \xc2\xbd|x",
+    "\xf0\x9f\x98\x80|hi",
+    "a|\xc2\xa0|b",
+    "a|\xe3\x80\x80|\xe3\x80\x80|b",
+    "\xff\xfe|a",
+    "a|\xc3",
+    "'|x",
+    "don|''|t",
 };
 
 static void pieces(void **state) {
@@ -65,8 +89,9 @@ static void pieces(void **state) {
     }
 }
 
-/* --- merges ----------------------------------------------------------------------------------------------------------------------------------------- */
-static const char *const learnt[] = {"l l", "h e", "he ll", "hell o", "\xc4\xa0 w", "o r", "\xc4\xa0w or", "l d", "o ll", "\xc3\x83 \xc2\xa9"};
+/* --- merges --- */
+static const char *const learnt[] = {"l l", "h e",          "he ll", "hell o", "\xc4\xa0 w",
+                                     "o r", "\xc4\xa0w or", "l d",   "o ll",   "\xc3\x83 \xc2\xa9"};
 
 /* The file's spelling of a byte, as UTF-8. */
 static const char *spelled(int byte) {
@@ -77,8 +102,10 @@ static const char *spelled(int byte) {
         code = 256;
         for (int b = 0; b < byte; b++) code += !((b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae);
     }
-    if (code < 128) snprintf(text, sizeof text, code == '"' || code == '\\' ? "\\%c" : "%c", code);
-    else snprintf(text, sizeof text, "%c%c", 0xc0 | code >> 6, 0x80 | (code & 63));
+    if (code < 128)
+        snprintf(text, sizeof text, code == '"' || code == '\\' ? "\\%c" : "%c", code);
+    else
+        snprintf(text, sizeof text, "%c%c", 0xc0 | code >> 6, 0x80 | (code & 63));
     return text;
 }
 
@@ -110,7 +137,8 @@ static void encodes(const tokenizer *t, const char *text, size_t n_want, const i
     assert_memory_equal(ids, want, n * sizeof *ids);
     free(ids);
 }
-#define ENCODES(t, text, ...) encodes(t, text, sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t), (int32_t[]){__VA_ARGS__})
+#define ENCODES(t, text, ...) \
+    encodes(t, text, sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t), (int32_t[]){__VA_ARGS__})
 
 static void merges_by_rank(void **state) {
     (void)state;
@@ -120,12 +148,13 @@ static void merges_by_rank(void **state) {
     assert_int_equal(tokenizer_vocab(t), 267);
     ENCODES(t, "hello", 259);
     ENCODES(t, "hell", 258);
-    ENCODES(t, "hello world", 259, 262, 263);       /* the space belongs to the word; "ld" */
-    ENCODES(t, "oll", 264);                         /* "l l" is merged first, and then "o ll" */
+    ENCODES(t, "hello world", 259, 262, 263); /* the space belongs to the word; "ld" */
+    ENCODES(t, "oll", 264); /* "l l" is merged first, and then "o ll" */
     ENCODES(t, "w", 'w');
-    ENCODES(t, "lllll", 256, 256, 'l');             /* all places of a pair, from the left */
-    ENCODES(t, "\xc3\xa9", 265);                    /* the two bytes of one letter */
-    ENCODES(t, "<|endoftext|>", '<', '|', 'e', 'n', 'd', 'o', 'f', 't', 'e', 'x', 't', '|', '>'); /* in a text it is text */
+    ENCODES(t, "lllll", 256, 256, 'l'); /* all places of a pair, from the left */
+    ENCODES(t, "\xc3\xa9", 265); /* the two bytes of one letter */
+    /* in a text it is text */
+    ENCODES(t, "<|endoftext|>", '<', '|', 'e', 'n', 'd', 'o', 'f', 't', 'e', 'x', 't', '|', '>');
     size_t n;
     const char *s = tokenizer_token(t, 262, &n);
     assert_int_equal(n, 4);
@@ -213,7 +242,7 @@ static void wrong_files(void **state) {
     refuses("has no number");
 }
 
-/* --- windows ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- windows --- */
 static void text_in_windows(void **state) {
     (void)state;
     char text[101], path[128];

@@ -1,4 +1,5 @@
-/* Modules: how parameters begin, patterns, freezing, containers, summaries, dropout's shares, and what wrong calls say. */
+/* Modules: how parameters begin, patterns, freezing, containers, summaries, dropout's shares, and what
+ * wrong calls say. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,8 @@ static void finish(void) {
     static const char *const kinds[] = {"tensor", "buffer", "executable", "graph", "module", "optimizer"};
     assert_int_equal(xt_finish(), 0);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (xt_live_objects(kinds[i]) != 0) fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
+        if (xt_live_objects(kinds[i]) != 0)
+            fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
 }
 
 /* The pending error holds every one of the texts; forgets it. */
@@ -60,9 +62,10 @@ static void is_uniform(const xt_module *m, const char *name, double bound) {
     const moments *r = read(m, name);
     bool fits = r->most <= bound && r->least >= -bound;
     if (r->n > 1000)
-        fits = fits && r->most > 0.97 * bound && r->least < -0.97 * bound && fabs(r->std - bound / sqrt(3)) < 0.05 * bound &&
-               fabs(r->mean) < 0.06 * bound;
-    if (!fits) fail_msg("%s is in [%g,%g] with deviation %g, expected bound %g", name, r->least, r->most, r->std, bound);
+        fits = fits && r->most > 0.97 * bound && r->least < -0.97 * bound &&
+               fabs(r->std - bound / sqrt(3)) < 0.05 * bound && fabs(r->mean) < 0.06 * bound;
+    if (!fits)
+        fail_msg("%s is in [%g,%g] with deviation %g, expected bound %g", name, r->least, r->most, r->std, bound);
 }
 
 static void is_normal(const xt_module *m, const char *name, double mean, double std) {
@@ -181,7 +184,8 @@ static void initialisers(void **state) {
     finish();
 }
 
-/* Large weights are drawn where they stay, on the device: the same numbers, in a value that is read, trained and saved like others. */
+/* Large weights are drawn where they stay, on the device: the same numbers, in a value that is read, trained and saved
+ * like others. */
 static xt_tensor wide(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     xt_init_uniform(m, "fc.weight", .low = -3, .high = 1);
@@ -194,7 +198,8 @@ static void large_weights_are_drawn_on_the_device(void **state) {
     xt_module *m = built(wide, 500);
     float *want, *got = malloc(N * sizeof *got);
     assert_non_null(got);
-    ok(nn_first_value("fc.weight", &(nn_recipe){NN_UNIFORM, .a = 2, .mean = -1}, ir_tensor(XT_F32, 2, (int64_t[]){700, 500}), (void **)&want));
+    ok(nn_first_value("fc.weight", &(nn_recipe){NN_UNIFORM, .a = 2, .mean = -1},
+                      ir_tensor(XT_F32, 2, (int64_t[]){700, 500}), (void **)&want));
     assert_true(xt_read(xt_module_find(m, "fc.weight"), got, N * sizeof *got));
     assert_memory_equal(got, want, N * sizeof *got);
     xt_optimizer *o = xt_sgd(m, .lr = 1);
@@ -277,7 +282,8 @@ static xt_tensor chain(xt_module *m, xt_tensor x, void *user) {
 
 static void containers(void **state) {
     (void)state;
-    static const char *const names[] = {"net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias", "0.weight", "0.bias"};
+    static const char *const names[] = {"net.0.weight", "net.0.bias", "net.2.weight",
+                                        "net.2.bias",   "0.weight",   "0.bias"};
     xt_module *m = built(chain, 3);
     assert_int_equal(xt_module_tensors(m), 6);
     for (int i = 0; i < 6; i++) assert_string_equal(xt_module_tensor_name(m, i), names[i]);
@@ -308,7 +314,8 @@ static void shares(xt_tensor y, double p, double kept, int64_t run) {
         if (i % run) assert_true((v[i] == 0) == (v[i - 1] == 0)); /* whole channels */
     }
     double share = (double)zeros / (double)n;
-    if (fabs(share - p) > 4 * sqrt(p * (1 - p) * (double)run / (double)n) + 1e-9) fail_msg("%g of the elements are 0, expected %g", share, p);
+    if (fabs(share - p) > 4 * sqrt(p * (1 - p) * (double)run / (double)n) + 1e-9)
+        fail_msg("%g of the elements are 0, expected %g", share, p);
 }
 
 static xt_tensor none(xt_module *m, xt_tensor x, void *user) {
@@ -330,7 +337,8 @@ static void dropouts(void **state) {
     double mean = xt_item(xt_mean(y)), var = xt_item(xt_mean(xt_square(y)));
     assert_true(fabs(mean) < 0.03 && fabs(var - 1) < 0.04);
     xt_eval(m);
-    assert_true(xt_dropout(m, x, 0.3).slot == x.slot && xt_dropout1d(m, x, 0.3).slot == x.slot && xt_alpha_dropout(m, x, 0.3).slot == x.slot);
+    assert_true(xt_dropout(m, x, 0.3).slot == x.slot && xt_dropout1d(m, x, 0.3).slot == x.slot &&
+                xt_alpha_dropout(m, x, 0.3).slot == x.slot);
     xt_dropout(m, x, 1.5);
     error_says("xt_dropout: the probability is 1.5", "[0,1]");
     xt_dropout2d(m, xt_full(1, XT_F32, 3), 0.5);
@@ -338,16 +346,16 @@ static void dropouts(void **state) {
     finish();
 }
 
-/* --- wrong calls ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- wrong calls --- */
 #define F(...) xt_full(1, XT_F32, __VA_ARGS__)
 typedef struct wrong {
     const char *a, *b;
     xt_tensor (*call)(xt_module *m);
 } wrong;
-#define WRONG(name, expr)                                                                                                                            \
-    static xt_tensor w_##name(xt_module *m) {                                                                                                        \
-        (void)m;                                                                                                                                     \
-        return expr;                                                                                                                                 \
+#define WRONG(name, expr)                     \
+    static xt_tensor w_##name(xt_module *m) { \
+        (void)m;                              \
+        return expr;                          \
     }
 WRONG(linear, xt_linear(m, "l", xt_arange(3, XT_I32), 2))
 WRONG(bilinear, xt_bilinear(m, "l", F(2, 3), F(3, 3), 2))
@@ -411,7 +419,8 @@ static void wrong_calls(void **state) {
         xt_module *m = xt_module_new(none, NULL);
         xt_tensor y = wrongs[i].call(m);
         if (!xt_is_error(y)) fail_msg("row %zu (%s) gave no error", i, wrongs[i].a);
-        if (!strstr(xt_status_message(xt_error()), "test_nn_modules.c:")) fail_msg("\"%s\" names no line", xt_status_message(xt_error()));
+        if (!strstr(xt_status_message(xt_error()), "test_nn_modules.c:"))
+            fail_msg("\"%s\" names no line", xt_status_message(xt_error()));
         error_says(wrongs[i].a, wrongs[i].b);
         xt_module_free(m);
     }
@@ -434,7 +443,8 @@ static void another_shape(void **state) {
     assert_true(xt_mark_step());
     xt_forward(m, F(4, 5));
     char made[256], now[256];
-    snprintf(made, sizeof made, "fc.weight was made as tensor<2x3xf32> at %s:%d, but this call needs tensor<2x5xf32>", __FILE__, lines[0]);
+    snprintf(made, sizeof made, "fc.weight was made as tensor<2x3xf32> at %s:%d, but this call needs tensor<2x5xf32>",
+             __FILE__, lines[0]);
     snprintf(now, sizeof now, "%s:%d: ", __FILE__, lines[1]);
     error_says(made, now);
     finish();
@@ -445,8 +455,9 @@ static void counts_as_text(void **state) {
     static const struct {
         double n;
         const char *text;
-    } rows[] = {{0, "0"},          {123, "123"},      {999, "999"},     {1234, "1.2 K"},    {2e6, "2.0 M"},     {3e9, "3.0 B"},
-                {123456, "123 K"}, {99960, "100 K"}, {999999, "1.0 M"}, {4e14, "400 T"}, {5e15, "5,000 T"}, {1.2345e16, "12,345 T"}};
+    } rows[] = {{0, "0"},          {123, "123"},    {999, "999"},      {1234, "1.2 K"},
+                {2e6, "2.0 M"},    {3e9, "3.0 B"},  {123456, "123 K"}, {99960, "100 K"},
+                {999999, "1.0 M"}, {4e14, "400 T"}, {5e15, "5,000 T"}, {1.2345e16, "12,345 T"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[32];
         nn_count_text(rows[i].n, text);
@@ -456,7 +467,9 @@ static void counts_as_text(void **state) {
 
 /* A siamese network: one encoder for both inputs. */
 static const char *pattern_shared;
-static xt_tensor encode(xt_module *m, xt_tensor x) { return xt_linear(m, "2", xt_relu(xt_linear(m, "0", x, 4)), 2); }
+static xt_tensor encode(xt_module *m, xt_tensor x) {
+    return xt_linear(m, "2", xt_relu(xt_linear(m, "0", x, 4)), 2);
+}
 static xt_tensor siamese(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     if (*pattern_shared) xt_share(m, pattern_shared);
@@ -468,7 +481,8 @@ static void shared_layers(void **state) {
     static const struct {
         const char *pattern;
         bool ok;
-    } rows[] = {{"", false}, {"encoder", true}, {"encoder.*", true}, {"*", true}, {"enc", false}, {"encoder.0", false}, {"*.2", false}};
+    } rows[] = {{"", false},    {"encoder", true},    {"encoder.*", true}, {"*", true},
+                {"enc", false}, {"encoder.0", false}, {"*.2", false}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         pattern_shared = rows[i].pattern;
         xt_module *m = xt_module_new(siamese, NULL);
@@ -482,7 +496,7 @@ static void shared_layers(void **state) {
     xt_finish();
 }
 
-/* --- files of a child ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- files of a child --- */
 static xt_tensor two_parts(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "head", xt_linear(xt_sub(m, "backbone", -1), "fc", x, 4), 2);
@@ -510,9 +524,11 @@ static void files_of_a_child(void **state) {
     s = xt_load(xt_sub(m, "backbone", -1), path);
     assert_non_null(strstr(xt_status_message(s), "holds tensor head."));
     xt_status_free(s);
-    assert_null(xt_load_with(xt_sub(m, "backbone", -1), path, .strict = XT_OFF, .report = &r)); /* a pretrained net, but for its head */
+    /* a pretrained net, but for its head */
+    assert_null(xt_load_with(xt_sub(m, "backbone", -1), path, .strict = XT_OFF, .report = &r));
     assert_true(r.loaded == 2 && r.missing == 0 && r.unexpected == 2 && strstr(r.names, "+ head.weight"));
-    assert_true(xt_read(xt_module_find(small, "fc.weight"), had, sizeof had) && xt_read(xt_module_find(m, "backbone.fc.weight"), has, sizeof has));
+    assert_true(xt_read(xt_module_find(small, "fc.weight"), had, sizeof had) &&
+                xt_read(xt_module_find(m, "backbone.fc.weight"), has, sizeof has));
     assert_memory_equal(had, has, sizeof had);
     assert_null(xt_save(xt_sub(m, "backbone", -1), path));
     assert_null(xt_load_with(small, path, .strict = XT_OFF, .report = &r));

@@ -31,7 +31,8 @@ static void every_dtype_round_trips(void **state) {
     for (size_t k = 0; k < BASE_COUNT(types); k++) {
         uint8_t raw[6 * 16];
         for (size_t i = 0; i < sizeof raw; i++) raw[i] = types[k] == XT_BOOL ? i & 1 : (uint8_t)(i * 37);
-        xt_array a = {.dtype = types[k], .rank = 2, .dims = {2, 3}, .data = raw, .bytes = 6 * xt_dtype_size(types[k])}, b;
+        xt_array a = {.dtype = types[k], .rank = 2, .dims = {2, 3}, .data = raw, .bytes = 6 * xt_dtype_size(types[k])},
+                 b;
         assert_null(xt_npy_write(path, &a));
         assert_null(xt_npy_read(path, &b));
         assert_int_equal(b.dtype, types[k]);
@@ -99,10 +100,12 @@ static void hostile_headers_are_errors(void **state) {
         {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': ()}", "expected True or False"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "expected a dimension"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", "fits in 64 bits"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", "more elements than any memory"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
+         "more elements than any memory"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,)}", "but 4 follow"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2 3)}", "',' or ')'"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': "
+         "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
          "at most 32 dimensions"},
         {"{'descr': '<f4", "the npy header ends"},
     };
@@ -110,7 +113,8 @@ static void hostile_headers_are_errors(void **state) {
         str f = file_with(1, rows[i].header, "\0\0\0\0", 4);
         xt_array a;
         xt_status s = npy_decode(f.data, f.len, "bad.npy", &a);
-        if (!s || !strstr(xt_status_message(s), rows[i].message)) fail_msg("row %zu: \"%s\" lacks \"%s\"", i, xt_status_message(s), rows[i].message);
+        if (!s || !strstr(xt_status_message(s), rows[i].message))
+            fail_msg("row %zu: \"%s\" lacks \"%s\"", i, xt_status_message(s), rows[i].message);
         assert_null(a.data);
         xt_status_free(s);
         for (size_t n = 0; n < f.len; n++) { /* cut anywhere: an error, no crash */
@@ -136,7 +140,8 @@ static void hostile_headers_are_errors(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_dtype_round_trips), cmocka_unit_test(the_header_is_numpys),
-                                       cmocka_unit_test(other_layouts_are_read), cmocka_unit_test(hostile_headers_are_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_dtype_round_trips),
+                                       cmocka_unit_test(the_header_is_numpys), cmocka_unit_test(other_layouts_are_read),
+                                       cmocka_unit_test(hostile_headers_are_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

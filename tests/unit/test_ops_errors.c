@@ -1,5 +1,5 @@
-/* What the user gets wrong in a tensor op: the result is an error tensor, the message names function, shapes, what was expected and the user's line,
- * and nothing else is recorded for what is fed by it. */
+/* What the user gets wrong in a tensor op: the result is an error tensor, the message names function, shapes, what was
+ * expected and the user's line, and nothing else is recorded for what is fed by it. */
 #include "error_rows.h"
 
 CASE(add, xt_add(F(128, 320), F(50, 320)))
@@ -87,10 +87,12 @@ static const row rows[] = {
     ROW(softmax, "xt_softmax: axis 2 of [2,3]"),
     ROW(nll_labels, "labels f32 [2]: class numbers are integers"),
     ROW(nll_shape, "scores are f32 [2,3] and labels i64 [3]: labels have the scores' shape without the class axis"),
-    ROW(cross_entropy, "labels have the scores' shape without the class axis, which is dim 1 ([N,C,d1,...]) or the last one ([N,T,C])"),
+    ROW(cross_entropy, "labels have the scores' shape without the class axis, which is dim 1 ([N,C,d1,...]) or the "
+                       "last one ([N,T,C])"),
     ROW(cross_entropy_axis, "the classes may be dim 1 or the last dim; say .axis = 1 or .axis = -1"),
     ROW(cross_entropy_weight, ".weight is [4]; one factor a class is needed, [3]"),
-    ROW(cross_entropy_smoothing, "xt_cross_entropy: .label_smoothing = 1.5 is out of range: expected 0 to 1 (default 0)"),
+    ROW(cross_entropy_smoothing,
+        "xt_cross_entropy: .label_smoothing = 1.5 is out of range: expected 0 to 1 (default 0)"),
     ROW(mse, "xt_mse_loss: x [4,1] and y [4] must have the same shape"),
     ROW(mse_reduction, "xt_mse_loss: .reduction = 4 is out of range: expected XT_MEAN, XT_SUM or XT_NONE"),
     ROW(bce_weight, "xt_bce_with_logits: .pos_weight [3] does not broadcast to [4,2]"),

@@ -4,17 +4,17 @@
 #define C64 xt_complex(F(3), F(3))
 
 /* Functions with several results give the first. */
-#define FIRST(name, call)                                                                                                                            \
-    static T e_##name(void) {                                                                                                                        \
-        T v = {0}, i = {0};                                                                                                                          \
-        call;                                                                                                                                        \
-        return xt_is_error(i) ? v : i;                                                                                                               \
+#define FIRST(name, call)              \
+    static T e_##name(void) {          \
+        T v = {0}, i = {0};            \
+        call;                          \
+        return xt_is_error(i) ? v : i; \
     }
-#define PARTS(name, count, call)                                                                                                                     \
-    static T e_##name(void) {                                                                                                                        \
-        T part[4] = {{0}};                                                                                                                           \
-        assert_int_equal(call, count);                                                                                                               \
-        return part[0];                                                                                                                              \
+#define PARTS(name, count, call)       \
+    static T e_##name(void) {          \
+        T part[4] = {{0}};             \
+        assert_int_equal(call, count); \
+        return part[0];                \
     }
 /* --- elementwise */
 CASE(erf_complex, xt_erf(C64))
@@ -333,8 +333,8 @@ static const row rows[] = {
     ROW(normalize_axis, "xt_normalize: axis 1 of [2]"),
     ROW(cov_rank, "xt_cov: x [3]: [variables,samples]"),
     ROW(trapezoid_axis, "xt_trapezoid: axis 1 of [3]"),
-    ROW(fold_places,
-        "xt_fold: x [1,4,5] to 3x3, kernel 2x2, .stride 1, .padding 0, .dilation 1: x must be [N, C KH KW, places], and there are 4 places"),
+    ROW(fold_places, "xt_fold: x [1,4,5] to 3x3, kernel 2x2, .stride 1, .padding 0, .dilation 1: x must be [N, C KH "
+                     "KW, places], and there are 4 places"),
     ROW(masked_scatter_dtype, "the mask is bool, x f32 and source i64"),
     ROW(histc_ends, "4 bins from 1 to 1"),
     ROW(embedding_bag_index, "indices f32 [2,2]"),

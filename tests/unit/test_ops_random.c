@@ -1,5 +1,5 @@
-/* Random numbers of ops.h: the bits are those of the host's Philox, the same after the same seed, others at the next draw; ranges are kept and the
- * moments of large draws are within five standard errors of what they should be. */
+/* Random numbers of ops.h: the bits are those of the host's Philox, the same after the same seed, others at the next
+ * draw; ranges are kept and the moments of large draws are within five standard errors of what they should be. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,8 @@ static void same_seed_same_draws(void **state) {
     for (int pass = 0; pass < 2; pass++) {
         fresh(NULL);
         for (int k = 0; k < 3; k++)
-            read_floats(k == 2 ? xt_trunc_normal(0, 1, -1, 1, XT_F32, 8) : xt_normal(0, 1, XT_F32, 8), pass ? again[k] : first[k], 8);
+            read_floats(k == 2 ? xt_trunc_normal(0, 1, -1, 1, XT_F32, 8) : xt_normal(0, 1, XT_F32, 8),
+                        pass ? again[k] : first[k], 8);
     }
     assert_memory_equal(first, again, sizeof first);
     assert_memory_not_equal(first[0], first[1], sizeof first[0]);
@@ -70,7 +71,7 @@ static void shape_does_not_matter(void **state) {
     assert_memory_equal(flat, square, sizeof flat);
 }
 
-/* --- distributions ------------------------------------------------------------------------------------------------------------------------ */
+/* --- distributions --- */
 static xt_tensor uniform(void) {
     return xt_uniform(-2, 3, XT_F32, MANY);
 }
@@ -134,12 +135,14 @@ static void distributions(void **state) {
         read_floats(kinds[k].draw(), v, MANY);
         double sum = 0, squares = 0;
         for (int i = 0; i < MANY; i++) {
-            if (!(v[i] >= kinds[k].low && v[i] <= kinds[k].high)) fail_msg("%s: %g is out of range", kinds[k].name, (double)v[i]);
+            if (!(v[i] >= kinds[k].low && v[i] <= kinds[k].high))
+                fail_msg("%s: %g is out of range", kinds[k].name, (double)v[i]);
             sum += v[i];
         }
         double mean = sum / MANY, error = 5 * sqrt(kinds[k].variance / MANY);
         for (int i = 0; i < MANY; i++) squares += (v[i] - mean) * (v[i] - mean);
-        if (fabs(mean - kinds[k].mean) > error + 1e-6) fail_msg("%s: the mean is %g, expected %g", kinds[k].name, mean, kinds[k].mean);
+        if (fabs(mean - kinds[k].mean) > error + 1e-6)
+            fail_msg("%s: the mean is %g, expected %g", kinds[k].name, mean, kinds[k].mean);
         if (fabs(squares / MANY - kinds[k].variance) > 0.08 * kinds[k].variance + 1e-6)
             fail_msg("%s: the variance is %g, expected %g", kinds[k].name, squares / MANY, kinds[k].variance);
     }
@@ -173,7 +176,8 @@ static void draws_with_replacement(void **state) {
         for (int c = 0; c < 4; c++) total += weights[row][c];
         for (int c = 0; c < 4; c++) {
             double p = weights[row][c] / total, got = count[c] / MANY;
-            if (fabs(got - p) > 5 * sqrt(p * (1 - p) / MANY)) fail_msg("row %d: class %d comes up with %g, expected %g", row, c, got, p);
+            if (fabs(got - p) > 5 * sqrt(p * (1 - p) / MANY))
+                fail_msg("row %d: class %d comes up with %g, expected %g", row, c, got, p);
         }
     }
 }
@@ -208,7 +212,8 @@ static void dropout_gradient(void **state) {
     for (int i = 0; i < 64; i++) assert_true(y[i] == g[i] && (y[i] == 0 || y[i] == 2));
 }
 
-/* One-hot rows whose frequencies are the softmax, and a gradient that is that of the soft ones: rows of it add up to nothing. */
+/* One-hot rows whose frequencies are the softmax, and a gradient that is that of the soft ones: rows of it add
+ * up to nothing. */
 static void gumbel_softmax(void **state) {
     (void)state;
     enum { ROWS = 4000 };

@@ -1,5 +1,6 @@
-/* The public tensor ops: what they record is run by the reference interpreter and compared with numbers worked out by hand or with libm.
- * One row an op and case; run one: test_ops_values NAME. No device is opened: operands are made from arange and constants. */
+/* The public tensor ops: what they record is run by the reference interpreter and compared with numbers worked out by
+ * hand or with libm. One row an op and case; run one: test_ops_values NAME. No device is opened: operands are made from
+ * arange and constants. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 #include <xtrain/losses.h>
 
 typedef xt_tensor T;
-#define NO                                                                                                                                           \
+#define NO \
     { 0 }
 
 /* 0, 1, 2, ... in a shape. */
@@ -32,10 +33,10 @@ static T vec_of(int n, const double *v) {
 }
 #define VEC(...) vec_of(sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[]){__VA_ARGS__})
 
-/* --- cases ----------------------------------------------------------------------------------------------------------------------------------- */
-#define CASE(name, expr)                                                                                                                             \
-    static T t_##name(void) {                                                                                                                        \
-        return expr;                                                                                                                                 \
+/* --- cases --- */
+#define CASE(name, expr)      \
+    static T t_##name(void) { \
+        return expr;          \
     }
 CASE(abs, xt_abs(VEC(-1.5, 0, 2)))
 CASE(ceil, xt_ceil(VEC(-1.5, 0.2, 2)))
@@ -152,7 +153,8 @@ static T t_matmul_autocast(void) {
     return r;
 }
 CASE(conv, xt_conv2d_fn(COUNT(XT_F32, 9, 1, 1, 3, 3), COUNT(XT_F32, 4, 1, 1, 2, 2), xt_full(100, XT_F32, 1)))
-CASE(conv_options, xt_conv2d_fn(COUNT(XT_F32, 18, 1, 2, 3, 3), xt_full(1, XT_F32, 2, 1, 2, 2), (T)NO, .stride = 2, .padding = 1, .groups = 2))
+CASE(conv_options, xt_conv2d_fn(COUNT(XT_F32, 18, 1, 2, 3, 3), xt_full(1, XT_F32, 2, 1, 2, 2), (T)NO, .stride = 2,
+                                .padding = 1, .groups = 2))
 CASE(conv_dilated, xt_conv2d_fn(COUNT(XT_F32, 9, 1, 1, 3, 3), COUNT(XT_F32, 4, 1, 1, 2, 2), (T)NO, .dilation = 2))
 CASE(max_pool, xt_max_pool2d(COUNT(XT_F32, 16, 1, 1, 4, 4), 2))
 CASE(max_pool_options, xt_max_pool2d(xt_neg(COUNT(XT_F32, 9, 1, 1, 3, 3)), 2, .stride = 1, .padding = 1))
@@ -187,27 +189,27 @@ typedef struct row {
     int64_t dims[4];
     double values[18];
 } row;
-#define D0                                                                                                                                           \
-    0, {                                                                                                                                             \
-        0                                                                                                                                            \
+#define D0 \
+    0, {   \
+        0  \
     }
-#define D1(a)                                                                                                                                        \
-    1, {                                                                                                                                             \
-        a                                                                                                                                            \
+#define D1(a) \
+    1, {      \
+        a     \
     }
-#define D2(a, b)                                                                                                                                     \
-    2, {                                                                                                                                             \
-        a, b                                                                                                                                         \
+#define D2(a, b) \
+    2, {         \
+        a, b     \
     }
-#define D3(a, b, c)                                                                                                                                  \
-    3, {                                                                                                                                             \
-        a, b, c                                                                                                                                      \
+#define D3(a, b, c) \
+    3, {            \
+        a, b, c     \
     }
-#define D4(a, b, c, d)                                                                                                                               \
-    4, {                                                                                                                                             \
-        a, b, c, d                                                                                                                                   \
+#define D4(a, b, c, d) \
+    4, {               \
+        a, b, c, d     \
     }
-#define ROW(name, dtype, dims, ...)                                                                                                                  \
+#define ROW(name, dtype, dims, ...) \
     { #name, t_##name, dtype, dims, __VA_ARGS__ }
 
 static const row rows[] = {
@@ -343,7 +345,8 @@ static void ok(xt_status s) {
     assert_null(s);
 }
 
-/* Ends the trace with t as its result and interprets it; the trace is gone afterwards. Packs of scalars are its only arguments. */
+/* Ends the trace with t as its result and interprets it; the trace is gone afterwards. Packs of scalars are its
+ * only arguments. */
 static void evaluate(T t, array *out) {
     lazy_ctx *c = lazy_ctx_get();
     ok(xt_error());
@@ -379,7 +382,7 @@ static void check_row(void **state) {
     array_free(&a);
 }
 
-/* --- random ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- random --- */
 static void test_random_bits_are_the_hosts(void **state) {
     (void)state;
     xt_seed(0x123456789abcdefu);
@@ -387,7 +390,8 @@ static void test_random_bits_are_the_hosts(void **state) {
     T t = xt_rand(XT_F32, 2, 7);
     array a = {0};
     evaluate(t, &a);
-    for (int i = 0; i < 14; i++) assert_true((float)array_get(&a, i) == rng_uniform(0x123456789abcdefu, 1, (uint64_t)i));
+    for (int i = 0; i < 14; i++)
+        assert_true((float)array_get(&a, i) == rng_uniform(0x123456789abcdefu, 1, (uint64_t)i));
     array_free(&a);
     t = xt_randn(XT_F32, 11);
     evaluate(t, &a);
@@ -398,7 +402,7 @@ static void test_random_bits_are_the_hosts(void **state) {
     array_free(&a);
 }
 
-/* --- numbers ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- numbers --- */
 static int notices;
 static void count_notices(xt_severity sev, const char *text, size_t n, void *user) {
     (void)sev, (void)n, (void)user;
@@ -429,7 +433,7 @@ static void test_a_number_that_changes_becomes_data(void **state) {
     lazy_reset_thread();
 }
 
-/* --- gradients that must not flow ------------------------------------------------------------------------------------------------------------------- */
+/* --- gradients that must not flow --- */
 static void test_detach_and_the_maximum_of_softmax_are_cut(void **state) {
     (void)state;
     T x = xt_arange(3, XT_F32);
@@ -449,7 +453,8 @@ int main(int argc, char **argv) {
     size_t n = 0;
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (argc < 2 || strcmp(argv[1], rows[i].name) == 0)
-            tests[n++] = (struct CMUnitTest){.name = rows[i].name, .test_func = check_row, .initial_state = (void *)&rows[i]};
+            tests[n++] =
+                (struct CMUnitTest){.name = rows[i].name, .test_func = check_row, .initial_state = (void *)&rows[i]};
     if (argc < 2) {
         tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_random_bits_are_the_hosts);
         tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_a_number_that_changes_becomes_data);

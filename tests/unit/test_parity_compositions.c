@@ -1,12 +1,19 @@
-/* Random compositions of ops against JAX in f64: the value, its gradients, and the gradients of the gradients' squares (tests/parity/compositions.py makes
- * the instructions and JAX's answers; any seed: COMPOSITIONS=name of a file, from tests/parity). */
+/* Random compositions of ops against JAX in f64: the value, its gradients, and the gradients of the gradients' squares
+ * (tests/parity/compositions.py makes the instructions and JAX's answers; any seed: COMPOSITIONS=name of a file, from
+ * tests/parity). */
 #include "parity.h"
 
 enum { R = 3, C = 4, INPUTS = 3, LENGTH = 12, REGISTERS = INPUTS + LENGTH };
 
-static xt_tensor rows(xt_tensor x) { return xt_transpose(x, 0, 1); }
-static xt_tensor wide(xt_tensor row) { return xt_unsqueeze(row, 0); }
-static xt_tensor tall(xt_tensor column) { return xt_unsqueeze(column, 1); }
+static xt_tensor rows(xt_tensor x) {
+    return xt_transpose(x, 0, 1);
+}
+static xt_tensor wide(xt_tensor row) {
+    return xt_unsqueeze(row, 0);
+}
+static xt_tensor tall(xt_tensor column) {
+    return xt_unsqueeze(column, 1);
+}
 
 static xt_tensor normalised(xt_tensor x) {
     xt_tensor off = xt_minus(x, xt_mean_axes(x, XT_LIST(1), .keepdim = true));
@@ -48,7 +55,9 @@ static xt_tensor apply(int64_t op, xt_tensor x, xt_tensor y, xt_tensor z) {
     case 18: return xt_mul(sorted(x), z);
     case 19: return xt_div(xt_pow_scalar(xt_abs(x), 1.5), xt_add_scalar(xt_abs(y), 1));
     case 20: return xt_mul_scalar(xt_mul(wide(xt_sum_axis(x, 0)), tall(xt_max_axis(y, 1))), 0.25);
-    case 21: return xt_minus(xt_reshape(rows(x), R, C), tall(xt_prod_axes(xt_add_scalar(xt_mul_scalar(y, 0.1), 1), XT_LIST(1))));
+    case 21:
+        return xt_minus(xt_reshape(rows(x), R, C),
+                        tall(xt_prod_axes(xt_add_scalar(xt_mul_scalar(y, 0.1), 1), XT_LIST(1))));
     case 22: return xt_add(xt_slice(xt_pad(x, XT_LIST(1, 1)), 1, 0, C), xt_flip(y, XT_LIST(1)));
     case 23: return xt_add(xt_atan2(x, xt_add_scalar(xt_mul(y, y), 1.5)), xt_erf(z));
     default: fail_msg("instruction %lld", (long long)op); return x;

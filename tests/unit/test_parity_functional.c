@@ -1,15 +1,16 @@
 /* Pooling and resizing against PyTorch, with gradients. */
 #include "parity.h"
 
-#define CASE(name, call)                                                                                                                             \
-    static void c_##name(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {                                                               \
-        (void)m;                                                                                                                                     \
-        (void)user;                                                                                                                                  \
-        y[0] = call;                                                                                                                                 \
+#define CASE(name, call)                                                               \
+    static void c_##name(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) { \
+        (void)m;                                                                       \
+        (void)user;                                                                    \
+        y[0] = call;                                                                   \
     }
 CASE(max1, xt_max_pool1d(*x, 3, .stride = 2, .padding = 1))
 CASE(max2, xt_max_pool2d(*x, 2))
-CASE(max2_all, xt_max_pool2d(*x, 0, .kernels = {3, 2}, .strides = {2, 1}, .paddings = {1, 0}, .dilations = {1, 2}, .ceil_mode = XT_ON))
+CASE(max2_all, xt_max_pool2d(*x, 0, .kernels = {3, 2}, .strides = {2, 1}, .paddings = {1, 0}, .dilations = {1, 2},
+                             .ceil_mode = XT_ON))
 CASE(max3, xt_max_pool3d(*x, 2, .padding = 1))
 CASE(max2_unbatched, xt_max_pool2d(*x, 2))
 CASE(avg1, xt_avg_pool1d(*x, 3, .stride = 2, .padding = 1))
@@ -47,7 +48,7 @@ CASE(shuffle, xt_pixel_shuffle(*x, 2))
 CASE(unshuffle, xt_pixel_unshuffle(*x, 2))
 
 static const parity_row rows[] = {
-#define ROW(name)                                                                                                                                    \
+#define ROW(name) \
     { #name, c_##name }
     ROW(max1),
     ROW(max2),

@@ -1,4 +1,5 @@
-/* svd, eigh and qr against PyTorch, with gradients and gradients of gradients. Signs of vectors are free: what is compared does not depend on them. */
+/* svd, eigh and qr against PyTorch, with gradients and gradients of gradients. Signs of vectors are free: what is
+ * compared does not depend on them. */
 #include "parity.h"
 
 static xt_tensor scaled_columns(xt_tensor v, xt_tensor w) {

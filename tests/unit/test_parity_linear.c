@@ -16,7 +16,8 @@ static xt_tensor normed(xt_module *m, xt_tensor x, void *user) {
     return xt_linear(m, "out", xt_linear(m, "fc", x, 3), 2);
 }
 
-/* A new weight is what it would be without: g begins as the norm of v. The names are PyTorch's, and a second call comes too late. */
+/* A new weight is what it would be without: g begins as the norm of v. The names are PyTorch's, and a second call
+ * comes too late. */
 static void weight_norm_begins_as_the_weight(void **state) {
     (void)state;
     float a[4] = {1, 2, 3, 4}, plain[2], with[2];
@@ -63,6 +64,7 @@ static void absent_is_found_out(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cases), cmocka_unit_test(weight_norm_begins_as_the_weight), cmocka_unit_test(absent_is_found_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cases), cmocka_unit_test(weight_norm_begins_as_the_weight),
+                                       cmocka_unit_test(absent_is_found_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

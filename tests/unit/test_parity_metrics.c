@@ -1,5 +1,6 @@
-/* The metric types against torchmetrics: nine batches of unequal sizes logged as one validation, by one process and by four ranks that share them unevenly, which must
- * give the same numbers. Tolerance: sums are of f32, so 1e-5 relative, as everywhere in the parity tests. tests/parity/metrics.py made the numbers. */
+/* The metric types against torchmetrics: nine batches of unequal sizes logged as one validation, by one process and by
+ * four ranks that share them unevenly, which must give the same numbers. Tolerance: sums are of f32, so 1e-5 relative,
+ * as everywhere in the parity tests. tests/parity/metrics.py made the numbers. */
 #include "launched.h"
 #include "parity.h"
 
@@ -33,24 +34,34 @@ static void log_classes(const char *prefix, xt_tensor out, xt_tensor chance, xt_
     static const char *const averages[] = {[XT_MACRO] = "_macro", [XT_MICRO] = "_micro", [XT_WEIGHTED] = "_weighted"};
     xt_metric_opts o = {.struct_size = sizeof o, .ignore_index = ignore};
     for (int s = 0; s < 4; s++)
-        for (int a = XT_MACRO; a <= XT_WEIGHTED; a++) xt_log_metric(named(prefix, words[s], averages[a]), xt_class_score_at(XT_HERE, out, y, scores[s], (xt_average)a, o), .sync_dist = XT_ON);
+        for (int a = XT_MACRO; a <= XT_WEIGHTED; a++)
+            xt_log_metric(named(prefix, words[s], averages[a]),
+                          xt_class_score_at(XT_HERE, out, y, scores[s], (xt_average)a, o), .sync_dist = XT_ON);
     for (int c = 0; c < C; c++)
         for (int s = 0; s < 3; s++) {
             char each[16];
             snprintf(each, sizeof each, "_each/%d", c);
-            xt_log_metric(named(prefix, words[s], each), s == 0 ? xt_precision(out, y, c, .ignore_index = ignore) : s == 1 ? xt_recall(out, y, c, .ignore_index = ignore) : xt_f1(out, y, c, .ignore_index = ignore), .sync_dist = XT_ON);
+            xt_log_metric(named(prefix, words[s], each),
+                          s == 0   ? xt_precision(out, y, c, .ignore_index = ignore)
+                          : s == 1 ? xt_recall(out, y, c, .ignore_index = ignore)
+                                   : xt_f1(out, y, c, .ignore_index = ignore),
+                          .sync_dist = XT_ON);
         }
     xt_log_metric(named(prefix, "accuracy", ""), xt_accuracy(out, y, .ignore_index = ignore), .sync_dist = XT_ON);
     xt_log_metric(named(prefix, "top2", ""), xt_topk_accuracy(out, y, 2, .ignore_index = ignore), .sync_dist = XT_ON);
     xt_log_metric(named(prefix, "top3", ""), xt_topk_accuracy(out, y, 3, .ignore_index = ignore), .sync_dist = XT_ON);
-    xt_log_metric(named(prefix, "confusion", ""), xt_confusion_matrix(out, y, .ignore_index = ignore), .sync_dist = XT_ON);
-    xt_log_metric(named(prefix, "perplexity", ""), xt_perplexity(xt_mul_scalar(out, 4), y, .ignore_index = ignore), .sync_dist = XT_ON);
-    xt_log_metric(named(prefix, "auroc_classes", ""), xt_auroc(chance, y, .thresholds = 50, .ignore_index = ignore), .sync_dist = XT_ON);
+    xt_log_metric(named(prefix, "confusion", ""), xt_confusion_matrix(out, y, .ignore_index = ignore),
+                  .sync_dist = XT_ON);
+    xt_log_metric(named(prefix, "perplexity", ""), xt_perplexity(xt_mul_scalar(out, 4), y, .ignore_index = ignore),
+                  .sync_dist = XT_ON);
+    xt_log_metric(named(prefix, "auroc_classes", ""), xt_auroc(chance, y, .thresholds = 50, .ignore_index = ignore),
+                  .sync_dist = XT_ON);
 }
 
 static void log_batch(int b) {
     const parity_tensor *weights = parity_get(f, "weights");
-    xt_tensor p = part("probability", b), binary = part("binary", b), target = part("target", b), value = part("values", b);
+    xt_tensor p = part("probability", b), binary = part("binary", b), target = part("target", b),
+              value = part("values", b);
     xt_tensor out = part("scores", b), chance = part("chance", b), y = part("label", b);
     int64_t weight = (int64_t)parity_element(weights, b);
     log_classes("", out, chance, y, 0);
@@ -64,7 +75,8 @@ static void log_batch(int b) {
     xt_log_metric("mae", xt_mae(p, target), .sync_dist = XT_ON);
     xt_log_metric("r2", xt_r2(p, target), .sync_dist = XT_ON);
     xt_log("mean", value, .batch_size = weight, .sync_dist = XT_ON);
-    xt_log("sum", value, .reduce = XT_SUM, .sync_dist = XT_ON, .batch_size = weight); /* a sum never looks at the batch's size */
+    /* a sum never looks at the batch's size */
+    xt_log("sum", value, .reduce = XT_SUM, .sync_dist = XT_ON, .batch_size = weight);
     xt_log("min", value, .reduce = XT_MIN, .sync_dist = XT_ON);
     xt_log("max", value, .reduce = XT_MAX, .sync_dist = XT_ON);
     xt_log(running_name, xt_running_mean(running, value), .reduce = XT_LAST, .sync_dist = XT_ON);
@@ -100,7 +112,8 @@ static bool near(const char *name, double got, double want) {
 
 /* "confusion_true" is "confusion" read as shares of the labels. */
 static bool matrix_agrees(char *name, const parity_tensor *t) {
-    static const char *const ends[] = {[XT_NORMALIZE_TRUE] = "_true", [XT_NORMALIZE_PRED] = "_pred", [XT_NORMALIZE_ALL] = "_all"};
+    static const char *const ends[] = {
+        [XT_NORMALIZE_TRUE] = "_true", [XT_NORMALIZE_PRED] = "_pred", [XT_NORMALIZE_ALL] = "_all"};
     xt_normalize how = XT_NORMALIZE_NONE;
     double matrix[C * C], sums[C * C];
     for (int k = XT_NORMALIZE_TRUE; k <= XT_NORMALIZE_ALL; k++) {
@@ -109,9 +122,11 @@ static bool matrix_agrees(char *name, const parity_tensor *t) {
         how = (xt_normalize)k;
         *end = 0;
     }
-    bool good = xt_logged_confusion(name, how, matrix, C * C) == C && xt_logged_confusion(name, how, sums, C * C - 1) == 0;
+    bool good =
+        xt_logged_confusion(name, how, matrix, C * C) == C && xt_logged_confusion(name, how, sums, C * C - 1) == 0;
     for (int k = 0; k < C * C; k++) good = near(name, matrix[k], parity_element(t, k)) && good;
-    if (how == XT_NORMALIZE_NONE) good = xt_logged_sums(name, sums, C * C) == C * C && memcmp(sums, matrix, sizeof sums) == 0 && good;
+    if (how == XT_NORMALIZE_NONE)
+        good = xt_logged_sums(name, sums, C * C) == C * C && memcmp(sums, matrix, sizeof sums) == 0 && good;
     return good;
 }
 
@@ -146,7 +161,8 @@ static void torchmetrics(void **state) {
     assert_true(log_pass(0, BATCHES));
     assert_true(all_agree());
     const parity_tensor *p = parity_get(f, "probability"), *y = parity_get(f, "binary");
-    assert_true(near("auroc_exact", xt_auroc_exact(p->data, y->data, (size_t)p->type->count), parity_element(parity_get(f, "auroc_exact/y"), 0)));
+    assert_true(near("auroc_exact", xt_auroc_exact(p->data, y->data, (size_t)p->type->count),
+                     parity_element(parity_get(f, "auroc_exact/y"), 0)));
     assert_int_equal(xt_finish(), 0);
 }
 

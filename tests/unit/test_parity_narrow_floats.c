@@ -1,5 +1,5 @@
-/* The narrow floats against ml_dtypes: every code's value, and the code of numbers on, beside and between representable ones, from f32 and f64.
- * tests/parity/narrow_floats.py made the reference. */
+/* The narrow floats against ml_dtypes: every code's value, and the code of numbers on, beside and between representable
+ * ones, from f32 and f64. tests/parity/narrow_floats.py made the reference. */
 #include "parity.h"
 
 #include "ir/interp_int.h"
@@ -43,7 +43,9 @@ static void every_code_decodes(void **state) {
             convert_elems(1, types[k].dtype, (const char *)codes->data + (size_t)i * size, XT_F32, &got);
             convert_elems(1, types[k].dtype, (const char *)codes->data + (size_t)i * size, XT_F64, &wide);
             bool same = (isnan(w) && isnan(got) && isnan(wide)) || (memcmp(&got, &w, 4) == 0 && wide == (double)w);
-            if (!same) fail_msg("%s code number %lld: %g and %g, ml_dtypes has %g", types[k].name, (long long)i, (double)got, wide, (double)w);
+            if (!same)
+                fail_msg("%s code number %lld: %g and %g, ml_dtypes has %g", types[k].name, (long long)i, (double)got,
+                         wide, (double)w);
         }
     }
 }
@@ -70,7 +72,8 @@ static void numbers_round_as_they_should(void **state) {
             convert_elems(1, XT_F64, &wide, types[k].dtype, &from_wide);
             memcpy(&code, (const char *)want->data + (size_t)i * size, size);
             if (!same_code(types[k].dtype, &got, &code) || !same_code(types[k].dtype, &from_wide, &code))
-                fail_msg("%s of %a: code 0x%x, from f64 0x%x, ml_dtypes has 0x%x", types[k].name, wide, got, from_wide, code);
+                fail_msg("%s of %a: code 0x%x, from f64 0x%x, ml_dtypes has 0x%x", types[k].name, wide, got, from_wide,
+                         code);
         }
     }
 }
@@ -85,6 +88,7 @@ static int close_file(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_code_decodes), cmocka_unit_test(numbers_round_as_they_should)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_code_decodes),
+                                       cmocka_unit_test(numbers_round_as_they_should)};
     return cmocka_run_group_tests(tests, open_file, close_file);
 }

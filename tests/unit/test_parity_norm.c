@@ -1,11 +1,12 @@
-/* Normalisation, embeddings, bilinear layers and learnt activations against PyTorch: outputs, gradients, running statistics. */
+/* Normalisation, embeddings, bilinear layers and learnt activations against PyTorch: outputs, gradients,
+ * running statistics. */
 #include "parity.h"
 
-#define CASE(name, call)                                                                                                                             \
-    static void c_##name(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {                                                               \
-        (void)m;                                                                                                                                     \
-        (void)user;                                                                                                                                  \
-        y[0] = call;                                                                                                                                 \
+#define CASE(name, call)                                                               \
+    static void c_##name(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) { \
+        (void)m;                                                                       \
+        (void)user;                                                                    \
+        y[0] = call;                                                                   \
     }
 CASE(bn, xt_batch_norm(m, "", *x))
 CASE(bn3, xt_batch_norm(m, "", *x, .momentum = 0.3, .eps = 1e-3))

@@ -1,5 +1,6 @@
-/* Every optimizer against PyTorch: 20 steps with given gradients, parameters on the way and every state at the end, by PyTorch's names. Also clipping,
- * the loss scaler with planted infinities, and what all of it may not cost: a second program, or a read. */
+/* Every optimizer against PyTorch: 20 steps with given gradients, parameters on the way and every state at the end, by
+ * PyTorch's names. Also clipping, the loss scaler with planted infinities, and what all of it may not cost: a second
+ * program, or a read. */
 #include "optim/optim.h"
 #include "parity.h"
 
@@ -47,43 +48,48 @@ static void compare_states(const parity_file *f, const char *name, const xt_opti
         parity_close(f, what, xt_optimizer_tensor(o, i), 2e-5, 1e-9);
         seen++;
     }
-    if (seen != parity_count(f, name, "state")) fail_msg("%s: %d states, PyTorch has %d", name, seen, parity_count(f, name, "state"));
+    if (seen != parity_count(f, name, "state"))
+        fail_msg("%s: %d states, PyTorch has %d", name, seen, parity_count(f, name, "state"));
 }
 
-#define OPTIMIZER(name, expr)                                                                                                                        \
-    static xt_optimizer *make_##name(xt_module *m) {                                                                                                 \
-        return expr;                                                                                                                                 \
+#define OPTIMIZER(name, expr)                        \
+    static xt_optimizer *make_##name(xt_module *m) { \
+        return expr;                                 \
     }
-#define OPTIMIZERS(R)                                                                                                                                \
-    R(sgd, xt_sgd(m))                                                                                                                                \
-    R(sgd_all, xt_sgd(m, .lr = 0.1, .momentum = 0.9, .dampening = 0.3, .weight_decay = 0.05))                                                        \
-    R(sgd_nesterov, xt_sgd(m, .lr = 0.1, .momentum = 0.8, .nesterov = XT_ON, .maximize = XT_ON))                                                     \
-    R(adam, xt_adam(m))                                                                                                                              \
-    R(adam_all, xt_adam(m, .lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-4, .weight_decay = 0.1, .amsgrad = XT_ON, .maximize = XT_ON))          \
-    R(adamw, xt_adamw(m))                                                                                                                            \
-    R(adamw_all, xt_adamw(m, .lr = 0.05, .beta1 = 0.7, .beta2 = 0.9, .weight_decay = 0.2, .amsgrad = XT_ON))                                         \
-    R(adagrad, xt_adagrad(m))                                                                                                                        \
-    R(adagrad_all, xt_adagrad(m, .lr = 0.1, .lr_decay = 0.1, .weight_decay = 0.1, .initial_accumulator_value = 0.5, .maximize = XT_ON))              \
-    R(rmsprop, xt_rmsprop(m))                                                                                                                        \
-    R(rmsprop_all, xt_rmsprop(m, .lr = 0.02, .alpha = 0.9, .weight_decay = 0.1, .momentum = 0.5, .centered = XT_ON))                                 \
-    R(adadelta, xt_adadelta(m))                                                                                                                      \
-    R(adadelta_all, xt_adadelta(m, .lr = 0.5, .rho = 0.8, .eps = 1e-3, .weight_decay = 0.1, .maximize = XT_ON))                                      \
-    R(adamax, xt_adamax(m))                                                                                                                          \
-    R(adamax_all, xt_adamax(m, .lr = 0.05, .beta1 = 0.8, .beta2 = 0.9, .weight_decay = 0.1))                                                         \
-    R(nadam, xt_nadam(m))                                                                                                                            \
-    R(nadam_all, xt_nadam(m, .lr = 0.05, .weight_decay = 0.1, .momentum_decay = 0.1, .decoupled_weight_decay = XT_ON))                               \
-    R(radam, xt_radam(m))                                                                                                                            \
-    R(radam_all, xt_radam(m, .lr = 0.05, .beta1 = 0.8, .beta2 = 0.99, .weight_decay = 0.1, .decoupled_weight_decay = XT_ON))                         \
-    R(lion, xt_lion(m))                                                                                                                              \
-    R(lion_all, xt_lion(m, .lr = 0.01, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1))                                                            \
-    R(lamb, xt_lamb(m))                                                                                                                              \
-    R(lamb_all, xt_lamb(m, .lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-3, .weight_decay = -1))                                                \
-    R(adafactor, xt_adafactor(m))                                                                                                                    \
-    R(adafactor_all, xt_adafactor(m, .lr = 0.1, .beta2_decay = -0.5, .eps1 = 1e-5, .eps2 = 1e-2, .d = 2, .weight_decay = 0.1, .maximize = XT_ON))    \
-    R(clip_2, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5))                                                                                                \
-    R(clip_1, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5, .clip_norm_type = 1))                                                                           \
-    R(clip_3, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5, .clip_norm_type = 3))                                                                           \
-    R(clip_inf, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5, .clip_norm_type = HUGE_VAL))                                                                  \
+#define OPTIMIZERS(R)                                                                                                  \
+    R(sgd, xt_sgd(m))                                                                                                  \
+    R(sgd_all, xt_sgd(m, .lr = 0.1, .momentum = 0.9, .dampening = 0.3, .weight_decay = 0.05))                          \
+    R(sgd_nesterov, xt_sgd(m, .lr = 0.1, .momentum = 0.8, .nesterov = XT_ON, .maximize = XT_ON))                       \
+    R(adam, xt_adam(m))                                                                                                \
+    R(adam_all, xt_adam(m, .lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-4, .weight_decay = 0.1,                  \
+                        .amsgrad = XT_ON, .maximize = XT_ON))                                                          \
+    R(adamw, xt_adamw(m))                                                                                              \
+    R(adamw_all, xt_adamw(m, .lr = 0.05, .beta1 = 0.7, .beta2 = 0.9, .weight_decay = 0.2, .amsgrad = XT_ON))           \
+    R(adagrad, xt_adagrad(m))                                                                                          \
+    R(adagrad_all, xt_adagrad(m, .lr = 0.1, .lr_decay = 0.1, .weight_decay = 0.1, .initial_accumulator_value = 0.5,    \
+                              .maximize = XT_ON))                                                                      \
+    R(rmsprop, xt_rmsprop(m))                                                                                          \
+    R(rmsprop_all, xt_rmsprop(m, .lr = 0.02, .alpha = 0.9, .weight_decay = 0.1, .momentum = 0.5, .centered = XT_ON))   \
+    R(adadelta, xt_adadelta(m))                                                                                        \
+    R(adadelta_all, xt_adadelta(m, .lr = 0.5, .rho = 0.8, .eps = 1e-3, .weight_decay = 0.1, .maximize = XT_ON))        \
+    R(adamax, xt_adamax(m))                                                                                            \
+    R(adamax_all, xt_adamax(m, .lr = 0.05, .beta1 = 0.8, .beta2 = 0.9, .weight_decay = 0.1))                           \
+    R(nadam, xt_nadam(m))                                                                                              \
+    R(nadam_all, xt_nadam(m, .lr = 0.05, .weight_decay = 0.1, .momentum_decay = 0.1, .decoupled_weight_decay = XT_ON)) \
+    R(radam, xt_radam(m))                                                                                              \
+    R(radam_all,                                                                                                       \
+      xt_radam(m, .lr = 0.05, .beta1 = 0.8, .beta2 = 0.99, .weight_decay = 0.1, .decoupled_weight_decay = XT_ON))      \
+    R(lion, xt_lion(m))                                                                                                \
+    R(lion_all, xt_lion(m, .lr = 0.01, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1))                              \
+    R(lamb, xt_lamb(m))                                                                                                \
+    R(lamb_all, xt_lamb(m, .lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-3, .weight_decay = -1))                  \
+    R(adafactor, xt_adafactor(m))                                                                                      \
+    R(adafactor_all, xt_adafactor(m, .lr = 0.1, .beta2_decay = -0.5, .eps1 = 1e-5, .eps2 = 1e-2, .d = 2,               \
+                                  .weight_decay = 0.1, .maximize = XT_ON))                                             \
+    R(clip_2, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5))                                                                  \
+    R(clip_1, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5, .clip_norm_type = 1))                                             \
+    R(clip_3, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5, .clip_norm_type = 3))                                             \
+    R(clip_inf, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5, .clip_norm_type = HUGE_VAL))                                    \
     R(clip_value, xt_sgd(m, .lr = 0.1, .clip_value = 0.2))
 OPTIMIZERS(OPTIMIZER)
 static xt_optimizer *make_groups(xt_module *m) {
@@ -186,11 +192,12 @@ static void norms(void **state) {
     xt_tensor before = xt_keep(xt_clip_grad_norm(o, 0.5));
     scaled = xt_keep(xt_module_clip_grad_norm(m, HUGE_VAL));
     xt_optimizer_step(o);
-    for (int i = 0; i < 4; i++)
-        got[4 + i] = xt_keep(xt_grad_norm(o, .norm_type = types[i])); /* of the step: what was clipped by hand stays clipped */
+    for (int i = 0; i < 4; i++) /* of the step: what was clipped by hand stays clipped */
+        got[4 + i] = xt_keep(xt_grad_norm(o, .norm_type = types[i]));
     xt_mark_step();
     parity_no_error("norms");
-    for (int i = 0; i < 4; i++) assert_float_equal(xt_item(got[i]), parity_element(want, i), 1e-5 * parity_element(want, i));
+    for (int i = 0; i < 4; i++)
+        assert_float_equal(xt_item(got[i]), parity_element(want, i), 1e-5 * parity_element(want, i));
     assert_float_equal(xt_item(before), parity_element(want, 1), 1e-5 * parity_element(want, 1));
     assert_float_equal(xt_item(scaled), 0.5, 1e-5);
     assert_float_equal(xt_item(got[5]), 0.5, 1e-5);
@@ -251,7 +258,8 @@ static void resume(void **state) {
                 if (parts == 2 && t == 10) {
                     float w[12], b[3];
                     assert_null(xt_optimizer_save(o, path));
-                    assert_true(xt_read(xt_module_find(m, "w"), w, sizeof w) && xt_read(xt_module_find(m, "b"), b, sizeof b));
+                    assert_true(xt_read(xt_module_find(m, "w"), w, sizeof w) &&
+                                xt_read(xt_module_find(m, "b"), b, sizeof b));
                     xt_optimizer_free(o);
                     xt_module_free(m);
                     m = xt_module_new(net, NULL);
@@ -280,7 +288,8 @@ static void resume(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
-/* A compiled step function does with rates, momenta, schedules and the scaler what the plain loop does, recorded once. */
+/* A compiled step function does with rates, momenta, schedules and the scaler what the plain loop does,
+ * recorded once. */
 typedef struct whole_step {
     xt_module *m;
     xt_optimizer *o;
@@ -365,12 +374,14 @@ static void nothing_left(void **state) {
     (void)state;
     static const char *const kinds[] = {"tensor", "buffer", "module", "optimizer"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (xt_live_objects(kinds[i]) != 0) fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
+        if (xt_live_objects(kinds[i]) != 0)
+            fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(optimizers), cmocka_unit_test(late),     cmocka_unit_test(moving),
-                                       cmocka_unit_test(norms),      cmocka_unit_test(scaler),   cmocka_unit_test(resume),
-                                       cmocka_unit_test(frozen),     cmocka_unit_test(compiled), cmocka_unit_test(nothing_left)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(optimizers), cmocka_unit_test(late),     cmocka_unit_test(moving),
+        cmocka_unit_test(norms),      cmocka_unit_test(scaler),   cmocka_unit_test(resume),
+        cmocka_unit_test(frozen),     cmocka_unit_test(compiled), cmocka_unit_test(nothing_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,14 @@
-/* Recurrent layers and cells against PyTorch: outputs, last states, gradients of inputs, first states and parameters. */
+/* Recurrent layers and cells against PyTorch: outputs, last states, gradients of inputs, first states
+ * and parameters. */
 #include "parity.h"
 
-#define CASE(name, call)                                                                                                                             \
-    static void c_##name(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {                                                               \
-        (void)user;                                                                                                                                  \
-        xt_rnn_out r = call;                                                                                                                         \
-        y[0] = r.output;                                                                                                                             \
-        y[1] = r.h;                                                                                                                                  \
-        y[2] = r.c;                                                                                                                                  \
+#define CASE(name, call)                                                               \
+    static void c_##name(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) { \
+        (void)user;                                                                    \
+        xt_rnn_out r = call;                                                           \
+        y[0] = r.output;                                                               \
+        y[1] = r.h;                                                                    \
+        y[2] = r.c;                                                                    \
     }
 CASE(rnn, xt_rnn(m, "", *x, 4))
 CASE(rnn_relu, xt_rnn(m, "", *x, 4, .layers = 2, .bias = XT_OFF, .relu = XT_ON))
@@ -23,8 +24,10 @@ CASE(gru_nobias, xt_gru(m, "", *x, 4, .bias = XT_OFF))
 /* The same as loops (xt_scan). */
 CASE(rnn_relu_loop, xt_rnn(m, "", *x, 4, .layers = 2, .bias = XT_OFF, .relu = XT_ON, .loop = XT_ON))
 CASE(lstm_loop, xt_lstm(m, "", *x, 4, .loop = XT_ON))
-CASE(lstm_all_loop, xt_lstm(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .batch_first = XT_ON, .h0 = x[1], .c0 = x[2], .loop = XT_ON))
-CASE(lstm_proj_all_loop, xt_lstm(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .proj_size = 3, .h0 = x[1], .c0 = x[2], .loop = XT_ON))
+CASE(lstm_all_loop, xt_lstm(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .batch_first = XT_ON, .h0 = x[1],
+                            .c0 = x[2], .loop = XT_ON))
+CASE(lstm_proj_all_loop,
+     xt_lstm(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .proj_size = 3, .h0 = x[1], .c0 = x[2], .loop = XT_ON))
 CASE(gru_all_loop, xt_gru(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .h0 = x[1], .loop = XT_ON))
 CASE(gru_nobias_loop, xt_gru(m, "", *x, 4, .bias = XT_OFF, .loop = XT_ON))
 /* Of lengths that are loops by themselves. */

@@ -1,5 +1,5 @@
-/* Every learning rate schedule against PyTorch: the rates of two groups, and the momentum, over 50 steps, to 1e-12; positions saved in the middle and
- * loaded into a new schedule; values of tensors; what is refused. */
+/* Every learning rate schedule against PyTorch: the rates of two groups, and the momentum, over 50 steps, to 1e-12;
+ * positions saved in the middle and loaded into a new schedule; values of tensors; what is refused. */
 #include "optim/schedule.h"
 #include "parity.h"
 
@@ -22,64 +22,71 @@ static double powers(int64_t t, void *user) {
     return pow(0.9, (double)t);
 }
 
-#define SCHEDULE(name, expr)                                                                                                                         \
-    static xt_scheduler *make_##name(xt_optimizer *o) {                                                                                              \
-        static double tenth = 0.1;                                                                                                                   \
-        (void)tenth;                                                                                                                                 \
-        return expr;                                                                                                                                 \
+#define SCHEDULE(name, expr)                            \
+    static xt_scheduler *make_##name(xt_optimizer *o) { \
+        static double tenth = 0.1;                      \
+        (void)tenth;                                    \
+        return expr;                                    \
     }
-#define SCHEDULES(R)                                                                                                                                 \
-    R(step, xt_step_schedule(o, .step_size = 7))                                                                                                     \
-    R(multistep, xt_multistep_schedule(o, .milestones = {5, 12, 12, 30}, .gamma = 0.3))                                                              \
-    R(exponential, xt_exponential_schedule(o, .gamma = 0.93))                                                                                        \
-    R(linear, xt_linear_schedule(o))                                                                                                                 \
-    R(linear_down, xt_linear_schedule(o, .start_factor = 1, .end_factor = -1, .total_iters = 20))                                                    \
-    R(constant, xt_constant_schedule(o, .factor = 0.25, .total_iters = 10))                                                                          \
-    R(polynomial, xt_polynomial_schedule(o, .total_iters = 40, .power = 2))                                                                          \
-    R(cosine, xt_cosine_schedule(o, .t_max = 12, .eta_min = 1e-3))                                                                                   \
-    R(restarts, xt_warm_restarts_schedule(o, .t_0 = 5, .t_mult = 2, .eta_min = 1e-4))                                                                \
-    R(restarts_1, xt_warm_restarts_schedule(o, .t_0 = 7))                                                                                            \
-    R(one_cycle, xt_one_cycle_schedule(o, .max_lr = 0.4, .total_steps = STEPS))                                                                      \
-    R(one_cycle_adam, xt_one_cycle_schedule(o, .max_lr = 0.4, .total_steps = STEPS))                                                                 \
-    R(one_cycle_three, xt_one_cycle_schedule(o, .max_lr = 0.4, .total_steps = 60, .pct_start = 0.2, .linear = XT_ON, .three_phase = XT_ON,           \
-                                             .div_factor = 10, .final_div_factor = 100, .base_momentum = 0.7, .max_momentum = 0.9))                  \
-    R(one_cycle_fixed, xt_one_cycle_schedule(o, .max_lr = 0.4, .total_steps = STEPS, .cycle_momentum = XT_OFF))                                      \
-    R(cyclic, xt_cyclic_schedule(o, .base_lr = 0.1, .max_lr = 0.4, .step_size_up = 6, .step_size_down = 4))                                          \
-    R(cyclic_2,                                                                                                                                      \
-      xt_cyclic_schedule(o, .base_lr = 0.1, .max_lr = 0.4, .step_size_up = 5, .mode = XT_TRIANGULAR2, .base_momentum = 0.5, .max_momentum = 0.7))    \
-    R(cyclic_exp,                                                                                                                                    \
-      xt_cyclic_schedule(o, .base_lr = 0.1, .max_lr = 0.4, .step_size_up = 8, .mode = XT_EXP_RANGE, .gamma = 0.97, .cycle_momentum = XT_OFF))        \
-    R(lambda, xt_lambda_schedule(o, inverse, .user = &tenth))                                                                                        \
-    R(multiplicative, xt_lambda_schedule(o, falling, .multiplicative = XT_ON))                                                                       \
-    R(sequential, xt_sequential_schedule(o,                                                                                                          \
-                                         .schedules = {xt_linear_schedule(o, .start_factor = 0.1, .total_iters = 8),                                 \
-                                                       xt_cosine_schedule(o, .t_max = 20), xt_exponential_schedule(o, .gamma = 0.9)},                \
-                                         .milestones = {8, 30}))                                                                                     \
-    R(sequential_restarts,                                                                                                                           \
-      xt_sequential_schedule(o,                                                                                                                      \
-                             .schedules = {xt_constant_schedule(o, .factor = 0.5, .total_iters = 100), xt_warm_restarts_schedule(o, .t_0 = 6),       \
-                                           xt_step_schedule(o, .step_size = 3, .gamma = 0.5)},                                                       \
-                             .milestones = {5, 25}))                                                                                                 \
-    R(sequential_one, xt_sequential_schedule(o,                                                                                                      \
-                                             .schedules = {xt_polynomial_schedule(o, .total_iters = 10),                                             \
-                                                           xt_multistep_schedule(o, .milestones = {4, 9}), xt_lambda_schedule(o, powers)},           \
-                                             .milestones = {10, 25}))                                                                                \
-    R(chained,                                                                                                                                       \
-      xt_chained_schedule(o, .schedules = {xt_constant_schedule(o, .factor = 0.1, .total_iters = 4), xt_exponential_schedule(o, .gamma = 0.9)}))     \
-    R(chained_3, xt_chained_schedule(o, .schedules = {xt_linear_schedule(o, .start_factor = 0.5, .total_iters = 10),                                 \
-                                                      xt_cosine_schedule(o, .t_max = 30, .eta_min = 1e-4),                                           \
-                                                      xt_step_schedule(o, .step_size = 12, .gamma = 0.5)}))                                          \
-    R(nested, nested(o))                                                                                                                             \
+#define SCHEDULES(R)                                                                                                 \
+    R(step, xt_step_schedule(o, .step_size = 7))                                                                     \
+    R(multistep, xt_multistep_schedule(o, .milestones = {5, 12, 12, 30}, .gamma = 0.3))                              \
+    R(exponential, xt_exponential_schedule(o, .gamma = 0.93))                                                        \
+    R(linear, xt_linear_schedule(o))                                                                                 \
+    R(linear_down, xt_linear_schedule(o, .start_factor = 1, .end_factor = -1, .total_iters = 20))                    \
+    R(constant, xt_constant_schedule(o, .factor = 0.25, .total_iters = 10))                                          \
+    R(polynomial, xt_polynomial_schedule(o, .total_iters = 40, .power = 2))                                          \
+    R(cosine, xt_cosine_schedule(o, .t_max = 12, .eta_min = 1e-3))                                                   \
+    R(restarts, xt_warm_restarts_schedule(o, .t_0 = 5, .t_mult = 2, .eta_min = 1e-4))                                \
+    R(restarts_1, xt_warm_restarts_schedule(o, .t_0 = 7))                                                            \
+    R(one_cycle, xt_one_cycle_schedule(o, .max_lr = 0.4, .total_steps = STEPS))                                      \
+    R(one_cycle_adam, xt_one_cycle_schedule(o, .max_lr = 0.4, .total_steps = STEPS))                                 \
+    R(one_cycle_three, xt_one_cycle_schedule(o, .max_lr = 0.4, .total_steps = 60, .pct_start = 0.2, .linear = XT_ON, \
+                                             .three_phase = XT_ON, .div_factor = 10, .final_div_factor = 100,        \
+                                             .base_momentum = 0.7, .max_momentum = 0.9))                             \
+    R(one_cycle_fixed, xt_one_cycle_schedule(o, .max_lr = 0.4, .total_steps = STEPS, .cycle_momentum = XT_OFF))      \
+    R(cyclic, xt_cyclic_schedule(o, .base_lr = 0.1, .max_lr = 0.4, .step_size_up = 6, .step_size_down = 4))          \
+    R(cyclic_2, xt_cyclic_schedule(o, .base_lr = 0.1, .max_lr = 0.4, .step_size_up = 5, .mode = XT_TRIANGULAR2,      \
+                                   .base_momentum = 0.5, .max_momentum = 0.7))                                       \
+    R(cyclic_exp, xt_cyclic_schedule(o, .base_lr = 0.1, .max_lr = 0.4, .step_size_up = 8, .mode = XT_EXP_RANGE,      \
+                                     .gamma = 0.97, .cycle_momentum = XT_OFF))                                       \
+    R(lambda, xt_lambda_schedule(o, inverse, .user = &tenth))                                                        \
+    R(multiplicative, xt_lambda_schedule(o, falling, .multiplicative = XT_ON))                                       \
+    R(sequential, xt_sequential_schedule(o,                                                                          \
+                                         .schedules = {xt_linear_schedule(o, .start_factor = 0.1, .total_iters = 8), \
+                                                       xt_cosine_schedule(o, .t_max = 20),                           \
+                                                       xt_exponential_schedule(o, .gamma = 0.9)},                    \
+                                         .milestones = {8, 30}))                                                     \
+    R(sequential_restarts,                                                                                           \
+      xt_sequential_schedule(o,                                                                                      \
+                             .schedules = {xt_constant_schedule(o, .factor = 0.5, .total_iters = 100),               \
+                                           xt_warm_restarts_schedule(o, .t_0 = 6),                                   \
+                                           xt_step_schedule(o, .step_size = 3, .gamma = 0.5)},                       \
+                             .milestones = {5, 25}))                                                                 \
+    R(sequential_one, xt_sequential_schedule(o,                                                                      \
+                                             .schedules = {xt_polynomial_schedule(o, .total_iters = 10),             \
+                                                           xt_multistep_schedule(o, .milestones = {4, 9}),           \
+                                                           xt_lambda_schedule(o, powers)},                           \
+                                             .milestones = {10, 25}))                                                \
+    R(chained, xt_chained_schedule(o, .schedules = {xt_constant_schedule(o, .factor = 0.1, .total_iters = 4),        \
+                                                    xt_exponential_schedule(o, .gamma = 0.9)}))                      \
+    R(chained_3, xt_chained_schedule(o, .schedules = {xt_linear_schedule(o, .start_factor = 0.5, .total_iters = 10), \
+                                                      xt_cosine_schedule(o, .t_max = 30, .eta_min = 1e-4),           \
+                                                      xt_step_schedule(o, .step_size = 12, .gamma = 0.5)}))          \
+    R(nested, nested(o))                                                                                             \
     R(warmup, xt_warmup_schedule(o, 10, xt_cosine_schedule(o, .t_max = 40)))
-#define PLATEAUS(R)                                                                                                                                  \
-    R(plateau, xt_plateau_schedule(o))                                                                                                               \
-    R(plateau_rel, xt_plateau_schedule(o, .factor = 0.5, .patience = 2, .threshold = 0.05, .cooldown = 3, .min_lr = 0.004))                          \
-    R(plateau_abs, xt_plateau_schedule(o, .factor = 0.5, .patience = -1, .threshold = 0.1, .absolute = XT_ON, .cooldown = 1, .eps = 0.02))           \
+#define PLATEAUS(R)                                                                                            \
+    R(plateau, xt_plateau_schedule(o))                                                                         \
+    R(plateau_rel,                                                                                             \
+      xt_plateau_schedule(o, .factor = 0.5, .patience = 2, .threshold = 0.05, .cooldown = 3, .min_lr = 0.004)) \
+    R(plateau_abs, xt_plateau_schedule(o, .factor = 0.5, .patience = -1, .threshold = 0.1, .absolute = XT_ON,  \
+                                       .cooldown = 1, .eps = 0.02))                                            \
     R(plateau_max, xt_plateau_schedule(o, .mode = XT_MAX, .factor = 0.3, .patience = 4, .threshold = -1, .cooldown = 2))
 
 static xt_scheduler *nested(xt_optimizer *o) {
     xt_scheduler *after = xt_cosine_schedule(o, .t_max = 20);
-    xt_scheduler *both = xt_chained_schedule(o, .schedules = {xt_exponential_schedule(o, .gamma = 0.95), xt_step_schedule(o, .step_size = 9)});
+    xt_scheduler *both = xt_chained_schedule(
+        o, .schedules = {xt_exponential_schedule(o, .gamma = 0.95), xt_step_schedule(o, .step_size = 9)});
     return xt_sequential_schedule(o, .schedules = {both, after}, .milestones = {25});
 }
 SCHEDULES(SCHEDULE)
@@ -99,10 +106,12 @@ static xt_optimizer *optimizer(xt_module *m, const char *name) {
 }
 
 static void expect(const char *name, int t, const char *what, double got, double want) {
-    if (!(fabs(got - want) <= 1e-12 * fabs(want))) fail_msg("%s: %s at step %d is %.17g, PyTorch has %.17g", name, what, t, got, want);
+    if (!(fabs(got - want) <= 1e-12 * fabs(want)))
+        fail_msg("%s: %s at step %d is %.17g, PyTorch has %.17g", name, what, t, got, want);
 }
 
-/* Steps 0 to STEPS; with `swap`, optimizer and schedule are replaced by new ones with the state of the old at that step. */
+/* Steps 0 to STEPS; with `swap`, optimizer and schedule are replaced by new ones with the state of the old
+ * at that step. */
 static void follow(const parity_file *f, const schedule_row *r, int swap) {
     const double *want = parity_get(f, r->name)->data, *values = parity_get(f, "values")->data;
     xt_module *m = xt_module_new(net, NULL);
@@ -174,8 +183,8 @@ static void chain_in_sequence(void **state) {
     (void)state;
     xt_module *m = xt_module_new(net, NULL);
     xt_optimizer *o = xt_sgd(m, .lr = 0.1);
-    xt_scheduler *chain =
-        xt_chained_schedule(o, .schedules = {xt_constant_schedule(o, .factor = 0.5, .total_iters = 2), xt_exponential_schedule(o, .gamma = 0.9)});
+    xt_scheduler *chain = xt_chained_schedule(o, .schedules = {xt_constant_schedule(o, .factor = 0.5, .total_iters = 2),
+                                                               xt_exponential_schedule(o, .gamma = 0.9)});
     xt_scheduler *s = xt_warmup_schedule(o, 3, chain);
     static const double want[] = {1e-3, 0.034, 0.067, 0.05, 0.045, 0.081, 0.0729};
     for (int t = 0; t < 7; t++) {
@@ -219,7 +228,7 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(schedules), cmocka_unit_test(tensors), cmocka_unit_test(chain_in_sequence),
-                                       cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(schedules), cmocka_unit_test(tensors),
+                                       cmocka_unit_test(chain_in_sequence), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* State dicts both ways: a file PyTorch wrote loads into a module that has not run, into one that has, in part and with a prefix; what we write has the
- * same names, shapes and values. With a file name as argument the program writes the file for tests/parity/state.py to check. */
+/* State dicts both ways: a file PyTorch wrote loads into a module that has not run, into one that has, in part and with
+ * a prefix; what we write has the same names, shapes and values. With a file name as argument the program writes the
+ * file for tests/parity/state.py to check. */
 #include <unistd.h>
 
 #include "parity.h"
@@ -27,7 +28,8 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     x = xt_sequential(m, "features", x, {conv, NULL}, {norm, NULL}, {relu, NULL}, {up, NULL});
     x = xt_reshape(x, xt_dim(x, 0), -1, xt_dim(x, 3));
     for (int i = 0; i < 2; i++)
-        x = xt_transformer_encoder_layer(xt_sub(m, "blocks", i), "", x, .heads = 2, .feedforward = 8, .dropout = -1, .batch_first = XT_ON);
+        x = xt_transformer_encoder_layer(xt_sub(m, "blocks", i), "", x, .heads = 2, .feedforward = 8, .dropout = -1,
+                                         .batch_first = XT_ON);
     x = xt_lstm(m, "rnn", x, 5, .bidirectional = XT_ON, .batch_first = XT_ON).output;
     x = xt_squeeze(xt_slice(x, 1, -1, xt_dim(x, 1)), 1);
     xt_module *heads = xt_sub(m, "heads", -1);
@@ -46,7 +48,8 @@ static void ok(xt_status s) {
 
 static void expect(xt_status s, xt_code code, const char *text) {
     if (!s) fail_msg("no error, expected \"%s\"", text);
-    if (xt_status_code(s) != code || !strstr(xt_status_message(s), text)) fail_msg("\"%s\", expected \"%s\"", xt_status_message(s), text);
+    if (xt_status_code(s) != code || !strstr(xt_status_message(s), text))
+        fail_msg("\"%s\", expected \"%s\"", xt_status_message(s), text);
     xt_status_free(s);
 }
 
@@ -182,7 +185,8 @@ static void other_widths(void **state) {
         float weight[6], bias[3];
         ok(lazy_state_read(xt_module_find(m, "class.weight"), weight, sizeof weight));
         ok(lazy_state_read(xt_module_find(m, "class.bias"), bias, sizeof bias));
-        assert_true(weight[0] == 1 && weight[1] == -2 && weight[2] == 0.5f && weight[3] == 0 && weight[4] == 3 && weight[5] == 0.25f);
+        assert_true(weight[0] == 1 && weight[1] == -2 && weight[2] == 0.5f && weight[3] == 0 && weight[4] == 3 &&
+                    weight[5] == 0.25f);
         assert_true(bias[0] == 0.1f && bias[1] == -7 && bias[2] == 1e-3f);
     }
     unlink(path);
@@ -190,7 +194,8 @@ static void other_widths(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pytorchs_file), cmocka_unit_test_prestate(our_file, argc > 1 ? argv[1] : NULL),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pytorchs_file),
+                                       cmocka_unit_test_prestate(our_file, argc > 1 ? argv[1] : NULL),
                                        cmocka_unit_test(in_part), cmocka_unit_test(other_widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

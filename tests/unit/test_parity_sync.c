@@ -1,4 +1,5 @@
-/* Batch norm over two ranks with .sync, each with half of PyTorch's batch: outputs, input gradients and running statistics are those of the whole batch. */
+/* Batch norm over two ranks with .sync, each with half of PyTorch's batch: outputs, input gradients and running
+ * statistics are those of the whole batch. */
 #include "launched.h"
 #include "parity.h"
 
@@ -12,7 +13,8 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
 static bool near(const float *got, const parity_tensor *want, int64_t from, int64_t n, const char *what) {
     for (int64_t i = 0; i < n; i++)
         if (!(fabs(got[i] - parity_element(want, from + i)) <= 2e-5)) {
-            fprintf(stderr, "%s [%lld]: %g, PyTorch has %g\n", what, (long long)(from + i), got[i], parity_element(want, from + i));
+            fprintf(stderr, "%s [%lld]: %g, PyTorch has %g\n", what, (long long)(from + i), got[i],
+                    parity_element(want, from + i));
             return false;
         }
     return true;
@@ -32,8 +34,10 @@ static int of_rank(int rank, void *arg) {
     float v[HALF];
     bool ok = xt_mark_step() && xt_read(y, v, sizeof v) && near(v, parity_get(f, "bn2/y0"), rank * HALF, HALF, "y");
     ok = ok && xt_read(xt_grad(in), v, sizeof v) && near(v, parity_get(f, "bn2/dx0"), rank * HALF, HALF, "dx");
-    ok = ok && xt_read(xt_module_find(m, "running_mean"), v, C * sizeof *v) && near(v, parity_get(f, "bn2/b/running_mean"), 0, C, "running_mean");
-    ok = ok && xt_read(xt_module_find(m, "running_var"), v, C * sizeof *v) && near(v, parity_get(f, "bn2/b/running_var"), 0, C, "running_var");
+    ok = ok && xt_read(xt_module_find(m, "running_mean"), v, C * sizeof *v) &&
+         near(v, parity_get(f, "bn2/b/running_mean"), 0, C, "running_mean");
+    ok = ok && xt_read(xt_module_find(m, "running_var"), v, C * sizeof *v) &&
+         near(v, parity_get(f, "bn2/b/running_var"), 0, C, "running_var");
     parity_close_file(f);
     return xt_finish() || !ok;
 }

@@ -1,4 +1,5 @@
-/* Passes: program in, pass, program out. Each row's output is compared as printed text, so spelling in the row does not matter. */
+/* Passes: program in, pass, program out. Each row's output is compared as printed text, so spelling in the row
+ * does not matter. */
 #include "pass/pass.h"
 
 #include <setjmp.h>
@@ -54,7 +55,11 @@ static void check_body(const char *passes, bool inexact, const char *in, const c
     char text[2][4096];
     const char *bodies[2] = {in, want};
     for (int i = 0; i < 2; i++)
-        snprintf(text[i], sizeof text[i], "func.func public @main(%%x: tensor<2x3xf32>, %%y: tensor<2x3xf32>, %%i: tensor<2x3xi32>, %%p: tensor<2x3xi1>) -> %s\n}\n", bodies[i]);
+        snprintf(text[i], sizeof text[i],
+                 "func.func public @main(%%x: tensor<2x3xf32>, %%y: tensor<2x3xf32>, %%i: tensor<2x3xi32>, %%p: "
+                 "tensor<2x3xi1>) -> %s\n"
+                 "}\n",
+                 bodies[i]);
     check(passes, inexact, text[0], text[1]);
 }
 
@@ -65,62 +70,85 @@ static void dce_removes_what_nobody_reads(void **state) {
     (void)state;
     check_body("opt_dce", false,
                F " {\n %a = stablehlo.add %x, %y : " F "\n %b = stablehlo.negate %a : " F "\n"
-                 "%c = stablehlo.custom_call @f(%x) {has_side_effect = false} : (" F ") -> " F "\n return %x : " F, RETURN_X);
+                 "%c = stablehlo.custom_call @f(%x) {has_side_effect = false} : (" F ") -> " F "\n return %x : " F,
+               RETURN_X);
 }
 
 static void dce_keeps_effects(void **state) {
     (void)state;
-    const char *text = F " {\n %a = stablehlo.negate %y : " F "\n"
-                         "%c = stablehlo.custom_call @f(%a) {has_side_effect = true} : (" F ") -> " F "\n return %x : " F;
+    const char *text =
+        F " {\n %a = stablehlo.negate %y : " F "\n"
+          "%c = stablehlo.custom_call @f(%a) {has_side_effect = true} : (" F ") -> " F "\n return %x : " F;
     check_body("opt_dce", false, text, text);
 }
 
 static void dce_drops_functions_nobody_reaches(void **state) {
     (void)state;
-    const char *main_and_g = "func.func public @main(%x: tensor<f32>) -> tensor<f32> {\n %r = call @g(%x) : (tensor<f32>) -> tensor<f32>\n"
-                             " return %r : tensor<f32>\n}\nfunc.func private @g(%x: tensor<f32>) -> tensor<f32> {\n return %x : tensor<f32>\n}\n";
+    const char *main_and_g = "func.func public @main(%x: tensor<f32>) -> tensor<f32> {\n"
+                             " %r = call @g(%x) : (tensor<f32>) -> tensor<f32>\n"
+                             " return %r : tensor<f32>\n"
+                             "}\n"
+                             "func.func private @g(%x: tensor<f32>) -> tensor<f32> {\n"
+                             " return %x : tensor<f32>\n"
+                             "}\n";
     char in[1024];
-    snprintf(in, sizeof in, "%sfunc.func private @h(%%x: tensor<f32>) -> tensor<f32> {\n return %%x : tensor<f32>\n}\n", main_and_g);
+    snprintf(in, sizeof in,
+             "%sfunc.func private @h(%%x: tensor<f32>) -> tensor<f32> {\n"
+             " return %%x : tensor<f32>\n"
+             "}\n",
+             main_and_g);
     check("opt_dce", false, in, main_and_g);
 }
 
 static void cse_merges_equal_ops(void **state) {
     (void)state;
     check_body("opt_cse opt_dce", false,
-               F " {\n %a = stablehlo.add %x, %y : " F "\n %b = stablehlo.add %y, %x : " F "\n %c = stablehlo.subtract %a, %b : " F "\n"
+               F " {\n %a = stablehlo.add %x, %y : " F "\n %b = stablehlo.add %y, %x : " F
+                 "\n %c = stablehlo.subtract %a, %b : " F "\n"
                  " %d = stablehlo.subtract %b, %a : " F "\n %e = stablehlo.multiply %c, %d : " F "\n return %e : " F,
-               F " {\n %a = stablehlo.add %x, %y : " F "\n %c = stablehlo.subtract %a, %a : " F "\n %e = stablehlo.multiply %c, %c : " F
-                 "\n return %e : " F);
+               F " {\n %a = stablehlo.add %x, %y : " F "\n %c = stablehlo.subtract %a, %a : " F
+                 "\n %e = stablehlo.multiply %c, %c : " F "\n return %e : " F);
 }
 
 static void cse_compares_regions_and_attributes(void **state) {
     (void)state;
-    const char *reduce = " %%%s = stablehlo.reduce(%%x init: %%z) applies stablehlo.%s across dimensions = [%d] : (tensor<2x3xf32>, tensor<f32>) -> tensor<%dxf32>\n";
+    const char *reduce = " %%%s = stablehlo.reduce(%%x init: %%z) applies stablehlo.%s across dimensions = [%d] : "
+                         "(tensor<2x3xf32>, tensor<f32>) -> tensor<%dxf32>\n";
     char in[2048], want[2048], sum[256], sum2[256], most[256], other[256];
     snprintf(sum, sizeof sum, reduce, "a", "add", 1, 2);
     snprintf(sum2, sizeof sum2, reduce, "b", "add", 1, 2);
     snprintf(most, sizeof most, reduce, "c", "maximum", 1, 2);
     snprintf(other, sizeof other, reduce, "d", "add", 0, 3);
     const char *types = "tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<3xf32>";
-    snprintf(in, sizeof in, "(%s) {\n %%z = stablehlo.constant dense<0.0> : tensor<f32>\n%s%s%s%s return %%a, %%b, %%c, %%d : %s", types, sum, sum2, most, other, types);
-    snprintf(want, sizeof want, "(%s) {\n %%z = stablehlo.constant dense<0.0> : tensor<f32>\n%s%s%s return %%a, %%a, %%c, %%d : %s", types, sum, most, other, types);
+    snprintf(in, sizeof in,
+             "(%s) {\n"
+             " %%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+             "%s%s%s%s return %%a, %%b, %%c, %%d : %s",
+             types, sum, sum2, most, other, types);
+    snprintf(want, sizeof want,
+             "(%s) {\n"
+             " %%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+             "%s%s%s return %%a, %%a, %%c, %%d : %s",
+             types, sum, most, other, types);
     check_body("opt_cse opt_dce", false, in, want);
 }
 
 static void cse_respects_scopes_and_barriers(void **state) {
     (void)state;
-    const char *text = F " {\n %s = stablehlo.constant dense<true> : tensor<i1>\n"
-                         " %r = \"stablehlo.if\"(%s) ({\n %a = stablehlo.negate %x : " F "\n stablehlo.return %a : " F "\n}, {\n"
-                         " %b = stablehlo.negate %x : " F "\n stablehlo.return %b : " F "\n}) : (tensor<i1>) -> " F "\n"
-                         " %k = stablehlo.optimization_barrier %r : " F "\n %l = stablehlo.optimization_barrier %r : " F "\n"
-                         " %t = stablehlo.add %k, %l : " F "\n return %t : " F;
+    const char *text =
+        F " {\n %s = stablehlo.constant dense<true> : tensor<i1>\n"
+          " %r = \"stablehlo.if\"(%s) ({\n"
+          " %a = stablehlo.negate %x : " F "\n stablehlo.return %a : " F "\n}, {\n"
+          " %b = stablehlo.negate %x : " F "\n stablehlo.return %b : " F "\n}) : (tensor<i1>) -> " F "\n"
+          " %k = stablehlo.optimization_barrier %r : " F "\n %l = stablehlo.optimization_barrier %r : " F "\n"
+          " %t = stablehlo.add %k, %l : " F "\n return %t : " F;
     check_body("opt_cse opt_dce", false, text, text);
 }
 
 static void simplify_applies_patterns(void **state) {
     (void)state;
-    const char *one = " {\n %c = stablehlo.constant dense<1.0> : " F "\n %a = stablehlo.multiply %c, %x : " F "\n %n = stablehlo.negate %a : " F
-                      "\n %m = stablehlo.negate %n : " F "\n return %m : " F;
+    const char *one = " {\n %c = stablehlo.constant dense<1.0> : " F "\n %a = stablehlo.multiply %c, %x : " F
+                      "\n %n = stablehlo.negate %a : " F "\n %m = stablehlo.negate %n : " F "\n return %m : " F;
     char in[1024];
     snprintf(in, sizeof in, "%s%s", F, one);
     check_body("opt_simplify opt_dce", false, in, RETURN_X);
@@ -129,13 +157,17 @@ static void simplify_applies_patterns(void **state) {
 static void simplify_sees_through_broadcast_constants(void **state) {
     (void)state;
     check_body("opt_simplify opt_dce", false,
-               F " {\n %c = stablehlo.constant dense<1.0> : tensor<f32>\n %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> " F
-                 "\n %a = stablehlo.divide %x, %b : " F "\n return %a : " F, RETURN_X);
+               F " {\n"
+                 " %c = stablehlo.constant dense<1.0> : tensor<f32>\n"
+                 " %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> " F
+                 "\n %a = stablehlo.divide %x, %b : " F "\n return %a : " F,
+               RETURN_X);
 }
 
 static void inexact_rules_wait_for_leave(void **state) {
     (void)state;
-    const char *text = F " {\n %c = stablehlo.constant dense<0.0> : " F "\n %a = stablehlo.add %x, %c : " F "\n return %a : " F;
+    const char *text =
+        F " {\n %c = stablehlo.constant dense<0.0> : " F "\n %a = stablehlo.add %x, %c : " F "\n return %a : " F;
     check_body("opt_simplify opt_dce", false, text, text);
     check_body("opt_simplify opt_dce", true, text, RETURN_X);
 }
@@ -144,17 +176,21 @@ static void simplify_shapes(void **state) {
     (void)state;
     static const char *const rows[] = {
         " %a = stablehlo.reshape %x : (" F ") -> tensor<6xf32>\n %r = stablehlo.reshape %a : (tensor<6xf32>) -> " F,
-        " %a = stablehlo.transpose %x, dims = [1, 0] : (" F ") -> tensor<3x2xf32>\n %r = stablehlo.transpose %a, dims = [1, 0] : (tensor<3x2xf32>) -> " F,
+        " %a = stablehlo.transpose %x, dims = [1, 0] : (" F ") -> tensor<3x2xf32>\n"
+        " %r = stablehlo.transpose %a, dims = [1, 0] : (tensor<3x2xf32>) -> " F,
         " %r = stablehlo.transpose %x, dims = [0, 1] : (" F ") -> " F,
         " %r = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (" F ") -> " F,
         " %r = stablehlo.slice %x [0:2, 0:3] : (" F ") -> " F,
-        " %z = stablehlo.constant dense<0.0> : tensor<f32>\n %r = stablehlo.pad %x, %z, low = [0, 0], high = [0, 0], interior = [0, 0] : (" F ", tensor<f32>) -> " F,
+        " %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        " %r = stablehlo.pad %x, %z, low = [0, 0], high = [0, 0], interior = [0, 0] : (" F ", tensor<f32>) -> " F,
         " %r = stablehlo.concatenate %x, dim = 0 : (" F ") -> " F,
         " %r = stablehlo.convert %x : " F,
         " %a = stablehlo.convert %x : (" F ") -> tensor<2x3xf64>\n %r = stablehlo.convert %a : (tensor<2x3xf64>) -> " F,
         " %a = stablehlo.reverse %x, dims = [] : " F "\n %r = stablehlo.reverse %a, dims = [] : " F,
-        " %t = stablehlo.tuple %y, %x : tuple<" F ", " F ">\n %r = stablehlo.get_tuple_element %t[1] : (tuple<" F ", " F ">) -> " F,
-        " %s = stablehlo.constant dense<[2, 3]> : tensor<2xi32>\n %r = stablehlo.dynamic_reshape %x, %s : (" F ", tensor<2xi32>) -> " F,
+        " %t = stablehlo.tuple %y, %x : tuple<" F ", " F ">\n %r = stablehlo.get_tuple_element %t[1] : (tuple<" F ", " F
+        ">) -> " F,
+        " %s = stablehlo.constant dense<[2, 3]> : tensor<2xi32>\n"
+        " %r = stablehlo.dynamic_reshape %x, %s : (" F ", tensor<2xi32>) -> " F,
         " %r = stablehlo.select %p, %x, %x : tensor<2x3xi1>, " F,
     };
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
@@ -166,7 +202,8 @@ static void simplify_shapes(void **state) {
 
 static void simplify_keeps_conversions_that_round(void **state) {
     (void)state;
-    const char *text = F " {\n %a = stablehlo.convert %x : (" F ") -> tensor<2x3xbf16>\n %r = stablehlo.convert %a : (tensor<2x3xbf16>) -> " F "\n return %r : " F;
+    const char *text = F " {\n %a = stablehlo.convert %x : (" F ") -> tensor<2x3xbf16>\n"
+                         " %r = stablehlo.convert %a : (tensor<2x3xbf16>) -> " F "\n return %r : " F;
     check_body("opt_simplify opt_dce", false, text, text);
 }
 
@@ -175,15 +212,23 @@ static void simplify_joins_broadcasts_and_transposes(void **state) {
     check("opt_simplify opt_dce", false,
           "func.func public @main(%x: tensor<3xf32>) -> tensor<5x3x2xf32> {\n"
           " %a = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>\n"
-          " %b = stablehlo.broadcast_in_dim %a, dims = [2, 1] : (tensor<2x3xf32>) -> tensor<5x3x2xf32>\n return %b : tensor<5x3x2xf32>\n}\n",
+          " %b = stablehlo.broadcast_in_dim %a, dims = [2, 1] : (tensor<2x3xf32>) -> tensor<5x3x2xf32>\n"
+          " return %b : tensor<5x3x2xf32>\n"
+          "}\n",
           "func.func public @main(%x: tensor<3xf32>) -> tensor<5x3x2xf32> {\n"
-          " %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<5x3x2xf32>\n return %b : tensor<5x3x2xf32>\n}\n");
+          " %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<5x3x2xf32>\n"
+          " return %b : tensor<5x3x2xf32>\n"
+          "}\n");
     check("opt_simplify opt_dce", false,
           "func.func public @main(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {\n"
           " %a = stablehlo.transpose %x, dims = [1, 2, 0] : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32>\n"
-          " %b = stablehlo.transpose %a, dims = [1, 2, 0] : (tensor<3x4x2xf32>) -> tensor<4x2x3xf32>\n return %b : tensor<4x2x3xf32>\n}\n",
+          " %b = stablehlo.transpose %a, dims = [1, 2, 0] : (tensor<3x4x2xf32>) -> tensor<4x2x3xf32>\n"
+          " return %b : tensor<4x2x3xf32>\n"
+          "}\n",
           "func.func public @main(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {\n"
-          " %b = stablehlo.transpose %x, dims = [2, 0, 1] : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>\n return %b : tensor<4x2x3xf32>\n}\n");
+          " %b = stablehlo.transpose %x, dims = [2, 0, 1] : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>\n"
+          " return %b : tensor<4x2x3xf32>\n"
+          "}\n");
 }
 
 #define H "tensor<2x3xbf16>"
@@ -192,49 +237,90 @@ static void layout_lets_transposes_meet(void **state) {
     (void)state;
     /* Between two transposes a conversion: all that stays is the conversion. */
     check_body("opt_layout opt_dce", false,
-               F " {\n %b = stablehlo.convert %x : (" F ") -> " H "\n %t = stablehlo.transpose %b, dims = [1, 0] : (" H ") -> " HT
-                 "\n %c = stablehlo.convert %t : (" HT ") -> tensor<3x2xf32>\n %u = stablehlo.transpose %c, dims = [1, 0] : (tensor<3x2xf32>) -> " F
-                 "\n return %u : " F,
-               F " {\n %b = stablehlo.convert %x : (" F ") -> " H "\n %c = stablehlo.convert %b : (" H ") -> " F "\n return %c : " F);
+               F " {\n %b = stablehlo.convert %x : (" F ") -> " H "\n %t = stablehlo.transpose %b, dims = [1, 0] : (" H
+                 ") -> " HT "\n %c = stablehlo.convert %t : (" HT ") -> tensor<3x2xf32>\n"
+                 " %u = stablehlo.transpose %c, dims = [1, 0] : (tensor<3x2xf32>) -> " F "\n return %u : " F,
+               F " {\n %b = stablehlo.convert %x : (" F ") -> " H "\n %c = stablehlo.convert %b : (" H ") -> " F
+                 "\n return %c : " F);
     /* A loop that reads the conversion would have to transpose the result instead of the operand. */
-    const char *loop = "tensor<3x2xbf16> {\n %t = stablehlo.transpose %x, dims = [1, 0] : (" F ") -> tensor<3x2xf32>\n %b = stablehlo.convert %t : (tensor<3x2xf32>) -> " HT
-                       "\n %n = stablehlo.negate %b : " HT "\n return %n : " HT;
+    const char *loop = "tensor<3x2xbf16> {\n"
+                       " %t = stablehlo.transpose %x, dims = [1, 0] : (" F ") -> tensor<3x2xf32>\n"
+                       " %b = stablehlo.convert %t : (tensor<3x2xf32>) -> " HT "\n %n = stablehlo.negate %b : " HT
+                       "\n return %n : " HT;
     check_body("opt_layout opt_dce", false, loop, loop);
 }
 
-/* A transpose that a product can make by itself is gone; one that asks for a mixture of the operands' dims, or for what others read as it lies, stays. */
+/* A transpose that a product can make by itself is gone; one that asks for a mixture of the operands' dims, or for what
+ * others read as it lies, stays. */
 static void products_make_their_transposes(void **state) {
     (void)state;
 #define HEAD "func.func public @main(%a: tensor<7x2x3x5xf32>, %b: tensor<7x2x5x4xf32>, %w: tensor<6x3xbf16>) -> "
-#define DOT(batch_a, batch_b, type) " %d = stablehlo.dot_general %a, %b, batching_dims = " batch_a " x " batch_b ", contracting_dims = [3] x [2], precision = [HIGH, DEFAULT] : " \
-                                    "(tensor<7x2x3x5xf32>, tensor<7x2x5x4xf32>) -> " type "\n"
-#define MADE(batch_a, batch_b, type) " %d = stablehlo.dot_general %b, %a, batching_dims = " batch_a " x " batch_b ", contracting_dims = [2] x [3], precision = [DEFAULT, HIGH] : " \
-                                     "(tensor<7x2x5x4xf32>, tensor<7x2x3x5xf32>) -> " type "\n"
+#define DOT(batch_a, batch_b, type)                                              \
+    " %d = stablehlo.dot_general %a, %b, batching_dims = " batch_a " x " batch_b \
+    ", contracting_dims = [3] x [2], precision = [HIGH, DEFAULT] : "             \
+    "(tensor<7x2x3x5xf32>, tensor<7x2x5x4xf32>) -> " type "\n"
+#define MADE(batch_a, batch_b, type)                                             \
+    " %d = stablehlo.dot_general %b, %a, batching_dims = " batch_a " x " batch_b \
+    ", contracting_dims = [2] x [3], precision = [DEFAULT, HIGH] : "             \
+    "(tensor<7x2x5x4xf32>, tensor<7x2x3x5xf32>) -> " type "\n"
 #define TRANSPOSE(dims, from, to) " %t = stablehlo.transpose %d, dims = " dims " : (" from ") -> " to "\n"
 #define B "tensor<7x2x3x4xf32>"
-    check("opt_products opt_dce", false, HEAD "tensor<7x2x4x3xf32> {\n" DOT("[0, 1]", "[0, 1]", B) TRANSPOSE("[0, 1, 3, 2]", B, "tensor<7x2x4x3xf32>") " return %t : tensor<7x2x4x3xf32>\n}\n",
-          HEAD "tensor<7x2x4x3xf32> {\n" MADE("[0, 1]", "[0, 1]", "tensor<7x2x4x3xf32>") " return %d : tensor<7x2x4x3xf32>\n}\n");
-    check("opt_products opt_dce", false, HEAD "tensor<2x7x4x3xf32> {\n" DOT("[0, 1]", "[0, 1]", B) TRANSPOSE("[1, 0, 3, 2]", B, "tensor<2x7x4x3xf32>") " return %t : tensor<2x7x4x3xf32>\n}\n",
-          HEAD "tensor<2x7x4x3xf32> {\n" MADE("[1, 0]", "[1, 0]", "tensor<2x7x4x3xf32>") " return %d : tensor<2x7x4x3xf32>\n}\n");
-    check("opt_products opt_dce", false, HEAD "tensor<2x7x3x4xf32> {\n" DOT("[0, 1]", "[0, 1]", B) TRANSPOSE("[1, 0, 2, 3]", B, "tensor<2x7x3x4xf32>") " return %t : tensor<2x7x3x4xf32>\n}\n",
-          HEAD "tensor<2x7x3x4xf32> {\n" DOT("[1, 0]", "[1, 0]", "tensor<2x7x3x4xf32>") " return %d : tensor<2x7x3x4xf32>\n}\n");
+    check("opt_products opt_dce", false,
+          HEAD "tensor<7x2x4x3xf32> {\n" DOT("[0, 1]", "[0, 1]", B)
+              TRANSPOSE("[0, 1, 3, 2]", B, "tensor<7x2x4x3xf32>") " return %t : tensor<7x2x4x3xf32>\n}\n",
+          HEAD "tensor<7x2x4x3xf32> {\n" MADE("[0, 1]", "[0, 1]",
+                                              "tensor<7x2x4x3xf32>") " return %d : tensor<7x2x4x3xf32>\n}\n");
+    check("opt_products opt_dce", false,
+          HEAD "tensor<2x7x4x3xf32> {\n" DOT("[0, 1]", "[0, 1]", B)
+              TRANSPOSE("[1, 0, 3, 2]", B, "tensor<2x7x4x3xf32>") " return %t : tensor<2x7x4x3xf32>\n}\n",
+          HEAD "tensor<2x7x4x3xf32> {\n" MADE("[1, 0]", "[1, 0]",
+                                              "tensor<2x7x4x3xf32>") " return %d : tensor<2x7x4x3xf32>\n}\n");
+    check("opt_products opt_dce", false,
+          HEAD "tensor<2x7x3x4xf32> {\n" DOT("[0, 1]", "[0, 1]", B)
+              TRANSPOSE("[1, 0, 2, 3]", B, "tensor<2x7x3x4xf32>") " return %t : tensor<2x7x3x4xf32>\n}\n",
+          HEAD "tensor<2x7x3x4xf32> {\n" DOT("[1, 0]", "[1, 0]",
+                                             "tensor<2x7x3x4xf32>") " return %d : tensor<2x7x3x4xf32>\n}\n");
     /* several free dims, and a conversion between */
     check("opt_products opt_dce", false,
-          HEAD "tensor<6x7x2x5xf32> {\n %d = stablehlo.dot_general %a, %w, contracting_dims = [2] x [1] : (tensor<7x2x3x5xf32>, tensor<6x3xbf16>) -> tensor<7x2x5x6xf32>\n"
-               " %t = stablehlo.transpose %d, dims = [3, 0, 1, 2] : (tensor<7x2x5x6xf32>) -> tensor<6x7x2x5xf32>\n return %t : tensor<6x7x2x5xf32>\n}\n",
-          HEAD "tensor<6x7x2x5xf32> {\n %d = stablehlo.dot_general %w, %a, contracting_dims = [1] x [2] : (tensor<6x3xbf16>, tensor<7x2x3x5xf32>) -> tensor<6x7x2x5xf32>\n"
+          HEAD "tensor<6x7x2x5xf32> {\n"
+               " %d = stablehlo.dot_general %a, %w, contracting_dims = [2] x [1] : (tensor<7x2x3x5xf32>, "
+               "tensor<6x3xbf16>) -> tensor<7x2x5x6xf32>\n"
+               " %t = stablehlo.transpose %d, dims = [3, 0, 1, 2] : (tensor<7x2x5x6xf32>) -> tensor<6x7x2x5xf32>\n"
+               " return %t : tensor<6x7x2x5xf32>\n"
+               "}\n",
+          HEAD "tensor<6x7x2x5xf32> {\n"
+               " %d = stablehlo.dot_general %w, %a, contracting_dims = [1] x [2] : (tensor<6x3xbf16>, "
+               "tensor<7x2x3x5xf32>) -> tensor<6x7x2x5xf32>\n"
                " return %d : tensor<6x7x2x5xf32>\n}\n");
     check("opt_products opt_dce", false,
-          HEAD "tensor<6x6xf32> {\n %g = stablehlo.constant dense<1.0> : tensor<6x3xbf16>\n %d = stablehlo.dot_general %g, %w, contracting_dims = [1] x [1] : (tensor<6x3xbf16>, tensor<6x3xbf16>) -> "
-               "tensor<6x6xbf16>\n %c = stablehlo.convert %d : (tensor<6x6xbf16>) -> tensor<6x6xf32>\n %t = stablehlo.transpose %c, dims = [1, 0] : (tensor<6x6xf32>) -> tensor<6x6xf32>\n"
-               " return %t : tensor<6x6xf32>\n}\n",
-          HEAD "tensor<6x6xf32> {\n %g = stablehlo.constant dense<1.0> : tensor<6x3xbf16>\n %d = stablehlo.dot_general %w, %g, contracting_dims = [1] x [1] : (tensor<6x3xbf16>, tensor<6x3xbf16>) -> "
-               "tensor<6x6xbf16>\n %c = stablehlo.convert %d : (tensor<6x6xbf16>) -> tensor<6x6xf32>\n return %c : tensor<6x6xf32>\n}\n");
+          HEAD
+          "tensor<6x6xf32> {\n"
+          " %g = stablehlo.constant dense<1.0> : tensor<6x3xbf16>\n"
+          " %d = stablehlo.dot_general %g, %w, contracting_dims = [1] x [1] : (tensor<6x3xbf16>, tensor<6x3xbf16>) -> "
+          "tensor<6x6xbf16>\n"
+          " %c = stablehlo.convert %d : (tensor<6x6xbf16>) -> tensor<6x6xf32>\n"
+          " %t = stablehlo.transpose %c, dims = [1, 0] : (tensor<6x6xf32>) -> tensor<6x6xf32>\n"
+          " return %t : tensor<6x6xf32>\n}\n",
+          HEAD
+          "tensor<6x6xf32> {\n"
+          " %g = stablehlo.constant dense<1.0> : tensor<6x3xbf16>\n"
+          " %d = stablehlo.dot_general %w, %g, contracting_dims = [1] x [1] : (tensor<6x3xbf16>, tensor<6x3xbf16>) -> "
+          "tensor<6x6xbf16>\n"
+          " %c = stablehlo.convert %d : (tensor<6x6xbf16>) -> tensor<6x6xf32>\n"
+          " return %c : tensor<6x6xf32>\n"
+          "}\n");
     const char *stay[] = {
-        HEAD "tensor<7x3x2x4xf32> {\n" DOT("[0, 1]", "[0, 1]", B) TRANSPOSE("[0, 2, 1, 3]", B, "tensor<7x3x2x4xf32>") " return %t : tensor<7x3x2x4xf32>\n}\n", /* a batch dim between free ones */
-        HEAD "(" B ", tensor<7x2x4x3xf32>) {\n" DOT("[0, 1]", "[0, 1]", B) TRANSPOSE("[0, 1, 3, 2]", B, "tensor<7x2x4x3xf32>") " return %d, %t : " B ", tensor<7x2x4x3xf32>\n}\n",
-        HEAD "tensor<6x5x7x2xf32> {\n %d = stablehlo.dot_general %a, %w, contracting_dims = [2] x [1] : (tensor<7x2x3x5xf32>, tensor<6x3xbf16>) -> tensor<7x2x5x6xf32>\n"
-             " %t = stablehlo.transpose %d, dims = [3, 2, 0, 1] : (tensor<7x2x5x6xf32>) -> tensor<6x5x7x2xf32>\n return %t : tensor<6x5x7x2xf32>\n}\n",
+        /* a batch dim between free ones */
+        HEAD "tensor<7x3x2x4xf32> {\n" DOT("[0, 1]", "[0, 1]", B)
+            TRANSPOSE("[0, 2, 1, 3]", B, "tensor<7x3x2x4xf32>") " return %t : tensor<7x3x2x4xf32>\n}\n",
+        HEAD "(" B ", tensor<7x2x4x3xf32>) {\n" DOT("[0, 1]", "[0, 1]", B)
+            TRANSPOSE("[0, 1, 3, 2]", B, "tensor<7x2x4x3xf32>") " return %d, %t : " B ", tensor<7x2x4x3xf32>\n}\n",
+        HEAD "tensor<6x5x7x2xf32> {\n"
+             " %d = stablehlo.dot_general %a, %w, contracting_dims = [2] x [1] : (tensor<7x2x3x5xf32>, "
+             "tensor<6x3xbf16>) -> tensor<7x2x5x6xf32>\n"
+             " %t = stablehlo.transpose %d, dims = [3, 2, 0, 1] : (tensor<7x2x5x6xf32>) -> tensor<6x5x7x2xf32>\n"
+             " return %t : tensor<6x5x7x2xf32>\n"
+             "}\n",
     };
     for (size_t i = 0; i < BASE_COUNT(stay); i++) check("opt_products opt_dce", false, stay[i], stay[i]);
 #undef HEAD
@@ -246,70 +332,101 @@ static void products_make_their_transposes(void **state) {
 
 static void layout_adds_a_scatter_into_its_addend(void **state) {
     (void)state;
-#define SCATTER(into) "\"stablehlo.scatter\"(" into ", %k, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], " \
-    "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({\n ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n" \
-    " %s = stablehlo.add %a, %b : tensor<f32>\n stablehlo.return %s : tensor<f32>\n}) : (" F ", tensor<4xi64>, tensor<4x3xf32>) -> " F "\n"
-#define OPERANDS "%k = stablehlo.constant dense<[0, 1, 0, 1]> : tensor<4xi64>\n %u = stablehlo.constant dense<1.5> : tensor<4x3xf32>\n"
+#define SCATTER(into)                                                                                                  \
+    "\"stablehlo.scatter\"(" into ", %k, %u) <{indices_are_sorted = false, scatter_dimension_numbers = "               \
+    "#stablehlo.scatter<update_window_dims = [1], "                                                                    \
+    "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> " \
+    "({\n"                                                                                                             \
+    " ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"                                                                       \
+    " %s = stablehlo.add %a, %b : tensor<f32>\n"                                                                       \
+    " stablehlo.return %s : tensor<f32>\n"                                                                             \
+    "}) : (" F ", tensor<4xi64>, tensor<4x3xf32>) -> " F "\n"
+#define OPERANDS                                                    \
+    "%k = stablehlo.constant dense<[0, 1, 0, 1]> : tensor<4xi64>\n" \
+    " %u = stablehlo.constant dense<1.5> : tensor<4x3xf32>\n"
     check_body("opt_layout opt_dce", false,
-               F " {\n %z = stablehlo.constant dense<0.0> : " F "\n" OPERANDS " %c = " SCATTER("%z") " %r = stablehlo.add %x, %c : " F "\n return %r : " F,
+               F " {\n %z = stablehlo.constant dense<0.0> : " F "\n" OPERANDS
+                 " %c = " SCATTER("%z") " %r = stablehlo.add %x, %c : " F "\n return %r : " F,
                F " {\n " OPERANDS " %c = " SCATTER("%x") " return %c : " F);
-    const char *ones = F " {\n %z = stablehlo.constant dense<1.0> : " F "\n" OPERANDS " %c = " SCATTER("%z") " %r = stablehlo.add %x, %c : " F "\n return %r : " F;
+    const char *ones = F " {\n %z = stablehlo.constant dense<1.0> : " F "\n" OPERANDS
+                         " %c = " SCATTER("%z") " %r = stablehlo.add %x, %c : " F "\n return %r : " F;
     check_body("opt_layout opt_dce", false, ones, ones);
 }
 
-/* Cross entropy's pick of one class: a gather, and what is left of the comparison in 32 bits; a class that does not exist gives 0. */
+/* Cross entropy's pick of one class: a gather, and what is left of the comparison in 32 bits; a class that does not
+ * exist gives 0. */
 static void onehot_sums_become_gathers(void **state) {
     (void)state;
-    static const char head[] = "func.func public @main(%x: tensor<4x6xf32>, %i: tensor<4xi64>) -> (tensor<4xf32>, tensor<4x6xf32>) {\n";
+    static const char head[] =
+        "func.func public @main(%x: tensor<4x6xf32>, %i: tensor<4xi64>) -> (tensor<4xf32>, tensor<4x6xf32>) {\n";
     static const char *const bodies[2] = {
         " %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-        " %b = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi64>) -> tensor<4x6xi64>\n %c = stablehlo.iota dim = 1 : tensor<4x6xi64>\n"
+        " %b = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi64>) -> tensor<4x6xi64>\n"
+        " %c = stablehlo.iota dim = 1 : tensor<4x6xi64>\n"
         " %m = stablehlo.compare EQ, %b, %c, SIGNED : (tensor<4x6xi64>, tensor<4x6xi64>) -> tensor<4x6xi1>\n"
         " %zz = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n %e = stablehlo.exponential %x : tensor<4x6xf32>\n"
         " %s = stablehlo.select %m, %e, %zz : tensor<4x6xi1>, tensor<4x6xf32>\n"
-        " %r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>\n"
+        " %r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x6xf32>, "
+        "tensor<f32>) -> tensor<4xf32>\n"
         " return %r, %s : tensor<4xf32>, tensor<4x6xf32>\n}\n",
         " %most = stablehlo.constant dense<6> : tensor<i64>\n %least = stablehlo.constant dense<-1> : tensor<i64>\n"
         " %cut = stablehlo.clamp %least, %i, %most : (tensor<i64>, tensor<4xi64>, tensor<i64>) -> tensor<4xi64>\n"
-        " %narrow = stablehlo.convert %cut : (tensor<4xi64>) -> tensor<4xi32>\n %b = stablehlo.broadcast_in_dim %narrow, dims = [0] : (tensor<4xi32>) -> tensor<4x6xi32>\n"
-        " %c = stablehlo.iota dim = 1 : tensor<4x6xi32>\n %m = stablehlo.compare EQ, %b, %c, SIGNED : (tensor<4x6xi32>, tensor<4x6xi32>) -> tensor<4x6xi1>\n"
+        " %narrow = stablehlo.convert %cut : (tensor<4xi64>) -> tensor<4xi32>\n"
+        " %b = stablehlo.broadcast_in_dim %narrow, dims = [0] : (tensor<4xi32>) -> tensor<4x6xi32>\n"
+        " %c = stablehlo.iota dim = 1 : tensor<4x6xi32>\n"
+        " %m = stablehlo.compare EQ, %b, %c, SIGNED : (tensor<4x6xi32>, tensor<4x6xi32>) -> tensor<4x6xi1>\n"
         " %zz = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n %e = stablehlo.exponential %x : tensor<4x6xf32>\n"
         " %s = stablehlo.select %m, %e, %zz : tensor<4x6xi1>, tensor<4x6xf32>\n"
-        " %g = \"stablehlo.gather\"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], "
-        "start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<4x6xf32>, tensor<4xi64>) -> tensor<4xf32>\n"
-        " %eg = stablehlo.exponential %g : tensor<4xf32>\n %zero = stablehlo.constant dense<0> : tensor<4xi64>\n %six = stablehlo.constant dense<6> : tensor<4xi64>\n"
+        " %g = \"stablehlo.gather\"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], "
+        "operand_batching_dims = [0], start_indices_batching_dims = [0], "
+        "start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : "
+        "(tensor<4x6xf32>, tensor<4xi64>) -> tensor<4xf32>\n"
+        " %eg = stablehlo.exponential %g : tensor<4xf32>\n"
+        " %zero = stablehlo.constant dense<0> : tensor<4xi64>\n"
+        " %six = stablehlo.constant dense<6> : tensor<4xi64>\n"
         " %below = stablehlo.compare LT, %i, %six, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>\n"
-        " %above = stablehlo.compare GE, %i, %zero, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>\n %in = stablehlo.and %above, %below : tensor<4xi1>\n"
-        " %none = stablehlo.constant dense<0.0> : tensor<4xf32>\n %r = stablehlo.select %in, %eg, %none : tensor<4xi1>, tensor<4xf32>\n"
+        " %above = stablehlo.compare GE, %i, %zero, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>\n"
+        " %in = stablehlo.and %above, %below : tensor<4xi1>\n"
+        " %none = stablehlo.constant dense<0.0> : tensor<4xf32>\n"
+        " %r = stablehlo.select %in, %eg, %none : tensor<4xi1>, tensor<4xf32>\n"
         " return %r, %s : tensor<4xf32>, tensor<4x6xf32>\n}\n"};
     char text[2][4096];
     for (int i = 0; i < 2; i++) snprintf(text[i], sizeof text[i], "%s%s", head, bodies[i]);
     check("opt_onehot opt_dce", false, text[0], text[1]);
 }
 
-/* What is gathered of an expression is that expression of what is gathered, window dims and batching dims where the result has them. An expression stays that is read by
- * others too, made of two arrays in memory, or of what differs along a dim that is picked from. */
+/* What is gathered of an expression is that expression of what is gathered, window dims and batching dims where the
+ * result has them. An expression stays that is read by others too, made of two arrays in memory, or of what differs
+ * along a dim that is picked from. */
 static void gathers_look_through_expressions(void **state) {
     (void)state;
 #define X "tensor<64x5x2xf32>"
 #define PICKED "tensor<2x5xf32>"
-#define GATHER(out, of)                                                                                                                              \
-    " " out " = \"stablehlo.gather\"(" of ", %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], "                \
-    "operand_batching_dims = [1], start_indices_batching_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, "        \
+#define GATHER(out, of)                                                                                              \
+    " " out " = \"stablehlo.gather\"(" of                                                                            \
+    ", %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], "                  \
+    "operand_batching_dims = [1], start_indices_batching_dims = [0], start_index_map = [0], index_vector_dim = 1>, " \
+    "indices_are_sorted = false, "                                                                                   \
     "slice_sizes = array<i64: 1, 1, 2>}> : (" X ", tensor<5x1xi32>) -> " PICKED "\n"
 #define HEAD "func.func public @main(%x: " X ", %r: tensor<5xf32>, %l: tensor<64xf32>, %i: tensor<5x1xi32>) -> "
 #define TWO " %c = stablehlo.constant dense<2.0> : "
     check("opt_gather opt_dce", false,
-          HEAD PICKED " {\n" TWO X "\n %b = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<5xf32>) -> " X "\n %s = stablehlo.subtract %x, %b : " X
-                      "\n %p = stablehlo.multiply %s, %c : " X "\n" GATHER("%g", "%p") " return %g : " PICKED "\n}\n",
-          HEAD PICKED " {\n" GATHER("%g", "%x") " %b = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<5xf32>) -> " PICKED "\n %s = stablehlo.subtract %g, %b : " PICKED
-                      "\n" TWO PICKED "\n %p = stablehlo.multiply %s, %c : " PICKED "\n return %p : " PICKED "\n}\n");
+          HEAD PICKED " {\n" TWO X "\n"
+                      " %b = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<5xf32>) -> " X
+                      "\n %s = stablehlo.subtract %x, %b : " X "\n %p = stablehlo.multiply %s, %c : " X
+                      "\n" GATHER("%g", "%p") " return %g : " PICKED "\n}\n",
+          HEAD PICKED
+          " {\n" GATHER("%g", "%x") " %b = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<5xf32>) -> " PICKED
+                                    "\n %s = stablehlo.subtract %g, %b : " PICKED "\n" TWO PICKED
+                                    "\n %p = stablehlo.multiply %s, %c : " PICKED "\n return %p : " PICKED "\n}\n");
     static const char *const stay[] = {
-        HEAD "(" PICKED ", " X ") {\n" TWO X "\n %p = stablehlo.multiply %x, %c : " X "\n" GATHER("%g", "%p") " return %g, %p : " PICKED ", " X "\n}\n",
-        HEAD PICKED " {\n %u = stablehlo.reverse %x, dims = [0] : " X "\n %v = stablehlo.reverse %x, dims = [1] : " X "\n %p = stablehlo.multiply %u, %v : " X "\n" GATHER("%g", "%p")
-            " return %g : " PICKED "\n}\n",
-        HEAD PICKED " {\n %b = stablehlo.broadcast_in_dim %l, dims = [0] : (tensor<64xf32>) -> " X "\n %p = stablehlo.subtract %x, %b : " X "\n" GATHER("%g", "%p") " return %g : " PICKED
-                    "\n}\n",
+        HEAD "(" PICKED ", " X ") {\n" TWO X "\n %p = stablehlo.multiply %x, %c : " X
+             "\n" GATHER("%g", "%p") " return %g, %p : " PICKED ", " X "\n}\n",
+        HEAD PICKED " {\n %u = stablehlo.reverse %x, dims = [0] : " X "\n %v = stablehlo.reverse %x, dims = [1] : " X
+                    "\n %p = stablehlo.multiply %u, %v : " X "\n" GATHER("%g", "%p") " return %g : " PICKED "\n}\n",
+        HEAD PICKED " {\n"
+                    " %b = stablehlo.broadcast_in_dim %l, dims = [0] : (tensor<64xf32>) -> " X
+                    "\n %p = stablehlo.subtract %x, %b : " X "\n" GATHER("%g", "%p") " return %g : " PICKED "\n}\n",
     };
     for (size_t i = 0; i < BASE_COUNT(stay); i++) check("opt_gather opt_dce", false, stay[i], stay[i]);
 #undef X
@@ -319,26 +436,38 @@ static void gathers_look_through_expressions(void **state) {
 #undef TWO
 }
 
-/* One number a row into zeros is a choice by the class: read by loops, not where a product needs it in memory, and not two numbers a row. */
+/* One number a row into zeros is a choice by the class: read by loops, not where a product needs it in memory, and not
+ * two numbers a row. */
 static void scattered_numbers_become_choices(void **state) {
     (void)state;
-#define NUMBERS(n)                                                                                                                                   \
-    " %z = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n %h = \"stablehlo.scatter\"(%z, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = "           \
-    "#stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], "     \
-    "index_vector_dim = 2>, unique_indices = false}> ({\n ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n %s = stablehlo.add %a, %b : tensor<f32>\n stablehlo.return %s : tensor<f32>\n "  \
+#define NUMBERS(n)                                                                                                    \
+    " %z = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n"                                                         \
+    " %h = \"stablehlo.scatter\"(%z, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = "              \
+    "#stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], " \
+    "scatter_dims_to_operand_dims = [1], "                                                                            \
+    "index_vector_dim = 2>, unique_indices = false}> ({\n"                                                            \
+    " ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"                                                                      \
+    " %s = stablehlo.add %a, %b : tensor<f32>\n"                                                                      \
+    " stablehlo.return %s : tensor<f32>\n"                                                                            \
+    " "                                                                                                               \
     "}) : (tensor<4x6xf32>, tensor<4x" #n "x1xi32>, tensor<4x" #n "xf32>) -> tensor<4x6xf32>\n"
 #define HEAD(n) "func.func public @main(%x: tensor<4x6xf32>, %i: tensor<4x" #n "x1xi32>, %u: tensor<4x" #n "xf32>) -> "
 #define SUM " %y = stablehlo.add %h, %x : tensor<4x6xf32>\n return %y : tensor<4x6xf32>\n}\n"
     check("opt_onehot opt_dce", false, HEAD(1) "tensor<4x6xf32> {\n" NUMBERS(1) SUM,
           HEAD(1) "tensor<4x6xf32> {\n %r = stablehlo.reshape %i : (tensor<4x1x1xi32>) -> tensor<4xi32>\n"
-                  " %rb = stablehlo.broadcast_in_dim %r, dims = [0] : (tensor<4xi32>) -> tensor<4x6xi32>\n %c = stablehlo.iota dim = 1 : tensor<4x6xi32>\n"
+                  " %rb = stablehlo.broadcast_in_dim %r, dims = [0] : (tensor<4xi32>) -> tensor<4x6xi32>\n"
+                  " %c = stablehlo.iota dim = 1 : tensor<4x6xi32>\n"
                   " %m = stablehlo.compare EQ, %rb, %c, SIGNED : (tensor<4x6xi32>, tensor<4x6xi32>) -> tensor<4x6xi1>\n"
-                  " %v = stablehlo.reshape %u : (tensor<4x1xf32>) -> tensor<4xf32>\n %n = stablehlo.constant dense<0.0> : tensor<4xf32>\n %w = stablehlo.add %n, %v : tensor<4xf32>\n"
-                  " %wb = stablehlo.broadcast_in_dim %w, dims = [0] : (tensor<4xf32>) -> tensor<4x6xf32>\n %z = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n"
+                  " %v = stablehlo.reshape %u : (tensor<4x1xf32>) -> tensor<4xf32>\n"
+                  " %n = stablehlo.constant dense<0.0> : tensor<4xf32>\n"
+                  " %w = stablehlo.add %n, %v : tensor<4xf32>\n"
+                  " %wb = stablehlo.broadcast_in_dim %w, dims = [0] : (tensor<4xf32>) -> tensor<4x6xf32>\n"
+                  " %z = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n"
                   " %h = stablehlo.select %m, %wb, %z : tensor<4x6xi1>, tensor<4x6xf32>\n" SUM);
     static const char *const stay[] = {
         HEAD(2) "tensor<4x6xf32> {\n" NUMBERS(2) SUM,
-        HEAD(1) "tensor<4x4xf32> {\n" NUMBERS(1) " %y = stablehlo.dot_general %h, %x, contracting_dims = [1] x [1] : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x4xf32>\n"
+        HEAD(1) "tensor<4x4xf32> {\n" NUMBERS(1) " %y = stablehlo.dot_general %h, %x, contracting_dims = [1] x [1] : "
+                                                 "(tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x4xf32>\n"
                                                  " return %y : tensor<4x4xf32>\n}\n",
     };
     for (size_t i = 0; i < BASE_COUNT(stay); i++) check("opt_onehot opt_dce", false, stay[i], stay[i]);
@@ -350,16 +479,26 @@ static void scattered_numbers_become_choices(void **state) {
 /* Pads that lie side by side are joined; those that leave a gap, or that someone else reads too, stay. */
 static void pads_become_concatenations(void **state) {
     (void)state;
-    static const char head[] = "func.func public @main(%a: tensor<4x2xf32>, %b: tensor<4x3xf32>, %c: tensor<4x1xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {\n"
+    static const char head[] = "func.func public @main(%a: tensor<4x2xf32>, %b: tensor<4x3xf32>, %c: tensor<4x1xf32>) "
+                               "-> (tensor<4x6xf32>, tensor<4x6xf32>) {\n"
                                " %z = stablehlo.constant dense<0.0> : tensor<f32>\n";
-    static const char gap[] = " %qa = stablehlo.pad %a, %z, low = [0, 2], high = [0, 2], interior = [0, 0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
-                              " %qb = stablehlo.pad %c, %z, low = [0, 0], high = [0, 5], interior = [0, 0] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
-                              " %u = stablehlo.add %qa, %qb : tensor<4x6xf32>\n return %t, %u : tensor<4x6xf32>, tensor<4x6xf32>\n}\n";
-    static const char pads[] = " %pa = stablehlo.pad %a, %z, low = [0, 3], high = [0, 1], interior = [0, 0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
-                               " %pb = stablehlo.pad %b, %z, low = [0, 0], high = [0, 3], interior = [0, 0] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
-                               " %pc = stablehlo.pad %c, %z, low = [0, 5], high = [0, 0], interior = [0, 0] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
-                               " %s = stablehlo.add %pa, %pb : tensor<4x6xf32>\n %t = stablehlo.add %s, %pc : tensor<4x6xf32>\n";
-    static const char joined[] = " %t = stablehlo.concatenate %b, %a, %c, dim = 1 : (tensor<4x3xf32>, tensor<4x2xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>\n";
+    static const char gap[] = " %qa = stablehlo.pad %a, %z, low = [0, 2], high = [0, 2], interior = [0, 0] : "
+                              "(tensor<4x2xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
+                              " %qb = stablehlo.pad %c, %z, low = [0, 0], high = [0, 5], interior = [0, 0] : "
+                              "(tensor<4x1xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
+                              " %u = stablehlo.add %qa, %qb : tensor<4x6xf32>\n"
+                              " return %t, %u : tensor<4x6xf32>, tensor<4x6xf32>\n"
+                              "}\n";
+    static const char pads[] = " %pa = stablehlo.pad %a, %z, low = [0, 3], high = [0, 1], interior = [0, 0] : "
+                               "(tensor<4x2xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
+                               " %pb = stablehlo.pad %b, %z, low = [0, 0], high = [0, 3], interior = [0, 0] : "
+                               "(tensor<4x3xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
+                               " %pc = stablehlo.pad %c, %z, low = [0, 5], high = [0, 0], interior = [0, 0] : "
+                               "(tensor<4x1xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
+                               " %s = stablehlo.add %pa, %pb : tensor<4x6xf32>\n"
+                               " %t = stablehlo.add %s, %pc : tensor<4x6xf32>\n";
+    static const char joined[] = " %t = stablehlo.concatenate %b, %a, %c, dim = 1 : (tensor<4x3xf32>, tensor<4x2xf32>, "
+                                 "tensor<4x1xf32>) -> tensor<4x6xf32>\n";
     static const char shared[] = " return %t, %pb : tensor<4x6xf32>, tensor<4x6xf32>\n}\n";
     char text[2][4096];
     snprintf(text[0], sizeof text[0], "%s%s%s", head, pads, gap);
@@ -369,22 +508,28 @@ static void pads_become_concatenations(void **state) {
     check("opt_pads opt_dce", false, text[0], text[0]);
 }
 
-/* What follows from a value that waits for the backward pass anyway is computed there again, in the order it had; the value that a product made it of is gone by
- * then, so it stays; so does what a product reads later. */
+/* What follows from a value that waits for the backward pass anyway is computed there again, in the order it had; the
+ * value that a product made it of is gone by then, so it stays; so does what a product reads later. */
 static void derived_values_do_not_wait_for_the_backward_pass(void **state) {
     (void)state;
 #define L "tensor<512x512xf32>"
-#define PRODUCT(out, a, b) " " out " = stablehlo.dot_general " a ", " b ", contracting_dims = [1] x [0] : (" L ", " L ") -> " L "\n"
-    static const char head[] = "func.func public @main(%a: " L ", %w: " L ", %v: " L ") -> (" L ", " L ") {\n %c = stablehlo.constant dense<2.0> : " L "\n";
-    static const char forward[] = PRODUCT("%p", "%a", "%w") " %x = stablehlo.add %p, %v : " L "\n %s = stablehlo.multiply %x, %x : " L "\n %h = stablehlo.multiply %s, %c : " L
-                                  "\n %t = stablehlo.tanh %h : " L "\n %y = stablehlo.multiply %x, %t : " L "\n";
+#define PRODUCT(out, a, b) \
+    " " out " = stablehlo.dot_general " a ", " b ", contracting_dims = [1] x [0] : (" L ", " L ") -> " L "\n"
+    static const char head[] = "func.func public @main(%a: " L ", %w: " L ", %v: " L ") -> (" L ", " L
+                               ") {\n %c = stablehlo.constant dense<2.0> : " L "\n";
+    static const char forward[] = PRODUCT("%p", "%a", "%w")
+    " %x = stablehlo.add %p, %v : " L "\n %s = stablehlo.multiply %x, %x : " L "\n %h = stablehlo.multiply %s, %c : " L
+    "\n %t = stablehlo.tanh %h : " L "\n %y = stablehlo.multiply %x, %t : " L "\n";
     static const char after[] = PRODUCT("%z", "%y", "%v");
     static const char backward[] = " %e = stablehlo.multiply %z, %x : " L "\n";
-    static const char again[] = " %s2 = stablehlo.multiply %x, %x : " L "\n %h2 = stablehlo.multiply %s2, %c : " L "\n %t2 = stablehlo.tanh %h2 : " L "\n";
-    static const char last[] = PRODUCT("%g", "%f", "%y") " return %g, %f : " L ", " L "\n}\n";
+    static const char again[] = " %s2 = stablehlo.multiply %x, %x : " L "\n %h2 = stablehlo.multiply %s2, %c : " L
+                                "\n %t2 = stablehlo.tanh %h2 : " L "\n";
+    static const char last[] = PRODUCT("%g", "%f", "%y")
+    " return %g, %f : " L ", " L "\n}\n";
     char in[4096], want[4096];
     snprintf(in, sizeof in, "%s%s%s%s %%f = stablehlo.add %%e, %%t : " L "\n%s", head, forward, after, backward, last);
-    snprintf(want, sizeof want, "%s%s%s%s%s %%f = stablehlo.add %%e, %%t2 : " L "\n%s", head, forward, after, backward, again, last);
+    snprintf(want, sizeof want, "%s%s%s%s%s %%f = stablehlo.add %%e, %%t2 : " L "\n%s", head, forward, after, backward,
+             again, last);
     check("opt_recompute opt_dce", false, in, want);
     /* x is not read later itself: keeping it for the sake of the others saves nothing, so all is as it was */
     snprintf(in, sizeof in, "%s%s%s %%f = stablehlo.add %%z, %%t : " L "\n%s", head, forward, after, last);
@@ -394,55 +539,89 @@ static void derived_values_do_not_wait_for_the_backward_pass(void **state) {
 static void calls_are_inlined_innermost_first(void **state) {
     (void)state;
     check("lower_call opt_dce", false,
-          "func.func public @main(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {\n %r:2 = call @g(%x) : (tensor<f32>) -> (tensor<f32>, tensor<f32>)\n"
+          "func.func public @main(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {\n"
+          " %r:2 = call @g(%x) : (tensor<f32>) -> (tensor<f32>, tensor<f32>)\n"
           " return %r#1, %r#0 : tensor<f32>, tensor<f32>\n}\n"
-          "func.func private @g(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {\n %a = call @h(%x) : (tensor<f32>) -> tensor<f32>\n"
+          "func.func private @g(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {\n"
+          " %a = call @h(%x) : (tensor<f32>) -> tensor<f32>\n"
           " %b = stablehlo.sine %a : tensor<f32>\n return %x, %b : tensor<f32>, tensor<f32>\n}\n"
-          "func.func private @h(%x: tensor<f32>) -> tensor<f32> {\n %a = stablehlo.negate %x : tensor<f32>\n return %a : tensor<f32>\n}\n",
-          "func.func public @main(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {\n %a = stablehlo.negate %x : tensor<f32>\n"
+          "func.func private @h(%x: tensor<f32>) -> tensor<f32> {\n"
+          " %a = stablehlo.negate %x : tensor<f32>\n"
+          " return %a : tensor<f32>\n"
+          "}\n",
+          "func.func public @main(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {\n"
+          " %a = stablehlo.negate %x : tensor<f32>\n"
           " %b = stablehlo.sine %a : tensor<f32>\n return %b, %x : tensor<f32>, tensor<f32>\n}\n");
 }
 
 static void calls_in_regions_are_inlined(void **state) {
     (void)state;
     const char *text = "func.func public @main(%%x: tensor<f32>) -> tensor<f32> {\n"
-                       " %%r = stablehlo.while(%%v = %%x) : tensor<f32>\n cond {\n %%c = stablehlo.is_finite %%v : (tensor<f32>) -> tensor<i1>\n"
-                       " stablehlo.return %%c : tensor<i1>\n } do {\n %s\n stablehlo.return %%n : tensor<f32>\n }\n return %%r : tensor<f32>\n}\n%s";
+                       " %%r = stablehlo.while(%%v = %%x) : tensor<f32>\n"
+                       " cond {\n"
+                       " %%c = stablehlo.is_finite %%v : (tensor<f32>) -> tensor<i1>\n"
+                       " stablehlo.return %%c : tensor<i1>\n"
+                       " } do {\n"
+                       " %s\n"
+                       " stablehlo.return %%n : tensor<f32>\n"
+                       " }\n"
+                       " return %%r : tensor<f32>\n"
+                       "}\n"
+                       "%s";
     char in[2048], want[2048];
     snprintf(in, sizeof in, text, "%n = func.call @h(%v) : (tensor<f32>) -> tensor<f32>",
-             "func.func private @h(%x: tensor<f32>) -> tensor<f32> {\n %a = stablehlo.exponential %x : tensor<f32>\n return %a : tensor<f32>\n}\n");
+             "func.func private @h(%x: tensor<f32>) -> tensor<f32> {\n"
+             " %a = stablehlo.exponential %x : tensor<f32>\n"
+             " return %a : tensor<f32>\n"
+             "}\n");
     snprintf(want, sizeof want, text, "%n = stablehlo.exponential %v : tensor<f32>", "");
     check("lower_call opt_dce", false, in, want);
 }
 
-#define GATHER(f, x)                                                                                                                                 \
-    f " = \"stablehlo.all_gather\"(" x ") <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, "             \
+#define GATHER(f, x)                                                                                     \
+    f " = \"stablehlo.all_gather\"(" x                                                                   \
+      ") <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, " \
       "replica_groups = dense<[[0]]> : tensor<1x1xi64>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<4xf32>\n"
 
 /* Also where a loop carries the future from one turn to the next. */
 static void begun_collectives_stand_by_themselves(void **state) {
     (void)state;
-#define START(f, x) f " = \"stablehlo.async_start\"(" x ") ({\n^bb0(%i: tensor<4xf32>):\n" GATHER("%g", "%i") "stablehlo.return %g : tensor<4xf32>\n}) : (tensor<4xf32>) -> " FUTURE "\n"
+#define START(f, x)                                                                           \
+    f " = \"stablehlo.async_start\"(" x ") ({\n^bb0(%i: tensor<4xf32>):\n" GATHER("%g", "%i") \
+    "stablehlo.return %g : tensor<4xf32>\n"                                                   \
+    "}) : (tensor<4xf32>) -> " FUTURE "\n"
 #define FUTURE "!stablehlo.future<tensor<4xf32>>"
 #define DONE(x, f) x " = \"stablehlo.async_done\"(" f ") : (" FUTURE ") -> tensor<4xf32>\n"
 #define WISH "stablehlo.custom_call @control_dep(%f, %x) {has_side_effect = true} : (" FUTURE ", tensor<4xf32>) -> ()\n"
-#define LOOP(type, first, body, last)                                                                                                                \
-    "func.func public @main(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {\n" first                                                           \
-    "%r:2 = stablehlo.while(%c = %p, %v = %f) : tensor<i1>, " type "\n cond {\n stablehlo.return %c : tensor<i1>\n } do {\n" body                     \
-    "stablehlo.return %n, %w : tensor<i1>, " type "\n }\n" last "return %y : tensor<4xf32>\n}\n"
+#define LOOP(type, first, body, last)                                                                            \
+    "func.func public @main(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {\n" first                       \
+    "%r:2 = stablehlo.while(%c = %p, %v = %f) : tensor<i1>, " type                                               \
+    "\n cond {\n stablehlo.return %c : tensor<i1>\n } do {\n" body "stablehlo.return %n, %w : tensor<i1>, " type \
+    "\n }\n" last "return %y : tensor<4xf32>\n}\n"
     check("lower_call opt_dce", false,
-          LOOP(FUTURE, START("%f", "%x"), DONE("%d", "%v") START("%w", "%d") "%n = stablehlo.not %c : tensor<i1>\n", DONE("%z", "%r#1") WISH "%y = stablehlo.negate %z : tensor<4xf32>\n"),
-          LOOP("tensor<4xf32>", GATHER("%f", "%x"), GATHER("%w", "%v") "%n = stablehlo.not %c : tensor<i1>\n", "%y = stablehlo.negate %r#1 : tensor<4xf32>\n"));
+          LOOP(FUTURE, START("%f", "%x"), DONE("%d", "%v") START("%w", "%d") "%n = stablehlo.not %c : tensor<i1>\n",
+               DONE("%z", "%r#1") WISH "%y = stablehlo.negate %z : tensor<4xf32>\n"),
+          LOOP("tensor<4xf32>", GATHER("%f", "%x"), GATHER("%w", "%v") "%n = stablehlo.not %c : tensor<i1>\n",
+               "%y = stablehlo.negate %r#1 : tensor<4xf32>\n"));
 }
 
-/* 40 functions, each calling the next twice, would be 2^40 ops: what exceeds the budget is still called, and the program stays valid. */
+/* 40 functions, each calling the next twice, would be 2^40 ops: what exceeds the budget is still called, and the
+ * program stays valid. */
 static void inlining_has_a_budget(void **state) {
     (void)state;
     str s = STR_INIT;
     for (int i = 0; i < 40; i++)
-        str_printf(&s, "func.func %s @f%d(%%x: tensor<f32>) -> tensor<f32> {\n %%a = call @f%d(%%x) : (tensor<f32>) -> tensor<f32>\n"
-                       " %%b = call @f%d(%%a) : (tensor<f32>) -> tensor<f32>\n return %%b : tensor<f32>\n}\n", i ? "private" : "public", i, i + 1, i + 1);
-    str_append(&s, "func.func private @f40(%x: tensor<f32>) -> tensor<f32> {\n %a = stablehlo.negate %x : tensor<f32>\n return %a : tensor<f32>\n}\n");
+        str_printf(&s,
+                   "func.func %s @f%d(%%x: tensor<f32>) -> tensor<f32> {\n"
+                   " %%a = call @f%d(%%x) : (tensor<f32>) -> tensor<f32>\n"
+                   " %%b = call @f%d(%%a) : (tensor<f32>) -> tensor<f32>\n"
+                   " return %%b : tensor<f32>\n"
+                   "}\n",
+                   i ? "private" : "public", i, i + 1, i + 1);
+    str_append(&s, "func.func private @f40(%x: tensor<f32>) -> tensor<f32> {\n"
+                   " %a = stablehlo.negate %x : tensor<f32>\n"
+                   " return %a : tensor<f32>\n"
+                   "}\n");
     ir_module *m = parse(s.data);
     pass_ctx c = {.verify = true};
     xt_status bad = pass_run(&c, pass_find("lower_call"), m);
@@ -453,10 +632,17 @@ static void inlining_has_a_budget(void **state) {
 
 static void optimize_fails_cleanly_at_each_allocation(void **state) {
     (void)state;
-    const char *text = "func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n %c = stablehlo.constant dense<1.0> : tensor<2xf32>\n"
-                       " %a = stablehlo.multiply %x, %c : tensor<2xf32>\n %b = call @h(%a) : (tensor<2xf32>) -> tensor<2xf32>\n"
-                       " %d = stablehlo.transpose %b, dims = [0] : (tensor<2xf32>) -> tensor<2xf32>\n return %d : tensor<2xf32>\n}\n"
-                       "func.func private @h(%x: tensor<2xf32>) -> tensor<2xf32> {\n %a = stablehlo.negate %x : tensor<2xf32>\n return %a : tensor<2xf32>\n}\n";
+    const char *text = "func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+                       " %c = stablehlo.constant dense<1.0> : tensor<2xf32>\n"
+                       " %a = stablehlo.multiply %x, %c : tensor<2xf32>\n"
+                       " %b = call @h(%a) : (tensor<2xf32>) -> tensor<2xf32>\n"
+                       " %d = stablehlo.transpose %b, dims = [0] : (tensor<2xf32>) -> tensor<2xf32>\n"
+                       " return %d : tensor<2xf32>\n"
+                       "}\n"
+                       "func.func private @h(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+                       " %a = stablehlo.negate %x : tensor<2xf32>\n"
+                       " return %a : tensor<2xf32>\n"
+                       "}\n";
     bool failed = true;
     for (int64_t i = 0; failed; i++) {
         assert_true(i < 2000);
@@ -476,22 +662,51 @@ static void optimize_fails_cleanly_at_each_allocation(void **state) {
 static void loops_read_what_they_do_not_change(void **state) {
     (void)state;
     check("opt_loops", false,
-          LOOP_HEAD "%z = stablehlo.constant dense<0> : tensor<i32>\n%r:3 = stablehlo.while(%k = %w, %i = %z, %v = %x) : tensor<4xf32>, tensor<i32>, tensor<4xf32>\ncond {\n"
-                    "%n = stablehlo.constant dense<7> : tensor<i32>\n%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n"
-                    "%o = stablehlo.constant dense<1> : tensor<i32>\n%j = stablehlo.add %i, %o : tensor<i32>\n%u = stablehlo.multiply %v, %k : tensor<4xf32>\n"
-                    "stablehlo.return %k, %j, %u : tensor<4xf32>, tensor<i32>, tensor<4xf32>\n}\nreturn %r#0, %r#2 : tensor<4xf32>, tensor<4xf32>\n" LOOP_TAIL,
-          LOOP_HEAD "%z = stablehlo.constant dense<0> : tensor<i32>\n%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<4xf32>\ncond {\n"
-                    "%n = stablehlo.constant dense<7> : tensor<i32>\n%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n"
-                    "%o = stablehlo.constant dense<1> : tensor<i32>\n%j = stablehlo.add %i, %o : tensor<i32>\n%u = stablehlo.multiply %v, %w : tensor<4xf32>\n"
-                    "stablehlo.return %j, %u : tensor<i32>, tensor<4xf32>\n}\nreturn %w, %r#1 : tensor<4xf32>, tensor<4xf32>\n" LOOP_TAIL);
+          LOOP_HEAD "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+                    "%r:3 = stablehlo.while(%k = %w, %i = %z, %v = %x) : tensor<4xf32>, tensor<i32>, tensor<4xf32>\n"
+                    "cond {\n"
+                    "%n = stablehlo.constant dense<7> : tensor<i32>\n"
+                    "%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                    "stablehlo.return %c : tensor<i1>\n"
+                    "} do {\n"
+                    "%o = stablehlo.constant dense<1> : tensor<i32>\n"
+                    "%j = stablehlo.add %i, %o : tensor<i32>\n"
+                    "%u = stablehlo.multiply %v, %k : tensor<4xf32>\n"
+                    "stablehlo.return %k, %j, %u : tensor<4xf32>, tensor<i32>, tensor<4xf32>\n"
+                    "}\n"
+                    "return %r#0, %r#2 : tensor<4xf32>, tensor<4xf32>\n" LOOP_TAIL,
+          LOOP_HEAD "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+                    "%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<4xf32>\n"
+                    "cond {\n"
+                    "%n = stablehlo.constant dense<7> : tensor<i32>\n"
+                    "%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                    "stablehlo.return %c : tensor<i1>\n"
+                    "} do {\n"
+                    "%o = stablehlo.constant dense<1> : tensor<i32>\n"
+                    "%j = stablehlo.add %i, %o : tensor<i32>\n"
+                    "%u = stablehlo.multiply %v, %w : tensor<4xf32>\n"
+                    "stablehlo.return %j, %u : tensor<i32>, tensor<4xf32>\n"
+                    "}\n"
+                    "return %w, %r#1 : tensor<4xf32>, tensor<4xf32>\n" LOOP_TAIL);
 }
 
 static void branches_make_their_own_constants(void **state) {
     (void)state;
 #define BRANCH_HEAD "func.func public @main(%x: tensor<2x2xf32>, %p: tensor<i1>) -> tensor<2x2xf32> {\n"
-#define MASK "%i = stablehlo.iota dim = 0 : tensor<2x2xi32>\n%j = stablehlo.iota dim = 1 : tensor<2x2xi32>\n%m = stablehlo.compare GE, %i, %j : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi1>\n"
-#define BRANCHES(mask) "%r = \"stablehlo.if\"(%p) ({\n" mask "%s = stablehlo.select %m, %x, %y : tensor<2x2xi1>, tensor<2x2xf32>\nstablehlo.return %s : tensor<2x2xf32>\n}, {\nstablehlo.return %x : tensor<2x2xf32>\n}) : (tensor<i1>) -> tensor<2x2xf32>\nreturn %r : tensor<2x2xf32>\n}\n"
-    check("opt_sink opt_dce", false, BRANCH_HEAD "%y = stablehlo.negate %x : tensor<2x2xf32>\n" MASK BRANCHES(""), BRANCH_HEAD "%y = stablehlo.negate %x : tensor<2x2xf32>\n" BRANCHES(MASK));
+#define MASK                                          \
+    "%i = stablehlo.iota dim = 0 : tensor<2x2xi32>\n" \
+    "%j = stablehlo.iota dim = 1 : tensor<2x2xi32>\n" \
+    "%m = stablehlo.compare GE, %i, %j : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi1>\n"
+#define BRANCHES(mask)                                                                                           \
+    "%r = \"stablehlo.if\"(%p) ({\n" mask "%s = stablehlo.select %m, %x, %y : tensor<2x2xi1>, tensor<2x2xf32>\n" \
+    "stablehlo.return %s : tensor<2x2xf32>\n"                                                                    \
+    "}, {\n"                                                                                                     \
+    "stablehlo.return %x : tensor<2x2xf32>\n"                                                                    \
+    "}) : (tensor<i1>) -> tensor<2x2xf32>\n"                                                                     \
+    "return %r : tensor<2x2xf32>\n"                                                                              \
+    "}\n"
+    check("opt_sink opt_dce", false, BRANCH_HEAD "%y = stablehlo.negate %x : tensor<2x2xf32>\n" MASK BRANCHES(""),
+          BRANCH_HEAD "%y = stablehlo.negate %x : tensor<2x2xf32>\n" BRANCHES(MASK));
 }
 
 /* XT_DUMP gets the text before the first pass and after each that changed something. */
@@ -500,7 +715,9 @@ static void stages_are_dumped(void **state) {
     char folder[] = "/tmp/xt_dump_XXXXXX", file[128];
     assert_non_null(mkdtemp(folder));
     setenv("XT_DUMP", folder, 1);
-    ir_module *m = parse("module @net {\nfunc.func public @main(%x: tensor<f32>) -> tensor<f32> {\n %a = stablehlo.negate %x : tensor<f32>\n"
+    ir_module *m = parse("module @net {\n"
+                         "func.func public @main(%x: tensor<f32>) -> tensor<f32> {\n"
+                         " %a = stablehlo.negate %x : tensor<f32>\n"
                          " %b = stablehlo.negate %a : tensor<f32>\n return %b : tensor<f32>\n}\n}\n");
     pass_ctx c = PASS_CTX_INIT;
     assert_null(pass_optimize(&c, m));
@@ -549,7 +766,8 @@ int main(void) {
         cmocka_unit_test(gathers_look_through_expressions),
         cmocka_unit_test(scattered_numbers_become_choices),
         cmocka_unit_test(pads_become_concatenations),
-        cmocka_unit_test(derived_values_do_not_wait_for_the_backward_pass), cmocka_unit_test(calls_are_inlined_innermost_first),
+        cmocka_unit_test(derived_values_do_not_wait_for_the_backward_pass),
+        cmocka_unit_test(calls_are_inlined_innermost_first),
         cmocka_unit_test(calls_in_regions_are_inlined),
         cmocka_unit_test(begun_collectives_stand_by_themselves),
         cmocka_unit_test(inlining_has_a_budget),

@@ -1,5 +1,6 @@
-/* Every row of rules.def: both sides are interpreted on edge and random values of each element type the row names. Exact rows must agree in every
- * bit (any NaN equals any other), inexact ones nearly. Then constant folding against running the program. */
+/* Every row of rules.def: both sides are interpreted on edge and random values of each element type the row names.
+ * Exact rows must agree in every bit (any NaN equals any other), inexact ones nearly. Then constant folding against
+ * running the program. */
 #include "ir/interp.h"
 #include "pass/rules.h"
 
@@ -16,10 +17,12 @@ static void assert_ok(xt_status s) {
 
 /* Numbers that break wrong rules: signed zeros, infinities, NaN, the largest and least, and many ordinary ones. */
 static void fill(array *a, unsigned seed) {
-    static const double edges[] = {0, -0.0, 1, -1, 2, INFINITY, -INFINITY, NAN, 0.5, -2.5, 127, -128, 65504, 3.5, 1e-3, -1e-3};
+    static const double edges[] = {0,   -0.0, 1,   -1,   2,     INFINITY, -INFINITY, NAN,
+                                   0.5, -2.5, 127, -128, 65504, 3.5,      1e-3,      -1e-3};
     xt_dtype t = a->type->dtype;
     for (int64_t i = 0; i < a->type->count; i++) {
-        double v = (size_t)i < BASE_COUNT(edges) ? edges[(i * 5 + seed) % BASE_COUNT(edges)] : rng_normal(seed, 7, (uint64_t)i) * 10;
+        double v = (size_t)i < BASE_COUNT(edges) ? edges[(i * 5 + seed) % BASE_COUNT(edges)]
+                                                 : rng_normal(seed, 7, (uint64_t)i) * 10;
         if (t == XT_BOOL) v = (i + seed) & 1;
         if (ir_dtype_is_int(t)) {
             v = isfinite(v) ? v : 100;
@@ -35,7 +38,9 @@ static void fill(array *a, unsigned seed) {
 }
 
 /* The type of a variable: `p` is a predicate, the others are like the result. */
-static const ir_type *var_type(char var, const ir_type *result) { return var == 'p' ? ir_with_dtype(result, XT_BOOL) : result; }
+static const ir_type *var_type(char var, const ir_type *result) {
+    return var == 'p' ? ir_with_dtype(result, XT_BOOL) : result;
+}
 
 static ir_module *program(const rule_row *r, const char *pattern, const ir_type *type) {
     ir_module *m = ir_module_new();
@@ -83,8 +88,9 @@ static void check_row(const rule_row *r, xt_dtype t) {
         /* log(exp(x)) is x only where exp neither overflows nor vanishes. */
         if (strcmp(r->name, "log_of_exponential") == 0 && fabs(array_get(&in[0], i)) > 5) continue;
         if (!same(&out[0], &out[1], i, r->exact))
-            fail_msg("rule %s of %s, element %lld of a = %g, b = %g: %g and %g", r->name, ir_dtype_mlir(t), (long long)i, array_get(&in[0], i),
-                     array_get(&in[1], i), array_get(&out[0], i), array_get(&out[1], i));
+            fail_msg("rule %s of %s, element %lld of a = %g, b = %g: %g and %g", r->name, ir_dtype_mlir(t),
+                     (long long)i, array_get(&in[0], i), array_get(&in[1], i), array_get(&out[0], i),
+                     array_get(&out[1], i));
     }
     for (int i = 0; i < 3; i++) array_free(&in[i]);
     array_free(&out[0]);
@@ -93,10 +99,12 @@ static void check_row(const rule_row *r, xt_dtype t) {
 
 static void both_sides_of_every_rule_agree(void **state) {
     (void)state;
-    static const xt_dtype types[] = {XT_BOOL, XT_I8, XT_I32, XT_I64, XT_U8, XT_U32, XT_F32, XT_F64, XT_BF16, XT_F16, XT_C64};
+    static const xt_dtype types[] = {XT_BOOL, XT_I8,  XT_I32,  XT_I64, XT_U8, XT_U32,
+                                     XT_F32,  XT_F64, XT_BF16, XT_F16, XT_C64};
     for (size_t i = 0; i < rule_row_count; i++)
         for (size_t k = 0; k < BASE_COUNT(types); k++)
-            if (rule_takes_dtype(&rule_rows[i], types[k]) && !(strstr(rule_rows[i].name, "_complex") && types[k] != XT_F32 && types[k] != XT_F64))
+            if (rule_takes_dtype(&rule_rows[i], types[k]) &&
+                !(strstr(rule_rows[i].name, "_complex") && types[k] != XT_F32 && types[k] != XT_F64))
                 check_row(&rule_rows[i], types[k]);
 }
 
@@ -115,7 +123,7 @@ static void every_rule_fires(void **state) {
     }
 }
 
-/* --- Folding ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- Folding --- */
 static ir_module *parse(const char *text) {
     ir_module *m = NULL;
     assert_ok(ir_parse(text, strlen(text), "test", &m));
@@ -148,19 +156,28 @@ static void check_fold(const char *body, const char *type, size_t ops) {
 
 static void constants_fold(void **state) {
     (void)state;
-    check_fold(" %a = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>\n %b = stablehlo.constant dense<4> : tensor<3xi32>\n"
-               " %c = stablehlo.multiply %a, %b : tensor<3xi32>\n %r = stablehlo.negate %c : tensor<3xi32>", "tensor<3xi32>", 2);
-    check_fold(" %a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>\n %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-               " %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<2x2xf32>, tensor<f32>) -> tensor<2xf32>",
+    check_fold(" %a = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>\n"
+               " %b = stablehlo.constant dense<4> : tensor<3xi32>\n"
+               " %c = stablehlo.multiply %a, %b : tensor<3xi32>\n"
+               " %r = stablehlo.negate %c : tensor<3xi32>",
+               "tensor<3xi32>", 2);
+    check_fold(" %a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>\n"
+               " %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+               " %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<2x2xf32>, "
+               "tensor<f32>) -> tensor<2xf32>",
                "tensor<2xf32>", 2);
-    check_fold(" %a = stablehlo.constant dense<2.0> : tensor<f32>\n %r = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<1000xf32>",
+    check_fold(" %a = stablehlo.constant dense<2.0> : tensor<f32>\n"
+               " %r = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<1000xf32>",
                "tensor<1000xf32>", 2);
 }
 
 static void folding_leaves_what_would_be_long_or_random(void **state) {
     (void)state;
-    check_fold(" %a = stablehlo.iota dim = 0 : tensor<100xi32>\n %r = stablehlo.negate %a : tensor<100xi32>", "tensor<100xi32>", 3);
-    check_fold(" %a = stablehlo.constant dense<2.0> : tensor<f32>\n %r = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<5000xf32>",
+    check_fold(" %a = stablehlo.iota dim = 0 : tensor<100xi32>\n"
+               " %r = stablehlo.negate %a : tensor<100xi32>",
+               "tensor<100xi32>", 3);
+    check_fold(" %a = stablehlo.constant dense<2.0> : tensor<f32>\n"
+               " %r = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<5000xf32>",
                "tensor<5000xf32>", 3);
 }
 

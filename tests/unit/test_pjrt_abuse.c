@@ -1,6 +1,7 @@
-/* The plugin's table in the hands of a client that does everything wrong: every function with its handle and nothing else, with handles that were destroyed or
- * never were any, objects destroyed twice and in every order, and many threads that compile, run, read and destroy at once. All of it is an error or works;
- * the sanitizers (`make asan`, tests/slow/tsan.sh) and valgrind (tests/slow/valgrind.sh) watch that nothing else happens. */
+/* The plugin's table in the hands of a client that does everything wrong: every function with its handle and nothing
+ * else, with handles that were destroyed or never were any, objects destroyed twice and in every order, and many
+ * threads that compile, run, read and destroy at once. All of it is an error or works; the sanitizers (`make asan`,
+ * tests/slow/tsan.sh) and valgrind (tests/slow/valgrind.sh) watch that nothing else happens. */
 #include "pjrt_calls.h"
 
 #include <pthread.h>
@@ -20,10 +21,13 @@ static const struct row {
 
 /* Every argument struct of a method begins, after the two common fields, with its handle. */
 typedef enum owner { CLIENT, DEVICE, DESCRIPTION, MEMORY, BUFFER, EVENT, LOADED, EXECUTABLE, TOPOLOGY, OWNERS } owner;
-static const char *const prefixes[OWNERS] = {"Client_", "Device_", "DeviceDescription_", "Memory_", "Buffer_", "Event_", "LoadedExecutable_", "Executable_", "TopologyDescription_"};
+static const char *const prefixes[OWNERS] = {"Client_",           "Device_",     "DeviceDescription_",
+                                             "Memory_",           "Buffer_",     "Event_",
+                                             "LoadedExecutable_", "Executable_", "TopologyDescription_"};
 
 static bool has_owner(const struct row *r, owner *out) {
-    static const char *const makers[] = {"Client_Create", "Event_Create", "TopologyDescription_Create", "TopologyDescription_Deserialize", "Executable_DeserializeAndLoad"};
+    static const char *const makers[] = {"Client_Create", "Event_Create", "TopologyDescription_Create",
+                                         "TopologyDescription_Deserialize", "Executable_DeserializeAndLoad"};
     for (size_t i = 0; r->name && i < BASE_COUNT(makers); i++)
         if (strcmp(r->name, makers[i]) == 0) return false;
     for (int k = 0; r->name && k < OWNERS; k++)
@@ -95,10 +99,13 @@ static PJRT_Error_Code destroy_object(const objects *o, owner k) {
     }
 }
 
-/* --- nothing but the handle -------------------------------------------------------------------------------------------------------------------- */
+/* --- nothing but the handle --- */
 /* These give something away when they succeed, or take the handle itself; they are called properly elsewhere. */
 static bool gives(const char *name) {
-    static const char *const words[] = {"Destroy", "Delete", "ReadyEvent", "GetExecutable", "CopyTo", "CopyRaw", "Serialize", "DeviceAssignment", "Donate", "AsyncTrackingEvent", "ForAsync", "ReferenceCount", "GetCompileOptions", "MakeCanonical"};
+    static const char *const words[] = {
+        "Destroy",  "Delete",         "ReadyEvent",        "GetExecutable", "CopyTo",
+        "CopyRaw",  "Serialize",      "DeviceAssignment",  "Donate",        "AsyncTrackingEvent",
+        "ForAsync", "ReferenceCount", "GetCompileOptions", "MakeCanonical"};
     for (size_t i = 0; i < BASE_COUNT(words); i++)
         if (strstr(name, words[i])) return true;
     return false;
@@ -119,7 +126,7 @@ static void test_handle_alone(void **state) {
     for (int k = 0; k < OWNERS; k++) assert_int_equal(destroy_object(&o, (owner)k), PJRT_OK);
 }
 
-/* --- handles that are none ------------------------------------------------------------------------------------------------------------------------ */
+/* --- handles that are none --- */
 static void refuse_all(const objects *o, unsigned owners) {
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         owner k;
@@ -128,7 +135,8 @@ static void refuse_all(const objects *o, unsigned owners) {
         PJRT_Error *e = call(&rows[i], &a, o->of[k]);
         if (!e) fail_msg("PJRT_%s took a handle that is none", rows[i].name);
         PJRT_Error_Code code = code_of(e, rows[i].name);
-        if (code != PJRT_FAILED_PRECONDITION && code != PJRT_UNIMPLEMENTED) fail_msg("PJRT_%s: code %d", rows[i].name, code);
+        if (code != PJRT_FAILED_PRECONDITION && code != PJRT_UNIMPLEMENTED)
+            fail_msg("PJRT_%s: code %d", rows[i].name, code);
     }
 }
 
@@ -165,7 +173,9 @@ static void test_destroyed_arguments(void **state) {
     objects o = make_objects();
     for (int k = OWNERS; k-- > 0;) assert_int_equal(destroy_object(&o, (owner)k), PJRT_OK);
     float v[4] = {0};
-    PJRT_Client_BufferFromHostBuffer_Args up = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = v, .type = PJRT_TYPE_F32, .dims = (int64_t[]){4}, .num_dims = 1, .device = o.of[DEVICE]);
+    PJRT_Client_BufferFromHostBuffer_Args up =
+        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = v, .type = PJRT_TYPE_F32,
+                  .dims = (int64_t[]){4}, .num_dims = 1, .device = o.of[DEVICE]);
     assert_int_equal(code_of(api->Client_BufferFromHostBuffer(&up), "destroyed"), PJRT_FAILED_PRECONDITION);
     PJRT_Buffer_CopyToMemory_Args copy = PJRT_INIT(Buffer_CopyToMemory, .buffer = w, .dst_memory = o.of[MEMORY]);
     assert_int_equal(code_of(api->Buffer_CopyToMemory(&copy), "destroyed"), PJRT_FAILED_PRECONDITION);
@@ -215,7 +225,7 @@ static void test_same_event_twice(void **state) {
     destroy(b);
 }
 
-/* --- every order ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- every order --- */
 static void test_every_order(void **state) {
     (void)state;
     static const owner kinds[] = {CLIENT, BUFFER, EVENT, LOADED, EXECUTABLE, TOPOLOGY};
@@ -234,14 +244,16 @@ static void test_every_order(void **state) {
             for (size_t i = 0; i < BASE_COUNT(rows); i++) { /* whatever is left answers, whatever is gone refuses */
                 owner of;
                 args a;
-                if (!has_owner(&rows[i], &of) || gives(rows[i].name) || of == DEVICE || of == DESCRIPTION || of == MEMORY) continue;
+                if (!has_owner(&rows[i], &of) || gives(rows[i].name) || of == DEVICE || of == DESCRIPTION ||
+                    of == MEMORY)
+                    continue;
                 code_of(call(&rows[i], &a, o.of[of]), NULL);
             }
         }
     }
 }
 
-/* --- many threads ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- many threads --- */
 enum { THREADS = 6, ROUNDS = 60 };
 typedef struct crowd {
     PJRT_LoadedExecutable *shared;
@@ -260,7 +272,9 @@ static bool one_round(PJRT_LoadedExecutable *e, float x) {
     PJRT_Buffer *in[2] = {NULL, NULL}, *out = NULL;
     bool fine = true;
     for (int i = 0; i < 2; i++) {
-        PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = v[i], .type = PJRT_TYPE_F32, .dims = (int64_t[]){4}, .num_dims = 1);
+        PJRT_Client_BufferFromHostBuffer_Args a =
+            PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = v[i], .type = PJRT_TYPE_F32,
+                      .dims = (int64_t[]){4}, .num_dims = 1);
         if (!ok(api->Client_BufferFromHostBuffer(&a))) return false;
         PJRT_Event_Destroy_Args d = PJRT_INIT(Event_Destroy, .event = a.done_with_host_buffer);
         fine = ok(api->Event_Destroy(&d)) && fine;
@@ -269,7 +283,8 @@ static bool one_round(PJRT_LoadedExecutable *e, float x) {
     PJRT_Event *done = NULL;
     fine = ok(execute(e, in[0], in[1], NULL, &out, &done)) && fine;
     if (fine) {
-        PJRT_Buffer_ToHostBuffer_Args r = PJRT_INIT(Buffer_ToHostBuffer, .src = out, .dst = got, .dst_size = sizeof got);
+        PJRT_Buffer_ToHostBuffer_Args r =
+            PJRT_INIT(Buffer_ToHostBuffer, .src = out, .dst = got, .dst_size = sizeof got);
         fine = ok(api->Buffer_ToHostBuffer(&r));
         PJRT_Event *events[] = {r.event, done};
         for (int i = 0; fine && i < 2; i++) {
@@ -294,10 +309,17 @@ static void *in_crowd(void *arg) {
     for (int i = 0; i < ROUNDS; i++) {
         PJRT_LoadedExecutable *own = NULL;
         if (i % 16 == me) { /* now and then a program of its own */
-            PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)step, .code_size = sizeof step - 1, .format = "mlir", .format_size = 4};
-            PJRT_Client_Compile_Args a = PJRT_INIT(Client_Compile, .client = client, .program = &p, .compile_options = one_device, .compile_options_size = 6);
-            if (ok(api->Client_Compile(&a))) own = a.executable;
-            else atomic_fetch_add(&c->wrong, 1);
+            PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program),
+                              .code = (char *)step,
+                              .code_size = sizeof step - 1,
+                              .format = "mlir",
+                              .format_size = 4};
+            PJRT_Client_Compile_Args a = PJRT_INIT(Client_Compile, .client = client, .program = &p,
+                                                   .compile_options = one_device, .compile_options_size = 6);
+            if (ok(api->Client_Compile(&a)))
+                own = a.executable;
+            else
+                atomic_fetch_add(&c->wrong, 1);
         }
         if (!one_round(own ? own : c->shared, (float)(me * ROUNDS + i))) atomic_fetch_add(&c->wrong, 1);
         PJRT_LoadedExecutable_Destroy_Args d = PJRT_INIT(LoadedExecutable_Destroy, .executable = own);
@@ -324,7 +346,8 @@ typedef struct race {
 
 static void *racer(void *arg) {
     race *r = arg;
-    while (!atomic_load(&r->go)) {}
+    while (!atomic_load(&r->go)) {
+    }
     PJRT_Buffer_Destroy_Args d = PJRT_INIT(Buffer_Destroy, .buffer = r->buffer);
     if (ok(api->Buffer_Destroy(&d))) atomic_fetch_add(&r->destroyed, 1);
     return NULL;
@@ -342,7 +365,7 @@ static void test_race_to_destroy(void **state) {
     }
 }
 
-/* --- calls from callbacks ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- calls from callbacks --- */
 /* What a callback did on the thread that set its event. */
 typedef struct called {
     PJRT_LoadedExecutable *exec;
@@ -356,7 +379,8 @@ static void call_back_in(PJRT_Error *error, void *user_arg) {
     called *c = user_arg;
     PJRT_Client_Destroy_Args d = PJRT_INIT(Client_Destroy, .client = client);
     code_of(error, NULL);
-    c->run = code_of(execute(c->exec, c->w, c->g, NULL, &c->out, &c->done), NULL); /* begins when this callback is over */
+    /* begins when this callback is over */
+    c->run = code_of(execute(c->exec, c->w, c->g, NULL, &c->out, &c->done), NULL);
     PJRT_Event_Await_Args w = PJRT_INIT(Event_Await, .event = c->done);
     c->wait = c->run ? PJRT_OK : code_of(api->Event_Await(&w), "callback");
     bool here = pthread_equal(pthread_self(), client->mine[0]->executor);
@@ -370,11 +394,14 @@ static void test_calls_from_callbacks(void **state) {
         called c = {.exec = compile(client), .w = upload4((float[]){1, 2, 3, 4}), .g = upload4((float[]){1, 1, 1, 1})};
         PJRT_Buffer *w = upload4((float[]){5, 5, 5, 5}), *out = NULL;
         PJRT_Event *done = NULL;
-        CALL(Client_CreateAliasBuffer, .client = client, .shape_element_type = PJRT_TYPE_F32, .shape_dims = (int64_t[]){4}, .shape_num_dims = 1);
-        PJRT_Buffer *later = Client_CreateAliasBuffer.alias_buffer; /* not ready: the program cannot run on this thread */
+        CALL(Client_CreateAliasBuffer, .client = client, .shape_element_type = PJRT_TYPE_F32,
+             .shape_dims = (int64_t[]){4}, .shape_num_dims = 1);
+        /* not ready: the program cannot run on this thread */
+        PJRT_Buffer *later = Client_CreateAliasBuffer.alias_buffer;
         assert_int_equal(code_of(execute(c.exec, w, later, NULL, &out, &done), NULL), PJRT_OK);
         CALL(Event_OnReady, .event = done, .callback = call_back_in, .user_arg = &c);
-        CALL(Client_FulfillAliasBuffer, .client = client, .buffer = c.g, .fulfill_alias_buffer_cb = Client_CreateAliasBuffer.fulfill_alias_buffer_cb);
+        CALL(Client_FulfillAliasBuffer, .client = client, .buffer = c.g,
+             .fulfill_alias_buffer_cb = Client_CreateAliasBuffer.fulfill_alias_buffer_cb);
         assert_int_equal(finish(done, NULL), PJRT_OK);
         while (!atomic_load(&c.over)) sched_yield();
         assert_int_equal(c.run, PJRT_OK);
@@ -390,9 +417,12 @@ static void test_calls_from_callbacks(void **state) {
 
 int main(void) {
     api = GetPjrtApi();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_handle_alone),     cmocka_unit_test(test_destroyed_handles), cmocka_unit_test(test_foreign_handles),
-                                       cmocka_unit_test(test_destroyed_arguments), cmocka_unit_test(test_same_event_twice), cmocka_unit_test(test_every_order),
-                                       cmocka_unit_test(test_address_rests), cmocka_unit_test(test_errors_are_handles), cmocka_unit_test(test_calls_from_callbacks),
-                                       cmocka_unit_test(test_crowd),            cmocka_unit_test(test_race_to_destroy)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_handle_alone),         cmocka_unit_test(test_destroyed_handles),
+        cmocka_unit_test(test_foreign_handles),      cmocka_unit_test(test_destroyed_arguments),
+        cmocka_unit_test(test_same_event_twice),     cmocka_unit_test(test_every_order),
+        cmocka_unit_test(test_address_rests),        cmocka_unit_test(test_errors_are_handles),
+        cmocka_unit_test(test_calls_from_callbacks), cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_race_to_destroy)};
     return cmocka_run_group_tests(tests, open_client, close_client);
 }

@@ -1,9 +1,10 @@
-/* What the plugin's table of arguments (src/pjrt/args.def) says is what its functions do: with each pointer NULL and a count, each count
- * too large or negative, each handle NULL or none, and each struct too short, a function answers with an error that names the field,
- * touches nothing and goes on living. The table itself covers every byte of every struct. */
+/* What the plugin's table of arguments (src/pjrt/args.def) says is what its functions do: with each pointer NULL and
+ * a count, each count too large or negative, each handle NULL or none, and each struct too short, a function answers
+ * with an error that names the field, touches nothing and goes on living. The table itself covers every byte of
+ * every struct. */
 #include "pjrt_objects.h"
 
-/* --- the table -------------------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 static void cover(bool *seen, size_t offset, size_t size) {
     for (size_t i = 0; i < size; i++) seen[offset + i] = true;
 }
@@ -16,7 +17,8 @@ static void covers_all(const face_args *row) {
     for (size_t i = 0; i < row->n; i++) {
         const face_field *f = &row->fields[i];
         cover(seen, f->offset, f->size);
-        if (f->role == FACE_ARRAY) cover(seen, f->count_offset, f->count_size), cover(seen, f->inner_offset, f->inner_size);
+        if (f->role == FACE_ARRAY)
+            cover(seen, f->count_offset, f->count_size), cover(seen, f->inner_offset, f->inner_size);
         if (f->name && f->offset < first) first = f->offset;
         if (f->of) covers_all(f->of());
     }
@@ -32,7 +34,7 @@ static void test_table_covers_structs(void **state) {
     for (int slot = 0; slot < FACE_SLOTS; slot++) covers_all(face_args_of((face_slot)slot));
 }
 
-/* --- every field of every function -------------------------------------------------------------------------------------------- */
+/* --- every field of every function --- */
 typedef struct asking {
     face_slot slot;
     const face_args *row;
@@ -43,7 +45,8 @@ typedef struct asking {
 static void expect_refused(asking *q, const char *what, PJRT_Error_Code code, const char *word) {
     answer got = ask(q->slot, q->args);
     if (got.code == code && strstr(got.text, word)) return;
-    fprintf(stderr, "PJRT_%s with %s: code %d '%s', expected %d and '%s'\n", q->row->name, what, got.code, got.text, code, word);
+    fprintf(stderr, "PJRT_%s with %s: code %d '%s', expected %d and '%s'\n", q->row->name, what, got.code, got.text,
+            code, word);
     q->wrong++;
 }
 
@@ -53,7 +56,8 @@ static void *const nowhere = (void *)64;
 /* `s` is the struct with the field: the arguments, or what they point to. */
 static void ask_array(asking *q, void *s, const face_args *row, const face_field *f) {
     for (size_t i = 0; i < row->n; i++) /* others of the same count are there */
-        if (row->fields[i].role == FACE_ARRAY && row->fields[i].count_offset == f->count_offset) put_pointer(s, row->fields[i].offset, nowhere);
+        if (row->fields[i].role == FACE_ARRAY && row->fields[i].count_offset == f->count_offset)
+            put_pointer(s, row->fields[i].offset, nowhere);
     uint64_t one = 1;
     put_count(s, f->inner_offset, f->inner_size, one);
     put_pointer(s, f->offset, NULL);
@@ -96,7 +100,8 @@ static void ask_struct_size(asking *q, void *s, const face_args *row) {
 }
 
 /* Each field of a struct that the arguments point to, in turn. `at` is where the pointer to it is. */
-static void ask_nested(asking *q, const face_args *row, void (*point)(asking *q, const face_field *f), const face_field *to) {
+static void ask_nested(asking *q, const face_args *row, void (*point)(asking *q, const face_field *f),
+                       const face_field *to) {
     for (size_t i = 0; i < row->n; i++) {
         const face_field *f = &row->fields[i];
         fill_args(q->row, q->args, q->nested);
@@ -165,7 +170,8 @@ static int ask_all(void *user) {
     asking *q = user;
     if (!is_void(q->slot)) {
         answer none = ask(q->slot, NULL);
-        if (none.code != PJRT_INVALID_ARGUMENT) fprintf(stderr, "PJRT_%s(NULL): code %d\n", q->row->name, none.code), q->wrong++;
+        if (none.code != PJRT_INVALID_ARGUMENT)
+            fprintf(stderr, "PJRT_%s(NULL): code %d\n", q->row->name, none.code), q->wrong++;
     } else
         ask(q->slot, NULL);
     for (size_t i = 0; i < q->row->n; i++) ask_field(q, &q->row->fields[i]);
@@ -179,26 +185,29 @@ static void test_every_field(void **state) {
     int wrong = 0;
     setenv("XT_MEMORY_LIMIT", "64M", 1);
     for (int slot = 0; slot < FACE_SLOTS; slot++) {
-        if (slot == FACE_SLOT_Error_ForEachPayload) continue; /* an error here would be asked for its payloads, without end */
+        /* an error here would be asked for its payloads, without end */
+        if (slot == FACE_SLOT_Error_ForEachPayload) continue;
         q = (asking){.slot = (face_slot)slot, .row = face_args_of((face_slot)slot)};
         int rc = in_child(ask_all, &q, 60);
         if (rc == 0) continue;
-        print_error("PJRT_%s: %s %d\n", q.row->name, rc < 0 ? "signal" : "wrong answers, exit status", rc < 0 ? -rc : rc);
+        print_error("PJRT_%s: %s %d\n", q.row->name, rc < 0 ? "signal" : "wrong answers, exit status",
+                    rc < 0 ? -rc : rc);
         wrong++;
     }
     unsetenv("XT_MEMORY_LIMIT");
     assert_int_equal(wrong, 0);
 }
 
-/* --- lists of lists, and callbacks ---------------------------------------------------------------------------------------------- */
+/* --- lists of lists, and callbacks --- */
 static void test_lists_of_execute(void **state) {
     (void)state;
     PJRT_LoadedExecutable *e = compile(client);
     PJRT_Buffer *w = upload4((float[]){1, 2, 3, 4}), *g = upload4((float[]){1, 1, 1, 1}), *out = NULL;
     PJRT_Buffer **in[] = {(PJRT_Buffer *[]){w, g}}, **outs[] = {&out}, **none[] = {NULL};
     PJRT_ExecuteOptions o = {.struct_size = PJRT_SIZE_OF(PJRT_ExecuteOptions)};
-    PJRT_LoadedExecutable_Execute_Args a = PJRT_INIT(LoadedExecutable_Execute, .executable = e, .options = &o, .argument_lists = none,
-                                                     .num_devices = 1, .num_args = 2, .output_lists = outs);
+    PJRT_LoadedExecutable_Execute_Args a =
+        PJRT_INIT(LoadedExecutable_Execute, .executable = e, .options = &o, .argument_lists = none, .num_devices = 1,
+                  .num_args = 2, .output_lists = outs);
     assert_int_equal(code_of(api->LoadedExecutable_Execute(&a), "argument_lists[0] is NULL"), PJRT_INVALID_ARGUMENT);
     a.argument_lists = in;
     a.output_lists = none;
@@ -207,7 +216,8 @@ static void test_lists_of_execute(void **state) {
     assert_int_equal(code_of(api->LoadedExecutable_Execute(&a), "output_lists is NULL"), PJRT_INVALID_ARGUMENT);
     a.output_lists = outs;
     o.num_non_donatable_input_indices = 1;
-    assert_int_equal(code_of(api->LoadedExecutable_Execute(&a), "options: non_donatable_input_indices is NULL"), PJRT_INVALID_ARGUMENT);
+    assert_int_equal(code_of(api->LoadedExecutable_Execute(&a), "options: non_donatable_input_indices is NULL"),
+                     PJRT_INVALID_ARGUMENT);
     o.non_donatable_input_indices = (int64_t[]){0};
     assert_int_equal(code_of(api->LoadedExecutable_Execute(&a), NULL), PJRT_OK);
     expect(out, 4, (float[]){0, 1, 2, 3});
@@ -240,8 +250,8 @@ static void test_callbacks_of_the_plugin(void **state) {
     Buffer_CopyRawToHostFuture.future_ready_callback(&read);
     assert_int_equal(finish(Buffer_CopyRawToHostFuture.event, "error_message is NULL"), PJRT_INVALID_ARGUMENT);
     CALL(Buffer_DonateWithControlDependency, .buffer = b);
-    PJRT_Buffer_DonateWithControlDependency_Callback_Args done = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_DonateWithControlDependency_Callback_Args),
-                                                                  .callback_data = got};
+    PJRT_Buffer_DonateWithControlDependency_Callback_Args done = {
+        .struct_size = PJRT_SIZE_OF(PJRT_Buffer_DonateWithControlDependency_Callback_Args), .callback_data = got};
     Buffer_DonateWithControlDependency.dependency_ready_callback(NULL);
     Buffer_DonateWithControlDependency.dependency_ready_callback(&done);
     done.callback_data = Buffer_DonateWithControlDependency.callback_data;
@@ -265,20 +275,22 @@ static PJRT_Error *get_no_text(PJRT_KeyValueGetCallback_Args *a) {
 static void test_callbacks_of_the_client(void **state) {
     (void)state;
     PJRT_NamedValue options[] = {int_value("num_nodes", 2), int_value("node_id", 0)};
-    PJRT_Client_Create_Args a =
-        PJRT_INIT(Client_Create, .create_options = options, .num_options = 2, .kv_get_callback = get_no_text, .kv_put_callback = put_nothing);
+    PJRT_Client_Create_Args a = PJRT_INIT(Client_Create, .create_options = options, .num_options = 2,
+                                          .kv_get_callback = get_no_text, .kv_put_callback = put_nothing);
     assert_int_equal(code_of(api->Client_Create(&a), "value is NULL, but value_size is 5"), PJRT_INVALID_ARGUMENT);
 }
 
 /* Whoever makes an array sets its event; a client sets its own events, each once. */
 static void test_whose_event(void **state) {
     (void)state;
-    CALL(Client_CreateAliasBuffer, .client = client, .shape_element_type = PJRT_TYPE_F32, .shape_dims = (int64_t[]){4}, .shape_num_dims = 1);
+    CALL(Client_CreateAliasBuffer, .client = client, .shape_element_type = PJRT_TYPE_F32, .shape_dims = (int64_t[]){4},
+         .shape_num_dims = 1);
     PJRT_Buffer *alias = Client_CreateAliasBuffer.alias_buffer, *b = upload4((float[]){1, 2, 3, 4});
     CALL(Buffer_ReadyEvent, .buffer = alias);
     PJRT_Event_Set_Args set = PJRT_INIT(Event_Set, .event = Buffer_ReadyEvent.event);
     assert_int_equal(code_of(api->Event_Set(&set), "not made by"), PJRT_FAILED_PRECONDITION);
-    CALL(Client_FulfillAliasBuffer, .client = client, .buffer = b, .fulfill_alias_buffer_cb = Client_CreateAliasBuffer.fulfill_alias_buffer_cb);
+    CALL(Client_FulfillAliasBuffer, .client = client, .buffer = b,
+         .fulfill_alias_buffer_cb = Client_CreateAliasBuffer.fulfill_alias_buffer_cb);
     assert_int_equal(finish(Buffer_ReadyEvent.event, NULL), PJRT_OK);
     CALL(Event_Create, .extension_start = NULL);
     set.event = Event_Create.event;
@@ -288,7 +300,7 @@ static void test_whose_event(void **state) {
     destroy(alias), destroy(b);
 }
 
-/* --- the profiler's own ABI -------------------------------------------------------------------------------------------------------- */
+/* --- the profiler's own ABI --- */
 static void test_profiler(void **state) {
     (void)state;
     const PJRT_Extension_Base *e = api->extension_start;
@@ -296,7 +308,8 @@ static void test_profiler(void **state) {
     const PLUGIN_Profiler_Api *p = ((const PJRT_Profiler_Extension *)e)->profiler_api;
     PLUGIN_Profiler_Create_Args c = {.struct_size = sizeof c};
     assert_null(p->create(&c));
-    PLUGIN_Profiler_Args own = {.struct_size = sizeof own, .profiler = c.profiler}, none = {.struct_size = sizeof none, .profiler = (void *)&c};
+    PLUGIN_Profiler_Args own = {.struct_size = sizeof own, .profiler = c.profiler},
+                         none = {.struct_size = sizeof none, .profiler = (void *)&c};
     PLUGIN_Profiler_Error *(*const with_args[])(PLUGIN_Profiler_Args *) = {p->start, p->stop, p->destroy};
     for (size_t i = 0; i < BASE_COUNT(with_args); i++) assert_true(with_args[i](NULL) && with_args[i](&none));
     assert_null(p->start(&own));
@@ -328,9 +341,10 @@ int main(void) {
     api = GetPjrtApi();
     /* Children come first: a process that has a client has threads, which a child of its would lack. */
     const struct CMUnitTest first[] = {cmocka_unit_test(test_table_covers_structs), cmocka_unit_test(test_every_field)};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists_of_execute), cmocka_unit_test(test_callbacks_of_the_plugin),
-                                       cmocka_unit_test(test_callbacks_of_the_client), cmocka_unit_test(test_whose_event),
-                                       cmocka_unit_test(test_profiler)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists_of_execute),
+                                       cmocka_unit_test(test_callbacks_of_the_plugin),
+                                       cmocka_unit_test(test_callbacks_of_the_client),
+                                       cmocka_unit_test(test_whose_event), cmocka_unit_test(test_profiler)};
     int failed = cmocka_run_group_tests(first, no_client, NULL);
     return cmocka_run_group_tests(tests, open_client, close_client) + failed;
 }

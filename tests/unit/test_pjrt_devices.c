@@ -1,4 +1,5 @@
-/* The plugin's table: limits of memory and blocks used again, several devices, memory that runs out anywhere, topologies. */
+/* The plugin's table: limits of memory and blocks used again, several devices, memory that runs out
+ * anywhere, topologies. */
 #include "pjrt_calls.h"
 
 static void test_memory_limit(void **state) {
@@ -11,8 +12,8 @@ static void test_memory_limit(void **state) {
     float big[200] = {0};
     PJRT_Buffer *b = NULL, *more = NULL;
     int64_t dim = 200;
-    PJRT_Client_BufferFromHostBuffer_Args a =
-        PJRT_INIT(Client_BufferFromHostBuffer, .client = c, .data = big, .type = PJRT_TYPE_F32, .dims = &dim, .num_dims = 1);
+    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = c, .data = big,
+                                                        .type = PJRT_TYPE_F32, .dims = &dim, .num_dims = 1);
     assert_int_equal(code_of(upload_error(&a, &b), NULL), PJRT_OK);
     assert_int_equal(code_of(upload_error(&a, &more), "XT_MEMORY_LIMIT"), PJRT_RESOURCE_EXHAUSTED);
     destroy(b);
@@ -21,20 +22,23 @@ static void test_memory_limit(void **state) {
     CALL(Device_MemoryStats, .device = Client_AddressableDevices.addressable_devices[0]);
     assert_int_equal(Device_MemoryStats.bytes_in_use, 800);
     assert_int_equal(Device_MemoryStats.bytes_limit, 1000);
-    assert_true(Device_MemoryStats.bytes_limit_is_set && Device_MemoryStats.peak_bytes_in_use == 800 && !Device_MemoryStats.pool_bytes_is_set);
+    assert_true(Device_MemoryStats.bytes_limit_is_set && Device_MemoryStats.peak_bytes_in_use == 800 &&
+                !Device_MemoryStats.pool_bytes_is_set);
     /* 800 + 12 * 16 leave no room for a result of 16 that takes nobody's place */
     PJRT_Buffer *small[12], *out;
     for (int i = 0; i < 12; i++) small[i] = upload4((float[]){1, 1, 1, 1});
     PJRT_Event *done;
-    PJRT_ExecuteOptions o = {
-        .struct_size = PJRT_SIZE_OF(PJRT_ExecuteOptions), .non_donatable_input_indices = (int64_t[]){0}, .num_non_donatable_input_indices = 1};
-    CALL(LoadedExecutable_Execute, .executable = e, .options = &o, .argument_lists = (PJRT_Buffer * *[]){small}, .num_devices = 1, .num_args = 2,
-         .output_lists = (PJRT_Buffer * *[]){&out}, .device_complete_events = &done);
+    PJRT_ExecuteOptions o = {.struct_size = PJRT_SIZE_OF(PJRT_ExecuteOptions),
+                             .non_donatable_input_indices = (int64_t[]){0},
+                             .num_non_donatable_input_indices = 1};
+    CALL(LoadedExecutable_Execute, .executable = e, .options = &o, .argument_lists = (PJRT_Buffer * *[]){small},
+         .num_devices = 1, .num_args = 2, .output_lists = (PJRT_Buffer * *[]){&out}, .device_complete_events = &done);
     assert_int_equal(finish(done, "XT_MEMORY_LIMIT"), PJRT_RESOURCE_EXHAUSTED);
     CALL(Buffer_IsDeleted, .buffer = small[0]);
     assert_false(Buffer_IsDeleted.is_deleted);
     destroy(out);
-    assert_int_equal(code_of(execute(e, small[0], small[1], NULL, &out, &done), NULL), PJRT_OK); /* in place there is room */
+    /* in place there is room */
+    assert_int_equal(code_of(execute(e, small[0], small[1], NULL, &out, &done), NULL), PJRT_OK);
     assert_int_equal(finish(done, NULL), PJRT_OK);
     expect(out, 4, (float[]){0, 0, 0, 0});
     for (int i = 0; i < 12; i++) destroy(small[i]);
@@ -49,8 +53,8 @@ static void test_memory_limit(void **state) {
 static uintptr_t upload_bytes(size_t n, PJRT_Buffer **out) {
     char *data = base_calloc(n, 1);
     int64_t dim = (int64_t)n;
-    PJRT_Client_BufferFromHostBuffer_Args a =
-        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_TYPE_PRED, .dims = &dim, .num_dims = 1);
+    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = data,
+                                                        .type = PJRT_TYPE_PRED, .dims = &dim, .num_dims = 1);
     assert_int_equal(code_of(upload_error(&a, out), NULL), PJRT_OK);
     base_free(data);
     CALL(Buffer_UnsafePointer, .buffer = *out);
@@ -142,28 +146,34 @@ static void test_two_devices(void **state) {
     client = usual;
 }
 
-static const char sum[] = "module @sum {\n"
-                          "  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
-                          "    %0 = \"stablehlo.all_reduce\"(%x) ({\n"
-                          "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-                          "      %1 = stablehlo.add %a, %b : tensor<f32>\n"
-                          "      stablehlo.return %1 : tensor<f32>\n"
-                          "    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>\n"
-                          "    return %0 : tensor<2xf32>\n"
-                          "  }\n"
-                          "}\n";
+static const char sum[] =
+    "module @sum {\n"
+    "  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+    "    %0 = \"stablehlo.all_reduce\"(%x) ({\n"
+    "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+    "      %1 = stablehlo.add %a, %b : tensor<f32>\n"
+    "      stablehlo.return %1 : tensor<f32>\n"
+    "    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>\n"
+    "    return %0 : tensor<2xf32>\n"
+    "  }\n"
+    "}\n";
 /* replicas 2, partitions 1, assignment {2, 1, [0, 1]}: zeros are bytes like others */
 static const char two_replicas[] = "\x1a\x10\x20\x02\x28\x01\x4a\x0a\x08\x02\x10\x01\x1a\x04\x0a\x02\x00\x01";
 
-/* One process, two devices, one replica each: the executors really run at the same time, or the sum would never come. */
+/* One process, two devices, one replica each: the executors really run at the same time, or the sum
+ * would never come. */
 static void test_two_replicas(void **state) {
     (void)state;
     PJRT_NamedValue two = int_value("cpu_device_count", 2);
     PJRT_Client *c = create(&two, 1);
     CALL(Client_AddressableDevices, .client = c);
-    PJRT_Program p = {
-        .struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)sum, .code_size = sizeof sum - 1, .format = "mlir", .format_size = 4};
-    CALL(Client_Compile, .client = c, .program = &p, .compile_options = two_replicas, .compile_options_size = sizeof two_replicas - 1);
+    PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program),
+                      .code = (char *)sum,
+                      .code_size = sizeof sum - 1,
+                      .format = "mlir",
+                      .format_size = 4};
+    CALL(Client_Compile, .client = c, .program = &p, .compile_options = two_replicas,
+         .compile_options_size = sizeof two_replicas - 1);
     PJRT_LoadedExecutable *e = Client_Compile.executable;
     CALL(LoadedExecutable_GetExecutable, .loaded_executable = e);
     CALL(Executable_GetCompileOptions, .executable = LoadedExecutable_GetExecutable.executable);
@@ -173,7 +183,8 @@ static void test_two_replicas(void **state) {
     CALL(LoadedExecutable_GetDeviceAssignment, .executable = e);
     assert_int_equal(LoadedExecutable_GetDeviceAssignment.serialized_bytes_size, 10);
     assert_memory_equal(LoadedExecutable_GetDeviceAssignment.serialized_bytes, two_replicas + 8, 10);
-    LoadedExecutable_GetDeviceAssignment.serialized_device_assignment_deleter(LoadedExecutable_GetDeviceAssignment.serialized_device_assignment);
+    LoadedExecutable_GetDeviceAssignment.serialized_device_assignment_deleter(
+        LoadedExecutable_GetDeviceAssignment.serialized_device_assignment);
     CALL(LoadedExecutable_AddressableDeviceLogicalIds, .executable = e);
     assert_int_equal(LoadedExecutable_AddressableDeviceLogicalIds.num_addressable_device_logical_ids, 2);
     assert_int_equal(LoadedExecutable_AddressableDeviceLogicalIds.addressable_device_logical_ids[1].replica, 1);
@@ -182,12 +193,14 @@ static void test_two_replicas(void **state) {
     for (int i = 0; i < 2; i++) {
         float data[] = {(float)i + 1, 10};
         int64_t dim = 2;
-        PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = c, .data = data, .type = PJRT_TYPE_F32,
-                                                            .dims = &dim, .num_dims = 1, .device = Client_AddressableDevices.addressable_devices[i]);
+        PJRT_Client_BufferFromHostBuffer_Args a =
+            PJRT_INIT(Client_BufferFromHostBuffer, .client = c, .data = data, .type = PJRT_TYPE_F32, .dims = &dim,
+                      .num_dims = 1, .device = Client_AddressableDevices.addressable_devices[i]);
         assert_int_equal(code_of(upload_error(&a, &in[i]), NULL), PJRT_OK);
     }
-    CALL(LoadedExecutable_Execute, .executable = e, .argument_lists = (PJRT_Buffer * *[]){&in[0], &in[1]}, .num_devices = 2, .num_args = 1,
-         .output_lists = (PJRT_Buffer * *[]){&out[0], &out[1]}, .device_complete_events = done);
+    CALL(LoadedExecutable_Execute, .executable = e, .argument_lists = (PJRT_Buffer * *[]){&in[0], &in[1]},
+         .num_devices = 2, .num_args = 1, .output_lists = (PJRT_Buffer * *[]){&out[0], &out[1]},
+         .device_complete_events = done);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(finish(done[i], NULL), PJRT_OK);
         expect(out[i], 2, (float[]){3, 20});
@@ -197,7 +210,8 @@ static void test_two_replicas(void **state) {
     CALL(Client_Destroy, .client = c);
 }
 
-/* Each device's replica by a call of its own, as PyTorch/XLA's threads and processes do, where the two are all devices of the client and where not. */
+/* Each device's replica by a call of its own, as PyTorch/XLA's threads and processes do, where the two are all devices
+ * of the client and where not. */
 static void test_call_a_replica(void **state) {
     (void)state;
     for (int n = 2; n <= 3; n++) {
@@ -206,23 +220,30 @@ static void test_call_a_replica(void **state) {
         client = c;
         CALL(Client_AddressableDevices, .client = c);
         PJRT_Device *const *devices = Client_AddressableDevices.addressable_devices;
-        PJRT_Program p = {
-            .struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)sum, .code_size = sizeof sum - 1, .format = "mlir", .format_size = 4};
-        CALL(Client_Compile, .client = c, .program = &p, .compile_options = two_replicas, .compile_options_size = sizeof two_replicas - 1);
+        PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program),
+                          .code = (char *)sum,
+                          .code_size = sizeof sum - 1,
+                          .format = "mlir",
+                          .format_size = 4};
+        CALL(Client_Compile, .client = c, .program = &p, .compile_options = two_replicas,
+             .compile_options_size = sizeof two_replicas - 1);
         PJRT_LoadedExecutable *e = Client_Compile.executable;
         PJRT_Buffer *in[3], *out[2];
         PJRT_Event *done[2];
         for (int i = n - 1; i >= 0; i--) {
             float data[] = {(float)i + 1, 10};
             int64_t dim = 2;
-            PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = c, .data = data, .type = PJRT_TYPE_F32,
-                                                                .dims = &dim, .num_dims = 1, .device = devices[i]);
+            PJRT_Client_BufferFromHostBuffer_Args a =
+                PJRT_INIT(Client_BufferFromHostBuffer, .client = c, .data = data, .type = PJRT_TYPE_F32, .dims = &dim,
+                          .num_dims = 1, .device = devices[i]);
             assert_int_equal(code_of(upload_error(&a, &in[i]), NULL), PJRT_OK);
             PJRT_LoadedExecutable_Execute_Args x =
-                PJRT_INIT(LoadedExecutable_Execute, .executable = e, .argument_lists = (PJRT_Buffer * *[]){&in[i]}, .num_devices = 1, .num_args = 1,
-                          .output_lists = (PJRT_Buffer * *[]){&out[i % 2]}, .device_complete_events = &done[i % 2], .execute_device = devices[i]);
+                PJRT_INIT(LoadedExecutable_Execute, .executable = e, .argument_lists = (PJRT_Buffer * *[]){&in[i]},
+                          .num_devices = 1, .num_args = 1, .output_lists = (PJRT_Buffer * *[]){&out[i % 2]},
+                          .device_complete_events = &done[i % 2], .execute_device = devices[i]);
             PJRT_Error *error = api->LoadedExecutable_Execute(&x);
-            assert_int_equal(code_of(error, i < 2 ? NULL : "on other devices"), i < 2 ? PJRT_OK : PJRT_INVALID_ARGUMENT);
+            assert_int_equal(code_of(error, i < 2 ? NULL : "on other devices"),
+                             i < 2 ? PJRT_OK : PJRT_INVALID_ARGUMENT);
         }
         for (int i = 0; i < 2; i++) {
             assert_int_equal(finish(done[i], NULL), PJRT_OK);
@@ -240,7 +261,8 @@ static void test_call_a_replica(void **state) {
 static void test_two_partitions(void **state) {
     (void)state;
     static const char text[] = "module @halves attributes {mhlo.num_partitions = 2 : i32} {\n"
-                               "  func.func public @main(%x: tensor<4xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}) -> (tensor<4xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}, tensor<f32>) {\n"
+                               "  func.func public @main(%x: tensor<4xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}) "
+                               "-> (tensor<4xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}, tensor<f32>) {\n"
                                "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
                                "    %0 = \"stablehlo.reduce\"(%x, %z) ({\n"
                                "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
@@ -257,10 +279,16 @@ static void test_two_partitions(void **state) {
     PJRT_NamedValue two = int_value("cpu_device_count", 2);
     PJRT_Client *c = create(&two, 1);
     CALL(Client_AddressableDevices, .client = c);
-    PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)text, .code_size = sizeof text - 1, .format = "mlir", .format_size = 4};
+    PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program),
+                      .code = (char *)text,
+                      .code_size = sizeof text - 1,
+                      .format = "mlir",
+                      .format_size = 4};
     /* replicas 1, partitions 2, use_spmd_partitioning, assignment {1, 2, [0], [1]} */
-    static const char options[] = "\x1a\x16\x20\x01\x28\x02\x30\x01\x4a\x0e\x08\x01\x10\x02\x1a\x03\x0a\x01\x00\x1a\x03\x0a\x01\x01";
-    CALL(Client_Compile, .client = c, .program = &p, .compile_options = options, .compile_options_size = sizeof options - 1);
+    static const char options[] =
+        "\x1a\x16\x20\x01\x28\x02\x30\x01\x4a\x0e\x08\x01\x10\x02\x1a\x03\x0a\x01\x00\x1a\x03\x0a\x01\x01";
+    CALL(Client_Compile, .client = c, .program = &p, .compile_options = options,
+         .compile_options_size = sizeof options - 1);
     PJRT_LoadedExecutable *e = Client_Compile.executable;
     CALL(LoadedExecutable_GetExecutable, .loaded_executable = e);
     CALL(Executable_OutputDimensions, .executable = LoadedExecutable_GetExecutable.executable);
@@ -271,11 +299,13 @@ static void test_two_partitions(void **state) {
     for (int i = 0; i < 2; i++) {
         float data[] = {(float)(10 * i + 1), (float)(10 * i + 2)};
         int64_t dim = 2;
-        PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = c, .data = data, .type = PJRT_TYPE_F32, .dims = &dim, .num_dims = 1,
-                                                            .device = Client_AddressableDevices.addressable_devices[i]);
+        PJRT_Client_BufferFromHostBuffer_Args a =
+            PJRT_INIT(Client_BufferFromHostBuffer, .client = c, .data = data, .type = PJRT_TYPE_F32, .dims = &dim,
+                      .num_dims = 1, .device = Client_AddressableDevices.addressable_devices[i]);
         assert_int_equal(code_of(upload_error(&a, &in[i]), NULL), PJRT_OK);
     }
-    CALL(LoadedExecutable_Execute, .executable = e, .argument_lists = (PJRT_Buffer * *[]){&in[0], &in[1]}, .num_devices = 2, .num_args = 1, .output_lists = (PJRT_Buffer * *[]){out[0], out[1]},
+    CALL(LoadedExecutable_Execute, .executable = e, .argument_lists = (PJRT_Buffer * *[]){&in[0], &in[1]},
+         .num_devices = 2, .num_args = 1, .output_lists = (PJRT_Buffer * *[]){out[0], out[1]},
          .device_complete_events = done);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(finish(done[i], NULL), PJRT_OK);
@@ -294,14 +324,15 @@ static bool try_everything(PJRT_LoadedExecutable *e) {
     PJRT_Buffer *b[3] = {NULL};
     bool ok = true;
     for (int i = 0; i < 2 && ok; i++) {
-        PJRT_Client_BufferFromHostBuffer_Args a =
-            PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_TYPE_F32, .dims = &dim, .num_dims = 1);
+        PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = data,
+                                                            .type = PJRT_TYPE_F32, .dims = &dim, .num_dims = 1);
         ok = code_of(upload_error(&a, &b[i]), NULL) == PJRT_OK;
     }
     PJRT_Event *done = NULL;
     ok = ok && code_of(execute(e, b[0], b[1], NULL, &b[2], &done), NULL) == PJRT_OK;
     if (ok) {
-        PJRT_Buffer_ToHostBuffer_Args r = PJRT_INIT(Buffer_ToHostBuffer, .src = b[2], .dst = got, .dst_size = sizeof got);
+        PJRT_Buffer_ToHostBuffer_Args r =
+            PJRT_INIT(Buffer_ToHostBuffer, .src = b[2], .dst = got, .dst_size = sizeof got);
         bool started = code_of(api->Buffer_ToHostBuffer(&r), NULL) == PJRT_OK;
         bool read = started && finish(r.event, NULL) == PJRT_OK;
         ok = finish(done, NULL) == PJRT_OK && read;
@@ -335,8 +366,11 @@ static void test_topology(void **state) {
     PJRT_TopologyDescription *t = TopologyDescription_Create.topology;
     CALL(TopologyDescription_GetDeviceDescriptions, .topology = t);
     assert_int_equal(TopologyDescription_GetDeviceDescriptions.num_descriptions, 4);
-    PJRT_Program p = {
-        .struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)step, .code_size = sizeof step - 1, .format = "mlir", .format_size = 4};
+    PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program),
+                      .code = (char *)step,
+                      .code_size = sizeof step - 1,
+                      .format = "mlir",
+                      .format_size = 4};
     CALL(Compile, .topology = t, .program = &p, .compile_options = one_device, .compile_options_size = 6);
     CALL(Client_Load, .client = client, .executable = Compile.executable);
     CALL(LoadedExecutable_Destroy, .executable = Client_Load.loaded_executable);
@@ -353,20 +387,18 @@ static void test_topology(void **state) {
     CALL(TopologyDescription_Destroy, .topology = t);
     TopologyDescription_Destroy.topology = TopologyDescription_Deserialize.topology;
     assert_null(api->TopologyDescription_Destroy(&TopologyDescription_Destroy));
-    PJRT_TopologyDescription_Create_Args bad = PJRT_INIT(TopologyDescription_Create, .topology_name = "v4:2x2", .topology_name_size = 6);
+    PJRT_TopologyDescription_Create_Args bad =
+        PJRT_INIT(TopologyDescription_Create, .topology_name = "v4:2x2", .topology_name_size = 6);
     assert_int_equal(code_of(api->TopologyDescription_Create(&bad), "v4:2x2"), PJRT_INVALID_ARGUMENT);
 }
 
 int main(void) {
     api = GetPjrtApi();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory_limit),
-        cmocka_unit_test(test_block_reuse), cmocka_unit_test(test_many_blocks),
-        cmocka_unit_test(test_two_devices),
-        cmocka_unit_test(test_two_replicas),
-        cmocka_unit_test(test_call_a_replica),
-        cmocka_unit_test(test_two_partitions),
-        cmocka_unit_test(test_out_of_host_memory),
+        cmocka_unit_test(test_memory_limit),   cmocka_unit_test(test_block_reuse),
+        cmocka_unit_test(test_many_blocks),    cmocka_unit_test(test_two_devices),
+        cmocka_unit_test(test_two_replicas),   cmocka_unit_test(test_call_a_replica),
+        cmocka_unit_test(test_two_partitions), cmocka_unit_test(test_out_of_host_memory),
         cmocka_unit_test(test_topology),
     };
     return cmocka_run_group_tests(tests, open_client, close_client);

@@ -1,5 +1,6 @@
-/* The plugin's table called directly, as no well-behaved client would: short structs, NULL handles, use after delete, strided memory, failures
- * that travel (memory and several devices: test_pjrt_devices.c). What a good client sees is tested through src/device (test_device_exec.c). */
+/* The plugin's table called directly, as no well-behaved client would: short structs, NULL handles, use after delete,
+ * strided memory, failures that travel (memory and several devices: test_pjrt_devices.c). What a good client sees is
+ * tested through src/device (test_device_exec.c). */
 #include "pjrt_calls.h"
 
 #include <pthread.h>
@@ -8,7 +9,7 @@
 
 #include "ir/host_function.h"
 
-/* --- the table ------------------------------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 static void test_short_structs(void **state) {
     (void)state;
     static const struct {
@@ -22,7 +23,8 @@ static void test_short_structs(void **state) {
 #undef PJRT_FN_VOID
     };
     for (size_t i = 0; i < BASE_COUNT(slots); i++) {
-        if (!slots[i].name || strcmp(slots[i].name, "PJRT_Error_ForEachPayload") == 0) continue; /* must not fail, see error.c */
+        /* must not fail, see error.c */
+        if (!slots[i].name || strcmp(slots[i].name, "PJRT_Error_ForEachPayload") == 0) continue;
         PJRT_Error *(*f)(void *);
         memcpy(&f, (const char *)api + slots[i].offset, sizeof f);
         assert_non_null(f);
@@ -72,27 +74,29 @@ static void test_create_options(void **state) {
     CALL(Client_Destroy, .client = c);
 }
 
-/* --- host memory ------------------------------------------------------------------------------------------------------------------------- */
+/* --- host memory --- */
 static void test_strides(void **state) {
     (void)state;
     const float column_major[] = {1, 4, 2, 5, 3, 6}, rows[] = {1, 2, 3, 4, 5, 6}, reversed[] = {6, 5, 4, 3, 2, 1};
     int64_t dims[] = {2, 3}, fortran[] = {4, 8}, backwards[] = {-12, -4};
     PJRT_Buffer *b = NULL;
-    PJRT_Client_BufferFromHostBuffer_Args a =
-        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = column_major, .type = PJRT_TYPE_F32, .dims = dims, .num_dims = 2,
-                  .byte_strides = fortran, .num_byte_strides = 2, .host_buffer_semantics = PJRT_HOST_ZERO_COPY);
+    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(
+        Client_BufferFromHostBuffer, .client = client, .data = column_major, .type = PJRT_TYPE_F32, .dims = dims,
+        .num_dims = 2, .byte_strides = fortran, .num_byte_strides = 2, .host_buffer_semantics = PJRT_HOST_ZERO_COPY);
     assert_int_equal(code_of(upload_error(&a, &b), NULL), PJRT_OK); /* not dense: copied, so the event is set at once */
     expect(b, 6, rows);
     float got[6];
-    PJRT_Buffer_MemoryLayout layout = {
-        .struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout),
-        .type = PJRT_LAYOUT_TILED,
-        .tiled = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Tiled), .minor_to_major = (int64_t[]){0, 1}, .minor_to_major_size = 2}};
+    PJRT_Buffer_MemoryLayout layout = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout),
+                                       .type = PJRT_LAYOUT_TILED,
+                                       .tiled = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Tiled),
+                                                 .minor_to_major = (int64_t[]){0, 1},
+                                                 .minor_to_major_size = 2}};
     CALL(Buffer_ToHostBuffer, .src = b, .host_layout = &layout, .dst = got, .dst_size = sizeof got);
     assert_int_equal(finish(Buffer_ToHostBuffer.event, NULL), PJRT_OK);
     assert_memory_equal(got, column_major, sizeof got);
     layout.tiled.minor_to_major = (int64_t[]){1, 1};
-    PJRT_Buffer_ToHostBuffer_Args wrong = PJRT_INIT(Buffer_ToHostBuffer, .src = b, .host_layout = &layout, .dst = got, .dst_size = sizeof got);
+    PJRT_Buffer_ToHostBuffer_Args wrong =
+        PJRT_INIT(Buffer_ToHostBuffer, .src = b, .host_layout = &layout, .dst = got, .dst_size = sizeof got);
     assert_int_equal(code_of(api->Buffer_ToHostBuffer(&wrong), "permutation"), PJRT_INVALID_ARGUMENT);
     wrong.host_layout = NULL;
     wrong.dst_size = 23;
@@ -119,8 +123,8 @@ static void test_zero_copy(void **state) {
     (void)state;
     float *data = base_aligned(64, 64);
     for (int i = 0; i < 4; i++) data[i] = (float)i;
-    CALL(Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_TYPE_F32, .dims = (int64_t[]){4}, .num_dims = 1,
-         .host_buffer_semantics = PJRT_HOST_ZERO_COPY);
+    CALL(Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_TYPE_F32, .dims = (int64_t[]){4},
+         .num_dims = 1, .host_buffer_semantics = PJRT_HOST_ZERO_COPY);
     PJRT_Buffer *b = Client_BufferFromHostBuffer.buffer;
     CALL(Buffer_UnsafePointer, .buffer = b);
     assert_int_equal(Buffer_UnsafePointer.buffer_pointer, (uintptr_t)data);
@@ -133,7 +137,7 @@ static void test_zero_copy(void **state) {
     base_free(data);
 }
 
-/* --- deletion, donation, references --------------------------------------------------------------------------------------------------------- */
+/* --- deletion, donation, references --- */
 static void test_use_after_delete(void **state) {
     (void)state;
     PJRT_LoadedExecutable *e = compile(client);
@@ -175,8 +179,9 @@ static void test_donation_of_a_viewed_buffer(void **state) {
     assert_true(Buffer_IsDeleted.is_deleted);
     assert_true(view[0] == 5 && view[3] == 8); /* the view's bytes were left alone */
     CALL(Buffer_DecreaseExternalReferenceCount, .buffer = w);
-    assert_int_equal(code_of(api->Buffer_DecreaseExternalReferenceCount(&Buffer_DecreaseExternalReferenceCount), "no external"),
-                     PJRT_FAILED_PRECONDITION);
+    assert_int_equal(
+        code_of(api->Buffer_DecreaseExternalReferenceCount(&Buffer_DecreaseExternalReferenceCount), "no external"),
+        PJRT_FAILED_PRECONDITION);
     destroy(w), destroy(g), destroy(out);
     CALL(LoadedExecutable_Destroy, .executable = e);
 }
@@ -196,7 +201,7 @@ static void test_in_place(void **state) {
     CALL(LoadedExecutable_Destroy, .executable = e);
 }
 
-/* --- events and failures ------------------------------------------------------------------------------------------------------------------------ */
+/* --- events and failures --- */
 static void count_call(PJRT_Error *e, void *user) {
     atomic_fetch_add((atomic_int *)user, code_of(e, NULL) == PJRT_OK ? 1 : 100);
 }
@@ -207,7 +212,8 @@ static void test_event_outlives_its_handle(void **state) {
     PJRT_LoadedExecutable *e = compile(client);
     PJRT_Buffer *w = upload4((float[]){0, 0, 0, 0}), *g = upload4((float[]){1, 1, 1, 1});
     enum { N = 50 };
-    assert_true(face_executor_borrow(client->mine[0])); /* what is enqueued waits: so small a program would run at once */
+    /* what is enqueued waits: so small a program would run at once */
+    assert_true(face_executor_borrow(client->mine[0]));
     for (int i = 0; i < N; i++) {
         PJRT_Buffer *out;
         PJRT_Event *done;
@@ -223,7 +229,8 @@ static void test_event_outlives_its_handle(void **state) {
     expect(w, 4, (float[]){-N, -N, -N, -N});
     destroy(w), destroy(g);
     CALL(LoadedExecutable_Destroy, .executable = e);
-    PJRT_Client *other = create(NULL, 0); /* a client's end waits for its executors; ours is shared, so wait for the count */
+    /* a client's end waits for its executors; ours is shared, so wait for the count */
+    PJRT_Client *other = create(NULL, 0);
     CALL(Client_Destroy, .client = other);
     for (int i = 0; i < 100000 && atomic_load(&calls) < N; i++) sched_yield();
     assert_int_equal(atomic_load(&calls), N);
@@ -235,7 +242,8 @@ static void test_tiny_runs_here(void **state) {
     PJRT_LoadedExecutable *e = compile(client);
     PJRT_Buffer *w = upload4((float[]){4, 4, 4, 4}), *g = upload4((float[]){1, 1, 1, 1}), *first, *second;
     PJRT_Event *done[2];
-    for (int i = 0; !face_executor_borrow(client->mine[0]); i++) { /* tests before this one may have left something in the queue */
+    for (int i = 0; !face_executor_borrow(client->mine[0]); i++) {
+        /* tests before this one may have left something in the queue */
         assert_true(i < 1000000);
         sched_yield();
     }
@@ -271,8 +279,9 @@ static void test_client_event(void **state) {
 static void test_poison(void **state) {
     (void)state;
     PJRT_LoadedExecutable *e = compile(client);
-    CALL(Client_CreateErrorBuffer, .client = client, .error_code = PJRT_DATA_LOSS, .error_message = "the disk ate it", .error_message_size = 15,
-         .shape_dims = (int64_t[]){4}, .shape_num_dims = 1, .shape_element_type = PJRT_TYPE_F32);
+    CALL(Client_CreateErrorBuffer, .client = client, .error_code = PJRT_DATA_LOSS, .error_message = "the disk ate it",
+         .error_message_size = 15, .shape_dims = (int64_t[]){4}, .shape_num_dims = 1,
+         .shape_element_type = PJRT_TYPE_F32);
     PJRT_Buffer *bad = Client_CreateErrorBuffer.buffer, *g = upload4((float[]){1, 1, 1, 1}), *first, *second;
     PJRT_Event *done[2];
     assert_int_equal(code_of(execute(e, g, bad, NULL, &first, &done[0]), NULL), PJRT_OK); /* the failure comes later */
@@ -292,16 +301,18 @@ static void test_poison(void **state) {
 /* Ordered effects: JAX begins the chain with an array of no elements and hands on the tokens it gets. */
 static void test_tokens(void **state) {
     (void)state;
-    PJRT_LoadedExecutable *e = compile_text(client, "module @chain {\n"
-                                                    "  func.func public @main(%t: !stablehlo.token, %x: tensor<4xf32>) -> (!stablehlo.token, tensor<4xf32>) {\n"
-                                                    "    %0 = stablehlo.after_all %t : !stablehlo.token\n"
-                                                    "    %1 = stablehlo.add %x, %x : tensor<4xf32>\n"
-                                                    "    return %0, %1 : !stablehlo.token, tensor<4xf32>\n"
-                                                    "  }\n"
-                                                    "}\n");
+    PJRT_LoadedExecutable *e = compile_text(
+        client,
+        "module @chain {\n"
+        "  func.func public @main(%t: !stablehlo.token, %x: tensor<4xf32>) -> (!stablehlo.token, tensor<4xf32>) {\n"
+        "    %0 = stablehlo.after_all %t : !stablehlo.token\n"
+        "    %1 = stablehlo.add %x, %x : tensor<4xf32>\n"
+        "    return %0, %1 : !stablehlo.token, tensor<4xf32>\n"
+        "  }\n"
+        "}\n");
     PJRT_Buffer *none = NULL, *x = upload4((float[]){1, 2, 3, 4}), *first[2], *second[2];
-    PJRT_Client_BufferFromHostBuffer_Args a =
-        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = "", .type = PJRT_TYPE_PRED, .dims = (int64_t[]){0}, .num_dims = 1);
+    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = "",
+                                                        .type = PJRT_TYPE_PRED, .dims = (int64_t[]){0}, .num_dims = 1);
     assert_int_equal(code_of(upload_error(&a, &none), NULL), PJRT_OK);
     assert_int_equal(code_of(execute(e, none, x, NULL, first, NULL), NULL), PJRT_OK);
     assert_int_equal(code_of(execute(e, first[0], first[1], NULL, second, NULL), NULL), PJRT_OK);
@@ -322,7 +333,8 @@ typedef struct host_array { /* as src/cpu/kernel/callback.c hands it */
 } host_array;
 
 /* Doubles; its second call fails. */
-static int called_back(int64_t id, int n_in, const host_array *in, int n_out, const host_array *out, char *error, size_t error_size) {
+static int called_back(int64_t id, int n_in, const host_array *in, int n_out, const host_array *out, char *error,
+                       size_t error_size) {
     static int calls;
     assert_true(id == 7 && n_in == 1 && n_out == 1);
     struct timespec nap = {.tv_nsec = 50000000}; /* long beside what a call takes that does not wait */
@@ -340,8 +352,13 @@ static void test_callback(void **state) {
     assert_int_equal(xtrain_allow_host_function((void *)(uintptr_t)called_back), 0);
     snprintf(text, sizeof text,
              "module @back {\n  func.func public @main(%%x: tensor<4xf32>, %%y: tensor<4xf32>) -> tensor<4xf32> {\n"
-             "    %%0 = stablehlo.custom_call @xtrain_host_callback(%%x) {api_version = 4 : i32, has_side_effect = true, mhlo.backend_config = {function = %llu : i64, id = 7 : i64}} : (tensor<4xf32>) -> tensor<4xf32>\n"
-             "    %%1 = stablehlo.add %%0, %%y : tensor<4xf32>\n    return %%1 : tensor<4xf32>\n  }\n}\n", (unsigned long long)(uintptr_t)called_back);
+             "    %%0 = stablehlo.custom_call @xtrain_host_callback(%%x) {api_version = 4 : i32, has_side_effect = "
+             "true, mhlo.backend_config = {function = %llu : i64, id = 7 : i64}} : (tensor<4xf32>) -> tensor<4xf32>\n"
+             "    %%1 = stablehlo.add %%0, %%y : tensor<4xf32>\n"
+             "    return %%1 : tensor<4xf32>\n"
+             "  }\n"
+             "}\n",
+             (unsigned long long)(uintptr_t)called_back);
     PJRT_LoadedExecutable *e = compile_text(client, text);
     PJRT_Buffer *x = upload4((float[]){1, 2, 3, 4}), *y = upload4((float[]){1, 1, 1, 1}), *out;
     PJRT_Event *done;
@@ -350,14 +367,17 @@ static void test_callback(void **state) {
     assert_int_equal(finish(done, NULL), PJRT_OK);
     expect(out, 4, (float[]){3, 5, 7, 9});
     destroy(out);
-    assert_int_equal(code_of(execute(e, x, y, NULL, &out, &done), "the callback has had enough"), PJRT_INTERNAL); /* gives nothing that were to be destroyed */
+    /* gives nothing that were to be destroyed */
+    assert_int_equal(code_of(execute(e, x, y, NULL, &out, &done), "the callback has had enough"), PJRT_INTERNAL);
     /* An input that this thread has yet to give is not waited for. */
     CALL(Client_AddressableMemories, .client = client);
-    CALL(Client_CreateAliasBuffer, .client = client, .memory = Client_AddressableMemories.addressable_memories[0], .shape_dims = (int64_t[]){4}, .shape_num_dims = 1, .shape_element_type = PJRT_TYPE_F32);
+    CALL(Client_CreateAliasBuffer, .client = client, .memory = Client_AddressableMemories.addressable_memories[0],
+         .shape_dims = (int64_t[]){4}, .shape_num_dims = 1, .shape_element_type = PJRT_TYPE_F32);
     PJRT_Buffer *later = Client_CreateAliasBuffer.alias_buffer;
     assert_int_equal(code_of(execute(e, later, y, NULL, &out, &done), NULL), PJRT_OK);
     assert_false(face_event_is_ready(done));
-    CALL(Client_FulfillAliasBuffer, .client = client, .buffer = x, .status_code = PJRT_OK, .error_message = "", .error_message_size = 0, .fulfill_alias_buffer_cb = Client_CreateAliasBuffer.fulfill_alias_buffer_cb);
+    CALL(Client_FulfillAliasBuffer, .client = client, .buffer = x, .status_code = PJRT_OK, .error_message = "",
+         .error_message_size = 0, .fulfill_alias_buffer_cb = Client_CreateAliasBuffer.fulfill_alias_buffer_cb);
     assert_int_equal(finish(done, "the callback has had enough"), PJRT_INTERNAL);
     destroy(out), destroy(later), destroy(x), destroy(y);
     CALL(LoadedExecutable_Destroy, .executable = e);
@@ -368,11 +388,14 @@ static void test_wrong_arguments(void **state) {
     PJRT_LoadedExecutable *e = compile(client);
     PJRT_Buffer *g = upload4((float[]){1, 1, 1, 1}), *scalar = NULL, *out;
     float one = 1;
-    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = &one, .type = PJRT_TYPE_F32);
+    PJRT_Client_BufferFromHostBuffer_Args a =
+        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = &one, .type = PJRT_TYPE_F32);
     assert_int_equal(code_of(upload_error(&a, &scalar), NULL), PJRT_OK);
-    assert_int_equal(code_of(execute(e, g, scalar, NULL, &out, NULL), "tensor<f32>; the program takes tensor<4xf32>"), PJRT_INVALID_ARGUMENT);
+    assert_int_equal(code_of(execute(e, g, scalar, NULL, &out, NULL), "tensor<f32>; the program takes tensor<4xf32>"),
+                     PJRT_INVALID_ARGUMENT);
     assert_int_equal(code_of(execute(e, g, NULL, NULL, &out, NULL), "NULL"), PJRT_INVALID_ARGUMENT);
-    assert_int_equal(code_of(execute(e, g, g, NULL, &out, NULL), "input 0 of step is donated and is input 1 too"), PJRT_INVALID_ARGUMENT);
+    assert_int_equal(code_of(execute(e, g, g, NULL, &out, NULL), "input 0 of step is donated and is input 1 too"),
+                     PJRT_INVALID_ARGUMENT);
     PJRT_LoadedExecutable_Execute_Args x = PJRT_INIT(LoadedExecutable_Execute, .executable = e, .num_devices = 2);
     assert_int_equal(code_of(api->LoadedExecutable_Execute(&x), "2 argument lists"), PJRT_INVALID_ARGUMENT);
     x.num_devices = 1;
@@ -392,17 +415,22 @@ static void test_compile_options(void **state) {
     } rows[] = {
         {"\x1a\x05\x20\x01", 4, "no CompileOptionsProto"},
         {"\x1a\x04\x20\x03\x28\x01", 6, "3 replicas"}, /* more than there are devices */
-        {"\x1a\x0d\x20\x01\x28\x01\x4a\x07\x1a\x05\x0a\x03\x00\x01\x02", 15, "assigns 3"}, /* ids for three, program for one */
+        /* ids for three, program for one */
+        {"\x1a\x0d\x20\x01\x28\x01\x4a\x07\x1a\x05\x0a\x03\x00\x01\x02", 15, "assigns 3"},
         {"\x1a\x0b\x20\x01\x28\x01\x4a\x05\x1a\x03\x0a\x01\x09", 13, "device 9"},
     };
-    PJRT_Program p = {
-        .struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)step, .code_size = sizeof step - 1, .format = "mlir", .format_size = 4};
+    PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program),
+                      .code = (char *)step,
+                      .code_size = sizeof step - 1,
+                      .format = "mlir",
+                      .format_size = 4};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
-        PJRT_Client_Compile_Args a =
-            PJRT_INIT(Client_Compile, .client = client, .program = &p, .compile_options = rows[i].bytes, .compile_options_size = rows[i].size);
+        PJRT_Client_Compile_Args a = PJRT_INIT(Client_Compile, .client = client, .program = &p,
+                                               .compile_options = rows[i].bytes, .compile_options_size = rows[i].size);
         assert_int_equal(code_of(api->Client_Compile(&a), i == 2 ? "3 devices" : rows[i].word), PJRT_INVALID_ARGUMENT);
     }
-    PJRT_Client_Compile_Args a = PJRT_INIT(Client_Compile, .client = client, .program = &p, .compile_options = one_device, .compile_options_size = 6);
+    PJRT_Client_Compile_Args a = PJRT_INIT(Client_Compile, .client = client, .program = &p,
+                                           .compile_options = one_device, .compile_options_size = 6);
     p.format_size = 3;
     assert_int_equal(code_of(api->Client_Compile(&a), "'mli'"), PJRT_INVALID_ARGUMENT);
 }
@@ -421,17 +449,21 @@ static void test_executable(void **state) {
     base_free(p.code);
     CALL(LoadedExecutable_GetDeviceAssignment, .executable = e);
     assert_int_equal(LoadedExecutable_GetDeviceAssignment.serialized_bytes_size, 9);
-    assert_memory_equal(LoadedExecutable_GetDeviceAssignment.serialized_bytes, "\x08\x01\x10\x01\x1a\x03\x0a\x01\x00", 9);
-    LoadedExecutable_GetDeviceAssignment.serialized_device_assignment_deleter(LoadedExecutable_GetDeviceAssignment.serialized_device_assignment);
+    assert_memory_equal(LoadedExecutable_GetDeviceAssignment.serialized_bytes, "\x08\x01\x10\x01\x1a\x03\x0a\x01\x00",
+                        9);
+    LoadedExecutable_GetDeviceAssignment.serialized_device_assignment_deleter(
+        LoadedExecutable_GetDeviceAssignment.serialized_device_assignment);
     CALL(Executable_Serialize, .executable = x);
     size_t n = Executable_Serialize.serialized_bytes_size;
     char *copy = base_malloc(n);
     memcpy(copy, Executable_Serialize.serialized_bytes, n);
     Executable_Serialize.serialized_executable_deleter(Executable_Serialize.serialized_executable);
-    CALL(Executable_DeserializeAndLoad, .client = client, .serialized_executable = copy, .serialized_executable_size = n);
+    CALL(Executable_DeserializeAndLoad, .client = client, .serialized_executable = copy,
+         .serialized_executable_size = n);
     CALL(LoadedExecutable_Fingerprint, .executable = Executable_DeserializeAndLoad.loaded_executable);
     CALL(Executable_Fingerprint, .executable = x);
-    assert_memory_equal(Executable_Fingerprint.executable_fingerprint, LoadedExecutable_Fingerprint.executable_fingerprint, 32);
+    assert_memory_equal(Executable_Fingerprint.executable_fingerprint,
+                        LoadedExecutable_Fingerprint.executable_fingerprint, 32);
     CALL(LoadedExecutable_Destroy, .executable = Executable_DeserializeAndLoad.loaded_executable);
     for (size_t at = 0; at < n; at += n / 17 + 1) { /* every kind of damage is seen */
         copy[at] ^= 0x10;
@@ -440,15 +472,16 @@ static void test_executable(void **state) {
         if (damage)
             code_of(damage, NULL);
         else
-            api->LoadedExecutable_Destroy(
-                &(PJRT_LoadedExecutable_Destroy_Args)PJRT_INIT(LoadedExecutable_Destroy, .executable = d.loaded_executable));
+            api->LoadedExecutable_Destroy(&(PJRT_LoadedExecutable_Destroy_Args)PJRT_INIT(
+                LoadedExecutable_Destroy, .executable = d.loaded_executable));
         copy[at] ^= 0x10;
         d.serialized_executable_size = at;
         assert_int_not_equal(code_of(api->Executable_DeserializeAndLoad(&d), NULL), PJRT_OK);
     }
     base_free(copy);
     CALL(Executable_Destroy, .executable = x);
-    assert_null(api->LoadedExecutable_Destroy(&(PJRT_LoadedExecutable_Destroy_Args)PJRT_INIT(LoadedExecutable_Destroy, .executable = e)));
+    assert_null(api->LoadedExecutable_Destroy(
+        &(PJRT_LoadedExecutable_Destroy_Args)PJRT_INIT(LoadedExecutable_Destroy, .executable = e)));
 }
 
 int main(void) {

@@ -1,6 +1,7 @@
-/* Copies between buffers and host memory in layouts made by chance: dims, types, orders and strides of every kind. Host memory lies
- * between guard pages and is exactly as long as this test reckons it must be, element by element; what is copied is compared with
- * a copy made here, and so are the bytes in the gaps. What must be refused is refused, and nothing is written then. */
+/* Copies between buffers and host memory in layouts made by chance: dims, types, orders and strides of every kind. Host
+ * memory lies between guard pages and is exactly as long as this test reckons it must be, element by element; what is
+ * copied is compared with a copy made here, and so are the bytes in the gaps. What must be refused is refused, and
+ * nothing is written then. */
 #include "pjrt_calls.h"
 #include "pjrt_guarded.h"
 
@@ -80,16 +81,20 @@ static view any_view(dice *d, const shape *s) {
         size_t dim = (size_t)v.order[i];
         v.strides[dim] = covered + (v.kind >= APART ? (int64_t)below(d, 5) : 0);
         if (v.kind == ANYHOW) v.strides[dim] = (int64_t)below(d, 41) - 20;
-        covered = v.kind >= APART ? covered + v.strides[dim] * (s->dims[dim] > 1 ? s->dims[dim] - 1 : 0) : covered * s->dims[dim];
+        covered = v.kind >= APART ? covered + v.strides[dim] * (s->dims[dim] > 1 ? s->dims[dim] - 1 : 0)
+                                  : covered * s->dims[dim];
     }
     if (v.kind == NEGATIVE) v.strides[wide] = -v.strides[wide];
     if (v.kind == ZERO) v.strides[wide] = 0;
     if (v.kind != HUGE) reckon(s, &v);
-    if (v.kind == HUGE) v.strides[wide] = (int64_t[]){INT64_MAX, INT64_MIN, INT64_MAX - (int64_t)s->elem + 1, INT64_MIN + 1}[below(d, 4)];
+    if (v.kind == HUGE)
+        v.strides[wide] =
+            (int64_t[]){INT64_MAX, INT64_MIN, INT64_MAX - (int64_t)s->elem + 1, INT64_MIN + 1}[below(d, 4)];
     return v;
 }
 
-/* The layout's arrays are the view's: it is filled in where the view stays. struct_size is garbage, as XLA's clients leave it. */
+/* The layout's arrays are the view's: it is filled in where the view stays. struct_size is garbage, as XLA's
+ * clients leave it. */
 static PJRT_Buffer_MemoryLayout *layout_of(const shape *s, view *v) {
     size_t wrong = v->kind == WRONG_RANK;
     v->layout = (PJRT_Buffer_MemoryLayout){.struct_size = 3};
@@ -111,12 +116,13 @@ static void fill_values(dice *d, const shape *s, char *dense) {
     for (size_t i = 0; i < s->count * s->elem; i++) dense[i] = (char)(roll(d) & bits);
 }
 
-/* --- in -------------------------------------------------------------------------------------------------------------------- */
+/* --- in --- */
 static PJRT_Client_BufferFromHostBuffer_Args upload_args(const shape *s, const view *v, const void *data) {
     bool strided = v->kind != DENSE;
-    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(
-        Client_BufferFromHostBuffer, .client = client, .data = data, .type = (PJRT_Buffer_Type)s->type, .dims = s->dims, .num_dims = s->rank,
-        .byte_strides = strided ? v->strides : NULL, .num_byte_strides = strided ? s->rank + (v->kind == WRONG_RANK) : 0);
+    PJRT_Client_BufferFromHostBuffer_Args a =
+        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = data, .type = (PJRT_Buffer_Type)s->type,
+                  .dims = s->dims, .num_dims = s->rank, .byte_strides = strided ? v->strides : NULL,
+                  .num_byte_strides = strided ? s->rank + (v->kind == WRONG_RANK) : 0);
     return a;
 }
 
@@ -139,9 +145,10 @@ static PJRT_Buffer *upload_view(dice *d, const guarded *g, const shape *s, view 
     return b;
 }
 
-/* --- out ------------------------------------------------------------------------------------------------------------------- */
+/* --- out --- */
 static PJRT_Error_Code read_to(PJRT_Buffer *b, PJRT_Buffer_MemoryLayout *layout, void *dst, size_t *size) {
-    PJRT_Buffer_ToHostBuffer_Args r = PJRT_INIT(Buffer_ToHostBuffer, .src = b, .dst = dst, .dst_size = *size, .host_layout = layout);
+    PJRT_Buffer_ToHostBuffer_Args r =
+        PJRT_INIT(Buffer_ToHostBuffer, .src = b, .dst = dst, .dst_size = *size, .host_layout = layout);
     PJRT_Error_Code code = code_of(api->Buffer_ToHostBuffer(&r), NULL);
     *size = r.dst_size;
     return code == PJRT_OK && r.event ? finish(r.event, NULL) : code;
@@ -210,7 +217,7 @@ static void test_random_layouts(void **state) {
     guarded_free(&g);
 }
 
-/* --- raw bytes, pieces and literals ------------------------------------------------------------------------------------------ */
+/* --- raw bytes, pieces and literals --- */
 static void test_raw_reads(void **state) {
     (void)state;
     static const int64_t edges[] = {INT64_MIN, -1, 0, 1, 15, 16, 17, INT64_MAX - 8, INT64_MAX};
@@ -221,10 +228,13 @@ static void test_raw_reads(void **state) {
             int64_t offset = edges[i], size = edges[k];
             bool fits = offset >= 0 && size >= 0 && offset <= 16 && size <= 16 - offset;
             char *dst = guarded_span(&g, fits ? (size_t)size : 16, true, FILL);
-            PJRT_Buffer_CopyRawToHost_Args a = PJRT_INIT(Buffer_CopyRawToHost, .buffer = b, .dst = dst, .offset = offset, .transfer_size = size);
+            PJRT_Buffer_CopyRawToHost_Args a =
+                PJRT_INIT(Buffer_CopyRawToHost, .buffer = b, .dst = dst, .offset = offset, .transfer_size = size);
             PJRT_Error_Code code = code_of(api->Buffer_CopyRawToHost(&a), NULL);
             if (fits) assert_int_equal(finish(a.event, NULL), PJRT_OK);
-            assert_int_equal(code, fits ? PJRT_OK : size < 0 || size > FACE_FURTHEST ? PJRT_INVALID_ARGUMENT : PJRT_OUT_OF_RANGE);
+            assert_int_equal(code, fits                               ? PJRT_OK
+                                   : size < 0 || size > FACE_FURTHEST ? PJRT_INVALID_ARGUMENT
+                                                                      : PJRT_OUT_OF_RANGE);
             assert_true(fits || untouched(&g));
         }
     PJRT_Buffer_CopyRawToHost_Args none = PJRT_INIT(Buffer_CopyRawToHost, .buffer = b, .dst = NULL, .transfer_size = 4);
@@ -234,8 +244,10 @@ static void test_raw_reads(void **state) {
 }
 
 static PJRT_AsyncHostToDeviceTransferManager *transfer(const shape *s, PJRT_ShapeSpec *spec) {
-    *spec = (PJRT_ShapeSpec){
-        .struct_size = PJRT_SIZE_OF(PJRT_ShapeSpec), .dims = s->dims, .num_dims = s->rank, .element_type = (PJRT_Buffer_Type)s->type};
+    *spec = (PJRT_ShapeSpec){.struct_size = PJRT_SIZE_OF(PJRT_ShapeSpec),
+                             .dims = s->dims,
+                             .num_dims = s->rank,
+                             .element_type = (PJRT_Buffer_Type)s->type};
     CALL(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = spec, .num_shape_specs = 1);
     return Client_CreateBuffersForAsyncHostToDevice.transfer_manager;
 }
@@ -253,9 +265,12 @@ static void test_pieces(void **state) {
             bool fits = offset >= 0 && size >= 0 && offset <= 16 && size <= 16 - offset;
             char *src = guarded_span(&g, fits ? (size_t)size : 1, true, FILL);
             PJRT_AsyncHostToDeviceTransferManager_TransferData_Args a =
-                PJRT_INIT(AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = m, .data = src, .offset = offset, .transfer_size = size);
+                PJRT_INIT(AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = m, .data = src,
+                          .offset = offset, .transfer_size = size);
             PJRT_Error_Code code = code_of(api->AsyncHostToDeviceTransferManager_TransferData(&a), NULL);
-            assert_int_equal(code, fits ? PJRT_OK : size < 0 || size > FACE_FURTHEST ? PJRT_INVALID_ARGUMENT : PJRT_OUT_OF_RANGE);
+            assert_int_equal(code, fits                               ? PJRT_OK
+                                   : size < 0 || size > FACE_FURTHEST ? PJRT_INVALID_ARGUMENT
+                                                                      : PJRT_OUT_OF_RANGE);
             if (fits) assert_int_equal(finish(a.done_with_h2d_transfer, NULL), PJRT_OK);
         }
     CALL(AsyncHostToDeviceTransferManager_Destroy, .transfer_manager = m);
@@ -276,17 +291,20 @@ static void test_random_literals(void **state) {
         size_t n = refused ? 1 : (size_t)(v.high - v.low), bytes = s.count * s.elem;
         char *span = guarded_span(&g, n, below(&d, 2), 0);
         fill_values(&d, &(shape){.type = s.type, .count = n / s.elem, .elem = s.elem}, span);
-        PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args a = PJRT_INIT(
-            AsyncHostToDeviceTransferManager_TransferLiteral, .transfer_manager = m, .data = refused ? span : span - v.low, .shape_dims = s.dims,
-            .shape_num_dims = s.rank, .shape_element_type = (PJRT_Buffer_Type)s.type, .shape_layout = layout_of(&s, &v));
+        PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args a =
+            PJRT_INIT(AsyncHostToDeviceTransferManager_TransferLiteral, .transfer_manager = m,
+                      .data = refused ? span : span - v.low, .shape_dims = s.dims, .shape_num_dims = s.rank,
+                      .shape_element_type = (PJRT_Buffer_Type)s.type, .shape_layout = layout_of(&s, &v));
         PJRT_Error_Code code = code_of(api->AsyncHostToDeviceTransferManager_TransferLiteral(&a), NULL);
         assert_int_equal(code, refused ? PJRT_INVALID_ARGUMENT : PJRT_OK);
         if (!refused) {
-            for (size_t i = 0; i < s.count; i++) memcpy(dense + i * s.elem, span - v.low + place(&s, v.strides, i), s.elem);
+            for (size_t i = 0; i < s.count; i++)
+                memcpy(dense + i * s.elem, span - v.low + place(&s, v.strides, i), s.elem);
             assert_int_equal(finish(a.done_with_h2d_transfer, NULL), PJRT_OK);
             CALL(AsyncHostToDeviceTransferManager_RetrieveBuffer, .transfer_manager = m);
             size_t size = sizeof got;
-            assert_int_equal(read_to(AsyncHostToDeviceTransferManager_RetrieveBuffer.buffer_out, NULL, got, &size), PJRT_OK);
+            assert_int_equal(read_to(AsyncHostToDeviceTransferManager_RetrieveBuffer.buffer_out, NULL, got, &size),
+                             PJRT_OK);
             assert_memory_equal(got, dense, bytes);
             destroy(AsyncHostToDeviceTransferManager_RetrieveBuffer.buffer_out);
         }
@@ -297,7 +315,7 @@ static void test_random_literals(void **state) {
 
 int main(void) {
     api = GetPjrtApi();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_layouts), cmocka_unit_test(test_raw_reads), cmocka_unit_test(test_pieces),
-                                       cmocka_unit_test(test_random_literals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_layouts), cmocka_unit_test(test_raw_reads),
+                                       cmocka_unit_test(test_pieces), cmocka_unit_test(test_random_literals)};
     return cmocka_run_group_tests(tests, open_client, close_client);
 }

@@ -1,5 +1,5 @@
-/* Blocks kept for reuse, against a list that is searched from its oldest block on: the same answers through thousands of calls, with few sizes (many equal blocks) and with many, the list
- * often full and often empty. */
+/* Blocks kept for reuse, against a list that is searched from its oldest block on: the same answers through thousands
+ * of calls, with few sizes (many equal blocks) and with many, the list often full and often empty. */
 #include "pjrt/kept.h"
 
 #include <setjmp.h>

@@ -1,9 +1,11 @@
-/* The plugin's table: the order of an array's dims in memory, as a program says it for its arguments and results (mhlo.layout_mode) and a client for its buffers. */
+/* The plugin's table: the order of an array's dims in memory, as a program says it for its arguments and results
+ * (mhlo.layout_mode) and a client for its buffers. */
 #include "pjrt_calls.h"
 
 /* y = transpose(x) + 1 and x * x, of x [2,3]; %s: the modes of x and the two results. */
 static const char turned[] = "module @turned {\n"
-                             "  func.func public @main(%%x: tensor<2x3xf32> {mhlo.layout_mode = \"%s\"}) -> (tensor<3x2xf32> {mhlo.layout_mode = \"%s\"}, "
+                             "  func.func public @main(%%x: tensor<2x3xf32> {mhlo.layout_mode = \"%s\"}) -> "
+                             "(tensor<3x2xf32> {mhlo.layout_mode = \"%s\"}, "
                              "tensor<2x3xf32> {mhlo.layout_mode = \"%s\"}) {\n"
                              "    %%one = stablehlo.constant dense<1.0> : tensor<3x2xf32>\n"
                              "    %%0 = stablehlo.transpose %%x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
@@ -17,15 +19,20 @@ static const float y[6] = {2, 5, 3, 6, 4, 7}, y_columns[6] = {2, 3, 4, 5, 6, 7};
 static const float square[6] = {1, 4, 9, 16, 25, 36}, square_columns[6] = {1, 16, 4, 25, 9, 36};
 
 static PJRT_Buffer_MemoryLayout order(int64_t *minor_to_major, size_t n) {
-    return (PJRT_Buffer_MemoryLayout){.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout), .type = PJRT_LAYOUT_TILED,
-                                      .tiled = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Tiled), .minor_to_major = minor_to_major, .minor_to_major_size = n}};
+    return (PJRT_Buffer_MemoryLayout){.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout),
+                                      .type = PJRT_LAYOUT_TILED,
+                                      .tiled = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Tiled),
+                                                .minor_to_major = minor_to_major,
+                                                .minor_to_major_size = n}};
 }
 
 static PJRT_Buffer *upload(bool columns, int64_t *strides) {
     PJRT_Buffer *b = NULL;
     PJRT_Buffer_MemoryLayout layout = order((int64_t[]){0, 1}, 2);
-    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = strides ? x_columns : x, .type = PJRT_TYPE_F32, .dims = (int64_t[]){2, 3},
-                                                        .num_dims = 2, .byte_strides = strides, .num_byte_strides = strides ? 2 : 0, .device_layout = columns ? &layout : NULL);
+    PJRT_Client_BufferFromHostBuffer_Args a =
+        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = strides ? x_columns : x, .type = PJRT_TYPE_F32,
+                  .dims = (int64_t[]){2, 3}, .num_dims = 2, .byte_strides = strides,
+                  .num_byte_strides = strides ? 2 : 0, .device_layout = columns ? &layout : NULL);
     assert_int_equal(code_of(upload_error(&a, &b), NULL), PJRT_OK);
     return b;
 }
@@ -48,7 +55,8 @@ static void holds(PJRT_Buffer *b, const float stored[6], const float rows[6]) {
 
 static void test_buffers(void **state) {
     (void)state;
-    PJRT_Buffer *rows = upload(false, NULL), *columns = upload(true, NULL), *strided = upload(true, (int64_t[]){4, 8}), *back = upload(false, (int64_t[]){4, 8});
+    PJRT_Buffer *rows = upload(false, NULL), *columns = upload(true, NULL), *strided = upload(true, (int64_t[]){4, 8}),
+                *back = upload(false, (int64_t[]){4, 8});
     holds(rows, x, x);
     holds(columns, x_columns, x);
     holds(strided, x_columns, x);
@@ -58,10 +66,14 @@ static void test_buffers(void **state) {
     holds(Buffer_CopyToMemory.dst_buffer, x_columns, x);
     CALL(Buffer_Dimensions, .buffer = columns);
     assert_int_equal(Buffer_Dimensions.dims[0], 2);
-    PJRT_Buffer_MemoryLayout gaps = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout), .type = PJRT_LAYOUT_STRIDES,
-                                     .strides = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Strides), .byte_strides = (int64_t[]){4, 16}, .num_byte_strides = 2}};
+    PJRT_Buffer_MemoryLayout gaps = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout),
+                                     .type = PJRT_LAYOUT_STRIDES,
+                                     .strides = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Strides),
+                                                 .byte_strides = (int64_t[]){4, 16},
+                                                 .num_byte_strides = 2}};
     PJRT_Client_BufferFromHostBuffer_Args a =
-        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = x, .type = PJRT_TYPE_F32, .dims = (int64_t[]){2, 3}, .num_dims = 2, .device_layout = &gaps);
+        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = x, .type = PJRT_TYPE_F32,
+                  .dims = (int64_t[]){2, 3}, .num_dims = 2, .device_layout = &gaps);
     assert_int_equal(code_of(api->Client_BufferFromHostBuffer(&a), "gaps"), PJRT_UNIMPLEMENTED);
     destroy(rows);
     destroy(columns);
@@ -70,22 +82,29 @@ static void test_buffers(void **state) {
     destroy(Buffer_CopyToMemory.dst_buffer);
 }
 
-/* A dim of one element lies anywhere: an alias that names it elsewhere is of the same order, one whose other dims are turned around is not. */
+/* A dim of one element lies anywhere: an alias that names it elsewhere is of the same order, one whose other dims are
+ * turned around is not. */
 static void test_alias(void **state) {
     (void)state;
     int64_t dims[] = {1, 2, 3};
     PJRT_Buffer *b = NULL;
-    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = x, .type = PJRT_TYPE_F32, .dims = dims, .num_dims = 3);
+    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = x,
+                                                        .type = PJRT_TYPE_F32, .dims = dims, .num_dims = 3);
     assert_int_equal(code_of(upload_error(&a, &b), NULL), PJRT_OK);
     CALL(Buffer_Memory, .buffer = b);
     for (int turned_around = 0; turned_around < 2; turned_around++) {
-        PJRT_Buffer_MemoryLayout layout = turned_around ? order((int64_t[]){1, 2, 0}, 3) : order((int64_t[]){0, 2, 1}, 3);
-        CALL(Client_CreateAliasBuffer, .client = client, .memory = Buffer_Memory.memory, .shape_dims = dims, .shape_num_dims = 3, .shape_element_type = PJRT_TYPE_F32, .shape_layout = &layout);
+        PJRT_Buffer_MemoryLayout layout =
+            turned_around ? order((int64_t[]){1, 2, 0}, 3) : order((int64_t[]){0, 2, 1}, 3);
+        CALL(Client_CreateAliasBuffer, .client = client, .memory = Buffer_Memory.memory, .shape_dims = dims,
+             .shape_num_dims = 3, .shape_element_type = PJRT_TYPE_F32, .shape_layout = &layout);
         PJRT_FulfillAliasBufferCallback *cb = Client_CreateAliasBuffer.fulfill_alias_buffer_cb;
-        PJRT_Client_FulfillAliasBuffer_Args f = PJRT_INIT(Client_FulfillAliasBuffer, .client = client, .buffer = b, .fulfill_alias_buffer_cb = cb);
-        assert_int_equal(code_of(api->Client_FulfillAliasBuffer(&f), NULL), turned_around ? PJRT_INVALID_ARGUMENT : PJRT_OK);
+        PJRT_Client_FulfillAliasBuffer_Args f =
+            PJRT_INIT(Client_FulfillAliasBuffer, .client = client, .buffer = b, .fulfill_alias_buffer_cb = cb);
+        assert_int_equal(code_of(api->Client_FulfillAliasBuffer(&f), NULL),
+                         turned_around ? PJRT_INVALID_ARGUMENT : PJRT_OK);
         if (turned_around) {
-            CALL(Client_FulfillAliasBuffer, .client = client, .status_code = PJRT_ABORTED, .error_message = "gone", .error_message_size = 4, .fulfill_alias_buffer_cb = cb);
+            CALL(Client_FulfillAliasBuffer, .client = client, .status_code = PJRT_ABORTED, .error_message = "gone",
+                 .error_message_size = 4, .fulfill_alias_buffer_cb = cb);
         } else
             expect(Client_CreateAliasBuffer.alias_buffer, 6, x);
         destroy(Client_CreateAliasBuffer.alias_buffer);
@@ -130,7 +149,8 @@ static PJRT_Error *run(PJRT_LoadedExecutable *e, PJRT_Buffer *in, PJRT_Buffer **
     PJRT_ExecuteOptions o = {.struct_size = PJRT_ExecuteOptions_BASE_SIZE};
     PJRT_Buffer **args[] = {&in}, **outs[] = {out};
     PJRT_LoadedExecutable_Execute_Args a =
-        PJRT_INIT(LoadedExecutable_Execute, .executable = e, .options = &o, .argument_lists = args, .num_devices = 1, .num_args = 1, .output_lists = outs);
+        PJRT_INIT(LoadedExecutable_Execute, .executable = e, .options = &o, .argument_lists = args, .num_devices = 1,
+                  .num_args = 1, .output_lists = outs);
     return api->LoadedExecutable_Execute(&a);
 }
 
@@ -140,8 +160,9 @@ static void test_programs(void **state) {
         const char *in, *first, *second; /* asked for */
         bool columns[3]; /* given */
     } rows[] = {
-        {"default", "default", "default", {false, false, false}}, {"{0,1}", "default", "{1,0}", {true, false, false}}, {"default", "{0,1}", "{0,1}", {false, true, true}},
-        {"auto", "auto", "auto", {false, true, false}},           {"{0,1}", "auto", "auto", {true, false, true}},
+        {"default", "default", "default", {false, false, false}}, {"{0,1}", "default", "{1,0}", {true, false, false}},
+        {"default", "{0,1}", "{0,1}", {false, true, true}},       {"auto", "auto", "auto", {false, true, false}},
+        {"{0,1}", "auto", "auto", {true, false, true}},
     };
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         char text[1000];
@@ -165,8 +186,13 @@ static void test_programs(void **state) {
 static void refused(const char *mode, PJRT_Error_Code want, const char *word) {
     char text[1000];
     snprintf(text, sizeof text, turned, mode, "default", "default");
-    PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program), .code = text, .code_size = strlen(text), .format = "mlir", .format_size = 4};
-    PJRT_Client_Compile_Args a = PJRT_INIT(Client_Compile, .client = client, .program = &p, .compile_options = one_device, .compile_options_size = 6);
+    PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program),
+                      .code = text,
+                      .code_size = strlen(text),
+                      .format = "mlir",
+                      .format_size = 4};
+    PJRT_Client_Compile_Args a = PJRT_INIT(Client_Compile, .client = client, .program = &p,
+                                           .compile_options = one_device, .compile_options_size = 6);
     assert_int_equal(code_of(api->Client_Compile(&a), word), want);
 }
 
@@ -180,14 +206,22 @@ static void test_what_is_no_layout(void **state) {
     refused("{1,0:T(8,128)}", PJRT_UNIMPLEMENTED, "tiles");
 }
 
-/* The attribute by which passes tell each other of orders, in a client's text: what is no order of these dims says nothing. */
+/* The attribute by which passes tell each other of orders, in a client's text: what is no order of these dims
+ * says nothing. */
 static void test_an_attribute_of_ours(void **state) {
     (void)state;
     static const char *const said[] = {"7, 9", "0, 0", "-1, 1", "0, 1, 2"};
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         char text[512];
-        snprintf(text, sizeof text, "module @said {\n  func.func public @main(%%x: tensor<2x3xf32> {xtrain.layout = array<i64: %s>}) -> (tensor<2x3xf32> {xtrain.layout = array<i64: %s>}) {\n"
-                                    "    %%0 = stablehlo.multiply %%x, %%x : tensor<2x3xf32>\n    return %%0 : tensor<2x3xf32>\n  }\n}\n", said[i], said[i]);
+        snprintf(text, sizeof text,
+                 "module @said {\n"
+                 "  func.func public @main(%%x: tensor<2x3xf32> {xtrain.layout = array<i64: %s>}) -> (tensor<2x3xf32> "
+                 "{xtrain.layout = array<i64: %s>}) {\n"
+                 "    %%0 = stablehlo.multiply %%x, %%x : tensor<2x3xf32>\n"
+                 "    return %%0 : tensor<2x3xf32>\n"
+                 "  }\n"
+                 "}\n",
+                 said[i], said[i]);
         PJRT_LoadedExecutable *e = compile_text(client, text);
         PJRT_Buffer *in = upload(false, NULL), *out[1];
         assert_int_equal(code_of(run(e, in, out), NULL), PJRT_OK);
@@ -198,20 +232,25 @@ static void test_an_attribute_of_ours(void **state) {
     }
 }
 
-/* A donated argument and the result that takes its memory lie alike; a constraint says how a result that is free lies. */
+/* A donated argument and the result that takes its memory lie alike; a constraint says how a result that
+ * is free lies. */
 static void test_donation_and_constraint(void **state) {
     (void)state;
-    PJRT_LoadedExecutable *e = compile_text(client, "module @given {\n"
-                                                    "  func.func public @main(%x: tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\", tf.aliasing_output = 1 : i32}) -> (tensor<3x2xf32> "
-                                                    "{mhlo.layout_mode = \"auto\"}, tensor<2x3xf32> {mhlo.layout_mode = \"auto\"}) {\n"
-                                                    "    %one = stablehlo.constant dense<1.0> : tensor<3x2xf32>\n"
-                                                    "    %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
-                                                    "    %1 = stablehlo.add %0, %one : tensor<3x2xf32>\n"
-                                                    "    %c = stablehlo.custom_call @LayoutConstraint(%1) {operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<3x2xf32>) -> tensor<3x2xf32>\n"
-                                                    "    %2 = stablehlo.multiply %x, %x : tensor<2x3xf32>\n"
-                                                    "    return %c, %2 : tensor<3x2xf32>, tensor<2x3xf32>\n"
-                                                    "  }\n"
-                                                    "}\n");
+    PJRT_LoadedExecutable *e = compile_text(
+        client,
+        "module @given {\n"
+        "  func.func public @main(%x: tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\", tf.aliasing_output = 1 : i32}) -> "
+        "(tensor<3x2xf32> "
+        "{mhlo.layout_mode = \"auto\"}, tensor<2x3xf32> {mhlo.layout_mode = \"auto\"}) {\n"
+        "    %one = stablehlo.constant dense<1.0> : tensor<3x2xf32>\n"
+        "    %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
+        "    %1 = stablehlo.add %0, %one : tensor<3x2xf32>\n"
+        "    %c = stablehlo.custom_call @LayoutConstraint(%1) {operand_layouts = [dense<[0, 1]> : tensor<2xindex>], "
+        "result_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<3x2xf32>) -> tensor<3x2xf32>\n"
+        "    %2 = stablehlo.multiply %x, %x : tensor<2x3xf32>\n"
+        "    return %c, %2 : tensor<3x2xf32>, tensor<2x3xf32>\n"
+        "  }\n"
+        "}\n");
     program_says(e, "{0,1}", "{0,1}", "{0,1}");
     PJRT_Buffer *in = upload(true, NULL), *out[2];
     CALL(Buffer_UnsafePointer, .buffer = in);
@@ -232,6 +271,11 @@ static void test_donation_and_constraint(void **state) {
 
 int main(void) {
     api = GetPjrtApi();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_buffers), cmocka_unit_test(test_alias), cmocka_unit_test(test_programs), cmocka_unit_test(test_what_is_no_layout), cmocka_unit_test(test_an_attribute_of_ours), cmocka_unit_test(test_donation_and_constraint)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_buffers),
+                                       cmocka_unit_test(test_alias),
+                                       cmocka_unit_test(test_programs),
+                                       cmocka_unit_test(test_what_is_no_layout),
+                                       cmocka_unit_test(test_an_attribute_of_ours),
+                                       cmocka_unit_test(test_donation_and_constraint)};
     return cmocka_run_group_tests(tests, open_client, close_client);
 }

@@ -1,10 +1,10 @@
 /* The plugin's table: transfers in pieces, views of a buffer, promises kept later, layouts. */
 #include "pjrt_calls.h"
 
-#define REFUSED(want, word, name, ...)                                                                                                               \
-    do {                                                                                                                                             \
-        PJRT_##name##_Args refused = PJRT_INIT(name, __VA_ARGS__);                                                                                   \
-        assert_int_equal(code_of(api->name(&refused), word), want);                                                                                  \
+#define REFUSED(want, word, name, ...)                              \
+    do {                                                            \
+        PJRT_##name##_Args refused = PJRT_INIT(name, __VA_ARGS__);  \
+        assert_int_equal(code_of(api->name(&refused), word), want); \
     } while (0)
 
 static void drop_event(PJRT_Event *e) {
@@ -25,23 +25,32 @@ static PJRT_Memory *memory(size_t k) {
 
 static void test_pieces(void **state) {
     (void)state;
-    PJRT_ShapeSpec shapes[2] = {{.struct_size = PJRT_SIZE_OF(PJRT_ShapeSpec), .dims = (int64_t[]){4}, .num_dims = 1, .element_type = PJRT_TYPE_F32}};
+    PJRT_ShapeSpec shapes[2] = {{.struct_size = PJRT_SIZE_OF(PJRT_ShapeSpec),
+                                 .dims = (int64_t[]){4},
+                                 .num_dims = 1,
+                                 .element_type = PJRT_TYPE_F32}};
     shapes[1] = shapes[0];
-    CALL(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = shapes, .num_shape_specs = 2, .memory = memory(1));
+    CALL(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = shapes, .num_shape_specs = 2,
+         .memory = memory(1));
     PJRT_AsyncHostToDeviceTransferManager *m = Client_CreateBuffersForAsyncHostToDevice.transfer_manager;
     CALL(AsyncHostToDeviceTransferManager_BufferSize, .transfer_manager = m, .buffer_index = 1);
     assert_int_equal(AsyncHostToDeviceTransferManager_BufferSize.buffer_size, 16);
     CALL(AsyncHostToDeviceTransferManager_RetrieveBuffer, .transfer_manager = m, .buffer_index = 0);
     PJRT_Buffer *b = AsyncHostToDeviceTransferManager_RetrieveBuffer.buffer_out;
-    REFUSED(PJRT_FAILED_PRECONDITION, "retrieved", AsyncHostToDeviceTransferManager_RetrieveBuffer, .transfer_manager = m, .buffer_index = 0);
-    REFUSED(PJRT_OUT_OF_RANGE, "transfer of 2", AsyncHostToDeviceTransferManager_BufferSize, .transfer_manager = m, .buffer_index = 2);
+    REFUSED(PJRT_FAILED_PRECONDITION, "retrieved", AsyncHostToDeviceTransferManager_RetrieveBuffer,
+            .transfer_manager = m, .buffer_index = 0);
+    REFUSED(PJRT_OUT_OF_RANGE, "transfer of 2", AsyncHostToDeviceTransferManager_BufferSize, .transfer_manager = m,
+            .buffer_index = 2);
     const float v[4] = {1, 2, 3, 4};
     for (int half = 0; half < 2; half++) {
-        CALL(AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = m, .data = v + 2 * half, .offset = 8 * half, .transfer_size = 8, .is_last_transfer = half == 1);
+        CALL(AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = m, .data = v + 2 * half,
+             .offset = 8 * half, .transfer_size = 8, .is_last_transfer = half == 1);
         drop_event(AsyncHostToDeviceTransferManager_TransferData.done_with_h2d_transfer);
     }
-    REFUSED(PJRT_FAILED_PRECONDITION, "sent whole", AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = m, .data = v, .transfer_size = 8);
-    REFUSED(PJRT_OUT_OF_RANGE, "bytes at", AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = m, .buffer_index = 1, .data = v, .offset = 12, .transfer_size = 8);
+    REFUSED(PJRT_FAILED_PRECONDITION, "sent whole", AsyncHostToDeviceTransferManager_TransferData,
+            .transfer_manager = m, .data = v, .transfer_size = 8);
+    REFUSED(PJRT_OUT_OF_RANGE, "bytes at", AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = m,
+            .buffer_index = 1, .data = v, .offset = 12, .transfer_size = 8);
     float got[4];
     assert_int_equal(read_code(b, got, sizeof got), PJRT_OK);
     assert_memory_equal(got, v, sizeof v);
@@ -61,7 +70,8 @@ static void test_bitcast(void **state) {
     const float v[4] = {1, 2, 3, 4};
     PJRT_Buffer *b = upload4(v);
     CALL(Buffer_Bitcast, .buffer = b, .element_type = 8 /* u32 */, .dims = (int64_t[]){2, 2}, .num_dims = 2);
-    REFUSED(PJRT_INVALID_ARGUMENT, "cannot be seen", Buffer_Bitcast, .buffer = b, .element_type = 8, .dims = (int64_t[]){3}, .num_dims = 1);
+    REFUSED(PJRT_INVALID_ARGUMENT, "cannot be seen", Buffer_Bitcast, .buffer = b, .element_type = 8,
+            .dims = (int64_t[]){3}, .num_dims = 1);
     destroy(b); /* the view keeps the memory */
     uint32_t got[4];
     assert_int_equal(read_code(Buffer_Bitcast.out_buffer, got, sizeof got), PJRT_OK);
@@ -74,12 +84,15 @@ static void test_alias(void **state) {
     const float v[4] = {1, 2, 3, 4};
     float got[4];
     for (int fail = 0; fail < 2; fail++) {
-        CALL(Client_CreateAliasBuffer, .client = client, .memory = memory(0), .shape_dims = (int64_t[]){4}, .shape_num_dims = 1, .shape_element_type = PJRT_TYPE_F32);
+        CALL(Client_CreateAliasBuffer, .client = client, .memory = memory(0), .shape_dims = (int64_t[]){4},
+             .shape_num_dims = 1, .shape_element_type = PJRT_TYPE_F32);
         PJRT_Buffer *b = fail ? NULL : upload4(v);
-        CALL(Client_FulfillAliasBuffer, .client = client, .buffer = b, .status_code = fail ? PJRT_ABORTED : PJRT_OK, .error_message = "gone", .error_message_size = 4,
+        CALL(Client_FulfillAliasBuffer, .client = client, .buffer = b, .status_code = fail ? PJRT_ABORTED : PJRT_OK,
+             .error_message = "gone", .error_message_size = 4,
              .fulfill_alias_buffer_cb = Client_CreateAliasBuffer.fulfill_alias_buffer_cb);
         if (b) destroy(b);
-        assert_int_equal(read_code(Client_CreateAliasBuffer.alias_buffer, got, sizeof got), fail ? PJRT_ABORTED : PJRT_OK);
+        assert_int_equal(read_code(Client_CreateAliasBuffer.alias_buffer, got, sizeof got),
+                         fail ? PJRT_ABORTED : PJRT_OK);
         if (!fail) assert_memory_equal(got, v, sizeof v);
         destroy(Client_CreateAliasBuffer.alias_buffer);
     }
@@ -95,8 +108,9 @@ static void test_waiting_donation(void **state) {
     CALL(Buffer_ReadyEvent, .buffer = Buffer_DonateWithControlDependency.out_buffer);
     CALL(Event_IsReady, .event = Buffer_ReadyEvent.event);
     assert_false(Event_IsReady.is_ready);
-    PJRT_Buffer_DonateWithControlDependency_Callback_Args c = {PJRT_SIZE_OF(PJRT_Buffer_DonateWithControlDependency_Callback_Args),
-                                                               Buffer_DonateWithControlDependency.callback_data, PJRT_OK, NULL, 0};
+    PJRT_Buffer_DonateWithControlDependency_Callback_Args c = {
+        PJRT_SIZE_OF(PJRT_Buffer_DonateWithControlDependency_Callback_Args),
+        Buffer_DonateWithControlDependency.callback_data, PJRT_OK, NULL, 0};
     Buffer_DonateWithControlDependency.dependency_ready_callback(&c);
     drop_event(Buffer_ReadyEvent.event);
     float got[4];
@@ -112,7 +126,12 @@ static void test_read_later(void **state) {
     CALL(Buffer_CopyRawToHostFuture, .buffer = b, .offset = 4, .transfer_size = 8);
     destroy(b);
     float got[2];
-    PJRT_Buffer_CopyRawToHostFuture_Callback_Args c = {PJRT_SIZE_OF(PJRT_Buffer_CopyRawToHostFuture_Callback_Args), Buffer_CopyRawToHostFuture.callback_data, PJRT_OK, NULL, 0, got};
+    PJRT_Buffer_CopyRawToHostFuture_Callback_Args c = {PJRT_SIZE_OF(PJRT_Buffer_CopyRawToHostFuture_Callback_Args),
+                                                       Buffer_CopyRawToHostFuture.callback_data,
+                                                       PJRT_OK,
+                                                       NULL,
+                                                       0,
+                                                       got};
     Buffer_CopyRawToHostFuture.future_ready_callback(&c);
     CALL(Event_Await, .event = Buffer_CopyRawToHostFuture.event);
     drop_event(Buffer_CopyRawToHostFuture.event);
@@ -125,7 +144,8 @@ static void test_layouts(void **state) {
     while (e && e->type != PJRT_EXTENSION_LAYOUTS) e = e->next;
     assert_non_null(e);
     const PJRT_Layouts_Extension *l = (const PJRT_Layouts_Extension *)e;
-    PJRT_Layouts_Client_GetDefaultLayout_Args d = {.struct_size = sizeof d, .client = client, .type = PJRT_TYPE_F32, .dims = (int64_t[]){2, 3, 4}, .num_dims = 3};
+    PJRT_Layouts_Client_GetDefaultLayout_Args d = {
+        .struct_size = sizeof d, .client = client, .type = PJRT_TYPE_F32, .dims = (int64_t[]){2, 3, 4}, .num_dims = 3};
     assert_null(l->Client_GetDefaultLayout(&d));
     PJRT_Layouts_MemoryLayout_Serialize_Args s = {.struct_size = sizeof s, .layout = d.layout};
     assert_null(l->MemoryLayout_Serialize(&s));
@@ -146,7 +166,8 @@ static void test_sharding_messages(void **state) {
         {"{manual}", "\x08\x04", 2},
         {NULL, "", 0},
         {"{devices=[2,2]0,1,2,3}", "\x08\x03\x1a\x02\x02\x02\x22\x04\x00\x01\x02\x03", 12},
-        {"{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}", "\x08\x03\x1a\x03\x02\x01\x02\x4a\x02\x02\x02\x52\x02\x01\x00\x30\x01", 17},
+        {"{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}",
+         "\x08\x03\x1a\x03\x02\x01\x02\x4a\x02\x02\x02\x52\x02\x01\x00\x30\x01", 17},
     };
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         str s = STR_INIT;
@@ -165,8 +186,13 @@ static void test_sharding_messages(void **state) {
 int main(void) {
     api = GetPjrtApi();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),     cmocka_unit_test(test_bitcast), cmocka_unit_test(test_alias),           cmocka_unit_test(test_waiting_donation),
-        cmocka_unit_test(test_read_later), cmocka_unit_test(test_layouts), cmocka_unit_test(test_sharding_messages),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_bitcast),
+        cmocka_unit_test(test_alias),
+        cmocka_unit_test(test_waiting_donation),
+        cmocka_unit_test(test_read_later),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_sharding_messages),
     };
     return cmocka_run_group_tests(tests, open_client, close_client);
 }

@@ -1,5 +1,6 @@
-/* Rehearsals and plans on our own compiler: what is recorded, that figures add up and name the right lines, and what goes wrong. Foreign compilers' dumps are read
- * from texts of their form; the compilers themselves are asked in tests/slow/plan.sh. */
+/* Rehearsals and plans on our own compiler: what is recorded, that figures add up and name the right lines, and what
+ * goes wrong. Foreign compilers' dumps are read from texts of their form; the compilers themselves are asked in
+ * tests/slow/plan.sh. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,8 @@ static int layer_line, step_line;
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
-    xt_tensor h = xt_relu(xt_linear(m, "fc1", x, 512)); layer_line = __LINE__;
+    xt_tensor h = xt_relu(xt_linear(m, "fc1", x, 512));
+    layer_line = __LINE__ - 1;
     return xt_linear(m, "fc2", h, 10);
 }
 
@@ -76,7 +78,8 @@ static void check_sums(const xt_plan_report *r) {
     for (int i = 0; i < r->n_rows; i++) rows += r->rows[i].bytes + r->rows[i].padding;
     assert_int_equal(kinds, r->peak_bytes);
     assert_int_equal(rows + r->kinds[XT_PLAN_FRAGMENTATION] + r->kinds[XT_PLAN_RESERVED], r->peak_bytes);
-    assert_int_equal(r->argument_bytes + r->output_bytes - r->alias_bytes + r->temp_bytes + r->live_elsewhere_bytes, r->peak_bytes);
+    assert_int_equal(r->argument_bytes + r->output_bytes - r->alias_bytes + r->temp_bytes + r->live_elsewhere_bytes,
+                     r->peak_bytes);
 }
 
 static const xt_plan_row *find(const xt_plan_report *r, xt_plan_kind kind, const char *module) {
@@ -95,7 +98,8 @@ static void a_step_on_the_cpu(void **state) {
     assert_int_equal(r->kinds[XT_PLAN_PARAMETERS], parameters);
     assert_in_range(r->kinds[XT_PLAN_OPTIMIZER], 2 * parameters, 2 * parameters + 64);
     assert_int_equal(r->kinds[XT_PLAN_BATCH], 64 * 256 * 4 + 64 * 8);
-    const xt_plan_row *w = find(r, XT_PLAN_PARAMETERS, "fc1.weight"), *m = find(r, XT_PLAN_OPTIMIZER, "fc1.weight.exp_avg");
+    const xt_plan_row *w = find(r, XT_PLAN_PARAMETERS, "fc1.weight"),
+                      *m = find(r, XT_PLAN_OPTIMIZER, "fc1.weight.exp_avg");
     assert_non_null(w);
     assert_string_equal(w->shape, "512x256");
     assert_int_equal(w->bytes, 512 * 256 * 4);
@@ -125,7 +129,8 @@ static void as_when_it_runs(void **state) {
 /* Micro-batches: what is kept between programs is counted though no program reads it. */
 static void what_lives_elsewhere(void **state) {
     (void)state;
-    xt_plan *whole = plan_of((job){.batch = 4096}, (xt_plan_opts){.topology = "cpu"}, 1), *parts = plan_of((job){.batch = 4096, .micro = 8}, (xt_plan_opts){.topology = "cpu"}, 1);
+    xt_plan *whole = plan_of((job){.batch = 4096}, (xt_plan_opts){.topology = "cpu"}, 1),
+            *parts = plan_of((job){.batch = 4096, .micro = 8}, (xt_plan_opts){.topology = "cpu"}, 1);
     check_sums(xt_plan_get(parts));
     assert_true(xt_plan_get(parts)->programs > 1);
     assert_true(xt_plan_get(parts)->peak_bytes < xt_plan_get(whole)->peak_bytes);
@@ -164,10 +169,12 @@ static void does_not_fit(void **state) {
     xt_plan_free(p);
 }
 
-/* --- files ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- files --- */
 static const char program[] =
-    "module @m {\n func.func public @main(%a: tensor<1024xf32>, %b: tensor<1024xf32>) -> (tensor<1024xf32>, tensor<1024xf32>) {\n"
-    "  %0 = stablehlo.add %a, %b : tensor<1024xf32> loc(\"mine\"(\"model.py\":12:1))\n  %1 = stablehlo.multiply %0, %b : tensor<1024xf32> loc(\"model.py\":13:1)\n"
+    "module @m {\n"
+    " func.func public @main(%a: tensor<1024xf32>, %b: tensor<1024xf32>) -> (tensor<1024xf32>, tensor<1024xf32>) {\n"
+    "  %0 = stablehlo.add %a, %b : tensor<1024xf32> loc(\"mine\"(\"model.py\":12:1))\n"
+    "  %1 = stablehlo.multiply %0, %b : tensor<1024xf32> loc(\"model.py\":13:1)\n"
     "  return %0, %1 : tensor<1024xf32>, tensor<1024xf32>\n }\n}\n";
 
 static void a_file(void **state) {
@@ -207,8 +214,10 @@ static void mistakes(void **state) {
     xt_plan *p;
     job j = {.batch = 8};
     assert_ok(xt_record(train, &j, 1, &r));
-    static const char *const unknown[] = {"v9:2x2", "v4", "v4:", "v4:0x2", "v4:2x2x1x1", "cpu:0", "cpu:x", "cuda", "cuda:gtx", "cuda:h100:0", ""};
-    for (size_t i = 0; i < BASE_COUNT(unknown); i++) assert_says(xt_plan_make(r, (xt_plan_opts){.topology = unknown[i]}, &p), "known are: cpu, cpu:N, v2:2x2");
+    static const char *const unknown[] = {"v9:2x2", "v4",       "v4:",         "v4:0x2", "v4:2x2x1x1", "cpu:0", "cpu:x",
+                                          "cuda",   "cuda:gtx", "cuda:h100:0", ""};
+    for (size_t i = 0; i < BASE_COUNT(unknown); i++)
+        assert_says(xt_plan_make(r, (xt_plan_opts){.topology = unknown[i]}, &p), "known are: cpu, cpu:N, v2:2x2");
     assert_says(xt_plan_make(r, (xt_plan_opts){.dump_dir = "/proc/nothing"}, &p), "/proc");
     xt_recording_free(r);
     assert_says(xt_record(train, &j, 0, &r), "1 to 4096");
@@ -227,7 +236,8 @@ static void no_compiler(void **state) {
     unsetenv("TPU_LIBRARY_PATH");
 }
 
-/* A compiler that dies, hangs, refuses, or fails at any one of its calls (tests/plugins/fault.c, which our own compiler stands behind). */
+/* A compiler that dies, hangs, refuses, or fails at any one of its calls (tests/plugins/fault.c, which our own compiler
+ * stands behind). */
 static xt_status plan_by_fault(const xt_recording *r, const char *name, const char *value, double limit) {
     xt_plan *p = NULL;
     if (name) setenv(name, value, 1);
@@ -248,8 +258,10 @@ static void bad_compiler(void **state) {
     assert_ok(xt_topology_find("v4:2x2x1", &t));
     assert_int_equal(t.devices, 4);
     assert_ok(plan_by_fault(r, NULL, NULL, 0));
-    assert_says(plan_by_fault(r, "FAULT_COMPILE", "hang", 0.3), "was ended after 0 s, before it knew the program's memory");
-    assert_says(plan_by_fault(r, "FAULT_COMPILE", "abort", 0), "died (signal 6); the last it said: Check failed: the compiler has had enough");
+    assert_says(plan_by_fault(r, "FAULT_COMPILE", "hang", 0.3),
+                "was ended after 0 s, before it knew the program's memory");
+    assert_says(plan_by_fault(r, "FAULT_COMPILE", "abort", 0),
+                "died (signal 6); the last it said: Check failed: the compiler has had enough");
     assert_says(plan_by_fault(r, "FAULT_COMPILE", "refuse", 0), "compiling: PJRT_Client_Devices: struct_size is 0");
     int failed = 0, n = 0;
     for (char at[8]; n < 40; n++) {
@@ -259,22 +271,26 @@ static void bad_compiler(void **state) {
         failed += s != NULL;
         xt_status_free(s);
     }
-    assert_true(failed >= 6 && failed < n); /* a topology's, a program's; not the statistics, nor what comes after the last call */
+    /* a topology's, a program's; not the statistics, nor what comes after the last call */
+    assert_true(failed >= 6 && failed < n);
     xt_recording_free(r);
     unsetenv("TPU_LIBRARY_PATH");
     unsetenv("FAULT_TOPOLOGY");
 }
 
-/* --- other compilers' texts --------------------------------------------------------------------------------------------------------------------------- */
+/* --- other compilers' texts --- */
 static void hlo_lines(void **state) {
     (void)state;
-    char text[] = "ENTRY %main (a: f32[8,16]) -> f32[8,16] {\n"
-                  "  %a = f32[8,16]{1,0:T(8,128)} parameter(0), metadata={op_name=\"args[0]\"}\n"
-                  "  %fusion.1 = f32[8,16]{1,0} fusion(%a), kind=kLoop, metadata={op_name=\"h.3.attn/n17\" stack_frame_id=4}\n"
-                  "  %copy.2 = f32[8,16]{0,1} copy(%fusion.1)\n"
-                  "  %all-reduce.3 = f32[8,16]{1,0} all-reduce(%copy.2), channel_id=1, replica_groups=[4,8]<=[8,4]T(1,0), use_global_device_ids=true, to_apply=%add, metadata={op_name=\"n20\"}\n"
-                  "  %ag = (bf16[4]{0}, bf16[16]{0}) all-gather-start(%copy.2), replica_groups={{0,1,2,3},{4,5,6,7}}, dimensions={0}, metadata={op_name=\"h.0/n21/sharding\"}\n"
-                  "  %one = f32[2]{0} all-reduce(%copy.2), replica_groups={{0},{1}}\n}\n";
+    char text[] =
+        "ENTRY %main (a: f32[8,16]) -> f32[8,16] {\n"
+        "  %a = f32[8,16]{1,0:T(8,128)} parameter(0), metadata={op_name=\"args[0]\"}\n"
+        "  %fusion.1 = f32[8,16]{1,0} fusion(%a), kind=kLoop, metadata={op_name=\"h.3.attn/n17\" stack_frame_id=4}\n"
+        "  %copy.2 = f32[8,16]{0,1} copy(%fusion.1)\n"
+        "  %all-reduce.3 = f32[8,16]{1,0} all-reduce(%copy.2), channel_id=1, replica_groups=[4,8]<=[8,4]T(1,0), "
+        "use_global_device_ids=true, to_apply=%add, metadata={op_name=\"n20\"}\n"
+        "  %ag = (bf16[4]{0}, bf16[16]{0}) all-gather-start(%copy.2), replica_groups={{0,1,2,3},{4,5,6,7}}, "
+        "dimensions={0}, metadata={op_name=\"h.0/n21/sharding\"}\n"
+        "  %one = f32[2]{0} all-reduce(%copy.2), replica_groups={{0},{1}}\n}\n";
     hlo h = {0};
     plan_memory m = {0};
     assert_ok(hlo_read(text, &h, &m));
@@ -287,7 +303,8 @@ static void hlo_lines(void **state) {
     assert_int_equal(m.n_links, 2);
     assert_int_equal(m.links[0].bytes, 8 * 16 * 4);
     assert_int_equal(m.links[0].n_group, 8);
-    for (int k = 0; k < 8; k++) assert_int_equal(m.links[0].group[k], 4 * k); /* every fourth device: the first axis of data=8,model=4 */
+    /* every fourth device: the first axis of data=8,model=4 */
+    for (int k = 0; k < 8; k++) assert_int_equal(m.links[0].group[k], 4 * k);
     assert_int_equal(m.links[1].ordinal, 21);
     assert_int_equal(m.links[1].n_group, 4);
     hlo_deinit(&h);
@@ -305,14 +322,31 @@ static void xla_dump(void **state) {
     char dir[] = "/tmp/xtrain-test-dump.XXXXXX", path[128];
     static const char *const files[][2] = {
         {"module_0.step.after_optimizations-buffer-assignment.txt",
-         "BufferAssignment:\nallocation 0: size 4096, page 0, parameter 0, shape |f32[8,100]| at ShapeIndex {}, maybe-live-out:\n value: <1 Arg_0.1 @0> (size=4096,offset=0): f32[8,100]{1,0:T(8,128)}\n"
-         " value: <2 copy-start{0} @0> (size=4096,offset=0): f32[8,100]{1,0:T(8,128)}\nallocation 1: size 3072, page 0, preallocated-temp:\n value: <3 f.1 @0> (size=1024,offset=0): f32[256]{0}\n"
-         " value: <4 f.2 @0> (size=2048,offset=1024): f32[512]{0}\n value: <5 f.3 @0> (size=1024,offset=0): f32[256]{0}\nallocation 2: size 512, color 1, page 0, preallocated-temp:\n"
+         "BufferAssignment:\n"
+         "allocation 0: size 4096, page 0, parameter 0, shape |f32[8,100]| at ShapeIndex {}, maybe-live-out:\n"
+         " value: <1 Arg_0.1 @0> (size=4096,offset=0): f32[8,100]{1,0:T(8,128)}\n"
+         " value: <2 copy-start{0} @0> (size=4096,offset=0): f32[8,100]{1,0:T(8,128)}\n"
+         "allocation 1: size 3072, page 0, preallocated-temp:\n"
+         " value: <3 f.1 @0> (size=1024,offset=0): f32[256]{0}\n"
+         " value: <4 f.2 @0> (size=2048,offset=1024): f32[512]{0}\n"
+         " value: <5 f.3 @0> (size=1024,offset=0): f32[256]{0}\n"
+         "allocation 2: size 512, color 1, page 0, preallocated-temp:\n"
          " value: <6 f.4 @1> (size=512,offset=0): f32[128]{0:S(1)}\n"},
-        {"module_0.step.after_optimizations-live-range.txt",
-         "HloLiveRange (max 9):\n  InstructionSequence:\n    0:Arg_0.1\n  BufferLiveRange:\n    Arg_0.1{}:0-9\n    f.1{}:1-3\n    f.2{}:3-6\n    f.3{}:5-7\n    f.4{}:1-2\n  Live ranges at 3 (peak):\n    f.2{}: 2048 bytes\n"},
-        {"module_0.step.after_optimizations.txt", "  %f.2 = f32[512]{0} fusion(%Arg_0.1), metadata={op_name=\"h.0/n1\"}\n"},
-        {"module_0.step.after_optimizations-memory-usage-report.txt", "Memory Space: default (color=0)\nTotal bytes: 7168 (7.0KiB)\n"}};
+        {"module_0.step.after_optimizations-live-range.txt", "HloLiveRange (max 9):\n"
+                                                             "  InstructionSequence:\n"
+                                                             "    0:Arg_0.1\n"
+                                                             "  BufferLiveRange:\n"
+                                                             "    Arg_0.1{}:0-9\n"
+                                                             "    f.1{}:1-3\n"
+                                                             "    f.2{}:3-6\n"
+                                                             "    f.3{}:5-7\n"
+                                                             "    f.4{}:1-2\n"
+                                                             "  Live ranges at 3 (peak):\n"
+                                                             "    f.2{}: 2048 bytes\n"},
+        {"module_0.step.after_optimizations.txt",
+         "  %f.2 = f32[512]{0} fusion(%Arg_0.1), metadata={op_name=\"h.0/n1\"}\n"},
+        {"module_0.step.after_optimizations-memory-usage-report.txt", "Memory Space: default (color=0)\n"
+                                                                      "Total bytes: 7168 (7.0KiB)\n"}};
     assert_non_null(mkdtemp(dir));
     for (size_t i = 0; i < BASE_COUNT(files); i++) {
         snprintf(path, sizeof path, "%s/%s", dir, files[i][0]);
@@ -339,7 +373,8 @@ static void xla_dump(void **state) {
 
 static void nothing_is_left(void **state) {
     (void)state;
-    static const char *const kinds[] = {"buffer", "executable", "client", "module", "optimizer", "loader", "mesh", "topology", "plan_program", "graph"};
+    static const char *const kinds[] = {"buffer", "executable", "client",   "module",       "optimizer",
+                                        "loader", "mesh",       "topology", "plan_program", "graph"};
     for (size_t i = 0; i < BASE_COUNT(kinds); i++) {
         if (xt_live_objects(kinds[i])) print_error("%s: %lld\n", kinds[i], (long long)xt_live_objects(kinds[i]));
         assert_int_equal(xt_live_objects(kinds[i]), 0);
@@ -356,8 +391,17 @@ int main(int argc, char **argv) {
     setenv("FAULT_OF", of, 1);
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hlo_lines),  cmocka_unit_test(xla_dump), cmocka_unit_test(a_step_on_the_cpu), cmocka_unit_test(what_lives_elsewhere), cmocka_unit_test(on_a_mesh),
-        cmocka_unit_test(does_not_fit), cmocka_unit_test(a_file), cmocka_unit_test(mistakes),         cmocka_unit_test(no_compiler), cmocka_unit_test_prestate(bad_compiler, plugin), cmocka_unit_test(as_when_it_runs),
+        cmocka_unit_test(hlo_lines),
+        cmocka_unit_test(xla_dump),
+        cmocka_unit_test(a_step_on_the_cpu),
+        cmocka_unit_test(what_lives_elsewhere),
+        cmocka_unit_test(on_a_mesh),
+        cmocka_unit_test(does_not_fit),
+        cmocka_unit_test(a_file),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(no_compiler),
+        cmocka_unit_test_prestate(bad_compiler, plugin),
+        cmocka_unit_test(as_when_it_runs),
         cmocka_unit_test(nothing_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* xt_program on the interpreter: one main with inputs, files of several modules, assertions in both spellings, literals as arguments. */
+/* xt_program on the interpreter: one main with inputs, files of several modules, assertions in both spellings, literals
+ * as arguments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -20,10 +21,13 @@ static void expect(xt_status s, const char *message) {
     xt_status_free(s);
 }
 
-static const char add_text[] = "module @m {\n  func.func public @main(%a: tensor<2xf32>, %b: tensor<2xbf16>) -> (tensor<2xf32>, tensor<2xi1>) {\n"
-                               "    %0 = stablehlo.convert %b : (tensor<2xbf16>) -> tensor<2xf32>\n    %1 = stablehlo.add %a, %0 : tensor<2xf32>\n"
-                               "    %2 = stablehlo.compare GT, %a, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>\n"
-                               "    return %1, %2 : tensor<2xf32>, tensor<2xi1>\n  }\n}\n";
+static const char add_text[] =
+    "module @m {\n"
+    "  func.func public @main(%a: tensor<2xf32>, %b: tensor<2xbf16>) -> (tensor<2xf32>, tensor<2xi1>) {\n"
+    "    %0 = stablehlo.convert %b : (tensor<2xbf16>) -> tensor<2xf32>\n"
+    "    %1 = stablehlo.add %a, %0 : tensor<2xf32>\n"
+    "    %2 = stablehlo.compare GT, %a, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>\n"
+    "    return %1, %2 : tensor<2xf32>, tensor<2xi1>\n  }\n}\n";
 
 static void main_runs_on_inputs(void **state) {
     (void)state;
@@ -45,23 +49,31 @@ static void main_runs_on_inputs(void **state) {
     assert_int_equal(out[1].dtype, XT_BOOL);
     assert_int_equal(((uint8_t *)out[1].data)[0], 0);
     assert_int_equal(((uint8_t *)out[1].data)[1], 1);
-    assert_null(
-        xt_array_compare(&out[0], &(xt_array){.dtype = XT_F32, .rank = 1, .dims = {2}, .data = (float[]){3.5f, -9.00001f}, .bytes = 8}, 1e-5, 0));
-    expect(xt_array_compare(&out[0], &(xt_array){.dtype = XT_F32, .rank = 1, .dims = {2}, .data = (float[]){3.5f, -9.1f}, .bytes = 8}, 1e-5, 0),
+    assert_null(xt_array_compare(
+        &out[0], &(xt_array){.dtype = XT_F32, .rank = 1, .dims = {2}, .data = (float[]){3.5f, -9.00001f}, .bytes = 8},
+        1e-5, 0));
+    expect(xt_array_compare(
+               &out[0],
+               &(xt_array){.dtype = XT_F32, .rank = 1, .dims = {2}, .data = (float[]){3.5f, -9.1f}, .bytes = 8}, 1e-5,
+               0),
            "1 of 2 elements differ; the first, [1], is -9, expected -9.1");
     expect(xt_array_compare(&out[0], &out[1], 1, 1), "f32 of rank 1");
     for (int i = 0; i < 2; i++) xt_array_free(&out[i]);
     expect(xt_program_run(p, "interpreter", in, 1, out, 2), "@main takes 2 inputs, 1 are given");
     in[0].dims[0] = 3;
-    expect(xt_program_run(p, "interpreter", in, 2, out, 2), "input 0 is a tensor<3xf32>, the program wants tensor<2xf32>");
+    expect(xt_program_run(p, "interpreter", in, 2, out, 2),
+           "input 0 is a tensor<3xf32>, the program wants tensor<2xf32>");
     xt_program_free(p);
 }
 
 /* ml_dtypes writes a 4-bit integer as a raw byte whose upper bits may be anything. */
 static void small_integers_are_bits(void **state) {
     (void)state;
-    xt_program *p = parse("func.func @main(%a: tensor<3xi4>) -> (tensor<3xi4>, tensor<3xi32>) {\n  %0 = stablehlo.add %a, %a : tensor<3xi4>\n"
-                          "  %1 = stablehlo.convert %a : (tensor<3xi4>) -> tensor<3xi32>\n  return %0, %1 : tensor<3xi4>, tensor<3xi32>\n}\n");
+    xt_program *p = parse("func.func @main(%a: tensor<3xi4>) -> (tensor<3xi4>, tensor<3xi32>) {\n"
+                          "  %0 = stablehlo.add %a, %a : tensor<3xi4>\n"
+                          "  %1 = stablehlo.convert %a : (tensor<3xi4>) -> tensor<3xi32>\n"
+                          "  return %0, %1 : tensor<3xi4>, tensor<3xi32>\n"
+                          "}\n");
     static const xt_dtype spellings[] = {XT_I8, XT_U8, XT_F8E4M3FN};
     for (size_t i = 0; i < 3; i++) {
         uint8_t raw[] = {0x0F, 0x03, 0xF8};
@@ -70,9 +82,13 @@ static void small_integers_are_bits(void **state) {
         if (s) fail_msg("%s", xt_status_message(s));
         assert_int_equal(((int32_t *)out[1].data)[0], -1);
         assert_int_equal(((int32_t *)out[1].data)[2], -8);
-        assert_null(
-            xt_array_compare(&out[0], &(xt_array){.dtype = XT_U8, .rank = 1, .dims = {3}, .data = (uint8_t[]){0x0E, 6, 0}, .bytes = 3}, 0, 0));
-        expect(xt_array_compare(&out[0], &(xt_array){.dtype = XT_U8, .rank = 1, .dims = {3}, .data = (uint8_t[]){0x0E, 6, 1}, .bytes = 3}, 0, 0),
+        assert_null(xt_array_compare(
+            &out[0], &(xt_array){.dtype = XT_U8, .rank = 1, .dims = {3}, .data = (uint8_t[]){0x0E, 6, 0}, .bytes = 3},
+            0, 0));
+        expect(xt_array_compare(
+                   &out[0],
+                   &(xt_array){.dtype = XT_U8, .rank = 1, .dims = {3}, .data = (uint8_t[]){0x0E, 6, 1}, .bytes = 3}, 0,
+                   0),
                "1 of 3 elements differ");
         assert_int_equal(raw[0], 0x0F); /* the caller's array is not touched */
         for (int k = 0; k < 2; k++) xt_array_free(&out[k]);
@@ -81,13 +97,21 @@ static void small_integers_are_bits(void **state) {
 }
 
 static const char checks[] =
-    "// a comment before anything\n\nfunc.func @first() {\n  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
+    "// a comment before anything\n\n"
+    "func.func @first() {\n"
+    "  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
     "  check.expect_eq_const %0, dense<[1.0, 2.0]> : tensor<2xf32>\n  return\n}\n"
     "func.func private @helper() {\n  return\n}\n"
-    "// -----\n\nfunc.func @second() -> tensor<i1> {\n  %0 = stablehlo.constant dense<3> : tensor<2xi32>\n  %1 = stablehlo.add %0, %0 : "
+    "// -----\n\n"
+    "func.func @second() -> tensor<i1> {\n"
+    "  %0 = stablehlo.constant dense<3> : tensor<2xi32>\n"
+    "  %1 = stablehlo.add %0, %0 : "
     "tensor<2xi32>\n"
     "  stablehlo.custom_call @check.expect_eq(%0, %0) {has_side_effect = true} : (tensor<2xi32>, tensor<2xi32>) -> ()\n"
-    "  %2 = stablehlo.custom_call @check.eq(%1, %%d) : (tensor<2xi32>, tensor<2xi32>) -> tensor<i1>\n  return %2 : tensor<i1>\n}\n// -----\n";
+    "  %2 = stablehlo.custom_call @check.eq(%1, %%d) : (tensor<2xi32>, tensor<2xi32>) -> tensor<i1>\n"
+    "  return %2 : tensor<i1>\n"
+    "}\n"
+    "// -----\n";
 
 static void assertions_are_checked(void **state) {
     (void)state;
@@ -107,7 +131,8 @@ static void assertions_are_checked(void **state) {
             assert_int_equal(n, 2);
         } else {
             assert_int_equal(n, 1);
-            expect(s, "test.mlir:17: @second: eq: element [0] is 6, expected 3"); /* the line counts from the top of the file */
+            /* the line counts from the top of the file */
+            expect(s, "test.mlir:17: @second: eq: element [0] is 6, expected 3");
         }
         xt_program_free(p);
     }
@@ -136,9 +161,10 @@ static void literals_are_read(void **state) {
     (void)state;
     xt_array a[4];
     int n;
-    xt_status s = xt_arrays_parse(" [dense<1> : tensor<i32>, dense<[[1.0, 2.0]]> : tensor<1x2xf32>, dense<\"0x0100\"> : tensor<1xi16>, "
-                                  "dense<(1.0,2.0)> : tensor<2xcomplex<f32>>]",
-                                  a, 4, &n);
+    xt_status s = xt_arrays_parse(
+        " [dense<1> : tensor<i32>, dense<[[1.0, 2.0]]> : tensor<1x2xf32>, dense<\"0x0100\"> : tensor<1xi16>, "
+        "dense<(1.0,2.0)> : tensor<2xcomplex<f32>>]",
+        a, 4, &n);
     if (s) fail_msg("%s", xt_status_message(s));
     assert_int_equal(n, 4);
     assert_int_equal(*(int32_t *)a[0].data, 1);
@@ -157,8 +183,9 @@ static void nothing_leaks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(main_runs_on_inputs),    cmocka_unit_test(small_integers_are_bits),
-                                       cmocka_unit_test(assertions_are_checked), cmocka_unit_test(bad_files_are_errors),
-                                       cmocka_unit_test(literals_are_read),      cmocka_unit_test(nothing_leaks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(main_runs_on_inputs),    cmocka_unit_test(small_integers_are_bits),
+        cmocka_unit_test(assertions_are_checked), cmocka_unit_test(bad_files_are_errors),
+        cmocka_unit_test(literals_are_read),      cmocka_unit_test(nothing_leaks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

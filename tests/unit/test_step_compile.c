@@ -1,5 +1,5 @@
-/* Compiled step functions: a replay does everything the recorded call did, and a call that differs is recorded again. Each test ends with xt_finish and
- * no live object. */
+/* Compiled step functions: a replay does everything the recorded call did, and a call that differs is recorded again.
+ * Each test ends with xt_finish and no live object. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -12,13 +12,17 @@
 #include "metrics/log.h"
 #include <xtrain/xtrain.h>
 
-static int64_t count(const char *name) { return xt_counter(name); }
+static int64_t count(const char *name) {
+    return xt_counter(name);
+}
 
 static void nothing_left(void) {
-    static const char *const kinds[] = {"tensor", "buffer", "executable", "client", "graph", "module", "optimizer", "loader", "dataset", "step"};
+    static const char *const kinds[] = {"tensor", "buffer",    "executable", "client",  "graph",
+                                        "module", "optimizer", "loader",     "dataset", "step"};
     assert_int_equal(xt_finish(), 0);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (xt_live_objects(kinds[i]) != 0) fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
+        if (xt_live_objects(kinds[i]) != 0)
+            fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
 }
 
 static void expect_error(const char *words, const char *also) {
@@ -27,7 +31,7 @@ static void expect_error(const char *words, const char *also) {
     xt_clear_error();
 }
 
-/* --- the same training, with and without ------------------------------------------------------------------------------------------------------ */
+/* --- the same training, with and without --- */
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     x = xt_relu(xt_max_pool2d(xt_conv2d(m, "conv1", x, 4, 3), 2));
@@ -44,7 +48,8 @@ static xt_loader *data(int64_t batch) {
         for (int k = 0; k < SIDE * SIDE; k++) x[i][k] = sinf((float)(i * 31 + k));
         y[i] = i % 3;
     }
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1, SIDE, SIDE}}, y, (xt_spec){XT_I64, {0}}, SAMPLES), .batch = batch);
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1, SIDE, SIDE}}, y, (xt_spec){XT_I64, {0}}, SAMPLES),
+                         .batch = batch);
 }
 
 typedef struct trainer {
@@ -96,7 +101,8 @@ static void train(bool compiled, bool adam, bool accumulate, outcome *o) {
     trainer t = {.net = xt_module_new(net, NULL)}, micro = {.accumulate = true};
     t.opt = adam ? xt_adamw(t.net, .lr = 0.01) : xt_sgd(t.net, .lr = 0.05, .momentum = 0.9);
     micro.net = t.net;
-    xt_step *whole = xt_compile(train_step, .user = &t, .name = "train"), *part = xt_compile(train_step, .user = &micro, .name = "micro");
+    xt_step *whole = xt_compile(train_step, .user = &t, .name = "train"),
+            *part = xt_compile(train_step, .user = &micro, .name = "micro");
     xt_loader *l = data(16);
     xt_log_every_n_steps(5);
     log_sink sink = {.row = row, .user = &o->rows};
@@ -109,8 +115,10 @@ static void train(bool compiled, bool adam, bool accumulate, outcome *o) {
             bool ends = !accumulate || i % 2 == 1;
             xt_optimizer_set_lr(t.opt, 0.01 / (1 + i / 7));
             xt_tensor in[2] = {b.x, b.y}, loss;
-            if (compiled) loss = xt_call(ends ? whole : part, b.x, b.y);
-            else loss = train_step(in, 2, ends ? &t : &micro);
+            if (compiled)
+                loss = xt_call(ends ? whole : part, b.x, b.y);
+            else
+                loss = train_step(in, 2, ends ? &t : &micro);
             o->loss[i] = xt_item(loss);
         }
     assert_true(xt_mark_step());
@@ -136,7 +144,8 @@ static void train(bool compiled, bool adam, bool accumulate, outcome *o) {
 
 static void same(const outcome *a, const outcome *b) {
     for (int i = 0; i < STEPS; i++)
-        if (a->loss[i] != b->loss[i]) fail_msg("step %d: loss %.9g without, %.9g with xt_compile", i, a->loss[i], b->loss[i]);
+        if (a->loss[i] != b->loss[i])
+            fail_msg("step %d: loss %.9g without, %.9g with xt_compile", i, a->loss[i], b->loss[i]);
     assert_true(a->loss[STEPS - 1] < a->loss[0]);
     assert_memory_equal(a->running_mean, b->running_mean, sizeof a->running_mean);
     assert_int_equal(a->optimizer_steps, b->optimizer_steps);
@@ -159,7 +168,7 @@ static void equals_the_loop(void **state) {
     }
 }
 
-/* --- what makes a recording again ---------------------------------------------------------------------------------------------------------------- */
+/* --- what makes a recording again --- */
 static xt_tensor twice(const xt_tensor *in, int n, void *user) {
     if (user) ++*(int *)user;
     xt_tensor y = in[0];
@@ -190,7 +199,8 @@ static void shapes_alternate(void **state) {
     nothing_left();
 }
 
-/* The same tensor twice at the recording, two different ones later; a tensor of the loop's own step, and one that is recorded only. */
+/* The same tensor twice at the recording, two different ones later; a tensor of the loop's own step, and one that is
+ * recorded only. */
 static void inputs_are_values(void **state) {
     (void)state;
     xt_step *f = xt_compile(twice);
@@ -199,7 +209,8 @@ static void inputs_are_values(void **state) {
     assert_true(xt_item(xt_call(f, a, ones(4, 5))) == 2 * 4 * 15);
     xt_tensor b = ones(4, 2), c = xt_add(b, a); /* 5 */
     assert_true(xt_item(xt_call(f, c, b)) == 2 * 4 * 10);
-    assert_true(xt_item(xt_call(f, b, b)) == 2 * 4 * 4); /* b has its value and lives on; so does c, which an input made one */
+    /* b has its value and lives on; so does c, which an input made one */
+    assert_true(xt_item(xt_call(f, b, b)) == 2 * 4 * 4);
     assert_true(xt_item(xt_call(f, c, a)) == 2 * 4 * 15);
     assert_int_equal(xt_step_traces(f), 1);
     assert_true(xt_mark_step());
@@ -277,7 +288,7 @@ static void program_limit(void **state) {
     nothing_left();
 }
 
-/* --- data from the host ------------------------------------------------------------------------------------------------------------------------- */
+/* --- data from the host --- */
 static xt_tensor scaled(const xt_tensor *in, int n, void *user) {
     (void)n;
     return xt_mul(in[0], xt_scalar_ref((const double *)user, XT_F32));
@@ -360,7 +371,7 @@ static void values_are_told(void **state) {
     nothing_left();
 }
 
-/* --- gradients of inputs, results that are no nodes ------------------------------------------------------------------------------------------------ */
+/* --- gradients of inputs, results that are no nodes --- */
 static xt_tensor squared(const xt_tensor *in, int n, void *user) {
     (void)n;
     (void)user;
@@ -396,7 +407,7 @@ static void nested(void **state) {
     nothing_left();
 }
 
-/* --- mistakes ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- mistakes --- */
 static xt_tensor mistaken(const xt_tensor *in, int n, void *user) {
     (void)n;
     switch (*(int *)user) {
@@ -418,7 +429,8 @@ static void *call_elsewhere(void *step) {
 
 static void mistakes(void **state) {
     (void)state;
-    static const char *const words[] = {"xt_matmul", "xt_item inside the compiled step function wrong", "xt_mark_step inside the compiled step function wrong"};
+    static const char *const words[] = {"xt_matmul", "xt_item inside the compiled step function wrong",
+                                        "xt_mark_step inside the compiled step function wrong"};
     int which = 0;
     xt_step *f = xt_compile(mistaken, .user = &which, .name = "wrong");
     for (which = 0; which < 3; which++) {
@@ -488,10 +500,10 @@ int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_the_loop), cmocka_unit_test(shapes_alternate),  cmocka_unit_test(inputs_are_values),
-        cmocka_unit_test(modes),           cmocka_unit_test(kept_inside),       cmocka_unit_test(program_limit),
-        cmocka_unit_test(numbers),         cmocka_unit_test(values_are_told),   cmocka_unit_test(gradients_of_inputs),
-        cmocka_unit_test(nested),          cmocka_unit_test(mistakes),          cmocka_unit_test(freed_optimizer),
+        cmocka_unit_test(equals_the_loop), cmocka_unit_test(shapes_alternate), cmocka_unit_test(inputs_are_values),
+        cmocka_unit_test(modes),           cmocka_unit_test(kept_inside),      cmocka_unit_test(program_limit),
+        cmocka_unit_test(numbers),         cmocka_unit_test(values_are_told),  cmocka_unit_test(gradients_of_inputs),
+        cmocka_unit_test(nested),          cmocka_unit_test(mistakes),         cmocka_unit_test(freed_optimizer),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

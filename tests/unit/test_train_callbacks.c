@@ -1,10 +1,11 @@
-/* The callbacks of train_callbacks.h, hooks, prediction, several optimizers, the finders: each on a network small enough to check by hand. */
+/* The callbacks of train_callbacks.h, hooks, prediction, several optimizers, the finders: each on a network small
+ * enough to check by hand. */
 #include "train_test.h"
 
 #include "format/npy.h"
 #include "train/train_int.h"
 
-/* --- y = w x with w = 1 at first; the loss is w x, so each step takes lr * mean(x) from w ------------------------------------------------------- */
+/* --- y = w x with w = 1 at first; the loss is w x, so each step takes lr * mean(x) from w --- */
 static int steps, fail_at;
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
@@ -23,12 +24,14 @@ static xt_optimizer *sgd(xt_module *m, void *user) {
     (void)user;
     return xt_sgd(m, .lr = 0.1);
 }
-static const xt_task task = {.net = net, .training_step = train_step, .predict_step = predict_step, .configure_optimizers = sgd};
+static const xt_task task = {
+    .net = net, .training_step = train_step, .predict_step = predict_step, .configure_optimizers = sgd};
 
 static float samples[64];
 static xt_loader *data(int64_t n, int64_t batch, xt_switch drop) {
     for (int i = 0; i < 64; i++) samples[i] = 1;
-    return xt_loader_new(xt_array_dataset(samples, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, n), .batch = batch, .drop_last = drop);
+    return xt_loader_new(xt_array_dataset(samples, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, n), .batch = batch,
+                         .drop_last = drop);
 }
 static double weight(xt_trainer *t) {
     float w;
@@ -36,9 +39,11 @@ static double weight(xt_trainer *t) {
     assert_true(xt_read(xt_module_find(xt_trainer_module(t), "w"), &w, sizeof w));
     return w;
 }
-#define TRAINER(...) xt_trainer_new(.runs_dir = dir, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF, .model_summary = XT_OFF, __VA_ARGS__)
+#define TRAINER(...)                                                                                   \
+    xt_trainer_new(.runs_dir = dir, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF, \
+                   .model_summary = XT_OFF, __VA_ARGS__)
 
-/* --- averages ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- averages --- */
 static double seen_in_validation;
 static void val_step(xt_module *m, xt_batch b, void *user) {
     (void)user;
@@ -67,7 +72,8 @@ static void the_exponential_average_is_validated_and_kept(void **state) {
     assert_true(fabs(weight(t) - 0.496875) < 1e-6);
 }
 
-/* A pass with a checkpoint's weights sees what the fit's validation saw, in a module that is there and in one that is not yet. */
+/* A pass with a checkpoint's weights sees what the fit's validation saw, in a module that is there and in one
+ * that is not yet. */
 static void passes_take_the_averages(void **state) {
     (void)state;
     xt_task validated = task;
@@ -106,7 +112,7 @@ static void stochastic_weight_averaging_takes_epochs(void **state) {
     assert_true(fabs(weight(t) - ((0.8 - 2 * half) + (0.8 - 2 * half - 2 * 0.01)) / 2) < 1e-6);
 }
 
-/* --- windows, time, errors ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- windows, time, errors --- */
 static void accumulation_follows_its_schedule(void **state) {
     (void)state;
     xt_trainer *t = TRAINER(.max_epochs = 3);
@@ -167,7 +173,7 @@ static void an_error_leaves_a_checkpoint(void **state) {
     assert_false(file_exists(file));
 }
 
-/* --- spikes, statistics --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- spikes, statistics --- */
 static xt_optimizer *hardly(xt_module *m, void *user) {
     (void)user;
     return xt_sgd(m, .lr = 1e-6);
@@ -210,7 +216,8 @@ static void spikes_are_found_on_the_device(void **state) {
 
 static void device_stats_are_in_the_rows(void **state) {
     (void)state;
-    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 2, .runs_dir = dir, .loggers = "csv", .progress_bar = XT_OFF);
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 2, .runs_dir = dir, .loggers = "csv",
+                                   .progress_bar = XT_OFF);
     xt_trainer_add(t, xt_device_stats());
     assert_int_equal(xt_fit(t, &task, data(8, 2, XT_ON), NULL), 0);
     char *text;
@@ -218,7 +225,8 @@ static void device_stats_are_in_the_rows(void **state) {
     char path[256];
     snprintf(path, sizeof path, "%s/metrics.csv", xt_trainer_run_dir(t));
     assert_null(file_read_all(path, &text, &n));
-    static const char *const names[] = {"device/memory_mib", "device/memory_peak_mib", "host/rss_mib", "host/cpu_percent", "host/memory_percent"};
+    static const char *const names[] = {"device/memory_mib", "device/memory_peak_mib", "host/rss_mib",
+                                        "host/cpu_percent", "host/memory_percent"};
     for (size_t i = 0; i < BASE_COUNT(names); i++) {
         int rows = 0;
         for (const char *at = text; (at = strstr(at, names[i])); at++) rows++;
@@ -227,20 +235,23 @@ static void device_stats_are_in_the_rows(void **state) {
     base_free(text);
 }
 
-/* Rows that nobody would have are an error, before the first step; a smoke run, which has no logger of its own accord, goes through. */
+/* Rows that nobody would have are an error, before the first step; a smoke run, which has no logger of its own accord,
+ * goes through. */
 static void monitors_need_a_logger(void **state) {
     (void)state;
     for (int which = 0; which < 4; which++) {
-        xt_trainer *t = which < 2 ? TRAINER(.max_epochs = 1) : xt_trainer_new(.fast_dev_run = 1, .runs_dir = dir, .progress_bar = XT_OFF);
+        xt_trainer *t = which < 2 ? TRAINER(.max_epochs = 1)
+                                  : xt_trainer_new(.fast_dev_run = 1, .runs_dir = dir, .progress_bar = XT_OFF);
         xt_trainer_add(t, which % 2 ? xt_device_stats() : xt_lr_monitor());
         assert_int_equal(xt_fit(t, &task, data(8, 2, XT_ON), NULL) == 0, which >= 2);
         assert_int_equal(xt_trainer_global_step(t), which >= 2);
-        if (which < 2) says(which ? "xt_device_stats: the trainer has no logger" : "xt_lr_monitor: the trainer has no logger");
+        if (which < 2)
+            says(which ? "xt_device_stats: the trainer has no logger" : "xt_lr_monitor: the trainer has no logger");
         xt_clear_error();
     }
 }
 
-/* --- predictions, samples ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- predictions, samples --- */
 static int64_t predicted;
 static void count(const xt_batch *b, xt_tensor out, void *user) {
     (void)user;
@@ -289,41 +300,74 @@ static void samples_come_at_their_interval(void **state) {
     xt_clear_error();
 }
 
-/* --- hooks, manual optimization, several optimizers --------------------------------------------------------------------------------------------------------- */
+/* --- hooks, manual optimization, several optimizers --- */
 static str order = STR_INIT;
 #define NOTE(letter) str_append(&order, letter)
-static void h_setup(xt_module *m, const char *stage, void *u) { (void)m, (void)u, str_printf(&order, "<%s>", stage); }
-static void h_teardown(xt_module *m, const char *stage, void *u) { (void)m, (void)u, str_printf(&order, "</%s>", stage); }
-static void h_prepare(void *u) { (void)u, NOTE("prepare "); }
-static void h_fit_start(xt_module *m, void *u) { (void)m, (void)u, NOTE("fit "); }
-static void h_fit_end(xt_module *m, void *u) { (void)m, (void)u, NOTE("end"); }
-static void h_epoch(xt_module *m, int64_t e, void *u) { (void)m, (void)e, (void)u, NOTE("epoch "); }
-static void h_epoch_end(xt_module *m, int64_t e, void *u) { (void)m, (void)e, (void)u, NOTE("epoch_end "); }
-static bool h_batch(xt_module *m, const xt_batch *b, void *u) { return (void)m, (void)u, NOTE("batch "), b->index == 2; }
-static void h_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *u) { (void)m, (void)b, (void)u, NOTE(xt_numel(loss) == 1 ? "batch_end " : "?"); }
-static void h_before(xt_module *m, xt_tensor loss, void *u) { (void)m, (void)loss, (void)u, NOTE("backward "); }
-static void h_after(xt_module *m, void *u) { (void)u, NOTE(xt_grad(xt_module_find(m, "w")).slot ? "gradients " : "?"); }
-static void h_step(xt_module *m, void *u) { (void)m, (void)u, NOTE("step "); }
-static void h_val(xt_module *m, int64_t e, void *u) { (void)m, (void)e, (void)u, NOTE("val "); }
-static void h_val_end(xt_module *m, int64_t e, void *u) { (void)m, (void)e, (void)u, NOTE("val_end "); }
+static void h_setup(xt_module *m, const char *stage, void *u) {
+    (void)m, (void)u, str_printf(&order, "<%s>", stage);
+}
+static void h_teardown(xt_module *m, const char *stage, void *u) {
+    (void)m, (void)u, str_printf(&order, "</%s>", stage);
+}
+static void h_prepare(void *u) {
+    (void)u, NOTE("prepare ");
+}
+static void h_fit_start(xt_module *m, void *u) {
+    (void)m, (void)u, NOTE("fit ");
+}
+static void h_fit_end(xt_module *m, void *u) {
+    (void)m, (void)u, NOTE("end");
+}
+static void h_epoch(xt_module *m, int64_t e, void *u) {
+    (void)m, (void)e, (void)u, NOTE("epoch ");
+}
+static void h_epoch_end(xt_module *m, int64_t e, void *u) {
+    (void)m, (void)e, (void)u, NOTE("epoch_end ");
+}
+static bool h_batch(xt_module *m, const xt_batch *b, void *u) {
+    return (void)m, (void)u, NOTE("batch "), b->index == 2;
+}
+static void h_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *u) {
+    (void)m, (void)b, (void)u, NOTE(xt_numel(loss) == 1 ? "batch_end " : "?");
+}
+static void h_before(xt_module *m, xt_tensor loss, void *u) {
+    (void)m, (void)loss, (void)u, NOTE("backward ");
+}
+static void h_after(xt_module *m, void *u) {
+    (void)u, NOTE(xt_grad(xt_module_find(m, "w")).slot ? "gradients " : "?");
+}
+static void h_step(xt_module *m, void *u) {
+    (void)m, (void)u, NOTE("step ");
+}
+static void h_val(xt_module *m, int64_t e, void *u) {
+    (void)m, (void)e, (void)u, NOTE("val ");
+}
+static void h_val_end(xt_module *m, int64_t e, void *u) {
+    (void)m, (void)e, (void)u, NOTE("val_end ");
+}
 
 static void hooks_run_in_order(void **state) {
     (void)state;
     xt_task hooked = task;
     hooked.validation_step = val_step;
     hooked.setup = h_setup, hooked.teardown = h_teardown, hooked.prepare_data = h_prepare;
-    hooked.on_fit_start = h_fit_start, hooked.on_fit_end = h_fit_end, hooked.on_train_epoch_start = h_epoch, hooked.on_train_epoch_end = h_epoch_end;
-    hooked.on_train_batch_start = h_batch, hooked.on_train_batch_end = h_batch_end, hooked.on_before_backward = h_before, hooked.on_after_backward = h_after;
-    hooked.on_before_optimizer_step = h_step, hooked.on_validation_epoch_start = h_val, hooked.on_validation_epoch_end = h_val_end;
+    hooked.on_fit_start = h_fit_start, hooked.on_fit_end = h_fit_end, hooked.on_train_epoch_start = h_epoch,
+    hooked.on_train_epoch_end = h_epoch_end;
+    hooked.on_train_batch_start = h_batch, hooked.on_train_batch_end = h_batch_end,
+    hooked.on_before_backward = h_before, hooked.on_after_backward = h_after;
+    hooked.on_before_optimizer_step = h_step, hooked.on_validation_epoch_start = h_val,
+    hooked.on_validation_epoch_end = h_val_end;
     xt_trainer *t = TRAINER(.max_epochs = 1, .accumulate_grad_batches = 2);
     assert_int_equal(xt_fit(t, &hooked, data(8, 2, XT_ON), data(2, 2, XT_ON)), 0);
-    assert_string_equal(str_cstr(&order), "prepare <fit>fit epoch batch backward gradients batch_end batch backward gradients step batch_end batch val val_end epoch_end end</fit>");
+    assert_string_equal(str_cstr(&order), "prepare <fit>fit epoch batch backward gradients batch_end batch backward "
+                                          "gradients step batch_end batch val val_end epoch_end end</fit>");
     str_free(&order);
 }
 
 static xt_tensor two(xt_module *m, xt_tensor x, void *user) {
     (void)user;
-    return xt_add(xt_mul(x, xt_param(m, "a.w", "ones", 0, XT_F32, 1)), xt_mul(x, xt_param(m, "b.w", "ones", 0, XT_F32, 1)));
+    return xt_add(xt_mul(x, xt_param(m, "a.w", "ones", 0, XT_F32, 1)),
+                  xt_mul(x, xt_param(m, "b.w", "ones", 0, XT_F32, 1)));
 }
 static xt_optimizer *both[2];
 static int configure_two(xt_module *m, xt_optimizer **out, int max, void *user) {
@@ -346,20 +390,24 @@ static xt_tensor alternate(xt_module *m, xt_batch b, void *user) {
 
 static void manual_optimization_steps_by_itself(void **state) {
     (void)state;
-    xt_task manual = {.net = two, .training_step = alternate, .configure_several = configure_two, .manual_optimization = true};
+    xt_task manual = {
+        .net = two, .training_step = alternate, .configure_several = configure_two, .manual_optimization = true};
     steps = 0;
     xt_trainer *t = TRAINER(.max_epochs = 1);
     assert_int_equal(xt_fit(t, &manual, data(8, 2, XT_ON), NULL), 0);
     assert_int_equal(xt_trainer_global_step(t), 4);
     float a, b;
     xt_mark_step();
-    assert_true(xt_read(xt_module_find(xt_trainer_module(t), "a.w"), &a, sizeof a) && xt_read(xt_module_find(xt_trainer_module(t), "b.w"), &b, sizeof b));
+    assert_true(xt_read(xt_module_find(xt_trainer_module(t), "a.w"), &a, sizeof a) &&
+                xt_read(xt_module_find(xt_trainer_module(t), "b.w"), &b, sizeof b));
     assert_true(fabsf(a - 0.8f) < 1e-6f && fabsf(b - 0.98f) < 1e-6f);
-    assert_int_equal(xt_fit(TRAINER(.max_epochs = 1, .accumulate_grad_batches = 2), &manual, data(8, 2, XT_ON), NULL), 1);
+    assert_int_equal(xt_fit(TRAINER(.max_epochs = 1, .accumulate_grad_batches = 2), &manual, data(8, 2, XT_ON), NULL),
+                     1);
     says("the task optimizes by itself");
 }
 
-/* The trainer does both itself: a second call would double every gradient and be seen by nobody. A loss of several elements is told where it was made. */
+/* The trainer does both itself: a second call would double every gradient and be seen by nobody. A loss of several
+ * elements is told where it was made. */
 static int mistake, mistake_line;
 static xt_optimizer *only;
 static xt_optimizer *keep_sgd(xt_module *m, void *user) {
@@ -377,7 +425,9 @@ static xt_tensor mistaken(xt_module *m, xt_batch b, void *user) {
 }
 static void mistakes_of_an_automatic_step_are_told(void **state) {
     (void)state;
-    static const char *const messages[] = {"xt_backward in training_step: the trainer calls", "xt_optimizer_step in training_step: the trainer calls", "training_step returned a loss of shape [2, 1]"};
+    static const char *const messages[] = {"xt_backward in training_step: the trainer calls",
+                                           "xt_optimizer_step in training_step: the trainer calls",
+                                           "training_step returned a loss of shape [2, 1]"};
     const xt_task wrong = {.net = net, .training_step = mistaken, .configure_optimizers = keep_sgd};
     for (mistake = 0; mistake < 3; mistake++) {
         char at[64];
@@ -390,7 +440,7 @@ static void mistakes_of_an_automatic_step_are_told(void **state) {
     assert_int_equal(xt_fit(TRAINER(.max_epochs = 1), &wrong, data(4, 2, XT_ON), NULL), 0);
 }
 
-/* --- finders --------------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- finders --- */
 static void the_steepest_fall_is_suggested(void **state) {
     (void)state;
     assert_int_equal(lr_suggestion((double[]){0, 1, 2}, 3, 0, 1), 0);
@@ -414,7 +464,9 @@ static void the_range_test_leaves_nothing_behind(void **state) {
     assert_true(lr > 1e-4 && lr < 1); /* beyond 1 the bowl's steps overshoot */
     assert_true(file_exists(in_dir("lr.png")));
     assert_null(xt_error());
-    double even = xt_lr_find(&bowl, l, .min_lr = 0.01, .max_lr = 0.6, .steps = 60, .linear = XT_ON, .plot = in_dir("linear.png")); /* rates a hundredth apart */
+    /* rates a hundredth apart */
+    double even =
+        xt_lr_find(&bowl, l, .min_lr = 0.01, .max_lr = 0.6, .steps = 60, .linear = XT_ON, .plot = in_dir("linear.png"));
     assert_true(even >= 0.01 && even <= 0.6 && fabs(100 * even - round(100 * even)) < 1e-6);
     assert_true(fabs(100 * lr - round(100 * lr)) > 1e-6);
     assert_true(file_exists(in_dir("linear.png")));
@@ -424,7 +476,9 @@ static void the_range_test_leaves_nothing_behind(void **state) {
     assert_true(isnan(xt_lr_find(&(xt_task){.training_step = square_step}, l)));
     xt_clear_error();
     assert_true(isnan(xt_lr_find(&bowl, l, .steps = 5)));
-    assert_non_null(strstr(xt_status_message(xt_error()), "5 losses, which is too few for a suggestion after leaving out 10 and 1; try .steps = 13 or more"));
+    assert_non_null(
+        strstr(xt_status_message(xt_error()),
+               "5 losses, which is too few for a suggestion after leaving out 10 and 1; try .steps = 13 or more"));
     xt_clear_error();
     assert_true(xt_lr_find(&bowl, l, .steps = 13) > 0);
     assert_null(xt_error());
@@ -440,14 +494,17 @@ static void a_range_that_diverges_at_once(void **state) {
     const char *text = xt_status_message(xt_error()), *advice = strstr(text, "try lower rates (");
     double low = 0, high = 0;
     if (!strstr(text, "the loss diverged at rate 3.11, loss 2 of 100 (smoothed ")) fail_msg("%s", text);
-    if (!advice || sscanf(advice, "try lower rates (.min_lr = %lf, .max_lr = %lf)", &low, &high) != 2) fail_msg("%s", text);
+    if (!advice || sscanf(advice, "try lower rates (.min_lr = %lf, .max_lr = %lf)", &low, &high) != 2)
+        fail_msg("%s", text);
     xt_clear_error();
     double lr = xt_lr_find(&bowl, l, .min_lr = low, .max_lr = high);
     assert_true(lr > low && lr < 1.5);
     assert_null(xt_error());
     samples[0] = NAN;
-    assert_true(isnan(xt_lr_find(&bowl, xt_loader_new(xt_array_dataset(samples, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 2), .batch = 2))));
-    if (!strstr(xt_status_message(xt_error()), "the first loss is NaN, before any rate was used")) fail_msg("%s", xt_status_message(xt_error()));
+    assert_true(isnan(xt_lr_find(
+        &bowl, xt_loader_new(xt_array_dataset(samples, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 2), .batch = 2))));
+    if (!strstr(xt_status_message(xt_error()), "the first loss is NaN, before any rate was used"))
+        fail_msg("%s", xt_status_message(xt_error()));
     xt_clear_error();
 }
 

@@ -1,5 +1,6 @@
-/* Cases of other trainers' own tests that no other file holds: what the throughput monitor refuses and what its clock does, which batches a resumed fit gets, what a
- * sanity check leaves behind, one profile at a time, limits that make no sense. */
+/* Cases of other trainers' own tests that no other file holds: what the throughput monitor refuses and what its
+ * clock does, which batches a resumed fit gets, what a sanity check leaves behind, one profile at a time, limits
+ * that make no sense. */
 #include <signal.h>
 
 #include "train_test.h"
@@ -11,17 +12,19 @@
 
 static const int64_t SECOND = 1000000000;
 
-/* --- throughput ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- throughput --- */
 static void refused(const xt_callback *c, const char *part) {
     assert_null(c);
     assert_non_null(xt_error());
-    if (!strstr(xt_status_message(xt_error()), part)) fail_msg("\"%s\" is not in: %s", part, xt_status_message(xt_error()));
+    if (!strstr(xt_status_message(xt_error()), part))
+        fail_msg("\"%s\" is not in: %s", part, xt_status_message(xt_error()));
     assert_non_null(strstr(xt_status_message(xt_error()), "test_train_cases.c:"));
     xt_clear_error();
 }
 
-/* Lightning's monitor is given samples and lengths by the program and refuses fewer samples than batches, fewer lengths than samples, and lengths that come and go.
- * Here the trainer counts them; what a program gives is a sample's length, once for all, and that is where the refusals are. */
+/* Lightning's monitor is given samples and lengths by the program and refuses fewer samples than batches, fewer lengths
+ * than samples, and lengths that come and go. Here the trainer counts them; what a program gives is a sample's length,
+ * once for all, and that is where the refusals are. */
 static void counts_that_cannot_be(void **state) {
     (void)state;
     refused(xt_throughput_monitor(.items_per_sample = -1), "items_per_sample = -1");
@@ -36,8 +39,8 @@ static void counts_that_cannot_be(void **state) {
         if (strcmp(names[i], "throughput/items_per_sec") == 0) assert_true(values[i] == 8);
 }
 
-/* A completion that is told after a later one (they come from several threads) is a batch more and no time less: a rate never comes from a clock that went back.
- * A monitor of a new fit begins at any time. */
+/* A completion that is told after a later one (they come from several threads) is a batch more and no time less: a rate
+ * never comes from a clock that went back. A monitor of a new fit begins at any time. */
 static void the_clock_never_goes_back(void **state) {
     (void)state;
     thr_window w;
@@ -66,7 +69,7 @@ static void the_clock_never_goes_back(void **state) {
     thr_deinit(&w);
 }
 
-/* --- which batches a fit gets ----------------------------------------------------------------------------------------------------------------------- */
+/* --- which batches a fit gets --- */
 static str order = STR_INIT;
 static int steps, cut_after;
 
@@ -102,7 +105,11 @@ static xt_optimizer *sgd(xt_module *m, void *user) {
     (void)user;
     return xt_sgd(m, .lr = 0.01);
 }
-static const xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd, .on_train_batch_start = note};
+static const xt_task task = {.net = net,
+                             .training_step = train_step,
+                             .validation_step = val_step,
+                             .configure_optimizers = sgd,
+                             .on_train_batch_start = note};
 
 typedef struct source {
     int64_t first, count, batch, labels_from; /* labels_from 0: none */
@@ -114,7 +121,8 @@ static xt_loader *loader(const source *s) {
     static int64_t y[16];
     for (int64_t i = 0; i < s->count; i++) x[i] = (float)(s->first + i), y[i] = s->labels_from + i;
     xt_spec of_y = s->labels_from ? (xt_spec){XT_I64, {0}} : (xt_spec){0};
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, s->labels_from ? y : NULL, of_y, s->count), .batch = s->batch, .shuffle = s->shuffle, .workers = s->workers);
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, s->labels_from ? y : NULL, of_y, s->count),
+                         .batch = s->batch, .shuffle = s->shuffle, .workers = s->workers);
 }
 
 /* The batches of a fit, after which it gives `code`; valid until the next call. */
@@ -133,7 +141,8 @@ static const char *fit(const char *run, const char *resume, const source *s, int
     return got;
 }
 
-/* Cut within an epoch, a fit goes on with the batches that the epoch still has, shuffled or not, of one field or two. */
+/* Cut within an epoch, a fit goes on with the batches that the epoch still has, shuffled or not, of one
+ * field or two. */
 static void a_resumed_fit_gets_the_rest(void **state) {
     (void)state;
     static const struct {
@@ -163,7 +172,7 @@ static void a_resumed_fit_gets_the_rest(void **state) {
     }
 }
 
-/* --- sanity checks -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- sanity checks --- */
 static int looked;
 static void nothing_is_known(xt_trainer *t, void *user) {
     (void)user;
@@ -172,13 +181,17 @@ static void nothing_is_known(xt_trainer *t, void *user) {
 }
 static void sanity_changes_neither_order_nor_metrics(void **state) {
     (void)state;
-    static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "looks", .sanity_end = nothing_is_known, .epoch_start = nothing_is_known};
+    static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),
+                                          .name = "looks",
+                                          .sanity_end = nothing_is_known,
+                                          .epoch_start = nothing_is_known};
     const source s = {0, 8, 2, 0, XT_ON, 0};
     char orders[2][128];
     for (int i = 0; i < 2; i++) {
         looked = 0;
         str_clear(&order);
-        xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .num_sanity_val_steps = i ? 2 : 0, .seed = 5, .logger = XT_OFF, .checkpointing = XT_OFF);
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .num_sanity_val_steps = i ? 2 : 0, .seed = 5, .logger = XT_OFF,
+                                     .checkpointing = XT_OFF);
         xt_trainer_add(t, xt_callback_new(&desc, NULL));
         assert_int_equal(xt_fit(t, &task, loader(&s), loader(&s)), 0);
         assert_int_equal(looked, 1 + i);
@@ -190,13 +203,15 @@ static void sanity_changes_neither_order_nor_metrics(void **state) {
     str_free(&order);
 }
 
-/* --- limits ---------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- limits --- */
 static void limits_that_make_no_sense(void **state) {
     (void)state;
     static const struct {
         xt_trainer_opts o;
         const char *says;
-    } rows[] = {{{.max_steps = -2}, "max_steps = -2"}, {{.max_epochs = -2}, "max_epochs = -2"}, {{.fast_dev_run = -1}, "fast_dev_run = -1"}};
+    } rows[] = {{{.max_steps = -2}, "max_steps = -2"},
+                {{.max_epochs = -2}, "max_epochs = -2"},
+                {{.fast_dev_run = -1}, "fast_dev_run = -1"}};
     const source s = {0, 8, 2, 0, XT_OFF, 0};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         xt_trainer_opts o = rows[i].o;
@@ -211,8 +226,9 @@ static void limits_that_make_no_sense(void **state) {
     str_free(&order);
 }
 
-/* --- profiles -------------------------------------------------------------------------------------------------------------------------------------------- */
-/* A second profile is refused while one is to come or under way, by name of the first; when that is complete the next may begin. One that never began says so. */
+/* --- profiles --- */
+/* A second profile is refused while one is to come or under way, by name of the first; when that is complete the next
+ * may begin. One that never began says so. */
 static void one_profile_at_a_time(void **state) {
     (void)state;
     char first[256], second[256], late[256];
@@ -229,10 +245,12 @@ static void one_profile_at_a_time(void **state) {
         xt_status_free(again);
         if (i == 0) assert_true(xt_mark_step());
     }
-    assert_int_equal(xt_fit(TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF), &task, loader(&s), NULL), 0);
+    assert_int_equal(
+        xt_fit(TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF), &task, loader(&s), NULL), 0);
     assert_true(file_exists(first) && !file_exists(second));
     assert_null(xt_profile(second, .steps = 1));
-    assert_int_equal(xt_fit(TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF), &task, loader(&s), NULL), 0);
+    assert_int_equal(
+        xt_fit(TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF), &task, loader(&s), NULL), 0);
     assert_true(file_exists(second));
     assert_null(xt_profile(late, .first = 1000000));
     xt_finish();
@@ -247,7 +265,8 @@ static void one_profile_at_a_time(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(counts_that_cannot_be), cmocka_unit_test(the_clock_never_goes_back), T(a_resumed_fit_gets_the_rest), T(sanity_changes_neither_order_nor_metrics),
-                                       T(limits_that_make_no_sense), T(one_profile_at_a_time)};
+    const struct CMUnitTest tests[] = {T(counts_that_cannot_be),       cmocka_unit_test(the_clock_never_goes_back),
+                                       T(a_resumed_fit_gets_the_rest), T(sanity_changes_neither_order_nor_metrics),
+                                       T(limits_that_make_no_sense),   T(one_profile_at_a_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,13 @@
 
 #include "train/checkpoint_name.h"
 
-/* --- names ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 static double named(void *user, const char *key) {
     (void)user;
-    return strcmp(key, "acc") == 0 || strcmp(key, "val/loss") == 0 ? 0.03 : strcmp(key, "epoch_test") == 0 ? 3 : strcmp(key, "val/mAP@0.50") == 0 ? 0.2 : -NAN;
+    return strcmp(key, "acc") == 0 || strcmp(key, "val/loss") == 0 ? 0.03
+           : strcmp(key, "epoch_test") == 0                        ? 3
+           : strcmp(key, "val/mAP@0.50") == 0                      ? 0.2
+                                                                   : -NAN;
 }
 
 /* But that '/' makes no folder, and a value that nobody logged is nan, not 0, where the format allows it. */
@@ -31,15 +34,17 @@ static void files_have_names(void **state) {
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         str out = STR_INIT;
         xt_status s = checkpoint_name(rows[i].pattern, 3, 2, named, NULL, !rows[i].bare, &out);
-        if (rows[i].name) assert_string_equal(str_cstr(&out), rows[i].name);
-        else assert_non_null(strstr(xt_status_message(s), "filename = "));
+        if (rows[i].name)
+            assert_string_equal(str_cstr(&out), rows[i].name);
+        else
+            assert_non_null(strstr(xt_status_message(s), "filename = "));
         assert_int_equal(s != NULL, rows[i].name == NULL);
         xt_status_free(s);
         str_free(&out);
     }
 }
 
-/* --- a run whose validation says what it is told to -------------------------------------------------------------------------------------------------- */
+/* --- a run whose validation says what it is told to --- */
 static const double *scores;
 static xt_trainer *now;
 static const char *fails_in = "";
@@ -68,7 +73,8 @@ static xt_optimizer *sgd(xt_module *m, void *user) {
     (void)user;
     return xt_sgd(m, .lr = 0.01);
 }
-static const xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
+static const xt_task task = {
+    .net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
 
 static xt_loader *data(int64_t batches) {
     static float x[64];
@@ -80,7 +86,8 @@ static xt_loader *data(int64_t batches) {
 static const char *files_of(const char *folder) {
     static char out[1024];
     char command[512];
-    snprintf(command, sizeof command, "cd %s 2>/dev/null && LC_ALL=C ls | sed -n 's/.ckpt$//p' | tr '\\n' ' '", in_dir(folder));
+    snprintf(command, sizeof command, "cd %s 2>/dev/null && LC_ALL=C ls | sed -n 's/.ckpt$//p' | tr '\\n' ' '",
+             in_dir(folder));
     FILE *p = popen(command, "r");
     assert_non_null(p);
     size_t n = fread(out, 1, sizeof out - 1, p);
@@ -106,17 +113,21 @@ static void fit_case(const kept_case *c) {
     snprintf(folder, sizeof folder, "%s", in_dir(c->folder));
     if (c->resume) snprintf(resume, sizeof resume, "%s/%s.ckpt", dir, c->resume);
     scores = c->scores;
-    xt_trainer *t = now = TEST_TRAINER(.max_epochs = c->epochs, .logger = XT_OFF, .val_every = c->val_every, .resume = c->resume ? resume : NULL);
+    xt_trainer *t = now = TEST_TRAINER(.max_epochs = c->epochs, .logger = XT_OFF, .val_every = c->val_every,
+                                       .resume = c->resume ? resume : NULL);
     xt_model_checkpoint_opts o = c->o;
     o.struct_size = sizeof o;
     o.dirpath = folder;
     xt_trainer_add(t, xt_model_checkpoint_opt(XT_HERE, o));
-    if (xt_fit(t, &task, data(c->batches), c->val_every ? data(1) : NULL)) fail_msg("%s: %s", c->folder, str_cstr(&said));
+    if (xt_fit(t, &task, data(c->batches), c->val_every ? data(1) : NULL))
+        fail_msg("%s: %s", c->folder, str_cstr(&said));
     double best;
     xt_trainer_best_checkpoint(t, &best);
-    if (!(best == c->best || (isnan(best) && isnan(c->best)))) fail_msg("%s: the best is %g, not %g", c->folder, best, c->best);
+    if (!(best == c->best || (isnan(best) && isnan(c->best))))
+        fail_msg("%s: the best is %g, not %g", c->folder, best, c->best);
     xt_finish();
-    if (strcmp(files_of(c->folder), c->files) != 0) fail_msg("%s: %s, not %s", c->folder, files_of(c->folder), c->files);
+    if (strcmp(files_of(c->folder), c->files) != 0)
+        fail_msg("%s: %s, not %s", c->folder, files_of(c->folder), c->files);
 }
 
 static void what_is_kept(void **state) {
@@ -124,28 +135,158 @@ static void what_is_kept(void **state) {
     static const double late[] = {NAN, 8, 7, 5}, no[] = {NAN, NAN, NAN}, falls[] = {9, 8, 7, 6};
     static const kept_case rows[] = {
         {"newest", 3, 5, NULL, NULL, NULL, {.save_last = XT_OFF}, "epoch=2-step=15", NAN},
-        {"all", 3, 5, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{step}"}, "step=10 step=15 step=5", NAN},
+        {"all",
+         3,
+         5,
+         NULL,
+         NULL,
+         NULL,
+         {.save_last = XT_OFF, .save_top_k = -1, .filename = "{step}"},
+         "step=10 step=15 step=5",
+         NAN},
         {"empty", 1, 5, NULL, NULL, NULL, {.save_last = XT_OFF, .filename = ""}, "epoch=0-step=5", NAN},
-        {"by1", 5, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .every_n_epochs = 1, .filename = "{epoch}"}, "epoch=0 epoch=1 epoch=2 epoch=3 epoch=4", NAN},
-        {"by2", 5, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .every_n_epochs = 2, .filename = "{epoch}"}, "epoch=1 epoch=3", NAN},
-        {"by3", 5, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .every_n_epochs = 3, .filename = "{epoch}"}, "epoch=2", NAN},
-        {"validated2", 5, 2, "2epochs", NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"}, "epoch=1 epoch=3", NAN},
-        {"bysteps", 2, 7, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .every_n_steps = 4, .filename = "{step}"}, "step=12 step=4 step=8", NAN},
+        {"by1",
+         5,
+         2,
+         NULL,
+         NULL,
+         NULL,
+         {.save_last = XT_OFF, .save_top_k = -1, .every_n_epochs = 1, .filename = "{epoch}"},
+         "epoch=0 epoch=1 epoch=2 epoch=3 epoch=4",
+         NAN},
+        {"by2",
+         5,
+         2,
+         NULL,
+         NULL,
+         NULL,
+         {.save_last = XT_OFF, .save_top_k = -1, .every_n_epochs = 2, .filename = "{epoch}"},
+         "epoch=1 epoch=3",
+         NAN},
+        {"by3",
+         5,
+         2,
+         NULL,
+         NULL,
+         NULL,
+         {.save_last = XT_OFF, .save_top_k = -1, .every_n_epochs = 3, .filename = "{epoch}"},
+         "epoch=2",
+         NAN},
+        {"validated2",
+         5,
+         2,
+         "2epochs",
+         NULL,
+         NULL,
+         {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"},
+         "epoch=1 epoch=3",
+         NAN},
+        {"bysteps",
+         2,
+         7,
+         NULL,
+         NULL,
+         NULL,
+         {.save_last = XT_OFF, .save_top_k = -1, .every_n_steps = 4, .filename = "{step}"},
+         "step=12 step=4 step=8",
+         NAN},
         {"last", 2, 5, NULL, NULL, NULL, {.last_only = XT_ON}, "last", NAN},
-        {"late", 4, 2, "1epochs", late, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"}, "epoch=3", 5},
-        {"four", 4, 2, "1epochs", late, NULL, {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = -1, .filename = "{epoch}"}, "epoch=0 epoch=1 epoch=2 epoch=3", 5},
-        {"nan", 3, 2, "1epochs", no, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"}, "epoch=0", INFINITY},
-        /* A fixed name is the newest's, or the best's, after any number of saves; values in names are those of the save. */
+        {"late",
+         4,
+         2,
+         "1epochs",
+         late,
+         NULL,
+         {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"},
+         "epoch=3",
+         5},
+        {"four",
+         4,
+         2,
+         "1epochs",
+         late,
+         NULL,
+         {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = -1, .filename = "{epoch}"},
+         "epoch=0 epoch=1 epoch=2 epoch=3",
+         5},
+        {"nan",
+         3,
+         2,
+         "1epochs",
+         no,
+         NULL,
+         {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"},
+         "epoch=0",
+         INFINITY},
+        /* A fixed name is the newest's, or the best's, after any number of saves; values in names are those
+         * of the save. */
         {"fixed", 2, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .filename = "newest"}, "newest", NAN},
-        {"fixed", 4, 2, "1epochs", falls, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "best"}, "best newest", 6},
-        {"valued", 4, 2, "1epochs", falls, NULL, {.save_last = XT_OFF, .filename = "{epoch}-{val/score:.0f}"}, "epoch=3-val_score=6", NAN},
+        {"fixed",
+         4,
+         2,
+         "1epochs",
+         falls,
+         NULL,
+         {.save_last = XT_OFF, .monitor = "val/score", .filename = "best"},
+         "best newest",
+         6},
+        {"valued",
+         4,
+         2,
+         "1epochs",
+         falls,
+         NULL,
+         {.save_last = XT_OFF, .filename = "{epoch}-{val/score:.0f}"},
+         "epoch=3-val_score=6",
+         NAN},
         /* The same folder twice: the files of the other fit stay as they are. */
-        {"twice", 2, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"}, "epoch=0 epoch=1", NAN},
-        {"twice", 2, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"}, "epoch=0-v1 epoch=0 epoch=1-v1 epoch=1", NAN},
-        /* The best two, at steps 2 and 4; going on from step 4 to 8 leaves 4 there, and another folder leaves both alone. */
-        {"two", 2, 2, "1epochs", falls, NULL, {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=2 step=4", 8},
-        {"other", 4, 2, "1epochs", falls, "two/step=4", {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=6 step=8", 6},
-        {"two", 4, 2, "1epochs", falls, "two/step=4", {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=4 step=6 step=8", 6}};
+        {"twice",
+         2,
+         2,
+         NULL,
+         NULL,
+         NULL,
+         {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"},
+         "epoch=0 epoch=1",
+         NAN},
+        {"twice",
+         2,
+         2,
+         NULL,
+         NULL,
+         NULL,
+         {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"},
+         "epoch=0-v1 epoch=0 epoch=1-v1 epoch=1",
+         NAN},
+        /* The best two, at steps 2 and 4; going on from step 4 to 8 leaves 4 there, and another folder
+         * leaves both alone. */
+        {"two",
+         2,
+         2,
+         "1epochs",
+         falls,
+         NULL,
+         {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"},
+         "step=2 step=4",
+         8},
+        {"other",
+         4,
+         2,
+         "1epochs",
+         falls,
+         "two/step=4",
+         {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"},
+         "step=6 step=8",
+         6},
+        {"two",
+         4,
+         2,
+         "1epochs",
+         falls,
+         "two/step=4",
+         {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"},
+         "step=4 step=6 step=8",
+         6}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         fit_case(&rows[i]);
         if (strcmp(rows[i].folder, "other") == 0) assert_string_equal(files_of("two"), "step=2 step=4");
@@ -172,64 +313,186 @@ static void what_is_refused(void **state) {
     }
 }
 
-/* --- an error, wherever it comes from, leaves the last whole step ------------------------------------------------------------------------------------- */
-#define M0(name) \
-    static void name(xt_module *m, void *user) { (void)m; (void)user; here(#name); }
-#define M_EPOCH(name) \
-    static void name(xt_module *m, int64_t epoch, void *user) { (void)m; (void)user; (void)epoch; here(#name); }
-#define M_BATCH(name) \
-    static void name(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)user; if (b->index == 1) here(#name); }
-#define C_EPOCH(name) \
-    static void c_##name(xt_trainer *t, void *user) { (void)t; (void)user; here("c_" #name); }
-#define C0(name) \
-    static void c_##name(xt_trainer *t, void *user) { (void)user; if (xt_trainer_global_step(t)) here("c_" #name); }
-#define C_BATCH(name) \
-    static void c_##name(xt_trainer *t, const xt_batch *b, void *user) { (void)t; (void)user; if (b->index == 1) here("c_" #name); }
-static bool on_train_batch_start(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)user; if (b->index == 1) here("on_train_batch_start"); return false; }
-static void on_before_backward(xt_module *m, xt_tensor loss, void *user) { (void)m; (void)loss; (void)user; if (steps == 2) here("on_before_backward"); }
-static void on_after_backward(xt_module *m, void *user) { (void)m; (void)user; if (steps == 2) here("on_after_backward"); }
-static void on_before_optimizer_step(xt_module *m, void *user) { (void)m; (void)user; if (steps == 2) here("on_before_optimizer_step"); }
-static void on_train_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *user) { (void)m; (void)loss; (void)user; if (b->index == 1) here("on_train_batch_end"); }
-static xt_batch on_after_batch_transfer(xt_module *m, xt_batch b, void *user) { (void)m; (void)user; if (steps == 1) here("on_after_batch_transfer"); return b; }
-static void c_before_backward(xt_trainer *t, xt_tensor loss, void *user) { (void)t; (void)loss; (void)user; if (steps == 2) here("c_before_backward"); }
-static void c_after_backward(xt_trainer *t, void *user) { (void)t; (void)user; if (steps == 2) here("c_after_backward"); }
-static void c_before_step(xt_trainer *t, void *user) { (void)t; (void)user; if (steps == 2) here("c_before_step"); }
-M_EPOCH(on_train_epoch_end) M_EPOCH(on_validation_epoch_start) M_EPOCH(on_validation_epoch_end) M_BATCH(on_validation_batch_start) M_BATCH(on_validation_batch_end)
-C0(step_end) C0(epoch_end) C0(validation_start) C0(validation_end) C0(row) C_BATCH(batch_start) C_BATCH(batch_end) C_BATCH(validation_batch_start) C_BATCH(validation_batch_end)
+/* --- an error, wherever it comes from, leaves the last whole step --- */
+#define M0(name)                                 \
+    static void name(xt_module *m, void *user) { \
+        (void)m;                                 \
+        (void)user;                              \
+        here(#name);                             \
+    }
+#define M_EPOCH(name)                                           \
+    static void name(xt_module *m, int64_t epoch, void *user) { \
+        (void)m;                                                \
+        (void)user;                                             \
+        (void)epoch;                                            \
+        here(#name);                                            \
+    }
+#define M_BATCH(name)                                               \
+    static void name(xt_module *m, const xt_batch *b, void *user) { \
+        (void)m;                                                    \
+        (void)user;                                                 \
+        if (b->index == 1) here(#name);                             \
+    }
+#define C_EPOCH(name)                                 \
+    static void c_##name(xt_trainer *t, void *user) { \
+        (void)t;                                      \
+        (void)user;                                   \
+        here("c_" #name);                             \
+    }
+#define C0(name)                                         \
+    static void c_##name(xt_trainer *t, void *user) {    \
+        (void)user;                                      \
+        if (xt_trainer_global_step(t)) here("c_" #name); \
+    }
+#define C_BATCH(name)                                                    \
+    static void c_##name(xt_trainer *t, const xt_batch *b, void *user) { \
+        (void)t;                                                         \
+        (void)user;                                                      \
+        if (b->index == 1) here("c_" #name);                             \
+    }
+static bool on_train_batch_start(xt_module *m, const xt_batch *b, void *user) {
+    (void)m;
+    (void)user;
+    if (b->index == 1) here("on_train_batch_start");
+    return false;
+}
+static void on_before_backward(xt_module *m, xt_tensor loss, void *user) {
+    (void)m;
+    (void)loss;
+    (void)user;
+    if (steps == 2) here("on_before_backward");
+}
+static void on_after_backward(xt_module *m, void *user) {
+    (void)m;
+    (void)user;
+    if (steps == 2) here("on_after_backward");
+}
+static void on_before_optimizer_step(xt_module *m, void *user) {
+    (void)m;
+    (void)user;
+    if (steps == 2) here("on_before_optimizer_step");
+}
+static void on_train_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *user) {
+    (void)m;
+    (void)loss;
+    (void)user;
+    if (b->index == 1) here("on_train_batch_end");
+}
+static xt_batch on_after_batch_transfer(xt_module *m, xt_batch b, void *user) {
+    (void)m;
+    (void)user;
+    if (steps == 1) here("on_after_batch_transfer");
+    return b;
+}
+static void c_before_backward(xt_trainer *t, xt_tensor loss, void *user) {
+    (void)t;
+    (void)loss;
+    (void)user;
+    if (steps == 2) here("c_before_backward");
+}
+static void c_after_backward(xt_trainer *t, void *user) {
+    (void)t;
+    (void)user;
+    if (steps == 2) here("c_after_backward");
+}
+static void c_before_step(xt_trainer *t, void *user) {
+    (void)t;
+    (void)user;
+    if (steps == 2) here("c_before_step");
+}
+M_EPOCH(on_train_epoch_end)
+M_EPOCH(on_validation_epoch_start)
+M_EPOCH(on_validation_epoch_end)
+M_BATCH(on_validation_batch_start)
+M_BATCH(on_validation_batch_end)
+C0(step_end)
+C0(epoch_end)
+C0(validation_start)
+C0(validation_end)
+C0(row)
+C_BATCH(batch_start)
+C_BATCH(batch_end)
+C_BATCH(validation_batch_start)
+C_BATCH(validation_batch_end)
 C_EPOCH(sanity_end)
 
 static void errors_leave_a_checkpoint(void **state) {
     (void)state;
-    static const char *const hooks[] = {"training_step", "validation_step", "on_train_batch_start", "on_before_backward", "on_after_backward", "on_before_optimizer_step", "on_train_batch_end",
-                                        "on_after_batch_transfer", "on_train_epoch_end", "on_validation_epoch_start", "on_validation_epoch_end", "on_validation_batch_start", "on_validation_batch_end",
-                                        "c_step_end", "c_epoch_end", "c_validation_start", "c_validation_end", "c_row", "c_batch_start", "c_batch_end", "c_validation_batch_start",
-                                        "c_validation_batch_end", "c_before_backward", "c_after_backward", "c_before_step"};
-    static const xt_task hooked = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd, .on_train_batch_start = on_train_batch_start,
-                                   .on_before_backward = on_before_backward, .on_after_backward = on_after_backward, .on_before_optimizer_step = on_before_optimizer_step,
-                                   .on_train_batch_end = on_train_batch_end, .on_after_batch_transfer = on_after_batch_transfer, .on_train_epoch_end = on_train_epoch_end,
-                                   .on_validation_epoch_start = on_validation_epoch_start, .on_validation_epoch_end = on_validation_epoch_end,
-                                   .on_validation_batch_start = on_validation_batch_start, .on_validation_batch_end = on_validation_batch_end};
-    static const xt_callback_desc everywhere = {.struct_size = sizeof(xt_callback_desc), .name = "everywhere", .step_end = c_step_end, .epoch_end = c_epoch_end, .validation_start = c_validation_start,
-                                                .validation_end = c_validation_end, .row = c_row, .batch_start = c_batch_start, .batch_end = c_batch_end, .before_backward = c_before_backward,
-                                                .validation_batch_start = c_validation_batch_start, .validation_batch_end = c_validation_batch_end, .after_backward = c_after_backward,
-                                                .before_optimizer_step = c_before_step, .sanity_end = c_sanity_end};
+    static const char *const hooks[] = {"training_step",
+                                        "validation_step",
+                                        "on_train_batch_start",
+                                        "on_before_backward",
+                                        "on_after_backward",
+                                        "on_before_optimizer_step",
+                                        "on_train_batch_end",
+                                        "on_after_batch_transfer",
+                                        "on_train_epoch_end",
+                                        "on_validation_epoch_start",
+                                        "on_validation_epoch_end",
+                                        "on_validation_batch_start",
+                                        "on_validation_batch_end",
+                                        "c_step_end",
+                                        "c_epoch_end",
+                                        "c_validation_start",
+                                        "c_validation_end",
+                                        "c_row",
+                                        "c_batch_start",
+                                        "c_batch_end",
+                                        "c_validation_batch_start",
+                                        "c_validation_batch_end",
+                                        "c_before_backward",
+                                        "c_after_backward",
+                                        "c_before_step"};
+    static const xt_task hooked = {.net = net,
+                                   .training_step = train_step,
+                                   .validation_step = val_step,
+                                   .configure_optimizers = sgd,
+                                   .on_train_batch_start = on_train_batch_start,
+                                   .on_before_backward = on_before_backward,
+                                   .on_after_backward = on_after_backward,
+                                   .on_before_optimizer_step = on_before_optimizer_step,
+                                   .on_train_batch_end = on_train_batch_end,
+                                   .on_after_batch_transfer = on_after_batch_transfer,
+                                   .on_train_epoch_end = on_train_epoch_end,
+                                   .on_validation_epoch_start = on_validation_epoch_start,
+                                   .on_validation_epoch_end = on_validation_epoch_end,
+                                   .on_validation_batch_start = on_validation_batch_start,
+                                   .on_validation_batch_end = on_validation_batch_end};
+    static const xt_callback_desc everywhere = {.struct_size = sizeof(xt_callback_desc),
+                                                .name = "everywhere",
+                                                .step_end = c_step_end,
+                                                .epoch_end = c_epoch_end,
+                                                .validation_start = c_validation_start,
+                                                .validation_end = c_validation_end,
+                                                .row = c_row,
+                                                .batch_start = c_batch_start,
+                                                .batch_end = c_batch_end,
+                                                .before_backward = c_before_backward,
+                                                .validation_batch_start = c_validation_batch_start,
+                                                .validation_batch_end = c_validation_batch_end,
+                                                .after_backward = c_after_backward,
+                                                .before_optimizer_step = c_before_step,
+                                                .sanity_end = c_sanity_end};
     for (size_t i = 0; i < BASE_COUNT(hooks) + 2; i++) {
         bool sanity = i == BASE_COUNT(hooks), smoke = i > BASE_COUNT(hooks);
         fails_in = sanity ? "c_sanity_end" : smoke ? "validation_step" : hooks[i];
         steps = 0;
-        xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF, .log_every_n_steps = 1, .num_sanity_val_steps = sanity, .fast_dev_run = smoke ? 2 : 0);
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF, .log_every_n_steps = 1,
+                                     .num_sanity_val_steps = sanity, .fast_dev_run = smoke ? 2 : 0);
         xt_trainer_add(t, xt_callback_new(&everywhere, NULL));
         xt_trainer_add(t, xt_exception_checkpoint(.dirpath = in_dir("broken")));
         if (xt_fit(t, &hooked, data(3), data(2)) != 1) fail_msg("an error in %s went unnoticed", fails_in);
         bool there = file_exists(in_dir("broken/on_exception.ckpt"));
-        if (there == (sanity || smoke)) fail_msg("an error in %s%s: %s", fails_in, smoke ? " of a smoke run" : "", there ? "a checkpoint" : "no checkpoint");
+        if (there == (sanity || smoke))
+            fail_msg("an error in %s%s: %s", fails_in, smoke ? " of a smoke run" : "",
+                     there ? "a checkpoint" : "no checkpoint");
         unlink(in_dir("broken/on_exception.ckpt"));
         fails_in = "";
         xt_finish();
     }
 }
 
-/* --- states of two callbacks of one kind ------------------------------------------------------------------------------------------------------------- */
+/* --- states of two callbacks of one kind --- */
 static void two_val(xt_module *m, xt_batch b, void *user) {
     (void)m;
     (void)b;
@@ -249,33 +512,40 @@ static void order_does_not_matter(void **state) {
         assert_int_equal(xt_fit(t, &two, data(2), data(1)), 0); /* a has waited 2, b never */
         xt_finish();
         str_clear(&said);
-        t = now = TEST_TRAINER(.max_epochs = 9, .logger = XT_OFF, .checkpointing = XT_OFF, .resume = in_dir("order/last.ckpt"));
+        t = now = TEST_TRAINER(.max_epochs = 9, .logger = XT_OFF, .checkpointing = XT_OFF,
+                               .resume = in_dir("order/last.ckpt"));
         xt_trainer_add(t, xt_early_stopping(.monitor = swapped ? "val/b" : "val/a", .patience = 4));
         xt_trainer_add(t, xt_early_stopping(.monitor = swapped ? "val/a" : "val/b", .patience = 4));
         assert_int_equal(xt_fit(t, &two, data(2), data(1)), 0);
-        assert_int_equal(xt_trainer_global_step(t), 2 * 5); /* epochs 3 and 4 are a's third and fourth without improvement */
+        /* epochs 3 and 4 are a's third and fourth without improvement */
+        assert_int_equal(xt_trainer_global_step(t), 2 * 5);
         says("val/a");
         xt_finish();
     }
 }
 
-/* A monitored validation value has none before the first validation: until then only last.ckpt is kept, from a resumed run in the middle of an epoch too. */
+/* A monitored validation value has none before the first validation: until then only last.ckpt is kept, from a resumed
+ * run in the middle of an epoch too. */
 static void saves_before_the_first_validation(void **state) {
     (void)state;
     xt_task two = task;
     two.validation_step = two_val;
     for (int resumed = 0; resumed < 2; resumed++) {
-        xt_trainer *t = now = TEST_TRAINER(.max_epochs = 1 + resumed, .max_steps = resumed ? 0 : 3, .logger = XT_OFF, .resume = resumed ? in_dir("early/last.ckpt") : NULL);
-        xt_trainer_add(t, xt_model_checkpoint(.dirpath = in_dir("early"), .monitor = "val/b", .every_n_steps = resumed ? 3 : 2, .save_top_k = -1, .filename = "{step}"));
+        xt_trainer *t = now = TEST_TRAINER(.max_epochs = 1 + resumed, .max_steps = resumed ? 0 : 3, .logger = XT_OFF,
+                                           .resume = resumed ? in_dir("early/last.ckpt") : NULL);
+        xt_trainer_add(t,
+                       xt_model_checkpoint(.dirpath = in_dir("early"), .monitor = "val/b",
+                                           .every_n_steps = resumed ? 3 : 2, .save_top_k = -1, .filename = "{step}"));
         assert_int_equal(xt_fit(t, &two, data(4), data(1)), 0);
         if (!resumed) says("val/b has no value before the first validation"); /* once a process */
         assert_true(file_exists(in_dir("early/last.ckpt")) && !file_exists(in_dir("early/step=2.ckpt")));
-        if (resumed) assert_true(file_exists(in_dir("early/step=6.ckpt"))); /* the validation of epoch 0 was after step 4 */
+        /* the validation of epoch 0 was after step 4 */
+        if (resumed) assert_true(file_exists(in_dir("early/step=6.ckpt")));
         xt_finish();
     }
 }
 
-/* --- two callbacks, two values, one folder ------------------------------------------------------------------------------------------------------------ */
+/* --- two callbacks, two values, one folder --- */
 static const double acc[] = {0.5, 0.9, 0.7, 0.6, 0.55, 0.4}, f1[] = {0.1, 0.5, 0.6, 0.7, 0.8, 0.9};
 static void two_scores(xt_module *m, xt_batch b, void *user) {
     (void)m;
@@ -299,24 +569,41 @@ static void fit_two(const char *folder, const char *again, int64_t epochs, int t
     if (xt_fit(t, &two, data(10), data(1))) fail_msg("%s", str_cstr(&said));
     double best;
     const char *path = xt_trainer_best_checkpoint(t, &best);
-    if (!path || !strstr(path, "/epoch=1-step=20.ckpt") || fabs(best - 0.9) > 1e-6 || !file_exists(path)) fail_msg("the best is %s, %g", path ? path : "none", best);
+    if (!path || !strstr(path, "/epoch=1-step=20.ckpt") || fabs(best - 0.9) > 1e-6 || !file_exists(path))
+        fail_msg("the best is %s, %g", path ? path : "none", best);
     if (strstr(str_cstr(&said), "earlier run")) fail_msg("last.ckpt is one for both: %s", str_cstr(&said));
     xt_finish();
 }
 
-/* Where last.ckpt is another name of the newest file, a run that was resumed from last.ckpt keeps that file, and not each that the name moves on to. */
+/* Where last.ckpt is another name of the newest file, a run that was resumed from last.ckpt keeps that file, and not
+ * each that the name moves on to. */
 static void resumed_from_last(void **state) {
     (void)state;
     static const double falls[] = {9, 8, 7, 6, 5};
-    static const kept_case rows[] = {
-        {"moves", 2, 10, "1epochs", falls, NULL, {.monitor = "val/score", .background = XT_OFF, .filename = "{step}"}, "last step=20", 8},
-        {"moves", 5, 10, "1epochs", falls, "moves/last", {.monitor = "val/score", .background = XT_OFF, .filename = "{step}"}, "last step=20 step=50", 5}};
+    static const kept_case rows[] = {{"moves",
+                                      2,
+                                      10,
+                                      "1epochs",
+                                      falls,
+                                      NULL,
+                                      {.monitor = "val/score", .background = XT_OFF, .filename = "{step}"},
+                                      "last step=20",
+                                      8},
+                                     {"moves",
+                                      5,
+                                      10,
+                                      "1epochs",
+                                      falls,
+                                      "moves/last",
+                                      {.monitor = "val/score", .background = XT_OFF, .filename = "{step}"},
+                                      "last step=20 step=50",
+                                      5}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) fit_case(&rows[i]);
     scores = NULL;
 }
 
-/* Each has files of its own, also of a step that both keep, and removes no other; a resumed run goes on with both lists, however the folder is spelled.
- * What it was resumed from, which last.ckpt was another name of, stays. */
+/* Each has files of its own, also of a step that both keep, and removes no other; a resumed run goes on with both
+ * lists, however the folder is spelled. What it was resumed from, which last.ckpt was another name of, stays. */
 static void each_keeps_its_own_best(void **state) {
     (void)state;
     for (int links = 0; links < 2; links++) {
@@ -330,8 +617,10 @@ static void each_keeps_its_own_best(void **state) {
         fit_two(folder, spelled, 4, 1, last);
         assert_string_equal(files_of(folder), "epoch=1-step=20-v1 epoch=1-step=20 epoch=3-step=40 last");
         fit_two(folder, spelled, 6, 1, last);
-        assert_string_equal(files_of(folder), "epoch=1-step=20-v1 epoch=1-step=20 epoch=3-step=40 epoch=5-step=60 last");
-        xt_trainer *t = TEST_TRAINER(.max_steps = 21, .logger = XT_OFF, .checkpointing = XT_OFF, .resume = in_dir(best));
+        assert_string_equal(files_of(folder),
+                            "epoch=1-step=20-v1 epoch=1-step=20 epoch=3-step=40 epoch=5-step=60 last");
+        xt_trainer *t =
+            TEST_TRAINER(.max_steps = 21, .logger = XT_OFF, .checkpointing = XT_OFF, .resume = in_dir(best));
         assert_int_equal(xt_fit(t, &task, data(10), NULL), 0);
         assert_int_equal(xt_trainer_global_step(t), 21);
         xt_finish();
@@ -342,7 +631,13 @@ static void each_keeps_its_own_best(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files_have_names), T(what_is_kept), T(what_is_refused), T(errors_leave_a_checkpoint), T(order_does_not_matter), T(saves_before_the_first_validation),
-                                       T(resumed_from_last), T(each_keeps_its_own_best)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files_have_names),
+                                       T(what_is_kept),
+                                       T(what_is_refused),
+                                       T(errors_leave_a_checkpoint),
+                                       T(order_does_not_matter),
+                                       T(saves_before_the_first_validation),
+                                       T(resumed_from_last),
+                                       T(each_keeps_its_own_best)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* What a resumed run must repeat to the bit where the plain cases do not reach: windows that a validation interrupts, running means, spikes, values that no row
- * has shown yet; and which file
- * belongs to which validation. */
+/* What a resumed run must repeat to the bit where the plain cases do not reach: windows that a validation interrupts,
+ * running means, spikes, values that no row has shown yet; and which file belongs to which validation. */
 #include "train_test.h"
 
 #include <dirent.h>
@@ -22,7 +21,8 @@ static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
     if (!running) running = xt_running_new(5);
     xt_log("avg", xt_running_mean(running, loss), .reduce = XT_LAST);
     xt_log("epoch", loss, .on_step = XT_OFF, .on_epoch = XT_ON);
-    if (b.index % 5 == 1) xt_log("rare", loss, .on_step = XT_ON, .on_epoch = XT_ON); /* in windows whose step has no row, too */
+    /* in windows whose step has no row, too */
+    if (b.index % 5 == 1) xt_log("rare", loss, .on_step = XT_ON, .on_epoch = XT_ON);
     if (b.index == 10) xt_log("late", loss); /* which a row of the next epoch may be the first to show */
     return loss;
 }
@@ -40,13 +40,15 @@ static xt_loader *data(bool shuffle) {
     static int64_t y[SAMPLES];
     for (int i = 0; i < SAMPLES * WIDTH; i++) x[i] = (float)sin(i * i + 1);
     for (int i = 0; i < SAMPLES; i++) y[i] = i * 7 % 4;
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {WIDTH}}, y, (xt_spec){XT_I64}, SAMPLES), .batch = 4, .shuffle = shuffle ? XT_ON : XT_OFF);
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {WIDTH}}, y, (xt_spec){XT_I64}, SAMPLES), .batch = 4,
+                         .shuffle = shuffle ? XT_ON : XT_OFF);
 }
 
 /* Rows as text, but for the wall time. */
 static xt_status take_row(const xt_log_row *r, void *user) {
     for (int64_t i = 0; i < r->n; i++)
-        str_printf(user, "%s%s %lld %lld %lld %lld %s %.9g\n", r->stage, r->epoch_level ? " epoch" : "", (long long)r->step, (long long)r->epoch, (long long)r->batch, (long long)r->samples, r->names[i],
+        str_printf(user, "%s%s %lld %lld %lld %lld %s %.9g\n", r->stage, r->epoch_level ? " epoch" : "",
+                   (long long)r->step, (long long)r->epoch, (long long)r->batch, (long long)r->samples, r->names[i],
                    r->values[i]);
     return NULL;
 }
@@ -62,20 +64,26 @@ static void after_step(xt_trainer *t, void *user) {
     xt_log_value("after", (double)step / 3, .on_step = XT_ON, .on_epoch = XT_ON);
     if (step % 4 == 0) xt_log("norm", xt_sum(xt_square(xt_module_find(xt_trainer_module(t), "b.bias"))));
 }
-static const xt_callback_desc after = {.struct_size = sizeof(xt_callback_desc), .name = "after", .step_end = after_step};
+static const xt_callback_desc after = {
+    .struct_size = sizeof(xt_callback_desc), .name = "after", .step_end = after_step};
 
 static void fit(int64_t steps, const char *resume, const char *folder, str *rows, int into) {
     static xt_trainer *t;
-    xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = adam, .user = &t};
+    xt_task task = {
+        .net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = adam, .user = &t};
     running = NULL;
     spike_at = 9;
-    t = TEST_TRAINER(.max_epochs = 4, .max_steps = steps, .accumulate_grad_batches = 3, .log_every_n_steps = period, .val_every = "2batches", .seed = 5, .loggers = "jsonl", .resume = resume);
+    t = TEST_TRAINER(.max_epochs = 4, .max_steps = steps, .accumulate_grad_batches = 3, .log_every_n_steps = period,
+                     .val_every = "2batches", .seed = 5, .loggers = "jsonl", .resume = resume);
     xt_trainer_add_logger(t, &logger, rows);
     xt_trainer_add(t, xt_spike_detection(.window = 4));
     xt_trainer_add(t, xt_callback_new(&after, NULL));
-    if (folder) xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder, .save_top_k = -1, .save_last = XT_OFF, .filename = "{step}", .every_n_epochs = by_epochs));
+    if (folder)
+        xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder, .save_top_k = -1, .save_last = XT_OFF,
+                                              .filename = "{step}", .every_n_epochs = by_epochs));
     str_clear(&said);
-    if (xt_fit(t, &task, data(true), data(false))) fail_msg("%s", said.len > 400 ? str_cstr(&said) + said.len - 400 : str_cstr(&said));
+    if (xt_fit(t, &task, data(true), data(false)))
+        fail_msg("%s", said.len > 400 ? str_cstr(&said) + said.len - 400 : str_cstr(&said));
     xt_tensor w = xt_module_find(xt_trainer_module(t), "a.weight");
     assert_true(xt_read(w, weights[into], sizeof weights[into]));
     xt_finish();
@@ -84,10 +92,12 @@ static void fit(int64_t steps, const char *resume, const char *folder, str *rows
 /* Without the lines of `head` that are before the first of `tail`, both end alike. */
 static void ends_with(const char *whole, const char *tail, const char *what) {
     size_t n = strlen(whole), k = strlen(tail);
-    if (k == 0 || k > n || strcmp(whole + n - k, tail) != 0) fail_msg("%s: rows\n%sdo not end the unbroken run's\n%s", what, tail, whole);
+    if (k == 0 || k > n || strcmp(whole + n - k, tail) != 0)
+        fail_msg("%s: rows\n%sdo not end the unbroken run's\n%s", what, tail, whole);
 }
 
-/* 11 micro-batches an epoch, windows of 3, 3, 3 and 2, a validation after each second micro-batch: most are within a window, and their files wait for its end. */
+/* 11 micro-batches an epoch, windows of 3, 3, 3 and 2, a validation after each second micro-batch: most are within a
+ * window, and their files wait for its end. */
 static void resume_each(const char *name) {
     char folder[256];
     snprintf(folder, sizeof folder, "%s", in_dir(name));
@@ -98,7 +108,8 @@ static void resume_each(const char *name) {
     DIR *d = opendir(folder);
     int files = 0;
     for (struct dirent *e; (e = readdir(d));) {
-        if (e->d_name[0] == '.' || strcmp(e->d_name, "step=16.ckpt") == 0) continue; /* the last has nothing left to train */
+        /* the last has nothing left to train */
+        if (e->d_name[0] == '.' || strcmp(e->d_name, "step=16.ckpt") == 0) continue;
         char path[520];
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
         str rows = STR_INIT;
@@ -116,7 +127,8 @@ static void resumed_within_windows(void **state) {
     (void)state;
     resume_each("kept");
 }
-/* A row every third of an epoch's four steps; one in two epochs, with what was logged in either; and none but the last step's. */
+/* A row every third of an epoch's four steps; one in two epochs, with what was logged in either; and none but the
+ * last step's. */
 static void resumed_after_the_row(void **state) {
     (void)state;
     static const int64_t periods[] = {3, 7, 100};
@@ -130,7 +142,7 @@ static void resumed_after_the_row(void **state) {
     by_epochs = false;
 }
 
-/* --- files and validations -------------------------------------------------------------------------------------------------------------------------- */
+/* --- files and validations --- */
 static double score;
 static xt_tensor one(xt_module *m, xt_tensor x, void *user) {
     (void)user;
@@ -147,7 +159,8 @@ static void scored(xt_module *m, xt_batch b, void *user) {
     if (b.index == 0) score += 1;
     xt_log_value("val/score", score);
 }
-static const xt_task simple = {.net = one, .training_step = mean_step, .validation_step = scored, .configure_optimizers = adam};
+static const xt_task simple = {
+    .net = one, .training_step = mean_step, .validation_step = scored, .configure_optimizers = adam};
 
 static const float zeros[256];
 static xt_loader *ones(int64_t batches) {
@@ -167,15 +180,21 @@ static void saved_after_the_validation(void **state) {
     snprintf(folder, sizeof folder, "%s", in_dir("files"));
     score = 0;
     xt_trainer *t = TEST_TRAINER(.max_epochs = 2, .val_every = "2steps", .logger = XT_OFF);
-    xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder, .monitor = "val/score", .mode = XT_MAX, .every_n_steps = 2, .save_top_k = -1, .save_last = XT_OFF, .filename = "a{step}-{val/score:.0f}"));
-    xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder, .every_n_steps = 3, .save_top_k = -1, .save_last = XT_OFF, .filename = "b{step}-{val/score:.0f}"));
+    xt_trainer_add(t,
+                   xt_model_checkpoint(.dirpath = folder, .monitor = "val/score", .mode = XT_MAX, .every_n_steps = 2,
+                                       .save_top_k = -1, .save_last = XT_OFF, .filename = "a{step}-{val/score:.0f}"));
+    xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder, .every_n_steps = 3, .save_top_k = -1, .save_last = XT_OFF,
+                                          .filename = "b{step}-{val/score:.0f}"));
     assert_int_equal(xt_fit(t, &simple, ones(4), ones(1)), 0);
     xt_finish();
-    assert_true(kept("astep=2-val_score=1") && kept("astep=4-val_score=2") && kept("astep=6-val_score=3") && kept("astep=8-val_score=4"));
+    assert_true(kept("astep=2-val_score=1") && kept("astep=4-val_score=2") && kept("astep=6-val_score=3") &&
+                kept("astep=8-val_score=4"));
     assert_true(kept("bstep=3-val_score=1") && kept("bstep=6-val_score=3"));
     score = 0;
     t = TEST_TRAINER(.max_epochs = 2, .logger = XT_OFF);
-    xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder, .monitor = "val/score", .mode = XT_MAX, .every_n_steps = 4, .save_top_k = -1, .save_last = XT_OFF, .filename = "c{step}-{val/score:.0f}"));
+    xt_trainer_add(t,
+                   xt_model_checkpoint(.dirpath = folder, .monitor = "val/score", .mode = XT_MAX, .every_n_steps = 4,
+                                       .save_top_k = -1, .save_last = XT_OFF, .filename = "c{step}-{val/score:.0f}"));
     assert_int_equal(xt_fit(t, &simple, ones(4), ones(1)), 0);
     double best;
     xt_trainer_best_checkpoint(t, &best);
@@ -190,7 +209,8 @@ static void one_name_for_all(void **state) {
     char folder[256];
     snprintf(folder, sizeof folder, "%s", in_dir("files"));
     xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF);
-    xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder, .every_n_steps = 1, .save_last = XT_OFF, .filename = "best"));
+    xt_trainer_add(t,
+                   xt_model_checkpoint(.dirpath = folder, .every_n_steps = 1, .save_last = XT_OFF, .filename = "best"));
     assert_int_equal(xt_fit(t, &simple, ones(20), NULL), 0);
     assert_true(kept("best") && !kept("best-v1") && !kept("best-v2"));
     xt_trainer *more = TEST_TRAINER(.max_epochs = 2, .logger = XT_OFF, .resume = in_dir("files/best.ckpt"));
@@ -198,7 +218,7 @@ static void one_name_for_all(void **state) {
     assert_int_equal(xt_trainer_global_step(more), 40); /* it was of step 20 */
 }
 
-/* --- the end of a fit ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- the end of a fit --- */
 static int64_t stops_at, passes;
 static void stop_there(xt_trainer *t, void *user) {
     (void)user;
@@ -211,18 +231,25 @@ static void count_pass(xt_trainer *t, void *user) {
 }
 static void stopped_fits_are_validated(void **state) {
     (void)state;
-    static const xt_callback_desc stopper = {.struct_size = sizeof(xt_callback_desc), .name = "stopper", .step_end = stop_there, .validation_end = count_pass};
+    static const xt_callback_desc stopper = {.struct_size = sizeof(xt_callback_desc),
+                                             .name = "stopper",
+                                             .step_end = stop_there,
+                                             .validation_end = count_pass};
     static const struct {
         const char *every;
         int64_t at, passes;
-    } rows[] = {{"3steps", 5, 2}, {"3steps", 6, 2}, {"1epochs", 5, 1}, {"2epochs", 5, 0}, {"4batches", 5, 2}, {"100h", 5, 1}};
+    } rows[] = {{"3steps", 5, 2},  {"3steps", 6, 2},   {"1epochs", 5, 1},
+                {"2epochs", 5, 0}, {"4batches", 5, 2}, {"100h", 5, 1}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         stops_at = rows[i].at;
         passes = 0;
-        xt_trainer *t = TEST_TRAINER(.max_epochs = 2, .val_every = rows[i].every, .logger = XT_OFF, .checkpointing = XT_OFF);
+        xt_trainer *t =
+            TEST_TRAINER(.max_epochs = 2, .val_every = rows[i].every, .logger = XT_OFF, .checkpointing = XT_OFF);
         xt_trainer_add(t, xt_callback_new(&stopper, NULL));
         assert_int_equal(xt_fit(t, &simple, ones(10), ones(1)), 0);
-        if (passes != rows[i].passes || xt_trainer_global_step(t) != rows[i].at) fail_msg("%s stopped at %lld: %lld passes, step %lld", rows[i].every, (long long)stops_at, (long long)passes, (long long)xt_trainer_global_step(t));
+        if (passes != rows[i].passes || xt_trainer_global_step(t) != rows[i].at)
+            fail_msg("%s stopped at %lld: %lld passes, step %lld", rows[i].every, (long long)stops_at,
+                     (long long)passes, (long long)xt_trainer_global_step(t));
         xt_finish();
     }
 }
@@ -241,7 +268,8 @@ static void log_early(xt_module *m, void *user) {
     xt_log_value("early", 3);
 }
 
-/* Nothing trained, no folder: a refused first step, a callback's refusal, a resumed run that is through. What was logged before stays. */
+/* Nothing trained, no folder: a refused first step, a callback's refusal, a resumed run that is through. What was
+ * logged before stays. */
 static void no_folder_for_nothing(void **state) {
     (void)state;
     xt_task task = simple;
@@ -254,7 +282,8 @@ static void no_folder_for_nothing(void **state) {
     assert_null(xt_trainer_run_dir(t));
     says("is not kept");
     assert_int_equal(xt_fit(t, &simple, ones(4), NULL), 0); /* the same trainer goes on with a good task */
-    assert_true(any_version() && file_exists(in_dir("default/version_0/checkpoints/last.ckpt")) && file_exists(in_dir("default/version_0/metrics.csv")));
+    assert_true(any_version() && file_exists(in_dir("default/version_0/checkpoints/last.ckpt")) &&
+                file_exists(in_dir("default/version_0/metrics.csv")));
     xt_finish();
     t = TEST_TRAINER(.max_epochs = 1, .resume = in_dir("default/version_0"));
     assert_int_equal(xt_fit(t, &simple, ones(4), NULL), 0);
@@ -267,7 +296,7 @@ static void no_folder_for_nothing(void **state) {
     assert_true(file_exists(in_dir("default/version_1/metrics.csv")));
 }
 
-/* --- schedules and finders --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- schedules and finders --- */
 static int64_t planned;
 static xt_trainer *asked;
 static xt_optimizer *asks(xt_module *m, void *user) {
@@ -279,7 +308,8 @@ static void planned_steps_know_the_windows(void **state) {
     (void)state;
     xt_task task = simple;
     task.configure_optimizers = asks;
-    xt_trainer *t = asked = TEST_TRAINER(.max_epochs = 5, .accumulate_grad_batches = 2, .logger = XT_OFF, .checkpointing = XT_OFF);
+    xt_trainer *t = asked =
+        TEST_TRAINER(.max_epochs = 5, .accumulate_grad_batches = 2, .logger = XT_OFF, .checkpointing = XT_OFF);
     xt_trainer_add(t, xt_accumulation_schedule(.n = 2, .epochs = (int64_t[]){1, 3}, .factors = (int64_t[]){3, 7}));
     assert_int_equal(xt_fit(t, &task, ones(7), NULL), 0);
     assert_int_equal(planned, 4 + 2 * 3 + 2 * 1);
@@ -304,7 +334,7 @@ static void trials_are_their_own(void **state) {
     assert_true(isfinite(lr));
 }
 
-/* --- batch norms of averaged weights --------------------------------------------------------------------------------------------------------------------- */
+/* --- batch norms of averaged weights --- */
 static xt_tensor normed(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_batch_norm(m, "bn", x);
@@ -324,7 +354,8 @@ static void statistics_made_anew(void **state) {
             var[c] += v / BATCHES;
         }
     xt_module *m = xt_module_new(normed, NULL);
-    xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, BATCHES * B), .batch = B);
+    xt_loader *l =
+        xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, BATCHES * B), .batch = B);
     for (xt_batch b; xt_next(l, &b);) xt_forward(m, b.x); /* by momentum 0.1 */
     xt_eval(m);
     assert_null(xt_update_batch_norms(m, l));
@@ -341,7 +372,14 @@ static void statistics_made_anew(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(resumed_within_windows), T(resumed_after_the_row), T(saved_after_the_validation), T(one_name_for_all), T(stopped_fits_are_validated), T(no_folder_for_nothing), T(planned_steps_know_the_windows),
-                                       T(trials_are_their_own), T(statistics_made_anew)};
+    const struct CMUnitTest tests[] = {T(resumed_within_windows),
+                                       T(resumed_after_the_row),
+                                       T(saved_after_the_validation),
+                                       T(one_name_for_all),
+                                       T(stopped_fits_are_validated),
+                                       T(no_folder_for_nothing),
+                                       T(planned_steps_know_the_windows),
+                                       T(trials_are_their_own),
+                                       T(statistics_made_anew)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

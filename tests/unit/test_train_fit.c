@@ -1,4 +1,5 @@
-/* The trainer end to end on a real device with a tiny network: what logging costs, windows, validation, stopping, checkpoints. */
+/* The trainer end to end on a real device with a tiny network: what logging costs, windows, validation, stopping,
+ * checkpoints. */
 #include <sys/stat.h>
 
 #include "train_test.h"
@@ -12,11 +13,11 @@ static xt_loader *data(int64_t batch, int64_t limit) {
         for (int k = 0; k < FEATURES; k++) x[i][k] = sinf((float)(i * FEATURES + k));
         y[i] = x[i][0] > 0.3f ? 0 : x[i][1] > 0 ? 1 : 2;
     }
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {FEATURES}}, y, (xt_spec){XT_I64, {0}}, SAMPLES), .batch = batch, .limit = limit,
-                         .shuffle = XT_ON);
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {FEATURES}}, y, (xt_spec){XT_I64, {0}}, SAMPLES),
+                         .batch = batch, .limit = limit, .shuffle = XT_ON);
 }
 
-/* --- tasks -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- tasks --- */
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     x = xt_dropout(m, xt_relu(xt_linear(m, "fc1", x, 8)), 0.25);
@@ -56,9 +57,10 @@ static xt_optimizer *adam(xt_module *m, void *user) {
     return xt_adam(m, .lr = 0.01);
 }
 
-static const xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = adam};
+static const xt_task task = {
+    .net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = adam};
 
-/* --- what logging costs --------------------------------------------------------------------------------------------------------------------------- */
+/* --- what logging costs --- */
 static xt_fit_result run_with(int metrics, xt_switch bar, bool validate) {
     n_metrics = metrics;
     xt_trainer *t = xt_trainer_new(.max_epochs = 3, .log_every_n_steps = 4, .progress_bar = bar, .runs_dir = dir);
@@ -106,7 +108,8 @@ static void logging_costs_nothing(void **state) {
 
 static void programs_of_a_window_are_fixed(void **state) {
     (void)state;
-    xt_trainer *t = xt_trainer_new(.max_epochs = 3, .accumulate_grad_batches = 4, .log_every_n_steps = 1, .runs_dir = dir, .progress_bar = XT_OFF);
+    xt_trainer *t = xt_trainer_new(.max_epochs = 3, .accumulate_grad_batches = 4, .log_every_n_steps = 1,
+                                   .runs_dir = dir, .progress_bar = XT_OFF);
     assert_int_equal(xt_fit(t, &task, data(16, 0), NULL), 0); /* windows of 4 and 2 */
     xt_fit_result r = xt_trainer_result(t);
     assert_int_equal(r.steps, 6);
@@ -116,7 +119,8 @@ static void programs_of_a_window_are_fixed(void **state) {
     says("micro-batch 16 x accumulate 4 x ranks 1 = effective batch 64; a row every 1 step = 4 batches");
 }
 
-/* The gradient of the loss is 1 for every micro-batch, so each step takes the learning rate off the weight, in short windows too. */
+/* The gradient of the loss is 1 for every micro-batch, so each step takes the learning rate off the weight, in short
+ * windows too. */
 static xt_tensor one_weight(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     xt_tensor w = xt_param(m, "w", "zeros", 0, XT_F32, 1);
@@ -134,8 +138,8 @@ static xt_optimizer *plain_sgd(xt_module *m, void *user) {
 static void short_windows_are_scaled_by_their_size(void **state) {
     (void)state;
     const xt_task weight = {.net = one_weight, .training_step = weight_step, .configure_optimizers = plain_sgd};
-    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 2, .runs_dir = dir, .logger = XT_OFF, .checkpointing = XT_OFF,
-                                   .progress_bar = XT_OFF);
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 2, .runs_dir = dir, .logger = XT_OFF,
+                                   .checkpointing = XT_OFF, .progress_bar = XT_OFF);
     assert_int_equal(xt_fit(t, &weight, data(16, 5), NULL), 0);
     assert_int_equal(xt_trainer_global_step(t), 3);
     float w = 0;
@@ -144,14 +148,16 @@ static void short_windows_are_scaled_by_their_size(void **state) {
     assert_null(xt_trainer_run_dir(t));
 }
 
-/* --- options ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- options --- */
 static void refusals_come_before_the_first_batch(void **state) {
     (void)state;
     step_calls = 0;
-    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 10, .log_every_n_batches = 5, .runs_dir = dir);
+    xt_trainer *t =
+        xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 10, .log_every_n_batches = 5, .runs_dir = dir);
     assert_int_equal(xt_fit(t, &task, data(16, 0), NULL), 1);
     says("log_every_n_batches = 5 is not a multiple of accumulate_grad_batches = 10");
-    t = xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 2, .log_every_n_batches = 10, .runs_dir = dir, .progress_bar = XT_OFF);
+    t = xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 2, .log_every_n_batches = 10, .runs_dir = dir,
+                       .progress_bar = XT_OFF);
     assert_int_equal(step_calls, 0);
     assert_int_equal(xt_fit(t, &task, data(8, 0), NULL), 0); /* the combination that others refuse */
     t = xt_trainer_new(.max_epochs = 1, .val_every_n_batches = 100, .runs_dir = dir);
@@ -209,7 +215,7 @@ static void errors_end_the_fit_with_their_line(void **state) {
     assert_int_equal(xt_fit(t, &task, data(16, 0), NULL), 0); /* the process stays usable */
 }
 
-/* --- validation and stopping ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- validation and stopping --- */
 static double script[16];
 static int script_at;
 static void scripted_val(xt_module *m, xt_batch b, void *user) {
@@ -218,19 +224,21 @@ static void scripted_val(xt_module *m, xt_batch b, void *user) {
     xt_log_value("val/score", script[script_at]);
     if (b.index == 0) script_at++;
 }
-static const xt_task scripted = {.net = net, .training_step = train_step, .validation_step = scripted_val, .configure_optimizers = adam};
+static const xt_task scripted = {
+    .net = net, .training_step = train_step, .validation_step = scripted_val, .configure_optimizers = adam};
 
 static void early_stopping_is_patient(void **state) {
     (void)state;
     static const struct {
         double values[8];
         int patience, last_epoch;
-    } rows[] = {{{6, 5, 5, 5, 5, 5}, 3, 4}, {{6, 5, 4, 4, 3, 3}, 1, 3}, {{6, 5, 6, 5, 5, 5}, 3, 4}, {{6, NAN, 1}, 3, 1}};
+    } rows[] = {
+        {{6, 5, 5, 5, 5, 5}, 3, 4}, {{6, 5, 4, 4, 3, 3}, 1, 3}, {{6, 5, 6, 5, 5, 5}, 3, 4}, {{6, NAN, 1}, 3, 1}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         memcpy(script, rows[i].values, sizeof rows[i].values);
         script_at = 0;
-        xt_trainer *t = xt_trainer_new(.max_epochs = 6, .limit_train_batches = 1, .runs_dir = dir, .logger = XT_OFF, .checkpointing = XT_OFF,
-                                       .progress_bar = XT_OFF);
+        xt_trainer *t = xt_trainer_new(.max_epochs = 6, .limit_train_batches = 1, .runs_dir = dir, .logger = XT_OFF,
+                                       .checkpointing = XT_OFF, .progress_bar = XT_OFF);
         xt_trainer_add(t, xt_early_stopping(.monitor = "val/score", .patience = rows[i].patience));
         assert_int_equal(xt_fit(t, &scripted, data(16, 0), data(32, 1)), 0);
         assert_int_equal(xt_trainer_result(t).epochs - 1, rows[i].last_epoch);
@@ -249,8 +257,8 @@ static void early_stopping_is_patient(void **state) {
 static void validation_within_the_epoch(void **state) {
     (void)state;
     val_calls = 0;
-    xt_trainer *t = xt_trainer_new(.max_epochs = 2, .val_every_n_batches = 2, .accumulate_grad_batches = 3, .limit_val_batches = 2, .runs_dir = dir,
-                                   .progress_bar = XT_OFF);
+    xt_trainer *t = xt_trainer_new(.max_epochs = 2, .val_every_n_batches = 2, .accumulate_grad_batches = 3,
+                                   .limit_val_batches = 2, .runs_dir = dir, .progress_bar = XT_OFF);
     assert_int_equal(xt_fit(t, &task, data(16, 0), data(16, 0)), 0);
     assert_int_equal(val_calls, 2 * 3 * 2);
     xt_fit_result r = xt_trainer_result(t);
@@ -275,13 +283,15 @@ static void callbacks_may_stop(void **state) {
     (void)state;
     int calls = 0;
     xt_trainer *t = xt_trainer_new(.max_epochs = 5, .runs_dir = dir, .progress_bar = XT_OFF);
-    xt_trainer_add(
-        t, xt_callback_new(&(xt_callback_desc){.struct_size = sizeof(xt_callback_desc), .name = "stop", .batch_end = stop_after_two}, &calls));
+    xt_trainer_add(t, xt_callback_new(&(xt_callback_desc){.struct_size = sizeof(xt_callback_desc),
+                                                          .name = "stop",
+                                                          .batch_end = stop_after_two},
+                                      &calls));
     assert_int_equal(xt_fit(t, &task, data(16, 0), NULL), 0);
     assert_int_equal(xt_trainer_global_step(t), 2);
 }
 
-/* --- checkpoints -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- checkpoints --- */
 static void weights(xt_trainer *t, float out[67]) {
     int n = 0;
     xt_module *m = xt_trainer_module(t);
@@ -294,7 +304,8 @@ static void weights(xt_trainer *t, float out[67]) {
     assert_int_equal(n, 67);
 }
 
-/* Dropout and shuffling included: a run cut in the middle of an epoch and of nothing else goes on with the same bits. */
+/* Dropout and shuffling included: a run cut in the middle of an epoch and of nothing else goes on with
+ * the same bits. */
 static void resuming_repeats_the_bits(void **state) {
     (void)state;
     float whole[67], resumed[67];
@@ -303,10 +314,12 @@ static void resuming_repeats_the_bits(void **state) {
     double loss = xt_trainer_result(t).loss_last;
     weights(t, whole);
     xt_finish();
-    t = xt_trainer_new(.max_epochs = 3, .max_steps = 8, .seed = 3, .run_name = "cut", .runs_dir = dir, .progress_bar = XT_OFF);
+    t = xt_trainer_new(.max_epochs = 3, .max_steps = 8, .seed = 3, .run_name = "cut", .runs_dir = dir,
+                       .progress_bar = XT_OFF);
     assert_int_equal(xt_fit(t, &task, data(16, 0), data(32, 0)), 0);
     xt_finish();
-    t = xt_trainer_new(.max_epochs = 3, .resume = "last", .run_name = "cut", .runs_dir = dir, .progress_bar = XT_OFF, .accumulate_grad_batches = 1);
+    t = xt_trainer_new(.max_epochs = 3, .resume = "last", .run_name = "cut", .runs_dir = dir, .progress_bar = XT_OFF,
+                       .accumulate_grad_batches = 1);
     assert_int_equal(xt_fit(t, &task, data(16, 0), data(32, 0)), 0);
     says("epoch 1, batch 2, step 8");
     assert_int_equal(xt_trainer_global_step(t), 18);
@@ -341,11 +354,12 @@ static void damaged_checkpoints_change_nothing(void **state) {
     assert_null(file_write_all(in_dir("cut.ckpt"), bytes, n - 30));
     base_free(bytes);
     assert_null(xt_save(xt_trainer_module(t), in_dir("weights.ckpt")));
-    static const char *const rows[][2] = {{"flipped.ckpt", "the data does not match its checksum"},
-                                          {"header.ckpt", "the header (names, shapes, the run's position) does not match its checksum"},
-                                          {"cut.ckpt", "cut off or damaged"},
-                                          {"none.ckpt", "none.ckpt"},
-                                          {"weights.ckpt", "xt_load reads weights alone"}};
+    static const char *const rows[][2] = {
+        {"flipped.ckpt", "the data does not match its checksum"},
+        {"header.ckpt", "the header (names, shapes, the run's position) does not match its checksum"},
+        {"cut.ckpt", "cut off or damaged"},
+        {"none.ckpt", "none.ckpt"},
+        {"weights.ckpt", "xt_load reads weights alone"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         str_clear(&said);
         step_calls = 0;
@@ -366,15 +380,16 @@ static void best_checkpoints_are_kept(void **state) {
     memcpy(script, values, sizeof values);
     script_at = 0;
     xt_trainer *t = xt_trainer_new(.max_epochs = 6, .limit_train_batches = 2, .runs_dir = dir, .progress_bar = XT_OFF);
-    xt_trainer_add(
-        t, xt_model_checkpoint(.monitor = "val/score", .save_top_k = 2, .dirpath = in_dir("best"), .filename = "{epoch:02d}-{step}-{val/score:.1f}"));
+    xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/score", .save_top_k = 2, .dirpath = in_dir("best"),
+                                          .filename = "{epoch:02d}-{step}-{val/score:.1f}"));
     assert_int_equal(xt_fit(t, &scripted, data(16, 0), data(32, 1)), 0);
     assert_true(file_exists(in_dir("best/epoch=01-step=4-val_score=3.0.ckpt")));
     assert_true(file_exists(in_dir("best/epoch=04-step=10-val_score=1.0.ckpt")));
     assert_false(file_exists(in_dir("best/epoch=00-step=2-val_score=5.0.ckpt")));
     assert_false(file_exists(in_dir("best/epoch=03-step=8-val_score=4.0.ckpt")));
     assert_true(file_exists(in_dir("best/last.ckpt")));
-    t = xt_trainer_new(.max_epochs = 7, .limit_train_batches = 2, .resume = in_dir("best/last.ckpt"), .runs_dir = dir, .progress_bar = XT_OFF);
+    t = xt_trainer_new(.max_epochs = 7, .limit_train_batches = 2, .resume = in_dir("best/last.ckpt"), .runs_dir = dir,
+                       .progress_bar = XT_OFF);
     assert_int_equal(xt_fit(t, &task, data(16, 0), NULL), 0);
     assert_int_equal(xt_trainer_global_step(t), 14);
     assert_null(xt_model_checkpoint(.save_top_k = 3));
@@ -405,24 +420,30 @@ static void metrics_merge_by_adding(void **state) {
     (void)state;
     static const float x[4][3] = {{3, 2, 1}, {1, 2, 3}, {1, 3, 2}, {0, 2, 1}};
     static const int64_t y[4] = {1, 2, 1, 0}; /* predicted 0, 2, 1, 1; class 1 is predicted in the second batch only */
-    const xt_task t1 = {.net = identity, .training_step = train_step, .validation_step = metric_step, .configure_optimizers = adam};
+    const xt_task t1 = {
+        .net = identity, .training_step = train_step, .validation_step = metric_step, .configure_optimizers = adam};
     xt_trainer *t = xt_trainer_new(.max_epochs = 1, .runs_dir = dir);
-    assert_int_equal(xt_validate(t, &t1, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {3}}, y, (xt_spec){XT_I64, {0}}, 4), .batch = 2)), 0);
+    assert_int_equal(
+        xt_validate(
+            t, &t1,
+            xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {3}}, y, (xt_spec){XT_I64, {0}}, 4), .batch = 2)),
+        0);
     static const struct {
         const char *name;
         double value;
-    } rows[] = {{"top1", 0.5}, {"top2", 0.75}, {"precision", 0.5}, {"recall", 0.5}, {"f1", 0.5}, {"mse", 47.0 / 12}, {"mae", 21.0 / 12}};
+    } rows[] = {{"top1", 0.5}, {"top2", 0.75},     {"precision", 0.5}, {"recall", 0.5},
+                {"f1", 0.5},   {"mse", 47.0 / 12}, {"mae", 21.0 / 12}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         double v = xt_trainer_metric(t, rows[i].name, true);
         if (fabs(v - rows[i].value) > 1e-6) fail_msg("%s is %g, not %g", rows[i].name, v, rows[i].value);
     }
 }
 
-/* --- rates ------------------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- rates --- */
 static void throughput_rows(void **state) {
     (void)state;
-    xt_trainer *t = xt_trainer_new(.max_epochs = 2, .accumulate_grad_batches = 2, .log_every_n_steps = 1, .loggers = "csv,jsonl", .runs_dir = dir,
-                                   .progress_bar = XT_ON);
+    xt_trainer *t = xt_trainer_new(.max_epochs = 2, .accumulate_grad_batches = 2, .log_every_n_steps = 1,
+                                   .loggers = "csv,jsonl", .runs_dir = dir, .progress_bar = XT_ON);
     xt_trainer_add(t, xt_throughput_monitor(.window = 10, .peak_flops = 1e12, .items_per_sample = 4));
     xt_trainer_add(t, xt_lr_monitor());
     assert_int_equal(xt_fit(t, &task, data(16, 0), data(16, 0)), 0);
@@ -443,7 +464,7 @@ static void throughput_rows(void **state) {
     says("throughput of the last");
 }
 
-/* --- the progress bar -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the progress bar --- */
 static int rounds;
 
 static void round_val(xt_module *m, xt_batch b, void *user) {
@@ -463,7 +484,10 @@ static void next_round(xt_module *m, int64_t epoch, void *user) {
 static void epoch_lines_are_of_their_epoch(void **state) {
     (void)state;
     enum { EPOCHS = 12 };
-    const xt_task of_rounds = {.net = net, .training_step = train_step, .validation_step = round_val, .configure_optimizers = adam,
+    const xt_task of_rounds = {.net = net,
+                               .training_step = train_step,
+                               .validation_step = round_val,
+                               .configure_optimizers = adam,
                                .on_validation_epoch_end = next_round};
     rounds = 1;
     xt_trainer *t = xt_trainer_new(.max_epochs = EPOCHS, .runs_dir = dir, .progress_bar = XT_ON);
@@ -474,7 +498,8 @@ static void epoch_lines_are_of_their_epoch(void **state) {
         snprintf(value, sizeof value, "val/round %d\n", e);
         const char *line = strstr(str_cstr(&said), head), *end = line ? strchr(line, '\n') : NULL;
         const char *found = line ? strstr(line, value) : NULL;
-        if (!end || !found || found > end) fail_msg("the line of epoch %d has no \"val/round %d\":\n%s", e, e, str_cstr(&said));
+        if (!end || !found || found > end)
+            fail_msg("the line of epoch %d has no \"val/round %d\":\n%s", e, e, str_cstr(&said));
     }
 }
 

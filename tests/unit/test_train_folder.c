@@ -1,4 +1,5 @@
-/* Folders that a killed run left: its unfinished files go, and a checkpoint that is further than last.ckpt is what a run goes on from. */
+/* Folders that a killed run left: its unfinished files go, and a checkpoint that is further than last.ckpt is what a
+ * run goes on from. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +40,8 @@ static int fit(int64_t epochs, const char *resume) {
     static float x[8][2];
     xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
     told[0] = 0;
-    xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF, .model_summary = XT_OFF, .logger = XT_OFF);
+    xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF,
+                                   .model_summary = XT_OFF, .logger = XT_OFF);
     xt_trainer_add(t, xt_model_checkpoint(.dirpath = kept, .save_top_k = -1));
     xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 4);
     int code = xt_fit(t, &task, l, NULL);
@@ -98,7 +100,10 @@ static void also_where_the_run_goes_on_from(void **state) {
     assert_int_equal(access(there, F_OK), -1);
     assert_non_null(strstr(told, "1 unfinished checkpoint of a killed run removed"));
     assert_int_equal(fit(2, "bset"), 1);
-    if (!strstr(told, "resume = bset (--resume): a checkpoint, a folder with one, last or best is needed (did you mean best?): ")) fail_msg("%s", told);
+    if (!strstr(
+            told,
+            "resume = bset (--resume): a checkpoint, a folder with one, last or best is needed (did you mean best?): "))
+        fail_msg("%s", told);
 }
 
 /* Killed between the newest file and its second name: last.ckpt is the one before. */
@@ -111,21 +116,24 @@ static void what_is_further_than_last_is_taken(void **state) {
         unlink(in_kept("last.ckpt"));
         assert_int_equal(link(first, in_kept("last.ckpt")), 0);
         assert_int_equal(fit(named ? 5 : 4, named ? kept : "last"), 0);
-        if (!strstr(told, named ? "epoch=3-step=8.ckpt is newer than " : "epoch=2-step=6.ckpt is newer than ")) fail_msg("%s", told);
+        if (!strstr(told, named ? "epoch=3-step=8.ckpt is newer than " : "epoch=2-step=6.ckpt is newer than "))
+            fail_msg("%s", told);
     }
     assert_int_equal(fit(6, "last"), 0); /* nothing to tell where all is well */
     assert_null(strstr(told, "is newer than"));
     assert_int_equal(access(in_kept("epoch=5-step=12.ckpt"), F_OK), 0);
 }
 
-/* A run that begins anew in a folder of an earlier one's leaves it its last.ckpt, under a name of its own; what is resumed is still last.ckpt, also where the
- * earlier run is further, and a run that goes on from it writes no third file. */
+/* A run that begins anew in a folder of an earlier one's leaves it its last.ckpt, under a name of its own; what
+ * is resumed is still last.ckpt, also where the earlier run is further, and a run that goes on from it writes
+ * no third file. */
 static void the_last_of_an_earlier_run_stays(void **state) {
     (void)state;
     struct stat old, now;
     assert_int_equal(stat(in_kept("last.ckpt"), &old), 0); /* of six epochs */
     char want[512];
-    snprintf(want, sizeof want, "%s of an earlier run, which this one does not go on from, is kept as %s", in_kept("last.ckpt"), in_kept("last-v1.ckpt"));
+    snprintf(want, sizeof want, "%s of an earlier run, which this one does not go on from, is kept as %s",
+             in_kept("last.ckpt"), in_kept("last-v1.ckpt"));
     assert_int_equal(access(in_kept("last-v1.ckpt"), F_OK), -1); /* the fits before resumed */
     assert_int_equal(fit(1, NULL), 0);
     if (!strstr(told, want)) fail_msg("%s", told);
@@ -165,9 +173,10 @@ int main(void) {
     snprintf(kept, sizeof kept, "%s/kept", dir);
     setenv("XT_SUMMARY", "off", 1);
     xt_set_sink(sink, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(unfinished_files_of_the_dead_go), cmocka_unit_test(also_where_the_run_goes_on_from),
-                                       cmocka_unit_test(what_is_further_than_last_is_taken),
-                                       cmocka_unit_test(the_last_of_an_earlier_run_stays), cmocka_unit_test(a_missing_folder_is_named)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unfinished_files_of_the_dead_go), cmocka_unit_test(also_where_the_run_goes_on_from),
+        cmocka_unit_test(what_is_further_than_last_is_taken), cmocka_unit_test(the_last_of_an_earlier_run_stays),
+        cmocka_unit_test(a_missing_folder_is_named)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char remove[128];
     snprintf(remove, sizeof remove, "rm -rf %s", dir);

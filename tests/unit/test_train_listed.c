@@ -46,16 +46,18 @@ static size_t forge(char *buf, size_t n, void *user) {
 
 static int fit(int64_t epochs, const char *resume, const char *save, const char *filename) {
     static float x[8][2];
-    static const xt_callback_desc forger = {.struct_size = sizeof forger, .name = "model_checkpoint", .save_state = forge};
+    static const xt_callback_desc forger = {
+        .struct_size = sizeof forger, .name = "model_checkpoint", .save_state = forge};
     xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
     told[0] = 0;
-    xt_trainer *t =
-        xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF, .model_summary = XT_OFF, .logger = XT_OFF);
+    xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF,
+                                   .model_summary = XT_OFF, .logger = XT_OFF);
     if (save)
         xt_trainer_add(t, xt_callback_new(&forger, NULL));
     else
         xt_trainer_add(t, xt_model_checkpoint(.dirpath = kept, .filename = filename));
-    int code = xt_fit(t, &task, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 4), NULL);
+    int code = xt_fit(
+        t, &task, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 4), NULL);
     if (save && code == 0) {
         xt_status s = xt_trainer_save(t, save);
         if (s) fail_msg("%s", xt_status_message(s));
@@ -88,8 +90,8 @@ static const struct row {
     {"kept/epoch=9-step=9.ckpt", NULL, FIFO, NULL, "it is no regular file"},
     {"elsewhere.ckpt", NULL, FIFO, NULL, "it is no regular file"},
     {"kept/sub/epoch=9.ckpt", NULL, LINKED_FOLDER, "sub/{epoch}", "it is a symbolic link"},
-    {"kept/epoch=9\nxtrain: all is well-step=9.ckpt", "%s/kept/epoch=9\\nxtrain: all is well-step=9.ckpt", CHECKPOINT, NULL,
-     "epoch=9\\x0axtrain: all is well-step=9.ckpt"},
+    {"kept/epoch=9\nxtrain: all is well-step=9.ckpt", "%s/kept/epoch=9\\nxtrain: all is well-step=9.ckpt", CHECKPOINT,
+     NULL, "epoch=9\\x0axtrain: all is well-step=9.ckpt"},
     {"kept/epoch=9\033[2J-step=9.ckpt", "%s/kept/epoch=9\\u001b[2J-step=9.ckpt", CHECKPOINT, NULL, "epoch=9\\x1b[2J"},
     {"kept/gone.ckpt", NULL, NOTHING, NULL, "no name that this"},
     {"kept/epoch=9-step=9.ckpt", NULL, NOTHING, NULL, NULL},
@@ -116,7 +118,8 @@ static char *path_of(const char *name) {
 }
 
 static void put(const struct row *r, const char *path) {
-    char *target = path_of("target.ckpt"), *folder = path_of("target"), *inner = path_of("target/epoch=9.ckpt"), *link = path_of("kept/sub");
+    char *target = path_of("target.ckpt"), *folder = path_of("target"), *inner = path_of("target/epoch=9.ckpt"),
+         *link = path_of("kept/sub");
     switch (r->kind) {
     case TEXT: write_text(path); break;
     case CHECKPOINT: copy(evil, path); break;
@@ -233,7 +236,8 @@ static void exchanged_files_stay(void **state) {
     copy(evil, target);
     assert_int_equal(checkpoint_listed(kept, "{epoch}-{step}", true, path, &why), LISTED_OWN);
     assert_int_equal(checkpoint_listed(kept, "{epoch}-{step}-v1", true, path, &why), LISTED_REFUSED);
-    assert_int_equal(checkpoint_listed(kept, "[e]poch=?-{step}", true, path, &why), LISTED_REFUSED); /* no wildcards of the user's */
+    /* no wildcards of the user's */
+    assert_int_equal(checkpoint_listed(kept, "[e]poch=?-{step}", true, path, &why), LISTED_REFUSED);
     assert_int_equal(unlink(path) | symlink(target, path), 0);
     assert_string_equal(checkpoint_remove(path, strlen(kept)), "it is a symbolic link");
     assert_int_equal(unlink(path), 0);
@@ -321,8 +325,9 @@ int main(void) {
     snprintf(evil, sizeof evil, "%s/evil.ckpt", dir);
     setenv("XT_SUMMARY", "off", 1);
     xt_set_sink(sink, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names_are_claims), cmocka_unit_test(names_that_no_file_has), cmocka_unit_test(own_files_go),
-                                       cmocka_unit_test(exchanged_files_stay), cmocka_unit_test(only_names_that_are_given)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names_are_claims), cmocka_unit_test(names_that_no_file_has),
+                                       cmocka_unit_test(own_files_go), cmocka_unit_test(exchanged_files_stay),
+                                       cmocka_unit_test(only_names_that_are_given)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char remove[128];
     snprintf(remove, sizeof remove, "rm -rf %s", dir);

@@ -13,7 +13,7 @@
 #include "metrics/log.h"
 #include "train/logger.h"
 
-/* --- what is logged, and where ----------------------------------------------------------------------------------- */
+/* --- what is logged, and where --- */
 typedef enum thing {
     HISTOGRAM,
     IMAGE,
@@ -74,7 +74,7 @@ static void here(const char *name) {
     if (strcmp(name, place) == 0) log_it();
 }
 
-/* --- a task and a callback with every hook ----------------------------------------------------------------------- */
+/* --- a task and a callback with every hook --- */
 static int fails_at; /* training_step number that fails; 0: none */
 static int steps_seen;
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
@@ -109,79 +109,87 @@ static bool on_train_batch_start(xt_module *m, const xt_batch *b, void *user) {
     return false;
 }
 /* Hooks by the arguments they have besides the first one and `user`. */
-#define TASK_PLAIN(X)                                                                                                  \
-    X(on_fit_start)                                                                                                    \
-    X(on_fit_end) X(on_train_start) X(on_train_end) X(on_after_backward) X(on_before_optimizer_step) X(on_test_start)  \
-        X(on_test_end) X(on_predict_start) X(on_predict_end)
-#define TASK_EPOCH(X)                                                                                                  \
+#define TASK_PLAIN(X)    \
+    X(on_fit_start)      \
+    X(on_fit_end)        \
+    X(on_train_start)    \
+    X(on_train_end)      \
+    X(on_after_backward) \
+    X(on_before_optimizer_step) X(on_test_start) X(on_test_end) X(on_predict_start) X(on_predict_end)
+#define TASK_EPOCH(X) \
     X(on_train_epoch_start) X(on_train_epoch_end) X(on_validation_epoch_start) X(on_validation_epoch_end)
-#define TASK_BATCH(X)                                                                                                  \
-    X(on_validation_batch_start)                                                                                       \
+#define TASK_BATCH(X)            \
+    X(on_validation_batch_start) \
     X(on_validation_batch_end) X(on_test_batch_start) X(on_test_batch_end) X(on_predict_batch_start)
 #define TASK_STEP(X) X(validation_step) X(test_step)
 #define TASK_STAGE(X) X(setup) X(teardown)
-#define CALL_PLAIN(X)                                                                                                  \
-    X(epoch_start)                                                                                                     \
-    X(step_end) X(row) X(validation_start) X(validation_end) X(epoch_end) X(sanity_start) X(sanity_end) X(test_start)  \
-        X(test_end) X(predict_start) X(predict_end) X(after_backward) X(before_optimizer_step)
-#define CALL_BATCH(X)                                                                                                  \
-    X(batch_start)                                                                                                     \
-    X(batch_end) X(validation_batch_start) X(validation_batch_end) X(test_batch_start) X(test_batch_end)               \
-        X(predict_batch_start)
+#define CALL_PLAIN(X)   \
+    X(epoch_start)      \
+    X(step_end)         \
+    X(row)              \
+    X(validation_start) \
+    X(validation_end)   \
+    X(epoch_end)        \
+    X(sanity_start)     \
+    X(sanity_end) X(test_start) X(test_end) X(predict_start) X(predict_end) X(after_backward) X(before_optimizer_step)
+#define CALL_BATCH(X) \
+    X(batch_start)    \
+    X(batch_end)      \
+    X(validation_batch_start) X(validation_batch_end) X(test_batch_start) X(test_batch_end) X(predict_batch_start)
 #define CALL_STAGE(X) X(setup) X(teardown)
-#define X(n)                                                                                                           \
-    static void n(xt_module *m, void *user) {                                                                          \
-        (void)m, (void)user;                                                                                           \
-        here(#n);                                                                                                      \
+#define X(n)                                  \
+    static void n(xt_module *m, void *user) { \
+        (void)m, (void)user;                  \
+        here(#n);                             \
     }
 TASK_PLAIN(X)
 #undef X
-#define X(n)                                                                                                           \
-    static void n(xt_module *m, int64_t epoch, void *user) {                                                           \
-        (void)m, (void)epoch, (void)user;                                                                              \
-        here(#n);                                                                                                      \
+#define X(n)                                                 \
+    static void n(xt_module *m, int64_t epoch, void *user) { \
+        (void)m, (void)epoch, (void)user;                    \
+        here(#n);                                            \
     }
 TASK_EPOCH(X)
 #undef X
-#define X(n)                                                                                                           \
-    static void n(xt_module *m, const xt_batch *b, void *user) {                                                       \
-        (void)m, (void)b, (void)user;                                                                                  \
-        here(#n);                                                                                                      \
+#define X(n)                                                     \
+    static void n(xt_module *m, const xt_batch *b, void *user) { \
+        (void)m, (void)b, (void)user;                            \
+        here(#n);                                                \
     }
 TASK_BATCH(X)
 #undef X
-#define X(n)                                                                                                           \
-    static void n(xt_module *m, xt_batch b, void *user) {                                                              \
-        (void)m, (void)b, (void)user;                                                                                  \
-        here(#n);                                                                                                      \
+#define X(n)                                              \
+    static void n(xt_module *m, xt_batch b, void *user) { \
+        (void)m, (void)b, (void)user;                     \
+        here(#n);                                         \
     }
 TASK_STEP(X)
 #undef X
-#define X(n)                                                                                                           \
-    static void n(xt_module *m, const char *stage, void *user) {                                                       \
-        (void)m, (void)stage, (void)user;                                                                              \
-        here(#n);                                                                                                      \
+#define X(n)                                                     \
+    static void n(xt_module *m, const char *stage, void *user) { \
+        (void)m, (void)stage, (void)user;                        \
+        here(#n);                                                \
     }
 TASK_STAGE(X)
 #undef X
-#define X(n)                                                                                                           \
-    static void c_##n(xt_trainer *t, void *user) {                                                                     \
-        (void)t, (void)user;                                                                                           \
-        here("c_" #n);                                                                                                 \
+#define X(n)                                       \
+    static void c_##n(xt_trainer *t, void *user) { \
+        (void)t, (void)user;                       \
+        here("c_" #n);                             \
     }
 CALL_PLAIN(X)
 #undef X
-#define X(n)                                                                                                           \
-    static void c_##n(xt_trainer *t, const xt_batch *b, void *user) {                                                  \
-        (void)t, (void)b, (void)user;                                                                                  \
-        here("c_" #n);                                                                                                 \
+#define X(n)                                                          \
+    static void c_##n(xt_trainer *t, const xt_batch *b, void *user) { \
+        (void)t, (void)b, (void)user;                                 \
+        here("c_" #n);                                                \
     }
 CALL_BATCH(X)
 #undef X
-#define X(n)                                                                                                           \
-    static void c_##n(xt_trainer *t, const char *stage, void *user) {                                                  \
-        (void)t, (void)stage, (void)user;                                                                              \
-        here("c_" #n);                                                                                                 \
+#define X(n)                                                          \
+    static void c_##n(xt_trainer *t, const char *stage, void *user) { \
+        (void)t, (void)stage, (void)user;                             \
+        here("c_" #n);                                                \
     }
 CALL_STAGE(X)
 #undef X
@@ -258,7 +266,7 @@ static xt_loader *data(int64_t batches) {
     return xt_loader_new(xt_array_dataset(rows, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 2 * batches), .batch = 2);
 }
 
-/* --- what the files have ----------------------------------------------------------------------------------------- */
+/* --- what the files have --- */
 typedef struct found {
     char rows[3][256],
         others[3][256]; /* of x, in csv, jsonl and events: "4=7 8=7"; pictures, distributions and texts: "4 8" */
@@ -365,7 +373,7 @@ static found look(const char *run) {
     return f;
 }
 
-/* --- the table --------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 typedef enum pass { FIT, FAILING, VALIDATE, TEST, PREDICT } pass;
 static const char EACH[] = "1 2 3 4 5 6 7 8", LATER[] = "2 3 4 5 6 7 8", ENDS[] = "4 8", TWICE[] = "4 4 8 8";
 /* Steps at which x is found with a row every step, and every 50 steps (a fit of 8 has one at its end). rows NULL:
@@ -375,11 +383,11 @@ typedef struct cell {
     const char *hook, *level, *rows, *rows50, *others, *others50, *texts;
 } cell;
 #define SAME(list) list, list
-#define IN_STEP(hook)                                                                                                  \
+#define IN_STEP(hook) \
     { FIT, hook, "train/step", EACH, "8", EACH, "8", NULL }
-#define AT(pass, hook, level, list)                                                                                    \
+#define AT(pass, hook, level, list) \
     { pass, hook, level, SAME(list), SAME(list), NULL }
-#define NO_ROW(pass, hook, list)                                                                                       \
+#define NO_ROW(pass, hook, list) \
     { pass, hook, NULL, SAME(NULL), SAME(list), NULL }
 static const cell table[] = {
     IN_STEP("training_step"),
@@ -559,7 +567,7 @@ static void every_hook(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* --- one logger, or none ----------------------------------------------------------------------------------------- */
+/* --- one logger, or none --- */
 static void each_logger(void **state) {
     (void)state;
     static const struct {
@@ -640,7 +648,7 @@ static void what_no_step_read_is_told(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* --- loops without a trainer ------------------------------------------------------------------------------------- */
+/* --- loops without a trainer --- */
 typedef enum moment { BEFORE, WITHIN, AFTER, FINISHED } moment;
 
 /* Three optimizer steps; x is logged before them, in the second, behind the last, or after xt_finish. */
@@ -735,7 +743,7 @@ static void a_plain_loop_is_an_epoch(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* --- every wait, with a value of the open step pending ----------------------------------------------------------- */
+/* --- every wait, with a value of the open step pending --- */
 static xt_trainer *waiter;
 static int given;
 static bool count_given(void *user, const log_artifact *a) {
@@ -904,7 +912,7 @@ static void compiled_functions(void **state) {
     alarm(0);
 }
 
-/* --- two ranks --------------------------------------------------------------------------------------------------- */
+/* --- two ranks --- */
 static int rank_fits(int rank, void *user) {
     (void)user;
     alarm(60);

@@ -1,5 +1,5 @@
-/* What unusual log calls cost (R1.1): one under an `if`, a name first seen in epoch 3, one from a callback. Each may make one program more than the same run
- * without it, executions are the same, and the report names the line. */
+/* What unusual log calls cost (R1.1): one under an `if`, a name first seen in epoch 3, one from a callback. Each may
+ * make one program more than the same run without it, executions are the same, and the report names the line. */
 #include "train_test.h"
 
 enum { BATCHES = 10, EPOCHS = 5 };
@@ -29,11 +29,14 @@ static xt_optimizer *sgd(xt_module *m, void *user) {
     (void)user;
     return xt_sgd(m, .lr = 0.01);
 }
-static const xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
+static const xt_task task = {
+    .net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
 
 static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     (void)user;
-    if (what == FROM_CALLBACK) xt_log("norm", xt_sum(xt_square(xt_module_find(xt_trainer_module(t), "fc.weight"))), .on_step = b->index >= 0 ? XT_ON : XT_OFF);
+    if (what == FROM_CALLBACK)
+        xt_log("norm", xt_sum(xt_square(xt_module_find(xt_trainer_module(t), "fc.weight"))),
+               .on_step = b->index >= 0 ? XT_ON : XT_OFF);
 }
 static const xt_callback_desc logs = {.struct_size = sizeof(xt_callback_desc), .name = "logs", .batch_end = batch_end};
 
@@ -71,14 +74,17 @@ static void unusual_logs(void **state) {
     } rows[] = {{UNDER_IF, "rare", 1}, {EPOCH_3, "late", 1}, {FROM_CALLBACK, "norm", 0}, {HUNDRED, "m7", 0}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         cost c = run(rows[i].kind, rows[i].name);
-        if (c.compiles > base.compiles + rows[i].more) fail_msg("%s: %lld programs, without it %lld", rows[i].name, (long long)c.compiles, (long long)base.compiles);
+        if (c.compiles > base.compiles + rows[i].more)
+            fail_msg("%s: %lld programs, without it %lld", rows[i].name, (long long)c.compiles,
+                     (long long)base.compiles);
         assert_int_equal(c.executions, base.executions);
-        assert_int_equal(c.reads, base.reads + (rows[i].kind == HUNDRED ? EPOCHS : 0)); /* a row of epoch values is one more read an epoch */
+        /* a row of epoch values is one more read an epoch */
+        assert_int_equal(c.reads, base.reads + (rows[i].kind == HUNDRED ? EPOCHS : 0));
         assert_true(isfinite(c.value));
     }
 }
 
-/* --- one function of the user's for both stages, whose batches differ ------------------------------------------------------------------------- */
+/* --- one function of the user's for both stages, whose batches differ --- */
 static bool sizes_given;
 static void note(xt_batch b, xt_tensor out) {
     xt_tensor each = xt_cross_entropy(out, b.y, .reduction = XT_NONE);
@@ -102,7 +108,8 @@ static void classes_val(xt_module *m, xt_batch b, void *user) {
     (void)user;
     note(b, xt_forward(m, b.x));
 }
-static const xt_task classifier = {.net = classes, .training_step = classes_step, .validation_step = classes_val, .configure_optimizers = sgd};
+static const xt_task classifier = {
+    .net = classes, .training_step = classes_step, .validation_step = classes_val, .configure_optimizers = sgd};
 static xt_loader *labelled(int64_t n, int64_t batch, xt_switch pad) {
     static float x[64][3];
     static int64_t y[64];
@@ -110,7 +117,8 @@ static xt_loader *labelled(int64_t n, int64_t batch, xt_switch pad) {
         y[i] = i % 3;
         for (int k = 0; k < 3; k++) x[i][k] = sinf((float)(3 * i + k));
     }
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {3}}, y, (xt_spec){XT_I64}, n), .batch = batch, .pad_last = pad);
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {3}}, y, (xt_spec){XT_I64}, n), .batch = batch,
+                         .pad_last = pad);
 }
 
 static void what_belongs_to_shapes_is_no_number_that_changes(void **state) {
@@ -118,7 +126,8 @@ static void what_belongs_to_shapes_is_no_number_that_changes(void **state) {
     for (int pad = 0; pad < 2; pad++) {
         sizes_given = true;
         xt_trainer *t = TEST_TRAINER(.max_epochs = 3, .log_every_n_steps = 3);
-        assert_int_equal(xt_fit(t, &classifier, labelled(53, 5, pad ? XT_ON : XT_OFF), labelled(22, 4, pad ? XT_ON : XT_OFF)), 0);
+        assert_int_equal(
+            xt_fit(t, &classifier, labelled(53, 5, pad ? XT_ON : XT_OFF), labelled(22, 4, pad ? XT_ON : XT_OFF)), 0);
         assert_int_equal(xt_trainer_result(t).compiles, 2);
         xt_finish();
     }
@@ -139,7 +148,7 @@ static void a_padded_batch_weighs_its_samples(void **state) {
     assert_true(fabs(all[0] - all[1]) < 1e-6 && all[0] > 0.1);
 }
 
-/* --- several trainers in one process --------------------------------------------------------------------------------------------------------------- */
+/* --- several trainers in one process --- */
 static xt_tensor quiet_step(xt_module *m, xt_batch b, void *user) {
     (void)user;
     return xt_mean(xt_square(xt_forward(m, b.x)));
@@ -147,8 +156,10 @@ static xt_tensor quiet_step(xt_module *m, xt_batch b, void *user) {
 static xt_tensor own_step(xt_module *m, xt_batch b, void *user) {
     xt_tensor loss = quiet_step(m, b, user);
     xt_log("m", loss, .on_epoch = user ? XT_ON : XT_OFF);
-    if (user) xt_log("n", loss);
-    else xt_log_metric("n", xt_auroc(xt_sigmoid(xt_forward(m, b.x)), xt_zeros(XT_I64, 2)));
+    if (user)
+        xt_log("n", loss);
+    else
+        xt_log_metric("n", xt_auroc(xt_sigmoid(xt_forward(m, b.x)), xt_zeros(XT_I64, 2)));
     return loss;
 }
 
@@ -178,7 +189,8 @@ static void another_fit_may_log_otherwise(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        T(unusual_logs), T(what_belongs_to_shapes_is_no_number_that_changes), T(a_padded_batch_weighs_its_samples), T(each_fit_logs_its_own), T(another_fit_may_log_otherwise)};
+    const struct CMUnitTest tests[] = {T(unusual_logs), T(what_belongs_to_shapes_is_no_number_that_changes),
+                                       T(a_padded_batch_weighs_its_samples), T(each_fit_logs_its_own),
+                                       T(another_fit_may_log_otherwise)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

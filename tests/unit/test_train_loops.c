@@ -1,12 +1,13 @@
-/* How long a fit lasts and when it validates: limits, intervals with units, lower bounds, max_time, smoke runs, sanity batches, signals, and what a resumed
- * run writes. The numbers are those of Lightning's own tests where it has the case. */
+/* How long a fit lasts and when it validates: limits, intervals with units, lower bounds, max_time, smoke runs,
+ * sanity batches, signals, and what a resumed run writes. The numbers are those of Lightning's own tests where it
+ * has the case. */
 #include <signal.h>
 
 #include "train_test.h"
 
 #include "train/limits.h"
 
-/* --- a task that counts ------------------------------------------------------------------------------------------------------------------------- */
+/* --- a task that counts --- */
 static int steps, validations, val_batches, stop_after, signal_after, signal_number;
 static int64_t validated_at[64];
 static xt_trainer *now;
@@ -39,13 +40,18 @@ static xt_optimizer *sgd(xt_module *m, void *user) {
     (void)user;
     return xt_sgd(m, .lr = 0.01);
 }
-static const xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd, .on_validation_epoch_end = validated};
+static const xt_task task = {.net = net,
+                             .training_step = train_step,
+                             .validation_step = val_step,
+                             .configure_optimizers = sgd,
+                             .on_validation_epoch_end = validated};
 
 static xt_loader *data(int64_t batches, xt_switch shuffle) {
     static float x[256][3];
     for (int i = 0; i < 256; i++)
         for (int k = 0; k < 3; k++) x[i][k] = sinf((float)(3 * i + k));
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {3}}, NULL, (xt_spec){0}, batches * 2), .batch = 2, .shuffle = shuffle);
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {3}}, NULL, (xt_spec){0}, batches * 2), .batch = 2,
+                         .shuffle = shuffle);
 }
 
 static int fit(xt_trainer *t, int64_t batches, int64_t val) {
@@ -55,7 +61,7 @@ static int fit(xt_trainer *t, int64_t batches, int64_t val) {
 }
 #define TRAINER(...) TEST_TRAINER(.logger = XT_OFF, .checkpointing = XT_OFF, __VA_ARGS__)
 
-/* --- units ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- units --- */
 static void limits_have_units(void **state) {
     (void)state;
     int64_t n;
@@ -71,7 +77,9 @@ static void limits_have_units(void **state) {
         double limit;
         int64_t batches;
         const char *says;
-    } bad[] = {{0.01, 64, "no whole batch; at least 0.016"}, {2.5, 64, "a whole number of batches, or a share below 1"}, {0.5, -1, "a stream"}};
+    } bad[] = {{0.01, 64, "no whole batch; at least 0.016"},
+               {2.5, 64, "a whole number of batches, or a share below 1"},
+               {0.5, -1, "a stream"}};
     for (size_t i = 0; i < BASE_COUNT(bad); i++) {
         xt_status s = limit_batches("limit", bad[i].limit, bad[i].batches, &n);
         assert_non_null(s);
@@ -87,7 +95,12 @@ static void durations_and_intervals(void **state) {
     static const struct {
         const char *text;
         double seconds;
-    } times[] = {{"45s", 45}, {"1.5min", 90}, {"2h", 7200}, {"1d", 86400}, {"12:34:56:65", 12 * 86400.0 + 34 * 3600.0 + 56 * 60 + 65}, {"0s", 0}};
+    } times[] = {{"45s", 45},
+                 {"1.5min", 90},
+                 {"2h", 7200},
+                 {"1d", 86400},
+                 {"12:34:56:65", 12 * 86400.0 + 34 * 3600.0 + 56 * 60 + 65},
+                 {"0s", 0}};
     for (size_t i = 0; i < BASE_COUNT(times); i++) {
         assert_null(duration_parse("max_time", times[i].text, &ns));
         assert_int_equal(ns, (int64_t)(times[i].seconds * 1e9));
@@ -103,7 +116,11 @@ static void durations_and_intervals(void **state) {
         const char *text;
         interval_unit unit;
         int64_t n;
-    } rows[] = {{"2e", INTERVAL_EPOCHS, 2}, {"2epochs", INTERVAL_EPOCHS, 2}, {"100steps", INTERVAL_STEPS, 100}, {"3b", INTERVAL_BATCHES, 3}, {"10min", INTERVAL_TIME, 600000000000}};
+    } rows[] = {{"2e", INTERVAL_EPOCHS, 2},
+                {"2epochs", INTERVAL_EPOCHS, 2},
+                {"100steps", INTERVAL_STEPS, 100},
+                {"3b", INTERVAL_BATCHES, 3},
+                {"10min", INTERVAL_TIME, 600000000000}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         assert_null(interval_parse("val_every", rows[i].text, &v));
         assert_int_equal(v.unit, rows[i].unit);
@@ -113,9 +130,11 @@ static void durations_and_intervals(void **state) {
     assert_true(v.unit == INTERVAL_SHARE && v.share == 0.25);
     xt_status bare = interval_parse("val_every", "100", &v);
     assert_non_null(bare);
-    assert_non_null(strstr(xt_status_message(bare), "val_every = 100 has no unit: 100steps (optimizer steps), 100batches or 100epochs"));
+    assert_non_null(strstr(xt_status_message(bare),
+                           "val_every = 100 has no unit: 100steps (optimizer steps), 100batches or 100epochs"));
     xt_status_free(bare);
-    static const char *const no[] = {"0.25", "0", "-1epochs", "1.5epochs", "2.5steps", "often", "", "3 parsecs", "nan", "inf"};
+    static const char *const no[] = {"0.25",  "0", "-1epochs",  "1.5epochs", "2.5steps",
+                                     "often", "",  "3 parsecs", "nan",       "inf"};
     for (size_t i = 0; i < BASE_COUNT(no); i++) {
         xt_status s = interval_parse("val_every", no[i], &v);
         assert_non_null(s);
@@ -123,7 +142,7 @@ static void durations_and_intervals(void **state) {
     }
 }
 
-/* --- validation --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- validation --- */
 static void validation_at_its_interval(void **state) {
     (void)state;
     static const struct {
@@ -145,8 +164,12 @@ static void validation_at_its_interval(void **state) {
                 {"0.1epochs", 1, 7, 1, 7, {1, 2, 3, 4, 5, 6, 7}},
                 {"100h", 1, 4, 1, 0, {0}}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
-        assert_int_equal(fit(TRAINER(.max_epochs = rows[i].epochs, .val_every = rows[i].every, .accumulate_grad_batches = rows[i].accumulate), rows[i].batches, 1), 0);
-        if (validations != rows[i].runs) fail_msg("%s: %d validations, not %d", rows[i].every, validations, rows[i].runs);
+        assert_int_equal(fit(TRAINER(.max_epochs = rows[i].epochs, .val_every = rows[i].every,
+                                     .accumulate_grad_batches = rows[i].accumulate),
+                             rows[i].batches, 1),
+                         0);
+        if (validations != rows[i].runs)
+            fail_msg("%s: %d validations, not %d", rows[i].every, validations, rows[i].runs);
         for (int k = 0; k < validations; k++) assert_int_equal(validated_at[k], rows[i].at[k]);
         xt_finish();
     }
@@ -186,11 +209,12 @@ static void sanity_batches_leave_no_trace(void **state) {
     assert_true(loss[0] == loss[1]);
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the end --- */
 static void lower_bounds_win(void **state) {
     (void)state;
     /* A stop asked for in the first epoch's last batch: batches of an epoch, min_epochs, min_steps -> steps done. */
-    static const int64_t rows[][4] = {{3, 0, 10, 10}, {5, 0, 10, 10}, {3, 2, 0, 6}, {5, 2, 0, 10}, {3, 1, 10, 10}, {3, 3, 10, 10}, {5, 3, 10, 15}};
+    static const int64_t rows[][4] = {{3, 0, 10, 10}, {5, 0, 10, 10}, {3, 2, 0, 6},  {5, 2, 0, 10},
+                                      {3, 1, 10, 10}, {3, 3, 10, 10}, {5, 3, 10, 15}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         stop_after = (int)rows[i][0];
         xt_trainer *t = TRAINER(.max_epochs = 100, .min_epochs = rows[i][1], .min_steps = rows[i][2]);
@@ -238,7 +262,8 @@ static void time_and_smoke_runs_end(void **state) {
     static const int64_t sizes[] = {1, 4};
     for (size_t i = 0; i < BASE_COUNT(sizes); i++) {
         xt_finish();
-        t = xt_trainer_new(.runs_dir = dir, .fast_dev_run = sizes[i], .max_epochs = 7, .max_steps = 99, .progress_bar = XT_OFF);
+        t = xt_trainer_new(.runs_dir = dir, .fast_dev_run = sizes[i], .max_epochs = 7, .max_steps = 99,
+                           .progress_bar = XT_OFF);
         xt_trainer_add(t, xt_model_checkpoint(.every_n_steps = 1));
         xt_trainer_add(t, xt_early_stopping(.monitor = "never/logged"));
         assert_int_equal(fit(t, 10, 10), 0);
@@ -259,7 +284,10 @@ static void mistakes_are_told_before_the_first_batch(void **state) {
     (void)state;
     static const struct {
         const char *field, *value, *says;
-    } rows[] = {{"max_time", "6:00:00", "DD:HH:MM:SS"}, {"val_every", "often", "100steps"}, {"signals", "TERM,KILL", "KILL is not one of"}, {"limit_train_batches", "0.1", "no whole batch"}};
+    } rows[] = {{"max_time", "6:00:00", "DD:HH:MM:SS"},
+                {"val_every", "often", "100steps"},
+                {"signals", "TERM,KILL", "KILL is not one of"},
+                {"limit_train_batches", "0.1", "no whole batch"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         char option[64], value[64], program[] = "p";
         snprintf(option, sizeof option, "--%s", rows[i].field);
@@ -274,7 +302,7 @@ static void mistakes_are_told_before_the_first_batch(void **state) {
     }
 }
 
-/* --- signals, and going on ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- signals, and going on --- */
 static int older_handler_ran;
 static void older_handler(int number) {
     (void)number;
@@ -302,14 +330,16 @@ static void a_signal_saves_and_the_rest_is_the_same(void **state) {
     struct sigaction act = {.sa_handler = older_handler}, left;
     sigaction(SIGTERM, &act, NULL);
     char whole_run[256];
-    xt_trainer *t = xt_trainer_new(.max_epochs = 2, .seed = 5, .runs_dir = dir, .run_name = "whole", .progress_bar = XT_OFF, .loggers = "csv");
+    xt_trainer *t = xt_trainer_new(.max_epochs = 2, .seed = 5, .runs_dir = dir, .run_name = "whole",
+                                   .progress_bar = XT_OFF, .loggers = "csv");
     assert_int_equal(fit(t, 8, 0), 0);
     double loss = xt_trainer_result(t).loss_last;
     snprintf(whole_run, sizeof whole_run, "%s", xt_trainer_run_dir(t));
     xt_finish();
 
     signal_after = 11, signal_number = SIGTERM; /* in the second epoch */
-    t = xt_trainer_new(.max_epochs = 2, .seed = 5, .runs_dir = dir, .run_name = "cut", .progress_bar = XT_OFF, .loggers = "csv");
+    t = xt_trainer_new(.max_epochs = 2, .seed = 5, .runs_dir = dir, .run_name = "cut", .progress_bar = XT_OFF,
+                       .loggers = "csv");
     assert_int_equal(fit(t, 8, 0), 128 + SIGTERM);
     assert_int_equal(xt_trainer_global_step(t), 11);
     says("stopped by SIGTERM at step 11");
@@ -321,12 +351,14 @@ static void a_signal_saves_and_the_rest_is_the_same(void **state) {
     signal_after = 0;
     xt_finish();
 
-    t = xt_trainer_new(.max_epochs = 2, .resume = "last", .runs_dir = dir, .run_name = "cut", .progress_bar = XT_OFF, .loggers = "csv");
+    t = xt_trainer_new(.max_epochs = 2, .resume = "last", .runs_dir = dir, .run_name = "cut", .progress_bar = XT_OFF,
+                       .loggers = "csv");
     assert_int_equal(fit(t, 8, 0), 0);
     assert_int_equal(steps, 5);
     assert_true(xt_trainer_result(t).loss_last == loss);
     /* The epoch's mean holds the batches before the signal as well. */
-    double want = last_csv_value(whole_run, "epoch_loss_epoch"), got = last_csv_value(xt_trainer_run_dir(t), "epoch_loss_epoch");
+    double want = last_csv_value(whole_run, "epoch_loss_epoch"),
+           got = last_csv_value(xt_trainer_run_dir(t), "epoch_loss_epoch");
     assert_true(isfinite(want) && want == got);
 }
 

@@ -1,5 +1,5 @@
-/* What the trainer does with optimizers: schedules by step and by epoch, plateaus, precisions with a loss scaler, clipping, and that a resumed run goes on
- * with the same bits and rates. */
+/* What the trainer does with optimizers: schedules by step and by epoch, plateaus, precisions with a loss scaler,
+ * clipping, and that a resumed run goes on with the same bits and rates. */
 #include "train_test.h"
 
 #include "optim/optim.h"
@@ -14,7 +14,8 @@ static xt_loader *data(void) { /* 6 batches */
         for (int k = 0; k < FEATURES; k++) x[i][k] = sinf((float)(i * FEATURES + k));
         y[i] = x[i][0] > 0.3f ? 0 : x[i][1] > 0 ? 1 : 2;
     }
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {FEATURES}}, y, (xt_spec){XT_I64, {0}}, SAMPLES), .batch = 16, .shuffle = XT_ON);
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {FEATURES}}, y, (xt_spec){XT_I64, {0}}, SAMPLES),
+                         .batch = 16, .shuffle = XT_ON);
 }
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
@@ -28,7 +29,8 @@ static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
 }
 static void val_step(xt_module *m, xt_batch b, void *user) {
     (void)user;
-    xt_log("val/loss", xt_add_scalar(xt_mul_scalar(xt_cross_entropy(xt_forward(m, b.x), b.y), 0), 1)); /* never gets better */
+    /* never gets better */
+    xt_log("val/loss", xt_add_scalar(xt_mul_scalar(xt_cross_entropy(xt_forward(m, b.x), b.y), 0), 1));
 }
 
 /* Rates by optimizer step, seen before each batch. */
@@ -45,7 +47,9 @@ static void see(xt_trainer *t, const xt_batch *b, void *user) {
 }
 static void watch(xt_trainer *t, rates *r) {
     r->n = 0;
-    xt_trainer_add(t, xt_callback_new(&(xt_callback_desc){.struct_size = sizeof(xt_callback_desc), .name = "rates", .batch_start = see}, r));
+    xt_trainer_add(
+        t, xt_callback_new(
+               &(xt_callback_desc){.struct_size = sizeof(xt_callback_desc), .name = "rates", .batch_start = see}, r));
 }
 
 static xt_optimizer *by_step(xt_module *m, void *user) {
@@ -85,7 +89,8 @@ static xt_optimizer *lost(xt_module *m, void *user) {
 }
 
 static xt_task task_of(xt_optimizer *(*configure)(xt_module *, void *)) {
-    return (xt_task){.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = configure};
+    return (xt_task){
+        .net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = configure};
 }
 
 static void follows_schedules(void **state) {
@@ -108,7 +113,8 @@ static void follows_schedules(void **state) {
     t = xt_trainer_new(.max_epochs = 5, .runs_dir = dir, .progress_bar = XT_OFF);
     watch(t, &r);
     assert_int_equal(xt_fit(t, &flat, data(), data()), 0);
-    for (int i = 0; i < 30; i++) assert_float_equal(r.lr[i], i < 18 ? 0.1 : 0.01, 1e-15); /* worse after epochs 1 and 2 */
+    /* worse after epochs 1 and 2 */
+    for (int i = 0; i < 30; i++) assert_float_equal(r.lr[i], i < 18 ? 0.1 : 0.01, 1e-15);
 }
 
 static void says_what_is_not_logged(void **state) {
@@ -142,21 +148,22 @@ static void resumes(void **state) {
     static const struct {
         xt_optimizer *(*configure)(xt_module *, void *);
         const char *precision;
-    } rows[] = {{by_step, "32"}, {by_epoch, "bf16-mixed"}, {one_cycle, "16-mixed"}, {plateau, "16-mixed"},
-                {adam, "bf16-true"}, {by_step, "bf16-true"}, {adam, "16-true"}, {adam, "64-true"}};
+    } rows[] = {{by_step, "32"},     {by_epoch, "bf16-mixed"}, {one_cycle, "16-mixed"}, {plateau, "16-mixed"},
+                {adam, "bf16-true"}, {by_step, "bf16-true"},   {adam, "16-true"},       {adam, "64-true"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         unsigned char whole[WEIGHTS * 8], resumed[WEIGHTS * 8];
         rates all, rest;
         xt_task task = task_of(rows[i].configure);
-        xt_trainer *t = xt_trainer_new(.max_epochs = 3, .seed = 3, .runs_dir = dir, .progress_bar = XT_OFF, .precision = rows[i].precision);
+        xt_trainer *t = xt_trainer_new(.max_epochs = 3, .seed = 3, .runs_dir = dir, .progress_bar = XT_OFF,
+                                       .precision = rows[i].precision);
         watch(t, &all);
         assert_int_equal(xt_fit(t, &task, data(), data()), 0);
         weights(t, whole);
         xt_finish();
         char name[32];
         snprintf(name, sizeof name, "cut%zu", i);
-        t = xt_trainer_new(.max_epochs = 3, .max_steps = 8, .seed = 3, .run_name = name, .runs_dir = dir, .progress_bar = XT_OFF,
-                           .precision = rows[i].precision);
+        t = xt_trainer_new(.max_epochs = 3, .max_steps = 8, .seed = 3, .run_name = name, .runs_dir = dir,
+                           .progress_bar = XT_OFF, .precision = rows[i].precision);
         assert_int_equal(xt_fit(t, &task, data(), data()), 0);
         xt_finish();
         t = xt_trainer_new(.max_epochs = 3, .resume = "last", .run_name = name, .runs_dir = dir, .progress_bar = XT_OFF,
@@ -166,7 +173,8 @@ static void resumes(void **state) {
         weights(t, resumed);
         assert_int_equal(rest.n, 10);
         for (int k = 0; k < 10; k++) {
-            if (rest.lr[k] != all.lr[8 + k]) fail_msg("row %zu: rate %.17g at step %d, without a cut %.17g", i, rest.lr[k], 8 + k, all.lr[8 + k]);
+            if (rest.lr[k] != all.lr[8 + k])
+                fail_msg("row %zu: rate %.17g at step %d, without a cut %.17g", i, rest.lr[k], 8 + k, all.lr[8 + k]);
             assert_true(rest.momentum[k] == all.momentum[8 + k]);
         }
         assert_memory_equal(whole, resumed, sizeof whole);
@@ -189,7 +197,8 @@ static void f16(void **state) {
     float far = 0x1p60f;
     assert_null(lazy_state_write(t->scaler->scale, &far, sizeof far));
     assert_int_equal(xt_fit(t, &task, data()), 0); /* max_epochs are done: nothing happens */
-    xt_trainer *more = xt_trainer_new(.max_epochs = 8, .runs_dir = dir, .progress_bar = XT_OFF, .precision = "16-mixed");
+    xt_trainer *more =
+        xt_trainer_new(.max_epochs = 8, .runs_dir = dir, .progress_bar = XT_OFF, .precision = "16-mixed");
     more->scaler = t->scaler;
     assert_int_equal(xt_fit(more, &task, data()), 0);
     r = xt_trainer_result(more);
@@ -222,10 +231,12 @@ static void all_of_one_precision(void **state) {
         assert_int_equal(r.compiles_after_first_epoch, 0);
         assert_int_equal(seen_out, rows[i].dtype);
         xt_module *m = xt_trainer_module(t);
-        for (int k = 0; k < xt_module_tensors(m); k++) assert_int_equal(xt_dtype_of(xt_module_tensor(m, k)), rows[i].dtype);
+        for (int k = 0; k < xt_module_tensors(m); k++)
+            assert_int_equal(xt_dtype_of(xt_module_tensor(m, k)), rows[i].dtype);
         xt_optimizer *o = xt_trainer_optimizer(t);
         for (int k = 0; k < xt_optimizer_tensors(o); k++)
-            if (strstr(xt_optimizer_tensor_name(o, k), "exp_avg")) assert_int_equal(xt_dtype_of(xt_optimizer_tensor(o, k)), rows[i].dtype);
+            if (strstr(xt_optimizer_tensor_name(o, k), "exp_avg"))
+                assert_int_equal(xt_dtype_of(xt_optimizer_tensor(o, k)), rows[i].dtype);
         xt_task other = {.module = m, .training_step = look, .configure_optimizers = adam};
         t = TEST_TRAINER(.max_epochs = 1, .precision = i ? "bf16-true" : "16-true");
         assert_int_equal(xt_fit(t, &other, data()), 1); /* the parameters are there already */
@@ -238,14 +249,16 @@ static void all_of_one_precision(void **state) {
 static void clips_by_value(void **state) {
     (void)state;
     xt_task task = task_of(by_epoch);
-    xt_trainer *t =
-        xt_trainer_new(.max_epochs = 1, .runs_dir = dir, .progress_bar = XT_OFF, .gradient_clip_val = 0.25, .gradient_clip_algorithm = "value");
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .runs_dir = dir, .progress_bar = XT_OFF, .gradient_clip_val = 0.25,
+                                   .gradient_clip_algorithm = "value");
     assert_int_equal(xt_fit(t, &task, data()), 0);
     assert_true(xt_trainer_optimizer(t)->clip_value == 0.25 && xt_trainer_optimizer(t)->clip_norm == 0);
 }
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {TEST(follows_schedules), TEST(says_what_is_not_logged), TEST(resumes), TEST(f16), TEST(all_of_one_precision), TEST(clips_by_value)};
+    const struct CMUnitTest tests[] = {
+        TEST(follows_schedules),    TEST(says_what_is_not_logged), TEST(resumes), TEST(f16),
+        TEST(all_of_one_precision), TEST(clips_by_value)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,8 @@ static xt_optimizer *sgd(xt_module *m, void *user) {
     (void)user;
     return xt_sgd(m, .lr = 0.1);
 }
-static const xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
+static const xt_task task = {
+    .net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
 
 static xt_loader *data(int64_t batches, float value) {
     static float rows[8][64]; /* borrowed by the datasets: one for each value */
@@ -56,8 +57,12 @@ static void several_validation_loaders(void **state) {
     float *x = base_calloc(7, sizeof *x);
     xt_trainer *t2 = TEST_TRAINER(.max_epochs = 1);
     running = t2;
-    xt_trainer_add_val_loader(t2, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 7), .batch = 2, .drop_last = XT_ON));
-    assert_int_equal(xt_fit(t2, &task, data(4, 0), xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 5), .batch = 3, .drop_last = XT_ON)), 0);
+    xt_trainer_add_val_loader(t2, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 7),
+                                                .batch = 2, .drop_last = XT_ON));
+    assert_int_equal(xt_fit(t2, &task, data(4, 0),
+                            xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 5),
+                                          .batch = 3, .drop_last = XT_ON)),
+                     0);
     says("validation loader 0: the last 2 samples fill no batch");
     says("validation loader 1: the last 1 sample fill");
     base_free(x);
@@ -109,9 +114,12 @@ static void optimizers_by_name(void **state) {
     assert_int_equal(xt_fit(t, &without, data(4, 1), NULL), 1);
     says("no .configure_optimizers (or --optimizer NAME)");
     t = running = TEST_TRAINER(.max_epochs = 1);
-    xt_trainer_args(t, 9, (char *[]){"prog", "--optimizer", "adamw", "--optimizer.lr", "0.25", "--scheduler", "step", "--scheduler.step-size=2", "--scheduler.interval=step"});
+    xt_trainer_args(t, 9,
+                    (char *[]){"prog", "--optimizer", "adamw", "--optimizer.lr", "0.25", "--scheduler", "step",
+                               "--scheduler.step-size=2", "--scheduler.interval=step"});
     assert_int_equal(xt_fit(t, &without, data(4, 1), NULL), 0);
-    assert_float_equal(xt_optimizer_lr(xt_trainer_optimizer(t)), 0.0025, 1e-12); /* 0.25 times 0.1 twice: after steps 2 and 4 */
+    /* 0.25 times 0.1 twice: after steps 2 and 4 */
+    assert_float_equal(xt_optimizer_lr(xt_trainer_optimizer(t)), 0.0025, 1e-12);
     t = running = TEST_TRAINER(.max_epochs = 1);
     xt_trainer_args(t, 5, (char *[]){"prog", "--scheduler", "multistep", "--scheduler.milestones", "1,3"});
     assert_int_equal(xt_fit(t, &task, data(4, 1), NULL), 0); /* the task's own optimizer, epochs */
@@ -126,7 +134,8 @@ static void optimizers_by_name(void **state) {
     says("there is no option betta1; did you mean beta1?");
 }
 
-/* Two optimizers of one network, each with the other's parameters frozen: both step after every window, and each does what it would do alone. */
+/* Two optimizers of one network, each with the other's parameters frozen: both step after every window, and each does
+ * what it would do alone. */
 static xt_tensor pair(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_add(xt_mul(x, xt_param(m, "a", "ones", 0, XT_F32, 1)), xt_param(m, "b", "zeros", 0, XT_F32, 1));
@@ -190,7 +199,10 @@ static xt_tensor adversaries(xt_module *m, xt_batch b, void *user) {
 }
 static void layers_called_without_forward(void **state) {
     (void)state;
-    const xt_task manual = {.net = both_parts, .training_step = adversaries, .configure_several = configure_parts, .manual_optimization = true};
+    const xt_task manual = {.net = both_parts,
+                            .training_step = adversaries,
+                            .configure_several = configure_parts,
+                            .manual_optimization = true};
     xt_trainer *t = TEST_TRAINER(.max_epochs = 2, .log_every_n_steps = 1);
     assert_int_equal(xt_fit(t, &manual, data(4, 1), NULL), 0);
     assert_int_equal(xt_trainer_global_step(t), 8);

@@ -1,4 +1,5 @@
-/* The parts of the trainer that need no device: periods and windows, throughput arithmetic, event files, loggers, pictures. */
+/* The parts of the trainer that need no device: periods and windows, throughput arithmetic, event files,
+ * loggers, pictures. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +41,8 @@ static void periods_have_verdicts(void **state) {
             continue;
         }
         char both[64];
-        snprintf(both, sizeof both, "%d is not a multiple of accumulate_grad_batches = %d", (int)rows[i].period, (int)rows[i].accumulate);
+        snprintf(both, sizeof both, "%d is not a multiple of accumulate_grad_batches = %d", (int)rows[i].period,
+                 (int)rows[i].accumulate);
         assert_non_null(s);
         assert_non_null(strstr(xt_status_message(s), both));
         assert_non_null(strstr(xt_status_message(s), rows[i].in_batches));
@@ -101,8 +103,8 @@ static void rates_come_from_completions(void **state) {
     thr_deinit(&w);
 }
 
-/* Lightning's own numbers with a clock of our own: completions at 0, 1.5, 2.5 .. 5.5 s, 3 samples a batch, a window of 4; and batches of 1, 3, 2, 1, 4. The first
- * batch sets the clock, so a rate is of the batches after it. */
+/* Lightning's own numbers with a clock of our own: completions at 0, 1.5, 2.5 .. 5.5 s, 3 samples a batch, a window of
+ * 4; and batches of 1, 3, 2, 1, 4. The first batch sets the clock, so a rate is of the batches after it. */
 static void a_clock_of_ones_own(void **state) {
     (void)state;
     static const double at[] = {0, 1.5, 2.5, 3.5, 4.5, 5.5}, rate[] = {0, 2 / 1.5 / 2, 2 / 2.5, 3 / 3.5, 4 / 4.5, 1};
@@ -134,16 +136,19 @@ static void a_clock_of_ones_own(void **state) {
     thr_deinit(&w);
 }
 
-/* The names and numbers of a row: peak 50 and 10 FLOPs a second are an MFU of 0.2, whatever the number of ranks; rates of all ranks are theirs together. */
+/* The names and numbers of a row: peak 50 and 10 FLOPs a second are an MFU of 0.2, whatever the number of ranks; rates
+ * of all ranks are theirs together. */
 static void rows_have_rates_of_one_and_of_all(void **state) {
     (void)state;
     static const struct {
         const char *name;
         double value;
-    } want[] = {{"throughput/batch_ms_mean", 500},        {"throughput/batch_ms_p50", 500},           {"throughput/batch_ms_p95", 500},
-                {"throughput/batches_per_sec", 8},        {"throughput/samples_per_sec", 16},         {"throughput/device/batches_per_sec", 2},
-                {"throughput/device/samples_per_sec", 4}, {"throughput/items_per_sec", 32},           {"throughput/device/items_per_sec", 8},
-                {"throughput/flops_per_sec", 40},         {"throughput/device/flops_per_sec", 10},    {"throughput/mfu", 0.2}};
+    } want[] = {{"throughput/batch_ms_mean", 500},        {"throughput/batch_ms_p50", 500},
+                {"throughput/batch_ms_p95", 500},         {"throughput/batches_per_sec", 8},
+                {"throughput/samples_per_sec", 16},       {"throughput/device/batches_per_sec", 2},
+                {"throughput/device/samples_per_sec", 4}, {"throughput/items_per_sec", 32},
+                {"throughput/device/items_per_sec", 8},   {"throughput/flops_per_sec", 40},
+                {"throughput/device/flops_per_sec", 10},  {"throughput/mfu", 0.2}};
     const char *names[THR_VALUES];
     double values[THR_VALUES];
     thr_window w;
@@ -185,7 +190,7 @@ static void windows_forget(void **state) {
     thr_deinit(&w);
 }
 
-/* --- files ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- files --- */
 static char dir[64];
 
 static int make_dir(void **state) {
@@ -261,14 +266,23 @@ static void loggers_write_rows(void **state) {
     assert_int_equal(n, 3);
     const log_value values[] = {{"train/loss", 0.25, true}, {"odd,\"name\"", NAN, false}};
     for (int step = 1; step <= 2; step++) {
-        log_row row = {.stage = LOG_TRAIN, .step = 10 * step, .epoch = 1, .batch = 3, .samples = 640, .wall = 7.5, .n = 2, .values = values};
+        log_row row = {.stage = LOG_TRAIN,
+                       .step = 10 * step,
+                       .epoch = 1,
+                       .batch = 3,
+                       .samples = 640,
+                       .wall = 7.5,
+                       .n = 2,
+                       .values = values};
         for (size_t i = 0; i < n; i++) sinks[i].row(sinks[i].user, &row);
     }
     size_t size;
     char *csv = read_in_dir("metrics.csv", &size);
     assert_string_equal(csv, "step,epoch,batch,samples,wall,stage,level,name,value\n"
-                             "10,1,3,640,7.500,train,step,train/loss,0.25\n10,1,3,640,7.500,train,step,\"odd,\"\"name\"\"\",nan\n"
-                             "20,1,3,640,7.500,train,step,train/loss,0.25\n20,1,3,640,7.500,train,step,\"odd,\"\"name\"\"\",nan\n");
+                             "10,1,3,640,7.500,train,step,train/loss,0.25\n"
+                             "10,1,3,640,7.500,train,step,\"odd,\"\"name\"\"\",nan\n"
+                             "20,1,3,640,7.500,train,step,train/loss,0.25\n"
+                             "20,1,3,640,7.500,train,step,\"odd,\"\"name\"\"\",nan\n");
     const size_t size_of_csv = size;
     char *jsonl = read_in_dir("metrics.jsonl", &size);
     assert_non_null(strstr(jsonl, "{\"values\":{\"train/loss\":0.25,\"odd,\\\"name\\\"\":null},\"step\":20,"));
@@ -283,7 +297,8 @@ static void loggers_write_rows(void **state) {
     if (system("python3 -c 'import tensorboard' 2>/dev/null") == 0) {
         char command[512];
         snprintf(command, sizeof command,
-                 "python3 -c 'from tensorboard.backend.event_processing.event_accumulator import EventAccumulator as A; a = A(\"%s\"); a.Reload(); "
+                 "python3 -c 'from tensorboard.backend.event_processing.event_accumulator import EventAccumulator as "
+                 "A; a = A(\"%s\"); a.Reload(); "
                  "assert [(e.step, e.value) for e in a.Scalars(\"train/loss\")] == [(10, 0.25), (20, 0.25)]'",
                  dir);
         assert_int_equal(system(command), 0);
@@ -293,7 +308,8 @@ static void loggers_write_rows(void **state) {
     base_free(events);
     for (size_t i = 0; i < n; i++) log_remove_sink(&sinks[i]);
     assert_int_equal(live_get(LIVE_logger), 0);
-    assert_null(loggers_open("csv", dir, (logger_settings){0}, sinks, 4, &n)); /* the same file again: its rows stay, its head is not repeated, a new name needs none */
+    /* the same file again: its rows stay, its head is not repeated, a new name needs none */
+    assert_null(loggers_open("csv", dir, (logger_settings){0}, sinks, 4, &n));
     const log_value late = {"late", 3, true};
     sinks[0].row(sinks[0].user, &(log_row){.stage = LOG_TRAIN, .step = 30, .wall = 8, .n = 1, .values = &late});
     log_remove_sink(&sinks[0]);

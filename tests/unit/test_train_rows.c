@@ -1,5 +1,6 @@
-/* What is in the rows: names and levels, x axes, weighted means, values logged outside the steps, rates of several optimizers, and a loss that is NaN. The
- * numbers are those of Lightning's own tests (but that a row's step counts from 1). */
+/* What is in the rows: names and levels, x axes, weighted means, values logged outside the steps, rates of
+ * several optimizers, and a loss that is NaN. The numbers are those of Lightning's own tests (but that a row's
+ * step counts from 1). */
 #include "train_test.h"
 
 static const char *place = ""; /* where `here` logs */
@@ -7,7 +8,7 @@ static void here(const char *name) {
     if (strcmp(name, place) == 0) xt_log_value(name, 7);
 }
 
-/* --- a task that logs what the test asks for ----------------------------------------------------------------------------------------------------- */
+/* --- a task that logs what the test asks for --- */
 static void (*in_training)(xt_tensor loss, const xt_batch *b), (*in_validation)(const xt_batch *b);
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
@@ -23,8 +24,10 @@ static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
 static void val_step(xt_module *m, xt_batch b, void *user) {
     (void)m;
     (void)user;
-    if (in_validation) in_validation(&b);
-    else xt_log_value("val/loss", 1);
+    if (in_validation)
+        in_validation(&b);
+    else
+        xt_log_value("val/loss", 1);
     here("validation_step");
 }
 static xt_optimizer *sgd(xt_module *m, void *user) {
@@ -32,7 +35,8 @@ static xt_optimizer *sgd(xt_module *m, void *user) {
     here("configure_optimizers");
     return xt_sgd(m, .lr = 0.001);
 }
-static const xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
+static const xt_task task = {
+    .net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
 
 static xt_loader *data(int64_t batches, float value) {
     static float rows[2][2048];
@@ -63,7 +67,7 @@ static const char *rows_of(const char *run, const char *level, const char *name)
 #define ROWS(level, name, want) assert_string_equal(rows_of(xt_trainer_run_dir(t), level, name), want)
 #define LOGGED(...) TEST_TRAINER(.loggers = "csv", .checkpointing = XT_OFF, __VA_ARGS__)
 
-/* --- means ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- means --- */
 static void weighted(const xt_batch *b) {
     int64_t v = b->index + 1;
     if (v <= 2) xt_log("two", xt_scalar(v == 1 ? 2 : 4, XT_F32), .batch_size = v == 1 ? 3 : 5);
@@ -84,7 +88,12 @@ static void means_are_weighted(void **state) {
     static const struct {
         const char *name;
         double want;
-    } rows[] = {{"two", 3.25}, {"squares", 2025.0 / 285}, {"min", 0}, {"max", 10}, {"avg", 2}, {"total", 10}, {"mean", 5}, {"sum", 10}, {"i8", 1000}, {"f16", 1000}, {"bf16", 1000}};
+    } rows[] = {{"two", 3.25}, {"squares", 2025.0 / 285},
+                {"min", 0},    {"max", 10},
+                {"avg", 2},    {"total", 10},
+                {"mean", 5},   {"sum", 10},
+                {"i8", 1000},  {"f16", 1000},
+                {"bf16", 1000}};
     in_validation = weighted;
     xt_trainer *t = LOGGED(.max_epochs = 1);
     assert_int_equal(xt_validate(t, &task, data(1000, 1)), 0);
@@ -95,34 +104,40 @@ static void means_are_weighted(void **state) {
     in_validation = NULL;
 }
 
-/* --- names under an `if` -------------------------------------------------------------------------------------------------------------------------- */
+/* --- names under an `if` --- */
 static void now_and_then(xt_tensor loss, const xt_batch *b) {
     (void)loss;
     if (b->index % 10 == 2) xt_log_value("rare", (double)b->index);
     if (b->index % 10 >= 6) xt_log_value("half", (double)b->index);
-    if (b->index == 1) xt_log("last", xt_scalar((double)(b->epoch + 1), XT_F32), .on_step = XT_OFF, .on_epoch = XT_ON, .reduce = XT_LAST);
+    if (b->index == 1)
+        xt_log("last", xt_scalar((double)(b->epoch + 1), XT_F32), .on_step = XT_OFF, .on_epoch = XT_ON,
+               .reduce = XT_LAST);
     if (b->index % 10 == 3) xt_log("nothing", xt_scalar(NAN, XT_F32));
 }
 
-/* A row has the newest value of each name since the row before, once; nothing is lost between rows, nor at an epoch's end. */
+/* A row has the newest value of each name since the row before, once; nothing is lost between rows, nor at an
+ * epoch's end. */
 static void newest_since_the_row_before(void **state) {
     (void)state;
     in_training = now_and_then;
     xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = 5);
     assert_int_equal(xt_fit(t, &task, data(18, 1), NULL), 0);
     ROWS("step", "rare", "5=2 15=12 25=2 35=12"); /* steps 3, 13, 21 and 31 */
-    ROWS("step", "half", "10=9 20=17 25=6 30=9 35=16"); /* steps 7 to 10, 17 and 18; 25 to 28 and 35; after the last row a fit writes none */
+    /* steps 7 to 10, 17 and 18; 25 to 28 and 35; after the last row a fit writes none */
+    ROWS("step", "half", "10=9 20=17 25=6 30=9 35=16");
     ROWS("step", "nothing", "5=nan 15=nan 25=nan 35=nan");
     ROWS("epoch", "last", "18=1 36=2");
     t = LOGGED(.max_epochs = 1, .log_every_n_steps = 2, .accumulate_grad_batches = 4);
     assert_int_equal(xt_fit(t, &task, data(40, 1), NULL), 0);
-    /* Windows of four: 2 is in the first, 12 in the fourth, 22 in the sixth, 32 in the ninth; of `half`, the second has 6 and 7, the third 8 and 9. */
+    /* Windows of four: 2 is in the first, 12 in the fourth, 22 in the sixth, 32 in the ninth; of `half`, the second has
+     * 6 and 7, the third 8 and 9. */
     ROWS("step", "rare", "2=2 4=12 6=22 10=32");
     ROWS("step", "half", "2=6.5 4=8.5 6=17.5 8=28.5 10=37.5");
     in_training = NULL;
 }
 
-/* What is logged after a step goes with the next one, though an epoch ends or a validation comes between: a number, a tensor made there, a parameter. */
+/* What is logged after a step goes with the next one, though an epoch ends or a validation comes between: a number, a
+ * tensor made there, a parameter. */
 static void behind_the_step(xt_trainer *t, void *user) {
     int64_t step = xt_trainer_global_step(t), rare = *(const int64_t *)user;
     if (step != rare) return;
@@ -131,7 +146,8 @@ static void behind_the_step(xt_trainer *t, void *user) {
     xt_log("w", xt_module_find(xt_trainer_module(t), "w"));
     xt_log_metric("share", ((xt_metric){.numerator = xt_scalar(3, XT_F32), .denominator = xt_scalar(4, XT_F32)}));
 }
-static const xt_callback_desc behind = {.struct_size = sizeof(xt_callback_desc), .name = "behind", .step_end = behind_the_step};
+static const xt_callback_desc behind = {
+    .struct_size = sizeof(xt_callback_desc), .name = "behind", .step_end = behind_the_step};
 
 static void after_a_step(void **state) {
     (void)state;
@@ -155,7 +171,7 @@ static void after_a_step(void **state) {
     }
 }
 
-/* --- names, axes ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- names, axes --- */
 static void at_all_levels(xt_tensor loss, const xt_batch *b) {
     (void)b;
     xt_log("default", loss);
@@ -173,8 +189,10 @@ static void names_say_the_level(void **state) {
     in_validation = val_at_both;
     xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = 1);
     assert_int_equal(xt_fit(t, &task, data(2, 1), data(2, 1)), 0);
-    static const char *const there[][2] = {{"step", "default"}, {"step", "s"}, {"epoch", "e"}, {"step", "se_step"}, {"epoch", "se_epoch"}, {"epoch", "v_epoch"}};
-    static const char *const not_there[][2] = {{"epoch", "default"}, {"epoch", "s"}, {"step", "e"}, {"step", "se"}, {"epoch", "se"}, {"epoch", "v"}};
+    static const char *const there[][2] = {{"step", "default"}, {"step", "s"},         {"epoch", "e"},
+                                           {"step", "se_step"}, {"epoch", "se_epoch"}, {"epoch", "v_epoch"}};
+    static const char *const not_there[][2] = {{"epoch", "default"}, {"epoch", "s"},  {"step", "e"},
+                                               {"step", "se"},       {"epoch", "se"}, {"epoch", "v"}};
     for (size_t i = 0; i < BASE_COUNT(there); i++) {
         assert_int_not_equal(rows_of(xt_trainer_run_dir(t), there[i][0], there[i][1])[0], 0);
         ROWS(not_there[i][0], not_there[i][1], "");
@@ -194,18 +212,21 @@ static void names_say_the_level(void **state) {
     in_training = NULL;
 }
 
-/* Its last step's values are there all the same for who looks at the newest; and a training that ends without a row has that of its last step, whatever ends it. */
+/* Its last step's values are there all the same for who looks at the newest; and a training that ends without a row has
+ * that of its last step, whatever ends it. */
 static double newest[4];
 static void look_at_newest(xt_trainer *t, void *user) {
     (void)user;
     if (xt_trainer_epoch(t) < 4) newest[xt_trainer_epoch(t)] = xt_trainer_metric(t, "se_step", true);
 }
-static const xt_callback_desc looks = {.struct_size = sizeof(xt_callback_desc), .name = "looks", .epoch_end = look_at_newest};
+static const xt_callback_desc looks = {
+    .struct_size = sizeof(xt_callback_desc), .name = "looks", .epoch_end = look_at_newest};
 static void in_the_third_epoch(xt_trainer *t, void *user) {
     (void)user;
     if (xt_trainer_epoch(t) == 2) xt_trainer_stop(t);
 }
-static const xt_callback_desc stops = {.struct_size = sizeof(xt_callback_desc), .name = "stops", .epoch_end = in_the_third_epoch};
+static const xt_callback_desc stops = {
+    .struct_size = sizeof(xt_callback_desc), .name = "stops", .epoch_end = in_the_third_epoch};
 
 static void short_runs_have_a_row(void **state) {
     (void)state;
@@ -217,16 +238,19 @@ static void short_runs_have_a_row(void **state) {
                 {{.max_epochs = 9, .max_steps = 4}, "4=0", NULL},
                 {{.max_epochs = 9}, "9=2", &stops},
                 {{.max_epochs = 3, .log_every_n_steps = 8}, "8=1", NULL},
-                {{.max_epochs = 3, .accumulate_grad_batches = 2, .log_every_n_batches = 8}, "5=0.5", NULL}, /* steps end at micro-batches 2, 3, 5, 6, 8 and 9 */
+                /* steps end at micro-batches 2, 3, 5, 6, 8 and 9 */
+                {{.max_epochs = 3, .accumulate_grad_batches = 2, .log_every_n_batches = 8}, "5=0.5", NULL},
                 {{.max_epochs = 3, .accumulate_grad_batches = 2, .log_every_n_batches = 10}, "6=2", NULL}};
     in_training = at_all_levels;
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         xt_trainer_opts o = rows[i].o;
-        o.struct_size = sizeof o, o.runs_dir = dir, o.loggers = "csv", o.checkpointing = XT_OFF, o.progress_bar = XT_OFF;
+        o.struct_size = sizeof o, o.runs_dir = dir, o.loggers = "csv", o.checkpointing = XT_OFF,
+        o.progress_bar = XT_OFF;
         xt_trainer *t = xt_trainer_opt(XT_HERE, o);
         if (rows[i].callback) xt_trainer_add(t, xt_callback_new(rows[i].callback, NULL));
         assert_int_equal(xt_fit(t, &task, data(3, 1), NULL), 0);
-        if (strcmp(rows_of(xt_trainer_run_dir(t), "step", "se_step"), rows[i].want) != 0) fail_msg("row %zu: %s, not %s", i, rows_of(xt_trainer_run_dir(t), "step", "se_step"), rows[i].want);
+        if (strcmp(rows_of(xt_trainer_run_dir(t), "step", "se_step"), rows[i].want) != 0)
+            fail_msg("row %zu: %s, not %s", i, rows_of(xt_trainer_run_dir(t), "step", "se_step"), rows[i].want);
         xt_finish();
     }
     assert_true(newest[0] == 2 && newest[1] == 2);
@@ -281,9 +305,15 @@ static void mistakes_are_named(void **state) {
     static const struct {
         void (*log)(xt_tensor, const xt_batch *);
         const char *says;
-    } rows[] = {{two_elements, "a logged value has one element"}, {other_flags, "with other options"}, {never, "it would never be written"},
-                {product, "expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST"}, {less_than_none, ".batch_size is -3"}, {imaginary, "the tensor is complex"}, {on_the_bar_or_not, "prog_bar must agree"},
-                {value_and_metric, "with xt_log or xt_log_value, here with xt_log_metric"}, {metric_and_number, "with xt_log_metric, here as a plain value"}};
+    } rows[] = {{two_elements, "a logged value has one element"},
+                {other_flags, "with other options"},
+                {never, "it would never be written"},
+                {product, "expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST"},
+                {less_than_none, ".batch_size is -3"},
+                {imaginary, "the tensor is complex"},
+                {on_the_bar_or_not, "prog_bar must agree"},
+                {value_and_metric, "with xt_log or xt_log_value, here with xt_log_metric"},
+                {metric_and_number, "with xt_log_metric, here as a plain value"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         in_training = rows[i].log;
         str_clear(&said);
@@ -302,54 +332,178 @@ static void mistakes_are_named(void **state) {
     in_training = NULL;
 }
 
-/* --- outside the steps ---------------------------------------------------------------------------------------------------------------------------- */
-#define M0(name) \
-    static void name(xt_module *m, void *user) { (void)m; (void)user; here(#name); }
-#define M_EPOCH(name) \
-    static void name(xt_module *m, int64_t epoch, void *user) { (void)m; (void)user; (void)epoch; here(#name); }
-#define M_BATCH(name) \
-    static void name(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)user; (void)b; here(#name); }
-#define C0(name) \
-    static void c_##name(xt_trainer *t, void *user) { (void)t; (void)user; here("c_" #name); }
-#define C_BATCH(name) \
-    static void c_##name(xt_trainer *t, const xt_batch *b, void *user) { (void)t; (void)user; (void)b; here("c_" #name); }
-M0(on_fit_start) M0(on_fit_end) M0(on_train_start) M0(on_train_end) M0(on_after_backward) M0(on_before_optimizer_step)
-M_EPOCH(on_train_epoch_start) M_EPOCH(on_train_epoch_end) M_EPOCH(on_validation_epoch_start) M_EPOCH(on_validation_epoch_end)
-M_BATCH(on_validation_batch_start) M_BATCH(on_validation_batch_end)
-C0(epoch_start) C0(epoch_end) C0(validation_start) C0(validation_end) C0(step_end)
-C_BATCH(batch_start) C_BATCH(batch_end) C_BATCH(validation_batch_end)
-static void setup(xt_module *m, const char *stage, void *user) { (void)m; (void)stage; (void)user; here("setup"); }
-static void teardown(xt_module *m, const char *stage, void *user) { (void)m; (void)stage; (void)user; here("teardown"); }
-static bool on_train_batch_start(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)b; (void)user; here("on_train_batch_start"); return false; }
-static void on_before_backward(xt_module *m, xt_tensor loss, void *user) { (void)m; (void)loss; (void)user; here("on_before_backward"); }
-static void on_train_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *user) { (void)m; (void)b; (void)loss; (void)user; here("on_train_batch_end"); }
-static xt_status c_fit_start(xt_trainer *t, void *user) { (void)t; (void)user; here("c_fit_start"); return NULL; }
-static void c_fit_end(xt_trainer *t, bool ok, void *user) { (void)t; (void)ok; (void)user; here("c_fit_end"); }
-static const xt_task hooked = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd, .setup = setup, .teardown = teardown, .on_fit_start = on_fit_start, .on_fit_end = on_fit_end,
-                               .on_train_start = on_train_start, .on_train_end = on_train_end, .on_train_epoch_start = on_train_epoch_start, .on_train_batch_start = on_train_batch_start,
-                               .on_before_backward = on_before_backward, .on_after_backward = on_after_backward, .on_before_optimizer_step = on_before_optimizer_step, .on_train_batch_end = on_train_batch_end,
-                               .on_train_epoch_end = on_train_epoch_end, .on_validation_epoch_start = on_validation_epoch_start, .on_validation_epoch_end = on_validation_epoch_end,
-                               .on_validation_batch_start = on_validation_batch_start, .on_validation_batch_end = on_validation_batch_end};
-static const xt_callback_desc everywhere = {.struct_size = sizeof(xt_callback_desc), .name = "everywhere", .fit_start = c_fit_start, .fit_end = c_fit_end, .epoch_start = c_epoch_start, .epoch_end = c_epoch_end,
-                                            .batch_start = c_batch_start, .batch_end = c_batch_end, .step_end = c_step_end, .validation_start = c_validation_start, .validation_end = c_validation_end,
+/* --- outside the steps --- */
+#define M0(name)                                 \
+    static void name(xt_module *m, void *user) { \
+        (void)m;                                 \
+        (void)user;                              \
+        here(#name);                             \
+    }
+#define M_EPOCH(name)                                           \
+    static void name(xt_module *m, int64_t epoch, void *user) { \
+        (void)m;                                                \
+        (void)user;                                             \
+        (void)epoch;                                            \
+        here(#name);                                            \
+    }
+#define M_BATCH(name)                                               \
+    static void name(xt_module *m, const xt_batch *b, void *user) { \
+        (void)m;                                                    \
+        (void)user;                                                 \
+        (void)b;                                                    \
+        here(#name);                                                \
+    }
+#define C0(name)                                      \
+    static void c_##name(xt_trainer *t, void *user) { \
+        (void)t;                                      \
+        (void)user;                                   \
+        here("c_" #name);                             \
+    }
+#define C_BATCH(name)                                                    \
+    static void c_##name(xt_trainer *t, const xt_batch *b, void *user) { \
+        (void)t;                                                         \
+        (void)user;                                                      \
+        (void)b;                                                         \
+        here("c_" #name);                                                \
+    }
+M0(on_fit_start)
+M0(on_fit_end)
+M0(on_train_start)
+M0(on_train_end)
+M0(on_after_backward)
+M0(on_before_optimizer_step)
+M_EPOCH(on_train_epoch_start)
+M_EPOCH(on_train_epoch_end)
+M_EPOCH(on_validation_epoch_start)
+M_EPOCH(on_validation_epoch_end)
+M_BATCH(on_validation_batch_start)
+M_BATCH(on_validation_batch_end)
+C0(epoch_start)
+C0(epoch_end)
+C0(validation_start)
+C0(validation_end)
+C0(step_end)
+C_BATCH(batch_start)
+C_BATCH(batch_end)
+C_BATCH(validation_batch_end)
+static void setup(xt_module *m, const char *stage, void *user) {
+    (void)m;
+    (void)stage;
+    (void)user;
+    here("setup");
+}
+static void teardown(xt_module *m, const char *stage, void *user) {
+    (void)m;
+    (void)stage;
+    (void)user;
+    here("teardown");
+}
+static bool on_train_batch_start(xt_module *m, const xt_batch *b, void *user) {
+    (void)m;
+    (void)b;
+    (void)user;
+    here("on_train_batch_start");
+    return false;
+}
+static void on_before_backward(xt_module *m, xt_tensor loss, void *user) {
+    (void)m;
+    (void)loss;
+    (void)user;
+    here("on_before_backward");
+}
+static void on_train_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *user) {
+    (void)m;
+    (void)b;
+    (void)loss;
+    (void)user;
+    here("on_train_batch_end");
+}
+static xt_status c_fit_start(xt_trainer *t, void *user) {
+    (void)t;
+    (void)user;
+    here("c_fit_start");
+    return NULL;
+}
+static void c_fit_end(xt_trainer *t, bool ok, void *user) {
+    (void)t;
+    (void)ok;
+    (void)user;
+    here("c_fit_end");
+}
+static const xt_task hooked = {.net = net,
+                               .training_step = train_step,
+                               .validation_step = val_step,
+                               .configure_optimizers = sgd,
+                               .setup = setup,
+                               .teardown = teardown,
+                               .on_fit_start = on_fit_start,
+                               .on_fit_end = on_fit_end,
+                               .on_train_start = on_train_start,
+                               .on_train_end = on_train_end,
+                               .on_train_epoch_start = on_train_epoch_start,
+                               .on_train_batch_start = on_train_batch_start,
+                               .on_before_backward = on_before_backward,
+                               .on_after_backward = on_after_backward,
+                               .on_before_optimizer_step = on_before_optimizer_step,
+                               .on_train_batch_end = on_train_batch_end,
+                               .on_train_epoch_end = on_train_epoch_end,
+                               .on_validation_epoch_start = on_validation_epoch_start,
+                               .on_validation_epoch_end = on_validation_epoch_end,
+                               .on_validation_batch_start = on_validation_batch_start,
+                               .on_validation_batch_end = on_validation_batch_end};
+static const xt_callback_desc everywhere = {.struct_size = sizeof(xt_callback_desc),
+                                            .name = "everywhere",
+                                            .fit_start = c_fit_start,
+                                            .fit_end = c_fit_end,
+                                            .epoch_start = c_epoch_start,
+                                            .epoch_end = c_epoch_end,
+                                            .batch_start = c_batch_start,
+                                            .batch_end = c_batch_end,
+                                            .step_end = c_step_end,
+                                            .validation_start = c_validation_start,
+                                            .validation_end = c_validation_end,
                                             .validation_batch_end = c_validation_batch_end};
 
-/* Two epochs of four batches, a row every two steps, a validation each: what a number logged in one hook becomes, and that it costs no program and no
- * execution more (but after a step, where it goes with the next one, so the first has a program of its own). */
+/* Two epochs of four batches, a row every two steps, a validation each: what a number logged in one hook becomes, and
+ * that it costs no program and no execution more (but after a step, where it goes with the next one, so the first has a
+ * program of its own). */
 static void each_hook_has_its_level(void **state) {
     (void)state;
     static const char of_steps[] = "2=7 4=7 6=7 8=7", of_epochs[] = "4=7 8=7", starts[] = "0=7 4=7";
     static const struct {
         const char *hook, *level, *want; /* level NULL: refused */
         int programs;
-    } rows[] = {{"", "step", "", 2}, {"training_step", "step", of_steps, 2}, {"on_train_batch_start", "step", of_steps, 2}, {"on_before_backward", "step", of_steps, 2},
-                {"on_after_backward", "step", of_steps, 2}, {"on_before_optimizer_step", "step", of_steps, 2}, {"on_train_batch_end", "step", of_steps, 2}, {"c_batch_start", "step", of_steps, 2},
-                {"c_batch_end", "step", of_steps, 2}, {"c_step_end", "step", of_steps, 3}, {"validation_step", "epoch", of_epochs, 2}, {"on_validation_batch_start", "epoch", of_epochs, 2},
-                {"on_validation_batch_end", "epoch", of_epochs, 2}, {"c_validation_batch_end", "epoch", of_epochs, 2}, {"on_train_start", "epoch", "0=7", 2}, {"on_train_epoch_start", "epoch", starts, 2},
-                {"on_train_epoch_end", "epoch", of_epochs, 2}, {"c_epoch_start", "epoch", starts, 2}, {"c_epoch_end", "epoch", of_epochs, 2}, {"on_validation_epoch_start", "epoch", of_epochs, 2},
-                {"on_validation_epoch_end", "epoch", of_epochs, 2}, {"c_validation_start", "epoch", of_epochs, 2}, {"c_validation_end", "epoch", of_epochs, 2},
-                {"setup", NULL, NULL, 0}, {"configure_optimizers", NULL, NULL, 0}, {"on_fit_start", NULL, NULL, 0}, {"c_fit_start", NULL, NULL, 0},
-                {"on_train_end", NULL, NULL, 0}, {"on_fit_end", NULL, NULL, 0}, {"c_fit_end", NULL, NULL, 0}, {"teardown", NULL, NULL, 0}};
+    } rows[] = {{"", "step", "", 2},
+                {"training_step", "step", of_steps, 2},
+                {"on_train_batch_start", "step", of_steps, 2},
+                {"on_before_backward", "step", of_steps, 2},
+                {"on_after_backward", "step", of_steps, 2},
+                {"on_before_optimizer_step", "step", of_steps, 2},
+                {"on_train_batch_end", "step", of_steps, 2},
+                {"c_batch_start", "step", of_steps, 2},
+                {"c_batch_end", "step", of_steps, 2},
+                {"c_step_end", "step", of_steps, 3},
+                {"validation_step", "epoch", of_epochs, 2},
+                {"on_validation_batch_start", "epoch", of_epochs, 2},
+                {"on_validation_batch_end", "epoch", of_epochs, 2},
+                {"c_validation_batch_end", "epoch", of_epochs, 2},
+                {"on_train_start", "epoch", "0=7", 2},
+                {"on_train_epoch_start", "epoch", starts, 2},
+                {"on_train_epoch_end", "epoch", of_epochs, 2},
+                {"c_epoch_start", "epoch", starts, 2},
+                {"c_epoch_end", "epoch", of_epochs, 2},
+                {"on_validation_epoch_start", "epoch", of_epochs, 2},
+                {"on_validation_epoch_end", "epoch", of_epochs, 2},
+                {"c_validation_start", "epoch", of_epochs, 2},
+                {"c_validation_end", "epoch", of_epochs, 2},
+                {"setup", NULL, NULL, 0},
+                {"configure_optimizers", NULL, NULL, 0},
+                {"on_fit_start", NULL, NULL, 0},
+                {"c_fit_start", NULL, NULL, 0},
+                {"on_train_end", NULL, NULL, 0},
+                {"on_fit_end", NULL, NULL, 0},
+                {"c_fit_end", NULL, NULL, 0},
+                {"teardown", NULL, NULL, 0}};
     int64_t executions = 0, reads = 0;
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         place = rows[i].hook;
@@ -361,8 +515,11 @@ static void each_hook_has_its_level(void **state) {
             xt_fit_result r = xt_trainer_result(t);
             if (!*place) executions = r.executions, reads = r.host_reads;
             if (r.executions != executions || r.host_reads != reads || r.compiles > rows[i].programs)
-                fail_msg("%s: %d programs, %d executions, %d reads; at most %d, %d, %d are expected", place, (int)r.compiles, (int)r.executions, (int)r.host_reads, rows[i].programs, (int)executions, (int)reads);
-            if (*place && strcmp(rows_of(xt_trainer_run_dir(t), rows[i].level, place), rows[i].want) != 0) fail_msg("%s: %s", place, rows_of(xt_trainer_run_dir(t), rows[i].level, place));
+                fail_msg("%s: %d programs, %d executions, %d reads; at most %d, %d, %d are expected", place,
+                         (int)r.compiles, (int)r.executions, (int)r.host_reads, rows[i].programs, (int)executions,
+                         (int)reads);
+            if (*place && strcmp(rows_of(xt_trainer_run_dir(t), rows[i].level, place), rows[i].want) != 0)
+                fail_msg("%s: %s", place, rows_of(xt_trainer_run_dir(t), rows[i].level, place));
         } else {
             says("nothing is trained, validated or tested here");
             says("test_train_rows.c:");
@@ -372,7 +529,8 @@ static void each_hook_has_its_level(void **state) {
     }
 }
 
-/* A tensor takes one small program and one read at each such place; a callback that watches the value finds it in the same epoch. */
+/* A tensor takes one small program and one read at each such place; a callback that watches the value finds it in
+ * the same epoch. */
 static void norm_of_weights(xt_module *m, int64_t epoch, void *user) {
     (void)user;
     xt_log("val/norm", xt_sum(xt_square(xt_module_find(m, "w"))));
@@ -394,7 +552,8 @@ static void tensors_at_an_epochs_end(void **state) {
     xt_finish();
     at_end.on_validation_epoch_end = norm_of_weights;
     t = LOGGED(.max_epochs = 3, .log_every_n_steps = 2);
-    xt_trainer_add(t, xt_early_stopping(.monitor = "val/norm", .mode = XT_MAX, .patience = 2)); /* the norm falls: stops after epoch 2 */
+    /* the norm falls: stops after epoch 2 */
+    xt_trainer_add(t, xt_early_stopping(.monitor = "val/norm", .mode = XT_MAX, .patience = 2));
     assert_int_equal(xt_fit(t, &at_end, data(4, 1), data(2, 1)), 0);
     says("early stopping after 3 epochs");
     xt_fit_result r = xt_trainer_result(t);
@@ -409,7 +568,7 @@ static void tensors_at_an_epochs_end(void **state) {
     says("on_step is on, but between steps a value is of the whole epoch");
 }
 
-/* --- rates, NaN ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- rates, NaN --- */
 static xt_tensor pair_net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_add(xt_mul(x, xt_param(m, "a", "ones", 0, XT_F32, 1)), xt_param(m, "b", "ones", 0, XT_F32, 1));
@@ -466,21 +625,23 @@ static void a_loss_that_is_nan_is_told_once(void **state) {
     assert_null(strstr(str_cstr(&said), "train/loss"));
     assert_null(strstr(strstr(str_cstr(&said), told) + 1, "loss is NaN"));
     str_clear(&said);
-    xt_trainer *t = xt_trainer_new(.runs_dir = dir, .max_epochs = 2, .barebones = XT_ON); /* no rows: the fit's own last loss tells */
+    /* no rows: the fit's own last loss tells */
+    xt_trainer *t = xt_trainer_new(.runs_dir = dir, .max_epochs = 2, .barebones = XT_ON);
     assert_int_equal(xt_fit(t, &task, data(4, NAN), NULL), 1);
     says("loss is NaN at step 8");
     says("the fit ended with a loss of NaN and no model: ");
     assert_null(strstr(str_cstr(&said), "ends it soon")); /* nothing is logged */
     assert_null(xt_error());
     str_clear(&said);
-    const xt_task spoilt = {.net = task.net, .training_step = spoilt_step, .configure_optimizers = task.configure_optimizers};
+    const xt_task spoilt = {
+        .net = task.net, .training_step = spoilt_step, .configure_optimizers = task.configure_optimizers};
     t = LOGGED(.max_epochs = 1);
     assert_int_equal(xt_fit(t, &spoilt, data(4, 1), NULL), 0);
     says("the fit ended with a loss of NaN, and all its parameters are finite");
     assert_null(strstr(str_cstr(&said), "no model"));
 }
 
-/* --- a validation's NaN, and watched values ------------------------------------------------------------------------------------------------------- */
+/* --- a validation's NaN, and watched values --- */
 static int validations;
 static void nan_at_first(const xt_batch *b) {
     validations += b->index == 0;
@@ -505,7 +666,8 @@ static void a_validation_that_is_nan_is_told_once(void **state) {
         assert_int_equal(times_said("val/score is NaN in the validation at step 4"), 1);
         assert_int_equal(times_said("in the validation at step"), 1);
         says("Usual cause: input of the validation that is not finite");
-        if (!mode) assert_int_equal(times_said("xt_model_checkpoint: val/score is NaN at step 4: it counts as the worst"), 1);
+        if (!mode)
+            assert_int_equal(times_said("xt_model_checkpoint: val/score is NaN at step 4: it counts as the worst"), 1);
         double best;
         assert_non_null(xt_trainer_best_checkpoint(t, &best));
         assert_true(best == (mode ? -3 : -4));
@@ -553,7 +715,9 @@ static void a_step_is_the_rows_step_in_anomalies(void **state) {
     assert_int_equal(xt_fit(LOGGED(.max_epochs = 2, .detect_anomaly = XT_ON), &task, data(4, 1), data(3, NAN)), 1);
     says("has NaN or Inf when batch index 0 of the validation after step 4 begins: ");
     xt_finish();
-    assert_int_equal(xt_fit(LOGGED(.max_epochs = 2, .detect_anomaly = XT_ON, .num_sanity_val_steps = 2), &task, data(4, 1), data(3, NAN)), 1);
+    assert_int_equal(xt_fit(LOGGED(.max_epochs = 2, .detect_anomaly = XT_ON, .num_sanity_val_steps = 2), &task,
+                            data(4, 1), data(3, NAN)),
+                     1);
     says("has NaN or Inf when batch index 0 of the sanity check begins: ");
     xt_finish();
     in_validation = NULL;
@@ -565,11 +729,12 @@ static void nothing_validates_what_is_watched(void **state) {
     xt_trainer *t = LOGGED(.max_epochs = 1);
     xt_trainer_add(t, xt_early_stopping(.monitor = "val/score"));
     assert_int_equal(xt_fit(t, &task, data(2, 1), NULL), 1);
-    says("xt_early_stopping watches val/score, but this fit does not validate: the validation loader that xt_fit was given is NULL");
+    says("xt_early_stopping watches val/score, but this fit does not validate: the validation loader that xt_fit was "
+         "given is NULL");
     xt_finish();
 }
 
-/* --- sizes of a plan ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- sizes of a plan --- */
 static xt_trainer *planning;
 static int64_t planned;
 static xt_optimizer *planner(xt_module *m, void *user) {
@@ -579,7 +744,8 @@ static xt_optimizer *planner(xt_module *m, void *user) {
 }
 static void steps_are_known_in_advance(void **state) {
     (void)state;
-    static const int64_t rows[][4] = {{2, 0, 1, 14}, {2, 0, 2, 8}, {2, 5, 2, 5}, {-1, 5, 1, 5}}; /* epochs of 7, max_steps, accumulation -> steps */
+    /* epochs of 7, max_steps, accumulation -> steps */
+    static const int64_t rows[][4] = {{2, 0, 1, 14}, {2, 0, 2, 8}, {2, 5, 2, 5}, {-1, 5, 1, 5}};
     xt_task plans = task;
     plans.configure_optimizers = planner;
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
@@ -594,10 +760,21 @@ static void steps_are_known_in_advance(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        T(newest_since_the_row_before), T(short_runs_have_a_row), T(after_a_step),
-        T(means_are_weighted),    T(names_say_the_level),     T(mistakes_are_named),          T(each_hook_has_its_level),
-        T(tensors_at_an_epochs_end), T(rates_of_all_optimizers), T(a_loss_that_is_nan_is_told_once),
-        T(a_validation_that_is_nan_is_told_once), T(nothing_validates_what_is_watched), T(a_step_is_the_rows_step_in_reports), T(a_step_is_the_rows_step_in_anomalies), T(steps_are_known_in_advance),
+        T(newest_since_the_row_before),
+        T(short_runs_have_a_row),
+        T(after_a_step),
+        T(means_are_weighted),
+        T(names_say_the_level),
+        T(mistakes_are_named),
+        T(each_hook_has_its_level),
+        T(tensors_at_an_epochs_end),
+        T(rates_of_all_optimizers),
+        T(a_loss_that_is_nan_is_told_once),
+        T(a_validation_that_is_nan_is_told_once),
+        T(nothing_validates_what_is_watched),
+        T(a_step_is_the_rows_step_in_reports),
+        T(a_step_is_the_rows_step_in_anomalies),
+        T(steps_are_known_in_advance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
-/* Passes around and after training: the order of all hooks in fit, validate, test and predict, which checkpoint a pass uses, and early stopping's verdicts
- * (the cases with numbers are Lightning's own). */
+/* Passes around and after training: the order of all hooks in fit, validate, test and predict, which checkpoint a pass
+ * uses, and early stopping's verdicts (the cases with numbers are Lightning's own). */
 #include "train_test.h"
 
 #include "train/train_int.h"
 
-/* --- the order of hooks -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the order of hooks --- */
 static str order = STR_INIT;
 static void note(const char *what) {
     str_printf(&order, "%s ", what);
@@ -46,37 +46,170 @@ static xt_loader *data(int64_t batches) {
 }
 
 /* Module hooks are noted as m.NAME, the callback's as c.NAME. */
-#define M0(name) \
-    static void m_##name(xt_module *m, void *user) { (void)m; (void)user; note("m." #name); }
-#define M_EPOCH(name) \
-    static void m_##name(xt_module *m, int64_t epoch, void *user) { (void)m; (void)epoch; (void)user; note("m." #name); }
-#define M_BATCH(name) \
-    static void m_##name(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)b; (void)user; note("m." #name); }
-#define C0(name) \
-    static void c_##name(xt_trainer *t, void *user) { (void)t; (void)user; note("c." #name); }
-#define C_BATCH(name) \
-    static void c_##name(xt_trainer *t, const xt_batch *b, void *user) { (void)t; (void)b; (void)user; note("c." #name); }
-M0(fit_start) M0(fit_end) M0(train_start) M0(train_end) M0(after_backward) M0(before_step) M0(test_start) M0(test_end) M0(predict_start) M0(predict_end)
-M_EPOCH(epoch_start) M_EPOCH(epoch_end) M_EPOCH(val_start) M_EPOCH(val_end)
-M_BATCH(val_batch_start) M_BATCH(val_batch_end) M_BATCH(test_batch_start) M_BATCH(test_batch_end) M_BATCH(predict_batch_start)
-C0(epoch_start) C0(epoch_end) C0(val_start) C0(val_end) C0(sanity_start) C0(sanity_end) C0(test_start) C0(test_end) C0(predict_start) C0(predict_end)
-C0(after_backward) C0(before_step) C0(step_end)
-C_BATCH(batch_start) C_BATCH(batch_end) C_BATCH(val_batch_start) C_BATCH(val_batch_end) C_BATCH(test_batch_start) C_BATCH(test_batch_end) C_BATCH(predict_batch_start)
-static void m_setup(xt_module *m, const char *stage, void *user) { (void)m; (void)user; (void)stage; note("m.setup"); }
-static void m_teardown(xt_module *m, const char *stage, void *user) { (void)m; (void)user; (void)stage; note("m.teardown"); }
-static void c_setup(xt_trainer *t, const char *stage, void *user) { (void)t; (void)user; (void)stage; note("c.setup"); }
-static void c_teardown(xt_trainer *t, const char *stage, void *user) { (void)t; (void)user; (void)stage; note("c.teardown"); }
-static bool m_batch_start(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)b; (void)user; note("m.batch_start"); return false; }
-static void m_before_backward(xt_module *m, xt_tensor loss, void *user) { (void)m; (void)loss; (void)user; note("m.before_backward"); }
-static void c_before_backward(xt_trainer *t, xt_tensor loss, void *user) { (void)t; (void)loss; (void)user; note("c.before_backward"); }
-static void m_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *user) { (void)m; (void)b; (void)loss; (void)user; note("m.batch_end"); }
-static void m_predict_batch_end(xt_module *m, const xt_batch *b, xt_tensor out, void *user) { (void)m; (void)b; (void)out; (void)user; note("m.predict_batch_end"); }
-static void c_predict_batch_end(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user) { (void)t; (void)b; (void)out; (void)user; note("c.predict_batch_end"); }
-static xt_status c_fit_start(xt_trainer *t, void *user) { (void)t; (void)user; note("c.fit_start"); return NULL; }
-static void c_fit_end(xt_trainer *t, bool ok, void *user) { (void)t; (void)ok; (void)user; note("c.fit_end"); }
-static size_t save(char *buf, size_t n, void *user) { (void)user; return (size_t)snprintf(buf, n, "1"); }
-static xt_status m_load(const char *json, void *user) { (void)json; (void)user; note("m.load"); return NULL; }
-static xt_status c_load(const char *json, void *user) { (void)json; (void)user; note("c.load"); return NULL; }
+#define M0(name)                                     \
+    static void m_##name(xt_module *m, void *user) { \
+        (void)m;                                     \
+        (void)user;                                  \
+        note("m." #name);                            \
+    }
+#define M_EPOCH(name)                                               \
+    static void m_##name(xt_module *m, int64_t epoch, void *user) { \
+        (void)m;                                                    \
+        (void)epoch;                                                \
+        (void)user;                                                 \
+        note("m." #name);                                           \
+    }
+#define M_BATCH(name)                                                   \
+    static void m_##name(xt_module *m, const xt_batch *b, void *user) { \
+        (void)m;                                                        \
+        (void)b;                                                        \
+        (void)user;                                                     \
+        note("m." #name);                                               \
+    }
+#define C0(name)                                      \
+    static void c_##name(xt_trainer *t, void *user) { \
+        (void)t;                                      \
+        (void)user;                                   \
+        note("c." #name);                             \
+    }
+#define C_BATCH(name)                                                    \
+    static void c_##name(xt_trainer *t, const xt_batch *b, void *user) { \
+        (void)t;                                                         \
+        (void)b;                                                         \
+        (void)user;                                                      \
+        note("c." #name);                                                \
+    }
+M0(fit_start)
+M0(fit_end)
+M0(train_start)
+M0(train_end)
+M0(after_backward)
+M0(before_step)
+M0(test_start)
+M0(test_end)
+M0(predict_start)
+M0(predict_end)
+M_EPOCH(epoch_start)
+M_EPOCH(epoch_end)
+M_EPOCH(val_start)
+M_EPOCH(val_end)
+M_BATCH(val_batch_start)
+M_BATCH(val_batch_end)
+M_BATCH(test_batch_start)
+M_BATCH(test_batch_end)
+M_BATCH(predict_batch_start)
+C0(epoch_start)
+C0(epoch_end)
+C0(val_start)
+C0(val_end)
+C0(sanity_start)
+C0(sanity_end)
+C0(test_start)
+C0(test_end)
+C0(predict_start)
+C0(predict_end)
+C0(after_backward)
+C0(before_step)
+C0(step_end)
+C_BATCH(batch_start)
+C_BATCH(batch_end)
+C_BATCH(val_batch_start)
+C_BATCH(val_batch_end)
+C_BATCH(test_batch_start)
+C_BATCH(test_batch_end)
+C_BATCH(predict_batch_start)
+static void m_setup(xt_module *m, const char *stage, void *user) {
+    (void)m;
+    (void)user;
+    (void)stage;
+    note("m.setup");
+}
+static void m_teardown(xt_module *m, const char *stage, void *user) {
+    (void)m;
+    (void)user;
+    (void)stage;
+    note("m.teardown");
+}
+static void c_setup(xt_trainer *t, const char *stage, void *user) {
+    (void)t;
+    (void)user;
+    (void)stage;
+    note("c.setup");
+}
+static void c_teardown(xt_trainer *t, const char *stage, void *user) {
+    (void)t;
+    (void)user;
+    (void)stage;
+    note("c.teardown");
+}
+static bool m_batch_start(xt_module *m, const xt_batch *b, void *user) {
+    (void)m;
+    (void)b;
+    (void)user;
+    note("m.batch_start");
+    return false;
+}
+static void m_before_backward(xt_module *m, xt_tensor loss, void *user) {
+    (void)m;
+    (void)loss;
+    (void)user;
+    note("m.before_backward");
+}
+static void c_before_backward(xt_trainer *t, xt_tensor loss, void *user) {
+    (void)t;
+    (void)loss;
+    (void)user;
+    note("c.before_backward");
+}
+static void m_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *user) {
+    (void)m;
+    (void)b;
+    (void)loss;
+    (void)user;
+    note("m.batch_end");
+}
+static void m_predict_batch_end(xt_module *m, const xt_batch *b, xt_tensor out, void *user) {
+    (void)m;
+    (void)b;
+    (void)out;
+    (void)user;
+    note("m.predict_batch_end");
+}
+static void c_predict_batch_end(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user) {
+    (void)t;
+    (void)b;
+    (void)out;
+    (void)user;
+    note("c.predict_batch_end");
+}
+static xt_status c_fit_start(xt_trainer *t, void *user) {
+    (void)t;
+    (void)user;
+    note("c.fit_start");
+    return NULL;
+}
+static void c_fit_end(xt_trainer *t, bool ok, void *user) {
+    (void)t;
+    (void)ok;
+    (void)user;
+    note("c.fit_end");
+}
+static size_t save(char *buf, size_t n, void *user) {
+    (void)user;
+    return (size_t)snprintf(buf, n, "1");
+}
+static xt_status m_load(const char *json, void *user) {
+    (void)json;
+    (void)user;
+    note("m.load");
+    return NULL;
+}
+static xt_status c_load(const char *json, void *user) {
+    (void)json;
+    (void)user;
+    note("c.load");
+    return NULL;
+}
 static xt_batch doubled(xt_module *m, xt_batch b, void *user) {
     (void)m;
     (void)user;
@@ -85,19 +218,66 @@ static xt_batch doubled(xt_module *m, xt_batch b, void *user) {
     return b;
 }
 
-static const xt_task hooked = {.net = net, .training_step = train_step, .validation_step = val_step, .test_step = test_step, .predict_step = predict_step, .configure_optimizers = sgd,
-                               .setup = m_setup, .teardown = m_teardown, .on_fit_start = m_fit_start, .on_fit_end = m_fit_end, .on_train_start = m_train_start, .on_train_end = m_train_end,
-                               .on_after_batch_transfer = doubled, .on_train_epoch_start = m_epoch_start, .on_train_batch_start = m_batch_start, .on_before_backward = m_before_backward,
-                               .on_after_backward = m_after_backward, .on_before_optimizer_step = m_before_step, .on_train_batch_end = m_batch_end, .on_train_epoch_end = m_epoch_end,
-                               .on_validation_epoch_start = m_val_start, .on_validation_epoch_end = m_val_end, .on_validation_batch_start = m_val_batch_start, .on_validation_batch_end = m_val_batch_end,
-                               .on_test_start = m_test_start, .on_test_batch_start = m_test_batch_start, .on_test_batch_end = m_test_batch_end, .on_test_end = m_test_end,
-                               .on_predict_start = m_predict_start, .on_predict_batch_start = m_predict_batch_start, .on_predict_batch_end = m_predict_batch_end, .on_predict_end = m_predict_end};
-static const xt_callback_desc watcher = {.struct_size = sizeof(xt_callback_desc), .name = "watcher", .setup = c_setup, .teardown = c_teardown, .fit_start = c_fit_start, .fit_end = c_fit_end,
-                                         .epoch_start = c_epoch_start, .batch_start = c_batch_start, .batch_end = c_batch_end, .step_end = c_step_end, .epoch_end = c_epoch_end,
-                                         .before_backward = c_before_backward, .after_backward = c_after_backward, .before_optimizer_step = c_before_step, .sanity_start = c_sanity_start,
-                                         .sanity_end = c_sanity_end, .validation_start = c_val_start, .validation_batch_start = c_val_batch_start, .validation_batch_end = c_val_batch_end,
-                                         .validation_end = c_val_end, .test_start = c_test_start, .test_batch_start = c_test_batch_start, .test_batch_end = c_test_batch_end, .test_end = c_test_end,
-                                         .predict_start = c_predict_start, .predict_batch_start = c_predict_batch_start, .predict_batch_end = c_predict_batch_end, .predict_end = c_predict_end};
+static const xt_task hooked = {.net = net,
+                               .training_step = train_step,
+                               .validation_step = val_step,
+                               .test_step = test_step,
+                               .predict_step = predict_step,
+                               .configure_optimizers = sgd,
+                               .setup = m_setup,
+                               .teardown = m_teardown,
+                               .on_fit_start = m_fit_start,
+                               .on_fit_end = m_fit_end,
+                               .on_train_start = m_train_start,
+                               .on_train_end = m_train_end,
+                               .on_after_batch_transfer = doubled,
+                               .on_train_epoch_start = m_epoch_start,
+                               .on_train_batch_start = m_batch_start,
+                               .on_before_backward = m_before_backward,
+                               .on_after_backward = m_after_backward,
+                               .on_before_optimizer_step = m_before_step,
+                               .on_train_batch_end = m_batch_end,
+                               .on_train_epoch_end = m_epoch_end,
+                               .on_validation_epoch_start = m_val_start,
+                               .on_validation_epoch_end = m_val_end,
+                               .on_validation_batch_start = m_val_batch_start,
+                               .on_validation_batch_end = m_val_batch_end,
+                               .on_test_start = m_test_start,
+                               .on_test_batch_start = m_test_batch_start,
+                               .on_test_batch_end = m_test_batch_end,
+                               .on_test_end = m_test_end,
+                               .on_predict_start = m_predict_start,
+                               .on_predict_batch_start = m_predict_batch_start,
+                               .on_predict_batch_end = m_predict_batch_end,
+                               .on_predict_end = m_predict_end};
+static const xt_callback_desc watcher = {.struct_size = sizeof(xt_callback_desc),
+                                         .name = "watcher",
+                                         .setup = c_setup,
+                                         .teardown = c_teardown,
+                                         .fit_start = c_fit_start,
+                                         .fit_end = c_fit_end,
+                                         .epoch_start = c_epoch_start,
+                                         .batch_start = c_batch_start,
+                                         .batch_end = c_batch_end,
+                                         .step_end = c_step_end,
+                                         .epoch_end = c_epoch_end,
+                                         .before_backward = c_before_backward,
+                                         .after_backward = c_after_backward,
+                                         .before_optimizer_step = c_before_step,
+                                         .sanity_start = c_sanity_start,
+                                         .sanity_end = c_sanity_end,
+                                         .validation_start = c_val_start,
+                                         .validation_batch_start = c_val_batch_start,
+                                         .validation_batch_end = c_val_batch_end,
+                                         .validation_end = c_val_end,
+                                         .test_start = c_test_start,
+                                         .test_batch_start = c_test_batch_start,
+                                         .test_batch_end = c_test_batch_end,
+                                         .test_end = c_test_end,
+                                         .predict_start = c_predict_start,
+                                         .predict_batch_start = c_predict_batch_start,
+                                         .predict_batch_end = c_predict_batch_end,
+                                         .predict_end = c_predict_end};
 
 static void came(const char *want) {
     if (strcmp(str_cstr(&order), want) != 0) fail_msg("came:   %s\nwanted: %s", str_cstr(&order), want);
@@ -106,20 +286,27 @@ static void came(const char *want) {
 
 static void hooks_come_in_order(void **state) {
     (void)state;
-    xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .num_sanity_val_steps = 1, .accumulate_grad_batches = 2, .logger = XT_OFF, .checkpointing = XT_OFF);
+    xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .num_sanity_val_steps = 1, .accumulate_grad_batches = 2,
+                                 .logger = XT_OFF, .checkpointing = XT_OFF);
     xt_trainer_add(t, xt_callback_new(&watcher, NULL));
     str_clear(&order);
     assert_int_equal(xt_fit(t, &hooked, data(2), data(1)), 0);
-#define BATCH "transfer c.batch_start m.batch_start step c.before_backward m.before_backward c.after_backward m.after_backward "
-    came("c.setup m.setup configure c.fit_start m.fit_start c.sanity_start transfer val c.sanity_end m.train_start c.epoch_start m.epoch_start " BATCH
-         "c.batch_end m.batch_end " BATCH "c.before_step m.before_step c.batch_end m.batch_end c.step_end "
-         "c.val_start m.val_start transfer c.val_batch_start m.val_batch_start val c.val_batch_end m.val_batch_end m.val_end c.val_end m.epoch_end c.epoch_end m.train_end m.fit_end c.fit_end c.teardown m.teardown ");
+#define BATCH \
+    "transfer c.batch_start m.batch_start step c.before_backward m.before_backward c.after_backward m.after_backward "
+    came("c.setup m.setup configure c.fit_start m.fit_start c.sanity_start transfer val c.sanity_end m.train_start "
+         "c.epoch_start m.epoch_start " BATCH "c.batch_end m.batch_end " BATCH
+         "c.before_step m.before_step c.batch_end m.batch_end c.step_end "
+         "c.val_start m.val_start transfer c.val_batch_start m.val_batch_start val c.val_batch_end m.val_batch_end "
+         "m.val_end c.val_end m.epoch_end c.epoch_end m.train_end m.fit_end c.fit_end c.teardown m.teardown ");
     assert_int_equal(xt_validate(t, &hooked, data(1)), 0);
-    came("c.setup m.setup c.val_start m.val_start transfer c.val_batch_start m.val_batch_start val c.val_batch_end m.val_batch_end m.val_end c.val_end c.teardown m.teardown ");
+    came("c.setup m.setup c.val_start m.val_start transfer c.val_batch_start m.val_batch_start val c.val_batch_end "
+         "m.val_batch_end m.val_end c.val_end c.teardown m.teardown ");
     assert_int_equal(xt_test(t, &hooked, data(1)), 0);
-    came("c.setup m.setup c.test_start m.test_start transfer c.test_batch_start m.test_batch_start test c.test_batch_end m.test_batch_end m.test_end c.test_end c.teardown m.teardown ");
+    came("c.setup m.setup c.test_start m.test_start transfer c.test_batch_start m.test_batch_start test "
+         "c.test_batch_end m.test_batch_end m.test_end c.test_end c.teardown m.teardown ");
     assert_int_equal(xt_predict(t, &hooked, data(1), NULL, NULL), 0);
-    came("c.setup m.setup c.predict_start m.predict_start transfer c.predict_batch_start m.predict_batch_start predict c.predict_batch_end m.predict_batch_end "
+    came("c.setup m.setup c.predict_start m.predict_start transfer c.predict_batch_start m.predict_batch_start predict "
+         "c.predict_batch_end m.predict_batch_end "
          "m.predict_end c.predict_end c.teardown m.teardown ");
     xt_finish();
     /* Resumed after the first epoch: states come before the first hook of the fit, the task's before the callback's. */
@@ -128,14 +315,18 @@ static void hooks_come_in_order(void **state) {
     xt_callback_desc keeper = watcher;
     keeper.save_state = save, keeper.load_state = c_load;
     for (int epoch = 0; epoch < 2; epoch++) {
-        t = TEST_TRAINER(.max_epochs = 1 + epoch, .accumulate_grad_batches = 2, .logger = XT_OFF, .checkpointing = XT_OFF, .resume = epoch ? in_dir("hooks.ckpt") : NULL);
+        t = TEST_TRAINER(.max_epochs = 1 + epoch, .accumulate_grad_batches = 2, .logger = XT_OFF,
+                         .checkpointing = XT_OFF, .resume = epoch ? in_dir("hooks.ckpt") : NULL);
         xt_trainer_add(t, xt_callback_new(&keeper, NULL));
         str_clear(&order);
         assert_int_equal(xt_fit(t, &kept, data(2), NULL), 0);
-        if (!epoch) assert_null(xt_trainer_save(t, in_dir("hooks.ckpt")));
+        if (!epoch)
+            assert_null(xt_trainer_save(t, in_dir("hooks.ckpt")));
         else
-            came("c.setup m.setup configure m.load c.load c.fit_start m.fit_start m.train_start c.epoch_start m.epoch_start " BATCH "c.batch_end m.batch_end " BATCH
-                 "c.before_step m.before_step c.batch_end m.batch_end c.step_end m.epoch_end c.epoch_end m.train_end m.fit_end c.fit_end c.teardown m.teardown ");
+            came("c.setup m.setup configure m.load c.load c.fit_start m.fit_start m.train_start c.epoch_start "
+                 "m.epoch_start " BATCH "c.batch_end m.batch_end " BATCH
+                 "c.before_step m.before_step c.batch_end m.batch_end c.step_end m.epoch_end c.epoch_end m.train_end "
+                 "m.fit_end c.fit_end c.teardown m.teardown ");
         xt_finish();
     }
     str_free(&order);
@@ -158,7 +349,7 @@ static void passes_leave_the_fit_alone(void **state) {
     str_free(&order);
 }
 
-/* --- best and last ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- best and last --- */
 static const double *scores;
 static void val_scored(xt_module *m, xt_batch b, void *user) {
     (void)m;
@@ -168,7 +359,11 @@ static void val_scored(xt_module *m, xt_batch b, void *user) {
 
 /* The weight falls by 0.1 an epoch, so it says which epoch a file is from. */
 static double tested_weight(const char *ckpt, const char *resume, xt_callback *kept) {
-    xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .test_step = test_step, .configure_optimizers = sgd};
+    xt_task task = {.net = net,
+                    .training_step = train_step,
+                    .validation_step = val_step,
+                    .test_step = test_step,
+                    .configure_optimizers = sgd};
     xt_trainer *t = TEST_TRAINER(.run_name = "scored", .ckpt = ckpt, .resume = resume);
     if (kept) xt_trainer_add(t, kept);
     if (xt_test(t, &task, data(1))) return NAN;
@@ -180,14 +375,21 @@ static void best_and_last(void **state) {
     static const double v[] = {0.5, 0.2, 0.9, 0.4};
     scores = v;
     xt_trainer *t = TEST_TRAINER(.max_epochs = 4, .run_name = "scored", .ckpt = "best");
-    xt_task task = {.net = net, .training_step = train_step, .validation_step = val_scored, .test_step = test_step, .predict_step = predict_step, .configure_optimizers = sgd, .user = &t};
+    xt_task task = {.net = net,
+                    .training_step = train_step,
+                    .validation_step = val_scored,
+                    .test_step = test_step,
+                    .predict_step = predict_step,
+                    .configure_optimizers = sgd,
+                    .user = &t};
     double score;
     assert_null(xt_trainer_best_checkpoint(t, &score));
     xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/score", .mode = XT_MIN, .save_top_k = 2));
     assert_int_equal(xt_fit(t, &task, data(1), data(1)), 0);
     assert_non_null(strstr(xt_trainer_best_checkpoint(t, &score), "epoch=1-step=2"));
     assert_float_equal(score, 0.2, 1e-7);
-    assert_float_equal(xt_item(xt_module_find(xt_trainer_module(t), "w")), 0.6, 1e-6); /* the fit itself does not go by ckpt */
+    /* the fit itself does not go by ckpt */
+    assert_float_equal(xt_item(xt_module_find(xt_trainer_module(t), "w")), 0.6, 1e-6);
     char best[512], last[512];
     snprintf(best, sizeof best, "%s", xt_trainer_best_checkpoint(t, NULL));
     snprintf(last, sizeof last, "%s/checkpoints/last.ckpt", xt_trainer_run_dir(t));
@@ -198,14 +400,17 @@ static void best_and_last(void **state) {
     static const struct {
         const char *ckpt, *resume;
         double want;
-    } rows[] = {{"best", NULL, 0.8}, {"last", NULL, 0.6}, {NULL, "best", 0.8}, {NULL, "last", 0.6}, {"best", "last", 0.8}};
-    for (size_t i = 0; i < BASE_COUNT(rows); i++) assert_float_equal(tested_weight(rows[i].ckpt, rows[i].resume, NULL), rows[i].want, 1e-6);
+    } rows[] = {
+        {"best", NULL, 0.8}, {"last", NULL, 0.6}, {NULL, "best", 0.8}, {NULL, "last", 0.6}, {"best", "last", 0.8}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++)
+        assert_float_equal(tested_weight(rows[i].ckpt, rows[i].resume, NULL), rows[i].want, 1e-6);
     assert_float_equal(tested_weight(best, NULL, NULL), 0.8, 1e-6);
     assert_float_equal(tested_weight(last, NULL, NULL), 0.6, 1e-6);
     assert_true(isnan(tested_weight("/nowhere.ckpt", NULL, NULL)));
     says("/nowhere.ckpt");
     assert_int_equal(unlink(best), 0);
-    assert_float_equal(tested_weight("best", NULL, NULL), 0.6, 1e-6); /* the best of those that are still there: epoch 3, 0.4 */
+    /* the best of those that are still there: epoch 3, 0.4 */
+    assert_float_equal(tested_weight("best", NULL, NULL), 0.6, 1e-6);
     str_free(&order);
 }
 
@@ -220,7 +425,12 @@ static void best_of_a_resumed_run(void **state) {
     scores = v;
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         xt_trainer *t = TEST_TRAINER(.max_epochs = rows[i].epochs, .run_name = "again", .resume = i ? "last" : NULL);
-        xt_task task = {.net = net, .training_step = train_step, .validation_step = val_scored, .test_step = test_step, .configure_optimizers = sgd, .user = &t};
+        xt_task task = {.net = net,
+                        .training_step = train_step,
+                        .validation_step = val_scored,
+                        .test_step = test_step,
+                        .configure_optimizers = sgd,
+                        .user = &t};
         xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/score", .mode = XT_MIN));
         assert_int_equal(xt_fit(t, &task, data(1), data(1)), 0);
         double score;
@@ -261,10 +471,12 @@ static void last_of_a_folder(void **state) {
     str_free(&order);
 }
 
-/* --- early stopping -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- early stopping --- */
 static void early_stopping_rows(void **state) {
     (void)state;
-    static const double a[] = {6, 5, 5, 5, 5, 5}, b[] = {6, 5, 4, 4, 3, 3}, c[] = {6, 5, 6, 5, 5, 5}, up[] = {1, 2, 3, 30, 4, 4}, down[] = {6, 5, 0.5, 4, 3, 2}, nan_at_2[] = {6, 5, -NAN, /* as x86 computes it */ 4, 3, 2},
+    static const double a[] = {6, 5, 5, 5, 5, 5}, b[] = {6, 5, 4, 4, 3, 3}, c[] = {6, 5, 6, 5, 5, 5},
+                        up[] = {1, 2, 3, 30, 4, 4}, down[] = {6, 5, 0.5, 4, 3, 2},
+                        nan_at_2[] = {6, 5, -NAN, /* as x86 computes it */ 4, 3, 2},
                         falls[] = {0.9, 0.8, 0.2, 0.9, 0.9, 0.9};
     static const struct {
         const double *v;
@@ -286,13 +498,18 @@ static void early_stopping_rows(void **state) {
         scores = rows[i].v;
         str_clear(&said);
         xt_trainer *t = TEST_TRAINER(.max_epochs = 6, .logger = XT_OFF, .checkpointing = XT_OFF);
-        xt_task task = {.net = net, .training_step = train_step, .validation_step = val_scored, .configure_optimizers = sgd, .user = &t};
+        xt_task task = {.net = net,
+                        .training_step = train_step,
+                        .validation_step = val_scored,
+                        .configure_optimizers = sgd,
+                        .user = &t};
         xt_early_stopping_opts o = rows[i].o;
         o.monitor = "val/score";
         o.struct_size = sizeof o;
         xt_trainer_add(t, xt_early_stopping_opt(XT_HERE, o));
         assert_int_equal(xt_fit(t, &task, data(1), data(1)), 0);
-        if (xt_trainer_global_step(t) - 1 != rows[i].last) fail_msg("row %zu: ended after epoch %lld", i, (long long)xt_trainer_global_step(t) - 1);
+        if (xt_trainer_global_step(t) - 1 != rows[i].last)
+            fail_msg("row %zu: ended after epoch %lld", i, (long long)xt_trainer_global_step(t) - 1);
         if (rows[i].says) says(rows[i].says);
         xt_finish();
     }
@@ -307,18 +524,27 @@ static void early_stopping_is_held(void **state) {
         const double *v;
         int64_t min_epochs, min_steps;
         const char *held, *ends; /* NULL: max_epochs comes first */
-    } rows[] = {{worse, 4, 0, "would stop after epoch 2, step 2: val/score has not become better than 1 in 1 checks; min_epochs = 4 holds it", "early stopping after 4 epochs, step 4: "},
+    } rows[] = {{worse, 4, 0,
+                 "would stop after epoch 2, step 2: val/score has not become better than 1 in 1 checks; min_epochs = 4 "
+                 "holds it",
+                 "early stopping after 4 epochs, step 4: "},
                 {better_again, 0, 3, "; min_steps = 3 holds it", "early stopping after 3 epochs, step 3: "},
                 {worse, 9, 0, "; min_epochs = 9 holds it", NULL},
                 {worse, 2, 0, NULL, "early stopping after 2 epochs, step 2: "}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         scores = rows[i].v;
         str_clear(&said);
-        xt_trainer *t = TEST_TRAINER(.max_epochs = 6, .min_epochs = rows[i].min_epochs, .min_steps = rows[i].min_steps, .logger = XT_OFF, .checkpointing = XT_OFF);
-        xt_task task = {.net = net, .training_step = train_step, .validation_step = val_scored, .configure_optimizers = sgd, .user = &t};
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 6, .min_epochs = rows[i].min_epochs, .min_steps = rows[i].min_steps,
+                                     .logger = XT_OFF, .checkpointing = XT_OFF);
+        xt_task task = {.net = net,
+                        .training_step = train_step,
+                        .validation_step = val_scored,
+                        .configure_optimizers = sgd,
+                        .user = &t};
         xt_trainer_add(t, xt_early_stopping(.monitor = "val/score", .patience = 1));
         assert_int_equal(xt_fit(t, &task, data(1), data(1)), 0);
-        const char *held = strstr(str_cstr(&said), "would stop"), *ends = strstr(str_cstr(&said), "early stopping after");
+        const char *held = strstr(str_cstr(&said), "would stop"),
+                   *ends = strstr(str_cstr(&said), "early stopping after");
         if (rows[i].held) says(rows[i].held);
         if (rows[i].ends) says(rows[i].ends);
         assert_true(!held == !rows[i].held && !ends == !rows[i].ends);
@@ -332,7 +558,8 @@ static void early_stopping_is_held(void **state) {
 static void a_value_that_is_late(void **state) {
     (void)state;
     for (int strict = 0; strict < 2; strict++) {
-        xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
+        xt_task task = {
+            .net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
         xt_trainer *t = TEST_TRAINER(.max_epochs = 2, .logger = XT_OFF, .checkpointing = XT_OFF);
         xt_trainer_add(t, xt_early_stopping(.monitor = "val/never", .strict = strict ? XT_DEFAULT : XT_OFF));
         assert_int_equal(xt_fit(t, &task, data(1), data(1)), strict);
@@ -344,6 +571,8 @@ static void a_value_that_is_late(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(hooks_come_in_order), T(passes_leave_the_fit_alone), T(best_and_last), T(best_of_a_resumed_run), T(last_of_a_folder), T(early_stopping_rows), T(early_stopping_is_held), T(a_value_that_is_late)};
+    const struct CMUnitTest tests[] = {T(hooks_come_in_order),    T(passes_leave_the_fit_alone), T(best_and_last),
+                                       T(best_of_a_resumed_run),  T(last_of_a_folder),           T(early_stopping_rows),
+                                       T(early_stopping_is_held), T(a_value_that_is_late)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* What the trainer's tests share: a folder of their own, what the library said, and that nothing is left alive. Included once, by a test program. */
+/* What the trainer's tests share: a folder of their own, what the library said, and that nothing is left alive.
+ * Included once, by a test program. */
 #ifndef TESTS_UNIT_TRAIN_TEST_H
 #define TESTS_UNIT_TRAIN_TEST_H
 
@@ -33,7 +34,8 @@ static int begin(void **state) {
 
 static int end(void **state) {
     (void)state;
-    static const live_kind kinds[] = {LIVE_trainer, LIVE_callback, LIVE_logger, LIVE_module, LIVE_loader, LIVE_optimizer, LIVE_tensor};
+    static const live_kind kinds[] = {LIVE_trainer, LIVE_callback,  LIVE_logger, LIVE_module,
+                                      LIVE_loader,  LIVE_optimizer, LIVE_tensor};
     char command[128];
     bool clean = true;
     xt_finish();

@@ -1,6 +1,7 @@
-/* Reductions that compute what they fold: where a large array is made by a short loop and read by a fold over its last dims, the fold runs the loop itself, a block at a time, and the
- * array is not written for it. Who else reads the array computes it again: reading a row of logits and taking exponentials costs less than writing them all and reading them back, and a
- * softmax's gradient then needs no copy of its numerators. The loop stays open for later readers.
+/* Reductions that compute what they fold: where a large array is made by a short loop and read by a fold over its last
+ * dims, the fold runs the loop itself, a block at a time, and the array is not written for it. Who else reads the array
+ * computes it again: reading a row of logits and taking exponentials costs less than writing them all and reading them
+ * back, and a softmax's gradient then needs no copy of its numerators. The loop stays open for later readers.
  *
  * Which part of a row a thread folds depends on shapes only, and blocks are folded in order. */
 #include "cpu/kernel/kernel.h"
@@ -43,7 +44,8 @@ static void fold_parts(void *ctx, int64_t begin, int64_t end, int thread) {
     char *mem = (char *)r->call->scratch + (size_t)thread * thread_bytes(s);
     float *block = (float *)(void *)(mem + tape_scratch_bytes(s->tape, 1));
     for (int64_t t = begin; t < end; t++) {
-        int64_t row = t / s->parts * s->run, p = t % s->parts, from = s->run * p / s->parts, to = s->run * (p + 1) / s->parts;
+        int64_t row = t / s->parts * s->run, p = t % s->parts, from = s->run * p / s->parts,
+                to = s->run * (p + 1) / s->parts;
         float acc = cpu_fold_neutral(s->fold);
         for (int64_t i = from; i < to; i += BLOCK) {
             int64_t n = to - i < BLOCK ? to - i : BLOCK;
@@ -97,8 +99,11 @@ CPU_LOWER(again) {
     fold_axes axes;
     float init;
     group_copy copy = {0};
-    if (!b->fuse_on || op->n_in != 2 || (t->dtype != XT_F32 && t->dtype != XT_BF16) || t->rank > VIEW_MAX || t->count < least_count) return NULL;
-    if (op->in[1]->type->dtype != t->dtype || !cpu_fold_of(&op->regions[0], &f) || !splat_value(b, op->in[1], &init)) return NULL;
+    if (!b->fuse_on || op->n_in != 2 || (t->dtype != XT_F32 && t->dtype != XT_BF16) || t->rank > VIEW_MAX ||
+        t->count < least_count)
+        return NULL;
+    if (op->in[1]->type->dtype != t->dtype || !cpu_fold_of(&op->regions[0], &f) || !splat_value(b, op->in[1], &init))
+        return NULL;
     cpu_fold_axes(t, dims, n_dims, &axes);
     if (!axes.inner_reduced || axes.red != 1 || axes.run < SHORTEST_ROW) return NULL;
     XT_TRY(group_compute_again(b, op->in[0], MOST_OPS, MOST_SLOW, &copy));
@@ -108,8 +113,13 @@ CPU_LOWER(again) {
         group_copy_free(&copy);
         return status_oom(sizeof *s, "a plan");
     }
-    *s = (again_state){
-        .tape = copy.tape, .fold = f, .half = t->dtype == XT_BF16, .init = init, .keep = axes.keep, .run = axes.run, .parts = parts_of(&axes)};
+    *s = (again_state){.tape = copy.tape,
+                       .fold = f,
+                       .half = t->dtype == XT_BF16,
+                       .init = init,
+                       .keep = axes.keep,
+                       .run = axes.run,
+                       .parts = parts_of(&axes)};
     copy.tape = NULL; /* the thunk's */
     s->partial_at = (thread_bytes(s) * (size_t)cpu_build_threads(b) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     *out_done = true;

@@ -1,7 +1,8 @@
 /* Batch norm (with relu, residual, masks and conversions to bf16 around it) and pooling on blocked images.
  *
- * A tensor [N, C/16, H, W, 16] is N * C/16 tiles. Sums are made per tile and joined over N in double, in order, so results do not depend on
- * the number of threads. Feature blocks are handled a few at a time, so that the second look at a tile finds it in cache. */
+ * A tensor [N, C/16, H, W, 16] is N * C/16 tiles. Sums are made per tile and joined over N in double, in order, so
+ * results do not depend on the number of threads. Feature blocks are handled a few at a time, so that the second look
+ * at a tile finds it in cache. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/layout.h"
 #include "cpu/vector/access.h"
@@ -20,7 +21,7 @@ static extent extent_of(const ir_type *t, int feature) {
     return (extent){t->dims[0], c / BLOCK_FEATURES, t->count / (t->dims[0] * c)};
 }
 
-/* --- batch norm ------------------------------------------------------------------------------------------------------------------------ */
+/* --- batch norm --- */
 enum { NOT_THERE = -1 };
 typedef struct norm_state {
     extent e;
@@ -30,8 +31,8 @@ typedef struct norm_state {
     int residual, g[2], z, offset; /* which input, or NOT_THERE */
     int out, narrow, masked; /* which output */
 } norm_state;
-/* Inputs: x, scale, then offset (training) or mean and variance (grad), then the others. Outputs: mean and variance (training) or the gradients of
- * scale and offset (grad), then the others. */
+/* Inputs: x, scale, then offset (training) or mean and variance (grad), then the others. Outputs: mean and variance
+ * (training) or the gradients of scale and offset (grad), then the others. */
 enum { IN_X, IN_SCALE, IN_OFFSET, IN_MEAN = IN_OFFSET, IN_VAR };
 
 typedef struct norm_run {
@@ -55,7 +56,8 @@ static void *output(const norm_run *r, int i, size_t elem, int64_t tile) {
 /* Task t of a batch: image t % N of feature block first + t / N. */
 static blk_norm tile_of(const norm_run *r, int64_t t, int64_t *out_block) {
     const norm_state *s = r->s;
-    int64_t block = r->first + t / s->e.n, image = t % s->e.n, tile = image * s->e.blocks + block, at = block * BLOCK_FEATURES;
+    int64_t block = r->first + t / s->e.n, image = t % s->e.n, tile = image * s->e.blocks + block,
+            at = block * BLOCK_FEATURES;
     *out_block = block;
     return (blk_norm){.n = s->e.pixels,
                       .x = input(r, IN_X, s->half_x, tile),
@@ -153,7 +155,14 @@ static xt_status norm_kernel_run(const cpu_call *c) {
     int64_t features = s->e.blocks * BLOCK_FEATURES, tile_bytes = s->e.pixels * BLOCK_FEATURES * 4;
     double *parts = c->scratch;
     float *f = (float *)(parts + s->e.blocks * s->e.n * 2 * BLOCK_FEATURES);
-    norm_run r = {.s = s, .c = c, .ops = blk_get(), .parts = parts, .a = f, .b = f + features, .shift = f + 2 * features, .relu_a = f + 3 * features};
+    norm_run r = {.s = s,
+                  .c = c,
+                  .ops = blk_get(),
+                  .parts = parts,
+                  .a = f,
+                  .b = f + features,
+                  .shift = f + 2 * features,
+                  .relu_a = f + 3 * features};
     r.mean = s->grad ? c->in[IN_MEAN] : c->out[0];
     for (int64_t k = 0; s->offset != NOT_THERE && k < features; k++)
         r.relu_a[k] = slope(((const float *)c->in[IN_SCALE])[k], ((const float *)c->in[IN_VAR])[k], s->epsilon);
@@ -248,7 +257,8 @@ xt_status blocked_norm(cpu_builder *b, const norm_fusion *f) {
     /* Second looks read each element right before they write it; a kept gradient is written by the first. */
     s->masked = take_output(&l, f->masked, bit(s->g[0]) | bit(s->g[1]));
     s->out = take_output(&l, f->out, bit(IN_X) | bit(s->residual) | (f->masked ? 0 : bit(s->g[0]) | bit(s->g[1])));
-    s->narrow = take_output(&l, f->narrow, f->out ? 0 : bit(IN_X) | bit(s->residual) | (f->masked ? 0 : bit(s->g[0]) | bit(s->g[1])));
+    s->narrow = take_output(&l, f->narrow,
+                            f->out ? 0 : bit(IN_X) | bit(s->residual) | (f->masked ? 0 : bit(s->g[0]) | bit(s->g[1])));
     const ir_op *covered[1 + BASE_COUNT(f->covers)] = {op};
     size_t n_covered = 1;
     double flops = cpu_op_flops(op);
@@ -256,7 +266,8 @@ xt_status blocked_norm(cpu_builder *b, const norm_fusion *f) {
         covered[n_covered++] = f->covers[i]->def;
         flops += cpu_op_flops(f->covers[i]->def);
     }
-    size_t scratch = (size_t)(s->e.blocks * s->e.n) * 2 * BLOCK_FEATURES * sizeof(double) + (size_t)s->e.blocks * 4 * BLOCK_FEATURES * sizeof(float);
+    size_t scratch = (size_t)(s->e.blocks * s->e.n) * 2 * BLOCK_FEATURES * sizeof(double) +
+                     (size_t)s->e.blocks * 4 * BLOCK_FEATURES * sizeof(float);
     cpu_thunk_desc d = {.kernel = s->grad ? &norm_grad_kernel : &norm_kernel,
                         .op = op,
                         .in = l.in,
@@ -274,7 +285,7 @@ xt_status blocked_norm(cpu_builder *b, const norm_fusion *f) {
     return cpu_build_thunk(b, &d);
 }
 
-/* --- pooling ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- pooling --- */
 typedef struct window_state {
     blk_window w;
     extent in, out;
@@ -291,12 +302,15 @@ static bool read_window(const ir_op *op, int feature, window_state *s) {
     const ir_type *in = op->in[0]->type, *out = grad ? op->in[1]->type : op->out[0].type;
     fold_op fold = FOLD_MAX;
     int space = 0;
-    if (in->kind != IR_TENSOR || in->rank != 4 || in->count <= 0 || out->count <= 0 || in->dtype != XT_F32 || out->dtype != XT_F32 || op->n_out != 1)
+    if (in->kind != IR_TENSOR || in->rank != 4 || in->count <= 0 || out->count <= 0 || in->dtype != XT_F32 ||
+        out->dtype != XT_F32 || op->n_out != 1)
         return false;
-    if (grad ? !cpu_selects_largest(op) : op->n_in != 2 || !cpu_fold_of(&op->regions[0], &fold) || (fold != FOLD_MAX && fold != FOLD_SUM))
+    if (grad ? !cpu_selects_largest(op)
+             : op->n_in != 2 || !cpu_fold_of(&op->regions[0], &fold) || (fold != FOLD_MAX && fold != FOLD_SUM))
         return false;
     for (int i = 0; i < 4; i++) {
-        int64_t size = int_at(op, IR_A_window_dimensions, (size_t)i, 1), stride = int_at(op, IR_A_window_strides, (size_t)i, 1);
+        int64_t size = int_at(op, IR_A_window_dimensions, (size_t)i, 1),
+                stride = int_at(op, IR_A_window_strides, (size_t)i, 1);
         int64_t low = int_at(op, IR_A_padding, 2 * (size_t)i, 0);
         if (int_at(op, IR_A_base_dilations, (size_t)i, 1) != 1) return false;
         if (i == 0 || i == feature) {
@@ -336,7 +350,8 @@ static void windows(void *ctx, int64_t begin, int64_t end, int thread) {
         int64_t large = t * s->in.pixels * BLOCK_FEATURES, small = t * s->out.pixels * BLOCK_FEATURES;
         blk_in x = {(const float *)r->c->in[0] + large, false};
         if (grad)
-            blk_get()->pool_grad(&s->w, x, (blk_in){(const float *)r->c->in[1] + small, false}, r->init, (float *)r->c->out[0] + large);
+            blk_get()->pool_grad(&s->w, x, (blk_in){(const float *)r->c->in[1] + small, false}, r->init,
+                                 (float *)r->c->out[0] + large);
         else
             blk_get()->pool(&s->w, x, r->init, (float *)r->c->out[0] + small);
     }

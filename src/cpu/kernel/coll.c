@@ -1,5 +1,5 @@
-/* Collectives: each is one call of the engine, among the ranks of its group alone (coll_among), which folds in the order of the group, so all its ranks get
- * the same bits. */
+/* Collectives: each is one call of the engine, among the ranks of its group alone (coll_among), which folds in the
+ * order of the group, so all its ranks get the same bits. */
 #include "cpu/kernel/coll.h"
 #include "cpu/kernel/kernel.h"
 #include "cpu/run/pending.h"
@@ -12,7 +12,8 @@ static int size_of(const cpu_device *d) {
     return d->group ? coll_size(d->group) : 1;
 }
 
-/* Devices are numbered partition by partition, the replicas of one side by side; the specification counts processes replica by replica. */
+/* Devices are numbered partition by partition, the replicas of one side by side; the specification counts processes
+ * replica by replica. */
 static int64_t process_of(const cpu_device *d, int rank) {
     return (int64_t)(rank % d->replicas) * d->partitions + rank / d->replicas;
 }
@@ -22,11 +23,13 @@ static xt_status group_of_processes(const cpu_device *d, const ir_op *op, int *m
     process_grid g = {d->replicas, d->partitions};
     int size = size_of(d), self = rank_of(d);
     if (d->replicas * d->partitions != size)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "a program of %d replicas and %d partitions runs on a run of %d devices", d->replicas,
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "a program of %d replicas and %d partitions runs on a run of %d devices", d->replicas,
                           d->partitions, size);
     int64_t *ids = base_malloc((size_t)size * sizeof *ids);
     size_t n = 0;
-    xt_status s = ids ? collective_members(op, &g, process_of(d, self), ids, &n) : status_oom((size_t)size * sizeof *ids, "a collective");
+    xt_status s = ids ? collective_members(op, &g, process_of(d, self), ids, &n)
+                      : status_oom((size_t)size * sizeof *ids, "a collective");
     *out_n = (int)n;
     *out_me = -1;
     for (size_t i = 0; i < n && !s; i++) {
@@ -53,10 +56,10 @@ static xt_status group_of(const ir_op *op, int rank, int size, int *members, int
             int64_t id = a->v.ints[g + i];
             if (id < 0) continue;
             if (id >= size)
-                return status_new(
-                    XT_INVALID_ARGUMENT, NULL,
-                    "stablehlo.%s names replica %lld, but the run has %d rank(s): compile the program for the number of ranks it runs on",
-                    ir_op_infos[op->code].name, (long long)id, size);
+                return status_new(XT_INVALID_ARGUMENT, NULL,
+                                  "stablehlo.%s names replica %lld, but the run has %d rank(s): compile the program "
+                                  "for the number of ranks it runs on",
+                                  ir_op_infos[op->code].name, (long long)id, size);
             if (id == rank) me = n;
             members[n++] = (int)id;
         }
@@ -97,7 +100,8 @@ static xt_status company_of(const cpu_device *d, const ir_op *op, const int *mem
 }
 
 /* Copies `part` of `parts` equal slabs along dim of `whole` to or from a dense array of the slab's shape. */
-static void move_slab(const ir_type *whole, int64_t dim, int64_t part, int64_t parts, char *whole_data, char *slab, bool into_whole) {
+static void move_slab(const ir_type *whole, int64_t dim, int64_t part, int64_t parts, char *whole_data, char *slab,
+                      bool into_whole) {
     size_t elem = xt_dtype_size(whole->dtype);
     int64_t outer = 1, inner = 1;
     for (int64_t i = 0; i < dim; i++) outer *= whole->dims[i];
@@ -126,26 +130,31 @@ static bool leads(const ir_type *t, int64_t dim) {
 
 static xt_status all_reduce(const company *c, const ir_op *op, xt_dtype t, int64_t count, const void *in, void *out) {
     coll_op how;
-    if (!cpu_coll_fold_of(op, &how)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
+    if (!cpu_coll_fold_of(op, &how))
+        return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
     if (out != in && count) memcpy(out, in, (size_t)count * xt_dtype_size(t));
     return c->group ? coll_all_reduce(c->group, how, t, out, (size_t)count) : NULL;
 }
 
-/* Operands of one type, if they are not large, travel together: ranks meet once, not once an operand. *out_n: how many were reduced, 0 when packing does
- * not pay. */
-static xt_status all_reduce_packed(const company *c, const ir_op *op, size_t first, const array *in, array *out, size_t *out_n) {
+/* Operands of one type, if they are not large, travel together: ranks meet once, not once an operand. *out_n: how many
+ * were reduced, 0 when packing does not pay. */
+static xt_status all_reduce_packed(const company *c, const ir_op *op, size_t first, const array *in, array *out,
+                                   size_t *out_n) {
     xt_dtype t = in[first].type->dtype;
     size_t k = 0, bytes = 0, at = 0;
-    while (first + k < op->n_out && in[first + k].type->dtype == t && bytes + ir_type_bytes(in[first + k].type) <= CPU_COLL_PACKED_BYTES)
+    while (first + k < op->n_out && in[first + k].type->dtype == t &&
+           bytes + ir_type_bytes(in[first + k].type) <= CPU_COLL_PACKED_BYTES)
         bytes += ir_type_bytes(in[first + k++].type);
     *out_n = k > 1 ? k : 0;
     if (k < 2 || bytes == 0) return NULL;
     char *tmp = base_aligned(CPU_ALIGN, bytes);
     if (!tmp) return status_oom(bytes, "a collective");
-    for (size_t i = first; i < first + k; at += ir_type_bytes(in[i++].type)) memcpy(tmp + at, in[i].data, ir_type_bytes(in[i].type));
+    for (size_t i = first; i < first + k; at += ir_type_bytes(in[i++].type))
+        memcpy(tmp + at, in[i].data, ir_type_bytes(in[i].type));
     xt_status s = all_reduce(c, op, t, (int64_t)(bytes / xt_dtype_size(t)), tmp, tmp);
     at = 0;
-    for (size_t i = first; i < first + k; at += ir_type_bytes(in[i++].type)) memcpy(out[i].data, tmp + at, ir_type_bytes(in[i].type));
+    for (size_t i = first; i < first + k; at += ir_type_bytes(in[i++].type))
+        memcpy(out[i].data, tmp + at, ir_type_bytes(in[i].type));
     base_free(tmp);
     return s;
 }
@@ -172,13 +181,15 @@ static xt_status reduce_scatter(const company *c, const ir_op *op, const array *
     int64_t dim = ir_get_int(op, IR_A_scatter_dimension, 0);
     coll_op how;
     char *tmp = NULL;
-    if (!cpu_coll_fold_of(op, &how)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
+    if (!cpu_coll_fold_of(op, &how))
+        return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
     bool direct = leads(in->type, dim);
     if (!direct) {
         XT_TRY(room(ir_type_bytes(in->type), &tmp));
         move_slabs(in->type, dim, c->n, in->data, tmp, false);
     }
-    xt_status s = coll_reduce_scatter(c->group, how, in->type->dtype, direct ? in->data : tmp, (size_t)out->type->count, out->data);
+    xt_status s = coll_reduce_scatter(c->group, how, in->type->dtype, direct ? in->data : tmp, (size_t)out->type->count,
+                                      out->data);
     base_free(tmp);
     return s;
 }
@@ -226,7 +237,8 @@ static xt_status check_sizes(const company *c, const ir_op *op, const array *in,
     if (op->code == OP_all_to_all && in->type->dims[dim] % n) fits = false;
     if (fits) return NULL;
     return status_new(XT_INVALID_ARGUMENT, NULL,
-                      "stablehlo.%s of %lld elements to %lld does not fit a group of %lld ranks: was the program recorded for another number?",
+                      "stablehlo.%s of %lld elements to %lld does not fit a group of %lld ranks: was the program "
+                      "recorded for another number?",
                       ir_op_infos[op->code].name, (long long)give, (long long)take, (long long)n);
 }
 
@@ -266,14 +278,18 @@ xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out
         *(uint32_t *)out[0].data = id;
         return NULL;
     }
-    if (ir_get_bool(op, IR_A_has_dynamic_root, false)) return unsupported(op, "with a root known only when running is not there");
+    if (ir_get_bool(op, IR_A_has_dynamic_root, false))
+        return unsupported(op, "with a root known only when running is not there");
     bool permutes = op->code == OP_collective_permute;
     int *members = base_malloc((size_t)size * sizeof *members), n = 0, me = -1;
     if (!members) return status_oom(0, "a collective");
     company c = {0};
-    xt_status s = permutes ? NULL : d->partitions > 1 ? group_of_processes(d, op, members, &n, &me) : group_of(op, rank, size, members, &n, &me);
+    xt_status s = permutes            ? NULL
+                  : d->partitions > 1 ? group_of_processes(d, op, members, &n, &me)
+                                      : group_of(op, rank, size, members, &n, &me);
     if (!s && !permutes)
-        s = n > 0 ? company_of(d, op, members, n, me, &c) : unsupported(op, "on a rank that is in none of its replica_groups has no meaning");
+        s = n > 0 ? company_of(d, op, members, n, me, &c)
+                  : unsupported(op, "on a rank that is in none of its replica_groups has no meaning");
     base_free(members);
     for (uint32_t i = 0; i < op->n_out && !s; i++) {
         size_t packed = 0;
@@ -289,7 +305,8 @@ xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out
 
 static xt_status collective_run(const cpu_call *c) {
     const ir_op *op = c->thunk->op;
-    if (c->thunk->start && c->device->running == c->exec && c->device->group && coll_size(c->device->group) > 1) return cpu_pending_start(c);
+    if (c->thunk->start && c->device->running == c->exec && c->device->group && coll_size(c->device->group) > 1)
+        return cpu_pending_start(c);
     array *a = base_calloc(op->n_in + op->n_out + 1, sizeof *a);
     if (!a) return status_oom(0, "a collective");
     for (uint32_t i = 0; i < op->n_in; i++) a[i] = (array){op->in[i]->type, c->in[i]};

@@ -1,8 +1,9 @@
 /* while, if and case: each region is a program of its own, planned when the op is, and run inside its thunk.
  *
- * A loop's state lies in the thunk's results and, for values that the body cannot write over, in a second place in the scratch memory: an iteration reads
- * one and writes the other. Where the body's plan takes the argument's memory over (it updates a slice, or passes the value on) nothing is copied.
- * Operands that die here are the first state as they are. Regions that call functions or handle tuples run on the interpreter's code. */
+ * A loop's state lies in the thunk's results and, for values that the body cannot write over, in a second place in the
+ * scratch memory: an iteration reads one and writes the other. Where the body's plan takes the argument's memory over
+ * (it updates a slice, or passes the value on) nothing is copied. Operands that die here are the first state as they
+ * are. Regions that call functions or handle tuples run on the interpreter's code. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/captured.h"
 #include "cpu/vector/move.h"
@@ -59,7 +60,8 @@ static xt_status while_run(const cpu_call *c) {
         }
     }
     for (size_t i = 0; i < n && !st; i++)
-        if (now[i] != c->out[i]) cpu_copy_run(&c->device->team, c->out[i], now[i], ir_type_bytes(c->thunk->op->in[i]->type));
+        if (now[i] != c->out[i])
+            cpu_copy_run(&c->device->team, c->out[i], now[i], ir_type_bytes(c->thunk->op->in[i]->type));
     base_free(mem);
     return st;
 }
@@ -88,7 +90,7 @@ static xt_status branch_run(const cpu_call *c) {
 }
 static const cpu_kernel branch_kernel = {"branch", branch_run, control_free, .programs = control_programs};
 
-/* --- lowering ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- lowering --- */
 static bool plain_type(const ir_type *t) {
     return t->kind == IR_TENSOR && t->count >= 0;
 }
@@ -129,7 +131,8 @@ static size_t lay_out(control_state *s, const ir_op *op) {
     return scratch + temps + CPU_ALIGN;
 }
 
-/* What a run takes: a loop's programs as often as they run where that can be read from it, else once; of branches the largest. */
+/* What a run takes: a loop's programs as often as they run where that can be read from it, else once; of branches
+ * the largest. */
 static void count_work(const control_state *s, const ir_op *op, cpu_thunk_desc *d) {
     int64_t trips = op->code == OP_while ? ir_trip_count(op) : -1;
     for (size_t i = 0; i < s->n_subs; i++) {

@@ -1,9 +1,11 @@
-/* Convolution on oneDNN. Training records three forms of it, all as stablehlo.convolution; each maps to the primitive made for it:
+/* Convolution on oneDNN. Training records three forms of it, all as stablehlo.convolution; each maps to the primitive
+ * made for it:
  *   forward    plain windows;
- *   data       the gradient of the input: a dilated left side or a kernel turned around, strides 1; the kernel's dims swapped;
+ *   data       the gradient of the input: a dilated left side or a kernel turned around, strides 1; the kernel's
+ *              dims swapped;
  *   weights    the gradient of the kernel: batch and feature exchange roles, the right side is the larger window.
- * Dimension numbers become strides, so no operand is transposed; oneDNN is asked for its own layouts when it has no fast code for the given
- * ones, and reorders run inside the thunk. */
+ * Dimension numbers become strides, so no operand is transposed; oneDNN is asked for its own layouts when it has no
+ * fast code for the given ones, and reorders run inside the thunk. */
 #include "cpu/kernel/conv_form.h"
 #include "cpu/kernel/conv_plain.h"
 #include "cpu/kernel/kernel.h"
@@ -57,13 +59,15 @@ static xt_status conv_run(const cpu_call *c) {
     for (int i = 0; i < 3; i++) {
         used[i] = s->reorder[i].primitive ? scratch + s->at[i] : user[i];
         if (s->reorder[i].primitive && i != s->output)
-            XT_TRY(dnnl_prim_run(&s->reorder[i], &c->device->stream, (void *[]){user[i], used[i]}, scratch + s->reorder_scratch_at));
+            XT_TRY(dnnl_prim_run(&s->reorder[i], &c->device->stream, (void *[]){user[i], used[i]},
+                                 scratch + s->reorder_scratch_at));
     }
     XT_TRY(dnnl_prim_run(&s->prim, &c->device->stream, used, scratch + s->prim_scratch_at));
     int o = s->output;
     if (s->plain && o != WEI && !is_finite(s, &c->device->team, used[o])) return conv_plain_run(s->plain, c);
     if (s->reorder[o].primitive)
-        XT_TRY(dnnl_prim_run(&s->reorder[o], &c->device->stream, (void *[]){used[o], user[o]}, scratch + s->reorder_scratch_at));
+        XT_TRY(dnnl_prim_run(&s->reorder[o], &c->device->stream, (void *[]){used[o], user[o]},
+                             scratch + s->reorder_scratch_at));
     return s->plain && o == WEI ? conv_plain_unless_finite(s->plain, c) : NULL;
 }
 /* As far as oneDNN may reach from where an operand starts. */
@@ -76,32 +80,32 @@ static bool conv_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
     *out = (cpu_access){.arg = k, .elem = elem, .at = {.n = 1, .dims = {(int64_t)(bytes / elem)}, .strides = {1}}};
     return true;
 }
-static const cpu_kernel conv_forward_kernel = {
-    "onednn-conv", conv_run, conv_free, .onednn = true, .access = conv_access};
-static const cpu_kernel conv_data_kernel = {
-    "onednn-conv-data", conv_run, conv_free, .onednn = true, .access = conv_access};
-static const cpu_kernel conv_weights_kernel = {
-    "onednn-conv-weights", conv_run, conv_free, .onednn = true, .access = conv_access};
-static const cpu_kernel wino_forward_kernel = {
-    "winograd-conv", conv_run, conv_free, .onednn = true, .access = conv_access};
-static const cpu_kernel wino_data_kernel = {
-    "winograd-conv-data", conv_run, conv_free, .onednn = true, .access = conv_access};
-static const cpu_kernel wino_weights_kernel = {
-    "winograd-conv-weights", conv_run, conv_free, .onednn = true, .access = conv_access};
+static const cpu_kernel conv_forward_kernel = {"onednn-conv", conv_run, conv_free, .onednn = true,
+                                               .access = conv_access};
+static const cpu_kernel conv_data_kernel = {"onednn-conv-data", conv_run, conv_free, .onednn = true,
+                                            .access = conv_access};
+static const cpu_kernel conv_weights_kernel = {"onednn-conv-weights", conv_run, conv_free, .onednn = true,
+                                               .access = conv_access};
+static const cpu_kernel wino_forward_kernel = {"winograd-conv", conv_run, conv_free, .onednn = true,
+                                               .access = conv_access};
+static const cpu_kernel wino_data_kernel = {"winograd-conv-data", conv_run, conv_free, .onednn = true,
+                                            .access = conv_access};
+static const cpu_kernel wino_weights_kernel = {"winograd-conv-weights", conv_run, conv_free, .onednn = true,
+                                               .access = conv_access};
 
-/* --- primitives ---------------------------------------------------------------------------------------------------------------------- */
-static dnnl_status_t form_desc(const conv_desc *d, conv_form form, dnnl_alg_kind_t algorithm, const dnnl_memory_desc_t md[3],
-                               dnnl_convolution_desc_t *out) {
+/* --- primitives --- */
+static dnnl_status_t form_desc(const conv_desc *d, conv_form form, dnnl_alg_kind_t algorithm,
+                               const dnnl_memory_desc_t md[3], dnnl_convolution_desc_t *out) {
     switch (form) {
     case CONV_FORWARD:
-        return dnnl_dilated_convolution_forward_desc_init(out, dnnl_forward_training, algorithm, &md[SRC], &md[WEI], NULL, &md[DST], d->strides,
-                                                          d->dilates, d->pad_l, d->pad_r);
+        return dnnl_dilated_convolution_forward_desc_init(out, dnnl_forward_training, algorithm, &md[SRC], &md[WEI],
+                                                          NULL, &md[DST], d->strides, d->dilates, d->pad_l, d->pad_r);
     case CONV_DATA:
-        return dnnl_dilated_convolution_backward_data_desc_init(out, algorithm, &md[SRC], &md[WEI], &md[DST], d->strides, d->dilates, d->pad_l,
-                                                                d->pad_r);
+        return dnnl_dilated_convolution_backward_data_desc_init(out, algorithm, &md[SRC], &md[WEI], &md[DST],
+                                                                d->strides, d->dilates, d->pad_l, d->pad_r);
     default:
-        return dnnl_dilated_convolution_backward_weights_desc_init(out, algorithm, &md[SRC], &md[WEI], NULL, &md[DST], d->strides, d->dilates,
-                                                                   d->pad_l, d->pad_r);
+        return dnnl_dilated_convolution_backward_weights_desc_init(out, algorithm, &md[SRC], &md[WEI], NULL, &md[DST],
+                                                                   d->strides, d->dilates, d->pad_l, d->pad_r);
     }
 }
 
@@ -112,14 +116,16 @@ typedef struct candidate {
     bool ok, winograd;
 } candidate;
 
-/* What a primitive costs, roughly, in flops a second of one core: oneDNN's kernels for wide vectors run at more than twice the speed of its
- * im2col + matrix product and of its narrow kernels, and a reorder moves memory. Only the order of the candidates matters. */
+/* What a primitive costs, roughly, in flops a second of one core: oneDNN's kernels for wide vectors run at more than
+ * twice the speed of its im2col + matrix product and of its narrow kernels, and a reorder moves memory. Only the order
+ * of the candidates matters. */
 static double estimate(const conv_desc *d, const candidate *c, const char *impl, double flops, int threads) {
     bool wide = strstr(impl, "avx512") || strstr(impl, "brg") || strstr(impl, "amx") || strstr(impl, "sve");
     double s = flops / ((strstr(impl, "wino") ? 200e9 : wide ? 110e9 : 45e9) * threads);
     for (int i = 0; i < 3; i++)
         if (!dnnl_memory_desc_equal(&d->md[i], &c->used[i]))
-            s += 2e-6 + (double)(dnnl_memory_desc_get_size(&d->md[i]) + dnnl_memory_desc_get_size(&c->used[i])) / (20e9 * threads);
+            s += 2e-6 + (double)(dnnl_memory_desc_get_size(&d->md[i]) + dnnl_memory_desc_get_size(&c->used[i])) /
+                            (20e9 * threads);
     return s;
 }
 
@@ -208,7 +214,8 @@ static xt_status finish(conv_state *s, const conv_desc *d, candidate *c, int thr
     for (int i = 0; i < 3 && *out_ok; i++) {
         if (dnnl_memory_desc_equal(&d->md[i], &c->used[i])) continue;
         bool out = i == d->output;
-        XT_TRY(dnnl_reorder_make(out ? &c->used[i] : &d->md[i], out ? &d->md[i] : &c->used[i], threads, &s->reorder[i], out_ok));
+        XT_TRY(dnnl_reorder_make(out ? &c->used[i] : &d->md[i], out ? &d->md[i] : &c->used[i], threads, &s->reorder[i],
+                                 out_ok));
         s->at[i] = *scratch;
         *scratch += align_up(dnnl_memory_desc_get_size(&c->used[i]));
         if (s->reorder[i].scratch_bytes > reorder_scratch) reorder_scratch = s->reorder[i].scratch_bytes;
@@ -220,7 +227,7 @@ static xt_status finish(conv_state *s, const conv_desc *d, candidate *c, int thr
     return NULL;
 }
 
-/* --- without Winograd ---------------------------------------------------------------------------------------------------------------- */
+/* --- without Winograd --- */
 struct conv_plain {
     conv_desc desc;
     conv_state begun; /* what comes before the primitive, as in the state that it stands in for */
@@ -232,7 +239,8 @@ struct conv_plain {
     size_t all_scratch;
 };
 
-static xt_status plain_new(const conv_desc *d, const conv_state *begun, size_t scratch, double flops, int threads, conv_plain **out) {
+static xt_status plain_new(const conv_desc *d, const conv_state *begun, size_t scratch, double flops, int threads,
+                           conv_plain **out) {
     conv_plain *p = *out = base_calloc(1, sizeof *p);
     if (!p) return status_oom(sizeof *p, "a plan");
     p->desc = *d;
@@ -253,7 +261,9 @@ static xt_status plain_make(conv_plain *p) {
     p->all_scratch = p->scratch;
     xt_status st = choose(&p->desc, LAYOUT_CHANNELS_LAST, p->flops, p->threads, &best);
     if (!st && best.ok) st = finish(s, &p->desc, &best, p->threads, &p->all_scratch, &ok);
-    if (!st && !ok) st = status_new(XT_INTERNAL, NULL, "oneDNN has no direct convolution for what it computes by Winograd's algorithm");
+    if (!st && !ok)
+        st = status_new(XT_INTERNAL, NULL,
+                        "oneDNN has no direct convolution for what it computes by Winograd's algorithm");
     if (st)
         conv_free(s);
     else
@@ -279,7 +289,8 @@ xt_status conv_plain_run(conv_plain *p, const cpu_call *c) {
 
 xt_status conv_plain_unless_finite(conv_plain *p, const cpu_call *c) {
     const dnnl_memory_desc_t *w = &p->desc.md[WEI];
-    const char *taps = (const char *)c->out[0] + w->offset0 * (int64_t)dnnl_data_type_size(w->data_type); /* of a kernel that was cropped */
+    /* of a kernel that was cropped */
+    const char *taps = (const char *)c->out[0] + w->offset0 * (int64_t)dnnl_data_type_size(w->data_type);
     bool finite = conv_kernel_is_finite(taps, w->data_type == dnnl_bf16, w->dims, w->format_desc.blocking.strides);
     return finite ? NULL : conv_plain_run(p, c);
 }
@@ -323,8 +334,8 @@ static bool find_form(conv *c, const ir_value **kernel, conv_state *s, size_t *s
 
 /* An image's dims by role: batch first, then features, and space in order. */
 static bool is_image(const conv *c, const ir_type *t, int64_t batch, int64_t feature, const int64_t *space) {
-    return c->n == 2 && t->rank == 4 && batch == 0 && (feature == 1 || feature == 3) && space[0] == (feature == 1 ? 2 : 1) &&
-           space[1] == space[0] + 1;
+    return c->n == 2 && t->rank == 4 && batch == 0 && (feature == 1 || feature == 3) &&
+           space[0] == (feature == 1 ? 2 : 1) && space[1] == space[0] + 1;
 }
 
 /* Of both operands and the result: 1 + the feature dim, 0: no image of this form of convolution. */
@@ -345,7 +356,8 @@ bool conv_images(const ir_op *op, int out_feature[3], double *out_winograd_flops
     conv_state unused = {0};
     size_t scratch = 0;
     const ir_value *kernel = op->in[1];
-    if (!conv_read(op, &c) || c.lhs->dtype != c.rhs->dtype || c.groups != 1 || c.batch_groups != 1 || !find_form(&c, &kernel, &unused, &scratch, &d))
+    if (!conv_read(op, &c) || c.lhs->dtype != c.rhs->dtype || c.groups != 1 || c.batch_groups != 1 ||
+        !find_form(&c, &kernel, &unused, &scratch, &d))
         return false;
     image_features(&c, d.form, out_feature);
     *out_winograd_flops = conv_winograd_is_meant(&d) ? cpu_op_flops(op) : 0;
@@ -386,7 +398,8 @@ CPU_LOWER(convolution) {
     wino_problem problem;
     bool both = ok && (d.form == CONV_WEIGHTS ? in_blocked == 3 : in_blocked == 1 && out_blocked);
     double flops = cpu_op_flops(op);
-    if (both && !s->flip && !cropped && d.md[SRC].data_type == dnnl_bf16 && conv_winograd_is_meant(&d) && conv_wino_of(&d, &problem)) {
+    if (both && !s->flip && !cropped && d.md[SRC].data_type == dnnl_bf16 && conv_winograd_is_meant(&d) &&
+        conv_wino_of(&d, &problem)) {
         xt_status made = plain_new(&d, s, scratch, flops, threads, &problem.plain);
         conv_free(s);
         *out_done = !made;

@@ -1,9 +1,10 @@
-/* Convolutions that oneDNN has no primitive for: f64, f16, complex and integer ones, and whatever shapes it refuses; every dimension number, dilation,
- * group and reversal.
+/* Convolutions that oneDNN has no primitive for: f64, f16, complex and integer ones, and whatever shapes it refuses;
+ * every dimension number, dilation, group and reversal.
  *
- * Both sides are brought into the type of the sums, the left as [batch, channel, space], the kernel as [out, in, space]. For each image, group and block of
- * output places the places under the kernel are laid out as a matrix [channel x kernel place, output place], a block of rows at a time, and multiplied by
- * the kernel (OpenBLAS, else a typed loop). Threads take such blocks. Padding and the holes of the left side's dilation are zeros. */
+ * Both sides are brought into the type of the sums, the left as [batch, channel, space], the kernel as [out, in,
+ * space]. For each image, group and block of output places the places under the kernel are laid out as a matrix
+ * [channel x kernel place, output place], a block of rows at a time, and multiplied by the kernel (OpenBLAS, else a
+ * typed loop). Threads take such blocks. Padding and the holes of the left side's dilation are zeros. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/blas.h"
 #include "cpu/vector/move.h"
@@ -13,7 +14,8 @@ enum { BLOCK_ROWS = 256, BLOCK_COLS = 512 };
 
 typedef struct conv_state {
     int rank; /* spatial dims */
-    int64_t in[VIEW_MAX], kernel[VIEW_MAX], out[VIEW_MAX], stride[VIEW_MAX], low[VIEW_MAX], in_dilation[VIEW_MAX], kernel_dilation[VIEW_MAX];
+    int64_t in[VIEW_MAX], kernel[VIEW_MAX], out[VIEW_MAX], stride[VIEW_MAX], low[VIEW_MAX], in_dilation[VIEW_MAX],
+        kernel_dilation[VIEW_MAX];
     bool reversed[VIEW_MAX];
     int64_t batch, in_channels, group_channels, out_channels, feature_groups, batch_groups;
     int64_t n_in, n_kernel, n_out; /* places in each space */
@@ -34,18 +36,19 @@ typedef struct conv_run {
 
 /* Input index in dim d under kernel place k of output place o; false in padding and holes. */
 static bool place_in(const conv_state *s, int d, int64_t o, int64_t k, int64_t *out) {
-    int64_t at = s->reversed[d] ? s->kernel[d] - 1 - k : k, p = o * s->stride[d] + at * s->kernel_dilation[d] - s->low[d];
+    int64_t at = s->reversed[d] ? s->kernel[d] - 1 - k : k,
+            p = o * s->stride[d] + at * s->kernel_dilation[d] - s->low[d];
     if (p < 0 || (s->in_dilation[d] != 1 && p % s->in_dilation[d])) return false;
     *out = p / s->in_dilation[d];
     return *out < s->in[d];
 }
 
-#define LINE(T)                                                                                                                                      \
-    for (int64_t i = 0, p = first; i < n; i++, p += step) {                                                                                          \
-        int64_t q = dil == 1 ? p : p / dil;                                                                                                          \
-        bool inside = p >= 0 && q < s->in[d] && (dil == 1 || p % dil == 0);                                                                          \
-        ((T *)dst)[i] = inside ? ((const T *)x)[q] : zero_##T;                                                                                       \
-    }                                                                                                                                                \
+#define LINE(T)                                                             \
+    for (int64_t i = 0, p = first; i < n; i++, p += step) {                 \
+        int64_t q = dil == 1 ? p : p / dil;                                 \
+        bool inside = p >= 0 && q < s->in[d] && (dil == 1 || p % dil == 0); \
+        ((T *)dst)[i] = inside ? ((const T *)x)[q] : zero_##T;              \
+    }                                                                       \
     return
 typedef struct pair {
     uint64_t part[2];
@@ -78,7 +81,8 @@ static void row_of(const conv_state *s, const char *x, const int64_t *place, int
     int last = s->rank - 1;
     int64_t width = s->out[last];
     while (n > 0) {
-        int64_t col = at % width, rest = at / width, run = width - col < n ? width - col : n, base = 0, step = s->in[last], p = 0;
+        int64_t col = at % width, rest = at / width, run = width - col < n ? width - col : n, base = 0,
+                step = s->in[last], p = 0;
         bool inside = true;
         for (int d = last - 1; d >= 0 && inside; d--) {
             inside = place_in(s, d, rest % s->out[d], place[d], &p);
@@ -97,13 +101,14 @@ static void row_of(const conv_state *s, const char *x, const int64_t *place, int
 }
 
 /* sums[outs, cols] += kernel[outs, rows] x block[rows, cols]. */
-static void multiply(const conv_state *s, int64_t outs, int64_t cols, int64_t rows, const char *kernel, int64_t depth, const char *block,
-                     char *sums) {
+static void multiply(const conv_state *s, int64_t outs, int64_t cols, int64_t rows, const char *kernel, int64_t depth,
+                     const char *block, char *sums) {
     if (!s->blas) {
         gemm(s->compute, outs, cols, rows, kernel, depth, block, cols, sums, s->n_out);
         return;
     }
-    blas_int m = (blas_int)cols, n = (blas_int)outs, k = (blas_int)rows, ldk = (blas_int)depth, ldc = (blas_int)s->n_out;
+    blas_int m = (blas_int)cols, n = (blas_int)outs, k = (blas_int)rows, ldk = (blas_int)depth,
+             ldc = (blas_int)s->n_out;
     const void *one = blas_number(s->kind, true);
     s->blas->gemm[s->kind]("N", "N", &m, &n, &k, one, block, &m, kernel, &ldk, one, sums, &ldc);
 }
@@ -112,12 +117,14 @@ static void conv_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const conv_run *r = ctx;
     const conv_state *s = r->s;
     char *block = r->blocks + (size_t)thread * s->block_bytes;
-    int64_t groups = s->feature_groups * s->batch_groups, images = s->batch / s->batch_groups, outs = s->out_channels / groups;
+    int64_t groups = s->feature_groups * s->batch_groups, images = s->batch / s->batch_groups,
+            outs = s->out_channels / groups;
     int64_t depth = s->group_channels * s->n_kernel, tiles = (s->n_out + s->columns - 1) / s->columns;
     for (int64_t t = begin; t < end; t++) {
         int64_t b = t / (tiles * groups), g = t / tiles % groups, col = t % tiles * s->columns,
                 cols = s->n_out - col < s->columns ? s->n_out - col : s->columns;
-        int64_t image = s->batch_groups > 1 ? g * images + b : b, channel = s->feature_groups > 1 ? g * s->group_channels : 0, place[VIEW_MAX] = {0};
+        int64_t image = s->batch_groups > 1 ? g * images + b : b,
+                channel = s->feature_groups > 1 ? g * s->group_channels : 0, place[VIEW_MAX] = {0};
         const char *x = r->lhs + (size_t)((image * s->in_channels + channel) * s->n_in) * s->elem;
         const char *kernel = r->rhs + (size_t)(g * outs * depth) * s->elem;
         char *sums = r->sums + (size_t)((b * s->out_channels + g * outs) * s->n_out + col) * s->elem;
@@ -149,7 +156,8 @@ static xt_status conv_run_op(const cpu_call *c) {
             cpu_move_run(team, &s->moves[i], scratch + s->moved_at[i], side[i]);
             side[i] = scratch + s->moved_at[i];
         }
-        side[i] = cpu_converted(team, s->type, side[i], s->compute, scratch + s->wide_at[i], c->thunk->op->in[i]->type->count);
+        side[i] = cpu_converted(team, s->type, side[i], s->compute, scratch + s->wide_at[i],
+                                c->thunk->op->in[i]->type->count);
     }
     bool direct = !s->move[2] && s->result == s->compute;
     conv_run r = {s, side[0], side[1], direct ? c->out[0] : scratch + s->sums_at, scratch + s->block_at};
@@ -157,16 +165,17 @@ static xt_status conv_run_op(const cpu_call *c) {
     blas_for(team, s->batch / s->batch_groups * s->feature_groups * s->batch_groups * tiles, 1, conv_chunk, &r);
     if (direct) return NULL;
     int64_t count = c->thunk->op->out[0].type->count;
-    const char *narrow = cpu_converted(team, s->compute, r.sums, s->result, s->move[2] ? scratch + s->narrow_at : c->out[0], count);
+    const char *narrow =
+        cpu_converted(team, s->compute, r.sums, s->result, s->move[2] ? scratch + s->narrow_at : c->out[0], count);
     if (s->move[2]) cpu_move_run(team, &s->moves[2], c->out[0], narrow);
     return NULL;
 }
 static const cpu_kernel conv_kernel = {"convolution-any", conv_run_op, NULL, false};
 
-/* --- lowering ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- lowering --- */
 /* dims in the order first, second, spatial; false when they lie so already. */
-static bool order(const ir_op *op, const ir_type *t, ir_attr_key first, ir_attr_key second, ir_attr_key spatial, bool back, cpu_move *out,
-                  int64_t *dims) {
+static bool order(const ir_op *op, const ir_type *t, ir_attr_key first, ir_attr_key second, ir_attr_key spatial,
+                  bool back, cpu_move *out, int64_t *dims) {
     size_t n;
     const int64_t *s = ir_get_ints(op, spatial, &n);
     view given, moved = {0}, dense = {0};
@@ -184,7 +193,8 @@ static bool order(const ir_op *op, const ir_type *t, ir_attr_key first, ir_attr_
         same = same && (dims[d] == 1 || moved.strides[d] == step);
         step *= dims[d];
     }
-    return !same && (back ? cpu_move_make(&moved, &dense, t->dtype, out) : cpu_move_make(&dense, &moved, t->dtype, out));
+    return !same &&
+           (back ? cpu_move_make(&moved, &dense, t->dtype, out) : cpu_move_make(&dense, &moved, t->dtype, out));
 }
 
 static int64_t int_or(const ir_op *op, ir_attr_key k, int i, int64_t fallback) {
@@ -195,12 +205,12 @@ static int64_t int_or(const ir_op *op, ir_attr_key k, int i, int64_t fallback) {
 
 static void read_shapes(const ir_op *op, conv_state *s) {
     int64_t lhs[VIEW_MAX], rhs[VIEW_MAX], out[VIEW_MAX];
-    s->move[0] =
-        order(op, op->in[0]->type, IR_A_input_batch_dimension, IR_A_input_feature_dimension, IR_A_input_spatial_dimensions, false, &s->moves[0], lhs);
-    s->move[1] = order(op, op->in[1]->type, IR_A_kernel_output_feature_dimension, IR_A_kernel_input_feature_dimension, IR_A_kernel_spatial_dimensions,
-                       false, &s->moves[1], rhs);
-    s->move[2] = order(op, op->out[0].type, IR_A_output_batch_dimension, IR_A_output_feature_dimension, IR_A_output_spatial_dimensions, true,
-                       &s->moves[2], out);
+    s->move[0] = order(op, op->in[0]->type, IR_A_input_batch_dimension, IR_A_input_feature_dimension,
+                       IR_A_input_spatial_dimensions, false, &s->moves[0], lhs);
+    s->move[1] = order(op, op->in[1]->type, IR_A_kernel_output_feature_dimension, IR_A_kernel_input_feature_dimension,
+                       IR_A_kernel_spatial_dimensions, false, &s->moves[1], rhs);
+    s->move[2] = order(op, op->out[0].type, IR_A_output_batch_dimension, IR_A_output_feature_dimension,
+                       IR_A_output_spatial_dimensions, true, &s->moves[2], out);
     s->rank = (int)op->in[0]->type->rank - 2;
     s->n_in = s->n_kernel = s->n_out = 1;
     for (int d = 0; d < s->rank; d++) {
@@ -229,7 +239,8 @@ static size_t take(size_t *all, size_t bytes) {
  * how wide they are: OpenBLAS has other kernels at the edges of a block, with other bits. */
 static int64_t columns_of(const conv_state *s) {
     enum { BLOCKS = 16 };
-    int64_t tasks = s->batch * s->feature_groups, want = (BLOCKS + tasks - 1) / tasks, columns = (s->n_out + want - 1) / want;
+    int64_t tasks = s->batch * s->feature_groups, want = (BLOCKS + tasks - 1) / tasks,
+            columns = (s->n_out + want - 1) / want;
     if (columns < 32) columns = 32;
     if (columns > BLOCK_COLS) columns = BLOCK_COLS;
     return columns < s->n_out ? columns : s->n_out;
@@ -260,6 +271,12 @@ CPU_LOWER(conv_any) {
     s->block_bytes = (s->block_bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     s->block_at = take(&scratch, s->block_bytes * (size_t)cpu_build_threads(b));
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &conv_kernel, .op = op, .n_in = 2, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {.kernel = &conv_kernel,
+                        .op = op,
+                        .n_in = 2,
+                        .n_out = 1,
+                        .scratch_bytes = scratch,
+                        .state = s,
+                        .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }

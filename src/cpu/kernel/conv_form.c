@@ -3,15 +3,17 @@
 #include "cpu/vector/wino.h"
 
 /* [a, b, spatial...] of an array, by dim numbers. */
-static bool tensor_desc(dnnl_memory_desc_t *md, const ir_type *t, const view *v, int64_t a, int64_t b, const int64_t *spatial, int n) {
+static bool tensor_desc(dnnl_memory_desc_t *md, const ir_type *t, const view *v, int64_t a, int64_t b,
+                        const int64_t *spatial, int n) {
     dnnl_data_type_t type;
     dnnl_dims_t d = {t->dims[a], t->dims[b]}, s = {v->strides[a], v->strides[b]};
     for (int i = 0; i < n; i++) d[2 + i] = t->dims[spatial[i]], s[2 + i] = v->strides[spatial[i]];
     return dnnl_type_of(t->dtype, &type) && dnnl_memory_desc_init_by_strides(md, 2 + n, d, type, s) == dnnl_success;
 }
-/* [groups, o/groups, i, spatial...]: the output features are in group order. `o_first`: which of the two kernel dims is split. */
-static bool kernel_desc(dnnl_memory_desc_t *md, const ir_type *t, const view *v, int64_t o, int64_t i_dim, const int64_t *spatial, int n,
-                        int64_t groups, bool split_o) {
+/* [groups, o/groups, i, spatial...]: the output features are in group order. `o_first`: which of the two kernel
+ * dims is split. */
+static bool kernel_desc(dnnl_memory_desc_t *md, const ir_type *t, const view *v, int64_t o, int64_t i_dim,
+                        const int64_t *spatial, int n, int64_t groups, bool split_o) {
     if (groups == 1) return tensor_desc(md, t, v, o, i_dim, spatial, n);
     dnnl_data_type_t type;
     int64_t split = split_o ? o : i_dim, per = t->dims[split] / groups;
@@ -22,7 +24,8 @@ static bool kernel_desc(dnnl_memory_desc_t *md, const ir_type *t, const view *v,
 }
 
 /* The right padding with which `in` positions give exactly `out` windows; what a window never reaches is not padded. */
-static bool right_padding(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dil, int64_t left, int64_t *right) {
+static bool right_padding(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dil, int64_t left,
+                          int64_t *right) {
     int64_t reach = (kernel - 1) * dil + 1, need = (out - 1) * stride + reach - in - left;
     *right = need > 0 ? need : 0;
     return in + left + *right >= reach && (in + left + *right - reach) / stride + 1 == out;
@@ -41,8 +44,8 @@ bool conv_as_forward(const conv *c, conv_desc *d) {
         d->dilates[i] = c->rhs_dil[i] - 1;
         d->pad_l[i] = c->low[i];
         if (c->low[i] < 0 || c->high[i] < 0) return false;
-        if (!right_padding(c->lhs->dims[c->lhs_s[i]], c->out->dims[c->out_s[i]], c->rhs->dims[c->rhs_s[i]], c->stride[i], c->rhs_dil[i], c->low[i],
-                           &d->pad_r[i]))
+        if (!right_padding(c->lhs->dims[c->lhs_s[i]], c->out->dims[c->out_s[i]], c->rhs->dims[c->rhs_s[i]],
+                           c->stride[i], c->rhs_dil[i], c->low[i], &d->pad_r[i]))
             return false;
     }
     d->form = CONV_FORWARD;
@@ -60,7 +63,8 @@ bool conv_as_data(const conv *c, conv_desc *d) {
         d->dilates[i] = c->rhs_dil[i] - 1;
         d->pad_l[i] = (k - 1) * c->rhs_dil[i] - c->low[i];
         if (d->pad_l[i] < 0) return false;
-        if (!right_padding(c->out->dims[c->out_s[i]], c->lhs->dims[c->lhs_s[i]], k, c->lhs_dil[i], c->rhs_dil[i], d->pad_l[i], &d->pad_r[i]))
+        if (!right_padding(c->out->dims[c->out_s[i]], c->lhs->dims[c->lhs_s[i]], k, c->lhs_dil[i], c->rhs_dil[i],
+                           d->pad_l[i], &d->pad_r[i]))
             return false;
     }
     d->form = CONV_DATA;
@@ -81,12 +85,13 @@ bool conv_as_weights(const conv *c, conv_desc *d) {
         d->dilates[i] = c->stride[i] - 1;
         d->pad_l[i] = c->low[i];
         if (c->low[i] < 0) return false;
-        if (!right_padding(c->lhs->dims[c->lhs_s[i]], c->rhs->dims[c->rhs_s[i]], c->out->dims[c->out_s[i]], c->rhs_dil[i], c->stride[i], c->low[i],
-                           &d->pad_r[i]))
+        if (!right_padding(c->lhs->dims[c->lhs_s[i]], c->rhs->dims[c->rhs_s[i]], c->out->dims[c->out_s[i]],
+                           c->rhs_dil[i], c->stride[i], c->low[i], &d->pad_r[i]))
             return false;
     }
-    /* Any such convolution is a forward one as well. Programs that mean the gradient read the batch of an image tensor as features, so the
-     * feature dim comes first; otherwise only a window far larger than the result, and not larger than the image, speaks for it. */
+    /* Any such convolution is a forward one as well. Programs that mean the gradient read the batch of an image tensor
+     * as features, so the feature dim comes first; otherwise only a window far larger than the result, and not larger
+     * than the image, speaks for it. */
     bool meant = c->lhs_f == 0 || c->batch_groups > 1 || (window > 8 * result && window <= image);
     if (!meant) return false;
     d->form = CONV_WEIGHTS;
@@ -103,20 +108,24 @@ bool conv_crop_kernel(conv_desc *d) {
     conv_desc cropped = *d;
     memcpy(dims, w->dims, sizeof dims);
     for (int i = 0; i < n; i++) {
-        int64_t in = d->md[SRC].dims[2 + i], out = d->md[DST].dims[2 + i], begin = d->pad_l[i] - (out - 1) * d->strides[i], end = in + d->pad_l[i];
+        int64_t in = d->md[SRC].dims[2 + i], out = d->md[DST].dims[2 + i],
+                begin = d->pad_l[i] - (out - 1) * d->strides[i], end = in + d->pad_l[i];
         if (d->dilates[i] != 0) continue;
         at[first + i] = begin > 0 ? begin : 0;
         dims[first + i] = (end < dims[first + i] ? end : dims[first + i]) - at[first + i];
         cropped.pad_l[i] -= at[first + i];
-        if (dims[first + i] < 1 || !right_padding(in, out, dims[first + i], d->strides[i], 1, cropped.pad_l[i], &cropped.pad_r[i])) return false;
+        if (dims[first + i] < 1 ||
+            !right_padding(in, out, dims[first + i], d->strides[i], 1, cropped.pad_l[i], &cropped.pad_r[i]))
+            return false;
     }
-    if (memcmp(dims, w->dims, sizeof dims) == 0 || dnnl_memory_desc_init_submemory(&part, w, dims, at) != dnnl_success) return false;
+    if (memcmp(dims, w->dims, sizeof dims) == 0 || dnnl_memory_desc_init_submemory(&part, w, dims, at) != dnnl_success)
+        return false;
     *d = cropped;
     *w = part;
     return true;
 }
 
-/* --- Winograd ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Winograd --- */
 typedef enum wino_wish { WINO_ON, WINO_OFF, WINO_ALWAYS } wino_wish;
 static wino_wish winograd_wish(void) {
     static const char *const wishes[] = {"on", "off", "always"};
@@ -130,11 +139,13 @@ static bool taps_fits(const taps_problem *p) {
 
 /* On this processor, with these features. */
 static bool wino_fits(const wino_problem *p) {
-    return wino_get() && p->in.c % WINO_COLUMNS == 0 && p->out.c % WINO_COLUMNS == 0 && p->tap_step[0] == 3 && p->tap_step[1] == 1;
+    return wino_get() && p->in.c % WINO_COLUMNS == 0 && p->out.c % WINO_COLUMNS == 0 && p->tap_step[0] == 3 &&
+           p->tap_step[1] == 1;
 }
 
 bool conv_wino_of(const conv_desc *d, wino_problem *p) {
-    const dnnl_memory_desc_t *in = &d->md[d->form == CONV_DATA ? DST : SRC], *out = &d->md[d->form == CONV_DATA ? SRC : DST], *w = &d->md[WEI];
+    const dnnl_memory_desc_t *in = &d->md[d->form == CONV_DATA ? DST : SRC],
+                             *out = &d->md[d->form == CONV_DATA ? SRC : DST], *w = &d->md[WEI];
     const int64_t *step = w->format_desc.blocking.strides;
     bool data = d->form == CONV_DATA;
     *p = (wino_problem){.form = data                      ? WINO_DATA
@@ -155,7 +166,9 @@ bool conv_wino_of(const conv_desc *d, wino_problem *p) {
 bool conv_taps_of(const conv_desc *d, taps_problem *p) {
     const dnnl_memory_desc_t *src = &d->md[SRC], *dst = &d->md[DST], *w = &d->md[WEI];
     const int64_t *step = w->format_desc.blocking.strides;
-    if (d->form != CONV_WEIGHTS || src->ndims != 4 || w->ndims != 4 || src->data_type != dnnl_bf16 || w->format_kind != dnnl_blocked) return false;
+    if (d->form != CONV_WEIGHTS || src->ndims != 4 || w->ndims != 4 || src->data_type != dnnl_bf16 ||
+        w->format_kind != dnnl_blocked)
+        return false;
     bool moves = d->strides[0] > 1 && d->strides[1] > 1, one = w->dims[2] == 1 && w->dims[3] == 1;
     bool little = dst->dims[0] * dst->dims[2] * dst->dims[3] <= 512;
     if (d->dilates[0] || d->dilates[1] || src->dims[1] < 64 || !(moves || one || little)) return false;
@@ -170,13 +183,15 @@ bool conv_taps_of(const conv_desc *d, taps_problem *p) {
     return taps_fits(p);
 }
 
-/* Where F(4x4,3x3) of f32 (oneDNN's) and F(2x2,3x3) of bf16 (kernel/wino.c) are taken: a rule on shapes, from measurements (bench/conv_bench), never from a clock, so a program computes the same bits on
- * every run. It wants enough features for its matrix products and images that tiles cover well. */
+/* Where F(4x4,3x3) of f32 (oneDNN's) and F(2x2,3x3) of bf16 (kernel/wino.c) are taken: a rule on shapes, from
+ * measurements (bench/conv_bench), never from a clock, so a program computes the same bits on every run. It wants
+ * enough features for its matrix products and images that tiles cover well. */
 bool conv_winograd_is_meant(const conv_desc *d) {
     const dnnl_memory_desc_t *src = &d->md[SRC], *wei = &d->md[WEI], *dst = &d->md[DST];
     if (src->ndims != 4 || wei->ndims != 4 || winograd_wish() == WINO_OFF) return false;
     for (int i = 0; i < 2; i++)
-        if (wei->dims[2 + i] != 3 || d->strides[i] != 1 || d->dilates[i] != 0 || d->pad_l[i] > 1 || d->pad_r[i] > 1) return false;
+        if (wei->dims[2 + i] != 3 || d->strides[i] != 1 || d->dilates[i] != 0 || d->pad_l[i] > 1 || d->pad_r[i] > 1)
+            return false;
     if (src->dims[1] % 16 || dst->dims[1] % 16) return false;
     wino_problem p;
     bool half = src->data_type == dnnl_bf16, even = true;

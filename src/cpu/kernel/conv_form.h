@@ -1,5 +1,6 @@
-/* Which of oneDNN's three forms a convolution is, and its problem as that form sees it: plain windows (forward), the gradient of the input (data) or of the kernel (weights). The
- * dims of a stablehlo.convolution become strides of descriptors, so no operand is transposed. Then which kernel such a problem is for, by rules on shapes. */
+/* Which of oneDNN's three forms a convolution is, and its problem as that form sees it: plain windows (forward), the
+ * gradient of the input (data) or of the kernel (weights). The dims of a stablehlo.convolution become strides of
+ * descriptors, so no operand is transposed. Then which kernel such a problem is for, by rules on shapes. */
 #ifndef XT_SRC_CPU_KERNEL_CONV_FORM_H
 #define XT_SRC_CPU_KERNEL_CONV_FORM_H
 
@@ -19,9 +20,11 @@ typedef struct conv_desc {
 
 /* False: the convolution has not this form. */
 bool conv_as_forward(const conv *c, conv_desc *d);
-bool conv_as_data(const conv *c, conv_desc *d); /* the kernel must come turned around already (or be turned back by the caller) */
+/* the kernel must come turned around already (or be turned back by the caller) */
+bool conv_as_data(const conv *c, conv_desc *d);
 bool conv_as_weights(const conv *c, conv_desc *d);
-/* Leaves out what of the kernel only ever meets padding: on small images that is most of it. False: nothing to leave out. */
+/* Leaves out what of the kernel only ever meets padding: on small images that is most of it. False: nothing
+ * to leave out. */
 bool conv_crop_kernel(conv_desc *d);
 
 /* The same problem for kernel/wino.c and for kernel/taps.c; false where it is not for them. */

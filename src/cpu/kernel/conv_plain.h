@@ -1,5 +1,6 @@
-/* The direct form of a convolution that is computed by Winograd's algorithm, for results that are not finite (conv_finite.h). It is made when first wanted and kept: a network whose
- * numbers stay finite never pays for it. Programs run on several devices at once share it. */
+/* The direct form of a convolution that is computed by Winograd's algorithm, for results that are not finite
+ * (conv_finite.h). It is made when first wanted and kept: a network whose numbers stay finite never pays for it.
+ * Programs run on several devices at once share it. */
 #ifndef XT_SRC_CPU_KERNEL_CONV_PLAIN_H
 #define XT_SRC_CPU_KERNEL_CONV_PLAIN_H
 

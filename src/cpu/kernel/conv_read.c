@@ -34,8 +34,8 @@ bool conv_read(const ir_op *op, conv *c) {
     c->lhs = op->in[0]->type;
     c->rhs = op->in[1]->type;
     c->out = op->out[0].type;
-    return view_dense(c->lhs, &c->lv) && view_dense(c->rhs, &c->rv) && view_dense(c->out, &c->ov) && c->lhs->count > 0 && c->rhs->count > 0 &&
-           c->out->count > 0;
+    return view_dense(c->lhs, &c->lv) && view_dense(c->rhs, &c->rv) && view_dense(c->out, &c->ov) &&
+           c->lhs->count > 0 && c->rhs->count > 0 && c->out->count > 0;
 }
 
 const ir_value *conv_unreversed(const conv *c, const ir_value *rhs) {

@@ -1,4 +1,5 @@
-/* Moving elements: transpose, pad, concatenate, dynamic slices. All are copies between two strided windows of the same dims. */
+/* Moving elements: transpose, pad, concatenate, dynamic slices. All are copies between two strided windows of
+ * the same dims. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/move.h"
 
@@ -21,7 +22,8 @@ static moves *moves_new(size_t n) {
 static xt_status moves_run(const cpu_call *c) {
     const moves *s = c->thunk->state;
     const cpu_team *team = &c->device->team;
-    if (s->fill) cpu_fill_run(team, c->out[0], c->in[1], xt_dtype_size(c->thunk->op->out[0].type->dtype), s->fill_count);
+    if (s->fill)
+        cpu_fill_run(team, c->out[0], c->in[1], xt_dtype_size(c->thunk->op->out[0].type->dtype), s->fill_count);
     for (size_t i = 0; i < s->n; i++)
         if (view_count(&s->m[i].dst) > 0) cpu_move_run(team, &s->m[i], c->out[0], c->in[i]);
     return NULL;
@@ -70,7 +72,8 @@ CPU_LOWER(transpose) {
 /* Broadcasts, slices and reversals of elements that no loop reads as they are (16 bytes). */
 CPU_LOWER(window) {
     view dst, dense, src;
-    if (!view_dense(op->out[0].type, &dst) || !view_dense(op->in[0]->type, &dense) || !view_through(op, &dense, &src)) return NULL;
+    if (!view_dense(op->out[0].type, &dst) || !view_dense(op->in[0]->type, &dense) || !view_through(op, &dense, &src))
+        return NULL;
     moves *m = moves_new(1);
     if (!m) return status_oom(sizeof *m, "a plan");
     m->n = cpu_move_make(&dst, &src, op->out[0].type->dtype, &m->m[0]);
@@ -79,7 +82,8 @@ CPU_LOWER(window) {
 
 CPU_LOWER(pad) {
     size_t n;
-    const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n), *interior = ir_get_ints(op, IR_A_interior_padding, &n);
+    const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n),
+                  *interior = ir_get_ints(op, IR_A_interior_padding, &n);
     const ir_type *in = op->in[0]->type, *to = op->out[0].type;
     view dst, src;
     if (!view_dense(to, &dst) || !view_dense(in, &src)) return NULL;
@@ -87,7 +91,8 @@ CPU_LOWER(pad) {
         int64_t step = 1 + interior[i], first = 0, last = in->dims[i] - 1;
         /* elements [first, last] of the operand land inside the result; negative edges cut the others */
         if (low[i] < 0) first = (-low[i] + step - 1) / step;
-        if (last >= 0 && low[i] + last * step >= to->dims[i]) last = to->dims[i] - 1 - low[i] < 0 ? -1 : (to->dims[i] - 1 - low[i]) / step;
+        if (last >= 0 && low[i] + last * step >= to->dims[i])
+            last = to->dims[i] - 1 - low[i] < 0 ? -1 : (to->dims[i] - 1 - low[i]) / step;
         int64_t count = last - first + 1 > 0 ? last - first + 1 : 0;
         src.offset += first * src.strides[i];
         dst.offset += (low[i] + first * step) * dst.strides[i];
@@ -120,7 +125,7 @@ CPU_LOWER(concatenate) {
     return take(b, op, &concatenate_kernel, m, 0, out_done);
 }
 
-/* --- dynamic slices -------------------------------------------------------------------------------------------------------------------- */
+/* --- dynamic slices --- */
 static int64_t read_start(const void *p, xt_dtype t) {
     switch ((int)t) {
     case XT_I8: return *(const int8_t *)p;
@@ -209,8 +214,12 @@ CPU_LOWER(dynamic_slice) {
         return NULL;
     }
     *out_done = true;
-    cpu_thunk_desc d = {
-        .kernel = &dynamic_slice_kernel, .op = op, .n_in = op->n_in, .n_out = 1, .state = m, .bytes = 2.0 * (double)ir_type_bytes(op->out[0].type)};
+    cpu_thunk_desc d = {.kernel = &dynamic_slice_kernel,
+                        .op = op,
+                        .n_in = op->n_in,
+                        .n_out = 1,
+                        .state = m,
+                        .bytes = 2.0 * (double)ir_type_bytes(op->out[0].type)};
     return cpu_build_thunk(b, &d);
 }
 
@@ -223,4 +232,3 @@ CPU_LOWER(dynamic_update_slice) {
     }
     return take(b, op, &dynamic_update_kernel, m, 1, out_done);
 }
-

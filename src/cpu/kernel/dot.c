@@ -1,7 +1,9 @@
-/* dot_general on oneDNN's matmul. Batch, free and contracting dims are each folded into one dim with one stride per operand; an operand whose
- * dims do not fold that way is first brought into [batch, rows, columns] order in scratch memory. oneDNN's product is cut into blocks by its shape
- * (cut.h), operands of large ones in oneDNN's own blocked layout where that pays (pays_to_block). Large f32 products run on panels of our own instead (packed.h): 5 to 15 percent faster
- * than oneDNN 2.6 row-major at the shapes of GPT-2 on Zen 5, and their operands need not be brought anywhere first. */
+/* dot_general on oneDNN's matmul. Batch, free and contracting dims are each folded into one dim with one stride per
+ * operand; an operand whose dims do not fold that way is first brought into [batch, rows, columns] order in scratch
+ * memory. oneDNN's product is cut into blocks by its shape (cut.h), operands of large ones in oneDNN's own blocked
+ * layout where that pays (pays_to_block). Large f32 products run on panels of our own instead (packed.h): 5 to 15
+ * percent faster than oneDNN 2.6 row-major at the shapes of GPT-2 on Zen 5, and their operands need not be brought
+ * anywhere first. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/cut.h"
 #include "cpu/vector/move.h"
@@ -22,7 +24,8 @@ typedef struct dot_state {
     size_t scratch_at; /* of either */
 } dot_state;
 
-enum { SMALL_FLOPS = 8000000 }; /* too small for panels of our own, and run by whoever starts the program where that is tiny */
+/* too small for panels of our own, and run by whoever starts the program where that is tiny */
+enum { SMALL_FLOPS = 8000000 };
 
 static void dot_free(void *state) {
     dot_state *s = state;
@@ -77,8 +80,8 @@ static bool fold(const view *v, const int64_t *dims, size_t n, int64_t *out_size
 }
 
 /* Fills sizes (batch, free, contracting) and strides of an operand; decides whether it must be packed. */
-static void make_side(const ir_type *t, const view *given, const int64_t *batch, size_t nb, const int64_t *contract, size_t nc, bool contract_first,
-                      int64_t size[3], side *out) {
+static void make_side(const ir_type *t, const view *given, const int64_t *batch, size_t nb, const int64_t *contract,
+                      size_t nc, bool contract_first, int64_t size[3], side *out) {
     view v = *given, src = {0}, dst = {0};
     int64_t free_dims[VIEW_MAX];
     size_t nf = 0;
@@ -119,10 +122,12 @@ static size_t align_up(size_t n) {
     return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
 }
 
-/* Blocking an operand costs one pass over it and saves a part of the product's time; measured with oneDNN 2.6 on Zen 5 (2 cores) at the shapes of
- * GPT-2. bf16 runs at 720-850 GFLOP/s row-major and at 920-960 with blocked right operands; a left operand is only worth it where its rows lie so far
- * apart that each element is another page's (the vocabulary's weight gradient: 27 to 23 ms). f32 gains 2 to 9 percent, which pays for many rows only.
- * A right operand that no cache holds is not blocked: writing it anew takes more than is saved (512 x 50257 x 768: 78 ms blocked, 59 as it lies; 512 x 768 x 50257: 57, 49). */
+/* Blocking an operand costs one pass over it and saves a part of the product's time; measured with oneDNN 2.6 on Zen 5
+ * (2 cores) at the shapes of GPT-2. bf16 runs at 720-850 GFLOP/s row-major and at 920-960 with blocked right operands;
+ * a left operand is only worth it where its rows lie so far apart that each element is another page's (the vocabulary's
+ * weight gradient: 27 to 23 ms). f32 gains 2 to 9 percent, which pays for many rows only. A right operand that no cache
+ * holds is not blocked: writing it anew takes more than is saved (512 x 50257 x 768: 78 ms blocked, 59 as it lies; 512
+ * x 768 x 50257: 57, 49). */
 static void pays_to_block(xt_dtype t, int64_t m, int64_t n, int64_t k, const side *lhs, bool *out_lhs, bool *out_rhs) {
     enum { CACHED = 16 << 20 }; /* elements */
     bool large = (double)m * (double)n * (double)k > 3e7;
@@ -131,11 +136,13 @@ static void pays_to_block(xt_dtype t, int64_t m, int64_t n, int64_t k, const sid
 }
 
 /* The product by oneDNN; blocked operands where that pays and is to be had. */
-static xt_status make_cut(dot_state *s, xt_dtype in, xt_dtype out, const int64_t size[CUT_AXES], int threads, bool *out_ok) {
+static xt_status make_cut(dot_state *s, xt_dtype in, xt_dtype out, const int64_t size[CUT_AXES], int threads,
+                          bool *out_ok) {
     const int64_t *l = s->lhs.stride, *r = s->rhs.stride;
     cut_product p = {.in = in, .out = out, .lhs = {l[0], l[1], 0, l[2]}, .rhs = {r[0], 0, r[1], r[2]}};
     memcpy(p.size, size, sizeof p.size);
-    if (size[CUT_BATCH] == 1) pays_to_block(in, size[CUT_ROWS], size[CUT_COLUMNS], size[CUT_DEPTH], &s->lhs, &p.block_lhs, &p.block_rhs);
+    if (size[CUT_BATCH] == 1)
+        pays_to_block(in, size[CUT_ROWS], size[CUT_COLUMNS], size[CUT_DEPTH], &s->lhs, &p.block_lhs, &p.block_rhs);
     *out_ok = false;
     for (int blocked = p.block_rhs; blocked >= 0 && !*out_ok; blocked--) {
         s->cut = p;
@@ -149,8 +156,13 @@ static xt_status make_cut(dot_state *s, xt_dtype in, xt_dtype out, const int64_t
 }
 
 static bool make_packed(dot_state *s, int64_t m, int64_t n, int64_t k, int threads) {
-    packed_product p = {
-        .m = m, .n = n, .k = k, .a_row = s->lhs.stride[1], .a_col = s->lhs.stride[2], .b_row = s->rhs.stride[2], .b_col = s->rhs.stride[1]};
+    packed_product p = {.m = m,
+                        .n = n,
+                        .k = k,
+                        .a_row = s->lhs.stride[1],
+                        .a_col = s->lhs.stride[2],
+                        .b_row = s->rhs.stride[2],
+                        .b_col = s->rhs.stride[1]};
     if (!packed_plan(&p, threads)) return false;
     s->packed = p;
     return true;
@@ -163,9 +175,11 @@ static size_t side_scratch(side *s, const ir_type *t, size_t scratch) {
 
 CPU_LOWER(dot_general) {
     size_t nlb, nrb, nlc, nrc;
-    const int64_t *lb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nlb), *rb = ir_get_ints(op, IR_A_rhs_batching_dimensions, &nrb);
+    const int64_t *lb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nlb),
+                  *rb = ir_get_ints(op, IR_A_rhs_batching_dimensions, &nrb);
     int64_t dot_lc[1], dot_rc[1];
-    const int64_t *lc = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &nlc), *rc = ir_get_ints(op, IR_A_rhs_contracting_dimensions, &nrc);
+    const int64_t *lc = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &nlc),
+                  *rc = ir_get_ints(op, IR_A_rhs_contracting_dimensions, &nrc);
     const ir_type *lt = op->in[0]->type, *rt = op->in[1]->type, *ot = op->out[0].type;
     if (op->code == OP_dot) { /* the last dim with the first */
         dot_lc[0] = (int64_t)lt->rank - 1;
@@ -174,7 +188,8 @@ CPU_LOWER(dot_general) {
         if (lt->rank == 0 || rt->rank == 0) return NULL;
     }
     dnnl_data_type_t tl, tr, to;
-    if (!dnnl_type_of(lt->dtype, &tl) || !dnnl_type_of(rt->dtype, &tr) || !dnnl_type_of(ot->dtype, &to) || tl != tr) return NULL;
+    if (!dnnl_type_of(lt->dtype, &tl) || !dnnl_type_of(rt->dtype, &tr) || !dnnl_type_of(ot->dtype, &to) || tl != tr)
+        return NULL;
     if (tl == dnnl_f32 && to != dnnl_f32) return NULL;
     dot_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
@@ -192,7 +207,9 @@ CPU_LOWER(dot_general) {
     size_t scratch = 0;
     if (batch && m && n && k) {
         int threads = cpu_build_threads(b);
-        bool packed = batch == 1 && lt->dtype == XT_F32 && cpu_op_flops(op) >= SMALL_FLOPS && make_packed(s, m, n, k, threads), ok = packed;
+        bool packed = batch == 1 && lt->dtype == XT_F32 && cpu_op_flops(op) >= SMALL_FLOPS &&
+                      make_packed(s, m, n, k, threads),
+             ok = packed;
         xt_status st = NULL;
         if (!packed) st = make_cut(s, lt->dtype, ot->dtype, (const int64_t[]){batch, m, n, k}, threads, &ok);
         if (st || !ok) {

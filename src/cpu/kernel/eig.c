@@ -1,9 +1,11 @@
-/* The rest of LAPACK that JAX calls on CPUs: eigenvalues of general matrices (geev), Schur forms (gees), Hessenberg and tridiagonal forms (gehrd, sytrd), singular values
- * by QR (gesvd), QR with pivots (geqp3), products with Q (ormqr), by OpenBLAS; and tridiagonal systems (gtsv, and the perturbed one of inverse iteration) by
- * elimination with row exchanges (Golub & Van Loan, "Matrix Computations", 4th ed., 4.3). Each matrix of a batch is one thread's.
+/* The rest of LAPACK that JAX calls on CPUs: eigenvalues of general matrices (geev), Schur forms (gees), Hessenberg and
+ * tridiagonal forms (gehrd, sytrd), singular values by QR (gesvd), QR with pivots (geqp3), products with Q (ormqr), by
+ * OpenBLAS; and tridiagonal systems (gtsv, and the perturbed one of inverse iteration) by elimination with row
+ * exchanges (Golub & Van Loan, "Matrix Computations", 4th ed., 4.3). Each matrix of a batch is one thread's.
  *
- * A row of `calls` tells operands and results: M a matrix, which the routine sees column by column in memory of its own, V a vector, I a status. A routine works
- * in its results; operands that it overwrites are copied there first (the row's `into`). */
+ * A row of `calls` tells operands and results: M a matrix, which the routine sees column by column in memory of its
+ * own, V a vector, I a status. A routine works in its results; operands that it overwrites are copied there first (the
+ * row's `into`). */
 #include <complex.h>
 #include <math.h>
 
@@ -56,24 +58,25 @@ static void set_status(eig_call *c, uint32_t i, blas_int info) {
     memcpy(c->out[i], &info, sizeof info);
 }
 
-/* --- OpenBLAS ------------------------------------------------------------------------------------------------------------------------------------- */
-typedef void (*geev_fn)(const char *, const char *, BLAS_IN, void *, BLAS_IN, void *wr, void *wi, void *vl, BLAS_IN, void *vr, BLAS_IN, void *,
-                        BLAS_IN, blas_int *);
-typedef void (*cgeev_fn)(const char *, const char *, BLAS_IN, void *, BLAS_IN, void *w, void *vl, BLAS_IN, void *vr, BLAS_IN, void *, BLAS_IN, void *,
-                         blas_int *);
+/* --- OpenBLAS --- */
+typedef void (*geev_fn)(const char *, const char *, BLAS_IN, void *, BLAS_IN, void *wr, void *wi, void *vl, BLAS_IN,
+                        void *vr, BLAS_IN, void *, BLAS_IN, blas_int *);
+typedef void (*cgeev_fn)(const char *, const char *, BLAS_IN, void *, BLAS_IN, void *w, void *vl, BLAS_IN, void *vr,
+                         BLAS_IN, void *, BLAS_IN, void *, blas_int *);
 
-/* Vectors of a real matrix: a column for a real eigenvalue, two (real and imaginary part) for a pair; spread in place from the last on. */
-#define SPREAD(T, t)                                                                                                                                 \
-    static void spread_##t(const T *imag, const T *packed, int64_t n, T *out) {                                                                      \
-        for (int64_t j = 0; j < n; j++) {                                                                                                            \
-            bool pair = imag[j] != 0;                                                                                                                \
-            for (int64_t i = 0; i < n; i++) {                                                                                                        \
-                T re = packed[j * n + i], im = pair ? packed[(j + 1) * n + i] : 0;                                                                   \
-                out[2 * (j * n + i)] = re, out[2 * (j * n + i) + 1] = im;                                                                            \
-                if (pair) out[2 * ((j + 1) * n + i)] = re, out[2 * ((j + 1) * n + i) + 1] = -im;                                                     \
-            }                                                                                                                                        \
-            j += pair;                                                                                                                               \
-        }                                                                                                                                            \
+/* Vectors of a real matrix: a column for a real eigenvalue, two (real and imaginary part) for a pair; spread in place
+ * from the last on. */
+#define SPREAD(T, t)                                                                             \
+    static void spread_##t(const T *imag, const T *packed, int64_t n, T *out) {                  \
+        for (int64_t j = 0; j < n; j++) {                                                        \
+            bool pair = imag[j] != 0;                                                            \
+            for (int64_t i = 0; i < n; i++) {                                                    \
+                T re = packed[j * n + i], im = pair ? packed[(j + 1) * n + i] : 0;               \
+                out[2 * (j * n + i)] = re, out[2 * (j * n + i) + 1] = im;                        \
+                if (pair) out[2 * ((j + 1) * n + i)] = re, out[2 * ((j + 1) * n + i) + 1] = -im; \
+            }                                                                                    \
+            j += pair;                                                                           \
+        }                                                                                        \
     }
 SPREAD(float, f32)
 SPREAD(double, f64)
@@ -82,35 +85,42 @@ static void run_geev(eig_call *c) {
     blas_int n = (blas_int)dim(in_type(c, 0), 1), info = 0;
     char left = (char)option(c, "compute_left", 'N'), right = (char)option(c, "compute_right", 'N');
     if (is_complex(c)) {
-        ((cgeev_fn)c->s->fn)(&left, &right, &n, c->in[0], &n, c->out[0], c->out[1], &n, c->out[2], &n, c->work, &c->lwork, c->rwork, &info);
+        ((cgeev_fn)c->s->fn)(&left, &right, &n, c->in[0], &n, c->out[0], c->out[1], &n, c->out[2], &n, c->work,
+                             &c->lwork, c->rwork, &info);
         set_status(c, 3, info);
         return;
     }
-    char *vl = c->work + (size_t)c->lwork * c->s->elem, *vr = vl + (size_t)(n * n) * c->s->elem; /* behind the room that it works in */
-    ((geev_fn)c->s->fn)(&left, &right, &n, c->in[0], &n, c->out[0], c->out[1], vl, &n, vr, &n, c->work, &c->lwork, &info);
+    /* behind the room that it works in */
+    char *vl = c->work + (size_t)c->lwork * c->s->elem, *vr = vl + (size_t)(n * n) * c->s->elem;
+    ((geev_fn)c->s->fn)(&left, &right, &n, c->in[0], &n, c->out[0], c->out[1], vl, &n, vr, &n, c->work, &c->lwork,
+                        &info);
     for (int side = 0; side < 2; side++) {
         const char *v = side ? vr : vl;
         if ((side ? right : left) != 'V') continue;
         if (c->s->kind == BLAS_S)
-            spread_f32((const float *)(void *)c->out[1], (const float *)(const void *)v, n, (float *)(void *)c->out[2 + side]);
+            spread_f32((const float *)(void *)c->out[1], (const float *)(const void *)v, n,
+                       (float *)(void *)c->out[2 + side]);
         else
-            spread_f64((const double *)(void *)c->out[1], (const double *)(const void *)v, n, (double *)(void *)c->out[2 + side]);
+            spread_f64((const double *)(void *)c->out[1], (const double *)(const void *)v, n,
+                       (double *)(void *)c->out[2 + side]);
     }
     set_status(c, 4, info);
 }
 
-typedef void (*gees_fn)(const char *, const char *, void *select, BLAS_IN, void *, BLAS_IN, blas_int *sdim, void *wr, void *wi, void *vs, BLAS_IN,
-                        void *, BLAS_IN, void *, blas_int *);
-typedef void (*cgees_fn)(const char *, const char *, void *select, BLAS_IN, void *, BLAS_IN, blas_int *sdim, void *w, void *vs, BLAS_IN, void *,
-                         BLAS_IN, void *, void *, blas_int *);
+typedef void (*gees_fn)(const char *, const char *, void *select, BLAS_IN, void *, BLAS_IN, blas_int *sdim, void *wr,
+                        void *wi, void *vs, BLAS_IN, void *, BLAS_IN, void *, blas_int *);
+typedef void (*cgees_fn)(const char *, const char *, void *select, BLAS_IN, void *, BLAS_IN, blas_int *sdim, void *w,
+                         void *vs, BLAS_IN, void *, BLAS_IN, void *, void *, blas_int *);
 static void run_gees(eig_call *c) {
     blas_int n = (blas_int)dim(in_type(c, 0), 1), info = 0, chosen = 0;
     char job = (char)option(c, "mode", 'V'), sort = 'N';
     uint32_t last = is_complex(c) ? 4 : 5;
     if (is_complex(c))
-        ((cgees_fn)c->s->fn)(&job, &sort, NULL, &n, c->out[0], &n, &chosen, c->out[2], c->out[1], &n, c->work, &c->lwork, c->rwork, c->iwork, &info);
+        ((cgees_fn)c->s->fn)(&job, &sort, NULL, &n, c->out[0], &n, &chosen, c->out[2], c->out[1], &n, c->work,
+                             &c->lwork, c->rwork, c->iwork, &info);
     else
-        ((gees_fn)c->s->fn)(&job, &sort, NULL, &n, c->out[0], &n, &chosen, c->out[2], c->out[3], c->out[1], &n, c->work, &c->lwork, c->iwork, &info);
+        ((gees_fn)c->s->fn)(&job, &sort, NULL, &n, c->out[0], &n, &chosen, c->out[2], c->out[3], c->out[1], &n, c->work,
+                            &c->lwork, c->iwork, &info);
     set_status(c, last - 1, chosen);
     set_status(c, last, info);
 }
@@ -122,7 +132,8 @@ static void run_gehrd(eig_call *c) {
     set_status(c, 2, info);
 }
 
-typedef void (*sytrd_fn)(const char *, BLAS_IN, void *, BLAS_IN, void *d, void *e, void *tau, void *, BLAS_IN, blas_int *);
+typedef void (*sytrd_fn)(const char *, BLAS_IN, void *, BLAS_IN, void *d, void *e, void *tau, void *, BLAS_IN,
+                         blas_int *);
 static void run_sytrd(eig_call *c) {
     blas_int n = (blas_int)dim(in_type(c, 0), 1), info = 0;
     char uplo = (char)option(c, "uplo", 'L');
@@ -130,32 +141,37 @@ static void run_sytrd(eig_call *c) {
     set_status(c, 4, info);
 }
 
-typedef void (*gesvd_fn)(const char *, const char *, BLAS_IN, BLAS_IN, void *, BLAS_IN, void *s, void *u, BLAS_IN, void *vt, BLAS_IN, void *, BLAS_IN,
-                         blas_int *);
-typedef void (*cgesvd_fn)(const char *, const char *, BLAS_IN, BLAS_IN, void *, BLAS_IN, void *s, void *u, BLAS_IN, void *vt, BLAS_IN, void *,
-                          BLAS_IN, void *, blas_int *);
+typedef void (*gesvd_fn)(const char *, const char *, BLAS_IN, BLAS_IN, void *, BLAS_IN, void *s, void *u, BLAS_IN,
+                         void *vt, BLAS_IN, void *, BLAS_IN, blas_int *);
+typedef void (*cgesvd_fn)(const char *, const char *, BLAS_IN, BLAS_IN, void *, BLAS_IN, void *s, void *u, BLAS_IN,
+                          void *vt, BLAS_IN, void *, BLAS_IN, void *, blas_int *);
 static void run_gesvd(eig_call *c) {
-    blas_int m = (blas_int)dim(in_type(c, 0), 2), n = (blas_int)dim(in_type(c, 0), 1), ldv = (blas_int)dim(out_type(c, 3), 2), info = 0;
+    blas_int m = (blas_int)dim(in_type(c, 0), 2), n = (blas_int)dim(in_type(c, 0), 1),
+             ldv = (blas_int)dim(out_type(c, 3), 2), info = 0;
     char job = (char)option(c, "mode", 'A');
     if (is_complex(c))
-        ((cgesvd_fn)c->s->fn)(&job, &job, &m, &n, c->out[0], &m, c->out[1], c->out[2], &m, c->out[3], &ldv, c->work, &c->lwork, c->rwork, &info);
+        ((cgesvd_fn)c->s->fn)(&job, &job, &m, &n, c->out[0], &m, c->out[1], c->out[2], &m, c->out[3], &ldv, c->work,
+                              &c->lwork, c->rwork, &info);
     else
-        ((gesvd_fn)c->s->fn)(&job, &job, &m, &n, c->out[0], &m, c->out[1], c->out[2], &m, c->out[3], &ldv, c->work, &c->lwork, &info);
+        ((gesvd_fn)c->s->fn)(&job, &job, &m, &n, c->out[0], &m, c->out[1], c->out[2], &m, c->out[3], &ldv, c->work,
+                             &c->lwork, &info);
     set_status(c, 4, info);
 }
 
 typedef void (*geqp3_fn)(BLAS_IN, BLAS_IN, void *, BLAS_IN, blas_int *pivots, void *tau, void *, BLAS_IN, blas_int *);
-typedef void (*cgeqp3_fn)(BLAS_IN, BLAS_IN, void *, BLAS_IN, blas_int *pivots, void *tau, void *, BLAS_IN, void *, blas_int *);
+typedef void (*cgeqp3_fn)(BLAS_IN, BLAS_IN, void *, BLAS_IN, blas_int *pivots, void *tau, void *, BLAS_IN, void *,
+                          blas_int *);
 static void run_geqp3(eig_call *c) {
-    blas_int m = (blas_int)dim(in_type(c, 0), 2), n = (blas_int)dim(in_type(c, 0), 1), info = 0, *pivots = (blas_int *)(void *)c->out[1];
+    blas_int m = (blas_int)dim(in_type(c, 0), 2), n = (blas_int)dim(in_type(c, 0), 1), info = 0,
+             *pivots = (blas_int *)(void *)c->out[1];
     if (is_complex(c))
         ((cgeqp3_fn)c->s->fn)(&m, &n, c->out[0], &m, pivots, c->out[2], c->work, &c->lwork, c->rwork, &info);
     else
         ((geqp3_fn)c->s->fn)(&m, &n, c->out[0], &m, pivots, c->out[2], c->work, &c->lwork, &info);
 }
 
-typedef void (*ormqr_fn)(const char *side, const char *trans, BLAS_IN, BLAS_IN, BLAS_IN k, const void *a, BLAS_IN, const void *tau, void *, BLAS_IN,
-                         void *, BLAS_IN, blas_int *);
+typedef void (*ormqr_fn)(const char *side, const char *trans, BLAS_IN, BLAS_IN, BLAS_IN k, const void *a, BLAS_IN,
+                         const void *tau, void *, BLAS_IN, void *, BLAS_IN, blas_int *);
 static bool flag(const eig_call *c, const char *name, bool fallback) {
     const ir_op *op = c->call->thunk->op;
     for (uint32_t i = 0; i < op->n_attrs; i++)
@@ -167,49 +183,54 @@ static bool flag(const eig_call *c, const char *name, bool fallback) {
     return fallback;
 }
 static void run_ormqr(eig_call *c) {
-    blas_int m = (blas_int)dim(out_type(c, 0), 2), n = (blas_int)dim(out_type(c, 0), 1), k = (blas_int)dim(in_type(c, 1), 1), info = 0;
+    blas_int m = (blas_int)dim(out_type(c, 0), 2), n = (blas_int)dim(out_type(c, 0), 1),
+             k = (blas_int)dim(in_type(c, 1), 1), info = 0;
     blas_int lda = (blas_int)dim(in_type(c, 0), 2);
-    char side = flag(c, "left", true) ? 'L' : 'R', trans = !flag(c, "transpose", false) ? 'N' : is_complex(c) ? 'C' : 'T';
+    char side = flag(c, "left", true) ? 'L' : 'R', trans = !flag(c, "transpose", false) ? 'N'
+                                                           : is_complex(c)              ? 'C'
+                                                                                        : 'T';
     ((ormqr_fn)c->s->fn)(&side, &trans, &m, &n, &k, c->in[0], &lda, c->in[1], c->out[0], &m, c->work, &c->lwork, &info);
 }
 
-/* --- tridiagonal systems --------------------------------------------------------------------------------------------------------------------------- */
-/* Row i is low[i] x[i-1] + mid[i] x[i] + up[i] x[i+1] = b[i]; elimination may fill a second upper diagonal. `least` > 0: smaller pivots count as that. Gives the
- * number of the first pivot that is zero, from 1, or 0. Low, mid and up are left as LAPACK leaves them: the factors. */
-#define TRIDIAGONAL(T, t, size)                                                                                                                      \
-    static int64_t solve_##t(int64_t n, int64_t columns, T *low, T *mid, T *up, T *b, double least) {                                                \
-        for (int64_t i = 0; i < n; i++) {                                                                                                            \
-            if (least > 0 && size(mid[i]) < least && (i + 1 == n || size(low[i + 1]) <= size(mid[i]))) mid[i] = (T)least;                            \
-            if (i + 1 == n) break;                                                                                                                   \
-            if (size(mid[i]) >= size(low[i + 1])) {                                                                                                  \
-                if (mid[i] == 0) return i + 1;                                                                                                       \
-                T f = low[i + 1] / mid[i];                                                                                                           \
-                mid[i + 1] -= f * up[i];                                                                                                             \
-                for (int64_t k = 0; k < columns; k++) b[k * n + i + 1] -= f * b[k * n + i];                                                          \
-                low[i + 1] = 0;                                                                                                                      \
-            } else { /* rows i and i + 1 change places */                                                                                            \
-                T f = mid[i] / low[i + 1], above = up[i], beyond = i + 2 < n ? up[i + 1] : 0;                                                        \
-                mid[i] = low[i + 1];                                                                                                                 \
-                up[i] = mid[i + 1];                                                                                                                  \
-                mid[i + 1] = above - f * up[i];                                                                                                      \
-                if (i + 2 < n) up[i + 1] = -f * beyond;                                                                                              \
-                low[i + 1] = beyond; /* the second upper diagonal of row i */                                                                        \
-                for (int64_t k = 0; k < columns; k++) {                                                                                              \
-                    T x = b[k * n + i];                                                                                                              \
-                    b[k * n + i] = b[k * n + i + 1];                                                                                                 \
-                    b[k * n + i + 1] = x - f * b[k * n + i];                                                                                         \
-                }                                                                                                                                    \
-            }                                                                                                                                        \
-        }                                                                                                                                            \
-        if (n && mid[n - 1] == 0) return n;                                                                                                          \
-        for (int64_t k = 0; k < columns; k++)                                                                                                        \
-            for (int64_t i = n; i-- > 0;) {                                                                                                          \
-                T x = b[k * n + i];                                                                                                                  \
-                if (i + 1 < n) x -= up[i] * b[k * n + i + 1];                                                                                        \
-                if (i + 2 < n) x -= low[i + 1] * b[k * n + i + 2];                                                                                   \
-                b[k * n + i] = x / mid[i];                                                                                                           \
-            }                                                                                                                                        \
-        return 0;                                                                                                                                    \
+/* --- tridiagonal systems --- */
+/* Row i is low[i] x[i-1] + mid[i] x[i] + up[i] x[i+1] = b[i]; elimination may fill a second upper diagonal. `least` >
+ * 0: smaller pivots count as that. Gives the number of the first pivot that is zero, from 1, or 0. Low, mid and up are
+ * left as LAPACK leaves them: the factors. */
+#define TRIDIAGONAL(T, t, size)                                                                        \
+    static int64_t solve_##t(int64_t n, int64_t columns, T *low, T *mid, T *up, T *b, double least) {  \
+        for (int64_t i = 0; i < n; i++) {                                                              \
+            if (least > 0 && size(mid[i]) < least && (i + 1 == n || size(low[i + 1]) <= size(mid[i]))) \
+                mid[i] = (T)least;                                                                     \
+            if (i + 1 == n) break;                                                                     \
+            if (size(mid[i]) >= size(low[i + 1])) {                                                    \
+                if (mid[i] == 0) return i + 1;                                                         \
+                T f = low[i + 1] / mid[i];                                                             \
+                mid[i + 1] -= f * up[i];                                                               \
+                for (int64_t k = 0; k < columns; k++) b[k * n + i + 1] -= f * b[k * n + i];            \
+                low[i + 1] = 0;                                                                        \
+            } else { /* rows i and i + 1 change places */                                              \
+                T f = mid[i] / low[i + 1], above = up[i], beyond = i + 2 < n ? up[i + 1] : 0;          \
+                mid[i] = low[i + 1];                                                                   \
+                up[i] = mid[i + 1];                                                                    \
+                mid[i + 1] = above - f * up[i];                                                        \
+                if (i + 2 < n) up[i + 1] = -f * beyond;                                                \
+                low[i + 1] = beyond; /* the second upper diagonal of row i */                          \
+                for (int64_t k = 0; k < columns; k++) {                                                \
+                    T x = b[k * n + i];                                                                \
+                    b[k * n + i] = b[k * n + i + 1];                                                   \
+                    b[k * n + i + 1] = x - f * b[k * n + i];                                           \
+                }                                                                                      \
+            }                                                                                          \
+        }                                                                                              \
+        if (n && mid[n - 1] == 0) return n;                                                            \
+        for (int64_t k = 0; k < columns; k++)                                                          \
+            for (int64_t i = n; i-- > 0;) {                                                            \
+                T x = b[k * n + i];                                                                    \
+                if (i + 1 < n) x -= up[i] * b[k * n + i + 1];                                          \
+                if (i + 2 < n) x -= low[i + 1] * b[k * n + i + 2];                                     \
+                b[k * n + i] = x / mid[i];                                                             \
+            }                                                                                          \
+        return 0;                                                                                      \
     }
 typedef _Complex float c64;
 typedef _Complex double c128;
@@ -218,16 +239,26 @@ TRIDIAGONAL(double, f64, fabs)
 TRIDIAGONAL(c64, c64, cabsf)
 TRIDIAGONAL(c128, c128, cabs)
 
-static int64_t solve(const eig_call *c, int64_t n, int64_t columns, char *low, char *mid, char *up, char *b, double least) {
+static int64_t solve(const eig_call *c, int64_t n, int64_t columns, char *low, char *mid, char *up, char *b,
+                     double least) {
     switch (c->s->kind) {
-    case BLAS_S: return solve_f32(n, columns, (float *)(void *)low, (float *)(void *)mid, (float *)(void *)up, (float *)(void *)b, least);
-    case BLAS_D: return solve_f64(n, columns, (double *)(void *)low, (double *)(void *)mid, (double *)(void *)up, (double *)(void *)b, least);
-    case BLAS_C: return solve_c64(n, columns, (c64 *)(void *)low, (c64 *)(void *)mid, (c64 *)(void *)up, (c64 *)(void *)b, least);
-    default: return solve_c128(n, columns, (c128 *)(void *)low, (c128 *)(void *)mid, (c128 *)(void *)up, (c128 *)(void *)b, least);
+    case BLAS_S:
+        return solve_f32(n, columns, (float *)(void *)low, (float *)(void *)mid, (float *)(void *)up,
+                         (float *)(void *)b, least);
+    case BLAS_D:
+        return solve_f64(n, columns, (double *)(void *)low, (double *)(void *)mid, (double *)(void *)up,
+                         (double *)(void *)b, least);
+    case BLAS_C:
+        return solve_c64(n, columns, (c64 *)(void *)low, (c64 *)(void *)mid, (c64 *)(void *)up, (c64 *)(void *)b,
+                         least);
+    default:
+        return solve_c128(n, columns, (c128 *)(void *)low, (c128 *)(void *)mid, (c128 *)(void *)up, (c128 *)(void *)b,
+                          least);
     }
 }
 
-/* JAX gives three vectors of n; the lower one begins with an element that is not of the matrix. Only the solution is defined afterwards. */
+/* JAX gives three vectors of n; the lower one begins with an element that is not of the matrix. Only the solution is
+ * defined afterwards. */
 static void run_gtsv(eig_call *c) {
     int64_t n = dim(in_type(c, 3), 2), columns = dim(in_type(c, 3), 1);
     set_status(c, 4, (blas_int)solve(c, n, columns, c->out[0], c->out[1], c->out[2], c->out[3], 0));
@@ -242,7 +273,8 @@ static double magnitude(blas_type kind, const void *of, int64_t i) {
     }
 }
 
-/* A pivot below eps times the largest element becomes that: inverse iteration solves systems that are singular on purpose. */
+/* A pivot below eps times the largest element becomes that: inverse iteration solves systems that are
+ * singular on purpose. */
 static void run_perturbed(eig_call *c) {
     int64_t n = dim(in_type(c, 3), 2), columns = dim(in_type(c, 3), 1);
     double most = 0, eps = c->s->kind == BLAS_S || c->s->kind == BLAS_C ? 0x1p-23 : 0x1p-52;
@@ -275,12 +307,13 @@ static const eig_row calls[] = {
     {"tridiagonal_solve_perturbed", "VVVM", "M", {-1, -1, -1, 0}, run_perturbed, .own = true},
 };
 
-/* --- running --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- running --- */
 /* Element (i, j) of a matrix by rows from one by columns, or the other way round. */
 static void turn(size_t elem, char *dst, const char *src, int64_t m, int64_t n, bool to_columns) {
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++)
-            memcpy(dst + (size_t)(to_columns ? j * m + i : i * n + j) * elem, src + (size_t)(to_columns ? i * n + j : j * m + i) * elem, elem);
+            memcpy(dst + (size_t)(to_columns ? j * m + i : i * n + j) * elem,
+                   src + (size_t)(to_columns ? i * n + j : j * m + i) * elem, elem);
 }
 
 static size_t part_count(const ir_type *t, char shape) {
@@ -320,7 +353,9 @@ static void matrices(void *ctx, int64_t begin, int64_t end, int thread) {
         for (uint32_t j = 0; j < op->n_out; j++) {
             const ir_type *t = op->out[j].type;
             size_t elem = xt_dtype_size(t->dtype);
-            if (s->row->out[j] == 'M') turn(elem, (char *)c->out[j] + (size_t)k * part_count(t, 'M') * elem, one.out[j], dim(t, 2), dim(t, 1), false);
+            if (s->row->out[j] == 'M')
+                turn(elem, (char *)c->out[j] + (size_t)k * part_count(t, 'M') * elem, one.out[j], dim(t, 2), dim(t, 1),
+                     false);
         }
     }
 }
@@ -332,9 +367,10 @@ static xt_status eig_run(const cpu_call *c) {
 }
 static const cpu_kernel eig_kernel = {"lapack", eig_run, NULL, false};
 
-/* --- lowering ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- lowering --- */
 static bool shape_fits(const ir_type *t, char shape, const ir_type *like, uint32_t batch_rank) {
-    if (t->kind != IR_TENSOR || t->count < 0 || t->rank != batch_rank + (shape == 'M' ? 2u : shape == 'V')) return false;
+    if (t->kind != IR_TENSOR || t->count < 0 || t->rank != batch_rank + (shape == 'M' ? 2u : shape == 'V'))
+        return false;
     for (uint32_t d = 0; d < batch_rank; d++)
         if (t->dims[d] != like->dims[d]) return false;
     return true;
@@ -345,18 +381,24 @@ static const eig_row *row_of(const ir_op *op, blas_type *kind) {
     const char *target = ir_get_string(op, IR_A_call_target_name);
     size_t n = target ? strlen(target) : 0;
     bool lapack = n > 12 && strncmp(target, "lapack_", 7) == 0;
-    if (n < 5 || strcmp(target + n - 4, "_ffi") != 0 || op->n_in == 0 || !blas_type_of(op->in[0]->type->dtype, kind)) return NULL;
+    if (n < 5 || strcmp(target + n - 4, "_ffi") != 0 || op->n_in == 0 || !blas_type_of(op->in[0]->type->dtype, kind))
+        return NULL;
     const char *name = lapack ? target + 8 : target;
     size_t len = n - 4 - (lapack ? 8 : 0);
     if (lapack && target[7] != "sdcz"[*kind]) return NULL;
     for (size_t r = 0; r < BASE_COUNT(calls); r++) {
         const eig_row *row = &calls[r];
-        bool fits = strlen(row->name) == len && memcmp(row->name, name, len) == 0 && !(*kind < BLAS_C ? row->complex_only : row->real_only) &&
-                    op->n_in == strlen(row->in) && op->n_out == strlen(row->out);
-        uint32_t own = row->in[0] == 'M' ? 2 : 1, batch = fits && op->in[0]->type->rank >= own ? op->in[0]->type->rank - own : 0;
-        for (uint32_t i = 0; fits && i < op->n_in; i++) fits = shape_fits(op->in[i]->type, row->in[i], op->in[0]->type, batch);
-        for (uint32_t j = 0; fits && j < op->n_out; j++) fits = shape_fits(&op->out[j].type[0], row->out[j], op->in[0]->type, batch);
-        for (uint32_t i = 0; fits && i < op->n_in; i++) fits = row->into[i] < 0 || op->out[row->into[i]].type == op->in[i]->type;
+        bool fits = strlen(row->name) == len && memcmp(row->name, name, len) == 0 &&
+                    !(*kind < BLAS_C ? row->complex_only : row->real_only) && op->n_in == strlen(row->in) &&
+                    op->n_out == strlen(row->out);
+        uint32_t own = row->in[0] == 'M' ? 2 : 1,
+                 batch = fits && op->in[0]->type->rank >= own ? op->in[0]->type->rank - own : 0;
+        for (uint32_t i = 0; fits && i < op->n_in; i++)
+            fits = shape_fits(op->in[i]->type, row->in[i], op->in[0]->type, batch);
+        for (uint32_t j = 0; fits && j < op->n_out; j++)
+            fits = shape_fits(&op->out[j].type[0], row->out[j], op->in[0]->type, batch);
+        for (uint32_t i = 0; fits && i < op->n_in; i++)
+            fits = row->into[i] < 0 || op->out[row->into[i]].type == op->in[i]->type;
         if (fits) return row;
     }
     return NULL;
@@ -366,7 +408,8 @@ static const eig_row *row_of(const ir_op *op, blas_type *kind) {
 static bool sizes_fit(const ir_op *op, const eig_row *row, blas_type kind) {
     const ir_type *a = op->in[0]->type;
     int64_t m = dim(a, 2), n = dim(a, 1), least = m < n ? m : n;
-    xt_dtype t = a->dtype, real = kind == BLAS_S || kind == BLAS_C ? XT_F32 : XT_F64, wide = kind == BLAS_S || kind == BLAS_C ? XT_C64 : XT_C128;
+    xt_dtype t = a->dtype, real = kind == BLAS_S || kind == BLAS_C ? XT_F32 : XT_F64,
+             wide = kind == BLAS_S || kind == BLAS_C ? XT_C64 : XT_C128;
     if (a->count <= 0 || (row->in[0] == 'M' && (m >= 1 << 15 || n >= 1 << 15))) return false;
     if (row->own) {
         const ir_type *b = op->in[3]->type;
@@ -378,10 +421,12 @@ static bool sizes_fit(const ir_op *op, const eig_row *row, blas_type kind) {
         return x->dtype == t && op->in[1]->type->dtype == t && k <= n && (m == dim(x, 2) || m == dim(x, 1));
     }
     if (row->run == run_geqp3)
-        return op->in[1]->type->dtype == XT_I32 && dim(op->in[1]->type, 1) == n && op->out[2].type->dtype == t && dim(op->out[2].type, 1) == least;
+        return op->in[1]->type->dtype == XT_I32 && dim(op->in[1]->type, 1) == n && op->out[2].type->dtype == t &&
+               dim(op->out[2].type, 1) == least;
     if (row->run == run_gesvd)
-        return op->out[1].type->dtype == real && dim(op->out[1].type, 1) == least && op->out[2].type->dtype == t && op->out[3].type->dtype == t &&
-               dim(op->out[2].type, 2) == m && dim(op->out[3].type, 1) == n && dim(op->out[2].type, 1) >= least && dim(op->out[3].type, 2) >= least;
+        return op->out[1].type->dtype == real && dim(op->out[1].type, 1) == least && op->out[2].type->dtype == t &&
+               op->out[3].type->dtype == t && dim(op->out[2].type, 2) == m && dim(op->out[3].type, 1) == n &&
+               dim(op->out[2].type, 1) >= least && dim(op->out[3].type, 2) >= least;
     if (m != n || op->out[op->n_out - 1].type->dtype != XT_I32) return false;
     for (uint32_t j = 0; j + 1 < op->n_out; j++) {
         const ir_type *o = op->out[j].type;
@@ -416,7 +461,8 @@ CPU_LOWER(eig) {
     for (uint32_t i = 0; i < op->n_in; i++)
         s->in_at[i] = take(&s->bytes, part_count(op->in[i]->type, row->in[i]) * xt_dtype_size(op->in[i]->type->dtype));
     for (uint32_t j = 0; j < op->n_out; j++)
-        s->out_at[j] = take(&s->bytes, part_count(op->out[j].type, row->out[j]) * xt_dtype_size(op->out[j].type->dtype));
+        s->out_at[j] =
+            take(&s->bytes, part_count(op->out[j].type, row->out[j]) * xt_dtype_size(op->out[j].type->dtype));
     int64_t wide = row->run == run_ormqr ? big + dim(op->out[0].type, 1) + dim(op->out[0].type, 2) : 2 * big;
     s->lwork = (blas_int)(64 * (wide + 1)); /* more than any of them asks for with blocks of 32 or 64 */
     s->work_at = take(&s->bytes, ((size_t)s->lwork + (row->run == run_geev ? 2 * (size_t)(n * n) : 0)) * s->elem);

@@ -1,7 +1,9 @@
-/* fft: one dim after the other, blocks of FFT_LANES lines over all threads (fft.h). A dim with few, long lines is a matrix of n1 x n2: its columns are
- * transformed, turned by w^(column * frequency), and its rows are transformed (Bailey, "FFTs in external or hierarchical memory", 1990).
+/* fft: one dim after the other, blocks of FFT_LANES lines over all threads (fft.h). A dim with few, long lines is a
+ * matrix of n1 x n2: its columns are transformed, turned by w^(column * frequency), and its rows are transformed
+ * (Bailey, "FFTs in external or hierarchical memory", 1990).
  *
- * The last dim may be real or half a spectrum on one side: RFFT keeps the first half, IRFFT completes it by symmetry. */
+ * The last dim may be real or half a spectrum on one side: RFFT keeps the first half, IRFFT completes it
+ * by symmetry. */
 #include <math.h>
 
 #include "cpu/kernel/kernel.h"
@@ -9,7 +11,8 @@
 
 typedef enum line_kind { LINE_COMPLEX, LINE_REAL, LINE_HALF } line_kind;
 typedef struct stage { /* the transform of one dim */
-    fft_plan *plan, *rows; /* rows: of length n2 of a cut line, whose columns `plan` transforms; NULL: lines are whole */
+    /* rows: of length n2 of a cut line, whose columns `plan` transforms; NULL: lines are whole */
+    fft_plan *plan, *rows;
     int64_t n, outer, inner;
     int64_t from_n, to_n; /* elements of a line in memory */
     line_kind from, to;
@@ -23,11 +26,11 @@ typedef struct fft_state {
     size_t temp_bytes, line_at, work_at, work_bytes; /* in the scratch memory; one work block a thread */
 } fft_state;
 
-/* Element k of each lane, a cache line of a lane at a time where lines follow one another: lanes are then a power of two apart, more of them than a set of
- * the cache holds. */
-#define EACH(tile, count, lanes, body)                                                                                                               \
-    for (int64_t k0 = 0; k0 < (count); k0 += (tile))                                                                                                 \
-        for (int64_t l = 0; l < (lanes); l++)                                                                                                        \
+/* Element k of each lane, a cache line of a lane at a time where lines follow one another: lanes are then a power of
+ * two apart, more of them than a set of the cache holds. */
+#define EACH(tile, count, lanes, body)               \
+    for (int64_t k0 = 0; k0 < (count); k0 += (tile)) \
+        for (int64_t l = 0; l < (lanes); l++)        \
             for (int64_t k = k0; k < (count) && k < k0 + (tile); k++) body
 
 typedef struct stage_run {
@@ -42,7 +45,9 @@ typedef struct stage_run {
 /* Whole blocks of f32 pairs that follow one another, turned over in registers; false: element by element. */
 static bool load_block_f32(const stage *s, const float *src, const int64_t *base, int64_t lanes, float *work) {
     const fft_fns *f = fft_get();
-    if (!f->load8_f32 || lanes != FFT_LANES || s->inner != 1 || s->from != LINE_COMPLEX || s->from_n != s->n || s->n % 8) return false;
+    if (!f->load8_f32 || lanes != FFT_LANES || s->inner != 1 || s->from != LINE_COMPLEX || s->from_n != s->n ||
+        s->n % 8)
+        return false;
     for (int64_t k = 0; k < s->n; k += 8) {
         const float *line[FFT_LANES];
         for (int l = 0; l < FFT_LANES; l++) line[l] = src + 2 * (base[l] + k);
@@ -50,9 +55,11 @@ static bool load_block_f32(const stage *s, const float *src, const int64_t *base
     }
     return true;
 }
-static bool store_block_f32(const stage *s, float *dst, const int64_t *base, int64_t lanes, const float *y, float scale) {
+static bool store_block_f32(const stage *s, float *dst, const int64_t *base, int64_t lanes, const float *y,
+                            float scale) {
     const fft_fns *f = fft_get();
-    if (!f->store8_f32 || lanes != FFT_LANES || s->inner != 1 || s->to != LINE_COMPLEX || s->to_n != s->n || s->n % 8) return false;
+    if (!f->store8_f32 || lanes != FFT_LANES || s->inner != 1 || s->to != LINE_COMPLEX || s->to_n != s->n || s->n % 8)
+        return false;
     for (int64_t k = 0; k < s->n; k += 8) {
         float *line[FFT_LANES];
         for (int l = 0; l < FFT_LANES; l++) line[l] = dst + 2 * (base[l] + k);
@@ -64,103 +71,111 @@ static bool load_block_f64(const stage *s, const double *src, const int64_t *bas
     (void)s, (void)src, (void)base, (void)lanes, (void)work;
     return false;
 }
-static bool store_block_f64(const stage *s, double *dst, const int64_t *base, int64_t lanes, const double *y, double scale) {
+static bool store_block_f64(const stage *s, double *dst, const int64_t *base, int64_t lanes, const double *y,
+                            double scale) {
     (void)s, (void)dst, (void)base, (void)lanes, (void)y, (void)scale;
     return false;
 }
 
 /* Lines of one type, element by element. `at`: element of a line; `base`: where the line begins, in elements. */
-#define IO(T, t)                                                                                                                                     \
-    static void load_##t(const stage *s, const T *src, int64_t base, int64_t at, T *re, T *im) {                                                     \
-        if (s->from == LINE_REAL) {                                                                                                                  \
-            *re = src[base + at * s->inner];                                                                                                         \
-            *im = 0;                                                                                                                                 \
-            return;                                                                                                                                  \
-        }                                                                                                                                            \
-        bool mirrored = at >= s->from_n;                                                                                                             \
-        const T *p = src + 2 * (base + (mirrored ? s->n - at : at) * s->inner);                                                                      \
-        *re = p[0];                                                                                                                                  \
-        *im = mirrored ? -p[1] : p[1];                                                                                                               \
-        if (s->from == LINE_HALF && (at == 0 || 2 * at == s->n)) *im = 0; /* the spectrum of a real signal has a real first and middle */            \
-    }                                                                                                                                                \
-    static void store_##t(const stage *s, T *dst, int64_t base, int64_t at, T re, T im, T scale) {                                                   \
-        if (at >= s->to_n) return;                                                                                                                   \
-        if (s->to == LINE_REAL) {                                                                                                                    \
-            dst[base + at * s->inner] = re * scale;                                                                                                  \
-            return;                                                                                                                                  \
-        }                                                                                                                                            \
-        T *p = dst + 2 * (base + at * s->inner);                                                                                                     \
-        p[0] = re * scale;                                                                                                                           \
-        p[1] = im * scale;                                                                                                                           \
-    }                                                                                                                                                \
-    /* Blocks of whole lines. */                                                                                                                     \
-    static void lines_##t(void *ctx, int64_t begin, int64_t end, int thread) {                                                                       \
-        const stage_run *r = ctx;                                                                                                                    \
-        const stage *s = r->s;                                                                                                                       \
-        T *work = (T *)(void *)(r->work + (size_t)thread * r->f->work_bytes), scale = s->inverse ? 1 / (T)s->n : 1;                                  \
-        int64_t lines = s->outer * s->inner, n = s->n;                                                                                               \
-        for (int64_t block = begin; block < end; block++) {                                                                                          \
-            int64_t first = block * FFT_LANES, lanes = lines - first < FFT_LANES ? lines - first : FFT_LANES;                                        \
-            int64_t from[FFT_LANES], to[FFT_LANES];                                                                                                  \
-            for (int64_t l = 0; l < lanes; l++) {                                                                                                    \
-                from[l] = (first + l) / s->inner * s->from_n * s->inner + (first + l) % s->inner;                                                    \
-                to[l] = (first + l) / s->inner * s->to_n * s->inner + (first + l) % s->inner;                                                        \
-            }                                                                                                                                        \
-            if (lanes < FFT_LANES) memset(work, 0, 2 * (size_t)(n * FFT_LANES) * sizeof *work);                                                      \
-            int64_t tile = s->inner == 1 ? 8 : 1;                                                                                                    \
-            if (!load_block_##t(s, r->src, from, lanes, work))                                                                                       \
-                EACH(tile, n, lanes, load_##t(s, r->src, from[l], k, &work[k * FFT_LANES + l], &work[(n + k) * FFT_LANES + l]));                     \
-            const T *y = fft_run(s->plan, work, s->inverse);                                                                                         \
-            if (!store_block_##t(s, r->dst, to, lanes, y, scale))                                                                                    \
-                EACH(tile, s->to_n, lanes, store_##t(s, r->dst, to[l], k, y[k * FFT_LANES + l], y[(n + k) * FFT_LANES + l], scale));                 \
-        }                                                                                                                                            \
-    }                                                                                                                                                \
-    /* Columns of a cut line into r->line, turned. */                                                                                                \
-    static void columns_##t(void *ctx, int64_t begin, int64_t end, int thread) {                                                                     \
-        const stage_run *r = ctx;                                                                                                                    \
-        const stage *s = r->s;                                                                                                                       \
-        T *work = (T *)(void *)(r->work + (size_t)thread * r->f->work_bytes), *line = r->line;                                                       \
-        int64_t n1 = s->plan->n, n2 = s->rows->n, base = r->which / s->inner * s->from_n * s->inner + r->which % s->inner;                           \
-        for (int64_t block = begin; block < end; block++) {                                                                                          \
-            int64_t first = block * FFT_LANES, lanes = n2 - first < FFT_LANES ? n2 - first : FFT_LANES;                                              \
-            if (lanes < FFT_LANES) memset(work, 0, 2 * (size_t)(n1 * FFT_LANES) * sizeof *work);                                                     \
-            for (int64_t k = 0; k < n1; k++)                                                                                                         \
-                for (int64_t l = 0; l < lanes; l++)                                                                                                  \
-                    load_##t(s, r->src, base, k *n2 + first + l, &work[k * FFT_LANES + l], &work[(n1 + k) * FFT_LANES + l]);                         \
-            const T *y = fft_run(s->plan, work, s->inverse);                                                                                         \
-            double wr[FFT_LANES], wi[FFT_LANES], sr[FFT_LANES], si[FFT_LANES];                                                                       \
-            for (int64_t l = 0; l < lanes; l++) {                                                                                                    \
-                double angle = (s->inverse ? 2 : -2) * M_PI * (double)(first + l) / (double)s->n;                                                    \
-                wr[l] = 1, wi[l] = 0, sr[l] = cos(angle), si[l] = sin(angle);                                                                        \
-            }                                                                                                                                        \
-            for (int64_t k = 0; k < n1; k++)                                                                                                         \
-                for (int64_t l = 0; l < lanes; l++) {                                                                                                \
-                    double a = (double)y[k * FFT_LANES + l], b = (double)y[(n1 + k) * FFT_LANES + l], t = wr[l];                                     \
-                    line[2 * (k * n2 + first + l)] = (T)(a * wr[l] - b * wi[l]);                                                                     \
-                    line[2 * (k * n2 + first + l) + 1] = (T)(a * wi[l] + b * wr[l]);                                                                 \
-                    wr[l] = wr[l] * sr[l] - wi[l] * si[l];                                                                                           \
-                    wi[l] = t * si[l] + wi[l] * sr[l];                                                                                               \
-                }                                                                                                                                    \
-        }                                                                                                                                            \
-    }                                                                                                                                                \
-    static void rows_##t(void *ctx, int64_t begin, int64_t end, int thread) {                                                                        \
-        const stage_run *r = ctx;                                                                                                                    \
-        const stage *s = r->s;                                                                                                                       \
-        T *work = (T *)(void *)(r->work + (size_t)thread * r->f->work_bytes), scale = s->inverse ? 1 / (T)s->n : 1;                                  \
-        const T *line = r->line;                                                                                                                     \
-        int64_t n1 = s->plan->n, n2 = s->rows->n, base = r->which / s->inner * s->to_n * s->inner + r->which % s->inner;                             \
-        for (int64_t block = begin; block < end; block++) {                                                                                          \
-            int64_t first = block * FFT_LANES, lanes = n1 - first < FFT_LANES ? n1 - first : FFT_LANES;                                              \
-            if (lanes < FFT_LANES) memset(work, 0, 2 * (size_t)(n2 * FFT_LANES) * sizeof *work);                                                     \
-            EACH(8, n2, lanes, {                                                                                                                     \
-                work[k * FFT_LANES + l] = line[2 * ((first + l) * n2 + k)];                                                                          \
-                work[(n2 + k) * FFT_LANES + l] = line[2 * ((first + l) * n2 + k) + 1];                                                               \
-            });                                                                                                                                      \
-            const T *y = fft_run(s->rows, work, s->inverse);                                                                                         \
-            for (int64_t k = 0; k < n2; k++)                                                                                                         \
-                for (int64_t l = 0; l < lanes; l++)                                                                                                  \
-                    store_##t(s, r->dst, base, first + l + n1 * k, y[k * FFT_LANES + l], y[(n2 + k) * FFT_LANES + l], scale);                        \
-        }                                                                                                                                            \
+#define IO(T, t)                                                                                                      \
+    static void load_##t(const stage *s, const T *src, int64_t base, int64_t at, T *re, T *im) {                      \
+        if (s->from == LINE_REAL) {                                                                                   \
+            *re = src[base + at * s->inner];                                                                          \
+            *im = 0;                                                                                                  \
+            return;                                                                                                   \
+        }                                                                                                             \
+        bool mirrored = at >= s->from_n;                                                                              \
+        const T *p = src + 2 * (base + (mirrored ? s->n - at : at) * s->inner);                                       \
+        *re = p[0];                                                                                                   \
+        *im = mirrored ? -p[1] : p[1];                                                                                \
+        if (s->from == LINE_HALF && (at == 0 || 2 * at == s->n))                                                      \
+            *im = 0; /* the spectrum of a real signal has a real first and middle */                                  \
+    }                                                                                                                 \
+    static void store_##t(const stage *s, T *dst, int64_t base, int64_t at, T re, T im, T scale) {                    \
+        if (at >= s->to_n) return;                                                                                    \
+        if (s->to == LINE_REAL) {                                                                                     \
+            dst[base + at * s->inner] = re * scale;                                                                   \
+            return;                                                                                                   \
+        }                                                                                                             \
+        T *p = dst + 2 * (base + at * s->inner);                                                                      \
+        p[0] = re * scale;                                                                                            \
+        p[1] = im * scale;                                                                                            \
+    }                                                                                                                 \
+    /* Blocks of whole lines. */                                                                                      \
+    static void lines_##t(void *ctx, int64_t begin, int64_t end, int thread) {                                        \
+        const stage_run *r = ctx;                                                                                     \
+        const stage *s = r->s;                                                                                        \
+        T *work = (T *)(void *)(r->work + (size_t)thread * r->f->work_bytes), scale = s->inverse ? 1 / (T)s->n : 1;   \
+        int64_t lines = s->outer * s->inner, n = s->n;                                                                \
+        for (int64_t block = begin; block < end; block++) {                                                           \
+            int64_t first = block * FFT_LANES, lanes = lines - first < FFT_LANES ? lines - first : FFT_LANES;         \
+            int64_t from[FFT_LANES], to[FFT_LANES];                                                                   \
+            for (int64_t l = 0; l < lanes; l++) {                                                                     \
+                from[l] = (first + l) / s->inner * s->from_n * s->inner + (first + l) % s->inner;                     \
+                to[l] = (first + l) / s->inner * s->to_n * s->inner + (first + l) % s->inner;                         \
+            }                                                                                                         \
+            if (lanes < FFT_LANES) memset(work, 0, 2 * (size_t)(n * FFT_LANES) * sizeof *work);                       \
+            int64_t tile = s->inner == 1 ? 8 : 1;                                                                     \
+            if (!load_block_##t(s, r->src, from, lanes, work))                                                        \
+                EACH(tile, n, lanes,                                                                                  \
+                     load_##t(s, r->src, from[l], k, &work[k * FFT_LANES + l], &work[(n + k) * FFT_LANES + l]));      \
+            const T *y = fft_run(s->plan, work, s->inverse);                                                          \
+            if (!store_block_##t(s, r->dst, to, lanes, y, scale))                                                     \
+                EACH(tile, s->to_n, lanes,                                                                            \
+                     store_##t(s, r->dst, to[l], k, y[k * FFT_LANES + l], y[(n + k) * FFT_LANES + l], scale));        \
+        }                                                                                                             \
+    }                                                                                                                 \
+    /* Columns of a cut line into r->line, turned. */                                                                 \
+    static void columns_##t(void *ctx, int64_t begin, int64_t end, int thread) {                                      \
+        const stage_run *r = ctx;                                                                                     \
+        const stage *s = r->s;                                                                                        \
+        T *work = (T *)(void *)(r->work + (size_t)thread * r->f->work_bytes), *line = r->line;                        \
+        int64_t n1 = s->plan->n, n2 = s->rows->n,                                                                     \
+                base = r->which / s->inner * s->from_n * s->inner + r->which % s->inner;                              \
+        for (int64_t block = begin; block < end; block++) {                                                           \
+            int64_t first = block * FFT_LANES, lanes = n2 - first < FFT_LANES ? n2 - first : FFT_LANES;               \
+            if (lanes < FFT_LANES) memset(work, 0, 2 * (size_t)(n1 * FFT_LANES) * sizeof *work);                      \
+            for (int64_t k = 0; k < n1; k++)                                                                          \
+                for (int64_t l = 0; l < lanes; l++)                                                                   \
+                    load_##t(s, r->src, base, k *n2 + first + l, &work[k * FFT_LANES + l],                            \
+                             &work[(n1 + k) * FFT_LANES + l]);                                                        \
+            const T *y = fft_run(s->plan, work, s->inverse);                                                          \
+            double wr[FFT_LANES], wi[FFT_LANES], sr[FFT_LANES], si[FFT_LANES];                                        \
+            for (int64_t l = 0; l < lanes; l++) {                                                                     \
+                double angle = (s->inverse ? 2 : -2) * M_PI * (double)(first + l) / (double)s->n;                     \
+                wr[l] = 1, wi[l] = 0, sr[l] = cos(angle), si[l] = sin(angle);                                         \
+            }                                                                                                         \
+            for (int64_t k = 0; k < n1; k++)                                                                          \
+                for (int64_t l = 0; l < lanes; l++) {                                                                 \
+                    double a = (double)y[k * FFT_LANES + l], b = (double)y[(n1 + k) * FFT_LANES + l], t = wr[l];      \
+                    line[2 * (k * n2 + first + l)] = (T)(a * wr[l] - b * wi[l]);                                      \
+                    line[2 * (k * n2 + first + l) + 1] = (T)(a * wi[l] + b * wr[l]);                                  \
+                    wr[l] = wr[l] * sr[l] - wi[l] * si[l];                                                            \
+                    wi[l] = t * si[l] + wi[l] * sr[l];                                                                \
+                }                                                                                                     \
+        }                                                                                                             \
+    }                                                                                                                 \
+    static void rows_##t(void *ctx, int64_t begin, int64_t end, int thread) {                                         \
+        const stage_run *r = ctx;                                                                                     \
+        const stage *s = r->s;                                                                                        \
+        T *work = (T *)(void *)(r->work + (size_t)thread * r->f->work_bytes), scale = s->inverse ? 1 / (T)s->n : 1;   \
+        const T *line = r->line;                                                                                      \
+        int64_t n1 = s->plan->n, n2 = s->rows->n,                                                                     \
+                base = r->which / s->inner * s->to_n * s->inner + r->which % s->inner;                                \
+        for (int64_t block = begin; block < end; block++) {                                                           \
+            int64_t first = block * FFT_LANES, lanes = n1 - first < FFT_LANES ? n1 - first : FFT_LANES;               \
+            if (lanes < FFT_LANES) memset(work, 0, 2 * (size_t)(n2 * FFT_LANES) * sizeof *work);                      \
+            EACH(8, n2, lanes, {                                                                                      \
+                work[k * FFT_LANES + l] = line[2 * ((first + l) * n2 + k)];                                           \
+                work[(n2 + k) * FFT_LANES + l] = line[2 * ((first + l) * n2 + k) + 1];                                \
+            });                                                                                                       \
+            const T *y = fft_run(s->rows, work, s->inverse);                                                          \
+            for (int64_t k = 0; k < n2; k++)                                                                          \
+                for (int64_t l = 0; l < lanes; l++)                                                                   \
+                    store_##t(s, r->dst, base, first + l + n1 * k, y[k * FFT_LANES + l], y[(n2 + k) * FFT_LANES + l], \
+                              scale);                                                                                 \
+        }                                                                                                             \
     }
 IO(float, f32)
 IO(double, f64)
@@ -189,7 +204,12 @@ static xt_status fft_run_op(const cpu_call *c) {
     for (int i = 0; i < f->n_stages; i++) {
         bool last = i == f->n_stages - 1;
         void *dst = f->keeps_temp && !last ? (void *)scratch : c->out[0];
-        stage_run r = {.s = &f->stages[i], .f = f, .src = src, .dst = dst, .line = scratch + f->line_at, .work = scratch + f->work_at};
+        stage_run r = {.s = &f->stages[i],
+                       .f = f,
+                       .src = src,
+                       .dst = dst,
+                       .line = scratch + f->line_at,
+                       .work = scratch + f->work_at};
         run_stage(&c->device->team, &r);
         src = dst;
     }
@@ -217,9 +237,11 @@ static int64_t cut_of(int64_t n) {
     return 0;
 }
 
-static xt_status add_stage(fft_state *f, int64_t *dims, size_t rank, size_t d, int64_t n, line_kind from, line_kind to, int64_t to_n, bool inverse) {
+static xt_status add_stage(fft_state *f, int64_t *dims, size_t rank, size_t d, int64_t n, line_kind from, line_kind to,
+                           int64_t to_n, bool inverse) {
     stage *s = &f->stages[f->n_stages++];
-    *s = (stage){.n = n, .outer = 1, .inner = 1, .from_n = dims[d], .to_n = to_n, .from = from, .to = to, .inverse = inverse};
+    *s = (stage){
+        .n = n, .outer = 1, .inner = 1, .from_n = dims[d], .to_n = to_n, .from = from, .to = to, .inverse = inverse};
     for (size_t k = 0; k < d; k++) s->outer *= dims[k];
     for (size_t k = d + 1; k < rank; k++) s->inner *= dims[k];
     dims[d] = to_n;
@@ -234,10 +256,12 @@ static xt_status add_stages(fft_state *f, const ir_op *op, size_t n) {
     size_t rank = in->rank, last = rank - 1;
     memcpy(dims, in->dims, rank * sizeof *dims);
     bool inverse = kind == IR_IFFT || kind == IR_IRFFT;
-    if (kind == IR_RFFT) XT_TRY(add_stage(f, dims, rank, last, dims[last], LINE_REAL, LINE_COMPLEX, out->dims[last], false));
+    if (kind == IR_RFFT)
+        XT_TRY(add_stage(f, dims, rank, last, dims[last], LINE_REAL, LINE_COMPLEX, out->dims[last], false));
     for (size_t k = kind == IR_FFT || kind == IR_IFFT ? 0 : 1; k < n; k++)
         XT_TRY(add_stage(f, dims, rank, last - k, dims[last - k], LINE_COMPLEX, LINE_COMPLEX, dims[last - k], inverse));
-    if (kind == IR_IRFFT) XT_TRY(add_stage(f, dims, rank, last, out->dims[last], LINE_HALF, LINE_REAL, out->dims[last], true));
+    if (kind == IR_IRFFT)
+        XT_TRY(add_stage(f, dims, rank, last, out->dims[last], LINE_HALF, LINE_REAL, out->dims[last], true));
     f->keeps_temp = kind == IR_IRFFT && n > 1;
     return NULL;
 }

@@ -1,10 +1,13 @@
-/* reduce by any region, of any number of operands (argmax and its kin), and of the element types kernel/reduce.c leaves: the region runs over rows.
+/* reduce by any region, of any number of operands (argmax and its kin), and of the element types kernel/reduce.c
+ * leaves: the region runs over rows.
  *
- * Dims, merged where neighbours are both kept or both reduced, alternate. Where the innermost are kept, a row of results folds row after row. Where they are
- * reduced, a row of partial results does, and is folded in halves at the end; short innermost dims are gathered, so that a row is many results' elements.
- * Regions that are not known to commute (an argmax keeps the left one of two NaN; pairs that compose) meet elements in their order, as the specification asks:
- * a row of partial results then has a stretch of neighbours behind each, and neighbours are folded at the end.
- * Few results of much work are made in `parts` pieces, by a rule that looks at shapes only. Initial values join once, at the end. f16 accumulates in f32. */
+ * Dims, merged where neighbours are both kept or both reduced, alternate. Where the innermost are kept, a row of
+ * results folds row after row. Where they are reduced, a row of partial results does, and is folded in halves at the
+ * end; short innermost dims are gathered, so that a row is many results' elements. Regions that are not known to
+ * commute (an argmax keeps the left one of two NaN; pairs that compose) meet elements in their order, as the
+ * specification asks: a row of partial results then has a stretch of neighbours behind each, and neighbours are folded
+ * at the end. Few results of much work are made in `parts` pieces, by a rule that looks at shapes only. Initial values
+ * join once, at the end. f16 accumulates in f32. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/kernel/region_order.h"
 #include "cpu/kernel/region_rows.h"
@@ -97,10 +100,11 @@ static void halve(const fold_state *s, rows *w, int64_t n) {
 static void give(const fold_run *r, rows *w, int64_t part, int64_t output, int64_t n) {
     const fold_state *s = r->s;
     for (size_t j = 0; j < s->n; j++)
-        memcpy(r->scratch + s->partial_at[j] + (size_t)(part * s->outputs + output) * s->elem[j], w->acc[j], (size_t)n * s->elem[j]);
+        memcpy(r->scratch + s->partial_at[j] + (size_t)(part * s->outputs + output) * s->elem[j], w->acc[j],
+               (size_t)n * s->elem[j]);
 }
 
-/* --- in order --------------------------------------------------------------------------------------------------------------------------- */
+/* --- in order --- */
 static void pick_every_other(const fold_state *s, size_t j, char *to, const char *from, int64_t n) {
     view v = {.n = 1, .dims = {n}, .strides = {2}};
     size_t e = s->elem[j];
@@ -128,7 +132,8 @@ static void pair_up(const fold_state *s, rows *w, int64_t n) {
     }
 }
 
-/* The elements of [at, at + n), each lane some neighbours; what is left over is less than a lane has lanes and goes round again. */
+/* The elements of [at, at + n), each lane some neighbours; what is left over is less than a lane has lanes and goes
+ * round again. */
 static void fold_in_order(const fold_run *r, rows *w, int64_t at, int64_t n, char (*total)[ROWS_ELEM], bool *begun) {
     enum { DEEP = 8 };
     const fold_state *s = r->s;
@@ -156,12 +161,16 @@ static void ordered_runs(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         _Alignas(16) char total[MOST][ROWS_ELEM];
         bool begun = false;
-        int64_t k = t / s->parts, p = t % s->parts, base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides);
+        int64_t k = t / s->parts, p = t % s->parts,
+                base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides);
         int64_t all = s->axes.red * s->axes.run, from = all * p / s->parts, to = all * (p + 1) / s->parts;
         while (from < to) {
-            int64_t within = from % s->axes.run, n = s->axes.run - within < to - from ? s->axes.run - within : to - from;
-            fold_in_order(r, &w, base + cpu_fold_at(from / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + within, n, total,
-                          &begun);
+            int64_t within = from % s->axes.run,
+                    n = s->axes.run - within < to - from ? s->axes.run - within : to - from;
+            fold_in_order(r, &w,
+                          base + cpu_fold_at(from / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) +
+                              within,
+                          n, total, &begun);
             from += n;
         }
         for (size_t j = 0; j < s->n; j++) memcpy(w.acc[j], total[j], s->elem[j]);
@@ -186,12 +195,14 @@ static void reduced_runs(void *ctx, int64_t begin, int64_t end, int thread) {
     rows w;
     rows_begin(r, thread, &w);
     for (int64_t t = begin; t < end; t++) {
-        int64_t k = t / s->parts, p = t % s->parts, base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides), lanes = 0;
+        int64_t k = t / s->parts, p = t % s->parts,
+                base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides), lanes = 0;
         int64_t total = s->axes.red * s->axes.run, from = total * p / s->parts, to = total * (p + 1) / s->parts;
         while (from < to) {
             int64_t within = from % s->axes.run, n = s->axes.run - within < ROW ? s->axes.run - within : ROW;
             if (n > to - from) n = to - from;
-            int64_t at = base + cpu_fold_at(from / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + within;
+            int64_t at =
+                base + cpu_fold_at(from / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + within;
             if (n <= lanes || lanes == 0) {
                 take_in(r, &w, at, 1, n, lanes == 0);
                 if (lanes == 0) lanes = n;
@@ -218,12 +229,15 @@ static void kept_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     rows w;
     rows_begin(r, thread, &w);
     for (int64_t t = begin; t < end; t++) {
-        int64_t p = t / (outer_keep * tiles), k = t / tiles % outer_keep, col = t % tiles * ROW, n = width - col < ROW ? width - col : ROW;
-        int64_t base = cpu_fold_at(k, keeps, s->axes.keep_dims, s->axes.keep_strides) + col * step, from = reduced * p / s->parts,
-                to = reduced * (p + 1) / s->parts;
+        int64_t p = t / (outer_keep * tiles), k = t / tiles % outer_keep, col = t % tiles * ROW,
+                n = width - col < ROW ? width - col : ROW;
+        int64_t base = cpu_fold_at(k, keeps, s->axes.keep_dims, s->axes.keep_strides) + col * step,
+                from = reduced * p / s->parts, to = reduced * (p + 1) / s->parts;
         for (int64_t i = from; i < to; i++) {
-            int64_t at = s->gathered ? cpu_fold_at(i / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + i % s->axes.run
-                                     : cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides);
+            int64_t at = s->gathered
+                             ? cpu_fold_at(i / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) +
+                                   i % s->axes.run
+                             : cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides);
             take_in(r, &w, base + at, step, n, i == from);
         }
         give(r, &w, p, k * width + col, n);
@@ -249,7 +263,8 @@ static void combine(void *ctx, int64_t begin, int64_t end, int thread) {
             for (int64_t i = 0; i < n; i++) memcpy(w.acc[j] + (size_t)i * s->elem[j], init, s->elem[j]);
         }
         for (int64_t p = 0; p < s->parts; p++) {
-            for (size_t j = 0; j < s->n; j++) x[j] = r->scratch + s->partial_at[j] + (size_t)(p * s->outputs + at) * s->elem[j];
+            for (size_t j = 0; j < s->n; j++)
+                x[j] = r->scratch + s->partial_at[j] + (size_t)(p * s->outputs + at) * s->elem[j];
             join(s, &w, n, x);
         }
         for (size_t j = 0; j < s->n; j++) {
@@ -266,13 +281,16 @@ static xt_status fold_run_op(const cpu_call *c) {
     const fold_state *s = c->thunk->state;
     const cpu_team *team = &c->device->team;
     size_t partial = s->partial_at[s->n - 1] + (size_t)(s->parts * s->outputs) * s->elem[s->n - 1];
-    fold_run r = {s, c->in, c->out, c->scratch, (char *)c->scratch + (partial + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN, NULL};
+    fold_run r = {
+        s, c->in, c->out, c->scratch, (char *)c->scratch + (partial + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN, NULL};
     int64_t work = s->axes.red * s->axes.run / (s->axes.inner_reduced ? s->parts : 1);
     XT_TRY(rows_evals_new(&s->region, c, &r.evals));
     if (s->axes.inner_reduced && !s->gathered) {
-        team_for(team, s->axes.keep * s->parts, 16384 / (work + 1) + 1, s->order == ORDER_KEPT ? ordered_runs : reduced_runs, &r);
+        team_for(team, s->axes.keep * s->parts, 16384 / (work + 1) + 1,
+                 s->order == ORDER_KEPT ? ordered_runs : reduced_runs, &r);
     } else {
-        int64_t width = s->gathered ? s->axes.keep_dims[s->axes.n_keep - 1] : s->axes.run, tiles = (width + ROW - 1) / ROW;
+        int64_t width = s->gathered ? s->axes.keep_dims[s->axes.n_keep - 1] : s->axes.run,
+                tiles = (width + ROW - 1) / ROW;
         work = s->axes.keep * s->axes.run * s->axes.red / (s->parts * (s->outputs / width) * tiles);
         team_for(team, s->parts * (s->outputs / width) * tiles, 16384 / (work + 1) + 1, kept_rows, &r);
     }
@@ -303,8 +321,9 @@ static xt_status make_region(const cpu_builder *builder, const ir_op *op, fold_s
         *ok = s->region.t != NULL;
         return NULL;
     }
-    xt_status st =
-        captured_collect(op, &outside) ? region_rows_make(cpu_build_module(builder), b, &outside, op->n_in, &s->region, ok) : status_oom(0, "a plan");
+    xt_status st = captured_collect(op, &outside)
+                       ? region_rows_make(cpu_build_module(builder), b, &outside, op->n_in, &s->region, ok)
+                       : status_oom(0, "a plan");
     base_free(outside.values);
     return st;
 }
@@ -319,7 +338,8 @@ CPU_LOWER(fold) {
     s->n = n;
     for (size_t j = 0; j < n; j++) {
         s->memory[j] = s->elem[j] = xt_dtype_size(op->in[j]->type->dtype);
-        bool same = op->in[n + j]->type->dtype == op->in[j]->type->dtype && op->out[j].type->dtype == op->in[j]->type->dtype;
+        bool same =
+            op->in[n + j]->type->dtype == op->in[j]->type->dtype && op->out[j].type->dtype == op->in[j]->type->dtype;
         if (same && op->in[j]->type->count == t->count) continue;
         base_free(s);
         return NULL;
@@ -349,6 +369,11 @@ CPU_LOWER(fold) {
     s->row_bytes = n * 2 * ROW * ROWS_ELEM;
     scratch = (scratch + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN + s->row_bytes * (size_t)cpu_build_threads(b);
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &fold_kernel, .op = op, .n_out = op->n_out, .scratch_bytes = scratch, .state = s, .flops = (double)t->count};
+    cpu_thunk_desc d = {.kernel = &fold_kernel,
+                        .op = op,
+                        .n_out = op->n_out,
+                        .scratch_bytes = scratch,
+                        .state = s,
+                        .flops = (double)t->count};
     return region_rows_thunk(b, &s->region, &d);
 }

@@ -1,8 +1,9 @@
-/* Matrix products that oneDNN has no primitive for: f64 and complex through OpenBLAS; f16 and the other narrow floats are widened to f32, multiplied and
- * rounded once; integers, and everything where OpenBLAS is not installed, by loops of our own.
+/* Matrix products that oneDNN has no primitive for: f64 and complex through OpenBLAS; f16 and the other narrow
+ * floats are widened to f32, multiplied and rounded once; integers, and everything where OpenBLAS is not installed,
+ * by loops of our own.
  *
- * An operand is seen as [batch, rows, columns]. Where each of the three is one stride and rows or columns lie side by side it is read where it is (a
- * transpose in front costs nothing), else it is packed into scratch memory first. */
+ * An operand is seen as [batch, rows, columns]. Where each of the three is one stride and rows or columns lie side by
+ * side it is read where it is (a transpose in front costs nothing), else it is packed into scratch memory first. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
@@ -18,7 +19,8 @@ typedef struct side {
     size_t packed_at, wide_at; /* in the scratch memory */
     int64_t count, span; /* elements; elements of memory that are read */
 } side;
-typedef void (*loop_fn)(int64_t m, int64_t n, int64_t k, const void *a, int64_t ars, int64_t acs, const void *b, int64_t brs, int64_t bcs, void *c);
+typedef void (*loop_fn)(int64_t m, int64_t n, int64_t k, const void *a, int64_t ars, int64_t acs, const void *b,
+                        int64_t brs, int64_t bcs, void *c);
 typedef struct gemm_state {
     side lhs, rhs;
     int64_t batch, m, n, k;
@@ -31,23 +33,23 @@ typedef struct gemm_state {
     loop_fn loop;
 } gemm_state;
 
-/* --- loops --------------------------------------------------------------------------------------------------------------------------- */
-#define LOOP(name, T)                                                                                                                                \
-    static void name(int64_t m, int64_t n, int64_t k, const void *pa, int64_t ars, int64_t acs, const void *pb, int64_t brs, int64_t bcs,            \
-                     void *pc) {                                                                                                                     \
-        const T *a = pa, *b = pb;                                                                                                                    \
-        for (int64_t i = 0; i < m; i++) {                                                                                                            \
-            T *c = (T *)pc + i * n;                                                                                                                  \
-            for (int64_t j = 0; j < n; j++) c[j] = 0;                                                                                                \
-            for (int64_t p = 0; p < k; p++) {                                                                                                        \
-                T x = a[i * ars + p * acs];                                                                                                          \
-                const T *row = b + p * brs;                                                                                                          \
-                if (bcs == 1)                                                                                                                        \
-                    for (int64_t j = 0; j < n; j++) c[j] = (T)(c[j] + x * row[j]);                                                                   \
-                else                                                                                                                                 \
-                    for (int64_t j = 0; j < n; j++) c[j] = (T)(c[j] + x * row[j * bcs]);                                                             \
-            }                                                                                                                                        \
-        }                                                                                                                                            \
+/* --- loops --- */
+#define LOOP(name, T)                                                                                           \
+    static void name(int64_t m, int64_t n, int64_t k, const void *pa, int64_t ars, int64_t acs, const void *pb, \
+                     int64_t brs, int64_t bcs, void *pc) {                                                      \
+        const T *a = pa, *b = pb;                                                                               \
+        for (int64_t i = 0; i < m; i++) {                                                                       \
+            T *c = (T *)pc + i * n;                                                                             \
+            for (int64_t j = 0; j < n; j++) c[j] = 0;                                                           \
+            for (int64_t p = 0; p < k; p++) {                                                                   \
+                T x = a[i * ars + p * acs];                                                                     \
+                const T *row = b + p * brs;                                                                     \
+                if (bcs == 1)                                                                                   \
+                    for (int64_t j = 0; j < n; j++) c[j] = (T)(c[j] + x * row[j]);                              \
+                else                                                                                            \
+                    for (int64_t j = 0; j < n; j++) c[j] = (T)(c[j] + x * row[j * bcs]);                        \
+            }                                                                                                   \
+        }                                                                                                       \
     }
 LOOP(loop_u32, uint32_t)
 LOOP(loop_u64, uint64_t)
@@ -70,7 +72,7 @@ static loop_fn loop_of(xt_dtype compute) {
     }
 }
 
-/* --- running -------------------------------------------------------------------------------------------------------------------------- */
+/* --- running --- */
 typedef struct gemm_run {
     const gemm_state *s;
     const char *a, *b;
@@ -85,9 +87,10 @@ static void one_product(const gemm_state *s, int64_t m, int64_t n, const char *a
     int64_t lda = a_rows ? x[1] : x[2], ldb = b_rows ? y[1] : y[2];
     if (lda < (a_rows ? s->k : s->m)) lda = a_rows ? s->k : s->m;
     if (ldb < (b_rows ? s->n : s->k)) ldb = b_rows ? s->n : s->k;
-    blas_int rows = (blas_int)m, columns = (blas_int)n, k = (blas_int)s->k, la = (blas_int)lda, lb = (blas_int)ldb, lc = (blas_int)s->n;
-    s->blas->gemm[s->kind](b_rows ? "N" : "T", a_rows ? "N" : "T", &columns, &rows, &k, blas_number(s->kind, true), b, &lb, a, &la,
-                           blas_number(s->kind, false), c, &lc);
+    blas_int rows = (blas_int)m, columns = (blas_int)n, k = (blas_int)s->k, la = (blas_int)lda, lb = (blas_int)ldb,
+             lc = (blas_int)s->n;
+    s->blas->gemm[s->kind](b_rows ? "N" : "T", a_rows ? "N" : "T", &columns, &rows, &k, blas_number(s->kind, true), b,
+                           &lb, a, &la, blas_number(s->kind, false), c, &lc);
 }
 
 static void gemm_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -114,7 +117,8 @@ static const char *bring(const cpu_call *c, const gemm_state *s, const side *x, 
         cpu_move_run(&c->device->team, &x->move, scratch + x->packed_at, src);
         src = scratch + x->packed_at;
     }
-    return cpu_converted(&c->device->team, s->type, src, s->compute, scratch + x->wide_at, x->pack ? x->count : x->span);
+    return cpu_converted(&c->device->team, s->type, src, s->compute, scratch + x->wide_at,
+                         x->pack ? x->count : x->span);
 }
 
 static xt_status gemm_run_op(const cpu_call *c) {
@@ -127,7 +131,8 @@ static xt_status gemm_run_op(const cpu_call *c) {
         return NULL;
     }
     bool direct = s->out == s->compute;
-    gemm_run r = {s, bring(c, s, &s->lhs, c->in[0]), bring(c, s, &s->rhs, c->in[1]), direct ? c->out[0] : (char *)c->scratch + s->result_at};
+    gemm_run r = {s, bring(c, s, &s->lhs, c->in[0]), bring(c, s, &s->rhs, c->in[1]),
+                  direct ? c->out[0] : (char *)c->scratch + s->result_at};
     int64_t blocks = s->batch * ((s->m - 1) / s->block_m + 1) * ((s->n - 1) / s->block_n + 1);
     double work = (double)s->block_m * (double)s->block_n * (double)s->k;
     (s->blas ? blas_for : team_for)(team, blocks, s->blas ? (int64_t)(65536 / (work + 1)) + 1 : 1, gemm_chunk, &r);
@@ -136,7 +141,7 @@ static xt_status gemm_run_op(const cpu_call *c) {
 }
 static const cpu_kernel gemm_kernel = {"gemm", gemm_run_op, NULL, false};
 
-/* --- lowering --------------------------------------------------------------------------------------------------------------------------- */
+/* --- lowering --- */
 static bool has(const int64_t *v, size_t n, int64_t x) {
     for (size_t i = 0; i < n; i++)
         if (v[i] == x) return true;
@@ -152,8 +157,8 @@ static bool one_stride(const view *v, int64_t *stride) {
     return w.n <= 1;
 }
 
-static void make_side(const ir_type *t, const view *v, const int64_t *batch, size_t n_batch, const int64_t *contract, size_t n_contract, bool right,
-                      int64_t size[3], side *out) {
+static void make_side(const ir_type *t, const view *v, const int64_t *batch, size_t n_batch, const int64_t *contract,
+                      size_t n_contract, bool right, int64_t size[3], side *out) {
     view groups[3] = {{0}}, all = {0}, dense = {0};
     int64_t free_dims[VIEW_MAX];
     size_t n_free = 0;
@@ -201,7 +206,9 @@ static xt_dtype compute_type(xt_dtype t, xt_dtype out) {
     if (t == XT_BOOL || dtype_is_subbyte(t)) return XT_DTYPE_NONE;
     if (ir_dtype_is_complex(t) || t == XT_F64 || t == XT_F32) return t;
     if (ir_dtype_is_float(t)) return XT_F32;
-    return xt_dtype_size(t) == 8 || xt_dtype_size(out) == 8 ? (ir_dtype_is_signed(t) ? XT_I64 : XT_U64) : ir_dtype_is_signed(t) ? XT_I32 : XT_U32;
+    return xt_dtype_size(t) == 8 || xt_dtype_size(out) == 8 ? (ir_dtype_is_signed(t) ? XT_I64 : XT_U64)
+           : ir_dtype_is_signed(t)                          ? XT_I32
+                                                            : XT_U32;
 }
 
 /* Blocks of whole tiles of every kernel; smaller ones are not worth a call. */
@@ -212,10 +219,9 @@ static void cut_blocks(gemm_state *s) {
     while (blocks * s->batch < want) {
         bool rows = 4 * m > n ? m > ROWS : n <= COLUMNS; /* wide ones are faster than high ones */
         if (rows ? m <= ROWS : n <= COLUMNS) break;
-        if (rows)
-            m = ((m + 1) / 2 + ROWS - 1) / ROWS * ROWS;
-        else
-            n = ((n + 1) / 2 + COLUMNS - 1) / COLUMNS * COLUMNS;
+        if (rows) m = ((m + 1) / 2 + ROWS - 1) / ROWS
+        *ROWS;
+        else n = ((n + 1) / 2 + COLUMNS - 1) / COLUMNS * COLUMNS;
         blocks = ((s->m - 1) / m + 1) * ((s->n - 1) / n + 1);
     }
     s->block_m = m, s->block_n = n;
@@ -223,8 +229,10 @@ static void cut_blocks(gemm_state *s) {
 
 CPU_LOWER(gemm) {
     size_t nlb, nrb, nlc, nrc;
-    const int64_t *lb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nlb), *rb = ir_get_ints(op, IR_A_rhs_batching_dimensions, &nrb);
-    const int64_t *lc = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &nlc), *rc = ir_get_ints(op, IR_A_rhs_contracting_dimensions, &nrc);
+    const int64_t *lb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nlb),
+                  *rb = ir_get_ints(op, IR_A_rhs_batching_dimensions, &nrb);
+    const int64_t *lc = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &nlc),
+                  *rc = ir_get_ints(op, IR_A_rhs_contracting_dimensions, &nrc);
     const ir_type *lt = op->in[0]->type, *rt = op->in[1]->type, *ot = op->out[0].type;
     int64_t last = (int64_t)lt->rank - 1, first = 0, l[3], r[3];
     if (op->code == OP_dot) { /* the last dim with the first */
@@ -257,7 +265,13 @@ CPU_LOWER(gemm) {
     }
     if (s->out != compute) s->result_at = take_scratch(&scratch, (size_t)ot->count * s->elem);
     *out_done = true;
-    cpu_thunk_desc d = {
-        .kernel = &gemm_kernel, .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {.kernel = &gemm_kernel,
+                        .op = op,
+                        .n_in = 2,
+                        .in = in,
+                        .n_out = 1,
+                        .scratch_bytes = scratch,
+                        .state = s,
+                        .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }

@@ -1,29 +1,33 @@
-/* gather and scatter by moving whole slices: the position of each slice is read from the index array, its elements are one strided copy (or fold).
+/* gather and scatter by moving whole slices: the position of each slice is read from the index array, its elements are
+ * one strided copy (or fold).
  *
- * The slices are numbered by the index array's batch dims, row-major. A box of them (one of the dims cut to a range) is walked in runs along the last batch
- * dim: the offsets of a run are worked out first, component by component, then its slices are moved.
+ * The slices are numbered by the index array's batch dims, row-major. A box of them (one of the dims cut to a range) is
+ * walked in runs along the last batch dim: the offsets of a run are worked out first, component by component, then its
+ * slices are moved.
  *
- * Several slices of a scatter may meet at one place, and their order decides the sum's last bits. So threads divide where slices go, never which
- * slices there are: along a batch dim that is paired with a dim of the operand, else along a dim of the window, else by address. Every place sees its slices
- * in order, whatever the number of threads. Only a histogram (single elements summed along one run of indices into far fewer places) is divided by its updates:
- * into pieces that depend on the shapes alone, summed apart and joined in order. */
+ * Several slices of a scatter may meet at one place, and their order decides the sum's last bits. So threads divide
+ * where slices go, never which slices there are: along a batch dim that is paired with a dim of the operand, else along
+ * a dim of the window, else by address. Every place sees its slices in order, whatever the number of threads. Only a
+ * histogram (single elements summed along one run of indices into far fewer places) is divided by its updates: into
+ * pieces that depend on the shapes alone, summed apart and joined in order. */
 #include "cpu/kernel/index.h"
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/fold.h"
 
 /* off[j] += start[j] * stride, starts moved inside (clamp), or -1 where they are outside. */
-#define ADD_STARTS(T, start)                                                                                                                         \
-    static void add_starts_##T(int64_t *off, const T *index, int64_t step, int64_t n, int64_t stride, int64_t limit, bool clamp) {                   \
-        for (int64_t j = 0; j < n && clamp; j++) {                                                                                                   \
-            T raw = index[j * step];                                                                                                                 \
-            int64_t v = (int64_t)(start);                                                                                                            \
-            off[j] += (v < 0 ? 0 : v > limit ? limit : v) * stride;                                                                                  \
-        }                                                                                                                                            \
-        for (int64_t j = 0; j < n && !clamp; j++) {                                                                                                  \
-            T raw = index[j * step];                                                                                                                 \
-            int64_t v = (int64_t)(start);                                                                                                            \
-            off[j] = off[j] < 0 || v < 0 || v > limit ? -1 : off[j] + v * stride;                                                                    \
-        }                                                                                                                                            \
+#define ADD_STARTS(T, start)                                                                                         \
+    static void add_starts_##T(int64_t *off, const T *index, int64_t step, int64_t n, int64_t stride, int64_t limit, \
+                               bool clamp) {                                                                         \
+        for (int64_t j = 0; j < n && clamp; j++) {                                                                   \
+            T raw = index[j * step];                                                                                 \
+            int64_t v = (int64_t)(start);                                                                            \
+            off[j] += (v < 0 ? 0 : v > limit ? limit : v) * stride;                                                  \
+        }                                                                                                            \
+        for (int64_t j = 0; j < n && !clamp; j++) {                                                                  \
+            T raw = index[j * step];                                                                                 \
+            int64_t v = (int64_t)(start);                                                                            \
+            off[j] = off[j] < 0 || v < 0 || v > limit ? -1 : off[j] + v * stride;                                    \
+        }                                                                                                            \
     }
 ADD_STARTS(int8_t, raw)
 ADD_STARTS(int16_t, raw)
@@ -34,8 +38,9 @@ ADD_STARTS(uint16_t, raw)
 ADD_STARTS(uint32_t, raw)
 ADD_STARTS(uint64_t, raw > INT64_MAX ? INT64_MAX : raw)
 
-static void add_starts(xt_dtype t, int64_t *off, const void *index, int64_t at, int64_t step, int64_t n, int64_t stride, int64_t limit, bool clamp) {
-#define CASE(D, T)                                                                                                                                   \
+static void add_starts(xt_dtype t, int64_t *off, const void *index, int64_t at, int64_t step, int64_t n, int64_t stride,
+                       int64_t limit, bool clamp) {
+#define CASE(D, T) \
     case D: add_starts_##T(off, (const T *)index + at, step, n, stride, limit, clamp); break
     switch ((int)t) {
         CASE(XT_I8, int8_t);
@@ -51,7 +56,8 @@ static void add_starts(xt_dtype t, int64_t *off, const void *index, int64_t at, 
 #undef CASE
 }
 
-void slices_walk(const slices *s, const void *indices, bool clamp, int dim, int64_t begin, int64_t end, slices_fn fn, void *ctx) {
+void slices_walk(const slices *s, const void *indices, bool clamp, int dim, int64_t begin, int64_t end, slices_fn fn,
+                 void *ctx) {
     int last = s->n_batch - 1;
     int64_t dims[VIEW_MAX], row = last < 0 ? 1 : dim == last ? end - begin : s->batch_dims[last], total = row;
     for (int i = 0; i < last; i++) {
@@ -83,13 +89,14 @@ void slices_walk(const slices *s, const void *indices, bool clamp, int dim, int6
         }
         for (int64_t j = 0; j < r.n; j++) r.operand[j] = from + j * operand_step;
         for (int i = 0; i < s->n_start; i++)
-            add_starts(s->index_type, r.operand, indices, at + i * s->vector_stride, index_step, r.n, s->start_strides[i], s->limit[i], clamp);
+            add_starts(s->index_type, r.operand, indices, at + i * s->vector_stride, index_step, r.n,
+                       s->start_strides[i], s->limit[i], clamp);
         fn(ctx, &r);
         k += r.n;
     }
 }
 
-/* --- gather ------------------------------------------------------------------------------------------------------------------------- */
+/* --- gather --- */
 typedef struct index_run {
     const slices *s;
     const char *src;
@@ -102,8 +109,9 @@ static void gather_slices(void *ctx, const run_of_slices *r) {
     const index_run *g = ctx;
     const cpu_move *w = &g->s->window;
     int64_t e = (int64_t)g->s->elem;
-#define ONE(T)                                                                                                                                       \
-    for (int64_t j = 0; j < r->n; j++) ((T *)(void *)g->dst)[r->array + j * r->step] = ((const T *)(const void *)g->src)[r->operand[j]];             \
+#define ONE(T)                                                                                            \
+    for (int64_t j = 0; j < r->n; j++)                                                                    \
+        ((T *)(void *)g->dst)[r->array + j * r->step] = ((const T *)(const void *)g->src)[r->operand[j]]; \
     return
     if (w->dst.n == 0 && w->src.offset == 0 && w->dst.offset == 0) {
         switch (e) {
@@ -136,7 +144,8 @@ static void gather_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
 static xt_status gather_run(const cpu_call *c) {
     const slices *s = c->thunk->state;
     index_run r = {s, c->in[0], c->out[0], c->in[1]};
-    if (s->has_window) team_for(&c->device->team, s->count, 16384 / (view_count(&s->window.dst) + 1) + 1, gather_chunk, &r);
+    if (s->has_window)
+        team_for(&c->device->team, s->count, 16384 / (view_count(&s->window.dst) + 1) + 1, gather_chunk, &r);
     return NULL;
 }
 static const cpu_kernel gather_kernel = {"gather", gather_run, NULL, true};
@@ -147,14 +156,17 @@ static bool contains(const int64_t *list, size_t n, int64_t v) {
     return false;
 }
 
-/* The part of gather's and scatter's dimension numbers that is alike. `moved` is the gathered result or the update; window dims of the operand
- * with the sizes in `sizes` meet its dims in `offset` in order. */
-static bool read_slices(const ir_type *operand, const ir_type *indices, const ir_type *moved, int64_t vector_dim, const int64_t *to_dim, size_t n_map,
-                        const int64_t *offset, size_t n_offset, const int64_t *gone, size_t n_gone, const int64_t *op_batch, size_t n_op_batch,
+/* The part of gather's and scatter's dimension numbers that is alike. `moved` is the gathered result or the update;
+ * window dims of the operand with the sizes in `sizes` meet its dims in `offset` in order. */
+static bool read_slices(const ir_type *operand, const ir_type *indices, const ir_type *moved, int64_t vector_dim,
+                        const int64_t *to_dim, size_t n_map, const int64_t *offset, size_t n_offset,
+                        const int64_t *gone, size_t n_gone, const int64_t *op_batch, size_t n_op_batch,
                         const int64_t *idx_batch, const int64_t *sizes, bool to_operand, slices *s) {
     view ov, iv, av, w = {0}, a = {0};
     if (!view_dense(operand, &ov) || !view_dense(indices, &iv) || !view_dense(moved, &av)) return false;
-    if (!ir_dtype_is_int(indices->dtype) || xt_dtype_size(indices->dtype) == 0 || indices->dtype == XT_I4 || indices->dtype == XT_U4) return false;
+    if (!ir_dtype_is_int(indices->dtype) || xt_dtype_size(indices->dtype) == 0 || indices->dtype == XT_I4 ||
+        indices->dtype == XT_U4)
+        return false;
     s->elem = xt_dtype_size(operand->dtype);
     s->index_type = indices->dtype;
     s->count = 1;
@@ -186,28 +198,38 @@ static bool read_slices(const ir_type *operand, const ir_type *indices, const ir
         s->start_strides[i] = ov.strides[to_dim[i]];
         s->limit[i] = operand->dims[to_dim[i]] - sizes[to_dim[i]];
     }
-    s->has_window = to_operand ? cpu_move_make(&w, &a, operand->dtype, &s->window) : cpu_move_make(&a, &w, operand->dtype, &s->window);
+    s->has_window = to_operand ? cpu_move_make(&w, &a, operand->dtype, &s->window)
+                               : cpu_move_make(&a, &w, operand->dtype, &s->window);
     return true;
 }
 
 CPU_LOWER(gather) {
     size_t n_off, n_col, n_ob, n_sb, n_map, n_sizes;
-    const int64_t *offset = ir_get_ints(op, IR_A_offset_dims, &n_off), *collapsed = ir_get_ints(op, IR_A_collapsed_slice_dims, &n_col);
-    const int64_t *ob = ir_get_ints(op, IR_A_operand_batching_dims, &n_ob), *sb = ir_get_ints(op, IR_A_start_indices_batching_dims, &n_sb);
-    const int64_t *start_map = ir_get_ints(op, IR_A_start_index_map, &n_map), *sizes = ir_get_ints(op, IR_A_slice_sizes, &n_sizes);
+    const int64_t *offset = ir_get_ints(op, IR_A_offset_dims, &n_off),
+                  *collapsed = ir_get_ints(op, IR_A_collapsed_slice_dims, &n_col);
+    const int64_t *ob = ir_get_ints(op, IR_A_operand_batching_dims, &n_ob),
+                  *sb = ir_get_ints(op, IR_A_start_indices_batching_dims, &n_sb);
+    const int64_t *start_map = ir_get_ints(op, IR_A_start_index_map, &n_map),
+                  *sizes = ir_get_ints(op, IR_A_slice_sizes, &n_sizes);
     slices *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
-    if (op->out[0].type->count == 0 || !read_slices(op->in[0]->type, op->in[1]->type, op->out[0].type, ir_get_int(op, IR_A_index_vector_dim, 0),
-                                                    start_map, n_map, offset, n_off, collapsed, n_col, ob, n_ob, sb, sizes, false, s)) {
+    if (op->out[0].type->count == 0 ||
+        !read_slices(op->in[0]->type, op->in[1]->type, op->out[0].type, ir_get_int(op, IR_A_index_vector_dim, 0),
+                     start_map, n_map, offset, n_off, collapsed, n_col, ob, n_ob, sb, sizes, false, s)) {
         base_free(s);
         return NULL;
     }
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &gather_kernel, .op = op, .n_in = 2, .n_out = 1, .state = s, .bytes = 2.0 * (double)ir_type_bytes(op->out[0].type)};
+    cpu_thunk_desc d = {.kernel = &gather_kernel,
+                        .op = op,
+                        .n_in = 2,
+                        .n_out = 1,
+                        .state = s,
+                        .bytes = 2.0 * (double)ir_type_bytes(op->out[0].type)};
     return cpu_build_thunk(b, &d);
 }
 
-/* --- scatter ------------------------------------------------------------------------------------------------------------------------ */
+/* --- scatter --- */
 typedef struct scatter_job {
     const slices *s;
     char *dst;
@@ -236,7 +258,8 @@ static void scatter_slices(void *ctx, const run_of_slices *r) {
             return;
         }
         for (int64_t j = 0; j < r->n; j++)
-            if (r->operand[j] >= p->low && r->operand[j] < p->high) memcpy(dst + r->operand[j] * e, src + (r->array + j * r->step) * e, (size_t)e);
+            if (r->operand[j] >= p->low && r->operand[j] < p->high)
+                memcpy(dst + r->operand[j] * e, src + (r->array + j * r->step) * e, (size_t)e);
         return;
     }
     for (int64_t j = 0; j < r->n; j++) {
@@ -250,8 +273,9 @@ static void scatter_slices(void *ctx, const run_of_slices *r) {
     }
 }
 
-/* Slices with coordinates in [begin, end) along batch dim `dim` (-1: all), place by place of the window: no offsets are written down, and neighbouring indices
- * write to neighbouring rows or columns. Every place meets its updates in the slices' order. */
+/* Slices with coordinates in [begin, end) along batch dim `dim` (-1: all), place by place of the window: no offsets are
+ * written down, and neighbouring indices write to neighbouring rows or columns. Every place meets its updates in the
+ * slices' order. */
 static void scatter_lines(const scatter_piece *p, int dim, int64_t begin, int64_t end) {
     const scatter_job *job = p->job;
     const slices *s = job->s;
@@ -267,7 +291,8 @@ static void scatter_lines(const scatter_piece *p, int dim, int64_t begin, int64_
                     .limit = (uint64_t)s->limit[0]};
     for (int i = 0; i < last; i++) rows *= dims[i] = i == dim ? end - begin : s->batch_dims[i];
     for (int64_t k = 0; k < places * rows; k++) {
-        int64_t rest = k / rows, to = d->offset + first * l.along, from = u->offset + first * l.step, at = first * l.index_step;
+        int64_t rest = k / rows, to = d->offset + first * l.along, from = u->offset + first * l.step,
+                at = first * l.index_step;
         for (int i = d->n - 1; i >= 0; i--) {
             to += rest % d->dims[i] * d->strides[i];
             from += rest % d->dims[i] * u->strides[i];
@@ -316,7 +341,7 @@ static void scatter_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     slices_walk(s, j->indices, false, -1, 0, s->count, scatter_slices, &p);
 }
 
-/* --- histograms ---------------------------------------------------------------------------------------------------------------------- */
+/* --- histograms --- */
 enum { LINE_CHUNKS = 8, LINE_CHUNK = 32768 };
 typedef struct line_job {
     const cpu_call *call;
@@ -340,19 +365,23 @@ static void line_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
                         .limit = (uint64_t)s->limit[0]};
         void *dst = j->call->out[0];
         if (k > 0) dst = memset((char *)j->call->scratch + (size_t)(k - 1) * j->bytes, 0, j->bytes);
-        (s->index_type == XT_I32 ? s->fold.from_i32 : s->fold.from_i64)(dst, (const char *)j->call->in[2] + (size_t)(from * array_step) * s->elem,
-                                                                        &l);
+        (s->index_type == XT_I32 ? s->fold.from_i32 : s->fold.from_i64)(
+            dst, (const char *)j->call->in[2] + (size_t)(from * array_step) * s->elem, &l);
     }
 }
 
 static void join_line(const cpu_call *c, const slices *s, int64_t elements, size_t bytes) {
-    cpu_move whole = {.dst = {.n = 1, .dims = {elements}, .strides = {1}}, .src = {.n = 1, .dims = {elements}, .strides = {1}}};
-    for (int64_t k = 1; k < s->chunks; k++) index_fold_window(&s->fold, &whole, c->out[0], (const char *)c->scratch + (size_t)(k - 1) * bytes);
+    cpu_move whole = {.dst = {.n = 1, .dims = {elements}, .strides = {1}},
+                      .src = {.n = 1, .dims = {elements}, .strides = {1}}};
+    for (int64_t k = 1; k < s->chunks; k++)
+        index_fold_window(&s->fold, &whole, c->out[0], (const char *)c->scratch + (size_t)(k - 1) * bytes);
 }
 
 /* Single elements along one run of indices, all of them in one dim of the operand or neighbours in memory. */
 static bool is_line(const slices *s) {
-    if (s->replace || s->n_start != 1 || !s->has_window || s->window.dst.n || s->window.dst.offset || s->window.src.offset) return false;
+    if (s->replace || s->n_start != 1 || !s->has_window || s->window.dst.n || s->window.dst.offset ||
+        s->window.src.offset)
+        return false;
     if ((s->index_type != XT_I32 || !s->fold.from_i32) && (s->index_type != XT_I64 || !s->fold.from_i64)) return false;
     for (int i = 0; i < s->n_batch; i++) {
         if (s->batch_operand[i]) return false;
@@ -363,11 +392,13 @@ static bool is_line(const slices *s) {
     return true;
 }
 
-/* One index a slice, long runs of them, and windows of single elements or of elements that lie apart (rows are folded as vectors, slice by slice). */
+/* One index a slice, long runs of them, and windows of single elements or of elements that lie apart (rows are folded
+ * as vectors, slice by slice). */
 static bool has_lines(const slices *s) {
     enum { SHORT = 16 };
     const view *d = &s->window.dst;
-    if (s->replace || s->n_start != 1 || !s->has_window || s->n_batch == 0 || s->batch_dims[s->n_batch - 1] < SHORT) return false;
+    if (s->replace || s->n_start != 1 || !s->has_window || s->n_batch == 0 || s->batch_dims[s->n_batch - 1] < SHORT)
+        return false;
     return (s->index_type == XT_I32 ? s->fold.from_i32 != NULL : s->index_type == XT_I64 && s->fold.from_i64) &&
            (d->n == 0 || d->strides[d->n - 1] != 1);
 }
@@ -385,13 +416,21 @@ static xt_status scatter_run(const cpu_call *c) {
         join_line(c, s, t->count, line.bytes);
         return NULL;
     }
-    scatter_job j = {.s = s, .dst = c->out[0], .src = c->in[2], .indices = c->in[1], .dim = -1, .window_dim = -1, .elements = t->count, .pieces = 1};
+    scatter_job j = {.s = s,
+                     .dst = c->out[0],
+                     .src = c->in[2],
+                     .indices = c->in[1],
+                     .dim = -1,
+                     .window_dim = -1,
+                     .elements = t->count,
+                     .pieces = 1};
     int64_t window = view_count(&s->window.dst), longest = 1;
     if (s->count * window >= 16384) j.pieces = team->threads;
     for (int i = 0; i < s->n_batch; i++)
         if (s->batch_operand[i] && s->batch_dims[i] > longest) longest = s->batch_dims[j.dim = i];
     if (longest < 2 * j.pieces) j.dim = -1;
-    /* The part of the operand that a piece writes to, here and there, stays in the second-level cache; rows of at least a few lines. */
+    /* The part of the operand that a piece writes to, here and there, stays in the second-level cache; rows of at least
+     * a few lines. */
     int64_t near = (int64_t)ir_type_bytes(t) / PIECE_BYTES, most = longest / PIECE_ROW;
     if (j.dim >= 0 && near > most) near = most;
     if (j.dim >= 0 && near > j.pieces) j.pieces = near;
@@ -407,21 +446,26 @@ static const cpu_kernel scatter_kernel = {"scatter", scatter_run, NULL, true};
 
 static bool replaces(const ir_region *r) { /* returns its second argument */
     const ir_block *b = r->block;
-    return b && b->n_args == 2 && b->first && b->first == b->last && b->first->n_in == 1 && b->first->in[0] == b->args[1];
+    return b && b->n_args == 2 && b->first && b->first == b->last && b->first->n_in == 1 &&
+           b->first->in[0] == b->args[1];
 }
 
-/* scatter's dimension numbers over the first operand and update; false for index types and ranks that nothing here handles. */
+/* scatter's dimension numbers over the first operand and update; false for index types and ranks that nothing
+ * here handles. */
 bool slices_of_scatter(const ir_op *op, slices *s) {
     size_t n_win, n_ins, n_ib, n_sb, n_map, n = op->n_out, used = 0;
-    const int64_t *win = ir_get_ints(op, IR_A_update_window_dims, &n_win), *inserted = ir_get_ints(op, IR_A_inserted_window_dims, &n_ins);
-    const int64_t *ib = ir_get_ints(op, IR_A_input_batching_dims, &n_ib), *sb = ir_get_ints(op, IR_A_scatter_indices_batching_dims, &n_sb);
+    const int64_t *win = ir_get_ints(op, IR_A_update_window_dims, &n_win),
+                  *inserted = ir_get_ints(op, IR_A_inserted_window_dims, &n_ins);
+    const int64_t *ib = ir_get_ints(op, IR_A_input_batching_dims, &n_ib),
+                  *sb = ir_get_ints(op, IR_A_scatter_indices_batching_dims, &n_sb);
     const int64_t *start_map = ir_get_ints(op, IR_A_scatter_dims_to_operand_dims, &n_map);
     const ir_type *operand = op->in[0]->type, *update = op->in[n + 1]->type;
     int64_t sizes[VIEW_MAX];
     if (operand->rank > VIEW_MAX || update->count <= 0) return false;
-    for (uint32_t d = 0; d < operand->rank; d++) sizes[d] = contains(inserted, n_ins, d) || contains(ib, n_ib, d) ? 1 : update->dims[win[used++]];
-    return read_slices(operand, op->in[n]->type, update, ir_get_int(op, IR_A_index_vector_dim, 0), start_map, n_map, win, n_win, inserted, n_ins, ib,
-                       n_ib, sb, sizes, true, s);
+    for (uint32_t d = 0; d < operand->rank; d++)
+        sizes[d] = contains(inserted, n_ins, d) || contains(ib, n_ib, d) ? 1 : update->dims[win[used++]];
+    return read_slices(operand, op->in[n]->type, update, ir_get_int(op, IR_A_index_vector_dim, 0), start_map, n_map,
+                       win, n_win, inserted, n_ins, ib, n_ib, sb, sizes, true, s);
 }
 
 CPU_LOWER(scatter) {
@@ -429,7 +473,8 @@ CPU_LOWER(scatter) {
     slices *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     s->replace = replaces(&op->regions[0]);
-    if (!(s->replace || index_fold_of(&op->regions[0], op->in[0]->type->dtype, &s->fold)) || !slices_of_scatter(op, s)) {
+    if (!(s->replace || index_fold_of(&op->regions[0], op->in[0]->type->dtype, &s->fold)) ||
+        !slices_of_scatter(op, s)) {
         base_free(s);
         return NULL;
     }

@@ -1,5 +1,5 @@
-/* Ops without a fast kernel run on the reference interpreter's code, and a program the planner cannot lay out (tuples, sizes known only when
- * running) runs on it as a whole: correct first, and the plan's print says so. */
+/* Ops without a fast kernel run on the reference interpreter's code, and a program the planner cannot lay out (tuples,
+ * sizes known only when running) runs on it as a whole: correct first, and the plan's print says so. */
 #include "cpu/kernel/coll.h"
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/captured.h"
@@ -29,7 +29,8 @@ static xt_status interp_run_op(const cpu_call *call) {
     array *a = base_calloc(t->n_in + t->n_out + 1, sizeof *a);
     if (!a) return status_oom(0, "running an op");
     array *in = a, *out = a + t->n_in;
-    for (uint32_t i = 0; i < t->n_in; i++) in[i] = (array){i < t->op->n_in ? t->op->in[i]->type : c->values[i - t->op->n_in]->type, call->in[i]};
+    for (uint32_t i = 0; i < t->n_in; i++)
+        in[i] = (array){i < t->op->n_in ? t->op->in[i]->type : c->values[i - t->op->n_in]->type, call->in[i]};
     for (uint32_t i = 0; i < t->n_out; i++) out[i] = (array){t->op->out[i].type, call->out[i]};
     lookup_env env = {call, c, in + t->op->n_in};
     interp_hooks hooks = {.user = call->device, .collective = cpu_coll_hook, .custom_call = cpu_custom_call_hook};
@@ -40,7 +41,8 @@ static xt_status interp_run_op(const cpu_call *call) {
 static const cpu_kernel interp_kernel = {"interpreter", interp_run_op, captured_free};
 
 CPU_LOWER(interp) {
-    if (op->code == OP_custom_call && !host_function_is_callback(op) && !interp_knows_call(op)) return interp_unknown_call(op);
+    if (op->code == OP_custom_call && !host_function_is_callback(op) && !interp_knows_call(op))
+        return interp_unknown_call(op);
     captured *c = base_calloc(1, sizeof *c);
     const ir_value **in = NULL;
     if (!c) return status_oom(sizeof *c, "a plan");
@@ -67,7 +69,7 @@ oom:
     return status_oom(0, "a plan");
 }
 
-/* --- a whole program -------------------------------------------------------------------------------------------------------------- */
+/* --- a whole program --- */
 static xt_status program_run(const cpu_call *call) {
     const cpu_thunk *t = call->thunk;
     const cpu_exec *e = call->exec;

@@ -1,11 +1,13 @@
-/* Convolutions of f32 whose batch is the innermost dim (layout.c arranges that where channels are too few for oneDNN's vectors): one image a
- * lane, direct, on the loops of lanes.h. Two forms:
- *   rows      images in, images out: forward and data gradient alike. For each position of the result the taps that meet a real element
- *             form an arithmetic progression in each dim (any stride, padding, dilation of either side), so nothing is multiplied by padding.
- *             The kernel is packed by blocks of output channels first, turned around if asked.
- *   weights   the sum over images: one vector of sums per element of the result, folded at the end. Columns whose windows reach the same
- *             part of the kernel form segments; inside one no bounds are checked.
- * Every element of the result is one task's, or the sum of `parts` tasks' in their order, and parts follow from shapes alone. */
+/* Convolutions of f32 whose batch is the innermost dim (layout.c arranges that where channels are too few for oneDNN's
+ * vectors): one image a lane, direct, on the loops of lanes.h. Two forms:
+ *   rows      images in, images out: forward and data gradient alike. For each position of the result the taps that
+ *             meet a real element form an arithmetic progression in each dim (any stride, padding, dilation of either
+ *             side), so nothing is multiplied by padding. The kernel is packed by blocks of output channels first,
+ *             turned around if asked.
+ *   weights   the sum over images: one vector of sums per element of the result, folded at the end. Columns whose
+ *             windows reach the same part of the kernel form segments; inside one no bounds are checked.
+ * Every element of the result is one task's, or the sum of `parts` tasks' in their order, and parts follow from
+ * shapes alone. */
 #include "cpu/kernel/conv_read.h"
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/lanes.h"
@@ -64,7 +66,7 @@ static int64_t block_size(const lanes_state *s, int64_t b) {
     return left < s->block ? left : s->block;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------------------------ */
+/* --- rows --- */
 static int64_t common_divisor(int64_t a, int64_t b) {
     return b ? common_divisor(b, a % b) : a;
 }
@@ -103,7 +105,8 @@ static void pack_kernel(void *ctx, int64_t begin, int64_t end, int thread) {
         for (int64_t y = 0; y < s->y.kernel; y++)
             for (int64_t x = 0; x < s->x.kernel; x++, to += n) {
                 int64_t ky = s->flip ? s->y.kernel - 1 - y : y, kx = s->flip ? s->x.kernel - 1 - x : x;
-                const float *from = r->kernel + b * s->block * s->w_o + i * s->w_i + ky * s->y.kernel_s + kx * s->x.kernel_s;
+                const float *from =
+                    r->kernel + b * s->block * s->w_o + i * s->w_i + ky * s->y.kernel_s + kx * s->x.kernel_s;
                 for (int64_t o = 0; o < n; o++) to[o] = from[o * s->w_o];
             }
     }
@@ -122,7 +125,8 @@ static void conv_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         int64_t per = rows_tasks(s, r->ops, t < whole ? 0 : s->blocks - 1);
         int64_t b = t < whole ? t / per : s->blocks - 1, rest = t < whole ? t % per : t - whole, n = block_size(s, b);
-        int64_t y = rest % s->y.out, images = (int64_t)r->ops->vectors[n] * r->ops->lanes, image = rest / s->y.out * images;
+        int64_t y = rest % s->y.out, images = (int64_t)r->ops->vectors[n] * r->ops->lanes,
+                image = rest / s->y.out * images;
         lanes_conv c = {.in = r->in + image,
                         .in_c = s->in_c,
                         .in_y = s->y.in_s,
@@ -146,7 +150,8 @@ static void conv_rows(void *ctx, int64_t begin, int64_t end, int thread) {
 static xt_status rows_kernel_run(const cpu_call *c) {
     const lanes_state *s = c->thunk->state;
     rows_run r = {s, lanes_get(), c->in[0], c->in[1], c->scratch, c->out[0]};
-    int64_t window = s->y.kernel * s->x.kernel, tasks = rows_tasks(s, r.ops, 0) * (s->blocks - 1) + rows_tasks(s, r.ops, s->blocks - 1);
+    int64_t window = s->y.kernel * s->x.kernel,
+            tasks = rows_tasks(s, r.ops, 0) * (s->blocks - 1) + rows_tasks(s, r.ops, s->blocks - 1);
     team_for(&c->device->team, s->blocks * s->in_channels, 8192 / (window * s->block) + 1, pack_kernel, &r);
     double work = c->thunk->flops / (double)tasks;
     team_for(&c->device->team, tasks, (int64_t)(500e3 / (work + 1)) + 1, conv_rows, &r);
@@ -189,7 +194,7 @@ static xt_status lower_rows(cpu_builder *b, const ir_op *op, const conv *c, lane
     return cpu_build_thunk(b, &d);
 }
 
-/* --- weights ----------------------------------------------------------------------------------------------------------------------- */
+/* --- weights --- */
 typedef struct segment { /* columns of the gradient [at, at + width) that all meet kernel columns [k, k + n) */
     int64_t at, width, k, n;
 } segment;
@@ -201,8 +206,8 @@ typedef struct weights_run {
     float *out, *parts;
 } weights_run;
 
-/* The kernel positions that column x of the gradient meets. In this form `kernel` is the larger window (the gradient's own extent) and `out`
- * the kernel whose gradient is made. */
+/* The kernel positions that column x of the gradient meets. In this form `kernel` is the larger window (the gradient's
+ * own extent) and `out` the kernel whose gradient is made. */
 static void reach(const axis *a, int64_t x, int64_t *first, int64_t *end) {
     *first = *end = 0;
     for (int64_t k = 0; k < a->out; k++) {
@@ -243,7 +248,8 @@ static void sum_rows(const weights_run *r, int64_t b, int64_t i, int64_t from, i
         while (end > first && ky * s->y.stride + (end - 1) * s->y.kernel_dil - s->y.low >= s->y.in) end--;
         for (int64_t g = 0; g < s->n_segments && first < end; g++) {
             const segment *c = &s->segments[g];
-            int64_t in_y = ky * s->y.stride + first * s->y.kernel_dil - s->y.low, in_x = c->k * s->x.stride + c->at * s->x.kernel_dil - s->x.low;
+            int64_t in_y = ky * s->y.stride + first * s->y.kernel_dil - s->y.low,
+                    in_x = c->k * s->x.stride + c->at * s->x.kernel_dil - s->x.low;
             lanes_grad a = {.in = r->in + i * s->in_c + in_y * s->y.in_s + in_x * s->x.in_s,
                             .in_k = s->x.stride * s->x.in_s,
                             .in_x = s->x.kernel_dil * s->x.in_s,
@@ -272,10 +278,12 @@ static void sum_weights(void *ctx, int64_t begin, int64_t end, int thread) {
     int64_t window = s->y.out * s->x.out, row_bytes = s->block * s->x.kernel * s->images * (int64_t)sizeof(float);
     int64_t rows = row_bytes < CACHED_BYTES ? CACHED_BYTES / row_bytes : 1;
     for (int64_t t = begin; t < end; t++) {
-        int64_t i = t % s->in_channels, b = t / s->in_channels % s->blocks, p = t / s->in_channels / s->blocks, n = block_size(s, b);
+        int64_t i = t % s->in_channels, b = t / s->in_channels % s->blocks, p = t / s->in_channels / s->blocks,
+                n = block_size(s, b);
         int64_t stop = s->y.kernel * (p + 1) / s->parts;
         memset(sums, 0, (size_t)(window * n * r->ops->lanes) * sizeof *sums);
-        for (int64_t y = s->y.kernel * p / s->parts; y < stop; y += rows) sum_rows(r, b, i, y, y + rows < stop ? y + rows : stop, sums);
+        for (int64_t y = s->y.kernel * p / s->parts; y < stop; y += rows)
+            sum_rows(r, b, i, y, y + rows < stop ? y + rows : stop, sums);
         float *to = r->parts + ((p * s->channels + b * s->block) * s->in_channels + i * n) * window; /* [window][n] */
         r->ops->fold(sums, window * n, to);
     }
@@ -307,7 +315,8 @@ static xt_status weights_kernel_run(const cpu_call *c) {
 }
 static const cpu_kernel weights_kernel = {"lanes-conv-weights", weights_kernel_run, lanes_free, true};
 
-/* The batch is what is summed over, and far more positions are summed than made: a plain convolution of channels-last images has the same strides. */
+/* The batch is what is summed over, and far more positions are summed than made: a plain convolution of channels-last
+ * images has the same strides. */
 static bool is_weights(const conv *c) {
     int64_t window = 1, result = 1;
     for (int i = 0; i < c->n; i++) {
@@ -315,8 +324,8 @@ static bool is_weights(const conv *c) {
         result *= c->out->dims[c->out_s[i]];
         if (c->lhs_dil[i] != 1) return false;
     }
-    return c->lv.strides[c->lhs_f] == 1 && c->rv.strides[c->rhs_i] == 1 && conv_is_straight(c) && c->lhs->dims[c->lhs_f] >= LEAST_IMAGES &&
-           result <= KERNEL_MAX && window >= 2 * result;
+    return c->lv.strides[c->lhs_f] == 1 && c->rv.strides[c->rhs_i] == 1 && conv_is_straight(c) &&
+           c->lhs->dims[c->lhs_f] >= LEAST_IMAGES && result <= KERNEL_MAX && window >= 2 * result;
 }
 
 static xt_status lower_weights(cpu_builder *b, const ir_op *op, const conv *c, lanes_state *s, bool *out_done) {
@@ -328,7 +337,8 @@ static xt_status lower_weights(cpu_builder *b, const ir_op *op, const conv *c, l
     s->out_c = c->rv.strides[c->rhs_o];
     s->w_i = c->ov.strides[c->out_b];
     s->w_o = c->ov.strides[c->out_f];
-    int64_t columns = divide_up(s->x.out, divide_up(s->x.out, LANES_COLUMNS_MAX)); /* fewer columns allow more channels, so all segments fit */
+    /* fewer columns allow more channels, so all segments fit */
+    int64_t columns = divide_up(s->x.out, divide_up(s->x.out, LANES_COLUMNS_MAX));
     cut_channels(s, lanes_get()->grad_block[columns]);
     s->parts = divide_up(TASKS, s->blocks * s->in_channels);
     if (s->parts > PARTS) s->parts = PARTS;
@@ -349,7 +359,8 @@ static xt_status lower_weights(cpu_builder *b, const ir_op *op, const conv *c, l
 }
 
 xt_status cpu_lower_lanes(cpu_builder *b, const ir_op *op, const conv *c, bool *out_done) {
-    if (c->n > 2 || c->lhs->dtype != XT_F32 || c->rhs->dtype != XT_F32 || c->out->dtype != XT_F32 || c->groups != 1 || c->batch_groups != 1)
+    if (c->n > 2 || c->lhs->dtype != XT_F32 || c->rhs->dtype != XT_F32 || c->out->dtype != XT_F32 || c->groups != 1 ||
+        c->batch_groups != 1)
         return NULL;
     if (!conv_is_straight(c) && !conv_is_reversed(c)) return NULL;
     bool weights = is_weights(c);

@@ -1,5 +1,6 @@
-/* Windows over one or two dims with many neighbouring elements behind each position (the batch in [C,H,W,N], features in [N,H,W,C]): every
- * vector is a piece of so many windows at the same place. Gradients of windows that overlap are added in the order of the windows. */
+/* Windows over one or two dims with many neighbouring elements behind each position (the batch in [C,H,W,N], features
+ * in [N,H,W,C]): every vector is a piece of so many windows at the same place. Gradients of windows that overlap are
+ * added in the order of the windows. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/kernel/window.h"
 #include "cpu/vector/lanes.h"
@@ -111,7 +112,8 @@ static void scatter_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
     const float *rows[WINDOW_MAX];
     float *to[WINDOW_MAX];
     for (int64_t t = begin; t < end; t++) {
-        int64_t p = t / pieces, from = t % pieces * GRAD_PIECE, count = w->run - from < GRAD_PIECE ? w->run - from : GRAD_PIECE;
+        int64_t p = t / pieces, from = t % pieces * GRAD_PIECE,
+                count = w->run - from < GRAD_PIECE ? w->run - from : GRAD_PIECE;
         int64_t plane = p * area * w->run + from;
         for (int64_t i = 0; i < area; i++)
             for (int64_t k = 0; k < count; k++) r->out[plane + i * w->run + k] = r->init;
@@ -119,14 +121,21 @@ static void scatter_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
             for (int64_t x = 0; x < w->x.out; x++) {
                 int n = cover(w, y, x, at);
                 for (int k = 0; k < n; k++) rows[k] = r->in + plane + at[k], to[k] = r->out + plane + at[k];
-                if (n) r->ops->pool_grad(to, rows, n, r->src + ((p * w->y.out + y) * w->x.out + x) * w->run + from, count, true);
+                if (n)
+                    r->ops->pool_grad(to, rows, n, r->src + ((p * w->y.out + y) * w->x.out + x) * w->run + from, count,
+                                      true);
             }
     }
 }
 
 static xt_status scatter_run(const cpu_call *c) {
     const lanes_window *w = c->thunk->state;
-    window_run r = {.w = w, .ops = lanes_get(), .in = c->in[0], .src = c->in[1], .out = c->out[0], .init = *(const float *)c->in[2]};
+    window_run r = {.w = w,
+                    .ops = lanes_get(),
+                    .in = c->in[0],
+                    .src = c->in[1],
+                    .out = c->out[0],
+                    .init = *(const float *)c->in[2]};
     if (w->disjoint && r.init == 0) {
         team_for(&c->device->team, w->planes * w->y.out, 32768 / (w->x.in * w->y.size * w->run) + 1, scatter_rows, &r);
         return NULL;
@@ -137,7 +146,8 @@ static xt_status scatter_run(const cpu_call *c) {
 }
 static const cpu_kernel scatter_kernel = {"lanes-pool-grad", scatter_run, NULL, true};
 
-static xt_status emit(cpu_builder *b, const ir_op *op, const window *w, const cpu_kernel *k, size_t n_in, bool *out_done) {
+static xt_status emit(cpu_builder *b, const ir_op *op, const window *w, const cpu_kernel *k, size_t n_in,
+                      bool *out_done) {
     lanes_window l;
     if (!read_lanes(w, &l)) return NULL;
     lanes_window *s = base_malloc(sizeof *s);

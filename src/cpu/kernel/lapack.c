@@ -29,10 +29,11 @@ typedef struct lapack_run {
 
 /* dst[j][i] = src[i][j]. */
 static void turn(size_t elem, char *dst, int64_t dst_row, const char *src, int64_t src_row, int64_t m, int64_t n) {
-#define TURN(T)                                                                                                                                      \
-    for (int64_t i0 = 0; i0 < m; i0 += 16)                                                                                                           \
-        for (int64_t j = 0; j < n; j++)                                                                                                              \
-            for (int64_t i = i0; i < m && i < i0 + 16; i++) ((T *)dst)[j * dst_row + i] = ((const T *)src)[i * src_row + j];                         \
+#define TURN(T)                                                                  \
+    for (int64_t i0 = 0; i0 < m; i0 += 16)                                       \
+        for (int64_t j = 0; j < n; j++)                                          \
+            for (int64_t i = i0; i < m && i < i0 + 16; i++)                      \
+                ((T *)dst)[j * dst_row + i] = ((const T *)src)[i * src_row + j]; \
     break
     typedef struct wide {
         uint64_t part[2];
@@ -83,7 +84,8 @@ static void run_geqrf(const lapack_run *r, int64_t k, char *mine) {
 static void run_orgqr(const lapack_run *r, int64_t k, char *mine) {
     const lapack_state *s = r->s;
     factor_matrix f = matrix_of(r, mine, s->columns);
-    factor_orgqr(&f, s->taus, (const char *)r->call->in[1] + (size_t)(k * s->taus) * s->elem, mine + s->work_at, s->lwork);
+    factor_orgqr(&f, s->taus, (const char *)r->call->in[1] + (size_t)(k * s->taus) * s->elem, mine + s->work_at,
+                 s->lwork);
     turn(s->elem, result(r, 0, k, s->m * s->columns, s->elem), s->columns, mine + s->a_at, s->m, s->columns, s->m);
 }
 
@@ -92,24 +94,27 @@ static void run_eigh(const lapack_run *r, int64_t k, char *mine) {
     blas_int n = (blas_int)s->n, info = 0, *iwork = (blas_int *)(void *)(mine + s->iwork_at);
     char *w = result(r, 1, k, s->n, s->real);
     if (s->kind < BLAS_C)
-        s->blas->syevd[s->kind](&s->job, &s->uplo, &n, mine + s->a_at, &n, w, mine + s->work_at, &s->lwork, iwork, &s->liwork, &info);
+        s->blas->syevd[s->kind](&s->job, &s->uplo, &n, mine + s->a_at, &n, w, mine + s->work_at, &s->lwork, iwork,
+                                &s->liwork, &info);
     else
-        s->blas->heevd[s->kind - BLAS_C](&s->job, &s->uplo, &n, mine + s->a_at, &n, w, mine + s->work_at, &s->lwork, mine + s->rwork_at, &s->lrwork,
-                                         iwork, &s->liwork, &info);
+        s->blas->heevd[s->kind - BLAS_C](&s->job, &s->uplo, &n, mine + s->a_at, &n, w, mine + s->work_at, &s->lwork,
+                                         mine + s->rwork_at, &s->lrwork, iwork, &s->liwork, &info);
     turn(s->elem, result(r, 0, k, s->n * s->n, s->elem), s->n, mine + s->a_at, s->n, s->n, s->n);
     if (r->call->thunk->n_out == 3) ((int32_t *)r->call->out[2])[k] = info;
 }
 
 static void run_gesdd(const lapack_run *r, int64_t k, char *mine) {
     const lapack_state *s = r->s;
-    blas_int m = (blas_int)s->m, n = (blas_int)s->n, ldu = m, ldv = (blas_int)s->rows, info = 0, *iwork = (blas_int *)(void *)(mine + s->iwork_at);
+    blas_int m = (blas_int)s->m, n = (blas_int)s->n, ldu = m, ldv = (blas_int)s->rows, info = 0,
+             *iwork = (blas_int *)(void *)(mine + s->iwork_at);
     char *a = mine + s->a_at, *u = mine + s->u_at, *v = mine + s->v_at, *values = result(r, 1, k, s->least, s->real);
     if (ldv < 1) ldv = 1;
     if (s->kind < BLAS_C)
-        s->blas->gesdd_real[s->kind](&s->job, &m, &n, a, &m, values, u, &ldu, v, &ldv, mine + s->work_at, &s->lwork, iwork, &info);
+        s->blas->gesdd_real[s->kind](&s->job, &m, &n, a, &m, values, u, &ldu, v, &ldv, mine + s->work_at, &s->lwork,
+                                     iwork, &info);
     else
-        s->blas->gesdd_complex[s->kind - BLAS_C](&s->job, &m, &n, a, &m, values, u, &ldu, v, &ldv, mine + s->work_at, &s->lwork, mine + s->rwork_at,
-                                                 iwork, &info);
+        s->blas->gesdd_complex[s->kind - BLAS_C](&s->job, &m, &n, a, &m, values, u, &ldu, v, &ldv, mine + s->work_at,
+                                                 &s->lwork, mine + s->rwork_at, iwork, &info);
     turn(s->elem, result(r, 0, k, s->m * s->n, s->elem), s->n, a, s->m, s->n, s->m);
     if (s->job != 'N') {
         turn(s->elem, result(r, 2, k, s->m * s->columns, s->elem), s->columns, u, s->m, s->columns, s->m);
@@ -119,13 +124,15 @@ static void run_gesdd(const lapack_run *r, int64_t k, char *mine) {
 }
 
 static void matrices(void *ctx, int64_t begin, int64_t end, int thread) {
-    static void (*const run[])(const lapack_run *, int64_t, char *) = {run_getrf, run_geqrf, run_orgqr, run_eigh, run_gesdd};
+    static void (*const run[])(const lapack_run *, int64_t, char *) = {run_getrf, run_geqrf, run_orgqr, run_eigh,
+                                                                       run_gesdd};
     const lapack_run *r = ctx;
     const lapack_state *s = r->s;
     char *mine = (char *)r->call->scratch + (size_t)thread * s->thread_bytes;
     for (int64_t k = begin; k < end; k++) {
         int64_t columns = s->what == ORGQR && s->columns < s->n ? s->columns : s->n;
-        turn(s->elem, mine + s->a_at, s->m, (const char *)r->call->in[0] + (size_t)(k * s->m * s->n) * s->elem, s->n, s->m, columns);
+        turn(s->elem, mine + s->a_at, s->m, (const char *)r->call->in[0] + (size_t)(k * s->m * s->n) * s->elem, s->n,
+             s->m, columns);
         run[s->what](r, k, mine);
     }
 }
@@ -140,16 +147,17 @@ static xt_status lapack_run_op(const cpu_call *c) {
 }
 static const cpu_kernel lapack_kernel = {"lapack", lapack_run_op, NULL, false};
 
-/* --- lowering -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- lowering --- */
 static blas_int as_int(const lapack_state *s, const void *first) { /* what a query for room says */
-    return (blas_int)(s->kind == BLAS_S || s->kind == BLAS_C ? *(const float *)first : *(const double *)first) + 8; /* f32 may have rounded it down */
+    /* f32 may have rounded it down */
+    return (blas_int)(s->kind == BLAS_S || s->kind == BLAS_C ? *(const float *)first : *(const double *)first) + 8;
 }
 
 /* Asks the routine how much room it works in. */
 static void ask(lapack_state *s) {
     double work[2] = {0}, rwork[2] = {0}, one[2] = {0};
-    blas_int m = (blas_int)s->m, n = (blas_int)s->n, k = (blas_int)s->taus, q = (blas_int)s->columns, v = (blas_int)(s->rows > 0 ? s->rows : 1),
-             info = 0;
+    blas_int m = (blas_int)s->m, n = (blas_int)s->n, k = (blas_int)s->taus, q = (blas_int)s->columns,
+             v = (blas_int)(s->rows > 0 ? s->rows : 1), info = 0;
     blas_int query = -1, iwork[2] = {0};
     int64_t lo = s->least, hi = s->m > s->n ? s->m : s->n, a = 5 * lo * lo + 5 * lo, b = 2 * hi * lo + 2 * lo * lo + lo;
     s->liwork = (blas_int)(8 * lo + 8);
@@ -161,7 +169,8 @@ static void ask(lapack_state *s) {
         if (s->kind < BLAS_C)
             s->blas->syevd[s->kind](&s->job, &s->uplo, &n, one, &n, one, work, &query, iwork, &query, &info);
         else
-            s->blas->heevd[s->kind - BLAS_C](&s->job, &s->uplo, &n, one, &n, one, work, &query, rwork, &query, iwork, &query, &info);
+            s->blas->heevd[s->kind - BLAS_C](&s->job, &s->uplo, &n, one, &n, one, work, &query, rwork, &query, iwork,
+                                             &query, &info);
         s->lrwork = as_int(s, rwork);
         s->liwork = iwork[0];
         break;
@@ -169,7 +178,8 @@ static void ask(lapack_state *s) {
         if (s->kind < BLAS_C)
             s->blas->gesdd_real[s->kind](&s->job, &m, &n, one, &m, one, one, &m, one, &v, work, &query, iwork, &info);
         else
-            s->blas->gesdd_complex[s->kind - BLAS_C](&s->job, &m, &n, one, &m, one, one, &m, one, &v, work, &query, rwork, iwork, &info);
+            s->blas->gesdd_complex[s->kind - BLAS_C](&s->job, &m, &n, one, &m, one, one, &m, one, &v, work, &query,
+                                                     rwork, iwork, &info);
         s->lrwork = (blas_int)((a > b ? a : b) + 8);
         break;
     }
@@ -219,7 +229,8 @@ static bool read_call(const ir_op *op, const char *name, lapack_state *s) {
         s->columns = q->dims[q->rank - 1];
         found = found && s->columns <= s->m && tau->dtype == q->dtype;
     } else if (s->what == EIGH) {
-        const char *text = *name == 'E' ? ir_get_string(op, IR_A_backend_config) : NULL; /* "1,...": the lower triangle */
+        /* "1,...": the lower triangle */
+        const char *text = *name == 'E' ? ir_get_string(op, IR_A_backend_config) : NULL;
         bool lower = text ? *text != '0' : interp_lapack_option(op, "uplo", 'L') == 'L';
         s->uplo = lower ? 'L' : 'U';
         s->job = interp_lapack_option(op, "mode", 'V') == 'N' ? 'N' : 'V';
@@ -227,7 +238,8 @@ static bool read_call(const ir_op *op, const char *name, lapack_state *s) {
         const ir_type *u = op->out[2].type, *v = op->out[3].type;
         s->columns = u->dims[u->rank - 1];
         s->rows = v->dims[v->rank - 2];
-        bool values = interp_lapack_option(op, "mode", 'A') == 'N' || u->dims[u->rank - 2] != s->m || v->dims[v->rank - 1] != s->n;
+        bool values = interp_lapack_option(op, "mode", 'A') == 'N' || u->dims[u->rank - 2] != s->m ||
+                      v->dims[v->rank - 1] != s->n;
         bool all = s->columns == s->m && s->rows == s->n, some = s->columns == s->least && s->rows == s->least;
         s->job = values ? 'N' : some ? 'S' : 'A';
         found = found && (values || some || all) && op->n_out == 5;
@@ -245,7 +257,8 @@ static bool types_fit(const ir_op *op, const lapack_state *s) {
     case ORGQR: return true;
     case EIGH: return op->out[1].type->dtype == real && (n == 2 || op->out[2].type->dtype == XT_I32);
     case GESDD:
-        return op->out[1].type->dtype == real && op->out[2].type->dtype == t && op->out[3].type->dtype == t && op->out[4].type->dtype == XT_I32;
+        return op->out[1].type->dtype == real && op->out[2].type->dtype == t && op->out[3].type->dtype == t &&
+               op->out[4].type->dtype == XT_I32;
     }
     return false;
 }
@@ -260,7 +273,9 @@ CPU_LOWER(lapack) {
     found.least = found.m < found.n ? found.m : found.n;
     found.elem = xt_dtype_size(t->dtype);
     found.real = found.kind < BLAS_C ? found.elem : found.elem / 2;
-    if (found.m >= 1 << 15 || found.n >= 1 << 15 || !read_call(op, name, &found) || !types_fit(op, &found) || !blas_get()) return NULL;
+    if (found.m >= 1 << 15 || found.n >= 1 << 15 || !read_call(op, name, &found) || !types_fit(op, &found) ||
+        !blas_get())
+        return NULL;
     lapack_state *s = base_malloc(sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     *s = found;
@@ -275,6 +290,7 @@ CPU_LOWER(lapack) {
                         .n_out = op->n_out,
                         .scratch_bytes = s->thread_bytes * (size_t)(batch > 1 ? cpu_build_threads(b) : 1),
                         .state = s,
-                        .flops = (double)batch * (s->what == GESDD || s->what == EIGH ? 9.0 : 1.0) * (m * n * l - l * l * l / 3)};
+                        .flops = (double)batch * (s->what == GESDD || s->what == EIGH ? 9.0 : 1.0) *
+                                 (m * n * l - l * l * l / 3)};
     return cpu_build_thunk(b, &d);
 }

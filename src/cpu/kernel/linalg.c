@@ -47,7 +47,8 @@ static void cholesky_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t q = begin; q < end; q++) {
         char *x = r->out + (size_t)q * (size_t)s->n * row;
         if (r->a != r->out) memcpy(x, r->a + (size_t)q * (size_t)s->n * row, (size_t)s->n * row);
-        blas_int info = factor_potrf(&(factor_matrix){.team = r->team, .kind = s->kind, .m = s->n, .n = s->n, .a = x}, !s->lower);
+        blas_int info =
+            factor_potrf(&(factor_matrix){.team = r->team, .kind = s->kind, .m = s->n, .n = s->n, .a = x}, !s->lower);
         if (s->call) {
             r->info[q] = info;
             continue;
@@ -82,8 +83,9 @@ static void solve_some(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         int64_t i = t * r->step;
         blas_int some = (blas_int)(count - i < r->step ? count - i : r->step);
-        s->blas->trsm[s->kind](s->left ? "R" : "L", s->lower ? "U" : "L", &s->trans, &s->diag, s->left ? &some : &n, s->left ? &n : &some,
-                               blas_number(s->kind, true), r->a, &n, r->x + (size_t)(s->left ? i : i * s->columns) * s->elem, &ld);
+        s->blas->trsm[s->kind](s->left ? "R" : "L", s->lower ? "U" : "L", &s->trans, &s->diag, s->left ? &some : &n,
+                               s->left ? &n : &some, blas_number(s->kind, true), r->a, &n,
+                               r->x + (size_t)(s->left ? i : i * s->columns) * s->elem, &ld);
     }
 }
 static void solve_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -91,9 +93,11 @@ static void solve_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     enum { LEAST = 32 };
     const linalg_run *r = ctx;
     const linalg_state *s = r->s;
-    int64_t count = s->left ? s->columns : s->rows, tasks = blas_blocks((double)s->n * (double)s->n * (double)count / 2);
+    int64_t count = s->left ? s->columns : s->rows,
+            tasks = blas_blocks((double)s->n * (double)s->n * (double)count / 2);
     for (int64_t q = begin; q < end; q++) {
-        system_run one = {s, r->a + (size_t)(q * s->n * s->n) * s->elem, r->out + (size_t)(q * s->rows * s->columns) * s->elem,
+        system_run one = {s, r->a + (size_t)(q * s->n * s->n) * s->elem,
+                          r->out + (size_t)(q * s->rows * s->columns) * s->elem,
                           ((count - 1) / tasks / LEAST + 1) * LEAST};
         blas_for(r->team, (count - 1) / one.step + 1, 1, solve_some, &one);
     }
@@ -112,7 +116,9 @@ static bool begin_state(const ir_op *op, linalg_state **out) {
     const ir_type *t = op->in[0]->type;
     blas_type kind;
     *out = NULL;
-    if (t->rank < 2 || t->count <= 0 || !blas_type_of(t->dtype, &kind) || t->dims[t->rank - 1] >= INT32_MAX || !blas_get()) return false;
+    if (t->rank < 2 || t->count <= 0 || !blas_type_of(t->dtype, &kind) || t->dims[t->rank - 1] >= INT32_MAX ||
+        !blas_get())
+        return false;
     linalg_state *s = *out = base_calloc(1, sizeof *s);
     if (!s) return true;
     s->blas = blas_get();
@@ -126,8 +132,13 @@ static bool begin_state(const ir_op *op, linalg_state **out) {
 static xt_status cholesky_thunk(cpu_builder *b, const ir_op *op, linalg_state *s) {
     uint64_t over[2] = {1, 0};
     double n = (double)s->n;
-    cpu_thunk_desc d = {
-        .kernel = &cholesky_kernel, .op = op, .n_in = 1, .n_out = op->n_out, .over = over, .state = s, .flops = (double)s->batch * n * n * n / 3};
+    cpu_thunk_desc d = {.kernel = &cholesky_kernel,
+                        .op = op,
+                        .n_in = 1,
+                        .n_out = op->n_out,
+                        .over = over,
+                        .state = s,
+                        .flops = (double)s->batch * n * n * n / 3};
     return cpu_build_thunk(b, &d);
 }
 
@@ -135,8 +146,13 @@ static xt_status solve_thunk(cpu_builder *b, const ir_op *op, linalg_state *s) {
     const ir_type *t = op->in[1]->type;
     uint64_t over = 2;
     s->rows = t->dims[t->rank - 2], s->columns = t->dims[t->rank - 1];
-    cpu_thunk_desc d = {
-        .kernel = &solve_kernel, .op = op, .n_in = 2, .n_out = 1, .over = &over, .state = s, .flops = (double)t->count * (double)s->n};
+    cpu_thunk_desc d = {.kernel = &solve_kernel,
+                        .op = op,
+                        .n_in = 2,
+                        .n_out = 1,
+                        .over = &over,
+                        .state = s,
+                        .flops = (double)t->count * (double)s->n};
     return cpu_build_thunk(b, &d);
 }
 

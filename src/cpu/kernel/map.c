@@ -44,7 +44,8 @@ CPU_LOWER(map) {
     captured outside = {0};
     bool ok = false;
     if (!s) return status_oom(sizeof *s, "a plan");
-    xt_status st = captured_collect(op, &outside) ? region_rows_make(cpu_build_module(b), op->regions[0].block, &outside, op->n_in, &s->region, &ok)
+    xt_status st = captured_collect(op, &outside) ? region_rows_make(cpu_build_module(b), op->regions[0].block,
+                                                                     &outside, op->n_in, &s->region, &ok)
                                                   : status_oom(0, "a plan");
     base_free(outside.values);
     s->n = op->n_in;

@@ -1,9 +1,12 @@
-/* sort by any comparator on scalars: what kernel/sort.c finds no key for (several keys, ties broken by other operands, complex numbers, ...).
+/* sort by any comparator on scalars: what kernel/sort.c finds no key for (several keys, ties broken by other operands,
+ * complex numbers, ...).
  *
- * A stable merge sort of positions, bottom-up, for all slices at once. Comparisons are not made one by one: merges of one level run abreast, one comparison
- * of each at a time, and the comparator runs over the row of them. Where a level has few long merges they are cut into pieces: for the places d, 2d, ... of
- * a merged run a binary search (again abreast) finds how many of the first d come from the left run ("merge path": Odeh, Green, Mwassi, Shmueli, Birk,
- * IPDPSW 2012). A comparator that is no order (NaN) may give cuts that cross; they are put straight, so the result is a permutation whatever it says. */
+ * A stable merge sort of positions, bottom-up, for all slices at once. Comparisons are not made one by one: merges of
+ * one level run abreast, one comparison of each at a time, and the comparator runs over the row of them. Where a level
+ * has few long merges they are cut into pieces: for the places d, 2d, ... of a merged run a binary search (again
+ * abreast) finds how many of the first d come from the left run ("merge path": Odeh, Green, Mwassi, Shmueli, Birk,
+ * IPDPSW 2012). A comparator that is no order (NaN) may give cuts that cross; they are put straight, so the result is a
+ * permutation whatever it says. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/kernel/region_rows.h"
 
@@ -40,20 +43,29 @@ typedef struct pair { /* two neighbouring runs, and the piece of their merge tha
 } pair;
 static pair pair_of(const merge_run *r, int64_t piece) {
     const merge_state *s = r->s;
-    int64_t slice = piece / (r->pairs * r->pieces), k = piece / r->pieces % r->pairs, lo = 2 * k * r->width, d = piece % r->pieces * s->piece;
+    int64_t slice = piece / (r->pairs * r->pieces), k = piece / r->pieces % r->pairs, lo = 2 * k * r->width,
+            d = piece % r->pieces * s->piece;
     int64_t mid = lo + r->width < s->n ? lo + r->width : s->n, hi = lo + 2 * r->width < s->n ? lo + 2 * r->width : s->n;
     int64_t base = slice * s->n, left = hi - lo - d;
-    return (pair){
-        r->from + base + lo, r->from + base + mid, r->to + base + lo + d, mid - lo, hi - mid, d, left < 0 ? 0 : left < s->piece ? left : s->piece};
+    return (pair){r->from + base + lo,
+                  r->from + base + mid,
+                  r->to + base + lo + d,
+                  mid - lo,
+                  hi - mid,
+                  d,
+                  left < 0          ? 0
+                  : left < s->piece ? left
+                                    : s->piece};
 }
 
 /* out[i] = comparator(right[i], left[i]): whether the right one goes first. */
-static void compare(const merge_run *r, int thread, int64_t n, const uint32_t *right, const uint32_t *left, uint8_t *out) {
+static void compare(const merge_run *r, int thread, int64_t n, const uint32_t *right, const uint32_t *left,
+                    uint8_t *out) {
     const merge_state *s = r->s;
     char *rows = r->rows + (size_t)thread * rows_bytes(s);
     void *args[2 * MERGE_MOST], *const results[1] = {out};
-#define ROW(T)                                                                                                                                       \
-    for (int64_t i = 0; i < n; i++) ((T *)args[j])[i] = ((const T *)src)[at[i]];                                                                     \
+#define ROW(T)                                                                   \
+    for (int64_t i = 0; i < n; i++) ((T *)args[j])[i] = ((const T *)src)[at[i]]; \
     break
     for (uint32_t j = 0; j < 2 * s->n_operands; j++) {
         const uint32_t *at = j % 2 ? left : right;
@@ -66,7 +78,8 @@ static void compare(const merge_run *r, int thread, int64_t n, const uint32_t *r
         case 4: ROW(uint32_t);
         case 8: ROW(uint64_t);
         default:
-            for (int64_t i = 0; i < n; i++) memcpy((char *)args[j] + i * 16, (const char *)src + (size_t)at[i] * 16, 16);
+            for (int64_t i = 0; i < n; i++)
+                memcpy((char *)args[j] + i * 16, (const char *)src + (size_t)at[i] * 16, 16);
         }
     }
 #undef ROW
@@ -115,7 +128,8 @@ static void straighten(const merge_run *r, int64_t total) {
     for (int64_t p = 0; p < total; p++) {
         if (p % r->pieces == 0) continue;
         pair q = pair_of(r, p);
-        int64_t before = r->starts[p - 1], start = r->starts[p], d = q.d < q.na + q.nb ? q.d : q.na + q.nb, last = q.d - s->piece;
+        int64_t before = r->starts[p - 1], start = r->starts[p], d = q.d < q.na + q.nb ? q.d : q.na + q.nb,
+                last = q.d - s->piece;
         if (last > q.na + q.nb) last = q.na + q.nb;
         if (start < before) start = before;
         if (start > before + (d - last)) start = before + (d - last);
@@ -179,11 +193,12 @@ static void put_in_order(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const merge_run *r = ctx;
     const merge_state *s = r->s;
-#define PUT(T)                                                                                                                                       \
-    for (int64_t k = begin; k < end; k++) {                                                                                                          \
-        int64_t slice = k / s->n, i = k % s->n;                                                                                                      \
-        ((T *)out)[slice / s->inner * s->n * s->inner + slice % s->inner + i * s->inner] = ((const T *)in)[r->from[k]];                              \
-    }                                                                                                                                                \
+#define PUT(T)                                                                             \
+    for (int64_t k = begin; k < end; k++) {                                                \
+        int64_t slice = k / s->n, i = k % s->n;                                            \
+        ((T *)out)[slice / s->inner * s->n * s->inner + slice % s->inner + i * s->inner] = \
+            ((const T *)in)[r->from[k]];                                                   \
+    }                                                                                      \
     break
     typedef struct wide {
         uint64_t part[2];
@@ -206,8 +221,11 @@ static xt_status merge_run_op(const cpu_call *c) {
     const merge_state *s = c->thunk->state;
     const cpu_team *team = &c->device->team;
     uint32_t *a = c->scratch, *b = a + s->count;
-    merge_run r = {
-        .s = s, .call = c, .to = a, .starts = (uint32_t *)(void *)((char *)c->scratch + s->starts_at), .rows = (char *)c->scratch + s->rows_at};
+    merge_run r = {.s = s,
+                   .call = c,
+                   .to = a,
+                   .starts = (uint32_t *)(void *)((char *)c->scratch + s->starts_at),
+                   .rows = (char *)c->scratch + s->rows_at};
     XT_TRY(rows_evals_new(&s->region, c, &r.evals));
     team_for(team, s->count, 65536, begin_positions, &r);
     for (r.width = 1; r.width < s->n; r.width *= 2) {

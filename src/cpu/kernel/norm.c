@@ -1,5 +1,6 @@
-/* Batch normalisation of f32: training, its gradient, inference. The operand is [outer, C, inner] around the feature dim. With inner > 1 each
- * feature is a set of contiguous runs; with inner = 1 rows of features are handled whole. Sums over many runs are kept in double. */
+/* Batch normalisation of f32: training, its gradient, inference. The operand is [outer, C, inner] around the feature
+ * dim. With inner > 1 each feature is a set of contiguous runs; with inner = 1 rows of features are handled whole. Sums
+ * over many runs are kept in double. */
 #include "cpu/kernel/kernel.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ static int64_t part_count(const norm *n) {
     return (n->outer + ROWS_PER_PART - 1) / ROWS_PER_PART;
 }
 
-/* --- sums --------------------------------------------------------------------------------------------------------------------------- */
+/* --- sums --- */
 static void stats_by_feature(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const norm_run *r = ctx;
@@ -35,9 +36,11 @@ static void stats_by_feature(void *ctx, int64_t begin, int64_t end, int thread) 
     double count = (double)n->outer * (double)n->inner;
     for (int64_t c = begin; c < end; c++) {
         double sum = 0, dev = 0;
-        for (int64_t o = 0; o < n->outer; o++) sum += (double)r->simd->fold[FOLD_SUM](r->x + (o * n->c + c) * n->inner, n->inner);
+        for (int64_t o = 0; o < n->outer; o++)
+            sum += (double)r->simd->fold[FOLD_SUM](r->x + (o * n->c + c) * n->inner, n->inner);
         r->mean[c] = (float)(sum / count);
-        for (int64_t o = 0; o < n->outer; o++) dev += r->simd->square_dev(r->x + (o * n->c + c) * n->inner, r->mean[c], n->inner);
+        for (int64_t o = 0; o < n->outer; o++)
+            dev += r->simd->square_dev(r->x + (o * n->c + c) * n->inner, r->mean[c], n->inner);
         r->var[c] = (float)(dev / count);
     }
 }
@@ -105,7 +108,7 @@ static void batch_stats(norm_run *r, const cpu_team *team) {
     join_parts(r, 1, share, r->var);
 }
 
-/* --- second pass: out = (x - mean) * a + shift, or dy * a + (x - mean) * b + shift ----------------------------------------------------- */
+/* --- second pass: out = (x - mean) * a + shift, or dy * a + (x - mean) * b + shift --- */
 static void apply(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const norm_run *r = ctx;
@@ -135,12 +138,18 @@ static void apply_all(norm_run *r, const cpu_team *team) {
         team_for(team, n->outer * n->c, 16384 / n->inner + 1, apply, r);
 }
 
-/* --- ops -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- ops --- */
 static norm_run start(const cpu_call *c) {
     const norm *n = c->thunk->state;
     float *f = c->scratch;
-    return (norm_run){
-        .n = n, .simd = simd_get(), .x = c->in[0], .a = f, .b = f + n->c, .shift = f + 2 * n->c, .sum_dev = f + 3 * n->c, .parts = f + 4 * n->c};
+    return (norm_run){.n = n,
+                      .simd = simd_get(),
+                      .x = c->in[0],
+                      .a = f,
+                      .b = f + n->c,
+                      .shift = f + 2 * n->c,
+                      .sum_dev = f + 3 * n->c,
+                      .parts = f + 4 * n->c};
 }
 
 static xt_status training_run(const cpu_call *call) {
@@ -214,12 +223,19 @@ static xt_status lower(cpu_builder *b, const ir_op *op, const cpu_kernel *k, uin
     if (n->inner == 1) scratch += (size_t)(part_count(n) * 2 * n->c) * sizeof(float);
     const uint64_t overs[3] = {over, 0, 0};
     *out_done = true;
-    cpu_thunk_desc d = {
-        .kernel = k, .op = op, .n_in = op->n_in, .n_out = op->n_out, .over = overs, .scratch_bytes = scratch, .state = n, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {.kernel = k,
+                        .op = op,
+                        .n_in = op->n_in,
+                        .n_out = op->n_out,
+                        .over = overs,
+                        .scratch_bytes = scratch,
+                        .state = n,
+                        .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }
 
-/* The second pass reads each element right before it writes it, so the operand's (or the gradient's) memory may become the result's. */
+/* The second pass reads each element right before it writes it, so the operand's (or the gradient's) memory may become
+ * the result's. */
 CPU_LOWER(batch_norm_training) {
     return lower(b, op, &training_kernel, 1, out_done);
 }

@@ -1,5 +1,6 @@
-/* Windows over f32: reduce_window by max, min, sum or product, and max pooling's gradient (select_and_scatter by GE and add).
- * Rows of the result are made one by one: the window's positions in the outer dims pick source rows, the innermost dim is a strided loop. */
+/* Windows over f32: reduce_window by max, min, sum or product, and max pooling's gradient (select_and_scatter by GE and
+ * add). Rows of the result are made one by one: the window's positions in the outer dims pick source rows, the
+ * innermost dim is a strided loop. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/kernel/window.h"
 
@@ -26,8 +27,8 @@ bool window_read(const ir_op *op, const ir_type *in, const ir_type *out, window 
         w->out[i] = out->dims[i];
         w->low[i] = pad ? pad[2 * i] : 0;
         if (base[i] != 1) return false;
-        w->pair = w->pair && w->low[i] == 0 && (!pad || pad[2 * i + 1] == 0) && w->dil[i] == 1 && w->size[i] == (last_two ? 2 : 1) &&
-                  w->stride[i] == (last_two ? 2 : 1);
+        w->pair = w->pair && w->low[i] == 0 && (!pad || pad[2 * i + 1] == 0) && w->dil[i] == 1 &&
+                  w->size[i] == (last_two ? 2 : 1) && w->stride[i] == (last_two ? 2 : 1);
     }
     return true;
 }
@@ -41,12 +42,13 @@ typedef struct window_run {
     int planes; /* select_and_scatter: leading dims with windows of one */
 } window_run;
 
-/* --- reduce_window --------------------------------------------------------------------------------------------------------------- */
+/* --- reduce_window --- */
 /* acc[o] = fold(acc[o], row[o * stride + shift]) for the outputs whose position is inside the row. */
 static void fold_shifted(const window_run *r, float *acc, const float *row, int64_t shift) {
     const window *w = r->w;
     int k = w->n - 1;
-    int64_t s = w->stride[k], first = shift < 0 ? (-shift + s - 1) / s : 0, last = w->in[k] - 1 - shift < 0 ? -1 : (w->in[k] - 1 - shift) / s;
+    int64_t s = w->stride[k], first = shift < 0 ? (-shift + s - 1) / s : 0,
+            last = w->in[k] - 1 - shift < 0 ? -1 : (w->in[k] - 1 - shift) / s;
     if (last >= w->out[k]) last = w->out[k] - 1;
     if (first > last) return;
     if (s == 1) {
@@ -79,7 +81,8 @@ static void window_rows(void *ctx, int64_t begin, int64_t end, int thread) {
                 row = row * w->in[i] + p;
             }
             if (inside)
-                for (int64_t j = 0; j < w->size[outer]; j++) fold_shifted(r, acc, r->in + row * w->in[outer], j * w->dil[outer] - w->low[outer]);
+                for (int64_t j = 0; j < w->size[outer]; j++)
+                    fold_shifted(r, acc, r->in + row * w->in[outer], j * w->dil[outer] - w->low[outer]);
             int i = outer - 1;
             for (; i >= 0; i--) {
                 if (++k[i] < w->size[i]) break;
@@ -122,14 +125,17 @@ static xt_status reduce_window_run(const cpu_call *c) {
 }
 static const cpu_kernel reduce_window_kernel = {"reduce-window", reduce_window_run, NULL, true};
 
-/* Padding reads as the initial value, which a sum or a product folds in once more for each place there; the loops here leave padding out. */
+/* Padding reads as the initial value, which a sum or a product folds in once more for each place there; the loops here
+ * leave padding out. */
 static bool padding_counts(const ir_op *op, fold_op fold) {
-    const ir_literal *init = op->in[1]->def && op->in[1]->def->code == OP_constant ? ir_get_literal(op->in[1]->def) : NULL;
+    const ir_literal *init =
+        op->in[1]->def && op->in[1]->def->code == OP_constant ? ir_get_literal(op->in[1]->def) : NULL;
     size_t np;
     const int64_t *pad = ir_get_ints(op, IR_A_padding, &np);
     bool padded = false;
     for (size_t i = 0; pad && i < np; i++) padded = padded || pad[i] > 0;
-    return padded && (fold == FOLD_SUM || fold == FOLD_PROD) && !(init && *(const float *)init->data == cpu_fold_neutral(fold));
+    return padded && (fold == FOLD_SUM || fold == FOLD_PROD) &&
+           !(init && *(const float *)init->data == cpu_fold_neutral(fold));
 }
 
 CPU_LOWER(reduce_window) {
@@ -143,16 +149,18 @@ CPU_LOWER(reduce_window) {
     if (!s) return status_oom(sizeof *s, "a plan");
     *s = w;
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &reduce_window_kernel, .op = op, .n_in = 2, .n_out = 1, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {
+        .kernel = &reduce_window_kernel, .op = op, .n_in = 2, .n_out = 1, .state = s, .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }
 
-/* --- select_and_scatter -------------------------------------------------------------------------------------------------------------- */
+/* --- select_and_scatter --- */
 static void scatter_pairs(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const window_run *r = ctx;
     int64_t width = r->w->in[r->w->n - 1];
-    r->simd->pool2_grad(r->out + begin * width * 2, r->in + begin * width * 2, r->src + begin * width / 2, width, end - begin);
+    r->simd->pool2_grad(r->out + begin * width * 2, r->in + begin * width * 2, r->src + begin * width / 2, width,
+                        end - begin);
 }
 
 /* The place in the plane that the window at `at` selects, or -1 when it lies in the padding altogether. */
@@ -263,6 +271,7 @@ CPU_LOWER(select_and_scatter) {
     if (!s) return status_oom(sizeof *s, "a plan");
     *s = w;
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &select_and_scatter_kernel, .op = op, .n_in = 3, .n_out = 1, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {
+        .kernel = &select_and_scatter_kernel, .op = op, .n_in = 3, .n_out = 1, .state = s, .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }

@@ -1,5 +1,6 @@
-/* rng_bit_generator, bit for bit as XLA generates (layouts of states and words: ir/interp_random.c), and rng: counters are independent, so blocks of them
- * run as vector code over all threads. Philox 4x32-10 and ThreeFry 2x32-20: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011. */
+/* rng_bit_generator, bit for bit as XLA generates (layouts of states and words: ir/interp_random.c), and rng: counters
+ * are independent, so blocks of them run as vector code over all threads. Philox 4x32-10 and ThreeFry 2x32-20: Salmon
+ * et al., "Parallel random numbers: as easy as 1, 2, 3", 2011. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #endif
@@ -105,7 +106,8 @@ static void threefry_chunk(void *ctx, int64_t begin, int64_t end, int thread) { 
                 store(r, i, x[b] | (uint64_t)y[b] << 32);
                 continue;
             }
-            int64_t in = i % r->inner, h = i / r->inner % r->half, o = i / (r->inner * r->half), to = (o * r->n + 2 * h) * r->inner + in;
+            int64_t in = i % r->inner, h = i / r->inner % r->half, o = i / (r->inner * r->half),
+                    to = (o * r->n + 2 * h) * r->inner + in;
             store(r, to, x[b]);
             if (2 * h + 1 < r->n) store(r, to + r->inner, y[b]);
         }
@@ -129,7 +131,11 @@ static xt_status bits_run_op(const cpu_call *c) {
     const ir_op *op = c->thunk->op;
     const ir_type *t = op->out[1].type;
     size_t bytes = ir_type_bytes(op->in[0]->type);
-    bits_run r = {.n_state = bytes / sizeof(uint64_t), .size = xt_dtype_size(t->dtype), .count = t->count, .out = c->out[1], .type = t->dtype};
+    bits_run r = {.n_state = bytes / sizeof(uint64_t),
+                  .size = xt_dtype_size(t->dtype),
+                  .count = t->count,
+                  .out = c->out[1],
+                  .type = t->dtype};
     memcpy(r.state, c->in[0], (r.n_state < 3 ? r.n_state : 3) * sizeof *r.state);
     if (c->out[0] != c->in[0]) memcpy(c->out[0], c->in[0], bytes);
     uint64_t *next = c->out[0];
@@ -155,11 +161,12 @@ CPU_LOWER(rng_bit_generator) {
     size_t n_state = ir_type_bytes(op->in[0]->type) / sizeof(uint64_t);
     if (n_state < 2 || (algorithm == IR_RNG_THREE_FRY && n_state != 2)) return NULL;
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &bits_kernel, .op = op, .n_in = 1, .n_out = 2, .flops = 10.0 * (double)op->out[1].type->count};
+    cpu_thunk_desc d = {
+        .kernel = &bits_kernel, .op = op, .n_in = 1, .n_out = 2, .flops = 10.0 * (double)op->out[1].type->count};
     return cpu_build_thunk(b, &d);
 }
 
-/* --- rng: every call of the process draws from a stream of its own ------------------------------------------------------------------------ */
+/* --- rng: every call of the process draws from a stream of its own --- */
 typedef struct rng_run {
     uint64_t stream;
     float a, b;
@@ -175,7 +182,8 @@ static void rng_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     (r->normal ? rng_fill_normal : rng_fill_uniform)(0, r->stream, (uint64_t)begin, n, o);
     for (size_t i = 0; i < n; i++) {
         o[i] = r->a + scale * o[i];
-        if (!r->normal && o[i] >= r->b && r->b > r->a) o[i] = __builtin_nextafterf(r->b, r->a); /* rounding must not reach the end */
+        /* rounding must not reach the end */
+        if (!r->normal && o[i] >= r->b && r->b > r->a) o[i] = __builtin_nextafterf(r->b, r->a);
     }
 }
 static xt_status rng_run_op(const cpu_call *c) {
@@ -191,8 +199,10 @@ static xt_status rng_run_op(const cpu_call *c) {
 static const cpu_kernel rng_kernel = {"random", rng_run_op, NULL, true};
 
 CPU_LOWER(rng) {
-    if (op->out[0].type->dtype != XT_F32 || op->in[0]->type->dtype != XT_F32 || op->in[1]->type->dtype != XT_F32) return NULL;
+    if (op->out[0].type->dtype != XT_F32 || op->in[0]->type->dtype != XT_F32 || op->in[1]->type->dtype != XT_F32)
+        return NULL;
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &rng_kernel, .op = op, .n_in = 2, .n_out = 1, .flops = 10.0 * (double)op->out[0].type->count};
+    cpu_thunk_desc d = {
+        .kernel = &rng_kernel, .op = op, .n_in = 2, .n_out = 1, .flops = 10.0 * (double)op->out[0].type->count};
     return cpu_build_thunk(b, &d);
 }

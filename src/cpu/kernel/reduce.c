@@ -1,9 +1,10 @@
 /* Reductions of f32 and bf16 by add, multiply, maximum or minimum, over any dims.
  *
- * The operand's dims, merged where neighbours are both kept or both reduced, alternate between kept and reduced. If the innermost are
- * reduced, each output is a fold of contiguous runs; if they are kept, runs are folded into rows of outputs. When there are few outputs the
- * reduced index space is cut into `parts` pieces by a rule that looks at shapes only, and the pieces' results are folded in order: the answer
- * does not depend on the number of threads. Sums of bf16 are kept in f32. */
+ * The operand's dims, merged where neighbours are both kept or both reduced, alternate between kept and reduced. If the
+ * innermost are reduced, each output is a fold of contiguous runs; if they are kept, runs are folded into rows of
+ * outputs. When there are few outputs the reduced index space is cut into `parts` pieces by a rule that looks at shapes
+ * only, and the pieces' results are folded in order: the answer does not depend on the number of threads. Sums of bf16
+ * are kept in f32. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
@@ -49,12 +50,16 @@ static void scalars(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         int64_t k = t / s->parts, p = t % s->parts;
         int64_t base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides);
-        int64_t red0 = s->split_run ? 0 : s->axes.red * p / s->parts, red1 = s->split_run ? s->axes.red : s->axes.red * (p + 1) / s->parts;
-        int64_t run0 = s->split_run ? s->axes.run * p / s->parts : 0, run1 = s->split_run ? s->axes.run * (p + 1) / s->parts : s->axes.run;
+        int64_t red0 = s->split_run ? 0 : s->axes.red * p / s->parts,
+                red1 = s->split_run ? s->axes.red : s->axes.red * (p + 1) / s->parts;
+        int64_t run0 = s->split_run ? s->axes.run * p / s->parts : 0,
+                run1 = s->split_run ? s->axes.run * (p + 1) / s->parts : s->axes.run;
         float acc = cpu_fold_neutral(s->fold);
         for (int64_t i = red0; i < red1 && run1 > run0; i++)
-            acc = cpu_fold_two(s->fold, acc,
-                               fold_run(r, base + cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + run0, run1 - run0));
+            acc = cpu_fold_two(
+                s->fold, acc,
+                fold_run(r, base + cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + run0,
+                         run1 - run0));
         r->partial[t] = acc;
     }
 }
@@ -69,14 +74,17 @@ static void rows(void *ctx, int64_t begin, int64_t end, int thread) {
         int64_t p = t / (s->axes.keep * s->tiles), k = t / s->tiles % s->axes.keep, tile = t % s->tiles;
         int64_t at = tile * ROW_TILE, n = s->axes.run - at < ROW_TILE ? s->axes.run - at : ROW_TILE;
         int64_t base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides) + at;
-        float *acc = r->partial + p * s->axes.keep * s->axes.run + k * s->axes.run + at, neutral = cpu_fold_neutral(s->fold);
+        float *acc = r->partial + p * s->axes.keep * s->axes.run + k * s->axes.run + at,
+              neutral = cpu_fold_neutral(s->fold);
         for (int64_t i = 0; i < n; i++) acc[i] = neutral;
         int64_t red1 = s->axes.red * (p + 1) / s->parts;
         for (int64_t i = s->axes.red * p / s->parts; i < red1;) {
             int64_t stop = i + 64 < red1 ? i + 64 : red1;
             for (int64_t j = 0; j < n; j++) group[j] = neutral;
             for (; i < stop; i++)
-                r->simd->fold_rows[s->fold](group, row_at(r, base + cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides), n, buf), n);
+                r->simd->fold_rows[s->fold](
+                    group,
+                    row_at(r, base + cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides), n, buf), n);
             r->simd->fold_rows[s->fold](acc, group, n);
         }
     }
@@ -132,7 +140,8 @@ CPU_LOWER(reduce) {
     size_t n_dims;
     const int64_t *dims = ir_get_ints(op, IR_A_dimensions, &n_dims);
     fold_op f;
-    if (op->n_in != 2 || (t->dtype != XT_F32 && t->dtype != XT_BF16) || t->rank > VIEW_MAX || t->count <= 0 || op->out[0].type->dtype != t->dtype)
+    if (op->n_in != 2 || (t->dtype != XT_F32 && t->dtype != XT_BF16) || t->rank > VIEW_MAX || t->count <= 0 ||
+        op->out[0].type->dtype != t->dtype)
         return NULL;
     if (op->in[1]->type->dtype != t->dtype || !cpu_fold_of(&op->regions[0], &f)) return NULL;
     reduce_state *s = base_calloc(1, sizeof *s);
@@ -153,6 +162,12 @@ CPU_LOWER(reduce) {
     }
     size_t scratch = (size_t)(s->parts * s->axes.keep * (s->axes.inner_reduced ? 1 : s->axes.run)) * sizeof(float);
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &reduce_kernel, .op = op, .n_in = 2, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {.kernel = &reduce_kernel,
+                        .op = op,
+                        .n_in = 2,
+                        .n_out = 1,
+                        .scratch_bytes = scratch,
+                        .state = s,
+                        .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }

@@ -1,5 +1,6 @@
-/* Regions that only compare an operand's two elements, combine what comes out and choose by it mean the same for all numbers that compare alike. So they are tried on each way
- * an operand's two elements may compare: three, and for floats NaN on either side or both. */
+/* Regions that only compare an operand's two elements, combine what comes out and choose by it mean the same for all
+ * numbers that compare alike. So they are tried on each way an operand's two elements may compare: three, and for
+ * floats NaN on either side or both. */
 #include "cpu/kernel/region_order.h"
 
 enum { MOST = 3, DEPTH = 16 };
@@ -25,7 +26,8 @@ static relation mirrored(relation r) {
 
 static bool compares(trial *t, const ir_op *op) {
     int x = argument(t, op->in[0]), y = argument(t, op->in[1]), n = (int)t->n;
-    if (x < 0 || y < 0 || x % n != y % n || ir_get_int(op, IR_A_compare_type, IR_CMP_FLOAT) == IR_CMP_TOTALORDER) return t->failed = true;
+    if (x < 0 || y < 0 || x % n != y % n || ir_get_int(op, IR_A_compare_type, IR_CMP_FLOAT) == IR_CMP_TOTALORDER)
+        return t->failed = true;
     relation r = t->r[x % n];
     if (x == y)
         r = r == BOTH_NAN || r == (x < n ? LEFT_NAN : RIGHT_NAN) ? BOTH_NAN : EQUAL;
@@ -48,7 +50,8 @@ static bool is_true(trial *t, const ir_value *v, int depth) {
     if (op->code == OP_compare) return compares(t, op);
     if (op->code == OP_not) return !is_true(t, op->in[0], depth + 1);
     if (op->code != OP_and && op->code != OP_or && op->code != OP_xor) return t->failed = true;
-    bool a = is_true(t, op->in[0], depth + 1), b = is_true(t, op->in[1], depth + 1); /* both: either may be of a kind that is not known */
+    /* both: either may be of a kind that is not known */
+    bool a = is_true(t, op->in[0], depth + 1), b = is_true(t, op->in[1], depth + 1);
     return op->code == OP_and ? a && b : op->code == OP_or ? a || b : a != b;
 }
 
@@ -104,7 +107,8 @@ region_order region_order_of(const ir_block *b, size_t n) {
     for (size_t j = 0; j < n && commutes; j++) {
         const ir_op *o = last->in[j]->def;
         commutes = o && o->n_in == 2 && (ir_op_infos[o->code].flags & IR_COMMUTES) &&
-                   ((o->in[0] == b->args[j] && o->in[1] == b->args[n + j]) || (o->in[1] == b->args[j] && o->in[0] == b->args[n + j]));
+                   ((o->in[0] == b->args[j] && o->in[1] == b->args[n + j]) ||
+                    (o->in[1] == b->args[j] && o->in[0] == b->args[n + j]));
     }
     return commutes ? ORDER_ANY : chooses(b, n) ? ORDER_SPECIAL : ORDER_KEPT;
 }

@@ -41,8 +41,8 @@ static bool scalars_only(const ir_block *b) {
     return true;
 }
 
-xt_status region_rows_make(const ir_module *m, const ir_block *block, const captured *outside, uint32_t first_outside, region_rows *out,
-                           bool *out_ok) {
+xt_status region_rows_make(const ir_module *m, const ir_block *block, const captured *outside, uint32_t first_outside,
+                           region_rows *out, bool *out_ok) {
     const ir_op *ret = block ? ir_block_return(block) : NULL;
     *out = (region_rows){.module = m, .block = block, .first_outside = first_outside};
     *out_ok = false;
@@ -50,7 +50,8 @@ xt_status region_rows_make(const ir_module *m, const ir_block *block, const capt
     out->n_args = block->n_args;
     out->n_results = ret->n_in;
     for (size_t i = 0; outside && i < outside->n; i++)
-        if (!VEC_PUSH(out->outside.values, out->outside.n, out->outside.cap, outside->values[i])) return status_oom(0, "a region");
+        if (!VEC_PUSH(out->outside.values, out->outside.n, out->outside.cap, outside->values[i]))
+            return status_oom(0, "a region");
     if (!hands_arguments_on(ret)) XT_TRY(region_tape_make(block, &out->t));
     *out_ok = out->t != NULL;
     return out->t ? NULL : lifts(out, out_ok);
@@ -82,7 +83,8 @@ xt_status rows_eval_init(rows_eval *e, const region_rows *of, const cpu_call *ca
     if (!of->block) return region_eval_new_binary(&e->context, of->code, of->type, &e->eval);
     e->values = base_calloc(of->outside.n + 1, sizeof *e->values);
     if (!e->values) return status_oom(sizeof *e->values, "a region");
-    for (size_t i = 0; i < of->outside.n; i++) e->values[i] = (array){of->outside.values[i]->type, call->in[of->first_outside + i]};
+    for (size_t i = 0; i < of->outside.n; i++)
+        e->values[i] = (array){of->outside.values[i]->type, call->in[of->first_outside + i]};
     lookup l = {of, e->values};
     e->context.outer = look_up;
     e->context.env = &l; /* only while the evaluator is made: captured scalars become rows then */
@@ -103,7 +105,8 @@ void rows_eval_run(rows_eval *e, int64_t n, void *const *args, void *const *resu
     if (e->of->t)
         tape_run_rows(e->of->t, n, args, results, e->scratch);
     else
-        xt_status_free(region_eval_run(e->eval, n, (const void *const *)args, results)); /* lifted: there is nothing to fail */
+        /* lifted: there is nothing to fail */
+        xt_status_free(region_eval_run(e->eval, n, (const void *const *)args, results));
 }
 
 void rows_evals_free(rows_eval *evals, const cpu_call *call) {
@@ -139,8 +142,9 @@ xt_status region_rows_thunk(cpu_builder *b, const region_rows *r, cpu_thunk_desc
     return s;
 }
 
-/* --- folds in order --------------------------------------------------------------------------------------------------------------------------- */
-xt_status rows_fold_new(const region_rows *of, const cpu_call *call, size_t n, const size_t *elem, char *const *dst, rows_fold **out) {
+/* --- folds in order --- */
+xt_status rows_fold_new(const region_rows *of, const cpu_call *call, size_t n, const size_t *elem, char *const *dst,
+                        rows_fold **out) {
     rows_fold *f = *out = base_calloc(1, sizeof *f);
     if (!f) return status_oom(sizeof *f, "a fold");
     f->n = n;

@@ -1,5 +1,6 @@
-/* Elementwise ops whose element types the fused loops have no registers for (complex numbers, 8-bit floats, sub-byte integers, total order,
- * reduce_precision): one typed row loop each, the reference interpreter's own, over all threads. */
+/* Elementwise ops whose element types the fused loops have no registers for (complex numbers, 8-bit floats,
+ * sub-byte integers, total order, reduce_precision): one typed row loop each, the reference interpreter's own, over
+ * all threads. */
 #include "cpu/kernel/kernel.h"
 #include "ir/interp_int.h"
 
@@ -25,7 +26,8 @@ static void rows_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t at = begin; at < end; at += INTERP_CHUNK) {
         int64_t n = end - at < INTERP_CHUNK ? end - at : INTERP_CHUNK;
         const void *in[3] = {0};
-        for (int k = 0; k < s->e.n_in; k++) in[k] = s->one[k] ? (const void *)repeated[k] : (const char *)r->in[k] + (size_t)at * s->size[k];
+        for (int k = 0; k < s->e.n_in; k++)
+            in[k] = s->one[k] ? (const void *)repeated[k] : (const char *)r->in[k] + (size_t)at * s->size[k];
         ew_run(&s->e, n, in, r->out + (size_t)at * s->out_size);
     }
 }
@@ -65,7 +67,7 @@ CPU_LOWER(rows) {
     return cpu_build_thunk(b, &d);
 }
 
-/* --- iota of such types --------------------------------------------------------------------------------------------------------------------- */
+/* --- iota of such types --- */
 typedef struct iota_state {
     int64_t inner, size, count;
     xt_dtype type;

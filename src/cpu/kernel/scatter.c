@@ -1,6 +1,7 @@
-/* scatter by any region on scalars and of any number of operands: what kernel/index.c has no loop for. Updates are folded in one after the other, in the
- * order of the update array's slices; those that go to different places wait and run as one row (region_rows.h). Threads divide the operand, each looks at
- * all updates and takes those that are its own, so every place sees its updates in order. */
+/* scatter by any region on scalars and of any number of operands: what kernel/index.c has no loop for. Updates are
+ * folded in one after the other, in the order of the update array's slices; those that go to different places wait and
+ * run as one row (region_rows.h). Threads divide the operand, each looks at all updates and takes those that are its
+ * own, so every place sees its updates in order. */
 #include "cpu/kernel/index.h"
 #include "cpu/kernel/kernel.h"
 #include "cpu/kernel/region_rows.h"
@@ -68,7 +69,8 @@ static xt_status scatter_run(const cpu_call *c) {
     if (!p) return status_oom(sizeof *p, "a scatter");
     xt_status st = NULL;
     for (int64_t k = 0; k < pieces && !st; k++) {
-        p[k] = (scatter_piece){s, c, NULL, s->elements / pieces * k, k + 1 == pieces ? s->elements : s->elements / pieces * (k + 1)};
+        p[k] = (scatter_piece){s, c, NULL, s->elements / pieces * k,
+                               k + 1 == pieces ? s->elements : s->elements / pieces * (k + 1)};
         st = rows_fold_new(&s->region, c, s->n, s->elem, dst, &p[k].fold);
     }
     if (!st) team_for(team, pieces, 1, piece_chunk, p);
@@ -82,7 +84,9 @@ CPU_LOWER(scatter_any) {
     size_t n = op->n_out;
     if (n == 0 || n > FOLD_MOST || op->n_in != 2 * n + 1) return NULL;
     for (size_t j = 0; j < n; j++)
-        if (op->in[j]->type->dtype != op->out[j].type->dtype || op->in[n + 1 + j]->type->dtype != op->out[j].type->dtype) return NULL;
+        if (op->in[j]->type->dtype != op->out[j].type->dtype ||
+            op->in[n + 1 + j]->type->dtype != op->out[j].type->dtype)
+            return NULL;
     scatter_state *s = base_calloc(1, sizeof *s);
     captured outside = {0};
     bool ok = false;
@@ -102,6 +106,7 @@ CPU_LOWER(scatter_any) {
         over[j] = UINT64_C(1) << j;
     }
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &scatter_kernel, .op = op, .n_out = op->n_out, .over = over, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {
+        .kernel = &scatter_kernel, .op = op, .n_out = op->n_out, .over = over, .state = s, .flops = cpu_op_flops(op)};
     return region_rows_thunk(b, &s->region, &d);
 }

@@ -1,9 +1,12 @@
-/* sort and chlo.top_k by keys: comparators that compare a function of the left elements with the same function of the right ones (all of JAX's, PyTorch/XLA's
- * and our own sorts of one key). The function runs over whole rows; its values become unsigned numbers of the same order, which are sorted with their
- * positions, stably, by digits (radix sort, least significant first; digits that are all alike are skipped). Then every operand is put in that order.
- * Of a sort whose results are only read in their first k places (top-k), just those are selected, by a heap behind a vectorised threshold.
+/* sort and chlo.top_k by keys: comparators that compare a function of the left elements with the same function of the
+ * right ones (all of JAX's, PyTorch/XLA's and our own sorts of one key). The function runs over whole rows; its
+ * values become unsigned numbers of the same order, which are sorted with their positions, stably, by digits (radix
+ * sort, least significant first; digits that are all alike are skipped). Then every operand is put in that order. Of
+ * a sort whose results are only read in their first k places (top-k), just those are selected, by a heap behind a
+ * vectorised threshold.
  *
- * Comparators of several keys run on the interpreter's code. A comparator that is false for NaN both ways leaves their place open: they come last. */
+ * Comparators of several keys run on the interpreter's code. A comparator that is false for NaN both ways leaves their
+ * place open: they come last. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
@@ -18,7 +21,9 @@ typedef struct sort_state {
     int64_t first; /* how many places of the order are wanted */
     size_t n_operands, *sizes;
     int8_t
-        from[OPERANDS_MOST]; /* the thunk's input that operand j is; POSITIONS: it counts along the sorted dim, so its results are the order itself */
+        /* the thunk's input that operand j is; POSITIONS: it counts along the sorted dim, so its results are the
+         * order itself */
+        from[OPERANDS_MOST];
     int key_operand; /* -1: the region computes keys */
     xt_dtype key_type;
     bool total, descending;
@@ -37,7 +42,7 @@ typedef struct rec32 {
     uint32_t key, at;
 } rec32;
 
-/* --- keys ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- keys --- */
 #define SIGNED_KEY(U, x, top) ((U)(x) ^ (U)(top))
 /* Floats by their bits: negative ones turned over, positive ones above them. */
 #define FLOAT_KEY(U, bits, top) ((bits) & (top) ? (U) ~(bits) : (U)((bits) | (top)))
@@ -52,26 +57,26 @@ typedef struct rec32 {
 #define HAS_WIDE false
 #endif
 
-#define KEYS(name, T, U, K, expr)                                                                                                                    \
-    INLINE void name##_from(const T *x, int64_t step, int64_t n, bool total, K flip, K *out) {                                                       \
-        (void)total;                                                                                                                                 \
-        for (int64_t i = 0; i < n; i++) {                                                                                                            \
-            U u;                                                                                                                                     \
-            memcpy(&u, &x[i * step], sizeof u);                                                                                                      \
-            out[i] = (K)(expr) ^ flip;                                                                                                               \
-        }                                                                                                                                            \
-    }                                                                                                                                                \
-    WIDE static void name##_wide(const T *x, int64_t n, bool total, K flip, K *out) {                                                                \
-        if (total)                                                                                                                                   \
-            name##_from(x, 1, n, true, flip, out);                                                                                                   \
-        else                                                                                                                                         \
-            name##_from(x, 1, n, false, flip, out);                                                                                                  \
-    }                                                                                                                                                \
-    static void name(const void *src, int64_t step, int64_t n, bool total, K flip, K *out) {                                                         \
-        if (step == 1 && HAS_WIDE)                                                                                                                   \
-            name##_wide(src, n, total, flip, out);                                                                                                   \
-        else                                                                                                                                         \
-            name##_from(src, step, n, total, flip, out);                                                                                             \
+#define KEYS(name, T, U, K, expr)                                                              \
+    INLINE void name##_from(const T *x, int64_t step, int64_t n, bool total, K flip, K *out) { \
+        (void)total;                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                      \
+            U u;                                                                               \
+            memcpy(&u, &x[i * step], sizeof u);                                                \
+            out[i] = (K)(expr) ^ flip;                                                         \
+        }                                                                                      \
+    }                                                                                          \
+    WIDE static void name##_wide(const T *x, int64_t n, bool total, K flip, K *out) {          \
+        if (total)                                                                             \
+            name##_from(x, 1, n, true, flip, out);                                             \
+        else                                                                                   \
+            name##_from(x, 1, n, false, flip, out);                                            \
+    }                                                                                          \
+    static void name(const void *src, int64_t step, int64_t n, bool total, K flip, K *out) {   \
+        if (step == 1 && HAS_WIDE)                                                             \
+            name##_wide(src, n, total, flip, out);                                             \
+        else                                                                                   \
+            name##_from(src, step, n, total, flip, out);                                       \
     }
 /* Without the total order -0 is +0 and every NaN the last. */
 #define CANON(u, top, inf) (total ? (u) : ((u) & ~(top)) == 0 ? 0 : ((u) & ~(top)) > (inf) ? ~(top) : (u))
@@ -122,91 +127,92 @@ static keys64_fn keys64_of(xt_dtype t) {
     return t == XT_I64 ? keys_i64 : t == XT_U64 ? keys_u64 : t == XT_F64 ? keys_f64 : NULL;
 }
 
-/* --- orders ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- orders --- */
 /* Sorts n records of (key, position) that begin in `a`; gives the array they end in. */
-#define RADIX(name, R, BYTES)                                                                                                                        \
-    static R *name(R *a, R *b, int64_t n) {                                                                                                          \
-        if (n <= SMALL) {                                                                                                                            \
-            for (int64_t i = 1; i < n; i++) {                                                                                                        \
-                R v = a[i];                                                                                                                          \
-                int64_t j = i;                                                                                                                       \
-                for (; j > 0 && v.key < a[j - 1].key; j--) a[j] = a[j - 1];                                                                          \
-                a[j] = v;                                                                                                                            \
-            }                                                                                                                                        \
-            return a;                                                                                                                                \
-        }                                                                                                                                            \
-        uint32_t count[BYTES][DIGIT] = {{0}};                                                                                                        \
-        for (int64_t i = 0; i < n; i++)                                                                                                              \
-            for (int d = 0; d < BYTES; d++) count[d][a[i].key >> (8 * d) & (DIGIT - 1)]++;                                                           \
-        for (int d = 0; d < BYTES; d++) {                                                                                                            \
-            if (count[d][a[0].key >> (8 * d) & (DIGIT - 1)] == (uint32_t)n) continue;                                                                \
-            uint32_t at = 0;                                                                                                                         \
-            for (int i = 0; i < DIGIT; i++) {                                                                                                        \
-                uint32_t c = count[d][i];                                                                                                            \
-                count[d][i] = at;                                                                                                                    \
-                at += c;                                                                                                                             \
-            }                                                                                                                                        \
-            for (int64_t i = 0; i < n; i++) b[count[d][a[i].key >> (8 * d) & (DIGIT - 1)]++] = a[i];                                                 \
-            R *swap = a;                                                                                                                             \
-            a = b;                                                                                                                                   \
-            b = swap;                                                                                                                                \
-        }                                                                                                                                            \
-        return a;                                                                                                                                    \
-    }                                                                                                                                                \
-    static bool name##_after(R a, R b) {                                                                                                             \
-        return a.key != b.key ? a.key > b.key : a.at > b.at;                                                                                         \
-    }                                                                                                                                                \
-    static void name##_sink(R *h, int64_t n, int64_t i) {                                                                                            \
-        for (;;) {                                                                                                                                   \
-            int64_t c = 2 * i + 1;                                                                                                                   \
-            if (c >= n) return;                                                                                                                      \
-            if (c + 1 < n && name##_after(h[c + 1], h[c])) c++;                                                                                      \
-            if (!name##_after(h[c], h[i])) return;                                                                                                   \
-            R t = h[c];                                                                                                                              \
-            h[c] = h[i];                                                                                                                             \
-            h[i] = t;                                                                                                                                \
-            i = c;                                                                                                                                   \
-        }                                                                                                                                            \
+#define RADIX(name, R, BYTES)                                                                        \
+    static R *name(R *a, R *b, int64_t n) {                                                          \
+        if (n <= SMALL) {                                                                            \
+            for (int64_t i = 1; i < n; i++) {                                                        \
+                R v = a[i];                                                                          \
+                int64_t j = i;                                                                       \
+                for (; j > 0 && v.key < a[j - 1].key; j--) a[j] = a[j - 1];                          \
+                a[j] = v;                                                                            \
+            }                                                                                        \
+            return a;                                                                                \
+        }                                                                                            \
+        uint32_t count[BYTES][DIGIT] = {{0}};                                                        \
+        for (int64_t i = 0; i < n; i++)                                                              \
+            for (int d = 0; d < BYTES; d++) count[d][a[i].key >> (8 * d) & (DIGIT - 1)]++;           \
+        for (int d = 0; d < BYTES; d++) {                                                            \
+            if (count[d][a[0].key >> (8 * d) & (DIGIT - 1)] == (uint32_t)n) continue;                \
+            uint32_t at = 0;                                                                         \
+            for (int i = 0; i < DIGIT; i++) {                                                        \
+                uint32_t c = count[d][i];                                                            \
+                count[d][i] = at;                                                                    \
+                at += c;                                                                             \
+            }                                                                                        \
+            for (int64_t i = 0; i < n; i++) b[count[d][a[i].key >> (8 * d) & (DIGIT - 1)]++] = a[i]; \
+            R *swap = a;                                                                             \
+            a = b;                                                                                   \
+            b = swap;                                                                                \
+        }                                                                                            \
+        return a;                                                                                    \
+    }                                                                                                \
+    static bool name##_after(R a, R b) {                                                             \
+        return a.key != b.key ? a.key > b.key : a.at > b.at;                                         \
+    }                                                                                                \
+    static void name##_sink(R *h, int64_t n, int64_t i) {                                            \
+        for (;;) {                                                                                   \
+            int64_t c = 2 * i + 1;                                                                   \
+            if (c >= n) return;                                                                      \
+            if (c + 1 < n && name##_after(h[c + 1], h[c])) c++;                                      \
+            if (!name##_after(h[c], h[i])) return;                                                   \
+            R t = h[c];                                                                              \
+            h[c] = h[i];                                                                             \
+            h[i] = t;                                                                                \
+            i = c;                                                                                   \
+        }                                                                                            \
     }
 RADIX(radix32, rec32, 4)
 RADIX(radix64, rec, 8)
 
-/* The first k of n keys, in order, at the front of `h`: a heap whose top is the last of those held; blocks without a smaller key are passed over. */
-#define SELECT(name, R, K, sort)                                                                                                                     \
-    INLINE void name##_from(const K *keys, int64_t n, int64_t k, R *h) {                                                                             \
-        enum { BLOCK = 128 };                                                                                                                        \
-        for (int64_t i = 0; i < k; i++) h[i] = (R){keys[i], (uint32_t)i};                                                                            \
-        for (int64_t i = k / 2; i-- > 0;) sort##_sink(h, k, i);                                                                                      \
-        for (int64_t i = k; i < n; i += BLOCK) {                                                                                                     \
-            int64_t m = n - i < BLOCK ? n - i : BLOCK;                                                                                               \
-            K least = keys[i];                                                                                                                       \
-            for (int64_t j = 0; j < m; j++) least = keys[i + j] < least ? keys[i + j] : least;                                                       \
-            for (int64_t j = 0; j < m && least < h[0].key; j++) {                                                                                    \
-                if (keys[i + j] >= h[0].key) continue;                                                                                               \
-                h[0] = (R){keys[i + j], (uint32_t)(i + j)};                                                                                          \
-                sort##_sink(h, k, 0);                                                                                                                \
-            }                                                                                                                                        \
-        }                                                                                                                                            \
-        for (int64_t left = k; left > 1;) {                                                                                                          \
-            R t = h[0];                                                                                                                              \
-            h[0] = h[--left];                                                                                                                        \
-            h[left] = t;                                                                                                                             \
-            sort##_sink(h, left, 0);                                                                                                                 \
-        }                                                                                                                                            \
-    }                                                                                                                                                \
-    WIDE static void name##_wide(const K *keys, int64_t n, int64_t k, R *h) {                                                                        \
-        name##_from(keys, n, k, h);                                                                                                                  \
-    }                                                                                                                                                \
-    static void name(const K *keys, int64_t n, int64_t k, R *h) {                                                                                    \
-        if (HAS_WIDE)                                                                                                                                \
-            name##_wide(keys, n, k, h);                                                                                                              \
-        else                                                                                                                                         \
-            name##_from(keys, n, k, h);                                                                                                              \
+/* The first k of n keys, in order, at the front of `h`: a heap whose top is the last of those held; blocks without a
+ * smaller key are passed over. */
+#define SELECT(name, R, K, sort)                                                               \
+    INLINE void name##_from(const K *keys, int64_t n, int64_t k, R *h) {                       \
+        enum { BLOCK = 128 };                                                                  \
+        for (int64_t i = 0; i < k; i++) h[i] = (R){keys[i], (uint32_t)i};                      \
+        for (int64_t i = k / 2; i-- > 0;) sort##_sink(h, k, i);                                \
+        for (int64_t i = k; i < n; i += BLOCK) {                                               \
+            int64_t m = n - i < BLOCK ? n - i : BLOCK;                                         \
+            K least = keys[i];                                                                 \
+            for (int64_t j = 0; j < m; j++) least = keys[i + j] < least ? keys[i + j] : least; \
+            for (int64_t j = 0; j < m && least < h[0].key; j++) {                              \
+                if (keys[i + j] >= h[0].key) continue;                                         \
+                h[0] = (R){keys[i + j], (uint32_t)(i + j)};                                    \
+                sort##_sink(h, k, 0);                                                          \
+            }                                                                                  \
+        }                                                                                      \
+        for (int64_t left = k; left > 1;) {                                                    \
+            R t = h[0];                                                                        \
+            h[0] = h[--left];                                                                  \
+            h[left] = t;                                                                       \
+            sort##_sink(h, left, 0);                                                           \
+        }                                                                                      \
+    }                                                                                          \
+    WIDE static void name##_wide(const K *keys, int64_t n, int64_t k, R *h) {                  \
+        name##_from(keys, n, k, h);                                                            \
+    }                                                                                          \
+    static void name(const K *keys, int64_t n, int64_t k, R *h) {                              \
+        if (HAS_WIDE)                                                                          \
+            name##_wide(keys, n, k, h);                                                        \
+        else                                                                                   \
+            name##_from(keys, n, k, h);                                                        \
     }
 SELECT(select32, rec32, uint32_t, radix32)
 SELECT(select64, rec, uint64_t, radix64)
 
-/* --- running --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- running --- */
 typedef struct sort_run {
     const sort_state *s;
     void *const *in, *const *out;
@@ -223,7 +229,9 @@ static xt_status region_keys(const sort_run *r, region_eval *e, int64_t base, ch
         int64_t m = s->n - at < INTERP_CHUNK ? s->n - at : INTERP_CHUNK, one = 1;
         char *row = rows;
         for (size_t j = 0; j < s->n_operands; j++) {
-            copy_strided(1, &m, row, &one, (const char *)r->in[s->from[j]] + (size_t)(base + at * s->inner) * s->sizes[j], &s->inner, s->sizes[j]);
+            copy_strided(1, &m, row, &one,
+                         (const char *)r->in[s->from[j]] + (size_t)(base + at * s->inner) * s->sizes[j], &s->inner,
+                         s->sizes[j]);
             args[2 * j] = args[2 * j + 1] = row;
             row += INTERP_CHUNK * 16;
         }
@@ -234,15 +242,18 @@ static xt_status region_keys(const sort_run *r, region_eval *e, int64_t base, ch
 
 static void put_positions(const sort_run *r, size_t j, int64_t base, const uint32_t *order, int64_t step) {
     const sort_state *s = r->s;
-    for (int64_t i = 0; i < s->first && s->sizes[j] == 4; i++) ((uint32_t *)r->out[j])[base + i * s->inner] = order[i * step];
-    for (int64_t i = 0; i < s->first && s->sizes[j] == 8; i++) ((uint64_t *)r->out[j])[base + i * s->inner] = order[i * step];
+    for (int64_t i = 0; i < s->first && s->sizes[j] == 4; i++)
+        ((uint32_t *)r->out[j])[base + i * s->inner] = order[i * step];
+    for (int64_t i = 0; i < s->first && s->sizes[j] == 8; i++)
+        ((uint64_t *)r->out[j])[base + i * s->inner] = order[i * step];
 }
 
 static void put_in_order(const sort_run *r, int64_t base, const uint32_t *order, int64_t step) {
     const sort_state *s = r->s;
-#define PUT(T)                                                                                                                                       \
-    for (int64_t i = 0; i < s->first; i++)                                                                                                           \
-        ((T *)r->out[j])[base + i * s->inner] = ((const T *)r->in[s->from[j]])[base + (int64_t)order[i * step] * s->inner];                          \
+#define PUT(T)                                                                          \
+    for (int64_t i = 0; i < s->first; i++)                                              \
+        ((T *)r->out[j])[base + i * s->inner] =                                         \
+            ((const T *)r->in[s->from[j]])[base + (int64_t)order[i * step] * s->inner]; \
     break
     for (size_t j = 0; j < s->n_operands; j++) {
         if (s->from[j] == POSITIONS) {
@@ -257,7 +268,9 @@ static void put_in_order(const sort_run *r, int64_t base, const uint32_t *order,
         default:
             for (int64_t i = 0; i < s->first; i++)
                 memcpy((char *)r->out[j] + (size_t)(base + i * s->inner) * s->sizes[j],
-                       (const char *)r->in[s->from[j]] + (size_t)(base + (int64_t)order[i * step] * s->inner) * s->sizes[j], s->sizes[j]);
+                       (const char *)r->in[s->from[j]] +
+                           (size_t)(base + (int64_t)order[i * step] * s->inner) * s->sizes[j],
+                       s->sizes[j]);
         }
     }
 #undef PUT
@@ -269,8 +282,8 @@ static void put_top(const sort_run *r, int64_t row, const uint32_t *order, int64
     int32_t *at = (int32_t *)r->out[1] + row * s->first;
     for (int64_t i = 0; i < s->first; i++) {
         at[i] = (int32_t)order[i * step];
-        memcpy((char *)r->out[0] + (size_t)(row * s->first + i) * s->sizes[0], (const char *)r->in[0] + (size_t)(row * s->n + at[i]) * s->sizes[0],
-               s->sizes[0]);
+        memcpy((char *)r->out[0] + (size_t)(row * s->first + i) * s->sizes[0],
+               (const char *)r->in[0] + (size_t)(row * s->n + at[i]) * s->sizes[0], s->sizes[0]);
     }
 }
 
@@ -353,8 +366,9 @@ static void sort_free(void *state) {
 static const cpu_kernel sort_kernel = {"sort", sort_run_op, sort_free, false};
 static const cpu_kernel top_k_kernel = {"top-k", sort_run_op, sort_free, false};
 
-/* --- comparators ------------------------------------------------------------------------------------------------------------------------------ */
-/* The same computation on corresponding arguments: what `l` is of left elements, `r` is of right ones. Sets *operand when it is just one of them. */
+/* --- comparators --- */
+/* The same computation on corresponding arguments: what `l` is of left elements, `r` is of right ones. Sets *operand
+ * when it is just one of them. */
 static bool mirrors(const ir_block *b, const ir_value *l, const ir_value *r, int left, int depth) {
     if (l->type != r->type || depth > 32) return false;
     if (!l->def || !r->def) {
@@ -366,7 +380,8 @@ static bool mirrors(const ir_block *b, const ir_value *l, const ir_value *r, int
         const ir_literal *p = ir_get_literal(x), *q = ir_get_literal(y);
         return p && q && x->block == b && y->block == b && memcmp(p->data, q->data, xt_dtype_size(l->type->dtype)) == 0;
     }
-    if (x->code != y->code || x->n_in != y->n_in || x->n_regions || x->n_out != 1 || x->block != b || y->block != b) return false;
+    if (x->code != y->code || x->n_in != y->n_in || x->n_regions || x->n_out != 1 || x->block != b || y->block != b)
+        return false;
     if (!(ir_op_infos[x->code].flags & IR_ELEMENTWISE) || x->n_attrs != y->n_attrs) return false;
     if (ir_get_int(x, IR_A_comparison_direction, 0) != ir_get_int(y, IR_A_comparison_direction, 0) ||
         ir_get_int(x, IR_A_compare_type, 0) != ir_get_int(y, IR_A_compare_type, 0) || x->code == OP_reduce_precision)
@@ -383,7 +398,8 @@ static bool read_comparator(const ir_block *b, sort_state *s) {
     s->key_type = cmp->in[0]->type->dtype;
     if (dir == IR_EQ || dir == IR_NE || (!keys32_of(s->key_type) && !keys64_of(s->key_type))) return false;
     s->total = ir_get_int(cmp, IR_A_compare_type, IR_CMP_NOTYPE) == IR_CMP_TOTALORDER;
-    bool straight = mirrors(b, cmp->in[0], cmp->in[1], 0, 0), crossed = !straight && mirrors(b, cmp->in[0], cmp->in[1], 1, 0);
+    bool straight = mirrors(b, cmp->in[0], cmp->in[1], 0, 0),
+         crossed = !straight && mirrors(b, cmp->in[0], cmp->in[1], 1, 0);
     if (!straight && !crossed) return false;
     s->descending = (dir == IR_GT || dir == IR_GE) == straight;
     s->left = cmp->in[straight ? 0 : 1];
@@ -425,8 +441,8 @@ CPU_LOWER(sort) {
     int64_t dim = ir_get_int(op, IR_A_dimension, -1);
     if (dim < 0) dim += t->rank;
     sort_state found = {.region = op->regions[0].block, .module = cpu_build_module(b), .n_operands = op->n_in};
-    if (t->rank == 0 || t->count <= 0 || op->n_in > OPERANDS_MOST || !found.region || !read_comparator(found.region, &found) ||
-        t->dims[dim] >= UINT32_MAX)
+    if (t->rank == 0 || t->count <= 0 || op->n_in > OPERANDS_MOST || !found.region ||
+        !read_comparator(found.region, &found) || t->dims[dim] >= UINT32_MAX)
         return NULL;
     sort_state *s = base_malloc(sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
@@ -464,7 +480,9 @@ CPU_LOWER(sort) {
 
 CPU_LOWER(top_k) {
     const ir_type *t = op->in[0]->type;
-    if (t->rank == 0 || t->count <= 0 || op->out[1].type->dtype != XT_I32 || (!keys32_of(t->dtype) && !keys64_of(t->dtype))) return NULL;
+    if (t->rank == 0 || t->count <= 0 || op->out[1].type->dtype != XT_I32 ||
+        (!keys32_of(t->dtype) && !keys64_of(t->dtype)))
+        return NULL;
     sort_state *s = base_malloc(sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     *s = (sort_state){.n = t->dims[t->rank - 1],

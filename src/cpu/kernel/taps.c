@@ -1,16 +1,21 @@
-/* The gradient of a convolution's kernel without a transform: for each tap the sum over pixels of products of what the tap reads and what comes from above,
- * a product of matrices [features in x pixels] x [pixels x features out]. Where windows have strides or one tap there is no Winograd, and oneDNN takes
- * up to half as long again because it makes sums for each thread and adds them up.
+/* The gradient of a convolution's kernel without a transform: for each tap the sum over pixels of products of what the
+ * tap reads and what comes from above, a product of matrices [features in x pixels] x [pixels x features out]. Where
+ * windows have strides or one tap there is no Winograd, and oneDNN takes up to half as long again because it makes sums
+ * for each thread and adds them up.
  *
- * Pixels are taken in runs: their pairs are laid out for every tap, then all products of the run add to sums that stay for the whole call, run after run.
- * Tasks own their sums, so results do not depend on the number of threads. */
+ * Pixels are taken in runs: their pairs are laid out for every tap, then all products of the run add to sums that stay
+ * for the whole call, run after run. Tasks own their sums, so results do not depend on the number of threads. */
 #include "cpu/kernel/taps.h"
 #include "cpu/kernel/kernel.h"
 
 #include "cpu/vector/move.h"
 #include "cpu/vector/wino.h"
 
-enum { ROWS = 64 /* features in of a task */, PIXELS_A_TASK = 32, SKEW = 160 /* elements: taps do not lie powers of two apart */ };
+enum {
+    ROWS = 64 /* features in of a task */,
+    PIXELS_A_TASK = 32,
+    SKEW = 160 /* elements: taps do not lie powers of two apart */
+};
 
 typedef struct taps_state {
     taps_problem p;
@@ -43,13 +48,16 @@ static void lay_out(void *ctx, int64_t begin, int64_t end, int thread) {
     static const int64_t dense[2] = {1, 1};
     const wino_tiles positions = {p->n, p->out[1], p->out[2]};
     for (int64_t t = begin; t < end; t++) {
-        int64_t tap = t % (s->taps + 1), at = t / (s->taps + 1) * PIXELS_A_TASK, to = at + PIXELS_A_TASK < s->run ? at + PIXELS_A_TASK : s->run;
+        int64_t tap = t % (s->taps + 1), at = t / (s->taps + 1) * PIXELS_A_TASK,
+                to = at + PIXELS_A_TASK < s->run ? at + PIXELS_A_TASK : s->run;
         wino_image i = {p->in[0], p->in[1], p->in[2], tap / p->size[1] - p->low[0], tap % p->size[1] - p->low[1]},
                    o = {p->out[0], p->out[1], p->out[2], 0, 0};
         if (tap == s->taps)
-            c->ops->pixels(&positions, &o, dense, c->from_above, c->begin + at, c->begin + to, c->above + at * p->out[0]);
+            c->ops->pixels(&positions, &o, dense, c->from_above, c->begin + at, c->begin + to,
+                           c->above + at * p->out[0]);
         else
-            c->ops->pixels(&positions, &i, p->stride, c->image, c->begin + at, c->begin + to, c->read + tap * tap_step(s) + at * p->in[0]);
+            c->ops->pixels(&positions, &i, p->stride, c->image, c->begin + at, c->begin + to,
+                           c->read + tap * tap_step(s) + at * p->in[0]);
     }
 }
 
@@ -59,14 +67,16 @@ static void products(void *ctx, int64_t begin, int64_t end, int thread) {
     const taps_state *s = c->s;
     int64_t features = s->p.in[0], blocks = divide_up(features, ROWS), columns = s->p.out[0] / WINO_COLUMNS;
     for (int64_t t = begin; t < end; t++) {
-        int64_t i = t % blocks * ROWS, o = t / blocks % columns, tap = t / blocks / columns;
-        c->ops->product(c->read + tap * tap_step(s) + 2 * i, 2, 2 * features, c->above + o * 2 * WINO_COLUMNS, 2 * s->p.out[0],
-                        c->sums + ((tap * columns + o) * features + i) * WINO_COLUMNS, WINO_COLUMNS, i + ROWS < features ? ROWS : features - i,
-                        s->run / 2, c->begin > 0);
+        int64_t i = t % blocks * ROWS
+        , o = t / blocks % columns, tap = t / blocks / columns;
+        c->ops->product(c->read + tap * tap_step(s) + 2 * i, 2, 2 * features, c->above + o * 2 * WINO_COLUMNS,
+                        2 * s->p.out[0], c->sums + ((tap * columns + o) * features + i) * WINO_COLUMNS, WINO_COLUMNS,
+                        i + ROWS < features ? ROWS : features - i, s->run / 2, c->begin > 0);
     }
 }
 
-/* Features in [begin, end) of 64 features out each; 16 of these at a time, whose kernels lie far apart and all fall into a few sets of the first-level cache. */
+/* Features in [begin, end) of 64 features out each; 16 of these at a time, whose kernels lie far apart and all fall
+ * into a few sets of the first-level cache. */
 static void finish(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const taps_call *c = ctx;

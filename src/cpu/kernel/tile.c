@@ -1,9 +1,12 @@
-/* Runs a chain of tile.h: units of one batch element (or a part of its rows, where there are few) are taken by the threads; each goes through its tiles in order. How the
- * work is cut depends on shapes only, and sums over tiles are made in their order, so results are the same for any number of threads.
+/* Runs a chain of tile.h: units of one batch element (or a part of its rows, where there are few) are taken by the
+ * threads; each goes through its tiles in order. How the work is cut depends on shapes only, and sums over tiles are
+ * made in their order, so results are the same for any number of threads.
  *
- * An operand's tile is read where it lies when it is dense there, else copied: once a unit when it does not depend on the rows.
+ * An operand's tile is read where it lies when it is dense there, else copied: once a unit when it does not depend
+ * on the rows.
  *
- * A tile that needs its first columns only is run so; when its function says that the others would have mattered, it is run whole. */
+ * A tile that needs its first columns only is run so; when its function says that the others would have mattered, it
+ * is run whole. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/attention/tile.h"
 #include "cpu/vector/dnnl_util.h"
@@ -12,7 +15,8 @@
 #include <stdatomic.h>
 
 enum { UNITS = 24 }; /* that a call is cut into, if it has so many tiles */
-enum { WHOLE, REST, CUT, FORMS = CUT + TILE_CUTS }; /* programs of a tile: all columns; the same of the last rows; tile_call.cuts */
+/* programs of a tile: all columns; the same of the last rows; tile_call.cuts */
+enum { WHOLE, REST, CUT, FORMS = CUT + TILE_CUTS };
 
 typedef struct part { /* one operand or result */
     const tile_place *place;
@@ -21,7 +25,9 @@ typedef struct part { /* one operand or result */
     int64_t row_step; /* elements from one row to the next; 0: no rows */
     int64_t strides[TILE_RANK];
     bool
-        by_form; /* rows, or columns that are not the outermost dim: its tile lies otherwise in each form. Else the first columns are the first elements */
+        /* rows, or columns that are not the outermost dim: its tile lies otherwise in each form. Else the first columns
+         * are the first elements */
+        by_form;
     bool dense[FORMS];
     cpu_move move[FORMS];
     int64_t outer, inner; /* of a sum: elements before and behind the columns, */
@@ -38,9 +44,11 @@ typedef struct tile_state {
     int64_t tiles, pieces; /* of a batch element */
     int64_t mask_cols; /* of a given mask */
     int32_t *mask_of; /* per batch element: the first that reads the same part of that mask */
-    size_t forms_at; /* per batch element and tile, a byte: the program that the mask asks for, for the first of each part */
+    /* per batch element and tile, a byte: the program that the mask asks for, for the first of each part */
+    size_t forms_at;
     size_t bounds_at, arena_at, places_at, thread_bytes, sums_bytes, sums_at;
-    _Atomic int64_t ran, shortened, redone; /* tiles so far; without their last columns; of these, how many were computed again, whole */
+    /* tiles so far; without their last columns; of these, how many were computed again, whole */
+    _Atomic int64_t ran, shortened, redone;
 } tile_state;
 
 static void tile_free(void *state) {
@@ -139,7 +147,8 @@ static bool all_hide(xt_dtype t, const tile_range *hides, const void *x, int64_t
     return !seen;
 }
 
-/* The program with the fewest columns for which the given mask hides all others in this tile. Looks at what it hides and little more. */
+/* The program with the fewest columns for which the given mask hides all others in this tile. Looks at what it hides
+ * and little more. */
 static int form_by_mask(const tile_run *r, const tile_at *t) {
     const tile_state *s = r->s;
     const tile_call *call = s->call;
@@ -154,8 +163,9 @@ static int form_by_mask(const tile_run *r, const tile_at *t) {
     for (uint32_t k = call->n_cuts; k-- > 0; end = call->cuts[k].cols) {
         bool hidden = true;
         for (int64_t i = 0; i < (row ? call->rows : 1) && hidden; i++)
-            hidden = all_hide(p->whole->dtype, &call->mask.hides, at + (size_t)(i * row + call->cuts[k].cols * col) * p->elem,
-                              end - call->cuts[k].cols, col);
+            hidden =
+                all_hide(p->whole->dtype, &call->mask.hides,
+                         at + (size_t)(i * row + call->cuts[k].cols * col) * p->elem, end - call->cuts[k].cols, col);
         if (!hidden) break;
         form = CUT + (int)k;
     }
@@ -172,7 +182,8 @@ static void look_at_mask(void *ctx, int64_t begin, int64_t end, int thread) {
     const tile_state *s = r->s;
     for (int64_t u = begin; u < end; u++) {
         tile_at t = {.batch = u / s->tiles, .tile = u % s->tiles, .row = (int32_t)(u % s->tiles * s->call->rows)};
-        if (s->mask_of[t.batch] == t.batch && form_of(s, t.tile) == WHOLE) mask_forms(r)[u] = (uint8_t)form_by_mask(r, &t);
+        if (s->mask_of[t.batch] == t.batch && form_of(s, t.tile) == WHOLE)
+            mask_forms(r)[u] = (uint8_t)form_by_mask(r, &t);
     }
 }
 
@@ -194,7 +205,8 @@ static void bring_bounds(const tile_run *r, worker *w, const tile_at *t) {
         if (!p->place->bounded) continue;
         if (!w->bounded || p->row_step) {
             bring(r, w, t, i, WHOLE, true);
-            w->bounds[k] = most_of(p->whole->dtype, w->in[i], tile_type(p->whole, &p->place->tags, s->call->rows, 0)->count);
+            w->bounds[k] =
+                most_of(p->whole->dtype, w->in[i], tile_type(p->whole, &p->place->tags, s->call->rows, 0)->count);
         }
         k++;
     }
@@ -202,7 +214,8 @@ static void bring_bounds(const tile_run *r, worker *w, const tile_at *t) {
 }
 
 /* By one program; *out_ok: it says that its results are those of the whole. */
-static xt_status run_form(const tile_run *r, cpu_device *d, worker *w, const tile_at *t, int form, bool again, bool *out_ok) {
+static xt_status run_form(const tile_run *r, cpu_device *d, worker *w, const tile_at *t, int form, bool again,
+                          bool *out_ok) {
     const tile_state *s = r->s;
     int32_t row = t->row, number = (int32_t)t->batch;
     float ok = 1;
@@ -215,7 +228,8 @@ static xt_status run_form(const tile_run *r, cpu_device *d, worker *w, const til
         if (p->place->summed)
             w->out[i] = t->first && form < CUT ? w->sums + p->sum_at : w->mem + p->at;
         else
-            w->out[i] = p->dense[form] ? (char *)r->call->out[i] + (size_t)place_of(s, p, t->batch, row) * p->elem : w->mem + p->at;
+            w->out[i] = p->dense[form] ? (char *)r->call->out[i] + (size_t)place_of(s, p, t->batch, row) * p->elem
+                                       : w->mem + p->at;
     }
     w->out[s->n_out] = &ok;
     XT_TRY(cpu_run_sub(s->subs[form], d, w->in, w->out, w->mem + s->arena_at, w->places));
@@ -230,7 +244,8 @@ static void settle_form(const tile_run *r, worker *w, const tile_at *t, int form
         const part *p = &s->out[i];
         if (!p->place->summed) {
             if (!p->dense[form])
-                cpu_move_run(&alone, &p->move[form], (char *)r->call->out[i] + (size_t)place_of(s, p, t->batch, t->row) * p->elem, w->out[i]);
+                cpu_move_run(&alone, &p->move[form],
+                             (char *)r->call->out[i] + (size_t)place_of(s, p, t->batch, t->row) * p->elem, w->out[i]);
         } else if (form >= CUT) {
             if (t->first) memset(w->sums + p->sum_at, 0, p->sum_count * p->tile_elem);
             add_columns(p, w->sums + p->sum_at, w->out[i], p->cols > 1 ? s->call->cuts[form - CUT].cols : 1);
@@ -270,16 +285,19 @@ static void run_units(void *ctx, int64_t begin, int64_t end, int thread) {
     cpu_device d = *r->call->device;
     d.team = alone;
     char *mem = (char *)r->call->scratch + (size_t)thread * s->thread_bytes;
-    worker w = {.mem = mem, .bounds = (float *)(void *)(mem + s->bounds_at), .in = (void **)(void *)(mem + s->places_at)};
+    worker w = {
+        .mem = mem, .bounds = (float *)(void *)(mem + s->bounds_at), .in = (void **)(void *)(mem + s->places_at)};
     w.out = w.in + s->n_in + 2 + s->n_bounded;
     w.places = w.out + s->n_out + 1;
     for (int64_t u = begin; u < end; u++) {
-        int64_t batch = u / s->pieces, piece = u % s->pieces, from = s->tiles * piece / s->pieces, to = s->tiles * (piece + 1) / s->pieces;
+        int64_t batch = u / s->pieces, piece = u % s->pieces, from = s->tiles * piece / s->pieces,
+                to = s->tiles * (piece + 1) / s->pieces;
         int form = -1;
         xt_status st = NULL;
         w.sums = sums_of(r, u);
         w.bounded = false;
-        for (int64_t t = from; t < to && !st; t++) st = run_tile(r, &d, &w, &(tile_at){batch, t, (int32_t)(t * s->call->rows), t == from}, &form);
+        for (int64_t t = from; t < to && !st; t++)
+            st = run_tile(r, &d, &w, &(tile_at){batch, t, (int32_t)(t * s->call->rows), t == from}, &form);
         if (!st) continue;
         pthread_mutex_lock(&r->lock);
         if (r->status)
@@ -290,7 +308,8 @@ static void run_units(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-/* The sums of one place of a result, in order of units: pieces of a batch element, and batch elements that share the place. */
+/* The sums of one place of a result, in order of units: pieces of a batch element, and batch elements that
+ * share the place. */
 static void join_sum(const tile_run *r, const part *p, char *result, int64_t batch) {
     const tile_state *s = r->s;
     int64_t at = place_of(s, p, batch, 0), n = s->call->batch;
@@ -300,7 +319,8 @@ static void join_sum(const tile_run *r, const part *p, char *result, int64_t bat
     for (int64_t b = batch; b < (p->shared ? n : batch + 1); b++)
         for (int64_t k = 0; k < s->pieces && place_of(s, p, b, 0) == at; k++)
             if (b > batch || k > 0) add_up(p, sum, sums_of(r, b * s->pieces + k) + p->sum_at);
-    if (p->elem < p->tile_elem) simd_get()->tape[TAPE_STORE_BF16][TAPE_F32](sum, sum, NULL, NULL, (int64_t)p->sum_count);
+    if (p->elem < p->tile_elem)
+        simd_get()->tape[TAPE_STORE_BF16][TAPE_F32](sum, sum, NULL, NULL, (int64_t)p->sum_count);
     if (p->dense[0])
         memcpy(to, sum, p->sum_count * p->elem);
     else
@@ -330,12 +350,12 @@ static xt_status tile_kernel_run(const cpu_call *c) {
 
 static void tile_report(const void *state, str *out) {
     const tile_state *s = state;
-    str_printf(out, "%lld of %lld tiles without their last columns, %lld of them computed again", (long long)s->shortened, (long long)s->ran,
-               (long long)s->redone);
+    str_printf(out, "%lld of %lld tiles without their last columns, %lld of them computed again",
+               (long long)s->shortened, (long long)s->ran, (long long)s->redone);
 }
 static const cpu_kernel tile_kernel = {"tiles", tile_kernel_run, tile_free, true, .report = tile_report};
 
-/* --- lowering --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- lowering --- */
 static size_t take(size_t *all, size_t bytes) {
     size_t at = *all;
     *all += (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
@@ -382,7 +402,8 @@ static void make_part(const tile_call *t, const tile_place *place, const ir_type
 static xt_status make_subs(cpu_builder *b, tile_state *s) {
     XT_TRY(cpu_sub_make(b, s->call->body->body, 0, NULL, 0, true, &s->subs[WHOLE]));
     if (s->call->rest) XT_TRY(cpu_sub_make(b, s->call->rest->body, 0, NULL, 0, true, &s->subs[REST]));
-    for (uint32_t k = 0; k < s->call->n_cuts; k++) XT_TRY(cpu_sub_make(b, s->call->cuts[k].body->body, 0, NULL, 0, true, &s->subs[CUT + k]));
+    for (uint32_t k = 0; k < s->call->n_cuts; k++)
+        XT_TRY(cpu_sub_make(b, s->call->cuts[k].body->body, 0, NULL, 0, true, &s->subs[CUT + k]));
     return NULL;
 }
 
@@ -469,12 +490,17 @@ CPU_LOWER(tile) {
             if (t->out[i].tags.at[d] > 0) places *= op->out[i].type->dims[d];
         s->out[i].shared = places != t->batch;
     }
-    cpu_thunk_desc d = {
-        .kernel = &tile_kernel, .op = op, .n_in = op->n_in, .n_out = op->n_out, .scratch_bytes = lay_out(s, cpu_build_threads(b)), .state = s};
+    cpu_thunk_desc d = {.kernel = &tile_kernel,
+                        .op = op,
+                        .n_in = op->n_in,
+                        .n_out = op->n_out,
+                        .scratch_bytes = lay_out(s, cpu_build_threads(b)),
+                        .state = s};
     for (int64_t k = 0; k < s->tiles; k++) {
         int form = form_of(s, k);
         double of_function = 0,
-               part_of = form == REST ? (double)(t->total_rows % t->rows) / (double)t->rows : 1; /* the rest's are counted by the whole one */
+               /* the rest's are counted by the whole one */
+            part_of = form == REST ? (double)(t->total_rows % t->rows) / (double)t->rows : 1;
         const ir_func *f = form >= CUT ? t->cuts[form - CUT].body : t->body;
         d.flops += (double)t->batch * part_of * sum_flops(f->body, &of_function);
         d.transcendentals += (double)t->batch * part_of * of_function;

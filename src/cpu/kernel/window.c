@@ -1,11 +1,13 @@
-/* reduce_window by any region, of any number of operands and any element type, with any strides, padding and dilations; select_and_scatter likewise.
- * What kernel/pool.c and kernel/scan.c have no loops for.
+/* reduce_window by any region, of any number of operands and any element type, with any strides, padding and dilations;
+ * select_and_scatter likewise. What kernel/pool.c and kernel/scan.c have no loops for.
  *
- * reduce_window: results are made ROWS_MOST at a time; for each place of the window one row of what lies under it is gathered, padding and holes as the
- * initial value, and the region combines rows. Long sums and products of narrow floats run in f32 and are rounded once.
+ * reduce_window: results are made ROWS_MOST at a time; for each place of the window one row of what lies under it is
+ * gathered, padding and holes as the initial value, and the region combines rows. Long sums and products of narrow
+ * floats run in f32 and are rounded once.
  *
- * select_and_scatter: which element a window chooses is worked out window by window (a row of windows at a time, all threads), left to right, staying
- * with the one held while select(held, next); then the sources are folded in at the chosen places in their order, threads dividing the places. */
+ * select_and_scatter: which element a window chooses is worked out window by window (a row of windows at a time, all
+ * threads), left to right, staying with the one held while select(held, next); then the sources are folded in at the
+ * chosen places in their order, threads dividing the places. */
 #include "cpu/kernel/index.h"
 #include "cpu/kernel/kernel.h"
 #include "cpu/kernel/region_rows.h"
@@ -14,7 +16,8 @@ enum { LONG_FOLD = 64 };
 
 typedef struct window {
     int n;
-    int64_t in[VIEW_MAX], out[VIEW_MAX], size[VIEW_MAX], stride[VIEW_MAX], low[VIEW_MAX], base[VIEW_MAX], dil[VIEW_MAX], step[VIEW_MAX];
+    int64_t in[VIEW_MAX], out[VIEW_MAX], size[VIEW_MAX], stride[VIEW_MAX], low[VIEW_MAX], base[VIEW_MAX], dil[VIEW_MAX],
+        step[VIEW_MAX];
     int64_t places, count; /* of a window; windows */
 } window;
 
@@ -77,8 +80,8 @@ static void under(const window *w, const int64_t *k, int64_t first, int64_t n, i
 }
 
 /* dst[i] = src[at[i]], or *other where at[i] < 0. */
-#define PICK(T)                                                                                                                                      \
-    for (int64_t i = 0; i < n; i++) ((T *)dst)[i] = at[i] < 0 ? *(const T *)other : ((const T *)src)[at[i]];                                         \
+#define PICK(T)                                                                                              \
+    for (int64_t i = 0; i < n; i++) ((T *)dst)[i] = at[i] < 0 ? *(const T *)other : ((const T *)src)[at[i]]; \
     break
 static void pick(size_t elem, void *dst, const void *src, const int64_t *at, const void *other, int64_t n) {
     switch (elem) {
@@ -87,11 +90,12 @@ static void pick(size_t elem, void *dst, const void *src, const int64_t *at, con
     case 4: PICK(uint32_t);
     case 8: PICK(uint64_t);
     default:
-        for (int64_t i = 0; i < n; i++) memcpy((char *)dst + (size_t)i * elem, at[i] < 0 ? other : (const char *)src + (size_t)at[i] * elem, elem);
+        for (int64_t i = 0; i < n; i++)
+            memcpy((char *)dst + (size_t)i * elem, at[i] < 0 ? other : (const char *)src + (size_t)at[i] * elem, elem);
     }
 }
 
-/* --- reduce_window ------------------------------------------------------------------------------------------------------------------------ */
+/* --- reduce_window --- */
 typedef struct window_state {
     region_rows region;
     window w;
@@ -154,17 +158,20 @@ static const cpu_kernel window_kernel = {"reduce-window-any", window_run_op, reg
 /* A long sum or product of floats narrower than f32. */
 static bool folds_wide(const ir_op *op, const window *w, ir_opcode *code) {
     xt_dtype t = op->in[0]->type->dtype;
-    return op->n_in == 2 && w->places > LONG_FOLD && ir_dtype_is_float(t) && dtype_compute(t) != t && region_is_binary(&op->regions[0], code) &&
-           (*code == OP_add || *code == OP_multiply);
+    return op->n_in == 2 && w->places > LONG_FOLD && ir_dtype_is_float(t) && dtype_compute(t) != t &&
+           region_is_binary(&op->regions[0], code) && (*code == OP_add || *code == OP_multiply);
 }
 
 CPU_LOWER(window_any) {
     size_t n = op->n_in / 2;
     window w;
     ir_opcode code;
-    if (n == 0 || n > FOLD_MOST || op->out[0].type->kind != IR_TENSOR || !read_window(op, op->in[0]->type, op->out[0].type, &w)) return NULL;
+    if (n == 0 || n > FOLD_MOST || op->out[0].type->kind != IR_TENSOR ||
+        !read_window(op, op->in[0]->type, op->out[0].type, &w))
+        return NULL;
     for (size_t j = 0; j < n; j++)
-        if (op->in[n + j]->type->dtype != op->in[j]->type->dtype || op->out[j].type->dtype != op->in[j]->type->dtype) return NULL;
+        if (op->in[n + j]->type->dtype != op->in[j]->type->dtype || op->out[j].type->dtype != op->in[j]->type->dtype)
+            return NULL;
     window_state *s = base_calloc(1, sizeof *s);
     captured outside = {0};
     bool ok = true;
@@ -194,7 +201,7 @@ CPU_LOWER(window_any) {
     return region_rows_thunk(b, &s->region, &d);
 }
 
-/* --- select_and_scatter ------------------------------------------------------------------------------------------------------------------- */
+/* --- select_and_scatter --- */
 typedef struct select_state {
     window w;
     region_rows select, combine;
@@ -222,7 +229,8 @@ static void choose_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     void *const flags[1] = {keep};
     static const char zeros[ROWS_ELEM];
     for (int64_t first = begin; first < end; first += ROWS_MOST) {
-        int64_t n = end - first < ROWS_MOST ? end - first : ROWS_MOST, at[ROWS_MOST], k[VIEW_MAX] = {0}, *chosen = r->chosen + first;
+        int64_t n = end - first < ROWS_MOST ? end - first : ROWS_MOST, at[ROWS_MOST], k[VIEW_MAX] = {0},
+                *chosen = r->chosen + first;
         for (int64_t i = 0; i < n; i++) chosen[i] = -1;
         memset(held, 0, (size_t)n * s->elem);
         do {
@@ -244,7 +252,8 @@ static void scatter_piece(void *ctx, int64_t begin, int64_t end, int thread) {
     const select_state *s = r->s;
     const char *src = r->call->in[1];
     for (int64_t p = begin; p < end; p++) {
-        int64_t low = s->elements / r->pieces * p, high = p + 1 == r->pieces ? s->elements : s->elements / r->pieces * (p + 1);
+        int64_t low = s->elements / r->pieces * p,
+                high = p + 1 == r->pieces ? s->elements : s->elements / r->pieces * (p + 1);
         char *dst = r->call->out[0];
         for (int64_t i = low; i < high; i++) memcpy(dst + (size_t)i * s->out_elem, r->call->in[2], s->out_elem);
         if (s->fold.scatter) {
@@ -266,14 +275,18 @@ static size_t chosen_bytes(const select_state *s) {
 static xt_status select_run_op(const cpu_call *c) {
     const select_state *s = c->thunk->state;
     const cpu_team *team = &c->device->team;
-    select_run r = {
-        .s = s, .call = c, .chosen = c->scratch, .rows = (char *)c->scratch + chosen_bytes(s), .pieces = s->w.count < 4096 ? 1 : team->threads};
+    select_run r = {.s = s,
+                    .call = c,
+                    .chosen = c->scratch,
+                    .rows = (char *)c->scratch + chosen_bytes(s),
+                    .pieces = s->w.count < 4096 ? 1 : team->threads};
     XT_TRY(rows_evals_new(&s->select, c, &r.evals));
     char *dst = c->out[0];
     xt_status st = NULL;
     r.folds = base_calloc((size_t)r.pieces, sizeof(rows_fold *));
     if (!r.folds) st = status_oom(sizeof(rows_fold *), "select_and_scatter");
-    for (int64_t p = 0; p < r.pieces && !st && !s->fold.scatter; p++) st = rows_fold_new(&s->combine, c, 1, &s->out_elem, &dst, &r.folds[p]);
+    for (int64_t p = 0; p < r.pieces && !st && !s->fold.scatter; p++)
+        st = rows_fold_new(&s->combine, c, 1, &s->out_elem, &dst, &r.folds[p]);
     if (!st) {
         int64_t grain = 16384 / (s->w.places + 1);
         team_for(team, s->w.count, grain < 64 ? 64 : grain > ROWS_MOST ? ROWS_MOST : grain, choose_chunk, &r);
@@ -294,7 +307,9 @@ static const cpu_kernel select_kernel = {"select-and-scatter-any", select_run_op
 CPU_LOWER(select_any) {
     const ir_type *t = op->in[0]->type, *out = op->out[0].type;
     window w;
-    if (!read_window(op, t, op->in[1]->type, &w) || op->in[1]->type->dtype != out->dtype || op->in[2]->type->dtype != out->dtype) return NULL;
+    if (!read_window(op, t, op->in[1]->type, &w) || op->in[1]->type->dtype != out->dtype ||
+        op->in[2]->type->dtype != out->dtype)
+        return NULL;
     select_state *s = base_calloc(1, sizeof *s);
     captured outside = {0};
     bool ok = false, both = false;

@@ -1,9 +1,10 @@
-/* 3x3 convolutions of bf16 images by Winograd's F(2x2,3x3): forward, gradient of the image (the same with the kernel turned around) and gradient
- * of the kernel. oneDNN has this algorithm for f32 only.
+/* 3x3 convolutions of bf16 images by Winograd's F(2x2,3x3): forward, gradient of the image (the same with the kernel
+ * turned around) and gradient of the kernel. oneDNN has this algorithm for f32 only.
  *
- * Forward: the kernel's points are made first, by all threads; then each task takes a run of tiles through all three steps in memory of its own
- * thread, sized to its cache. Kernel gradient: runs of tiles one after the other, each transformed and then multiplied by all threads; sums go
- * over runs in order. Neither depends on the number of threads. */
+ * Forward: the kernel's points are made first, by all threads; then each task takes a run of tiles through all
+ * three steps in memory of its own thread, sized to its cache. Kernel gradient: runs of tiles one after the
+ * other, each transformed and then multiplied by all threads; sums go over runs in order. Neither depends on the
+ * number of threads. */
 #include "cpu/kernel/wino.h"
 #include "cpu/kernel/kernel.h"
 
@@ -60,7 +61,7 @@ typedef struct wino_call {
     _Atomic bool spoilt; /* forward: Inf or NaN came out */
 } wino_call;
 
-/* --- forward ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- forward --- */
 /* u: [out / 64][point][in / 2][64][2]; v, a thread's: [point][tile][in]; m, a thread's: [point][tile][64] */
 static void kernels(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
@@ -85,8 +86,8 @@ static void forward(void *ctx, int64_t begin, int64_t end, int thread) {
         c->ops->input(&s->tiles, &s->in, c->image, from, to, false, v_point, v);
         for (int64_t o = 0; o < s->out.c; o += WINO_COLUMNS) {
             for (int64_t p = 0; p < WINO_POINTS; p++)
-                c->ops->product(v + p * v_point, s->in.c, 2, c->u + (o / WINO_COLUMNS * WINO_POINTS + p) * k_step(s), 2 * WINO_COLUMNS,
-                                m + p * m_point, WINO_COLUMNS, to - from, s->in.c / 2, false);
+                c->ops->product(v + p * v_point, s->in.c, 2, c->u + (o / WINO_COLUMNS * WINO_POINTS + p) * k_step(s),
+                                2 * WINO_COLUMNS, m + p * m_point, WINO_COLUMNS, to - from, s->in.c / 2, false);
             if (c->ops->output(&s->tiles, &s->out, m, m_point, from, to, o, c->out)) c->spoilt = true;
         }
     }
@@ -108,7 +109,7 @@ static xt_status forward_run(const cpu_call *call) {
     return c.spoilt ? conv_plain_run(s->plain, call) : NULL;
 }
 
-/* --- gradient of the kernel ---------------------------------------------------------------------------------------------------------------- */
+/* --- gradient of the kernel --- */
 enum { TILES_A_TASK = 32 };
 /* v: [point][tile / 2][in][2]; u: [point][tile / 2][out][2]; m: [point][out / 64][in][64]; points lie steps apart */
 static void transforms(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -118,9 +119,11 @@ static void transforms(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         int64_t at = t / 2 * TILES_A_TASK, to = at + TILES_A_TASK < s->run ? at + TILES_A_TASK : s->run;
         if (t % 2)
-            c->ops->gradient(&s->tiles, &s->out, c->from_above, c->begin + at, c->begin + to, u_step(s), c->u + at * s->out.c);
+            c->ops->gradient(&s->tiles, &s->out, c->from_above, c->begin + at, c->begin + to, u_step(s),
+                             c->u + at * s->out.c);
         else
-            c->ops->input(&s->tiles, &s->in, c->image, c->begin + at, c->begin + to, true, v_step(s), c->v + at * s->in.c);
+            c->ops->input(&s->tiles, &s->in, c->image, c->begin + at, c->begin + to, true, v_step(s),
+                          c->v + at * s->in.c);
     }
 }
 
@@ -132,7 +135,8 @@ static void products(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         int64_t p = t / columns, o = t % columns;
         c->ops->product(c->v + p * v_step(s), 2, 2 * s->in.c, c->u + p * u_step(s) + o * 2 * WINO_COLUMNS, 2 * s->out.c,
-                        c->m + p * m_step(s, true) + o * s->in.c * WINO_COLUMNS, WINO_COLUMNS, s->in.c, s->run / 2, c->begin > 0);
+                        c->m + p * m_step(s, true) + o * s->in.c * WINO_COLUMNS, WINO_COLUMNS, s->in.c, s->run / 2,
+                        c->begin > 0);
     }
 }
 
@@ -142,7 +146,8 @@ static void kernel_gradients(void *ctx, int64_t begin, int64_t end, int thread) 
     const wino_state *s = c->s;
     for (int64_t t = begin; t < end; t++) {
         int64_t o = t / s->in.c * WINO_COLUMNS, i = t % s->in.c;
-        c->ops->kernel_gradient(c->m + t * WINO_COLUMNS, m_step(s, true), s->out_step, c->out + o * s->out_step + i * s->in_step);
+        c->ops->kernel_gradient(c->m + t * WINO_COLUMNS, m_step(s, true), s->out_step,
+                                c->out + o * s->out_step + i * s->in_step);
     }
 }
 

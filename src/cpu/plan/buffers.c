@@ -1,6 +1,6 @@
-/* Where every slot lives: lifetimes, results written over dying operands, outputs that take over donated arguments, and offsets of
- * temporaries in one arena (largest first, each at the lowest place free during its whole life: the greedy order of Pisarchyk and Lee,
- * "Efficient Memory Management for Deep Neural Net Inference", 2020). */
+/* Where every slot lives: lifetimes, results written over dying operands, outputs that take over donated arguments, and
+ * offsets of temporaries in one arena (largest first, each at the lowest place free during its whole life: the greedy
+ * order of Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). */
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
 #include "pass/pass.h"
@@ -30,7 +30,8 @@ static void lifetimes(cpu_plan *p) {
         if (p->slots[i].kind == CPU_SLOT_OUT) p->slots[i].last = (uint32_t)p->n_thunks;
 }
 
-/* Output o of thunk t may be written over slot r: allowed by the kernel, which reads r through exactly one input, whole. */
+/* Output o of thunk t may be written over slot r: allowed by the kernel, which reads r through exactly one
+ * input, whole. */
 static bool may_overwrite(const cpu_plan *p, uint32_t t, uint32_t o, uint32_t r) {
     const cpu_thunk *th = &p->thunks[t];
     bool allowed = false;
@@ -52,13 +53,15 @@ static const ir_attr *arg_attr(const ir_func *f, size_t arg, const char *name) {
     return NULL;
 }
 
-/* The output that argument i is donated to: named by tf.aliasing_output, or with jax.buffer_donor the first free one of its type. */
+/* The output that argument i is donated to: named by tf.aliasing_output, or with jax.buffer_donor the first free one
+ * of its type. */
 static int donated_to(const cpu_exec *e, size_t i) {
     const ir_func *f = e->main;
     const ir_type *type = f->body->args[i]->type;
     const ir_attr *a = arg_attr(f, i, "tf.aliasing_output");
     if (a && a->kind == IR_AK_INT) {
-        bool ok = a->v.i >= 0 && (uint64_t)a->v.i < f->n_results && ir_type_bytes(f->result_types[a->v.i]) == ir_type_bytes(type);
+        bool ok = a->v.i >= 0 && (uint64_t)a->v.i < f->n_results &&
+                  ir_type_bytes(f->result_types[a->v.i]) == ir_type_bytes(type);
         return ok ? (int)a->v.i : -1;
     }
     a = arg_attr(f, i, "jax.buffer_donor");
@@ -80,7 +83,8 @@ xt_status cpu_stage_donate(cpu_builder *b) {
     return NULL;
 }
 
-/* An output may live in a donated argument's memory if it is first written after the argument's last reader, or by that reader in place. */
+/* An output may live in a donated argument's memory if it is first written after the argument's last reader, or by that
+ * reader in place. */
 static void take_over(cpu_exec *e) {
     cpu_plan *p = &e->plan;
     for (size_t i = 0; i < e->main->body->n_args; i++) {
@@ -112,7 +116,9 @@ static void share(cpu_plan *p) {
                 uint32_t r = th->in[i].slot;
                 if (p->slots[r].kind != CPU_SLOT_TEMP || !may_overwrite(p, t, o, r)) continue;
                 uint32_t root = root_of(p, r);
-                if (p->slots[root].kind != CPU_SLOT_TEMP || p->slots[root].last != t || p->slots[root].bytes != s->bytes) continue;
+                if (p->slots[root].kind != CPU_SLOT_TEMP || p->slots[root].last != t ||
+                    p->slots[root].bytes != s->bytes)
+                    continue;
                 if (s->kind == CPU_SLOT_OUT) {
                     p->slots[root].same_as = si;
                     s->first = p->slots[root].first;
@@ -168,7 +174,8 @@ static xt_status offsets(cpu_plan *p) {
         }
         size_t end;
         if (!size_add(at, all[i].bytes, &end)) {
-            s = status_new(XT_RESOURCE_EXHAUSTED, NULL, "the temporaries of this program do not fit into the address space");
+            s = status_new(XT_RESOURCE_EXHAUSTED, NULL,
+                           "the temporaries of this program do not fit into the address space");
             goto out;
         }
         all[i].offset = at;
@@ -210,11 +217,14 @@ static uint32_t place_of(const cpu_plan *p, uint32_t s) {
     return p->slots[r].kind == CPU_SLOT_OUT && p->slots[r].takes != CPU_NONE ? p->slots[r].takes : r;
 }
 
-/* What a thunk moves, memory being assigned: an update in place only its slice, a result that lies there already nothing. */
+/* What a thunk moves, memory being assigned: an update in place only its slice, a result that lies there
+ * already nothing. */
 static double bytes_moved(const cpu_plan *p, const cpu_thunk *t) {
-    bool in_place = t->n_in && t->n_out == 1 && t->in[0].offset == 0 && place_of(p, t->in[0].slot) == place_of(p, t->out[0].slot);
+    bool in_place =
+        t->n_in && t->n_out == 1 && t->in[0].offset == 0 && place_of(p, t->in[0].slot) == place_of(p, t->out[0].slot);
     if (in_place && t->kernel->is_copy) return 0;
-    if (in_place && t->n_ops == 1 && t->op->code == OP_dynamic_update_slice) return 2.0 * (double)ir_type_bytes(t->op->in[1]->type);
+    if (in_place && t->n_ops == 1 && t->op->code == OP_dynamic_update_slice)
+        return 2.0 * (double)ir_type_bytes(t->op->in[1]->type);
     return t->bytes;
 }
 
@@ -248,7 +258,8 @@ xt_status cpu_stage_assign(cpu_builder *b) {
         share(p);
     } else {
         for (size_t i = 0; i < p->n_slots; i++)
-            if (p->slots[i].kind == CPU_SLOT_TEMP && p->slots[i].first != CPU_NONE) p->slots[i].first = 0, p->slots[i].last = (uint32_t)p->n_thunks;
+            if (p->slots[i].kind == CPU_SLOT_TEMP && p->slots[i].first != CPU_NONE)
+                p->slots[i].first = 0, p->slots[i].last = (uint32_t)p->n_thunks;
     }
     XT_TRY(offsets(&e->plan));
     XT_TRY(find_peak(&e->plan));

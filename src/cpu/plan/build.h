@@ -16,7 +16,8 @@ xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out);
 /* A splat constant's element, wherever v's value comes from through broadcasts and reshapes; NULL when v is none. */
 const void *cpu_build_splat(cpu_builder *b, const ir_value *v);
 
-/* What v is a permutation of, through any number of transposes (v itself when it is none), and how its dims lie there. */
+/* What v is a permutation of, through any number of transposes (v itself when it is none), and how its
+ * dims lie there. */
 bool cpu_build_permuted(const ir_value *v, const ir_value **out_base, view *out);
 
 typedef struct cpu_thunk_desc {
@@ -48,7 +49,8 @@ typedef struct cpu_lowering { /* the kernels, as the planner knows them */
     cpu_lower_fn interpreter; /* takes everything */
     const cpu_kernel *whole_program; /* runs a program that has no plan */
     struct { /* images that lie blocked (layout.h) */
-        /* Which of a convolution's two operands and its result are images (of 2 spatial dims, without groups): 1 + the feature dim, 0: the kernel. */
+        /* Which of a convolution's two operands and its result are images (of 2 spatial dims, without groups): 1 + the
+         * feature dim, 0: the kernel. */
         bool (*conv_images)(const ir_op *op, int out_feature[3], double *out_winograd_flops);
         bool (*takes_window)(const ir_op *op, int feature); /* of a reduce_window or select_and_scatter */
         xt_status (*window)(cpu_builder *b, const ir_op *op);
@@ -57,12 +59,14 @@ typedef struct cpu_lowering { /* the kernels, as the planner knows them */
 } cpu_lowering;
 
 void cpu_drop_dead(ir_block *b); /* pure ops that nobody reads */
-/* inline.c: a region's block as main of a module of its own, whose arguments are the block's, then the captured values. Captured
- * whole numbers are written into the program too, so that it tells how often its loops run. Attributes stay in the memory of the region's module. */
+/* inline.c: a region's block as main of a module of its own, whose arguments are the block's, then the captured values.
+ * Captured whole numbers are written into the program too, so that it tells how often its loops run. Attributes stay in
+ * the memory of the region's module. */
 xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_value *const *captured, ir_module **out);
-/* sub.c: a region's or function's block, whose captured values become arguments behind its own, as a planned program. `carried` arguments may be given
- * away to the results of their number. *out is the caller's to free, also on failure. */
-xt_status cpu_sub_make(cpu_builder *b, const ir_block *block, size_t n_captured, const ir_value *const *read, uint32_t carried, bool is_tile,
-                       cpu_exec **out);
+/* sub.c: a region's or function's block, whose captured values become arguments behind its own, as a planned
+ * program. `carried` arguments may be given away to the results of their number. *out is the caller's to free,
+ * also on failure. */
+xt_status cpu_sub_make(cpu_builder *b, const ir_block *block, size_t n_captured, const ir_value *const *read,
+                       uint32_t carried, bool is_tile, cpu_exec **out);
 
 #endif

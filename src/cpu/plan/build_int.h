@@ -1,4 +1,5 @@
-/* The state of turning a function into a plan; shared by walk.c (ops in order), thunk.c, values.c and group*.c (fused elementwise loops). */
+/* The state of turning a function into a plan; shared by walk.c (ops in order), thunk.c, values.c and group*.c (fused
+ * elementwise loops). */
 #ifndef XT_SRC_CPU_PLAN_BUILD_INT_H
 #define XT_SRC_CPU_PLAN_BUILD_INT_H
 
@@ -8,7 +9,8 @@
 typedef enum value_state {
     VALUE_NONE,
     VALUE_DENSE, /* at `ref` */
-    VALUE_LAZY, /* a constant, iota, or another name or window of its operand: made dense only when someone needs that */
+    /* a constant, iota, or another name or window of its operand: made dense only when someone needs that */
+    VALUE_LAZY,
     VALUE_MEMBER, /* of group `group`, not emitted yet */
     VALUE_GONE /* was a member that nobody outside its group reads */
 } value_state;
@@ -27,9 +29,9 @@ typedef struct value_info {
     const ir_value *stand_in; /* the same as bf16, where it has no place of its own */
 } value_info;
 
-/* Elementwise ops of one element count that will run as one loop. A group stays open until somebody outside reads one of its values; then it
- * is emitted, right before the reader. Everything a group reads from outside is emitted before the op that reads it joins, so open groups
- * never depend on each other and any two may be merged. */
+/* Elementwise ops of one element count that will run as one loop. A group stays open until somebody outside reads one
+ * of its values; then it is emitted, right before the reader. Everything a group reads from outside is emitted before
+ * the op that reads it joins, so open groups never depend on each other and any two may be merged. */
 typedef struct group {
     int64_t count;
     const ir_op **ops;
@@ -60,15 +62,17 @@ struct cpu_builder {
 
 value_info *build_info(cpu_builder *b, const ir_value *v); /* NULL without memory */
 size_t build_bytes_read(const cpu_builder *b, const ir_value *v,
-                        const cpu_ref *ref); /* of an input at that place: a broadcast one is smaller than what it looks like */
+                        /* of an input at that place: a broadcast one is smaller than what it looks like */
+                        const cpu_ref *ref);
 xt_status build_slot(cpu_builder *b, cpu_slot s, uint32_t *out);
 xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done); /* asks the kernels of op's kind */
 
 /* group*.c */
 xt_status group_join(cpu_builder *b, const ir_op *op);
 xt_status group_emit(cpu_builder *b, uint32_t g);
-/* v of an open group, made by a tape of its own that stores it as f32 and reads what the group reads; the group stays open, and v counts as read inside it. Left empty where v is none, or
- * needs more than `ops` ops, `slow` of them transcendental or divisions, or has other readers and reads more memory than it takes. */
+/* v of an open group, made by a tape of its own that stores it as f32 and reads what the group reads; the group stays
+ * open, and v counts as read inside it. Left empty where v is none, or needs more than `ops` ops, `slow` of them
+ * transcendental or divisions, or has other readers and reads more memory than it takes. */
 typedef struct group_copy {
     tape *tape;
     const ir_value **in;
@@ -78,11 +82,13 @@ typedef struct group_copy {
     double flops, transcendentals;
 } group_copy;
 xt_status group_compute_again(cpu_builder *b, const ir_value *v, size_t ops, size_t slow, group_copy *out);
-xt_status group_copy_thunk(cpu_builder *b, const group_copy *c, const cpu_thunk_desc *d); /* d without inputs: they are the copy's */
+/* d without inputs: they are the copy's */
+xt_status group_copy_thunk(cpu_builder *b, const group_copy *c, const cpu_thunk_desc *d);
 void group_copy_free(group_copy *c);
 /* A thunk that fills a slot with v, a window on something dense (or an iota). */
 xt_status group_emit_window(cpu_builder *b, const ir_value *v);
-/* What fills v when it is read as an operand of a loop, without making it dense: its dense base must be there already. False: read it dense. */
+/* What fills v when it is read as an operand of a loop, without making it dense: its dense base must be there already.
+ * False: read it dense. */
 bool build_window(cpu_builder *b, const ir_value *v, cpu_ref *out_base, view *out_view);
 /* Makes sure build_window or v's dense form will work without emitting anything. */
 xt_status build_prepare(cpu_builder *b, const ir_value *v);

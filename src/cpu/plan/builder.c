@@ -83,7 +83,7 @@ xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done) {
     return NULL;
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------------------ */
+/* --- names --- */
 static bool all_zero(const ir_op *op, ir_attr_key k) {
     size_t n;
     const int64_t *v = ir_get_ints(op, k, &n);
@@ -99,10 +99,13 @@ bool build_is_alias(const ir_op *op) {
     case OP_sdy_reshard:
     case OP_sdy_propagation_barrier: return op->out[0].type->count >= 0;
     case OP_optimization_barrier: return true;
-    case OP_bitcast_convert: /* the bytes of elements lie side by side whatever they are read as; i4 and the like take a byte each */
+    case OP_bitcast_convert: /* the bytes of elements lie side by side whatever they are read as; i4 and the like take a
+                                byte each */
         return op->out[0].type->count >= 0 && ir_type_bytes(op->in[0]->type) == ir_type_bytes(op->out[0].type) &&
                ir_dtype_bits(op->in[0]->type->dtype) >= 8 && ir_dtype_bits(op->out[0].type->dtype) >= 8;
-    case OP_pad: return all_zero(op, IR_A_edge_padding_low) && all_zero(op, IR_A_edge_padding_high) && all_zero(op, IR_A_interior_padding);
+    case OP_pad:
+        return all_zero(op, IR_A_edge_padding_low) && all_zero(op, IR_A_edge_padding_high) &&
+               all_zero(op, IR_A_interior_padding);
     case OP_get_tuple_element: return op->in[0]->def && op->in[0]->def->code == OP_tuple;
     default: return false;
     }

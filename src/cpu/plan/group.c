@@ -4,7 +4,7 @@
 #define GROUP_MAX_OPS 160
 #define GROUP_MAX_INPUTS 56
 
-/* --- joining -------------------------------------------------------------------------------------------------------------------- */
+/* --- joining --- */
 /* The open group that makes v and that an op like `want` may join, or CPU_NONE. */
 static uint32_t open_group(cpu_builder *b, const ir_value *v, const group *want) {
     value_info *i = build_info(b, v);
@@ -57,7 +57,8 @@ xt_status group_join(cpu_builder *b, const ir_op *op) {
             } else {
                 target = g;
             }
-        } else if (h->n + b->groups[target].n >= GROUP_MAX_OPS || h->inputs + b->groups[target].inputs + op->n_in > GROUP_MAX_INPUTS) {
+        } else if (h->n + b->groups[target].n >= GROUP_MAX_OPS ||
+                   h->inputs + b->groups[target].inputs + op->n_in > GROUP_MAX_INPUTS) {
             XT_TRY(group_emit(b, g));
             outside++;
         } else {

@@ -2,8 +2,8 @@
 #include "cpu/plan/group_int.h"
 
 static bool is_slow(const ir_op *op) {
-    return op->code == OP_divide || op->code == OP_sqrt || op->code == OP_rsqrt || op->code == OP_power || op->code == OP_remainder ||
-           cpu_op_transcendentals(op) > 0;
+    return op->code == OP_divide || op->code == OP_sqrt || op->code == OP_rsqrt || op->code == OP_power ||
+           op->code == OP_remainder || cpu_op_transcendentals(op) > 0;
 }
 
 /* Marks, from the end, the ops of the group that v needs (needed[i]); false: too many. */

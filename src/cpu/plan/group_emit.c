@@ -63,7 +63,10 @@ int emission_load(emission *e, const ir_value *v) {
         view_collapse(&w);
         bool dense = view_is_dense(&w) && view_count(&w) == e->count;
         bool one = w.n == 0 || (w.n == 1 && w.strides[0] == 0);
-        s.kind = dense && w.n <= 1 && !one ? TAPE_DIRECT : one && e->count != 1 ? TAPE_SCALAR : dense ? TAPE_DIRECT : TAPE_STRIDED;
+        s.kind = dense && w.n <= 1 && !one ? TAPE_DIRECT
+                 : one && e->count != 1    ? TAPE_SCALAR
+                 : dense                   ? TAPE_DIRECT
+                                           : TAPE_STRIDED;
         s.offset = s.kind == TAPE_DIRECT ? w.offset : 0;
         s.v = w;
         s.in = emission_add_input(e, v, base);
@@ -111,11 +114,13 @@ static void tape_kernel_free(void *state) {
 static bool tape_kernel_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
     return tape_access(t->state, t->reads, k, out);
 }
-static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free, .anywhere = true, .is_fused = true, .access = tape_kernel_access};
-const cpu_kernel emission_copy = {"copy", tape_kernel_run, tape_kernel_free, .anywhere = true, .is_fused = true, .access = tape_kernel_access};
+static const cpu_kernel fused_kernel = {"fused",          tape_kernel_run,  tape_kernel_free,
+                                        .anywhere = true, .is_fused = true, .access = tape_kernel_access};
+const cpu_kernel emission_copy = {"copy",           tape_kernel_run,  tape_kernel_free,
+                                  .anywhere = true, .is_fused = true, .access = tape_kernel_access};
 
-xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_op *named, size_t n_ops, const ir_op *const *ops, size_t n_out,
-                             const ir_value *const *outs, const uint64_t *over) {
+xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_op *named, size_t n_ops,
+                             const ir_op *const *ops, size_t n_out, const ir_value *const *outs, const uint64_t *over) {
     cpu_thunk_desc d = {.kernel = k,
                         .op = named,
                         .in = e->in,
@@ -152,7 +157,8 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
     group g = b->groups[gi]; /* by value: emission may grow the array, but never touches this group */
     if (g.emitted) return NULL;
     b->groups[gi].emitted = true;
-    emission e = {.b = b, .tape = tape_begin(g.count), .count = g.count, .blocked = g.feature ? &g.ops[0]->out[0] : NULL};
+    emission e = {
+        .b = b, .tape = tape_begin(g.count), .count = g.count, .blocked = g.feature ? &g.ops[0]->out[0] : NULL};
     const ir_value **outs = base_calloc(g.n + 1, sizeof *outs);
     uint64_t *over = base_calloc(g.n + 1, sizeof *over);
     tape *t = NULL;
@@ -168,7 +174,8 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
         info = build_info(b, &g.ops[i]->out[0]);
         info->number = number;
         if (number < 0 && !e.status)
-            e.status = tape_lacks(e.tape) ? status_new(XT_INTERNAL, NULL, "no vector instruction for stablehlo.%s", ir_op_infos[g.ops[i]->code].name)
+            e.status = tape_lacks(e.tape) ? status_new(XT_INTERNAL, NULL, "no vector instruction for stablehlo.%s",
+                                                       ir_op_infos[g.ops[i]->code].name)
                                           : status_oom(0, "a fused loop");
     }
     if ((s = e.status)) goto done;
@@ -176,7 +183,8 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
     for (size_t i = g.n; i-- > 0;)
         if (build_is_alias(g.ops[i]) && is_needed_outside(b, &g.ops[i]->out[0])) {
             value_info *of = build_info(b, build_alias_of(&g.ops[i]->out[0]));
-            if (of->state == VALUE_MEMBER && group_find(b, of->group) == gi && of->inside) of->inside--; /* counts as a reader from outside */
+            /* counts as a reader from outside */
+            if (of->state == VALUE_MEMBER && group_find(b, of->group) == gi && of->inside) of->inside--;
         }
     for (size_t i = 0; i < g.n; i++) {
         const ir_value *v = &g.ops[i]->out[0];

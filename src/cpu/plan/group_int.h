@@ -23,11 +23,13 @@ typedef struct emission {
 void emission_free(emission *e);
 uint32_t emission_add_input(emission *e, const ir_value *v, cpu_ref ref); /* its number; e->status without memory */
 int emission_load(emission *e,
-                  const ir_value *v); /* puts v, which comes from outside, on the tape as memory of its own type; -1: it cannot, or e->status */
+                  /* puts v, which comes from outside, on the tape as memory of its own type; -1: it cannot,
+                   * or e->status */
+                  const ir_value *v);
 int emission_op(emission *e, const ir_op *op, uint32_t g); /* an op of group g on the tape */
 /* The thunk of the finished tape t, which is taken over, and of the inputs. */
-xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_op *named, size_t n_ops, const ir_op *const *ops, size_t n_out,
-                             const ir_value *const *outs, const uint64_t *over);
+xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_op *named, size_t n_ops,
+                             const ir_op *const *ops, size_t n_out, const ir_value *const *outs, const uint64_t *over);
 const ir_value *emission_strip_aliases(const ir_value *v); /* follows names of the same elements in the same order */
 extern const cpu_kernel emission_copy;
 

@@ -7,7 +7,8 @@ xt_status group_emit_window(cpu_builder *b, const ir_value *v) {
     uint64_t over = 0;
     xt_status s = NULL;
     if (!e.tape) return status_oom(0, "a copy");
-    /* Elements move as they are; only iota needs its type. A constant of one value is written when needed rather than kept. */
+    /* Elements move as they are; only iota needs its type. A constant of one value is written when needed
+     * rather than kept. */
     bool iota = emission_strip_aliases(v)->def && emission_strip_aliases(v)->def->code == OP_iota;
     int n;
     if (iota) {

@@ -1,5 +1,6 @@
-/* Makes main one flat list of ops: bodies of called functions and decompositions of composites take the place of the calls, ops whose results
- * nobody reads go. Calls inside regions stay; the interpreter, which runs those regions, follows them. */
+/* Makes main one flat list of ops: bodies of called functions and decompositions of composites take the place of the
+ * calls, ops whose results nobody reads go. Calls inside regions stay; the interpreter, which runs those regions,
+ * follows them. */
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
 #include "pass/pass.h"
@@ -30,7 +31,8 @@ static bool copy_op(inliner *c, const ir_op *op) {
         if (op->regions[i].block && !(blocks[i] = copy_block(c, op->regions[i].block))) return false;
     c->b.src = op->src;
     c->b.path = op->path;
-    ir_op *made = ir_build(&c->b, op->code, op->n_in, in, op->n_attrs, op->attrs, op->n_regions, blocks, op->n_out, types);
+    ir_op *made =
+        ir_build(&c->b, op->code, op->n_in, in, op->n_attrs, op->attrs, op->n_regions, blocks, op->n_out, types);
     if (!made) return false;
     for (uint32_t i = 0; i < op->n_out; i++) ((ir_op *)(uintptr_t)op)->out[i].mark = (uintptr_t)&made->out[i];
     return true;
@@ -64,7 +66,9 @@ static void clear_marks(const ir_block *b) {
 }
 
 static const ir_func *callee_of(const ir_module *m, const ir_op *op) {
-    const char *name = op->code == OP_call ? ir_get_string(op, IR_A_callee) : op->code == OP_composite ? ir_get_string(op, IR_A_decomposition) : NULL;
+    const char *name = op->code == OP_call        ? ir_get_string(op, IR_A_callee)
+                       : op->code == OP_composite ? ir_get_string(op, IR_A_decomposition)
+                                                  : NULL;
     const ir_func *f = name ? ir_func_find(m, name) : NULL;
     return f && f->body && f->body->n_args == op->n_in ? f : NULL;
 }
@@ -75,7 +79,8 @@ static xt_status inline_one(ir_module *m, ir_op *call, const ir_func *f) {
     for (size_t i = 0; i < f->body->n_args; i++) f->body->args[i]->mark = (uintptr_t)call->in[i];
     for (const ir_op *op = f->body->first; op; op = op->next) {
         if (ir_op_infos[op->code].flags & IR_TERMINATOR) {
-            for (uint32_t i = 0; i < call->n_out && i < op->n_in; i++) ir_replace_uses(m, &call->out[i], copied(op->in[i]));
+            for (uint32_t i = 0; i < call->n_out && i < op->n_in; i++)
+                ir_replace_uses(m, &call->out[i], copied(op->in[i]));
         } else if (!copy_op(&c, op)) {
             return c.b.status ? c.b.status : status_oom(0, "inlining a call");
         }
@@ -90,7 +95,8 @@ static bool is_number(const ir_value *v) {
     return v->def && v->def->code == OP_constant && v->type->count == 1 && ir_dtype_is_int(v->type->dtype);
 }
 
-xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_value *const *captured, ir_module **out) {
+xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_value *const *captured,
+                             ir_module **out) {
     ir_module *m = *out = ir_module_new();
     ir_func *f = m ? ir_func_new(m, "main", true) : NULL;
     if (!f) return status_oom(0, "a region's program");
@@ -99,7 +105,8 @@ xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_v
     clear_marks(block);
     bool ok = true;
     for (size_t i = 0; i < from->n_args + n_captured && ok; i++) {
-        ir_value *v = i < from->n_args ? from->args[i] : (ir_value *)(uintptr_t)captured[i - from->n_args], *a = ir_func_arg(f, v->type);
+        ir_value *v = i < from->n_args ? from->args[i] : (ir_value *)(uintptr_t)captured[i - from->n_args],
+                 *a = ir_func_arg(f, v->type);
         v->mark = (uintptr_t)a;
         ok = a != NULL;
     }

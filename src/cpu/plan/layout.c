@@ -1,8 +1,8 @@
 /* Which values lie blocked, by connected region, and which ops become part of a batch norm's thunk.
  *
- * Ops that can work on blocked images (convolutions, batch norms, pooling, elementwise ops on whole images) connect the images they touch. A
- * region is laid out blocked when what its ops save is more than the copies at its edges cost; the estimate looks at shapes only, so a program
- * always gets the same layouts. */
+ * Ops that can work on blocked images (convolutions, batch norms, pooling, elementwise ops on whole images) connect the
+ * images they touch. A region is laid out blocked when what its ops save is more than the copies at its edges cost; the
+ * estimate looks at shapes only, so a program always gets the same layouts. */
 #include "cpu/plan/layout.h"
 #include "cpu/plan/stages.h"
 #include "cpu/vector/blk.h"
@@ -41,7 +41,7 @@ static uint32_t root(layout *l, uint32_t i) {
     return i;
 }
 
-/* --- what ops can do ------------------------------------------------------------------------------------------------------------ */
+/* --- what ops can do --- */
 static unsigned features_of(const ir_type *t) {
     if (t->kind != IR_TENSOR || t->rank != 4 || t->count <= 0) return 0;
     size_t e = xt_dtype_size(t->dtype);
@@ -52,12 +52,15 @@ static bool same_dims(const ir_type *a, const ir_type *b) {
     return a->kind == IR_TENSOR && a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
 }
 static bool is_splat(const ir_value *v) {
-    while (v->def && (v->def->code == OP_broadcast_in_dim || v->def->code == OP_broadcast || v->def->code == OP_reshape)) v = v->def->in[0];
+    while (v->def &&
+           (v->def->code == OP_broadcast_in_dim || v->def->code == OP_broadcast || v->def->code == OP_reshape))
+        v = v->def->in[0];
     const ir_literal *l = v->def && v->def->code == OP_constant ? ir_get_literal(v->def) : NULL;
     return l && (l->splat || l->type->count == 1);
 }
 static bool is_window(const ir_value *v) {
-    return v->def && (v->def->code == OP_broadcast_in_dim || v->def->code == OP_broadcast || v->def->code == OP_slice || v->def->code == OP_reverse);
+    return v->def && (v->def->code == OP_broadcast_in_dim || v->def->code == OP_broadcast || v->def->code == OP_slice ||
+                      v->def->code == OP_reverse);
 }
 
 #define MOST_IMAGES 8
@@ -84,7 +87,8 @@ static void touch_convolution(const cpu_lowering *k, const ir_op *op, touch *t) 
         if (!(bit & features_of(v[i]->type))) continue; /* stays as it is: an image of few features, or the kernel */
         mixed = mixed || (t->features && t->features != bit);
         t->features = bit;
-        if (bit == 1u << 1) t->gain += (double)ir_type_bytes(v[i]->type) / BYTES_PER_SECOND; /* oneDNN would make a copy itself */
+        /* oneDNN would make a copy itself */
+        if (bit == 1u << 1) t->gain += (double)ir_type_bytes(v[i]->type) / BYTES_PER_SECOND;
         add(t, v[i]);
     }
     if (mixed) t->n = 0;
@@ -134,7 +138,7 @@ static touch touched(const cpu_lowering *k, const ir_op *op) {
     return t;
 }
 
-/* --- regions ---------------------------------------------------------------------------------------------------------------------- */
+/* --- regions --- */
 static xt_status list_uses(layout *l, const ir_block *body) {
     size_t n = 0;
     for (size_t i = 0; i < body->n_args; i++)
@@ -147,7 +151,8 @@ static xt_status list_uses(layout *l, const ir_block *body) {
     l->images = base_calloc(l->b->n_values + 1, sizeof *l->images);
     l->uses = base_malloc((n + 1) * sizeof *l->uses);
     if (!l->images || !l->uses) return status_oom(n * sizeof *l->uses, "a plan");
-    for (uint32_t i = 0; i < l->b->n_values; i++) l->images[i] = (image){.parent = i, .first_use = NOTHING, .features = FEATURE_DIMS};
+    for (uint32_t i = 0; i < l->b->n_values; i++)
+        l->images[i] = (image){.parent = i, .first_use = NOTHING, .features = FEATURE_DIMS};
     for (const ir_op *op = body->last; op; op = op->prev) /* backwards: lists come out in the program's order */
         for (uint32_t i = op->n_in; i-- > 0;) {
             image *m = &l->images[number_of(op->in[i])];
@@ -155,7 +160,8 @@ static xt_status list_uses(layout *l, const ir_block *body) {
             l->uses[l->n_uses] = (use){op, m->first_use};
             m->first_use = (uint32_t)l->n_uses++;
         }
-    for (uint32_t i = 0; i < l->b->n_values; i++) l->images[i].captured = l->images[i].known_uses != l->b->values[i].value->uses;
+    for (uint32_t i = 0; i < l->b->n_values; i++)
+        l->images[i].captured = l->images[i].known_uses != l->b->values[i].value->uses;
     return NULL;
 }
 
@@ -181,7 +187,8 @@ static void connect(layout *l, const ir_block *body) {
 static void count_edges(layout *l, const ir_block *body) {
     for (size_t i = 0; i < body->n_args; i++) {
         uint32_t n = number_of(body->args[i]);
-        if (l->images[n].member) l->images[root(l, n)].gain -= (double)ir_type_bytes(body->args[i]->type) / BYTES_PER_SECOND;
+        if (l->images[n].member)
+            l->images[root(l, n)].gain -= (double)ir_type_bytes(body->args[i]->type) / BYTES_PER_SECOND;
     }
     for (const ir_op *op = body->first; op; op = op->next) {
         touch t = touched(l->b->lowering, op);
@@ -190,7 +197,8 @@ static void count_edges(layout *l, const ir_block *body) {
             bool inside = false;
             for (size_t k = 0; k < t.n; k++) inside = inside || t.v[k] == v;
             uint32_t n = number_of(v);
-            if (!inside && l->images[n].member && !is_splat(v)) l->images[root(l, n)].gain -= (double)ir_type_bytes(v->type) / BYTES_PER_SECOND;
+            if (!inside && l->images[n].member && !is_splat(v))
+                l->images[root(l, n)].gain -= (double)ir_type_bytes(v->type) / BYTES_PER_SECOND;
         }
     }
 }
@@ -219,7 +227,7 @@ xt_status layout_check(cpu_builder *b, const ir_value *v) {
                       v->def ? "stablehlo." : "an ", v->def ? ir_op_infos[v->def->code].name : "argument");
 }
 
-/* --- batch norms and what surrounds them ----------------------------------------------------------------------------------------- */
+/* --- batch norms and what surrounds them --- */
 #define SKIPPED (NOTHING - 1)
 
 static bool is_after(const ir_op *a, const ir_op *b) {
@@ -236,13 +244,16 @@ static bool is_free(const layout *l, const ir_op *op) {
     return l->b->fusion_of[op->user - 1] == NOTHING;
 }
 static bool blocked_like(layout *l, const ir_value *v, const ir_value *like) {
-    return layout_feature(l->b, v) >= 0 && layout_feature(l->b, v) == layout_feature(l->b, like) && same_dims(v->type, like->type);
+    return layout_feature(l->b, v) >= 0 && layout_feature(l->b, v) == layout_feature(l->b, like) &&
+           same_dims(v->type, like->type);
 }
 
 /* What v is converted from, when it may be read instead. */
 static const ir_value *look_through(layout *l, const ir_value *v) {
     const ir_op *op = v->def;
-    if (!op || op->code != OP_convert || v->type->dtype != XT_F32 || op->in[0]->type->dtype != XT_BF16 || !blocked_like(l, op->in[0], v)) return v;
+    if (!op || op->code != OP_convert || v->type->dtype != XT_F32 || op->in[0]->type->dtype != XT_BF16 ||
+        !blocked_like(l, op->in[0], v))
+        return v;
     unread(v);
     op->in[0]->uses++;
     if (!v->uses) unread(op->in[0]); /* the conversion is dead */
@@ -253,7 +264,8 @@ static const ir_value *look_through(layout *l, const ir_value *v) {
 static void take_narrow(layout *l, norm_fusion *f, const ir_value *v) {
     for (uint32_t u = l->images[number_of(v)].first_use; u != NOTHING; u = l->uses[u].next) {
         const ir_op *op = l->uses[u].op;
-        if (op->code != OP_convert || op->out[0].type->dtype != XT_BF16 || !op->out[0].uses || !blocked_like(l, &op->out[0], v) || !is_free(l, op))
+        if (op->code != OP_convert || op->out[0].type->dtype != XT_BF16 || !op->out[0].uses ||
+            !blocked_like(l, &op->out[0], v) || !is_free(l, op))
             continue;
         f->narrow = &op->out[0];
         skip(l, f, f->narrow);
@@ -271,11 +283,14 @@ static bool all_reads_after(const layout *l, const ir_value *v, const ir_op *op)
     return true;
 }
 
-/* The offset of the batch norm whose gradient `op` is when z is its result or relu of that: where z is positive then follows from x, which is read anyway. */
+/* The offset of the batch norm whose gradient `op` is when z is its result or relu of that: where z is positive then
+ * follows from x, which is read anyway. */
 static const ir_value *offset_below(const ir_op *op, const ir_value *z) {
     const ir_value *below = z->def ? layout_relu_of(z->def) : NULL, *y = below ? below : z;
     const ir_op *norm = y->def;
-    if (!norm || norm->code != OP_batch_norm_training || y != &norm->out[0] || norm->in[0] != op->in[0] || norm->in[1] != op->in[1]) return NULL;
+    if (!norm || norm->code != OP_batch_norm_training || y != &norm->out[0] || norm->in[0] != op->in[0] ||
+        norm->in[1] != op->in[1])
+        return NULL;
     const ir_attr *a = ir_attr_find(norm, IR_A_epsilon), *b = ir_attr_find(op, IR_A_epsilon);
     bool same = op->in[2] == &norm->out[1] && op->in[3] == &norm->out[2] && (a ? a->v.f : 0) == (b ? b->v.f : 0);
     return same ? norm->in[2] : NULL;
@@ -286,11 +301,13 @@ static void fuse_grad(layout *l, const ir_op *op, norm_fusion *f) {
     f->norm = op;
     f->x = look_through(l, op->in[0]);
     const ir_op *sel = dy->def;
-    /* What select lets through is read as images lie: where that is a window on something, or a constant, dy is a loop's. */
+    /* What select lets through is read as images lie: where that is a window on something, or a constant, dy
+     * is a loop's. */
     if (sel && sel->code == OP_select && is_free(l, sel) && blocked_like(l, dy, op->in[0]) &&
         blocked_like(l, sel->in[1], dy) && layout_is_zero(sel->in[2]) && sel->in[0]->def)
         z = layout_mask_of(sel->in[0]->def);
-    if (z && blocked_like(l, z, dy) && (z->type->dtype == XT_F32 || z->type->dtype == XT_BF16) && all_reads_after(l, dy, op)) {
+    if (z && blocked_like(l, z, dy) && (z->type->dtype == XT_F32 || z->type->dtype == XT_BF16) &&
+        all_reads_after(l, dy, op)) {
         f->relu = true;
         f->z = z;
         g = sel->in[1];
@@ -364,8 +381,10 @@ static xt_status fuse_norms(layout *l, const ir_block *body) {
     for (size_t i = 0; i < n; i++) b->fusion_of[i] = NOTHING;
     for (int grads = 1; grads >= 0; grads--)
         for (const ir_op *op = body->first; op; op = op->next) {
-            if (op->code != (grads ? OP_batch_norm_grad : OP_batch_norm_training) || layout_feature(b, op->in[0]) < 0) continue;
-            if (!touched(b->lowering, op).n) continue; /* its images lie blocked for others, by a dim that is not its feature */
+            if (op->code != (grads ? OP_batch_norm_grad : OP_batch_norm_training) || layout_feature(b, op->in[0]) < 0)
+                continue;
+            /* its images lie blocked for others, by a dim that is not its feature */
+            if (!touched(b->lowering, op).n) continue;
             norm_fusion f = {0};
             const ir_op *at = op;
             if (grads)
@@ -403,7 +422,7 @@ xt_status cpu_stage_layout(cpu_builder *b) {
     return s;
 }
 
-/* --- what the others ask --------------------------------------------------------------------------------------------------------------- */
+/* --- what the others ask --- */
 bool layout_is_window(cpu_builder *b, const ir_op *op) {
     return (op->code == OP_reduce_window || op->code == OP_select_and_scatter) && layout_feature(b, op->in[0]) >= 0 &&
            layout_feature(b, &op->out[0]) >= 0 && touched(b->lowering, op).n;

@@ -1,10 +1,12 @@
 /* Blocked images, and what runs on them as one thunk.
  *
- * A value of rank 4 may lie as [N, C/16, H, W, 16] instead of row-major: one vector is one pixel of 16 features, which is what oneDNN's
- * convolutions (Winograd's among them), normalisation and pooling want. layout.c decides which values do, by connected region, and where the
- * ops around a batch norm become part of its thunk; walk.c asks it op by op. Bytes are the same in both layouts.
+ * A value of rank 4 may lie as [N, C/16, H, W, 16] instead of row-major: one vector is one pixel of 16 features, which
+ * is what oneDNN's convolutions (Winograd's among them), normalisation and pooling want. layout.c decides which values
+ * do, by connected region, and where the ops around a batch norm become part of its thunk; walk.c asks it op by op.
+ * Bytes are the same in both layouts.
  *
- * A value has its dense place, its blocked place, or both: whoever needs the other one gets a copy (a "reorder" thunk). */
+ * A value has its dense place, its blocked place, or both: whoever needs the other one gets a copy (a
+ * "reorder" thunk). */
 #ifndef XT_SRC_CPU_PLAN_LAYOUT_H
 #define XT_SRC_CPU_PLAN_LAYOUT_H
 
@@ -12,14 +14,17 @@
 
 #define BLOCK_FEATURES 16
 
-/* A batch norm with its surroundings. Values named here are read or written by the thunk; what lies between them is never in memory. */
+/* A batch norm with its surroundings. Values named here are read or written by the thunk; what lies between them is
+ * never in memory. */
 typedef struct norm_fusion {
     const ir_op *norm; /* batch_norm_training or batch_norm_grad */
     const ir_value *x; /* its operand, or the bf16 value that is converted to it */
     bool relu;
     const ir_value *residual; /* training: added before relu; NULL: none */
     const ir_value *g[2]; /* grad: the gradient, or the two it is the sum of; g[1] may be NULL */
-    const ir_value *z; /* grad, with relu: what relu gave; the gradient counts where it is positive. NULL: where x, normalised with this offset, is */
+    /* grad, with relu: what relu gave; the gradient counts where it is positive. NULL: where x, normalised with
+     * this offset, is */
+    const ir_value *z;
     const ir_value *offset;
     const ir_value *masked; /* grad: the gradient after relu's mask, when others read it too */
     const ir_value *out, *narrow; /* the result, and the same as bf16; either may be NULL */
@@ -51,6 +56,7 @@ bool layout_is_zero(const ir_value *v);
 const ir_value *layout_relu_of(const ir_op *op); /* x of max(x, 0), or NULL */
 const ir_value *layout_mask_of(const ir_op *op); /* x of x > 0, or NULL */
 
-bool layout_is_window(cpu_builder *b, const ir_op *op); /* a reduce_window or select_and_scatter whose images lie blocked */
+/* a reduce_window or select_and_scatter whose images lie blocked */
+bool layout_is_window(cpu_builder *b, const ir_op *op);
 
 #endif

@@ -1,10 +1,13 @@
-/* relu's gradient asks where its operand was positive; relu's result is positive in the same places (a NaN is positive in neither). So the mask
- * is taken from the result, which the next layer keeps alive anyway, and the operand need not outlive relu. */
+/* relu's gradient asks where its operand was positive; relu's result is positive in the same places (a NaN is positive
+ * in neither). So the mask is taken from the result, which the next layer keeps alive anyway, and the operand need not
+ * outlive relu. */
 #include "cpu/plan/layout.h"
 #include "cpu/plan/stages.h"
 
 bool layout_is_zero(const ir_value *v) {
-    while (v->def && (v->def->code == OP_broadcast_in_dim || v->def->code == OP_broadcast || v->def->code == OP_reshape)) v = v->def->in[0];
+    while (v->def &&
+           (v->def->code == OP_broadcast_in_dim || v->def->code == OP_broadcast || v->def->code == OP_reshape))
+        v = v->def->in[0];
     const ir_literal *l = v->def && v->def->code == OP_constant ? ir_get_literal(v->def) : NULL;
     if (!l || !(l->splat || l->type->count == 1)) return false;
     if (l->type->dtype == XT_F32) return *(const float *)l->data == 0.0f;
@@ -36,7 +39,8 @@ static void move_after(ir_op *op, ir_op *other) {
     other->next = op;
 }
 
-/* The value's mark becomes the number of the op that reads it first, itself or in one of its regions; ops count from 1. */
+/* The value's mark becomes the number of the op that reads it first, itself or in one of its regions; ops
+ * count from 1. */
 static void note_reads(const ir_block *b, uint64_t at, bool own) {
     uint64_t n = at;
     for (const ir_op *op = b->first; op; op = op->next) {

@@ -1,10 +1,12 @@
-/* Order of thunks. Programs list the optimizer after the whole backward pass, which would keep every gradient alive until the end: a fused
- * loop that only makes results is moved up to the place right after its last operand exists. It stays behind every other reader of an
- * argument that one of its results may take over, so moving it never costs a copy of a donated array. Each slot has one writer at this
- * stage, so operands and those readers are all there is to wait for. What is small and computed from arguments alone (step sizes, bias
- * corrections) goes to the front, so that no such loop has to wait for it. Before all that, gradients that only the optimizer reads are moved up to where
- * their operands are complete: what they read is in cache then, and needs no memory until the end. And a large value that waits
- * long for its only reader (the gradient of an embedding that is the output layer, too) is made right before it, where its operands are smaller. */
+/* Order of thunks. Programs list the optimizer after the whole backward pass, which would keep every gradient alive
+ * until the end: a fused loop that only makes results is moved up to the place right after its last operand exists. It
+ * stays behind every other reader of an argument that one of its results may take over, so moving it never costs a copy
+ * of a donated array. Each slot has one writer at this stage, so operands and those readers are all there is to wait
+ * for. What is small and computed from arguments alone (step sizes, bias corrections) goes to the front, so that no
+ * such loop has to wait for it. Before all that, gradients that only the optimizer reads are moved up to where their
+ * operands are complete: what they read is in cache then, and needs no memory until the end. And a large value that
+ * waits long for its only reader (the gradient of an embedding that is the output layer, too) is made right before it,
+ * where its operands are smaller. */
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
 #include "cpu/run/pending.h"
@@ -18,7 +20,8 @@ typedef struct place {
 
 static int by_place(const void *a, const void *b) {
     const place *x = a, *y = b;
-    uint32_t kx = x->moved ? x->after + 1 : x->was + 1, ky = y->moved ? y->after + 1 : y->was + 1; /* CPU_NONE + 1 is 0 */
+    /* CPU_NONE + 1 is 0 */
+    uint32_t kx = x->moved ? x->after + 1 : x->was + 1, ky = y->moved ? y->after + 1 : y->was + 1;
     if (kx != ky) return kx < ky ? -1 : 1;
     if (x->moved != y->moved) return x->moved ? 1 : -1;
     return x->was < y->was ? -1 : x->was > y->was;
@@ -41,9 +44,10 @@ static uint32_t last_other(const readers *r, uint32_t t) {
 
 enum { SMALL_BYTES = 1024 };
 
-/* True when t's operands are there from the start or made by thunks of this kind, its results are small, and no other reader is waiting for an
- * argument that one of them may take over. */
-static bool comes_first(const cpu_plan *p, uint32_t t, const uint32_t *writer, const readers *read, const uint32_t *donor, const place *order) {
+/* True when t's operands are there from the start or made by thunks of this kind, its results are small, and no other
+ * reader is waiting for an argument that one of them may take over. */
+static bool comes_first(const cpu_plan *p, uint32_t t, const uint32_t *writer, const readers *read,
+                        const uint32_t *donor, const place *order) {
     const cpu_thunk *th = &p->thunks[t];
     size_t bytes = 0;
     if (!th->kernel->is_fused) return false;
@@ -76,14 +80,16 @@ static bool may_rise(const cpu_plan *p, const cpu_thunk *t) {
     return known && t->n_out > 0;
 }
 
-/* Moves what only the optimizer reads up to the place where its operands are complete: gradients of weights and biases, and loops on the way from one to the
- * optimizer. What a product reads is on no such way, or the backward pass, which in the end only the optimizer reads, would be one. */
+/* Moves what only the optimizer reads up to the place where its operands are complete: gradients of weights and biases,
+ * and loops on the way from one to the optimizer. What a product reads is on no such way, or the backward pass, which
+ * in the end only the optimizer reads, would be one. */
 static void raise_gradients(cpu_plan *p, uint32_t *writer, place *order, cpu_thunk *sorted) {
     for (uint32_t t = 0; t < p->n_thunks; t++) {
         order[t] = (place){.was = t, .moved = may_rise(p, &p->thunks[t])};
         for (uint32_t i = 0; i < p->thunks[t].n_out; i++) writer[p->thunks[t].out[i].slot] = t;
     }
-    for (uint32_t t = (uint32_t)p->n_thunks; t-- > 0;) { /* from the end: whether a reader is moved is settled before what it reads */
+    for (uint32_t t = (uint32_t)p->n_thunks; t-- > 0;) {
+        /* from the end: whether a reader is moved is settled before what it reads */
         bool last = only_makes_results(p, &p->thunks[t]) || (order[t].moved && !is_product(&p->thunks[t]));
         for (uint32_t i = 0; i < p->thunks[t].n_in; i++) {
             uint32_t w = writer[p->thunks[t].in[i].slot];
@@ -105,16 +111,21 @@ static void raise_gradients(cpu_plan *p, uint32_t *writer, place *order, cpu_thu
     sort_thunks(p, order, sorted);
 }
 
-/* Moves makers of large values down to their only reader. The optimizer's loops are no such readers: they come up to their operands instead. */
-static void lower_large_values(cpu_plan *p, const uint32_t *writer, const readers *read, place *order, cpu_thunk *sorted) {
+/* Moves makers of large values down to their only reader. The optimizer's loops are no such readers: they come up to
+ * their operands instead. */
+static void lower_large_values(cpu_plan *p, const uint32_t *writer, const readers *read, place *order,
+                               cpu_thunk *sorted) {
     enum { LARGE = 8 << 20 };
     bool any = false;
     for (uint32_t t = 0; t < p->n_thunks; t++) {
         const cpu_thunk *th = &p->thunks[t];
         order[t] = (place){.was = t};
-        if (th->n_out != 1 || p->slots[th->out[0].slot].kind != CPU_SLOT_TEMP || p->slots[th->out[0].slot].bytes < LARGE) continue;
+        if (th->n_out != 1 || p->slots[th->out[0].slot].kind != CPU_SLOT_TEMP ||
+            p->slots[th->out[0].slot].bytes < LARGE)
+            continue;
         readers r = read[th->out[0].slot];
-        if (r.last == CPU_NONE || r.before != CPU_NONE || r.last <= t + 1 || only_makes_results(p, &p->thunks[r.last])) continue;
+        if (r.last == CPU_NONE || r.before != CPU_NONE || r.last <= t + 1 || only_makes_results(p, &p->thunks[r.last]))
+            continue;
         size_t longer = 0; /* what has to wait in its place */
         bool can = true;
         for (uint32_t i = 0; i < th->n_in; i++) {
@@ -143,8 +154,8 @@ static void find_users(const cpu_plan *p, uint32_t *writer, readers *read) {
     }
 }
 
-/* Collectives that can be started early go up to where their operands are complete, in their order and never past one that cannot: all ranks then meet in
- * the same order, whatever else their programs do. True when there is any. */
+/* Collectives that can be started early go up to where their operands are complete, in their order and never past one
+ * that cannot: all ranks then meet in the same order, whatever else their programs do. True when there is any. */
 static bool raise_starts(const cpu_exec *e, cpu_plan *p, uint32_t *writer, place *order, cpu_thunk *sorted) {
     bool any = false;
     uint32_t before = CPU_NONE; /* where the collective before is */
@@ -171,8 +182,9 @@ static bool raise_starts(const cpu_exec *e, cpu_plan *p, uint32_t *writer, place
     return any;
 }
 
-/* A loop that reads what a collective brings waits for it: it comes after the second collective started from there, or at the end, so that the ranks
- * compute while the values travel and yet gradients do not all stay until the end. `at` is the thunk of the collective. */
+/* A loop that reads what a collective brings waits for it: it comes after the second collective started from there, or
+ * at the end, so that the ranks compute while the values travel and yet gradients do not all stay until the end. `at`
+ * is the thunk of the collective. */
 static uint32_t after_later_starts(const cpu_exec *e, const cpu_plan *p, uint32_t at) {
     int later = 0;
     for (uint32_t t = at + 1; t < p->n_thunks; t++)
@@ -189,11 +201,13 @@ static bool read_by_nobody(const cpu_thunk *t, const readers *read) {
 xt_status cpu_stage_schedule(cpu_builder *b) {
     cpu_exec *e = b->exec;
     cpu_plan *p = &e->plan;
-    uint32_t *writer = base_malloc((p->n_slots + 1) * sizeof *writer), *donor = base_malloc((e->main->n_results + 1) * sizeof *donor);
+    uint32_t *writer = base_malloc((p->n_slots + 1) * sizeof *writer),
+             *donor = base_malloc((e->main->n_results + 1) * sizeof *donor);
     readers *read = base_malloc((p->n_slots + 1) * sizeof *read);
     place *order = base_calloc(p->n_thunks + 1, sizeof *order);
     cpu_thunk *sorted = base_malloc((p->n_thunks + 1) * sizeof *sorted);
-    xt_status s = writer && read && donor && order && sorted ? NULL : status_oom(p->n_thunks * sizeof *sorted, "a buffer plan");
+    xt_status s =
+        writer && read && donor && order && sorted ? NULL : status_oom(p->n_thunks * sizeof *sorted, "a buffer plan");
     if (s) goto done;
     for (size_t i = 0; i < p->n_slots; i++) writer[i] = CPU_NONE;
     raise_gradients(p, writer, order, sorted);
@@ -206,7 +220,8 @@ xt_status cpu_stage_schedule(cpu_builder *b) {
     find_users(p, writer, read);
     for (uint32_t t = 0; t < p->n_thunks; t++) order[t] = (place){.was = t};
     for (uint32_t t = 0; t < p->n_thunks; t++)
-        if (comes_first(p, t, writer, read, donor, order)) order[t] = (place){.after = CPU_NONE, .was = t, .moved = true};
+        if (comes_first(p, t, writer, read, donor, order))
+            order[t] = (place){.after = CPU_NONE, .was = t, .moved = true};
     for (uint32_t t = 0; t < p->n_thunks; t++) {
         const cpu_thunk *th = &p->thunks[t];
         if (!only_makes_results(p, th)) continue;

@@ -35,7 +35,11 @@ static xt_status note_place(cpu_builder *b, const ir_value *v, bool blocked, cpu
 static xt_status make_outputs(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk *t) {
     for (size_t i = 0; i < d->n_out; i++) {
         const ir_value *v = d->out ? d->out[i] : &d->op->out[i];
-        cpu_slot s = {.kind = CPU_SLOT_TEMP, .bytes = ir_type_bytes(v->type), .op = v->def ? v->def : d->op, .type = v->type, .value = v};
+        cpu_slot s = {.kind = CPU_SLOT_TEMP,
+                      .bytes = ir_type_bytes(v->type),
+                      .op = v->def ? v->def : d->op,
+                      .type = v->type,
+                      .value = v};
         bool blocked = i < 64 && d->out_blocked >> i & 1;
         if (blocked) XT_TRY(layout_check(b, v));
         if (blocked) s.feature = (uint8_t)(layout_feature(b, v) + 1);
@@ -51,13 +55,18 @@ static xt_status make_outputs(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk
         else
             XT_TRY(note_place(b, v, blocked, t->out[i]));
     }
-    if (d->scratch_bytes) XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_TEMP, .bytes = d->scratch_bytes, .op = d->op}, &t->scratch));
+    if (d->scratch_bytes)
+        XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_TEMP, .bytes = d->scratch_bytes, .op = d->op}, &t->scratch));
     return NULL;
 }
 
 xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d) {
-    cpu_thunk t = {
-        .kernel = d->kernel, .op = d->op, .state = d->state, .scratch = CPU_NONE, .flops = d->flops, .transcendentals = d->transcendentals};
+    cpu_thunk t = {.kernel = d->kernel,
+                   .op = d->op,
+                   .state = d->state,
+                   .scratch = CPU_NONE,
+                   .flops = d->flops,
+                   .transcendentals = d->transcendentals};
     xt_status s = NULL;
     t.n_ops = d->ops ? (uint32_t)d->n_ops : 1;
     t.n_in = (uint32_t)d->n_in;
@@ -77,7 +86,8 @@ xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d) {
     if (d->over) memcpy(t.over, d->over, t.n_out * sizeof *t.over);
     if ((s = read_inputs(b, d, &t)) || (s = make_outputs(b, d, &t))) goto fail;
     if (d->bytes > 0) t.bytes = d->bytes;
-    if (b->plan->n_thunks < CPU_NONE && VEC_PUSH(b->plan->thunks, b->plan->n_thunks, b->plan->cap_thunks, t)) return NULL;
+    if (b->plan->n_thunks < CPU_NONE && VEC_PUSH(b->plan->thunks, b->plan->n_thunks, b->plan->cap_thunks, t))
+        return NULL;
     s = status_oom(sizeof t, "a buffer plan");
 fail:
     cpu_thunk_free(&t);

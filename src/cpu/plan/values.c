@@ -1,5 +1,5 @@
-/* What a value is to its readers while a plan is made: a constant, another value's bytes, a window on them, or an array in a slot, which is made when the first reader
- * wants it so. */
+/* What a value is to its readers while a plan is made: a constant, another value's bytes, a window on them, or an array
+ * in a slot, which is made when the first reader wants it so. */
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/layout.h"
 #include "cpu/vector/move.h"
@@ -7,12 +7,14 @@
 #define SPLAT_KEPT_BYTES 4096 /* larger constants of one value are filled in by a thunk */
 
 static bool is_window(const ir_op *op) {
-    return op->code == OP_broadcast_in_dim || op->code == OP_broadcast || op->code == OP_slice || op->code == OP_reverse;
+    return op->code == OP_broadcast_in_dim || op->code == OP_broadcast || op->code == OP_slice ||
+           op->code == OP_reverse;
 }
 
 static bool is_movable(const ir_type *t) {
     tape_type ignored;
-    return t->kind == IR_TENSOR && t->count >= 0 && t->rank <= VIEW_MAX && tape_type_of_size(xt_dtype_size(t->dtype), &ignored);
+    return t->kind == IR_TENSOR && t->count >= 0 && t->rank <= VIEW_MAX &&
+           tape_type_of_size(xt_dtype_size(t->dtype), &ignored);
 }
 
 bool build_is_lazy(const ir_op *op) {
@@ -26,7 +28,8 @@ const void *cpu_build_splat(cpu_builder *b, const ir_value *v) {
     while (v->def && (build_is_alias(v->def) || is_window(v->def))) {
         value_info *i = build_info(b, v);
         const ir_value *of = build_is_alias(v->def) ? build_alias_of(v) : v->def->in[0];
-        if (!i || i->state != VALUE_LAZY || xt_dtype_size(of->type->dtype) != xt_dtype_size(v->type->dtype)) return NULL;
+        if (!i || i->state != VALUE_LAZY || xt_dtype_size(of->type->dtype) != xt_dtype_size(v->type->dtype))
+            return NULL;
         v = of;
     }
     if (!v->def || v->def->code != OP_constant) return NULL;
@@ -54,7 +57,8 @@ xt_status build_prepare(cpu_builder *b, const ir_value *v) {
     cpu_ref ignored;
     if (i->state == VALUE_LAZY && is_window(v->def)) {
         const ir_value *of = v->def->in[0];
-        bool iota = of->def && of->def->code == OP_iota; /* counted on the fly when read as it is, but a window needs memory to look at */
+        /* counted on the fly when read as it is, but a window needs memory to look at */
+        bool iota = of->def && of->def->code == OP_iota;
         return iota ? cpu_build_dense(b, of, &ignored) : build_prepare(b, of);
     }
     return cpu_build_dense(b, v, &ignored);
@@ -165,13 +169,14 @@ xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out) {
     return NULL;
 }
 
-/* --- the blocked place ---------------------------------------------------------------------------------------------------------------- */
+/* --- the blocked place --- */
 view layout_blocked_view(const view *v, int feature) {
     int s[2] = {feature == 1 ? 2 : 1, feature == 1 ? 3 : 2};
     return (view){.n = 5,
                   .offset = v->offset,
                   .dims = {v->dims[0], v->dims[feature] / BLOCK_FEATURES, v->dims[s[0]], v->dims[s[1]], BLOCK_FEATURES},
-                  .strides = {v->strides[0], v->strides[feature] * BLOCK_FEATURES, v->strides[s[0]], v->strides[s[1]], v->strides[feature]}};
+                  .strides = {v->strides[0], v->strides[feature] * BLOCK_FEATURES, v->strides[s[0]], v->strides[s[1]],
+                              v->strides[feature]}};
 }
 
 static xt_status reorder_run(const cpu_call *c) {

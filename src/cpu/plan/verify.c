@@ -18,23 +18,28 @@ static uint32_t root_of(const cpu_plan *p, uint32_t s) {
 /* Places lie inside their slots, and what a thunk reads has been written. */
 static xt_status check_order(const cpu_exec *e, bool *written) {
     const cpu_plan *p = &e->plan;
-    for (size_t i = 0; i < p->n_slots; i++) written[i] = p->slots[i].kind == CPU_SLOT_ARG || p->slots[i].kind == CPU_SLOT_CONST;
+    for (size_t i = 0; i < p->n_slots; i++)
+        written[i] = p->slots[i].kind == CPU_SLOT_ARG || p->slots[i].kind == CPU_SLOT_CONST;
     for (uint32_t t = 0; t < p->n_thunks; t++) {
         const cpu_thunk *th = &p->thunks[t];
         for (uint32_t i = 0; i < th->n_in; i++) {
-            if (th->in[i].slot >= p->n_slots) return cpu_plan_broken(e, t, "reads a slot that is not there", th->in[i].slot);
+            if (th->in[i].slot >= p->n_slots)
+                return cpu_plan_broken(e, t, "reads a slot that is not there", th->in[i].slot);
             if (!written[th->in[i].slot]) return cpu_plan_broken(e, t, "reads what nobody has written", th->in[i].slot);
-            if (th->in[i].offset > p->slots[th->in[i].slot].bytes) return cpu_plan_broken(e, t, "reads beyond a slot's end", th->in[i].slot);
+            if (th->in[i].offset > p->slots[th->in[i].slot].bytes)
+                return cpu_plan_broken(e, t, "reads beyond a slot's end", th->in[i].slot);
         }
         for (uint32_t i = 0; i < th->n_out; i++) {
             uint32_t s = th->out[i].slot;
-            if (s >= p->n_slots || p->slots[s].kind == CPU_SLOT_CONST) return cpu_plan_broken(e, t, "writes no place of its own", s);
+            if (s >= p->n_slots || p->slots[s].kind == CPU_SLOT_CONST)
+                return cpu_plan_broken(e, t, "writes no place of its own", s);
             if (p->slots[s].kind == CPU_SLOT_ARG) return cpu_plan_broken(e, t, "writes an argument", s);
             written[s] = true;
         }
     }
     for (size_t j = 0; j < e->main->n_results; j++)
-        if (!written[p->out_slots[j]]) return cpu_plan_broken(e, (uint32_t)p->n_thunks, "a result is never written", p->out_slots[j]);
+        if (!written[p->out_slots[j]])
+            return cpu_plan_broken(e, (uint32_t)p->n_thunks, "a result is never written", p->out_slots[j]);
     return NULL;
 }
 
@@ -48,17 +53,21 @@ static int by_begin(const void *a, const void *b) {
     return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-/* Temporaries that live at the same time lie apart, inside the arena; a life covers every thunk that touches the slot or one that goes on in it. */
+/* Temporaries that live at the same time lie apart, inside the arena; a life covers every thunk that touches the slot
+ * or one that goes on in it. */
 static xt_status check_memory(const cpu_exec *e, span *all) {
     const cpu_plan *p = &e->plan;
     size_t n = 0;
     for (uint32_t t = 0; t < p->n_thunks; t++) {
         const cpu_thunk *th = &p->thunks[t];
         for (uint32_t i = 0; i < th->n_in + th->n_out + 1; i++) {
-            uint32_t s = i < th->n_in ? th->in[i].slot : i < th->n_in + th->n_out ? th->out[i - th->n_in].slot : th->scratch;
+            uint32_t s = i < th->n_in               ? th->in[i].slot
+                         : i < th->n_in + th->n_out ? th->out[i - th->n_in].slot
+                                                    : th->scratch;
             if (s == CPU_NONE || p->slots[s].kind != CPU_SLOT_TEMP) continue;
             const cpu_slot *r = &p->slots[root_of(p, s)];
-            if (r->kind == CPU_SLOT_TEMP && (r->first > t || r->last < t)) return cpu_plan_broken(e, t, "touches a slot outside its life", s);
+            if (r->kind == CPU_SLOT_TEMP && (r->first > t || r->last < t))
+                return cpu_plan_broken(e, t, "touches a slot outside its life", s);
             if (p->slots[s].bytes > r->bytes) return cpu_plan_broken(e, t, "goes on in memory that is too small", s);
         }
     }

@@ -1,10 +1,11 @@
-/* From a function to thunks: walks the ops in order, keeps values lazy where a reader can take them as they are (values.c), groups elementwise ops
- * (group.c), asks the lowering table for the rest and lets the interpreter's code run what nobody takes. */
+/* From a function to thunks: walks the ops in order, keeps values lazy where a reader can take them as they are
+ * (values.c), groups elementwise ops (group.c), asks the lowering table for the rest and lets the interpreter's code
+ * run what nobody takes. */
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/layout.h"
 #include "cpu/plan/stages.h"
 
-/* --- the walk ------------------------------------------------------------------------------------------------------------------- */
+/* --- the walk --- */
 static bool is_dead(const ir_op *op) {
     if (!(ir_op_infos[op->code].flags & IR_PURE) || op->n_regions) return false;
     for (uint32_t i = 0; i < op->n_out; i++)
@@ -17,12 +18,13 @@ static xt_status lower_op(cpu_builder *b, const ir_op *op) {
     if (layout_fusion_at(b, op, &fusion)) return fusion ? b->lowering->blocked.norm(b, fusion) : NULL;
     if (build_is_lazy(op)) {
         value_info *in = op->n_in == 1 ? build_info(b, op->in[0]) : NULL;
-        bool half = op->n_in == 1 && (op->in[0]->type->dtype == XT_BF16 || op->in[0]->type->dtype == XT_F16 || op->out[0].type->dtype == XT_BF16 ||
-                                      op->out[0].type->dtype == XT_F16);
+        bool half = op->n_in == 1 && (op->in[0]->type->dtype == XT_BF16 || op->in[0]->type->dtype == XT_F16 ||
+                                      op->out[0].type->dtype == XT_BF16 || op->out[0].type->dtype == XT_F16);
         tape_type ignored;
         /* A reshape of something a loop computes is that loop's own business. */
-        if ((op->code == OP_reshape || (op->code == OP_bitcast_convert && !half)) && in && in->state == VALUE_MEMBER && !in->feature &&
-            op->in[0]->type->count == op->out[0].type->count && tape_type_of(op->out[0].type->dtype, &ignored))
+        if ((op->code == OP_reshape || (op->code == OP_bitcast_convert && !half)) && in && in->state == VALUE_MEMBER &&
+            !in->feature && op->in[0]->type->count == op->out[0].type->count &&
+            tape_type_of(op->out[0].type->dtype, &ignored))
             return group_join(b, op);
         for (uint32_t i = 0; i < op->n_out; i++) {
             value_info *out = build_info(b, &op->out[i]);
@@ -43,7 +45,13 @@ static xt_status add_arguments(cpu_builder *b, const ir_block *body) {
     for (size_t i = 0; i < body->n_args; i++) {
         const ir_value *v = body->args[i];
         cpu_ref ref = {0, 0};
-        XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_ARG, .index = (uint32_t)i, .bytes = ir_type_bytes(v->type), .type = v->type, .value = v}, &ref.slot));
+        XT_TRY(build_slot(b,
+                          (cpu_slot){.kind = CPU_SLOT_ARG,
+                                     .index = (uint32_t)i,
+                                     .bytes = ir_type_bytes(v->type),
+                                     .type = v->type,
+                                     .value = v},
+                          &ref.slot));
         value_info *info = build_info(b, v);
         if (!info) return status_oom(sizeof *info, "a buffer plan");
         info->state = VALUE_DENSE;
@@ -77,8 +85,16 @@ static xt_status add_result(cpu_builder *b, const ir_op *ret, uint32_t j) {
     *n = ir_type_bytes(v->type);
     const ir_op *named = v->def ? v->def : ret;
     static const uint64_t over = 1;
-    cpu_thunk_desc d = {
-        .kernel = &result_copy, .op = named, .n_in = 1, .in = &v, .n_out = 1, .out = &v, .to_results = true, .result = j, .state = n, .over = &over};
+    cpu_thunk_desc d = {.kernel = &result_copy,
+                        .op = named,
+                        .n_in = 1,
+                        .in = &v,
+                        .n_out = 1,
+                        .out = &v,
+                        .to_results = true,
+                        .result = j,
+                        .state = n,
+                        .over = &over};
     return cpu_build_thunk(b, &d);
 }
 

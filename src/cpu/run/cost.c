@@ -11,11 +11,13 @@ static int64_t int_at(const ir_op *op, ir_attr_key k, size_t i, int64_t fallback
     return i < n ? v[i] : fallback;
 }
 
-/* Products with real elements only: what padding and dilation put in is not computed by any good kernel (and not counted by XLA). */
+/* Products with real elements only: what padding and dilation put in is not computed by any good kernel (and not
+ * counted by XLA). */
 static double conv_flops(const ir_op *op) {
     const ir_type *l = op->in[0]->type, *r = op->in[1]->type, *o = op->out[0].type;
     size_t n;
-    const int64_t *ls = ir_get_ints(op, IR_A_input_spatial_dimensions, &n), *rs = ir_get_ints(op, IR_A_kernel_spatial_dimensions, &n);
+    const int64_t *ls = ir_get_ints(op, IR_A_input_spatial_dimensions, &n),
+                  *rs = ir_get_ints(op, IR_A_kernel_spatial_dimensions, &n);
     const int64_t *os = ir_get_ints(op, IR_A_output_spatial_dimensions, &n);
     double flops = 2.0 * (double)o->dims[ir_get_int(op, IR_A_output_batch_dimension, 0)] *
                    (double)o->dims[ir_get_int(op, IR_A_output_feature_dimension, 0)] *

@@ -1,6 +1,7 @@
-/* The memory of a compiled program as a table for xtrain plan: written where the compile option xla_dump_to points, as XLA's compilers do.
- * First a line of totals, then a line a slot of memory (kind, number, bytes, offset, first and last thunk, the output's donated argument, op, type, name), then a line a
- * thunk (kernel, flops, bytes, name), and for collectives a line with the devices of the first group. Names are the program's own locations. */
+/* The memory of a compiled program as a table for xtrain plan: written where the compile option xla_dump_to points, as
+ * XLA's compilers do. First a line of totals, then a line a slot of memory (kind, number, bytes, offset, first and last
+ * thunk, the output's donated argument, op, type, name), then a line a thunk (kernel, flops, bytes, name), and for
+ * collectives a line with the devices of the first group. Names are the program's own locations. */
 #include "cpu/run/plan.h"
 
 static const char *name_of(const ir_op *op) {
@@ -28,7 +29,8 @@ static void collective_line(const ir_op *op, str *out) {
     for (uint32_t i = 0; i < op->n_out; i++) bytes += (int64_t)ir_type_bytes(op->out[i].type);
     str_printf(out, "coll\t%s\t%lld\t%s\t", ir_op_infos[op->code].name, (long long)bytes, name_of(op));
     size_t width = groups ? groups->rank2 ? groups->rank2 : groups->n : 0;
-    for (size_t k = 0; k < width && k < groups->n; k++) str_printf(out, "%s%lld", k ? "," : "", (long long)groups->v.ints[k]);
+    for (size_t k = 0; k < width && k < groups->n; k++)
+        str_printf(out, "%s%lld", k ? "," : "", (long long)groups->v.ints[k]);
     if (!width) str_append(out, "-");
     str_append(out, "\n");
 }
@@ -36,7 +38,8 @@ static void collective_line(const ir_op *op, str *out) {
 xt_status cpu_dump_memory(const cpu_exec *e, const char *dir) {
     const cpu_plan *p = &e->plan;
     str out = STR_INIT;
-    str_printf(&out, "xtrain_cpu 1\t%zu thunks\t%zu arena\t%zu constants\t%u peak\n", p->n_thunks, p->arena_bytes, p->const_bytes, p->peak_thunk);
+    str_printf(&out, "xtrain_cpu 1\t%zu thunks\t%zu arena\t%zu constants\t%u peak\n", p->n_thunks, p->arena_bytes,
+               p->const_bytes, p->peak_thunk);
     for (size_t i = 0; i < p->n_slots; i++)
         if (p->slots[i].same_as == CPU_NONE && p->slots[i].bytes) slot_line(&p->slots[i], &out);
     for (size_t t = 0; t < p->n_thunks; t++) {

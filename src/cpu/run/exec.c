@@ -1,5 +1,5 @@
-/* Running a plan: memory for the results and one arena, then the thunks in order. On any failure everything allocated here is given back
- * and the arguments are as the thunks left them (only donated ones may have changed). */
+/* Running a plan: memory for the results and one arena, then the thunks in order. On any failure everything allocated
+ * here is given back and the arguments are as the thunks left them (only donated ones may have changed). */
 #include "cpu/run/pending.h"
 #include "cpu/run/plan.h"
 #include "cpu/run/trace.h"
@@ -28,8 +28,8 @@ static xt_status check_inputs(const cpu_exec *e, const array *in) {
         str a = STR_INIT, b = STR_INIT;
         if (in[i].type) ir_type_print(in[i].type, &a);
         ir_type_print(want, &b);
-        xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "argument %zu of %s is %s, the program was compiled for %s", i, e->name, str_cstr(&a),
-                                 str_cstr(&b));
+        xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "argument %zu of %s is %s, the program was compiled for %s",
+                                 i, e->name, str_cstr(&a), str_cstr(&b));
         str_free(&a);
         str_free(&b);
         return s;
@@ -48,11 +48,11 @@ static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const
     cpu_report_live(e, e->plan.peak_thunk, &live);
     char where[96] = "its start";
     if (e->plan.n_thunks) cpu_thunk_name(&e->plan.thunks[e->plan.peak_thunk], where, sizeof where);
-    xt_status told =
-        status_new(XT_RESOURCE_EXHAUSTED, status_where(s),
-                   "%s: program %s wanted %.2f MiB for %s (arguments %.2f, results %.2f, temporaries %.2f MiB); largest buffers at its peak, %s:%s",
-                   status_text(s), e->name, mib((int64_t)bytes), what, mib(e->stats.argument_bytes), mib(e->stats.output_bytes),
-                   mib(e->stats.temp_bytes), where, str_cstr(&live));
+    xt_status told = status_new(XT_RESOURCE_EXHAUSTED, status_where(s),
+                                "%s: program %s wanted %.2f MiB for %s (arguments %.2f, results %.2f, temporaries %.2f "
+                                "MiB); largest buffers at its peak, %s:%s",
+                                status_text(s), e->name, mib((int64_t)bytes), what, mib(e->stats.argument_bytes),
+                                mib(e->stats.output_bytes), mib(e->stats.temp_bytes), where, str_cstr(&live));
     xt_status_free(s);
     str_free(&live);
     return told;
@@ -92,7 +92,8 @@ static xt_status get_memory(run_state *r, const bool *donated) {
 static void note_time(_Atomic int64_t *profile, int64_t ns) {
     atomic_fetch_add_explicit(&profile[0], ns, memory_order_relaxed);
     int64_t best = atomic_load_explicit(&profile[1], memory_order_relaxed);
-    if (best == 0 || ns < best) atomic_store_explicit(&profile[1], ns, memory_order_relaxed); /* a lost update costs a report's digit */
+    /* a lost update costs a report's digit */
+    if (best == 0 || ns < best) atomic_store_explicit(&profile[1], ns, memory_order_relaxed);
 }
 
 static xt_status name_thunk(const run_state *r, const cpu_thunk *th, xt_status s) {
@@ -101,8 +102,8 @@ static xt_status name_thunk(const run_state *r, const cpu_thunk *th, xt_status s
     return status_context(s, "program %s, op %s", r->e->name, name);
 }
 
-/* Collectives are started by their thunks and finished when somebody reads their results, or at the end; between thunks they go on by themselves as far
- * as the other ranks have come. */
+/* Collectives are started by their thunks and finished when somebody reads their results, or at the end; between thunks
+ * they go on by themselves as far as the other ranks have come. */
 static xt_status run_list(run_state *r, cpu_device *d) {
     const cpu_plan *p = &r->e->plan;
     for (size_t t = 0; t < p->n_thunks; t++) {
@@ -129,7 +130,8 @@ static xt_status run_list(run_state *r, cpu_device *d) {
 static xt_status run_thunks(run_state *r, cpu_device *d) {
     xt_status s = run_list(r, d);
     if (d->running != r->e) return s;
-    xt_status late = cpu_pending_finish(d, UINT32_MAX); /* also after a failure: they work in memory that is given back */
+    /* also after a failure: they work in memory that is given back */
+    xt_status late = cpu_pending_finish(d, UINT32_MAX);
     if (!s) return late;
     xt_status_free(late);
     return s;
@@ -137,7 +139,8 @@ static xt_status run_thunks(run_state *r, cpu_device *d) {
 
 static void undo_results(run_state *r) {
     for (size_t j = 0; j < cpu_exec_outputs(r->e); j++) {
-        if (r->out[j].data && r->out_from[j] < 0) r->a->free(r->a->user, r->out[j].data, r->e->plan.slots[r->e->plan.out_slots[j]].bytes);
+        if (r->out[j].data && r->out_from[j] < 0)
+            r->a->free(r->a->user, r->out[j].data, r->e->plan.slots[r->e->plan.out_slots[j]].bytes);
         r->out[j].data = NULL;
     }
 }
@@ -182,7 +185,8 @@ static bool is_tiny(const cpu_exec *e) {
     return e->plan.n_thunks <= MOST_THUNKS && work <= MOST_WORK && e->plan.arena_bytes <= MOST_ARENA;
 }
 
-/* Which thunks only start a collective, and what has to be done before each thunk. A result that nobody reads has no memory of its own afterwards. */
+/* Which thunks only start a collective, and what has to be done before each thunk. A result that nobody reads has no
+ * memory of its own afterwards. */
 static void number_starts(cpu_exec *e) {
     cpu_plan *p = &e->plan;
     uint32_t *start_of = base_calloc(p->n_slots + 1, sizeof *start_of);
@@ -248,7 +252,8 @@ bool cpu_exec_tiny(const cpu_exec *e) {
     return e->tiny;
 }
 
-xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *in, const bool *donated, array *out, int *out_from) {
+xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *in, const bool *donated, array *out,
+                  int *out_from) {
     const cpu_plan *p = &e->plan;
     run_state r = {.e = e, .a = a, .in = in, .out = out, .out_from = out_from};
     xt_status s = NULL;

@@ -4,13 +4,14 @@
 #include "pass/entry_layout.h"
 #include "pass/pass.h"
 
-/* --- how long it takes, by phase ------------------------------------------------------------------------------------------------- */
+/* --- how long it takes, by phase --- */
 void cpu_phase_begin(cpu_exec *e) {
     e->took.began = clock_ns();
     e->took.onednn_before = dnnl_util_spent();
 }
 
-/* Making oneDNN's primitives happens inside other phases and is told apart, being the one that is not ours to shorten. */
+/* Making oneDNN's primitives happens inside other phases and is told apart, being the one that is not
+ * ours to shorten. */
 void cpu_phase_end(cpu_exec *e, cpu_phase p) {
     int64_t began = e->took.began, onednn = dnnl_util_spent() - e->took.onednn_before;
     cpu_phase_begin(e);
@@ -30,7 +31,7 @@ const char *cpu_exec_phase(const cpu_exec *e, cpu_phase p, double *out_seconds) 
     return names[p];
 }
 
-/* --- its end --------------------------------------------------------------------------------------------------------------------------- */
+/* --- its end --- */
 static void free_state(const cpu_kernel *k, void *state) {
     if (k->free_state)
         k->free_state(state);
@@ -70,7 +71,7 @@ void cpu_exec_free(cpu_exec *e) {
     base_free(e);
 }
 
-/* --- queries ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- queries --- */
 const char *cpu_exec_name(const cpu_exec *e) {
     return e->name;
 }

@@ -1,13 +1,15 @@
-/* Collectives between their start and the first thunk that reads their results: the thunk only starts one, the run polls those under way between thunks and
- * finishes each before its first reader. */
+/* Collectives between their start and the first thunk that reads their results: the thunk only starts one, the run
+ * polls those under way between thunks and finishes each before its first reader. */
 #include "cpu/run/pending.h"
 
 bool cpu_coll_fold_of(const ir_op *op, coll_op *out) {
     if (op->n_regions < 1 || !op->regions[0].block) return false;
     const ir_block *b = op->regions[0].block;
     const ir_op *o = b->first;
-    if (!o || o->n_in != 2 || !o->next || o->next->n_in != 1 || o->next->in[0] != &o->out[0] || b->n_args != 2) return false;
-    if (!((o->in[0] == b->args[0] && o->in[1] == b->args[1]) || (o->in[0] == b->args[1] && o->in[1] == b->args[0]))) return false;
+    if (!o || o->n_in != 2 || !o->next || o->next->n_in != 1 || o->next->in[0] != &o->out[0] || b->n_args != 2)
+        return false;
+    if (!((o->in[0] == b->args[0] && o->in[1] == b->args[1]) || (o->in[0] == b->args[1] && o->in[1] == b->args[0])))
+        return false;
     switch ((int)o->code) {
     case OP_add: *out = COLL_SUM; return true;
     case OP_multiply: *out = COLL_PROD; return true;
@@ -37,9 +39,12 @@ static size_t in_bytes(const ir_op *op) {
 bool cpu_can_start(const cpu_exec *e, const cpu_thunk *t) {
     const ir_op *op = t->op;
     coll_op c;
-    if (op->code != OP_all_reduce || t->n_ops != 1 || t->n_in != op->n_in || e->opts.num_partitions > 1 || !cpu_coll_fold_of(op, &c)) return false;
+    if (op->code != OP_all_reduce || t->n_ops != 1 || t->n_in != op->n_in || e->opts.num_partitions > 1 ||
+        !cpu_coll_fold_of(op, &c))
+        return false;
     const ir_attr *groups = ir_attr_find(op, IR_A_replica_groups);
-    if (groups && groups->n && groups->n != groups->rank2) return false; /* all replicas in one group, or sub-groups: those meet at once */
+    /* all replicas in one group, or sub-groups: those meet at once */
+    if (groups && groups->n && groups->n != groups->rank2) return false;
     for (uint32_t i = 1; i < op->n_in; i++)
         if (op->in[i]->type->dtype != op->in[0]->type->dtype) return false;
     return op->n_in == 1 || in_bytes(op) <= CPU_COLL_PACKED_BYTES;
@@ -102,7 +107,8 @@ xt_status cpu_pending_start(const cpu_call *c) {
         memcpy(p->out, c->out, op->n_in * sizeof *p->out);
     }
     for (uint32_t i = 0; i < op->n_in; at += ir_type_bytes(op->in[i++]->type))
-        if (data + at != c->in[i] && ir_type_bytes(op->in[i]->type)) memcpy(data + at, c->in[i], ir_type_bytes(op->in[i]->type));
+        if (data + at != c->in[i] && ir_type_bytes(op->in[i]->type))
+            memcpy(data + at, c->in[i], ir_type_bytes(op->in[i]->type));
     d->n_pending++;
     cpu_coll_note(d, c->thunk);
     return coll_start(d->group, how, t, data, bytes / xt_dtype_size(t), &p->job);

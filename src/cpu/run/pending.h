@@ -4,7 +4,8 @@
 
 #include "cpu/run/plan.h"
 
-bool cpu_can_start(const cpu_exec *e, const cpu_thunk *t); /* a collective that need not be finished where it is started */
+/* a collective that need not be finished where it is started */
+bool cpu_can_start(const cpu_exec *e, const cpu_thunk *t);
 xt_status cpu_pending_room(cpu_device *d, const cpu_exec *e); /* a run of e begins */
 xt_status cpu_pending_start(const cpu_call *c);
 xt_status cpu_pending_finish(cpu_device *d, uint32_t until); /* the first `until` of them are done */

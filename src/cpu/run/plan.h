@@ -2,12 +2,14 @@
  *
  * Invariants of a finished plan:
  *  1. thunks run in list order; a thunk reads only slots that earlier thunks, the caller or the compiler have filled;
- *  2. a slot's memory is its own from its first to its last thunk: temporaries share one arena by offset, arguments are read only
- *     (unless an output takes a donated one over, after its last reader), outputs and constants last the whole run;
+ *  2. a slot's memory is its own from its first to its last thunk: temporaries share one arena by offset, arguments
+ *     are read only (unless an output takes a donated one over, after its last reader), outputs and constants last
+ *     the whole run;
  *  3. a value is dense and row-major at (slot, byte offset), or a blocked image (layout.h) at a slot's start; reshapes
  *     and bitcasts are other names for the same place, windows are applied once: by their reader, or by the copy that
  *     made the place;
- *  4. a thunk's output may be the memory of one of its inputs only where `over` allows it: such kernels read element i before they write it;
+ *  4. a thunk's output may be the memory of one of its inputs only where `over` allows it: such kernels read element i
+ *     before they write it;
  *  5. nothing in a plan changes while it runs, so one executable may run on several devices at once. */
 #ifndef XT_SRC_CPU_RUN_PLAN_H
 #define XT_SRC_CPU_RUN_PLAN_H
@@ -116,7 +118,8 @@ struct cpu_exec {
     int *alias; /* per input */
     double collective_bytes; /* cpu_stats */
     uint64_t coll_tag; /* of a partitioned program's collectives: ranks that run another one are told so */
-    _Atomic int64_t *profile; /* per thunk: nanoseconds of all runs, and of its fastest; NULL unless XT_DEBUG has "exec" */
+    /* per thunk: nanoseconds of all runs, and of its fastest; NULL unless XT_DEBUG has "exec" */
+    _Atomic int64_t *profile;
     _Atomic int64_t runs;
     char *name;
     struct { /* how long compiling took, by phase */
@@ -129,15 +132,16 @@ struct cpu_device {
     coll_group *group;
     void *stream; /* dnnl_stream_t; kernels that use oneDNN make it (dnnl_util.c) */
     int replicas, partitions; /* of the program that runs now */
-    const cpu_exec *running; /* whose collectives may be started and finished later; programs inside its thunks finish theirs at once */
+    /* whose collectives may be started and finished later; programs inside its thunks finish theirs at once */
+    const cpu_exec *running;
     struct cpu_pending *pending; /* of the program that runs now, in the order they were started (pending.c) */
     uint32_t n_pending, n_finished, cap_pending;
 };
 
 void cpu_phase_begin(cpu_exec *e); /* executable.c: the time from here on belongs to the phase that ends next */
 void cpu_phase_end(cpu_exec *e, cpu_phase p);
-/* exec.c: a planned program inside a thunk of another. in: its arguments; out: its results (an argument's memory where the plan takes that over); temps:
- * of plan.arena_bytes; at: cpu_sub_places(e) pointers, the caller's scratch. */
+/* exec.c: a planned program inside a thunk of another. in: its arguments; out: its results (an argument's memory where
+ * the plan takes that over); temps: of plan.arena_bytes; at: cpu_sub_places(e) pointers, the caller's scratch. */
 size_t cpu_sub_places(const cpu_exec *e);
 xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void **at);
 void cpu_exec_settle(cpu_exec *e); /* exec.c: what running needs to know of a finished plan */

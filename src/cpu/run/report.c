@@ -42,7 +42,8 @@ void cpu_report_live(const cpu_exec *e, uint32_t thunk, str *out) {
     for (uint32_t i = 0; i < p->n_slots; i++) {
         const cpu_slot *s = &p->slots[i];
         bool always = s->kind == CPU_SLOT_ARG || (s->kind == CPU_SLOT_OUT && s->takes == CPU_NONE);
-        bool now = s->kind == CPU_SLOT_TEMP && s->same_as == CPU_NONE && s->first != CPU_NONE && s->first <= thunk && s->last >= thunk;
+        bool now = s->kind == CPU_SLOT_TEMP && s->same_as == CPU_NONE && s->first != CPU_NONE && s->first <= thunk &&
+                   s->last >= thunk;
         if ((always || now) && s->bytes) live[n++] = (live_slot){s->bytes, i};
     }
     qsort(live, n, sizeof *live, larger_first);
@@ -59,7 +60,8 @@ void cpu_report_live(const cpu_exec *e, uint32_t thunk, str *out) {
             snprintf(name, sizeof name, "argument %u", s->index);
         else if (w)
             cpu_thunk_name(w, name, sizeof name);
-        str_printf(out, "\n  %10.2f MiB  %s  %s%s", (double)s->bytes / 1048576, str_cstr(&type), name, s->kind == CPU_SLOT_OUT ? "  (result)" : "");
+        str_printf(out, "\n  %10.2f MiB  %s  %s%s", (double)s->bytes / 1048576, str_cstr(&type), name,
+                   s->kind == CPU_SLOT_OUT ? "  (result)" : "");
         str_free(&type);
     }
     if (n > 10) str_printf(out, "\n  and %zu smaller ones", n - 10);
@@ -76,7 +78,8 @@ static void print_place(const cpu_plan *p, cpu_ref r, str *out) {
 
 void cpu_plan_print(const cpu_exec *e, str *out) {
     const cpu_plan *p = &e->plan;
-    str_printf(out, "plan of %s: %zu thunks, arena %zu bytes, constants %zu bytes\n", e->name, p->n_thunks, p->arena_bytes, p->const_bytes);
+    str_printf(out, "plan of %s: %zu thunks, arena %zu bytes, constants %zu bytes\n", e->name, p->n_thunks,
+               p->arena_bytes, p->const_bytes);
     for (size_t t = 0; t < p->n_thunks; t++) {
         const cpu_thunk *th = &p->thunks[t];
         char name[96];
@@ -112,7 +115,8 @@ static int dearer_first(const void *a, const void *b) {
     return x->thunk < y->thunk ? -1 : x->thunk > y->thunk;
 }
 
-/* Totals of the fastest runs by kernel, dearest first: hundreds of small thunks may outweigh the ones that are listed. */
+/* Totals of the fastest runs by kernel, dearest first: hundreds of small thunks may outweigh the ones
+ * that are listed. */
 static void profile_by_kernel(const cpu_plan *p, const cost *costs, int64_t total, str *out) {
     enum { MOST_KERNELS = 32 };
     struct {
@@ -138,16 +142,19 @@ static void profile_by_kernel(const cpu_plan *p, const cost *costs, int64_t tota
     qsort(sums, n, sizeof *sums, dearer_first);
     str_append(out, "by kernel:\n");
     for (uint32_t i = 0; i < n; i++)
-        str_printf(out, "%9.3f ms %5.1f%%  %-20s %zu thunks\n", (double)sums[i].ns / 1e6, total ? 100.0 * (double)sums[i].ns / (double)total : 0,
-                   kinds[sums[i].thunk].name, kinds[sums[i].thunk].n);
+        str_printf(out, "%9.3f ms %5.1f%%  %-20s %zu thunks\n", (double)sums[i].ns / 1e6,
+                   total ? 100.0 * (double)sums[i].ns / (double)total : 0, kinds[sums[i].thunk].name,
+                   kinds[sums[i].thunk].n);
 }
 
-/* The first result's type, and what was fused: "tensor<128x50xf32> of dot_general add maximum". `xtrain bench --hottest` reads these lines. */
+/* The first result's type, and what was fused: "tensor<128x50xf32> of dot_general add maximum". `xtrain bench
+ * --hottest` reads these lines. */
 static void print_covered(const cpu_exec *e, const cpu_thunk *th, str *out) {
     const ir_type *t = th->n_out ? e->plan.slots[th->out[0].slot].type : NULL;
     str_append(out, "  ");
     if (t) ir_type_print(t, out);
-    for (uint32_t i = 0; th->n_ops > 1 && i < th->n_ops && i < 8; i++) str_printf(out, "%s %s", i ? "" : " of", ir_op_infos[th->ops[i]->code].name);
+    for (uint32_t i = 0; th->n_ops > 1 && i < th->n_ops && i < 8; i++)
+        str_printf(out, "%s %s", i ? "" : " of", ir_op_infos[th->ops[i]->code].name);
     if (th->n_ops > 8) str_printf(out, " and %u more", th->n_ops - 8);
     if (th->kernel->report) {
         str_append(out, "; ");
@@ -172,15 +179,16 @@ void cpu_report_profile(const cpu_exec *e) {
     str s = STR_INIT;
     int64_t all = 0;
     for (uint32_t t = 0; t < p->n_thunks; t++) all += e->profile[2 * t];
-    str_printf(&s, "%s: %lld runs of %zu thunks, %.3f ms each; the fastest run of each thunk adds up to %.3f ms:\n", e->name, (long long)runs,
-               p->n_thunks, (double)all / 1e6 / (double)runs, (double)total / 1e6);
+    str_printf(&s, "%s: %lld runs of %zu thunks, %.3f ms each; the fastest run of each thunk adds up to %.3f ms:\n",
+               e->name, (long long)runs, p->n_thunks, (double)all / 1e6 / (double)runs, (double)total / 1e6);
     for (size_t k = 0; k < p->n_thunks && k < 24; k++) {
         const cpu_thunk *th = &p->thunks[costs[k].thunk];
         char name[96];
         double us = (double)costs[k].ns / 1e3;
         cpu_thunk_name(th, name, sizeof name);
-        str_printf(&s, "%9.1f us %5.1f%%  %-20s %-40s %7.1f GB/s %7.1f GFLOP/s", us, total ? 100.0 * (double)costs[k].ns / (double)total : 0,
-                   th->kernel->name, name, us > 0 ? th->bytes / us / 1e3 : 0, us > 0 ? th->flops / us / 1e3 : 0);
+        str_printf(&s, "%9.1f us %5.1f%%  %-20s %-40s %7.1f GB/s %7.1f GFLOP/s", us,
+                   total ? 100.0 * (double)costs[k].ns / (double)total : 0, th->kernel->name, name,
+                   us > 0 ? th->bytes / us / 1e3 : 0, us > 0 ? th->flops / us / 1e3 : 0);
         print_covered(e, th, &s);
     }
     profile_by_kernel(p, costs, total, &s);

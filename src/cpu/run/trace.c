@@ -45,7 +45,8 @@ uint32_t cpu_trace_run(void) {
 
 static void add(trace_event e) {
     pthread_mutex_lock(&lock);
-    if (n_events < MOST_EVENTS) VEC_PUSH(events, n_events, cap_events, e) ? (void)0 : (void)0; /* without memory the trace is shorter */
+    /* without memory the trace is shorter */
+    if (n_events < MOST_EVENTS) VEC_PUSH(events, n_events, cap_events, e) ? (void)0 : (void)0;
     pthread_mutex_unlock(&lock);
 }
 
@@ -87,7 +88,8 @@ static void write_line(str *plane, bool programs, int64_t from) {
 }
 
 void cpu_trace_write(str *out) {
-    static const char name[] = "/device:CUSTOM:xtrain CPU"; /* the one kind of plane besides TPUs and GPUs that TensorBoard shows as a device */
+    /* the one kind of plane besides TPUs and GPUs that TensorBoard shows as a device */
+    static const char name[] = "/device:CUSTOM:xtrain CPU";
     str plane = STR_INIT;
     pthread_mutex_lock(&lock);
     int64_t from = n_events ? events[0].begin_ns : 0;

@@ -1,5 +1,6 @@
-/* A trace of what the device runs: one event a thunk and one a program, between cpu_trace_start and cpu_trace_stop. Off, it costs one relaxed load a program.
- * What comes out is an XSpace message, which PJRT's profiler extension hands on: its planes, lines and events are those of TensorBoard's profile plugin. */
+/* A trace of what the device runs: one event a thunk and one a program, between cpu_trace_start and cpu_trace_stop.
+ * Off, it costs one relaxed load a program. What comes out is an XSpace message, which PJRT's profiler extension hands
+ * on: its planes, lines and events are those of TensorBoard's profile plugin. */
 #ifndef XT_SRC_CPU_RUN_TRACE_H
 #define XT_SRC_CPU_RUN_TRACE_H
 

@@ -1,5 +1,6 @@
-/* See openmp.h. A region hands out the numbers 0 to size - 1; a thread of the pool takes one after the other, so a region without barriers ends whoever comes.
- * At a barrier each number needs a thread of its own: therefore a region that is wider than the pool goes to libgomp. */
+/* See openmp.h. A region hands out the numbers 0 to size - 1; a thread of the pool takes one after the other, so a
+ * region without barriers ends whoever comes. At a barrier each number needs a thread of its own: therefore a region
+ * that is wider than the pool goes to libgomp. */
 #include "cpu/thread/openmp.h"
 #include "cpu/thread/pool.h"
 
@@ -44,8 +45,8 @@ EXPORT int omp_get_num_threads(void);
 EXPORT int omp_get_thread_num(void);
 EXPORT int omp_in_parallel(void);
 
-/* The same functions under names that no other library can take: where the process's own libgomp comes first, a plain &GOMP_parallel is libgomp's, and what is
- * found there would be thrown away as if it were ours. */
+/* The same functions under names that no other library can take: where the process's own libgomp comes first, a plain
+ * &GOMP_parallel is libgomp's, and what is found there would be thrown away as if it were ours. */
 #define OURS(name) extern __typeof__(name) own_##name __attribute__((alias(#name), visibility("hidden")))
 OURS(GOMP_parallel);
 OURS(GOMP_barrier);
@@ -68,12 +69,12 @@ static void open_runtime(void) {
     if (!lib && dladdr(inside, &info) && info.dli_fname)
         lib = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD); /* under another name: what oneDNN was linked with */
     if (!lib) return;
-#define FIND(field, name)                                                                                                                            \
-    do {                                                                                                                                             \
-        const void *ours;                                                                                                                            \
-        __typeof__(&name) at = own_##name;                                                                                                           \
-        memcpy(&ours, &at, sizeof ours);                                                                                                             \
-        find(lib, #name, ours, &gomp.field);                                                                                                         \
+#define FIND(field, name)                    \
+    do {                                     \
+        const void *ours;                    \
+        __typeof__(&name) at = own_##name;   \
+        memcpy(&ours, &at, sizeof ours);     \
+        find(lib, #name, ours, &gomp.field); \
     } while (0)
     FIND(parallel, GOMP_parallel);
     FIND(barrier, GOMP_barrier);
@@ -88,7 +89,7 @@ static const runtime *theirs(void) {
     return &gomp;
 }
 
-/* --- what oneDNN calls --------------------------------------------------------------------------------------------------------------- */
+/* --- what oneDNN calls --- */
 static void alone(void (*fn)(void *), void *ctx) {
     region r = {.size = 1};
     here before = now;
@@ -174,7 +175,7 @@ int omp_in_parallel(void) {
     return now.most == 0 && theirs()->in_parallel ? gomp.in_parallel() : 0;
 }
 
-/* --- what the team calls ------------------------------------------------------------------------------------------------------------- */
+/* --- what the team calls --- */
 bool openmp_is_ours(void) {
     return atomic_load_explicit(&reached, memory_order_relaxed);
 }

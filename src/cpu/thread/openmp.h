@@ -1,12 +1,14 @@
 /* oneDNN's parallel regions, in threads of ours.
  *
- * oneDNN splits its work by OpenMP. libgomp's threads meet at barriers where they spin for milliseconds, which costs nothing on an idle machine and several
- * times a program's share of one that others use as well. So the six functions of OpenMP that oneDNN calls are defined here and exported: a library
- * that was opened together with oneDNN is asked before libgomp is. On a thread between openmp_enter and openmp_leave they divide a region over the
- * pool, and whoever of its threads is there takes the numbers of those who are not; on every other thread they hand the call on to libgomp.
+ * oneDNN splits its work by OpenMP. libgomp's threads meet at barriers where they spin for milliseconds, which costs
+ * nothing on an idle machine and several times a program's share of one that others use as well. So the six
+ * functions of OpenMP that oneDNN calls are defined here and exported: a library that was opened together with
+ * oneDNN is asked before libgomp is. On a thread between openmp_enter and openmp_leave they divide a region over the
+ * pool, and whoever of its threads is there takes the numbers of those who are not; on every other thread they hand
+ * the call on to libgomp.
  *
- * Where the program itself brings libgomp (linked with -fopenmp, PyTorch), its libgomp comes first and nothing arrives here: openmp_is_ours tells. Then
- * a program with large oneDNN calls runs in libgomp's team (team.h). */
+ * Where the program itself brings libgomp (linked with -fopenmp, PyTorch), its libgomp comes first and nothing arrives
+ * here: openmp_is_ours tells. Then a program with large oneDNN calls runs in libgomp's team (team.h). */
 #ifndef XT_SRC_CPU_THREAD_OPENMP_H
 #define XT_SRC_CPU_THREAD_OPENMP_H
 
@@ -14,14 +16,17 @@
 
 struct pool;
 
-/* How many threads libgomp uses for regions of this thread; gives the number before. Primitives are made for this number. */
+/* How many threads libgomp uses for regions of this thread; gives the number before. Primitives are made for
+ * this number. */
 int openmp_set_threads(int threads);
-/* oneDNN has asked us for the number of threads, so its regions come here too. False before the first primitive is made. */
+/* oneDNN has asked us for the number of threads, so its regions come here too. False before the first
+ * primitive is made. */
 bool openmp_is_ours(void);
 /* Regions of this thread run in the pool, from enter to leave. */
 void openmp_enter(struct pool *p, int threads);
 void openmp_leave(void);
-/* While the pool is at work on something else, what this thread calls runs on it alone; gives what openmp_release takes. */
+/* While the pool is at work on something else, what this thread calls runs on it alone; gives what
+ * openmp_release takes. */
 bool openmp_hold(void);
 void openmp_release(bool held_before);
 

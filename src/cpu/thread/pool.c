@@ -1,7 +1,8 @@
-/* See pool.h. One word tells everything about the region: its number, whether it is open, and how many helpers are inside. A helper comes in by
- * raising the count of an open region, so once the caller has closed it nobody can, and what the region's fields say may change when the last
- * one has left. Sleepers wait on a futex of their own: each checks the word again after it has said that it sleeps, and the caller looks for
- * sleepers after it has opened, so one of the two always sees the other. */
+/* See pool.h. One word tells everything about the region: its number, whether it is open, and how many helpers are
+ * inside. A helper comes in by raising the count of an open region, so once the caller has closed it nobody can, and
+ * what the region's fields say may change when the last one has left. Sleepers wait on a futex of their own: each
+ * checks the word again after it has said that it sleeps, and the caller looks for sleepers after it has opened, so one
+ * of the two always sees the other. */
 #include "cpu/thread/pool.h"
 #include "cpu/thread/openmp.h"
 #include "cpu/thread/team.h"
@@ -76,7 +77,8 @@ static bool look_out(pool *p, uint32_t seen) {
     int64_t begin = clock_ns(), last = begin;
     for (;;) {
         for (int i = 0; i < 32; i++) {
-            if (may_enter(p, atomic_load_explicit(&p->word, memory_order_acquire), seen) || atomic_load_explicit(&p->stop, memory_order_relaxed))
+            if (may_enter(p, atomic_load_explicit(&p->word, memory_order_acquire), seen) ||
+                atomic_load_explicit(&p->stop, memory_order_relaxed))
                 return true;
             PAUSE();
         }

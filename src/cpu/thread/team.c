@@ -35,7 +35,8 @@ int team_default_threads(void) {
     return 1;
 }
 
-/* Flush results (FTZ) and treat inputs (DAZ) below the normal range as zero, as XLA:CPU does: a denormal costs a hundred cycles. */
+/* Flush results (FTZ) and treat inputs (DAZ) below the normal range as zero, as XLA:CPU does: a denormal costs a
+ * hundred cycles. */
 static unsigned float_get(void) {
 #if defined(__x86_64__)
     return _mm_getcsr();
@@ -70,8 +71,9 @@ void team_flush_denormals(void) {
     float_set(float_flushing(float_get()));
 }
 
-/* Threads of this thread's OpenMP team that flush already. They go on doing so: the team works for us only, a thread that joins it inherits the setting of the
- * one that starts it, and a parallel region only to set and unset it would cost more than a small program. */
+/* Threads of this thread's OpenMP team that flush already. They go on doing so: the team works for us only, a thread
+ * that joins it inherits the setting of the one that starts it, and a parallel region only to set and unset it would
+ * cost more than a small program. */
 static _Thread_local int flushing;
 
 static void set_float(void *v) {

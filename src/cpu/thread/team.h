@@ -24,7 +24,8 @@ typedef struct cpu_team {
 } cpu_team;
 
 int team_default_threads(void); /* XT_THREADS, else OMP_NUM_THREADS, else the cores this process may use */
-/* Between enter and leave the calling thread and the team flush denormals to zero, and oneDNN uses `threads` threads. */
+/* Between enter and leave the calling thread and the team flush denormals to zero, and oneDNN uses
+ * `threads` threads. */
 void team_enter(cpu_team *t, bool own);
 void team_leave(cpu_team *t);
 void team_deinit(cpu_team *t);

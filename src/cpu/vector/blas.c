@@ -26,7 +26,7 @@ static bool routine(void *lib, const char *prefix, const char *name, void *out) 
 static const char *const letters[BLAS_TYPES] = {"s", "d", "c", "z"};
 static void *library;
 
-/* --- one thread -------------------------------------------------------------------------------------------------------------------------- */
+/* --- one thread --- */
 enum { RUNTIMES = 2 };
 typedef struct runtime { /* of OpenMP */
     void (*set)(int threads);
@@ -47,7 +47,8 @@ static struct { /* of a build with threads of its own */
     int inside, before;
 } own_threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The functions of the runtime that `lib` is or was linked with; a library's own dependencies are searched, never ours. */
+/* The functions of the runtime that `lib` is or was linked with; a library's own dependencies are
+ * searched, never ours. */
 static void add_runtime(void *lib) {
     runtime r = {0};
     void *set = lib ? dlsym(lib, "omp_set_num_threads") : NULL, *get = lib ? dlsym(lib, "omp_get_max_threads") : NULL;
@@ -63,7 +64,8 @@ static void find_threads(void *lib) {
     enum { OWN_THREADS = 1 }; /* what openblas_get_parallel says of a build; 2: OpenMP, 0: none */
     int (*parallel)(void);
     Dl_info info;
-    void *p = dlsym(lib, "openblas_get_parallel"), *set = dlsym(lib, "openblas_set_num_threads"), *get = dlsym(lib, "openblas_get_num_threads");
+    void *p = dlsym(lib, "openblas_get_parallel"), *set = dlsym(lib, "openblas_set_num_threads"),
+         *get = dlsym(lib, "openblas_get_num_threads");
     memcpy(&parallel, &p, sizeof p);
     if (p && set && get && parallel() == OWN_THREADS) {
         memcpy(&own_threads.set, &set, sizeof set);
@@ -90,7 +92,8 @@ static void end_alone(const alone *before) {
         if (before->threads[i] != 1) runtimes[i].set(before->threads[i]);
     if (!own_threads.set) return;
     pthread_mutex_lock(&own_threads.lock);
-    if (--own_threads.inside == 0 && own_threads.before != 1 && own_threads.get() == 1) own_threads.set(own_threads.before);
+    if (--own_threads.inside == 0 && own_threads.before != 1 && own_threads.get() == 1)
+        own_threads.set(own_threads.before);
     pthread_mutex_unlock(&own_threads.lock);
 }
 
@@ -116,7 +119,7 @@ int64_t blas_blocks(double work) {
     return n;
 }
 
-/* --- the library ------------------------------------------------------------------------------------------------------------------------- */
+/* --- the library --- */
 static void open_library(void) {
     static const char *const files[] = {"libopenblas.so.0", "libopenblas.so"};
     void *lib = NULL;
@@ -124,18 +127,20 @@ static void open_library(void) {
     bool ok = lib != NULL;
     for (int t = 0; t < BLAS_TYPES && ok; t++) {
         const char *p = letters[t];
-        ok = routine(lib, p, "gemm", &api.gemm[t]) && routine(lib, p, "trsm", &api.trsm[t]) && routine(lib, p, "potrf", &api.potrf[t]) &&
-             routine(lib, p, "getrf", &api.getrf[t]) && routine(lib, p, "geqrf", &api.geqrf[t]) &&
-             routine(lib, p, t < BLAS_C ? "orgqr" : "ungqr", &api.orgqr[t]);
+        ok = routine(lib, p, "gemm", &api.gemm[t]) && routine(lib, p, "trsm", &api.trsm[t]) &&
+             routine(lib, p, "potrf", &api.potrf[t]) && routine(lib, p, "getrf", &api.getrf[t]) &&
+             routine(lib, p, "geqrf", &api.geqrf[t]) && routine(lib, p, t < BLAS_C ? "orgqr" : "ungqr", &api.orgqr[t]);
         ok = ok && (t < BLAS_C ? routine(lib, p, "syevd", &api.syevd[t]) && routine(lib, p, "gesdd", &api.gesdd_real[t])
-                               : routine(lib, p, "heevd", &api.heevd[t - BLAS_C]) && routine(lib, p, "gesdd", &api.gesdd_complex[t - BLAS_C]));
+                               : routine(lib, p, "heevd", &api.heevd[t - BLAS_C]) &&
+                                     routine(lib, p, "gesdd", &api.gesdd_complex[t - BLAS_C]));
     }
     if (ok) find_threads(lib);
     found = ok;
     library = lib;
     if (!ok)
         log_once("openblas", XT_SEV_WARNING,
-                 "OpenBLAS is not installed (libopenblas0-openmp; `make deps` installs it): products of f64 and complex matrices and factorisations "
+                 "OpenBLAS is not installed (libopenblas0-openmp; `make deps` installs it): products of f64 and "
+                 "complex matrices and factorisations "
                  "are slow");
 }
 

@@ -18,22 +18,28 @@ typedef int32_t blas_int;
 
 /* Of the four element types, in the order s d c z. */
 typedef enum blas_type { BLAS_S, BLAS_D, BLAS_C, BLAS_Z, BLAS_TYPES } blas_type;
-typedef void (*blas_gemm_fn)(const char *ta, const char *tb, BLAS_IN m, BLAS_IN n, BLAS_IN k, const void *alpha, const void *a, BLAS_IN lda,
-                             const void *b, BLAS_IN ldb, const void *beta, void *c, BLAS_IN ldc);
-typedef void (*blas_trsm_fn)(const char *side, const char *uplo, const char *trans, const char *diag, BLAS_IN m, BLAS_IN n, const void *alpha,
-                             const void *a, BLAS_IN lda, void *b, BLAS_IN ldb);
+typedef void (*blas_gemm_fn)(const char *ta, const char *tb, BLAS_IN m, BLAS_IN n, BLAS_IN k, const void *alpha,
+                             const void *a, BLAS_IN lda, const void *b, BLAS_IN ldb, const void *beta, void *c,
+                             BLAS_IN ldc);
+typedef void (*blas_trsm_fn)(const char *side, const char *uplo, const char *trans, const char *diag, BLAS_IN m,
+                             BLAS_IN n, const void *alpha, const void *a, BLAS_IN lda, void *b, BLAS_IN ldb);
 typedef void (*blas_potrf_fn)(const char *uplo, BLAS_IN n, void *a, BLAS_IN lda, blas_int *info);
 typedef void (*blas_getrf_fn)(BLAS_IN m, BLAS_IN n, void *a, BLAS_IN lda, blas_int *pivots, blas_int *info);
-typedef void (*blas_geqrf_fn)(BLAS_IN m, BLAS_IN n, void *a, BLAS_IN lda, void *tau, void *work, BLAS_IN lwork, blas_int *info);
-typedef void (*blas_orgqr_fn)(BLAS_IN m, BLAS_IN n, BLAS_IN k, void *a, BLAS_IN lda, const void *tau, void *work, BLAS_IN lwork, blas_int *info);
-typedef void (*blas_syevd_fn)(const char *job, const char *uplo, BLAS_IN n, void *a, BLAS_IN lda, void *w, void *work, BLAS_IN lwork, blas_int *iwork,
-                              BLAS_IN liwork, blas_int *info);
-typedef void (*blas_heevd_fn)(const char *job, const char *uplo, BLAS_IN n, void *a, BLAS_IN lda, void *w, void *work, BLAS_IN lwork, void *rwork,
-                              BLAS_IN lrwork, blas_int *iwork, BLAS_IN liwork, blas_int *info);
-typedef void (*blas_gesdd_real_fn)(const char *job, BLAS_IN m, BLAS_IN n, void *a, BLAS_IN lda, void *s, void *u, BLAS_IN ldu, void *vt, BLAS_IN ldvt,
-                                   void *work, BLAS_IN lwork, blas_int *iwork, blas_int *info);
-typedef void (*blas_gesdd_complex_fn)(const char *job, BLAS_IN m, BLAS_IN n, void *a, BLAS_IN lda, void *s, void *u, BLAS_IN ldu, void *vt,
-                                      BLAS_IN ldvt, void *work, BLAS_IN lwork, void *rwork, blas_int *iwork, blas_int *info);
+typedef void (*blas_geqrf_fn)(BLAS_IN m, BLAS_IN n, void *a, BLAS_IN lda, void *tau, void *work, BLAS_IN lwork,
+                              blas_int *info);
+typedef void (*blas_orgqr_fn)(BLAS_IN m, BLAS_IN n, BLAS_IN k, void *a, BLAS_IN lda, const void *tau, void *work,
+                              BLAS_IN lwork, blas_int *info);
+typedef void (*blas_syevd_fn)(const char *job, const char *uplo, BLAS_IN n, void *a, BLAS_IN lda, void *w, void *work,
+                              BLAS_IN lwork, blas_int *iwork, BLAS_IN liwork, blas_int *info);
+typedef void (*blas_heevd_fn)(const char *job, const char *uplo, BLAS_IN n, void *a, BLAS_IN lda, void *w, void *work,
+                              BLAS_IN lwork, void *rwork, BLAS_IN lrwork, blas_int *iwork, BLAS_IN liwork,
+                              blas_int *info);
+typedef void (*blas_gesdd_real_fn)(const char *job, BLAS_IN m, BLAS_IN n, void *a, BLAS_IN lda, void *s, void *u,
+                                   BLAS_IN ldu, void *vt, BLAS_IN ldvt, void *work, BLAS_IN lwork, blas_int *iwork,
+                                   blas_int *info);
+typedef void (*blas_gesdd_complex_fn)(const char *job, BLAS_IN m, BLAS_IN n, void *a, BLAS_IN lda, void *s, void *u,
+                                      BLAS_IN ldu, void *vt, BLAS_IN ldvt, void *work, BLAS_IN lwork, void *rwork,
+                                      blas_int *iwork, blas_int *info);
 
 typedef struct blas_api {
     blas_gemm_fn gemm[BLAS_TYPES];
@@ -47,7 +53,8 @@ typedef struct blas_api {
     blas_gesdd_real_fn gesdd_real[2];
     blas_gesdd_complex_fn gesdd_complex[2];
 } blas_api;
-/* A routine of LAPACK by its name without the letter of its type ("geev"); NULL where the library or the routine is missing. */
+/* A routine of LAPACK by its name without the letter of its type ("geev"); NULL where the library or the
+ * routine is missing. */
 typedef void (*blas_any_fn)(void);
 blas_any_fn blas_routine(blas_type t, const char *name);
 const blas_api *blas_get(void); /* NULL where it is not installed; told once */
@@ -55,10 +62,10 @@ const blas_api *blas_get(void); /* NULL where it is not installed; told once */
 /* team_for for functions that call OpenBLAS, on one thread too: each call of fn has it to itself on its thread. */
 void blas_for(const cpu_team *team, int64_t n, int64_t grain, team_fn fn, void *ctx);
 
-/* How many blocks a product of so many multiplications is cut into. What a call packs of its operands it packs anew: on one
- * thread, slabs of 256 rows of 1024 cost 9 percent, slabs of 512 rows of 2048 cost 6 (AVX-512; 2 to 6 with AVX2). So blocks
- * grow with the product: twice as many of them for eight times the work. Shapes alone say how many, for the kernels at the
- * edges of a block have other bits than those inside. */
+/* How many blocks a product of so many multiplications is cut into. What a call packs of its operands it packs anew: on
+ * one thread, slabs of 256 rows of 1024 cost 9 percent, slabs of 512 rows of 2048 cost 6 (AVX-512; 2 to 6 with AVX2).
+ * So blocks grow with the product: twice as many of them for eight times the work. Shapes alone say how many, for the
+ * kernels at the edges of a block have other bits than those inside. */
 int64_t blas_blocks(double work);
 
 bool blas_type_of(xt_dtype t, blas_type *out);

@@ -1,5 +1,5 @@
-/* The inner loops over blocked images: pixels of 16 features each, f32 or bf16 in memory, f32 in between. Only for processors with AVX-512
- * (blk_avx512.c); layout.c blocks nothing elsewhere. */
+/* The inner loops over blocked images: pixels of 16 features each, f32 or bf16 in memory, f32 in between. Only for
+ * processors with AVX-512 (blk_avx512.c); layout.c blocks nothing elsewhere. */
 #ifndef XT_SRC_CPU_VECTOR_BLK_H
 #define XT_SRC_CPU_VECTOR_BLK_H
 
@@ -29,7 +29,8 @@ typedef struct blk_ops {
     /* Mean and sum of squared deviations of n > 0 pixels, by feature. */
     void (*stats)(blk_in x, int64_t n, double mean[16], double m2[16]);
     void (*apply)(const blk_norm *t); /* (x - mean) * a + shift [+ residual] [max 0] */
-    /* The gradient that counts (g0 [+ g1], where z > 0 or, without z, (x - mean) * relu_a + relu_shift > 0); its sum and that of its products with x - mean. Writes `masked`. */
+    /* The gradient that counts (g0 [+ g1], where z > 0 or, without z, (x - mean) * relu_a + relu_shift > 0); its sum
+     * and that of its products with x - mean. Writes `masked`. */
     void (*grad_sums)(const blk_norm *t, double sum[16], double dev[16]);
     void (*grad_apply)(const blk_norm *t); /* g * a + (x - mean) * b + shift; reads `masked` when it is there */
     void (*pool)(const blk_window *w, blk_in x, float init, float *out);

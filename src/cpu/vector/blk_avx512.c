@@ -3,7 +3,8 @@
 
 #if defined(__x86_64__)
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), \
+                             apply_to = function)
 #else
 #pragma GCC optimize("O3,no-trapping-math,no-math-errno")
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
@@ -33,7 +34,8 @@ static inline void store_narrow(uint16_t *p, int64_t i, __m512 v) {
 
 static inline void add_wide(double total[LANES], __m512 v) {
     _mm512_storeu_pd(total, _mm512_add_pd(_mm512_loadu_pd(total), _mm512_cvtps_pd(_mm512_castps512_ps256(v))));
-    _mm512_storeu_pd(total + 8, _mm512_add_pd(_mm512_loadu_pd(total + 8), _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1))));
+    _mm512_storeu_pd(total + 8,
+                     _mm512_add_pd(_mm512_loadu_pd(total + 8), _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1))));
 }
 
 static void stats(blk_in x, int64_t n, double mean[LANES], double m2[LANES]) {
@@ -70,7 +72,8 @@ static void stats(blk_in x, int64_t n, double mean[LANES], double m2[LANES]) {
 #define ALWAYS static inline __attribute__((always_inline))
 
 ALWAYS void apply_as(const blk_norm *t, bool half, bool residual, bool wide, bool slim) {
-    __m512 mean = _mm512_loadu_ps(t->mean), a = _mm512_loadu_ps(t->a), shift = _mm512_loadu_ps(t->shift), zero = _mm512_setzero_ps();
+    __m512 mean = _mm512_loadu_ps(t->mean), a = _mm512_loadu_ps(t->a), shift = _mm512_loadu_ps(t->shift),
+           zero = _mm512_setzero_ps();
     blk_in x = {t->x.p, half};
     for (int64_t i = 0; i < t->n; i++) {
         __m512 v = _mm512_fmadd_ps(_mm512_sub_ps(load(x, i), mean), a, shift);
@@ -98,7 +101,8 @@ typedef enum mask_kind { NO_MASK, MASK_OF_Z, MASK_OF_X } mask_kind;
 static mask_kind mask_of(const blk_norm *t) {
     return !t->relu ? NO_MASK : t->z.p ? MASK_OF_Z : MASK_OF_X;
 }
-/* What a gradient's loops read; `half`: x and the only gradient are bf16, known where it is called, else asked for each. */
+/* What a gradient's loops read; `half`: x and the only gradient are bf16, known where it is called, else
+ * asked for each. */
 typedef struct grad_source {
     blk_in x, g[2], z;
     __m512 mean, relu_a, relu_shift;
@@ -119,13 +123,15 @@ ALWAYS __m512 gradient(const grad_source *s, int64_t i, bool two, mask_kind mask
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(z, zero, _CMP_GT_OQ), g);
 }
 
-ALWAYS void grad_sums_as(const blk_norm *t, double sum[LANES], double dev[LANES], bool two, mask_kind mask, bool keep, bool half) {
+ALWAYS void grad_sums_as(const blk_norm *t, double sum[LANES], double dev[LANES], bool two, mask_kind mask, bool keep,
+                         bool half) {
     grad_source from = source_of(t, mask, half);
     memset(sum, 0, LANES * sizeof *sum);
     memset(dev, 0, LANES * sizeof *dev);
     for (int64_t i = 0; i < t->n;) {
         int64_t stop = i + FLUSH < t->n ? i + FLUSH : t->n;
-        __m512 s[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()}, d[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()}, away;
+        __m512 s[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()}, d[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()},
+               away;
         for (; i + 2 <= stop; i += 2)
             for (int k = 0; k < 2; k++) {
                 __m512 g = gradient(&from, i + k, two, mask, &away);
@@ -191,7 +197,7 @@ static void grad_apply(const blk_norm *given) {
         grad_apply_as(&t, two, mask, w, s, false);
 }
 
-/* --- windows -------------------------------------------------------------------------------------------------------------------------- */
+/* --- windows --- */
 /* The places of a window that lie inside: k in [*from, *to). */
 static inline void inside(const blk_window *w, int d, int64_t o, int64_t *from, int64_t *to) {
     int64_t at = o * w->stride[d] - w->low[d];
@@ -203,7 +209,8 @@ static inline void inside(const blk_window *w, int d, int64_t o, int64_t *from, 
     if (end < *to) *to = end;
 }
 
-/* Where a window lies that is whole, and the same for its pixels row by row. Sizes are constants where it is called, so that the loops come apart. */
+/* Where a window lies that is whole, and the same for its pixels row by row. Sizes are constants where it is called, so
+ * that the loops come apart. */
 typedef struct whole {
     const blk_window *w;
     const float *x; /* its first pixel */
@@ -225,7 +232,8 @@ ALWAYS bool largest(const whole *p, float init, __m512 *out) {
     for (int k = 0; k < p->rows * p->cols; k++) {
         __m512 v = pixel(p, k);
         acc = larger(acc, v);
-        if (k % 2 == 0 || k == p->rows * p->cols - 1) nan |= _mm512_cmp_ps_mask(v, before, _CMP_UNORD_Q); /* two at a time */
+        /* two at a time */
+        if (k % 2 == 0 || k == p->rows * p->cols - 1) nan |= _mm512_cmp_ps_mask(v, before, _CMP_UNORD_Q);
         before = v;
     }
     *out = acc;
@@ -259,7 +267,8 @@ ALWAYS __m512 pool_any(const blk_window *w, blk_in x, float init, int64_t oy, in
                 acc = _mm512_add_ps(acc, v);
                 continue;
             }
-            __m512 next = _mm512_mask_mov_ps(larger(acc, v), _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), v); /* a NaN on either side stays */
+            /* a NaN on either side stays */
+            __m512 next = _mm512_mask_mov_ps(larger(acc, v), _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), v);
             acc = _mm512_mask_mov_ps(next, _mm512_cmp_ps_mask(acc, acc, _CMP_UNORD_Q), acc);
         }
     }
@@ -267,7 +276,8 @@ ALWAYS __m512 pool_any(const blk_window *w, blk_in x, float init, int64_t oy, in
 }
 
 /* n whole windows of row oy from ox on. */
-ALWAYS void pool_whole(const blk_window *w, blk_in x, float init, int64_t oy, int64_t ox, int64_t n, int size, float *out) {
+ALWAYS void pool_whole(const blk_window *w, blk_in x, float init, int64_t oy, int64_t ox, int64_t n, int size,
+                       float *out) {
     for (int64_t stop = ox + n; ox < stop; ox++) {
         int64_t corner = (oy * w->stride[0] - w->low[0]) * w->in[1] + ox * w->stride[1] - w->low[1];
         whole p = {w, (const float *)x.p + corner * LANES, size, size};
@@ -296,7 +306,7 @@ static void pool(const blk_window *w, blk_in x, float init, float *out) {
     }
 }
 
-/* --- gradient of the largest: which place of a window gets it, then each place its windows, in order ------------------------------------ */
+/* --- gradient of the largest: which place of a window gets it, then each place its windows, in order --- */
 ALWAYS __m512i chosen_whole(const whole *p) {
     __m512 best = pixel(p, 0);
     __m512i where = _mm512_setzero_si512();
@@ -334,7 +344,8 @@ static void pool_grad_any(const blk_window *w, blk_in x, blk_in src, int64_t oy,
 }
 
 /* n whole windows of row oy from ox on. */
-ALWAYS void pool_grad_whole(const blk_window *w, blk_in x, blk_in src, int64_t oy, int64_t ox, int64_t n, int size, float *out) {
+ALWAYS void pool_grad_whole(const blk_window *w, blk_in x, blk_in src, int64_t oy, int64_t ox, int64_t n, int size,
+                            float *out) {
     for (int64_t stop = ox + n; ox < stop; ox++) {
         int64_t corner = (oy * w->stride[0] - w->low[0]) * w->in[1] + ox * w->stride[1] - w->low[1];
         whole p = {w, (const float *)x.p + corner * LANES, size, size};
@@ -343,13 +354,15 @@ ALWAYS void pool_grad_whole(const blk_window *w, blk_in x, blk_in src, int64_t o
         for (int k = 0; k < size * size; k++) {
             float *to = out + (corner + k / size * w->in[1] + k % size) * LANES;
             __m512 old = _mm512_loadu_ps(to);
-            _mm512_storeu_ps(to, _mm512_mask_add_ps(old, _mm512_cmpeq_epi32_mask(where, _mm512_set1_epi32(k)), old, add));
+            _mm512_storeu_ps(to,
+                             _mm512_mask_add_ps(old, _mm512_cmpeq_epi32_mask(where, _mm512_set1_epi32(k)), old, add));
         }
     }
 }
 
 static void pool_grad(const blk_window *w, blk_in x, blk_in src, float init, float *out) {
-    int64_t y, left, rows = whole_ones(w, 0, &y), cols = whole_ones(w, 1, &left), filled = 0, area = w->in[0] * w->in[1];
+    int64_t y, left, rows = whole_ones(w, 0, &y), cols = whole_ones(w, 1, &left), filled = 0,
+                     area = w->in[0] * w->in[1];
     int size = x.half || rows == 0 || cols == 0 ? 0 : common_size(w);
     for (int64_t oy = 0; oy < w->out[0]; oy++) {
         /* Rows are filled when the first window comes to them, so that they are still in cache. */

@@ -12,8 +12,9 @@ static size_t aligned(size_t bytes) {
     return (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
 }
 
-/* --- blocks ------------------------------------------------------------------------------------------------------ */
-/* About `pieces` blocks of whole units: equal ones where the size allows it, for a shorter last one needs a primitive more. */
+/* --- blocks --- */
+/* About `pieces` blocks of whole units: equal ones where the size allows it, for a shorter last one needs a
+ * primitive more. */
 static void cut(cut_product *p, int axis, int64_t pieces, int64_t unit) {
     int64_t n = p->size[axis];
     if (pieces < 1) pieces = 1;
@@ -42,8 +43,8 @@ static void cut_small(cut_product *p, double flops) {
     }
 }
 
-/* What oneDNN packs of an operand it packs anew for each block, which costs less the larger the block is: so a product is
- * in 8 blocks before there are more of them, and these are large. */
+/* What oneDNN packs of an operand it packs anew for each block, which costs less the larger the block is: so a product
+ * is in 8 blocks before there are more of them, and these are large. */
 static int64_t least_extent(double flops, int64_t blocks) {
     enum { FEW = 8 };
     return blocks >= FEW ? 512 : flops < 1e8 ? 64 : flops < 1e9 ? 128 : 256;
@@ -103,9 +104,10 @@ static int64_t extent(const cut_product *p, int kind, int axis) {
     return kind >> axis & 1 ? p->size[axis] % p->block[axis] : p->block[axis];
 }
 
-/* --- primitives -------------------------------------------------------------------------------------------------- */
+/* --- primitives --- */
 /* oneDNN looks at strides of dims of size 1 too: they get the ones of a dense matrix. */
-static void matrix_desc(dnnl_memory_desc_t *md, dnnl_data_type_t t, int64_t b, int64_t rows, int64_t cols, int64_t sb, int64_t sr, int64_t sc) {
+static void matrix_desc(dnnl_memory_desc_t *md, dnnl_data_type_t t, int64_t b, int64_t rows, int64_t cols, int64_t sb,
+                        int64_t sr, int64_t sc) {
     if (cols == 1 && rows > 1) sc = sr == 1 ? rows : 1;
     if (rows == 1) sr = cols == 1 ? 1 : sc == 1 ? cols : 1;
     if (rows == 1 && cols == 1) sc = 1;
@@ -135,8 +137,8 @@ static size_t larger(size_t a, size_t b) {
 }
 
 /* The move of a block of an operand from how it lies to how the primitive wants it. */
-static xt_status make_move(cut_product *p, int threads, dnnl_prim *move, const dnnl_memory_desc_t *lies, const dnnl_memory_desc_t *wanted,
-                           size_t *bytes, bool *out_ok) {
+static xt_status make_move(cut_product *p, int threads, dnnl_prim *move, const dnnl_memory_desc_t *lies,
+                           const dnnl_memory_desc_t *wanted, size_t *bytes, bool *out_ok) {
     *bytes = larger(*bytes, aligned(dnnl_memory_desc_get_size(wanted)));
     if (move->primitive) return NULL;
     XT_TRY(dnnl_reorder_make(lies, wanted, threads, move, out_ok));
@@ -174,7 +176,8 @@ static xt_status make_kind(cut_product *p, int kind, int threads, bool *out_ok) 
     p->own_bytes = larger(p->own_bytes, aligned(prim->scratch_bytes));
     xt_status s = NULL;
     if (p->block_lhs) s = make_move(p, threads, &p->lhs_moves[of_lhs], &lies[0], &used[0], &p->lhs_bytes, out_ok);
-    if (p->block_rhs && !s && *out_ok) s = make_move(p, threads, &p->rhs_moves[of_rhs], &lies[1], &used[1], &p->rhs_bytes, out_ok);
+    if (p->block_rhs && !s && *out_ok)
+        s = make_move(p, threads, &p->rhs_moves[of_rhs], &lies[1], &used[1], &p->rhs_bytes, out_ok);
     return s;
 }
 
@@ -210,7 +213,7 @@ void cut_free(cut_product *p) {
     }
 }
 
-/* --- running ----------------------------------------------------------------------------------------------------- */
+/* --- running --- */
 typedef struct run {
     const cut_product *p;
     void **stream;
@@ -233,7 +236,8 @@ static int kind_of(const cut_product *p, const int64_t at[CUT_AXES]) {
         if ((at[i] + 1) * p->block[i] > p->size[i]) kind |= 1 << i;
     return kind;
 }
-static const char *block_at(const cut_product *p, const char *data, const int64_t strides[CUT_AXES], const int64_t at[CUT_AXES]) {
+static const char *block_at(const cut_product *p, const char *data, const int64_t strides[CUT_AXES],
+                            const int64_t at[CUT_AXES]) {
     int64_t offset = 0;
     for (int i = 0; i < CUT_AXES; i++) offset += at[i] * p->block[i] * strides[i];
     return data + offset * (int64_t)xt_dtype_size(p->in);
@@ -249,7 +253,9 @@ static char *rhs_block(const run *r, const int64_t at[CUT_AXES]) {
 
 /* Blocks of the left operand, then of the right one. */
 static int64_t moves_of(const cut_product *p, bool left) {
-    return left ? (p->block_lhs ? p->count[CUT_ROWS] * p->count[CUT_DEPTH] : 0) : p->block_rhs ? p->count[CUT_COLUMNS] * p->count[CUT_DEPTH] : 0;
+    return left           ? (p->block_lhs ? p->count[CUT_ROWS] * p->count[CUT_DEPTH] : 0)
+           : p->block_rhs ? p->count[CUT_COLUMNS] * p->count[CUT_DEPTH]
+                          : 0;
 }
 static void move_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
     run *r = ctx;
@@ -262,7 +268,8 @@ static void move_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
         int kind = kind_of(p, at);
         const char *from = left ? block_at(p, r->lhs, p->lhs, at) : block_at(p, r->rhs, p->rhs, at);
         void *both[2] = {(void *)(uintptr_t)from, left ? lhs_block(r, at) : rhs_block(r, at)};
-        keep_first(r, dnnl_prim_run(left ? &p->lhs_moves[kind] : &p->rhs_moves[kind], r->stream, both, own_scratch(r, thread)));
+        keep_first(r, dnnl_prim_run(left ? &p->lhs_moves[kind] : &p->rhs_moves[kind], r->stream, both,
+                                    own_scratch(r, thread)));
     }
 }
 
@@ -298,11 +305,17 @@ static void add_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-xt_status cut_run(const cut_product *p, const cpu_team *team, void **stream, const void *lhs, const void *rhs, void *out, void *scratch) {
+xt_status cut_run(const cut_product *p, const cpu_team *team, void **stream, const void *lhs, const void *rhs,
+                  void *out, void *scratch) {
     const bool pieces = p->count[CUT_DEPTH] > 1;
     int64_t blocks = 1, results = p->size[CUT_BATCH] * p->size[CUT_ROWS] * p->size[CUT_COLUMNS];
     for (int i = 0; i < CUT_AXES; i++) blocks *= p->count[i];
-    run r = {.p = p, .stream = stream, .lhs = lhs, .rhs = rhs, .to = pieces ? (char *)scratch + p->sums_at : out, .scratch = scratch};
+    run r = {.p = p,
+             .stream = stream,
+             .lhs = lhs,
+             .rhs = rhs,
+             .to = pieces ? (char *)scratch + p->sums_at : out,
+             .scratch = scratch};
     r.to_elem = pieces ? sizeof(float) : xt_dtype_size(p->out);
     XT_TRY(dnnl_stream_open(stream));
     if (p->whole) {

@@ -20,7 +20,8 @@
 enum { CUT_BATCH, CUT_ROWS, CUT_COLUMNS, CUT_DEPTH, CUT_AXES, CUT_KINDS = 1 << CUT_AXES };
 
 typedef struct cut_product {
-    /* Set by the caller: the result is dense [batch, rows, columns]; an operand has stride 0 along the axis it lacks. */
+    /* Set by the caller: the result is dense [batch, rows, columns]; an operand has stride 0 along the
+     * axis it lacks. */
     xt_dtype in, out;
     int64_t size[CUT_AXES], lhs[CUT_AXES], rhs[CUT_AXES]; /* strides in elements */
     bool block_lhs, block_rhs; /* bring blocks of it into a layout of oneDNN's choice first */
@@ -38,7 +39,8 @@ typedef struct cut_product {
 void cut_plan(cut_product *p);
 /* Makes the primitives; *out_ok false: oneDNN has none (no error), and nothing is left to free. */
 xt_status cut_make(cut_product *p, int threads, bool *out_ok);
-xt_status cut_run(const cut_product *p, const cpu_team *team, void **stream, const void *lhs, const void *rhs, void *out, void *scratch);
+xt_status cut_run(const cut_product *p, const cpu_team *team, void **stream, const void *lhs, const void *rhs,
+                  void *out, void *scratch);
 void cut_free(cut_product *p);
 
 #endif

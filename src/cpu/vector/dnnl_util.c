@@ -8,7 +8,8 @@ static dnnl_engine_t engine;
 static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
 static void engine_make(void) {
     /* oneDNN follows XT_CPU_FEATURES unless ONEDNN_MAX_CPU_ISA says more; it has no level below SSE4.1. */
-    if (env_get("XT_CPU_FEATURES") && simd_level() < 2) dnnl_set_max_cpu_isa(simd_level() == 1 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41);
+    if (env_get("XT_CPU_FEATURES") && simd_level() < 2)
+        dnnl_set_max_cpu_isa(simd_level() == 1 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41);
     if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success) engine = NULL;
 }
 dnnl_engine_t dnnl_util_engine(void) {
@@ -23,7 +24,8 @@ bool dnnl_type_of(xt_dtype t, dnnl_data_type_t *out) {
 
 xt_status dnnl_status_of(dnnl_status_t s, const char *what) {
     if (s == dnnl_success) return NULL;
-    return status_new(s == dnnl_out_of_memory ? XT_RESOURCE_EXHAUSTED : XT_INTERNAL, NULL, "oneDNN: %s failed with status %d", what, (int)s);
+    return status_new(s == dnnl_out_of_memory ? XT_RESOURCE_EXHAUSTED : XT_INTERNAL, NULL,
+                      "oneDNN: %s failed with status %d", what, (int)s);
 }
 
 /* oneDNN fixes how a primitive splits its work when it is made, by the OpenMP setting of the thread that makes it. */
@@ -45,8 +47,8 @@ int64_t dnnl_util_spent(void) {
     return spent;
 }
 
-static xt_status prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd,
-                           bool *out_ok) {
+static xt_status prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out,
+                           dnnl_primitive_desc_t *out_pd, bool *out_ok) {
     *out = (dnnl_prim){0};
     *out_ok = false;
     if (out_pd) *out_pd = NULL;
@@ -54,7 +56,9 @@ static xt_status prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_
     dnnl_primitive_desc_t pd = NULL;
     if (!dnnl_util_engine()) return NULL;
     xt_status s = dnnl_status_of(dnnl_primitive_attr_create(&attr), "making attributes");
-    if (!s) s = dnnl_status_of(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user), "setting the scratchpad mode");
+    if (!s)
+        s = dnnl_status_of(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user),
+                           "setting the scratchpad mode");
     int before = team_set_openmp(threads);
     bool made = !s && dnnl_primitive_desc_create(&pd, desc, attr, engine, hint) == dnnl_success;
     team_set_openmp(before);
@@ -70,22 +74,26 @@ static xt_status prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_
     return s;
 }
 
-xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd,
-                         bool *out_ok) {
+xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out,
+                         dnnl_primitive_desc_t *out_pd, bool *out_ok) {
     int64_t began = clock_ns();
     xt_status s = prim_make(desc, hint, threads, out, out_pd, out_ok);
     spent += clock_ns() - began;
     return s;
 }
 
-static xt_status reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out, bool *out_ok) {
+static xt_status reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out,
+                              bool *out_ok) {
     *out = (dnnl_prim){0};
     *out_ok = false;
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t pd = NULL;
     xt_status s = dnnl_status_of(dnnl_primitive_attr_create(&attr), "making attributes");
-    if (!s) s = dnnl_status_of(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user), "setting the scratchpad mode");
-    if (!s && dnnl_reorder_primitive_desc_create(&pd, from, dnnl_util_engine(), to, dnnl_util_engine(), attr) == dnnl_success) {
+    if (!s)
+        s = dnnl_status_of(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user),
+                           "setting the scratchpad mode");
+    if (!s && dnnl_reorder_primitive_desc_create(&pd, from, dnnl_util_engine(), to, dnnl_util_engine(), attr) ==
+                  dnnl_success) {
         s = make(pd, threads, out);
         dnnl_prim_add(out, DNNL_ARG_FROM, from);
         dnnl_prim_add(out, DNNL_ARG_TO, to);
@@ -96,7 +104,8 @@ static xt_status reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_
     return s;
 }
 
-xt_status dnnl_reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out, bool *out_ok) {
+xt_status dnnl_reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out,
+                            bool *out_ok) {
     int64_t began = clock_ns();
     xt_status s = reorder_make(from, to, threads, out, out_ok);
     spent += clock_ns() - began;
@@ -116,7 +125,8 @@ bool dnnl_desc_is_slow(const_dnnl_primitive_desc_t pd) {
 
 xt_status dnnl_stream_open(void **stream) {
     if (*stream) return NULL;
-    return dnnl_status_of(dnnl_stream_create((dnnl_stream_t *)stream, dnnl_util_engine(), dnnl_stream_default_flags), "opening a stream");
+    return dnnl_status_of(dnnl_stream_create((dnnl_stream_t *)stream, dnnl_util_engine(), dnnl_stream_default_flags),
+                          "opening a stream");
 }
 
 xt_status dnnl_prim_run(const dnnl_prim *p, void **stream, void *const *data, void *scratch) {

@@ -1,7 +1,8 @@
-/* oneDNN behind four functions: descriptors by strides, primitives with the caller's scratchpad, execution on plain pointers.
+/* oneDNN behind four functions: descriptors by strides, primitives with the caller's scratchpad, execution on
+ * plain pointers.
  *
- * A primitive is made when a program is compiled, for the thread count of the compile, and holds no pointers: memory objects are made per
- * call, so several devices may run one executable at once. */
+ * A primitive is made when a program is compiled, for the thread count of the compile, and holds no pointers: memory
+ * objects are made per call, so several devices may run one executable at once. */
 #ifndef XT_SRC_CPU_VECTOR_DNNL_UTIL_H
 #define XT_SRC_CPU_VECTOR_DNNL_UTIL_H
 
@@ -21,20 +22,23 @@ typedef struct dnnl_prim {
 
 bool dnnl_type_of(xt_dtype t, dnnl_data_type_t *out);
 dnnl_engine_t dnnl_util_engine(void); /* NULL: oneDNN cannot be used */
-/* Makes the primitive of an operation descriptor. `hint` may be NULL. *out_ok is false when oneDNN has none but a reference loop (no
- * error). `out_pd` (may be NULL) gets the descriptor, the caller's to destroy. */
-xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd,
-                         bool *out_ok);
+/* Makes the primitive of an operation descriptor. `hint` may be NULL. *out_ok is false when oneDNN has none but a
+ * reference loop (no error). `out_pd` (may be NULL) gets the descriptor, the caller's to destroy. */
+xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out,
+                         dnnl_primitive_desc_t *out_pd, bool *out_ok);
 int64_t dnnl_util_spent(void); /* nanoseconds that this thread has spent making primitives */
 void dnnl_prim_add(dnnl_prim *p, int arg, const dnnl_memory_desc_t *md);
-xt_status dnnl_prim_run(const dnnl_prim *p, void **stream, void *const *data, void *scratch); /* data[i] for arg[i]; a stream for each device */
+/* data[i] for arg[i]; a stream for each device */
+xt_status dnnl_prim_run(const dnnl_prim *p, void **stream, void *const *data, void *scratch);
 void dnnl_prim_free(dnnl_prim *p);
 /* A copy between two layouts of the same dims; args: DNNL_ARG_FROM, DNNL_ARG_TO. */
-xt_status dnnl_reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out, bool *out_ok);
+xt_status dnnl_reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out,
+                            bool *out_ok);
 /* The implementation oneDNN chose is a plain reference loop. */
 bool dnnl_desc_is_slow(const_dnnl_primitive_desc_t pd);
 xt_status dnnl_status_of(dnnl_status_t s, const char *what);
-xt_status dnnl_stream_open(void **stream); /* where it is NULL; dnnl_prim_run does it too, but not from several threads at once */
+/* where it is NULL; dnnl_prim_run does it too, but not from several threads at once */
+xt_status dnnl_stream_open(void **stream);
 void dnnl_stream_close(void **stream);
 
 #endif

@@ -1,18 +1,21 @@
-/* See factor.h. The loops are those of LAPACK's potrf, getrf, geqrf and orgqr (Anderson et al., "LAPACK Users' Guide", 3rd ed.; right-looking). A task is one
- * block of the columns beside the one at hand, with everything that block has to see. Below `LEAST` columns the meetings cost more than they bring. */
+/* See factor.h. The loops are those of LAPACK's potrf, getrf, geqrf and orgqr (Anderson et al., "LAPACK Users' Guide",
+ * 3rd ed.; right-looking). A task is one block of the columns beside the one at hand, with everything that block has to
+ * see. Below `LEAST` columns the meetings cost more than they bring. */
 #include "cpu/vector/factor.h"
 
 #include <pthread.h>
 
 enum { LEAST = 320, BLOCK = 128, COLUMNS = 64, REFLECTORS = 32, LAST_REFLECTORS = 128 };
 
-typedef void (*rank_fn)(const char *uplo, const char *trans, BLAS_IN n, BLAS_IN k, const void *alpha, const void *a, BLAS_IN lda, const void *beta,
-                        void *c, BLAS_IN ldc);
-typedef void (*laswp_fn)(BLAS_IN n, void *a, BLAS_IN lda, BLAS_IN from, BLAS_IN to, const blas_int *pivots, BLAS_IN step);
-typedef void (*larft_fn)(const char *direct, const char *stored, BLAS_IN n, BLAS_IN k, const void *v, BLAS_IN ldv, const void *tau, void *t,
-                         BLAS_IN ldt);
-typedef void (*larfb_fn)(const char *side, const char *trans, const char *direct, const char *stored, BLAS_IN m, BLAS_IN n, BLAS_IN k, const void *v,
-                         BLAS_IN ldv, const void *t, BLAS_IN ldt, void *c, BLAS_IN ldc, void *work, BLAS_IN ldwork);
+typedef void (*rank_fn)(const char *uplo, const char *trans, BLAS_IN n, BLAS_IN k, const void *alpha, const void *a,
+                        BLAS_IN lda, const void *beta, void *c, BLAS_IN ldc);
+typedef void (*laswp_fn)(BLAS_IN n, void *a, BLAS_IN lda, BLAS_IN from, BLAS_IN to, const blas_int *pivots,
+                         BLAS_IN step);
+typedef void (*larft_fn)(const char *direct, const char *stored, BLAS_IN n, BLAS_IN k, const void *v, BLAS_IN ldv,
+                         const void *tau, void *t, BLAS_IN ldt);
+typedef void (*larfb_fn)(const char *side, const char *trans, const char *direct, const char *stored, BLAS_IN m,
+                         BLAS_IN n, BLAS_IN k, const void *v, BLAS_IN ldv, const void *t, BLAS_IN ldt, void *c,
+                         BLAS_IN ldc, void *work, BLAS_IN ldwork);
 
 typedef struct parts { /* of one type; potrf is cut where `rank` is there, and so on */
     rank_fn rank;
@@ -71,17 +74,20 @@ static void over_columns(step *s, int64_t count, team_fn fn) {
 }
 
 /* c -= a b, m x n; a and b are turned over where told. */
-static void subtract(const factor_matrix *f, const char *ta, const char *tb, int64_t m, int64_t n, int64_t k, const char *a, const char *b, char *c) {
+static void subtract(const factor_matrix *f, const char *ta, const char *tb, int64_t m, int64_t n, int64_t k,
+                     const char *a, const char *b, char *c) {
     blas_int rows = (blas_int)m, columns = (blas_int)n, depth = (blas_int)k, ld = (blas_int)f->m;
-    blas_get()->gemm[f->kind](ta, tb, &rows, &columns, &depth, minus_one(f->kind), a, &ld, b, &ld, blas_number(f->kind, true), c, &ld);
+    blas_get()->gemm[f->kind](ta, tb, &rows, &columns, &depth, minus_one(f->kind), a, &ld, b, &ld,
+                              blas_number(f->kind, true), c, &ld);
 }
-static void solve(const factor_matrix *f, const char *side, const char *uplo, const char *trans, const char *diag, int64_t m, int64_t n, int64_t from,
-                  char *b) {
+static void solve(const factor_matrix *f, const char *side, const char *uplo, const char *trans, const char *diag,
+                  int64_t m, int64_t n, int64_t from, char *b) {
     blas_int rows = (blas_int)m, columns = (blas_int)n, ld = (blas_int)f->m;
-    blas_get()->trsm[f->kind](side, uplo, trans, diag, &rows, &columns, blas_number(f->kind, true), at(f, from, from), &ld, b, &ld);
+    blas_get()->trsm[f->kind](side, uplo, trans, diag, &rows, &columns, blas_number(f->kind, true), at(f, from, from),
+                              &ld, b, &ld);
 }
 
-/* --- Cholesky ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Cholesky --- */
 /* The block's rows below it, or its columns beside it. */
 static void potrf_solve(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
@@ -103,8 +109,8 @@ static void potrf_update(void *ctx, int64_t begin, int64_t end, int thread) {
         int64_t j = s->first + q * s->columns, n = smaller(s->columns, f->n - j), below = f->n - j - n;
         blas_int size = (blas_int)n, k = (blas_int)s->width, ld = (blas_int)f->m;
         const char *mine = s->lower ? at(f, j, s->from) : at(f, s->from, j);
-        s->p->rank(s->lower ? "L" : "U", s->lower ? "N" : "C", &size, &k, minus_one(f->kind), mine, &ld, blas_number(f->kind, true), at(f, j, j),
-                   &ld);
+        s->p->rank(s->lower ? "L" : "U", s->lower ? "N" : "C", &size, &k, minus_one(f->kind), mine, &ld,
+                   blas_number(f->kind, true), at(f, j, j), &ld);
         if (s->lower && below)
             subtract(f, "N", "C", below, n, s->width, at(f, j + n, s->from), mine, at(f, j + n, j));
         else if (!s->lower && j > s->first)
@@ -129,7 +135,7 @@ blas_int factor_potrf(const factor_matrix *f, bool lower) {
     return 0;
 }
 
-/* --- LU ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- LU --- */
 /* Columns to the left of the block see its exchanges of rows, those to the right all of it. */
 static void getrf_update(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
@@ -138,13 +144,17 @@ static void getrf_update(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t q = begin; q < end; q++) {
         int64_t right = (f->n - s->first + s->columns - 1) / s->columns; /* these come first: they take longer */
         bool left = q >= right;
-        int64_t j = left ? (q - right) * s->columns : s->first + q * s->columns, n = smaller(s->columns, (left ? s->from : f->n) - j);
-        blas_int columns = (blas_int)n, ld = (blas_int)f->m, from = (blas_int)s->from + 1, to = (blas_int)(s->from + s->width), by = 1;
+        int64_t j = left ? (q - right) * s->columns : s->first + q * s->columns,
+                n = smaller(s->columns, (left ? s->from : f->n) - j);
+        blas_int columns = (blas_int)n, ld = (blas_int)f->m, from = (blas_int)s->from + 1,
+                 to = (blas_int)(s->from + s->width), by = 1;
         s->p->laswp(&columns, at(f, 0, j), &ld, &from, &to, s->pivots, &by);
         if (left) continue;
         solve(f, "L", "L", "N", "U", s->width, n, s->from, at(f, s->from, j));
         int64_t below = f->m - s->from - s->width;
-        if (below) subtract(f, "N", "N", below, n, s->width, at(f, s->from + s->width, s->from), at(f, s->from, j), at(f, s->from + s->width, j));
+        if (below)
+            subtract(f, "N", "N", below, n, s->width, at(f, s->from + s->width, s->from), at(f, s->from, j),
+                     at(f, s->from + s->width, j));
     }
 }
 
@@ -158,7 +168,12 @@ blas_int factor_getrf(const factor_matrix *f, blas_int *pivots) {
         return info;
     }
     for (int64_t j = 0; j < least; j += block) {
-        step s = {.f = f, .p = p, .from = j, .width = smaller(block, least - j), .pivots = pivots, .columns = f->n >= 1024 ? 2 * COLUMNS : COLUMNS};
+        step s = {.f = f,
+                  .p = p,
+                  .from = j,
+                  .width = smaller(block, least - j),
+                  .pivots = pivots,
+                  .columns = f->n >= 1024 ? 2 * COLUMNS : COLUMNS};
         blas_int m = (blas_int)(f->m - j), n = (blas_int)s.width;
         s.first = j + s.width;
         blas_get()->getrf[f->kind](&m, &n, at(f, j, j), &ld, pivots + j, &info);
@@ -170,7 +185,7 @@ blas_int factor_getrf(const factor_matrix *f, blas_int *pivots) {
     return first_zero;
 }
 
-/* --- QR ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- QR --- */
 typedef struct wide { /* room for an element of any type */
     double part[2];
 } wide;
@@ -184,11 +199,13 @@ static void reflect(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t q = begin; q < end; q++) {
         int64_t j = s->first + q * s->columns;
         blas_int n = (blas_int)smaller(s->columns, f->n - j);
-        s->p->larfb("L", s->trans, "F", "C", &m, &n, &k, at(f, s->from, s->from), &ld, s->t, &ldt, at(f, s->from, j), &ld, work, &n);
+        s->p->larfb("L", s->trans, "F", "C", &m, &n, &k, at(f, s->from, s->from), &ld, s->t, &ldt, at(f, s->from, j),
+                    &ld, work, &n);
     }
 }
 /* The reflectors in columns [from, from + width) on all columns to their right. */
-static void reflect_columns(const factor_matrix *f, const parts *p, int64_t from, int64_t width, const char *tau, const char *trans) {
+static void reflect_columns(const factor_matrix *f, const parts *p, int64_t from, int64_t width, const char *tau,
+                            const char *trans) {
     wide t[REFLECTORS * REFLECTORS];
     step s = {.f = f, .p = p, .from = from, .width = width, .first = from + width, .trans = trans, .t = t};
     blas_int m = (blas_int)(f->m - from), k = (blas_int)width, ld = (blas_int)f->m, ldt = REFLECTORS;
@@ -221,12 +238,14 @@ void factor_orgqr(const factor_matrix *f, int64_t k, const char *tau, void *work
     if (cut) zero(f, rest, rest, f->n);
     if (rest < f->n) {
         blas_int m = (blas_int)(f->m - rest), n = (blas_int)(f->n - rest), t = (blas_int)(k - rest);
-        blas_get()->orgqr[f->kind](&m, &n, &t, at(f, rest, rest), &ld, tau + (size_t)rest * elem_of(f->kind), work, &lwork, &info);
+        blas_get()->orgqr[f->kind](&m, &n, &t, at(f, rest, rest), &ld, tau + (size_t)rest * elem_of(f->kind), work,
+                                   &lwork, &info);
     }
     for (int64_t j = last; j >= 0; j -= REFLECTORS) {
         blas_int m = (blas_int)(f->m - j), n = REFLECTORS;
         reflect_columns(f, p, j, REFLECTORS, tau, "N");
-        blas_get()->orgqr[f->kind](&m, &n, &n, at(f, j, j), &ld, tau + (size_t)j * elem_of(f->kind), work, &lwork, &info);
+        blas_get()->orgqr[f->kind](&m, &n, &n, at(f, j, j), &ld, tau + (size_t)j * elem_of(f->kind), work, &lwork,
+                                   &info);
         zero(f, j, j, j + REFLECTORS);
     }
 }

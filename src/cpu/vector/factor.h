@@ -1,6 +1,7 @@
-/* Factorisations of one matrix by OpenBLAS's routines for parts of it: blocks of columns, as LAPACK itself cuts them, and what a block means for the
- * columns beside it is divided over the team. How wide blocks are follows from the matrix's size alone, so results do not depend on the number of
- * threads; small matrices are one call. Matrices lie by columns, as in blas.h; arguments and info are LAPACK's. */
+/* Factorisations of one matrix by OpenBLAS's routines for parts of it: blocks of columns, as LAPACK itself cuts them,
+ * and what a block means for the columns beside it is divided over the team. How wide blocks are follows from the
+ * matrix's size alone, so results do not depend on the number of threads; small matrices are one call. Matrices lie by
+ * columns, as in blas.h; arguments and info are LAPACK's. */
 #ifndef XT_SRC_CPU_VECTOR_FACTOR_H
 #define XT_SRC_CPU_VECTOR_FACTOR_H
 

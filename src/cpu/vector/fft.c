@@ -138,48 +138,50 @@ size_t fft_work_bytes(const fft_plan *p) {
     return 4 * (size_t)n * FFT_LANES * (p->wide ? sizeof(double) : sizeof(float));
 }
 
-#define RUN(T, t)                                                                                                                                    \
-    static T *run_##t(const fft_plan *p, T *work, bool inverse) {                                                                                    \
-        int64_t n = p->n * FFT_LANES;                                                                                                                \
-        T *x = work, *y = work + 2 * n;                                                                                                              \
-        for (int i = 0; i < p->n_passes; i++) {                                                                                                      \
-            T *xr = inverse ? x + n : x, *xi = inverse ? x : x + n, *yr = inverse ? y + n : y, *yi = inverse ? y : y + n, *swap = x;                 \
-            fft_get()->pass_##t(&p->passes[i], (const T *)p->table + 2 * p->passes[i].twiddles, xr, xi, yr, yi);                                     \
-            x = y;                                                                                                                                   \
-            y = swap;                                                                                                                                \
-        }                                                                                                                                            \
-        return x;                                                                                                                                    \
-    }                                                                                                                                                \
-    /* x times chirp, convolved with the chirp's conjugate, times chirp. */                                                                          \
-    static T *bluestein_##t(const fft_plan *p, T *work, bool inverse) {                                                                              \
-        int64_t n = p->n, m = p->inner->n;                                                                                                           \
-        const T *c = p->chirp, *b = p->spectrum;                                                                                                     \
-        T *re = work, *im = work + m * FFT_LANES, *given = work + 2 * m * FFT_LANES;                                                                 \
-        memcpy(given, work, 2 * (size_t)(n * FFT_LANES) * sizeof *work);                                                                             \
-        const T *gr = inverse ? given + n * FFT_LANES : given, *gi = inverse ? given : given + n * FFT_LANES;                                        \
-        for (int64_t k = 0; k < n; k++)                                                                                                              \
-            for (int64_t j = k * FFT_LANES; j < (k + 1) * FFT_LANES; j++) {                                                                          \
-                re[j] = gr[j] * c[2 * k] - gi[j] * c[2 * k + 1];                                                                                     \
-                im[j] = gr[j] * c[2 * k + 1] + gi[j] * c[2 * k];                                                                                     \
-            }                                                                                                                                        \
-        memset(re + n * FFT_LANES, 0, (size_t)((m - n) * FFT_LANES) * sizeof *re);                                                                   \
-        memset(im + n * FFT_LANES, 0, (size_t)((m - n) * FFT_LANES) * sizeof *im);                                                                   \
-        T *x = run_##t(p->inner, work, false), *xr = x, *xi = x + m * FFT_LANES;                                                                     \
-        for (int64_t k = 0; k < m; k++)                                                                                                              \
-            for (int64_t j = k * FFT_LANES; j < (k + 1) * FFT_LANES; j++) {                                                                          \
-                T r = xr[j] * b[2 * k] - xi[j] * b[2 * k + 1];                                                                                       \
-                xi[j] = xr[j] * b[2 * k + 1] + xi[j] * b[2 * k];                                                                                     \
-                xr[j] = r;                                                                                                                           \
-            }                                                                                                                                        \
-        if (x != work) memcpy(work, x, 2 * (size_t)(m * FFT_LANES) * sizeof *work);                                                                  \
-        x = run_##t(p->inner, work, true), xr = x, xi = x + m * FFT_LANES;                                                                           \
-        T *to = x == work ? work + 2 * m * FFT_LANES : work, *yr = inverse ? to + n * FFT_LANES : to, *yi = inverse ? to : to + n * FFT_LANES;       \
-        for (int64_t k = 0; k < n; k++)                                                                                                              \
-            for (int64_t j = k * FFT_LANES; j < (k + 1) * FFT_LANES; j++) {                                                                          \
-                yr[j] = xr[j] * c[2 * k] - xi[j] * c[2 * k + 1];                                                                                     \
-                yi[j] = xr[j] * c[2 * k + 1] + xi[j] * c[2 * k];                                                                                     \
-            }                                                                                                                                        \
-        return to;                                                                                                                                   \
+#define RUN(T, t)                                                                                                \
+    static T *run_##t(const fft_plan *p, T *work, bool inverse) {                                                \
+        int64_t n = p->n * FFT_LANES;                                                                            \
+        T *x = work, *y = work + 2 * n;                                                                          \
+        for (int i = 0; i < p->n_passes; i++) {                                                                  \
+            T *xr = inverse ? x + n : x, *xi = inverse ? x : x + n, *yr = inverse ? y + n : y,                   \
+              *yi = inverse ? y : y + n, *swap = x;                                                              \
+            fft_get()->pass_##t(&p->passes[i], (const T *)p->table + 2 * p->passes[i].twiddles, xr, xi, yr, yi); \
+            x = y;                                                                                               \
+            y = swap;                                                                                            \
+        }                                                                                                        \
+        return x;                                                                                                \
+    }                                                                                                            \
+    /* x times chirp, convolved with the chirp's conjugate, times chirp. */                                      \
+    static T *bluestein_##t(const fft_plan *p, T *work, bool inverse) {                                          \
+        int64_t n = p->n, m = p->inner->n;                                                                       \
+        const T *c = p->chirp, *b = p->spectrum;                                                                 \
+        T *re = work, *im = work + m * FFT_LANES, *given = work + 2 * m * FFT_LANES;                             \
+        memcpy(given, work, 2 * (size_t)(n * FFT_LANES) * sizeof *work);                                         \
+        const T *gr = inverse ? given + n * FFT_LANES : given, *gi = inverse ? given : given + n * FFT_LANES;    \
+        for (int64_t k = 0; k < n; k++)                                                                          \
+            for (int64_t j = k * FFT_LANES; j < (k + 1) * FFT_LANES; j++) {                                      \
+                re[j] = gr[j] * c[2 * k] - gi[j] * c[2 * k + 1];                                                 \
+                im[j] = gr[j] * c[2 * k + 1] + gi[j] * c[2 * k];                                                 \
+            }                                                                                                    \
+        memset(re + n * FFT_LANES, 0, (size_t)((m - n) * FFT_LANES) * sizeof *re);                               \
+        memset(im + n * FFT_LANES, 0, (size_t)((m - n) * FFT_LANES) * sizeof *im);                               \
+        T *x = run_##t(p->inner, work, false), *xr = x, *xi = x + m * FFT_LANES;                                 \
+        for (int64_t k = 0; k < m; k++)                                                                          \
+            for (int64_t j = k * FFT_LANES; j < (k + 1) * FFT_LANES; j++) {                                      \
+                T r = xr[j] * b[2 * k] - xi[j] * b[2 * k + 1];                                                   \
+                xi[j] = xr[j] * b[2 * k + 1] + xi[j] * b[2 * k];                                                 \
+                xr[j] = r;                                                                                       \
+            }                                                                                                    \
+        if (x != work) memcpy(work, x, 2 * (size_t)(m * FFT_LANES) * sizeof *work);                              \
+        x = run_##t(p->inner, work, true), xr = x, xi = x + m * FFT_LANES;                                       \
+        T *to = x == work ? work + 2 * m * FFT_LANES : work, *yr = inverse ? to + n * FFT_LANES : to,            \
+          *yi = inverse ? to : to + n * FFT_LANES;                                                               \
+        for (int64_t k = 0; k < n; k++)                                                                          \
+            for (int64_t j = k * FFT_LANES; j < (k + 1) * FFT_LANES; j++) {                                      \
+                yr[j] = xr[j] * c[2 * k] - xi[j] * c[2 * k + 1];                                                 \
+                yi[j] = xr[j] * c[2 * k + 1] + xi[j] * c[2 * k];                                                 \
+            }                                                                                                    \
+        return to;                                                                                               \
     }
 RUN(float, f32)
 RUN(double, f64)

@@ -1,8 +1,10 @@
-/* Fourier transforms of many lines abreast: element k of FFT_LANES lines lies side by side, so every pass is plain loops over contiguous memory whatever
- * the radix. Real and imaginary parts are kept apart; an inverse transform is a forward one with the parts exchanged.
+/* Fourier transforms of many lines abreast: element k of FFT_LANES lines lies side by side, so every pass is plain
+ * loops over contiguous memory whatever the radix. Real and imaginary parts are kept apart; an inverse transform is a
+ * forward one with the parts exchanged.
  *
- * Passes are Stockham's (no bit reversal): radix 4, 2, 3, 5 and small odd primes. Lengths with larger prime factors go through a convolution of a power of
- * two (Bluestein 1970). Compiled once per instruction set (fft_*.c include fft.inc), picked as the vector loops are. */
+ * Passes are Stockham's (no bit reversal): radix 4, 2, 3, 5 and small odd primes. Lengths with larger prime factors go
+ * through a convolution of a power of two (Bluestein 1970). Compiled once per instruction set (fft_*.c include
+ * fft.inc), picked as the vector loops are. */
 #ifndef XT_SRC_CPU_VECTOR_FFT_H
 #define XT_SRC_CPU_VECTOR_FFT_H
 
@@ -27,7 +29,8 @@ typedef struct fft_plan {
 xt_status fft_plan_new(int64_t n, bool wide, fft_plan **out);
 void fft_plan_free(fft_plan *p);
 size_t fft_work_bytes(const fft_plan *p); /* memory that one block of lanes needs, its data included */
-/* Transforms the block at the start of `work`: re[n][FFT_LANES], then im. Gives where the result lies: its re, im follows n * FFT_LANES later. */
+/* Transforms the block at the start of `work`: re[n][FFT_LANES], then im. Gives where the result lies: its re, im
+ * follows n * FFT_LANES later. */
 void *fft_run(const fft_plan *p, void *work, bool inverse);
 
 /* Per instruction set. x and y are two blocks of data (re, im); the result's block is returned. */

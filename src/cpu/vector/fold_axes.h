@@ -1,4 +1,5 @@
-/* The shape of a reduction as its kernels see it: dims of size 1 gone, neighbours that are both kept or both reduced merged into one. */
+/* The shape of a reduction as its kernels see it: dims of size 1 gone, neighbours that are both kept or both reduced
+ * merged into one. */
 #ifndef XT_CPU_FOLD_AXES_H
 #define XT_CPU_FOLD_AXES_H
 
@@ -8,7 +9,8 @@
 typedef struct fold_axes {
     bool inner_reduced; /* is the innermost merged dim, `run`, reduced? A scalar counts as one. */
     int n_keep, n_red; /* the other merged dims of each kind, outermost first */
-    int64_t keep_dims[VIEW_MAX], keep_strides[VIEW_MAX], red_dims[VIEW_MAX], red_strides[VIEW_MAX]; /* strides in elements */
+    /* strides in elements */
+    int64_t keep_dims[VIEW_MAX], keep_strides[VIEW_MAX], red_dims[VIEW_MAX], red_strides[VIEW_MAX];
     int64_t run, keep, red; /* length of the innermost merged dim; products of the other ones of each kind */
 } fold_axes;
 

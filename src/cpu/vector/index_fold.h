@@ -6,8 +6,10 @@
 #include "cpu/vector/tape.h"
 
 /* dst[at[j]] = fold(dst[at[j]], src[j * step]) for the places with low <= at[j] < high, in order. */
-typedef void (*index_scatter_fn)(void *dst, const void *src, int64_t step, const int64_t *at, int64_t n, int64_t low, int64_t high);
-/* The same at the places index[j * index_step] * stride + j * along, indices above limit (negative ones too) left out. */
+typedef void (*index_scatter_fn)(void *dst, const void *src, int64_t step, const int64_t *at, int64_t n, int64_t low,
+                                 int64_t high);
+/* The same at the places index[j * index_step] * stride + j * along, indices above limit (negative ones
+ * too) left out. */
 typedef struct index_line {
     const void *index;
     int64_t index_step, stride, along, step, n; /* step: of src */
@@ -18,7 +20,9 @@ typedef struct index_fold {
     index_scatter_fn scatter;
     index_direct_fn from_i32, from_i64; /* by the index's type; NULL */
     bool sums; /* of numbers: parts may be summed apart */
-    tape_fn row; /* the same for neighbours, as a vector loop: d[i] = fold(a[i], b[i]); NULL where elements are narrower than what folds them */
+    /* the same for neighbours, as a vector loop: d[i] = fold(a[i], b[i]); NULL where elements are narrower than
+     * what folds them */
+    tape_fn row;
     size_t elem;
 } index_fold;
 

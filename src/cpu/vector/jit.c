@@ -1,9 +1,11 @@
-/* Emits the code of a run of tape instructions for x86-64 with AVX-512: a loop over sixteen 32-bit lanes, then once more under a mask for what is
- * left. Encodings as in Intel's Software Developer's Manual, volume 2 (EVEX prefix: 2.7; each instruction: chapters 3 to 5).
+/* Emits the code of a run of tape instructions for x86-64 with AVX-512: a loop over sixteen 32-bit lanes, then once
+ * more under a mask for what is left. Encodings as in Intel's Software Developer's Manual, volume 2 (EVEX prefix: 2.7;
+ * each instruction: chapters 3 to 5).
  *
- * Registers: rdi the pointers, rsi the count, rcx the element, rax a pointer beyond the first eight, the other pointers in `bases`; zmm0 to zmm27
- * hold values, zmm28 to zmm31 live within one instruction; k1 masks the rest, k2 is a comparison's answer. A bool in a register is 32 bits of ones or
- * zeros per lane, a bf16 is the f32 of the same value. */
+ * Registers: rdi the pointers, rsi the count, rcx the element, rax a pointer beyond the first eight, the other
+ * pointers in `bases`; zmm0 to zmm27 hold values, zmm28 to zmm31 live within one instruction; k1 masks the rest,
+ * k2 is a comparison's answer. A bool in a register is 32 bits of ones or zeros per lane, a bf16 is the f32 of
+ * the same value. */
 #include "cpu/vector/jit.h"
 
 #include "pass/pass.h"
@@ -13,7 +15,8 @@
 enum { VALUES = 28, T0 = 28, T1, T2, T3 };
 enum { RAX = 0, RCX = 1 };
 enum { BASES = 8 };
-static const int bases[BASES] = {8, 9, 10, 11, 3, 12, 14, 15}; /* r8 to r11, then rbx, r12, r14, r15, which belong to the caller */
+/* r8 to r11, then rbx, r12, r14, r15, which belong to the caller */
+static const int bases[BASES] = {8, 9, 10, 11, 3, 12, 14, 15};
 
 typedef struct opcode { /* opcode map, mandatory prefix, byte */
     uint8_t map, prefix, byte;
@@ -47,7 +50,7 @@ typedef struct emitter {
     bool masked, failed;
 } emitter;
 
-/* --- bytes ------------------------------------------------------------------------------------------------------------------------- */
+/* --- bytes --- */
 static void put(emitter *e, unsigned b) {
     if (!VEC_PUSH(e->code, e->n, e->cap, (uint8_t)b)) e->failed = true;
 }
@@ -78,7 +81,8 @@ static int base_of(emitter *e, uint32_t ptr) {
     return RAX;
 }
 
-/* One EVEX instruction on 512 bits: `reg` and `vvvv` are its register operands (vvvv 0 where it has none), mask 0 = none. `imm` < 0: no immediate. */
+/* One EVEX instruction on 512 bits: `reg` and `vvvv` are its register operands (vvvv 0 where it has none), mask 0 =
+ * none. `imm` < 0: no immediate. */
 static void evex(emitter *e, opcode op, int reg, int vvvv, operand rm, int mask, bool zero, int imm) {
     int base = rm.kind == AT_POINTER ? base_of(e, rm.ptr) : rm.kind == IN_REG ? rm.reg : 5;
     bool x = rm.kind == IN_REG && (rm.reg & 16); /* an index, rcx, needs no extension */
@@ -104,18 +108,36 @@ static void evex(emitter *e, opcode op, int reg, int vvvv, operand rm, int mask,
 
 #define OPCODE(name, map, prefix, byte) static const opcode name = {map, prefix, byte};
 OPCODE(vdivps, 1, 0, 0x5e)
-OPCODE(vrangeps, 3, 1, 0x50) OPCODE(vaddps, 1, 0, 0x58) OPCODE(vsqrtps, 1, 0, 0x51) OPCODE(vmovups_load, 1, 0, 0x10) OPCODE(vmovups_store, 1, 0, 0x11)
-    OPCODE(vrndscaleps, 3, 1, 0x08) OPCODE(vcmpps, 1, 0, 0xc2) OPCODE(vpcmpd, 3, 1, 0x1f) OPCODE(vpcmpud, 3, 1, 0x1e) OPCODE(vpmovm2d, 2, 2, 0x38)
-        OPCODE(vpmovd2m, 2, 2, 0x39) OPCODE(vblendmps, 2, 1, 0x65) OPCODE(vpaddd, 1, 1, 0xfe) OPCODE(vpsubd, 1, 1, 0xfa) OPCODE(vpandd, 1, 1, 0xdb)
-            OPCODE(vpord, 1, 1, 0xeb) OPCODE(vpxord, 1, 1, 0xef) OPCODE(vpshiftd, 1, 1, 0x72) OPCODE(vcvtdq2ps, 1, 0, 0x5b)
-                OPCODE(vcvtudq2ps, 1, 3, 0x7a) OPCODE(vpmovzxwd, 2, 1, 0x33) OPCODE(vpmovzxbd, 2, 1, 0x31) OPCODE(vpmovdw, 2, 2, 0x33)
-                    OPCODE(vpmovdb, 2, 2, 0x31) OPCODE(vbroadcastss, 2, 1, 0x18) OPCODE(vpbroadcastb, 2, 1, 0x78) OPCODE(vpbroadcastw, 2, 1, 0x79)
-                        OPCODE(vptestmd, 2, 1, 0x27)
+OPCODE(vrangeps, 3, 1, 0x50)
+OPCODE(vaddps, 1, 0, 0x58)
+OPCODE(vsqrtps, 1, 0, 0x51)
+OPCODE(vmovups_load, 1, 0, 0x10)
+OPCODE(vmovups_store, 1, 0, 0x11)
+OPCODE(vrndscaleps, 3, 1, 0x08)
+OPCODE(vcmpps, 1, 0, 0xc2)
+OPCODE(vpcmpd, 3, 1, 0x1f)
+OPCODE(vpcmpud, 3, 1, 0x1e)
+OPCODE(vpmovm2d, 2, 2, 0x38)
+OPCODE(vpmovd2m, 2, 2, 0x39)
+OPCODE(vblendmps, 2, 1, 0x65)
+OPCODE(vpaddd, 1, 1, 0xfe)
+OPCODE(vpsubd, 1, 1, 0xfa)
+OPCODE(vpandd, 1, 1, 0xdb)
+OPCODE(vpord, 1, 1, 0xeb)
+OPCODE(vpxord, 1, 1, 0xef)
+OPCODE(vpshiftd, 1, 1, 0x72)
+OPCODE(vcvtdq2ps, 1, 0, 0x5b)
+OPCODE(vcvtudq2ps, 1, 3, 0x7a)
+OPCODE(vpmovzxwd, 2, 1, 0x33)
+OPCODE(vpmovzxbd, 2, 1, 0x31)
+OPCODE(vpmovdw, 2, 2, 0x33)
+OPCODE(vpmovdb, 2, 2, 0x31)
+OPCODE(vbroadcastss, 2, 1, 0x18)
+OPCODE(vpbroadcastb, 2, 1, 0x78)
+OPCODE(vpbroadcastw, 2, 1, 0x79)
+OPCODE(vptestmd, 2, 1, 0x27)
 #undef OPCODE
-                            enum {
-                                SHIFT_LEFT = 6,
-                                SHIFT_RIGHT = 2
-                            }; /* vpshiftd's register field says which shift it is */
+enum { SHIFT_LEFT = 6, SHIFT_RIGHT = 2 }; /* vpshiftd's register field says which shift it is */
 
 static void op3(emitter *e, opcode op, int d, int a, operand b) {
     evex(e, op, d, a, b, 0, false, -1);
@@ -134,15 +156,17 @@ static void spread(emitter *e, int r) {
     op3r(e, vpmovm2d, r, 0, 2);
 }
 
-/* --- operands --------------------------------------------------------------------------------------------------------------------------- */
+/* --- operands --- */
 static int size_log(tape_type t) {
     return t == TAPE_B1 ? 0 : t == TAPE_U16 ? 1 : 2;
 }
 
 static operand source_operand(emitter *e, const jit_source *s) {
     if (s->kind != JIT_CONST)
-        return (operand){
-            .kind = AT_POINTER, .ptr = s->ptr, .scale = s->kind == JIT_SCALAR ? -1 : size_log(s->type), .broadcast = s->kind == JIT_SCALAR};
+        return (operand){.kind = AT_POINTER,
+                         .ptr = s->ptr,
+                         .scale = s->kind == JIT_SCALAR ? -1 : size_log(s->type),
+                         .broadcast = s->kind == JIT_SCALAR};
     uint32_t v = 0;
     if (s->type == TAPE_B1)
         v = s->splat[0] ? UINT32_MAX : 0;
@@ -192,8 +216,8 @@ static int in_register(emitter *e, int v, int temporary) {
     return temporary;
 }
 
-/* Operand v as memory where the instruction can read it from there: 32-bit elements that nobody else needs in a register. Under the mask the whole
- * instruction is masked, so lanes beyond the end are not touched. */
+/* Operand v as memory where the instruction can read it from there: 32-bit elements that nobody else needs in a
+ * register. Under the mask the whole instruction is masked, so lanes beyond the end are not touched. */
 static operand in_place(emitter *e, int v, int temporary, int *out_mask) {
     *out_mask = 0;
     if (v < 0) {
@@ -207,24 +231,32 @@ static operand in_place(emitter *e, int v, int temporary, int *out_mask) {
     return reg_operand(in_register(e, v, temporary));
 }
 
-/* --- instructions ------------------------------------------------------------------------------------------------------------------------ */
+/* --- instructions --- */
 typedef struct binary_row {
     opcode f32, i32, u32;
     bool commutes;
 } binary_row;
 static const binary_row binaries[TAPE_OP_COUNT] = {
-    [TAPE_ADD] = {{1, 0, 0x58}, {1, 1, 0xfe}, {1, 1, 0xfe}, true}, [TAPE_SUB] = {{1, 0, 0x5c}, {1, 1, 0xfa}, {1, 1, 0xfa}, false},
-    [TAPE_MUL] = {{1, 0, 0x59}, {2, 1, 0x40}, {2, 1, 0x40}, true}, [TAPE_DIV] = {{1, 0, 0x5e}, {0}, {0}, false},
-    [TAPE_AND] = {{0}, {1, 1, 0xdb}, {1, 1, 0xdb}, true},          [TAPE_OR] = {{0}, {1, 1, 0xeb}, {1, 1, 0xeb}, true},
-    [TAPE_XOR] = {{0}, {1, 1, 0xef}, {1, 1, 0xef}, true},          [TAPE_SHL] = {{0}, {2, 1, 0x47}, {2, 1, 0x47}, false},
-    [TAPE_SHRL] = {{0}, {2, 1, 0x45}, {2, 1, 0x45}, false},        [TAPE_SHRA] = {{0}, {2, 1, 0x46}, {0}, false},
+    [TAPE_ADD] = {{1, 0, 0x58}, {1, 1, 0xfe}, {1, 1, 0xfe}, true},
+    [TAPE_SUB] = {{1, 0, 0x5c}, {1, 1, 0xfa}, {1, 1, 0xfa}, false},
+    [TAPE_MUL] = {{1, 0, 0x59}, {2, 1, 0x40}, {2, 1, 0x40}, true},
+    [TAPE_DIV] = {{1, 0, 0x5e}, {0}, {0}, false},
+    [TAPE_AND] = {{0}, {1, 1, 0xdb}, {1, 1, 0xdb}, true},
+    [TAPE_OR] = {{0}, {1, 1, 0xeb}, {1, 1, 0xeb}, true},
+    [TAPE_XOR] = {{0}, {1, 1, 0xef}, {1, 1, 0xef}, true},
+    [TAPE_SHL] = {{0}, {2, 1, 0x47}, {2, 1, 0x47}, false},
+    [TAPE_SHRL] = {{0}, {2, 1, 0x45}, {2, 1, 0x45}, false},
+    [TAPE_SHRA] = {{0}, {2, 1, 0x46}, {0}, false},
     [TAPE_MAX] = {{0}, {2, 1, 0x3d}, {2, 1, 0x3f}, true}, /* of f32: with its own rule for NaN below */
     [TAPE_MIN] = {{0}, {2, 1, 0x39}, {2, 1, 0x3b}, true},
 };
 static opcode binary_opcode(tape_op op, tape_type t) {
     const binary_row *r = &binaries[op];
     bool logic = op == TAPE_AND || op == TAPE_OR || op == TAPE_XOR;
-    return t == TAPE_F32 ? r->f32 : t == TAPE_U32 ? r->u32 : t == TAPE_I32 || (t == TAPE_B1 && logic) ? r->i32 : (opcode){0, 0, 0};
+    return t == TAPE_F32                              ? r->f32
+           : t == TAPE_U32                            ? r->u32
+           : t == TAPE_I32 || (t == TAPE_B1 && logic) ? r->i32
+                                                      : (opcode){0, 0, 0};
 }
 
 static void emit_binary(emitter *e, const jit_ins *i, int d) {
@@ -246,7 +278,8 @@ static void emit_extreme(emitter *e, const jit_ins *i, int d) {
 }
 
 static void emit_compare(emitter *e, const jit_ins *i, int d) {
-    static const uint8_t floats[] = {0x00, 0x04, 0x1d, 0x1e, 0x12, 0x11}, ints[] = {0, 4, 5, 6, 2, 1}; /* EQ NE GE GT LE LT */
+    /* EQ NE GE GT LE LT */
+    static const uint8_t floats[] = {0x00, 0x04, 0x1d, 0x1e, 0x12, 0x11}, ints[] = {0, 4, 5, 6, 2, 1};
     int a = in_register(e, i->x, T0), b = in_register(e, i->y, T1), which = (int)i->op - TAPE_EQ;
     evex(e,
          i->type == TAPE_F32   ? vcmpps
@@ -256,7 +289,8 @@ static void emit_compare(emitter *e, const jit_ins *i, int d) {
     spread(e, d);
 }
 
-/* r = the f32 x rounded to bf16, nearest even, in the upper half of each lane; the lower halves are not clean. NaN stays one, made quiet. */
+/* r = the f32 x rounded to bf16, nearest even, in the upper half of each lane; the lower halves are not clean. NaN
+ * stays one, made quiet. */
 static void round_bf16(emitter *e, int x) {
     shift(e, SHIFT_RIGHT, T3, x, 16);
     operand one = const_operand(e, 1), half = const_operand(e, 0x7fff), quiet = const_operand(e, 0x400000);
@@ -356,10 +390,11 @@ static int operand_of(const jit_ins *i, int k) {
     return k == 0 ? i->x : k == 1 ? i->y : i->z;
 }
 
-/* --- the loop's body --------------------------------------------------------------------------------------------------------------------- */
+/* --- the loop's body --- */
 static tape_type stored_type(const jit_ins *i) {
     if (i->op == TAPE_STORE_BF16) return TAPE_U16;
-    if ((i->op >= TAPE_EQ && i->op <= TAPE_LT) || ((i->op >= TAPE_AND && i->op <= TAPE_XOR) && i->type == TAPE_B1)) return TAPE_B1;
+    if ((i->op >= TAPE_EQ && i->op <= TAPE_LT) || ((i->op >= TAPE_AND && i->op <= TAPE_XOR) && i->type == TAPE_B1))
+        return TAPE_B1;
     return TAPE_F32;
 }
 
@@ -452,7 +487,8 @@ static void whole(emitter *e) {
     PUT(e, "\x48\x29\xce\x0f\x84"); /* rest: sub rsi, rcx; jz done */
     size_t done = e->n;
     put32(e, 0);
-    PUT(e, "\xb8\xff\xff\xff\xff\xc4\xe2\x48\xf5\xc0\xc5\xf8\x92\xc8"); /* mov eax, -1; bzhi eax, eax, esi; kmovw k1, eax */
+    /* mov eax, -1; bzhi eax, eax, esi; kmovw k1, eax */
+    PUT(e, "\xb8\xff\xff\xff\xff\xc4\xe2\x48\xf5\xc0\xc5\xf8\x92\xc8");
     e->masked = true;
     body(e);
     patch32(e, done, (uint32_t)(e->n - done - 4));
@@ -460,7 +496,8 @@ static void whole(emitter *e) {
     while (e->n % 4 && !e->failed) put(e, 0xcc);
     size_t pool = e->n;
     for (size_t c = 0; c < e->n_constants; c++) put32(e, e->constants[c]);
-    for (size_t f = 0; f < e->n_fixups; f++) patch32(e, e->fixups[f].at, (uint32_t)(pool + 4 * e->fixups[f].constant - e->fixups[f].end));
+    for (size_t f = 0; f < e->n_fixups; f++)
+        patch32(e, e->fixups[f].at, (uint32_t)(pool + 4 * e->fixups[f].constant - e->fixups[f].end));
 }
 
 jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n) {
@@ -469,7 +506,8 @@ jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins
     int *room = base_malloc((2 * n + 3 * n_sources + 1) * sizeof *room);
     if (room) {
         e.reg = room, e.last = room + n;
-        e.source_reg = room + 2 * n, e.source_last = e.source_reg + n_sources, e.source_uses = e.source_last + n_sources;
+        e.source_reg = room + 2 * n, e.source_last = e.source_reg + n_sources,
+        e.source_uses = e.source_last + n_sources;
         count_uses(&e);
         whole(&e);
         if (!e.failed) code = jit_code_get(e.code, e.n);

@@ -1,5 +1,6 @@
-/* Executable memory: one file in memory, mapped twice, so that no page is ever writable and executable at the same place and code may be added while
- * other threads run. Code is found again by its bytes, counted, and its room used again when the last user lets go. */
+/* Executable memory: one file in memory, mapped twice, so that no page is ever writable and executable at the same
+ * place and code may be added while other threads run. Code is found again by its bytes, counted, and its room used
+ * again when the last user lets go. */
 #include "cpu/vector/jit.h"
 
 #include <errno.h>
@@ -17,8 +18,8 @@ struct jit_code {
 };
 
 enum { UNIT = 64, BUCKETS = 256 };
-static const size_t MOST = (size_t)64 << 20,
-                    STEP = (size_t)256 << 10; /* address space; so much of it gets memory at a time */
+static const size_t MOST = (size_t)64 << 20, STEP
+= (size_t)256 << 10; /* address space; so much of it gets memory at a time */
 static struct {
     pthread_mutex_t lock;
     bool tried;
@@ -52,7 +53,8 @@ static bool open_memory(void) {
 
 /* Memory for the first n bytes. */
 static bool back(size_t n) {
-    size_t upto = (n + STEP - 1) / STEP * STEP;
+    size_t upto = (n + STEP - 1) / STEP
+    *STEP;
     if (upto > MOST) upto = MOST;
     if (n > memory.backed && fallocate(memory.fd, 0, (off_t)memory.backed, (off_t)(upto - memory.backed)) != 0 &&
         errno != EOPNOTSUPP)

@@ -1,9 +1,10 @@
-/* Inner loops of convolutions and windows whose batch is the innermost dim: the lanes of a vector are images, so any number of channels fills
- * them.
- * Compiled once per instruction set (lanes_*.c include lanes.inc), picked with the other vector loops (simd.h).
+/* Inner loops of convolutions and windows whose batch is the innermost dim: the lanes of a vector are images, so any
+ * number of channels fills them. Compiled once per instruction set (lanes_*.c include lanes.inc), picked with the other
+ * vector loops (simd.h).
  *
- * Activations are [C][H][W][N] or any other order of the first three; strides are in elements. N need not be a multiple of the lanes: the last
- * vector is loaded and stored in part. Every result is one thread's, summed in an order that only shapes decide. */
+ * Activations are [C][H][W][N] or any other order of the first three; strides are in elements. N need not be a multiple
+ * of the lanes: the last vector is loaded and stored in part. Every result is one thread's, summed in an order that
+ * only shapes decide. */
 #ifndef XT_SRC_CPU_VECTOR_LANES_H
 #define XT_SRC_CPU_VECTOR_LANES_H
 
@@ -12,7 +13,8 @@
 #define LANES_BLOCK_MAX 12 /* channels of one register block */
 #define LANES_COLUMNS_MAX 5 /* kernel columns of one block of a weight gradient */
 
-/* The products of one position of the result along one dim: kernel position k + j * k_step meets input position in + j * in_step, j < n. */
+/* The products of one position of the result along one dim: kernel position k + j * k_step meets input position in + j
+ * * in_step, j < n. */
 typedef struct lanes_line {
     int32_t k, k_step, n, in, in_step;
 } lanes_line;
@@ -31,7 +33,8 @@ typedef struct lanes_conv { /* one row of the result, `block` channels, some vec
     int64_t n; /* images, at most vectors * lanes */
 } lanes_conv;
 
-typedef struct lanes_grad { /* kernel columns [0, columns) of one kernel row, `block` output channels, over a rectangle of positions */
+typedef struct lanes_grad {
+    /* kernel columns [0, columns) of one kernel row, `block` output channels, over a rectangle of positions */
     const float *in; /* where the first kernel column reads at the first position */
     int64_t in_k, in_x, in_y;
     const float *dy;
@@ -42,9 +45,10 @@ typedef struct lanes_grad { /* kernel columns [0, columns) of one kernel row, `b
 
 /* Windows over rows of `count` neighbouring elements: element i of row k is one element of window i. */
 typedef void (*lanes_pool_fn)(float *out, const float *const *rows, int n, float init, int64_t count);
-/* src[i] goes to out[k][i] of the row that window i selects, by GE in the order of the rows (first wins); the others get nothing.
- * add: to what is there, else it is all there will be. */
-typedef void (*lanes_pool_grad_fn)(float *const *out, const float *const *rows, int n, const float *src, int64_t count, bool add);
+/* src[i] goes to out[k][i] of the row that window i selects, by GE in the order of the rows (first wins); the others
+ * get nothing. add: to what is there, else it is all there will be. */
+typedef void (*lanes_pool_grad_fn)(float *const *out, const float *const *rows, int n, const float *src, int64_t count,
+                                   bool add);
 
 typedef struct lanes_ops {
     int lanes, block_max;

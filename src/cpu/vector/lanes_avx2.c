@@ -27,7 +27,8 @@ static inline float vec_sum(vec v) {
     h = _mm_add_ps(h, _mm_movehl_ps(h, h));
     return _mm_cvtss_f32(_mm_add_ss(h, _mm_movehdup_ps(h)));
 }
-/* The instructions give their second operand when either is NaN or both are zero: of both orders, the bits that both or that one has make +0 or -0 of two zeros. */
+/* The instructions give their second operand when either is NaN or both are zero: of both orders, the bits that both or
+ * that one has make +0 or -0 of two zeros. */
 static inline vec vec_max(vec a, vec b) {
     __m256 x = (__m256)a, y = (__m256)b, larger = _mm256_and_ps(_mm256_max_ps(x, y), _mm256_max_ps(y, x));
     return (vec)_mm256_blendv_ps(larger, _mm256_add_ps(x, y), _mm256_cmp_ps(x, y, _CMP_UNORD_Q));

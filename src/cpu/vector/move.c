@@ -2,9 +2,10 @@
 #include "cpu/vector/move.h"
 #include "ir/interp_int.h"
 
-/* Where the source is contiguous along another dim than the destination, squares of one cache line by as many are moved, through a square of its own memory: each
- * line of the source is read once and each of the destination written once. Read in place, the lines of a matrix whose rows are a power of two apart (768, 3072)
- * share one set of the first-level cache and push each other out before their second element is wanted. */
+/* Where the source is contiguous along another dim than the destination, squares of one cache line by as many are
+ * moved, through a square of its own memory: each line of the source is read once and each of the destination written
+ * once. Read in place, the lines of a matrix whose rows are a power of two apart (768, 3072) share one set of the
+ * first-level cache and push each other out before their second element is wanted. */
 enum { LINE = 64, ABREAST = 4 /* squares side by side in the destination, before the next below */ };
 
 /* dst[r][c] = square[c][r]; the columns of four rows at a time, so that few lines are written at once. */
@@ -26,41 +27,41 @@ static void turn_uint32_t(uint32_t *dst, int64_t dst_row, const uint32_t *square
     for (int r = 0; r < LINE / 4; r += 4)
         for (int c = 0; c < LINE / 4; c += 4) turn_four(dst + r * dst_row + c, dst_row, square + c * (LINE / 4) + r);
 }
-#define TURN(T)                                                                                                                                      \
-    static void turn_##T(T *dst, int64_t dst_row, const T *square) {                                                                                 \
-        enum { SIDE = LINE / sizeof(T) };                                                                                                            \
-        for (int r = 0; r < SIDE; r++)                                                                                                               \
-            for (int c = 0; c < SIDE; c++) dst[r * dst_row + c] = square[c * SIDE + r];                                                              \
+#define TURN(T)                                                                         \
+    static void turn_##T(T *dst, int64_t dst_row, const T *square) {                    \
+        enum { SIDE = LINE / sizeof(T) };                                               \
+        for (int r = 0; r < SIDE; r++)                                                  \
+            for (int c = 0; c < SIDE; c++) dst[r * dst_row + c] = square[c * SIDE + r]; \
     }
 TURN(uint8_t)
 TURN(uint16_t)
 TURN(uint64_t)
 
-#define TRANSPOSE(T)                                                                                                                                 \
-    static void transpose_##T(T *dst, int64_t dst_row, const T *src, int64_t src_col, int64_t rows, int64_t cols) {                                  \
-        enum { SIDE = LINE / sizeof(T) };                                                                                                            \
-        T square[SIDE * SIDE];                                                                                                                       \
-        int64_t r1 = rows - rows % SIDE, c1 = cols - cols % SIDE;                                                                                    \
-        for (int64_t block = 0; block < c1; block += SIDE * ABREAST)                                                                                 \
-            for (int64_t r0 = 0; r0 < r1; r0 += SIDE)                                                                                                \
-                for (int64_t c0 = block; c0 < c1 && c0 < block + SIDE * ABREAST; c0 += SIDE) {                                                       \
-                    for (int c = 0; c < SIDE; c++) memcpy(square + c * SIDE, src + (c0 + c) * src_col + r0, LINE);                                   \
-                    turn_##T(dst + r0 * dst_row + c0, dst_row, square);                                                                              \
-                }                                                                                                                                    \
-        for (int64_t r = 0; r < rows; r++) /* what is left at the right and below */                                                                 \
-            for (int64_t c = r < r1 ? c1 : 0; c < cols; c++) dst[r * dst_row + c] = src[c * src_col + r];                                            \
+#define TRANSPOSE(T)                                                                                                \
+    static void transpose_##T(T *dst, int64_t dst_row, const T *src, int64_t src_col, int64_t rows, int64_t cols) { \
+        enum { SIDE = LINE / sizeof(T) };                                                                           \
+        T square[SIDE * SIDE];                                                                                      \
+        int64_t r1 = rows - rows % SIDE, c1 = cols - cols % SIDE;                                                   \
+        for (int64_t block = 0; block < c1; block += SIDE * ABREAST)                                                \
+            for (int64_t r0 = 0; r0 < r1; r0 += SIDE)                                                               \
+                for (int64_t c0 = block; c0 < c1 && c0 < block + SIDE * ABREAST; c0 += SIDE) {                      \
+                    for (int c = 0; c < SIDE; c++) memcpy(square + c * SIDE, src + (c0 + c) * src_col + r0, LINE);  \
+                    turn_##T(dst + r0 * dst_row + c0, dst_row, square);                                             \
+                }                                                                                                   \
+        for (int64_t r = 0; r < rows; r++) /* what is left at the right and below */                                \
+            for (int64_t c = r < r1 ? c1 : 0; c < cols; c++) dst[r * dst_row + c] = src[c * src_col + r];           \
     }
 TRANSPOSE(uint8_t)
 TRANSPOSE(uint16_t)
 TRANSPOSE(uint32_t)
 TRANSPOSE(uint64_t)
 
-#define STRIDED(T)                                                                                                                                   \
-    static void strided_##T(T *dst, int64_t ds, const T *src, int64_t ss, int64_t n) {                                                               \
-        if (ds == 1 && ss == 0)                                                                                                                      \
-            for (int64_t i = 0; i < n; i++) dst[i] = *src;                                                                                           \
-        else                                                                                                                                         \
-            for (int64_t i = 0; i < n; i++) dst[i * ds] = src[i * ss];                                                                               \
+#define STRIDED(T)                                                                     \
+    static void strided_##T(T *dst, int64_t ds, const T *src, int64_t ss, int64_t n) { \
+        if (ds == 1 && ss == 0)                                                        \
+            for (int64_t i = 0; i < n; i++) dst[i] = *src;                             \
+        else                                                                           \
+            for (int64_t i = 0; i < n; i++) dst[i * ds] = src[i * ss];                 \
     }
 STRIDED(uint8_t)
 STRIDED(uint16_t)
@@ -113,7 +114,8 @@ static void move_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
             copy_row(m->elem, dst, m->dst.strides[last], src, m->src.strides[last], m->dst.dims[last]);
             continue;
         }
-        int64_t rows = m->dst.dims[r->row], cols = m->dst.dims[last], dr = m->dst.strides[r->row], sc = m->src.strides[last];
+        int64_t rows = m->dst.dims[r->row], cols = m->dst.dims[last], dr = m->dst.strides[r->row],
+                sc = m->src.strides[last];
         switch (m->elem) {
         case 1: transpose_uint8_t((uint8_t *)dst, dr, (const uint8_t *)src, sc, rows, cols); break;
         case 2: transpose_uint16_t((uint16_t *)dst, dr, (const uint16_t *)src, sc, rows, cols); break;
@@ -127,7 +129,8 @@ static void move_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
 void cpu_move_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src) {
     cpu_move local = *m;
     if (local.dst.n == 0) {
-        memcpy((char *)dst + local.dst.offset * (int64_t)m->elem, (const char *)src + local.src.offset * (int64_t)m->elem, m->elem);
+        memcpy((char *)dst + local.dst.offset * (int64_t)m->elem,
+               (const char *)src + local.src.offset * (int64_t)m->elem, m->elem);
         return;
     }
     int last = local.dst.n - 1;
@@ -193,7 +196,8 @@ typedef struct convert_run {
 static void convert_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const convert_run *r = ctx;
-    convert_elems(end - begin, r->from, r->src + begin * (int64_t)xt_dtype_size(r->from), r->to, r->dst + begin * (int64_t)xt_dtype_size(r->to));
+    convert_elems(end - begin, r->from, r->src + begin * (int64_t)xt_dtype_size(r->from), r->to,
+                  r->dst + begin * (int64_t)xt_dtype_size(r->to));
 }
 const char *cpu_converted(const cpu_team *team, xt_dtype from, const char *src, xt_dtype to, char *dst, int64_t n) {
     if (from == to) return src;

@@ -1,4 +1,5 @@
-/* Copies by all threads; the strided one, between two windows of equal dims, is for whoever brings an array into another layout. */
+/* Copies by all threads; the strided one, between two windows of equal dims, is for whoever brings an array into
+ * another layout. */
 #ifndef XT_SRC_CPU_VECTOR_MOVE_H
 #define XT_SRC_CPU_VECTOR_MOVE_H
 
@@ -14,7 +15,8 @@ bool cpu_move_make(const view *dst, const view *src, xt_dtype t, cpu_move *out);
  * the write. */
 bool cpu_move_access(const cpu_move *m, const ir_value *value, uint32_t k, cpu_access *out);
 void cpu_copy_run(const cpu_team *team, void *dst, const void *src, size_t bytes); /* memcpy by all threads */
-void cpu_fill_run(const cpu_team *team, void *dst, const void *value, size_t elem, int64_t n); /* n elements of one value */
+/* n elements of one value */
+void cpu_fill_run(const cpu_team *team, void *dst, const void *value, size_t elem, int64_t n);
 void cpu_clear_run(const cpu_team *team, void *dst, size_t bytes); /* zeros by all threads */
 void cpu_move_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src);
 /* n elements as another type, by all threads: dst, or src itself where the types are equal. */

@@ -20,7 +20,8 @@ bool packed_plan(packed_product *p, int threads) {
     bool unit = (p->a_row == 1 || p->a_col == 1) && (p->b_row == 1 || p->b_col == 1);
     if (!packed_get() || !unit || p->m < ROWS_LEAST || p->n < COLUMNS_LEAST || p->k < K_LEAST) return false;
     if ((double)p->m * (double)p->n * (double)p->k < FLOPS) return false;
-    int64_t blocks = panels(p->k, p->k > 8 * K_MOST ? 2 * K_MOST : K_MOST); /* each block is two meetings of all threads */
+    /* each block is two meetings of all threads */
+    int64_t blocks = panels(p->k, p->k > 8 * K_MOST ? 2 * K_MOST : K_MOST);
     p->k_block = panels(p->k, blocks);
     p->by_rows = p->m > p->n;
     int64_t all_a = panels(p->m, PACKED_ROWS) * PACKED_ROWS, all_b = panels(p->n, PACKED_COLUMNS) * PACKED_COLUMNS;
@@ -62,15 +63,17 @@ static void pack_shared(void *ctx, int64_t begin, int64_t end, int thread) {
     const packed_product *p = r->p;
     for (int64_t i = begin; i < end; i++) {
         if (p->by_rows)
-            r->ops->pack_b(column_of(r, i * PACKED_COLUMNS), p->b_row, p->b_col, smaller(p->n - i * PACKED_COLUMNS, PACKED_COLUMNS), r->k,
+            r->ops->pack_b(column_of(r, i * PACKED_COLUMNS), p->b_row, p->b_col,
+                           smaller(p->n - i * PACKED_COLUMNS, PACKED_COLUMNS), r->k,
                            r->shared + i * PACKED_COLUMNS * r->k);
         else
-            r->ops->pack_a(row_of(r, i * PACKED_ROWS), p->a_row, p->a_col, smaller(p->m - i * PACKED_ROWS, PACKED_ROWS), r->k,
-                           r->shared + i * PACKED_ROWS * r->k);
+            r->ops->pack_a(row_of(r, i * PACKED_ROWS), p->a_row, p->a_col, smaller(p->m - i * PACKED_ROWS, PACKED_ROWS),
+                           r->k, r->shared + i * PACKED_ROWS * r->k);
     }
 }
 
-/* What packing `lines` vectors of `length` elements will read: element (i, q) at p + i * outer + q * inner, one of them 1. */
+/* What packing `lines` vectors of `length` elements will read: element (i, q) at p + i * outer + q * inner,
+ * one of them 1. */
 static packed_ahead fetch(const float *p, int64_t outer, int64_t inner, int64_t count, int64_t length) {
     bool along = inner == 1;
     int64_t step = (along ? outer : inner) * (int64_t)sizeof *p, bytes = (along ? length : count) * (int64_t)sizeof *p;
@@ -80,14 +83,16 @@ static packed_ahead fetch(const float *p, int64_t outer, int64_t inner, int64_t 
 
 static void one_tile(const run *r, const float *a, const float *b, int64_t i, int64_t j, packed_ahead *ahead) {
     const packed_product *p = r->p;
-    r->ops->tile(r->k, a, b, r->c + i * PACKED_ROWS * p->n + j * PACKED_COLUMNS, p->n, smaller(p->m - i * PACKED_ROWS, PACKED_ROWS),
-                 smaller(p->n - j * PACKED_COLUMNS, PACKED_COLUMNS), r->from > 0, ahead);
+    r->ops->tile(r->k, a, b, r->c + i * PACKED_ROWS * p->n + j * PACKED_COLUMNS, p->n,
+                 smaller(p->m - i * PACKED_ROWS, PACKED_ROWS), smaller(p->n - j * PACKED_COLUMNS, PACKED_COLUMNS),
+                 r->from > 0, ahead);
 }
 
 static void take_columns(const run *r, int64_t j, int64_t part, float *own) {
     const packed_product *p = r->p;
     int64_t all = panels(p->m, PACKED_ROWS), from = all * part / p->parts, to = all * (part + 1) / p->parts;
-    r->ops->pack_b(column_of(r, j * PACKED_COLUMNS), p->b_row, p->b_col, smaller(p->n - j * PACKED_COLUMNS, PACKED_COLUMNS), r->k, own);
+    r->ops->pack_b(column_of(r, j * PACKED_COLUMNS), p->b_row, p->b_col,
+                   smaller(p->n - j * PACKED_COLUMNS, PACKED_COLUMNS), r->k, own);
     int64_t next = j + r->threads, columns = panels(p->n, PACKED_COLUMNS), begin = r->from;
     if (next >= columns && begin + r->k < p->k) next -= columns, begin += r->k; /* the next pass begins there */
     next = smaller(next, columns - 1);
@@ -100,21 +105,25 @@ static void take_rows(const run *r, int64_t group, int64_t part, float *own) {
     int64_t all = panels(p->n, PACKED_COLUMNS), from = all * part / p->parts, to = all * (part + 1) / p->parts;
     int64_t i0 = group * GROUP, i1 = smaller(i0 + GROUP, panels(p->m, PACKED_ROWS));
     for (int64_t i = i0; i < i1; i++)
-        r->ops->pack_a(row_of(r, i * PACKED_ROWS), p->a_row, p->a_col, smaller(p->m - i * PACKED_ROWS, PACKED_ROWS), r->k,
-                       own + (i - i0) * PACKED_ROWS * r->k);
+        r->ops->pack_a(row_of(r, i * PACKED_ROWS), p->a_row, p->a_col, smaller(p->m - i * PACKED_ROWS, PACKED_ROWS),
+                       r->k, own + (i - i0) * PACKED_ROWS * r->k);
     int64_t next = smaller(i0 + r->threads * GROUP, panels(p->m, PACKED_ROWS) - 1);
-    packed_ahead ahead = fetch(row_of(r, next * PACKED_ROWS), p->a_row, p->a_col, smaller(p->m - next * PACKED_ROWS, GROUP * PACKED_ROWS), r->k);
+    packed_ahead ahead = fetch(row_of(r, next * PACKED_ROWS), p->a_row, p->a_col,
+                               smaller(p->m - next * PACKED_ROWS, GROUP * PACKED_ROWS), r->k);
     for (int64_t j = from; j < to; j++)
-        for (int64_t i = i0; i < i1; i++) one_tile(r, own + (i - i0) * PACKED_ROWS * r->k, r->shared + j * PACKED_COLUMNS * r->k, i, j, &ahead);
+        for (int64_t i = i0; i < i1; i++)
+            one_tile(r, own + (i - i0) * PACKED_ROWS * r->k, r->shared + j * PACKED_COLUMNS * r->k, i, j, &ahead);
 }
 
 static void take_tasks(void *ctx, int64_t begin, int64_t end, int thread) {
     const run *r = ctx;
     float *own = (float *)(void *)(r->own + (size_t)thread * aligned(r->p->own));
-    for (int64_t t = begin; t < end; t++) (r->p->by_rows ? take_rows : take_columns)(r, t / r->p->parts, t % r->p->parts, own);
+    for (int64_t t = begin; t < end; t++)
+        (r->p->by_rows ? take_rows : take_columns)(r, t / r->p->parts, t % r->p->parts, own);
 }
 
-void packed_run(const packed_product *p, const cpu_team *team, const float *a, const float *b, float *c, void *scratch) {
+void packed_run(const packed_product *p, const cpu_team *team, const float *a, const float *b, float *c,
+                void *scratch) {
     run r = {.p = p,
              .ops = packed_get(),
              .a = a,

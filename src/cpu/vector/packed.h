@@ -1,7 +1,8 @@
-/* Large f32 products C[m,n] = A[m,k] B[k,n] on operands that are packed into panels on the way: each thread goes over one operand panel by panel, as it lies in
- * the second-level cache, and over the other, packed once for all threads, again and again (Goto and van de Geijn, "Anatomy of High-Performance
- * Matrix Multiplication", 2008). Sums run over k in order and in blocks that shapes choose, so the number of threads changes no bit.
- * Only for processors with AVX-512 (packed_avx512.c). */
+/* Large f32 products C[m,n] = A[m,k] B[k,n] on operands that are packed into panels on the way: each thread goes over
+ * one operand panel by panel, as it lies in the second-level cache, and over the other, packed once for all threads,
+ * again and again (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008). Sums run over k
+ * in order and in blocks that shapes choose, so the number of threads changes no bit. Only for processors with AVX-512
+ * (packed_avx512.c). */
 #ifndef XT_SRC_CPU_VECTOR_PACKED_H
 #define XT_SRC_CPU_VECTOR_PACKED_H
 
@@ -23,7 +24,8 @@ typedef struct packed_ops {
     /* `cols` <= 48 columns of B as [k][48]; element (p, j) at b + p * row + j * col, one of them 1. */
     void (*pack_b)(const float *b, int64_t row, int64_t col, int64_t cols, int64_t k, float *out);
     /* c = (add ? c : 0) + a b for one panel of each. */
-    void (*tile)(int64_t k, const float *a, const float *b, float *c, int64_t c_row, int64_t rows, int64_t cols, bool add, packed_ahead *ahead);
+    void (*tile)(int64_t k, const float *a, const float *b, float *c, int64_t c_row, int64_t rows, int64_t cols,
+                 bool add, packed_ahead *ahead);
 } packed_ops;
 const packed_ops *packed_get(void); /* NULL: not on this processor */
 

@@ -4,7 +4,8 @@
 
 #if defined(__x86_64__)
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), \
+                             apply_to = function)
 #else
 #pragma GCC optimize("O3,no-trapping-math,no-math-errno")
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
@@ -47,15 +48,18 @@ ALWAYS void transpose16(__m512 r[LANES]) {
 static void pack_a(const float *a, int64_t row, int64_t col, int64_t rows, int64_t k, float *out) {
     if (row == 1) {
         __mmask8 mask = (__mmask8)first(rows);
-        for (int64_t p = 0; p < k; p++) _mm256_storeu_ps(out + p * PACKED_ROWS, _mm256_maskz_loadu_ps(mask, a + p * col));
+        for (int64_t p = 0; p < k; p++)
+            _mm256_storeu_ps(out + p * PACKED_ROWS, _mm256_maskz_loadu_ps(mask, a + p * col));
         return;
     }
     for (int64_t p = 0; p < k; p += LANES) {
         __m512 r[LANES];
         __mmask16 mask = first(k - p);
-        for (int i = 0; i < LANES; i++) r[i] = i < rows ? _mm512_maskz_loadu_ps(mask, a + i * row + p) : _mm512_setzero_ps();
+        for (int i = 0; i < LANES; i++)
+            r[i] = i < rows ? _mm512_maskz_loadu_ps(mask, a + i * row + p) : _mm512_setzero_ps();
         transpose16(r);
-        for (int i = 0; i < LANES && i < k - p; i++) _mm256_storeu_ps(out + (p + i) * PACKED_ROWS, _mm512_castps512_ps256(r[i]));
+        for (int i = 0; i < LANES && i < k - p; i++)
+            _mm256_storeu_ps(out + (p + i) * PACKED_ROWS, _mm512_castps512_ps256(r[i]));
     }
 }
 
@@ -63,22 +67,25 @@ static void pack_b(const float *b, int64_t row, int64_t col, int64_t cols, int64
     for (int64_t j = 0; j < PACKED_COLUMNS && j < cols; j += LANES) {
         if (col == 1) {
             __mmask16 mask = first(cols - j);
-            for (int64_t p = 0; p < k; p++) _mm512_storeu_ps(out + p * PACKED_COLUMNS + j, _mm512_maskz_loadu_ps(mask, b + p * row + j));
+            for (int64_t p = 0; p < k; p++)
+                _mm512_storeu_ps(out + p * PACKED_COLUMNS + j, _mm512_maskz_loadu_ps(mask, b + p * row + j));
             continue;
         }
         for (int64_t p = 0; p < k; p += LANES) {
             __m512 r[LANES];
             __mmask16 mask = first(k - p);
-            for (int i = 0; i < LANES; i++) r[i] = j + i < cols ? _mm512_maskz_loadu_ps(mask, b + (j + i) * col + p) : _mm512_setzero_ps();
+            for (int i = 0; i < LANES; i++)
+                r[i] = j + i < cols ? _mm512_maskz_loadu_ps(mask, b + (j + i) * col + p) : _mm512_setzero_ps();
             transpose16(r);
             for (int i = 0; i < LANES && i < k - p; i++) _mm512_storeu_ps(out + (p + i) * PACKED_COLUMNS + j, r[i]);
         }
     }
 }
 
-/* 8 x 16 V sums stay in registers; V is known when this is inlined. The pragmas make gcc unroll before it decides what lives in registers. */
-ALWAYS void tile_of(const int V, int64_t k, const float *a, const float *b, float *c, int64_t c_row, int64_t rows, int64_t cols, bool add,
-                    packed_ahead *ahead) {
+/* 8 x 16 V sums stay in registers; V is known when this is inlined. The pragmas make gcc unroll before it decides what
+ * lives in registers. */
+ALWAYS void tile_of(const int V, int64_t k, const float *a, const float *b, float *c, int64_t c_row, int64_t rows,
+                    int64_t cols, bool add, packed_ahead *ahead) {
     __m512 s[PACKED_ROWS][PACKED_COLUMNS / LANES];
     __mmask16 last = first(cols - (V - 1) * LANES);
     packed_ahead w = *ahead;
@@ -119,7 +126,8 @@ ALWAYS void tile_of(const int V, int64_t k, const float *a, const float *b, floa
         }
 }
 
-static void tile(int64_t k, const float *a, const float *b, float *c, int64_t c_row, int64_t rows, int64_t cols, bool add, packed_ahead *ahead) {
+static void tile(int64_t k, const float *a, const float *b, float *c, int64_t c_row, int64_t rows, int64_t cols,
+                 bool add, packed_ahead *ahead) {
     if (cols > 2 * LANES)
         tile_of(3, k, a, b, c, c_row, rows, cols, add, ahead);
     else if (cols > LANES)

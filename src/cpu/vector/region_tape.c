@@ -30,7 +30,8 @@ static int load(maker *m, xt_dtype d, tape_source s) {
     if (!tape_type_of(d, &t)) return -1;
     s.elem = (uint32_t)xt_dtype_size(d);
     if (d != XT_BF16 && d != XT_F16) return tape_load(m->tape, &s, t);
-    return tape_emit(m->tape, d == XT_BF16 ? TAPE_LOAD_BF16 : TAPE_LOAD_F16, TAPE_F32, tape_load(m->tape, &s, TAPE_U16), -1, -1);
+    return tape_emit(m->tape, d == XT_BF16 ? TAPE_LOAD_BF16 : TAPE_LOAD_F16, TAPE_F32, tape_load(m->tape, &s, TAPE_U16),
+                     -1, -1);
 }
 
 static bool is_scalar(const ir_type *t) {
@@ -56,7 +57,9 @@ static bool add_op(maker *m, const ir_op *op) {
 static bool fill(maker *m, const ir_block *b, size_t *n_out) {
     for (size_t i = 0; i < b->n_args; i++) {
         if (!is_scalar(b->args[i]->type)) return false;
-        if (!know(m, b->args[i], load(m, b->args[i]->type->dtype, (tape_source){.kind = TAPE_DIRECT, .in = (uint32_t)i}))) return false;
+        if (!know(m, b->args[i],
+                  load(m, b->args[i]->type->dtype, (tape_source){.kind = TAPE_DIRECT, .in = (uint32_t)i})))
+            return false;
     }
     for (const ir_op *op = b->first; op; op = op->next) {
         if (!(ir_op_infos[op->code].flags & IR_TERMINATOR)) {
@@ -90,7 +93,8 @@ xt_status region_tape_binary(ir_opcode code, xt_dtype t, tape **out) {
     tape_type reg;
     *out = NULL;
     if (!m.tape) return status_oom(sizeof m, "a region");
-    int x = load(&m, t, (tape_source){.kind = TAPE_DIRECT, .in = 0}), y = load(&m, t, (tape_source){.kind = TAPE_DIRECT, .in = 1});
+    int x = load(&m, t, (tape_source){.kind = TAPE_DIRECT, .in = 0}),
+        y = load(&m, t, (tape_source){.kind = TAPE_DIRECT, .in = 1});
     tape_op op = code == OP_add        ? TAPE_ADD
                  : code == OP_multiply ? TAPE_MUL
                  : code == OP_maximum  ? TAPE_MAX

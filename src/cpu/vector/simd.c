@@ -1,4 +1,5 @@
-/* Picks the vector loops by what the processor and the system support, and by XT_CPU_FEATURES, which may ask for less. */
+/* Picks the vector loops by what the processor and the system support, and by XT_CPU_FEATURES, which may
+ * ask for less. */
 #include "cpu/vector/simd.h"
 
 #include <pthread.h>
@@ -12,7 +13,8 @@ static int most_wanted(void) {
     const char *v = env_get("XT_CPU_FEATURES");
     for (int i = 0; v && i < (int)BASE_COUNT(levels); i++)
         if (strcmp(v, levels[i]) == 0) return i;
-    if (v) log_once("XT_CPU_FEATURES", XT_SEV_WARNING, "XT_CPU_FEATURES=%s is ignored: expected base, avx2 or avx512", v);
+    if (v)
+        log_once("XT_CPU_FEATURES", XT_SEV_WARNING, "XT_CPU_FEATURES=%s is ignored: expected base, avx2 or avx512", v);
     return (int)BASE_COUNT(levels) - 1;
 }
 
@@ -21,8 +23,8 @@ static void choose(void) {
     chosen = &simd_base;
     (void)most;
 #if defined(__x86_64__)
-    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl");
+    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     if (most >= 2 && avx512)
         chosen = &simd_avx512;
     else if (most >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))

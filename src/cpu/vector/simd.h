@@ -1,7 +1,8 @@
-/* The vector loops of the CPU compiler, compiled once per instruction set (simd_*.c include simd.inc) and picked when the process starts.
+/* The vector loops of the CPU compiler, compiled once per instruction set (simd_*.c include simd.inc) and picked when
+ * the process starts.
  *
- * Two tables: the tape's instructions (one loop over a block of elements each; dst may be one of the operands exactly, never partly
- * overlap), and the inner loops that reductions, normalisation and pooling share. */
+ * Two tables: the tape's instructions (one loop over a block of elements each; dst may be one of the operands exactly,
+ * never partly overlap), and the inner loops that reductions, normalisation and pooling share. */
 #ifndef XT_SRC_CPU_VECTOR_SIMD_H
 #define XT_SRC_CPU_VECTOR_SIMD_H
 
@@ -91,7 +92,8 @@ typedef enum tape_op {
 
 typedef void (*tape_fn)(void *d, const void *a, const void *b, const void *c, int64_t n);
 
-/* Folds of f32, used by reductions. Sums keep a fixed set of partial sums, so the result depends on n and the instruction set only. */
+/* Folds of f32, used by reductions. Sums keep a fixed set of partial sums, so the result depends on n and the
+ * instruction set only. */
 typedef enum fold_op { FOLD_SUM, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_COUNT } fold_op;
 
 typedef struct simd_ops {
@@ -102,18 +104,23 @@ typedef struct simd_ops {
     float (*dot)(const float *x, const float *y, int64_t n);
     double (*square_dev)(const float *x, float mean, int64_t n); /* sum of (x - mean)^2 */
     double (*dev_dot)(const float *x, float mean, const float *y, int64_t n); /* sum of (x - mean) * y */
-    void (*affine)(float *d, const float *x, float mean, float scale, float shift, int64_t n); /* (x - mean) * scale + shift */
-    void (*affine2)(float *d, const float *x, float a, const float *y, float mean, float b, float c, int64_t n); /* x*a + (y-mean)*b + c */
+    /* (x - mean) * scale + shift */
+    void (*affine)(float *d, const float *x, float mean, float scale, float shift, int64_t n);
+    /* x*a + (y-mean)*b + c */
+    void (*affine2)(float *d, const float *x, float a, const float *y, float mean, float b, float c, int64_t n);
     /* The same four with one mean, factor and sum per element: rows whose last dim is the feature. */
     void (*square_dev_rows)(float *acc, const float *x, const float *mean, int64_t n);
     void (*dev_dot_rows)(float *acc, const float *x, const float *mean, const float *y, int64_t n);
     void (*affine_rows)(float *d, const float *x, const float *mean, const float *scale, const float *shift, int64_t n);
-    void (*affine2_rows)(float *d, const float *x, const float *a, const float *y, const float *mean, const float *b, const float *c, int64_t n);
-    /* 2x2 pooling of `pairs` pairs of rows that lie one after the other, each row `width` long (even): out gets width / 2 a pair. */
+    void (*affine2_rows)(float *d, const float *x, const float *a, const float *y, const float *mean, const float *b,
+                         const float *c, int64_t n);
+    /* 2x2 pooling of `pairs` pairs of rows that lie one after the other, each row `width` long (even): out gets
+     * width / 2 a pair. */
     void (*pool2)(float *out, const float *in, int64_t width, int64_t pairs);
     void (*pool2_grad)(float *out, const float *in, const float *src, int64_t width, int64_t pairs);
     void (*iota)(int32_t *d, int32_t first, int64_t n); /* first, first + 1, ... */
-    /* Elements [begin, begin + n) of a view of src, n > 0, by element size 1, 2, 4, 8: runs along the last dim, the outer dims an odometer. */
+    /* Elements [begin, begin + n) of a view of src, n > 0, by element size 1, 2, 4, 8: runs along the last dim, the
+     * outer dims an odometer. */
     void (*gather[4])(void *dst, const void *src, const view *v, int64_t begin, int64_t n);
 } simd_ops;
 

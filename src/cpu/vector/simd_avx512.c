@@ -3,11 +3,13 @@
 #define SIMD_NAME simd_avx512
 #define SIMD_TEXT "avx512"
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt"))),             \
-                             apply_to = function)
+#pragma clang attribute push(                                                                                   \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt"))), \
+    apply_to = function)
 #else
 #pragma GCC optimize("O3,no-trapping-math,no-math-errno")
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512")
+#pragma GCC target( \
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512")
 #endif
 #include "cpu/vector/simd.inc"
 #if defined(__clang__)

@@ -1,5 +1,5 @@
-/* Building tapes. Registers are given by a linear scan over the straight-line program; two registers never share memory while
- * both are alive, and a register only changes its element size when it is given anew. */
+/* Building tapes. Registers are given by a linear scan over the straight-line program; two registers never share memory
+ * while both are alive, and a register only changes its element size when it is given anew. */
 #include "cpu/vector/align.h"
 #include "cpu/vector/tape_int.h"
 
@@ -32,7 +32,7 @@ size_t tape_type_size(tape_type t) {
     return sizes[t];
 }
 
-/* --- building ------------------------------------------------------------------------------------------------------------ */
+/* --- building --- */
 tape_builder *tape_begin(int64_t count) {
     tape_builder *b = base_calloc(1, sizeof *b);
     if (b) b->count = count;
@@ -61,8 +61,13 @@ bool tape_lacks(const tape_builder *b) {
 
 int tape_load(tape_builder *b, const tape_source *s, tape_type t) {
     if (!VEC_PUSH(b->sources, b->n_sources, b->cap_sources, *s)) b->failed = true;
-    return add_ins(
-        b, (ssa_ins){.x = -1, .y = -1, .z = -1, .source = (int)b->n_sources - 1, .type = t, .size = (uint32_t)tape_type_size(t), .store_out = -1});
+    return add_ins(b, (ssa_ins){.x = -1,
+                                .y = -1,
+                                .z = -1,
+                                .source = (int)b->n_sources - 1,
+                                .type = t,
+                                .size = (uint32_t)tape_type_size(t),
+                                .store_out = -1});
 }
 
 static tape_type result_type(tape_op op, tape_type t) {
@@ -76,9 +81,16 @@ int tape_emit(tape_builder *b, tape_op op, tape_type t, int x, int y, int z) {
     if (!fn || x < 0) b->failed = true;
     if (!fn) b->lacking = true;
     tape_type r = result_type(op, t);
-    return add_ins(
-        b, (ssa_ins){
-               .fn = fn, .x = x, .y = y, .z = z, .source = -1, .type = r, .size = (uint32_t)tape_type_size(r), .store_out = -1, .op = op, .of = t});
+    return add_ins(b, (ssa_ins){.fn = fn,
+                                .x = x,
+                                .y = y,
+                                .z = z,
+                                .source = -1,
+                                .type = r,
+                                .size = (uint32_t)tape_type_size(r),
+                                .store_out = -1,
+                                .op = op,
+                                .of = t});
 }
 
 void tape_store(tape_builder *b, int value, uint32_t out, xt_dtype memory) {
@@ -101,8 +113,8 @@ static int last_direct_read(const tape_builder *b, uint32_t in, size_t n) {
     return last;
 }
 
-/* Makes results be written where they go: by the instruction that defines them where that is safe for every input they might overwrite, else
- * by a copy at the end. Fills the masks of what they may overwrite. */
+/* Makes results be written where they go: by the instruction that defines them where that is safe for every input they
+ * might overwrite, else by a copy at the end. Fills the masks of what they may overwrite. */
 static void place_roots(tape_builder *b, uint64_t *over) {
     size_t n = b->n;
     for (size_t r = 0; r < b->n_roots && !b->failed; r++) {
@@ -166,7 +178,7 @@ bool tape_is_constant(const tape_builder *b, int v) {
     return k == TAPE_SCALAR || k == TAPE_SPLAT;
 }
 
-/* --- registers ------------------------------------------------------------------------------------------------------------------ */
+/* --- registers --- */
 typedef struct scheduling {
     const tape_builder *b;
     tape *t;
@@ -198,7 +210,8 @@ static bool give_back(scheduling *c, const ssa_ins *i, size_t end) {
     bool ok = true;
     for (int k = 0; k < 3; k++) {
         int v = args[k];
-        if (v < 0 || c->last[v] < 0 || c->last[v] >= (int)end || c->t->locs[v].kind != LOC_REG || (k > 0 && v == args[0]) || (k > 1 && v == args[1]))
+        if (v < 0 || c->last[v] < 0 || c->last[v] >= (int)end || c->t->locs[v].kind != LOC_REG ||
+            (k > 0 && v == args[0]) || (k > 1 && v == args[1]))
             continue;
         if (tape_is_constant(c->b, v)) continue;
         ok = ok && reg_put(c->pool, c->b->ins[v].size, c->t->locs[v].offset);
@@ -264,8 +277,12 @@ static bool schedule(const tape_builder *b, tape *t, reg_pool *pool, const int *
         ready(&c, in->z, false);
         ok = give_back(&c, in, i + 1);
         place_result(&c, i);
-        t->ins[t->n++] = (tape_ins){
-            in->fn, NULL, (uint32_t)i, (uint32_t)(in->x < 0 ? 0 : in->x), (uint32_t)(in->y < 0 ? 0 : in->y), (uint32_t)(in->z < 0 ? 0 : in->z)};
+        t->ins[t->n++] = (tape_ins){in->fn,
+                                    NULL,
+                                    (uint32_t)i,
+                                    (uint32_t)(in->x < 0 ? 0 : in->x),
+                                    (uint32_t)(in->y < 0 ? 0 : in->y),
+                                    (uint32_t)(in->z < 0 ? 0 : in->z)};
         if (last[i] < 0 && in->store_out < 0) ok = ok && reg_put(pool, in->size, t->locs[i].offset);
     }
     base_free(loaded);

@@ -1,9 +1,10 @@
-/* Fused elementwise loops: a short program of vector instructions, run block by block so that everything between its inputs and its
- * results stays in the first-level cache.
+/* Fused elementwise loops: a short program of vector instructions, run block by block so that everything between its
+ * inputs and its results stays in the first-level cache.
  *
- * A tape computes `count` elements. It is built in SSA form (each tape_emit gives a new number), then tape_finish gives registers: blocks
- * of `block` elements in a thread's scratch memory, reused as soon as their value has had its last reader. An operand that lies dense in
- * memory is read where it is, a result is written where it goes. Runs of simple instructions become machine code where that is known (jit.h). */
+ * A tape computes `count` elements. It is built in SSA form (each tape_emit gives a new number), then tape_finish gives
+ * registers: blocks of `block` elements in a thread's scratch memory, reused as soon as their value has had its last
+ * reader. An operand that lies dense in memory is read where it is, a result is written where it goes. Runs of simple
+ * instructions become machine code where that is known (jit.h). */
 #ifndef XT_SRC_CPU_VECTOR_TAPE_H
 #define XT_SRC_CPU_VECTOR_TAPE_H
 
@@ -32,7 +33,8 @@ typedef struct tape_builder tape_builder;
 typedef struct tape tape;
 tape_builder *tape_begin(int64_t count);
 void tape_abandon(tape_builder *b);
-/* Each gives the number of a new value; -1 without memory or when the type has no such instruction (then the builder is spoiled). */
+/* Each gives the number of a new value; -1 without memory or when the type has no such instruction (then the builder
+ * is spoiled). */
 int tape_load(tape_builder *b, const tape_source *s, tape_type t);
 int tape_emit(tape_builder *b, tape_op op, tape_type t, int x, int y, int z); /* t: of the operands */
 bool tape_lacks(const tape_builder *b); /* a type had no such instruction; otherwise -1 is for want of memory */
@@ -49,13 +51,15 @@ void tape_run_part(const tape *t, int64_t begin, int64_t end, void *const *in, v
 /* The first n <= count elements on the calling thread; scratch: of one thread. */
 void tape_run_rows(const tape *t, int64_t n, void *const *in, void *const *out, void *scratch);
 
-bool tape_type_of(xt_dtype d, tape_type *out); /* bf16 and f16 give TAPE_F32; false for complex, f8 and sub-byte types */
+/* bf16 and f16 give TAPE_F32; false for complex, f8 and sub-byte types */
+bool tape_type_of(xt_dtype d, tape_type *out);
 bool tape_type_of_size(size_t bytes, tape_type *out); /* for moving elements whatever they mean */
 size_t tape_type_size(tape_type t);
 
-/* --- from StableHLO (tape_ops.c) ------------------------------------------------------------------------------------------------ */
+/* --- from StableHLO (tape_ops.c) --- */
 bool tape_is_half(xt_dtype d); /* kept as f32 in registers, and rounded after each op */
 bool tape_takes(const ir_op *op); /* an elementwise op on types that have registers */
-int tape_emit_op(tape_builder *tape, const ir_op *op, int x, int y, int z); /* such an op on values that are on the tape */
+/* such an op on values that are on the tape */
+int tape_emit_op(tape_builder *tape, const ir_op *op, int x, int y, int z);
 
 #endif

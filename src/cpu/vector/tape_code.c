@@ -1,4 +1,5 @@
-/* Machine code in tapes: runs of simple instructions become one function of the processor (jit.h), as long as it has registers enough. */
+/* Machine code in tapes: runs of simple instructions become one function of the processor (jit.h), as long as it has
+ * registers enough. */
 #include "cpu/vector/tape_int.h"
 
 static bool takes(const ssa_ins *i) {
@@ -39,7 +40,8 @@ bool tape_read_slowly(const tape_builder *b, const tape *t, int v) {
         const ssa_ins *in = &b->ins[i];
         if (!in->fn || (in->x != v && in->y != v && in->z != v)) continue;
         bool inside = false;
-        for (size_t s = 0; s < t->n_segments; s++) inside = inside || (i >= t->segments[s].begin && i < t->segments[s].end);
+        for (size_t s = 0; s < t->n_segments; s++)
+            inside = inside || (i >= t->segments[s].begin && i < t->segments[s].end);
         if (!inside) return true;
     }
     return false;
@@ -93,7 +95,8 @@ static bool segment_compile(const tape_builder *b, segment *s, const int *last) 
         const ssa_ins *in = &b->ins[i];
         if (!in->fn) continue;
         jit_ins j = {.op = in->op, .type = in->of, .store = -1};
-        ok = segment_operand(b, s, &w, in->x, &j.x) && segment_operand(b, s, &w, in->y, &j.y) && segment_operand(b, s, &w, in->z, &j.z);
+        ok = segment_operand(b, s, &w, in->x, &j.x) && segment_operand(b, s, &w, in->y, &j.y) &&
+             segment_operand(b, s, &w, in->z, &j.z);
         if (ok && (in->store_out >= 0 || last[i] >= (int)s->end)) {
             uint32_t p;
             ok = add_ptr(s, (int)i, &p);

@@ -1,5 +1,5 @@
-/* What the files of a tape share: the instructions it is built of, and the form it runs in. tape.c builds, gives registers and frees; tape_code.c makes machine
- * code of runs of instructions; tape_run.c runs. */
+/* What the files of a tape share: the instructions it is built of, and the form it runs in. tape.c builds, gives
+ * registers and frees; tape_code.c makes machine code of runs of instructions; tape_run.c runs. */
 #ifndef XT_SRC_CPU_VECTOR_TAPE_INT_H
 #define XT_SRC_CPU_VECTOR_TAPE_INT_H
 
@@ -18,7 +18,8 @@ typedef struct ssa_ins { /* defines value number = its index */
 } ssa_ins;
 
 enum { SEGMENT_MAX_PTR = 128 };
-/* Instructions [begin, end), loads among them aside, that run as machine code. Its pointers are the places of `ptr`'s values. */
+/* Instructions [begin, end), loads among them aside, that run as machine code. Its pointers are the places of
+ * `ptr`'s values. */
 typedef struct segment {
     size_t begin, end;
     jit_code *code;
@@ -67,9 +68,9 @@ struct tape {
 bool tape_is_constant(const tape_builder *b, int v);
 int tape_size_class(uint32_t size); /* of an element of 1, 2, 4, 8 bytes: 0 to 3 */
 
-/* --- tape_code.c -------------------------------------------------------------------------------------------------------------- */
-/* Puts instructions that become machine code next to each other: all that can run, of one kind, then of the other. A tape of one kind only keeps
- * its order. False without memory. */
+/* --- tape_code.c --- */
+/* Puts instructions that become machine code next to each other: all that can run, of one kind, then of the other. A
+ * tape of one kind only keeps its order. False without memory. */
 bool tape_gather_kinds(tape_builder *b);
 /* Fills t's segments; `last`: last readers over the whole tape. False without memory. */
 bool tape_find_segments(const tape_builder *b, tape *t, const int *last);

@@ -54,7 +54,9 @@ static tape_op op_of(const ir_op *op) {
     switch ((int)op->code) {
     case OP_compare: {
         int dir = (int)ir_get_int(op, IR_A_comparison_direction, IR_EQ);
-        if (ir_get_int(op, IR_A_compare_type, IR_CMP_NOTYPE) == IR_CMP_TOTALORDER && ir_dtype_is_float(op->in[0]->type->dtype)) return TAPE_NONE;
+        if (ir_get_int(op, IR_A_compare_type, IR_CMP_NOTYPE) == IR_CMP_TOTALORDER &&
+            ir_dtype_is_float(op->in[0]->type->dtype))
+            return TAPE_NONE;
         return (tape_op)(TAPE_EQ + dir);
     }
     case OP_select: return TAPE_SELECT;
@@ -88,7 +90,8 @@ static int emit_convert(tape_builder *into, const ir_op *op, int x) {
     return x;
 }
 
-/* 2 or 3 where op raises to that power: products, as XLA has it (at most one unit in the last place from the rounded power), for pow has no vector form. */
+/* 2 or 3 where op raises to that power: products, as XLA has it (at most one unit in the last place from the rounded
+ * power), for pow has no vector form. */
 static int small_power(const ir_op *op) {
     pass_literal c;
     xt_dtype d = op->in[1]->type->dtype;
@@ -104,10 +107,13 @@ int tape_emit_op(tape_builder *into, const ir_op *op, int x, int y, int z) {
     int r;
     switch ((int)op->code) {
     case OP_select: tape_type_of(d, &t); return tape_emit(into, TAPE_SELECT, t, x, y, z);
-    case OP_clamp: /* least, operand, largest */ r = tape_emit(into, TAPE_MAX, t, y, x, -1); return tape_emit(into, TAPE_MIN, t, r, z, -1);
+    case OP_clamp: /* least, operand, largest */
+        r = tape_emit(into, TAPE_MAX, t, y, x, -1);
+        return tape_emit(into, TAPE_MIN, t, r, z, -1);
     case OP_convert:
         r = emit_convert(into, op, x);
-        if (tape_is_half(d) && op->in[0]->type->dtype != d) r = tape_emit(into, d == XT_BF16 ? TAPE_ROUND_BF16 : TAPE_ROUND_F16, TAPE_F32, r, -1, -1);
+        if (tape_is_half(d) && op->in[0]->type->dtype != d)
+            r = tape_emit(into, d == XT_BF16 ? TAPE_ROUND_BF16 : TAPE_ROUND_F16, TAPE_F32, r, -1, -1);
         return r;
     default:
         r = op->code == OP_power ? small_power(op) : 0;

@@ -76,7 +76,8 @@ static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
             const tape_ins *x = &t->ins[i];
             if (x->code) {
                 void *ptr[SEGMENT_MAX_PTR];
-                for (uint32_t k = 0; k < x->code->n_ptr; k++) ptr[k] = loc_at(c, &t->locs[x->code->ptr[k]], scratch, at);
+                for (uint32_t k = 0; k < x->code->n_ptr; k++)
+                    ptr[k] = loc_at(c, &t->locs[x->code->ptr[k]], scratch, at);
                 x->code->fn(ptr, n);
                 continue;
             }
@@ -84,7 +85,8 @@ static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
             if (!x->fn)
                 load_block(&t->sources[x->x], d, c->in, at, n);
             else
-                x->fn(d, loc_at(c, &t->locs[x->x], scratch, at), loc_at(c, &t->locs[x->y], scratch, at), loc_at(c, &t->locs[x->z], scratch, at), n);
+                x->fn(d, loc_at(c, &t->locs[x->x], scratch, at), loc_at(c, &t->locs[x->y], scratch, at),
+                      loc_at(c, &t->locs[x->z], scratch, at), n);
         }
     }
 }

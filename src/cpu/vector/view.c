@@ -47,7 +47,8 @@ void view_collapse2(view *a, view *b) {
     int m = 0; /* dims kept so far; the last of them may still grow */
     for (int i = 0; i < a->n; i++) {
         if (a->dims[i] == 1) continue;
-        if (m > 0 && a->strides[m - 1] == a->strides[i] * a->dims[i] && b->strides[m - 1] == b->strides[i] * b->dims[i]) {
+        if (m > 0 && a->strides[m - 1] == a->strides[i] * a->dims[i] &&
+            b->strides[m - 1] == b->strides[i] * b->dims[i]) {
             a->dims[m - 1] = b->dims[m - 1] = a->dims[m - 1] * a->dims[i];
             a->strides[m - 1] = a->strides[i];
             b->strides[m - 1] = b->strides[i];
@@ -64,8 +65,8 @@ void view_collapse2(view *a, view *b) {
 static void through_broadcast(const int64_t *where, const ir_type *to, const view *v, view *out) {
     *out = (view){.n = (int)to->rank, .offset = v->offset};
     for (int i = 0; i < out->n; i++) out->dims[i] = to->dims[i];
-    for (int i = 0; i < v->n; i++)
-        if (v->dims[i] == to->dims[where[i]]) out->strides[where[i]] = v->strides[i]; /* else size 1, repeated: stride 0 */
+    for (int i = 0; i < v->n; i++) /* else size 1, repeated: stride 0 */
+        if (v->dims[i] == to->dims[where[i]]) out->strides[where[i]] = v->strides[i];
 }
 
 bool view_through(const ir_op *op, const view *v, view *out) {
@@ -73,7 +74,9 @@ bool view_through(const ir_op *op, const view *v, view *out) {
     if (to->rank > VIEW_MAX || to->count < 0) return false;
     size_t n;
     switch ((int)op->code) {
-    case OP_broadcast_in_dim: through_broadcast(ir_get_ints(op, IR_A_broadcast_dimensions, &n), to, v, out); return true;
+    case OP_broadcast_in_dim:
+        through_broadcast(ir_get_ints(op, IR_A_broadcast_dimensions, &n), to, v, out);
+        return true;
     case OP_broadcast: {
         int64_t where[VIEW_MAX];
         for (int i = 0; i < v->n; i++) where[i] = (int64_t)to->rank - v->n + i;

@@ -5,7 +5,8 @@
 
 #if defined(__x86_64__)
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma"))), \
+                             apply_to = function)
 #else
 #pragma GCC optimize("O3,no-trapping-math,no-math-errno")
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")
@@ -29,8 +30,8 @@ ALWAYS void store(uint16_t *p, __m512 v) {
 }
 /* Two values side by side in each lane: what one step of a product reads. */
 ALWAYS __m512i interleave(__m512i first_then_second) {
-    const __m512i order =
-        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                                           21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
     return _mm512_permutexvar_epi16(order, first_then_second);
 }
 ALWAYS __m512i pair(__m512 first, __m512 second) {
@@ -63,8 +64,10 @@ ALWAYS void input_column(const wino_image *i, const uint16_t *plane, int64_t y, 
     }
     bool whole = y >= 0 && y + 4 <= i->h;
     const uint16_t *at = plane + (y * i->w + x) * LANES;
-    for (int r = 0; r < 4; r++) d[r] = whole || (y + r >= 0 && y + r < i->h) ? load(at + r * i->w * LANES) : _mm512_setzero_ps();
-    s[0] = _mm512_sub_ps(d[0], d[2]), s[1] = _mm512_add_ps(d[1], d[2]), s[2] = _mm512_sub_ps(d[2], d[1]), s[3] = _mm512_sub_ps(d[1], d[3]);
+    for (int r = 0; r < 4; r++)
+        d[r] = whole || (y + r >= 0 && y + r < i->h) ? load(at + r * i->w * LANES) : _mm512_setzero_ps();
+    s[0] = _mm512_sub_ps(d[0], d[2]), s[1] = _mm512_add_ps(d[1], d[2]), s[2] = _mm512_sub_ps(d[2], d[1]),
+    s[3] = _mm512_sub_ps(d[1], d[3]);
 }
 
 /* The columns of the tile that was made last: its neighbour to the right begins with two of them. */
@@ -113,8 +116,8 @@ ALWAYS bool step(const wino_tiles *t, const wino_image *i, place *at) {
 }
 
 /* The points of two tiles; beyond the last one they are zeros. */
-ALWAYS void paired_points(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, bool gradient, int64_t point_step,
-                          uint16_t *out) {
+ALWAYS void paired_points(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to,
+                          bool gradient, int64_t point_step, uint16_t *out) {
     for (int64_t block = 0; block < i->c / LANES; block++) {
         place at = place_of(t, i, from);
         columns k = {.there = false};
@@ -130,13 +133,14 @@ ALWAYS void paired_points(const wino_tiles *t, const wino_image *i, const uint16
                 k.there = step(t, i, &at);
             }
             uint16_t *o = out + ((tile - from) / 2 * i->c + block * LANES) * 2;
-            for (int p = 0; p < WINO_POINTS; p++) _mm512_storeu_si512(o + p * point_step, pair(d[0][p / 4][p % 4], d[1][p / 4][p % 4]));
+            for (int p = 0; p < WINO_POINTS; p++)
+                _mm512_storeu_si512(o + p * point_step, pair(d[0][p / 4][p % 4], d[1][p / 4][p % 4]));
         }
     }
 }
 
-static void input(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, bool paired, int64_t point_step,
-                  uint16_t *out) {
+static void input(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, bool paired,
+                  int64_t point_step, uint16_t *out) {
     if (paired) {
         paired_points(t, i, src, from, to, false, point_step, out);
         return;
@@ -154,18 +158,21 @@ static void input(const wino_tiles *t, const wino_image *i, const uint16_t *src,
     }
 }
 
-static void gradient(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, int64_t point_step, uint16_t *out) {
+static void gradient(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to,
+                     int64_t point_step, uint16_t *out) {
     paired_points(t, i, src, from, to, true, point_step, out);
 }
 
 /* Where a position's pixel lies in its image's first block; negative: outside. */
 ALWAYS int64_t pixel_at(const wino_tiles *t, const wino_image *i, const int64_t stride[2], int64_t position) {
-    int64_t per = t->rows * t->cols, rest = position % per, y = rest / t->cols * stride[0] + i->y0, x = rest % t->cols * stride[1] + i->x0;
+    int64_t per = t->rows * t->cols, rest = position % per, y = rest / t->cols * stride[0] + i->y0,
+            x = rest % t->cols * stride[1] + i->x0;
     if (position >= t->n * per || y < 0 || y >= i->h || x < 0 || x >= i->w) return -1;
     return ((position / per * (i->c / LANES) * i->h + y) * i->w + x) * LANES;
 }
 
-static void pixels(const wino_tiles *t, const wino_image *i, const int64_t stride[2], const uint16_t *src, int64_t from, int64_t to, uint16_t *out) {
+static void pixels(const wino_tiles *t, const wino_image *i, const int64_t stride[2], const uint16_t *src, int64_t from,
+                   int64_t to, uint16_t *out) {
     int64_t step = i->h * i->w * LANES;
     for (int64_t position = from; position < to; position += 2) {
         int64_t a = pixel_at(t, i, stride, position), b = pixel_at(t, i, stride, position + 1);
@@ -189,8 +196,8 @@ ALWAYS __mmask16 spoilt(__m512 v) {
     return _mm512_fpclass_ps_mask(v, 0x99);
 }
 
-static bool output(const wino_tiles *t, const wino_image *i, const float *m, int64_t point_step, int64_t from, int64_t to, int64_t feature,
-                   uint16_t *dst) {
+static bool output(const wino_tiles *t, const wino_image *i, const float *m, int64_t point_step, int64_t from,
+                   int64_t to, int64_t feature, uint16_t *dst) {
     place at = place_of(t, i, from);
     __mmask16 bad = 0;
     for (int64_t tile = from; tile < to; tile++, next_place(t, i, &at)) {
@@ -259,7 +266,8 @@ ALWAYS void read_taps(const uint16_t *w, int64_t step, __m256i t[8]) {
     }
 }
 
-static void kernel(const uint16_t *w, int64_t out_step, int64_t in_step, bool turned, int64_t point_step, uint16_t *out) {
+static void kernel(const uint16_t *w, int64_t out_step, int64_t in_step, bool turned, int64_t point_step,
+                   uint16_t *out) {
     for (int64_t i = 0; i < LANES; i += 2)
         for (int64_t o = 0; o < WINO_COLUMNS; o += LANES) {
             __m512 g[9], u[2][4][4];
@@ -274,7 +282,8 @@ static void kernel(const uint16_t *w, int64_t out_step, int64_t in_step, bool tu
                 kernel_points(g, u[k]);
             }
             for (int p = 0; p < WINO_POINTS; p++)
-                _mm512_storeu_si512(out + p * point_step + (i / 2 * WINO_COLUMNS + o) * 2, pair(u[0][p / 4][p % 4], u[1][p / 4][p % 4]));
+                _mm512_storeu_si512(out + p * point_step + (i / 2 * WINO_COLUMNS + o) * 2,
+                                    pair(u[0][p / 4][p % 4], u[1][p / 4][p % 4]));
         }
 }
 
@@ -305,35 +314,40 @@ static void kernel_gradient(const float *m, int64_t point_step, int64_t out_step
 
 /* ROWS x 64 sums stay in registers. */
 #define VECTORS (WINO_COLUMNS / LANES)
-#define PRODUCT(ROWS)                                                                                                                                \
-    static void product_##ROWS(const uint16_t *a, int64_t a_row, int64_t a_k, const uint16_t *b, int64_t b_k, float *c, int64_t c_row, int64_t k,    \
-                               bool add) {                                                                                                           \
-        __m512 s[ROWS][VECTORS];                                                                                                                     \
-        for (int r = 0; r < ROWS; r++)                                                                                                               \
-            for (int v = 0; v < VECTORS; v++) s[r][v] = add ? _mm512_loadu_ps(c + r * c_row + v * LANES) : _mm512_setzero_ps();                      \
-        for (int64_t i = 0; i < k; i++, a += a_k, b += b_k) {                                                                                        \
-            __m512i bv[VECTORS];                                                                                                                     \
-            for (int v = 0; v < VECTORS; v++) bv[v] = _mm512_loadu_si512(b + v * 2 * LANES);                                                         \
-            for (int r = 0; r < ROWS; r++) {                                                                                                         \
-                int32_t two;                                                                                                                         \
-                memcpy(&two, a + r * a_row, sizeof two);                                                                                             \
-                __m512i av = _mm512_set1_epi32(two);                                                                                                 \
-                for (int v = 0; v < VECTORS; v++) s[r][v] = _mm512_dpbf16_ps(s[r][v], (__m512bh)av, (__m512bh)bv[v]);                                \
-            }                                                                                                                                        \
-        }                                                                                                                                            \
-        for (int r = 0; r < ROWS; r++)                                                                                                               \
-            for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + r * c_row + v * LANES, s[r][v]);                                                  \
+#define PRODUCT(ROWS)                                                                                                 \
+    static void product_##ROWS(const uint16_t *a, int64_t a_row, int64_t a_k, const uint16_t *b, int64_t b_k,         \
+                               float *c, int64_t c_row, int64_t k, bool add)                                          \
+    {                                                                                                                 \
+        __m512 s[ROWS][VECTORS];                                                                                      \
+        for (int r = 0; r < ROWS; r++)                                                                                \
+            for (int v = 0; v < VECTORS; v++)                                                                         \
+                s[r][v] = add ? _mm512_loadu_ps(c + r * c_row + v * LANES) : _mm512_setzero_ps();                     \
+        for (int64_t i = 0; i < k; i++, a += a_k, b += b_k) {                                                         \
+            __m512i bv[VECTORS];                                                                                      \
+            for (int v = 0; v < VECTORS; v++) bv[v] = _mm512_loadu_si512(b + v * 2 * LANES);                          \
+            for (int r = 0; r < ROWS; r++) {                                                                          \
+                int32_t two;                                                                                          \
+                memcpy(&two, a + r * a_row, sizeof two);                                                              \
+                __m512i av = _mm512_set1_epi32(two);                                                                  \
+                for (int v = 0; v < VECTORS; v++) s[r][v] = _mm512_dpbf16_ps(s[r][v], (__m512bh)av, (__m512bh)bv[v]); \
+            }                                                                                                         \
+        }                                                                                                             \
+        for (int r = 0; r < ROWS; r++)                                                                                \
+            for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + r * c_row + v * LANES, s[r][v]);                   \
     }
 PRODUCT(6)
 PRODUCT(4)
 PRODUCT(2)
 PRODUCT(1)
 
-static void product(const uint16_t *a, int64_t a_row, int64_t a_k, const uint16_t *b, int64_t b_k, float *c, int64_t c_row, int64_t rows, int64_t k,
-                    bool add) {
+static void product(const uint16_t *a, int64_t a_row, int64_t a_k, const uint16_t *b, int64_t b_k, float *c,
+                    int64_t c_row, int64_t rows, int64_t k, bool add) {
     while (rows > 0) {
         int n = rows >= 6 ? 6 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
-        (n == 6 ? product_6 : n == 4 ? product_4 : n == 2 ? product_2 : product_1)(a, a_row, a_k, b, b_k, c, c_row, k, add);
+        (n == 6   ? product_6
+         : n == 4 ? product_4
+         : n == 2 ? product_2
+                  : product_1)(a, a_row, a_k, b, b_k, c, c_row, k, add);
         a += n * a_row;
         c += n * c_row;
         rows -= n;

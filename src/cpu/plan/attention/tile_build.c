@@ -1,14 +1,17 @@
-/* Cuts a chain that tile_find.c has found out of the program, group by group: all that can be computed between entering the chain and leaving it. Groups are treated from
- * the last to the first, because later ones say which numbers of rows of earlier ones they read. */
+/* Cuts a chain that tile_find.c has found out of the program, group by group: all that can be computed between entering
+ * the chain and leaving it. Groups are treated from the last to the first, because later ones say which numbers of rows
+ * of earlier ones they read. */
 #include "cpu/plan/attention/tile.h"
 #include "cpu/plan/captured.h"
 
-/* Rows of a tile: so many that its arrays stay in the second-level cache beside each other, and enough for the products to run well. */
+/* Rows of a tile: so many that its arrays stay in the second-level cache beside each other, and enough for the products
+ * to run well. */
 enum {
     TILE_BYTES = 512 << 10,
     LEAST_ROWS = 32,
     MOST_ROWS = 128
-}; /* measured with 12 causal heads of 64, f32, 2 threads: 8 to 12 % faster than half of it at 1024 tokens, the same at 512 */
+}; /* measured with 12 causal heads of 64, f32, 2 threads: 8 to 12 % faster than half of it at 1024 tokens, the same at
+      512 */
 
 static bool is_const(const ir_value *v) {
     const ir_literal *l = v->def && v->def->code == OP_constant ? ir_get_literal(v->def) : NULL;
@@ -38,7 +41,7 @@ static bool is_inside(const tile_group *g, const ir_value *v) {
     return i && (i->kind == TILE_FULL || (i->kind == TILE_ROWS && i->inner == g->level));
 }
 
-/* --- what the group holds --------------------------------------------------------------------------------------------------------------------- */
+/* --- what the group holds --- */
 static bool is_member(const tile_group *g, const ir_op *op) {
     const tile_value *v = op->n_out == 1 ? tile_info(g->c, &op->out[0]) : NULL;
     return v && v->need;
@@ -87,12 +90,13 @@ static xt_status collect(tile_group *g) {
             tile_tags t;
             tile_operand_tags(g, op, i, &t);
             bool init = op->code == OP_reduce && i > 0;
-            if (!is_inside(g, op->in[i]) && !is_const(op->in[i]) && !init) XT_TRY(add_given(g, op->in[i], &t, op->code == OP_dot_general));
+            if (!is_inside(g, op->in[i]) && !is_const(op->in[i]) && !init)
+                XT_TRY(add_given(g, op->in[i], &t, op->code == OP_dot_general));
         }
     return NULL;
 }
 
-/* --- the function of a tile ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the function of a tile --- */
 static ir_value *splat(tile_group *g, const ir_literal *l, const ir_type *t) {
     ir_attr a = ir_attr_dense(&g->b, IR_A_value, t, l->data, true);
     ir_op *op = ir_build(&g->b, OP_constant, 0, NULL, 1, &a, 0, NULL, 1, &t);
@@ -114,12 +118,14 @@ static ir_value *iota(tile_group *g, const ir_op *op, const tile_value *v) {
     ir_builder *b = &g->b;
     int64_t dim = ir_get_int(op, IR_A_iota_dimension, 0), tag = v->tags.at[dim];
     xt_dtype count = tile_flat(tag) ? XT_I64 : XT_I32;
-    const ir_type *t = tile_type(v->value->type, &v->tags, g->rows, g->cols), *index = ir_with_dtype(t, count), *one = ir_scalar(count);
+    const ir_type *t = tile_type(v->value->type, &v->tags, g->rows, g->cols), *index = ir_with_dtype(t, count),
+                  *one = ir_scalar(count);
     if (tag == TILE_ALL || tag == TILE_COL) return ir_iota(b, t, dim);
     ir_value *i = ir_iota(b, index, dim), *first = g->row;
     if (tile_flat(tag)) {
         first = ir_binary(b, OP_multiply, ir_convert(b, g->batch, count), ir_splat(b, one, (double)g->c->rows));
-        first = ir_binary(b, OP_multiply, ir_binary(b, OP_add, first, ir_convert(b, g->row, count)), ir_splat(b, one, (double)tile_flat(tag)));
+        first = ir_binary(b, OP_multiply, ir_binary(b, OP_add, first, ir_convert(b, g->row, count)),
+                          ir_splat(b, one, (double)tile_flat(tag)));
     }
     if (tag > 0)
         first = ir_binary(b, OP_remainder, ir_binary(b, OP_divide, g->batch, ir_splat(b, one, (double)tag)),
@@ -134,7 +140,8 @@ static bool is_summed(const ir_type *t, const tile_tags *g) {
 
 /* Of numbers that are drawn for whole rows. */
 static ir_value *first_columns(tile_group *g, const ir_op *op, const tile_value *v, ir_value *const *in) {
-    const ir_type *whole = tile_type(v->value->type, &v->tags, g->rows, 0), *t = tile_type(v->value->type, &v->tags, g->rows, g->cols);
+    const ir_type *whole = tile_type(v->value->type, &v->tags, g->rows, 0),
+                  *t = tile_type(v->value->type, &v->tags, g->rows, g->cols);
     ir_op *made = ir_build(&g->b, op->code, op->n_in, in, op->n_attrs, op->attrs, 0, NULL, 1, &whole);
     return made && t ? ir_slice(&g->b, &made->out[0], (int64_t[IR_MAX_RANK]){0}, t->dims, NULL) : NULL;
 }
@@ -184,15 +191,18 @@ static xt_status make_function(tile_group *g, int64_t rows, int64_t cols, const 
     g->cols = cols;
     g->b = ir_at_end(m, ir_func_block(f));
     forget_function(g);
-    for (size_t k = 0; k < g->n_given; k++) g->given[k].arg = ir_func_arg(f, tile_type(g->given[k].value->type, &g->given[k].tags, rows, cols));
+    for (size_t k = 0; k < g->n_given; k++)
+        g->given[k].arg = ir_func_arg(f, tile_type(g->given[k].value->type, &g->given[k].tags, rows, cols));
     g->row = ir_func_arg(f, ir_scalar(XT_I32));
     g->batch = ir_func_arg(f, ir_scalar(XT_I32));
-    for (size_t k = 0; k < g->n_given; k++) g->given[k].bound = cols && g->given[k].bounded ? ir_func_arg(f, ir_scalar(XT_F32)) : NULL;
+    for (size_t k = 0; k < g->n_given; k++)
+        g->given[k].bound = cols && g->given[k].bounded ? ir_func_arg(f, ir_scalar(XT_F32)) : NULL;
     ir_value **results = arena_alloc(m->mem, (g->n_roots + 2) * sizeof *results);
     for (ir_op *op = c->body->first; op; op = op->next) {
         if (!is_member(g, op)) continue;
         ir_value *copy = tile_info(c, &op->out[0])->copy = rebuild(g, op);
-        if (!copy) return g->b.status ? status_context(g->b.status, "a tile's function") : status_oom(0, "a tile's function");
+        if (!copy)
+            return g->b.status ? status_context(g->b.status, "a tile's function") : status_oom(0, "a tile's function");
         if (cols) tile_demand(g, op);
     }
     for (size_t i = 0; results && i < g->n_roots; i++) results[i] = tile_info(c, &g->roots[i]->out[0])->copy;
@@ -231,8 +241,9 @@ static xt_status make_cuts(tile_group *g, tile_call *t) {
     return NULL;
 }
 
-/* --- the call ------------------------------------------------------------------------------------------------------------------------------------- */
-/* The call stands behind the last of its operands; whatever reads its results and stood before moves behind it, in the same order. */
+/* --- the call --- */
+/* The call stands behind the last of its operands; whatever reads its results and stood before moves behind it, in
+ * the same order. */
 static void unlink_op(ir_op *op) {
     ir_block *b = op->block;
     *(op->prev ? &op->prev->next : &b->first) = op->next;
@@ -293,7 +304,12 @@ static xt_status make_call(tile_group *g) {
     ir_value **in = arena_alloc(m->mem, (g->n_given + 1) * sizeof *in);
     const ir_type **types = arena_alloc(m->mem, (g->n_roots + 1) * sizeof *types);
     if (!t || !places || !in || !types) return status_oom(0, "tiles");
-    *t = (tile_call){.batch = c->batch, .total_rows = c->rows, .rows = c->tile_rows, .in = places, .out = places + g->n_given, .next = c->e->tiles};
+    *t = (tile_call){.batch = c->batch,
+                     .total_rows = c->rows,
+                     .rows = c->tile_rows,
+                     .in = places,
+                     .out = places + g->n_given,
+                     .next = c->e->tiles};
     XT_TRY(make_cuts(g, t));
     XT_TRY(make_function(g, t->rows, 0, &t->body));
     if (c->rows % t->rows) XT_TRY(make_function(g, c->rows % t->rows, 0, &t->rest));
@@ -313,7 +329,8 @@ static xt_status make_call(tile_group *g) {
     ir_attr name = ir_attr_string(&b, IR_A_call_target_name, "xtrain_tile");
     ir_op *call = ir_build(&b, OP_custom_call, g->n_given, in, 1, &name, 0, NULL, g->n_roots, types);
     if (!call) return b.status ? b.status : status_oom(0, "tiles");
-    for (size_t k = 0; k < g->n_roots; k++) ir_replace_uses(m, &tile_info(c, &g->roots[k]->out[0])->value[0], &call->out[k]);
+    for (size_t k = 0; k < g->n_roots; k++)
+        ir_replace_uses(m, &tile_info(c, &g->roots[k]->out[0])->value[0], &call->out[k]);
     t->op = call;
     c->e->tiles = t;
     cpu_drop_dead(c->body);

@@ -1,5 +1,6 @@
-/* Finds the chains of tile.h: from a product that makes far more than it reads, the values of its size that hang together are followed in both directions; then
- * the numbers of rows between them, the places where the chain is left, and in which order that happens. */
+/* Finds the chains of tile.h: from a product that makes far more than it reads, the values of its size that hang
+ * together are followed in both directions; then the numbers of rows between them, the places where the chain is left,
+ * and in which order that happens. */
 #include "cpu/plan/attention/tile.h"
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/captured.h"
@@ -7,7 +8,8 @@
 #include "cpu/vector/fold.h"
 #include "pass/pass.h"
 
-/* Smaller matrices stay whole: they lie in the second-level cache anyway, and one thunk over all heads is cheaper than many small ones. */
+/* Smaller matrices stay whole: they lie in the second-level cache anyway, and one thunk over all heads is cheaper than
+ * many small ones. */
 enum { LEAST_BYTES = 4 << 20, LEAST_SIDE = 128, NARROW = 4 };
 
 static bool push(tile_chain *c, const tile_value *v) {
@@ -44,9 +46,11 @@ static bool is_splat(const ir_op *op) {
 
 /* Ops that a tile's function can hold, by what they are. */
 static bool is_simple(const ir_op *op) {
-    if (op->n_out != 1 || op->n_regions || op->out[0].type->kind != IR_TENSOR || op->out[0].type->count <= 0) return false;
-    return (ir_op_infos[op->code].flags & IR_ELEMENTWISE) || op->code == OP_broadcast_in_dim || op->code == OP_transpose || op->code == OP_reshape ||
-           op->code == OP_concatenate || op->code == OP_iota || is_splat(op);
+    if (op->n_out != 1 || op->n_regions || op->out[0].type->kind != IR_TENSOR || op->out[0].type->count <= 0)
+        return false;
+    return (ir_op_infos[op->code].flags & IR_ELEMENTWISE) || op->code == OP_broadcast_in_dim ||
+           op->code == OP_transpose || op->code == OP_reshape || op->code == OP_concatenate || op->code == OP_iota ||
+           is_splat(op);
 }
 
 static bool dot_type_ok(const ir_op *op) {
@@ -79,7 +83,8 @@ static int64_t product_of_dims(const ir_type *t, const int64_t *which, size_t n)
     return k;
 }
 
-/* A product with so many numbers a row costs little beside the large matrix, in memory and (when it is computed again) in time. */
+/* A product with so many numbers a row costs little beside the large matrix, in memory and (when it is computed
+ * again) in time. */
 static bool is_narrow(const tile_chain *c, int64_t n) {
     return n * NARROW <= c->rows && n * NARROW <= c->cols;
 }
@@ -93,7 +98,8 @@ static bool makes_of_narrow(const tile_chain *c, const ir_op *dot) {
 /* Columns of the product's operand i beside the chain's. */
 static bool leaves_narrow(const tile_chain *c, const ir_op *dot, int i) {
     size_t n, n_batch;
-    const int64_t *contract = ir_get_ints(dot, i ? IR_A_rhs_contracting_dimensions : IR_A_lhs_contracting_dimensions, &n);
+    const int64_t *contract =
+        ir_get_ints(dot, i ? IR_A_rhs_contracting_dimensions : IR_A_lhs_contracting_dimensions, &n);
     const int64_t *batch = ir_get_ints(dot, i ? IR_A_rhs_batching_dimensions : IR_A_lhs_batching_dimensions, &n_batch);
     const ir_type *t = dot->in[i]->type;
     return is_narrow(c, t->count / product_of_dims(t, contract, n) / product_of_dims(t, batch, n_batch));
@@ -103,7 +109,8 @@ static bool leaves_narrow(const tile_chain *c, const ir_op *dot, int i) {
 static void look_back(tile_chain *c, tile_value *v) {
     const ir_op *op = v->value->def;
     tile_tags g;
-    bool product = op && op->code == OP_dot_general && dot_type_ok(op) && makes_of_narrow(c, op), known = op && (is_simple(op) || product);
+    bool product = op && op->code == OP_dot_general && dot_type_ok(op) && makes_of_narrow(c, op),
+         known = op && (is_simple(op) || product);
     for (uint32_t i = 0; known && i < op->n_in; i++) {
         known = tile_tags_back(op, i, &v->tags, &g);
         if (product && known) known = !tile_tags_full(op->in[i]->type, &g);
@@ -169,7 +176,8 @@ static bool folds_rows(const tile_chain *c, const ir_op *op, tile_tags *out) {
     fold_op f;
     if (!fold_of(op, &f) || !folds_neutral(op, f) || tile_kind_of(c, op->in[0]) != TILE_FULL) return false;
     const tile_value *v = tile_info(c, op->in[0]);
-    if (!v->chained || !tile_tags_on(op, 0, &v->tags, out) || tile_tags_have(op->out[0].type, out, TILE_COL)) return false;
+    if (!v->chained || !tile_tags_on(op, 0, &v->tags, out) || tile_tags_have(op->out[0].type, out, TILE_COL))
+        return false;
     return covers(c, op->out[0].type, out) && tile_tags_have(op->out[0].type, out, TILE_ROW);
 }
 
@@ -177,14 +185,17 @@ static bool folds_rows(const tile_chain *c, const ir_op *op, tile_tags *out) {
 static bool goes_on_in_rows(const tile_chain *c, const ir_op *op, tile_tags *out) {
     fold_op f;
     tile_tags g;
-    bool fold = fold_of(op, &f) && folds_neutral(op, f) && op->in[0]->type->count == op->out[0].type->count, found = false;
-    if ((!fold && !is_simple(op)) || tile_kind_of(c, &op->out[0]) != TILE_OTHER || op->out[0].type->rank > TILE_RANK) return false;
+    bool fold = fold_of(op, &f) && folds_neutral(op, f) && op->in[0]->type->count == op->out[0].type->count,
+         found = false;
+    if ((!fold && !is_simple(op)) || tile_kind_of(c, &op->out[0]) != TILE_OTHER || op->out[0].type->rank > TILE_RANK)
+        return false;
     for (uint32_t i = 0; i < op->n_in && !found; i++)
         found = tile_kind_of(c, op->in[i]) == TILE_ROWS && tile_tags_on(op, i, &tile_info(c, op->in[i])->tags, out);
     for (uint32_t i = 0; i < op->n_in && found && !fold; i++) {
         found = tile_tags_back(op, i, out, &g);
         if (found && tile_kind_of(c, op->in[i]) != TILE_OTHER)
-            found = tile_kind_of(c, op->in[i]) == TILE_ROWS && tile_tags_equal(op->in[i]->type, &g, &tile_info(c, op->in[i])->tags);
+            found = tile_kind_of(c, op->in[i]) == TILE_ROWS &&
+                    tile_tags_equal(op->in[i]->type, &g, &tile_info(c, op->in[i])->tags);
     }
     return found;
 }
@@ -202,12 +213,15 @@ static void find_rows(tile_chain *c) {
         v->kind = TILE_ROWS;
         v->tags = g;
     }
-    for (ir_op *op = c->body->last; op; op = op->prev) { /* numbers of rows that do not come back into the chain are made outside */
+    for (ir_op *op = c->body->last; op; op = op->prev) {
+        /* numbers of rows that do not come back into the chain are made outside */
         tile_value *v = op->n_out == 1 ? tile_info(c, &op->out[0]) : NULL;
         if (!v || v->kind != TILE_ROWS || is_fold_of_full(c, op)) continue;
         bool back = false;
         for (size_t k = 0; k < v->n_users && !back; k++) {
-            tile_kind kind = c->users[v->first_user + k]->n_out == 1 ? tile_kind_of(c, &c->users[v->first_user + k]->out[0]) : TILE_OTHER;
+            tile_kind kind = c->users[v->first_user + k]->n_out == 1
+                                 ? tile_kind_of(c, &c->users[v->first_user + k]->out[0])
+                                 : TILE_OTHER;
             back = kind == TILE_FULL || kind == TILE_ROWS;
         }
         if (!back) v->kind = TILE_OTHER;
@@ -236,7 +250,8 @@ static bool find_exits(tile_chain *c) {
     return any;
 }
 
-/* What does not depend on a product and is no larger than what it is made of stays outside: a mask made of random numbers is one byte an element. */
+/* What does not depend on a product and is no larger than what it is made of stays outside: a mask made of random
+ * numbers is one byte an element. */
 static void leave_outside(tile_chain *c) {
     for (ir_op *op = c->body->first; op; op = op->next) {
         tile_value *v = op->n_out == 1 ? tile_info(c, &op->out[0]) : NULL;
@@ -283,8 +298,9 @@ static bool find_levels(tile_chain *c) {
     return ok;
 }
 
-/* --- the seed ---------------------------------------------------------------------------------------------------------------------------------- */
-/* A product [batch..., T, K] x [batch..., K, S] that makes a large matrix of narrow ones; gives its result's tags, T on the left or (swapped) on the right. */
+/* --- the seed --- */
+/* A product [batch..., T, K] x [batch..., K, S] that makes a large matrix of narrow ones; gives its result's tags, T on
+ * the left or (swapped) on the right. */
 static bool is_seed(const ir_op *op, bool swapped, tile_chain *c, tile_tags *out) {
     if (op->code != OP_dot_general || !dot_type_ok(op)) return false;
     const ir_type *t = op->out[0].type, *l = op->in[0]->type;
@@ -301,8 +317,8 @@ static bool is_seed(const ir_op *op, bool swapped, tile_chain *c, tile_tags *out
         int s = d < n_batch + left ? 0 : 1;
         if (t->dims[d] > side[s]) side[s] = t->dims[d], at[s] = d;
     }
-    for (uint32_t d = t->rank;
-         d-- > n_batch;) { /* the largest free dim of a side is T or S; others, of query heads that share keys, count as batch */
+    for (uint32_t d = t->rank; d-- > n_batch;) {
+        /* the largest free dim of a side is T or S; others, of query heads that share keys, count as batch */
         int s = d < n_batch + left ? 0 : 1;
         if (d == at[s]) {
             out->at[d] = (s == 1) == swapped ? TILE_ROW : TILE_COL;
@@ -372,7 +388,8 @@ done:
     return s;
 }
 
-/* Barriers keep a compiler from using an earlier copy of what is computed again; here they have done their work, and would hide chains. */
+/* Barriers keep a compiler from using an earlier copy of what is computed again; here they have done their work, and
+ * would hide chains. */
 static void drop_barriers(cpu_exec *e) {
     for (ir_op *op = e->main->body->first, *next; op; op = next) {
         next = op->next;

@@ -1,8 +1,10 @@
-/* What the columns that a tile leaves out (tile.h) would have given, as ops of its function: each value of T x S is bounded there by one number from below and one from above for
- * each row, and the tile is right when sums and products over S get zeros, and maxima nothing larger than they have.
+/* What the columns that a tile leaves out (tile.h) would have given, as ops of its function: each value of T x S is
+ * bounded there by one number from below and one from above for each row, and the tile is right when sums and products
+ * over S get zeros, and maxima nothing larger than they have.
  *
- * Invariant: where both bounds are numbers (not NaN), the value is a number between them. Bounds are f32 for every float type; those of products are the largest values of their
- * operands with one per cent to spare for rounding, and an exponential is taken of a little more than its bound. */
+ * Invariant: where both bounds are numbers (not NaN), the value is a number between them. Bounds are f32 for every
+ * float type; those of products are the largest values of their operands with one per cent to spare for rounding, and
+ * an exponential is taken of a little more than its bound. */
 #include <math.h>
 
 #include "cpu/plan/attention/tile.h"
@@ -58,7 +60,8 @@ static span ends(tile_group *g, ir_opcode code, span a, span b) {
     if (b.hi == b.lo) return (span){lo, hi};
     w = ir_binary(e, code, a.lo, b.hi);
     x = a.hi == a.lo ? w : ir_binary(e, code, a.hi, b.hi);
-    return (span){ir_binary(e, OP_minimum, lo, extreme(g, OP_minimum, w, x)), ir_binary(e, OP_maximum, hi, extreme(g, OP_maximum, w, x))};
+    return (span){ir_binary(e, OP_minimum, lo, extreme(g, OP_minimum, w, x)),
+                  ir_binary(e, OP_maximum, hi, extreme(g, OP_maximum, w, x))};
 }
 
 static span span_of_select(tile_group *g, const ir_op *op) {
@@ -121,7 +124,9 @@ static span span_of_elementwise(tile_group *g, const ir_op *op, const ir_type *t
         if (type->dtype == XT_BOOL) return logic ? a : anything(g, type);
         return (span){ir_convert(e, a.lo, XT_F32), ir_convert(e, a.hi, XT_F32)};
     case OP_and:
-    case OP_or: return logic ? (span){ir_binary(e, op->code, a.lo, b.lo), ir_binary(e, op->code, a.hi, b.hi)} : anything(g, type);
+    case OP_or:
+        return logic ? (span){ir_binary(e, op->code, a.lo, b.lo), ir_binary(e, op->code, a.hi, b.hi)}
+                     : anything(g, type);
     case OP_not: return logic ? (span){ir_unary(e, OP_not, a.hi), ir_unary(e, OP_not, a.lo)} : anything(g, type);
     default: break;
     }
@@ -130,12 +135,14 @@ static span span_of_elementwise(tile_group *g, const ir_op *op, const ir_type *t
     case OP_add: return (span){ir_binary(e, OP_add, a.lo, b.lo), ir_binary(e, OP_add, a.hi, b.hi)};
     case OP_subtract: return (span){ir_binary(e, OP_subtract, a.lo, b.hi), ir_binary(e, OP_subtract, a.hi, b.lo)};
     case OP_multiply: return ends(g, OP_multiply, a, b);
-    case OP_divide: return b.lo == b.hi ? ends(g, OP_divide, a, b) : anything(g, type); /* between two numbers may be zero */
+    case OP_divide:
+        return b.lo == b.hi ? ends(g, OP_divide, a, b) : anything(g, type); /* between two numbers may be zero */
     case OP_negate: return (span){ir_unary(e, OP_negate, a.hi), ir_unary(e, OP_negate, a.lo)};
     case OP_maximum:
     case OP_minimum: return (span){ir_binary(e, op->code, a.lo, b.lo), ir_binary(e, op->code, a.hi, b.hi)};
     case OP_exponential:
-        return (span){ir_unary(e, OP_exponential, a.lo), ir_unary(e, OP_exponential, ir_binary(e, OP_add, a.hi, ir_splat(e, a.hi->type, 2)))};
+        return (span){ir_unary(e, OP_exponential, a.lo),
+                      ir_unary(e, OP_exponential, ir_binary(e, OP_add, a.hi, ir_splat(e, a.hi->type, 2)))};
     default: return anything(g, type);
     }
 }

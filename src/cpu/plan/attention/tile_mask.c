@@ -1,14 +1,16 @@
-/* Which tiles of a chain (tile.h) need less than all columns: where a mask made of positions (iotas, comparisons, constants) hides the last columns of all rows of a tile; or, where there is
- * none, which operand may hide some when the program runs. How
- * values that are made of positions only lie between bounds over a block of rows and columns is interval arithmetic; a mask is told by what it decides there, not by its form, so
- * that iotas of two dims, of one dim and broadcast, with offsets, and masks that are added are all the same. */
+/* Which tiles of a chain (tile.h) need less than all columns: where a mask made of positions (iotas, comparisons,
+ * constants) hides the last columns of all rows of a tile; or, where there is none, which operand may hide some when
+ * the program runs. How values that are made of positions only lie between bounds over a block of rows and columns is
+ * interval arithmetic; a mask is told by what it decides there, not by its form, so that iotas of two dims, of one dim
+ * and broadcast, with offsets, and masks that are added are all the same. */
 #include <math.h>
 
 #include "cpu/plan/attention/tile.h"
 #include "ir/interp.h"
 
 enum { STEPS = 400, COLUMN_STEP = 16 };
-/* A mask of this much hides: a softmax gives exp(-1e4 + ...) = 0. Whether that holds is looked at when the program runs. */
+/* A mask of this much hides: a softmax gives exp(-1e4 + ...) = 0. Whether that holds is looked at when the
+ * program runs. */
 static const double hides = -1e4;
 
 typedef struct walk {
@@ -76,8 +78,12 @@ static bool compare(const ir_op *op, const tile_range *a, const tile_range *b, t
     case IR_GT: *out = truth(a->lo > b->hi, a->hi > b->lo); return true;
     case IR_LE: *out = truth(a->hi <= b->lo, a->lo <= b->hi); return true;
     case IR_LT: *out = truth(a->hi < b->lo, a->lo < b->hi); return true;
-    case IR_EQ: *out = truth(a->lo == a->hi && b->lo == b->hi && a->lo == b->lo, a->lo <= b->hi && b->lo <= a->hi); return true;
-    case IR_NE: *out = truth(a->hi < b->lo || b->hi < a->lo, !(a->lo == a->hi && b->lo == b->hi && a->lo == b->lo)); return true;
+    case IR_EQ:
+        *out = truth(a->lo == a->hi && b->lo == b->hi && a->lo == b->lo, a->lo <= b->hi && b->lo <= a->hi);
+        return true;
+    case IR_NE:
+        *out = truth(a->hi < b->lo || b->hi < a->lo, !(a->lo == a->hi && b->lo == b->hi && a->lo == b->lo));
+        return true;
     default: return false;
     }
 }
@@ -98,7 +104,9 @@ static bool combine(const ir_op *op, const tile_range x[3], tile_range *out) {
     const tile_range *a = &x[0], *b = &x[1];
     switch ((int)op->code) {
     case OP_compare: return compare(op, a, b, out);
-    case OP_add: *out = logic ? truth(a->lo || b->lo, a->hi || b->hi) : (tile_range){a->lo + b->lo, a->hi + b->hi}; return true;
+    case OP_add:
+        *out = logic ? truth(a->lo || b->lo, a->hi || b->hi) : (tile_range){a->lo + b->lo, a->hi + b->hi};
+        return true;
     case OP_subtract: *out = (tile_range){a->lo - b->hi, a->hi - b->lo}; return !logic;
     case OP_multiply: return multiply(a, b, out);
     case OP_negate: *out = (tile_range){-a->hi, -a->lo}; return true;
@@ -149,7 +157,8 @@ static bool range_of(walk *w, const ir_value *v, const tile_tags *g, tile_range 
         return true;
     }
     bool tensor = v->type->kind == IR_TENSOR;
-    if (op && op->n_out == 1 && tensor && --w->steps >= 0 && range_of_op(w, op, g, out) && fits(v->type->dtype, out)) return true;
+    if (op && op->n_out == 1 && tensor && --w->steps >= 0 && range_of_op(w, op, g, out) && fits(v->type->dtype, out))
+        return true;
     *out = (tile_range){0, 1};
     return tensor && v->type->dtype == XT_BOOL; /* whatever it is made of */
 }
@@ -159,8 +168,9 @@ bool tile_range_of(const ir_value *v, const tile_tags *g, const tile_block *in, 
     return range_of(&w, v, g, out);
 }
 
-/* --- tiles ------------------------------------------------------------------------------------------------------------------------------------------- */
-/* op, in the chain, gives the same whatever its operand of the chain is, and what a softmax makes nothing of; without a softmax: zero. */
+/* --- tiles --- */
+/* op, in the chain, gives the same whatever its operand of the chain is, and what a softmax makes nothing of; without a
+ * softmax: zero. */
 static bool decides(const tile_chain *c, const ir_op *op, const tile_block *in, bool softmax) {
     const tile_value *v = tile_info(c, &op->out[0]);
     tile_range r, p;
@@ -168,7 +178,8 @@ static bool decides(const tile_chain *c, const ir_op *op, const tile_block *in, 
     if (op->code == OP_select) {
         if (!tile_tags_back(op, 0, &v->tags, &t) || !tile_range_of(op->in[0], &t, in, &p) || p.lo != p.hi) return false;
         uint32_t i = p.lo > 0 ? 1 : 2;
-        return tile_tags_back(op, i, &v->tags, &t) && tile_range_of(op->in[i], &t, in, &r) && (softmax ? r.hi <= hides : r.lo == 0 && r.hi == 0);
+        return tile_tags_back(op, i, &v->tags, &t) && tile_range_of(op->in[i], &t, in, &r) &&
+               (softmax ? r.hi <= hides : r.lo == 0 && r.hi == 0);
     }
     for (uint32_t i = 0; i < op->n_in; i++) {
         if (!tile_tags_back(op, i, &v->tags, &t) || !tile_range_of(op->in[i], &t, in, &r)) continue;
@@ -182,16 +193,20 @@ static bool any_decides(const tile_chain *c, const tile_block *in, bool softmax)
     for (size_t i = 0; i < c->n_values; i++) {
         const tile_value *v = &c->values[i];
         const ir_op *op = v->value->def;
-        if (v->kind != TILE_FULL || !v->chained || !op || (op->code != OP_select && op->code != OP_add && op->code != OP_multiply)) continue;
+        if (v->kind != TILE_FULL || !v->chained || !op ||
+            (op->code != OP_select && op->code != OP_add && op->code != OP_multiply))
+            continue;
         if (decides(c, op, in, softmax)) return true;
     }
     return false;
 }
 
-/* --- masks that are given ------------------------------------------------------------------------------------------------------------------------ */
+/* --- masks that are given --- */
 /* Each of its elements in a tile has a row or none, and a column. */
 static bool lies_as_mask(const ir_type *t, const tile_tags *g) {
-    if (t->kind != IR_TENSOR || t->rank > TILE_RANK || (t->dtype != XT_BOOL && t->dtype != XT_F32 && t->dtype != XT_BF16)) return false;
+    if (t->kind != IR_TENSOR || t->rank > TILE_RANK ||
+        (t->dtype != XT_BOOL && t->dtype != XT_F32 && t->dtype != XT_BF16))
+        return false;
     for (uint32_t d = 0; d < t->rank; d++)
         if (tile_flat(g->at[d]) || (g->at[d] == TILE_ALL && t->dims[d] > 1)) return false;
     return tile_tags_have(t, g, TILE_COL);
@@ -217,7 +232,9 @@ static void find_given_mask(tile_chain *c, bool softmax) {
         if (op->n_out != 1 || tile_kind_of(c, &op->out[0]) != TILE_FULL) continue;
         for (uint32_t i = 0; i < op->n_in; i++) {
             tile_tags t;
-            if (op->code == OP_dot_general || tile_kind_of(c, op->in[i]) == TILE_FULL || tile_kind_of(c, op->in[i]) == TILE_ROWS) continue;
+            if (op->code == OP_dot_general || tile_kind_of(c, op->in[i]) == TILE_FULL ||
+                tile_kind_of(c, op->in[i]) == TILE_ROWS)
+                continue;
             tile_chain_operand(c, op, i, &t);
             if (lies_as_mask(op->in[i]->type, &t) && hides_by(c, op->in[i], &t, softmax)) return;
         }
@@ -226,7 +243,8 @@ static void find_given_mask(tile_chain *c, bool softmax) {
 
 static void cut_by_given_mask(tile_chain *c) {
     enum { PARTS = TILE_CUTS };
-    for (int64_t k = 1; k < PARTS; k++) c->cuts[c->n_cuts++] = (tile_cut){.cols = c->cols * k / PARTS / COLUMN_STEP * COLUMN_STEP};
+    for (int64_t k = 1; k < PARTS; k++)
+        c->cuts[c->n_cuts++] = (tile_cut){.cols = c->cols * k / PARTS / COLUMN_STEP * COLUMN_STEP};
 }
 
 void tile_find_cuts(tile_chain *c) {
@@ -239,7 +257,8 @@ void tile_find_cuts(tile_chain *c) {
     for (int64_t k = 0; k < n; k++) {
         tile_cut cut = {.first = full * k / n, .last = full * (k + 1) / n};
         tile_block hidden = {.row = cut.first * c->tile_rows, .row_end = cut.last * c->tile_rows, .col_end = c->cols};
-        int64_t low = 1, high = (c->cols + COLUMN_STEP - 1) / COLUMN_STEP; /* the fewest steps of columns that suffice; all do */
+        /* the fewest steps of columns that suffice; all do */
+        int64_t low = 1, high = (c->cols + COLUMN_STEP - 1) / COLUMN_STEP;
         while (low < high) {
             int64_t mid = (low + high) / 2;
             hidden.col = mid * COLUMN_STEP;

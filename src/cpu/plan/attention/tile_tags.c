@@ -47,7 +47,8 @@ static int64_t numbers_of_rows(const ir_type *t, const tile_tags *g, uint32_t fr
 }
 
 /* The tags of the dims from[i0..i1), which hold the same elements as to[j0..j1). */
-static bool regroup(const ir_type *from, const tile_tags *in, uint32_t i0, uint32_t i1, const ir_type *to, tile_tags *out, uint32_t j0, uint32_t j1) {
+static bool regroup(const ir_type *from, const tile_tags *in, uint32_t i0, uint32_t i1, const ir_type *to,
+                    tile_tags *out, uint32_t j0, uint32_t j1) {
     if (i1 - i0 == 1 && j1 - j0 == 1) {
         out->at[j0] = in->at[i0];
         return true;
@@ -111,8 +112,10 @@ static bool is_free(const dot_dims *d, int side, int64_t dim) {
         if (d->contract[side][i] == dim) return false;
     return true;
 }
-/* The result's dims: batch, free of the left, free of the right. Calls for each dim of operand `side` that is one of the result's. */
-static void each_result_dim(const ir_op *op, uint32_t side, void (*fn)(void *ctx, uint32_t of_operand, uint32_t of_result), void *ctx) {
+/* The result's dims: batch, free of the left, free of the right. Calls for each dim of operand `side` that is one of
+ * the result's. */
+static void each_result_dim(const ir_op *op, uint32_t side,
+                            void (*fn)(void *ctx, uint32_t of_operand, uint32_t of_result), void *ctx) {
     dot_dims d = dims_of(op);
     uint32_t at = 0;
     for (size_t i = 0; i < d.n_batch; i++) fn(ctx, (uint32_t)d.batch[side][i], at++);
