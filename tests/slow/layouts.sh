@@ -8,6 +8,8 @@ for features in avx512 avx2 base; do
     echo "XT_CPU_FEATURES=$features XT_TEST_SEED=$seed XT_TEST_COUNT=$count test_cpu_graphs"
     check "$features: random networks agree" env XT_CPU_FEATURES=$features XT_TEST_SEED="$seed" XT_TEST_COUNT="$count" \
         "$BUILD/test_cpu_graphs"
+    check "$features: random convolutions agree" env XT_CPU_FEATURES=$features XT_TEST_SEED="$seed" \
+        XT_TEST_COUNT="$count" "$BUILD/test_cpu_conv_random"
     check "$features: all views agree" env XT_CPU_FEATURES=$features XT_TEST_VIEWS=all "$BUILD/test_cpu_views"
     seed=$((seed + count))
 done
