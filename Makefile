@@ -10,7 +10,7 @@ PICTURE ?= $(BUILD)/steps.png
 export YES
 
 .DEFAULT_GOAL := all
-.PHONY: wheel all help deps mnist test test-slow test-device bench install format clean asan tsan
+.PHONY: wheel all help deps mnist test test-slow test-device bench install format form clean asan tsan
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -67,9 +67,14 @@ install: all
 wheel: deps all
 	@python3 tools/wheel.py $(BUILD)
 
-## make format       clang-format over the sources, lines of at most 120 columns
+## make format       clang-format over the sources, lines of at most 120 columns (DEV=1 make deps installs it)
 format:
 	@tools/format.sh
+
+## make form         what CI asks of the form: installs clang-format, then says what `make format` would change
+form:
+	@DEV=1 tools/deps.sh
+	@tools/format.sh --check
 
 ## make clean        removes the build folders
 clean:

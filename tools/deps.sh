@@ -1,8 +1,11 @@
 #!/bin/sh
-# Shows which of the packages xtrain builds with are missing, and how large they are, and installs them. Nothing is missing: nothing is asked, and no
-# root is needed. YES=1 (or CI) answers the question; a system without Debian's packages gets the list and goes on.
+# Shows which of the packages xtrain builds with are missing, and how large they are, and installs them. Nothing is
+# missing: nothing is asked, and no root is needed. YES=1 (or CI) answers the question; a system without Debian's packages
+# gets the list and goes on. DEV=1: what `make format` needs as well (165 MB with LLVM's libraries, so users are not asked).
 set -eu
-packages="gcc libc6-dev meson ninja-build pkg-config libdnnl-dev libcmocka-dev libcjson-dev libpng-dev zlib1g-dev libzstd-dev libdw-dev libopenblas0-openmp"
+packages="gcc libc6-dev meson ninja-build pkg-config libdnnl-dev libcmocka-dev libcjson-dev libpng-dev zlib1g-dev"
+packages="$packages libzstd-dev libdw-dev libopenblas0-openmp"
+[ "${DEV:-}" != 1 ] || packages="$packages clang-format-14 git"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     cat <<TEXT
@@ -22,6 +25,8 @@ kept=
 for p in $missing; do
     case $p in
         ninja-build) command -v ninja >/dev/null 2>&1 && continue ;;
+        clang-format-14) clang-format --version 2>/dev/null | grep -q 'version 14[.]' && continue ;;
+        git) command -v git >/dev/null 2>&1 && continue ;;
         meson | gcc | pkg-config) command -v "$p" >/dev/null 2>&1 && continue ;;
     esac
     kept="$kept $p"
