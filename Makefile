@@ -19,7 +19,8 @@ help:
 all:
 	@tools/build.sh $(BUILD)
 
-## make deps         shows what is missing from Debian's packages and how large it is, and installs it (YES=1: without asking)
+## make deps         shows what is missing from Debian's packages and how large it is, and installs it
+##                   (YES=1: without asking)
 deps:
 	@tools/deps.sh
 
@@ -31,7 +32,8 @@ mnist: deps all
 test: deps all
 	@tests/run.sh $(BUILD) unit cli examples conformance layers
 
-## make test-slow    what takes longer or needs packages from PyPI: other plugins, peers, ThreadSanitizer, clang, Ray, long runs
+## make test-slow    what takes longer or needs packages from PyPI: other plugins, peers, ThreadSanitizer, clang,
+##                   Ray, long runs
 test-slow: deps all
 	@tests/run.sh $(BUILD) slow
 
@@ -59,11 +61,13 @@ bench: deps all
 	@$(BUILD)/xtrain_bench $(if $(PEERS),--peers $(peers_dir)) --json $(FIGURES) $(BENCH)
 	@$(if $(PEERS),$(if $(with_steps),$(BUILD)/steps_chart $(FIGURES) --table --png $(PICTURE)))
 
-## make install      library, headers, plugin, command, pkg-config and CMake files, man page (PREFIX by `meson configure`, DESTDIR works)
+## make install      library, headers, plugin, command, pkg-config and CMake files, man page (PREFIX by
+##                   `meson configure`, DESTDIR works)
 install: all
 	@meson install -C $(BUILD) --no-rebuild
 
-## make wheel        the Python package xtrain-pjrt for JAX and PyTorch/XLA, with the libraries it needs, into BUILD/wheel
+## make wheel        the Python package xtrain-pjrt for JAX and PyTorch/XLA, with the libraries it needs,
+##                   into BUILD/wheel
 wheel: deps all
 	@python3 tools/wheel.py $(BUILD)
 

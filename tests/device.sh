@@ -1,6 +1,7 @@
 #!/bin/bash
-# The device suite: what xtrain needs of a device, asked of one named by its argument or in XT_TEST_PLUGIN (TPU, CUDA or the path of a PJRT plugin): `tests/device.sh PLUGIN`,
-# or `make test-device DEVICE=...`, which builds first. The client's own tests first: if those fail, nothing after them says more.
+# The device suite: what xtrain needs of a device, asked of one named by its argument or in XT_TEST_PLUGIN (TPU, CUDA or
+# the path of a PJRT plugin): `tests/device.sh PLUGIN`, or `make test-device DEVICE=...`, which builds first. The
+# client's own tests first: if those fail, nothing after them says more.
 . "$(dirname "$0")/examples/lib.sh"
 root=$(cd "$(dirname "$0")/.." && pwd)
 BUILD=${BUILD:-$root/build}
@@ -21,5 +22,6 @@ done
 check "program 1 runs" quietly "$BUILD/mnist_single"
 check "program 1 compiles once" [ "$(figure "$out" 'programs +([0-9]+) compiled')" = 1 ]
 check "program 1 executes 468 times" [ "$(figure "$out" 'executions +([0-9]+) ')" = 468 ]
-check "conformance" quietly env XTRAIN="$BUILD/xtrain" bash "$root/tests/conformance/run.sh" "$root/tests/conformance/programs" "$device"
+check "conformance" quietly env XTRAIN="$BUILD/xtrain" \
+    bash "$root/tests/conformance/run.sh" "$root/tests/conformance/programs" "$device"
 finish

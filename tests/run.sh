@@ -1,14 +1,17 @@
 #!/bin/bash
-# Runs test suites and counts: one line a test program, its output only when it fails, and at the end "N passed, N failed".
-# A cmocka program counts its tests; a script counts the tests of its own last line "N passed, N failed", or as one.
-# usage: tests/run.sh BUILD_DIR SUITE ...     suites: unit cli examples conformance layers slow (all of tests/slow) slow:NAME device:NAME; or a test's name
+# Runs test suites and counts: one line a test program, its output only when it fails, and at the end "N passed, N
+# failed". A cmocka program counts its tests; a script counts the tests of its own last line "N passed, N failed", or as
+# one.
+# usage: tests/run.sh BUILD_DIR SUITE ...     suites: unit cli examples conformance layers slow (all of tests/slow)
+# slow:NAME device:NAME; or a test's name
 set -u
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
 shift
 passed=0 failed=0 skipped=0 names=
 export XT_PLUGIN_DIR=$build XT_CACHE=off XT_SUMMARY=off BUILD=$build XTRAIN=$build/xtrain PATH=$build:$PATH
-export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0:allocator_may_return_null=1} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0:allocator_may_return_null=1} \
+    UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/lsan.supp:print_suppressions=0}
 # Programs that tests compile need the library's sanitizers.
 if grep -qs libasan "$build/libxtrain.so"; then export ASAN_BUILD=1; fi
@@ -19,13 +22,19 @@ trap 'rm -rf "$tmp"' EXIT
 run() {
     local name=$1 limit=$2 rc out=$tmp/out p=0 f=0 began=$SECONDS
     shift 2
-    TEST_TMP=$tmp/$RANDOM XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null
+    TEST_TMP=$tmp/$RANDOM XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status timeout -k 5 "$limit" "$@" \
+        >"$out" 2>&1 </dev/null
     rc=$?
-    # gcc 12's LeakSanitizer itself dies at the exit of some programs, in its walk over thread-local storage ("Tracer caught signal 11"). Nothing was found
-    # then, good or bad: the program runs again under everything but the leak check, and that is said.
-    if [ -n "${ASAN_BUILD:-}" ] && [ $rc != 0 ] && grep -qE 'Tracer caught signal|LeakSanitizer does not work under ptrace|LeakSanitizer has encountered a fatal error' "$out"; then
+    # gcc 12's LeakSanitizer itself dies at the exit of some programs, in its walk over thread-local storage ("Tracer
+    # caught signal 11"). Nothing was found then, good or bad: the program runs again under everything but the leak
+    # check, and that is said.
+    if [ -n "${ASAN_BUILD:-}" ] && [ $rc != 0 ] &&
+        grep -qE \
+        'Tracer caught signal|LeakSanitizer does not work under ptrace|LeakSanitizer has encountered a fatal error' \
+        "$out"; then
         echo "note $name: LeakSanitizer died at its exit; it runs again without the leak check"
-        TEST_TMP=$tmp/$RANDOM XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null
+        TEST_TMP=$tmp/$RANDOM XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status \
+            ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null
         rc=$?
     fi
     if [ $rc = 77 ]; then
@@ -38,7 +47,8 @@ run() {
     if grep -q '^\[==========\]' "$out"; then
         p=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s)\..*/\1/p' "$out" | awk '{n += $1} END {print n + 0}')
         f=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s), listed.*/\1/p' "$out" | awk '{n += $1} END {print n + 0}')
-        # Objects that are left at the end fail the group's teardown, which cmocka neither counts nor gives an exit status for.
+        # Objects that are left at the end fail the group's teardown, which cmocka neither counts nor gives an exit
+        # status for.
         f=$((f + $(grep -cE '^\[  FAILED  \] GROUP (SETUP|TEARDOWN)' "$out")))
     elif tail -n 1 "$out" | grep -qE '^[0-9]+ passed, [0-9]+ failed'; then
         p=$(tail -n 1 "$out" | sed -E 's/^([0-9]+) passed.*/\1/')
@@ -53,7 +63,8 @@ run() {
         printf 'ok   %-40s %3d tests %3d s\n' "$name" "$p" $((SECONDS - began))
     else
         names="$names $name"
-        printf 'FAIL %-40s %3d passed, %d failed, exit %d%s\n' "$name" "$p" "$f" $rc "$([ $rc = 124 ] && echo " (time limit $limit s)")"
+        printf 'FAIL %-40s %3d passed, %d failed, exit %d%s\n' "$name" "$p" "$f" $rc \
+            "$([ $rc = 124 ] && echo " (time limit $limit s)")"
         tail -n 60 "$out" | sed 's/^/    /'
     fi
 }
@@ -61,9 +72,14 @@ run() {
 for suite in "$@"; do
     case $suite in
         unit) for t in "$build"/test_*; do [ -f "$t" ] && [ -x "$t" ] && run "unit/$(basename "$t")" 600 "$t"; done ;;
-        cli) for t in tests/cli/*.sh; do [ "$(basename "$t")" != expect.sh ] && run "cli/$(basename "$t" .sh)" 600 bash "$t"; done ;;
-        examples) for t in tests/examples/*.sh; do [ "$(basename "$t")" != lib.sh ] && [ -f "$t" ] && run "examples/$(basename "$t" .sh)" 600 bash "$t"; done ;;
-        conformance) [ -x tests/conformance/run.sh ] && run conformance 600 tests/conformance/run.sh tests/conformance/programs ;;
+        cli) for t in tests/cli/*.sh; do
+            [ "$(basename "$t")" != expect.sh ] && run "cli/$(basename "$t" .sh)" 600 bash "$t"
+        done ;;
+        examples) for t in tests/examples/*.sh; do
+            [ "$(basename "$t")" != lib.sh ] && [ -f "$t" ] && run "examples/$(basename "$t" .sh)" 600 bash "$t"
+        done ;;
+        conformance) [ -x tests/conformance/run.sh ] &&
+            run conformance 600 tests/conformance/run.sh tests/conformance/programs ;;
         layers) run layers 300 tests/layers.sh ;;
         slow) for t in tests/slow/*.sh; do run "slow/$(basename "$t" .sh)" 7200 bash "$t"; done ;;
         slow:*) run "slow/${suite#slow:}" 7200 bash "tests/slow/${suite#slow:}.sh" ;;
@@ -73,5 +89,9 @@ for suite in "$@"; do
     esac
 done
 [ -n "$names" ] && echo "failed:$names"
-if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
+if [ $skipped -gt 0 ]; then
+    echo "$passed passed, $failed failed, $skipped skipped"
+else
+    echo "$passed passed, $failed failed"
+fi
 [ $failed = 0 ] && [ $passed -gt 0 ]

@@ -6,7 +6,10 @@ cd "$(dirname "$0")/.."
 dir=$1
 shift
 for tool in meson ninja cc; do
-    command -v $tool >/dev/null 2>&1 || { echo "$tool is missing: run 'make deps' (YES=1 make deps installs without asking)" >&2; exit 1; }
+    command -v $tool >/dev/null 2>&1 || {
+        echo "$tool is missing: run 'make deps' (YES=1 make deps installs without asking)" >&2
+        exit 1
+    }
 done
 list=$(tools/sources.sh src cli models examples bench tests 2>/dev/null | cksum)
 if [ ! -f "$dir/build.ninja" ]; then

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Shows which of the packages xtrain builds with are missing, and how large they are, and installs them. Nothing is
-# missing: nothing is asked, and no root is needed. YES=1 (or CI) answers the question; a system without Debian's packages
-# gets the list and goes on. DEV=1: what `make format` needs as well (165 MB with LLVM's libraries, so users are not asked).
+# missing: nothing is asked, and no root is needed. YES=1 (or CI) answers the question; a system without Debian's
+# packages gets the list and goes on. DEV=1: what `make format` needs as well (165 MB with LLVM's libraries, so users
+# are not asked).
 set -eu
 packages="gcc libc6-dev meson ninja-build pkg-config libdnnl-dev libcmocka-dev libcjson-dev libpng-dev zlib1g-dev"
 packages="$packages libzstd-dev libdw-dev libopenblas0-openmp"
@@ -9,8 +10,9 @@ packages="$packages libzstd-dev libdw-dev libopenblas0-openmp"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     cat <<TEXT
-This is no Debian system, so nothing is installed. xtrain needs gcc (or clang), meson, ninja, pkg-config and the development files of
-oneDNN 2.6 or later (libdnnl), cmocka, cJSON, libpng, zlib, zstd, elfutils (libdw), and OpenBLAS (opened when a program needs it).
+This is no Debian system, so nothing is installed. xtrain needs gcc (or clang), meson, ninja, pkg-config and the
+development files of oneDNN 2.6 or later (libdnnl), cmocka, cJSON, libpng, zlib, zstd, elfutils (libdw), and OpenBLAS
+(opened when a program needs it).
 On Debian they are: $packages
 TEXT
     exit 0
@@ -44,7 +46,8 @@ for p in $missing; do # a new machine has no package lists yet
     apt-cache policy "$p" 2>/dev/null | grep -q 'Candidate: [^(]' || { $root apt-get update -qq || true; break; }
 done
 echo "xtrain needs these Debian packages that are not installed:$missing"
-LC_ALL=C apt-get install --no-install-recommends --assume-no $missing 2>/dev/null | grep -E '^(Need to get|After this operation)' || true
+LC_ALL=C apt-get install --no-install-recommends --assume-no $missing 2>/dev/null |
+    grep -E '^(Need to get|After this operation)' || true
 if [ "${YES:-}" != 1 ] && [ -z "${CI:-}" ]; then
     if [ ! -t 0 ]; then
         echo "no terminal to ask on: run with YES=1 to install them" >&2
@@ -54,5 +57,9 @@ if [ "${YES:-}" != 1 ] && [ -z "${CI:-}" ]; then
     read -r answer
     case $answer in [nN]*) exit 1 ;; esac
 fi
-DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >/tmp/xtrain-deps.log 2>&1 || { cat /tmp/xtrain-deps.log >&2; exit 1; }
+DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing \
+    >/tmp/xtrain-deps.log 2>&1 || {
+    cat /tmp/xtrain-deps.log >&2
+    exit 1
+}
 echo "installed."

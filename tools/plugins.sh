@@ -1,13 +1,18 @@
 #!/bin/sh
-# Fetches foreign PJRT plugins from PyPI into a folder, for the tests that run xtrain's programs on other people's compilers. Prints the paths.
+# Fetches foreign PJRT plugins from PyPI into a folder, for the tests that run xtrain's programs on other people's
+# compilers. Prints the paths.
 # usage: tools/plugins.sh DIR
 set -eu
 dir=${1:?usage: tools/plugins.sh DIR}
 mkdir -p "$dir"
 if ! python3 -m pip --version >/dev/null 2>&1; then
-    [ "$(id -u)" = 0 ] && [ -n "${YES:-}${CI:-}" ] && command -v apt-get >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-pip unzip >/dev/null 2>&1 || true
+    [ "$(id -u)" = 0 ] && [ -n "${YES:-}${CI:-}" ] && command -v apt-get >/dev/null &&
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-pip unzip >/dev/null 2>&1 || true
 fi
-python3 -m pip --version >/dev/null 2>&1 || { echo "python3 with pip is needed to fetch plugins (Debian: python3-pip)" >&2; exit 1; }
+python3 -m pip --version >/dev/null 2>&1 || {
+    echo "python3 with pip is needed to fetch plugins (Debian: python3-pip)" >&2
+    exit 1
+}
 # fetch NAME VERSION FILE
 fetch() {
     if [ ! -f "$dir/$1/$3" ]; then

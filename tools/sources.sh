@@ -1,5 +1,6 @@
 #!/bin/sh
-# Lists the C sources of the folders given, sorted: the build takes every file that is there, so a new component needs no list edited.
+# Lists the C sources of the folders given, sorted: the build takes every file that is there, so a new component needs
+# no list edited.
 # usage: tools/sources.sh FOLDER ...
 set -eu
 cd "$(dirname "$0")/.."

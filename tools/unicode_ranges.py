@@ -1,4 +1,5 @@
-"""Writes models/unicode_ranges.c: the code points of the general categories L and N, from the Unicode data of the Python that runs it.
+"""Writes models/unicode_ranges.c: the code points of the general categories L and N, from the Unicode data of the
+Python that runs it.
 usage: python3 tools/unicode_ranges.py > models/unicode_ranges.c"""
 import unicodedata
 
@@ -16,7 +17,10 @@ def ranges(category):
 def table(name, category):
     items = ["{0x%x, 0x%x}" % r for r in ranges(category)]
     lines = ["    " + ", ".join(items[i : i + 8]) + "," for i in range(0, len(items), 8)]
-    return "const unicode_range unicode_%ss[] = {\n%s\n};\nconst size_t unicode_%s_count = sizeof unicode_%ss / sizeof unicode_%ss[0];" % (
+    return (
+        "const unicode_range unicode_%ss[] = {\n%s\n};\n"
+        "const size_t unicode_%s_count = sizeof unicode_%ss / sizeof unicode_%ss[0];"
+    ) % (
         name, "\n".join(lines), name, name, name)
 
 

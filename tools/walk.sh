@@ -40,9 +40,12 @@ while IFS= read -r f; do
     covered "$(basename "$f")" $(awk -v r="$room" '$1 == r { print $2 }' <<<"$rooms") ||
         echo "not in the walk, in the item of its room: $f"
 done < <(find src -mindepth 3 -type f | LC_ALL=C sort)
-while read -r room; do [ -d "$room" ] || echo "no such room: $room"; done < <(cut -d' ' -f1 <<<"$rooms" | sort -u | grep .)
+while read -r room; do
+    [ -d "$room" ] || echo "no such room: $room"
+done < <(cut -d' ' -f1 <<<"$rooms" | sort -u | grep .)
 for w in $words; do
     case $w in
-        ?*.c | ?*.h | *.def | *.inc | *.sh | *.py | *.map) compgen -G "$w" >/dev/null || [ -n "$(find . -path ./build -prune -o -path "*/$w" -print -quit)" ] || echo "no such file: $w" ;;
+        ?*.c | ?*.h | *.def | *.inc | *.sh | *.py | *.map) compgen -G "$w" >/dev/null ||
+            [ -n "$(find . -path ./build -prune -o -path "*/$w" -print -quit)" ] || echo "no such file: $w" ;;
     esac
 done

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Packs python/xtrain_pjrt, the plugin of a build folder and the libraries it needs into a wheel. usage: tools/wheel.py BUILD [DIR]
+"""Packs python/xtrain_pjrt, the plugin of a build folder and the libraries it needs into a wheel. usage: tools/wheel.py
+BUILD [DIR]
 
-The wheel is for any Python 3 and for systems with the C library the plugin was linked with or a newer one. Libraries that every such system has (the C
-library, libstdc++, libgcc_s) stay outside; the package loads the others from its own folder where the system lacks them."""
+The wheel is for any Python 3 and for systems with the C library the plugin was linked with or a newer one. Libraries
+that every such system has (the C library, libstdc++, libgcc_s) stay outside; the package loads the others from its own
+folder where the system lacks them."""
 import base64
 import hashlib
 import os
@@ -50,7 +52,8 @@ def main():
     c_library = max(glibc(p) for p in [plugin, *libraries.values()])
     tag = f"py3-none-manylinux_{c_library[0]}_{c_library[1]}_{os.uname().machine}"
     info = f"xtrain_pjrt-{version}.dist-info"
-    files = {f"xtrain_pjrt/{f}": os.path.join(root, "python/xtrain_pjrt", f) for f in sorted(os.listdir(os.path.join(root, "python/xtrain_pjrt"))) if f.endswith(".py")}
+    files = {f"xtrain_pjrt/{f}": os.path.join(root, "python/xtrain_pjrt", f)
+             for f in sorted(os.listdir(os.path.join(root, "python/xtrain_pjrt"))) if f.endswith(".py")}
     files["xtrain_pjrt/pjrt_plugin_xtrain_cpu.so"] = plugin
     files.update({f"xtrain_pjrt/libs/{name}": path for name, path in libraries.items()})
     content = {name: open(path, "rb").read() for name, path in files.items()}
@@ -59,18 +62,24 @@ def main():
     content["xtrain_pjrt/pjrt_plugin_xtrain_cpu.so"] = open(stripped, "rb").read()
     os.unlink(stripped)
     content["xtrain_pjrt/libs/ORDER"] = "\n".join(libraries).encode() + b"\n"
-    content[f"{info}/METADATA"] = (f"Metadata-Version: 2.1\nName: xtrain-pjrt\nVersion: {version}\nRequires-Python: >=3.10\n"
-                                   "Summary: xtrain's CPU compiler as a PJRT plugin for JAX and PyTorch/XLA\n").encode()
+    content[f"{info}/METADATA"] = (
+        f"Metadata-Version: 2.1\nName: xtrain-pjrt\nVersion: {version}\nRequires-Python: >=3.10\n"
+        "Summary: xtrain's CPU compiler as a PJRT plugin for JAX and PyTorch/XLA\n").encode()
     content[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: xtrain\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
-    content[f"{info}/entry_points.txt"] = b"[jax_plugins]\nxtrain = xtrain_pjrt.jax\n\n[torch_xla.plugins]\nxtrain = xtrain_pjrt.torch_plugin:XtrainPlugin\n"
-    record = "".join(f"{n},sha256={base64.urlsafe_b64encode(hashlib.sha256(b).digest()).rstrip(b'=').decode()},{len(b)}\n" for n, b in content.items())
+    content[f"{info}/entry_points.txt"] = (
+        b"[jax_plugins]\nxtrain = xtrain_pjrt.jax\n\n"
+        b"[torch_xla.plugins]\nxtrain = xtrain_pjrt.torch_plugin:XtrainPlugin\n")
+    record = "".join(
+        f"{n},sha256={base64.urlsafe_b64encode(hashlib.sha256(b).digest()).rstrip(b'=').decode()},{len(b)}\n"
+        for n, b in content.items())
     content[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
     os.makedirs(dest, exist_ok=True)
     path = os.path.join(dest, f"xtrain_pjrt-{version}-{tag}.whl")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
         for name, data in content.items():
             z.writestr(name, data)
-    print(f"{path}: {os.path.getsize(path) / 1e6:.1f} MB packed, {sum(map(len, content.values())) / 1e6:.1f} MB installed")
+    installed = sum(map(len, content.values()))
+    print(f"{path}: {os.path.getsize(path) / 1e6:.1f} MB packed, {installed / 1e6:.1f} MB installed")
 
 
 main()

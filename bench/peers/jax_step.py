@@ -18,7 +18,8 @@ parser.add_argument("--steps", type=int, default=10)
 parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
 args = parser.parse_args()
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")  # looks for no other device: an installed libtpu would be asked first, for minutes
+# looks for no other device: an installed libtpu would be asked first, for minutes
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import jax.numpy as jnp
 import optax
@@ -81,7 +82,8 @@ def update(p, state, x, y):
 
 
 step = jax.jit(update, donate_argnums=(0, 1))
-params = {"tokens": matrix(VOCAB, WIDTH), "places": matrix(CONTEXT, WIDTH), "blocks": [block() for _ in range(LAYERS)], "norm": norm()}
+params = {"tokens": matrix(VOCAB, WIDTH), "places": matrix(CONTEXT, WIDTH), "blocks": [block() for _ in range(LAYERS)],
+          "norm": norm()}
 state = optimizer.init(params)
 x, y = (jax.random.randint(next(keys), (args.batch, args.seq), 0, VOCAB) for _ in range(2))
 params, state, loss = step(params, state, x, y)
@@ -94,6 +96,8 @@ for i in range(args.steps + 2):
     loss.block_until_ready()
     if i >= 2:
         times.append((time.perf_counter() - at) * 1e3)
-print(json.dumps({"framework": "jax", "model": "gpt2", "batch": args.batch, "precision": args.precision, "ms_median": sorted(times)[len(times) // 2],
-                  "ms_min": min(times), "start_to_first_step_ms": first * 1e3, "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+print(json.dumps({"framework": "jax", "model": "gpt2", "batch": args.batch, "precision": args.precision,
+                  "ms_median": sorted(times)[len(times) // 2],
+                  "ms_min": min(times), "start_to_first_step_ms": first * 1e3,
+                  "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
                   "loss_first": first_loss, "loss_last": float(loss)}))

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes DIR/torch (PyTorch, PyTorch/XLA) and DIR/jax (JAX, Optax) for `xtrain_bench --peers DIR`: pinned versions, about 8 GB, from the package index that
-# pip is configured for. An environment that is there and can import what the scripts need is left as it is.
+# Makes DIR/torch (PyTorch, PyTorch/XLA) and DIR/jax (JAX, Optax) for `xtrain_bench --peers DIR`: pinned versions, about
+# 8 GB, from the package index that pip is configured for. An environment that is there and can import what the scripts
+# need is left as it is.
 # usage: bench/peers/setup.sh DIR
 set -eu
 dir=${1:?usage: bench/peers/setup.sh DIR}

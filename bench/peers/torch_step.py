@@ -1,8 +1,10 @@
 """Times one training step of xtrain's models in PyTorch. The last line is a JSON object.
 
-usage: torch_step.py eager|compile|xla mnist|resnet18|gpt2 --batch N [--side N] [--seq N] [--steps N] [--precision fp32|bf16]
+usage: torch_step.py eager|compile|xla mnist|resnet18|gpt2 --batch N [--side N] [--seq N] [--steps N]
+                     [--precision fp32|bf16]
 
-Same shapes, optimizers and options as models/*.c; channels-last images and fused AdamW, which are PyTorch's fastest here.
+Same shapes, optimizers and options as models/*.c; channels-last images and fused AdamW, which are PyTorch's fastest
+here.
 """
 import argparse
 import json
@@ -82,7 +84,8 @@ class Block(nn.Module):
 
     def forward(self, x):
         b, t, c = x.shape
-        q, k, v = (y.view(b, t, self.heads, c // self.heads).transpose(1, 2) for y in self.qkv(self.norm1(x)).split(c, dim=2))
+        q, k, v = (y.view(b, t, self.heads, c // self.heads).transpose(1, 2)
+                   for y in self.qkv(self.norm1(x)).split(c, dim=2))
         y = functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(b, t, c)
         x = x + self.merge(y)
         return x + self.down(functional.gelu(self.up(self.norm2(x)), approximate="tanh"))
@@ -150,6 +153,9 @@ for _ in range(args.steps):
     at = time.perf_counter()
     loss = step()
     times.append((time.perf_counter() - at) * 1e3)
-print(json.dumps({"framework": "torch-" + args.mode, "model": args.model, "batch": args.batch, "precision": args.precision,
-                  "ms_median": sorted(times)[len(times) // 2], "ms_min": min(times), "start_to_first_step_ms": first * 1e3,
-                  "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "loss_first": first_loss, "loss_last": loss.item()}))
+print(json.dumps({"framework": "torch-" + args.mode, "model": args.model, "batch": args.batch,
+                  "precision": args.precision,
+                  "ms_median": sorted(times)[len(times) // 2], "ms_min": min(times),
+                  "start_to_first_step_ms": first * 1e3,
+                  "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "loss_first": first_loss,
+                  "loss_last": loss.item()}))

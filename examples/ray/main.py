@@ -1,4 +1,5 @@
-"""Entry point: runs a training function of a shared library on N Ray workers of one host.    python3 main.py [N [MODULE [SYMBOL]]]"""
+"""Entry point: runs a training function of a shared library on N Ray workers of one host.
+usage: python3 main.py [N [MODULE [SYMBOL]]]"""
 import os
 import sys
 import uuid

@@ -1,5 +1,6 @@
-"""jax.experimental.buffer_callback: a Python function that reads and fills the program's own memory. JAX's rule hands its CPU an object made by jaxlib for
-XLA's calling convention; here the function gets arrays of this file over the same memory, which offer what jaxlib's Buffer offers on a CPU."""
+"""jax.experimental.buffer_callback: a Python function that reads and fills the program's own memory. JAX's rule hands
+its CPU an object made by jaxlib for XLA's calling convention; here the function gets arrays of this file over the same
+memory, which offer what jaxlib's Buffer offers on a CPU."""
 import numpy as np
 from jax._src import buffer_callback as jax_buffer_callback
 from jax._src import tree_util
@@ -44,7 +45,9 @@ class ExecutionContext:
 
     @property
     def stream(self):
-        raise JaxRuntimeError("UNIMPLEMENTED: XLA FFI GPU context is not available: programs of this platform run on the CPU and have no stream")
+        raise JaxRuntimeError(
+            "UNIMPLEMENTED: XLA FFI GPU context is not available: programs of this platform run on the CPU and have "
+            "no stream")
 
 
 def _rule(ctx, *values, in_tree, out_tree, has_side_effect, input_output_aliases, **params):
@@ -55,7 +58,8 @@ def _rule(ctx, *values, in_tree, out_tree, has_side_effect, input_output_aliases
             outs[o][...] = ins[i]
             ins[i] = outs[o].view()
         args, kwargs = tree_util.tree_unflatten(in_tree, [Buffer(a, False) for a in ins])
-        if user(ExecutionContext(), tree_util.tree_unflatten(out_tree, [Buffer(a, True) for a in outs]), *args, **kwargs) is not None:
+        if user(ExecutionContext(), tree_util.tree_unflatten(out_tree, [Buffer(a, True) for a in outs]), *args,
+                **kwargs) is not None:
             raise ValueError("buffer_callback callback must not return any values.")
 
     return callback.emit_in_place(ctx, call, values, has_side_effect)

@@ -1,6 +1,8 @@
-"""debug.inspect_array_sharding on several devices: the plugin's partitioner calls back, while it compiles, with the sharding it has chosen.
+"""debug.inspect_array_sharding on several devices: the plugin's partitioner calls back, while it compiles, with the
+sharding it has chosen.
 
-The program carries a C function's address and a number (custom_call @xtrain_inspect_sharding, src/pass/spmd_inspect.c)."""
+The program carries a C function's address and a number (custom_call @xtrain_inspect_sharding,
+src/pass/spmd_inspect.c)."""
 import ctypes
 import itertools
 import traceback
@@ -43,7 +45,8 @@ def _rule(ctx, value, *, callback):
     elif isinstance(axes, sharding_impls.ShardingContext):
         devices = axes.device_assignment
         if axes.abstract_mesh is not None:
-            mesh = mesh_lib.Mesh(np.array(devices).reshape(axes.abstract_mesh.axis_sizes), axes.abstract_mesh.axis_names)
+            mesh = mesh_lib.Mesh(np.array(devices).reshape(axes.abstract_mesh.axis_sizes),
+                                 axes.abstract_mesh.axis_names)
     else:
         raise NotImplementedError(type(axes))
 

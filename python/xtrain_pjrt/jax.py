@@ -1,4 +1,5 @@
-"""What JAX needs to know of a platform beyond its PJRT plugin. JAX calls initialize() by the entry point in the group `jax_plugins`."""
+"""What JAX needs to know of a platform beyond its PJRT plugin. JAX calls initialize() by the entry point in the group
+`jax_plugins`."""
 import dataclasses
 import importlib
 import types
@@ -13,8 +14,9 @@ from . import buffer_callback, callback, inspect_sharding, library_path
 PLATFORM = "xtrain"
 PRIORITY = 50  # above JAX's own CPU (0), below accelerators (200 and more)
 
-# Rules JAX has for its CPU alone. Linear algebra becomes LAPACK's custom calls, which the plugin knows by the same names. What is left out has a default
-# rule that suits the plugin better (threefry unrolled, convolutions and windows without XLA's workarounds).
+# Rules JAX has for its CPU alone. Linear algebra becomes LAPACK's custom calls, which the plugin knows by the same
+# names. What is left out has a default rule that suits the plugin better (threefry unrolled, convolutions and windows
+# without XLA's workarounds).
 MODULES = ["jax._src.lax.linalg", "jax._src.debugging", "jax._src.checkify", "jax._src.callback"]
 LATER = {"spsolve"}  # primitives of modules that programs import after this one (jax.experimental.sparse.linalg)
 
@@ -28,7 +30,8 @@ class _Rules(dict):
         raise KeyError(primitive)
 
     def __contains__(self, primitive):
-        return super().__contains__(primitive) or primitive.name in LATER and primitive in mlir._platform_specific_lowerings["cpu"]
+        return super().__contains__(
+            primitive) or primitive.name in LATER and primitive in mlir._platform_specific_lowerings["cpu"]
 
 
 def _copy_rules():
@@ -47,8 +50,8 @@ def _copy_rules():
 
 
 def _inline_custom_partitioning():
-    """custom_partitioning's function becomes a part of the program, which the plugin's partitioner divides by its own rules: the same results. The
-    user's `partition` would be called by XLA's partitioner only."""
+    """custom_partitioning's function becomes a part of the program, which the plugin's partitioner divides by its own
+    rules: the same results. The user's `partition` would be called by XLA's partitioner only."""
     from jax._src import core, custom_partitioning
 
     def rule(ctx, *values, call, **_):
@@ -65,7 +68,8 @@ def _configure():
 
 
 def _share_by_dlpack():
-    """JAX shares the memory of its own CPU and of GPUs only, so arrays of this platform go through JAX's CPU: a copy, both ways."""
+    """JAX shares the memory of its own CPU and of GPUs only, so arrays of this platform go through JAX's CPU: a copy,
+    both ways."""
     to_dlpack, device_of, place = dlpack._to_dlpack, array.ArrayImpl.__dlpack_device__, dlpack._place_array
 
     def to(x, stream, src_device=None, device=None, copy=None):
@@ -82,11 +86,13 @@ def _share_by_dlpack():
         return place(x, device, origin, copy)
 
     dlpack._to_dlpack, dlpack._place_array = to, place_array
-    array.ArrayImpl.__dlpack_device__ = lambda x: (dlpack.DLDeviceType.kDLCPU, 0) if x.platform() == PLATFORM else device_of(x)
+    array.ArrayImpl.__dlpack_device__ = lambda x: (dlpack.DLDeviceType.kDLCPU,
+                                                   0) if x.platform() == PLATFORM else device_of(x)
 
 
 def _call_what_was_exported_for_cpu():
-    """A function exported for JAX's CPU (jax.export) runs here too: its program is made by the rules that are copied above."""
+    """A function exported for JAX's CPU (jax.export) runs here too: its program is made by the rules that are copied
+    above."""
     def rule(ctx, *args, exported, **params):
         known = exported.platforms
         if PLATFORM not in known and "cpu" in known and "cpu" not in ctx.module_context.platforms:
@@ -97,7 +103,8 @@ def _call_what_was_exported_for_cpu():
 
 
 def _choose_branches():
-    """lax.platform_dependent: where neither a branch of this platform's name nor a default is given, the branch for JAX's CPU, whose LAPACK calls are known here."""
+    """lax.platform_dependent: where neither a branch of this platform's name nor a default is given, the branch for
+    JAX's CPU, whose LAPACK calls are known here."""
     from jax._src.lax.control_flow import conditionals
 
     def ours(branches):
@@ -117,8 +124,8 @@ def _choose_branches():
 
 
 def _keep_programs():
-    """JAX's compilation cache (jax_compilation_cache_dir) asks for the name of a platform whose programs can be kept. Those that call back into this
-    process cannot, which is no fault to warn of."""
+    """JAX's compilation cache (jax_compilation_cache_dir) asks for the name of a platform whose programs can be kept.
+    Those that call back into this process cannot, which is no fault to warn of."""
     is_used, put = compilation_cache.is_cache_used, compilation_cache.put_executable_and_time
 
     def is_cache_used(backend):
@@ -136,7 +143,8 @@ def _keep_programs():
 
 def initialize():
     xla_bridge._nonexperimental_plugins.add(PLATFORM)  # no warning at the start
-    xla_bridge.register_plugin(PLATFORM, priority=PRIORITY, library_path=library_path(), options={"platform_name": PLATFORM})
+    xla_bridge.register_plugin(PLATFORM, priority=PRIORITY, library_path=library_path(),
+                               options={"platform_name": PLATFORM})
     _configure()
     if PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(PLATFORM)

@@ -1,4 +1,5 @@
-"""PyTorch/XLA: `PJRT_DEVICE=XTRAIN` after register(), or without it where the package is installed (it has an entry point)."""
+"""PyTorch/XLA: `PJRT_DEVICE=XTRAIN` after register(), or without it where the package is installed (it has an entry
+point)."""
 
 
 def register():

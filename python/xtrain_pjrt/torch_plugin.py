@@ -1,4 +1,5 @@
-"""PyTorch/XLA's side: the device plugin, registered when this is loaded (by the entry point in the group `torch_xla.plugins`, or by register())."""
+"""PyTorch/XLA's side: the device plugin, registered when this is loaded (by the entry point in the group
+`torch_xla.plugins`, or by register())."""
 import contextlib
 import fcntl
 import os
@@ -18,8 +19,8 @@ class XtrainPlugin(plugins.DevicePlugin):
         return library_path()
 
     def physical_chip_count(self):
-        """Asked by the process that starts one process a device (torch_xla.launch, xmp.spawn). They inherit a free port for their coordinator:
-        at PyTorch/XLA's fixed one, two runs on this machine would meet each other."""
+        """Asked by the process that starts one process a device (torch_xla.launch, xmp.spawn). They inherit a free port
+        for their coordinator: at PyTorch/XLA's fixed one, two runs on this machine would meet each other."""
         if "WORLD_SIZE" not in os.environ and "XLA_COORDINATOR_PORT" not in os.environ:
             with socket.socket() as s:
                 s.bind(("127.0.0.1", 0))  # a name needs a resolver, which a container may lack
@@ -46,7 +47,8 @@ class XtrainPlugin(plugins.DevicePlugin):
 
 
 def world():
-    """This process's rank and their number, as PyTorch/XLA's coordinator reads them: torchrun's variables, else those of torch_xla.launch."""
+    """This process's rank and their number, as PyTorch/XLA's coordinator reads them: torchrun's variables, else those
+    of torch_xla.launch."""
     def number(names, default):
         return int(next((os.environ[n] for n in names if n in os.environ), default))
     rank = number(("RANK", "PJRT_LOCAL_PROCESS_RANK", "LOCAL_RANK"), "0")
@@ -57,9 +59,11 @@ _together = set()  # processes and paths: a group may be made and destroyed many
 
 
 def end_together(rank):
-    """PyTorch/XLA's coordinator lives in rank 0, and a rank that loses it aborts: rank 0 ends after the others of this host, each of which holds a lock as
-    long as it lives. After an error it does not wait, and never longer than a minute: the others may be waiting for it."""
-    path = os.path.join(tempfile.gettempdir(), f"xtrain_pjrt.{os.getuid()}.{os.environ.get('XLA_COORDINATOR_PORT', '')}")
+    """PyTorch/XLA's coordinator lives in rank 0, and a rank that loses it aborts: rank 0 ends after the others of this
+    host, each of which holds a lock as long as it lives. After an error it does not wait, and never longer than a
+    minute: the others may be waiting for it."""
+    path = os.path.join(tempfile.gettempdir(),
+                        f"xtrain_pjrt.{os.getuid()}.{os.environ.get('XLA_COORDINATOR_PORT', '')}")
     if (os.getpid(), path) in _together:  # a second lock of rank 0 would wait for its first
         return
     _together.add((os.getpid(), path))

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A program and its library belong together: other headers and second copies of the library are refused with both paths. A rank that sleeps is told by the
-# watchdogs of all ranks, a leak of host memory and a large read are told, and numbers for machines parse.
+# A program and its library belong together: other headers and second copies of the library are refused with both paths.
+# A rank that sleeps is told by the watchdogs of all ranks, a leak of host memory and a large read are told, and numbers
+# for machines parse.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -34,7 +35,8 @@ int main(int argc, char **argv) {
 C
 build() { # build OUT INCLUDE SOURCE FLAGS...
     # shellcheck disable=SC2086
-    cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$2" "${@:4}" "$3" -o "$tmp/$1" -L"$BUILD" -lxtrain -ldl -Wl,-rpath,"$BUILD"
+    cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$2" "${@:4}" "$3" -o "$tmp/$1" \
+        -L"$BUILD" -lxtrain -ldl -Wl,-rpath,"$BUILD"
 }
 run() { (cd "$tmp" && timeout 200 "$@") >"$tmp/out" 2>&1 </dev/null; }
 build host "$root/include" "$tmp/host.c"
@@ -43,16 +45,23 @@ check "a program with its own library" grep -q '^own: works' "$tmp/out"
 mkdir "$tmp/copy"
 cp -L "$BUILD/libxtrain.so" "$tmp/copy/libxtrain.so.0"
 run ./host "$tmp/copy/libxtrain.so.0"
-check "two copies: the program is refused, with both paths" grep -qE "^own: two copies of libxtrain are in this process: $tmp/copy/libxtrain.so.0 \(version [0-9.]+\) and .*$(basename "$BUILD")/libxtrain.so.0 \(version" "$tmp/out"
+check "two copies: the program is refused, with both paths" \
+    grep -qE \
+    "^own: two copies of libxtrain are in this process: $tmp/copy/libxtrain.so.0 \(version [0-9.]+\) and .*$(basename \
+    "$BUILD")/libxtrain.so.0 \(version" "$tmp/out"
 check "and so is the copy" grep -q '^copy: two copies of libxtrain' "$tmp/out"
 run ./host "$tmp/copy/libxtrain.so.0" late
 check "a copy that comes later" grep -q '^own: works' "$tmp/out"
-check "is refused" grep -qE "^copy: two copies of libxtrain are in this process: .*libxtrain.so.0 \(version [0-9.]+\) and $tmp/copy/libxtrain.so.0" "$tmp/out"
+want="^copy: two copies of libxtrain are in this process: .*libxtrain.so.0 \(version [0-9.]+\) and "
+want+="$tmp/copy/libxtrain.so.0"
+check "is refused" grep -qE "$want" "$tmp/out"
 cp -r "$root/include" "$tmp/old"
 sed -i 's/^#define XT_VERSION_MINOR .*/#define XT_VERSION_MINOR 77/' "$tmp/old/xtrain/base.h"
 build old_host "$tmp/old" "$tmp/host.c" -O2 # the constructor that says so is a jump then, and not on the stack
 run ./old_host
-check "other headers are refused, with paths and versions" grep -qE "^own: .*old_host was built against the headers of xtrain [0-9]+\.77\.[0-9]+ \(.*old/xtrain/diag.h\), but runs with .*libxtrain.so.0 of version [0-9.]+" "$tmp/out"
+want="^own: .*old_host was built against the headers of xtrain [0-9]+\.77\.[0-9]+ \(.*old/xtrain/diag.h\), but runs "
+want+="with .*libxtrain.so.0 of version [0-9.]+"
+check "other headers are refused, with paths and versions" grep -qE "$want" "$tmp/out"
 
 # Three ranks, one sleeps: every rank's watchdog says where each rank is.
 cat >"$tmp/sleeper.c" <<'C'
@@ -79,10 +88,14 @@ collective=$(grep -n 'the collective' "$tmp/sleeper.c" | cut -d: -f1)
 boundary=$(grep -n 'the boundary' "$tmp/sleeper.c" | cut -d: -f1)
 CPU_NUM_DEVICES=3 XT_TIMEOUT=100 XT_WATCHDOG=1 run ./sleeper
 check "the run goes on after the sleep" [ $? = 0 ]
-check "a waiting rank tells" grep -qE '^\[rank 0\] the step after step [0-9]+ takes [0-9.]+ s by now, longer than its limit of 1\.0 s.*[0-9]+ programs in flight' "$tmp/out"
+want='^\[rank 0\] the step after step [0-9]+ takes [0-9.]+ s by now, longer than its limit of 1\.0 s.*[0-9]+ programs '
+want+='in flight'
+check "a waiting rank tells" grep -qE "$want" "$tmp/out"
 check "the sleeping one too" grep -qE '^\[rank 1\] the step after step 29 takes' "$tmp/out"
 for r in 0 1 2; do
-    check "rank $r: line, step, last collective, queue" grep -qE "rank $r: .*sleeper.c:$boundary \(collectives, step [0-9]+, meeting [0-9]+, program [0-9a-f]+, last all_reduce at .*sleeper.c:$collective, [0-9]+ in flight" "$tmp/out"
+    want="rank $r: .*sleeper.c:$boundary \(collectives, step [0-9]+, meeting [0-9]+, program [0-9a-f]+, last "
+    want+="all_reduce at .*sleeper.c:$collective, [0-9]+ in flight"
+    check "rank $r: line, step, last collective, queue" grep -qE "$want" "$tmp/out"
 done
 check "the code" grep -q '\[XT301\]' "$tmp/out"
 
@@ -97,7 +110,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 5000; i++) {
         if (argv[1][0] == 'l' && (kept[i] = malloc(20000))) memset(kept[i], 1, 20000);
         xt_when_ready(xt_sum(xt_from_array(d, XT_F32, 64)), NULL, NULL);
-        if (argv[1][0] == 'r' && i == 100) xt_item(xt_sum(xt_exp(xt_matmul(xt_rand(XT_F32, 2000, 10), xt_rand(XT_F32, 10, 2000))))); /* the read */
+        if (argv[1][0] == 'r' && i == 100)
+            xt_item(xt_sum(xt_exp(xt_matmul(xt_rand(XT_F32, 2000, 10), xt_rand(XT_F32, 10, 2000))))); /* the read */
         if (!xt_mark_step() || (argv[1][0] == 'r' && i == 300)) break;
     }
     for (int i = 0; i < 5000; i++) free(kept[i]);
@@ -116,12 +130,18 @@ if [ -z "${ASAN_BUILD:-}" ]; then # its allocator keeps what is freed
 fi
 read_at=$(grep -n 'the read' "$tmp/grow.c" | cut -d: -f1)
 XT_SUMMARY=on XT_EVENTS=$tmp/jump.jsonl XT_METRICS=$tmp/metrics.prom run ./grow read
-check "a read that needs much" grep -qE "^memory jumps: step 100 needs [0-9.]+ MiB at its peak, .* at .*grow.c:$read_at .*forced by a read" "$tmp/out"
+check "a read that needs much" \
+    grep -qE "^memory jumps: step 100 needs [0-9.]+ MiB at its peak, .* at .*grow.c:$read_at .*forced by a read" \
+    "$tmp/out"
 check "the jump is an event" grep -q '"event": "jump"' "$tmp/jump.jsonl"
 check "every event is a JSON object" python3 -c 'import json, sys
 kinds = {json.loads(line)["event"] for line in open(sys.argv[1])}
 sys.exit(not {"compile", "execution", "totals"} <= kinds)' "$tmp/jump.jsonl"
-check "every line of the metrics is Prometheus text" bash -c "! grep -vE '^# (HELP|TYPE) xtrain_[a-z0-9_]+ .+$|^xtrain_[a-z0-9_]+\{rank=\"0\"(,(quantile|phase)=\"[a-zA-Z0-9.]+\")?\} [-+0-9.e]+$' '$tmp/metrics.prom'"
+want="! grep -vE '^# (HELP|TYPE) xtrain_[a-z0-9_]+ "
+want+=".+$|^xtrain_[a-z0-9_]+\{rank=\"0\"(,(quantile|phase)=\"[a-zA-Z0-9.]+\")?\} [-+0-9.e]+$' '$tmp/metrics.prom'"
+check "every line of the metrics is Prometheus text" bash -c "$want"
 check "with the steps" grep -q '^xtrain_steps_total{rank="0"} 30[0-9]$' "$tmp/metrics.prom"
-check "idle time has reasons" grep -qE 'idle +the device had nothing to do for [0-9.]+ s = [0-9]+ %: .*(recording|compiling|own work) [0-9.]+ s' "$tmp/out"
+check "idle time has reasons" \
+    grep -qE 'idle +the device had nothing to do for [0-9.]+ s = [0-9]+ %: .*(recording|compiling|own work) [0-9.]+ s' \
+    "$tmp/out"
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The causes of compiles, provoked one by one, are named with the user's line however the program was built: optimised, with few debug facts, stripped,
-# position-independent, and in a shared object that another program opens.
+# The causes of compiles, provoked one by one, are named with the user's line however the program was built: optimised,
+# with few debug facts, stripped, position-independent, and in a shared object that another program opens.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -18,7 +18,8 @@ build() { # build OUT FLAGS...
     local out=$1
     shift
     # shellcheck disable=SC2086
-    cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$@" -I"$root/include" -o "$tmp/$out" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+    cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$@" -I"$root/include" -o "$tmp/$out" \
+        -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
 }
 build o2 -O2 -no-pie "$source"
 build g1 -O2 -g1 "$source"
@@ -30,34 +31,49 @@ cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$tmp/host.c" -o "$tmp/dlopened" 
 
 line() { grep -n "@$1 " "$source" | cut -d: -f1; }
 at() { echo "causes.c:$(line "$1")"; }
-# what NAME REPORT: the report is an extended regular expression, in which @MARK is the place of that mark
+# what NAME REPORT: the report is an extended regular expression, in which @MARK is the place of that mark; indented
+# lines go on
 cat >"$tmp/want" <<'W'
 first       ^compile 1: program 1 for xt_mark_step at @first, step 0 . why: first program
 shape       ^compile 2: .* why: shape change: value \[8\] became \[7\] at @shape \(program 1\)
 constant    ^compile 2: .* why: new scalar constant: the number at @constant changed from 0.5 to 1.5
-new         ^compile 2: .* why: new live tensor: xt_keep at @keep asks for a value, made at [^ ]*causes.c:[0-9]+, that program 1 does not give
+new         ^compile 2: .* why: new live tensor: xt_keep at @keep asks for a value, made at [^ ]*causes.c:[0-9]+, that
+            program 1 does not give
 lost        ^compile 2: .* why: lost live tensor: program 1 also gives the value that xt_keep asks for at @keep
-flag        ^compile 2: .* why: flag change: autocast is bf16 instead of off, turned at @cast .program 1.; first difference: .* at @flag instead of .* at @flag
-mode        ^compile 2: .* why: flag change: a module is in another mode .xt_train, xt_eval., turned at @mode .program 1.; first difference: .* .expected: first evaluation.
-states      ^compile 2: .* why: flag change: a module is in another mode .xt_train, xt_eval., turned at @turned .program 1.; first difference: batch_norm_inference bn f32\[8,8\] .* instead of batch_norm_training bn f32\[8,8\]
-dtype       ^compile 2: .* why: dtype change: convert f16\[16\] became bf16\[16\] at @dtype .program 1.: use the same dtype
-cast_in     ^compile 2: .* why: dtype change: convert f16\[16\] at @cast_in instead of exponential f32\[16\] at .*: use the same dtype
-axis        ^compile 2: .* why: other ops: reduce \[2\] .dimensions = array<i64: 0>. became \[8\] .dimensions = array<i64: 1>. at @axis .program 1.
-order       ^compile 2: .* why: other ops: sine f32\[16\] at @sine instead of exponential f32\[16\] at @exponential .program 1.
+flag        ^compile 2: .* why: flag change: autocast is bf16 instead of off, turned at @cast .program 1.; first
+            difference: .* at @flag instead of .* at @flag
+mode        ^compile 2: .* why: flag change: a module is in another mode .xt_train, xt_eval., turned at @mode .program
+            1.; first difference: .* .expected: first evaluation.
+states      ^compile 2: .* why: flag change: a module is in another mode .xt_train, xt_eval., turned at @turned
+            .program 1.; first difference: batch_norm_inference bn f32\[8,8\] .* instead of batch_norm_training bn
+            f32\[8,8\]
+dtype       ^compile 2: .* why: dtype change: convert f16\[16\] became bf16\[16\] at @dtype .program 1.: use the same
+            dtype
+cast_in     ^compile 2: .* why: dtype change: convert f16\[16\] at @cast_in instead of exponential f32\[16\] at .*:
+            use the same dtype
+axis        ^compile 2: .* why: other ops: reduce \[2\] .dimensions = array<i64: 0>. became \[8\] .dimensions =
+            array<i64: 1>. at @axis .program 1.
+order       ^compile 2: .* why: other ops: sine f32\[16\] at @sine instead of exponential f32\[16\] at @exponential
+            .program 1.
 evicted     ^compile 4: .* for xt_mark_step at @evicted, step 3 . why: cache evicted: .* raise XT_CACHE_ENTRIES
-read        ^compile 1: program 1 for value read .xt_item. at @read, step 0 . why: value read: xt_item at @read reads a value before its step has ended
+read        ^compile 1: program 1 for value read .xt_item. at @read, step 0 . why: value read: xt_item at @read reads
+            a value before its step has ended
 print       ^compile 2: .* why: print: xt_master_printf at @print asks for a value that program 1 does not give
 checkpoint  ^compile 1: program 1 for checkpoint at @checkpoint, step 0
-loader      ^compile 2: program 2 for loader at @loader, step 3 . why: shape change: batch \[4,2\] became \[2,2\] at @loader .program 1.: last batch of the epoch
+loader      ^compile 2: program 2 for loader at @loader, step 3 . why: shape change: batch \[4,2\] became \[2,2\] at
+            @loader .program 1.: last batch of the epoch
 wait        ^compile 1: program 1 for xt_wait at @wait, step 0
 end         ^compile 1: program 1 for xt_finish at @end, step 0
 W
 for p in o2 g1 stripped pie dlopened; do
     while read -r name want; do
-        for mark in first shape constant keep flag cast_in cast mode turned dtype axis sine exponential evicted read print checkpoint loader wait end; do want=${want//@$mark/[^ ]*$(at "$mark")}; done
+        for mark in first shape constant keep flag cast_in cast mode turned dtype axis sine exponential evicted read \
+            print checkpoint loader wait end; do
+            want=${want//@$mark/[^ ]*$(at "$mark")}
+        done
         (cd "$tmp" && timeout 60 "./$p" "$name") >"$tmp/out" 2>&1
         check "$p: $name ends well" [ $? = 0 ]
         check "$p: $name is named with its line" grep -qE "$want" "$tmp/out"
-    done <"$tmp/want"
+    done < <(sed -z 's/\n  */ /g' "$tmp/want")
 done
 finish

@@ -5,7 +5,8 @@ export XT_SUMMARY=off XT_PROGRESS=off
 root=$(cd "$(dirname "$0")/../.." && pwd)
 json() { tail -n 1 "$1" | grep -oE "\"$2\": [-0-9.e+]+" | head -n 1 | sed 's/.*: //'; }
 cat >"$tmp/run.json" <<'J'
-{"model": {"name": "mnist", "lr": 0.02}, "data": {"batch": 64}, "trainer": {"max_epochs": 1, "limit_train_batches": 12, "limit_val_batches": 2, "log_every_n_steps": 3}}
+{"model": {"name": "mnist", "lr": 0.02}, "data": {"batch": 64}, "trainer": {"max_epochs": 1, "limit_train_batches": 12,
+ "limit_val_batches": 2, "log_every_n_steps": 3}}
 J
 "$XTRAIN" fit --config "$tmp/run.json" --no-pictures --json >"$tmp/one" 2>"$tmp/out"
 check "a file names the model and its options" [ $? = 0 ]
@@ -14,7 +15,8 @@ check "a row every 3 steps" grep -q 'a row every 3 steps' "$tmp/out"
 check "the run's own file" grep -q '"lr":.*0.02' "$tmp/runs/mnist/version_0/config.json"
 "$XTRAIN" fit --config "$tmp/runs/mnist/version_0/config.json" --no-pictures --json >"$tmp/two" 2>"$tmp/out"
 check "it repeats the run" [ "$(json "$tmp/one" loss_last)" = "$(json "$tmp/two" loss_last)" ]
-"$XTRAIN" fit --config "$tmp/run.json" --trainer.limit_train_batches 5 --model.lr=0.3 --no-pictures --json >"$tmp/three" 2>"$tmp/out"
+"$XTRAIN" fit --config "$tmp/run.json" --trainer.limit_train_batches 5 \
+    --model.lr=0.3 --no-pictures --json >"$tmp/three" 2>"$tmp/out"
 check "the command line wins" [ "$(json "$tmp/three" steps)" = 5 ]
 "$XTRAIN" fit --config "$tmp/run.json" --trainer.max_epochs 7 --print-config >"$tmp/printed" 2>"$tmp/out"
 check "--print-config trains nothing" [ $? = 0 ]
@@ -39,7 +41,9 @@ refused 'no section "trainr"' mnist --config "$tmp/bad.json"
 refused 'cannot open' mnist --config "$tmp/none.json"
 
 # --- optimizers and schedules by name
-"$XTRAIN" fit --config "$tmp/run.json" --optimizer adamw --optimizer.lr 0.003 --optimizer.weight_decay=0.1 --scheduler cosine --scheduler.t_max 12 --scheduler.interval step --trainer.run_name named --no-pictures --json >"$tmp/named" 2>"$tmp/out"
+"$XTRAIN" fit --config "$tmp/run.json" --optimizer adamw --optimizer.lr 0.003 \
+    --optimizer.weight_decay=0.1 --scheduler cosine --scheduler.t_max 12 --scheduler.interval step \
+    --trainer.run_name named --no-pictures --json >"$tmp/named" 2>"$tmp/out"
 check "an optimizer and a schedule by name" [ $? = 0 ]
 check "another loss than SGD's" [ "$(json "$tmp/named" loss_last)" != "$(json "$tmp/one" loss_last)" ]
 check "they are in the run's file" grep -q '"t_max":.*12' "$tmp/runs/named/version_0/config.json"
@@ -56,8 +60,10 @@ check "xtrain test" [ $? = 0 ]
 check "with the run's weights" grep -q 'weights of .*runs/mnist/version_.*last.ckpt' "$tmp/out"
 check "says the loss" grep -qE 'test/loss +[0-9.]+' "$tmp/out"
 check "and in JSON" grep -qE '"stage": "test", "test/loss": [0-9.]+, "test/acc": [0-9.]+' "$tmp/tested"
-"$XTRAIN" validate mnist --ckpt "$tmp/runs/mnist/version_0/checkpoints" --trainer.limit_val_batches 2 --json >"$tmp/validated" 2>"$tmp/out"
-check "xtrain validate, a folder's weights: the run's own value" [ "$(json "$tmp/validated" val/loss)" = "$(json "$tmp/one" val_loss)" ]
+"$XTRAIN" validate mnist --ckpt "$tmp/runs/mnist/version_0/checkpoints" --trainer.limit_val_batches 2 \
+    --json >"$tmp/validated" 2>"$tmp/out"
+check "xtrain validate, a folder's weights: the run's own value" \
+    [ "$(json "$tmp/validated" val/loss)" = "$(json "$tmp/one" val_loss)" ]
 "$XTRAIN" predict mnist --ckpt last --trainer.limit_predict_batches 1 --output "$tmp/p.npy" >"$tmp/out" 2>&1
 check "xtrain predict" [ $? = 0 ]
 check "writes a row a sample" grep -aq "'shape': (500, 10)" "$tmp/p.npy"
@@ -91,7 +97,12 @@ static xt_optimizer *configure(xt_module *m, void *user) {
 static xt_task task(xt_trainer *t) {
     lr = xt_trainer_number(t, "model.lr", 0.01);
     width = (int)xt_trainer_number(t, "model.width", 8);
-    return (xt_task){.net = net, .user = &width, .training_step = train_step, .validation_step = val_step, .test_step = val_step, .configure_optimizers = configure};
+    return (xt_task){.net = net,
+                     .user = &width,
+                     .training_step = train_step,
+                     .validation_step = val_step,
+                     .test_step = val_step,
+                     .configure_optimizers = configure};
 }
 static xt_loader *data(xt_trainer *t, void *user) {
     static float x[96][4];
@@ -101,20 +112,30 @@ static xt_loader *data(xt_trainer *t, void *user) {
         for (int k = 0; k < 4; k++) x[i][k] = (float)((i * 5 + k * 3) % 11) / 11.0f;
         y[i] = i % 3;
     }
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_I64, {0}}, 96), .batch = (int64_t)xt_trainer_number(t, "data.batch", 16));
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_I64, {0}}, 96),
+                         .batch = (int64_t)xt_trainer_number(t, "data.batch", 16));
 }
-const xt_model_desc xt_model = {.struct_size = sizeof(xt_model_desc), .name = "mine", .help = "three classes of nothing much", .task = task, .train = data, .val = data, .test = data};
+const xt_model_desc xt_model = {.struct_size = sizeof(xt_model_desc),
+                                .name = "mine",
+                                .help = "three classes of nothing much",
+                                .task = task,
+                                .train = data,
+                                .val = data,
+                                .test = data};
 C
 asan=
 nm "$BUILD/libxtrain.so" | grep -q __asan_init && asan=-fsanitize=address,undefined
-"${CC:-cc}" -std=c11 $asan -shared -fPIC -I"$root/include" "$tmp/mine.c" -o "$tmp/mine.so" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
+"${CC:-cc}" -std=c11 $asan -shared -fPIC -I"$root/include" "$tmp/mine.c" -o "$tmp/mine.so" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
 check "the model builds" [ $? = 0 ]
-"$XTRAIN" fit "$tmp/mine.so" --max_epochs 2 --model.lr 0.05 --batch 8 --trainer.log_every_n_steps 2 --json >"$tmp/so" 2>"$tmp/out"
+"$XTRAIN" fit "$tmp/mine.so" --max_epochs 2 --model.lr 0.05 --batch 8 --trainer.log_every_n_steps 2 \
+    --json >"$tmp/so" 2>"$tmp/out"
 check "xtrain fit ./mine.so" [ $? = 0 ]
 check "24 steps" [ "$(json "$tmp/so" steps)" = 24 ]
 check "its settings are kept" grep -q '"width":.*8' "$tmp/runs/mine/version_0/config.json"
 check "it was tested" grep -q 'test:' "$tmp/out"
-check "its loss falls" awk -v a="$(json "$tmp/so" loss_first)" -v b="$(json "$tmp/so" loss_last)" 'BEGIN {exit !(b < a)}'
+check "its loss falls" \
+    awk -v a="$(json "$tmp/so" loss_first)" -v b="$(json "$tmp/so" loss_last)" 'BEGIN {exit !(b < a)}'
 "$XTRAIN" validate "$tmp/mine.so" --ckpt last >"$tmp/out" 2>&1
 check "xtrain validate ./mine.so" grep -qE 'val/loss +[0-9.]+' "$tmp/out"
 "$XTRAIN" test "$tmp/mine.so" --ckpt "$tmp/runs/mine/version_0/checkpoints/last.ckpt" --json >"$tmp/out" 2>&1
@@ -155,7 +176,8 @@ no_line
 refused 'no xt_model_checkpoint' "$tmp/mine.so" --ckpt best --max_epochs 1
 refused 'did you mean model.lr' "$tmp/mine.so" --model.lrr 0.05
 refused 'the program has no setting model.zzzzzzzz; it asks for model' "$tmp/mine.so" --model.zzzzzzzz 1
-refused 'resume = nofile (--resume): a checkpoint, a folder with one, last or best is needed: ' "$tmp/mine.so" --resume nofile
+refused 'resume = nofile (--resume): a checkpoint, a folder with one, last or best is needed: ' "$tmp/mine.so" \
+    --resume nofile
 refused 'last or best is needed (did you mean last?): ' "$tmp/mine.so" --resume lsat
 refused 'last or best is needed (did you mean best?): ' "$tmp/mine.so" --resume bset
 refused 'last or best is needed: best: no ' "$tmp/mine.so" --runs_dir "$tmp/nothing" --resume best
@@ -200,7 +222,8 @@ rm -r "$tmp/runs/mine/version_99"
 
 # --- ended by a signal: 128 + its number, as of a program of one's own
 stopped() {
-    rm -f "$tmp/out" # what an earlier run said is no sign that this one has begun: a signal to the shell that becomes it would be lost
+    # What an earlier run said is no sign that this one has begun: a signal to the shell that becomes it would be lost.
+    rm -f "$tmp/out"
     "$XTRAIN" fit "$@" --trainer.run_name stopped >"$tmp/out" 2>&1 &
     local pid=$!
     while kill -0 $pid 2>/dev/null && ! grep -qs 'a row every' "$tmp/out"; do sleep 0.02; done
@@ -212,7 +235,10 @@ stopped mnist --epochs 1000 --no-pictures
 stopped "$tmp/mine.so" --max_epochs 1000000
 
 # --- a schedule has the same parts in a run too short for a warm-up
-tiny() { "$XTRAIN" fit gpt2-tiny --layers 1 --width 16 --heads 2 --seq 8 --batch 2 --limit-batches 2 --limit-val 1 --sample 0 "$@" >"$tmp/out" 2>&1; }
+tiny() {
+    "$XTRAIN" fit gpt2-tiny --layers 1 --width 16 --heads 2 --seq 8 --batch 2 --limit-batches 2 --limit-val 1 \
+        --sample 0 "$@" >"$tmp/out" 2>&1
+}
 head -c 4000 /dev/zero | tr '\0' 'x' >"$tmp/text"
 tiny --data "$tmp/text" --epochs 2 --trainer.run_name brief
 check "4 steps along a cosine" [ $? = 0 ]
@@ -227,9 +253,11 @@ refused 'no option --bacth; did you mean --batch?' mnist --bacth 3
 refused "'0' is no value for --batch" mnist --batch 0
 "$XTRAIN" fitt >"$tmp/out" 2>&1
 check "the nearest command" grep -q 'did you mean fit?' "$tmp/out"
-XT_PROGRESS=on "$XTRAIN" fit mnist --epochs 1 --limit-batches 3 --batch 8 --no-pictures --json >"$tmp/short" 2>"$tmp/out"
+XT_PROGRESS=on "$XTRAIN" fit mnist --epochs 1 --limit-batches 3 --batch 8 \
+    --no-pictures --json >"$tmp/short" 2>"$tmp/out"
 check "a short run shows its loss" grep -qE 'epoch 1/1 .* loss [0-9.]+ val/loss' "$tmp/out"
-XT_PROGRESS=on "$XTRAIN" fit mnist --epochs 3 --val-every 2epochs --limit-batches 3 --limit-val 1 --batch 8 --no-pictures >"$tmp/out" 2>&1
+XT_PROGRESS=on "$XTRAIN" fit mnist --epochs 3 --val-every 2epochs --limit-batches 3 --limit-val 1 --batch 8 \
+    --no-pictures >"$tmp/out" 2>&1
 check "an epoch with a validation shows its values" grep -qE 'epoch 2/3 .* loss [0-9.]+ val/loss' "$tmp/out"
 check "one without has none of an epoch before" [ "$(grep -E '^epoch [13]/3 ' "$tmp/out" | grep -c 'val/loss')" = 0 ]
 (cd "$tmp" && "$XTRAIN" fit mine.so --max_epochs 1 --json >"$tmp/bare" 2>"$tmp/out")

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What a user sees of a run from outside: causes with lines however the program was built, crash folders, killed runs, xtrain top, codes, ranks that agree or not.
+# What a user sees of a run from outside: causes with lines however the program was built, crash folders, killed runs,
+# xtrain top, codes, ranks that agree or not.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -45,7 +46,8 @@ build() { # build OUT FLAGS...
     local out=$1
     shift
     # shellcheck disable=SC2086
-    cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$@" -I"$root/include" -o "$tmp/$out" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+    cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$@" -I"$root/include" -o "$tmp/$out" \
+        -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
 }
 build loop "$tmp/loop.c"
 check "the program builds" [ -x "$tmp/loop" ]
@@ -74,7 +76,8 @@ build train.so -O2 -fPIC -shared -DNO_MAIN "$tmp/loop2.c"
 cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$tmp/host.c" -o "$tmp/host" -ldl
 for p in o2 o2g1 stripped pie host; do
     run "./$p" n
-    check "$p: the second start is a disk hit at the new line" grep -qE "^disk hit: .* at .*loop2.c:$((line + 1))" "$tmp/out"
+    check "$p: the second start is a disk hit at the new line" \
+        grep -qE "^disk hit: .* at .*loop2.c:$((line + 1))" "$tmp/out"
     check "$p: nothing is compiled" bash -c "! grep -q '^compile ' '$tmp/out'"
 done
 unset XT_DEBUG XT_CACHE_DIR
@@ -88,22 +91,29 @@ for end in "s SIGSEGV 139" "a SIGABRT 134" "t SIGTERM 143"; do
     rm -rf "$tmp/crash"
     run ./loop "$mode"
     check "$name ends the program as it would" [ $? = "$code" ]
-    check "$name is told with step and line" grep -qE "^xtrain: $name in step 30, last seen at .*loop.c:$line; xtrain postmortem .*xt-crash-[0-9]+ explains" "$tmp/out"
+    check "$name is told with step and line" \
+        grep -qE \
+        "^xtrain: $name in step 30, last seen at .*loop.c:$line; xtrain postmortem .*xt-crash-[0-9]+ explains" \
+        "$tmp/out"
     "$BUILD/xtrain" postmortem "$tmp/crash" >"$tmp/out" 2>&1
     check "postmortem names $name" grep -q "ended by signal" "$tmp/out"
-    check "and the line" grep -qE "step 30, .*last seen at .*loop.c:$line, last op recorded at .*loop.c:[0-9]+" "$tmp/out"
-    check "and who held the memory, though it ran for a moment" grep -qE 'live buffers by line, as of step (1[6-9]|2[0-9]|30):' "$tmp/out"
+    check "and the line" \
+        grep -qE "step 30, .*last seen at .*loop.c:$line, last op recorded at .*loop.c:[0-9]+" "$tmp/out"
+    check "and who held the memory, though it ran for a moment" \
+        grep -qE 'live buffers by line, as of step (1[6-9]|2[0-9]|30):' "$tmp/out"
     check "and has events" grep -qE 'execution .*loop.c:[0-9]+ +program' "$tmp/out"
     check "and the memory by line" grep -qE 'parameter +.*loop.c:[0-9]+' "$tmp/out"
 done
 rm -rf "$tmp/crash"
 run ./loop e
 check "an error that nobody handles ends with 1" [ $? = 1 ]
-check "has a code" grep -q '^\[XT003\] xtrain explain XT003 says more; what the run was doing: xtrain postmortem ' "$tmp/out"
+check "has a code" \
+    grep -q '^\[XT003\] xtrain explain XT003 says more; what the run was doing: xtrain postmortem ' "$tmp/out"
 check "and a crash folder" grep -q 'xt_reshape' "$tmp"/crash/xt-crash-*/report.txt
 rm -rf "$tmp/crash"
 run env -u XT_POSTMORTEM_DIR ./loop e
-check "without a folder named for it, a user's mistake leaves none" [ $? = 1 -a -z "$(ls -d "$tmp"/xt-crash-* "$tmp/crash" 2>/dev/null)" ]
+check "without a folder named for it, a user's mistake leaves none" \
+    [ $? = 1 -a -z "$(ls -d "$tmp"/xt-crash-* "$tmp/crash" 2>/dev/null)" ]
 check "but a message with its line" grep -qE 'loop.c:[0-9]+: xt_reshape' "$tmp/out"
 
 # Killed: the black box survives, postmortem finds it at once, and so does the next start.
@@ -116,23 +126,29 @@ check "with the place" grep -qE "last seen at .*loop.c:$line" "$tmp/out"
 rm -rf "$tmp/crash"
 run ./loop k
 run ./loop n
-check "the next start tells of it" grep -qE 'an earlier run of loop \(pid [0-9]+\) ended without a word at step 30, .*loop.c:[0-9]+: it was killed. xtrain postmortem .*xt-crash-[0-9]+ explains' "$tmp/out"
+want='an earlier run of loop \(pid [0-9]+\) ended without a word at step 30, .*loop.c:[0-9]+: it was killed. xtrain '
+want+='postmortem .*xt-crash-[0-9]+ explains'
+check "the next start tells of it" grep -qE "$want" "$tmp/out"
 run ./loop n
 check "once" bash -c "! grep -q 'an earlier run' '$tmp/out'"
 check "nothing is left in the status folder but the list of crash folders" [ "$(ls "$tmp/status")" = crash-folders ]
 "$BUILD/xtrain" postmortem "$tmp/status" >"$tmp/out" 2>&1
 check "a folder without a dead run is an error" [ $? = 1 ]
 
-# Ends by hand: told as what they are. A folder is kept of a run that was under way, and none after Ctrl-C; after xt_finish nothing is lost.
+# Ends by hand: told as what they are. A folder is kept of a run that was under way, and none after Ctrl-C; after
+# xt_finish nothing is lost.
 rm -rf "$tmp/crash"
 run ./loop p
 check "SIGPIPE ends the program as it would" [ $? = 141 ]
-check "and is told as what it is" grep -qE "^xtrain: SIGPIPE \(it wrote to a pipe that nobody reads any more.*\) in step 30, last seen at .*loop.c:$line; xtrain postmortem" "$tmp/out"
+want="^xtrain: SIGPIPE \(it wrote to a pipe that nobody reads any more.*\) in step 30, last seen at .*loop.c:$line; "
+want+="xtrain postmortem"
+check "and is told as what it is" grep -qE "$want" "$tmp/out"
 "$BUILD/xtrain" postmortem "$tmp/crash" >"$tmp/out" 2>&1
 check "also by postmortem" grep -q 'signal 13 .*it wrote to a pipe that nobody read any more' "$tmp/out"
 rm -rf "$tmp/crash"
 run ./loop q
-check "a pipe that closes in the first steps" grep -qE '^xtrain: SIGPIPE .* in step 3, last seen at .*loop.c:[0-9]+$' "$tmp/out"
+check "a pipe that closes in the first steps" \
+    grep -qE '^xtrain: SIGPIPE .* in step 3, last seen at .*loop.c:[0-9]+$' "$tmp/out"
 run ./loop i
 check "Ctrl-C" [ $? = 130 ]
 check "says where the run was" grep -qE "^xtrain: SIGINT \(Ctrl-C\) in step 30, last seen at .*loop.c:$line$" "$tmp/out"
@@ -149,8 +165,11 @@ oldest=$(ls -tr "$tmp/crash" | head -n 1)
 echo mine >"$tmp/crash/$oldest/notes"
 export XT_POSTMORTEM_KEEP=2
 run ./loop n
-check "the next start says what it removes" grep -qE '^2 old crash folders removed, the newest 2 stay \(XT_POSTMORTEM_KEEP=N, 0 = all\): .*xt-crash-[0-9]+, .*xt-crash-[0-9]+$' "$tmp/out"
-check "and leaves a folder with a file of the user's" [ "$(ls "$tmp/crash" | wc -l)$(cat "$tmp/crash/$oldest/notes")" = 3mine ]
+want='^2 old crash folders removed, the newest 2 stay \(XT_POSTMORTEM_KEEP=N, 0 = all\): .*xt-crash-[0-9]+, '
+want+='.*xt-crash-[0-9]+$'
+check "the next start says what it removes" grep -qE "$want" "$tmp/out"
+check "and leaves a folder with a file of the user's" \
+    [ "$(ls "$tmp/crash" | wc -l)$(cat "$tmp/crash/$oldest/notes")" = 3mine ]
 unset XT_POSTMORTEM_KEEP
 rm -rf "$tmp/crash" "$tmp/status"
 
@@ -160,7 +179,8 @@ check "a batch larger than the data: one error, one line" [ "$(wc -l <"$tmp/out"
 XT_RUNS_DIR=$tmp/runs XT_MEMORY_LIMIT=5M "$BUILD/xtrain" fit mnist --limit-batches 3 --no-pictures >"$tmp/out" 2>&1
 check "out of memory ends a fit" [ $? = 1 ]
 check "with one report" [ "$(grep -c 'live device buffers' "$tmp/out")" = 1 ]
-env -u PYTHONPATH -u VIRTUAL_ENV XT_PLUGINS_DIR="$tmp/none" HOME="$tmp" PATH=/usr/bin:/bin XT_DEVICE=CUDA "$BUILD/xtrain" fit mnist --limit-batches 1 >"$tmp/out" 2>&1
+env -u PYTHONPATH -u VIRTUAL_ENV XT_PLUGINS_DIR="$tmp/none" HOME="$tmp" PATH=/usr/bin:/bin XT_DEVICE=CUDA \
+    "$BUILD/xtrain" fit mnist --limit-batches 1 >"$tmp/out" 2>&1
 check "a device without its plugin: a line or two" [ "$(wc -l <"$tmp/out")" -lt 10 ]
 
 # top
@@ -171,11 +191,14 @@ for _ in $(seq 600); do
     grep -qE '"step": [0-9]{2,}' "$tmp/out" && break
     sleep 0.1
 done
-check "top --json has the program" grep -qE "\"pid\": $pid, .*\"program\": \".*loop\".*\"device\": \"xtrain_cpu\".*\"step\": [0-9]+" "$tmp/out"
+check "top --json has the program" \
+    grep -qE "\"pid\": $pid, .*\"program\": \".*loop\".*\"device\": \"xtrain_cpu\".*\"step\": [0-9]+" "$tmp/out"
 "$BUILD/xtrain" top --once >"$tmp/out" 2>&1
 check "top --once has it too" grep -qE "^ *$pid loop +xtrain_cpu " "$tmp/out"
 if command -v script >/dev/null; then
-    (for _ in $(seq 600); do grep -qE "$pid loop" "$tmp/terminal" 2>/dev/null && break; sleep 0.1; done; printf q) | TERM=xterm timeout 100 script -qfec "stty cols 200 rows 30; $BUILD/xtrain top --interval 0.3" "$tmp/terminal" >/dev/null 2>&1
+    (for _ in $(seq 600); do grep -qE "$pid loop" "$tmp/terminal" 2>/dev/null && break; sleep 0.1; done; printf q) |
+        TERM=xterm timeout 100 script -qfec "stty cols 200 rows 30; $BUILD/xtrain top --interval 0.3" "$tmp/terminal" \
+        >/dev/null 2>&1
     check "top in a terminal" grep -qE "$pid loop" "$tmp/terminal"
     check "leaves the terminal as it was" grep -q $'\x1b\[?1049l' "$tmp/terminal"
 fi
@@ -198,7 +221,8 @@ check "switches and their cost" grep -q 'XT_DEBUG=nan' "$tmp/out"
 "$BUILD/xtrain" --help >"$tmp/help"
 check "also in --help" [ "$(grep -cF -f "$tmp/out" "$tmp/help")" = "$(wc -l <"$tmp/out")" ]
 "$BUILD/xtrain" fit --help >"$tmp/out"
-check "options say what they cost" [ "$(grep -cE '^  --(explain|debug|profile) .*; costs:? .*( us| %)' "$tmp/out")" = 3 ]
+check "options say what they cost" \
+    [ "$(grep -cE '^  --(explain|debug|profile) .*; costs:? .*( us| %)' "$tmp/out")" = 3 ]
 "$BUILD/xtrain" explain XT998 >"$tmp/out" 2>&1
 check "an unknown code" [ $? = 1 ]
 
@@ -214,26 +238,33 @@ XT_CACHE=on "$BUILD/xtrain" fit mnist --epochs 1 --limit-batches 3 --no-pictures
 XT_CACHE=on "$BUILD/xtrain" fit mnist --epochs 1 --limit-batches 3 --max-compiles 1 --no-pictures >"$tmp/warm.out" 2>&1
 check "programs from disk are not compiled" [ $? = 0 ]
 unset XT_CACHE_DIR
-check "which --help says" grep -qE -- '--max-compiles N .*programs from the cache on disk are not compiled' <("$BUILD/xtrain" fit --help)
+check "which --help says" grep -qE -- '--max-compiles N .*programs from the cache on disk are not compiled' \
+    <("$BUILD/xtrain" fit --help)
 check "says why" grep -q 'XT_MAX_COMPILES=1 programs are compiled already and this step needs another: ' "$tmp/out"
 
-# The trace of a device that is not ours: two runs of a module, "fusion.3" of op n0 twice, inside of a loop once; times since the begin of the session.
+# The trace of a device that is not ours: two runs of a module, "fusion.3" of op n0 twice, inside of a loop once; times
+# since the begin of the session.
 export RECORD_OF=$BUILD/pjrt_plugin_xtrain_cpu.so RECORD_PROFILE=$root/tests/fuzz/corpus/xspace/tpu
 XT_DEVICE=$BUILD/record_plugin.so XT_PROFILE=$tmp/foreign.json XT_PROFILE_STEPS=11-12 run ./loop n
 unset RECORD_OF RECORD_PROFILE
-check "a foreign trace is merged: the line and the figures" grep -qE '^ +0.003 +50.0% +2 +3.2 +0.6 +80% +fusion.3  .*loop.c:[0-9]+  \[loop fusion\]' "$tmp/out"
+check "a foreign trace is merged: the line and the figures" \
+    grep -qE '^ +0.003 +50.0% +2 +3.2 +0.6 +80% +fusion.3  .*loop.c:[0-9]+  \[loop fusion\]' "$tmp/out"
 check "its threads have names" grep -q '"args": {"name": "/device:TPU:0 XLA Ops"}' "$tmp/foreign.json"
-check "its runs are the steps" bash -c "grep -q '\"fusion.3\".*\"step\": 11, \"file\": .*loop.c' '$tmp/foreign.json' && grep -q '\"fusion.3\".*\"step\": 12, \"file\": .*loop.c' '$tmp/foreign.json'"
+want="grep -q '\"fusion.3\".*\"step\": 11, \"file\": .*loop.c' '$tmp/foreign.json' && grep -q "
+want+="'\"fusion.3\".*\"step\": 12, \"file\": .*loop.c' '$tmp/foreign.json'"
+check "its runs are the steps" bash -c "$want"
 check "beside the host's" grep -q '"name": "step 12", "ph": "X"' "$tmp/foreign.json"
 
 # ranks
 export CPU_NUM_DEVICES=2 XT_TIMEOUT=100
-for _ in 1 2 3 4 5 6 7 8; do # reports are folded that come within 0.3 s of each other, which a loaded machine may prevent
+# Reports are folded that come within 0.3 s of each other, which a loaded machine may prevent.
+for _ in 1 2 3 4 5 6 7 8; do
     XT_DEBUG=compile run ./loop n ranks
     grep -q '^\[ranks 0-1\] compile 1' "$tmp/out" && break
 done
 check "ranks that agree are folded" grep -qE '^\[ranks 0-1\] compile 1: program 1 for ' "$tmp/out"
 check "one time" [ "$(grep -c 'compile 1: program 1' "$tmp/out")" = 1 ]
 run ./loop d ranks
-check "a rank whose graph differs is named" grep -qE 'rank [01] runs another program in step 5 than rank [01]' "$tmp/out"
+check "a rank whose graph differs is named" \
+    grep -qE 'rank [01] runs another program in step 5 than rank [01]' "$tmp/out"
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
-# File systems that are full, or fill up during a run: training goes on or ends with a sentence, never by a signal. Where a file system of a few hundred
-# kilobytes can be mounted (root, or a user with namespaces of its own).
+# File systems that are full, or fill up during a run: training goes on or ends with a sentence, never by a signal.
+# Where a file system of a few hundred kilobytes can be mounted (root, or a user with namespaces of its own).
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -11,7 +11,8 @@ cat >"$tmp/steps.c" <<'C'
 #include <stdlib.h>
 #include <unistd.h>
 #include <xtrain/xtrain.h>
-/* steps N FILE [abort]: half of N steps, then it waits until FILE is there, then the others. Each step is of a line and an op of its own for the events. */
+/* steps N FILE [abort]: half of N steps, then it waits until FILE is there, then the others. Each step is of a line and
+ * an op of its own for the events. */
 int main(int argc, char **v) {
     static float data[64];
     int n = atoi(v[1]);
@@ -28,17 +29,29 @@ int main(int argc, char **v) {
     return xt_finish();
 }
 C
-cc ${ASAN_BUILD:+-fsanitize=address,undefined} -O1 "$tmp/steps.c" -I"$root/include" -o "$tmp/steps" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -O1 "$tmp/steps.c" -I"$root/include" -o "$tmp/steps" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
 
-# --- files that may not grow (ulimit -f, in KiB): no file system is needed for it. What is said goes through a pipe, which has no limit.
+# --- files that may not grow (ulimit -f, in KiB): no file system is needed for it. What is said goes through a pipe,
+# which has no limit.
 limited() { # limited KIB COMMAND...
     local kib=$1
     shift
     ( ( ulimit -f "$kib"; "$@" 2>&1; echo "rc $?" ) | cat >"$tmp/out" )
     rc=$(sed -n 's/^rc //p' "$tmp/out")
 }
-printf '#include <signal.h>\n#include <stdio.h>\n#include <xtrain/xtrain.h>\nint main(void) {\n    struct sigaction now;\n    sigaction(SIGXFSZ, NULL, &now);\n    return now.sa_handler == SIG_IGN ? 0 : 1 + xt_finish();\n}\n' >"$tmp/asks.c"
-cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$tmp/asks.c" -I"$root/include" -o "$tmp/asks" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+cat >"$tmp/asks.c" <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <xtrain/xtrain.h>
+int main(void) {
+    struct sigaction now;
+    sigaction(SIGXFSZ, NULL, &now);
+    return now.sa_handler == SIG_IGN ? 0 : 1 + xt_finish();
+}
+C
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$tmp/asks.c" -I"$root/include" -o "$tmp/asks" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
 check "SIGXFSZ is off as soon as the library is there" "$tmp/asks"
 for box in on off; do
     for kib in 0 8 64 300 2000; do
@@ -54,7 +67,8 @@ for box in on off; do
         [ "$rc" = 0 ] || check "$what: with a sentence" grep -q 'File too large' "$tmp/out"
         if [ $kib = 0 ]; then
             check "$what: nothing could be kept" [ "$rc" = 1 ]
-            check "$what: no file is left half made" [ -z "$(find "$d" -name '*.ckpt*' -o -name '*.xtc*' -o -name '*.xtbox*')" ]
+            check "$what: no file is left half made" \
+                [ -z "$(find "$d" -name '*.ckpt*' -o -name '*.xtc*' -o -name '*.xtbox*')" ]
         fi
     done
 done
@@ -68,7 +82,8 @@ on() {
     local size=$1 unshare=(unshare -m)
     shift
     [ "$(id -u)" = 0 ] || unshare=(unshare -Urm)
-    "${unshare[@]}" sh -c 'mount -t tmpfs -o "size=$1,mode=0755" tmpfs "$2" && shift 2 && exec "$@"' sh "$size" "$small" "$@"
+    "${unshare[@]}" sh -c 'mount -t tmpfs -o "size=$1,mode=0755" tmpfs "$2" && shift 2 && exec "$@"' \
+        sh "$size" "$small" "$@"
 }
 on 100k true 2>"$tmp/out" || { echo "no small file system can be mounted here: $(tail -n 1 "$tmp/out")"; exit 77; }
 export small tmp
@@ -77,7 +92,8 @@ cat >"$tmp/fill" <<'S'
 dd if=/dev/zero of="$small/filler" bs=1k 2>/dev/null
 [ "$(df --output=avail "$small" | tail -n 1)" -lt 4 ] || { echo "$small is not full" >&2; exit 1; }
 S
-# One run of the program in $small, which fills up before it ($when = before), at its half, or not at all ($when = never).
+# One run of the program in $small, which fills up before it ($when = before), at its half, or not at all ($when =
+# never).
 cat >"$tmp/run" <<'S'
 #!/bin/bash
 cd "$small" && mkdir -m 700 s && rm -f "$tmp/go"
@@ -124,7 +140,9 @@ check "it is said once" [ "$(grep -c 'compile cache' "$tmp/out")" = 1 ]
 when=before how= XT_EVENTS=$small/events on 100k bash "$tmp/run"
 through "no room for events"
 check "it is said once" [ "$(grep -c 'XT_EVENTS=.* cannot be written' "$tmp/out")" = 1 ]
-fit='cd "$small"; timeout 60 "$XTRAIN" fit mnist --limit-batches 30 --epochs 1 --log-every 1 --no-pictures $how >"$tmp/said" 2>"$tmp/out"; echo $? >"$tmp/rc"'
+fit='cd "$small"
+timeout 60 "$XTRAIN" fit mnist --limit-batches 30 --epochs 1 --log-every 1 --no-pictures $how >"$tmp/said" 2>"$tmp/out"
+echo $? >"$tmp/rc"'
 export XT_RUNS_DIR=$small/runs
 how= on 120k bash -c "$fit"
 check "a fit whose folder fills up ends with a sentence" [ "$(cat "$tmp/rc")" = 1 ]
@@ -135,8 +153,13 @@ check "and says so" grep -qE 'logger [a-z]+: .*No space left on device; it write
 
 # --- ranks that meet by a word in /dev/shm
 if [ "$(id -u)" = 0 ]; then
-    unshare -m sh -c 'mount -t tmpfs -o size=1m tmpfs /dev/shm && XT_WORLD_SIZE=2 XT_RANK=0 XT_RENDEZVOUS=full timeout 60 "$tmp/steps" 4 /; echo $? >"$tmp/rc"; ls /dev/shm >"$tmp/files"' >"$tmp/said" 2>"$tmp/out"
-    check "a full /dev/shm is an error" grep -q "the ranks' shared memory needs .* MiB: No space left on device" "$tmp/out"
+    unshare -m sh -c '
+        mount -t tmpfs -o size=1m tmpfs /dev/shm &&
+            XT_WORLD_SIZE=2 XT_RANK=0 XT_RENDEZVOUS=full timeout 60 "$tmp/steps" 4 /
+        echo $? >"$tmp/rc"
+        ls /dev/shm >"$tmp/files"' >"$tmp/said" 2>"$tmp/out"
+    check "a full /dev/shm is an error" \
+        grep -q "the ranks' shared memory needs .* MiB: No space left on device" "$tmp/out"
     check "no signal" [ "$(cat "$tmp/rc")" -lt 124 ]
     check "and nothing is left there" [ ! -s "$tmp/files" ]
 else

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Programs outside the tree, in C and in C++ by g++ and clang++, against the installed tree: by pkg-config, by CMake, and after the tree was moved.
+# Programs outside the tree, in C and in C++ by g++ and clang++, against the installed tree: by pkg-config, by CMake,
+# and after the tree was moved.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,13 +18,15 @@ unset XT_PLUGIN_DIR
 cp "$root/examples/mnist_single.c" "$tmp/p.c"
 sed -i 's|60000 / 128|3|' "$tmp/p.c"
 # shellcheck disable=SC2086
-cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$tmp/p.c" $flags -Wl,-rpath,"$lib" -o "$tmp/p" >"$tmp/out" 2>&1 && "$tmp/p" >"$tmp/out" 2>&1
+cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$tmp/p.c" $flags -Wl,-rpath,"$lib" -o "$tmp/p" >"$tmp/out" 2>&1 &&
+    "$tmp/p" >"$tmp/out" 2>&1
 check "a C program against the installed tree" [ $? = 0 ]
 cp "$tmp/p.c" "$tmp/p.cc"
 for cxx in g++ clang++; do
     command -v $cxx >/dev/null || { echo "skip a C++ program by $cxx: $cxx is not installed"; continue; }
     # shellcheck disable=SC2086
-    $cxx -std=c++20 -Wall -Wpedantic -Werror "$tmp/p.cc" $flags -Wl,-rpath,"$lib" -o "$tmp/pp" >"$tmp/out" 2>&1 && "$tmp/pp" >"$tmp/out" 2>&1
+    $cxx -std=c++20 -Wall -Wpedantic -Werror "$tmp/p.cc" $flags -Wl,-rpath,"$lib" -o "$tmp/pp" >"$tmp/out" 2>&1 &&
+        "$tmp/pp" >"$tmp/out" 2>&1
     check "a C++ program by $cxx" [ $? = 0 ]
 done
 cp "$root/tests/cli/headers.c" "$tmp/h.c" && cp "$tmp/h.c" "$tmp/h.cc"
@@ -43,7 +46,8 @@ find_package(xtrain 0.1 REQUIRED)
 add_executable(p p.c)
 target_link_libraries(p xtrain::xtrain)
 CM
-    (cmake -S "$tmp/cm" -B "$tmp/cm/b" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$tmp/cm/b" && "$tmp/cm/b/p") >"$tmp/out" 2>&1
+    (cmake -S "$tmp/cm" -B "$tmp/cm/b" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$tmp/cm/b" && "$tmp/cm/b/p") \
+        >"$tmp/out" 2>&1
     check "a CMake project" [ $? = 0 ]
 else
     echo "skip a CMake project: cmake is not installed"

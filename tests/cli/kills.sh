@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs that are killed: by the kernel for lack of memory, in a memory cgroup made for that (skipped where none can be made), alone and as a rank of a
-# launch; and by kill -9 in the middle of writing their own reports.
+# Programs that are killed: by the kernel for lack of memory, in a memory cgroup made for that (skipped where none can
+# be made), alone and as a rank of a launch; and by kill -9 in the middle of writing their own reports.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -27,7 +27,8 @@ C
 cat >"$tmp/reporter.c" <<'C'
 #include <stdio.h>
 #include <xtrain/xtrain.h>
-/* Runs out of memory again and again: each time a report goes to the black box, the first one to the crash folder, and events to XT_EVENTS. */
+/* Runs out of memory again and again: each time a report goes to the black box, the first one to the crash folder, and
+ * events to XT_EVENTS. */
 int main(void) {
     static float data[1 << 20];
     for (;;) {
@@ -43,7 +44,9 @@ int main(void) {
     }
 }
 C
-for p in eater reporter; do cc -O1 "$tmp/$p.c" -I"$root/include" -o "$tmp/$p" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1; done
+for p in eater reporter; do
+    cc -O1 "$tmp/$p.c" -I"$root/include" -o "$tmp/$p" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+done
 line=$(grep -n 'the boundary' "$tmp/eater.c" | cut -d: -f1)
 
 # --- kill -9 while reporting: whatever the moment, what is left can be read, and the next start says so
@@ -76,24 +79,36 @@ limit=memory.max
 }
 group=$own/xtrain-test-$$
 if mkdir "$group" 2>/dev/null && echo $((100 << 20)) 2>/dev/null >"$group/$limit"; then
-    trap 'for p in $(cat "$group/cgroup.procs"); do kill -9 "$p"; done 2>/dev/null; sleep 0.2; rmdir "$group"; rm -rf "$tmp"' EXIT
+    clear_away() {
+        for p in $(cat "$group/cgroup.procs"); do kill -9 "$p"; done 2>/dev/null
+        sleep 0.2
+        rmdir "$group"
+        rm -rf "$tmp"
+    }
+    trap clear_away EXIT
     [ -f "$group/memory.swap.max" ] && echo 0 >"$group/memory.swap.max"
     inside() { bash -c 'echo $$ >"$0/cgroup.procs" && cd "$1" && shift && exec timeout 200 "$@"' "$group" "$tmp" "$@"; }
     rm -rf "$tmp/crash" "$tmp/status"
     inside ./eater 8 >"$tmp/out" 2>&1
     check "the kernel kills it" [ $? = 137 ]
     "$BUILD/xtrain" postmortem "$tmp/crash" >"$tmp/out" 2>&1
-    check "postmortem, from another cgroup: by the kernel" grep -qE "killed, most likely by the kernel because memory ran out: the cgroup's oom_kill count went from [0-9]+ to [0-9]+" "$tmp/out"
+    want="killed, most likely by the kernel because memory ran out: the cgroup's oom_kill count went from [0-9]+ to "
+    want+="[0-9]+"
+    check "postmortem, from another cgroup: by the kernel" grep -qE "$want" "$tmp/out"
     check "with the place" grep -qE "last seen at .*eater.c:$line" "$tmp/out"
     check "and what to do" grep -q 'XT_MEMORY_LIMIT' "$tmp/out"
     rm -rf "$tmp/crash" "$tmp/status"
     inside ./eater 8 >"$tmp/out" 2>&1
     inside ./eater 0 >"$tmp/out" 2>&1
-    check "the next start tells it" grep -qE "an earlier run of eater \(pid [0-9]+\) ended without a word at step [0-9]+, last seen at .*eater.c:$line: it was killed by the kernel because memory ran out. xtrain postmortem" "$tmp/out"
+    want="an earlier run of eater \(pid [0-9]+\) ended without a word at step [0-9]+, last seen at .*eater.c:$line: "
+    want+="it was killed by the kernel because memory ran out. xtrain postmortem"
+    check "the next start tells it" grep -qE "$want" "$tmp/out"
     rm -rf "$tmp/crash" "$tmp/status"
     CPU_NUM_DEVICES=2 inside ./eater 8 1 ranks >"$tmp/out" 2>&1
     check "a launch fails with its rank" [ $? = 137 ]
-    check "the launcher names the rank and the kernel" grep -qE "rank 1 \(pid [0-9]+\) was killed by the kernel because memory ran out \(the cgroup's oom_kill went from [0-9]+ to [0-9]+\)" "$tmp/out"
+    want="rank 1 \(pid [0-9]+\) was killed by the kernel because memory ran out \(the cgroup's oom_kill went from "
+    want+="[0-9]+ to [0-9]+\)"
+    check "the launcher names the rank and the kernel" grep -qE "$want" "$tmp/out"
     check "and where it is explained" grep -qE 'its last state: xtrain postmortem .*xt-crash-[0-9]+' "$tmp/out"
     "$BUILD/xtrain" postmortem "$tmp/crash" >"$tmp/out" 2>&1
     check "which it is" grep -qE "killed, most likely by the kernel" "$tmp/out"

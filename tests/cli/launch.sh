@@ -1,5 +1,6 @@
 #!/bin/bash
-# xtrain launch and started ranks from outside: output, exit codes, signals, orphans, fresh processes, mpirun, and nothing left behind.
+# xtrain launch and started ranks from outside: output, exit codes, signals, orphans, fresh processes, mpirun, and
+# nothing left behind.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 unset CPU_NUM_DEVICES XT_DEVICE PJRT_DEVICE XT_RANK XT_WORLD_SIZE XT_RENDEZVOUS
@@ -22,7 +23,9 @@ within() { # within LIMIT_MS COMMAND...: the best of some runs, as a loaded mach
 shm_before=$(ls /dev/shm | grep '^xtrain-' | grep -vc test-word)
 
 say "$XTRAIN" launch -n 3 -- "$hello"
-check "three ranks" [ "$(lines "$out")" = "[rank 0] hello from rank 0 of 3|[rank 1] hello from rank 1 of 3|[rank 2] hello from rank 2 of 3|" ]
+check "three ranks" \
+    [ "$(lines "$out")" \
+    = "[rank 0] hello from rank 0 of 3|[rank 1] hello from rank 1 of 3|[rank 2] hello from rank 2 of 3|" ]
 check "nothing on stderr" [ ! -s "$err" ]
 CPU_NUM_DEVICES=2 say "$XTRAIN" launch -- "$hello"
 check "a rank per device" [ "$(wc -l <"$out")" = 2 ]
@@ -37,8 +40,10 @@ say "$XTRAIN" launch -n 3 -- sh -c '[ $XT_RANK = 1 ] && { echo "the fault" >&2; 
 code=$?
 check "the exit code is kept" [ $code = 9 ]
 check "the first failure comes first" [ "$(sed -n 1p "$err")" = "[rank 1] the fault" ]
-check "then what became of it" grep -qE '^xtrain launch: rank 1 \(pid [0-9]+\) ended with exit code 9; ending the other 2$' "$err"
-check "the others end at once" within 2500 say "$XTRAIN" launch -n 3 -- sh -c '[ $XT_RANK = 1 ] && exit 9; trap "" TERM; sleep 20 & wait; sleep 20'
+check "then what became of it" \
+    grep -qE '^xtrain launch: rank 1 \(pid [0-9]+\) ended with exit code 9; ending the other 2$' "$err"
+check "the others end at once" within 2500 \
+    say "$XTRAIN" launch -n 3 -- sh -c '[ $XT_RANK = 1 ] && exit 9; trap "" TERM; sleep 20 & wait; sleep 20'
 say "$XTRAIN" launch -n 2 -- sh -c '[ $XT_RANK = 0 ] && kill -9 $$; sleep 20'
 check "a killed rank's code" [ $? = 137 ]
 check "and why" grep -q 'was killed by SIGKILL' "$err"
@@ -61,11 +66,13 @@ say "$XTRAIN" launch -n 2 "$hello"
 check "-- may be left out" [ "$(wc -l <"$out")" = 2 ]
 XT_DEVICE=TPU TPU_NUM_DEVICES=4 say "$XTRAIN" launch -n 8 -- true
 check "more ranks than chips" grep -q 'this host offers 4 TPU devices (TPU_NUM_DEVICES=4)' "$err"
-say env XT_DEVICE=TPU TPU_NUM_DEVICES=4 "$XTRAIN" launch -- sh -c 'echo "$XT_RANK $TPU_VISIBLE_CHIPS $TPU_PROCESS_BOUNDS $CLOUD_TPU_TASK_ID $TPU_PROCESS_PORT"'
+say env XT_DEVICE=TPU TPU_NUM_DEVICES=4 "$XTRAIN" launch \
+    -- sh -c 'echo "$XT_RANK $TPU_VISIBLE_CHIPS $TPU_PROCESS_BOUNDS $CLOUD_TPU_TASK_ID $TPU_PROCESS_PORT"'
 check "the variables of a chip" grep -qx '\[rank 2\] 2 2 2,2,1 2 8478' "$out"
 
 # The launcher is killed by -9: neither the ranks nor what they started may live on.
-# running TEXT counts the processes with it in an argument; pgrep is not on every machine. The pattern's backslash keeps grep from finding itself.
+# running TEXT counts the processes with it in an argument; pgrep is not on every machine. The pattern's backslash keeps
+# grep from finding itself.
 running() { grep -lzs "${1/./\\.}" /proc/[0-9]*/cmdline | wc -l; }
 mark=xtrain-orphan-$$
 : >"$out"
@@ -77,7 +84,9 @@ kill -9 $launcher
 wait $launcher 2>/dev/null
 for _ in $(seq 600); do [ "$(running 300.$$)" = 0 ] && break; sleep 0.05; done
 check "no orphan" [ "$(running 300.$$)" = 0 ]
-: >"$out" # or the lines of the launch before are taken for this one's, and the signal comes before there is a launcher to hear it
+# Or the lines of the launch before are taken for this one's, and the signal comes before there is a launcher to hear
+# it.
+: >"$out"
 "$XTRAIN" launch -n 2 -- sh -c "echo ready; sleep 301.$$" >"$out" 2>"$err" </dev/null &
 launcher=$!
 for _ in $(seq 1200); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
@@ -86,7 +95,8 @@ wait $launcher
 check "SIGTERM ends all" [ $? = 143 ]
 check "and says so" grep -q 'Terminated, passed on to the ranks' "$err"
 : >"$out"
-"$XTRAIN" launch -n 2 -- sh -c "echo ready; sleep 302.$$" >"$out" 2>"$err" </dev/null & # a script's shell lets it ignore SIGINT
+# A script's shell lets it ignore SIGINT.
+"$XTRAIN" launch -n 2 -- sh -c "echo ready; sleep 302.$$" >"$out" 2>"$err" </dev/null &
 launcher=$!
 for _ in $(seq 1200); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
 kill -INT $launcher
@@ -98,7 +108,9 @@ check "no rank is left" [ "$(running 301.$$)" = 0 ]
 word=by-hand-$$
 for r in 0 1 2; do XT_RANK=$r XT_WORLD_SIZE=3 XT_RENDEZVOUS=$word "$hello" >"$tmp/hand.$r" 2>&1 & done
 wait
-check "ranks by hand" [ "$(cat "$tmp"/hand.* | lines /dev/stdin)" = "hello from rank 0 of 3|hello from rank 1 of 3|hello from rank 2 of 3|" ]
+check "ranks by hand" \
+    [ "$(cat "$tmp"/hand.* | lines /dev/stdin)" \
+    = "hello from rank 0 of 3|hello from rank 1 of 3|hello from rank 2 of 3|" ]
 
 # A function by name, in fresh processes, from a program that has threads.
 cat >"$tmp/train.c" <<'C'
@@ -135,7 +147,8 @@ cc $asan -I"$root/include" -shared -fPIC "$tmp/train.c" -o "$tmp/train.so" -L"$B
 check "the module builds" [ $? = 0 ]
 export LD_LIBRARY_PATH=$BUILD
 CPU_NUM_DEVICES=2 say "$tmp/main"
-check "a fork with threads is refused" grep -q 'main.c:9: xt_launch: 2 ranks cannot be forked from this process: it has 1 other thread' "$err"
+check "a fork with threads is refused" \
+    grep -q 'main.c:9: xt_launch: 2 ranks cannot be forked from this process: it has 1 other thread' "$err"
 CPU_NUM_DEVICES=2 say "$tmp/main" "$tmp/train.so" train
 check "fresh processes run the symbol" [ "$(lines "$out")" = "[rank 0] 0 of 2: none|[rank 1] 1 of 2: none|" ]
 CPU_NUM_DEVICES=2 say "$tmp/main" "$tmp/train.so" train 5
@@ -149,11 +162,16 @@ if command -v mpirun >/dev/null; then
     check "the same program under mpirun" [ "$(lines "$out")" = "hello from rank 0 of 2|hello from rank 1 of 2|" ]
     mpi -np 2 "$XTRAIN" __rank "$tmp/train.so:train"
     check "a barrier under mpirun" [ "$(lines "$out")" = "0 of 2: none|1 of 2: none|" ]
-    say "$XTRAIN" launch -n 2 --host localhost --max-restarts 2 -- sh -c 'echo "attempt $XT_RESTARTS"; [ $OMPI_COMM_WORLD_RANK = 1 ] && exit 5; exec sleep 20'
-    check "and again, when a rank has died" [ "$?$(grep -c '^attempt' "$out")$(grep -c 'restart [12] of 2, from the beginning: no checkpoint was complete' "$err")" -ge 532 ]
+    say "$XTRAIN" launch -n 2 --host localhost --max-restarts 2 \
+        -- sh -c 'echo "attempt $XT_RESTARTS"; [ $OMPI_COMM_WORLD_RANK = 1 ] && exit 5; exec sleep 20'
+    check "and again, when a rank has died" \
+        [ "$?$(grep -c '^attempt' "$out")$(grep -c 'restart [12] of 2, from the beginning: no checkpoint was complete' \
+        "$err")" -ge 532 ]
     check "leaving no note" [ -z "$(ls .xtrain-restart-* 2>/dev/null)" ]
     say env XT_RESTART_FILE="$tmp/not here" XT_RANK=0 XT_WORLD_SIZE=1 "$hello"
-    check "a folder that is not shared is told of at the start" [ "$?$(grep -c 'rank 0 on host .* cannot reach .*/not here, .* working folder that all hosts share' "$err")" = 01 ]
+    check "a folder that is not shared is told of at the start" \
+        [ "$?$(grep -c 'rank 0 on host .* cannot reach .*/not here, .* working folder that all hosts share' "$err")" \
+        = 01 ]
     say "$XTRAIN" launch -n 2 --host localhost -- "$hello"
     check "--host starts mpirun" [ "$(lines "$out")" = "hello from rank 0 of 2|hello from rank 1 of 2|" ]
 fi

@@ -1,9 +1,11 @@
 #!/bin/bash
-# The table of launches (doc/launch.md) with a program of its own: nprocs of 0, 1, 2, 8 and -1 with and without each device's variable, in a started rank, in a process with
-# threads, after a device was opened, after MPI_Init; ranks from a pod's variables; and what a TPU rank's plugin finds in its environment.
+# The table of launches (doc/launch.md) with a program of its own: nprocs of 0, 1, 2, 8 and -1 with and without each
+# device's variable, in a started rank, in a process with threads, after a device was opened, after MPI_Init; ranks from
+# a pod's variables; and what a TPU rank's plugin finds in its environment.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
-unset CPU_NUM_DEVICES XT_DEVICE PJRT_DEVICE XT_RANK XT_WORLD_SIZE XT_RENDEZVOUS TPU_NUM_DEVICES CUDA_VISIBLE_DEVICES XT_SUMMARY
+unset CPU_NUM_DEVICES XT_DEVICE PJRT_DEVICE XT_RANK XT_WORLD_SIZE XT_RENDEZVOUS TPU_NUM_DEVICES CUDA_VISIBLE_DEVICES \
+    XT_SUMMARY
 export XT_SUMMARY=off
 root=$(cd "$(dirname "$0")/../.." && pwd)
 out=$tmp/out err=$tmp/err
@@ -19,7 +21,8 @@ static void *idle(void *arg) { for (;;) pause(); return arg; }
 static int hello(int rank, void *arg) {
     printf("rank %d of %d\n", rank, xt_world_size());
     if (*(int *)arg) xt_item(xt_sum(xt_ones(XT_F32, 4)));
-    for (int r = 0; *(int *)arg && r < xt_world_size(); r++) { /* the first to end with an error would end the others before they have opened */
+    /* the first to end with an error would end the others before they have opened */
+    for (int r = 0; *(int *)arg && r < xt_world_size(); r++) {
         char path[600];
         snprintf(path, sizeof path, "%s.%d", getenv("RECORD_TO"), r);
         for (int i = 0; i < 2000 && access(path, R_OK) != 0; i++) usleep(10000);
@@ -43,9 +46,11 @@ int main(int argc, char **argv) { /* t NPROCS [thread|device|mpi|open] */
     return xt_launch(hello, &opens, .nprocs = atoi(argv[1]));
 }
 C
-launch_line=$(grep -n 'xt_launch(' "$tmp/t.c" | cut -d: -f1) open_line=$(grep -n 'xt_ones(XT_F32, 1)' "$tmp/t.c" | cut -d: -f1)
+launch_line=$(grep -n 'xt_launch(' "$tmp/t.c" | cut -d: -f1) open_line=$(grep -n 'xt_ones(XT_F32, 1)' "$tmp/t.c" |
+    cut -d: -f1)
 asan=${ASAN_BUILD:+-fsanitize=address,undefined}
-check "the program builds" cc $asan -I"$root/include" "$tmp/t.c" -o "$tmp/t" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -pthread -ldl
+check "the program builds" cc $asan -I"$root/include" "$tmp/t.c" -o "$tmp/t" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -pthread -ldl
 # runs N VARIABLES NPROCS [HOW]: exit code 0, and N ranks spoke
 runs() {
     local n=$1 v=$2 want='' r
@@ -56,50 +61,78 @@ runs() {
     done
     [ "$(sort "$out")"$'\n' = "$want" ]
 }
-# refuses TEXT VARIABLES NPROCS [HOW]: exit code 1, one message, which begins with the line and has TEXT; no rank was started
+# refuses TEXT VARIABLES NPROCS [HOW]: exit code 1, one message, which begins with the line and has TEXT; no rank was
+# started
 refuses() {
     local text=$1 v=$2
     shift 2
     env $v "$tmp/t" "$@" >"$out" 2>"$err" </dev/null
-    [ $? = 1 ] && [ ! -s "$out" ] && [ "$(grep -c "t.c:$launch_line: xt_launch: " "$err")" = 1 ] && grep -qF -- "$text" "$err" || { cat "$err"; return 1; }
+    [ $? = 1 ] && [ ! -s "$out" ] && [ "$(grep -c "t.c:$launch_line: xt_launch: " "$err")" = 1 ] &&
+        grep -qF -- "$text" "$err" || {
+        cat "$err"
+        return 1
+    }
 }
 
-for row in "1|A=|1 CPU device (the default; CPU_NUM_DEVICES is not set)|CPU_NUM_DEVICES=" "2|CPU_NUM_DEVICES=2|2 CPU devices (CPU_NUM_DEVICES=2)|CPU_NUM_DEVICES=" "8|CPU_NUM_DEVICES=8|8 CPU devices (CPU_NUM_DEVICES=8)|CPU_NUM_DEVICES=" \
-    "4|XT_DEVICE=TPU TPU_NUM_DEVICES=4|4 TPU devices (TPU_NUM_DEVICES=4)|TPU_NUM_DEVICES=" "2|XT_DEVICE=CUDA CUDA_VISIBLE_DEVICES=3,5|2 CUDA devices (CUDA_VISIBLE_DEVICES=3,5)|CUDA_VISIBLE_DEVICES=0,1"; do
+for row in "1|A=|1 CPU device (the default; CPU_NUM_DEVICES is not set)|CPU_NUM_DEVICES=" \
+    "2|CPU_NUM_DEVICES=2|2 CPU devices (CPU_NUM_DEVICES=2)|CPU_NUM_DEVICES=" \
+    "8|CPU_NUM_DEVICES=8|8 CPU devices (CPU_NUM_DEVICES=8)|CPU_NUM_DEVICES=" \
+    "4|XT_DEVICE=TPU TPU_NUM_DEVICES=4|4 TPU devices (TPU_NUM_DEVICES=4)|TPU_NUM_DEVICES=" \
+    "2|XT_DEVICE=CUDA CUDA_VISIBLE_DEVICES=3,5|2 CUDA devices (CUDA_VISIBLE_DEVICES=3,5)|CUDA_VISIBLE_DEVICES=0,1"; do
     IFS='|' read -r n vars found set <<<"$row"
     check "$vars: 0 means all $n" runs "$n" "$vars" 0
     check "$vars: 1 is one, in this process" runs 1 "$vars" 1
     for k in 2 8; do
         if [ $k = "$n" ]; then
             check "$vars: $k is what there is" runs "$k" "$vars" $k
-            check "$vars: which is said" grep -qE "nprocs = $k need not be given: it is the number of (CPU|CUDA|TPU) devices found" "$err"
+            check "$vars: which is said" \
+                grep -qE "nprocs = $k need not be given: it is the number of (CPU|CUDA|TPU) devices found" "$err"
         else
-            check "$vars: $k is refused" refuses "nprocs is $k, but this host offers $found. Leave nprocs unset for one rank per device, set it to 1 to debug in this process, or set $set" "$vars" $k
+            expected="nprocs is $k, but this host offers $found. Leave nprocs unset for one rank per device, set it "
+            expected+="to 1 to debug in this process, or set $set"
+            check "$vars: $k is refused" refuses "$expected" "$vars" $k
         fi
     done
-    check "$vars: -1 is refused" refuses "nprocs is -1: a number of ranks from 1 on is expected; this host offers $found" "$vars" -1
+    check "$vars: -1 is refused" refuses \
+        "nprocs is -1: a number of ranks from 1 on is expected; this host offers $found" "$vars" -1
 done
 for v in XT_DEVICE=TPU XT_DEVICE=CUDA; do
     ls /dev/accel* /dev/vfio/[0-9]* /proc/driver/nvidia/gpus/* >/dev/null 2>&1 && break
     check "$v: none found" refuses "this host offers no ${v#*=} device (" $v 0
-    check "$v: and where to say so" grep -qE '(TPU_NUM_DEVICES|CUDA_VISIBLE_DEVICES) is not set\); set XT_DEVICE=CPU to run on the CPU, or, .* set (TPU_NUM_DEVICES=1|CUDA_VISIBLE_DEVICES=0)' "$err"
+    expected='(TPU_NUM_DEVICES|CUDA_VISIBLE_DEVICES) is not set\); set XT_DEVICE=CPU to run on the CPU, or, .* set '
+    expected+='(TPU_NUM_DEVICES=1|CUDA_VISIBLE_DEVICES=0)'
+    check "$v: and where to say so" grep -qE "$expected" "$err"
     check "$v: 8 of none" refuses "nprocs is 8, but this host offers 0 " $v 8
     check "$v: 1 always runs" runs 1 $v 1
 done
-check "a count of nothing" refuses "CPU_NUM_DEVICES is '0': expected a number of devices from 1 to 4096" CPU_NUM_DEVICES=0 0
+check "a count of nothing" refuses "CPU_NUM_DEVICES is '0': expected a number of devices from 1 to 4096" \
+    CPU_NUM_DEVICES=0 0
 check "a count that is none" refuses "CPU_NUM_DEVICES is 'two': expected a number" CPU_NUM_DEVICES=two 2
-check "chips that form no box" refuses "3 TPU chips do not form a box of one host's mesh; 1, 2, 4, 8 or 16 do: set TPU_NUM_DEVICES" "XT_DEVICE=TPU TPU_NUM_DEVICES=3" 0
+check "chips that form no box" refuses \
+    "3 TPU chips do not form a box of one host's mesh; 1, 2, 4, 8 or 16 do: set TPU_NUM_DEVICES" \
+    "XT_DEVICE=TPU TPU_NUM_DEVICES=3" 0
 
 for n in 0 1 2 8 -1; do # in a started rank the number means nothing any more
     "$XTRAIN" launch -n 2 -- "$tmp/t" $n >"$out" 2>"$err"
-    check "in a started rank, nprocs $n" [ "$(sort "$out" | tr '\n' '|')" = "[rank 0] rank 0 of 2|[rank 1] rank 1 of 2|" ]
+    check "in a started rank, nprocs $n" \
+        [ "$(sort "$out" | tr '\n' '|')" = "[rank 0] rank 0 of 2|[rank 1] rank 1 of 2|" ]
 done
-for how in "thread|it has 1 other thread (t)" "device|its device is open since $tmp/t.c:$open_line" "mpi|MPI_Init was called in it, which a fork breaks"; do
+for how in "thread|it has 1 other thread (t)" "device|its device is open since $tmp/t.c:$open_line" \
+    "mpi|MPI_Init was called in it, which a fork breaks"; do
     IFS='|' read -r how why <<<"$how"
-    [ "$how" = mpi ] && { [ -n "${ASAN_BUILD:-}" ] || ! "$tmp/t" 1 mpi >/dev/null 2>&1; } && { echo "skip: no libmpi here, or its leaks"; continue; }
+    [ "$how" = mpi ] && {
+        [ -n "${ASAN_BUILD:-}" ] || ! "$tmp/t" 1 mpi >/dev/null 2>&1
+    } && {
+        echo "skip: no libmpi here, or its leaks"
+        continue
+    }
     check "$how: one rank needs no fork" runs 1 CPU_NUM_DEVICES=2 1 "$how"
-    for n in 0 2; do check "$how: $n ranks are refused" refuses "2 ranks cannot be forked from this process: $why" CPU_NUM_DEVICES=2 $n "$how"; done
-    check "$how: a wrong number first" refuses "nprocs is 8, but this host offers 2 CPU devices (CPU_NUM_DEVICES=2)" CPU_NUM_DEVICES=2 8 "$how"
+    for n in 0 2; do
+        check "$how: $n ranks are refused" refuses "2 ranks cannot be forked from this process: $why" \
+            CPU_NUM_DEVICES=2 $n "$how"
+    done
+    check "$how: a wrong number first" refuses "nprocs is 8, but this host offers 2 CPU devices (CPU_NUM_DEVICES=2)" \
+        CPU_NUM_DEVICES=2 8 "$how"
     check "$how: so -1" refuses "nprocs is -1" CPU_NUM_DEVICES=2 -1 "$how"
 done
 
@@ -110,25 +143,34 @@ check "a pod's process" [ "$(cat "$out")" = "rank 2 of 4" ]
 pod TPU_WORKER_ID=1 TPU_WORKER_HOSTNAMES=t0,t1
 check "a pod's host" [ "$(cat "$out")" = "rank 1 of 2" ]
 pod TPU_WORKER_ID=5 TPU_WORKER_HOSTNAMES=t0,t1
-check "a pod that contradicts itself" [ "$?$(grep -c "t.c:$launch_line: xt_launch: TPU_WORKER_ID=5, but TPU_WORKER_HOSTNAMES has 2 entries: expected a rank from 0 to 1" "$err")" = 11 ]
+rc=$?
+expected="t.c:$launch_line: xt_launch: TPU_WORKER_ID=5, but TPU_WORKER_HOSTNAMES has 2 entries: "
+expected+="expected a rank from 0 to 1"
+check "a pod that contradicts itself" [ "$rc$(grep -c "$expected" "$err")" = 11 ]
 pod XT_RANK=1
 check "half a launcher" grep -q "t.c:$launch_line: xt_launch: XT_RANK is set but XT_WORLD_SIZE is not" "$err"
 
 # What a TPU's plugin finds in its process. The plugin is the CPU's, which writes it down before it opens.
 cp "$BUILD/record_plugin.so" "$tmp/libtpu.so"
 plugin=${XT_PLUGIN_DIR:-$BUILD}/pjrt_plugin_xtrain_cpu.so
-tpu() { env XT_DEVICE=TPU TPU_LIBRARY_PATH="$tmp/libtpu.so" RECORD_OF="$plugin" RECORD_TO="$tmp/rec" "$@" >"$out" 2>"$err"; }
+tpu() {
+    env XT_DEVICE=TPU TPU_LIBRARY_PATH="$tmp/libtpu.so" RECORD_OF="$plugin" RECORD_TO="$tmp/rec" "$@" >"$out" 2>"$err"
+}
 # What tells libtpu not to look for a chip's host where there is no chip (device_quiet_tpu) is not the launcher's.
 quiet='TPU_(LIBRARY_PATH|ACCELERATOR_TYPE|MIN_LOG_LEVEL|SKIP_MDS_QUERY|WORKER_HOSTNAMES|WORKER_ID)='
-recorded() { diff <(sed -n 's/^env \(.*TPU.*\)/\1/p' "$tmp/rec.$1" | grep -vE "$quiet" | sort) <(printf '%s\n' "${@:2}" | sort); }
+recorded() {
+    diff <(sed -n 's/^env \(.*TPU.*\)/\1/p' "$tmp/rec.$1" | grep -vE "$quiet" | sort) <(printf '%s\n' "${@:2}" | sort)
+}
 tpu TPU_NUM_DEVICES=1 "$tmp/t" 0 open
 check "one chip is opened" [ "$(cat "$out")" = "rank 0 of 1" ]
 check "and left as it is" recorded 0 TPU_NUM_DEVICES=1
 rm -f "$tmp"/rec.*
 tpu TPU_NUM_DEVICES=2 "$tmp/t" 0 open # an error follows: this stand-in does not join processes
-all=(TPU_CHIPS_PER_PROCESS_BOUNDS=1,1,1 TPU_PROCESS_BOUNDS=1,2,1 TPU_PROCESS_ADDRESSES=localhost:8476,localhost:8477 TPU_NUM_DEVICES=1)
+all=(TPU_CHIPS_PER_PROCESS_BOUNDS=1,1,1 TPU_PROCESS_BOUNDS=1,2,1 TPU_PROCESS_ADDRESSES=localhost:8476,localhost:8477 \
+    TPU_NUM_DEVICES=1)
 for r in 0 1; do
-    check "rank $r of 2 is told its chip" recorded $r "${all[@]}" TPU_VISIBLE_CHIPS=$r CLOUD_TPU_TASK_ID=$r TPU_PROCESS_PORT=$((8476 + r))
+    check "rank $r of 2 is told its chip" recorded $r "${all[@]}" TPU_VISIBLE_CHIPS=$r CLOUD_TPU_TASK_ID=$r \
+        TPU_PROCESS_PORT=$((8476 + r))
 done
 rm -f "$tmp"/rec.*
 tpu TPU_NUM_DEVICES=2 TPU_VISIBLE_CHIPS=1,3 "$tmp/t" 0 open
@@ -140,7 +182,8 @@ if command -v mpirun >/dev/null && [ -z "${ASAN_BUILD:-}" ]; then
     rm -f "$tmp"/rec.*
     tpu mpirun -np 2 "$tmp/t" 0 open
     for r in 0 1; do
-        check "rank $r of 2 under mpirun is told its chip" recorded $r "${all[@]}" TPU_VISIBLE_CHIPS=$r CLOUD_TPU_TASK_ID=$r TPU_PROCESS_PORT=$((8476 + r))
+        check "rank $r of 2 under mpirun is told its chip" recorded $r "${all[@]}" TPU_VISIBLE_CHIPS=$r \
+            CLOUD_TPU_TASK_ID=$r TPU_PROCESS_PORT=$((8476 + r))
     done
     rm -f "$tmp"/rec.*
     tpu mpirun -np 2 -x TPU_PROCESS_BOUNDS=2,1,1 "$tmp/t" 0 open

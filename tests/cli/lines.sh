@@ -1,5 +1,6 @@
 #!/bin/bash
-# A mistake in a constructor's options names the line of the call, however the program was built: without debug information, stripped, in a shared object.
+# A mistake in a constructor's options names the line of the call, however the program was built: without debug
+# information, stripped, in a shared object.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -8,7 +9,8 @@ build() { # build OUT FLAGS...
     local out=$1
     shift
     # shellcheck disable=SC2086
-    "${CC:-cc}" ${ASAN_BUILD:+-fsanitize=address,undefined} "$@" -I"$root/include" -o "$tmp/$out" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+    "${CC:-cc}" ${ASAN_BUILD:+-fsanitize=address,undefined} "$@" -I"$root/include" -o "$tmp/$out" \
+        -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
 }
 cat >"$tmp/host.c" <<'C'
 #include <dlfcn.h>

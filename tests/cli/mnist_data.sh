@@ -3,8 +3,14 @@
 . "$(dirname "$0")/../examples/lib.sh"
 export XT_SUMMARY=off XT_PROGRESS=off
 # idx NAME COUNT LABEL: images of one grey, labels all LABEL
-images() { printf '\0\0\10\3\0\0%b\0\0\0\34\0\0\0\34' "\\$(printf '%03o' $(($2 / 256)))\\$(printf '%03o' $(($2 % 256)))"; head -c $(($2 * 784)) /dev/zero | tr '\0' "${3:-@}"; }
-labels() { printf '\0\0\10\1\0\0%b' "\\$(printf '%03o' $(($2 / 256)))\\$(printf '%03o' $(($2 % 256)))"; head -c "$2" /dev/zero | tr '\0' "\\$(printf '%03o' "${3:-7}")"; }
+images() {
+    printf '\0\0\10\3\0\0%b\0\0\0\34\0\0\0\34' "\\$(printf '%03o' $(($2 / 256)))\\$(printf '%03o' $(($2 % 256)))"
+    head -c $(($2 * 784)) /dev/zero | tr '\0' "${3:-@}"
+}
+labels() {
+    printf '\0\0\10\1\0\0%b' "\\$(printf '%03o' $(($2 / 256)))\\$(printf '%03o' $(($2 % 256)))"
+    head -c "$2" /dev/zero | tr '\0' "\\$(printf '%03o' "${3:-7}")"
+}
 d=$tmp/data
 fresh() {
     rm -rf "$d"
@@ -45,7 +51,8 @@ fresh && labels x 599 >"$d/train-labels-idx1-ubyte"
 refused "one label too few" "train-labels-idx1-ubyte: its header \(offset 4\) says 599 labels, but .* has 600 images"
 fresh && head -c 1000 "$d/train-images-idx3-ubyte" >"$tmp/x" && mv "$tmp/x" "$d/train-images-idx3-ubyte"
 refused "cut off" "train-images-idx3-ubyte: ends at offset 1000"
-fresh && gzip "$d/train-images-idx3-ubyte" && head -c 60 "$d/train-images-idx3-ubyte.gz" >"$tmp/x" && mv "$tmp/x" "$d/train-images-idx3-ubyte.gz"
+fresh && gzip "$d/train-images-idx3-ubyte" && head -c 60 "$d/train-images-idx3-ubyte.gz" >"$tmp/x" &&
+    mv "$tmp/x" "$d/train-images-idx3-ubyte.gz"
 refused "gzip cut off" "train-images-idx3-ubyte.gz: .*offset [0-9]+"
 fresh && printf '\310' | dd of="$d/train-labels-idx1-ubyte" bs=1 seek=108 conv=notrunc 2>/dev/null
 refused "a label of 200" "train-labels-idx1-ubyte: label 200 at offset 108"

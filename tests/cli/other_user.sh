@@ -1,6 +1,7 @@
 #!/bin/bash
-# What another user of the machine, or whoever may write the folder that a program runs in, can put in its way: crash folders, status folders, files to be
-# written. Each is a folder or link of this user's first (no privileges needed), then one of uid 65534 where the test is root.
+# What another user of the machine, or whoever may write the folder that a program runs in, can put in its way: crash
+# folders, status folders, files to be written. Each is a folder or link of this user's first (no privileges needed),
+# then one of uid 65534 where the test is root.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -25,7 +26,8 @@ int main(int argc, char **argv) {
     return xt_finish();
 }
 C
-cc ${ASAN_BUILD:+-fsanitize=address,undefined} -O1 "$tmp/waits.c" -I"$root/include" -o "$tmp/waits" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -O1 "$tmp/waits.c" -I"$root/include" -o "$tmp/waits" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
 umask 022
 here=$tmp/shared
 start() { # start: the program in a folder that all may write
@@ -50,7 +52,8 @@ elsewhere() {
     made=$(sed -nE 's/.*xtrain postmortem (.*xt-crash-[0-9]+-[0-9a-f]{8}) explains.*/\1/p' "$tmp/out")
     check "$what: another name is used, and told" [ -n "$made" ]
     check "$what: only its owner enters it" [ "$(stat -c '%a %u' "$made" 2>/dev/null)" = "700 $(id -u)" ]
-    check "$what: only its owner reads the report" [ "$(stat -c '%a %u' "$made/report.txt" 2>/dev/null)" = "600 $(id -u)" ]
+    check "$what: only its owner reads the report" \
+        [ "$(stat -c '%a %u' "$made/report.txt" 2>/dev/null)" = "600 $(id -u)" ]
     check "$what: it is the report" grep -q SIGTERM "$made/report.txt"
     check "$what: what stood there got nothing" [ -z "$(find "$here/xt-crash-$pid/" -type f -size +0 2>/dev/null)" ]
     check "$what: postmortem reads it" "$BUILD/xtrain" postmortem "$made" >/dev/null
@@ -100,12 +103,14 @@ mkdir "$tmp/open/status"
 chmod 777 "$tmp/open/status"
 XT_STATUS_DIR=$tmp/open/status "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
 check "$what: the program runs" [ $? = 0 ]
-check "$what: it is not used, and that is told once" [ "$(grep -c 'others may write it; chmod 700 it; the run goes on without' "$tmp/out")" = 1 ]
+check "$what: it is not used, and that is told once" \
+    [ "$(grep -c 'others may write it; chmod 700 it; the run goes on without' "$tmp/out")" = 1 ]
 check "$what: nothing is in it" [ -z "$(ls "$tmp/open/status")" ]
 chmod 700 "$tmp/open/status"
 chmod 777 "$tmp/open"
 XT_STATUS_DIR=$tmp/open/status "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
-check "one in a folder that others may write" grep -q 'others may write a parent folder; the run goes on without' "$tmp/out"
+check "one in a folder that others may write" \
+    grep -q 'others may write a parent folder; the run goes on without' "$tmp/out"
 what="a link in the status folder's place"
 mkdir -m 700 "$tmp/real"
 ln -s "$tmp/real" "$tmp/linked"
@@ -118,14 +123,19 @@ chmod 777 "$here/xt-crash-$pid"
 ln -s "$tmp/precious" "$here/xt-crash-$pid/report.txt"
 stop KILL
 : >"$tmp/said" # what the one before said is not this one's
-(cd "$here" && timeout 20 "$tmp/waits" >"$tmp/said" 2>"$tmp/out" & p=$!; until grep -q ready "$tmp/said" || ! kill -0 $p; do sleep 0.05; done; kill $p)
-check "$what: the next start saves its state under another name" grep -qE "xtrain postmortem .*xt-crash-$pid-[0-9a-f]{8} explains" "$tmp/out"
+(cd "$here" && timeout 20 "$tmp/waits" >"$tmp/said" 2>"$tmp/out" & p=$!; until grep -q ready "$tmp/said" ||
+    ! kill -0 $p; do sleep 0.05; done; kill $p)
+check "$what: the next start saves its state under another name" \
+    grep -qE "xtrain postmortem .*xt-crash-$pid-[0-9a-f]{8} explains" "$tmp/out"
 check "$what: the file that was aimed at is as it was" [ "$(cat "$tmp/precious")" = precious ]
 
 what="what a box shows"
 start
 stop
-printf '\033[2J' | dd of="$(ls -d "$here/xt-crash-$pid")/state.xtbox" bs=1 seek="$(grep -abo "$tmp/waits" "$here/xt-crash-$pid/state.xtbox" | head -n 1 | cut -d: -f1)" conv=notrunc 2>/dev/null
+printf '\033[2J' |
+    dd of="$(ls -d "$here/xt-crash-$pid")/state.xtbox" bs=1 \
+    seek="$(grep -abo "$tmp/waits" "$here/xt-crash-$pid/state.xtbox" | head -n 1 | cut -d: -f1)" conv=notrunc \
+    2>/dev/null
 "$BUILD/xtrain" postmortem "$here/xt-crash-$pid" >"$tmp/said" 2>&1
 check "$what: no control characters" [ -s "$tmp/said" -a -z "$(grep -aP '[\x00-\x08\x0b-\x1f\x7f]' "$tmp/said")" ]
 
@@ -143,7 +153,8 @@ int main(int argc, char **argv) {
     return xt_finish();
 }
 C
-cc ${ASAN_BUILD:+-fsanitize=address,undefined} -O1 "$tmp/twice.c" -I"$root/include" -o "$tmp/twice" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -O1 "$tmp/twice.c" -I"$root/include" -o "$tmp/twice" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
 mkdir -m 700 "$tmp/cache1" "$tmp/cache2"
 ln -s "$tmp/cache1" "$tmp/cache"
 XT_CACHE=on XT_CACHE_DIR=$tmp/cache "$tmp/twice" "ln -sfn '$tmp/cache2' '$tmp/cache'" >"$tmp/said" 2>"$tmp/out"
@@ -155,7 +166,10 @@ check "$what: nothing is where it leads now" [ -z "$(ls "$tmp/cache2")" ]
 unset XT_RUNS_DIR
 fit="$BUILD/xtrain fit mnist --limit-batches 3 --limit-val 1 --epochs 1 --no-pictures"
 (cd "$tmp" && XT_RUNS_DIR=$tmp/runs $fit --ckpt "$tmp/own-ckpt") >/dev/null 2>&1
-predict() { XT_RUNS_DIR=$tmp/runs timeout 60 "$BUILD/xtrain" predict mnist --limit-batches 1 --ckpt "$tmp/own-ckpt/last.ckpt" --output "$1" >"$tmp/said" 2>"$tmp/out"; }
+predict() {
+    XT_RUNS_DIR=$tmp/runs timeout 60 "$BUILD/xtrain" predict mnist --limit-batches 1 --ckpt "$tmp/own-ckpt/last.ckpt" \
+        --output "$1" >"$tmp/said" 2>"$tmp/out"
+}
 mkfifo "$tmp/fifo"
 mkdir "$tmp/folder"
 predict "$tmp/fifo"
@@ -195,7 +209,8 @@ chmod 711 "$tmp"
 what="another user's folder"
 start
 chmod 600 "$tmp/precious"
-other sh -c "mkdir '$here/xt-crash-$pid' && chmod 777 '$here/xt-crash-$pid' && ln -s '$tmp/precious' '$here/xt-crash-$pid/report.txt.new'"
+taken=$here/xt-crash-$pid
+other sh -c "mkdir '$taken' && chmod 777 '$taken' && ln -s '$tmp/precious' '$taken/report.txt.new'"
 elsewhere
 check "$what: the other cannot read the report" eval '! other ls "$(ls -d $here/xt-crash-$pid-*)" 2>/dev/null'
 what="another user's link"
@@ -224,7 +239,8 @@ what="another user's link where a log goes"
 echo precious >"$tmp/precious"
 other ln -s "$tmp/precious" "$here/events"
 (cd "$here" && XT_EVENTS=$here/events XT_DEBUG=exec "$tmp/waits" once >"$tmp/said" 2>"$tmp/out")
-check "$what: is told" grep -q "XT_EVENTS=.* cannot be written: .*it is a symbolic link that another user (uid 65534) made" "$tmp/out"
+check "$what: is told" \
+    grep -q "XT_EVENTS=.* cannot be written: .*it is a symbolic link that another user (uid 65534) made" "$tmp/out"
 check "$what: and not followed" [ "$(cat "$tmp/precious")" = precious ]
 what="another user's link where a whole file goes"
 echo precious >"$tmp/precious"
@@ -244,7 +260,9 @@ refused() { # refused NAME COMMAND...: the message names the link, and the folde
     local name=$1
     shift
     (cd "$here" && timeout 60 "$@") >"$tmp/said" 2>&1
-    check "$what, $name: is told" grep -q 'out is a symbolic link that another user (uid 65534) made\|it is a symbolic link that another user (uid 65534) made' "$tmp/said"
+    want='out is a symbolic link that another user (uid 65534) made\|it is a symbolic link that another user (uid '
+    want+='65534) made'
+    check "$what, $name: is told" grep -q "$want" "$tmp/said"
     check "$what, $name: and not followed" [ -z "$(ls -A "$tmp/good")" ]
     rm -rf "$tmp/good"/*
 }
@@ -256,5 +274,7 @@ refused XT_METRICS env XT_METRICS=out/me "$tmp/waits" once
 refused XT_DUMP env XT_DUMP=out/dump "$tmp/waits" once
 refused XT_CACHE_DIR env XT_CACHE=on XT_CACHE_DIR=out/cache "$tmp/waits" once
 (cd "$tmp" && XT_RUNS_DIR=$tmp/runs $fit --ckpt "$tmp/own-ckpt") >/dev/null 2>&1
-refused predict env XT_RUNS_DIR="$tmp/runs" "$BUILD/xtrain" predict mnist --limit-batches 1 --ckpt "$tmp/own-ckpt/last.ckpt" --output out/p.npy
+refused predict \
+    env XT_RUNS_DIR="$tmp/runs" "$BUILD/xtrain" predict mnist --limit-batches 1 --ckpt "$tmp/own-ckpt/last.ckpt" \
+    --output out/p.npy
 finish

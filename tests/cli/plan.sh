@@ -1,5 +1,6 @@
 #!/bin/bash
-# xtrain plan and xtrain doctor from outside: output, JSON, exit codes, mistakes. Foreign compilers are asked in tests/slow/plan.sh.
+# xtrain plan and xtrain doctor from outside: output, JSON, exit codes, mistakes. Foreign compilers are asked in
+# tests/slow/plan.sh.
 . "$(dirname "$0")/../examples/lib.sh"
 x=$BUILD/xtrain
 out=$tmp/out
@@ -15,7 +16,8 @@ check "checkpointing takes less" [ "$(value peak_bytes)" -lt "$large" ]
 by_hand=$(value peak_bytes)
 "$x" plan gpt2-tiny --batch 8 --limit $((large / 1024 - 1))K --json >"$out" 2>"$tmp/err"
 check "what does not fit says so" [ "$(value fits)" = false ]
-check "the remedy has the figure of the program with the remedy in it" grep -q "activation checkpointing per block\", \"peak_bytes\": $by_hand, \"fits\": true" "$out"
+check "the remedy has the figure of the program with the remedy in it" \
+    grep -q "activation checkpointing per block\", \"peak_bytes\": $by_hand, \"fits\": true" "$out"
 "$x" plan gpt2-tiny --batch 2 >"$out" 2>"$tmp/err"
 check "text names the model's lines" grep -qE 'activations +gpt2.c:[0-9]+ ' "$out"
 "$x" plan gpt2-tiny --batch 4 --topology cpu:4 --mesh data=2,model=2 >"$out" 2>"$tmp/err"
@@ -23,13 +25,16 @@ check "a mesh shows its collectives" grep -qE 'all_?.?reduce +over (data|model)'
 "$x" plan gpt2-tiny --sweep batch=1:4,precision=fp32,bf16 --json >"$out" 2>"$tmp/err"
 check "a sweep has a line a combination" [ "$(grep -o '"peak_bytes"' "$out" | wc -l)" = 6 ]
 "$x" plan gpt2-tiny --sweep batch=1:4,topology=v9 --json >"$out" 2>"$tmp/err"
-check "a sweep's line that cannot be planned says why" [ "$(grep -o '"error": "there is no topology' "$out" | wc -l)" = 3 ]
+check "a sweep's line that cannot be planned says why" \
+    [ "$(grep -o '"error": "there is no topology' "$out" | wc -l)" = 3 ]
 "$x" plan gpt2-tiny --batch 4 --row >"$out" 2>"$tmp/err"
 check "a row for scripts" grep -qE '^row [0-9]+ 0 [0-9.e+-]+ 1$' "$out"
-TPU_LIBRARY_PATH=$BUILD/fault_plugin.so FAULT_OF=$BUILD/pjrt_plugin_xtrain_cpu.so FAULT_TOPOLOGY=cpu:4 "$x" plan gpt2-tiny --topology v4:2x2x1 --batch 8 --remedies --jobs 3 >"$out" 2>"$tmp/err"
+TPU_LIBRARY_PATH=$BUILD/fault_plugin.so FAULT_OF=$BUILD/pjrt_plugin_xtrain_cpu.so FAULT_TOPOLOGY=cpu:4 "$x" plan \
+    gpt2-tiny --topology v4:2x2x1 --batch 8 --remedies --jobs 3 >"$out" 2>"$tmp/err"
 check "remedies beside each other, each in a process" [ "$(grep -cE ' (yes|no)$' "$out")" = 10 ]
 check "which says how many" grep -q '10 compilations, 3 at a time' "$tmp/err"
-FAULT_COMPILE=hang TPU_LIBRARY_PATH=$BUILD/fault_plugin.so FAULT_OF=$BUILD/pjrt_plugin_xtrain_cpu.so FAULT_TOPOLOGY=cpu:4 \
+FAULT_COMPILE=hang TPU_LIBRARY_PATH=$BUILD/fault_plugin.so FAULT_OF=$BUILD/pjrt_plugin_xtrain_cpu.so \
+    FAULT_TOPOLOGY=cpu:4 \
     "$x" plan gpt2-tiny --topology v4:2x2x1 --time-limit 0.4 --sweep batch=1:2 --json >"$out" 2>"$tmp/err"
 check "a compiler that does not end is ended, row by row" [ "$(grep -o 'was ended after' "$out" | wc -l)" = 2 ]
 "$x" plan gpt2-tiny --html "$tmp/page.html" >"$out" 2>"$tmp/err"
@@ -38,7 +43,8 @@ check "which loads nothing" [ "$(grep -cE 'src=|href=|url\(' "$tmp/page.html")" 
 XT_DEVICE=dry XT_DUMP=$tmp/dump XT_SUMMARY=off "$BUILD/mnist_single" >"$out" 2>"$tmp/err"
 check "a rehearsal leaves programs" [ -s "$tmp/dump/program_001.mlir" ]
 "$x" plan "$tmp/dump/program_001.mlir" >"$out" 2>"$tmp/err"
-check "which can be planned, by line" grep -qE 'parameters +mnist_single.c:[0-9]+ +conv1.weight|parameters +mnist_single.c:[0-9]+ ' "$out"
+check "which can be planned, by line" \
+    grep -qE 'parameters +mnist_single.c:[0-9]+ +conv1.weight|parameters +mnist_single.c:[0-9]+ ' "$out"
 TMPDIR=$tmp "$x" plan -- "$BUILD/mnist_single" 64 2 >"$out" 2>"$tmp/err"
 check "a user's program is called what the user typed" grep -qF "$BUILD/mnist_single 64 2 on cpu: fits" "$out"
 check "and its rehearsal is gone" [ "$(ls -d "$tmp"/xtrain-rehearsal.* 2>/dev/null | wc -l)" = 0 ]
@@ -70,7 +76,8 @@ sum=$(md5sum <"$tmp/work/saved.safetensors")
 (cd "$tmp/work" && "$x" plan --json --html page.html -- ./saves) >"$out" 2>&1
 check "and replaces none" [ "$sum" = "$(md5sum <"$tmp/work/saved.safetensors")" ]
 check "while plan's own page is written" [ -s "$tmp/work/page.html" ]
-(cd "$tmp/work" && XT_RUNS_DIR=runs "$x" plan --json -- "$BUILD/log_metrics" --max_epochs 1 --limit_train_batches 3) >"$out" 2>&1
+(cd "$tmp/work" && XT_RUNS_DIR=runs "$x" plan --json -- "$BUILD/log_metrics" --max_epochs 1 --limit_train_batches 3) \
+    >"$out" 2>&1
 check "a Trainer's rehearsal" [ $? = 0 ]
 check "makes no run" [ ! -e "$tmp/work/runs" ]
 says() { # WORDS CODE COMMAND...
@@ -83,8 +90,10 @@ check "an unknown topology lists the known" says "known are: cpu" 1 "$x" plan mn
 check "an unknown model" says "neither a model" 2 "$x" plan nonsense
 check "a mesh of another size" says "needs 8 devices" 1 "$x" plan gpt2-tiny --topology cpu:4 --mesh data=8
 check "told once" [ "$(wc -l <"$out")" = 1 ]
-alone() { env -i PATH=/usr/bin:/bin HOME="$tmp" XT_PLUGIN_DIR="$BUILD" XT_PLUGINS_DIR="$tmp/none" "$x" "$@"; } # nothing of the user's; a system may still have a libtpu
-alone doctor --device TPU --json | grep -q '"found": true' || check "no plugin for the topology" says "no plugin for the device TPU" 1 alone plan mnist --topology v4:2x2x1
+# Nothing of the user's; a system may still have a libtpu.
+alone() { env -i PATH=/usr/bin:/bin HOME="$tmp" XT_PLUGIN_DIR="$BUILD" XT_PLUGINS_DIR="$tmp/none" "$x" "$@"; }
+alone doctor --device TPU --json | grep -q '"found": true' ||
+    check "no plugin for the topology" says "no plugin for the device TPU" 1 alone plan mnist --topology v4:2x2x1
 check "cards that make no even hosts" says "do not stand evenly" 1 "$x" plan mnist --topology cuda:h100:9
 check "a mesh that is none" says "names and sizes are expected" 2 "$x" plan gpt2-tiny --topology cpu:4 --mesh data
 check "a model's option with a program" says "make a MODEL anew" 2 "$x" plan --batch 8 -- "$BUILD/mnist_single"
@@ -101,18 +110,24 @@ module @mine {
 M
 "$x" plan "$tmp/mine.mlir" >"$out" 2>"$tmp/err"
 check "a file's arguments by line and number" grep -qE 'other inputs +mine.mlir:2 +argument 1 ' "$out"
-printf 'module @m { func.func @main(%%a: tensor<2xf32>) -> tensor<3xf32> { return %%a : tensor<2xf32> } }' >"$tmp/bad.mlir"
+printf 'module @m { func.func @main(%%a: tensor<2xf32>) -> tensor<3xf32> { return %%a : tensor<2xf32> } }' \
+    >"$tmp/bad.mlir"
 check "a program that does not verify" says "bad.mlir" 1 "$x" plan "$tmp/bad.mlir"
 "$x" plan gpt2-tiny --json >"$tmp/one" 2>&1 & first=$!
 "$x" plan gpt2-tiny --json >"$tmp/two" 2>&1
 wait $first
-check "two at the same time" [ "$(grep -o '"peak_bytes": [0-9]*' "$tmp/one" | head -1)" = "$(grep -o '"peak_bytes": [0-9]*' "$tmp/two" | head -1)" ]
+check "two at the same time" \
+    [ "$(grep -o '"peak_bytes": [0-9]*' "$tmp/one" | head -1)" = "$(grep -o '"peak_bytes": [0-9]*' "$tmp/two" |
+    head -1)" ]
 "$x" doctor --device CPU --json >"$out" 2>&1
 check "doctor finds the CPU plugin" [ $? = 0 -a "$(value usable)" = true ]
 mkdir "$tmp/empty"
-env -i PATH=/usr/bin:/bin HOME="$tmp/empty" XT_PLUGIN_DIR="$BUILD" XT_PLUGINS_DIR="$tmp/empty" "$x" doctor --device CUDA >"$out" 2>&1
-check "doctor tells how to get what is missing" grep -qE "pip install --target $tmp/empty/jax-cuda13-pjrt jax-cuda13-pjrt|usable|no device to run on" "$out"
+env -i PATH=/usr/bin:/bin HOME="$tmp/empty" XT_PLUGIN_DIR="$BUILD" XT_PLUGINS_DIR="$tmp/empty" "$x" doctor \
+    --device CUDA >"$out" 2>&1
+check "doctor tells how to get what is missing" \
+    grep -qE "pip install --target $tmp/empty/jax-cuda13-pjrt jax-cuda13-pjrt|usable|no device to run on" "$out"
 check "a broken plugin" says "does not load" 1 "$x" doctor --device "$BUILD/libxtrain.so"
-check "doctor asks before it installs" env -u YES bash -c "echo n | '$x' doctor --install tpu 2>&1 | grep -q 'nothing was installed'"
+check "doctor asks before it installs" env -u YES \
+    bash -c "echo n | '$x' doctor --install tpu 2>&1 | grep -q 'nothing was installed'"
 check "and knows what there is to install" says "tpu, cuda and xla_cpu are known" 1 "$x" doctor --install fpga
 finish

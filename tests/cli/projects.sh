@@ -1,5 +1,6 @@
 #!/bin/bash
-# xtrain new makes a project that builds, trains as a program and by `xtrain fit`; xtrain cache lists, checks and removes compiled programs.
+# xtrain new makes a project that builds, trains as a program and by `xtrain fit`; xtrain cache lists, checks and
+# removes compiled programs.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 unset XT_CACHE
@@ -19,7 +20,9 @@ check "the plain program" [ $? = 0 ]
 check "its files" [ -n "$(ls -d "$tmp"/runs/demo/version_0 2>/dev/null)" ]
 (cd "$tmp/demo" && "$XTRAIN" fit ./demo.so --max_epochs 3 --json) >"$tmp/fit" 2>"$tmp/out"
 check "xtrain fit ./demo.so" [ $? = 0 ]
-check "it learns" awk -v t="$(tail -n 1 "$tmp/fit")" 'BEGIN {match(t, /"val_loss": [0-9.e-]+/); exit !(RLENGTH > 12 && substr(t, RSTART + 12, RLENGTH - 12) + 0 < 0.2)}'
+check "it learns" \
+    awk -v t="$(tail -n 1 "$tmp/fit")" \
+    'BEGIN {match(t, /"val_loss": [0-9.e-]+/); exit !(RLENGTH > 12 && substr(t, RSTART + 12, RLENGTH - 12) + 0 < 0.2)}'
 make -C "$tmp/demo" fit >"$tmp/out" 2>&1
 check "make fit" [ $? = 0 ]
 (cd "$tmp" && "$XTRAIN" new demo) >"$tmp/out" 2>&1
@@ -35,7 +38,8 @@ check "there are some" [ "$n" -ge 2 ]
 "$XTRAIN" cache verify >"$tmp/out" 2>&1
 check "cache verify: all sound" grep -q 'all sound' "$tmp/out"
 f=$(find "$tmp/cache" -name '*.xtc' | head -n 1)
-# The byte written differs from the one that is there: which programs the cache holds, and so their bytes, changes from run to run.
+# The byte written differs from the one that is there: which programs the cache holds, and so their bytes, changes from
+# run to run.
 [ "$(tail -c +101 "$f" | head -c 1 | tr -d '\0')" = X ] && byte=Y || byte=X
 printf "$byte" | dd of="$f" bs=1 seek=100 conv=notrunc 2>/dev/null
 "$XTRAIN" cache verify >"$tmp/out" 2>&1

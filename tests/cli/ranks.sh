@@ -1,5 +1,6 @@
 #!/bin/bash
-# Ranks that train and fail together: a user's mistake on one rank, a rank that leaves early, hangs, or is killed. The message names rank and line.
+# Ranks that train and fail together: a user's mistake on one rank, a rank that leaves early, hangs, or is killed. The
+# message names rank and line.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 shm_names() { ls /dev/shm | grep '^xtrain-' | grep -v test-word; }
@@ -19,7 +20,7 @@ static int train(int rank, void *arg) {
     for (int i = 0; i < 50; i++) {
         float x[8][2] = {{1}}, y[8][1] = {{1}};
         xt_tensor in = xt_from_array(x, XT_F32, 8, 2);
-        if (i == 20 && mode[0] == 'h') setenv("XT_TIMEOUT", "3", 1); /* not earlier: on a loaded machine ranks in no trouble are late too */
+        if (i == 20 && mode[0] == 'h') setenv("XT_TIMEOUT", "3", 1); /* not earlier: loaded machines are late too */
         if (rank == 1 && i == 20) {
             if (mode[0] == 's') in = xt_reshape(in, 3, 3);
             if (mode[0] == 'e') return 0;
@@ -38,7 +39,8 @@ static int train(int rank, void *arg) {
 int main(int argc, char **argv) { return xt_launch(train, argv[argc - 1]); }
 C
 # shellcheck disable=SC2086
-cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/fail.c" -o "$tmp/fail" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/fail.c" -o "$tmp/fail" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
 check "the program builds" [ $? = 0 ]
 export CPU_NUM_DEVICES=3 XT_TIMEOUT=100 XT_SUMMARY=off
 attempt() { timeout 150 "$tmp/fail" "$1" >"$tmp/out" 2>&1 </dev/null; }
@@ -46,21 +48,27 @@ attempt good
 check "all is well" [ $? = 0 ]
 attempt shape
 check "a mistake on one rank" [ $? = 1 ]
-check "comes first, with its line" [ "$(sed -n 1p "$tmp/out" | sed "s|$tmp/||")" = "[rank 1] fail.c:16: xt_reshape: [8,2] has 16 elements, [3,3] has 9" ]
+check "comes first, with its line" \
+    [ "$(sed -n 1p "$tmp/out" | sed "s|$tmp/||")" \
+    = "[rank 1] fail.c:16: xt_reshape: [8,2] has 16 elements, [3,3] has 9" ]
 check "and ends the others" grep -q 'rank 1 (pid [0-9]*) ended with exit code 1' "$tmp/out"
 attempt exit
 check "a rank that leaves early" [ $? = 1 ]
-check "is named to those that wait" grep -qE 'fail.c:[0-9]+: .*all_reduce.*: rank 1 \(pid [0-9]+\), last seen at .*fail.c:[0-9]+' "$tmp/out"
+check "is named to those that wait" \
+    grep -qE 'fail.c:[0-9]+: .*all_reduce.*: rank 1 \(pid [0-9]+\), last seen at .*fail.c:[0-9]+' "$tmp/out"
 check "and is told to finish" grep -q '^\[rank 1\] the program ended without xt_finish()' "$tmp/out"
 XT_IN_FLIGHT=1 attempt hang
 check "a rank that does not come" [ $? = 1 ]
 check "ends the boundary that waited for its step" grep -q '^\[rank [02]\] over in step 21' "$tmp/out"
-check "is named at the time limit" grep -qE 'since 3\.0 s; did not come: rank 1 \(pid [0-9]+\), last seen at .*fail.c:[0-9]+' "$tmp/out"
+check "is named at the time limit" \
+    grep -qE 'since 3\.0 s; did not come: rank 1 \(pid [0-9]+\), last seen at .*fail.c:[0-9]+' "$tmp/out"
 attempt kill
 check "a killed rank" [ $? = 137 ]
-check "with where it was" grep -qE 'rank 1 \(pid [0-9]+\) was killed by SIGKILL.*last seen at .*fail.c:[0-9]+ \(.*, step 19[,)]' "$tmp/out"
+check "with where it was" \
+    grep -qE 'rank 1 \(pid [0-9]+\) was killed by SIGKILL.*last seen at .*fail.c:[0-9]+ \(.*, step 19[,)]' "$tmp/out"
 
-# --- ranks that record different programs: an error that shows the first op that differs, with both lines, on 2 and on 4 ranks
+# --- ranks that record different programs: an error that shows the first op that differs, with both lines, on 2 and on
+# 4 ranks
 cat >"$tmp/guard.c" <<'C'
 #include <stdio.h>
 #include <xtrain/xtrain.h>
@@ -92,7 +100,8 @@ static int train(int rank, void *arg) {
 int main(int argc, char **argv) { mode = argv[argc - 1][0]; return xt_launch(train, NULL); }
 C
 # shellcheck disable=SC2086
-cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/guard.c" -o "$tmp/guard" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/guard.c" -o "$tmp/guard" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
 check "the guarded program builds" [ $? = 0 ]
 guarded() { # RANKS MODE EXIT PATTERN
     CPU_NUM_DEVICES=$1 timeout 150 "$tmp/guard" "$2" >"$tmp/out" 2>&1 </dev/null
@@ -100,9 +109,12 @@ guarded() { # RANKS MODE EXIT PATTERN
     check "$1 ranks, $2: said" grep -qE "$4" "$tmp/out"
 }
 for n in 2 4; do
-    guarded $n relu 1 'guard.c:24: rank 1 runs another program in step 0 than rank 0.*rank 0 has [a-z_]+ tensor<[^>]*> at [^ ]*guard.c:8.*, rank 1 has [a-z_]+ tensor<[^>]*> at [^ ]*guard.c:7[,. ]'
+    op='[a-z_]+ tensor<[^>]*> at [^ ]*guard.c'
+    other='guard.c:24: rank 1 runs another program in step 0 than rank 0'
+    guarded $n relu 1 "$other.*rank 0 has $op:8.*, rank 1 has $op:7[,. ]"
     guarded $n param 1 'rank 0 has [a-z_]+ tensor<[^>]*> at [^ ]*guard.c:8 \(aux\), rank 1 has '
-    guarded $n loss 1 'rank 1 runs another program in step 5 than rank 0.*rank 1 has [a-z_]+ tensor<[^>]*> at [^ ]*guard.c:1[69]'
+    guarded $n loss 1 \
+        'rank 1 runs another program in step 5 than rank 0.*rank 1 has [a-z_]+ tensor<[^>]*> at [^ ]*guard.c:1[69]'
     guarded $n skip 1 'rank 1 runs another program in step 3 than rank 0.*rank 0 has [a-z_]+ tensor.*rank 1 has '
 done
 for mode in varying own; do # sequences of other lengths, and values that only rank 0 asks for, are no mistake
@@ -112,10 +124,15 @@ done
 CPU_NUM_DEVICES=2 XT_RANK_GUARD=warn timeout 150 "$tmp/guard" relu >"$tmp/out" 2>&1 </dev/null
 check "XT_RANK_GUARD=warn goes on" [ $? = 0 ]
 check "with a warning" grep -q 'rank 1 runs another program in step 0' "$tmp/out"
-# Over MPI nobody can look at a rank that waits in an older program of its own: it tells, and the others need not wait for the time limit.
+# Over MPI nobody can look at a rank that waits in an older program of its own: it tells, and the others need not wait
+# for the time limit.
 if command -v mpirun >/dev/null; then
-    XT_RENDEZVOUS=mpi:guard$$ timeout 150 mpirun --allow-run-as-root --oversubscribe -np 2 "$tmp/guard" loss >"$tmp/out" 2>&1 </dev/null
-    check "over MPI: said" grep -qE 'rank 1 runs another program in step 5 than rank 0.*rank 0 has [a-z_]+ tensor.*rank 1 has [a-z_]+ tensor' "$tmp/out"
+    XT_RENDEZVOUS=mpi:guard$$ timeout 150 mpirun --allow-run-as-root --oversubscribe -np 2 "$tmp/guard" loss \
+        >"$tmp/out" 2>&1 </dev/null
+    check "over MPI: said" \
+        grep -qE \
+        'rank 1 runs another program in step 5 than rank 0.*rank 0 has [a-z_]+ tensor.*rank 1 has [a-z_]+ tensor' \
+        "$tmp/out"
 fi
 
 # --- on a mesh: another op, another width, a value that one rank wants, a step that one leaves out
@@ -151,16 +168,21 @@ static int train(int rank, void *arg) {
 int main(int argc, char **argv) { mode = argv[argc - 1][0]; return xt_launch(train, NULL); }
 C
 # shellcheck disable=SC2086
-cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/meshed.c" -o "$tmp/guard" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/meshed.c" -o "$tmp/guard" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
 check "the program on a mesh builds" [ $? = 0 ]
-guarded 2 op 1 'rank 0 has logistic tensor<4x4xf32> at [^ ]*meshed.c:9.*, rank 1 has tanh tensor<4x4xf32> at [^ ]*meshed.c:7'
-guarded 4 width 1 'rank 0 has [a-z_]+ tensor<[^>]*> at [^ ]*meshed.c:[0-9]+.*, rank 1 has [a-z_]+ tensor<[^>]*> at [^ ]*meshed.c:[0-9]+'
+guarded 2 op 1 \
+    'rank 0 has logistic tensor<4x4xf32> at [^ ]*meshed.c:9.*, rank 1 has tanh tensor<4x4xf32> at [^ ]*meshed.c:7'
+op='[a-z_]+ tensor<[^>]*> at [^ ]*meshed.c:[0-9]+'
+guarded 4 width 1 "rank 0 has $op.*, rank 1 has $op"
 guarded 2 keep 1 'rank 0 has nothing more, rank 1 has reduce tensor<f32> at [^ ]*meshed.c:22; rank 0 is at '
-guarded 2 skip 1 'rank 1 runs another program in step 3 than rank 0.*read the same values .xt_item, xt_read, xt_save. in the same order'
+other='rank 1 runs another program in step 3 than rank 0'
+guarded 2 skip 1 "$other.*read the same values .xt_item, xt_read, xt_save. in the same order"
 CPU_NUM_DEVICES=2 timeout 150 "$tmp/guard" none >"$tmp/out" 2>&1 </dev/null
 check "ranks that are alike train" [ $? = 0 ]
 
-# --- ranks of a Trainer that log different names, or only one of them logs, with sync_dist: an error with both ranks' names, no waiting
+# --- ranks of a Trainer that log different names, or only one of them logs, with sync_dist: an error with both ranks'
+# names, no waiting
 cat >"$tmp/names.c" <<'C'
 #include <xtrain/xtrain.h>
 static char mode;
@@ -180,30 +202,40 @@ static xt_tensor step(xt_module *m, xt_batch b, void *user) {
     return loss;
 }
 static xt_optimizer *sgd(xt_module *m, void *user) { return user ? NULL : xt_sgd(m, .lr = 0.01); }
-static void epoch_end(xt_module *m, int64_t epoch, void *user) { /* numbers of an epoch are merged over the ranks as well */
-    if (m && !user && mode == 'n') xt_log_value("hook", (double)epoch + xt_rank(), .sync_dist = XT_ON, .reduce = XT_SUM);
+/* numbers of an epoch are merged over the ranks as well */
+static void epoch_end(xt_module *m, int64_t epoch, void *user) {
+    if (m && !user && mode == 'n')
+        xt_log_value("hook", (double)epoch + xt_rank(), .sync_dist = XT_ON, .reduce = XT_SUM);
 }
 static int train(int rank, void *arg) {
     xt_task task = {.net = line, .training_step = step, .configure_optimizers = sgd, .on_train_epoch_end = epoch_end};
     mode = *(const char *)arg;
-    xt_trainer *t = xt_trainer_new(.max_epochs = rank < 0 || mode == 'n' ? 1 : 3, .log_every_n_steps = mode == 'n' ? 1 : 2, .logger = XT_OFF, .checkpointing = XT_OFF);
+    xt_trainer *t = xt_trainer_new(.max_epochs = rank < 0 || mode == 'n' ? 1 : 3,
+                                   .log_every_n_steps = mode == 'n' ? 1 : 2, .logger = XT_OFF, .checkpointing = XT_OFF);
     int rc = xt_fit(t, &task, xt_sample_loader(.batch = 4, .count = mode == 'n' ? 3 : 10, .x = {XT_F32, {3}}));
-    static const char *const names[] = {"sum_step", "sum_epoch", "mean_step", "mean_epoch", "max_epoch", "two_epoch", "at_step", "at_epoch", "hook"};
-    for (int i = 0; rank == 0 && mode == 'n' && i < 9; i++) xt_master_printf("%s=%g ", names[i], xt_trainer_metric(t, names[i], true));
+    static const char *const names[] = {"sum_step",  "sum_epoch", "mean_step", "mean_epoch", "max_epoch",
+                                        "two_epoch", "at_step",   "at_epoch",  "hook"};
+    for (int i = 0; rank == 0 && mode == 'n' && i < 9; i++)
+        xt_master_printf("%s=%g ", names[i], xt_trainer_metric(t, names[i], true));
     return rc | xt_finish();
 }
 int main(int argc, char **argv) { return xt_launch(train, argv[argc - 1]); }
 C
 # shellcheck disable=SC2086
-cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/names.c" -o "$tmp/names" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/names.c" -o "$tmp/names" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
 check "the second program builds" [ $? = 0 ]
 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" same >"$tmp/out" 2>&1
 check "ranks that log the same" [ $? = 0 ]
 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" numbers >"$tmp/out" 2>&1
 check "ranks that log numbers" [ $? = 0 ]
-check "which are merged" grep -q 'sum_step=3 sum_epoch=9 mean_step=1.5 mean_epoch=1.5 max_epoch=3 two_epoch=12 at_step=2.5 at_epoch=1.5 hook=1 ' "$tmp/out"
+check "which are merged" \
+    grep -q \
+    'sum_step=3 sum_epoch=9 mean_step=1.5 mean_epoch=1.5 max_epoch=3 two_epoch=12 at_step=2.5 at_epoch=1.5 hook=1 ' \
+    "$tmp/out"
 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" different >"$tmp/out" 2>&1
 check "ranks that log different names fail" [ $? = 1 ]
-check "with the names of both" grep -q 'different names with sync_dist, at step [0-9]*: rank 0 logged a; rank 1 logged b' "$tmp/out"
+check "with the names of both" \
+    grep -q 'different names with sync_dist, at step [0-9]*: rank 0 logged a; rank 1 logged b' "$tmp/out"
 check "no shared memory is left" [ -z "$(shm_names | grep -vxF "$shm_before")" ]
 finish

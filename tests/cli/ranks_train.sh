@@ -1,6 +1,7 @@
 #!/bin/bash
-# A Trainer on two ranks: checkpoints (rank 0 writes, both wait, resumed by one and by two), averages of the weights, stop decisions of one rank, signals
-# that only one rank gets, spikes that only one rank sees, and values merged over ranks.
+# A Trainer on two ranks: checkpoints (rank 0 writes, both wait, resumed by one and by two), averages of the weights,
+# stop decisions of one rank, signals that only one rank gets, spikes that only one rank sees, and values merged over
+# ranks.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 shm_names() { ls /dev/shm | grep '^xtrain-' | grep -v test-word; }
@@ -8,7 +9,9 @@ shm_before=$(shm_names; echo none) # of others, who may have been killed
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export XT_SUMMARY=off XT_TIMEOUT=100 XT_CACHE=on XT_CACHE_DIR=$tmp/cache
 # shellcheck disable=SC2086
-cc ${ASAN_BUILD:+-fsanitize=address,undefined} -std=c11 -D_GNU_SOURCE -I"$root/include" "$root/tests/examples/ranks_train.c" -o "$tmp/ranks" -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} \
+    -std=c11 -D_GNU_SOURCE -I"$root/include" "$root/tests/examples/ranks_train.c" -o "$tmp/ranks" \
+    -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
 check "the program builds" [ $? = 0 ]
 ranks() { CPU_NUM_DEVICES=$1 timeout 150 "$tmp/ranks" "${@:2}" >"$tmp/out" 2>&1 </dev/null; }
 line() { grep -oE "rank $1 of .*" "$tmp/out" | tail -n 1; }
@@ -30,7 +33,8 @@ ranks 1 averages --run_name half --resume "$tmp/kept/last.ckpt"
 check "resumed by one" [ $? = 0 ]
 check "with a warning that the batch is another one" grep -qi 'effective batch' "$tmp/out"
 check "it goes on from step 9" grep -q 'epoch 1, batch 3, step 9' "$tmp/out"
-BATCH=8 ranks 1 averages --run_name one --max_steps 9 && BATCH=8 KEEP=$tmp/kept1 ranks 1 averages --run_name one --max_steps 9
+BATCH=8 ranks 1 averages --run_name one --max_steps 9 &&
+    BATCH=8 KEEP=$tmp/kept1 ranks 1 averages --run_name one --max_steps 9
 ranks 2 averages --run_name two --resume "$tmp/kept1/last.ckpt"
 check "one rank's checkpoint goes on with two" [ $? = 0 -a "$(weights 0)" = "$(weights 1)" ]
 ranks 2 swa
@@ -41,18 +45,27 @@ check "shuffled" [ $? = 0 -a "$(weights 0)" = "$(weights 1)" ]
 # --- a call that all ranks make together, made by one
 ranks 2 alone
 check "a save by one rank ends the run" [ $? = 1 ]
-check "it says that all ranks make the call, and who did not" grep -qE 'xt_trainer_save, which all ranks call at the same place: .*(did not come: rank 1|different collective calls: .*rank 1) ' "$tmp/out"
+text='xt_trainer_save, which all ranks call at the same place: .*(did not come: rank 1|different collective calls: '
+text+='.*rank 1) '
+check "it says that all ranks make the call, and who did not" grep -qE "$text" "$tmp/out"
 check "no half of a file is left" [ ! -e alone.ckpt ]
 
 # --- stopping
 ranks 2 early
 check "a value that is bad on one rank stops both" [ $? = 0 ]
-check "at the same epoch, before the last" [ "$(line 0 | grep -oE 'step [0-9]+, epoch [0-8],')" = "$(line 1 | grep -oE 'step [0-9]+, epoch [0-8],')" -a -n "$(line 0 | grep -oE 'epoch [0-8],')" ]
+check "at the same epoch, before the last" \
+    [ "$(line 0 | grep -oE 'step [0-9]+, epoch [0-8],')" = "$(line 1 | grep -oE 'step [0-9]+, epoch [0-8],')" \
+    -a -n "$(line 0 | grep -oE 'epoch [0-8],')" ]
 line=$(grep -n 'xt_log("val/loss"' "$root/tests/examples/ranks_train.c" | cut -d: -f1)
-check "the watched value is rank 0's alone: said once, with its line" [ "$(grep -c "xt_early_stopping watches val/loss, logged at .*ranks_train.c:$line without .sync_dist: with 2 ranks" "$tmp/out")" = 1 ]
+check "the watched value is rank 0's alone: said once, with its line" \
+    [ \
+    "$(grep -c "xt_early_stopping watches val/loss, logged at .*ranks_train.c:$line without .sync_dist: with 2 ranks" \
+    "$tmp/out")" = 1 ]
 ranks 2 signal
 check "SIGTERM on rank 1 ends with 143" [ $? = 143 ]
-check "both at the same step" [ -n "$(line 0)" -a "$(line 0 | grep -oE 'code 143, step [0-9]+')" = "$(line 1 | grep -oE 'code 143, step [0-9]+')" ]
+check "both at the same step" \
+    [ -n "$(line 0)" -a "$(line 0 | grep -oE 'code 143, step [0-9]+')" \
+    = "$(line 1 | grep -oE 'code 143, step [0-9]+')" ]
 check "with a checkpoint" [ -f "$(newest default)/checkpoints/last.ckpt" ]
 
 # --- what is logged
@@ -69,7 +82,8 @@ check "and tells none again" [ "$(grep -c 'the loss spiked' "$tmp/out")" = 0 ]
 ranks 2 merge --run_name merge --max_epochs 1 --limit_train_batches 3
 check "values of two ranks" [ $? = 0 ]
 csv=$(newest merge)/metrics.csv
-for row in 'sum_step step 3' 'sum_epoch epoch 9' 'mean_step step 1.5' 'mean_epoch epoch 1.5' 'two epoch 12' 'at_step step 2.5' 'at_epoch epoch 1.5' 'max epoch 3' 'min epoch 0'; do
+for row in 'sum_step step 3' 'sum_epoch epoch 9' 'mean_step step 1.5' 'mean_epoch epoch 1.5' 'two epoch 12' \
+    'at_step step 2.5' 'at_epoch epoch 1.5' 'max epoch 3' 'min epoch 0'; do
     set -- $row
     check "$1 is $3" [ "$(value "$csv" "$1" "$2")" = "$3" ]
 done
@@ -80,9 +94,13 @@ for which in options options-A options-B options-C; do
     check "$which" [ $? = 0 ]
     grep -oE 'rank 0: [0-9]+ programs' "$tmp/out" | grep -oE '[0-9]+ ' >"$tmp/programs.$which"
 done
-check "three names: at most 2 programs more than one of them" [ "$(cat "$tmp/programs.options")" -le $(($(cat "$tmp/programs.options-A") + 2)) ]
+check "three names: at most 2 programs more than one of them" \
+    [ "$(cat "$tmp/programs.options")" -le $(($(cat "$tmp/programs.options-A") + 2)) ]
 for k in A B C; do
-    for run in options options-$k; do awk -F, -v k=$k '$8 == k || $8 == k "_step" || $8 == k "_epoch"' OFS=, "$(newest $run)/metrics.csv" | cut -d, -f1,7-9 >"$tmp/rows.$run"; done
+    for run in options options-$k; do
+        awk -F, -v k=$k '$8 == k || $8 == k "_step" || $8 == k "_epoch"' OFS=, "$(newest $run)/metrics.csv" |
+            cut -d, -f1,7-9 >"$tmp/rows.$run"
+    done
     check "$k has its own values" [ -s "$tmp/rows.options" ]
     check "$k is the same alone" cmp -s "$tmp/rows.options" "$tmp/rows.options-$k"
 done
@@ -94,7 +112,9 @@ ranks 2 norm --max_epochs 1
 apart=$(line 0 | grep -oE 'loss [0-9.]+')
 BATCH=8 ranks 1 norm --max_epochs 1
 one=$(line 0 | grep -oE 'loss [0-9.]+')
-check "sync_batchnorm: one rank's loss ($two, $one)" awk -v a="${two#loss }" -v b="${one#loss }" 'BEGIN {exit !(a > 0 && (a - b) ^ 2 < 1e-10 * a * a)}'
-check "which it is not without ($apart)" awk -v a="${apart#loss }" -v b="${one#loss }" 'BEGIN {exit !(a > 0 && (a - b) ^ 2 > 1e-10 * a * a)}'
+check "sync_batchnorm: one rank's loss ($two, $one)" \
+    awk -v a="${two#loss }" -v b="${one#loss }" 'BEGIN {exit !(a > 0 && (a - b) ^ 2 < 1e-10 * a * a)}'
+check "which it is not without ($apart)" \
+    awk -v a="${apart#loss }" -v b="${one#loss }" 'BEGIN {exit !(a > 0 && (a - b) ^ 2 > 1e-10 * a * a)}'
 check "no shared memory is left" [ -z "$(shm_names | grep -vxF "$shm_before")" ]
 finish

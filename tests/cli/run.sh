@@ -22,7 +22,8 @@ func.func @b() {
   return
 }
 EOF
-sed 's/check.expect_eq_const %0, dense<\[1.0, 2.0\]>/check.expect_eq_const %0, dense<[1.0, 3.0]>/' "$tmp/checks.mlir" >"$tmp/wrong.mlir"
+sed 's/check.expect_eq_const %0, dense<\[1.0, 2.0\]>/check.expect_eq_const %0, dense<[1.0, 3.0]>/' "$tmp/checks.mlir" \
+    >"$tmp/wrong.mlir"
 echo 'func.func @main() { %0 = stablehlo.ad %1 : tensor<f32>' >"$tmp/broken.mlir"
 cp "$tmp/add.mlir" "$tmp/add.mlir.txt"
 args='[dense<[1.0, 2.0]> : tensor<2xf32>, dense<3.0> : tensor<2xf32>]'
@@ -30,7 +31,8 @@ run=("$xtrain" run --device interpreter)
 
 expect help 0 "usage: $xtrain run PROGRAM" "$xtrain" run --help
 expect outputs 0 "$tmp/o/out0.npy  f32\[2\]" "${run[@]}" "$tmp/add.mlir" --args "$args" --output-dir "$tmp/o"
-expect again 0 '^\{.*"outputs":\[\{.*"shape":\[2\].*"entries":1' "${run[@]}" "$tmp/add.mlir" --input "$tmp/o/out0.npy" "$tmp/o/out0.npy" --output-dir "$tmp/p" --json
+expect again 0 '^\{.*"outputs":\[\{.*"shape":\[2\].*"entries":1' "${run[@]}" "$tmp/add.mlir" --input "$tmp/o/out0.npy" \
+    "$tmp/o/out0.npy" --output-dir "$tmp/p" --json
 expect same 0 '' "${run[@]}" --input "$tmp/o/out0.npy" "$tmp/o/out0.npy" "$tmp/add.mlir" --expect "$tmp/p/out0.npy"
 expect differs 1 'output 0 against .*out0.npy: 2 of 2 elements differ; the first, \[0\], is 8, expected 4' \
     "${run[@]}" "$tmp/add.mlir" --input "$tmp/o/out0.npy" "$tmp/o/out0.npy" --expect "$tmp/o/out0.npy"
@@ -39,10 +41,12 @@ expect wrong 1 'wrong.mlir:3: @a: expect_eq_const: element \[1\] is 2, expected 
 expect broken 1 "broken.mlir:1:26: 'stablehlo.ad' is not an op that is known here" "${run[@]}" "$tmp/broken.mlir"
 expect missing 1 'none.mlir' "${run[@]}" "$tmp/none.mlir"
 expect count 1 '@main takes 2 inputs, 0 are given' "${run[@]}" "$tmp/add.mlir"
-expect shape 1 'input 0 is a tensor<3xf32>, the program wants tensor<2xf32>' "${run[@]}" "$tmp/add.mlir" --args 'dense<0.0> : tensor<3xf32>, dense<0.0> : tensor<3xf32>'
+expect shape 1 'input 0 is a tensor<3xf32>, the program wants tensor<2xf32>' "${run[@]}" "$tmp/add.mlir" \
+    --args 'dense<0.0> : tensor<3xf32>, dense<0.0> : tensor<3xf32>'
 expect not_npy 1 'not an npy file' "${run[@]}" "$tmp/add.mlir" --input "$tmp/add.mlir.txt" --input "$tmp/checks.mlir"
 expect usage 2 'which program' "$xtrain" run
 expect option 2 'there is no option --nonsense' "$xtrain" run --nonsense
-expect print 0 '"stablehlo.add"\(%arg0, %arg1\) : \(tensor<2xf32>, tensor<2xf32>\) -> tensor<2xf32>' "$xtrain" run "$tmp/add.mlir" --print generic
+expect print 0 '"stablehlo.add"\(%arg0, %arg1\) : \(tensor<2xf32>, tensor<2xf32>\) -> tensor<2xf32>' "$xtrain" run \
+    "$tmp/add.mlir" --print generic
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -1,24 +1,33 @@
 #!/bin/bash
-# An error that nobody looks at ends the program: printed once, with its line, when it arises; at the end of the step the process exits with code 1. An error
-# that the program looks at, or has a handler for, is its own business.
+# An error that nobody looks at ends the program: printed once, with its line, when it arises; at the end of the step
+# the process exits with code 1. An error that the program looks at, or has a handler for, is its own business.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 asan=${ASAN_BUILD:+-fsanitize=address,undefined}
 export XT_SUMMARY=off XT_STATUS_DIR=$tmp/status XT_POSTMORTEM_DIR=$tmp/crash
-cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror ${asan:+$asan} -I"$root/include" "$here/unseen.c" -o "$tmp/unseen" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -lm -pthread || exit 1
+cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror ${asan:+$asan} -I"$root/include" "$here/unseen.c" -o "$tmp/unseen" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -lm -pthread || exit 1
 line() { grep -n "$1" "$here/unseen.c" | head -n 1 | cut -d: -f1; }
 # run MODE: the program's exit code
-run() { (cd "$tmp" && timeout 60 ./unseen "$1") >"$tmp/out" 2>"$tmp/err"; local rc=$?; cat "$tmp/err" >>"$tmp/out"; return $rc; }
-# ends MODE WORD LINE_OF CALL STEPS: the error with WORD and the line is told once, CALL ends the program after STEPS steps, and what the program has under way is kept
+run() {
+    (cd "$tmp" && timeout 60 ./unseen "$1") >"$tmp/out" 2>"$tmp/err"
+    local rc=$?
+    cat "$tmp/err" >>"$tmp/out"
+    return $rc
+}
+# ends MODE WORD LINE_OF CALL STEPS: the error with WORD and the line is told once, CALL ends the program after STEPS
+# steps, and what the program has under way is kept
 ends() {
     run "$1"
     check "$1: exit code 1" [ $? = 1 ]
     check "$1: the error is told once, with its line" [ "$(grep -c "unseen.c:$(line "$3").*$2" "$tmp/err")" = 1 ]
-    check "$1: what ends the program" grep -qE "unseen.c:[0-9]+: $4 ends the program with exit code 1, after $5 steps?: nobody has looked" "$tmp/err"
+    check "$1: what ends the program" \
+        grep -qE "unseen.c:[0-9]+: $4 ends the program with exit code 1, after $5 steps?: nobody has looked" "$tmp/err"
     check "$1: nothing goes on" [ "$(grep -c alive "$tmp/out")" = 0 ]
-    check "$1: what it printed is there, and its exit handlers run" grep -q "begin the program's own exit handler ran" "$tmp/out"
+    check "$1: what it printed is there, and its exit handlers run" \
+        grep -q "begin the program's own exit handler ran" "$tmp/out"
 }
 ends shape xt_matmul "the wrong shape" xt_mark_step 3
 ends refused xt_optimizer_step "the refused step" xt_mark_step 3
@@ -70,7 +79,8 @@ check "xt_call: the error can be looked at, and the loop goes on" [ $? = 0 ]
 check "xt_call: one call of eight failed" grep -q 'fine 7' "$tmp/out"
 run nostep
 check "xt_call of no step function: exit code 1" [ $? = 1 ]
-check "xt_call of no step function: the second call ends it" grep -q "unseen.c:$call: xt_call ends the program with exit code 1" "$tmp/err"
+check "xt_call of no step function: the second call ends it" \
+    grep -q "unseen.c:$call: xt_call ends the program with exit code 1" "$tmp/err"
 run nofinish
 check "the program ends without xt_finish after an error: exit code 1" [ $? = 1 ]
 check "which it says" grep -q 'ended without xt_finish() and without looking at the error above' "$tmp/err"
@@ -95,10 +105,12 @@ int main(int argc, char **) {
     return xt_finish();
 }
 C
-if c++ -std=c++20 -Wall ${asan:+$asan} -I"$root/include" "$tmp/plain.cpp" -o "$tmp/plain" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1; then
+if c++ -std=c++20 -Wall ${asan:+$asan} -I"$root/include" "$tmp/plain.cpp" -o "$tmp/plain" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1; then
     (cd "$tmp" && ./plain) >"$tmp/out" 2>&1
     check "C++: exit code 1" [ $? = 1 ]
-    check "C++: the line, and what ends it" [ "$(grep -cE 'plain.cpp:8: xt_matmul|plain.cpp:9: xt_mark_step ends the program' "$tmp/out")" = 2 ]
+    check "C++: the line, and what ends it" \
+        [ "$(grep -cE 'plain.cpp:8: xt_matmul|plain.cpp:9: xt_mark_step ends the program' "$tmp/out")" = 2 ]
     (cd "$tmp" && ./plain handler) >"$tmp/out" 2>&1
     check "C++: with a handler it goes on" grep -q 'alive, 1' "$tmp/out"
 else check "a C++ program compiles" false; fi

@@ -1,5 +1,6 @@
-"""Training loops of flax and optax on the plugin beside JAX's own CPU, in one process. usage: JAX_PLATFORMS=xtrain,cpu python flax_losses.py [NAME ...]
-(needs flax and optax, and the wheel). A row passes when all losses agree: 2e-5 relative in f32, where orders of summation differ and some steps amplify that; 1e-2 in bf16, whose unit is 4e-3."""
+"""Training loops of flax and optax on the plugin beside JAX's own CPU, in one process. usage: JAX_PLATFORMS=xtrain,cpu
+python flax_losses.py [NAME ...] (needs flax and optax, and the wheel). A row passes when all losses agree: 2e-5
+relative in f32, where orders of summation differ and some steps amplify that; 1e-2 in bf16, whose unit is 4e-3."""
 import functools
 import sys
 
@@ -65,7 +66,8 @@ class GPT(nn.Module):
         x = nn.Embed(50, 32, dtype=self.dtype)(t) + nn.Embed(64, 32, dtype=self.dtype)(jnp.arange(t.shape[1]))
         block = nn.remat(Block) if self.remat else Block
         if self.scan:
-            x, _ = nn.scan(block, variable_axes={"params": 0}, split_rngs={"params": True}, length=2)(self.dtype)(x, None)
+            x, _ = nn.scan(block, variable_axes={"params": 0}, split_rngs={"params": True}, length=2)(self.dtype)(x,
+                    None)
         else:
             for _ in range(2):
                 x, _ = block(self.dtype)(x)
@@ -110,7 +112,8 @@ def train_in_scan():
 
 class Net(nnx.Module):
     def __init__(self, rngs):
-        self.a, self.norm, self.drop, self.b = nnx.Linear(20, 32, rngs=rngs), nnx.BatchNorm(32, rngs=rngs), nnx.Dropout(0.1, rngs=rngs), nnx.Linear(32, 10, rngs=rngs)
+        self.a, self.norm, self.drop, self.b = nnx.Linear(20, 32, rngs=rngs), nnx.BatchNorm(32,
+                rngs=rngs), nnx.Dropout(0.1, rngs=rngs), nnx.Linear(32, 10, rngs=rngs)
 
     def __call__(self, x):
         return self.b(self.drop(nnx.relu(self.norm(self.a(x)))))
@@ -131,7 +134,8 @@ def train_nnx():
 def per_example():
     model = MLP()
     params = model.init(jax.random.key(0), x)
-    grads = jax.jit(jax.vmap(jax.grad(lambda p, x, y: cross_entropy(model.apply(p, x[None]), y[None])), (None, 0, 0)))(params, x, y)
+    grads = jax.jit(jax.vmap(jax.grad(lambda p, x, y: cross_entropy(model.apply(p, x[None]), y[None])),
+                             (None, 0, 0)))(params, x, y)
     return [float(optax.global_norm(g)) for g in jax.tree.leaves(grads)]
 
 
@@ -162,7 +166,8 @@ for name in sys.argv[1:] or rows:
     with jax.default_device(jax.devices("cpu")[0]):
         theirs = rows[name]()
     good = np.allclose(ours, theirs, rtol=1e-2 if "bf16" in name else 2e-5, atol=1e-6)
-    print("ok  " if good else "FAIL", name, *("%.6f" % v for v in ours), *([] if good else ["; JAX's CPU:", *("%.6f" % v for v in theirs)]), flush=True)
+    print("ok  " if good else "FAIL", name, *("%.6f" % v for v in ours),
+          *([] if good else ["; JAX's CPU:", *("%.6f" % v for v in theirs)]), flush=True)
     failed += not good
 print(f"{len(sys.argv[1:] or rows) - failed} passed, {failed} failed")
 raise SystemExit(failed > 0)

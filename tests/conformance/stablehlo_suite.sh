@@ -2,12 +2,13 @@
 # Runs the StableHLO project's own programs, given a checkout of that project, and counts.
 # usage: tests/conformance/stablehlo_suite.sh CHECKOUT [--device D]... [--jobs N] [--only PATTERN] [--text]
 #
-# Programs: stablehlo/tests/interpret/**/*.mlir and stablehlo/testdata/*.mlir, each with `xtrain run`, which checks their assertions. Devices: the
-# reference interpreter and the CPU plugin unless --device names others. With --text also every .mlir of testdata, its folder `dynamic` included,
-# must print, parse and print again as the same text, pretty and generic; dynamic programs are not run (no inputs come with them). The folder
-# `quantized` is left out: xtrain has no quantized types.
-# never.txt and not_yet.txt beside this script hold what is expected to fail: FILE DEVICE REASON, one a line; DEVICE may be * or text. An
-# entry that passes is reported as stale and fails the run, as does a file that fails without an entry.
+# Programs: stablehlo/tests/interpret/**/*.mlir and stablehlo/testdata/*.mlir, each with `xtrain run`, which checks
+# their assertions. Devices: the reference interpreter and the CPU plugin unless --device names others. With --text also
+# every .mlir of testdata, its folder `dynamic` included, must print, parse and print again as the same text, pretty and
+# generic; dynamic programs are not run (no inputs come with them). The folder `quantized` is left out: xtrain has no
+# quantized types. never.txt and not_yet.txt beside this script hold what is expected to fail: FILE DEVICE REASON, one a
+# line; DEVICE may be * or text. An entry that passes is reported as stale and fails the run, as does a file that fails
+# without an entry.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 checkout= devices=() jobs=2 only= text=
@@ -39,7 +40,8 @@ one() {
     else
         args=$(sed -n 's/^\/\/ RUN: stablehlo-translate .*--args="\(.*\)".*/\1/p' "$ROOT/$file" | head -n 1)
         mkdir -p "$dir"
-        said=$(timeout 120 "$XTRAIN" run "$ROOT/$file" --device "$device" --output-dir "$dir" ${args:+--args "$args"} 2>&1)
+        said=$(timeout 120 "$XTRAIN" run "$ROOT/$file" --device "$device" --output-dir "$dir" ${args:+--args "$args"} \
+            2>&1)
     fi
     if [ $? = 0 ]; then
         echo "ok $file $device"

@@ -1,6 +1,7 @@
-"""Processes that PyTorch/XLA starts, one a device. usage: pip install the wheel, then PJRT_DEVICE=XTRAIN CPU_NUM_DEVICES=2 python torch_launch.py
-Collectives and data-parallel gradients among them are compared with what one process computes; a process that makes its group again and again, as a test
-under torchrun does, ends without waiting for itself."""
+"""Processes that PyTorch/XLA starts, one a device. usage: pip install the wheel, then PJRT_DEVICE=XTRAIN
+CPU_NUM_DEVICES=2 python torch_launch.py Collectives and data-parallel gradients among them are compared with what one
+process computes; a process that makes its group again and again, as a test under torchrun does, ends without waiting
+for itself."""
 import os
 import subprocess
 import sys
@@ -26,7 +27,8 @@ def grads_of(model, data):
 
 
 def check(name, got, expected):
-    if not torch.allclose(torch.as_tensor(got, dtype=torch.float32), torch.as_tensor(expected, dtype=torch.float32), rtol=1e-5, atol=1e-6):
+    if not torch.allclose(torch.as_tensor(got, dtype=torch.float32), torch.as_tensor(expected, dtype=torch.float32),
+                          rtol=1e-5, atol=1e-6):
         raise SystemExit(f"FAIL {name}: found {got}, expected {expected}")
 
 
@@ -37,7 +39,8 @@ def one(index, size):
     mine = torch.tensor([1.0 + index], device=device)
     check("all_reduce", xm.all_reduce(xm.REDUCE_SUM, mine).cpu(), [size * (size + 1) / 2])
     check("all_gather", xm.all_gather(mine).cpu(), torch.arange(size) + 1)
-    check("reduce_scatter", xm.reduce_scatter(xm.REDUCE_SUM, torch.arange(size, device=device, dtype=torch.float32), 1.0, 0, size).cpu(), [size * index])
+    check("reduce_scatter", xm.reduce_scatter(xm.REDUCE_SUM, torch.arange(size, device=device, dtype=torch.float32),
+                                              1.0, 0, size).cpu(), [size * index])
     model = net().to(device)
     grads_of(model, batch(index).to(device))
     xm.reduce_gradients(torch.optim.SGD(model.parameters(), 0.1))
@@ -49,9 +52,11 @@ def one(index, size):
 
 
 def ends_at_once():
-    program = "import torch_xla\nfrom xtrain_pjrt import torch_plugin\nfor i in range(4): torch_plugin.end_together(0)\nprint('told')\n"
+    program = ("import torch_xla\nfrom xtrain_pjrt import torch_plugin\n"
+               "for i in range(4): torch_plugin.end_together(0)\nprint('told')\n")
     try:
-        out = subprocess.run([sys.executable, "-c", program], env={**os.environ, "XLA_COORDINATOR_PORT": "again"}, capture_output=True, text=True, timeout=100).stdout
+        out = subprocess.run([sys.executable, "-c", program], env={**os.environ, "XLA_COORDINATOR_PORT": "again"},
+                             capture_output=True, text=True, timeout=100).stdout
     except subprocess.TimeoutExpired:
         raise SystemExit("FAIL a group that is made again: rank 0 waits for itself") from None
     if "told" not in out:

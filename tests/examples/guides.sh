@@ -1,7 +1,7 @@
 #!/bin/bash
-# The guides say what is true: each ```c block is part of a program under examples/, which is run here or in its own test; each ```console block is run
-# as it stands, and the lines under a command appear in its output in that order (numbers aside; "..." stands for anything). Both languages show
-# the same blocks.
+# The guides say what is true: each ```c block is part of a program under examples/, which is run here or in its own
+# test; each ```console block is run as it stands, and the lines under a command appear in its output in that order
+# (numbers aside; "..." stands for anything). Both languages show the same blocks.
 set -u
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -11,12 +11,17 @@ unset XT_RUNS_DIR XT_POSTMORTEM_DIR
 
 # blocks FILE LANGUAGE DIR: each fenced block of that language as a file of its own
 blocks() {
-    mkdir -p "$3" && awk -v open='```'"$2" -v dir="$3" '$0 == open {on = 1; n++; next} /^```/ {on = 0} on {print > (dir "/" sprintf("%03d", n))}' "$1"
+    mkdir -p "$3" &&
+        awk -v open='```'"$2" -v dir="$3" \
+        '$0 == open {on = 1; n++; next} /^```/ {on = 0} on {print > (dir "/" sprintf("%03d", n))}' "$1"
 }
 # without margins and empty lines, on one line
 flat() { sed -E 's/^[[:space:]]+//; /^$/d' "$1" | tr '\n' '\001'; }
 # Which phases of a compilation are told depends on how long each took.
-normal() { sed -E 's#[^ "(]*/([a-z_]+\.c:)#\1#g; s/[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?/#/g; s/[[:space:]]+/ /g; s/^ //; s/ $//; s/compile # \([^)]*\)/compile # (phases)/' "$@"; }
+normal() {
+    sed -E 's#[^ "(]*/([a-z_]+\.c:)#\1#g; s/[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?/#/g; s/[[:space:]]+/ /g; s/^ //; s/ $//
+        s/compile # \([^)]*\)/compile # (phases)/' "$@"
+}
 programs=$(for f in "$root"/examples/*.c "$root"/examples/guides/*.c "$root"/examples/ray/*.c; do flat "$f"; done)
 
 # session BLOCK: runs its commands in the order given and compares
@@ -65,7 +70,10 @@ for guide in logging launch memory mesh training throughput; do
         check "$guide.md: '$(head -n 1 "$b")' is part of a tested program" [ $? = 0 ]
     done
     for b in "$tmp/$guide.md"/console/*; do
-        if grep -q '^\$ mpirun' "$b" && ! command -v mpirun >/dev/null; then echo "skip $guide.md: no mpirun here: openmpi-bin"; continue; fi
+        if grep -q '^\$ mpirun' "$b" && ! command -v mpirun >/dev/null; then
+            echo "skip $guide.md: no mpirun here: openmpi-bin"
+            continue
+        fi
         check "$guide.md: $(head -n 1 "$b")" session "$b"
     done
 done

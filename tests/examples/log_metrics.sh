@@ -1,6 +1,6 @@
 #!/bin/bash
-# Logging never costs a compile: the same compilations and executions with 0, 1 and 100 metrics, with and without the progress bar, and none after the
-# first epoch. And program 4 as it stands.
+# Logging never costs a compile: the same compilations and executions with 0, 1 and 100 metrics, with and without the
+# progress bar, and none after the first epoch. And program 4 as it stands.
 . "$(dirname "$0")/lib.sh"
 export XT_SUMMARY=off
 json() { tail -n 1 "$1" | grep -oE "\"$2\": [-0-9.e+]+" | head -n 1 | sed 's/.*: //'; }

@@ -1,11 +1,13 @@
 #!/bin/bash
-# Small programs of users: each mistake gives its sentence with the line, and none crashes; what looks like one but is allowed works.
+# Small programs of users: each mistake gives its sentence with the line, and none crashes; what looks like one but is
+# allowed works.
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # run_c NAME <<C: compiles and runs; the program's own line numbers are in $tmp/NAME.c
 run_c() {
     cat >"$tmp/$1.c"
-    cc -std=c11 -Wall -Wextra -pedantic -Werror ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/$1.c" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/$1" >"$tmp/out" 2>&1 &&
+    cc -std=c11 -Wall -Wextra -pedantic -Werror ${ASAN_BUILD:+-fsanitize=address,undefined} \
+        -I"$root/include" "$tmp/$1.c" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/$1" >"$tmp/out" 2>&1 &&
         (cd "$tmp" && "./$1") >"$tmp/out" 2>&1
 }
 run_c forgotten <<'C'
@@ -39,7 +41,8 @@ int main(void) {
     return xt_finish();
 }
 C
-check "a dead handle names all three lines" grep -q 'dead.c:6.*made at .*dead.c:4.*died at .*dead.c:5.*xt_keep' "$tmp/out"
+check "a dead handle names all three lines" \
+    grep -q 'dead.c:6.*made at .*dead.c:4.*died at .*dead.c:5.*xt_keep' "$tmp/out"
 run_c twice <<'C'
 #include <xtrain/xtrain.h>
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
@@ -90,7 +93,8 @@ int main(void) {
     return xt_finish();
 }
 C
-check "a dropped tensor is said to be dropped" grep -q 'dropped.c:6.*made at .*dropped.c:3.*died at .*dropped.c:5, where xt_drop took back its xt_keep' "$tmp/out"
+check "a dropped tensor is said to be dropped" \
+    grep -q 'dropped.c:6.*made at .*dropped.c:3.*died at .*dropped.c:5, where xt_drop took back its xt_keep' "$tmp/out"
 run_c vector <<'C'
 #include <xtrain/xtrain.h>
 int main(void) {
@@ -98,7 +102,8 @@ int main(void) {
     return xt_finish();
 }
 C
-check "%t wants one element" grep -q 'vector.c:3: xt_master_printf: %t prints a tensor of one element, and this one has 3' "$tmp/out"
+check "%t wants one element" \
+    grep -q 'vector.c:3: xt_master_printf: %t prints a tensor of one element, and this one has 3' "$tmp/out"
 run_c freed <<'C'
 #include <xtrain/xtrain.h>
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
@@ -161,6 +166,7 @@ int main(void) {
     return xt_finish();
 }
 C
-check "xt_log in a plain loop writes a row every 50 steps, and xt_finish the last" [ "$(grep ',loss,' "$XT_RUNS_DIR/default/version_0/metrics.csv" | cut -d, -f1 | paste -sd ' ')" = "50 100 120" ]
+check "xt_log in a plain loop writes a row every 50 steps, and xt_finish the last" \
+    [ "$(grep ',loss,' "$XT_RUNS_DIR/default/version_0/metrics.csv" | cut -d, -f1 | paste -sd ' ')" = "50 100 120" ]
 check "and costs no compile" [ "$(figure "$tmp/out" 'programs +([0-9]+) compiled')" = 1 ]
 finish

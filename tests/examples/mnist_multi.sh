@@ -1,5 +1,6 @@
 #!/bin/bash
-# Program 2: the same losses on 1 and 2 ranks with the same global batch; started directly, by xtrain launch, and by hand.
+# Program 2: the same losses on 1 and 2 ranks with the same global batch; started directly, by xtrain launch, and by
+# hand.
 . "$(dirname "$0")/lib.sh"
 export XT_SUMMARY=off
 steps=30
@@ -13,8 +14,9 @@ check "two ranks by xtrain launch" [ $? = 0 ]
 losses() { sed -nE 's/.*step ([0-9]+) of .* loss ([-0-9.e+]+)$/\1 \2/p' "$1"; }
 for f in two launched; do
     check "$f: every printed loss is there" [ "$(losses "$tmp/$f" | wc -l)" = 2 ]
-    check "$f: equal losses to 1e-5" \
-        awk 'NR == FNR {a[$1] = $2; next} {d = $2 - a[$1]; if (d < 0) d = -d; if (!($1 in a) || d > 1e-5 * (a[$1] + 1)) bad = 1} END {exit bad || FNR == 0}' <(losses "$tmp/one") <(losses "$tmp/$f")
+    near='NR == FNR {a[$1] = $2; next} {d = $2 - a[$1]; if (d < 0) d = -d; if (!($1 in a) || d > 1e-5 * (a[$1] + 1)) '
+    near+='bad = 1} END {exit bad || FNR == 0}'
+    check "$f: equal losses to 1e-5" awk "$near" <(losses "$tmp/one") <(losses "$tmp/$f")
 done
 CPU_NUM_DEVICES=2 XT_SUMMARY=on "$BUILD/mnist_multi" 64 $steps >"$tmp/o" 2>"$tmp/out"
 check "one compile a rank" [ "$(figure "$tmp/out" 'programs +([0-9]+) compiled')" = 1 ]

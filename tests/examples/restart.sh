@@ -1,11 +1,13 @@
 #!/bin/bash
-# Elastic restart: two ranks of which now one, now the other is killed with -9 at random moments; xtrain launch --max-restarts starts them again from the
-# last checkpoint, and the final weights are the undisturbed run's.
+# Elastic restart: two ranks of which now one, now the other is killed with -9 at random moments; xtrain launch
+# --max-restarts starts them again from the last checkpoint, and the final weights are the undisturbed run's.
 . "$(dirname "$0")/lib.sh"
 export XT_SUMMARY=off XT_CACHE=on XT_CACHE_DIR=$tmp/cache
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck disable=SC2086
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$root/tests/examples/killed.c" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/killed" >"$tmp/out" 2>&1
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE ${ASAN_BUILD:+-fsanitize=address,undefined} \
+    -I"$root/include" "$root/tests/examples/killed.c" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/killed" \
+    >"$tmp/out" 2>&1
 check "the program builds" [ $? = 0 ]
 KILLED_DIR=$tmp/whole "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name whole >"$tmp/out" 2>&1
 check "the undisturbed run ends" [ $? = 0 ]
@@ -15,18 +17,25 @@ check "both ranks tell their weights" [ "$(wc -l <<<"$want")" = 2 ]
 # Ten steps before the end nothing has been forgotten yet of where a rank went on: its statistics must be its own.
 KILLED_DIR=$tmp/late "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name late --max_steps 140 >"$tmp/out" 2>&1
 check "a run of 140 of 150 steps ends" [ $? = 0 ]
-KILLED_DIR=$tmp/late "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name late --resume "$tmp/late/last.ckpt" >"$tmp/out" 2>&1
+KILLED_DIR=$tmp/late "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name late --resume "$tmp/late/last.ckpt" \
+    >"$tmp/out" 2>&1
 check "and is resumed" grep -q 'resuming from .*step 140' "$tmp/out"
 check "every rank from its own statistics" [ "$(grep -o 'rank [01]. weights .*' "$tmp/out" | sort)" = "$want" ]
 check "which nobody tells of as a mistake" [ "$(grep -c 'began with other values' "$tmp/out")" = 0 ]
 for n in 1 3; do
-    KILLED_DIR=$tmp/other "$XTRAIN" launch -n $n -- "$tmp/killed" --run_name other --max_steps 142 --resume "$tmp/late/epoch=23-step=140.ckpt" >"$tmp/out" 2>&1
+    KILLED_DIR=$tmp/other "$XTRAIN" launch -n $n -- "$tmp/killed" --run_name other --max_steps 142 \
+        --resume "$tmp/late/epoch=23-step=140.ckpt" >"$tmp/out" 2>&1
     check "ranks: $n go on from a checkpoint of 2" [ "$?$(grep -c 'weights ' "$tmp/out")" = 0$n ]
 done
 
 mark() { stat -c %i "$tmp/cut/last.ckpt" 2>/dev/null || echo none; }
-ranks() { for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do [ "$(readlink "/proc/$p/exe")" = "$tmp/killed" ] && echo "$p"; done; }
-# Lets the group leave a checkpoint of its own, then kills one of it a random moment later; three times, if it does not come to its end before.
+ranks() {
+    for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+        [ "$(readlink "/proc/$p/exe")" = "$tmp/killed" ] && echo "$p"
+    done
+}
+# Lets the group leave a checkpoint of its own, then kills one of it a random moment later; three times, if it does not
+# come to its end before.
 disturbed() {
     local k=0 before victim
     rm -rf "$tmp/cut" "$tmp/runs/cut"

@@ -1,6 +1,8 @@
-"""Random compositions: a list of instructions on registers, their value and its gradients by JAX in f64. Run with a Python that has jax and numpy:
-python3 tests/parity/compositions.py [SEED [COUNT]] writes compositions.safetensors beside this file (or where OUT says). tests/unit/test_parity_compositions.c
-runs the same instructions; CODES here and there stand in the same order."""
+"""Random compositions: a list of instructions on registers, their value and its gradients by JAX in f64. Run with a
+Python that has jax and numpy:
+python3 tests/parity/compositions.py [SEED [COUNT]] writes compositions.safetensors beside this file (or where OUT
+says). tests/unit/test_parity_compositions.c runs the same instructions; CODES here and there stand in the same
+order."""
 import json
 import os
 import struct
@@ -72,7 +74,8 @@ while k < COUNT:
 header, data = {}, b""
 for name, t in tensors.items():
     raw = np.ascontiguousarray(t).tobytes()
-    header[name] = {"dtype": {"float64": "F64", "int64": "I64"}[str(t.dtype)], "shape": list(t.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+    header[name] = {"dtype": {"float64": "F64", "int64": "I64"}[str(t.dtype)], "shape": list(t.shape),
+                    "data_offsets": [len(data), len(data) + len(raw)]}
     data += raw
 text = json.dumps(header).encode()
 text += b" " * (-len(text) % 8)

@@ -26,18 +26,23 @@ yi[4] = 2
 w = probs(5)
 for r in RED:
     f.run(f"nll_{r}", lambda x, t: F.nll_loss(x, t, reduction=r), lp, yi)
-    f.run(f"nll_weight_{r}", lambda x, t, k: F.nll_loss(x, t, k, ignore_index=2, reduction=r), lp, yi.abs() % 5, w, skip_grad=(2,))
+    f.run(f"nll_weight_{r}", lambda x, t, k: F.nll_loss(x, t, k, ignore_index=2, reduction=r), lp, yi.abs() % 5, w,
+          skip_grad=(2,))
     f.run(f"ce_{r}", lambda x, t: F.cross_entropy(x, t, reduction=r), rn(6, 5), yi)
     f.run(f"ce_smooth_{r}", lambda x, t: F.cross_entropy(x, t, reduction=r, label_smoothing=0.1), rn(6, 5), yi)
-    f.run(f"ce_smooth_weight_{r}", lambda x, t, k: F.cross_entropy(x, t, k, reduction=r, label_smoothing=0.2), rn(6, 5), yi, w, skip_grad=(2,))
+    f.run(f"ce_smooth_weight_{r}", lambda x, t, k: F.cross_entropy(x, t, k, reduction=r, label_smoothing=0.2), rn(6, 5),
+          yi, w, skip_grad=(2,))
     f.run(f"ce_prob_{r}", lambda x, t: F.cross_entropy(x, t, reduction=r), rn(6, 5), torch.softmax(rn(6, 5), 1))
-    f.run(f"ce_prob_smooth_weight_{r}", lambda x, t, k: F.cross_entropy(x, t, k, reduction=r, label_smoothing=0.3), rn(6, 5), torch.softmax(rn(6, 5), 1), w,
+    f.run(f"ce_prob_smooth_weight_{r}", lambda x, t, k: F.cross_entropy(x, t, k, reduction=r, label_smoothing=0.3),
+          rn(6, 5), torch.softmax(rn(6, 5), 1), w,
           skip_grad=(1, 2))
     f.run(f"multi_margin_{r}", lambda x, t: F.multi_margin_loss(x, t, reduction=r), rn(6, 5), y)
-    f.run(f"multi_margin_p2_{r}", lambda x, t, k: F.multi_margin_loss(x, t, p=2, margin=0.7, weight=k, reduction=r), rn(6, 5), y, w, skip_grad=(2,))
+    f.run(f"multi_margin_p2_{r}", lambda x, t, k: F.multi_margin_loss(x, t, p=2, margin=0.7, weight=k, reduction=r),
+          rn(6, 5), y, w, skip_grad=(2,))
 f.run("nll_2d", lambda x, t: F.nll_loss(x, t), torch.log_softmax(rn(2, 5, 3, 4), 1), ints(5, 2, 3, 4))
 f.run("ce_1d", lambda x, t: F.cross_entropy(x, t), rn(5), torch.tensor(3))
-f.run("ce_2d", lambda x, t: F.cross_entropy(x, t, ignore_index=0, label_smoothing=0.1), rn(2, 5, 3, 4), ints(5, 2, 3, 4))
+f.run("ce_2d", lambda x, t: F.cross_entropy(x, t, ignore_index=0, label_smoothing=0.1), rn(2, 5, 3, 4),
+      ints(5, 2, 3, 4))
 f.run("ce_seq", lambda x, t: F.cross_entropy(x.transpose(1, 2), t), rn(2, 3, 5), ints(5, 2, 3))
 f.run("ce_square", lambda x, t: F.cross_entropy(x, t), rn(2, 4, 4), ints(4, 2, 4))
 f.run("ce_prob_2d", lambda x, t: F.cross_entropy(x, t, reduction="none"), rn(2, 5, 3), torch.softmax(rn(2, 5, 3), 1))
@@ -64,22 +69,30 @@ for r in RED:
     f.run(f"smooth_l1_{r}", lambda x, t: F.smooth_l1_loss(x, t, reduction=r, beta=0.5), a, b)
     f.run(f"huber_{r}", lambda x, t: F.huber_loss(x, t, reduction=r, delta=0.7), a, b)
     f.run(f"bce_logits_{r}", lambda x, t: F.binary_cross_entropy_with_logits(x, t, reduction=r), z, t)
-    f.run(f"bce_logits_w_{r}", lambda x, t, k, q: F.binary_cross_entropy_with_logits(x, t, k, pos_weight=q, reduction=r), z, t, ew, pw, skip_grad=(2, 3))
+    f.run(f"bce_logits_w_{r}", lambda x, t, k, q: F.binary_cross_entropy_with_logits(x, t, k, pos_weight=q,
+            reduction=r), z, t, ew, pw, skip_grad=(2, 3))
     f.run(f"kl_{r}", lambda x, t: F.kl_div(x, t, reduction=r), torch.log_softmax(rn(4, 5), 1), kt, skip_grad=(1,))
     f.run(f"soft_margin_{r}", lambda x, t: F.soft_margin_loss(x, t, reduction=r), z, sign, skip_grad=(1,))
     f.run(f"hinge_{r}", lambda x, t: F.hinge_embedding_loss(x, t, margin=1.5, reduction=r), z, sign, skip_grad=(1,))
     f.run(f"poisson_{r}", lambda x, t: F.poisson_nll_loss(x, t, reduction=r), b, big, skip_grad=(1,))
     f.run(f"gauss_{r}", lambda x, t, v: F.gaussian_nll_loss(x, t, v, reduction=r), a, b, probs(4, 5))
-    f.run(f"mlsm_{r}", lambda x, t, k: F.multilabel_soft_margin_loss(x, t, k, reduction=r), z, ints(2, 4, 5).float(), probs(5), skip_grad=(1, 2))
-    f.run(f"mlm_{r}", lambda x, t: F.multilabel_margin_loss(x, t, reduction=r), rn(3, 4), torch.tensor([[1, 3, -1, 0], [-1, 1, 2, 3], [3, 0, 1, 2]]))
+    f.run(f"mlsm_{r}", lambda x, t, k: F.multilabel_soft_margin_loss(x, t, k, reduction=r), z, ints(2, 4, 5).float(),
+          probs(5), skip_grad=(1, 2))
+    f.run(f"mlm_{r}", lambda x, t: F.multilabel_margin_loss(x, t, reduction=r), rn(3, 4),
+          torch.tensor([[1, 3, -1, 0], [-1, 1, 2, 3], [3, 0, 1, 2]]))
 f.run("smooth_l1_default", lambda x, t: F.smooth_l1_loss(x, t), a, b)
 f.run("huber_default", lambda x, t: F.huber_loss(x, t), a, b)
 f.run("bce", lambda x, t: F.binary_cross_entropy(x, t), p, t, skip_grad=(1,))
-f.run("bce_weight", lambda x, t, k: F.binary_cross_entropy(x, t, k, reduction="none"), probs(4, 5), probs(4, 5), ew, skip_grad=(2,))
-f.run("kl_batchmean", lambda x, t: F.kl_div(x, t, reduction="batchmean"), torch.log_softmax(rn(4, 5), 1), kt, skip_grad=(1,))
-f.run("kl_log", lambda x, t: F.kl_div(x, t, reduction="batchmean", log_target=True), torch.log_softmax(rn(4, 5), 1), torch.log_softmax(rn(4, 5), 1))
-f.run("poisson_full", lambda x, t: F.poisson_nll_loss(x, t, log_input=False, full=True), big, probs(4, 5) * 5, skip_grad=(1,))
-f.run("gauss_full", lambda x, t, v: F.gaussian_nll_loss(x, t, v, full=True), a, b, torch.tensor([[0.5], [1e-9], [2.0], [1.0]]))
+f.run("bce_weight", lambda x, t, k: F.binary_cross_entropy(x, t, k, reduction="none"), probs(4, 5), probs(4, 5), ew,
+      skip_grad=(2,))
+f.run("kl_batchmean", lambda x, t: F.kl_div(x, t, reduction="batchmean"), torch.log_softmax(rn(4, 5), 1), kt,
+      skip_grad=(1,))
+f.run("kl_log", lambda x, t: F.kl_div(x, t, reduction="batchmean", log_target=True), torch.log_softmax(rn(4, 5), 1),
+      torch.log_softmax(rn(4, 5), 1))
+f.run("poisson_full", lambda x, t: F.poisson_nll_loss(x, t, log_input=False, full=True), big, probs(4, 5) * 5,
+      skip_grad=(1,))
+f.run("gauss_full", lambda x, t, v: F.gaussian_nll_loss(x, t, v, full=True), a, b,
+      torch.tensor([[0.5], [1e-9], [2.0], [1.0]]))
 f.run("gauss_rows", lambda x, t, v: F.gaussian_nll_loss(x, t, v), a, b, probs(4))
 f.run("hinge_default", lambda x, t: F.hinge_embedding_loss(x, t), z, sign, skip_grad=(1,))
 
@@ -87,8 +100,10 @@ f.run("hinge_default", lambda x, t: F.hinge_embedding_loss(x, t), z, sign, skip_
 u, v, q = rn(4, 6), rn(4, 6), rn(4, 6)
 s = torch.tensor([1.0, -1.0, 1.0, -1.0])
 for r in RED:
-    f.run(f"cos_emb_{r}", lambda x, y, t: F.cosine_embedding_loss(x, y, t, margin=-0.2, reduction=r), u, v, s, skip_grad=(2,))
-    f.run(f"ranking_{r}", lambda x, y, t: F.margin_ranking_loss(x, y, t, margin=0.3, reduction=r), u[0], v[0], sign.flatten()[:6], skip_grad=(2,))
+    f.run(f"cos_emb_{r}", lambda x, y, t: F.cosine_embedding_loss(x, y, t, margin=-0.2, reduction=r), u, v, s,
+          skip_grad=(2,))
+    f.run(f"ranking_{r}", lambda x, y, t: F.margin_ranking_loss(x, y, t, margin=0.3, reduction=r), u[0], v[0],
+          sign.flatten()[:6], skip_grad=(2,))
     f.run(f"triplet_{r}", lambda x, y, n: F.triplet_margin_loss(x, y, n, reduction=r), u, v, q)
 f.run("cos_emb_default", lambda x, y, t: F.cosine_embedding_loss(x, y, t), u, v, s, skip_grad=(2,))
 f.run("ranking_tie", lambda x, y, t: F.margin_ranking_loss(x, y, t), u[0], u[0].clone(), torch.ones(6), skip_grad=(2,))
@@ -108,5 +123,6 @@ lens = (long, torch.tensor([12, 10, 12, 7]), torch.tensor([5, 3, 1, 0]))
 for r in RED:
     f.run(f"ctc_{r}", ctc(reduction=r), rn(12, 4, 6), *lens)
 f.run("ctc_blank", ctc(blank=5), rn(8, 3, 6), ints(5, 3, 3), torch.tensor([8, 8, 5]), torch.tensor([3, 2, 3]))
-f.run("ctc_impossible", ctc(reduction="none", zero_infinity=True), rn(4, 2, 6), torch.tensor([[2, 2, 2], [1, 2, 3]]), torch.tensor([4, 4]), torch.tensor([3, 3]))
+f.run("ctc_impossible", ctc(reduction="none", zero_infinity=True), rn(4, 2, 6), torch.tensor([[2, 2, 2], [1, 2, 3]]),
+      torch.tensor([4, 4]), torch.tensor([3, 3]))
 f.save()

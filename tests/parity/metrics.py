@@ -1,6 +1,7 @@
-"""Metrics over nine batches of unequal sizes, as torchmetrics (1.9) computes them after nine updates. Cases are the metrics' names; inputs stand once. The C test
-logs the same batches by one process, and by four ranks of which the first has three batches and the others two each. What torchmetrics does over ranks is to
-add its states, which is what more updates of one process do; only a running mean has other states on each rank, so it stands twice."""
+"""Metrics over nine batches of unequal sizes, as torchmetrics (1.9) computes them after nine updates. Cases are the
+metrics' names; inputs stand once. The C test logs the same batches by one process, and by four ranks of which the first
+has three batches and the others two each. What torchmetrics does over ranks is to add its states, which is what more
+updates of one process do; only a running mean has other states on each rank, so it stands twice."""
 import torch
 import torchmetrics as tm
 from torchmetrics.text import Perplexity
@@ -24,7 +25,8 @@ values, weights = torch.randn(BATCHES), torch.tensor([3.0, 5.0, 2.0, 1.0, 4.0, 4
 padded, padded_binary = label.clone(), binary.clone()  # some are no class at all
 padded[::7] = -100
 padded_binary[::5] = -1
-for name in ("cuts", "scores", "label", "padded", "probability", "binary", "padded_binary", "chance", "target", "values", "weights"):
+for name in ("cuts", "scores", "label", "padded", "probability", "binary", "padded_binary", "chance", "target",
+             "values", "weights"):
     f.put(name, globals()[name])
 
 
@@ -48,7 +50,8 @@ def classes(prefix, label, ignore_index):
         top.update(scores[there], label[there])
         f.put(f"{prefix}top{k}/y", top.compute().double())
     for average in ("macro", "micro", "weighted"):
-        for name, cls in (("precision", tm.Precision), ("recall", tm.Recall), ("f1", tm.F1Score), ("specificity", tm.Specificity)):
+        for name, cls in (("precision", tm.Precision), ("recall", tm.Recall), ("f1", tm.F1Score),
+                          ("specificity", tm.Specificity)):
             keep(f"{prefix}{name}_{average}", cls(average=average, **kind), scores, label)
     for name, cls in (("precision", tm.Precision), ("recall", tm.Recall), ("f1", tm.F1Score)):
         keep(f"{prefix}{name}_each", cls(average="none", **kind), scores, label)
@@ -56,10 +59,12 @@ def classes(prefix, label, ignore_index):
     for how in ("true", "pred", "all"):
         keep(f"{prefix}confusion_{how}", tm.ConfusionMatrix(normalize=how, **kind), scores, label)
     keep(prefix + "perplexity", Perplexity(ignore_index=ignore_index), 4 * scores[:, None], label[:, None])
-    # Of a class that no label is, torchmetrics takes 0 into the mean, with a warning; ours is the mean over the classes that have an area.
+    # Of a class that no label is, torchmetrics takes 0 into the mean, with a warning; ours is the mean over the classes
+    # that have an area.
     area = tm.AUROC(thresholds=50, average="none", **kind)
     area.update(chance, label)
-    f.put(prefix + "auroc_classes/y", area.compute()[torch.arange(C) != (C if ignore_index is None else ignore_index)].mean().double())
+    f.put(prefix + "auroc_classes/y",
+          area.compute()[torch.arange(C) != (C if ignore_index is None else ignore_index)].mean().double())
 
 
 classes("", label, None)

@@ -1,11 +1,13 @@
-"""The MNIST network (models/mnist.c, SGD lr 0.01 momentum 0.5, batch 128) for 100 steps from weights and batches that an integer formula gives, so that
-only the losses need keeping. tests/unit/test_parity_mnist.c has the same formula.
+"""The MNIST network (models/mnist.c, SGD lr 0.01 momentum 0.5, batch 128) for 100 steps from weights and batches that
+an integer formula gives, so that only the losses need keeping. tests/unit/test_parity_mnist.c has the same formula.
 
-A ReLU whose input is within rounding of 0, or a pooling window whose two largest values are, passes its gradient elsewhere in one program than in another,
-and from there on the two drift apart, correct as both are. Dense images have such windows: with noise PyTorch in f32 leaves PyTorch in f64 by 5e-4 within
-100 steps, and xtrain leaves PyTorch by 1e-4 to 2e-4; with real digits see tests/peers/mnist_digits.py, which compares PyTorch with itself too. So the images
-here are bright points six rows and columns apart, of which no pooling window of the first layer sees two, and there are only KINDS different ones, so that
-few such windows come up: this test shows that the network is the same, not that near-ties fall alike."""
+A ReLU whose input is within rounding of 0, or a pooling window whose two largest values are, passes its gradient
+elsewhere in one program than in another, and from there on the two drift apart, correct as both are. Dense images have
+such windows: with noise PyTorch in f32 leaves PyTorch in f64 by 5e-4 within 100 steps, and xtrain leaves PyTorch by
+1e-4 to 2e-4; with real digits see tests/peers/mnist_digits.py, which compares PyTorch with itself too. So the images
+here are bright points six rows and columns apart, of which no pooling window of the first layer sees two, and there are
+only KINDS different ones, so that few such windows come up: this test shows that the network is the same, not that
+near-ties fall alike."""
 import numpy as np
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""Optimizers: 20 steps with given gradients (the loss is sum(param * gradient)), parameters after steps 1, 5 and 20 and every state at the end.
-Also the loss scaler with planted infinities, and gradient clipping."""
+"""Optimizers: 20 steps with given gradients (the loss is sum(param * gradient)), parameters after steps 1, 5 and 20 and
+every state at the end. Also the loss scaler with planted infinities, and gradient clipping."""
 import torch
 
 from parity import File
@@ -89,11 +89,13 @@ run("sgd", lambda p: o.SGD(p, **K))
 run("sgd_all", lambda p: o.SGD(p, lr=0.1, momentum=0.9, dampening=0.3, weight_decay=0.05, **K))
 run("sgd_nesterov", lambda p: o.SGD(p, lr=0.1, momentum=0.8, nesterov=True, maximize=True, **K))
 run("adam", lambda p: o.Adam(p, **K))
-run("adam_all", lambda p: o.Adam(p, lr=0.02, betas=(0.8, 0.95), eps=1e-4, weight_decay=0.1, amsgrad=True, maximize=True, **K))
+run("adam_all", lambda p: o.Adam(p, lr=0.02, betas=(0.8, 0.95), eps=1e-4, weight_decay=0.1, amsgrad=True, maximize=True,
+                                 **K))
 run("adamw", lambda p: o.AdamW(p, **K))
 run("adamw_all", lambda p: o.AdamW(p, lr=0.05, betas=(0.7, 0.9), weight_decay=0.2, amsgrad=True, **K))
 run("adagrad", lambda p: o.Adagrad(p, **K))
-run("adagrad_all", lambda p: o.Adagrad(p, lr=0.1, lr_decay=0.1, weight_decay=0.1, initial_accumulator_value=0.5, maximize=True, **K))
+run("adagrad_all", lambda p: o.Adagrad(p, lr=0.1, lr_decay=0.1, weight_decay=0.1, initial_accumulator_value=0.5,
+                                       maximize=True, **K))
 run("rmsprop", lambda p: o.RMSprop(p, **K))
 run("rmsprop_all", lambda p: o.RMSprop(p, lr=0.02, alpha=0.9, weight_decay=0.1, momentum=0.5, centered=True, **K))
 run("adadelta", lambda p: o.Adadelta(p, **K))
@@ -109,7 +111,8 @@ run("lion_all", lambda p: Lion(p, lr=0.01, betas=(0.8, 0.95), weight_decay=0.1))
 run("lamb", lambda p: Lamb(p))
 run("lamb_all", lambda p: Lamb(p, lr=0.02, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.0))
 run("adafactor", lambda p: o.Adafactor(p, **K))
-run("adafactor_all", lambda p: o.Adafactor(p, lr=0.1, beta2_decay=-0.5, eps=(1e-5, 1e-2), d=2.0, weight_decay=0.1, maximize=True, **K))
+run("adafactor_all", lambda p: o.Adafactor(p, lr=0.1, beta2_decay=-0.5, eps=(1e-5, 1e-2), d=2.0, weight_decay=0.1,
+                                           maximize=True, **K))
 run("groups", lambda p: o.AdamW([dict(params=p[:1]), dict(params=p[1:], lr=0.005, weight_decay=0.0)], lr=0.05, **K))
 # one parameter without a gradient in the first four steps: counts of its own
 run("late", lambda p: o.Adam(p, lr=0.05, **K), only_w_first=4)

@@ -1,4 +1,5 @@
-"""What the scripts of this folder share. A script NAME.py makes NAME.safetensors beside itself; run it by hand with a Python that has PyTorch:
+"""What the scripts of this folder share. A script NAME.py makes NAME.safetensors beside itself; run it by hand with a
+Python that has PyTorch:
     python tests/parity/NAME.py
 The tensors of a case (read by tests/unit/parity.h):
     case/x0, x1, ...   inputs                        case/y0, y1, ...  outputs
@@ -33,7 +34,8 @@ class File:
             self.put(f"{case}/w/{name}", t)
 
     def run(self, case, fn, *inputs, module=None, grads=True, skip_grad=()):
-        """Runs fn(*inputs) (the module when fn is None) and keeps all there is to compare. Inputs in skip_grad (by index) need no gradient."""
+        """Runs fn(*inputs) (the module when fn is None) and keeps all there is to compare. Inputs in skip_grad (by
+        index) need no gradient."""
         fn = fn or module
         leaves = []
         for i, x in enumerate(inputs):

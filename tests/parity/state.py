@@ -1,5 +1,5 @@
-"""A state dict as PyTorch saves it (state.safetensors: safetensors.torch.save_file(model.state_dict())), and what the model gives (state_io). With a file
-name, checks a file that xtrain wrote of the same model: python state.py FILE."""
+"""A state dict as PyTorch saves it (state.safetensors: safetensors.torch.save_file(model.state_dict())), and what the
+model gives (state_io). With a file name, checks a file that xtrain wrote of the same model: python state.py FILE."""
 import sys
 
 import torch
@@ -12,8 +12,10 @@ from parity import File
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.features = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.ConvTranspose2d(4, 2, 2, bias=False))
-        self.blocks = nn.ModuleList([nn.TransformerEncoderLayer(6, 2, 8, dropout=0, batch_first=True) for _ in range(2)])
+        self.features = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(),
+                                      nn.ConvTranspose2d(4, 2, 2, bias=False))
+        self.blocks = nn.ModuleList([nn.TransformerEncoderLayer(6, 2, 8, dropout=0, batch_first=True)
+                                     for _ in range(2)])
         self.rnn = nn.LSTM(6, 5, bidirectional=True, batch_first=True)
         self.heads = nn.ModuleDict({"class": nn.Linear(10, 3), "value": nn.Linear(10, 1)})
         self.scale = nn.Parameter(torch.ones(3))

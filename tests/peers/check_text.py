@@ -1,9 +1,11 @@
-"""Asks MLIR's own parser (jaxlib's) about the text xtrain prints. Not part of the quick tests: needs `pip install jax jaxlib` (tried with 0.10.2).
+"""Asks MLIR's own parser (jaxlib's) about the text xtrain prints. Not part of the quick tests: needs `pip install jax
+jaxlib` (tried with 0.10.2).
 
 usage: PYTHONPATH=FOLDER_WITH_JAX python3 tests/peers/check_text.py build/xtrain PROGRAM.mlir ...
 
-Each program is printed by `xtrain run --print` in both forms; MLIR must parse and verify the result and find the same module as in the original
-(chlo ops aside: xtrain prints what it made of them; public visibility aside: it is the default)."""
+Each program is printed by `xtrain run --print` in both forms; MLIR must parse and verify the result and find the same
+module as in the original (chlo ops aside: xtrain prints what it made of them; public visibility aside: it is the
+default)."""
 import difflib
 import re
 import subprocess
@@ -32,7 +34,8 @@ def main(xtrain, programs):
                     raise ValueError(run.stderr.strip())
                 ours = canonical(run.stdout)
                 if ours != original and not re.search(r'"chlo\.', original):
-                    raise ValueError("\n".join(difflib.unified_diff(original.split("\n"), ours.split("\n"), "original", "xtrain", lineterm="", n=0)))
+                    raise ValueError("\n".join(difflib.unified_diff(original.split("\n"), ours.split("\n"), "original",
+                                                                    "xtrain", lineterm="", n=0)))
                 passed += 1
             except Exception as e:  # MLIRError is an Exception without a common base we could name
                 failed += 1

@@ -1,10 +1,11 @@
-"""The MNIST network on real digits, 100 steps, from the same weights and batches: xtrain, PyTorch f32 with and without its oneDNN kernels, PyTorch f64.
+"""The MNIST network on real digits, 100 steps, from the same weights and batches: xtrain, PyTorch f32 with and without
+its oneDNN kernels, PyTorch f64.
 
 usage: python3 tests/peers/mnist_digits.py BUILD_DIR IDX_DIR      (by hand; needs torch, safetensors, a C compiler)
 
-A max pooling whose two largest inputs are within rounding of each other sends its gradient elsewhere in one program than in another, and from there on
-two correct programs drift apart. So this prints how far each pair is and where it first left 1e-5 and 1e-4: what PyTorch differs from itself by is
-what can be asked."""
+A max pooling whose two largest inputs are within rounding of each other sends its gradient elsewhere in one program
+than in another, and from there on two correct programs drift apart. So this prints how far each pair is and where it
+first left 1e-5 and 1e-4: what PyTorch differs from itself by is what can be asked."""
 import os
 import subprocess
 import sys
@@ -35,7 +36,8 @@ class Net(nn.Module):
 def one_ulp(state, seed):
     """The weights, each moved to the next float above or below."""
     g = torch.Generator().manual_seed(seed)
-    far = {k: torch.where(torch.rand(v.shape, generator=g) < 0.5, 9.0, -9.0) for k, v in state.items() if k.endswith("weight") and not k.startswith("bn")}
+    far = {k: torch.where(torch.rand(v.shape, generator=g) < 0.5, 9.0, -9.0) for k, v in state.items()
+           if k.endswith("weight") and not k.startswith("bn")}
     return {k: torch.nextafter(v, far[k]) if k in far else v for k, v in state.items()}
 
 
@@ -61,16 +63,21 @@ def pytorch(folder, dtype, mkldnn, seed=None):
 def compare(name, got, want):
     error = np.abs(got - want) / np.abs(want)
     first = [str(int(np.argmax(error > limit))) if (error > limit).any() else "never" for limit in (1e-5, 1e-4)]
-    print(f"{name:44s} largest {error.max():.1e} at step {error.argmax()}; above 1e-5 first at {first[0]}, above 1e-4 at {first[1]}")
+    print(
+        f"{name:44s} largest {error.max():.1e} at step {error.argmax()}; above 1e-5 first at {first[0]}, above 1e-4 "
+        f"at {first[1]}")
 
 
 build, digits = (os.path.abspath(p) for p in sys.argv[1:3])
 root = os.path.abspath(os.path.dirname(__file__) + "/../..")
 with tempfile.TemporaryDirectory() as folder:
-    subprocess.run(["cc", "-I" + root + "/include", root + "/tests/peers/mnist_digits.c", "-L" + build, "-lxtrain", "-Wl,-rpath," + build, "-o", folder + "/run"], check=True)
-    out = subprocess.run(["./run", digits], cwd=folder, check=True, capture_output=True, text=True, env=dict(os.environ, XT_SUMMARY="off")).stdout
+    subprocess.run(["cc", "-I" + root + "/include", root + "/tests/peers/mnist_digits.c", "-L" + build, "-lxtrain",
+                    "-Wl,-rpath," + build, "-o", folder + "/run"], check=True)
+    out = subprocess.run(["./run", digits], cwd=folder, check=True, capture_output=True, text=True,
+                         env=dict(os.environ, XT_SUMMARY="off")).stdout
     ours = np.array([float(v) for v in out.split()])
-    plain, without, exact = pytorch(folder, torch.float32, True), pytorch(folder, torch.float32, False), pytorch(folder, torch.float64, True)
+    plain, without, exact = pytorch(folder, torch.float32, True), pytorch(folder, torch.float32, False), pytorch(folder,
+            torch.float64, True)
     moved = [pytorch(folder, torch.float32, True, seed) for seed in range(4)]
 compare("xtrain, PyTorch", ours, plain)
 compare("PyTorch, PyTorch without oneDNN", plain, without)

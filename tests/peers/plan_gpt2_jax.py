@@ -1,9 +1,11 @@
-"""The memory of one AdamW step of GPT-2 124M (f32, full precision), as JAX and libtpu state it: what `xtrain plan gpt2` must come within 10 % of (tests/slow/plan_jax.sh).
+"""The memory of one AdamW step of GPT-2 124M (f32, full precision), as JAX and libtpu state it: what `xtrain plan gpt2`
+must come within 10 % of (tests/slow/plan_jax.sh).
 
 usage: plan_gpt2_jax.py TOPOLOGY BATCH SEQ [--full]     prints bytes
 
-Memory is known after some 20 seconds, the code after many minutes: the compiler is ended between them, and the number is the total of its own memory usage report. With
---full it comes to its end, and the number is arguments + results - results in place + temporaries, of memory_analysis().
+Memory is known after some 20 seconds, the code after many minutes: the compiler is ended between them, and the number
+is the total of its own memory usage report. With --full it comes to its end, and the number is arguments + results -
+results in place + temporaries, of memory_analysis().
 """
 import glob
 import os
@@ -13,7 +15,9 @@ import sys
 import tempfile
 import time
 
-for k, v in dict(TPU_SKIP_MDS_QUERY="1", TPU_WORKER_HOSTNAMES="localhost", TPU_WORKER_ID="0", TPU_ACCELERATOR_TYPE="v5litepod-4", TPU_MIN_LOG_LEVEL="3", ALLOW_MULTIPLE_LIBTPU_LOAD="1", JAX_PLATFORMS="cpu").items():
+for k, v in dict(TPU_SKIP_MDS_QUERY="1", TPU_WORKER_HOSTNAMES="localhost", TPU_WORKER_ID="0",
+                 TPU_ACCELERATOR_TYPE="v5litepod-4", TPU_MIN_LOG_LEVEL="3", ALLOW_MULTIPLE_LIBTPU_LOAD="1",
+                 JAX_PLATFORMS="cpu").items():
     os.environ.setdefault(k, v)
 import jax
 import jax.numpy as jnp
@@ -54,7 +58,8 @@ def step(p, m, v, t, x, y):
     t = t + 1
     m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, m, g)
     v = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, v, g)
-    p = jax.tree.map(lambda p, m, v: p * (1 - 3e-5) - 3e-4 * (m / (1 - 0.9 ** t)) / (jnp.sqrt(v / (1 - 0.999 ** t)) + 1e-8), p, m, v)
+    p = jax.tree.map(lambda p, m, v: p * (1 - 3e-5) - 3e-4 * (m / (1 - 0.9 ** t))
+                     / (jnp.sqrt(v / (1 - 0.999 ** t)) + 1e-8), p, m, v)
     return p, m, v, t, loss
 
 
@@ -71,7 +76,8 @@ def linear(rows, columns):
 
 
 norm = {"weight": like(WIDTH), "bias": like(WIDTH)}
-block = {"norm1": norm, "qkv": linear(WIDTH, 3 * WIDTH), "merge": linear(WIDTH, WIDTH), "norm2": norm, "up": linear(WIDTH, 4 * WIDTH), "down": linear(4 * WIDTH, WIDTH)}
+block = {"norm1": norm, "qkv": linear(WIDTH, 3 * WIDTH), "merge": linear(WIDTH, WIDTH), "norm2": norm,
+         "up": linear(WIDTH, 4 * WIDTH), "down": linear(4 * WIDTH, WIDTH)}
 p = {"tokens": like(VOCAB, WIDTH), "places": like(CONTEXT, WIDTH), "blocks": [block] * LAYERS, "norm": norm}
 tokens = like(batch, seq, dtype=jnp.int32)
 folder = tempfile.mkdtemp()
@@ -79,12 +85,14 @@ child = 0 if "--full" in sys.argv else os.fork()
 if child == 0:
     options = {} if "--full" in sys.argv else {"xla_dump_to": folder, "xla_dump_hlo_as_text": True}
     with jax.default_matmul_precision("highest"):
-        m = jax.jit(step, donate_argnums=(0, 1, 2, 3)).lower(p, p, p, like(), tokens, tokens).compile(compiler_options=options).memory_analysis()
+        m = jax.jit(step, donate_argnums=(0, 1, 2, 3)).lower(p, p, p, like(), tokens,
+                                                             tokens).compile(compiler_options=options).memory_analysis()
     if "--full" in sys.argv:
         print(m.argument_size_in_bytes + m.output_size_in_bytes - m.alias_size_in_bytes + m.temp_size_in_bytes)
     sys.exit(0)
 end = time.time() + 1200
-while time.time() < end and not glob.glob(folder + "/*after_optimizations_after_buffer_assignment.txt") and os.waitpid(child, os.WNOHANG) == (0, 0):
+while time.time() < end and not glob.glob(
+    folder + "/*after_optimizations_after_buffer_assignment.txt") and os.waitpid(child, os.WNOHANG) == (0, 0):
     time.sleep(0.2)
 time.sleep(0.5)
 os.kill(child, signal.SIGKILL)

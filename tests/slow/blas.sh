@@ -1,6 +1,7 @@
 #!/bin/bash
-# OpenBLAS's share in "results do not depend on the number of threads": more shapes under every set of its kernels that this processor can run, each hostile
-# environment by itself; then the unit tests of the CPU compiler under the sets that other processors would choose.
+# OpenBLAS's share in "results do not depend on the number of threads": more shapes under every set of its kernels that
+# this processor can run, each hostile environment by itself; then the unit tests of the CPU compiler under the sets
+# that other processors would choose.
 . "$(dirname "$0")/../examples/lib.sh"
 export XT_CACHE=off XT_SUMMARY=off
 timeout 5400 "$BUILD/test_cpu_threads" all >"$tmp/out" 2>&1

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Two network namespaces as two hosts, two ranks on each, by mpirun: training as on one rank, what goes over the wire, the key-value store of a multi-process PJRT client,
-# remote calls, a rank that does not come, one that fails, one that is killed, a network that breaks.
+# Two network namespaces as two hosts, two ranks on each, by mpirun: training as on one rank, what goes over the wire,
+# the key-value store of a multi-process PJRT client, remote calls, a rank that does not come, one that fails, one that
+# is killed, a network that breaks.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -16,7 +17,8 @@ clean() {
     rm -rf "$tmp"
 }
 trap clean EXIT
-ip netns add $a 2>"$out" && ip netns add $b 2>>"$out" && ip link add v$$a netns $a type veth peer name v$$b netns $b 2>>"$out" ||
+ip netns add $a 2>"$out" && ip netns add $b 2>>"$out" &&
+    ip link add v$$a netns $a type veth peer name v$$b netns $b 2>>"$out" ||
     { echo "network namespaces are not permitted here: $(tail -n 1 "$out")"; exit 77; }
 ip -n $a addr add 10.77.0.1/24 dev v$$a && ip -n $b addr add 10.77.0.2/24 dev v$$b
 for n in $a $b; do ip -n $n link set lo up; done
@@ -29,14 +31,16 @@ shift
 exec ip netns exec $b unshare -u bash -c 'hostname host-b; exec bash -c "\$0"' "\$*"
 E2
 chmod +x "$tmp/agent"
-export XT_PLUGIN_DIR=${XT_PLUGIN_DIR:-$BUILD} XT_SUMMARY=off XT_CACHE=off LD_LIBRARY_PATH=$BUILD OMPI_MCA_plm_rsh_agent=$tmp/agent OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+export XT_PLUGIN_DIR=${XT_PLUGIN_DIR:-$BUILD} XT_SUMMARY=off XT_CACHE=off LD_LIBRARY_PATH=$BUILD \
+    OMPI_MCA_plm_rsh_agent=$tmp/agent OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
     OMPI_MCA_rmaps_base_oversubscribe=1 RECORD_OF=${XT_PLUGIN_DIR:-$BUILD}/pjrt_plugin_xtrain_cpu.so RECORD_TO=$tmp/rec
 unset CPU_NUM_DEVICES XT_DEVICE PJRT_DEVICE XT_RANK XT_WORLD_SIZE XT_RENDEZVOUS
 on_a() { timeout 120 ip netns exec $a unshare -u bash -c 'hostname host-a; exec "$@"' _ "$@" </dev/null; }
 hosts() { # hosts RANKS_ON_A:RANKS_ON_B ARGS
     local n=$1
     shift
-    on_a mpirun --host 10.77.0.1:${n%:*},10.77.0.2:${n#*:} -np $((${n%:*} + ${n#*:})) -x XT_PLUGIN_DIR -x XT_SUMMARY -x XT_CACHE -x LD_LIBRARY_PATH "$@" >"$out" 2>&1
+    on_a mpirun --host 10.77.0.1:${n%:*},10.77.0.2:${n#*:} -np $((${n%:*} + ${n#*:})) -x XT_PLUGIN_DIR -x XT_SUMMARY \
+        -x XT_CACHE -x LD_LIBRARY_PATH "$@" >"$out" 2>&1
 }
 says() { grep -qE -- "$1" "$out"; }
 sent() { ip netns exec $a cat /sys/class/net/v$$a/statistics/tx_bytes; }
@@ -57,7 +61,9 @@ static int reduce(size_t n, int times) { /* sums of whole numbers: exact in any 
         for (size_t i = 0; i < n; i++) x[i] = (float)(i % 1000 + (size_t)xt_rank());
         if (fails(xt_host_all_reduce(x, XT_F32, n))) return 1;
         for (size_t i = 0; i < n; i++)
-            if (x[i] != (float)(i % 1000 * (size_t)xt_world_size() + (size_t)(xt_world_size() * (xt_world_size() - 1) / 2))) return fprintf(stderr, "wrong at %zu\n", i), 1;
+            if (x[i] !=
+                (float)(i % 1000 * (size_t)xt_world_size() + (size_t)(xt_world_size() * (xt_world_size() - 1) / 2)))
+                return fprintf(stderr, "wrong at %zu\n", i), 1;
     }
     printf("rank %d sums\n", xt_rank());
     return 0;
@@ -72,13 +78,17 @@ static int groups(size_t n) {
         for (size_t i = 0; i < n; i++) x[i] = (float)(i % 1000 + (size_t)xt_rank());
         if (fails(xt_host_all_gather(x, n * 4, y, .groups = how[k % 3]))) return 1;
         for (size_t i = 0; i < n; i++)
-            if (y[first ? i : n + i] != x[i] || y[first ? n + i : i] != (float)(i % 1000 + (size_t)with)) return fprintf(stderr, "gather %d wrong at %zu\n", k, i), 1;
+            if (y[first ? i : n + i] != x[i] || y[first ? n + i : i] != (float)(i % 1000 + (size_t)with))
+                return fprintf(stderr, "gather %d wrong at %zu\n", k, i), 1;
         if (fails(xt_host_all_reduce(x, XT_F32, n, .groups = how[k % 3]))) return 1;
         for (size_t i = 0; i < n; i++)
-            if (x[i] != (float)(2 * (i % 1000) + (size_t)(xt_rank() + with))) return fprintf(stderr, "sum %d wrong at %zu\n", k, i), 1;
-        xt_tensor t = xt_full(xt_rank() + 1, XT_F32, 8, 4), s = xt_all_reduce(t, .groups = how[k % 3]), c = xt_reduce_scatter(t, 1, .groups = how[k % 3]), p = xt_collective_permute(t, .shift = 1);
+            if (x[i] != (float)(2 * (i % 1000) + (size_t)(xt_rank() + with)))
+                return fprintf(stderr, "sum %d wrong at %zu\n", k, i), 1;
+        xt_tensor t = xt_full(xt_rank() + 1, XT_F32, 8, 4), s = xt_all_reduce(t, .groups = how[k % 3]),
+                  c = xt_reduce_scatter(t, 1, .groups = how[k % 3]), p = xt_collective_permute(t, .shift = 1);
         float got[3] = {(float)xt_item(xt_mean(s)), (float)xt_item(xt_mean(c)), (float)xt_item(xt_mean(p))};
-        if (got[0] != (float)(xt_rank() + with + 2) || got[1] != got[0] || got[2] != (float)((xt_rank() + 3) % 4 + 1)) return fprintf(stderr, "tensors %d: %g %g %g\n", k, got[0], got[1], got[2]), 1;
+        if (got[0] != (float)(xt_rank() + with + 2) || got[1] != got[0] || got[2] != (float)((xt_rank() + 3) % 4 + 1))
+            return fprintf(stderr, "tensors %d: %g %g %g\n", k, got[0], got[1], got[2]), 1;
     }
     printf("rank %d groups\n", xt_rank());
     free(x);
@@ -90,12 +100,14 @@ static int run(int rank, void *arg) {
     const char *what = argv[1];
     char host[64];
     gethostname(host, sizeof host);
-    if (strcmp(what, "who") == 0) return printf("rank %d of %d, %d here, on %s\n", rank, xt_world_size(), xt_local_rank(), host) < 0;
+    if (strcmp(what, "who") == 0)
+        return printf("rank %d of %d, %d here, on %s\n", rank, xt_world_size(), xt_local_rank(), host) < 0;
     if (strcmp(what, "reduce") == 0) return reduce((size_t)atol(argv[2]), atoi(argv[3]));
     if (strcmp(what, "groups") == 0) return groups((size_t)atol(argv[2]));
     if (strcmp(what, "open") == 0) return xt_item(xt_sum(xt_ones(XT_F32, 4))) == 4 ? xt_finish() : 1;
     if (fails(xt_barrier(100))) return 1;
-    if (getenv("LIMIT")) setenv("XT_TIMEOUT", getenv("LIMIT"), 1); /* not for joining, which takes longer on a loaded machine */
+    if (getenv("LIMIT"))
+        setenv("XT_TIMEOUT", getenv("LIMIT"), 1); /* not for joining, which takes longer on a loaded machine */
     printf("ready %d\n", rank);
     fflush(stdout);
     if (strcmp(what, "late") == 0) {
@@ -116,7 +128,9 @@ C
 check "the program builds" cc -I"$root/include" "$tmp/p.c" -o "$tmp/p" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
 
 hosts 2:2 "$tmp/p" who
-check "two hosts, two ranks on each" [ "$(sort "$out" | tr '\n' '|')" = "rank 0 of 4, 0 here, on host-a|rank 1 of 4, 1 here, on host-a|rank 2 of 4, 0 here, on host-b|rank 3 of 4, 1 here, on host-b|" ]
+near="rank 0 of 4, 0 here, on host-a|rank 1 of 4, 1 here, on host-a|rank 2 of 4, 0 here, on host-b|rank 3 of 4, 1 "
+near+="here, on host-b|"
+check "two hosts, two ranks on each" [ "$(sort "$out" | tr '\n' '|')" = "$near" ]
 for shape in 1:1 2:2 3:1 1:3; do
     for n in 1 1000 3000001; do
         hosts $shape "$tmp/p" reduce $n 3
@@ -136,8 +150,9 @@ losses() { sed -nE 's/.*step ([0-9]+) of .* loss ([-0-9.e+]+)$/\1 \2/p' "$1"; }
 CPU_NUM_DEVICES=1 "$BUILD/mnist_multi" 128 60 >"$tmp/one" 2>&1
 hosts 2:2 "$BUILD/mnist_multi" 32 60
 check "training over both hosts" [ $? = 0 ]
-check "has the losses of one rank to 1e-5" \
-    awk 'NR == FNR {a[$1] = $2; next} {d = $2 - a[$1]; if (d < 0) d = -d; if (!($1 in a) || d > 1e-5 * (a[$1] + 1)) bad = 1} END {exit bad || FNR != 2}' <(losses "$tmp/one") <(losses "$out")
+near='NR == FNR {a[$1] = $2; next} {d = $2 - a[$1]; if (d < 0) d = -d; if (!($1 in a) || d > 1e-5 * (a[$1] + 1)) bad '
+near+='= 1} END {exit bad || FNR != 2}'
+check "has the losses of one rank to 1e-5" awk "$near" <(losses "$tmp/one") <(losses "$out")
 on_a "$XTRAIN" launch -n 4 --host 10.77.0.1,10.77.0.2 -- "$tmp/p" who >"$out" 2>&1
 check "xtrain launch --host" [ "$(grep -c 'here, on host-[ab]' "$out")" = 4 ]
 
@@ -154,16 +169,20 @@ cd "$BUILD" || exit 1
 hosts 2:2 ./remote ./remote_module.so 100000
 check "remote calls over hosts" says '^rank 3 on host-b added its part'
 hosts 1:1 ./remote ./remote_module.so 1000 crash
-check "a crash on the other host" says 'rank 1 \(host host-b, pid [0-9]+\): crash of ./remote_module.so was ended by signal 11'
+check "a crash on the other host" \
+    says 'rank 1 \(host host-b, pid [0-9]+\): crash of ./remote_module.so was ended by signal 11'
 
 hosts 2:2 "$tmp/p" late
-check "who did not come, and where it is" says 'rank 0: .*xt_barrier at .*p.c:[0-9]+: did not come: rank 2, last seen at xt_barrier at .*p.c:[0-9]+; waiting: rank 0 in xt_barrier at .*p.c:[0-9]+; rank 1 in xt_barrier at .*; rank 3 in '
+near='rank 0: .*xt_barrier at .*p.c:[0-9]+: did not come: rank 2, last seen at xt_barrier at .*p.c:[0-9]+; waiting: '
+near+='rank 0 in xt_barrier at .*p.c:[0-9]+; rank 1 in xt_barrier at .*; rank 3 in '
+check "who did not come, and where it is" says "$near"
 hosts 2:2 "$tmp/p" code
 check "a failed rank's code is the run's" [ $? = 9 ]
 hosts 2:2 "$tmp/p" loop &
 running=$!
 for _ in $(seq 300); do [ "$(grep -c ready "$out")" = 4 ] && break; sleep 0.1; done
-victim=$(ip netns pids $b | while read -r p; do tr '\0' ' ' </proc/"$p"/cmdline | grep -q "^$tmp/p loop" && echo "$p"; done | head -n 1)
+victim=$(ip netns pids $b | while read -r p; do
+    tr '\0' ' ' </proc/"$p"/cmdline | grep -q "^$tmp/p loop" && echo "$p"; done | head -n 1)
 began=$(date +%s%N)
 kill -9 "$victim"
 wait $running
@@ -172,16 +191,22 @@ sleep 0.2
 check "soon" [ $((($(date +%s%N) - began) / 1000000)) -lt 60000 ] # mpirun's own pace
 check "everywhere" [ -z "$(ip netns pids $a)$(ip netns pids $b)" ]
 # A rank dies on the other host: all start again, from the last checkpoint, with the undisturbed run's bits
-# (running statistics of batch norm are each rank's own: the checkpoint has rank 0's, and what came before it has faded at the end).
-check "the run to be killed builds" cc -D_GNU_SOURCE -I"$root/include" "$root/tests/examples/killed.c" -o "$tmp/killed" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+# (running statistics of batch norm are each rank's own: the checkpoint has rank 0's, and what came before it has faded
+# at the end).
+check "the run to be killed builds" cc -D_GNU_SOURCE -I"$root/include" "$root/tests/examples/killed.c" \
+    -o "$tmp/killed" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
 cd "$tmp" || exit 1
-elastic() { on_a "$XTRAIN" launch -n 2 --host 10.77.0.1,10.77.0.2 --max-restarts 3 -- env KILLED_DIR="$tmp/$1" "$tmp/killed" --run_name "$1" >"$out.$1" 2>&1; }
+elastic() {
+    on_a "$XTRAIN" launch -n 2 --host 10.77.0.1,10.77.0.2 --max-restarts 3 -- env KILLED_DIR="$tmp/$1" "$tmp/killed" \
+        --run_name "$1" >"$out.$1" 2>&1
+}
 elastic whole
 check "the undisturbed run ends" [ "$?$(grep -c '^weights' "$out.whole")$(grep -c restart "$out.whole")" = 020 ]
 elastic cut &
 running=$!
 while kill -0 $running 2>/dev/null && [ ! -e "$tmp/cut/last.ckpt" ]; do sleep 0.01; done
-victim=$(ip netns pids $b | while read -r p; do [ "$(readlink "/proc/$p/exe")" = "$tmp/killed" ] && echo "$p"; done | head -n 1)
+victim=$(ip netns pids $b | while read -r p; do
+    [ "$(readlink "/proc/$p/exe")" = "$tmp/killed" ] && echo "$p"; done | head -n 1)
 check "a rank on the other host is there to be killed" kill -9 "$victim"
 wait $running
 check "the run ends well all the same" [ $? = 0 ]
@@ -197,7 +222,8 @@ sleep 6
 ip -n $b link set v$$b up
 wait $running
 check "a broken network is an error in time" [ $? != 0 ]
-check "that says who waits in what" says 'rank 0: .*(not all ranks came within the time limit|did not come|has given up)'
+check "that says who waits in what" \
+    says 'rank 0: .*(not all ranks came within the time limit|did not come|has given up)'
 check "nothing is left running" [ -z "$(ip netns pids $a)$(ip netns pids $b)" ]
 check "nor in shared memory" [ -z "$(ls /dev/shm | grep "^xtrain-.*host[0-9]" )" ]
 finish

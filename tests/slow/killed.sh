@@ -1,6 +1,6 @@
 #!/bin/bash
-# Killed and resumed in the variants that take longer: open windows, two optimizers, an average of the weights and spike detection; on two ranks, of which
-# one is killed; with more kills. See tests/examples/killed.sh.
+# Killed and resumed in the variants that take longer: open windows, two optimizers, an average of the weights and spike
+# detection; on two ranks, of which one is killed; with more kills. See tests/examples/killed.sh.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 passed=0 failed=0

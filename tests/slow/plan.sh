@@ -1,7 +1,8 @@
 #!/bin/bash
-# Plans by the real compilers: TPU (libtpu) and CUDA without hardware, every model, one and many hosts, meshes, a program that does not fit, the page in a browser.
-# The packages are fetched into BUILD/plugins, or found in XT_PLUGINS_DIR; without a network each part is skipped and says so. About 200 compilations of some seconds
-# each: 10 minutes on two quiet cores. JAX_PYTHON names a python3 that has jax.
+# Plans by the real compilers: TPU (libtpu) and CUDA without hardware, every model, one and many hosts, meshes, a
+# program that does not fit, the page in a browser. The packages are fetched into BUILD/plugins, or found in
+# XT_PLUGINS_DIR; without a network each part is skipped and says so. About 200 compilations of some seconds each: 10
+# minutes on two quiet cores. JAX_PYTHON names a python3 that has jax.
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 x=$BUILD/xtrain
@@ -10,7 +11,8 @@ out=$tmp/out
 value() { tail -n 1 "$out" | grep -oE "\"$1\": (\"[^\"]*\"|[^,}]*)" | head -n 1 | sed -E "s/[^:]*: //"; }
 plan() { "$x" plan --json --no-remedies "$@" >"$out" 2>"$tmp/err"; }
 have() { # DEVICE NAME
-    "$x" doctor --device "$1" --json 2>/dev/null | grep -q '"loads": true' || "$x" doctor --install "$2" --yes >"$tmp/err" 2>&1
+    "$x" doctor --device "$1" --json 2>/dev/null | grep -q '"loads": true' ||
+        "$x" doctor --install "$2" --yes >"$tmp/err" 2>&1
     "$x" doctor --device "$1" --json 2>/dev/null | grep -q '"loads": true'
 }
 adds_up() { python3 -c '
@@ -20,13 +22,17 @@ k = d["by_kind"]
 rows = sum(r["bytes"] for r in d["at_peak"])
 assert sum(k.values()) == d["peak_bytes"], (sum(k.values()), d["peak_bytes"])
 assert rows + k.get("fragmentation", 0) + k.get("reserved", 0) == d["peak_bytes"]
-if d["compiler_peak_bytes"] > 0: assert d["argument_bytes"] + d["output_bytes"] - d["alias_bytes"] + d["temp_bytes"] + d["live_elsewhere_bytes"] == d["peak_bytes"]
+if d["compiler_peak_bytes"] > 0:
+    own = d["argument_bytes"] + d["output_bytes"] - d["alias_bytes"] + d["temp_bytes"]
+    assert own + d["live_elsewhere_bytes"] == d["peak_bytes"]
 named = sum(r["bytes"] for r in d["at_peak"] if r["line"] > 0)
-assert named > 0.8 * rows or rows < 4 << 20, (named, rows) # in a small program the helpers of the compiler are a good part
+# In a small program the helpers of the compiler are a good part.
+assert named > 0.8 * rows or rows < 4 << 20, (named, rows)
 ' "$out"; }
 # PLAN_PARTS names some of: models examples meshes rest remedies jax cuda page.
 part() { [[ " ${PLAN_PARTS:-models examples meshes rest remedies jax cuda page} " == *" $1 "* ]]; }
-# Every example, as a user's program under rehearsal. Those that launch ranks to show something else train nothing, and plan says so.
+# Every example, as a user's program under rehearsal. Those that launch ranks to show something else train nothing, and
+# plan says so.
 examples() { # TOPOLOGY DEVICES
     local f name
     for f in "$root"/examples/*.c "$root"/examples/guides/*.c; do
@@ -70,7 +76,8 @@ if have TPU tpu; then
         check "v2" plan gpt2-tiny --topology v2:2x2
         check "with its code, or until the time limit" plan gpt2-tiny --topology v4:2x2x1 --full --time-limit 400
         check "the totals are the compiler's statistics" adds_up
-        check "code was made, or it says that time was up" sh -c "[ '$(value code_bytes)' -gt 0 ] || grep -q 'time limit was reached' '$out'"
+        check "code was made, or it says that time was up" \
+            sh -c "[ '$(value code_bytes)' -gt 0 ] || grep -q 'time limit was reached' '$out'"
         check "a compiler that takes long over its code is ended" plan mnist --topology v4:2x2x1 --full --time-limit 30
         check "and the memory is there all the same" adds_up
         check "too large a batch" plan gpt2 --topology v5e:2x2 --batch 64 --seq 1024
@@ -79,8 +86,10 @@ if have TPU tpu; then
     fi
     if part remedies; then
         "$x" plan gpt2-tiny --topology v5e:2x2 --batch 32 --remedies --json >"$out" 2>"$tmp/err"
-        check "all of them with a figure" [ "$(tail -n 1 "$out" | grep -o '"remedies": .*' | grep -o '"peak_bytes"' | wc -l)" = 10 ]
-        by_plan=$(tail -n 1 "$out" | grep -oE '"activation checkpointing per block", "peak_bytes": [0-9]+' | grep -oE '[0-9]+$')
+        check "all of them with a figure" \
+            [ "$(tail -n 1 "$out" | grep -o '"remedies": .*' | grep -o '"peak_bytes"' | wc -l)" = 10 ]
+        by_plan=$(tail -n 1 "$out" | grep -oE '"activation checkpointing per block", "peak_bytes": [0-9]+' |
+            grep -oE '[0-9]+$')
         plan gpt2-tiny --topology v5e:2x2 --batch 32 --checkpoint
         check "a remedy's figure is that of the program with the remedy in it" [ "$(value peak_bytes)" = "$by_plan" ]
         "$x" plan gpt2-tiny --topology v5e:2x2 --limit 100M --max-batch --json >"$out" 2>"$tmp/err"
@@ -95,7 +104,9 @@ if have TPU tpu; then
         "$x" plan gpt2-tiny --topology v5e:2x2 --batch 16 --mesh auto --json >"$out" 2>"$tmp/err"
         check "the meshes of four devices" [ "$(grep -o '"collective_bytes"' "$out" | wc -l)" = 5 ]
         "$x" plan gpt2-tiny --topology v5e:2x2 --batch 16 --mesh auto >"$out" 2>"$tmp/err"
-        check "as a table, the fastest first" sh -c "grep -E '^--mesh ' '$out' | awk '{for (i = 1; i < NF; i++) if (\$i == \"ms\") print \$(i-1)}' | sort -g -c"
+        check "as a table, the fastest first" \
+            sh -c \
+            "grep -E '^--mesh ' '$out' | awk '{for (i = 1; i < NF; i++) if (\$i == \"ms\") print \$(i-1)}' | sort -g -c"
         "$x" plan gpt2-tiny --sweep batch=8:16,topology=v4:2x2x1,v5e:2x2,precision=fp32,bf16 --json >"$out" 2>"$tmp/err"
         check "a sweep over batches, topologies and precisions" [ "$(grep -o '"peak_bytes"' "$out" | wc -l)" = 8 ]
         "$x" plan gpt2-tiny --sweep batch=8:16,topology=v4:2x2x1,v5e:2x2 >"$out" 2>"$tmp/err"
@@ -106,7 +117,8 @@ if have TPU tpu; then
     jax() { PYTHONPATH=$libtpu timeout 1500 "$python" "$root/tests/peers/$1" "${@:2}" 2>"$tmp/err" | tail -n 1; }
     near() { [ $((10 * $1)) -lt $((11 * $2)) ] && [ $((11 * $1)) -gt $((10 * $2)) ]; }
     if part jax && "$python" -c 'import jax' 2>/dev/null; then
-        cc -O1 -I"$root/include" "$root/tests/peers/plan_mlp.c" -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" -o "$tmp/mlp"
+        cc -O1 -I"$root/include" "$root/tests/peers/plan_mlp.c" \
+            -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" -o "$tmp/mlp"
         "$x" plan --topology v5e:2x2 --json -- "$tmp/mlp" >"$out" 2>"$tmp/err"
         ours=$(value peak_bytes) theirs=$(jax plan_jax.py v5e:2x2)
         check "an MLP in JAX takes the same memory within 10 % ($ours, $theirs)" near "$ours" "$theirs"
@@ -114,7 +126,8 @@ if have TPU tpu; then
             read -r batch seq <<<"$size"
             plan gpt2 --topology v5e:2x2 --batch "$batch" --seq "$seq"
             ours=$(value peak_bytes) theirs=$(jax plan_gpt2_jax.py v5e:2x2 "$batch" "$seq")
-            check "GPT-2 in JAX, $batch x $seq tokens, takes the same memory within 10 % ($ours, $theirs)" near "$ours" "$theirs"
+            check "GPT-2 in JAX, $batch x $seq tokens, takes the same memory within 10 % ($ours, $theirs)" near \
+                "$ours" "$theirs"
             echo "GPT-2, $batch x $seq: xtrain $ours, JAX $theirs bytes"
         done
     elif part jax; then
@@ -131,7 +144,8 @@ if part cuda && have CUDA cuda; then
         done
     done
     "$x" plan gpt2-tiny --topology cuda:h100 --remedies --json >"$out" 2>"$tmp/err"
-    check "remedies on cuda:h100" [ "$(tail -n 1 "$out" | grep -o '"remedies": .*' | grep -o '"peak_bytes"' | wc -l)" -ge 8 ]
+    check "remedies on cuda:h100" \
+        [ "$(tail -n 1 "$out" | grep -o '"remedies": .*' | grep -o '"peak_bytes"' | wc -l)" -ge 8 ]
     plan gpt2-tiny --topology cuda:h100:4 --mesh data=2,model=2 --batch 4
     check "a mesh of four h100" grep -q '"op": "all-reduce' "$out"
 elif part cuda; then
@@ -141,11 +155,17 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
 if part page && [ -n "$browser" ]; then
     "$x" plan gpt2-tiny --html "$tmp/page.html" >/dev/null 2>&1
     # The mouse over the left end: the handler shows what is alive there, which is not what the page shows at first.
-    printf '<script>{ const c = document.getElementById("chart"); c.dispatchEvent(new MouseEvent("mousemove", {clientX: c.getBoundingClientRect().left + 1})); }</script>\n' >>"$tmp/page.html"
-    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --virtual-time-budget=5000 --dump-dom "file://$tmp/page.html" >"$out" 2>"$tmp/err"
+    printf '%s\n' '<script>{ const c = document.getElementById("chart");' \
+        'c.dispatchEvent(new MouseEvent("mousemove", {clientX: c.getBoundingClientRect().left + 1})); }' \
+        '</script>' >>"$tmp/page.html"
+    timeout 120 "$browser" \
+        --headless --no-sandbox --disable-gpu --virtual-time-budget=5000 --dump-dom "file://$tmp/page.html" \
+        >"$out" 2>"$tmp/err"
     check "the page draws memory over time" grep -qE '<path id="curve"[^>]* d="M0 [0-9.]+L' "$out"
     check "names the peak's lines" grep -qE '<td[^>]*>gpt2.c:[0-9]+</td>' "$out"
-    check "tells what is alive under the mouse, by line" sh -c "grep -qE 'instruction [0-9] of [0-9]+: ' '$out' && grep -A 3 -E 'instruction [0-9] of' '$out' | grep -qE '[a-z0-9_]+[.]c:[0-9]+'"
+    want="grep -qE 'instruction [0-9] of [0-9]+: ' '$out' && grep -A 3 -E 'instruction [0-9] of' '$out' | grep -qE "
+    want+="'[a-z0-9_]+[.]c:[0-9]+'"
+    check "tells what is alive under the mouse, by line" sh -c "$want"
 elif part page; then
     echo "skip page: no browser (Debian: apt-get install chromium)"
 fi

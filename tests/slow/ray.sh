@@ -1,11 +1,15 @@
 #!/bin/bash
-# The Ray example: two ranks train on Ray's workers and agree; a failing function fails the run. Ray comes from PyPI, into a folder of its own.
+# The Ray example: two ranks train on Ray's workers and agree; a failing function fails the run. Ray comes from PyPI,
+# into a folder of its own.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 venv=${RAY_VENV:-$root/.venv}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv" >"$tmp/out" 2>&1 || { echo "no python3 venv here"; exit 77; }
-"$venv/bin/python" -c 'import ray' 2>/dev/null || "$venv/bin/pip" install -q ray >"$tmp/out" 2>&1 || { echo "Ray could not be installed from PyPI"; exit 77; }
+"$venv/bin/python" -c 'import ray' 2>/dev/null || "$venv/bin/pip" install -q ray >"$tmp/out" 2>&1 || {
+    echo "Ray could not be installed from PyPI"
+    exit 77
+}
 cp "$root"/examples/ray/*.py "$tmp/"
 build() { cc -I"$root/include" -shared -fPIC "$1" -o "$2" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"; }
 check "the training module builds" build "$root/examples/ray/train_module.c" "$tmp/train_module.so"

@@ -1,12 +1,16 @@
 #!/bin/bash
-# TensorBoard's own package (PyPI) reads an event file of ours: scalars, histograms, images, texts, the table of runs. XT_TENSORBOARD_PYTHON names a Python
-# that has it; without one a virtual environment is made.
+# TensorBoard's own package (PyPI) reads an event file of ours: scalars, histograms, images, texts, the table of runs.
+# XT_TENSORBOARD_PYTHON names a Python that has it; without one a virtual environment is made.
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 BUILD=${BUILD:-$root/build}
 python=${XT_TENSORBOARD_PYTHON:-}
 if [ -z "$python" ]; then
-    python3 -m venv "$tmp/venv" && "$tmp/venv/bin/pip" -q install tensorboard==2.20.0 >"$tmp/out" 2>&1 || { echo "skip tensorboard: the package cannot be had ($(tail -n 1 "$tmp/out"))"; echo "0 passed, 0 failed"; exit 0; }
+    python3 -m venv "$tmp/venv" && "$tmp/venv/bin/pip" -q install tensorboard==2.20.0 >"$tmp/out" 2>&1 || {
+        echo "skip tensorboard: the package cannot be had ($(tail -n 1 "$tmp/out"))"
+        echo "0 passed, 0 failed"
+        exit 0
+    }
     python=$tmp/venv/bin/python
 fi
 cat >"$tmp/rich.c" <<'C'
@@ -28,10 +32,12 @@ int main(void) {
     xt_trainer_number(t, "model.lr", 0.1);
     xt_trainer_text(t, "model.kind", "linear");
     xt_task task = {.net = net, .training_step = step, .configure_optimizers = sgd, .on_fit_start = begun};
-    return xt_fit(t, &task, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, NULL, (xt_spec){0}, 16), .batch = 2));
+    return xt_fit(t, &task,
+                  xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, NULL, (xt_spec){0}, 16), .batch = 2));
 }
 C
-"${CC:-cc}" -std=c11 -I"$root/include" "$tmp/rich.c" -o "$tmp/rich" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
+"${CC:-cc}" -std=c11 -I"$root/include" "$tmp/rich.c" -o "$tmp/rich" \
+    -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
 check "the program builds" [ $? = 0 ]
 "$tmp/rich" >"$tmp/out" 2>&1
 check "it runs" [ $? = 0 ]
@@ -42,14 +48,16 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 a = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "histograms": 0, "images": 0, "tensors": 0}); a.Reload()
 print("scalars", [(e.step, e.value == e.value) for e in a.Scalars("loss")])
 h = a.Histograms("weights")
-print("histograms", [e.step for e in h], h[0].histogram_value.num, len(h[0].histogram_value.bucket), sum(h[0].histogram_value.bucket))
+print("histograms", [e.step for e in h], h[0].histogram_value.num, len(h[0].histogram_value.bucket),
+      sum(h[0].histogram_value.bucket))
 i = a.Images("picture")
 print("images", [(e.step, e.width, e.height, e.encoded_image_string[1:4]) for e in i])
 print("text", a.Tensors("note")[0].tensor_proto.string_val[0].decode())
 m = a.SummaryMetadata("_hparams_/session_start_info")
 d = plugin_data_pb2.HParamsPluginData.FromString(m.plugin_data.content).session_start_info
 print("hparams", d.hparams["model.lr"].number_value, d.hparams["model.kind"].string_value)
-d = plugin_data_pb2.HParamsPluginData.FromString(a.SummaryMetadata("_hparams_/experiment").plugin_data.content).experiment
+data = a.SummaryMetadata("_hparams_/experiment").plugin_data.content
+d = plugin_data_pb2.HParamsPluginData.FromString(data).experiment
 print("experiment", sorted(i.name for i in d.hparam_infos), sorted(i.name.tag for i in d.metric_infos))
 P
 "$python" "$tmp/read.py" "$tmp/runs/rich/version_0" >"$tmp/out" 2>&1
