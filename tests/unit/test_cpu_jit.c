@@ -1,8 +1,8 @@
-/* Machine code against the tape's own loops: every instruction it takes, on edge values, from memory, from one element
- * and from a constant, at lengths around a vector's; then runs of instructions with more pointers and more values alive
- * than there are registers. */
+/* Machine code against the vector program's own loops: every instruction it takes, on edge values, from memory, from
+ * one element and from a constant, at lengths around a vector's; then runs of instructions with more pointers and more
+ * values alive than there are registers. */
 #include "cpu/vector/jit.h"
-#include "cpu/vector/tape.h"
+#include "cpu/vector/vprog.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -39,29 +39,29 @@ static bool same(const void *a, const void *b, size_t elem, int64_t n, bool floa
     return true;
 }
 
-static size_t result_size(tape_op op, tape_type t) {
-    if (op == TAPE_STORE_BF16) return 2;
-    if (op >= TAPE_EQ && op <= TAPE_LT) return 1;
-    return t == TAPE_B1 && op < TAPE_CONVERT ? 1 : 4;
+static size_t result_size(vprog_op op, vprog_type t) {
+    if (op == VPROG_STORE_BF16) return 2;
+    if (op >= VPROG_EQ && op <= VPROG_LT) return 1;
+    return t == VPROG_B1 && op < VPROG_CONVERT ? 1 : 4;
 }
 
-static tape_type operand_type(tape_op op, tape_type t, int k) {
-    if (op == TAPE_LOAD_BF16) return TAPE_U16;
-    return op == TAPE_SELECT && k == 0 ? TAPE_B1 : t;
+static vprog_type operand_type(vprog_op op, vprog_type t, int k) {
+    if (op == VPROG_LOAD_BF16) return VPROG_U16;
+    return op == VPROG_SELECT && k == 0 ? VPROG_B1 : t;
 }
 
-static void one_instruction(tape_op op, tape_type t, jit_source_kind kinds[3], uint64_t seed) {
+static void one_instruction(vprog_op op, vprog_type t, jit_source_kind kinds[3], uint64_t seed) {
     uint32_t data[3][MOST], got[MOST], want[MOST];
     jit_source src[3];
     void *ptr[4];
     for (int k = 0; k < 3; k++) {
-        tape_type ot = operand_type(op, t, k);
-        size_t elem = tape_type_size(ot);
+        vprog_type ot = operand_type(op, t, k);
+        size_t elem = vprog_type_size(ot);
         src[k] = (jit_source){.kind = kinds[k], .type = ot, .ptr = (uint32_t)k};
         for (int64_t i = 0; i < MOST; i++) {
             uint32_t v = edge(seed + (uint64_t)k, kinds[k] == JIT_VECTOR ? i : 0);
-            if (ot == TAPE_B1) v &= 1;
-            if (ot == TAPE_U16) v >>= 16;
+            if (ot == VPROG_B1) v &= 1;
+            if (ot == VPROG_U16) v >>= 16;
             /* little endian, as the machines with this code are */
             memcpy((char *)data[k] + (size_t)i * elem, &v, elem);
         }
@@ -77,8 +77,8 @@ static void one_instruction(tape_op op, tape_type t, jit_source_kind kinds[3], u
         memset(got, 0x55, sizeof got);
         memset(want, 0x55, sizeof want);
         jit_function(code)(ptr, lengths[l]);
-        simd_get()->tape[op][t](want, data[0], data[1], data[2], lengths[l]);
-        if (!same(got, want, elem, lengths[l], t == TAPE_F32 || op == TAPE_CONVERT + TAPE_F32) ||
+        simd_get()->ops[op][t](want, data[0], data[1], data[2], lengths[l]);
+        if (!same(got, want, elem, lengths[l], t == VPROG_F32 || op == VPROG_CONVERT + VPROG_F32) ||
             memcmp((char *)got + elem * (size_t)lengths[l], (char *)want + elem * (size_t)lengths[l],
                    sizeof got - elem * (size_t)lengths[l]))
             fail_msg("instruction %d of type %d, %lld elements", (int)op, (int)t, (long long)lengths[l]);
@@ -90,13 +90,13 @@ static void every_instruction(void **state) {
     (void)state;
     if (!can()) return;
     size_t taken = 0;
-    for (int op = 1; op < TAPE_OP_COUNT; op++)
-        for (int t = 0; t < TAPE_TYPE_COUNT; t++) {
-            if (!jit_takes((tape_op)op, (tape_type)t)) continue;
-            assert_non_null(simd_get()->tape[op][t]);
+    for (int op = 1; op < VPROG_OP_COUNT; op++)
+        for (int t = 0; t < VPROG_TYPE_COUNT; t++) {
+            if (!jit_takes((vprog_op)op, (vprog_type)t)) continue;
+            assert_non_null(simd_get()->ops[op][t]);
             taken++;
             for (int k = 0; k < 27; k++)
-                one_instruction((tape_op)op, (tape_type)t,
+                one_instruction((vprog_op)op, (vprog_type)t,
                                 (jit_source_kind[3]){(jit_source_kind)(k % 3), (jit_source_kind)(k / 3 % 3),
                                                      (jit_source_kind)(k / 9)},
                                 (uint64_t)(op * 31 + k));
@@ -115,14 +115,14 @@ static void many_pointers_and_values(void **state) {
     jit_ins ins[2 * N];
     void *ptr[N + 1];
     for (int s = 0; s < N; s++) {
-        src[s] = (jit_source){.kind = JIT_VECTOR, .type = TAPE_F32, .ptr = (uint32_t)s};
+        src[s] = (jit_source){.kind = JIT_VECTOR, .type = VPROG_F32, .ptr = (uint32_t)s};
         ptr[s] = data[s];
         for (int i = 0; i < MOST; i++) data[s][i] = (float)(s * MOST + i);
     }
     ptr[N] = out;
     for (int s = 1; s < N; s++)
         ins[s - 1] = (jit_ins){
-            .op = TAPE_ADD, .type = TAPE_F32, .x = s == 1 ? ~0 : s - 2, .y = ~s, .store = s == N - 1 ? N : -1};
+            .op = VPROG_ADD, .type = VPROG_F32, .x = s == 1 ? ~0 : s - 2, .y = ~s, .store = s == N - 1 ? N : -1};
     jit_code *code = jit_compile(src, N, ins, N - 1), *again = jit_compile(src, N, ins, N - 1);
     assert_non_null(code);
     assert_ptr_equal(code, again); /* equal code is kept once */
@@ -134,54 +134,54 @@ static void many_pointers_and_values(void **state) {
     jit_release(code);
     jit_release(again);
     int n = 0;
-    for (int s = 0; s < N; s++) ins[n++] = (jit_ins){.op = TAPE_NEG, .type = TAPE_F32, .x = ~s, .store = -1};
+    for (int s = 0; s < N; s++) ins[n++] = (jit_ins){.op = VPROG_NEG, .type = VPROG_F32, .x = ~s, .store = -1};
     for (int s = 0; s + 1 < N; s++, n++)
         ins[n] = (jit_ins){
-            .op = TAPE_ADD, .type = TAPE_F32, .x = s == 0 ? 0 : n - 1, .y = s + 1, .store = s == N - 2 ? N : -1};
+            .op = VPROG_ADD, .type = VPROG_F32, .x = s == 0 ? 0 : n - 1, .y = s + 1, .store = s == N - 2 ? N : -1};
     assert_null(jit_compile(src, N, ins, (size_t)n));
 }
 
-/* The same many values on a tape, which cuts them into pieces, mixed with instructions that have no code. */
-static void tapes_cut_long_runs(void **state) {
+/* The same many values in a vector program, which cuts them into pieces, mixed with instructions that have no code. */
+static void programs_cut_long_runs(void **state) {
     (void)state;
     enum { N = 40, COUNT = 5000 };
     static float data[N][COUNT], out[COUNT];
     void *in[N], *outs[1] = {out};
-    tape_builder *b = tape_begin(COUNT);
+    vprog_builder *b = vprog_begin(COUNT);
     int v[N], sum = -1;
     for (int s = 0; s < N; s++) {
-        tape_source src = {.kind = TAPE_DIRECT, .in = (uint32_t)s, .elem = 4};
+        vprog_source src = {.kind = VPROG_DIRECT, .in = (uint32_t)s, .elem = 4};
         in[s] = data[s];
         for (int i = 0; i < COUNT; i++) data[s][i] = (float)((s + i) % 17) / 4;
-        v[s] = tape_emit(b, TAPE_NEG, TAPE_F32, tape_load(b, &src, TAPE_F32), -1, -1);
-        if (s % 10 == 9) v[s] = tape_emit(b, TAPE_EXP, TAPE_F32, v[s], -1, -1);
+        v[s] = vprog_emit(b, VPROG_NEG, VPROG_F32, vprog_load(b, &src, VPROG_F32), -1, -1);
+        if (s % 10 == 9) v[s] = vprog_emit(b, VPROG_EXP, VPROG_F32, v[s], -1, -1);
     }
-    for (int s = 0; s < N; s++) sum = s == 0 ? v[0] : tape_emit(b, TAPE_ADD, TAPE_F32, sum, v[s], -1);
-    tape_store(b, sum, 0, XT_F32);
-    tape *t = NULL;
+    for (int s = 0; s < N; s++) sum = s == 0 ? v[0] : vprog_emit(b, VPROG_ADD, VPROG_F32, sum, v[s], -1);
+    vprog_store(b, sum, 0, XT_F32);
+    vprog *t = NULL;
     uint64_t over;
-    assert_null(tape_finish(b, 1, &t, &over));
+    assert_null(vprog_finish(b, 1, &t, &over));
     cpu_team team = {.threads = 1};
-    void *scratch = base_aligned(64, tape_scratch_bytes(t, 1) + 64);
-    assert_null(tape_run(t, &team, in, outs, scratch));
+    void *scratch = base_aligned(64, vprog_scratch_bytes(t, 1) + 64);
+    assert_null(vprog_run(t, &team, in, outs, scratch));
     for (int i = 0; i < COUNT; i++) {
         float want = 0, x;
         for (int s = 0; s < N; s++) {
             x = -data[s][i];
-            if (s % 10 == 9) simd_get()->tape[TAPE_EXP][TAPE_F32](&x, &x, NULL, NULL, 1);
+            if (s % 10 == 9) simd_get()->ops[VPROG_EXP][VPROG_F32](&x, &x, NULL, NULL, 1);
             want = s == 0 ? x : want + x;
         }
         assert_memory_equal(&want, &out[i], sizeof want);
     }
     base_free(scratch);
-    tape_free(t);
+    vprog_free(t);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_instruction),
         cmocka_unit_test(many_pointers_and_values),
-        cmocka_unit_test(tapes_cut_long_runs),
+        cmocka_unit_test(programs_cut_long_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,16 +23,16 @@ static void functions_are_accurate(void **state) {
     (void)state;
     static const struct {
         const char *name;
-        tape_op op;
+        vprog_op op;
         double (*exact)(double);
         double limit;
-    } rows[] = {{"exp", TAPE_EXP, exp, 2},
-                {"expm1", TAPE_EXPM1, expm1, 4},
-                {"log", TAPE_LOG, log, 2},
-                {"log1p", TAPE_LOG1P, log1p, 4},
-                {"tanh", TAPE_TANH, tanh, 2},
-                {"logistic", TAPE_LOGISTIC, exact_logistic, 3},
-                {"rsqrt", TAPE_RSQRT, exact_rsqrt, 2}};
+    } rows[] = {{"exp", VPROG_EXP, exp, 2},
+                {"expm1", VPROG_EXPM1, expm1, 4},
+                {"log", VPROG_LOG, log, 2},
+                {"log1p", VPROG_LOG1P, log1p, 4},
+                {"tanh", VPROG_TANH, tanh, 2},
+                {"logistic", VPROG_LOGISTIC, exact_logistic, 3},
+                {"rsqrt", VPROG_RSQRT, exact_rsqrt, 2}};
     enum { N = 4096 };
     static float x[N], y[N];
     for (size_t k = 0; k < BASE_COUNT(rows); k++) {
@@ -43,7 +43,7 @@ static void functions_are_accurate(void **state) {
                 uint32_t u = (uint32_t)(bits & 0xffffffffu);
                 memcpy(&x[i], &u, 4);
             }
-            simd_get()->tape[rows[k].op][TAPE_F32](y, x, NULL, NULL, N);
+            simd_get()->ops[rows[k].op][VPROG_F32](y, x, NULL, NULL, N);
             for (int i = 0; i < N; i++) {
                 double want = rows[k].exact((double)x[i]);
                 if (fabs((double)x[i]) < 1.2e-38 && x[i] != 0) continue;
@@ -78,10 +78,10 @@ static void instruction_sets_agree(void **state) {
         uint8_t bytes[8 * N];
     } a, b, c, want, got;
     const simd_ops *best = simd_get();
-    for (int op = TAPE_ADD; op < TAPE_OP_COUNT; op++)
-        for (int t = 0; t < TAPE_TYPE_COUNT; t++) {
-            if (!simd_base.tape[op][t]) {
-                assert_null(best->tape[op][t]);
+    for (int op = VPROG_ADD; op < VPROG_OP_COUNT; op++)
+        for (int t = 0; t < VPROG_TYPE_COUNT; t++) {
+            if (!simd_base.ops[op][t]) {
+                assert_null(best->ops[op][t]);
                 continue;
             }
             for (int i = 0; i < N; i++) {
@@ -89,25 +89,25 @@ static void instruction_sets_agree(void **state) {
                          q = rng_bits((uint64_t)op, (uint64_t)t, (uint64_t)i + 1000);
                 a.words[i] = r, b.words[i] = i % 3 ? q : q % 70, c.words[i] = r ^ q;
             }
-            if (t == TAPE_F32)
+            if (t == VPROG_F32)
                 for (int i = 0; i < N; i++)
                     a.f[i] = special[i % 15], b.f[i] = i % 2 ? special[i / 15] : (float)i / 7 - 9, c.f[i] = (float)i;
-            if (t == TAPE_F64)
+            if (t == VPROG_F64)
                 for (int i = 0; i < N; i++) {
                     double x = (double)special[i % 15], y = (double)special[i / 15];
                     memcpy(&a.words[i], &x, 8);
                     memcpy(&b.words[i], &y, 8);
                 }
-            bool pred = op == TAPE_SELECT || t == TAPE_B1;
+            bool pred = op == VPROG_SELECT || t == VPROG_B1;
             for (int i = 0; i < 8 * N && pred; i++) a.bytes[i] &= 1;
-            for (int i = 0; i < 8 * N && t == TAPE_B1; i++) b.bytes[i] &= 1, c.bytes[i] &= 1;
+            for (int i = 0; i < 8 * N && t == VPROG_B1; i++) b.bytes[i] &= 1, c.bytes[i] &= 1;
             memset(&want, 0, sizeof want);
             memset(&got, 0, sizeof got);
-            simd_base.tape[op][t](&want, &a, &b, &c, N);
-            best->tape[op][t](&got, &a, &b, &c, N);
-            bool real = (t == TAPE_F32 && op < TAPE_CONVERT && op != TAPE_STORE_BF16 && op != TAPE_STORE_F16 &&
-                         !(op >= TAPE_EQ && op <= TAPE_LT)) &&
-                        op != TAPE_IS_FINITE;
+            simd_base.ops[op][t](&want, &a, &b, &c, N);
+            best->ops[op][t](&got, &a, &b, &c, N);
+            bool real = (t == VPROG_F32 && op < VPROG_CONVERT && op != VPROG_STORE_BF16 && op != VPROG_STORE_F16 &&
+                         !(op >= VPROG_EQ && op <= VPROG_LT)) &&
+                        op != VPROG_IS_FINITE;
             for (int i = 0; i < N; i++) {
                 if (real && (want.f[i] == got.f[i] || (isnan(want.f[i]) && isnan(got.f[i])) ||
                              fabsf(want.f[i] - got.f[i]) <= 3e-6f * (1 + fabsf(want.f[i]))))
@@ -116,7 +116,7 @@ static void instruction_sets_agree(void **state) {
                 double x, y;
                 memcpy(&x, &want.words[i], 8);
                 memcpy(&y, &got.words[i], 8);
-                if (t == TAPE_F64 && (fabs(x - y) <= 1e-12 * (1 + fabs(x)) || (isnan(x) && isnan(y)))) continue;
+                if (t == VPROG_F64 && (fabs(x - y) <= 1e-12 * (1 + fabs(x)) || (isnan(x) && isnan(y)))) continue;
                 fail_msg("instruction %d of type %d, element %d: base and %s differ", op, t, i, best->name);
             }
         }
@@ -140,14 +140,14 @@ static void narrow_floats_round_to_nearest_even(void **state) {
             uint32_t u = (uint32_t)(bits & 0xffffffffu);
             memcpy(&x[i], &u, 4);
         }
-        simd_get()->tape[TAPE_STORE_F16][TAPE_F32](h, x, NULL, NULL, N);
-        simd_get()->tape[TAPE_LOAD_F16][TAPE_F32](back, h, NULL, NULL, N);
+        simd_get()->ops[VPROG_STORE_F16][VPROG_F32](h, x, NULL, NULL, N);
+        simd_get()->ops[VPROG_LOAD_F16][VPROG_F32](back, h, NULL, NULL, N);
         for (int i = 0; i < N; i++) {
             float w = nearest_f16(x[i]);
             if (isnan(x[i]) ? !isnan(back[i]) : w != back[i])
                 fail_msg("f16 of %.9g is %.9g, expected %.9g", (double)x[i], (double)back[i], (double)w);
         }
-        simd_get()->tape[TAPE_STORE_BF16][TAPE_F32](h, x, NULL, NULL, N);
+        simd_get()->ops[VPROG_STORE_BF16][VPROG_F32](h, x, NULL, NULL, N);
         for (int i = 0; i < N; i++) {
             uint32_t u;
             memcpy(&u, &x[i], 4);

@@ -4,7 +4,7 @@
 
 #include "cpu/plan/stages.h"
 #include "cpu/vector/move.h"
-#include "cpu/vector/tape_int.h"
+#include "cpu/vector/vprog_int.h"
 
 #define IMG "tensor<1x32x4x6xf32>"
 #define WIDE "tensor<1x64x4x6xf32>"
@@ -88,15 +88,15 @@ static size_t spoil_views(cpu_exec *e, size_t program) {
     size_t tried = 0;
     for (uint32_t t = 0; t < e->plan.n_thunks; t++) {
         cpu_thunk *th = &e->plan.thunks[t];
-        tape *loop = th->kernel->is_fused ? th->state : NULL;
+        vprog *loop = th->kernel->is_fused ? th->state : NULL;
         cpu_move *m = strcmp(th->kernel->name, "reorder") == 0 ? th->state : NULL;
         uint32_t i = 0;
         for (; loop && i < loop->n_sources; i++) {
-            tape_source *s = &loop->sources[i], was = *s;
-            if (s->kind == TAPE_SPLAT || s->kind == TAPE_IOTA) continue;
+            vprog_source *s = &loop->sources[i], was = *s;
+            if (s->kind == VPROG_SPLAT || s->kind == VPROG_IOTA) continue;
             REFUSED((s->offset++, s->v.offset++), *s = was);
             REFUSED(s->elem *= 2, *s = was);
-            if (s->kind != TAPE_STRIDED) continue;
+            if (s->kind != VPROG_STRIDED) continue;
             int last = s->v.n - 1;
             REFUSED(s->v.strides[last] *= 2, *s = was);
             REFUSED(s->v.dims[0]--, *s = was);

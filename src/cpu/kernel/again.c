@@ -13,7 +13,7 @@ enum { BLOCK = 4096, SHORTEST_ROW = 256, MOST_OPS = 8, MOST_SLOW = 1 };
 static const int64_t least_count = 2 << 20; /* elements; less stays in the caches */
 
 typedef struct again_state {
-    tape *tape; /* its one result is what is folded */
+    vprog *vprog; /* its one result is what is folded */
     fold_op fold;
     bool half; /* the result's type */
     float init;
@@ -23,7 +23,7 @@ typedef struct again_state {
 
 static void again_free(void *state) {
     again_state *s = state;
-    if (s) tape_free(s->tape);
+    if (s) vprog_free(s->vprog);
     base_free(s);
 }
 
@@ -34,7 +34,7 @@ typedef struct again_run {
 } again_run;
 
 static size_t thread_bytes(const again_state *s) {
-    return tape_scratch_bytes(s->tape, 1) + BLOCK * sizeof(float);
+    return vprog_scratch_bytes(s->vprog, 1) + BLOCK * sizeof(float);
 }
 
 static void fold_parts(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -42,7 +42,7 @@ static void fold_parts(void *ctx, int64_t begin, int64_t end, int thread) {
     const again_state *s = r->s;
     const simd_ops *simd = simd_get();
     char *mem = (char *)r->call->scratch + (size_t)thread * thread_bytes(s);
-    float *block = (float *)(void *)(mem + tape_scratch_bytes(s->tape, 1));
+    float *block = (float *)(void *)(mem + vprog_scratch_bytes(s->vprog, 1));
     for (int64_t t = begin; t < end; t++) {
         int64_t row = t / s->parts * s->run, p = t % s->parts, from = s->run * p / s->parts,
                 to = s->run * (p + 1) / s->parts;
@@ -50,7 +50,7 @@ static void fold_parts(void *ctx, int64_t begin, int64_t end, int thread) {
         for (int64_t i = from; i < to; i += BLOCK) {
             int64_t n = to - i < BLOCK ? to - i : BLOCK;
             void *out[1] = {block};
-            tape_run_part(s->tape, row + i, row + i + n, r->call->in, out, mem);
+            vprog_run_part(s->vprog, row + i, row + i + n, r->call->in, out, mem);
             acc = cpu_fold_two(s->fold, acc, simd->fold[s->fold](block, n));
         }
         r->partial[t] = acc;
@@ -65,14 +65,14 @@ static xt_status again_run_op(const cpu_call *c) {
         float acc = s->init;
         for (int64_t p = 0; p < s->parts; p++) acc = cpu_fold_two(s->fold, acc, r.partial[k * s->parts + p]);
         if (s->half)
-            simd_get()->tape[TAPE_STORE_BF16][TAPE_F32]((uint16_t *)c->out[0] + k, &acc, NULL, NULL, 1);
+            simd_get()->ops[VPROG_STORE_BF16][VPROG_F32]((uint16_t *)c->out[0] + k, &acc, NULL, NULL, 1);
         else
             ((float *)c->out[0])[k] = acc;
     }
     return NULL;
 }
 static bool again_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
-    return tape_access(((const again_state *)t->state)->tape, t->reads, k, out);
+    return vprog_access(((const again_state *)t->state)->vprog, t->reads, k, out);
 }
 static const cpu_kernel again_kernel = {"loop-reduce", again_run_op, again_free, true, .access = again_access};
 
@@ -80,7 +80,7 @@ static bool splat_value(cpu_builder *b, const ir_value *v, float *out) {
     const void *x = cpu_build_splat(b, v);
     if (!x) return false;
     if (v->type->dtype == XT_BF16)
-        simd_get()->tape[TAPE_LOAD_BF16][TAPE_F32](out, x, NULL, NULL, 1);
+        simd_get()->ops[VPROG_LOAD_BF16][VPROG_F32](out, x, NULL, NULL, 1);
     else
         memcpy(out, x, sizeof *out);
     return true;
@@ -107,20 +107,20 @@ CPU_LOWER(again) {
     cpu_fold_axes(t, dims, n_dims, &axes);
     if (!axes.inner_reduced || axes.red != 1 || axes.run < SHORTEST_ROW) return NULL;
     XT_TRY(group_compute_again(b, op->in[0], MOST_OPS, MOST_SLOW, &copy));
-    if (!copy.tape) return NULL;
+    if (!copy.vprog) return NULL;
     again_state *s = base_calloc(1, sizeof *s);
     if (!s) {
         group_copy_free(&copy);
         return status_oom(sizeof *s, "a plan");
     }
-    *s = (again_state){.tape = copy.tape,
+    *s = (again_state){.vprog = copy.vprog,
                        .fold = f,
                        .half = t->dtype == XT_BF16,
                        .init = init,
                        .keep = axes.keep,
                        .run = axes.run,
                        .parts = parts_of(&axes)};
-    copy.tape = NULL; /* the thunk's */
+    copy.vprog = NULL; /* the thunk's */
     s->partial_at = (thread_bytes(s) * (size_t)cpu_build_threads(b) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     *out_done = true;
     cpu_thunk_desc d = {.kernel = &again_kernel,

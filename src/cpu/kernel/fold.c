@@ -63,7 +63,7 @@ static const char *row_of(const fold_run *r, size_t j, int64_t at, int64_t step,
         src = to;
     }
     if (!s->widen) return src;
-    simd_get()->tape[TAPE_LOAD_F16][TAPE_F32](into, src, NULL, NULL, n);
+    simd_get()->ops[VPROG_LOAD_F16][VPROG_F32](into, src, NULL, NULL, n);
     return into;
 }
 
@@ -257,7 +257,7 @@ static void combine(void *ctx, int64_t begin, int64_t end, int thread) {
             const void *init = r->in[s->n + j];
             float wide;
             if (s->widen) {
-                simd_get()->tape[TAPE_LOAD_F16][TAPE_F32](&wide, init, NULL, NULL, 1);
+                simd_get()->ops[VPROG_LOAD_F16][VPROG_F32](&wide, init, NULL, NULL, 1);
                 init = &wide;
             }
             for (int64_t i = 0; i < n; i++) memcpy(w.acc[j] + (size_t)i * s->elem[j], init, s->elem[j]);
@@ -270,7 +270,7 @@ static void combine(void *ctx, int64_t begin, int64_t end, int thread) {
         for (size_t j = 0; j < s->n; j++) {
             char *to = (char *)r->out[j] + (size_t)at * s->memory[j];
             if (s->widen)
-                simd_get()->tape[TAPE_STORE_F16][TAPE_F32](to, w.acc[j], NULL, NULL, n);
+                simd_get()->ops[VPROG_STORE_F16][VPROG_F32](to, w.acc[j], NULL, NULL, n);
             else
                 memcpy(to, w.acc[j], (size_t)n * s->elem[j]);
         }

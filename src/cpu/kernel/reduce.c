@@ -28,7 +28,7 @@ typedef struct reduce_run {
 
 static const float *row_at(const reduce_run *r, int64_t at, int64_t n, float *buf) {
     if (!r->s->half) return (const float *)r->src + at;
-    r->simd->tape[TAPE_LOAD_BF16][TAPE_F32](buf, (const uint16_t *)r->src + at, NULL, NULL, n);
+    r->simd->ops[VPROG_LOAD_BF16][VPROG_F32](buf, (const uint16_t *)r->src + at, NULL, NULL, n);
     return buf;
 }
 
@@ -100,7 +100,7 @@ static void combine(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const combine_run *c = ctx;
     const reduce_state *s = c->s;
-    const tape_fn narrow = simd_get()->tape[TAPE_STORE_BF16][TAPE_F32];
+    const vprog_fn narrow = simd_get()->ops[VPROG_STORE_BF16][VPROG_F32];
     int64_t step = s->axes.inner_reduced ? 1 : s->axes.keep * s->axes.run;
     for (int64_t i = begin; i < end; i++) {
         const float *p = s->axes.inner_reduced ? c->partial + i * s->parts : c->partial + i;
@@ -127,7 +127,7 @@ static xt_status reduce_run_op(const cpu_call *c) {
     }
     combine_run m = {s, c->scratch, 0.0f, c->out[0]};
     if (s->half)
-        r.simd->tape[TAPE_LOAD_BF16][TAPE_F32](&m.init, c->in[1], NULL, NULL, 1);
+        r.simd->ops[VPROG_LOAD_BF16][VPROG_F32](&m.init, c->in[1], NULL, NULL, 1);
     else
         m.init = *(const float *)c->in[1];
     team_for(team, s->axes.inner_reduced ? s->axes.keep : s->axes.keep * s->axes.run, 8192, combine, &m);

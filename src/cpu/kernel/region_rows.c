@@ -1,4 +1,4 @@
-/* Regions over rows: the choice between tapes and typed loops, and folds in order. */
+/* Regions over rows: the choice between vector programs and typed loops, and folds in order. */
 #include "cpu/kernel/region_rows.h"
 
 typedef struct lookup {
@@ -28,7 +28,8 @@ static xt_status lifts(const region_rows *r, bool *out) {
     return s;
 }
 
-/* A result that is another place's argument: a tape would write results over arguments it still has to hand out. */
+/* A result that is another place's argument: a vector program would write results over arguments it still has to hand
+ * out. */
 static bool hands_arguments_on(const ir_op *ret) {
     for (uint32_t j = 0; j < ret->n_in; j++)
         if (!ret->in[j]->def && ret->in[j]->index != j) return true;
@@ -52,18 +53,18 @@ xt_status region_rows_make(const ir_module *m, const ir_block *block, const capt
     for (size_t i = 0; outside && i < outside->n; i++)
         if (!VEC_PUSH(out->outside.values, out->outside.n, out->outside.cap, outside->values[i]))
             return status_oom(0, "a region");
-    if (!hands_arguments_on(ret)) XT_TRY(region_tape_make(block, &out->t));
+    if (!hands_arguments_on(ret)) XT_TRY(region_vprog_make(block, &out->t));
     *out_ok = out->t != NULL;
     return out->t ? NULL : lifts(out, out_ok);
 }
 
 xt_status region_rows_binary(ir_opcode code, xt_dtype t, region_rows *out) {
     *out = (region_rows){.code = code, .type = t, .n_args = 2, .n_results = 1};
-    return region_tape_binary(code, t, &out->t);
+    return region_vprog_binary(code, t, &out->t);
 }
 
 void region_rows_deinit(region_rows *r) {
-    tape_free(r->t);
+    vprog_free(r->t);
     base_free(r->outside.values);
     r->t = NULL;
     r->outside = (captured){0};
@@ -77,8 +78,8 @@ void region_state_free(void *state) {
 xt_status rows_eval_init(rows_eval *e, const region_rows *of, const cpu_call *call) {
     *e = (rows_eval){.of = of, .call = call, .context = {.m = of->module}};
     if (of->t) {
-        e->scratch = base_aligned(CPU_ALIGN, tape_scratch_bytes(of->t, 1) + CPU_ALIGN);
-        return e->scratch ? NULL : status_oom(tape_scratch_bytes(of->t, 1), "a region");
+        e->scratch = base_aligned(CPU_ALIGN, vprog_scratch_bytes(of->t, 1) + CPU_ALIGN);
+        return e->scratch ? NULL : status_oom(vprog_scratch_bytes(of->t, 1), "a region");
     }
     if (!of->block) return region_eval_new_binary(&e->context, of->code, of->type, &e->eval);
     e->values = base_calloc(of->outside.n + 1, sizeof *e->values);
@@ -103,7 +104,7 @@ void rows_eval_deinit(rows_eval *e) {
 
 void rows_eval_run(rows_eval *e, int64_t n, void *const *args, void *const *results) {
     if (e->of->t)
-        tape_run_rows(e->of->t, n, args, results, e->scratch);
+        vprog_run_rows(e->of->t, n, args, results, e->scratch);
     else
         /* lifted: there is nothing to fail */
         xt_status_free(region_eval_run(e->eval, n, (const void *const *)args, results));

@@ -1,6 +1,6 @@
 /* The scalar region of a reduce_window, scatter, sort, map, ... over rows of elements, whatever its element types are:
- * a tape where tapes know them (region_tape.h), else one typed row loop an op (complex numbers, 8-bit floats, captured
- * scalars). Never a call per element.
+ * a vector program where those know them (region_vprog.h), else one typed row loop an op (complex numbers, 8-bit
+ * floats, captured scalars). Never a call per element.
  *
  * A region_rows is part of a plan and shared by all threads; each thread of a run has an evaluator of its own. */
 #ifndef XT_SRC_CPU_KERNEL_REGION_ROWS_H
@@ -8,7 +8,7 @@
 
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/captured.h"
-#include "cpu/vector/region_tape.h"
+#include "cpu/vector/region_vprog.h"
 #include "ir/interp_int.h"
 
 enum { ROWS_MOST = INTERP_CHUNK, ROWS_ELEM = 16 }; /* longest row; bytes of the largest element */
@@ -16,7 +16,7 @@ enum { ROWS_MOST = INTERP_CHUNK, ROWS_ELEM = 16 }; /* longest row; bytes of the 
 typedef struct region_rows {
     const ir_module *module;
     const ir_block *block; /* NULL: the binary op below */
-    tape *t;
+    vprog *t;
     ir_opcode code;
     xt_dtype type;
     captured outside; /* what the region reads from outside: inputs of the thunk from `first_outside` on */

@@ -320,7 +320,7 @@ static void join_sum(const tile_run *r, const part *p, char *result, int64_t bat
         for (int64_t k = 0; k < s->pieces && place_of(s, p, b, 0) == at; k++)
             if (b > batch || k > 0) add_up(p, sum, sums_of(r, b * s->pieces + k) + p->sum_at);
     if (p->elem < p->tile_elem)
-        simd_get()->tape[TAPE_STORE_BF16][TAPE_F32](sum, sum, NULL, NULL, (int64_t)p->sum_count);
+        simd_get()->ops[VPROG_STORE_BF16][VPROG_F32](sum, sum, NULL, NULL, (int64_t)p->sum_count);
     if (p->dense[0])
         memcpy(to, sum, p->sum_count * p->elem);
     else

@@ -4,7 +4,7 @@
 #define XT_SRC_CPU_PLAN_BUILD_INT_H
 
 #include "cpu/plan/build.h"
-#include "cpu/vector/tape.h"
+#include "cpu/vector/vprog.h"
 
 typedef enum value_state {
     VALUE_NONE,
@@ -20,7 +20,7 @@ typedef struct value_info {
     bool has_ref;
     cpu_ref ref;
     uint32_t group;
-    int number; /* on the tape of the group being emitted */
+    int number; /* in the vector program of the group being emitted */
     uint32_t inside; /* uses by members of its own group */
     bool kept; /* read by a thunk that is no reader in the program */
     uint8_t feature; /* layout.h: 1 + the feature dim of a blocked image, 0: the value lies dense */
@@ -70,11 +70,11 @@ xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done); /* as
 /* group*.c */
 xt_status group_join(cpu_builder *b, const ir_op *op);
 xt_status group_emit(cpu_builder *b, uint32_t g);
-/* v of an open group, made by a tape of its own that stores it as f32 and reads what the group reads; the group stays
- * open, and v counts as read inside it. Left empty where v is none, or needs more than `ops` ops, `slow` of them
- * transcendental or divisions, or has other readers and reads more memory than it takes. */
+/* v of an open group, made by a vector program of its own that stores it as f32 and reads what the group reads; the
+ * group stays open, and v counts as read inside it. Left empty where v is none, or needs more than `ops` ops, `slow` of
+ * them transcendental or divisions, or has other readers and reads more memory than it takes. */
 typedef struct group_copy {
-    tape *tape;
+    vprog *vprog;
     const ir_value **in;
     cpu_ref *refs;
     size_t n_in;

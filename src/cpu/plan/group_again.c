@@ -1,4 +1,5 @@
-/* Values of an open group computed once more, by a tape of their own, for a kernel that reads them block by block. */
+/* Values of an open group computed once more, by a vector program of their own, for a kernel that reads them block by
+ * block. */
 #include "cpu/plan/group_int.h"
 
 static bool is_slow(const ir_op *op) {
@@ -21,7 +22,7 @@ static bool find_needed(const group *g, const ir_value *v, size_t ops, size_t sl
 }
 
 void group_copy_free(group_copy *c) {
-    tape_free(c->tape);
+    vprog_free(c->vprog);
     base_free(c->in);
     base_free(c->refs);
     *c = (group_copy){0};
@@ -35,11 +36,11 @@ xt_status group_compute_again(cpu_builder *b, const ir_value *v, size_t ops, siz
     const group g = b->groups[gi];
     if (g.emitted || g.feature) return NULL;
     bool *needed = base_calloc(g.n + 1, sizeof *needed);
-    emission e = {.b = b, .tape = tape_begin(g.count), .count = g.count};
+    emission e = {.b = b, .vprog = vprog_begin(g.count), .count = g.count};
     uint64_t over;
     int number = -1;
     size_t bytes = 0;
-    xt_status s = !needed || !e.tape ? status_oom(0, "a fused loop") : NULL;
+    xt_status s = !needed || !e.vprog ? status_oom(0, "a fused loop") : NULL;
     if (s || !find_needed(&g, v, ops, slow, needed)) goto done;
     for (size_t i = 0; i < g.n && !e.status; i++) {
         if (!needed[i]) continue;
@@ -53,9 +54,9 @@ xt_status group_compute_again(cpu_builder *b, const ir_value *v, size_t ops, siz
     if ((s = e.status) || number < 0) goto done;
     for (size_t i = 0; i < e.n_in; i++) bytes += build_bytes_read(b, e.in[i], &e.refs[i]);
     if (v->uses > 1 && bytes > ir_type_bytes(v->type) + ir_type_bytes(v->type) / 4) goto done;
-    tape_store(e.tape, build_info(b, v)->number, 0, XT_F32);
-    s = tape_finish(e.tape, 1, &out->tape, &over);
-    e.tape = NULL;
+    vprog_store(e.vprog, build_info(b, v)->number, 0, XT_F32);
+    s = vprog_finish(e.vprog, 1, &out->vprog, &over);
+    e.vprog = NULL;
     if (s) goto done;
     out->in = e.in;
     out->refs = e.refs;
@@ -64,7 +65,7 @@ xt_status group_compute_again(cpu_builder *b, const ir_value *v, size_t ops, siz
     e.refs = NULL;
     build_info(b, v)->inside++;
 done:
-    tape_abandon(e.tape);
+    vprog_abandon(e.vprog);
     emission_free(&e);
     base_free(needed);
     return s;

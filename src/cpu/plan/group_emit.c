@@ -1,4 +1,4 @@
-/* A group becomes a thunk: its ops on a tape, what they read from outside as the thunk's inputs. */
+/* A group becomes a thunk: its ops in a vector program, what they read from outside as the thunk's inputs. */
 #include "cpu/plan/group_int.h"
 
 uint32_t group_find(const cpu_builder *b, uint32_t g) {
@@ -19,71 +19,71 @@ const ir_value *emission_strip_aliases(const ir_value *v) {
     return v;
 }
 
-/* Puts v, which comes from outside, on the tape as memory of its own type. */
+/* Puts v, which comes from outside, in the vector program as memory of its own type. */
 int emission_load(emission *e, const ir_value *v) {
     cpu_builder *b = e->b;
     xt_dtype d = v->type->dtype;
     size_t elem = xt_dtype_size(d);
-    tape_type reg, raw;
-    bool known = tape_type_of(d, &reg);
-    if (!tape_type_of_size(elem, &raw)) return -1;
+    vprog_type reg, raw;
+    bool known = vprog_type_of(d, &reg);
+    if (!vprog_type_of_size(elem, &raw)) return -1;
     if (!known) reg = raw;
-    tape_source s = {.elem = (uint32_t)elem};
+    vprog_source s = {.elem = (uint32_t)elem};
     const void *splat = cpu_build_splat(b, v);
     const ir_value *root = emission_strip_aliases(v);
     cpu_ref base;
     view w;
-    bool half = tape_is_half(d);
+    bool half = vprog_is_half(d);
     if (splat) {
-        s.kind = TAPE_SPLAT;
+        s.kind = VPROG_SPLAT;
         memcpy(s.splat, splat, elem);
     } else if (!e->blocked && root->def && root->def->code == OP_iota) { /* counts in the order of dense arrays */
         int64_t dim = ir_get_int(root->def, IR_A_iota_dimension, 0), inner = 1;
         for (uint32_t i = (uint32_t)dim + 1; i < root->type->rank; i++) inner *= root->type->dims[i];
-        s.kind = TAPE_IOTA;
+        s.kind = VPROG_IOTA;
         s.elem = d == XT_I32 ? 4 : 8; /* what others need comes from 64 bits */
         s.inner = inner > 0 ? inner : 1;
         s.size = root->type->dims[dim] > 0 ? root->type->dims[dim] : 1;
-        if (d == XT_I32) return tape_load(e->tape, &s, TAPE_I32);
-        int n = tape_load(e->tape, &s, TAPE_I64);
+        if (d == XT_I32) return vprog_load(e->vprog, &s, VPROG_I32);
+        int n = vprog_load(e->vprog, &s, VPROG_I64);
         if (known)
-            n = tape_emit(e->tape, (tape_op)(TAPE_CONVERT + reg), TAPE_I64, n, -1, -1);
+            n = vprog_emit(e->vprog, (vprog_op)(VPROG_CONVERT + reg), VPROG_I64, n, -1, -1);
         else
             return -1;
-        if (half) n = tape_emit(e->tape, d == XT_BF16 ? TAPE_ROUND_BF16 : TAPE_ROUND_F16, TAPE_F32, n, -1, -1);
+        if (half) n = vprog_emit(e->vprog, d == XT_BF16 ? VPROG_ROUND_BF16 : VPROG_ROUND_F16, VPROG_F32, n, -1, -1);
         return n;
     } else if (e->blocked && layout_is_image(v, e->blocked->type)) {
         cpu_ref ref;
         e->status = layout_blocked(b, v, &ref);
         if (e->status) return -1;
-        s.kind = TAPE_DIRECT;
+        s.kind = VPROG_DIRECT;
         s.in = emission_add_input(e, v, ref);
     } else if (build_window(b, v, &base, &w)) {
         if (e->blocked) w = layout_blocked_view(&w, layout_feature(b, e->blocked));
         view_collapse(&w);
         bool dense = view_is_dense(&w) && view_count(&w) == e->count;
         bool one = w.n == 0 || (w.n == 1 && w.strides[0] == 0);
-        s.kind = dense && w.n <= 1 && !one ? TAPE_DIRECT
-                 : one && e->count != 1    ? TAPE_SCALAR
-                 : dense                   ? TAPE_DIRECT
-                                           : TAPE_STRIDED;
-        s.offset = s.kind == TAPE_DIRECT ? w.offset : 0;
+        s.kind = dense && w.n <= 1 && !one ? VPROG_DIRECT
+                 : one && e->count != 1    ? VPROG_SCALAR
+                 : dense                   ? VPROG_DIRECT
+                                           : VPROG_STRIDED;
+        s.offset = s.kind == VPROG_DIRECT ? w.offset : 0;
         s.v = w;
         s.in = emission_add_input(e, v, base);
     } else {
         cpu_ref ref;
         e->status = cpu_build_dense(b, v, &ref);
         if (e->status) return -1;
-        s.kind = v->type->count == 1 && e->count != 1 ? TAPE_SCALAR : TAPE_DIRECT;
+        s.kind = v->type->count == 1 && e->count != 1 ? VPROG_SCALAR : VPROG_DIRECT;
         s.in = emission_add_input(e, v, ref);
     }
     if (e->status) return -1;
     if (half) {
         /* An input of a narrow type lies in memory as u16; the register holds its f32 value. */
-        int n = tape_load(e->tape, &s, TAPE_U16);
-        return tape_emit(e->tape, d == XT_BF16 ? TAPE_LOAD_BF16 : TAPE_LOAD_F16, TAPE_F32, n, -1, -1);
+        int n = vprog_load(e->vprog, &s, VPROG_U16);
+        return vprog_emit(e->vprog, d == XT_BF16 ? VPROG_LOAD_BF16 : VPROG_LOAD_F16, VPROG_F32, n, -1, -1);
     }
-    return tape_load(e->tape, &s, reg);
+    return vprog_load(e->vprog, &s, reg);
 }
 
 static int operand(emission *e, const ir_value *v, uint32_t g) {
@@ -102,24 +102,24 @@ int emission_op(emission *e, const ir_op *op, uint32_t g) {
     if (build_is_alias(op)) return x; /* a reshape inside the group: the same elements in the same order */
     int y = op->n_in > 1 ? operand(e, op->in[1], g) : -1;
     int z = op->n_in > 2 ? operand(e, op->in[2], g) : -1;
-    return tape_emit_op(e->tape, op, x, y, z);
+    return vprog_emit_op(e->vprog, op, x, y, z);
 }
 
-static xt_status tape_kernel_run(const cpu_call *c) {
-    return tape_run(c->thunk->state, &c->device->team, c->in, c->out, c->scratch);
+static xt_status vprog_kernel_run(const cpu_call *c) {
+    return vprog_run(c->thunk->state, &c->device->team, c->in, c->out, c->scratch);
 }
-static void tape_kernel_free(void *state) {
-    tape_free(state);
+static void vprog_kernel_free(void *state) {
+    vprog_free(state);
 }
-static bool tape_kernel_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
-    return tape_access(t->state, t->reads, k, out);
+static bool vprog_kernel_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    return vprog_access(t->state, t->reads, k, out);
 }
-static const cpu_kernel fused_kernel = {"fused",          tape_kernel_run,  tape_kernel_free,
-                                        .anywhere = true, .is_fused = true, .access = tape_kernel_access};
-const cpu_kernel emission_copy = {"copy",           tape_kernel_run,  tape_kernel_free,
-                                  .anywhere = true, .is_fused = true, .access = tape_kernel_access};
+static const cpu_kernel fused_kernel = {"fused",          vprog_kernel_run, vprog_kernel_free,
+                                        .anywhere = true, .is_fused = true, .access = vprog_kernel_access};
+const cpu_kernel emission_copy = {"copy",           vprog_kernel_run, vprog_kernel_free,
+                                  .anywhere = true, .is_fused = true, .access = vprog_kernel_access};
 
-xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_op *named, size_t n_ops,
+xt_status emission_add_thunk(emission *e, const cpu_kernel *k, vprog *t, const ir_op *named, size_t n_ops,
                              const ir_op *const *ops, size_t n_out, const ir_value *const *outs, const uint64_t *over) {
     cpu_thunk_desc d = {.kernel = k,
                         .op = named,
@@ -132,7 +132,7 @@ xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir
                         .out_blocked = e->blocked ? UINT64_MAX : 0,
                         .n_ops = n_ops,
                         .ops = ops,
-                        .scratch_bytes = tape_scratch_bytes(t, cpu_build_threads(e->b)),
+                        .scratch_bytes = vprog_scratch_bytes(t, cpu_build_threads(e->b)),
                         .state = t};
     for (size_t i = 0; i < n_ops; i++) {
         d.flops += cpu_op_flops(ops[i]);
@@ -158,13 +158,13 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
     if (g.emitted) return NULL;
     b->groups[gi].emitted = true;
     emission e = {
-        .b = b, .tape = tape_begin(g.count), .count = g.count, .blocked = g.feature ? &g.ops[0]->out[0] : NULL};
+        .b = b, .vprog = vprog_begin(g.count), .count = g.count, .blocked = g.feature ? &g.ops[0]->out[0] : NULL};
     const ir_value **outs = base_calloc(g.n + 1, sizeof *outs);
     uint64_t *over = base_calloc(g.n + 1, sizeof *over);
-    tape *t = NULL;
+    vprog *t = NULL;
     size_t n_out = 0;
     xt_status s = NULL;
-    if (!e.tape || !outs || !over) {
+    if (!e.vprog || !outs || !over) {
         s = status_oom(0, "a fused loop");
         goto done;
     }
@@ -174,9 +174,9 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
         info = build_info(b, &g.ops[i]->out[0]);
         info->number = number;
         if (number < 0 && !e.status)
-            e.status = tape_lacks(e.tape) ? status_new(XT_INTERNAL, NULL, "no vector instruction for stablehlo.%s",
-                                                       ir_op_infos[g.ops[i]->code].name)
-                                          : status_oom(0, "a fused loop");
+            e.status = vprog_lacks(e.vprog) ? status_new(XT_INTERNAL, NULL, "no vector instruction for stablehlo.%s",
+                                                         ir_op_infos[g.ops[i]->code].name)
+                                            : status_oom(0, "a fused loop");
     }
     if ((s = e.status)) goto done;
     /* A value read outside gets memory; a reshape of it is the same memory. */
@@ -190,11 +190,11 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
         const ir_value *v = &g.ops[i]->out[0];
         const value_info *info = build_info(b, v);
         if (build_is_alias(g.ops[i]) || !is_needed_outside(b, v)) continue;
-        tape_store(e.tape, info->number, (uint32_t)n_out, v->type->dtype);
+        vprog_store(e.vprog, info->number, (uint32_t)n_out, v->type->dtype);
         outs[n_out++] = v;
     }
-    s = tape_finish(e.tape, n_out, &t, over);
-    e.tape = NULL;
+    s = vprog_finish(e.vprog, n_out, &t, over);
+    e.vprog = NULL;
     if (s) goto done;
     s = emission_add_thunk(&e, &fused_kernel, t, g.ops[g.n - 1], g.n, g.ops, n_out, outs, over);
     if (s) goto done;
@@ -211,7 +211,7 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
         }
     }
 done:
-    tape_abandon(e.tape);
+    vprog_abandon(e.vprog);
     base_free(outs);
     base_free(over);
     emission_free(&e);

@@ -131,7 +131,7 @@ static touch touched(const cpu_lowering *k, const ir_op *op) {
         t.gain = bytes / BYTES_PER_SECOND;
         break;
     default:
-        if (tape_takes(op)) touch_elementwise(op, &t);
+        if (vprog_takes(op)) touch_elementwise(op, &t);
     }
     for (size_t i = 0; i < t.n; i++)
         if (!(t.features &= features_of(t.v[i]->type))) t.n = 0;

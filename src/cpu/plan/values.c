@@ -12,15 +12,15 @@ static bool is_window(const ir_op *op) {
 }
 
 static bool is_movable(const ir_type *t) {
-    tape_type ignored;
+    vprog_type ignored;
     return t->kind == IR_TENSOR && t->count >= 0 && t->rank <= VIEW_MAX &&
-           tape_type_of_size(xt_dtype_size(t->dtype), &ignored);
+           vprog_type_of_size(xt_dtype_size(t->dtype), &ignored);
 }
 
 bool build_is_lazy(const ir_op *op) {
     if (build_is_alias(op) || op->code == OP_constant || op->code == OP_tuple || op->code == OP_transpose) return true;
-    tape_type ignored;
-    if (op->code == OP_iota) return tape_type_of(op->out[0].type->dtype, &ignored);
+    vprog_type ignored;
+    if (op->code == OP_iota) return vprog_type_of(op->out[0].type->dtype, &ignored);
     return is_window(op) && is_movable(op->out[0].type) && op->in[0]->type->rank <= VIEW_MAX;
 }
 

@@ -20,11 +20,11 @@ static xt_status lower_op(cpu_builder *b, const ir_op *op) {
         value_info *in = op->n_in == 1 ? build_info(b, op->in[0]) : NULL;
         bool half = op->n_in == 1 && (op->in[0]->type->dtype == XT_BF16 || op->in[0]->type->dtype == XT_F16 ||
                                       op->out[0].type->dtype == XT_BF16 || op->out[0].type->dtype == XT_F16);
-        tape_type ignored;
+        vprog_type ignored;
         /* A reshape of something a loop computes is that loop's own business. */
         if ((op->code == OP_reshape || (op->code == OP_bitcast_convert && !half)) && in && in->state == VALUE_MEMBER &&
             !in->feature && op->in[0]->type->count == op->out[0].type->count &&
-            tape_type_of(op->out[0].type->dtype, &ignored))
+            vprog_type_of(op->out[0].type->dtype, &ignored))
             return group_join(b, op);
         for (uint32_t i = 0; i < op->n_out; i++) {
             value_info *out = build_info(b, &op->out[i]);
@@ -33,7 +33,7 @@ static xt_status lower_op(cpu_builder *b, const ir_op *op) {
         }
         return NULL;
     }
-    if (tape_takes(op)) return group_join(b, op);
+    if (vprog_takes(op)) return group_join(b, op);
     if (layout_is_window(b, op)) return b->lowering->blocked.window(b, op);
     bool done = false;
     if (b->kernels_on) XT_TRY(build_by_table(b, op, &done));

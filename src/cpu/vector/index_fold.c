@@ -1,7 +1,7 @@
 /* Folds of updates into arrays: one loop an op and element type. bf16 and f16 are widened, folded and rounded, update
  * by update, as the program says. */
 #include "cpu/vector/index_fold.h"
-#include "cpu/vector/tape.h"
+#include "cpu/vector/vprog.h"
 
 #include <math.h>
 
@@ -60,26 +60,26 @@ INTS(u64, uint64_t, uint64_t)
 #define HALF(name, load, store, op)                                                                       \
     static void name(void *dst, const void *src, int64_t step, const int64_t *at, int64_t n, int64_t low, \
                      int64_t high) {                                                                      \
-        const tape_fn(*t)[TAPE_TYPE_COUNT] = simd_get()->tape;                                            \
+        const vprog_fn(*t)[VPROG_TYPE_COUNT] = simd_get()->ops;                                           \
         uint16_t *d = dst;                                                                                \
         const uint16_t *s = src;                                                                          \
         for (int64_t j = 0; j < n; j++) {                                                                 \
             float a, b;                                                                                   \
             if (at[j] < low || at[j] >= high) continue;                                                   \
-            t[load][TAPE_F32](&a, d + at[j], NULL, NULL, 1);                                              \
-            t[load][TAPE_F32](&b, s + j * step, NULL, NULL, 1);                                           \
-            t[op][TAPE_F32](&a, &a, &b, NULL, 1);                                                         \
-            t[store][TAPE_F32](d + at[j], &a, NULL, NULL, 1);                                             \
+            t[load][VPROG_F32](&a, d + at[j], NULL, NULL, 1);                                             \
+            t[load][VPROG_F32](&b, s + j * step, NULL, NULL, 1);                                          \
+            t[op][VPROG_F32](&a, &a, &b, NULL, 1);                                                        \
+            t[store][VPROG_F32](d + at[j], &a, NULL, NULL, 1);                                            \
         }                                                                                                 \
     }
-HALF(add_bf16, TAPE_LOAD_BF16, TAPE_STORE_BF16, TAPE_ADD)
-HALF(mul_bf16, TAPE_LOAD_BF16, TAPE_STORE_BF16, TAPE_MUL)
-HALF(max_bf16, TAPE_LOAD_BF16, TAPE_STORE_BF16, TAPE_MAX)
-HALF(min_bf16, TAPE_LOAD_BF16, TAPE_STORE_BF16, TAPE_MIN)
-HALF(add_f16, TAPE_LOAD_F16, TAPE_STORE_F16, TAPE_ADD)
-HALF(mul_f16, TAPE_LOAD_F16, TAPE_STORE_F16, TAPE_MUL)
-HALF(max_f16, TAPE_LOAD_F16, TAPE_STORE_F16, TAPE_MAX)
-HALF(min_f16, TAPE_LOAD_F16, TAPE_STORE_F16, TAPE_MIN)
+HALF(add_bf16, VPROG_LOAD_BF16, VPROG_STORE_BF16, VPROG_ADD)
+HALF(mul_bf16, VPROG_LOAD_BF16, VPROG_STORE_BF16, VPROG_MUL)
+HALF(max_bf16, VPROG_LOAD_BF16, VPROG_STORE_BF16, VPROG_MAX)
+HALF(min_bf16, VPROG_LOAD_BF16, VPROG_STORE_BF16, VPROG_MIN)
+HALF(add_f16, VPROG_LOAD_F16, VPROG_STORE_F16, VPROG_ADD)
+HALF(mul_f16, VPROG_LOAD_F16, VPROG_STORE_F16, VPROG_MUL)
+HALF(max_f16, VPROG_LOAD_F16, VPROG_STORE_F16, VPROG_MAX)
+HALF(min_f16, VPROG_LOAD_F16, VPROG_STORE_F16, VPROG_MIN)
 
 typedef struct fold_fns {
     index_scatter_fn scatter;
@@ -135,24 +135,24 @@ bool index_fold_of(const ir_region *r, xt_dtype t, index_fold *out) {
     if (!((o->in[0] == b->args[0] && o->in[1] == b->args[1]) || (o->in[0] == b->args[1] && o->in[1] == b->args[0])))
         return false;
     out->elem = xt_dtype_size(t);
-    tape_op vector = TAPE_NONE;
+    vprog_op vector = VPROG_NONE;
     fold_fns fns = NO_FNS;
     switch ((int)o->code) {
-    case OP_add: fns = row->add, vector = TAPE_ADD; break;
-    case OP_multiply: fns = row->multiply, vector = TAPE_MUL; break;
-    case OP_maximum: fns = row->maximum, vector = TAPE_MAX; break;
-    case OP_minimum: fns = row->minimum, vector = TAPE_MIN; break;
-    case OP_and: fns = row->and_, vector = TAPE_AND; break;
-    case OP_or: fns = row->or_, vector = TAPE_OR; break;
-    case OP_xor: fns = row->xor_, vector = TAPE_XOR; break;
+    case OP_add: fns = row->add, vector = VPROG_ADD; break;
+    case OP_multiply: fns = row->multiply, vector = VPROG_MUL; break;
+    case OP_maximum: fns = row->maximum, vector = VPROG_MAX; break;
+    case OP_minimum: fns = row->minimum, vector = VPROG_MIN; break;
+    case OP_and: fns = row->and_, vector = VPROG_AND; break;
+    case OP_or: fns = row->or_, vector = VPROG_OR; break;
+    case OP_xor: fns = row->xor_, vector = VPROG_XOR; break;
     default: break;
     }
     out->scatter = fns.scatter;
     out->from_i32 = fns.from_i32;
     out->from_i64 = fns.from_i64;
     out->sums = o->code == OP_add && t != XT_BOOL;
-    tape_type reg;
-    out->row = tape_type_of(t, &reg) && tape_type_size(reg) == out->elem ? simd_get()->tape[vector][reg] : NULL;
+    vprog_type reg;
+    out->row = vprog_type_of(t, &reg) && vprog_type_size(reg) == out->elem ? simd_get()->ops[vector][reg] : NULL;
     return out->scatter != NULL;
 }
 

@@ -3,7 +3,7 @@
 #define XT_SRC_CPU_VECTOR_INDEX_FOLD_H
 
 #include "cpu/vector/move.h"
-#include "cpu/vector/tape.h"
+#include "cpu/vector/vprog.h"
 
 /* dst[at[j]] = fold(dst[at[j]], src[j * step]) for the places with low <= at[j] < high, in order. */
 typedef void (*index_scatter_fn)(void *dst, const void *src, int64_t step, const int64_t *at, int64_t n, int64_t low,
@@ -22,7 +22,7 @@ typedef struct index_fold {
     bool sums; /* of numbers: parts may be summed apart */
     /* the same for neighbours, as a vector loop: d[i] = fold(a[i], b[i]); NULL where elements are narrower than
      * what folds them */
-    tape_fn row;
+    vprog_fn row;
     size_t elem;
 } index_fold;
 

@@ -1,4 +1,4 @@
-/* Emits the code of a run of tape instructions for x86-64 with AVX-512: a loop over sixteen 32-bit lanes, then once
+/* Emits the code of a run of vector instructions for x86-64 with AVX-512: a loop over sixteen 32-bit lanes, then once
  * more under a mask for what is left. Encodings as in Intel's Software Developer's Manual, volume 2 (EVEX prefix: 2.7;
  * each instruction: chapters 3 to 5).
  *
@@ -157,8 +157,8 @@ static void spread(emitter *e, int r) {
 }
 
 /* --- operands --- */
-static int size_log(tape_type t) {
-    return t == TAPE_B1 ? 0 : t == TAPE_U16 ? 1 : 2;
+static int size_log(vprog_type t) {
+    return t == VPROG_B1 ? 0 : t == VPROG_U16 ? 1 : 2;
 }
 
 static operand source_operand(emitter *e, const jit_source *s) {
@@ -168,9 +168,9 @@ static operand source_operand(emitter *e, const jit_source *s) {
                          .scale = s->kind == JIT_SCALAR ? -1 : size_log(s->type),
                          .broadcast = s->kind == JIT_SCALAR};
     uint32_t v = 0;
-    if (s->type == TAPE_B1)
+    if (s->type == VPROG_B1)
         v = s->splat[0] ? UINT32_MAX : 0;
-    else if (s->type == TAPE_U16)
+    else if (s->type == VPROG_U16)
         v = (uint32_t)s->splat[0] << 16 | (uint32_t)s->splat[1] << 24;
     else
         memcpy(&v, s->splat, 4);
@@ -184,10 +184,10 @@ static void load(emitter *e, const jit_source *s, int r) {
     at.broadcast = false; /* the broadcasting moves do it of their own */
     if (s->kind == JIT_CONST || (size_log(s->type) == 2 && !vector)) {
         op3(e, vbroadcastss, r, 0, at);
-    } else if (s->type == TAPE_U16) {
+    } else if (s->type == VPROG_U16) {
         evex(e, vector ? vpmovzxwd : vpbroadcastw, r, 0, at, mask, true, -1);
         shift(e, SHIFT_LEFT, r, r, 16);
-    } else if (s->type == TAPE_B1) {
+    } else if (s->type == VPROG_B1) {
         evex(e, vector ? vpmovzxbd : vpbroadcastb, r, 0, at, mask, true, -1);
         op3r(e, vptestmd, 2, r, r);
         spread(e, r);
@@ -236,27 +236,27 @@ typedef struct binary_row {
     opcode f32, i32, u32;
     bool commutes;
 } binary_row;
-static const binary_row binaries[TAPE_OP_COUNT] = {
-    [TAPE_ADD] = {{1, 0, 0x58}, {1, 1, 0xfe}, {1, 1, 0xfe}, true},
-    [TAPE_SUB] = {{1, 0, 0x5c}, {1, 1, 0xfa}, {1, 1, 0xfa}, false},
-    [TAPE_MUL] = {{1, 0, 0x59}, {2, 1, 0x40}, {2, 1, 0x40}, true},
-    [TAPE_DIV] = {{1, 0, 0x5e}, {0}, {0}, false},
-    [TAPE_AND] = {{0}, {1, 1, 0xdb}, {1, 1, 0xdb}, true},
-    [TAPE_OR] = {{0}, {1, 1, 0xeb}, {1, 1, 0xeb}, true},
-    [TAPE_XOR] = {{0}, {1, 1, 0xef}, {1, 1, 0xef}, true},
-    [TAPE_SHL] = {{0}, {2, 1, 0x47}, {2, 1, 0x47}, false},
-    [TAPE_SHRL] = {{0}, {2, 1, 0x45}, {2, 1, 0x45}, false},
-    [TAPE_SHRA] = {{0}, {2, 1, 0x46}, {0}, false},
-    [TAPE_MAX] = {{0}, {2, 1, 0x3d}, {2, 1, 0x3f}, true}, /* of f32: with its own rule for NaN below */
-    [TAPE_MIN] = {{0}, {2, 1, 0x39}, {2, 1, 0x3b}, true},
+static const binary_row binaries[VPROG_OP_COUNT] = {
+    [VPROG_ADD] = {{1, 0, 0x58}, {1, 1, 0xfe}, {1, 1, 0xfe}, true},
+    [VPROG_SUB] = {{1, 0, 0x5c}, {1, 1, 0xfa}, {1, 1, 0xfa}, false},
+    [VPROG_MUL] = {{1, 0, 0x59}, {2, 1, 0x40}, {2, 1, 0x40}, true},
+    [VPROG_DIV] = {{1, 0, 0x5e}, {0}, {0}, false},
+    [VPROG_AND] = {{0}, {1, 1, 0xdb}, {1, 1, 0xdb}, true},
+    [VPROG_OR] = {{0}, {1, 1, 0xeb}, {1, 1, 0xeb}, true},
+    [VPROG_XOR] = {{0}, {1, 1, 0xef}, {1, 1, 0xef}, true},
+    [VPROG_SHL] = {{0}, {2, 1, 0x47}, {2, 1, 0x47}, false},
+    [VPROG_SHRL] = {{0}, {2, 1, 0x45}, {2, 1, 0x45}, false},
+    [VPROG_SHRA] = {{0}, {2, 1, 0x46}, {0}, false},
+    [VPROG_MAX] = {{0}, {2, 1, 0x3d}, {2, 1, 0x3f}, true}, /* of f32: with its own rule for NaN below */
+    [VPROG_MIN] = {{0}, {2, 1, 0x39}, {2, 1, 0x3b}, true},
 };
-static opcode binary_opcode(tape_op op, tape_type t) {
+static opcode binary_opcode(vprog_op op, vprog_type t) {
     const binary_row *r = &binaries[op];
-    bool logic = op == TAPE_AND || op == TAPE_OR || op == TAPE_XOR;
-    return t == TAPE_F32                              ? r->f32
-           : t == TAPE_U32                            ? r->u32
-           : t == TAPE_I32 || (t == TAPE_B1 && logic) ? r->i32
-                                                      : (opcode){0, 0, 0};
+    bool logic = op == VPROG_AND || op == VPROG_OR || op == VPROG_XOR;
+    return t == VPROG_F32                               ? r->f32
+           : t == VPROG_U32                             ? r->u32
+           : t == VPROG_I32 || (t == VPROG_B1 && logic) ? r->i32
+                                                        : (opcode){0, 0, 0};
 }
 
 static void emit_binary(emitter *e, const jit_ins *i, int d) {
@@ -271,7 +271,7 @@ static void emit_binary(emitter *e, const jit_ins *i, int d) {
 /* The first NaN wins, as in a sum; -0 lies below +0. */
 static void emit_extreme(emitter *e, const jit_ins *i, int d) {
     int a = in_register(e, i->x, T0), b = in_register(e, i->y, T1);
-    evex(e, vrangeps, T3, a, reg_operand(b), 0, false, i->op == TAPE_MAX ? 5 : 4); /* with the result's own sign */
+    evex(e, vrangeps, T3, a, reg_operand(b), 0, false, i->op == VPROG_MAX ? 5 : 4); /* with the result's own sign */
     evex(e, vcmpps, 2, a, reg_operand(b), 0, false, 3 /* unordered */);
     evex(e, vaddps, T3, a, reg_operand(b), 2, false, -1);
     op3r(e, vpord, d, T3, T3);
@@ -280,12 +280,12 @@ static void emit_extreme(emitter *e, const jit_ins *i, int d) {
 static void emit_compare(emitter *e, const jit_ins *i, int d) {
     /* EQ NE GE GT LE LT */
     static const uint8_t floats[] = {0x00, 0x04, 0x1d, 0x1e, 0x12, 0x11}, ints[] = {0, 4, 5, 6, 2, 1};
-    int a = in_register(e, i->x, T0), b = in_register(e, i->y, T1), which = (int)i->op - TAPE_EQ;
+    int a = in_register(e, i->x, T0), b = in_register(e, i->y, T1), which = (int)i->op - VPROG_EQ;
     evex(e,
-         i->type == TAPE_F32   ? vcmpps
-         : i->type == TAPE_I32 ? vpcmpd
-                               : vpcmpud,
-         2, a, reg_operand(b), 0, false, i->type == TAPE_F32 ? floats[which] : ints[which]);
+         i->type == VPROG_F32   ? vcmpps
+         : i->type == VPROG_I32 ? vpcmpd
+                                : vpcmpud,
+         2, a, reg_operand(b), 0, false, i->type == VPROG_F32 ? floats[which] : ints[which]);
     spread(e, d);
 }
 
@@ -309,38 +309,38 @@ static void emit_with_constant(emitter *e, opcode op, int d, int x, uint32_t c) 
 static void emit_unary(emitter *e, const jit_ins *i, int d) {
     int x = in_register(e, i->x, T0);
     switch ((int)i->op) {
-    case TAPE_NEG:
-        if (i->type == TAPE_F32) {
+    case VPROG_NEG:
+        if (i->type == VPROG_F32) {
             emit_with_constant(e, vpxord, d, x, 0x80000000u);
         } else {
             op3r(e, vpxord, T3, T3, T3);
             op3r(e, vpsubd, d, T3, x);
         }
         break;
-    case TAPE_ABS: emit_with_constant(e, vpandd, d, x, 0x7fffffffu); break;
-    case TAPE_SQRT: op3r(e, vsqrtps, d, 0, x); break;
-    case TAPE_RSQRT:
+    case VPROG_ABS: emit_with_constant(e, vpandd, d, x, 0x7fffffffu); break;
+    case VPROG_SQRT: op3r(e, vsqrtps, d, 0, x); break;
+    case VPROG_RSQRT:
         op3r(e, vsqrtps, T3, 0, x);
-        load(e, &(jit_source){.kind = JIT_CONST, .type = TAPE_F32, .splat = {0, 0, 0x80, 0x3f}}, T2);
+        load(e, &(jit_source){.kind = JIT_CONST, .type = VPROG_F32, .splat = {0, 0, 0x80, 0x3f}}, T2);
         op3r(e, vdivps, d, T2, T3);
         break;
-    case TAPE_FLOOR: evex(e, vrndscaleps, d, 0, reg_operand(x), 0, false, 9); break;
-    case TAPE_CEIL: evex(e, vrndscaleps, d, 0, reg_operand(x), 0, false, 10); break;
-    case TAPE_ROUND_EVEN: evex(e, vrndscaleps, d, 0, reg_operand(x), 0, false, 8); break;
-    case TAPE_NOT: emit_with_constant(e, vpxord, d, x, UINT32_MAX); break;
-    case TAPE_ROUND_BF16:
+    case VPROG_FLOOR: evex(e, vrndscaleps, d, 0, reg_operand(x), 0, false, 9); break;
+    case VPROG_CEIL: evex(e, vrndscaleps, d, 0, reg_operand(x), 0, false, 10); break;
+    case VPROG_ROUND_EVEN: evex(e, vrndscaleps, d, 0, reg_operand(x), 0, false, 8); break;
+    case VPROG_NOT: emit_with_constant(e, vpxord, d, x, UINT32_MAX); break;
+    case VPROG_ROUND_BF16:
         round_bf16(e, x);
         emit_with_constant(e, vpandd, d, T3, 0xffff0000u);
         break;
-    case TAPE_STORE_BF16:
+    case VPROG_STORE_BF16:
         round_bf16(e, x);
         shift(e, SHIFT_RIGHT, d, T3, 16);
         break;
-    case TAPE_CONVERT + TAPE_F32:
-        if (i->type == TAPE_B1)
+    case VPROG_CONVERT + VPROG_F32:
+        if (i->type == VPROG_B1)
             emit_with_constant(e, vpandd, d, x, 0x3f800000u);
         else
-            op3r(e, i->type == TAPE_I32 ? vcvtdq2ps : vcvtudq2ps, d, 0, x);
+            op3r(e, i->type == VPROG_I32 ? vcvtdq2ps : vcvtudq2ps, d, 0, x);
         break;
     default: /* the same bits: copies, bf16 that a load has widened already, i32 and u32 */
         if (d != x) op3r(e, vpord, d, x, x);
@@ -353,37 +353,37 @@ static void emit_select(emitter *e, const jit_ins *i, int d) {
     blend(e, d, no, yes);
 }
 
-bool jit_takes(tape_op op, tape_type t) {
-    bool word = t == TAPE_I32 || t == TAPE_U32;
-    if (op < TAPE_OP_COUNT && binary_opcode(op, t).map) return true;
-    if (op >= TAPE_EQ && op <= TAPE_LT) return t == TAPE_F32 || word;
+bool jit_takes(vprog_op op, vprog_type t) {
+    bool word = t == VPROG_I32 || t == VPROG_U32;
+    if (op < VPROG_OP_COUNT && binary_opcode(op, t).map) return true;
+    if (op >= VPROG_EQ && op <= VPROG_LT) return t == VPROG_F32 || word;
     switch ((int)op) {
-    case TAPE_MAX:
-    case TAPE_MIN:
-    case TAPE_ABS:
-    case TAPE_SQRT:
-    case TAPE_RSQRT:
-    case TAPE_FLOOR:
-    case TAPE_CEIL:
-    case TAPE_ROUND_EVEN:
-    case TAPE_ROUND_BF16:
-    case TAPE_LOAD_BF16:
-    case TAPE_STORE_BF16: return t == TAPE_F32;
-    case TAPE_NEG:
-    case TAPE_COPY: return t == TAPE_F32 || word;
-    case TAPE_NOT: return word;
-    case TAPE_SELECT: return t == TAPE_F32 || word;
-    case TAPE_CONVERT + TAPE_F32: return t == TAPE_B1 || word;
-    case TAPE_CONVERT + TAPE_I32: return t == TAPE_U32;
-    case TAPE_CONVERT + TAPE_U32: return t == TAPE_I32;
+    case VPROG_MAX:
+    case VPROG_MIN:
+    case VPROG_ABS:
+    case VPROG_SQRT:
+    case VPROG_RSQRT:
+    case VPROG_FLOOR:
+    case VPROG_CEIL:
+    case VPROG_ROUND_EVEN:
+    case VPROG_ROUND_BF16:
+    case VPROG_LOAD_BF16:
+    case VPROG_STORE_BF16: return t == VPROG_F32;
+    case VPROG_NEG:
+    case VPROG_COPY: return t == VPROG_F32 || word;
+    case VPROG_NOT: return word;
+    case VPROG_SELECT: return t == VPROG_F32 || word;
+    case VPROG_CONVERT + VPROG_F32: return t == VPROG_B1 || word;
+    case VPROG_CONVERT + VPROG_I32: return t == VPROG_U32;
+    case VPROG_CONVERT + VPROG_U32: return t == VPROG_I32;
     default: return false;
     }
 }
 
 /* How many operands an instruction reads. */
-static int arity(tape_op op) {
-    if (op == TAPE_SELECT) return 3;
-    return op <= TAPE_LT ? 2 : 1;
+static int arity(vprog_op op) {
+    if (op == VPROG_SELECT) return 3;
+    return op <= VPROG_LT ? 2 : 1;
 }
 
 static int operand_of(const jit_ins *i, int k) {
@@ -391,22 +391,22 @@ static int operand_of(const jit_ins *i, int k) {
 }
 
 /* --- the loop's body --- */
-static tape_type stored_type(const jit_ins *i) {
-    if (i->op == TAPE_STORE_BF16) return TAPE_U16;
-    if ((i->op >= TAPE_EQ && i->op <= TAPE_LT) || ((i->op >= TAPE_AND && i->op <= TAPE_XOR) && i->type == TAPE_B1))
-        return TAPE_B1;
-    return TAPE_F32;
+static vprog_type stored_type(const jit_ins *i) {
+    if (i->op == VPROG_STORE_BF16) return VPROG_U16;
+    if ((i->op >= VPROG_EQ && i->op <= VPROG_LT) || ((i->op >= VPROG_AND && i->op <= VPROG_XOR) && i->type == VPROG_B1))
+        return VPROG_B1;
+    return VPROG_F32;
 }
 
 static void store(emitter *e, const jit_ins *i, int r) {
-    tape_type t = stored_type(i);
+    vprog_type t = stored_type(i);
     operand at = {.kind = AT_POINTER, .ptr = (uint32_t)i->store, .scale = size_log(t)};
     int mask = e->masked ? 1 : 0;
-    if (t == TAPE_B1) {
+    if (t == VPROG_B1) {
         emit_with_constant(e, vpandd, T3, r, 1);
         r = T3;
     }
-    evex(e, t == TAPE_B1 ? vpmovdb : t == TAPE_U16 ? vpmovdw : vmovups_store, r, 0, at, mask, false, -1);
+    evex(e, t == VPROG_B1 ? vpmovdb : t == VPROG_U16 ? vpmovdw : vmovups_store, r, 0, at, mask, false, -1);
 }
 
 static void release(emitter *e, int *reg) {
@@ -420,11 +420,11 @@ static void body(emitter *e) {
     for (size_t k = 0; k < e->n_ins && !e->failed; k++) {
         const jit_ins *i = &e->ins[k];
         int d = e->reg[k] = take_reg(e);
-        if (i->op == TAPE_SELECT)
+        if (i->op == VPROG_SELECT)
             emit_select(e, i, d);
-        else if ((i->op == TAPE_MAX || i->op == TAPE_MIN) && i->type == TAPE_F32)
+        else if ((i->op == VPROG_MAX || i->op == VPROG_MIN) && i->type == VPROG_F32)
             emit_extreme(e, i, d);
-        else if (i->op >= TAPE_EQ && i->op <= TAPE_LT)
+        else if (i->op >= VPROG_EQ && i->op <= VPROG_LT)
             emit_compare(e, i, d);
         else if (arity(i->op) == 2)
             emit_binary(e, i, d);
@@ -526,7 +526,7 @@ bool jit_is_on(void) {
 bool jit_is_on(void) {
     return false;
 }
-bool jit_takes(tape_op op, tape_type type) {
+bool jit_takes(vprog_op op, vprog_type type) {
     (void)op, (void)type;
     return false;
 }

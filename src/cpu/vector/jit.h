@@ -1,7 +1,7 @@
-/* Machine code for runs of simple tape instructions: what a tape would do instruction by instruction over blocks in the
- * first-level cache, one function does in one pass with everything between operands and results in registers. Bit for
- * bit the same answers: no step is contracted or reordered. Only for x86-64 with AVX-512 (F, BW, DQ, VL); elsewhere
- * jit_compile makes nothing and the tape runs as it is. */
+/* Machine code for runs of simple vector instructions: what a vector program would do instruction by instruction over
+ * blocks in the first-level cache, one function does in one pass with everything between operands and results in
+ * registers. Bit for bit the same answers: no step is contracted or reordered. Only for x86-64 with AVX-512 (F, BW, DQ,
+ * VL); elsewhere jit_compile makes nothing and the vector program runs as it is. */
 #ifndef XT_SRC_CPU_VECTOR_JIT_H
 #define XT_SRC_CPU_VECTOR_JIT_H
 
@@ -14,15 +14,15 @@ typedef enum jit_source_kind {
 } jit_source_kind;
 typedef struct jit_source {
     jit_source_kind kind;
-    tape_type type; /* TAPE_U16: bf16 that TAPE_LOAD_BF16 reads */
+    vprog_type type; /* VPROG_U16: bf16 that VPROG_LOAD_BF16 reads */
     uint32_t ptr; /* VECTOR, SCALAR: which pointer */
     uint8_t splat[8];
 } jit_source;
 typedef struct jit_ins {
     /* operands: an earlier instruction's number, or ~number of a source; what an instruction has not is 0
      * and never read */
-    tape_op op;
-    tape_type type; /* of the operands, as in the tape's table */
+    vprog_op op;
+    vprog_type type; /* of the operands, as in simd.h's table */
     int x, y, z;
     int store; /* pointer its result is written to as well, or -1 */
 } jit_ins;
@@ -33,7 +33,7 @@ typedef struct jit_code jit_code;
 typedef void (*jit_fn)(void *const *ptr, int64_t n);
 
 bool jit_is_on(void); /* this machine can, and XT_PASSES and XT_CPU_FEATURES do not forbid it */
-bool jit_takes(tape_op op, tape_type type);
+bool jit_takes(vprog_op op, vprog_type type);
 /* NULL when there are not registers enough, or no memory: then fewer instructions may do. Equal code is kept once
  * in a process. */
 jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n);

@@ -1,96 +1,96 @@
 /* The vector loops of the CPU compiler, compiled once per instruction set (simd_*.c include simd.inc) and picked when
  * the process starts.
  *
- * Two tables: the tape's instructions (one loop over a block of elements each; dst may be one of the operands exactly,
- * never partly overlap), and the inner loops that reductions, normalisation and pooling share. */
+ * Two tables: the instructions of vector programs (one loop over a block of elements each; dst may be one of the operands
+ * exactly, never partly overlap), and the inner loops that reductions, normalisation and pooling share. */
 #ifndef XT_SRC_CPU_VECTOR_SIMD_H
 #define XT_SRC_CPU_VECTOR_SIMD_H
 
 #include "cpu/vector/view.h"
 
-/* What a register of the tape holds. bf16 and f16 live in f32 registers, rounded after each instruction. */
-typedef enum tape_type {
-    TAPE_F32,
-    TAPE_F64,
-    TAPE_I8,
-    TAPE_I16,
-    TAPE_I32,
-    TAPE_I64,
-    TAPE_U8,
-    TAPE_U16,
-    TAPE_U32,
-    TAPE_U64,
-    TAPE_B1,
-    TAPE_TYPE_COUNT
-} tape_type;
+/* What a register of a vector program holds. bf16 and f16 live in f32 registers, rounded after each instruction. */
+typedef enum vprog_type {
+    VPROG_F32,
+    VPROG_F64,
+    VPROG_I8,
+    VPROG_I16,
+    VPROG_I32,
+    VPROG_I64,
+    VPROG_U8,
+    VPROG_U16,
+    VPROG_U32,
+    VPROG_U64,
+    VPROG_B1,
+    VPROG_TYPE_COUNT
+} vprog_type;
 
-typedef enum tape_op {
-    TAPE_NONE,
+typedef enum vprog_op {
+    VPROG_NONE,
     /* two operands */
-    TAPE_ADD,
-    TAPE_SUB,
-    TAPE_MUL,
-    TAPE_DIV,
-    TAPE_REM,
-    TAPE_MAX,
-    TAPE_MIN,
-    TAPE_POW,
-    TAPE_ATAN2,
-    TAPE_AND,
-    TAPE_OR,
-    TAPE_XOR,
-    TAPE_SHL,
-    TAPE_SHRA,
-    TAPE_SHRL,
+    VPROG_ADD,
+    VPROG_SUB,
+    VPROG_MUL,
+    VPROG_DIV,
+    VPROG_REM,
+    VPROG_MAX,
+    VPROG_MIN,
+    VPROG_POW,
+    VPROG_ATAN2,
+    VPROG_AND,
+    VPROG_OR,
+    VPROG_XOR,
+    VPROG_SHL,
+    VPROG_SHRA,
+    VPROG_SHRL,
     /* two operands, the result is a bool; in the order of ir_cmp_dir */
-    TAPE_EQ,
-    TAPE_NE,
-    TAPE_GE,
-    TAPE_GT,
-    TAPE_LE,
-    TAPE_LT,
+    VPROG_EQ,
+    VPROG_NE,
+    VPROG_GE,
+    VPROG_GT,
+    VPROG_LE,
+    VPROG_LT,
     /* one operand */
-    TAPE_NEG,
-    TAPE_ABS,
-    TAPE_SIGN,
-    TAPE_SQRT,
-    TAPE_RSQRT,
-    TAPE_CBRT,
-    TAPE_EXP,
-    TAPE_EXPM1,
-    TAPE_LOG,
-    TAPE_LOG1P,
-    TAPE_TANH,
-    TAPE_LOGISTIC,
-    TAPE_SIN,
-    TAPE_COS,
-    TAPE_TAN,
-    TAPE_FLOOR,
-    TAPE_CEIL,
-    TAPE_ROUND_AFZ,
-    TAPE_ROUND_EVEN,
-    TAPE_IS_FINITE,
-    TAPE_NOT,
-    TAPE_POPCNT,
-    TAPE_CLZ,
-    TAPE_ROUND_BF16,
-    TAPE_ROUND_F16, /* f32 registers that stand for narrower ones */
+    VPROG_NEG,
+    VPROG_ABS,
+    VPROG_SIGN,
+    VPROG_SQRT,
+    VPROG_RSQRT,
+    VPROG_CBRT,
+    VPROG_EXP,
+    VPROG_EXPM1,
+    VPROG_LOG,
+    VPROG_LOG1P,
+    VPROG_TANH,
+    VPROG_LOGISTIC,
+    VPROG_SIN,
+    VPROG_COS,
+    VPROG_TAN,
+    VPROG_FLOOR,
+    VPROG_CEIL,
+    VPROG_ROUND_AFZ,
+    VPROG_ROUND_EVEN,
+    VPROG_IS_FINITE,
+    VPROG_NOT,
+    VPROG_POPCNT,
+    VPROG_CLZ,
+    VPROG_ROUND_BF16,
+    VPROG_ROUND_F16, /* f32 registers that stand for narrower ones */
     /* predicate, then two of the type */
-    TAPE_SELECT,
+    VPROG_SELECT,
     /* memory of a narrow type to an f32 register and back */
-    TAPE_LOAD_BF16,
-    TAPE_LOAD_F16,
-    TAPE_STORE_BF16,
-    TAPE_STORE_F16,
+    VPROG_LOAD_BF16,
+    VPROG_LOAD_F16,
+    VPROG_STORE_BF16,
+    VPROG_STORE_F16,
     /* element i of the block gets value a[0] */
-    TAPE_FILL,
-    TAPE_COPY,
-    /* to type (op - TAPE_CONVERT) from the table's type */
-    TAPE_CONVERT,
-    TAPE_OP_COUNT = TAPE_CONVERT + TAPE_TYPE_COUNT
-} tape_op;
+    VPROG_FILL,
+    VPROG_COPY,
+    /* to type (op - VPROG_CONVERT) from the table's type */
+    VPROG_CONVERT,
+    VPROG_OP_COUNT = VPROG_CONVERT + VPROG_TYPE_COUNT
+} vprog_op;
 
-typedef void (*tape_fn)(void *d, const void *a, const void *b, const void *c, int64_t n);
+typedef void (*vprog_fn)(void *d, const void *a, const void *b, const void *c, int64_t n);
 
 /* Folds of f32, used by reductions. Sums keep a fixed set of partial sums, so the result depends on n and the
  * instruction set only. */
@@ -98,7 +98,7 @@ typedef enum fold_op { FOLD_SUM, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_COUNT } fol
 
 typedef struct simd_ops {
     const char *name;
-    const tape_fn (*tape)[TAPE_TYPE_COUNT]; /* [TAPE_OP_COUNT]; NULL where the type has no such op */
+    const vprog_fn (*ops)[VPROG_TYPE_COUNT]; /* [VPROG_OP_COUNT]; NULL where the type has no such op */
     float (*fold[FOLD_COUNT])(const float *x, int64_t n); /* n > 0 */
     void (*fold_rows[FOLD_COUNT])(float *acc, const float *x, int64_t n); /* acc[i] = fold(acc[i], x[i]) */
     float (*dot)(const float *x, const float *y, int64_t n);

@@ -1,20 +1,20 @@
-/* Running a tape: block by block, what stays the same for all blocks loaded once by each thread. */
-#include "cpu/vector/tape_int.h"
+/* Running a vector program: block by block, what stays the same for all blocks loaded once by each thread. */
+#include "cpu/vector/vprog_int.h"
 
 /* 32-bit numbers that step with each element: runs from 0 to size - 1. */
-static void load_runs(const tape_source *s, int32_t *d, int64_t begin, int64_t n) {
+static void load_runs(const vprog_source *s, int32_t *d, int64_t begin, int64_t n) {
     for (int64_t first = begin % s->size, run; n > 0; d += run, n -= run, first = 0) {
         run = s->size - first < n ? s->size - first : n;
         simd_get()->iota(d, (int32_t)first, run);
     }
 }
 
-static void load_block(const tape_source *s, void *dst, void *const *in, int64_t begin, int64_t n) {
-    if (s->kind == TAPE_IOTA && s->elem == 4 && s->inner == 1) {
+static void load_block(const vprog_source *s, void *dst, void *const *in, int64_t begin, int64_t n) {
+    if (s->kind == VPROG_IOTA && s->elem == 4 && s->inner == 1) {
         load_runs(s, dst, begin, n);
         return;
     }
-    if (s->kind == TAPE_IOTA && s->elem == 4) {
+    if (s->kind == VPROG_IOTA && s->elem == 4) {
         int32_t *d = dst;
         for (int64_t i = 0, within = begin % s->inner, value = begin / s->inner % s->size; i < n; i++) {
             d[i] = (int32_t)value;
@@ -24,7 +24,7 @@ static void load_block(const tape_source *s, void *dst, void *const *in, int64_t
         }
         return;
     }
-    if (s->kind == TAPE_IOTA) {
+    if (s->kind == VPROG_IOTA) {
         int64_t *d = dst, within = begin % s->inner, value = begin / s->inner % s->size;
         for (int64_t i = 0; i < n; i++) {
             d[i] = value;
@@ -35,25 +35,25 @@ static void load_block(const tape_source *s, void *dst, void *const *in, int64_t
         }
         return;
     }
-    const void *src = s->kind == TAPE_SPLAT ? (const void *)s->splat : in[s->in];
-    if (s->kind == TAPE_STRIDED) {
-        simd_get()->gather[tape_size_class(s->elem)](dst, src, &s->v, begin, n);
+    const void *src = s->kind == VPROG_SPLAT ? (const void *)s->splat : in[s->in];
+    if (s->kind == VPROG_STRIDED) {
+        simd_get()->gather[vprog_size_class(s->elem)](dst, src, &s->v, begin, n);
         return;
     }
-    if (s->kind == TAPE_SCALAR) src = (const char *)src + s->v.offset * (int64_t)s->elem;
-    tape_type t;
-    tape_type_of_size(s->elem, &t);
-    simd_get()->tape[TAPE_FILL][t](dst, src, NULL, NULL, n);
+    if (s->kind == VPROG_SCALAR) src = (const char *)src + s->v.offset * (int64_t)s->elem;
+    vprog_type t;
+    vprog_type_of_size(s->elem, &t);
+    simd_get()->ops[VPROG_FILL][t](dst, src, NULL, NULL, n);
 }
 
 typedef struct run_ctx {
-    const tape *t;
+    const vprog *t;
     void *const *in, *const *out;
     char *scratch;
     int64_t out_from; /* the element that results begin with */
 } run_ctx;
 
-static void *loc_at(const run_ctx *c, const tape_loc *l, char *scratch, int64_t i) {
+static void *loc_at(const run_ctx *c, const vprog_loc *l, char *scratch, int64_t i) {
     switch (l->kind) {
     case LOC_REG: return scratch + l->offset;
     case LOC_IN: return (char *)c->in[l->index] + (l->offset + i) * (int64_t)l->elem;
@@ -64,16 +64,16 @@ static void *loc_at(const run_ctx *c, const tape_loc *l, char *scratch, int64_t 
 
 static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const run_ctx *c = ctx;
-    const tape *t = c->t;
+    const vprog *t = c->t;
     char *scratch = c->scratch + (size_t)thread * t->scratch;
     for (size_t i = 0; i < t->n_once; i++) {
-        const tape_ins *x = &t->once[i];
+        const vprog_ins *x = &t->once[i];
         load_block(&t->sources[x->x], loc_at(c, &t->locs[x->d], scratch, 0), c->in, 0, t->block);
     }
     for (int64_t at = begin; at < end; at += t->block) {
         int64_t n = end - at < t->block ? end - at : t->block;
         for (size_t i = 0; i < t->n; i++) {
-            const tape_ins *x = &t->ins[i];
+            const vprog_ins *x = &t->ins[i];
             if (x->code) {
                 void *ptr[SEGMENT_MAX_PTR];
                 for (uint32_t k = 0; k < x->code->n_ptr; k++)
@@ -91,18 +91,18 @@ static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-xt_status tape_run(const tape *t, const cpu_team *team, void *const *in, void *const *out, void *scratch) {
+xt_status vprog_run(const vprog *t, const cpu_team *team, void *const *in, void *const *out, void *scratch) {
     run_ctx c = {t, in, out, scratch, 0};
     team_for(team, t->count, t->grain, run_chunk, &c);
     return NULL;
 }
 
-void tape_run_part(const tape *t, int64_t begin, int64_t end, void *const *in, void *const *out, void *scratch) {
+void vprog_run_part(const vprog *t, int64_t begin, int64_t end, void *const *in, void *const *out, void *scratch) {
     run_ctx c = {t, in, out, scratch, begin};
     run_chunk(&c, begin, end, 0);
 }
 
-void tape_run_rows(const tape *t, int64_t n, void *const *in, void *const *out, void *scratch) {
+void vprog_run_rows(const vprog *t, int64_t n, void *const *in, void *const *out, void *scratch) {
     run_ctx c = {t, in, out, scratch, 0};
     run_chunk(&c, 0, n, 0);
 }

@@ -1,5 +1,5 @@
-/* Regions of scalars to tapes. */
-#include "cpu/vector/region_tape.h"
+/* Regions of scalars to vector programs. */
+#include "cpu/vector/region_vprog.h"
 
 enum { MOST_VALUES = 128, MOST_RESULTS = 16 };
 typedef struct number_of {
@@ -7,7 +7,7 @@ typedef struct number_of {
     int number;
 } number_of;
 typedef struct maker {
-    tape_builder *tape;
+    vprog_builder *vprog;
     number_of known[MOST_VALUES];
     size_t n;
 } maker;
@@ -25,13 +25,13 @@ static int number_for(const maker *m, const ir_value *v) {
 }
 
 /* A row (or one constant for all) of a type's memory, as a register. */
-static int load(maker *m, xt_dtype d, tape_source s) {
-    tape_type t;
-    if (!tape_type_of(d, &t)) return -1;
+static int load(maker *m, xt_dtype d, vprog_source s) {
+    vprog_type t;
+    if (!vprog_type_of(d, &t)) return -1;
     s.elem = (uint32_t)xt_dtype_size(d);
-    if (d != XT_BF16 && d != XT_F16) return tape_load(m->tape, &s, t);
-    return tape_emit(m->tape, d == XT_BF16 ? TAPE_LOAD_BF16 : TAPE_LOAD_F16, TAPE_F32, tape_load(m->tape, &s, TAPE_U16),
-                     -1, -1);
+    if (d != XT_BF16 && d != XT_F16) return vprog_load(m->vprog, &s, t);
+    return vprog_emit(m->vprog, d == XT_BF16 ? VPROG_LOAD_BF16 : VPROG_LOAD_F16, VPROG_F32,
+                      vprog_load(m->vprog, &s, VPROG_U16), -1, -1);
 }
 
 static bool is_scalar(const ir_type *t) {
@@ -43,7 +43,7 @@ static bool add_op(maker *m, const ir_op *op) {
     if (op->n_out != 1 || op->n_in > 3 || !is_scalar(op->out[0].type)) return false;
     if (op->code == OP_constant) {
         const ir_literal *l = ir_get_literal(op);
-        tape_source s = {.kind = TAPE_SPLAT};
+        vprog_source s = {.kind = VPROG_SPLAT};
         if (!l || xt_dtype_size(op->out[0].type->dtype) > sizeof s.splat) return false;
         memcpy(s.splat, l->data, xt_dtype_size(op->out[0].type->dtype));
         return know(m, &op->out[0], load(m, op->out[0].type->dtype, s));
@@ -51,14 +51,14 @@ static bool add_op(maker *m, const ir_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++)
         if (!is_scalar(op->in[i]->type) || (in[i] = number_for(m, op->in[i])) < 0) return false;
     if (op->code == OP_reshape && op->n_in == 1) return know(m, &op->out[0], in[0]);
-    return tape_takes(op) && know(m, &op->out[0], tape_emit_op(m->tape, op, in[0], in[1], in[2]));
+    return vprog_takes(op) && know(m, &op->out[0], vprog_emit_op(m->vprog, op, in[0], in[1], in[2]));
 }
 
 static bool fill(maker *m, const ir_block *b, size_t *n_out) {
     for (size_t i = 0; i < b->n_args; i++) {
         if (!is_scalar(b->args[i]->type)) return false;
         if (!know(m, b->args[i],
-                  load(m, b->args[i]->type->dtype, (tape_source){.kind = TAPE_DIRECT, .in = (uint32_t)i})))
+                  load(m, b->args[i]->type->dtype, (vprog_source){.kind = VPROG_DIRECT, .in = (uint32_t)i})))
             return false;
     }
     for (const ir_op *op = b->first; op; op = op->next) {
@@ -70,40 +70,40 @@ static bool fill(maker *m, const ir_block *b, size_t *n_out) {
         for (uint32_t j = 0; j < op->n_in; j++) {
             int n = number_for(m, op->in[j]);
             if (n < 0 || j == MOST_RESULTS) return false;
-            tape_store(m->tape, n, j, op->in[j]->type->dtype);
+            vprog_store(m->vprog, n, j, op->in[j]->type->dtype);
         }
     }
     return true;
 }
 
-xt_status region_tape_make(const ir_block *b, tape **out) {
-    maker m = {.tape = tape_begin(REGION_ROW)};
+xt_status region_vprog_make(const ir_block *b, vprog **out) {
+    maker m = {.vprog = vprog_begin(REGION_ROW)};
     uint64_t over[MOST_RESULTS];
     size_t n_out = 0;
     *out = NULL;
-    if (!m.tape) return status_oom(sizeof m, "a region");
-    if (b && fill(&m, b, &n_out)) return tape_finish(m.tape, n_out, out, over);
-    tape_abandon(m.tape);
+    if (!m.vprog) return status_oom(sizeof m, "a region");
+    if (b && fill(&m, b, &n_out)) return vprog_finish(m.vprog, n_out, out, over);
+    vprog_abandon(m.vprog);
     return NULL;
 }
 
-xt_status region_tape_binary(ir_opcode code, xt_dtype t, tape **out) {
-    maker m = {.tape = tape_begin(REGION_ROW)};
+xt_status region_vprog_binary(ir_opcode code, xt_dtype t, vprog **out) {
+    maker m = {.vprog = vprog_begin(REGION_ROW)};
     uint64_t over[1];
-    tape_type reg;
+    vprog_type reg;
     *out = NULL;
-    if (!m.tape) return status_oom(sizeof m, "a region");
-    int x = load(&m, t, (tape_source){.kind = TAPE_DIRECT, .in = 0}),
-        y = load(&m, t, (tape_source){.kind = TAPE_DIRECT, .in = 1});
-    tape_op op = code == OP_add        ? TAPE_ADD
-                 : code == OP_multiply ? TAPE_MUL
-                 : code == OP_maximum  ? TAPE_MAX
-                 : code == OP_minimum  ? TAPE_MIN
-                                       : TAPE_NONE;
-    if (!tape_type_of(t, &reg) || op == TAPE_NONE || x < 0 || y < 0) {
-        tape_abandon(m.tape);
+    if (!m.vprog) return status_oom(sizeof m, "a region");
+    int x = load(&m, t, (vprog_source){.kind = VPROG_DIRECT, .in = 0}),
+        y = load(&m, t, (vprog_source){.kind = VPROG_DIRECT, .in = 1});
+    vprog_op op = code == OP_add        ? VPROG_ADD
+                  : code == OP_multiply ? VPROG_MUL
+                  : code == OP_maximum  ? VPROG_MAX
+                  : code == OP_minimum  ? VPROG_MIN
+                                        : VPROG_NONE;
+    if (!vprog_type_of(t, &reg) || op == VPROG_NONE || x < 0 || y < 0) {
+        vprog_abandon(m.vprog);
         return NULL;
     }
-    tape_store(m.tape, tape_emit(m.tape, op, reg, x, y, -1), 0, t);
-    return tape_finish(m.tape, 1, out, over);
+    vprog_store(m.vprog, vprog_emit(m.vprog, op, reg, x, y, -1), 0, t);
+    return vprog_finish(m.vprog, 1, out, over);
 }

@@ -1,45 +1,45 @@
-/* Building tapes. Registers are given by a linear scan over the straight-line program; two registers never share memory
- * while both are alive, and a register only changes its element size when it is given anew. */
+/* Building vector programs. Registers are given by a linear scan over the straight-line program; two registers never
+ * share memory while both are alive, and a register only changes its element size when it is given anew. */
 #include "cpu/vector/align.h"
-#include "cpu/vector/tape_int.h"
+#include "cpu/vector/vprog_int.h"
 
-bool tape_type_of(xt_dtype d, tape_type *out) {
+bool vprog_type_of(xt_dtype d, vprog_type *out) {
     switch ((int)d) {
-    case XT_BOOL: *out = TAPE_B1; return true;
-    case XT_I8: *out = TAPE_I8; return true;
-    case XT_I16: *out = TAPE_I16; return true;
-    case XT_I32: *out = TAPE_I32; return true;
-    case XT_I64: *out = TAPE_I64; return true;
-    case XT_U8: *out = TAPE_U8; return true;
-    case XT_U16: *out = TAPE_U16; return true;
-    case XT_U32: *out = TAPE_U32; return true;
-    case XT_U64: *out = TAPE_U64; return true;
-    case XT_F64: *out = TAPE_F64; return true;
+    case XT_BOOL: *out = VPROG_B1; return true;
+    case XT_I8: *out = VPROG_I8; return true;
+    case XT_I16: *out = VPROG_I16; return true;
+    case XT_I32: *out = VPROG_I32; return true;
+    case XT_I64: *out = VPROG_I64; return true;
+    case XT_U8: *out = VPROG_U8; return true;
+    case XT_U16: *out = VPROG_U16; return true;
+    case XT_U32: *out = VPROG_U32; return true;
+    case XT_U64: *out = VPROG_U64; return true;
+    case XT_F64: *out = VPROG_F64; return true;
     case XT_F32:
     case XT_BF16:
-    case XT_F16: *out = TAPE_F32; return true;
+    case XT_F16: *out = VPROG_F32; return true;
     default: return false;
     }
 }
 
-bool tape_type_of_size(size_t bytes, tape_type *out) {
-    *out = bytes == 1 ? TAPE_U8 : bytes == 2 ? TAPE_U16 : bytes == 4 ? TAPE_U32 : TAPE_U64;
+bool vprog_type_of_size(size_t bytes, vprog_type *out) {
+    *out = bytes == 1 ? VPROG_U8 : bytes == 2 ? VPROG_U16 : bytes == 4 ? VPROG_U32 : VPROG_U64;
     return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
 }
 
-size_t tape_type_size(tape_type t) {
-    static const uint8_t sizes[TAPE_TYPE_COUNT] = {4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 1};
+size_t vprog_type_size(vprog_type t) {
+    static const uint8_t sizes[VPROG_TYPE_COUNT] = {4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 1};
     return sizes[t];
 }
 
 /* --- building --- */
-tape_builder *tape_begin(int64_t count) {
-    tape_builder *b = base_calloc(1, sizeof *b);
+vprog_builder *vprog_begin(int64_t count) {
+    vprog_builder *b = base_calloc(1, sizeof *b);
     if (b) b->count = count;
     return b;
 }
 
-void tape_abandon(tape_builder *b) {
+void vprog_abandon(vprog_builder *b) {
     if (!b) return;
     base_free(b->ins);
     base_free(b->sources);
@@ -47,7 +47,7 @@ void tape_abandon(tape_builder *b) {
     base_free(b);
 }
 
-static int add_ins(tape_builder *b, ssa_ins i) {
+static int add_ins(vprog_builder *b, ssa_ins i) {
     if (b->failed || !VEC_PUSH(b->ins, b->n, b->cap, i)) {
         b->failed = true;
         return -1;
@@ -55,55 +55,55 @@ static int add_ins(tape_builder *b, ssa_ins i) {
     return (int)b->n - 1;
 }
 
-bool tape_lacks(const tape_builder *b) {
+bool vprog_lacks(const vprog_builder *b) {
     return b->lacking;
 }
 
-int tape_load(tape_builder *b, const tape_source *s, tape_type t) {
+int vprog_load(vprog_builder *b, const vprog_source *s, vprog_type t) {
     if (!VEC_PUSH(b->sources, b->n_sources, b->cap_sources, *s)) b->failed = true;
     return add_ins(b, (ssa_ins){.x = -1,
                                 .y = -1,
                                 .z = -1,
                                 .source = (int)b->n_sources - 1,
                                 .type = t,
-                                .size = (uint32_t)tape_type_size(t),
+                                .size = (uint32_t)vprog_type_size(t),
                                 .store_out = -1});
 }
 
-static tape_type result_type(tape_op op, tape_type t) {
-    if (op >= TAPE_CONVERT) return (tape_type)(op - TAPE_CONVERT);
-    if ((op >= TAPE_EQ && op <= TAPE_LT) || op == TAPE_IS_FINITE) return TAPE_B1;
+static vprog_type result_type(vprog_op op, vprog_type t) {
+    if (op >= VPROG_CONVERT) return (vprog_type)(op - VPROG_CONVERT);
+    if ((op >= VPROG_EQ && op <= VPROG_LT) || op == VPROG_IS_FINITE) return VPROG_B1;
     return t;
 }
 
-int tape_emit(tape_builder *b, tape_op op, tape_type t, int x, int y, int z) {
-    tape_fn fn = simd_get()->tape[op][t];
+int vprog_emit(vprog_builder *b, vprog_op op, vprog_type t, int x, int y, int z) {
+    vprog_fn fn = simd_get()->ops[op][t];
     if (!fn || x < 0) b->failed = true;
     if (!fn) b->lacking = true;
-    tape_type r = result_type(op, t);
+    vprog_type r = result_type(op, t);
     return add_ins(b, (ssa_ins){.fn = fn,
                                 .x = x,
                                 .y = y,
                                 .z = z,
                                 .source = -1,
                                 .type = r,
-                                .size = (uint32_t)tape_type_size(r),
+                                .size = (uint32_t)vprog_type_size(r),
                                 .store_out = -1,
                                 .op = op,
                                 .of = t});
 }
 
-void tape_store(tape_builder *b, int value, uint32_t out, xt_dtype memory) {
+void vprog_store(vprog_builder *b, int value, uint32_t out, xt_dtype memory) {
     struct root r = {value, out, memory};
     if (value < 0 || !VEC_PUSH(b->roots, b->n_roots, b->cap_roots, r)) b->failed = true;
 }
 
-static bool is_direct(const tape_builder *b, int v) {
-    return v >= 0 && b->ins[v].source >= 0 && b->sources[b->ins[v].source].kind == TAPE_DIRECT;
+static bool is_direct(const vprog_builder *b, int v) {
+    return v >= 0 && b->ins[v].source >= 0 && b->sources[b->ins[v].source].kind == VPROG_DIRECT;
 }
 
 /* The last instruction that reads thunk input `in` in place, or -1. */
-static int last_direct_read(const tape_builder *b, uint32_t in, size_t n) {
+static int last_direct_read(const vprog_builder *b, uint32_t in, size_t n) {
     int last = -1;
     for (size_t i = 0; i < n; i++) {
         const int args[3] = {b->ins[i].x, b->ins[i].y, b->ins[i].z};
@@ -115,7 +115,7 @@ static int last_direct_read(const tape_builder *b, uint32_t in, size_t n) {
 
 /* Makes results be written where they go: by the instruction that defines them where that is safe for every input they
  * might overwrite, else by a copy at the end. Fills the masks of what they may overwrite. */
-static void place_roots(tape_builder *b, uint64_t *over) {
+static void place_roots(vprog_builder *b, uint64_t *over) {
     size_t n = b->n;
     for (size_t r = 0; r < b->n_roots && !b->failed; r++) {
         struct root root = b->roots[r];
@@ -125,8 +125,8 @@ static void place_roots(tape_builder *b, uint64_t *over) {
         int latest = -1;
         over[root.out] = 0;
         for (size_t s = 0; s < b->n_sources; s++) {
-            const tape_source *src = &b->sources[s];
-            if (src->kind != TAPE_DIRECT || src->elem != elem || src->offset != 0 || src->in >= 64) continue;
+            const vprog_source *src = &b->sources[s];
+            if (src->kind != VPROG_DIRECT || src->elem != elem || src->offset != 0 || src->in >= 64) continue;
             over[root.out] |= UINT64_C(1) << src->in;
             int last = last_direct_read(b, src->in, n);
             if (last > latest) latest = last;
@@ -135,8 +135,8 @@ static void place_roots(tape_builder *b, uint64_t *over) {
             b->ins[root.value].store_out = (int)root.out;
             continue;
         }
-        tape_op op = root.memory == XT_BF16 ? TAPE_STORE_BF16 : root.memory == XT_F16 ? TAPE_STORE_F16 : TAPE_COPY;
-        int copy = tape_emit(b, op, def.type, root.value, -1, -1);
+        vprog_op op = root.memory == XT_BF16 ? VPROG_STORE_BF16 : root.memory == XT_F16 ? VPROG_STORE_F16 : VPROG_COPY;
+        int copy = vprog_emit(b, op, def.type, root.value, -1, -1);
         if (copy < 0) return;
         b->ins[copy].store_out = (int)root.out;
         b->ins[copy].size = elem;
@@ -148,22 +148,22 @@ typedef struct reg_pool { /* free registers by element size 1, 2, 4, 8 */
     size_t n[4], cap[4];
     int64_t units; /* bytes an element position takes in all registers made so far */
 } reg_pool;
-int tape_size_class(uint32_t size) {
+int vprog_size_class(uint32_t size) {
     return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
 }
 static int64_t reg_get(reg_pool *p, uint32_t size) {
-    int c = tape_size_class(size);
+    int c = vprog_size_class(size);
     if (p->n[c]) return p->free[c][--p->n[c]];
     int64_t at = p->units;
     p->units += size;
     return at;
 }
 static bool reg_put(reg_pool *p, uint32_t size, int64_t reg) {
-    int c = tape_size_class(size);
+    int c = vprog_size_class(size);
     return VEC_PUSH(p->free[c], p->n[c], p->cap[c], reg);
 }
 
-static void last_uses(const tape_builder *b, int *last) {
+static void last_uses(const vprog_builder *b, int *last) {
     for (size_t i = 0; i < b->n; i++) last[i] = -1;
     for (size_t i = 0; i < b->n; i++) {
         const int args[3] = {b->ins[i].x, b->ins[i].y, b->ins[i].z};
@@ -172,16 +172,16 @@ static void last_uses(const tape_builder *b, int *last) {
     }
 }
 
-bool tape_is_constant(const tape_builder *b, int v) {
+bool vprog_is_constant(const vprog_builder *b, int v) {
     if (b->ins[v].fn) return false;
-    tape_source_kind k = b->sources[b->ins[v].source].kind;
-    return k == TAPE_SCALAR || k == TAPE_SPLAT;
+    vprog_source_kind k = b->sources[b->ins[v].source].kind;
+    return k == VPROG_SCALAR || k == VPROG_SPLAT;
 }
 
 /* --- registers --- */
 typedef struct scheduling {
-    const tape_builder *b;
-    tape *t;
+    const vprog_builder *b;
+    vprog *t;
     reg_pool *pool;
     const int *last;
     bool *loaded;
@@ -190,17 +190,17 @@ typedef struct scheduling {
 /* Makes a loaded value ready for its first reader; one that lies in memory as it is needs nothing. */
 static void ready(scheduling *c, int v, bool in_code) {
     if (v < 0 || c->b->ins[v].fn || c->loaded[v]) return;
-    const tape_source *s = &c->b->sources[c->b->ins[v].source];
-    tape *t = c->t;
-    if (in_code && s->kind == TAPE_SPLAT) return; /* part of the code */
+    const vprog_source *s = &c->b->sources[c->b->ins[v].source];
+    vprog *t = c->t;
+    if (in_code && s->kind == VPROG_SPLAT) return; /* part of the code */
     c->loaded[v] = true;
-    if (s->kind == TAPE_DIRECT) {
-        t->locs[v] = (tape_loc){LOC_IN, s->in, s->elem, s->offset};
-    } else if (in_code && s->kind == TAPE_SCALAR) {
-        t->locs[v] = (tape_loc){LOC_ONE, s->in, s->elem, s->v.offset};
+    if (s->kind == VPROG_DIRECT) {
+        t->locs[v] = (vprog_loc){LOC_IN, s->in, s->elem, s->offset};
+    } else if (in_code && s->kind == VPROG_SCALAR) {
+        t->locs[v] = (vprog_loc){LOC_ONE, s->in, s->elem, s->v.offset};
     } else {
-        t->locs[v] = (tape_loc){LOC_REG, 0, c->b->ins[v].size, reg_get(c->pool, c->b->ins[v].size)};
-        t->ins[t->n++] = (tape_ins){NULL, NULL, (uint32_t)v, (uint32_t)c->b->ins[v].source, 0, 0};
+        t->locs[v] = (vprog_loc){LOC_REG, 0, c->b->ins[v].size, reg_get(c->pool, c->b->ins[v].size)};
+        t->ins[t->n++] = (vprog_ins){NULL, NULL, (uint32_t)v, (uint32_t)c->b->ins[v].source, 0, 0};
     }
 }
 
@@ -213,7 +213,7 @@ static bool give_back(scheduling *c, const ssa_ins *i, size_t end) {
         if (v < 0 || c->last[v] < 0 || c->last[v] >= (int)end || c->t->locs[v].kind != LOC_REG ||
             (k > 0 && v == args[0]) || (k > 1 && v == args[1]))
             continue;
-        if (tape_is_constant(c->b, v)) continue;
+        if (vprog_is_constant(c->b, v)) continue;
         ok = ok && reg_put(c->pool, c->b->ins[v].size, c->t->locs[v].offset);
     }
     return ok;
@@ -222,15 +222,15 @@ static bool give_back(scheduling *c, const ssa_ins *i, size_t end) {
 static void place_result(scheduling *c, size_t i) {
     const ssa_ins *in = &c->b->ins[i];
     if (in->store_out >= 0)
-        c->t->locs[i] = (tape_loc){LOC_OUT, (uint32_t)in->store_out, in->size, 0};
+        c->t->locs[i] = (vprog_loc){LOC_OUT, (uint32_t)in->store_out, in->size, 0};
     else
-        c->t->locs[i] = (tape_loc){LOC_REG, 0, in->size, reg_get(c->pool, in->size)};
+        c->t->locs[i] = (vprog_loc){LOC_REG, 0, in->size, reg_get(c->pool, in->size)};
 }
 
 /* A value of a segment lives in registers of the machine unless somebody else reads it. */
 static bool schedule_segment(scheduling *c, const segment *s) {
-    const tape_builder *b = c->b;
-    tape *t = c->t;
+    const vprog_builder *b = c->b;
+    vprog *t = c->t;
     bool ok = true;
     for (size_t i = s->begin; i < s->end; i++) {
         if (!b->ins[i].fn) continue;
@@ -240,29 +240,30 @@ static bool schedule_segment(scheduling *c, const segment *s) {
     }
     for (size_t i = s->begin; i < s->end; i++)
         if (b->ins[i].fn && (b->ins[i].store_out >= 0 || c->last[i] >= (int)s->end)) place_result(c, i);
-    t->ins[t->n++] = (tape_ins){NULL, s, 0, 0, 0, 0};
+    t->ins[t->n++] = (vprog_ins){NULL, s, 0, 0, 0, 0};
     /* Only now: the code may still read an operand when it has written a result. */
     for (uint32_t k = 0; k < s->n_ptr; k++) {
         uint32_t v = s->ptr[k];
         bool inside = v >= s->begin && v < s->end && b->ins[v].fn;
-        if (inside || t->locs[v].kind != LOC_REG || tape_is_constant(b, (int)v) || c->last[v] >= (int)s->end) continue;
+        if (inside || t->locs[v].kind != LOC_REG || vprog_is_constant(b, (int)v) || c->last[v] >= (int)s->end) continue;
         ok = ok && reg_put(c->pool, b->ins[v].size, t->locs[v].offset);
     }
     return ok;
 }
 
 /* Loads happen at their first reader, so their registers live shortly; `loc` of a value is its own number. */
-static bool schedule(const tape_builder *b, tape *t, reg_pool *pool, const int *last) {
+static bool schedule(const vprog_builder *b, vprog *t, reg_pool *pool, const int *last) {
     bool *loaded = base_calloc(b->n + 1, sizeof *loaded);
     scheduling c = {b, t, pool, last, loaded};
     size_t next = 0;
     bool ok = loaded != NULL;
     /* What is loaded once must not meet anybody in its register: it gets one before registers are ever given back. */
     for (size_t v = 0; ok && v < b->n; v++) {
-        if (!tape_is_constant(b, (int)v) || last[v] < 0 || (t->n_segments && !tape_read_slowly(b, t, (int)v))) continue;
+        if (!vprog_is_constant(b, (int)v) || last[v] < 0 || (t->n_segments && !vprog_read_slowly(b, t, (int)v)))
+            continue;
         loaded[v] = true;
-        t->locs[v] = (tape_loc){LOC_REG, 0, b->ins[v].size, reg_get(pool, b->ins[v].size)};
-        t->once[t->n_once++] = (tape_ins){NULL, NULL, (uint32_t)v, (uint32_t)b->ins[v].source, 0, 0};
+        t->locs[v] = (vprog_loc){LOC_REG, 0, b->ins[v].size, reg_get(pool, b->ins[v].size)};
+        t->once[t->n_once++] = (vprog_ins){NULL, NULL, (uint32_t)v, (uint32_t)b->ins[v].source, 0, 0};
     }
     for (size_t i = 0; i < b->n && ok; i++) {
         const ssa_ins *in = &b->ins[i];
@@ -277,12 +278,12 @@ static bool schedule(const tape_builder *b, tape *t, reg_pool *pool, const int *
         ready(&c, in->z, false);
         ok = give_back(&c, in, i + 1);
         place_result(&c, i);
-        t->ins[t->n++] = (tape_ins){in->fn,
-                                    NULL,
-                                    (uint32_t)i,
-                                    (uint32_t)(in->x < 0 ? 0 : in->x),
-                                    (uint32_t)(in->y < 0 ? 0 : in->y),
-                                    (uint32_t)(in->z < 0 ? 0 : in->z)};
+        t->ins[t->n++] = (vprog_ins){in->fn,
+                                     NULL,
+                                     (uint32_t)i,
+                                     (uint32_t)(in->x < 0 ? 0 : in->x),
+                                     (uint32_t)(in->y < 0 ? 0 : in->y),
+                                     (uint32_t)(in->z < 0 ? 0 : in->z)};
         if (last[i] < 0 && in->store_out < 0) ok = ok && reg_put(pool, in->size, t->locs[i].offset);
     }
     base_free(loaded);
@@ -294,21 +295,21 @@ static int64_t clamp_block(int64_t units) {
     return block < 256 ? 256 : block > 4096 ? 4096 : block;
 }
 
-/* What a chunk's time goes by: instructions of the tape, places in memory of machine code. */
-static int64_t cost_of(const tape *t) {
+/* What a chunk's time goes by: instructions of the vector program, places in memory of machine code. */
+static int64_t cost_of(const vprog *t) {
     int64_t cost = 1;
     for (size_t i = 0; i < t->n; i++) cost += t->ins[i].code ? (int64_t)t->ins[i].code->n_ptr : 1;
     return cost;
 }
 
-xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_over) {
+xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *out_over) {
     (void)n_out;
     xt_status s = NULL;
     reg_pool pool = {0};
     int *last = NULL;
-    tape *t = NULL;
+    vprog *t = NULL;
     bool code = jit_is_on();
-    if (code && !b->failed && !tape_gather_kinds(b)) b->failed = true;
+    if (code && !b->failed && !vprog_gather_kinds(b)) b->failed = true;
     place_roots(b, out_over);
     if (b->failed) {
         s = status_oom(0, "a fused loop");
@@ -326,10 +327,10 @@ xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_o
     t->sources = b->sources;
     t->n_sources = b->n_sources;
     b->sources = NULL;
-    tape_builder view_of = *b;
+    vprog_builder view_of = *b;
     view_of.sources = t->sources;
     last_uses(b, last);
-    if (code && !tape_find_segments(&view_of, t, last)) goto oom;
+    if (code && !vprog_find_segments(&view_of, t, last)) goto oom;
     if (!schedule(&view_of, t, &pool, last)) goto oom;
     t->block = clamp_block(pool.units);
     for (size_t i = 0; i < t->n_locs; i++)
@@ -344,23 +345,23 @@ xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_o
 oom:
     s = status_oom(0, "a fused loop");
 done:
-    tape_free(t);
+    vprog_free(t);
     base_free(last);
     for (int c = 0; c < 4; c++) base_free(pool.free[c]);
-    tape_abandon(b);
+    vprog_abandon(b);
     return s;
 }
 
-bool tape_access(const tape *t, const ir_value *const *reads, uint32_t k, cpu_access *out) {
+bool vprog_access(const vprog *t, const ir_value *const *reads, uint32_t k, cpu_access *out) {
     for (size_t i = 0; i < t->n_sources; i++) {
-        const tape_source *s = &t->sources[i];
-        if (s->kind == TAPE_SPLAT || k-- > 0) continue;
+        const vprog_source *s = &t->sources[i];
+        if (s->kind == VPROG_SPLAT || k-- > 0) continue;
         *out = (cpu_access){.counts = true};
-        if (s->kind == TAPE_IOTA) return true;
-        view line = {.n = 1, .dims = {t->count}, .strides = {s->kind == TAPE_SCALAR ? 0 : 1}};
-        line.offset = s->kind == TAPE_SCALAR ? s->v.offset : s->offset;
+        if (s->kind == VPROG_IOTA) return true;
+        view line = {.n = 1, .dims = {t->count}, .strides = {s->kind == VPROG_SCALAR ? 0 : 1}};
+        line.offset = s->kind == VPROG_SCALAR ? s->v.offset : s->offset;
         *out = (cpu_access){
-            .arg = s->in, .elem = s->elem, .at = s->kind == TAPE_STRIDED ? s->v : line, .value = reads[s->in]};
+            .arg = s->in, .elem = s->elem, .at = s->kind == VPROG_STRIDED ? s->v : line, .value = reads[s->in]};
         out->order = out->at;
         view_rows(&out->order);
         return true;
@@ -368,7 +369,7 @@ bool tape_access(const tape *t, const ir_value *const *reads, uint32_t k, cpu_ac
     return false;
 }
 
-void tape_free(tape *t) {
+void vprog_free(vprog *t) {
     if (!t) return;
     base_free(t->locs);
     base_free(t->ins);
@@ -382,6 +383,6 @@ void tape_free(tape *t) {
     base_free(t);
 }
 
-size_t tape_scratch_bytes(const tape *t, int threads) {
+size_t vprog_scratch_bytes(const vprog *t, int threads) {
     return t->scratch * (size_t)threads;
 }

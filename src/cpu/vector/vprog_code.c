@@ -1,12 +1,12 @@
-/* Machine code in tapes: runs of simple instructions become one function of the processor (jit.h), as long as it has
- * registers enough. */
-#include "cpu/vector/tape_int.h"
+/* Machine code for vector programs: runs of simple instructions become one function of the processor (jit.h), as long
+ * as it has registers enough. */
+#include "cpu/vector/vprog_int.h"
 
 static bool takes(const ssa_ins *i) {
     return i->fn && jit_takes(i->op, i->of);
 }
 
-bool tape_gather_kinds(tape_builder *b) {
+bool vprog_gather_kinds(vprog_builder *b) {
     size_t n = 0, fast = 0, total = 0;
     for (size_t i = 0; i < b->n; i++) total += b->ins[i].fn != NULL, fast += takes(&b->ins[i]);
     if (fast == 0 || fast == total) return true;
@@ -35,7 +35,7 @@ bool tape_gather_kinds(tape_builder *b) {
     return ok;
 }
 
-bool tape_read_slowly(const tape_builder *b, const tape *t, int v) {
+bool vprog_read_slowly(const vprog_builder *b, const vprog *t, int v) {
     for (size_t i = 0; i < b->n; i++) {
         const ssa_ins *in = &b->ins[i];
         if (!in->fn || (in->x != v && in->y != v && in->z != v)) continue;
@@ -60,18 +60,18 @@ static bool add_ptr(segment *s, int v, uint32_t *out) {
     return s->n_ptr < SEGMENT_MAX_PTR && VEC_PUSH(s->ptr, s->n_ptr, s->cap_ptr, (uint32_t)v);
 }
 
-static bool segment_operand(const tape_builder *b, segment *s, segment_build *w, int v, int *out) {
+static bool segment_operand(const vprog_builder *b, segment *s, segment_build *w, int v, int *out) {
     *out = 0;
     if (v < 0) return true;
     if (w->number[v] == INT32_MAX) {
         const ssa_ins *def = &b->ins[v];
-        const tape_source *src = def->fn ? NULL : &b->sources[def->source];
+        const vprog_source *src = def->fn ? NULL : &b->sources[def->source];
         jit_source j = {.kind = JIT_VECTOR, .type = def->type};
-        if (src && src->kind == TAPE_SPLAT) {
+        if (src && src->kind == VPROG_SPLAT) {
             j.kind = JIT_CONST;
             memcpy(j.splat, src->splat, sizeof j.splat);
         } else {
-            if (src && src->kind == TAPE_SCALAR) j.kind = JIT_SCALAR;
+            if (src && src->kind == VPROG_SCALAR) j.kind = JIT_SCALAR;
             if (!add_ptr(s, v, &j.ptr)) return false;
         }
         w->sources[w->n_sources] = j;
@@ -81,8 +81,8 @@ static bool segment_operand(const tape_builder *b, segment *s, segment_build *w,
     return true;
 }
 
-/* The code of s, NULL when it cannot be one piece. `last`: last readers over the whole tape. */
-static bool segment_compile(const tape_builder *b, segment *s, const int *last) {
+/* The code of s, NULL when it cannot be one piece. `last`: last readers over the whole vector program. */
+static bool segment_compile(const vprog_builder *b, segment *s, const int *last) {
     segment_build w = {0};
     size_t n = s->end - s->begin;
     w.sources = base_calloc(3 * n + 1, sizeof *w.sources);
@@ -112,12 +112,13 @@ static bool segment_compile(const tape_builder *b, segment *s, const int *last) 
     return s->code != NULL;
 }
 
-/* Splits [begin, end) until each piece has registers enough; what cannot be compiled at all is left to the tape. */
-static bool add_segments(const tape_builder *b, tape *t, size_t begin, size_t end, const int *last) {
+/* Splits [begin, end) until each piece has registers enough; what cannot be compiled at all is left to the loops of
+ * simd.h. */
+static bool add_segments(const vprog_builder *b, vprog *t, size_t begin, size_t end, const int *last) {
     size_t n = 0, half = 0;
     bool work = false;
     for (size_t i = begin; i < end; i++)
-        if (b->ins[i].fn) n++, work = work || b->ins[i].op != TAPE_COPY;
+        if (b->ins[i].fn) n++, work = work || b->ins[i].op != VPROG_COPY;
     if (!work) return true; /* plain copies: memmove knows how */
     segment s = {.begin = begin, .end = end};
     if (segment_compile(b, &s, last)) {
@@ -134,7 +135,7 @@ static bool add_segments(const tape_builder *b, tape *t, size_t begin, size_t en
     return add_segments(b, t, begin, middle, last) && add_segments(b, t, middle, end, last);
 }
 
-bool tape_find_segments(const tape_builder *b, tape *t, const int *last) {
+bool vprog_find_segments(const vprog_builder *b, vprog *t, const int *last) {
     for (size_t i = 0; i < b->n;) {
         if (!takes(&b->ins[i])) {
             i++;

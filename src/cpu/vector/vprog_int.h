@@ -1,20 +1,20 @@
-/* What the files of a tape share: the instructions it is built of, and the form it runs in. tape.c builds, gives
- * registers and frees; tape_code.c makes machine code of runs of instructions; tape_run.c runs. */
-#ifndef XT_SRC_CPU_VECTOR_TAPE_INT_H
-#define XT_SRC_CPU_VECTOR_TAPE_INT_H
+/* What the files of a vector program share: the instructions it is built of, and the form it runs in. vprog.c builds,
+ * gives registers and frees; vprog_code.c makes machine code of runs of instructions; vprog_run.c runs. */
+#ifndef XT_SRC_CPU_VECTOR_VPROG_INT_H
+#define XT_SRC_CPU_VECTOR_VPROG_INT_H
 
 #include "cpu/vector/jit.h"
-#include "cpu/vector/tape.h"
+#include "cpu/vector/vprog.h"
 
 typedef struct ssa_ins { /* defines value number = its index */
-    tape_fn fn; /* NULL: a load */
+    vprog_fn fn; /* NULL: a load */
     int x, y, z; /* operands, -1 = none */
     int source; /* loads */
-    tape_type type; /* of the result */
+    vprog_type type; /* of the result */
     uint32_t size; /* bytes of a result element; stores: of memory */
     int store_out; /* output this instruction writes, or -1 */
-    tape_op op; /* what fn does, and to which type */
-    tape_type of;
+    vprog_op op; /* what fn does, and to which type */
+    vprog_type of;
 } ssa_ins;
 
 enum { SEGMENT_MAX_PTR = 128 };
@@ -28,11 +28,11 @@ typedef struct segment {
     size_t n_ptr, cap_ptr;
 } segment;
 
-struct tape_builder {
+struct vprog_builder {
     int64_t count;
     ssa_ins *ins;
     size_t n, cap;
-    tape_source *sources;
+    vprog_source *sources;
     size_t n_sources, cap_sources;
     struct root {
         int value;
@@ -43,38 +43,38 @@ struct tape_builder {
     bool failed, lacking;
 };
 
-typedef struct tape_loc { /* where an operand's block is */
+typedef struct vprog_loc { /* where an operand's block is */
     enum { LOC_REG, LOC_IN, LOC_OUT, LOC_ONE } kind; /* ONE: the same element of an input for all */
     uint32_t index, elem; /* IN, OUT, ONE: which, and element bytes */
     int64_t offset; /* REG: bytes into the scratch; IN, ONE: first element */
-} tape_loc;
-typedef struct tape_ins {
-    tape_fn fn; /* NULL: load of source x, or machine code */
+} vprog_loc;
+typedef struct vprog_ins {
+    vprog_fn fn; /* NULL: load of source x, or machine code */
     const segment *code;
     uint32_t d, x, y, z;
-} tape_ins;
-struct tape {
+} vprog_ins;
+struct vprog {
     int64_t count, block, grain;
-    tape_ins *ins, *once; /* once: loads that stay the same for all blocks */
+    vprog_ins *ins, *once; /* once: loads that stay the same for all blocks */
     size_t n, n_once, n_locs, n_sources;
-    tape_loc *locs;
-    tape_source *sources;
+    vprog_loc *locs;
+    vprog_source *sources;
     segment *segments;
     size_t n_segments, cap_segments;
     size_t scratch; /* of one thread */
 };
 
 /* What a value is to all blocks of a run: the same, so it is loaded once. */
-bool tape_is_constant(const tape_builder *b, int v);
-int tape_size_class(uint32_t size); /* of an element of 1, 2, 4, 8 bytes: 0 to 3 */
+bool vprog_is_constant(const vprog_builder *b, int v);
+int vprog_size_class(uint32_t size); /* of an element of 1, 2, 4, 8 bytes: 0 to 3 */
 
-/* --- tape_code.c --- */
+/* --- vprog_code.c --- */
 /* Puts instructions that become machine code next to each other: all that can run, of one kind, then of the other. A
- * tape of one kind only keeps its order. False without memory. */
-bool tape_gather_kinds(tape_builder *b);
-/* Fills t's segments; `last`: last readers over the whole tape. False without memory. */
-bool tape_find_segments(const tape_builder *b, tape *t, const int *last);
+ * vector program of one kind only keeps its order. False without memory. */
+bool vprog_gather_kinds(vprog_builder *b);
+/* Fills t's segments; `last`: last readers over the whole vector program. False without memory. */
+bool vprog_find_segments(const vprog_builder *b, vprog *t, const int *last);
 /* True when an instruction that is no machine code reads v. */
-bool tape_read_slowly(const tape_builder *b, const tape *t, int v);
+bool vprog_read_slowly(const vprog_builder *b, const vprog *t, int v);
 
 #endif
