@@ -10,7 +10,7 @@ CPU_LOWER(interp);
 CPU_LOWER(dot_general);
 CPU_LOWER(convolution);
 CPU_LOWER(reduce);
-CPU_LOWER(again);
+CPU_LOWER(reduce_fused);
 CPU_LOWER(reduce_window);
 CPU_LOWER(select_and_scatter);
 CPU_LOWER(batch_norm_training);

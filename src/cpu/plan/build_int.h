@@ -70,21 +70,21 @@ xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done); /* as
 /* group*.c */
 xt_status group_join(cpu_builder *b, const ir_op *op);
 xt_status group_emit(cpu_builder *b, uint32_t g);
-/* v of an open group, made by a vector program of its own that stores it as f32 and reads what the group reads; the
- * group stays open, and v counts as read inside it. Left empty where v is none, or needs more than `ops` ops, `slow` of
- * them transcendental or divisions, or has other readers and reads more memory than it takes. */
-typedef struct group_copy {
+/* Rematerialises v of an open group: made by a vector program of its own that stores it as f32 and reads what the group
+ * reads; the group stays open, and v counts as read inside it. Left empty where v is none, or needs more than `ops`
+ * ops, `slow` of them transcendental or divisions, or has other readers and reads more memory than it takes. */
+typedef struct group_remat {
     vprog *vprog;
     const ir_value **in;
     cpu_ref *refs;
     size_t n_in;
     const ir_op *named;
     double flops, transcendentals;
-} group_copy;
-xt_status group_compute_again(cpu_builder *b, const ir_value *v, size_t ops, size_t slow, group_copy *out);
-/* d without inputs: they are the copy's */
-xt_status group_copy_thunk(cpu_builder *b, const group_copy *c, const cpu_thunk_desc *d);
-void group_copy_free(group_copy *c);
+} group_remat;
+xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, size_t slow, group_remat *out);
+/* d without inputs: they are c's */
+xt_status group_remat_thunk(cpu_builder *b, const group_remat *c, const cpu_thunk_desc *d);
+void group_remat_free(group_remat *c);
 /* A thunk that fills a slot with v, a window on something dense (or an iota). */
 xt_status group_emit_window(cpu_builder *b, const ir_value *v);
 /* What fills v when it is read as an operand of a loop, without making it dense: its dense base must be there already.

@@ -1,7 +1,8 @@
-/* Reductions that compute what they fold: where a large array is made by a short loop and read by a fold over its last
- * dims, the fold runs the loop itself, a block at a time, and the array is not written for it. Who else reads the array
- * computes it again: reading a row of logits and taking exponentials costs less than writing them all and reading them
- * back, and a softmax's gradient then needs no copy of its numerators. The loop stays open for later readers.
+/* Reductions fused with what makes their operand: where a large array is made by a short loop and read by a fold over
+ * its last dims, the fold runs the loop itself, a block at a time, and the array is not written for it. Who else reads
+ * the array rematerialises it: reading a row of logits and taking exponentials costs less than writing them all and
+ * reading them back, and a softmax's gradient then needs no copy of its numerators. The loop stays open for later
+ * readers.
  *
  * Which part of a row a thread folds depends on shapes only, and blocks are folded in order. */
 #include "cpu/kernel/kernel.h"
@@ -12,34 +13,34 @@
 enum { BLOCK = 4096, SHORTEST_ROW = 256, MOST_OPS = 8, MOST_SLOW = 1 };
 static const int64_t least_count = 2 << 20; /* elements; less stays in the caches */
 
-typedef struct again_state {
+typedef struct reduce_fused_state {
     vprog *vprog; /* its one result is what is folded */
     fold_op fold;
     bool half; /* the result's type */
     float init;
     int64_t keep, run, parts;
     size_t partial_at; /* behind the threads' memory */
-} again_state;
+} reduce_fused_state;
 
-static void again_free(void *state) {
-    again_state *s = state;
+static void reduce_fused_free(void *state) {
+    reduce_fused_state *s = state;
     if (s) vprog_free(s->vprog);
     base_free(s);
 }
 
-typedef struct again_run {
-    const again_state *s;
+typedef struct reduce_fused_run {
+    const reduce_fused_state *s;
     const cpu_call *call;
     float *partial; /* [keep][parts] */
-} again_run;
+} reduce_fused_run;
 
-static size_t thread_bytes(const again_state *s) {
+static size_t thread_bytes(const reduce_fused_state *s) {
     return vprog_scratch_bytes(s->vprog, 1) + BLOCK * sizeof(float);
 }
 
 static void fold_parts(void *ctx, int64_t begin, int64_t end, int thread) {
-    const again_run *r = ctx;
-    const again_state *s = r->s;
+    const reduce_fused_run *r = ctx;
+    const reduce_fused_state *s = r->s;
     const simd_ops *simd = simd_get();
     char *mem = (char *)r->call->scratch + (size_t)thread * thread_bytes(s);
     float *block = (float *)(void *)(mem + vprog_scratch_bytes(s->vprog, 1));
@@ -57,9 +58,9 @@ static void fold_parts(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-static xt_status again_run_op(const cpu_call *c) {
-    const again_state *s = c->thunk->state;
-    again_run r = {s, c, (float *)(void *)((char *)c->scratch + s->partial_at)};
+static xt_status reduce_fused_run_op(const cpu_call *c) {
+    const reduce_fused_state *s = c->thunk->state;
+    reduce_fused_run r = {s, c, (float *)(void *)((char *)c->scratch + s->partial_at)};
     team_for(&c->device->team, s->keep * s->parts, 1, fold_parts, &r);
     for (int64_t k = 0; k < s->keep; k++) {
         float acc = s->init;
@@ -71,10 +72,11 @@ static xt_status again_run_op(const cpu_call *c) {
     }
     return NULL;
 }
-static bool again_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
-    return vprog_access(((const again_state *)t->state)->vprog, t->reads, k, out);
+static bool reduce_fused_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    return vprog_access(((const reduce_fused_state *)t->state)->vprog, t->reads, k, out);
 }
-static const cpu_kernel again_kernel = {"loop-reduce", again_run_op, again_free, true, .access = again_access};
+static const cpu_kernel reduce_fused_kernel = {"loop-reduce", reduce_fused_run_op, reduce_fused_free, true,
+                                               .access = reduce_fused_access};
 
 static bool splat_value(cpu_builder *b, const ir_value *v, float *out) {
     const void *x = cpu_build_splat(b, v);
@@ -91,14 +93,14 @@ static int64_t parts_of(const fold_axes *a) {
     return a->keep >= 64 ? 1 : want < most ? want : most;
 }
 
-CPU_LOWER(again) {
+CPU_LOWER(reduce_fused) {
     const ir_type *t = op->in[0]->type;
     size_t n_dims;
     const int64_t *dims = ir_get_ints(op, IR_A_dimensions, &n_dims);
     fold_op f;
     fold_axes axes;
     float init;
-    group_copy copy = {0};
+    group_remat remat = {0};
     if (!b->fuse_on || op->n_in != 2 || (t->dtype != XT_F32 && t->dtype != XT_BF16) || t->rank > VIEW_MAX ||
         t->count < least_count)
         return NULL;
@@ -106,31 +108,31 @@ CPU_LOWER(again) {
         return NULL;
     cpu_fold_axes(t, dims, n_dims, &axes);
     if (!axes.inner_reduced || axes.red != 1 || axes.run < SHORTEST_ROW) return NULL;
-    XT_TRY(group_compute_again(b, op->in[0], MOST_OPS, MOST_SLOW, &copy));
-    if (!copy.vprog) return NULL;
-    again_state *s = base_calloc(1, sizeof *s);
+    XT_TRY(group_rematerialise(b, op->in[0], MOST_OPS, MOST_SLOW, &remat));
+    if (!remat.vprog) return NULL;
+    reduce_fused_state *s = base_calloc(1, sizeof *s);
     if (!s) {
-        group_copy_free(&copy);
+        group_remat_free(&remat);
         return status_oom(sizeof *s, "a plan");
     }
-    *s = (again_state){.vprog = copy.vprog,
-                       .fold = f,
-                       .half = t->dtype == XT_BF16,
-                       .init = init,
-                       .keep = axes.keep,
-                       .run = axes.run,
-                       .parts = parts_of(&axes)};
-    copy.vprog = NULL; /* the thunk's */
+    *s = (reduce_fused_state){.vprog = remat.vprog,
+                              .fold = f,
+                              .half = t->dtype == XT_BF16,
+                              .init = init,
+                              .keep = axes.keep,
+                              .run = axes.run,
+                              .parts = parts_of(&axes)};
+    remat.vprog = NULL; /* the thunk's */
     s->partial_at = (thread_bytes(s) * (size_t)cpu_build_threads(b) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &again_kernel,
+    cpu_thunk_desc d = {.kernel = &reduce_fused_kernel,
                         .op = op,
                         .n_out = 1,
                         .scratch_bytes = s->partial_at + (size_t)(s->keep * s->parts) * sizeof(float),
                         .state = s,
-                        .flops = cpu_op_flops(op) + copy.flops,
-                        .transcendentals = copy.transcendentals};
-    xt_status st = group_copy_thunk(b, &copy, &d);
-    group_copy_free(&copy);
+                        .flops = cpu_op_flops(op) + remat.flops,
+                        .transcendentals = remat.transcendentals};
+    xt_status st = group_remat_thunk(b, &remat, &d);
+    group_remat_free(&remat);
     return st;
 }

@@ -1,5 +1,5 @@
-/* Values of an open group computed once more, by a vector program of their own, for a kernel that reads them block by
- * block. */
+/* Rematerialisation: values of an open group computed once more, by a vector program of their own, for a kernel that
+ * reads them block by block. */
 #include "cpu/plan/group_int.h"
 
 static bool is_slow(const ir_op *op) {
@@ -21,16 +21,16 @@ static bool find_needed(const group *g, const ir_value *v, size_t ops, size_t sl
     return true;
 }
 
-void group_copy_free(group_copy *c) {
+void group_remat_free(group_remat *c) {
     vprog_free(c->vprog);
     base_free(c->in);
     base_free(c->refs);
-    *c = (group_copy){0};
+    *c = (group_remat){0};
 }
 
-xt_status group_compute_again(cpu_builder *b, const ir_value *v, size_t ops, size_t slow, group_copy *out) {
+xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, size_t slow, group_remat *out) {
     value_info *info = build_info(b, v);
-    *out = (group_copy){0};
+    *out = (group_remat){0};
     if (!info || info->state != VALUE_MEMBER) return NULL;
     uint32_t gi = group_find(b, info->group);
     const group g = b->groups[gi];
@@ -71,7 +71,7 @@ done:
     return s;
 }
 
-xt_status group_copy_thunk(cpu_builder *b, const group_copy *c, const cpu_thunk_desc *d) {
+xt_status group_remat_thunk(cpu_builder *b, const group_remat *c, const cpu_thunk_desc *d) {
     const ir_op *ops[2] = {d->op, c->named};
     cpu_thunk_desc with = *d;
     with.in = c->in;

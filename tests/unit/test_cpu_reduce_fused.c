@@ -1,5 +1,6 @@
-/* Reductions that compute what they fold (kernel/again.c): the loss over a large vocabulary and its gradient, against
- * separate loops, on one thread and two; how much memory that takes; and what must not be computed twice. */
+/* Reductions fused with what makes their operand (kernel/reduce_fused.c): the loss over a large vocabulary and its
+ * gradient, against separate loops, on one thread and two; how much memory that takes; and what must not be computed
+ * twice. */
 #include "cpu_check.h"
 
 typedef struct run_result {
