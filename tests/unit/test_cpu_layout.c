@@ -120,7 +120,7 @@ static void cropped_kernels_are_summed(void **state) {
         if (!wino_get() || strncmp(convs[i].name, "wide weights", 12) || !strstr(convs[i].name, "in padding")) continue;
         in_type(convs[i].text, "bf16", text, sizeof text);
         with("blocked", "on");
-        assert_true(has_kernel(text, "taps-conv-weights"));
+        assert_true(has_kernel(text, "gemm-conv-weights"));
     }
 }
 

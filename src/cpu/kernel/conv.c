@@ -405,12 +405,12 @@ CPU_LOWER(convolution) {
         *out_done = !made;
         return made ? made : cpu_build_wino(b, &problem, op, in);
     }
-    taps_problem taps;
-    if (both && !s->flip && conv_taps_of(&d, &taps)) {
-        taps.zeros = s->zeros;
+    conv_wgrad_problem wgrad;
+    if (both && !s->flip && conv_wgrad_of(&d, &wgrad)) {
+        wgrad.zeros = s->zeros;
         conv_free(s);
         *out_done = true;
-        return cpu_build_taps(b, &taps, op, in);
+        return cpu_build_conv_wgrad(b, &wgrad, op, in);
     }
     xt_status st = ok ? choose(&d, LAYOUT_WINOGRAD, flops, threads, &best) : NULL;
     ok = ok && !st && best.ok;

@@ -133,7 +133,7 @@ static wino_wish winograd_wish(void) {
 }
 
 /* On this processor, with these features. */
-static bool taps_fits(const taps_problem *p) {
+static bool conv_wgrad_fits(const conv_wgrad_problem *p) {
     return wino_get() && p->in[0] % 16 == 0 && p->out[0] % WINO_COLUMNS == 0;
 }
 
@@ -163,7 +163,7 @@ bool conv_wino_of(const conv_desc *d, wino_problem *p) {
 }
 
 /* Where oneDNN is not faster: windows that move by more than one pixel, or have one tap, and few pixels. */
-bool conv_taps_of(const conv_desc *d, taps_problem *p) {
+bool conv_wgrad_of(const conv_desc *d, conv_wgrad_problem *p) {
     const dnnl_memory_desc_t *src = &d->md[SRC], *dst = &d->md[DST], *w = &d->md[WEI];
     const int64_t *step = w->format_desc.blocking.strides;
     if (d->form != CONV_WEIGHTS || src->ndims != 4 || w->ndims != 4 || src->data_type != dnnl_bf16 ||
@@ -172,15 +172,15 @@ bool conv_taps_of(const conv_desc *d, taps_problem *p) {
     bool moves = d->strides[0] > 1 && d->strides[1] > 1, one = w->dims[2] == 1 && w->dims[3] == 1;
     bool little = dst->dims[0] * dst->dims[2] * dst->dims[3] <= 512;
     if (d->dilates[0] || d->dilates[1] || src->dims[1] < 64 || !(moves || one || little)) return false;
-    *p = (taps_problem){.n = src->dims[0],
-                        .in = {src->dims[1], src->dims[2], src->dims[3]},
-                        .out = {dst->dims[1], dst->dims[2], dst->dims[3]},
-                        .size = {w->dims[2], w->dims[3]},
-                        .stride = {d->strides[0], d->strides[1]},
-                        .low = {d->pad_l[0], d->pad_l[1]},
-                        .w_at = w->offset0,
-                        .w_step = {step[0], step[1], step[2], step[3]}};
-    return taps_fits(p);
+    *p = (conv_wgrad_problem){.n = src->dims[0],
+                              .in = {src->dims[1], src->dims[2], src->dims[3]},
+                              .out = {dst->dims[1], dst->dims[2], dst->dims[3]},
+                              .size = {w->dims[2], w->dims[3]},
+                              .stride = {d->strides[0], d->strides[1]},
+                              .low = {d->pad_l[0], d->pad_l[1]},
+                              .w_at = w->offset0,
+                              .w_step = {step[0], step[1], step[2], step[3]}};
+    return conv_wgrad_fits(p);
 }
 
 /* Where F(4x4,3x3) of f32 (oneDNN's) and F(2x2,3x3) of bf16 (kernel/wino.c) are taken: a rule on shapes, from

@@ -5,7 +5,7 @@
 #define XT_SRC_CPU_KERNEL_CONV_FORM_H
 
 #include "cpu/kernel/conv_read.h"
-#include "cpu/kernel/taps.h"
+#include "cpu/kernel/conv_wgrad.h"
 #include "cpu/kernel/wino.h"
 #include "cpu/vector/dnnl_util.h"
 
@@ -27,9 +27,9 @@ bool conv_as_weights(const conv *c, conv_desc *d);
  * to leave out. */
 bool conv_crop_kernel(conv_desc *d);
 
-/* The same problem for kernel/wino.c and for kernel/taps.c; false where it is not for them. */
+/* The same problem for kernel/wino.c and for kernel/conv_wgrad.c; false where it is not for them. */
 bool conv_wino_of(const conv_desc *d, wino_problem *p);
-bool conv_taps_of(const conv_desc *d, taps_problem *p);
+bool conv_wgrad_of(const conv_desc *d, conv_wgrad_problem *p);
 bool conv_winograd_is_meant(const conv_desc *d);
 
 #endif

@@ -5,7 +5,7 @@
  *
  * Pixels are taken in runs: their pairs are laid out for every tap, then all products of the run add to sums that stay
  * for the whole call, run after run. Tasks own their sums, so results do not depend on the number of threads. */
-#include "cpu/kernel/taps.h"
+#include "cpu/kernel/conv_wgrad.h"
 #include "cpu/kernel/kernel.h"
 
 #include "cpu/vector/move.h"
@@ -17,34 +17,34 @@ enum {
     SKEW = 160 /* elements: taps do not lie powers of two apart */
 };
 
-typedef struct taps_state {
-    taps_problem p;
+typedef struct conv_wgrad_state {
+    conv_wgrad_problem p;
     int64_t taps, total, run; /* pixels; pixels of a run, an even number */
     size_t at[3]; /* parts of scratch: what taps read, what comes from above, sums */
-} taps_state;
+} conv_wgrad_state;
 
-typedef struct taps_call {
-    const taps_state *s;
+typedef struct conv_wgrad_call {
+    const conv_wgrad_state *s;
     const wino_ops *ops;
     const uint16_t *image, *from_above;
     uint16_t *out, *read, *above; /* read: [tap][pixel / 2][in][2]; above: [pixel / 2][out][2] */
     float *sums; /* [tap][out / 64][in][64] */
     int64_t begin; /* first pixel of the run */
-} taps_call;
+} conv_wgrad_call;
 
 static int64_t divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
-static int64_t tap_step(const taps_state *s) {
+static int64_t tap_step(const conv_wgrad_state *s) {
     return s->run * s->p.in[0] + SKEW;
 }
 
 /* Task: some pixels of one tap, or (the last) of what comes from above. */
 static void lay_out(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
-    const taps_call *c = ctx;
-    const taps_state *s = c->s;
-    const taps_problem *p = &s->p;
+    const conv_wgrad_call *c = ctx;
+    const conv_wgrad_state *s = c->s;
+    const conv_wgrad_problem *p = &s->p;
     static const int64_t dense[2] = {1, 1};
     const wino_tiles positions = {p->n, p->out[1], p->out[2]};
     for (int64_t t = begin; t < end; t++) {
@@ -63,8 +63,8 @@ static void lay_out(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static void products(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
-    const taps_call *c = ctx;
-    const taps_state *s = c->s;
+    const conv_wgrad_call *c = ctx;
+    const conv_wgrad_state *s = c->s;
     int64_t features = s->p.in[0], blocks = divide_up(features, ROWS), columns = s->p.out[0] / WINO_COLUMNS;
     for (int64_t t = begin; t < end; t++) {
         int64_t i = t % blocks * ROWS
@@ -79,9 +79,9 @@ static void products(void *ctx, int64_t begin, int64_t end, int thread) {
  * into a few sets of the first-level cache. */
 static void finish(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
-    const taps_call *c = ctx;
-    const taps_state *s = c->s;
-    const taps_problem *p = &s->p;
+    const conv_wgrad_call *c = ctx;
+    const conv_wgrad_state *s = c->s;
+    const conv_wgrad_problem *p = &s->p;
     int64_t columns = p->out[0] / WINO_COLUMNS;
     for (int64_t f = 0; f < WINO_COLUMNS; f += 16)
         for (int64_t t = begin; t < end; t++)
@@ -91,19 +91,19 @@ static void finish(void *ctx, int64_t begin, int64_t end, int thread) {
                                    tap / p->size[1] * p->w_step[2] + tap % p->size[1] * p->w_step[3]);
 }
 
-static xt_status taps_run(const cpu_call *call) {
-    const taps_state *s = call->thunk->state;
+static xt_status conv_wgrad_run(const cpu_call *call) {
+    const conv_wgrad_state *s = call->thunk->state;
     const cpu_team *team = &call->device->team;
     char *scratch = call->scratch;
     int64_t columns = s->p.out[0] / WINO_COLUMNS;
-    taps_call c = {.s = s,
-                   .ops = wino_get(),
-                   .image = call->in[0],
-                   .from_above = call->in[1],
-                   .out = (uint16_t *)call->out[0] + s->p.w_at,
-                   .read = (uint16_t *)(void *)(scratch + s->at[0]),
-                   .above = (uint16_t *)(void *)(scratch + s->at[1]),
-                   .sums = (float *)(void *)(scratch + s->at[2])};
+    conv_wgrad_call c = {.s = s,
+                         .ops = wino_get(),
+                         .image = call->in[0],
+                         .from_above = call->in[1],
+                         .out = (uint16_t *)call->out[0] + s->p.w_at,
+                         .read = (uint16_t *)(void *)(scratch + s->at[0]),
+                         .above = (uint16_t *)(void *)(scratch + s->at[1]),
+                         .sums = (float *)(void *)(scratch + s->at[2])};
     cpu_clear_run(team, call->out[0], s->p.zeros);
     for (c.begin = 0; c.begin < s->total; c.begin += s->run) {
         team_for(team, (s->taps + 1) * divide_up(s->run, PIXELS_A_TASK), 1, lay_out, &c);
@@ -112,7 +112,7 @@ static xt_status taps_run(const cpu_call *call) {
     team_for(team, columns * s->p.in[0], 16, finish, &c);
     return NULL;
 }
-static const cpu_kernel taps_kernel = {"taps-conv-weights", taps_run, NULL, false};
+static const cpu_kernel conv_wgrad_kernel = {"gemm-conv-weights", conv_wgrad_run, NULL, false};
 
 static size_t part(size_t *scratch, int64_t elements, size_t elem) {
     size_t at = *scratch;
@@ -120,8 +120,9 @@ static size_t part(size_t *scratch, int64_t elements, size_t elem) {
     return at;
 }
 
-xt_status cpu_build_taps(cpu_builder *b, const taps_problem *p, const ir_op *op, const ir_value *const in[2]) {
-    taps_state *s = base_calloc(1, sizeof *s);
+xt_status cpu_build_conv_wgrad(cpu_builder *b, const conv_wgrad_problem *p, const ir_op *op,
+                               const ir_value *const in[2]) {
+    conv_wgrad_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     s->p = *p;
     s->taps = p->size[0] * p->size[1];
@@ -133,7 +134,7 @@ xt_status cpu_build_taps(cpu_builder *b, const taps_problem *p, const ir_op *op,
     s->at[0] = part(&scratch, s->taps * tap_step(s), 2);
     s->at[1] = part(&scratch, s->run * p->out[0], 2);
     s->at[2] = part(&scratch, s->taps * p->in[0] * p->out[0], 4);
-    cpu_thunk_desc d = {.kernel = &taps_kernel,
+    cpu_thunk_desc d = {.kernel = &conv_wgrad_kernel,
                         .op = op,
                         .in = in,
                         .n_in = 2,
