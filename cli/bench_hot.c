@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* "505.1 us  13.4%  lanes-conv  n76 (stablehlo.convolution)  2.8 GB/s  162.2 GFLOP/s  tensor<..> of ...":
+/* "505.1 us  13.4%  chwn-conv  n76 (stablehlo.convolution)  2.8 GB/s  162.2 GFLOP/s  tensor<..> of ...":
  * src/cpu/run/report.c writes it. */
 static bool parse_thunk(const char *line, bench_thunk *t) {
     int at = 0;

@@ -2,7 +2,7 @@
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
-#include "cpu/vector/lanes.h"
+#include "cpu/vector/chwn.h"
 #include "format/bytecode.h"
 #include "pass/entry_layout.h"
 #include "pass/pass.h"
@@ -80,7 +80,7 @@ xt_status cpu_stage_passes(cpu_builder *b) {
     pass_ctx *c = b->exec->passes;
     c->partitions = b->exec->opts.num_partitions;
     c->keep_divided = b->exec->opts.keep_divided;
-    c->lanes = lanes_get()->lanes;
+    c->lanes = chwn_get()->lanes;
     XT_TRY(pass_optimize(c, b->exec->module));
     report_partitioning(c);
     return NULL;

@@ -1,7 +1,7 @@
 /* needs: calls inlined. keeps: meaning bit for bit, but for the order of the sums of convolutions and reductions.
  *
  * Images of few channels leave most of a vector empty when channels are its lanes, as in oneDNN's kernels; with
- * the batch as the innermost dim every lane works, whatever the channels (src/cpu/kernel/lanes.c has those loops).
+ * the batch as the innermost dim every lane works, whatever the channels (src/cpu/kernel/conv_chwn.c has those loops).
  * The choice is made for connected regions: values that convolutions, windows, normalisation and elementwise ops
  * tie together by sharing a layout. In a region that gains, each value loses its first dim, the batch, to the end:
  * dim numbers of its ops are rewritten in place, and values get transposes only where they enter or leave the

@@ -6,7 +6,7 @@ build=${BUILD:-build}
 passed=0 failed=0
 tests="test_cpu_ops test_cpu_random test_cpu_special test_cpu_linalg test_cpu_reduce test_cpu_index test_cpu_sort
     test_cpu_conv test_cpu_simd test_cpu_views test_cpu_graphs test_cpu_reduce_fused test_cpu_cross_entropy
-    test_cpu_lanes test_cpu_control test_cpu_memory test_parity_mnist"
+    test_cpu_chwn test_cpu_control test_cpu_memory test_parity_mnist"
 for features in avx2 base; do
     for t in $tests; do
         # OneDNN has no level so low; the loops are compared by themselves.

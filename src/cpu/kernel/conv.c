@@ -380,7 +380,7 @@ CPU_LOWER(convolution) {
     candidate best;
     size_t scratch = 0;
     if (!conv_read(op, &c) || c.lhs->dtype != c.rhs->dtype) return NULL;
-    XT_TRY(cpu_lower_lanes(b, op, &c, out_done));
+    XT_TRY(cpu_lower_conv_chwn(b, op, &c, out_done));
     if (*out_done) return NULL;
     conv_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");

@@ -22,7 +22,7 @@ const ir_value *conv_unreversed(const conv *c, const ir_value *rhs);
 bool conv_is_reversed(const conv *c); /* by window_reversal, in all spatial dims */
 bool conv_is_straight(const conv *c); /* in none */
 
-/* kernel/lanes.c: takes convolutions of f32 whose batch is the innermost dim. */
-xt_status cpu_lower_lanes(cpu_builder *b, const ir_op *op, const conv *c, bool *out_done);
+/* kernel/conv_chwn.c: takes convolutions of f32 whose batch is the innermost dim. */
+xt_status cpu_lower_conv_chwn(cpu_builder *b, const ir_op *op, const conv *c, bool *out_done);
 
 #endif

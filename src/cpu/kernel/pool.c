@@ -143,7 +143,7 @@ CPU_LOWER(reduce_window) {
     if (op->n_in != 2 || op->out[0].type->dtype != XT_F32 || !window_read(op, op->in[0]->type, op->out[0].type, &w) ||
         !cpu_fold_of(&op->regions[0], &w.fold) || padding_counts(op, w.fold))
         return NULL;
-    XT_TRY(cpu_lower_lanes_window(b, op, &w, out_done));
+    XT_TRY(cpu_lower_chwn_window(b, op, &w, out_done));
     if (*out_done) return NULL;
     window *s = base_malloc(sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
@@ -265,7 +265,7 @@ static const cpu_kernel select_and_scatter_kernel = {"select-and-scatter", selec
 CPU_LOWER(select_and_scatter) {
     window w = {0};
     if (!window_read(op, op->in[0]->type, op->in[1]->type, &w) || !cpu_selects_largest(op)) return NULL;
-    XT_TRY(cpu_lower_lanes_scatter(b, op, &w, out_done));
+    XT_TRY(cpu_lower_chwn_scatter(b, op, &w, out_done));
     if (*out_done) return NULL;
     window *s = base_malloc(sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");

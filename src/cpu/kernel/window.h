@@ -15,8 +15,8 @@ typedef struct window {
 /* False when the operand is empty, dilated itself, of too many dims or another type. */
 bool window_read(const ir_op *op, const ir_type *in, const ir_type *out, window *w);
 
-/* kernel/lanes_pool.c: take windows over one or two dims with many neighbouring elements behind each position. */
-xt_status cpu_lower_lanes_window(cpu_builder *b, const ir_op *op, const window *w, bool *out_done);
-xt_status cpu_lower_lanes_scatter(cpu_builder *b, const ir_op *op, const window *w, bool *out_done);
+/* kernel/pool_chwn.c: take windows over one or two dims with many neighbouring elements behind each position. */
+xt_status cpu_lower_chwn_window(cpu_builder *b, const ir_op *op, const window *w, bool *out_done);
+xt_status cpu_lower_chwn_scatter(cpu_builder *b, const ir_op *op, const window *w, bool *out_done);
 
 #endif

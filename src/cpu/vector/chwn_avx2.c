@@ -1,9 +1,9 @@
-/* The loops of lanes.h for x86 machines with AVX2. */
+/* The loops of chwn.h for x86 machines with AVX2. */
 #if defined(__x86_64__)
 #define LANES 8
-#define LANES_BLOCK 6
+#define CHWN_BLOCK 6
 #define GRAD_ACCUMULATORS 12
-#define LANES_NAME lanes_avx2
+#define CHWN_NAME chwn_avx2
 #include <immintrin.h>
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
@@ -11,7 +11,7 @@
 #pragma GCC optimize("O3")
 #pragma GCC target("avx2,fma")
 #endif
-#include "cpu/vector/lanes.h"
+#include "cpu/vector/chwn.h"
 typedef float vec __attribute__((vector_size(32), aligned(4), may_alias));
 static inline __m256i first(int64_t n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -43,10 +43,10 @@ static inline vec vec_choose_ge(vec a, vec b, vec x, vec y) {
 static inline vec vec_choose_eq(vec a, vec b, vec x) {
     return (vec)_mm256_and_ps((__m256)x, _mm256_cmp_ps((__m256)a, (__m256)b, _CMP_EQ_OQ));
 }
-#include "cpu/vector/lanes.inc"
+#include "cpu/vector/chwn.inc"
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
 #else
-typedef int lanes_avx2_is_for_x86;
+typedef int chwn_avx2_is_for_x86;
 #endif

@@ -1,12 +1,12 @@
-/* The loops of lanes.h for any machine of the architecture. */
+/* The loops of chwn.h for any machine of the architecture. */
 #define LANES 4
-#define LANES_BLOCK 6
+#define CHWN_BLOCK 6
 #define GRAD_ACCUMULATORS 12
-#define LANES_NAME lanes_base
+#define CHWN_NAME chwn_base
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #endif
-#include "cpu/vector/lanes.h"
+#include "cpu/vector/chwn.h"
 typedef float vec __attribute__((vector_size(16), aligned(4), may_alias));
 static inline vec vec_load_part(const float *p, int64_t n) {
     vec v = {0};
@@ -35,4 +35,4 @@ static inline vec vec_max(vec a, vec b) {
 static inline vec vec_min(vec a, vec b) {
     return choose((bits)(a != a), a, choose((bits)(a == b), (vec)((bits)a | (bits)b), choose((bits)(a < b), a, b)));
 }
-#include "cpu/vector/lanes.inc"
+#include "cpu/vector/chwn.inc"

@@ -1,9 +1,9 @@
-/* The loops of lanes.h for x86 machines with AVX512. */
+/* The loops of chwn.h for x86 machines with AVX512. */
 #if defined(__x86_64__)
 #define LANES 16
-#define LANES_BLOCK 12
+#define CHWN_BLOCK 12
 #define GRAD_ACCUMULATORS 25
-#define LANES_NAME lanes_avx512
+#define CHWN_NAME chwn_avx512
 #include <immintrin.h>
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), \
@@ -12,7 +12,7 @@
 #pragma GCC optimize("O3")
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")
 #endif
-#include "cpu/vector/lanes.h"
+#include "cpu/vector/chwn.h"
 typedef float vec __attribute__((vector_size(64), aligned(4), may_alias));
 static inline vec vec_load_part(const float *p, int64_t n) {
     return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
@@ -38,10 +38,10 @@ static inline vec vec_choose_ge(vec a, vec b, vec x, vec y) {
 static inline vec vec_choose_eq(vec a, vec b, vec x) {
     return (vec)_mm512_maskz_mov_ps(_mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_EQ_OQ), (__m512)x);
 }
-#include "cpu/vector/lanes.inc"
+#include "cpu/vector/chwn.inc"
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
 #else
-typedef int lanes_avx512_is_for_x86;
+typedef int chwn_avx512_is_for_x86;
 #endif

@@ -3,7 +3,7 @@
 #include "cpu_differential.h"
 
 #include "cpu/run/plan.h"
-#include "cpu/vector/lanes.h"
+#include "cpu/vector/chwn.h"
 
 typedef struct shape {
     int n, c, h, w, o, k, stride, pad, dil;
@@ -87,7 +87,7 @@ static void convolutions_agree(void **state) {
             snprintf(name, sizeof name, "shape %zu form %d", i, (int)f);
             differ(name, text, 1e-4, 2, false);
             if (f != WEIGHTS || window >= 2 * s->k * s->k)
-                expect_kernel(text, f == WEIGHTS ? "lanes-conv-weights" : "lanes-conv ", true);
+                expect_kernel(text, f == WEIGHTS ? "chwn-conv-weights" : "chwn-conv ", true);
         }
     as_they_lie(false);
 }
@@ -184,20 +184,20 @@ static void windows_agree(void **state) {
         print_pool(text, sizeof text, pools[i].in, pools[i].out, pools[i].padding, pools[i].window, pools[i].strides,
                    "");
         differ(pools[i].name, text, 1e-5, 2, false);
-        expect_kernel(text, "lanes-pool ", true);
-        expect_kernel(text, "lanes-pool-grad", true);
+        expect_kernel(text, "chwn-pool ", true);
+        expect_kernel(text, "chwn-pool-grad", true);
     }
 }
 
 /* --- every instruction set --- */
-static size_t tables(const lanes_ops *out[3]) {
+static size_t tables(const chwn_ops *out[3]) {
     size_t n = 0;
-    out[n++] = &lanes_base;
+    out[n++] = &chwn_base;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) out[n++] = &lanes_avx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) out[n++] = &chwn_avx2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
-        out[n++] = &lanes_avx512;
+        out[n++] = &chwn_avx512;
 #endif
     return n;
 }
@@ -210,18 +210,18 @@ static void close_to(double want, float got, const char *what, int block, int n)
 enum { CHANNELS = 2, ROWS = 3, COLUMNS = 3, KERNEL = 2, WIDEST = 64, FULL = COLUMNS + KERNEL - 1 };
 static void loops_agree(void **state) {
     (void)state;
-    const lanes_ops *all[3];
-    static float in[CHANNELS * ROWS * FULL * WIDEST], w[CHANNELS * KERNEL * KERNEL * LANES_BLOCK_MAX],
-        out[LANES_BLOCK_MAX * COLUMNS * WIDEST];
+    const chwn_ops *all[3];
+    static float in[CHANNELS * ROWS * FULL * WIDEST], w[CHANNELS * KERNEL * KERNEL * CHWN_BLOCK_MAX],
+        out[CHWN_BLOCK_MAX * COLUMNS * WIDEST];
     for (size_t i = 0; i < BASE_COUNT(in); i++) in[i] = (float)(rng_bits(1, 1, i) % 64) / 16.0f - 2.0f;
     for (size_t i = 0; i < BASE_COUNT(w); i++) w[i] = (float)(rng_bits(2, 1, i) % 64) / 16.0f - 2.0f;
-    lanes_line x[COLUMNS];
-    for (int i = 0; i < COLUMNS; i++) x[i] = (lanes_line){0, 1, KERNEL, i, 1};
+    chwn_line x[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++) x[i] = (chwn_line){0, 1, KERNEL, i, 1};
     for (size_t t = 0, n_tables = tables(all); t < n_tables; t++)
         for (int b = 1; b <= all[t]->block_max; b++)
             for (int images = 1; images <= all[t]->vectors[b] * all[t]->lanes; images += 5) {
                 for (size_t i = 0; i < BASE_COUNT(out); i++) out[i] = 77;
-                lanes_conv c = {
+                chwn_conv c = {
                     in,
                     ROWS * FULL * WIDEST,
                     FULL * WIDEST,
@@ -254,17 +254,17 @@ static void loops_agree(void **state) {
 
 static void gradient_loops_agree(void **state) {
     (void)state;
-    const lanes_ops *all[3];
-    static float in[ROWS * 8 * WIDEST], dy[LANES_BLOCK_MAX * ROWS * COLUMNS * WIDEST],
-        sums[LANES_COLUMNS_MAX * LANES_BLOCK_MAX * 16] __attribute__((aligned(64))), got[64];
+    const chwn_ops *all[3];
+    static float in[ROWS * 8 * WIDEST], dy[CHWN_BLOCK_MAX * ROWS * COLUMNS * WIDEST],
+        sums[CHWN_COLUMNS_MAX * CHWN_BLOCK_MAX * 16] __attribute__((aligned(64))), got[64];
     for (size_t i = 0; i < BASE_COUNT(in); i++) in[i] = (float)(rng_bits(3, 1, i) % 64) / 16.0f - 2.0f;
     for (size_t i = 0; i < BASE_COUNT(dy); i++) dy[i] = (float)(rng_bits(4, 1, i) % 64) / 16.0f - 2.0f;
     for (size_t t = 0, n_tables = tables(all); t < n_tables; t++)
-        for (int k = 1; k <= LANES_COLUMNS_MAX; k++)
+        for (int k = 1; k <= CHWN_COLUMNS_MAX; k++)
             for (int b = 1; b <= all[t]->grad_block[k]; b++)
                 for (int images = 1; images <= WIDEST; images += 9) {
                     memset(sums, 0, sizeof sums);
-                    lanes_grad g = {
+                    chwn_grad g = {
                         in,
                         WIDEST,
                         WIDEST,
@@ -295,7 +295,7 @@ static void gradient_loops_agree(void **state) {
 /* NaN and ties, as the plain loops have them. */
 static void pool_loops_agree(void **state) {
     (void)state;
-    const lanes_ops *all[3];
+    const chwn_ops *all[3];
     enum { N = 37, MOST = 5 };
     float in[MOST][N], out[MOST][N], src[N], got[N];
     const float *rows[MOST];
@@ -406,24 +406,24 @@ static void a_network_moves_its_batch(void **state) {
 #define N "64"
     static const char net[] = NET;
     differ("network of few channels", net, 1e-3, 2, false);
-    expect_kernel(net, "lanes-conv ", true);
-    expect_kernel(net, "lanes-conv-weights", true);
-    expect_kernel(net, "lanes-pool-grad", true);
+    expect_kernel(net, "chwn-conv ", true);
+    expect_kernel(net, "chwn-conv-weights", true);
+    expect_kernel(net, "chwn-pool-grad", true);
     expect_kernel(net, "onednn-conv", false);
     setenv("XT_PASSES", "-opt_batch_last", 1);
-    expect_kernel(net, "lanes-conv", false);
+    expect_kernel(net, "chwn-conv", false);
     differ("network of few channels, channels first", net, 1e-3, 2, false);
     unsetenv("XT_PASSES");
 #undef N
 #define N "5"
     static const char small[] = NET; /* lanes would be empty */
     differ("five images", small, 1e-3, 2, false);
-    if (lanes_get()->lanes > 5) expect_kernel(small, "lanes-conv", false);
+    if (chwn_get()->lanes > 5) expect_kernel(small, "chwn-conv", false);
 #undef N
 #define N "3"
     static const char tiny[] = NET; /* fewer images than any processor has lanes */
     differ("three images", tiny, 1e-3, 2, false);
-    expect_kernel(tiny, "lanes-conv", false);
+    expect_kernel(tiny, "chwn-conv", false);
 #undef N
 }
 
@@ -436,7 +436,7 @@ static void many_channels_stay(void **state) {
                   "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<32x32x8x8xf32>, "
                   "tensor<32x32x3x3xf32>) -> tensor<32x32x6x6xf32>\n"
                   "return %0 : tensor<32x32x6x6xf32>\n}\n",
-                  "lanes-conv", false);
+                  "chwn-conv", false);
 }
 
 int main(void) {

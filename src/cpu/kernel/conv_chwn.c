@@ -1,5 +1,5 @@
 /* Convolutions of f32 whose batch is the innermost dim (layout.c arranges that where channels are too few for oneDNN's
- * vectors): one image a lane, direct, on the loops of lanes.h. Two forms:
+ * vectors): one image a lane, direct, on the loops of chwn.h. Two forms:
  *   rows      images in, images out: forward and data gradient alike. For each position of the result the taps that
  *             meet a real element form an arithmetic progression in each dim (any stride, padding, dilation of either
  *             side), so nothing is multiplied by padding. The kernel is packed by blocks of output channels first,
@@ -10,7 +10,7 @@
  * shapes alone. */
 #include "cpu/kernel/conv_read.h"
 #include "cpu/kernel/kernel.h"
-#include "cpu/vector/lanes.h"
+#include "cpu/vector/chwn.h"
 
 enum { LEAST_IMAGES = 4, KERNEL_MAX = 64 /* positions of a kernel whose gradient's sums stay on the stack */ };
 
@@ -18,20 +18,20 @@ typedef struct axis { /* one spatial dim; absent ones have size 1 */
     int64_t in, kernel, out, stride, low, in_dil, kernel_dil;
     int64_t in_s, kernel_s, out_s; /* element strides */
 } axis;
-typedef struct lanes_state {
+typedef struct chwn_state {
     axis y, x;
     int64_t images, in_channels, channels; /* channels: of the result */
     int64_t in_c, out_c; /* element strides of channels */
     int64_t w_i, w_o; /* of the kernel's (weights form: the result's) */
     int64_t block, blocks; /* output channels a register block; the last may have fewer */
     bool flip;
-    lanes_line *lines; /* rows: [out y][out x] lines */
+    chwn_line *lines; /* rows: [out y][out x] lines */
     struct segment *segments; /* weights */
     int64_t n_segments, parts;
-} lanes_state;
+} chwn_state;
 
-static void lanes_free(void *state) {
-    lanes_state *s = state;
+static void chwn_free(void *state) {
+    chwn_state *s = state;
     base_free(s->lines);
     base_free(s->segments);
     base_free(s);
@@ -56,12 +56,12 @@ static int64_t divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
-static void cut_channels(lanes_state *s, int64_t most) {
+static void cut_channels(chwn_state *s, int64_t most) {
     s->blocks = divide_up(s->channels, most);
     s->block = divide_up(s->channels, s->blocks);
     s->blocks = divide_up(s->channels, s->block);
 }
-static int64_t block_size(const lanes_state *s, int64_t b) {
+static int64_t block_size(const chwn_state *s, int64_t b) {
     int64_t left = s->channels - b * s->block;
     return left < s->block ? left : s->block;
 }
@@ -71,9 +71,9 @@ static int64_t common_divisor(int64_t a, int64_t b) {
     return b ? common_divisor(b, a % b) : a;
 }
 
-static lanes_line line_at(const axis *a, int64_t out) {
+static chwn_line line_at(const axis *a, int64_t out) {
     int64_t g = common_divisor(a->in_dil, a->kernel_dil), step = a->in_dil / g, in_step = a->kernel_dil / g;
-    lanes_line l = {.k_step = (int32_t)step, .in_step = (int32_t)in_step};
+    chwn_line l = {.k_step = (int32_t)step, .in_step = (int32_t)in_step};
     for (int64_t k = 0; k < a->kernel; k++) {
         int64_t at = out * a->stride + k * a->kernel_dil - a->low;
         if (at < 0 || at % a->in_dil || at / a->in_dil >= a->in) continue;
@@ -87,8 +87,8 @@ static lanes_line line_at(const axis *a, int64_t out) {
 }
 
 typedef struct rows_run {
-    const lanes_state *s;
-    const lanes_ops *ops;
+    const chwn_state *s;
+    const chwn_ops *ops;
     const float *in, *kernel;
     float *weights, *out;
 } rows_run;
@@ -97,7 +97,7 @@ typedef struct rows_run {
 static void pack_kernel(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const rows_run *r = ctx;
-    const lanes_state *s = r->s;
+    const chwn_state *s = r->s;
     int64_t window = s->y.kernel * s->x.kernel;
     for (int64_t t = begin; t < end; t++) {
         int64_t b = t / s->in_channels, i = t % s->in_channels, n = block_size(s, b);
@@ -112,7 +112,7 @@ static void pack_kernel(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-static int64_t rows_tasks(const lanes_state *s, const lanes_ops *ops, int64_t b) {
+static int64_t rows_tasks(const chwn_state *s, const chwn_ops *ops, int64_t b) {
     return divide_up(s->images, (int64_t)ops->vectors[block_size(s, b)] * ops->lanes) * s->y.out;
 }
 
@@ -120,36 +120,36 @@ static int64_t rows_tasks(const lanes_state *s, const lanes_ops *ops, int64_t b)
 static void conv_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const rows_run *r = ctx;
-    const lanes_state *s = r->s;
+    const chwn_state *s = r->s;
     int64_t window = s->y.kernel * s->x.kernel, whole = rows_tasks(s, r->ops, 0) * (s->blocks - 1);
     for (int64_t t = begin; t < end; t++) {
         int64_t per = rows_tasks(s, r->ops, t < whole ? 0 : s->blocks - 1);
         int64_t b = t < whole ? t / per : s->blocks - 1, rest = t < whole ? t % per : t - whole, n = block_size(s, b);
         int64_t y = rest % s->y.out, images = (int64_t)r->ops->vectors[n] * r->ops->lanes,
                 image = rest / s->y.out * images;
-        lanes_conv c = {.in = r->in + image,
-                        .in_c = s->in_c,
-                        .in_y = s->y.in_s,
-                        .in_x = s->x.in_s,
-                        .channels = s->in_channels,
-                        .weights = r->weights + b * s->block * s->in_channels * window,
-                        .w_c = window * n,
-                        .w_y = s->x.kernel * n,
-                        .w_x = n,
-                        .y = s->lines[y],
-                        .x = s->lines + s->y.out,
-                        .columns = s->x.out,
-                        .out = r->out + b * s->block * s->out_c + y * s->y.out_s + image,
-                        .out_c = s->out_c,
-                        .out_x = s->x.out_s,
-                        .n = s->images - image < images ? s->images - image : images};
+        chwn_conv c = {.in = r->in + image,
+                       .in_c = s->in_c,
+                       .in_y = s->y.in_s,
+                       .in_x = s->x.in_s,
+                       .channels = s->in_channels,
+                       .weights = r->weights + b * s->block * s->in_channels * window,
+                       .w_c = window * n,
+                       .w_y = s->x.kernel * n,
+                       .w_x = n,
+                       .y = s->lines[y],
+                       .x = s->lines + s->y.out,
+                       .columns = s->x.out,
+                       .out = r->out + b * s->block * s->out_c + y * s->y.out_s + image,
+                       .out_c = s->out_c,
+                       .out_x = s->x.out_s,
+                       .n = s->images - image < images ? s->images - image : images};
         r->ops->conv[n](&c);
     }
 }
 
 static xt_status rows_kernel_run(const cpu_call *c) {
-    const lanes_state *s = c->thunk->state;
-    rows_run r = {s, lanes_get(), c->in[0], c->in[1], c->scratch, c->out[0]};
+    const chwn_state *s = c->thunk->state;
+    rows_run r = {s, chwn_get(), c->in[0], c->in[1], c->scratch, c->out[0]};
     int64_t window = s->y.kernel * s->x.kernel,
             tasks = rows_tasks(s, r.ops, 0) * (s->blocks - 1) + rows_tasks(s, r.ops, s->blocks - 1);
     team_for(&c->device->team, s->blocks * s->in_channels, 8192 / (window * s->block) + 1, pack_kernel, &r);
@@ -157,14 +157,14 @@ static xt_status rows_kernel_run(const cpu_call *c) {
     team_for(&c->device->team, tasks, (int64_t)(500e3 / (work + 1)) + 1, conv_rows, &r);
     return NULL;
 }
-static const cpu_kernel rows_kernel = {"lanes-conv", rows_kernel_run, lanes_free, true};
+static const cpu_kernel rows_kernel = {"chwn-conv", rows_kernel_run, chwn_free, true};
 
 static bool is_rows(const conv *c) {
     return c->lv.strides[c->lhs_b] == 1 && c->ov.strides[c->out_b] == 1 && c->out->dims[c->out_b] >= LEAST_IMAGES &&
            c->lhs->dims[c->lhs_b] == c->out->dims[c->out_b];
 }
 
-static xt_status lower_rows(cpu_builder *b, const ir_op *op, const conv *c, lanes_state *s, bool *out_done) {
+static xt_status lower_rows(cpu_builder *b, const ir_op *op, const conv *c, chwn_state *s, bool *out_done) {
     const ir_value *plain = conv_unreversed(c, op->in[1]), *in[2] = {op->in[0], plain ? plain : op->in[1]};
     s->flip = conv_is_straight(c) ? plain != NULL : plain == NULL;
     s->images = c->out->dims[c->out_b];
@@ -174,10 +174,10 @@ static xt_status lower_rows(cpu_builder *b, const ir_op *op, const conv *c, lane
     s->out_c = c->ov.strides[c->out_f];
     s->w_i = c->rv.strides[c->rhs_i];
     s->w_o = c->rv.strides[c->rhs_o];
-    cut_channels(s, lanes_get()->block_max);
+    cut_channels(s, chwn_get()->block_max);
     s->lines = base_calloc((size_t)(s->y.out + s->x.out), sizeof *s->lines);
     if (!s->lines) {
-        lanes_free(s);
+        chwn_free(s);
         return status_oom(0, "a plan");
     }
     for (int64_t y = 0; y < s->y.out; y++) s->lines[y] = line_at(&s->y, y);
@@ -200,8 +200,8 @@ typedef struct segment { /* columns of the gradient [at, at + width) that all me
 } segment;
 
 typedef struct weights_run {
-    const lanes_state *s;
-    const lanes_ops *ops;
+    const chwn_state *s;
+    const chwn_ops *ops;
     const float *in, *dy;
     float *out, *parts;
 } weights_run;
@@ -218,7 +218,7 @@ static void reach(const axis *a, int64_t x, int64_t *first, int64_t *end) {
     }
 }
 
-static bool cut_segments(lanes_state *s, int64_t most) {
+static bool cut_segments(chwn_state *s, int64_t most) {
     size_t n = 0, cap = 0;
     for (int64_t x = 0, next; x < s->x.kernel; x = next) {
         int64_t k0, k1, a, b;
@@ -240,7 +240,7 @@ static bool cut_segments(lanes_state *s, int64_t most) {
 
 /* Rows [from, to) of the gradient for one block of output channels and one input channel. */
 static void sum_rows(const weights_run *r, int64_t b, int64_t i, int64_t from, int64_t to, float *sums) {
-    const lanes_state *s = r->s;
+    const chwn_state *s = r->s;
     int64_t n = block_size(s, b);
     for (int64_t ky = 0; ky < s->y.out; ky++) {
         int64_t first = from, end = to; /* rows whose input row exists */
@@ -250,18 +250,18 @@ static void sum_rows(const weights_run *r, int64_t b, int64_t i, int64_t from, i
             const segment *c = &s->segments[g];
             int64_t in_y = ky * s->y.stride + first * s->y.kernel_dil - s->y.low,
                     in_x = c->k * s->x.stride + c->at * s->x.kernel_dil - s->x.low;
-            lanes_grad a = {.in = r->in + i * s->in_c + in_y * s->y.in_s + in_x * s->x.in_s,
-                            .in_k = s->x.stride * s->x.in_s,
-                            .in_x = s->x.kernel_dil * s->x.in_s,
-                            .in_y = s->y.kernel_dil * s->y.in_s,
-                            .dy = r->dy + b * s->block * s->out_c + first * s->y.kernel_s + c->at * s->x.kernel_s,
-                            .dy_c = s->out_c,
-                            .dy_x = s->x.kernel_s,
-                            .dy_y = s->y.kernel_s,
-                            .width = c->width,
-                            .height = end - first,
-                            .n = s->images,
-                            .sums = sums + (ky * s->x.out + c->k) * n * r->ops->lanes};
+            chwn_grad a = {.in = r->in + i * s->in_c + in_y * s->y.in_s + in_x * s->x.in_s,
+                           .in_k = s->x.stride * s->x.in_s,
+                           .in_x = s->x.kernel_dil * s->x.in_s,
+                           .in_y = s->y.kernel_dil * s->y.in_s,
+                           .dy = r->dy + b * s->block * s->out_c + first * s->y.kernel_s + c->at * s->x.kernel_s,
+                           .dy_c = s->out_c,
+                           .dy_x = s->x.kernel_s,
+                           .dy_y = s->y.kernel_s,
+                           .width = c->width,
+                           .height = end - first,
+                           .n = s->images,
+                           .sums = sums + (ky * s->x.out + c->k) * n * r->ops->lanes};
             r->ops->grad[c->n][n](&a);
         }
     }
@@ -273,8 +273,8 @@ enum { CACHED_BYTES = 256 << 10 }; /* of the gradient: what all kernel rows read
 static void sum_weights(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const weights_run *r = ctx;
-    const lanes_state *s = r->s;
-    float sums[KERNEL_MAX * LANES_BLOCK_MAX * 16] __attribute__((aligned(64)));
+    const chwn_state *s = r->s;
+    float sums[KERNEL_MAX * CHWN_BLOCK_MAX * 16] __attribute__((aligned(64)));
     int64_t window = s->y.out * s->x.out, row_bytes = s->block * s->x.kernel * s->images * (int64_t)sizeof(float);
     int64_t rows = row_bytes < CACHED_BYTES ? CACHED_BYTES / row_bytes : 1;
     for (int64_t t = begin; t < end; t++) {
@@ -290,7 +290,7 @@ static void sum_weights(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 static void join_parts(const weights_run *r) {
-    const lanes_state *s = r->s;
+    const chwn_state *s = r->s;
     int64_t window = s->y.out * s->x.out, all = s->channels * s->in_channels * window;
     for (int64_t p = 1; p < s->parts; p++)
         for (int64_t e = 0; e < all; e++) r->parts[e] += r->parts[p * all + e];
@@ -305,15 +305,15 @@ static void join_parts(const weights_run *r) {
 }
 
 static xt_status weights_kernel_run(const cpu_call *c) {
-    const lanes_state *s = c->thunk->state;
-    weights_run r = {s, lanes_get(), c->in[0], c->in[1], c->out[0], c->scratch};
+    const chwn_state *s = c->thunk->state;
+    weights_run r = {s, chwn_get(), c->in[0], c->in[1], c->out[0], c->scratch};
     int64_t tasks = s->parts * s->blocks * s->in_channels;
     double work = c->thunk->flops / (double)tasks;
     team_for(&c->device->team, tasks, (int64_t)(500e3 / (work + 1)) + 1, sum_weights, &r);
     join_parts(&r);
     return NULL;
 }
-static const cpu_kernel weights_kernel = {"lanes-conv-weights", weights_kernel_run, lanes_free, true};
+static const cpu_kernel weights_kernel = {"chwn-conv-weights", weights_kernel_run, chwn_free, true};
 
 /* The batch is what is summed over, and far more positions are summed than made: a plain convolution of channels-last
  * images has the same strides. */
@@ -328,7 +328,7 @@ static bool is_weights(const conv *c) {
            c->lhs->dims[c->lhs_f] >= LEAST_IMAGES && result <= KERNEL_MAX && window >= 2 * result;
 }
 
-static xt_status lower_weights(cpu_builder *b, const ir_op *op, const conv *c, lanes_state *s, bool *out_done) {
+static xt_status lower_weights(cpu_builder *b, const ir_op *op, const conv *c, chwn_state *s, bool *out_done) {
     enum { TASKS = 32, PARTS = 16 };
     s->images = c->lhs->dims[c->lhs_f];
     s->in_channels = c->lhs->dims[c->lhs_b];
@@ -338,13 +338,13 @@ static xt_status lower_weights(cpu_builder *b, const ir_op *op, const conv *c, l
     s->w_i = c->ov.strides[c->out_b];
     s->w_o = c->ov.strides[c->out_f];
     /* fewer columns allow more channels, so all segments fit */
-    int64_t columns = divide_up(s->x.out, divide_up(s->x.out, LANES_COLUMNS_MAX));
-    cut_channels(s, lanes_get()->grad_block[columns]);
+    int64_t columns = divide_up(s->x.out, divide_up(s->x.out, CHWN_COLUMNS_MAX));
+    cut_channels(s, chwn_get()->grad_block[columns]);
     s->parts = divide_up(TASKS, s->blocks * s->in_channels);
     if (s->parts > PARTS) s->parts = PARTS;
     if (s->parts > s->y.kernel) s->parts = s->y.kernel;
     if (!cut_segments(s, columns)) {
-        lanes_free(s);
+        chwn_free(s);
         return status_oom(0, "a plan");
     }
     *out_done = true;
@@ -358,14 +358,14 @@ static xt_status lower_weights(cpu_builder *b, const ir_op *op, const conv *c, l
     return cpu_build_thunk(b, &d);
 }
 
-xt_status cpu_lower_lanes(cpu_builder *b, const ir_op *op, const conv *c, bool *out_done) {
+xt_status cpu_lower_conv_chwn(cpu_builder *b, const ir_op *op, const conv *c, bool *out_done) {
     if (c->n > 2 || c->lhs->dtype != XT_F32 || c->rhs->dtype != XT_F32 || c->out->dtype != XT_F32 || c->groups != 1 ||
         c->batch_groups != 1)
         return NULL;
     if (!conv_is_straight(c) && !conv_is_reversed(c)) return NULL;
     bool weights = is_weights(c);
     if (!weights && !is_rows(c)) return NULL;
-    lanes_state *s = base_calloc(1, sizeof *s);
+    chwn_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     s->y = axis_of(c, c->n == 2 ? 0 : -1);
     s->x = axis_of(c, c->n - 1);

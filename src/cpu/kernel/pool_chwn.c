@@ -3,19 +3,19 @@
  * added in the order of the windows. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/kernel/window.h"
-#include "cpu/vector/lanes.h"
+#include "cpu/vector/chwn.h"
 
 enum { LEAST_RUN = 16, WINDOW_MAX = 64, GRAD_PIECE = 64 /* elements of a run that one task of a gradient takes */ };
 
 typedef struct axis {
     int64_t in, out, size, stride, dil, low;
 } axis;
-typedef struct lanes_window {
+typedef struct chwn_window {
     int64_t planes, run; /* dims before and behind the window's */
     axis y, x;
     fold_op fold;
     bool disjoint; /* windows lie side by side without gaps: each element of the operand is in one */
-} lanes_window;
+} chwn_window;
 
 static axis axis_of(const window *w, int i) {
     if (i < 0) return (axis){1, 1, 1, 1, 1, 0};
@@ -25,9 +25,9 @@ static bool is_whole(const axis *a) {
     return a->size == a->stride && a->dil == 1 && a->low == 0 && a->in == a->out * a->size;
 }
 
-static bool read_lanes(const window *w, lanes_window *out) {
+static bool read_chwn(const window *w, chwn_window *out) {
     int first = 0, end = w->n;
-    *out = (lanes_window){.planes = 1, .run = 1, .fold = w->fold};
+    *out = (chwn_window){.planes = 1, .run = 1, .fold = w->fold};
 #define UNTOUCHED(i) (w->size[i] == 1 && w->stride[i] == 1 && w->low[i] == 0 && w->in[i] == w->out[i])
     while (first < end && UNTOUCHED(first)) out->planes *= w->in[first++];
     while (end > first && UNTOUCHED(end - 1)) out->run *= w->in[--end];
@@ -40,15 +40,15 @@ static bool read_lanes(const window *w, lanes_window *out) {
 }
 
 typedef struct window_run {
-    const lanes_window *w;
-    const lanes_ops *ops;
+    const chwn_window *w;
+    const chwn_ops *ops;
     const float *in, *src;
     float *out;
     float init;
 } window_run;
 
 /* Positions inside the operand that the window of output (y, x) covers, in elements of a plane, row by row. */
-static int cover(const lanes_window *w, int64_t oy, int64_t ox, int64_t at[WINDOW_MAX]) {
+static int cover(const chwn_window *w, int64_t oy, int64_t ox, int64_t at[WINDOW_MAX]) {
     int n = 0;
     for (int64_t ky = 0; ky < w->y.size; ky++) {
         int64_t y = oy * w->y.stride + ky * w->y.dil - w->y.low;
@@ -64,7 +64,7 @@ static int cover(const lanes_window *w, int64_t oy, int64_t ox, int64_t at[WINDO
 static void pool(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const window_run *r = ctx;
-    const lanes_window *w = r->w;
+    const chwn_window *w = r->w;
     int64_t at[WINDOW_MAX];
     const float *rows[WINDOW_MAX];
     for (int64_t t = begin; t < end; t++) {
@@ -78,18 +78,18 @@ static void pool(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 static xt_status pool_run(const cpu_call *c) {
-    const lanes_window *w = c->thunk->state;
-    window_run r = {.w = w, .ops = lanes_get(), .in = c->in[0], .out = c->out[0], .init = *(const float *)c->in[1]};
+    const chwn_window *w = c->thunk->state;
+    window_run r = {.w = w, .ops = chwn_get(), .in = c->in[0], .out = c->out[0], .init = *(const float *)c->in[1]};
     team_for(&c->device->team, w->planes * w->y.out, 32768 / (w->x.out * w->run * w->y.size * w->x.size) + 1, pool, &r);
     return NULL;
 }
-static const cpu_kernel pool_kernel = {"lanes-pool", pool_run, NULL, true};
+static const cpu_kernel pool_kernel = {"chwn-pool", pool_run, NULL, true};
 
 /* One output row of one plane, windows disjoint: writes all it covers. */
 static void scatter_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const window_run *r = ctx;
-    const lanes_window *w = r->w;
+    const chwn_window *w = r->w;
     int64_t at[WINDOW_MAX];
     const float *rows[WINDOW_MAX];
     float *to[WINDOW_MAX];
@@ -107,7 +107,7 @@ static void scatter_rows(void *ctx, int64_t begin, int64_t end, int thread) {
 static void scatter_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const window_run *r = ctx;
-    const lanes_window *w = r->w;
+    const chwn_window *w = r->w;
     int64_t at[WINDOW_MAX], pieces = (w->run + GRAD_PIECE - 1) / GRAD_PIECE, area = w->y.in * w->x.in;
     const float *rows[WINDOW_MAX];
     float *to[WINDOW_MAX];
@@ -129,13 +129,9 @@ static void scatter_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 static xt_status scatter_run(const cpu_call *c) {
-    const lanes_window *w = c->thunk->state;
-    window_run r = {.w = w,
-                    .ops = lanes_get(),
-                    .in = c->in[0],
-                    .src = c->in[1],
-                    .out = c->out[0],
-                    .init = *(const float *)c->in[2]};
+    const chwn_window *w = c->thunk->state;
+    window_run r = {
+        .w = w, .ops = chwn_get(), .in = c->in[0], .src = c->in[1], .out = c->out[0], .init = *(const float *)c->in[2]};
     if (w->disjoint && r.init == 0) {
         team_for(&c->device->team, w->planes * w->y.out, 32768 / (w->x.in * w->y.size * w->run) + 1, scatter_rows, &r);
         return NULL;
@@ -144,13 +140,13 @@ static xt_status scatter_run(const cpu_call *c) {
     team_for(&c->device->team, w->planes * pieces, 32768 / (w->y.in * w->x.in * GRAD_PIECE) + 1, scatter_pieces, &r);
     return NULL;
 }
-static const cpu_kernel scatter_kernel = {"lanes-pool-grad", scatter_run, NULL, true};
+static const cpu_kernel scatter_kernel = {"chwn-pool-grad", scatter_run, NULL, true};
 
 static xt_status emit(cpu_builder *b, const ir_op *op, const window *w, const cpu_kernel *k, size_t n_in,
                       bool *out_done) {
-    lanes_window l;
-    if (!read_lanes(w, &l)) return NULL;
-    lanes_window *s = base_malloc(sizeof *s);
+    chwn_window l;
+    if (!read_chwn(w, &l)) return NULL;
+    chwn_window *s = base_malloc(sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     *s = l;
     *out_done = true;
@@ -158,9 +154,9 @@ static xt_status emit(cpu_builder *b, const ir_op *op, const window *w, const cp
     return cpu_build_thunk(b, &d);
 }
 
-xt_status cpu_lower_lanes_window(cpu_builder *b, const ir_op *op, const window *w, bool *out_done) {
+xt_status cpu_lower_chwn_window(cpu_builder *b, const ir_op *op, const window *w, bool *out_done) {
     return emit(b, op, w, &pool_kernel, 2, out_done);
 }
-xt_status cpu_lower_lanes_scatter(cpu_builder *b, const ir_op *op, const window *w, bool *out_done) {
+xt_status cpu_lower_chwn_scatter(cpu_builder *b, const ir_op *op, const window *w, bool *out_done) {
     return emit(b, op, w, &scatter_kernel, 3, out_done);
 }
