@@ -46,7 +46,7 @@ CPU_LOWER(merge);
 CPU_LOWER(conv_any);
 CPU_LOWER(lapack);
 CPU_LOWER(linalg_call);
-CPU_LOWER(tile);
+CPU_LOWER(attention);
 CPU_LOWER(eig);
 /* conv.c, blocked.c: see cpu_lowering.blocked. */
 bool conv_images(const ir_op *op, int out_feature[3], double *out_winograd_flops);

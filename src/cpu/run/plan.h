@@ -107,7 +107,7 @@ struct cpu_exec {
     cpu_compile_opts opts;
     int threads;
     bool tiny, calls_host;
-    struct tile_call *tiles; /* tile.h: chains that are computed tile by tile, in the module's memory */
+    struct attn_call *tiles; /* attn.h: chains that are computed tile by tile, in the module's memory */
     uint32_t n_tiles; /* functions made for them */
     bool is_tile; /* the program of a tile: runs on one thread, of many at once */
     bool own_team; /* nothing in it starts threads by itself: it runs in the pool */

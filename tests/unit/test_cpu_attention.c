@@ -1,9 +1,9 @@
-/* Attention tile by tile (tile.h): against the whole matrices and against the interpreter, on one thread and two, in
+/* Attention tile by tile (attn.h): against the whole matrices and against the interpreter, on one thread and two, in
  * both layouts of heads, with masks of all kinds; what must stay whole stays whole; and the memory it takes. Programs
  * are long enough for the stage to act, few heads keep them quick. */
 #include <math.h>
 
-#include "cpu/plan/attention/tile.h"
+#include "cpu/plan/attention/attn.h"
 #include "cpu_check.h"
 
 /* BLIND: row 3 may see nothing; DRAWN: by numbers that are made of positions; VECTORS: causal, by positions of one dim;
@@ -206,12 +206,12 @@ static void fill_mask(const row *r, array *m) {
 
 typedef struct result {
     array out[8];
-    size_t n, tiles, cuts, arena;
+    size_t n, tiles, skips, arena;
     long long shortened, redone; /* tiles, as a profile tells */
 } result;
 
 static void count_tiles(const cpu_thunk *t, result *r) {
-    if (strcmp(t->kernel->name, "tiles") != 0) return;
+    if (strcmp(t->kernel->name, "attention") != 0) return;
     long long shortened, all, redone;
     str told = STR_INIT;
     t->kernel->report(t->state, &told);
@@ -242,7 +242,7 @@ static result run_with(const row *r, const char *text, int threads, size_t poiso
         if (i == 3 && (r->mask == MATRIX || r->mask == BIAS || r->mask == KEYS)) fill_mask(r, &in[i]);
         if (poison != 0 && i == poisoned) array_set(&in[i], at, (double)poison);
     }
-    for (const tile_call *t = e->tiles; t; t = t->next) a.cuts += t->n_cuts;
+    for (const attn_call *t = e->tiles; t; t = t->next) a.skips += t->n_skips;
     a.n = cpu_exec_outputs(e);
     a.arena = e->plan.arena_bytes;
     expect_ok(cpu_run(e, d, &mem, in, NULL, a.out, from), r->name);
@@ -267,7 +267,7 @@ static void tiles_agree_with_the_whole(void **state) {
         write_program(r, &text);
         result one = run(r, str_cstr(&text), 1);
         if (r->cut && r->mask != GIVEN && !one.shortened) fail_msg("%s: no tile left columns out", r->name);
-        if (r->cut != (one.cuts > 0)) fail_msg("%s: %zu sorts of tiles leave columns out", r->name, one.cuts);
+        if (r->cut != (one.skips > 0)) fail_msg("%s: %zu sorts of tiles leave columns out", r->name, one.skips);
         if (r->mask != DRAWN_CAUSAL && one.redone) /* there, chance leaves some early rows nothing to see */
             fail_msg("%s: %lld tiles were computed again", r->name, one.redone);
         result two = run(r, str_cstr(&text), 2);
@@ -326,7 +326,7 @@ static void hidden_columns_that_matter(void **state) {
         str text = STR_INIT;
         write_program(&r, &text);
         result tiles = run_with(&r, str_cstr(&text), 2, all[i].input, all[i].row * r.D + 3, all[i].value);
-        if (!tiles.cuts || !tiles.redone) fail_msg("%s: nothing was computed again", r.name);
+        if (!tiles.skips || !tiles.redone) fail_msg("%s: nothing was computed again", r.name);
         setenv("XT_PASSES", "-tile", 1);
         result whole = run_with(&r, str_cstr(&text), 2, all[i].input, all[i].row * r.D + 3, all[i].value);
         unsetenv("XT_PASSES");
@@ -360,7 +360,7 @@ static void without_memory(void **state) {
 }
 
 /* Off, all columns are computed. */
-static void cuts_can_be_switched_off(void **state) {
+static void skips_can_be_switched_off(void **state) {
     (void)state;
     static const row r = {"off", "f32", 1, 1, 1030, 1030, 8, CAUSAL, true, true, 1e-5, 0, true};
     str text = STR_INIT;
@@ -369,7 +369,7 @@ static void cuts_can_be_switched_off(void **state) {
     setenv("XT_PASSES", "-tile_cut", 1);
     result off = run(&r, str_cstr(&text), 2);
     unsetenv("XT_PASSES");
-    assert_true(on.cuts > 0 && off.cuts == 0 && off.tiles == 2);
+    assert_true(on.skips > 0 && off.skips == 0 && off.tiles == 2);
     compare_results(r.name, on.n, off.out, on.out, r.tol);
     result_free(&on);
     result_free(&off);
@@ -448,7 +448,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_agree_with_the_whole), cmocka_unit_test(tiles_agree_with_the_interpreter),
         cmocka_unit_test(hidden_columns_that_matter), cmocka_unit_test(without_memory),
-        cmocka_unit_test(cuts_can_be_switched_off),   cmocka_unit_test(memory_is_linear),
+        cmocka_unit_test(skips_can_be_switched_off),  cmocka_unit_test(memory_is_linear),
         cmocka_unit_test(what_is_read_stays_whole),   cmocka_unit_test(wide_layers_stay_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
-/* Finds the chains of tile.h: from a product that makes far more than it reads, the values of its size that hang
+/* Finds the chains of attn.h: from a product that makes far more than it reads, the values of its size that hang
  * together are followed in both directions; then the numbers of rows between them, the places where the chain is left,
  * and in which order that happens. */
-#include "cpu/plan/attention/tile.h"
+#include "cpu/plan/attention/attn.h"
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/captured.h"
 #include "cpu/plan/stages.h"
@@ -12,7 +12,7 @@
  * many small ones. */
 enum { LEAST_BYTES = 4 << 20, LEAST_SIDE = 128, NARROW = 4 };
 
-static bool push(tile_chain *c, const tile_value *v) {
+static bool push(attn_chain *c, const attn_value *v) {
     uint32_t id = (uint32_t)(v - c->values);
     if (!VEC_PUSH(c->stack, c->n_stack, c->cap_stack, id)) c->failed = true;
     return !c->failed;
@@ -58,20 +58,20 @@ static bool dot_type_ok(const ir_op *op) {
     return (t == XT_F32 || t == XT_BF16) && op->in[1]->type->dtype == t;
 }
 
-static void add_full(tile_chain *c, ir_value *v, const tile_tags *g) {
-    tile_value *i = tile_info(c, v);
-    if (!i || v->type->rank > TILE_RANK) {
+static void add_full(attn_chain *c, ir_value *v, const attn_tags *g) {
+    attn_value *i = attn_info(c, v);
+    if (!i || v->type->rank > ATTN_RANK) {
         c->failed = true;
-    } else if (i->kind != TILE_OTHER) {
-        c->failed |= !tile_tags_equal(v->type, &i->tags, g);
+    } else if (i->kind != ATTN_OTHER) {
+        c->failed |= !attn_tags_equal(v->type, &i->tags, g);
     } else {
-        i->kind = TILE_FULL;
+        i->kind = ATTN_FULL;
         i->tags = *g;
         push(c, i);
     }
 }
 
-static void chain_up(tile_chain *c, tile_value *v) {
+static void chain_up(attn_chain *c, attn_value *v) {
     if (v->chained) return;
     v->chained = true;
     push(c, v);
@@ -85,18 +85,18 @@ static int64_t product_of_dims(const ir_type *t, const int64_t *which, size_t n)
 
 /* A product with so many numbers a row costs little beside the large matrix, in memory and (when it is computed
  * again) in time. */
-static bool is_narrow(const tile_chain *c, int64_t n) {
+static bool is_narrow(const attn_chain *c, int64_t n) {
     return n * NARROW <= c->rows && n * NARROW <= c->cols;
 }
 
-static bool makes_of_narrow(const tile_chain *c, const ir_op *dot) {
+static bool makes_of_narrow(const attn_chain *c, const ir_op *dot) {
     size_t n;
     const int64_t *contract = ir_get_ints(dot, IR_A_lhs_contracting_dimensions, &n);
     return is_narrow(c, product_of_dims(dot->in[0]->type, contract, n));
 }
 
 /* Columns of the product's operand i beside the chain's. */
-static bool leaves_narrow(const tile_chain *c, const ir_op *dot, int i) {
+static bool leaves_narrow(const attn_chain *c, const ir_op *dot, int i) {
     size_t n, n_batch;
     const int64_t *contract =
         ir_get_ints(dot, i ? IR_A_rhs_contracting_dimensions : IR_A_lhs_contracting_dimensions, &n);
@@ -106,52 +106,52 @@ static bool leaves_narrow(const tile_chain *c, const ir_op *dot, int i) {
 }
 
 /* What `v` is made of. */
-static void look_back(tile_chain *c, tile_value *v) {
+static void look_back(attn_chain *c, attn_value *v) {
     const ir_op *op = v->value->def;
-    tile_tags g;
+    attn_tags g;
     bool product = op && op->code == OP_dot_general && dot_type_ok(op) && makes_of_narrow(c, op),
          known = op && (is_simple(op) || product);
     for (uint32_t i = 0; known && i < op->n_in; i++) {
-        known = tile_tags_back(op, i, &v->tags, &g);
-        if (product && known) known = !tile_tags_full(op->in[i]->type, &g);
+        known = attn_tags_back(op, i, &v->tags, &g);
+        if (product && known) known = !attn_tags_full(op->in[i]->type, &g);
     }
     if (!known) {
-        v->kind = TILE_GIVEN;
+        v->kind = ATTN_GIVEN;
         return;
     }
     for (uint32_t i = 0; i < op->n_in && !product; i++) {
-        tile_tags_back(op, i, &v->tags, &g);
-        if (!tile_tags_full(op->in[i]->type, &g)) continue;
+        attn_tags_back(op, i, &v->tags, &g);
+        if (!attn_tags_full(op->in[i]->type, &g)) continue;
         add_full(c, op->in[i], &g);
-        if (!c->failed && tile_info(c, op->in[i])->chained) chain_up(c, v);
+        if (!c->failed && attn_info(c, op->in[i])->chained) chain_up(c, v);
     }
     if (product) chain_up(c, v);
 }
 
 /* Who reads `v`, which depends on a product. */
-static void look_on(tile_chain *c, const tile_value *v) {
-    tile_tags g;
+static void look_on(attn_chain *c, const attn_value *v) {
+    attn_tags g;
     for (size_t k = 0; k < v->n_users && !c->failed; k++) {
         ir_op *op = c->users[v->first_user + k];
         if (!is_simple(op)) continue;
         uint32_t i = 0;
         while (op->in[i] != v->value) i++;
-        if (!tile_tags_on(op, i, &v->tags, &g)) continue;
+        if (!attn_tags_on(op, i, &v->tags, &g)) continue;
         add_full(c, &op->out[0], &g);
-        if (!c->failed && tile_kind_of(c, &op->out[0]) == TILE_FULL) chain_up(c, tile_info(c, &op->out[0]));
+        if (!c->failed && attn_kind_of(c, &op->out[0]) == ATTN_FULL) chain_up(c, attn_info(c, &op->out[0]));
     }
 }
 
-static void close_over(tile_chain *c) {
+static void close_over(attn_chain *c) {
     while (c->n_stack && !c->failed) {
-        tile_value *v = &c->values[c->stack[--c->n_stack]];
-        if (v->kind == TILE_FULL) look_back(c, v);
-        if (v->kind == TILE_FULL && v->chained && !c->failed) look_on(c, v);
+        attn_value *v = &c->values[c->stack[--c->n_stack]];
+        if (v->kind == ATTN_FULL) look_back(c, v);
+        if (v->kind == ATTN_FULL && v->chained && !c->failed) look_on(c, v);
     }
 }
 
 /* Each batch element has a place of its own there. */
-static bool covers(const tile_chain *c, const ir_type *t, const tile_tags *g) {
+static bool covers(const attn_chain *c, const ir_type *t, const attn_tags *g) {
     int64_t n = 1;
     for (uint32_t d = 0; d < t->rank; d++)
         if (g->at[d] > 0) n *= t->dims[d];
@@ -159,90 +159,90 @@ static bool covers(const tile_chain *c, const ir_type *t, const tile_tags *g) {
 }
 
 /* Which operand of the product is of the chain, where the chain is left by it; -1: it is not. */
-static int leaves_by(const tile_chain *c, const ir_op *op, bool *out_summed) {
-    tile_tags g;
-    if (op->code != OP_dot_general || tile_kind_of(c, &op->out[0]) != TILE_OTHER || !dot_type_ok(op)) return -1;
-    bool l = tile_kind_of(c, op->in[0]) == TILE_FULL, r = tile_kind_of(c, op->in[1]) == TILE_FULL;
-    if (l == r || tile_kind_of(c, op->in[l ? 1 : 0]) == TILE_GIVEN || !leaves_narrow(c, op, l ? 1 : 0)) return -1;
-    const tile_value *v = tile_info(c, op->in[l ? 0 : 1]);
+static int leaves_by(const attn_chain *c, const ir_op *op, bool *out_summed) {
+    attn_tags g;
+    if (op->code != OP_dot_general || attn_kind_of(c, &op->out[0]) != ATTN_OTHER || !dot_type_ok(op)) return -1;
+    bool l = attn_kind_of(c, op->in[0]) == ATTN_FULL, r = attn_kind_of(c, op->in[1]) == ATTN_FULL;
+    if (l == r || attn_kind_of(c, op->in[l ? 1 : 0]) == ATTN_GIVEN || !leaves_narrow(c, op, l ? 1 : 0)) return -1;
+    const attn_value *v = attn_info(c, op->in[l ? 0 : 1]);
     const ir_type *t = op->out[0].type;
-    if (!tile_tags_on(op, l ? 0 : 1, &v->tags, &g) || tile_tags_full(t, &g)) return -1;
-    *out_summed = !tile_tags_have(t, &g, TILE_ROW);
+    if (!attn_tags_on(op, l ? 0 : 1, &v->tags, &g) || attn_tags_full(t, &g)) return -1;
+    *out_summed = !attn_tags_have(t, &g, ATTN_ROW);
     return covers(c, v->value->type, &v->tags) && (*out_summed || covers(c, t, &g)) ? (l ? 0 : 1) : -1;
 }
 
 /* A fold over S, whose result is a number for each row. */
-static bool folds_rows(const tile_chain *c, const ir_op *op, tile_tags *out) {
+static bool folds_rows(const attn_chain *c, const ir_op *op, attn_tags *out) {
     fold_op f;
-    if (!fold_of(op, &f) || !folds_neutral(op, f) || tile_kind_of(c, op->in[0]) != TILE_FULL) return false;
-    const tile_value *v = tile_info(c, op->in[0]);
-    if (!v->chained || !tile_tags_on(op, 0, &v->tags, out) || tile_tags_have(op->out[0].type, out, TILE_COL))
+    if (!fold_of(op, &f) || !folds_neutral(op, f) || attn_kind_of(c, op->in[0]) != ATTN_FULL) return false;
+    const attn_value *v = attn_info(c, op->in[0]);
+    if (!v->chained || !attn_tags_on(op, 0, &v->tags, out) || attn_tags_have(op->out[0].type, out, ATTN_COL))
         return false;
-    return covers(c, op->out[0].type, out) && tile_tags_have(op->out[0].type, out, TILE_ROW);
+    return covers(c, op->out[0].type, out) && attn_tags_have(op->out[0].type, out, ATTN_ROW);
 }
 
 /* An op on numbers of rows that gives such numbers. */
-static bool goes_on_in_rows(const tile_chain *c, const ir_op *op, tile_tags *out) {
+static bool goes_on_in_rows(const attn_chain *c, const ir_op *op, attn_tags *out) {
     fold_op f;
-    tile_tags g;
+    attn_tags g;
     bool fold = fold_of(op, &f) && folds_neutral(op, f) && op->in[0]->type->count == op->out[0].type->count,
          found = false;
-    if ((!fold && !is_simple(op)) || tile_kind_of(c, &op->out[0]) != TILE_OTHER || op->out[0].type->rank > TILE_RANK)
+    if ((!fold && !is_simple(op)) || attn_kind_of(c, &op->out[0]) != ATTN_OTHER || op->out[0].type->rank > ATTN_RANK)
         return false;
     for (uint32_t i = 0; i < op->n_in && !found; i++)
-        found = tile_kind_of(c, op->in[i]) == TILE_ROWS && tile_tags_on(op, i, &tile_info(c, op->in[i])->tags, out);
+        found = attn_kind_of(c, op->in[i]) == ATTN_ROWS && attn_tags_on(op, i, &attn_info(c, op->in[i])->tags, out);
     for (uint32_t i = 0; i < op->n_in && found && !fold; i++) {
-        found = tile_tags_back(op, i, out, &g);
-        if (found && tile_kind_of(c, op->in[i]) != TILE_OTHER)
-            found = tile_kind_of(c, op->in[i]) == TILE_ROWS &&
-                    tile_tags_equal(op->in[i]->type, &g, &tile_info(c, op->in[i])->tags);
+        found = attn_tags_back(op, i, out, &g);
+        if (found && attn_kind_of(c, op->in[i]) != ATTN_OTHER)
+            found = attn_kind_of(c, op->in[i]) == ATTN_ROWS &&
+                    attn_tags_equal(op->in[i]->type, &g, &attn_info(c, op->in[i])->tags);
     }
     return found;
 }
 
-static bool is_fold_of_full(const tile_chain *c, const ir_op *op) {
-    return op->code == OP_reduce && tile_kind_of(c, op->in[0]) == TILE_FULL;
+static bool is_fold_of_full(const attn_chain *c, const ir_op *op) {
+    return op->code == OP_reduce && attn_kind_of(c, op->in[0]) == ATTN_FULL;
 }
 
-static void find_rows(tile_chain *c) {
-    tile_tags g;
+static void find_rows(attn_chain *c) {
+    attn_tags g;
     for (ir_op *op = c->body->first; op; op = op->next) {
         if (op->n_out != 1) continue;
-        tile_value *v = tile_info(c, &op->out[0]);
+        attn_value *v = attn_info(c, &op->out[0]);
         if (!folds_rows(c, op, &g) && !goes_on_in_rows(c, op, &g)) continue;
-        v->kind = TILE_ROWS;
+        v->kind = ATTN_ROWS;
         v->tags = g;
     }
     for (ir_op *op = c->body->last; op; op = op->prev) {
         /* numbers of rows that do not come back into the chain are made outside */
-        tile_value *v = op->n_out == 1 ? tile_info(c, &op->out[0]) : NULL;
-        if (!v || v->kind != TILE_ROWS || is_fold_of_full(c, op)) continue;
+        attn_value *v = op->n_out == 1 ? attn_info(c, &op->out[0]) : NULL;
+        if (!v || v->kind != ATTN_ROWS || is_fold_of_full(c, op)) continue;
         bool back = false;
         for (size_t k = 0; k < v->n_users && !back; k++) {
-            tile_kind kind = c->users[v->first_user + k]->n_out == 1
-                                 ? tile_kind_of(c, &c->users[v->first_user + k]->out[0])
-                                 : TILE_OTHER;
-            back = kind == TILE_FULL || kind == TILE_ROWS;
+            attn_kind kind = c->users[v->first_user + k]->n_out == 1
+                                 ? attn_kind_of(c, &c->users[v->first_user + k]->out[0])
+                                 : ATTN_OTHER;
+            back = kind == ATTN_FULL || kind == ATTN_ROWS;
         }
-        if (!back) v->kind = TILE_OTHER;
+        if (!back) v->kind = ATTN_OTHER;
     }
 }
 
-static bool in_chain(const tile_chain *c, const ir_op *op) {
+static bool in_chain(const attn_chain *c, const ir_op *op) {
     if (op->n_out != 1) return false;
-    tile_kind k = tile_kind_of(c, &op->out[0]);
-    return k == TILE_FULL || k == TILE_ROWS || tile_info(c, &op->out[0])->exits;
+    attn_kind k = attn_kind_of(c, &op->out[0]);
+    return k == ATTN_FULL || k == ATTN_ROWS || attn_info(c, &op->out[0])->exits;
 }
 
 /* Marks where the chain is left; false when something else reads a value that is not to be in memory. */
-static bool find_exits(tile_chain *c) {
+static bool find_exits(attn_chain *c) {
     bool any = false, summed;
     for (ir_op *op = c->body->first; op; op = op->next)
-        if (op->n_out == 1 && leaves_by(c, op, &summed) >= 0) any = tile_info(c, &op->out[0])->exits = true;
+        if (op->n_out == 1 && leaves_by(c, op, &summed) >= 0) any = attn_info(c, &op->out[0])->exits = true;
     for (size_t i = 0; i < c->n_values && any; i++) {
-        const tile_value *v = &c->values[i];
-        if (v->kind == TILE_GIVEN && v->chained) return false;
-        if (v->kind != TILE_FULL || !v->chained) continue;
+        const attn_value *v = &c->values[i];
+        if (v->kind == ATTN_GIVEN && v->chained) return false;
+        if (v->kind != ATTN_FULL || !v->chained) continue;
         if (v->n_users != v->value->uses) return false; /* a region reads it */
         for (size_t k = 0; k < v->n_users; k++)
             if (!in_chain(c, c->users[v->first_user + k])) return false;
@@ -252,29 +252,29 @@ static bool find_exits(tile_chain *c) {
 
 /* What does not depend on a product and is no larger than what it is made of stays outside: a mask made of random
  * numbers is one byte an element. */
-static void leave_outside(tile_chain *c) {
+static void leave_outside(attn_chain *c) {
     for (ir_op *op = c->body->first; op; op = op->next) {
-        tile_value *v = op->n_out == 1 ? tile_info(c, &op->out[0]) : NULL;
-        if (!v || v->kind != TILE_FULL || v->chained) continue;
+        attn_value *v = op->n_out == 1 ? attn_info(c, &op->out[0]) : NULL;
+        if (!v || v->kind != ATTN_FULL || v->chained) continue;
         size_t given = 0;
         bool other = false;
         for (uint32_t i = 0; i < op->n_in; i++) {
-            tile_kind k = tile_kind_of(c, op->in[i]);
-            if (k == TILE_GIVEN) given += ir_type_bytes(op->in[i]->type);
-            other |= k == TILE_FULL && !is_splat(op->in[i]->def) &&
+            attn_kind k = attn_kind_of(c, op->in[i]);
+            if (k == ATTN_GIVEN) given += ir_type_bytes(op->in[i]->type);
+            other |= k == ATTN_FULL && !is_splat(op->in[i]->def) &&
                      !(op->in[i]->def->code == OP_broadcast_in_dim && op->in[i]->def->in[0]->type->count == 1);
         }
-        if (given && !other && ir_type_bytes(v->value->type) <= given) v->kind = TILE_GIVEN;
+        if (given && !other && ir_type_bytes(v->value->type) <= given) v->kind = ATTN_GIVEN;
     }
 }
 
-static uint32_t level_of(const tile_chain *c, const ir_value *v, bool inside) {
-    const tile_value *i = tile_info(c, v);
+static uint32_t level_of(const attn_chain *c, const ir_value *v, bool inside) {
+    const attn_value *i = attn_info(c, v);
     if (!i) return 0;
-    return i->kind == TILE_FULL || (i->kind == TILE_ROWS && inside) ? i->inner : i->level;
+    return i->kind == ATTN_FULL || (i->kind == ATTN_ROWS && inside) ? i->inner : i->level;
 }
 
-static bool find_levels(tile_chain *c) {
+static bool find_levels(attn_chain *c) {
     captured read = {0};
     bool ok = true;
     for (ir_op *op = c->body->first; op && ok; op = op->next) {
@@ -287,8 +287,8 @@ static bool find_levels(tile_chain *c) {
         for (size_t i = 0; i < read.n; i++)
             if (level_of(c, read.values[i], false) > level) level = level_of(c, read.values[i], false);
         for (uint32_t i = 0; i < op->n_out; i++) {
-            tile_value *v = tile_info(c, &op->out[i]);
-            bool leaves = v->exits || v->kind == TILE_ROWS;
+            attn_value *v = attn_info(c, &op->out[i]);
+            bool leaves = v->exits || v->kind == ATTN_ROWS;
             v->inner = level;
             v->level = leaves ? level + 1 : level;
             if (leaves && level > c->most_level) c->most_level = level;
@@ -301,17 +301,17 @@ static bool find_levels(tile_chain *c) {
 /* --- the seed --- */
 /* A product [batch..., T, K] x [batch..., K, S] that makes a large matrix of narrow ones; gives its result's tags, T on
  * the left or (swapped) on the right. */
-static bool is_seed(const ir_op *op, bool swapped, tile_chain *c, tile_tags *out) {
+static bool is_seed(const ir_op *op, bool swapped, attn_chain *c, attn_tags *out) {
     if (op->code != OP_dot_general || !dot_type_ok(op)) return false;
     const ir_type *t = op->out[0].type, *l = op->in[0]->type;
     size_t n_batch, n;
     const int64_t *contract = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &n);
     ir_get_ints(op, IR_A_lhs_batching_dimensions, &n_batch);
-    if (t->rank > TILE_RANK || t->rank < n_batch + 2 || t->count * 4 < LEAST_BYTES) return false;
+    if (t->rank > ATTN_RANK || t->rank < n_batch + 2 || t->count * 4 < LEAST_BYTES) return false;
     int64_t k = 1, by = 1, side[2] = {1, 1};
     for (size_t i = 0; i < n; i++) k *= l->dims[contract[i]];
-    *out = (tile_tags){0};
-    for (size_t i = n_batch; i-- > 0; by *= t->dims[i]) out->at[i] = t->dims[i] == 1 ? TILE_ALL : by;
+    *out = (attn_tags){0};
+    for (size_t i = n_batch; i-- > 0; by *= t->dims[i]) out->at[i] = t->dims[i] == 1 ? ATTN_ALL : by;
     uint32_t left = l->rank - (uint32_t)n_batch - (uint32_t)n, at[2] = {0, 0};
     for (uint32_t d = (uint32_t)n_batch; d < t->rank; d++) {
         int s = d < n_batch + left ? 0 : 1;
@@ -321,7 +321,7 @@ static bool is_seed(const ir_op *op, bool swapped, tile_chain *c, tile_tags *out
         /* the largest free dim of a side is T or S; others, of query heads that share keys, count as batch */
         int s = d < n_batch + left ? 0 : 1;
         if (d == at[s]) {
-            out->at[d] = (s == 1) == swapped ? TILE_ROW : TILE_COL;
+            out->at[d] = (s == 1) == swapped ? ATTN_ROW : ATTN_COL;
         } else if (t->dims[d] > 1) {
             out->at[d] = by;
             by *= t->dims[d];
@@ -334,23 +334,23 @@ static bool is_seed(const ir_op *op, bool swapped, tile_chain *c, tile_tags *out
 }
 
 /* Numbers the values of the block and notes who reads each. */
-static xt_status index_values(tile_chain *c) {
+static xt_status index_values(attn_chain *c) {
     size_t n = c->body->n_args, reads = 0, at = 0;
     uint32_t order = 0;
     for (ir_op *op = c->body->first; op; op = op->next) n += op->n_out, reads += op->n_in;
     c->values = base_calloc(n + 1, sizeof *c->values);
     c->users = base_calloc(reads + 1, sizeof(ir_op *));
-    if (!c->values || !c->users) return status_oom(n * sizeof *c->values, "tiles");
+    if (!c->values || !c->users) return status_oom(n * sizeof *c->values, "attention");
     for (size_t i = 0; i < c->body->n_args; i++) c->values[c->n_values++].value = c->body->args[i];
     for (ir_op *op = c->body->first; op; op = op->next, order++)
         for (uint32_t i = 0; i < op->n_out; i++) {
-            c->values[c->n_values] = (tile_value){.value = &op->out[i], .order = order + 1};
+            c->values[c->n_values] = (attn_value){.value = &op->out[i], .order = order + 1};
             c->n_values++;
         }
     for (size_t i = 0; i < c->n_values; i++) c->values[i].value->user = i + 1;
     for (ir_op *op = c->body->first; op; op = op->next)
         for (uint32_t i = 0; i < op->n_in; i++)
-            if (tile_info(c, op->in[i])) tile_info(c, op->in[i])->n_users++;
+            if (attn_info(c, op->in[i])) attn_info(c, op->in[i])->n_users++;
     for (size_t i = 0; i < c->n_values; i++) {
         c->values[i].first_user = at;
         at += c->values[i].n_users;
@@ -358,7 +358,7 @@ static xt_status index_values(tile_chain *c) {
     }
     for (ir_op *op = c->body->first; op; op = op->next)
         for (uint32_t i = 0; i < op->n_in; i++) {
-            tile_value *v = tile_info(c, op->in[i]);
+            attn_value *v = attn_info(c, op->in[i]);
             if (v) c->users[v->first_user + v->n_users++] = op;
         }
     return NULL;
@@ -366,8 +366,8 @@ static xt_status index_values(tile_chain *c) {
 
 /* The chain that starts at `seed`, cut out where it can be. */
 static xt_status try_seed(cpu_exec *e, ir_op *seed, bool swapped, bool *out_done) {
-    tile_chain c = {.e = e, .body = e->main->body};
-    tile_tags g;
+    attn_chain c = {.e = e, .body = e->main->body};
+    attn_tags g;
     xt_status s = NULL;
     if (!is_seed(seed, swapped, &c, &g)) return NULL;
     if ((s = index_values(&c))) goto done;
@@ -378,9 +378,9 @@ static xt_status try_seed(cpu_exec *e, ir_op *seed, bool swapped, bool *out_done
     leave_outside(&c);
     if (!find_exits(&c) || !find_levels(&c)) goto done;
     *out_done = true;
-    c.tile_rows = tile_rows(&c);
-    if (pass_is_on("tile_cut")) tile_find_cuts(&c);
-    s = tile_build(&c);
+    c.tile_rows = attn_tile_rows(&c);
+    if (pass_is_on("tile_cut")) attn_find_skips(&c);
+    s = attn_build(&c);
 done:
     base_free(c.values);
     base_free(c.users);

@@ -1,4 +1,4 @@
-/* Runs a chain of tile.h: units of one batch element (or a part of its rows, where there are few) are taken by the
+/* Runs a chain of attn.h: units of one batch element (or a part of its rows, where there are few) are taken by the
  * threads; each goes through its tiles in order. How the work is cut depends on shapes only, and sums over tiles are
  * made in their order, so results are the same for any number of threads.
  *
@@ -8,22 +8,22 @@
  * A tile that needs its first columns only is run so; when its function says that the others would have mattered, it
  * is run whole. */
 #include "cpu/kernel/kernel.h"
-#include "cpu/plan/attention/tile.h"
+#include "cpu/plan/attention/attn.h"
 #include "cpu/vector/dnnl_util.h"
 #include "cpu/vector/move.h"
 
 #include <stdatomic.h>
 
 enum { UNITS = 24 }; /* that a call is cut into, if it has so many tiles */
-/* programs of a tile: all columns; the same of the last rows; tile_call.cuts */
-enum { WHOLE, REST, CUT, FORMS = CUT + TILE_CUTS };
+/* programs of a tile: all columns; the same of the last rows; attn_call.skips */
+enum { WHOLE, REST, SHORT, FORMS = SHORT + ATTN_SKIPS };
 
 typedef struct part { /* one operand or result */
-    const tile_place *place;
+    const attn_arg *place;
     const ir_type *whole;
     size_t elem, tile_elem; /* bytes; of a sum it is another type */
     int64_t row_step; /* elements from one row to the next; 0: no rows */
-    int64_t strides[TILE_RANK];
+    int64_t strides[ATTN_RANK];
     bool
         /* rows, or columns that are not the outermost dim: its tile lies otherwise in each form. Else the first columns
          * are the first elements */
@@ -36,8 +36,8 @@ typedef struct part { /* one operand or result */
     size_t sum_at, sum_count; /* of a sum: in the unit's memory, and its elements */
     bool shared; /* a sum: several batch elements have one place */
 } part;
-typedef struct tile_state {
-    const tile_call *call;
+typedef struct attn_state {
+    const attn_call *call;
     cpu_exec *subs[FORMS]; /* NULL: no such tiles */
     part *in, *out;
     uint32_t n_in, n_out, n_bounded;
@@ -49,10 +49,10 @@ typedef struct tile_state {
     size_t bounds_at, arena_at, places_at, thread_bytes, sums_bytes, sums_at;
     /* tiles so far; without their last columns; of these, how many were computed again, whole */
     _Atomic int64_t ran, shortened, redone;
-} tile_state;
+} attn_state;
 
-static void tile_free(void *state) {
-    tile_state *s = state;
+static void attn_free(void *state) {
+    attn_state *s = state;
     for (int i = 0; i < FORMS; i++) cpu_exec_free(s->subs[i]);
     base_free(s->in);
     base_free(s->out);
@@ -61,23 +61,23 @@ static void tile_free(void *state) {
 }
 
 /* Elements from the start of the array to that of the tile. */
-static int64_t place_of(const tile_state *s, const part *p, int64_t batch, int64_t row) {
+static int64_t place_of(const attn_state *s, const part *p, int64_t batch, int64_t row) {
     int64_t at = 0;
     for (uint32_t d = 0; d < p->whole->rank; d++) {
         int64_t tag = p->place->tags.at[d];
         if (tag > 0) at += batch / tag % p->whole->dims[d] * p->strides[d];
-        if (tag == TILE_ROW) at += row * p->strides[d];
-        at += (batch * s->call->total_rows + row) * tile_flat(tag) * p->strides[d];
+        if (tag == ATTN_ROW) at += row * p->strides[d];
+        at += (batch * s->call->total_rows + row) * attn_flat(tag) * p->strides[d];
     }
     return at;
 }
 
-typedef struct tile_run {
+typedef struct attn_run {
     const cpu_call *call;
-    const tile_state *s;
+    const attn_state *s;
     pthread_mutex_t lock;
     xt_status status;
-} tile_run;
+} attn_run;
 
 static const cpu_team alone = {.threads = 1};
 
@@ -120,14 +120,14 @@ typedef struct tile_at {
     bool first; /* of its unit */
 } tile_at;
 
-static int form_of(const tile_state *s, int64_t tile) {
-    for (uint32_t k = 0; k < s->call->n_cuts; k++)
-        if (tile >= s->call->cuts[k].first && tile < s->call->cuts[k].last) return CUT + (int)k;
+static int form_of(const attn_state *s, int64_t tile) {
+    for (uint32_t k = 0; k < s->call->n_skips; k++)
+        if (tile >= s->call->skips[k].first && tile < s->call->skips[k].last) return SHORT + (int)k;
     return s->call->total_rows - tile * s->call->rows < s->call->rows ? REST : WHOLE;
 }
 
 /* All of n elements hide what they stand before. */
-static bool all_hide(xt_dtype t, const tile_range *hides, const void *x, int64_t n, int64_t step) {
+static bool all_hide(xt_dtype t, const attn_range *hides, const void *x, int64_t n, int64_t step) {
     const uint8_t *b = x;
     const uint16_t *h = x;
     const float *f = x;
@@ -149,37 +149,37 @@ static bool all_hide(xt_dtype t, const tile_range *hides, const void *x, int64_t
 
 /* The program with the fewest columns for which the given mask hides all others in this tile. Looks at what it hides
  * and little more. */
-static int form_by_mask(const tile_run *r, const tile_at *t) {
-    const tile_state *s = r->s;
-    const tile_call *call = s->call;
+static int form_by_mask(const attn_run *r, const tile_at *t) {
+    const attn_state *s = r->s;
+    const attn_call *call = s->call;
     const part *p = &s->in[call->mask_in];
     int64_t row = 0, col = 0, end = s->mask_cols;
     int form = WHOLE;
     for (uint32_t d = 0; d < p->whole->rank; d++) {
-        if (p->place->tags.at[d] == TILE_ROW) row = p->strides[d];
-        if (p->place->tags.at[d] == TILE_COL) col = p->strides[d];
+        if (p->place->tags.at[d] == ATTN_ROW) row = p->strides[d];
+        if (p->place->tags.at[d] == ATTN_COL) col = p->strides[d];
     }
     const char *at = (const char *)r->call->in[call->mask_in] + (size_t)place_of(s, p, t->batch, t->row) * p->elem;
-    for (uint32_t k = call->n_cuts; k-- > 0; end = call->cuts[k].cols) {
+    for (uint32_t k = call->n_skips; k-- > 0; end = call->skips[k].cols) {
         bool hidden = true;
         for (int64_t i = 0; i < (row ? call->rows : 1) && hidden; i++)
             hidden =
                 all_hide(p->whole->dtype, &call->mask.hides,
-                         at + (size_t)(i * row + call->cuts[k].cols * col) * p->elem, end - call->cuts[k].cols, col);
+                         at + (size_t)(i * row + call->skips[k].cols * col) * p->elem, end - call->skips[k].cols, col);
         if (!hidden) break;
-        form = CUT + (int)k;
+        form = SHORT + (int)k;
     }
     return form;
 }
 
-static uint8_t *mask_forms(const tile_run *r) {
+static uint8_t *mask_forms(const attn_run *r) {
     return (uint8_t *)r->call->scratch + r->s->forms_at;
 }
 
 static void look_at_mask(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
-    const tile_run *r = ctx;
-    const tile_state *s = r->s;
+    const attn_run *r = ctx;
+    const attn_state *s = r->s;
     for (int64_t u = begin; u < end; u++) {
         tile_at t = {.batch = u / s->tiles, .tile = u % s->tiles, .row = (int32_t)(u % s->tiles * s->call->rows)};
         if (s->mask_of[t.batch] == t.batch && form_of(s, t.tile) == WHOLE)
@@ -188,8 +188,8 @@ static void look_at_mask(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 /* Brings operand i's tile there. */
-static void bring(const tile_run *r, worker *w, const tile_at *t, uint32_t i, int form, bool again) {
-    const tile_state *s = r->s;
+static void bring(const attn_run *r, worker *w, const tile_at *t, uint32_t i, int form, bool again) {
+    const attn_state *s = r->s;
     const part *p = &s->in[i];
     char *src = (char *)r->call->in[i] + (size_t)place_of(s, p, t->batch, t->row) * p->elem;
     w->in[i] = p->dense[form] ? src : w->mem + p->at;
@@ -198,15 +198,15 @@ static void bring(const tile_run *r, worker *w, const tile_at *t, uint32_t i, in
 }
 
 /* What functions of fewer columns want to know of whole operands: once a unit where there are no rows. */
-static void bring_bounds(const tile_run *r, worker *w, const tile_at *t) {
-    const tile_state *s = r->s;
+static void bring_bounds(const attn_run *r, worker *w, const tile_at *t) {
+    const attn_state *s = r->s;
     for (uint32_t i = 0, k = 0; i < s->n_in; i++) {
         const part *p = &s->in[i];
         if (!p->place->bounded) continue;
         if (!w->bounded || p->row_step) {
             bring(r, w, t, i, WHOLE, true);
             w->bounds[k] =
-                most_of(p->whole->dtype, w->in[i], tile_type(p->whole, &p->place->tags, s->call->rows, 0)->count);
+                most_of(p->whole->dtype, w->in[i], attn_tile_type(p->whole, &p->place->tags, s->call->rows, 0)->count);
         }
         k++;
     }
@@ -214,9 +214,9 @@ static void bring_bounds(const tile_run *r, worker *w, const tile_at *t) {
 }
 
 /* By one program; *out_ok: it says that its results are those of the whole. */
-static xt_status run_form(const tile_run *r, cpu_device *d, worker *w, const tile_at *t, int form, bool again,
+static xt_status run_form(const attn_run *r, cpu_device *d, worker *w, const tile_at *t, int form, bool again,
                           bool *out_ok) {
-    const tile_state *s = r->s;
+    const attn_state *s = r->s;
     int32_t row = t->row, number = (int32_t)t->batch;
     float ok = 1;
     for (uint32_t i = 0; i < s->n_in; i++) bring(r, w, t, i, form, again);
@@ -226,7 +226,7 @@ static xt_status run_form(const tile_run *r, cpu_device *d, worker *w, const til
     for (uint32_t i = 0; i < s->n_out; i++) {
         const part *p = &s->out[i];
         if (p->place->summed)
-            w->out[i] = t->first && form < CUT ? w->sums + p->sum_at : w->mem + p->at;
+            w->out[i] = t->first && form < SHORT ? w->sums + p->sum_at : w->mem + p->at;
         else
             w->out[i] = p->dense[form] ? (char *)r->call->out[i] + (size_t)place_of(s, p, t->batch, row) * p->elem
                                        : w->mem + p->at;
@@ -238,17 +238,17 @@ static xt_status run_form(const tile_run *r, cpu_device *d, worker *w, const til
 }
 
 /* Results to where they belong. */
-static void settle_form(const tile_run *r, worker *w, const tile_at *t, int form) {
-    const tile_state *s = r->s;
+static void settle_form(const attn_run *r, worker *w, const tile_at *t, int form) {
+    const attn_state *s = r->s;
     for (uint32_t i = 0; i < s->n_out; i++) {
         const part *p = &s->out[i];
         if (!p->place->summed) {
             if (!p->dense[form])
                 cpu_move_run(&alone, &p->move[form],
                              (char *)r->call->out[i] + (size_t)place_of(s, p, t->batch, t->row) * p->elem, w->out[i]);
-        } else if (form >= CUT) {
+        } else if (form >= SHORT) {
             if (t->first) memset(w->sums + p->sum_at, 0, p->sum_count * p->tile_elem);
-            add_columns(p, w->sums + p->sum_at, w->out[i], p->cols > 1 ? s->call->cuts[form - CUT].cols : 1);
+            add_columns(p, w->sums + p->sum_at, w->out[i], p->cols > 1 ? s->call->skips[form - SHORT].cols : 1);
         } else if (!t->first) {
             add_up(p, w->sums + p->sum_at, w->out[i]);
         }
@@ -256,16 +256,16 @@ static void settle_form(const tile_run *r, worker *w, const tile_at *t, int form
 }
 
 /* One tile; *form: of the one before it. */
-static xt_status run_tile(const tile_run *r, cpu_device *d, worker *w, const tile_at *t, int *form) {
+static xt_status run_tile(const attn_run *r, cpu_device *d, worker *w, const tile_at *t, int *form) {
     int was = *form;
     bool ok = true;
     *form = form_of(r->s, t->tile);
     if (*form == WHOLE && r->s->mask_of) *form = mask_forms(r)[r->s->mask_of[t->batch] * r->s->tiles + t->tile];
-    bool again = was != *form || (*form >= CUT && !w->bounded);
-    if (*form >= CUT) bring_bounds(r, w, t);
+    bool again = was != *form || (*form >= SHORT && !w->bounded);
+    if (*form >= SHORT) bring_bounds(r, w, t);
     XT_TRY(run_form(r, d, w, t, *form, again, &ok));
-    tile_state *counts = r->call->thunk->state;
-    if (*form >= CUT) atomic_fetch_add_explicit(&counts->shortened, 1, memory_order_relaxed);
+    attn_state *counts = r->call->thunk->state;
+    if (*form >= SHORT) atomic_fetch_add_explicit(&counts->shortened, 1, memory_order_relaxed);
     if (!ok) {
         atomic_fetch_add_explicit(&counts->redone, 1, memory_order_relaxed);
         *form = WHOLE;
@@ -275,13 +275,13 @@ static xt_status run_tile(const tile_run *r, cpu_device *d, worker *w, const til
     return NULL;
 }
 
-static char *sums_of(const tile_run *r, int64_t unit) {
+static char *sums_of(const attn_run *r, int64_t unit) {
     return (char *)r->call->scratch + r->s->sums_at + (size_t)unit * r->s->sums_bytes;
 }
 
 static void run_units(void *ctx, int64_t begin, int64_t end, int thread) {
-    tile_run *r = ctx;
-    const tile_state *s = r->s;
+    attn_run *r = ctx;
+    const attn_state *s = r->s;
     cpu_device d = *r->call->device;
     d.team = alone;
     char *mem = (char *)r->call->scratch + (size_t)thread * s->thread_bytes;
@@ -310,8 +310,8 @@ static void run_units(void *ctx, int64_t begin, int64_t end, int thread) {
 
 /* The sums of one place of a result, in order of units: pieces of a batch element, and batch elements that
  * share the place. */
-static void join_sum(const tile_run *r, const part *p, char *result, int64_t batch) {
-    const tile_state *s = r->s;
+static void join_sum(const attn_run *r, const part *p, char *result, int64_t batch) {
+    const attn_state *s = r->s;
     int64_t at = place_of(s, p, batch, 0), n = s->call->batch;
     for (int64_t b = 0; b < batch && p->shared; b++)
         if (place_of(s, p, b, 0) == at) return;
@@ -329,18 +329,18 @@ static void join_sum(const tile_run *r, const part *p, char *result, int64_t bat
 
 static void join_sums(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
-    const tile_run *r = ctx;
+    const attn_run *r = ctx;
     for (int64_t b = begin; b < end; b++)
         for (uint32_t i = 0; i < r->s->n_out; i++)
             if (r->s->out[i].place->summed) join_sum(r, &r->s->out[i], r->call->out[i], b);
 }
 
-static xt_status tile_kernel_run(const cpu_call *c) {
-    const tile_state *s = c->thunk->state;
-    tile_run r = {.call = c, .s = s};
+static xt_status attn_kernel_run(const cpu_call *c) {
+    const attn_state *s = c->thunk->state;
+    attn_run r = {.call = c, .s = s};
     XT_TRY(dnnl_stream_open(&c->device->stream));
     pthread_mutex_init(&r.lock, NULL);
-    atomic_fetch_add_explicit(&((tile_state *)c->thunk->state)->ran, s->call->batch * s->tiles, memory_order_relaxed);
+    atomic_fetch_add_explicit(&((attn_state *)c->thunk->state)->ran, s->call->batch * s->tiles, memory_order_relaxed);
     if (s->mask_of) team_for(&c->device->team, s->call->batch * s->tiles, 1, look_at_mask, &r);
     team_for(&c->device->team, s->call->batch * s->pieces, 1, run_units, &r);
     if (!r.status && s->sums_bytes) team_for(&c->device->team, s->call->batch, 1, join_sums, &r);
@@ -348,12 +348,12 @@ static xt_status tile_kernel_run(const cpu_call *c) {
     return r.status;
 }
 
-static void tile_report(const void *state, str *out) {
-    const tile_state *s = state;
+static void attn_report(const void *state, str *out) {
+    const attn_state *s = state;
     str_printf(out, "%lld of %lld tiles without their last columns, %lld of them computed again",
                (long long)s->shortened, (long long)s->ran, (long long)s->redone);
 }
-static const cpu_kernel tile_kernel = {"tiles", tile_kernel_run, tile_free, true, .report = tile_report};
+static const cpu_kernel attn_kernel = {"attention", attn_kernel_run, attn_free, true, .report = attn_report};
 
 /* --- lowering --- */
 static size_t take(size_t *all, size_t bytes) {
@@ -367,28 +367,28 @@ static void place_columns(part *p, const ir_type *tile) {
     p->outer = p->inner = p->cols = 1;
     bool behind = false;
     for (uint32_t d = 0; d < tile->rank; d++) {
-        bool here = p->place->tags.at[d] == TILE_COL;
+        bool here = p->place->tags.at[d] == ATTN_COL;
         *(here ? &p->cols : behind ? &p->inner : &p->outer) *= tile->dims[d];
         behind |= here;
     }
 }
 
 /* How the tile lies in the whole array, per form. */
-static void make_part(const tile_call *t, const tile_place *place, const ir_type *whole, bool is_out, part *p) {
+static void make_part(const attn_call *t, const attn_arg *place, const ir_type *whole, bool is_out, part *p) {
     int64_t step = 1;
     *p = (part){.place = place, .whole = whole, .elem = xt_dtype_size(whole->dtype)};
     p->tile_elem = place->summed && p->elem < sizeof(float) ? sizeof(float) : p->elem;
     for (uint32_t d = whole->rank; d-- > 0; step *= whole->dims[d]) {
         p->strides[d] = step;
-        if (place->tags.at[d] == TILE_ROW || tile_flat(place->tags.at[d])) p->row_step = step;
+        if (place->tags.at[d] == ATTN_ROW || attn_flat(place->tags.at[d])) p->row_step = step;
     }
-    const ir_type *most = tile_type(whole, &place->tags, t->rows, 0);
+    const ir_type *most = attn_tile_type(whole, &place->tags, t->rows, 0);
     place_columns(p, most);
     p->by_form = p->row_step || (p->cols > 1 && p->outer > 1);
     p->sum_count = place->summed ? (size_t)most->count : 0;
-    for (int form = 0; form < CUT + (int)t->n_cuts; form++) {
+    for (int form = 0; form < SHORT + (int)t->n_skips; form++) {
         int64_t rest = t->total_rows % t->rows, rows = form == REST && rest ? rest : t->rows;
-        const ir_type *tile = tile_type(whole, &place->tags, rows, form < CUT ? 0 : t->cuts[form - CUT].cols);
+        const ir_type *tile = attn_tile_type(whole, &place->tags, rows, form < SHORT ? 0 : t->skips[form - SHORT].cols);
         view lies = {.n = (int)whole->rank}, dense;
         for (uint32_t d = 0; d < whole->rank; d++) lies.dims[d] = tile->dims[d], lies.strides[d] = p->strides[d];
         view_dense(tile, &dense);
@@ -399,15 +399,15 @@ static void make_part(const tile_call *t, const tile_place *place, const ir_type
     }
 }
 
-static xt_status make_subs(cpu_builder *b, tile_state *s) {
+static xt_status make_subs(cpu_builder *b, attn_state *s) {
     XT_TRY(cpu_sub_make(b, s->call->body->body, 0, NULL, 0, true, &s->subs[WHOLE]));
     if (s->call->rest) XT_TRY(cpu_sub_make(b, s->call->rest->body, 0, NULL, 0, true, &s->subs[REST]));
-    for (uint32_t k = 0; k < s->call->n_cuts; k++)
-        XT_TRY(cpu_sub_make(b, s->call->cuts[k].body->body, 0, NULL, 0, true, &s->subs[CUT + k]));
+    for (uint32_t k = 0; k < s->call->n_skips; k++)
+        XT_TRY(cpu_sub_make(b, s->call->skips[k].body->body, 0, NULL, 0, true, &s->subs[SHORT + k]));
     return NULL;
 }
 
-static size_t lay_out(tile_state *s, int threads) {
+static size_t lay_out(attn_state *s, int threads) {
     size_t temps = 0, places = 0, mem = 0;
     for (int i = 0; i < FORMS; i++) {
         if (!s->subs[i]) continue;
@@ -419,7 +419,7 @@ static size_t lay_out(tile_state *s, int threads) {
     s->places_at = take(&mem, (s->n_in + 2 + s->n_bounded + s->n_out + 1 + places) * sizeof(void *));
     for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
         part *p = i < s->n_in ? &s->in[i] : &s->out[i - s->n_in];
-        const ir_type *tile = tile_type(p->whole, &p->place->tags, s->call->rows, 0);
+        const ir_type *tile = attn_tile_type(p->whole, &p->place->tags, s->call->rows, 0);
         size_t bytes = (size_t)tile->count * p->tile_elem;
         p->at = take(&mem, bytes);
         if (p->place->summed) p->sum_at = take(&s->sums_bytes, bytes);
@@ -431,7 +431,7 @@ static size_t lay_out(tile_state *s, int threads) {
 }
 
 /* Heads mostly share a mask, and batch elements may: which of them read the same part of it. */
-static xt_status share_mask(tile_state *s) {
+static xt_status share_mask(attn_state *s) {
     const part *p = &s->in[s->call->mask_in];
     int64_t n = s->call->batch;
     map *firsts = map_new(); /* by place: 1 + the first that reads there */
@@ -445,7 +445,7 @@ static xt_status share_mask(tile_state *s) {
     }
     map_free(firsts, NULL);
     for (uint32_t d = 0; d < p->whole->rank; d++)
-        if (p->place->tags.at[d] == TILE_COL) s->mask_cols = p->whole->dims[d];
+        if (p->place->tags.at[d] == ATTN_COL) s->mask_cols = p->whole->dims[d];
     return ok ? NULL : status_oom((size_t)n * sizeof *s->mask_of, "a plan");
 }
 
@@ -458,20 +458,20 @@ static double sum_flops(const ir_block *b, double *out_transcendentals) {
     return flops;
 }
 
-CPU_LOWER(tile) {
-    const tile_call *t = cpu_build_exec(b)->tiles;
+CPU_LOWER(attention) {
+    const attn_call *t = cpu_build_exec(b)->tiles;
     while (t && t->op != op) t = t->next;
     if (!t) return NULL;
-    tile_state *s = base_calloc(1, sizeof *s);
+    attn_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
-    *s = (tile_state){.call = t,
+    *s = (attn_state){.call = t,
                       .n_in = op->n_in,
                       .n_out = op->n_out,
                       .in = base_calloc(op->n_in + 1, sizeof *s->in),
                       .out = base_calloc(op->n_out + 1, sizeof *s->out)};
     xt_status st = s->in && s->out ? make_subs(b, s) : status_oom(0, "a plan");
     if (st) {
-        tile_free(s);
+        attn_free(s);
         return st;
     }
     s->tiles = (t->total_rows + t->rows - 1) / t->rows;
@@ -479,8 +479,8 @@ CPU_LOWER(tile) {
     if (s->pieces > s->tiles) s->pieces = s->tiles;
     for (uint32_t i = 0; i < op->n_in; i++) s->n_bounded += t->in[i].bounded;
     for (uint32_t i = 0; i < op->n_in; i++) make_part(t, &t->in[i], op->in[i]->type, false, &s->in[i]);
-    if (t->mask.value && t->n_cuts && (st = share_mask(s))) {
-        tile_free(s);
+    if (t->mask.value && t->n_skips && (st = share_mask(s))) {
+        attn_free(s);
         return st;
     }
     for (uint32_t i = 0; i < op->n_out; i++) {
@@ -490,7 +490,7 @@ CPU_LOWER(tile) {
             if (t->out[i].tags.at[d] > 0) places *= op->out[i].type->dims[d];
         s->out[i].shared = places != t->batch;
     }
-    cpu_thunk_desc d = {.kernel = &tile_kernel,
+    cpu_thunk_desc d = {.kernel = &attn_kernel,
                         .op = op,
                         .n_in = op->n_in,
                         .n_out = op->n_out,
@@ -501,7 +501,7 @@ CPU_LOWER(tile) {
         double of_function = 0,
                /* the rest's are counted by the whole one */
             part_of = form == REST ? (double)(t->total_rows % t->rows) / (double)t->rows : 1;
-        const ir_func *f = form >= CUT ? t->cuts[form - CUT].body : t->body;
+        const ir_func *f = form >= SHORT ? t->skips[form - SHORT].body : t->body;
         d.flops += (double)t->batch * part_of * sum_flops(f->body, &of_function);
         d.transcendentals += (double)t->batch * part_of * of_function;
     }

@@ -1,4 +1,4 @@
-/* What the columns that a tile leaves out (tile.h) would have given, as ops of its function: each value of T x S is
+/* What the columns that a tile leaves out (attn.h) would have given, as ops of its function: each value of T x S is
  * bounded there by one number from below and one from above for each row, and the tile is right when sums and products
  * over S get zeros, and maxima nothing larger than they have.
  *
@@ -7,53 +7,53 @@
  * an exponential is taken of a little more than its bound. */
 #include <math.h>
 
-#include "cpu/plan/attention/tile.h"
+#include "cpu/plan/attention/attn.h"
 #include "cpu/vector/fold.h"
 
 typedef struct span { /* NULL: nothing is known; of booleans, from false to true */
     ir_value *lo, *hi;
 } span;
-static span span_of(tile_group *g, tile_value *v);
+static span span_of(attn_group *g, attn_value *v);
 
-static const ir_type *hidden_type(const tile_group *g, const ir_type *t, const tile_tags *tags) {
-    const ir_type *one = tile_type(t, tags, g->rows, 1);
+static const ir_type *hidden_type(const attn_group *g, const ir_type *t, const attn_tags *tags) {
+    const ir_type *one = attn_tile_type(t, tags, g->rows, 1);
     return ir_dtype_is_float(t->dtype) ? ir_with_dtype(one, XT_F32) : one;
 }
 
-static span anything(tile_group *g, const ir_type *t) {
+static span anything(attn_group *g, const ir_type *t) {
     if (t->dtype != XT_BOOL) return (span){NULL, NULL};
     return (span){ir_splat(&g->b, t, 0), ir_splat(&g->b, t, 1)};
 }
 
 /* More than any absolute value of the given operand i of a product; f32 scalar. */
-static ir_value *bound_of(const tile_group *g, const ir_op *op, uint32_t i) {
-    const struct tile_given *x = tile_given_of(g, op, i);
+static ir_value *bound_of(const attn_group *g, const ir_op *op, uint32_t i) {
+    const struct attn_given *x = attn_given_of(g, op, i);
     return x ? x->bound : NULL;
 }
 
-static span span_of_operand(tile_group *g, const ir_op *op, uint32_t i) {
+static span span_of_operand(attn_group *g, const ir_op *op, uint32_t i) {
     const ir_value *v = op->in[i];
-    tile_value *info = tile_info(g->c, v);
-    tile_tags t;
-    tile_range r;
-    if (info && info->kind == TILE_FULL) return span_of(g, info);
-    tile_operand_tags(g, op, i, &t);
+    attn_value *info = attn_info(g->c, v);
+    attn_tags t;
+    attn_range r;
+    if (info && info->kind == ATTN_FULL) return span_of(g, info);
+    attn_operand_tags(g, op, i, &t);
     const ir_type *type = hidden_type(g, v->type, &t);
     bool number = ir_dtype_is_float(v->type->dtype) || v->type->dtype == XT_BOOL;
-    if (!number || tile_has_flat(v->type, &t)) return anything(g, type);
-    if (tile_range_of(v, &t, &g->hidden, &r)) return (span){ir_splat(&g->b, type, r.lo), ir_splat(&g->b, type, r.hi)};
-    if (tile_tags_have(v->type, &t, TILE_COL)) return anything(g, type);
-    ir_value *x = tile_operand(g, op, i);
+    if (!number || attn_has_flat(v->type, &t)) return anything(g, type);
+    if (attn_range_of(v, &t, &g->hidden, &r)) return (span){ir_splat(&g->b, type, r.lo), ir_splat(&g->b, type, r.hi)};
+    if (attn_tags_have(v->type, &t, ATTN_COL)) return anything(g, type);
+    ir_value *x = attn_operand(g, op, i);
     if (x && v->type->dtype != XT_BOOL) x = ir_convert(&g->b, x, XT_F32);
     return (span){x, x};
 }
 
-static ir_value *extreme(tile_group *g, ir_opcode code, ir_value *a, ir_value *b) {
+static ir_value *extreme(attn_group *g, ir_opcode code, ir_value *a, ir_value *b) {
     return a == b ? a : ir_binary(&g->b, code, a, b);
 }
 
 /* Products, or quotients by one number, of all ends. */
-static span ends(tile_group *g, ir_opcode code, span a, span b) {
+static span ends(attn_group *g, ir_opcode code, span a, span b) {
     ir_builder *e = &g->b;
     ir_value *w = ir_binary(e, code, a.lo, b.lo), *x = a.hi == a.lo ? w : ir_binary(e, code, a.hi, b.lo);
     ir_value *lo = extreme(g, OP_minimum, w, x), *hi = extreme(g, OP_maximum, w, x);
@@ -64,19 +64,19 @@ static span ends(tile_group *g, ir_opcode code, span a, span b) {
                   ir_binary(e, OP_maximum, hi, extreme(g, OP_maximum, w, x))};
 }
 
-static span span_of_select(tile_group *g, const ir_op *op) {
+static span span_of_select(attn_group *g, const ir_op *op) {
     ir_builder *b = &g->b;
-    tile_tags t;
-    tile_range p;
-    tile_operand_tags(g, op, 0, &t);
-    if (tile_range_of(op->in[0], &t, &g->hidden, &p) && p.lo == p.hi) return span_of_operand(g, op, p.lo > 0 ? 1 : 2);
+    attn_tags t;
+    attn_range p;
+    attn_operand_tags(g, op, 0, &t);
+    if (attn_range_of(op->in[0], &t, &g->hidden, &p) && p.lo == p.hi) return span_of_operand(g, op, p.lo > 0 ? 1 : 2);
     span x = span_of_operand(g, op, 1), y = span_of_operand(g, op, 2);
     if (!x.lo || !y.lo) return (span){NULL, NULL};
     if (op->out[0].type->dtype == XT_BOOL) return anything(g, x.lo->type);
     return (span){ir_binary(b, OP_minimum, x.lo, y.lo), ir_binary(b, OP_maximum, x.hi, y.hi)};
 }
 
-static span span_of_product(tile_group *g, const ir_op *op, const ir_type *type) {
+static span span_of_product(attn_group *g, const ir_op *op, const ir_type *type) {
     ir_builder *b = &g->b;
     size_t n;
     const int64_t *contract = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &n);
@@ -89,7 +89,7 @@ static span span_of_product(tile_group *g, const ir_op *op, const ir_type *type)
     return (span){ir_unary(b, OP_negate, most), most};
 }
 
-static span span_of_move(tile_group *g, const ir_op *op, const ir_type *type) {
+static span span_of_move(attn_group *g, const ir_op *op, const ir_type *type) {
     ir_builder *b = &g->b;
     span x = span_of_operand(g, op, 0);
     size_t n = 0;
@@ -109,7 +109,7 @@ static span span_of_move(tile_group *g, const ir_op *op, const ir_type *type) {
     return (span){out[0], out[1]};
 }
 
-static span span_of_elementwise(tile_group *g, const ir_op *op, const ir_type *type) {
+static span span_of_elementwise(attn_group *g, const ir_op *op, const ir_type *type) {
     ir_builder *e = &g->b;
     span a, b = {NULL, NULL};
     if (type->dtype != XT_F32 && type->dtype != XT_BOOL) return (span){NULL, NULL};
@@ -147,18 +147,18 @@ static span span_of_elementwise(tile_group *g, const ir_op *op, const ir_type *t
     }
 }
 
-static span span_of(tile_group *g, tile_value *v) {
+static span span_of(attn_group *g, attn_value *v) {
     const ir_op *op = v->value->def;
-    tile_range r;
+    attn_range r;
     if (v->bounds_known) return (span){v->lo, v->hi};
     const ir_type *type = hidden_type(g, v->value->type, &v->tags);
     bool number = type->dtype == XT_F32 || type->dtype == XT_BOOL;
     span s = {NULL, NULL};
-    if (tile_has_flat(v->value->type, &v->tags) || !number)
+    if (attn_has_flat(v->value->type, &v->tags) || !number)
         s = anything(g, type);
-    else if (!v->chained && tile_range_of(v->value, &v->tags, &g->hidden, &r))
+    else if (!v->chained && attn_range_of(v->value, &v->tags, &g->hidden, &r))
         s = (span){ir_splat(&g->b, type, r.lo), ir_splat(&g->b, type, r.hi)};
-    else if (!op || v->kind != TILE_FULL)
+    else if (!op || v->kind != ATTN_FULL)
         s = anything(g, type);
     else if (op->code == OP_dot_general)
         s = span_of_product(g, op, type);
@@ -175,27 +175,27 @@ static span span_of(tile_group *g, tile_value *v) {
     return s;
 }
 
-static ir_value *all_of(tile_group *g, ir_value *is) {
-    int64_t dims[TILE_RANK];
+static ir_value *all_of(attn_group *g, ir_value *is) {
+    int64_t dims[ATTN_RANK];
     ir_value *x = ir_convert(&g->b, is, XT_F32);
     if (!x || !x->type->rank) return x;
     for (uint32_t d = 0; d < x->type->rank; d++) dims[d] = d;
     return ir_reduce(&g->b, OP_minimum, x, x->type->rank, dims);
 }
 
-static ir_value *is_zero(tile_group *g, span s) {
+static ir_value *is_zero(attn_group *g, span s) {
     ir_builder *b = &g->b;
     ir_value *zero = ir_splat(b, s.lo->type, 0);
     return ir_binary(b, OP_and, ir_compare(b, IR_EQ, s.lo, zero), ir_compare(b, IR_EQ, s.hi, zero));
 }
 
-void tile_demand(tile_group *g, const ir_op *op) {
+void attn_demand(attn_group *g, const ir_op *op) {
     ir_builder *b = &g->b;
-    const tile_value *made = tile_info(g->c, &op->out[0]);
-    bool fold = op->code == OP_reduce && tile_kind_of(g->c, op->in[0]) == TILE_FULL;
+    const attn_value *made = attn_info(g->c, &op->out[0]);
+    bool fold = op->code == OP_reduce && attn_kind_of(g->c, op->in[0]) == ATTN_FULL;
     if (!fold && !made->exits) return;
-    uint32_t i = fold || tile_kind_of(g->c, op->in[0]) == TILE_FULL ? 0 : 1;
-    span s = span_of(g, tile_info(g->c, op->in[i]));
+    uint32_t i = fold || attn_kind_of(g->c, op->in[0]) == ATTN_FULL ? 0 : 1;
+    span s = span_of(g, attn_info(g->c, op->in[i]));
     ir_value *is = NULL, *over = fold ? NULL : bound_of(g, op, 1 - i);
     fold_op f;
     if (s.lo && s.lo->type->dtype == XT_F32 && fold && cpu_fold_of(&op->regions[0], &f)) {
