@@ -161,7 +161,7 @@ static const struct {
     {48, 8, 50257},   {1, 100003, 1},  {2, 33333, 65}, {257, 513, 129}, {256, 768, 768}, {301, 1024, 517},
     {33, 2100, 1001}, {600, 96, 1300}, {64, 9000, 64},
 };
-/* bf16, of the class that is left to oneDNN's threads, and one beside it (cut.h). */
+/* bf16, of the class that is left to oneDNN's threads, and one beside it (matmul.h). */
 static const struct {
     int m, k, n;
 } wholes[] = {

@@ -1,11 +1,11 @@
 /* dot_general on oneDNN's matmul. Batch, free and contracting dims are each folded into one dim with one stride per
  * operand; an operand whose dims do not fold that way is first brought into [batch, rows, columns] order in scratch
- * memory. oneDNN's product is cut into blocks by its shape (cut.h), operands of large ones in oneDNN's own blocked
+ * memory. oneDNN's product is cut into blocks by its shape (matmul.h), operands of large ones in oneDNN's own blocked
  * layout where that pays (pays_to_block). Large f32 products run on panels of our own instead (packed.h): 5 to 15
  * percent faster than oneDNN 2.6 row-major at the shapes of GPT-2 on Zen 5, and their operands need not be brought
  * anywhere first. */
 #include "cpu/kernel/kernel.h"
-#include "cpu/vector/cut.h"
+#include "cpu/vector/matmul.h"
 #include "cpu/vector/move.h"
 #include "cpu/vector/packed.h"
 
@@ -18,8 +18,8 @@ typedef struct side { /* one operand as [batch, free, contracting] */
 typedef struct dot_state {
     side lhs, rhs;
     size_t zero_bytes; /* nothing to contract: the result is zeros */
-    bool by_cut;
-    cut_product cut;
+    bool by_blocks;
+    matmul product;
     packed_product packed; /* m 0: it is not packed */
     size_t scratch_at; /* of either */
 } dot_state;
@@ -29,13 +29,13 @@ enum { SMALL_FLOPS = 8000000 };
 
 static void dot_free(void *state) {
     dot_state *s = state;
-    cut_free(&s->cut);
+    matmul_free(&s->product);
     base_free(s);
 }
 
 static xt_status dot_run(const cpu_call *c) {
     const dot_state *s = c->thunk->state;
-    if (!s->by_cut && !s->packed.m) {
+    if (!s->by_blocks && !s->packed.m) {
         memset(c->out[0], 0, s->zero_bytes);
         return NULL;
     }
@@ -48,7 +48,7 @@ static xt_status dot_run(const cpu_call *c) {
         data[i] = (char *)c->scratch + sides[i]->packed_at;
         cpu_move_run(team, &sides[i]->move, (char *)c->scratch + sides[i]->packed_at, c->in[i]);
     }
-    if (s->by_cut) return cut_run(&s->cut, team, &c->device->stream, data[0], data[1], c->out[0], scratch);
+    if (s->by_blocks) return matmul_run(&s->product, team, &c->device->stream, data[0], data[1], c->out[0], scratch);
     packed_run(&s->packed, team, data[0], data[1], c->out[0], scratch);
     return NULL;
 }
@@ -136,22 +136,23 @@ static void pays_to_block(xt_dtype t, int64_t m, int64_t n, int64_t k, const sid
 }
 
 /* The product by oneDNN; blocked operands where that pays and is to be had. */
-static xt_status make_cut(dot_state *s, xt_dtype in, xt_dtype out, const int64_t size[CUT_AXES], int threads,
-                          bool *out_ok) {
+static xt_status make_blocks(dot_state *s, xt_dtype in, xt_dtype out, const int64_t size[MATMUL_AXES], int threads,
+                             bool *out_ok) {
     const int64_t *l = s->lhs.stride, *r = s->rhs.stride;
-    cut_product p = {.in = in, .out = out, .lhs = {l[0], l[1], 0, l[2]}, .rhs = {r[0], 0, r[1], r[2]}};
+    matmul p = {.in = in, .out = out, .lhs = {l[0], l[1], 0, l[2]}, .rhs = {r[0], 0, r[1], r[2]}};
     memcpy(p.size, size, sizeof p.size);
-    if (size[CUT_BATCH] == 1)
-        pays_to_block(in, size[CUT_ROWS], size[CUT_COLUMNS], size[CUT_DEPTH], &s->lhs, &p.block_lhs, &p.block_rhs);
+    if (size[MATMUL_BATCH] == 1)
+        pays_to_block(in, size[MATMUL_ROWS], size[MATMUL_COLUMNS], size[MATMUL_DEPTH], &s->lhs, &p.block_lhs,
+                      &p.block_rhs);
     *out_ok = false;
     for (int blocked = p.block_rhs; blocked >= 0 && !*out_ok; blocked--) {
-        s->cut = p;
-        s->cut.block_lhs = p.block_lhs && blocked;
-        s->cut.block_rhs = p.block_rhs && blocked;
-        cut_plan(&s->cut);
-        XT_TRY(cut_make(&s->cut, threads, out_ok));
+        s->product = p;
+        s->product.block_lhs = p.block_lhs && blocked;
+        s->product.block_rhs = p.block_rhs && blocked;
+        matmul_plan(&s->product);
+        XT_TRY(matmul_make(&s->product, threads, out_ok));
     }
-    s->by_cut = *out_ok;
+    s->by_blocks = *out_ok;
     return NULL;
 }
 
@@ -211,16 +212,16 @@ CPU_LOWER(dot_general) {
                       make_packed(s, m, n, k, threads),
              ok = packed;
         xt_status st = NULL;
-        if (!packed) st = make_cut(s, lt->dtype, ot->dtype, (const int64_t[]){batch, m, n, k}, threads, &ok);
+        if (!packed) st = make_blocks(s, lt->dtype, ot->dtype, (const int64_t[]){batch, m, n, k}, threads, &ok);
         if (st || !ok) {
             dot_free(s);
             return st;
         }
         scratch = s->scratch_at = side_scratch(&s->rhs, rt, side_scratch(&s->lhs, lt, 0));
-        scratch += packed ? packed_scratch(&s->packed, threads) : s->cut.scratch_bytes;
+        scratch += packed ? packed_scratch(&s->packed, threads) : s->product.scratch_bytes;
     }
     cpu_thunk_desc d = {.kernel = s->packed.m                      ? &packed_dot_kernel
-                                  : s->cut.whole                   ? &whole_dot_kernel
+                                  : s->product.whole               ? &whole_dot_kernel
                                   : cpu_op_flops(op) < SMALL_FLOPS ? &small_dot_kernel
                                                                    : &dot_kernel,
                         .op = op,

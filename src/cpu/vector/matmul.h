@@ -12,35 +12,35 @@
  *
  * Equal blocks share a primitive; the last block of an axis may be shorter, so there are at most two to the power of
  * the axes that have such a block. */
-#ifndef XT_SRC_CPU_VECTOR_CUT_H
-#define XT_SRC_CPU_VECTOR_CUT_H
+#ifndef XT_SRC_CPU_VECTOR_MATMUL_H
+#define XT_SRC_CPU_VECTOR_MATMUL_H
 
 #include "cpu/vector/dnnl_util.h"
 
-enum { CUT_BATCH, CUT_ROWS, CUT_COLUMNS, CUT_DEPTH, CUT_AXES, CUT_KINDS = 1 << CUT_AXES };
+enum { MATMUL_BATCH, MATMUL_ROWS, MATMUL_COLUMNS, MATMUL_DEPTH, MATMUL_AXES, MATMUL_KINDS = 1 << MATMUL_AXES };
 
-typedef struct cut_product {
+typedef struct matmul {
     /* Set by the caller: the result is dense [batch, rows, columns]; an operand has stride 0 along the
      * axis it lacks. */
     xt_dtype in, out;
-    int64_t size[CUT_AXES], lhs[CUT_AXES], rhs[CUT_AXES]; /* strides in elements */
+    int64_t size[MATMUL_AXES], lhs[MATMUL_AXES], rhs[MATMUL_AXES]; /* strides in elements */
     bool block_lhs, block_rhs; /* bring blocks of it into a layout of oneDNN's choice first */
-    /* Set by cut_plan: */
+    /* Set by matmul_plan: */
     bool whole; /* not cut: one primitive, made for all threads */
-    int64_t block[CUT_AXES], count[CUT_AXES];
-    /* Set by cut_make. Kinds of blocks: bit i says that it is the last, shorter one along axis i. */
-    dnnl_prim prims[CUT_KINDS], lhs_moves[CUT_KINDS], rhs_moves[CUT_KINDS];
+    int64_t block[MATMUL_AXES], count[MATMUL_AXES];
+    /* Set by matmul_make. Kinds of blocks: bit i says that it is the last, shorter one along axis i. */
+    dnnl_prim prims[MATMUL_KINDS], lhs_moves[MATMUL_KINDS], rhs_moves[MATMUL_KINDS];
     size_t lhs_bytes, rhs_bytes, own_bytes; /* of a block in oneDNN's layout; of a thread's scratch */
     size_t lhs_at, rhs_at, sums_at, own_at; /* in the scratch memory */
     size_t scratch_bytes;
-} cut_product;
+} matmul;
 
 /* Decides the blocks, by the shape alone. Sizes and types are set; no size is 0. */
-void cut_plan(cut_product *p);
+void matmul_plan(matmul *p);
 /* Makes the primitives; *out_ok false: oneDNN has none (no error), and nothing is left to free. */
-xt_status cut_make(cut_product *p, int threads, bool *out_ok);
-xt_status cut_run(const cut_product *p, const cpu_team *team, void **stream, const void *lhs, const void *rhs,
-                  void *out, void *scratch);
-void cut_free(cut_product *p);
+xt_status matmul_make(matmul *p, int threads, bool *out_ok);
+xt_status matmul_run(const matmul *p, const cpu_team *team, void **stream, const void *lhs, const void *rhs, void *out,
+                     void *scratch);
+void matmul_free(matmul *p);
 
 #endif

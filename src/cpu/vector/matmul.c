@@ -1,5 +1,5 @@
-/* See cut.h: which blocks a product has, their primitives, and the loops over them. */
-#include "cpu/vector/cut.h"
+/* See matmul.h: which blocks a product has, their primitives, and the loops over them. */
+#include "cpu/vector/matmul.h"
 #include "cpu/vector/align.h"
 #include "cpu/vector/move.h"
 
@@ -15,7 +15,7 @@ static size_t aligned(size_t bytes) {
 /* --- blocks --- */
 /* About `pieces` blocks of whole units: equal ones where the size allows it, for a shorter last one needs a
  * primitive more. */
-static void cut(cut_product *p, int axis, int64_t pieces, int64_t unit) {
+static void divide(matmul *p, int axis, int64_t pieces, int64_t unit) {
     int64_t n = p->size[axis];
     if (pieces < 1) pieces = 1;
     p->block[axis] = pieces == 1 ? n : (pieces_of(n, pieces) + unit - 1) / unit * unit;
@@ -29,11 +29,11 @@ static void cut(cut_product *p, int axis, int64_t pieces, int64_t unit) {
 }
 
 /* A product of a few million flops is over before threads have met: equal parts by rows or columns, or none. */
-static void cut_small(cut_product *p, double flops) {
+static void divide_small(matmul *p, double flops) {
     enum { MOST = 8, FLOPS = 1000000, LEAST = 16 };
-    for (int64_t c = MOST; c > 1 && p->size[CUT_BATCH] == 1; c /= 2) {
+    for (int64_t c = MOST; c > 1 && p->size[MATMUL_BATCH] == 1; c /= 2) {
         if (flops < (double)c * FLOPS) continue;
-        for (int axis = CUT_ROWS; axis <= CUT_COLUMNS; axis++) {
+        for (int axis = MATMUL_ROWS; axis <= MATMUL_COLUMNS; axis++) {
             int64_t n = p->size[axis];
             if (n % c || n / c < LEAST) continue;
             p->block[axis] = n / c;
@@ -51,56 +51,56 @@ static int64_t least_extent(double flops, int64_t blocks) {
 }
 
 /* Adding up a piece's result takes two passes over it, which its own products have to outweigh. */
-static int64_t least_depth(const cut_product *p) {
+static int64_t least_depth(const matmul *p) {
     enum { LEAST = 1024, PASSES = 16 };
-    double m = (double)p->size[CUT_ROWS], n = (double)p->size[CUT_COLUMNS], depth = PASSES * m * n / (m + n);
+    double m = (double)p->size[MATMUL_ROWS], n = (double)p->size[MATMUL_COLUMNS], depth = PASSES * m * n / (m + n);
     return depth > LEAST ? (int64_t)depth : LEAST;
 }
 
-static bool is_whole(const cut_product *p) {
+static bool is_whole(const matmul *p) {
     enum { LEAST = 128, DEEPEST = 1024 }; /* from 3072 on oneDNN was seen to divide sums over three threads */
     const int64_t *n = p->size;
-    return p->in == XT_BF16 && n[CUT_ROWS] >= LEAST && n[CUT_COLUMNS] >= LEAST && n[CUT_DEPTH] <= DEEPEST;
+    return p->in == XT_BF16 && n[MATMUL_ROWS] >= LEAST && n[MATMUL_COLUMNS] >= LEAST && n[MATMUL_DEPTH] <= DEEPEST;
 }
 
-void cut_plan(cut_product *p) {
+void matmul_plan(matmul *p) {
     enum { SMALL = 8000000, MOST = 64 };
     /* Of a block: below that a call's own cost shows. Matrix units (AMX) do a TFLOP in a second. */
     const double worth = p->in == XT_BF16 ? 256e6 : 8e6;
     double flops = 2;
-    for (int i = 0; i < CUT_AXES; i++) {
+    for (int i = 0; i < MATMUL_AXES; i++) {
         flops *= (double)p->size[i];
         p->block[i] = p->size[i];
         p->count[i] = 1;
     }
     if (flops < SMALL) {
-        cut_small(p, flops);
+        divide_small(p, flops);
         return;
     }
     p->whole = is_whole(p);
     if (p->whole) return;
     int64_t want = flops > MOST * worth ? MOST : (int64_t)(flops / worth) + 1, pieces[2] = {1, 1};
-    cut(p, CUT_BATCH, want < p->size[CUT_BATCH] ? want : p->size[CUT_BATCH], 1);
-    want = pieces_of(want, p->count[CUT_BATCH]);
+    divide(p, MATMUL_BATCH, want < p->size[MATMUL_BATCH] ? want : p->size[MATMUL_BATCH], 1);
+    want = pieces_of(want, p->count[MATMUL_BATCH]);
     for (int64_t blocks; (blocks = pieces[0] * pieces[1]) < want;) {
-        int64_t m = p->size[CUT_ROWS] / pieces[0], n = p->size[CUT_COLUMNS] / pieces[1];
+        int64_t m = p->size[MATMUL_ROWS] / pieces[0], n = p->size[MATMUL_COLUMNS] / pieces[1];
         int longer = n >= m;
-        if ((longer ? n : m) < 2 * least_extent(flops, blocks * p->count[CUT_BATCH])) break;
+        if ((longer ? n : m) < 2 * least_extent(flops, blocks * p->count[MATMUL_BATCH])) break;
         pieces[longer] *= 2;
     }
-    cut(p, CUT_ROWS, pieces[0], 16);
-    cut(p, CUT_COLUMNS, pieces[1], 16);
-    want = pieces_of(want, p->count[CUT_ROWS] * p->count[CUT_COLUMNS]);
-    int64_t deep = p->size[CUT_DEPTH] / least_depth(p);
-    if (p->count[CUT_BATCH] == 1 && want > 1 && deep > 1) cut(p, CUT_DEPTH, want < deep ? want : deep, 64);
+    divide(p, MATMUL_ROWS, pieces[0], 16);
+    divide(p, MATMUL_COLUMNS, pieces[1], 16);
+    want = pieces_of(want, p->count[MATMUL_ROWS] * p->count[MATMUL_COLUMNS]);
+    int64_t deep = p->size[MATMUL_DEPTH] / least_depth(p);
+    if (p->count[MATMUL_BATCH] == 1 && want > 1 && deep > 1) divide(p, MATMUL_DEPTH, want < deep ? want : deep, 64);
 }
 
-static bool has_kind(const cut_product *p, int kind) {
-    for (int i = 0; i < CUT_AXES; i++)
+static bool has_kind(const matmul *p, int kind) {
+    for (int i = 0; i < MATMUL_AXES; i++)
         if (kind >> i & 1 && (p->count[i] == 1 || p->size[i] % p->block[i] == 0)) return false;
     return true;
 }
-static int64_t extent(const cut_product *p, int kind, int axis) {
+static int64_t extent(const matmul *p, int kind, int axis) {
     return kind >> axis & 1 ? p->size[axis] % p->block[axis] : p->block[axis];
 }
 
@@ -120,16 +120,16 @@ static void matrix_desc(dnnl_memory_desc_t *md, dnnl_data_type_t t, int64_t b, i
     }
 }
 
-static void describe(const cut_product *p, int kind, dnnl_memory_desc_t lies[3]) {
+static void describe(const matmul *p, int kind, dnnl_memory_desc_t lies[3]) {
     dnnl_data_type_t in, out;
-    int64_t size[CUT_AXES], n = p->size[CUT_COLUMNS];
-    for (int i = 0; i < CUT_AXES; i++) size[i] = extent(p, kind, i);
-    int64_t b = size[CUT_BATCH], m = size[CUT_ROWS], columns = size[CUT_COLUMNS], k = size[CUT_DEPTH];
+    int64_t size[MATMUL_AXES], n = p->size[MATMUL_COLUMNS];
+    for (int i = 0; i < MATMUL_AXES; i++) size[i] = extent(p, kind, i);
+    int64_t b = size[MATMUL_BATCH], m = size[MATMUL_ROWS], columns = size[MATMUL_COLUMNS], k = size[MATMUL_DEPTH];
     dnnl_type_of(p->in, &in);
-    dnnl_type_of(p->count[CUT_DEPTH] > 1 ? XT_F32 : p->out, &out);
-    matrix_desc(&lies[0], in, b, m, k, p->lhs[CUT_BATCH], p->lhs[CUT_ROWS], p->lhs[CUT_DEPTH]);
-    matrix_desc(&lies[1], in, b, k, columns, p->rhs[CUT_BATCH], p->rhs[CUT_DEPTH], p->rhs[CUT_COLUMNS]);
-    matrix_desc(&lies[2], out, b, m, columns, p->size[CUT_ROWS] * n, n, 1);
+    dnnl_type_of(p->count[MATMUL_DEPTH] > 1 ? XT_F32 : p->out, &out);
+    matrix_desc(&lies[0], in, b, m, k, p->lhs[MATMUL_BATCH], p->lhs[MATMUL_ROWS], p->lhs[MATMUL_DEPTH]);
+    matrix_desc(&lies[1], in, b, k, columns, p->rhs[MATMUL_BATCH], p->rhs[MATMUL_DEPTH], p->rhs[MATMUL_COLUMNS]);
+    matrix_desc(&lies[2], out, b, m, columns, p->size[MATMUL_ROWS] * n, n, 1);
 }
 
 static size_t larger(size_t a, size_t b) {
@@ -137,7 +137,7 @@ static size_t larger(size_t a, size_t b) {
 }
 
 /* The move of a block of an operand from how it lies to how the primitive wants it. */
-static xt_status make_move(cut_product *p, int threads, dnnl_prim *move, const dnnl_memory_desc_t *lies,
+static xt_status make_move(matmul *p, int threads, dnnl_prim *move, const dnnl_memory_desc_t *lies,
                            const dnnl_memory_desc_t *wanted, size_t *bytes, bool *out_ok) {
     *bytes = larger(*bytes, aligned(dnnl_memory_desc_get_size(wanted)));
     if (move->primitive) return NULL;
@@ -147,11 +147,11 @@ static xt_status make_move(cut_product *p, int threads, dnnl_prim *move, const d
 }
 
 /* The layouts of a block are those that the primitive of whole blocks on the other side chose: both read it. */
-static xt_status make_kind(cut_product *p, int kind, int threads, bool *out_ok) {
+static xt_status make_kind(matmul *p, int kind, int threads, bool *out_ok) {
     dnnl_memory_desc_t lies[3], used[3];
     dnnl_matmul_desc_t desc;
     dnnl_primitive_desc_t pd = NULL;
-    const int of_lhs = kind & ~(1 << CUT_COLUMNS), of_rhs = kind & ~(1 << CUT_ROWS);
+    const int of_lhs = kind & ~(1 << MATMUL_COLUMNS), of_rhs = kind & ~(1 << MATMUL_ROWS);
     describe(p, kind, lies);
     memcpy(used, lies, sizeof used);
     if (p->block_lhs && of_lhs != kind)
@@ -181,32 +181,32 @@ static xt_status make_kind(cut_product *p, int kind, int threads, bool *out_ok) 
     return s;
 }
 
-static size_t take(cut_product *p, size_t bytes) {
+static size_t take(matmul *p, size_t bytes) {
     size_t at = p->scratch_bytes;
     p->scratch_bytes += aligned(bytes);
     return at;
 }
 
-xt_status cut_make(cut_product *p, int threads, bool *out_ok) {
+xt_status matmul_make(matmul *p, int threads, bool *out_ok) {
     xt_status s = NULL;
     *out_ok = true;
-    for (int kind = 0; kind < CUT_KINDS && !s && *out_ok; kind++)
+    for (int kind = 0; kind < MATMUL_KINDS && !s && *out_ok; kind++)
         if (has_kind(p, kind)) s = make_kind(p, kind, p->whole ? threads : 1, out_ok);
     if (s || !*out_ok) {
-        cut_free(p);
+        matmul_free(p);
         return s;
     }
-    int64_t results = p->size[CUT_BATCH] * p->size[CUT_ROWS] * p->size[CUT_COLUMNS];
+    int64_t results = p->size[MATMUL_BATCH] * p->size[MATMUL_ROWS] * p->size[MATMUL_COLUMNS];
     p->scratch_bytes = 0;
-    p->lhs_at = take(p, p->lhs_bytes * (size_t)(p->count[CUT_ROWS] * p->count[CUT_DEPTH]));
-    p->rhs_at = take(p, p->rhs_bytes * (size_t)(p->count[CUT_COLUMNS] * p->count[CUT_DEPTH]));
-    p->sums_at = take(p, p->count[CUT_DEPTH] > 1 ? (size_t)(p->count[CUT_DEPTH] * results) * sizeof(float) : 0);
+    p->lhs_at = take(p, p->lhs_bytes * (size_t)(p->count[MATMUL_ROWS] * p->count[MATMUL_DEPTH]));
+    p->rhs_at = take(p, p->rhs_bytes * (size_t)(p->count[MATMUL_COLUMNS] * p->count[MATMUL_DEPTH]));
+    p->sums_at = take(p, p->count[MATMUL_DEPTH] > 1 ? (size_t)(p->count[MATMUL_DEPTH] * results) * sizeof(float) : 0);
     p->own_at = take(p, p->own_bytes * (size_t)threads);
     return NULL;
 }
 
-void cut_free(cut_product *p) {
-    for (int kind = 0; kind < CUT_KINDS; kind++) {
+void matmul_free(matmul *p) {
+    for (int kind = 0; kind < MATMUL_KINDS; kind++) {
         dnnl_prim_free(&p->prims[kind]);
         dnnl_prim_free(&p->lhs_moves[kind]);
         dnnl_prim_free(&p->rhs_moves[kind]);
@@ -215,7 +215,7 @@ void cut_free(cut_product *p) {
 
 /* --- running --- */
 typedef struct run {
-    const cut_product *p;
+    const matmul *p;
     void **stream;
     const char *lhs, *rhs;
     char *to, *scratch; /* the result, or the pieces' results one after the other */
@@ -230,41 +230,43 @@ static void keep_first(run *r, xt_status s) {
 static char *own_scratch(const run *r, int thread) {
     return r->scratch + r->p->own_at + r->p->own_bytes * (size_t)thread;
 }
-static int kind_of(const cut_product *p, const int64_t at[CUT_AXES]) {
+static int kind_of(const matmul *p, const int64_t at[MATMUL_AXES]) {
     int kind = 0;
-    for (int i = 0; i < CUT_AXES; i++)
+    for (int i = 0; i < MATMUL_AXES; i++)
         if ((at[i] + 1) * p->block[i] > p->size[i]) kind |= 1 << i;
     return kind;
 }
-static const char *block_at(const cut_product *p, const char *data, const int64_t strides[CUT_AXES],
-                            const int64_t at[CUT_AXES]) {
+static const char *block_at(const matmul *p, const char *data, const int64_t strides[MATMUL_AXES],
+                            const int64_t at[MATMUL_AXES]) {
     int64_t offset = 0;
-    for (int i = 0; i < CUT_AXES; i++) offset += at[i] * p->block[i] * strides[i];
+    for (int i = 0; i < MATMUL_AXES; i++) offset += at[i] * p->block[i] * strides[i];
     return data + offset * (int64_t)xt_dtype_size(p->in);
 }
-static char *lhs_block(const run *r, const int64_t at[CUT_AXES]) {
-    const cut_product *p = r->p;
-    return r->scratch + p->lhs_at + p->lhs_bytes * (size_t)(at[CUT_ROWS] * p->count[CUT_DEPTH] + at[CUT_DEPTH]);
+static char *lhs_block(const run *r, const int64_t at[MATMUL_AXES]) {
+    const matmul *p = r->p;
+    return r->scratch + p->lhs_at +
+           p->lhs_bytes * (size_t)(at[MATMUL_ROWS] * p->count[MATMUL_DEPTH] + at[MATMUL_DEPTH]);
 }
-static char *rhs_block(const run *r, const int64_t at[CUT_AXES]) {
-    const cut_product *p = r->p;
-    return r->scratch + p->rhs_at + p->rhs_bytes * (size_t)(at[CUT_COLUMNS] * p->count[CUT_DEPTH] + at[CUT_DEPTH]);
+static char *rhs_block(const run *r, const int64_t at[MATMUL_AXES]) {
+    const matmul *p = r->p;
+    return r->scratch + p->rhs_at +
+           p->rhs_bytes * (size_t)(at[MATMUL_COLUMNS] * p->count[MATMUL_DEPTH] + at[MATMUL_DEPTH]);
 }
 
 /* Blocks of the left operand, then of the right one. */
-static int64_t moves_of(const cut_product *p, bool left) {
-    return left           ? (p->block_lhs ? p->count[CUT_ROWS] * p->count[CUT_DEPTH] : 0)
-           : p->block_rhs ? p->count[CUT_COLUMNS] * p->count[CUT_DEPTH]
+static int64_t moves_of(const matmul *p, bool left) {
+    return left           ? (p->block_lhs ? p->count[MATMUL_ROWS] * p->count[MATMUL_DEPTH] : 0)
+           : p->block_rhs ? p->count[MATMUL_COLUMNS] * p->count[MATMUL_DEPTH]
                           : 0;
 }
 static void move_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
     run *r = ctx;
-    const cut_product *p = r->p;
+    const matmul *p = r->p;
     for (int64_t t = begin; t < end; t++) {
         bool left = t < moves_of(p, true);
-        int64_t i = left ? t : t - moves_of(p, true), at[CUT_AXES] = {0};
-        at[left ? CUT_ROWS : CUT_COLUMNS] = i / p->count[CUT_DEPTH];
-        at[CUT_DEPTH] = i % p->count[CUT_DEPTH];
+        int64_t i = left ? t : t - moves_of(p, true), at[MATMUL_AXES] = {0};
+        at[left ? MATMUL_ROWS : MATMUL_COLUMNS] = i / p->count[MATMUL_DEPTH];
+        at[MATMUL_DEPTH] = i % p->count[MATMUL_DEPTH];
         int kind = kind_of(p, at);
         const char *from = left ? block_at(p, r->lhs, p->lhs, at) : block_at(p, r->rhs, p->rhs, at);
         void *both[2] = {(void *)(uintptr_t)from, left ? lhs_block(r, at) : rhs_block(r, at)};
@@ -275,14 +277,15 @@ static void move_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static void make_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
     run *r = ctx;
-    const cut_product *p = r->p;
-    const int64_t m = p->size[CUT_ROWS], n = p->size[CUT_COLUMNS], all = p->size[CUT_BATCH] * m * n;
-    const int64_t strides[CUT_AXES] = {[CUT_BATCH] = m * n, [CUT_ROWS] = n, [CUT_COLUMNS] = 1, [CUT_DEPTH] = 0};
+    const matmul *p = r->p;
+    const int64_t m = p->size[MATMUL_ROWS], n = p->size[MATMUL_COLUMNS], all = p->size[MATMUL_BATCH] * m * n;
+    const int64_t strides[MATMUL_AXES] = {
+        [MATMUL_BATCH] = m * n, [MATMUL_ROWS] = n, [MATMUL_COLUMNS] = 1, [MATMUL_DEPTH] = 0};
     for (int64_t t = begin; t < end; t++) {
-        int64_t at[CUT_AXES], left = t, offset;
-        for (int i = CUT_AXES; i-- > 0; left /= p->count[i]) at[i] = left % p->count[i];
-        offset = at[CUT_DEPTH] * all;
-        for (int i = 0; i < CUT_AXES; i++) offset += at[i] * p->block[i] * strides[i];
+        int64_t at[MATMUL_AXES], left = t, offset;
+        for (int i = MATMUL_AXES; i-- > 0; left /= p->count[i]) at[i] = left % p->count[i];
+        offset = at[MATMUL_DEPTH] * all;
+        for (int i = 0; i < MATMUL_AXES; i++) offset += at[i] * p->block[i] * strides[i];
         const char *a = p->block_lhs ? lhs_block(r, at) : block_at(p, r->lhs, p->lhs, at);
         const char *b = p->block_rhs ? rhs_block(r, at) : block_at(p, r->rhs, p->rhs, at);
         void *data[3] = {(void *)(uintptr_t)a, (void *)(uintptr_t)b, r->to + offset * (int64_t)r->to_elem};
@@ -305,11 +308,11 @@ static void add_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-xt_status cut_run(const cut_product *p, const cpu_team *team, void **stream, const void *lhs, const void *rhs,
-                  void *out, void *scratch) {
-    const bool pieces = p->count[CUT_DEPTH] > 1;
-    int64_t blocks = 1, results = p->size[CUT_BATCH] * p->size[CUT_ROWS] * p->size[CUT_COLUMNS];
-    for (int i = 0; i < CUT_AXES; i++) blocks *= p->count[i];
+xt_status matmul_run(const matmul *p, const cpu_team *team, void **stream, const void *lhs, const void *rhs, void *out,
+                     void *scratch) {
+    const bool pieces = p->count[MATMUL_DEPTH] > 1;
+    int64_t blocks = 1, results = p->size[MATMUL_BATCH] * p->size[MATMUL_ROWS] * p->size[MATMUL_COLUMNS];
+    for (int i = 0; i < MATMUL_AXES; i++) blocks *= p->count[i];
     run r = {.p = p,
              .stream = stream,
              .lhs = lhs,
@@ -327,7 +330,7 @@ xt_status cut_run(const cut_product *p, const cpu_team *team, void **stream, con
     team_for_alone(team, blocks, 1, make_blocks, &r);
     if (!pieces) return r.failed;
     float *sums = (float *)(void *)r.to;
-    adding a = {sums, p->out == XT_F32 ? out : sums, results, p->count[CUT_DEPTH]};
+    adding a = {sums, p->out == XT_F32 ? out : sums, results, p->count[MATMUL_DEPTH]};
     team_for(team, results, 4096, add_pieces, &a);
     if (p->out != XT_F32) cpu_converted(team, XT_F32, (const char *)sums, p->out, out, results);
     return r.failed;
