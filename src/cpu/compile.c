@@ -104,7 +104,7 @@ xt_status cpu_stage_settle(cpu_builder *b) {
 
 /* --- all stages --- */
 /* what is verified and dumped after a stage */
-typedef enum stage_checks { NOTHING, PROGRAM, PLAN, PLACES } stage_checks;
+typedef enum stage_checks { NOTHING, PROGRAM, PLAN, OFFSETS } stage_checks;
 typedef struct stage {
     const char *name;
     xt_status (*run)(cpu_builder *b);
@@ -140,8 +140,8 @@ static xt_status stage_done(const cpu_exec *e, const stage *s) {
     pass_ctx *c = e->passes;
     bool program = s->checks == PROGRAM;
     if (program && !c->changed) return NULL;
-    if (c->verify || s->checks == PLACES) {
-        xt_status wrong = program ? ir_verify(e->module) : cpu_plan_verify(e, s->checks == PLACES);
+    if (c->verify || s->checks == OFFSETS) {
+        xt_status wrong = program ? ir_verify(e->module) : cpu_plan_verify(e, s->checks == OFFSETS);
         if (wrong) return status_context(wrong, "after stage %s", s->name);
     }
     if (!pass_dump_wanted()) return NULL;

@@ -159,8 +159,8 @@ static void programs_cut_long_runs(void **state) {
     for (int s = 0; s < N; s++) sum = s == 0 ? v[0] : vprog_emit(b, VPROG_ADD, VPROG_F32, sum, v[s], -1);
     vprog_store(b, sum, 0, XT_F32);
     vprog *t = NULL;
-    uint64_t over;
-    assert_null(vprog_finish(b, 1, &t, &over));
+    uint64_t in_place;
+    assert_null(vprog_finish(b, 1, &t, &in_place));
     cpu_team team = {.threads = 1};
     void *scratch = base_aligned(64, vprog_scratch_bytes(t, 1) + 64);
     assert_null(vprog_run(t, &team, in, outs, scratch));

@@ -188,14 +188,14 @@ static void run_wholes(void) {
 
 static void run_matrices(const char *type) {
     for (size_t r = 0; r < BASE_COUNT(matrices); r++)
-        for (int turned = 0; turned < 3; turned++) { /* neither, the left one, the right one */
+        for (int flipped = 0; flipped < 3; flipped++) { /* neither, the left one, the right one */
             char lhs[32], rhs[32], out[32], dims[64];
             int m = matrices[r].m, k = matrices[r].k, n = matrices[r].n;
-            if (turned && (double)m * n * k > 1e8 && !all_rows) continue;
-            snprintf(lhs, sizeof lhs, "%dx%d", turned == 1 ? k : m, turned == 1 ? m : k);
-            snprintf(rhs, sizeof rhs, "%dx%d", turned == 2 ? n : k, turned == 2 ? k : n);
+            if (flipped && (double)m * n * k > 1e8 && !all_rows) continue;
+            snprintf(lhs, sizeof lhs, "%dx%d", flipped == 1 ? k : m, flipped == 1 ? m : k);
+            snprintf(rhs, sizeof rhs, "%dx%d", flipped == 2 ? n : k, flipped == 2 ? k : n);
             snprintf(out, sizeof out, "%dx%d", m, n);
-            snprintf(dims, sizeof dims, "contracting_dims = [%d] x [%d]", turned != 1, turned == 2);
+            snprintf(dims, sizeof dims, "contracting_dims = [%d] x [%d]", flipped != 1, flipped == 2);
             run_product(type, lhs, rhs, out, dims);
         }
     for (size_t r = 0; r < BASE_COUNT(batches); r++)

@@ -412,7 +412,7 @@ static size_t lay_out(attn_state *s, int threads) {
     for (int i = 0; i < FORMS; i++) {
         if (!s->subs[i]) continue;
         if (s->subs[i]->plan.arena_bytes > temps) temps = s->subs[i]->plan.arena_bytes;
-        if (cpu_sub_places(s->subs[i]) > places) places = cpu_sub_places(s->subs[i]);
+        if (cpu_sub_slots(s->subs[i]) > places) places = cpu_sub_slots(s->subs[i]);
     }
     s->arena_at = take(&mem, temps);
     s->bounds_at = take(&mem, (s->n_bounded + 1) * sizeof(float));

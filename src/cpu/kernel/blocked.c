@@ -208,7 +208,7 @@ static const cpu_kernel norm_grad_kernel = {"batch-norm-grad", norm_kernel_run, 
 
 typedef struct norm_lists { /* the thunk's operands and results while they are collected */
     const ir_value *in[10], *out[6];
-    uint64_t over[6];
+    uint64_t in_place[6];
     size_t n_in, n_out;
     uint64_t in_blocked, out_blocked;
 } norm_lists;
@@ -220,10 +220,10 @@ static int take_input(norm_lists *l, const ir_value *v, bool *out_half) {
     l->in[l->n_in++] = v;
     return (int)l->n_in - 1;
 }
-static int take_output(norm_lists *l, const ir_value *v, uint64_t over) {
+static int take_output(norm_lists *l, const ir_value *v, uint64_t in_place) {
     if (!v) return NOT_THERE;
     l->out_blocked |= 1ull << l->n_out;
-    l->over[l->n_out] = over;
+    l->in_place[l->n_out] = in_place;
     l->out[l->n_out++] = v;
     return (int)l->n_out - 1;
 }
@@ -274,7 +274,7 @@ xt_status blocked_norm(cpu_builder *b, const norm_fusion *f) {
                         .n_in = l.n_in,
                         .out = l.out,
                         .n_out = l.n_out,
-                        .over = l.over,
+                        .in_place = l.in_place,
                         .in_blocked = l.in_blocked,
                         .out_blocked = l.out_blocked,
                         .ops = covered,

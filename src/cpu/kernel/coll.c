@@ -319,13 +319,14 @@ static xt_status collective_run(const cpu_call *c) {
 static const cpu_kernel collective_kernel = {"collective", collective_run, NULL};
 
 CPU_LOWER(collective) {
-    uint64_t *over = base_calloc(op->n_out + 1, sizeof *over);
-    if (!over) return status_oom(0, "a plan");
+    uint64_t *in_place = base_calloc(op->n_out + 1, sizeof *in_place);
+    if (!in_place) return status_oom(0, "a plan");
     if (op->code == OP_all_reduce) /* reduced in place where the operand dies */
-        for (uint32_t i = 0; i < op->n_out && i < 64; i++) over[i] = UINT64_C(1) << i;
-    cpu_thunk_desc d = {.kernel = &collective_kernel, .op = op, .n_in = op->n_in, .n_out = op->n_out, .over = over};
+        for (uint32_t i = 0; i < op->n_out && i < 64; i++) in_place[i] = UINT64_C(1) << i;
+    cpu_thunk_desc d = {
+        .kernel = &collective_kernel, .op = op, .n_in = op->n_in, .n_out = op->n_out, .in_place = in_place};
     xt_status s = cpu_build_thunk(b, &d);
-    base_free(over);
+    base_free(in_place);
     *out_done = true;
     return s;
 }

@@ -25,10 +25,10 @@ static void control_free(void *state) {
     base_free(s);
 }
 
-static size_t most_places(const control_state *s) {
+static size_t most_slots(const control_state *s) {
     size_t most = 0;
     for (size_t i = 0; i < s->n_subs; i++)
-        if (cpu_sub_places(s->subs[i]) > most) most = cpu_sub_places(s->subs[i]);
+        if (cpu_sub_slots(s->subs[i]) > most) most = cpu_sub_slots(s->subs[i]);
     return most;
 }
 
@@ -36,7 +36,7 @@ static xt_status while_run(const cpu_call *c) {
     const control_state *s = c->thunk->state;
     const cpu_exec *cond = s->subs[0], *body = s->subs[1];
     char *scratch = c->scratch;
-    size_t n = s->n, places = most_places(s);
+    size_t n = s->n, places = most_slots(s);
     void **mem = base_malloc((3 * (n + s->n_captured) + places + 1) * sizeof *mem);
     if (!mem) return status_oom(n * sizeof *mem, "a loop");
     void **now = mem, **next = mem + n + s->n_captured, **to = next + n, **at = to + n;
@@ -82,7 +82,7 @@ static xt_status branch_run(const cpu_call *c) {
         int32_t index = *(const int32_t *)c->in[0];
         k = index >= 0 && (size_t)index < s->n_subs ? (size_t)index : s->n_subs - 1;
     }
-    void **at = base_malloc((most_places(s) + 1) * sizeof *at);
+    void **at = base_malloc((most_slots(s) + 1) * sizeof *at);
     if (!at) return status_oom(0, "a branch");
     xt_status st = cpu_run_sub(s->subs[k], c->device, c->in + 1, c->out, (char *)c->scratch + s->arena_at, at);
     base_free(at);
@@ -155,7 +155,7 @@ CPU_LOWER(control) {
     captured c = {0};
     const ir_value **in = NULL;
     control_state *s = NULL;
-    uint64_t *over = NULL;
+    uint64_t *in_place = NULL;
     xt_status st = NULL;
     for (uint32_t k = 0; k < op->n_regions; k++)
         if (!compilable(op->regions[k].block)) return NULL;
@@ -168,8 +168,8 @@ CPU_LOWER(control) {
     s->subs = base_calloc(op->n_regions + 1, sizeof(cpu_exec *));
     s->second = base_calloc(s->n + 1, sizeof *s->second);
     in = base_malloc((op->n_in + c.n + 1) * sizeof *in);
-    over = base_calloc(op->n_out + 1, sizeof *over);
-    if (!s->subs || !s->second || !in || !over) goto oom;
+    in_place = base_calloc(op->n_out + 1, sizeof *in_place);
+    if (!s->subs || !s->second || !in || !in_place) goto oom;
     for (uint32_t k = 0; k < op->n_regions && !st; k++) {
         s->n_subs = k + 1;
         st = cpu_sub_make(b, op->regions[k].block, c.n, c.values, loop && k == 1 ? s->n : 0, false, &s->subs[k]);
@@ -177,13 +177,13 @@ CPU_LOWER(control) {
     if (st) goto done;
     for (uint32_t i = 0; i < op->n_in; i++) in[i] = op->in[i];
     for (size_t i = 0; i < c.n; i++) in[op->n_in + i] = c.values[i];
-    for (uint32_t i = 0; i < op->n_out && i < 64 && loop; i++) over[i] = UINT64_C(1) << i;
+    for (uint32_t i = 0; i < op->n_out && i < 64 && loop; i++) in_place[i] = UINT64_C(1) << i;
     cpu_thunk_desc d = {.kernel = loop ? &while_kernel : &branch_kernel,
                         .op = op,
                         .n_in = op->n_in + c.n,
                         .in = in,
                         .n_out = op->n_out,
-                        .over = over,
+                        .in_place = in_place,
                         .scratch_bytes = lay_out(s, op),
                         .state = s};
     count_work(s, op, &d);
@@ -196,7 +196,7 @@ oom:
 done:
     if (s) control_free(s);
     base_free(in);
-    base_free(over);
+    base_free(in_place);
     base_free(c.values);
     return st;
 }

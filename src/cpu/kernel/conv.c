@@ -7,7 +7,7 @@
  * Dimension numbers become strides, so no operand is transposed; oneDNN is asked for its own layouts when it has no
  * fast code for the given ones, and reorders run inside the thunk. */
 #include "cpu/kernel/conv_form.h"
-#include "cpu/kernel/conv_plain.h"
+#include "cpu/kernel/conv_direct.h"
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/layout.h"
 #include "cpu/vector/access.h"
@@ -26,7 +26,7 @@ typedef struct conv_state {
     cpu_move flip_move;
     size_t flip_at;
     bool winograd;
-    conv_plain *plain; /* what to do when Winograd's result is not finite; NULL: it is not Winograd's */
+    conv_direct *direct; /* what to do when Winograd's result is not finite; NULL: it is not Winograd's */
     size_t zeros; /* bytes of a result that is only partly written */
 } conv_state;
 
@@ -34,7 +34,7 @@ static void conv_free(void *state) {
     conv_state *s = state;
     dnnl_prim_free(&s->prim);
     for (int i = 0; i < 3; i++) dnnl_prim_free(&s->reorder[i]);
-    conv_plain_free(s->plain);
+    conv_direct_free(s->direct);
     base_free(s);
 }
 
@@ -64,11 +64,11 @@ static xt_status conv_run(const cpu_call *c) {
     }
     XT_TRY(dnnl_prim_run(&s->prim, &c->device->stream, used, scratch + s->prim_scratch_at));
     int o = s->output;
-    if (s->plain && o != WEI && !is_finite(s, &c->device->team, used[o])) return conv_plain_run(s->plain, c);
+    if (s->direct && o != WEI && !is_finite(s, &c->device->team, used[o])) return conv_direct_run(s->direct, c);
     if (s->reorder[o].primitive)
         XT_TRY(dnnl_prim_run(&s->reorder[o], &c->device->stream, (void *[]){used[o], user[o]},
                              scratch + s->reorder_scratch_at));
-    return s->plain && o == WEI ? conv_plain_unless_finite(s->plain, c) : NULL;
+    return s->direct && o == WEI ? conv_direct_unless_finite(s->direct, c) : NULL;
 }
 /* As far as oneDNN may reach from where an operand starts. */
 static bool conv_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
@@ -228,7 +228,7 @@ static xt_status finish(conv_state *s, const conv_desc *d, candidate *c, int thr
 }
 
 /* --- without Winograd --- */
-struct conv_plain {
+struct conv_direct {
     conv_desc desc;
     conv_state begun; /* what comes before the primitive, as in the state that it stands in for */
     size_t scratch; /* of that */
@@ -240,8 +240,8 @@ struct conv_plain {
 };
 
 static xt_status plain_new(const conv_desc *d, const conv_state *begun, size_t scratch, double flops, int threads,
-                           conv_plain **out) {
-    conv_plain *p = *out = base_calloc(1, sizeof *p);
+                           conv_direct **out) {
+    conv_direct *p = *out = base_calloc(1, sizeof *p);
     if (!p) return status_oom(sizeof *p, "a plan");
     p->desc = *d;
     p->begun = *begun;
@@ -252,7 +252,7 @@ static xt_status plain_new(const conv_desc *d, const conv_state *begun, size_t s
     return NULL;
 }
 
-static xt_status plain_make(conv_plain *p) {
+static xt_status direct_make(conv_direct *p) {
     candidate best;
     conv_state *s = base_malloc(sizeof *s);
     bool ok = false;
@@ -271,11 +271,11 @@ static xt_status plain_make(conv_plain *p) {
     return st;
 }
 
-xt_status conv_plain_run(conv_plain *p, const cpu_call *c) {
+xt_status conv_direct_run(conv_direct *p, const cpu_call *c) {
     cpu_thunk thunk = *c->thunk;
     cpu_call again = *c;
     pthread_mutex_lock(&p->lock);
-    xt_status s = p->state ? NULL : plain_make(p);
+    xt_status s = p->state ? NULL : direct_make(p);
     pthread_mutex_unlock(&p->lock);
     if (s) return s;
     again.scratch = base_aligned(CPU_ALIGN, p->all_scratch + 1);
@@ -287,15 +287,15 @@ xt_status conv_plain_run(conv_plain *p, const cpu_call *c) {
     return s;
 }
 
-xt_status conv_plain_unless_finite(conv_plain *p, const cpu_call *c) {
+xt_status conv_direct_unless_finite(conv_direct *p, const cpu_call *c) {
     const dnnl_memory_desc_t *w = &p->desc.md[WEI];
     /* of a kernel that was cropped */
     const char *taps = (const char *)c->out[0] + w->offset0 * (int64_t)dnnl_data_type_size(w->data_type);
     bool finite = conv_kernel_is_finite(taps, w->data_type == dnnl_bf16, w->dims, w->format_desc.blocking.strides);
-    return finite ? NULL : conv_plain_run(p, c);
+    return finite ? NULL : conv_direct_run(p, c);
 }
 
-void conv_plain_free(conv_plain *p) {
+void conv_direct_free(conv_direct *p) {
     if (!p) return;
     if (p->state) conv_free(p->state);
     pthread_mutex_destroy(&p->lock);
@@ -400,7 +400,7 @@ CPU_LOWER(convolution) {
     double flops = cpu_op_flops(op);
     if (both && !s->flip && !cropped && d.md[SRC].data_type == dnnl_bf16 && conv_winograd_is_meant(&d) &&
         conv_wino_of(&d, &problem)) {
-        xt_status made = plain_new(&d, s, scratch, flops, threads, &problem.plain);
+        xt_status made = plain_new(&d, s, scratch, flops, threads, &problem.direct);
         conv_free(s);
         *out_done = !made;
         return made ? made : cpu_build_wino(b, &problem, op, in);
@@ -417,7 +417,7 @@ CPU_LOWER(convolution) {
     const conv_state begun = *s;
     size_t before = scratch;
     if (ok) st = finish(s, &d, &best, threads, &scratch, &ok);
-    if (ok && !st && s->winograd) st = plain_new(&d, &begun, before, flops, threads, &s->plain);
+    if (ok && !st && s->winograd) st = plain_new(&d, &begun, before, flops, threads, &s->direct);
     if (st || !ok) {
         conv_free(s);
         return st;

@@ -48,9 +48,9 @@ const ir_value *conv_unreversed(const conv *c, const ir_value *rhs) {
         if (!spatial) return NULL;
     }
     for (int i = 0; i < c->n; i++) {
-        bool turned = c->rhs->dims[c->rhs_s[i]] == 1;
-        for (size_t k = 0; k < n; k++) turned = turned || dims[k] == c->rhs_s[i];
-        if (!turned) return NULL;
+        bool flipped = c->rhs->dims[c->rhs_s[i]] == 1;
+        for (size_t k = 0; k < n; k++) flipped = flipped || dims[k] == c->rhs_s[i];
+        if (!flipped) return NULL;
     }
     return rhs->def->in[0];
 }

@@ -51,9 +51,10 @@ static const cpu_kernel window_kernel = {"window", moves_run, NULL, true, .acces
 static const cpu_kernel pad_kernel = {"pad", moves_run, NULL, true, .access = pieces_access};
 static const cpu_kernel concatenate_kernel = {"concatenate", moves_run, NULL, true, .access = pieces_access};
 
-static xt_status take(cpu_builder *b, const ir_op *op, const cpu_kernel *k, moves *m, uint64_t over, bool *out_done) {
+static xt_status take(cpu_builder *b, const ir_op *op, const cpu_kernel *k, moves *m, uint64_t in_place,
+                      bool *out_done) {
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = k, .op = op, .n_in = op->n_in, .n_out = 1, .over = &over, .state = m};
+    cpu_thunk_desc d = {.kernel = k, .op = op, .n_in = op->n_in, .n_out = 1, .in_place = &in_place, .state = m};
     return cpu_build_thunk(b, &d);
 }
 

@@ -479,7 +479,7 @@ CPU_LOWER(scatter) {
         return NULL;
     }
     *out_done = true;
-    uint64_t over = 1;
+    uint64_t in_place = 1;
     int64_t places = op->in[0]->type->count;
     s->line = is_line(s);
     s->lines = has_lines(s);
@@ -490,7 +490,7 @@ CPU_LOWER(scatter) {
                         .op = op,
                         .n_in = 3,
                         .n_out = 1,
-                        .over = &over,
+                        .in_place = &in_place,
                         .state = s,
                         .scratch_bytes = (size_t)(s->chunks - 1) * ir_type_bytes(op->in[0]->type),
                         .flops = cpu_op_flops(op)};

@@ -130,13 +130,13 @@ static bool begin_state(const ir_op *op, linalg_state **out) {
 }
 
 static xt_status cholesky_thunk(cpu_builder *b, const ir_op *op, linalg_state *s) {
-    uint64_t over[2] = {1, 0};
+    uint64_t in_place[2] = {1, 0};
     double n = (double)s->n;
     cpu_thunk_desc d = {.kernel = &cholesky_kernel,
                         .op = op,
                         .n_in = 1,
                         .n_out = op->n_out,
-                        .over = over,
+                        .in_place = in_place,
                         .state = s,
                         .flops = (double)s->batch * n * n * n / 3};
     return cpu_build_thunk(b, &d);
@@ -144,13 +144,13 @@ static xt_status cholesky_thunk(cpu_builder *b, const ir_op *op, linalg_state *s
 
 static xt_status solve_thunk(cpu_builder *b, const ir_op *op, linalg_state *s) {
     const ir_type *t = op->in[1]->type;
-    uint64_t over = 2;
+    uint64_t in_place = 2;
     s->rows = t->dims[t->rank - 2], s->columns = t->dims[t->rank - 1];
     cpu_thunk_desc d = {.kernel = &solve_kernel,
                         .op = op,
                         .n_in = 2,
                         .n_out = 1,
-                        .over = &over,
+                        .in_place = &in_place,
                         .state = s,
                         .flops = (double)t->count * (double)s->n};
     return cpu_build_thunk(b, &d);

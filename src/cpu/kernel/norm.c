@@ -209,7 +209,7 @@ static const cpu_kernel training_kernel = {"batch-norm", training_run, NULL, tru
 static const cpu_kernel grad_kernel = {"batch-norm-grad", grad_run, NULL, true};
 static const cpu_kernel inference_kernel = {"batch-norm-apply", inference_run, NULL, true};
 
-static xt_status lower(cpu_builder *b, const ir_op *op, const cpu_kernel *k, uint64_t over, bool *out_done) {
+static xt_status lower(cpu_builder *b, const ir_op *op, const cpu_kernel *k, uint64_t in_place, bool *out_done) {
     const ir_type *t = op->in[0]->type;
     int64_t f = ir_get_int(op, IR_A_feature_index, 0);
     const ir_attr *eps = ir_attr_find(op, IR_A_epsilon);
@@ -221,13 +221,13 @@ static xt_status lower(cpu_builder *b, const ir_op *op, const cpu_kernel *k, uin
     for (uint32_t i = (uint32_t)f + 1; i < t->rank; i++) n->inner *= t->dims[i];
     size_t scratch = (size_t)n->c * 4 * sizeof(float);
     if (n->inner == 1) scratch += (size_t)(part_count(n) * 2 * n->c) * sizeof(float);
-    const uint64_t overs[3] = {over, 0, 0};
+    const uint64_t each[3] = {in_place, 0, 0};
     *out_done = true;
     cpu_thunk_desc d = {.kernel = k,
                         .op = op,
                         .n_in = op->n_in,
                         .n_out = op->n_out,
-                        .over = overs,
+                        .in_place = each,
                         .scratch_bytes = scratch,
                         .state = n,
                         .flops = cpu_op_flops(op)};

@@ -43,14 +43,14 @@ static const cpu_kernel rows_kernel = {"rows", rows_run_op, NULL, true};
 CPU_LOWER(rows) {
     rows_state s = {.count = op->n_out == 1 ? op->out[0].type->count : -1}; /* a custom call may have no result */
     if (!(ir_op_infos[op->code].flags & IR_ELEMENTWISE) || s.count < 0 || !ew_init(&s.e, op)) return NULL;
-    uint64_t over = 0;
+    uint64_t in_place = 0;
     s.out_size = xt_dtype_size(op->out[0].type->dtype);
     for (uint32_t k = 0; k < op->n_in; k++) {
         const ir_type *t = op->in[k]->type;
         s.size[k] = xt_dtype_size(t->dtype);
         s.one[k] = t->count == 1 && s.count != 1;
         if (!s.one[k] && t->count != s.count) return NULL;
-        if (!s.one[k] && s.size[k] == s.out_size) over |= UINT64_C(1) << k;
+        if (!s.one[k] && s.size[k] == s.out_size) in_place |= UINT64_C(1) << k;
     }
     rows_state *kept = base_malloc(sizeof *kept);
     if (!kept) return status_oom(sizeof *kept, "a plan");
@@ -60,7 +60,7 @@ CPU_LOWER(rows) {
                         .op = op,
                         .n_in = op->n_in,
                         .n_out = 1,
-                        .over = &over,
+                        .in_place = &in_place,
                         .state = kept,
                         .flops = cpu_op_flops(op),
                         .transcendentals = cpu_op_transcendentals(op)};

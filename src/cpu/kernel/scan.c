@@ -302,13 +302,13 @@ CPU_LOWER(scan) {
         s->segments = (s->n + SEGMENT - 1) / SEGMENT;
     }
     size_t scratch = s->segments > 1 ? (size_t)(s->outer * s->segments) * sizeof(double) : 0;
-    uint64_t over = 0; /* a lane that is run four times would read what it has written */
+    uint64_t in_place = 0; /* a lane that is run four times would read what it has written */
     *out_done = true;
     cpu_thunk_desc d = {.kernel = &scan_kernel,
                         .op = op,
                         .n_in = 1,
                         .n_out = 1,
-                        .over = &over,
+                        .in_place = &in_place,
                         .scratch_bytes = scratch,
                         .state = s,
                         .flops = (double)t->count};

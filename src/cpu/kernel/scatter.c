@@ -98,15 +98,19 @@ CPU_LOWER(scatter_any) {
         region_state_free(s);
         return st;
     }
-    uint64_t over[FOLD_MOST];
+    uint64_t in_place[FOLD_MOST];
     s->n = n;
     s->elements = op->in[0]->type->count;
     for (size_t j = 0; j < n; j++) {
         s->elem[j] = xt_dtype_size(op->out[j].type->dtype);
-        over[j] = UINT64_C(1) << j;
+        in_place[j] = UINT64_C(1) << j;
     }
     *out_done = true;
-    cpu_thunk_desc d = {
-        .kernel = &scatter_kernel, .op = op, .n_out = op->n_out, .over = over, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {.kernel = &scatter_kernel,
+                        .op = op,
+                        .n_out = op->n_out,
+                        .in_place = in_place,
+                        .state = s,
+                        .flops = cpu_op_flops(op)};
     return region_rows_thunk(b, &s->region, &d);
 }

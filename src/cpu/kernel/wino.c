@@ -15,14 +15,14 @@ typedef struct wino_state {
     wino_image in, out; /* out: of the gradient of the kernel, what comes from above */
     int64_t total, run; /* tiles; tiles handled at once */
     int64_t out_step, in_step; /* of the kernel in memory */
-    bool turned;
+    bool flipped;
     size_t at[3]; /* parts of scratch */
-    conv_plain *plain;
+    conv_direct *direct;
 } wino_state;
 
 static void wino_free(void *state) {
     wino_state *s = state;
-    conv_plain_free(s->plain);
+    conv_direct_free(s->direct);
     base_free(s);
 }
 
@@ -70,7 +70,7 @@ static void kernels(void *ctx, int64_t begin, int64_t end, int thread) {
     int64_t blocks = s->in.c / 16;
     for (int64_t t = begin; t < end; t++) {
         int64_t o = t / blocks * WINO_COLUMNS, i = t % blocks * 16;
-        c->ops->kernel(c->w + o * s->out_step + i * s->in_step, s->out_step, s->in_step, s->turned, k_step(s),
+        c->ops->kernel(c->w + o * s->out_step + i * s->in_step, s->out_step, s->in_step, s->flipped, k_step(s),
                        c->u + o / WINO_COLUMNS * WINO_POINTS * k_step(s) + i * WINO_COLUMNS);
     }
 }
@@ -106,7 +106,7 @@ static xt_status forward_run(const cpu_call *call) {
                    .m = (float *)(void *)(scratch + s->at[2])};
     team_for(&call->device->team, s->out.c / WINO_COLUMNS * (s->in.c / 16), 4, kernels, &c);
     team_for(&call->device->team, divide_up(s->total, s->run), 1, forward, &c);
-    return c.spoilt ? conv_plain_run(s->plain, call) : NULL;
+    return c.spoilt ? conv_direct_run(s->direct, call) : NULL;
 }
 
 /* --- gradient of the kernel --- */
@@ -168,7 +168,7 @@ static xt_status weights_run(const cpu_call *call) {
         team_for(team, WINO_POINTS * (s->out.c / WINO_COLUMNS), 1, products, &c);
     }
     team_for(team, s->out.c / WINO_COLUMNS * s->in.c, 16, kernel_gradients, &c);
-    return conv_plain_unless_finite(s->plain, call);
+    return conv_direct_unless_finite(s->direct, call);
 }
 
 static const cpu_kernel forward_kernel = {"winograd-conv", forward_run, wino_free, .onednn = true};
@@ -184,10 +184,10 @@ static size_t part(size_t *scratch, int64_t elements, size_t elem) {
 xt_status cpu_build_wino(cpu_builder *b, const wino_problem *p, const ir_op *op, const ir_value *const in[2]) {
     wino_state *s = base_calloc(1, sizeof *s);
     if (!s) {
-        conv_plain_free(p->plain);
+        conv_direct_free(p->direct);
         return status_oom(sizeof *s, "a plan");
     }
-    s->plain = p->plain;
+    s->direct = p->direct;
     int64_t threads = cpu_build_threads(b), c_in = p->in.c, c_out = p->out.c;
     size_t scratch = 0;
     bool weights = p->form == WINO_WEIGHTS;
@@ -195,7 +195,7 @@ xt_status cpu_build_wino(cpu_builder *b, const wino_problem *p, const ir_op *op,
     s->out = (wino_image){p->out.c, p->out.h, p->out.w, 0, 0};
     s->tiles = (wino_tiles){p->n, divide_up(p->out.h, 2), divide_up(p->out.w, 2)};
     s->total = p->n * s->tiles.rows * s->tiles.cols;
-    s->turned = p->form == WINO_DATA;
+    s->flipped = p->form == WINO_DATA;
     s->out_step = p->out_step;
     s->in_step = p->in_step;
     if (weights) {

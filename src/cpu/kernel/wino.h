@@ -2,7 +2,7 @@
 #ifndef XT_SRC_CPU_KERNEL_WINO_H
 #define XT_SRC_CPU_KERNEL_WINO_H
 
-#include "cpu/kernel/conv_plain.h"
+#include "cpu/kernel/conv_direct.h"
 
 typedef enum wino_form { WINO_FORWARD, WINO_DATA, WINO_WEIGHTS } wino_form;
 typedef struct wino_problem {
@@ -13,10 +13,10 @@ typedef struct wino_problem {
     } in, out; /* what is read tile by tile, and what has one pixel a product; of WEIGHTS, the forward convolution's */
     int64_t y0, x0; /* where the window of out's first pixel begins in `in` */
     int64_t out_step, in_step, tap_step[2]; /* of the kernel in memory, by out's and in's features and by tap */
-    conv_plain *plain; /* the same computed directly, where results are not finite */
+    conv_direct *direct; /* the same computed directly, where results are not finite */
 } wino_problem;
 
-/* `in`: the image and the kernel; of WEIGHTS, both images. Takes p->plain over, also on failure. */
+/* `in`: the image and the kernel; of WEIGHTS, both images. Takes p->direct over, also on failure. */
 xt_status cpu_build_wino(cpu_builder *b, const wino_problem *p, const ir_op *op, const ir_value *const in[2]);
 
 #endif

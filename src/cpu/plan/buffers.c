@@ -39,7 +39,7 @@ static bool may_overwrite(const cpu_plan *p, uint32_t t, uint32_t o, uint32_t r)
     for (uint32_t i = 0; i < th->n_in; i++) {
         if (root_of(p, th->in[i].slot) != root_of(p, r)) continue;
         readers++;
-        allowed = i < 64 && (th->over[o] >> i & 1) && th->in[i].offset == 0 && th->in[i].slot == r;
+        allowed = i < 64 && (th->in_place[o] >> i & 1) && th->in[i].offset == 0 && th->in[i].slot == r;
     }
     for (uint32_t k = 0; k < th->n_out; k++)
         if (k != o && root_of(p, th->out[k].slot) == root_of(p, r)) return false; /* another result took it */
@@ -110,7 +110,7 @@ static void share(cpu_plan *p) {
         for (uint32_t o = 0; o < th->n_out; o++) {
             uint32_t si = th->out[o].slot;
             cpu_slot *s = &p->slots[si];
-            if (!th->over[o] || s->first != t || s->same_as != CPU_NONE || s->bytes == 0) continue;
+            if (!th->in_place[o] || s->first != t || s->same_as != CPU_NONE || s->bytes == 0) continue;
             if (s->kind != CPU_SLOT_TEMP && (s->kind != CPU_SLOT_OUT || s->takes != CPU_NONE)) continue;
             for (uint32_t i = 0; i < th->n_in && i < 64; i++) {
                 uint32_t r = th->in[i].slot;

@@ -25,11 +25,11 @@ typedef struct cpu_thunk_desc {
     const ir_op *op;
     size_t n_in, n_out;
     const ir_value *const *in; /* made dense; NULL: op's operands */
-    const cpu_ref *places; /* where the inputs are read, by whoever knows; NULL: where they lie dense */
+    const cpu_ref *refs; /* where the inputs are read, by whoever knows; NULL: where they lie dense */
     const ir_value *const *out; /* get a slot each; NULL: op's results */
     bool to_results; /* outputs are the program's results, from number `result` on: no places of the values */
     uint32_t result;
-    const uint64_t *over; /* as in cpu_thunk; NULL: none */
+    const uint64_t *in_place; /* as in cpu_thunk; NULL: none */
     uint64_t in_blocked, out_blocked; /* bit i: in or out i is read or written at its blocked place (layout.h) */
     size_t n_ops;
     const ir_op *const *ops; /* NULL: just `op` */

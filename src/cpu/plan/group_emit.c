@@ -120,15 +120,16 @@ const cpu_kernel emission_copy = {"copy",           vprog_kernel_run, vprog_kern
                                   .anywhere = true, .is_fused = true, .access = vprog_kernel_access};
 
 xt_status emission_add_thunk(emission *e, const cpu_kernel *k, vprog *t, const ir_op *named, size_t n_ops,
-                             const ir_op *const *ops, size_t n_out, const ir_value *const *outs, const uint64_t *over) {
+                             const ir_op *const *ops, size_t n_out, const ir_value *const *outs,
+                             const uint64_t *in_place) {
     cpu_thunk_desc d = {.kernel = k,
                         .op = named,
                         .in = e->in,
-                        .places = e->refs,
+                        .refs = e->refs,
                         .n_in = e->n_in,
                         .n_out = n_out,
                         .out = outs,
-                        .over = over,
+                        .in_place = in_place,
                         .out_blocked = e->blocked ? UINT64_MAX : 0,
                         .n_ops = n_ops,
                         .ops = ops,
@@ -160,11 +161,11 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
     emission e = {
         .b = b, .vprog = vprog_begin(g.count), .count = g.count, .blocked = g.feature ? &g.ops[0]->out[0] : NULL};
     const ir_value **outs = base_calloc(g.n + 1, sizeof *outs);
-    uint64_t *over = base_calloc(g.n + 1, sizeof *over);
+    uint64_t *in_place = base_calloc(g.n + 1, sizeof *in_place);
     vprog *t = NULL;
     size_t n_out = 0;
     xt_status s = NULL;
-    if (!e.vprog || !outs || !over) {
+    if (!e.vprog || !outs || !in_place) {
         s = status_oom(0, "a fused loop");
         goto done;
     }
@@ -193,10 +194,10 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
         vprog_store(e.vprog, info->number, (uint32_t)n_out, v->type->dtype);
         outs[n_out++] = v;
     }
-    s = vprog_finish(e.vprog, n_out, &t, over);
+    s = vprog_finish(e.vprog, n_out, &t, in_place);
     e.vprog = NULL;
     if (s) goto done;
-    s = emission_add_thunk(&e, &fused_kernel, t, g.ops[g.n - 1], g.n, g.ops, n_out, outs, over);
+    s = emission_add_thunk(&e, &fused_kernel, t, g.ops[g.n - 1], g.n, g.ops, n_out, outs, in_place);
     if (s) goto done;
     for (size_t i = 0; i < g.n; i++) {
         value_info *info = build_info(b, &g.ops[i]->out[0]);
@@ -213,7 +214,7 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
 done:
     vprog_abandon(e.vprog);
     base_free(outs);
-    base_free(over);
+    base_free(in_place);
     emission_free(&e);
     return s;
 }

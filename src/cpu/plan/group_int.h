@@ -29,7 +29,8 @@ int emission_load(emission *e,
 int emission_op(emission *e, const ir_op *op, uint32_t g); /* an op of group g in the vector program */
 /* The thunk of the finished vector program t, which is taken over, and of the inputs. */
 xt_status emission_add_thunk(emission *e, const cpu_kernel *k, vprog *t, const ir_op *named, size_t n_ops,
-                             const ir_op *const *ops, size_t n_out, const ir_value *const *outs, const uint64_t *over);
+                             const ir_op *const *ops, size_t n_out, const ir_value *const *outs,
+                             const uint64_t *in_place);
 const ir_value *emission_strip_aliases(const ir_value *v); /* follows names of the same elements in the same order */
 extern const cpu_kernel emission_copy;
 

@@ -37,7 +37,7 @@ xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, siz
     if (g.emitted || g.feature) return NULL;
     bool *needed = base_calloc(g.n + 1, sizeof *needed);
     emission e = {.b = b, .vprog = vprog_begin(g.count), .count = g.count};
-    uint64_t over;
+    uint64_t in_place;
     int number = -1;
     size_t bytes = 0;
     xt_status s = !needed || !e.vprog ? status_oom(0, "a fused loop") : NULL;
@@ -55,7 +55,7 @@ xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, siz
     for (size_t i = 0; i < e.n_in; i++) bytes += build_bytes_read(b, e.in[i], &e.refs[i]);
     if (v->uses > 1 && bytes > ir_type_bytes(v->type) + ir_type_bytes(v->type) / 4) goto done;
     vprog_store(e.vprog, build_info(b, v)->number, 0, XT_F32);
-    s = vprog_finish(e.vprog, 1, &out->vprog, &over);
+    s = vprog_finish(e.vprog, 1, &out->vprog, &in_place);
     e.vprog = NULL;
     if (s) goto done;
     out->in = e.in;
@@ -75,7 +75,7 @@ xt_status group_remat_thunk(cpu_builder *b, const group_remat *c, const cpu_thun
     const ir_op *ops[2] = {d->op, c->named};
     cpu_thunk_desc with = *d;
     with.in = c->in;
-    with.places = c->refs;
+    with.refs = c->refs;
     with.n_in = c->n_in;
     with.ops = ops;
     with.n_ops = 2;

@@ -4,7 +4,7 @@
 xt_status group_emit_window(cpu_builder *b, const ir_value *v) {
     emission e = {.b = b, .vprog = vprog_begin(v->type->count), .count = v->type->count};
     vprog *t = NULL;
-    uint64_t over = 0;
+    uint64_t in_place = 0;
     xt_status s = NULL;
     if (!e.vprog) return status_oom(0, "a copy");
     /* Elements move as they are; only iota needs its type. A constant of one value is written when needed
@@ -39,12 +39,12 @@ xt_status group_emit_window(cpu_builder *b, const ir_value *v) {
     if ((s = e.status)) goto done;
     static const xt_dtype by_size[9] = {[1] = XT_U8, [2] = XT_U16, [4] = XT_U32, [8] = XT_U64};
     vprog_store(e.vprog, n, 0, iota ? v->type->dtype : by_size[xt_dtype_size(v->type->dtype)]);
-    s = vprog_finish(e.vprog, 1, &t, &over);
+    s = vprog_finish(e.vprog, 1, &t, &in_place);
     e.vprog = NULL;
     if (s) goto done;
     const ir_op *op = v->def;
-    over = 0; /* a window may read elements of other blocks */
-    s = emission_add_thunk(&e, &emission_copy, t, op, 1, &op, 1, &v, &over);
+    in_place = 0; /* a window may read elements of other blocks */
+    s = emission_add_thunk(&e, &emission_copy, t, op, 1, &op, 1, &v, &in_place);
 done:
     vprog_abandon(e.vprog);
     emission_free(&e);

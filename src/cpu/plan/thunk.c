@@ -12,12 +12,12 @@ static xt_status read_inputs(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk 
     for (size_t i = 0; i < d->n_in; i++) {
         const ir_value *v = d->in ? d->in[i] : d->op->in[i];
         bool blocked = i < 64 && d->in_blocked >> i & 1;
-        if (d->places)
-            t->in[i] = d->places[i];
+        if (d->refs)
+            t->in[i] = d->refs[i];
         else
             XT_TRY(blocked ? layout_blocked(b, v, &t->in[i]) : cpu_build_dense(b, v, &t->in[i]));
         t->reads[i] = v;
-        t->bytes += (double)(d->places ? build_bytes_read(b, v, &t->in[i]) : ir_type_bytes(v->type));
+        t->bytes += (double)(d->refs ? build_bytes_read(b, v, &t->in[i]) : ir_type_bytes(v->type));
     }
     return NULL;
 }
@@ -77,13 +77,13 @@ xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d) {
     t.reads = base_calloc(t.n_in + 1, sizeof *t.reads);
     t.in_blocked = d->in_blocked;
     t.out = base_calloc(t.n_out + 1, sizeof *t.out);
-    t.over = base_calloc(t.n_out + 1, sizeof *t.over);
-    if (!t.ops || !t.in || !t.reads || !t.out || !t.over) {
+    t.in_place = base_calloc(t.n_out + 1, sizeof *t.in_place);
+    if (!t.ops || !t.in || !t.reads || !t.out || !t.in_place) {
         s = status_oom(0, "a buffer plan");
         goto fail;
     }
     for (uint32_t i = 0; i < t.n_ops; i++) t.ops[i] = d->ops ? d->ops[i] : d->op;
-    if (d->over) memcpy(t.over, d->over, t.n_out * sizeof *t.over);
+    if (d->in_place) memcpy(t.in_place, d->in_place, t.n_out * sizeof *t.in_place);
     if ((s = read_inputs(b, d, &t)) || (s = make_outputs(b, d, &t))) goto fail;
     if (d->bytes > 0) t.bytes = d->bytes;
     if (b->plan->n_thunks < CPU_NONE && VEC_PUSH(b->plan->thunks, b->plan->n_thunks, b->plan->cap_thunks, t))

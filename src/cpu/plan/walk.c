@@ -84,7 +84,7 @@ static xt_status add_result(cpu_builder *b, const ir_op *ret, uint32_t j) {
     if (!n) return status_oom(sizeof *n, "a buffer plan");
     *n = ir_type_bytes(v->type);
     const ir_op *named = v->def ? v->def : ret;
-    static const uint64_t over = 1;
+    static const uint64_t in_place = 1;
     cpu_thunk_desc d = {.kernel = &result_copy,
                         .op = named,
                         .n_in = 1,
@@ -94,7 +94,7 @@ static xt_status add_result(cpu_builder *b, const ir_op *ret, uint32_t j) {
                         .to_results = true,
                         .result = j,
                         .state = n,
-                        .over = &over};
+                        .in_place = &in_place};
     return cpu_build_thunk(b, &d);
 }
 

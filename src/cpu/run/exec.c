@@ -156,7 +156,7 @@ static void place_temporaries(run_state *r) {
     }
 }
 
-size_t cpu_sub_places(const cpu_exec *e) {
+size_t cpu_sub_slots(const cpu_exec *e) {
     return e->plan.n_slots + e->most_args + 1;
 }
 

@@ -45,7 +45,7 @@ void cpu_thunk_free(cpu_thunk *t) {
     base_free(t->in);
     base_free(t->reads);
     base_free(t->out);
-    base_free(t->over);
+    base_free(t->in_place);
 }
 
 void cpu_plan_free(cpu_plan *p) {

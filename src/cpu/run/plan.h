@@ -8,8 +8,8 @@
  *  3. a value is dense and row-major at (slot, byte offset), or a blocked image (layout.h) at a slot's start; reshapes
  *     and bitcasts are other names for the same place, windows are applied once: by their reader, or by the copy that
  *     made the place;
- *  4. a thunk's output may be the memory of one of its inputs only where `over` allows it: such kernels read element i
- *     before they write it;
+ *  4. a thunk's output may be the memory of one of its inputs only where `in_place` allows it: such kernels read
+ * element i before they write it;
  *  5. nothing in a plan changes while it runs, so one executable may run on several devices at once. */
 #ifndef XT_SRC_CPU_RUN_PLAN_H
 #define XT_SRC_CPU_RUN_PLAN_H
@@ -78,7 +78,7 @@ struct cpu_thunk {
     cpu_ref *in, *out;
     const ir_value **reads; /* per input: the value that is read there; NULL: of no value of the program */
     uint64_t in_blocked; /* bit i: input i is read at its blocked place */
-    uint64_t *over; /* per output: bit i = may be written over input i (only i < 64) */
+    uint64_t *in_place; /* per output: bit i = may be written over input i (only i < 64) */
     uint32_t scratch; /* slot, or CPU_NONE */
     void *state; /* the kernel's own */
     uint32_t start; /* number, from 1, of the collective that this thunk only starts; 0: none */
@@ -142,7 +142,7 @@ void cpu_phase_begin(cpu_exec *e); /* executable.c: the time from here on belong
 void cpu_phase_end(cpu_exec *e, cpu_phase p);
 /* exec.c: a planned program inside a thunk of another. in: its arguments; out: its results (an argument's memory where
  * the plan takes that over); temps: of plan.arena_bytes; at: cpu_sub_places(e) pointers, the caller's scratch. */
-size_t cpu_sub_places(const cpu_exec *e);
+size_t cpu_sub_slots(const cpu_exec *e);
 xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void **at);
 void cpu_exec_settle(cpu_exec *e); /* exec.c: what running needs to know of a finished plan */
 void cpu_thunk_free(cpu_thunk *t); /* what it holds */

@@ -78,18 +78,18 @@ static bool fill(maker *m, const ir_block *b, size_t *n_out) {
 
 xt_status region_vprog_make(const ir_block *b, vprog **out) {
     maker m = {.vprog = vprog_begin(REGION_ROW)};
-    uint64_t over[MOST_RESULTS];
+    uint64_t in_place[MOST_RESULTS];
     size_t n_out = 0;
     *out = NULL;
     if (!m.vprog) return status_oom(sizeof m, "a region");
-    if (b && fill(&m, b, &n_out)) return vprog_finish(m.vprog, n_out, out, over);
+    if (b && fill(&m, b, &n_out)) return vprog_finish(m.vprog, n_out, out, in_place);
     vprog_abandon(m.vprog);
     return NULL;
 }
 
 xt_status region_vprog_binary(ir_opcode code, xt_dtype t, vprog **out) {
     maker m = {.vprog = vprog_begin(REGION_ROW)};
-    uint64_t over[1];
+    uint64_t in_place[1];
     vprog_type reg;
     *out = NULL;
     if (!m.vprog) return status_oom(sizeof m, "a region");
@@ -105,5 +105,5 @@ xt_status region_vprog_binary(ir_opcode code, xt_dtype t, vprog **out) {
         return NULL;
     }
     vprog_store(m.vprog, vprog_emit(m.vprog, op, reg, x, y, -1), 0, t);
-    return vprog_finish(m.vprog, 1, out, over);
+    return vprog_finish(m.vprog, 1, out, in_place);
 }

@@ -115,7 +115,7 @@ static int last_direct_read(const vprog_builder *b, uint32_t in, size_t n) {
 
 /* Makes results be written where they go: by the instruction that defines them where that is safe for every input they
  * might overwrite, else by a copy at the end. Fills the masks of what they may overwrite. */
-static void place_roots(vprog_builder *b, uint64_t *over) {
+static void place_roots(vprog_builder *b, uint64_t *in_place) {
     size_t n = b->n;
     for (size_t r = 0; r < b->n_roots && !b->failed; r++) {
         struct root root = b->roots[r];
@@ -123,11 +123,11 @@ static void place_roots(vprog_builder *b, uint64_t *over) {
         uint32_t elem = (uint32_t)xt_dtype_size(root.memory);
         bool narrow = root.memory == XT_BF16 || root.memory == XT_F16;
         int latest = -1;
-        over[root.out] = 0;
+        in_place[root.out] = 0;
         for (size_t s = 0; s < b->n_sources; s++) {
             const vprog_source *src = &b->sources[s];
             if (src->kind != VPROG_DIRECT || src->elem != elem || src->offset != 0 || src->in >= 64) continue;
-            over[root.out] |= UINT64_C(1) << src->in;
+            in_place[root.out] |= UINT64_C(1) << src->in;
             int last = last_direct_read(b, src->in, n);
             if (last > latest) latest = last;
         }
@@ -302,7 +302,7 @@ static int64_t cost_of(const vprog *t) {
     return cost;
 }
 
-xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *out_over) {
+xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *out_in_place) {
     (void)n_out;
     xt_status s = NULL;
     reg_pool pool = {0};
@@ -310,7 +310,7 @@ xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *ou
     vprog *t = NULL;
     bool code = jit_is_on();
     if (code && !b->failed && !vprog_gather_kinds(b)) b->failed = true;
-    place_roots(b, out_over);
+    place_roots(b, out_in_place);
     if (b->failed) {
         s = status_oom(0, "a fused loop");
         goto done;

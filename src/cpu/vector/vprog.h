@@ -40,8 +40,8 @@ int vprog_emit(vprog_builder *b, vprog_op op, vprog_type t, int x, int y, int z)
 bool vprog_lacks(const vprog_builder *b); /* a type had no such instruction; otherwise -1 is for want of memory */
 void vprog_store(vprog_builder *b, int value, uint32_t out,
                  xt_dtype memory); /* the value is the thunk's output `out` */
-/* Frees b. `out_over`: per output, the inputs it may be written over (n_out words). */
-xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *out_over);
+/* Frees b. `out_in_place`: per output, the inputs it may be written over (n_out words). */
+xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *out_in_place);
 void vprog_free(vprog *t);
 /* As cpu_kernel.access, of a thunk that reads these values: its k-th load from memory, or count. */
 bool vprog_access(const vprog *t, const ir_value *const *reads, uint32_t k, cpu_access *out);

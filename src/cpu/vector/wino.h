@@ -36,7 +36,7 @@ typedef struct wino_ops {
                    int64_t to, int64_t feature, uint16_t *dst);
     /* G g G' for 64 features out and 16 in: [point][8 pairs of features in][64][2]; g at w + out * out_step + in *
      * in_step + tap (or 8 - tap). */
-    void (*kernel)(const uint16_t *w, int64_t out_step, int64_t in_step, bool turned, int64_t point_step,
+    void (*kernel)(const uint16_t *w, int64_t out_step, int64_t in_step, bool flipped, int64_t point_step,
                    uint16_t *out);
     /* G' m G for one feature in and 64 out: m[point][64]; as above. */
     void (*kernel_gradient)(const float *m, int64_t point_step, int64_t out_step, uint16_t *dw);

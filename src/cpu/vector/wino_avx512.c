@@ -266,7 +266,7 @@ ALWAYS void read_taps(const uint16_t *w, int64_t step, __m256i t[8]) {
     }
 }
 
-static void kernel(const uint16_t *w, int64_t out_step, int64_t in_step, bool turned, int64_t point_step,
+static void kernel(const uint16_t *w, int64_t out_step, int64_t in_step, bool flipped, int64_t point_step,
                    uint16_t *out) {
     for (int64_t i = 0; i < LANES; i += 2)
         for (int64_t o = 0; o < WINO_COLUMNS; o += LANES) {
@@ -277,8 +277,8 @@ static void kernel(const uint16_t *w, int64_t out_step, int64_t in_step, bool tu
                 __m256i t[8];
                 read_taps(from, out_step, t);
                 for (int64_t lane = 0; lane < LANES; lane++) last[lane] = from[lane * out_step + 8];
-                for (int tap = 0; tap < 8; tap++) g[turned ? 8 - tap : tap] = widen(t[tap]);
-                g[turned ? 0 : 8] = load(last);
+                for (int tap = 0; tap < 8; tap++) g[flipped ? 8 - tap : tap] = widen(t[tap]);
+                g[flipped ? 0 : 8] = load(last);
                 kernel_points(g, u[k]);
             }
             for (int p = 0; p < WINO_POINTS; p++)

@@ -301,22 +301,22 @@ static xt_status make_call(attn_group *g) {
     attn_chain *c = g->c;
     ir_module *m = c->e->module;
     attn_call *t = arena_alloc(m->mem, sizeof *t);
-    attn_arg *places = arena_alloc(m->mem, (g->n_given + g->n_roots + 1) * sizeof *places);
+    attn_arg *args = arena_alloc(m->mem, (g->n_given + g->n_roots + 1) * sizeof *args);
     ir_value **in = arena_alloc(m->mem, (g->n_given + 1) * sizeof *in);
     const ir_type **types = arena_alloc(m->mem, (g->n_roots + 1) * sizeof *types);
-    if (!t || !places || !in || !types) return status_oom(0, "attention");
+    if (!t || !args || !in || !types) return status_oom(0, "attention");
     *t = (attn_call){.batch = c->batch,
                      .total_rows = c->rows,
                      .rows = c->tile_rows,
-                     .in = places,
-                     .out = places + g->n_given,
+                     .in = args,
+                     .out = args + g->n_given,
                      .next = c->e->tiles};
     XT_TRY(make_cuts(g, t));
     XT_TRY(make_function(g, t->rows, 0, &t->body));
     if (c->rows % t->rows) XT_TRY(make_function(g, c->rows % t->rows, 0, &t->rest));
     for (size_t k = 0; k < g->n_given; k++) {
         in[k] = g->given[k].value;
-        places[k] = (attn_arg){.tags = g->given[k].tags, .bounded = g->given[k].bounded};
+        args[k] = (attn_arg){.tags = g->given[k].tags, .bounded = g->given[k].bounded};
     }
     for (size_t k = 0; k < g->n_roots; k++) {
         const attn_value *v = attn_info(c, &g->roots[k]->out[0]);
