@@ -162,7 +162,8 @@ static xt_status conv_run_op(const cpu_call *c) {
     bool direct = !s->move[2] && s->result == s->compute;
     conv_run r = {s, side[0], side[1], direct ? c->out[0] : scratch + s->sums_at, scratch + s->block_at};
     int64_t tiles = (s->n_out + s->columns - 1) / s->columns;
-    blas_for(team, s->batch / s->batch_groups * s->feature_groups * s->batch_groups * tiles, 1, conv_chunk, &r);
+    team_for_alone(team, &blas_library, s->batch / s->batch_groups * s->feature_groups * s->batch_groups * tiles, 1,
+                   conv_chunk, &r);
     if (direct) return NULL;
     int64_t count = c->thunk->op->out[0].type->count;
     const char *narrow =

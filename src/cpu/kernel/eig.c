@@ -362,7 +362,7 @@ static void matrices(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static xt_status eig_run(const cpu_call *c) {
     cpu_call call = *c;
-    blas_for(&c->device->team, ((const eig_state *)c->thunk->state)->batch, 1, matrices, &call);
+    team_for_alone(&c->device->team, &blas_library, ((const eig_state *)c->thunk->state)->batch, 1, matrices, &call);
     return NULL;
 }
 static const cpu_kernel eig_kernel = {"lapack", eig_run, NULL, false};

@@ -135,7 +135,10 @@ static xt_status gemm_run_op(const cpu_call *c) {
                   direct ? c->out[0] : (char *)c->scratch + s->result_at};
     int64_t blocks = s->batch * ((s->m - 1) / s->block_m + 1) * ((s->n - 1) / s->block_n + 1);
     double work = (double)s->block_m * (double)s->block_n * (double)s->k;
-    (s->blas ? blas_for : team_for)(team, blocks, s->blas ? (int64_t)(65536 / (work + 1)) + 1 : 1, gemm_chunk, &r);
+    if (s->blas)
+        team_for_alone(team, &blas_library, blocks, (int64_t)(65536 / (work + 1)) + 1, gemm_chunk, &r);
+    else
+        team_for(team, blocks, 1, gemm_chunk, &r);
     if (!direct) cpu_converted(team, s->compute, (char *)c->scratch + s->result_at, s->out, c->out[0], t->count);
     return NULL;
 }

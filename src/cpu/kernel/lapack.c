@@ -142,7 +142,7 @@ static xt_status lapack_run_op(const cpu_call *c) {
     lapack_run r = {s, c, s->batch > 1 ? &(cpu_team){.threads = 1} : &c->device->team};
     if (s->what == GESDD && s->job == 'N')
         for (uint32_t j = 2; j < 4; j++) memset(c->out[j], 0, ir_type_bytes(c->thunk->op->out[j].type));
-    blas_for(&c->device->team, s->batch, 65536 / (s->m * s->n * s->least + 1) + 1, matrices, &r);
+    team_for_alone(&c->device->team, &blas_library, s->batch, 65536 / (s->m * s->n * s->least + 1) + 1, matrices, &r);
     return NULL;
 }
 static const cpu_kernel lapack_kernel = {"lapack", lapack_run_op, NULL, false};

@@ -26,7 +26,7 @@ typedef struct linalg_run {
 static void over_batch(const cpu_call *c, const linalg_state *s, team_fn fn, linalg_run *r) {
     cpu_team one = {.threads = 1};
     r->team = s->batch > 1 ? &one : &c->device->team;
-    blas_for(&c->device->team, s->batch, 65536 / (s->n * s->n * s->n + 1) + 1, fn, r);
+    team_for_alone(&c->device->team, &blas_library, s->batch, 65536 / (s->n * s->n * s->n + 1) + 1, fn, r);
 }
 
 /* NaN in both parts. */
@@ -99,7 +99,7 @@ static void solve_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         system_run one = {s, r->a + (size_t)(q * s->n * s->n) * s->elem,
                           r->out + (size_t)(q * s->rows * s->columns) * s->elem,
                           ((count - 1) / tasks / LEAST + 1) * LEAST};
-        blas_for(r->team, (count - 1) / one.step + 1, 1, solve_some, &one);
+        team_for_alone(r->team, &blas_library, (count - 1) / one.step + 1, 1, solve_some, &one);
     }
 }
 static xt_status solve_run(const cpu_call *c) {

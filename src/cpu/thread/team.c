@@ -150,19 +150,21 @@ void team_for(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx
 }
 
 typedef struct alone {
+    const team_library *library;
     team_fn fn;
     void *ctx;
 } alone;
 static void alone_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const alone *a = ctx;
+    int before[TEAM_LIBRARY_SETTINGS];
     bool held = openmp_hold();
-    int before = openmp_set_threads(1);
+    a->library->enter(before);
     a->fn(a->ctx, begin, end, thread);
-    openmp_set_threads(before);
+    a->library->leave(before);
     openmp_release(held);
 }
 
-void team_for_alone(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx) {
-    alone a = {fn, ctx};
+void team_for_alone(const cpu_team *t, const team_library *l, int64_t n, int64_t grain, team_fn fn, void *ctx) {
+    alone a = {l, fn, ctx};
     team_for(t, n, grain, alone_chunk, &a);
 }

@@ -37,7 +37,15 @@ int team_set_openmp(int threads);
 typedef void (*team_fn)(void *ctx, int64_t begin, int64_t end, int thread);
 /* fn over [0, n) in chunks of `grain`; one chunk or one thread runs on the caller without a region. */
 void team_for(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx);
-/* The same for fn that calls oneDNN: each call has it to itself on its thread, also where there is one chunk only. */
-void team_for_alone(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx);
+/* A library with threads of its own. What it must not divide, it is called for on one thread: between enter and leave
+ * its regions stay on the thread that calls. Both are called on that thread; leave gets what enter has kept in
+ * `before`. */
+enum { TEAM_LIBRARY_SETTINGS = 2 };
+typedef struct team_library {
+    void (*enter)(int before[TEAM_LIBRARY_SETTINGS]);
+    void (*leave)(const int before[TEAM_LIBRARY_SETTINGS]);
+} team_library;
+/* team_for, where each call of fn has the library to itself on its thread, also where there is one chunk only. */
+void team_for_alone(const cpu_team *t, const team_library *l, int64_t n, int64_t grain, team_fn fn, void *ctx);
 
 #endif

@@ -6,7 +6,6 @@
  * thread's own in each of them, so nobody else notices. A build with threads of its own has one number for the process:
  * it is one while any of our calls is under way, and afterwards what it was, unless somebody set it meanwhile. */
 #include "cpu/vector/blas.h"
-#include "cpu/thread/openmp.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -27,18 +26,13 @@ static const char *const letters[BLAS_TYPES] = {"s", "d", "c", "z"};
 static void *library;
 
 /* --- one thread --- */
-enum { RUNTIMES = 2 };
+enum { RUNTIMES = TEAM_LIBRARY_SETTINGS };
 typedef struct runtime { /* of OpenMP */
     void (*set)(int threads);
     int (*get)(void);
 } runtime;
 static runtime runtimes[RUNTIMES]; /* those that may be asked; known once the library is open */
 static size_t n_runtimes;
-
-typedef struct alone { /* what was so before */
-    int threads[RUNTIMES];
-    bool held;
-} alone;
 
 static struct { /* of a build with threads of its own */
     void (*set)(int threads);
@@ -76,42 +70,25 @@ static void find_threads(void *lib) {
     if (global && dladdr(global, &info) && info.dli_fname) add_runtime(dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD));
 }
 
-static void begin_alone(alone *out) {
-    out->held = openmp_hold();
+static void enter(int before[RUNTIMES]) {
     for (size_t i = 0; i < n_runtimes; i++)
-        if ((out->threads[i] = runtimes[i].get()) != 1) runtimes[i].set(1);
+        if ((before[i] = runtimes[i].get()) != 1) runtimes[i].set(1);
     if (!own_threads.set) return;
     pthread_mutex_lock(&own_threads.lock);
     if (own_threads.inside++ == 0) own_threads.before = own_threads.get();
     if (own_threads.get() != 1) own_threads.set(1);
     pthread_mutex_unlock(&own_threads.lock);
 }
-static void end_alone(const alone *before) {
-    openmp_release(before->held);
+static void leave(const int before[RUNTIMES]) {
     for (size_t i = 0; i < n_runtimes; i++)
-        if (before->threads[i] != 1) runtimes[i].set(before->threads[i]);
+        if (before[i] != 1) runtimes[i].set(before[i]);
     if (!own_threads.set) return;
     pthread_mutex_lock(&own_threads.lock);
     if (--own_threads.inside == 0 && own_threads.before != 1 && own_threads.get() == 1)
         own_threads.set(own_threads.before);
     pthread_mutex_unlock(&own_threads.lock);
 }
-
-typedef struct loop {
-    team_fn fn;
-    void *ctx;
-} loop;
-static void alone_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
-    const loop *l = ctx;
-    alone before;
-    begin_alone(&before);
-    l->fn(l->ctx, begin, end, thread);
-    end_alone(&before);
-}
-void blas_for(const cpu_team *team, int64_t n, int64_t grain, team_fn fn, void *ctx) {
-    loop l = {fn, ctx};
-    team_for(team, n, grain, alone_chunk, &l);
-}
+const team_library blas_library = {enter, leave};
 
 int64_t blas_blocks(double work) {
     int64_t n = work < 0x1p22 ? 1 : 2;

@@ -3,8 +3,8 @@
  * loops of our own.
  *
  * It never divides anything: how its own threads do depends on their number, and with other widths other kernels run at
- * the edges, with other bits. Whatever calls it does so inside blas_for, where it stays on the thread that calls; large
- * work is cut there, into blocks that shapes decide.
+ * the edges, with other bits. Whatever calls it does so inside team_for_alone (blas_library), where it stays on the
+ * thread that calls; large work is cut there, into blocks that shapes decide.
  *
  * Matrices are in Fortran's order (columns); integers 32 bits wide; letters are read, lengths of texts never. */
 #ifndef XT_SRC_CPU_VECTOR_BLAS_H
@@ -59,8 +59,8 @@ typedef void (*blas_any_fn)(void);
 blas_any_fn blas_routine(blas_type t, const char *name);
 const blas_api *blas_get(void); /* NULL where it is not installed; told once */
 
-/* team_for for functions that call OpenBLAS, on one thread too: each call of fn has it to itself on its thread. */
-void blas_for(const cpu_team *team, int64_t n, int64_t grain, team_fn fn, void *ctx);
+/* For team_for_alone: whatever calls OpenBLAS is called there, on one thread too. */
+extern const team_library blas_library;
 
 /* How many blocks a product of so many multiplications is cut into. What a call packs of its operands it packs anew: on
  * one thread, slabs of 256 rows of 1024 cost 9 percent, slabs of 512 rows of 2048 cost 6 (AVX-512; 2 to 6 with AVX2).

@@ -1,5 +1,6 @@
 /* The engine, streams and primitives of oneDNN. */
 #include "cpu/vector/dnnl_util.h"
+#include "cpu/thread/openmp.h"
 #include "cpu/vector/simd.h"
 
 #include <pthread.h>
@@ -191,3 +192,12 @@ void dnnl_stream_close(void **stream) {
     if (*stream) dnnl_stream_destroy(*stream);
     *stream = NULL;
 }
+
+/* --- one thread --- */
+static void enter(int before[TEAM_LIBRARY_SETTINGS]) {
+    before[0] = openmp_set_threads(1);
+}
+static void leave(const int before[TEAM_LIBRARY_SETTINGS]) {
+    openmp_set_threads(before[0]);
+}
+const team_library dnnl_library = {enter, leave};

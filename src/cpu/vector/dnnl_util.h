@@ -41,4 +41,7 @@ xt_status dnnl_status_of(dnnl_status_t s, const char *what);
 xt_status dnnl_stream_open(void **stream);
 void dnnl_stream_close(void **stream);
 
+/* For team_for_alone: primitives made for one thread are run there by many. */
+extern const team_library dnnl_library;
+
 #endif

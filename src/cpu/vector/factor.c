@@ -70,7 +70,7 @@ static int64_t block_of(const factor_matrix *f) {
 
 static void over_columns(step *s, int64_t count, team_fn fn) {
     s->columns = count >= 1024 ? 2 * COLUMNS : COLUMNS;
-    blas_for(s->f->team, (count + s->columns - 1) / s->columns, 1, fn, s);
+    team_for_alone(s->f->team, &blas_library, (count + s->columns - 1) / s->columns, 1, fn, s);
 }
 
 /* c -= a b, m x n; a and b are turned over where told. */
@@ -180,7 +180,7 @@ blas_int factor_getrf(const factor_matrix *f, blas_int *pivots) {
         if (info > 0 && !first_zero) first_zero = (blas_int)j + info;
         for (int64_t i = 0; i < s.width; i++) pivots[j + i] += (blas_int)j;
         int64_t right = (f->n - s.first + s.columns - 1) / s.columns, left = (j + s.columns - 1) / s.columns;
-        if (right + left) blas_for(f->team, right + left, 1, getrf_update, &s);
+        if (right + left) team_for_alone(f->team, &blas_library, right + left, 1, getrf_update, &s);
     }
     return first_zero;
 }

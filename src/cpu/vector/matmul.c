@@ -326,8 +326,8 @@ xt_status matmul_run(const matmul *p, const cpu_team *team, void **stream, const
         make_blocks(&r, 0, 1, 0);
         return r.failed;
     }
-    team_for_alone(team, moves_of(p, true) + moves_of(p, false), 1, move_blocks, &r);
-    team_for_alone(team, blocks, 1, make_blocks, &r);
+    team_for_alone(team, &dnnl_library, moves_of(p, true) + moves_of(p, false), 1, move_blocks, &r);
+    team_for_alone(team, &dnnl_library, blocks, 1, make_blocks, &r);
     if (!pieces) return r.failed;
     float *sums = (float *)(void *)r.to;
     adding a = {sums, p->out == XT_F32 ? out : sums, results, p->count[MATMUL_DEPTH]};
