@@ -104,7 +104,7 @@ xt_status cpu_stage_settle(cpu_builder *b) {
 
 /* --- all stages --- */
 /* what is verified and dumped after a stage */
-typedef enum stage_checks { NOTHING, PROGRAM, PLAN, OFFSETS } stage_checks;
+typedef enum stage_checks { NOTHING, PROGRAM, GROUPS, PLAN, OFFSETS } stage_checks;
 typedef struct stage {
     const char *name;
     xt_status (*run)(cpu_builder *b);
@@ -135,22 +135,36 @@ enum {
 #include "pass/passes.def"
 };
 
+static xt_status verify(const cpu_builder *b, stage_checks checks) {
+    switch (checks) {
+    case PROGRAM: return ir_verify(b->exec->module);
+    case GROUPS: return cpu_groups_verify(b);
+    default: return cpu_plan_verify(b->exec, checks == OFFSETS);
+    }
+}
+
+static void print(const cpu_builder *b, stage_checks checks, str *out) {
+    if (checks == PROGRAM)
+        xt_status_free(ir_print(b->exec->module, IR_PRINT_LOC_SOURCE, out));
+    else if (checks == GROUPS)
+        cpu_groups_print(b, out);
+    else
+        cpu_plan_print(b->exec, out);
+}
+
 /* What a stage made is checked and written where dumps go; a program that it left alone is neither. */
-static xt_status stage_done(const cpu_exec *e, const stage *s) {
-    pass_ctx *c = e->passes;
-    bool program = s->checks == PROGRAM;
-    if (program && !c->changed) return NULL;
+static xt_status stage_done(const cpu_builder *b, const stage *s) {
+    pass_ctx *c = b->exec->passes;
+    if (s->checks == PROGRAM && !c->changed) return NULL;
     if (c->verify || s->checks == OFFSETS) {
-        xt_status wrong = program ? ir_verify(e->module) : cpu_plan_verify(e, s->checks == OFFSETS);
+        xt_status wrong = verify(b, s->checks);
         if (wrong) return status_context(wrong, "after stage %s", s->name);
     }
     if (!pass_dump_wanted()) return NULL;
+    static const char *const endings[] = {[PROGRAM] = "mlir", [GROUPS] = "groups", [PLAN] = "plan", [OFFSETS] = "plan"};
     str text = STR_INIT;
-    if (program)
-        xt_status_free(ir_print(e->module, IR_PRINT_LOC_SOURCE, &text));
-    else
-        cpu_plan_print(e, &text);
-    pass_dump(c, e->module->name, s->name, program ? "mlir" : "plan", &text);
+    print(b, s->checks, &text);
+    pass_dump(c, b->exec->module->name, s->name, endings[s->checks], &text);
     str_free(&text);
     return NULL;
 }
@@ -165,7 +179,7 @@ static xt_status run_stages(cpu_builder *b, size_t first) {
         e->passes->changed = false;
         xt_status failed = s->run(b);
         if (failed) return s->checks == PROGRAM ? status_context(failed, "stage %s", s->name) : failed;
-        if (s->checks != NOTHING) XT_TRY(stage_done(e, s));
+        if (s->checks != NOTHING) XT_TRY(stage_done(b, s));
         cpu_phase_end(e, s->phase);
     }
     return NULL;

@@ -34,6 +34,7 @@ typedef struct cpu_thunk_desc {
     size_t n_ops;
     const ir_op *const *ops; /* NULL: just `op` */
     size_t scratch_bytes;
+    bool scratch_later; /* it has scratch memory, of a size that is known when its loop is emitted */
     void *state; /* taken over, also on failure */
     double flops, bytes; /* bytes 0: inputs + outputs */
     double transcendentals;

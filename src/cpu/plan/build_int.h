@@ -11,7 +11,7 @@ typedef enum value_state {
     VALUE_DENSE, /* at `ref` */
     /* a constant, iota, or another name or window of its operand: made dense only when someone needs that */
     VALUE_LAZY,
-    VALUE_MEMBER, /* of group `group`, not emitted yet */
+    VALUE_MEMBER, /* of group `group`, which is open */
     VALUE_GONE /* was a member that nobody outside its group reads */
 } value_state;
 typedef struct value_info {
@@ -19,6 +19,7 @@ typedef struct value_info {
     value_state state;
     bool has_ref;
     cpu_ref ref;
+    bool grouped; /* a member of group `group`, open or closed */
     uint32_t group;
     int number; /* in the vector program of the group being emitted */
     uint32_t inside; /* uses by members of its own group */
@@ -29,23 +30,35 @@ typedef struct value_info {
     const ir_value *stand_in; /* the same as bf16, where it has no place of its own */
 } value_info;
 
-/* Elementwise ops of one element count that will run as one loop. A group stays open until somebody outside reads one
- * of its values; then it is emitted, right before the reader. Everything a group reads from outside is emitted before
- * the op that reads it joins, so open groups never depend on each other and any two may be merged. */
+/* Elementwise ops of one element count that will run as one loop. Groups are decided first, while the walk goes through
+ * the ops: a group stays open until somebody outside reads one of its values, or until it is full. Then it is closed:
+ * its thunk stands right before the reader's, and what it reads and gives is settled (group_close.c). Everything a
+ * group reads from outside is made before the op that reads it joins, so open groups never depend on each other and any
+ * two may be merged. When all ops have had their turn, closed groups are emitted as loops (group_emit.c). */
+typedef enum group_end { /* why a group was closed */
+                         GROUP_OPEN,
+                         GROUP_READ, /* `closed_by` reads a value of it as an array */
+                         GROUP_FULL, /* with `closed_by` it would have been too large */
+                         GROUP_ALONE /* nothing is fused */
+} group_end;
+enum { GROUP_MAX_OPS = 160, GROUP_MAX_INPUTS = 56 };
 typedef struct group {
     int64_t count;
     const ir_op **ops;
     size_t n, cap;
     size_t inputs; /* upper bound of what it reads */
     uint32_t merged_into; /* CPU_NONE while it is one of its own */
-    bool emitted;
     uint8_t feature; /* of all its members; dense and blocked ones do not mix */
     const ir_type *like; /* blocked: a member's type; all have these dims */
+    group_end end;
+    const ir_op *closed_by;
+    struct group_loop *loop; /* of a closed one: its thunk, what it reads and gives (group_int.h) */
 } group;
 
 struct cpu_builder {
     cpu_exec *exec;
     cpu_plan *plan;
+    const ir_op *at; /* the op whose turn it is */
     const cpu_lowering *lowering;
     value_info *values; /* [ir_value.user - 1] */
     size_t n_values, cap_values;
@@ -69,7 +82,8 @@ xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done); /* as
 
 /* group*.c */
 xt_status group_join(cpu_builder *b, const ir_op *op);
-xt_status group_emit(cpu_builder *b, uint32_t g);
+xt_status group_close(cpu_builder *b, uint32_t g, group_end end);
+void group_free(group *g);
 /* Rematerialises v of an open group: made by a vector program of its own that stores it as f32 and reads what the group
  * reads; the group stays open, and v counts as read inside it. Left empty where v is none, or needs more than `ops`
  * ops, `slow` of them transcendental or divisions, or has other readers and reads more memory than it takes. */

@@ -41,7 +41,7 @@ xt_status cpu_stage_number(cpu_builder *b) {
 }
 
 void cpu_builder_deinit(cpu_builder *b) {
-    for (size_t i = 0; i < b->n_groups; i++) base_free(b->groups[i].ops);
+    for (size_t i = 0; i < b->n_groups; i++) group_free(&b->groups[i]);
     base_free(b->groups);
     base_free(b->fusions);
     base_free(b->fusion_of);

@@ -1,16 +1,13 @@
 /* Which elementwise ops run as one loop. */
 #include "cpu/plan/group_int.h"
 
-#define GROUP_MAX_OPS 160
-#define GROUP_MAX_INPUTS 56
-
 /* --- joining --- */
 /* The open group that makes v and that an op like `want` may join, or CPU_NONE. */
 static uint32_t open_group(cpu_builder *b, const ir_value *v, const group *want) {
     value_info *i = build_info(b, v);
     if (!i || i->state != VALUE_MEMBER) return CPU_NONE;
     const group *h = &b->groups[group_find(b, i->group)];
-    if (h->emitted || h->count != want->count || h->feature != want->feature) return CPU_NONE;
+    if (h->end != GROUP_OPEN || h->count != want->count || h->feature != want->feature) return CPU_NONE;
     if (h->feature && memcmp(h->like->dims, want->like->dims, 4 * sizeof *h->like->dims) != 0) return CPU_NONE;
     return group_find(b, i->group);
 }
@@ -52,14 +49,14 @@ xt_status group_join(cpu_builder *b, const ir_op *op) {
         group *h = &b->groups[g];
         if (target == CPU_NONE) {
             if (!b->fuse_on || h->n >= GROUP_MAX_OPS || h->inputs + op->n_in > GROUP_MAX_INPUTS) {
-                XT_TRY(group_emit(b, g));
+                XT_TRY(group_close(b, g, b->fuse_on ? GROUP_FULL : GROUP_ALONE));
                 outside++;
             } else {
                 target = g;
             }
         } else if (h->n + b->groups[target].n >= GROUP_MAX_OPS ||
                    h->inputs + b->groups[target].inputs + op->n_in > GROUP_MAX_INPUTS) {
-            XT_TRY(group_emit(b, g));
+            XT_TRY(group_close(b, g, GROUP_FULL));
             outside++;
         } else {
             XT_TRY(merge(b, target, g));
@@ -75,6 +72,7 @@ xt_status group_join(cpu_builder *b, const ir_op *op) {
     if (!out || !VEC_PUSH(g->ops, g->n, g->cap, op)) return status_oom(0, "fusing ops");
     g->inputs += outside;
     out->state = VALUE_MEMBER;
+    out->grouped = true;
     out->group = target;
     for (uint32_t i = 0; i < op->n_in; i++) {
         value_info *in = build_info(b, op->in[i]);

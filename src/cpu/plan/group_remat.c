@@ -28,45 +28,61 @@ void group_remat_free(group_remat *c) {
     *c = (group_remat){0};
 }
 
+/* The needed ops as a vector program; *out_program stays NULL where it cannot be. */
+static xt_status write_program(cpu_builder *b, uint32_t gi, const bool *needed, loop_reads *from, group_remat *out,
+                               vprog_builder **out_program) {
+    const group g = b->groups[gi]; /* by value: reading may close others, which moves the array, but not this one */
+    bool can = true;
+    for (size_t i = 0; i < g.n && can; i++)
+        if (needed[i]) XT_TRY(loop_read_operands(b, from, g.ops[i], gi, &can));
+    if (!can) return NULL;
+    vprog_builder *p = vprog_begin(g.count);
+    if (!p) return status_oom(0, "a fused loop");
+    for (size_t i = 0; i < g.n && can; i++) {
+        if (!needed[i]) continue;
+        int number = build_info(b, &g.ops[i]->out[0])->number = loop_op(b, p, from, g.ops[i], gi);
+        can = number >= 0;
+        out->flops += cpu_op_flops(g.ops[i]);
+        out->transcendentals += cpu_op_transcendentals(g.ops[i]);
+        out->named = g.ops[i];
+    }
+    if (can)
+        *out_program = p;
+    else
+        vprog_abandon(p);
+    return NULL;
+}
+
 xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, size_t slow, group_remat *out) {
     value_info *info = build_info(b, v);
     *out = (group_remat){0};
     if (!info || info->state != VALUE_MEMBER) return NULL;
     uint32_t gi = group_find(b, info->group);
-    const group g = b->groups[gi];
-    if (g.emitted || g.feature) return NULL;
-    bool *needed = base_calloc(g.n + 1, sizeof *needed);
-    emission e = {.b = b, .vprog = vprog_begin(g.count), .count = g.count};
+    const group *g = &b->groups[gi];
+    if (g->end != GROUP_OPEN || g->feature) return NULL;
+    bool *needed = base_calloc(g->n + 1, sizeof *needed);
+    loop_reads from = {.count = g->count};
+    vprog_builder *p = NULL;
     uint64_t in_place;
-    int number = -1;
     size_t bytes = 0;
-    xt_status s = !needed || !e.vprog ? status_oom(0, "a fused loop") : NULL;
-    if (s || !find_needed(&g, v, ops, slow, needed)) goto done;
-    for (size_t i = 0; i < g.n && !e.status; i++) {
-        if (!needed[i]) continue;
-        number = emission_op(&e, g.ops[i], gi);
-        build_info(b, &g.ops[i]->out[0])->number = number;
-        out->flops += cpu_op_flops(g.ops[i]);
-        out->transcendentals += cpu_op_transcendentals(g.ops[i]);
-        out->named = g.ops[i];
-        if (number < 0) break;
-    }
-    if ((s = e.status) || number < 0) goto done;
-    for (size_t i = 0; i < e.n_in; i++) bytes += build_bytes_read(b, e.in[i], &e.refs[i]);
+    xt_status s = needed ? NULL : status_oom(0, "a fused loop");
+    if (s || !find_needed(g, v, ops, slow, needed)) goto done;
+    if ((s = write_program(b, gi, needed, &from, out, &p)) || !p) goto done;
+    for (size_t i = 0; i < from.n_in; i++) bytes += build_bytes_read(b, from.in[i], &from.refs[i]);
     if (v->uses > 1 && bytes > ir_type_bytes(v->type) + ir_type_bytes(v->type) / 4) goto done;
-    vprog_store(e.vprog, build_info(b, v)->number, 0, XT_F32);
-    s = vprog_finish(e.vprog, 1, &out->vprog, &in_place);
-    e.vprog = NULL;
+    vprog_store(p, build_info(b, v)->number, 0, XT_F32);
+    s = vprog_finish(p, 1, &out->vprog, &in_place);
+    p = NULL;
     if (s) goto done;
-    out->in = e.in;
-    out->refs = e.refs;
-    out->n_in = e.n_in;
-    e.in = NULL;
-    e.refs = NULL;
+    out->in = from.in;
+    out->refs = from.refs;
+    out->n_in = from.n_in;
+    from.in = NULL;
+    from.refs = NULL;
     build_info(b, v)->inside++;
 done:
-    vprog_abandon(e.vprog);
-    emission_free(&e);
+    vprog_abandon(p);
+    loop_reads_free(&from);
     base_free(needed);
     return s;
 }

@@ -55,7 +55,7 @@ static xt_status make_outputs(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk
         else
             XT_TRY(note_place(b, v, blocked, t->out[i]));
     }
-    if (d->scratch_bytes)
+    if (d->scratch_bytes || d->scratch_later)
         XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_TEMP, .bytes = d->scratch_bytes, .op = d->op}, &t->scratch));
     return NULL;
 }

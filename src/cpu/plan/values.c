@@ -121,7 +121,7 @@ xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out) {
     }
     cpu_ref ref = {0, 0};
     switch (i->state) {
-    case VALUE_MEMBER: XT_TRY(group_emit(b, i->group)); break;
+    case VALUE_MEMBER: XT_TRY(group_close(b, i->group, GROUP_READ)); break;
     case VALUE_LAZY:
         if (cpu_build_splat(b, v) && ir_type_bytes(v->type) > SPLAT_KEPT_BYTES && is_movable(v->type)) {
             XT_TRY(group_emit_window(b, v)); /* not kept with the program: the place may even become a result's */
@@ -220,7 +220,7 @@ xt_status layout_make_dense(cpu_builder *b, const ir_value *v) {
 xt_status layout_blocked(cpu_builder *b, const ir_value *v, cpu_ref *out) {
     value_info *i = build_info(b, v);
     if (!i) return status_oom(sizeof *i, "a plan");
-    if (!i->has_blk && i->state == VALUE_MEMBER) XT_TRY(group_emit(b, i->group));
+    if (!i->has_blk && i->state == VALUE_MEMBER) XT_TRY(group_close(b, i->group, GROUP_READ));
     if (!build_info(b, v)->has_blk) XT_TRY(add_reorder(b, v, true));
     *out = build_info(b, v)->blk;
     return NULL;

@@ -102,6 +102,7 @@ static xt_status walk(cpu_builder *b) {
     const ir_block *body = b->exec->main->body;
     XT_TRY(add_arguments(b, body));
     for (const ir_op *op = body->first; op; op = op->next) {
+        b->at = op;
         if (!(ir_op_infos[op->code].flags & IR_TERMINATOR)) {
             const norm_fusion *ignored; /* the end of a fusion may make something else than its op's result */
             if (!is_dead(op) || layout_fusion_at(b, op, &ignored)) XT_TRY(lower_op(b, op));
