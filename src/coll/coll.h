@@ -36,7 +36,7 @@ xt_status coll_derive_name(const char *name, const char *tag, char **out_name);
 /* One more group of all ranks of g, for another thread of theirs: its collectives wait for nobody's at g. All ranks
  * call it with the same tag, each tag once. Where g's memory is its launcher's, so is this one's: no rank that is
  * killed leaves anything in a folder. */
-xt_status coll_twin(coll_group *g, const char *tag, double timeout, coll_group **out);
+xt_status coll_duplicate(coll_group *g, const char *tag, double timeout, coll_group **out);
 /* The group of the run this process belongs to, opened at the first call from world_get() and XT_RENDEZVOUS, MPI's or
  * SLURM's variables; borrowed, closed at exit. One for the process: xt_barrier and the device's key-value store use the
  * same. A failure is remembered. */
@@ -55,7 +55,7 @@ bool coll_run_last_note(int rank, char *out, size_t n);
 typedef enum coll_end { COLL_NO_END, COLL_OWN_END, COLL_FOLLOWS } coll_end;
 enum { COLL_END_SIZE = 200 };
 void coll_run_leaving(coll_end end, const char *how);
-void coll_run_fates(str *out); /* how the other ranks of the run have ended; nothing while all are there */
+void coll_run_exits(str *out); /* how the other ranks of the run have ended; nothing while all are there */
 void coll_run_give_up(const char *why); /* the run's group fails: whoever waits in it hears at once */
 double coll_default_timeout(void); /* XT_TIMEOUT, or 300 seconds */
 
@@ -106,6 +106,6 @@ xt_status coll_permute(coll_group *g, int to, int from, const void *src, size_t 
  * and may run while other groups are at theirs. Its members call this with the same list; others need not. Opened at
  * the first call (members wait for each other then), kept with g and closed by it: borrowed. What was started on g is
  * finished first in each of its collectives; a failure in it is one of g. */
-xt_status coll_among(coll_group *g, const int *ranks, int n, coll_group **out);
+xt_status coll_subgroup(coll_group *g, const int *ranks, int n, coll_group **out);
 
 #endif

@@ -3,72 +3,28 @@
  *  - more than one host: MPI;
  *  - one host under a foreign launcher: a word made of that launcher's job variables, equal in all ranks and different
  *    between jobs. */
-#include <ctype.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "coll/coll_int.h"
+#include "coll/open.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static coll_group *run;
 static xt_status failed;
 
-static void append_word(str *s, const char *text) {
-    for (; *text; text++) str_putc(s, isalnum((unsigned char)*text) || *text == '_' ? *text : '-');
-}
-
-/* Each row: what names the job of a launcher; the second variable may be unset. */
-static const struct {
-    const char *first, *second;
-} job_variables[] = {
-    {"PMIX_NAMESPACE", NULL},
-    {"OMPI_MCA_ess_base_jobid", NULL},
-    {"SLURM_JOB_ID", "SLURM_STEP_ID"},
-    {"TPU_PROCESS_ADDRESSES", NULL},
-};
-
-xt_status run_job_word(char **out) {
-    str word = STR_INIT;
-    for (size_t i = 0; i < BASE_COUNT(job_variables) && !word.len; i++) {
-        const char *first = getenv(job_variables[i].first);
-        const char *second = job_variables[i].second ? getenv(job_variables[i].second) : NULL;
-        if (!first || !*first) continue;
-        str_append(&word, "job-");
-        append_word(&word, first);
-        str_putc(&word, '-');
-        append_word(&word, second ? second : "");
-    }
-    /* Hydra's proxy starts all ranks of a host */
-    if (!word.len && getenv("PMI_SIZE")) str_printf(&word, "pmi-%d", (int)getppid());
-    if (word.len > 150) { /* a list of many addresses */
-        char hex[33];
-        hash_hex(hash_bytes(word.data, word.len, (hash128){0, 0}), hex);
-        str_clear(&word);
-        str_printf(&word, "job-%s", hex);
-    }
-    if (word.failed) {
-        str_free(&word);
-        return status_oom(40, "the name of the run");
-    }
-    *out = word.data;
-    return NULL;
-}
-
 static xt_status open_run(const world *w, double seconds) {
     const char *given = env_get("XT_RENDEZVOUS");
     bool far = w->size > 1 && w->local_size < w->size;
-    if (far && given && strncmp(given, "mpi:", 4) != 0)
+    if (far && given && !transport_for(given, w->size)->across_hosts)
         return status_new(XT_INVALID_ARGUMENT, NULL,
                           "this run has %d ranks, %d of them on this host, but XT_RENDEZVOUS='%s' is shared memory, "
                           "which ends at the host; more than one "
                           "host needs MPI: unset XT_RENDEZVOUS and start by mpirun or xtrain launch --host",
                           w->size, w->local_size, given);
     if (given || w->size == 1) return coll_open(given, w->rank, w->size, seconds, &run);
-    if (far) return coll_open("mpi:run", w->rank, w->size, seconds, &run);
-    char *word = NULL;
-    XT_TRY(run_job_word(&word));
-    xt_status st = coll_open(word, w->rank, w->size, seconds, &run);
-    base_free(word);
+    char *name = NULL;
+    XT_TRY(transport_run_name(far, &name));
+    xt_status st = coll_open(name, w->rank, w->size, seconds, &run);
+    base_free(name);
     return st;
 }
 
@@ -81,7 +37,7 @@ xt_status coll_run_group_within(double seconds, coll_group **out) {
     pthread_mutex_lock(&lock);
     if (!run && !failed) {
         failed = status_context(open_run(world_get(), seconds), "joining the other ranks");
-        if (run && run->transport->tell_notes) run->transport->tell_notes(run);
+        if (run && run->ops->tell_notes) run->ops->tell_notes(run);
         if (run && !at_exit) at_exit = atexit(coll_run_group_close) == 0;
     }
     *out = run;
@@ -98,20 +54,20 @@ void coll_run_note(const char *doing) {
 
 bool coll_run_last_note(int rank, char *out, size_t n) {
     pthread_mutex_lock(&lock);
-    bool seen = run && run->transport->peer_note && run->transport->peer_note(run, rank, out, n);
+    bool seen = run && run->ops->peer_note && run->ops->peer_note(run, rank, out, n);
     pthread_mutex_unlock(&lock);
     return seen;
 }
 
 void coll_run_leaving(coll_end end, const char *how) {
     pthread_mutex_lock(&lock);
-    if (run && run->transport->leaving) run->transport->leaving(run, end, how);
+    if (run && run->ops->leaving) run->ops->leaving(run, end, how);
     pthread_mutex_unlock(&lock);
 }
 
-void coll_run_fates(str *out) {
+void coll_run_exits(str *out) {
     pthread_mutex_lock(&lock);
-    if (run && run->transport->fates) run->transport->fates(run, out);
+    if (run && run->ops->exits) run->ops->exits(run, out);
     pthread_mutex_unlock(&lock);
 }
 

@@ -22,7 +22,7 @@ static xt_status narrow(host_call *c, const int64_t *row) {
     if (c->g.size == 1)
         c->group = NULL;
     else if (!all)
-        s = coll_among(c->group, members, (int)c->g.size, &c->group);
+        s = coll_subgroup(c->group, members, (int)c->g.size, &c->group);
     base_free(members);
     return s;
 }

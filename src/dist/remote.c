@@ -12,7 +12,7 @@
 
 #define FOR_EVER 1e9 /* seconds */
 
-static coll_mail *mail;
+static coll_channel *channel;
 static bool driving; /* rank 0, inside xt_remote_run */
 static uint32_t calls;
 
@@ -24,13 +24,13 @@ static xt_status answer(uint32_t number, const remote_outcome *o) {
     str_appendn(&text, (const char *)&head, sizeof head);
     str_append(&text, str_cstr(&o->error));
     xt_status st = text.failed ? status_oom(text.len, "an answer to a remote call")
-                               : coll_mail_send(mail, 0, text.data, text.len, o->reply, o->reply_n);
+                               : coll_channel_send(channel, 0, text.data, text.len, o->reply, o->reply_n);
     str_free(&text);
-    return st ? st : coll_mail_flush(mail, FOR_EVER);
+    return st ? st : coll_channel_flush(channel, FOR_EVER);
 }
 
 /* The strings and the argument behind a head; false when the message is not one of ours. */
-static bool read_call(const coll_letter *l, remote_ask *ask, remote_call *c) {
+static bool read_call(const coll_message *l, remote_ask *ask, remote_call *c) {
     if (l->n < sizeof *ask) return false;
     memcpy(ask, l->bytes, sizeof *ask);
     if (ask->kind != REMOTE_CALL) return ask->kind == REMOTE_END;
@@ -57,11 +57,11 @@ static void left_by_exit(remote_outcome *out, void *number) {
 
 static int serve(void) {
     for (;;) {
-        coll_letter l;
+        coll_message l;
         remote_ask ask;
         remote_call c = {0};
         remote_outcome out;
-        xt_status st = coll_mail_take(mail, FOR_EVER, &l);
+        xt_status st = coll_channel_receive(channel, FOR_EVER, &l);
         if (!st && l.bytes && !read_call(&l, &ask, &c))
             st = status_new(XT_DATA_LOSS, NULL,
                             "a message of %zu bytes is no remote call; all ranks must run the same xtrain", l.n);
@@ -113,10 +113,11 @@ static bool same_host(const char *host, const char *want, size_t n) {
 
 static xt_status unknown_host(const char *name, size_t n) {
     str text = STR_INIT;
-    for (int r = 0; r < coll_mail_size(mail); r++) {
+    for (int r = 0; r < coll_channel_size(channel); r++) {
         bool told = false;
-        for (int q = 0; q < r && !told; q++) told = strcmp(coll_mail_host(mail, q), coll_mail_host(mail, r)) == 0;
-        if (!told) str_printf(&text, "%s%s", text.len ? ", " : "", coll_mail_host(mail, r));
+        for (int q = 0; q < r && !told; q++)
+            told = strcmp(coll_channel_host(channel, q), coll_channel_host(channel, r)) == 0;
+        if (!told) str_printf(&text, "%s%s", text.len ? ", " : "", coll_channel_host(channel, r));
     }
     xt_status st = status_new(XT_NOT_FOUND, NULL, ".hosts: no rank runs on '%.*s'; the run's hosts: %s", (int)n, name,
                               str_cstr(&text));
@@ -131,7 +132,7 @@ static xt_status keep_hosts(const char *list, int size, bool *chosen) {
         bool any = false;
         n = strcspn(list, ",");
         for (int r = 0; r < size; r++)
-            if (same_host(coll_mail_host(mail, r), list, n)) any = here[r] = true;
+            if (same_host(coll_channel_host(channel, r), list, n)) any = here[r] = true;
         if (!any) st = unknown_host(list, n);
     }
     for (int r = 0; !st && r < size; r++) chosen[r] = chosen[r] && here[r];
@@ -140,7 +141,7 @@ static xt_status keep_hosts(const char *list, int size, bool *chosen) {
 }
 
 static xt_status choose(const xt_remote_opts *o, bool *chosen, size_t *out_n) {
-    int size = coll_mail_size(mail);
+    int size = coll_channel_size(channel);
     for (int r = 0; r < size; r++) chosen[r] = !o->ranks;
     if (o->ranks) XT_TRY(choose_ranks(o->ranks, size, chosen));
     if (o->hosts) XT_TRY(keep_hosts(o->hosts, size, chosen));
@@ -169,8 +170,10 @@ static xt_status new_rows(const bool *chosen, size_t n, xt_remote_results *out) 
     if (!out->rows) return status_oom(n * sizeof *out->rows, "a remote call");
     for (int r = 0; out->n < n; r++)
         if (chosen[r])
-            out->rows[out->n++] = (xt_remote_result){
-                .rank = r, .pid = coll_mail_pid(mail, r), .host = base_strdup(coll_mail_host(mail, r)), .code = -1};
+            out->rows[out->n++] = (xt_remote_result){.rank = r,
+                                                     .pid = coll_channel_pid(channel, r),
+                                                     .host = base_strdup(coll_channel_host(channel, r)),
+                                                     .code = -1};
     return NULL;
 }
 
@@ -194,7 +197,7 @@ static xt_remote_result *row_of(const xt_remote_results *r, int rank) {
     return NULL;
 }
 
-static xt_status take_answer(const coll_letter *l, uint32_t number, xt_remote_results *results, int *first,
+static xt_status take_answer(const coll_message *l, uint32_t number, xt_remote_results *results, int *first,
                              size_t *waiting) {
     remote_answer a;
     if (l->n < sizeof a)
@@ -236,9 +239,9 @@ static xt_status gather(uint32_t number, const char *symbol, double seconds, boo
     int64_t began = clock_ns();
     while (waiting) {
         double left = seconds - (double)(clock_ns() - began) * 1e-9;
-        coll_letter l;
+        coll_message l;
         size_t before = waiting;
-        XT_TRY(coll_mail_take(mail, left, &l));
+        XT_TRY(coll_channel_receive(channel, left, &l));
         if (!l.bytes) return late(results, open, symbol, seconds);
         xt_status st = take_answer(&l, number, results, first, &waiting);
         if (waiting < before) open[l.from] = false;
@@ -281,9 +284,9 @@ static xt_status send_call(const remote_call *c, uint32_t number, const bool *ch
     str_appendn(&text, c->symbol, head.symbol_n);
     str_appendn(&text, c->build, head.build_n);
     xt_status st = text.failed ? status_oom(text.len, "a remote call") : NULL;
-    for (int r = 1; !st && r < coll_mail_size(mail); r++) {
+    for (int r = 1; !st && r < coll_channel_size(channel); r++) {
         if (!chosen[r]) continue;
-        st = coll_mail_send(mail, r, text.data, text.len, c->arg, c->arg_n);
+        st = coll_channel_send(channel, r, text.data, text.len, c->arg, c->arg_n);
         *out_sent += !st;
     }
     str_free(&text);
@@ -316,7 +319,7 @@ static xt_status run_call(const remote_call *c, const xt_remote_opts *o, bool *c
 }
 
 static xt_status check_call(const remote_call *c) {
-    if (!mail || !driving) {
+    if (!channel || !driving) {
         const world *w = world_get();
         if (w->launched && w->rank != 0)
             return status_new(XT_FAILED_PRECONDITION, NULL, "remote calls are made on rank 0; this is rank %d",
@@ -346,7 +349,7 @@ static xt_status prepare_and_call(remote_call *c, const xt_remote_opts *o, xt_re
     if (!st) st = symbol_module_path(c->module, &path);
     if (!st) st = symbol_check(str_cstr(&path), c->symbol);
     if (!st) st = symbol_build(str_cstr(&path), &build);
-    if (!st && !(chosen = base_calloc((size_t)coll_mail_size(mail), sizeof *chosen)))
+    if (!st && !(chosen = base_calloc((size_t)coll_channel_size(channel), sizeof *chosen)))
         st = status_oom(64, "a remote call");
     c->build = str_cstr(&build);
     if (!st) st = run_call(c, o, chosen, results);
@@ -371,7 +374,7 @@ xt_status xt_remote_call_opt(const xt_src *src, const char *module, const char *
 }
 
 const char *xt_remote_host(int rank) {
-    return driving && rank >= 0 && rank < coll_mail_size(mail) ? coll_mail_host(mail, rank) : NULL;
+    return driving && rank >= 0 && rank < coll_channel_size(channel) ? coll_channel_host(channel, rank) : NULL;
 }
 
 /* --- the run --- */
@@ -379,11 +382,12 @@ const char *xt_remote_host(int rank) {
 static void end_others(void) {
     remote_ask end = {.kind = REMOTE_END};
     driving = false;
-    for (int r = 1; r < coll_mail_size(mail); r++) xt_status_free(coll_mail_send(mail, r, &end, sizeof end, NULL, 0));
+    for (int r = 1; r < coll_channel_size(channel); r++)
+        xt_status_free(coll_channel_send(channel, r, &end, sizeof end, NULL, 0));
     /* Late answers of calls that were given up are large messages perhaps, which their senders wait to be taken. */
-    coll_letter l;
+    coll_message l;
     for (int i = 0; i < 1000; i++) {
-        xt_status_free(coll_mail_take(mail, 0, &l));
+        xt_status_free(coll_channel_receive(channel, 0, &l));
         if (!l.bytes) break;
         base_free(l.bytes);
     }
@@ -395,20 +399,20 @@ static void on_drive_exit(int code, void *unused) {
     (void)unused;
     if (!driving) return;
     end_others();
-    xt_status_free(coll_mail_flush(mail, 1));
+    xt_status_free(coll_channel_flush(channel, 1));
 }
 
 int xt_remote_run(int (*drive)(void *user), void *user) {
     static bool at_exit;
-    xt_status st = mail ? status_new(XT_FAILED_PRECONDITION, NULL, "it is running already")
-                        : coll_mail_open("a remote call", 0, &mail);
+    xt_status st = channel ? status_new(XT_FAILED_PRECONDITION, NULL, "it is running already")
+                           : coll_channel_open("a remote call", 0, &channel);
     if (st) {
         log_msg(XT_SEV_ERROR, "%s", status_message(status_context(st, "xt_remote_run")));
         xt_status_free(st);
         return 1;
     }
     int code;
-    if (coll_mail_rank(mail) == 0) {
+    if (coll_channel_rank(channel) == 0) {
         if (!at_exit) at_exit = on_exit(on_drive_exit, NULL) == 0;
         driving = true;
         code = drive(user);
@@ -416,7 +420,7 @@ int xt_remote_run(int (*drive)(void *user), void *user) {
     } else {
         code = serve();
     }
-    coll_mail_close(mail);
-    mail = NULL;
+    coll_channel_close(channel);
+    channel = NULL;
     return code;
 }

@@ -5,7 +5,7 @@
 #include <xtrain/remote.h>
 
 #include "base/base.h"
-#include "coll/mail.h"
+#include "coll/mpi/channel.h"
 
 typedef enum remote_kind { REMOTE_CALL, REMOTE_END, REMOTE_ANSWER } remote_kind;
 

@@ -121,12 +121,12 @@ void lazy_release_errors(lazy_hold *h) {
 /* A rank that died or left says, or its launcher does, how it ended and where it was: that is the cause, before what
  * this rank was waiting in. */
 static xt_status name_lost(xt_status s) {
-    str fates = STR_INIT;
-    coll_run_fates(&fates);
-    if (fates.len && !fates.failed)
-        s = status_context(s, "%s; rank %d is at step %lld", str_cstr(&fates), world_get()->rank,
+    str exits = STR_INIT;
+    coll_run_exits(&exits);
+    if (exits.len && !exits.failed)
+        s = status_context(s, "%s; rank %d is at step %lld", str_cstr(&exits), world_get()->rank,
                            (long long)counter_get(COUNTER_steps));
-    str_free(&fates);
+    str_free(&exits);
     return s;
 }
 

@@ -19,7 +19,7 @@ static xt_status open_group(void) {
     if (!env_get("XT_RENDEZVOUS")) return status_new(XT_FAILED_PRECONDITION, NULL, "the ranks have no rendezvous");
     XT_TRY(coll_run_group(&run));
     snprintf(tag, sizeof tag, "log%d", opened++);
-    return coll_twin(run, tag, 300, &lr.group);
+    return coll_duplicate(run, tag, 300, &lr.group);
 }
 
 static uint64_t names_hash(const log_job *j) {

@@ -15,7 +15,7 @@
 
 #include "base/blackbox.h"
 #include "base/private_file.h"
-#include "coll/segment.h"
+#include "coll/shm/segment.h"
 
 static char dir[] = "/tmp/xt-private-XXXXXX", told[1 << 12];
 

@@ -1,4 +1,4 @@
-/* Collectives: each is one call of the engine, among the ranks of its group alone (coll_among), which folds in the
+/* Collectives: each is one call of the engine, among the ranks of its group alone (coll_subgroup), which folds in the
  * order of the group, so all its ranks get the same bits. */
 #include "cpu/kernel/coll.h"
 #include "cpu/kernel/kernel.h"
@@ -96,7 +96,7 @@ static xt_status company_of(const cpu_device *d, const ir_op *op, const int *mem
     if (!d->group || n < 2) return NULL;
     out->group = d->group;
     if (n == size_of(d) && (op->code == OP_all_reduce || in_rank_order(members, n))) return NULL;
-    return coll_among(d->group, members, n, &out->group);
+    return coll_subgroup(d->group, members, n, &out->group);
 }
 
 /* Copies `part` of `parts` equal slabs along dim of `whole` to or from a dense array of the slab's shape. */

@@ -7,7 +7,7 @@
  *    file's lock the first to come fills it in, each takes its slot, the last unlinks it. A file whose ranks are all
  *    dead is left from a killed run: it is unlinked and made anew. A file that was unlinked while one waited for the
  *    lock is another group's: one looks again. */
-#include "coll/segment.h"
+#include "coll/shm/segment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -184,7 +184,7 @@ xt_status shm_create(int size, char **out_name) {
 
 static char *word_path(const char *word);
 
-void coll_destroy(const char *name) {
+void shm_destroy(const char *name) {
     if (!name) return;
     pthread_mutex_lock(&made_lock);
     made **at = &all_made;
@@ -193,7 +193,7 @@ void coll_destroy(const char *name) {
     if (m) *at = m->next;
     pthread_mutex_unlock(&made_lock);
     if (m) unmake(m);
-    if (name[0] == '/' || strncmp(name, "mpi:", 4) == 0) return;
+    if (name[0] == '/') return;
     char *path = word_path(name);
     if (path) unlink(path);
     base_free(path);
@@ -205,7 +205,7 @@ static seg_slot *made_slot(const char *name, int rank) {
     return NULL;
 }
 
-void coll_announce(const char *name, int rank, int pid) {
+void shm_announce(const char *name, int rank, int pid) {
     pthread_mutex_lock(&made_lock);
     seg_slot *slot = name ? made_slot(name, rank) : NULL;
     /* A rank that has joined already knows its own pid better: the launched program may be a child of a script. */
@@ -213,7 +213,7 @@ void coll_announce(const char *name, int rank, int pid) {
     pthread_mutex_unlock(&made_lock);
 }
 
-void coll_announce_end(const char *name, int rank, const char *how) {
+void shm_announce_end(const char *name, int rank, const char *how) {
     pthread_mutex_lock(&made_lock);
     seg_slot *slot = name ? made_slot(name, rank) : NULL;
     if (slot) segment_say_end(slot, COLL_OWN_END, how); /* unless it said so itself */
@@ -221,7 +221,7 @@ void coll_announce_end(const char *name, int rank, const char *how) {
     pthread_mutex_unlock(&made_lock);
 }
 
-bool coll_last_note(const char *name, int rank, char *out, size_t n) {
+bool shm_last_note(const char *name, int rank, char *out, size_t n) {
     pthread_mutex_lock(&made_lock);
     seg_slot *slot = name && n ? made_slot(name, rank) : NULL;
     if (n) snprintf(out, n, "%.*s", slot ? COLL_NOTE_SIZE - 1 : 0, slot ? slot->note : "");

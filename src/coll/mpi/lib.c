@@ -1,5 +1,5 @@
-/* Opening Open MPI: see mpi_lib.h. */
-#include "coll/mpi_lib.h"
+/* Opening Open MPI: see lib.h. */
+#include "coll/mpi/lib.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -21,6 +21,15 @@ xt_status mpi_lib_check(const mpi_lib *m, int code, const char *what) {
 
 void mpi_lib_no_finalize(void) {
     keep_open = true;
+}
+
+void mpi_backoff(int *turn) {
+    if (++*turn < 200) return;
+    usleep(*turn < 1000 ? 20 : 1000);
+}
+
+bool mpi_started(void) {
+    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK");
 }
 
 bool mpi_lib_usable(const mpi_lib *m) {
@@ -57,7 +66,7 @@ static xt_status find_symbols(void *handle) {
                                                : NULL;
 #define MPI_FN(result, name, args) \
     if (!(*(void **)&lib.name = dlsym(handle, "MPI_" #name)) && !missing) missing = "MPI_" #name;
-#include "coll/mpi_lib.def"
+#include "coll/mpi/lib.def"
 #undef MPI_FN
     if (!missing) return NULL;
     return status_new(

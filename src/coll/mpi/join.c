@@ -4,12 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "coll/mpi_lib.h"
-
-void mpi_nap(int *turn) {
-    if (++*turn < 200) return;
-    usleep(*turn < 1000 ? 20 : 1000);
-}
+#include "coll/mpi/lib.h"
 
 static mpi_card own_card(void) {
     mpi_card c = {.pid = getpid()};
@@ -45,13 +40,13 @@ static xt_status collect(const mpi_lib *m, const mpi_join_as *as, int size, int6
             continue;
         }
         if (coll_now() > deadline) return missing_cards(cards, size, as->what);
-        mpi_nap(&turn);
+        mpi_backoff(&turn);
     }
     return NULL;
 }
 
 static xt_status finish(const mpi_lib *m, mpi_request *request, int64_t deadline, const mpi_join_as *as) {
-    for (int done = 0, turn = 0; !done; mpi_nap(&turn)) {
+    for (int done = 0, turn = 0; !done; mpi_backoff(&turn)) {
         XT_TRY(mpi_lib_check(m, m->Test(request, &done, NULL), as->what));
         if (!done && coll_now() > deadline)
             return status_new(XT_DEADLINE_EXCEEDED, NULL,

@@ -10,12 +10,12 @@
  *  3. A slot is written by its rank only (and by the launcher, before the rank joins or after it ended).
  *  4. A waiter first spins, then sleeps on `bell` in slices; after each slice it looks whether the missing
  *     ranks still live. */
-#ifndef XT_SRC_COLL_SEGMENT_H
-#define XT_SRC_COLL_SEGMENT_H
+#ifndef XT_SRC_COLL_SHM_SEGMENT_H
+#define XT_SRC_COLL_SHM_SEGMENT_H
 
 #include <stdatomic.h>
 
-#include "coll/coll_int.h"
+#include "coll/core/group.h"
 
 typedef enum slot_state { SLOT_EMPTY, SLOT_JOINED, SLOT_CLOSED, SLOT_FAILED } slot_state;
 
@@ -52,10 +52,10 @@ typedef struct segment {
     int spins; /* before sleeping; few when there are more ranks than cores */
     /* what messages call the ranks, where they are part of a larger run; NULL = by their own numbers. Borrowed */
     const int *names;
-    /* Of some ranks of another segment: whose slots say what the ranks do and whether they gave up there, and at which
-     * places. Borrowed. */
+    /* Of some ranks of another segment: whose slots say what the ranks do and whether they gave up there, and which
+     * ranks of that one they are. Borrowed. */
     const struct segment *parent;
-    const int *places;
+    const int *parent_ranks;
 } segment;
 
 /* Making and finding segments (segment_file.c). segment_attach registers the rank; segment_detach unmaps. */
@@ -76,19 +76,31 @@ void segment_leave(segment *s, slot_state state, const char *why);
 void segment_say_end(seg_slot *slot, coll_end end, const char *how);
 /* "rank 1 (pid 12) has finished after 5 steps; rank 2 ...": of the ranks that have ended or left of their own accord;
  * if there are none, of those that followed. */
-void segment_fates(const segment *s, str *out);
+void segment_exits(const segment *s, str *out);
 /* Sleeps on a futex word until it differs from `seen`, at most to the end of a slice or the deadline. */
 void segment_sleep(_Atomic uint32_t *word, uint32_t seen, int64_t deadline);
 /* An error when rank r has ended, left or given up; NULL while it may still come. */
 xt_status segment_check_rank(segment *s, int r, const char *what);
 xt_status segment_late(segment *s, int r, const char *what); /* rank r did not come within the time limit */
-/* Whether the bad news `st` should be believed now; it is freed if not. *since begins at 0. The news waits a moment, so
- * that the launcher sees the rank that is its cause end before those that suffer from it. */
-bool segment_believe(xt_status *st, int64_t *since);
+/* Whether the failure `st` of another rank counts now; it is freed if not. *since begins at 0. It has to last a
+ * moment, so that the launcher sees the rank that is its cause end before those that suffer from it. */
+bool segment_confirm(xt_status *st, int64_t *since);
 /* "rank 1 (pid 12) at a.c:3 ...; rank 2 ..." of those below step `want` */
 void segment_describe(segment *s, uint64_t want, str *out);
 void segment_fill_slot(seg_slot *slot, int pid);
 bool process_alive(int pid, uint64_t start);
+
+/* Names of segments that this process made, or words (segment_file.c). */
+xt_status shm_create(int size, char **out_name);
+void shm_destroy(const char *name);
+void shm_announce(const char *name, int rank, int pid);
+void shm_announce_end(const char *name, int rank, const char *how);
+bool shm_last_note(const char *name, int rank, char *out, size_t n);
+
+/* Joining (join.c). Opens the segment of that name as g's state, with its row of functions, and waits until all are
+ * in; whole: the group that g is a part of by its segment_ranks, or NULL. */
+xt_status shm_join(coll_group *g, const char *name, const coll_ops *ops, const coll_group *whole, int64_t deadline);
+xt_status shm_duplicate_name(coll_group *g, const char *tag, int64_t deadline, char **out_name);
 
 /* Key-value log (kv.c). */
 size_t kv_log_bytes(void);
@@ -96,7 +108,7 @@ xt_status kv_init(seg_header *h);
 xt_status shm_put(coll_group *g, const char *key, size_t key_size, const char *value, size_t value_size);
 xt_status shm_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size);
 
-/* Collectives over areas (shm_ops.c). */
+/* Collectives over areas (ops.c). */
 xt_status shm_advance(coll_group *g, coll_job *j, int64_t deadline);
 xt_status shm_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
 xt_status shm_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);

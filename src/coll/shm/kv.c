@@ -3,7 +3,7 @@
  * A record is published by moving `kv_used` past it, so a rank that dies while it writes leaves no half record, and its
  * lock is taken over (robust mutex). A key put again gets a new record unless the value has the same size; the last
  * record of a key counts. */
-#include "coll/segment.h"
+#include "coll/shm/segment.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -129,7 +129,7 @@ xt_status shm_get(coll_group *g, const char *key, size_t key_size, int64_t deadl
         xt_status st = NULL;
         for (int r = 0; r < s->size && !st; r++)
             if (r != s->rank) st = segment_check_rank(s, r, "a read of the key-value store");
-        if (segment_believe(&st, &since)) return st;
+        if (segment_confirm(&st, &since)) return st;
         segment_sleep(&s->head->kv_bell, bell, deadline);
     }
 }

@@ -2,16 +2,16 @@
  * division, so two network namespaces that mpirun takes for two hosts are two); the segment's name carries the leader's
  * rank, the first of its host, which makes it different on each host of a job. All ranks take part in each step here,
  * and all agree on the result: where one host cannot have its segment, nobody uses any. */
-#include "coll/mpi_hosts.h"
+#include "coll/mpi/hosts.h"
 
 #include <stdlib.h>
 
-#include "coll/segment.h"
+#include "coll/shm/shm.h"
 
 enum { TYPE_SHARED = 0, UNDEFINED_COLOR = -32766 }; /* MPI_COMM_TYPE_SHARED, MPI_UNDEFINED of Open MPI */
 
 static xt_status wait(const mpi_lib *m, mpi_request *request, int64_t deadline, const char *what) {
-    for (int done = 0, turn = 0;; mpi_nap(&turn)) {
+    for (int done = 0, turn = 0;; mpi_backoff(&turn)) {
         XT_TRY(mpi_lib_check(m, m->Test(request, &done, NULL), what));
         if (done) return NULL;
         if (coll_now() > deadline)
@@ -50,11 +50,12 @@ static xt_status all_agree(const mpi_lib *m, mpi_comm comm, int size, bool yes, 
 static xt_status open_local(mpi_hosts *h, const char *tag, int rank, int size, int64_t deadline) {
     str name = STR_INIT;
     char *job = NULL;
-    XT_TRY(run_job_word(&job));
+    XT_TRY(job_word(&job));
     str_printf(&name, "%s.%s.host%d", job, tag, h->ranks[0]);
     base_free(job);
-    double seconds = (double)(deadline - coll_now()) * 1e-9;
-    xt_status st = coll_open(str_cstr(&name), rank, size, seconds > 1 ? seconds : 1, &h->local);
+    int64_t soonest = coll_now() + 1000000000;
+    xt_status st = group_open(size == 1 ? &alone_transport : &shm_transport, str_cstr(&name), rank, size,
+                              deadline > soonest ? deadline : soonest, &h->local);
     str_free(&name);
     return st;
 }
@@ -72,7 +73,7 @@ xt_status mpi_hosts_open(const mpi_lib *m, mpi_comm comm, const char *tag, int r
     XT_TRY(
         mpi_lib_check(m, m->Comm_split(comm, place == 0 ? 0 : UNDEFINED_COLOR, rank, &out->leaders), "MPI_Comm_split"));
     if (place == 0) XT_TRY(mpi_lib_check(m, m->Comm_size(out->leaders, &out->n), "MPI_Comm_size"));
-    if (place == 0) XT_TRY(list_ranks(m, out->leaders, out->n, rank, deadline, &out->leading));
+    if (place == 0) XT_TRY(list_ranks(m, out->leaders, out->n, rank, deadline, &out->leader_ranks));
     /* One host, or one rank on each: nothing to gain. Every rank learns it the same way. */
     XT_TRY(all_agree(m, comm, size, here == 1, deadline, &use));
     if (use) return NULL;
@@ -83,7 +84,7 @@ xt_status mpi_hosts_open(const mpi_lib *m, mpi_comm comm, const char *tag, int r
         log_msg(XT_SEV_WARNING,
                 "the ranks of this host cannot share memory, so all they say to each other goes by MPI: %s",
                 status_message(st));
-    if (!st && here > 1) ((segment *)out->local->state)->names = out->ranks;
+    if (!st) shm_rename_ranks(out->local, out->ranks);
     xt_status agreed = all_agree(m, comm, size, !st, deadline, &use);
     xt_status_free(st);
     if (!agreed && use) return NULL;
@@ -95,26 +96,26 @@ xt_status mpi_hosts_open(const mpi_lib *m, mpi_comm comm, const char *tag, int r
 void mpi_hosts_close(mpi_hosts *h) {
     coll_close(h->local);
     base_free(h->ranks);
-    base_free(h->leading);
+    base_free(h->leader_ranks);
     *h = (mpi_hosts){0};
 }
 
 void mpi_hosts_note(mpi_hosts *h, const char *doing) {
-    if (h->local) h->local->transport->note(h->local, doing);
+    if (h->local) h->local->ops->note(h->local, doing);
 }
 
 void mpi_hosts_fail(mpi_hosts *h, const char *why) {
-    if (h->local) h->local->transport->fail(h->local, why);
+    if (h->local) h->local->ops->fail(h->local, why);
 }
 
 xt_status mpi_hosts_gather(mpi_hosts *h, uint64_t tag, coll_op op, xt_dtype t, void *data, size_t count,
                            int64_t deadline) {
     coll_job j = {.op = op, .dtype = t, .data = data, .count = count, .tag = tag};
     h->local->tag = tag;
-    while (h->local->size > 1 && !j.done) XT_TRY(h->local->transport->advance(h->local, &j, deadline));
+    while (h->local->size > 1 && !j.done) XT_TRY(h->local->ops->advance(h->local, &j, deadline));
     return NULL;
 }
 
 xt_status mpi_hosts_spread(mpi_hosts *h, void *data, size_t bytes, int64_t deadline) {
-    return h->local->transport->broadcast(h->local, 0, data, bytes, deadline);
+    return h->local->ops->broadcast(h->local, 0, data, bytes, deadline);
 }

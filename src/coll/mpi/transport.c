@@ -2,178 +2,12 @@
  * missing) stays ours.
  *
  * Two kinds of traffic on a communicator of our own:
- *  - frames, a byte stream from each rank to each other, cut into pieces small enough for MPI to send eagerly: a put or
- *    an arrival gets through although its sender then computes for minutes without calling MPI. Barriers go through
- *    rank 0, which therefore knows who is missing and what each rank last said, and tells all;
- *  - collectives of bytes (mpi_ops.c).
+ *  - frames (frames.c): puts, arrivals, notes. Barriers go through rank 0, which therefore knows who is missing and
+ *    what each rank last said, and tells all;
+ *  - collectives of bytes (ops.c).
  * Open MPI's communicators are never freed: that call is collective and would wait for ranks that have gone. */
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "coll/mpi_int.h"
-
-#define PIECE ((size_t)2048)
-enum { TAG = MPI_TAG_FRAMES };
-
-typedef struct frame {
-    uint32_t kind, a_size, b_size, step; /* then a bytes, then b bytes */
-} frame;
-
-typedef struct value {
-    size_t size;
-    char bytes[];
-} value;
-
-bool mpi_started(void) {
-    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK");
-}
-
-bool mpi_spans_hosts(void) {
-    const world *w = world_get();
-    return w->size > 1 && w->local_size < w->size;
-}
-
-/* --- frames --- */
-
-static xt_status send_bytes(mpi_state *s, int to, const char *p, size_t n) {
-    while (n > 0) {
-        size_t piece = n < PIECE ? n : PIECE;
-        pending *out = base_malloc(sizeof *out + piece);
-        if (!out) return status_oom(piece, "a message to another rank");
-        memcpy(out->bytes, p, piece);
-        xt_status st = mpi_lib_check(
-            s->mpi, s->mpi->Isend(out->bytes, (int)piece, s->mpi->byte, to, TAG, s->comm, &out->request), "MPI_Isend");
-        if (st) {
-            base_free(out);
-            return st;
-        }
-        out->next = s->sending;
-        s->sending = out;
-        p += piece;
-        n -= piece;
-    }
-    return NULL;
-}
-
-xt_status mpi_send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b,
-                         size_t b_size) {
-    frame head = {kind, (uint32_t)a_size, (uint32_t)b_size, kind == FRAME_WAIT ? s->waits : s->step};
-    str all = STR_INIT;
-    str_appendn(&all, (char *)&head, sizeof head);
-    if (a_size) str_appendn(&all, a, a_size);
-    if (b_size) str_appendn(&all, b, b_size);
-    pthread_mutex_lock(&s->io); /* whole frames: put may run beside a barrier */
-    xt_status st =
-        all.failed ? status_oom(a_size + b_size, "a message to another rank") : send_bytes(s, to, all.data, all.len);
-    pthread_mutex_unlock(&s->io);
-    str_free(&all);
-    return st;
-}
-
-xt_status mpi_send_all(coll_group *g, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size) {
-    for (int r = 0; r < g->size; r++)
-        if (r != g->rank) XT_TRY(mpi_send_frame(g->state, r, kind, a, a_size, b, b_size));
-    return NULL;
-}
-
-static xt_status keep_value(mpi_state *s, const char *key, size_t key_size, const char *bytes, size_t n) {
-    value *v = base_malloc(sizeof *v + n);
-    void *old = NULL;
-    if (!v) return status_oom(n, "a value of the ranks' key-value store");
-    v->size = n;
-    if (n) memcpy(v->bytes, bytes, n);
-    if (!map_put(s->values, key, key_size, v, &old)) {
-        base_free(v);
-        return status_oom(n, "a value of the ranks' key-value store");
-    }
-    base_free(old);
-    return NULL;
-}
-
-static xt_status take_frame(mpi_state *s, int from, const frame *f, const char *a) {
-    peer *p = &s->peers[from];
-    switch ((frame_kind)f->kind) {
-    case FRAME_PUT: return keep_value(s, a, f->a_size, a + f->a_size, f->b_size);
-    case FRAME_ARRIVE:
-        p->arrived = f->step;
-        str_clear(&p->note);
-        str_appendn(&p->note, a, f->a_size);
-        break;
-    case FRAME_RELEASE:
-        s->released = f->step;
-        str_clear(&s->verdict);
-        str_appendn(&s->verdict, a, f->a_size);
-        break;
-    case FRAME_FAILED:
-        if (!s->other_failed.len) {
-            str_printf(&s->other_failed, "rank %d has given up: ", from);
-            str_appendn(&s->other_failed, a, f->a_size);
-        }
-        break;
-    case FRAME_CLOSED: p->gone = true; break;
-    case FRAME_WAIT: p->waits = f->step; /* fall through */
-    case FRAME_NOTE:
-        str_clear(&p->note);
-        str_appendn(&p->note, a, f->a_size);
-        break;
-    }
-    return NULL;
-}
-
-static xt_status take_frames(mpi_state *s, int from) {
-    str *in = &s->peers[from].in;
-    size_t at = 0;
-    frame f;
-    xt_status st = NULL;
-    while (!st && in->len - at >= sizeof f) {
-        memcpy(&f, in->data + at, sizeof f);
-        size_t whole = sizeof f + f.a_size + f.b_size;
-        if (in->len - at < whole) break;
-        st = take_frame(s, from, &f, in->data + at + sizeof f);
-        at += whole;
-    }
-    memmove(in->data, in->data + at, in->len - at);
-    in->len -= at;
-    return st;
-}
-
-static void finish_sends(mpi_state *s) {
-    for (pending **at = &s->sending; *at;) {
-        int done = 0;
-        pending *p = *at;
-        if (s->mpi->Test(&p->request, &done, NULL) != 0 || !done) {
-            at = &p->next;
-            continue;
-        }
-        *at = p->next;
-        base_free(p);
-    }
-}
-
-/* Takes in what has arrived and moves what is on its way out. */
-xt_status mpi_pump(mpi_state *s) {
-    char piece[PIECE];
-    pthread_mutex_lock(&s->io);
-    finish_sends(s);
-    xt_status st = NULL;
-    for (int there = 1; !st && there;) {
-        mpi_status got = {0};
-        st = mpi_lib_check(s->mpi, s->mpi->Iprobe(MPI_ANY_FROM, TAG, s->comm, &there, &got), "MPI_Iprobe");
-        if (st || !there) break;
-        st = mpi_lib_check(s->mpi, s->mpi->Recv(piece, (int)PIECE, s->mpi->byte, got.source, TAG, s->comm, &got),
-                           "MPI_Recv");
-        if (st) break;
-        str *in = &s->peers[got.source].in;
-        str_appendn(in, piece, got.ucount);
-        st = in->failed ? status_oom(got.ucount, "a message of another rank") : take_frames(s, got.source);
-    }
-    pthread_mutex_unlock(&s->io);
-    return st;
-}
-
-xt_status mpi_other_failure(mpi_state *s) {
-    return s->other_failed.len ? status_new(XT_ABORTED, NULL, "%s", str_cstr(&s->other_failed)) : NULL;
-}
+#include "coll/mpi/mpi.h"
+#include "coll/mpi/mpi_int.h"
 
 /* --- barrier --- */
 
@@ -212,7 +46,7 @@ static xt_status lead_barrier(coll_group *g, int64_t deadline, const char *what)
     mpi_state *s = g->state;
     str verdict = STR_INIT;
     xt_status st = NULL;
-    for (int turn = 0; !st && !all_arrived(g); mpi_nap(&turn)) {
+    for (int turn = 0; !st && !all_arrived(g); mpi_backoff(&turn)) {
         st = mpi_pump(s);
         if (!st) st = mpi_other_failure(s);
         if (!st && (coll_now() > deadline || missing_gone(g))) {
@@ -230,7 +64,7 @@ static xt_status follow_barrier(coll_group *g, int64_t deadline, const char *wha
     mpi_state *s = g->state;
     deadline += 2000000000; /* rank 0 began to wait at another time; its verdict says more than ours would */
     XT_TRY(mpi_send_frame(s, 0, FRAME_ARRIVE, s->note, strlen(s->note), NULL, 0));
-    for (int turn = 0; s->released < s->step; mpi_nap(&turn)) {
+    for (int turn = 0; s->released < s->step; mpi_backoff(&turn)) {
         XT_TRY(mpi_pump(s));
         XT_TRY(mpi_other_failure(s));
         if (s->released < s->step && (coll_now() > deadline || s->peers[0].gone))
@@ -252,7 +86,7 @@ static xt_status mpi_barrier(coll_group *g, int64_t deadline, const char *what) 
 static xt_status mpi_put(coll_group *g, const char *key, size_t key_size, const char *bytes, size_t n) {
     mpi_state *s = g->state;
     pthread_mutex_lock(&s->io);
-    xt_status st = keep_value(s, key, key_size, bytes, n);
+    xt_status st = mpi_keep_value(s, key, key_size, bytes, n);
     pthread_mutex_unlock(&s->io);
     XT_TRY(st);
     return mpi_send_all(g, FRAME_PUT, key, key_size, bytes, n);
@@ -261,10 +95,10 @@ static xt_status mpi_put(coll_group *g, const char *key, size_t key_size, const 
 static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out,
                          size_t *out_size) {
     mpi_state *s = g->state;
-    for (int turn = 0;; mpi_nap(&turn)) {
+    for (int turn = 0;; mpi_backoff(&turn)) {
         XT_TRY(mpi_pump(s));
         pthread_mutex_lock(&s->io);
-        value *v = map_get(s->values, key, key_size);
+        stored_value *v = map_get(s->values, key, key_size);
         if (v && (*out = base_malloc(v->size + 1))) {
             memcpy(*out, v->bytes, v->size);
             (*out)[v->size] = 0;
@@ -281,6 +115,8 @@ static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_
 }
 
 /* --- life --- */
+
+#define PREFIX "mpi:" /* of names: what follows tells the groups of a job apart */
 
 static void mpi_fail(coll_group *g, const char *why) {
     mpi_lib_no_finalize();
@@ -315,12 +151,12 @@ static void mpi_close(coll_group *g) {
     if (s->mpi && s->comm && mpi_lib_usable(s->mpi)) {
         if (!g->failed) xt_status_free(mpi_send_all(g, FRAME_CLOSED, NULL, 0, NULL, 0));
         int64_t limit = coll_now() + 1000000000;
-        for (int turn = 0; s->sending && coll_now() < limit; mpi_nap(&turn)) xt_status_free(mpi_pump(s));
+        for (int turn = 0; s->sending && coll_now() < limit; mpi_backoff(&turn)) xt_status_free(mpi_pump(s));
     }
     free_state(g); /* what could not be sent stays with MPI, which may still read it */
 }
 
-static const coll_transport mpi_transport = {
+static const coll_ops mpi_ops = {
     .barrier = mpi_barrier,
     .put = mpi_put,
     .get = mpi_get,
@@ -330,7 +166,7 @@ static const coll_transport mpi_transport = {
     .all_to_all = mpi_all_to_all,
     .reduce_scatter = mpi_reduce_scatter,
     .permute = mpi_permute,
-    .among = mpi_among,
+    .subgroup = mpi_subgroup,
     .note = mpi_note,
     .tell_notes = mpi_tell_notes,
     .peer_note = mpi_peer_note,
@@ -353,7 +189,7 @@ static xt_status make_comm(coll_group *g, mpi_state *s, int64_t deadline) {
     return mpi_join(s->mpi, &as, rank, size, deadline, &s->comm, NULL);
 }
 
-xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline) {
+static xt_status open_group(coll_group *g, const char *name, int64_t deadline) {
     mpi_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a group of ranks");
     pthread_mutex_init(&s->io, NULL);
@@ -369,7 +205,49 @@ xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline) {
         g->state = NULL;
         return st;
     }
-    g->transport = &mpi_transport;
+    g->ops = &mpi_ops;
     XT_TRY(mpi_barrier(g, deadline, call_kind_name(CALL_JOIN)));
-    return mpi_hosts_open(s->mpi, s->comm, tag, g->rank, g->size, deadline, &s->hosts);
+    return mpi_hosts_open(s->mpi, s->comm, name + strlen(PREFIX), g->rank, g->size, deadline, &s->hosts);
 }
+
+/* --- names --- */
+
+static bool serves(const char *name, int size) {
+    (void)size;
+    return strncmp(name, PREFIX, strlen(PREFIX)) == 0;
+}
+
+static bool creates(int size) {
+    const world *w = world_get();
+    return size > 1 && w->size > 1 && w->local_size < w->size;
+}
+
+static xt_status give_name(const char *name, char **out_name) {
+    *out_name = base_strdup(name);
+    return *out_name ? NULL : status_oom(strlen(name), "the name of a group");
+}
+
+static xt_status create(int size, char **out_name) {
+    (void)size;
+    return give_name(PREFIX "made", out_name);
+}
+
+static xt_status run_name(char **out_name) {
+    return give_name(PREFIX "run", out_name);
+}
+
+static xt_status duplicate_name(coll_group *g, const char *tag, int64_t deadline, char **out_name) {
+    (void)deadline;
+    return coll_derive_name(g->name, tag, out_name);
+}
+
+const coll_transport mpi_transport = {
+    .name = "MPI",
+    .across_hosts = true,
+    .serves = serves,
+    .creates = creates,
+    .create = create,
+    .run_name = run_name,
+    .duplicate_name = duplicate_name,
+    .open = open_group,
+};

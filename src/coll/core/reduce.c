@@ -9,7 +9,7 @@
 #pragma GCC optimize("O3") /* gcc vectorises these loops only from -O3 on */
 #endif
 
-#include "coll/coll_int.h"
+#include "coll/core/group.h"
 
 enum { BLOCK = 1024 };
 

@@ -6,7 +6,7 @@
  * the others' shares of chunk t into its `in` area, folds its own share of chunk t-1 from all ranks' `in` (its own data
  * are read where they are) into its `out` area and its data, and copies the others' results of chunk t-2 from their
  * `out`. Each rank folds 1/size of every chunk, always in rank order, so the bits do not depend on who folds. */
-#include "coll/segment.h"
+#include "coll/shm/segment.h"
 
 /* Above this the redundant folding of the one-step way costs more than the second wait. */
 #define SMALL_BYTES ((size_t)32 << 10)

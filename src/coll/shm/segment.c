@@ -1,5 +1,5 @@
 /* Steps of a segment: publishing, waiting, and finding out why a rank does not come. The rules are in segment.h. */
-#include "coll/segment.h"
+#include "coll/shm/segment.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -11,7 +11,7 @@
 
 /* A sleeping rank looks at the others' processes this often; "noticed within a second" is met with room. */
 #define SLICE_NS 200000000
-#define BELIEVE_NS 150000000
+#define CONFIRM_NS 150000000
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t ns) {
     struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -96,21 +96,21 @@ static void copy_text(char out[COLL_NOTE_SIZE], const char *from) {
     out[COLL_NOTE_SIZE - 1] = 0;
 }
 
-static int shown(const segment *s, int r) {
-    if (s->parent) return shown(s->parent, s->places[r]);
+static int shown_rank(const segment *s, int r) {
+    if (s->parent) return shown_rank(s->parent, s->parent_ranks[r]);
     return s->names ? s->names[r] : r;
 }
 
 /* What rank r says it is doing is said in the parent's slot. */
-static const seg_slot *telling_slot(const segment *s, int r) {
-    return s->parent ? telling_slot(s->parent, s->places[r]) : &s->slots[r];
+static const seg_slot *status_slot(const segment *s, int r) {
+    return s->parent ? status_slot(s->parent, s->parent_ranks[r]) : &s->slots[r];
 }
 
 static void describe_rank(segment *s, int r, str *out) {
     char note[COLL_NOTE_SIZE];
-    copy_text(note, telling_slot(s, r)->note);
+    copy_text(note, status_slot(s, r)->note);
     int pid = atomic_load(&s->slots[r].pid);
-    str_printf(out, "rank %d", shown(s, r));
+    str_printf(out, "rank %d", shown_rank(s, r));
     if (pid) str_printf(out, " (pid %d)", pid);
     if (note[0])
         str_printf(out, ", last seen at %s", note);
@@ -128,8 +128,8 @@ void segment_describe(segment *s, uint64_t want, str *out) {
 
 static void own_position(segment *s, const char *what, str *out) {
     char note[COLL_NOTE_SIZE];
-    copy_text(note, telling_slot(s, s->rank)->note);
-    str_printf(out, "rank %d waits in %s", shown(s, s->rank), what);
+    copy_text(note, status_slot(s, s->rank)->note);
+    str_printf(out, "rank %d waits in %s", shown_rank(s, s->rank), what);
     if (note[0] && !strstr(what, note)) str_printf(out, " (%s)", note);
 }
 
@@ -140,7 +140,7 @@ xt_status segment_check_rank(segment *s, int r, const char *what) {
     bool here = atomic_load(&slot->pid_space) == pid_space();
     const char *fate = NULL;
     if (s->parent && state != SLOT_FAILED && state != SLOT_CLOSED) { /* it may have given up in the larger group */
-        slot = &s->parent->slots[s->places[r]];
+        slot = &s->parent->slots[s->parent_ranks[r]];
         slot_state there = (slot_state)atomic_load(&slot->state);
         if (there == SLOT_FAILED || there == SLOT_CLOSED) state = there;
     }
@@ -166,7 +166,7 @@ xt_status segment_check_rank(segment *s, int r, const char *what) {
 }
 
 /* `also` a rank that has gone without a word. */
-static void fates_of(const segment *s, coll_end which, bool also, str *out) {
+static void exits_of(const segment *s, coll_end which, bool also, str *out) {
     for (int r = 0; r < s->size; r++) {
         seg_slot *slot = &s->slots[r];
         char how[COLL_END_SIZE];
@@ -177,21 +177,21 @@ static void fates_of(const segment *s, coll_end which, bool also, str *out) {
         if (r == s->rank || (end != which && !(also && !end && gone))) continue;
         memcpy(how, slot->how, sizeof how);
         how[sizeof how - 1] = 0;
-        str_printf(out, "%srank %d", out->len ? "; " : "", shown(s, r));
+        str_printf(out, "%srank %d", out->len ? "; " : "", shown_rank(s, r));
         if (pid) str_printf(out, " (pid %d)", pid);
         str_printf(out, " %s", end ? how : "has ended");
     }
 }
 
-void segment_fates(const segment *s, str *out) {
-    fates_of(s, COLL_OWN_END, true, out);
-    if (!out->len) fates_of(s, COLL_FOLLOWS, false, out);
+void segment_exits(const segment *s, str *out) {
+    exits_of(s, COLL_OWN_END, true, out);
+    if (!out->len) exits_of(s, COLL_FOLLOWS, false, out);
 }
 
-bool segment_believe(xt_status *st, int64_t *since) {
+bool segment_confirm(xt_status *st, int64_t *since) {
     if (!*st) return false;
     if (!*since) *since = coll_now();
-    if (coll_now() - *since >= BELIEVE_NS) return true;
+    if (coll_now() - *since >= CONFIRM_NS) return true;
     xt_status_free(*st);
     *st = NULL;
     return false;
@@ -202,8 +202,8 @@ static void describe_waiting(segment *s, uint64_t want, str *out) {
     for (int r = 0, n = 0; r < s->size; r++) {
         if (r == s->rank || atomic_load(&s->slots[r].seq) < want) continue;
         char note[COLL_NOTE_SIZE];
-        copy_text(note, telling_slot(s, r)->note);
-        str_printf(out, "%srank %d", n++ ? "; " : "; waiting too: ", shown(s, r));
+        copy_text(note, status_slot(s, r)->note);
+        str_printf(out, "%srank %d", n++ ? "; " : "; waiting too: ", shown_rank(s, r));
         if (note[0]) str_printf(out, " in %s", note);
     }
 }
@@ -269,7 +269,7 @@ static xt_status wait_step(segment *s, uint64_t want, int64_t deadline, const ch
         uint32_t bell = atomic_load(&s->head->bell);
         if (all_reached(s, want)) break;
         st = check_missing(s, want, what);
-        if (segment_believe(&st, &since)) break;
+        if (segment_confirm(&st, &since)) break;
         if (coll_now() >= deadline)
             st = timed_out(s, want, what, (double)(coll_now() - began) * 1e-9);
         else
@@ -286,10 +286,10 @@ static bool same_call(const call_desc *a, const call_desc *b) {
 
 static xt_status differing(segment *s, const call_desc *mine, int r, const call_desc *other) {
     str text = STR_INIT;
-    str_printf(&text, "the ranks make different collective calls: rank %d calls ", shown(s, s->rank));
+    str_printf(&text, "the ranks make different collective calls: rank %d calls ", shown_rank(s, s->rank));
     call_text(mine, &text);
     str_append(&text, ", rank ");
-    str_printf(&text, "%d calls ", shown(s, r));
+    str_printf(&text, "%d calls ", shown_rank(s, r));
     call_text(other, &text);
     str_append(&text, "; ");
     describe_rank(s, s->rank, &text);

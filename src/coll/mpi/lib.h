@@ -4,7 +4,7 @@
 #ifndef XT_SRC_COLL_MPI_LIB_H
 #define XT_SRC_COLL_MPI_LIB_H
 
-#include "coll/coll_int.h"
+#include "coll/core/group.h"
 
 typedef void *mpi_comm, *mpi_type, *mpi_request;
 typedef struct mpi_status {
@@ -18,20 +18,21 @@ typedef struct mpi_lib {
     mpi_type byte;
     void *errors_return, *info_null;
 #define MPI_FN(result, name, args) result(*name) args;
-#include "coll/mpi_lib.def"
+#include "coll/mpi/lib.def"
 #undef MPI_FN
 } mpi_lib;
 
 /* Opens and initialises MPI with threads, once; finalised at exit when the program ends with 0 and we began it. An
  * MPI_Init that has not returned by the deadline is an error; a later call waits for the same one. */
 xt_status mpi_lib_get(int64_t deadline, const mpi_lib **out);
+bool mpi_started(void); /* this process was started by mpirun or by srun with PMIx */
 xt_status mpi_lib_check(const mpi_lib *m, int code, const char *what);
 void mpi_lib_no_finalize(void); /* after a failure: finalising would wait for ranks that do not come */
 bool mpi_lib_usable(const mpi_lib *m);
 /* Between two polls: nothing for a while, then growing naps of at most a millisecond. *turn starts at 0. */
-void mpi_nap(int *turn);
+void mpi_backoff(int *turn);
 
-/* --- mpi_join.c: all ranks meet, within a time limit, and get a communicator of their own --- */
+/* --- join.c: all ranks meet, within a time limit, and get a communicator of their own --- */
 typedef struct mpi_card { /* what a rank says of itself */
     char host[64];
     int pid; /* 0 = no card */

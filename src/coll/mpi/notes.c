@@ -2,7 +2,7 @@
  * most; one that is held back for that would never travel when the rank then waits in a program whose collective nobody
  * else is in, which is when the others want to read it. So in the run's group a thread sends what is news. It only
  * sends: what has come is taken in by those who wait (mpi_pump). */
-#include "coll/mpi_int.h"
+#include "coll/mpi/mpi_int.h"
 
 #define NOTE_EVERY_NS 1000000000
 #define NEWS_AFTER_NS 250000000

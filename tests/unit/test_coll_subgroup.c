@@ -22,7 +22,7 @@ static void each_kind(coll_group *g, const int *members, int n, int place, size_
     size_t all = count * (size_t)n;
     float *x = malloc((all + 1) * sizeof *x), *y = malloc((all + 1) * sizeof *y);
     int rank = members[place];
-    RANK_OK(coll_among(g, members, n, &sub));
+    RANK_OK(coll_subgroup(g, members, n, &sub));
     RANK_CHECK(coll_rank(sub) == place && coll_size(sub) == n);
     for (size_t i = 0; i < count; i++) x[i] = value_of(rank, i);
     RANK_OK(coll_all_reduce(sub, COLL_SUM, XT_F32, x, count));
@@ -102,7 +102,7 @@ static void others_body(const char *name, int rank, int size, void *arg) {
     (void)arg;
     RANK_OK(coll_open(name, rank, size, 100, &g));
     if (rank % 2 == 0) {
-        RANK_OK(coll_among(g, (int[]){0, 2}, 2, &sub));
+        RANK_OK(coll_subgroup(g, (int[]){0, 2}, 2, &sub));
         for (int i = 0; i < 200; i++) {
             int64_t x = rank + i;
             RANK_OK(coll_all_reduce(sub, COLL_SUM, XT_I64, &x, 1));
@@ -132,7 +132,7 @@ static void started_body(const char *name, int rank, int size, void *arg) {
     coll_job job;
     (void)arg;
     RANK_OK(coll_open(name, rank, size, 100, &g));
-    RANK_OK(coll_among(g, rank < 2 ? (int[]){0, 1} : (int[]){2, 3}, 2, &sub));
+    RANK_OK(coll_subgroup(g, rank < 2 ? (int[]){0, 1} : (int[]){2, 3}, 2, &sub));
     for (int i = 0; i < N; i++) x[i] = (float)rank;
     RANK_OK(coll_start(g, COLL_SUM, XT_F32, x, N, &job));
     int y = 1;
@@ -173,7 +173,7 @@ static void trouble_body(const char *name, int rank, int size, void *arg) {
     coll_note(g, rank == 3 ? "late.c:33" : "early.c:11");
     RANK_OK(coll_barrier(g, 100, "the start"));
     if (rank % 2 == 0) { /* their group works on */
-        RANK_OK(coll_among(g, (int[]){0, 2}, 2, &sub));
+        RANK_OK(coll_subgroup(g, (int[]){0, 2}, 2, &sub));
         RANK_OK(coll_put(g, (char[]){'i', (char)('0' + rank)}, 2, "", 0));
         for (int i = 0; i < 20; i++) RANK_OK(coll_all_reduce(sub, COLL_SUM, XT_F32, x, 4));
         _exit(0);
@@ -185,11 +185,11 @@ static void trouble_body(const char *name, int rank, int size, void *arg) {
         RANK_CHECK(st);
         _exit(0);
     }
-    if (what == SKIPS || what == DIES || what == OTHER_CALL) RANK_OK(coll_among(g, (int[]){1, 3}, 2, &sub));
+    if (what == SKIPS || what == DIES || what == OTHER_CALL) RANK_OK(coll_subgroup(g, (int[]){1, 3}, 2, &sub));
     if (what == SKIPS) setenv("XT_TIMEOUT", "2", 1);
     if (rank == 3 && what == DIES) raise(SIGKILL);
     if (rank == 3 && what == SKIPS) sleep(4), _exit(0);
-    xt_status st = what == DIES_FIRST || what == GIVES_UP ? coll_among(g, (int[]){1, 3}, 2, &sub) : NULL;
+    xt_status st = what == DIES_FIRST || what == GIVES_UP ? coll_subgroup(g, (int[]){1, 3}, 2, &sub) : NULL;
     if (!st) st = rank == 3 ? coll_all_gather(sub, x, 4, (char[32]){0}) : coll_all_reduce(sub, COLL_SUM, XT_F32, x, 4);
     const char *text = xt_status_message(st);
     RANK_CHECK(st);
@@ -231,7 +231,7 @@ static int rank_main(const char *what) {
     } else if (rank % 2 == 0) { /* rank 2 does not come */
         float x = 1;
         coll_note(g, rank == 2 ? "late.c:33" : "early.c:11");
-        RANK_OK(coll_among(g, (int[]){0, 2}, 2, &sub));
+        RANK_OK(coll_subgroup(g, (int[]){0, 2}, 2, &sub));
         RANK_OK(coll_all_reduce(sub, COLL_SUM, XT_F32, &x, 1));
         if (rank == 2) return sleep(60), 0;
         setenv("XT_TIMEOUT", "2", 1); /* not earlier: on a loaded machine joining takes longer */
@@ -261,7 +261,7 @@ static int run_mpi(const char *env, const char *what, char *text, size_t n) {
 static void grid_over_mpi(void **state) {
     (void)state;
     char text[16384];
-    static const char *const envs[] = {"XT_RENDEZVOUS=mpi:among", ""}; /* MPI; shared memory found by a word */
+    static const char *const envs[] = {"XT_RENDEZVOUS=mpi:subgroup", ""}; /* MPI; shared memory found by a word */
     for (int i = 0; i < 2; i++) {
         int code = run_mpi(envs[i], "grid", text, sizeof text);
         if (code) fail_msg("exit %d: %s", code, text);
@@ -271,7 +271,7 @@ static void grid_over_mpi(void **state) {
 static void missing_over_mpi(void **state) {
     (void)state;
     char text[16384];
-    run_mpi("XT_RENDEZVOUS=mpi:among", "skip", text, sizeof text);
+    run_mpi("XT_RENDEZVOUS=mpi:subgroup", "skip", text, sizeof text);
     if (!strstr(text, "rank 0: rank 0 waits in all_reduce (early.c:11): did not come: rank 2, last seen at late.c:33"))
         fail_msg("%s", text);
 }

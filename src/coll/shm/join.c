@@ -1,7 +1,26 @@
-/* Groups of some ranks over shared memory: each has a segment of its own, so that its steps count and wait for its
- * members alone. The first member makes it and the others learn its name from the key-value store of the whole group;
- * where that one was found by an agreed word (its ranks may not see each other's /proc), by a word too. */
-#include "coll/segment.h"
+/* Joining a group's segment, and groups of some ranks: each has a segment of its own, so that its steps count and wait
+ * for its members alone. The first member makes it and the others learn its name from the key-value store of the whole
+ * group; where that one was found by an agreed word (its ranks may not see each other's /proc), by a word too. */
+#include "coll/shm/segment.h"
+#include "coll/shm/shm.h"
+
+xt_status shm_join(coll_group *g, const char *name, const coll_ops *ops, const coll_group *whole, int64_t deadline) {
+    segment *s = base_calloc(1, sizeof *s);
+    if (!s) return status_oom(sizeof *s, "a group of ranks");
+    xt_status st = segment_attach(name, g->rank, g->size, deadline, s);
+    if (st) {
+        base_free(s);
+        return st;
+    }
+    if (whole) {
+        s->parent = whole->state;
+        s->parent_ranks = g->segment_ranks;
+    }
+    g->state = s;
+    g->ops = ops;
+    call_desc call = {.kind = CALL_JOIN};
+    return segment_step(s, &call, deadline, call_kind_name(CALL_JOIN));
+}
 
 static size_t key_text(const coll_group *sub, char *out, size_t n) {
     return (size_t)snprintf(out, n, "group/%016llx", (unsigned long long)sub->key);
@@ -10,7 +29,7 @@ static size_t key_text(const coll_group *sub, char *out, size_t n) {
 /* Other members need not wait for one that has died before it came. */
 static void announce_members(const char *name, const coll_group *g, const coll_group *sub) {
     const segment *all = g->state;
-    for (int i = 0; i < sub->size; i++) coll_announce(name, i, atomic_load(&all->slots[sub->places[i]].pid));
+    for (int i = 0; i < sub->size; i++) shm_announce(name, i, atomic_load(&all->slots[sub->segment_ranks[i]].pid));
 }
 
 static xt_status make_segment(coll_group *g, const coll_group *sub, char **out_name) {
@@ -25,7 +44,7 @@ static xt_status make_segment(coll_group *g, const coll_group *sub, char **out_n
 }
 
 /* The name that the first member says, while it lives. */
-static xt_status hear_name(coll_group *g, const coll_group *sub, int64_t deadline, char **out_name) {
+static xt_status receive_name(coll_group *g, const coll_group *sub, int64_t deadline, char **out_name) {
     static const char what[] = "the first collective of a group of ranks";
     segment *s = g->state;
     char key[40];
@@ -40,9 +59,9 @@ static xt_status hear_name(coll_group *g, const coll_group *sub, int64_t deadlin
                               sub->members[0], sub->size);
         if (status_code(st) != XT_DEADLINE_EXCEEDED) return st;
         xt_status_free(st);
-        st = segment_check_rank(s, sub->places[0], what);
-        if (segment_believe(&st, &since)) return st;
-        if (coll_now() >= deadline) return segment_late(s, sub->places[0], what);
+        st = segment_check_rank(s, sub->segment_ranks[0], what);
+        if (segment_confirm(&st, &since)) return st;
+        if (coll_now() >= deadline) return segment_late(s, sub->segment_ranks[0], what);
         segment_sleep(&s->head->kv_bell, bell, deadline);
     }
 }
@@ -51,32 +70,31 @@ static xt_status find_name(coll_group *g, const coll_group *sub, int64_t deadlin
     char tag[24];
     snprintf(tag, sizeof tag, "g%016llx", (unsigned long long)sub->key);
     if (!g->name || g->name[0] != '/') return coll_derive_name(g->name ? g->name : "one", tag, out_name);
-    return sub->rank == 0 ? make_segment(g, sub, out_name) : hear_name(g, sub, deadline, out_name);
+    return sub->rank == 0 ? make_segment(g, sub, out_name) : receive_name(g, sub, deadline, out_name);
 }
 
-/* A name for one more group of all ranks of g, found without its lock: other threads may be at its collectives. */
-xt_status shm_twin_name(coll_group *g, const char *tag, int64_t deadline, char **out_name) {
+xt_status shm_duplicate_name(coll_group *g, const char *tag, int64_t deadline, char **out_name) {
     if (!g->name || g->name[0] != '/') return coll_derive_name(g->name ? g->name : "one", tag, out_name);
     int *all = base_malloc((size_t)g->size * sizeof *all);
     if (!all) return status_oom((size_t)g->size * sizeof *all, "a group of ranks");
     for (int r = 0; r < g->size; r++) all[r] = r;
-    coll_group twin = {.rank = g->rank, .size = g->size, .members = all, .places = all};
-    twin.key = hash_bytes(tag, strlen(tag), (hash128){(uint64_t)g->size, 2}).lo;
-    xt_status st = g->rank == 0 ? make_segment(g, &twin, out_name) : hear_name(g, &twin, deadline, out_name);
+    coll_group copy = {.rank = g->rank, .size = g->size, .members = all, .segment_ranks = all};
+    copy.key = hash_bytes(tag, strlen(tag), (hash128){(uint64_t)g->size, 2}).lo;
+    xt_status st = g->rank == 0 ? make_segment(g, &copy, out_name) : receive_name(g, &copy, deadline, out_name);
     base_free(all);
     return st;
 }
 
-xt_status shm_among(coll_group *g, coll_group *sub, int *places, int64_t deadline) {
+xt_status shm_subgroup(coll_group *g, coll_group *sub, int *segment_ranks, int64_t deadline) {
     char *name = NULL;
-    sub->places = places;
+    sub->segment_ranks = segment_ranks;
     if (sub->size == 1) {
         XT_TRY(shm_create(1, &name));
     } else {
         XT_TRY(find_name(g, sub, deadline, &name));
     }
-    xt_status st = shm_open_group(name, sub, g, deadline);
-    if (sub->rank == 0) coll_destroy(name); /* all are in */
+    xt_status st = shm_join(sub, name, g->ops, g, deadline);
+    if (sub->rank == 0) shm_destroy(name); /* all are in */
     base_free(name);
     return st;
 }

@@ -1,17 +1,17 @@
 /* The hosts of an MPI group: an all_reduce adds up inside each host in shared memory, then between the hosts' first
  * ranks by MPI, and spreads the result in shared memory. So a host sends its ranks' sum once, not each rank's values;
  * the order of the sum is by rank within a host, then by host. */
-#ifndef XT_SRC_MPI_HOSTS_H
-#define XT_SRC_MPI_HOSTS_H
+#ifndef XT_SRC_COLL_MPI_HOSTS_H
+#define XT_SRC_COLL_MPI_HOSTS_H
 
-#include "coll/mpi_lib.h"
+#include "coll/mpi/lib.h"
 
 typedef struct mpi_hosts {
     coll_group *local; /* NULL: no rank shares a host with another, or all do; all_reduce then goes flat */
     mpi_comm leaders; /* the first ranks of the hosts; on these only */
     int n; /* of them; 0 on other ranks */
     int *ranks; /* this host's, as ranks of the run; the first is the leader */
-    int *leading; /* the leaders' ranks, on these only */
+    int *leader_ranks; /* of the run; on leaders only */
 } mpi_hosts;
 
 /* After all ranks have joined. tag: of the group, so that two users' segments differ. */

@@ -1,9 +1,9 @@
-/* Inside the MPI transport: its state, and what frames (mpi.c), notes (mpi_notes.c) and collectives (mpi_ops.c) want
- * of each other. */
+/* Inside the MPI transport: its state, and what frames (frames.c), notes (notes.c) and collectives (ops.c) give to
+ * those above them. */
 #ifndef XT_SRC_COLL_MPI_INT_H
 #define XT_SRC_COLL_MPI_INT_H
 
-#include "coll/mpi_hosts.h"
+#include "coll/mpi/hosts.h"
 
 enum { MPI_TAG_FRAMES = 17, MPI_TAG_SOME = 18, MPI_TAG_PERMUTE = 19 };
 
@@ -30,7 +30,12 @@ typedef struct peer {
     str note;
 } peer;
 
-typedef struct mpi_notes { /* mpi_notes.c */
+typedef struct stored_value { /* of the key-value store */
+    size_t size;
+    char bytes[];
+} stored_value;
+
+typedef struct mpi_notes { /* notes.c */
     pthread_mutex_t lock; /* of the rest, and of the state's note */
     pthread_cond_t changed;
     pthread_t teller;
@@ -43,7 +48,7 @@ typedef struct mpi_state {
     pthread_mutex_t io; /* frames: put and get run beside collectives */
     peer *peers;
     pending *sending;
-    map *values;
+    map *values; /* stored_value by key, under io */
     uint32_t step, released;
     uint32_t calls; /* collectives of all ranks so far, this one included */
     uint32_t waits; /* the one this rank waits in: a number that its members agree on */
@@ -52,23 +57,27 @@ typedef struct mpi_state {
     str other_failed; /* why another rank gave up */
     char note[COLL_NOTE_SIZE];
     mpi_notes notes;
-    char *give, *take; /* CHUNK-sized, made at the first use */
+    char *give, *take; /* of exchanges, made at the first use */
     mpi_hosts hosts;
 } mpi_state;
 
+/* --- frames.c */
 xt_status mpi_send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b,
                          size_t b_size);
 xt_status mpi_send_all(coll_group *g, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size);
 /* Takes in what has arrived and moves what is on its way out. */
 xt_status mpi_pump(mpi_state *s);
 xt_status mpi_other_failure(mpi_state *s);
+/* under io: what a put stores, here or in another rank */
+xt_status mpi_keep_value(mpi_state *s, const char *key, size_t key_size, const char *bytes, size_t n);
 
-/* --- mpi_notes.c */
+/* --- notes.c */
 void mpi_note(coll_group *g, const char *doing);
 void mpi_tell_notes(coll_group *g);
 bool mpi_peer_note(coll_group *g, int rank, char *out, size_t n);
 void mpi_notes_stop(mpi_notes *n);
 
+/* --- ops.c, subgroup.c */
 xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline);
 xt_status mpi_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
 xt_status mpi_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);
@@ -76,6 +85,6 @@ xt_status mpi_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *
                              int64_t deadline);
 xt_status mpi_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);
 xt_status mpi_permute(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst, int64_t deadline);
-xt_status mpi_among(coll_group *g, coll_group *sub, int64_t deadline);
+xt_status mpi_subgroup(coll_group *g, coll_group *sub, int64_t deadline);
 
 #endif
