@@ -10,15 +10,16 @@ set -u
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}
 declare -A may=(
-    [base]="base" [ir]="base ir" [format]="base ir format" [pass]="base ir pass" [grad]="base ir grad"
+    [base]="base" [crash]="base crash" [ir]="base ir" [format]="base ir format" [pass]="base ir pass"
+    [grad]="base ir grad"
     [coll]="base coll"
     [cpu]="base ir pass coll cpu format"
     [pjrt]="base ir cpu format coll pjrt device/pjrt_abi.h device/pjrt_slots.def" [device]="base device format"
-    [lazy]="base ir grad pass format device coll lazy" [ops]="base ir lazy/lazy.h ops"
+    [lazy]="base crash ir grad pass format device coll lazy" [ops]="base ir lazy/lazy.h ops"
     [nn]="base ir format lazy ops nn" [optim]="base ir format lazy ops nn optim" [data]="base ir format lazy ops data"
-    [metrics]="base ir coll lazy ops metrics" [dist]="base coll device lazy ops dist"
-    [train]="base ir format coll lazy ops nn optim data metrics dist diag train"
-    [diag]="base ir device lazy coll diag" [plan]="base ir format pass device lazy plan"
+    [metrics]="base crash ir coll lazy ops metrics" [dist]="base crash coll device lazy ops dist"
+    [train]="base crash ir format coll lazy ops nn optim data metrics dist diag train"
+    [diag]="base crash ir device lazy coll diag" [plan]="base ir format pass device lazy plan"
 )
 # Symbols without an include: what lazy.h or a public header declares. FROM TO reason.
 symbols_too="

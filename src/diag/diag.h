@@ -4,7 +4,7 @@
 
 #include <xtrain/diag.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 #include "lazy/lazy.h"
 
 /* --- events.c --- */

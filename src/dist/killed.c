@@ -5,11 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 #include "dist/dist_int.h"
 
 static void describe_sigkill(int64_t before, str *out) {
-    int64_t after = base_oom_kills();
+    int64_t after = crash_oom_kills();
     if (before >= 0 && after > before)
         str_printf(out,
                    " was killed by the kernel because memory ran out (the cgroup's oom_kill went from %lld to %lld); "

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 #include "coll/coll.h"
 #include "dist/dist_int.h"
 #include "dist/restart.h"
@@ -439,7 +439,7 @@ static xt_status spawn_group(const spawn_job *job, const restart_file *restart, 
                   .first = -1,
                   .watcher_pipe = -1,
                   .self = getpid(),
-                  .oom_before = base_oom_kills(),
+                  .oom_before = crash_oom_kills(),
                   .restart = restart,
                   .restarts = restarts};
     l.ranks = base_calloc((size_t)l.n, sizeof *l.ranks);

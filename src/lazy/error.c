@@ -10,7 +10,7 @@
  *     who meet it, so there it ends at once.
  * With a handler nothing is printed and the process goes on. The library's own callers who look at errors themselves
  * (the Trainer) hold them. */
-#include "base/blackbox.h"
+#include "crash/crash.h"
 #include "coll/coll.h"
 #include "lazy/ctx.h"
 

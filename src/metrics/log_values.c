@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 #include "metrics/log_job.h"
 
 typedef struct kept_sums {

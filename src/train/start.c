@@ -2,7 +2,7 @@
  * going to happen. */
 #include <xtrain/memory.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 #include "diag/diag.h"
 #include "dist/restart.h"
 #include "lazy/mesh.h"

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 #include "format/event.h"
 #include "format/idx.h"
 #include "format/png.h"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 #include "base/private_file.h"
 #include "coll/shm/segment.h"
 

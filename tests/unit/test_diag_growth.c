@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 #include "lazy/lazy.h"
 #include <xtrain/xtrain.h>
 

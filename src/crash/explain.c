@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 
 enum { EVENTS_TOLD = 20, ROWS_TOLD = 12 };
 
@@ -14,7 +14,7 @@ static double mib(int64_t bytes) {
 }
 
 int64_t blackbox_kernel_kills(const blackbox *b) {
-    int64_t now = b->oom_kills_end >= 0 ? b->oom_kills_end : base_oom_kills_in(b->oom_file);
+    int64_t now = b->oom_kills_end >= 0 ? b->oom_kills_end : crash_oom_kills_in(b->oom_file);
     return b->oom_kills >= 0 && now > b->oom_kills ? now - b->oom_kills : 0;
 }
 

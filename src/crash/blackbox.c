@@ -1,6 +1,6 @@
-/* Writing the black box, and the signal handlers that finish it. See blackbox.h. In a signal handler only what is
+/* Writing the black box, and the signal handlers that finish it. See crash.h. In a signal handler only what is
  * async-signal-safe is used: the text is put together by hand, into a buffer of its own. */
-#include "base/blackbox.h"
+#include "crash/crash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -264,8 +264,8 @@ static void describe_process(blackbox *b) {
     b->start_ticks = start_ticks();
     b->began_unix_s = t.tv_sec;
     b->began_ns = b->beat_ns = clock_ns();
-    base_oom_file(b->oom_file, sizeof b->oom_file);
-    b->oom_kills = base_oom_kills_in(b->oom_file);
+    crash_oom_file(b->oom_file, sizeof b->oom_file);
+    b->oom_kills = crash_oom_kills_in(b->oom_file);
     b->oom_kills_end = -1;
     b->loss = b->step_rate = b->idle_share = (double)NAN;
     ssize_t n = readlink("/proc/self/exe", b->program, sizeof b->program - 1);

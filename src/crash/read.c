@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 #include "base/private_file.h"
 
 static pthread_mutex_t folder_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -171,7 +171,7 @@ bool blackbox_salvage(const box_file *f, char *out, size_t n) {
     *copy = *f;
     blackbox *b = &copy->box;
     /* later kills are not this program's */
-    if (b->state == BOX_RUNNING) b->oom_kills_end = base_oom_kills_in(b->oom_file);
+    if (b->state == BOX_RUNNING) b->oom_kills_end = crash_oom_kills_in(b->oom_file);
     bool ranks = b->world > 1;
     crash_place place = {.folder = -1};
     int folder = open_place(&place, b, &why);

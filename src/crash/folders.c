@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 #include "base/private_file.h"
 
 enum { KEEP = 20 };

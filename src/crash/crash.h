@@ -12,8 +12,8 @@
  *  4. Writers: the training thread, except the ring and the report, which any thread may write.
  * The files lie in XT_STATUS_DIR, else $XDG_RUNTIME_DIR/xtrain, else /tmp/xtrain-UID: a folder of this user, 0700, or
  * nothing is written. */
-#ifndef XT_SRC_BLACKBOX_H
-#define XT_SRC_BLACKBOX_H
+#ifndef XT_SRC_CRASH_H
+#define XT_SRC_CRASH_H
 
 #include <stdatomic.h>
 
@@ -107,7 +107,7 @@ void blackbox_at_rest(bool rest);
  * `why` goes first. */
 const char *blackbox_dump(const char *why);
 
-/* --- crash_folders.c: those of this user beyond the newest XT_POSTMORTEM_KEEP are removed by the next start --- */
+/* --- folders.c: those of this user beyond the newest XT_POSTMORTEM_KEEP are removed by the next start --- */
 typedef struct crash_place {
     int folder; /* the folder that crash folders are made in; -1 = there is none */
     int64_t device, inode; /* its own: the descriptor may have been closed behind our back */
@@ -126,7 +126,7 @@ void crash_folders_ready(void); /* before a signal handler calls the next */
 void crash_folder_note(const char *folder); /* it has been written */
 void crash_folders_prune(void);
 
-/* --- reading (blackbox_read.c) --- */
+/* --- reading (read.c) --- */
 typedef struct box_file {
     char path[512];
     bool alive; /* the process that wrote it still runs */
@@ -147,9 +147,9 @@ void box_sparkline(const blackbox *b, str *out); /* of the device's memory, one 
 
 /* oom.c: kills by the kernel so far in this process's memory cgroup, or in the one whose count stands in `file`;
  * -1 = unknown. */
-int64_t base_oom_kills(void);
-int64_t base_oom_kills_in(const char *file);
-void base_oom_file(char *out, size_t n); /* "" = none */
+int64_t crash_oom_kills(void);
+int64_t crash_oom_kills_in(const char *file);
+void crash_oom_file(char *out, size_t n); /* "" = none */
 int64_t blackbox_kernel_kills(const blackbox *b); /* how many since the program began; 0 also when that is unknown */
 
 #endif

@@ -2,9 +2,9 @@
  * with a line "oom_kill N". */
 #include <stdlib.h>
 
-#include "base/blackbox.h"
+#include "crash/crash.h"
 
-int64_t base_oom_kills_in(const char *path) {
+int64_t crash_oom_kills_in(const char *path) {
     char *text = NULL;
     size_t n;
     int64_t kills = -1;
@@ -45,15 +45,15 @@ static void cgroup_file(str *out) {
     base_free(text);
 }
 
-void base_oom_file(char *out, size_t n) {
+void crash_oom_file(char *out, size_t n) {
     str path = STR_INIT;
     cgroup_file(&path);
     snprintf(out, n, "%s", path.len < n ? str_cstr(&path) : "");
     str_free(&path);
 }
 
-int64_t base_oom_kills(void) {
+int64_t crash_oom_kills(void) {
     char path[256];
-    base_oom_file(path, sizeof path);
-    return base_oom_kills_in(path);
+    crash_oom_file(path, sizeof path);
+    return crash_oom_kills_in(path);
 }
