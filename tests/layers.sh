@@ -16,18 +16,16 @@ declare -A may=(
     [cpu]="base ir pass coll cpu format"
     [pjrt]="base ir cpu format coll pjrt device/pjrt_abi.h device/pjrt_slots.def" [device]="base device format"
     [lazy]="base crash ir grad pass format device coll lazy" [ops]="base ir lazy/lazy.h ops"
-    [nn]="base ir format lazy ops nn" [optim]="base ir format lazy ops nn optim" [data]="base ir format lazy ops data"
-    [metrics]="base crash ir coll lazy ops metrics" [dist]="base crash coll device lazy ops dist"
-    [train]="base crash ir format coll lazy ops nn optim data metrics dist diag train"
+    [nn]="base ir format lazy ops nn" [optim]="base ir format lazy ops nn optim"
+    [data]="base ir format device lazy ops data"
+    [metrics]="base crash ir coll lazy ops metrics" [dist]="base crash ir coll device lazy ops dist"
+    [train]="base crash ir format device coll lazy ops nn optim data metrics dist diag train"
     [diag]="base crash ir device lazy coll diag" [plan]="base ir format pass device lazy plan"
 )
-# Symbols without an include: what lazy.h or a public header declares. FROM TO reason.
+# Symbols without an include, as lazy.h or a public header declares them: each with what keeps it. FROM TO reason.
 symbols_too="
-data    device  a batch is uploaded into buffers by the loader's threads; lazy.h hands the buffers' type on
-dist    ir      public collectives record their ops, as tensor functions do
 metrics nn      perplexity is the public cross entropy's
 ops     lazy    lazy.h alone is included: what the core offers to other folders
-train   device  the throughput's peak is measured by a small program of its own; a checkpoint notes the platform
 "
 # From the lowest to the highest; '.' is what lies in the folder itself. Its FOLDER.h is the face, for all of them.
 declare -A rooms=([cpu]="thread vector run plan plan/attention kernel ." [coll]="core shm mpi .")

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "data/data.h"
+#include "device/device.h"
 #include "lazy/labels.h"
 
 typedef struct batch_order { /* the permutation of one epoch; counted: workers of two epochs may be at work */

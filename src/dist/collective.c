@@ -1,6 +1,7 @@
 /* Collectives on tensors: options checked, then one StableHLO op each (a mean: a sum and a multiplication). In a run of
  * one rank nothing is recorded but a copy, so that the handle is a new one as with more ranks. */
 #include "dist/collective.h"
+#include "ir/build.h"
 #include "lazy/mesh.h"
 #include "ops/ops.h"
 

@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "coll/coll.h"
+#include "device/device.h"
 #include "format/safetensors.h"
 #include "lazy/mesh.h"
 #include "optim/optim.h"

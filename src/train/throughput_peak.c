@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "device/device.h"
 #include "lazy/lazy.h"
 
 static const struct {
