@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <time.h>
 
+#include "coll/open.h"
 #include "patience.h"
 #include "ranks.h"
 
@@ -354,6 +355,34 @@ static void without_memory(void **state) {
     assert_null(use_everything());
 }
 
+/* The table of transports: the name and the number of ranks decide, and what a row makes or names it also serves. */
+static void each_name_has_its_transport(void **state) {
+    (void)state;
+    const coll_transport *alone = transport_for("any-word", 1), *mpi = transport_for("mpi:run", 2),
+                         *shm = transport_for("any-word", 2);
+    assert_ptr_equal(transport_for(NULL, 1), alone);
+    assert_ptr_equal(transport_for("mpi:run", 1), alone);
+    assert_ptr_equal(transport_for("/proc/1/fd/3:77", 2), shm);
+    assert_ptr_equal(transport_for("mpi-like-word", 0), shm);
+    assert_ptr_not_equal(mpi, shm);
+    assert_ptr_not_equal(alone, shm);
+    assert_true(mpi->across_hosts);
+    assert_false(shm->across_hosts);
+    for (int far = 0; far < 2; far++) {
+        char *name;
+        assert_int_equal(setenv("SLURM_JOB_ID", "17", 1), 0);
+        assert_null(transport_run_name(far, &name));
+        assert_ptr_equal(transport_for(name, 2), far ? mpi : shm);
+        base_free(name);
+    }
+    unsetenv("SLURM_JOB_ID");
+    char *made;
+    assert_null(coll_create(2, &made));
+    assert_ptr_equal(transport_for(made, 2), shm);
+    coll_destroy(made);
+    base_free(made);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(key_value_store),
@@ -366,6 +395,7 @@ int main(void) {
         cmocka_unit_test(dead_before_joining),
         cmocka_unit_test(a_group_of_one),
         cmocka_unit_test(without_memory),
+        cmocka_unit_test(each_name_has_its_transport),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
