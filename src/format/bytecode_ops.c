@@ -187,7 +187,8 @@ static bool read_regions(bc_reader *r, bc_cursor *c, const bc_op_head *h, ir_blo
 
 /* --- Attributes --- */
 
-/* Properties as their row spells them, one reference each, "name?" one that may be missing; then the dictionary. */
+/* Properties as their row spells them, one reference each, "name?" one that may be missing (in vhlo none may); then the
+ * dictionary. */
 bool bc_read_props(bc_reader *r, const bc_op_head *h, bc_props *out) {
     size_t cap = 1 + (h->dict ? h->dict->a.n : 0);
     const char *names = h->props ? h->name->props : "";
@@ -199,11 +200,11 @@ bool bc_read_props(bc_reader *r, const bc_op_head *h, bc_props *out) {
     bc_cursor c = h->props ? *h->props : (bc_cursor){h->at, h->at};
     while (*names) {
         size_t n = strcspn(names, " ");
-        bool optional = names[n - 1] == '?';
+        bool mark = names[n - 1] == '?', optional = mark && h->name->dialect != BC_VHLO;
         char *copy = bc_alloc(r, n + 1, 1);
         bc_prop p = {copy, NULL};
         if (!copy) return false;
-        memcpy(copy, names, n - optional);
+        memcpy(copy, names, n - mark);
         if (optional ? !bc_attr_ref_optional(r, &c, &p.a) : !bc_attr_ref(r, &c, &p.a)) return false;
         if (p.a) out->items[out->n++] = p;
         names += n + (names[n] == ' ');

@@ -135,7 +135,7 @@ static size_t count_names(const char *props) {
 static void vhlo_props(bw *w, const ir_op *op, const char *props, str *s) {
     for (const char *p = props; *p;) {
         size_t n = strcspn(p, " ");
-        bw_varint(s, vhlo_value(w, op, p, n));
+        bw_varint(s, vhlo_value(w, op, p, n - (p[n - 1] == '?')));
         p += n + (p[n] == ' ');
     }
 }

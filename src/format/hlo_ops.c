@@ -293,10 +293,19 @@ static const op_row rows[] = {
 #undef HLO
 };
 
-static const op_row *find_row(const char *text) {
+/* An elementwise op without a row of its own is spelt as the IR has it, with hyphens. */
+static bool find_row(const char *text, op_row *out) {
+    char name[64];
+    size_t n = strlen(text);
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
-        if (strcmp(rows[i].text, text) == 0) return &rows[i];
-    return NULL;
+        if (strcmp(rows[i].text, text) == 0) {
+            *out = rows[i];
+            return true;
+        }
+    if (n >= sizeof name || strchr(text, '_')) return false;
+    for (size_t i = 0; i <= n; i++) name[i] = text[i] == '-' ? '_' : text[i];
+    *out = (op_row){.text = text};
+    return ir_opcode_from_name("stablehlo", name, &out->code) && ir_op_infos[out->code].flags & IR_ELEMENTWISE;
 }
 
 static bool find_operands(op_in *o) {
@@ -318,19 +327,20 @@ bool hlomod_build_inst(hlomod_scope *s, hlomod_msg inst, hlomod_value *out) {
     hlomod_reader *r = s->r;
     op_in o = {.s = s, .inst = inst};
     const char *text = hlomod_text(r, inst, 2);
-    const op_row *row = find_row(text);
+    op_row row;
+    bool known = find_row(text, &row);
     if (r->status) return false;
-    if (!row)
+    if (!known)
         return hlomod_fail(r, inst.data, "the HLO opcode '%s' is not known here (instruction '%s')", text,
                            hlomod_text(r, inst, 1));
     if (!hlomod_read_shape(r, hlomod_sub(r, inst, 3), &out->shape) || !find_operands(&o)) return false;
-    o.code = row->code;
+    o.code = row.code;
     o.types = arena_alloc(r->scratch, out->shape.leaves * sizeof *o.types + 1);
     out->leaf = arena_alloc(r->scratch, out->shape.leaves * sizeof(ir_value *) + 1);
     if (!o.types || !out->leaf) return hlomod_oom(r, out->shape.leaves * sizeof *o.types);
     hlomod_leaf_types(&out->shape, o.types);
-    hlomod_dimensions_attr(s, inst, row->dims, &o.attrs);
-    if (row->attrs) row->attrs(s, inst, &o.attrs);
+    hlomod_dimensions_attr(s, inst, row.dims, &o.attrs);
+    if (row.attrs) row.attrs(s, inst, &o.attrs);
     if (r->status || s->b.status) return false;
-    return row->build ? row->build(&o, out) : build_plain(&o, out);
+    return row.build ? row.build(&o, out) : build_plain(&o, out);
 }

@@ -1,17 +1,22 @@
 /* The tables of the vhlo dialect that the reader and the writer share: versioned ops, element types, enumerations. */
 #include "format/bytecode_int.h"
 
+/* Those with a history first; then the others as ops.def has them, where `since` says so. */
 static const vhlo_row rows[] = {
 #define VHLO(name, version, since, until, props) {#name, version, since, until, props},
 #define VHLO_NAMED(name, version, since, until, props) {name, version, since, until, props},
 #include "format/vhlo.def"
 #undef VHLO
 #undef VHLO_NAMED
+#define OP(name, dialect, cls, nin, nout, nregions, rule, flags, meaning, derivative, text, properties, since, doc) \
+    {#name, 1, since, since ? VHLO_NOW : 0, properties},
+#include "ir/ops.def"
+#undef OP
 };
 
 const vhlo_row *vhlo_find(const char *name, size_t n, int version) {
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
-        if (rows[i].version == version && rows[i].name[0] == name[0] && strlen(rows[i].name) == n &&
+        if (rows[i].since && rows[i].version == version && rows[i].name[0] == name[0] && strlen(rows[i].name) == n &&
             memcmp(rows[i].name, name, n) == 0)
             return &rows[i];
     return NULL;
@@ -79,15 +84,20 @@ int vhlo_enum_code(ir_attr_key key, bc_dialect d) {
     return -1;
 }
 
+/* What is spelt like an op and is none of the IR. */
 static const struct plain_row {
     const char *dialect, *name, *props;
 } plain_rows[] = {
-#define PLAIN(dialect, name, props) {dialect, name, props},
-#include "format/plain.def"
-#undef PLAIN
+    {"builtin", "module", "sym_name? sym_visibility?"},
+    {"func", "func", "arg_attrs? function_type no_inline? res_attrs? sym_name sym_visibility?"},
+    {"sdy", "mesh", "mesh sym_name"},
+    {"stablehlo", "cross-replica-sum", "replica_groups"},
 };
 
 const char *plain_props(const char *dialect, const char *name) {
+    ir_opcode code;
+    if (ir_opcode_from_name(dialect, name, &code))
+        return *ir_op_infos[code].properties ? ir_op_infos[code].properties : NULL;
     for (size_t i = 0; i < BASE_COUNT(plain_rows); i++)
         if (strcmp(plain_rows[i].name, name) == 0 && strcmp(plain_rows[i].dialect, dialect) == 0)
             return plain_rows[i].props;

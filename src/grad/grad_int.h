@@ -84,80 +84,29 @@ ir_value *grad_triangle(grad_call *c, ir_value *x, bool lower, double diagonal);
 /* op(a) y = x, or y op(a) = x */
 ir_value *grad_triangular_system(grad_call *c, ir_value *a, ir_value *x, grad_system s);
 
-/* --- rules, by file --- */
-/* rules_elementwise.c */
-xt_status grad_unary(grad_call *c);
-xt_status grad_binary(grad_call *c);
-xt_status grad_select(grad_call *c);
-xt_status grad_clamp(grad_call *c);
-xt_status grad_convert(grad_call *c);
-xt_status grad_reduce_precision(grad_call *c);
-xt_status grad_barrier(grad_call *c);
-/* rules_shape.c */
-xt_status grad_broadcast(grad_call *c);
-xt_status grad_broadcast_in_dim(grad_call *c);
-xt_status grad_reshape(grad_call *c);
-xt_status grad_transpose(grad_call *c);
-xt_status grad_slice(grad_call *c);
-xt_status grad_pad(grad_call *c);
-xt_status grad_concatenate(grad_call *c);
-xt_status grad_reverse_op(grad_call *c);
-/* rules_contract.c */
-xt_status grad_dot(grad_call *c);
-xt_status grad_dot_general(grad_call *c);
-xt_status grad_convolution(grad_call *c);
-/* rules_reduce.c */
-xt_status grad_reduce(grad_call *c);
+/* --- rules: the column `derivative` of ops.def, in the files rules_*.c --- */
+#define GRAD(function, formula) xt_status grad_##function(grad_call *c);
+#define ZERO(reason)
+#define NO_GRAD(reason)
+#define OP(name, dialect, cls, nin, nout, nregions, rule, flags, meaning, derivative, ...) derivative
+#include "ir/ops.def"
+#undef OP
+#undef GRAD
+#undef ZERO
+#undef NO_GRAD
+
 /* rules_fold.c */
 typedef struct grad_window {
     const int64_t *size, *strides, *base, *dilation;
     int64_t *low, *high; /* padding of the forward op */
     size_t rank;
 } grad_window;
-xt_status grad_map(grad_call *c);
 xt_status grad_fold_dims(grad_call *c);
 xt_status grad_fold_windows(grad_call *c, const grad_window *w);
 /* The elementwise ops of a computation over scalars, on whole tensors of the dims of `like`. */
 xt_status grad_apply_scalars(grad_call *c, const ir_block *body, const ir_type *like, ir_value *const *args,
                              ir_value **out_results);
-/* rules_window.c */
-xt_status grad_reduce_window(grad_call *c);
-xt_status grad_select_and_scatter(grad_call *c);
-/* rules_norm.c */
-xt_status grad_batch_norm_training(grad_call *c);
-xt_status grad_batch_norm_grad(grad_call *c);
-xt_status grad_batch_norm_inference(grad_call *c);
-/* rules_index.c */
-xt_status grad_gather(grad_call *c);
-xt_status grad_scatter(grad_call *c);
-xt_status grad_dynamic_slice(grad_call *c);
-xt_status grad_dynamic_update_slice(grad_call *c);
-xt_status grad_sort(grad_call *c);
-/* rules_linalg.c */
-xt_status grad_cholesky(grad_call *c);
-xt_status grad_triangular_solve(grad_call *c);
-xt_status grad_fft(grad_call *c);
 /* rules_factor.c: of a custom call that is a factorisation; false: it is none. */
 bool grad_factorisation(grad_call *c, xt_status *out);
-/* rules_collective.c */
-xt_status grad_custom_call(grad_call *c);
-xt_status grad_all_reduce(grad_call *c);
-xt_status grad_all_gather(grad_call *c);
-xt_status grad_reduce_scatter(grad_call *c);
-xt_status grad_all_to_all(grad_call *c);
-xt_status grad_collective_permute(grad_call *c);
-xt_status grad_collective_broadcast(grad_call *c);
-xt_status grad_collective_reduce(grad_call *c);
-/* rules_control.c */
-xt_status grad_branches(grad_call *c);
-xt_status grad_call_op(grad_call *c);
-/* rules_loop.c */
-xt_status grad_while(grad_call *c);
-/* rules_chlo.c */
-xt_status grad_chlo_unary(grad_call *c);
-xt_status grad_chlo_binary(grad_call *c);
-xt_status grad_chlo_next_after(grad_call *c);
-xt_status grad_chlo_broadcast(grad_call *c);
-xt_status grad_chlo_top_k(grad_call *c);
 
 #endif

@@ -1,15 +1,6 @@
-/* The derivative of every op, found by its opcode: a rule, zero, or the reason why there is none (a unit test demands
- * one of the three).
- *
- * In the formulas x, y are operands, r is the result, d the cotangent of the result. */
+/* The derivative of every op, found by its opcode: a rule, zero, or the reason why there is none. From the column
+ * `derivative` of ops.def; reasons that several ops share stand here under the name they have there. */
 #include "grad/grad_int.h"
-
-#define RULE(function, formula) \
-    { .fn = function, .why = formula }
-#define ZERO(reason) \
-    { .why = reason, .zero = true }
-#define NONE(reason) \
-    { .why = reason }
 
 static const char flat[] = "constant between jumps";
 static const char discrete[] = "integers and truth values carry no gradient";
@@ -19,207 +10,16 @@ static const char dynamic[] = "what it gives has a shape that is known only when
 static const char effects[] = "what happens outside the program has no derivative";
 static const char no_flow[] = "it computes no value";
 
+#define GRAD(function, formula) \
+    { .fn = grad_##function, .why = formula }
+#define ZERO(reason) \
+    { .why = reason, .zero = true }
+#define NO_GRAD(reason) \
+    { .why = reason }
+#define OP(name, dialect, cls, nin, nout, nregions, rule, flags, meaning, derivative, ...) [OP_##name] = derivative,
+#define UNARY_OP(name, dialect, rule, flags, derivative, ...) [OP_##name] = derivative,
+#define BINARY_OP(name, dialect, rule, flags, derivative, ...) [OP_##name] = derivative,
 const grad_rule grad_rules[OP_COUNT] = {
-    /* Elementwise, one operand */
-    [OP_abs] = RULE(grad_unary, "d sign(x)"),
-    [OP_cbrt] = RULE(grad_unary, "d / (3 r^2)"),
-    [OP_cosine] = RULE(grad_unary, "-d sin(x)"),
-    [OP_exponential] = RULE(grad_unary, "d r"),
-    [OP_exponential_minus_one] = RULE(grad_unary, "d (r + 1)"),
-    [OP_imag] = RULE(grad_unary, "complex(0, -d)"),
-    [OP_log] = RULE(grad_unary, "d / x"),
-    [OP_log_plus_one] = RULE(grad_unary, "d / (x + 1)"),
-    [OP_logistic] = RULE(grad_unary, "d r (1 - r)"),
-    [OP_negate] = RULE(grad_unary, "-d"),
-    [OP_real] = RULE(grad_unary, "complex(d, 0)"),
-    [OP_rsqrt] = RULE(grad_unary, "-d r / (2 x)"),
-    [OP_sine] = RULE(grad_unary, "d cos(x)"),
-    [OP_sqrt] = RULE(grad_unary, "d / (2 r)"),
-    [OP_tan] = RULE(grad_unary, "d (1 + r^2)"),
-    [OP_tanh] = RULE(grad_unary, "d (1 - r^2)"),
-    [OP_convert] = RULE(grad_convert, "d converted back; nothing through integers"),
-    [OP_reduce_precision] = RULE(grad_reduce_precision, "d rounded likewise"),
-    [OP_ceil] = ZERO(flat),
-    [OP_floor] = ZERO(flat),
-    [OP_round_nearest_afz] = ZERO(flat),
-    [OP_round_nearest_even] = ZERO(flat),
-    [OP_sign] = ZERO(flat),
-    [OP_count_leading_zeros] = ZERO(discrete),
-    [OP_is_finite] = ZERO(discrete),
-    [OP_not] = ZERO(discrete),
-    [OP_popcnt] = ZERO(discrete),
-    /* Elementwise, two and three operands */
-    [OP_add] = RULE(grad_binary, "d, d"),
-    [OP_atan2] = RULE(grad_binary, "d y / (x^2 + y^2), -d x / (x^2 + y^2)"),
-    [OP_complex] = RULE(grad_binary, "real(d), -imag(d)"),
-    [OP_divide] = RULE(grad_binary, "d / y, -d r / y"),
-    [OP_maximum] = RULE(grad_binary, "d where the operand is larger; ties half each, none against a constant"),
-    [OP_minimum] = RULE(grad_binary, "d where the operand is smaller; ties half each, none against a constant"),
-    [OP_multiply] = RULE(grad_binary, "d y, d x"),
-    [OP_power] = RULE(grad_binary, "d y x^(y-1), d r log(x)"),
-    [OP_remainder] = RULE(grad_binary, "d, -d trunc(x / y)"),
-    [OP_subtract] = RULE(grad_binary, "d, -d"),
-    [OP_and] = ZERO(discrete),
-    [OP_compare] = ZERO(discrete),
-    [OP_or] = ZERO(discrete),
-    [OP_shift_left] = ZERO(discrete),
-    [OP_shift_right_arithmetic] = ZERO(discrete),
-    [OP_shift_right_logical] = ZERO(discrete),
-    [OP_xor] = ZERO(discrete),
-    [OP_clamp] = RULE(grad_clamp, "d where lo <= x <= hi; to a bound where it holds"),
-    [OP_select] = RULE(grad_select, "d to the side that was chosen"),
-    /* Constants and shapes */
-    [OP_constant] = ZERO(no_operands),
-    [OP_iota] = ZERO(no_operands),
-    [OP_dynamic_iota] = ZERO(no_operands),
-    [OP_get_dimension_size] = ZERO(discrete),
-    [OP_bitcast_convert] = NONE("bits have no derivative; convert if values were meant"),
-    [OP_broadcast] = RULE(grad_broadcast, "d summed over the leading dims"),
-    [OP_broadcast_in_dim] = RULE(grad_broadcast_in_dim, "d summed over the dims made or stretched"),
-    [OP_concatenate] = RULE(grad_concatenate, "slices of d"),
-    [OP_pad] = RULE(grad_pad, "slice of d; to the value what is left of the sum"),
-    [OP_reshape] = RULE(grad_reshape, "d reshaped back"),
-    [OP_reverse] = RULE(grad_reverse_op, "d reversed"),
-    [OP_slice] = RULE(grad_slice, "d padded with zeros"),
-    [OP_transpose] = RULE(grad_transpose, "d with the inverse permutation"),
-    [OP_dynamic_broadcast_in_dim] = NONE(dynamic),
-    [OP_dynamic_conv] = NONE(dynamic),
-    [OP_dynamic_gather] = NONE(dynamic),
-    [OP_dynamic_pad] = NONE(dynamic),
-    [OP_dynamic_reshape] = NONE(dynamic),
-    [OP_real_dynamic_slice] = NONE(dynamic),
-    [OP_set_dimension_size] = NONE(dynamic),
-    /* Contractions */
-    [OP_convolution] = RULE(grad_convolution, "d * reversed kernel; input * d"),
-    [OP_dot] = RULE(grad_dot, "d y^T, x^T d"),
-    [OP_dot_general] = RULE(grad_dot_general, "d contracted with the other operand"),
-    [OP_einsum] = NONE("no framework records it any more; record dot_general, which it is one of"),
-    [OP_unary_einsum] = NONE("no framework records it any more; record reduce and transpose, which it is made of"),
-    /* Reductions and computations */
-    [OP_map] = RULE(grad_map, "through its computation on whole tensors"),
-    [OP_reduce] = RULE(grad_reduce, "sum: d; max, min: d shared by the extremes; product: d times all others; a "
-                                    "selection: d where it was taken; else taken apart"),
-    [OP_reduce_window] = RULE(grad_reduce_window, "sum: window sum of d; max, min: select_and_scatter; product: window "
-                                                  "sum of d times the other factors; else taken apart"),
-    [OP_select_and_scatter] = RULE(grad_select_and_scatter, "to the source d at the elements chosen"),
-    [OP_sort] = RULE(grad_sort, "d put back by the inverse permutation"),
-    /* Indexing */
-    [OP_dynamic_slice] = RULE(grad_dynamic_slice, "zeros with d written in"),
-    [OP_dynamic_update_slice] = RULE(grad_dynamic_update_slice, "d with the box zeroed; the box of d"),
-    [OP_gather] = RULE(grad_gather, "d scattered by addition"),
-    [OP_scatter] = RULE(grad_scatter, "add: d, d gathered; replace: d with the places zeroed, d gathered for the "
-                                      "updates that won; product, extremes: as reduce"),
-    [OP_torch_index_select] = NONE("no framework records it any more; record gather, which it is one of"),
-    /* Normalisation */
-    [OP_batch_norm_grad] = RULE(grad_batch_norm_grad, "through its formulas"),
-    [OP_batch_norm_inference] = RULE(grad_batch_norm_inference, "through its formula"),
-    [OP_batch_norm_training] = RULE(grad_batch_norm_training, "batch_norm_grad, and mean and variance by theirs"),
-    /* Linear algebra */
-    [OP_cholesky] =
-        RULE(grad_cholesky, "Phi(S + S^T), S = L^-T Phi(L^T d) L^-1, Phi = lower triangle with half the diagonal"),
-    [OP_fft] = RULE(grad_fft, "transformed likewise; real ones pad or weigh the half that was dropped"),
-    [OP_triangular_solve] = RULE(grad_triangular_solve, "b: the transposed system; a: -d_b r^T in its triangle"),
-    /* Randomness */
-    [OP_rng] = ZERO("random numbers are data"),
-    [OP_rng_bit_generator] = ZERO("random bits are data"),
-    /* Control flow */
-    [OP_case] = RULE(grad_branches, "the branch that was taken, differentiated inside a case"),
-    [OP_if] = RULE(grad_branches, "the branch that was taken, differentiated inside an if"),
-    [OP_while] =
-        RULE(grad_while, "a loop from the last iteration to the first, over states that are stored or computed again"),
-    [OP_optimization_barrier] = RULE(grad_barrier, "d"),
-    [OP_call] = RULE(grad_call_op, "through the body of the function"),
-    [OP_composite] = RULE(grad_call_op, "through the decomposition"),
-    [OP_custom_call] =
-        RULE(grad_custom_call,
-             "d, laid out as r, for a sharding annotation; svd, eigh and qr by their formulas (rules_factor.c)"),
-    [OP_tuple] = NONE("record the elements"),
-    [OP_get_tuple_element] = NONE("record the elements"),
-    [OP_return] = ZERO(no_flow),
-    [OP_func_return] = ZERO(no_flow),
-    [OP_after_all] = ZERO(no_flow),
-    [OP_create_token] = ZERO(no_flow),
-    /* Between devices, and to the host */
-    [OP_all_reduce] = RULE(
-        grad_all_reduce, "sum: d summed over the members; max, min: that, shared by the members that hold the extreme"),
-    [OP_all_gather] = RULE(grad_all_gather, "d summed over the members, each its part"),
-    [OP_all_to_all] = RULE(grad_all_to_all, "d exchanged back"),
-    [OP_async_start] = NONE("record the collective itself: compilers make it asynchronous after differentiation"),
-    [OP_async_done] = NONE("record the collective itself: compilers make it asynchronous after differentiation"),
-    [OP_collective_broadcast] = RULE(grad_collective_broadcast, "d summed at the sender"),
-    [OP_collective_reduce] = RULE(grad_collective_reduce, "sum: d sent to everyone"),
-    [OP_collective_permute] = RULE(grad_collective_permute, "d sent back"),
-    [OP_reduce_scatter] = RULE(grad_reduce_scatter, "sum: d gathered"),
-    [OP_partition_id] = ZERO(discrete),
-    [OP_replica_id] = ZERO(discrete),
-    [OP_infeed] = NONE(effects),
-    [OP_outfeed] = NONE(effects),
-    [OP_send] = NONE(effects),
-    [OP_recv] = NONE(effects),
-    /* Annotations and assertions */
-    [OP_sdy_sharding_constraint] = RULE(grad_barrier, "d"),
-    [OP_sdy_reshard] = RULE(grad_barrier, "d"),
-    [OP_sdy_propagation_barrier] = RULE(grad_barrier, "d"),
-    [OP_sdy_sharding_group] = ZERO(no_flow),
-    [OP_sdy_manual_computation] = NONE("nothing records it; it comes in programs of other frameworks"),
-    [OP_sdy_return] = ZERO(no_flow),
-    [OP_check_expect_eq] = ZERO(no_flow),
-    [OP_check_expect_eq_const] = ZERO(no_flow),
-    [OP_check_expect_almost_eq] = ZERO(no_flow),
-    [OP_check_expect_almost_eq_const] = ZERO(no_flow),
-    [OP_check_expect_close] = ZERO(no_flow),
-    [OP_interpreter_run_parallel] = ZERO(no_flow),
-    [OP_interpreter_print] = ZERO(no_flow),
-    /* chlo */
-    [OP_chlo_acos] = RULE(grad_chlo_unary, "-d / sqrt(1 - x^2)"),
-    [OP_chlo_acosh] = RULE(grad_chlo_unary, "d / sqrt(x^2 - 1)"),
-    [OP_chlo_asin] = RULE(grad_chlo_unary, "d / sqrt(1 - x^2)"),
-    [OP_chlo_asinh] = RULE(grad_chlo_unary, "d / sqrt(x^2 + 1)"),
-    [OP_chlo_atan] = RULE(grad_chlo_unary, "d / (1 + x^2)"),
-    [OP_chlo_atanh] = RULE(grad_chlo_unary, "d / (1 - x^2)"),
-    [OP_chlo_bessel_i1e] = NONE("it needs the Bessel function of order 0, for which there is no op; take it apart "
-                                "(pass lower_chlo) before differentiating"),
-    [OP_chlo_conj] = RULE(grad_chlo_unary, "d conjugated"),
-    [OP_chlo_cosh] = RULE(grad_chlo_unary, "d sinh(x)"),
-    [OP_chlo_digamma] = RULE(grad_chlo_unary, "d polygamma(1, x)"),
-    [OP_chlo_erf] = RULE(grad_chlo_unary, "d 2/sqrt(pi) exp(-x^2)"),
-    [OP_chlo_erf_inv] = RULE(grad_chlo_unary, "d sqrt(pi)/2 exp(r^2)"),
-    [OP_chlo_erfc] = RULE(grad_chlo_unary, "-d 2/sqrt(pi) exp(-x^2)"),
-    [OP_chlo_is_inf] = ZERO(discrete),
-    [OP_chlo_is_neg_inf] = ZERO(discrete),
-    [OP_chlo_is_pos_inf] = ZERO(discrete),
-    [OP_chlo_lgamma] = RULE(grad_chlo_unary, "d digamma(x)"),
-    [OP_chlo_sinh] = RULE(grad_chlo_unary, "d cosh(x)"),
-    [OP_chlo_square] = RULE(grad_chlo_unary, "2 d x"),
-    [OP_chlo_tan] = RULE(grad_chlo_unary, "d (1 + r^2)"),
-    [OP_chlo_mulhi] = ZERO(discrete),
-    [OP_chlo_next_after] = RULE(grad_chlo_next_after, "d; nothing to the direction"),
-    [OP_chlo_polygamma] = RULE(grad_chlo_binary, "by y: d polygamma(x + 1, y)"),
-    [OP_chlo_zeta] = RULE(grad_chlo_binary, "by y: -d x zeta(x + 1, y)"),
-    [OP_chlo_constant] = ZERO(no_operands),
-    [OP_chlo_constant_like] = ZERO(no_operands),
-    [OP_chlo_scan] = NONE("take it apart (pass lower_chlo) before differentiating"),
-    [OP_chlo_ragged_dot] = NONE("take it apart (pass lower_chlo) before differentiating"),
-    [OP_chlo_top_k] = RULE(grad_chlo_top_k, "d scattered to where the elements were"),
-    [OP_chlo_broadcast_add] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_and] = ZERO(discrete),
-    [OP_chlo_broadcast_atan2] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_compare] = ZERO(discrete),
-    [OP_chlo_broadcast_complex] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_divide] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_maximum] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_minimum] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_multiply] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_next_after] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_or] = ZERO(discrete),
-    [OP_chlo_broadcast_polygamma] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_power] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_remainder] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_select] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_shift_left] = ZERO(discrete),
-    [OP_chlo_broadcast_shift_right_arithmetic] = ZERO(discrete),
-    [OP_chlo_broadcast_shift_right_logical] = ZERO(discrete),
-    [OP_chlo_broadcast_subtract] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
-    [OP_chlo_broadcast_xor] = ZERO(discrete),
-    [OP_chlo_broadcast_zeta] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),
+#include "ir/ops.def"
 };
+#undef OP

@@ -91,23 +91,21 @@ static ir_value *d_tanh(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
     return ir_multiply(b, d, ir_subtract(b, ir_splat(b, r->type, 1), ir_multiply(b, r, r)));
 }
 
+/* d_NAME for each op whose row says GRAD(unary, ...), or GRAD(binary, ...) below. */
+#define GRAD(function, formula) FORMULA_##function
+#define ZERO(reason) FORMULA_none
+#define NO_GRAD(reason) FORMULA_none
+#define FORMULA_none(name) NULL
+#define FORMULA_unary(name) d_##name
+#define FORMULA_binary(name) d_##name
+#define FORMULA_chlo_unary(name) NULL
+#define FORMULA_chlo_binary(name) NULL
+#define FORMULA_chlo_next_after(name) NULL
+#define OP(name, ...)
+#define UNARY_OP(name, dialect, rule, flags, derivative, ...) [OP_##name] = derivative(name),
+#define BINARY_OP(name, ...)
 static const unary_fn unary_rules[OP_COUNT] = {
-    [OP_abs] = d_abs,
-    [OP_cbrt] = d_cbrt,
-    [OP_cosine] = d_cosine,
-    [OP_exponential] = d_exponential,
-    [OP_exponential_minus_one] = d_exponential_minus_one,
-    [OP_imag] = d_imag,
-    [OP_log] = d_log,
-    [OP_log_plus_one] = d_log_plus_one,
-    [OP_logistic] = d_logistic,
-    [OP_negate] = d_negate,
-    [OP_real] = d_real,
-    [OP_rsqrt] = d_rsqrt,
-    [OP_sine] = d_sine,
-    [OP_sqrt] = d_sqrt,
-    [OP_tan] = d_tan,
-    [OP_tanh] = d_tanh,
+#include "ir/ops.def"
 };
 
 xt_status grad_unary(grad_call *c) {
@@ -198,12 +196,12 @@ static ir_value *d_complex(ir_builder *b, int i, ir_value *x, ir_value *y, ir_va
     return i == 0 ? ir_real(b, d) : ir_negate(b, ir_imag(b, d));
 }
 
+#define UNARY_OP(name, ...)
+#define BINARY_OP(name, dialect, rule, flags, derivative, ...) [OP_##name] = derivative(name),
 static const binary_fn binary_rules[OP_COUNT] = {
-    [OP_add] = d_add,           [OP_atan2] = d_atan2,     [OP_complex] = d_complex,
-    [OP_divide] = d_divide,     [OP_maximum] = d_maximum, [OP_minimum] = d_minimum,
-    [OP_multiply] = d_multiply, [OP_power] = d_power,     [OP_remainder] = d_remainder,
-    [OP_subtract] = d_subtract,
+#include "ir/ops.def"
 };
+#undef OP
 
 xt_status grad_binary(grad_call *c) {
     const ir_op *op = c->op;

@@ -3,17 +3,17 @@
 #include "ir/build.h"
 #include "ir/interp.h"
 
-#define IR_UNARY(name)                                \
+#define OP(name, ...)
+#define UNARY_OP(name, ...)                           \
     ir_value *ir_##name(ir_builder *b, ir_value *x) { \
         return ir_unary(b, OP_##name, x);             \
     }
-#define IR_BINARY(name)                                            \
+#define BINARY_OP(name, ...)                                       \
     ir_value *ir_##name(ir_builder *b, ir_value *x, ir_value *y) { \
         return ir_binary(b, OP_##name, x, y);                      \
     }
-#include "ir/builders.def"
-#undef IR_UNARY
-#undef IR_BINARY
+#include "ir/ops.def"
+#undef OP
 
 ir_value *build_one(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in, size_t n_attrs,
                     const ir_attr *attrs, const ir_type *type) {

@@ -18,7 +18,7 @@
 #define INFER_NONNULL
 #endif
 #define RULE(name) xt_status ir_infer_##name(const ir_op *op, const ir_type **out, size_t *n_out)
-#define OP(name, dialect, cls, nin, nout, nregions, infer, flags, doc) RULE(infer);
+#define OP(name, dialect, cls, nin, nout, nregions, rule, ...) RULE(rule);
 #include "ir/ops.def"
 #undef OP
 

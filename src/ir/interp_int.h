@@ -133,55 +133,11 @@ static inline bool index_next(size_t rank, const int64_t *dims, int64_t *index) 
     return false;
 }
 
-/* --- the families' op functions, by file --- */
-#define INTERP_FN(name) xt_status interp_##name(interp *c, const ir_op *op, const array *in, array *out);
-INTERP_FN(elementwise)
-INTERP_FN(select)
-INTERP_FN(clamp)
-INTERP_FN(bitcast_convert)
-INTERP_FN(map)
-INTERP_FN(constant)
-INTERP_FN(iota)
-INTERP_FN(broadcast)
-INTERP_FN(broadcast_in_dim)
-INTERP_FN(transpose)
-INTERP_FN(slice)
-INTERP_FN(pad)
-INTERP_FN(concatenate)
-INTERP_FN(reverse)
-INTERP_FN(get_dimension_size)
-INTERP_FN(reduce)
-INTERP_FN(reduce_window)
-INTERP_FN(select_and_scatter)
-INTERP_FN(sort)
-INTERP_FN(top_k)
-INTERP_FN(dot_general)
-INTERP_FN(einsum)
-INTERP_FN(convolution)
-INTERP_FN(gather)
-INTERP_FN(torch_index_select)
-INTERP_FN(scatter)
-INTERP_FN(dynamic_slice)
-INTERP_FN(dynamic_update_slice)
-INTERP_FN(batch_norm_training)
-INTERP_FN(batch_norm_grad)
-INTERP_FN(batch_norm_inference)
-INTERP_FN(rng)
-INTERP_FN(rng_bit_generator)
-INTERP_FN(cholesky)
-INTERP_FN(triangular_solve)
-INTERP_FN(fft)
-INTERP_FN(tuple)
-INTERP_FN(get_tuple_element)
-INTERP_FN(identity)
-INTERP_FN(token)
-INTERP_FN(custom_call)
-INTERP_FN(collective)
-INTERP_FN(host_transfer)
-INTERP_FN(async_start)
-INTERP_FN(check)
-INTERP_FN(run_parallel)
-#undef INTERP_FN
+/* --- the families' op functions: the column `meaning` of ops.def --- */
+#define OP(name, dialect, cls, nin, nout, nregions, rule, flags, meaning, ...) \
+    xt_status interp_##meaning(interp *c, const ir_op *op, const array *in, array *out);
+#include "ir/ops.def"
+#undef OP
 
 /* interp_lapack.c: custom calls of JAX's linear algebra. */
 bool interp_lapack_knows(const char *target);

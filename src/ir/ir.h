@@ -129,7 +129,7 @@ bool ir_enum_from_name(ir_attr_key k, const char *s, size_t n, int64_t *out);
 
 /* --- Ops --- */
 typedef enum ir_opcode {
-#define OP(name, dialect, cls, nin, nout, nregions, infer, flags, doc) OP_##name,
+#define OP(name, ...) OP_##name,
 #include "ir/ops.def"
 #undef OP
     OP_COUNT
@@ -150,7 +150,13 @@ typedef enum ir_class {
     IR_CLASS_LINALG,
     IR_CLASS_OTHER
 } ir_class;
-enum { IR_PURE = 1, IR_COMMUTES = 2, IR_ELEMENTWISE = 4, IR_TERMINATOR = 8 };
+enum {
+    IR_PURE = 1,
+    IR_COMMUTES = 2,
+    IR_ELEMENTWISE = 4,
+    IR_TERMINATOR = 8,
+    IR_TRANSCENDENTAL = 16 /* what an element costs is a function's evaluation, not a flop */
+};
 
 struct ir_value {
     const ir_type *type;
@@ -222,6 +228,7 @@ typedef struct ir_op_info {
      * operands of each region's terminator. */
     xt_status (*infer)(const ir_op *op, const ir_type **out_types, size_t *out_n);
     unsigned flags;
+    const char *properties; /* attributes as bytecode has them, "a b? c": alphabetical, "?" one that may be missing */
     const char *doc;
 } ir_op_info;
 extern const ir_op_info ir_op_infos[OP_COUNT];
@@ -306,11 +313,11 @@ bool ir_loop_constant(const ir_op *loop, const ir_value *v, double *out);
 int64_t ir_trip_count(const ir_op *loop);
 
 /* Typed builders (build_ops.c): one per op or family; results are values, NULL after a failure. */
-#define IR_UNARY(name) ir_value *ir_##name(ir_builder *b, ir_value *x);
-#define IR_BINARY(name) ir_value *ir_##name(ir_builder *b, ir_value *x, ir_value *y);
-#include "ir/builders.def"
-#undef IR_UNARY
-#undef IR_BINARY
+#define OP(name, ...)
+#define UNARY_OP(name, ...) ir_value *ir_##name(ir_builder *b, ir_value *x);
+#define BINARY_OP(name, ...) ir_value *ir_##name(ir_builder *b, ir_value *x, ir_value *y);
+#include "ir/ops.def"
+#undef OP
 ir_value *ir_unary(ir_builder *b, ir_opcode code, ir_value *x);
 ir_value *ir_binary(ir_builder *b, ir_opcode code, ir_value *x, ir_value *y);
 ir_value *ir_constant(ir_builder *b, const ir_type *t, const void *data); /* data copied: all elements */

@@ -8,9 +8,9 @@
     (&#name[sizeof(dialect) == sizeof("stablehlo") || sizeof(#name) <= sizeof(dialect) ? 0 : sizeof(dialect)])
 
 const ir_op_info ir_op_infos[OP_COUNT] = {
-#define OP(name, dialect, cls, nin, nout, nregions, infer, flags, doc) \
-    [OP_##name] = {                                                    \
-        TEXT_NAME(name, dialect), dialect, IR_CLASS_##cls, nin, nout, nregions, ir_infer_##infer, flags, doc},
+#define OP(name, dialect, cls, nin, nout, nregions, rule, flags, meaning, derivative, text, properties, since, doc) \
+    [OP_##name] = {TEXT_NAME(name, dialect), dialect, IR_CLASS_##cls, nin, nout, nregions,                          \
+                   ir_infer_##rule,          flags,   properties,     doc},
 #include "ir/ops.def"
 #undef OP
 };

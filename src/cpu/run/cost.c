@@ -85,21 +85,5 @@ double cpu_op_flops(const ir_op *op) {
 }
 
 double cpu_op_transcendentals(const ir_op *op) {
-    switch ((int)op->code) {
-    case OP_exponential:
-    case OP_exponential_minus_one:
-    case OP_log:
-    case OP_log_plus_one:
-    case OP_tanh:
-    case OP_logistic:
-    case OP_sine:
-    case OP_cosine:
-    case OP_tan:
-    case OP_power:
-    case OP_atan2:
-    case OP_cbrt:
-    case OP_sqrt:
-    case OP_rsqrt: return count_of(op->out[0].type);
-    default: return 0;
-    }
+    return ir_op_infos[op->code].flags & IR_TRANSCENDENTAL ? count_of(op->out[0].type) : 0;
 }
