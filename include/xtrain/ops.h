@@ -56,8 +56,7 @@ extern "C" {
 #define XT_OPT4_(f, opts, a, b, c, d, ...) f(XT_HERE, a, b, c, d, XT_OPTS(opts, __VA_ARGS__))
 
 /* --- Elementwise, one operand ---
- * Functions declared in tensor.h by its table (each is a function too). Integers and truth values become f32 where the
- * result is no integer. */
+ * Each is a function too, as in tensor.h. Integers and truth values become f32 where the result is no integer. */
 #define xt_acos(x) xt_acos_at(XT_HERE, x)
 #define xt_acosh(x) xt_acosh_at(XT_HERE, x)
 #define xt_asin(x) xt_asin_at(XT_HERE, x)
@@ -93,6 +92,70 @@ extern "C" {
 #define xt_nan_to_num_with(x, nan, posinf, neginf) xt_nan_to_num_with_at(XT_HERE, x, nan, posinf, neginf)
 XT_API xt_tensor xt_nan_to_num_with_at(const xt_src *src, xt_tensor x, double nan, double posinf, double neginf);
 #define xt_bitwise_not(x) xt_bitwise_not_at(XT_HERE, x) /* integers and bool */
+XT_API xt_tensor xt_acos_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_acos)(xt_tensor x);
+XT_API xt_tensor xt_acosh_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_acosh)(xt_tensor x);
+XT_API xt_tensor xt_asin_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_asin)(xt_tensor x);
+XT_API xt_tensor xt_asinh_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_asinh)(xt_tensor x);
+XT_API xt_tensor xt_atan_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_atan)(xt_tensor x);
+XT_API xt_tensor xt_atanh_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_atanh)(xt_tensor x);
+XT_API xt_tensor xt_cosh_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_cosh)(xt_tensor x);
+XT_API xt_tensor xt_sinh_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_sinh)(xt_tensor x);
+XT_API xt_tensor xt_tan_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_tan)(xt_tensor x);
+XT_API xt_tensor xt_log2_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_log2)(xt_tensor x);
+XT_API xt_tensor xt_log10_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_log10)(xt_tensor x);
+XT_API xt_tensor xt_exp2_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_exp2)(xt_tensor x);
+XT_API xt_tensor xt_cbrt_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_cbrt)(xt_tensor x);
+XT_API xt_tensor xt_reciprocal_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_reciprocal)(xt_tensor x);
+XT_API xt_tensor xt_erf_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_erf)(xt_tensor x);
+XT_API xt_tensor xt_erfc_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_erfc)(xt_tensor x);
+XT_API xt_tensor xt_erfinv_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_erfinv)(xt_tensor x);
+XT_API xt_tensor xt_lgamma_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_lgamma)(xt_tensor x);
+XT_API xt_tensor xt_digamma_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_digamma)(xt_tensor x);
+XT_API xt_tensor xt_logit_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_logit)(xt_tensor x);
+XT_API xt_tensor xt_sinc_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_sinc)(xt_tensor x);
+XT_API xt_tensor xt_deg2rad_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_deg2rad)(xt_tensor x);
+XT_API xt_tensor xt_rad2deg_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_rad2deg)(xt_tensor x);
+XT_API xt_tensor xt_trunc_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_trunc)(xt_tensor x);
+XT_API xt_tensor xt_frac_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_frac)(xt_tensor x);
+XT_API xt_tensor xt_isnan_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_isnan)(xt_tensor x);
+XT_API xt_tensor xt_isinf_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_isinf)(xt_tensor x);
+XT_API xt_tensor xt_isposinf_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_isposinf)(xt_tensor x);
+XT_API xt_tensor xt_isneginf_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_isneginf)(xt_tensor x);
+XT_API xt_tensor xt_signbit_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_signbit)(xt_tensor x);
+XT_API xt_tensor xt_nan_to_num_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_nan_to_num)(xt_tensor x);
+XT_API xt_tensor xt_bitwise_not_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_bitwise_not)(xt_tensor x);
 
 /* --- Activations --- */
 /* x times the normal distribution function: PyTorch's gelu (xt_gelu is the tanh form) */
@@ -105,6 +168,24 @@ XT_API xt_tensor xt_nan_to_num_with_at(const xt_src *src, xt_tensor x, double na
 #define xt_softsign(x) xt_softsign_at(XT_HERE, x)
 #define xt_tanhshrink(x) xt_tanhshrink_at(XT_HERE, x)
 #define xt_logsigmoid(x) xt_logsigmoid_at(XT_HERE, x)
+XT_API xt_tensor xt_gelu_erf_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_gelu_erf)(xt_tensor x);
+XT_API xt_tensor xt_hardsigmoid_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_hardsigmoid)(xt_tensor x);
+XT_API xt_tensor xt_hardswish_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_hardswish)(xt_tensor x);
+XT_API xt_tensor xt_mish_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_mish)(xt_tensor x);
+XT_API xt_tensor xt_relu6_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_relu6)(xt_tensor x);
+XT_API xt_tensor xt_selu_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_selu)(xt_tensor x);
+XT_API xt_tensor xt_softsign_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_softsign)(xt_tensor x);
+XT_API xt_tensor xt_tanhshrink_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_tanhshrink)(xt_tensor x);
+XT_API xt_tensor xt_logsigmoid_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_logsigmoid)(xt_tensor x);
 #define xt_elu(x, alpha) xt_elu_at(XT_HERE, x, alpha) /* PyTorch's default: 1 */
 #define xt_celu(x, alpha) xt_celu_at(XT_HERE, x, alpha) /* 1 */
 #define xt_leaky_relu(x, slope) xt_leaky_relu_at(XT_HERE, x, slope) /* 0.01 */
@@ -162,6 +243,50 @@ XT_API xt_tensor xt_softplus_at(const xt_src *src, xt_tensor x, xt_softplus_opts
 #define xt_bitwise_xor(x, y) xt_bitwise_xor_at(XT_HERE, x, y)
 #define xt_bitwise_left_shift(x, y) xt_bitwise_left_shift_at(XT_HERE, x, y) /* integers */
 #define xt_bitwise_right_shift(x, y) xt_bitwise_right_shift_at(XT_HERE, x, y) /* the sign bit repeated */
+XT_API xt_tensor xt_atan2_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_atan2)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_hypot_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_hypot)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_copysign_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_copysign)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_nextafter_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_nextafter)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_ldexp_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_ldexp)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_fmod_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_fmod)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_floor_divide_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_floor_divide)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_logaddexp_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_logaddexp)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_logaddexp2_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_logaddexp2)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_xlogy_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_xlogy)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_xlog1py_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_xlog1py)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_heaviside_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_heaviside)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_fmax_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_fmax)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_fmin_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_fmin)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_polygamma_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_polygamma)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_zeta_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_zeta)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_logical_xor_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_logical_xor)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_bitwise_and_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_bitwise_and)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_bitwise_or_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_bitwise_or)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_bitwise_xor_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_bitwise_xor)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_bitwise_left_shift_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_bitwise_left_shift)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_bitwise_right_shift_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_bitwise_right_shift)(xt_tensor x, xt_tensor y);
 #define xt_div_scalar(x, v) xt_div_scalar_at(XT_HERE, x, v)
 #define xt_rsub_scalar(x, v) xt_rsub_scalar_at(XT_HERE, x, v) /* v - x */
 /* x + weight (y - x), exact at both ends */
@@ -691,6 +816,22 @@ XT_API xt_tensor xt_scaled_dot_product_attention_at(const xt_src *src, xt_tensor
 #define xt_angle(x) xt_angle_at(XT_HERE, x)
 #define xt_view_as_real(x) xt_view_as_real_at(XT_HERE, x) /* [...] complex -> [...,2] */
 #define xt_view_as_complex(x) xt_view_as_complex_at(XT_HERE, x) /* [...,2] -> [...] */
+XT_API xt_tensor xt_complex_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_complex)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_polar_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_polar)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_real_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_real)(xt_tensor x);
+XT_API xt_tensor xt_imag_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_imag)(xt_tensor x);
+XT_API xt_tensor xt_conj_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_conj)(xt_tensor x);
+XT_API xt_tensor xt_angle_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_angle)(xt_tensor x);
+XT_API xt_tensor xt_view_as_real_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_view_as_real)(xt_tensor x);
+XT_API xt_tensor xt_view_as_complex_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_view_as_complex)(xt_tensor x);
 typedef enum xt_fft_norm { XT_FFT_BACKWARD, XT_FFT_ORTHO, XT_FFT_FORWARD } xt_fft_norm;
 typedef struct xt_fft_opts {
     size_t struct_size;

@@ -168,15 +168,84 @@ XT_API void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value);
 #define xt_logical_and(x, y) xt_logical_and_at(XT_HERE, x, y)
 #define xt_logical_or(x, y) xt_logical_or_at(XT_HERE, x, y)
 /* Each is a function too, for function pointers and other languages: its line is found from the return address. */
-#define XT_UNARY_(name)                                              \
-    XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x); \
-    XT_API xt_tensor(xt_##name)(xt_tensor x);
-#define XT_BINARY_(name)                                                          \
-    XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x, xt_tensor y); \
-    XT_API xt_tensor(xt_##name)(xt_tensor x, xt_tensor y);
-#include <xtrain/tensor_ops.def>
-#undef XT_UNARY_
-#undef XT_BINARY_
+XT_API xt_tensor xt_abs_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_abs)(xt_tensor x);
+XT_API xt_tensor xt_ceil_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_ceil)(xt_tensor x);
+XT_API xt_tensor xt_cos_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_cos)(xt_tensor x);
+XT_API xt_tensor xt_exp_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_exp)(xt_tensor x);
+XT_API xt_tensor xt_expm1_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_expm1)(xt_tensor x);
+XT_API xt_tensor xt_floor_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_floor)(xt_tensor x);
+XT_API xt_tensor xt_log_e_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_log_e)(xt_tensor x);
+XT_API xt_tensor xt_log1p_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_log1p)(xt_tensor x);
+XT_API xt_tensor xt_sigmoid_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_sigmoid)(xt_tensor x);
+XT_API xt_tensor xt_neg_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_neg)(xt_tensor x);
+XT_API xt_tensor xt_relu_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_relu)(xt_tensor x);
+XT_API xt_tensor xt_gelu_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_gelu)(xt_tensor x);
+XT_API xt_tensor xt_silu_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_silu)(xt_tensor x);
+XT_API xt_tensor xt_round_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_round)(xt_tensor x);
+XT_API xt_tensor xt_rsqrt_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_rsqrt)(xt_tensor x);
+XT_API xt_tensor xt_sign_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_sign)(xt_tensor x);
+XT_API xt_tensor xt_sin_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_sin)(xt_tensor x);
+XT_API xt_tensor xt_sqrt_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_sqrt)(xt_tensor x);
+XT_API xt_tensor xt_tanh_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_tanh)(xt_tensor x);
+XT_API xt_tensor xt_square_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_square)(xt_tensor x);
+XT_API xt_tensor xt_logical_not_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_logical_not)(xt_tensor x);
+XT_API xt_tensor xt_isfinite_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_isfinite)(xt_tensor x);
+XT_API xt_tensor xt_detach_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_detach)(xt_tensor x);
+XT_API xt_tensor xt_add_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_add)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_sub__at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_sub_)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_mul_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_mul)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_div_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_div)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_pow_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_pow)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_maximum_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_maximum)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_minimum_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_minimum)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_remainder_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_remainder)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_eq_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_eq)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_ne_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_ne)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_lt_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_lt)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_le_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_le)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_gt_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_gt)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_ge_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_ge)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_logical_and_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_logical_and)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_logical_or_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_logical_or)(xt_tensor x, xt_tensor y);
 /* v is a constant of the graph unless it changes between steps: then it becomes data */
 #define xt_add_scalar(x, v) xt_add_scalar_at(XT_HERE, x, v)
 #define xt_mul_scalar(x, v) xt_mul_scalar_at(XT_HERE, x, v)

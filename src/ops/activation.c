@@ -54,15 +54,15 @@ static ir_value *make_logsigmoid(ir_builder *b, ir_value *x) {
 static ir_value *make_tanhshrink(ir_builder *b, ir_value *x) {
     return ir_subtract(b, x, ir_tanh(b, x));
 }
-OPS_UNARY(gelu_erf, REAL, make_gelu_erf)
-OPS_UNARY(hardsigmoid, REAL, make_hardsigmoid)
-OPS_UNARY(hardswish, REAL, make_hardswish)
-OPS_UNARY(logsigmoid, REAL, make_logsigmoid)
-OPS_UNARY(mish, REAL, make_mish)
-OPS_UNARY(relu6, REAL, make_relu6)
-OPS_UNARY(selu, REAL, make_selu)
-OPS_UNARY(softsign, REAL, make_softsign)
-OPS_UNARY(tanhshrink, REAL, make_tanhshrink)
+OPS_UNARY(xt_gelu_erf, xt_gelu_erf_at, REAL, make_gelu_erf)
+OPS_UNARY(xt_hardsigmoid, xt_hardsigmoid_at, REAL, make_hardsigmoid)
+OPS_UNARY(xt_hardswish, xt_hardswish_at, REAL, make_hardswish)
+OPS_UNARY(xt_logsigmoid, xt_logsigmoid_at, REAL, make_logsigmoid)
+OPS_UNARY(xt_mish, xt_mish_at, REAL, make_mish)
+OPS_UNARY(xt_relu6, xt_relu6_at, REAL, make_relu6)
+OPS_UNARY(xt_selu, xt_selu_at, REAL, make_selu)
+OPS_UNARY(xt_softsign, xt_softsign_at, REAL, make_softsign)
+OPS_UNARY(xt_tanhshrink, xt_tanhshrink_at, REAL, make_tanhshrink)
 
 /* --- with numbers --- */
 typedef ir_value *(*parametric_fn)(ir_builder *b, ir_value *x, double p, double q);

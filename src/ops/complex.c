@@ -27,11 +27,11 @@ static ir_value *make_angle(ir_builder *b, ir_value *x) {
     ir_value *a = ex_keep(b, ir_not(b, ex_is(b, x, IR_LT, 0)), ex_num(b, x, 0), M_PI);
     return ex_pick(b, ir_compare(b, IR_EQ, x, x), a, x);
 }
-OPS_BINARY(complex, REAL, make_complex)
-OPS_BINARY(polar, REAL, make_polar)
-OPS_UNARY(angle, FLOAT, make_angle)
-OPS_UNARY(imag, IS, make_imag)
-OPS_UNARY(real, IS, make_real)
+OPS_BINARY(xt_complex, xt_complex_at, REAL, make_complex)
+OPS_BINARY(xt_polar, xt_polar_at, REAL, make_polar)
+OPS_UNARY(xt_angle, xt_angle_at, FLOAT, make_angle)
+OPS_UNARY(xt_imag, xt_imag_at, IS, make_imag)
+OPS_UNARY(xt_real, xt_real_at, IS, make_real)
 
 xt_tensor xt_view_as_real_at(const xt_src *src, xt_tensor x) {
     ir_builder *b = lazy_begin(src);
@@ -170,3 +170,5 @@ xt_tensor xt_fftshift_at(const xt_src *src, xt_tensor x, xt_list axes) {
 xt_tensor xt_ifftshift_at(const xt_src *src, xt_tensor x, xt_list axes) {
     return shifted(src, "xt_ifftshift", x, axes, true);
 }
+OPS_PLAIN_UNARY(xt_view_as_real, xt_view_as_real_at)
+OPS_PLAIN_UNARY(xt_view_as_complex, xt_view_as_complex_at)

@@ -1,5 +1,4 @@
-/* The public elementwise ops: one builder function and one row each; the functions of include/xtrain/tensor_ops.def are
- * made from the rows. */
+/* The public elementwise ops: one builder function and one row each, from which the functions are made. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -93,29 +92,29 @@ xt_tensor ops_unary(const xt_src *src, const char *what, ops_operand kind, ops_u
     return lazy_wrap(v ? ops_narrow(b, make(b, v), t) : NULL, what);
 }
 
-OPS_UNARY(abs, NUMBER, make_abs)
-OPS_UNARY(ceil, NUMBER, make_ceil)
-OPS_UNARY(cos, FLOAT, ir_cosine)
-OPS_UNARY(detach, IS, make_detach)
-OPS_UNARY(exp, FLOAT, ir_exponential)
-OPS_UNARY(expm1, FLOAT, ir_exponential_minus_one)
-OPS_UNARY(floor, NUMBER, make_floor)
-OPS_UNARY(gelu, WIDE, make_gelu)
-OPS_UNARY(isfinite, IS, make_isfinite)
-OPS_UNARY(log1p, FLOAT, ir_log_plus_one)
-OPS_UNARY(log_e, FLOAT, ir_log)
-OPS_UNARY(logical_not, IS, make_logical_not)
-OPS_UNARY(neg, NUMBER, ir_negate)
-OPS_UNARY(relu, NUMBER, make_relu)
-OPS_UNARY(round, NUMBER, make_round)
-OPS_UNARY(rsqrt, FLOAT, ir_rsqrt)
-OPS_UNARY(sigmoid, FLOAT, ir_logistic)
-OPS_UNARY(sign, NUMBER, make_sign)
-OPS_UNARY(silu, WIDE, make_silu)
-OPS_UNARY(sin, FLOAT, ir_sine)
-OPS_UNARY(sqrt, FLOAT, ir_sqrt)
-OPS_UNARY(square, NUMBER, make_square)
-OPS_UNARY(tanh, FLOAT, ir_tanh)
+OPS_UNARY(xt_abs, xt_abs_at, NUMBER, make_abs)
+OPS_UNARY(xt_ceil, xt_ceil_at, NUMBER, make_ceil)
+OPS_UNARY(xt_cos, xt_cos_at, FLOAT, ir_cosine)
+OPS_UNARY(xt_detach, xt_detach_at, IS, make_detach)
+OPS_UNARY(xt_exp, xt_exp_at, FLOAT, ir_exponential)
+OPS_UNARY(xt_expm1, xt_expm1_at, FLOAT, ir_exponential_minus_one)
+OPS_UNARY(xt_floor, xt_floor_at, NUMBER, make_floor)
+OPS_UNARY(xt_gelu, xt_gelu_at, WIDE, make_gelu)
+OPS_UNARY(xt_isfinite, xt_isfinite_at, IS, make_isfinite)
+OPS_UNARY(xt_log1p, xt_log1p_at, FLOAT, ir_log_plus_one)
+OPS_UNARY(xt_log_e, xt_log_e_at, FLOAT, ir_log)
+OPS_UNARY(xt_logical_not, xt_logical_not_at, IS, make_logical_not)
+OPS_UNARY(xt_neg, xt_neg_at, NUMBER, ir_negate)
+OPS_UNARY(xt_relu, xt_relu_at, NUMBER, make_relu)
+OPS_UNARY(xt_round, xt_round_at, NUMBER, make_round)
+OPS_UNARY(xt_rsqrt, xt_rsqrt_at, FLOAT, ir_rsqrt)
+OPS_UNARY(xt_sigmoid, xt_sigmoid_at, FLOAT, ir_logistic)
+OPS_UNARY(xt_sign, xt_sign_at, NUMBER, make_sign)
+OPS_UNARY(xt_silu, xt_silu_at, WIDE, make_silu)
+OPS_UNARY(xt_sin, xt_sin_at, FLOAT, ir_sine)
+OPS_UNARY(xt_sqrt, xt_sqrt_at, FLOAT, ir_sqrt)
+OPS_UNARY(xt_square, xt_square_at, NUMBER, make_square)
+OPS_UNARY(xt_tanh, xt_tanh_at, FLOAT, ir_tanh)
 
 /* --- two operands --- */
 /* Integers divide to f32, as "/" does in Python. */
@@ -179,26 +178,27 @@ xt_tensor ops_binary(const xt_src *src, const char *what, ops_operand kind, ops_
     return lazy_wrap(vx && vy ? ops_narrow(b, make(b, vx, vy), t) : NULL, what);
 }
 
-OPS_BINARY(add, IS, ir_add)
-OPS_BINARY(div, IS, make_div)
-OPS_BINARY(eq, IS, make_eq)
-OPS_BINARY(ge, IS, make_ge)
-OPS_BINARY(gt, IS, make_gt)
-OPS_BINARY(le, IS, make_le)
-OPS_BINARY(logical_and, IS, make_logical_and)
-OPS_BINARY(logical_or, IS, make_logical_or)
-OPS_BINARY(lt, IS, make_lt)
-OPS_BINARY(maximum, IS, ir_maximum)
-OPS_BINARY(minimum, IS, ir_minimum)
-OPS_BINARY(mul, IS, ir_multiply)
-OPS_BINARY(ne, IS, make_ne)
-OPS_BINARY(pow, NUMBER, ir_power)
-OPS_BINARY(remainder, NUMBER, make_remainder)
+OPS_BINARY(xt_add, xt_add_at, IS, ir_add)
+OPS_BINARY(xt_div, xt_div_at, IS, make_div)
+OPS_BINARY(xt_eq, xt_eq_at, IS, make_eq)
+OPS_BINARY(xt_ge, xt_ge_at, IS, make_ge)
+OPS_BINARY(xt_gt, xt_gt_at, IS, make_gt)
+OPS_BINARY(xt_le, xt_le_at, IS, make_le)
+OPS_BINARY(xt_logical_and, xt_logical_and_at, IS, make_logical_and)
+OPS_BINARY(xt_logical_or, xt_logical_or_at, IS, make_logical_or)
+OPS_BINARY(xt_lt, xt_lt_at, IS, make_lt)
+OPS_BINARY(xt_maximum, xt_maximum_at, IS, ir_maximum)
+OPS_BINARY(xt_minimum, xt_minimum_at, IS, ir_minimum)
+OPS_BINARY(xt_mul, xt_mul_at, IS, ir_multiply)
+OPS_BINARY(xt_ne, xt_ne_at, IS, make_ne)
+OPS_BINARY(xt_pow, xt_pow_at, NUMBER, ir_power)
+OPS_BINARY(xt_remainder, xt_remainder_at, NUMBER, make_remainder)
 
 /* Named xt_minus by users: xt_sub is a child module. */
 xt_tensor xt_sub__at(const xt_src *src, xt_tensor x, xt_tensor y) {
     return ops_binary(src, "xt_minus", OPS_AS_NUMBER, ir_subtract, x, y);
 }
+OPS_PLAIN_BINARY(xt_sub_, xt_sub__at)
 
 /* --- a tensor and a number --- */
 /* An integer tensor stays one beside a whole number; else it becomes f32. */
@@ -319,16 +319,3 @@ xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype) {
     if (ir_dtype_is_complex(v->type->dtype) && !ir_dtype_is_complex(dtype)) v = ir_real(b, v);
     return lazy_wrap(v ? ir_convert(b, v, dtype) : NULL, "xt_cast");
 }
-
-/* --- the functions behind the macros --- */
-#define XT_UNARY_(name)                                       \
-    xt_tensor(xt_##name)(xt_tensor x) {                       \
-        return xt_##name##_at(src_get(src_from_caller()), x); \
-    }
-#define XT_BINARY_(name)                                         \
-    xt_tensor(xt_##name)(xt_tensor x, xt_tensor y) {             \
-        return xt_##name##_at(src_get(src_from_caller()), x, y); \
-    }
-#include <xtrain/tensor_ops.def>
-#undef XT_UNARY_
-#undef XT_BINARY_

@@ -66,14 +66,26 @@ typedef ir_value *(*ops_binary_fn)(ir_builder *b, ir_value *x, ir_value *y);
 xt_tensor ops_unary(const xt_src *src, const char *what, ops_operand kind, ops_unary_fn make, xt_tensor x);
 xt_tensor ops_binary(const xt_src *src, const char *what, ops_operand kind, ops_binary_fn make, xt_tensor x,
                      xt_tensor y);
-/* Rows of functions `xt_NAME_at` that a builder makes. */
-#define OPS_UNARY(name, kind, make)                                 \
-    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x) {      \
-        return ops_unary(src, "xt_" #name, OPS_AS_##kind, make, x); \
+/* Public functions that a builder makes, named in full so that a search finds them: OPS_UNARY(xt_cbrt, xt_cbrt_at,
+ * REAL, ir_cbrt). The first is the one for function pointers and other languages, which finds its line from the return
+ * address. */
+#define OPS_UNARY(name, function, kind, make)                 \
+    xt_tensor function(const xt_src *src, xt_tensor x) {      \
+        return ops_unary(src, #name, OPS_AS_##kind, make, x); \
+    }                                                         \
+    OPS_PLAIN_UNARY(name, function)
+#define OPS_BINARY(name, function, kind, make)                        \
+    xt_tensor function(const xt_src *src, xt_tensor x, xt_tensor y) { \
+        return ops_binary(src, #name, OPS_AS_##kind, make, x, y);     \
+    }                                                                 \
+    OPS_PLAIN_BINARY(name, function)
+#define OPS_PLAIN_UNARY(name, function)                 \
+    xt_tensor(name)(xt_tensor x) {                      \
+        return function(src_get(src_from_caller()), x); \
     }
-#define OPS_BINARY(name, kind, make)                                        \
-    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x, xt_tensor y) { \
-        return ops_binary(src, "xt_" #name, OPS_AS_##kind, make, x, y);     \
+#define OPS_PLAIN_BINARY(name, function)                   \
+    xt_tensor(name)(xt_tensor x, xt_tensor y) {            \
+        return function(src_get(src_from_caller()), x, y); \
     }
 
 /* start..stop of one axis, the others whole. */

@@ -169,34 +169,35 @@ static xt_tensor reduced(const xt_src *src, const char *what, unsigned needs, re
     return lazy_wrap(opts.keepdim ? keep_dims(&o, r) : r, what);
 }
 
-#define REDUCTION(name, needs, make)                                                                \
-    xt_tensor xt_##name##_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o) { \
-        return reduced(src, "xt_" #name "_axes", needs, make, x, axes, o, 0, 0);                    \
+/* These and the rows of WHOLE name the functions they make in full, so that a search finds them. */
+#define REDUCTION(name, function, needs, make)                                           \
+    xt_tensor function(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o) { \
+        return reduced(src, #name, needs, make, x, axes, o, 0, 0);                       \
     }
-REDUCTION(all, 0, all)
-REDUCTION(amax, ORDERED | HAS_ELEMENTS, amax)
-REDUCTION(amin, ORDERED | HAS_ELEMENTS, amin)
-REDUCTION(any, 0, any)
-REDUCTION(count_nonzero, 0, count_nonzero)
-REDUCTION(logsumexp, IN_FLOAT | ORDERED | WIDE, logsumexp)
-REDUCTION(mean, 0, mean)
-REDUCTION(nanmean, IN_FLOAT | ORDERED | WIDE, nanmean)
-REDUCTION(nansum, ORDERED, nansum)
-REDUCTION(prod, 0, prod)
-REDUCTION(sum, 0, sum)
+REDUCTION(xt_all_axes, xt_all_axes_at, 0, all)
+REDUCTION(xt_amax_axes, xt_amax_axes_at, ORDERED | HAS_ELEMENTS, amax)
+REDUCTION(xt_amin_axes, xt_amin_axes_at, ORDERED | HAS_ELEMENTS, amin)
+REDUCTION(xt_any_axes, xt_any_axes_at, 0, any)
+REDUCTION(xt_count_nonzero_axes, xt_count_nonzero_axes_at, 0, count_nonzero)
+REDUCTION(xt_logsumexp_axes, xt_logsumexp_axes_at, IN_FLOAT | ORDERED | WIDE, logsumexp)
+REDUCTION(xt_mean_axes, xt_mean_axes_at, 0, mean)
+REDUCTION(xt_nanmean_axes, xt_nanmean_axes_at, IN_FLOAT | ORDERED | WIDE, nanmean)
+REDUCTION(xt_nansum_axes, xt_nansum_axes_at, ORDERED, nansum)
+REDUCTION(xt_prod_axes, xt_prod_axes_at, 0, prod)
+REDUCTION(xt_sum_axes, xt_sum_axes_at, 0, sum)
 
-#define WHOLE(name, needs, make)                                                                   \
-    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x) {                                     \
-        return reduced(src, "xt_" #name, needs, make, x, (xt_list){0}, (xt_reduce_opts){0}, 2, 1); \
+#define WHOLE(name, function, needs, make)                                                   \
+    xt_tensor function(const xt_src *src, xt_tensor x) {                                     \
+        return reduced(src, #name, needs, make, x, (xt_list){0}, (xt_reduce_opts){0}, 2, 1); \
     }
-WHOLE(all, 0, all)
-WHOLE(any, 0, any)
-WHOLE(count_nonzero, 0, count_nonzero)
-WHOLE(logsumexp, IN_FLOAT | ORDERED | WIDE, logsumexp)
-WHOLE(norm, IN_FLOAT | ORDERED | WIDE, norm)
-WHOLE(prod, 0, prod)
-WHOLE(std, IN_FLOAT | ORDERED | WIDE, deviation)
-WHOLE(var, IN_FLOAT | ORDERED | WIDE, variance)
+WHOLE(xt_all, xt_all_at, 0, all)
+WHOLE(xt_any, xt_any_at, 0, any)
+WHOLE(xt_count_nonzero, xt_count_nonzero_at, 0, count_nonzero)
+WHOLE(xt_logsumexp, xt_logsumexp_at, IN_FLOAT | ORDERED | WIDE, logsumexp)
+WHOLE(xt_norm, xt_norm_at, IN_FLOAT | ORDERED | WIDE, norm)
+WHOLE(xt_prod, xt_prod_at, 0, prod)
+WHOLE(xt_std, xt_std_at, IN_FLOAT | ORDERED | WIDE, deviation)
+WHOLE(xt_var, xt_var_at, IN_FLOAT | ORDERED | WIDE, variance)
 
 static double correction_of(xt_var_opts o) {
     return o.population ? 0 : o.correction ? o.correction : 1;
