@@ -6,7 +6,8 @@
 
 static void update(optim_update *u) {
     ir_builder *b = u->b;
-    double r = u->h->decay, eps = u->h->eps;
+    const xt_adadelta_opts *p = OPTIM_OPTS(u->h, xt_adadelta_opts);
+    double r = p->rho, eps = p->eps;
     optim_decay(u, false);
     ir_value *v = u->new_state[0] = optim_mix(b, u->state[0], ir_multiply(b, u->grad, u->grad), r);
     ir_value *ratio = ir_divide(b, ir_sqrt(b, optim_plus(b, u->state[1], eps)), ir_sqrt(b, optim_plus(b, v, eps)));
@@ -15,11 +16,8 @@ static void update(optim_update *u) {
     optim_descend(u, d, u->lr);
 }
 
-const optim_kind optim_adadelta = {.name = "adadelta",
-                                   .title = "Adadelta",
-                                   .n_states = 2,
-                                   .state_names = {"square_avg", "acc_delta"},
-                                   .update = update};
+static const optim_kind kind = {
+    .id = OPTIM_adadelta, .n_states = 2, .state_names = {"square_avg", "acc_delta"}, .update = update};
 
 xt_optimizer *xt_adadelta_opt(const xt_src *src, xt_module *net, xt_adadelta_opts p) {
     SRC_CALLED_FROM(src);
@@ -31,10 +29,5 @@ xt_optimizer *xt_adadelta_opt(const xt_src *src, xt_module *net, xt_adadelta_opt
         OPTIM_SWITCH(xt_adadelta_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_adadelta_opts),
     };
-    xt_optimizer *o = optim_new(&optim_adadelta, net, "xt_adadelta", rows, BASE_COUNT(rows), &p);
-    if (!o) return NULL;
-    o->groups[0].h = (optim_hyper){
-        .lr = p.lr, .decay = p.rho, .eps = p.eps, .weight_decay = p.weight_decay, .maximize = p.maximize == XT_ON};
-    optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
-    return o;
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
 }

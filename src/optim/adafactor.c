@@ -28,7 +28,9 @@ static const ir_type *state_type(const optim_hyper *h, int k, const ir_type *par
 /* shared = b, min(lr, 1/sqrt(t)) */
 static void begin(optim_update *u) {
     ir_builder *b = u->b;
-    u->shared[0] = u->step ? ir_power(b, u->step, ir_splat(b, u->step->type, u->h->decay)) : NULL;
+    u->shared[0] =
+        u->step ? ir_power(b, u->step, ir_splat(b, u->step->type, OPTIM_OPTS(u->h, xt_adafactor_opts)->beta2_decay))
+                : NULL;
     u->shared[1] = ir_minimum(b, u->lr, ir_rsqrt(b, u->step));
 }
 
@@ -72,33 +74,32 @@ static ir_value *second_moment(optim_update *u, double eps1) {
 
 static void update(optim_update *u) {
     ir_builder *b = u->b;
-    const optim_hyper *h = u->h;
+    const xt_adafactor_opts *p = OPTIM_OPTS(u->h, xt_adafactor_opts);
     if (!u->param || !u->grad) return;
     xt_dtype t = u->param->type->dtype;
-    double eps1 = h->eps != 0    ? h->eps
+    double eps1 = p->eps1 != 0   ? p->eps1
                   : t == XT_F64  ? DBL_EPSILON
                   : t == XT_BF16 ? 0x1p-7
                   : t == XT_F16  ? 0x1p-10
                                  : FLT_EPSILON;
     ir_value *size = rms(b, u->param);
-    ir_value *alpha = size ? ir_multiply(b, ir_maximum(b, size, ir_splat(b, size->type, h->eps2)), u->shared[1]) : NULL;
+    ir_value *alpha = size ? ir_multiply(b, ir_maximum(b, size, ir_splat(b, size->type, p->eps2)), u->shared[1]) : NULL;
     optim_decay(u, true);
     ir_value *v = second_moment(u, eps1);
     ir_value *direction =
         v ? ir_multiply(b, u->grad, ir_rsqrt(b, ir_maximum(b, v, ir_splat(b, v->type, eps1 * eps1)))) : NULL;
-    ir_value *length = optim_times(b, rms(b, direction), 1 / h->dampening);
+    ir_value *length = optim_times(b, rms(b, direction), 1 / p->d);
     ir_value *denom = length ? ir_maximum(b, length, ir_splat(b, length->type, 1)) : NULL;
     optim_descend(u, direction, ir_divide(b, alpha, denom));
 }
 
-const optim_kind optim_adafactor = {.name = "adafactor",
-                                    .title = "Adafactor",
-                                    .n_states = 3,
-                                    .state_names = {"row_var", "col_var", "variance"},
-                                    .counts = counts,
-                                    .state_type = state_type,
-                                    .begin = begin,
-                                    .update = update};
+static const optim_kind kind = {.id = OPTIM_adafactor,
+                                .n_states = 3,
+                                .state_names = {"row_var", "col_var", "variance"},
+                                .counts = counts,
+                                .state_type = state_type,
+                                .begin = begin,
+                                .update = update};
 
 xt_optimizer *xt_adafactor_opt(const xt_src *src, xt_module *net, xt_adafactor_opts p) {
     SRC_CALLED_FROM(src);
@@ -112,15 +113,5 @@ xt_optimizer *xt_adafactor_opt(const xt_src *src, xt_module *net, xt_adafactor_o
         OPTIM_SWITCH(xt_adafactor_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_adafactor_opts),
     };
-    xt_optimizer *o = optim_new(&optim_adafactor, net, "xt_adafactor", rows, BASE_COUNT(rows), &p);
-    if (!o) return NULL;
-    o->groups[0].h = (optim_hyper){.lr = p.lr,
-                                   .decay = p.beta2_decay,
-                                   .eps = p.eps1,
-                                   .eps2 = p.eps2,
-                                   .dampening = p.d,
-                                   .weight_decay = p.weight_decay,
-                                   .maximize = p.maximize == XT_ON};
-    optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
-    return o;
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
 }

@@ -4,34 +4,35 @@
 #include "optim/optim.h"
 
 static bool counts(const optim_hyper *h) {
-    return h->decay != 0;
+    return OPTIM_OPTS(h, xt_adagrad_opts)->lr_decay != 0;
 }
 static double initial(const optim_hyper *h, int k) {
     (void)k;
-    return h->initial;
+    return OPTIM_OPTS(h, xt_adagrad_opts)->initial_accumulator_value;
 }
 
 static void begin(optim_update *u) {
+    double decay = OPTIM_OPTS(u->h, xt_adagrad_opts)->lr_decay;
     u->shared[0] = u->lr;
     if (u->step)
         u->shared[0] =
-            ir_divide(u->b, u->lr, optim_plus(u->b, optim_times(u->b, optim_plus(u->b, u->step, -1), u->h->decay), 1));
+            ir_divide(u->b, u->lr, optim_plus(u->b, optim_times(u->b, optim_plus(u->b, u->step, -1), decay), 1));
 }
 
 static void update(optim_update *u) {
     optim_decay(u, false);
     ir_value *s = u->new_state[0] = ir_add(u->b, u->state[0], ir_multiply(u->b, u->grad, u->grad));
-    optim_descend(u, ir_divide(u->b, u->grad, optim_plus(u->b, ir_sqrt(u->b, s), u->h->eps)), u->shared[0]);
+    ir_value *root = optim_plus(u->b, ir_sqrt(u->b, s), OPTIM_OPTS(u->h, xt_adagrad_opts)->eps);
+    optim_descend(u, ir_divide(u->b, u->grad, root), u->shared[0]);
 }
 
-const optim_kind optim_adagrad = {.name = "adagrad",
-                                  .title = "Adagrad",
-                                  .n_states = 1,
-                                  .state_names = {"sum"},
-                                  .counts = counts,
-                                  .initial = initial,
-                                  .begin = begin,
-                                  .update = update};
+static const optim_kind kind = {.id = OPTIM_adagrad,
+                                .n_states = 1,
+                                .state_names = {"sum"},
+                                .counts = counts,
+                                .initial = initial,
+                                .begin = begin,
+                                .update = update};
 
 xt_optimizer *xt_adagrad_opt(const xt_src *src, xt_module *net, xt_adagrad_opts p) {
     SRC_CALLED_FROM(src);
@@ -44,14 +45,5 @@ xt_optimizer *xt_adagrad_opt(const xt_src *src, xt_module *net, xt_adagrad_opts 
         OPTIM_SWITCH(xt_adagrad_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_adagrad_opts),
     };
-    xt_optimizer *o = optim_new(&optim_adagrad, net, "xt_adagrad", rows, BASE_COUNT(rows), &p);
-    if (!o) return NULL;
-    o->groups[0].h = (optim_hyper){.lr = p.lr,
-                                   .decay = p.lr_decay,
-                                   .weight_decay = p.weight_decay,
-                                   .initial = p.initial_accumulator_value,
-                                   .eps = p.eps,
-                                   .maximize = p.maximize == XT_ON};
-    optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
-    return o;
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
 }

@@ -11,7 +11,7 @@ static bool counts(const optim_hyper *h) {
     return true;
 }
 static const ir_type *state_type(const optim_hyper *h, int k, const ir_type *param) {
-    return k < 2 || h->amsgrad ? param : NULL;
+    return k < 2 || OPTIM_OPTS(h, xt_adamw_opts)->amsgrad == XT_ON ? param : NULL;
 }
 
 /* shared = lr/(1-b1^t), 1/sqrt(1-b2^t) */
@@ -19,59 +19,50 @@ static void begin(optim_update *u) {
     ir_builder *b = u->b;
     ir_value *one = ir_splat(b, ir_scalar(XT_F32), 1);
     u->shared[0] = ir_divide(b, u->lr, optim_bias(b, u->step, u->h->momentum, u->log_m));
-    u->shared[1] = ir_divide(b, one, ir_sqrt(b, optim_bias(b, u->step, u->h->beta2, NULL)));
+    u->shared[1] = ir_divide(b, one, ir_sqrt(b, optim_bias(b, u->step, OPTIM_OPTS(u->h, xt_adamw_opts)->beta2, NULL)));
 }
 
-static void update(optim_update *u) {
+static void update(optim_update *u, bool decoupled) {
     ir_builder *b = u->b;
-    optim_decay(u, u->h->decoupled);
+    const xt_adamw_opts *p = OPTIM_OPTS(u->h, xt_adamw_opts);
+    optim_decay(u, decoupled);
     ir_value *m = u->new_state[0] = optim_mean_of(u, u->state[0], u->grad);
-    ir_value *v = u->new_state[1] = optim_mix(b, u->state[1], ir_multiply(b, u->grad, u->grad), u->h->beta2);
-    if (u->h->amsgrad) v = u->new_state[2] = ir_maximum(b, u->state[2], v);
+    ir_value *v = u->new_state[1] = optim_mix(b, u->state[1], ir_multiply(b, u->grad, u->grad), p->beta2);
+    if (p->amsgrad == XT_ON) v = u->new_state[2] = ir_maximum(b, u->state[2], v);
     ir_value *root = optim_scale(b, ir_sqrt(b, v), u->shared[1]);
-    optim_descend(u, ir_divide(b, m, optim_plus(b, root, u->h->eps)), u->shared[0]);
+    optim_descend(u, ir_divide(b, m, optim_plus(b, root, p->eps)), u->shared[0]);
+}
+static void update_adam(optim_update *u) {
+    update(u, false);
+}
+static void update_adamw(optim_update *u) {
+    update(u, true);
 }
 
-#define ADAM(c_name, py_name)                                                                                   \
+#define ADAM(name, function)                                                                                    \
     {                                                                                                           \
-        .name = c_name, .title = py_name, .momentum = true, .n_states = 3,                                      \
+        .id = OPTIM_##name, .momentum = true, .n_states = 3,                                                    \
         .state_names = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}, .counts = counts, .state_type = state_type, \
-        .begin = begin, .update = update                                                                        \
+        .begin = begin, .update = function                                                                      \
     }
-const optim_kind optim_adam = ADAM("adam", "Adam"), optim_adamw = ADAM("adamw", "AdamW");
+static const optim_kind adam = ADAM(adam, update_adam), adamw = ADAM(adamw, update_adamw);
 
-static xt_optimizer *make(const optim_kind *k, const char *what, xt_module *net, xt_adamw_opts p, double decay) {
-    static const option_row rows[] = {
-        OPTIM_ROW(xt_adamw_opts, lr, 1e-3, 0, 1e6, "learning rate"),
-        OPTIM_ROW(xt_adamw_opts, beta1, 0.9, 0, 1, "decay of the mean of gradients"),
-        OPTIM_ROW(xt_adamw_opts, beta2, 0.999, 0, 1, "decay of the mean of squared gradients"),
-        OPTIM_ROW(xt_adamw_opts, eps, 1e-8, 0, 1, "added to the root"),
-        OPTIM_ROW(xt_adamw_opts, weight_decay, 0, -1, 1e6, "shrinks parameters; negative = none"),
-        OPTIM_SWITCH(xt_adamw_opts, amsgrad, "divides by the largest second moment so far"),
-        OPTIM_SWITCH(xt_adamw_opts, maximize, "climbs"),
-        OPTIM_CLIP_ROWS(xt_adamw_opts),
-    };
-    xt_optimizer *o = optim_new(k, net, what, rows, BASE_COUNT(rows), &p);
-    if (!o) return NULL;
-    o->groups[0].h = (optim_hyper){.lr = p.lr,
-                                   .momentum = p.beta1,
-                                   .beta2 = p.beta2,
-                                   .eps = p.eps,
-                                   .weight_decay = p.weight_decay < 0    ? 0
-                                                   : p.weight_decay == 0 ? decay
-                                                                         : p.weight_decay,
-                                   .decoupled = k == &optim_adamw,
-                                   .amsgrad = p.amsgrad == XT_ON,
-                                   .maximize = p.maximize == XT_ON};
-    optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
-    return o;
-}
+#define ADAM_ROWS(decay)                                                                               \
+    OPTIM_ROW(xt_adamw_opts, lr, 1e-3, 0, 1e6, "learning rate"),                                       \
+        OPTIM_ROW(xt_adamw_opts, beta1, 0.9, 0, 1, "decay of the mean of gradients"),                  \
+        OPTIM_ROW(xt_adamw_opts, beta2, 0.999, 0, 1, "decay of the mean of squared gradients"),        \
+        OPTIM_ROW(xt_adamw_opts, eps, 1e-8, 0, 1, "added to the root"),                                \
+        OPTIM_ROW(xt_adamw_opts, weight_decay, decay, -1, 1e6, "shrinks parameters; negative = none"), \
+        OPTIM_SWITCH(xt_adamw_opts, amsgrad, "divides by the largest second moment so far"),           \
+        OPTIM_SWITCH(xt_adamw_opts, maximize, "climbs"), OPTIM_CLIP_ROWS(xt_adamw_opts),
 
-xt_optimizer *xt_adamw_opt(const xt_src *src, xt_module *net, xt_adamw_opts o) {
+xt_optimizer *xt_adamw_opt(const xt_src *src, xt_module *net, xt_adamw_opts p) {
     SRC_CALLED_FROM(src);
-    return make(&optim_adamw, "xt_adamw", net, o, 0.01);
+    static const option_row rows[] = {ADAM_ROWS(0.01)};
+    return optim_new(&adamw, net, rows, BASE_COUNT(rows), &p, sizeof p);
 }
-xt_optimizer *xt_adam_opt(const xt_src *src, xt_module *net, xt_adamw_opts o) {
+xt_optimizer *xt_adam_opt(const xt_src *src, xt_module *net, xt_adamw_opts p) {
     SRC_CALLED_FROM(src);
-    return make(&optim_adam, "xt_adam", net, o, 0);
+    static const option_row rows[] = {ADAM_ROWS(0)};
+    return optim_new(&adam, net, rows, BASE_COUNT(rows), &p, sizeof p);
 }

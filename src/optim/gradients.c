@@ -40,7 +40,7 @@ static bool has_module(const xt_optimizer *o) {
     lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL,
                          "%s: the module of this optimizer was freed, or belongs to another thread; free the optimizer "
                          "first, or after its last step",
-                         o->kind->name));
+                         o->name->name));
     return false;
 }
 

@@ -14,7 +14,8 @@ static bool counts(const optim_hyper *h) {
 static void begin(optim_update *u) {
     ir_value *one = ir_splat(u->b, ir_scalar(XT_F32), 1);
     u->shared[0] = ir_divide(u->b, one, optim_bias(u->b, u->step, u->h->momentum, u->log_m));
-    u->shared[1] = ir_divide(u->b, one, ir_sqrt(u->b, optim_bias(u->b, u->step, u->h->beta2, NULL)));
+    u->shared[1] =
+        ir_divide(u->b, one, ir_sqrt(u->b, optim_bias(u->b, u->step, OPTIM_OPTS(u->h, xt_lamb_opts)->beta2, NULL)));
 }
 
 /* f32 scalar */
@@ -28,22 +29,22 @@ static ir_value *trust(ir_builder *b, ir_value *param, ir_value *direction) {
 
 static void update(optim_update *u) {
     ir_builder *b = u->b;
+    const xt_lamb_opts *p = OPTIM_OPTS(u->h, xt_lamb_opts);
     ir_value *m = u->new_state[0] = optim_mean_of(u, u->state[0], u->grad);
-    ir_value *v = u->new_state[1] = optim_mix(b, u->state[1], ir_multiply(b, u->grad, u->grad), u->h->beta2);
-    ir_value *root = optim_plus(b, optim_scale(b, ir_sqrt(b, v), u->shared[1]), u->h->eps);
+    ir_value *v = u->new_state[1] = optim_mix(b, u->state[1], ir_multiply(b, u->grad, u->grad), p->beta2);
+    ir_value *root = optim_plus(b, optim_scale(b, ir_sqrt(b, v), u->shared[1]), p->eps);
     ir_value *direction = ir_divide(b, optim_scale(b, m, u->shared[0]), root);
     if (u->h->weight_decay != 0) direction = ir_add(b, direction, optim_times(b, u->param, u->h->weight_decay));
     optim_descend(u, direction, ir_multiply(b, u->lr, trust(b, u->param, direction)));
 }
 
-const optim_kind optim_lamb = {.name = "lamb",
-                               .title = "LAMB",
-                               .momentum = true,
-                               .n_states = 2,
-                               .state_names = {"exp_avg", "exp_avg_sq"},
-                               .counts = counts,
-                               .begin = begin,
-                               .update = update};
+static const optim_kind kind = {.id = OPTIM_lamb,
+                                .momentum = true,
+                                .n_states = 2,
+                                .state_names = {"exp_avg", "exp_avg_sq"},
+                                .counts = counts,
+                                .begin = begin,
+                                .update = update};
 
 xt_optimizer *xt_lamb_opt(const xt_src *src, xt_module *net, xt_lamb_opts p) {
     SRC_CALLED_FROM(src);
@@ -56,14 +57,5 @@ xt_optimizer *xt_lamb_opt(const xt_src *src, xt_module *net, xt_lamb_opts p) {
         OPTIM_SWITCH(xt_lamb_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_lamb_opts),
     };
-    xt_optimizer *o = optim_new(&optim_lamb, net, "xt_lamb", rows, BASE_COUNT(rows), &p);
-    if (!o) return NULL;
-    o->groups[0].h = (optim_hyper){.lr = p.lr,
-                                   .momentum = p.beta1,
-                                   .beta2 = p.beta2,
-                                   .eps = p.eps,
-                                   .weight_decay = p.weight_decay < 0 ? 0 : p.weight_decay,
-                                   .maximize = p.maximize == XT_ON};
-    optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
-    return o;
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
 }

@@ -7,12 +7,12 @@
 static void update(optim_update *u) {
     optim_decay(u, true);
     ir_value *direction = ir_sign(u->b, optim_mean_of(u, u->state[0], u->grad));
-    u->new_state[0] = optim_mix(u->b, u->state[0], u->grad, u->h->beta2);
+    u->new_state[0] = optim_mix(u->b, u->state[0], u->grad, OPTIM_OPTS(u->h, xt_lion_opts)->beta2);
     optim_descend(u, direction, u->lr);
 }
 
-const optim_kind optim_lion = {
-    .name = "lion", .title = "Lion", .momentum = true, .n_states = 1, .state_names = {"exp_avg"}, .update = update};
+static const optim_kind kind = {
+    .id = OPTIM_lion, .momentum = true, .n_states = 1, .state_names = {"exp_avg"}, .update = update};
 
 xt_optimizer *xt_lion_opt(const xt_src *src, xt_module *net, xt_lion_opts p) {
     SRC_CALLED_FROM(src);
@@ -24,13 +24,5 @@ xt_optimizer *xt_lion_opt(const xt_src *src, xt_module *net, xt_lion_opts p) {
         OPTIM_SWITCH(xt_lion_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_lion_opts),
     };
-    xt_optimizer *o = optim_new(&optim_lion, net, "xt_lion", rows, BASE_COUNT(rows), &p);
-    if (!o) return NULL;
-    o->groups[0].h = (optim_hyper){.lr = p.lr,
-                                   .momentum = p.beta1,
-                                   .beta2 = p.beta2,
-                                   .weight_decay = p.weight_decay,
-                                   .maximize = p.maximize == XT_ON};
-    optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
-    return o;
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
 }

@@ -17,17 +17,15 @@
 
 enum { OPTIM_MAX_STATES = 4, OPTIM_MAX_SHARED = 4 };
 
-/* The numbers of a group; a kind uses those it knows. */
+/* The numbers of a group: those that groups and schedules change, and the others in the struct of the kind's options.
+ */
 typedef struct optim_hyper {
     double lr, weight_decay;
-    double momentum; /* SGD's and RMSprop's; the first beta of the Adam family and Lion */
-    double beta2; /* the second beta */
-    double eps, eps2; /* eps2: Adafactor */
-    double decay; /* Adagrad: lr_decay; RMSprop: alpha; Adadelta: rho; NAdam: momentum_decay; Adafactor: beta2_decay */
-    double dampening; /* SGD; Adafactor: the clipping threshold d */
-    double initial; /* Adagrad: initial_accumulator_value */
-    bool nesterov, amsgrad, centered, decoupled, maximize;
+    double momentum; /* the options' momentum, or beta1 */
+    bool maximize;
+    const void *opts; /* settled; the optimizer's own copy */
 } optim_hyper;
+#define OPTIM_OPTS(h, type) ((const type *)(h)->opts)
 
 typedef struct optim_group { /* group 0: what no pattern matches */
     char *pattern;
@@ -61,8 +59,20 @@ typedef struct optim_update {
     ir_value *new_param, *new_state[OPTIM_MAX_STATES];
 } optim_update;
 
-typedef struct optim_kind {
+/* optimizers.def. */
+typedef enum optim_id {
+#define OPTIMIZER(name, title, options) OPTIM_##name,
+#include "optim/optimizers.def"
+#undef OPTIMIZER
+    OPTIM_COUNT
+} optim_id;
+typedef struct optim_name {
     const char *name, *title; /* "adamw", and PyTorch's class name: "AdamW" */
+} optim_name;
+extern const optim_name optim_names[OPTIM_COUNT];
+
+typedef struct optim_kind {
+    optim_id id;
     bool momentum; /* has one that schedules may cycle */
     int n_states;
     const char *state_names[OPTIM_MAX_STATES]; /* PyTorch's: momentum_buffer, exp_avg, exp_avg_sq */
@@ -74,8 +84,6 @@ typedef struct optim_kind {
     void (*begin)(optim_update *u); /* fills shared from step; NULL: nothing is shared */
     void (*update)(optim_update *u);
 } optim_kind;
-extern const optim_kind optim_sgd, optim_adam, optim_adamw, optim_adagrad, optim_rmsprop, optim_adadelta, optim_adamax,
-    optim_nadam, optim_radam, optim_lion, optim_lamb, optim_adafactor;
 
 typedef struct optim_counter {
     xt_tensor count; /* f32 scalar */
@@ -84,6 +92,8 @@ typedef struct optim_counter {
 
 struct xt_optimizer {
     const optim_kind *kind;
+    const optim_name *name;
+    void *opts; /* the kind's, settled */
     xt_module *net;
     optim_group *groups;
     size_t n_groups, cap_groups;
@@ -116,10 +126,11 @@ struct xt_optimizer {
 };
 
 /* --- optimizer.c --- */
-/* Checks the options by their rows and makes the optimizer; the caller fills groups[0].h. NULL with a pending error. */
-xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what, const option_row *rows, size_t n_rows,
-                        void *opts);
-void optim_set_clip(xt_optimizer *o, double norm, double norm_type, double value);
+/* Checks the options by their rows and makes the optimizer with a copy of them. Rows of these names are read here too:
+ * lr, weight_decay (negative: none), momentum or beta1, maximize, clip_norm, clip_norm_type, clip_value. NULL with a
+ * pending error. */
+xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *rows, size_t n_rows, void *opts,
+                        size_t size);
 #define OPTIM_CLIP_ROWS(type)                                                                                        \
     {"clip_norm",                                                                                                    \
      "largest norm of all gradients together; 0 = off",                                                              \

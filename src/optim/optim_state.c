@@ -124,7 +124,7 @@ char *optim_state_text(const xt_optimizer *o) {
     cJSON *all = cJSON_CreateObject(), *groups = cJSON_AddArrayToObject(all, "groups"),
           *counters = cJSON_AddObjectToObject(all, "counters");
     cJSON *schedules = cJSON_AddArrayToObject(all, "schedules");
-    cJSON_AddStringToObject(all, "kind", o->kind->name);
+    cJSON_AddStringToObject(all, "kind", o->name->name);
     cJSON_AddNumberToObject(all, "steps", (double)o->steps);
     for (size_t i = 0; i < o->n_groups; i++) {
         cJSON *g = cJSON_CreateObject();

@@ -8,8 +8,40 @@ static void free_optimizer(void *o) {
     xt_optimizer_free(o);
 }
 
-xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what, const option_row *rows, size_t n_rows,
-                        void *opts) {
+const optim_name optim_names[OPTIM_COUNT] = {
+#define OPTIMIZER(name, title, options) {#name, title},
+#include "optim/optimizers.def"
+#undef OPTIMIZER
+};
+
+/* A number of the options by its name; `fallback` when the kind has none of that name. */
+static double option(const option_row *rows, size_t n, const void *opts, const char *name, double fallback) {
+    for (size_t i = 0; i < n; i++) {
+        const void *field = (const char *)opts + rows[i].offset;
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].kind == OPTION_SWITCH ? *(const xt_switch *)field == XT_ON : *(const double *)field;
+    }
+    return fallback;
+}
+
+static void take_options(xt_optimizer *o, const option_row *rows, size_t n) {
+    double decay = option(rows, n, o->opts, "weight_decay", 0);
+    o->groups[0].h = (optim_hyper){
+        .lr = option(rows, n, o->opts, "lr", 0),
+        .weight_decay = decay < 0 ? 0 : decay,
+        .momentum = option(rows, n, o->opts, "momentum", option(rows, n, o->opts, "beta1", 0)),
+        .maximize = option(rows, n, o->opts, "maximize", false) != 0,
+        .opts = o->opts,
+    };
+    o->clip_norm = option(rows, n, o->opts, "clip_norm", 0);
+    o->clip_norm_type = option(rows, n, o->opts, "clip_norm_type", 2);
+    o->clip_value = option(rows, n, o->opts, "clip_value", 0);
+}
+
+xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *rows, size_t n_rows, void *opts,
+                        size_t size) {
+    char what[32];
+    snprintf(what, sizeof what, "xt_%s", optim_names[k->id].name);
     xt_status s = net ? options_check(rows, n_rows, opts, what)
                       : status_new(XT_INVALID_ARGUMENT, NULL, "%s: the module is NULL", what);
     if (s) {
@@ -18,24 +50,24 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what, c
     }
     xt_optimizer *o = base_calloc(1, sizeof *o);
     optim_group first = {.lr_ratio = 1, .initial_lr = -1};
-    if (!o || !VEC_PUSH(o->groups, o->n_groups, o->cap_groups, first) || !lazy_own(o, free_optimizer)) {
-        if (o) base_free(o->groups);
+    if (!o || !(o->opts = base_malloc(size)) || !VEC_PUSH(o->groups, o->n_groups, o->cap_groups, first) ||
+        !lazy_own(o, free_optimizer)) {
+        if (o) {
+            base_free(o->groups);
+            base_free(o->opts);
+        }
         base_free(o);
         lazy_fail(status_oom(sizeof *o, what));
         return NULL;
     }
+    memcpy(o->opts, opts, size);
+    take_options(o, rows, n_rows);
     o->kind = k;
+    o->name = &optim_names[k->id];
     o->net = net;
-    o->clip_norm_type = 2;
     o->last_step = -1;
     live_add(LIVE_optimizer, 1);
     return o;
-}
-
-void optim_set_clip(xt_optimizer *o, double norm, double norm_type, double value) {
-    o->clip_norm = norm;
-    o->clip_norm_type = norm_type;
-    o->clip_value = value;
 }
 
 void xt_optimizer_free(xt_optimizer *o) {
@@ -49,6 +81,7 @@ void xt_optimizer_free(xt_optimizer *o) {
     for (size_t i = 0; i < o->n_groups; i++) base_free(o->groups[i].pattern);
     base_free(o->groups);
     base_free(o->last);
+    base_free(o->opts);
     base_free(o);
     live_add(LIVE_optimizer, -1);
 }

@@ -8,30 +8,33 @@
 enum { SQUARES, BUFFER, MEANS };
 
 static const ir_type *state_type(const optim_hyper *h, int k, const ir_type *param) {
-    return k == SQUARES || (k == BUFFER && h->momentum != 0) || (k == MEANS && h->centered) ? param : NULL;
+    return k == SQUARES || (k == BUFFER && h->momentum != 0) ||
+                   (k == MEANS && OPTIM_OPTS(h, xt_rmsprop_opts)->centered == XT_ON)
+               ? param
+               : NULL;
 }
 
 static void update(optim_update *u) {
     ir_builder *b = u->b;
-    double a = u->h->decay;
+    const xt_rmsprop_opts *p = OPTIM_OPTS(u->h, xt_rmsprop_opts);
+    double a = p->alpha;
     optim_decay(u, false);
     ir_value *v = u->new_state[SQUARES] = optim_mix(b, u->state[SQUARES], ir_multiply(b, u->grad, u->grad), a);
-    if (u->h->centered) {
+    if (p->centered == XT_ON) {
         ir_value *m = u->new_state[MEANS] = optim_mix(b, u->state[MEANS], u->grad, a);
         v = ir_subtract(b, v, ir_multiply(b, m, m));
     }
-    ir_value *d = ir_divide(b, u->grad, optim_plus(b, ir_sqrt(b, v), u->h->eps));
+    ir_value *d = ir_divide(b, u->grad, optim_plus(b, ir_sqrt(b, v), p->eps));
     if (u->h->momentum != 0) d = u->new_state[BUFFER] = ir_add(b, optim_keep(u, u->state[BUFFER]), d);
     optim_descend(u, d, u->lr);
 }
 
-const optim_kind optim_rmsprop = {.name = "rmsprop",
-                                  .title = "RMSprop",
-                                  .momentum = true,
-                                  .n_states = 3,
-                                  .state_names = {"square_avg", "momentum_buffer", "grad_avg"},
-                                  .state_type = state_type,
-                                  .update = update};
+static const optim_kind kind = {.id = OPTIM_rmsprop,
+                                .momentum = true,
+                                .n_states = 3,
+                                .state_names = {"square_avg", "momentum_buffer", "grad_avg"},
+                                .state_type = state_type,
+                                .update = update};
 
 xt_optimizer *xt_rmsprop_opt(const xt_src *src, xt_module *net, xt_rmsprop_opts p) {
     SRC_CALLED_FROM(src);
@@ -45,15 +48,5 @@ xt_optimizer *xt_rmsprop_opt(const xt_src *src, xt_module *net, xt_rmsprop_opts 
         OPTIM_SWITCH(xt_rmsprop_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_rmsprop_opts),
     };
-    xt_optimizer *o = optim_new(&optim_rmsprop, net, "xt_rmsprop", rows, BASE_COUNT(rows), &p);
-    if (!o) return NULL;
-    o->groups[0].h = (optim_hyper){.lr = p.lr,
-                                   .decay = p.alpha,
-                                   .eps = p.eps,
-                                   .weight_decay = p.weight_decay,
-                                   .momentum = p.momentum,
-                                   .centered = p.centered == XT_ON,
-                                   .maximize = p.maximize == XT_ON};
-    optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
-    return o;
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
 }

@@ -19,7 +19,7 @@ xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char
                        "%s.interval = %d is out of range: expected XT_EACH_EPOCH or XT_EACH_STEP", what, (int)interval);
     if (!e && n && n->cycles_momentum && !opt->kind->momentum)
         e = status_new(XT_INVALID_ARGUMENT, NULL, "%s: %s has no momentum to cycle; say .cycle_momentum = XT_OFF", what,
-                       opt->kind->title);
+                       opt->name->title);
     if (!e && (!(s = base_calloc(1, sizeof *s)) || !(s->base = base_calloc(opt->n_groups, sizeof *s->base)) ||
                !VEC_PUSH(opt->schedulers, opt->n_schedulers, opt->cap_schedulers, s)))
         e = status_oom(sizeof *s, what);

@@ -12,15 +12,15 @@ static const ir_type *state_type(const optim_hyper *h, int k, const ir_type *par
     return h->momentum != 0 ? param : NULL;
 }
 static bool counts(const optim_hyper *h) {
-    return h->momentum != 0 && h->dampening != 0;
+    return h->momentum != 0 && OPTIM_OPTS(h, xt_sgd_opts)->dampening != 0;
 }
 
 /* shared[0] = what g is multiplied with on its way into the buffer: 1 at the first step, 1 - dampening later. */
 static void begin(optim_update *u) {
     if (!u->step) return;
     ir_value *one = ir_splat(u->b, u->step->type, 1);
-    u->shared[0] =
-        ir_select(u->b, ir_compare(u->b, IR_LE, u->step, one), one, ir_splat(u->b, u->step->type, 1 - u->h->dampening));
+    u->shared[0] = ir_select(u->b, ir_compare(u->b, IR_LE, u->step, one), one,
+                             ir_splat(u->b, u->step->type, 1 - OPTIM_OPTS(u->h, xt_sgd_opts)->dampening));
 }
 
 static void update(optim_update *u) {
@@ -29,20 +29,19 @@ static void update(optim_update *u) {
     if (u->h->momentum != 0) {
         ir_value *buf = u->new_state[0] =
             ir_add(u->b, optim_keep(u, u->state[0]), u->step ? optim_scale(u->b, g, u->shared[0]) : g);
-        g = u->h->nesterov ? ir_add(u->b, g, optim_keep(u, buf)) : buf;
+        g = OPTIM_OPTS(u->h, xt_sgd_opts)->nesterov == XT_ON ? ir_add(u->b, g, optim_keep(u, buf)) : buf;
     }
     optim_descend(u, g, u->lr);
 }
 
-const optim_kind optim_sgd = {.name = "sgd",
-                              .title = "SGD",
-                              .momentum = true,
-                              .n_states = 1,
-                              .state_names = {"momentum_buffer"},
-                              .counts = counts,
-                              .state_type = state_type,
-                              .begin = begin,
-                              .update = update};
+static const optim_kind kind = {.id = OPTIM_sgd,
+                                .momentum = true,
+                                .n_states = 1,
+                                .state_names = {"momentum_buffer"},
+                                .counts = counts,
+                                .state_type = state_type,
+                                .begin = begin,
+                                .update = update};
 
 xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts p) {
     SRC_CALLED_FROM(src);
@@ -61,14 +60,5 @@ xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts p) {
                              p.dampening));
         return NULL;
     }
-    xt_optimizer *o = optim_new(&optim_sgd, net, "xt_sgd", rows, BASE_COUNT(rows), &p);
-    if (!o) return NULL;
-    o->groups[0].h = (optim_hyper){.lr = p.lr,
-                                   .momentum = p.momentum,
-                                   .dampening = p.dampening,
-                                   .weight_decay = p.weight_decay,
-                                   .nesterov = p.nesterov == XT_ON,
-                                   .maximize = p.maximize == XT_ON};
-    optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
-    return o;
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
 }

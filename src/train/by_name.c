@@ -1,7 +1,7 @@
 /* Optimizers and schedules by name, as the command line and configuration files ask for them: --optimizer adamw
  * --optimizer.lr 3e-4 replaces the task's configure_optimizers; --scheduler cosine --scheduler.t_max 100 adds a
- * schedule. The names of their numbers are those of the structs in optim.h and schedule.h: each constructor's own table
- * of rows reads them (options_give). */
+ * schedule. Which there are stands in optimizers.def and schedules.def. The names of their numbers are those of the
+ * structs in optim.h and schedule.h: each constructor's own table of rows reads them (options_give). */
 #include <stdlib.h>
 
 #include "optim/optim.h"
@@ -9,30 +9,16 @@
 
 enum { MOST = 24 };
 
-#define OPTIMIZER(name, type)                                                   \
+#define OPTIMIZER(name, title, type)                                            \
     static xt_optimizer *new_##name(xt_module *net) {                           \
         return xt_##name##_opt(NULL, net, (type){.struct_size = sizeof(type)}); \
     }
-OPTIMIZER(sgd, xt_sgd_opts)
-OPTIMIZER(adam, xt_adamw_opts)
-OPTIMIZER(adamw, xt_adamw_opts)
-OPTIMIZER(adagrad, xt_adagrad_opts)
-OPTIMIZER(rmsprop, xt_rmsprop_opts)
-OPTIMIZER(adadelta, xt_adadelta_opts)
-OPTIMIZER(adamax, xt_adam_family_opts)
-OPTIMIZER(nadam, xt_adam_family_opts)
-OPTIMIZER(radam, xt_adam_family_opts)
-OPTIMIZER(lion, xt_lion_opts)
-OPTIMIZER(lamb, xt_lamb_opts)
-OPTIMIZER(adafactor, xt_adafactor_opts)
-
-static const struct {
-    const char *name;
-    xt_optimizer *(*make)(xt_module *net);
-} optimizers[] = {{"sgd", new_sgd},         {"adam", new_adam},       {"adamw", new_adamw},
-                  {"adagrad", new_adagrad}, {"rmsprop", new_rmsprop}, {"adadelta", new_adadelta},
-                  {"adamax", new_adamax},   {"nadam", new_nadam},     {"radam", new_radam},
-                  {"lion", new_lion},       {"lamb", new_lamb},       {"adafactor", new_adafactor}};
+#include "optim/optimizers.def"
+#undef OPTIMIZER
+static xt_optimizer *(*const optimizers[OPTIM_COUNT])(xt_module *net) = {
+#define OPTIMIZER(name, title, type) new_##name,
+#include "optim/optimizers.def"
+};
 
 /* What a schedule needs that is no number of its table. */
 typedef struct schedule_words {
@@ -45,15 +31,10 @@ typedef struct schedule_words {
     static xt_scheduler *new_##name(xt_optimizer *o, const schedule_words *w) {                                 \
         return xt_##name##_schedule_opt(NULL, o, (type){.struct_size = sizeof(type), .interval = w->interval}); \
     }
-SCHEDULE(step, xt_step_schedule_opts)
-SCHEDULE(exponential, xt_exponential_schedule_opts)
-SCHEDULE(linear, xt_linear_schedule_opts)
-SCHEDULE(constant, xt_constant_schedule_opts)
-SCHEDULE(polynomial, xt_polynomial_schedule_opts)
-SCHEDULE(cosine, xt_cosine_schedule_opts)
-SCHEDULE(warm_restarts, xt_warm_restarts_schedule_opts)
-SCHEDULE(one_cycle, xt_one_cycle_schedule_opts)
-SCHEDULE(cyclic, xt_cyclic_schedule_opts)
+#define SCHEDULE_OF_WORDS(name)
+#include "optim/schedules.def"
+#undef SCHEDULE
+#undef SCHEDULE_OF_WORDS
 static xt_scheduler *new_plateau(xt_optimizer *o, const schedule_words *w) {
     return xt_plateau_schedule_opt(NULL, o,
                                    (xt_plateau_schedule_opts){.struct_size = sizeof(xt_plateau_schedule_opts),
@@ -74,21 +55,15 @@ static xt_scheduler *new_multistep(xt_optimizer *o, const schedule_words *w) {
 static const struct {
     const char *name;
     xt_scheduler *(*make)(xt_optimizer *o, const schedule_words *w);
-} schedules[] = {{"step", new_step},
-                 {"multistep", new_multistep},
-                 {"exponential", new_exponential},
-                 {"linear", new_linear},
-                 {"constant", new_constant},
-                 {"polynomial", new_polynomial},
-                 {"cosine", new_cosine},
-                 {"warm_restarts", new_warm_restarts},
-                 {"one_cycle", new_one_cycle},
-                 {"cyclic", new_cyclic},
-                 {"plateau", new_plateau}};
+} schedules[] = {
+#define SCHEDULE(name, type) {#name, new_##name},
+#define SCHEDULE_OF_WORDS(name) {#name, new_##name},
+#include "optim/schedules.def"
+};
 
 static int optimizer_named(const char *name) {
-    for (size_t i = 0; i < BASE_COUNT(optimizers); i++)
-        if (strcmp(optimizers[i].name, name) == 0) return (int)i;
+    for (int i = 0; i < OPTIM_COUNT; i++)
+        if (strcmp(optim_names[i].name, name) == 0) return i;
     return -1;
 }
 static int schedule_named(const char *name) {
@@ -98,12 +73,12 @@ static int schedule_named(const char *name) {
 }
 
 static xt_status unknown(const char *what, const char *name) {
-    const char *names[BASE_COUNT(optimizers)];
+    const char *names[(size_t)OPTIM_COUNT + BASE_COUNT(schedules)];
     bool schedule = strcmp(what, "scheduler") == 0;
-    size_t n = schedule ? BASE_COUNT(schedules) : BASE_COUNT(optimizers);
+    size_t n = schedule ? BASE_COUNT(schedules) : (size_t)OPTIM_COUNT;
     str list = STR_INIT;
     for (size_t i = 0; i < n; i++) {
-        names[i] = schedule ? schedules[i].name : optimizers[i].name;
+        names[i] = schedule ? schedules[i].name : optim_names[i].name;
         str_printf(&list, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = text_nearest(name, names, n);
@@ -140,7 +115,7 @@ static xt_status make_optimizer(xt_trainer *t) {
     options_by_name g;
     config_ask(t, "optimizer", &g, names, values, MOST);
     options_give(&g);
-    t->opts[0] = optimizers[optimizer_named(name)].make(t->net);
+    t->opts[0] = optimizers[optimizer_named(name)](t->net);
     options_give(NULL);
     t->n_opts = t->opts[0] ? 1 : 0;
     return t->opts[0] ? NULL : status_context(status_clone(lazy_pending()), "--optimizer %s", name);

@@ -40,7 +40,7 @@ void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]) {
         snprintf(out[FACT_EFFECTIVE].value, sizeof out->value, "%lld", (long long)t->effective_batch);
     if (t->epoch_batches_known)
         snprintf(out[FACT_BATCHES].value, sizeof out->value, "%lld", (long long)t->epoch_batches_known);
-    if (t->opt) snprintf(out[FACT_OPTIMIZER].value, sizeof out->value, "%s", t->opt->kind->name);
+    if (t->opt) snprintf(out[FACT_OPTIMIZER].value, sizeof out->value, "%s", t->opt->name->name);
 }
 
 /* --- the snapshot --- */

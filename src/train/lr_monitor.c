@@ -7,9 +7,9 @@ enum { MOST = 64, NAME = 64 };
 
 /* "SGD", and for the second optimizer of that kind "SGD-1". */
 static void kind_name(const xt_trainer *t, int which, char out[NAME]) {
-    const char *title = t->opts[which]->kind->title;
+    const char *title = t->opts[which]->name->title;
     int before = 0;
-    for (int i = 0; i < which; i++) before += strcmp(t->opts[i]->kind->title, title) == 0;
+    for (int i = 0; i < which; i++) before += strcmp(t->opts[i]->name->title, title) == 0;
     if (before)
         snprintf(out, NAME, "%s-%d", title, before);
     else

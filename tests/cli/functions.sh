@@ -14,4 +14,15 @@ check "each of the $(wc -l <"$tmp/exported") functions is declared in a header" 
 comm -23 "$tmp/exported" "$tmp/defined" >"$tmp/out"
 check "each is named in a source" [ ! -s "$tmp/out" ]
 check "there are functions" [ "$(wc -l <"$tmp/exported")" -gt 500 ]
+
+# What is asked for by name is in a header, in the list for users of PyTorch, and compared with PyTorch's numbers or the
+# paper's.
+for name in $(sed -nE 's/^OPTIMIZER\((\w+),.*/\1/p' "$root/src/optim/optimizers.def"); do
+    check "$name is in optim.h" grep -q "^#define xt_$name(" "$root/include/xtrain/optim.h"
+    check "$name is in doc/from-pytorch.md" grep -q "\`xt_$name\`" "$root/doc/from-pytorch.md"
+    check "$name has a row in test_parity_optim.c" grep -q "xt_$name(m" "$root/tests/unit/test_parity_optim.c"
+done
+for name in $(sed -nE 's/^SCHEDULE(_OF_WORDS)?\((\w+)[,)].*/\2/p' "$root/src/optim/schedules.def"); do
+    check "$name is in schedule.h" grep -q "^#define xt_${name}_schedule(" "$root/include/xtrain/schedule.h"
+done
 finish

@@ -135,6 +135,40 @@ static void optimizers(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* --- the table of optimizers --- */
+#undef OPTIMIZER
+#define OPTIMIZER(name, title, type)                                            \
+    static xt_optimizer *new_##name(xt_module *net) {                           \
+        return xt_##name##_opt(NULL, net, (type){.struct_size = sizeof(type)}); \
+    }
+#include "optim/optimizers.def"
+#undef OPTIMIZER
+#define OPTIMIZER(name, title, type) {#name, new_##name},
+static const optimizer_row table[] = {
+#include "optim/optimizers.def"
+};
+
+/* Each constructor makes the kind of its row, whose states have names of their own. */
+static void names(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(net, NULL);
+    assert_int_equal(BASE_COUNT(table), OPTIM_COUNT);
+    for (int i = 0; i < OPTIM_COUNT; i++) {
+        xt_optimizer *o = table[i].make(m);
+        assert_non_null(o);
+        assert_string_equal(o->name->name, table[i].name);
+        assert_true(o->name->title[0] != 0);
+        for (int k = 0; k < o->kind->n_states; k++) {
+            assert_non_null(o->kind->state_names[k]);
+            for (int j = 0; j < k; j++) assert_string_not_equal(o->kind->state_names[j], o->kind->state_names[k]);
+        }
+        assert_true(o->kind->n_states == OPTIM_MAX_STATES || !o->kind->state_names[o->kind->n_states]);
+        xt_optimizer_free(o);
+    }
+    xt_module_free(m);
+    assert_int_equal(xt_finish(), 0);
+}
+
 /* A parameter that has no gradient for four steps has its own step count from then on. */
 static void late(void **state) {
     (void)state;
@@ -380,8 +414,8 @@ static void nothing_left(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(optimizers), cmocka_unit_test(late),     cmocka_unit_test(moving),
-        cmocka_unit_test(norms),      cmocka_unit_test(scaler),   cmocka_unit_test(resume),
-        cmocka_unit_test(frozen),     cmocka_unit_test(compiled), cmocka_unit_test(nothing_left)};
+        cmocka_unit_test(optimizers), cmocka_unit_test(names),       cmocka_unit_test(late),   cmocka_unit_test(moving),
+        cmocka_unit_test(norms),      cmocka_unit_test(scaler),      cmocka_unit_test(resume), cmocka_unit_test(frozen),
+        cmocka_unit_test(compiled),   cmocka_unit_test(nothing_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,6 +132,16 @@ static void optimizers_by_name(void **state) {
     xt_trainer_args(t, 5, (char *[]){"prog", "--optimizer", "adamw", "--optimizer.betta1", "0.5"});
     assert_int_equal(xt_fit(t, &task, data(4, 1), NULL), 1);
     says("there is no option betta1; did you mean beta1?");
+    /* Where the default is not zero, a zero that is written out is not taken for it. */
+    static const char *const zeros[][2] = {{"adamw", "--optimizer.weight_decay"}, {"radam", "--optimizer.lr"}};
+    for (size_t i = 0; i < BASE_COUNT(zeros); i++) {
+        t = running = TEST_TRAINER(.max_epochs = 1);
+        xt_trainer_args(
+            t, 5,
+            (char *[]){"prog", "--optimizer", (char *)(uintptr_t)zeros[i][0], (char *)(uintptr_t)zeros[i][1], "0"});
+        assert_int_equal(xt_fit(t, &task, data(4, 1), NULL), 1);
+        says("zero stands for the default here");
+    }
 }
 
 /* Two optimizers of one network, each with the other's parameters frozen: both step after every window, and each does
