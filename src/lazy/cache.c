@@ -1,7 +1,7 @@
 /* Programs of the process: looked up by key, made on a miss (extract -> text -> disk cache -> compile), dropped least
  * recently used. */
 #include "format/bytecode.h"
-#include "lazy/mesh.h"
+#include "lazy/layout.h"
 #include "lazy/step.h"
 #include "pass/pass.h"
 

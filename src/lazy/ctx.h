@@ -24,7 +24,7 @@ typedef struct lazy_buf {
     /* references of ended steps (ended.c), which do not keep a state's buffer from being taken over */
     atomic_int ended;
     lazy_live info;
-    const struct lazy_layout *layout; /* how it lies over the ranks (mesh.h); NULL: whole on each */
+    const struct lazy_layout *layout; /* how it lies over the ranks (layout.h); NULL: whole on each */
     struct lazy_buf *prev, *next;
 } lazy_buf;
 /* takes dev over */

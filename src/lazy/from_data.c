@@ -1,7 +1,7 @@
 /* Tensors of values that are there already: in host memory, or in a buffer of the device. */
 #include "lazy/ctx.h"
 #include "lazy/labels.h"
-#include "lazy/mesh.h"
+#include "lazy/layout.h"
 
 const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype dtype, int rank, const int64_t *dims) {
     const ir_type *type = NULL;
@@ -45,7 +45,7 @@ xt_tensor xt_from_array_at(const xt_src *src, const void *data, xt_dtype dtype, 
     return xt_from_data_at(src, data, dtype, rank, dims);
 }
 
-static xt_tensor from_buffer(const xt_src *src, lazy_role role, const ir_type *type, const lazy_layout *layout,
+xt_tensor lazy_from_laid_out(const xt_src *src, lazy_role role, const ir_type *type, const lazy_layout *layout,
                              device_buffer *dev) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) {
@@ -70,21 +70,6 @@ static xt_tensor from_buffer(const xt_src *src, lazy_role role, const ir_type *t
 }
 
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *dev) {
-    return from_buffer(src, role, ir_tensor(device_buffer_dtype(dev), device_buffer_rank(dev), device_buffer_dims(dev)),
-                       NULL, dev);
-}
-
-xt_tensor lazy_from_batch(const xt_src *src, device_buffer *dev) {
-    int64_t dims[XT_MAX_RANK];
-    size_t rank = device_buffer_rank(dev);
-    if (!lazy_spmd() || rank == 0) return lazy_from_buffer(src, LAZY_BATCH, dev);
-    memcpy(dims, device_buffer_dims(dev), rank * sizeof *dims);
-    const lazy_layout *layout = NULL;
-    int64_t index, count;
-    lazy_batch_part(&index, &count);
-    dims[0] *= count;
-    const ir_type *type = ir_tensor(device_buffer_dtype(dev), rank, dims);
-    xt_status s = type ? lazy_batch_layout(type, &layout) : status_oom(rank, "a batch");
-    if (s) lazy_fail(status_at(s, src));
-    return from_buffer(src, LAZY_BATCH, type, layout, dev);
+    return lazy_from_laid_out(
+        src, role, ir_tensor(device_buffer_dtype(dev), device_buffer_rank(dev), device_buffer_dims(dev)), NULL, dev);
 }

@@ -3,7 +3,7 @@
  * and the range of each input. The step is dropped: states keep the values they had. */
 #include "coll/coll.h"
 #include "lazy/ctx.h"
-#include "lazy/mesh.h"
+#include "lazy/layout.h"
 #include "lazy/range.h"
 #include "lazy/step.h"
 

@@ -2,7 +2,7 @@
  * it; the numbers of the arguments, the order of the roots and which buffers may be taken over do. Values are numbered
  * in the order of the trace, so two traces of the same code have the same key, and a hit costs no program text. */
 #include "lazy/ctx.h"
-#include "lazy/mesh.h"
+#include "lazy/layout.h"
 
 typedef struct walk {
     hash128 h;

@@ -16,7 +16,7 @@
  *  2. What has been agreed on once is not compared again, so a rank compares only where all others do, or where they
  *     went another way, which their notes show: nobody waits for a rank that runs something else. */
 #include "coll/coll.h"
-#include "lazy/mesh.h"
+#include "lazy/layout.h"
 #include "lazy/step.h"
 
 /* --- what is compared --- */

@@ -1,8 +1,7 @@
-/* The run's mesh: axes, layouts made from axis lists, annotations in the trace. One mesh a process; layouts are
- * interned and outlive it, so a state never points at something that is gone. */
+/* The run's mesh: axes, layouts made from axis lists, a loader's batches, annotations in the trace. One mesh a
+ * process. */
 #include "lazy/mesh.h"
 
-#include "coll/coll.h"
 #include "lazy/ctx.h"
 
 #include <ctype.h>
@@ -15,27 +14,13 @@ struct xt_mesh {
     uint32_t batch_axes; /* interned list */
 };
 
-static struct {
-    pthread_mutex_t lock;
-    xt_mesh *mesh;
-    lazy_layout *layouts;
-    int64_t pretended;
-} rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static xt_mesh *of_run;
 
-void lazy_mesh_pretend(int64_t devices) {
-    rt.pretended = devices;
-}
-bool lazy_spmd(void) {
-    return rt.mesh && rt.mesh->devices > 1;
-}
-int64_t lazy_partitions(void) {
-    return rt.mesh ? rt.mesh->devices : 1;
-}
 bool lazy_mesh_is(const xt_mesh *m) {
-    return m && m == rt.mesh;
+    return m && m == of_run;
 }
 xt_mesh *lazy_mesh_of_run(void) {
-    return rt.mesh;
+    return of_run;
 }
 
 /* --- axis lists --- */
@@ -102,13 +87,13 @@ void lazy_batch_part(int64_t *index, int64_t *count) {
     const world *w = world_get();
     *index = w->rank;
     *count = w->size;
-    if (rt.mesh) along(rt.mesh, intern_text(rt.mesh->batch_axes), count, index);
+    if (of_run) along(of_run, intern_text(of_run->batch_axes), count, index);
 }
 
 int64_t lazy_share_of(int64_t samples) {
     int64_t index, count;
     lazy_batch_part(&index, &count);
-    return lazy_spmd() ? samples * count / rt.mesh->devices : samples;
+    return lazy_spmd() ? samples * count / of_run->devices : samples;
 }
 
 /* --- making a mesh --- */
@@ -196,14 +181,14 @@ xt_mesh *xt_mesh_new_at(const xt_src *src, const xt_axis *axes) {
     int n = 0;
     int64_t sizes[XT_MESH_AXES];
     const world *w = world_get();
-    int64_t devices = rt.pretended > 0 ? rt.pretended : w->size;
+    int64_t devices = lazy_pretended_devices() > 0 ? lazy_pretended_devices() : w->size;
     const char *device = env_get("XT_DEVICE");
     /* a wrong number is refused when the device is opened */
     if (device && strncmp(device, "dry:", 4) == 0) parse_i64(device + 4, &devices);
     xt_status s =
-        rt.mesh ? status_new(XT_FAILED_PRECONDITION, NULL,
-                             "xt_mesh_new: the run has a mesh already; a run has one (xt_mesh_free gives it back)")
-                : check_axes(axes, &n);
+        of_run ? status_new(XT_FAILED_PRECONDITION, NULL,
+                            "xt_mesh_new: the run has a mesh already; a run has one (xt_mesh_free gives it back)")
+               : check_axes(axes, &n);
     if (!s) s = fit(axes, n, devices, sizes);
     xt_mesh *m = s ? NULL : base_calloc(1, sizeof *m);
     if (!s && !m) s = status_oom(sizeof *m, "a mesh");
@@ -220,7 +205,8 @@ xt_mesh *xt_mesh_new_at(const xt_src *src, const xt_axis *axes) {
         if (!(m->names[i] = base_strdup(axes[i].name))) s = status_oom(8, "a mesh");
     }
     m->n_axes = n;
-    rt.mesh = m;
+    of_run = m;
+    lazy_set_partitions(devices);
     live_add(LIVE_mesh, 1);
     if (s || !lazy_own(m, free_mesh)) {
         xt_mesh_free(m);
@@ -234,7 +220,10 @@ xt_mesh *xt_mesh_new_at(const xt_src *src, const xt_axis *axes) {
 void xt_mesh_free(xt_mesh *m) {
     if (!m) return;
     lazy_disown(m);
-    if (rt.mesh == m) rt.mesh = NULL;
+    if (of_run == m) {
+        of_run = NULL;
+        lazy_set_partitions(1);
+    }
     for (int i = 0; i < m->n_axes; i++) base_free(m->names[i]);
     base_free(m);
     live_add(LIVE_mesh, -1);
@@ -270,36 +259,6 @@ static ir_grid grid_of(const xt_mesh *m, int8_t place[XT_MESH_AXES]) {
     return g;
 }
 
-static const lazy_layout *intern_layout(const ir_grid *g, const ir_sharding *s, uint32_t rank) {
-    if (ir_sharding_is_none(s)) return NULL;
-    lazy_layout l = {.grid = *g, .sharding = *s, .rank = rank};
-    str text = STR_INIT;
-    ir_sharding_print(g, s, rank, &text);
-    l.text = intern(str_cstr(&text));
-    str_free(&text);
-    for (uint32_t d = 0; d < rank; d++) {
-        int8_t axes[IR_SHARD_AXES];
-        int n = ir_sharding_axes(s, (int)d, axes);
-        l.parts[d] = 1;
-        for (int i = 0; i < n; i++) {
-            l.parts[d] *= g->size[axes[i]];
-            l.index[d] = l.index[d] * g->size[axes[i]] + world_get()->rank / g->stride[axes[i]] % g->size[axes[i]];
-        }
-    }
-    pthread_mutex_lock(&rt.lock);
-    lazy_layout *found = rt.layouts;
-    while (found && !(found->rank == rank && found->grid.devices == g->devices && found->text == l.text &&
-                      memcmp(found->index, l.index, sizeof l.index) == 0))
-        found = found->next;
-    if (!found && (found = base_malloc(sizeof *found))) {
-        *found = l;
-        found->next = rt.layouts;
-        rt.layouts = found;
-    }
-    pthread_mutex_unlock(&rt.lock);
-    return found;
-}
-
 static xt_status not_divisible(const ir_type *type, int dim, const char *axes, int64_t parts, const char *what) {
     str t = STR_INIT;
     ir_type_print(type, &t);
@@ -329,7 +288,7 @@ xt_status lazy_layout_make(const xt_mesh *m, const ir_type *type, int n, const c
         }
         if (type->dims[d] % parts) return not_divisible(type, d, axes[d], parts, what);
     }
-    *out = intern_layout(&g, &s, type->rank);
+    *out = lazy_layout_intern(&g, &s, type->rank);
     return NULL;
 }
 
@@ -352,97 +311,31 @@ const lazy_layout *lazy_layout_add(const xt_mesh *m, const lazy_layout *base, co
         if (type->dims[d] % parts || (base && base->parts[d] > 1)) continue;
         for (int i = 0; i < k; i++)
             if (place[list[i]] >= 0) ir_sharding_add(&s, place[list[i]], (int)d);
-        return intern_layout(&g, &s, type->rank);
+        return lazy_layout_intern(&g, &s, type->rank);
     }
     return base;
 }
 
-const ir_type *lazy_layout_local(const lazy_layout *l, const ir_type *type) {
-    int64_t dims[XT_MAX_RANK];
-    if (!l) return type;
-    for (uint32_t d = 0; d < type->rank; d++) dims[d] = type->dims[d] / l->parts[d];
-    return ir_tensor(type->dtype, type->rank, dims);
-}
-
-/* Copies the part at `index` between the whole and a dense array of its own. */
-static void copy_part(const lazy_layout *l, const int64_t *index, const ir_type *type, char *whole, char *part,
-                      bool into_whole) {
-    size_t elem = xt_dtype_size(type->dtype);
-    uint32_t rank = type->rank;
-    int64_t stride[XT_MAX_RANK], local[XT_MAX_RANK], at[XT_MAX_RANK] = {0}, s = 1, rows = 1;
-    for (uint32_t d = rank; d-- > 0; s *= type->dims[d]) stride[d] = s;
-    for (uint32_t d = 0; d < rank; d++) {
-        local[d] = type->dims[d] / l->parts[d];
-        if (d + 1 < rank) rows *= local[d];
-    }
-    size_t run = (size_t)local[rank - 1] * elem;
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t from = index[rank - 1] * local[rank - 1];
-        for (uint32_t d = 0; d + 1 < rank; d++) from += (index[d] * local[d] + at[d]) * stride[d];
-        if (into_whole)
-            memcpy(whole + (size_t)from * elem, part + (size_t)r * run, run);
-        else
-            memcpy(part + (size_t)r * run, whole + (size_t)from * elem, run);
-        for (uint32_t d = rank - 1; d-- > 0;) {
-            if (++at[d] < local[d]) break;
-            at[d] = 0;
-        }
-    }
-}
-
-void lazy_layout_slice(const lazy_layout *l, const ir_type *type, const void *whole, void *part) {
-    if (type->count > 0) copy_part(l, l->index, type, (char *)(uintptr_t)whole, part, false);
-}
-
-/* The part that rank r has goes to its place. */
-static void place_part(const lazy_layout *l, const ir_type *type, int r, const char *part, char *whole) {
-    int64_t index[XT_MAX_RANK] = {0};
-    for (uint32_t d = 0; d < type->rank; d++) {
-        int8_t axes[IR_SHARD_AXES];
-        int n = ir_sharding_axes(&l->sharding, (int)d, axes);
-        for (int i = 0; i < n; i++)
-            index[d] = index[d] * l->grid.size[axes[i]] + r / l->grid.stride[axes[i]] % l->grid.size[axes[i]];
-    }
-    copy_part(l, index, type, whole, (char *)(uintptr_t)part, true);
-}
-
-xt_status lazy_gather_parts(const lazy_layout *l, const ir_type *type, const void *part, void *whole) {
-    coll_group *group;
-    const ir_type *local = lazy_layout_local(l, type);
-    size_t bytes = local ? ir_type_bytes(local) : 0, total;
-    if (type->count == 0) return NULL;
-    XT_TRY(coll_run_group(&group));
-    if (!local || !size_mul(bytes, (size_t)coll_size(group), &total)) return status_oom(bytes, "the parts of a tensor");
-    char *all = base_malloc(total);
-    xt_status s = all ? coll_all_gather(group, part, bytes, all) : status_oom(total, "the parts of a tensor");
-    for (int r = 0; r < coll_size(group) && !s; r++) place_part(l, type, r, all + (size_t)r * bytes, whole);
-    base_free(all);
-    return s;
-}
-
-xt_status lazy_gather_parts_first(const lazy_layout *l, const ir_type *type, const void *part, void *whole) {
-    coll_group *group;
-    const ir_type *local = lazy_layout_local(l, type);
-    size_t bytes = local ? ir_type_bytes(local) : 0;
-    if (type->count == 0) return NULL;
-    XT_TRY(coll_run_group(&group));
-    int me = coll_rank(group);
-    char *one = local && me == 0 ? base_malloc(bytes) : NULL;
-    xt_status s = local && (one || me != 0) ? NULL : status_oom(bytes, "a part of a tensor");
-    if (!s && me == 0) place_part(l, type, 0, part, whole);
-    for (int r = 1; r < coll_size(group) && !s; r++) {
-        s = coll_permute(group, me == r ? 0 : -1, me == 0 ? r : -1, part, bytes, one);
-        if (!s && me == 0) place_part(l, type, r, one, whole);
-    }
-    base_free(one);
-    return s;
-}
-
 xt_status lazy_batch_layout(const ir_type *type, const lazy_layout **out) {
     *out = NULL;
-    return rt.mesh ? lazy_layout_make(rt.mesh, type, 1, (const char *const[]){intern_text(rt.mesh->batch_axes)},
-                                      "a batch", out)
-                   : NULL;
+    return of_run ? lazy_layout_make(of_run, type, 1, (const char *const[]){intern_text(of_run->batch_axes)}, "a batch",
+                                     out)
+                  : NULL;
+}
+
+xt_tensor lazy_from_batch(const xt_src *src, device_buffer *dev) {
+    int64_t dims[XT_MAX_RANK];
+    size_t rank = device_buffer_rank(dev);
+    if (!lazy_spmd() || rank == 0) return lazy_from_buffer(src, LAZY_BATCH, dev);
+    memcpy(dims, device_buffer_dims(dev), rank * sizeof *dims);
+    const lazy_layout *layout = NULL;
+    int64_t index, count;
+    lazy_batch_part(&index, &count);
+    dims[0] *= count;
+    const ir_type *type = ir_tensor(device_buffer_dtype(dev), rank, dims);
+    xt_status s = type ? lazy_batch_layout(type, &layout) : status_oom(rank, "a batch");
+    if (s) lazy_fail(status_at(s, src));
+    return lazy_from_laid_out(src, LAZY_BATCH, type, layout, dev);
 }
 
 /* --- annotations --- */

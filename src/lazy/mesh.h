@@ -5,22 +5,8 @@
 
 #include <xtrain/mesh.h>
 
-#include "ir/sharding.h"
-#include "lazy/lazy.h"
+#include "lazy/layout.h"
 
-/* How a tensor lies over the ranks, and which part is this rank's. Interned for the whole process; NULL =
- * whole everywhere. */
-typedef struct lazy_layout {
-    ir_grid grid;
-    ir_sharding sharding;
-    uint32_t rank;
-    uint32_t text; /* interned: what mhlo.sharding says */
-    int64_t parts[XT_MAX_RANK], index[XT_MAX_RANK];
-    struct lazy_layout *next;
-} lazy_layout;
-
-bool lazy_spmd(void); /* a mesh of several devices is in use: programs have that many partitions */
-int64_t lazy_partitions(void); /* devices of the mesh; 1 without */
 /* Which part of a global batch this process loads: of the mesh's batch axes, or its rank among the ranks. */
 void lazy_batch_part(int64_t *out_index, int64_t *out_count);
 /* This rank's share of `samples` it has of a batch: ranks that stand at the same place along the batch axes have
@@ -37,33 +23,17 @@ xt_status lazy_layout_make(const xt_mesh *m, const ir_type *type, int n, const c
                            const lazy_layout **out);
 /* `base` with `axes` added to the first whole dim they divide; base itself when there is none. */
 const lazy_layout *lazy_layout_add(const xt_mesh *m, const lazy_layout *base, const ir_type *type, const char *axes);
-/* of this rank's part; type itself for NULL */
-const ir_type *lazy_layout_local(const lazy_layout *l, const ir_type *type);
-/* Between the whole (row-major) and this rank's part. */
-void lazy_layout_slice(const lazy_layout *l, const ir_type *type, const void *whole, void *part);
-
 const lazy_layout *lazy_layout_of(xt_tensor t);
 /* How the optimizer's state of a parameter lies: as the parameter, or divided further (xt_mesh_zero). */
 const lazy_layout *lazy_optimizer_layout(xt_tensor param);
 void lazy_divide_optimizer(xt_tensor param, const lazy_layout *l);
 /* A state that is laid out so from here on. One that is on the device is brought there in its new form. */
 xt_status lazy_state_lay_out(xt_tensor state, const lazy_layout *l);
-/* Fills `whole` from the parts of all ranks: every rank must call it. `part` is this rank's. */
-xt_status lazy_gather_parts(const lazy_layout *l, const ir_type *type, const void *part, void *whole);
-/* The same for rank 0 alone; the others give NULL and need no room. */
-xt_status lazy_gather_parts_first(const lazy_layout *l, const ir_type *type, const void *part, void *whole);
 /* Brings all states that are divided over the ranks together in rank 0's memory, where lazy_state_read finds them:
  * every rank calls it, then rank 0 may save alone. lazy_forget_states gives the memory back; any rank, any time. */
 xt_status lazy_gather_states(void);
 void lazy_forget_states(void);
-/* What was brought together of a state: NULL when nothing was. Shared, not copied, as a checkpoint of all states in
- * memory is the most that rank 0 ever holds. */
-typedef struct lazy_whole {
-    _Atomic int refs;
-    _Alignas(16) char bytes[];
-} lazy_whole;
-lazy_whole *lazy_state_whole(xt_tensor state); /* retained */
-void lazy_whole_release(lazy_whole *w); /* any thread; accepts NULL */
+lazy_whole *lazy_state_whole(xt_tensor state); /* what was brought together of it, retained; NULL: nothing was */
 /* an error for a list that names an unknown axis, or one twice */
 xt_status lazy_mesh_axes(const xt_mesh *m, const char *axes);
 bool lazy_mesh_is(const xt_mesh *m); /* it is the run's mesh */
@@ -78,8 +48,5 @@ xt_status lazy_replicas_compare(const char *what, size_t n, const xt_tensor *sta
 bool lazy_state_own(xt_tensor state);
 /* rank 0's value, also for what the step being recorded has read of it already */
 xt_status lazy_replicas_take(xt_tensor state, const char *name);
-
-/* Compiling for devices that are not there (plan): meshes may have so many devices; 0 = those of the run. */
-void lazy_mesh_pretend(int64_t devices);
 
 #endif

@@ -15,7 +15,7 @@
  *  3. A form's inputs are known by what they are to the base, for steps meet their arguments in different orders.
  *  4. An option that reads a tensor which other steps do not have, or that ranks compute together, is not switched off:
  *     steps with it have programs of their own. */
-#include "lazy/mesh.h"
+#include "lazy/layout.h"
 #include "lazy/option.h"
 
 enum { MOST_FAMILIES = 64, MOST_COMBINATIONS = 4096, MOST_ITEMS = 512 };

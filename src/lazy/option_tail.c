@@ -2,7 +2,7 @@
  * again in steps that switch it off. Where a tail reads a value of the base, that value is found in the other step by
  * the hash of how it is made. What a switched off option computes is never looked at, so it need not have the same
  * numbers, only the same ops. */
-#include "lazy/mesh.h"
+#include "lazy/layout.h"
 #include "lazy/option.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * files for `xtrain plan`: program_001.mlir and program_001.inputs, a line an input (role, bytes, file, line, name),
  * then the buffers that are alive besides, each beginning with "other". */
 #include "lazy/ctx.h"
-#include "lazy/mesh.h"
+#include "lazy/layout.h"
 
 static struct {
     pthread_mutex_t lock;

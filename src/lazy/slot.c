@@ -2,7 +2,7 @@
  * be explained. */
 #include "base/tally.h"
 #include "lazy/labels.h"
-#include "lazy/mesh.h"
+#include "lazy/layout.h"
 #include "lazy/step.h"
 
 #include <assert.h>

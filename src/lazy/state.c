@@ -1,6 +1,6 @@
 /* States: tensors that outlive steps. A new one waits on the host for its upload at its first use; a step gives it a
  * new value with lazy_assign. */
-#include "lazy/mesh.h"
+#include "lazy/layout.h"
 #include "lazy/step.h"
 
 static xt_status upload_host(lazy_ctx *c, lazy_slot *s) {
