@@ -4,8 +4,8 @@
  *
  * Rules of src/grad are derivatives without conjugation, as in JAX; users get PyTorch's, which are conjugated: this
  * file turns complex gradients around on their way in and out. */
-#include "grad/grad.h"
 #include "lazy/step.h"
+#include "grad/grad.h"
 
 xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on) {
     lazy_ctx *c = lazy_ctx_get();

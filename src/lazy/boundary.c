@@ -1,18 +1,36 @@
 /* Step boundaries: collect what the step must leave behind, run the one program that makes it, hand the results to
  * their slots, end the step. */
 #include "coll/coll.h"
+#include "lazy/listeners.h"
 #include "lazy/step.h"
 
 #include <stdlib.h>
 
-static struct {
-    lazy_observer items[16];
-    size_t n;
-} observers;
+static lazy_listeners observers = LAZY_LISTENERS_INIT;
 
 void lazy_observe(const lazy_observer *o) {
-    if (observers.n < BASE_COUNT(observers.items)) observers.items[observers.n++] = *o;
+    if (!lazy_listen(&observers, o, sizeof *o)) lazy_fail(status_oom(sizeof *o, "an observer of step boundaries"));
 }
+
+static const lazy_observer *observer(const lazy_listener *i) {
+    return (const lazy_observer *)(const void *)i->data;
+}
+
+/* The core knows nobody above it: who runs what it records under XT_DEBUG=eager is told to it here, in a file that no
+ * program with steps is linked without. */
+__attribute__((constructor)) static void attend_recording(void) {
+    lazy_on_recorded(lazy_run_eagerly);
+}
+
+/* The thread goes: its step ends nowhere. */
+static void step_freed(lazy_ctx *c) {
+    base_free(c->done_fns);
+    base_free(c->done_users);
+    for (size_t i = 0; i < c->n_phases; i++) c->phases[i].done(c->phases[i].user);
+    base_free(c->phases);
+}
+
+static const lazy_guest guest = {.freed = step_freed};
 
 const char *lazy_cause_name(lazy_cause c) {
     static const char *const names[LAZY_CAUSE_COUNT] = {"step end",
@@ -30,6 +48,7 @@ const char *lazy_cause_name(lazy_cause c) {
 
 void lazy_when_step_done(lazy_done_fn fn, void *user) {
     lazy_ctx *c = lazy_ctx_get();
+    if (c) lazy_attend(c, &guest);
     if (!c || !VEC_PUSH(c->done_fns, c->n_done, c->cap_done, fn)) return;
     if (!VEC_PUSH(c->done_users, c->n_done_users, c->cap_done_users, user)) c->n_done--;
     if (c->tape) lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_DONE, .done = fn, .user = user});
@@ -197,13 +216,13 @@ static xt_status start_step(lazy_ctx *c, boundary *b, lazy_cause cause, const xt
 /* A step whose program is unknown may run another one that has more (option.c). */
 static xt_status start_unknown(lazy_ctx *c, boundary *b, hash128 key, lazy_cause cause, const xt_src *src,
                                device_buffer ***out) {
-    lazy_form *form;
-    XT_TRY(lazy_options_choose(c, key, &b->roots, b->slots, b->requests, &form));
-    if (form) {
+    lazy_known_as *other;
+    XT_TRY(lazy_options_choose(c, key, &b->roots, b->slots, b->requests, &other));
+    if (other) {
         forget_results(b);
         XT_TRY(collect_results(c, b));
     }
-    b->roots.form = form;
+    b->roots.known_as = other;
     b->roots.out_unknown = NULL;
     base_free(*out);
     return start_step(c, b, cause, src, out);
@@ -266,6 +285,7 @@ static void end_step(lazy_ctx *c, src_id at, size_t survivors) {
 void lazy_then(const lazy_phases *p, const char *what) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
+    lazy_attend(c, &guest);
     if (c->tape) lazy_tape_volatile(c, c->b.src, what);
     if (VEC_PUSH(c->phases, c->n_phases, c->cap_phases, *p)) return;
     lazy_fail(status_oom(sizeof *p, "the programs of a step"));
@@ -310,8 +330,8 @@ static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
 }
 
 void lazy_observe_before(lazy_cause cause) {
-    for (size_t i = 0; i < observers.n; i++)
-        if (observers.items[i].before) observers.items[i].before(observers.items[i].user, cause);
+    for (const lazy_listener *i = lazy_listener_first(&observers); i; i = lazy_listener_next(i))
+        if (observer(i)->before) observer(i)->before(observer(i)->user, cause);
 }
 
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
@@ -320,8 +340,8 @@ void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
         c->step++;
         counter_add(COUNTER_steps, 1);
     }
-    for (size_t i = 0; i < observers.n; i++)
-        if (observers.items[i].after) observers.items[i].after(observers.items[i].user, cause, step, ok);
+    for (const lazy_listener *i = lazy_listener_first(&observers); i; i = lazy_listener_next(i))
+        if (observer(i)->after) observer(i)->after(observer(i)->user, cause, step, ok);
 }
 
 bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t survivors) {

@@ -2,7 +2,8 @@
  * recently used. */
 #include "format/bytecode.h"
 #include "lazy/layout.h"
-#include "lazy/step.h"
+#include "lazy/program.h"
+#include "lazy/replay_log.h"
 #include "pass/pass.h"
 
 static struct {
@@ -36,6 +37,10 @@ void lazy_programs_clear(void) {
     programs.by_key = programs.evicted = NULL;
     programs.n = programs.cap = 0;
     pthread_mutex_unlock(&programs.lock);
+}
+
+static void attend_close(void) {
+    lazy_at_device_close(lazy_programs_clear);
 }
 
 enum { MOST_EVICTED = 1 << 16 }; /* remembered, for the report */
@@ -93,6 +98,8 @@ static void evict(void) {
 }
 
 static bool remember(lazy_program *p) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, attend_close);
     if (!programs.by_key && !(programs.by_key = map_new())) return false;
     if (!VEC_PUSH(programs.all, programs.n, programs.cap, p)) return false;
     if (!map_put(programs.by_key, &p->key, sizeof p->key, p, NULL)) {
@@ -411,21 +418,6 @@ lazy_program *lazy_program_met(const char *digits) {
     return p;
 }
 
-/* A compiled step function may be limited to some programs; what it knows already is admitted. */
-static xt_status admit(lazy_ctx *c, hash128 key, const lazy_event *ev) {
-    if (!c->tape) return NULL;
-    xt_step *f = c->tape->step;
-    for (size_t i = 0; i < f->n_keys; i++)
-        if (hash_equal(f->keys[i], key)) return NULL;
-    if (f->max_programs > 0 && (int64_t)f->n_keys >= f->max_programs)
-        return status_new(XT_FAILED_PRECONDITION, c->tape->src,
-                          "%s has %zu programs and needs another, but .max_programs is %lld; recorded again because: "
-                          "%s; the program differs: %s",
-                          f->name, f->n_keys, (long long)f->max_programs, f->reason,
-                          *ev->reason ? ev->reason : "it is known, but not as one of this function");
-    return VEC_PUSH(f->keys, f->n_keys, f->cap_keys, key) ? NULL : status_oom(sizeof key, "a compiled step function");
-}
-
 typedef struct wanted { /* a program that is looked for */
     hash128 key;
     lazy_node *nodes; /* only where they are wanted: a form that is known needs none */
@@ -437,17 +429,17 @@ typedef struct wanted { /* a program that is looked for */
  * other thread has. */
 static xt_status look_up(lazy_ctx *c, const lazy_roots *r, wanted *w, lazy_program **out) {
     *out = NULL;
-    if (r->form) {
+    if (r->known_as) {
         w->hashed_ns = clock_ns();
         pthread_mutex_lock(&programs.lock);
-        if ((*out = known(w->key = r->form->key))) return NULL;
+        if ((*out = known(w->key = r->known_as->key))) return NULL;
         pthread_mutex_unlock(&programs.lock);
     }
     hash128 key;
     XT_TRY(lazy_key(c, r, &key, &w->nodes, &w->n));
     w->hashed_ns = clock_ns();
     pthread_mutex_lock(&programs.lock);
-    if (!r->form) *out = known(w->key = key);
+    if (!r->known_as) *out = known(w->key = key);
     return NULL;
 }
 
@@ -507,7 +499,7 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
         return NULL;
     }
     if (!p) tell_new(c, r, &w, &flags, ev);
-    xt_status s = admit(c, w.key, ev);
+    xt_status s = c->tape && c->tape->admit ? c->tape->admit(c->tape, w.key, ev) : NULL;
     if (s || p) base_free(w.nodes);
     if (s)
         p = NULL;
@@ -524,7 +516,7 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
         ev->inputs = p->n_inputs;
         ev->stats = p->stats;
     }
-    if (!s && r->form) s = lazy_form_bind(c, r->form, p, ev->source != LAZY_FROM_MEMORY);
+    if (!s && r->known_as) s = r->known_as->bind(c, r->known_as, p, ev->source != LAZY_FROM_MEMORY);
     pthread_mutex_unlock(&programs.lock);
     *out = p;
     return s;

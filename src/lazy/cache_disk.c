@@ -5,7 +5,7 @@
  * damaged one is reported, removed, compiled again. XT_CACHE=readonly never writes, XT_CACHE=off never looks. The total
  * stays under XT_CACHE_BYTES: the files not used for longest go first. */
 #include "base/private_file.h"
-#include "lazy/ctx.h"
+#include "lazy/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * cache_disk.c's. */
 #include <xtrain/doctor.h>
 
-#include "lazy/ctx.h"
+#include "lazy/program.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* The process-wide device, opened at its first use; ranks of a run open one client together. */
 #include "coll/coll.h"
-#include "lazy/step.h"
+#include "lazy/ctx.h"
+#include "lazy/listeners.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,12 +12,14 @@ static struct {
     src_id where;
     bool finished, left_open;
     pid_t pid;
-    struct {
+    struct finish_hook {
         void (*fn)(void *);
         void *user;
-    } hooks[32];
-    size_t n_hooks;
+    } * hooks;
+    size_t n_hooks, cap_hooks;
 } dev = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Atomic int64_t memory_limit; /* bytes; 0: not asked yet, -1: unknown */
 
 static xt_status kv_get(void *user, const char *key, size_t n, int timeout_ms, char **value, size_t *value_size) {
     return coll_get(user, key, n, timeout_ms, value, value_size);
@@ -107,13 +110,43 @@ bool lazy_device_is_open(src_id *out_where) {
     return dev.client != NULL;
 }
 
+static lazy_listeners closing = LAZY_LISTENERS_INIT;
+void lazy_at_device_close(void (*fn)(void)) {
+    if (!lazy_listen(&closing, &fn, sizeof fn)) lazy_fail(status_oom(sizeof fn, "what closes with the device"));
+}
+
 void lazy_device_close(void) {
-    lazy_programs_clear();
+    void (*fn)(void);
+    for (const lazy_listener *i = lazy_listener_first(&closing); i; i = lazy_listener_next(i)) {
+        memcpy(&fn, i->data, sizeof fn);
+        fn();
+    }
     pthread_mutex_lock(&dev.lock);
     device_close(dev.client);
     dev.client = NULL;
-    lazy_forget_limit();
+    atomic_store(&memory_limit, 0); /* the next device may have another */
     pthread_mutex_unlock(&dev.lock);
+}
+
+int64_t lazy_memory_limit(void) {
+    device_client *client;
+    device_memory m = {.limit = -1};
+    int64_t known = atomic_load_explicit(&memory_limit, memory_order_relaxed);
+    if (known) return known;
+    xt_status s = lazy_device(&client);
+    if (!s) s = device_memory_stats(client, &m);
+    xt_status_free(s);
+    known = m.limit > 0 ? m.limit : -1;
+    atomic_store_explicit(&memory_limit, known, memory_order_relaxed);
+    return known;
+}
+
+static atomic_bool rehearsing;
+bool lazy_rehearsing(void) {
+    return atomic_load_explicit(&rehearsing, memory_order_relaxed);
+}
+void lazy_set_rehearsing(bool on) {
+    atomic_store_explicit(&rehearsing, on, memory_order_relaxed);
 }
 
 void lazy_tear_down(void) {
@@ -132,18 +165,20 @@ void lazy_at_rest(void) {
 }
 
 void lazy_at_finish(void (*fn)(void *), void *user) {
+    struct finish_hook hook = {fn, user};
     pthread_mutex_lock(&dev.lock);
-    if (dev.n_hooks < BASE_COUNT(dev.hooks)) {
-        dev.hooks[dev.n_hooks].fn = fn;
-        dev.hooks[dev.n_hooks++].user = user;
-    }
+    bool ok = VEC_PUSH(dev.hooks, dev.n_hooks, dev.cap_hooks, hook);
     pthread_mutex_unlock(&dev.lock);
+    if (!ok) lazy_fail(status_oom(sizeof hook, "what is done when the program finishes"));
 }
 
 void lazy_run_finish_hooks(void) {
+    struct finish_hook hook;
     dev.finished = true;
-    while (dev.n_hooks) {
-        dev.n_hooks--;
-        dev.hooks[dev.n_hooks].fn(dev.hooks[dev.n_hooks].user);
+    for (bool more = true; more;) {
+        pthread_mutex_lock(&dev.lock);
+        if ((more = dev.n_hooks > 0)) hook = dev.hooks[--dev.n_hooks];
+        pthread_mutex_unlock(&dev.lock);
+        if (more) hook.fn(hook.user);
     }
 }

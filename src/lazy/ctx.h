@@ -146,7 +146,7 @@ typedef struct lazy_guest {
     void (*trace_cleared)(struct lazy_ctx *c); /* what hangs on the trace's ops goes with them; NULL: nothing does */
     void (*freed)(struct lazy_ctx *c); /* the thread's context goes, after its trace; NULL: nothing is left then */
 } lazy_guest;
-enum { LAZY_GUESTS = 4 };
+enum { LAZY_GUESTS = 8 };
 
 typedef struct lazy_ctx {
     const lazy_guest *guests[LAZY_GUESTS];
@@ -227,6 +227,10 @@ typedef struct lazy_ctx {
 void lazy_watch_exit(void);
 /* opens this device next, whatever the environment says; NULL: as it says. Kept, not copied */
 void lazy_device_use(const char *spec);
+/* fn() before the device is closed: what is of it is given back. Once per process */
+void lazy_at_device_close(void (*fn)(void));
+int64_t lazy_memory_limit(void); /* bytes of the device; < 0: unknown */
+void lazy_set_rehearsing(bool on);
 void lazy_tear_down(void); /* hooks of xt_finish, owned objects, this thread's tensors, programs, the device */
 bool lazy_left_open(void); /* this thread has recorded something that no boundary has run, or has a pending error */
 lazy_ctx *lazy_ctx_get(void); /* of this thread, made at first use; NULL only without memory */
@@ -245,6 +249,8 @@ xt_tensor lazy_error_slot(lazy_ctx *c, src_id src);
 const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype dtype, int rank, const int64_t *dims);
 /* the argument that stands for the slot's buffer; uploads a new state */
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);
+/* fn(c, t, src) for each tensor that is recorded, at the line src, while ctx.eager is on */
+void lazy_on_recorded(void (*fn)(lazy_ctx *c, xt_tensor t, const xt_src *src));
 /* takes the leaf's reference over, also when it gives NULL */
 ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf);
 int64_t lazy_take_now(lazy_ctx *c); /* now_ns, used up, or the clock */
@@ -273,162 +279,11 @@ uint32_t lazy_loop_runs(const lazy_ctx *c); /* how often what is recorded now ru
 /* The number at this line became data when it was recorded last (scalar.c). */
 bool lazy_number_changed(src_id at, double *out_was, double *out_now);
 
-/* --- ended steps (ended.c): the forward of a step that ended before xt_backward can be recorded again --- */
-/* at a boundary, while the trace is there: keeps it if a backward pass may still want it */
-void lazy_end_keep(lazy_ctx *c, lazy_cause cause, src_id at);
-void lazy_ended_pass(lazy_ctx *c); /* a step with ops has ended */
-void lazy_ended_forget(lazy_ctx *c);
-/* True when t can only be differentiated by recording again: its step has ended. Then *out is its value recorded again,
- * or NULL with an error pending. */
-bool lazy_ended_value(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t, ir_value **out);
-/* Tensors of ended steps that gradients of root would flow into are recorded again, and what read them reads that.
- * False with an error pending. */
-bool lazy_ended_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root);
-
-/* --- programs (key.c, cache.c, cache_disk.c, explain.c) --- */
-typedef struct lazy_node { /* what a report can say about one op of a known program */
-    ir_opcode code;
-    src_id src;
-    uint32_t path;
-    const ir_type *type;
-    uint64_t hash; /* of attributes and structure */
-    lazy_role role; /* of an argument */
-    uint32_t text; /* interned: the op's attributes, or the argument's layout; filled in by lazy_describe_nodes */
-} lazy_node;
-/* Who is behind a program's ops and inputs, for messages. Counted: a step in flight may outlive its program. */
-typedef struct lazy_origins {
-    atomic_int refs;
-    src_id *ordinals; /* loc("nK") -> source */
-    uint32_t *ordinal_paths;
-    size_t n_ordinals;
-    lazy_live *inputs; /* as of the program's first run; zeros for scalars */
-    size_t n_inputs;
-} lazy_origins;
-lazy_origins *lazy_origins_retain(lazy_origins *o);
-void lazy_origins_release(lazy_origins *o);
-typedef struct lazy_last_collective {
-    ir_opcode code;
-    src_id src;
-} lazy_last_collective;
-
-typedef struct lazy_program {
-    atomic_int refs;
-    hash128 key;
-    device_exec *exec;
-    size_t n_inputs;
-    uint32_t *inputs; /* input k is argument inputs[k] of the trace */
-    bool *donates; /* input k is consumed */
-    size_t n_outputs;
-    lazy_asker *askers; /* of the outputs, then those noted besides */
-    size_t n_askers;
-    lazy_node *nodes; /* the ops in order, arguments first (code OP_COUNT) */
-    size_t n_nodes;
-    lazy_origins *origins;
-    int64_t number; /* of the compile, from 1 */
-    int64_t last_used, uses;
-    device_exec_stats stats;
-    lazy_flags flags; /* that it was recorded with */
-    src_id src; /* the boundary or read it was made for */
-    bool uses_collectives;
-    lazy_last_collective last_collective; /* for what other ranks are told */
-    hash128 meeting; /* of `meets`: what the ranks of a program with collectives agree on (meet.c) */
-    lazy_node *meets;
-    size_t n_meets, cap_meets;
-    size_t rehearsed; /* its number in the rehearsal, from 1 */
-    bool partitioned; /* runs on all devices of the mesh, each with its part */
-} lazy_program;
-typedef struct lazy_roots {
-    size_t n, cap;
-    ir_value **values;
-    int32_t *alias_leaf; /* argument whose buffer the output may take over, or -1 */
-    lazy_asker *askers; /* of the outputs */
-    const lazy_asker *also; /* who else wants something of this step: lazy_note_asker */
-    size_t n_also;
-    const struct lazy_layout **layouts; /* of the outputs; NULL: all whole */
-    bool *out_unknown; /* not NULL: a program that is not in memory is not made, but told here, */
-    hash128 *out_key; /* with its key */
-    struct lazy_form *form; /* option.c: the program is known by this instead of by its ops; else NULL */
-} lazy_roots;
-
-/* --- values that only some steps give out or log (option*.c) --- */
-typedef struct lazy_form { /* a program that has some options, each of which a step may switch off */
-    hash128 key;
-    uint64_t *inputs; /* what each is to the base; of the program `key` */
-    uint32_t *places; /* room for a step's */
-    bool *has; /* by item of its family */
-    size_t n_has;
-} lazy_form;
-bool lazy_request_is_option(const lazy_request *q);
-/* The program of natural key `key` with these roots is not in memory. *out_form: the form that the step has been
- * recorded again for, to be collected again; NULL: it needs a program of its own. */
-xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots,
-                              const size_t *requests, lazy_form **out_form);
-xt_status lazy_form_bind(lazy_ctx *c, lazy_form *f, const lazy_program *p, bool made); /* sets c->places */
-/* What argument `place` stands for, in any step: a state, or which tensor of the step that has a buffer; 0: neither. */
-uint64_t lazy_leaf_id(const lazy_ctx *c, uint32_t place);
-static inline uint32_t lazy_place(const lazy_ctx *c, const lazy_program *p, size_t k) {
-    return c->places ? c->places[k] : p->inputs[k];
-}
-
-/* meet.c: fills p->meeting and p->meets from the ops of f, whose arguments stand for `leaves` and whose results
- * for the roots. */
-xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r,
-                                lazy_program *p);
-/* cache.c: what XLA's devices have no code for, by the user's line */
-xt_status lazy_refuse_factorisations(const ir_module *m, const char *platform);
-void lazy_meeting_compiled(lazy_program *p); /* adds to p->meeting what compiling told */
-
-/* Marks what the roots reach, hashes it, and lists its nodes. `out_nodes` is base_malloc'ed. */
-xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n);
-/* For steps that differ in what they are asked for: marks what `roots` reach with hashes of how it is made,
- * the same whatever else was recorded and in which order. Arguments count by the order in which a walk meets
- * them: out_numbers[i], from 1; 0 = not met; the first n_base roots meet *out_in_base of them, and all they
- * reach has LAZY_V_BASE until lazy_key_tree_done. Arguments that only the others read count by lazy_leaf_id
- * where they have one. */
-xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *roots, uint32_t *out_numbers,
-                        uint32_t *out_in_base);
-void lazy_key_tree_done(const lazy_ctx *c);
-/* Finds or makes the program; fills the parts of `ev` it knows. Retained for the caller. */
-xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out);
-void lazy_program_release(lazy_program *p);
-void lazy_programs_clear(void);
-/* After a miss: the texts of the nodes that lazy_key listed for the trace as it stands. */
-void lazy_describe_nodes(const lazy_ctx *c, lazy_node *nodes, size_t n);
-/* Why the program of `nodes` with the outputs of r is new: sets why, reason, advice and expected of ev; texts are in
- * static-per-thread storage. */
-void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,
-                  lazy_program *const *known, size_t n_known, lazy_event *ev);
-xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out); /* NULL exec when not there */
-void lazy_disk_store(hash128 key, device_exec *e);
-const char *lazy_cache_damage(const char *data, size_t n, hash128 key); /* of a file's bytes; NULL = sound */
-void lazy_cache_enforce_cap(const char *dir); /* cache_files.c: XT_CACHE_BYTES */
-
-/* rehearse.c: notes the program, and that it runs now with what else is alive. No-ops unless a rehearsal
- * is under way. */
-xt_status lazy_rehearse_program(lazy_program *p, const ir_module *m, const lazy_roots *r, device_client *client);
-void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p);
-
-/* --- XT_DEBUG=nan (hygiene.c) and eager (eager.c) --- */
-/* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or
- * Inf in out[]. */
-xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src);
-void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src);
-/* value.c: t's value is computed when this returns */
-xt_status lazy_compute_now(lazy_ctx *c, xt_tensor t, const xt_src *src);
-
-/* --- running (run.c) --- */
-/* Executes the program of `r`; out_bufs[i] (role VALUE, yours) for every root. */
-xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src,
-                   device_buffer **out);
-void lazy_roots_free(lazy_roots *r);
+/* --- uploads (scalar.c, state.c) --- */
+xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p);
 xt_status lazy_upload_packs(lazy_ctx *c);
-void lazy_emit_event(const lazy_event *e);
-xt_status lazy_take_async_error(void); /* of a program that failed after it was started */
-/* waits for what is in flight and forgets its failures: consequences of one already taken */
-void lazy_quiesce(void);
-
-/* --- reader thread (reader.c) --- */
-xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q); /* starts the transfer; fn runs in order of calls */
-void lazy_reader_drain(void);
+xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s);
+void lazy_pack_scalar(lazy_pack *p, int at, bool is_float, double v);
+void lazy_pack_rng(const lazy_ctx *c, lazy_pack *p, int at, uint32_t draw);
 
 #endif

@@ -8,8 +8,8 @@
  *
  * Ops that one call records (a sum and the constant it starts from) are one program. What backward records runs when
  * something reads it. */
-#include "lazy/ctx.h"
 
+#include "lazy/step.h"
 #include <stdlib.h>
 
 static void release(void *buf) {

@@ -2,7 +2,7 @@
  * something about: it was dropped from the cache, a value is read too early, a switch was turned, somebody asks for a
  * value in one of the two only, an input has another shape, a number changed, and at last the first op that differs,
  * with both lines. */
-#include "lazy/ctx.h"
+#include "lazy/program.h"
 
 static const struct {
     const char *name, *advice;
@@ -360,7 +360,7 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
         if (ev->why != LAZY_WHY_FLAG) ev->why = explain_outputs(&out, r, best);
         bool thawed = ev->why == LAZY_WHY_FLAG && now->mode == best->flags.mode &&
                       now->autocast == best->flags.autocast && now->freezes != best->flags.freezes;
-        if (r->form && !ev->why)
+        if (r->known_as && !ev->why)
             ev->why = explain_form(&out, r);
         else if (!same && !thawed) { /* of other gradients, the ops say nothing more */
             if (out.len) str_append(&out, "; first difference: ");

@@ -1,7 +1,7 @@
 /* The key of a step: a structural hash of what its roots reach. Source lines, module paths and dead code never enter
  * it; the numbers of the arguments, the order of the roots and which buffers may be taken over do. Values are numbered
  * in the order of the trace, so two traces of the same code have the same key, and a hit costs no program text. */
-#include "lazy/ctx.h"
+#include "lazy/program.h"
 #include "lazy/layout.h"
 
 typedef struct walk {
@@ -167,7 +167,8 @@ static void flag_base(const lazy_ctx *c, bool on) {
             op->out[i].user = (op->out[i].user & ~(uint64_t)LAZY_V_BASE) | (on && op->out[0].mark ? LAZY_V_BASE : 0);
 }
 
-xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *roots, uint32_t *out_numbers,
+xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *roots,
+                        uint64_t (*leaf_id)(const lazy_ctx *c, uint32_t place), uint32_t *out_numbers,
                         uint32_t *out_in_base) {
     clear_marks(c);
     const ir_block *b = c->b.block;
@@ -180,7 +181,7 @@ xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *r
     if (!ok) return status_oom(s.cap * sizeof *s.stack, "the key of a step");
     for (size_t i = 0; i < b->n_args; i++) {
         ir_value *v = b->args[i];
-        uint64_t own = v->mark > *out_in_base ? lazy_leaf_id(c, (uint32_t)i) : 0;
+        uint64_t own = v->mark > *out_in_base ? leaf_id(c, (uint32_t)i) : 0;
         out_numbers[i] = (uint32_t)v->mark;
         if (v->mark)
             v->mark = tree_mark((hash128){own ? own : v->mark, v->type->id},

@@ -40,5 +40,7 @@ typedef struct lazy_classes {
 /* False with the error pending when `labels` is known to hold one that is no class. In a compiled step function the
  * answer is asked for again at each call. */
 bool lazy_labels_fit(const lazy_classes *c, const ir_value *labels);
+/* The error of a label that is no class, where e knows of one. */
+xt_status lazy_labels_check(const lazy_classes *c, const lazy_extremes *e);
 
 #endif

@@ -1,5 +1,6 @@
 /* How tensors lie over the ranks: layouts, interned for the whole process so that a state never points at one that is
- * gone, and the arithmetic between the whole and a rank's part. Which layout a tensor gets is decided above (mesh.c). */
+ * gone, and the arithmetic between the whole and a rank's part. Which layout a tensor gets is decided above (mesh.c).
+ */
 #include "lazy/layout.h"
 
 #include "coll/coll.h"
@@ -137,4 +138,8 @@ xt_status lazy_gather_parts_first(const lazy_layout *l, const ir_type *type, con
     }
     base_free(one);
     return s;
+}
+
+void lazy_whole_release(lazy_whole *w) {
+    if (w && --w->refs == 0) base_free(w);
 }

@@ -17,7 +17,7 @@
  *     went another way, which their notes show: nobody waits for a rank that runs something else. */
 #include "coll/coll.h"
 #include "lazy/layout.h"
-#include "lazy/step.h"
+#include "lazy/program.h"
 
 /* --- what is compared --- */
 typedef struct walk {

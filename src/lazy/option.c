@@ -176,6 +176,7 @@ static lazy_form *new_form(family *f) {
         form_free(form);
         return NULL;
     }
+    form->known.bind = option_bind_form;
     form->n_has = f->n_items;
     for (size_t i = 0; i < f->n_items; i++) form->has[i] = !f->items[i].foreign;
     return form;
@@ -213,8 +214,8 @@ static xt_status decide(lazy_ctx *c, book *k, hash128 key, option_step *st, fami
 }
 
 xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots,
-                              const size_t *requests, lazy_form **out_form) {
-    *out_form = NULL;
+                              const size_t *requests, lazy_known_as **out_other) {
+    *out_other = NULL;
     if (c->nan || c->eager || lazy_spmd() || lazy_rehearsing()) return NULL;
     book *k = option_book_of(c);
     if (!k) return status_oom(sizeof *k, "the options of a step");
@@ -236,6 +237,6 @@ xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, con
     if (s && f) option_forget_families(k); /* they may have been left half made */
     if (!s && ok) option_key_form(c, k, form);
     lazy_key_tree_done(c);
-    if (!s && ok) *out_form = form;
+    if (!s && ok) *out_other = &form->known;
     return s;
 }

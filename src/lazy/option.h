@@ -2,8 +2,15 @@
 #ifndef XT_SRC_LAZY_OPTION_H
 #define XT_SRC_LAZY_OPTION_H
 
-#include "lazy/ctx.h"
+#include "lazy/step.h"
 
+typedef struct lazy_form { /* a program that has some options, each of which a step may switch off */
+    lazy_known_as known; /* first: what a program is looked up by is the form */
+    uint64_t *inputs; /* what each is to the base; of the program `key` */
+    uint32_t *places; /* room for a step's */
+    bool *has; /* by item of its family */
+    size_t n_has;
+} lazy_form;
 /* Something that steps of a family are asked for, as the first of them recorded it. */
 typedef struct option_item {
     uint64_t line, id; /* who asks, and for which of his values */
@@ -95,6 +102,8 @@ bool option_list_tensors(lazy_ctx *c, book *k);
 /* What the step with these roots is asked for; the first part of `st` is its base. */
 xt_status option_read_step(lazy_ctx *c, book *k, const lazy_roots *r, const uint32_t *slots, const size_t *requests,
                            option_step *st);
+/* What argument `place` stands for, in any step: a state, or which tensor of the step that has a buffer; 0: neither. */
+uint64_t option_leaf_id(const lazy_ctx *c, uint32_t place);
 size_t option_owner_of_slot(const book *k, uint32_t slot); /* n_owners: none */
 uint32_t option_slot_of(const lazy_ctx *c, uint64_t id); /* the slot that an id stands for in this step; 0: none */
 ir_value *option_leaf_again(lazy_ctx *c, const struct option_leaf *l); /* NULL: this step has no such tensor */
@@ -103,6 +112,7 @@ ir_value *option_leaf_again(lazy_ctx *c, const struct option_leaf *l); /* NULL: 
 /* Records the form's options in this trace; *out_ok: false where something that one of them reads is not there. */
 xt_status option_record_form(lazy_ctx *c, book *k, const family *f, lazy_form *form, const option_step *st,
                              bool *out_ok);
+xt_status option_bind_form(lazy_ctx *c, lazy_known_as *k, const lazy_program *p, bool made);
 void option_key_form(lazy_ctx *c, const book *k, lazy_form *form);
 
 /* --- option_tail.c --- */

@@ -93,8 +93,8 @@ xt_status option_record_form(lazy_ctx *c, book *k, const family *f, lazy_form *f
 
 void option_key_form(lazy_ctx *c, const book *k, lazy_form *form) {
     uint64_t shape = form_shape(c, k);
-    if (form->key.hi == shape) return;
-    form->key = (hash128){hash_mix((hash128){new_serial(), shape}, (hash128){0x666f726d, 1}).lo, shape};
+    if (form->known.key.hi == shape) return;
+    form->known.key = (hash128){hash_mix((hash128){new_serial(), shape}, (hash128){0x666f726d, 1}).lo, shape};
 }
 
 /* --- inputs --- */
@@ -105,7 +105,7 @@ static uint64_t identify(const lazy_ctx *c, const book *k, uint32_t place) {
     if (owner < k->n_owners) return (uint64_t)OF_LOG << KIND_SHIFT | owner;
     bool of_base =
         l->pack < 0 && place < k->step.n_numbers && k->step.numbers[place] && k->step.numbers[place] <= k->step.in_base;
-    return of_base ? (uint64_t)OF_BASE << KIND_SHIFT | k->step.numbers[place] : lazy_leaf_id(c, place);
+    return of_base ? (uint64_t)OF_BASE << KIND_SHIFT | k->step.numbers[place] : option_leaf_id(c, place);
 }
 
 static bool place_of(const lazy_ctx *c, const book *k, uint64_t what, uint32_t *out) {
@@ -131,9 +131,12 @@ static xt_status set_inputs(const lazy_ctx *c, lazy_form *f, const lazy_program 
     return NULL;
 }
 
-xt_status lazy_form_bind(lazy_ctx *c, lazy_form *f, const lazy_program *p, bool made) {
+xt_status option_bind_form(lazy_ctx *c, lazy_known_as *k, const lazy_program *p, bool made) {
+    lazy_form *f = (lazy_form *)k;
     xt_status s = made ? set_inputs(c, f, p) : NULL;
-    if (s) f->key = (hash128){0}; /* only the trace that made a program tells what its inputs are: it is made again */
+    if (s)
+        f->known.key =
+            (hash128){0}; /* only the trace that made a program tells what its inputs are: it is made again */
     for (size_t i = 0; i < p->n_inputs && !s; i++)
         if (!f->inputs[i] || !place_of(c, c->book, f->inputs[i], &f->places[i]))
             s = status_new(XT_INTERNAL, NULL, "input %zu of a step with options is not there", i);

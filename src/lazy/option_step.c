@@ -124,7 +124,7 @@ bool option_list_tensors(lazy_ctx *c, book *k) {
     return true;
 }
 
-uint64_t lazy_leaf_id(const lazy_ctx *c, uint32_t place) {
+uint64_t option_leaf_id(const lazy_ctx *c, uint32_t place) {
     const lazy_leaf *l = &c->leaves[place];
     const book *k = c->book;
     const lazy_slot *s = &c->slots[l->slot];

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 xt_status option_marks(lazy_ctx *c, option_step *st) {
-    XT_TRY(lazy_key_tree(c, st->n_base, st->n_roots, st->roots, st->numbers, &st->in_base));
+    XT_TRY(lazy_key_tree(c, st->n_base, st->n_roots, st->roots, option_leaf_id, st->numbers, &st->in_base));
     hash128 h = {0x6f7074, st->n_base};
     for (size_t i = 0; i < st->n_base; i++)
         h = hash_mix(h, (hash128){st->roots[i]->mark, st->layouts[i] ? st->layouts[i]->text : 0});
@@ -51,7 +51,7 @@ xt_status option_save(lazy_ctx *c, option_step *st, option_item *items, size_t f
         for (size_t k = 0; k < items[i].n_leaves; k++) {
             const ir_value *v = items[i].leaf_values[k];
             bool of_base = v->user & LAZY_V_BASE;
-            items[i].leaves[k] = (struct option_leaf){v->mark, of_base ? 0 : lazy_leaf_id(c, v->index), v->type};
+            items[i].leaves[k] = (struct option_leaf){v->mark, of_base ? 0 : option_leaf_id(c, v->index), v->type};
             items[i].foreign |= !of_base && !items[i].leaves[k].id;
         }
     return NULL;

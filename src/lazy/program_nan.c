@@ -2,7 +2,7 @@
  * every op: the first one that makes NaN or Inf from inputs that have none is named, be it in the body of a loop (with
  * the iteration), in a branch, or in a function that is called. */
 #include "ir/interp.h"
-#include "lazy/ctx.h"
+#include "lazy/program.h"
 #include "lazy/program_int.h"
 #include "lazy/range.h"
 

@@ -1,6 +1,6 @@
 /* The reader thread: values asked for with xt_when_ready arrive from the device in any order and are handed out in the
  * order they were asked for. */
-#include "lazy/ctx.h"
+#include "lazy/program.h"
 
 typedef struct job {
     lazy_buf *buf;

@@ -2,7 +2,7 @@
  * inputs' roles and lines, and with what else is alive while it runs. XT_DEVICE=dry with XT_DUMP=DIR leaves the same in
  * files for `xtrain plan`: program_001.mlir and program_001.inputs, a line an input (role, bytes, file, line, name),
  * then the buffers that are alive besides, each beginning with "other". */
-#include "lazy/ctx.h"
+#include "lazy/program.h"
 #include "lazy/layout.h"
 
 static struct {
@@ -10,8 +10,9 @@ static struct {
     lazy_rehearsal *now;
 } rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool lazy_rehearsing(void) {
-    return rt.now != NULL;
+static void rehearse_in(lazy_rehearsal *r) {
+    rt.now = r;
+    lazy_set_rehearsing(r != NULL);
 }
 
 void lazy_rehearsal_free(lazy_rehearsal *r) {
@@ -60,7 +61,7 @@ static lazy_rehearsal loose; /* XT_DEVICE=dry without lazy_rehearse: kept for th
 
 static xt_status note(lazy_program *p, const ir_module *m, size_t *out_number) {
     str text = STR_INIT;
-    if (!rt.now) rt.now = &loose;
+    if (!rt.now) rehearse_in(&loose);
     lazy_rehearsed r = {.n_inputs = p->n_inputs, .partitions = p->partitioned ? (int)lazy_partitions() : 1};
     xt_status s = ir_print(m, IR_PRINT_LOC_ORDINAL | IR_PRINT_LOC_SOURCE, &text);
     r.inputs = base_calloc(p->n_inputs + 1, sizeof *r.inputs);
@@ -199,7 +200,7 @@ xt_status lazy_rehearse(int64_t devices, int (*fn)(void *user), void *user, lazy
     snprintf(spec, sizeof spec, "dry:%lld", (long long)devices);
     lazy_device_use(spec);
     lazy_mesh_pretend(devices);
-    rt.now = r;
+    rehearse_in(r);
     lazy_hold hold = {0};
     lazy_hold_errors(&hold);
     int code = fn(user);
@@ -212,7 +213,7 @@ xt_status lazy_rehearse(int64_t devices, int (*fn)(void *user), void *user, lazy
     xt_clear_error();
     lazy_tear_down();
     lazy_release_errors(&hold);
-    rt.now = NULL;
+    rehearse_in(NULL);
     lazy_mesh_pretend(0);
     lazy_device_use(NULL);
     if (!s && r->n == 0) s = status_new(XT_INVALID_ARGUMENT, NULL, "the rehearsed function ran no step");

@@ -3,7 +3,7 @@
  * and for each other. */
 #include "coll/coll.h"
 #include "lazy/mesh.h"
-#include "lazy/step.h"
+#include "lazy/ctx.h"
 
 typedef struct network { /* what must be equal before values can be compared */
     uint64_t text; /* bytes of what say_network says */

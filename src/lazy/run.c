@@ -4,7 +4,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#include "lazy/step.h"
+#include "lazy/listeners.h"
+#include "lazy/program.h"
+#include "lazy/replay_log.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -12,22 +14,24 @@ static struct {
     int in_flight;
     int64_t last_done_ns;
     xt_status failed;
-    lazy_event_fn fns[8];
-    void *users[8];
-    size_t n_fns;
 } rt = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
+static lazy_listeners listeners = LAZY_LISTENERS_INIT;
+typedef struct event_listener {
+    lazy_event_fn fn;
+    void *user;
+} event_listener;
+
 void lazy_on_event(lazy_event_fn fn, void *user) {
-    pthread_mutex_lock(&rt.lock);
-    if (rt.n_fns < BASE_COUNT(rt.fns)) {
-        rt.fns[rt.n_fns] = fn;
-        rt.users[rt.n_fns++] = user;
-    }
-    pthread_mutex_unlock(&rt.lock);
+    if (!lazy_listen(&listeners, &(event_listener){fn, user}, sizeof(event_listener)))
+        lazy_fail(status_oom(sizeof(event_listener), "a listener to compiles and executions"));
 }
 
 void lazy_emit_event(const lazy_event *e) {
-    for (size_t i = 0; i < rt.n_fns; i++) rt.fns[i](rt.users[i], e);
+    for (const lazy_listener *i = lazy_listener_first(&listeners); i; i = lazy_listener_next(i)) {
+        const event_listener *l = (const event_listener *)(const void *)i->data;
+        l->fn(l->user, e);
+    }
 }
 
 static _Atomic int64_t peak_step;
@@ -157,9 +161,10 @@ static void finished(void *user, xt_status error, int64_t finished_ns) {
     flight_free(f);
 }
 
-/* Until fewer than XT_IN_FLIGHT (2) steps are in flight; true when it had to wait. The variable is looked up only
- * when it matters. */
-static bool wait_for_room(void) {
+/* Takes a place among the XT_IN_FLIGHT (2) steps that may be in flight, as soon as there is one, for one more; true
+ * when it had to wait. Who asks and takes in two steps may find that another thread has taken it in between. The
+ * variable is looked up only when it matters. */
+static bool take_place(void) {
     int64_t limit = 2;
     pthread_mutex_lock(&rt.lock);
     if (rt.in_flight > 0 && env_int("XT_IN_FLIGHT", &limit) && limit < 1) limit = 1;
@@ -169,8 +174,18 @@ static bool wait_for_room(void) {
         while (rt.in_flight >= limit) pthread_cond_wait(&rt.changed, &rt.lock);
         counter_add(COUNTER_queue_wait_ns, clock_ns() - began);
     }
+    rt.in_flight++;
+    counter_max(COUNTER_in_flight_peak, rt.in_flight);
     pthread_mutex_unlock(&rt.lock);
     return full;
+}
+
+/* For a program that was not started after all: `finished` will not be called. */
+static void give_place_back(void) {
+    pthread_mutex_lock(&rt.lock);
+    rt.in_flight--;
+    pthread_cond_broadcast(&rt.changed);
+    pthread_mutex_unlock(&rt.lock);
 }
 
 bool lazy_drain(void) {
@@ -224,12 +239,6 @@ static bool held_elsewhere(const lazy_ctx *c, const lazy_leaf *leaf) {
  * that is near the limit waits until nothing else is in flight; if there is still not room for it, it runs with all
  * inputs kept, and its failure (with the device's own report) is this step's: the states are as they were, and the
  * process can go on with a smaller batch. */
-static int64_t device_limit; /* bytes; 0: not asked yet, -1: unknown */
-
-void lazy_forget_limit(void) {
-    device_limit = 0;
-}
-
 void lazy_wait_idle(void) {
     pthread_mutex_lock(&rt.lock);
     while (rt.in_flight > 0) pthread_cond_wait(&rt.changed, &rt.lock);
@@ -238,24 +247,17 @@ void lazy_wait_idle(void) {
 
 static bool has_room(const lazy_program *p) {
     device_client *client;
-    device_memory m = {.limit = -1};
-    if (device_limit < 0) return true;
-    if (device_limit == 0) {
-        xt_status s = lazy_device(&client);
-        if (!s) s = device_memory_stats(client, &m);
-        xt_status_free(s);
-        device_limit = m.limit > 0 ? m.limit : -1;
-        if (device_limit < 0) return true;
-    }
+    device_memory m = {0};
+    int64_t limit = lazy_memory_limit();
+    if (limit < 0) return true;
     const device_exec_stats *t = &p->stats;
     int64_t needs = (t->temp_bytes > 0 ? t->temp_bytes : 0) + (t->output_bytes > 0 ? t->output_bytes : 0) -
                     (t->alias_bytes > 0 ? t->alias_bytes : 0);
-    if (counter_get(COUNTER_device_bytes) + needs + counter_get(COUNTER_program_temp_bytes) <= device_limit)
-        return true;
+    if (counter_get(COUNTER_device_bytes) + needs + counter_get(COUNTER_program_temp_bytes) <= limit) return true;
     lazy_wait_idle();
     xt_status s = lazy_device(&client);
     if (!s) s = device_memory_stats(client, &m);
-    bool fits = s || m.in_use < 0 || m.in_use + needs <= device_limit;
+    bool fits = s || m.in_use < 0 || m.in_use + needs <= limit;
     xt_status_free(s);
     return fits;
 }
@@ -274,26 +276,21 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     flight *f = flight_new(c, p, src_intern(src), forced);
     if (!f) return status_oom(sizeof *f, "a step in flight");
     if (doubtful) c->now_ns = 0; /* it may have waited */
-    if (wait_for_room()) {
+    if (take_place()) {
         c->now_ns = 0;
         /* what it waited for has failed: nothing more is started, and nobody goes on to wait elsewhere */
         xt_status late = lazy_take_async_error();
         if (late) {
+            give_place_back();
             lazy_quiesce();
             flight_free(f);
             return late;
         }
     }
-    pthread_mutex_lock(&rt.lock);
-    rt.in_flight++;
-    counter_max(COUNTER_in_flight_peak, rt.in_flight);
-    pthread_mutex_unlock(&rt.lock);
     f->started_ns = lazy_take_now(c);
     xt_status s = device_execute(p->exec, p->n_inputs, in, keep, out, finished, f);
-    if (s) { /* never started: `finished` will not be called */
-        pthread_mutex_lock(&rt.lock);
-        rt.in_flight--;
-        pthread_mutex_unlock(&rt.lock);
+    if (s) {
+        give_place_back();
         s = enrich(f, s);
         flight_free(f);
     } else {

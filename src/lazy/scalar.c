@@ -1,9 +1,11 @@
 /* Scalars that are data: values that change from step to step travel in packs of 64 words, one upload a pack, and
  * none when a pack holds what it held last time. The program sees a slice of the pack, so a new value never makes a
  * new program. */
-#include "lazy/step.h"
+#include "lazy/replay_log.h"
 
 #include <time.h>
+
+#include <xtrain/step.h>
 
 static lazy_pack *pack_with_room(lazy_ctx *c, xt_dtype dtype, int words) {
     for (size_t i = 0; i < c->n_packs; i++)

@@ -6,6 +6,13 @@ static void step_free(void *p) {
     xt_step_free(p);
 }
 
+/* The thread goes before its functions do: they are no longer of any. */
+static void thread_freed(lazy_ctx *c) {
+    for (xt_step *f = c->steps; f; f = f->next) f->ctx = NULL;
+}
+
+static const lazy_guest guest = {.freed = thread_freed};
+
 xt_step *xt_compile_at(const xt_src *src, xt_step_fn fn, xt_compile_opts o) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return NULL;
@@ -31,6 +38,7 @@ xt_step *xt_compile_at(const xt_src *src, xt_step_fn fn, xt_compile_opts o) {
     f->user = o.user;
     f->where = src_intern(src);
     f->max_programs = o.max_programs;
+    lazy_attend(c, &guest);
     f->next = c->steps;
     c->steps = f;
     live_add(LIVE_step, 1);
@@ -213,8 +221,22 @@ static void keep_plan(lazy_ctx *c, xt_step *f, lazy_tape *t) {
             f->name, t->volatile_what, src_text(t->volatile_src, at, sizeof at));
 }
 
+/* A compiled step function may be limited to some programs; what it knows already is admitted. */
+static xt_status admit(lazy_tape *t, hash128 key, const lazy_event *ev) {
+    xt_step *f = t->step;
+    for (size_t i = 0; i < f->n_keys; i++)
+        if (hash_equal(f->keys[i], key)) return NULL;
+    if (f->max_programs > 0 && (int64_t)f->n_keys >= f->max_programs)
+        return status_new(XT_FAILED_PRECONDITION, t->src,
+                          "%s has %zu programs and needs another, but .max_programs is %lld; recorded again because: "
+                          "%s; the program differs: %s",
+                          f->name, f->n_keys, (long long)f->max_programs, f->reason,
+                          *ev->reason ? ev->reason : "it is known, but not as one of this function");
+    return VEC_PUSH(f->keys, f->n_keys, f->cap_keys, key) ? NULL : status_oom(sizeof key, "a compiled step function");
+}
+
 static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const xt_tensor *in) {
-    lazy_tape t = {.step = f, .src = src, .in_fn = true};
+    lazy_tape t = {.step = f, .admit = admit, .src = src, .in_fn = true};
     xt_tensor out = {0};
     size_t survivors = c->n_step_slots;
     f->traces++;

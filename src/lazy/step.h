@@ -1,9 +1,8 @@
 /* Inside compiled step functions: the tape of a recording, the plan made from it, and what finds and runs plans.
  *
- * While fn is recorded (ctx.tape is set), the tape notes in order what the host does besides recording ops: numbers
- * that enter the step's packs, actions that subsystems registered, values asked for. The boundary that ends the
- * recording turns tape, roots and leaves into a plan: where each input of the program comes from, where each output
- * goes, and what to do on the host in between. A plan is run as long as what it depends on is as it was.
+ * While fn is recorded, the tape notes what the host does (replay_log.h). The boundary that ends the recording turns
+ * tape, roots and leaves into a plan: where each input of the program comes from, where each output goes, and what to
+ * do on the host in between. A plan is run as long as what it depends on is as it was.
  *
  * Invariants
  *  1. A plan names slots by index and generation, gradients by the slot that owns them, inputs by their place:
@@ -16,20 +15,8 @@
 
 #include <xtrain/step.h>
 
-#include "lazy/ctx.h"
-#include "lazy/labels.h"
-
-typedef enum lazy_item_kind { LAZY_ITEM_ACTION, LAZY_ITEM_SCALAR, LAZY_ITEM_RNG, LAZY_ITEM_DONE } lazy_item_kind;
-typedef struct lazy_item { /* one thing the host does again at a replay, in the order of the recording */
-    lazy_item_kind kind;
-    lazy_replay action;
-    int pack, at; /* SCALAR, RNG: where the words go */
-    bool is_float;
-    double (*value)(void *user);
-    uint32_t draw; /* RNG: which draw of the step */
-    lazy_done_fn done;
-    void *user; /* of value and done */
-} lazy_item;
+#include "lazy/program.h"
+#include "lazy/replay_log.h"
 
 typedef enum lazy_from { LAZY_FROM_SLOT, LAZY_FROM_GRAD, LAZY_FROM_INPUT, LAZY_FROM_PACK, LAZY_FROM_HELD } lazy_from;
 typedef struct lazy_origin { /* where a buffer comes from at a replay */
@@ -61,24 +48,6 @@ typedef struct lazy_guard { /* a slot the recording depended on, as it was when 
     bool requires_grad, grad_leaf, has_grad;
     const struct lazy_layout *layout;
 } lazy_guard;
-
-typedef struct lazy_label_check { /* a loss over classes whose labels are an input */
-    lazy_classes classes;
-    size_t input;
-} lazy_label_check;
-
-typedef struct lazy_signature { /* of a call: what is compared first */
-    size_t n;
-    struct {
-        const ir_type *type;
-        const struct lazy_layout *layout;
-        uint32_t slot, generation; /* of inputs that are taken as themselves (states, tensors with gradients); else 0 */
-    } * in;
-    bool no_grad;
-    xt_dtype autocast;
-    uint64_t mode;
-    int64_t batch_size;
-} lazy_signature;
 
 typedef struct lazy_plan {
     lazy_signature sig;
@@ -132,40 +101,6 @@ struct xt_step {
     char reason[512];
 };
 
-struct lazy_tape {
-    xt_step *step;
-    const xt_src *src;
-    bool in_fn; /* fn runs; else its boundary does */
-    lazy_signature sig;
-    xt_tensor *in; /* the handles fn gets */
-    struct lazy_entry { /* every slot as it was when the call began */
-        uint32_t generation;
-        bool live, requires_grad, grad_leaf;
-        xt_tensor grad;
-    } * entry;
-    size_t n_entry;
-    lazy_item *items;
-    size_t n_items, cap_items;
-    uint32_t *asked; /* slots whose gradient was looked at */
-    size_t n_asked, cap_asked;
-    lazy_label_check *labels;
-    size_t n_labels, cap_labels;
-    const char *volatile_what;
-    src_id volatile_src;
-    bool failed; /* without memory: no plan */
-    lazy_program *program; /* the boundary's; retained */
-    xt_tensor result;
-    lazy_plan *plan; /* made by the boundary */
-};
-
-/* --- tape.c: recording --- */
-void lazy_tape_item(lazy_ctx *c, lazy_item item);
-void lazy_tape_volatile(lazy_ctx *c, src_id src, const char *what); /* `what` is kept */
-void lazy_tape_asked(lazy_ctx *c, uint32_t slot);
-/* of an input: looked at again at each call */
-void lazy_tape_labels(lazy_ctx *c, const lazy_classes *classes, xt_tensor labels);
-/* labels.c */
-xt_status lazy_labels_check(const lazy_classes *c, const lazy_extremes *e);
 /* Before the results are handed over: makes tape->plan, unless the recording cannot be replayed. */
 void lazy_tape_finish(lazy_ctx *c, const lazy_roots *r, const uint32_t *slots, const size_t *requests);
 void lazy_plan_free(lazy_plan *p);
@@ -178,26 +113,37 @@ void lazy_ended_replayed(lazy_ctx *c, const lazy_plan *p, lazy_buf *const *bufs,
 bool lazy_plan_fits(lazy_ctx *c, const lazy_plan *p, const lazy_signature *sig, str *why, bool *out_stale);
 bool lazy_replay_run(lazy_ctx *c, xt_step *step, lazy_plan *p, lazy_program *g, const xt_src *src, const xt_tensor *in,
                      xt_tensor *out);
-/* --- boundary.c, run.c, cache.c, scalar.c: what a call shares with other steps --- */
+/* --- boundary.c: what a call shares with other steps --- */
 enum { LAZY_ALL_SURVIVE = UINT32_MAX };
 /* step slots up to `survivors` that have a buffer stay */
 bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t survivors);
 void lazy_observe_before(lazy_cause cause);
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok); /* counts the step, tells the observers */
-bool lazy_ran_together(void); /* the last program that lazy_run started in this thread has collectives */
-xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src,
-                       device_buffer **in, bool *keep, device_buffer **out);
-/* meet.c: before p runs; an error when other ranks run something else in its place. Programs without
- * collectives pass. */
-xt_status lazy_meet(const lazy_ctx *c, const lazy_program *p, const xt_src *src);
-/* "meeting 5, program 1a2b3c4d" of the last programs with collectives; "" before the first */
-const char *lazy_met_last(void);
-void lazy_forget_limit(void); /* the device is closed: the next one may have another */
-xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p);
-xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s);
-void lazy_pack_scalar(lazy_pack *p, int at, bool is_float, double v);
-void lazy_pack_rng(const lazy_ctx *c, lazy_pack *p, int at, uint32_t draw);
-lazy_program *lazy_program_find(hash128 key); /* retained; NULL when it was evicted */
-lazy_program *lazy_program_met(const char *digits); /* whose meeting begins with these 8 digits; retained, or NULL */
+/* --- ended steps (ended.c): the forward of a step that ended before xt_backward can be recorded again --- */
+/* at a boundary, while the trace is there: keeps it if a backward pass may still want it */
+void lazy_end_keep(lazy_ctx *c, lazy_cause cause, src_id at);
+void lazy_ended_pass(lazy_ctx *c); /* a step with ops has ended */
+void lazy_ended_forget(lazy_ctx *c);
+/* True when t can only be differentiated by recording again: its step has ended. Then *out is its value recorded again,
+ * or NULL with an error pending. */
+bool lazy_ended_value(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t, ir_value **out);
+/* Tensors of ended steps that gradients of root would flow into are recorded again, and what read them reads that.
+ * False with an error pending. */
+bool lazy_ended_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root);
+
+/* --- values that only some steps give out or log (option*.c) --- */
+bool lazy_request_is_option(const lazy_request *q);
+/* The program of natural key `key` with these roots is not in memory. *out_other: the form that the step has been
+ * recorded again for, to be collected again; NULL: it needs a program of its own. */
+xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots,
+                              const size_t *requests, lazy_known_as **out_other);
+
+/* --- XT_DEBUG=nan (hygiene.c) and eager (eager.c) --- */
+/* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or
+ * Inf in out[]. */
+xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src);
+void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src);
+/* value.c: t's value is computed when this returns */
+xt_status lazy_compute_now(lazy_ctx *c, xt_tensor t, const xt_src *src);
 
 #endif

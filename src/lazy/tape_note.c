@@ -1,6 +1,6 @@
 /* What the parts of a step note on the tape of a compiled step function while it is recorded. They stand below what
  * makes a plan of it (tape.c). */
-#include "lazy/step.h"
+#include "lazy/replay_log.h"
 
 bool lazy_tracing(void) {
     lazy_ctx *c = lazy_ctx_get();

@@ -1,76 +1,10 @@
 /* The trace of the current step: ops are appended to the main function of a module; buffers enter as its arguments at
  * their first use. */
-#include <stdlib.h>
-
-#include "lazy/step.h"
-
-static __thread bool check_nan;
-
-void lazy_check_nan(bool on) {
-    check_nan = on;
-}
-
-bool lazy_debug_word(const char *word) {
-    const char *v = getenv("XT_DEBUG");
-    return v && strstr(v, word) && env_has_word("XT_DEBUG", word);
-}
-
-xt_status lazy_new_trace(lazy_ctx *c) {
-    /* a thread that has a trace will have one, memory or not */
-    ir_module *m = c->b.m ? ir_module_reset(c->b.m) : ir_module_new();
-    c->b.m = NULL;
-    ir_func *f = m ? ir_func_new(m, "main", true) : NULL;
-    if (!f) {
-        ir_module_free(m);
-        return status_oom(sizeof(ir_module), "the trace of a step");
-    }
-    m->name = "step";
-    c->func = f;
-    c->b = ir_at_end(m, ir_func_block(f));
-    c->n_recorded = 0;
-    bool debug = getenv("XT_DEBUG") != NULL;
-    c->nan = check_nan || (debug && lazy_debug_word("nan"));
-    c->eager = debug && lazy_debug_word("eager");
-    c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode, c->freezes, c->turned};
-    c->step_began_ns = lazy_take_now(c);
-    return NULL;
-}
-
-int64_t lazy_take_now(lazy_ctx *c) {
-    int64_t now = c->now_ns;
-    c->now_ns = 0;
-    return now ? now : clock_ns();
-}
+#include "lazy/ctx.h"
 
 int64_t lazy_step_began(void) {
     lazy_ctx *c = lazy_ctx_get();
     return c ? c->step_began_ns : clock_ns();
-}
-
-void lazy_clear_trace(lazy_ctx *c) {
-    for (size_t i = 0; i < c->n_leaves; i++) lazy_buf_release(c->leaves[i].buf);
-    c->n_leaves = 0;
-    for (size_t i = 0; i < c->n_packs; i++) {
-        c->packs[i].leaf = NULL;
-        c->packs[i].n = 0;
-    }
-    xt_status_free(c->b.status);
-    c->b.status = NULL;
-    c->func = NULL;
-    c->settled = NULL;
-    c->n_regions = c->n_pasts = 0;
-    c->grads_recorded = c->swept = c->values_noted = false;
-    for (size_t i = 0; i < c->n_guests; i++)
-        if (c->guests[i]->trace_cleared) c->guests[i]->trace_cleared(c);
-    c->draws = 0;
-    c->n_askers = 0;
-    c->operand_failed = false;
-}
-
-void lazy_drop_trace(lazy_ctx *c) {
-    lazy_clear_trace(c);
-    ir_module_free(c->b.m);
-    memset(&c->b, 0, sizeof c->b);
 }
 
 int64_t lazy_step(void) {
@@ -216,6 +150,11 @@ static void tell_many(src_id src) {
             (int)MANY_OPS, src_text(src, at, sizeof at));
 }
 
+static void (*recorded)(lazy_ctx *c, xt_tensor t, const xt_src *src);
+void lazy_on_recorded(void (*fn)(lazy_ctx *c, xt_tensor t, const xt_src *src)) {
+    recorded = fn;
+}
+
 xt_tensor lazy_wrap(ir_value *v, const char *what) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return (xt_tensor){0};
@@ -242,6 +181,6 @@ xt_tensor lazy_wrap(ir_value *v, const char *what) {
         s->value = v;
         s->requires_grad = lazy_v_needs_grad(v);
     }
-    if (c->eager && !c->loop) lazy_run_eagerly(c, t, src_get(src));
+    if (c->eager && !c->loop && recorded) recorded(c, t, src_get(src));
     return t;
 }
