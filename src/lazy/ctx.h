@@ -237,7 +237,12 @@ lazy_ctx *lazy_ctx_get(void); /* of this thread, made at first use; NULL only wi
 lazy_ctx *lazy_ctx_there(void); /* NULL also when this thread has used none */
 void lazy_attend(lazy_ctx *c, const lazy_guest *g); /* g lives as long as the process; attending twice is once */
 
-lazy_slot *lazy_slot_of(lazy_ctx *c, xt_tensor t); /* NULL: none or dead */
+/* NULL: none or dead. Each op asks it of each operand, so it is no call. */
+static inline lazy_slot *lazy_slot_of(lazy_ctx *c, xt_tensor t) {
+    if (t.slot == 0 || t.slot >= c->n_slots) return NULL;
+    lazy_slot *s = &c->slots[t.slot];
+    return s->live && s->generation == t.generation ? s : NULL;
+}
 /* a step slot; pointers into slots move! */
 xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot **out);
 void lazy_slot_persist(lazy_ctx *c, xt_tensor t);

@@ -6,12 +6,6 @@
 
 enum { MIN_FREE = 512 }; /* slots that rest before one is used again */
 
-lazy_slot *lazy_slot_of(lazy_ctx *c, xt_tensor t) {
-    if (t.slot == 0 || t.slot >= c->n_slots) return NULL;
-    lazy_slot *s = &c->slots[t.slot];
-    return s->live && s->generation == t.generation ? s : NULL;
-}
-
 static uint32_t take_slot(lazy_ctx *c) {
     if (c->n_free > MIN_FREE) {
         uint32_t i = c->free_head;
