@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lazy/program.h"
+#include "lazy/program/program.h"
 #include <xtrain/xtrain.h>
 
 enum { OPS = 10, MOST = 200000 };

@@ -28,12 +28,12 @@ metrics nn      perplexity is the public cross entropy's
 ops     lazy    lazy.h alone is included: what the core offers to other folders
 "
 # From the lowest to the highest; '.' is what lies in the folder itself. Its FOLDER.h is the face, for all of them.
-declare -A rooms=([cpu]="thread vector run plan plan/attention kernel ." [coll]="core shm mpi .")
+declare -A rooms=([cpu]="thread vector run plan plan/attention kernel ." [coll]="core shm mpi ."
+    [lazy]="core program step mesh")
 # FOLDER SIZES reason
 circles="
 src/ir      19,12  the table of interpreters and its rows, the op table and its type rules
 src/grad    19     the table of rules and its rows, which ask for gradients of regions
-src/lazy    23     not broken yet: recording, boundary, cache and run know each other
 src/train   15     not broken yet: the trainer's options and its callbacks
 src/metrics 9      not broken yet: stages of the log engine
 src/device  7      not broken yet: the client and what it counts

@@ -3,7 +3,7 @@
  * part. All ranks have the same number of batches: what does not divide is left out, or with .pad_last filled up. An
  * error in a sample travels to xt_next with the sample's index. */
 #include "data/loader_int.h"
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 
 static void free_loader(void *l) {
     xt_loader_free(l);

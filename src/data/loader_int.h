@@ -6,7 +6,7 @@
 
 #include "data/data.h"
 #include "device/device.h"
-#include "lazy/labels.h"
+#include "lazy/core/labels.h"
 
 typedef struct batch_order { /* the permutation of one epoch; counted: workers of two epochs may be at work */
     int64_t epoch;

@@ -2,7 +2,7 @@
  * one rank nothing is recorded but a copy, so that the handle is a new one as with more ranks. */
 #include "dist/collective.h"
 #include "ir/build.h"
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "ops/ops.h"
 
 typedef struct call {

@@ -1,7 +1,7 @@
 /* Rows of several ranks: they meet at each row of a trainer, compare names, and combine what sync_dist asks for; small
  * host collectives of the logger threads. */
 #include "coll/coll.h"
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "metrics/log_job.h"
 
 static struct {

@@ -2,7 +2,7 @@
  * as sums added up between them (mean first, then the squares of what is left, which rounds better than the mean of
  * squares); their derivative adds up between the ranks too. running = running + momentum * (batch - running), with the
  * unbiased variance, as PyTorch keeps it. */
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
 
 void nn_move_average(const xt_src *src, xt_tensor running, xt_tensor batch, xt_tensor momentum) {

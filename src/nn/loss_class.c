@@ -5,7 +5,7 @@
  *   cross entropy = (1 - s) nll + s / C * sum_V sum_c w[c] (-x[c]) / sum_V w[y]   for smoothing s. */
 #include <math.h>
 
-#include "lazy/labels.h"
+#include "lazy/core/labels.h"
 #include "nn/loss.h"
 
 typedef struct classes {
@@ -124,8 +124,8 @@ static ir_value *counted(const classes *c, int64_t ignore) {
     return ir_convert(c->l.b, is, c->x->type->dtype);
 }
 
-/* Labels that name no class are an error where the host has seen them (lazy/labels.h). Others, computed on the device,
- * give NaN: the number says it without a read. */
+/* Labels that name no class are an error where the host has seen them (lazy/core/labels.h). Others, computed on the
+ * device, give NaN: the number says it without a read. */
 static ir_value *refuse_unknown(const classes *c, ir_value *each, ir_value *keep) {
     ir_builder *b = c->l.b;
     const ir_type *t = c->labels->type;

@@ -1,6 +1,6 @@
 /* Which parameters of a module are divided over the mesh: rules on names, and the recipes made of them. Rules are kept
  * with the module, because most parameters are born after them; those that exist are divided at once. */
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
 
 typedef struct nn_shard_rule {

@@ -1,6 +1,6 @@
 /* Saving and loading modules as safetensors. Loading checks everything before it changes anything. */
 #include "format/safetensors.h"
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
 
 /* What names within a child begin with in its root: "" or "h.3."; base_free. NULL without memory. */

@@ -2,7 +2,7 @@
  * their norm, clipping, and whether all are finite. Nothing is read. */
 #include <math.h>
 
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "optim/optim.h"
 
 void gradients_free(gradients *g) {

@@ -5,7 +5,7 @@
 
 #include "format/safetensors.h"
 #include "ir/interp.h"
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "optim/optim.h"
 
 typedef struct loaded {

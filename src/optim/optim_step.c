@@ -3,7 +3,7 @@
  * stays when a gradient was not finite. */
 #include <math.h>
 
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "optim/optim.h"
 
 static void step_error(const xt_src *src, const char *what) {

@@ -2,7 +2,7 @@
  * be compared from time to time. Both exchange one hash a tensor; only what differs is sent. Buffers begin alike too,
  * but those that steps change (running statistics of batch norm, which the forward pass before the first step has moved
  * already) are each rank's own, and so are those of a run that goes on from a checkpoint. */
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "optim/optim.h"
 
 typedef struct copies {

@@ -12,7 +12,7 @@
 #include "coll/coll.h"
 #include "device/device.h"
 #include "format/safetensors.h"
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "optim/optim.h"
 
 /* --- metadata --- */

@@ -9,7 +9,7 @@
 
 #include "coll/coll.h"
 #include "format/safetensors.h"
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
 #include "optim/optim.h"
 #include "train/checkpoint_listed.h"

@@ -3,7 +3,7 @@
  * all ranks' as "xtrain:ranks:NAME" [ranks, elements] too, so that a resumed run goes on exactly as it would have.
  * Other programs ignore these. */
 #include "coll/coll.h"
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
 #include "train/checkpoint.h"
 

@@ -2,7 +2,7 @@
  * that judge a rank's own batches, as "xtrain:callback:CALLBACK:NAME"; [ranks, elements] of f32 each. The rows of a
  * resumed run show, and its callbacks judge, what the unbroken run's do. */
 #include "coll/coll.h"
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "metrics/running.h"
 #include "train/checkpoint.h"
 

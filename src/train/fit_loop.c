@@ -5,7 +5,7 @@
  * last window needs no program. */
 #include <math.h>
 
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "train/train_int.h"
 
 typedef struct loop {

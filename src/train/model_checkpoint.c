@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_listed.h"
 #include "train/checkpoint_name.h"

@@ -2,7 +2,7 @@
  * what is NaN, and what is one rank's part. */
 #include <math.h>
 
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "train/train_int.h"
 
 /* "min val/loss" -> "val/loss" */

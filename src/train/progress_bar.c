@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "train/train_int.h"
 
 enum { MAX_VALUES = 6, PAINT_MS = 100, PLAIN_MS = 10000, BAR_CELLS = 24 };

@@ -5,7 +5,7 @@
 #include "crash/crash.h"
 #include "diag/diag.h"
 #include "dist/restart.h"
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "optim/optim.h"
 #include "train/checkpoint.h"
 #include "train/logger.h"

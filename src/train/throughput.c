@@ -3,7 +3,7 @@
  * clock. FLOPs are the compiled programs' own counts. */
 #include <math.h>
 
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "train/throughput_peak.h"
 #include "train/throughput_window.h"
 #include "train/train_int.h"

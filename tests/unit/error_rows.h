@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "lazy/ctx.h"
+#include "lazy/core/ctx.h"
 #include <xtrain/xtrain.h>
 
 typedef xt_tensor T;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "ir/text.h"
-#include "lazy/program.h"
+#include "lazy/program/program.h"
 #include <xtrain/xtrain.h>
 
 static xt_tensor matrix(xt_dtype t, int64_t m, int64_t n) {

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "ir/sharding.h"
-#include "lazy/ctx.h"
-#include "lazy/mesh.h"
+#include "lazy/core/ctx.h"
+#include "lazy/mesh/mesh.h"
 #include <xtrain/xtrain.h>
 
 /* --- texts --- */

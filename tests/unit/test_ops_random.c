@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "lazy/ctx.h"
+#include "lazy/core/ctx.h"
 #include <xtrain/xtrain.h>
 
 enum { MANY = 20000 };

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "ir/interp.h"
-#include "lazy/ctx.h"
+#include "lazy/core/ctx.h"
 #include <xtrain/losses.h>
 
 typedef xt_tensor T;

@@ -11,7 +11,7 @@
 
 #include <xtrain/xtrain.h>
 
-#include "lazy/mesh.h"
+#include "lazy/mesh/mesh.h"
 #include "plan/hlo.h"
 
 static int layer_line, step_line;

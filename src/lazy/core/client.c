@@ -1,0 +1,184 @@
+/* The process-wide device, opened at its first use; ranks of a run open one client together. */
+#include "coll/coll.h"
+#include "lazy/core/ctx.h"
+#include "lazy/core/listeners.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct {
+    pthread_mutex_t lock;
+    device_client *client;
+    src_id where;
+    bool finished, left_open;
+    pid_t pid;
+    struct finish_hook {
+        void (*fn)(void *);
+        void *user;
+    } * hooks;
+    size_t n_hooks, cap_hooks;
+} dev = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Atomic int64_t memory_limit; /* bytes; 0: not asked yet, -1: unknown */
+
+static xt_status kv_get(void *user, const char *key, size_t n, int timeout_ms, char **value, size_t *value_size) {
+    return coll_get(user, key, n, timeout_ms, value, value_size);
+}
+
+static xt_status kv_put(void *user, const char *key, size_t n, const char *value, size_t value_size) {
+    return coll_put(user, key, n, value, value_size);
+}
+
+void lazy_check_finished(void) {
+    if ((dev.client || lazy_left_open()) && !dev.finished && getpid() == dev.pid)
+        log_msg(XT_SEV_WARNING, "the program ended without xt_finish(): the last step may not have run, and its errors "
+                                "were not shown; end main with "
+                                "`return xt_finish();`");
+}
+
+/* A program may end with `return xt_fit(...)`: everything has run and is written, and what is left is freed here as
+ * xt_finish would. */
+static void at_exit(int status, void *unused) {
+    (void)unused;
+    if (getpid() != dev.pid) return;
+    if (status == 0 && (lazy_error_ends() || lazy_error_died())) {
+        log_msg(XT_SEV_ERROR,
+                "the program ended without xt_finish() and without looking at the error above (xt_error()): "
+                "its exit code is 1");
+        dev.finished = true; /* all is said */
+        exit(1); /* the C library goes on with the functions that are left, and this status */
+    }
+    lazy_check_finished();
+    if ((!dev.client && !dev.n_hooks) || !dev.finished || dev.left_open || gettid() != getpid())
+        return; /* tensors belong to the thread that made them */
+    lazy_run_finish_hooks();
+    lazy_free_owned();
+    lazy_reset_thread();
+    lazy_device_close();
+}
+
+static void watch_exit(void) {
+    on_exit(at_exit, NULL);
+}
+
+/* From the first tensor on: a program that ends with its only step still open has lost that step and its errors. */
+void lazy_watch_exit(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_exit);
+    dev.pid = getpid();
+}
+
+static const char *spec; /* instead of the environment's */
+void lazy_device_use(const char *s) {
+    spec = s;
+}
+
+static xt_status open_device(device_client **out) {
+    const world *w = world_get();
+    device_open_opts o = {.spec = spec, .n_nodes = 1};
+    static device_kv kv;
+    if (w->size > 1) {
+        coll_group *g;
+        XT_TRY(coll_run_group(&g));
+        kv = (device_kv){.user = g, .get = kv_get, .put = kv_put};
+        o = (device_open_opts){.spec = spec, .node_id = w->rank, .n_nodes = w->size, .kv = &kv, .local_devices = 1};
+    }
+    return device_open(&o, out);
+}
+
+xt_status lazy_device(device_client **out) {
+    pthread_mutex_lock(&dev.lock);
+    xt_status s = NULL;
+    if (!dev.client) {
+        env_report_unknown();
+        s = open_device(&dev.client);
+        if (!s) {
+            lazy_ctx *c = lazy_ctx_get();
+            dev.where = c ? c->b.src : 0;
+            dev.finished = false;
+            lazy_watch_exit();
+        } else
+            dev.client = NULL;
+    }
+    *out = dev.client;
+    pthread_mutex_unlock(&dev.lock);
+    return s;
+}
+
+bool lazy_device_is_open(src_id *out_where) {
+    if (out_where) *out_where = dev.where;
+    return dev.client != NULL;
+}
+
+static lazy_listeners closing = LAZY_LISTENERS_INIT;
+void lazy_at_device_close(void (*fn)(void)) {
+    if (!lazy_listen(&closing, &fn, sizeof fn)) lazy_fail(status_oom(sizeof fn, "what closes with the device"));
+}
+
+void lazy_device_close(void) {
+    void (*fn)(void);
+    for (const lazy_listener *i = lazy_listener_first(&closing); i; i = lazy_listener_next(i)) {
+        memcpy(&fn, i->data, sizeof fn);
+        fn();
+    }
+    pthread_mutex_lock(&dev.lock);
+    device_close(dev.client);
+    dev.client = NULL;
+    atomic_store(&memory_limit, 0); /* the next device may have another */
+    pthread_mutex_unlock(&dev.lock);
+}
+
+int64_t lazy_memory_limit(void) {
+    device_client *client;
+    device_memory m = {.limit = -1};
+    int64_t known = atomic_load_explicit(&memory_limit, memory_order_relaxed);
+    if (known) return known;
+    xt_status s = lazy_device(&client);
+    if (!s) s = device_memory_stats(client, &m);
+    xt_status_free(s);
+    known = m.limit > 0 ? m.limit : -1;
+    atomic_store_explicit(&memory_limit, known, memory_order_relaxed);
+    return known;
+}
+
+static atomic_bool rehearsing;
+bool lazy_rehearsing(void) {
+    return atomic_load_explicit(&rehearsing, memory_order_relaxed);
+}
+void lazy_set_rehearsing(bool on) {
+    atomic_store_explicit(&rehearsing, on, memory_order_relaxed);
+}
+
+void lazy_tear_down(void) {
+    lazy_run_finish_hooks();
+    lazy_free_owned();
+    lazy_reset_thread();
+    lazy_device_close();
+}
+
+void lazy_leave_open(void) {
+    dev.left_open = true;
+}
+
+void lazy_at_rest(void) {
+    dev.finished = true;
+}
+
+void lazy_at_finish(void (*fn)(void *), void *user) {
+    struct finish_hook hook = {fn, user};
+    pthread_mutex_lock(&dev.lock);
+    bool ok = VEC_PUSH(dev.hooks, dev.n_hooks, dev.cap_hooks, hook);
+    pthread_mutex_unlock(&dev.lock);
+    if (!ok) lazy_fail(status_oom(sizeof hook, "what is done when the program finishes"));
+}
+
+void lazy_run_finish_hooks(void) {
+    struct finish_hook hook;
+    dev.finished = true;
+    for (bool more = true; more;) {
+        pthread_mutex_lock(&dev.lock);
+        if ((more = dev.n_hooks > 0)) hook = dev.hooks[--dev.n_hooks];
+        pthread_mutex_unlock(&dev.lock);
+        if (more) hook.fn(hook.user);
+    }
+}

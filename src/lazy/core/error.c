@@ -1,0 +1,230 @@
+/* The pending error of a thread: the first one stays until it is cleared, and says the line, and for memory who holds
+ * it. Tensors of a failed op carry it along.
+ *
+ * The life of an error
+ *  1. It arises (lazy_fail): it is printed, with its line, or given to the program's handler. Once: what follows from
+ *     it says nothing.
+ *  2. The program looks at it (xt_error, or the public readers of a status that is a copy of it): from then on it is
+ *     the program's own business.
+ *  3. A step ends and nobody has looked: the process ends with exit code 1. A rank that was lost is told at once by all
+ *     who meet it, so there it ends at once.
+ * With a handler nothing is printed and the process goes on. The library's own callers who look at errors themselves
+ * (the Trainer) hold them. */
+#include "crash/crash.h"
+#include "coll/coll.h"
+#include "lazy/core/ctx.h"
+
+#include <stdlib.h>
+
+/* Memory that runs out outside of a program (an upload, a read) gets the same explanation as a failed step: who holds
+ * it, and what helps. */
+static const char ADVICE[] = "what helps: ";
+static void explain_memory(lazy_ctx *c) {
+    str text = STR_INIT;
+    str_append(&text, status_text(c->error));
+    lazy_append_ledger(&text, 8);
+    str_printf(
+        &text,
+        "\n"
+        "%sa smaller batch, gradient accumulation, bf16, xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT",
+        ADVICE);
+    xt_status more =
+        text.failed ? NULL : status_new(XT_RESOURCE_EXHAUSTED, status_where(c->error), "%s", str_cstr(&text));
+    str_free(&text);
+    if (!more) return;
+    xt_status_free(c->error);
+    c->error = more;
+}
+
+/* Constructors say who called them; calls that take no line (switches, settings of an optimizer) get the one that made
+ * them, from debug information. */
+static xt_status with_line(xt_status s) {
+    const xt_src *caller = status_where(s) ? NULL : src_called_from ? src_called_from : src_get(src_from_caller());
+    return caller && caller->line > 0 ? status_at(s, caller) : s;
+}
+
+/* The report is on disk whatever the program does with the error: once, and not for failures before anything ran. */
+static void keep_memory_report(const lazy_ctx *c) {
+    static bool kept;
+    blackbox_report(status_text(c->error));
+    if (kept || counter_get(COUNTER_executions) == 0) return;
+    kept = true;
+    const char *folder = blackbox_dump("out of memory");
+    if (folder)
+        log_msg(XT_SEV_WARNING,
+                "out of memory: the report is in %s; `xtrain postmortem %s` shows it with the last events", folder,
+                folder);
+}
+
+/* --- who is told --- */
+static struct {
+    pthread_mutex_t lock;
+    xt_error_fn fn;
+    void *user;
+} handler = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static _Thread_local lazy_hold *hold;
+static _Thread_local bool in_handler;
+
+void xt_on_error(xt_error_fn fn, void *user) {
+    pthread_mutex_lock(&handler.lock);
+    handler.fn = fn;
+    handler.user = user;
+    pthread_mutex_unlock(&handler.lock);
+}
+
+bool lazy_error_handled(void) {
+    pthread_mutex_lock(&handler.lock);
+    bool set = handler.fn != NULL;
+    pthread_mutex_unlock(&handler.lock);
+    return set;
+}
+
+void lazy_tell(xt_status s) {
+    pthread_mutex_lock(&handler.lock);
+    xt_error_fn fn = handler.fn;
+    void *user = handler.user;
+    pthread_mutex_unlock(&handler.lock);
+    if (!fn) {
+        log_msg(XT_SEV_ERROR, "%s", status_message(s));
+        return;
+    }
+    bool outer = in_handler;
+    in_handler = true;
+    fn(s, user);
+    in_handler = outer;
+}
+
+void lazy_tell_pending(void) {
+    lazy_ctx *c = lazy_ctx_there();
+    if (!c || !c->error || c->error_told) return;
+    c->error_told = true;
+    lazy_tell(c->error);
+}
+
+bool lazy_error_told(void) {
+    const lazy_ctx *c = lazy_ctx_there();
+    return c && c->error && c->error_told;
+}
+
+void lazy_hold_errors(lazy_hold *h) {
+    h->outer = hold;
+    hold = h;
+}
+
+void lazy_release_errors(lazy_hold *h) {
+    hold = h->outer;
+    lazy_ctx *c = lazy_ctx_there();
+    if (!hold && c && !c->error_seen && !status_was_looked_at()) lazy_tell_pending();
+}
+
+/* --- an error arises --- */
+/* A rank that died or left says, or its launcher does, how it ended and where it was: that is the cause, before what
+ * this rank was waiting in. */
+static xt_status name_lost(xt_status s) {
+    str exits = STR_INIT;
+    coll_run_exits(&exits);
+    if (exits.len && !exits.failed)
+        s = status_context(s, "%s; rank %d is at step %lld", str_cstr(&exits), world_get()->rank,
+                           (long long)counter_get(COUNTER_steps));
+    str_free(&exits);
+    return s;
+}
+
+void lazy_fail(xt_status s) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || c->error) {
+        xt_status_free(s);
+        return;
+    }
+    c->error = s = with_line(s);
+    if (status_code(s) == XT_RESOURCE_EXHAUSTED && lazy_device_is_open(NULL) && !strstr(status_text(s), ADVICE))
+        explain_memory(c);
+    if (status_code(c->error) == XT_RESOURCE_EXHAUSTED && lazy_device_is_open(NULL)) keep_memory_report(c);
+    c->error_step = counter_get(COUNTER_steps);
+    c->error_lost = status_code(c->error) == XT_ABORTED && world_get()->size > 1;
+    if (c->error_lost) c->error = name_lost(c->error);
+    c->error_seen = c->error_told = false;
+    status_watch(c->error);
+    if (!hold) lazy_tell_pending();
+}
+
+/* --- the program looks --- */
+xt_status lazy_pending(void) {
+    const lazy_ctx *c = lazy_ctx_there();
+    return c ? c->error : NULL;
+}
+
+xt_status xt_error(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c && c->error) c->error_seen = true;
+    return c ? c->error : NULL;
+}
+
+void xt_clear_error(void) {
+    lazy_ctx *c = lazy_ctx_there();
+    if (!c || in_handler) return; /* in a handler the call that failed is still under way, and must find that it did */
+    xt_status_free(c->error);
+    c->error = NULL;
+    c->error_told = c->error_seen = c->error_lost = false;
+    status_watch(NULL);
+}
+
+/* --- a step ends and nobody has looked --- */
+int64_t lazy_error_step(void) {
+    const lazy_ctx *c = lazy_ctx_there();
+    return c && c->error ? c->error_step : counter_get(COUNTER_steps);
+}
+
+static void (*ender)(const char *what, const xt_src *src);
+void lazy_end_by(void (*fn)(const char *what, const xt_src *src)) {
+    ender = fn;
+}
+
+static void (*leave)(int code) = exit;
+void lazy_exit_by(void (*fn)(int code)) {
+    leave = fn;
+}
+void lazy_exit(int code) {
+    leave(code);
+}
+
+bool lazy_error_ends(void) {
+    const lazy_ctx *c = lazy_ctx_there();
+    return c && c->error && !c->error_seen && !status_was_looked_at() && !hold && !lazy_error_handled();
+}
+
+void lazy_end_if_unseen(const char *what, const xt_src *src) {
+    const lazy_ctx *c = lazy_ctx_there();
+    if (!c || !c->error || c->in_boundary || c->tape || c->loop) return;
+    if (hold && hold->end && !c->error_seen && !status_was_looked_at()) hold->end(hold->user);
+    if (!lazy_error_ends()) return;
+    if (ender) ender(what, src);
+    leave(1);
+}
+
+void lazy_end_if_lost(const char *what, const xt_src *src) {
+    const lazy_ctx *c = lazy_ctx_there();
+    if (c && c->error && c->error_lost) lazy_end_if_unseen(what, src);
+}
+
+xt_tensor lazy_error_slot(lazy_ctx *c, src_id src) {
+    lazy_slot *s;
+    xt_tensor t = lazy_slot_new(c, NULL, src, &s);
+    if (s) s->failed = true;
+    return t;
+}
+
+xt_tensor lazy_error(const xt_src *src, xt_code code, const char *fmt, ...) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return (xt_tensor){0};
+    va_list ap;
+    va_start(ap, fmt);
+    lazy_fail(status_newv(code, src, fmt, ap));
+    va_end(ap);
+    return lazy_error_slot(c, src_intern(src));
+}
+
+xt_tensor lazy_failed_tensor(const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c ? lazy_error_slot(c, src_intern(src)) : (xt_tensor){0};
+}

@@ -1,0 +1,79 @@
+/* What the program does with its handles: asking, keeping, dropping. */
+#include "lazy/core/replay_log.h"
+
+bool xt_is_none(xt_tensor t) {
+    return t.slot == 0;
+}
+
+bool xt_is_error(xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (t.slot == 0 || !c) return false;
+    lazy_slot *s = lazy_slot_of(c, t);
+    return !s || s->failed;
+}
+
+bool lazy_is_error(xt_tensor t) {
+    return xt_is_error(t);
+}
+
+xt_tensor xt_keep_at(const xt_src *src, xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return t;
+    if (!lazy_slot_of(c, t)) {
+        lazy_dead_error(c, t, src, "xt_keep");
+        return t;
+    }
+    if (c->loop && lazy_slot_of(c, t)->value && lazy_in_loop(c, src, "xt_keep")) return t;
+    lazy_slot_persist(c, t);
+    lazy_slot_of(c, t)->kept = src_intern(src);
+    return t;
+}
+
+void xt_drop_at(const xt_src *src, xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || t.slot == 0) return;
+    lazy_slot *s = lazy_slot_of(c, t);
+    if (!s) {
+        lazy_dead_error(c, t, src, "xt_drop");
+        return;
+    }
+    if (c->tape && c->tape->in_fn && t.slot < c->tape->n_entry && c->tape->entry[t.slot].live &&
+        c->tape->entry[t.slot].generation == t.generation)
+        lazy_tape_volatile(c, src_intern(src), "the function drops a tensor that is not its own");
+    lazy_slot_free(c, t.slot, src_intern(src));
+    c->slots[t.slot].past[0].died_step = -1;
+}
+
+const ir_type *lazy_type(xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
+    return s && !s->failed ? s->type : NULL;
+}
+
+src_id lazy_src(xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
+    return s ? s->src : 0;
+}
+
+xt_dtype xt_dtype_of(xt_tensor t) {
+    const ir_type *y = lazy_type(t);
+    return y ? y->dtype : XT_DTYPE_NONE;
+}
+
+int xt_rank_of(xt_tensor t) {
+    const ir_type *y = lazy_type(t);
+    return y ? (int)y->rank : 0;
+}
+
+int64_t xt_dim(xt_tensor t, int i) {
+    const ir_type *y = lazy_type(t);
+    if (!y) return 0;
+    if (i < 0) i += (int)y->rank;
+    return i >= 0 && i < (int)y->rank ? y->dims[i] : 0;
+}
+
+int64_t xt_numel(xt_tensor t) {
+    const ir_type *y = lazy_type(t);
+    return y ? y->count : 0;
+}

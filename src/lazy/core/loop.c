@@ -1,0 +1,80 @@
+/* The loop whose body is being recorded: the builder stands in the body's block until its end. What records it (ops:
+ * xt_scan) knows what the loop carries; here is what the rest of the core has to know: that nothing in it has one
+ * value, and how often it runs. */
+#include "lazy/core/ctx.h"
+
+bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what) {
+    if (!c->loop) return false;
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                         "%s inside the function of xt_scan, called at %s:%d: it is recorded once and runs for every "
+                         "step, so nothing in it has one value; give it out as carry or output and do this after the "
+                         "loop",
+                         what, c->loop->src->file, c->loop->src->line));
+    return true;
+}
+
+bool lazy_refuse_in_loop(const xt_src *src, const char *what) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c && lazy_in_loop(c, src, what);
+}
+
+ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b) {
+    ir_value *n = NULL;
+    for (const lazy_loop *l = c->loop; l; l = l->outer) {
+        ir_value *i = ir_convert(b, l->body->args[0], XT_U32);
+        for (const lazy_loop *k = c->loop; k != l; k = k->outer) {
+            ir_value *length = ir_splat(b, ir_scalar(XT_U32), (double)(uint32_t)k->length);
+            i = ir_multiply(b, i, length);
+        }
+        n = n ? ir_add(b, n, i) : i;
+    }
+    return n;
+}
+
+uint32_t lazy_loop_runs(const lazy_ctx *c) {
+    uint32_t n = 1;
+    for (const lazy_loop *l = c->loop; l; l = l->outer) n *= (uint32_t)l->length;
+    return n;
+}
+
+xt_status lazy_loop_begin(lazy_loop *l, const xt_src *src, int64_t length) {
+    lazy_ctx *c = lazy_ctx_get();
+    *l = (lazy_loop){.src = src, .length = length};
+    ir_block *body = c ? ir_block_new(c->b.m) : NULL;
+    if (!body || !ir_block_arg(c->b.m, body, ir_scalar(XT_I64))) return status_oom(sizeof *body, "the body of a loop");
+    lazy_settle(c);
+    l->body = body;
+    l->outer = c->loop;
+    l->around = c->b;
+    l->settled = c->settled;
+    l->first_slot = c->n_step_slots;
+    c->b.block = body;
+    c->b.before = NULL;
+    c->settled = NULL;
+    c->loop = l;
+    return NULL;
+}
+
+/* Handles of one iteration mean nothing behind it. */
+static void end_handles(lazy_ctx *c, const lazy_loop *l) {
+    src_id died = src_intern(l->src);
+    for (size_t i = l->first_slot; i < c->n_step_slots; i++) {
+        uint32_t index = c->step_slots[i];
+        const lazy_slot *slot = &c->slots[index];
+        if (!slot->live || !slot->value || slot->value->block != l->body) continue;
+        lazy_slot_free(c, index, died);
+        c->slots[index].past[0].died_step = LAZY_DIED_IN_LOOP;
+    }
+}
+
+xt_status lazy_loop_end(lazy_loop *l) {
+    lazy_ctx *c = lazy_ctx_get();
+    end_handles(c, l);
+    xt_status s = c->b.status;
+    c->b.status = NULL;
+    c->loop = l->outer;
+    c->settled = l->settled;
+    c->b.block = l->around.block;
+    c->b.before = l->around.before;
+    return s;
+}

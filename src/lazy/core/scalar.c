@@ -1,0 +1,203 @@
+/* Scalars that are data: values that change from step to step travel in packs of 64 words, one upload a pack, and
+ * none when a pack holds what it held last time. The program sees a slice of the pack, so a new value never makes a
+ * new program. */
+#include "lazy/core/replay_log.h"
+
+#include <time.h>
+
+#include <xtrain/step.h>
+
+static lazy_pack *pack_with_room(lazy_ctx *c, xt_dtype dtype, int words) {
+    for (size_t i = 0; i < c->n_packs; i++)
+        if (c->packs[i].dtype == dtype && c->packs[i].n + words <= LAZY_PACK) return &c->packs[i];
+    lazy_pack fresh = {.dtype = dtype};
+    if (!VEC_PUSH(c->packs, c->n_packs, c->cap_packs, fresh)) return NULL;
+    return &c->packs[c->n_packs - 1];
+}
+
+static ir_value *pack_leaf(lazy_ctx *c, lazy_pack *p) {
+    if (p->leaf) return p->leaf;
+    int64_t n = LAZY_PACK;
+    const ir_type *type = ir_tensor(p->dtype, 1, &n);
+    lazy_leaf leaf = {.pack = (int)(p - c->packs)};
+    p->leaf = type ? ir_func_arg(c->func, type) : NULL;
+    if (p->leaf && !VEC_PUSH(c->leaves, c->n_leaves, c->cap_leaves, leaf)) p->leaf = NULL;
+    return p->leaf;
+}
+
+/* The slice [at, at + words) of a pack as a [words] vector. */
+static ir_value *take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, lazy_pack **out_pack, int *out_at) {
+    lazy_pack *p = pack_with_room(c, dtype, words);
+    ir_value *leaf = p ? pack_leaf(c, p) : NULL;
+    if (!leaf) {
+        lazy_fail(status_oom(sizeof(lazy_pack), "a step's scalars"));
+        return NULL;
+    }
+    int64_t start = p->n, limit = p->n + words;
+    p->n += words;
+    *out_pack = p;
+    *out_at = (int)start;
+    return ir_slice(b, leaf, &start, &limit, NULL);
+}
+
+/* Integers travel as two words: exact to 64 bits, and no plugin needs to convert floats. */
+void lazy_pack_scalar(lazy_pack *p, int at, bool is_float, double v) {
+    if (is_float) {
+        p->now.f[at] = (float)v;
+        return;
+    }
+    int64_t i = v >= 9.2e18 ? INT64_MAX : v <= -9.2e18 ? INT64_MIN : (int64_t)v;
+    p->now.u[at] = (uint32_t)(uint64_t)i;
+    p->now.u[at + 1] = (uint32_t)((uint64_t)i >> 32);
+}
+
+/* `value` NULL: v, which only the caller knows how to make again. */
+static xt_tensor scalar(const xt_src *src, xt_dtype dtype, double v, double (*value)(void *), void *user) {
+    lazy_ctx *c = lazy_ctx_get();
+    ir_builder *b = lazy_begin(src);
+    if (!c) return (xt_tensor){0};
+    lazy_pack *p;
+    int at;
+    bool is_float = ir_dtype_is_float(dtype);
+    ir_value *x = take(c, b, is_float ? XT_F32 : XT_U32, is_float ? 1 : 2, &p, &at);
+    if (!x) return lazy_wrap(NULL, "xt_scalar");
+    lazy_pack_scalar(p, at, is_float, v);
+    if (c->tape && value)
+        lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_SCALAR,
+                                      .pack = (int)(p - c->packs),
+                                      .at = at,
+                                      .is_float = is_float,
+                                      .value = value,
+                                      .user = user});
+    else if (c->tape)
+        lazy_tape_volatile(c, b->src, "a number of the host's enters the step");
+    if (is_float) return lazy_wrap(ir_convert(b, ir_reshape(b, x, 0, NULL), dtype), "xt_scalar");
+    int64_t zero = 0, one = 1, two = 2;
+    ir_value *lo = ir_convert(b, ir_reshape(b, ir_slice(b, x, &zero, &one, NULL), 0, NULL), XT_U64);
+    ir_value *hi = ir_convert(b, ir_reshape(b, ir_slice(b, x, &one, &two, NULL), 0, NULL), XT_U64);
+    ir_value *word = ir_or(b, lo, ir_shift_left(b, hi, ir_splat(b, ir_scalar(XT_U64), 32)));
+    return lazy_wrap(ir_convert(b, word, dtype), "xt_scalar");
+}
+
+xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v) {
+    return scalar(src, dtype, v, NULL, NULL);
+}
+
+xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(void *user), void *user) {
+    return scalar(src, dtype, value(user), value, user);
+}
+
+static __thread struct {
+    src_id src;
+    double was, now;
+} last_change; /* for the report of the program that it makes */
+
+void lazy_number_became_data(src_id at, double was, double now) {
+    last_change.src = at;
+    last_change.was = was;
+    last_change.now = now;
+}
+
+bool lazy_number_changed(src_id at, double *out_was, double *out_now) {
+    *out_was = last_change.was;
+    *out_now = last_change.now;
+    return at && last_change.src == at;
+}
+
+static double number_at(void *user) {
+    return *(const double *)user;
+}
+
+xt_tensor xt_scalar_ref_at(const xt_src *src, const double *value, xt_dtype dtype) {
+    if (!value) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scalar_ref: the address of the number is NULL");
+    if (!xt_dtype_size(dtype) || dtype == XT_TOKEN)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scalar_ref: %s is no dtype of a number", xt_dtype_name(dtype));
+    return lazy_scalar_from(src, dtype, number_at, (void *)(uintptr_t)value);
+}
+
+xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype) {
+    return lazy_scalar(src, dtype, value);
+}
+
+static uint64_t run_seed;
+static bool seed_known;
+
+static uint64_t seed(void) {
+    int64_t v = 0;
+    if (!seed_known) {
+        if (env_int("XT_SEED", &v)) run_seed = (uint64_t)v;
+        seed_known = true;
+    }
+    return run_seed;
+}
+
+void xt_seed(uint64_t s) {
+    lazy_ctx *c = lazy_ctx_get();
+    run_seed = s;
+    seed_known = true;
+    if (!c) return;
+    c->draws = 0; /* the same seed gives the same draws again, from the next one on */
+    c->seeded_step = c->step;
+}
+
+uint64_t lazy_seed(void) {
+    return seed();
+}
+
+static __thread int64_t draw_step_plus_1; /* 0: none given */
+
+void lazy_set_draw_step(int64_t step) {
+    draw_step_plus_1 = step < 0 ? 0 : step + 1;
+}
+
+void lazy_pack_rng(const lazy_ctx *c, lazy_pack *p, int at, uint32_t draw) {
+    uint64_t s = seed();
+    p->now.u[at] = (uint32_t)s;
+    p->now.u[at + 1] = (uint32_t)(s >> 32);
+    p->now.u[at + 2] = draw;
+    p->now.u[at + 3] = (uint32_t)(draw_step_plus_1 ? draw_step_plus_1 - 1 : c->step - c->seeded_step);
+}
+
+xt_tensor lazy_rng_key(const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_get();
+    ir_builder *b = lazy_begin(src);
+    if (!c) return (xt_tensor){0};
+    lazy_pack *p;
+    int at;
+    ir_value *x = take(c, b, XT_U32, 4, &p, &at);
+    if (x) {
+        uint32_t draw = (uint32_t)c->draws;
+        c->draws += lazy_loop_runs(c);
+        lazy_pack_rng(c, p, at, draw);
+        if (c->tape)
+            lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_RNG, .pack = (int)(p - c->packs), .at = at, .draw = draw});
+    }
+    if (x && c->loop) { /* word 2 is the draw: one for each run of the body */
+        int64_t one = 1, low = 2, high = 1;
+        ir_value *run = ir_reshape(b, lazy_loop_draw(c, b), 1, &one);
+        x = ir_add(b, x, ir_pad(b, run, ir_splat(b, ir_scalar(XT_U32), 0), &low, &high, NULL));
+    }
+    return lazy_wrap(x, "a random key");
+}
+
+/* The first n words of a pack, unless the device has them already. */
+xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p) {
+    memset((char *)&p->now + (size_t)p->n * 4, 0, (size_t)(LAZY_PACK - p->n) * 4);
+    if (p->buf && memcmp(&p->now, &p->sent, sizeof p->now) == 0) return NULL;
+    device_client *client;
+    XT_TRY(lazy_device(&client));
+    int64_t n = LAZY_PACK;
+    device_buffer *dev;
+    XT_TRY(device_upload(client, p->dtype, 1, &n, &p->now, &dev));
+    lazy_buf_release(p->buf);
+    p->buf = lazy_buf_new(dev, 0, intern("scalars of the step"), LAZY_VALUE, ir_tensor(p->dtype, 1, &n), c->step);
+    if (!p->buf) return status_oom(sizeof(lazy_buf), "a step's scalars");
+    p->sent = p->now;
+    return NULL;
+}
+
+xt_status lazy_upload_packs(lazy_ctx *c) {
+    for (size_t i = 0; i < c->n_packs; i++)
+        if (c->packs[i].leaf) XT_TRY(lazy_upload_pack(c, &c->packs[i]));
+    return NULL;
+}

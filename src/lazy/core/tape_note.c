@@ -1,0 +1,59 @@
+/* What the parts of a step note on the tape of a compiled step function while it is recorded. They stand below what
+ * makes a plan of it (tape.c). */
+#include "lazy/core/replay_log.h"
+
+bool lazy_tracing(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c && c->tape;
+}
+
+void lazy_tape_item(lazy_ctx *c, lazy_item item) {
+    lazy_tape *t = c->tape;
+    if (VEC_PUSH(t->items, t->n_items, t->cap_items, item)) return;
+    t->failed = true;
+    if (item.kind == LAZY_ITEM_ACTION && item.action.release) item.action.release(item.action.user);
+}
+
+void lazy_on_replay(const lazy_replay *r) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c && c->tape)
+        lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_ACTION, .action = *r});
+    else if (r->release)
+        r->release(r->user);
+}
+
+void lazy_tape_volatile(lazy_ctx *c, src_id src, const char *what) {
+    if (c->tape->volatile_what) return;
+    c->tape->volatile_what = what;
+    c->tape->volatile_src = src;
+}
+
+void lazy_tape_asked(lazy_ctx *c, uint32_t slot) {
+    lazy_tape *t = c->tape;
+    if (!VEC_PUSH(t->asked, t->n_asked, t->cap_asked, slot)) t->failed = true;
+}
+
+void lazy_tape_labels(lazy_ctx *c, const lazy_classes *classes, xt_tensor labels) {
+    lazy_tape *t = c->tape;
+    for (size_t i = 0; i < t->sig.n; i++) {
+        if (t->in[i].slot != labels.slot || t->in[i].generation != labels.generation) continue;
+        lazy_label_check check = {*classes, i};
+        if (!VEC_PUSH(t->labels, t->n_labels, t->cap_labels, check)) t->failed = true;
+        return;
+    }
+}
+
+void lazy_note_freeze(const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    c->turned.frozen = c->used.turned.frozen = src_intern(src ? src : src_called_from);
+    c->used.freezes = ++c->freezes;
+}
+
+void lazy_mode_toggle(const xt_src *src, uint64_t module) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    c->turned.mode = c->used.turned.mode = src_intern(src ? src : src_called_from);
+    c->mode ^= hash_mix((hash128){module, 0x6d6f6465}, (hash128){1, 2}).lo;
+    if (c->mode) c->used.mode = c->mode;
+}

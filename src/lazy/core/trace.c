@@ -1,0 +1,186 @@
+/* The trace of the current step: ops are appended to the main function of a module; buffers enter as its arguments at
+ * their first use. */
+#include "lazy/core/ctx.h"
+
+int64_t lazy_step_began(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c ? c->step_began_ns : clock_ns();
+}
+
+int64_t lazy_step(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c ? c->step : 0;
+}
+
+lazy_position *lazy_position_of_thread(void) {
+    static __thread lazy_position p = {.batch_size = 1};
+    return &p;
+}
+
+int64_t lazy_shown_step(int64_t step) {
+    int64_t of_trainer = lazy_position_of_thread()->step;
+    return of_trainer ? of_trainer : step;
+}
+
+/* --- recording --- */
+static _Atomic src_id recorded_last;
+src_id lazy_recording_at(void) {
+    return atomic_load_explicit(&recorded_last, memory_order_relaxed);
+}
+
+ir_builder *lazy_begin(const xt_src *src) {
+    static __thread ir_builder nowhere; /* only without memory for a context: every builder call on it fails */
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) {
+        memset(&nowhere, 0, sizeof nowhere);
+        nowhere.status = status_oom(sizeof(lazy_ctx), "the front end's context");
+        return &nowhere;
+    }
+    c->b.src = src_intern(src);
+    atomic_store_explicit(&recorded_last, c->b.src, memory_order_relaxed);
+    c->b.path = c->path;
+    c->operand_failed = false;
+    return &c->b;
+}
+
+bool lazy_v_needs_grad(const ir_value *v) {
+    return (v->user & LAZY_V_GRAD) != 0;
+}
+
+void lazy_want_grad(ir_value *v) {
+    if (grad_differentiable(v->type)) v->user |= LAZY_V_GRAD;
+}
+
+bool lazy_needs_grad(const ir_value *v) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) lazy_settle(c);
+    return lazy_v_needs_grad(v);
+}
+
+static const uint64_t NO_GRAD_MARK = (uint64_t)1 << 32;
+
+void lazy_no_grad_value(ir_value *v) {
+    if (v) v->user = NO_GRAD_MARK;
+}
+
+bool lazy_v_no_grad(const ir_value *v) {
+    return (v->user & NO_GRAD_MARK) != 0;
+}
+
+bool lazy_op_reads(const ir_op *op, uint64_t bit) {
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (op->in[i]->user & bit) return true;
+    for (uint32_t r = 0; r < op->n_regions; r++)
+        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next)
+            if (lazy_op_reads(in, bit)) return true;
+    return false;
+}
+
+/* Needs-gradient flows from operands to results. Composite ops record several ops between lazy_begin and lazy_wrap, so
+ * the flags of what was recorded since the last call are settled here, in order. Copies that a backward pass made come
+ * with theirs. */
+void lazy_settle(lazy_ctx *c) {
+    for (ir_op *op = c->settled ? c->settled->next : c->b.block->first; op; op = op->next) {
+        c->settled = op;
+        if (op->user) continue;
+        op->user = c->no_grad ? LAZY_OP_NO_GRAD : LAZY_OP_SETTLED;
+        if (c->no_grad || !lazy_op_reads(op, LAZY_V_GRAD)) continue;
+        c->grads_recorded = true;
+        for (uint32_t i = 0; i < op->n_out; i++)
+            if (!lazy_v_no_grad(&op->out[i]) && grad_differentiable(op->out[i].type)) op->out[i].user |= LAZY_V_GRAD;
+    }
+}
+
+ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf) {
+    ir_value *v = ir_func_arg(c->func, type);
+    if (!v || !VEC_PUSH(c->leaves, c->n_leaves, c->cap_leaves, leaf)) {
+        lazy_fail(status_oom(sizeof(lazy_leaf), "an argument of the step"));
+        lazy_buf_release(leaf.buf);
+        return NULL;
+    }
+    return v;
+}
+
+ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t index) {
+    lazy_slot *s = &c->slots[index];
+    if (s->leaf) return s->leaf;
+    if (!s->buf && (s->is_state || s->has_host)) {
+        xt_status st = lazy_upload_state(c, s);
+        if (st) {
+            lazy_fail(st);
+            return NULL;
+        }
+    }
+    if (!s->buf) return NULL;
+    lazy_buf_retain(s->buf);
+    s->leaf = lazy_new_leaf(
+        c, s->type,
+        (lazy_leaf){.buf = s->buf, .pack = -1, .slot = index, .generation = s->generation, .layout = s->layout});
+    if (s->leaf && s->requires_grad) s->leaf->user |= LAZY_V_GRAD;
+    return s->leaf;
+}
+
+ir_value *lazy_value(xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return NULL;
+    lazy_slot *s = lazy_slot_of(c, t);
+    ir_value *v = NULL;
+    if (!s)
+        lazy_dead_error(c, t, src_get(c->b.src), "use of a tensor");
+    else if (s->failed) {
+        char at[256];
+        if (!c->error) /* the first error was cleared, but its tensors live on */
+            lazy_fail(status_new(XT_FAILED_PRECONDITION, src_get(c->b.src),
+                                 "this tensor is the result of an op that failed at %s",
+                                 src_text(s->src, at, sizeof at)));
+    } else
+        v = s->value ? s->value : lazy_leaf_of(c, t.slot);
+    if (!v) c->operand_failed = true;
+    return v;
+}
+
+enum { MANY_OPS = 200000 };
+
+/* A loop without a step boundary records for ever and runs nothing. */
+static void tell_many(src_id src) {
+    char at[256];
+    log_msg(XT_SEV_WARNING,
+            "%d ops are recorded since the last step boundary, the last at %s, and nothing has run: the graph grows "
+            "until xt_mark_step (or xt_next, xt_wait) ends the step [XT209]",
+            (int)MANY_OPS, src_text(src, at, sizeof at));
+}
+
+static void (*recorded)(lazy_ctx *c, xt_tensor t, const xt_src *src);
+void lazy_on_recorded(void (*fn)(lazy_ctx *c, xt_tensor t, const xt_src *src)) {
+    recorded = fn;
+}
+
+xt_tensor lazy_wrap(ir_value *v, const char *what) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return (xt_tensor){0};
+    src_id src = c->b.src;
+    lazy_settle(c);
+    if (c->b.status) {
+        xt_status s = c->b.status;
+        c->b.status = NULL;
+        if (c->operand_failed)
+            xt_status_free(s); /* a consequence: the operand's own error is already pending */
+        else
+            lazy_fail(status_at(status_context(s, "%s", what), src_get(src)));
+        v = NULL;
+    }
+    if (!v) {
+        if (!c->operand_failed && !c->error)
+            lazy_fail(status_new(XT_INTERNAL, src_get(src), "%s recorded nothing", what));
+        return lazy_error_slot(c, src);
+    }
+    if (++c->n_recorded == MANY_OPS) tell_many(src);
+    lazy_slot *s;
+    xt_tensor t = lazy_slot_new(c, v->type, src, &s);
+    if (s) {
+        s->value = v;
+        s->requires_grad = lazy_v_needs_grad(v);
+    }
+    if (c->eager && !c->loop && recorded) recorded(c, t, src_get(src));
+    return t;
+}

@@ -1,0 +1,52 @@
+/* The mesh of the run as the layers above and the lazy core see it: layouts of states and batches, and who loads which
+ * part of a batch. */
+#ifndef XT_SRC_LAZY_MESH_H
+#define XT_SRC_LAZY_MESH_H
+
+#include <xtrain/mesh.h>
+
+#include "lazy/core/layout.h"
+
+/* Which part of a global batch this process loads: of the mesh's batch axes, or its rank among the ranks. */
+void lazy_batch_part(int64_t *out_index, int64_t *out_count);
+/* This rank's share of `samples` it has of a batch: ranks that stand at the same place along the batch axes have
+ * the same ones. */
+int64_t lazy_share_of(int64_t samples);
+/* A tensor over a loader's buffer, which holds this rank's part: its type is that of the whole batch. Takes the
+ * reference over. */
+xt_tensor lazy_from_batch(const xt_src *src, device_buffer *b);
+
+/* of a loader's batch of this (whole) type */
+xt_status lazy_batch_layout(const ir_type *type, const lazy_layout **out);
+/* The layout of a type by one axis list a dim; *out NULL: whole. `what` names the tensor in messages. */
+xt_status lazy_layout_make(const xt_mesh *m, const ir_type *type, int n, const char *const *axes, const char *what,
+                           const lazy_layout **out);
+/* `base` with `axes` added to the first whole dim they divide; base itself when there is none. */
+const lazy_layout *lazy_layout_add(const xt_mesh *m, const lazy_layout *base, const ir_type *type, const char *axes);
+const lazy_layout *lazy_layout_of(xt_tensor t);
+/* How the optimizer's state of a parameter lies: as the parameter, or divided further (xt_mesh_zero). */
+const lazy_layout *lazy_optimizer_layout(xt_tensor param);
+void lazy_divide_optimizer(xt_tensor param, const lazy_layout *l);
+/* A state that is laid out so from here on. One that is on the device is brought there in its new form. */
+xt_status lazy_state_lay_out(xt_tensor state, const lazy_layout *l);
+/* Brings all states that are divided over the ranks together in rank 0's memory, where lazy_state_read finds them:
+ * every rank calls it, then rank 0 may save alone. lazy_forget_states gives the memory back; any rank, any time. */
+xt_status lazy_gather_states(void);
+void lazy_forget_states(void);
+lazy_whole *lazy_state_whole(xt_tensor state); /* what was brought together of it, retained; NULL: nothing was */
+/* an error for a list that names an unknown axis, or one twice */
+xt_status lazy_mesh_axes(const xt_mesh *m, const char *axes);
+bool lazy_mesh_is(const xt_mesh *m); /* it is the run's mesh */
+xt_mesh *lazy_mesh_of_run(void); /* NULL: there is none */
+
+/* --- replicas.c: states that every rank holds whole, in a run of several ranks without a mesh. Every rank calls them
+ * at the same place; they wait. --- */
+/* Hashes of the values as of the last boundary: out_all [ranks, n]. An error when the ranks' names or shapes differ. */
+xt_status lazy_replicas_compare(const char *what, size_t n, const xt_tensor *states, const char *const *names,
+                                hash128 *out_all);
+/* a step has given it a value, which other ranks need not have; false: all have what it began with */
+bool lazy_state_own(xt_tensor state);
+/* rank 0's value, also for what the step being recorded has read of it already */
+xt_status lazy_replicas_take(xt_tensor state, const char *name);
+
+#endif

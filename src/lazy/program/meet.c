@@ -1,0 +1,398 @@
+/* Ranks meet in the collectives of their programs: one that runs another program would wait for ever, or get data that
+ * is not meant for it. So before a program with collectives runs for the first time, all ranks compare what it computes
+ * for them; a difference is an error that shows the first op that differs, with the line of either rank.
+ *
+ * What is compared (lazy_meeting_describe): the ops that the collectives depend on, with how they are connected, and of
+ * the collectives themselves types and attributes. Free to differ are what a rank computes, keeps or reads for itself,
+ * shapes on the way to a collective (ranks may have sequences of other lengths), and numbers: whatever is made of
+ * constants alone. With a mesh the compiler makes the collectives, and tensors are those of the whole run: there all
+ * that the step's updates depend on is compared (without updates: all results), types and all, and how many bytes the
+ * compiler's collectives have. So a rank may still read for itself what costs no collective. That ranks run the same
+ * programs in another order shows where they meet (coll_set_tag).
+ *
+ * Invariants
+ *  1. Programs with collectives are counted by each rank; ranks that are alike meet in program number k of all. The
+ *     count is in the rank's note.
+ *  2. What has been agreed on once is not compared again, so a rank compares only where all others do, or where they
+ *     went another way, which their notes show: nobody waits for a rank that runs something else. */
+#include "coll/coll.h"
+#include "lazy/core/layout.h"
+#include "lazy/program/program.h"
+
+/* --- what is compared --- */
+typedef struct walk {
+    const lazy_ctx *c;
+    lazy_program *p;
+    uint64_t next;
+    hash128 h;
+    bool typed; /* types and attributes of all ops count */
+    bool failed;
+} walk;
+
+enum { NUMBER = 1, WANTED = 2, FIRST_VALUE = 16 }; /* marks of values */
+
+static bool is_collective(const ir_op *op) {
+    return ir_op_infos[op->code].cls == IR_CLASS_COLLECTIVE;
+}
+
+static bool all_numbers(const ir_op *op) {
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (op->in[i]->mark != NUMBER) return false;
+    return !is_collective(op) && op->n_regions == 0;
+}
+
+static hash128 hash_attrs(const ir_op *op, hash128 h) {
+    for (uint32_t i = 0; i < op->n_attrs; i++) {
+        const ir_attr *a = &op->attrs[i];
+        if (a->key == IR_A_none) continue;
+        if (a->kind == IR_AK_INTS)
+            h = hash_bytes(a->v.ints, a->n * sizeof *a->v.ints, hash_mix(h, (hash128){a->key, a->n}));
+        if (a->kind == IR_AK_INT) h = hash_mix(h, (hash128){a->key, (uint64_t)a->v.i});
+    }
+    return h;
+}
+
+static hash128 hash_codes(const ir_block *b, hash128 h) {
+    for (const ir_op *op = b->first; op; op = op->next) {
+        h = hash_mix(h, (hash128){op->code, op->n_in});
+        for (uint32_t r = 0; r < op->n_regions; r++)
+            if (op->regions[r].block) h = hash_codes(op->regions[r].block, h);
+    }
+    return h;
+}
+
+static void describe_op(walk *w, ir_op *op) {
+    hash128 h = {op->code, op->n_in};
+    bool typed = w->typed || is_collective(op);
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        ir_value *v = op->in[i];
+        /* an argument, by its first use */
+        if (!v->def && v->mark < FIRST_VALUE && v->mark != NUMBER) v->mark = w->next++;
+        h = hash_mix(h, (hash128){v->mark, 3});
+        if (typed && v->type->kind == IR_TENSOR)
+            h = hash_bytes(v->type->dims, v->type->rank * sizeof *v->type->dims,
+                           hash_mix(h, (hash128){v->type->dtype, v->type->rank}));
+    }
+    for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = w->next++;
+    if (typed) h = hash_attrs(op, h);
+    for (uint32_t r = 0; r < op->n_regions; r++)
+        if (op->regions[r].block) h = hash_codes(op->regions[r].block, h);
+    lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, h.lo, LAZY_ACTIVATION, 0};
+    if (!VEC_PUSH(w->p->meets, w->p->n_meets, w->p->cap_meets, node)) w->failed = true;
+    w->h = hash_mix(w->h, h);
+}
+
+/* Marks what is made of constants alone, NUMBER, and everything else as not yet described. */
+static void mark_numbers(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves) {
+    for (size_t i = 0; i < f->body->n_args; i++)
+        f->body->args[i]->mark = c->leaves[leaves[i]->index].pack >= 0 ? NUMBER : 0;
+    for (ir_op *op = f->body->first; op; op = op->next) {
+        uint64_t mark = all_numbers(op) ? NUMBER : 0;
+        for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = mark;
+    }
+}
+
+/* What the results depend on that update a state, or that do not. Gives how many there are. */
+static size_t want_results(const ir_func *f, const lazy_roots *r, bool updates) {
+    const ir_op *ret = f->body->last;
+    size_t n = 0;
+    for (uint32_t j = 0; j < ret->n_in && j < r->n; j++) {
+        if ((r->alias_leaf[j] >= 0) != updates) continue;
+        n++;
+        if (ret->in[j]->def && ret->in[j]->mark == 0) ret->in[j]->mark = WANTED;
+    }
+    return n;
+}
+
+/* The ops that lead to what is WANTED, or to collectives. */
+static void describe_wanted(walk *w, const ir_func *f, bool to_collectives) {
+    for (ir_op *op = f->body->last; op; op = op->prev) {
+        bool wanted = to_collectives && is_collective(op);
+        for (uint32_t i = 0; i < op->n_out; i++) wanted |= op->out[i].mark == WANTED;
+        if (!wanted || !op->n_out || op->out[0].mark == NUMBER) continue;
+        op->out[0].mark = WANTED;
+        for (uint32_t i = 0; i < op->n_in; i++)
+            if (op->in[i]->def && op->in[i]->mark == 0) op->in[i]->mark = WANTED;
+    }
+    for (ir_op *op = f->body->first; op; op = op->next)
+        if (op->n_out && op->out[0].mark == WANTED) describe_op(w, op);
+}
+
+xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r,
+                                lazy_program *p) {
+    walk w = {.c = c, .p = p, .next = FIRST_VALUE, .h = {0x6d656574, 1}, .typed = p->partitioned};
+    mark_numbers(c, f, leaves);
+    size_t updates = p->partitioned ? want_results(f, r, true) : 0;
+    if (p->partitioned && updates == 0) want_results(f, r, false);
+    describe_wanted(&w, f, !p->partitioned);
+    p->meeting = w.h;
+    if (updates > 0) { /* shown, should the compiler's collectives differ by them */
+        want_results(f, r, false);
+        describe_wanted(&w, f, false);
+    }
+    return w.failed ? status_oom(p->cap_meets * sizeof *p->meets, "a program") : NULL;
+}
+
+void lazy_meeting_compiled(lazy_program *p) {
+    if (p->partitioned)
+        p->meeting = hash_bytes(&p->stats.collective_bytes, sizeof p->stats.collective_bytes, p->meeting);
+}
+
+static bool meets_others(const lazy_program *p) {
+    return p->uses_collectives || (p->partitioned && p->stats.collective_bytes != 0);
+}
+
+/* --- comparing --- */
+/* ops whose looks are sent to other ranks: they fit one value of the store */
+enum { MOST_COMPARED = 4000, SLICE_MS = 100 };
+typedef struct look { /* of an op: what it computes, and what a message says of it */
+    uint64_t hash, text;
+} look;
+typedef struct said { /* by each rank, before it runs something new */
+    hash128 meeting;
+    uint64_t ops;
+    int64_t step;
+} said;
+
+static struct {
+    pthread_mutex_t lock;
+    hash128 *agreed;
+    size_t n, cap;
+    int64_t questions; /* how often ranks have compared */
+    int64_t met; /* programs with collectives started */
+} ranks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* the meetings before, newest first, for ranks that come later: a rank may be three programs ahead */
+static __thread char met_last[120];
+
+const char *lazy_met_last(void) {
+    return met_last;
+}
+
+static size_t key_of(char *out, size_t n, const char *what, int rank) {
+    return (size_t)snprintf(out, n, "meet/%lld/%s/%d", (long long)ranks.questions, what, rank);
+}
+
+static xt_status tell(coll_group *g, const char *what, const void *value, size_t n) {
+    char key[64];
+    size_t k = key_of(key, sizeof key, what, coll_rank(g));
+    return coll_put(g, key, k, value, n);
+}
+
+static xt_status hear(coll_group *g, const char *what, int rank, int ms, char **out, size_t *n) {
+    char key[64];
+    size_t k = key_of(key, sizeof key, what, rank);
+    return coll_get(g, key, k, ms, out, n);
+}
+
+static void describe_node(str *out, const lazy_program *p, size_t i) {
+    char at[256];
+    if (i >= p->n_meets) {
+        str_append(out, "nothing more");
+        return;
+    }
+    const lazy_node *n = &p->meets[i];
+    str_printf(out, "%s ", ir_op_infos[n->code].name);
+    if (n->type) ir_type_print(n->type, out);
+    str_printf(out, " at %s", src_text(n->src, at, sizeof at));
+    if (n->path) str_printf(out, " (%s)", intern_text(n->path));
+}
+
+static look look_of(const lazy_program *p, size_t i) {
+    str text = STR_INIT;
+    describe_node(&text, p, i);
+    look l = {i < p->n_meets ? p->meets[i].hash : 0,
+              hash_bytes(str_cstr(&text), strlen(str_cstr(&text)), (hash128){1, 1}).lo};
+    str_free(&text);
+    return l;
+}
+
+/* The first place where two programs differ; from there on the first that looks different to a reader, if there is one:
+ * the same op on other operands says little. */
+static size_t first_other(const look *a, size_t n_a, const look *b, size_t n_b) {
+    size_t n = n_a < n_b ? n_a : n_b, i = 0;
+    while (i < n && a[i].hash == b[i].hash) i++;
+    size_t k = i;
+    while (k < n && a[k].text == b[k].text) k++;
+    return k < n || n_a != n_b ? k : i;
+}
+
+/* Of the first ops of p; base_free. */
+static look *looks_of(const lazy_program *p, size_t *out_n) {
+    *out_n = p->n_meets < MOST_COMPARED ? p->n_meets : MOST_COMPARED;
+    look *l = base_calloc(*out_n + 1, sizeof *l);
+    for (size_t i = 0; l && i < *out_n; i++) l[i] = look_of(p, i);
+    return l;
+}
+
+/* Which program ran, or is about to run, in meeting `number`, as the note of rank r says: its first 8 digits. */
+static bool went_another_way(int r, int64_t number, const char *mine, char out[9], char *note, size_t n) {
+    char want[48];
+    if (!coll_run_last_note(r, note, n)) return false;
+    snprintf(want, sizeof want, "meeting %lld, program ", (long long)number);
+    const char *p = strstr(note, want);
+    if (!p || strlen(p + strlen(want)) < 8 || strncmp(p + strlen(want), mine, 8) == 0) return false;
+    snprintf(out, 9, "%.8s", p + strlen(want));
+    return true;
+}
+
+static xt_status differ(const lazy_ctx *c, int a, int b, const char *of_a, const char *of_b, const char *more) {
+    return status_new(XT_FAILED_PRECONDITION, NULL,
+                      "rank %d runs another program in step %lld than rank %d, so their collectives cannot meet; first "
+                      "difference: rank %d has %s, rank %d has %s%s. All ranks must record the same "
+                      "ops for what they compute together; %s (XT_RANK_GUARD=warn goes on) [XT302]",
+                      b, (long long)c->step, a, a, of_a, b, of_b, more,
+                      lazy_spmd() ? "with a mesh they end the same steps and read the same values (xt_item, xt_read, "
+                                    "xt_save) in the same order"
+                                  : "only what a rank keeps or reads for itself may differ");
+}
+
+/* Rank r is in a program that we know, where we have a new one: both graphs are here. */
+static xt_status differs_from_known(const lazy_ctx *c, const lazy_program *p, int r, const char *known,
+                                    const char *note) {
+    str mine = STR_INIT, theirs = STR_INIT, more = STR_INIT;
+    lazy_program *q = lazy_program_met(known);
+    size_t n = 0, n_other = 0, i = 0;
+    look *a = looks_of(p, &n), *b = q ? looks_of(q, &n_other) : NULL;
+    if (a && b) i = first_other(a, n, b, n_other);
+    describe_node(&mine, p, i);
+    if (q)
+        describe_node(&theirs, q, i);
+    else
+        str_printf(&theirs, "program %s", known);
+    const char *tail = strstr(note, " (");
+    str_printf(&more, "; rank %d is at %.*s", r, (int)(tail ? tail - note : 120), note);
+    int me = world_get()->rank;
+    xt_status s = me < r ? differ(c, me, r, str_cstr(&mine), str_cstr(&theirs), str_cstr(&more))
+                         : differ(c, r, me, str_cstr(&theirs), str_cstr(&mine), str_cstr(&more));
+    lazy_program_release(q);
+    base_free(a);
+    base_free(b);
+    str_free(&mine);
+    str_free(&theirs);
+    str_free(&more);
+    return s;
+}
+
+/* Waits for what rank r says, as long as it may still come here. */
+static xt_status wait_for(const lazy_ctx *c, coll_group *g, const lazy_program *p, int r, const char *mine, said *out) {
+    int64_t deadline = clock_ns() + (int64_t)(coll_default_timeout() * 1e9);
+    for (;;) {
+        char *data = NULL, known[9], note[400] = "";
+        size_t n = 0;
+        xt_status s = hear(g, "said", r, SLICE_MS, &data, &n);
+        if (!s && n == sizeof *out) memcpy(out, data, n);
+        base_free(data);
+        if (!s) return NULL;
+        bool late = status_code(s) == XT_DEADLINE_EXCEEDED || status_code(s) == XT_NOT_FOUND;
+        if (late && went_another_way(r, ranks.met, mine, known, note, sizeof note)) {
+            xt_status_free(s);
+            return differs_from_known(c, p, r, known, note);
+        }
+        if (!late || clock_ns() >= deadline) {
+            char at[256];
+            coll_run_last_note(r, note, sizeof note);
+            str of = STR_INIT;
+            if (p->partitioned)
+                str_append(&of, "a program of the mesh");
+            else
+                str_printf(&of, "a program with collectives (last %s at %s)", ir_op_infos[p->last_collective.code].name,
+                           src_text(p->last_collective.src, at, sizeof at));
+            s = status_context(s,
+                               "before %s ran for the first time, rank %d waited for rank %d%s%s; rank %d did not "
+                               "come, or runs another program",
+                               str_cstr(&of), coll_rank(g), r, *note ? ", last seen at " : "", note, r);
+            str_free(&of);
+            return s;
+        }
+        xt_status_free(s);
+    }
+}
+
+/* Rank 0 and rank `other` tell all what they have at the first place where they differ. */
+static xt_status explain(const lazy_ctx *c, coll_group *g, const lazy_program *p, int other) {
+    int two[2] = {0, other}, me = coll_rank(g);
+    int limit = (int)(coll_default_timeout() * 1e3);
+    char *looks[2] = {NULL, NULL}, *text[2] = {NULL, NULL};
+    size_t n[2] = {0, 0}, bytes;
+    xt_status s = NULL;
+    if (me == 0 || me == other) {
+        size_t count;
+        look *own = looks_of(p, &count);
+        if (!own) return status_oom(count * sizeof *own, "comparing ranks");
+        s = tell(g, "looks", own, count * sizeof *own);
+        base_free(own);
+        for (int k = 0; k < 2 && !s; k++) s = hear(g, "looks", two[k], limit, &looks[k], &n[k]);
+        size_t i = s ? 0
+                     : first_other((const look *)(void *)looks[0], n[0] / sizeof *own, (const look *)(void *)looks[1],
+                                   n[1] / sizeof *own);
+        str mine = STR_INIT;
+        describe_node(&mine, p, i);
+        if (!s) s = tell(g, "text", str_cstr(&mine), strlen(str_cstr(&mine)) + 1);
+        str_free(&mine);
+    }
+    for (int k = 0; k < 2 && !s; k++) s = hear(g, "text", two[k], limit, &text[k], &bytes);
+    if (!s) s = differ(c, 0, other, text[0], text[1], "");
+    for (int k = 0; k < 2; k++) {
+        base_free(looks[k]);
+        base_free(text[k]);
+    }
+    return s;
+}
+
+static xt_status compare(const lazy_ctx *c, const lazy_program *p) {
+    coll_group *g;
+    char mine[33];
+    XT_TRY(coll_run_group(&g));
+    hash_hex(p->meeting, mine);
+    said own = {p->meeting, p->n_meets, c->step}, *all = base_calloc((size_t)coll_size(g), sizeof *all);
+    if (!all) return status_oom((size_t)coll_size(g) * sizeof *all, "comparing ranks");
+    xt_status s = tell(g, "said", &own, sizeof own);
+    for (int r = 0; r < coll_size(g) && !s; r++) s = wait_for(c, g, p, r, mine, &all[r]);
+    for (int r = 1; r < coll_size(g) && !s; r++)
+        if (!hash_equal(all[r].meeting, all[0].meeting)) s = explain(c, g, p, r);
+    ranks.questions++;
+    base_free(all);
+    return s;
+}
+
+static bool is_agreed(hash128 h) {
+    for (size_t i = ranks.n; i-- > 0;)
+        if (hash_equal(ranks.agreed[i], h)) return true;
+    return false;
+}
+
+static void note(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
+    char key[33], mine[64], at_op[100], text[900];
+    hash_hex(p->meeting, key);
+    const char *op = p->partitioned ? "the mesh's" : ir_op_infos[p->last_collective.code].name;
+    snprintf(mine, sizeof mine, "meeting %lld, program %.8s", (long long)ranks.met, key);
+    snprintf(text, sizeof text, "%.100s:%d (collectives, step %lld, %s, last %s at %.60s, %d in flight%s%s)",
+             src ? src->file : "?", src ? src->line : 0, (long long)c->step, mine, op,
+             src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *met_last ? ", after " : "",
+             met_last);
+    coll_run_note(text);
+    char older[sizeof met_last];
+    memcpy(older, met_last, sizeof older);
+    snprintf(met_last, sizeof met_last, "%.50s%s%.60s", mine, *older ? ", " : "", older);
+}
+
+xt_status lazy_meet(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
+    if (world_get()->size < 2 || !meets_others(p)) return NULL;
+    const char *how = env_get("XT_RANK_GUARD");
+    pthread_mutex_lock(&ranks.lock);
+    ranks.met++;
+    note(c, p, src);
+    xt_status s = NULL;
+    if (!is_agreed(p->meeting) && !(how && strcmp(how, "off") == 0)) {
+        s = compare(c, p);
+        if (s && status_code(s) == XT_FAILED_PRECONDITION && how && strcmp(how, "warn") == 0) {
+            log_msg(XT_SEV_WARNING, "%s", status_message(s));
+            xt_status_free(s);
+            s = NULL;
+        }
+        if (!s && !VEC_PUSH(ranks.agreed, ranks.n, ranks.cap, p->meeting))
+            s = status_oom(sizeof p->meeting, "comparing ranks");
+    }
+    pthread_mutex_unlock(&ranks.lock);
+    return s;
+}

@@ -1,0 +1,411 @@
+/* Step boundaries: collect what the step must leave behind, run the one program that makes it, hand the results to
+ * their slots, end the step. */
+#include "coll/coll.h"
+#include "lazy/core/listeners.h"
+#include "lazy/step/step.h"
+
+#include <stdlib.h>
+
+static lazy_listeners observers = LAZY_LISTENERS_INIT;
+
+void lazy_observe(const lazy_observer *o) {
+    if (!lazy_listen(&observers, o, sizeof *o)) lazy_fail(status_oom(sizeof *o, "an observer of step boundaries"));
+}
+
+static const lazy_observer *observer(const lazy_listener *i) {
+    return (const lazy_observer *)(const void *)i->data;
+}
+
+/* The core knows nobody above it: who runs what it records under XT_DEBUG=eager is told to it here, in a file that no
+ * program with steps is linked without. */
+__attribute__((constructor)) static void attend_recording(void) {
+    lazy_on_recorded(lazy_run_eagerly);
+}
+
+/* The thread goes: its step ends nowhere. */
+static void step_freed(lazy_ctx *c) {
+    base_free(c->done_fns);
+    base_free(c->done_users);
+    for (size_t i = 0; i < c->n_phases; i++) c->phases[i].done(c->phases[i].user);
+    base_free(c->phases);
+}
+
+static const lazy_guest guest = {.freed = step_freed};
+
+const char *lazy_cause_name(lazy_cause c) {
+    static const char *const names[LAZY_CAUSE_COUNT] = {"step end",
+                                                        "loader",
+                                                        "xt_mark_step",
+                                                        "value read (xt_item)",
+                                                        "value read (xt_read)",
+                                                        "xt_finish",
+                                                        "checkpoint",
+                                                        "evaluation",
+                                                        "xt_wait",
+                                                        "xt_call"};
+    return c < LAZY_CAUSE_COUNT ? names[c] : "?";
+}
+
+void lazy_when_step_done(lazy_done_fn fn, void *user) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) lazy_attend(c, &guest);
+    if (!c || !VEC_PUSH(c->done_fns, c->n_done, c->cap_done, fn)) return;
+    if (!VEC_PUSH(c->done_users, c->n_done_users, c->cap_done_users, user)) c->n_done--;
+    if (c->tape) lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_DONE, .done = fn, .user = user});
+}
+
+static bool add_root(lazy_roots *r, ir_value *v, int32_t alias, const struct lazy_layout *layout, lazy_asker asker) {
+    if (r->n == r->cap) {
+        size_t cap_values = r->cap, cap_alias = r->cap, cap_layouts = r->cap, cap_askers = r->cap;
+        if (!vec_grow((void **)&r->values, &cap_values, r->n + 1, sizeof *r->values)) return false;
+        if (!vec_grow((void **)&r->alias_leaf, &cap_alias, r->n + 1, sizeof *r->alias_leaf)) return false;
+        if (!vec_grow((void **)&r->layouts, &cap_layouts, r->n + 1, sizeof *r->layouts)) return false;
+        if (!vec_grow((void **)&r->askers, &cap_askers, r->n + 1, sizeof *r->askers)) return false;
+        r->cap = cap_values < cap_alias ? cap_values : cap_alias;
+        if (cap_askers < r->cap) r->cap = cap_askers;
+        if (cap_layouts < r->cap) r->cap = cap_layouts;
+    }
+    r->values[r->n] = v;
+    r->askers[r->n] = asker;
+    r->layouts[r->n] = layout;
+    r->alias_leaf[r->n++] = alias;
+    return true;
+}
+
+/* Gradients and dropped states of the last steps leave buffers that new values of the same type can take over. Which
+ * buffers may be taken over is a matter of structure, so that it is the same in every step; whether one is at run time
+ * (nobody else holds it) is decided in run.c. */
+static int32_t orphan_of_type(lazy_ctx *c, const ir_type *type, const struct lazy_layout *layout, bool *taken) {
+    for (size_t i = 0; i < c->n_leaves; i++) {
+        const lazy_leaf *l = &c->leaves[i];
+        if (taken[i] || !l->buf || c->b.block->args[i]->type != type || l->layout != layout) continue;
+        const lazy_slot *s = &c->slots[l->slot];
+        if (s->live && s->generation == l->generation) continue;
+        if (l->buf->info.role == LAZY_BATCH) continue; /* loaders may give a batch again */
+        taken[i] = true;
+        return (int32_t)i;
+    }
+    return -1;
+}
+
+typedef struct boundary {
+    lazy_roots roots;
+    uint32_t *slots; /* slot of root i; UINT32_MAX for a request */
+    size_t n_slots, cap_slots;
+    size_t *requests; /* request of root i */
+    size_t n_requests, cap_requests;
+} boundary;
+
+static bool add(boundary *b, ir_value *v, int32_t alias, const struct lazy_layout *layout, lazy_asker asker,
+                uint32_t slot, size_t request) {
+    return add_root(&b->roots, v, alias, layout, asker) && VEC_PUSH(b->slots, b->n_slots, b->cap_slots, slot) &&
+           VEC_PUSH(b->requests, b->n_requests, b->cap_requests, request);
+}
+
+/* States first, then what was kept, then gradients: gradients come and go, and the order of the results, which is in
+ * the key, must not depend on whether states (of the optimizer, of logs) were made before or after the gradients of
+ * this window. */
+static int rank_of(const lazy_slot *s) {
+    return s->role == LAZY_GRADIENT ? 2 : !s->is_state;
+}
+
+static xt_status collect(lazy_ctx *c, boundary *b) {
+    bool *taken = base_calloc(c->n_leaves + 1, 1);
+    bool ok = taken != NULL;
+    for (size_t k = 0; k < 3 * c->n_persistent && ok; k++) {
+        uint32_t index = c->persistent[k % c->n_persistent];
+        lazy_slot *s = &c->slots[index];
+        if (rank_of(s) != (int)(k / c->n_persistent) || !s->value || s->failed) continue;
+        int32_t alias = -1;
+        if (s->leaf && s->leaf->type == s->value->type && !taken[s->leaf->index]) {
+            alias = (int32_t)s->leaf->index;
+            taken[alias] = true;
+        } else if (!s->leaf)
+            alias = orphan_of_type(c, s->value->type, s->layout, taken);
+        lazy_asker asker = {s->is_state || s->role == LAZY_GRADIENT ? NULL : "xt_keep", s->kept ? s->kept : s->src,
+                            s->kept ? s->src : 0};
+        ok = add(b, s->value, alias, s->layout, asker, index, SIZE_MAX);
+    }
+    for (size_t k = 0; k < c->n_requests && ok; k++) {
+        if (!c->requests[k].value || (c->request_order && lazy_request_is_option(&c->requests[k]))) continue;
+        ok = add(b, c->requests[k].value, -1, NULL, c->requests[k].asked, UINT32_MAX, k);
+    }
+    for (size_t i = 0; i < c->n_request_order && ok; i++) {
+        size_t k = c->request_order[i];
+        ok = add(b, c->requests[k].value, -1, NULL, c->requests[k].asked, UINT32_MAX, k);
+    }
+    base_free(taken);
+    return ok ? NULL : status_oom(c->n_persistent * sizeof(void *), "the results of a step");
+}
+
+static xt_status hand_over(lazy_ctx *c, boundary *b, device_buffer **out) {
+    xt_status first = NULL;
+    for (size_t i = 0; i < b->roots.n; i++) {
+        if (b->slots[i] != UINT32_MAX) {
+            lazy_slot *s = &c->slots[b->slots[i]];
+            lazy_buf *nb = lazy_buf_new(out[i], s->src, s->name ? s->name : s->path, s->role, s->type, c->step);
+            if (nb) nb->layout = s->layout;
+            lazy_buf_release(s->buf);
+            s->buf = nb;
+            if (!nb && !first) first = status_oom(sizeof *nb, "a result of a step");
+            base_free(s->host);
+            s->host = NULL;
+            s->has_host = false;
+        } else {
+            lazy_request *q = &c->requests[b->requests[i]];
+            q->buf = lazy_buf_new(out[i], c->b.src, 0, LAZY_VALUE, q->value->type, c->step);
+            if (!q->buf && !first) first = status_oom(sizeof *q->buf, "a value to read");
+        }
+    }
+    return first;
+}
+
+static xt_status start_requests(lazy_ctx *c) {
+    xt_status first = NULL;
+    for (size_t k = 0; k < c->n_requests; k++) {
+        lazy_request *q = &c->requests[k];
+        if (q->to_slot) {
+            lazy_slot *t = lazy_slot_of(c, q->t);
+            if (t && q->buf) {
+                t->buf = q->buf; /* the reference goes along */
+                t->survives = true;
+            } else
+                lazy_buf_release(q->buf);
+            continue;
+        }
+        xt_status s = q->buf && q->fn ? lazy_reader_add(q->buf, q) : NULL;
+        if ((s || !q->buf) && q->failed) q->failed(q->user);
+        lazy_buf_release(q->buf);
+        if (!first)
+            first = s;
+        else
+            xt_status_free(s);
+    }
+    c->n_requests = 0;
+    return first;
+}
+
+static void fail_requests(lazy_ctx *c) {
+    for (size_t k = 0; k < c->n_requests; k++) {
+        lazy_buf_release(c->requests[k].buf);
+        if (c->requests[k].failed) c->requests[k].failed(c->requests[k].user);
+    }
+    c->n_requests = 0;
+}
+
+static void forget_results(boundary *b) {
+    base_free(b->slots);
+    base_free(b->requests);
+    lazy_roots_free(&b->roots);
+    *b = (boundary){0};
+}
+
+static xt_status collect_results(lazy_ctx *c, boundary *b) {
+    xt_status s = collect(c, b);
+    b->roots.also = c->askers; /* borrowed */
+    b->roots.n_also = c->n_askers;
+    return s;
+}
+
+static xt_status start_step(lazy_ctx *c, boundary *b, lazy_cause cause, const xt_src *src, device_buffer ***out) {
+    *out = base_calloc(b->roots.n, sizeof **out);
+    return *out ? lazy_run(c, &b->roots, cause, false, src, *out)
+                : status_oom(b->roots.n * sizeof **out, "the results of a step");
+}
+
+/* A step whose program is unknown may run another one that has more (option.c). */
+static xt_status start_unknown(lazy_ctx *c, boundary *b, hash128 key, lazy_cause cause, const xt_src *src,
+                               device_buffer ***out) {
+    lazy_known_as *other;
+    XT_TRY(lazy_options_choose(c, key, &b->roots, b->slots, b->requests, &other));
+    if (other) {
+        forget_results(b);
+        XT_TRY(collect_results(c, b));
+    }
+    b->roots.known_as = other;
+    b->roots.out_unknown = NULL;
+    base_free(*out);
+    return start_step(c, b, cause, src, out);
+}
+
+static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
+    boundary b = {0};
+    device_buffer **out = NULL;
+    xt_status s = collect_results(c, &b);
+    if (!s && b.roots.n) {
+        bool unknown = false;
+        hash128 key;
+        b.roots.out_unknown = &unknown;
+        b.roots.out_key = &key;
+        s = start_step(c, &b, cause, src, &out);
+        if (!s && unknown) s = start_unknown(c, &b, key, cause, src, &out);
+        if (!s && c->nan && (s = lazy_look_for_nan(c, &b.roots, out, src)))
+            for (size_t i = 0; i < b.roots.n; i++) device_buffer_release(out[i]);
+        if (!s && c->tape) lazy_tape_finish(c, &b.roots, b.slots, b.requests);
+        if (!s) s = hand_over(c, &b, out);
+    }
+    if (!s) s = start_requests(c);
+    base_free(out);
+    forget_results(&b);
+    return s;
+}
+
+/* The graph that made a tensor ends with its step, unless that is kept (ended.c). */
+static void outlive(lazy_slot *s) {
+    if (s->value && !s->is_state && !s->grad_leaf) s->requires_grad = s->cut;
+    s->value = s->leaf = NULL;
+}
+
+static void end_step(lazy_ctx *c, src_id at, size_t survivors) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_step_slots; i++) {
+        uint32_t index = c->step_slots[i];
+        lazy_slot *s = &c->slots[index];
+        if (!s->live || s->persistent) continue;
+        if (s->buf && (s->survives || (i < survivors && !s->value))) {
+            outlive(s);
+            s->survives = false;
+            c->step_slots[n++] = index;
+        } else
+            lazy_slot_free(c, index, at);
+    }
+    c->n_step_slots = n;
+    for (size_t k = 0; k < c->n_persistent; k++) {
+        lazy_slot *s = &c->slots[c->persistent[k]];
+        outlive(s);
+        lazy_buf_release(s->read_buf);
+        s->read_buf = NULL;
+        if (!s->buf && !s->is_state) s->failed = true; /* kept, but its step never made it */
+    }
+    c->now_ns = clock_ns();
+    counter_add(COUNTER_trace_ns, c->now_ns - c->step_began_ns);
+    lazy_clear_trace(c);
+}
+
+void lazy_then(const lazy_phases *p, const char *what) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    lazy_attend(c, &guest);
+    if (c->tape) lazy_tape_volatile(c, c->b.src, what);
+    if (VEC_PUSH(c->phases, c->n_phases, c->cap_phases, *p)) return;
+    lazy_fail(status_oom(sizeof *p, "the programs of a step"));
+    p->done(p->user);
+}
+
+void lazy_then_not(const void *user) {
+    lazy_ctx *c = lazy_ctx_get();
+    for (size_t i = c ? c->n_phases : 0; i-- > 0;) {
+        if (c->phases[i].user != user) continue;
+        c->phases[i].done(c->phases[i].user);
+        memmove(&c->phases[i], &c->phases[i + 1], (--c->n_phases - i) * sizeof *c->phases);
+    }
+}
+
+/* What the loop still holds (results of xt_call) lives on: all step slots that are there now. */
+static void run_phases(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
+    lazy_tape *tape = c->tape;
+    c->tape = NULL;
+    for (size_t i = 0; i < c->n_phases; i++) {
+        for (size_t held = c->n_step_slots; !c->error && c->phases[i].record(c->phases[i].user);
+             held = c->n_step_slots) {
+            xt_status s = c->error ? NULL : run_step(c, cause, src);
+            if (s) lazy_fail(s);
+            end_step(c, src_intern(src), held);
+            if ((s = lazy_new_trace(c))) lazy_fail(s);
+        }
+        c->phases[i].done(c->phases[i].user);
+    }
+    c->n_phases = 0;
+    c->tape = tape;
+}
+
+/* Other ranks' errors show where this one was seen last. */
+static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
+    char text[720];
+    if (world_get()->size < 2) return;
+    snprintf(text, sizeof text, "%.100s:%d (%s, step %lld, %d in flight)%s%s", src ? src->file : "?",
+             src ? src->line : 0, lazy_cause_name(cause), (long long)c->step, lazy_in_flight(),
+             *lazy_met_last() ? ", last collectives: " : "", lazy_met_last());
+    coll_run_note(text);
+}
+
+void lazy_observe_before(lazy_cause cause) {
+    for (const lazy_listener *i = lazy_listener_first(&observers); i; i = lazy_listener_next(i))
+        if (observer(i)->before) observer(i)->before(observer(i)->user, cause);
+}
+
+void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
+    int64_t step = c->step;
+    if (counts) {
+        c->step++;
+        counter_add(COUNTER_steps, 1);
+    }
+    for (const lazy_listener *i = lazy_listener_first(&observers); i; i = lazy_listener_next(i))
+        if (observer(i)->after) observer(i)->after(observer(i)->user, cause, step, ok);
+}
+
+bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t survivors) {
+    c->in_boundary = true;
+    note_place(c, cause, src);
+    lazy_observe_before(cause);
+    bool counts = c->b.block->first || c->tape || (!c->echo && cause != LAZY_CALL);
+    xt_status late = lazy_take_async_error();
+    if (late) {
+        lazy_quiesce();
+        lazy_fail(late);
+    }
+    if (!c->error) {
+        xt_status s = run_step(c, cause, src);
+        if (s) lazy_fail(s);
+    }
+    fail_requests(c);
+    if (c->b.block->first) lazy_end_keep(c, cause, src_intern(src));
+    end_step(c, src_intern(src), survivors);
+    c->n_done = c->n_done_users = 0;
+    bool ok = c->error == NULL;
+    xt_status s = lazy_new_trace(c);
+    if (s) {
+        lazy_fail(s);
+        ok = false;
+    }
+    if (c->n_phases) {
+        run_phases(c, cause, src);
+        ok = c->error == NULL;
+    }
+    c->echo = false;
+    lazy_step_passed(c, cause, counts, ok);
+    c->in_boundary = false;
+    return ok;
+}
+
+bool lazy_boundary(lazy_cause cause, const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || c->in_boundary) return c != NULL;
+    if (lazy_in_loop(c, src, lazy_cause_name(cause))) return false;
+    if (!c->tape) return lazy_end_step(c, cause, src, 0);
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                         "%s inside the compiled step function %s, called at %s:%d: a call is one step and ends by "
+                         "itself; move it out of the function",
+                         lazy_cause_name(cause), c->tape->step->name, c->tape->src->file, c->tape->src->line));
+    return false;
+}
+
+void lazy_not_recording(int64_t ns) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) c->step_began_ns += ns;
+}
+
+bool xt_mark_step_at(const xt_src *src) {
+    lazy_end_if_unseen("xt_mark_step", src);
+    bool ok = lazy_boundary(LAZY_MARK_STEP, src);
+    lazy_end_if_lost("xt_mark_step", src);
+    return ok;
+}
+
+bool xt_wait_at(const xt_src *src) {
+    lazy_end_if_unseen("xt_wait", src);
+    bool ok = lazy_boundary(LAZY_WAIT, src);
+    ok = lazy_drain() && ok;
+    lazy_end_if_lost("xt_wait", src);
+    return ok;
+}
