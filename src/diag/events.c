@@ -141,8 +141,7 @@ static void warn_late(const lazy_event *e) {
             *e->advice ? ": " : "", e->advice);
 }
 
-static void on_event(void *user, const lazy_event *e) {
-    (void)user;
+static void tell(const lazy_event *e) {
     unsigned debug = diag_debug();
     diag_watch_event(e);
     diag_growth_event(e);
@@ -158,6 +157,13 @@ static void on_event(void *user, const lazy_event *e) {
         warn_late(e);
     if (debug & DIAG_EXEC_WORD) report_exec(e);
     if (e->forced && debug & (DIAG_READ_WORD | DIAG_COMPILE_WORD | DIAG_EXEC_WORD)) warn_forced(e);
+}
+
+static void on_event(void *user, const lazy_event *e) {
+    (void)user;
+    pthread_mutex_lock(&diag_watching);
+    tell(e);
+    pthread_mutex_unlock(&diag_watching);
 }
 
 void diag_events_start(void) {

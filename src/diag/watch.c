@@ -1,6 +1,7 @@
 /* What is looked at after each step: the black box gets the step's numbers, timers their durations, and every hundred
  * steps the ledger is read for growth. Called in the training thread at each boundary: what it costs is measured by
- * bench/dispatch_bench. */
+ * bench/dispatch_bench. Programs may train in several threads: what is known of steps and of events is one thread's at
+ * a time. */
 #include "diag/diag.h"
 
 #include <math.h>
@@ -102,9 +103,7 @@ static void arm(void) {
     lazy_at_finish(at_finish, NULL);
 }
 
-static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
-    (void)user;
-    (void)cause;
+static void look(int64_t step, bool ok) {
     if (!w.armed) arm();
     int64_t now = lazy_step_began();
     if (w.last_ns) {
@@ -140,6 +139,16 @@ static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
     if (!point && !early) return;
     if (point) w.sampled_ns = now;
     sample(step, due, point);
+}
+
+pthread_mutex_t diag_watching = PTHREAD_MUTEX_INITIALIZER;
+
+static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
+    (void)user;
+    (void)cause;
+    pthread_mutex_lock(&diag_watching);
+    look(step, ok);
+    pthread_mutex_unlock(&diag_watching);
 }
 
 void diag_watch_event(const lazy_event *e) {

@@ -10,8 +10,8 @@ static struct {
     pthread_mutex_t lock;
     device_client *client;
     src_id where;
-    bool finished, left_open;
-    pid_t pid;
+    atomic_bool finished, left_open;
+    _Atomic pid_t pid;
     struct finish_hook {
         void (*fn)(void *);
         void *user;
@@ -106,8 +106,11 @@ xt_status lazy_device(device_client **out) {
 }
 
 bool lazy_device_is_open(src_id *out_where) {
+    pthread_mutex_lock(&dev.lock);
+    bool open = dev.client != NULL;
     if (out_where) *out_where = dev.where;
-    return dev.client != NULL;
+    pthread_mutex_unlock(&dev.lock);
+    return open;
 }
 
 static lazy_listeners closing = LAZY_LISTENERS_INIT;

@@ -45,10 +45,9 @@ static xt_status with_line(xt_status s) {
 
 /* The report is on disk whatever the program does with the error: once, and not for failures before anything ran. */
 static void keep_memory_report(const lazy_ctx *c) {
-    static bool kept;
+    static atomic_bool kept;
     blackbox_report(status_text(c->error));
-    if (kept || counter_get(COUNTER_executions) == 0) return;
-    kept = true;
+    if (counter_get(COUNTER_executions) == 0 || atomic_exchange(&kept, true)) return;
     const char *folder = blackbox_dump("out of memory");
     if (folder)
         log_msg(XT_SEV_WARNING,
