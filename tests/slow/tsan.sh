@@ -11,10 +11,10 @@ check "the build" [ $? = 0 ]
 printf 'called_from_lib:libgomp.so\nrace:libdnnl.so\ncalled_from_lib:libdnnl.so\n' >"$tmp/supp"
 export TSAN_OPTIONS="suppressions=$tmp/supp halt_on_error=1 ignore_noninstrumented_modules=1" XT_THREADS=2 \
     XT_PLUGIN_DIR=$root/build-tsan XT_SUMMARY=off
-for t in test_lazy_steps test_lazy_threads test_device_exec test_pjrt_face test_pjrt_abuse test_pjrt_staged test_pjrt_devices \
-    test_train_fit test_train_parts test_ir_build test_cpu_pool test_cpu_openmp test_cpu_chwn \
-    test_coll_group test_coll_subgroup test_coll_reduce test_cpu_coll test_collective test_data_parallel test_data_loader
-    do
+for t in test_lazy_steps test_lazy_threads test_device_exec test_pjrt_face test_pjrt_abuse test_pjrt_staged \
+    test_pjrt_devices test_train_fit test_train_parts test_ir_build test_cpu_pool test_cpu_openmp \
+    test_cpu_chwn test_coll_group test_coll_subgroup test_coll_reduce test_cpu_coll test_collective \
+    test_data_parallel test_data_loader; do
     "build-tsan/$t" >"$tmp/out" 2>&1
     check "$t" [ $? = 0 ]
 done

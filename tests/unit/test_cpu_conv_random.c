@@ -1,6 +1,6 @@
 /* Random convolutions with both gradients, interpreter against compiler: sizes, strides, dilations, padding and groups
- * that no model uses are as right as those that all use, whichever kernel (ours or oneDNN's) the instruction set has for
- * them. XT_TEST_SEED and XT_TEST_COUNT choose others than the usual ones (tests/slow/layouts.sh). */
+ * that no model uses are as right as those that all use, whichever kernel (ours or oneDNN's) the instruction set has
+ * for them. XT_TEST_SEED and XT_TEST_COUNT choose others than the usual ones (tests/slow/layouts.sh). */
 #include <stdio.h>
 
 #include "cpu_layouts.h"

@@ -1,8 +1,8 @@
 /* The vector loops of the CPU compiler, compiled once per instruction set (simd_*.c include simd.inc) and picked when
  * the process starts.
  *
- * Two tables: the instructions of vector programs (one loop over a block of elements each; dst may be one of the operands
- * exactly, never partly overlap), and the inner loops that reductions, normalisation and pooling share. */
+ * Two tables: the instructions of vector programs (one loop over a block of elements each; dst may be one of the
+ * operands exactly, never partly overlap), and the inner loops that reductions, normalisation and pooling share. */
 #ifndef XT_SRC_CPU_VECTOR_SIMD_H
 #define XT_SRC_CPU_VECTOR_SIMD_H
 
