@@ -83,7 +83,6 @@ xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done); /* as
 /* group*.c */
 xt_status group_join(cpu_builder *b, const ir_op *op);
 xt_status group_close(cpu_builder *b, uint32_t g, group_end end);
-void group_free(group *g);
 /* Rematerialises v of an open group: made by a vector program of its own that stores it as f32 and reads what the group
  * reads; the group stays open, and v counts as read inside it. Left empty where v is none, or needs more than `ops`
  * ops, `slow` of them transcendental or divisions, or has other readers and reads more memory than it takes. */

@@ -1,5 +1,5 @@
 /* The tables of a plan in the making: values, slots, kernels, and which values are other names. */
-#include "cpu/plan/build_int.h"
+#include "cpu/plan/group_int.h"
 #include "cpu/plan/stages.h"
 #include "pass/pass.h"
 
@@ -38,6 +38,15 @@ xt_status cpu_stage_number(cpu_builder *b) {
         for (uint32_t i = 0; i < op->n_out; i++) op->out[i].user = 0;
     }
     return NULL;
+}
+
+static void group_free(group *g) {
+    base_free(g->ops);
+    if (g->loop) {
+        loop_reads_free(&g->loop->from);
+        base_free(g->loop->results);
+    }
+    base_free(g->loop);
 }
 
 void cpu_builder_deinit(cpu_builder *b) {
@@ -81,6 +90,22 @@ xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done) {
     const cpu_lower_fn *ways = b->lowering->ways[op->code];
     for (int i = 0; i < CPU_LOWER_WAYS && ways[i] && !*out_done; i++) XT_TRY(ways[i](b, op, out_done));
     return NULL;
+}
+
+/* --- groups --- */
+uint32_t group_find(const cpu_builder *b, uint32_t g) {
+    while (b->groups[g].merged_into != CPU_NONE) g = b->groups[g].merged_into;
+    return g;
+}
+
+bool group_has(const cpu_builder *b, uint32_t g, const ir_value *v) {
+    const value_info *i = v->user ? &b->values[v->user - 1] : NULL;
+    return i && i->grouped && group_find(b, i->group) == g;
+}
+
+bool group_needed_outside(const cpu_builder *b, const ir_value *v) {
+    const value_info *i = v->user ? &b->values[v->user - 1] : NULL;
+    return i && (i->kept || v->uses > i->inside);
 }
 
 /* --- names --- */

@@ -2,37 +2,7 @@
  * its thunk's place among the others. The loop itself is made when all groups are known (group_emit.c). */
 #include "cpu/plan/group_int.h"
 
-uint32_t group_find(const cpu_builder *b, uint32_t g) {
-    while (b->groups[g].merged_into != CPU_NONE) g = b->groups[g].merged_into;
-    return g;
-}
-
-bool group_has(const cpu_builder *b, uint32_t g, const ir_value *v) {
-    const value_info *i = v->user ? &b->values[v->user - 1] : NULL;
-    return i && i->grouped && group_find(b, i->group) == g;
-}
-
-bool group_needed_outside(const cpu_builder *b, const ir_value *v) {
-    const value_info *i = v->user ? &b->values[v->user - 1] : NULL;
-    return i && (i->kept || v->uses > i->inside);
-}
-
-void group_free(group *g) {
-    base_free(g->ops);
-    if (g->loop) {
-        loop_reads_free(&g->loop->from);
-        base_free(g->loop->results);
-    }
-    base_free(g->loop);
-}
-
 /* --- what a loop reads --- */
-void loop_reads_free(loop_reads *r) {
-    base_free(r->in);
-    base_free(r->refs);
-    base_free(r->reads);
-}
-
 xt_status loop_add_input(loop_reads *r, const ir_value *v, cpu_ref ref, uint32_t *out) {
     size_t n = r->n_in;
     if (!VEC_PUSH(r->refs, n, r->cap_refs, ref) || !VEC_PUSH(r->in, r->n_in, r->cap_in, v))
@@ -112,6 +82,29 @@ xt_status loop_read_operands(cpu_builder *b, loop_reads *r, const ir_op *op, uin
         if (*out_can && !VEC_PUSH(r->reads, r->n, r->cap, one)) return status_oom(sizeof one, "a fused loop");
     }
     return NULL;
+}
+
+/* --- its thunk --- */
+xt_status loop_add_thunk(cpu_builder *b, const cpu_kernel *k, const loop_reads *r, vprog *t, const ir_op *named,
+                         size_t n_ops, const ir_op *const *ops, size_t n_out, const ir_value *const *outs) {
+    cpu_thunk_desc d = {.kernel = k,
+                        .op = named,
+                        .in = r->in,
+                        .refs = r->refs,
+                        .n_in = r->n_in,
+                        .n_out = n_out,
+                        .out = outs,
+                        .out_blocked = r->blocked ? UINT64_MAX : 0,
+                        .n_ops = n_ops,
+                        .ops = ops,
+                        .scratch_bytes = t ? vprog_scratch_bytes(t, cpu_build_threads(b)) : 0,
+                        .scratch_later = !t,
+                        .state = t};
+    for (size_t i = 0; i < n_ops; i++) {
+        d.flops += cpu_op_flops(ops[i]);
+        d.transcendentals += cpu_op_transcendentals(ops[i]);
+    }
+    return cpu_build_thunk(b, &d);
 }
 
 /* --- closing --- */

@@ -38,7 +38,7 @@ int loop_op(cpu_builder *b, vprog_builder *p, loop_reads *r, const ir_op *op, ui
     return vprog_emit_op(p, op, x, y, z);
 }
 
-/* --- its thunk --- */
+/* --- its kernel --- */
 static xt_status loop_run(const cpu_call *c) {
     return vprog_run(c->thunk->state, &c->device->team, c->in, c->out, c->scratch);
 }
@@ -50,28 +50,6 @@ static bool loop_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
 }
 const cpu_kernel loop_fused = {"fused", loop_run, loop_free, .anywhere = true, .is_fused = true, .access = loop_access};
 const cpu_kernel loop_copy = {"copy", loop_run, loop_free, .anywhere = true, .is_fused = true, .access = loop_access};
-
-xt_status loop_add_thunk(cpu_builder *b, const cpu_kernel *k, const loop_reads *r, vprog *t, const ir_op *named,
-                         size_t n_ops, const ir_op *const *ops, size_t n_out, const ir_value *const *outs) {
-    cpu_thunk_desc d = {.kernel = k,
-                        .op = named,
-                        .in = r->in,
-                        .refs = r->refs,
-                        .n_in = r->n_in,
-                        .n_out = n_out,
-                        .out = outs,
-                        .out_blocked = r->blocked ? UINT64_MAX : 0,
-                        .n_ops = n_ops,
-                        .ops = ops,
-                        .scratch_bytes = t ? vprog_scratch_bytes(t, cpu_build_threads(b)) : 0,
-                        .scratch_later = !t,
-                        .state = t};
-    for (size_t i = 0; i < n_ops; i++) {
-        d.flops += cpu_op_flops(ops[i]);
-        d.transcendentals += cpu_op_transcendentals(ops[i]);
-    }
-    return cpu_build_thunk(b, &d);
-}
 
 /* --- all groups --- */
 static xt_status write_program(cpu_builder *b, uint32_t gi, vprog_builder *p) {

@@ -25,7 +25,11 @@ typedef struct group_loop { /* of a closed group */
     size_t n_results;
 } group_loop;
 
-void loop_reads_free(loop_reads *r);
+static inline void loop_reads_free(loop_reads *r) {
+    base_free(r->in);
+    base_free(r->refs);
+    base_free(r->reads);
+}
 xt_status loop_add_input(loop_reads *r, const ir_value *v, cpu_ref ref, uint32_t *out);
 /* Settles where a loop reads v, which comes from outside; false: it cannot. */
 xt_status loop_read_value(cpu_builder *b, loop_reads *r, const ir_value *v, vprog_source *out, bool *out_can);
