@@ -7,6 +7,7 @@ PEERS ?=
 BENCH ?=
 FIGURES ?= $(BUILD)/bench.json
 PICTURE ?= $(BUILD)/steps.png
+OPTIONS ?=
 export YES
 
 .DEFAULT_GOAL := all
@@ -15,9 +16,9 @@ export YES
 help:
 	@sed -n 's/^## //p' Makefile
 
-## make              builds (needs meson, ninja and the libraries; `make deps` installs them)
+## make              builds (needs meson, ninja and the libraries; `make deps` installs them); OPTIONS="-Dwerror=true ..." are Meson's
 all:
-	@tools/build.sh $(BUILD)
+	@tools/build.sh $(BUILD) $(OPTIONS)
 
 ## make deps         shows what is missing from Debian's packages and how large it is, and installs it
 ##                   (YES=1: without asking)
@@ -43,7 +44,7 @@ test-device: deps all
 
 ## make asan         the unit tests and command-line tests under AddressSanitizer and UBSan
 asan: deps
-	@tools/build.sh build-asan -Db_sanitize=address,undefined -Db_lundef=false
+	@tools/build.sh build-asan -Db_sanitize=address,undefined -Db_lundef=false $(OPTIONS)
 	@tests/run.sh build-asan unit cli examples
 
 ## make tsan         the threaded tests under ThreadSanitizer

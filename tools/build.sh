@@ -1,6 +1,6 @@
 #!/bin/sh
 # Configures (when needed) and builds. Sources are found by folder, so a changed list of files means configuring again.
-# usage: tools/build.sh BUILD_DIR [meson options]
+# usage: tools/build.sh BUILD_DIR [meson options]    options stay until others are given
 set -eu
 cd "$(dirname "$0")/.."
 dir=$1
@@ -15,10 +15,13 @@ list=$(tools/sources.sh src cli models examples bench tests 2>/dev/null | cksum)
 if [ ! -f "$dir/build.ninja" ]; then
     meson setup "$dir" "$@" >"$dir.log" 2>&1 || { cat "$dir.log" >&2; rm -f "$dir.log"; exit 1; }
     mv "$dir.log" "$dir/setup.log"
+elif [ $# -gt 0 ] && [ "$*" != "$(cat "$dir/.options" 2>/dev/null)" ]; then
+    meson setup --reconfigure "$dir" "$@" >"$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; exit 1; }
 elif [ "$list" != "$(cat "$dir/.sources" 2>/dev/null)" ]; then
     meson setup --reconfigure "$dir" >"$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; exit 1; }
 fi
 echo "$list" >"$dir/.sources"
+[ $# = 0 ] || echo "$*" >"$dir/.options"
 [ -x "$dir/xtrain" ] || echo "building library, command, examples and tests into $dir/: one to two minutes on two cores"
 [ -t 1 ] && exec ninja -C "$dir" # one line that counts
 # Elsewhere a line for each tenth of it; what is said besides progress is said there too.

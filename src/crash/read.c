@@ -22,7 +22,7 @@ static const char *settle(const char *now) {
     char real[PATH_MAX];
     const char *why = private_path_problem(now, 077, real);
     if (!why && strlen(real) >= sizeof folder_real) why = "its path is too long";
-    if (!why) snprintf(folder_real, sizeof folder_real, "%s", real);
+    if (!why) memcpy(folder_real, real, strlen(real) + 1);
     return why;
 }
 

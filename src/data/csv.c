@@ -260,7 +260,7 @@ static xt_status add_column(csv *c, const char *name) {
 
 /* The columns' names are in the record, or it only tells how many there are. */
 static xt_status name_columns(csv *c, char *record, bool header) {
-    char *at = record, *name, number[16];
+    char *at = record, *name, number[24];
     if (header && strncmp(at, "\xef\xbb\xbf", 3) == 0) at += 3; /* a byte order mark */
     int numbers = 0;
     while (next_field(&at, c->separator, &name)) {

@@ -290,7 +290,7 @@ static ir_opcode opcode_of(const bc_op_head *h, const ir_block *block) {
 static bool read_op(bc_reader *r, bc_cursor *c, scope *s) {
     bc_op_head h;
     bc_attrs attrs = {0};
-    ir_op *op;
+    ir_op *op = NULL;
     if (!bc_read_head(r, c, &h)) return false;
     if (h.name->dialect == BC_BUILTIN && strcmp(h.name->name, "unrealized_conversion_cast") == 0)
         return read_cast(r, &h, s);

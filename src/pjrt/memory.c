@@ -180,7 +180,7 @@ static xt_status take(PJRT_Device *d, size_t n, face_promise *p, bool running, v
         if (!reuse) n_drop = make_room(d, 0, drop);
     }
     pthread_mutex_unlock(&d->account);
-    free_blocks(drop, n_drop);
+    if (n_drop) free_blocks(drop, n_drop);
     if (s) return s;
     *out = reuse ? reuse : host_block(d, n);
     *out_zero = !reuse && n >= LARGE;
@@ -208,6 +208,6 @@ void face_free(PJRT_Device *d, void *p, size_t n) {
             drop[n_drop++] = b;
     }
     pthread_mutex_unlock(&d->account);
-    free_blocks(drop, n_drop);
+    if (n_drop) free_blocks(drop, n_drop);
     if (n < LARGE) base_free(p);
 }

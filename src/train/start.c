@@ -222,7 +222,7 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     bool whole = t->val && !t->quiet && t->o.limit_val_batches == 0 && !t->o.fast_dev_run && t->o.overfit_batches == 0;
     if (whole) train_tell_left_out(t->val, t->n_vals ? "validation loader 0" : "validation");
     for (size_t i = 0; whole && i < t->n_vals; i++) {
-        char what[32];
+        char what[48];
         snprintf(what, sizeof what, "validation loader %zu", i + 1);
         train_tell_left_out(t->vals[i], what);
     }
