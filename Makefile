@@ -8,10 +8,11 @@ BENCH ?=
 FIGURES ?= $(BUILD)/bench.json
 PICTURE ?= $(BUILD)/steps.png
 OPTIONS ?=
+TESTS ?= unit
 export YES
 
 .DEFAULT_GOAL := all
-.PHONY: wheel all help deps mnist test test-slow test-device bench install format form clean asan tsan
+.PHONY: wheel all help deps mnist test test-slow test-device bench install format form clean asan tsan coverage
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -51,6 +52,10 @@ asan: deps
 tsan: deps
 	@tests/run.sh $(BUILD) slow:tsan
 
+## make coverage     which lines the tests execute, by folder, forked ranks among them; TESTS="unit cli" (unit), LIST=src/coll names files
+coverage: deps
+	@tools/coverage.sh build-coverage $(TESTS)
+
 ## make bench        all benchmarks in one run, figures to build/bench.json (FIGURES=FILE); options: BENCH="--quick ..."
 ##                   PEERS=1 runs PyTorch and JAX beside it (installed into build/peers once; PEERS=DIR: in DIR, by
 ##                   bench/peers/setup.sh), prints the tables of doc/benchmarks.md, draws build/steps.png (PICTURE=FILE)
@@ -83,4 +88,4 @@ form:
 
 ## make clean        removes the build folders
 clean:
-	@rm -rf build build-asan build-tsan build-clang
+	@rm -rf build build-asan build-tsan build-clang build-coverage
