@@ -1,7 +1,5 @@
 /* Adadelta (Zeiler 2012), as torch.optim: v = r v + (1-r) g^2;  d = sqrt(a + eps) / sqrt(v + eps) g;  a = r a + (1-r)
  * d^2;  p -= lr d. */
-#include <math.h>
-
 #include "optim/optim.h"
 
 static void update(optim_update *u) {

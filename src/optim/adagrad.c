@@ -1,6 +1,4 @@
 /* Adagrad (Duchi et al. 2011), as torch.optim: s += g^2;  p -= lr / (1 + (t-1) lr_decay) * g / (sqrt(s) + eps). */
-#include <math.h>
-
 #include "optim/optim.h"
 
 static bool counts(const optim_hyper *h) {

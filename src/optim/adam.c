@@ -2,8 +2,6 @@
  *   m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  p -= lr / (1-b1^t) * m / (sqrt(v / (1-b2^t)) + eps)
  * AdamW first shrinks p by lr * wd; Adam adds wd * p to the gradient. AMSGrad divides by the root of the
  * largest v so far. */
-#include <math.h>
-
 #include "optim/optim.h"
 
 static bool counts(const optim_hyper *h) {

@@ -1,8 +1,6 @@
 /* LAMB (You et al. 2020, arXiv 1904.00962, algorithm 2): Adam's direction with weight decay in it, scaled by |p| /
  * |direction| a parameter:
  *   r = m / (1-b1^t) / (sqrt(v / (1-b2^t)) + eps) + wd p;  p -= lr |p| / |r| r  (the ratio is 1 where a norm is 0) */
-#include <math.h>
-
 #include "optim/optim.h"
 
 static bool counts(const optim_hyper *h) {

@@ -1,7 +1,5 @@
 /* Lion (Chen et al. 2023, arXiv 2302.06675, algorithm 2): p -= lr (sign(b1 m + (1-b1) g) + wd p);  m = b2
  * m + (1-b2) g. */
-#include <math.h>
-
 #include "optim/optim.h"
 
 static void update(optim_update *u) {

@@ -10,6 +10,8 @@
 #ifndef XT_SRC_OPTIM_H
 #define XT_SRC_OPTIM_H
 
+#include <math.h>
+
 #include <xtrain/optim.h>
 #include <xtrain/schedule.h>
 

@@ -1,8 +1,6 @@
 /* RMSprop (Tieleman and Hinton 2012), centred as in Graves 2013, as torch.optim:
  *   v = a v + (1-a) g^2;  centred: m = a m + (1-a) g, n = v - m^2, else n = v;  d = g / (sqrt(n) + eps);  buf = mu buf
  *   + d;  p -= lr buf (or d) */
-#include <math.h>
-
 #include "optim/optim.h"
 
 enum { SQUARES, BUFFER, MEANS };

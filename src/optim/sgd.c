@@ -3,8 +3,6 @@
  *   buf;  p -= lr * g
  * The first step's exception needs no case of its own: with dampening 0 a buffer of zeros gives the same; with
  * dampening it is data (the step count). */
-#include <math.h>
-
 #include "optim/optim.h"
 
 static const ir_type *state_type(const optim_hyper *h, int k, const ir_type *param) {
