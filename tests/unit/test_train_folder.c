@@ -1,50 +1,14 @@
 /* Folders that a killed run left: its unfinished files go, and a checkpoint that is further than last.ckpt is what a
  * run goes on from. */
+#include "train_kept_test.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/base.h"
-#include <xtrain/xtrain.h>
-
-static char dir[] = "/tmp/xt-folder-XXXXXX", kept[64], told[1 << 14];
-
-static void sink(xt_severity severity, const char *text, size_t n, void *user) {
-    (void)severity, (void)user;
-    size_t at = strlen(told);
-    snprintf(told + at, sizeof told - at, "%.*s\n", (int)n, text);
-}
-
-static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
-    (void)user;
-    return xt_linear(m, "fc", x, 1);
-}
-static xt_tensor step(xt_module *m, xt_batch b, void *user) {
-    (void)user;
-    return xt_mean(xt_square(xt_forward(m, b.x)));
-}
-static xt_optimizer *configure(xt_module *m, void *user) {
-    (void)user;
-    return xt_sgd(m, .lr = 0.01);
-}
 
 static int fit(int64_t epochs, const char *resume) {
-    static float x[8][2];
-    xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
-    told[0] = 0;
-    xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF,
-                                   .model_summary = XT_OFF, .logger = XT_OFF);
+    xt_trainer *t = kept_trainer(epochs, resume);
     xt_trainer_add(t, xt_model_checkpoint(.dirpath = kept, .save_top_k = -1));
-    xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 4);
-    int code = xt_fit(t, &task, l, NULL);
+    int code = kept_fit(t);
     xt_finish();
     return code;
 }
@@ -169,16 +133,9 @@ static void a_missing_folder_is_named(void **state) {
 }
 
 int main(void) {
-    if (!mkdtemp(dir)) return 1;
-    snprintf(kept, sizeof kept, "%s/kept", dir);
-    setenv("XT_SUMMARY", "off", 1);
-    xt_set_sink(sink, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unfinished_files_of_the_dead_go), cmocka_unit_test(also_where_the_run_goes_on_from),
         cmocka_unit_test(what_is_further_than_last_is_taken), cmocka_unit_test(the_last_of_an_earlier_run_stays),
         cmocka_unit_test(a_missing_folder_is_named)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    char remove[128];
-    snprintf(remove, sizeof remove, "rm -rf %s", dir);
-    return system(remove) ? 1 : failed;
+    return cmocka_run_group_tests(tests, kept_setup, kept_teardown);
 }

@@ -2,62 +2,29 @@
  * of the run that resumes, lists it with a score so bad that it is the first file to go, and looks whether it is still
  * there. The forger is a callback of the name model_checkpoint, so the library itself writes the forged file, checksums
  * and all. */
-#include <errno.h>
+#include "train_kept_test.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "base/base.h"
 #include "train/checkpoint_listed.h"
-#include <xtrain/xtrain.h>
 
-static char dir[] = "/tmp/xt-listed-XXXXXX", kept[64], evil[64], told[1 << 14];
+static char evil[64];
 static const char *forged; /* what the forger lists */
 
-static void sink(xt_severity severity, const char *text, size_t n, void *user) {
-    (void)severity, (void)user;
-    size_t at = strlen(told);
-    snprintf(told + at, sizeof told - at, "%.*s\n", (int)n, text);
-}
-
-static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
-    (void)user;
-    return xt_linear(m, "fc", x, 1);
-}
-static xt_tensor step(xt_module *m, xt_batch b, void *user) {
-    (void)user;
-    return xt_mean(xt_square(xt_forward(m, b.x)));
-}
-static xt_optimizer *configure(xt_module *m, void *user) {
-    (void)user;
-    return xt_sgd(m, .lr = 0.01);
-}
 static size_t forge(char *buf, size_t n, void *user) {
     (void)user;
     return (size_t)snprintf(buf, n, "%s", forged);
 }
 
 static int fit(int64_t epochs, const char *resume, const char *save, const char *filename) {
-    static float x[8][2];
     static const xt_callback_desc forger = {
         .struct_size = sizeof forger, .name = "model_checkpoint", .save_state = forge};
-    xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
-    told[0] = 0;
-    xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF,
-                                   .model_summary = XT_OFF, .logger = XT_OFF);
+    xt_trainer *t = kept_trainer(epochs, resume);
     if (save)
         xt_trainer_add(t, xt_callback_new(&forger, NULL));
     else
         xt_trainer_add(t, xt_model_checkpoint(.dirpath = kept, .filename = filename));
-    int code = xt_fit(
-        t, &task, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 4), NULL);
+    int code = kept_fit(t);
     if (save && code == 0) {
         xt_status s = xt_trainer_save(t, save);
         if (s) fail_msg("%s", xt_status_message(s));
@@ -319,17 +286,15 @@ static void only_names_that_are_given(void **state) {
     }
 }
 
-int main(void) {
-    if (!mkdtemp(dir)) return 1;
-    snprintf(kept, sizeof kept, "%s/kept", dir);
+static int listed_setup(void **state) {
+    if (kept_setup(state)) return -1;
     snprintf(evil, sizeof evil, "%s/evil.ckpt", dir);
-    setenv("XT_SUMMARY", "off", 1);
-    xt_set_sink(sink, NULL);
+    return 0;
+}
+
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(names_are_claims), cmocka_unit_test(names_that_no_file_has),
                                        cmocka_unit_test(own_files_go), cmocka_unit_test(exchanged_files_stay),
                                        cmocka_unit_test(only_names_that_are_given)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    char remove[128];
-    snprintf(remove, sizeof remove, "rm -rf %s", dir);
-    return system(remove) ? 1 : failed;
+    return cmocka_run_group_tests(tests, listed_setup, kept_teardown);
 }

@@ -1,86 +1,18 @@
 /* Every hook x everything that can be logged x when rows are due x which loggers there are: what is found in the
- * files, or which error names the line. Each case has a time limit of its own: a value of a step that nobody ends
- * must be computed or refused, never waited for. */
-#include "train_test.h"
+ * files, or which error names the line. */
+#include "train_log_test.h"
 
-#include <dirent.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-
-#include "base/proto.h"
-#include "format/event.h"
 #include "launched.h"
-#include "metrics/log.h"
-#include "train/logger.h"
 
-/* --- what is logged, and where --- */
-typedef enum thing {
-    HISTOGRAM,
-    IMAGE,
-    COMPUTED,
-    TEXT,
-    NUMBER,
-    TENSOR,
-    METRIC,
-    THINGS
-} thing; /* COMPUTED: a histogram of what the step would compute */
-static const char *const thing_names[] = {"histogram", "image", "computed", "text", "number", "tensor", "metric"};
-static bool is_row(thing k) {
-    return k >= NUMBER;
-}
-
-static const char *place = "";
-static thing what;
-static int log_line;
-
-static void log_it(void) {
-    static const float w[4] = {1, 2, 3, 4};
-    xt_tensor t = xt_from_array(w, XT_F32, 4);
-    switch (what) {
-#define LINE log_line = __LINE__ + 1
-    case HISTOGRAM:
-        LINE;
-        xt_log_histogram("x", t);
-        break;
-    case IMAGE:
-        LINE;
-        xt_log_image("x", xt_reshape(t, 2, 2));
-        break;
-    case COMPUTED:
-        LINE;
-        xt_log_histogram("x", xt_add(t, xt_exp(t)));
-        break;
-    case TEXT:
-        LINE;
-        xt_log_text("x", "seven");
-        break;
-    case NUMBER:
-        LINE;
-        xt_log_value("x", 7);
-        break;
-    case TENSOR:
-        LINE;
-        xt_log("x", xt_sum(xt_slice(t, 0, 2, 4)));
-        break;
-    case METRIC:
-        LINE;
-        xt_log_metric("x", ((xt_metric){.numerator = xt_scalar(14, XT_F32), .denominator = xt_scalar(2, XT_F32)}));
-        break;
-    case THINGS: break;
-    }
-}
-
+static const char *place = ""; /* the hook that logs */
 static void here(const char *name) {
     if (strcmp(name, place) == 0) log_it();
 }
 
-/* --- a task and a callback with every hook --- */
+static int fails_at; /* training_step number that fails; 0: none */
+static int steps_seen; /* --- a task and a callback with every hook --- */
 static int fails_at; /* training_step number that fails; 0: none */
 static int steps_seen;
-static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
-    (void)user;
-    return xt_mul(x, xt_param(m, "w", "ones", 0, XT_F32, 1));
-}
 static xt_tensor training_step(xt_module *m, xt_batch b, void *user) {
     (void)user;
     xt_tensor loss = xt_mean(xt_forward(m, b.x));
@@ -261,118 +193,6 @@ static const xt_callback_desc everywhere = {.struct_size = sizeof(xt_callback_de
 #undef X
 };
 
-static xt_loader *data(int64_t batches) {
-    static float rows[64];
-    return xt_loader_new(xt_array_dataset(rows, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 2 * batches), .batch = 2);
-}
-
-/* --- what the files have --- */
-typedef struct found {
-    char rows[3][256],
-        others[3][256]; /* of x, in csv, jsonl and events: "4=7 8=7"; pictures, distributions and texts: "4 8" */
-    char levels[64]; /* of the rows in csv: "train/epoch" */
-} found;
-
-static void add(char *list, size_t size, const char *fmt, ...) {
-    size_t n = strlen(list);
-    va_list a;
-    va_start(a, fmt);
-    if (n) list[n++] = ' ';
-    vsnprintf(list + n, size - n, fmt, a);
-    va_end(a);
-}
-
-static char *read_file(const char *folder, const char *name, size_t *n) {
-    char path[600], *text = NULL;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    xt_status_free(file_read_all(path, &text, n));
-    return text;
-}
-
-static void read_csv(found *f, const char *run) {
-    size_t n;
-    char *save = NULL, *text = read_file(run, "metrics.csv", &n), name[64], stage[32], level[32];
-    for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
-        double value;
-        int step;
-        if (sscanf(line, "%d,%*[^,],%*[^,],%*[^,],%*[^,],%31[^,],%31[^,],%63[^,],%lf", &step, stage, level, name,
-                   &value) != 5)
-            continue;
-        if (strcmp(name, "x") != 0) continue;
-        add(f->rows[0], sizeof f->rows[0], "%d=%g", step, value);
-        snprintf(f->levels, sizeof f->levels, "%s/%s", stage, level);
-    }
-    base_free(text);
-}
-
-static void read_jsonl(found *f, const char *run) {
-    size_t n;
-    char *save = NULL, *text = read_file(run, "metrics.jsonl", &n);
-    for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
-        const char *x = strstr(line, "\"x\":");
-        int step = -1;
-        const char *at = strstr(line, "\"step\":");
-        if (at) step = atoi(at + 7);
-        if (x) add(f->rows[1], sizeof f->rows[1], "%d=%g", step, atof(x + 4));
-        if (strstr(line, "\"name\":\"x\",\"text\":\"seven\"")) add(f->others[1], sizeof f->others[1], "%d", step);
-    }
-    base_free(text);
-}
-
-/* A value of a summary: its tag, and which field it is in. */
-static void read_value(found *f, int64_t step, const proto_field *summary) {
-    proto_reader r = proto_read(summary->data, summary->size);
-    proto_field v;
-    bool ours = false, number = false;
-    float value = 0;
-    while (proto_next(&r, &v)) {
-        if (v.number == 1)
-            ours = (v.size == 1 && *(const char *)v.data == 'x') || (v.size > 1 && memcmp(v.data, "x/", 2) == 0);
-        if (v.number != 2) continue;
-        uint32_t bits = (uint32_t)v.value;
-        memcpy(&value, &bits, sizeof value);
-        number = true;
-    }
-    if (ours && number)
-        add(f->rows[2], sizeof f->rows[2], "%d=%g", (int)step, (double)value);
-    else if (ours)
-        add(f->others[2], sizeof f->others[2], "%d", (int)step);
-}
-
-static void read_events(found *f, const char *run) {
-    DIR *d = opendir(run);
-    size_t n = 0;
-    char *text = NULL;
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (strncmp(e->d_name, "events.out", 10) == 0) text = read_file(run, e->d_name, &n);
-    if (d) closedir(d);
-    event_reader r = {(const unsigned char *)text, (const unsigned char *)text + n};
-    const void *record;
-    size_t size;
-    for (bool more = text != NULL; more && !event_next(&r, &more, &record, &size) && more;) {
-        proto_reader event = proto_read(record, size);
-        proto_field field, value;
-        int64_t step = 0;
-        while (proto_next(&event, &field)) {
-            if (field.number == 2) step = (int64_t)field.value;
-            if (field.number != 5) continue;
-            proto_reader summary = proto_read(field.data, field.size);
-            while (proto_next(&summary, &value))
-                if (value.number == 1) read_value(f, step, &value);
-        }
-    }
-    base_free(text);
-}
-
-static found look(const char *run) {
-    found f = {0};
-    if (!run) return f;
-    read_csv(&f, run);
-    read_jsonl(&f, run);
-    read_events(&f, run);
-    return f;
-}
-
 /* --- the table --- */
 typedef enum pass { FIT, FAILING, VALIDATE, TEST, PREDICT } pass;
 static const char EACH[] = "1 2 3 4 5 6 7 8", LATER[] = "2 3 4 5 6 7 8", ENDS[] = "4 8", TWICE[] = "4 4 8 8";
@@ -467,40 +287,6 @@ static const cell table[] = {
     NO_ROW(PREDICT, "teardown", "8"),
 };
 
-static char now_at[160]; /* the case under way */
-static void hangs(int sig) {
-    (void)sig;
-    static const char text[] = ": it waits for ever\n";
-    if (write(2, now_at, strlen(now_at)) < 0 || write(2, text, sizeof text - 1) < 0) _exit(2);
-    _exit(1);
-}
-static void limit(const char *fmt, ...) {
-    va_list a;
-    va_start(a, fmt);
-    vsnprintf(now_at, sizeof now_at, fmt, a);
-    va_end(a);
-    signal(SIGALRM, hangs);
-    alarm(20);
-}
-
-/* "4 8" as rows have it: "4=7 8=7". */
-static const char *sevens(const char *steps) {
-    static char list[256];
-    list[0] = 0;
-    for (const char *p = steps; *p; p += strspn(p, " ")) {
-        add(list, sizeof list, "%d=7", atoi(p));
-        p += strcspn(p, " ");
-    }
-    return list;
-}
-
-static int wrong; /* cases; all are shown */
-static void same(const char *file, const char *got, const char *want) {
-    if (strcmp(got, want) == 0) return;
-    wrong++;
-    print_error("%s: %s has \"%s\", not \"%s\"; said:\n%s\n", now_at, file, got, want, str_cstr(&said));
-}
-
 static int run_case(xt_trainer *t, const cell *r) {
     bool alone = r->pass >= VALIDATE;
     steps_seen = 0;
@@ -531,7 +317,7 @@ static void check_case(const cell *r, thing k, int every) {
     int rc = run_case(t, r);
     found f = look(xt_trainer_run_dir(t));
     place = "";
-    snprintf(line, sizeof line, "test_train_log_hooks.c:%d: xt_log", log_line);
+    snprintf(line, sizeof line, LOG_FILE ":%d: xt_log", log_line);
     same("the result", rc ? "an error" : "", r->pass == FAILING || !want ? "an error" : "");
     if (!want && !strstr(str_cstr(&said), line)) same("what is said", "no line", line);
     bool computes = k == IMAGE || k == COMPUTED, told = r->pass == FAILING && computes && !strstr(r->hook, "exception");
@@ -604,8 +390,7 @@ static void each_logger(void **state) {
                                             : hooks[h].steps);
                 else if (is_row((thing)k) && xt_trainer_metric(t, "x", true) != 7)
                     same("the newest value", "another value", "7");
-                snprintf(line, sizeof line,
-                         "test_train_log_hooks.c:%d: xt_log_%s \"x\" is not written: no logger of this run shows",
+                snprintf(line, sizeof line, LOG_FILE ":%d: xt_log_%s \"x\" is not written: no logger of this run shows",
                          log_line,
                          k == IMAGE  ? "image"
                          : k == TEXT ? "text"
@@ -648,270 +433,6 @@ static void what_no_step_read_is_told(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* --- loops without a trainer --- */
-typedef enum moment { BEFORE, WITHIN, AFTER, FINISHED } moment;
-
-/* Three optimizer steps; x is logged before them, in the second, behind the last, or after xt_finish. */
-static void plain_loop(moment when, int every) {
-    static float x[4] = {1, 2, 3, 4};
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *o = NULL;
-    xt_log_every_n_steps(every);
-    if (when == BEFORE) log_it();
-    for (int i = 0; i < 3; i++) {
-        xt_tensor loss = xt_mean(xt_forward(m, xt_from_array(x, XT_F32, 4, 1)));
-        if (!o) o = xt_sgd(m, .lr = 0.1);
-        if (when == WITHIN && i == 1) log_it();
-        xt_backward(loss);
-        xt_optimizer_step(o);
-        xt_mark_step();
-    }
-    if (when == AFTER) log_it();
-    assert_int_equal(xt_finish(), 0);
-    if (when == FINISHED) log_it();
-    assert_int_equal(xt_finish(), 0);
-}
-
-/* What plain_log.c does in the library, which the linker leaves out of a program that does not name it. */
-static char opens[300];
-static void open_loggers(void) {
-    log_sink sinks[4];
-    size_t n;
-    xt_status s = mkdir(opens, 0777) ? status_errno("mkdir", opens) : NULL;
-    if (!s) s = loggers_open("csv,tensorboard", opens, (logger_settings){0}, sinks, BASE_COUNT(sinks), &n);
-    same("opening the loggers", s ? xt_status_message(s) : "", "");
-}
-
-/* In a process of its own, whose steps count from 1. Forked while this one has no thread of the library yet. */
-static void in_a_child(void (*body)(const char *run, int when, int every), int when, int every) {
-    snprintf(opens, sizeof opens, "%s/%d-%d-%d", dir, when, (int)what, every);
-    fflush(NULL);
-    int status = 0;
-    pid_t pid = fork();
-    if (pid == 0) {
-        limit("a plain loop, %d, %s, a row every %d", when, thing_names[what], every);
-        log_set_default_sinks(open_loggers);
-        body(opens, when, every);
-        fflush(NULL);
-        _exit(wrong != 0);
-    }
-    waitpid(pid, &status, 0);
-    wrong += status != 0;
-}
-
-static void check_plain(const char *run, int when, int every) {
-    plain_loop((moment)when, every);
-    found f = look(run);
-    bool number = is_row(what);
-    int step = when == BEFORE   ? (number ? every == 1 ? 1 : 3 : 0)
-               : when == WITHIN ? (number ? every == 1 ? 2 : 3 : 1)
-                                : 3;
-    char want[32];
-    snprintf(want, sizeof want, number ? "%d=7" : "%d", step);
-    same("the event file", number ? f.rows[2] : f.others[2], want);
-    if (number) same("metrics.csv", f.rows[0], want);
-}
-
-static void plain_loops(void **state) {
-    (void)state;
-    for (int when = BEFORE; when <= FINISHED; when++)
-        for (int k = 0; k < THINGS; k++)
-            for (int every = 1; every <= 50; every += 49) {
-                what = (thing)k;
-                in_a_child(check_plain, when, every);
-            }
-    assert_int_equal(wrong, 0);
-}
-
-static void check_epoch(const char *run, int when, int every) {
-    (void)when, (void)every;
-    for (int i = 0; i < 4; i++) {
-        xt_log_value("x", 4 + 2 * i, .on_epoch = XT_ON, .on_step = XT_OFF);
-        xt_mark_step();
-    }
-    xt_finish();
-    found f = look(run);
-    same("metrics.csv", f.rows[0], "0=7");
-    same("the level", f.levels, "train/epoch");
-}
-
-/* With both levels on, the loop is the epoch. */
-static void a_plain_loop_is_an_epoch(void **state) {
-    (void)state;
-    what = THINGS - 1;
-    in_a_child(check_epoch, 9, 50);
-    assert_int_equal(wrong, 0);
-}
-
-/* --- every wait, with a value of the open step pending --- */
-static xt_trainer *waiter;
-static int given;
-static bool count_given(void *user, const log_artifact *a) {
-    (void)user;
-    given += strcmp(a->name, "x") == 0 && a->kind == LOG_HISTOGRAM && a->count == 4;
-    return true;
-}
-static void no_row(void *user, const log_row *row) {
-    (void)user, (void)row;
-}
-
-static void w_wait(xt_tensor t) {
-    (void)t, xt_wait();
-}
-static void w_mark(xt_tensor t) {
-    (void)t, xt_mark_step();
-}
-static void w_item(xt_tensor t) {
-    assert_true(xt_item(xt_sum(t)) == 20);
-}
-static void w_read(xt_tensor t) {
-    float v[4];
-    assert_true(xt_read(t, v, sizeof v) && v[3] == 8);
-}
-static void w_sums(xt_tensor t) {
-    (void)t;
-    double v;
-    xt_logged_sums("none", &v, 1);
-}
-static void w_confusion(xt_tensor t) {
-    (void)t;
-    double v;
-    xt_logged_confusion("none", XT_NORMALIZE_ALL, &v, 1);
-}
-static void w_metric(xt_tensor t) {
-    (void)t, xt_trainer_metric(waiter, "none", true);
-}
-static void w_drain(xt_tensor t) {
-    (void)t, lazy_drain();
-}
-static void w_log_drain(xt_tensor t) {
-    (void)t, log_drain();
-}
-static void w_log_close(xt_tensor t) {
-    (void)t;
-    log_sink s = {.row = no_row, .user = &wrong};
-    log_add_sink(&s);
-    log_remove_sink(&s);
-}
-static void w_free(xt_tensor t) {
-    (void)t, xt_trainer_free(waiter), waiter = NULL;
-}
-static void w_finish(xt_tensor t) {
-    (void)t, waiter = NULL, xt_finish();
-}
-static void w_reinitialize(xt_tensor t) {
-    (void)t, xt_reinitialize();
-}
-
-static void every_wait(void **state) {
-    (void)state;
-    static const struct {
-        const char *name;
-        void (*wait)(xt_tensor t);
-        bool gives; /* the histogram has been given when it returns */
-    } waits[] = {{"xt_wait", w_wait, false},
-                 {"xt_mark_step", w_mark, false},
-                 {"xt_item", w_item, false},
-                 {"xt_read", w_read, false},
-                 {"xt_logged_sums", w_sums, true},
-                 {"xt_logged_confusion", w_confusion, true},
-                 {"xt_trainer_metric", w_metric, true},
-                 {"lazy_drain", w_drain, false},
-                 {"log_drain", w_log_drain, true},
-                 {"log_remove_sink", w_log_close, true},
-                 {"xt_trainer_free", w_free, false},
-                 {"xt_finish", w_finish, true},
-                 {"xt_reinitialize", w_reinitialize, false}};
-    static const float w[4] = {1, 2, 3, 4};
-    for (size_t i = 0; i < BASE_COUNT(waits); i++) {
-        limit("%s", waits[i].name);
-        given = 0;
-        waiter = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF);
-        log_sink s = {.row = no_row, .artifact = count_given};
-        log_add_sink(&s);
-        xt_tensor t = xt_from_array(w, XT_F32, 4), twice = xt_add(t, t);
-        xt_log_histogram("x", twice);
-        xt_master_printf("%t", xt_sum(twice)); /* another's value of the step, which nobody waits for here */
-        waits[i].wait(twice);
-        if (waits[i].gives) assert_int_equal(given, 1);
-        xt_wait();
-        log_drain();
-        assert_int_equal(given, 1);
-        log_remove_sink(&s);
-        assert_null(xt_error());
-        xt_finish();
-    }
-    alarm(0);
-}
-
-/* Threads of the library that values go through: what asks for values there is what they would wait for. */
-static int asked;
-static xt_status asks_on_the_logger(const xt_log_row *r, void *user) {
-    double v;
-    (void)r;
-    xt_trainer_metric(user, "loss", true);
-    xt_logged_sums("loss", &v, 1);
-    asked++;
-    return NULL;
-}
-static void asks_on_the_reader(void *user, const void *data, size_t bytes, xt_dtype dtype) {
-    double v;
-    (void)user, (void)data, (void)bytes, (void)dtype;
-    xt_logged_sums("loss", &v, 1);
-    xt_wait();
-    asked++;
-}
-static void ask_when_ready(xt_module *m, int64_t epoch, void *user) {
-    (void)m, (void)epoch, (void)user;
-    xt_when_ready(xt_scalar(1, XT_F32), asks_on_the_reader, NULL);
-    xt_log_histogram("x", xt_exp(xt_scalar(1, XT_F32)));
-}
-static void threads_of_the_library_do_not_wait(void **state) {
-    (void)state;
-    xt_task asking = task;
-    asking.on_train_epoch_end = ask_when_ready;
-    limit("a logger and an xt_when_ready function that ask for values");
-    xt_trainer *t = TEST_TRAINER(.max_epochs = 2, .log_every_n_steps = 2, .checkpointing = XT_OFF);
-    xt_trainer_add_logger(
-        t, &(xt_logger_desc){.struct_size = sizeof(xt_logger_desc), .name = "asks", .row = asks_on_the_logger}, t);
-    assert_int_equal(xt_fit(t, &asking, data(4), NULL), 0);
-    assert_int_equal(asked, 4 + 2);
-    alarm(0);
-}
-
-/* A wait within a compiled step function, whose values come only when it has run, fails with the line of what it
- * waits for. */
-static xt_tensor waits_inside(const xt_tensor *in, int n, void *user) {
-    double v;
-    (void)n;
-    xt_tensor twice = xt_add(in[0], in[0]);
-    log_line = __LINE__ + 1;
-    xt_log_histogram("x", twice);
-    if (user) xt_logged_sums("none", &v, 1);
-    return xt_sum(twice);
-}
-static void compiled_functions(void **state) {
-    (void)state;
-    static const float w[4] = {1, 2, 3, 4};
-    char line[64];
-    limit("compiled step functions");
-    log_sink s = {.row = no_row, .artifact = count_given};
-    log_add_sink(&s);
-    given = 0;
-    xt_step *f = xt_compile(waits_inside, .name = "logs");
-    for (int i = 0; i < 5; i++) assert_true(xt_item(xt_call(f, xt_from_array(w, XT_F32, 4))) == 20);
-    log_drain();
-    assert_int_equal(given, 5); /* at replays too */
-    xt_call(xt_compile(waits_inside, .user = &given, .name = "waits"), xt_from_array(w, XT_F32, 4));
-    snprintf(line, sizeof line, "test_train_log_hooks.c:%d", log_line);
-    assert_non_null(xt_error());
-    assert_non_null(strstr(xt_status_message(xt_error()), line));
-    xt_clear_error();
-    log_drain();
-    log_remove_sink(&s);
-    alarm(0);
-}
-
 /* --- two ranks --- */
 static int rank_fits(int rank, void *user) {
     (void)user;
@@ -945,9 +466,6 @@ static void two_ranks(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        T(plain_loops),       T(a_plain_loop_is_an_epoch),  T(two_ranks),  T(every_hook),
-        T(each_logger),       T(what_no_step_read_is_told), T(every_wait), T(threads_of_the_library_do_not_wait),
-        T(compiled_functions)};
+    const struct CMUnitTest tests[] = {T(two_ranks), T(every_hook), T(each_logger), T(what_no_step_read_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
