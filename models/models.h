@@ -40,7 +40,7 @@ typedef struct model {
 
 extern const model model_mnist, model_resnet18, model_gpt2, model_gpt2_mini, model_gpt2_tiny;
 const model *model_find(const char *name); /* NULL when there is none */
-const model *const *model_list(int *n);
+const model *const *model_list(int *n); /* for tests: each of them */
 /* Fills what o leaves open with the model's own values. False with a sentence in `why`: an option the model does not
  * have, or sizes that do not fit. */
 bool model_settle(const model *m, model_options *o, char *why, size_t n);

@@ -100,7 +100,7 @@ bool device_buffer_deleted(const device_buffer *b) {
 
 /* --- to the device --- */
 static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data,
-                        PJRT_HostBufferSemantics semantics, PJRT_Event **out_done, device_buffer **out) {
+                        PJRT_Event **out_done, device_buffer **out) {
     *out = NULL;
     *out_done = NULL;
     int64_t count;
@@ -114,7 +114,7 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     static const char nothing[64]; /* an empty array still needs an address */
     PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(
         Client_BufferFromHostBuffer, .client = c->pjrt, .data = data ? data : nothing, .type = (PJRT_Buffer_Type)t,
-        .dims = dims, .num_dims = rank, .host_buffer_semantics = semantics, .device = c->device);
+        .dims = dims, .num_dims = rank, .host_buffer_semantics = PJRT_HOST_ONLY_DURING_CALL, .device = c->device);
     if (c->dry) {
         counter_add(COUNTER_uploads, 1);
         counter_add(COUNTER_upload_bytes, (int64_t)bytes);
@@ -144,7 +144,7 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
 xt_status device_upload(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data,
                         device_buffer **out) {
     PJRT_Event *done;
-    XT_TRY(upload(c, t, rank, dims, data, PJRT_HOST_ONLY_DURING_CALL, &done, out));
+    XT_TRY(upload(c, t, rank, dims, data, &done, out));
     /* The plugin has copied by now; waiting costs nothing and holds for plugins that take the semantics lightly. */
     xt_status s = device_event_finish(c->api, done, "uploading");
     if (s) {
@@ -172,56 +172,6 @@ xt_status device_blank(device_client *c, xt_dtype t, size_t rank, const int64_t 
     }
     device_buffer_release(*out);
     *out = NULL;
-    return s;
-}
-
-typedef struct host_release {
-    void (*release)(void *);
-    void *user;
-    device_client *client;
-} host_release;
-
-static void host_done(PJRT_Error *e, void *user_arg) {
-    host_release *h = user_arg;
-    device_client *c = h->client;
-    xt_status_free(device_error(c->api, e, "uploading")); /* the buffer carries the error on */
-    h->release(h->user);
-    base_free(h);
-    live_add(LIVE_event, -1);
-    device_pending_done(c);
-}
-
-xt_status device_upload_nocopy(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data,
-                               void (*release)(void *), void *user, device_buffer **out) {
-    host_release *h = base_malloc(sizeof *h);
-    if (!h) return status_oom(sizeof *h, "an upload");
-    *h = (host_release){release, user, c};
-    PJRT_Event *done;
-    xt_status s = upload(c, t, rank, dims, data, PJRT_HOST_ZERO_COPY, &done, out);
-    if (s) {
-        base_free(h);
-        return s;
-    }
-    live_add(LIVE_event, 1);
-    device_pending_add(c);
-    if (!done) {
-        host_done(NULL, h);
-        return NULL;
-    }
-    PJRT_Event_OnReady_Args a = PJRT_INIT(Event_OnReady, .event = done, .callback = host_done, .user_arg = h);
-    s = DEVICE_CALL(c->api, Event_OnReady, &a, "uploading");
-    if (!s)
-        device_event_destroy(c->api, done);
-    else {
-        /* No callback will come: take the buffer back and wait, so that the caller's memory is free when the
-         * error is seen. */
-        device_buffer_release(*out);
-        *out = NULL;
-        xt_status_free(device_event_finish(c->api, done, "uploading"));
-        base_free(h);
-        live_add(LIVE_event, -1);
-        device_pending_done(c);
-    }
     return s;
 }
 

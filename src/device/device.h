@@ -92,7 +92,6 @@ xt_status device_compile_options_bytes(device_client *c, const device_compile_op
 /* UNIMPLEMENTED when the plugin has none; base_free */
 xt_status device_serialize(device_exec *e, char **out, size_t *out_size);
 xt_status device_deserialize(device_client *c, const char *data, size_t n, device_exec **out);
-void device_exec_retain(device_exec *e);
 void device_exec_release(device_exec *e);
 size_t device_exec_outputs(const device_exec *e);
 typedef struct device_exec_stats { /* -1 = the plugin does not say */
@@ -122,10 +121,6 @@ xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, 
 /* Copies `data` (dense row-major host bytes) to the device; the host memory is free again on return. */
 xt_status device_upload(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data,
                         device_buffer **out);
-/* The same without the copy where the plugin can: `data` must stay untouched until `release(user)` is called
- * (any thread). */
-xt_status device_upload_nocopy(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data,
-                               void (*release)(void *), void *user, device_buffer **out);
 /* A buffer of zeros that the host fills in place, before its first use: *out_memory is its bytes. Both NULL where the
  * device's memory is not the host's, or its plugin is not ours. */
 xt_status device_blank(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, device_buffer **out,
@@ -179,8 +174,6 @@ xt_status device_topology_compile(device_topology *t, const char *text, size_t n
                                   device_plan_exec **out);
 void device_plan_exec_free(device_plan_exec *e);
 void device_plan_exec_get_stats(const device_plan_exec *e, device_exec_stats *out);
-/* The program as the compiler left it; format is "mlir", "hlo" or "hlo_with_config". base_free. */
-xt_status device_plan_exec_text(const device_plan_exec *e, char **out, size_t *out_size, char out_format[24]);
 
 typedef struct device_memory { /* -1 = the plugin does not say */
     int64_t in_use, peak, limit;

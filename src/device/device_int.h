@@ -92,7 +92,6 @@ typedef struct device_output {
     _Atomic int64_t device_bytes; /* -1 until the first execution has told */
 } device_output;
 struct device_exec {
-    atomic_int refs;
     device_client *client;
     PJRT_LoadedExecutable *loaded;
     PJRT_Executable *pjrt;

@@ -44,7 +44,6 @@ xt_status device_dry_compile(device_client *c, const device_dry_program *p, devi
         base_free(e->out), base_free(e->dims), base_free(e->donates), base_free(e);
         return status_oom(total * sizeof *e->dims, "an executable");
     }
-    atomic_init(&e->refs, 1);
     e->client = c;
     e->n_out = p->n_outputs;
     if (p->n_inputs) memcpy(e->donates, p->donates, p->n_inputs * sizeof *e->donates);

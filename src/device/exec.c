@@ -163,7 +163,6 @@ static xt_status exec_new(device_client *c, PJRT_LoadedExecutable *loaded, devic
         xt_status_free(DEVICE_CALL(c->api, LoadedExecutable_Destroy, &d, "releasing a program"));
         return status_oom(sizeof *e, "an executable");
     }
-    atomic_init(&e->refs, 1);
     e->client = c;
     e->loaded = loaded;
     device_client_retain(c);
@@ -180,11 +179,8 @@ static xt_status exec_new(device_client *c, PJRT_LoadedExecutable *loaded, devic
     return s;
 }
 
-void device_exec_retain(device_exec *e) {
-    atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
-}
 void device_exec_release(device_exec *e) {
-    if (e && atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) == 1) exec_free(e);
+    if (e) exec_free(e);
 }
 size_t device_exec_outputs(const device_exec *e) {
     return e->n_out;

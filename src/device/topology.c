@@ -335,22 +335,3 @@ void device_plan_exec_free(device_plan_exec *e) {
 void device_plan_exec_get_stats(const device_plan_exec *e, device_exec_stats *out) {
     device_stats_of(e->api, e->pjrt, out);
 }
-
-xt_status device_plan_exec_text(const device_plan_exec *e, char **out, size_t *out_size, char out_format[24]) {
-    PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program)};
-    PJRT_Executable_OptimizedProgram_Args a =
-        PJRT_INIT(Executable_OptimizedProgram, .executable = e->pjrt, .program = &p);
-    *out = NULL;
-    XT_TRY(DEVICE_CALL(e->api, Executable_OptimizedProgram, &a, "asking for the compiled program"));
-    if (!(p.code = base_malloc(p.code_size + 1))) return status_oom(p.code_size, "a compiled program");
-    xt_status s = DEVICE_CALL(e->api, Executable_OptimizedProgram, &a, "asking for the compiled program");
-    if (s) {
-        base_free(p.code);
-        return s;
-    }
-    p.code[p.code_size] = 0;
-    snprintf(out_format, 24, "%.*s", (int)p.format_size, p.format);
-    *out = p.code;
-    *out_size = p.code_size;
-    return NULL;
-}

@@ -81,7 +81,8 @@ void diag_profile_event(const lazy_event *e);
 void diag_profile_finish(void);
 
 /* --- codes.c, agree.c --- */
-const char *diag_code_phrase(int i); /* text that messages of the code in row i contain; "" = none; NULL at the end */
+const char *
+diag_code_phrase(int i); /* text that messages of the code in row i contain; "" = none; NULL at the end. For tests */
 xt_status diag_disagreement(void); /* the program's headers or a second copy of the library do not fit; NULL */
 
 /* --- watchdog.c --- */

@@ -153,7 +153,6 @@ bool bc_type_list(bc_reader *r, bc_cursor *c, const bc_type *const **out, size_t
 bool bc_function_type(bc_reader *r, bc_cursor *c, bc_type *out);
 bool bc_aggregate_type(bc_reader *r, bc_cursor *c, ir_kind kind, bc_type *out);
 /* --- bytecode_type.c */
-bc_type *bc_type_new(bc_reader *r, bc_type t);
 bool bc_builtin_type(bc_reader *r, bc_cursor *c, bc_type *out);
 bool bc_text_type(bc_reader *r, bc_cursor *c, bc_type *out);
 /* Elements of a tensor from MLIR's raw form: little-endian, one element for a splat, booleans packed. */

@@ -1,12 +1,6 @@
 /* Types of a bytecode file: what dialects share, and the builtin dialect's own. */
 #include "format/bytecode_int.h"
 
-bc_type *bc_type_new(bc_reader *r, bc_type t) {
-    bc_type *copy = bc_alloc(r, 1, sizeof *copy);
-    if (copy) *copy = t;
-    return copy;
-}
-
 bool bc_tensor_type(bc_reader *r, const void *at, const int64_t *dims, size_t rank, const bc_type *element,
                     bc_type *out) {
     if (element->kind != BC_TYPE_ELEMENT) {

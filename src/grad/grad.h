@@ -55,7 +55,7 @@ typedef struct grad_walk {
 /* Appends to `b` the gradients of the roots; out[i] is that of leaves[i], or NULL when nothing reaches it. A leaf may
  * be any value. Copies that regions are computed again with keep the `user` words of their ops and values. */
 xt_status grad_sweep(ir_builder *b, const grad_walk *w, ir_value **out);
-/* The same for one root, which is checked: floating point, and a seed of its type (NULL = ones). */
+/* The same for one root, which is checked: floating point, and a seed of its type (NULL = ones). For tests. */
 xt_status grad_reverse(ir_builder *b, ir_value *root, ir_value *seed, size_t n, ir_value *const *leaves,
                        bool (*needs)(const ir_value *, void *), void *user, ir_value **out);
 bool grad_differentiable(const ir_type *t); /* floating point or complex */

@@ -34,7 +34,7 @@ typedef struct interp_hooks {
 /* Runs `entry` of a verified module. Fills out[0..n_out), yours to free. */
 xt_status interp_run(const ir_module *m, const char *entry, const interp_hooks *hooks, size_t n_in, const array *in,
                      size_t n_out, array *out);
-/* Whether the interpreter gives an op a meaning (for some element type). */
+/* For tests: whether the interpreter gives an op a meaning (for some element type). */
 bool interp_knows(ir_opcode code);
 bool interp_knows_call(const ir_op *op); /* of custom calls, without a hook's help */
 xt_status interp_unknown_call(const ir_op *op); /* the error for those */

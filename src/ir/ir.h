@@ -186,7 +186,7 @@ struct ir_block {
     size_t n_args, cap_args;
     ir_op *first, *last;
     ir_op *owner; /* op whose region this is; NULL for a function body, and until the op is built */
-    ir_func *func; /* function whose body this is; NULL for a region's block (ir_block_func looks further out) */
+    ir_func *func; /* function whose body this is; NULL for a region's block */
     ir_module *module;
 };
 struct ir_region {
@@ -251,8 +251,6 @@ bool ir_module_set_mesh(ir_module *m, const char *name, const char *text); /* bo
 ir_block *ir_block_new(ir_module *m); /* for a region */
 ir_value *ir_block_arg(ir_module *m, ir_block *b, const ir_type *type);
 ir_op *ir_block_return(const ir_block *b); /* the terminator, or NULL */
-/* the function around it; NULL while a region is not attached */
-ir_func *ir_block_func(const ir_block *b);
 
 /* --- Building (build.c). A builder inserts before `before`, or at the end of `block`. The first failure stays in
  * `status` (yours to take); after it, and whenever an operand is NULL, builders return NULL and record nothing: a

@@ -79,11 +79,6 @@ ir_op *ir_block_return(const ir_block *b) {
     return last && (ir_op_infos[last->code].flags & IR_TERMINATOR) ? last : NULL;
 }
 
-ir_func *ir_block_func(const ir_block *b) {
-    while (b && !b->func) b = b->owner ? b->owner->block : NULL;
-    return b ? b->func : NULL;
-}
-
 ir_func *ir_func_new(ir_module *m, const char *name, bool is_public) {
     ir_func *f = arena_alloc(m->mem, sizeof *f);
     char *copy = arena_strdup(m->mem, name);

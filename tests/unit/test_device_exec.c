@@ -186,29 +186,6 @@ static void test_read_async(void **state) {
     device_exec_release(e);
 }
 
-static void released(void *user) {
-    atomic_fetch_add((atomic_int *)user, 1);
-}
-
-static void test_nocopy(void **state) {
-    (void)state;
-    atomic_int free_again = 0;
-    float *data = aligned_alloc(64, 64);
-    assert_non_null(data);
-    for (int i = 0; i < 4; i++) data[i] = (float)i;
-    device_exec *e = compile(step);
-    device_buffer *g, *w = upload4((float[]){5, 5, 5, 5}), *out;
-    assert_ok(device_upload_nocopy(client, XT_F32, 1, dims4, data, released, &free_again, &g));
-    assert_ok(device_execute(e, 2, (device_buffer *[]){w, g}, NULL, &out, NULL, NULL));
-    expect4(out, 5, 4, 3, 2);
-    device_buffer_release(g);
-    for (int i = 0; i < 2000 && !atomic_load(&free_again); i++) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    assert_int_equal(atomic_load(&free_again), 1);
-    free(data);
-    device_buffer_release(w), device_buffer_release(out);
-    device_exec_release(e);
-}
-
 static void test_types(void **state) {
     (void)state;
     /* scalars, empty arrays, booleans and wide integers survive the way there and back */
@@ -368,13 +345,10 @@ static void test_not_joining(void **state) {
 
 static int run(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),          cmocka_unit_test(test_run),
-        cmocka_unit_test(test_donation),      cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_read_async),    cmocka_unit_test(test_nocopy),
-        cmocka_unit_test(test_types),         cmocka_unit_test(test_compile_errors),
-        cmocka_unit_test(test_serialize),     cmocka_unit_test(test_stats),
-        cmocka_unit_test(test_early_close),   cmocka_unit_test(test_not_joining),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_info),           cmocka_unit_test(test_run),         cmocka_unit_test(test_donation),
+        cmocka_unit_test(test_chain),          cmocka_unit_test(test_read_async),  cmocka_unit_test(test_types),
+        cmocka_unit_test(test_compile_errors), cmocka_unit_test(test_serialize),   cmocka_unit_test(test_stats),
+        cmocka_unit_test(test_early_close),    cmocka_unit_test(test_not_joining), cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
