@@ -88,6 +88,11 @@ bool chlo_scan(ir_builder *b, const ir_op *op, value *out) {
     for (size_t i = 0; i < s.outputs; i++) state[n++] = ir_splat(b, op->out[i].type, 0);
     for (size_t i = 0; i < n; i++)
         if (!state[i]) return false;
+    if (s.size == 0) { /* no place could be cut out of the inputs: the carries are what they began with */
+        for (size_t i = 0; i < s.outputs; i++) out[i] = state[1 + s.carries + i];
+        for (size_t i = 0; i < s.carries; i++) out[s.outputs + i] = state[1 + i];
+        return true;
+    }
     ir_block *regions[2] = {region(b, &s, n, state, false), NULL};
     if (regions[0]) regions[1] = region(b, &s, n, state, true);
     ir_op *loop = regions[1] ? ir_build(b, OP_while, n, state, 0, NULL, 2, regions, 0, NULL) : NULL;
