@@ -234,11 +234,11 @@ void lazy_then_not(const void *user);
  * forget before user dies. */
 void lazy_on_reset(void (*fn)(void *user), void *user);
 void lazy_reset_forget(const void *user);
-/* --- what a step is asked for only sometimes (option.c) ---
+/* --- what a step is asked for only sometimes (optional.c) ---
  * A value that is logged or printed under an `if` needs a program that gives it. So that several of them do not need
  * one for each combination that occurs, a step that is asked for some may run a program that has more, where the
  * others are off. */
-typedef struct lazy_option {
+typedef struct lazy_optional {
     uint64_t id; /* of what is asked for: the same in every step, not 0 */
     uint64_t kind; /* what else its ops depend on */
     double number; /* and a constant of theirs */
@@ -246,20 +246,20 @@ typedef struct lazy_option {
     src_id src;
     ir_value *values[2]; /* NULL: none */
     bool on;
-} lazy_option;
-typedef struct lazy_options { /* a subsystem's that makes one new value of `state` of them all */
+} lazy_optional;
+typedef struct lazy_optional_owner { /* a subsystem's that makes one new value of `state` of them all */
     size_t (*count)(void *user);
-    void (*list)(void *user, lazy_option *out); /* those of the step being ended */
+    void (*list)(void *user, lazy_optional *out); /* those of the step being ended */
     /* the state's new value anew, from all; those that are off must not change it */
-    bool (*record)(void *user, const lazy_option *all, size_t n);
+    bool (*record)(void *user, const lazy_optional *all, size_t n);
     xt_tensor (*state)(void *user);
     void (*ended)(void *user); /* the step has */
     void *user;
-} lazy_options;
+} lazy_optional_owner;
 /* In `before` of an observer, ahead of the numbers (lazy_scalar) that its ops take: what it records then can be
  * recorded anew. */
-void lazy_options_begin(const lazy_options *o);
-void lazy_options_forget(const void *user); /* it dies */
+void lazy_optional_begin(const lazy_optional_owner *o);
+void lazy_optional_forget(const void *user); /* it dies */
 /* Observers of boundaries (log engine, trainer, diag): `before` may still record (accumulate logs, ask for values);
  * `after` gets the number of the step. Called in order of registration; per process. */
 typedef struct lazy_observer {

@@ -13,7 +13,7 @@ static void engine_free(void *p) {
         base_free(set->pending);
         if (lazy_type(set->state)) xt_drop_at(XT_HERE, set->state);
         lazy_replay_forget(set);
-        lazy_options_forget(set);
+        lazy_optional_forget(set);
     }
     log_between_free(e);
     log_unread_free(e);

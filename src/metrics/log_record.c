@@ -347,20 +347,20 @@ static bool record_update(log_set *set, const xt_src *src, const log_step *l, xt
     return true;
 }
 
-/* --- steps that log only some of the names (lazy_options) --- */
+/* --- steps that log only some of the names (lazy_optional_owner) --- */
 static size_t count_options(void *user) {
     return ((const log_set *)user)->n_recorded;
 }
 
-static void list_options(void *user, lazy_option *out) {
+static void list_options(void *user, lazy_optional *out) {
     const log_set *set = user;
     for (size_t i = 0; i < set->n_recorded; i++) {
         const log_pending *p = &set->pending[i];
         const log_metric *m = &set->metrics[p->metric];
-        out[i] = (lazy_option){.id = (uint64_t)p->metric + 1,
-                               .kind = (uint64_t)m->count << 8 | (uint64_t)p->weigh << 1 | p->is_number,
-                               .what = "xt_log",
-                               .src = m->src};
+        out[i] = (lazy_optional){.id = (uint64_t)p->metric + 1,
+                                 .kind = (uint64_t)m->count << 8 | (uint64_t)p->weigh << 1 | p->is_number,
+                                 .what = "xt_log",
+                                 .src = m->src};
         out[i].number = p->weigh == LOG_WEIGH_CONSTANT ? p->weight_value : 0;
         if (!p->is_number) out[i].values[0] = lazy_value(p->value);
         if (p->weigh == LOG_WEIGH_TENSOR) out[i].values[1] = lazy_value(p->weight);
@@ -374,7 +374,7 @@ static const log_pending *recorded_of(const log_set *set, int metric) {
 }
 
 /* Records the update with all of them, in the order given; those that are off change nothing. */
-static bool record_options(void *user, const lazy_option *all, size_t n) {
+static bool record_options(void *user, const lazy_optional *all, size_t n) {
     log_set *set = user;
     log_pending *list = base_calloc(n + 1, sizeof *list);
     if (!list) return false;
@@ -434,8 +434,8 @@ void log_record_step(log_engine *e) {
             log_forget_step((log_stage)s);
             continue;
         }
-        lazy_options_begin(
-            &(lazy_options){count_options, list_options, record_options, state_of_options, forget_recorded, set});
+        lazy_optional_begin(&(lazy_optional_owner){count_options, list_options, record_options, state_of_options,
+                                                   forget_recorded, set});
         for (size_t i = 0; i < set->n_pending; i++) {
             const xt_src *line = src_get(set->metrics[set->pending[i].metric].src);
             lazy_note_asker(line, "xt_log");

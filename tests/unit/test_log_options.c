@@ -343,8 +343,8 @@ static void asked_for_elsewhere(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
-/* The n-th allocation of a step that makes an option, a form, or runs one fails: it is an error of that step, and what
- * the others ask for comes. */
+/* The n-th allocation of a step that makes an optional output, a superset, or runs one fails: it is an error of that
+ * step, and what the others ask for comes. */
 static void without_memory(void **state) {
     (void)state;
     static const unsigned masks[] = {0, 2, 4, 6, 8, 14, 10, 6, 12, 14, 2};

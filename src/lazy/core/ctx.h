@@ -87,7 +87,7 @@ typedef struct lazy_pack {
         float f[LAZY_PACK];
         uint32_t u[LAZY_PACK];
     } now, sent;
-    int n, before_options; /* words taken; and by then */
+    int n, before_optionals; /* words taken; and by then */
     ir_value *leaf;
     lazy_buf *buf; /* holds `sent` */
 } lazy_pack;
@@ -170,8 +170,8 @@ typedef struct lazy_ctx {
     size_t n_requests, cap_requests;
     lazy_asker *askers; /* noted for this step */
     size_t n_askers, cap_askers;
-    struct lazy_book *book; /* option.c */
-    const size_t *request_order; /* of requests that are options, in this step; NULL: as they were asked for */
+    struct lazy_optional_registry *optionals; /* optional.c */
+    const size_t *request_order; /* of requests that are optional outputs, in this step; NULL: as they were asked for */
     size_t n_request_order;
     /* of the program's inputs among the arguments of this trace; NULL: as the program says */
     const uint32_t *places;

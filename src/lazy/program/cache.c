@@ -420,12 +420,12 @@ lazy_program *lazy_program_met(const char *digits) {
 
 typedef struct wanted { /* a program that is looked for */
     hash128 key;
-    lazy_node *nodes; /* only where they are wanted: a form that is known needs none */
+    lazy_node *nodes; /* only where they are wanted: a superset that is known needs none */
     size_t n;
     int64_t hashed_ns; /* when the key was there */
 } wanted;
 
-/* Leaves the lock taken unless it fails; *out NULL: not in memory. A form is known by its key alone, which no
+/* Leaves the lock taken unless it fails; *out NULL: not in memory. A superset is known by its key alone, which no
  * other thread has. */
 static xt_status look_up(lazy_ctx *c, const lazy_roots *r, wanted *w, lazy_program **out) {
     *out = NULL;

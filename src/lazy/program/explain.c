@@ -141,8 +141,8 @@ static lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_progra
     return why;
 }
 
-/* The options of the step are all known, but not in this combination. */
-static lazy_why explain_form(str *out, const lazy_roots *r) {
+/* The optional outputs of the step are all known, but not in this combination. */
+static lazy_why explain_superset(str *out, const lazy_roots *r) {
     char at[256];
     const lazy_asker *who = r->n_also ? &r->also[0] : &r->askers[r->n - 1];
     str_printf(out,
@@ -361,7 +361,7 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
         bool thawed = ev->why == LAZY_WHY_FLAG && now->mode == best->flags.mode &&
                       now->autocast == best->flags.autocast && now->freezes != best->flags.freezes;
         if (r->known_as && !ev->why)
-            ev->why = explain_form(&out, r);
+            ev->why = explain_superset(&out, r);
         else if (!same && !thawed) { /* of other gradients, the ops say nothing more */
             if (out.len) str_append(&out, "; first difference: ");
             lazy_why w = explain_inputs(&out, nodes, n, best, &ev->advice);

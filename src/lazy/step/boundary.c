@@ -127,7 +127,7 @@ static xt_status collect(lazy_ctx *c, boundary *b) {
         ok = add(b, s->value, alias, s->layout, asker, index, SIZE_MAX);
     }
     for (size_t k = 0; k < c->n_requests && ok; k++) {
-        if (!c->requests[k].value || (c->request_order && lazy_request_is_option(&c->requests[k]))) continue;
+        if (!c->requests[k].value || (c->request_order && lazy_request_is_optional(&c->requests[k]))) continue;
         ok = add(b, c->requests[k].value, -1, NULL, c->requests[k].asked, UINT32_MAX, k);
     }
     for (size_t i = 0; i < c->n_request_order && ok; i++) {
@@ -213,11 +213,11 @@ static xt_status start_step(lazy_ctx *c, boundary *b, lazy_cause cause, const xt
                 : status_oom(b->roots.n * sizeof **out, "the results of a step");
 }
 
-/* A step whose program is unknown may run another one that has more (option.c). */
+/* A step whose program is unknown may run another one that has more (optional.c). */
 static xt_status start_unknown(lazy_ctx *c, boundary *b, hash128 key, lazy_cause cause, const xt_src *src,
                                device_buffer ***out) {
     lazy_known_as *other;
-    XT_TRY(lazy_options_choose(c, key, &b->roots, b->slots, b->requests, &other));
+    XT_TRY(lazy_superset_choose(c, key, &b->roots, b->slots, b->requests, &other));
     if (other) {
         forget_results(b);
         XT_TRY(collect_results(c, b));

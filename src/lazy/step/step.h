@@ -131,12 +131,12 @@ bool lazy_ended_value(lazy_ctx *c, const xt_src *src, const char *what, xt_tenso
  * False with an error pending. */
 bool lazy_ended_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root);
 
-/* --- values that only some steps give out or log (option*.c) --- */
-bool lazy_request_is_option(const lazy_request *q);
-/* The program of natural key `key` with these roots is not in memory. *out_other: the form that the step has been
+/* --- values that only some steps give out or log (optional*.c, superset.c) --- */
+bool lazy_request_is_optional(const lazy_request *q);
+/* The program of natural key `key` with these roots is not in memory. *out_other: the superset that the step has been
  * recorded again for, to be collected again; NULL: it needs a program of its own. */
-xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots,
-                              const size_t *requests, lazy_known_as **out_other);
+xt_status lazy_superset_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots,
+                               const size_t *requests, lazy_known_as **out_other);
 
 /* --- XT_DEBUG=nan (hygiene.c) and eager (eager.c) --- */
 /* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or

@@ -1,14 +1,14 @@
-/* What makes an option's values and is no part of the base: kept from the step that was first asked for it, recorded
- * again in steps that switch it off. Where a tail reads a value of the base, that value is found in the other step by
- * the hash of how it is made. What a switched off option computes is never looked at, so it need not have the same
- * numbers, only the same ops. */
+/* What makes an optional output's values and is no part of the base: kept from the step that was first asked for it,
+ * recorded again in steps that switch it off. Where a subgraph reads a value of the base, that value is found in the
+ * other step by the hash of how it is made. What a switched off optional output computes is never looked at, so it need
+ * not have the same numbers, only the same ops. */
 #include "lazy/core/layout.h"
-#include "lazy/step/option.h"
+#include "lazy/step/optional.h"
 
 #include <stdlib.h>
 
-xt_status option_marks(lazy_ctx *c, option_step *st) {
-    XT_TRY(lazy_key_tree(c, st->n_base, st->n_roots, st->roots, option_leaf_id, st->numbers, &st->in_base));
+xt_status optional_marks(lazy_ctx *c, optional_step *st) {
+    XT_TRY(lazy_key_tree(c, st->n_base, st->n_roots, st->roots, optional_leaf_id, st->numbers, &st->in_base));
     hash128 h = {0x6f7074, st->n_base};
     for (size_t i = 0; i < st->n_base; i++)
         h = hash_mix(h, (hash128){st->roots[i]->mark, st->layouts[i] ? st->layouts[i]->text : 0});
@@ -24,17 +24,17 @@ static bool is_leaf(const ir_value *v, void *user) {
     return (v->user & LAZY_V_BASE) || (!v->def && v->block && !v->block->owner);
 }
 
-static xt_status save_one(const option_now *now, option_item *it) {
+static xt_status save_one(const optional_now *now, optional_item *it) {
     ir_value *values[2], **leaves;
     size_t n = 0;
     for (int k = 0; k < 2; k++)
         if (now->o.values[k]) values[n++] = now->o.values[k];
     if (!n) return NULL;
-    XT_TRY(ir_extract(n, values, "option", is_leaf, NULL, &it->tail, &leaves, &it->n_leaves));
+    XT_TRY(ir_extract(n, values, "optional", is_leaf, NULL, &it->subgraph, &leaves, &it->n_leaves));
     it->leaf_values = leaves;
     it->leaves = base_calloc(it->n_leaves + 1, sizeof *it->leaves);
-    if (!it->leaves) return status_oom(it->n_leaves * sizeof *it->leaves, "an option of a step");
-    const ir_func *f = ir_func_find(it->tail, "main");
+    if (!it->leaves) return status_oom(it->n_leaves * sizeof *it->leaves, "an optional output of a step");
+    const ir_func *f = ir_func_find(it->subgraph, "main");
     const ir_op *ret = ir_block_return(f->body);
     for (int k = 0, j = 0; k < 2; k++)
         if (now->o.values[k]) it->roots[k] = ret->in[j++];
@@ -43,15 +43,15 @@ static xt_status save_one(const option_now *now, option_item *it) {
     return NULL;
 }
 
-xt_status option_save(lazy_ctx *c, option_step *st, option_item *items, size_t from, size_t n) {
+xt_status optional_save(lazy_ctx *c, optional_step *st, optional_item *items, size_t from, size_t n) {
     for (size_t i = 0; i < st->n_now; i++)
         if (st->now[i].item >= from) XT_TRY(save_one(&st->now[i], &items[st->now[i].item]));
-    XT_TRY(option_marks(c, st)); /* what was kept has lost its marks */
+    XT_TRY(optional_marks(c, st)); /* what was kept has lost its marks */
     for (size_t i = from; i < n; i++)
         for (size_t k = 0; k < items[i].n_leaves; k++) {
             const ir_value *v = items[i].leaf_values[k];
             bool of_base = v->user & LAZY_V_BASE;
-            items[i].leaves[k] = (struct option_leaf){v->mark, of_base ? 0 : option_leaf_id(c, v->index), v->type};
+            items[i].leaves[k] = (struct optional_leaf){v->mark, of_base ? 0 : optional_leaf_id(c, v->index), v->type};
             items[i].foreign |= !of_base && !items[i].leaves[k].id;
         }
     return NULL;
@@ -61,7 +61,7 @@ xt_status option_save(lazy_ctx *c, option_step *st, option_item *items, size_t f
 typedef struct wanted {
     uint64_t mark;
     ir_value **out;
-    const struct option_leaf *leaf;
+    const struct optional_leaf *leaf;
 } wanted;
 
 static int by_mark(const void *a, const void *b) {
@@ -89,7 +89,7 @@ static bool find(lazy_ctx *c, wanted *w, size_t n) {
     for (ir_op *op = c->b.block->first; op; op = op->next)
         for (uint32_t i = 0; i < op->n_out; i++) offer(w, n, &op->out[i]);
     for (size_t i = 0; i < n; i++)
-        if (!*w[i].out && !(*w[i].out = option_leaf_again(c, w[i].leaf))) return false;
+        if (!*w[i].out && !(*w[i].out = optional_leaf_again(c, w[i].leaf))) return false;
     return true;
 }
 
@@ -105,7 +105,7 @@ static void made(void *user, const ir_op *from, ir_op *copy) {
     (void)copy;
 }
 
-static xt_status record_again(lazy_ctx *c, const option_item *it, ir_value **leaves, ir_value **out) {
+static xt_status record_again(lazy_ctx *c, const optional_item *it, ir_value **leaves, ir_value **out) {
     ir_builder b = ir_at_end(c->b.m, c->b.block);
     for (int k = 0; k < 2; k++) {
         ir_value *root = it->roots[k];
@@ -117,13 +117,13 @@ static xt_status record_again(lazy_ctx *c, const option_item *it, ir_value **lea
     return NULL;
 }
 
-xt_status option_graft(lazy_ctx *c, const option_item *items, size_t n, const bool *has, const bool *on, ir_value **out,
-                       bool *out_ok) {
+xt_status optional_graft(lazy_ctx *c, const optional_item *items, size_t n, const bool *has, const bool *on,
+                         ir_value **out, bool *out_ok) {
     size_t total = 0, at = 0;
     for (size_t i = 0; i < n; i++) total += has[i] && !on[i] ? items[i].n_leaves : 0;
     ir_value **leaves = base_calloc(total + 1, sizeof *leaves);
     wanted *w = base_calloc(total + 1, sizeof *w);
-    xt_status s = leaves && w ? NULL : status_oom(total * sizeof *w, "the options of a step");
+    xt_status s = leaves && w ? NULL : status_oom(total * sizeof *w, "the optional outputs of a step");
     for (size_t i = 0; i < n && !s; i++)
         for (size_t k = 0; has[i] && !on[i] && k < items[i].n_leaves; k++, at++)
             w[at] = (wanted){items[i].leaves[k].mark, &leaves[at], &items[i].leaves[k]};

@@ -1,119 +1,120 @@
 /* What the step that is being ended is asked for: by requests, and by the owners of states (the log engine) that make
  * one new value of all. And what its arguments are to other steps. */
-#include "lazy/step/option.h"
+#include "lazy/step/optional.h"
 
-void option_step_free(option_step *st) {
+void optional_step_free(optional_step *st) {
     base_free(st->roots);
     base_free(st->layouts);
     base_free(st->now);
     base_free(st->numbers);
     base_free(st->places);
-    *st = (option_step){0};
+    *st = (optional_step){0};
 }
 
-static void book_free(lazy_ctx *c) {
-    book *k = c->book;
-    option_forget_families(k);
-    option_step_free(&k->step);
-    base_free(k->families);
+static void registry_free(lazy_ctx *c) {
+    optional_registry *k = c->optionals;
+    optional_forget_groups(k);
+    optional_step_free(&k->step);
+    base_free(k->groups);
     base_free(k->order);
     base_free(k->tensors);
     base_free(k);
-    c->book = NULL;
+    c->optionals = NULL;
 }
 
 static void step_ended(lazy_ctx *c) {
-    book *k = c->book;
+    optional_registry *k = c->optionals;
     for (size_t i = 0; i < k->n_owners; i++) {
         if (k->owners[i].active || k->owners[i].used) k->owners[i].o.ended(k->owners[i].o.user);
         k->owners[i].active = k->owners[i].used = false;
     }
     k->begun = false;
-    if (k->step.roots) option_step_free(&k->step);
+    if (k->step.roots) optional_step_free(&k->step);
     c->request_order = NULL;
     c->n_request_order = 0;
     c->places = NULL;
 }
 
-static const lazy_guest guest = {.trace_cleared = step_ended, .freed = book_free};
+static const lazy_guest guest = {.trace_cleared = step_ended, .freed = registry_free};
 
-book *option_book_of(lazy_ctx *c) {
-    if (c->book) return c->book;
-    c->book = base_calloc(1, sizeof *c->book);
-    if (c->book) lazy_attend(c, &guest);
-    return c->book;
+optional_registry *optional_registry_of(lazy_ctx *c) {
+    if (c->optionals) return c->optionals;
+    c->optionals = base_calloc(1, sizeof *c->optionals);
+    if (c->optionals) lazy_attend(c, &guest);
+    return c->optionals;
 }
 
-void lazy_options_begin(const lazy_options *o) {
+void lazy_optional_begin(const lazy_optional_owner *o) {
     lazy_ctx *c = lazy_ctx_get();
-    book *k = c ? option_book_of(c) : NULL;
+    optional_registry *k = c ? optional_registry_of(c) : NULL;
     if (!k) return;
     size_t i = 0;
     while (i < k->n_owners && k->owners[i].o.user != o->user) i++;
-    if (i == OPTION_OWNERS) return;
+    if (i == OPTIONAL_OWNERS) return;
     if (i == k->n_owners) k->n_owners++;
     k->owners[i].o = *o;
     k->owners[i].active = true;
-    for (size_t p = 0; !k->begun && p < c->n_packs; p++) c->packs[p].before_options = c->packs[p].n;
+    for (size_t p = 0; !k->begun && p < c->n_packs; p++) c->packs[p].before_optionals = c->packs[p].n;
     k->begun = true;
 }
 
-void lazy_options_forget(const void *user) {
+void lazy_optional_forget(const void *user) {
     lazy_ctx *c = lazy_ctx_get();
-    book *k = c ? c->book : NULL;
+    optional_registry *k = c ? c->optionals : NULL;
     if (!k) return;
-    option_forget_families(k);
+    optional_forget_groups(k);
     for (size_t i = k->n_owners; i-- > 0;)
         if (k->owners[i].o.user == user) k->owners[i] = k->owners[--k->n_owners];
 }
 
-bool lazy_request_is_option(const lazy_request *q) {
+bool lazy_request_is_optional(const lazy_request *q) {
     return q->value && !q->to_slot;
 }
 
-size_t option_owner_of_slot(const book *k, uint32_t slot) {
+size_t optional_owner_of_slot(const optional_registry *k, uint32_t slot) {
     size_t i = 0;
     while (i < k->n_owners && k->owners[i].o.state(k->owners[i].o.user).slot != slot) i++;
     return i;
 }
 
-static bool list_owner(book *k, size_t i, option_step *st) {
-    const lazy_options *o = &k->owners[i].o;
+static bool list_owner(optional_registry *k, size_t i, optional_step *st) {
+    const lazy_optional_owner *o = &k->owners[i].o;
     size_t n = o->count(o->user);
-    lazy_option *all = base_calloc(n + 1, sizeof *all);
+    lazy_optional *all = base_calloc(n + 1, sizeof *all);
     if (!all) return false;
     o->list(o->user, all);
     bool ok = true;
     for (size_t j = 0; j < n && ok; j++) {
-        option_now now = {.line = option_mix((uint64_t)(uintptr_t)o->user, all[j].id), .o = all[j], .owner = o->user};
+        optional_now now = {
+            .line = optional_mix((uint64_t)(uintptr_t)o->user, all[j].id), .o = all[j], .owner = o->user};
         ok = VEC_PUSH(st->now, st->n_now, st->cap_now, now);
     }
     base_free(all);
     return ok;
 }
 
-static bool list_requests(lazy_ctx *c, option_step *st) {
+static bool list_requests(lazy_ctx *c, optional_step *st) {
     for (size_t i = 0; i < c->n_requests; i++) {
         const lazy_request *q = &c->requests[i];
-        if (!lazy_request_is_option(q)) continue;
-        option_now now = {.line = option_mix((uint64_t)(uintptr_t)q->asked.what, q->asked.src),
-                          .o = {.what = q->asked.what, .src = q->asked.src, .values = {q->value}},
-                          .request = i};
+        if (!lazy_request_is_optional(q)) continue;
+        optional_now now = {.line = optional_mix((uint64_t)(uintptr_t)q->asked.what, q->asked.src),
+                            .o = {.what = q->asked.what, .src = q->asked.src, .values = {q->value}},
+                            .request = i};
         if (!VEC_PUSH(st->now, st->n_now, st->cap_now, now)) return false;
     }
     return true;
 }
 
 /* One line may ask for several values, from a helper function, say: each is known by how it is made. */
-static void tell_requests_apart(option_step *st, size_t i) {
-    option_now *now = &st->now[i];
+static void tell_requests_apart(optional_step *st, size_t i) {
+    optional_now *now = &st->now[i];
     if (now->owner) return;
-    now->line = option_mix(now->line, now->marks[0]);
+    now->line = optional_mix(now->line, now->marks[0]);
     for (size_t j = 0; j < i; j++) now->id += st->now[j].line == now->line;
 }
 
 /* --- arguments that are not the base's --- */
-bool option_list_tensors(lazy_ctx *c, book *k) {
+bool optional_list_tensors(lazy_ctx *c, optional_registry *k) {
     k->n_tensors = 0;
     for (size_t i = 0; i < c->n_step_slots; i++) {
         const lazy_slot *s = &c->slots[c->step_slots[i]];
@@ -124,9 +125,9 @@ bool option_list_tensors(lazy_ctx *c, book *k) {
     return true;
 }
 
-uint64_t option_leaf_id(const lazy_ctx *c, uint32_t place) {
+uint64_t optional_leaf_id(const lazy_ctx *c, uint32_t place) {
     const lazy_leaf *l = &c->leaves[place];
-    const book *k = c->book;
+    const optional_registry *k = c->optionals;
     const lazy_slot *s = &c->slots[l->slot];
     if (l->pack >= 0) return (uint64_t)OF_PACK << KIND_SHIFT | (uint32_t)l->pack;
     if (!s->live || s->generation != l->generation || l->slot >> (KIND_SHIFT - 32)) return 0;
@@ -137,8 +138,8 @@ uint64_t option_leaf_id(const lazy_ctx *c, uint32_t place) {
 }
 
 /* The slot that an id stands for in this step; 0: none. */
-uint32_t option_slot_of(const lazy_ctx *c, uint64_t id) {
-    const book *k = c->book;
+uint32_t optional_slot_of(const lazy_ctx *c, uint64_t id) {
+    const optional_registry *k = c->optionals;
     uint32_t slot = (uint32_t)(id >> 32) & ((1u << (KIND_SHIFT - 32)) - 1);
     if (id >> KIND_SHIFT == OF_STEP) return (uint32_t)id < k->n_tensors ? k->tensors[(uint32_t)id] : 0;
     bool there = id >> KIND_SHIFT == OF_STATE && slot < c->n_slots && c->slots[slot].live &&
@@ -146,16 +147,16 @@ uint32_t option_slot_of(const lazy_ctx *c, uint64_t id) {
     return there ? slot : 0;
 }
 
-ir_value *option_leaf_again(lazy_ctx *c, const struct option_leaf *l) {
-    uint32_t slot = option_slot_of(c, l->id), pack = (uint32_t)l->id;
+ir_value *optional_leaf_again(lazy_ctx *c, const struct optional_leaf *l) {
+    uint32_t slot = optional_slot_of(c, l->id), pack = (uint32_t)l->id;
     ir_value *v = slot                                                  ? lazy_leaf_of(c, slot)
                   : l->id >> KIND_SHIFT == OF_PACK && pack < c->n_packs ? c->packs[pack].leaf
                                                                         : NULL;
     return v && v->type == l->type ? v : NULL;
 }
 
-xt_status option_read_step(lazy_ctx *c, book *k, const lazy_roots *r, const uint32_t *slots, const size_t *requests,
-                           option_step *st) {
+xt_status optional_read_step(lazy_ctx *c, optional_registry *k, const lazy_roots *r, const uint32_t *slots,
+                             const size_t *requests, optional_step *st) {
     bool ok = true;
     for (size_t i = 0; i < k->n_owners && ok; i++)
         if (k->owners[i].active) ok = list_owner(k, i, st);
@@ -166,10 +167,10 @@ xt_status option_read_step(lazy_ctx *c, book *k, const lazy_roots *r, const uint
     st->numbers = base_calloc(st->n_numbers + 1, sizeof *st->numbers);
     st->places = base_calloc(st->n_numbers + 1, sizeof *st->places);
     if (!ok || !st->roots || !st->layouts || !st->numbers || !st->places)
-        return status_oom((r->n + st->n_now) * sizeof *st->roots, "the options of a step");
+        return status_oom((r->n + st->n_now) * sizeof *st->roots, "the optional outputs of a step");
     for (size_t i = 0; i < r->n; i++) {
-        if (slots[i] == UINT32_MAX ? lazy_request_is_option(&c->requests[requests[i]])
-                                   : option_owner_of_slot(k, slots[i]) < k->n_owners)
+        if (slots[i] == UINT32_MAX ? lazy_request_is_optional(&c->requests[requests[i]])
+                                   : optional_owner_of_slot(k, slots[i]) < k->n_owners)
             continue;
         st->layouts[st->n_base] = r->layouts ? r->layouts[i] : NULL;
         st->roots[st->n_base++] = r->values[i];
@@ -178,7 +179,7 @@ xt_status option_read_step(lazy_ctx *c, book *k, const lazy_roots *r, const uint
     for (size_t i = 0; i < st->n_now; i++)
         for (int j = 0; j < 2; j++)
             if (st->now[i].o.values[j]) st->roots[st->n_roots++] = st->now[i].o.values[j];
-    XT_TRY(option_marks(c, st));
+    XT_TRY(optional_marks(c, st));
     for (size_t i = 0; i < st->n_now; i++) tell_requests_apart(st, i);
     for (uint32_t i = 0; i < st->n_numbers; i++) st->places[st->numbers[i]] = i; /* 0: unused ones, never asked for */
     return NULL;
