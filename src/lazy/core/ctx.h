@@ -21,8 +21,8 @@
 typedef struct lazy_buf {
     device_buffer *dev;
     atomic_int refs;
-    /* references of ended steps (ended.c), which do not keep a state's buffer from being taken over */
-    atomic_int ended;
+    /* references of detached steps (detached.c), which do not keep a state's buffer from being taken over */
+    atomic_int detached;
     lazy_live info;
     const struct lazy_layout *layout; /* how it lies over the ranks (layout.h); NULL: whole on each */
     struct lazy_buf *prev, *next;
@@ -39,8 +39,8 @@ typedef struct lazy_slot {
     bool live, persistent, is_state, failed, requires_grad;
     bool grad_leaf; /* xt_requires_grad was asked for this very tensor: xt_backward leaves a gradient here */
     bool retain_grad; /* and here, though the tensor is the result of an op */
-    /* a tensor with gradients whose step has ended: they flow into that step's ops, recorded again (ended.c) */
-    bool cut;
+    /* a tensor with gradients whose step has ended: they flow into that step's ops, recorded again (detached.c) */
+    bool detached;
     bool survives; /* a step slot that the boundary under way leaves alive: it has a buffer by then */
     lazy_role role;
     const ir_type *type;
@@ -117,9 +117,9 @@ typedef struct lazy_slot_value {
     ir_value *value;
 } lazy_slot_value;
 
-typedef struct lazy_ended lazy_ended; /* ended.c */
+typedef struct lazy_detached lazy_detached; /* detached.c */
 typedef struct lazy_graph lazy_graph; /* a trace that was kept: counted */
-enum { LAZY_ENDED = 2 };
+enum { LAZY_DETACHED = 2 };
 
 enum { LAZY_DIED_IN_LOOP = -2 }; /* died_step of tensors of one iteration */
 
@@ -189,8 +189,8 @@ typedef struct lazy_ctx {
 
     bool grads_recorded; /* some op of this trace has a result that needs a gradient */
     bool swept; /* and a backward pass has been through this trace */
-    lazy_ended *ended[LAZY_ENDED]; /* the last steps that nothing was differentiated in, newest first */
-    ir_module *spare; /* memory of an ended step that is forgotten */
+    lazy_detached *detached[LAZY_DETACHED]; /* the last steps that nothing was differentiated in, newest first */
+    ir_module *spare; /* memory of a detached step that is forgotten */
 
     xt_status error; /* pending, first one wins */
     bool error_told; /* printed, or given to the handler */

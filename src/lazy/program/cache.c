@@ -22,7 +22,7 @@ void lazy_program_release(lazy_program *g) {
     base_free(g->donates);
     base_free(g->nodes);
     base_free(g->askers);
-    base_free(g->meets);
+    base_free(g->rank_nodes);
     lazy_origins_release(g->origins);
     base_free(g);
 }
@@ -204,7 +204,7 @@ static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m
     }
     XT_TRY(set_shardings(c, r, m, main_func, p));
     return world_get()->size > 1 && (p->uses_collectives || p->partitioned)
-               ? lazy_meeting_describe(c, main_func, leaves, r, p)
+               ? lazy_rank_check_describe(c, main_func, leaves, r, p)
                : NULL;
 }
 
@@ -372,7 +372,7 @@ static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_pro
     }
     if (!s) {
         device_exec_get_stats(p->exec, &p->stats);
-        lazy_meeting_compiled(p);
+        lazy_rank_check_compiled(p);
         ev->n_phases = device_exec_compile_phases(p->exec, phases);
         ev->phases = phases;
         counter_max(COUNTER_program_temp_bytes, p->stats.temp_bytes);
@@ -405,13 +405,13 @@ lazy_program *lazy_program_find(hash128 key) {
     return p;
 }
 
-lazy_program *lazy_program_met(const char *digits) {
+lazy_program *lazy_program_by_rank_key(const char *digits) {
     char hex[33];
     lazy_program *p = NULL;
     pthread_mutex_lock(&programs.lock);
     for (size_t i = 0; i < programs.n && !p; i++) {
-        if (!programs.all[i]->n_meets) continue;
-        hash_hex(programs.all[i]->meeting, hex);
+        if (!programs.all[i]->n_rank_nodes) continue;
+        hash_hex(programs.all[i]->rank_key, hex);
         if (strncmp(hex, digits, 8) == 0) use(p = programs.all[i]);
     }
     pthread_mutex_unlock(&programs.lock);

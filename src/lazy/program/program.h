@@ -50,9 +50,9 @@ typedef struct lazy_program {
     src_id src; /* the boundary or read it was made for */
     bool uses_collectives;
     lazy_last_collective last_collective; /* for what other ranks are told */
-    hash128 meeting; /* of `meets`: what the ranks of a program with collectives agree on (meet.c) */
-    lazy_node *meets;
-    size_t n_meets, cap_meets;
+    hash128 rank_key; /* of `rank_nodes`: what the ranks of a program with collectives agree on (rank_check.c) */
+    lazy_node *rank_nodes;
+    size_t n_rank_nodes, cap_rank_nodes;
     size_t rehearsed; /* its number in the rehearsal, from 1 */
     bool partitioned; /* runs on all devices of the mesh, each with its part */
 } lazy_program;
@@ -79,13 +79,13 @@ static inline uint32_t lazy_place(const lazy_ctx *c, const lazy_program *p, size
     return c->places ? c->places[k] : p->inputs[k];
 }
 
-/* meet.c: fills p->meeting and p->meets from the ops of f, whose arguments stand for `leaves` and whose results
- * for the roots. */
-xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r,
-                                lazy_program *p);
+/* rank_check.c: fills p->rank_key and p->rank_nodes from the ops of f, whose arguments stand for `leaves` and whose
+ * results for the roots. */
+xt_status lazy_rank_check_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r,
+                                   lazy_program *p);
 /* cache.c: what XLA's devices have no code for, by the user's line */
 xt_status lazy_refuse_factorisations(const ir_module *m, const char *platform);
-void lazy_meeting_compiled(lazy_program *p); /* adds to p->meeting what compiling told */
+void lazy_rank_check_compiled(lazy_program *p); /* adds to p->rank_key what compiling told */
 
 /* Marks what the roots reach, hashes it, and lists its nodes. `out_nodes` is base_malloc'ed. */
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n);
@@ -134,12 +134,13 @@ void lazy_reader_drain(void);
 bool lazy_ran_together(void); /* the last program that lazy_run started in this thread has collectives */
 xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src,
                        device_buffer **in, bool *keep, device_buffer **out);
-/* meet.c: before p runs; an error when other ranks run something else in its place. Programs without
+/* rank_check.c: before p runs; an error when other ranks run something else in its place. Programs without
  * collectives pass. */
-xt_status lazy_meet(const lazy_ctx *c, const lazy_program *p, const xt_src *src);
+xt_status lazy_rank_check(const lazy_ctx *c, const lazy_program *p, const xt_src *src);
 /* "meeting 5, program 1a2b3c4d" of the last programs with collectives; "" before the first */
-const char *lazy_met_last(void);
+const char *lazy_rank_check_last(void);
 lazy_program *lazy_program_find(hash128 key); /* retained; NULL when it was evicted */
-lazy_program *lazy_program_met(const char *digits); /* whose meeting begins with these 8 digits; retained, or NULL */
+lazy_program *
+lazy_program_by_rank_key(const char *digits); /* whose rank_key begins with these 8 digits; retained, or NULL */
 
 #endif

@@ -231,7 +231,7 @@ static bool held_elsewhere(const lazy_ctx *c, const lazy_leaf *leaf) {
     if (!leaf->buf) return true;
     const lazy_slot *s = &c->slots[leaf->slot];
     bool lives = s->live && s->generation == leaf->generation && s->buf == leaf->buf;
-    return atomic_load(&leaf->buf->refs) != (lives ? 2 + atomic_load(&leaf->buf->ended) : 1);
+    return atomic_load(&leaf->buf->refs) != (lives ? 2 + atomic_load(&leaf->buf->detached) : 1);
 }
 
 /* --- memory: a program that cannot fit is found before it takes anything over --- */
@@ -347,7 +347,7 @@ xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forc
     c->now_ns = c->n_packs ? 0 : began;
     if (!s) s = status_at(lazy_program_get(c, r, &ev, &p), src);
     if (!s && !p) return NULL; /* unknown */
-    if (!s) s = status_at(lazy_meet(c, p, src), src);
+    if (!s) s = status_at(lazy_rank_check(c, p, src), src);
     if (!s) s = start(c, p, cause, forced, src, out);
     if (!s) ran_together = p->uses_collectives || p->partitioned;
     ev.at_ns = clock_ns();

@@ -22,7 +22,7 @@ xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on) {
             xt_dtype_name(s->type->dtype));
     ir_value *v = s->value ? s->value : s->leaf;
     bool inner = s->value && !s->grad_leaf && lazy_v_needs_grad(s->value);
-    s->cut = false; /* asked either way, a tensor of an ended step is a tensor of its own from here on */
+    s->detached = false; /* asked either way, a tensor of a detached step is a tensor of its own from here on */
     if (on && inner) return t; /* an inner node of a differentiated graph: gradients flow through it already */
     if (inner)
         return lazy_error(src, XT_FAILED_PRECONDITION,
@@ -183,10 +183,10 @@ static bool one_element(const ir_value *root, const xt_src *src, const char *wha
     return false;
 }
 
-/* The value to differentiate; that of an ended step is recorded again. */
+/* The value to differentiate; that of a detached step is recorded again. */
 static ir_value *root_of(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t) {
     ir_value *again;
-    if (lazy_ended_value(c, src, what, t, &again)) {
+    if (lazy_detached_value(c, src, what, t, &again)) {
         if (!again) c->operand_failed = true;
         return again;
     }
@@ -232,7 +232,7 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
                              src_text(from->src, made, sizeof made), (long long)from->step, (long long)c->step));
         return;
     }
-    if (!lazy_v_needs_grad(root) && (!from || from->cut)) {
+    if (!lazy_v_needs_grad(root) && (!from || from->detached)) {
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                              "xt_backward: this loss is of a step that has ended, and the tensors that required "
                              "gradients in it are dead: call xt_keep on them, or xt_backward before "
@@ -247,7 +247,7 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
                              xt_dtype_name(root->type->dtype)));
         return;
     }
-    if (!lazy_ended_graft(c, src, "xt_backward", root)) return;
+    if (!lazy_detached_graft(c, src, "xt_backward", root)) return;
     c->swept = true;
     leaves l = {0};
     ir_value **grads = NULL;
@@ -366,7 +366,7 @@ bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_ten
     if (!first || !root ||
         (!o.grad_output.slot && !one_element(root, src, "xt_grad_of", "give .grad_output, or take xt_sum of it")))
         goto done;
-    if (!lazy_ended_graft(c, src, "xt_grad_of", root)) goto done;
+    if (!lazy_detached_graft(c, src, "xt_grad_of", root)) goto done;
     if (!asked_for(c, src, n, tensors, &l, first) || !(seed = seed_of(c, src, root, o.grad_output))) goto done;
     if (!(grads = base_calloc(l.n + 1, sizeof *grads))) {
         lazy_fail(status_oom(l.n * sizeof *grads, "xt_grad_of"));

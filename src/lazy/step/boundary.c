@@ -250,9 +250,9 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     return s;
 }
 
-/* The graph that made a tensor ends with its step, unless that is kept (ended.c). */
+/* The graph that made a tensor ends with its step, unless that is kept (detached.c). */
 static void outlive(lazy_slot *s) {
-    if (s->value && !s->is_state && !s->grad_leaf) s->requires_grad = s->cut;
+    if (s->value && !s->is_state && !s->grad_leaf) s->requires_grad = s->detached;
     s->value = s->leaf = NULL;
 }
 
@@ -325,7 +325,7 @@ static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     if (world_get()->size < 2) return;
     snprintf(text, sizeof text, "%.100s:%d (%s, step %lld, %d in flight)%s%s", src ? src->file : "?",
              src ? src->line : 0, lazy_cause_name(cause), (long long)c->step, lazy_in_flight(),
-             *lazy_met_last() ? ", last collectives: " : "", lazy_met_last());
+             *lazy_rank_check_last() ? ", last collectives: " : "", lazy_rank_check_last());
     coll_run_note(text);
 }
 
@@ -359,7 +359,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t surv
         if (s) lazy_fail(s);
     }
     fail_requests(c);
-    if (c->b.block->first) lazy_end_keep(c, cause, src_intern(src));
+    if (c->b.block->first) lazy_detach_step(c, cause, src_intern(src));
     end_step(c, src_intern(src), survivors);
     c->n_done = c->n_done_users = 0;
     bool ok = c->error == NULL;

@@ -34,7 +34,7 @@ void lazy_reset_forget(const void *user) {
 }
 
 static void forget_devices_things(lazy_ctx *c) {
-    lazy_ended_forget(c);
+    lazy_detached_forget(c);
     for (size_t i = 0; i < c->n_packs; i++) {
         lazy_buf_release(c->packs[i].buf);
         c->packs[i].buf = NULL;

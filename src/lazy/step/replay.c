@@ -138,7 +138,7 @@ static xt_status gather(lazy_ctx *c, lazy_plan *p, const lazy_program *g, const 
         bool ours = o->from == LAZY_FROM_SLOT || o->from == LAZY_FROM_GRAD; /* one reference is the slot's */
         p->in[k] = b->dev;
         if (held) lazy_buf_retain(held[k] = b);
-        p->keep[k] = !g->donates[k] || !ours || atomic_load(&b->refs) != 1 + atomic_load(&b->ended) + (held != NULL);
+        p->keep[k] = !g->donates[k] || !ours || atomic_load(&b->refs) != 1 + atomic_load(&b->detached) + (held != NULL);
     }
     return NULL;
 }
@@ -247,7 +247,7 @@ static xt_status run(lazy_ctx *c, lazy_plan *p, lazy_program *g, const xt_src *s
     /* without memory its result cannot be differentiated */
     lazy_buf **held = p->graph ? base_calloc(p->n_inputs + 1, sizeof *held) : NULL;
     xt_status s = gather(c, p, g, in, held);
-    if (!s) s = lazy_meet(c, g, src);
+    if (!s) s = lazy_rank_check(c, g, src);
     if (!s) s = lazy_execute(c, g, LAZY_CALL, false, src, p->in, p->keep, p->out);
     if (!s) s = hand_over(c, p, requests, src, out);
     xt_status told = deliver(p, requests); /* also after a failure: those who wait hear of it */
@@ -259,8 +259,8 @@ static xt_status run(lazy_ctx *c, lazy_plan *p, lazy_program *g, const xt_src *s
     else
         xt_status_free(told);
     if (!s && p->result_is_origin) *out = alias(c, p, in);
-    if (c->ended[0]) lazy_ended_pass(c);
-    if (!s && held) lazy_ended_replayed(c, p, held, src, *out);
+    if (c->detached[0]) lazy_detached_age(c);
+    if (!s && held) lazy_detached_replayed(c, p, held, src, *out);
     for (size_t k = 0; held && k < p->n_inputs; k++) lazy_buf_release(held[k]);
     base_free(held);
     return s;

@@ -112,7 +112,7 @@ static bool end_recorded(lazy_ctx *c, const xt_src *src, int n, const xt_tensor 
 
 /* States and tensors with gradients are themselves; everything else is a value. */
 static bool is_itself(const lazy_slot *s) {
-    return s->is_state || (s->requires_grad && !s->cut) || s->grad.slot;
+    return s->is_state || (s->requires_grad && !s->detached) || s->grad.slot;
 }
 
 typedef struct call { /* the signature of a call; `in` may lie in `small` */

@@ -104,10 +104,11 @@ struct xt_step {
 /* Before the results are handed over: makes tape->plan, unless the recording cannot be replayed. */
 void lazy_tape_finish(lazy_ctx *c, const lazy_roots *r, const uint32_t *slots, const size_t *requests);
 void lazy_plan_free(lazy_plan *p);
-/* --- ended.c: compiled functions whose result is differentiated outside --- */
+/* --- detached.c: compiled functions whose result is differentiated outside --- */
 void lazy_graph_release(lazy_graph *g);
 /* After a replay: bufs[k] is what input k of the program was. */
-void lazy_ended_replayed(lazy_ctx *c, const lazy_plan *p, lazy_buf *const *bufs, const xt_src *src, xt_tensor result);
+void lazy_detached_replayed(lazy_ctx *c, const lazy_plan *p, lazy_buf *const *bufs, const xt_src *src,
+                            xt_tensor result);
 /* --- replay.c --- */
 /* True when the plan may run now; else, with `why`, what is different. *out_stale: it never will again. */
 bool lazy_plan_fits(lazy_ctx *c, const lazy_plan *p, const lazy_signature *sig, str *why, bool *out_stale);
@@ -119,17 +120,17 @@ enum { LAZY_ALL_SURVIVE = UINT32_MAX };
 bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t survivors);
 void lazy_observe_before(lazy_cause cause);
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok); /* counts the step, tells the observers */
-/* --- ended steps (ended.c): the forward of a step that ended before xt_backward can be recorded again --- */
+/* --- detached steps (detached.c): the forward of a step that ended before xt_backward can be recorded again --- */
 /* at a boundary, while the trace is there: keeps it if a backward pass may still want it */
-void lazy_end_keep(lazy_ctx *c, lazy_cause cause, src_id at);
-void lazy_ended_pass(lazy_ctx *c); /* a step with ops has ended */
-void lazy_ended_forget(lazy_ctx *c);
+void lazy_detach_step(lazy_ctx *c, lazy_cause cause, src_id at);
+void lazy_detached_age(lazy_ctx *c); /* a step with ops has ended */
+void lazy_detached_forget(lazy_ctx *c);
 /* True when t can only be differentiated by recording again: its step has ended. Then *out is its value recorded again,
  * or NULL with an error pending. */
-bool lazy_ended_value(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t, ir_value **out);
-/* Tensors of ended steps that gradients of root would flow into are recorded again, and what read them reads that.
+bool lazy_detached_value(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t, ir_value **out);
+/* Tensors of detached steps that gradients of root would flow into are recorded again, and what read them reads that.
  * False with an error pending. */
-bool lazy_ended_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root);
+bool lazy_detached_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root);
 
 /* --- values that only some steps give out or log (optional*.c, superset.c) --- */
 bool lazy_request_is_optional(const lazy_request *q);

@@ -1,24 +1,24 @@
-/* Steps that ended between forward and backward. A boundary that ends a step in which gradients were recorded and
- * nothing was differentiated keeps its trace and the buffers it read; xt_backward and xt_grad_of record the part they
- * need again, at the begin of the trace of their own step, so that the same walk goes through it as if the step had not
- * ended. A step that xt_backward has been through keeps nothing and costs nothing.
+/* Detached steps: those that ended between forward and backward. A boundary that ends a step in which gradients were
+ * recorded and nothing was differentiated keeps its trace and the buffers it read; xt_backward and xt_grad_of record
+ * the part they need again, at the begin of the trace of their own step, so that the same walk goes through it as if
+ * the step had not ended. A step that xt_backward has been through keeps nothing and costs nothing.
  *
  * Invariants
- *  1. An ended step is forgotten when the next step with ops ends, or, while a tensor of it lives on (slot.cut),
+ *  1. A detached step is forgotten when the next step with ops ends, or, while a tensor of it lives on (slot.detached),
  *     the one after.
- *  2. It holds buffers without keeping states from being updated in place (lazy_buf.ended): a state that has changed is
- *     an error with both lines, as its gradient would belong to numbers that are gone. Batches, random keys and scalars
+ *  2. It holds buffers without keeping states from being updated in place (lazy_buf.detached): a state that has changed
+ * is an error with both lines, as its gradient would belong to numbers that are gone. Batches, random keys and scalars
  *     are as they were.
  *  3. Only values are recorded again: what the step assigned to states (running statistics) is not assigned twice.
- *  4. A slot that is cut has no value; its leaf, once gradients go through it, is the result recorded again. */
+ *  4. A slot that is detached has no value; its leaf, once gradients go through it, is the result recorded again. */
 #include "grad/grad.h"
 #include "lazy/step/step.h"
 
-typedef struct ended_value { /* a tensor of the step that needs gradients */
+typedef struct detached_value { /* a tensor of the step that needs gradients */
     uint32_t slot, generation;
     src_id src;
     ir_value *value, *again; /* again: in the present trace */
-} ended_value;
+} detached_value;
 
 struct lazy_graph {
     int refs;
@@ -29,21 +29,21 @@ struct lazy_graph {
     size_t n_stops, cap_stops;
 };
 
-struct lazy_ended {
+struct lazy_detached {
     lazy_graph *g;
     lazy_leaf *leaves; /* of the arguments, with buffers also for scalar packs; then of the stops */
     size_t n_leaves;
-    ended_value *values;
+    detached_value *values;
     size_t n_values, cap_values;
     lazy_cause cause;
     src_id at; /* what ended it */
     int age;
-    bool cut; /* some of its tensors live on */
+    bool lives_on; /* some of its tensors do */
 };
 
 /* --- keeping --- */
 static void hold(lazy_buf *b, int by) {
-    if (b) atomic_fetch_add_explicit(&b->ended, by, memory_order_relaxed);
+    if (b) atomic_fetch_add_explicit(&b->detached, by, memory_order_relaxed);
 }
 
 /* The memory of the last owner's module serves the next step that is kept. */
@@ -62,7 +62,7 @@ void lazy_graph_release(lazy_graph *g) {
     graph_release(NULL, g);
 }
 
-static void forget(lazy_ctx *c, lazy_ended *e) {
+static void forget(lazy_ctx *c, lazy_detached *e) {
     if (!e) return;
     for (size_t i = 0; e->leaves && i < e->n_leaves; i++) {
         hold(e->leaves[i].buf, -1);
@@ -74,46 +74,46 @@ static void forget(lazy_ctx *c, lazy_ended *e) {
     base_free(e);
 }
 
-void lazy_ended_forget(lazy_ctx *c) {
-    for (int k = 0; k < LAZY_ENDED; k++) {
-        forget(c, c->ended[k]);
-        c->ended[k] = NULL;
+void lazy_detached_forget(lazy_ctx *c) {
+    for (int k = 0; k < LAZY_DETACHED; k++) {
+        forget(c, c->detached[k]);
+        c->detached[k] = NULL;
     }
 }
 
-void lazy_ended_pass(lazy_ctx *c) {
-    for (int k = LAZY_ENDED - 1; k >= 0; k--) {
-        lazy_ended *e = c->ended[k];
-        if (!e || ++e->age < (e->cut ? 2 : 1)) continue;
+void lazy_detached_age(lazy_ctx *c) {
+    for (int k = LAZY_DETACHED - 1; k >= 0; k--) {
+        lazy_detached *e = c->detached[k];
+        if (!e || ++e->age < (e->lives_on ? 2 : 1)) continue;
         forget(c, e);
-        c->ended[k] = NULL;
+        c->detached[k] = NULL;
     }
-    if (!c->ended[0]) {
-        c->ended[0] = c->ended[1];
-        c->ended[1] = NULL;
+    if (!c->detached[0]) {
+        c->detached[0] = c->detached[1];
+        c->detached[1] = NULL;
     }
 }
 
 static void context_freed(lazy_ctx *c) {
-    lazy_ended_forget(c);
+    lazy_detached_forget(c);
     ir_module_free(c->spare);
     c->spare = NULL;
 }
 
 /* What was recorded again in this trace is gone with it. */
 static void trace_gone(lazy_ctx *c) {
-    for (int k = 0; k < LAZY_ENDED && c->ended[k]; k++)
-        for (size_t i = 0; i < c->ended[k]->n_values; i++) c->ended[k]->values[i].again = NULL;
+    for (int k = 0; k < LAZY_DETACHED && c->detached[k]; k++)
+        for (size_t i = 0; i < c->detached[k]->n_values; i++) c->detached[k]->values[i].again = NULL;
 }
 
-static bool add_value(lazy_ctx *c, lazy_ended *e, uint32_t index) {
+static bool add_value(lazy_ctx *c, lazy_detached *e, uint32_t index) {
     const lazy_slot *s = &c->slots[index];
     if (!s->live || s->failed || s->is_state || s->grad_leaf || !s->value || !lazy_v_needs_grad(s->value)) return true;
     return VEC_PUSH(e->values, e->n_values, e->cap_values,
-                    ((ended_value){index, s->generation, s->src, s->value, NULL}));
+                    ((detached_value){index, s->generation, s->src, s->value, NULL}));
 }
 
-static bool list_values(lazy_ctx *c, lazy_ended *e) {
+static bool list_values(lazy_ctx *c, lazy_detached *e) {
     bool ok = true;
     for (size_t k = 0; ok && k < c->n_step_slots + c->n_persistent; k++) {
         uint32_t index = k < c->n_step_slots ? c->step_slots[k] : c->persistent[k - c->n_step_slots];
@@ -124,7 +124,7 @@ static bool list_values(lazy_ctx *c, lazy_ended *e) {
     return ok;
 }
 
-static bool take_leaves(lazy_ctx *c, lazy_ended *e) {
+static bool take_leaves(lazy_ctx *c, lazy_detached *e) {
     for (size_t i = 0; i < c->n_leaves; i++) {
         lazy_leaf *l = &c->leaves[i];
         if (l->pack < 0) continue;
@@ -145,7 +145,7 @@ static bool take_leaves(lazy_ctx *c, lazy_ended *e) {
 
 static const lazy_guest guest = {.trace_cleared = trace_gone, .freed = context_freed};
 
-/* The trace goes over to the ended step, its context gets an empty module for the next one. */
+/* The trace goes over to the detached step, its context gets an empty module for the next one. */
 static lazy_graph *take_trace(lazy_ctx *c) {
     lazy_attend(c, &guest);
     lazy_graph *g = base_calloc(1, sizeof *g);
@@ -163,7 +163,7 @@ static lazy_graph *take_trace(lazy_ctx *c) {
 }
 
 /* States that the step gave values, and tensors that became leaves in it. */
-static bool list_stops(lazy_ctx *c, lazy_ended *e) {
+static bool list_stops(lazy_ctx *c, lazy_detached *e) {
     size_t cap = e->n_leaves;
     for (size_t k = 0; k < c->n_persistent; k++) {
         uint32_t index = c->persistent[k];
@@ -180,22 +180,22 @@ static bool list_stops(lazy_ctx *c, lazy_ended *e) {
     return true;
 }
 
-static void push(lazy_ctx *c, lazy_ended *e, lazy_cause cause, src_id at) {
+static void push(lazy_ctx *c, lazy_detached *e, lazy_cause cause, src_id at) {
     e->cause = cause;
     e->at = at;
     for (size_t i = 0; i < e->n_values; i++) {
         lazy_slot *s = &c->slots[e->values[i].slot];
-        s->cut = s->persistent || s->survives;
-        e->cut |= s->cut;
+        s->detached = s->persistent || s->survives;
+        e->lives_on |= s->detached;
     }
-    forget(c, c->ended[LAZY_ENDED - 1]);
-    memmove(&c->ended[1], &c->ended[0], (LAZY_ENDED - 1) * sizeof *c->ended);
-    c->ended[0] = e;
+    forget(c, c->detached[LAZY_DETACHED - 1]);
+    memmove(&c->detached[1], &c->detached[0], (LAZY_DETACHED - 1) * sizeof *c->detached);
+    c->detached[0] = e;
 }
 
 /* Calls of a compiled function that gives out a tensor with gradients: what a replay needs so that it can be
  * differentiated too. */
-static void keep_for_replays(lazy_ctx *c, const lazy_ended *e, lazy_plan *p) {
+static void keep_for_replays(lazy_ctx *c, const lazy_detached *e, lazy_plan *p) {
     const lazy_program *g = c->tape->program;
     xt_tensor t = c->tape->result;
     for (size_t i = 0; i < e->n_values; i++)
@@ -212,12 +212,12 @@ static void keep_for_replays(lazy_ctx *c, const lazy_ended *e, lazy_plan *p) {
     p->graph->refs++;
 }
 
-void lazy_end_keep(lazy_ctx *c, lazy_cause cause, src_id at) {
-    lazy_ended_pass(c);
+void lazy_detach_step(lazy_ctx *c, lazy_cause cause, src_id at) {
+    lazy_detached_age(c);
     if (c->error || !c->func || c->swept) return;
     lazy_settle(c);
     if (!c->grads_recorded) return;
-    lazy_ended *e = base_calloc(1, sizeof *e);
+    lazy_detached *e = base_calloc(1, sizeof *e);
     if (!e || !list_values(c, e) || !e->n_values || !take_leaves(c, e) || !(e->g = take_trace(c)) ||
         !list_stops(c, e)) {
         /* without memory a later xt_backward says that nothing was kept */
@@ -234,10 +234,11 @@ static void set_leaf(lazy_leaf *l, lazy_buf *b, xt_tensor t) {
     hold(b, 1);
 }
 
-void lazy_ended_replayed(lazy_ctx *c, const lazy_plan *p, lazy_buf *const *bufs, const xt_src *src, xt_tensor result) {
-    lazy_ended *e = base_calloc(1, sizeof *e);
+void lazy_detached_replayed(lazy_ctx *c, const lazy_plan *p, lazy_buf *const *bufs, const xt_src *src,
+                            xt_tensor result) {
+    lazy_detached *e = base_calloc(1, sizeof *e);
     lazy_slot *s = lazy_slot_of(c, result);
-    ended_value v = {result.slot, result.generation, s ? s->src : 0, p->graph_result, NULL};
+    detached_value v = {result.slot, result.generation, s ? s->src : 0, p->graph_result, NULL};
     size_t n_stops = p->graph->n_stops;
     if (!e || !s || !(e->leaves = base_calloc(p->n_graph_args + n_stops + 1, sizeof *e->leaves)) ||
         !VEC_PUSH(e->values, e->n_values, e->cap_values, v)) {
@@ -267,8 +268,8 @@ typedef struct copy_of {
 
 typedef struct again { /* one value on its way back */
     lazy_ctx *c;
-    lazy_ended *e;
-    const ended_value *of;
+    lazy_detached *e;
+    const detached_value *of;
     const xt_src *src;
     const char *what;
     ir_op *last; /* of the ops recorded again */
@@ -278,17 +279,17 @@ typedef struct again { /* one value on its way back */
     bool failed;
 } again;
 
-static ended_value *find(lazy_ctx *c, xt_tensor t, lazy_ended **out) {
-    for (int k = 0; k < LAZY_ENDED && c->ended[k]; k++)
-        for (size_t i = 0; i < c->ended[k]->n_values; i++)
-            if (c->ended[k]->values[i].slot == t.slot && c->ended[k]->values[i].generation == t.generation) {
-                *out = c->ended[k];
-                return &c->ended[k]->values[i];
+static detached_value *find(lazy_ctx *c, xt_tensor t, lazy_detached **out) {
+    for (int k = 0; k < LAZY_DETACHED && c->detached[k]; k++)
+        for (size_t i = 0; i < c->detached[k]->n_values; i++)
+            if (c->detached[k]->values[i].slot == t.slot && c->detached[k]->values[i].generation == t.generation) {
+                *out = c->detached[k];
+                return &c->detached[k]->values[i];
             }
     return NULL;
 }
 
-static xt_status value_again(lazy_ctx *c, const xt_src *src, const char *what, lazy_ended *e, ended_value *v);
+static xt_status value_again(lazy_ctx *c, const xt_src *src, const char *what, lazy_detached *e, detached_value *v);
 
 static xt_status expired(lazy_ctx *c, const xt_src *src, const char *what, const lazy_slot *s) {
     char made[256];
@@ -301,8 +302,8 @@ static xt_status expired(lazy_ctx *c, const xt_src *src, const char *what, const
 
 /* The value in this trace of a kept tensor whose step has ended. */
 static xt_status cut_again(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t) {
-    lazy_ended *e;
-    ended_value *v = find(c, t, &e);
+    lazy_detached *e;
+    detached_value *v = find(c, t, &e);
     lazy_slot *s = lazy_slot_of(c, t);
     if (!v) return expired(c, src, what, s);
     XT_TRY(value_again(c, src, what, e, v));
@@ -340,7 +341,7 @@ static xt_status leaf_again(void *user, size_t k, const ir_value *from, ir_value
     const lazy_leaf *l = &a->e->leaves[k];
     xt_tensor t = {l->slot, l->generation};
     lazy_slot *s = l->pack < 0 ? lazy_slot_of(a->c, t) : NULL;
-    if (s && s->cut) {
+    if (s && s->detached) {
         if (!s->leaf || !s->leaf->def) XT_TRY(cut_again(a->c, a->src, a->what, t));
         *out = lazy_slot_of(a->c, t)->leaf;
         return NULL;
@@ -417,7 +418,7 @@ static void report(const again *a) {
             lazy_cause_name(a->e->cause));
 }
 
-static xt_status value_again(lazy_ctx *c, const xt_src *src, const char *what, lazy_ended *e, ended_value *v) {
+static xt_status value_again(lazy_ctx *c, const xt_src *src, const char *what, lazy_detached *e, detached_value *v) {
     if (v->again) return NULL;
     if (c->tape) lazy_tape_volatile(c, src_intern(src), "it differentiates what an earlier step computed");
     lazy_settle(c);
@@ -436,14 +437,14 @@ static xt_status value_again(lazy_ctx *c, const xt_src *src, const char *what, l
     return NULL;
 }
 
-bool lazy_ended_value(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t, ir_value **out) {
+bool lazy_detached_value(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t, ir_value **out) {
     lazy_slot *s = lazy_slot_of(c, t);
-    lazy_ended *e;
+    lazy_detached *e;
     *out = NULL;
-    if (s ? !s->cut : !find(c, t, &e)) return false;
+    if (s ? !s->detached : !find(c, t, &e)) return false;
     xt_status st = NULL;
     if (!s) {
-        ended_value *v = find(c, t, &e);
+        detached_value *v = find(c, t, &e);
         st = value_again(c, src, what, e, v);
         *out = v->again;
     } else if (!s->leaf || !s->leaf->def)
@@ -486,10 +487,10 @@ static void forget_reached(ir_value *root) {
 }
 
 static bool is_cut_leaf(const lazy_slot *s) {
-    return s->live && s->cut && s->leaf && !s->leaf->def;
+    return s->live && s->detached && s->leaf && !s->leaf->def;
 }
 
-bool lazy_ended_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root) {
+bool lazy_detached_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root) {
     xt_status st = NULL;
     bool any = false;
     for (uint32_t i = 1; i < c->n_slots && !any; i++) any = is_cut_leaf(&c->slots[i]);

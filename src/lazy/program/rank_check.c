@@ -1,11 +1,12 @@
-/* Ranks meet in the collectives of their programs: one that runs another program would wait for ever, or get data that
- * is not meant for it. So before a program with collectives runs for the first time, all ranks compare what it computes
- * for them; a difference is an error that shows the first op that differs, with the line of either rank.
+/* The rank check. Ranks meet in the collectives of their programs: one that runs another program would wait for ever,
+ * or get data that is not meant for it. So before a program with collectives runs for the first time, all ranks compare
+ * what it computes for them; a difference is an error that shows the first op that differs, with the line of either
+ * rank.
  *
- * What is compared (lazy_meeting_describe): the ops that the collectives depend on, with how they are connected, and of
- * the collectives themselves types and attributes. Free to differ are what a rank computes, keeps or reads for itself,
- * shapes on the way to a collective (ranks may have sequences of other lengths), and numbers: whatever is made of
- * constants alone. With a mesh the compiler makes the collectives, and tensors are those of the whole run: there all
+ * What is compared (lazy_rank_check_describe): the ops that the collectives depend on, with how they are connected, and
+ * of the collectives themselves types and attributes. Free to differ are what a rank computes, keeps or reads for
+ * itself, shapes on the way to a collective (ranks may have sequences of other lengths), and numbers: whatever is made
+ * of constants alone. With a mesh the compiler makes the collectives, and tensors are those of the whole run: there all
  * that the step's updates depend on is compared (without updates: all results), types and all, and how many bytes the
  * compiler's collectives have. So a rank may still read for itself what costs no collective. That ranks run the same
  * programs in another order shows where they meet (coll_set_tag).
@@ -78,7 +79,7 @@ static void describe_op(walk *w, ir_op *op) {
     for (uint32_t r = 0; r < op->n_regions; r++)
         if (op->regions[r].block) h = hash_codes(op->regions[r].block, h);
     lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, h.lo, LAZY_ACTIVATION, 0};
-    if (!VEC_PUSH(w->p->meets, w->p->n_meets, w->p->cap_meets, node)) w->failed = true;
+    if (!VEC_PUSH(w->p->rank_nodes, w->p->n_rank_nodes, w->p->cap_rank_nodes, node)) w->failed = true;
     w->h = hash_mix(w->h, h);
 }
 
@@ -118,27 +119,27 @@ static void describe_wanted(walk *w, const ir_func *f, bool to_collectives) {
         if (op->n_out && op->out[0].mark == WANTED) describe_op(w, op);
 }
 
-xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r,
-                                lazy_program *p) {
+xt_status lazy_rank_check_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r,
+                                   lazy_program *p) {
     walk w = {.c = c, .p = p, .next = FIRST_VALUE, .h = {0x6d656574, 1}, .typed = p->partitioned};
     mark_numbers(c, f, leaves);
     size_t updates = p->partitioned ? want_results(f, r, true) : 0;
     if (p->partitioned && updates == 0) want_results(f, r, false);
     describe_wanted(&w, f, !p->partitioned);
-    p->meeting = w.h;
+    p->rank_key = w.h;
     if (updates > 0) { /* shown, should the compiler's collectives differ by them */
         want_results(f, r, false);
         describe_wanted(&w, f, false);
     }
-    return w.failed ? status_oom(p->cap_meets * sizeof *p->meets, "a program") : NULL;
+    return w.failed ? status_oom(p->cap_rank_nodes * sizeof *p->rank_nodes, "a program") : NULL;
 }
 
-void lazy_meeting_compiled(lazy_program *p) {
+void lazy_rank_check_compiled(lazy_program *p) {
     if (p->partitioned)
-        p->meeting = hash_bytes(&p->stats.collective_bytes, sizeof p->stats.collective_bytes, p->meeting);
+        p->rank_key = hash_bytes(&p->stats.collective_bytes, sizeof p->stats.collective_bytes, p->rank_key);
 }
 
-static bool meets_others(const lazy_program *p) {
+static bool has_collectives(const lazy_program *p) {
     return p->uses_collectives || (p->partitioned && p->stats.collective_bytes != 0);
 }
 
@@ -149,7 +150,7 @@ typedef struct look { /* of an op: what it computes, and what a message says of 
     uint64_t hash, text;
 } look;
 typedef struct said { /* by each rank, before it runs something new */
-    hash128 meeting;
+    hash128 rank_key;
     uint64_t ops;
     int64_t step;
 } said;
@@ -159,13 +160,13 @@ static struct {
     hash128 *agreed;
     size_t n, cap;
     int64_t questions; /* how often ranks have compared */
-    int64_t met; /* programs with collectives started */
+    int64_t started; /* programs with collectives started */
 } ranks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 /* the meetings before, newest first, for ranks that come later: a rank may be three programs ahead */
-static __thread char met_last[120];
+static __thread char noted_last[120];
 
-const char *lazy_met_last(void) {
-    return met_last;
+const char *lazy_rank_check_last(void) {
+    return noted_last;
 }
 
 static size_t key_of(char *out, size_t n, const char *what, int rank) {
@@ -186,11 +187,11 @@ static xt_status hear(coll_group *g, const char *what, int rank, int ms, char **
 
 static void describe_node(str *out, const lazy_program *p, size_t i) {
     char at[256];
-    if (i >= p->n_meets) {
+    if (i >= p->n_rank_nodes) {
         str_append(out, "nothing more");
         return;
     }
-    const lazy_node *n = &p->meets[i];
+    const lazy_node *n = &p->rank_nodes[i];
     str_printf(out, "%s ", ir_op_infos[n->code].name);
     if (n->type) ir_type_print(n->type, out);
     str_printf(out, " at %s", src_text(n->src, at, sizeof at));
@@ -200,7 +201,7 @@ static void describe_node(str *out, const lazy_program *p, size_t i) {
 static look look_of(const lazy_program *p, size_t i) {
     str text = STR_INIT;
     describe_node(&text, p, i);
-    look l = {i < p->n_meets ? p->meets[i].hash : 0,
+    look l = {i < p->n_rank_nodes ? p->rank_nodes[i].hash : 0,
               hash_bytes(str_cstr(&text), strlen(str_cstr(&text)), (hash128){1, 1}).lo};
     str_free(&text);
     return l;
@@ -218,7 +219,7 @@ static size_t first_other(const look *a, size_t n_a, const look *b, size_t n_b) 
 
 /* Of the first ops of p; base_free. */
 static look *looks_of(const lazy_program *p, size_t *out_n) {
-    *out_n = p->n_meets < MOST_COMPARED ? p->n_meets : MOST_COMPARED;
+    *out_n = p->n_rank_nodes < MOST_COMPARED ? p->n_rank_nodes : MOST_COMPARED;
     look *l = base_calloc(*out_n + 1, sizeof *l);
     for (size_t i = 0; l && i < *out_n; i++) l[i] = look_of(p, i);
     return l;
@@ -250,7 +251,7 @@ static xt_status differ(const lazy_ctx *c, int a, int b, const char *of_a, const
 static xt_status differs_from_known(const lazy_ctx *c, const lazy_program *p, int r, const char *known,
                                     const char *note) {
     str mine = STR_INIT, theirs = STR_INIT, more = STR_INIT;
-    lazy_program *q = lazy_program_met(known);
+    lazy_program *q = lazy_program_by_rank_key(known);
     size_t n = 0, n_other = 0, i = 0;
     look *a = looks_of(p, &n), *b = q ? looks_of(q, &n_other) : NULL;
     if (a && b) i = first_other(a, n, b, n_other);
@@ -284,7 +285,7 @@ static xt_status wait_for(const lazy_ctx *c, coll_group *g, const lazy_program *
         base_free(data);
         if (!s) return NULL;
         bool late = status_code(s) == XT_DEADLINE_EXCEEDED || status_code(s) == XT_NOT_FOUND;
-        if (late && went_another_way(r, ranks.met, mine, known, note, sizeof note)) {
+        if (late && went_another_way(r, ranks.started, mine, known, note, sizeof note)) {
             xt_status_free(s);
             return differs_from_known(c, p, r, known, note);
         }
@@ -343,13 +344,13 @@ static xt_status compare(const lazy_ctx *c, const lazy_program *p) {
     coll_group *g;
     char mine[33];
     XT_TRY(coll_run_group(&g));
-    hash_hex(p->meeting, mine);
-    said own = {p->meeting, p->n_meets, c->step}, *all = base_calloc((size_t)coll_size(g), sizeof *all);
+    hash_hex(p->rank_key, mine);
+    said own = {p->rank_key, p->n_rank_nodes, c->step}, *all = base_calloc((size_t)coll_size(g), sizeof *all);
     if (!all) return status_oom((size_t)coll_size(g) * sizeof *all, "comparing ranks");
     xt_status s = tell(g, "said", &own, sizeof own);
     for (int r = 0; r < coll_size(g) && !s; r++) s = wait_for(c, g, p, r, mine, &all[r]);
     for (int r = 1; r < coll_size(g) && !s; r++)
-        if (!hash_equal(all[r].meeting, all[0].meeting)) s = explain(c, g, p, r);
+        if (!hash_equal(all[r].rank_key, all[0].rank_key)) s = explain(c, g, p, r);
     ranks.questions++;
     base_free(all);
     return s;
@@ -363,35 +364,35 @@ static bool is_agreed(hash128 h) {
 
 static void note(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
     char key[33], mine[64], at_op[100], text[900];
-    hash_hex(p->meeting, key);
+    hash_hex(p->rank_key, key);
     const char *op = p->partitioned ? "the mesh's" : ir_op_infos[p->last_collective.code].name;
-    snprintf(mine, sizeof mine, "meeting %lld, program %.8s", (long long)ranks.met, key);
+    snprintf(mine, sizeof mine, "meeting %lld, program %.8s", (long long)ranks.started, key);
     snprintf(text, sizeof text, "%.100s:%d (collectives, step %lld, %s, last %s at %.60s, %d in flight%s%s)",
              src ? src->file : "?", src ? src->line : 0, (long long)c->step, mine, op,
-             src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *met_last ? ", after " : "",
-             met_last);
+             src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *noted_last ? ", after " : "",
+             noted_last);
     coll_run_note(text);
-    char older[sizeof met_last];
-    memcpy(older, met_last, sizeof older);
-    snprintf(met_last, sizeof met_last, "%.50s%s%.60s", mine, *older ? ", " : "", older);
+    char older[sizeof noted_last];
+    memcpy(older, noted_last, sizeof older);
+    snprintf(noted_last, sizeof noted_last, "%.50s%s%.60s", mine, *older ? ", " : "", older);
 }
 
-xt_status lazy_meet(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
-    if (world_get()->size < 2 || !meets_others(p)) return NULL;
+xt_status lazy_rank_check(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
+    if (world_get()->size < 2 || !has_collectives(p)) return NULL;
     const char *how = env_get("XT_RANK_GUARD");
     pthread_mutex_lock(&ranks.lock);
-    ranks.met++;
+    ranks.started++;
     note(c, p, src);
     xt_status s = NULL;
-    if (!is_agreed(p->meeting) && !(how && strcmp(how, "off") == 0)) {
+    if (!is_agreed(p->rank_key) && !(how && strcmp(how, "off") == 0)) {
         s = compare(c, p);
         if (s && status_code(s) == XT_FAILED_PRECONDITION && how && strcmp(how, "warn") == 0) {
             log_msg(XT_SEV_WARNING, "%s", status_message(s));
             xt_status_free(s);
             s = NULL;
         }
-        if (!s && !VEC_PUSH(ranks.agreed, ranks.n, ranks.cap, p->meeting))
-            s = status_oom(sizeof p->meeting, "comparing ranks");
+        if (!s && !VEC_PUSH(ranks.agreed, ranks.n, ranks.cap, p->rank_key))
+            s = status_oom(sizeof p->rank_key, "comparing ranks");
     }
     pthread_mutex_unlock(&ranks.lock);
     return s;
