@@ -123,7 +123,7 @@ enum { LAZY_DETACHED = 2 };
 
 enum { LAZY_DIED_IN_LOOP = -2 }; /* died_step of tensors of one iteration */
 
-typedef struct lazy_tape lazy_tape; /* step.h */
+typedef struct lazy_replay_log lazy_replay_log; /* step.h */
 struct xt_step;
 
 typedef struct lazy_turns { /* the lines where switches were turned last; 0 = unknown */
@@ -214,7 +214,7 @@ typedef struct lazy_ctx {
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* xt_freeze and xt_unfreeze of parameters that were there */
     lazy_turns turned;
-    lazy_tape *tape; /* a compiled step function is being recorded */
+    lazy_replay_log *replay_log; /* a compiled step function is being recorded */
     const lazy_loop *loop; /* the innermost loop whose body is being recorded */
     struct xt_step *steps;
     lazy_done_fn *done_fns;

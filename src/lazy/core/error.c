@@ -194,7 +194,7 @@ bool lazy_error_ends(void) {
 
 void lazy_end_if_unseen(const char *what, const xt_src *src) {
     const lazy_ctx *c = lazy_ctx_there();
-    if (!c || !c->error || c->in_boundary || c->tape || c->loop) return;
+    if (!c || !c->error || c->in_boundary || c->replay_log || c->loop) return;
     if (hold && hold->end && !c->error_seen && !status_was_looked_at()) hold->end(hold->user);
     if (!lazy_error_ends()) return;
     if (ender) ender(what, src);

@@ -37,9 +37,9 @@ void xt_drop_at(const xt_src *src, xt_tensor t) {
         lazy_dead_error(c, t, src, "xt_drop");
         return;
     }
-    if (c->tape && c->tape->in_fn && t.slot < c->tape->n_entry && c->tape->entry[t.slot].live &&
-        c->tape->entry[t.slot].generation == t.generation)
-        lazy_tape_volatile(c, src_intern(src), "the function drops a tensor that is not its own");
+    if (c->replay_log && c->replay_log->in_fn && t.slot < c->replay_log->n_entry && c->replay_log->entry[t.slot].live &&
+        c->replay_log->entry[t.slot].generation == t.generation)
+        lazy_replay_log_volatile(c, src_intern(src), "the function drops a tensor that is not its own");
     lazy_slot_free(c, t.slot, src_intern(src));
     c->slots[t.slot].past[0].died_step = -1;
 }

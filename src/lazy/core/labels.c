@@ -79,7 +79,7 @@ bool lazy_labels_fit(const lazy_classes *classes, const ir_value *labels) {
     for (const ir_value *v = labels; c && v; v = v->def->in[0])
         if ((s = slot_behind(c, v)) || !v->def || !keeps_values(v->def, &known)) break;
     if (!s || !s->extremes) return true;
-    if (c->tape) lazy_tape_labels(c, &known, (xt_tensor){(uint32_t)(s - c->slots), s->generation});
+    if (c->replay_log) lazy_replay_log_labels(c, &known, (xt_tensor){(uint32_t)(s - c->slots), s->generation});
     xt_status wrong = lazy_labels_check(&known, s->extremes);
     if (wrong) lazy_fail(wrong);
     return !wrong;

@@ -1,15 +1,20 @@
-/* While a compiled step function is recorded (ctx.tape is set), the tape notes in order what the host does besides
- * recording ops: numbers that enter the step's packs, actions that subsystems registered, what it looked at. What is
- * made of it at the end is the business of tape.c. */
+/* While a compiled step function is recorded (ctx.replay_log is set), the replay log notes in order what the host does
+ * besides recording ops: numbers that enter the step's packs, actions that subsystems registered, what it looked at.
+ * What is made of it at the end is the business of replay_plan.c. */
 #ifndef XT_SRC_LAZY_REPLAY_LOG_H
 #define XT_SRC_LAZY_REPLAY_LOG_H
 
 #include "lazy/core/ctx.h"
 #include "lazy/core/labels.h"
 
-typedef enum lazy_item_kind { LAZY_ITEM_ACTION, LAZY_ITEM_SCALAR, LAZY_ITEM_RNG, LAZY_ITEM_DONE } lazy_item_kind;
-typedef struct lazy_item { /* one thing the host does again at a replay, in the order of the recording */
-    lazy_item_kind kind;
+typedef enum lazy_replay_kind {
+    LAZY_REPLAY_ACTION,
+    LAZY_REPLAY_SCALAR,
+    LAZY_REPLAY_RNG,
+    LAZY_REPLAY_DONE
+} lazy_replay_kind;
+typedef struct lazy_replay_item { /* one thing the host does again at a replay, in the order of the recording */
+    lazy_replay_kind kind;
     lazy_replay action;
     int pack, at; /* SCALAR, RNG: where the words go */
     bool is_float;
@@ -17,7 +22,7 @@ typedef struct lazy_item { /* one thing the host does again at a replay, in the 
     uint32_t draw; /* RNG: which draw of the step */
     lazy_done_fn done;
     void *user; /* of value and done */
-} lazy_item;
+} lazy_replay_item;
 
 typedef struct lazy_label_check { /* a loss over classes whose labels are an input */
     lazy_classes classes;
@@ -37,10 +42,10 @@ typedef struct lazy_signature { /* of a call: what is compared first */
     int64_t batch_size;
 } lazy_signature;
 
-struct lazy_tape {
+struct lazy_replay_log {
     struct xt_step *step;
     /* may a program of this key be one of the function's? An error where it has too many */
-    xt_status (*admit)(lazy_tape *t, hash128 key, const lazy_event *ev);
+    xt_status (*admit)(lazy_replay_log *t, hash128 key, const lazy_event *ev);
     const xt_src *src;
     bool in_fn; /* fn runs; else its boundary does */
     lazy_signature sig;
@@ -51,7 +56,7 @@ struct lazy_tape {
         xt_tensor grad;
     } * entry;
     size_t n_entry;
-    lazy_item *items;
+    lazy_replay_item *items;
     size_t n_items, cap_items;
     uint32_t *asked; /* slots whose gradient was looked at */
     size_t n_asked, cap_asked;
@@ -65,10 +70,10 @@ struct lazy_tape {
     struct lazy_plan *plan; /* made by the boundary */
 };
 
-void lazy_tape_item(lazy_ctx *c, lazy_item item);
-void lazy_tape_volatile(lazy_ctx *c, src_id src, const char *what); /* `what` is kept */
-void lazy_tape_asked(lazy_ctx *c, uint32_t slot);
+void lazy_replay_log_add(lazy_ctx *c, lazy_replay_item item);
+void lazy_replay_log_volatile(lazy_ctx *c, src_id src, const char *what); /* `what` is kept */
+void lazy_replay_log_asked(lazy_ctx *c, uint32_t slot);
 /* of an input: looked at again at each call */
-void lazy_tape_labels(lazy_ctx *c, const lazy_classes *classes, xt_tensor labels);
+void lazy_replay_log_labels(lazy_ctx *c, const lazy_classes *classes, xt_tensor labels);
 
 #endif

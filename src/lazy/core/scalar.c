@@ -62,15 +62,15 @@ static xt_tensor scalar(const xt_src *src, xt_dtype dtype, double v, double (*va
     ir_value *x = take(c, b, is_float ? XT_F32 : XT_U32, is_float ? 1 : 2, &p, &at);
     if (!x) return lazy_wrap(NULL, "xt_scalar");
     lazy_pack_scalar(p, at, is_float, v);
-    if (c->tape && value)
-        lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_SCALAR,
-                                      .pack = (int)(p - c->packs),
-                                      .at = at,
-                                      .is_float = is_float,
-                                      .value = value,
-                                      .user = user});
-    else if (c->tape)
-        lazy_tape_volatile(c, b->src, "a number of the host's enters the step");
+    if (c->replay_log && value)
+        lazy_replay_log_add(c, (lazy_replay_item){.kind = LAZY_REPLAY_SCALAR,
+                                                  .pack = (int)(p - c->packs),
+                                                  .at = at,
+                                                  .is_float = is_float,
+                                                  .value = value,
+                                                  .user = user});
+    else if (c->replay_log)
+        lazy_replay_log_volatile(c, b->src, "a number of the host's enters the step");
     if (is_float) return lazy_wrap(ir_convert(b, ir_reshape(b, x, 0, NULL), dtype), "xt_scalar");
     int64_t zero = 0, one = 1, two = 2;
     ir_value *lo = ir_convert(b, ir_reshape(b, ir_slice(b, x, &zero, &one, NULL), 0, NULL), XT_U64);
@@ -169,8 +169,9 @@ xt_tensor lazy_rng_key(const xt_src *src) {
         uint32_t draw = (uint32_t)c->draws;
         c->draws += lazy_loop_runs(c);
         lazy_pack_rng(c, p, at, draw);
-        if (c->tape)
-            lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_RNG, .pack = (int)(p - c->packs), .at = at, .draw = draw});
+        if (c->replay_log)
+            lazy_replay_log_add(
+                c, (lazy_replay_item){.kind = LAZY_REPLAY_RNG, .pack = (int)(p - c->packs), .at = at, .draw = draw});
     }
     if (x && c->loop) { /* word 2 is the draw: one for each run of the body */
         int64_t one = 1, low = 2, high = 1;

@@ -499,7 +499,7 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
         return NULL;
     }
     if (!p) tell_new(c, r, &w, &flags, ev);
-    xt_status s = c->tape && c->tape->admit ? c->tape->admit(c->tape, w.key, ev) : NULL;
+    xt_status s = c->replay_log && c->replay_log->admit ? c->replay_log->admit(c->replay_log, w.key, ev) : NULL;
     if (s || p) base_free(w.nodes);
     if (s)
         p = NULL;

@@ -353,8 +353,8 @@ xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forc
     ev.at_ns = clock_ns();
     c->now_ns = 0;
     c->step_began_ns += ev.at_ns - began; /* compiling and starting is not recording time */
-    if (!s && c->tape)
-        c->tape->program = p;
+    if (!s && c->replay_log)
+        c->replay_log->program = p;
     else
         lazy_program_release(p);
     if (s) return s;

@@ -29,7 +29,7 @@ xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on) {
                           "xt_requires_grad: this tensor is the result of an op on tensors that require gradients, so "
                           "it cannot stop to; use xt_detach for "
                           "its value without a gradient");
-    if (c->tape && s->persistent && s->requires_grad != on) lazy_tape_asked(c, t.slot);
+    if (c->replay_log && s->persistent && s->requires_grad != on) lazy_replay_log_asked(c, t.slot);
     s->requires_grad = s->grad_leaf = on;
     if (v && on) v->user |= LAZY_V_GRAD;
     if (v && !on) v->user &= ~(uint64_t)LAZY_V_GRAD;
@@ -54,7 +54,7 @@ xt_tensor xt_retain_grad_at(const xt_src *src, xt_tensor t) {
 xt_tensor lazy_grad(xt_tensor t) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
-    if (s && c->tape) lazy_tape_asked(c, t.slot);
+    if (s && c->replay_log) lazy_replay_log_asked(c, t.slot);
     return s && lazy_slot_of(c, s->grad) ? s->grad : (xt_tensor){0};
 }
 
@@ -68,7 +68,7 @@ void lazy_set_grad(xt_tensor t, xt_tensor g) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
     if (!s) return;
-    if (c->tape) lazy_tape_asked(c, t.slot);
+    if (c->replay_log) lazy_replay_log_asked(c, t.slot);
     xt_tensor old = s->grad;
     s->grad = g;
     if (g.slot) {

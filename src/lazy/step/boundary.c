@@ -51,7 +51,7 @@ void lazy_when_step_done(lazy_done_fn fn, void *user) {
     if (c) lazy_attend(c, &guest);
     if (!c || !VEC_PUSH(c->done_fns, c->n_done, c->cap_done, fn)) return;
     if (!VEC_PUSH(c->done_users, c->n_done_users, c->cap_done_users, user)) c->n_done--;
-    if (c->tape) lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_DONE, .done = fn, .user = user});
+    if (c->replay_log) lazy_replay_log_add(c, (lazy_replay_item){.kind = LAZY_REPLAY_DONE, .done = fn, .user = user});
 }
 
 static bool add_root(lazy_roots *r, ir_value *v, int32_t alias, const struct lazy_layout *layout, lazy_asker asker) {
@@ -241,7 +241,7 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
         if (!s && unknown) s = start_unknown(c, &b, key, cause, src, &out);
         if (!s && c->nan && (s = lazy_look_for_nan(c, &b.roots, out, src)))
             for (size_t i = 0; i < b.roots.n; i++) device_buffer_release(out[i]);
-        if (!s && c->tape) lazy_tape_finish(c, &b.roots, b.slots, b.requests);
+        if (!s && c->replay_log) lazy_replay_plan_make(c, &b.roots, b.slots, b.requests);
         if (!s) s = hand_over(c, &b, out);
     }
     if (!s) s = start_requests(c);
@@ -286,7 +286,7 @@ void lazy_then(const lazy_phases *p, const char *what) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
     lazy_attend(c, &guest);
-    if (c->tape) lazy_tape_volatile(c, c->b.src, what);
+    if (c->replay_log) lazy_replay_log_volatile(c, c->b.src, what);
     if (VEC_PUSH(c->phases, c->n_phases, c->cap_phases, *p)) return;
     lazy_fail(status_oom(sizeof *p, "the programs of a step"));
     p->done(p->user);
@@ -303,8 +303,8 @@ void lazy_then_not(const void *user) {
 
 /* What the loop still holds (results of xt_call) lives on: all step slots that are there now. */
 static void run_phases(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
-    lazy_tape *tape = c->tape;
-    c->tape = NULL;
+    lazy_replay_log *log = c->replay_log;
+    c->replay_log = NULL;
     for (size_t i = 0; i < c->n_phases; i++) {
         for (size_t held = c->n_step_slots; !c->error && c->phases[i].record(c->phases[i].user);
              held = c->n_step_slots) {
@@ -316,7 +316,7 @@ static void run_phases(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
         c->phases[i].done(c->phases[i].user);
     }
     c->n_phases = 0;
-    c->tape = tape;
+    c->replay_log = log;
 }
 
 /* Other ranks' errors show where this one was seen last. */
@@ -348,7 +348,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t surv
     c->in_boundary = true;
     note_place(c, cause, src);
     lazy_observe_before(cause);
-    bool counts = c->b.block->first || c->tape || (!c->echo && cause != LAZY_CALL);
+    bool counts = c->b.block->first || c->replay_log || (!c->echo && cause != LAZY_CALL);
     xt_status late = lazy_take_async_error();
     if (late) {
         lazy_quiesce();
@@ -382,11 +382,12 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->in_boundary) return c != NULL;
     if (lazy_in_loop(c, src, lazy_cause_name(cause))) return false;
-    if (!c->tape) return lazy_end_step(c, cause, src, 0);
+    if (!c->replay_log) return lazy_end_step(c, cause, src, 0);
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                          "%s inside the compiled step function %s, called at %s:%d: a call is one step and ends by "
                          "itself; move it out of the function",
-                         lazy_cause_name(cause), c->tape->step->name, c->tape->src->file, c->tape->src->line));
+                         lazy_cause_name(cause), c->replay_log->step->name, c->replay_log->src->file,
+                         c->replay_log->src->line));
     return false;
 }
 

@@ -196,8 +196,8 @@ static void push(lazy_ctx *c, lazy_detached *e, lazy_cause cause, src_id at) {
 /* Calls of a compiled function that gives out a tensor with gradients: what a replay needs so that it can be
  * differentiated too. */
 static void keep_for_replays(lazy_ctx *c, const lazy_detached *e, lazy_plan *p) {
-    const lazy_program *g = c->tape->program;
-    xt_tensor t = c->tape->result;
+    const lazy_program *g = c->replay_log->program;
+    xt_tensor t = c->replay_log->result;
     for (size_t i = 0; i < e->n_values; i++)
         if (e->values[i].slot == t.slot && e->values[i].generation == t.generation)
             p->graph_result = e->values[i].value;
@@ -224,7 +224,7 @@ void lazy_detach_step(lazy_ctx *c, lazy_cause cause, src_id at) {
         forget(c, e);
         return;
     }
-    if (c->tape && c->tape->plan) keep_for_replays(c, e, c->tape->plan);
+    if (c->replay_log && c->replay_log->plan) keep_for_replays(c, e, c->replay_log->plan);
     push(c, e, cause, at);
 }
 
@@ -420,7 +420,7 @@ static void report(const again *a) {
 
 static xt_status value_again(lazy_ctx *c, const xt_src *src, const char *what, lazy_detached *e, detached_value *v) {
     if (v->again) return NULL;
-    if (c->tape) lazy_tape_volatile(c, src_intern(src), "it differentiates what an earlier step computed");
+    if (c->replay_log) lazy_replay_log_volatile(c, src_intern(src), "it differentiates what an earlier step computed");
     lazy_settle(c);
     ir_op *top = c->b.block->first;
     ir_builder b = top ? ir_before(c->b.m, top) : ir_at_end(c->b.m, c->b.block);

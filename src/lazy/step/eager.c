@@ -154,7 +154,7 @@ static xt_status compute(lazy_ctx *c, ir_value *root) {
 }
 
 void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src) {
-    if (c->looking || c->in_boundary || c->tape || c->error) return;
+    if (c->looking || c->in_boundary || c->replay_log || c->error) return;
     lazy_slot *slot = lazy_slot_of(c, t);
     ir_value *v = slot->value;
     c->looking = true;

@@ -88,7 +88,7 @@ static xt_status empty_trace(lazy_ctx *c) {
 bool xt_reinitialize_at(const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->error) return false;
-    if (c->tape || c->in_boundary) {
+    if (c->replay_log || c->in_boundary) {
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_reinitialize inside a step: call it between steps"));
         return false;
     }

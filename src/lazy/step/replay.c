@@ -73,7 +73,7 @@ bool lazy_plan_fits(lazy_ctx *c, const lazy_plan *p, const lazy_signature *sig, 
     }
     for (size_t i = 0; i < p->n_items; i++) {
         const lazy_replay *a = &p->items[i].action;
-        if (p->items[i].kind == LAZY_ITEM_ACTION && a->valid && !a->valid(a->user))
+        if (p->items[i].kind == LAZY_REPLAY_ACTION && a->valid && !a->valid(a->user))
             return say(why, "what it logged belonged to another stage, or to a step whose row was due where this one's "
                             "is not"),
                    false;
@@ -111,14 +111,16 @@ static xt_status perform(lazy_ctx *c, const lazy_plan *p) {
     for (size_t i = 0; i < p->n_packs; i++)
         if (p->pack_words[i]) c->packs[i].n = p->pack_words[i];
     for (size_t i = 0; i < p->n_items; i++) {
-        const lazy_item *it = &p->items[i];
+        const lazy_replay_item *it = &p->items[i];
         switch (it->kind) {
-        case LAZY_ITEM_ACTION:
+        case LAZY_REPLAY_ACTION:
             if (it->action.before) it->action.before(it->action.user);
             break;
-        case LAZY_ITEM_SCALAR: lazy_pack_scalar(&c->packs[it->pack], it->at, it->is_float, it->value(it->user)); break;
-        case LAZY_ITEM_RNG: lazy_pack_rng(c, &c->packs[it->pack], it->at, it->draw); break;
-        case LAZY_ITEM_DONE: lazy_when_step_done(it->done, it->user); break;
+        case LAZY_REPLAY_SCALAR:
+            lazy_pack_scalar(&c->packs[it->pack], it->at, it->is_float, it->value(it->user));
+            break;
+        case LAZY_REPLAY_RNG: lazy_pack_rng(c, &c->packs[it->pack], it->at, it->draw); break;
+        case LAZY_REPLAY_DONE: lazy_when_step_done(it->done, it->user); break;
         }
     }
     xt_status s = NULL;
@@ -252,7 +254,7 @@ static xt_status run(lazy_ctx *c, lazy_plan *p, lazy_program *g, const xt_src *s
     if (!s) s = hand_over(c, p, requests, src, out);
     xt_status told = deliver(p, requests); /* also after a failure: those who wait hear of it */
     for (size_t i = 0; i < p->n_items; i++)
-        if (p->items[i].kind == LAZY_ITEM_ACTION && p->items[i].action.after)
+        if (p->items[i].kind == LAZY_REPLAY_ACTION && p->items[i].action.after)
             p->items[i].action.after(p->items[i].action.user);
     if (!s)
         s = told;

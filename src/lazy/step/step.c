@@ -139,7 +139,7 @@ static bool sign(lazy_ctx *c, int n, const xt_tensor *in, lazy_signature *sig) {
 }
 
 /* --- recording --- */
-static bool tape_begin(lazy_ctx *c, lazy_tape *t, int n, const xt_tensor *in) {
+static bool log_begin(lazy_ctx *c, lazy_replay_log *t, int n, const xt_tensor *in) {
     t->sig.in = base_calloc((size_t)n + 1, sizeof *t->sig.in);
     t->in = base_calloc((size_t)n + 1, sizeof *t->in);
     t->n_entry = c->n_slots;
@@ -167,10 +167,10 @@ static bool tape_begin(lazy_ctx *c, lazy_tape *t, int n, const xt_tensor *in) {
     return true;
 }
 
-static void tape_end(lazy_ctx *c, lazy_tape *t) {
-    c->tape = NULL;
+static void log_end(lazy_ctx *c, lazy_replay_log *t) {
+    c->replay_log = NULL;
     for (size_t i = 0; i < t->n_items; i++)
-        if (t->items[i].kind == LAZY_ITEM_ACTION && t->items[i].action.release)
+        if (t->items[i].kind == LAZY_REPLAY_ACTION && t->items[i].action.release)
             t->items[i].action.release(t->items[i].action.user);
     base_free(t->items);
     base_free(t->sig.in);
@@ -183,7 +183,7 @@ static void tape_end(lazy_ctx *c, lazy_tape *t) {
 
 /* The result leaves the step: a node's value becomes its buffer. A state or an input stays what it is, and its value
  * gets a handle (below). */
-static void ask_result(lazy_ctx *c, lazy_tape *t) {
+static void ask_result(lazy_ctx *c, lazy_replay_log *t) {
     lazy_slot *s = lazy_slot_of(c, t->result);
     if (!t->result.slot || c->error) return;
     if (!s) {
@@ -207,7 +207,7 @@ static xt_tensor alias_of(lazy_ctx *c, lazy_buf *b, src_id src) {
     return t;
 }
 
-static void keep_plan(lazy_ctx *c, xt_step *f, lazy_tape *t) {
+static void keep_plan(lazy_ctx *c, xt_step *f, lazy_replay_log *t) {
     if (t->plan && !VEC_PUSH(f->plans, f->n_plans, f->cap_plans, t->plan)) {
         lazy_plan_free(t->plan);
         t->plan = NULL;
@@ -222,7 +222,7 @@ static void keep_plan(lazy_ctx *c, xt_step *f, lazy_tape *t) {
 }
 
 /* A compiled step function may be limited to some programs; what it knows already is admitted. */
-static xt_status admit(lazy_tape *t, hash128 key, const lazy_event *ev) {
+static xt_status admit(lazy_replay_log *t, hash128 key, const lazy_event *ev) {
     xt_step *f = t->step;
     for (size_t i = 0; i < f->n_keys; i++)
         if (hash_equal(f->keys[i], key)) return NULL;
@@ -236,7 +236,7 @@ static xt_status admit(lazy_tape *t, hash128 key, const lazy_event *ev) {
 }
 
 static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const xt_tensor *in) {
-    lazy_tape t = {.step = f, .admit = admit, .src = src, .in_fn = true};
+    lazy_replay_log t = {.step = f, .admit = admit, .src = src, .in_fn = true};
     xt_tensor out = {0};
     size_t survivors = c->n_step_slots;
     f->traces++;
@@ -246,8 +246,8 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
         log_msg(XT_SEV_INFO, "%s: recorded at the call at %s (recording %lld): %s", f->name,
                 src_text(src_intern(src), at, sizeof at), (long long)f->traces, f->reason);
     }
-    bool ready = tape_begin(c, &t, n, in);
-    c->tape = &t;
+    bool ready = log_begin(c, &t, n, in);
+    c->replay_log = &t;
     if (ready)
         t.result = f->fn(t.in, n, f->user);
     else
@@ -274,7 +274,7 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
         keep_plan(c, f, &t);
     else
         lazy_plan_free(t.plan);
-    tape_end(c, &t);
+    log_end(c, &t);
     c->echo = true;
     lazy_end_if_lost("xt_call", src); /* what went wrong in the function is the caller's to look at first */
     return ok ? out : lazy_failed_tensor(src);
@@ -330,7 +330,7 @@ xt_tensor xt_call_at(const xt_src *src, xt_step *f, int n, const xt_tensor *in) 
                           f->name);
     if (n < 0 || (n > 0 && !in)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_call: %d inputs of %s", n, f->name);
     if (c->error || !check_inputs(c, src, f, n, in)) return lazy_failed_tensor(src);
-    if (c->tape && c->tape->in_fn) return f->fn(in, n, f->user);
+    if (c->replay_log && c->replay_log->in_fn) return f->fn(in, n, f->user);
     if (lazy_in_loop(c, src, "xt_call")) return lazy_failed_tensor(src);
     if (c->in_boundary)
         return lazy_error(src, XT_FAILED_PRECONDITION, "xt_call: %s is called while a step ends (from a callback?)",

@@ -1,13 +1,13 @@
-/* Inside compiled step functions: the tape of a recording, the plan made from it, and what finds and runs plans.
+/* Inside compiled step functions: the replay log of a recording, the plan made from it, and what finds and runs plans.
  *
- * While fn is recorded, the tape notes what the host does (replay_log.h). The boundary that ends the recording turns
- * tape, roots and leaves into a plan: where each input of the program comes from, where each output goes, and what to
- * do on the host in between. A plan is run as long as what it depends on is as it was.
+ * While fn is recorded, the replay log notes what the host does (replay_log.h). The boundary that ends the recording
+ * turns replay log, roots and leaves into a plan: where each input of the program comes from, where each output goes,
+ * and what to do on the host in between. A plan is run as long as what it depends on is as it was.
  *
  * Invariants
  *  1. A plan names slots by index and generation, gradients by the slot that owns them, inputs by their place:
  *     never by address.
- *  2. A recording whose host numbers cannot be made again has no plan (tape.volatile_what says why): it is
+ *  2. A recording whose host numbers cannot be made again has no plan (replay_log.volatile_what says why): it is
  *     recorded again.
  *  3. Checking a plan changes nothing; once items are performed the call ends in a boundary, whatever fails. */
 #ifndef XT_SRC_LAZY_STEP_H
@@ -54,7 +54,7 @@ typedef struct lazy_plan {
     hash128 key;
     lazy_guard *guards;
     size_t n_guards, cap_guards;
-    lazy_item *items;
+    lazy_replay_item *items;
     size_t n_items;
     lazy_label_check *labels;
     size_t n_labels;
@@ -101,8 +101,8 @@ struct xt_step {
     char reason[512];
 };
 
-/* Before the results are handed over: makes tape->plan, unless the recording cannot be replayed. */
-void lazy_tape_finish(lazy_ctx *c, const lazy_roots *r, const uint32_t *slots, const size_t *requests);
+/* Before the results are handed over: makes replay_log->plan, unless the recording cannot be replayed. */
+void lazy_replay_plan_make(lazy_ctx *c, const lazy_roots *r, const uint32_t *slots, const size_t *requests);
 void lazy_plan_free(lazy_plan *p);
 /* --- detached.c: compiled functions whose result is differentiated outside --- */
 void lazy_graph_release(lazy_graph *g);

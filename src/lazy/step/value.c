@@ -67,12 +67,12 @@ static bool readable(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *wh
     if (!s) lazy_dead_error(c, t, src, what);
     if (!s || s->failed || lazy_in_loop(c, src, what)) return false;
     if (c->error) return false; /* steps are dropped until it is cleared: the value that is there is an old one */
-    if (!c->tape) return true;
+    if (!c->replay_log) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                          "%s inside the compiled step function %s: it is recorded here, not run, so the tensor has no "
                          "value yet; return the tensor and read the "
                          "result of xt_call, or use xt_when_ready or xt_master_printf(\"... %%t\", t)",
-                         what, c->tape->step->name));
+                         what, c->replay_log->step->name));
     return false;
 }
 
@@ -144,7 +144,7 @@ xt_status lazy_state_write(xt_tensor state, const void *data, size_t n) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
     if (!s || s->failed) return status_new(XT_INVALID_ARGUMENT, NULL, "writing a state that is gone");
-    if (c->tape) lazy_tape_volatile(c, c->b.src, "a state is written from the host");
+    if (c->replay_log) lazy_replay_log_volatile(c, c->b.src, "a state is written from the host");
     if (n != ir_type_bytes(s->type))
         return status_new(XT_INVALID_ARGUMENT, NULL, "writing %s: %zu bytes given, it has %zu", intern_text(s->name), n,
                           ir_type_bytes(s->type));
@@ -216,11 +216,11 @@ static xt_status compute_requests(lazy_ctx *c, lazy_request *q, size_t n) {
         r.alias_leaf[r.n] = -1;
         r.askers[r.n++] = q[i].asked;
     }
-    if (!s && r.n && c->tape)
+    if (!s && r.n && c->replay_log)
         s = status_new(XT_FAILED_PRECONDITION, src,
                        "%s inside the compiled step function %s: something there waits for its value, which a step has "
                        "only when it has run; wait after xt_call",
-                       r.askers[0].what, c->tape->step->name);
+                       r.askers[0].what, c->replay_log->step->name);
     if (!s && r.n && !c->error) s = lazy_run(c, &r, LAZY_READ, true, src, out);
     for (size_t i = 0, k = 0; !s && r.n && !c->error && i < n; i++)
         if (!q[i].buf && q[i].value)
@@ -258,7 +258,7 @@ void lazy_note_asker(const xt_src *src, const char *what) {
 
 void lazy_request_again(void *(*again)(void *), void *again_user) {
     lazy_ctx *c = lazy_ctx_get();
-    if (!c || !c->tape || !c->n_requests) return;
+    if (!c || !c->replay_log || !c->n_requests) return;
     c->requests[c->n_requests - 1].again = again;
     c->requests[c->n_requests - 1].again_user = again_user;
 }

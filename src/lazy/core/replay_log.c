@@ -1,40 +1,40 @@
-/* What the parts of a step note on the tape of a compiled step function while it is recorded. They stand below what
- * makes a plan of it (tape.c). */
+/* What the parts of a step note in the replay log of a compiled step function while it is recorded. They stand below
+ * what makes a plan of it (replay_plan.c). */
 #include "lazy/core/replay_log.h"
 
 bool lazy_tracing(void) {
     lazy_ctx *c = lazy_ctx_get();
-    return c && c->tape;
+    return c && c->replay_log;
 }
 
-void lazy_tape_item(lazy_ctx *c, lazy_item item) {
-    lazy_tape *t = c->tape;
+void lazy_replay_log_add(lazy_ctx *c, lazy_replay_item item) {
+    lazy_replay_log *t = c->replay_log;
     if (VEC_PUSH(t->items, t->n_items, t->cap_items, item)) return;
     t->failed = true;
-    if (item.kind == LAZY_ITEM_ACTION && item.action.release) item.action.release(item.action.user);
+    if (item.kind == LAZY_REPLAY_ACTION && item.action.release) item.action.release(item.action.user);
 }
 
 void lazy_on_replay(const lazy_replay *r) {
     lazy_ctx *c = lazy_ctx_get();
-    if (c && c->tape)
-        lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_ACTION, .action = *r});
+    if (c && c->replay_log)
+        lazy_replay_log_add(c, (lazy_replay_item){.kind = LAZY_REPLAY_ACTION, .action = *r});
     else if (r->release)
         r->release(r->user);
 }
 
-void lazy_tape_volatile(lazy_ctx *c, src_id src, const char *what) {
-    if (c->tape->volatile_what) return;
-    c->tape->volatile_what = what;
-    c->tape->volatile_src = src;
+void lazy_replay_log_volatile(lazy_ctx *c, src_id src, const char *what) {
+    if (c->replay_log->volatile_what) return;
+    c->replay_log->volatile_what = what;
+    c->replay_log->volatile_src = src;
 }
 
-void lazy_tape_asked(lazy_ctx *c, uint32_t slot) {
-    lazy_tape *t = c->tape;
+void lazy_replay_log_asked(lazy_ctx *c, uint32_t slot) {
+    lazy_replay_log *t = c->replay_log;
     if (!VEC_PUSH(t->asked, t->n_asked, t->cap_asked, slot)) t->failed = true;
 }
 
-void lazy_tape_labels(lazy_ctx *c, const lazy_classes *classes, xt_tensor labels) {
-    lazy_tape *t = c->tape;
+void lazy_replay_log_labels(lazy_ctx *c, const lazy_classes *classes, xt_tensor labels) {
+    lazy_replay_log *t = c->replay_log;
     for (size_t i = 0; i < t->sig.n; i++) {
         if (t->in[i].slot != labels.slot || t->in[i].generation != labels.generation) continue;
         lazy_label_check check = {*classes, i};

@@ -1,11 +1,12 @@
-/* The recording of a compiled step function: what the host does besides recording ops is noted on the tape; at the
- * boundary the tape, the roots and the leaves become a plan. */
+/* The recording of a compiled step function: what the host does besides recording ops is noted in the replay log; at
+ * the boundary the replay log, the roots and the leaves become a plan. */
 #include "lazy/step/step.h"
 
 /* --- what a plan holds --- */
-static void items_free(lazy_item *items, size_t n) {
+static void items_free(lazy_replay_item *items, size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (items[i].kind == LAZY_ITEM_ACTION && items[i].action.release) items[i].action.release(items[i].action.user);
+        if (items[i].kind == LAZY_REPLAY_ACTION && items[i].action.release)
+            items[i].action.release(items[i].action.user);
     base_free(items);
 }
 
@@ -39,7 +40,7 @@ void lazy_plan_free(lazy_plan *p) {
 
 static bool uses(const lazy_plan *p, const void *user) {
     for (size_t i = 0; i < p->n_items; i++)
-        if (p->items[i].user == user || (p->items[i].kind == LAZY_ITEM_ACTION && p->items[i].action.user == user))
+        if (p->items[i].user == user || (p->items[i].kind == LAZY_REPLAY_ACTION && p->items[i].action.user == user))
             return true;
     return false;
 }
@@ -52,17 +53,17 @@ void lazy_replay_forget(const void *user) {
                 lazy_plan_free(f->plans[i]);
                 memmove(&f->plans[i], &f->plans[i + 1], (--f->n_plans - i) * sizeof *f->plans);
             }
-    if (c && c->tape) lazy_tape_volatile(c, c->b.src, "an object is freed in the function");
+    if (c && c->replay_log) lazy_replay_log_volatile(c, c->b.src, "an object is freed in the function");
 }
 
-/* --- from tape to plan --- */
+/* --- from log to plan --- */
 /* The slot was there with this tensor in it when the call began. */
-static bool was_there(const lazy_tape *t, uint32_t slot, uint32_t generation) {
+static bool was_there(const lazy_replay_log *t, uint32_t slot, uint32_t generation) {
     return slot < t->n_entry && t->entry[slot].live && t->entry[slot].generation == generation;
 }
 
 /* The owner of a gradient slot: at the begin of the call, or (`now`) at its end. 0: it is no gradient. */
-static uint32_t owner_of(const lazy_ctx *c, const lazy_tape *t, uint32_t slot, uint32_t generation, bool now) {
+static uint32_t owner_of(const lazy_ctx *c, const lazy_replay_log *t, uint32_t slot, uint32_t generation, bool now) {
     size_t n = now ? c->n_slots : t->n_entry;
     for (uint32_t i = 1; i < n; i++) {
         xt_tensor g = now ? c->slots[i].grad : t->entry[i].grad;
@@ -71,7 +72,7 @@ static uint32_t owner_of(const lazy_ctx *c, const lazy_tape *t, uint32_t slot, u
     return 0;
 }
 
-static lazy_origin origin_of(lazy_ctx *c, const lazy_tape *t, uint32_t slot, uint32_t generation, lazy_buf *buf) {
+static lazy_origin origin_of(lazy_ctx *c, const lazy_replay_log *t, uint32_t slot, uint32_t generation, lazy_buf *buf) {
     for (size_t i = 0; i < t->sig.n; i++)
         if (t->in[i].slot == slot && t->in[i].generation == generation && !t->sig.in[i].slot)
             return (lazy_origin){.from = LAZY_FROM_INPUT, .index = (int)i};
@@ -85,7 +86,7 @@ static lazy_origin origin_of(lazy_ctx *c, const lazy_tape *t, uint32_t slot, uin
     return (lazy_origin){.from = LAZY_FROM_HELD, .held = buf};
 }
 
-static bool add_guard(lazy_ctx *c, const lazy_tape *t, lazy_plan *p, uint32_t slot) {
+static bool add_guard(lazy_ctx *c, const lazy_replay_log *t, lazy_plan *p, uint32_t slot) {
     for (size_t i = 0; i < p->n_guards; i++)
         if (p->guards[i].slot == slot) return true;
     const lazy_slot *s = &c->slots[slot];
@@ -100,7 +101,7 @@ static bool add_guard(lazy_ctx *c, const lazy_tape *t, lazy_plan *p, uint32_t sl
     return VEC_PUSH(p->guards, p->n_guards, p->cap_guards, g);
 }
 
-static bool plan_inputs(lazy_ctx *c, lazy_tape *t, lazy_plan *p) {
+static bool plan_inputs(lazy_ctx *c, lazy_replay_log *t, lazy_plan *p) {
     const lazy_program *g = t->program;
     p->inputs = base_calloc(g->n_inputs + 1, sizeof *p->inputs);
     p->in = base_calloc(g->n_inputs + 1, sizeof *p->in);
@@ -121,7 +122,7 @@ static bool plan_inputs(lazy_ctx *c, lazy_tape *t, lazy_plan *p) {
     return true;
 }
 
-static bool target_of(lazy_ctx *c, lazy_tape *t, lazy_plan *p, uint32_t slot, lazy_target *out) {
+static bool target_of(lazy_ctx *c, lazy_replay_log *t, lazy_plan *p, uint32_t slot, lazy_target *out) {
     const lazy_slot *s = &c->slots[slot];
     *out = (lazy_target){.to = LAZY_TO_SLOT,
                          .slot = slot,
@@ -142,7 +143,7 @@ static bool target_of(lazy_ctx *c, lazy_tape *t, lazy_plan *p, uint32_t slot, la
     return add_guard(c, t, p, owner);
 }
 
-static bool plan_outputs(lazy_ctx *c, lazy_tape *t, lazy_plan *p, const lazy_roots *r, const uint32_t *slots,
+static bool plan_outputs(lazy_ctx *c, lazy_replay_log *t, lazy_plan *p, const lazy_roots *r, const uint32_t *slots,
                          const size_t *requests) {
     p->outputs = base_calloc(r->n + 1, sizeof *p->outputs);
     p->out = base_calloc(r->n + 1, sizeof *p->out);
@@ -174,7 +175,7 @@ static bool plan_outputs(lazy_ctx *c, lazy_tape *t, lazy_plan *p, const lazy_roo
     return true;
 }
 
-static bool plan_gradients(lazy_ctx *c, lazy_tape *t, lazy_plan *p) {
+static bool plan_gradients(lazy_ctx *c, lazy_replay_log *t, lazy_plan *p) {
     for (uint32_t i = 1; i < t->n_entry; i++) {
         const struct lazy_entry *e = &t->entry[i];
         if (!e->live || !e->grad.slot || !was_there(t, e->grad.slot, e->grad.generation)) continue;
@@ -190,7 +191,7 @@ static bool plan_gradients(lazy_ctx *c, lazy_tape *t, lazy_plan *p) {
     return true;
 }
 
-static bool plan_result(lazy_ctx *c, lazy_tape *t, lazy_plan *p) {
+static bool plan_result(lazy_ctx *c, lazy_replay_log *t, lazy_plan *p) {
     const lazy_slot *s = lazy_slot_of(c, t->result);
     p->has_result = s != NULL;
     for (size_t i = 0; i < p->n_outputs; i++)
@@ -206,7 +207,7 @@ static bool plan_result(lazy_ctx *c, lazy_tape *t, lazy_plan *p) {
 }
 
 /* An input that fn keeps has a slot of its own, which no output fills at a replay. */
-static bool keeps_input(lazy_ctx *c, const lazy_tape *t) {
+static bool keeps_input(lazy_ctx *c, const lazy_replay_log *t) {
     for (size_t i = 0; i < t->sig.n; i++) {
         const lazy_slot *s = t->sig.in[i].slot ? NULL : lazy_slot_of(c, t->in[i]);
         if (s && s->persistent && !s->value) return true;
@@ -214,15 +215,15 @@ static bool keeps_input(lazy_ctx *c, const lazy_tape *t) {
     return false;
 }
 
-void lazy_tape_finish(lazy_ctx *c, const lazy_roots *r, const uint32_t *slots, const size_t *requests) {
-    lazy_tape *t = c->tape;
+void lazy_replay_plan_make(lazy_ctx *c, const lazy_roots *r, const uint32_t *slots, const size_t *requests) {
+    lazy_replay_log *t = c->replay_log;
     if (!t->volatile_what && keeps_input(c, t))
-        lazy_tape_volatile(c, src_intern(t->src), "an input is kept by the function");
+        lazy_replay_log_volatile(c, src_intern(t->src), "an input is kept by the function");
     if (t->volatile_what || t->failed || !t->program) return;
     lazy_plan *p = base_calloc(1, sizeof *p);
     if (!p) return;
     p->key = t->program->key;
-    p->sig = t->sig; /* moves; the tape keeps the numbers it needs below */
+    p->sig = t->sig; /* moves; the replay log keeps the numbers it needs below */
     bool ok = plan_inputs(c, t, p) && plan_outputs(c, t, p, r, slots, requests) && plan_gradients(c, t, p) &&
               plan_result(c, t, p) && !t->failed;
     p->items = t->items;
