@@ -81,7 +81,8 @@ int main(int argc, char **argv) {
         xt_tensor y = ten(x);
         ir_value *v = lazy_slot_of(c, y)->value;
         int32_t none = -1;
-        lazy_roots r = {.n = 1, .cap = 1, .values = &v, .alias_leaf = &none, .askers = &(lazy_asker){"bench", 0}};
+        lazy_roots r = {
+            .n = 1, .cap = 1, .values = &v, .alias_leaf = &none, .requesters = &(lazy_requester){"bench", 0}};
         hash128 key;
         lazy_node *nodes;
         size_t n;

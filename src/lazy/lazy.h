@@ -290,7 +290,7 @@ uint64_t lazy_seed(void); /* xt_seed's, else XT_SEED, else 0 */
  * but not read. */
 /* Notes that `what` (kept) wants something of this step's program which is no output of its own (a logged value): if
  * that makes the program new, the report names it. */
-void lazy_note_asker(const xt_src *src, const char *what);
+void lazy_note_requester(const xt_src *src, const char *what);
 /* `what` (kept) names the function that asks, for reports. */
 void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_ready_fn fn, void (*failed)(void *),
                         void *user);

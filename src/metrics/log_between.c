@@ -95,7 +95,7 @@ static void send_tensors(log_engine *e, struct log_job *row) {
     }
     p->row = row;
     for (size_t i = 0; i < e->n_given; i++)
-        if (e->given[i].value.slot) lazy_note_asker(src_get(e->given[i].metric.src), "xt_log");
+        if (e->given[i].value.slot) lazy_note_requester(src_get(e->given[i].metric.src), "xt_log");
     xt_no_grad_begin();
     lazy_path_push("log");
     xt_tensor all = pack(e, p);

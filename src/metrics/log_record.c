@@ -438,7 +438,7 @@ void log_record_step(log_engine *e) {
                                                    forget_recorded, set});
         for (size_t i = 0; i < set->n_pending; i++) {
             const xt_src *line = src_get(set->metrics[set->pending[i].metric].src);
-            lazy_note_asker(line, "xt_log");
+            lazy_note_requester(line, "xt_log");
             enter_numbers(line, &set->pending[i]);
         }
         xt_no_grad_begin();

@@ -48,7 +48,7 @@ static void ctx_free(void *p) {
     base_free(c->leaves);
     base_free(c->packs);
     base_free(c->requests);
-    base_free(c->askers);
+    base_free(c->requesters);
     base_free(c->path_stack);
     base_free(c->autocasts);
     base_free(c->regions);
@@ -139,7 +139,7 @@ xt_status lazy_new_trace(lazy_ctx *c) {
     bool debug = getenv("XT_DEBUG") != NULL;
     c->nan = check_nan || (debug && lazy_debug_word("nan"));
     c->eager = debug && lazy_debug_word("eager");
-    c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode, c->freezes, c->turned};
+    c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode, c->freezes, c->switched_at};
     c->step_began_ns = lazy_take_now(c);
     return NULL;
 }
@@ -166,7 +166,7 @@ void lazy_clear_trace(lazy_ctx *c) {
     for (size_t i = 0; i < c->n_guests; i++)
         if (c->guests[i]->trace_cleared) c->guests[i]->trace_cleared(c);
     c->draws = 0;
-    c->n_askers = 0;
+    c->n_requesters = 0;
     c->operand_failed = false;
 }
 

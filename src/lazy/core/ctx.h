@@ -41,7 +41,7 @@ typedef struct lazy_slot {
     bool retain_grad; /* and here, though the tensor is the result of an op */
     /* a tensor with gradients whose step has ended: they flow into that step's ops, recorded again (detached.c) */
     bool detached;
-    bool survives; /* a step slot that the boundary under way leaves alive: it has a buffer by then */
+    bool outlives_step; /* a step slot that the boundary under way leaves alive: it has a buffer by then */
     lazy_role role;
     const ir_type *type;
     ir_value *value, *leaf;
@@ -92,14 +92,14 @@ typedef struct lazy_pack {
     lazy_buf *buf; /* holds `sent` */
 } lazy_pack;
 
-typedef struct lazy_asker { /* who wants a value out of a step's program, for reports */
+typedef struct lazy_requester { /* who wants a value out of a step's program, for reports */
     const char *what; /* "xt_master_printf"; NULL: a state or gradient gets a new value */
     src_id src;
     src_id made; /* the line that made the value, where another one asks for it */
-} lazy_asker;
+} lazy_requester;
 
 typedef struct lazy_request { /* xt_when_ready */
-    lazy_asker asked;
+    lazy_requester asked;
     xt_tensor t; /* kept while the request waits */
     ir_value *value;
     lazy_buf *buf;
@@ -126,9 +126,9 @@ enum { LAZY_DIED_IN_LOOP = -2 }; /* died_step of tensors of one iteration */
 typedef struct lazy_replay_log lazy_replay_log; /* step.h */
 struct xt_step;
 
-typedef struct lazy_turns { /* the lines where switches were turned last; 0 = unknown */
+typedef struct lazy_switch_lines { /* the lines where switches were changed last; 0 = unknown */
     src_id autocast, mode, frozen;
-} lazy_turns;
+} lazy_switch_lines;
 
 typedef struct lazy_flags { /* switches that change what is recorded */
     bool no_grad; /* and no backward pass: optimizers turn gradients off for themselves */
@@ -136,7 +136,7 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     xt_dtype autocast;
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* how often parameters that had been trained were frozen or unfrozen */
-    lazy_turns turned;
+    lazy_switch_lines switched_at;
 } lazy_flags;
 
 /* A part above the core that keeps something of its own in the context. It attends from when it first does; the core
@@ -168,8 +168,8 @@ typedef struct lazy_ctx {
     size_t n_packs, cap_packs;
     lazy_request *requests;
     size_t n_requests, cap_requests;
-    lazy_asker *askers; /* noted for this step */
-    size_t n_askers, cap_askers;
+    lazy_requester *requesters; /* noted for this step */
+    size_t n_requesters, cap_requesters;
     struct lazy_optional_registry *optionals; /* optional.c */
     const size_t *request_order; /* of requests that are optional outputs, in this step; NULL: as they were asked for */
     size_t n_request_order;
@@ -177,7 +177,7 @@ typedef struct lazy_ctx {
     const uint32_t *places;
 
     bool nan, eager; /* words of XT_DEBUG, as of the begin of the step */
-    bool looking; /* XT_DEBUG=nan or eager is at work: what it records and runs is not looked at */
+    bool in_debug_run; /* XT_DEBUG=nan or eager is at work: what it records and runs is not looked at */
     map *computed; /* of this trace, XT_DEBUG=eager: ir_value * -> its lazy_buf, retained */
     size_t n_recorded; /* tensors of this step */
     ir_op *settled; /* the last op of the trace whose needs-gradient flags are known */
@@ -210,10 +210,10 @@ typedef struct lazy_ctx {
     int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
     bool in_boundary;
     /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
-    bool echo;
+    bool call_ended_step;
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* xt_freeze and xt_unfreeze of parameters that were there */
-    lazy_turns turned;
+    lazy_switch_lines switched_at;
     lazy_replay_log *replay_log; /* a compiled step function is being recorded */
     const lazy_loop *loop; /* the innermost loop whose body is being recorded */
     struct xt_step *steps;

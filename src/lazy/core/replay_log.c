@@ -46,14 +46,14 @@ void lazy_replay_log_labels(lazy_ctx *c, const lazy_classes *classes, xt_tensor 
 void lazy_note_freeze(const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
-    c->turned.frozen = c->used.turned.frozen = src_intern(src ? src : src_called_from);
+    c->switched_at.frozen = c->used.switched_at.frozen = src_intern(src ? src : src_called_from);
     c->used.freezes = ++c->freezes;
 }
 
 void lazy_mode_toggle(const xt_src *src, uint64_t module) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
-    c->turned.mode = c->used.turned.mode = src_intern(src ? src : src_called_from);
+    c->switched_at.mode = c->used.switched_at.mode = src_intern(src ? src : src_called_from);
     c->mode ^= hash_mix((hash128){module, 0x6d6f6465}, (hash128){1, 2}).lo;
     if (c->mode) c->used.mode = c->mode;
 }

@@ -34,17 +34,17 @@ void xt_autocast_begin_at(const xt_src *src, xt_dtype dtype) {
         lazy_fail(status_oom(sizeof c->autocast, "xt_autocast_begin"));
     else
         c->autocast = dtype == XT_F32 ? XT_DTYPE_NONE : dtype;
-    c->turned.autocast = src_intern(src);
+    c->switched_at.autocast = src_intern(src);
     if (!c->autocast) return;
     c->used.autocast = c->autocast;
-    c->used.turned.autocast = c->turned.autocast;
+    c->used.switched_at.autocast = c->switched_at.autocast;
 }
 
 void xt_autocast_end_at(const xt_src *src) {
     SRC_CALLED_FROM(src);
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
-    c->turned.autocast = src_intern(src);
+    c->switched_at.autocast = src_intern(src);
     if (c->n_autocasts)
         c->autocast = c->autocasts[--c->n_autocasts];
     else

@@ -21,7 +21,7 @@ void lazy_program_release(lazy_program *g) {
     base_free(g->inputs);
     base_free(g->donates);
     base_free(g->nodes);
-    base_free(g->askers);
+    base_free(g->requesters);
     base_free(g->rank_nodes);
     lazy_origins_release(g->origins);
     base_free(g);
@@ -175,11 +175,11 @@ static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m
     p->n_inputs = n_leaves;
     p->inputs = base_malloc((n_leaves + 1) * sizeof *p->inputs);
     p->donates = base_calloc(n_leaves + 1, sizeof *p->donates);
-    p->n_askers = r->n + r->n_also;
-    p->askers = base_malloc((p->n_askers + 1) * sizeof *p->askers);
-    if (!p->askers) return status_oom(p->n_askers * sizeof *p->askers, "a program");
-    memcpy(p->askers, r->askers, r->n * sizeof *p->askers);
-    if (r->n_also) memcpy(p->askers + r->n, r->also, r->n_also * sizeof *p->askers);
+    p->n_requesters = r->n + r->n_also;
+    p->requesters = base_malloc((p->n_requesters + 1) * sizeof *p->requesters);
+    if (!p->requesters) return status_oom(p->n_requesters * sizeof *p->requesters, "a program");
+    memcpy(p->requesters, r->requesters, r->n * sizeof *p->requesters);
+    if (r->n_also) memcpy(p->requesters + r->n, r->also, r->n_also * sizeof *p->requesters);
     size_t n_ops = 0;
     for (ir_op *op = main_func->body->first; op; op = op->next) n_ops++;
     lazy_origins *o = p->origins = origins_new(n_ops, n_leaves);

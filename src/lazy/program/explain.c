@@ -99,13 +99,13 @@ static void became(str *out, const lazy_node *now, const lazy_node *was, int64_t
 }
 
 /* --- outputs: who asks for a value in one program and not in the other --- */
-static size_t times(const lazy_asker *list, size_t n, const lazy_asker *a) {
+static size_t times(const lazy_requester *list, size_t n, const lazy_requester *a) {
     size_t k = 0;
     for (size_t i = 0; i < n; i++) k += list[i].what && list[i].src == a->src && strcmp(list[i].what, a->what) == 0;
     return k;
 }
 
-static const lazy_asker *extra(const lazy_asker *a, size_t n_a, const lazy_asker *b, size_t n_b) {
+static const lazy_requester *extra(const lazy_requester *a, size_t n_a, const lazy_requester *b, size_t n_b) {
     for (size_t i = 0; i < n_a; i++)
         if (a[i].what && times(a, n_a, &a[i]) > times(b, n_b, &a[i])) return &a[i];
     return NULL;
@@ -117,12 +117,12 @@ static lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_progra
     char at[256];
     lazy_why why = LAZY_WHY_KNOWN;
     size_t n = r->n + r->n_also;
-    lazy_asker *mine = base_malloc((n + 1) * sizeof *mine);
+    lazy_requester *mine = base_malloc((n + 1) * sizeof *mine);
     if (!mine) return why;
-    memcpy(mine, r->askers, r->n * sizeof *mine);
+    memcpy(mine, r->requesters, r->n * sizeof *mine);
     if (r->n_also) memcpy(mine + r->n, r->also, r->n_also * sizeof *mine);
-    const lazy_asker *more = extra(mine, n, p->askers, p->n_askers), *less = extra(p->askers, p->n_askers, mine, n),
-                     *who = more ? more : less;
+    const lazy_requester *more = extra(mine, n, p->requesters, p->n_requesters),
+                         *less = extra(p->requesters, p->n_requesters, mine, n), *who = more ? more : less;
     if (more) {
         str_printf(out, "%s at %s asks for a value", more->what, src_text(more->src, at, sizeof at));
         if (more->made && more->made != more->src)
@@ -144,7 +144,7 @@ static lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_progra
 /* The optional outputs of the step are all known, but not in this combination. */
 static lazy_why explain_superset(str *out, const lazy_roots *r) {
     char at[256];
-    const lazy_asker *who = r->n_also ? &r->also[0] : &r->askers[r->n - 1];
+    const lazy_requester *who = r->n_also ? &r->also[0] : &r->requesters[r->n - 1];
     str_printf(out,
                "%s at %s is asked for in another combination than before: from now on one program has all that steps "
                "ask for under an `if`, and each switches off the rest",
@@ -286,14 +286,14 @@ static bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was
     if (now->autocast != was->autocast) {
         str_printf(out, "autocast is %s instead of %s", now->autocast ? xt_dtype_name(now->autocast) : "off",
                    was->autocast ? xt_dtype_name(was->autocast) : "off");
-        turned(out, now->autocast ? now->turned.autocast : was->turned.autocast);
+        turned(out, now->autocast ? now->switched_at.autocast : was->switched_at.autocast);
     } else if (now->mode != was->mode) {
         str_append(out, "a module is in another mode (xt_train, xt_eval)");
-        turned(out, now->turned.mode);
+        turned(out, now->switched_at.mode);
     } else if (now->freezes != was->freezes && !now->no_grad && !was->no_grad) {
         char text[256];
         str_printf(out, "xt_freeze or xt_unfreeze at %s changed which parameters are trained",
-                   src_text(now->turned.frozen, text, sizeof text));
+                   src_text(now->switched_at.frozen, text, sizeof text));
     } else if (now->no_grad !=
                was->no_grad) { /* after the mode: layers turn gradients off for themselves in one of the two */
         str_printf(out, "xt_no_grad is %s", now->no_grad ? "on" : "off");
@@ -350,7 +350,8 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
     } else if (ev->forced) {
         ev->why = LAZY_WHY_READ;
         str_printf(&out, "%s at %s reads a value before its step has ended: it needs a program for itself",
-                   r->n && r->askers[0].what ? r->askers[0].what : "the program", src_text(ev->src, at, sizeof at));
+                   r->n && r->requesters[0].what ? r->requesters[0].what : "the program",
+                   src_text(ev->src, at, sizeof at));
     } else if (!best) {
         ev->why = LAZY_WHY_FIRST;
         str_append(&out, "first program");

@@ -38,8 +38,8 @@ typedef struct lazy_program {
     uint32_t *inputs; /* input k is argument inputs[k] of the trace */
     bool *donates; /* input k is consumed */
     size_t n_outputs;
-    lazy_asker *askers; /* of the outputs, then those noted besides */
-    size_t n_askers;
+    lazy_requester *requesters; /* of the outputs, then those noted besides */
+    size_t n_requesters;
     lazy_node *nodes; /* the ops in order, arguments first (code OP_COUNT) */
     size_t n_nodes;
     lazy_origins *origins;
@@ -66,8 +66,8 @@ typedef struct lazy_roots {
     size_t n, cap;
     ir_value **values;
     int32_t *alias_leaf; /* argument whose buffer the output may take over, or -1 */
-    lazy_asker *askers; /* of the outputs */
-    const lazy_asker *also; /* who else wants something of this step: lazy_note_asker */
+    lazy_requester *requesters; /* of the outputs */
+    const lazy_requester *also; /* who else wants something of this step: lazy_note_requester */
     size_t n_also;
     const struct lazy_layout **layouts; /* of the outputs; NULL: all whole */
     bool *out_unknown; /* not NULL: a program that is not in memory is not made, but told here, */

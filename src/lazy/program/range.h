@@ -1,4 +1,4 @@
-/* What XT_DEBUG=nan says of a tensor's elements, and which ops it never suspects: for steps (hygiene.c) and for
+/* What XT_DEBUG=nan says of a tensor's elements, and which ops it never suspects: for steps (nan_check.c) and for
  * programs from files (from_file_nan.c). */
 #ifndef XT_SRC_LAZY_RANGE_H
 #define XT_SRC_LAZY_RANGE_H

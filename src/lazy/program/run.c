@@ -201,7 +201,7 @@ bool lazy_drain(void) {
 void lazy_roots_free(lazy_roots *r) {
     base_free(r->values);
     base_free(r->alias_leaf);
-    base_free(r->askers);
+    base_free(r->requesters);
     base_free(r->layouts);
     memset(r, 0, sizeof *r);
 }

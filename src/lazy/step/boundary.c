@@ -54,19 +54,20 @@ void lazy_when_step_done(lazy_done_fn fn, void *user) {
     if (c->replay_log) lazy_replay_log_add(c, (lazy_replay_item){.kind = LAZY_REPLAY_DONE, .done = fn, .user = user});
 }
 
-static bool add_root(lazy_roots *r, ir_value *v, int32_t alias, const struct lazy_layout *layout, lazy_asker asker) {
+static bool add_root(lazy_roots *r, ir_value *v, int32_t alias, const struct lazy_layout *layout,
+                     lazy_requester requester) {
     if (r->n == r->cap) {
-        size_t cap_values = r->cap, cap_alias = r->cap, cap_layouts = r->cap, cap_askers = r->cap;
+        size_t cap_values = r->cap, cap_alias = r->cap, cap_layouts = r->cap, cap_requesters = r->cap;
         if (!vec_grow((void **)&r->values, &cap_values, r->n + 1, sizeof *r->values)) return false;
         if (!vec_grow((void **)&r->alias_leaf, &cap_alias, r->n + 1, sizeof *r->alias_leaf)) return false;
         if (!vec_grow((void **)&r->layouts, &cap_layouts, r->n + 1, sizeof *r->layouts)) return false;
-        if (!vec_grow((void **)&r->askers, &cap_askers, r->n + 1, sizeof *r->askers)) return false;
+        if (!vec_grow((void **)&r->requesters, &cap_requesters, r->n + 1, sizeof *r->requesters)) return false;
         r->cap = cap_values < cap_alias ? cap_values : cap_alias;
-        if (cap_askers < r->cap) r->cap = cap_askers;
+        if (cap_requesters < r->cap) r->cap = cap_requesters;
         if (cap_layouts < r->cap) r->cap = cap_layouts;
     }
     r->values[r->n] = v;
-    r->askers[r->n] = asker;
+    r->requesters[r->n] = requester;
     r->layouts[r->n] = layout;
     r->alias_leaf[r->n++] = alias;
     return true;
@@ -75,7 +76,7 @@ static bool add_root(lazy_roots *r, ir_value *v, int32_t alias, const struct laz
 /* Gradients and dropped states of the last steps leave buffers that new values of the same type can take over. Which
  * buffers may be taken over is a matter of structure, so that it is the same in every step; whether one is at run time
  * (nobody else holds it) is decided in run.c. */
-static int32_t orphan_of_type(lazy_ctx *c, const ir_type *type, const struct lazy_layout *layout, bool *taken) {
+static int32_t dead_input_of_type(lazy_ctx *c, const ir_type *type, const struct lazy_layout *layout, bool *taken) {
     for (size_t i = 0; i < c->n_leaves; i++) {
         const lazy_leaf *l = &c->leaves[i];
         if (taken[i] || !l->buf || c->b.block->args[i]->type != type || l->layout != layout) continue;
@@ -96,9 +97,9 @@ typedef struct boundary {
     size_t n_requests, cap_requests;
 } boundary;
 
-static bool add(boundary *b, ir_value *v, int32_t alias, const struct lazy_layout *layout, lazy_asker asker,
+static bool add(boundary *b, ir_value *v, int32_t alias, const struct lazy_layout *layout, lazy_requester requester,
                 uint32_t slot, size_t request) {
-    return add_root(&b->roots, v, alias, layout, asker) && VEC_PUSH(b->slots, b->n_slots, b->cap_slots, slot) &&
+    return add_root(&b->roots, v, alias, layout, requester) && VEC_PUSH(b->slots, b->n_slots, b->cap_slots, slot) &&
            VEC_PUSH(b->requests, b->n_requests, b->cap_requests, request);
 }
 
@@ -121,10 +122,10 @@ static xt_status collect(lazy_ctx *c, boundary *b) {
             alias = (int32_t)s->leaf->index;
             taken[alias] = true;
         } else if (!s->leaf)
-            alias = orphan_of_type(c, s->value->type, s->layout, taken);
-        lazy_asker asker = {s->is_state || s->role == LAZY_GRADIENT ? NULL : "xt_keep", s->kept ? s->kept : s->src,
-                            s->kept ? s->src : 0};
-        ok = add(b, s->value, alias, s->layout, asker, index, SIZE_MAX);
+            alias = dead_input_of_type(c, s->value->type, s->layout, taken);
+        lazy_requester requester = {s->is_state || s->role == LAZY_GRADIENT ? NULL : "xt_keep",
+                                    s->kept ? s->kept : s->src, s->kept ? s->src : 0};
+        ok = add(b, s->value, alias, s->layout, requester, index, SIZE_MAX);
     }
     for (size_t k = 0; k < c->n_requests && ok; k++) {
         if (!c->requests[k].value || (c->request_order && lazy_request_is_optional(&c->requests[k]))) continue;
@@ -168,7 +169,7 @@ static xt_status start_requests(lazy_ctx *c) {
             lazy_slot *t = lazy_slot_of(c, q->t);
             if (t && q->buf) {
                 t->buf = q->buf; /* the reference goes along */
-                t->survives = true;
+                t->outlives_step = true;
             } else
                 lazy_buf_release(q->buf);
             continue;
@@ -202,8 +203,8 @@ static void forget_results(boundary *b) {
 
 static xt_status collect_results(lazy_ctx *c, boundary *b) {
     xt_status s = collect(c, b);
-    b->roots.also = c->askers; /* borrowed */
-    b->roots.n_also = c->n_askers;
+    b->roots.also = c->requesters; /* borrowed */
+    b->roots.n_also = c->n_requesters;
     return s;
 }
 
@@ -256,15 +257,15 @@ static void outlive(lazy_slot *s) {
     s->value = s->leaf = NULL;
 }
 
-static void end_step(lazy_ctx *c, src_id at, size_t survivors) {
+static void end_step(lazy_ctx *c, src_id at, size_t n_kept) {
     size_t n = 0;
     for (size_t i = 0; i < c->n_step_slots; i++) {
         uint32_t index = c->step_slots[i];
         lazy_slot *s = &c->slots[index];
         if (!s->live || s->persistent) continue;
-        if (s->buf && (s->survives || (i < survivors && !s->value))) {
+        if (s->buf && (s->outlives_step || (i < n_kept && !s->value))) {
             outlive(s);
-            s->survives = false;
+            s->outlives_step = false;
             c->step_slots[n++] = index;
         } else
             lazy_slot_free(c, index, at);
@@ -344,11 +345,11 @@ void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
         if (observer(i)->after) observer(i)->after(observer(i)->user, cause, step, ok);
 }
 
-bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t survivors) {
+bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_kept) {
     c->in_boundary = true;
     note_place(c, cause, src);
     lazy_observe_before(cause);
-    bool counts = c->b.block->first || c->replay_log || (!c->echo && cause != LAZY_CALL);
+    bool counts = c->b.block->first || c->replay_log || (!c->call_ended_step && cause != LAZY_CALL);
     xt_status late = lazy_take_async_error();
     if (late) {
         lazy_quiesce();
@@ -360,7 +361,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t surv
     }
     fail_requests(c);
     if (c->b.block->first) lazy_detach_step(c, cause, src_intern(src));
-    end_step(c, src_intern(src), survivors);
+    end_step(c, src_intern(src), n_kept);
     c->n_done = c->n_done_users = 0;
     bool ok = c->error == NULL;
     xt_status s = lazy_new_trace(c);
@@ -372,7 +373,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t surv
         run_phases(c, cause, src);
         ok = c->error == NULL;
     }
-    c->echo = false;
+    c->call_ended_step = false;
     lazy_step_passed(c, cause, counts, ok);
     c->in_boundary = false;
     return ok;

@@ -185,7 +185,7 @@ static void push(lazy_ctx *c, lazy_detached *e, lazy_cause cause, src_id at) {
     e->at = at;
     for (size_t i = 0; i < e->n_values; i++) {
         lazy_slot *s = &c->slots[e->values[i].slot];
-        s->detached = s->persistent || s->survives;
+        s->detached = s->persistent || s->outlives_step;
         e->lives_on |= s->detached;
     }
     forget(c, c->detached[LAZY_DETACHED - 1]);
@@ -256,9 +256,9 @@ void lazy_detached_replayed(lazy_ctx *c, const lazy_plan *p, lazy_buf *const *bu
     }
     e->g = p->graph;
     p->graph->refs++;
-    s->survives = s->requires_grad = true;
+    s->outlives_step = s->requires_grad = true;
     push(c, e, LAZY_CALL, src_intern(src));
-    s->survives = false;
+    s->outlives_step = false;
 }
 
 /* --- recording again --- */

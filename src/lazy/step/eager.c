@@ -85,17 +85,18 @@ static xt_status run_op(lazy_ctx *c, ir_op *op) {
                     .cap = n,
                     .values = roots,
                     .alias_leaf = base_malloc((n + 1) * sizeof *r.alias_leaf),
-                    .askers = base_calloc(n + 1, sizeof *r.askers)};
+                    .requesters = base_calloc(n + 1, sizeof *r.requesters)};
     device_buffer **out = base_calloc(n + 1, sizeof *out);
     ir_module *m = NULL;
     size_t n_from = 0;
     side s = {.n = 0};
-    xt_status st =
-        roots && r.alias_leaf && r.askers && out ? NULL : status_oom(n * sizeof *roots, "an op that runs by itself");
+    xt_status st = roots && r.alias_leaf && r.requesters && out
+                       ? NULL
+                       : status_oom(n * sizeof *roots, "an op that runs by itself");
     for (uint32_t i = 0; !st && i < n; i++) {
         roots[i] = &op->out[i];
         r.alias_leaf[i] = -1;
-        r.askers[i] = (lazy_asker){"XT_DEBUG=eager", op->src};
+        r.requesters[i] = (lazy_requester){"XT_DEBUG=eager", op->src};
     }
     if (!st) st = ir_extract(n, roots, "op", is_leaf, c, &m, &from, &n_from);
     if (!st && !fill_leaves(c, from, n_from, &s))
@@ -116,7 +117,7 @@ static xt_status run_op(lazy_ctx *c, ir_op *op) {
     ir_module_free(m);
     base_free(roots);
     base_free(r.alias_leaf);
-    base_free(r.askers);
+    base_free(r.requesters);
     base_free(out);
     return st;
 }
@@ -154,10 +155,10 @@ static xt_status compute(lazy_ctx *c, ir_value *root) {
 }
 
 void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src) {
-    if (c->looking || c->in_boundary || c->replay_log || c->error) return;
+    if (c->in_debug_run || c->in_boundary || c->replay_log || c->error) return;
     lazy_slot *slot = lazy_slot_of(c, t);
     ir_value *v = slot->value;
-    c->looking = true;
+    c->in_debug_run = true;
     xt_status s = NULL;
     if (!v || !v->def) {
         s = lazy_compute_now(c, t, src);
@@ -172,6 +173,6 @@ void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src) {
             slot->read_buf = b;
         }
     }
-    c->looking = false;
+    c->in_debug_run = false;
     if (s) lazy_fail(status_at(s, src));
 }

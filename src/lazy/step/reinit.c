@@ -94,7 +94,7 @@ bool xt_reinitialize_at(const xt_src *src) {
     }
     bool open = c->b.block->first || c->n_requests || c->n_phases;
     /* batches that were taken already are as alive as before */
-    if (open && !lazy_end_step(c, LAZY_WAIT, src, LAZY_ALL_SURVIVE)) return false;
+    if (open && !lazy_end_step(c, LAZY_WAIT, src, LAZY_KEEP_ALL)) return false;
     if (!lazy_drain()) return false;
     xt_status s = open ? NULL : empty_trace(c);
     if (!s) s = all_to_host(c);

@@ -301,7 +301,7 @@ bool lazy_replay_run(lazy_ctx *c, xt_step *step, lazy_plan *p, lazy_program *g, 
     }
     c->n_done = c->n_done_users = 0;
     lazy_step_passed(c, LAZY_CALL, true, !s && !c->error);
-    c->echo = true;
+    c->call_ended_step = true;
     c->in_boundary = false;
     return !s && !c->error;
 }

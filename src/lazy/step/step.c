@@ -99,15 +99,15 @@ static bool end_recorded(lazy_ctx *c, const xt_src *src, int n, const xt_tensor 
     if (!c->b.block->first && !c->n_leaves && !c->n_requests) return true;
     for (int i = 0; i < n; i++) {
         lazy_slot *s = lazy_slot_of(c, in[i]);
-        if (!s->value || s->persistent || s->survives) continue;
+        if (!s->value || s->persistent || s->outlives_step) continue;
         lazy_request q = {.t = in[i], .value = s->value, .to_slot = true, .asked = {"xt_call", src_intern(src)}};
         if (!VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q)) {
             lazy_fail(status_oom(sizeof q, "the inputs of a compiled step function"));
             return false;
         }
-        s->survives = true; /* asked for once, also if it is given twice */
+        s->outlives_step = true; /* asked for once, also if it is given twice */
     }
-    return lazy_end_step(c, LAZY_CALL, src, LAZY_ALL_SURVIVE);
+    return lazy_end_step(c, LAZY_CALL, src, LAZY_KEEP_ALL);
 }
 
 /* States and tensors with gradients are themselves; everything else is a value. */
@@ -238,7 +238,7 @@ static xt_status admit(lazy_replay_log *t, hash128 key, const lazy_event *ev) {
 static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const xt_tensor *in) {
     lazy_replay_log t = {.step = f, .admit = admit, .src = src, .in_fn = true};
     xt_tensor out = {0};
-    size_t survivors = c->n_step_slots;
+    size_t n_kept = c->n_step_slots;
     f->traces++;
     counter_add(COUNTER_recordings, 1);
     if (env_has_word("XT_DEBUG", "compile")) {
@@ -259,7 +259,7 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
     lazy_buf *held = s && !own && !s->failed && !s->value ? s->buf : NULL;
     lazy_buf_retain(held);
     bool persistent = s && s->persistent && s->value;
-    bool ok = lazy_end_step(c, LAZY_CALL, src, survivors);
+    bool ok = lazy_end_step(c, LAZY_CALL, src, n_kept);
     if (ok && own)
         out = t.result;
     else if (ok && persistent && (s = lazy_slot_of(c, t.result))) {
@@ -275,7 +275,7 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
     else
         lazy_plan_free(t.plan);
     log_end(c, &t);
-    c->echo = true;
+    c->call_ended_step = true;
     lazy_end_if_lost("xt_call", src); /* what went wrong in the function is the caller's to look at first */
     return ok ? out : lazy_failed_tensor(src);
 }

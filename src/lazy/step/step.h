@@ -115,9 +115,9 @@ bool lazy_plan_fits(lazy_ctx *c, const lazy_plan *p, const lazy_signature *sig, 
 bool lazy_replay_run(lazy_ctx *c, xt_step *step, lazy_plan *p, lazy_program *g, const xt_src *src, const xt_tensor *in,
                      xt_tensor *out);
 /* --- boundary.c: what a call shares with other steps --- */
-enum { LAZY_ALL_SURVIVE = UINT32_MAX };
-/* step slots up to `survivors` that have a buffer stay */
-bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t survivors);
+enum { LAZY_KEEP_ALL = UINT32_MAX };
+/* step slots up to `n_kept` that have a buffer stay */
+bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_kept);
 void lazy_observe_before(lazy_cause cause);
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok); /* counts the step, tells the observers */
 /* --- detached steps (detached.c): the forward of a step that ended before xt_backward can be recorded again --- */
@@ -139,7 +139,7 @@ bool lazy_request_is_optional(const lazy_request *q);
 xt_status lazy_superset_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots,
                                const size_t *requests, lazy_known_as **out_other);
 
-/* --- XT_DEBUG=nan (hygiene.c) and eager (eager.c) --- */
+/* --- XT_DEBUG=nan (nan_check.c) and eager (eager.c) --- */
 /* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or
  * Inf in out[]. */
 xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src);

@@ -54,7 +54,7 @@ static bool order_requests(lazy_ctx *c, optional_registry *k, const program_grou
 static bool record_all(lazy_ctx *c, optional_registry *k, const program_group *f, lazy_superset *superset,
                        const optional_step *st, const lazy_optional *all) {
     for (size_t i = 0; i < superset->n_has; i++)
-        if (superset->has[i] && !all[i].on && f->items[i].owner) lazy_note_asker(src_get(all[i].src), all[i].what);
+        if (superset->has[i] && !all[i].on && f->items[i].owner) lazy_note_requester(src_get(all[i].src), all[i].what);
     for (size_t i = 0; k->begun && i < c->n_packs; i++) c->packs[i].n = c->packs[i].before_optionals;
     for (size_t i = 0; i < k->n_owners; i++)
         if (!record_owner(k, i, f, superset, all)) return false;

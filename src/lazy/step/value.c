@@ -20,8 +20,8 @@ static xt_status buffer_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt
         return s->buf ? NULL : status_new(XT_FAILED_PRECONDITION, src, "this tensor has no value");
     }
     int32_t none = -1;
-    lazy_asker asker = {cause == LAZY_ITEM ? "xt_item" : "xt_read", src_intern(src)};
-    lazy_roots r = {.n = 1, .cap = 1, .values = &s->value, .alias_leaf = &none, .askers = &asker};
+    lazy_requester requester = {cause == LAZY_ITEM ? "xt_item" : "xt_read", src_intern(src)};
+    lazy_roots r = {.n = 1, .cap = 1, .values = &s->value, .alias_leaf = &none, .requesters = &requester};
     device_buffer *dev = NULL;
     XT_TRY(lazy_run(c, &r, cause, true, src, &dev));
     s->read_buf = lazy_buf_new(dev, s->src, s->path, LAZY_VALUE, s->type, c->step);
@@ -204,23 +204,24 @@ static size_t set_apart(lazy_ctx *c, xt_ready_fn fn) {
 static xt_status compute_requests(lazy_ctx *c, lazy_request *q, size_t n) {
     lazy_roots r = {.values = base_calloc(n, sizeof *r.values),
                     .alias_leaf = base_calloc(n, sizeof *r.alias_leaf),
-                    .askers = base_calloc(n, sizeof *r.askers),
+                    .requesters = base_calloc(n, sizeof *r.requesters),
                     .cap = n};
     device_buffer **out = base_calloc(n, sizeof *out);
     const xt_src *src = NULL;
-    xt_status s = r.values && r.alias_leaf && r.askers && out ? NULL : status_oom(n * sizeof *out, "values asked for");
+    xt_status s =
+        r.values && r.alias_leaf && r.requesters && out ? NULL : status_oom(n * sizeof *out, "values asked for");
     for (size_t i = 0; !s && i < n; i++) {
         if (q[i].buf || !q[i].value) continue;
         if (!src) src = src_get(q[i].asked.src);
         r.values[r.n] = q[i].value;
         r.alias_leaf[r.n] = -1;
-        r.askers[r.n++] = q[i].asked;
+        r.requesters[r.n++] = q[i].asked;
     }
     if (!s && r.n && c->replay_log)
         s = status_new(XT_FAILED_PRECONDITION, src,
                        "%s inside the compiled step function %s: something there waits for its value, which a step has "
                        "only when it has run; wait after xt_call",
-                       r.askers[0].what, c->replay_log->step->name);
+                       r.requesters[0].what, c->replay_log->step->name);
     if (!s && r.n && !c->error) s = lazy_run(c, &r, LAZY_READ, true, src, out);
     for (size_t i = 0, k = 0; !s && r.n && !c->error && i < n; i++)
         if (!q[i].buf && q[i].value)
@@ -250,10 +251,10 @@ void lazy_requests_now(xt_ready_fn fn) {
     if (s) lazy_fail(s);
 }
 
-void lazy_note_asker(const xt_src *src, const char *what) {
+void lazy_note_requester(const xt_src *src, const char *what) {
     lazy_ctx *c = lazy_ctx_get();
-    lazy_asker a = {what, src_intern(src)};
-    if (c && !VEC_PUSH(c->askers, c->n_askers, c->cap_askers, a)) return; /* a report says less */
+    lazy_requester a = {what, src_intern(src)};
+    if (c && !VEC_PUSH(c->requesters, c->n_requesters, c->cap_requesters, a)) return; /* a report says less */
 }
 
 void lazy_request_again(void *(*again)(void *), void *again_user) {

@@ -23,15 +23,15 @@ static xt_status range_of_buffer(device_buffer *b, const ir_type *t, range *out)
 static xt_status run_values(lazy_ctx *c, size_t n, ir_value **values, const xt_src *src, device_buffer **out) {
     lazy_roots r = {.n = n, .cap = n, .values = values};
     r.alias_leaf = base_malloc((n + 1) * sizeof *r.alias_leaf);
-    r.askers = base_calloc(n + 1, sizeof *r.askers);
-    xt_status s = r.alias_leaf && r.askers ? NULL : status_oom(n, "looking for NaN");
+    r.requesters = base_calloc(n + 1, sizeof *r.requesters);
+    xt_status s = r.alias_leaf && r.requesters ? NULL : status_oom(n, "looking for NaN");
     for (size_t i = 0; !s && i < n; i++) {
         r.alias_leaf[i] = -1;
-        r.askers[i] = (lazy_asker){"XT_DEBUG=nan", src_intern(src)};
+        r.requesters[i] = (lazy_requester){"XT_DEBUG=nan", src_intern(src)};
     }
     if (!s) s = lazy_run(c, &r, LAZY_READ, true, src, out);
     base_free(r.alias_leaf);
-    base_free(r.askers);
+    base_free(r.requesters);
     return s;
 }
 
@@ -357,7 +357,7 @@ static xt_status is_bad(const lazy_ctx *c, const ir_value *v, device_buffer *res
 }
 
 xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src) {
-    if (c->looking) return NULL;
+    if (c->in_debug_run) return NULL;
     bool bad = false;
     together = world_get()->size > 1 && lazy_ran_together();
     for (size_t i = 0; i < r->n && !bad; i++) XT_TRY(is_bad(c, r->values[i], out[i], &bad));
@@ -365,8 +365,8 @@ xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **ou
     int rank;
     XT_TRY(least_of_ranks(bad ? 0 : 1, &anywhere, &rank));
     if (anywhere) return NULL;
-    c->looking = true;
+    c->in_debug_run = true;
     xt_status s = locate(c, src);
-    c->looking = false;
+    c->in_debug_run = false;
     return s;
 }
