@@ -117,13 +117,13 @@ typedef struct lazy_slot_value {
     ir_value *value;
 } lazy_slot_value;
 
-typedef struct lazy_detached lazy_detached; /* detached.c */
+typedef struct lazy_detached lazy_detached; /* of a part above, as lazy_graph is */
 typedef struct lazy_graph lazy_graph; /* a trace that was kept: counted */
 enum { LAZY_DETACHED = 2 };
 
 enum { LAZY_DIED_IN_LOOP = -2 }; /* died_step of tensors of one iteration */
 
-typedef struct lazy_replay_log lazy_replay_log; /* step.h */
+typedef struct lazy_replay_log lazy_replay_log; /* replay_log.h */
 struct xt_step;
 
 typedef struct lazy_switch_lines { /* the lines where switches were changed last; 0 = unknown */
@@ -170,15 +170,10 @@ typedef struct lazy_ctx {
     size_t n_requests, cap_requests;
     lazy_requester *requesters; /* noted for this step */
     size_t n_requesters, cap_requesters;
-    struct lazy_optional_registry *optionals; /* optional.c */
-    const size_t *request_order; /* of requests that are optional outputs, in this step; NULL: as they were asked for */
-    size_t n_request_order;
     /* of the program's inputs among the arguments of this trace; NULL: as the program says */
     const uint32_t *places;
 
     bool nan, eager; /* words of XT_DEBUG, as of the begin of the step */
-    bool in_debug_run; /* XT_DEBUG=nan or eager is at work: what it records and runs is not looked at */
-    map *computed; /* of this trace, XT_DEBUG=eager: ir_value * -> its lazy_buf, retained */
     size_t n_recorded; /* tensors of this step */
     ir_op *settled; /* the last op of the trace whose needs-gradient flags are known */
     grad_region *regions; /* checkpointed blocks of this trace */
@@ -189,8 +184,6 @@ typedef struct lazy_ctx {
 
     bool grads_recorded; /* some op of this trace has a result that needs a gradient */
     bool swept; /* and a backward pass has been through this trace */
-    lazy_detached *detached[LAZY_DETACHED]; /* the last steps that nothing was differentiated in, newest first */
-    ir_module *spare; /* memory of a detached step that is forgotten */
 
     xt_status error; /* pending, first one wins */
     bool error_told; /* printed, or given to the handler */
@@ -209,13 +202,23 @@ typedef struct lazy_ctx {
     int64_t step_began_ns;
     int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
     bool in_boundary;
-    /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
-    bool call_ended_step;
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* xt_freeze and xt_unfreeze of parameters that were there */
     lazy_switch_lines switched_at;
     lazy_replay_log *replay_log; /* a compiled step function is being recorded */
     const lazy_loop *loop; /* the innermost loop whose body is being recorded */
+
+    /* Kept here for parts above, which free it when they are told that the thread goes (lazy_guest). The core looks at
+     * none of it. */
+    struct lazy_optional_registry *optionals;
+    const size_t *request_order; /* of requests that are optional outputs, in this step; NULL: as they were asked for */
+    size_t n_request_order;
+    bool in_debug_run; /* XT_DEBUG=nan or eager is at work: what it records and runs is not looked at */
+    map *computed; /* of this trace, XT_DEBUG=eager: ir_value * -> its lazy_buf, retained */
+    lazy_detached *detached[LAZY_DETACHED]; /* the last steps that nothing was differentiated in, newest first */
+    ir_module *spare; /* memory of a detached step that is forgotten */
+    /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
+    bool call_ended_step;
     struct xt_step *steps;
     lazy_done_fn *done_fns;
     void **done_users;
