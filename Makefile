@@ -17,7 +17,8 @@ export YES
 help:
 	@sed -n 's/^## //p' Makefile
 
-## make              builds (needs meson, ninja and the libraries; `make deps` installs them); OPTIONS="-Dwerror=true ..." are Meson's
+## make              builds (needs meson, ninja and the libraries; `make deps` installs them)
+##                   (OPTIONS="-Dwerror=true ...": Meson's options)
 all:
 	@tools/build.sh $(BUILD) $(OPTIONS)
 
@@ -52,7 +53,8 @@ asan: deps
 tsan: deps
 	@tests/run.sh $(BUILD) slow:tsan
 
-## make coverage     which lines the tests execute, by folder, forked ranks among them; TESTS="unit cli" (unit), LIST=src/coll names files
+## make coverage     which lines the tests execute, by folder, forked ranks among them
+##                   (TESTS="unit cli": other than the unit tests; LIST=src/coll names files)
 coverage: deps
 	@tools/coverage.sh build-coverage $(TESTS)
 

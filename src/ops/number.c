@@ -1,6 +1,8 @@
 /* Numbers of the caller's in the graph. A number is a constant until it changes between two steps at the same place of
  * the program; from then on it is data there, with one notice. A place is the source line, the module path, the op, the
  * dtype, and how often they came by in this step. */
+#include <pthread.h>
+
 #include "ops/ops.h"
 
 typedef struct place_key {
@@ -15,28 +17,43 @@ typedef struct place {
     uint32_t count; /* in the entry with count 0: how often this line came by in `step` */
 } place;
 
-typedef struct places {
-    map *known;
-} places;
+/* A tensor belongs to its thread, and so do the program that makes it and the places in it: they go with the thread, or
+ * when it finishes. */
+static __thread map *known;
+static pthread_key_t ends;
+static pthread_once_t ends_once = PTHREAD_ONCE_INIT;
 
-static __thread places here; /* a tensor belongs to its thread, and so does the program that makes it */
-
-static void free_places(void *user) {
+static void free_places(void *of) {
+    map_free(of, base_free);
+    known = NULL;
+}
+static void finish(void *user) {
     (void)user;
-    map_free(here.known, base_free);
-    here.known = NULL;
+    if (!known) return;
+    pthread_setspecific(ends, NULL);
+    free_places(known);
+}
+static void make_key(void) {
+    pthread_key_create(&ends, free_places);
+}
+
+static bool open_places(void) {
+    pthread_once(&ends_once, make_key);
+    known = map_new();
+    if (!known) return false;
+    pthread_setspecific(ends, known);
+    lazy_at_finish(finish, NULL);
+    return true;
 }
 
 static place *find(place_key *key, bool *fresh) {
-    if (!here.known) {
-        here.known = map_new();
-        if (here.known) lazy_at_finish(free_places, NULL);
-    }
-    place *p = here.known ? map_get(here.known, key, sizeof *key) : NULL;
+    *fresh = true;
+    if (!known && !open_places()) return NULL;
+    place *p = map_get(known, key, sizeof *key);
     *fresh = !p;
-    if (p || !here.known) return p;
+    if (p) return p;
     p = base_calloc(1, sizeof *p);
-    if (p && map_put(here.known, key, sizeof *key, p, NULL)) return p;
+    if (p && map_put(known, key, sizeof *key, p, NULL)) return p;
     base_free(p);
     return NULL;
 }

@@ -21,11 +21,18 @@ bool lazy_owns(const void *object) {
     return false;
 }
 
+/* The list goes with its last object: a thread that frees what it made leaves nothing behind when it ends. */
+static void free_list(void) {
+    base_free(items);
+    items = NULL;
+    n_items = cap_items = 0;
+}
+
 void lazy_disown(const void *object) {
     for (size_t i = n_items; i-- > 0;)
         if (items[i].object == object) {
             memmove(&items[i], &items[i + 1], (n_items - i - 1) * sizeof *items);
-            n_items--;
+            if (!--n_items) free_list();
             return;
         }
 }
@@ -35,7 +42,5 @@ void lazy_free_owned(void) {
         owned o = items[--n_items];
         o.free_fn(o.object);
     }
-    base_free(items);
-    items = NULL;
-    cap_items = 0;
+    free_list();
 }
