@@ -184,6 +184,10 @@ void clock_set_fake(int64_t (*fn)(void *), void *user); /* NULL restores the rea
 /* --- log.c: what the sink receives. One whole message per call, newline added. --- */
 void log_msg(xt_severity sev, const char *fmt, ...) BASE_PRINTF(2, 3);
 void log_raw(xt_severity sev, const char *text, size_t n);
+/* Messages of this thread between the two leave at the second: who holds a lock says nothing under it, since a sink is
+ * the user's and may do what needs the lock. Pairs may be nested. */
+void log_hold(void);
+void log_release(void);
 bool log_to_terminal(void); /* messages go to stderr, and it is a terminal: a progress line may be repainted */
 void log_once(const char *key, xt_severity sev, const char *fmt, ...) BASE_PRINTF(3, 4);
 

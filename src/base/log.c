@@ -83,8 +83,50 @@ static void write_stderr(xt_severity sev, const char *text, size_t n) {
     str_free(&prefixed);
 }
 
+/* What this thread says while it holds others up. */
+typedef struct held_message {
+    xt_severity sev;
+    char *text;
+    size_t n;
+} held_message;
+static _Thread_local struct {
+    int depth;
+    held_message *messages;
+    size_t n, cap;
+} held;
+
+static bool hold(xt_severity sev, const char *text, size_t n) {
+    held_message m = {sev, base_malloc(n + 1), n};
+    if (!m.text) return false;
+    memcpy(m.text, text, n);
+    if (VEC_PUSH(held.messages, held.n, held.cap, m)) return true;
+    base_free(m.text);
+    return false;
+}
+
+void log_hold(void) {
+    held.depth++;
+}
+
+void log_release(void) {
+    if (--held.depth) return;
+    held_message *messages = held.messages;
+    size_t n = held.n;
+    held.messages = NULL; /* a sink may hold messages of its own */
+    held.n = held.cap = 0;
+    for (size_t i = 0; i < n; i++) {
+        log_raw(messages[i].sev, messages[i].text, messages[i].n);
+        base_free(messages[i].text);
+    }
+    base_free(messages);
+}
+
 void log_raw(xt_severity sev, const char *text, size_t n) {
     int saved = errno;
+    if (held.depth && hold(sev, text, n)) {
+        errno = saved;
+        return;
+    }
     if (inside_sink) {
         write_stderr(sev, text, n);
     } else {

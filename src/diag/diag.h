@@ -2,8 +2,6 @@
 #ifndef XT_SRC_DIAG_H
 #define XT_SRC_DIAG_H
 
-#include <pthread.h>
-
 #include <xtrain/diag.h>
 
 #include "crash/crash.h"
@@ -62,7 +60,9 @@ void diag_append_phase_prometheus(str *out);
 /* --- watch.c, growth.c: after each step --- */
 void diag_watch_start(void);
 void diag_watch_event(const lazy_event *e);
-extern pthread_mutex_t diag_watching; /* held while a step or an event is looked at, whichever thread's */
+/* Around looking at a step or an event: one thread at a time; what it says leaves at the end. */
+void diag_watch_enter(void);
+void diag_watch_leave(void);
 bool diag_growth_due(int64_t step);
 void diag_growth_sample(int64_t step, const lazy_group *groups, size_t n, int64_t rss);
 void diag_growth_event(const lazy_event *e);

@@ -161,9 +161,9 @@ static void tell(const lazy_event *e) {
 
 static void on_event(void *user, const lazy_event *e) {
     (void)user;
-    pthread_mutex_lock(&diag_watching);
+    diag_watch_enter();
     tell(e);
-    pthread_mutex_unlock(&diag_watching);
+    diag_watch_leave();
 }
 
 void diag_events_start(void) {

@@ -5,6 +5,7 @@
 #include "diag/diag.h"
 
 #include <math.h>
+#include <pthread.h>
 
 enum { REMEMBERED_STEP = 100, HISTORY_EVERY_NS = 1000000000 };
 
@@ -141,14 +142,22 @@ static void look(int64_t step, bool ok) {
     sample(step, due, point);
 }
 
-pthread_mutex_t diag_watching = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t watching = PTHREAD_MUTEX_INITIALIZER;
+void diag_watch_enter(void) {
+    pthread_mutex_lock(&watching);
+    log_hold();
+}
+void diag_watch_leave(void) {
+    pthread_mutex_unlock(&watching);
+    log_release();
+}
 
 static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
     (void)user;
     (void)cause;
-    pthread_mutex_lock(&diag_watching);
+    diag_watch_enter();
     look(step, ok);
-    pthread_mutex_unlock(&diag_watching);
+    diag_watch_leave();
 }
 
 void diag_watch_event(const lazy_event *e) {

@@ -359,6 +359,33 @@ static void the_report(void **state) {
     assert_non_null(strstr(said, "execution "));
 }
 
+/* A sink is the user's: what it computes itself is a step like any other. */
+static int steps_in_the_sink;
+static void stepping_sink(xt_severity sev, const char *text, size_t n, void *user) {
+    static bool busy;
+    if (!busy) {
+        busy = true;
+        if (xt_item(xt_sum(rows(7))) == xt_item(xt_sum(rows(7)))) steps_in_the_sink++;
+        busy = false;
+    }
+    sink(sev, text, n, user);
+}
+
+static void a_sink_may_step(void **state) {
+    (void)state;
+    setenv("XT_DEBUG", "compile,exec", 1);
+    xt_set_sink(stepping_sink, NULL);
+    alarm(60); /* waited for itself */
+    for (int i = 0; i < 2; i++) {
+        xt_when_ready(xt_sum(xt_exp(rows(i ? 5 : 6))), NULL, NULL);
+        assert_true(xt_mark_step());
+    }
+    alarm(0);
+    unsetenv("XT_DEBUG");
+    assert_true(steps_in_the_sink >= 2);
+    assert_non_null(strstr(said, "execution "));
+}
+
 static xt_tensor one_unit(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "fc", x, 1);
@@ -456,6 +483,7 @@ int main(void) {
                                        CAUSE(explicit_sync),
                                        CAUSE(evicted),
                                        CAUSE(the_report),
+                                       CAUSE(a_sink_may_step),
                                        CAUSE(the_first_early_read),
                                        CAUSE(advice_on_workers),
                                        CAUSE(a_limit)};
