@@ -38,7 +38,7 @@ typedef struct device_plugin {
 } device_plugin;
 /* Loads, checks and initialises the plugin, or gives the one loaded before. */
 xt_status device_plugin_load(const char *path, const device_plugin **out);
-void device_quiet_tpu(void); /* topology.c: libtpu shall not look for a TPU; before it is loaded */
+void device_quiet_tpu(void); /* plugin.c: libtpu shall not look for a TPU; before it is loaded */
 bool device_lacks_tpu(device_family f); /* plugin.c: a TPU plugin, on a machine that has none */
 char *device_build_id(const char *path); /* size-mtime-GNU build id; base_free; NULL without memory */
 

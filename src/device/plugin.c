@@ -79,6 +79,27 @@ static void calm_waiting_threads(void) {
     if (!getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
 }
 
+/* libtpu asks a metadata server on the network and keeps a lock file unless it is told not to: where no TPU is, these
+ * are set, in this process only, before it is loaded, unless the user has set them. */
+static const char *const tpu_env[][2] = {
+    {"TPU_SKIP_MDS_QUERY", "1"}, {"TPU_WORKER_HOSTNAMES", "localhost"},
+    {"TPU_WORKER_ID", "0"},      {"TPU_ACCELERATOR_TYPE", "v5litepod-4"},
+    {"TPU_MIN_LOG_LEVEL", "3"},  {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
+};
+
+void device_quiet_tpu(void) {
+    bool said = false;
+    for (size_t i = 0; i < BASE_COUNT(tpu_env); i++) {
+        if (getenv(tpu_env[i][0])) continue;
+        setenv(tpu_env[i][0], tpu_env[i][1], 1);
+        said = true;
+    }
+    if (said && env_has_word("XT_DEBUG", "plugin"))
+        for (size_t i = 0; i < BASE_COUNT(tpu_env); i++)
+            log_msg(XT_SEV_INFO, "for compiling without a TPU: %s=%s in this process", tpu_env[i][0],
+                    getenv(tpu_env[i][0]));
+}
+
 /* libtpu where no TPU is asks a metadata server on the network for minutes before it says so. */
 bool device_lacks_tpu(device_family f) {
     int n = 0;

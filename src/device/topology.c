@@ -1,8 +1,6 @@
 /* Compiling for hardware that is not there: a plugin's compiler needs a topology, not a client.
  *
- * TPU: libtpu knows its topologies by name. It asks a metadata server on the network and keeps a lock file unless it is
- * told not to, so the variables below are set, in this process only, before it is loaded, unless the user has set them.
- * CUDA: the plugin is given a description of the card (chips.c). */
+ * TPU: libtpu knows its topologies by name. CUDA: the plugin is given a description of the card (chips.c). */
 #include <stdlib.h>
 
 #include "base/proto.h"
@@ -22,26 +20,6 @@ struct device_plan_exec {
 
 void device_topology_names(str *out) {
     chip_names(out);
-}
-
-static const char *const tpu_env[][2] = {
-    {"TPU_SKIP_MDS_QUERY", "1"}, {"TPU_WORKER_HOSTNAMES", "localhost"},
-    {"TPU_WORKER_ID", "0"},      {"TPU_ACCELERATOR_TYPE", "v5litepod-4"},
-    {"TPU_MIN_LOG_LEVEL", "3"},  {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
-};
-
-/* libtpu without a TPU: no metadata server, no worker names, no lock between processes. */
-void device_quiet_tpu(void) {
-    bool said = false;
-    for (size_t i = 0; i < BASE_COUNT(tpu_env); i++) {
-        if (getenv(tpu_env[i][0])) continue;
-        setenv(tpu_env[i][0], tpu_env[i][1], 1);
-        said = true;
-    }
-    if (said && env_has_word("XT_DEBUG", "plugin"))
-        for (size_t i = 0; i < BASE_COUNT(tpu_env); i++)
-            log_msg(XT_SEV_INFO, "for compiling without a TPU: %s=%s in this process", tpu_env[i][0],
-                    getenv(tpu_env[i][0]));
 }
 
 /* --- names --- */

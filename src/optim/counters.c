@@ -5,6 +5,10 @@
 #include "ops/ops.h"
 #include "optim/optim.h"
 
+bool optim_counts(const xt_optimizer *o) {
+    return o->kind->counts && o->kind->counts(&o->groups[0].h);
+}
+
 static int new_counter(const xt_src *src, xt_optimizer *o) {
     char name[64];
     size_t n = o->n_counters;

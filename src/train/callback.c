@@ -58,8 +58,8 @@ bool callback_is(const xt_callback *c, const xt_callback_desc *kind) {
 
 void callback_insert(xt_trainer *t, xt_callback *c) {
     size_t at = t->n_callbacks;
-    if (!callback_is(c, &model_checkpoint_desc))
-        while (at > 0 && callback_is(t->callbacks[at - 1], &model_checkpoint_desc)) at--;
+    if (!c->saves)
+        while (at > 0 && t->callbacks[at - 1]->saves) at--;
     if (!VEC_PUSH(t->callbacks, t->n_callbacks, t->cap_callbacks, c)) {
         lazy_fail(status_oom(sizeof c, "a callback"));
         callback_free(c);
@@ -69,24 +69,9 @@ void callback_insert(xt_trainer *t, xt_callback *c) {
     t->callbacks[at] = c;
 }
 
-static bool has(const xt_trainer *t, const xt_callback_desc *kind) {
-    for (size_t i = 0; i < t->n_callbacks; i++)
-        if (callback_is(t->callbacks[i], kind)) return true;
-    return false;
-}
-
 /* A smoke run leaves no files and is not stopped early. Outside a fit only a program's own callbacks are called, and
  * those for predictions: the library's are about training. */
 bool callback_rests(const xt_trainer *t, const xt_callback *c) {
     if (!t->fitting && !c->own && !c->d.predict_batch_end) return true;
-    return t->o.fast_dev_run && (callback_is(c, &model_checkpoint_desc) || callback_is(c, &early_stopping_desc));
-}
-
-xt_status callbacks_built_in(xt_trainer *t) {
-    if (t->built_ins_added) return NULL;
-    t->built_ins_added = true;
-    if (t->o.model_summary != XT_OFF && !has(t, &model_summary_desc)) xt_trainer_add(t, model_summary_new());
-    if (t->o.reinitialize_every_n_steps) xt_trainer_add(t, reinitialize_new());
-    if (t->o.progress_bar != XT_OFF && !has(t, &progress_bar_desc)) xt_trainer_add(t, progress_bar_new());
-    return NULL;
+    return t->o.fast_dev_run && (c->saves || c->stops);
 }

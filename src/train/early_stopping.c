@@ -164,5 +164,7 @@ xt_callback *xt_early_stopping_opt(const xt_src *src, xt_early_stopping_opts o) 
     }
     e->o = o;
     e->o.monitor = intern_text(intern(o.monitor));
-    return callback_watching(callback_make(&early_stopping_desc, e), o.monitor, o.mode);
+    xt_callback *c = callback_make(&early_stopping_desc, e);
+    if (c) c->stops = true;
+    return callback_watching(c, o.monitor, o.mode);
 }

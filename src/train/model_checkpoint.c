@@ -505,5 +505,7 @@ xt_callback *xt_model_checkpoint_opt(const xt_src *src, xt_model_checkpoint_opts
     m->saved_step = -1;
     m->o.every_time = NULL;
     if (o.every_time) xt_status_free(duration_parse("every_time", o.every_time, &m->every_ns)); /* checked above */
-    return callback_watching(callback_make(&model_checkpoint_desc, m), o.monitor, o.mode);
+    xt_callback *c = callback_make(&model_checkpoint_desc, m);
+    if (c) c->saves = true;
+    return callback_watching(c, o.monitor, o.mode);
 }

@@ -39,6 +39,8 @@ struct xt_callback {
     void *user;
     const callback_tensors *tensors; /* NULL: it has none */
     bool own; /* the program's, made by xt_callback_new */
+    bool saves; /* checkpoints: they come last, so that they save what the others have decided */
+    bool stops; /* ends a training early */
     /* "min val/loss": which of its kind it is, so that a resumed run may add them in another order; NULL = go
      * by the order */
     const char *watches;
@@ -208,7 +210,8 @@ xt_status callback_needs_logger(const xt_trainer *t, const char *who); /* an err
 xt_callback *callback_make(const xt_callback_desc *d, void *user); /* frees user when it fails */
 void callback_insert(xt_trainer *t, xt_callback *c); /* checkpoints stay last */
 bool callback_is(const xt_callback *c, const xt_callback_desc *kind);
-xt_status callbacks_built_in(xt_trainer *t); /* adds the default ones: summary, bar, last checkpoint */
+xt_status
+callbacks_built_in(xt_trainer *t); /* built_in_callbacks.c: adds the default ones: summary, bar, last checkpoint */
 /* Built-in kinds, for callback_is and for the default ones. */
 extern const xt_callback_desc accumulation_schedule_desc, model_checkpoint_desc, early_stopping_desc, throughput_desc,
     lr_monitor_desc, progress_bar_desc, model_summary_desc;
