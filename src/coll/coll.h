@@ -90,8 +90,6 @@ typedef struct coll_job {
 xt_status coll_start(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, coll_job *out);
 xt_status coll_poll(coll_group *g);
 xt_status coll_finish(coll_group *g, coll_job *j); /* waits for it and those before */
-/* dst[i] = src[0][i] op ... op src[n-1][i], as coll_all_reduce folds: dst may be one of the sources. */
-xt_status coll_fold(coll_op op, xt_dtype t, void *dst, const void *const *src, int n, size_t count);
 void coll_scale_half(void *data, xt_dtype t, size_t count, float factor); /* bf16 or f16, in place, rounded once */
 xt_status coll_all_gather(coll_group *g, const void *src, size_t bytes, void *dst); /* dst: size * bytes, by rank */
 xt_status coll_broadcast(coll_group *g, int root, void *data, size_t bytes);

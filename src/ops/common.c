@@ -84,10 +84,6 @@ xt_dtype ops_promote(const ir_type *a, const ir_type *b) {
     return promote_dtypes(a->dtype, b->dtype);
 }
 
-bool ops_is_number(xt_dtype t) {
-    return t != XT_BOOL;
-}
-
 ir_value *ops_float(ir_builder *b, ir_value *x) {
     if (!x || ir_dtype_is_float(x->type->dtype) || ir_dtype_is_complex(x->type->dtype)) return x;
     return ir_convert(b, x, XT_F32);

@@ -26,7 +26,6 @@ int ops_rank(const int64_t *dims);
 /* PyTorch's promotion: the higher category (bool, integer, float, complex) wins, and among equals the wider type; a
  * tensor without dims only counts by its category. */
 xt_dtype ops_promote(const ir_type *a, const ir_type *b);
-bool ops_is_number(xt_dtype t); /* integer, float or complex */
 /* x as a float: itself, or f32. */
 ir_value *ops_float(ir_builder *b, ir_value *x);
 /* x in f32 when it is a narrower float, else itself; and back to t. */

@@ -93,7 +93,7 @@ want+='in flight'
 check "a waiting rank tells" grep -qE "$want" "$tmp/out"
 check "the sleeping one too" grep -qE '^\[rank 1\] the step after step 29 takes' "$tmp/out"
 for r in 0 1 2; do
-    want="rank $r: .*sleeper.c:$boundary \(collectives, step [0-9]+, meeting [0-9]+, program [0-9a-f]+, last "
+    want="rank $r: .*sleeper.c:$boundary \(collectives, step [0-9]+, sequence [0-9]+, program [0-9a-f]+, last "
     want+="all_reduce at .*sleeper.c:$collective, [0-9]+ in flight"
     check "rank $r: line, step, last collective, queue" grep -qE "$want" "$tmp/out"
 done

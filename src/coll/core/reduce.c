@@ -195,12 +195,6 @@ void reduce_fold(coll_op op, xt_dtype t, void *dst, const void *const *src, int 
     }
 }
 
-xt_status coll_fold(coll_op op, xt_dtype t, void *dst, const void *const *src, int n, size_t count) {
-    XT_TRY(reduce_check(op, t));
-    if (n > 0) reduce_fold(op, t, dst, src, n, count);
-    return NULL;
-}
-
 void coll_scale_half(void *data, xt_dtype t, size_t count, float factor) {
     const reduce_row *row = &rows[t];
     float x[BLOCK];

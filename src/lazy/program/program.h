@@ -137,7 +137,7 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
 /* rank_check.c: before p runs; an error when other ranks run something else in its place. Programs without
  * collectives pass. */
 xt_status lazy_rank_check(const lazy_ctx *c, const lazy_program *p, const xt_src *src);
-/* "meeting 5, program 1a2b3c4d" of the last programs with collectives; "" before the first */
+/* "sequence 5, program 1a2b3c4d" of the last programs with collectives; "" before the first */
 const char *lazy_rank_check_last(void);
 lazy_program *lazy_program_find(hash128 key); /* retained; NULL when it was evicted */
 lazy_program *

@@ -162,7 +162,8 @@ static struct {
     int64_t questions; /* how often ranks have compared */
     int64_t started; /* programs with collectives started */
 } ranks = {.lock = PTHREAD_MUTEX_INITIALIZER};
-/* the meetings before, newest first, for ranks that come later: a rank may be three programs ahead */
+/* the executions with collectives before, newest first, for ranks that come later: a rank may be three programs ahead
+ */
 static __thread char noted_last[120];
 
 const char *lazy_rank_check_last(void) {
@@ -225,11 +226,11 @@ static look *looks_of(const lazy_program *p, size_t *out_n) {
     return l;
 }
 
-/* Which program ran, or is about to run, in meeting `number`, as the note of rank r says: its first 8 digits. */
+/* Which program ran, or is about to run, in execution `number`, as the note of rank r says: its first 8 digits. */
 static bool went_another_way(int r, int64_t number, const char *mine, char out[9], char *note, size_t n) {
     char want[48];
     if (!coll_run_last_note(r, note, n)) return false;
-    snprintf(want, sizeof want, "meeting %lld, program ", (long long)number);
+    snprintf(want, sizeof want, "sequence %lld, program ", (long long)number);
     const char *p = strstr(note, want);
     if (!p || strlen(p + strlen(want)) < 8 || strncmp(p + strlen(want), mine, 8) == 0) return false;
     snprintf(out, 9, "%.8s", p + strlen(want));
@@ -366,7 +367,7 @@ static void note(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
     char key[33], mine[64], at_op[100], text[900];
     hash_hex(p->rank_key, key);
     const char *op = p->partitioned ? "the mesh's" : ir_op_infos[p->last_collective.code].name;
-    snprintf(mine, sizeof mine, "meeting %lld, program %.8s", (long long)ranks.started, key);
+    snprintf(mine, sizeof mine, "sequence %lld, program %.8s", (long long)ranks.started, key);
     snprintf(text, sizeof text, "%.100s:%d (collectives, step %lld, %s, last %s at %.60s, %d in flight%s%s)",
              src ? src->file : "?", src ? src->line : 0, (long long)c->step, mine, op,
              src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *noted_last ? ", after " : "",

@@ -34,7 +34,7 @@ static void expect(const char *text, const char *part) {
 
 static void expect_line(const char *text, int line) {
     char here[64];
-    snprintf(here, sizeof here, "test_lazy_ended.c:%d", line);
+    snprintf(here, sizeof here, "test_lazy_detached.c:%d", line);
     expect(text, here);
 }
 
@@ -200,7 +200,7 @@ static void what_is_gone(void **state) {
     assert_non_null(xt_error());
     expect_line(xt_status_message(xt_error()), update);
     expect(xt_status_message(xt_error()), "has given a new value");
-    expect(xt_status_message(xt_error()), "test_lazy_ended.c:"); /* of the forward's last op */
+    expect(xt_status_message(xt_error()), "test_lazy_detached.c:"); /* of the forward's last op */
     (void)made;
     xt_clear_error();
     xt_drop(kept);

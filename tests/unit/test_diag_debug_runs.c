@@ -61,7 +61,7 @@ static void the_first_nan(void **state) {
         assert_false(ok);
         const char *text = xt_status_message(xt_error());
         char here[64];
-        snprintf(here, sizeof here, "test_diag_hygiene.c:%d", line);
+        snprintf(here, sizeof here, "test_diag_debug_runs.c:%d", line);
         expect(text, here);
         expect(text, "log tensor<3xf32>");
         expect(text, "makes the first NaN or Inf of step");
@@ -96,7 +96,7 @@ static void a_bad_batch(void **state) {
     xt_when_ready(xt_sum(xt_mul(x, x)), NULL, NULL);
     assert_false(xt_mark_step());
     char here[64];
-    snprintf(here, sizeof here, "test_diag_hygiene.c:%d", line);
+    snprintf(here, sizeof here, "test_diag_debug_runs.c:%d", line);
     expect(xt_status_message(xt_error()), here);
     expect(xt_status_message(xt_error()), "has NaN or Inf when step");
     xt_clear_error();
@@ -119,7 +119,7 @@ static void logs_are_no_suspects(void **state) {
         if (!ok != (i == 3)) fail_msg("step %d: %s", i, xt_error() ? xt_status_message(xt_error()) : "no error");
     }
     char here[64];
-    snprintf(here, sizeof here, "test_diag_hygiene.c:%d", line);
+    snprintf(here, sizeof here, "test_diag_debug_runs.c:%d", line);
     expect(xt_status_message(xt_error()), here);
     expect(xt_status_message(xt_error()), "sqrt tensor<2xf32>");
     xt_clear_error();
@@ -142,7 +142,7 @@ static void a_label_that_is_no_class(void **state) {
         assert_true(xt_mark_step() == (i == 0));
         if (i == 0) continue;
         char here[64];
-        snprintf(here, sizeof here, "test_diag_hygiene.c:%d", line);
+        snprintf(here, sizeof here, "test_diag_debug_runs.c:%d", line);
         expect(xt_status_message(xt_error()), here);
         expect(xt_status_message(xt_error()),
                i == 1 ? "label 5 (element 2) is outside 0..1" : "label -3 (element 2) is outside 0..1");
@@ -279,7 +279,7 @@ static void a_profile(void **state) {
     if (ours) {
         assert_true(ops >= 2 && with_line >= 2 && module >= 2);
         expect(said, "% of roofline");
-        expect(said, "test_diag_hygiene.c:");
+        expect(said, "test_diag_debug_runs.c:");
     }
     /* the other form */
     snprintf(path, sizeof path, "%s/log", dir);
