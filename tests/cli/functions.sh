@@ -11,6 +11,10 @@ words "$root/include/xtrain" "*.h" XT_API >"$tmp/declared"
 words "$root/src" "*.c" >"$tmp/defined"
 comm -23 "$tmp/exported" "$tmp/declared" >"$tmp/out"
 check "each of the $(wc -l <"$tmp/exported") functions is declared in a header" [ ! -s "$tmp/out" ]
+find "$root/include/xtrain" -name "*.h" -print0 | xargs -0 grep -hoP '^XT_API [^(]*\bxt_\w+(?=\()' |
+    grep -oE 'xt_[A-Za-z0-9_]+$' | sort -u >"$tmp/promised"
+comm -23 "$tmp/promised" "$tmp/exported" >"$tmp/out"
+check "each of the $(wc -l <"$tmp/promised") functions that headers declare is in the library" [ ! -s "$tmp/out" ]
 comm -23 "$tmp/exported" "$tmp/defined" >"$tmp/out"
 check "each is named in a source" [ ! -s "$tmp/out" ]
 check "there are functions" [ "$(wc -l <"$tmp/exported")" -gt 500 ]

@@ -1,6 +1,6 @@
-/* Each row of ops.def, judged by what its readers need: an op that is added and whose row says something wrong, or
- * whose meaning is nowhere, fails here and not when a program first uses it. What is missing altogether (the type rule,
- * the interpreter's function, the derivative) does not build. */
+/* Each row of ops.def, judged by what its readers need: an op that is added and whose row says something wrong
+ * fails here and not when a program first uses it. What is missing altogether (the type rule, the interpreter's
+ * function, the derivative) does not build; the value of an elementwise op is missed by test_interp_elementwise. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
