@@ -34,7 +34,6 @@ declare -A rooms=([cpu]="thread vector run plan plan/attention kernel ." [coll]=
 circles="
 src/ir      19,12  the table of interpreters and its rows, the op table and its type rules
 src/grad    19     the table of rules and its rows, which ask for gradients of regions
-src/metrics 9      not broken yet: stages of the log engine
 "
 passed=0 failed=0
 verdict() { # what is wrong, one line a fault; nothing when all is well

@@ -10,11 +10,8 @@ static const char *const calls[] = {
     [LOG_HISTOGRAM] = "xt_log_histogram", [LOG_IMAGE] = "xt_log_image", [LOG_TEXT] = "xt_log_text"};
 static const char *const plurals[] = {[LOG_HISTOGRAM] = "histograms", [LOG_IMAGE] = "images", [LOG_TEXT] = "texts"};
 
-const char *log_call_name(log_artifact_kind kind) {
-    return calls[kind];
-}
-
 typedef struct artifact {
+    log_request request; /* the first, by which it is found */
     log_artifact a;
     src_id src;
     char *name, *text;
@@ -69,7 +66,7 @@ static bool may_give(log_engine *e, const xt_src *src, const char *name, log_art
     }
     bool wants = wanted(e, kind);
     if (kind != LOG_TEXT && e->manual && e->place == LOG_IN_STEP && e->stage == LOG_TRAIN)
-        log_unread_note(e, src, kind, name, wants);
+        log_unread_note(e, src, calls[kind], name, wants);
     if (!e->sanity && wants) return true;
     note_replay(kind, NULL);
     return false;
@@ -144,8 +141,9 @@ static artifact *copy_of(const artifact *of) {
 /* The user of a request at a replay; NULL without memory, which is an artifact less. */
 static void *asked_again(void *user) {
     artifact *x = copy_of(((const model *)user)->given);
-    if (x) log_work_begin();
-    return x;
+    if (!x) return NULL;
+    log_work_begin();
+    return &x->request;
 }
 
 static void give(void *user);
@@ -245,9 +243,8 @@ static void give(void *user) {
 }
 
 /* --- asking for the values --- */
-static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
-    artifact *x = user;
-    if (!x) return; /* see asked_again */
+static void arrived(log_request *r, const void *data, size_t bytes, xt_dtype dtype) {
+    artifact *x = (artifact *)r;
     x->dtype = dtype;
     x->data = base_malloc(bytes + 1);
     if (!x->data || bytes < x->count * xt_dtype_size(dtype)) {
@@ -260,33 +257,21 @@ static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) 
     log_work_queue(give, x);
 }
 
-static void never(void *user) {
-    if (!user) return;
-    tell_unwritten(user, "its values never came, since the step that makes them failed");
-    artifact_free(user);
+static void never(log_request *r) {
+    artifact *x = (artifact *)r;
+    tell_unwritten(x, "its values never came, since the step that makes them failed");
+    artifact_free(x);
     log_work_lost();
 }
 
 static void ask(const xt_src *src, artifact *x, xt_tensor t) {
     log_engine *e = log_engine_get();
     if (e && !e->asked) e->asked = x->src;
+    x->request = (log_request){arrived, never};
     model *m = note_replay(x->a.kind, x);
     log_work_begin();
-    lazy_request_value(src, calls[x->a.kind], t, arrived, never, x);
+    log_request_value(src, calls[x->a.kind], t, &x->request);
     if (m) lazy_request_again(asked_again, m);
-}
-
-void log_artifacts_now(void) {
-    lazy_requests_now(arrived);
-}
-
-void log_artifacts_send(void) {
-    const log_engine *e = log_engine_peek();
-    if (!e || !e->asked) return;
-    if (lazy_pending())
-        log_artifacts_now(); /* a boundary would drop them with the step */
-    else
-        lazy_boundary(LAZY_EVAL, src_get(e->asked));
 }
 
 static bool readable(const ir_type *t) {

@@ -37,13 +37,14 @@ typedef struct part {
     float weight; /* < 0: it stands behind the values */
 } part;
 typedef struct packed {
+    log_request request; /* the first, by which it is found */
     struct log_job *row;
     size_t n;
     part parts[];
 } packed;
 
-static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
-    packed *p = user;
+static void arrived(log_request *r, const void *data, size_t bytes, xt_dtype dtype) {
+    packed *p = (packed *)r;
     const float *at = data, *end = at + bytes / sizeof *at;
     (void)dtype;
     for (size_t i = 0; i < p->n; i++) {
@@ -56,8 +57,8 @@ static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) 
     base_free(p);
 }
 
-static void lost(void *user) {
-    packed *p = user;
+static void lost(log_request *r) {
+    packed *p = (packed *)r;
     log_given_lost(p->row);
     base_free(p);
 }
@@ -93,6 +94,7 @@ static void send_tensors(log_engine *e, struct log_job *row) {
         log_given_lost(row);
         return;
     }
+    p->request = (log_request){arrived, lost};
     p->row = row;
     for (size_t i = 0; i < e->n_given; i++)
         if (e->given[i].value.slot) lazy_note_requester(src_get(e->given[i].metric.src), "xt_log");
@@ -101,12 +103,8 @@ static void send_tensors(log_engine *e, struct log_job *row) {
     xt_tensor all = pack(e, p);
     lazy_path_pop();
     xt_no_grad_end();
-    lazy_request_value(src, "xt_log", all, arrived, lost, p);
+    log_request_value(src, "xt_log", all, &p->request);
     lazy_boundary(LAZY_EVAL, src);
-}
-
-void log_between_now(void) {
-    lazy_requests_now(arrived);
 }
 
 void log_between_forget(void) {
@@ -137,6 +135,15 @@ static void send_values(log_engine *e, int64_t step) {
     else if (row)
         log_given_send(row);
     forget(e);
+}
+
+void log_artifacts_send(void) {
+    const log_engine *e = log_engine_peek();
+    if (!e || !e->asked) return;
+    if (lazy_pending())
+        log_requests_now(); /* a boundary would drop them with the step */
+    else
+        lazy_boundary(LAZY_EVAL, src_get(e->asked));
 }
 
 void log_between_send(int64_t step) {

@@ -67,16 +67,23 @@ typedef struct log_engine { /* of a thread */
     size_t n_unread, cap_unread;
 } log_engine;
 
-/* log_queue.c, for log_artifact.c: work for the logger thread. log_work_begin before it is asked for; then one of the
- * other two, from any thread. */
+/* log_queue.c: work for the logger thread. log_work_begin before it is asked for; then one of the other two, from any
+ * thread. */
 void log_work_begin(void);
 void log_work_queue(void (*fn)(void *user), void *user);
 void log_work_lost(void);
 bool log_give_artifact(const log_artifact *a); /* to all sinks; on the logger thread. False: none of them shows it */
-/* For a thread that will wait: what it asked for in the step being recorded is on its way, or failed, when these
- * return. */
-void log_artifacts_now(void);
-void log_between_now(void);
+/* A value that work for the logger thread is made of, asked for in the step being recorded; the first member of what
+ * waits for it. One of the two functions is called, from any thread. The queue knows no kind of work: whoever waits for
+ * the logger thread has all of these values computed. At replays a request may be NULL, which is given to neither. */
+typedef struct log_request {
+    void (*arrived)(struct log_request *r, const void *data, size_t bytes, xt_dtype dtype);
+    void (*lost)(struct log_request *r); /* the value never comes */
+} log_request;
+void log_request_value(const xt_src *src, const char *what, xt_tensor t, log_request *r);
+/* For a thread that will wait: what it asked for in the step being recorded is on its way, or failed, when this
+ * returns. */
+void log_requests_now(void);
 void log_open_default_sinks(void); /* once, where there are none */
 
 /* log_rows.c, for log_between.c: a row of epoch values that do not come from a stage's state. NULL without memory.
@@ -91,18 +98,22 @@ void log_nothing_row(log_stage s, int64_t step); /* this rank has no epoch value
 /* log_ranks.c */
 bool log_ranks_meet(const log_engine *e); /* at each row of a trainer, whatever they have logged */
 
-/* log_unread.c: histograms and images of a fit's training steps, which only those with a row read. */
-void log_unread_note(log_engine *e, const xt_src *src, log_artifact_kind kind, const char *name, bool read);
+/* log_unread.c: histograms and images of a fit's training steps, which only those with a row read. `call` (kept) names
+ * the function that was called: "xt_log_histogram". */
+void log_unread_note(log_engine *e, const xt_src *src, const char *call, const char *name, bool read);
 void log_unread_free(log_engine *e);
-const char *log_call_name(log_artifact_kind kind); /* "xt_log_histogram" */
 
 /* log_between.c */
 void log_between_note(log_engine *e, log_given given); /* takes the name over */
 void log_between_free(log_engine *e);
 
 /* log_engine.c */
-log_engine *log_engine_get(void);
 log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */
+void log_engine_set(log_engine *e); /* for log_thread.c */
+bool log_muted(log_engine *e, const char *what, const char *name); /* says so once */
+
+/* log_thread.c */
+log_engine *log_engine_get(void); /* opens the thread's engine; NULL without memory */
 
 /* log_held.c */
 void log_pending_drop(log_pending *p); /* its tensors, if they are ours */
@@ -110,9 +121,7 @@ int64_t log_held_rows(const log_set *set); /* that a checkpoint has behind those
 xt_status log_held_save(const log_set *set, float *rows); /* they are 0; waits for the device */
 xt_status log_held_restore(log_set *set, int metric, log_weigh weigh, bool is_number, const float *rows);
 
-/* log_record.c */
-bool log_muted(log_engine *e, const char *what, const char *name);
-double log_stamp(int64_t window);
+/* log_step.c */
 void log_record_step(log_engine *e); /* before a boundary */
 
 /* log_update.c */
@@ -128,9 +137,7 @@ typedef struct log_beginning { /* data of the step, scalars: */
 /* the next state; NULL without memory */
 ir_value *log_updated(ir_builder *b, const log_set *set, const log_step *l, ir_value *state,
                       const log_beginning *begins);
+double log_stamp(int64_t window); /* LOG_STAMP of a window, by its number from 0 on */
 float *log_empty_rows(int64_t rows); /* [rows, LOG_COLUMNS] of nothing logged; base_free, NULL without memory */
-
-/* log_rows.c */
-void log_observe_boundaries(void); /* once per process */
 
 #endif

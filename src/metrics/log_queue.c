@@ -133,12 +133,31 @@ void log_work_queue(void (*fn)(void *user), void *user) {
     log_job_queue(j);
 }
 
+/* --- values asked for --- */
+/* One function for all of them, by which the requests of a step are found again. */
+static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
+    log_request *r = user;
+    if (r) r->arrived(r, data, bytes, dtype);
+}
+
+static void lost(void *user) {
+    log_request *r = user;
+    if (r) r->lost(r);
+}
+
+void log_request_value(const xt_src *src, const char *what, xt_tensor t, log_request *r) {
+    lazy_request_value(src, what, t, arrived, lost, r);
+}
+
+void log_requests_now(void) {
+    lazy_requests_now(arrived);
+}
+
 /* What is under way may be of the step that this thread is recording, and nobody else ends that. The threads that
  * rows and values go through wait for none: a logger of the program's that asks for a value is itself under way. */
 void log_drain(void) {
     if (on_logger || lazy_on_reader()) return;
-    log_artifacts_now();
-    log_between_now();
+    log_requests_now();
     pthread_mutex_lock(&lg.lock);
     while (lg.under_way > 0) pthread_cond_wait(&lg.changed, &lg.lock);
     pthread_mutex_unlock(&lg.lock);

@@ -1,7 +1,7 @@
-/* The recording side of the log engine: what xt_log calls note, and how a step takes it into its program. */
+/* What xt_log, xt_log_value and xt_log_metric note: the metric that a name stands for in its stage, its options, which
+ * agree in all calls, and the value and its weight, which wait for the step's end (log_step.c). */
 #include "metrics/log_int.h"
 
-/* --- xt_log --- */
 static void settle_options(log_engine *e, xt_log_opts *o) {
     bool train = e->stage == LOG_TRAIN;
     if (o->on_step == XT_DEFAULT) o->on_step = train ? XT_ON : XT_OFF;
@@ -127,14 +127,6 @@ static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o)
     return !s;
 }
 
-bool log_muted(log_engine *e, const char *what, const char *name) {
-    if (!e->mute) return false;
-    if (!e->mute_said && world_get()->rank == 0)
-        log_msg(XT_SEV_WARNING, "%s \"%s\": the trainer is barebones, nothing is logged", what, name);
-    e->mute_said = true;
-    return true;
-}
-
 static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     if (lazy_refuse_in_loop(src, "logging")) return;
     log_engine *e = log_engine_get();
@@ -174,11 +166,6 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
                      .is_number = !v.value.slot,
                      .weigh = v.weigh};
     if (!VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) lazy_fail(status_oom(sizeof p, "a logged value"));
-}
-
-static double samples_now(void *user) {
-    (void)user;
-    return (double)lazy_position_of_thread()->batch_size;
 }
 
 /* The size of a batch is a constant of the program, as its shapes are. What may change while the shapes stay is data: a
@@ -262,194 +249,4 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
     xt_tensor ratio = xt_div_at(src, num, some);
     xt_no_grad_end_at(NULL);
     note(src, name, (noted){.value = ratio, .weight = den, .weigh = LOG_WEIGH_TENSOR, .count = 1, .share = true}, o);
-}
-
-/* --- the step's end --- */
-enum { LEAST_ROWS = 32, SPARE_ROWS = 16 };
-
-/* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held, and
- * new programs for all steps that log: so there is some to spare from the beginning. */
-static bool make_room(log_set *set, const xt_src *src) {
-    int64_t rows = set->rows ? set->rows : LEAST_ROWS;
-    while (!set->rows && rows < set->used + SPARE_ROWS) rows *= 2;
-    while (rows < set->used) rows *= 2;
-    if (rows == set->rows) return true;
-    float *init = log_empty_rows(rows);
-    if (!init) return false;
-    xt_status lost =
-        set->rows ? lazy_state_read(set->state, init, (size_t)set->rows * LOG_COLUMNS * sizeof *init) : NULL;
-    if (lost) lazy_fail(lost);
-    if (set->state.slot) xt_drop_at(src, set->state);
-    int64_t dims[2] = {rows, LOG_COLUMNS};
-    set->state = lazy_state_new(src, LAZY_LOG, "log accumulators", XT_F32, 2, dims, init);
-    set->rows = rows;
-    base_free(init);
-    return !lazy_is_error(set->state);
-}
-
-/* Columns before this one begin anew: those of the epoch, at its first step. What the newest window logged stays until
- * it is logged again, so that the next row has it. */
-static double epoch_of(void *user) {
-    log_set *set = user;
-    return set->began = set->epoch_begins ? LOG_WINDOW_SUM : 0;
-}
-static double epoch_again(void *user) {
-    return ((const log_set *)user)->began;
-}
-
-double log_stamp(int64_t window) {
-    return (double)(window % LOG_STAMPS + 1);
-}
-
-/* Of the window that the step belongs to; `recorded` turns the page afterwards. */
-static double window_of(void *user) {
-    const log_set *set = user;
-    return log_stamp(set->window + set->window_begins);
-}
-
-static double number_of(void *user) {
-    return *(const double *)user;
-}
-static const double off = 0, on = 1;
-
-static xt_tensor data(const xt_src *src, const double *number) {
-    return lazy_scalar_from(src, XT_F32, number_of, (void *)(uintptr_t)number);
-}
-
-/* What a recorded update is to the host; compiled step functions do it again at each call. */
-static void recorded(void *user) {
-    log_set *set = user;
-    set->window += set->window_begins;
-    set->epoch_begins = set->window_begins = false;
-    set->fresh = true;
-}
-
-/* A compiled step function logs into the stage it was recorded in. */
-static bool same_stage(void *user) {
-    const log_engine *e = log_engine_peek();
-    return e && user == &e->sets[e->stage];
-}
-
-static void enter_numbers(const xt_src *src, log_pending *p) {
-    if (p->is_number) p->value = lazy_scalar(src, XT_F32, p->number);
-    if (p->weigh == LOG_WEIGH_NUMBER) p->weight = lazy_scalar(src, XT_F32, p->weight_value);
-    if (p->weigh == LOG_WEIGH_SAMPLES) p->weight = lazy_scalar_from(src, XT_F32, samples_now, NULL);
-}
-
-static bool record_update(log_set *set, const xt_src *src, const log_step *l, xt_tensor epoch) {
-    xt_tensor window = lazy_scalar_from(src, XT_F32, window_of, set);
-    log_beginning begins = {lazy_value(epoch), lazy_value(window)};
-    ir_builder *b = lazy_begin(src);
-    if (!set->before) set->before = lazy_value(set->state);
-    xt_tensor next = lazy_wrap(set->before ? log_updated(b, set, l, set->before, &begins) : NULL, "xt_log");
-    if (lazy_is_error(next)) return false;
-    lazy_assign(set->state, next);
-    return true;
-}
-
-/* --- steps that log only some of the names (lazy_optional_owner) --- */
-static size_t count_options(void *user) {
-    return ((const log_set *)user)->n_recorded;
-}
-
-static void list_options(void *user, lazy_optional *out) {
-    const log_set *set = user;
-    for (size_t i = 0; i < set->n_recorded; i++) {
-        const log_pending *p = &set->pending[i];
-        const log_metric *m = &set->metrics[p->metric];
-        out[i] = (lazy_optional){.id = (uint64_t)p->metric + 1,
-                                 .kind = (uint64_t)m->count << 8 | (uint64_t)p->weigh << 1 | p->is_number,
-                                 .what = "xt_log",
-                                 .src = m->src};
-        out[i].number = p->weigh == LOG_WEIGH_CONSTANT ? p->weight_value : 0;
-        if (!p->is_number) out[i].values[0] = lazy_value(p->value);
-        if (p->weigh == LOG_WEIGH_TENSOR) out[i].values[1] = lazy_value(p->weight);
-    }
-}
-
-static const log_pending *recorded_of(const log_set *set, int metric) {
-    for (size_t i = 0; i < set->n_recorded; i++)
-        if (set->pending[i].metric == metric) return &set->pending[i];
-    return NULL;
-}
-
-/* Records the update with all of them, in the order given; those that are off change nothing. */
-static bool record_options(void *user, const lazy_optional *all, size_t n) {
-    log_set *set = user;
-    log_pending *list = base_calloc(n + 1, sizeof *list);
-    if (!list) return false;
-    const xt_src *src = src_get(all[0].src);
-    xt_no_grad_begin();
-    lazy_path_push("log");
-    xt_tensor epoch = set->n_recorded ? lazy_scalar_from(src, XT_F32, epoch_again, set) : data(src, &off);
-    for (size_t i = 0; i < n; i++) {
-        const log_pending *p = all[i].on ? recorded_of(set, (int)(all[i].id - 1)) : NULL;
-        if (p)
-            list[i] = *p;
-        else
-            list[i] = (log_pending){.metric = (int)(all[i].id - 1),
-                                    .weight_value = all[i].number,
-                                    .is_number = all[i].kind & 1,
-                                    .weigh = (log_weigh)(all[i].kind >> 1 & 3)};
-        list[i].on = data(src, p ? &on : &off);
-        enter_numbers(src, &list[i]);
-        lazy_begin(src);
-        if (!p && all[i].values[0]) list[i].value = lazy_wrap(all[i].values[0], "xt_log");
-        if (!p && all[i].values[1]) list[i].weight = lazy_wrap(all[i].values[1], "xt_log");
-    }
-    bool ok = record_update(set, src, &(log_step){list, n, true}, epoch);
-    lazy_path_pop();
-    xt_no_grad_end_at(NULL);
-    base_free(list);
-    return ok;
-}
-
-static xt_tensor state_of_options(void *user) {
-    return ((const log_set *)user)->state;
-}
-
-static void forget_recorded(void *user) {
-    log_set *set = user;
-    for (size_t i = 0; i < set->n_recorded; i++) log_pending_drop(&set->pending[i]);
-    set->n_recorded = 0;
-    set->before = NULL;
-}
-
-/* Its first values: those of an earlier fit are in rows of its own. */
-static void begin_plain(log_engine *e) {
-    log_set *set = &e->sets[LOG_TRAIN];
-    if (e->plain || e->manual || !set->n_pending || set->holds) return;
-    e->plain = set->epoch_begins = set->window_begins = true;
-    set->row_window = set->window;
-}
-
-void log_record_step(log_engine *e) {
-    e->asked = 0;
-    begin_plain(e);
-    for (int s = 0; s < LOG_STAGE_COUNT; s++) {
-        log_set *set = &e->sets[s];
-        if (set->n_pending == 0 || set->holds) continue;
-        const xt_src *src = src_get(set->metrics[set->pending[0].metric].src);
-        if (lazy_pending() || !make_room(set, src)) {
-            log_forget_step((log_stage)s);
-            continue;
-        }
-        lazy_optional_begin(&(lazy_optional_owner){count_options, list_options, record_options, state_of_options,
-                                                   forget_recorded, set});
-        for (size_t i = 0; i < set->n_pending; i++) {
-            const xt_src *line = src_get(set->metrics[set->pending[i].metric].src);
-            lazy_note_requester(line, "xt_log");
-            enter_numbers(line, &set->pending[i]);
-        }
-        xt_no_grad_begin();
-        lazy_path_push("log");
-        xt_tensor epoch = lazy_scalar_from(src, XT_F32, epoch_of, set);
-        record_update(set, src, &(log_step){set->pending, set->n_pending, false}, epoch);
-        lazy_path_pop();
-        xt_no_grad_end_at(NULL);
-        set->n_recorded = set->n_pending;
-        set->n_pending = 0;
-        recorded(set);
-        lazy_on_replay(&(lazy_replay){.valid = same_stage, .before = recorded, .user = set});
-    }
 }

@@ -4,20 +4,20 @@
 #include "metrics/log_int.h"
 
 typedef struct log_unread {
+    const char *call; /* "xt_log_histogram" */
     char *name;
     src_id src;
-    log_artifact_kind kind;
     bool read; /* in some step */
 } log_unread;
 
-void log_unread_note(log_engine *e, const xt_src *src, log_artifact_kind kind, const char *name, bool read) {
+void log_unread_note(log_engine *e, const xt_src *src, const char *call, const char *name, bool read) {
     for (size_t i = 0; i < e->n_unread; i++) {
         log_unread *u = &e->unread[i];
-        if (u->kind != kind || strcmp(u->name, name) != 0) continue;
+        if (strcmp(u->call, call) != 0 || strcmp(u->name, name) != 0) continue;
         u->read = u->read || read;
         return;
     }
-    log_unread u = {base_strdup(name), src_intern(src), kind, read};
+    log_unread u = {call, base_strdup(name), src_intern(src), read};
     if (!u.name || !VEC_PUSH(e->unread, e->n_unread, e->cap_unread, u)) base_free(u.name); /* a warning less */
 }
 
@@ -36,7 +36,7 @@ void log_unread_tell(int64_t every) {
         log_msg(XT_SEV_WARNING,
                 "%s: %s \"%s\" is not written: training steps read it when their row is due, and none of them was "
                 "(log_every_n_steps = %lld)",
-                src_text(u->src, at, sizeof at), log_call_name(u->kind), u->name, (long long)every);
+                src_text(u->src, at, sizeof at), u->call, u->name, (long long)every);
     }
     log_unread_forget();
 }

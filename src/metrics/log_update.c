@@ -89,6 +89,10 @@ static ir_value *across(ir_builder *b, ir_value *list, const ir_type *state) {
     return ir_broadcast_in_dim(b, list, state, 1, &dim);
 }
 
+double log_stamp(int64_t window) {
+    return (double)(window % LOG_STAMPS + 1);
+}
+
 float *log_empty_rows(int64_t rows) {
     float *empty = base_calloc((size_t)rows * LOG_COLUMNS, sizeof *empty);
     for (int64_t r = 0; empty && r < rows; r++)

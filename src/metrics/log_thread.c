@@ -1,0 +1,155 @@
+/* The log engine of a thread, from the first call that needs it to the program's end: told where the thread is, at work
+ * around each of its boundaries, freed with what the other parts keep in it. It stands on these parts, which look the
+ * engine up (log_engine.c); only what notes something for it (log_record.c, log_artifact.c, log_state.c) opens it. */
+#include <stdatomic.h>
+
+#include "metrics/log_int.h"
+
+/* --- boundaries --- */
+static void before(void *user, lazy_cause cause) {
+    (void)user;
+    (void)cause;
+    log_engine *e = log_engine_peek();
+    if (e) log_record_step(e);
+}
+
+/* Plain loops: every optimizer step is a window, and every n-th sends a row. */
+static void after(void *user, lazy_cause cause, int64_t step, bool ok) {
+    (void)user;
+    (void)cause;
+    (void)step;
+    log_engine *e = log_engine_peek();
+    if (!e || e->manual || !ok) return;
+    int64_t steps = counter_get(COUNTER_optimizer_steps);
+    if (steps == e->seen_steps) return;
+    e->seen_steps = steps;
+    e->sets[LOG_TRAIN].window_begins = true;
+    if (steps % e->every != 0) return;
+    if (e->sets[LOG_TRAIN].n) log_open_default_sinks();
+    log_emit(LOG_TRAIN, false, steps);
+}
+
+/* What a plain loop has logged since its last row: that of a run shorter than a row's period, and of what comes
+ * behind the last step. And the values with .on_epoch, whose epoch is the loop. */
+static void last_rows(log_engine *e) {
+    log_set *set = &e->sets[LOG_TRAIN];
+    const log_metric *first = set->n_pending ? &set->metrics[set->pending[0].metric] : NULL;
+    if (e->manual || lazy_pending()) return;
+    if (first && !lazy_device_is_open(NULL)) {
+        char at[256];
+        log_msg(XT_SEV_WARNING,
+                "%s: xt_log \"%s\" is not written: it was logged after xt_finish, and the program ended without "
+                "another one",
+                src_text(first->src, at, sizeof at), first->name);
+        log_forget_step(LOG_TRAIN);
+        return;
+    }
+    if (first) lazy_boundary(LAZY_FINISH, src_get(first->src));
+    if (!e->plain) return;
+    e->plain = false;
+    log_open_default_sinks();
+    log_emit(LOG_TRAIN, false, counter_get(COUNTER_optimizer_steps));
+    log_emit(LOG_TRAIN, true, counter_get(COUNTER_optimizer_steps));
+    lazy_drain(); /* the reader holds what it reads until it has handed it out */
+}
+
+static void finish(void *user) {
+    (void)user;
+    log_engine *e = log_engine_peek();
+    if (e) last_rows(e);
+    log_close();
+}
+
+/* --- opened and freed --- */
+static void engine_free(void *p) {
+    log_engine *e = p;
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) {
+        log_set *set = &e->sets[s];
+        for (size_t i = 0; i < set->n; i++) base_free(set->metrics[i].name);
+        base_free(set->metrics);
+        for (size_t i = 0; i < set->n_pending || i < set->n_recorded; i++) log_pending_drop(&set->pending[i]);
+        base_free(set->pending);
+        if (lazy_type(set->state)) xt_drop_at(XT_HERE, set->state);
+        lazy_replay_forget(set);
+        lazy_optional_forget(set);
+    }
+    log_between_free(e);
+    log_unread_free(e);
+    base_free(e);
+    if (log_engine_peek() == e) log_engine_set(NULL);
+}
+
+static void observe_boundaries(void) {
+    static atomic_bool done;
+    lazy_at_finish(finish, NULL);
+    if (!atomic_exchange(&done, true)) lazy_observe(&(lazy_observer){.before = before, .after = after});
+}
+
+log_engine *log_engine_get(void) {
+    log_engine *e = log_engine_peek();
+    if (e) return e;
+    e = base_calloc(1, sizeof *e);
+    if (!e) return NULL;
+    e->every = 50;
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
+    lazy_own(e, engine_free);
+    log_engine_set(e);
+    observe_boundaries();
+    return e;
+}
+
+/* --- told by who trains --- */
+void log_set_stage(log_stage s) {
+    log_engine *e = log_engine_get();
+    if (e) e->stage = s;
+}
+
+void log_set_manual(bool on) {
+    log_engine *e = log_engine_get();
+    if (!e) return;
+    e->manual = on;
+    /* of a plain loop that follows: only its own steps make rows */
+    e->seen_steps = counter_get(COUNTER_optimizer_steps);
+}
+
+log_place log_set_place(log_place place, log_stage of) {
+    log_engine *e = log_engine_get();
+    log_place was = e ? e->place : LOG_IN_STEP;
+    if (e) e->place = place, e->given_stage = of;
+    return was;
+}
+
+void log_set_mute(bool on) {
+    log_engine *e = log_engine_get();
+    if (e) e->mute = on, e->mute_said = false;
+}
+
+void log_set_sanity(bool on) {
+    log_engine *e = log_engine_get();
+    if (e) e->sanity = on;
+}
+
+void log_set_loader(int k) {
+    log_engine *e = log_engine_get();
+    if (e) e->loader_plus_1 = k + 1;
+}
+
+void log_window_begin(void) {
+    log_engine *e = log_engine_get();
+    if (e) e->sets[e->stage].window_begins = true;
+}
+
+void log_epoch_begin(log_stage s) {
+    log_engine *e = log_engine_get();
+    if (e) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
+}
+
+void xt_log_every_n_steps_at(const xt_src *src, int64_t n) {
+    SRC_CALLED_FROM(src);
+    log_engine *e = log_engine_get();
+    if (n < 1)
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                             "xt_log_every_n_steps: %lld; a period of at least 1 step is needed", (long long)n));
+    else if (e)
+        e->every = n;
+}
