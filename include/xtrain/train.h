@@ -198,7 +198,8 @@ typedef struct xt_model_desc {
 XT_API void xt_trainer_add(xt_trainer *t, xt_callback *c); /* takes c over */
 /* Trains; 0, or 1 with the message printed. Loaders are taken over (xt_finish frees them); val may be NULL. On return
  * everything has run and is written, and the cost summary is printed: main may end with `return xt_fit(...)`. Calling
- * it again goes on from where it stopped. */
+ * it again goes on from where it stopped. The task is copied: what its `user` points to is the caller's, as long as t
+ * is. */
 #define xt_fit(t, task, ...) XT_FIT_(t, task, __VA_ARGS__, NULL, )
 #define XT_FIT_(t, task, train, val, ...) xt_fit_at(XT_HERE, t, task, train, val)
 XT_API int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val);

@@ -114,7 +114,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
                                           : t->o.limit_val_batches,
                       xt_loader_batches(loader), &limit);
     if (s) return train_report(status_at(s, src));
-    t->task = task;
+    train_take_task(t, task);
     table tb = {.text = STR_INIT, .stage = stage};
     log_sink sink = {.row = take_row, .user = &tb};
     log_add_sink(&sink);

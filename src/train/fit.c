@@ -195,7 +195,7 @@ static xt_status check_best(const xt_trainer *t) {
 }
 
 xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
-    t->task = task;
+    train_take_task(t, task);
     t->train = train;
     t->val = task->validation_step ? val : NULL;
     xt_status s = fit_limits(t);

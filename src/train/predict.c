@@ -58,7 +58,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
                           xt_loader_batches(loader), &limit);
     if (!s) s = checkpoint_for_pass(t);
     if (s) return train_report(status_at(s, src));
-    t->task = task;
+    train_take_task(t, task);
     train_tell_left_out(loader, "xt_predict");
     xt_loader_set_epoch(loader, 0, 0);
     log_tell_anew();

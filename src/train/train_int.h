@@ -95,7 +95,8 @@ struct xt_trainer {
     size_t n_callbacks, cap_callbacks;
     bool built_ins_added;
 
-    const xt_task *task;
+    xt_task own_task; /* the caller's, copied: what saves after a fit asks it for its state */
+    const xt_task *task; /* own_task, or NULL before the first pass */
     xt_module *net;
     xt_module_fn net_fn; /* what net was made from, to know it again */
     xt_optimizer *opt, *opts[TRAIN_MAX_OPTIMIZERS]; /* opt: the first */
@@ -177,6 +178,7 @@ void config_free(xt_trainer *t);
 /* Each setting with its text, for loggers. */
 size_t config_count(const xt_trainer *t);
 const char *config_at(const xt_trainer *t, size_t i, const char **out_value);
+void train_take_task(xt_trainer *t, const xt_task *task); /* the task of the pass that begins */
 xt_status train_set_option(xt_trainer *t, const char *name, const char *value);
 /* of an option that is not there: what Lightning's is called here; takes s */
 xt_status train_explain_name(xt_status s, const char *name);

@@ -287,6 +287,11 @@ xt_status train_settle(xt_trainer *t) {
     return NULL;
 }
 
+void train_take_task(xt_trainer *t, const xt_task *task) {
+    t->own_task = *task;
+    t->task = &t->own_task;
+}
+
 /* --- queries --- */
 void xt_trainer_add(xt_trainer *t, xt_callback *c) {
     if (!c) return; /* its own error is pending */
