@@ -65,7 +65,10 @@ run() {
         names="$names $name"
         printf 'FAIL %-40s %3d passed, %d failed, exit %d%s\n' "$name" "$p" "$f" $rc \
             "$([ $rc = 124 ] && echo " (time limit $limit s)")"
-        tail -n 60 "$out" | sed 's/^/    /'
+        # What failed stands above what it left behind.
+        grep -aE '^\[  (ERROR|FAILED)|^\[   LINE|^not so:|ERROR: |runtime error' "$out" | head -n 20 | sed 's/^/    /'
+        echo "    ... the end of its output:"
+        tail -n 40 "$out" | sed 's/^/    /'
     fi
 }
 
