@@ -1,5 +1,5 @@
 /* interpreter.run_parallel: functions of the module as the processes of a replica x partition grid, a thread each. A
- * collective is a meeting of its group: everyone leaves its operands, all compute their own results, nobody goes on
+ * collective is a rendezvous of its group: everyone leaves its operands, all compute their own results, nobody goes on
  * before the last one has (the operands are borrowed). send and recv pass messages by channel, in order; infeed takes
  * the results of the next function of a list.
  *
@@ -13,14 +13,14 @@
 
 enum { WAIT_SECONDS = 60 };
 
-typedef struct meeting {
-    struct meeting *next;
+typedef struct rendezvous {
+    struct rendezvous *next;
     hash128 key; /* the op and the members */
     const array **in;
     size_t arrived, left;
     bool full; /* all are here, and not all have left */
     uint64_t rounds; /* completed ones */
-} meeting;
+} rendezvous;
 typedef struct message {
     struct message *next;
     int64_t channel;
@@ -32,7 +32,7 @@ typedef struct world_run {
     process_grid grid;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    meeting *meetings;
+    rendezvous *all_rendezvous;
     message *messages; /* oldest first */
     const ir_attr *infeed;
     size_t infeed_at;
@@ -64,32 +64,32 @@ static xt_status wait_for(world_run *w, const bool *flag, const uint64_t *round,
     return w->failed ? status_new(XT_ABORTED, NULL, "%s: another process of the grid failed", what) : NULL;
 }
 
-static meeting *meeting_of(world_run *w, const ir_op *op, const int64_t *members, size_t n) {
+static rendezvous *rendezvous_of(world_run *w, const ir_op *op, const int64_t *members, size_t n) {
     int64_t id[2] = {op->code, ir_get_int(op, IR_A_channel_id, 0)};
     hash128 key =
         hash_mix(hash_bytes(id, sizeof id, (hash128){0, 0}), hash_bytes(members, n * sizeof *members, (hash128){1, n}));
-    for (meeting *m = w->meetings; m; m = m->next)
+    for (rendezvous *m = w->all_rendezvous; m; m = m->next)
         if (hash_equal(m->key, key)) return m;
-    meeting *m = base_calloc(1, sizeof *m);
+    rendezvous *m = base_calloc(1, sizeof *m);
     if (m) m->in = base_calloc(n, sizeof *m->in);
     if (!m || !m->in) {
         base_free(m);
         return NULL;
     }
     m->key = key;
-    m->next = w->meetings;
-    w->meetings = m;
+    m->next = w->all_rendezvous;
+    w->all_rendezvous = m;
     return m;
 }
 
-/* One round of a meeting. */
+/* One round of a rendezvous. */
 static xt_status meet(process *p, const ir_op *op, const int64_t *members, size_t n, size_t me, const array *in,
                       array *out) {
     world_run *w = p->w;
     const char *what = ir_op_infos[op->code].name;
     pthread_mutex_lock(&w->lock);
-    meeting *m = meeting_of(w, op, members, n);
-    xt_status s = m ? NULL : status_oom(sizeof *m, "a meeting of processes");
+    rendezvous *m = rendezvous_of(w, op, members, n);
+    xt_status s = m ? NULL : status_oom(sizeof *m, "a rendezvous of processes");
     /* a fast member: the round before is not over */
     if (!s && m->full) s = wait_for(w, NULL, &m->rounds, m->rounds, what);
     uint64_t round = m ? m->rounds : 0;
@@ -336,9 +336,9 @@ xt_status interp_run_parallel(interp *c, const ir_op *op, const array *in, array
         w.messages = m->next;
         message_free(m);
     }
-    while (w.meetings) {
-        meeting *m = w.meetings;
-        w.meetings = m->next;
+    while (w.all_rendezvous) {
+        rendezvous *m = w.all_rendezvous;
+        w.all_rendezvous = m->next;
         base_free(m->in);
         base_free(m);
     }

@@ -10,7 +10,7 @@ if [ -n "${ASAN_BUILD:-}" ]; then
     exit 77
 fi
 cc -std=c11 -O2 -Wall -Wextra -Werror -fno-builtin -shared -fPIC "$root/tests/guard.c" -o "$tmp/guard.so" || exit 1
-# guarded PROGRAM [SET]: XT_CPU_FEATURES is SET, or not set. Few primitives are kept: a process has some 65,000 mappings.
+# guarded PROGRAM [SET]: XT_CPU_FEATURES is SET, or not set. Primitives are few: a process has some 65,000 mappings.
 guarded() {
     env -u XT_CPU_FEATURES ${2:+XT_CPU_FEATURES=$2} ONEDNN_PRIMITIVE_CACHE_CAPACITY=32 LD_PRELOAD="$tmp/guard.so" \
         timeout 100 "$1" >"$tmp/out" 2>&1

@@ -70,7 +70,46 @@ static void programs_are_compiled(void **state) {
     assert_true(interpreted * 20 < thunks);
 }
 
+/* A row UNARY_OP or BINARY_OP of ops.def without its instruction runs, slowly and in silence: each is compiled here, in
+ * the first element type that its rule takes. */
+static void elementwise_ops_are_instructions(void **state) {
+    (void)state;
+    static const char *const types[] = {"f32", "i32", "i1", "complex<f32>"};
+    size_t seen = 0;
+    for (int op = 0; op < OP_COUNT; op++) {
+        const ir_op_info *info = &ir_op_infos[op];
+        size_t n = strlen(info->properties);
+        if ((info->cls != IR_CLASS_UNARY && info->cls != IR_CLASS_BINARY) || (n && info->properties[n - 1] != '?'))
+            continue; /* what needs an attribute */
+        if (!(info->flags & IR_ELEMENTWISE) || strcmp(info->dialect, "stablehlo") != 0) continue;
+        cpu_exec *e = NULL;
+        bool two = info->cls == IR_CLASS_BINARY;
+        for (size_t k = 0; k < BASE_COUNT(types) && !e; k++) {
+            char text[1024];
+            const char *t = types[k];
+            /* result types are what the op's rule says: of a complex abs its part, of is_finite a truth value */
+            static const char *const results[] = {"", "i1", "f32", "complex<f32>"};
+            for (size_t r = 0; r < BASE_COUNT(results) && !e; r++) {
+                const char *to = *results[r] ? results[r] : t;
+                snprintf(text, sizeof text,
+                         "func.func @main(%%x: tensor<37x%s>, %%y: tensor<37x%s>) -> tensor<37x%s> {\n"
+                         "%%0 = \"%s.%s\"(%%x%s) : (tensor<37x%s>%s%s%s) -> tensor<37x%s>\nreturn %%0 : "
+                         "tensor<37x%s>\n}\n",
+                         t, t, to, info->dialect, info->name, two ? ", %y" : "", t, two ? ", tensor<37x" : "",
+                         two ? t : "", two ? ">" : "", to, to);
+                xt_status_free(cpu_compile(text, strlen(text), NULL, &e));
+            }
+        }
+        if (!e) fail_msg("%s compiles in no element type", info->name);
+        look(e, info->name);
+        cpu_exec_free(e);
+        seen++;
+    }
+    assert_true(seen > 30);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(programs_are_compiled)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(programs_are_compiled),
+                                       cmocka_unit_test(elementwise_ops_are_instructions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* Every derivative rule against central differences in f64 through the reference interpreter; second derivatives too. A
  * row builds f from its inputs; the scalar that is differentiated is sum(f * w) with fixed, irregular weights w, so
  * that every element counts differently. Run one row: test_grad_rules NAME. */
+#include <ctype.h>
+
 #include "grad_numeric.h"
 
 enum { MAX_IN = 5 };
@@ -581,6 +583,14 @@ static const row rows[] = {
 };
 
 /* --- the check --- */
+static bool met[OP_COUNT]; /* ops that a row's function and its gradients are made of */
+static void meet(const ir_block *block) {
+    for (const ir_op *op = block ? block->first : NULL; op; op = op->next) {
+        met[op->code] = true;
+        for (uint32_t r = 0; r < op->n_regions; r++) meet(op->regions[r].block);
+    }
+}
+
 /* main returns the scalar and its gradients by all inputs; with `second` the scalar is made of the first gradients. */
 static ir_module *program(const row *r, bool second) {
     ir_module *m = ir_module_new();
@@ -589,6 +599,7 @@ static ir_module *program(const row *r, bool second) {
     for (size_t i = 0; i < r->n; i++) x[i] = ir_func_arg(f, ir_tensor(XT_F64, r->in[i].rank, r->in[i].d));
     ir_builder b = ir_at_end(m, ir_func_block(f));
     finish_program(&b, r->n, x, weighted(&b, r->build(&b, x), 1), second);
+    if (!second) meet(ir_func_block(f)); /* the first gradients as well: they are differentiated for the second ones */
     return m;
 }
 
@@ -616,12 +627,54 @@ static void check_row(void **state) {
     for (size_t k = 0; k < r->n; k++) array_free(&x[k]);
 }
 
+/* `word` stands in text, and no longer word does there. */
+static bool has_word(const char *text, const char *word) {
+    for (const char *at = text; (at = strstr(at, word)); at++) {
+        char next = at[strlen(word)];
+        if (next != '_' && !isalnum((unsigned char)next)) return true;
+    }
+    return false;
+}
+/* By its full name, or as test_grad_text's macros are given it. */
+static bool is_in_text(const char *text, const char *dialect, const char *name) {
+    static const char *const forms[] = {"CHLO", "SPREAD_ROW", "SPREAD_ORDER"};
+    char full[64];
+    snprintf(full, sizeof full, "%s.%s", dialect, name);
+    bool found = has_word(text, full), spread = strncmp(name, "broadcast_", 10) == 0;
+    if (strcmp(dialect, "chlo") != 0) return found;
+    for (size_t i = spread ? 1 : 0; i < (spread ? BASE_COUNT(forms) : 1); i++) {
+        snprintf(full, sizeof full, "%s(\"%s\"", forms[i], spread ? name + 10 : name);
+        found = found || strstr(text, full);
+    }
+    return found;
+}
+/* An op whose row in ops.def says GRAD stands in one of the rows above, or in a program of test_grad_text. */
+static void every_rule_is_compared(void **state) {
+    (void)state;
+    char *text;
+    size_t bytes, rules = 0, alone = 0;
+    xt_status s = file_read_all("tests/unit/test_grad_text.c", &text, &bytes);
+    if (s) xt_status_free(s), skip();
+    for (int op = 0; op < OP_COUNT; op++) {
+        const char *name = ir_op_infos[op].name, *dialect = ir_op_infos[op].dialect;
+        if (!grad_rules[op].fn || op == OP_custom_call) continue; /* factorisations by name: test_linalg */
+        rules++;
+        if (met[op] || is_in_text(text, dialect, name)) continue;
+        print_error("%s.%s has a derivative, and no row compares it with differences\n", dialect, name);
+        alone++;
+    }
+    assert_int_equal(alone, 0);
+    assert_true(rules > 60);
+    base_free(text);
+}
+
 int main(int argc, char **argv) {
-    struct CMUnitTest tests[BASE_COUNT(rows)];
+    struct CMUnitTest tests[BASE_COUNT(rows) + 1];
     size_t n = 0;
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (argc < 2 || strcmp(argv[1], rows[i].name) == 0)
             tests[n++] =
                 (struct CMUnitTest){.name = rows[i].name, .test_func = check_row, .initial_state = (void *)&rows[i]};
+    if (n == BASE_COUNT(rows)) tests[n++] = (struct CMUnitTest)cmocka_unit_test(every_rule_is_compared);
     return n ? _cmocka_run_group_tests("grad_rules", tests, n, NULL, NULL) : 1;
 }

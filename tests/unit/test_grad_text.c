@@ -19,6 +19,16 @@ typedef struct row {
 #define S(name, v) "%" name " = stablehlo.constant dense<" v "> : " F "\n"
 #define I(name, v) "%" name " = stablehlo.constant dense<" v "> : tensor<i64>\n"
 #define CHLO(op) "%r = chlo." op " %x : " M23 " -> " M23 "\n"
+#define SPREAD(op) "%r = chlo.broadcast_" op " %x, %y : (" M23 ", " V3 ") -> " M23 "\n return %r : " M23
+#define SPREAD_ROW(name, lo, hi)                                     \
+    {                                                                \
+        "chlo_broadcast_" name, "%x: " M23 ", %y: " V3, SPREAD(name) \
+        , M23, lo, hi, 0, NULL                                       \
+    }
+/* The first operand is an order, which takes no gradient: 2. */
+#define SPREAD_ORDER(op)                                                                                       \
+    "%o = stablehlo.constant dense<2.0> : " F "\n%r = chlo.broadcast_" op " %o, %x : (" F ", " M23 ") -> " M23 \
+    "\n return %r : " M23
 #define GROUPS "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>"
 #define BINARY(op) "({ ^bb0(%a: " F ", %b: " F "): %c = stablehlo." op " %a, %b : " F " stablehlo.return %c : " F " })"
 
@@ -313,6 +323,24 @@ static const row rows[] = {
      M23, 1, 4, 0, NULL},
     {"chlo_broadcast_divide", "%x: " M23 ", %y: " V3,
      "%r = chlo.broadcast_divide %x, %y : (" M23 ", " V3 ") -> " M23 "\nreturn %r : " M23, M23, 0.5, 2, 0, NULL},
+    SPREAD_ROW("add", 0, 0),
+    SPREAD_ROW("subtract", 0, 0),
+    SPREAD_ROW("multiply", 0, 0),
+    SPREAD_ROW("maximum", 0, 0),
+    SPREAD_ROW("minimum", 0, 0),
+    SPREAD_ROW("remainder", 0.5, 2),
+    SPREAD_ROW("atan2", 0.5, 2),
+    {"chlo_broadcast_complex", "%x: " M23 ", %y: " V3,
+     "%z = chlo.broadcast_complex %x, %y : (" M23 ", " V3 ") -> tensor<2x3xcomplex<f64>>\n"
+     "%r = stablehlo.multiply %z, %z : tensor<2x3xcomplex<f64>>\nreturn %r : tensor<2x3xcomplex<f64>>",
+     "tensor<2x3xcomplex<f64>>", 0, 0, 0, NULL},
+    {"chlo_broadcast_polygamma", "%x: " M23, SPREAD_ORDER("polygamma"), M23, 0.6, 4, 0, NULL},
+    {"chlo_broadcast_zeta", "%x: " M23, SPREAD_ORDER("zeta"), M23, 0.6, 4, 0, NULL},
+    {"chlo_next_after", "%x: " M23, /* one step of an f64 further, beside which a difference sees nothing */
+     "%o = stablehlo.constant dense<9.0> : " M23 "\n%p = chlo.next_after %x, %o : " M23 ", " M23 " -> " M23 "\n"
+     "%q = chlo.broadcast_next_after %p, %o : (" M23 ", " M23 ") -> " M23 "\n"
+     "%r = stablehlo.multiply %q, %x : " M23 "\nreturn %r : " M23,
+     M23, 0, 0, 0, NULL},
     {"chlo_conj", "%x: " M23 ", %y: " M23,
      "%z = stablehlo.complex %x, %y : tensor<2x3xcomplex<f64>>\n"
      "%r = chlo.conj %z : tensor<2x3xcomplex<f64>> -> tensor<2x3xcomplex<f64>>\n"
@@ -324,6 +352,11 @@ static const row rows[] = {
      "%r:2 = chlo.top_k(%x, k = 3) : tensor<2x5xf64> -> (tensor<2x3xf64>, tensor<2x3xi32>)\n"
      "%s = stablehlo.multiply %r#0, %r#0 : " M23 "\nreturn %s : " M23,
      M23, 0, 0, 0, NULL},
+    {"sharding_constraint", "%x: " M23,
+     "%c = sdy.sharding_constraint %x <@mesh, [{\"a\"}, {}]> : " M23 "\n%d = sdy.reshard %c <@mesh, [{}, {}]> : " M23
+     "\n%e = sdy.propagation_barrier %d allowed_direction=NONE : " M23 "\n%r = stablehlo.multiply %c, %e : " M23
+     "\n return %r : " M23,
+     M23, 0, 0, 0, "sdy.mesh @mesh = <[\"a\"=2]>\n"},
 };
 
 static ir_module *parsed(const row *r, ir_value **out_result) {
