@@ -119,7 +119,7 @@ static void cropped_kernels_are_summed(void **state) {
     for (size_t i = 0; i < BASE_COUNT(convs); i++) {
         if (!wino_get() || strncmp(convs[i].name, "wide weights", 12) || !strstr(convs[i].name, "in padding")) continue;
         in_type(convs[i].text, "bf16", text, sizeof text);
-        with("blocked", "on");
+        with("blocked", "always");
         assert_true(has_kernel(text, "gemm-conv-weights"));
     }
 }

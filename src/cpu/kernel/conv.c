@@ -120,8 +120,8 @@ typedef struct candidate {
  * twice the speed of its im2col + matrix product and of its narrow kernels, and a reorder moves memory. Only the order
  * of the candidates matters. */
 static double estimate(const conv_desc *d, const candidate *c, const char *impl, double flops, int threads) {
-    bool wide = strstr(impl, "avx512") || strstr(impl, "brg") || strstr(impl, "amx") || strstr(impl, "sve");
-    double s = flops / ((strstr(impl, "wino") ? 200e9 : wide ? 110e9 : 45e9) * threads);
+    bool wide = strstr(impl, "avx512") || strstr(impl, "brg") || strstr(impl, "sve");
+    double s = flops / ((strstr(impl, "amx") ? 1500e9 : strstr(impl, "wino") ? 200e9 : wide ? 110e9 : 45e9) * threads);
     for (int i = 0; i < 3; i++)
         if (!dnnl_memory_desc_equal(&d->md[i], &c->used[i]))
             s += 2e-6 + (double)(dnnl_memory_desc_get_size(&d->md[i]) + dnnl_memory_desc_get_size(&c->used[i])) /

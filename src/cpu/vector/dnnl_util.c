@@ -18,6 +18,11 @@ dnnl_engine_t dnnl_util_engine(void) {
     return engine;
 }
 
+bool dnnl_util_has_tiles(void) {
+    unsigned tiles = dnnl_cpu_isa_avx512_core_amx; /* bits: each set has those of the sets that it holds */
+    return dnnl_util_engine() && ((unsigned)dnnl_get_effective_cpu_isa() & tiles) == tiles;
+}
+
 bool dnnl_type_of(xt_dtype t, dnnl_data_type_t *out) {
     *out = t == XT_F32 ? dnnl_f32 : dnnl_bf16;
     return t == XT_F32 || t == XT_BF16;
