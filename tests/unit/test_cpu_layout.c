@@ -5,6 +5,7 @@
 
 #include "cpu/run/plan.h"
 #include "cpu/vector/simd.h"
+#include "cpu/vector/blk.h"
 #include "cpu/vector/wino.h"
 
 static void with(const char *layout, const char *winograd) {
@@ -236,7 +237,7 @@ static void norms_are_fused(void **state) {
     "%gy = stablehlo.select %m, %g, %zero : tensor<3x32x5x7xi1>, " IMG "\n"
     "%e:3 = \"stablehlo.batch_norm_grad\"(%x, %s, %n#1, %n#2, %gy) " ATTRS " : " NORM_GRAD "\n"
     "return %y, %e#0 : " IMG ", " IMG "\n}\n";
-    if (simd_level() < 2) skip();
+    if (!blk_get()) skip();
     with("blocked", "on");
     assert_false(has_kernel(text, "fused"));
     assert_true(has_kernel(text, "batch-norm-grad"));
@@ -257,7 +258,7 @@ static void masks_follow_from_operands(void **state) {
     "%gy = stablehlo.select %m, %g, %zero : tensor<3x32x5x7xi1>, " IMG "\n"
     "%e:3 = \"stablehlo.batch_norm_grad\"(%x, %s, %n#1, %n#2, %gy) " ATTRS " : " NORM_GRAD "\n"
     "return %e#0, %e#1, %e#2 : " IMG ", " FEW ", " FEW "\n}\n";
-    if (simd_level() < 2) skip();
+    if (!blk_get()) skip();
     with("blocked", "on");
     assert_false(has_kernel(text, "fused"));
     for (int threads = 1; threads <= 3; threads++) differ("mask of a norm's operand", text, 1e-4, threads, false);
@@ -344,7 +345,7 @@ static void pools_agree(void **state) {
         "return %0 : tensor<2x16x9x12xf32>\n"
         "}\n";
     differ("gradient of max pooling", grad, 1e-5, 2, false);
-    if (simd_level() < 2) return;
+    if (!blk_get()) return;
     assert_true(has_kernel(grad, "pool-grad"));
     assert_true(has_kernel(pools[0].text, "pool"));
 }

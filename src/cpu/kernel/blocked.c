@@ -1,8 +1,8 @@
 /* Batch norm (with relu, residual, masks and conversions to bf16 around it) and pooling on blocked images.
  *
- * A tensor [N, C/16, H, W, 16] is N * C/16 tiles. Sums are made per tile and joined over N in double, in order, so
- * results do not depend on the number of threads. Feature blocks are handled a few at a time, so that the second look
- * at a tile finds it in cache. */
+ * A tensor [N, C/16, H, W, 16] (with AVX2: 8 for 16) is N * C/16 tiles. Sums are made per tile and joined over N in
+ * double, in order, so results do not depend on the number of threads. Feature blocks are handled a few at a time, so
+ * that the second look at a tile finds it in cache. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/layout.h"
 #include "cpu/vector/access.h"
@@ -14,11 +14,11 @@
 #define BATCH_BYTES ((int64_t)6 << 20) /* of one operand between the two looks at it */
 
 typedef struct extent { /* of an image */
-    int64_t n, blocks, pixels;
+    int64_t n, blocks, pixels, block; /* block: features of one */
 } extent;
 static extent extent_of(const ir_type *t, int feature) {
     int64_t c = t->dims[feature];
-    return (extent){t->dims[0], c / BLOCK_FEATURES, t->count / (t->dims[0] * c)};
+    return (extent){t->dims[0], c / layout_block(), t->count / (t->dims[0] * c), layout_block()};
 }
 
 /* --- batch norm --- */
@@ -39,7 +39,7 @@ typedef struct norm_run {
     const norm_state *s;
     const cpu_call *c;
     const blk_ops *ops;
-    double *parts; /* [blocks][N][2][16] */
+    double *parts; /* [blocks][N][2][block] */
     float *a, *b, *shift, *relu_a; /* [C] */
     const float *mean;
     int64_t first; /* feature block of the batch that is being handled */
@@ -47,17 +47,17 @@ typedef struct norm_run {
 
 static blk_in input(const norm_run *r, int i, bool half, int64_t tile) {
     if (i == NOT_THERE) return (blk_in){NULL, false};
-    return (blk_in){(const char *)r->c->in[i] + tile * r->s->e.pixels * BLOCK_FEATURES * (half ? 2 : 4), half};
+    return (blk_in){(const char *)r->c->in[i] + tile * r->s->e.pixels * r->s->e.block * (half ? 2 : 4), half};
 }
 static void *output(const norm_run *r, int i, size_t elem, int64_t tile) {
-    return i == NOT_THERE ? NULL : (char *)r->c->out[i] + (size_t)(tile * r->s->e.pixels * BLOCK_FEATURES) * elem;
+    return i == NOT_THERE ? NULL : (char *)r->c->out[i] + (size_t)(tile * r->s->e.pixels * r->s->e.block) * elem;
 }
 
 /* Task t of a batch: image t % N of feature block first + t / N. */
 static blk_norm tile_of(const norm_run *r, int64_t t, int64_t *out_block) {
     const norm_state *s = r->s;
     int64_t block = r->first + t / s->e.n, image = t % s->e.n, tile = image * s->e.blocks + block,
-            at = block * BLOCK_FEATURES;
+            at = block * s->e.block;
     *out_block = block;
     return (blk_norm){.n = s->e.pixels,
                       .x = input(r, IN_X, s->half_x, tile),
@@ -77,7 +77,7 @@ static blk_norm tile_of(const norm_run *r, int64_t t, int64_t *out_block) {
 }
 
 static double *part_of(const norm_run *r, int64_t block, int64_t image) {
-    return r->parts + (block * r->s->e.n + image) * 2 * BLOCK_FEATURES;
+    return r->parts + (block * r->s->e.n + image) * 2 * r->s->e.block;
 }
 
 static void look(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -88,9 +88,9 @@ static void look(void *ctx, int64_t begin, int64_t end, int thread) {
         blk_norm n = tile_of(r, t, &block);
         double *p = part_of(r, block, t % r->s->e.n);
         if (r->s->grad)
-            r->ops->grad_sums(&n, p, p + BLOCK_FEATURES);
+            r->ops->grad_sums(&n, p, p + r->s->e.block);
         else
-            r->ops->stats(n.x, n.n, p, p + BLOCK_FEATURES);
+            r->ops->stats(n.x, n.n, p, p + r->s->e.block);
     }
 }
 
@@ -114,14 +114,14 @@ static float slope(float scale, float var, double epsilon) {
 /* The mean and variance of feature f from those of its tiles, all of the same size (Chan, Golub, LeVeque 1979). */
 static void join_stats(const norm_run *r, int64_t f) {
     const extent *e = &r->s->e;
-    int64_t block = f / BLOCK_FEATURES, lane = f % BLOCK_FEATURES;
+    int64_t block = f / e->block, lane = f % e->block;
     double mean = 0, m2 = 0, count = (double)e->n * (double)e->pixels;
     for (int64_t i = 0; i < e->n; i++) mean += part_of(r, block, i)[lane];
     mean /= (double)e->n;
     for (int64_t i = 0; i < e->n; i++) {
         const double *p = part_of(r, block, i);
         double d = p[lane] - mean;
-        m2 += p[BLOCK_FEATURES + lane] + d * d * (double)e->pixels;
+        m2 += p[e->block + lane] + d * d * (double)e->pixels;
     }
     float *out_mean = r->c->out[0], *out_var = r->c->out[1];
     const float *scale = r->c->in[IN_SCALE], *offset = r->c->in[IN_OFFSET];
@@ -133,12 +133,12 @@ static void join_stats(const norm_run *r, int64_t f) {
 
 static void join_grad(const norm_run *r, int64_t f) {
     const extent *e = &r->s->e;
-    int64_t block = f / BLOCK_FEATURES, lane = f % BLOCK_FEATURES;
+    int64_t block = f / e->block, lane = f % e->block;
     double sum = 0, dev = 0, count = (double)e->n * (double)e->pixels;
     for (int64_t i = 0; i < e->n; i++) {
         const double *p = part_of(r, block, i);
         sum += p[lane];
-        dev += p[BLOCK_FEATURES + lane];
+        dev += p[e->block + lane];
     }
     const float *scale = r->c->in[IN_SCALE], *var = r->c->in[IN_VAR];
     double inv = 1.0 / sqrt((double)var[f] + r->s->epsilon), a = (double)scale[f] * inv;
@@ -152,9 +152,9 @@ static void join_grad(const norm_run *r, int64_t f) {
 static xt_status norm_kernel_run(const cpu_call *c) {
     const norm_state *s = c->thunk->state;
     const cpu_team *team = &c->device->team;
-    int64_t features = s->e.blocks * BLOCK_FEATURES, tile_bytes = s->e.pixels * BLOCK_FEATURES * 4;
+    int64_t features = s->e.blocks * s->e.block, tile_bytes = s->e.pixels * s->e.block * 4;
     double *parts = c->scratch;
-    float *f = (float *)(parts + s->e.blocks * s->e.n * 2 * BLOCK_FEATURES);
+    float *f = (float *)(parts + s->e.blocks * s->e.n * 2 * s->e.block);
     norm_run r = {.s = s,
                   .c = c,
                   .ops = blk_get(),
@@ -170,7 +170,7 @@ static xt_status norm_kernel_run(const cpu_call *c) {
     for (r.first = 0; r.first < s->e.blocks; r.first += batch) {
         int64_t last = r.first + batch < s->e.blocks ? r.first + batch : s->e.blocks, tasks = (last - r.first) * s->e.n;
         team_for(team, tasks, grain, look, &r);
-        for (int64_t k = r.first * BLOCK_FEATURES; k < last * BLOCK_FEATURES; k++) {
+        for (int64_t k = r.first * s->e.block; k < last * s->e.block; k++) {
             if (s->grad)
                 join_grad(&r, k);
             else
@@ -182,14 +182,13 @@ static xt_status norm_kernel_run(const cpu_call *c) {
 }
 /* The images, tile behind tile. */
 static cpu_access image_access(const extent *e, uint32_t arg, size_t elem) {
-    return (cpu_access){.arg = arg,
-                        .elem = elem,
-                        .at = {.n = 1, .dims = {e->n * e->blocks * e->pixels * BLOCK_FEATURES}, .strides = {1}}};
+    return (cpu_access){
+        .arg = arg, .elem = elem, .at = {.n = 1, .dims = {e->n * e->blocks * e->pixels * e->block}, .strides = {1}}};
 }
 /* Images first, then scale, offset or mean and variance, and the two results of that size. */
 static bool norm_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
     const norm_state *s = t->state;
-    const extent features = {1, s->e.blocks, 1};
+    const extent features = {1, s->e.blocks, 1, s->e.block};
     const int args[] = {IN_X, s->residual, s->g[0], s->g[1], s->z, s->out, s->narrow, s->masked};
     const bool half[] = {s->half_x, s->half_residual, s->half_g[0], s->half_g[1], s->half_z, false, true, false};
     enum { FIRST_OUT = 5 };
@@ -266,8 +265,8 @@ xt_status blocked_norm(cpu_builder *b, const norm_fusion *f) {
         covered[n_covered++] = f->covers[i]->def;
         flops += cpu_op_flops(f->covers[i]->def);
     }
-    size_t scratch = (size_t)(s->e.blocks * s->e.n) * 2 * BLOCK_FEATURES * sizeof(double) +
-                     (size_t)s->e.blocks * 4 * BLOCK_FEATURES * sizeof(float);
+    size_t scratch = (size_t)(s->e.blocks * s->e.n) * 2 * s->e.block * sizeof(double) +
+                     (size_t)s->e.blocks * 4 * s->e.block * sizeof(float);
     cpu_thunk_desc d = {.kernel = s->grad ? &norm_grad_kernel : &norm_kernel,
                         .op = op,
                         .in = l.in,
@@ -327,7 +326,7 @@ static bool read_window(const ir_op *op, int feature, window_state *s) {
     s->w.sum = fold == FOLD_SUM;
     s->in = extent_of(in, feature);
     s->out = extent_of(out, feature);
-    return in->dims[feature] % BLOCK_FEATURES == 0;
+    return in->dims[feature] % layout_block() == 0;
 }
 
 bool blocked_window_ok(const ir_op *op, int feature) {
@@ -347,7 +346,7 @@ static void windows(void *ctx, int64_t begin, int64_t end, int thread) {
     const window_state *s = r->s;
     bool grad = r->c->thunk->n_in == 3;
     for (int64_t t = begin; t < end; t++) {
-        int64_t large = t * s->in.pixels * BLOCK_FEATURES, small = t * s->out.pixels * BLOCK_FEATURES;
+        int64_t large = t * s->in.pixels * s->in.block, small = t * s->out.pixels * s->out.block;
         blk_in x = {(const float *)r->c->in[0] + large, false};
         if (grad)
             blk_get()->pool_grad(&s->w, x, (blk_in){(const float *)r->c->in[1] + small, false}, r->init,

@@ -369,7 +369,8 @@ static bool lie_blocked(cpu_builder *b, const ir_value *v, int feature, dnnl_mem
     if (!feature || layout_feature(b, v) != feature - 1) return false;
     dnnl_memory_desc_t given = *md;
     if (given.dims[0] != v->type->dims[0] || given.dims[1] != v->type->dims[feature - 1]) return false;
-    return dnnl_memory_desc_init_by_tag(md, 4, given.dims, given.data_type, dnnl_nChw16c) == dnnl_success;
+    dnnl_format_tag_t tag = layout_block() == 8 ? dnnl_nChw8c : dnnl_nChw16c;
+    return dnnl_memory_desc_init_by_tag(md, 4, given.dims, given.data_type, tag) == dnnl_success;
 }
 
 CPU_LOWER(convolution) {

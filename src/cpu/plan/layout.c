@@ -6,7 +6,6 @@
 #include "cpu/plan/layout.h"
 #include "cpu/plan/stages.h"
 #include "cpu/vector/blk.h"
-#include "cpu/vector/simd.h"
 
 #define NOTHING UINT32_MAX
 #define FEATURE_DIMS (1u << 1 | 1u << 3) /* NCHW or NHWC */
@@ -41,12 +40,16 @@ static uint32_t root(layout *l, uint32_t i) {
     return i;
 }
 
+int64_t layout_block(void) {
+    return blk_get()->features;
+}
+
 /* --- what ops can do --- */
 static unsigned features_of(const ir_type *t) {
     if (t->kind != IR_TENSOR || t->rank != 4 || t->count <= 0) return 0;
     size_t e = xt_dtype_size(t->dtype);
     if (e != 1 && e != 2 && e != 4) return 0;
-    return (t->dims[1] % BLOCK_FEATURES == 0 ? 1u << 1 : 0) | (t->dims[3] % BLOCK_FEATURES == 0 ? 1u << 3 : 0);
+    return (t->dims[1] % layout_block() == 0 ? 1u << 1 : 0) | (t->dims[3] % layout_block() == 0 ? 1u << 3 : 0);
 }
 static bool same_dims(const ir_type *a, const ir_type *b) {
     return a->kind == IR_TENSOR && a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
@@ -409,7 +412,7 @@ xt_status cpu_stage_layout(cpu_builder *b) {
     int wish = env_choice("XT_CPU_LAYOUT", BASE_COUNT(wishes), wishes);
     bool always = wish == 2, convolutions = false;
     for (const ir_op *op = body->first; op; op = op->next) convolutions = convolutions || op->code == OP_convolution;
-    if (simd_level() < 2 || !blk_get() || wish == 1 || !(convolutions || always)) return NULL;
+    if (!blk_get() || wish == 1 || !(convolutions || always)) return NULL;
     layout l = {.b = b};
     xt_status s = list_uses(&l, body);
     if (!s) {

@@ -1,9 +1,9 @@
 /* Blocked images, and what runs on them as one thunk.
  *
- * A value of rank 4 may lie as [N, C/16, H, W, 16] instead of row-major: one vector is one pixel of 16 features, which
- * is what oneDNN's convolutions (Winograd's among them), normalisation and pooling want. layout.c decides which values
- * do, by connected region, and where the ops around a batch norm become part of its thunk; walk.c asks it op by op.
- * Bytes are the same in both layouts.
+ * A value of rank 4 may lie as [N, C/16, H, W, 16] instead of row-major (with AVX2: 8 for 16): one vector is one pixel
+ * of 16 features, which is what oneDNN's convolutions (Winograd's among them), normalisation and pooling want. layout.c
+ * decides which values do, by connected region, and where the ops around a batch norm become part of its thunk; walk.c
+ * asks it op by op. Bytes are the same in both layouts.
  *
  * A value has its dense place, its blocked place, or both: whoever needs the other one gets a copy (a
  * "reorder" thunk). */
@@ -11,8 +11,6 @@
 #define XT_SRC_CPU_PLAN_LAYOUT_H
 
 #include "cpu/plan/build_int.h"
-
-#define BLOCK_FEATURES 16
 
 /* A batch norm with its surroundings. Values named here are read or written by the thunk; what lies between them is
  * never in memory. */
@@ -36,11 +34,13 @@ typedef struct norm_fusion {
 /* True when op is part of a fusion: *out is the one to emit now, or NULL when there is nothing to do at this op. */
 bool layout_fusion_at(const cpu_builder *b, const ir_op *op, const norm_fusion **out);
 
+/* Features of a block. Only where blk_get() gives loops over them. */
+int64_t layout_block(void);
 /* The dim of v that is blocked, or -1. */
 int layout_feature(cpu_builder *b, const ir_value *v);
 /* An error where v has no blocked layout: nothing may be read or written as if it had one. */
 xt_status layout_check(cpu_builder *b, const ir_value *v);
-/* v's elements in blocked order: [N, C/16, spatial, spatial, 16]. `v` has the 4 dims of the array. */
+/* v's elements in blocked order: [N, C/16, spatial, spatial, 16] (8 with AVX2). `v` has the 4 dims of the array. */
 view layout_blocked_view(const view *v, int feature);
 /* 1 + the feature dim of the images that the elementwise op goes over, 0: it works on dense arrays. */
 uint8_t layout_of_loop(cpu_builder *b, const ir_op *op);

@@ -172,10 +172,11 @@ xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out) {
 /* --- the blocked place --- */
 view layout_blocked_view(const view *v, int feature) {
     int s[2] = {feature == 1 ? 2 : 1, feature == 1 ? 3 : 2};
+    int64_t block = layout_block();
     return (view){.n = 5,
                   .offset = v->offset,
-                  .dims = {v->dims[0], v->dims[feature] / BLOCK_FEATURES, v->dims[s[0]], v->dims[s[1]], BLOCK_FEATURES},
-                  .strides = {v->strides[0], v->strides[feature] * BLOCK_FEATURES, v->strides[s[0]], v->strides[s[1]],
+                  .dims = {v->dims[0], v->dims[feature] / block, v->dims[s[0]], v->dims[s[1]], block},
+                  .strides = {v->strides[0], v->strides[feature] * block, v->strides[s[0]], v->strides[s[1]],
                               v->strides[feature]}};
 }
 
