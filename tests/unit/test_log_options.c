@@ -105,7 +105,7 @@ static void log_one(int k, int i, kind how, xt_module *m, xt_tensor x, xt_tensor
 }
 
 typedef struct cost {
-    int64_t programs, executions, reads;
+    int64_t programs, executions, reads, uploads;
 } cost;
 
 typedef struct ways {
@@ -159,8 +159,8 @@ static cost run(ways w) {
     log_sink sink = {.row = row};
     log_add_sink(&sink);
     first_step = xt_counter("optimizer_steps");
-    cost before = {xt_counter("compiles") + xt_counter("disk_hits"), xt_counter("executions"),
-                   xt_counter("host_reads")};
+    cost before = {xt_counter("compiles") + xt_counter("disk_hits"), xt_counter("executions"), xt_counter("host_reads"),
+                   xt_counter("uploads")};
     for (t.i = 0; t.i < STEPS; t.i++) {
         float data[BATCH * SIDE];
         for (int j = 0; j < BATCH * SIDE; j++) data[j] = sinf((float)(t.i * 7 + j));
@@ -178,7 +178,8 @@ static cost run(ways w) {
     log_drain();
     log_remove_sink(&sink);
     cost c = {xt_counter("compiles") + xt_counter("disk_hits") - before.programs,
-              xt_counter("executions") - before.executions, xt_counter("host_reads") - before.reads};
+              xt_counter("executions") - before.executions, xt_counter("host_reads") - before.reads,
+              xt_counter("uploads") - before.uploads};
     assert_int_equal(xt_finish(), 0);
     assert_int_equal(xt_live_objects("tensor") + xt_live_objects("buffer") + xt_live_objects("graph"), 0);
     return c;
@@ -207,6 +208,11 @@ static void try_all(const char *what, ways w) {
                  (long long)base.programs);
     if (w.lead) assert_int_equal(three.executions, base.executions);
     if (w.lead && !w.show) assert_int_equal(three.reads, base.reads);
+    /* a step's numbers go to the device once, also where another program than its own serves it; besides them the log's
+     * state and a tensor that the base does not read */
+    if (w.loop != NO_TRAINING && three.uploads > base.uploads + 2)
+        fail_msg("%s, loop %d: %lld uploads, without them %lld", what, w.loop, (long long)three.uploads,
+                 (long long)base.uploads);
     for (int k = 1; k < NAMES; k++) {
         w.mask = 1u << k;
         run(w);

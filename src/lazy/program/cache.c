@@ -389,18 +389,18 @@ static void use(lazy_program *p) {
     p->uses++;
 }
 
-/* Under the lock. */
-static lazy_program *known(hash128 key) {
-    return programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
+/* Under the lock. Retained; NULL: not in memory. */
+static lazy_program *find(hash128 key) {
+    lazy_program *p = programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
+    if (!p) return NULL;
+    use(p);
+    counter_add(COUNTER_memory_hits, 1);
+    return p;
 }
 
 lazy_program *lazy_program_find(hash128 key) {
     pthread_mutex_lock(&programs.lock);
-    lazy_program *p = known(key);
-    if (p) {
-        use(p);
-        counter_add(COUNTER_memory_hits, 1);
-    }
+    lazy_program *p = find(key);
     pthread_mutex_unlock(&programs.lock);
     return p;
 }
@@ -418,43 +418,36 @@ lazy_program *lazy_program_by_rank_key(const char *digits) {
     return p;
 }
 
-typedef struct wanted { /* a program that is looked for */
-    hash128 key;
-    lazy_node *nodes; /* only where they are wanted: a superset that is known needs none */
-    size_t n;
-    int64_t hashed_ns; /* when the key was there */
-} wanted;
-
-/* Leaves the lock taken unless it fails; *out NULL: not in memory. A superset is known by its key alone, which no
- * other thread has. */
-static xt_status look_up(lazy_ctx *c, const lazy_roots *r, wanted *w, lazy_program **out) {
-    *out = NULL;
-    if (r->known_as) {
-        w->hashed_ns = clock_ns();
-        pthread_mutex_lock(&programs.lock);
-        if ((*out = known(w->key = r->known_as->key))) return NULL;
-        pthread_mutex_unlock(&programs.lock);
+/* A superset is known by its key alone, which no other thread has. */
+xt_status lazy_program_seek(lazy_ctx *c, const lazy_roots *r, lazy_sought *out) {
+    *out = (lazy_sought){.began_ns = clock_ns()};
+    if (r->known_as) out->program = lazy_program_find(out->key = r->known_as->key);
+    if (!out->program) {
+        hash128 key;
+        XT_TRY(lazy_key(c, r, &key, &out->nodes, &out->n_nodes));
+        if (!r->known_as) out->program = lazy_program_find(out->key = key);
     }
-    hash128 key;
-    XT_TRY(lazy_key(c, r, &key, &w->nodes, &w->n));
-    w->hashed_ns = clock_ns();
-    pthread_mutex_lock(&programs.lock);
-    if (!r->known_as) *out = known(w->key = key);
+    out->hash_ns = clock_ns() - out->began_ns;
+    counter_add(COUNTER_hash_ns, out->hash_ns);
     return NULL;
 }
 
+void lazy_sought_free(lazy_sought *w) {
+    lazy_program_release(w->program);
+    base_free(w->nodes);
+    *w = (lazy_sought){0};
+}
+
 /* Under the lock. Takes the nodes over. */
-static xt_status make_new(lazy_ctx *c, const lazy_roots *r, const wanted *w, const lazy_flags *flags, lazy_event *ev,
+static xt_status make_new(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, const lazy_flags *flags, lazy_event *ev,
                           lazy_program **out) {
     lazy_program *p = base_calloc(1, sizeof *p);
-    if (!p) {
-        base_free(w->nodes);
-        return status_oom(sizeof *p, "a program");
-    }
+    if (!p) return status_oom(sizeof *p, "a program");
     atomic_init(&p->refs, 1);
     p->key = w->key;
     p->nodes = w->nodes;
-    p->n_nodes = w->n;
+    p->n_nodes = w->n_nodes;
+    w->nodes = NULL;
     p->flags = *flags;
     p->src = ev->src;
     p->last_used = ++programs.clock; /* before it can be evicted as the oldest */
@@ -464,54 +457,36 @@ static xt_status make_new(lazy_ctx *c, const lazy_roots *r, const wanted *w, con
     if (s)
         lazy_program_release(p);
     else
-        *out = p;
+        use(*out = p);
     return s;
 }
 
 /* For the report of a program that is not in memory. */
-static void tell_new(lazy_ctx *c, const lazy_roots *r, const wanted *w, const lazy_flags *flags, lazy_event *ev) {
-    lazy_describe_nodes(c, w->nodes, w->n);
+static xt_status tell_new(lazy_ctx *c, const lazy_roots *r, const lazy_sought *w, const lazy_flags *flags,
+                          lazy_event *ev) {
+    XT_TRY(lazy_describe_nodes(c, r, w->nodes, w->n_nodes));
     ev->device_before = counter_get(COUNTER_device_bytes);
     ev->rss_before = base_rss();
     if (programs.evicted && map_get(programs.evicted, &w->key, sizeof w->key)) ev->why = LAZY_WHY_EVICTED;
-    lazy_explain(flags, w->nodes, w->n, r, programs.all, programs.n, ev);
+    lazy_explain(flags, w->nodes, w->n_nodes, r, programs.all, programs.n, ev);
+    return NULL;
 }
 
-xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out) {
-    wanted w = {0};
-    lazy_program *p;
-    int64_t began = lazy_take_now(c);
-    *out = NULL;
-    XT_TRY(look_up(c, r, &w, &p));
-    ev->hash_ns = w.hashed_ns - began;
-    counter_add(COUNTER_hash_ns, ev->hash_ns);
+xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy_event *ev, lazy_program **out) {
     lazy_flags flags = c->used;
     flags.no_grad &= !flags.backward;
     ev->evaluation = flags.no_grad || flags.mode;
-    ev->key = w.key;
-    ev->ops = w.n;
+    ev->hash_ns = w->hash_ns;
+    ev->key = w->key;
+    ev->ops = w->n_nodes;
     ev->outputs = r->n;
-    if (!p && r->out_unknown) {
-        pthread_mutex_unlock(&programs.lock);
-        base_free(w.nodes);
-        *r->out_unknown = true;
-        *r->out_key = w.key;
-        return NULL;
-    }
-    if (!p) tell_new(c, r, &w, &flags, ev);
-    xt_status s = c->replay_log && c->replay_log->admit ? c->replay_log->admit(c->replay_log, w.key, ev) : NULL;
-    if (s || p) base_free(w.nodes);
-    if (s)
-        p = NULL;
-    else if (!p)
-        s = make_new(c, r, &w, &flags, ev, &p);
-    else {
-        ev->source = LAZY_FROM_MEMORY;
-        c->now_ns = w.hashed_ns;
-        counter_add(COUNTER_memory_hits, 1);
-    }
-    if (p) {
-        use(p);
+    pthread_mutex_lock(&programs.lock);
+    lazy_program *p = w->program ? w->program : find(w->key); /* another thread may have made it since */
+    w->program = NULL;
+    xt_status s = p ? NULL : tell_new(c, r, w, &flags, ev);
+    if (!s && c->replay_log && c->replay_log->admit) s = c->replay_log->admit(c->replay_log, w->key, ev);
+    if (!s && !p) s = make_new(c, r, w, &flags, ev, &p);
+    if (!s) {
         ev->program = p->number;
         ev->inputs = p->n_inputs;
         ev->stats = p->stats;

@@ -235,8 +235,9 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
 
 enum { LONGEST_TEXT = 160 };
 
-void lazy_describe_nodes(const lazy_ctx *c, lazy_node *nodes, size_t n) {
+xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n) {
     const ir_block *b = c->b.block;
+    XT_TRY(mark_reachable(c, r)); /* the nodes are of what it marks, and others mark the trace too (lazy_key_tree) */
     size_t k = 0;
     for (size_t i = 0; i < b->n_args; i++) {
         if (!b->args[i]->mark || k >= n) continue;
@@ -252,4 +253,5 @@ void lazy_describe_nodes(const lazy_ctx *c, lazy_node *nodes, size_t n) {
         k++;
     }
     str_free(&text);
+    return NULL;
 }

@@ -70,8 +70,6 @@ typedef struct lazy_roots {
     const lazy_requester *also; /* who else wants something of this step: lazy_note_requester */
     size_t n_also;
     const struct lazy_layout **layouts; /* of the outputs; NULL: all whole */
-    bool *out_unknown; /* not NULL: a program that is not in memory is not made, but told here, */
-    hash128 *out_key; /* with its key */
     struct lazy_known_as *known_as; /* the program is known by this instead of by its ops; else NULL */
 } lazy_roots;
 
@@ -98,12 +96,22 @@ xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *r
                         uint64_t (*leaf_id)(const lazy_ctx *c, uint32_t place), uint32_t *out_numbers,
                         uint32_t *out_in_base);
 void lazy_key_tree_done(const lazy_ctx *c);
-/* Finds or makes the program; fills the parts of `ev` it knows. Retained for the caller. */
-xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out);
+typedef struct lazy_sought { /* what memory knows of the program of a step */
+    hash128 key;
+    lazy_program *program; /* retained; NULL: not in memory */
+    lazy_node *nodes; /* NULL of a superset that is in memory */
+    size_t n_nodes;
+    int64_t began_ns, hash_ns;
+} lazy_sought;
+/* Looks for the program of r and makes none. What it finds is freed by lazy_sought_free, or by who runs it. */
+xt_status lazy_program_seek(lazy_ctx *c, const lazy_roots *r, lazy_sought *out);
+void lazy_sought_free(lazy_sought *w);
+/* The program sought for r, made where there is none; fills the parts of `ev` it knows. Retained for the caller. */
+xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy_event *ev, lazy_program **out);
 void lazy_program_release(lazy_program *p);
 void lazy_programs_clear(void);
-/* After a miss: the texts of the nodes that lazy_key listed for the trace as it stands. */
-void lazy_describe_nodes(const lazy_ctx *c, lazy_node *nodes, size_t n);
+/* After a miss: the texts of the nodes that lazy_key listed for r. */
+xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n);
 /* Why the program of `nodes` with the outputs of r is new: sets why, reason, advice and expected of ev; texts are in
  * static-per-thread storage. */
 void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,
@@ -119,7 +127,10 @@ xt_status lazy_rehearse_program(lazy_program *p, const ir_module *m, const lazy_
 void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p);
 
 /* --- running (run.c) --- */
-/* Executes the program of `r`; out_bufs[i] (role VALUE, yours) for every root. */
+/* Executes the program that was sought for `r`; out[i] is yours for every root. Frees what was found. */
+xt_status lazy_run_sought(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy_cause cause, bool forced,
+                          const xt_src *src, device_buffer **out);
+/* Seeks it and executes it. */
 xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src,
                    device_buffer **out);
 void lazy_roots_free(lazy_roots *r);

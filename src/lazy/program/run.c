@@ -332,8 +332,8 @@ bool lazy_ran_together(void) {
     return ran_together;
 }
 
-xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src,
-                   device_buffer **out) {
+xt_status lazy_run_sought(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy_cause cause, bool forced,
+                          const xt_src *src, device_buffer **out) {
     lazy_event ev = {.cause = cause,
                      .forced = forced,
                      .src = src_intern(src),
@@ -342,11 +342,11 @@ xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forc
                      .reason = "",
                      .advice = ""};
     lazy_program *p = NULL;
-    int64_t began = clock_ns();
+    int64_t began = w->began_ns, now = w->program && !c->n_packs ? began + w->hash_ns : 0;
     xt_status s = lazy_upload_packs(c);
-    c->now_ns = c->n_packs ? 0 : began;
-    if (!s) s = status_at(lazy_program_get(c, r, &ev, &p), src);
-    if (!s && !p) return NULL; /* unknown */
+    if (!s) s = status_at(lazy_program_get(c, r, w, &ev, &p), src);
+    lazy_sought_free(w);
+    c->now_ns = now;
     if (!s) s = status_at(lazy_rank_check(c, p, src), src);
     if (!s) s = start(c, p, cause, forced, src, out);
     if (!s) ran_together = p->uses_collectives || p->partitioned;
@@ -361,4 +361,11 @@ xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forc
     ev.number = counter_get(COUNTER_executions);
     lazy_emit_event(&ev);
     return NULL;
+}
+
+xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src,
+                   device_buffer **out) {
+    lazy_sought w;
+    XT_TRY(status_at(lazy_program_seek(c, r, &w), src));
+    return lazy_run_sought(c, r, &w, cause, forced, src, out);
 }

@@ -208,25 +208,28 @@ static xt_status collect_results(lazy_ctx *c, boundary *b) {
     return s;
 }
 
-static xt_status start_step(lazy_ctx *c, boundary *b, lazy_cause cause, const xt_src *src, device_buffer ***out) {
-    *out = base_calloc(b->roots.n, sizeof **out);
-    return *out ? lazy_run(c, &b->roots, cause, false, src, *out)
-                : status_oom(b->roots.n * sizeof **out, "the results of a step");
+/* The program of the step: one in memory, a superset that serves it, or none, and then it is to be made. */
+static xt_status seek(lazy_ctx *c, boundary *b, lazy_sought *out) {
+    lazy_known_as *superset;
+    XT_TRY(lazy_program_seek(c, &b->roots, out));
+    if (out->program) return NULL;
+    xt_status s = lazy_superset_choose(c, out->key, &b->roots, b->slots, b->requests, &superset);
+    if (!s && !superset) return NULL;
+    lazy_sought_free(out);
+    XT_TRY(s);
+    forget_results(b);
+    XT_TRY(collect_results(c, b));
+    b->roots.known_as = superset;
+    return lazy_program_seek(c, &b->roots, out);
 }
 
-/* A step whose program is unknown may run another one that has more (optional.c). */
-static xt_status start_unknown(lazy_ctx *c, boundary *b, hash128 key, lazy_cause cause, const xt_src *src,
-                               device_buffer ***out) {
-    lazy_known_as *other;
-    XT_TRY(lazy_superset_choose(c, key, &b->roots, b->slots, b->requests, &other));
-    if (other) {
-        forget_results(b);
-        XT_TRY(collect_results(c, b));
-    }
-    b->roots.known_as = other;
-    b->roots.out_unknown = NULL;
-    base_free(*out);
-    return start_step(c, b, cause, src, out);
+static xt_status start_step(lazy_ctx *c, boundary *b, lazy_cause cause, const xt_src *src, device_buffer ***out) {
+    lazy_sought sought;
+    XT_TRY(status_at(seek(c, b, &sought), src));
+    if ((*out = base_calloc(b->roots.n, sizeof **out)))
+        return lazy_run_sought(c, &b->roots, &sought, cause, false, src, *out);
+    lazy_sought_free(&sought);
+    return status_oom(b->roots.n * sizeof **out, "the results of a step");
 }
 
 static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
@@ -234,12 +237,7 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     device_buffer **out = NULL;
     xt_status s = collect_results(c, &b);
     if (!s && b.roots.n) {
-        bool unknown = false;
-        hash128 key;
-        b.roots.out_unknown = &unknown;
-        b.roots.out_key = &key;
         s = start_step(c, &b, cause, src, &out);
-        if (!s && unknown) s = start_unknown(c, &b, key, cause, src, &out);
         if (!s && c->nan && (s = lazy_look_for_nan(c, &b.roots, out, src)))
             for (size_t i = 0; i < b.roots.n; i++) device_buffer_release(out[i]);
         if (!s && c->replay_log) lazy_replay_plan_make(c, &b.roots, b.slots, b.requests);
