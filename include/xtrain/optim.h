@@ -159,7 +159,8 @@ typedef struct xt_adafactor_opts {
 #define XT_ADAFACTOR_(net, ...) xt_adafactor_opt(XT_HERE, net, XT_OPTS(xt_adafactor_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adafactor_opt(const xt_src *src, xt_module *net, xt_adafactor_opts o);
 /* Records the update, after xt_backward: gradients averaged over ranks, unscaled, clipped; every parameter that has one
- * moves in place; they are consumed. Waits for nothing. No gradient at all is an error. */
+ * moves in place; they are consumed. Waits for nothing. No gradient at all is an error, and so is a second step of one
+ * optimizer in a compiled step function; in a loop it shows that nothing ends the steps (tensor.h). */
 #define xt_optimizer_step(opt) xt_optimizer_step_at(XT_HERE, opt)
 XT_API void xt_optimizer_step_at(const xt_src *src, xt_optimizer *opt);
 /* averages over ranks now; once a step; xt_optimizer_step then does not */

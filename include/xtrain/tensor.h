@@ -4,6 +4,14 @@
  * steps); xt_keep makes it outlive the step. A dead handle is a named error with both lines, never undefined behaviour.
  * {0} is "none".
  *
+ * In a loop without xt_next and xt_mark_step, forward, xt_backward, xt_optimizer_step, the step ends by itself: from
+ * the third iteration on at the first xt_forward behind the iteration's last update (XT_DEBUG=compile says so). More
+ * than an xt_mark_step there leaves alive: what was made behind that update, the losses of the iteration, data from
+ * before the loop and data that each iteration reads, and what iterations hand on to the next; xt_keep makes anything
+ * else outlive the iteration. An optimizer that is stepped twice between boundaries makes two steps for that reason.
+ * Not so where gradients flow back from one iteration into the one before, in the Trainer, and in evaluation (no
+ * gradients).
+ *
  * Errors travel: an op on wrong shapes gives an error tensor that remembers op, shapes and line; everything fed by it
  * does nothing; the first one is the pending error of the thread, and the step is dropped: states keep their values,
  * reads give NaN.

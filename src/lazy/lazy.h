@@ -194,6 +194,7 @@ xt_tensor lazy_rng_key(const xt_src *src);
 /* The step that random draws of this thread are filed under from here on; < 0: boundaries passed. A trainer counts
  * micro-batches, so that a resumed run draws what the unbroken one drew. */
 void lazy_set_draw_step(int64_t step);
+bool lazy_draw_step_given(void);
 
 void lazy_check_nan(bool on); /* from the next step of this thread on, as XT_DEBUG=nan */
 
@@ -213,11 +214,22 @@ typedef enum lazy_cause {
     LAZY_EVAL,
     LAZY_WAIT,
     LAZY_CALL,
+    LAZY_ITERATION, /* of a loop without a boundary */
     LAZY_CAUSE_COUNT
 } lazy_cause;
 const char *lazy_cause_name(lazy_cause c);
 /* false with a pending error: the step's work is dropped, state keeps its old values */
 bool lazy_boundary(lazy_cause cause, const xt_src *src);
+/* Loops without a boundary (iteration.c): an optimizer says when it steps. False, with an error pending: it may not. */
+typedef struct lazy_updater { /* of an optimizer */
+    int64_t step; /* in which it stepped last; -1: never */
+    src_id at; /* and where */
+    bool ends_iteration; /* the next xt_forward ends the step */
+} lazy_updater;
+bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u);
+void lazy_update_end(const xt_src *src, lazy_updater *u);
+void lazy_updater_forget(const lazy_updater *u); /* before it dies */
+void lazy_forward_begins(const xt_src *src); /* of a module that no other one's forward calls */
 /* More programs of the step being recorded, each run after the one before: at the boundary record(user) records the
  * next one, or gives false when there is none. done(user) comes at the end, also when the step failed and none were
  * run. The step counts as one. */

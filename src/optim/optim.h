@@ -125,6 +125,7 @@ struct xt_optimizer {
     ir_value **last;
     size_t n_last;
     int64_t last_step;
+    lazy_updater updater;
 };
 
 /* --- optimizer.c --- */

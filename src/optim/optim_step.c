@@ -250,7 +250,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
         return;
     }
     check_patterns(o);
-    if (!replicas_begin(src, what, o) || !replicas_check(src, o)) {
+    if (!lazy_update_begin(src, what, &o->updater) || !replicas_begin(src, what, o) || !replicas_check(src, o)) {
         gradients_free(&g);
         return;
     }
@@ -271,6 +271,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     consume(&g);
     lazy_begin(src);
     xt_no_grad_end_at(NULL);
+    lazy_update_end(src, &o->updater);
     count_step(o);
     lazy_on_replay(&(lazy_replay){.before = count_step, .user = o});
     gradients_free(&g);

@@ -63,7 +63,7 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
     o->kind = k;
     o->name = &optim_names[k->id];
     o->net = net;
-    o->last_step = -1;
+    o->last_step = o->updater.step = -1;
     live_add(LIVE_optimizer, 1);
     return o;
 }
@@ -72,6 +72,7 @@ void xt_optimizer_free(xt_optimizer *o) {
     if (!o) return;
     lazy_disown(o);
     lazy_replay_forget(o); /* and with it every recording that refers to its groups */
+    lazy_updater_forget(&o->updater);
     for (size_t i = 0; i < o->n_schedulers; i++) schedule_free(o->schedulers[i]);
     base_free(o->schedulers);
     optim_offload_free(o);

@@ -124,7 +124,7 @@ static void each_call_in_turn(void **state) {
         failed += o.failed;
     }
     print_message("%ld calls, %ld of them failed in turn, %ld of these were needed\n", whole.calls, turns, failed);
-    assert_true(5 * failed > turns);
+    assert_true(failed > 8); /* of a step's calls most give something back, and nobody needs those */
 }
 
 int main(int argc, char **argv) {

@@ -42,6 +42,8 @@ typedef struct lazy_slot {
     /* a tensor with gradients whose step has ended: they flow into that step's ops, recorded again (detached.c) */
     bool detached;
     bool outlives_step; /* a step slot that the boundary under way leaves alive: it has a buffer by then */
+    bool is_loss; /* xt_backward was called for it */
+    bool before_loop; /* it was there when a loop without boundaries was met (iteration.c) */
     lazy_role role;
     const ir_type *type;
     ir_value *value, *leaf;
@@ -117,7 +119,8 @@ typedef struct lazy_slot_value {
     ir_value *value;
 } lazy_slot_value;
 
-typedef struct lazy_detached lazy_detached; /* of a part above, as lazy_graph is */
+typedef struct lazy_detached lazy_detached; /* of a part above, as lazy_graph and lazy_iteration are */
+typedef struct lazy_iteration lazy_iteration;
 typedef struct lazy_graph lazy_graph; /* a trace that was kept: counted */
 enum { LAZY_DETACHED = 2 };
 
@@ -220,6 +223,7 @@ typedef struct lazy_ctx {
     /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
     bool call_ended_step;
     struct xt_step *steps;
+    lazy_iteration *iteration; /* of a loop without boundaries; NULL: no optimizer has stepped */
     lazy_done_fn *done_fns;
     void **done_users;
     size_t n_done, cap_done, cap_done_users, n_done_users;

@@ -150,6 +150,10 @@ void lazy_set_draw_step(int64_t step) {
     draw_step_plus_1 = step < 0 ? 0 : step + 1;
 }
 
+bool lazy_draw_step_given(void) {
+    return draw_step_plus_1 != 0;
+}
+
 void lazy_pack_rng(const lazy_ctx *c, lazy_pack *p, int at, uint32_t draw) {
     uint64_t s = seed();
     p->now.u[at] = (uint32_t)s;

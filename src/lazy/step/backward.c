@@ -249,6 +249,7 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
     }
     if (!lazy_detached_graft(c, src, "xt_backward", root)) return;
     c->swept = true;
+    if (lazy_slot_of(c, loss)) lazy_slot_of(c, loss)->is_loss = true;
     leaves l = {0};
     ir_value **grads = NULL;
     bool ok = wanted(&l, c) && (grads = base_calloc(l.n + 1, sizeof *grads));

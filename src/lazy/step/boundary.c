@@ -42,7 +42,8 @@ const char *lazy_cause_name(lazy_cause c) {
                                                         "checkpoint",
                                                         "evaluation",
                                                         "xt_wait",
-                                                        "xt_call"};
+                                                        "xt_call",
+                                                        "next iteration (xt_forward)"};
     return c < LAZY_CAUSE_COUNT ? names[c] : "?";
 }
 

@@ -1,0 +1,280 @@
+/* Loops in which nothing ends the step cost and compute what they do with xt_mark_step at the head of their body, and
+ * what they hold stays readable. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lazy/lazy.h"
+#include <xtrain/xtrain.h>
+
+#include "said.h"
+
+enum { STEPS = 40, BATCH = 4, IN = 5 };
+
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "out", xt_tanh(xt_linear(m, "in", x, 6)), 1);
+}
+
+static xt_tensor batch(int i) {
+    float data[BATCH * IN];
+    for (int j = 0; j < BATCH * IN; j++) data[j] = (float)((i * 31 + j * 17) % 23) * 0.1f - 1;
+    return xt_from_array(data, XT_F32, BATCH, IN);
+}
+
+static void end(bool marked) {
+    if (marked) assert_true(xt_mark_step());
+}
+
+/* One loop's numbers, and what they cost. */
+typedef struct result {
+    double numbers[4 * STEPS];
+    int n;
+    int64_t programs, executions, forced;
+} result;
+
+static void note(result *r, double v) {
+    assert_true(r->n < 4 * STEPS);
+    r->numbers[r->n++] = v;
+}
+
+static result run(void (*loop)(result *r, bool marked), bool marked) {
+    static result r;
+    r = (result){.programs = xt_counter("compiles"),
+                 .executions = xt_counter("executions"),
+                 .forced = xt_counter("forced_executions")};
+    xt_seed(3);
+    loop(&r, marked);
+    if (xt_error()) fail_msg("%s", xt_status_message(xt_error()));
+    assert_true(xt_wait());
+    r.programs = xt_counter("compiles") - r.programs;
+    r.executions = xt_counter("executions") - r.executions;
+    r.forced = xt_counter("forced_executions") - r.forced;
+    assert_int_equal(xt_finish(), 0);
+    assert_int_equal(xt_live_objects("tensor") + xt_live_objects("buffer") + xt_live_objects("optimizer"), 0);
+    return r;
+}
+
+/* The first program has two iterations and one program more has one. */
+static void as_marked(const char *what, void (*loop)(result *r, bool marked)) {
+    result want = run(loop, true), got = run(loop, false);
+    assert_int_equal(want.n, got.n);
+    for (int i = 0; i < want.n; i++)
+        if (memcmp(&want.numbers[i], &got.numbers[i], sizeof(double)) != 0)
+            fail_msg("%s: number %d is %.9g, with xt_mark_step %.9g", what, i, got.numbers[i], want.numbers[i]);
+    if (got.programs > want.programs + 1 || got.executions > want.executions || got.forced > want.forced)
+        fail_msg("%s: %lld programs run %lld times (%lld forced); with xt_mark_step %lld, %lld (%lld)", what,
+                 (long long)got.programs, (long long)got.executions, (long long)got.forced, (long long)want.programs,
+                 (long long)want.executions, (long long)want.forced);
+    if (got.executions < want.executions - 2) fail_msg("%s: only %lld executions", what, (long long)got.executions);
+}
+
+static void weights_of(result *r, const xt_module *m) {
+    float w[6];
+    assert_true(xt_wait());
+    assert_true(xt_read(xt_module_find(m, "out.weight"), w, sizeof w));
+    for (int i = 0; i < 6; i++) note(r, w[i]);
+}
+
+static xt_tensor loss_of(xt_module *m, int i) {
+    return xt_mean(xt_square(xt_add_scalar(xt_forward(m, batch(i)), -0.3)));
+}
+
+/* Word for word as in other frameworks; the loss is read behind the update. */
+static void plain_loop(result *r, bool marked) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_adamw(m, .lr = 0.05);
+    int64_t buffers = 0;
+    for (int i = 0; i < STEPS; i++) {
+        end(marked);
+        xt_tensor loss = loss_of(m, i);
+        xt_zero_grad(o);
+        xt_backward(loss);
+        xt_optimizer_step(o);
+        if (i % 8 == 0) note(r, xt_item(loss));
+        if (i == 12) buffers = xt_live_objects("buffer");
+    }
+    assert_true(xt_live_objects("buffer") <= buffers + 2); /* what no iteration reads any more is given back */
+    weights_of(r, m);
+}
+
+static void a_plain_loop(void **state) {
+    (void)state;
+    as_marked("a plain loop", plain_loop);
+}
+
+static void accumulating(result *r, bool marked) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.05, .momentum = 0.9);
+    for (int i = 0; i < STEPS; i++) {
+        if (i % 2 == 0) end(marked);
+        xt_backward(loss_of(m, i));
+        if (i % 2) xt_optimizer_step(o);
+    }
+    weights_of(r, m);
+}
+
+static void accumulation(void **state) {
+    (void)state;
+    as_marked("two backward passes, one update", accumulating);
+}
+
+/* Two optimizers, the second network's gradients through the first one's new parameters. */
+static void adversaries(result *r, bool marked) {
+    xt_module *d = xt_module_new(net, NULL), *g = xt_module_new(net, NULL);
+    xt_optimizer *of_d = xt_adam(d, .lr = 0.02), *of_g = xt_adam(g, .lr = 0.02);
+    for (int i = 0; i < STEPS; i++) {
+        end(marked);
+        xt_tensor fake = xt_mul(batch(i), xt_forward(g, batch(i + 1)));
+        xt_tensor of_real = xt_forward(d, batch(i + 2)), of_fake = xt_forward(d, xt_detach(fake));
+        xt_backward(xt_minus(xt_mean(xt_square(of_fake)), xt_mean(of_real)));
+        xt_optimizer_step(of_d);
+        xt_zero_grad(of_g);
+        xt_backward(xt_neg(xt_mean(xt_forward(d, fake))));
+        xt_optimizer_step(of_g);
+        xt_zero_grad(of_d);
+    }
+    weights_of(r, d);
+    weights_of(r, g);
+}
+
+static void two_optimizers(void **state) {
+    (void)state;
+    as_marked("two optimizers", adversaries);
+}
+
+/* What the loop holds: data from before it, a state that it hands on, its last loss, and what it made behind the
+ * update. Only where the step is marked are they kept by hand. */
+static void holding_loop(result *r, bool marked) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.05);
+    xt_tensor held[5] = {xt_mul_scalar(batch(0), 0.5), batch(9), xt_zeros(XT_F32, BATCH, IN)};
+    xt_tensor *x = &held[0], *seldom = &held[1], *hidden = &held[2], *last = &held[3], *total = &held[4];
+    for (int i = 0; i < STEPS; i++) {
+        for (int k = 0; k < 5 && marked; k++)
+            if (held[k].slot) xt_keep(held[k]);
+        end(marked);
+        xt_tensor in = xt_add(*x, *hidden), out = xt_forward(m, in), loss = xt_mean(xt_square(out));
+        if (last->slot) note(r, xt_item(*last));
+        *hidden = xt_detach(xt_tanh(xt_add(in, xt_mul_scalar(in, 0.1))));
+        xt_backward(loss);
+        xt_optimizer_step(o);
+        xt_tensor largest = xt_max(xt_abs(out));
+        *total = total->slot ? xt_add(*total, largest) : largest;
+        if (i % 10 == 9) note(r, xt_item(xt_sum(*seldom)));
+        *last = loss;
+    }
+    note(r, xt_item(xt_sum(*total)));
+}
+
+static void what_lives_on(void **state) {
+    (void)state;
+    result want = run(holding_loop, true), got = run(holding_loop, false);
+    assert_int_equal(want.n, got.n);
+    for (int i = 0; i < want.n; i++)
+        if (memcmp(&want.numbers[i], &got.numbers[i], sizeof(double)) != 0)
+            fail_msg("number %d is %.9g, with xt_keep and xt_mark_step %.9g", i, got.numbers[i], want.numbers[i]);
+    assert_true(got.executions >= STEPS - 2);
+}
+
+/* The same optimizer twice on purpose: each update is a step then. */
+static void twice_a_round(result *r, bool marked) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.05);
+    for (int i = 0; i < STEPS / 2; i++) {
+        for (int k = 0; k < 2; k++) {
+            xt_backward(loss_of(m, 2 * i + k));
+            xt_optimizer_step(o);
+        }
+        end(marked);
+    }
+    weights_of(r, m);
+}
+
+static void two_updates_are_two_steps(void **state) {
+    (void)state;
+    result with = run(twice_a_round, true), without = run(twice_a_round, false);
+    for (int i = 0; i < with.n; i++) assert_true(with.numbers[i] == without.numbers[i]);
+    assert_true(with.executions >= STEPS - 2 && without.executions >= STEPS - 2);
+}
+
+/* Gradients that flow back through all iterations keep them in one step. */
+static void gradients_through_all(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.05);
+    xt_tensor total = xt_scalar(0, XT_F32);
+    int64_t before = xt_counter("executions");
+    for (int i = 0; i < 4; i++) {
+        total = xt_add(total, loss_of(m, i));
+        xt_backward(total);
+        xt_optimizer_step(o);
+    }
+    assert_int_equal(xt_counter("executions"), before);
+    assert_true(xt_wait());
+    assert_int_equal(xt_finish(), 0);
+}
+
+/* --- where a boundary cannot be --- */
+typedef struct trained {
+    xt_module *m;
+    xt_optimizer *o;
+} trained;
+
+static int first_line, second_line;
+static xt_tensor two_updates(const xt_tensor *in, int n, void *user) {
+    const trained *t = user;
+    (void)n;
+    xt_backward(xt_mean(xt_forward(t->m, in[0])));
+    first_line = __LINE__ + 1;
+    xt_optimizer_step(t->o);
+    xt_backward(xt_mean(xt_forward(t->m, in[0])));
+    second_line = __LINE__ + 1;
+    xt_optimizer_step(t->o);
+    return in[0];
+}
+
+static void in_a_compiled_function(void **state) {
+    (void)state;
+    trained t = {xt_module_new(net, NULL), NULL};
+    t.o = xt_sgd(t.m, .lr = 0.1);
+    xt_step *f = xt_compile(two_updates, .user = &t);
+    char lines[2][64];
+    xt_call(f, batch(0));
+    snprintf(lines[0], sizeof lines[0], "test_lazy_iterations.c:%d", first_line);
+    snprintf(lines[1], sizeof lines[1], "test_lazy_iterations.c:%d", second_line);
+    const char *text = xt_error() ? xt_status_message(xt_error()) : "nothing";
+    for (int i = 0; i < 2; i++)
+        if (!strstr(text, lines[i])) fail_msg("no %s in: %s", lines[i], text);
+    xt_clear_error();
+    assert_int_equal(xt_finish(), 0);
+}
+
+static void said_what_ends_it(void **state) {
+    (void)state;
+    setenv("XT_DEBUG", "compile", 1);
+    said[0] = 0;
+    xt_set_sink(sink, NULL);
+    result r;
+    memset(&r, 0, sizeof r);
+    plain_loop(&r, false);
+    assert_int_equal(xt_finish(), 0);
+    xt_set_sink(NULL, NULL);
+    unsetenv("XT_DEBUG");
+    const char *const words[] = {"came again and nothing had ended the step", "next iteration (xt_forward) at "};
+    for (int i = 0; i < 2; i++)
+        if (!strstr(said, words[i])) fail_msg("no \"%s\" in: %s", words[i], said);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plain_loop),          cmocka_unit_test(accumulation),
+        cmocka_unit_test(two_optimizers),        cmocka_unit_test(what_lives_on),
+        cmocka_unit_test(two_updates_are_two_steps), cmocka_unit_test(gradients_through_all),
+        cmocka_unit_test(in_a_compiled_function), cmocka_unit_test(said_what_ends_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
