@@ -323,9 +323,19 @@ XT_API xt_tensor xt_log_softmax_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_one_hot_at(const xt_src *src, xt_tensor labels, int64_t classes, xt_dtype dtype);
 XT_API xt_tensor xt_take_at(const xt_src *src, xt_tensor table, xt_tensor indices);
 
-/* --- Random: Philox, the element's global index as counter: the same bits on every device. --- */
-/* the same seed, the same numbers again: in this thread from the next draw on */
+/* --- Random: Philox, the element's global index as counter: the same bits on every device. ---
+ * A draw depends on the seed, on how many optimizer steps this thread has taken since, and on which draw since the last
+ * of them it is: not on boundaries, reads, evaluations (draws under xt_no_grad_begin count apart) or xt_reinitialize.
+ * xt_seed: the same seed, the same numbers again: in this thread from the next draw on. A loop of one's own that
+ * saves the state beside its weights and optimizers draws after a restart what the unbroken run draws; the Trainer's
+ * checkpoints need nothing. */
 XT_API void xt_seed(uint64_t seed);
+typedef struct xt_rng_state { /* to be written and read as it is: seed, optimizer steps, draws, draws without gradients
+                               */
+    uint64_t words[4];
+} xt_rng_state;
+XT_API xt_rng_state xt_rng_state_save(void); /* of this thread */
+XT_API void xt_rng_state_load(xt_rng_state state);
 #define xt_rand(...) XT_RAND_(__VA_ARGS__, 0) /* xt_rand(XT_F32, 2, 3): uniform in [0,1) */
 #define XT_RAND_(dtype, ...) xt_rand_at(XT_HERE, dtype, XT_DIMS_(__VA_ARGS__))
 #define xt_randn(...) XT_RANDN_(__VA_ARGS__, 0)

@@ -188,10 +188,18 @@ void lazy_block_end(lazy_block k);
 void lazy_no_grad_value(ir_value *v); /* nothing flows back through v (detach, the max of a softmax) */
 bool lazy_needs_grad(const ir_value *v); /* a gradient flows to what v was computed from */
 void lazy_want_grad(ir_value *v); /* and to v itself, an argument of a block, if its type has derivatives */
-/* [4] ui32 of data: seed low, seed high, stream (which draw of the step), step. The same draw never
+/* [4] ui32 of data: seed low, seed high, which draw of the optimizer step, optimizer step (draw.c). The same draw never
  * repeats over a run. */
 xt_tensor lazy_rng_key(const xt_src *src);
-/* The step that random draws of this thread are filed under from here on; < 0: boundaries passed. A trainer counts
+typedef struct lazy_drawn { /* by this thread since xt_seed */
+    uint64_t updates; /* optimizer steps */
+    uint64_t draws, apart; /* since the last of them; apart: under xt_no_grad_begin */
+} lazy_drawn;
+void lazy_count_update(void); /* an optimizer has stepped */
+/* What is recorded and thrown away between the two draws nothing. */
+lazy_drawn lazy_draws_now(void);
+void lazy_draws_again(lazy_drawn d);
+/* The step that random draws of this thread are filed under from here on; < 0: optimizer steps. A trainer counts
  * micro-batches, so that a resumed run draws what the unbroken one drew. */
 void lazy_set_draw_step(int64_t step);
 bool lazy_draw_step_given(void);

@@ -361,9 +361,11 @@ xt_status xt_module_build(xt_module *m, xt_spec x) {
     if (!type) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_build: the spec is no tensor");
     ir_builder *b = lazy_begin(XT_HERE);
     xt_tensor in = lazy_wrap(ir_splat(b, type, 0), "xt_module_build");
+    lazy_drawn drawn = lazy_draws_now();
     m->root->building = true;
     xt_tensor out = xt_forward_at(XT_HERE, m, in);
     m->root->building = false;
+    lazy_draws_again(drawn);
     return xt_is_error(out) ? status_clone(lazy_pending()) : NULL;
 }
 

@@ -225,6 +225,7 @@ static void count_step(void *user) {
     xt_optimizer *o = user;
     o->reduced = o->unscaled = false;
     o->steps++;
+    lazy_count_update();
     counter_add(COUNTER_optimizer_steps, 1);
 }
 static void poll_again(void *user) {

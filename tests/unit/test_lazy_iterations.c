@@ -271,10 +271,14 @@ static void said_what_ends_it(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_loop),          cmocka_unit_test(accumulation),
-        cmocka_unit_test(two_optimizers),        cmocka_unit_test(what_lives_on),
-        cmocka_unit_test(two_updates_are_two_steps), cmocka_unit_test(gradients_through_all),
-        cmocka_unit_test(in_a_compiled_function), cmocka_unit_test(said_what_ends_it),
+        cmocka_unit_test(a_plain_loop),
+        cmocka_unit_test(accumulation),
+        cmocka_unit_test(two_optimizers),
+        cmocka_unit_test(what_lives_on),
+        cmocka_unit_test(two_updates_are_two_steps),
+        cmocka_unit_test(gradients_through_all),
+        cmocka_unit_test(in_a_compiled_function),
+        cmocka_unit_test(said_what_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

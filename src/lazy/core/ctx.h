@@ -201,7 +201,8 @@ typedef struct lazy_ctx {
     xt_dtype autocast, *autocasts; /* and those around it */
     size_t n_autocasts, cap_autocasts;
     lazy_flags used; /* switches that were on at some time in this trace */
-    int64_t step, draws, seeded_step; /* draws: of this step, since xt_seed; seeded_step: the step of xt_seed */
+    int64_t step, draws; /* draws: of this trace, since xt_seed */
+    lazy_drawn drawn;
     int64_t step_began_ns;
     int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
     bool in_boundary;
@@ -296,6 +297,13 @@ xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p);
 xt_status lazy_upload_packs(lazy_ctx *c);
 xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s);
 void lazy_pack_scalar(lazy_pack *p, int at, bool is_float, double v);
-void lazy_pack_rng(const lazy_ctx *c, lazy_pack *p, int at, uint32_t draw);
+/* the slice [at, at + words) of a pack as a [words] vector */
+ir_value *lazy_pack_take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, lazy_pack **out_pack, int *out_at);
+typedef struct lazy_draw {
+    uint32_t of_step; /* which one of the trace */
+    uint32_t runs; /* how many draws it is: of a loop's body, one for each run */
+    bool apart; /* under xt_no_grad_begin */
+} lazy_draw;
+void lazy_pack_rng(lazy_ctx *c, lazy_pack *p, int at, lazy_draw d); /* and counts it */
 
 #endif

@@ -19,7 +19,7 @@ typedef struct lazy_replay_item { /* one thing the host does again at a replay, 
     int pack, at; /* SCALAR, RNG: where the words go */
     bool is_float;
     double (*value)(void *user);
-    uint32_t draw; /* RNG: which draw of the step */
+    lazy_draw draw; /* RNG */
     lazy_done_fn done;
     void *user; /* of value and done */
 } lazy_replay_item;

@@ -25,8 +25,7 @@ static ir_value *pack_leaf(lazy_ctx *c, lazy_pack *p) {
     return p->leaf;
 }
 
-/* The slice [at, at + words) of a pack as a [words] vector. */
-static ir_value *take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, lazy_pack **out_pack, int *out_at) {
+ir_value *lazy_pack_take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, lazy_pack **out_pack, int *out_at) {
     lazy_pack *p = pack_with_room(c, dtype, words);
     ir_value *leaf = p ? pack_leaf(c, p) : NULL;
     if (!leaf) {
@@ -59,7 +58,7 @@ static xt_tensor scalar(const xt_src *src, xt_dtype dtype, double v, double (*va
     lazy_pack *p;
     int at;
     bool is_float = ir_dtype_is_float(dtype);
-    ir_value *x = take(c, b, is_float ? XT_F32 : XT_U32, is_float ? 1 : 2, &p, &at);
+    ir_value *x = lazy_pack_take(c, b, is_float ? XT_F32 : XT_U32, is_float ? 1 : 2, &p, &at);
     if (!x) return lazy_wrap(NULL, "xt_scalar");
     lazy_pack_scalar(p, at, is_float, v);
     if (c->replay_log && value)
@@ -117,72 +116,6 @@ xt_tensor xt_scalar_ref_at(const xt_src *src, const double *value, xt_dtype dtyp
 
 xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype) {
     return lazy_scalar(src, dtype, value);
-}
-
-static uint64_t run_seed;
-static bool seed_known;
-
-static uint64_t seed(void) {
-    int64_t v = 0;
-    if (!seed_known) {
-        if (env_int("XT_SEED", &v)) run_seed = (uint64_t)v;
-        seed_known = true;
-    }
-    return run_seed;
-}
-
-void xt_seed(uint64_t s) {
-    lazy_ctx *c = lazy_ctx_get();
-    run_seed = s;
-    seed_known = true;
-    if (!c) return;
-    c->draws = 0; /* the same seed gives the same draws again, from the next one on */
-    c->seeded_step = c->step;
-}
-
-uint64_t lazy_seed(void) {
-    return seed();
-}
-
-static __thread int64_t draw_step_plus_1; /* 0: none given */
-
-void lazy_set_draw_step(int64_t step) {
-    draw_step_plus_1 = step < 0 ? 0 : step + 1;
-}
-
-bool lazy_draw_step_given(void) {
-    return draw_step_plus_1 != 0;
-}
-
-void lazy_pack_rng(const lazy_ctx *c, lazy_pack *p, int at, uint32_t draw) {
-    uint64_t s = seed();
-    p->now.u[at] = (uint32_t)s;
-    p->now.u[at + 1] = (uint32_t)(s >> 32);
-    p->now.u[at + 2] = draw;
-    p->now.u[at + 3] = (uint32_t)(draw_step_plus_1 ? draw_step_plus_1 - 1 : c->step - c->seeded_step);
-}
-
-xt_tensor lazy_rng_key(const xt_src *src) {
-    lazy_ctx *c = lazy_ctx_get();
-    ir_builder *b = lazy_begin(src);
-    if (!c) return (xt_tensor){0};
-    lazy_pack *p;
-    int at;
-    ir_value *x = take(c, b, XT_U32, 4, &p, &at);
-    if (x) {
-        uint32_t draw = (uint32_t)c->draws;
-        c->draws += lazy_loop_runs(c);
-        lazy_pack_rng(c, p, at, draw);
-        if (c->replay_log)
-            lazy_replay_log_add(
-                c, (lazy_replay_item){.kind = LAZY_REPLAY_RNG, .pack = (int)(p - c->packs), .at = at, .draw = draw});
-    }
-    if (x && c->loop) { /* word 2 is the draw: one for each run of the body */
-        int64_t one = 1, low = 2, high = 1;
-        ir_value *run = ir_reshape(b, lazy_loop_draw(c, b), 1, &one);
-        x = ir_add(b, x, ir_pad(b, run, ir_splat(b, ir_scalar(XT_U32), 0), &low, &high, NULL));
-    }
-    return lazy_wrap(x, "a random key");
 }
 
 /* The first n words of a pack, unless the device has them already. */

@@ -1,0 +1,107 @@
+/* Random draws: which numbers each is made of. A draw's key is the seed, which optimizer step of this thread is being
+ * worked on, and which draw since the one before it this is. Boundaries do not count, so an evaluation, a read or
+ * xt_reinitialize in between changes nothing; draws under xt_no_grad_begin, an evaluation's, count apart. A trainer
+ * gives the number of its micro-batch in the place of the optimizer step, and draws count from the boundary on then: a
+ * run that it resumes draws what the unbroken one drew, from files of any version. */
+#include "lazy/core/replay_log.h"
+
+static uint64_t run_seed;
+static bool seed_known;
+
+static uint64_t seed(void) {
+    int64_t v = 0;
+    if (!seed_known) {
+        if (env_int("XT_SEED", &v)) run_seed = (uint64_t)v;
+        seed_known = true;
+    }
+    return run_seed;
+}
+
+void xt_seed(uint64_t s) {
+    lazy_ctx *c = lazy_ctx_get();
+    run_seed = s;
+    seed_known = true;
+    if (!c) return;
+    c->draws = 0; /* the same seed gives the same draws again, from the next one on */
+    c->drawn = (lazy_drawn){0};
+}
+
+uint64_t lazy_seed(void) {
+    return seed();
+}
+
+xt_rng_state xt_rng_state_save(void) {
+    const lazy_ctx *c = lazy_ctx_get();
+    lazy_drawn d = c ? c->drawn : (lazy_drawn){0};
+    return (xt_rng_state){{seed(), d.updates, d.draws, d.apart}};
+}
+
+void xt_rng_state_load(xt_rng_state s) {
+    xt_seed(s.words[0]);
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) c->drawn = (lazy_drawn){s.words[1], s.words[2], s.words[3]};
+}
+
+void lazy_count_update(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) c->drawn = (lazy_drawn){.updates = c->drawn.updates + 1};
+}
+
+lazy_drawn lazy_draws_now(void) {
+    const lazy_ctx *c = lazy_ctx_get();
+    return c ? c->drawn : (lazy_drawn){0};
+}
+
+void lazy_draws_again(lazy_drawn d) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) c->drawn = d;
+}
+
+static __thread int64_t draw_step_plus_1; /* 0: none given */
+
+void lazy_set_draw_step(int64_t step) {
+    draw_step_plus_1 = step < 0 ? 0 : step + 1;
+}
+
+bool lazy_draw_step_given(void) {
+    return draw_step_plus_1 != 0;
+}
+
+enum { APART = 1u << 31 };
+
+void lazy_pack_rng(lazy_ctx *c, lazy_pack *p, int at, lazy_draw d) {
+    uint64_t s = seed(), *next = d.apart ? &c->drawn.apart : &c->drawn.draws;
+    uint32_t draw = d.of_step, step = (uint32_t)(draw_step_plus_1 - 1);
+    if (!draw_step_plus_1) {
+        draw = ((uint32_t)*next & ~(uint32_t)APART) | (d.apart ? (uint32_t)APART : 0);
+        step = (uint32_t)c->drawn.updates;
+        *next += d.runs;
+    }
+    p->now.u[at] = (uint32_t)s;
+    p->now.u[at + 1] = (uint32_t)(s >> 32);
+    p->now.u[at + 2] = draw;
+    p->now.u[at + 3] = step;
+}
+
+xt_tensor lazy_rng_key(const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_get();
+    ir_builder *b = lazy_begin(src);
+    if (!c) return (xt_tensor){0};
+    lazy_pack *p;
+    int at;
+    ir_value *x = lazy_pack_take(c, b, XT_U32, 4, &p, &at);
+    if (x) {
+        lazy_draw d = {.of_step = (uint32_t)c->draws, .runs = lazy_loop_runs(c), .apart = c->no_grad > 0};
+        c->draws += d.runs;
+        lazy_pack_rng(c, p, at, d);
+        if (c->replay_log)
+            lazy_replay_log_add(
+                c, (lazy_replay_item){.kind = LAZY_REPLAY_RNG, .pack = (int)(p - c->packs), .at = at, .draw = d});
+    }
+    if (x && c->loop) { /* word 2 is the draw: one for each run of the body */
+        int64_t one = 1, low = 2, high = 1;
+        ir_value *run = ir_reshape(b, lazy_loop_draw(c, b), 1, &one);
+        x = ir_add(b, x, ir_pad(b, run, ir_splat(b, ir_scalar(XT_U32), 0), &low, &high, NULL));
+    }
+    return lazy_wrap(x, "a random key");
+}
