@@ -223,6 +223,7 @@ typedef enum lazy_cause {
     LAZY_WAIT,
     LAZY_CALL,
     LAZY_ITERATION, /* of a loop without a boundary */
+    LAZY_BUILD,
     LAZY_CAUSE_COUNT
 } lazy_cause;
 const char *lazy_cause_name(lazy_cause c);
@@ -238,6 +239,8 @@ bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u);
 void lazy_update_end(const xt_src *src, lazy_updater *u);
 void lazy_updater_forget(const lazy_updater *u); /* before it dies */
 void lazy_forward_begins(const xt_src *src); /* of a module that no other one's forward calls */
+bool lazy_trace_is_empty(void); /* nothing is recorded or asked for, and a boundary may come */
+void lazy_end_build(const xt_src *src); /* ends a step that only parameters were made in, which does not count as one */
 /* More programs of the step being recorded, each run after the one before: at the boundary record(user) records the
  * next one, or gives false when there is none. done(user) comes at the end, also when the step failed and none were
  * run. The step counts as one. */
@@ -389,6 +392,8 @@ typedef enum lazy_why {
     LAZY_WHY_FLAG,
     LAZY_WHY_OPS,
     LAZY_WHY_STATES,
+    LAZY_WHY_ACCUMULATION,
+    LAZY_WHY_OTHER_STEP,
     LAZY_WHY_COUNT
 } lazy_why;
 const char *lazy_why_name(lazy_why w);

@@ -352,13 +352,14 @@ xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype) {
     return NULL;
 }
 
-/* Tracing on a state of the right shape makes the parameters; the trace itself is thrown away with the step. */
+/* Tracing on a state of the right shape makes the parameters; the trace itself is thrown away. */
 xt_status xt_module_build(xt_module *m, xt_spec x) {
     if (!m) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_build: the module is NULL");
     int rank = 0;
     while (rank < XT_MAX_RANK && x.dims[rank]) rank++;
     const ir_type *type = x.dtype ? ir_tensor(x.dtype, (size_t)rank, x.dims) : NULL;
     if (!type) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_build: the spec is no tensor");
+    bool alone = lazy_trace_is_empty();
     ir_builder *b = lazy_begin(XT_HERE);
     xt_tensor in = lazy_wrap(ir_splat(b, type, 0), "xt_module_build");
     lazy_drawn drawn = lazy_draws_now();
@@ -366,7 +367,9 @@ xt_status xt_module_build(xt_module *m, xt_spec x) {
     xt_tensor out = xt_forward_at(XT_HERE, m, in);
     m->root->building = false;
     lazy_draws_again(drawn);
-    return xt_is_error(out) ? status_clone(lazy_pending()) : NULL;
+    xt_status s = xt_is_error(out) ? status_clone(lazy_pending()) : NULL;
+    if (alone && !s) lazy_end_build(XT_HERE);
+    return s;
 }
 
 /* --- queries --- */

@@ -157,6 +157,69 @@ static void checkpoint(void) {
     }
 }
 
+static void backward(xt_module *m, int n) {
+    xt_backward(xt_mean(xt_square(xt_forward(m, xt_reshape(some(2 * n), n, 2)))));
+}
+
+/* An evaluation first: its mode is none of the micro-batches'. */
+static void micro_batches(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    xt_eval(m);
+    xt_no_grad_begin();
+    xt_when_ready(xt_forward(m, xt_reshape(some(16), 8, 2)), NULL, NULL);
+    xt_mark_step();
+    xt_no_grad_end();
+    xt_train(m);
+    for (int i = 0; i < 3; i++) {
+        backward(m, 8);
+        if (i == 2) xt_optimizer_step(sgd);
+        xt_mark_step(); /* @micro */
+    }
+}
+
+/* Nothing of the steps before is in the last one. */
+static void another_step(void) {
+    xt_tensor state = xt_state("state", XT_F32, 2);
+    xt_master_printf("%t\n", xt_sum(xt_exp(some(8))));
+    xt_mark_step();
+    xt_assign(state, xt_mul_scalar(state, 2)); /* @assigned */
+    xt_mark_step();
+}
+
+static void read_shapes(void) {
+    for (int n = 8; n > 6; n--) {
+        xt_tensor x = some(n); /* a read of another size each time */
+        xt_item(xt_sum(x)); /* @sized */
+        xt_mark_step();
+    }
+}
+
+/* What the build recorded is no part of the loop's first step. */
+static void built(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_module_build(m, (xt_spec){XT_F32, {8, 2}});
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 4; i++) {
+        backward(m, 8);
+        xt_optimizer_step(sgd);
+        xt_mark_step(); /* @built */
+    }
+    printf("compiles after the build: %lld\n", (long long)xt_counter("compiles"));
+}
+
+/* Said without XT_DEBUG too, once. */
+static void row(void) {
+    unsetenv("XT_DEBUG");
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int n = 1; n < 20; n++) {
+        backward(m, n);
+        xt_optimizer_step(sgd);
+        xt_mark_step(); /* @row */
+    }
+}
+
 static void loader(void) {
     xt_spec spec = {XT_F32, {2}};
     xt_loader *l = xt_loader_new(xt_array_dataset(numbers, spec, numbers, spec, 10), .batch = 4, .drop_last = XT_OFF);
@@ -178,10 +241,27 @@ int train(const char *what) {
     static const struct {
         const char *name;
         void (*fn)(void);
-    } all[] = {{"first", first_time}, {"shape", shape},           {"constant", constant}, {"flag", flag},
-               {"mode", mode},        {"states", states},         {"dtype", dtype},       {"cast_in", new_cast},
-               {"axis", axis},        {"order", order},           {"evicted", evicted},   {"read", read_early},
-               {"print", print},      {"checkpoint", checkpoint}, {"loader", loader},     {"wait", explicit_sync},
+    } all[] = {{"first", first_time},
+               {"shape", shape},
+               {"constant", constant},
+               {"flag", flag},
+               {"mode", mode},
+               {"states", states},
+               {"dtype", dtype},
+               {"cast_in", new_cast},
+               {"axis", axis},
+               {"order", order},
+               {"evicted", evicted},
+               {"read", read_early},
+               {"print", print},
+               {"checkpoint", checkpoint},
+               {"loader", loader},
+               {"wait", explicit_sync},
+               {"micro", micro_batches},
+               {"assigned", another_step},
+               {"read_shape", read_shapes},
+               {"built", built},
+               {"row", row},
                {"end", finish}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].fn();

@@ -61,14 +61,24 @@ read        ^compile 1: program 1 for value read .xt_item. at @read, step 0 . wh
 print       ^compile 2: .* why: print: xt_master_printf at @print asks for a value that program 1 does not give
 checkpoint  ^compile 1: program 1 for checkpoint at @checkpoint, step 0
 loader      ^compile 2: program 2 for loader at @loader, step 3 . why: shape change: batch \[4,2\] became \[2,2\] at
-            @loader .program 1.: last batch of the epoch
+            @loader .program 1., dim 0 from 4 to 2: last batch of the epoch
 wait        ^compile 1: program 1 for xt_wait at @wait, step 0
+micro       ^compile 2: .* why: flag change: a module is in another mode
+micro       ^compile 3: .* at @micro, .* why: accumulation: a micro-batch that adds to the gradients of those before
+            it, without an optimizer step; that of program 2 begins with none, without one
+micro       ^compile 4: .* at @micro, .* why: accumulation: a micro-batch that adds to the gradients of those before
+            it, with an optimizer step; that of program 3 adds to gradients, without one
+assigned    ^compile 2: .* why: another step: .* it begins with .* at @assigned
+read_shape  ^compile 2: .* why: shape change: xt_item at @sized .* value \[8\] became \[7\] at .* .program 1.,
+            dim 0 from 8 to 7
+built       ^compiles after the build: 1$
+row         ^8 steps in a row each needed a new program, the last at @row: shape change: .* dim 0 from .* to [0-9]+: .*XT210
 end         ^compile 1: program 1 for xt_finish at @end, step 0
 W
 for p in o2 g1 stripped pie dlopened; do
     while read -r name want; do
         for mark in first shape constant keep flag cast_in cast mode turned dtype axis sine exponential evicted read \
-            print checkpoint loader wait end; do
+            print checkpoint loader micro assigned sized built row wait end; do
             want=${want//@$mark/[^ ]*$(at "$mark")}
         done
         (cd "$tmp" && timeout 60 "./$p" "$name") >"$tmp/out" 2>&1

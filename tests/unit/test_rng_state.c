@@ -1,5 +1,5 @@
-/* Random draws of a loop of one's own: what is done between its steps changes none of them, and a loop that goes on from
- * files draws what the unbroken one drew. */
+/* Random draws of a loop of one's own: what is done between its steps changes none of them, and a loop that goes on
+ * from files draws what the unbroken one drew. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

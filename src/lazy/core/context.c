@@ -123,6 +123,11 @@ bool lazy_debug_word(const char *word) {
     return v && strstr(v, word) && env_has_word("XT_DEBUG", word);
 }
 
+void lazy_flags_anew(lazy_ctx *c) {
+    if (!c->b.block || !c->b.block->first)
+        c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode, c->freezes, 0, c->switched_at};
+}
+
 xt_status lazy_new_trace(lazy_ctx *c) {
     /* a thread that has a trace will have one, memory or not */
     ir_module *m = c->b.m ? ir_module_reset(c->b.m) : ir_module_new();
@@ -139,7 +144,7 @@ xt_status lazy_new_trace(lazy_ctx *c) {
     bool debug = getenv("XT_DEBUG") != NULL;
     c->nan = check_nan || (debug && lazy_debug_word("nan"));
     c->eager = debug && lazy_debug_word("eager");
-    c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode, c->freezes, c->switched_at};
+    lazy_flags_anew(c);
     c->step_began_ns = lazy_take_now(c);
     return NULL;
 }

@@ -139,6 +139,7 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     xt_dtype autocast;
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* how often parameters that had been trained were frozen or unfrozen */
+    int updates; /* of a trace: optimizer steps in it */
     lazy_switch_lines switched_at;
 } lazy_flags;
 
@@ -268,6 +269,8 @@ void lazy_on_recorded(void (*fn)(lazy_ctx *c, xt_tensor t, const xt_src *src));
 ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf);
 int64_t lazy_take_now(lazy_ctx *c); /* now_ns, used up, or the clock */
 bool lazy_debug_word(const char *word); /* XT_DEBUG has it */
+/* what is switched before the first op of a trace is not of it */
+void lazy_flags_anew(lazy_ctx *c);
 xt_status lazy_new_trace(lazy_ctx *c); /* an empty module for the next step */
 /* what hangs on the ops; lazy_new_trace uses their memory again */
 void lazy_clear_trace(lazy_ctx *c);

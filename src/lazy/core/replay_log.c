@@ -56,4 +56,5 @@ void lazy_mode_toggle(const xt_src *src, uint64_t module) {
     c->switched_at.mode = c->used.switched_at.mode = src_intern(src ? src : src_called_from);
     c->mode ^= hash_mix((hash128){module, 0x6d6f6465}, (hash128){1, 2}).lo;
     if (c->mode) c->used.mode = c->mode;
+    lazy_flags_anew(c);
 }

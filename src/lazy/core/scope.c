@@ -16,6 +16,7 @@ void xt_no_grad_end_at(const xt_src *src) {
         lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL, "xt_no_grad_end without xt_no_grad_begin"));
     else
         c->no_grad--;
+    lazy_flags_anew(c);
 }
 
 bool lazy_grad_enabled(void) {
@@ -49,6 +50,7 @@ void xt_autocast_end_at(const xt_src *src) {
         c->autocast = c->autocasts[--c->n_autocasts];
     else
         lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL, "xt_autocast_end without xt_autocast_begin"));
+    lazy_flags_anew(c);
 }
 
 xt_dtype lazy_autocast(void) {

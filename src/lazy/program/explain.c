@@ -27,6 +27,8 @@ static const struct {
     [LAZY_WHY_OPS] = {"other ops",
                       "an `if` in the step makes a program for each way through it; xt_where chooses on the device"},
     [LAZY_WHY_STATES] = {"other states", "assign the same states in the same order in every step"},
+    [LAZY_WHY_ACCUMULATION] = {"accumulation", ""},
+    [LAZY_WHY_OTHER_STEP] = {"another step", ""},
 };
 
 const char *lazy_why_name(lazy_why w) {
@@ -111,6 +113,19 @@ static const lazy_requester *extra(const lazy_requester *a, size_t n_a, const la
     return NULL;
 }
 
+/* Does it ask for what p does not give, or the other way round? */
+static bool other_requesters(const lazy_roots *r, const lazy_program *p) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->n + r->n_also; i++) {
+        const lazy_requester *a = i < r->n ? &r->requesters[i] : &r->also[i - r->n];
+        if (!a->what) continue;
+        n++;
+        if (!times(p->requesters, p->n_requesters, a)) return true;
+    }
+    for (size_t i = 0; i < p->n_requesters; i++) n -= p->requesters[i].what != NULL;
+    return n != 0;
+}
+
 /* A value printed under an `if` makes a program of its own: the line of the print is the cause, whatever
  * ops are new. */
 static lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_program *p) {
@@ -141,10 +156,18 @@ static lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_progra
     return why;
 }
 
-/* The optional outputs of the step are all known, but not in this combination. */
-static lazy_why explain_superset(str *out, const lazy_roots *r) {
+/* The optional outputs of the step are all known, but not in this combination: `asked`; or the step meets its inputs in
+ * another order than the one whose program serves it from now on. */
+static lazy_why explain_superset(str *out, const lazy_roots *r, bool asked, int64_t program) {
     char at[256];
     const lazy_requester *who = r->n_also ? &r->also[0] : &r->requesters[r->n - 1];
+    if (!asked) {
+        str_printf(out,
+                   "the step of program %lld read some of its inputs in another order, as something besides was "
+                   "recorded before it: from now on one program serves both",
+                   (long long)program);
+        return LAZY_WHY_STATES;
+    }
     str_printf(out,
                "%s at %s is asked for in another combination than before: from now on one program has all that steps "
                "ask for under an `if`, and each switches off the rest",
@@ -179,6 +202,13 @@ static bool only_fewer_samples(const lazy_node *now, const lazy_node *was) {
     return memcmp(now->type->dims + 1, was->type->dims + 1, (now->type->rank - 1) * sizeof *now->type->dims) == 0;
 }
 
+static void dim_that_varies(str *out, const ir_type *now, const ir_type *was) {
+    uint32_t n = 0, at = 0;
+    for (uint32_t i = 0; now->rank == was->rank && i < now->rank; i++)
+        if (now->dims[i] != was->dims[i]) n++, at = i;
+    if (n == 1) str_printf(out, ", dim %u from %lld to %lld", at, (long long)was->dims[at], (long long)now->dims[at]);
+}
+
 /* The first input of another type; packs of numbers come and go with the ops that use them. */
 static lazy_why explain_inputs(str *out, const lazy_node *a, size_t na, const lazy_program *p, const char **advice) {
     size_t i = 0, k = 0;
@@ -193,6 +223,7 @@ static lazy_why explain_inputs(str *out, const lazy_node *a, size_t na, const la
     const lazy_node *now = &a[i], *was = &p->nodes[k];
     became(out, now, was, p->number);
     if (now->type->dtype != was->type->dtype) return LAZY_WHY_DTYPE;
+    dim_that_varies(out, now->type, was->type);
     if (only_fewer_samples(now, was))
         *advice = "last batch of the epoch; use .drop_last = XT_ON or .pad_last = XT_ON of the loader";
     else if (now->role == LAZY_BATCH)
@@ -304,6 +335,44 @@ static bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was
     return true;
 }
 
+/* --- micro-batches --- */
+static bool reads_gradients(const lazy_node *nodes, size_t n) {
+    for (size_t i = 0; i < n && is_input(&nodes[i]); i++)
+        if (nodes[i].role == LAZY_GRADIENT) return true;
+    return false;
+}
+
+/* Gradients of several backward passes make one update: the micro-batches differ in what happens with them. */
+static lazy_why explain_accumulation(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n,
+                                     const lazy_program *p) {
+    bool adds = reads_gradients(nodes, n), added = reads_gradients(p->nodes, p->n_nodes);
+    if (!now->backward || !p->flags.backward || (now->updates == p->flags.updates && adds == added))
+        return LAZY_WHY_KNOWN;
+    bool several = now->updates > 1 || p->flags.updates > 1;
+    if (several)
+        str_printf(out, "this step has %d optimizer step%s and that of program %lld has %d", now->updates,
+                   now->updates == 1 ? "" : "s", (long long)p->number, p->flags.updates);
+    else
+        str_printf(out, "a micro-batch %s, %s; that of program %lld %s, %s",
+                   adds ? "that adds to the gradients of those before it" : "that begins with no gradients",
+                   now->updates ? "with an optimizer step" : "without an optimizer step", (long long)p->number,
+                   added ? "adds to gradients" : "begins with none", p->flags.updates ? "with one" : "without one");
+    return several ? LAZY_WHY_OTHER_STEP : LAZY_WHY_ACCUMULATION;
+}
+
+/* --- another step altogether --- */
+/* It ends at another boundary and shares no line with p: what p gives out besides says nothing. */
+static bool explain_other_step(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, src_id end) {
+    ops a = ops_of(nodes, n), b = ops_of(p->nodes, p->n_nodes);
+    if (!a.n || !b.n || p->src == end) return false;
+    for (size_t i = 0; i < a.n; i++)
+        for (size_t k = 0; k < b.n; k++)
+            if (a.at[i].src == b.at[k].src) return false;
+    str_printf(out, "no step before has a line of this one; it begins with ");
+    describe(out, &a.at[0], false);
+    return true;
+}
+
 /* --- the whole --- */
 /* The same step on another shape differs early but has the same size. */
 static double likeness(const lazy_node *nodes, size_t n, const lazy_program *p) {
@@ -338,6 +407,26 @@ static const char *expected(const lazy_event *ev, lazy_program *const *known, si
     return here ? NULL : "first step that ends here";
 }
 
+/* The programs of reads at the line `src` among those known. */
+static size_t of_line(lazy_program *const *known, size_t n, src_id src, lazy_program **out) {
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (known[i]->src == src) out[k++] = known[i];
+    return k;
+}
+
+/* A read that needs one program more each time: what is different about its value says more than that it is read. */
+static bool explain_read(str *out, const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known,
+                         lazy_event *ev) {
+    lazy_program **same = base_malloc((n_known + 1) * sizeof *same);
+    const lazy_program *best = same && ev->src ? nearest(nodes, n, same, of_line(known, n_known, ev->src, same)) : NULL;
+    base_free(same);
+    if (!best) return false;
+    ev->why = explain_inputs(out, nodes, n, best, &ev->advice);
+    if (!ev->why) ev->why = explain_ops(out, nodes, n, best);
+    return true;
+}
+
 void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,
                   lazy_program *const *known, size_t n_known, lazy_event *ev) {
     static __thread char text[1024];
@@ -348,22 +437,34 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
     if (ev->why == LAZY_WHY_EVICTED) {
         str_append(&out, "it was known, but the cache in memory dropped it");
     } else if (ev->forced) {
-        ev->why = LAZY_WHY_READ;
         str_printf(&out, "%s at %s reads a value before its step has ended: it needs a program for itself",
                    r->n && r->requesters[0].what ? r->requesters[0].what : "the program",
                    src_text(ev->src, at, sizeof at));
+        str more = STR_INIT;
+        if (explain_read(&more, nodes, n, known, n_known, ev))
+            str_printf(&out, ", and another one now: %s", str_cstr(&more));
+        else
+            ev->why = LAZY_WHY_READ;
+        str_free(&more);
     } else if (!best) {
         ev->why = LAZY_WHY_FIRST;
         str_append(&out, "first program");
     } else {
         bool same = n == best->n_nodes && common_prefix(nodes, n, best->nodes, best->n_nodes) == n;
-        if (explain_flags(&out, now, &best->flags, best->number)) ev->why = LAZY_WHY_FLAG;
-        if (ev->why != LAZY_WHY_FLAG) ev->why = explain_outputs(&out, r, best);
+        if (explain_flags(&out, now, &best->flags, best->number))
+            ev->why = LAZY_WHY_FLAG;
+        else if ((ev->why = explain_accumulation(&out, now, nodes, n, best)))
+            ;
+        else if (explain_other_step(&out, nodes, n, best, ev->src))
+            ev->why = LAZY_WHY_OTHER_STEP;
+        else if (!r->known_as || other_requesters(r, best))
+            ev->why = explain_outputs(&out, r, best);
+        bool settled = ev->why == LAZY_WHY_ACCUMULATION || ev->why == LAZY_WHY_OTHER_STEP;
         bool thawed = ev->why == LAZY_WHY_FLAG && now->mode == best->flags.mode &&
                       now->autocast == best->flags.autocast && now->freezes != best->flags.freezes;
         if (r->known_as && !ev->why)
-            ev->why = explain_superset(&out, r);
-        else if (!same && !thawed) { /* of other gradients, the ops say nothing more */
+            ev->why = explain_superset(&out, r, other_requesters(r, best), best->number);
+        else if (!same && !thawed && !settled) { /* of other gradients, the ops say nothing more */
             if (out.len) str_append(&out, "; first difference: ");
             lazy_why w = explain_inputs(&out, nodes, n, best, &ev->advice);
             if (!w) w = explain_ops(&out, nodes, n, best);

@@ -43,7 +43,8 @@ const char *lazy_cause_name(lazy_cause c) {
                                                         "evaluation",
                                                         "xt_wait",
                                                         "xt_call",
-                                                        "next iteration (xt_forward)"};
+                                                        "next iteration (xt_forward)",
+                                                        "xt_module_build"};
     return c < LAZY_CAUSE_COUNT ? names[c] : "?";
 }
 
@@ -348,7 +349,8 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_ke
     c->in_boundary = true;
     note_place(c, cause, src);
     lazy_observe_before(cause);
-    bool counts = c->b.block->first || c->replay_log || (!c->call_ended_step && cause != LAZY_CALL);
+    bool counts =
+        (c->b.block->first || c->replay_log || (!c->call_ended_step && cause != LAZY_CALL)) && cause != LAZY_BUILD;
     xt_status late = lazy_take_async_error();
     if (late) {
         lazy_quiesce();
@@ -389,6 +391,19 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
                          lazy_cause_name(cause), c->replay_log->step->name, c->replay_log->src->file,
                          c->replay_log->src->line));
     return false;
+}
+
+bool lazy_trace_is_empty(void) {
+    const lazy_ctx *c = lazy_ctx_get();
+    return c && !c->b.block->first && !c->n_leaves && !c->n_requests && !c->n_phases && !c->replay_log && !c->loop &&
+           !c->in_boundary && !c->error;
+}
+
+/* Arguments are numbered as they enter a trace, so parameters that entered it for the build would make another program
+ * of the first step. Tensors with buffers live on: the build was no step of the loop's. */
+void lazy_end_build(const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c && !c->in_boundary) lazy_end_step(c, LAZY_BUILD, src, LAZY_KEEP_ALL);
 }
 
 void lazy_not_recording(int64_t ns) {

@@ -155,6 +155,7 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     u->step = c->step;
     u->at = src_intern(src);
     it->by = u;
+    c->used.updates++;
     it->op = c->b.block->last;
     it->n_slots = c->n_step_slots;
 }
