@@ -72,7 +72,8 @@ assigned    ^compile 2: .* why: another step: .* it begins with .* at @assigned
 read_shape  ^compile 2: .* why: shape change: xt_item at @sized .* value \[8\] became \[7\] at .* .program 1.,
             dim 0 from 8 to 7
 built       ^compiles after the build: 1$
-row         ^8 steps in a row each needed a new program, the last at @row: shape change: .* dim 0 from .* to [0-9]+: .*XT210
+row         ^8 steps in a row each needed a new program, the last at @row: shape change: .* dim 0 from .* to
+            [0-9]+: .*XT210
 end         ^compile 1: program 1 for xt_finish at @end, step 0
 W
 for p in o2 g1 stripped pie dlopened; do

@@ -244,6 +244,89 @@ static void dead_and_absent(void **state) {
     nothing_left();
 }
 
+static xt_tensor scaled(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_mul(x, xt_param(m, "w", "ones", 1, XT_F32, 2));
+}
+
+/* xt_keep makes a gradient outlive the step that consumes it, and what happens to later ones. */
+static void kept_gradients(void **state) {
+    (void)state;
+    for (int way = 0; way < 4; way++) { /* consumed by an optimizer, zeroed; accumulated before; parameter freed */
+        xt_module *m = xt_module_new(scaled, NULL);
+        xt_optimizer *o = xt_sgd(m, .lr = 0.5);
+        for (int i = 0; i < (way == 2 ? 2 : 1); i++) {
+            xt_backward(xt_sum(xt_forward(m, vector(3, 4))));
+            if (way == 2) assert_true(xt_mark_step());
+        }
+        xt_tensor g = xt_keep(xt_grad(xt_module_find(m, "w")));
+        if (way == 1)
+            xt_zero_grad(o);
+        else if (way < 3)
+            xt_optimizer_step(o);
+        assert_true(xt_mark_step());
+        if (way == 3) {
+            xt_optimizer_free(o);
+            xt_module_free(m);
+        }
+        double k = way == 2 ? 2 : 1;
+        is_near(g, 3 * k, 4 * k);
+        if (way < 3) {
+            xt_backward(xt_sum(xt_forward(m, vector(5, 6))));
+            xt_optimizer_step(o);
+            assert_true(xt_mark_step());
+            is_near(xt_module_find(m, "w"), 1 - 0.5 * (5 + (way == 1 ? 0 : 3 * k)),
+                    1 - 0.5 * (6 + (way == 1 ? 0 : 4 * k)));
+        }
+        is_near(g, 3 * k, 4 * k);
+        is_near(xt_add(g, g), 6 * k, 8 * k);
+        xt_drop(g);
+        nothing_left();
+    }
+}
+
+/* What takes the keeping back leaves the gradient to the optimizer. */
+static void kept_and_dropped(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(scaled, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.5);
+    xt_backward(xt_sum(xt_forward(m, vector(3, 4))));
+    xt_drop(xt_keep(xt_grad(xt_module_find(m, "w"))));
+    xt_optimizer_step(o);
+    assert_true(xt_mark_step());
+    is_near(xt_module_find(m, "w"), -0.5, -1);
+    nothing_left();
+}
+
+typedef struct trained {
+    xt_module *m;
+    xt_optimizer *o;
+} trained;
+
+static xt_tensor kept_in_a_step; /* by the call before, until this one keeps its own */
+static xt_tensor keeping(const xt_tensor *in, int n, void *user) {
+    const trained *t = user;
+    (void)n;
+    xt_tensor loss = xt_sum(xt_forward(t->m, in[0]));
+    xt_backward(loss);
+    kept_in_a_step = xt_keep(xt_grad(xt_module_find(t->m, "w")));
+    xt_optimizer_step(t->o);
+    return loss;
+}
+
+static void kept_in_a_compiled_function(void **state) {
+    (void)state;
+    trained t = {xt_module_new(scaled, NULL), NULL};
+    t.o = xt_sgd(t.m, .lr = 0.5);
+    xt_step *f = xt_compile(keeping, .user = &t);
+    for (int i = 1; i < 4; i++) {
+        xt_call(f, vector((float)i, (float)(2 * i)));
+        is_near(kept_in_a_step, i, 2 * i);
+        xt_drop(kept_in_a_step);
+    }
+    nothing_left();
+}
+
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
@@ -262,6 +345,9 @@ int main(void) {
         cmocka_unit_test(values_only_without_create_graph),
         cmocka_unit_test(complex_gradients),
         cmocka_unit_test(dead_and_absent),
+        cmocka_unit_test(kept_gradients),
+        cmocka_unit_test(kept_and_dropped),
+        cmocka_unit_test(kept_in_a_compiled_function),
     };
     return cmocka_run_group_tests_name("grad_api", tests, NULL, NULL);
 }

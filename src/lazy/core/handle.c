@@ -37,6 +37,10 @@ void xt_drop_at(const xt_src *src, xt_tensor t) {
         lazy_dead_error(c, t, src, "xt_drop");
         return;
     }
+    if (s->role == LAZY_GRADIENT && s->kept) { /* a tensor's gradient still: that is not the program's to end */
+        s->kept = 0;
+        return;
+    }
     if (c->replay_log && c->replay_log->in_fn && t.slot < c->replay_log->n_entry && c->replay_log->entry[t.slot].live &&
         c->replay_log->entry[t.slot].generation == t.generation)
         lazy_replay_log_volatile(c, src_intern(src), "the function drops a tensor that is not its own");

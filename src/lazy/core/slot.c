@@ -85,7 +85,10 @@ void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
         c->free_head = i;
     c->free_tail = i;
     c->n_free++;
-    if (lazy_slot_of(c, grad)) lazy_slot_free(c, grad.slot, died);
+    if (lazy_slot_of(c, grad) && c->slots[grad.slot].kept)
+        c->slots[grad.slot].role = LAZY_ACTIVATION; /* the program's own from here on */
+    else if (lazy_slot_of(c, grad))
+        lazy_slot_free(c, grad.slot, died);
 }
 
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what) {

@@ -64,6 +64,18 @@ xt_tensor xt_grad_at(const xt_src *src, xt_tensor t) {
     return lazy_grad(t);
 }
 
+/* A gradient that the program kept is a tensor like others once it is nobody's gradient. */
+static void let_go(lazy_ctx *c, xt_tensor old) {
+    lazy_slot *s = lazy_slot_of(c, old);
+    if (!s) return;
+    if (!s->kept) {
+        lazy_slot_free(c, old.slot, c->b.src);
+        return;
+    }
+    s->role = LAZY_ACTIVATION;
+    if (c->replay_log) lazy_replay_log_volatile(c, s->kept, "the function keeps a gradient");
+}
+
 void lazy_set_grad(xt_tensor t, xt_tensor g) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
@@ -76,8 +88,7 @@ void lazy_set_grad(xt_tensor t, xt_tensor g) {
         lazy_slot *gs = lazy_slot_of(c, g);
         if (gs) gs->role = LAZY_GRADIENT;
     }
-    if (old.slot && (old.slot != g.slot || old.generation != g.generation) && lazy_slot_of(c, old))
-        lazy_slot_free(c, old.slot, c->b.src);
+    if (old.slot && (old.slot != g.slot || old.generation != g.generation)) let_go(c, old);
 }
 
 static ir_value *conjugate(ir_builder *b, ir_value *x) {
