@@ -152,11 +152,16 @@ static xt_tensor sequence(const cell *given, xt_tensor x, bool reverse, state *s
     return y;
 }
 
-/* Row i of the first states, or zeros. */
-static xt_tensor first_state(const xt_src *src, xt_tensor all, int64_t i, int64_t batch, int64_t hidden, xt_dtype d) {
-    if (xt_is_none(all))
-        return lazy_wrap(ir_splat(lazy_begin(src), ir_tensor(d, 2, (int64_t[]){batch, hidden}), 0), "a zero state");
-    return xt_reshape_at(src, xt_slice_at(src, all, 0, i, i + 1), (int64_t[END]){batch, hidden});
+/* Row i of the first states, or zeros; under the option's name, for reports of what is new in a program. */
+static xt_tensor first_state(const xt_src *src, const char *which, xt_tensor all, int64_t i, int64_t batch,
+                             int64_t hidden, xt_dtype d) {
+    lazy_path_push(which);
+    xt_tensor t =
+        xt_is_none(all)
+            ? lazy_wrap(ir_splat(lazy_begin(src), ir_tensor(d, 2, (int64_t[]){batch, hidden}), 0), "a zero state")
+            : xt_reshape_at(src, xt_slice_at(src, all, 0, i, i + 1), (int64_t[END]){batch, hidden});
+    lazy_path_pop();
+    return t;
 }
 
 static bool state_fits(const xt_src *src, const char *what, const char *name, const char *which, xt_tensor h,
@@ -237,8 +242,8 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
             int i = l * ways + w;
             snprintf(suffix, sizeof suffix, "_l%d%s", l, w ? "_reverse" : "");
             cell c = make_cell(src, kind, m, name, suffix, width, hidden, d, &o);
-            state s = {first_state(src, o.h0, i, B, width_h, d),
-                       kind == XT_RNN_LSTM ? first_state(src, o.c0, i, B, hidden, d) : (xt_tensor){0}};
+            state s = {first_state(src, "h0", o.h0, i, B, width_h, d),
+                       kind == XT_RNN_LSTM ? first_state(src, "c0", o.c0, i, B, hidden, d) : (xt_tensor){0}};
             out[w] = sequence(&c, y, w == 1, &s);
             last[i] = xt_unsqueeze_at(src, s.h, 0);
             if (kind == XT_RNN_LSTM) last[n + i] = xt_unsqueeze_at(src, s.c, 0);
@@ -282,11 +287,11 @@ xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, con
     xt_dtype d = nn_param_dtype(t);
     state s = {o.h0, o.c0};
     if (xt_is_none(s.h))
-        s.h = first_state(src, s.h, 0, dims[0], hidden, d);
+        s.h = first_state(src, "h0", s.h, 0, dims[0], hidden, d);
     else if (lone)
         s.h = xt_unsqueeze_at(src, s.h, 0);
     if (kind == XT_RNN_LSTM && xt_is_none(s.c))
-        s.c = first_state(src, s.c, 0, dims[0], hidden, d);
+        s.c = first_state(src, "c0", s.c, 0, dims[0], hidden, d);
     else if (kind == XT_RNN_LSTM && lone)
         s.c = xt_unsqueeze_at(src, s.c, 0);
     cell c = make_cell(src, kind, m, name, "", t->dims[t->rank - 1], hidden, d, &o);

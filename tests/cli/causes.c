@@ -220,6 +220,25 @@ static void row(void) {
     }
 }
 
+static xt_tensor last_state;
+static xt_tensor recurrent(xt_module *m, xt_tensor x, void *user) {
+    const xt_tensor *first = user;
+    xt_rnn_out out = xt_gru(m, "rnn", x, 2, .h0 = *first); /* @h0 */
+    last_state = out.h;
+    return out.output;
+}
+
+/* The first batch has no state yet. */
+static void first_state(void) {
+    xt_tensor first = {0};
+    xt_module *m = xt_module_new(recurrent, &first);
+    for (int i = 0; i < 3; i++) {
+        xt_when_ready(xt_forward(m, xt_reshape(some(24), 3, 4, 2)), NULL, NULL);
+        first = xt_keep(xt_detach(last_state));
+        xt_mark_step();
+    }
+}
+
 static void loader(void) {
     xt_spec spec = {XT_F32, {2}};
     xt_loader *l = xt_loader_new(xt_array_dataset(numbers, spec, numbers, spec, 10), .batch = 4, .drop_last = XT_OFF);
@@ -262,6 +281,7 @@ int train(const char *what) {
                {"read_shape", read_shapes},
                {"built", built},
                {"row", row},
+               {"h0", first_state},
                {"end", finish}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].fn();

@@ -257,6 +257,14 @@ static bool explain_number(str *out, ops a, ops b, const lazy_program *p) {
     return false;
 }
 
+/* An option that is a constant where it is not given, a first state's zeros. */
+static void constant_or_tensor(str *out, const lazy_node *now, const lazy_node *was, int64_t program) {
+    if (!now->path || now->path != was->path || now->src != was->src || is_constant(now) == is_constant(was)) return;
+    str_printf(out, "; %s is a %s in program %lld and a %s now, each a program of its own: give a tensor in every step",
+               intern_text(now->path), is_constant(was) ? "constant" : "tensor", (long long)program,
+               is_constant(now) ? "constant" : "tensor");
+}
+
 /* Ops whose attributes say how large the result is. */
 static bool sizes_itself(ir_opcode code) {
     return code == OP_slice || code == OP_dynamic_slice || code == OP_pad || code == OP_iota || code == OP_constant;
@@ -299,6 +307,7 @@ static lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const la
         str_printf(out, "; program %lld ended before it", (long long)p->number);
     } else {
         became(out, &a.at[i], &b.at[i], p->number);
+        constant_or_tensor(out, &a.at[i], &b.at[i], p->number);
         if (a.at[i].code == b.at[i].code && a.at[i].src == b.at[i].src && a.at[i].type && b.at[i].type)
             why = why_other_type(&a.at[i], &b.at[i]);
         else if (is_new_cast(a, b, i) || is_new_cast(b, a, i))
