@@ -126,7 +126,7 @@ static void settle(const clock_marks *c, int64_t n, bench_result *r) {
 
 static int measure(const model *m, bench_options *o, bench_result *r) {
     xt_module *net = xt_module_new(m->net, &o->of_model);
-    xt_optimizer *opt = net ? m->optimizer(net, 0) : NULL;
+    xt_optimizer *opt = net ? m->optimizer(net, -1) : NULL;
     xt_spec spec[2] = {m->x(o->of_model.side, o->of_model.seq), m->y(o->of_model.side, o->of_model.seq)};
     int64_t all = o->steps + WARM, n = 0;
     r->batch = o->batch ? o->batch : m->batch;

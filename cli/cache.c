@@ -71,7 +71,7 @@ static int list(bool verify, bool json) {
 }
 
 static int prune(bool json, const char *max, double days, bool all) {
-    xt_cache_prune_opts o = {.struct_size = sizeof o, .older_days = days, .damaged = true};
+    xt_cache_prune_opts o = XT_OPTS(xt_cache_prune_opts, .older_days = days, .damaged = true);
     int64_t files, bytes;
     if (all)
         o.max_bytes = XT_CACHE_NONE;
@@ -102,7 +102,7 @@ static int prune(bool json, const char *max, double days, bool all) {
 
 static int run(int argc, char **argv) {
     const char *what = NULL, *max = NULL;
-    double days = 0;
+    double days = -1;
     bool json = false, all = false;
     const cli_option options[] = {
         {"ACTION", CLI_STRING, &what, NULL, "ls, verify or prune"},
@@ -120,11 +120,11 @@ static int run(int argc, char **argv) {
                 what ? what : "", what ? "' is no action" : "");
         return 2;
     }
-    if (!is_prune && (max || all || days > 0)) {
+    if (!is_prune && (max || all || days >= 0)) {
         fprintf(stderr, "xtrain cache %s: --max, --older-than and --all belong to prune\n", what);
         return 2;
     }
-    if (days < 0) {
+    if (days < 0 && days != -1) {
         fprintf(stderr, "xtrain cache: --older-than %g: not negative\n", days);
         return 2;
     }

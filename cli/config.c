@@ -69,7 +69,10 @@ static xt_status take_value(const char *name, const char *value, void *user) {
     char section[16];
     const char *dot = strchr(name, '.');
     snprintf(section, sizeof section, "%.*s", (int)(dot - name), name);
-    if (strcmp(value, "0") == 0) return NULL; /* zero is "not given" */
+    bool counted = false, own = strcmp(section, "model") == 0 || strcmp(section, "data") == 0;
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) counted = counted || strcmp(dot + 1, same[i][0]) == 0;
+    /* what this command leaves out of its own settings, and "no limit" of the trainer's */
+    if (strcmp(value, own ? "0" : counted ? "-1" : "") == 0) return NULL;
     return add(t->config, t->plain, section, dot + 1, value) ? NULL
                                                              : xt_status_new(XT_RESOURCE_EXHAUSTED, "out of memory");
 }

@@ -83,7 +83,8 @@ static void schedule(xt_optimizer *o) {
         strcmp(kind, "cosine") == 0
             ? xt_cosine_schedule(o, .t_max = rest, .eta_min = 0.1 * xt_optimizer_lr(o), .interval = XT_EACH_STEP)
             : NULL;
-    if (warmup > 0) xt_warmup_schedule(o, warmup, then, .start_factor = warmup == 1 ? 1 : 0, .interval = XT_EACH_STEP);
+    if (warmup > 0)
+        xt_warmup_schedule(o, warmup, then, .start_factor = warmup == 1 ? 1 : 0.01, .interval = XT_EACH_STEP);
 }
 
 static xt_trainer *of; /* the process's one trainer */
@@ -199,14 +200,12 @@ static int train(int rank, void *arg) {
     if (!model_settle(chosen, &o->of_model, why, sizeof why)) return not_begun(cli_fail("fit", "%s", why));
     o->of_model.window = o->of_model.seq;
     all_steps = count_steps(o, &data, epochs);
-    xt_trainer *t =
-        xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps, .accumulate_grad_batches = o->accumulate,
-                       .log_every_n_steps = o->log_every, .limit_train_batches = o->limit,
-                       .limit_val_batches = o->val_limit, .val_every = val_batches(o->val_every) ? NULL : o->val_every,
-                       .val_every_n_batches = val_batches(o->val_every), .precision = o->precision,
-                       .strategy = o->strategy, .run_name = chosen->name, .resume = o->resume,
-                       .ckpt = stage == STAGE_FIT ? NULL : o->ckpt,
-                       .gradient_clip_val = o->clip >= 0 ? o->clip : chosen->clip);
+    xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps ? o->steps : -1,
+                                   .val_every = val_batches(o->val_every) ? NULL : o->val_every,
+                                   .val_every_n_batches = val_batches(o->val_every), .precision = o->precision,
+                                   .strategy = o->strategy, .run_name = chosen->name, .resume = o->resume,
+                                   .ckpt = stage == STAGE_FIT ? NULL : o->ckpt,
+                                   .gradient_clip_val = o->clip >= 0 ? o->clip : chosen->clip);
     of = t;
     give_arguments(t, o, val_batches(o->val_every) ? NULL : o->val_every);
     xt_trainer_args(t, config.trainer.argc, config.trainer.argv);
@@ -349,7 +348,7 @@ static int find_weights(fit_options *o) {
 }
 
 static int fit_model(int argc, char **argv) {
-    static fit_options o = {.warmup = -1, .clip = -1, .sample = 160};
+    static fit_options o = {.lr = -1, .warmup = -1, .clip = -1, .sample = 160};
     const cli_option table[] = {
         {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2, gpt2-mini or gpt2-tiny"},
         {"--data", CLI_STRING, &o.data, "PATH",
@@ -421,8 +420,8 @@ static int fit_model(int argc, char **argv) {
                 o.model ? o.model : "nothing", near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         return 2;
     }
-    if (o.epochs < 0 || o.steps < 0 || o.batch < 0 || o.lr < 0 || o.accumulate < 0 || o.log_every < 0 || o.limit < 0 ||
-        o.val_limit < 0 || o.metrics < 0 || o.devices < 0 || o.workers < 0) {
+    if (o.epochs < 0 || o.steps < 0 || o.batch < 0 || (o.lr < 0 && o.lr != -1) || o.accumulate < 0 || o.log_every < 0 ||
+        o.limit < 0 || o.val_limit < 0 || o.metrics < 0 || o.devices < 0 || o.workers < 0) {
         fprintf(stderr, "xtrain fit: numbers must not be negative; xtrain fit --help\n");
         return 2;
     }

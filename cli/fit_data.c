@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 static xt_loader *training_loader(const fit_options *o, xt_dataset *d, int64_t batch) {
-    return xt_loader_new(d, .batch = batch, .shuffle = XT_ON, .seed = (uint64_t)o->seed, .workers = (int)o->workers);
+    return xt_loader_new(d, .batch = batch, .shuffle = XT_ON, .workers = o->workers ? (int)o->workers : 1);
 }
 
 /* --- digits --- */

@@ -30,7 +30,7 @@ static int rehearse(void *user) {
     if (c->mesh && !mesh) return 1;
     xt_module *net = xt_module_new(m->net, (void *)(c->checkpoint ? m->checkpointed : m->config));
     if (mesh) cli_mesh_apply(mesh, net, c->fsdp);
-    xt_optimizer *opt = net ? m->optimizer(net, 0) : NULL;
+    xt_optimizer *opt = net ? m->optimizer(net, -1) : NULL;
     if (c->offload && opt) xt_optimizer_offload(opt);
     xt_loader *loader = xt_sample_loader(.batch = plan_case_batch(c) / k, .count = 2 * k, .x = m->x(c->side, c->seq),
                                          .y = m->y(c->side, c->seq));

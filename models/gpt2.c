@@ -77,11 +77,11 @@ static xt_tensor loss(xt_tensor out, xt_tensor y) {
     return xt_cross_entropy(out, y, .axis = -1);
 }
 static xt_optimizer *optimizer(xt_module *net, double lr) {
-    return xt_adamw(net, .lr = lr > 0 ? lr : 3e-4, .weight_decay = 0.1);
+    return xt_adamw(net, .lr = lr >= 0 ? lr : 3e-4, .weight_decay = 0.1);
 }
 /* Small models of bytes: a higher rate, and a shorter memory of squared gradients for their small batches. */
 static xt_optimizer *small_optimizer(xt_module *net, double lr) {
-    return xt_adamw(net, .lr = lr > 0 ? lr : 1e-3, .weight_decay = 0.1, .beta2 = 0.99);
+    return xt_adamw(net, .lr = lr >= 0 ? lr : 1e-3, .weight_decay = 0.1, .beta2 = 0.99);
 }
 
 #define GPT2(id, name_, help_, batch_, epochs_, optimizer_, ...)                      \

@@ -28,7 +28,7 @@ static xt_tensor loss(xt_tensor out, xt_tensor y) {
     return xt_nll_loss(out, y);
 }
 static xt_optimizer *optimizer(xt_module *net, double lr) {
-    return xt_sgd(net, .lr = lr > 0 ? lr : 0.05, .momentum = 0.9, .weight_decay = 5e-4);
+    return xt_sgd(net, .lr = lr >= 0 ? lr : 0.05, .momentum = 0.9, .weight_decay = 5e-4);
 }
 
 const model model_mnist = {.name = "mnist",

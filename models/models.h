@@ -26,7 +26,7 @@ typedef struct model {
     xt_spec (*x)(int64_t side, int64_t seq);
     xt_spec (*y)(int64_t side, int64_t seq);
     xt_tensor (*loss)(xt_tensor out, xt_tensor y);
-    xt_optimizer *(*optimizer)(xt_module *net, double lr); /* lr 0 = the model's own */
+    xt_optimizer *(*optimizer)(xt_module *net, double lr); /* lr -1 = the model's own */
     int64_t batch, epochs;
     double clip; /* norm of the gradients in `xtrain fit`; 0 = none */
     /* `xtrain fit` warms up and then lowers the rate along a cosine, unless told otherwise */

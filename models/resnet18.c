@@ -44,7 +44,7 @@ static xt_tensor loss(xt_tensor out, xt_tensor y) {
     return xt_cross_entropy(out, y);
 }
 static xt_optimizer *optimizer(xt_module *net, double lr) {
-    return xt_sgd(net, .lr = lr > 0 ? lr : 0.1, .momentum = 0.9, .weight_decay = 1e-4);
+    return xt_sgd(net, .lr = lr >= 0 ? lr : 0.1, .momentum = 0.9, .weight_decay = 1e-4);
 }
 
 const model model_resnet18 = {.name = "resnet18",

@@ -9,7 +9,11 @@
  *    xt_set_sink's sink; where nobody has looked at it when the step ends, the process exits with code 1 (tensor.h).
  *    xt_on_error is for programs that embed the library and must go on.
  *  - Option structs start with `struct_size`; the macros fill it; in a struct you fill by hand (xt_dataset_desc) 0
- *    means this header's. Zero in any other field means the documented default. */
+ *    means this header's.
+ *  - An explicit 0 is 0. What a call with named options leaves out has the default that the struct's list
+ *    (XT_DEFAULTS_...) says, 0 or NULL where the list has none. Who calls a function behind a macro (X_at, X_opt) with
+ * a struct made by hand says all of it: begin with XT_OPTS(xt_adamw_opts, .lr = 0.1), for a field that such a struct
+ *    leaves out is 0. In C++ `xt_adamw_opts o;` has the defaults too. */
 #ifndef XTRAIN_BASE_H
 #define XTRAIN_BASE_H
 
@@ -30,12 +34,64 @@
 
 #ifdef __cplusplus
 extern "C" {
-#define XT_OPTS(type, ...)                       \
+#endif
+
+/* --- Options ---
+ * Each option struct has one list of its defaults, XT_DEFAULTS_<struct>(is): is(field, value) for every field whose
+ * default is not 0. The macros put it in front of the caller's fields; in C++, where a field can be named once only,
+ * the members are initialised from it. The library's checks, --help and configuration files read the same lists. */
+#define XT_AUTO (-__builtin_huge_val()) /* a double that the function chooses by itself, as its comment says */
+#define XT_UNSET INT64_MIN /* the same, a whole number */
+#define XT_AXIS_AUTO INT32_MIN /* the same, an axis */
+#define XT_SEED_OF_RUN UINT64_MAX
+/* XT_OPTS(xt_adamw_opts, .lr = 0.1): a struct of options, all others as by default. */
+#if defined(__GNUC__) && !defined(__clang__)
+/* Warnings that are none of the caller's (fields said twice in C, fields left out in C++) are off from one statement
+ * expression, which is only looked at for its size, to the other. The caller's own initialisers keep theirs. */
+#define XT_QUIET_BEGIN_(warning) __extension__({ _Pragma("GCC diagnostic push") _Pragma(warning) 0; })
+#define XT_QUIET_END_ __extension__({ _Pragma("GCC diagnostic pop") 0; })
+#endif
+#ifdef __cplusplus
+#define XT_OPTS_(type, ...)                      \
     type {                                       \
         .struct_size = sizeof(type), __VA_ARGS__ \
     }
+#ifdef XT_QUIET_END_
+} /* no template has C linkage */
+template <class T> constexpr T xt_options_(size_t, const T &o, size_t) {
+    return o;
+}
+extern "C" {
+#define XT_OPTS(type, ...)                                                                          \
+    xt_options_(sizeof(XT_QUIET_BEGIN_("GCC diagnostic ignored \"-Wmissing-field-initializers\"")), \
+                XT_OPTS_(type, __VA_ARGS__), sizeof(XT_QUIET_END_))
 #else
-#define XT_OPTS(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
+#define XT_OPTS(type, ...) XT_OPTS_(type, __VA_ARGS__)
+#endif
+#define XT_DEFAULT_(field, value) static constexpr auto field = value;
+#define XT_DEFAULTS_OF(type)            \
+    struct type##_defaults_ {           \
+        XT_DEFAULTS_##type(XT_DEFAULT_) \
+    };
+#define XT_IS(type, field) = type##_defaults_::field
+#define XT_SIZE(type) = sizeof(type)
+#else
+#define XT_DEFAULTS_OF(type)
+#define XT_IS(type, field)
+#define XT_SIZE(type)
+#define XT_DEFAULT_(field, value) .field = value,
+#define XT_OPTS_(type, ...) ((type){.struct_size = sizeof(type), XT_DEFAULTS_##type(XT_DEFAULT_) __VA_ARGS__})
+#if defined(__clang__)
+#define XT_OPTS(type, ...)                                                                           \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Winitializer-overrides\"") \
+        XT_OPTS_(type, __VA_ARGS__) _Pragma("clang diagnostic pop")
+#elif defined(__GNUC__)
+#define XT_OPTS(type, ...)                                                                           \
+    __builtin_choose_expr(sizeof(XT_QUIET_BEGIN_("GCC diagnostic ignored \"-Woverride-init\"")) > 0, \
+                          XT_OPTS_(type, __VA_ARGS__), XT_QUIET_END_)
+#else
+#define XT_OPTS(type, ...) XT_OPTS_(type, __VA_ARGS__)
+#endif
 #endif
 
 /* The highest rank of a front-end tensor (the IR itself has no limit). */

@@ -22,8 +22,9 @@
 extern "C" {
 #endif
 
+#define XT_DEFAULTS_xt_collective_opts(is)
 typedef struct xt_collective_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_collective_opts);
     /* of all_reduce and reduce_scatter: 0 = XT_SUM; XT_MEAN (floats), XT_MIN, XT_MAX, XT_PRODUCT, XT_AND, XT_OR
      * (integers and bool) */
     xt_reduce op;

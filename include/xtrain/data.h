@@ -81,12 +81,14 @@ XT_API xt_dataset *xt_safetensors_dataset_at(const xt_src *src, const char *path
  * or too many fields, a missing value (empty, NA, NaN, ...) or a text is an error with FILE:LINE:COLUMN. The rows
  * stay on disk, with 8 bytes of memory each, and the file must stay as it is. Fields may be quoted; empty lines
  * are left out. */
+#define XT_DEFAULTS_xt_csv_opts(is) is(separator, ',')
+XT_DEFAULTS_OF(xt_csv_opts)
 typedef struct xt_csv_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_csv_opts);
     const char *x, *y; /* comma lists of names. x NULL: all columns that are not in y; y NULL: no labels */
     /* XT_F32, XT_F64, XT_I32, XT_I64. 0: x is XT_F32; y XT_I64 when all its values are whole numbers, else XT_F32 */
     xt_dtype x_dtype, y_dtype;
-    char separator; /* 0 = ',' */
+    char separator XT_IS(xt_csv_opts, separator);
     xt_switch header; /* default on; off: the first line is a row, and the columns' names are "0", "1", ... */
 } xt_csv_opts;
 #define xt_csv_dataset(...) XT_CSV_DATASET_(__VA_ARGS__, )
@@ -136,8 +138,9 @@ XT_API xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, u
 XT_API xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *const *parts);
 /* Pictures f32 [C,H,W], changed at random each time: cut out after padding with zeros, mirrored; then (x - mean[c]) /
  * std[c]. As torchvision's RandomCrop(size, padding), RandomHorizontalFlip, Normalize. */
+#define XT_DEFAULTS_xt_augment_opts(is)
 typedef struct xt_augment_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_augment_opts);
     int crop_padding; /* 0 = no crop */
     xt_switch flip; /* half of the pictures; default off */
     const float *mean, *std; /* one a channel, copied; NULL = 0 and 1 */
@@ -164,19 +167,22 @@ typedef struct xt_stream_desc {
 XT_API xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc *d);
 
 /* --- Loaders --- */
+#define XT_DEFAULTS_xt_loader_opts(is) \
+    is(batch, 1) is(workers, 1) is(prefetch, -1) is(seed, XT_SEED_OF_RUN) is(limit, -1)
+XT_DEFAULTS_OF(xt_loader_opts)
 typedef struct xt_loader_opts {
-    size_t struct_size;
-    int64_t batch; /* 0 = 1; per rank */
+    size_t struct_size XT_SIZE(xt_loader_opts);
+    int64_t batch XT_IS(xt_loader_opts, batch); /* per rank */
     xt_switch shuffle; /* default off; reshuffled each epoch from (seed, epoch); not for streams */
     /* default on for a training loop's fixed shapes; XT_OFF keeps the short batch (one more program, said once) */
     xt_switch drop_last;
-    int workers; /* 0 = 1 thread; batches arrive in their order all the same */
-    /* batches ahead, 0 = 2 (and one more for each further worker). Memory is a pool of fixed size: a batch of host
+    int workers XT_IS(xt_loader_opts, workers); /* reading threads; batches arrive in their order all the same */
+    /* batches ahead (and one more for each further worker); -1 = 2. Memory is a pool of fixed size: a batch of host
      * memory a worker, used again for each, and on the device prefetch + workers - 1 batches that wait, with those of
      * the steps under way */
-    int prefetch;
-    uint64_t seed; /* 0 = the run's seed */
-    int64_t limit; /* 0 = all batches of an epoch */
+    int prefetch XT_IS(xt_loader_opts, prefetch);
+    uint64_t seed XT_IS(xt_loader_opts, seed); /* XT_SEED_OF_RUN: the run's */
+    int64_t limit XT_IS(xt_loader_opts, limit); /* batches of an epoch; -1 = all */
     xt_switch shard; /* default on: by rank */
     /* default off; on: no sample is left out, the last batch is filled up and b.mask tells; shapes stay fixed */
     xt_switch pad_last;
@@ -188,9 +194,11 @@ typedef struct xt_loader_opts {
 #define XT_LOADER_NEW_(ds, ...) xt_loader_opt(XT_HERE, ds, XT_OPTS(xt_loader_opts, __VA_ARGS__))
 XT_API xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts o); /* takes ds over */
 /* Gives the same batch of zeros `count` times: shapes without data. */
+#define XT_DEFAULTS_xt_sample_loader_opts(is) is(batch, 1)
+XT_DEFAULTS_OF(xt_sample_loader_opts)
 typedef struct xt_sample_loader_opts {
-    size_t struct_size;
-    int64_t batch, count;
+    size_t struct_size XT_SIZE(xt_sample_loader_opts);
+    int64_t batch XT_IS(xt_sample_loader_opts, batch), count;
     xt_spec x, y;
 } xt_sample_loader_opts;
 #define xt_sample_loader(...) xt_sample_loader_opt(XT_HERE, XT_OPTS(xt_sample_loader_opts, __VA_ARGS__))

@@ -54,10 +54,12 @@ typedef struct xt_memory_info { /* of the device; -1 = its plugin does not say *
 XT_API xt_memory_info xt_memory(void);
 
 /* --- Profiles --- */
+#define XT_DEFAULTS_xt_profile_opts(is) is(steps, 3)
+XT_DEFAULTS_OF(xt_profile_opts)
 typedef struct xt_profile_opts {
-    size_t struct_size;
-    int64_t first; /* the first step it covers; 0 = the next one */
-    int64_t steps; /* 0 = 3 */
+    size_t struct_size XT_SIZE(xt_profile_opts);
+    int64_t first; /* the first step it covers; one that is over, as 0 is: the next one */
+    int64_t steps XT_IS(xt_profile_opts, steps);
 } xt_profile_opts;
 /* A trace of some steps: the host's phases and the device's ops with op, line, module, bytes, flops and share of the
  * roofline. PATH.json is Chrome/Perfetto JSON; a path without that ending is a log folder for TensorBoard's profile

@@ -21,8 +21,10 @@ extern "C" {
  * or when one is wanted, else in processes forked from this one, so it belongs at the top of main; it returns when
  * all have ended. */
 typedef int (*xt_rank_fn)(int rank, void *arg);
+#define XT_DEFAULTS_xt_launch_opts(is) is(timeout, -1)
+XT_DEFAULTS_OF(xt_launch_opts)
 typedef struct xt_launch_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_launch_opts);
     /* 0 = device count; 1 = this process, for debugging; the count itself = a notice; other = an error */
     int nprocs;
     const char *device; /* NULL = XT_DEVICE */
@@ -35,7 +37,8 @@ typedef struct xt_launch_opts {
     /* after a rank has failed, the group is started again so often; xt_fit then goes on from the last checkpoint. Not
      * for one rank */
     int max_restarts;
-    double timeout; /* seconds a rank may wait for the others to join; 0 = XT_TIMEOUT or 300 */
+    double timeout XT_IS(xt_launch_opts,
+                         timeout); /* seconds a rank may wait for the others to join; -1 = XT_TIMEOUT or 300 */
 } xt_launch_opts;
 #define xt_launch(fn, ...) XT_LAUNCH_(fn, __VA_ARGS__, )
 #define XT_LAUNCH_(fn, arg, ...) xt_launch_opt(XT_HERE, fn, arg, XT_OPTS(xt_launch_opts, __VA_ARGS__))

@@ -44,14 +44,17 @@ typedef struct xt_cache_file {
 /* Each file, those used last first; `visit` gives false to stop. XT_NOT_FOUND without a folder (XT_CACHE=off, or never
  * used); an error too when the folder is not safe to execute from. verify reads each file whole. */
 XT_API xt_status xt_cache_each(bool verify, bool (*visit)(void *user, const xt_cache_file *f), void *user);
+#define XT_DEFAULTS_xt_cache_prune_opts(is) is(max_bytes, -1) is(older_days, -1)
+XT_DEFAULTS_OF(xt_cache_prune_opts)
 typedef struct xt_cache_prune_opts {
-    size_t struct_size;
-    /* the files not used for longest go until this is left; 0 = no limit, XT_CACHE_NONE = nothing is left */
-    int64_t max_bytes;
-    double older_days; /* files not used for so many days go; 0 = none */
+    size_t struct_size XT_SIZE(xt_cache_prune_opts);
+    /* the files not used for longest go until this is left; 0 = nothing is; -1 = no limit */
+    int64_t max_bytes XT_IS(xt_cache_prune_opts, max_bytes);
+    double older_days XT_IS(xt_cache_prune_opts,
+                            older_days); /* files not used for so many days go; -1 = none for that */
     bool damaged; /* files that xt_cache_each finds a problem with go */
 } xt_cache_prune_opts;
-enum { XT_CACHE_NONE = -1 };
+enum { XT_CACHE_NONE = 0 };
 /* Removes files; leftovers of writers that died an hour ago or more go in any case. out_files and out_bytes: how much
  * went. Running programs are not disturbed: what they loaded they keep. */
 #define xt_cache_prune(...) XT_CACHE_PRUNE_(__VA_ARGS__, )

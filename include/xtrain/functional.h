@@ -23,12 +23,14 @@ typedef enum xt_pad_mode {
     XT_PAD_REPLICATE = 2,
     XT_PAD_CIRCULAR = 3
 } xt_pad_mode;
+#define XT_DEFAULTS_xt_conv_opts(is) is(stride, 1) is(dilation, 1) is(groups, 1)
+XT_DEFAULTS_OF(xt_conv_opts)
 typedef struct xt_conv_opts {
-    size_t struct_size;
-    int stride; /* 0 = 1 */
+    size_t struct_size XT_SIZE(xt_conv_opts);
+    int stride XT_IS(xt_conv_opts, stride);
     int padding; /* on each side; default 0 */
-    int dilation; /* 0 = 1 */
-    int groups; /* 0 = 1; must divide the channels of input and output */
+    int dilation XT_IS(xt_conv_opts, dilation);
+    int groups XT_IS(xt_conv_opts, groups); /* must divide the channels of input and output */
     xt_switch bias; /* default on (layers only) */
     int strides[3], paddings[3], dilations[3];
     int kernels[3]; /* layers only: instead of the kernel argument */
@@ -58,14 +60,16 @@ XT_API xt_tensor xt_conv_transpose_fn_at(const xt_src *src, int n_spatial, xt_te
                                          xt_tensor bias, xt_conv_opts o);
 
 /* --- Pooling --- */
+#define XT_DEFAULTS_xt_pool_opts(is) is(stride, -1) is(dilation, 1) is(divisor, -1)
+XT_DEFAULTS_OF(xt_pool_opts)
 typedef struct xt_pool_opts {
-    size_t struct_size;
-    int stride; /* 0 = the kernel size */
+    size_t struct_size XT_SIZE(xt_pool_opts);
+    int stride XT_IS(xt_pool_opts, stride); /* -1 = the kernel size */
     int padding; /* at most half the kernel; maxima see -inf there, averages 0 */
     xt_switch count_include_pad; /* average pooling: default on */
-    int dilation; /* max pooling: 0 = 1 */
+    int dilation XT_IS(xt_pool_opts, dilation); /* max pooling only */
     xt_switch ceil_mode; /* default off: a last window that only partly fits counts too */
-    int divisor; /* average pooling: 0 = the number of elements in the window */
+    int divisor XT_IS(xt_pool_opts, divisor); /* average pooling; -1 = the number of elements in the window */
     int kernels[3], strides[3], paddings[3], dilations[3];
 } xt_pool_opts;
 /* xt_max_pool2d(x, kernel, .stride = 2) on [N,C,H,W] */
@@ -100,8 +104,9 @@ XT_API xt_tensor xt_global_pool_at(const xt_src *src, bool average, xt_tensor x)
 
 /* --- Resizing --- */
 typedef enum xt_resize { XT_NEAREST = 0, XT_LINEAR = 1, XT_CUBIC = 2 } xt_resize;
+#define XT_DEFAULTS_xt_interpolate_opts(is)
 typedef struct xt_interpolate_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_interpolate_opts);
     /* default nearest; linear is PyTorch's linear, bilinear or trilinear by rank; cubic is for [N,C,H,W] */
     xt_resize mode;
     double scale; /* output size = floor(size * scale); or name the sizes: */

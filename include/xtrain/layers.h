@@ -26,8 +26,9 @@ extern "C" {
 /* xt_linear(m, "fc1", x, 50, .bias = XT_OFF): [...,I] -> [...,O] */
 #define xt_linear(m, name, ...) XT_LINEAR_(m, name, __VA_ARGS__, )
 #define XT_LINEAR_(m, name, x, out, ...) xt_linear_at(XT_HERE, m, name, x, out, XT_OPTS(xt_linear_opts, __VA_ARGS__))
+#define XT_DEFAULTS_xt_linear_opts(is)
 typedef struct xt_linear_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_linear_opts);
     xt_switch bias; /* default on */
 } xt_linear_opts;
 XT_API xt_tensor xt_linear_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t out,
@@ -43,8 +44,9 @@ XT_API xt_tensor xt_bilinear_at(const xt_src *src, xt_module *m, const char *nam
  * begin as 0.25. */
 #define xt_prelu(m, name, x, channels) xt_prelu_at(XT_HERE, m, name, x, channels)
 XT_API xt_tensor xt_prelu_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t channels);
+#define XT_DEFAULTS_xt_embedding_opts(is)
 typedef struct xt_embedding_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_embedding_opts);
     xt_switch has_padding; /* default off; on: row .padding_idx begins as zeros and gets no gradient */
     int64_t padding_idx; /* negative counts from the end */
 } xt_embedding_opts;
@@ -71,16 +73,18 @@ XT_API xt_tensor xt_conv_at(const xt_src *src, int n_spatial, bool transposed, x
                             xt_tensor x, int64_t out, int kernel, xt_conv_opts o);
 
 /* --- Normalisation --- */
+#define XT_DEFAULTS_xt_norm_opts(is) is(eps, XT_AUTO) is(momentum, 0.1) is(dims, 1)
+XT_DEFAULTS_OF(xt_norm_opts)
 typedef struct xt_norm_opts {
-    size_t struct_size;
-    double eps; /* 0 = 1e-5; RMS norm: 0 = the dtype's epsilon */
-    double momentum; /* of running statistics: 0 = 0.1 */
+    size_t struct_size XT_SIZE(xt_norm_opts);
+    double eps XT_IS(xt_norm_opts, eps); /* XT_AUTO: 1e-5; RMS norm: the dtype's epsilon */
+    double momentum XT_IS(xt_norm_opts, momentum); /* of running statistics */
     xt_switch affine; /* weight and bias; default on (instance norm: off) */
     xt_switch track; /* running statistics, used in eval mode; default on (instance norm: off) */
     /* default off; on: the running statistics are plain averages over all batches, whatever the momentum */
     xt_switch cumulative;
     xt_switch sync; /* batch norm: statistics over the batches of all ranks; default off */
-    int dims; /* layer and RMS norm: over this many last dims; 0 = 1 */
+    int dims XT_IS(xt_norm_opts, dims); /* layer and RMS norm: over this many last dims */
     xt_switch bias; /* layer norm: default on with affine */
 } xt_norm_opts;
 /* Channels are dim 1 of [N,C] or [N,C,...] (PyTorch's BatchNorm1d, 2d and 3d). Training normalises with the batch's own
@@ -106,9 +110,11 @@ XT_API xt_tensor xt_rms_norm_at(const xt_src *src, xt_module *m, const char *nam
 XT_API xt_tensor xt_group_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int groups,
                                   xt_norm_opts o);
 /* x / (k + alpha * mean of x^2 over `size` neighbouring channels)^beta on [N,C,...]; no parameters. */
+#define XT_DEFAULTS_xt_lrn_opts(is) is(alpha, 1e-4) is(beta, 0.75) is(k, 1)
+XT_DEFAULTS_OF(xt_lrn_opts)
 typedef struct xt_lrn_opts {
-    size_t struct_size;
-    double alpha, beta, k; /* 0 = 1e-4, 0.75, 1 */
+    size_t struct_size XT_SIZE(xt_lrn_opts);
+    double alpha XT_IS(xt_lrn_opts, alpha), beta XT_IS(xt_lrn_opts, beta), k XT_IS(xt_lrn_opts, k);
 } xt_lrn_opts;
 #define xt_local_response_norm(x, ...) XT_LRN_(x, __VA_ARGS__, )
 #define XT_LRN_(x, size, ...) xt_local_response_norm_at(XT_HERE, x, size, XT_OPTS(xt_lrn_opts, __VA_ARGS__))
@@ -127,9 +133,11 @@ XT_API xt_tensor xt_channel_dropout_at(const xt_src *src, int n_spatial, xt_modu
 XT_API xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
 
 /* --- Attention --- */
+#define XT_DEFAULTS_xt_attention_opts(is) is(heads, 1)
+XT_DEFAULTS_OF(xt_attention_opts)
 typedef struct xt_attention_opts {
-    size_t struct_size;
-    int heads; /* 0 = 1 */
+    size_t struct_size XT_SIZE(xt_attention_opts);
+    int heads XT_IS(xt_attention_opts, heads);
     xt_switch causal; /* default off: row i sees columns <= i */
     double dropout; /* of the attention weights, in training mode */
 } xt_attention_opts;
@@ -142,9 +150,11 @@ XT_API xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const cha
 /* torch.nn.MultiheadAttention: query [T,B,E], key [S,B,K], value [S,B,V] -> [T,B,E]; batch first with the switch;
  * without B when all are 2-D. Parameters in_proj_weight [3E,E] (or q_proj_weight, k_proj_weight, v_proj_weight when K
  * or V differ from E), in_proj_bias, out_proj.weight, .bias. */
+#define XT_DEFAULTS_xt_mha_opts(is) is(heads, 1)
+XT_DEFAULTS_OF(xt_mha_opts)
 typedef struct xt_mha_opts {
-    size_t struct_size;
-    int heads; /* 0 = 1; must divide E */
+    size_t struct_size XT_SIZE(xt_mha_opts);
+    int heads XT_IS(xt_mha_opts, heads); /* must divide E */
     double dropout; /* of the attention weights, in training mode */
     xt_switch bias; /* default on */
     xt_switch batch_first; /* default off, as in PyTorch */
@@ -160,16 +170,18 @@ XT_API xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, cons
                                            xt_tensor v, xt_mha_opts o);
 /* torch.nn.TransformerEncoderLayer and TransformerDecoderLayer: self_attn, (multihead_attn,) linear1, linear2, norm1,
  * norm2 (norm3). */
+#define XT_DEFAULTS_xt_transformer_opts(is) is(heads, 1) is(feedforward, 2048) is(dropout, 0.1) is(eps, 1e-5)
+XT_DEFAULTS_OF(xt_transformer_opts)
 typedef struct xt_transformer_opts {
-    size_t struct_size;
-    int heads; /* 0 = 1 */
-    int64_t feedforward; /* 0 = 2048 */
-    double dropout; /* 0 = 0.1; negative = none */
+    size_t struct_size XT_SIZE(xt_transformer_opts);
+    int heads XT_IS(xt_transformer_opts, heads);
+    int64_t feedforward XT_IS(xt_transformer_opts, feedforward);
+    double dropout XT_IS(xt_transformer_opts, dropout);
     xt_switch gelu; /* default off: ReLU; on: exact GELU */
     xt_switch norm_first; /* default off */
     xt_switch batch_first; /* default off */
     xt_switch causal; /* of the self-attention */
-    double eps; /* of the layer norms: 0 = 1e-5 */
+    double eps XT_IS(xt_transformer_opts, eps); /* of the layer norms */
     xt_tensor mask, key_padding_mask; /* of the self-attention: as in xt_mha_opts */
     xt_tensor memory_mask, memory_key_padding_mask; /* decoder: of the attention over memory */
 } xt_transformer_opts;
@@ -194,9 +206,11 @@ XT_API xt_tensor xt_rotary_at(const xt_src *src, xt_tensor x, double base);
 /* --- Recurrence: a loop (xt_scan), or unrolled where the sequence is short. Parameters weight_ih_l0, weight_hh_l0,
  * bias_ih_l0, bias_hh_l0, weight_ih_l0_reverse, weight_ih_l1, ... as in PyTorch; all begin uniform in +-1/sqrt(hidden).
  * ------------------------------------------------------ */
+#define XT_DEFAULTS_xt_rnn_opts(is) is(layers, 1)
+XT_DEFAULTS_OF(xt_rnn_opts)
 typedef struct xt_rnn_opts {
-    size_t struct_size;
-    int layers; /* 0 = 1 */
+    size_t struct_size XT_SIZE(xt_rnn_opts);
+    int layers XT_IS(xt_rnn_opts, layers);
     xt_switch bidirectional; /* default off */
     xt_switch batch_first; /* default off: x is [T,B,I]; on: [B,T,I]; without B: [T,I] */
     xt_switch bias; /* default on */

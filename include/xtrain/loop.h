@@ -34,12 +34,14 @@ extern "C" {
 /* carry: in, the states before the step; out, those after it, each of the shape and dtype it had. x: slice t of each
  * input, without the leading dim. y: to be filled, one tensor an output. */
 typedef void (*xt_scan_fn)(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user);
+#define XT_DEFAULTS_xt_scan_opts(is) is(length, -1)
+XT_DEFAULTS_OF(xt_scan_opts)
 typedef struct xt_scan_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_scan_opts);
     /* default off; on: from the last slice to the first; y of slice t still is row t of its stack */
     xt_switch reverse;
-    /* number of steps; 0 = the first dim of the inputs, which must agree with it. Needed where there are no inputs */
-    int64_t length;
+    /* number of steps; -1 = the first dim of the inputs, which must agree with it. Needed where there are no inputs */
+    int64_t length XT_IS(xt_scan_opts, length);
     /* default off; on: the backward pass computes products and convolutions again too: less memory, more time */
     xt_switch recompute;
     void *user; /* passed to fn */

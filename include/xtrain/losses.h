@@ -23,14 +23,17 @@ extern "C" {
  * there are none, as PyTorch). A label outside 0..C-1 that is not ignored is an error with the sample where labels come
  * from a loader or xt_from_array, also through xt_cast and xt_reshape; a computed one makes the loss NaN, where PyTorch
  * raises an error; its gradient is 0. */
-#define XT_IGNORE_CLASS_0 INT64_MIN
+#define XT_IGNORE_CLASS_0 0
+#define XT_DEFAULTS_xt_class_loss_opts(is) is(ignore_index, -100) is(axis, XT_AXIS_AUTO)
+XT_DEFAULTS_OF(xt_class_loss_opts)
 typedef struct xt_class_loss_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_class_loss_opts);
     xt_reduce reduction;
     xt_tensor weight; /* [C], one factor a class; none = 1 */
-    int64_t ignore_index; /* 0 = -100, as PyTorch; to ignore class 0 say XT_IGNORE_CLASS_0 */
+    int64_t ignore_index XT_IS(xt_class_loss_opts, ignore_index); /* labels that count for nothing */
     double label_smoothing; /* cross entropy only: [0,1] */
-    int axis; /* the class axis; 0 = found from the shapes (probabilities: 1) */
+    int axis XT_IS(xt_class_loss_opts,
+                   axis); /* of the classes; XT_AXIS_AUTO: found from the shapes (probabilities: 1) */
 } xt_class_loss_opts;
 #define xt_nll_loss(log_probs, ...) XT_NLL_LOSS_(log_probs, __VA_ARGS__, )
 #define XT_NLL_LOSS_(log_probs, labels, ...) \
@@ -42,11 +45,13 @@ XT_API xt_tensor xt_nll_loss_at(const xt_src *src, xt_tensor log_probs, xt_tenso
 #define XT_CROSS_ENTROPY_(logits, labels, ...) \
     xt_cross_entropy_at(XT_HERE, logits, labels, XT_OPTS(xt_class_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o);
+#define XT_DEFAULTS_xt_multi_margin_opts(is) is(p, 1) is(margin, 1)
+XT_DEFAULTS_OF(xt_multi_margin_opts)
 typedef struct xt_multi_margin_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_multi_margin_opts);
     xt_reduce reduction;
-    int p; /* 0 = 1; 1 or 2 */
-    double margin; /* 0 = 1 */
+    int p XT_IS(xt_multi_margin_opts, p); /* 1 or 2 */
+    double margin XT_IS(xt_multi_margin_opts, margin);
     xt_tensor weight; /* [C] */
 } xt_multi_margin_opts;
 /* [N,C] or [C], labels [N] or []: sum over the other classes of max(0, margin - x[label] + x[j])^p / C. */
@@ -55,8 +60,9 @@ typedef struct xt_multi_margin_opts {
     xt_multi_margin_loss_at(XT_HERE, x, labels, XT_OPTS(xt_multi_margin_opts, __VA_ARGS__))
 XT_API xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multi_margin_opts o);
 
+#define XT_DEFAULTS_xt_ctc_opts(is)
 typedef struct xt_ctc_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_ctc_opts);
     xt_reduce reduction; /* XT_MEAN: each loss over its target's length, then over the batch */
     int64_t blank; /* the blank class; default 0 */
     xt_switch zero_infinity; /* impossible alignments count 0 and have no gradient; default off: infinite */
@@ -71,8 +77,9 @@ XT_API xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tenso
                                 xt_tensor target_lengths, xt_ctc_opts o);
 
 /* --- Element against element: x and y of one shape --- */
+#define XT_DEFAULTS_xt_loss_opts(is)
 typedef struct xt_loss_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_loss_opts);
     xt_reduce reduction;
 } xt_loss_opts;
 #define xt_mse_loss(x, ...) XT_MSE_LOSS_(x, __VA_ARGS__, ) /* (x - y)^2 */
@@ -84,24 +91,29 @@ XT_API xt_tensor xt_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_l
 #define xt_soft_margin_loss(x, ...) XT_SOFT_MARGIN_LOSS_(x, __VA_ARGS__, ) /* log(1 + exp(-y x)), y = 1 or -1 */
 #define XT_SOFT_MARGIN_LOSS_(x, y, ...) xt_soft_margin_loss_at(XT_HERE, x, y, XT_OPTS(xt_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_loss_opts o);
+#define XT_DEFAULTS_xt_smooth_l1_opts(is) is(beta, 1)
+XT_DEFAULTS_OF(xt_smooth_l1_opts)
 typedef struct xt_smooth_l1_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_smooth_l1_opts);
     xt_reduce reduction;
-    double beta; /* 0 = 1; below it the loss is d^2 / (2 beta), above |d| - beta/2 */
+    double beta XT_IS(xt_smooth_l1_opts, beta); /* below it the loss is d^2 / (2 beta), above |d| - beta/2 */
 } xt_smooth_l1_opts;
 #define xt_smooth_l1_loss(x, ...) XT_SMOOTH_L1_LOSS_(x, __VA_ARGS__, )
 #define XT_SMOOTH_L1_LOSS_(x, y, ...) xt_smooth_l1_loss_at(XT_HERE, x, y, XT_OPTS(xt_smooth_l1_opts, __VA_ARGS__))
 XT_API xt_tensor xt_smooth_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_smooth_l1_opts o);
+#define XT_DEFAULTS_xt_huber_opts(is) is(delta, 1)
+XT_DEFAULTS_OF(xt_huber_opts)
 typedef struct xt_huber_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_huber_opts);
     xt_reduce reduction;
-    double delta; /* 0 = 1; below it d^2 / 2, above delta (|d| - delta/2) */
+    double delta XT_IS(xt_huber_opts, delta); /* below it d^2 / 2, above delta (|d| - delta/2) */
 } xt_huber_opts;
 #define xt_huber_loss(x, ...) XT_HUBER_LOSS_(x, __VA_ARGS__, )
 #define XT_HUBER_LOSS_(x, y, ...) xt_huber_loss_at(XT_HERE, x, y, XT_OPTS(xt_huber_opts, __VA_ARGS__))
 XT_API xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_huber_opts o);
+#define XT_DEFAULTS_xt_bce_opts(is)
 typedef struct xt_bce_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_bce_opts);
     xt_reduce reduction;
     xt_tensor weight; /* a factor an element; broadcast to x */
     xt_tensor pos_weight; /* with logits only: a factor of the positive part, usually [C]; broadcast to x */
@@ -113,8 +125,9 @@ XT_API xt_tensor xt_binary_cross_entropy_at(const xt_src *src, xt_tensor x, xt_t
 #define xt_bce_with_logits(x, ...) XT_BCE_WITH_LOGITS_(x, __VA_ARGS__, )
 #define XT_BCE_WITH_LOGITS_(x, y, ...) xt_bce_with_logits_at(XT_HERE, x, y, XT_OPTS(xt_bce_opts, __VA_ARGS__))
 XT_API xt_tensor xt_bce_with_logits_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_bce_opts o);
+#define XT_DEFAULTS_xt_kl_div_opts(is)
 typedef struct xt_kl_div_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_kl_div_opts);
     /* XT_MEAN is over all elements, as PyTorch; XT_BATCH_MEAN divides by dim 0 and is the true divergence */
     xt_reduce reduction;
     xt_switch log_target; /* y are logarithms too; default off */
@@ -122,21 +135,25 @@ typedef struct xt_kl_div_opts {
 #define xt_kl_div(log_probs, ...) XT_KL_DIV_(log_probs, __VA_ARGS__, ) /* y (log y - log_probs) */
 #define XT_KL_DIV_(log_probs, y, ...) xt_kl_div_at(XT_HERE, log_probs, y, XT_OPTS(xt_kl_div_opts, __VA_ARGS__))
 XT_API xt_tensor xt_kl_div_at(const xt_src *src, xt_tensor log_probs, xt_tensor y, xt_kl_div_opts o);
+#define XT_DEFAULTS_xt_poisson_nll_opts(is) is(eps, 1e-8)
+XT_DEFAULTS_OF(xt_poisson_nll_opts)
 typedef struct xt_poisson_nll_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_poisson_nll_opts);
     xt_reduce reduction;
     xt_switch log_input; /* default on: exp(x) - y x; off: x - y log(x + eps) */
     xt_switch full; /* adds Stirling's term for y > 1; default off */
-    double eps; /* 0 = 1e-8 */
+    double eps XT_IS(xt_poisson_nll_opts, eps);
 } xt_poisson_nll_opts;
 #define xt_poisson_nll_loss(x, ...) XT_POISSON_NLL_LOSS_(x, __VA_ARGS__, )
 #define XT_POISSON_NLL_LOSS_(x, y, ...) xt_poisson_nll_loss_at(XT_HERE, x, y, XT_OPTS(xt_poisson_nll_opts, __VA_ARGS__))
 XT_API xt_tensor xt_poisson_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_poisson_nll_opts o);
+#define XT_DEFAULTS_xt_gaussian_nll_opts(is) is(eps, 1e-6)
+XT_DEFAULTS_OF(xt_gaussian_nll_opts)
 typedef struct xt_gaussian_nll_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_gaussian_nll_opts);
     xt_reduce reduction;
     xt_switch full; /* adds log(2 pi)/2; default off */
-    double eps; /* 0 = 1e-6: smaller variances count as this (their gradient is not cut) */
+    double eps XT_IS(xt_gaussian_nll_opts, eps); /* smaller variances count as this (their gradient is not cut) */
 } xt_gaussian_nll_opts;
 /* x, y of one shape; variance of that shape, or with last dim 1 or missing: (log var + (x - y)^2 / var) / 2. */
 #define xt_gaussian_nll_loss(x, y, ...) XT_GAUSSIAN_NLL_LOSS_(x, y, __VA_ARGS__, )
@@ -146,10 +163,12 @@ XT_API xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tens
                                          xt_gaussian_nll_opts o);
 
 /* --- Margins, distances and embeddings --- */
+#define XT_DEFAULTS_xt_margin_opts(is) is(margin, XT_AUTO)
+XT_DEFAULTS_OF(xt_margin_opts)
 typedef struct xt_margin_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_margin_opts);
     xt_reduce reduction;
-    double margin; /* default 0; hinge embedding: 0 = 1 */
+    double margin XT_IS(xt_margin_opts, margin); /* XT_AUTO: 0; hinge embedding: 1 */
 } xt_margin_opts;
 /* y = 1: x; y = -1: max(0, margin - x) */
 #define xt_hinge_embedding_loss(x, ...) XT_HINGE_EMBEDDING_LOSS_(x, __VA_ARGS__, )
@@ -168,12 +187,14 @@ XT_API xt_tensor xt_margin_ranking_loss_at(const xt_src *src, xt_tensor x1, xt_t
     xt_cosine_embedding_loss_at(XT_HERE, x1, x2, y, XT_OPTS(xt_margin_opts, __VA_ARGS__))
 XT_API xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x2, xt_tensor y,
                                              xt_margin_opts o);
+#define XT_DEFAULTS_xt_triplet_opts(is) is(margin, 1) is(p, 2) is(eps, 1e-6)
+XT_DEFAULTS_OF(xt_triplet_opts)
 typedef struct xt_triplet_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_triplet_opts);
     xt_reduce reduction;
-    double margin; /* 0 = 1 */
-    double p; /* 0 = 2: the distance's norm */
-    double eps; /* 0 = 1e-6, added to the difference */
+    double margin XT_IS(xt_triplet_opts, margin);
+    double p XT_IS(xt_triplet_opts, p); /* the distance's norm */
+    double eps XT_IS(xt_triplet_opts, eps);
     xt_switch swap; /* also from positive to negative, the smaller one counts; default off */
 } xt_triplet_opts;
 /* [N,D] each: max(0, d(a,p) - d(a,n) + margin) */
@@ -182,8 +203,9 @@ typedef struct xt_triplet_opts {
     xt_triplet_margin_loss_at(XT_HERE, anchor, positive, negative, XT_OPTS(xt_triplet_opts, __VA_ARGS__))
 XT_API xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tensor positive, xt_tensor negative,
                                            xt_triplet_opts o);
+#define XT_DEFAULTS_xt_multilabel_opts(is)
 typedef struct xt_multilabel_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_multilabel_opts);
     xt_reduce reduction;
     xt_tensor weight; /* [C], soft margin only */
 } xt_multilabel_opts;
@@ -197,10 +219,12 @@ XT_API xt_tensor xt_multilabel_soft_margin_loss_at(const xt_src *src, xt_tensor 
 #define XT_MULTILABEL_MARGIN_LOSS_(x, labels, ...) \
     xt_multilabel_margin_loss_at(XT_HERE, x, labels, XT_OPTS(xt_multilabel_opts, __VA_ARGS__))
 XT_API xt_tensor xt_multilabel_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multilabel_opts o);
+#define XT_DEFAULTS_xt_cosine_opts(is) is(axis, 1) is(eps, 1e-8)
+XT_DEFAULTS_OF(xt_cosine_opts)
 typedef struct xt_cosine_opts {
-    size_t struct_size;
-    int axis; /* 0 = 1 (for dim 0 count from the end) */
-    double eps; /* 0 = 1e-8: smaller norms count as this */
+    size_t struct_size XT_SIZE(xt_cosine_opts);
+    int axis XT_IS(xt_cosine_opts, axis);
+    double eps XT_IS(xt_cosine_opts, eps); /* smaller norms count as this */
 } xt_cosine_opts;
 /* x.y / (|x| |y|) along one axis, which goes away */
 #define xt_cosine_similarity(x, ...) XT_COSINE_SIMILARITY_(x, __VA_ARGS__, )

@@ -17,10 +17,12 @@ extern "C" {
  * updated when the step ends: an xt_item of a parameter between xt_optimizer_step and that has its old value. Call it
  * before or after the first step; xt_compile'd functions with such a step are recorded at each call. With a mesh each
  * rank keeps its part. */
+#define XT_DEFAULTS_xt_offload_opts(is) is(group_bytes, (64 << 20))
+XT_DEFAULTS_OF(xt_offload_opts)
 typedef struct xt_offload_opts {
-    size_t struct_size;
-    /* of state on the device at a time, times two; 0 = 64 MiB. A larger single state is a group of its own */
-    int64_t group_bytes;
+    size_t struct_size XT_SIZE(xt_offload_opts);
+    /* of state on the device at a time, times two. A larger single state is a group of its own */
+    int64_t group_bytes XT_IS(xt_offload_opts, group_bytes);
 } xt_offload_opts;
 #define xt_optimizer_offload(...) XT_OPTIMIZER_OFFLOAD_(__VA_ARGS__, )
 #define XT_OPTIMIZER_OFFLOAD_(opt, ...) xt_optimizer_offload_opt(XT_HERE, opt, XT_OPTS(xt_offload_opts, __VA_ARGS__))

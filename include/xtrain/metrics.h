@@ -11,8 +11,10 @@ extern "C" {
 #endif
 /* xt_log("val/loss", loss, .sync_dist = XT_ON): a tensor of one element under a name. The same name must have the same
  * options everywhere. Errors are xt_error()'s, with the line of the call. */
+#define XT_DEFAULTS_xt_log_opts(is) is(batch_size, -1)
+XT_DEFAULTS_OF(xt_log_opts)
 typedef struct xt_log_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_log_opts);
     /* default: on in training, off in validation. A row has the newest step in which it was logged since
      * the row before */
     xt_switch on_step;
@@ -20,7 +22,7 @@ typedef struct xt_log_opts {
     xt_reduce reduce; /* default mean, weighted by batch size; up to XT_LAST */
     xt_switch sync_dist; /* default off: one collective for all metrics when a row is due */
     xt_switch prog_bar; /* default off; shows the newest value that has arrived, never reads one */
-    int64_t batch_size; /* weight of the mean; 0 = the current batch's size */
+    int64_t batch_size XT_IS(xt_log_opts, batch_size); /* weight of the mean; -1 = the current batch's size */
 } xt_log_opts;
 #define xt_log(name, ...) XT_LOG_(name, __VA_ARGS__, )
 #define XT_LOG_(name, t, ...) xt_log_at(XT_HERE, name, t, XT_OPTS(xt_log_opts, __VA_ARGS__))
@@ -42,9 +44,11 @@ typedef struct xt_metric {
 } xt_metric;
 /* Of all metrics with classes: xt_accuracy(out, labels, .ignore_index = 255). A sample with that label is as if it were
  * not there: neither a hit nor a prediction. */
+#define XT_DEFAULTS_xt_metric_opts(is) is(ignore_index, -100)
+XT_DEFAULTS_OF(xt_metric_opts)
 typedef struct xt_metric_opts {
-    size_t struct_size;
-    int64_t ignore_index; /* 0 = -100, as the losses have it; for class 0 say XT_IGNORE_CLASS_0 */
+    size_t struct_size XT_SIZE(xt_metric_opts);
+    int64_t ignore_index XT_IS(xt_metric_opts, ignore_index); /* labels that count for nothing, as the losses have it */
 } xt_metric_opts;
 #define xt_accuracy(out, ...) XT_ACCURACY_(out, __VA_ARGS__, ) /* (out, labels): [N,C], int [N]; correct / N */
 #define XT_ACCURACY_(out, labels, ...) xt_accuracy_at(XT_HERE, out, labels, XT_OPTS(xt_metric_opts, __VA_ARGS__))
@@ -105,10 +109,12 @@ XT_API xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_ten
 /* Area under the ROC curve, binned at `thresholds` equal steps of [0,1] as torchmetrics. Scores are probabilities: [N]
  * with labels 0 or 1, or [N,C] with class labels (one against the rest, mean over the classes that have both kinds).
  * Needs 2 thresholds + 2 sums a class. */
+#define XT_DEFAULTS_xt_auroc_opts(is) is(thresholds, 200) is(ignore_index, -100)
+XT_DEFAULTS_OF(xt_auroc_opts)
 typedef struct xt_auroc_opts {
-    size_t struct_size;
-    int thresholds; /* 0 = 200; 2 to 10000 */
-    int64_t ignore_index; /* as xt_metric_opts' */
+    size_t struct_size XT_SIZE(xt_auroc_opts);
+    int thresholds XT_IS(xt_auroc_opts, thresholds); /* 2 to 10000 */
+    int64_t ignore_index XT_IS(xt_auroc_opts, ignore_index); /* as xt_metric_opts' */
 } xt_auroc_opts;
 #define xt_auroc(scores, ...) XT_AUROC_(scores, __VA_ARGS__, )
 #define XT_AUROC_(scores, labels, ...) xt_auroc_at(XT_HERE, scores, labels, XT_OPTS(xt_auroc_opts, __VA_ARGS__))

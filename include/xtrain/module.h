@@ -88,8 +88,9 @@ typedef struct xt_load_report {
     /* of the missing ("- name") and the unexpected ("+ name"), one a line; cut off when there are too many */
     char names[2048];
 } xt_load_report;
+#define XT_DEFAULTS_xt_load_opts(is)
 typedef struct xt_load_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_load_opts);
     xt_switch strict; /* default on; off needs a built module (a pass has run, or xt_module_build) */
     const char *prefix; /* names in the file begin with this ("transformer."); others are left alone */
     /* tensors whose names in the module fit this pattern ('*', '?') are matrices the file has the other way
@@ -134,12 +135,15 @@ typedef enum xt_init_kind {
     XT_INIT_KAIMING_NORMAL,
     XT_INIT_ORTHOGONAL
 } xt_init_kind;
+#define XT_DEFAULTS_xt_init_opts(is) is(std, 1) is(low, XT_AUTO) is(high, XT_AUTO) is(gain, 1)
+XT_DEFAULTS_OF(xt_init_opts)
 typedef struct xt_init_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_init_opts);
     double value; /* constant */
-    double mean, std; /* normal, truncated normal: 0 = mean 0, std 1 */
-    double low, high; /* uniform: both 0 = [0,1); truncated normal: both 0 = [-2,2] */
-    double gain; /* Xavier, orthogonal: 0 = 1 */
+    double mean, std XT_IS(xt_init_opts, std); /* normal, truncated normal */
+    double low XT_IS(xt_init_opts, low), high
+        XT_IS(xt_init_opts, high); /* XT_AUTO: uniform: [0,1); truncated normal: [-2,2] */
+    double gain XT_IS(xt_init_opts, gain); /* Xavier, orthogonal */
     double slope; /* Kaiming: of the leaky ReLU that follows; 0 = ReLU (nn.Linear's own is sqrt 5) */
     xt_switch fan_out; /* Kaiming: count outputs instead of inputs; default off */
 } xt_init_opts;

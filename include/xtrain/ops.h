@@ -208,10 +208,12 @@ XT_API xt_tensor xt_threshold_at(const xt_src *src, xt_tensor x, double limit, d
 XT_API xt_tensor xt_glu_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_prelu_fn_at(const xt_src *src, xt_tensor x, xt_tensor weight);
 XT_API xt_tensor xt_softmin_at(const xt_src *src, xt_tensor x, int axis);
+#define XT_DEFAULTS_xt_softplus_opts(is) is(beta, 1) is(threshold, 20)
+XT_DEFAULTS_OF(xt_softplus_opts)
 typedef struct xt_softplus_opts {
-    size_t struct_size;
-    double beta; /* 0 = 1 */
-    double threshold; /* 0 = 20: linear where beta x is above it */
+    size_t struct_size XT_SIZE(xt_softplus_opts);
+    double beta XT_IS(xt_softplus_opts, beta);
+    double threshold XT_IS(xt_softplus_opts, threshold); /* linear where beta x is above it */
 } xt_softplus_opts;
 #define xt_softplus(...) XT_OPT1_(xt_softplus_at, xt_softplus_opts, __VA_ARGS__, )
 XT_API xt_tensor xt_softplus_at(const xt_src *src, xt_tensor x, xt_softplus_opts o);
@@ -303,9 +305,11 @@ XT_API xt_tensor xt_lerp_scalar_at(const xt_src *src, xt_tensor x, xt_tensor y, 
 XT_API xt_tensor xt_addcmul_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor z, double value);
 XT_API xt_tensor xt_addcdiv_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor z, double value);
 XT_API xt_tensor xt_clamp_tensor_at(const xt_src *src, xt_tensor x, xt_tensor lo, xt_tensor hi);
+#define XT_DEFAULTS_xt_close_opts(is) is(rtol, 1e-5) is(atol, 1e-8)
+XT_DEFAULTS_OF(xt_close_opts)
 typedef struct xt_close_opts {
-    size_t struct_size;
-    double rtol, atol; /* 0 = 1e-5, 1e-8 */
+    size_t struct_size XT_SIZE(xt_close_opts);
+    double rtol XT_IS(xt_close_opts, rtol), atol XT_IS(xt_close_opts, atol);
     bool equal_nan;
 } xt_close_opts;
 #define xt_isclose(x, ...) XT_OPT2_(xt_isclose_at, xt_close_opts, x, __VA_ARGS__, ) /* |x - y| <= atol + rtol |y| */
@@ -323,8 +327,9 @@ XT_API xt_tensor xt_equal_at(const xt_src *src, xt_tensor x, xt_tensor y);
  * Over several axes or all (XT_ALL_AXES), narrow floats accumulated in f32. Sums and products of integers are i64,
  * means of integers f32. The gradient of amax and amin is shared by equal extremes; that of xt_max_with_index goes to
  * the one element named. xt_sum, mean, max, min: tensor.h. */
+#define XT_DEFAULTS_xt_reduce_opts(is)
 typedef struct xt_reduce_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_reduce_opts);
     bool keepdim; /* reduced dims stay as 1 */
     xt_dtype dtype; /* cast to this first; none: as said above */
 } xt_reduce_opts;
@@ -346,21 +351,26 @@ XT_API xt_tensor xt_any_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt
 XT_API xt_tensor xt_all_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 XT_API xt_tensor xt_logsumexp_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 XT_API xt_tensor xt_count_nonzero_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
+#define XT_DEFAULTS_xt_var_opts(is) is(correction, 1)
+XT_DEFAULTS_OF(xt_var_opts)
 typedef struct xt_var_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_var_opts);
     bool keepdim;
     bool population; /* divide by the count itself: correction 0 */
-    double correction; /* what is taken off the count; 0 = 1 */
+    double correction XT_IS(xt_var_opts, correction); /* what is taken off the count */
 } xt_var_opts;
 #define xt_var_axes(x, ...) XT_OPT2_(xt_var_axes_at, xt_var_opts, x, __VA_ARGS__, )
 #define xt_std_axes(x, ...) XT_OPT2_(xt_std_axes_at, xt_var_opts, x, __VA_ARGS__, ) /* the slope at 0 is 0 */
 XT_API xt_tensor xt_var_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_var_opts o);
 XT_API xt_tensor xt_std_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_var_opts o);
+#define XT_DEFAULTS_xt_vector_norm_opts(is) is(p, 2)
+XT_DEFAULTS_OF(xt_vector_norm_opts)
 typedef struct xt_vector_norm_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_vector_norm_opts);
     bool keepdim;
     bool zero; /* the 0-norm: how many are not zero */
-    double p; /* 0 = 2; INFINITY and -INFINITY: the largest and smallest magnitude */
+    double p XT_IS(xt_vector_norm_opts,
+                   p); /* 0: how many are not zero; INFINITY and -INFINITY: the largest and smallest magnitude */
 } xt_vector_norm_opts;
 /* sum(|x|^p)^(1/p); the slope at 0 is 0 */
 #define xt_norm_axes(x, ...) XT_OPT2_(xt_norm_axes_at, xt_vector_norm_opts, x, __VA_ARGS__, )
@@ -390,9 +400,11 @@ XT_API xt_tensor xt_median_at(const xt_src *src, xt_tensor x);
 #define xt_nanmean_axes(x, ...) XT_OPT2_(xt_nanmean_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_nansum_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 XT_API xt_tensor xt_nanmean_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
+#define XT_DEFAULTS_xt_normalize_opts(is) is(p, 2) is(eps, 1e-12)
+XT_DEFAULTS_OF(xt_normalize_opts)
 typedef struct xt_normalize_opts {
-    size_t struct_size;
-    double p, eps; /* 0 = 2, 1e-12 */
+    size_t struct_size XT_SIZE(xt_normalize_opts);
+    double p XT_IS(xt_normalize_opts, p), eps XT_IS(xt_normalize_opts, eps);
 } xt_normalize_opts;
 /* xt_normalize(x, axis): x / max(norm, eps) */
 #define xt_normalize(x, ...) XT_OPT2_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, )
@@ -437,8 +449,9 @@ XT_API xt_tensor xt_diff_at(const xt_src *src, xt_tensor x, int n, int axis);
 /* --- Sorting ---
  * NaN counts as larger than every number. Always stable. Indices are i64; gradients of values go back to where
  * they came from. */
+#define XT_DEFAULTS_xt_sort_opts(is)
 typedef struct xt_sort_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_sort_opts);
     bool descending;
 } xt_sort_opts;
 #define xt_sort(x, axis, out_values, ...) XT_SORT_(x, axis, out_values, __VA_ARGS__, )
@@ -448,8 +461,9 @@ typedef struct xt_sort_opts {
 XT_API void xt_sort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o, xt_tensor *out_values,
                        xt_tensor *out_indices);
 XT_API xt_tensor xt_argsort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o);
+#define XT_DEFAULTS_xt_topk_opts(is)
 typedef struct xt_topk_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_topk_opts);
     bool smallest; /* the k smallest, in ascending order */
 } xt_topk_opts;
 /* in order; of equals the first ones */
@@ -471,8 +485,9 @@ XT_API void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, 
                            xt_tensor *out_indices);
 XT_API void xt_median_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
 XT_API xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis);
+#define XT_DEFAULTS_xt_search_opts(is)
 typedef struct xt_search_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_search_opts);
     bool right; /* after equal numbers; else before them */
 } xt_search_opts;
 /* Where values belong in a sorted last axis ([n], or the same dims in front): i64. Compares all with all: memory
@@ -544,8 +559,9 @@ XT_API xt_tensor xt_expand_as_at(const xt_src *src, xt_tensor x, xt_tensor other
 #define xt_meshgrid(n, ...) xt_meshgrid_at(XT_HERE, n, __VA_ARGS__) /* (n, tensors, xy, out) */
 XT_API bool xt_broadcast_tensors_at(const xt_src *src, int n, const xt_tensor *tensors, xt_tensor *out);
 XT_API bool xt_meshgrid_at(const xt_src *src, int n, const xt_tensor *tensors, bool xy, xt_tensor *out);
+#define XT_DEFAULTS_xt_pad_opts(is)
 typedef struct xt_pad_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_pad_opts);
     xt_pad_mode mode; /* default XT_PAD_CONSTANT */
     double value; /* of constant padding */
 } xt_pad_opts;
@@ -553,9 +569,11 @@ typedef struct xt_pad_opts {
  * amounts cut (constant mode only). */
 #define xt_pad(x, ...) XT_OPT2_(xt_pad_at, xt_pad_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts o);
+#define XT_DEFAULTS_xt_unfold_opts(is) is(stride, 1) is(dilation, 1)
+XT_DEFAULTS_OF(xt_unfold_opts)
 typedef struct xt_unfold_opts {
-    size_t struct_size;
-    int stride, padding, dilation; /* 0 = 1, 0, 1 */
+    size_t struct_size XT_SIZE(xt_unfold_opts);
+    int stride XT_IS(xt_unfold_opts, stride), padding, dilation XT_IS(xt_unfold_opts, dilation);
 } xt_unfold_opts;
 /* [N,C,H,W] -> [N, C KH KW, places] */
 #define xt_unfold(x, kernel_h, ...) XT_OPT3_(xt_unfold_at, xt_unfold_opts, x, kernel_h, __VA_ARGS__, )
@@ -570,8 +588,9 @@ XT_API xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int6
 XT_API xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int kernel_w, xt_unfold_opts o);
 XT_API xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int64_t size, int64_t step);
 typedef enum xt_grid_padding { XT_GRID_ZEROS, XT_GRID_BORDER } xt_grid_padding;
+#define XT_DEFAULTS_xt_grid_opts(is)
 typedef struct xt_grid_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_grid_opts);
     xt_grid_padding padding; /* what is seen outside: default zeros */
     bool nearest; /* default bilinear */
     bool align_corners; /* -1 and 1 are the centres of the corner pixels; default their outer edges */
@@ -646,8 +665,9 @@ typedef enum xt_reduction {
     XT_REDUCE_AMAX,
     XT_REDUCE_AMIN
 } xt_reduction;
+#define XT_DEFAULTS_xt_scatter_opts(is)
 typedef struct xt_scatter_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_scatter_opts);
     bool exclude_self; /* what x holds where updates go does not count */
 } xt_scatter_opts;
 /* No gradient of products. */
@@ -664,8 +684,9 @@ XT_API xt_tensor xt_index_add_at(const xt_src *src, xt_tensor x, int axis, xt_te
                                  double alpha);
 XT_API xt_tensor xt_index_copy_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates);
 XT_API xt_tensor xt_index_fill_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, double value);
+#define XT_DEFAULTS_xt_index_put_opts(is)
 typedef struct xt_index_put_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_index_put_opts);
     bool accumulate; /* add instead of replace */
 } xt_index_put_opts;
 /* x[i, j, ...] = values; indices XT_TENSORS(i, j) */
@@ -713,9 +734,11 @@ XT_API xt_tensor xt_mv_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_dot_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_outer_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_kron_at(const xt_src *src, xt_tensor x, xt_tensor y);
+#define XT_DEFAULTS_xt_addmm_opts(is) is(alpha, 1) is(beta, 1)
+XT_DEFAULTS_OF(xt_addmm_opts)
 typedef struct xt_addmm_opts {
-    size_t struct_size;
-    double alpha, beta; /* 0 = 1: beta c + alpha x y */
+    size_t struct_size XT_SIZE(xt_addmm_opts);
+    double alpha XT_IS(xt_addmm_opts, alpha), beta XT_IS(xt_addmm_opts, beta); /* beta c + alpha x y */
     bool no_input; /* beta 0: c only says the shape */
 } xt_addmm_opts;
 #define xt_addmm(c, x, ...) XT_OPT3_(xt_addmm_at, xt_addmm_opts, c, x, __VA_ARGS__, )
@@ -736,8 +759,9 @@ XT_API xt_tensor xt_cdist_at(const xt_src *src, xt_tensor x, xt_tensor y, double
 XT_API xt_tensor xt_matrix_power_at(const xt_src *src, xt_tensor a, int n);
 XT_API xt_tensor xt_cholesky_at(const xt_src *src, xt_tensor x, bool upper);
 XT_API xt_tensor xt_cholesky_solve_at(const xt_src *src, xt_tensor y, xt_tensor l, bool upper);
+#define XT_DEFAULTS_xt_triangular_opts(is)
 typedef struct xt_triangular_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_triangular_opts);
     bool upper, transpose, unit_diagonal;
     bool right; /* x a = y instead of a x = y */
 } xt_triangular_opts;
@@ -759,17 +783,20 @@ XT_API void xt_slogdet_at(const xt_src *src, xt_tensor a, xt_tensor *out_sign, x
  * f32); derivatives of real ones, of vectors only where the values differ. Signs of vectors are free. On xtrain's CPU
  * compiler by LAPACK; a device without them gets an error with this line. A LAPACK routine that does not converge gives
  * what it has. */
+#define XT_DEFAULTS_xt_svd_opts(is)
 typedef struct xt_svd_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_svd_opts);
     /* u [...,m,m] and vh [...,n,n]; off: [...,m,k] and [...,k,n], k = min(m,n); default on, as PyTorch's */
     xt_switch full_matrices;
 } xt_svd_opts;
+#define XT_DEFAULTS_xt_eigh_opts(is)
 typedef struct xt_eigh_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_eigh_opts);
     bool upper; /* read the upper triangle; default: the lower one */
 } xt_eigh_opts;
+#define XT_DEFAULTS_xt_qr_opts(is)
 typedef struct xt_qr_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_qr_opts);
     /* q [...,m,m], r [...,m,n]; default: [...,m,k] and [...,k,n]. With m > n a complete q has no derivative */
     bool complete;
 } xt_qr_opts;
@@ -792,11 +819,13 @@ XT_API void xt_linalg_eigh_at(const xt_src *src, xt_tensor x, xt_eigh_opts o, xt
 XT_API void xt_linalg_qr_at(const xt_src *src, xt_tensor x, xt_qr_opts o, xt_tensor *out_q, xt_tensor *out_r);
 XT_API xt_tensor xt_linalg_svdvals_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_linalg_eigvalsh_at(const xt_src *src, xt_tensor x, xt_eigh_opts o);
+#define XT_DEFAULTS_xt_sdpa_opts(is) is(scale, XT_AUTO)
+XT_DEFAULTS_OF(xt_sdpa_opts)
 typedef struct xt_sdpa_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_sdpa_opts);
     xt_tensor mask; /* broadcasts to [...,L,S]: bool (true: may be seen) or floats to be added; none: everything */
     xt_switch causal; /* query i sees keys 0 .. i; default off; not beside a mask */
-    double scale; /* 0 = 1 / sqrt(E) */
+    double scale XT_IS(xt_sdpa_opts, scale); /* XT_AUTO: 1 / sqrt(E) */
     double dropout; /* of the weights, always applied: give it in training only */
     bool enable_gqa; /* q has several heads (dim -3) for each of k and v */
 } xt_sdpa_opts;
@@ -833,9 +862,11 @@ XT_API xt_tensor(xt_view_as_real)(xt_tensor x);
 XT_API xt_tensor xt_view_as_complex_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_view_as_complex)(xt_tensor x);
 typedef enum xt_fft_norm { XT_FFT_BACKWARD, XT_FFT_ORTHO, XT_FFT_FORWARD } xt_fft_norm;
+#define XT_DEFAULTS_xt_fft_opts(is) is(n, -1)
+XT_DEFAULTS_OF(xt_fft_opts)
 typedef struct xt_fft_opts {
-    size_t struct_size;
-    int64_t n; /* the axis is cut or filled up to it; 0 = its size (irfft: 2 (size - 1)) */
+    size_t struct_size XT_SIZE(xt_fft_opts);
+    int64_t n XT_IS(xt_fft_opts, n); /* the axis is cut or filled up to it; -1 = its size (irfft: 2 (size - 1)) */
     xt_fft_norm norm; /* which direction is divided by n; default the inverse */
 } xt_fft_opts;
 #define xt_fft(x, ...) XT_OPT2_(xt_fft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_fft(x, axis, .n, .norm) */
@@ -862,10 +893,12 @@ typedef enum xt_window_kind { XT_WINDOW_HANN, XT_WINDOW_HAMMING, XT_WINDOW_BLACK
 /* PyTorch's default is periodic: symmetric false */
 #define xt_window(kind, n, symmetric, dtype) xt_window_at(XT_HERE, kind, n, symmetric, dtype)
 XT_API xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype);
+#define XT_DEFAULTS_xt_stft_opts(is) is(hop, -1) is(win_length, -1)
+XT_DEFAULTS_OF(xt_stft_opts)
 typedef struct xt_stft_opts {
-    size_t struct_size;
-    int64_t hop; /* 0 = n_fft / 4 */
-    int64_t win_length; /* 0 = n_fft; a shorter window stands in the middle */
+    size_t struct_size XT_SIZE(xt_stft_opts);
+    int64_t hop XT_IS(xt_stft_opts, hop); /* -1 = n_fft / 4 */
+    int64_t win_length XT_IS(xt_stft_opts, win_length); /* -1 = n_fft; a shorter window stands in the middle */
     xt_tensor window; /* [win_length]; none: ones */
     xt_switch center; /* default on: frames are centred, the ends padded by n_fft / 2 */
     bool zero_pad; /* with zeros; default: reflected */

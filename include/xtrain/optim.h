@@ -3,11 +3,11 @@
  * rates are device scalars: changing one never recompiles. schedule.h has their schedules.
  *
  * Parameters without a gradient are left alone, and so is their state. Every optimizer takes `.clip_norm` (largest norm
- * of all gradients together, after averaging; 0 = off), `.clip_norm_type` (0 = 2; 1, HUGE_VAL for the largest element,
+ * of all gradients together, after averaging; 0 = off), `.clip_norm_type` (2, 1, HUGE_VAL for the largest element,
  * any p > 0) and `.clip_value`; `.maximize` climbs.
  *
  *     xt_optimizer *opt = xt_adamw(net, .lr = 3e-4, .weight_decay = 0.1, .clip_norm = 1);
- *     xt_optimizer_group(opt, "*.bias", .weight_decay = -1);
+ *     xt_optimizer_group(opt, "*.bias", .weight_decay = 0);
  *     xt_cosine_schedule(opt, .t_max = 100); */
 #ifndef XTRAIN_OPTIM_H
 #define XTRAIN_OPTIM_H
@@ -22,29 +22,34 @@ typedef struct xt_optimizer xt_optimizer;
 /* Made over the parameters that net has or will have; freed by xt_optimizer_free or xt_finish. A number out of its
  * range gives NULL and xt_error() with this line; given NULL, xt_optimizer_step fails with its line, and the other
  * functions here do nothing. */
+#define XT_DEFAULTS_xt_sgd_opts(is) is(lr, 1e-3) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_sgd_opts)
 typedef struct xt_sgd_opts {
-    size_t struct_size;
-    double lr; /* 0 = 1e-3, as PyTorch */
+    size_t struct_size XT_SIZE(xt_sgd_opts);
+    double lr XT_IS(xt_sgd_opts, lr);
     double momentum; /* [0,1) */
     double dampening;
     double weight_decay;
     xt_switch nesterov; /* default off */
     double clip_norm; /* 0 = off; after averaging */
     double clip_value;
-    double clip_norm_type;
+    double clip_norm_type XT_IS(xt_sgd_opts, clip_norm_type);
     xt_switch maximize; /* default off */
 } xt_sgd_opts;
 #define xt_sgd(...) XT_SGD_(__VA_ARGS__, ) /* torch.optim.SGD: plain, with momentum, Nesterov's too */
 #define XT_SGD_(net, ...) xt_sgd_opt(XT_HERE, net, XT_OPTS(xt_sgd_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts o);
 
+#define XT_DEFAULTS_xt_adamw_opts(is) \
+    is(lr, 1e-3) is(beta1, 0.9) is(beta2, 0.999) is(eps, 1e-8) is(weight_decay, XT_AUTO) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_adamw_opts)
 typedef struct xt_adamw_opts {
-    size_t struct_size;
-    double lr; /* 0 = 1e-3 */
-    double beta1, beta2; /* 0 = 0.9, 0.999 */
-    double eps; /* 0 = 1e-8 */
-    double weight_decay; /* 0 = 0.01 for adamw (use a negative value for none), 0 for adam */
-    double clip_norm, clip_value, clip_norm_type;
+    size_t struct_size XT_SIZE(xt_adamw_opts);
+    double lr XT_IS(xt_adamw_opts, lr);
+    double beta1 XT_IS(xt_adamw_opts, beta1), beta2 XT_IS(xt_adamw_opts, beta2);
+    double eps XT_IS(xt_adamw_opts, eps);
+    double weight_decay XT_IS(xt_adamw_opts, weight_decay); /* XT_AUTO: 0.01 for adamw, 0 for adam */
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_adamw_opts, clip_norm_type);
     xt_switch amsgrad, maximize; /* default off */
 } xt_adamw_opts;
 #define xt_adamw(...) XT_ADAMW_(__VA_ARGS__, ) /* torch.optim.AdamW: weight decay apart from the gradient */
@@ -54,39 +59,45 @@ XT_API xt_optimizer *xt_adamw_opt(const xt_src *src, xt_module *net, xt_adamw_op
 #define XT_ADAM_(net, ...) xt_adam_opt(XT_HERE, net, XT_OPTS(xt_adamw_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adam_opt(const xt_src *src, xt_module *net, xt_adamw_opts o);
 
+#define XT_DEFAULTS_xt_adagrad_opts(is) is(lr, 0.01) is(eps, 1e-10) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_adagrad_opts)
 typedef struct xt_adagrad_opts {
-    size_t struct_size;
-    double lr; /* 0 = 0.01 */
+    size_t struct_size XT_SIZE(xt_adagrad_opts);
+    double lr XT_IS(xt_adagrad_opts, lr);
     double lr_decay, weight_decay;
     double initial_accumulator_value;
-    double eps; /* 0 = 1e-10 */
-    double clip_norm, clip_value, clip_norm_type;
+    double eps XT_IS(xt_adagrad_opts, eps);
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_adagrad_opts, clip_norm_type);
     xt_switch maximize;
 } xt_adagrad_opts;
 #define xt_adagrad(...) XT_ADAGRAD_(__VA_ARGS__, ) /* torch.optim.Adagrad */
 #define XT_ADAGRAD_(net, ...) xt_adagrad_opt(XT_HERE, net, XT_OPTS(xt_adagrad_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adagrad_opt(const xt_src *src, xt_module *net, xt_adagrad_opts o);
 
+#define XT_DEFAULTS_xt_rmsprop_opts(is) is(lr, 0.01) is(alpha, 0.99) is(eps, 1e-8) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_rmsprop_opts)
 typedef struct xt_rmsprop_opts {
-    size_t struct_size;
-    double lr; /* 0 = 0.01 */
-    double alpha; /* 0 = 0.99 */
-    double eps; /* 0 = 1e-8 */
+    size_t struct_size XT_SIZE(xt_rmsprop_opts);
+    double lr XT_IS(xt_rmsprop_opts, lr);
+    double alpha XT_IS(xt_rmsprop_opts, alpha);
+    double eps XT_IS(xt_rmsprop_opts, eps);
     double weight_decay, momentum;
-    double clip_norm, clip_value, clip_norm_type;
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_rmsprop_opts, clip_norm_type);
     xt_switch centered, maximize;
 } xt_rmsprop_opts;
 #define xt_rmsprop(...) XT_RMSPROP_(__VA_ARGS__, ) /* torch.optim.RMSprop */
 #define XT_RMSPROP_(net, ...) xt_rmsprop_opt(XT_HERE, net, XT_OPTS(xt_rmsprop_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_rmsprop_opt(const xt_src *src, xt_module *net, xt_rmsprop_opts o);
 
+#define XT_DEFAULTS_xt_adadelta_opts(is) is(lr, 1) is(rho, 0.9) is(eps, 1e-6) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_adadelta_opts)
 typedef struct xt_adadelta_opts {
-    size_t struct_size;
-    double lr; /* 0 = 1 */
-    double rho; /* 0 = 0.9 */
-    double eps; /* 0 = 1e-6 */
+    size_t struct_size XT_SIZE(xt_adadelta_opts);
+    double lr XT_IS(xt_adadelta_opts, lr);
+    double rho XT_IS(xt_adadelta_opts, rho);
+    double eps XT_IS(xt_adadelta_opts, eps);
     double weight_decay;
-    double clip_norm, clip_value, clip_norm_type;
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_adadelta_opts, clip_norm_type);
     xt_switch maximize;
 } xt_adadelta_opts;
 #define xt_adadelta(...) XT_ADADELTA_(__VA_ARGS__, ) /* torch.optim.Adadelta */
@@ -94,14 +105,17 @@ typedef struct xt_adadelta_opts {
 XT_API xt_optimizer *xt_adadelta_opt(const xt_src *src, xt_module *net, xt_adadelta_opts o);
 
 /* Adamax, NAdam and RAdam: the first Adam's relatives. */
+#define XT_DEFAULTS_xt_adam_family_opts(is) \
+    is(lr, XT_AUTO) is(beta1, 0.9) is(beta2, 0.999) is(eps, 1e-8) is(momentum_decay, 4e-3) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_adam_family_opts)
 typedef struct xt_adam_family_opts {
-    size_t struct_size;
-    double lr; /* 0 = 2e-3; RAdam 1e-3 */
-    double beta1, beta2; /* 0 = 0.9, 0.999 */
-    double eps; /* 0 = 1e-8 */
+    size_t struct_size XT_SIZE(xt_adam_family_opts);
+    double lr XT_IS(xt_adam_family_opts, lr); /* XT_AUTO: 2e-3; RAdam 1e-3 */
+    double beta1 XT_IS(xt_adam_family_opts, beta1), beta2 XT_IS(xt_adam_family_opts, beta2);
+    double eps XT_IS(xt_adam_family_opts, eps);
     double weight_decay;
-    double momentum_decay; /* NAdam: 0 = 4e-3 */
-    double clip_norm, clip_value, clip_norm_type;
+    double momentum_decay XT_IS(xt_adam_family_opts, momentum_decay); /* NAdam */
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_adam_family_opts, clip_norm_type);
     xt_switch decoupled_weight_decay; /* NAdam, RAdam: as AdamW; default off */
     xt_switch maximize;
 } xt_adam_family_opts;
@@ -116,12 +130,14 @@ XT_API xt_optimizer *xt_nadam_opt(const xt_src *src, xt_module *net, xt_adam_fam
 XT_API xt_optimizer *xt_radam_opt(const xt_src *src, xt_module *net, xt_adam_family_opts o);
 
 /* Lion (Chen et al. 2023, arXiv 2302.06675): the sign of an interpolated momentum; weight decay as AdamW. */
+#define XT_DEFAULTS_xt_lion_opts(is) is(lr, 1e-4) is(beta1, 0.9) is(beta2, 0.99) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_lion_opts)
 typedef struct xt_lion_opts {
-    size_t struct_size;
-    double lr; /* 0 = 1e-4 */
-    double beta1, beta2; /* 0 = 0.9, 0.99 */
-    double weight_decay; /* 0 = none */
-    double clip_norm, clip_value, clip_norm_type;
+    size_t struct_size XT_SIZE(xt_lion_opts);
+    double lr XT_IS(xt_lion_opts, lr);
+    double beta1 XT_IS(xt_lion_opts, beta1), beta2 XT_IS(xt_lion_opts, beta2);
+    double weight_decay;
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_lion_opts, clip_norm_type);
     xt_switch maximize;
 } xt_lion_opts;
 #define xt_lion(...) XT_LION_(__VA_ARGS__, )
@@ -130,13 +146,16 @@ XT_API xt_optimizer *xt_lion_opt(const xt_src *src, xt_module *net, xt_lion_opts
 
 /* LAMB (You et al. 2020, arXiv 1904.00962): Adam whose step is scaled a parameter to its own norm; for very
  * large batches. */
+#define XT_DEFAULTS_xt_lamb_opts(is) \
+    is(lr, 1e-3) is(beta1, 0.9) is(beta2, 0.999) is(eps, 1e-6) is(weight_decay, 0.01) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_lamb_opts)
 typedef struct xt_lamb_opts {
-    size_t struct_size;
-    double lr; /* 0 = 1e-3 */
-    double beta1, beta2; /* 0 = 0.9, 0.999 */
-    double eps; /* 0 = 1e-6 */
-    double weight_decay; /* 0 = 0.01; negative = none */
-    double clip_norm, clip_value, clip_norm_type;
+    size_t struct_size XT_SIZE(xt_lamb_opts);
+    double lr XT_IS(xt_lamb_opts, lr);
+    double beta1 XT_IS(xt_lamb_opts, beta1), beta2 XT_IS(xt_lamb_opts, beta2);
+    double eps XT_IS(xt_lamb_opts, eps);
+    double weight_decay XT_IS(xt_lamb_opts, weight_decay);
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_lamb_opts, clip_norm_type);
     xt_switch maximize;
 } xt_lamb_opts;
 #define xt_lamb(...) XT_LAMB_(__VA_ARGS__, )
@@ -144,15 +163,18 @@ typedef struct xt_lamb_opts {
 XT_API xt_optimizer *xt_lamb_opt(const xt_src *src, xt_module *net, xt_lamb_opts o);
 
 /* Adafactor (Shazeer and Stern 2018), in PyTorch's form: second moments of matrices kept as row and column means. */
+#define XT_DEFAULTS_xt_adafactor_opts(is) \
+    is(lr, 0.01) is(beta2_decay, -0.8) is(eps1, XT_AUTO) is(eps2, 1e-3) is(d, 1) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_adafactor_opts)
 typedef struct xt_adafactor_opts {
-    size_t struct_size;
-    double lr; /* 0 = 0.01 */
-    double beta2_decay; /* 0 = -0.8 */
-    double eps1; /* 0 = the dtype's machine epsilon */
-    double eps2; /* 0 = 1e-3 */
-    double d; /* 0 = 1: clipping threshold */
+    size_t struct_size XT_SIZE(xt_adafactor_opts);
+    double lr XT_IS(xt_adafactor_opts, lr);
+    double beta2_decay XT_IS(xt_adafactor_opts, beta2_decay);
+    double eps1 XT_IS(xt_adafactor_opts, eps1); /* XT_AUTO: the dtype's machine epsilon */
+    double eps2 XT_IS(xt_adafactor_opts, eps2);
+    double d XT_IS(xt_adafactor_opts, d); /* clipping threshold */
     double weight_decay;
-    double clip_norm, clip_value, clip_norm_type;
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_adafactor_opts, clip_norm_type);
     xt_switch maximize;
 } xt_adafactor_opts;
 #define xt_adafactor(...) XT_ADAFACTOR_(__VA_ARGS__, )
@@ -186,12 +208,14 @@ XT_API void xt_optimizer_free(xt_optimizer *opt); /* its schedules too; the modu
  * A group of the parameters whose names match a shell pattern ("*.bias", "h.*.ln_?.*"), with numbers of its own; the
  * last group that matches wins. Call before the first step and before a schedule is made. Gives the group's number, -1
  * with a pending error. */
+#define XT_DEFAULTS_xt_group_opts(is) is(lr, XT_AUTO) is(lr_scale, 1) is(weight_decay, XT_AUTO) is(momentum, XT_AUTO)
+XT_DEFAULTS_OF(xt_group_opts)
 typedef struct xt_group_opts {
-    size_t struct_size;
-    double lr; /* 0 = the optimizer's times lr_scale */
-    double lr_scale; /* 0 = 1 */
-    double weight_decay; /* 0 = the optimizer's; negative = none */
-    double momentum; /* 0 = the optimizer's (the Adam family: beta1) */
+    size_t struct_size XT_SIZE(xt_group_opts);
+    double lr XT_IS(xt_group_opts, lr); /* XT_AUTO: the optimizer's times lr_scale */
+    double lr_scale XT_IS(xt_group_opts, lr_scale);
+    double weight_decay XT_IS(xt_group_opts, weight_decay); /* XT_AUTO: the optimizer's */
+    double momentum XT_IS(xt_group_opts, momentum); /* XT_AUTO: the optimizer's (the Adam family: beta1) */
     xt_switch frozen; /* its parameters are not updated; default off */
 } xt_group_opts;
 #define xt_optimizer_group(opt, ...) XT_OPTIMIZER_GROUP_(opt, __VA_ARGS__, )
@@ -215,9 +239,11 @@ XT_API double xt_optimizer_momentum(const xt_optimizer *opt); /* the Adam family
 /* --- Gradients by hand: between xt_backward and xt_optimizer_step. None of these waits or reads. ---
  * Scales the gradients so that their common norm is at most max (times min(1, max / (norm + 1e-6))) and gives the norm
  * before, a scalar for xt_log. The optimizer's form averages over ranks first, and leaves frozen parameters out. */
+#define XT_DEFAULTS_xt_clip_opts(is) is(norm_type, 2)
+XT_DEFAULTS_OF(xt_clip_opts)
 typedef struct xt_clip_opts {
-    size_t struct_size;
-    double norm_type; /* 0 = 2; HUGE_VAL: the largest absolute value */
+    size_t struct_size XT_SIZE(xt_clip_opts);
+    double norm_type XT_IS(xt_clip_opts, norm_type); /* HUGE_VAL: the largest absolute value */
 } xt_clip_opts;
 #define xt_clip_grad_norm(opt, ...) XT_CLIP_GRAD_NORM_(opt, __VA_ARGS__, )
 #define XT_CLIP_GRAD_NORM_(opt, max, ...) xt_clip_grad_norm_at(XT_HERE, opt, max, XT_OPTS(xt_clip_opts, __VA_ARGS__))
@@ -244,12 +270,15 @@ XT_API xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *opt, xt_clip_o
  * keeps its value xt_scaler_update(scaler);        the next scale: times backoff after such a step, times growth after
  * growth_interval good ones */
 typedef struct xt_loss_scaler xt_loss_scaler;
+#define XT_DEFAULTS_xt_loss_scaler_opts(is) \
+    is(init_scale, 65536) is(growth_factor, 2) is(backoff_factor, 0.5) is(growth_interval, 2000)
+XT_DEFAULTS_OF(xt_loss_scaler_opts)
 typedef struct xt_loss_scaler_opts {
-    size_t struct_size;
-    double init_scale; /* 0 = 65536 */
-    double growth_factor; /* 0 = 2; > 1 */
-    double backoff_factor; /* 0 = 0.5; < 1 */
-    int64_t growth_interval; /* 0 = 2000 */
+    size_t struct_size XT_SIZE(xt_loss_scaler_opts);
+    double init_scale XT_IS(xt_loss_scaler_opts, init_scale);
+    double growth_factor XT_IS(xt_loss_scaler_opts, growth_factor); /* > 1 */
+    double backoff_factor XT_IS(xt_loss_scaler_opts, backoff_factor); /* < 1 */
+    int64_t growth_interval XT_IS(xt_loss_scaler_opts, growth_interval);
     xt_switch enabled; /* default on; off: everything below passes through */
 } xt_loss_scaler_opts;
 #define xt_loss_scaler_new(...) xt_loss_scaler_opt(XT_HERE, XT_OPTS(xt_loss_scaler_opts, __VA_ARGS__))

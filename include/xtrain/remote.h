@@ -50,11 +50,13 @@ typedef struct xt_remote_results {
 } xt_remote_results;
 XT_API void xt_remote_results_free(xt_remote_results *r); /* also of a call that failed */
 
+#define XT_DEFAULTS_xt_remote_opts(is) is(timeout, -1)
+XT_DEFAULTS_OF(xt_remote_opts)
 typedef struct xt_remote_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_remote_opts);
     const char *ranks; /* "1,3-5"; NULL = all, the caller too */
     const char *hosts; /* "a,b": the ranks on these hosts; NULL = all. With .ranks: those that are in both */
-    double timeout; /* seconds until all have answered; 0 = XT_TIMEOUT or 300 */
+    double timeout XT_IS(xt_remote_opts, timeout); /* seconds until all have answered; -1 = XT_TIMEOUT or 300 */
 } xt_remote_opts;
 
 /* Calls `symbol` of `module` with a copy of arg on the ranks chosen, all at the same time, and waits for them. Only on

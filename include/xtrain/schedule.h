@@ -22,20 +22,24 @@ typedef struct xt_scheduler xt_scheduler;
 typedef enum xt_interval { XT_EACH_EPOCH = 0, XT_EACH_STEP } xt_interval;
 enum { XT_SCHEDULE_MOST = 16 }; /* milestones, schedules of a sequence */
 
+#define XT_DEFAULTS_xt_step_schedule_opts(is) is(gamma, 0.1)
+XT_DEFAULTS_OF(xt_step_schedule_opts)
 typedef struct xt_step_schedule_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_step_schedule_opts);
     int64_t step_size; /* needed */
-    double gamma; /* 0 = 0.1 */
+    double gamma XT_IS(xt_step_schedule_opts, gamma);
     xt_interval interval;
 } xt_step_schedule_opts;
 #define xt_step_schedule(...) XT_STEP_SCHEDULE_(__VA_ARGS__, ) /* times gamma every step_size */
 #define XT_STEP_SCHEDULE_(opt, ...) xt_step_schedule_opt(XT_HERE, opt, XT_OPTS(xt_step_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_step_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_step_schedule_opts o);
 
+#define XT_DEFAULTS_xt_multistep_schedule_opts(is) is(gamma, 0.1)
+XT_DEFAULTS_OF(xt_multistep_schedule_opts)
 typedef struct xt_multistep_schedule_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_multistep_schedule_opts);
     int64_t milestones[XT_SCHEDULE_MOST]; /* up to the first 0 */
-    double gamma; /* 0 = 0.1 */
+    double gamma XT_IS(xt_multistep_schedule_opts, gamma);
     xt_interval interval;
 } xt_multistep_schedule_opts;
 /* times gamma at each milestone: .milestones = {30, 80} */
@@ -44,9 +48,11 @@ typedef struct xt_multistep_schedule_opts {
     xt_multistep_schedule_opt(XT_HERE, opt, XT_OPTS(xt_multistep_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_multistep_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_multistep_schedule_opts o);
 
+#define XT_DEFAULTS_xt_exponential_schedule_opts(is) is(gamma, XT_AUTO)
+XT_DEFAULTS_OF(xt_exponential_schedule_opts)
 typedef struct xt_exponential_schedule_opts {
-    size_t struct_size;
-    double gamma; /* needed */
+    size_t struct_size XT_SIZE(xt_exponential_schedule_opts);
+    double gamma XT_IS(xt_exponential_schedule_opts, gamma); /* needed */
     xt_interval interval;
 } xt_exponential_schedule_opts;
 #define xt_exponential_schedule(...) XT_EXPONENTIAL_SCHEDULE_(__VA_ARGS__, ) /* times gamma every time */
@@ -54,11 +60,13 @@ typedef struct xt_exponential_schedule_opts {
     xt_exponential_schedule_opt(XT_HERE, opt, XT_OPTS(xt_exponential_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_exponential_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_exponential_schedule_opts o);
 
+#define XT_DEFAULTS_xt_linear_schedule_opts(is) is(start_factor, (1.0 / 3)) is(end_factor, 1) is(total_iters, 5)
+XT_DEFAULTS_OF(xt_linear_schedule_opts)
 typedef struct xt_linear_schedule_opts {
-    size_t struct_size;
-    double start_factor; /* 0 = 1/3; at most 1 */
-    double end_factor; /* 0 = 1; negative = down to 0 */
-    int64_t total_iters; /* 0 = 5 */
+    size_t struct_size XT_SIZE(xt_linear_schedule_opts);
+    double start_factor XT_IS(xt_linear_schedule_opts, start_factor); /* above 0, at most 1 */
+    double end_factor XT_IS(xt_linear_schedule_opts, end_factor);
+    int64_t total_iters XT_IS(xt_linear_schedule_opts, total_iters);
     xt_interval interval;
 } xt_linear_schedule_opts;
 /* from start_factor to end_factor of the rate */
@@ -67,10 +75,12 @@ typedef struct xt_linear_schedule_opts {
     xt_linear_schedule_opt(XT_HERE, opt, XT_OPTS(xt_linear_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_linear_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_linear_schedule_opts o);
 
+#define XT_DEFAULTS_xt_constant_schedule_opts(is) is(factor, (1.0 / 3)) is(total_iters, 5)
+XT_DEFAULTS_OF(xt_constant_schedule_opts)
 typedef struct xt_constant_schedule_opts {
-    size_t struct_size;
-    double factor; /* 0 = 1/3 */
-    int64_t total_iters; /* 0 = 5 */
+    size_t struct_size XT_SIZE(xt_constant_schedule_opts);
+    double factor XT_IS(xt_constant_schedule_opts, factor);
+    int64_t total_iters XT_IS(xt_constant_schedule_opts, total_iters);
     xt_interval interval;
 } xt_constant_schedule_opts;
 /* times factor until total_iters, then the rate itself */
@@ -79,10 +89,12 @@ typedef struct xt_constant_schedule_opts {
     xt_constant_schedule_opt(XT_HERE, opt, XT_OPTS(xt_constant_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_constant_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_constant_schedule_opts o);
 
+#define XT_DEFAULTS_xt_polynomial_schedule_opts(is) is(total_iters, 5) is(power, 1)
+XT_DEFAULTS_OF(xt_polynomial_schedule_opts)
 typedef struct xt_polynomial_schedule_opts {
-    size_t struct_size;
-    int64_t total_iters; /* 0 = 5 */
-    double power; /* 0 = 1 */
+    size_t struct_size XT_SIZE(xt_polynomial_schedule_opts);
+    int64_t total_iters XT_IS(xt_polynomial_schedule_opts, total_iters);
+    double power XT_IS(xt_polynomial_schedule_opts, power);
     xt_interval interval;
 } xt_polynomial_schedule_opts;
 /* (1 - t / total_iters)^power, down to 0 */
@@ -91,8 +103,9 @@ typedef struct xt_polynomial_schedule_opts {
     xt_polynomial_schedule_opt(XT_HERE, opt, XT_OPTS(xt_polynomial_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_polynomial_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_polynomial_schedule_opts o);
 
+#define XT_DEFAULTS_xt_cosine_schedule_opts(is)
 typedef struct xt_cosine_schedule_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_cosine_schedule_opts);
     int64_t t_max; /* needed: half a period */
     double eta_min; /* the lowest rate */
     xt_interval interval;
@@ -102,10 +115,12 @@ typedef struct xt_cosine_schedule_opts {
     xt_cosine_schedule_opt(XT_HERE, opt, XT_OPTS(xt_cosine_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_cosine_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_cosine_schedule_opts o);
 
+#define XT_DEFAULTS_xt_warm_restarts_schedule_opts(is) is(t_mult, 1)
+XT_DEFAULTS_OF(xt_warm_restarts_schedule_opts)
 typedef struct xt_warm_restarts_schedule_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_warm_restarts_schedule_opts);
     int64_t t_0; /* needed: length of the first cycle */
-    int64_t t_mult; /* 0 = 1: factor from cycle to cycle */
+    int64_t t_mult XT_IS(xt_warm_restarts_schedule_opts, t_mult); /* factor from cycle to cycle */
     double eta_min;
     xt_interval interval;
 } xt_warm_restarts_schedule_opts;
@@ -115,16 +130,21 @@ typedef struct xt_warm_restarts_schedule_opts {
 XT_API xt_scheduler *xt_warm_restarts_schedule_opt(const xt_src *src, xt_optimizer *opt,
                                                    xt_warm_restarts_schedule_opts o);
 
+#define XT_DEFAULTS_xt_one_cycle_schedule_opts(is) \
+    is(pct_start, 0.3) is(base_momentum, 0.85) is(max_momentum, 0.95) is(div_factor, 25) is(final_div_factor, 1e4)
+XT_DEFAULTS_OF(xt_one_cycle_schedule_opts)
 typedef struct xt_one_cycle_schedule_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_one_cycle_schedule_opts);
     double max_lr; /* needed; groups keep their ratio to it */
     int64_t total_steps; /* needed; one step more is an error */
-    double pct_start; /* 0 = 0.3: share of the rise */
+    double pct_start XT_IS(xt_one_cycle_schedule_opts, pct_start); /* share of the rise */
     xt_switch linear; /* default off: cosine */
     xt_switch cycle_momentum; /* default on: the momentum (beta1) moves the other way */
-    double base_momentum, max_momentum; /* 0 = 0.85, 0.95 */
-    double div_factor; /* 0 = 25: the first rate is max_lr / div_factor */
-    double final_div_factor; /* 0 = 1e4: the last rate is the first / final_div_factor */
+    double base_momentum XT_IS(xt_one_cycle_schedule_opts, base_momentum), max_momentum
+        XT_IS(xt_one_cycle_schedule_opts, max_momentum);
+    double div_factor XT_IS(xt_one_cycle_schedule_opts, div_factor); /* the first rate is max_lr / div_factor */
+    double final_div_factor XT_IS(xt_one_cycle_schedule_opts,
+                                  final_div_factor); /* the last rate is the first / final_div_factor */
     xt_switch three_phase; /* default off */
     xt_interval interval;
 } xt_one_cycle_schedule_opts;
@@ -135,15 +155,19 @@ typedef struct xt_one_cycle_schedule_opts {
 XT_API xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_one_cycle_schedule_opts o);
 
 typedef enum xt_cyclic_mode { XT_TRIANGULAR = 0, XT_TRIANGULAR2, XT_EXP_RANGE } xt_cyclic_mode;
+#define XT_DEFAULTS_xt_cyclic_schedule_opts(is) \
+    is(step_size_up, 2000) is(step_size_down, -1) is(gamma, 1) is(base_momentum, 0.8) is(max_momentum, 0.9)
+XT_DEFAULTS_OF(xt_cyclic_schedule_opts)
 typedef struct xt_cyclic_schedule_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_cyclic_schedule_opts);
     double base_lr, max_lr; /* needed; groups keep their ratio to them */
-    int64_t step_size_up; /* 0 = 2000 */
-    int64_t step_size_down; /* 0 = step_size_up */
-    xt_cyclic_mode mode; /* 0 = XT_TRIANGULAR */
-    double gamma; /* 0 = 1: of XT_EXP_RANGE */
+    int64_t step_size_up XT_IS(xt_cyclic_schedule_opts, step_size_up);
+    int64_t step_size_down XT_IS(xt_cyclic_schedule_opts, step_size_down); /* -1 = step_size_up */
+    xt_cyclic_mode mode;
+    double gamma XT_IS(xt_cyclic_schedule_opts, gamma); /* of XT_EXP_RANGE */
     xt_switch cycle_momentum; /* default on */
-    double base_momentum, max_momentum; /* 0 = 0.8, 0.9 */
+    double base_momentum XT_IS(xt_cyclic_schedule_opts, base_momentum), max_momentum
+        XT_IS(xt_cyclic_schedule_opts, max_momentum);
     xt_interval interval;
 } xt_cyclic_schedule_opts;
 #define xt_cyclic_schedule(...) XT_CYCLIC_SCHEDULE_(__VA_ARGS__, ) /* Smith 2017: up and down between two rates */
@@ -152,8 +176,9 @@ typedef struct xt_cyclic_schedule_opts {
 XT_API xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_cyclic_schedule_opts o);
 
 typedef double (*xt_schedule_fn)(int64_t epoch, void *user);
+#define XT_DEFAULTS_xt_lambda_schedule_opts(is)
 typedef struct xt_lambda_schedule_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_lambda_schedule_opts);
     void *user;
     xt_switch multiplicative; /* default off: the first rate times fn(epoch); on: the rate before times fn(epoch) */
     xt_interval interval;
@@ -167,18 +192,20 @@ XT_API xt_scheduler *xt_lambda_schedule_opt(const xt_src *src, xt_optimizer *opt
 
 /* Lowers the rate when a value has stopped getting better. Plain loops feed it: xt_schedule_step_value, or
  * xt_schedule_step_tensor without a wait. */
+#define XT_DEFAULTS_xt_plateau_schedule_opts(is) is(factor, 0.1) is(patience, 10) is(threshold, 1e-4) is(eps, 1e-8)
+XT_DEFAULTS_OF(xt_plateau_schedule_opts)
 typedef struct xt_plateau_schedule_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_plateau_schedule_opts);
     /* the Trainer's: name of a logged value, read after each validation (epoch when there is none) */
     const char *monitor;
     xt_reduce mode; /* XT_MIN (default) or XT_MAX */
-    double factor; /* 0 = 0.1 */
-    int64_t patience; /* 0 = 10; negative = none */
-    double threshold; /* 0 = 1e-4; negative = none */
+    double factor XT_IS(xt_plateau_schedule_opts, factor);
+    int64_t patience XT_IS(xt_plateau_schedule_opts, patience);
+    double threshold XT_IS(xt_plateau_schedule_opts, threshold);
     xt_switch absolute; /* default off: the threshold is relative to the best value */
     int64_t cooldown;
     double min_lr;
-    double eps; /* 0 = 1e-8: smaller changes of the rate are not made */
+    double eps XT_IS(xt_plateau_schedule_opts, eps); /* smaller changes of the rate are not made */
 } xt_plateau_schedule_opts;
 #define xt_plateau_schedule(...) XT_PLATEAU_SCHEDULE_(__VA_ARGS__, )
 #define XT_PLATEAU_SCHEDULE_(opt, ...) \
@@ -186,8 +213,9 @@ typedef struct xt_plateau_schedule_opts {
 XT_API xt_scheduler *xt_plateau_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_plateau_schedule_opts o);
 
 /* --- Several. They take their parts over. --- */
+#define XT_DEFAULTS_xt_sequence_opts(is)
 typedef struct xt_sequence_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_sequence_opts);
     xt_scheduler *schedules[XT_SCHEDULE_MOST]; /* up to the first NULL */
     int64_t milestones[XT_SCHEDULE_MOST]; /* one fewer: where the next one takes over and begins at its 0 */
     xt_interval interval;
@@ -200,9 +228,11 @@ XT_API xt_scheduler *xt_sequential_schedule_opt(const xt_src *src, xt_optimizer 
 #define xt_chained_schedule(...) XT_CHAINED_SCHEDULE_(__VA_ARGS__, )
 #define XT_CHAINED_SCHEDULE_(opt, ...) xt_chained_schedule_opt(XT_HERE, opt, XT_OPTS(xt_sequence_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_chained_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_sequence_opts o);
+#define XT_DEFAULTS_xt_warmup_opts(is) is(start_factor, 0.01)
+XT_DEFAULTS_OF(xt_warmup_opts)
 typedef struct xt_warmup_opts {
-    size_t struct_size;
-    double start_factor; /* 0 = 0.01: of the rate, at the first step */
+    size_t struct_size XT_SIZE(xt_warmup_opts);
+    double start_factor XT_IS(xt_warmup_opts, start_factor); /* of the rate, at the first step */
     xt_interval interval;
 } xt_warmup_opts;
 /* Linear from start_factor to the whole rate in `steps`, then `then` (NULL: the rate stays). */

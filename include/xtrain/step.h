@@ -48,8 +48,9 @@ typedef struct xt_step xt_step;
 /* Gives the result, or {0} for none. `in` is borrowed; its handles are valid during the call. */
 typedef xt_tensor (*xt_step_fn)(const xt_tensor *in, int n, void *user);
 
+#define XT_DEFAULTS_xt_compile_opts(is)
 typedef struct xt_compile_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_compile_opts);
     void *user; /* passed to fn */
     const char *name; /* for messages; default: where xt_compile was called */
     int64_t max_programs; /* one program more is an error that says why it was needed; 0 = no limit */

@@ -366,8 +366,9 @@ XT_API xt_tensor xt_grad_at(const xt_src *src, xt_tensor t);
 /* torch.autograd.grad: out_grads[i] becomes the gradient of `root` with respect to tensors[i], any tensor of this step
  * (a parameter, an input, a result in between) whether it requires gradients or not; xt_grad of nothing is touched.
  * False after an error, which the out_grads then carry. */
+#define XT_DEFAULTS_xt_grad_of_opts(is)
 typedef struct xt_grad_of_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_grad_of_opts);
     /* what to multiply the derivatives of root with, of its shape; none = 1, and root must have one element */
     xt_tensor grad_output;
     xt_switch create_graph; /* default off: the gradients are values only. On: they can be differentiated again */

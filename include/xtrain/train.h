@@ -80,16 +80,25 @@ typedef struct xt_task {
     xt_status (*load_state)(const char *json, void *user);
 } xt_task;
 
+#define XT_DEFAULTS_xt_trainer_opts(is)                                                                          \
+    is(max_epochs, XT_UNSET) is(max_steps, -1) is(accumulate_grad_batches, 1) is(log_every_n_steps, 50)          \
+        is(limit_train_batches, -1) is(limit_val_batches, -1) is(val_every_n_epochs, 1) is(seed, XT_SEED_OF_RUN) \
+            is(limit_test_batches, -1) is(limit_predict_batches, -1)
+XT_DEFAULTS_OF(xt_trainer_opts)
 typedef struct xt_trainer_opts {
-    size_t struct_size;
-    int64_t max_epochs; /* 0 = 1000 when max_steps is unset too (with a warning), -1 = no limit */
-    int64_t max_steps; /* optimizer steps; 0 = no limit */
-    int64_t accumulate_grad_batches; /* 0 = 1 */
-    int64_t log_every_n_steps; /* optimizer steps; 0 = 50 */
+    size_t struct_size XT_SIZE(xt_trainer_opts);
+    int64_t max_epochs
+        XT_IS(xt_trainer_opts,
+              max_epochs); /* -1 = no limit; XT_UNSET: 1000 where nothing else ends the fit (with a warning) */
+    int64_t max_steps XT_IS(xt_trainer_opts, max_steps); /* optimizer steps; -1 = no limit */
+    int64_t accumulate_grad_batches XT_IS(xt_trainer_opts, accumulate_grad_batches);
+    int64_t log_every_n_steps XT_IS(xt_trainer_opts,
+                                    log_every_n_steps); /* optimizer steps; gives way to log_every_n_batches */
     int64_t log_every_n_batches; /* micro-batches; 0 = unused; must be a multiple of accumulate_grad_batches */
-    /* Batches of one pass: a whole number; below 1: that share of the pass (0.25); 0 = all. */
-    double limit_train_batches, limit_val_batches;
-    int64_t val_every_n_epochs; /* 0 = 1 */
+    /* Batches of one pass: a whole number; below 1: that share of the pass (0.25); 0 = none; -1 = all. */
+    double limit_train_batches XT_IS(xt_trainer_opts, limit_train_batches), limit_val_batches
+        XT_IS(xt_trainer_opts, limit_val_batches);
+    int64_t val_every_n_epochs XT_IS(xt_trainer_opts, val_every_n_epochs);
     int64_t val_every_n_batches; /* of the epoch; 0 = at the epoch's end */
     double gradient_clip_val; /* 0 = off; norm of all gradients, after averaging */
     /* "fp32" (default; "32"), "bf16" ("bf16-mixed": products in bf16, weights f32), "16-mixed" ("fp16": f16 with a loss
@@ -109,9 +118,11 @@ typedef struct xt_trainer_opts {
     /* weights for xt_validate, xt_test and xt_predict: "best", "last" or a path; NULL = those the trainer has,
      * else `resume` */
     const char *ckpt;
-    uint64_t seed; /* xt_seed, at once (make loaders after the trainer); 0 = leave it */
+    uint64_t seed XT_IS(xt_trainer_opts,
+                        seed); /* xt_seed, at once (make loaders after the trainer); XT_SEED_OF_RUN leaves it */
     const char *gradient_clip_algorithm; /* "norm" (default), "value" */
-    double limit_test_batches, limit_predict_batches; /* as above, of xt_test and xt_predict */
+    double limit_test_batches XT_IS(xt_trainer_opts, limit_test_batches), limit_predict_batches
+        XT_IS(xt_trainer_opts, limit_predict_batches); /* as above, of xt_test and xt_predict */
     /* When to validate, with its unit: "2epochs", "0.25epochs" (four times an epoch), "100steps" (optimizer steps, over
      * epochs), "200batches" (micro- batches, over epochs), "10min" (of wall time; several ranks go by rank 0's clock).
      * NULL = val_every_n_epochs. Not together with val_every_n_*. */
@@ -341,11 +352,14 @@ typedef struct xt_logger_desc {
 /* before the fit; up to 4; d is copied */
 XT_API void xt_trainer_add_logger(xt_trainer *t, const xt_logger_desc *d, void *user);
 
+#define XT_DEFAULTS_xt_model_checkpoint_opts(is) is(save_top_k, 1)
+XT_DEFAULTS_OF(xt_model_checkpoint_opts)
 typedef struct xt_model_checkpoint_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_model_checkpoint_opts);
     const char *monitor; /* NULL = keep the newest */
     xt_reduce mode; /* XT_MIN (default) or XT_MAX */
-    int save_top_k; /* 0 = 1, -1 = all; more than 1 needs a monitor */
+    int save_top_k XT_IS(xt_model_checkpoint_opts,
+                         save_top_k); /* -1 = all, 0 = none (but last.ckpt); more than 1 needs a monitor */
     xt_switch save_last; /* default on: last.ckpt, beside the best ones */
     const char *dirpath; /* NULL = the run's checkpoints/ */
     /* NULL = "{epoch}-{step}" -> epoch=0-step=468.ckpt; {val/acc:.3f} -> val/acc=0.981 with '/' as '_' */
@@ -365,14 +379,19 @@ typedef struct xt_model_checkpoint_opts {
 /* checkpoints of the fit by these rules; as every callback the trainer's */
 #define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_HERE, XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
 XT_API xt_callback *xt_model_checkpoint_opt(const xt_src *src, xt_model_checkpoint_opts o);
+#define XT_DEFAULTS_xt_early_stopping_opts(is) is(patience, 3) is(stop_at, XT_AUTO) is(diverge_at, XT_AUTO)
+XT_DEFAULTS_OF(xt_early_stopping_opts)
 typedef struct xt_early_stopping_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_early_stopping_opts);
     const char *monitor; /* needed */
     xt_reduce mode; /* XT_MIN (default) or XT_MAX */
-    int patience; /* checks without improvement; 0 = 3 */
+    int patience XT_IS(xt_early_stopping_opts,
+                       patience); /* checks without improvement; 0: the first such check ends the fit */
     double min_delta; /* better by more than this counts */
-    double stop_at; /* stop as soon as the value is better than this; 0 = off */
-    double diverge_at; /* stop as soon as the value is worse than this; 0 = off */
+    double stop_at XT_IS(xt_early_stopping_opts,
+                         stop_at); /* stop as soon as the value is better than this; XT_AUTO: never */
+    double diverge_at XT_IS(xt_early_stopping_opts,
+                            diverge_at); /* stop as soon as the value is worse than this; XT_AUTO: never */
     /* default on: stop when the value is NaN or infinite; off: such a value is no improvement, and no more */
     xt_switch check_finite;
     xt_switch strict; /* default on: a value that nobody logged is an error; off: it is waited for */
@@ -382,10 +401,14 @@ typedef struct xt_early_stopping_opts {
 /* ends the fit when a value has stopped getting better; all ranks at the same step */
 #define xt_early_stopping(...) xt_early_stopping_opt(XT_HERE, XT_OPTS(xt_early_stopping_opts, __VA_ARGS__))
 XT_API xt_callback *xt_early_stopping_opt(const xt_src *src, xt_early_stopping_opts o);
+#define XT_DEFAULTS_xt_throughput_opts(is) is(window, 100) is(peak_flops, XT_AUTO)
+XT_DEFAULTS_OF(xt_throughput_opts)
 typedef struct xt_throughput_opts {
-    size_t struct_size;
-    int window; /* optimizer steps; 0 = 100 */
-    double peak_flops; /* of one device, for MFU; 0 = from a table, or measured with a matrix product; printed */
+    size_t struct_size XT_SIZE(xt_throughput_opts);
+    int window XT_IS(xt_throughput_opts, window); /* optimizer steps */
+    double peak_flops XT_IS(
+        xt_throughput_opts,
+        peak_flops); /* of one device, for MFU; XT_AUTO: from a table, or measured with a matrix product; printed */
     int64_t items_per_sample; /* tokens of a sequence: items/s; 0 = not logged */
 } xt_throughput_opts;
 /* batch times, samples, items, FLOPs a second, MFU with every row; never waits */

@@ -12,8 +12,9 @@ extern "C" {
 
 /* Ends the fit after so much training time; the time of earlier fits that a checkpoint brings is counted. As
  * xt_trainer_opts.max_time. */
+#define XT_DEFAULTS_xt_timer_opts(is)
 typedef struct xt_timer_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_timer_opts);
     const char *duration; /* "45s", "90min", "2h", "1d", "DD:HH:MM:SS"; needed */
 } xt_timer_opts;
 #define xt_timer(...) xt_timer_opt(XT_HERE, XT_OPTS(xt_timer_opts, __VA_ARGS__))
@@ -22,8 +23,9 @@ XT_API xt_callback *xt_timer_opt(const xt_src *src, xt_timer_opts o);
 /* From epochs[i] on, factors[i] micro-batches make one optimizer step; before epochs[0] it is
  * xt_trainer_opts.accumulate_grad_batches. No other program: the divisor is data. xt_accumulation_schedule(.n = 2,
  * .epochs = (int64_t[]){2, 5}, .factors = (int64_t[]){4, 8}) */
+#define XT_DEFAULTS_xt_accumulation_schedule_opts(is)
 typedef struct xt_accumulation_schedule_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_accumulation_schedule_opts);
     int n; /* entries; at least 1 */
     const int64_t *epochs, *factors; /* rising epochs; factors of at least 1; both copied */
 } xt_accumulation_schedule_opts;
@@ -42,16 +44,23 @@ XT_API xt_callback *xt_device_stats(void);
  * with `.ckpt` take the averages, as the validations of the fit did. Batch-norm statistics are not averaged
  * (xt_update_batch_norms makes them anew). EMA: Polyak and Juditsky 1992 with exponential weights; SWA: Izmailov
  * et al. 2018. */
+#define XT_DEFAULTS_xt_weight_averaging_opts(is) \
+    is(decay, 0.999) is(every_n_steps, 1) is(start_epoch, -1) is(swa_lr, XT_AUTO) is(anneal_epochs, 10)
+XT_DEFAULTS_OF(xt_weight_averaging_opts)
 typedef struct xt_weight_averaging_opts {
-    size_t struct_size;
-    double decay; /* EMA: average = decay * average + (1 - decay) * parameter; 0 = 0.999. Unused by SWA */
-    int64_t every_n_steps; /* EMA: optimizer steps between updates; 0 = 1 */
+    size_t struct_size XT_SIZE(xt_weight_averaging_opts);
+    double decay XT_IS(xt_weight_averaging_opts,
+                       decay); /* EMA: average = decay * average + (1 - decay) * parameter. Unused by SWA */
+    int64_t every_n_steps XT_IS(xt_weight_averaging_opts, every_n_steps); /* EMA: optimizer steps between updates */
     /* default off: EMA. On: the plain mean of the parameters at the end of each epoch from start_epoch on */
     xt_switch swa;
-    int64_t start_epoch; /* SWA: 0 = 0.8 of max_epochs; the average is the parameters themselves until then */
-    /* SWA: the learning rate goes to this from start_epoch on, instead of its schedules; 0 = the schedules stay */
-    double swa_lr;
-    int64_t anneal_epochs; /* SWA: epochs it takes to get there along a cosine; 0 = 10 */
+    int64_t start_epoch
+        XT_IS(xt_weight_averaging_opts,
+              start_epoch); /* SWA: -1 = 0.8 of max_epochs; the average is the parameters themselves until then */
+    /* SWA: the learning rate goes to this from start_epoch on, instead of its schedules; XT_AUTO: the schedules stay */
+    double swa_lr XT_IS(xt_weight_averaging_opts, swa_lr);
+    int64_t anneal_epochs XT_IS(xt_weight_averaging_opts,
+                                anneal_epochs); /* SWA: epochs it takes to get there along a cosine */
 } xt_weight_averaging_opts;
 #define xt_weight_averaging(...) xt_weight_averaging_opt(XT_HERE, XT_OPTS(xt_weight_averaging_opts, __VA_ARGS__))
 XT_API xt_callback *xt_weight_averaging_opt(const xt_src *src, xt_weight_averaging_opts o);
@@ -65,8 +74,9 @@ XT_API xt_status xt_update_batch_norms_at(const xt_src *src, xt_module *net, xt_
 
 /* When the fit ends with an error: a checkpoint of the last whole optimizer step (DIR/on_exception.ckpt), which
  * "--resume last" takes when it is the newest. Removed when a later fit ends well. */
+#define XT_DEFAULTS_xt_exception_checkpoint_opts(is)
 typedef struct xt_exception_checkpoint_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_exception_checkpoint_opts);
     const char *dirpath; /* NULL = the run's checkpoints/ */
     const char *filename; /* NULL = "on_exception" */
 } xt_exception_checkpoint_opts;
@@ -77,11 +87,14 @@ XT_API xt_callback *xt_exception_checkpoint_opt(const xt_src *src, xt_exception_
 /* A loss far above its running mean, or not finite, found by the step's own program: no read a batch. Each spike is
  * reported with its batch when the row of logs it belongs to arrives ("spikes" is logged with the row); the batches are
  * listed in DIR/skip_batches.json for a run that leaves them out. */
+#define XT_DEFAULTS_xt_spike_detection_opts(is) is(window, 10) is(warmup, -1) is(rtol, 2)
+XT_DEFAULTS_OF(xt_spike_detection_opts)
 typedef struct xt_spike_detection_opts {
-    size_t struct_size;
-    int window; /* losses of the running mean; 0 = 10 */
-    int warmup; /* losses before the first judgement; 0 = window */
-    double rtol; /* a spike is more than (1 + rtol) times the mean's magnitude above the mean; 0 = 2 */
+    size_t struct_size XT_SIZE(xt_spike_detection_opts);
+    int window XT_IS(xt_spike_detection_opts, window); /* losses of the running mean */
+    int warmup XT_IS(xt_spike_detection_opts, warmup); /* losses before the first judgement; -1 = window */
+    double rtol XT_IS(xt_spike_detection_opts,
+                      rtol); /* a spike is more than (1 + rtol) times the mean's magnitude above the mean */
     xt_switch stop; /* default off; on: the fit ends at the first spike known */
 } xt_spike_detection_opts;
 #define xt_spike_detection(...) xt_spike_detection_opt(XT_HERE, XT_OPTS(xt_spike_detection_opts, __VA_ARGS__))
@@ -89,8 +102,9 @@ XT_API xt_callback *xt_spike_detection_opt(const xt_src *src, xt_spike_detection
 
 /* Writes what xt_predict gives, samples in order, to PATH (numpy's .npy; with several ranks PATH's name gets ".rankN").
  * The file appears whole. */
+#define XT_DEFAULTS_xt_prediction_writer_opts(is)
 typedef struct xt_prediction_writer_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_prediction_writer_opts);
     const char *path; /* NULL = "predictions.npy" in the run's folder, or here when there is none */
 } xt_prediction_writer_opts;
 #define xt_prediction_writer(...) xt_prediction_writer_opt(XT_HERE, XT_OPTS(xt_prediction_writer_opts, __VA_ARGS__))
@@ -100,8 +114,9 @@ XT_API xt_callback *xt_prediction_writer_opt(const xt_src *src, xt_prediction_wr
  * (RUN/samples/step_0001200) for the pictures or texts it makes: generated text, reconstructed images. It may read
  * values: training waits for it. */
 typedef void (*xt_sample_fn)(xt_module *net, int64_t step, const char *path, void *user);
+#define XT_DEFAULTS_xt_sample_writer_opts(is)
 typedef struct xt_sample_writer_opts {
-    size_t struct_size;
+    size_t struct_size XT_SIZE(xt_sample_writer_opts);
     xt_sample_fn sample; /* needed */
     void *user;
     const char *every; /* "1epochs" (default), "500steps", ... as xt_trainer_opts.val_every */
@@ -114,12 +129,17 @@ XT_API xt_callback *xt_sample_writer_opt(const xt_src *src, xt_sample_writer_opt
 /* Leslie Smith's range test (2017): one short run with a rate that grows exponentially, or linearly; suggests where the
  * smoothed loss falls most steeply from one step to the next. NaN with a pending error, or when there are fewer than
  * two finite points. */
+#define XT_DEFAULTS_xt_lr_find_opts(is) \
+    is(min_lr, 1e-8) is(max_lr, 1) is(steps, 100) is(stop_factor, 4) is(skip_first, 10) is(skip_last, 1)
+XT_DEFAULTS_OF(xt_lr_find_opts)
 typedef struct xt_lr_find_opts {
-    size_t struct_size;
-    double min_lr, max_lr; /* 0 = 1e-8, 1 */
-    int64_t steps; /* 0 = 100 */
-    double stop_factor; /* ends when the smoothed loss is above so many times the best; 0 = 4 */
-    int64_t skip_first, skip_last; /* points left out of the suggestion; 0 = 10 and 1 */
+    size_t struct_size XT_SIZE(xt_lr_find_opts);
+    double min_lr XT_IS(xt_lr_find_opts, min_lr), max_lr XT_IS(xt_lr_find_opts, max_lr);
+    int64_t steps XT_IS(xt_lr_find_opts, steps);
+    double stop_factor XT_IS(xt_lr_find_opts,
+                             stop_factor); /* ends when the smoothed loss is above so many times the best */
+    int64_t skip_first XT_IS(xt_lr_find_opts, skip_first), skip_last
+        XT_IS(xt_lr_find_opts, skip_last); /* points left out of the suggestion */
     const char *plot; /* PNG of the curve; NULL = none */
     /* default off: rates rise by equal factors; on: by equal amounts, for a range of one order of magnitude or less */
     xt_switch linear;
@@ -131,12 +151,14 @@ XT_API double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *l
 /* The largest batch that trains without running out of device memory (XT_MEMORY_LIMIT counts): doubled until it does
  * not fit, then halved intervals. `make` gives a loader of that batch size, which is freed after its trial
  * (xt_dataset_retain keeps its dataset for the next). 0 with a pending error when not even the first fits. */
+#define XT_DEFAULTS_xt_batch_find_opts(is) is(first, 2) is(most, 8192) is(steps, 3) is(margin, 0.05)
+XT_DEFAULTS_OF(xt_batch_find_opts)
 typedef struct xt_batch_find_opts {
-    size_t struct_size;
-    int64_t first, most; /* 0 = 2, 8192 */
-    int64_t steps; /* optimizer steps a trial; 0 = 3 */
+    size_t struct_size XT_SIZE(xt_batch_find_opts);
+    int64_t first XT_IS(xt_batch_find_opts, first), most XT_IS(xt_batch_find_opts, most);
+    int64_t steps XT_IS(xt_batch_find_opts, steps); /* optimizer steps a trial */
     xt_switch power_only; /* default off; on: powers of two times first only */
-    double margin; /* of the result, kept free after a search by halves; 0 = 0.05 */
+    double margin XT_IS(xt_batch_find_opts, margin); /* of the result, kept free after a search by halves */
 } xt_batch_find_opts;
 #define xt_batch_find(task, make, ...) XT_BATCH_FIND_(task, make, __VA_ARGS__, )
 #define XT_BATCH_FIND_(task, make, user, ...) \

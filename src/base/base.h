@@ -240,11 +240,13 @@ typedef struct option_row {
     const char *name, *help; /* "max_epochs", one sentence */
     option_kind kind;
     size_t offset;
-    double def, min, max; /* zero in the struct means def; range is inclusive, min = max = 0 means none */
+    double min, max; /* inclusive, beside the default, which is always right; min = max = 0 means none */
     const char *const *enum_names; /* OPTION_ENUM: NULL-terminated, index = value */
 } option_row;
-/* Fills defaults where the field is zero and checks ranges; the error names field, value and range. */
-xt_status options_check(const option_row *rows, size_t n, void *opts, const char *what);
+/* Defaults of a table: a struct with the fields that its header's list of defaults says. */
+#define OPTION_DEFAULTS(type) (&XT_OPTS_(type, ))
+/* Checks ranges, and gives fields that are XT_AUTO what `defaults` have; the error names field, value and range. */
+xt_status options_check(const option_row *rows, size_t n, void *opts, const void *defaults, const char *what);
 /* Values that this thread's next options_check sets before it looks: how a struct filled inside a public function is
  * given names from a file. Borrowed; n < 0 after they were taken. */
 typedef struct options_by_name {
@@ -254,10 +256,11 @@ typedef struct options_by_name {
 void options_give(options_by_name *g); /* NULL: none after all */
 bool options_same_name(const char *field, const char *name); /* flags may be written with '-', fields have '_' */
 /* strings are interned */
-xt_status options_set(const option_row *rows, size_t n, void *opts, const char *name, const char *value);
+xt_status options_set(const option_row *rows, size_t n, void *opts, const void *defaults, const char *name,
+                      const char *value);
 xt_status options_get(const option_row *rows, size_t n, const void *opts, const char *name, str *out);
 /* one "  --name VALUE   help (default X)" line per row */
-void options_help(const option_row *rows, size_t n, str *out);
+void options_help(const option_row *rows, size_t n, const void *defaults, str *out);
 
 /* --- world.c: who this process is among the ranks of the run. Read from the environment at first use; dist
  * may set it. --- */

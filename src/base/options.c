@@ -1,7 +1,9 @@
 /* Option structs described by rows: the same table checks a struct made in C, reads a flag, a config file or a
  * checkpoint, and prints --help. Fields by kind: int, int64_t, double, xt_switch, const char *, and an int-sized enum.
- * Zero (NULL for a string) is "not given" and stands for the default; where a default is not zero, text that says zero
- * is refused, for it would silently mean the default. Numbers pass through double on range checks, exact up to 2^53. */
+ * A table's defaults are a struct of its type, made of the one list that its header has (XT_DEFAULTS_...): what a field
+ * holds is what was asked for, 0 as well. XT_AUTO and XT_UNSET are "not given" where that is no number; an XT_AUTO
+ * takes what the defaults have, so one struct may have other defaults for each function. Numbers pass through double on
+ * range checks, exact up to 2^53. */
 #include <limits.h>
 #include <math.h>
 #include <strings.h>
@@ -77,8 +79,13 @@ static void append_number(const option_row *row, double v, str *out) {
     str_append(out, shortest);
 }
 
+/* Stands for what the function chooses, and is no value to tell anybody. */
+static bool is_chosen(const option_row *row, double v) {
+    return (row->kind == OPTION_DOUBLE && v == XT_AUTO) || (row->kind == OPTION_I64 && v == (double)XT_UNSET);
+}
+
 /* "max_epochs = -3 is out of range: expected 0 to 1e+06"; what the table knows about the field, in one sentence. */
-static xt_status out_of_range(const option_row *row, double v, const char *what) {
+static xt_status out_of_range(const option_row *row, double v, const void *defaults, const char *what) {
     str text = STR_INIT;
     str_printf(&text, "%s%s%s = ", what, *what ? "." : "", row->name);
     append_number(row, v, &text);
@@ -97,9 +104,10 @@ static xt_status out_of_range(const option_row *row, double v, const char *what)
         str_append(&text, " to ");
         append_number(row, row->max, &text);
     }
-    if (row->kind == OPTION_INT || row->kind == OPTION_I64 || row->kind == OPTION_DOUBLE) {
+    bool number = row->kind == OPTION_INT || row->kind == OPTION_I64 || row->kind == OPTION_DOUBLE;
+    if (number && !is_chosen(row, number_in(row, defaults))) {
         str_append(&text, " (default ");
-        append_number(row, row->def, &text);
+        append_number(row, number_in(row, defaults), &text);
         str_putc(&text, ')');
     }
     xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s", str_cstr(&text));
@@ -120,25 +128,23 @@ void options_give(options_by_name *g) {
     given = g;
 }
 
-static xt_status take_given(const option_row *rows, size_t n, void *opts) {
+static xt_status take_given(const option_row *rows, size_t n, void *opts, const void *defaults) {
     options_by_name *g = given;
     xt_status s = NULL;
     given = NULL;
-    for (int i = 0; g && i < g->n && !s; i++) s = options_set(rows, n, opts, g->names[i], g->values[i]);
+    for (int i = 0; g && i < g->n && !s; i++) s = options_set(rows, n, opts, defaults, g->names[i], g->values[i]);
     if (g) g->n = -1;
     return s;
 }
 
-xt_status options_check(const option_row *rows, size_t n, void *opts, const char *what) {
-    if (given) XT_TRY(status_context(take_given(rows, n, opts), "%s", what));
+xt_status options_check(const option_row *rows, size_t n, void *opts, const void *defaults, const char *what) {
+    if (given) XT_TRY(status_context(take_given(rows, n, opts, defaults), "%s", what));
     for (size_t i = 0; i < n; i++) {
         const option_row *row = &rows[i];
         if (row->kind == OPTION_STRING) continue;
-        double v = number_in(row, opts);
-        if (v == 0)
-            store_number(row, opts, row->def);
-        else if (!in_range(row, v))
-            return out_of_range(row, v, what);
+        double v = number_in(row, opts), own = number_in(row, defaults);
+        if (row->kind == OPTION_DOUBLE && v == XT_AUTO) store_number(row, opts, v = own);
+        if (v != own && !in_range(row, v)) return out_of_range(row, v, defaults, what);
     }
     return NULL;
 }
@@ -196,7 +202,7 @@ static xt_status set_switch(const option_row *row, int *field, const char *value
 }
 
 /* Whole numbers may be written as 1e6; a fraction or what does not fit the field is refused. */
-static xt_status set_number(const option_row *row, void *opts, const char *value) {
+static xt_status set_number(const option_row *row, void *opts, const void *defaults, const char *value) {
     int64_t whole = 0;
     double v;
     bool exact = row->kind != OPTION_DOUBLE && parse_i64(value, &whole);
@@ -208,12 +214,7 @@ static xt_status set_number(const option_row *row, void *opts, const char *value
     if (row->kind != OPTION_DOUBLE && (!fits || v != trunc(v)))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s: expected a whole number%s", row->name, value,
                           row->kind == OPTION_INT ? " of 32 bits" : "");
-    if (!in_range(row, v)) return out_of_range(row, v, "");
-    if (v == 0 && row->def != 0)
-        return status_new(
-            XT_INVALID_ARGUMENT, NULL,
-            "%s = %s: zero stands for the default here (%g); leave the option out, or choose another value", row->name,
-            value, row->def);
+    if (v != number_in(row, defaults) && !in_range(row, v)) return out_of_range(row, v, defaults, "");
     if (row->kind == OPTION_I64 && exact)
         *(int64_t *)field_of(row, opts) = whole;
     else
@@ -221,7 +222,8 @@ static xt_status set_number(const option_row *row, void *opts, const char *value
     return NULL;
 }
 
-xt_status options_set(const option_row *rows, size_t n, void *opts, const char *name, const char *value) {
+xt_status options_set(const option_row *rows, size_t n, void *opts, const void *defaults, const char *name,
+                      const char *value) {
     const option_row *row = NULL;
     XT_TRY(find_row(rows, n, name, &row));
     void *field = field_of(row, opts);
@@ -238,20 +240,21 @@ xt_status options_set(const option_row *rows, size_t n, void *opts, const char *
     case OPTION_I64:
     case OPTION_DOUBLE: break;
     }
-    return set_number(row, opts, value);
+    return set_number(row, opts, defaults, value);
 }
 
-/* The value as options_set reads it; for a field that is not given, the default it stands for. */
+/* The value as options_set reads it; nothing for a field that the function chooses. */
 static void append_value(const option_row *row, const void *opts, str *out) {
     const void *field = (const char *)opts + row->offset;
     if (row->kind == OPTION_STRING) {
         const char *text = *(const char *const *)field;
         str_append(out, text ? text : "");
-    } else if (row->kind == OPTION_I64 && *(const int64_t *)field != 0) {
+    } else if (is_chosen(row, number_in(row, opts))) {
+        return;
+    } else if (row->kind == OPTION_I64) {
         str_printf(out, "%lld", (long long)*(const int64_t *)field);
     } else {
-        double v = number_in(row, opts);
-        append_number(row, v == 0 ? row->def : v, out);
+        append_number(row, number_in(row, opts), out);
     }
 }
 
@@ -262,7 +265,7 @@ xt_status options_get(const option_row *rows, size_t n, const void *opts, const 
     return out->failed ? status_oom(out->len, name) : NULL;
 }
 
-void options_help(const option_row *rows, size_t n, str *out) {
+void options_help(const option_row *rows, size_t n, const void *defaults, str *out) {
     for (size_t i = 0; i < n; i++) {
         static const char *const words[] = {
             [OPTION_INT] = "N",         [OPTION_I64] = "N",       [OPTION_DOUBLE] = "X",
@@ -277,9 +280,10 @@ void options_help(const option_row *rows, size_t n, str *out) {
             str_append(out, ": ");
             append_names(row, out);
         }
-        if (row->kind != OPTION_STRING && (row->def != 0 || row->kind == OPTION_ENUM)) {
+        double own = number_in(row, defaults);
+        if (row->kind != OPTION_STRING && !is_chosen(row, own) && (own != 0 || row->kind == OPTION_ENUM)) {
             str_append(out, " (default ");
-            append_number(row, row->def, out);
+            append_number(row, own, out);
             str_putc(out, ')');
         }
         str_putc(out, '\n');

@@ -376,9 +376,9 @@ static xt_status open_csv(csv *c, const char *path, const xt_csv_opts *o) {
     if (!path) return status_new(XT_INVALID_ARGUMENT, NULL, "a path is needed");
     if (!good_dtype(o->x_dtype) || !good_dtype(o->y_dtype))
         return status_new(XT_INVALID_ARGUMENT, NULL, ".x_dtype and .y_dtype are XT_F32, XT_F64, XT_I32 or XT_I64");
-    c->separator = o->separator ? o->separator : ',';
-    if (c->separator == '"' || c->separator == '\n' || c->separator == '.')
-        return status_new(XT_INVALID_ARGUMENT, NULL, ".separator cannot be a quote, a dot or a line's end");
+    c->separator = o->separator;
+    if (!c->separator || c->separator == '"' || c->separator == '\n' || c->separator == '.')
+        return status_new(XT_INVALID_ARGUMENT, NULL, ".separator cannot be 0, a quote, a dot or a line's end");
     c->x_dtype = o->x_dtype ? o->x_dtype : XT_F32;
     c->y_dtype = o->y_dtype;
     c->y_whole = true;

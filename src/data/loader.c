@@ -46,7 +46,7 @@ static xt_loader *loader_new(void) {
 
 xt_loader *xt_sample_loader_opt(const xt_src *src, xt_sample_loader_opts o) {
     SRC_CALLED_FROM(src);
-    int64_t n = o.batch ? o.batch : 1;
+    int64_t n = o.batch;
     const ir_type *x = batched(data_spec_type(&o.x), n), *y = o.y.dtype ? batched(data_spec_type(&o.y), n) : NULL;
     if (!x || n < 1 || o.count < 0 || (o.y.dtype && !y)) {
         lazy_fail(status_new(
@@ -65,10 +65,10 @@ xt_loader *xt_sample_loader_opt(const xt_src *src, xt_sample_loader_opts o) {
 }
 
 static const option_row rows[] = {
-    {"batch", "samples a step and rank", OPTION_I64, offsetof(xt_loader_opts, batch), 1, 1, 1e9, NULL},
-    {"workers", "reading threads", OPTION_INT, offsetof(xt_loader_opts, workers), 1, 1, 64, NULL},
-    {"prefetch", "batches read ahead", OPTION_INT, offsetof(xt_loader_opts, prefetch), 2, 1, 1024, NULL},
-    {"limit", "batches of an epoch; 0 = all", OPTION_I64, offsetof(xt_loader_opts, limit), 0, 0, 1e15, NULL},
+    {"batch", "samples a step and rank", OPTION_I64, offsetof(xt_loader_opts, batch), 1, 1e9, NULL},
+    {"workers", "reading threads", OPTION_INT, offsetof(xt_loader_opts, workers), 1, 64, NULL},
+    {"prefetch", "batches read ahead", OPTION_INT, offsetof(xt_loader_opts, prefetch), 1, 1024, NULL},
+    {"limit", "batches of an epoch; -1 = all", OPTION_I64, offsetof(xt_loader_opts, limit), 1, 1e15, NULL},
 };
 
 static xt_status check_stream(const xt_dataset *ds, const xt_loader_opts *o, int64_t ranks) {
@@ -76,14 +76,14 @@ static xt_status check_stream(const xt_dataset *ds, const xt_loader_opts *o, int
     const char *why = o->shuffle == XT_ON     ? "cannot be shuffled; shuffle in its own functions"
                       : o->on_device == XT_ON ? "cannot be put on the device as a whole"
                       : o->workers > 1        ? "is read in its own order by one thread; leave .workers out"
-                      : ranks > 1 && !o->limit
+                      : ranks > 1 && o->limit < 0
                           ? "has no agreed length: with several ranks give .limit, the batches of an epoch on each"
                           : NULL;
     return why ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the stream %s %s", ds->name, why) : NULL;
 }
 
 static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, int64_t *out_batches) {
-    XT_TRY(options_check(rows, BASE_COUNT(rows), o, "xt_loader_new"));
+    XT_TRY(options_check(rows, BASE_COUNT(rows), o, OPTION_DEFAULTS(xt_loader_opts), "xt_loader_new"));
     XT_TRY(check_stream(ds, o, ranks));
     if (o->pad_last == XT_ON && o->drop_last == XT_ON)
         return status_new(
@@ -108,7 +108,7 @@ static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, i
                           "or .drop_last = XT_OFF",
                           ds->name, (long long)ds->d.count, (long long)o->batch, (long long)ranks,
                           ranks == 1 ? "" : "s");
-    if (o->limit && (*out_batches < 0 || o->limit < *out_batches)) *out_batches = o->limit;
+    if (o->limit > 0 && (*out_batches < 0 || o->limit < *out_batches)) *out_batches = o->limit;
     return NULL;
 }
 
@@ -125,7 +125,7 @@ static void tell_shards(const xt_loader *l) {
         return;
     }
     int64_t left_out = loader_left_out(l);
-    int64_t odd = l->ds->d.count > 0 && !l->o.limit && l->o.drop_last == XT_OFF && l->o.pad_last != XT_ON
+    int64_t odd = l->ds->d.count > 0 && l->o.limit < 0 && l->o.drop_last == XT_OFF && l->o.pad_last != XT_ON
                       ? l->ds->d.count % (l->o.batch * l->parts) % l->parts
                       : 0;
     if (left_out) snprintf(lost, sizeof lost, ", the last, incomplete one left out (.pad_last = XT_ON keeps it)");
@@ -159,7 +159,7 @@ xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given
         lazy_fail(s);
         return NULL;
     }
-    xt_loader_opts o = {0};
+    xt_loader_opts o = XT_OPTS(xt_loader_opts, );
     memcpy(&o, &given, given.struct_size && given.struct_size < sizeof o ? given.struct_size : sizeof o);
     int64_t part, ranks, batches;
     lazy_batch_part(&part, &ranks);
@@ -173,11 +173,11 @@ xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given
     l->ds = ds;
     l->name = intern(ds->name);
     l->o = o;
-    if (!o.seed) l->o.seed = lazy_seed();
+    if (o.seed == XT_SEED_OF_RUN) l->o.seed = lazy_seed();
     l->batches = batches;
     if (ranks == 1) l->part = 0, l->parts = 1;
     for (int k = 0; k < DATA_FIELDS; k++) l->types[k] = ds->types[k] ? batched(ds->types[k], o.batch) : NULL;
-    l->capacity = o.prefetch + o.workers - 1;
+    l->capacity = (o.prefetch == -1 ? 2 : o.prefetch) + o.workers - 1;
     l->ring = base_calloc((size_t)l->capacity, sizeof *l->ring);
     l->threads = base_calloc((size_t)o.workers, sizeof *l->threads);
     if (!l->ring || !l->threads) {
@@ -334,7 +334,8 @@ void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch) {
 }
 
 int64_t loader_left_out(const xt_loader *l) {
-    if (!l || !l->ds || l->batches < 0 || l->o.limit || l->o.drop_last == XT_OFF || l->o.pad_last == XT_ON) return 0;
+    if (!l || !l->ds || l->batches < 0 || l->o.limit >= 0 || l->o.drop_last == XT_OFF || l->o.pad_last == XT_ON)
+        return 0;
     return l->ds->d.count % (l->o.batch * l->parts);
 }
 

@@ -181,7 +181,7 @@ static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r)
     bool keep = r->size == l->o.batch || (r->size > 0 && (l->o.pad_last == XT_ON || l->o.drop_last == XT_OFF));
     if (end) stream_close(l);
     l->stream_ended = end && keep;
-    if (!keep && l->o.limit && l->parts > 1)
+    if (!keep && l->o.limit > 0 && l->parts > 1)
         return status_new(XT_OUT_OF_RANGE, NULL,
                           "%s ended in batch %lld of %lld on this rank; all ranks need .limit batches", l->ds->name,
                           (long long)index, (long long)l->o.limit);

@@ -137,7 +137,5 @@ xt_loader *xt_mnist_loader_at(const xt_src *src, const char *split, int64_t batc
         return NULL;
     }
     bool train = strcmp(split, "train") == 0;
-    return xt_loader_opt(
-        src, d,
-        (xt_loader_opts){.struct_size = sizeof(xt_loader_opts), .batch = batch, .shuffle = train ? XT_ON : XT_OFF});
+    return xt_loader_opt(src, d, XT_OPTS(xt_loader_opts, .batch = batch, .shuffle = train ? XT_ON : XT_OFF));
 }

@@ -331,9 +331,9 @@ static void on_scope(const char *name, bool begins) {
 xt_status xt_profile_opt(const char *path, xt_profile_opts o) {
     if (!path || !*path || strlen(path) >= sizeof p.path)
         return status_new(XT_INVALID_ARGUMENT, NULL, "xt_profile: the path is empty or too long");
-    if (o.first < 0 || o.steps < 0 || o.steps > 100000)
+    if (o.first < 0 || o.steps < 1 || o.steps > 100000)
         return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "xt_profile: .first %lld, .steps %lld: not negative, and at most 100000 steps",
+                          "xt_profile: .first %lld, .steps %lld: a step that is not negative, and 1 to 100000 steps",
                           (long long)o.first, (long long)o.steps);
     if (p.wanted)
         return status_new(XT_FAILED_PRECONDITION, NULL, "xt_profile: the profile for %s is not complete yet", p.path);
@@ -345,8 +345,8 @@ xt_status xt_profile_opt(const char *path, xt_profile_opts o) {
         snprintf(p.path, sizeof p.path, "%.*s.rank%d%s", (int)(json ? n - 5 : n), path, w->rank, json ? ".json" : "");
     else
         snprintf(p.path, sizeof p.path, "%s", path);
-    p.first = o.first > 0 ? o.first : lazy_step() + 1;
-    p.steps = o.steps ? o.steps : 3;
+    p.first = o.first == 0 ? lazy_step() + 1 : o.first;
+    p.steps = o.steps;
     p.wanted = true;
     lazy_on_scope(on_scope);
     return NULL;
@@ -366,8 +366,7 @@ void diag_profile_start(void) {
                 steps);
         return;
     }
-    xt_status s = xt_profile_opt(
-        path, (xt_profile_opts){.struct_size = sizeof(xt_profile_opts), .first = first, .steps = last - first + 1});
+    xt_status s = xt_profile_opt(path, XT_OPTS(xt_profile_opts, .first = first, .steps = last - first + 1));
     if (s) log_msg(XT_SEV_WARNING, "XT_PROFILE: %s", status_message(s));
     xt_status_free(s);
 }

@@ -93,6 +93,9 @@ static xt_status launch_module(const xt_launch_opts *o, const launch_plan *plan,
 }
 
 static xt_status check_arguments(const xt_src *src, xt_rank_fn fn, const void *arg, const xt_launch_opts *o) {
+    if (!(o->timeout > 0 || o->timeout == -1))
+        return status_new(XT_INVALID_ARGUMENT, src,
+                          ".timeout = %g: seconds above 0 are expected (default -1: XT_TIMEOUT, else 300)", o->timeout);
     if (o->module && fn) return status_new(XT_INVALID_ARGUMENT, src, "both a function and .module are given; give one");
     if (o->max_restarts < 0)
         return status_new(XT_INVALID_ARGUMENT, src, ".max_restarts is %d: 0 or more is expected", o->max_restarts);

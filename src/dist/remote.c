@@ -310,8 +310,8 @@ static xt_status run_call(const remote_call *c, const xt_remote_opts *o, bool *c
     XT_TRY(new_rows(chosen, n, results));
     XT_TRY(send_call(c, number, chosen, &sent));
     XT_TRY(call_here(c, chosen, results, &first));
-    xt_status st =
-        gather(number, c->symbol, o->timeout > 0 ? o->timeout : coll_default_timeout(), chosen, sent, results, &first);
+    xt_status st = gather(number, c->symbol, o->timeout == -1 ? coll_default_timeout() : o->timeout, chosen, sent,
+                          results, &first);
     xt_status failed = first >= 0 ? report(results, first) : NULL;
     if (!failed) return st;
     xt_status_free(st); /* what a rank said explains why another does not answer */
@@ -346,6 +346,9 @@ static xt_status prepare_and_call(remote_call *c, const xt_remote_opts *o, xt_re
     str path = STR_INIT, build = STR_INIT;
     bool *chosen = NULL;
     xt_status st = check_call(c);
+    if (!st && !(o->timeout > 0 || o->timeout == -1))
+        st = status_new(XT_INVALID_ARGUMENT, NULL,
+                        ".timeout = %g: seconds above 0 are expected (default -1: XT_TIMEOUT, else 300)", o->timeout);
     if (!st) st = symbol_module_path(c->module, &path);
     if (!st) st = symbol_check(str_cstr(&path), c->symbol);
     if (!st) st = symbol_build(str_cstr(&path), &build);
@@ -362,7 +365,7 @@ static xt_status prepare_and_call(remote_call *c, const xt_remote_opts *o, xt_re
 xt_status xt_remote_call_opt(const xt_src *src, const char *module, const char *symbol, const void *arg,
                              size_t arg_size, xt_remote_opts given, xt_remote_results *out_results) {
     xt_remote_results results = {0};
-    xt_remote_opts o = {0};
+    xt_remote_opts o = XT_OPTS(xt_remote_opts, );
     remote_call c = {.module = module, .symbol = symbol, .arg = arg, .arg_n = arg_size};
     memcpy(&o, &given, given.struct_size && given.struct_size < sizeof o ? given.struct_size : sizeof o);
     xt_status st = prepare_and_call(&c, &o, &results);

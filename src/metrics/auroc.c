@@ -52,7 +52,7 @@ static xt_tensor sums_of(const xt_src *src, xt_tensor scores, xt_tensor truth, x
 }
 
 xt_metric xt_auroc_at(const xt_src *src, xt_tensor scores, xt_tensor labels, xt_auroc_opts o) {
-    int64_t t = o.thresholds ? o.thresholds : 200;
+    int64_t t = o.thresholds;
     xt_metric m = {.finish = finish, .arg = (double)t};
     const ir_type *s = lazy_type(scores), *l = lazy_type(labels);
     lazy_begin(src);

@@ -118,11 +118,11 @@ static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o)
         s = status_new(XT_INVALID_ARGUMENT, src,
                        "xt_log \"%s\": .reduce is %d; expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST", name,
                        (int)o->reduce);
-    else if (o->batch_size < 0)
+    else if (o->batch_size < -1)
         s = status_new(
             XT_INVALID_ARGUMENT, src,
-            "xt_log \"%s\": .batch_size is %lld; the weight of a mean is at least 1 (0: the size of the batch)", name,
-            (long long)o->batch_size);
+            "xt_log \"%s\": .batch_size is %lld; the weight of a mean is not negative (-1: the size of the batch)",
+            name, (long long)o->batch_size);
     if (s) lazy_fail(s);
     return !s;
 }
@@ -176,7 +176,7 @@ static noted weighed(noted v, const xt_log_opts *o) {
     bool in_step = e && e->place == LOG_IN_STEP && !e->mute;
     if (o->reduce == XT_SUM)
         v.weight_value = 1;
-    else if (o->batch_size) {
+    else if (o->batch_size >= 0) {
         v.weight_value = (double)o->batch_size;
         if (in_step) v.weigh = LOG_WEIGH_NUMBER;
     } else if (v.value.slot && in_step && lazy_position_of_thread()->padded)

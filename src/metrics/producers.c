@@ -17,8 +17,7 @@ static xt_tensor total(const xt_src *src, xt_tensor flags) {
 }
 
 xt_tensor metric_counted(const xt_src *src, xt_tensor labels, int64_t ignore_index) {
-    int64_t ignored = ignore_index == 0 ? -100 : ignore_index == XT_IGNORE_CLASS_0 ? 0 : ignore_index;
-    return xt_ne_at(src, xt_cast_at(src, labels, XT_I64), xt_full_at(src, (double)ignored, XT_I64, XT_DIMS_(0)));
+    return xt_ne_at(src, xt_cast_at(src, labels, XT_I64), xt_full_at(src, (double)ignore_index, XT_I64, XT_DIMS_(0)));
 }
 
 /* Those of the counted samples for which the flag holds, of all counted ones. */

@@ -163,21 +163,18 @@ static xt_status fans(const char *name, const ir_type *t, double *in, double *ou
 
 static xt_status recipe_of(const nn_wish *w, const char *name, const ir_type *t, nn_recipe *out) {
     const xt_init_opts *o = &w->opts;
-    double gain = o->gain ? o->gain : 1, in = 1, outputs = 1, std = o->std ? o->std : 1;
-    bool bounded = o->low != 0 || o->high != 0;
+    double gain = o->gain, in = 1, outputs = 1, std = o->std;
     if (w->kind >= XT_INIT_XAVIER_UNIFORM && w->kind <= XT_INIT_KAIMING_NORMAL) XT_TRY(fans(name, t, &in, &outputs));
     double xavier = gain * sqrt(2 / (in + outputs)),
            kaiming = sqrt(2 / (1 + o->slope * o->slope)) / sqrt(o->fan_out == XT_ON ? outputs : in);
     switch (w->kind) {
     case XT_INIT_CONSTANT: *out = (nn_recipe){NN_CONSTANT, .a = o->value}; break;
     case XT_INIT_UNIFORM:
-        *out = bounded ? (nn_recipe){NN_UNIFORM, .mean = (o->low + o->high) / 2, .a = (o->high - o->low) / 2}
-                       : (nn_recipe){NN_UNIFORM, .mean = 0.5, .a = 0.5};
+        *out = (nn_recipe){NN_UNIFORM, .mean = (o->low + o->high) / 2, .a = (o->high - o->low) / 2};
         break;
     case XT_INIT_NORMAL: *out = (nn_recipe){NN_NORMAL, .mean = o->mean, .a = std}; break;
     case XT_INIT_TRUNCATED_NORMAL:
-        *out = (nn_recipe){NN_TRUNCATED, .mean = o->mean, .a = std, .low = bounded ? o->low : -2,
-                           .high = bounded ? o->high : 2};
+        *out = (nn_recipe){NN_TRUNCATED, .mean = o->mean, .a = std, .low = o->low, .high = o->high};
         break;
     case XT_INIT_XAVIER_UNIFORM: *out = (nn_recipe){NN_UNIFORM, .a = sqrt(3.0) * xavier}; break;
     case XT_INIT_XAVIER_NORMAL: *out = (nn_recipe){NN_NORMAL, .a = xavier}; break;
@@ -258,6 +255,13 @@ static xt_status draw_again(const nn_wish *w, const nn_entry *e) {
     return s;
 }
 
+/* The bounds that a call leaves out are the kind's. */
+static void settle_bounds(xt_init_kind kind, xt_init_opts *o) {
+    bool truncated = kind == XT_INIT_TRUNCATED_NORMAL;
+    if (o->low == XT_AUTO) o->low = truncated ? -2 : 0;
+    if (o->high == XT_AUTO) o->high = truncated ? 2 : 1;
+}
+
 static bool init_fits(const xt_src *src, const xt_init_opts *o) {
     bool fits = o->std >= 0 && o->high >= o->low && isfinite(o->mean) && isfinite(o->value) && isfinite(o->gain) &&
                 isfinite(o->slope);
@@ -274,6 +278,7 @@ int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *p
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_init: a module, a pattern and a known kind are needed"));
         return -1;
     }
+    settle_bounds(kind, &o);
     if (!init_fits(src, &o)) return -1;
     nn_root *r = m->root;
     nn_wish w = {

@@ -39,7 +39,7 @@ static xt_tensor scaled_scores(const xt_src *src, xt_tensor q, xt_tensor k) {
 /* softmax(q k^T / sqrt(d)) v with heads side by side in the last dim, as GPT-2 lays them out. */
 xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_attention_opts o) {
     const ir_type *t = lazy_type(x);
-    int64_t heads = o.heads ? o.heads : 1;
+    int64_t heads = o.heads;
     if (!t || t->rank != 3 || !ir_dtype_is_float(t->dtype))
         return nn_bad_input(src, "xt_self_attention", name, x, "floats [B,T,C] are needed");
     if (heads < 1 || t->dims[2] % heads)
@@ -48,7 +48,7 @@ xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name
                           (long long)heads, (long long)t->dims[2]);
     int64_t C = t->dims[2];
     xt_module *sub = xt_sub(m, name, -1);
-    xt_tensor qkv = xt_linear_at(src, sub, "c_attn", x, 3 * C, (xt_linear_opts){0}), part[3];
+    xt_tensor qkv = xt_linear_at(src, sub, "c_attn", x, 3 * C, XT_OPTS(xt_linear_opts, )), part[3];
     /* the scores, which take most of a long sequence's memory, are the module's own */
     lazy_path_push(sub ? sub->path : name);
     for (int i = 0; i < 3; i++) part[i] = split_heads(src, xt_slice_at(src, qkv, 2, i * C, (i + 1) * C), heads);
@@ -58,7 +58,7 @@ xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name
     if (o.dropout > 0) p = xt_dropout_at(src, m, p, o.dropout);
     xt_tensor y = join_heads(src, xt_matmul_at(src, p, part[2]));
     lazy_path_pop();
-    return xt_linear_at(src, sub, "c_proj", y, C, (xt_linear_opts){0});
+    return xt_linear_at(src, sub, "c_proj", y, C, XT_OPTS(xt_linear_opts, ));
 }
 
 /* --- torch.nn.MultiheadAttention --- */
@@ -183,7 +183,7 @@ xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, const char 
              m,
              name,
              &o,
-             o.heads ? o.heads : 1,
+             o.heads,
              tq->dims[tq->rank - 1],
              tk->dims[tk->rank - 1],
              tv->dims[tv->rank - 1],

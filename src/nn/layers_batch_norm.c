@@ -123,9 +123,9 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     const ir_type *t = lazy_type(x);
     if (!t || t->rank < 2 || !ir_dtype_is_float(t->dtype))
         return nn_bad_input(src, "xt_batch_norm", name, x, "floats [N,C,...] are needed");
-    if (!(o.eps >= 0) || !(o.momentum >= 0 && o.momentum <= 1))
+    if (!(o.eps >= 0 || o.eps == XT_AUTO) || !(o.momentum >= 0 && o.momentum <= 1))
         return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_batch_norm %s: eps is %g and momentum %g; eps must be positive and momentum in [0,1]",
+                          "xt_batch_norm %s: eps is %g and momentum %g; eps must not be negative and momentum in [0,1]",
                           name, o.eps, o.momentum);
     bool track = o.track != XT_OFF, batch = xt_is_training(m) || !track, move = xt_is_training(m) && nn_tracks(m);
     /* a mesh's statistics are of the whole batch already */
@@ -139,8 +139,8 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_batch_norm", name, (xt_tensor){0}, "");
     xt_dtype d = nn_param_dtype(t);
     int64_t c = t->dims[1];
-    batch_norm n = {.eps = o.eps > 0 ? o.eps : 1e-5,
-                    .momentum = o.momentum > 0 ? o.momentum : 0.1,
+    batch_norm n = {.eps = o.eps == XT_AUTO ? 1e-5 : o.eps,
+                    .momentum = o.momentum,
                     .cumulative = all_cumulate || o.cumulative == XT_ON};
     bool affine = o.affine != XT_OFF;
     n.weight = affine ? nn_tensor(src, m, name, "weight", true, NN_ONES, 0, d, 1, &c) : constant_vector(src, 1, d, c);

@@ -11,7 +11,7 @@ xt_tensor xt_conv_at(const xt_src *src, int n_spatial, bool transposed, xt_modul
     snprintf(what, sizeof what, "xt_conv%s%dd", transposed ? "_transpose" : "", n_spatial);
     static const char *const need[] = {"[N,C,L] floats are needed", "[N,C,H,W] floats are needed",
                                        "[N,C,D,H,W] floats are needed"};
-    int64_t groups = o.groups ? o.groups : 1, w_dims[5], reach = 1;
+    int64_t groups = o.groups, w_dims[5], reach = 1;
     if (!t || n_spatial < 1 || n_spatial > 3 || !ir_dtype_is_float(t->dtype) ||
         ((int)t->rank != n_spatial + 2 && (int)t->rank != n_spatial + 1))
         return nn_bad_input(src, what, name, x, need[n_spatial < 1 || n_spatial > 3 ? 1 : n_spatial - 1]);

@@ -22,8 +22,8 @@ static xt_tensor shaped_as(const xt_src *src, xt_tensor x, const ir_type *t) {
 
 static bool eps_fits(const xt_src *src, const char *what, const char *name, const xt_norm_opts *o, xt_tensor *out) {
     *out = (xt_tensor){0};
-    if (!(o->eps >= 0))
-        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: eps is %g; it must be positive", what, name, o->eps);
+    if (!(o->eps >= 0 || o->eps == XT_AUTO))
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: .eps is %g; it must not be negative", what, name, o->eps);
     else if (!(o->momentum >= 0 && o->momentum <= 1))
         *out =
             lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: momentum is %g; it must be in [0,1]", what, name, o->momentum);
@@ -48,7 +48,7 @@ static xt_tensor flat_tail(const xt_src *src, xt_tensor x, const ir_type *t, int
 
 xt_tensor xt_layer_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o) {
     const ir_type *t = lazy_type(x);
-    int k = o.dims ? o.dims : 1;
+    int k = o.dims;
     int64_t dims[XT_MAX_RANK], elements;
     xt_tensor failed;
     if (!last_dims(t, k, dims, &elements))
@@ -56,7 +56,7 @@ xt_tensor xt_layer_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     if (!eps_fits(src, "xt_layer_norm", name, &o, &failed)) return failed;
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_layer_norm", name, (xt_tensor){0}, "");
     xt_dtype d = nn_param_dtype(t);
-    xt_tensor y = normalise(src, flat_tail(src, x, t, k, d), o.eps > 0 ? o.eps : 1e-5);
+    xt_tensor y = normalise(src, flat_tail(src, x, t, k, d), o.eps == XT_AUTO ? 1e-5 : o.eps);
     if (k > 1) y = shaped_as(src, y, t);
     if (o.affine != XT_OFF) {
         y = xt_mul_at(src, y, nn_tensor(src, m, name, "weight", true, NN_ONES, 0, d, k, dims));
@@ -69,7 +69,7 @@ xt_tensor xt_layer_norm_at(const xt_src *src, xt_module *m, const char *name, xt
 /* Zhang and Sennrich 2019. */
 xt_tensor xt_rms_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o) {
     const ir_type *t = lazy_type(x);
-    int k = o.dims ? o.dims : 1;
+    int k = o.dims;
     int64_t dims[XT_MAX_RANK], elements;
     xt_tensor failed;
     if (!last_dims(t, k, dims, &elements))
@@ -77,7 +77,7 @@ xt_tensor xt_rms_norm_at(const xt_src *src, xt_module *m, const char *name, xt_t
     if (!eps_fits(src, "xt_rms_norm", name, &o, &failed)) return failed;
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_rms_norm", name, (xt_tensor){0}, "");
     xt_dtype d = nn_param_dtype(t);
-    double eps = o.eps > 0             ? o.eps
+    double eps = o.eps != XT_AUTO      ? o.eps
                  : t->dtype == XT_F64  ? DBL_EPSILON
                  : t->dtype == XT_F32  ? FLT_EPSILON
                  : t->dtype == XT_BF16 ? 0x1p-7
@@ -117,7 +117,7 @@ xt_tensor xt_group_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_group_norm", name, (xt_tensor){0}, "");
     xt_dtype d = nn_param_dtype(t);
     xt_tensor h = xt_reshape_at(src, xt_cast_at(src, x, d), (int64_t[XT_MAX_RANK + 1]){t->dims[0], groups, -1});
-    xt_tensor y = shaped_as(src, normalise(src, h, o.eps > 0 ? o.eps : 1e-5), t);
+    xt_tensor y = shaped_as(src, normalise(src, h, o.eps == XT_AUTO ? 1e-5 : o.eps), t);
     if (o.affine != XT_OFF) y = channel_affine(src, m, name, y, t, d);
     nn_layer_end();
     return xt_cast_at(src, y, t->dtype);
@@ -146,7 +146,7 @@ xt_tensor xt_instance_norm_at(const xt_src *src, xt_module *m, const char *name,
     if (!eps_fits(src, "xt_instance_norm", name, &o, &failed)) return failed;
     int64_t c = t->dims[1], length = t->count / t->dims[0] / c;
     bool track = o.track == XT_ON;
-    double eps = o.eps > 0 ? o.eps : 1e-5;
+    double eps = o.eps == XT_AUTO ? 1e-5 : o.eps;
     if (length < 2 && (xt_is_training(m) || !track))
         return nn_bad_input(src, "xt_instance_norm", name, x, "more than one value per channel and image is needed");
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_instance_norm", name, (xt_tensor){0}, "");
@@ -161,7 +161,7 @@ xt_tensor xt_instance_norm_at(const xt_src *src, xt_module *m, const char *name,
     }
     if (!track || xt_is_training(m)) {
         y = normalise(src, h, eps);
-        if (track && nn_tracks(m)) track_instances(src, h, mean, var, o.momentum > 0 ? o.momentum : 0.1, length);
+        if (track && nn_tracks(m)) track_instances(src, h, mean, var, o.momentum, length);
     } else {
         y = xt_sub__at(src, h, xt_unsqueeze_at(src, mean, -1));
         y = xt_mul_at(
@@ -181,7 +181,6 @@ xt_tensor xt_local_response_norm_at(const xt_src *src, xt_tensor x, int size, xt
     if (!t || t->rank < 3 || !ir_dtype_is_float(t->dtype) || size < 1 || t->count == 0)
         return nn_bad_input(src, "xt_local_response_norm", "", x,
                             "floats [N,C,...] and a size of at least 1 are needed");
-    double alpha = o.alpha ? o.alpha : 1e-4, beta = o.beta ? o.beta : 0.75, k = o.k ? o.k : 1;
     xt_tensor squares =
         xt_reshape_at(src, xt_square_at(src, x), (int64_t[XT_MAX_RANK + 1]){t->dims[0], 1, t->dims[1], -1});
     ir_builder *b = lazy_begin(src);
@@ -189,7 +188,9 @@ xt_tensor xt_local_response_norm_at(const xt_src *src, xt_tensor x, int size, xt
     if (size > 1)
         squares = lazy_wrap(ops_pad(b, lazy_value(squares), 2, 1, &front, &behind, XT_PAD_ZEROS, 0),
                             "xt_local_response_norm");
-    xt_tensor mean = xt_pool_at(src, true, 2, squares, 0, (xt_pool_opts){.kernels = {size, 1}, .strides = {1, 1}});
+    xt_tensor mean =
+        xt_pool_at(src, true, 2, squares, 0, XT_OPTS(xt_pool_opts, .kernels = {size, 1}, .strides = {1, 1}));
     mean = shaped_as(src, mean, t);
-    return xt_div_at(src, x, xt_pow_scalar_at(src, xt_add_scalar_at(src, xt_mul_scalar_at(src, mean, alpha), k), beta));
+    return xt_div_at(src, x,
+                     xt_pow_scalar_at(src, xt_add_scalar_at(src, xt_mul_scalar_at(src, mean, o.alpha), o.k), o.beta));
 }

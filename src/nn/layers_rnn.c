@@ -146,7 +146,7 @@ static xt_tensor sequence(const cell *given, xt_tensor x, bool reverse, state *s
     carry[0] = s->h;
     carry[1] = s->c;
     xt_scan_at(c.src, scan_step, c.kind == XT_RNN_LSTM ? 2 : 1, carry, 1, &from_x, 1, &y,
-               (xt_scan_opts){.struct_size = sizeof(xt_scan_opts), .reverse = reverse ? XT_ON : XT_OFF, .user = &c});
+               XT_OPTS(xt_scan_opts, .reverse = reverse ? XT_ON : XT_OFF, .user = &c));
     s->h = carry[0];
     if (c.kind == XT_RNN_LSTM) s->c = carry[1];
     return y;
@@ -187,7 +187,7 @@ static xt_rnn_out all_failed(xt_tensor e) {
 static bool options_fit(const xt_src *src, const char *what, const char *name, xt_tensor x, int64_t hidden,
                         xt_rnn_kind kind, const xt_rnn_opts *o, xt_tensor *out) {
     *out = (xt_tensor){0};
-    if (hidden < 1 || o->layers < 0 || !(o->dropout >= 0 && o->dropout <= 1))
+    if (hidden < 1 || o->layers < 1 || !(o->dropout >= 0 && o->dropout <= 1))
         *out = lazy_error(src, XT_INVALID_ARGUMENT,
                           "%s %s: hidden size %lld, %d layers, dropout %g: sizes are at least 1, dropout is in [0,1]",
                           what, name, (long long)hidden, o->layers, o->dropout);
@@ -218,7 +218,7 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
     if (!options_fit(src, what, name, x, hidden, kind, &o, &failed)) return all_failed(failed);
     bool lone = t->rank == 2, turn = !lone && o.batch_first == XT_ON;
     int64_t B = lone ? 1 : t->dims[turn ? 0 : 1];
-    int layers = o.layers ? o.layers : 1, ways = o.bidirectional == XT_ON ? 2 : 1, n = layers * ways;
+    int layers = o.layers, ways = o.bidirectional == XT_ON ? 2 : 1, n = layers * ways;
     int64_t width_h = o.proj_size ? o.proj_size : hidden, lone_dims[2] = {n, width_h}, dims[3] = {n, B, width_h};
     const char *const names[2] = {"h0", "c0"};
     const xt_tensor given[2] = {o.h0, o.c0};

@@ -9,33 +9,28 @@ typedef struct block {
     const xt_src *src;
     xt_module *m; /* the layer's own */
     xt_transformer_opts o;
-    double dropout;
 } block;
 
 static xt_tensor dropped(const block *b, xt_tensor x) {
-    return b->dropout > 0 ? xt_dropout_at(b->src, b->m, x, b->dropout) : x;
+    return b->o.dropout > 0 ? xt_dropout_at(b->src, b->m, x, b->o.dropout) : x;
 }
 
 static xt_tensor attend(const block *b, const char *name, xt_tensor q, xt_tensor kv, bool self) {
-    xt_mha_opts a = {.heads = b->o.heads,
-                     .dropout = b->dropout,
-                     .batch_first = b->o.batch_first,
-                     .causal = self ? b->o.causal : XT_OFF,
-                     .attn_mask = self ? b->o.mask : b->o.memory_mask,
-                     .key_padding_mask = self ? b->o.key_padding_mask : b->o.memory_key_padding_mask};
+    xt_mha_opts a = XT_OPTS(xt_mha_opts, .heads = b->o.heads, .dropout = b->o.dropout, .batch_first = b->o.batch_first,
+                            .causal = self ? b->o.causal : XT_OFF, .attn_mask = self ? b->o.mask : b->o.memory_mask,
+                            .key_padding_mask = self ? b->o.key_padding_mask : b->o.memory_key_padding_mask);
     return dropped(b, xt_multihead_attention_at(b->src, b->m, name, q, kv, kv, a));
 }
 
 static xt_tensor feed_forward(const block *b, xt_tensor x) {
     int64_t width = xt_dim(x, -1);
-    xt_tensor h =
-        xt_linear_at(b->src, b->m, "linear1", x, b->o.feedforward ? b->o.feedforward : 2048, (xt_linear_opts){0});
+    xt_tensor h = xt_linear_at(b->src, b->m, "linear1", x, b->o.feedforward, XT_OPTS(xt_linear_opts, ));
     h = dropped(b, b->o.gelu == XT_ON ? xt_gelu_erf_at(b->src, h) : xt_relu_at(b->src, h));
-    return dropped(b, xt_linear_at(b->src, b->m, "linear2", h, width, (xt_linear_opts){0}));
+    return dropped(b, xt_linear_at(b->src, b->m, "linear2", h, width, XT_OPTS(xt_linear_opts, )));
 }
 
 static xt_tensor norm(const block *b, const char *name, xt_tensor x) {
-    return xt_layer_norm_at(b->src, b->m, name, x, (xt_norm_opts){.eps = b->o.eps});
+    return xt_layer_norm_at(b->src, b->m, name, x, XT_OPTS(xt_norm_opts, .eps = b->o.eps));
 }
 
 static bool begin(const xt_src *src, const char *what, xt_module *m, const char *name, xt_tensor x,
@@ -46,11 +41,11 @@ static bool begin(const xt_src *src, const char *what, xt_module *m, const char 
         *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: the module is NULL", what, name);
     else if (!t || t->rank < 2 || t->rank > 3 || !ir_dtype_is_float(t->dtype))
         *out = nn_bad_input(src, what, name, x, "floats [T,B,E], [B,T,E] with batch_first, or [T,E] are needed");
-    else if (o->dropout > 1 || o->feedforward < 0)
-        *out =
-            lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: dropout is %g and feedforward %lld; at most 1, and at least 1",
-                       what, name, o->dropout, (long long)o->feedforward);
-    *b = (block){src, xt_sub(m, name, -1), *o, o->dropout < 0 ? 0 : o->dropout > 0 ? o->dropout : 0.1};
+    else if (!(o->dropout >= 0 && o->dropout <= 1) || o->feedforward < 1)
+        *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s %s: .dropout is %g and .feedforward %lld; in [0,1] (0 = none), and at least 1", what,
+                          name, o->dropout, (long long)o->feedforward);
+    *b = (block){src, xt_sub(m, name, -1), *o};
     return !out->slot;
 }
 

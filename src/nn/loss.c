@@ -55,11 +55,10 @@ bool loss_fit(loss *l, ir_value **w, const ir_value *x, const char *name) {
     return true;
 }
 
-bool loss_number(loss *l, const char *field, double set, double def, double min, double max, double *out) {
-    *out = set == 0 ? def : set;
-    if (set == 0 || (set >= min && set <= max)) return true;
-    l->failed = lazy_error(l->src, XT_INVALID_ARGUMENT, "%s: .%s = %g is out of range: expected %g to %g (default %g)",
-                           l->what, field, set, min, max, def);
+bool loss_number(loss *l, const char *field, double v, double min, double max) {
+    if (v >= min && v <= max) return true;
+    l->failed = lazy_error(l->src, XT_INVALID_ARGUMENT, "%s: .%s = %g is out of range: expected %g to %g", l->what,
+                           field, v, min, max);
     return false;
 }
 

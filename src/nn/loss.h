@@ -22,8 +22,8 @@ bool loss_open(loss *l, const xt_src *src, const char *what, int n, const xt_ten
 bool loss_same_shape(loss *l, const ir_value *x, const ir_value *y, const char *name_x, const char *name_y);
 /* *w at x's shape, when its shape broadcasts to it. */
 bool loss_fit(loss *l, ir_value **w, const ir_value *x, const char *name);
-/* False when `set` is not 0 (or NaN) and outside [min, max]; else *out = set, or def for 0. */
-bool loss_number(loss *l, const char *field, double set, double def, double min, double max, double *out);
+/* False, with the failure, for a number outside [min, max]. */
+bool loss_number(loss *l, const char *field, double v, double min, double max);
 /* The loss from its elements. XT_BATCH_MEAN is an error here. */
 xt_tensor loss_close(loss *l, ir_value *each, xt_reduce r);
 /* sum / count for the mean, sum for the sum. */

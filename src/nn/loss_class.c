@@ -34,7 +34,8 @@ static bool find_axis(classes *c, const ir_type *x, const ir_type *labels, bool 
     int64_t rank = (int64_t)x->rank;
     if (rank < 1 || x->count == 0)
         return wrong_shapes(c, x, labels, "there must be at least one score and a class axis");
-    if (asked) {
+    bool says = asked != XT_AXIS_AUTO;
+    if (says) {
         if (!ops_axis(c->l.src, c->l.what, x, asked, &c->axis, &c->l.failed)) return false;
     } else
         c->axis = rank == 1 ? 0 : 1;
@@ -45,9 +46,9 @@ static bool find_axis(classes *c, const ir_type *x, const ir_type *labels, bool 
                             "xt_cast them to XT_I64");
     }
     bool first = without_axis(x, labels, c->axis), last = without_axis(x, labels, rank - 1);
-    if (!asked && rank > 2 && first && last)
+    if (!says && rank > 2 && first && last)
         return wrong_shapes(c, x, labels, "the classes may be dim 1 or the last dim; say .axis = 1 or .axis = -1");
-    if (!first && !asked && last) {
+    if (!first && !says && last) {
         c->axis = rank - 1;
         return true;
     }
@@ -139,7 +140,7 @@ static ir_value *refuse_unknown(const classes *c, ir_value *each, ir_value *keep
 static xt_tensor from_labels(classes *c, ir_value *log_probs, const xt_class_loss_opts *o) {
     ir_builder *b = c->l.b;
     double s = c->smoothing;
-    int64_t ignore = o->ignore_index == 0 ? -100 : o->ignore_index == XT_IGNORE_CLASS_0 ? 0 : o->ignore_index;
+    int64_t ignore = o->ignore_index;
     if (!labels_fit(c, ignore)) return lazy_failed_tensor(c->l.src);
     ir_value *mask = mask_of(c), *keep = counted(c, ignore);
     ir_value *own = c->weight ? masked_sum(c, mask, c->weight) : NULL; /* w[y] */
@@ -183,9 +184,9 @@ xt_tensor xt_nll_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor label
 xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o) {
     classes c = {0};
     if (!open_classes(&c, src, "xt_cross_entropy", logits, labels, o.weight, o.axis, true) ||
-        !loss_reduction(&c.l, o.reduction, false) ||
-        !loss_number(&c.l, "label_smoothing", o.label_smoothing, 0, 0, 1, &c.smoothing))
+        !loss_reduction(&c.l, o.reduction, false) || !loss_number(&c.l, "label_smoothing", o.label_smoothing, 0, 1))
         return c.l.failed;
+    c.smoothing = o.label_smoothing;
     ir_value *log_probs = c.x ? ops_log_softmax(c.l.b, c.x, c.axis) : NULL;
     return ir_dtype_is_float(c.labels->type->dtype) ? from_probabilities(&c, log_probs, &o)
                                                     : from_labels(&c, log_probs, &o);
@@ -193,17 +194,16 @@ xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor lab
 
 xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multi_margin_opts o) {
     classes c = {0};
-    double margin;
-    if (!open_classes(&c, src, "xt_multi_margin_loss", x, labels, o.weight, 0, false) ||
-        !loss_reduction(&c.l, o.reduction, false) || !loss_number(&c.l, "margin", o.margin, 1, -1e30, 1e30, &margin))
+    if (!open_classes(&c, src, "xt_multi_margin_loss", x, labels, o.weight, XT_AXIS_AUTO, false) ||
+        !loss_reduction(&c.l, o.reduction, false) || !loss_number(&c.l, "margin", o.margin, -1e30, 1e30))
         return c.l.failed;
-    if (o.p < 0 || o.p > 2)
+    if (o.p != 1 && o.p != 2)
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "xt_multi_margin_loss: .p = %d is out of range: expected 1 or 2 (default 1)", o.p);
     if (!labels_fit(&c, INT64_MIN)) return lazy_failed_tensor(src);
     ir_builder *b = c.l.b;
     ir_value *mask = mask_of(&c), *own = spread(&c, masked_sum(&c, mask, c.x));
-    ir_value *short_by = loss_positive(b, loss_plus(b, ir_subtract(b, c.x, own), margin));
+    ir_value *short_by = loss_positive(b, loss_plus(b, ir_subtract(b, c.x, own), o.margin));
     if (o.p == 2) short_by = ir_multiply(b, short_by, short_by);
     if (c.weight) short_by = ir_multiply(b, short_by, spread(&c, masked_sum(&c, mask, c.weight)));
     ir_value *each = loss_sum_axis(b, ir_select(b, mask, loss_splat(b, short_by, 0), short_by), c.axis);

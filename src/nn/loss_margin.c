@@ -7,19 +7,17 @@
 xt_tensor xt_cosine_similarity_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_cosine_opts o) {
     loss l;
     ir_value *v[2];
-    double eps;
     int64_t axis;
-    if (!loss_open(&l, src, "xt_cosine_similarity", 2, (xt_tensor[]){x, y}, v) ||
-        !loss_number(&l, "eps", o.eps, 1e-8, 1e-15, 1, &eps))
+    if (!loss_open(&l, src, "xt_cosine_similarity", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "eps", o.eps, 0, 1))
         return l.failed;
     ir_builder *b = l.b;
     if (!ops_meet(src, l.what, b, v[0]->type->dtype, &v[0], &v[1], &l.failed) ||
-        !ops_axis(src, l.what, v[0]->type, o.axis ? o.axis : 1, &axis, &l.failed))
+        !ops_axis(src, l.what, v[0]->type, o.axis, &axis, &l.failed))
         return l.failed;
     ir_value *dot = loss_sum_axis(b, ir_multiply(b, v[0], v[1]), axis), *norm[2];
     for (int i = 0; i < 2; i++) {
         ir_value *s = loss_sum_axis(b, ir_multiply(b, v[i], v[i]), axis);
-        norm[i] = loss_raise(b, loss_root(b, s), eps);
+        norm[i] = loss_raise(b, loss_root(b, s), o.eps);
     }
     return lazy_wrap(ir_divide(b, dot, ir_multiply(b, norm[0], norm[1])), l.what);
 }
@@ -27,7 +25,7 @@ xt_tensor xt_cosine_similarity_at(const xt_src *src, xt_tensor x, xt_tensor y, x
 xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x2, xt_tensor y, xt_margin_opts o) {
     loss l;
     ir_value *v[3];
-    const double tiny = 1e-12; /* PyTorch's */
+    const double tiny = 1e-12, margin = o.margin == XT_AUTO ? 0 : o.margin; /* tiny: PyTorch's */
     ops_text s1, s2, s3;
     if (!loss_open(&l, src, "xt_cosine_embedding_loss", 3, (xt_tensor[]){x1, x2, y}, v) ||
         !loss_same_shape(&l, v[0], v[1], "x1", "x2"))
@@ -43,7 +41,7 @@ xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor
     for (int i = 0; i < 2; i++) square[i] = loss_plus(b, loss_sum_axis(b, ir_multiply(b, v[i], v[i]), axis), tiny);
     ir_value *cosine = ir_divide(b, dot, ir_sqrt(b, ir_multiply(b, square[0], square[1])));
     ir_value *zero = loss_splat(b, cosine, 0), *same = loss_plus(b, ir_negate(b, cosine), 1),
-             *other = loss_positive(b, loss_plus(b, cosine, -o.margin));
+             *other = loss_positive(b, loss_plus(b, cosine, -margin));
     return loss_close(&l,
                       ir_add(b, loss_where(b, IR_EQ, v[2], 1, same, zero), loss_where(b, IR_EQ, v[2], -1, other, zero)),
                       o.reduction);
@@ -56,8 +54,9 @@ xt_tensor xt_margin_ranking_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x
         !loss_same_shape(&l, v[0], v[1], "x1", "x2") || !loss_same_shape(&l, v[0], v[2], "x1", "y"))
         return l.failed;
     ir_builder *b = l.b;
+    double margin = o.margin == XT_AUTO ? 0 : o.margin;
     return loss_close(
-        &l, loss_positive(b, loss_plus(b, ir_multiply(b, ir_negate(b, v[2]), ir_subtract(b, v[0], v[1])), o.margin)),
+        &l, loss_positive(b, loss_plus(b, ir_multiply(b, ir_negate(b, v[2]), ir_subtract(b, v[0], v[1])), margin)),
         o.reduction);
 }
 
@@ -77,17 +76,15 @@ xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tens
                                     xt_triplet_opts o) {
     loss l;
     ir_value *v[3];
-    double margin, p, eps;
     if (!loss_open(&l, src, "xt_triplet_margin_loss", 3, (xt_tensor[]){anchor, positive, negative}, v) ||
         !loss_same_shape(&l, v[0], v[1], "anchor", "positive") ||
-        !loss_same_shape(&l, v[0], v[2], "anchor", "negative") ||
-        !loss_number(&l, "margin", o.margin, 1, 1e-30, 1e30, &margin) ||
-        !loss_number(&l, "p", o.p, 2, 1e-3, INFINITY, &p) || !loss_number(&l, "eps", o.eps, 1e-6, 0, 1, &eps))
+        !loss_same_shape(&l, v[0], v[2], "anchor", "negative") || !loss_number(&l, "margin", o.margin, 0, 1e30) ||
+        !loss_number(&l, "p", o.p, 1e-3, INFINITY) || !loss_number(&l, "eps", o.eps, 0, 1))
         return l.failed;
     if (v[0]->type->rank < 1)
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the anchor has no dims; [D] or [N,D] is needed", l.what);
     ir_builder *b = l.b;
-    ir_value *near = distance(b, v[0], v[1], p, eps), *far = distance(b, v[0], v[2], p, eps);
-    if (o.swap == XT_ON) far = ir_minimum(b, far, distance(b, v[1], v[2], p, eps));
-    return loss_close(&l, loss_positive(b, loss_plus(b, ir_subtract(b, near, far), margin)), o.reduction);
+    ir_value *near = distance(b, v[0], v[1], o.p, o.eps), *far = distance(b, v[0], v[2], o.p, o.eps);
+    if (o.swap == XT_ON) far = ir_minimum(b, far, distance(b, v[1], v[2], o.p, o.eps));
+    return loss_close(&l, loss_positive(b, loss_plus(b, ir_subtract(b, near, far), o.margin)), o.reduction);
 }

@@ -63,27 +63,25 @@ xt_tensor xt_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt
 xt_tensor xt_smooth_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_smooth_l1_opts o) {
     loss l;
     ir_value *v[2];
-    double beta;
     if (!loss_open(&l, src, "xt_smooth_l1_loss", 2, (xt_tensor[]){x, y}, v) ||
-        !loss_number(&l, "beta", o.beta, 1, 1e-30, 1e30, &beta))
+        !loss_number(&l, "beta", o.beta, 0, 1e30))
         return l.failed;
-    return pointwise(&l, v, o.reduction, smooth, &beta);
+    return pointwise(&l, v, o.reduction, o.beta > 0 ? smooth : absolute, &o.beta);
 }
 xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_huber_opts o) {
     loss l;
     ir_value *v[2];
-    double delta;
     if (!loss_open(&l, src, "xt_huber_loss", 2, (xt_tensor[]){x, y}, v) ||
-        !loss_number(&l, "delta", o.delta, 1, 1e-30, 1e30, &delta))
+        !loss_number(&l, "delta", o.delta, 1e-30, 1e30))
         return l.failed;
-    return pointwise(&l, v, o.reduction, huber, &delta);
+    return pointwise(&l, v, o.reduction, huber, &o.delta);
 }
 xt_tensor xt_hinge_embedding_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_margin_opts o) {
     loss l;
     ir_value *v[2];
-    double margin;
+    double margin = o.margin == XT_AUTO ? 1 : o.margin;
     if (!loss_open(&l, src, "xt_hinge_embedding_loss", 2, (xt_tensor[]){x, y}, v) ||
-        !loss_number(&l, "margin", o.margin, 1, -1e30, 1e30, &margin))
+        !loss_number(&l, "margin", margin, -1e30, 1e30))
         return l.failed;
     return pointwise(&l, v, o.reduction, hinge, &margin);
 }
@@ -200,9 +198,8 @@ static ir_value *poisson(ir_builder *b, ir_value *x, ir_value *y, const void *nu
 xt_tensor xt_poisson_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_poisson_nll_opts o) {
     loss l;
     ir_value *v[2];
-    poisson_numbers n = {o.log_input != XT_OFF, o.full == XT_ON, 0};
-    if (!loss_open(&l, src, "xt_poisson_nll_loss", 2, (xt_tensor[]){x, y}, v) ||
-        !loss_number(&l, "eps", o.eps, 1e-8, 0, 1, &n.eps))
+    poisson_numbers n = {o.log_input != XT_OFF, o.full == XT_ON, o.eps};
+    if (!loss_open(&l, src, "xt_poisson_nll_loss", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "eps", o.eps, 0, 1))
         return l.failed;
     return pointwise(&l, v, o.reduction, poisson, &n);
 }
@@ -211,9 +208,8 @@ xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, x
                                   xt_gaussian_nll_opts o) {
     loss l;
     ir_value *v[3];
-    double eps;
     if (!loss_open(&l, src, "xt_gaussian_nll_loss", 3, (xt_tensor[]){x, y, variance}, v) ||
-        !loss_same_shape(&l, v[0], v[1], "x", "y") || !loss_number(&l, "eps", o.eps, 1e-6, 0, 1e30, &eps))
+        !loss_same_shape(&l, v[0], v[1], "x", "y") || !loss_number(&l, "eps", o.eps, 0, 1e30))
         return l.failed;
     ir_builder *b = l.b;
     const ir_type *t = v[0]->type, *tv = v[2]->type;
@@ -225,7 +221,7 @@ xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, x
         v[2] = ir_reshape(b, v[2], t->rank, dims);
     }
     if (!v[2] || !loss_fit(&l, &v[2], v[0], "variance")) return v[2] ? l.failed : lazy_wrap(NULL, l.what);
-    ir_value *var = loss_raise(b, v[2], eps);
+    ir_value *var = loss_raise(b, v[2], o.eps);
     ir_value *d = ir_subtract(b, v[0], v[1]);
     ir_value *each = loss_times(b, ir_add(b, ir_log(b, var), ir_divide(b, ir_multiply(b, d, d), var)), 0.5);
     return loss_close(&l, o.full == XT_ON ? loss_plus(b, each, 0.5 * log(2 * M_PI)) : each, o.reduction);

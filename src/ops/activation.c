@@ -122,7 +122,10 @@ xt_tensor xt_leaky_relu_at(const xt_src *src, xt_tensor x, double slope) {
     return parametric(src, "xt_leaky_relu", leaky_relu, x, slope, 0);
 }
 xt_tensor xt_softplus_at(const xt_src *src, xt_tensor x, xt_softplus_opts o) {
-    return parametric(src, "xt_softplus", softplus, x, o.beta ? o.beta : 1, o.threshold ? o.threshold : 20);
+    if (o.beta == 0)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_softplus: .beta is 0: a number other than zero is needed (default 1)");
+    return parametric(src, "xt_softplus", softplus, x, o.beta, o.threshold);
 }
 xt_tensor xt_threshold_at(const xt_src *src, xt_tensor x, double limit, double value) {
     return parametric(src, "xt_threshold", threshold, x, limit, value);

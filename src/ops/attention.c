@@ -86,7 +86,7 @@ xt_tensor xt_scaled_dot_product_attention_at(const xt_src *src, xt_tensor q, xt_
             v = xt_repeat_interleave_at(src, v, times, -3);
         }
     }
-    double scale = o.scale ? o.scale : tq && tq->rank ? 1 / sqrt((double)tq->dims[tq->rank - 1]) : 1;
+    double scale = o.scale != XT_AUTO ? o.scale : tq && tq->rank ? 1 / sqrt((double)tq->dims[tq->rank - 1]) : 1;
     bool plain = o.causal != XT_ON && xt_is_none(o.mask);
     xt_tensor scores = xt_matmul_at(src, xt_mul_scalar_at(src, q, scale), xt_transpose_at(src, k, -2, -1)), p;
     if (plain)

@@ -102,7 +102,7 @@ static xt_tensor fourier(const xt_src *src, const transform *f, xt_tensor x, int
     if (!ops_axis(src, f->what, v->type, axis, &a, &failed)) return failed;
     xt_dtype t = v->type->dtype;
     bool to_real = f->type == IR_IRFFT, from_real = f->type == IR_RFFT;
-    int64_t own = v->type->dims[a], n = o.n ? o.n : to_real ? 2 * (own - 1) : own;
+    int64_t own = v->type->dims[a], n = o.n != -1 ? o.n : to_real ? 2 * (own - 1) : own;
     if (n < 1 || own < 1 || (from_real && ir_dtype_is_complex(t)) || (unsigned)o.norm > XT_FFT_FORWARD)
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "%s: x is %s %s, .n %lld, .norm %d: %s, a length of at least 1 and an xt_fft_norm", f->what,

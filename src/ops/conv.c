@@ -18,14 +18,14 @@ typedef struct conv {
 
 /* Numbers that no shape can make right. */
 static bool read_options(const xt_src *src, const xt_conv_opts *o, int n, bool transposed, conv *c, xt_tensor *out) {
-    *c = (conv){.n = n, .transposed = transposed, .groups = o->groups ? o->groups : 1, .mode = o->padding_mode};
+    *c = (conv){.n = n, .transposed = transposed, .groups = o->groups, .mode = o->padding_mode};
     snprintf(c->what, sizeof c->what, "xt_conv%s%dd_fn", transposed ? "_transpose" : "", n);
     *out = (xt_tensor){0};
     for (int i = 0; i < n && !out->slot; i++) {
-        c->stride[i] = ops_per_dim(o->stride, o->strides, i, 1);
-        c->dilation[i] = ops_per_dim(o->dilation, o->dilations, i, 1);
-        c->low[i] = c->high[i] = ops_per_dim(o->padding, o->paddings, i, 0);
-        c->extra[i] = ops_per_dim(o->output_padding, o->output_paddings, i, 0);
+        c->stride[i] = ops_per_dim(o->stride, o->strides, i);
+        c->dilation[i] = ops_per_dim(o->dilation, o->dilations, i);
+        c->low[i] = c->high[i] = ops_per_dim(o->padding, o->paddings, i);
+        c->extra[i] = ops_per_dim(o->output_padding, o->output_paddings, i);
         if (c->stride[i] < 1 || c->dilation[i] < 1 || c->groups < 1 || c->low[i] < 0)
             *out = lazy_error(src, XT_INVALID_ARGUMENT,
                               "%s: stride %lld, dilation %lld, groups %d and padding %lld: the first three must be at "

@@ -57,7 +57,7 @@ xt_tensor xt_outer_at(const xt_src *src, xt_tensor x, xt_tensor y) {
 static xt_tensor add_product(const xt_src *src, const char *what, xt_tensor c, xt_tensor x, xt_tensor y, uint32_t rank,
                              xt_addmm_opts o) {
     xt_tensor p = product(src, what, x, y, rank, rank);
-    double alpha = o.alpha ? o.alpha : 1, beta = o.no_input ? 0 : o.beta ? o.beta : 1;
+    double alpha = o.alpha, beta = o.no_input ? 0 : o.beta;
     const ir_type *tc = lazy_type(c), *tp = lazy_type(p);
     size_t n, bad;
     int64_t dims[XT_MAX_RANK];
@@ -144,7 +144,7 @@ xt_tensor xt_cdist_at(const xt_src *src, xt_tensor x, xt_tensor y, double p) {
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_cdist: x %s and y %s: [...,rows,n] with the same n is needed",
                           ops_shape(tx, &sx), ops_shape(ty, &sy));
     xt_tensor d = xt_sub__at(src, xt_unsqueeze_at(src, x, -2), xt_unsqueeze_at(src, y, -3));
-    return xt_norm_axes_at(src, d, (xt_list){1, {-1}}, (xt_vector_norm_opts){.p = p});
+    return xt_norm_axes_at(src, d, (xt_list){1, {-1}}, XT_OPTS(xt_vector_norm_opts, .p = p));
 }
 
 /* --- triangular and symmetric --- */

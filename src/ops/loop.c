@@ -282,9 +282,9 @@ static bool arguments_fit(const xt_src *src, xt_scan_fn fn, int n_carry, const x
             src, XT_INVALID_ARGUMENT,
             "xt_scan: %d carries, %d inputs, %d outputs: counts are at least 0, and what they count must be there",
             n_carry, n_x, n_y);
-    else if (o->length < 0 || o->length > INT32_MAX || (!n_x && !o->length))
+    else if (o->length < -1 || o->length == 0 || o->length > INT32_MAX || (!n_x && o->length < 0))
         lazy_error(src, XT_INVALID_ARGUMENT, "xt_scan: .length = %lld is out of range: expected 1 to %d%s",
-                   (long long)o->length, INT32_MAX, n_x ? " (0 = that of the inputs)" : ", as there are no inputs");
+                   (long long)o->length, INT32_MAX, n_x ? " (-1: that of the inputs)" : ", as there are no inputs");
     else
         return true;
     return false;

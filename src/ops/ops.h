@@ -129,8 +129,8 @@ ir_value *ops_log_softmax(ir_builder *b, ir_value *x, int64_t axis);
 /* --- spatial ops: convolution, pooling, padding, resizing --- */
 enum { OPS_SPATIAL = 3 };
 /* What an option says of spatial dim i: its own number, else the one for all, else the default. */
-static inline int64_t ops_per_dim(int all, const int each[OPS_SPATIAL], int i, int fallback) {
-    return each[i] ? each[i] : all ? all : fallback;
+static inline int64_t ops_per_dim(int all, const int each[OPS_SPATIAL], int i) {
+    return each[i] ? each[i] : all;
 }
 /* Puts a batch dim of 1 in front of an unbatched x ([C, n spatial dims]); *out_added says whether. */
 ir_value *ops_batched(ir_builder *b, ir_value *x, int n_spatial, bool *out_added);

@@ -21,15 +21,16 @@ static bool options_fit(const xt_src *src, const xt_pool_opts *o, int kernel, bo
         *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s; numbers of shape [N,C,%s] are needed", p->what,
                           xt_dtype_name(x->dtype), ops_shape(x, &sx), layout[p->n - 1]);
     for (int i = 0; i < p->n && !out->slot; i++) {
-        int64_t k = ops_per_dim(kernel, o->kernels, i, 0);
+        int64_t k = ops_per_dim(kernel, o->kernels, i);
         p->kernel[i] = k;
-        p->stride[i] = ops_per_dim(o->stride, o->strides, i, (int)k);
-        p->pad[i] = ops_per_dim(o->padding, o->paddings, i, 0);
-        p->dilation[i] = ops_per_dim(o->dilation, o->dilations, i, 1);
-        if (k < 1 || p->stride[i] < 1 || p->dilation[i] < 1 || o->divisor < 0)
+        p->stride[i] = ops_per_dim(o->stride != -1 ? o->stride : (int)k, o->strides, i);
+        p->pad[i] = ops_per_dim(o->padding, o->paddings, i);
+        p->dilation[i] = ops_per_dim(o->dilation, o->dilations, i);
+        bool divides = o->divisor == -1 || o->divisor > 0;
+        if (k < 1 || p->stride[i] < 1 || p->dilation[i] < 1 || !divides)
             *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: kernel %lld and stride %lld must be at least 1%s", p->what,
                               (long long)k, (long long)p->stride[i],
-                              p->dilation[i] < 1 || o->divisor < 0 ? ", dilation and divisor too" : "");
+                              p->dilation[i] < 1 || !divides ? ", dilation and divisor too" : "");
         else if (average && p->dilation[i] != 1)
             *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: dilation %lld: only max pooling has dilation", p->what,
                               (long long)p->dilation[i]);
@@ -44,7 +45,7 @@ static bool options_fit(const xt_src *src, const xt_pool_opts *o, int kernel, bo
             int at = 0;
             for (int j = 0; j < p->n; j++)
                 at += snprintf(window + at, sizeof window - (size_t)at, "%s%lld", j ? "x" : "",
-                               (long long)ops_per_dim(kernel, o->kernels, j, 0));
+                               (long long)ops_per_dim(kernel, o->kernels, j));
             *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s with padding %lld is smaller than the kernel %s",
                               p->what, ops_shape(x, &sx), (long long)p->pad[i], window);
         }
@@ -86,7 +87,7 @@ static ir_value *window_counts(ir_builder *b, const pool *p, const xt_pool_opts 
         whole *= (double)p->kernel[i];
         differ |= p->high[i + 2] != p->pad[i] || (o->count_include_pad == XT_OFF && p->pad[i]);
     }
-    if (o->divisor || !differ) return ir_splat(b, sums, o->divisor ? o->divisor : whole);
+    if (o->divisor > 0 || !differ) return ir_splat(b, sums, o->divisor == -1 ? whole : o->divisor);
     pool q = *p;
     int64_t image[OPS_SPATIAL + 2] = {1, 1}, axes[OPS_SPATIAL] = {2, 3, 4};
     for (int i = 2; i < p->n + 2; i++) {
@@ -136,8 +137,9 @@ xt_tensor xt_lp_pool_at(const xt_src *src, int n_spatial, xt_tensor x, double p,
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_lp_pool%dd: the power is %g; it must be positive", n_spatial,
                           p);
     double elements = 1;
-    for (int i = 0; i < n_spatial && i < OPS_SPATIAL; i++) elements *= (double)ops_per_dim(kernel, o.kernels, i, 1);
-    o.divisor = o.padding = 0;
+    for (int i = 0; i < n_spatial && i < OPS_SPATIAL; i++) elements *= (double)ops_per_dim(kernel, o.kernels, i);
+    o.divisor = -1;
+    o.padding = 0;
     memset(o.paddings, 0, sizeof o.paddings);
     xt_tensor mean = xt_pool_at(src, true, n_spatial, xt_pow_scalar_at(src, x, p), kernel, o);
     return xt_pow_scalar_at(src, xt_mul_scalar_at(src, mean, elements), 1 / p);

@@ -200,7 +200,7 @@ WHOLE(xt_std, xt_std_at, IN_FLOAT | ORDERED | WIDE, deviation)
 WHOLE(xt_var, xt_var_at, IN_FLOAT | ORDERED | WIDE, variance)
 
 static double correction_of(xt_var_opts o) {
-    return o.population ? 0 : o.correction ? o.correction : 1;
+    return o.population ? 0 : o.correction;
 }
 xt_tensor xt_var_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_var_opts o) {
     return reduced(src, "xt_var_axes", IN_FLOAT | ORDERED | WIDE, variance, x, axes,
@@ -213,11 +213,11 @@ xt_tensor xt_std_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_var_op
 
 xt_tensor xt_norm_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_vector_norm_opts o) {
     const char *what = "xt_norm_axes";
-    double p = o.p ? o.p : 2;
+    double p = o.p;
     if (isnan(p)) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: .p is NaN: a number or an infinity is needed", what);
     unsigned needs = IN_FLOAT | ORDERED | WIDE | (isinf(p) && p < 0 ? HAS_ELEMENTS : 0);
-    return reduced(src, what, needs, o.zero ? norm_of_zero : norm, x, axes, (xt_reduce_opts){.keepdim = o.keepdim}, p,
-                   0);
+    return reduced(src, what, needs, o.zero || p == 0 ? norm_of_zero : norm, x, axes,
+                   (xt_reduce_opts){.keepdim = o.keepdim}, p, 0);
 }
 
 /* --- made of them --- */
@@ -229,8 +229,9 @@ xt_tensor xt_normalize_at(const xt_src *src, xt_tensor x, int axis, xt_normalize
     if (!(o.eps >= 0) || isnan(o.p))
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "xt_normalize: .p %g, .eps %g: p is a number or infinity, eps is not negative", o.p, o.eps);
-    xt_tensor n = xt_norm_axes_at(src, x, (xt_list){1, {axis}}, (xt_vector_norm_opts){.p = o.p, .keepdim = true});
-    return xt_div_at(src, x, xt_clamp_at(src, n, o.eps ? o.eps : 1e-12, INFINITY));
+    xt_tensor n =
+        xt_norm_axes_at(src, x, (xt_list){1, {axis}}, XT_OPTS(xt_vector_norm_opts, .keepdim = true, .p = o.p));
+    return xt_div_at(src, x, xt_clamp_at(src, n, o.eps, INFINITY));
 }
 
 static bool is_rows(const xt_src *src, const char *what, xt_tensor x, xt_tensor *out) {
@@ -295,7 +296,7 @@ xt_tensor xt_renorm_at(const xt_src *src, xt_tensor x, double p, int axis, doubl
     xt_list rest = {0, {0}};
     for (int64_t i = 0; t && i < (int64_t)t->rank; i++)
         if (i != a) rest.v[rest.n++] = i;
-    xt_tensor norm = xt_norm_axes_at(src, x, rest, (xt_vector_norm_opts){.p = p, .keepdim = true});
+    xt_tensor norm = xt_norm_axes_at(src, x, rest, XT_OPTS(xt_vector_norm_opts, .keepdim = true, .p = p));
     xt_tensor limit = xt_full_like_at(src, norm, most),
               scale = xt_div_at(src, limit, xt_add_scalar_at(src, norm, 1e-7));
     return xt_mul_at(src, x, xt_where_at(src, xt_gt_at(src, norm, limit), scale, xt_full_like_at(src, norm, 1)));

@@ -59,7 +59,7 @@ xt_tensor xt_rfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts 
     xt_tensor failed;
     if (!named_axes(src, "xt_rfftn", x, axes, &n, a, &failed)) return failed;
     x = xt_rfft_at(src, x, (int)a[n - 1], o);
-    for (size_t i = n - 1; i-- > 0;) x = xt_fft_at(src, x, (int)a[i], (xt_fft_opts){.norm = o.norm});
+    for (size_t i = n - 1; i-- > 0;) x = xt_fft_at(src, x, (int)a[i], XT_OPTS(xt_fft_opts, .norm = o.norm));
     return x;
 }
 xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o) {
@@ -67,7 +67,7 @@ xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts
     int64_t a[XT_MAX_RANK];
     xt_tensor failed;
     if (!named_axes(src, "xt_irfftn", x, axes, &n, a, &failed)) return failed;
-    for (size_t i = 0; i + 1 < n; i++) x = xt_ifft_at(src, x, (int)a[i], (xt_fft_opts){.norm = o.norm});
+    for (size_t i = 0; i + 1 < n; i++) x = xt_ifft_at(src, x, (int)a[i], XT_OPTS(xt_fft_opts, .norm = o.norm));
     return xt_irfft_at(src, x, (int)a[n - 1], o);
 }
 
@@ -77,7 +77,7 @@ xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts
     const char *what = "xt_stft";
     const ir_type *t = lazy_type(x), *tw = xt_is_none(o.window) ? NULL : lazy_type(o.window);
     ops_text sx, sw;
-    int64_t hop = o.hop ? o.hop : n_fft / 4, length = o.win_length ? o.win_length : n_fft, half = n_fft / 2;
+    int64_t hop = o.hop != -1 ? o.hop : n_fft / 4, length = o.win_length != -1 ? o.win_length : n_fft, half = n_fft / 2;
     if (t && (t->rank < 1 || t->rank >= XT_MAX_RANK || !ir_dtype_is_float(t->dtype) || n_fft < 1 || hop < 1 ||
               length < 1 || length > n_fft || (tw && (tw->rank != 1 || tw->dims[0] != length))))
         return lazy_error(src, XT_INVALID_ARGUMENT,
@@ -97,7 +97,7 @@ xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts
         frames = xt_mul_at(src, frames,
                            xt_pad_at(src, window, (xt_list){2, {before, n_fft - length - before}}, (xt_pad_opts){0}));
     }
-    xt_fft_opts fft = {.norm = o.normalized ? XT_FFT_ORTHO : XT_FFT_BACKWARD};
+    xt_fft_opts fft = XT_OPTS(xt_fft_opts, .norm = o.normalized ? XT_FFT_ORTHO : XT_FFT_BACKWARD);
     xt_tensor f = o.two_sided ? xt_fft_at(src, frames, -1, fft) : xt_rfft_at(src, frames, -1, fft);
     return xt_transpose_at(src, f, -1, -2);
 }

@@ -129,7 +129,7 @@ xt_tensor xt_isclose_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_close_op
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_isclose: .rtol %g and .atol %g: neither may be negative",
                           o.rtol, o.atol);
     if (!ops_meet(src, "xt_isclose", b, XT_DTYPE_NONE, &vx, &vy, &failed)) return failed;
-    double rtol = o.rtol ? o.rtol : 1e-5, atol = o.atol ? o.atol : 1e-8;
+    double rtol = o.rtol, atol = o.atol;
     ir_value *same = ir_compare(b, IR_EQ, vx, vy);
     if (!vx || !same) return lazy_wrap(NULL, "xt_isclose");
     if (ir_dtype_is_complex(vx->type->dtype))

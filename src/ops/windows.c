@@ -75,7 +75,7 @@ xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int kernel_
     ir_value *v = lazy_value(x);
     ops_text shape;
     if (!v) return lazy_wrap(NULL, "xt_unfold");
-    int stride = o.stride ? o.stride : 1, dilation = o.dilation ? o.dilation : 1;
+    int stride = o.stride, dilation = o.dilation;
     const ir_type *t = v->type;
     bool fits = t->rank == 4 && kernel_h > 0 && kernel_w > 0 && stride > 0 && dilation > 0 && o.padding >= 0;
     int64_t places[2] = {0, 0}, kernel[2] = {kernel_h, kernel_w};
@@ -105,7 +105,7 @@ xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int64_t wid
     ir_value *v = lazy_value(x);
     ops_text shape;
     if (!v) return lazy_wrap(NULL, "xt_fold");
-    int64_t stride = o.stride ? o.stride : 1, dilation = o.dilation ? o.dilation : 1, kernel[2] = {kernel_h, kernel_w};
+    int64_t stride = o.stride, dilation = o.dilation, kernel[2] = {kernel_h, kernel_w};
     int64_t size[2] = {height, width}, places[2] = {0, 0};
     const ir_type *t = v->type;
     bool fits = t->rank == 3 && kernel_h > 0 && kernel_w > 0 && stride > 0 && dilation > 0 && o.padding >= 0;

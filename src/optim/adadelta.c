@@ -20,12 +20,12 @@ static const optim_kind kind = {
 xt_optimizer *xt_adadelta_opt(const xt_src *src, xt_module *net, xt_adadelta_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_adadelta_opts, lr, 1, 0, 1e6, "learning rate"),
-        OPTIM_ROW(xt_adadelta_opts, rho, 0.9, 0, 1, "decay of both means"),
-        OPTIM_ROW(xt_adadelta_opts, eps, 1e-6, 0, 1, "added under the roots"),
-        OPTIM_ROW(xt_adadelta_opts, weight_decay, 0, 0, 1e6, "L2 penalty"),
+        OPTIM_ROW(xt_adadelta_opts, lr, 0, 1e6, "learning rate"),
+        OPTIM_ROW(xt_adadelta_opts, rho, 0, 1, "decay of both means"),
+        OPTIM_ROW(xt_adadelta_opts, eps, 0, 1, "added under the roots"),
+        OPTIM_ROW(xt_adadelta_opts, weight_decay, 0, 1e6, "L2 penalty"),
         OPTIM_SWITCH(xt_adadelta_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_adadelta_opts),
     };
-    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(xt_adadelta_opts), sizeof p);
 }

@@ -77,11 +77,11 @@ static void update(optim_update *u) {
     const xt_adafactor_opts *p = OPTIM_OPTS(u->h, xt_adafactor_opts);
     if (!u->param || !u->grad) return;
     xt_dtype t = u->param->type->dtype;
-    double eps1 = p->eps1 != 0   ? p->eps1
-                  : t == XT_F64  ? DBL_EPSILON
-                  : t == XT_BF16 ? 0x1p-7
-                  : t == XT_F16  ? 0x1p-10
-                                 : FLT_EPSILON;
+    double eps1 = p->eps1 != XT_AUTO ? p->eps1
+                  : t == XT_F64      ? DBL_EPSILON
+                  : t == XT_BF16     ? 0x1p-7
+                  : t == XT_F16      ? 0x1p-10
+                                     : FLT_EPSILON;
     ir_value *size = rms(b, u->param);
     ir_value *alpha = size ? ir_multiply(b, ir_maximum(b, size, ir_splat(b, size->type, p->eps2)), u->shared[1]) : NULL;
     optim_decay(u, true);
@@ -104,14 +104,14 @@ static const optim_kind kind = {.id = OPTIM_adafactor,
 xt_optimizer *xt_adafactor_opt(const xt_src *src, xt_module *net, xt_adafactor_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_adafactor_opts, lr, 1e-2, 0, 1e6, "learning rate"),
-        OPTIM_ROW(xt_adafactor_opts, beta2_decay, -0.8, -10, 0, "exponent of the step in the second moment's decay"),
-        OPTIM_ROW(xt_adafactor_opts, eps1, 0, 0, 1, "least root of the second moment; 0 = the dtype's epsilon"),
-        OPTIM_ROW(xt_adafactor_opts, eps2, 1e-3, 0, 1, "least size of a parameter"),
-        OPTIM_ROW(xt_adafactor_opts, d, 1, 1, 1e6, "clipping threshold"),
-        OPTIM_ROW(xt_adafactor_opts, weight_decay, 0, 0, 1e6, "shrinks parameters"),
+        OPTIM_ROW(xt_adafactor_opts, lr, 0, 1e6, "learning rate"),
+        OPTIM_ROW(xt_adafactor_opts, beta2_decay, -10, 0, "exponent of the step in the second moment's decay"),
+        OPTIM_ROW(xt_adafactor_opts, eps1, 0, 1, "least root of the second moment"),
+        OPTIM_ROW(xt_adafactor_opts, eps2, 0, 1, "least size of a parameter"),
+        OPTIM_ROW(xt_adafactor_opts, d, 1, 1e6, "clipping threshold"),
+        OPTIM_ROW(xt_adafactor_opts, weight_decay, 0, 1e6, "shrinks parameters"),
         OPTIM_SWITCH(xt_adafactor_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_adafactor_opts),
     };
-    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(xt_adafactor_opts), sizeof p);
 }

@@ -35,13 +35,13 @@ static const optim_kind kind = {.id = OPTIM_adagrad,
 xt_optimizer *xt_adagrad_opt(const xt_src *src, xt_module *net, xt_adagrad_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_adagrad_opts, lr, 1e-2, 0, 1e6, "learning rate"),
-        OPTIM_ROW(xt_adagrad_opts, lr_decay, 0, 0, 1e6, "the rate falls as 1 / (1 + (t-1) lr_decay)"),
-        OPTIM_ROW(xt_adagrad_opts, weight_decay, 0, 0, 1e6, "L2 penalty"),
-        OPTIM_ROW(xt_adagrad_opts, initial_accumulator_value, 0, 0, 1e30, "first value of the sums"),
-        OPTIM_ROW(xt_adagrad_opts, eps, 1e-10, 0, 1, "added to the root"),
+        OPTIM_ROW(xt_adagrad_opts, lr, 0, 1e6, "learning rate"),
+        OPTIM_ROW(xt_adagrad_opts, lr_decay, 0, 1e6, "the rate falls as 1 / (1 + (t-1) lr_decay)"),
+        OPTIM_ROW(xt_adagrad_opts, weight_decay, 0, 1e6, "L2 penalty"),
+        OPTIM_ROW(xt_adagrad_opts, initial_accumulator_value, 0, 1e30, "first value of the sums"),
+        OPTIM_ROW(xt_adagrad_opts, eps, 0, 1, "added to the root"),
         OPTIM_SWITCH(xt_adagrad_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_adagrad_opts),
     };
-    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(xt_adagrad_opts), sizeof p);
 }

@@ -45,22 +45,22 @@ static void update_adamw(optim_update *u) {
     }
 static const optim_kind adam = ADAM(adam, update_adam), adamw = ADAM(adamw, update_adamw);
 
-#define ADAM_ROWS(decay)                                                                               \
-    OPTIM_ROW(xt_adamw_opts, lr, 1e-3, 0, 1e6, "learning rate"),                                       \
-        OPTIM_ROW(xt_adamw_opts, beta1, 0.9, 0, 1, "decay of the mean of gradients"),                  \
-        OPTIM_ROW(xt_adamw_opts, beta2, 0.999, 0, 1, "decay of the mean of squared gradients"),        \
-        OPTIM_ROW(xt_adamw_opts, eps, 1e-8, 0, 1, "added to the root"),                                \
-        OPTIM_ROW(xt_adamw_opts, weight_decay, decay, -1, 1e6, "shrinks parameters; negative = none"), \
-        OPTIM_SWITCH(xt_adamw_opts, amsgrad, "divides by the largest second moment so far"),           \
+#define ADAM_ROWS                                                                            \
+    OPTIM_ROW(xt_adamw_opts, lr, 0, 1e6, "learning rate"),                                   \
+        OPTIM_ROW(xt_adamw_opts, beta1, 0, 1, "decay of the mean of gradients"),             \
+        OPTIM_ROW(xt_adamw_opts, beta2, 0, 1, "decay of the mean of squared gradients"),     \
+        OPTIM_ROW(xt_adamw_opts, eps, 0, 1, "added to the root"),                            \
+        OPTIM_ROW(xt_adamw_opts, weight_decay, 0, 1e6, "shrinks parameters"),                \
+        OPTIM_SWITCH(xt_adamw_opts, amsgrad, "divides by the largest second moment so far"), \
         OPTIM_SWITCH(xt_adamw_opts, maximize, "climbs"), OPTIM_CLIP_ROWS(xt_adamw_opts),
 
 xt_optimizer *xt_adamw_opt(const xt_src *src, xt_module *net, xt_adamw_opts p) {
     SRC_CALLED_FROM(src);
-    static const option_row rows[] = {ADAM_ROWS(0.01)};
-    return optim_new(&adamw, net, rows, BASE_COUNT(rows), &p, sizeof p);
+    static const option_row rows[] = {ADAM_ROWS};
+    return optim_new(&adamw, net, rows, BASE_COUNT(rows), &p, &XT_OPTS(xt_adamw_opts, .weight_decay = 0.01), sizeof p);
 }
 xt_optimizer *xt_adam_opt(const xt_src *src, xt_module *net, xt_adamw_opts p) {
     SRC_CALLED_FROM(src);
-    static const option_row rows[] = {ADAM_ROWS(0)};
-    return optim_new(&adam, net, rows, BASE_COUNT(rows), &p, sizeof p);
+    static const option_row rows[] = {ADAM_ROWS};
+    return optim_new(&adam, net, rows, BASE_COUNT(rows), &p, &XT_OPTS(xt_adamw_opts, .weight_decay = 0), sizeof p);
 }

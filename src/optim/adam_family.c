@@ -110,19 +110,20 @@ static const optim_kind radam_kind = {.id = OPTIM_radam,
                                       .update = radam};
 
 /* --- making --- */
-#define FAMILY_ROWS(rate)                                                                         \
-    OPTIM_ROW(xt_adam_family_opts, lr, rate, 0, 1e6, "learning rate"),                            \
-        OPTIM_ROW(xt_adam_family_opts, beta1, 0.9, 0, 1, "decay of the mean of gradients"),       \
-        OPTIM_ROW(xt_adam_family_opts, beta2, 0.999, 0, 0.9999999, "decay of the second moment"), \
-        OPTIM_ROW(xt_adam_family_opts, eps, 1e-8, 0, 1, "added to the denominator"),              \
-        OPTIM_ROW(xt_adam_family_opts, weight_decay, 0, 0, 1e6, "L2 penalty"),                    \
-        OPTIM_ROW(xt_adam_family_opts, momentum_decay, 4e-3, 0, 1, "of NAdam"),                   \
-        OPTIM_SWITCH(xt_adam_family_opts, decoupled_weight_decay, "as AdamW"),                    \
+#define FAMILY_ROWS                                                                        \
+    OPTIM_ROW(xt_adam_family_opts, lr, 0, 1e6, "learning rate"),                           \
+        OPTIM_ROW(xt_adam_family_opts, beta1, 0, 1, "decay of the mean of gradients"),     \
+        OPTIM_ROW(xt_adam_family_opts, beta2, 0, 0.9999999, "decay of the second moment"), \
+        OPTIM_ROW(xt_adam_family_opts, eps, 0, 1, "added to the denominator"),             \
+        OPTIM_ROW(xt_adam_family_opts, weight_decay, 0, 1e6, "L2 penalty"),                \
+        OPTIM_ROW(xt_adam_family_opts, momentum_decay, 0, 1, "of NAdam"),                  \
+        OPTIM_SWITCH(xt_adam_family_opts, decoupled_weight_decay, "as AdamW"),             \
         OPTIM_SWITCH(xt_adam_family_opts, maximize, "climbs"), OPTIM_CLIP_ROWS(xt_adam_family_opts),
 
 static xt_optimizer *make(const optim_kind *k, xt_module *net, xt_adam_family_opts p) {
-    static const option_row rows[] = {FAMILY_ROWS(2e-3)}, radam_rows[] = {FAMILY_ROWS(1e-3)};
-    return optim_new(k, net, k == &radam_kind ? radam_rows : rows, BASE_COUNT(rows), &p, sizeof p);
+    static const option_row rows[] = {FAMILY_ROWS};
+    return optim_new(k, net, rows, BASE_COUNT(rows), &p,
+                     &XT_OPTS(xt_adam_family_opts, .lr = k == &radam_kind ? 1e-3 : 2e-3), sizeof p);
 }
 
 xt_optimizer *xt_adamax_opt(const xt_src *src, xt_module *net, xt_adam_family_opts p) {

@@ -200,8 +200,8 @@ void xt_zero_grad_at(const xt_src *src, xt_optimizer *o) {
 }
 
 static bool clip_options(const xt_src *src, const char *what, double max, xt_clip_opts *p) {
-    static const option_row rows[] = {OPTIM_ROW(xt_clip_opts, norm_type, 2, 1e-3, HUGE_VAL, "which norm")};
-    xt_status s = options_check(rows, BASE_COUNT(rows), p, what);
+    static const option_row rows[] = {OPTIM_ROW(xt_clip_opts, norm_type, 1e-3, HUGE_VAL, "which norm")};
+    xt_status s = options_check(rows, BASE_COUNT(rows), p, OPTION_DEFAULTS(xt_clip_opts), what);
     if (!s && !(max > 0))
         s = status_new(XT_INVALID_ARGUMENT, NULL,
                        "%s: the largest norm is %g; a number above 0 is needed (HUGE_VAL: the norm alone)", what, max);

@@ -6,21 +6,22 @@
 #include "optim/optim.h"
 
 static const option_row group_rows[] = {
-    OPTIM_ROW(xt_group_opts, lr, 0, 0, 1e6, "learning rate of the group"),
-    OPTIM_ROW(xt_group_opts, lr_scale, 1, 0, 1e6, "factor of the optimizer's learning rate"),
-    OPTIM_ROW(xt_group_opts, weight_decay, 0, -1, 1e6, "negative = none"),
-    OPTIM_ROW(xt_group_opts, momentum, 0, 0, 1, "momentum, or the first beta"),
+    OPTIM_ROW(xt_group_opts, lr, 0, 1e6, "learning rate of the group"),
+    OPTIM_ROW(xt_group_opts, lr_scale, 0, 1e6, "factor of the optimizer's learning rate"),
+    OPTIM_ROW(xt_group_opts, weight_decay, 0, 1e6, "weight decay of the group"),
+    OPTIM_ROW(xt_group_opts, momentum, 0, 1, "momentum, or the first beta"),
     OPTIM_SWITCH(xt_group_opts, frozen, "not updated"),
 };
 
 int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *o, const char *pattern, xt_group_opts p) {
     SRC_CALLED_FROM(src);
     if (!o) return -1; /* its own error is pending */
-    xt_status s = options_check(group_rows, BASE_COUNT(group_rows), &p, "xt_optimizer_group");
+    xt_status s =
+        options_check(group_rows, BASE_COUNT(group_rows), &p, OPTION_DEFAULTS(xt_group_opts), "xt_optimizer_group");
     if (!s && (!pattern || !*pattern))
         s = status_new(XT_INVALID_ARGUMENT, NULL,
                        "xt_optimizer_group: a pattern of parameter names is needed, as \"*.bias\"");
-    if (!s && p.lr != 0 && p.lr_scale != 1)
+    if (!s && p.lr != XT_AUTO && p.lr_scale != 1)
         s = status_new(XT_INVALID_ARGUMENT, NULL,
                        "xt_optimizer_group: .lr = %g and .lr_scale = %g are both given; one of them is the rate", p.lr,
                        p.lr_scale);
@@ -34,10 +35,10 @@ int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *o, const char *patte
     optim_group g = {
         .h = o->groups[0].h, .pattern = s ? NULL : base_strdup(pattern), .frozen = p.frozen == XT_ON, .initial_lr = -1};
     if (!s && !g.pattern) s = status_oom(64, "an optimizer's group");
-    g.h.lr = p.lr != 0 ? p.lr : g.h.lr * p.lr_scale;
+    g.h.lr = p.lr != XT_AUTO ? p.lr : g.h.lr * p.lr_scale;
     g.lr_ratio = o->groups[0].h.lr > 0 ? g.h.lr / o->groups[0].h.lr : p.lr_scale;
-    if (p.weight_decay != 0) g.h.weight_decay = p.weight_decay < 0 ? 0 : p.weight_decay;
-    if (p.momentum != 0) g.h.momentum = p.momentum;
+    if (p.weight_decay != XT_AUTO) g.h.weight_decay = p.weight_decay;
+    if (p.momentum != XT_AUTO) g.h.momentum = p.momentum;
     if (!s && !VEC_PUSH(o->groups, o->n_groups, o->cap_groups, g)) {
         base_free(g.pattern);
         s = status_oom(sizeof g, "an optimizer's group");

@@ -47,13 +47,13 @@ static const optim_kind kind = {.id = OPTIM_lamb,
 xt_optimizer *xt_lamb_opt(const xt_src *src, xt_module *net, xt_lamb_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_lamb_opts, lr, 1e-3, 0, 1e6, "learning rate"),
-        OPTIM_ROW(xt_lamb_opts, beta1, 0.9, 0, 1, "decay of the mean of gradients"),
-        OPTIM_ROW(xt_lamb_opts, beta2, 0.999, 0, 1, "decay of the mean of squared gradients"),
-        OPTIM_ROW(xt_lamb_opts, eps, 1e-6, 0, 1, "added to the root"),
-        OPTIM_ROW(xt_lamb_opts, weight_decay, 0.01, -1, 1e6, "part of the direction; negative = none"),
+        OPTIM_ROW(xt_lamb_opts, lr, 0, 1e6, "learning rate"),
+        OPTIM_ROW(xt_lamb_opts, beta1, 0, 1, "decay of the mean of gradients"),
+        OPTIM_ROW(xt_lamb_opts, beta2, 0, 1, "decay of the mean of squared gradients"),
+        OPTIM_ROW(xt_lamb_opts, eps, 0, 1, "added to the root"),
+        OPTIM_ROW(xt_lamb_opts, weight_decay, 0, 1e6, "part of the direction"),
         OPTIM_SWITCH(xt_lamb_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_lamb_opts),
     };
-    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(xt_lamb_opts), sizeof p);
 }

@@ -15,12 +15,12 @@ static const optim_kind kind = {
 xt_optimizer *xt_lion_opt(const xt_src *src, xt_module *net, xt_lion_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_lion_opts, lr, 1e-4, 0, 1e6, "learning rate"),
-        OPTIM_ROW(xt_lion_opts, beta1, 0.9, 0, 1, "share of the momentum in the direction"),
-        OPTIM_ROW(xt_lion_opts, beta2, 0.99, 0, 1, "decay of the momentum"),
-        OPTIM_ROW(xt_lion_opts, weight_decay, 0, 0, 1e6, "shrinks parameters"),
+        OPTIM_ROW(xt_lion_opts, lr, 0, 1e6, "learning rate"),
+        OPTIM_ROW(xt_lion_opts, beta1, 0, 1, "share of the momentum in the direction"),
+        OPTIM_ROW(xt_lion_opts, beta2, 0, 1, "decay of the momentum"),
+        OPTIM_ROW(xt_lion_opts, weight_decay, 0, 1e6, "shrinks parameters"),
         OPTIM_SWITCH(xt_lion_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_lion_opts),
     };
-    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(xt_lion_opts), sizeof p);
 }

@@ -15,14 +15,14 @@ static xt_tensor number(const xt_src *src, const char *name, float v) {
 
 xt_loss_scaler *xt_loss_scaler_opt(const xt_src *src, xt_loss_scaler_opts p) {
     static const option_row rows[] = {
-        OPTIM_ROW(xt_loss_scaler_opts, init_scale, 65536, 1e-30, 1e30, "scale at the beginning"),
-        OPTIM_ROW(xt_loss_scaler_opts, growth_factor, 2, 1.0000001, 1e6, "factor after growth_interval good steps"),
-        OPTIM_ROW(xt_loss_scaler_opts, backoff_factor, 0.5, 1e-6, 0.9999999, "factor after a step with infinities"),
-        {"growth_interval", "good steps in a row", OPTION_I64, offsetof(xt_loss_scaler_opts, growth_interval), 2000, 1,
-         1e7, NULL},
+        OPTIM_ROW(xt_loss_scaler_opts, init_scale, 1e-30, 1e30, "scale at the beginning"),
+        OPTIM_ROW(xt_loss_scaler_opts, growth_factor, 1.0000001, 1e6, "factor after growth_interval good steps"),
+        OPTIM_ROW(xt_loss_scaler_opts, backoff_factor, 1e-6, 0.9999999, "factor after a step with infinities"),
+        {"growth_interval", "good steps in a row", OPTION_I64, offsetof(xt_loss_scaler_opts, growth_interval), 1, 1e7,
+         NULL},
         OPTIM_SWITCH(xt_loss_scaler_opts, enabled, "off: passes everything through"),
     };
-    xt_status e = options_check(rows, BASE_COUNT(rows), &p, "xt_loss_scaler_new");
+    xt_status e = options_check(rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(xt_loss_scaler_opts), "xt_loss_scaler_new");
     xt_loss_scaler *s = e ? NULL : base_calloc(1, sizeof *s);
     if (!e && (!s || !lazy_own(s, free_scaler))) e = status_oom(sizeof *s, "a loss scaler");
     if (e) {

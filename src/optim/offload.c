@@ -181,9 +181,10 @@ static void finished(void *user) {
 /* --- the public side --- */
 void xt_optimizer_offload_opt(const xt_src *src, xt_optimizer *o, xt_offload_opts p) {
     static const option_row rows[] = {{"group_bytes", "bytes of state on the device at a time", OPTION_I64,
-                                       offsetof(xt_offload_opts, group_bytes), 64 << 20, 1, 1e15, NULL}};
-    xt_status s = o ? options_check(rows, BASE_COUNT(rows), &p, "xt_optimizer_offload")
-                    : status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_offload: the optimizer is NULL");
+                                       offsetof(xt_offload_opts, group_bytes), 1, 1e15, NULL}};
+    xt_status s =
+        o ? options_check(rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(xt_offload_opts), "xt_optimizer_offload")
+          : status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_offload: the optimizer is NULL");
     if (!s && !o->offload && !(o->offload = base_calloc(1, sizeof *o->offload)))
         s = status_oom(sizeof *o->offload, "xt_optimizer_offload");
     if (failed(status_at(s, src))) return;

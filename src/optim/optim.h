@@ -130,27 +130,18 @@ struct xt_optimizer {
 
 /* --- optimizer.c --- */
 /* Checks the options by their rows and makes the optimizer with a copy of them. Rows of these names are read here too:
- * lr, weight_decay (negative: none), momentum or beta1, maximize, clip_norm, clip_norm_type, clip_value. NULL with a
+ * lr, weight_decay, momentum or beta1, maximize, clip_norm, clip_norm_type, clip_value. NULL with a
  * pending error. */
 xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *rows, size_t n_rows, void *opts,
-                        size_t size);
-#define OPTIM_CLIP_ROWS(type)                                                                                        \
-    {"clip_norm",                                                                                                    \
-     "largest norm of all gradients together; 0 = off",                                                              \
-     OPTION_DOUBLE,                                                                                                  \
-     offsetof(type, clip_norm),                                                                                      \
-     0,                                                                                                              \
-     0,                                                                                                              \
-     1e30,                                                                                                           \
-     NULL},                                                                                                          \
-        {"clip_norm_type", "which norm", OPTION_DOUBLE, offsetof(type, clip_norm_type), 2, 1e-3, HUGE_VAL, NULL}, {  \
-        "clip_value", "largest absolute value of a gradient; 0 = off", OPTION_DOUBLE, offsetof(type, clip_value), 0, \
-            0, 1e30, NULL                                                                                            \
-    }
-#define OPTIM_ROW(type, field, def, min, max, help) \
-    { #field, help, OPTION_DOUBLE, offsetof(type, field), def, min, max, NULL }
+                        const void *defaults, size_t size);
+#define OPTIM_ROW(type, field, min, max, help) \
+    { #field, help, OPTION_DOUBLE, offsetof(type, field), min, max, NULL }
 #define OPTIM_SWITCH(type, field, help) \
-    { #field, help, OPTION_SWITCH, offsetof(type, field), 0, 0, 0, NULL }
+    { #field, help, OPTION_SWITCH, offsetof(type, field), 0, 0, NULL }
+#define OPTIM_CLIP_ROWS(type)                                                               \
+    OPTIM_ROW(type, clip_norm, 0, 1e30, "largest norm of all gradients together; 0 = off"), \
+        OPTIM_ROW(type, clip_norm_type, 1e-3, HUGE_VAL, "which norm"),                      \
+        OPTIM_ROW(type, clip_value, 0, 1e30, "largest absolute value of a gradient; 0 = off")
 int optim_group_of(const xt_optimizer *o, const char *param); /* the last pattern that matches */
 bool optim_counts(const xt_optimizer *o);
 const ir_type *optim_state_type(const xt_optimizer *o, const optim_param *p, int k, const ir_type *param);

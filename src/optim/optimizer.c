@@ -23,10 +23,9 @@ static double option(const option_row *rows, size_t n, const void *opts, const c
 }
 
 static void take_options(xt_optimizer *o, const option_row *rows, size_t n) {
-    double decay = option(rows, n, o->opts, "weight_decay", 0);
     o->groups[0].h = (optim_hyper){
         .lr = option(rows, n, o->opts, "lr", 0),
-        .weight_decay = decay < 0 ? 0 : decay,
+        .weight_decay = option(rows, n, o->opts, "weight_decay", 0),
         .momentum = option(rows, n, o->opts, "momentum", option(rows, n, o->opts, "beta1", 0)),
         .maximize = option(rows, n, o->opts, "maximize", false) != 0,
         .opts = o->opts,
@@ -37,10 +36,10 @@ static void take_options(xt_optimizer *o, const option_row *rows, size_t n) {
 }
 
 xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *rows, size_t n_rows, void *opts,
-                        size_t size) {
+                        const void *defaults, size_t size) {
     char what[32];
     snprintf(what, sizeof what, "xt_%s", optim_names[k->id].name);
-    xt_status s = net ? options_check(rows, n_rows, opts, what)
+    xt_status s = net ? options_check(rows, n_rows, opts, defaults, what)
                       : status_new(XT_INVALID_ARGUMENT, NULL, "%s: the module is NULL", what);
     if (s) {
         lazy_fail(s);

@@ -37,14 +37,14 @@ static const optim_kind kind = {.id = OPTIM_rmsprop,
 xt_optimizer *xt_rmsprop_opt(const xt_src *src, xt_module *net, xt_rmsprop_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_rmsprop_opts, lr, 1e-2, 0, 1e6, "learning rate"),
-        OPTIM_ROW(xt_rmsprop_opts, alpha, 0.99, 0, 1, "decay of the mean of squared gradients"),
-        OPTIM_ROW(xt_rmsprop_opts, eps, 1e-8, 0, 1, "added to the root"),
-        OPTIM_ROW(xt_rmsprop_opts, weight_decay, 0, 0, 1e6, "L2 penalty"),
-        OPTIM_ROW(xt_rmsprop_opts, momentum, 0, 0, 1, "factor of the running sum"),
+        OPTIM_ROW(xt_rmsprop_opts, lr, 0, 1e6, "learning rate"),
+        OPTIM_ROW(xt_rmsprop_opts, alpha, 0, 1, "decay of the mean of squared gradients"),
+        OPTIM_ROW(xt_rmsprop_opts, eps, 0, 1, "added to the root"),
+        OPTIM_ROW(xt_rmsprop_opts, weight_decay, 0, 1e6, "L2 penalty"),
+        OPTIM_ROW(xt_rmsprop_opts, momentum, 0, 1, "factor of the running sum"),
         OPTIM_SWITCH(xt_rmsprop_opts, centered, "divides by the standard deviation"),
         OPTIM_SWITCH(xt_rmsprop_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_rmsprop_opts),
     };
-    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(xt_rmsprop_opts), sizeof p);
 }

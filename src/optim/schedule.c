@@ -230,8 +230,7 @@ xt_scheduler *xt_warmup_schedule_opt(const xt_src *src, xt_optimizer *o, int64_t
     }
     xt_scheduler *rise =
         /* an error has `src` */
-        xt_linear_schedule(o, .start_factor = p.start_factor != 0 ? p.start_factor : 0.01, .total_iters = steps,
-                           .interval = p.interval);
+        xt_linear_schedule(o, .start_factor = p.start_factor, .total_iters = steps, .interval = p.interval);
     if (!rise || !then) return rise;
     return xt_sequential_schedule(o, .schedules = {rise, then}, .milestones = {steps}, .interval = p.interval);
 }

@@ -166,9 +166,9 @@ static const schedule_kind step = {"step", step_rate, step_closed, NULL, NULL},
                            lambda = {"lambda", lambda_rate, NULL, NULL, NULL};
 
 /* --- making --- */
-#define COUNT(type, field, def, help) \
-    { #field, help, OPTION_I64, offsetof(type, field), def, 1, 1e15, NULL }
-#define CHECK(rows, what) options_check(rows, BASE_COUNT(rows), &p, what)
+#define COUNT(type, field, help) \
+    { #field, help, OPTION_I64, offsetof(type, field), 1, 1e15, NULL }
+#define CHECK(rows, type, what) options_check(rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(type), what)
 
 static xt_status needed(xt_status e, const char *what, const char *field, bool given) {
     return e || given ? e : status_new(XT_INVALID_ARGUMENT, NULL, "%s.%s is needed", what, field);
@@ -176,9 +176,9 @@ static xt_status needed(xt_status e, const char *what, const char *field, bool g
 
 xt_scheduler *xt_step_schedule_opt(const xt_src *src, xt_optimizer *o, xt_step_schedule_opts p) {
     SRC_CALLED_FROM(src);
-    static const option_row rows[] = {COUNT(xt_step_schedule_opts, step_size, 0, "period"),
-                                      OPTIM_ROW(xt_step_schedule_opts, gamma, 0.1, 1e-30, 1e30, "factor")};
-    xt_status e = CHECK(rows, "xt_step_schedule");
+    static const option_row rows[] = {COUNT(xt_step_schedule_opts, step_size, "period"),
+                                      OPTIM_ROW(xt_step_schedule_opts, gamma, 0, 1e30, "factor")};
+    xt_status e = CHECK(rows, xt_step_schedule_opts, "xt_step_schedule");
     e = needed(e, "xt_step_schedule", "step_size", p.step_size > 0);
     return schedule_new(&step, o, "xt_step_schedule", e, &(schedule_numbers){.length = p.step_size, .gamma = p.gamma},
                         p.interval, true);
@@ -186,9 +186,9 @@ xt_scheduler *xt_step_schedule_opt(const xt_src *src, xt_optimizer *o, xt_step_s
 
 xt_scheduler *xt_multistep_schedule_opt(const xt_src *src, xt_optimizer *o, xt_multistep_schedule_opts p) {
     SRC_CALLED_FROM(src);
-    static const option_row rows[] = {OPTIM_ROW(xt_multistep_schedule_opts, gamma, 0.1, 1e-30, 1e30, "factor")};
+    static const option_row rows[] = {OPTIM_ROW(xt_multistep_schedule_opts, gamma, 0, 1e30, "factor")};
     schedule_numbers n = {0};
-    xt_status e = CHECK(rows, "xt_multistep_schedule");
+    xt_status e = CHECK(rows, xt_multistep_schedule_opts, "xt_multistep_schedule");
     for (; n.n_milestones < XT_SCHEDULE_MOST && p.milestones[n.n_milestones]; n.n_milestones++) {
         n.milestones[n.n_milestones] = p.milestones[n.n_milestones];
         if (!e && p.milestones[n.n_milestones] < 1)
@@ -202,9 +202,9 @@ xt_scheduler *xt_multistep_schedule_opt(const xt_src *src, xt_optimizer *o, xt_m
 
 xt_scheduler *xt_exponential_schedule_opt(const xt_src *src, xt_optimizer *o, xt_exponential_schedule_opts p) {
     SRC_CALLED_FROM(src);
-    static const option_row rows[] = {OPTIM_ROW(xt_exponential_schedule_opts, gamma, 0, 1e-30, 1e30, "factor")};
-    xt_status e = CHECK(rows, "xt_exponential_schedule");
-    e = needed(e, "xt_exponential_schedule", "gamma", p.gamma > 0);
+    static const option_row rows[] = {OPTIM_ROW(xt_exponential_schedule_opts, gamma, 0, 1e30, "factor")};
+    xt_status e = CHECK(rows, xt_exponential_schedule_opts, "xt_exponential_schedule");
+    e = needed(e, "xt_exponential_schedule", "gamma", p.gamma != XT_AUTO);
     return schedule_new(&exponential, o, "xt_exponential_schedule", e, &(schedule_numbers){.gamma = p.gamma},
                         p.interval, true);
 }
@@ -212,38 +212,38 @@ xt_scheduler *xt_exponential_schedule_opt(const xt_src *src, xt_optimizer *o, xt
 xt_scheduler *xt_linear_schedule_opt(const xt_src *src, xt_optimizer *o, xt_linear_schedule_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_linear_schedule_opts, start_factor, 1.0 / 3, 1e-30, 1, "of the rate, at first"),
-        OPTIM_ROW(xt_linear_schedule_opts, end_factor, 1, -1, 1, "of the rate, at the end; negative = 0"),
-        COUNT(xt_linear_schedule_opts, total_iters, 5, "length"),
+        OPTIM_ROW(xt_linear_schedule_opts, start_factor, 1e-30, 1, "of the rate, at first"),
+        OPTIM_ROW(xt_linear_schedule_opts, end_factor, 0, 1, "of the rate, at the end"),
+        COUNT(xt_linear_schedule_opts, total_iters, "length"),
     };
-    xt_status e = CHECK(rows, "xt_linear_schedule");
-    schedule_numbers n = {.start = p.start_factor, .end = p.end_factor < 0 ? 0 : p.end_factor, .length = p.total_iters};
+    xt_status e = CHECK(rows, xt_linear_schedule_opts, "xt_linear_schedule");
+    schedule_numbers n = {.start = p.start_factor, .end = p.end_factor, .length = p.total_iters};
     return schedule_new(&linear, o, "xt_linear_schedule", e, &n, p.interval, true);
 }
 
 xt_scheduler *xt_constant_schedule_opt(const xt_src *src, xt_optimizer *o, xt_constant_schedule_opts p) {
     SRC_CALLED_FROM(src);
-    static const option_row rows[] = {OPTIM_ROW(xt_constant_schedule_opts, factor, 1.0 / 3, 1e-30, 1, "of the rate"),
-                                      COUNT(xt_constant_schedule_opts, total_iters, 5, "length")};
-    xt_status e = CHECK(rows, "xt_constant_schedule");
+    static const option_row rows[] = {OPTIM_ROW(xt_constant_schedule_opts, factor, 1e-30, 1, "of the rate"),
+                                      COUNT(xt_constant_schedule_opts, total_iters, "length")};
+    xt_status e = CHECK(rows, xt_constant_schedule_opts, "xt_constant_schedule");
     return schedule_new(&constant, o, "xt_constant_schedule", e,
                         &(schedule_numbers){.start = p.factor, .length = p.total_iters}, p.interval, true);
 }
 
 xt_scheduler *xt_polynomial_schedule_opt(const xt_src *src, xt_optimizer *o, xt_polynomial_schedule_opts p) {
     SRC_CALLED_FROM(src);
-    static const option_row rows[] = {OPTIM_ROW(xt_polynomial_schedule_opts, power, 1, 1e-9, 1e9, "exponent"),
-                                      COUNT(xt_polynomial_schedule_opts, total_iters, 5, "length")};
-    xt_status e = CHECK(rows, "xt_polynomial_schedule");
+    static const option_row rows[] = {OPTIM_ROW(xt_polynomial_schedule_opts, power, 0, 1e9, "exponent"),
+                                      COUNT(xt_polynomial_schedule_opts, total_iters, "length")};
+    xt_status e = CHECK(rows, xt_polynomial_schedule_opts, "xt_polynomial_schedule");
     return schedule_new(&polynomial, o, "xt_polynomial_schedule", e,
                         &(schedule_numbers){.power = p.power, .length = p.total_iters}, p.interval, true);
 }
 
 xt_scheduler *xt_cosine_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cosine_schedule_opts p) {
     SRC_CALLED_FROM(src);
-    static const option_row rows[] = {COUNT(xt_cosine_schedule_opts, t_max, 0, "half a period"),
-                                      OPTIM_ROW(xt_cosine_schedule_opts, eta_min, 0, 0, 1e6, "lowest rate")};
-    xt_status e = CHECK(rows, "xt_cosine_schedule");
+    static const option_row rows[] = {COUNT(xt_cosine_schedule_opts, t_max, "half a period"),
+                                      OPTIM_ROW(xt_cosine_schedule_opts, eta_min, 0, 1e6, "lowest rate")};
+    xt_status e = CHECK(rows, xt_cosine_schedule_opts, "xt_cosine_schedule");
     e = needed(e, "xt_cosine_schedule", "t_max", p.t_max > 0);
     return schedule_new(&cosine, o, "xt_cosine_schedule", e,
                         &(schedule_numbers){.length = p.t_max, .eta_min = p.eta_min}, p.interval, true);
@@ -252,11 +252,11 @@ xt_scheduler *xt_cosine_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cosi
 xt_scheduler *xt_warm_restarts_schedule_opt(const xt_src *src, xt_optimizer *o, xt_warm_restarts_schedule_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        COUNT(xt_warm_restarts_schedule_opts, t_0, 0, "length of the first cycle"),
-        COUNT(xt_warm_restarts_schedule_opts, t_mult, 1, "factor of the length"),
-        OPTIM_ROW(xt_warm_restarts_schedule_opts, eta_min, 0, 0, 1e6, "lowest rate"),
+        COUNT(xt_warm_restarts_schedule_opts, t_0, "length of the first cycle"),
+        COUNT(xt_warm_restarts_schedule_opts, t_mult, "factor of the length"),
+        OPTIM_ROW(xt_warm_restarts_schedule_opts, eta_min, 0, 1e6, "lowest rate"),
     };
-    xt_status e = CHECK(rows, "xt_warm_restarts_schedule");
+    xt_status e = CHECK(rows, xt_warm_restarts_schedule_opts, "xt_warm_restarts_schedule");
     e = needed(e, "xt_warm_restarts_schedule", "t_0", p.t_0 > 0);
     schedule_numbers n = {.length = p.t_0, .mult = p.t_mult, .eta_min = p.eta_min};
     return schedule_new(&restarts, o, "xt_warm_restarts_schedule", e, &n, p.interval, true);
@@ -271,18 +271,18 @@ static void begin_at(xt_optimizer *o, double lr) {
 xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *o, xt_one_cycle_schedule_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_one_cycle_schedule_opts, max_lr, 0, 1e-30, 1e6, "highest rate"),
-        COUNT(xt_one_cycle_schedule_opts, total_steps, 0, "length"),
-        OPTIM_ROW(xt_one_cycle_schedule_opts, pct_start, 0.3, 1e-9, 1, "share of the rise"),
-        OPTIM_ROW(xt_one_cycle_schedule_opts, base_momentum, 0.85, 0, 1, "lowest momentum"),
-        OPTIM_ROW(xt_one_cycle_schedule_opts, max_momentum, 0.95, 0, 1, "highest momentum"),
-        OPTIM_ROW(xt_one_cycle_schedule_opts, div_factor, 25, 1e-30, 1e30, "max_lr / first rate"),
-        OPTIM_ROW(xt_one_cycle_schedule_opts, final_div_factor, 1e4, 1e-30, 1e30, "first rate / last rate"),
+        OPTIM_ROW(xt_one_cycle_schedule_opts, max_lr, 1e-30, 1e6, "highest rate"),
+        COUNT(xt_one_cycle_schedule_opts, total_steps, "length"),
+        OPTIM_ROW(xt_one_cycle_schedule_opts, pct_start, 1e-9, 1, "share of the rise"),
+        OPTIM_ROW(xt_one_cycle_schedule_opts, base_momentum, 0, 1, "lowest momentum"),
+        OPTIM_ROW(xt_one_cycle_schedule_opts, max_momentum, 0, 1, "highest momentum"),
+        OPTIM_ROW(xt_one_cycle_schedule_opts, div_factor, 1e-30, 1e30, "max_lr / first rate"),
+        OPTIM_ROW(xt_one_cycle_schedule_opts, final_div_factor, 1e-30, 1e30, "first rate / last rate"),
         OPTIM_SWITCH(xt_one_cycle_schedule_opts, linear, "straight lines"),
         OPTIM_SWITCH(xt_one_cycle_schedule_opts, cycle_momentum, "moves the momentum"),
         OPTIM_SWITCH(xt_one_cycle_schedule_opts, three_phase, "falls as long as it rises, then to the last rate"),
     };
-    xt_status e = CHECK(rows, "xt_one_cycle_schedule");
+    xt_status e = CHECK(rows, xt_one_cycle_schedule_opts, "xt_one_cycle_schedule");
     e = needed(e, "xt_one_cycle_schedule", "max_lr", p.max_lr > 0);
     e = needed(e, "xt_one_cycle_schedule", "total_steps", p.total_steps > 0);
     schedule_numbers n = {.length = p.total_steps,
@@ -301,16 +301,16 @@ xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *o, xt_o
 xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cyclic_schedule_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_cyclic_schedule_opts, base_lr, 0, 1e-30, 1e6, "lowest rate"),
-        OPTIM_ROW(xt_cyclic_schedule_opts, max_lr, 0, 1e-30, 1e6, "highest rate"),
-        COUNT(xt_cyclic_schedule_opts, step_size_up, 2000, "length of the rise"),
-        COUNT(xt_cyclic_schedule_opts, step_size_down, 0, "length of the fall"),
-        OPTIM_ROW(xt_cyclic_schedule_opts, gamma, 1, 1e-30, 1e30, "of XT_EXP_RANGE"),
-        OPTIM_ROW(xt_cyclic_schedule_opts, base_momentum, 0.8, 0, 1, "lowest momentum"),
-        OPTIM_ROW(xt_cyclic_schedule_opts, max_momentum, 0.9, 0, 1, "highest momentum"),
+        OPTIM_ROW(xt_cyclic_schedule_opts, base_lr, 1e-30, 1e6, "lowest rate"),
+        OPTIM_ROW(xt_cyclic_schedule_opts, max_lr, 1e-30, 1e6, "highest rate"),
+        COUNT(xt_cyclic_schedule_opts, step_size_up, "length of the rise"),
+        COUNT(xt_cyclic_schedule_opts, step_size_down, "length of the fall"),
+        OPTIM_ROW(xt_cyclic_schedule_opts, gamma, 0, 1e30, "of XT_EXP_RANGE"),
+        OPTIM_ROW(xt_cyclic_schedule_opts, base_momentum, 0, 1, "lowest momentum"),
+        OPTIM_ROW(xt_cyclic_schedule_opts, max_momentum, 0, 1, "highest momentum"),
         OPTIM_SWITCH(xt_cyclic_schedule_opts, cycle_momentum, "moves the momentum"),
     };
-    xt_status e = CHECK(rows, "xt_cyclic_schedule");
+    xt_status e = CHECK(rows, xt_cyclic_schedule_opts, "xt_cyclic_schedule");
     e = needed(e, "xt_cyclic_schedule", "base_lr", p.base_lr > 0);
     e = needed(e, "xt_cyclic_schedule", "max_lr", p.max_lr > 0);
     if (!e && (unsigned)p.mode > XT_EXP_RANGE)
@@ -320,7 +320,7 @@ xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cycl
     schedule_numbers n = {.low_lr = p.base_lr,
                           .max_lr = p.max_lr,
                           .up = p.step_size_up,
-                          .down = p.step_size_down ? p.step_size_down : p.step_size_up,
+                          .down = p.step_size_down == -1 ? p.step_size_up : p.step_size_down,
                           .mode = p.mode,
                           .gamma = p.gamma,
                           .low_m = p.base_momentum,

@@ -92,22 +92,21 @@ void schedule_poll(xt_optimizer *o) {
 xt_scheduler *xt_plateau_schedule_opt(const xt_src *src, xt_optimizer *o, xt_plateau_schedule_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_plateau_schedule_opts, factor, 0.1, 1e-12, 0.999999999, "of the rate"),
-        {"patience", "values without improvement", OPTION_I64, offsetof(xt_plateau_schedule_opts, patience), 10, -1,
-         1e15, NULL},
-        OPTIM_ROW(xt_plateau_schedule_opts, threshold, 1e-4, -1, 1e30, "better by more than this counts"),
+        OPTIM_ROW(xt_plateau_schedule_opts, factor, 0, 0.999999999, "of the rate"),
+        {"patience", "values without improvement", OPTION_I64, offsetof(xt_plateau_schedule_opts, patience), 0, 1e15,
+         NULL},
+        OPTIM_ROW(xt_plateau_schedule_opts, threshold, 0, 1e30, "better by more than this counts"),
         OPTIM_SWITCH(xt_plateau_schedule_opts, absolute, "the threshold is absolute"),
         {"cooldown", "values after a reduction that do not count", OPTION_I64,
-         offsetof(xt_plateau_schedule_opts, cooldown), 0, 0, 1e15, NULL},
-        OPTIM_ROW(xt_plateau_schedule_opts, min_lr, 0, 0, 1e6, "the lowest rate"),
-        OPTIM_ROW(xt_plateau_schedule_opts, eps, 1e-8, 0, 1, "smaller changes are not made"),
+         offsetof(xt_plateau_schedule_opts, cooldown), 0, 1e15, NULL},
+        OPTIM_ROW(xt_plateau_schedule_opts, min_lr, 0, 1e6, "the lowest rate"),
+        OPTIM_ROW(xt_plateau_schedule_opts, eps, 0, 1, "smaller changes are not made"),
     };
-    xt_status e = options_check(rows, BASE_COUNT(rows), &p, "xt_plateau_schedule");
+    xt_status e =
+        options_check(rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(xt_plateau_schedule_opts), "xt_plateau_schedule");
     if (!e && p.mode != XT_REDUCE_DEFAULT && p.mode != XT_MIN && p.mode != XT_MAX)
         e = status_new(XT_INVALID_ARGUMENT, NULL, "xt_plateau_schedule.mode = %d: expected XT_MIN or XT_MAX",
                        (int)p.mode);
-    if (p.patience < 0) p.patience = 0;
-    if (p.threshold < 0) p.threshold = 0;
     if (p.monitor) p.monitor = intern_text(intern(p.monitor));
     schedule_plateau *state = e ? NULL : base_calloc(1, sizeof *state);
     if (!e && !state) e = status_oom(sizeof *state, "xt_plateau_schedule");

@@ -44,10 +44,10 @@ static const optim_kind kind = {.id = OPTIM_sgd,
 xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_sgd_opts, lr, 1e-3, 0, 1e6, "learning rate"),
-        OPTIM_ROW(xt_sgd_opts, momentum, 0, 0, 1, "factor of the running sum of gradients"),
-        OPTIM_ROW(xt_sgd_opts, dampening, 0, 0, 1, "keeps this share of each gradient out of the running sum"),
-        OPTIM_ROW(xt_sgd_opts, weight_decay, 0, 0, 1e6, "L2 penalty"),
+        OPTIM_ROW(xt_sgd_opts, lr, 0, 1e6, "learning rate"),
+        OPTIM_ROW(xt_sgd_opts, momentum, 0, 1, "factor of the running sum of gradients"),
+        OPTIM_ROW(xt_sgd_opts, dampening, 0, 1, "keeps this share of each gradient out of the running sum"),
+        OPTIM_ROW(xt_sgd_opts, weight_decay, 0, 1e6, "L2 penalty"),
         OPTIM_SWITCH(xt_sgd_opts, nesterov, "looks one step ahead"),
         OPTIM_SWITCH(xt_sgd_opts, maximize, "climbs"),
         OPTIM_CLIP_ROWS(xt_sgd_opts),
@@ -58,5 +58,5 @@ xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts p) {
                              p.dampening));
         return NULL;
     }
-    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, sizeof p);
+    return optim_new(&kind, net, rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(xt_sgd_opts), sizeof p);
 }

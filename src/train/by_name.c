@@ -9,9 +9,9 @@
 
 enum { MOST = 24 };
 
-#define OPTIMIZER(name, title, type)                                            \
-    static xt_optimizer *new_##name(xt_module *net) {                           \
-        return xt_##name##_opt(NULL, net, (type){.struct_size = sizeof(type)}); \
+#define OPTIMIZER(name, title, type)                        \
+    static xt_optimizer *new_##name(xt_module *net) {       \
+        return xt_##name##_opt(NULL, net, XT_OPTS(type, )); \
     }
 #include "optim/optimizers.def"
 #undef OPTIMIZER
@@ -27,22 +27,19 @@ typedef struct schedule_words {
     xt_reduce mode;
 } schedule_words;
 
-#define SCHEDULE(name, type)                                                                                    \
-    static xt_scheduler *new_##name(xt_optimizer *o, const schedule_words *w) {                                 \
-        return xt_##name##_schedule_opt(NULL, o, (type){.struct_size = sizeof(type), .interval = w->interval}); \
+#define SCHEDULE(name, type)                                                              \
+    static xt_scheduler *new_##name(xt_optimizer *o, const schedule_words *w) {           \
+        return xt_##name##_schedule_opt(NULL, o, XT_OPTS(type, .interval = w->interval)); \
     }
 #define SCHEDULE_OF_WORDS(name)
 #include "optim/schedules.def"
 #undef SCHEDULE
 #undef SCHEDULE_OF_WORDS
 static xt_scheduler *new_plateau(xt_optimizer *o, const schedule_words *w) {
-    return xt_plateau_schedule_opt(NULL, o,
-                                   (xt_plateau_schedule_opts){.struct_size = sizeof(xt_plateau_schedule_opts),
-                                                              .monitor = w->monitor,
-                                                              .mode = w->mode});
+    return xt_plateau_schedule_opt(NULL, o, XT_OPTS(xt_plateau_schedule_opts, .monitor = w->monitor, .mode = w->mode));
 }
 static xt_scheduler *new_multistep(xt_optimizer *o, const schedule_words *w) {
-    xt_multistep_schedule_opts p = {.struct_size = sizeof p, .interval = w->interval};
+    xt_multistep_schedule_opts p = XT_OPTS(xt_multistep_schedule_opts, .interval = w->interval);
     const char *at = w->milestones ? w->milestones : "";
     for (int n = 0; *at && n < XT_SCHEDULE_MOST; n++) {
         char *end;

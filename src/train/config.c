@@ -234,10 +234,9 @@ xt_status xt_config_read(const char *path, take_fn take, void *user) {
     return status_context(s, "%s", path);
 }
 
-/* A zero among the trainer's options is "not given", as in C. */
 static xt_status take_value(const char *name, const char *value, void *user) {
     if (config_is_setting(name)) return config_give(user, name, value);
-    return strcmp(value, "0") == 0 ? NULL : train_set_option(user, name + strlen("trainer."), value);
+    return train_set_option(user, name + strlen("trainer."), value);
 }
 
 xt_status config_read(xt_trainer *t, const char *path) {
@@ -264,7 +263,7 @@ char *config_text(const xt_trainer *t) {
         if (left_out(t, train_option_rows[i].name)) continue;
         str text = STR_INIT;
         xt_status s = options_get(train_option_rows, train_option_count, &t->o, train_option_rows[i].name, &text);
-        bool unset = train_option_rows[i].kind == OPTION_STRING && text.len == 0;
+        bool unset = text.len == 0;
         ok = !s && (unset || add_value(trainer, train_option_rows[i].name, str_cstr(&text)));
         xt_status_free(s);
         str_free(&text);

@@ -24,8 +24,8 @@ static double signed_value(const stopper *e, double v) {
 static reason judge(stopper *e, double v) {
     double s = signed_value(e, v);
     if (!isfinite(v) && e->o.check_finite != XT_OFF) return NOT_FINITE;
-    if (e->o.stop_at != 0 && s < signed_value(e, e->o.stop_at)) return GOOD_ENOUGH;
-    if (e->o.diverge_at != 0 && s > signed_value(e, e->o.diverge_at)) return DIVERGED;
+    if (e->o.stop_at != XT_AUTO && s < signed_value(e, e->o.stop_at)) return GOOD_ENOUGH;
+    if (e->o.diverge_at != XT_AUTO && s > signed_value(e, e->o.diverge_at)) return DIVERGED;
     if (!isnan(v) && (!e->any || s < e->best - e->o.min_delta)) {
         e->best = s;
         e->any = true;
@@ -140,18 +140,19 @@ const xt_callback_desc early_stopping_desc = {
 };
 
 static const option_row rows[] = {
-    {"patience", "checks without improvement", OPTION_INT, offsetof(xt_early_stopping_opts, patience), 3, 1, 1e9, NULL},
-    {"check_finite", "stop at NaN or infinity", OPTION_SWITCH, offsetof(xt_early_stopping_opts, check_finite), 0, 0, 0,
+    {"patience", "checks without improvement", OPTION_INT, offsetof(xt_early_stopping_opts, patience), 0, 1e9, NULL},
+    {"check_finite", "stop at NaN or infinity", OPTION_SWITCH, offsetof(xt_early_stopping_opts, check_finite), 0, 0,
      NULL},
-    {"strict", "a value nobody logged is an error", OPTION_SWITCH, offsetof(xt_early_stopping_opts, strict), 0, 0, 0,
+    {"strict", "a value nobody logged is an error", OPTION_SWITCH, offsetof(xt_early_stopping_opts, strict), 0, 0,
      NULL},
-    {"min_delta", "an improvement is more than this", OPTION_DOUBLE, offsetof(xt_early_stopping_opts, min_delta), 0, 0,
+    {"min_delta", "an improvement is more than this", OPTION_DOUBLE, offsetof(xt_early_stopping_opts, min_delta), 0,
      1e30, NULL},
 };
 
 xt_callback *xt_early_stopping_opt(const xt_src *src, xt_early_stopping_opts o) {
     SRC_CALLED_FROM(src);
-    xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_early_stopping");
+    xt_status s =
+        options_check(rows, BASE_COUNT(rows), &o, OPTION_DEFAULTS(xt_early_stopping_opts), "xt_early_stopping");
     if (!s && !o.monitor)
         s = status_new(XT_INVALID_ARGUMENT, NULL,
                        "xt_early_stopping: .monitor is missing: the name of the logged value to watch");

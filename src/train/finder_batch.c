@@ -50,16 +50,15 @@ static bool fits(const search *f, int64_t batch, int64_t good, xt_status *out) {
 }
 
 static const option_row rows[] = {
-    {"first", "first batch tried", OPTION_I64, offsetof(xt_batch_find_opts, first), 2, 1, 1e9, NULL},
-    {"most", "largest batch tried", OPTION_I64, offsetof(xt_batch_find_opts, most), 8192, 1, 1e9, NULL},
-    {"steps", "optimizer steps a trial", OPTION_I64, offsetof(xt_batch_find_opts, steps), 3, 1, 1e6, NULL},
-    {"margin", "kept free after a search by halves", OPTION_DOUBLE, offsetof(xt_batch_find_opts, margin), 0.05, 0, 0.9,
-     NULL},
+    {"first", "first batch tried", OPTION_I64, offsetof(xt_batch_find_opts, first), 1, 1e9, NULL},
+    {"most", "largest batch tried", OPTION_I64, offsetof(xt_batch_find_opts, most), 1, 1e9, NULL},
+    {"steps", "optimizer steps a trial", OPTION_I64, offsetof(xt_batch_find_opts, steps), 1, 1e6, NULL},
+    {"margin", "kept free after a search by halves", OPTION_DOUBLE, offsetof(xt_batch_find_opts, margin), 0, 0.9, NULL},
 };
 
 static int64_t find_batch(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user),
                           void *user, xt_batch_find_opts o) {
-    xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_batch_find");
+    xt_status s = options_check(rows, BASE_COUNT(rows), &o, OPTION_DEFAULTS(xt_batch_find_opts), "xt_batch_find");
     if (!s && !make) s = status_new(XT_INVALID_ARGUMENT, src, "xt_batch_find: the function that makes loaders is NULL");
     search f = {src, task, make, user, o.steps};
     int64_t good = 0, bad = 0;

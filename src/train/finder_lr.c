@@ -115,14 +115,14 @@ int64_t lr_suggestion(const double *losses, int64_t n, int64_t skip_first, int64
 }
 
 static const option_row rows[] = {
-    {"min_lr", "first rate", OPTION_DOUBLE, offsetof(xt_lr_find_opts, min_lr), 1e-8, 0, 1e6, NULL},
-    {"max_lr", "last rate", OPTION_DOUBLE, offsetof(xt_lr_find_opts, max_lr), 1, 0, 1e6, NULL},
-    {"steps", "optimizer steps", OPTION_I64, offsetof(xt_lr_find_opts, steps), 100, 1, 1e6, NULL},
-    {"stop_factor", "ends above so many times the best loss", OPTION_DOUBLE, offsetof(xt_lr_find_opts, stop_factor), 4,
-     0, 1e9, NULL},
-    {"skip_first", "points left out at the begin", OPTION_I64, offsetof(xt_lr_find_opts, skip_first), 10, 0, 1e6, NULL},
-    {"skip_last", "points left out at the end", OPTION_I64, offsetof(xt_lr_find_opts, skip_last), 1, 0, 1e6, NULL},
-    {"linear", "rates rise by equal amounts", OPTION_SWITCH, offsetof(xt_lr_find_opts, linear), 0, 0, 0, NULL},
+    {"min_lr", "first rate", OPTION_DOUBLE, offsetof(xt_lr_find_opts, min_lr), 0, 1e6, NULL},
+    {"max_lr", "last rate", OPTION_DOUBLE, offsetof(xt_lr_find_opts, max_lr), 0, 1e6, NULL},
+    {"steps", "optimizer steps", OPTION_I64, offsetof(xt_lr_find_opts, steps), 1, 1e6, NULL},
+    {"stop_factor", "ends above so many times the best loss", OPTION_DOUBLE, offsetof(xt_lr_find_opts, stop_factor), 0,
+     1e9, NULL},
+    {"skip_first", "points left out at the begin", OPTION_I64, offsetof(xt_lr_find_opts, skip_first), 0, 1e6, NULL},
+    {"skip_last", "points left out at the end", OPTION_I64, offsetof(xt_lr_find_opts, skip_last), 0, 1e6, NULL},
+    {"linear", "rates rise by equal amounts", OPTION_SWITCH, offsetof(xt_lr_find_opts, linear), 0, 0, NULL},
 };
 
 static xt_status draw(const test *m, int64_t suggested) {
@@ -170,7 +170,7 @@ static xt_status no_suggestion(const test *m) {
 }
 
 static double find_rate(const xt_src *src, const xt_task *task, xt_loader *loader, xt_lr_find_opts o) {
-    xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_lr_find");
+    xt_status s = options_check(rows, BASE_COUNT(rows), &o, OPTION_DEFAULTS(xt_lr_find_opts), "xt_lr_find");
     if (!s && o.min_lr >= o.max_lr)
         s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_lr_find: min_lr = %g is not below max_lr = %g", o.min_lr,
                        o.max_lr);

@@ -26,10 +26,10 @@ typedef struct loop {
 } loop;
 
 static bool steps_left(const xt_trainer *t) {
-    return t->o.max_steps == 0 || t->global_step < t->o.max_steps;
+    return t->o.max_steps < 0 || t->global_step < t->o.max_steps;
 }
 static bool epochs_left(const xt_trainer *t) {
-    return t->o.max_epochs <= 0 || t->epoch < t->o.max_epochs;
+    return t->o.max_epochs < 0 || t->epoch < t->o.max_epochs;
 }
 
 /* --- one micro-batch --- */
@@ -62,9 +62,7 @@ static void note_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
 static void log_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
     if (!t->own_loss && log_knows(LOG_TRAIN, "loss")) return;
     t->own_loss = true;
-    xt_log_at(
-        src, "loss", loss,
-        (xt_log_opts){.struct_size = sizeof(xt_log_opts), .on_step = XT_ON, .on_epoch = XT_OFF, .prog_bar = XT_ON});
+    xt_log_at(src, "loss", loss, XT_OPTS(xt_log_opts, .on_step = XT_ON, .on_epoch = XT_OFF, .prog_bar = XT_ON));
 }
 
 /* The window's share of the loss goes back; the last micro-batch also steps. */
@@ -128,7 +126,7 @@ static bool row_comes(const loop *l, const xt_batch *b, const window *w) {
     int64_t step = t->global_step + 1, batches = t->position.batches + 1, every = t->o.log_every_n_batches;
     if (!w->ends) return false;
     if (every ? batches / every != l->row_mark : step % t->every.steps == 0) return true;
-    bool last = (t->o.max_steps && step >= t->o.max_steps) ||
+    bool last = (t->o.max_steps >= 0 && step >= t->o.max_steps) ||
                 (t->o.max_epochs > 0 && t->epoch + 1 >= t->o.max_epochs && b->index + 1 >= l->batches);
     return last && !(every ? batches >= every : step >= t->every.steps);
 }
@@ -332,7 +330,8 @@ static bool run_batches(loop *l) {
             if (t->stopping) break;
         }
         int64_t steps = t->global_step + (l->recorded && l->stepped); /* counting the one that is recorded */
-        cut = (limited && b.index + 1 >= l->batches) || (t->o.max_steps && steps >= t->o.max_steps) || lazy_pending();
+        cut = (limited && b.index + 1 >= l->batches) || (t->o.max_steps >= 0 && steps >= t->o.max_steps) ||
+              lazy_pending();
     }
     if (l->recorded && !lazy_pending()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
     log_hold_step(LOG_TRAIN);

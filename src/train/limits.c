@@ -5,7 +5,11 @@
 
 xt_status limit_batches(const char *name, double limit, int64_t batches, int64_t *out) {
     *out = batches;
-    if (limit == 0) return NULL;
+    if (limit < 0) return NULL; /* -1, which is all that the option's range has there */
+    if (limit == 0) {
+        *out = 0;
+        return NULL;
+    }
     if (limit < 1) {
         if (batches < 0)
             return status_new(XT_INVALID_ARGUMENT, NULL,

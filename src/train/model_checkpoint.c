@@ -455,23 +455,23 @@ const xt_callback_desc model_checkpoint_desc = {
 };
 
 static const option_row rows[] = {
-    {"save_top_k", "files to keep; -1 = all", OPTION_INT, offsetof(xt_model_checkpoint_opts, save_top_k), 1, -1, 1e6,
+    {"save_top_k", "files to keep; -1 = all", OPTION_INT, offsetof(xt_model_checkpoint_opts, save_top_k), -1, 1e6,
      NULL},
     {"background", "write while training goes on", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, background), 0, 0,
-     0, NULL},
-    {"last_only", "keep nothing but last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, last_only), 0, 0, 0,
+     NULL},
+    {"last_only", "keep nothing but last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, last_only), 0, 0,
      NULL},
     {"auto_insert_metric_name", "names in file names", OPTION_SWITCH,
-     offsetof(xt_model_checkpoint_opts, auto_insert_metric_name), 0, 0, 0, NULL},
-    {"save_last", "keep last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, save_last), 0, 0, 0, NULL},
+     offsetof(xt_model_checkpoint_opts, auto_insert_metric_name), 0, 0, NULL},
+    {"save_last", "keep last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, save_last), 0, 0, NULL},
     {"every_n_epochs", "save after every so many epochs", OPTION_I64,
-     offsetof(xt_model_checkpoint_opts, every_n_epochs), 0, 0, 1e15, NULL},
+     offsetof(xt_model_checkpoint_opts, every_n_epochs), 0, 1e15, NULL},
     {"every_n_steps", "save after every so many optimizer steps", OPTION_I64,
-     offsetof(xt_model_checkpoint_opts, every_n_steps), 0, 0, 1e15, NULL},
+     offsetof(xt_model_checkpoint_opts, every_n_steps), 0, 1e15, NULL},
 };
 
 static xt_status check(xt_model_checkpoint_opts *o) {
-    XT_TRY(options_check(rows, BASE_COUNT(rows), o, "xt_model_checkpoint"));
+    XT_TRY(options_check(rows, BASE_COUNT(rows), o, OPTION_DEFAULTS(xt_model_checkpoint_opts), "xt_model_checkpoint"));
     if (o->mode != XT_REDUCE_DEFAULT && o->mode != XT_MIN && o->mode != XT_MAX)
         return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: mode is XT_MIN or XT_MAX");
     if (o->save_top_k > 1 && !o->monitor)

@@ -31,15 +31,10 @@ xt_status scratch_fit(const xt_src *src, const xt_task *task, xt_loader *loader,
     lazy_position position = *lazy_position_of_thread();
     xt_task trial = bare(task);
     xt_trainer *t = trainer_new(src,
-                                (xt_trainer_opts){.struct_size = sizeof(xt_trainer_opts),
-                                                  .max_epochs = -1,
-                                                  .max_steps = steps,
-                                                  .logger = XT_OFF,
-                                                  .checkpointing = XT_OFF,
-                                                  /* XT_TRAINER_MAX_STEPS is of the real fit */
-                                                  .progress_bar = XT_OFF,
-                                                  .model_summary = XT_OFF,
-                                                  .signals = ""},
+                                XT_OPTS(xt_trainer_opts, .max_epochs = -1, .max_steps = steps, .logger = XT_OFF,
+                                        .checkpointing = XT_OFF,
+                                        /* XT_TRAINER_MAX_STEPS is of the real fit */
+                                        .progress_bar = XT_OFF, .model_summary = XT_OFF, .signals = ""),
                                 false);
     if (!t) {
         callback_free(callback);

@@ -73,11 +73,7 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     assign(d->losses, xt_where_at(XT_HERE, bad, d->losses, push(d->losses, d->o.window, v)));
     assign(d->counts, xt_concat_at(XT_HERE, 2, (xt_tensor[]){more_good, all}, 0));
     xt_log_at(XT_HERE, "spikes", all,
-              (xt_log_opts){.struct_size = sizeof(xt_log_opts),
-                            .on_step = XT_ON,
-                            .on_epoch = XT_OFF,
-                            .reduce = XT_LAST,
-                            .batch_size = 1});
+              XT_OPTS(xt_log_opts, .on_step = XT_ON, .on_epoch = XT_OFF, .reduce = XT_LAST, .batch_size = 1));
     xt_no_grad_end_at(NULL);
 }
 
@@ -237,17 +233,18 @@ static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),
                                       .free_user = free_detector};
 
 static const option_row rows[] = {
-    {"window", "losses of the running mean", OPTION_INT, offsetof(xt_spike_detection_opts, window), 10, 2, 1e6, NULL},
-    {"warmup", "losses before the first judgement", OPTION_INT, offsetof(xt_spike_detection_opts, warmup), 0, 0, 1e6,
+    {"window", "losses of the running mean", OPTION_INT, offsetof(xt_spike_detection_opts, window), 2, 1e6, NULL},
+    {"warmup", "losses before the first judgement", OPTION_INT, offsetof(xt_spike_detection_opts, warmup), 0, 1e6,
      NULL},
-    {"rtol", "how far above the mean a spike is, in means", OPTION_DOUBLE, offsetof(xt_spike_detection_opts, rtol), 2,
-     0, 1e9, NULL},
+    {"rtol", "how far above the mean a spike is, in means", OPTION_DOUBLE, offsetof(xt_spike_detection_opts, rtol), 0,
+     1e9, NULL},
 };
 
 xt_callback *xt_spike_detection_opt(const xt_src *src, xt_spike_detection_opts o) {
     SRC_CALLED_FROM(src);
-    xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_spike_detection");
-    if (!s && o.warmup == 0) o.warmup = o.window;
+    xt_status s =
+        options_check(rows, BASE_COUNT(rows), &o, OPTION_DEFAULTS(xt_spike_detection_opts), "xt_spike_detection");
+    if (!s && o.warmup < 0) o.warmup = o.window;
     if (!s && o.warmup > o.window)
         s = status_new(XT_INVALID_ARGUMENT, NULL,
                        "xt_spike_detection.warmup = %d is more than window = %d: it would never be reached", o.warmup,

@@ -219,7 +219,7 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
         t->divides = t->divides || callback_is(t->callbacks[i], &accumulation_schedule_desc);
     XT_TRY(open_run(t));
     if (world_get()->rank == 0 && !t->quiet) say_header(t);
-    bool whole = t->val && !t->quiet && t->o.limit_val_batches == 0 && !t->o.fast_dev_run && t->o.overfit_batches == 0;
+    bool whole = t->val && !t->quiet && t->o.limit_val_batches < 0 && !t->o.fast_dev_run && t->o.overfit_batches == 0;
     if (whole) train_tell_left_out(t->val, t->n_vals ? "validation loader 0" : "validation");
     for (size_t i = 0; whole && i < t->n_vals; i++) {
         char what[48];

@@ -57,7 +57,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     listening = true;
     const char *source = "given";
     m->peak = m->o.peak_flops;
-    if (m->peak == 0) XT_TRY(throughput_peak(&m->peak, &source));
+    if (m->peak == XT_AUTO) XT_TRY(throughput_peak(&m->peak, &source));
     if (world_get()->rank == 0) {
         if (m->peak > 0)
             log_msg(XT_SEV_INFO, "throughput: window of %d steps; MFU against %.4g TFLOP/s a device (%s)", m->o.window,
@@ -153,17 +153,17 @@ const xt_callback_desc throughput_desc = {
 };
 
 static const option_row rows[] = {
-    {"window", "optimizer steps the rates are over", OPTION_INT, offsetof(xt_throughput_opts, window), 100, 1, 1e6,
+    {"window", "optimizer steps the rates are over", OPTION_INT, offsetof(xt_throughput_opts, window), 1, 1e6, NULL},
+    {"peak_flops", "peak of one device, for MFU", OPTION_DOUBLE, offsetof(xt_throughput_opts, peak_flops), 0, 1e20,
      NULL},
-    {"peak_flops", "peak of one device, for MFU", OPTION_DOUBLE, offsetof(xt_throughput_opts, peak_flops), 0, 0, 1e20,
-     NULL},
-    {"items_per_sample", "tokens of a sequence", OPTION_I64, offsetof(xt_throughput_opts, items_per_sample), 0, 0, 1e12,
+    {"items_per_sample", "tokens of a sequence", OPTION_I64, offsetof(xt_throughput_opts, items_per_sample), 0, 1e12,
      NULL},
 };
 
 xt_callback *xt_throughput_monitor_opt(const xt_src *src, xt_throughput_opts o) {
     SRC_CALLED_FROM(src);
-    xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_throughput_monitor");
+    xt_status s =
+        options_check(rows, BASE_COUNT(rows), &o, OPTION_DEFAULTS(xt_throughput_opts), "xt_throughput_monitor");
     monitor *m = s ? NULL : base_calloc(1, sizeof *m);
     if (!m) {
         lazy_fail(s ? s : status_oom(sizeof *m, "a callback"));

@@ -155,6 +155,7 @@ struct xt_trainer {
 /* trainer.c */
 extern const option_row train_option_rows[];
 extern const size_t train_option_count;
+#define TRAIN_DEFAULTS OPTION_DEFAULTS(xt_trainer_opts)
 xt_trainer *trainer_new(const xt_src *src, xt_trainer_opts o, bool environment); /* XT_TRAINER_* counts */
 xt_status train_settle(xt_trainer *t); /* environment and defaults into t->o; checks */
 double train_metric_of(const char *name); /* as xt_trainer_metric, without waiting */

@@ -46,7 +46,8 @@ static xt_status take_environment(xt_trainer *t) {
         if (!name) return status_oom(64, prefix);
         for (char *p = name; *p; p++) *p = (char)tolower((unsigned char)*p);
         s = status_context(
-            train_explain_name(options_set(train_option_rows, train_option_count, &t->given, name, equals + 1), name),
+            train_explain_name(
+                options_set(train_option_rows, train_option_count, &t->given, TRAIN_DEFAULTS, name, equals + 1), name),
             "environment variable %.*s", (int)(equals - *e), *e);
         base_free(name);
     }
@@ -87,11 +88,12 @@ xt_trainer *trainer_new(const xt_src *src, xt_trainer_opts o, bool environment) 
     t->src = src_intern(src);
     t->result = (xt_fit_result){.loss_first = NAN, .loss_last = NAN, .val_loss = NAN};
     xt_trainer_opts probe = t->given;
-    xt_status s = options_check(train_option_rows, train_option_count, &probe, "xt_trainer_new");
+    xt_status s = options_check(train_option_rows, train_option_count, &probe, TRAIN_DEFAULTS, "xt_trainer_new");
     keep_problem(t, status_at(s, src));
     if (environment) keep_problem(t, take_environment(t));
     keep_problem(t, status_at(train_strategy(t, src), src));
-    if (t->given.seed) xt_seed(t->given.seed); /* already here: a loader made next takes its order from it */
+    if (t->given.seed != XT_SEED_OF_RUN)
+        xt_seed(t->given.seed); /* already here: a loader made next takes its order from it */
     return t;
 }
 
@@ -123,7 +125,7 @@ void xt_trainer_free(xt_trainer *t) {
 static void print_help(const char *program) {
     str text = STR_INIT;
     str_printf(&text, "usage: %s [--name value | --name=value ...]\n", program ? program : "program");
-    options_help(train_option_rows, train_option_count, &text);
+    options_help(train_option_rows, train_option_count, TRAIN_DEFAULTS, &text);
     str_append(
         &text,
         "  --config FILE.json          options under \"trainer\", settings under \"model\" and \"data\"; may be given "
@@ -206,7 +208,7 @@ void xt_trainer_args(xt_trainer *t, int argc, char **argv) {
         keep_problem(t, s);
         return;
     }
-    if (t->given.seed) xt_seed(t->given.seed);
+    if (t->given.seed != XT_SEED_OF_RUN) xt_seed(t->given.seed);
     t->prints_config = print;
 }
 
@@ -214,7 +216,7 @@ void xt_trainer_args(xt_trainer *t, int argc, char **argv) {
 static xt_status settle_validation(xt_trainer *t) {
     t->val_interval = (train_interval){.unit = INTERVAL_EPOCHS, .n = t->o.val_every_n_epochs};
     if (!t->o.val_every) return NULL;
-    if (t->given.val_every_n_epochs || t->o.val_every_n_batches)
+    if (t->o.val_every_n_epochs != TRAIN_DEFAULTS->val_every_n_epochs || t->o.val_every_n_batches)
         return status_new(XT_INVALID_ARGUMENT, NULL,
                           "val_every = %s and val_every_n_%s are both given; one of them says when to validate",
                           t->o.val_every, t->o.val_every_n_batches ? "batches" : "epochs");
@@ -225,7 +227,7 @@ static xt_status settle_validation(xt_trainer *t) {
 static void settle_smoke_run(xt_trainer *t) {
     if (!t->o.fast_dev_run) return;
     t->o.max_epochs = 1;
-    t->o.max_steps = 0;
+    t->o.max_steps = -1;
     t->o.min_epochs = t->o.min_steps = 0;
     t->o.logger = t->o.checkpointing = XT_OFF;
     t->o.val_every_n_batches = 0;
@@ -248,7 +250,7 @@ static xt_status settle_barebones(xt_trainer *t) {
                  {"num_sanity_val_steps", t->o.num_sanity_val_steps != 0},
                  {"fast_dev_run", t->o.fast_dev_run != 0},
                  {"detect_anomaly", t->o.detect_anomaly == XT_ON},
-                 {"log_every_n_steps", t->o.log_every_n_steps != 0},
+                 {"log_every_n_steps", t->o.log_every_n_steps != TRAIN_DEFAULTS->log_every_n_steps},
                  {"log_every_n_batches", t->o.log_every_n_batches != 0},
                  {"reinitialize_every_n_steps", t->o.reinitialize_every_n_steps != 0}};
     if (t->o.barebones != XT_ON) return NULL;
@@ -265,8 +267,8 @@ xt_status train_settle(xt_trainer *t) {
     if (t->problem) return status_clone(t->problem);
     t->o = t->given;
     XT_TRY(settle_barebones(t));
-    bool steps_given = t->o.log_every_n_steps != 0;
-    XT_TRY(options_check(train_option_rows, train_option_count, &t->o, "xt_trainer_new"));
+    bool steps_given = t->o.log_every_n_steps != TRAIN_DEFAULTS->log_every_n_steps;
+    XT_TRY(options_check(train_option_rows, train_option_count, &t->o, TRAIN_DEFAULTS, "xt_trainer_new"));
     if (steps_given && t->o.log_every_n_batches)
         return status_new(XT_INVALID_ARGUMENT, NULL,
                           "log_every_n_steps = %lld and log_every_n_batches = %lld are both given; one of them says "
@@ -281,9 +283,8 @@ xt_status train_settle(xt_trainer *t) {
     XT_TRY(settle_validation(t));
     XT_TRY(stopping_settle(t));
     settle_smoke_run(t);
-    if (t->o.max_epochs == 0 && t->o.max_steps == 0 && t->o.max_time) t->o.max_epochs = -1;
-    t->no_end = t->o.max_epochs == 0 && t->o.max_steps == 0;
-    if (t->no_end) t->o.max_epochs = 1000;
+    t->no_end = t->o.max_epochs == XT_UNSET && t->o.max_steps < 0 && !t->o.max_time;
+    if (t->o.max_epochs == XT_UNSET) t->o.max_epochs = t->no_end ? 1000 : -1;
     return NULL;
 }
 
@@ -317,7 +318,7 @@ int64_t xt_trainer_global_step(const xt_trainer *t) {
 }
 int64_t xt_trainer_planned_steps(const xt_trainer *t) {
     if (!t || !t->train) return 0;
-    int64_t most = t->o.max_steps ? t->o.max_steps : -1, k = t->o.accumulate_grad_batches, all = 0, from = 0;
+    int64_t most = t->o.max_steps, k = t->o.accumulate_grad_batches, all = 0, from = 0;
     for (int64_t next; t->o.max_epochs > 0 && from < t->o.max_epochs; from = next) {
         /* stretches of epochs with windows of one size */
         next = accumulation_change(t, from, &k);
@@ -325,7 +326,7 @@ int64_t xt_trainer_planned_steps(const xt_trainer *t) {
         if (n > (INT64_MAX - all) / (epoch ? epoch : 1)) return most;
         all += n * epoch;
     }
-    return t->o.max_epochs <= 0 ? most : most < 0 || all < most ? all : most;
+    return t->o.max_epochs < 0 ? most : most < 0 || all < most ? all : most;
 }
 const char *xt_trainer_run_dir(const xt_trainer *t) {
     return t ? t->run_dir : NULL;

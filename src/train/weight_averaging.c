@@ -121,7 +121,7 @@ static void bind_params(averager *a, const xt_trainer *t) {
 static xt_status fit_start(xt_trainer *t, void *user) {
     averager *a = user;
     a->t = t;
-    a->start_epoch = a->o.start_epoch      ? a->o.start_epoch
+    a->start_epoch = a->o.start_epoch >= 0 ? a->o.start_epoch
                      : t->o.max_epochs > 0 ? (int64_t)(0.8 * (double)t->o.max_epochs)
                                            : 0;
     bind_params(a, t);
@@ -131,7 +131,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
 
 static void epoch_start(xt_trainer *t, void *user) {
     averager *a = user;
-    if (a->o.swa != XT_ON || a->o.swa_lr <= 0 || t->epoch < a->start_epoch) return;
+    if (a->o.swa != XT_ON || a->o.swa_lr == XT_AUTO || t->epoch < a->start_epoch) return;
     if (!t->rates_taken) a->first_lr = a->first_lr > 0 ? a->first_lr : xt_optimizer_lr(t->opt);
     t->rates_taken = true;
     double done = fmin(1, (double)(t->epoch - a->start_epoch + 1) / (double)a->o.anneal_epochs);
@@ -204,20 +204,18 @@ static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),
                                       .free_user = free_averager};
 
 static const option_row rows[] = {
-    {"decay", "of the exponential average", OPTION_DOUBLE, offsetof(xt_weight_averaging_opts, decay), 0.999, 0, 1,
-     NULL},
+    {"decay", "of the exponential average", OPTION_DOUBLE, offsetof(xt_weight_averaging_opts, decay), 0, 1, NULL},
     {"every_n_steps", "optimizer steps between updates", OPTION_I64, offsetof(xt_weight_averaging_opts, every_n_steps),
-     1, 1, 1e15, NULL},
-    {"start_epoch", "first epoch of SWA", OPTION_I64, offsetof(xt_weight_averaging_opts, start_epoch), 0, 0, 1e15,
-     NULL},
-    {"swa_lr", "learning rate of SWA", OPTION_DOUBLE, offsetof(xt_weight_averaging_opts, swa_lr), 0, 0, 1e6, NULL},
-    {"anneal_epochs", "epochs to swa_lr", OPTION_I64, offsetof(xt_weight_averaging_opts, anneal_epochs), 10, 1, 1e15,
-     NULL},
+     1, 1e15, NULL},
+    {"start_epoch", "first epoch of SWA", OPTION_I64, offsetof(xt_weight_averaging_opts, start_epoch), 0, 1e15, NULL},
+    {"swa_lr", "learning rate of SWA", OPTION_DOUBLE, offsetof(xt_weight_averaging_opts, swa_lr), 0, 1e6, NULL},
+    {"anneal_epochs", "epochs to swa_lr", OPTION_I64, offsetof(xt_weight_averaging_opts, anneal_epochs), 1, 1e15, NULL},
 };
 
 xt_callback *xt_weight_averaging_opt(const xt_src *src, xt_weight_averaging_opts o) {
     SRC_CALLED_FROM(src);
-    xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_weight_averaging");
+    xt_status s =
+        options_check(rows, BASE_COUNT(rows), &o, OPTION_DEFAULTS(xt_weight_averaging_opts), "xt_weight_averaging");
     averager *a = s ? NULL : base_calloc(1, sizeof *a);
     if (!s && !a) s = status_oom(sizeof *a, "a callback");
     if (s) {

@@ -177,38 +177,49 @@ typedef struct fit_opts {
 static const char *const modes[] = {"min", "max", NULL};
 #define AT(f) offsetof(fit_opts, f)
 static const option_row rows[] = {
-    {"lr", "Learning rate.", OPTION_DOUBLE, AT(lr), .def = 1e-3, .min = 0, .max = INFINITY},
-    {"max_epochs", "Epochs to train.", OPTION_INT, AT(max_epochs), .def = 10, .min = 1, .max = 1000},
+    {"lr", "Learning rate.", OPTION_DOUBLE, AT(lr), .min = 0, .max = INFINITY},
+    {"max_epochs", "Epochs to train.", OPTION_INT, AT(max_epochs), .min = 1, .max = 1000},
     {"mode", "What is best", OPTION_ENUM, AT(mode), .enum_names = modes},
     {"limit", "Batches per epoch.", OPTION_I64, AT(limit)},
-    {"shuffle", "New order each epoch.", OPTION_SWITCH, AT(shuffle), .def = XT_ON},
+    {"shuffle", "New order each epoch.", OPTION_SWITCH, AT(shuffle)},
     {"name", "Name of the run.", OPTION_STRING, AT(name)},
 };
 enum { ROWS = BASE_COUNT(rows) };
+static const fit_opts own = {.lr = 1e-3, .max_epochs = 10, .shuffle = XT_ON}; /* the defaults */
 
 static void options_defaults_and_ranges(void **state) {
     (void)state;
-    fit_opts o = {0};
-    assert_null(options_check(rows, ROWS, &o, "fit"));
-    assert_true(o.lr == 1e-3 && o.max_epochs == 10 && o.mode == 0 && o.limit == 0 && o.shuffle == XT_ON &&
-                o.name == NULL);
+    fit_opts o = own;
+    assert_null(options_check(rows, ROWS, &o, &own, "fit"));
+    assert_memory_equal(&o, &own, sizeof o);
+    o.lr = 0; /* is 0 */
+    assert_null(options_check(rows, ROWS, &o, &own, "fit"));
+    assert_true(o.lr == 0);
+    o.lr = XT_AUTO; /* what the function has */
+    assert_null(options_check(rows, ROWS, &o, &own, "fit"));
+    assert_true(o.lr == 1e-3);
+    o.max_epochs = 0; /* out of range, so it is refused */
+    xt_status s = options_check(rows, ROWS, &o, &own, "fit");
+    assert_string_equal(xt_status_message(s), "fit.max_epochs = 0 is out of range: expected 1 to 1000 (default 10)");
+    xt_status_free(s);
     o = (fit_opts){.max_epochs = -3};
-    xt_status s = options_check(rows, ROWS, &o, "fit");
+    s = options_check(rows, ROWS, &o, &own, "fit");
     assert_int_equal(xt_status_code(s), XT_INVALID_ARGUMENT);
     assert_string_equal(xt_status_message(s), "fit.max_epochs = -3 is out of range: expected 1 to 1000 (default 10)");
     xt_status_free(s);
-    static const fit_opts bad[] = {{.lr = -1},  {.lr = NAN},  {.max_epochs = 1001},
-                                   {.mode = 2}, {.mode = -1}, {.shuffle = (xt_switch)3}};
+    static const fit_opts bad[] = {{.max_epochs = 1, .lr = -1},   {.max_epochs = 1, .lr = NAN},
+                                   {.max_epochs = 1001},          {.max_epochs = 1, .mode = 2},
+                                   {.max_epochs = 1, .mode = -1}, {.max_epochs = 1, .shuffle = (xt_switch)3}};
     for (size_t i = 0; i < BASE_COUNT(bad); i++) {
         o = bad[i];
-        s = options_check(rows, ROWS, &o, "fit");
+        s = options_check(rows, ROWS, &o, &own, "fit");
         assert_int_equal(xt_status_code(s), XT_INVALID_ARGUMENT);
         xt_status_free(s);
     }
 }
 
 static void assert_set_fails(fit_opts *o, const char *name, const char *value, xt_code code, const char *part) {
-    xt_status s = options_set(rows, ROWS, o, name, value);
+    xt_status s = options_set(rows, ROWS, o, &own, name, value);
     assert_int_equal(xt_status_code(s), code);
     if (!strstr(xt_status_message(s), part)) print_error("%s\n", xt_status_message(s));
     assert_non_null(strstr(xt_status_message(s), part));
@@ -219,12 +230,12 @@ static void assert_set_fails(fit_opts *o, const char *name, const char *value, x
 static void options_from_text(void **state) {
     (void)state;
     fit_opts o = {0};
-    assert_null(options_set(rows, ROWS, &o, "lr", "0.01"));
-    assert_null(options_set(rows, ROWS, &o, "max-epochs", "1e2"));
-    assert_null(options_set(rows, ROWS, &o, "mode", "MAX"));
-    assert_null(options_set(rows, ROWS, &o, "limit", "9007199254740993"));
-    assert_null(options_set(rows, ROWS, &o, "shuffle", "off"));
-    assert_null(options_set(rows, ROWS, &o, "name", "first"));
+    assert_null(options_set(rows, ROWS, &o, &own, "lr", "0.01"));
+    assert_null(options_set(rows, ROWS, &o, &own, "max-epochs", "1e2"));
+    assert_null(options_set(rows, ROWS, &o, &own, "mode", "MAX"));
+    assert_null(options_set(rows, ROWS, &o, &own, "limit", "9007199254740993"));
+    assert_null(options_set(rows, ROWS, &o, &own, "shuffle", "off"));
+    assert_null(options_set(rows, ROWS, &o, &own, "name", "first"));
     assert_true(o.lr == 0.01 && o.max_epochs == 100 && o.mode == 1 && o.limit == 9007199254740993 &&
                 o.shuffle == XT_OFF);
     assert_string_equal(o.name, "first");
@@ -232,7 +243,7 @@ static void options_from_text(void **state) {
     assert_set_fails(&o, "max_epoch", "3", XT_NOT_FOUND, "did you mean max_epochs?");
     assert_set_fails(&o, "colour", "3", XT_NOT_FOUND, "no option colour");
     assert_set_fails(&o, "lr", "fast", XT_INVALID_ARGUMENT, "lr = fast: expected a number");
-    assert_set_fails(&o, "lr", "0", XT_INVALID_ARGUMENT, "zero stands for the default");
+    assert_set_fails(&o, "max_epochs", "0", XT_INVALID_ARGUMENT, "expected 1 to 1000 (default 10)");
     assert_set_fails(&o, "max_epochs", "2.5", XT_INVALID_ARGUMENT, "whole number");
     assert_set_fails(&o, "max_epochs", "99999999999", XT_INVALID_ARGUMENT, "32 bits");
     assert_set_fails(&o, "max_epochs", "1001", XT_INVALID_ARGUMENT, "1 to 1000");
@@ -242,22 +253,22 @@ static void options_from_text(void **state) {
     assert_memory_equal(&o, &before, sizeof o);
 }
 
-/* What options_get writes, options_set reads back: a checkpoint's hyper-parameters. Fields not given come back as
- * their default. */
+/* What options_get writes, options_set reads back: a checkpoint's hyper-parameters. A zero stays one. */
 static void options_round_trip(void **state) {
     (void)state;
-    fit_opts o = {.lr = 0.1, .limit = INT64_MAX, .mode = 1, .name = "a b"}, back = {0};
+    fit_opts o = {.lr = 0, .limit = INT64_MAX, .mode = 1, .max_epochs = 10, .shuffle = XT_ON, .name = "a b"},
+             back = own;
     for (size_t i = 0; i < ROWS; i++) {
         str text = STR_INIT;
         assert_null(options_get(rows, ROWS, &o, rows[i].name, &text));
-        assert_null(options_set(rows, ROWS, &back, rows[i].name, str_cstr(&text)));
+        assert_null(options_set(rows, ROWS, &back, &own, rows[i].name, str_cstr(&text)));
         str_free(&text);
     }
-    assert_true(back.lr == 0.1 && back.limit == INT64_MAX && back.mode == 1 && back.max_epochs == 10 &&
+    assert_true(back.lr == 0 && back.limit == INT64_MAX && back.mode == 1 && back.max_epochs == 10 &&
                 back.shuffle == XT_ON);
     assert_string_equal(back.name, "a b");
     str help = STR_INIT;
-    options_help(rows, ROWS, &help);
+    options_help(rows, ROWS, &own, &help);
     assert_non_null(strstr(str_cstr(&help), "  --lr X                           Learning rate. (default 0.001)\n"));
     assert_non_null(strstr(str_cstr(&help), "What is best: min, max (default min)\n"));
     assert_non_null(strstr(str_cstr(&help), "(default on)\n"));

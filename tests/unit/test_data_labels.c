@@ -77,7 +77,7 @@ static void a_plain_loop_ends_with_the_sample(void **state) {
     for (int shuffled = 0; shuffled < 2; shuffled++)
         for (int wrong = -1; wrong <= CLASSES; wrong += CLASSES + 1) {
             xt_module *m = xt_module_new(net, NULL);
-            xt_loader *l = data(wrong, (xt_loader_opts){.shuffle = shuffled ? XT_ON : XT_DEFAULT, .seed = 3});
+            xt_loader *l = data(wrong, XT_OPTS(xt_loader_opts, .shuffle = shuffled ? XT_ON : XT_DEFAULT, .seed = 3));
             int steps = train(l, NULL, m);
             /* the loss of the third fails, and its boundary says so */
             if (!shuffled) assert_int_equal(steps, WRONG / BATCH + 1);
@@ -94,7 +94,7 @@ static void good_and_ignored_labels_pass(void **state) {
     (void)state;
     for (int wrong = 2; wrong <= 7; wrong += 5) {
         xt_module *m = xt_module_new(net, NULL);
-        xt_loader *l = data(wrong, (xt_loader_opts){.shuffle = XT_ON});
+        xt_loader *l = data(wrong, XT_OPTS(xt_loader_opts, .shuffle = XT_ON));
         assert_int_equal(train(l, NULL, m), SAMPLES / BATCH);
         assert_null(xt_error());
         xt_loader_free(l);
@@ -169,7 +169,7 @@ static void a_compiled_step_looks_at_each_call(void **state) {
     (void)state;
     for (int resident = 0; resident < 2; resident++) {
         xt_module *m = xt_module_new(net, NULL);
-        xt_loader *l = data(5, (xt_loader_opts){.on_device = resident ? XT_ON : XT_DEFAULT});
+        xt_loader *l = data(5, XT_OPTS(xt_loader_opts, .on_device = resident ? XT_ON : XT_DEFAULT));
         xt_step *f = xt_compile(step, .user = m);
         int steps = train(l, f, m);
         /* recorded, replayed, refused */
@@ -217,8 +217,8 @@ static void a_fit_fails_in_training_and_in_validation(void **state) {
         xt_trainer *t = xt_trainer_new(.max_epochs = 1, .fast_dev_run = where == 2 ? 1 : 3, .progress_bar = XT_OFF);
         told[0] = 0;
         xt_set_sink(sink, NULL);
-        xt_loader *train = data(where == 0 ? 3 : 0, (xt_loader_opts){0}),
-                  *val = data(where == 1 ? 3 : 0, (xt_loader_opts){0});
+        xt_loader *train = data(where == 0 ? 3 : 0, XT_OPTS(xt_loader_opts, )),
+                  *val = data(where == 1 ? 3 : 0, XT_OPTS(xt_loader_opts, ));
         int code = xt_fit(t, &task, train, val);
         xt_set_sink(NULL, NULL);
         char here[64];

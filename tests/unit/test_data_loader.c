@@ -101,23 +101,22 @@ static void workers_keep_the_order(void **state) {
 static void last_batches(void **state) {
     (void)state;
     int64_t got[2 * SAMPLES];
-    static const struct {
+    const struct {
         xt_loader_opts o;
         int batches, samples;
     } rows[] = {
-        {{.batch = 8}, 6, 48},
-        {{.batch = 8, .drop_last = XT_OFF}, 7, 50},
-        {{.batch = 8, .pad_last = XT_ON}, 7, 50},
-        {{.batch = 8, .pad_last = XT_ON, .workers = 3}, 7, 50},
-        {{.batch = 64, .pad_last = XT_ON}, 1, 50},
-        {{.batch = 10, .pad_last = XT_ON}, 5, 50},
-        {{.batch = 8, .pad_last = XT_ON, .on_device = XT_ON}, 7, 50},
-        {{.batch = 8, .drop_last = XT_OFF, .on_device = XT_ON}, 7, 50},
-        {{.batch = 8, .limit = 2}, 2, 16},
+        {XT_OPTS(xt_loader_opts, .batch = 8), 6, 48},
+        {XT_OPTS(xt_loader_opts, .batch = 8, .drop_last = XT_OFF), 7, 50},
+        {XT_OPTS(xt_loader_opts, .batch = 8, .pad_last = XT_ON), 7, 50},
+        {XT_OPTS(xt_loader_opts, .batch = 8, .pad_last = XT_ON, .workers = 3), 7, 50},
+        {XT_OPTS(xt_loader_opts, .batch = 64, .pad_last = XT_ON), 1, 50},
+        {XT_OPTS(xt_loader_opts, .batch = 10, .pad_last = XT_ON), 5, 50},
+        {XT_OPTS(xt_loader_opts, .batch = 8, .pad_last = XT_ON, .on_device = XT_ON), 7, 50},
+        {XT_OPTS(xt_loader_opts, .batch = 8, .drop_last = XT_OFF, .on_device = XT_ON), 7, 50},
+        {XT_OPTS(xt_loader_opts, .batch = 8, .limit = 2), 2, 16},
     };
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         xt_loader_opts o = rows[i].o;
-        o.struct_size = sizeof o;
         if (o.batch > SAMPLES) continue;
         xt_loader *l = xt_loader_opt(XT_HERE, arrays(), o);
         assert_int_equal(xt_loader_batches(l), rows[i].batches);

@@ -328,7 +328,7 @@ static void mistakes(void **state) {
     refused("belonged to one step of the loop");
     a = inputs();
     assert_false(xt_scan(plain, 1, &a.h, 0, NULL, 1, &y, .user = &a.p));
-    refused(".length = 0 is out of range");
+    refused(".length = -1 is out of range");
     a = inputs();
     assert_false(xt_scan(plain, 1, &a.h, 1, &a.x, 1, &y, .length = 7, .user = &a.p));
     refused(".length is 7");

@@ -41,7 +41,7 @@ static xt_loader *data(int64_t batch, int64_t n) {
         y[i] = x[i][0] > 0.3f ? 0 : x[i][1] > 0 ? 1 : 2;
     }
     return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_I64, {0}}, 96), .batch = batch,
-                         .limit = n);
+                         .limit = n ? n : -1);
 }
 
 static void train(xt_module *m, xt_optimizer *opt, xt_loader *l, int epochs, double *first, double *last) {

@@ -43,7 +43,7 @@ static int64_t bytes_of(const char *role) {
 
 typedef struct run_opts {
     bool offload, late, scaler, reinit, accumulate, again;
-    int64_t group;
+    int64_t group; /* 0: the default */
     xt_optimizer *(*make)(xt_module *m);
     const char *save, *load;
 } run_opts;
@@ -66,12 +66,12 @@ static void run(run_opts o, outcome *out) {
     xt_module *m = xt_module_new(net, NULL);
     xt_optimizer *opt = o.make(m);
     xt_loss_scaler *scaler = o.scaler ? xt_loss_scaler_new(.init_scale = 16, .growth_interval = 2) : NULL;
-    if (o.offload && !o.late) xt_optimizer_offload(opt, .group_bytes = o.group);
+    if (o.offload && !o.late) xt_optimizer_offload(opt, .group_bytes = o.group ? o.group : 64 << 20);
     if (o.load) assert_null(xt_optimizer_load(opt, o.load));
     int64_t compiles = 0;
     xt_tensor kept = {0};
     for (int s = 0; s < STEPS; s++) {
-        if (o.late && s == 2) xt_optimizer_offload(opt, .group_bytes = o.group);
+        if (o.late && s == 2) xt_optimizer_offload(opt, .group_bytes = o.group ? o.group : 64 << 20);
         if (s == 3) compiles = xt_counter("compiles") + xt_counter("disk_hits");
         xt_tensor x = batch(s), loss = xt_mean(xt_square(xt_forward(m, x)));
         xt_backward(scaler ? xt_scale_loss(scaler, loss) : loss);

@@ -108,8 +108,8 @@ static void log_classes(int b) {
         for (int a = 0; a <= XT_WEIGHTED; a++) {
             char name[64];
             snprintf(name, sizeof name, "%s/%d", scores_of[s], a);
-            xt_log_metric(name,
-                          xt_class_score_at(XT_HERE, out, y, (xt_class_score)s, (xt_average)a, (xt_metric_opts){0}));
+            xt_log_metric(
+                name, xt_class_score_at(XT_HERE, out, y, (xt_class_score)s, (xt_average)a, XT_OPTS(xt_metric_opts, )));
         }
     xt_log_metric("confusion", xt_confusion_matrix(out, y));
     xt_log_metric("accuracy", xt_accuracy(out, y));

@@ -144,7 +144,7 @@ CASE(view_as_real_float, xt_view_as_real(F(2)))
 CASE(view_as_complex_dim, xt_view_as_complex(F(3)))
 CASE(fft_axis, xt_fft(F(3), 1))
 CASE(rfft_complex, xt_rfft(C64, 0))
-CASE(fft_n, xt_fft(F(3), 0, .n = -1))
+CASE(fft_n, xt_fft(F(3), 0, .n = 0))
 CASE(uniform_ends, xt_uniform(1, 0, XT_F32, 2))
 CASE(uniform_int, xt_uniform(0, 1, XT_I32, 2))
 CASE(normal_std, xt_normal(0, -1, XT_F32, 2))
@@ -305,7 +305,7 @@ static const row rows[] = {
     ROW(view_as_complex_dim, "xt_view_as_complex: x is f32 [3]"),
     ROW(fft_axis, "xt_fft: axis 1 of [3]"),
     ROW(rfft_complex, "xt_rfft: x is c64 [3]"),
-    ROW(fft_n, ".n -1"),
+    ROW(fft_n, ".n 0"),
     ROW(uniform_ends, "from 1 to 0"),
     ROW(uniform_int, "xt_uniform: dtype i32: floats are drawn"),
     ROW(normal_std, "std is -1"),

@@ -20,16 +20,16 @@ CASE(masks,
      xt_multihead_attention(m, "", x[0], x[1], x[1], .heads = 2, .key_padding_mask = parity_input(file, "masks/keys"),
                             .attn_mask = parity_input(file, "masks/pairs"), .out_weights = &y[1]))
 CASE(added, xt_multihead_attention(m, "", x[0], x[1], x[1], .heads = 2, .attn_mask = parity_input(file, "added/pairs")))
-CASE(encoder, xt_transformer_encoder_layer(m, "", x[0], .heads = 2, .feedforward = 8, .dropout = -1))
-CASE(encoder_first, xt_transformer_encoder_layer(m, "", x[0], .heads = 3, .feedforward = 8, .dropout = -1,
+CASE(encoder, xt_transformer_encoder_layer(m, "", x[0], .heads = 2, .feedforward = 8, .dropout = 0))
+CASE(encoder_first, xt_transformer_encoder_layer(m, "", x[0], .heads = 3, .feedforward = 8, .dropout = 0,
                                                  .norm_first = XT_ON, .batch_first = XT_ON))
 CASE(encoder_eval, xt_transformer_encoder_layer(m, "", x[0], .heads = 2, .feedforward = 8, .causal = XT_ON))
-CASE(encoder_gelu, xt_transformer_encoder_layer(m, "", x[0], .feedforward = 8, .dropout = -1, .gelu = XT_ON))
+CASE(encoder_gelu, xt_transformer_encoder_layer(m, "", x[0], .feedforward = 8, .dropout = 0, .gelu = XT_ON))
 CASE(decoder,
-     xt_transformer_decoder_layer(m, "", x[0], x[1], .heads = 2, .feedforward = 8, .dropout = -1, .causal = XT_ON,
+     xt_transformer_decoder_layer(m, "", x[0], x[1], .heads = 2, .feedforward = 8, .dropout = 0, .causal = XT_ON,
                                   .memory_key_padding_mask = parity_input(file, "masks/keys")))
 CASE(decoder_first,
-     xt_transformer_decoder_layer(m, "", x[0], x[1], .heads = 2, .feedforward = 8, .dropout = -1, .norm_first = XT_ON))
+     xt_transformer_decoder_layer(m, "", x[0], x[1], .heads = 2, .feedforward = 8, .dropout = 0, .norm_first = XT_ON))
 CASE(sinusoidal, xt_sinusoidal_positions(7, 6))
 CASE(rotary, xt_rotary(x[0], 100))
 

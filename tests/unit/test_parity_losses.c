@@ -42,7 +42,7 @@ static const char *const names[] = {"mean", "sum", "none"};
 #define ONCE(R)                                                                                             \
     R(nll_2d, xt_nll_loss(x[0], x[1]))                                                                      \
     R(ce_1d, xt_cross_entropy(x[0], x[1]))                                                                  \
-    R(ce_2d, xt_cross_entropy(x[0], x[1], .ignore_index = XT_IGNORE_CLASS_0, .label_smoothing = 0.1))       \
+    R(ce_2d, xt_cross_entropy(x[0], x[1], .ignore_index = 0, .label_smoothing = 0.1))                       \
     R(ce_seq, xt_cross_entropy(x[0], x[1]))                                                                 \
     R(ce_square, xt_cross_entropy(x[0], x[1], .axis = 1))                                                   \
     R(ce_prob_2d, xt_cross_entropy(x[0], x[1], .reduction = XT_NONE))                                       \

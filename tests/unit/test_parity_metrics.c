@@ -32,7 +32,7 @@ static void log_classes(const char *prefix, xt_tensor out, xt_tensor chance, xt_
     static const char *const words[] = {"precision", "recall", "f1", "specificity"};
     static const xt_class_score scores[] = {XT_SCORE_PRECISION, XT_SCORE_RECALL, XT_SCORE_F1, XT_SCORE_SPECIFICITY};
     static const char *const averages[] = {[XT_MACRO] = "_macro", [XT_MICRO] = "_micro", [XT_WEIGHTED] = "_weighted"};
-    xt_metric_opts o = {.struct_size = sizeof o, .ignore_index = ignore};
+    xt_metric_opts o = XT_OPTS(xt_metric_opts, .ignore_index = ignore);
     for (int s = 0; s < 4; s++)
         for (int a = XT_MACRO; a <= XT_WEIGHTED; a++)
             xt_log_metric(named(prefix, words[s], averages[a]),
@@ -64,10 +64,10 @@ static void log_batch(int b) {
               value = part("values", b);
     xt_tensor out = part("scores", b), chance = part("chance", b), y = part("label", b);
     int64_t weight = (int64_t)parity_element(weights, b);
-    log_classes("", out, chance, y, 0);
-    log_classes("padded_", out, chance, part("padded", b), 0);
+    log_classes("", out, chance, y, -100);
+    log_classes("padded_", out, chance, part("padded", b), -100);
     log_classes("without1_", out, chance, y, 1);
-    log_classes("without0_", out, chance, y, XT_IGNORE_CLASS_0);
+    log_classes("without0_", out, chance, y, 0);
     xt_log_metric("auroc", xt_auroc(p, binary), .sync_dist = XT_ON);
     xt_log_metric("auroc30", xt_auroc(p, binary, .thresholds = 30), .sync_dist = XT_ON);
     xt_log_metric("padded_auroc", xt_auroc(p, part("padded_binary", b), .ignore_index = -1), .sync_dist = XT_ON);

@@ -82,7 +82,7 @@ static void compare_states(const parity_file *f, const char *name, const xt_opti
     R(lion, xt_lion(m))                                                                                                \
     R(lion_all, xt_lion(m, .lr = 0.01, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1))                              \
     R(lamb, xt_lamb(m))                                                                                                \
-    R(lamb_all, xt_lamb(m, .lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-3, .weight_decay = -1))                  \
+    R(lamb_all, xt_lamb(m, .lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-3, .weight_decay = 0))                   \
     R(adafactor, xt_adafactor(m))                                                                                      \
     R(adafactor_all, xt_adafactor(m, .lr = 0.1, .beta2_decay = -0.5, .eps1 = 1e-5, .eps2 = 1e-2, .d = 2,               \
                                   .weight_decay = 0.1, .maximize = XT_ON))                                             \
@@ -94,7 +94,7 @@ static void compare_states(const parity_file *f, const char *name, const xt_opti
 OPTIMIZERS(OPTIMIZER)
 static xt_optimizer *make_groups(xt_module *m) {
     xt_optimizer *o = xt_adamw(m, .lr = 0.05);
-    assert_int_equal(xt_optimizer_group(o, "b*", .lr = 0.005, .weight_decay = -1), 1);
+    assert_int_equal(xt_optimizer_group(o, "b*", .lr = 0.005, .weight_decay = 0), 1);
     return o;
 }
 
@@ -137,9 +137,9 @@ static void optimizers(void **state) {
 
 /* --- the table of optimizers --- */
 #undef OPTIMIZER
-#define OPTIMIZER(name, title, type)                                            \
-    static xt_optimizer *new_##name(xt_module *net) {                           \
-        return xt_##name##_opt(NULL, net, (type){.struct_size = sizeof(type)}); \
+#define OPTIMIZER(name, title, type)                        \
+    static xt_optimizer *new_##name(xt_module *net) {       \
+        return xt_##name##_opt(NULL, net, XT_OPTS(type, )); \
     }
 #include "optim/optimizers.def"
 #undef OPTIMIZER
@@ -384,7 +384,7 @@ static void frozen(void **state) {
     said[0] = 0;
     xt_set_sink(listen, NULL);
     assert_int_equal(xt_optimizer_group(o, "b", .frozen = XT_ON), 1);
-    assert_int_equal(xt_optimizer_group(o, "*.biass", .weight_decay = -1), 2);
+    assert_int_equal(xt_optimizer_group(o, "*.biass", .weight_decay = 0), 2);
     for (int t = 0; t < STEPS; t++) {
         xt_backward(xt_forward(m, row(f, t, -1)));
         xt_optimizer_step(o);

@@ -33,7 +33,7 @@ static double powers(int64_t t, void *user) {
     R(multistep, xt_multistep_schedule(o, .milestones = {5, 12, 12, 30}, .gamma = 0.3))                              \
     R(exponential, xt_exponential_schedule(o, .gamma = 0.93))                                                        \
     R(linear, xt_linear_schedule(o))                                                                                 \
-    R(linear_down, xt_linear_schedule(o, .start_factor = 1, .end_factor = -1, .total_iters = 20))                    \
+    R(linear_down, xt_linear_schedule(o, .start_factor = 1, .end_factor = 0, .total_iters = 20))                     \
     R(constant, xt_constant_schedule(o, .factor = 0.25, .total_iters = 10))                                          \
     R(polynomial, xt_polynomial_schedule(o, .total_iters = 40, .power = 2))                                          \
     R(cosine, xt_cosine_schedule(o, .t_max = 12, .eta_min = 1e-3))                                                   \
@@ -79,9 +79,9 @@ static double powers(int64_t t, void *user) {
     R(plateau, xt_plateau_schedule(o))                                                                         \
     R(plateau_rel,                                                                                             \
       xt_plateau_schedule(o, .factor = 0.5, .patience = 2, .threshold = 0.05, .cooldown = 3, .min_lr = 0.004)) \
-    R(plateau_abs, xt_plateau_schedule(o, .factor = 0.5, .patience = -1, .threshold = 0.1, .absolute = XT_ON,  \
+    R(plateau_abs, xt_plateau_schedule(o, .factor = 0.5, .patience = 0, .threshold = 0.1, .absolute = XT_ON,   \
                                        .cooldown = 1, .eps = 0.02))                                            \
-    R(plateau_max, xt_plateau_schedule(o, .mode = XT_MAX, .factor = 0.3, .patience = 4, .threshold = -1, .cooldown = 2))
+    R(plateau_max, xt_plateau_schedule(o, .mode = XT_MAX, .factor = 0.3, .patience = 4, .threshold = 0, .cooldown = 2))
 
 static xt_scheduler *nested(xt_optimizer *o) {
     xt_scheduler *after = xt_cosine_schedule(o, .t_max = 20);

@@ -28,7 +28,7 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     x = xt_sequential(m, "features", x, {conv, NULL}, {norm, NULL}, {relu, NULL}, {up, NULL});
     x = xt_reshape(x, xt_dim(x, 0), -1, xt_dim(x, 3));
     for (int i = 0; i < 2; i++)
-        x = xt_transformer_encoder_layer(xt_sub(m, "blocks", i), "", x, .heads = 2, .feedforward = 8, .dropout = -1,
+        x = xt_transformer_encoder_layer(xt_sub(m, "blocks", i), "", x, .heads = 2, .feedforward = 8, .dropout = 0,
                                          .batch_first = XT_ON);
     x = xt_lstm(m, "rnn", x, 5, .bidirectional = XT_ON, .batch_first = XT_ON).output;
     x = xt_squeeze(xt_slice(x, 1, -1, xt_dim(x, 1)), 1);

@@ -122,7 +122,7 @@ static xt_loader *loader(const source *s) {
     for (int64_t i = 0; i < s->count; i++) x[i] = (float)(s->first + i), y[i] = s->labels_from + i;
     xt_spec of_y = s->labels_from ? (xt_spec){XT_I64, {0}} : (xt_spec){0};
     return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, s->labels_from ? y : NULL, of_y, s->count),
-                         .batch = s->batch, .shuffle = s->shuffle, .workers = s->workers);
+                         .batch = s->batch, .shuffle = s->shuffle, .workers = s->workers ? s->workers : 1);
 }
 
 /* The batches of a fit, after which it gives `code`; valid until the next call. */
@@ -131,7 +131,8 @@ static const char *fit(const char *run, const char *resume, const source *s, int
     cut_after = cut;
     steps = 0;
     str_clear(&order);
-    xt_trainer *t = TEST_TRAINER(.max_epochs = epochs, .seed = resume ? 0 : 5, .run_name = run, .resume = resume);
+    xt_trainer *t =
+        TEST_TRAINER(.max_epochs = epochs, .seed = resume ? XT_SEED_OF_RUN : 5, .run_name = run, .resume = resume);
     int came = xt_fit(t, &task, loader(s), NULL);
     if (came != code) fail_msg("%s: %d, not %d: %s", run, came, code, str_cstr(&said));
     cut_after = 0;
@@ -206,12 +207,15 @@ static void sanity_changes_neither_order_nor_metrics(void **state) {
 /* --- limits --- */
 static void limits_that_make_no_sense(void **state) {
     (void)state;
-    static const struct {
+    const struct {
         xt_trainer_opts o;
         const char *says;
-    } rows[] = {{{.max_steps = -2}, "max_steps = -2"},
-                {{.max_epochs = -2}, "max_epochs = -2"},
-                {{.fast_dev_run = -1}, "fast_dev_run = -1"}};
+    } rows[] = {{XT_OPTS(xt_trainer_opts, .max_steps = -2), "max_steps = -2"},
+                {XT_OPTS(xt_trainer_opts, .max_epochs = -2), "max_epochs = -2"},
+                {XT_OPTS(xt_trainer_opts, .accumulate_grad_batches = 0), "accumulate_grad_batches = 0"},
+                {XT_OPTS(xt_trainer_opts, .log_every_n_steps = 0), "log_every_n_steps = 0"},
+                {XT_OPTS(xt_trainer_opts, .limit_train_batches = 0), "limit_train_batches = 0"},
+                {XT_OPTS(xt_trainer_opts, .fast_dev_run = -1), "fast_dev_run = -1"}};
     const source s = {0, 8, 2, 0, XT_OFF, 0};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         xt_trainer_opts o = rows[i].o;

@@ -117,6 +117,7 @@ static void fit_case(const kept_case *c) {
                                        .resume = c->resume ? resume : NULL);
     xt_model_checkpoint_opts o = c->o;
     o.struct_size = sizeof o;
+    if (!o.save_top_k && !o.last_only) o.save_top_k = 1; /* rows say what is not the default */
     o.dirpath = folder;
     xt_trainer_add(t, xt_model_checkpoint_opt(XT_HERE, o));
     if (xt_fit(t, &task, data(c->batches), c->val_every ? data(1) : NULL))
@@ -531,7 +532,7 @@ static void saves_before_the_first_validation(void **state) {
     xt_task two = task;
     two.validation_step = two_val;
     for (int resumed = 0; resumed < 2; resumed++) {
-        xt_trainer *t = now = TEST_TRAINER(.max_epochs = 1 + resumed, .max_steps = resumed ? 0 : 3, .logger = XT_OFF,
+        xt_trainer *t = now = TEST_TRAINER(.max_epochs = 1 + resumed, .max_steps = resumed ? -1 : 3, .logger = XT_OFF,
                                            .resume = resumed ? in_dir("early/last.ckpt") : NULL);
         xt_trainer_add(t,
                        xt_model_checkpoint(.dirpath = in_dir("early"), .monitor = "val/b",

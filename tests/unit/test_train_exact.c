@@ -102,7 +102,7 @@ static void resume_each(const char *name) {
     char folder[256];
     snprintf(folder, sizeof folder, "%s", in_dir(name));
     str whole = STR_INIT;
-    fit(0, NULL, folder, &whole, 0);
+    fit(-1, NULL, folder, &whole, 0);
     if (period == 1) assert_non_null(strstr(str_cstr(&whole), "spikes 3\n"));
     assert_non_null(strstr(str_cstr(&whole), "rare_step"));
     DIR *d = opendir(folder);
@@ -113,7 +113,7 @@ static void resume_each(const char *name) {
         char path[520];
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
         str rows = STR_INIT;
-        fit(0, path, NULL, &rows, 1);
+        fit(-1, path, NULL, &rows, 1);
         ends_with(str_cstr(&whole), str_cstr(&rows), e->d_name);
         assert_memory_equal(weights[0], weights[1], sizeof weights[0]);
         str_free(&rows);

@@ -14,7 +14,7 @@ static xt_loader *data(int64_t batch, int64_t limit) {
         y[i] = x[i][0] > 0.3f ? 0 : x[i][1] > 0 ? 1 : 2;
     }
     return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {FEATURES}}, y, (xt_spec){XT_I64, {0}}, SAMPLES),
-                         .batch = batch, .limit = limit, .shuffle = XT_ON);
+                         .batch = batch, .limit = limit ? limit : -1, .shuffle = XT_ON);
 }
 
 /* --- tasks --- */

@@ -68,7 +68,7 @@ static void limits_have_units(void **state) {
     static const struct {
         double limit;
         int64_t batches, want;
-    } rows[] = {{0, 64, 64}, {0.1, 64, 6}, {100, 64, 64}, {7, 64, 7}, {1, 64, 1}, {5, -1, 5}};
+    } rows[] = {{-1, 64, 64}, {0, 64, 0}, {0.1, 64, 6}, {100, 64, 64}, {7, 64, 7}, {1, 64, 1}, {5, -1, 5}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         assert_null(limit_batches("limit", rows[i].limit, rows[i].batches, &n));
         assert_int_equal(n, rows[i].want);

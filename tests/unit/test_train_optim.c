@@ -55,7 +55,7 @@ static void watch(xt_trainer *t, rates *r) {
 static xt_optimizer *by_step(xt_module *m, void *user) {
     (void)user;
     xt_optimizer *o = xt_adamw(m, .lr = 0.01);
-    xt_optimizer_group(o, "*.bias", .weight_decay = -1, .lr_scale = 0.5);
+    xt_optimizer_group(o, "*.bias", .weight_decay = 0, .lr_scale = 0.5);
     xt_warmup_schedule(o, 4, xt_cosine_schedule(o, .t_max = 14), .interval = XT_EACH_STEP);
     return o;
 }

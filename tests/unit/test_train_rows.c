@@ -230,22 +230,23 @@ static const xt_callback_desc stops = {
 
 static void short_runs_have_a_row(void **state) {
     (void)state;
-    static const struct {
+    const struct {
         xt_trainer_opts o;
         const char *want;
         const xt_callback_desc *callback;
-    } rows[] = {{{.max_epochs = 2}, "6=2", &looks},
-                {{.max_epochs = 9, .max_steps = 4}, "4=0", NULL},
-                {{.max_epochs = 9}, "9=2", &stops},
-                {{.max_epochs = 3, .log_every_n_steps = 8}, "8=1", NULL},
+    } rows[] = {{XT_OPTS(xt_trainer_opts, .max_epochs = 2), "6=2", &looks},
+                {XT_OPTS(xt_trainer_opts, .max_epochs = 9, .max_steps = 4), "4=0", NULL},
+                {XT_OPTS(xt_trainer_opts, .max_epochs = 9), "9=2", &stops},
+                {XT_OPTS(xt_trainer_opts, .max_epochs = 3, .log_every_n_steps = 8), "8=1", NULL},
                 /* steps end at micro-batches 2, 3, 5, 6, 8 and 9 */
-                {{.max_epochs = 3, .accumulate_grad_batches = 2, .log_every_n_batches = 8}, "5=0.5", NULL},
-                {{.max_epochs = 3, .accumulate_grad_batches = 2, .log_every_n_batches = 10}, "6=2", NULL}};
+                {XT_OPTS(xt_trainer_opts, .max_epochs = 3, .accumulate_grad_batches = 2, .log_every_n_batches = 8),
+                 "5=0.5", NULL},
+                {XT_OPTS(xt_trainer_opts, .max_epochs = 3, .accumulate_grad_batches = 2, .log_every_n_batches = 10),
+                 "6=2", NULL}};
     in_training = at_all_levels;
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         xt_trainer_opts o = rows[i].o;
-        o.struct_size = sizeof o, o.runs_dir = dir, o.loggers = "csv", o.checkpointing = XT_OFF,
-        o.progress_bar = XT_OFF;
+        o.runs_dir = dir, o.loggers = "csv", o.checkpointing = XT_OFF, o.progress_bar = XT_OFF;
         xt_trainer *t = xt_trainer_opt(XT_HERE, o);
         if (rows[i].callback) xt_trainer_add(t, xt_callback_new(rows[i].callback, NULL));
         assert_int_equal(xt_fit(t, &task, data(3, 1), NULL), 0);
@@ -745,11 +746,13 @@ static xt_optimizer *planner(xt_module *m, void *user) {
 static void steps_are_known_in_advance(void **state) {
     (void)state;
     /* epochs of 7, max_steps, accumulation -> steps */
-    static const int64_t rows[][4] = {{2, 0, 1, 14}, {2, 0, 2, 8}, {2, 5, 2, 5}, {-1, 5, 1, 5}};
+    static const int64_t rows[][4] = {{2, -1, 1, 14}, {2, -1, 2, 8}, {2, 5, 2, 5},
+                                      {-1, 5, 1, 5},  {0, -1, 1, 0}, {2, 0, 1, 0}};
     xt_task plans = task;
     plans.configure_optimizers = planner;
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         planning = LOGGED(.max_epochs = rows[i][0], .max_steps = rows[i][1], .accumulate_grad_batches = rows[i][2]);
+        planned = 0;
         assert_int_equal(xt_fit(planning, &plans, data(7, 1), NULL), 0);
         assert_int_equal(planned, rows[i][3]);
         assert_int_equal(xt_trainer_global_step(planning), planned);

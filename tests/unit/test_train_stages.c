@@ -480,22 +480,24 @@ static void early_stopping_rows(void **state) {
                         up[] = {1, 2, 3, 30, 4, 4}, down[] = {6, 5, 0.5, 4, 3, 2},
                         nan_at_2[] = {6, 5, -NAN, /* as x86 computes it */ 4, 3, 2},
                         falls[] = {0.9, 0.8, 0.2, 0.9, 0.9, 0.9};
-    static const struct {
+    const struct {
         const double *v;
         xt_early_stopping_opts o;
         int last; /* zero-based last epoch */
         const char *says;
-    } rows[] = {{a, {.patience = 3}, 4, "not become better"},
-                {b, {.patience = 1}, 3, "not become better"},
-                {c, {.patience = 3}, 4, "not become better"},
-                {up, {.patience = 5, .diverge_at = 20}, 3, "= 30 is worse than 20"},
-                {up, {.patience = 5, .diverge_at = 30}, 5, "not become better"}, /* strictly */
-                {down, {.stop_at = 1}, 2, "= 0.5 is better than 1"},
-                {down, {.stop_at = 0.5}, 5, NULL},
-                {nan_at_2, {.patience = 3}, 2, "is NaN"},
-                {nan_at_2, {.patience = 3, .check_finite = XT_OFF}, 5, NULL},
-                {nan_at_2, {.patience = 1, .check_finite = XT_OFF}, 2, "not become better"},
-                {falls, {.mode = XT_MAX, .patience = 9, .diverge_at = 0.3}, 2, "= 0.2 is worse than 0.3"}};
+    } rows[] = {
+        {a, XT_OPTS(xt_early_stopping_opts, .patience = 3), 4, "not become better"},
+        {b, XT_OPTS(xt_early_stopping_opts, .patience = 1), 3, "not become better"},
+        {c, XT_OPTS(xt_early_stopping_opts, .patience = 3), 4, "not become better"},
+        {up, XT_OPTS(xt_early_stopping_opts, .patience = 5, .diverge_at = 20), 3, "= 30 is worse than 20"},
+        {up, XT_OPTS(xt_early_stopping_opts, .patience = 5, .diverge_at = 30), 5, "not become better"}, /* strictly */
+        {down, XT_OPTS(xt_early_stopping_opts, .stop_at = 1), 2, "= 0.5 is better than 1"},
+        {down, XT_OPTS(xt_early_stopping_opts, .stop_at = 0.5), 5, NULL},
+        {nan_at_2, XT_OPTS(xt_early_stopping_opts, .patience = 3), 2, "is NaN"},
+        {nan_at_2, XT_OPTS(xt_early_stopping_opts, .patience = 3, .check_finite = XT_OFF), 5, NULL},
+        {nan_at_2, XT_OPTS(xt_early_stopping_opts, .patience = 1, .check_finite = XT_OFF), 2, "not become better"},
+        {falls, XT_OPTS(xt_early_stopping_opts, .mode = XT_MAX, .patience = 9, .diverge_at = 0.3), 2,
+         "= 0.2 is worse than 0.3"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         scores = rows[i].v;
         str_clear(&said);
@@ -507,7 +509,6 @@ static void early_stopping_rows(void **state) {
                         .user = &t};
         xt_early_stopping_opts o = rows[i].o;
         o.monitor = "val/score";
-        o.struct_size = sizeof o;
         xt_trainer_add(t, xt_early_stopping_opt(XT_HERE, o));
         assert_int_equal(xt_fit(t, &task, data(1), data(1)), 0);
         if (xt_trainer_global_step(t) - 1 != rows[i].last)

@@ -154,22 +154,22 @@ xt_status xt_cache_prune_opt(int64_t *out_files, int64_t *out_bytes, xt_cache_pr
     size_t n;
     if (out_files) *out_files = 0;
     if (out_bytes) *out_bytes = 0;
-    if (o.max_bytes < XT_CACHE_NONE || !(o.older_days >= 0))
+    if (o.max_bytes < -1 || !(o.older_days >= 0 || o.older_days == -1))
         return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "xt_cache_prune: .max_bytes %lld, .older_days %g: not negative, or .max_bytes XT_CACHE_NONE",
+                          "xt_cache_prune: .max_bytes %lld, .older_days %g: not negative, or -1 for no limit",
                           (long long)o.max_bytes, o.older_days);
     XT_TRY(open_cache(&dir));
     entry *files = list(dir, &n);
     for (size_t i = 0; i < n; i++) {
         double age_s = (double)(time(NULL) - files[i].used);
-        bool old = o.older_days > 0 && age_s > o.older_days * 86400;
+        bool old = o.older_days >= 0 && age_s >= o.older_days * 86400;
         bool goes = files[i].leftover ? age_s >= LEFTOVER_S : old || (o.damaged && problem_of(&files[i]));
         if (!goes || unlink(files[i].path) != 0) continue;
         gone++;
         bytes += files[i].size;
         files[i].size = 0; /* gone */
     }
-    if (o.max_bytes) shrink(files, n, o.max_bytes == XT_CACHE_NONE ? 0 : o.max_bytes, 0, &gone, &bytes);
+    if (o.max_bytes >= 0) shrink(files, n, o.max_bytes, 0, &gone, &bytes);
     free_list(files, n);
     base_free(dir);
     if (out_files) *out_files = gone;
