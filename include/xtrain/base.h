@@ -94,6 +94,25 @@ extern "C" {
 #endif
 #endif
 
+/* --- Arguments that a call needs ---
+ * A macro that is called without one does not compile, and one line says what is missing. */
+#ifdef __cplusplus
+constexpr int64_t xt_or_0_(int64_t number = 0) {
+    return number;
+}
+#define XT_OR_0_(number) xt_or_0_(number)
+#define XT_CHECK_(condition, text) ((void)sizeof([] { static_assert(condition, text); }))
+#else
+#define XT_CHECK_(condition, text)       \
+    ((void)sizeof(struct {               \
+        _Static_assert(condition, text); \
+        int unused;                      \
+    }))
+#define XT_OR_0_(number) (((const int64_t[1]){number})[0])
+#endif
+/* `number` may be empty, and is then 0 */
+#define XT_NEEDED_(number, text) (XT_CHECK_(sizeof(#number) > 1, text), XT_OR_0_(number))
+
 /* The highest rank of a front-end tensor (the IR itself has no limit). */
 #define XT_MAX_RANK 8
 

@@ -37,8 +37,8 @@ typedef struct xt_launch_opts {
     /* after a rank has failed, the group is started again so often; xt_fit then goes on from the last checkpoint. Not
      * for one rank */
     int max_restarts;
-    double timeout XT_IS(xt_launch_opts,
-                         timeout); /* seconds a rank may wait for the others to join; -1 = XT_TIMEOUT or 300 */
+    /* seconds a rank may wait for the others to join; -1 = XT_TIMEOUT or 300 */
+    double timeout XT_IS(xt_launch_opts, timeout);
 } xt_launch_opts;
 #define xt_launch(fn, ...) XT_LAUNCH_(fn, __VA_ARGS__, )
 #define XT_LAUNCH_(fn, arg, ...) xt_launch_opt(XT_HERE, fn, arg, XT_OPTS(xt_launch_opts, __VA_ARGS__))

@@ -50,8 +50,8 @@ typedef struct xt_cache_prune_opts {
     size_t struct_size XT_SIZE(xt_cache_prune_opts);
     /* the files not used for longest go until this is left; 0 = nothing is; -1 = no limit */
     int64_t max_bytes XT_IS(xt_cache_prune_opts, max_bytes);
-    double older_days XT_IS(xt_cache_prune_opts,
-                            older_days); /* files not used for so many days go; -1 = none for that */
+    /* files not used for so many days go; -1 = none for that */
+    double older_days XT_IS(xt_cache_prune_opts, older_days);
     bool damaged; /* files that xt_cache_each finds a problem with go */
 } xt_cache_prune_opts;
 enum { XT_CACHE_NONE = 0 };

@@ -25,7 +25,11 @@ extern "C" {
 /* --- Linear --- */
 /* xt_linear(m, "fc1", x, 50, .bias = XT_OFF): [...,I] -> [...,O] */
 #define xt_linear(m, name, ...) XT_LINEAR_(m, name, __VA_ARGS__, )
-#define XT_LINEAR_(m, name, x, out, ...) xt_linear_at(XT_HERE, m, name, x, out, XT_OPTS(xt_linear_opts, __VA_ARGS__))
+#define XT_LINEAR_(m, name, x, out, ...)                                                                             \
+    xt_linear_at(                                                                                                    \
+        XT_HERE, m, name, x,                                                                                         \
+        XT_NEEDED_(out, "xt_linear(m, name, x, out, ...): out, the size of the last dim of the result, is missing"), \
+        XT_OPTS(xt_linear_opts, __VA_ARGS__))
 #define XT_DEFAULTS_xt_linear_opts(is)
 typedef struct xt_linear_opts {
     size_t struct_size XT_SIZE(xt_linear_opts);
@@ -36,8 +40,12 @@ XT_API xt_tensor xt_linear_at(const xt_src *src, xt_module *m, const char *name,
 /* y[...,o] = sum over i, j of x[...,i] weight[o,i,j] z[...,j] + bias[o] */
 /* xt_bilinear(m, "b", x, z, 8): [...,I], [...,J] -> [...,O] */
 #define xt_bilinear(m, name, x, ...) XT_BILINEAR_(m, name, x, __VA_ARGS__, )
-#define XT_BILINEAR_(m, name, x, z, out, ...) \
-    xt_bilinear_at(XT_HERE, m, name, x, z, out, XT_OPTS(xt_linear_opts, __VA_ARGS__))
+#define XT_BILINEAR_(m, name, x, z, out, ...)                                                                        \
+    xt_bilinear_at(                                                                                                  \
+        XT_HERE, m, name, x, z,                                                                                      \
+        XT_NEEDED_(out,                                                                                              \
+                   "xt_bilinear(m, name, x, z, out, ...): out, the size of the last dim of the result, is missing"), \
+        XT_OPTS(xt_linear_opts, __VA_ARGS__))
 XT_API xt_tensor xt_bilinear_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_tensor z,
                                 int64_t out, xt_linear_opts o);
 /* max(x, 0) + weight * min(x, 0), one weight for all (channels 1) or one per channel of [N,C,...]; weights
@@ -52,8 +60,11 @@ typedef struct xt_embedding_opts {
 } xt_embedding_opts;
 /* int [...] -> [...,dim]; rows begin as N(0,1) */
 #define xt_embedding(m, name, indices, vocab, ...) XT_EMBEDDING_(m, name, indices, vocab, __VA_ARGS__, )
-#define XT_EMBEDDING_(m, name, indices, vocab, dim, ...) \
-    xt_embedding_at(XT_HERE, m, name, indices, vocab, dim, XT_OPTS(xt_embedding_opts, __VA_ARGS__))
+#define XT_EMBEDDING_(m, name, indices, vocab, dim, ...)                                                        \
+    xt_embedding_at(                                                                                            \
+        XT_HERE, m, name, indices, vocab,                                                                       \
+        XT_NEEDED_(dim, "xt_embedding(m, name, indices, vocab, dim, ...): dim, the size of a row, is missing"), \
+        XT_OPTS(xt_embedding_opts, __VA_ARGS__))
 XT_API xt_tensor xt_embedding_at(const xt_src *src, xt_module *m, const char *name, xt_tensor indices, int64_t vocab,
                                  int64_t dim, xt_embedding_opts o);
 
@@ -62,13 +73,20 @@ XT_API xt_tensor xt_embedding_at(const xt_src *src, xt_module *m, const char *na
 #define xt_conv1d(m, name, x, ...) XT_CONV_(1, m, name, x, __VA_ARGS__, ) /* [N,C,L] */
 #define xt_conv2d(m, name, x, ...) XT_CONV_(2, m, name, x, __VA_ARGS__, ) /* [N,C,H,W] */
 #define xt_conv3d(m, name, x, ...) XT_CONV_(3, m, name, x, __VA_ARGS__, ) /* [N,C,D,H,W] */
-#define XT_CONV_(n, m, name, x, out, kernel, ...) \
-    xt_conv_at(XT_HERE, n, false, m, name, x, out, kernel, XT_OPTS(xt_conv_opts, __VA_ARGS__))
+#define XT_CONV_(n, m, name, x, out, kernel, ...)                                                                \
+    xt_conv_at(XT_HERE, n, false, m, name, x,                                                                    \
+               XT_NEEDED_(out, "xt_conv(m, name, x, out, kernel, ...): the channels of the result are missing"), \
+               XT_NEEDED_(kernel, "xt_conv(m, name, x, out, kernel, ...): the size of the kernel is missing"),   \
+               XT_OPTS(xt_conv_opts, __VA_ARGS__))
 #define xt_conv_transpose1d(m, name, x, ...) XT_CONV_TRANSPOSE_(1, m, name, x, __VA_ARGS__, )
 #define xt_conv_transpose2d(m, name, x, ...) XT_CONV_TRANSPOSE_(2, m, name, x, __VA_ARGS__, )
 #define xt_conv_transpose3d(m, name, x, ...) XT_CONV_TRANSPOSE_(3, m, name, x, __VA_ARGS__, )
-#define XT_CONV_TRANSPOSE_(n, m, name, x, out, kernel, ...) \
-    xt_conv_at(XT_HERE, n, true, m, name, x, out, kernel, XT_OPTS(xt_conv_opts, __VA_ARGS__))
+#define XT_CONV_TRANSPOSE_(n, m, name, x, out, kernel, ...)                                                         \
+    xt_conv_at(                                                                                                     \
+        XT_HERE, n, true, m, name, x,                                                                               \
+        XT_NEEDED_(out, "xt_conv_transpose(m, name, x, out, kernel, ...): the channels of the result are missing"), \
+        XT_NEEDED_(kernel, "xt_conv_transpose(m, name, x, out, kernel, ...): the size of the kernel is missing"),   \
+        XT_OPTS(xt_conv_opts, __VA_ARGS__))
 XT_API xt_tensor xt_conv_at(const xt_src *src, int n_spatial, bool transposed, xt_module *m, const char *name,
                             xt_tensor x, int64_t out, int kernel, xt_conv_opts o);
 
@@ -105,8 +123,10 @@ XT_API xt_tensor xt_layer_norm_at(const xt_src *src, xt_module *m, const char *n
 XT_API xt_tensor xt_rms_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
 /* xt_group_norm(m, "gn", x, 4): [N,C,...], groups divide C */
 #define xt_group_norm(m, name, x, ...) XT_GROUP_NORM_(m, name, x, __VA_ARGS__, )
-#define XT_GROUP_NORM_(m, name, x, groups, ...) \
-    xt_group_norm_at(XT_HERE, m, name, x, groups, XT_OPTS(xt_norm_opts, __VA_ARGS__))
+#define XT_GROUP_NORM_(m, name, x, groups, ...)                                                                     \
+    xt_group_norm_at(XT_HERE, m, name, x,                                                                           \
+                     XT_NEEDED_(groups, "xt_group_norm(m, name, x, groups, ...): the number of groups is missing"), \
+                     XT_OPTS(xt_norm_opts, __VA_ARGS__))
 XT_API xt_tensor xt_group_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int groups,
                                   xt_norm_opts o);
 /* x / (k + alpha * mean of x^2 over `size` neighbouring channels)^beta on [N,C,...]; no parameters. */
@@ -117,7 +137,11 @@ typedef struct xt_lrn_opts {
     double alpha XT_IS(xt_lrn_opts, alpha), beta XT_IS(xt_lrn_opts, beta), k XT_IS(xt_lrn_opts, k);
 } xt_lrn_opts;
 #define xt_local_response_norm(x, ...) XT_LRN_(x, __VA_ARGS__, )
-#define XT_LRN_(x, size, ...) xt_local_response_norm_at(XT_HERE, x, size, XT_OPTS(xt_lrn_opts, __VA_ARGS__))
+#define XT_LRN_(x, size, ...)                                                                                 \
+    xt_local_response_norm_at(                                                                                \
+        XT_HERE, x,                                                                                           \
+        XT_NEEDED_(size, "xt_local_response_norm(x, size, ...): the number of channels together is missing"), \
+        XT_OPTS(xt_lrn_opts, __VA_ARGS__))
 XT_API xt_tensor xt_local_response_norm_at(const xt_src *src, xt_tensor x, int size, xt_lrn_opts o);
 
 /* --- Dropout: identity in eval mode; p in [0,1] is the share that becomes 0, the rest grows by 1/(1-p). --- */
@@ -230,8 +254,12 @@ typedef struct xt_rnn_out {
 #define xt_rnn(m, name, x, ...) XT_RNN_(XT_RNN_PLAIN, m, name, x, __VA_ARGS__, )
 #define xt_lstm(m, name, x, ...) XT_RNN_(XT_RNN_LSTM, m, name, x, __VA_ARGS__, )
 #define xt_gru(m, name, x, ...) XT_RNN_(XT_RNN_GRU, m, name, x, __VA_ARGS__, )
-#define XT_RNN_(kind, m, name, x, hidden, ...) \
-    xt_rnn_at(XT_HERE, kind, m, name, x, hidden, XT_OPTS(xt_rnn_opts, __VA_ARGS__))
+#define XT_RNN_(kind, m, name, x, hidden, ...)                                                                     \
+    xt_rnn_at(                                                                                                     \
+        XT_HERE, kind, m, name, x,                                                                                 \
+        XT_NEEDED_(hidden,                                                                                         \
+                   "xt_rnn, xt_lstm, xt_gru(m, name, x, hidden, ...): hidden, the size of the state, is missing"), \
+        XT_OPTS(xt_rnn_opts, __VA_ARGS__))
 typedef enum xt_rnn_kind { XT_RNN_PLAIN = 0, XT_RNN_LSTM = 1, XT_RNN_GRU = 2 } xt_rnn_kind;
 XT_API xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x,
                             int64_t hidden, xt_rnn_opts o);
@@ -240,8 +268,11 @@ XT_API xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, c
 #define xt_rnn_cell(m, name, x, ...) XT_RNN_CELL_(XT_RNN_PLAIN, m, name, x, __VA_ARGS__, )
 #define xt_lstm_cell(m, name, x, ...) XT_RNN_CELL_(XT_RNN_LSTM, m, name, x, __VA_ARGS__, )
 #define xt_gru_cell(m, name, x, ...) XT_RNN_CELL_(XT_RNN_GRU, m, name, x, __VA_ARGS__, )
-#define XT_RNN_CELL_(kind, m, name, x, hidden, ...) \
-    xt_rnn_cell_at(XT_HERE, kind, m, name, x, hidden, XT_OPTS(xt_rnn_opts, __VA_ARGS__))
+#define XT_RNN_CELL_(kind, m, name, x, hidden, ...)                                                                   \
+    xt_rnn_cell_at(XT_HERE, kind, m, name, x,                                                                         \
+                   XT_NEEDED_(hidden, "xt_rnn_cell, xt_lstm_cell, xt_gru_cell(m, name, x, hidden, ...): hidden, the " \
+                                      "size of the state, is missing"),                                               \
+                   XT_OPTS(xt_rnn_opts, __VA_ARGS__))
 XT_API xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x,
                                  int64_t hidden, xt_rnn_opts o);
 

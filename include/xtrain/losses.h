@@ -32,8 +32,8 @@ typedef struct xt_class_loss_opts {
     xt_tensor weight; /* [C], one factor a class; none = 1 */
     int64_t ignore_index XT_IS(xt_class_loss_opts, ignore_index); /* labels that count for nothing */
     double label_smoothing; /* cross entropy only: [0,1] */
-    int axis XT_IS(xt_class_loss_opts,
-                   axis); /* of the classes; XT_AXIS_AUTO: found from the shapes (probabilities: 1) */
+    /* of the classes; XT_AXIS_AUTO: found from the shapes (probabilities: 1) */
+    int axis XT_IS(xt_class_loss_opts, axis);
 } xt_class_loss_opts;
 #define xt_nll_loss(log_probs, ...) XT_NLL_LOSS_(log_probs, __VA_ARGS__, )
 #define XT_NLL_LOSS_(log_probs, labels, ...) \

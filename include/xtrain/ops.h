@@ -369,8 +369,8 @@ typedef struct xt_vector_norm_opts {
     size_t struct_size XT_SIZE(xt_vector_norm_opts);
     bool keepdim;
     bool zero; /* the 0-norm: how many are not zero */
-    double p XT_IS(xt_vector_norm_opts,
-                   p); /* 0: how many are not zero; INFINITY and -INFINITY: the largest and smallest magnitude */
+    /* 0: how many are not zero; INFINITY and -INFINITY: the largest and smallest magnitude */
+    double p XT_IS(xt_vector_norm_opts, p);
 } xt_vector_norm_opts;
 /* sum(|x|^p)^(1/p); the slope at 0 is 0 */
 #define xt_norm_axes(x, ...) XT_OPT2_(xt_norm_axes_at, xt_vector_norm_opts, x, __VA_ARGS__, )

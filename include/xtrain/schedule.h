@@ -143,8 +143,8 @@ typedef struct xt_one_cycle_schedule_opts {
     double base_momentum XT_IS(xt_one_cycle_schedule_opts, base_momentum), max_momentum
         XT_IS(xt_one_cycle_schedule_opts, max_momentum);
     double div_factor XT_IS(xt_one_cycle_schedule_opts, div_factor); /* the first rate is max_lr / div_factor */
-    double final_div_factor XT_IS(xt_one_cycle_schedule_opts,
-                                  final_div_factor); /* the last rate is the first / final_div_factor */
+    /* the last rate is the first / final_div_factor */
+    double final_div_factor XT_IS(xt_one_cycle_schedule_opts, final_div_factor);
     xt_switch three_phase; /* default off */
     xt_interval interval;
 } xt_one_cycle_schedule_opts;

@@ -83,13 +83,23 @@ XT_API int64_t xt_dim(xt_tensor t, int i); /* negative counts from the end; 0 fo
 XT_API int64_t xt_numel(xt_tensor t); /* product of the dims; 1 of a scalar, 0 for an error */
 
 /* --- Making ---
- * Shapes are trailing int64 arguments: xt_zeros(XT_F32, 2, 3). A scalar has none. */
+ * Shapes are trailing int64 arguments: xt_zeros(XT_F32, 2, 3). A scalar has none. A dim that is 0 is an error, and not
+ * the end of the shape: xt_from_data makes tensors without elements. */
+#define XT_DIMS_END_ INT64_MIN /* stands behind the 0 that ends a shape, and in place of a dim that is 0 */
+/* Dims as the functions behind the macros take them: up to the first 0. */
+static inline const int64_t *xt_shape_(int64_t *d) {
+    int end = 0;
+    while (end < XT_MAX_RANK + 1 && d[end] != XT_DIMS_END_) end++;
+    for (int i = 0; i + 1 < end; i++)
+        if (d[i] == 0) d[i] = XT_DIMS_END_;
+    return d;
+}
 #ifdef __cplusplus
 } /* a braced list makes the array in both languages */
 struct xt_dims_ {
-    int64_t d[XT_MAX_RANK + 1];
+    int64_t d[XT_MAX_RANK + 2];
 };
-#define XT_DIMS_(...) (xt_dims_{{__VA_ARGS__}}.d)
+#define XT_DIMS_(...) xt_shape_(xt_dims_{{__VA_ARGS__, XT_DIMS_END_}}.d)
 struct xt_ints_ {
     int v[XT_MAX_RANK + 1];
 };
@@ -99,17 +109,52 @@ template <class... T> constexpr int xt_count_(T...) {
 #define XT_INTS_(...) xt_count_(__VA_ARGS__), (xt_ints_{{__VA_ARGS__}}.v) /* how many, and the array */
 extern "C" {
 #else
-#define XT_DIMS_(...) ((const int64_t[XT_MAX_RANK + 1]){__VA_ARGS__})
+#define XT_DIMS_(...) xt_shape_((int64_t[XT_MAX_RANK + 2]){__VA_ARGS__, XT_DIMS_END_})
 #define XT_INTS_(...)                                                  \
     (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]) { \
         __VA_ARGS__                                                    \
     }
 #endif
-/* `dims` ends at the first 0 entry (a dim of 0 cannot be spelled here; use xt_from_data). */
-#define xt_from_array(data, ...) XT_FROM_ARRAY_(data, __VA_ARGS__, 0)
-#define XT_FROM_ARRAY_(data, dtype, ...) xt_from_array_at(XT_HERE, data, dtype, XT_DIMS_(__VA_ARGS__))
-/* copies; uploads at once */
+/* xt_from_array(data, dtype, dims...): copies; uploads at once. The data may be a list in place, whose commas are none
+ * of the macro's: xt_from_array((float[]){1, 2, 3}, XT_F32, 3). `dims` of the functions end at the first 0. */
+#define xt_from_array(...)                                                                                      \
+    (XT_CHECK_(!XT_DIM_AS_DTYPE_(__VA_ARGS__, XT_TWO_, XT_TWO_, ),                                              \
+               "xt_from_array(data, dtype, dims...): the dtype is missing, as in xt_from_array(v, XT_F32, 8)"), \
+     xt_from_array_(XT_HERE, XT_ARRAY_(__VA_ARGS__, 0, XT_DIMS_END_)))
+/* Of two arguments, whether the second begins with a digit. */
+#define XT_DIM_AS_DTYPE_(data, dtype, third, ...)                                         \
+    (__builtin_strcmp(#third, "XT_TWO_") == 0 && __builtin_memcmp(#dtype, "0", 1) >= 0 && \
+     __builtin_memcmp(#dtype, "9", 1) <= 0)
+#ifdef __cplusplus
+#define XT_ABSENT_ = 0
+#define XT_ARRAY_OF_(...) (xt_array_{__VA_ARGS__})
+#else
+#define XT_ABSENT_
+#define XT_ARRAY_OF_(...) ((xt_array_){__VA_ARGS__})
+#endif
+/* The arguments as a list; dims by name, for braces around some of them would be missed. */
+typedef struct xt_array_ {
+    const void *data;
+    xt_dtype dtype;
+    int64_t a XT_ABSENT_, b XT_ABSENT_, c XT_ABSENT_, d XT_ABSENT_, e XT_ABSENT_, f XT_ABSENT_, g XT_ABSENT_,
+        h XT_ABSENT_, i XT_ABSENT_, j XT_ABSENT_; /* XT_MAX_RANK and two */
+} xt_array_;
+#if defined(__clang__)
+#define XT_ARRAY_(...)                                                                                    \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wmissing-field-initializers\"") \
+        XT_ARRAY_OF_(__VA_ARGS__) _Pragma("clang diagnostic pop")
+#elif defined(__GNUC__) && !defined(__cplusplus)
+#define XT_ARRAY_(...)                                                                                            \
+    __builtin_choose_expr(sizeof(XT_QUIET_BEGIN_("GCC diagnostic ignored \"-Wmissing-field-initializers\"")) > 0, \
+                          XT_ARRAY_OF_(__VA_ARGS__), XT_QUIET_END_)
+#else
+#define XT_ARRAY_(...) XT_ARRAY_OF_(__VA_ARGS__)
+#endif
 XT_API xt_tensor xt_from_array_at(const xt_src *src, const void *data, xt_dtype dtype, const int64_t *dims);
+static inline xt_tensor xt_from_array_(const xt_src *src, xt_array_ x) {
+    int64_t dims[XT_MAX_RANK + 2] = {x.a, x.b, x.c, x.d, x.e, x.f, x.g, x.h, x.i, x.j};
+    return xt_from_array_at(src, x.data, x.dtype, xt_shape_(dims));
+}
 XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, int rank, const int64_t *dims);
 #define xt_from_data(data, dtype, rank, dims) xt_from_data_at(XT_HERE, data, dtype, rank, dims)
 #define xt_full(value, ...) XT_FULL_(value, __VA_ARGS__, 0)

@@ -87,13 +87,12 @@ typedef struct xt_task {
 XT_DEFAULTS_OF(xt_trainer_opts)
 typedef struct xt_trainer_opts {
     size_t struct_size XT_SIZE(xt_trainer_opts);
-    int64_t max_epochs
-        XT_IS(xt_trainer_opts,
-              max_epochs); /* -1 = no limit; XT_UNSET: 1000 where nothing else ends the fit (with a warning) */
+    /* -1 = no limit; XT_UNSET: 1000 where nothing else ends the fit (with a warning) */
+    int64_t max_epochs XT_IS(xt_trainer_opts, max_epochs);
     int64_t max_steps XT_IS(xt_trainer_opts, max_steps); /* optimizer steps; -1 = no limit */
     int64_t accumulate_grad_batches XT_IS(xt_trainer_opts, accumulate_grad_batches);
-    int64_t log_every_n_steps XT_IS(xt_trainer_opts,
-                                    log_every_n_steps); /* optimizer steps; gives way to log_every_n_batches */
+    /* optimizer steps; gives way to log_every_n_batches */
+    int64_t log_every_n_steps XT_IS(xt_trainer_opts, log_every_n_steps);
     int64_t log_every_n_batches; /* micro-batches; 0 = unused; must be a multiple of accumulate_grad_batches */
     /* Batches of one pass: a whole number; below 1: that share of the pass (0.25); 0 = none; -1 = all. */
     double limit_train_batches XT_IS(xt_trainer_opts, limit_train_batches), limit_val_batches
@@ -118,8 +117,8 @@ typedef struct xt_trainer_opts {
     /* weights for xt_validate, xt_test and xt_predict: "best", "last" or a path; NULL = those the trainer has,
      * else `resume` */
     const char *ckpt;
-    uint64_t seed XT_IS(xt_trainer_opts,
-                        seed); /* xt_seed, at once (make loaders after the trainer); XT_SEED_OF_RUN leaves it */
+    /* xt_seed, at once (make loaders after the trainer); XT_SEED_OF_RUN leaves it */
+    uint64_t seed XT_IS(xt_trainer_opts, seed);
     const char *gradient_clip_algorithm; /* "norm" (default), "value" */
     double limit_test_batches XT_IS(xt_trainer_opts, limit_test_batches), limit_predict_batches
         XT_IS(xt_trainer_opts, limit_predict_batches); /* as above, of xt_test and xt_predict */
@@ -358,8 +357,8 @@ typedef struct xt_model_checkpoint_opts {
     size_t struct_size XT_SIZE(xt_model_checkpoint_opts);
     const char *monitor; /* NULL = keep the newest */
     xt_reduce mode; /* XT_MIN (default) or XT_MAX */
-    int save_top_k XT_IS(xt_model_checkpoint_opts,
-                         save_top_k); /* -1 = all, 0 = none (but last.ckpt); more than 1 needs a monitor */
+    /* -1 = all, 0 = none (but last.ckpt); more than 1 needs a monitor */
+    int save_top_k XT_IS(xt_model_checkpoint_opts, save_top_k);
     xt_switch save_last; /* default on: last.ckpt, beside the best ones */
     const char *dirpath; /* NULL = the run's checkpoints/ */
     /* NULL = "{epoch}-{step}" -> epoch=0-step=468.ckpt; {val/acc:.3f} -> val/acc=0.981 with '/' as '_' */
@@ -385,13 +384,13 @@ typedef struct xt_early_stopping_opts {
     size_t struct_size XT_SIZE(xt_early_stopping_opts);
     const char *monitor; /* needed */
     xt_reduce mode; /* XT_MIN (default) or XT_MAX */
-    int patience XT_IS(xt_early_stopping_opts,
-                       patience); /* checks without improvement; 0: the first such check ends the fit */
+    /* checks without improvement; 0: the first such check ends the fit */
+    int patience XT_IS(xt_early_stopping_opts, patience);
     double min_delta; /* better by more than this counts */
-    double stop_at XT_IS(xt_early_stopping_opts,
-                         stop_at); /* stop as soon as the value is better than this; XT_AUTO: never */
-    double diverge_at XT_IS(xt_early_stopping_opts,
-                            diverge_at); /* stop as soon as the value is worse than this; XT_AUTO: never */
+    /* stop as soon as the value is better than this; XT_AUTO: never */
+    double stop_at XT_IS(xt_early_stopping_opts, stop_at);
+    /* stop as soon as the value is worse than this; XT_AUTO: never */
+    double diverge_at XT_IS(xt_early_stopping_opts, diverge_at);
     /* default on: stop when the value is NaN or infinite; off: such a value is no improvement, and no more */
     xt_switch check_finite;
     xt_switch strict; /* default on: a value that nobody logged is an error; off: it is waited for */

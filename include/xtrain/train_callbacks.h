@@ -49,18 +49,17 @@ XT_API xt_callback *xt_device_stats(void);
 XT_DEFAULTS_OF(xt_weight_averaging_opts)
 typedef struct xt_weight_averaging_opts {
     size_t struct_size XT_SIZE(xt_weight_averaging_opts);
-    double decay XT_IS(xt_weight_averaging_opts,
-                       decay); /* EMA: average = decay * average + (1 - decay) * parameter. Unused by SWA */
+    /* EMA: average = decay * average + (1 - decay) * parameter. Unused by SWA */
+    double decay XT_IS(xt_weight_averaging_opts, decay);
     int64_t every_n_steps XT_IS(xt_weight_averaging_opts, every_n_steps); /* EMA: optimizer steps between updates */
     /* default off: EMA. On: the plain mean of the parameters at the end of each epoch from start_epoch on */
     xt_switch swa;
-    int64_t start_epoch
-        XT_IS(xt_weight_averaging_opts,
-              start_epoch); /* SWA: -1 = 0.8 of max_epochs; the average is the parameters themselves until then */
+    /* SWA: -1 = 0.8 of max_epochs; the average is the parameters themselves until then */
+    int64_t start_epoch XT_IS(xt_weight_averaging_opts, start_epoch);
     /* SWA: the learning rate goes to this from start_epoch on, instead of its schedules; XT_AUTO: the schedules stay */
     double swa_lr XT_IS(xt_weight_averaging_opts, swa_lr);
-    int64_t anneal_epochs XT_IS(xt_weight_averaging_opts,
-                                anneal_epochs); /* SWA: epochs it takes to get there along a cosine */
+    /* SWA: epochs it takes to get there along a cosine */
+    int64_t anneal_epochs XT_IS(xt_weight_averaging_opts, anneal_epochs);
 } xt_weight_averaging_opts;
 #define xt_weight_averaging(...) xt_weight_averaging_opt(XT_HERE, XT_OPTS(xt_weight_averaging_opts, __VA_ARGS__))
 XT_API xt_callback *xt_weight_averaging_opt(const xt_src *src, xt_weight_averaging_opts o);
@@ -93,8 +92,8 @@ typedef struct xt_spike_detection_opts {
     size_t struct_size XT_SIZE(xt_spike_detection_opts);
     int window XT_IS(xt_spike_detection_opts, window); /* losses of the running mean */
     int warmup XT_IS(xt_spike_detection_opts, warmup); /* losses before the first judgement; -1 = window */
-    double rtol XT_IS(xt_spike_detection_opts,
-                      rtol); /* a spike is more than (1 + rtol) times the mean's magnitude above the mean */
+    /* a spike is more than (1 + rtol) times the mean's magnitude above the mean */
+    double rtol XT_IS(xt_spike_detection_opts, rtol);
     xt_switch stop; /* default off; on: the fit ends at the first spike known */
 } xt_spike_detection_opts;
 #define xt_spike_detection(...) xt_spike_detection_opt(XT_HERE, XT_OPTS(xt_spike_detection_opts, __VA_ARGS__))
@@ -136,8 +135,8 @@ typedef struct xt_lr_find_opts {
     size_t struct_size XT_SIZE(xt_lr_find_opts);
     double min_lr XT_IS(xt_lr_find_opts, min_lr), max_lr XT_IS(xt_lr_find_opts, max_lr);
     int64_t steps XT_IS(xt_lr_find_opts, steps);
-    double stop_factor XT_IS(xt_lr_find_opts,
-                             stop_factor); /* ends when the smoothed loss is above so many times the best */
+    /* ends when the smoothed loss is above so many times the best */
+    double stop_factor XT_IS(xt_lr_find_opts, stop_factor);
     int64_t skip_first XT_IS(xt_lr_find_opts, skip_first), skip_last
         XT_IS(xt_lr_find_opts, skip_last); /* points left out of the suggestion */
     const char *plot; /* PNG of the curve; NULL = none */

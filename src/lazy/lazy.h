@@ -45,6 +45,8 @@ xt_tensor lazy_wrap(ir_value *v, const char *what);
 /* An error tensor: the user's mistake found before anything is recorded. Becomes the thread's pending error if it
  * is the first. */
 xt_tensor lazy_error(const xt_src *src, xt_code code, const char *fmt, ...) BASE_PRINTF(3, 4);
+/* A shape as the public macros give it; false, with the failure, when one of its dims is 0. */
+bool lazy_dims_fit(const xt_src *src, const char *what, int rank, const int64_t *dims);
 xt_tensor lazy_failed_tensor(const xt_src *src); /* the same after an error that is pending already */
 void lazy_fail(xt_status s); /* makes s the pending error of this thread if there is none; takes s over */
 /* as xt_error, but the library's own look: the program has not looked at it by that */

@@ -329,6 +329,7 @@ xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const c
     if (!m) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_param: the module is NULL");
     int rank = 0;
     while (rank < XT_MAX_RANK && dims[rank]) rank++;
+    if (!lazy_dims_fit(src, "xt_param", rank, dims)) return lazy_failed_tensor(src);
     for (size_t k = 0; k < BASE_COUNT(kinds); k++)
         if (init && strcmp(init, kinds[k]) == 0)
             return nn_tensor(src, m, name, "", true, (nn_init)k, a, dtype, rank, dims);

@@ -5,7 +5,8 @@ const char *ops_dims(size_t rank, const int64_t *dims, ops_text *buf) {
     size_t n = 0;
     buf->s[n++] = '[';
     for (size_t i = 0; i < rank && n + 24 < sizeof buf->s; i++)
-        n += (size_t)snprintf(buf->s + n, sizeof buf->s - n, "%s%lld", i ? "," : "", (long long)dims[i]);
+        n += (size_t)snprintf(buf->s + n, sizeof buf->s - n, "%s%lld", i ? "," : "",
+                              dims[i] == XT_DIMS_END_ ? 0 : (long long)dims[i]);
     buf->s[n++] = ']';
     buf->s[n] = 0;
     return buf->s;

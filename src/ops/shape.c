@@ -10,7 +10,11 @@ static bool complete_dims(const xt_src *src, const ir_type *t, int rank, int64_t
     for (int i = 0; i < rank; i++) {
         if (dims[i] == -1 && hole < 0)
             hole = i;
-        else if (dims[i] < 0) {
+        else if (dims[i] == XT_DIMS_END_) {
+            *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_reshape: %s to %s: dim %d is 0; a dim is at least 1, or -1",
+                              ops_shape(t, &from), ops_dims((size_t)rank, dims, &to), i);
+            return false;
+        } else if (dims[i] < 0) {
             *out = lazy_error(src, XT_INVALID_ARGUMENT,
                               "xt_reshape: %s to %s: one dim may be -1, no other may be negative", ops_shape(t, &from),
                               ops_dims((size_t)rank, dims, &to));

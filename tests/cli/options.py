@@ -50,7 +50,7 @@ def check(folder, source):
         for kind, f, mark, _ in members:
             if f == "struct_size" and mark != name:
                 print(f"{header}: {name}.struct_size is not marked XT_SIZE({name})")
-            elif f != "struct_size" and mark and mark.replace(" ", "") != f"{name}~{f}":
+            elif f != "struct_size" and mark and "".join(mark.split()) != f"{name}~{f}":
                 print(f"{header}: {name}.{f} is marked for another field")
         for f in sorted(set(listed) ^ set(marked)):
             print(f"{header}: {name}.{f} is in the list of defaults or marked XT_IS, but not both")
@@ -69,7 +69,8 @@ def program(folder):
     print("static int bad;\nint main(void) {")
     for _, _, name, body in structs(folder):
         numbers = [f for kind, f, _, array in fields(body) if kind in NUMBERS and not array]
-        print(f"    {{ {name} d = XT_OPTS({name}, ); if (d.struct_size != sizeof d) bad = !puts(\"{name}.struct_size\");")
+        print(f"    {{ {name} d = XT_OPTS({name}, );")
+        print(f'      if (d.struct_size != sizeof d) bad = !puts("{name}.struct_size");')
         for f in numbers:
             print(f'        printf("{name}.{f} %.17g\\n", (double)d.{f});')
             zero = next(k for k, g, _, _ in fields(body) if g == f)

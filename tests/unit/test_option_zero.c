@@ -33,39 +33,41 @@ typedef struct same {
     const char *name;
     xt_tensor (*zero)(void), (*want)(void);
 } same;
-#define SAME(name, zero, want)            \
-    static xt_tensor name##_zero(void) {  \
-        return zero;                      \
-    }                                     \
-    static xt_tensor name##_want(void) {  \
-        return want;                      \
+#define SAME(name, zero, want)           \
+    static xt_tensor name##_zero(void) { \
+        return zero;                     \
+    }                                    \
+    static xt_tensor name##_want(void) { \
+        return want;                     \
     }
-#define SAMES(X)                                                                                                      \
-    X(softplus_threshold, xt_softplus(x4(), .threshold = 0), xt_softplus(x4(), .threshold = 1e-30))                   \
-    X(close_rtol, xt_isclose(x4(), xt_add_scalar(x4(), 1e-9), .rtol = 0, .atol = 0), xt_eq(x4(), xt_add_scalar(x4(), 1e-9))) \
-    X(var_correction, xt_var_axes(x4(), XT_AXES(0), .correction = 0), xt_var_axes(x4(), XT_AXES(0), .population = true)) \
+#define SAMES(X)                                                                                                       \
+    X(softplus_threshold, xt_softplus(x4(), .threshold = 0), xt_softplus(x4(), .threshold = 1e-30))                    \
+    X(close_rtol, xt_isclose(x4(), xt_add_scalar(x4(), 1e-9), .rtol = 0, .atol = 0),                                   \
+      xt_eq(x4(), xt_add_scalar(x4(), 1e-9)))                                                                          \
+    X(var_correction, xt_var_axes(x4(), XT_AXES(0), .correction = 0),                                                  \
+      xt_var_axes(x4(), XT_AXES(0), .population = true))                                                               \
     X(norm_p, xt_norm_axes(x4(), XT_AXES(0), .p = 0), xt_cast(xt_count_nonzero(x4()), XT_F32))                         \
-    X(normalize_eps, xt_normalize(x4(), 0, .eps = 0), xt_normalize(x4(), 0, .eps = 1e-30))                            \
-    X(addmm_alpha, xt_addmm(y22(), x22(), x22(), .alpha = 0), y22())                                                  \
-    X(addmm_beta, xt_addmm(y22(), x22(), x22(), .beta = 0), xt_matmul(x22(), x22()))                                  \
-    X(sdpa_scale, xt_scaled_dot_product_attention(x22(), y22(), y22(), .scale = 0),                                   \
-      xt_scaled_dot_product_attention(x22(), y22(), y22(), .scale = 1e-30))                                           \
-    X(lrn_k, xt_local_response_norm(xt_reshape(x4(), 1, 2, 2), 2, .alpha = 1, .k = 0),                                \
-      xt_local_response_norm(xt_reshape(x4(), 1, 2, 2), 2, .alpha = 1, .k = 1e-30))                                   \
-    X(lrn_beta, xt_local_response_norm(xt_reshape(x4(), 1, 2, 2), 2, .beta = 0), xt_reshape(x4(), 1, 2, 2))           \
-    X(multi_margin, xt_multi_margin_loss(x22(), labels(), .margin = 0),                                               \
-      xt_multi_margin_loss(x22(), labels(), .margin = 1e-30))                                                         \
-    X(hinge_margin, xt_hinge_embedding_loss(x22(), xt_full(-1, XT_F32, 2, 2), .margin = 0),                           \
-      xt_mean(xt_relu(xt_neg(x22()))))                                                                                \
-    X(triplet_margin, xt_triplet_margin_loss(x22(), y22(), xt_neg(y22()), .margin = 0),                               \
-      xt_triplet_margin_loss(x22(), y22(), xt_neg(y22()), .margin = 1e-30))                                           \
-    X(smooth_l1_beta, xt_smooth_l1_loss(x22(), y22(), .beta = 0), xt_l1_loss(x22(), y22()))                           \
-    X(ignore_index, xt_cross_entropy(x22(), labels(), .ignore_index = 0),                                             \
-      xt_cross_entropy(xt_slice(x22(), 0, 1, 2), xt_slice(labels(), 0, 1, 2)))                                        \
-    X(class_axis, xt_cross_entropy(x22(), labels(), .axis = 0), xt_cross_entropy(xt_transpose(x22(), 0, 1), labels()))\
-    X(gaussian_eps, xt_gaussian_nll_loss(x22(), y22(), xt_full(1e-9, XT_F32, 2, 2), .eps = 0),                        \
-      xt_gaussian_nll_loss(x22(), y22(), xt_full(1e-9, XT_F32, 2, 2), .eps = 1e-30))                                  \
-    X(cosine_axis, xt_cosine_similarity(x22(), y22(), .axis = 0),                                                     \
+    X(normalize_eps, xt_normalize(x4(), 0, .eps = 0), xt_normalize(x4(), 0, .eps = 1e-30))                             \
+    X(addmm_alpha, xt_addmm(y22(), x22(), x22(), .alpha = 0), y22())                                                   \
+    X(addmm_beta, xt_addmm(y22(), x22(), x22(), .beta = 0), xt_matmul(x22(), x22()))                                   \
+    X(sdpa_scale, xt_scaled_dot_product_attention(x22(), y22(), y22(), .scale = 0),                                    \
+      xt_scaled_dot_product_attention(x22(), y22(), y22(), .scale = 1e-30))                                            \
+    X(lrn_k, xt_local_response_norm(xt_reshape(x4(), 1, 2, 2), 2, .alpha = 1, .k = 0),                                 \
+      xt_local_response_norm(xt_reshape(x4(), 1, 2, 2), 2, .alpha = 1, .k = 1e-30))                                    \
+    X(lrn_beta, xt_local_response_norm(xt_reshape(x4(), 1, 2, 2), 2, .beta = 0), xt_reshape(x4(), 1, 2, 2))            \
+    X(multi_margin, xt_multi_margin_loss(x22(), labels(), .margin = 0),                                                \
+      xt_multi_margin_loss(x22(), labels(), .margin = 1e-30))                                                          \
+    X(hinge_margin, xt_hinge_embedding_loss(x22(), xt_full(-1, XT_F32, 2, 2), .margin = 0),                            \
+      xt_mean(xt_relu(xt_neg(x22()))))                                                                                 \
+    X(triplet_margin, xt_triplet_margin_loss(x22(), y22(), xt_neg(y22()), .margin = 0),                                \
+      xt_triplet_margin_loss(x22(), y22(), xt_neg(y22()), .margin = 1e-30))                                            \
+    X(smooth_l1_beta, xt_smooth_l1_loss(x22(), y22(), .beta = 0), xt_l1_loss(x22(), y22()))                            \
+    X(ignore_index, xt_cross_entropy(x22(), labels(), .ignore_index = 0),                                              \
+      xt_cross_entropy(xt_slice(x22(), 0, 1, 2), xt_slice(labels(), 0, 1, 2)))                                         \
+    X(class_axis, xt_cross_entropy(x22(), labels(), .axis = 0), xt_cross_entropy(xt_transpose(x22(), 0, 1), labels())) \
+    X(gaussian_eps, xt_gaussian_nll_loss(x22(), y22(), xt_full(1e-9, XT_F32, 2, 2), .eps = 0),                         \
+      xt_gaussian_nll_loss(x22(), y22(), xt_full(1e-9, XT_F32, 2, 2), .eps = 1e-30))                                   \
+    X(cosine_axis, xt_cosine_similarity(x22(), y22(), .axis = 0),                                                      \
       xt_cosine_similarity(xt_transpose(x22(), 0, 1), xt_transpose(y22(), 0, 1), .axis = 1))
 SAMES(SAME)
 #undef SAME
@@ -76,8 +78,8 @@ static const same sames[] = {SAMES(SAME)};
 static void functions(void **state) {
     (void)state;
     for (size_t i = 0; i < BASE_COUNT(sames); i++) {
-        xt_tensor got = sames[i].zero(), want = sames[i].want(), far = xt_max(xt_abs(xt_minus(xt_cast(got, XT_F32),
-                                                                                           xt_cast(want, XT_F32))));
+        xt_tensor got = sames[i].zero(), want = sames[i].want(),
+                  far = xt_max(xt_abs(xt_minus(xt_cast(got, XT_F32), xt_cast(want, XT_F32))));
         double d = xt_item(far);
         if (!(d <= 1e-6))
             fail_msg("%s: differs by %g %s", sames[i].name, d, xt_error() ? xt_status_message(xt_error()) : "");
@@ -107,25 +109,25 @@ static double trained(xt_optimizer *(*make)(xt_module *m, bool zero), bool zero)
     xt_module_free(m);
     return w;
 }
-#define OPTIMIZERS(X)                                                        \
-    X(sgd_lr, xt_sgd, lr, 0.1, 1e-40)                                        \
-    X(adam_beta1, xt_adam, beta1, 0.1, 1e-30)                                \
-    X(adam_beta2, xt_adam, beta2, 0.1, 1e-30)                                \
-    X(adam_eps, xt_adam, eps, 0.1, 1e-30)                                    \
-    X(adamw_decay, xt_adamw, weight_decay, 0.1, 1e-30)                       \
-    X(adagrad_eps, xt_adagrad, eps, 0.1, 1e-30)                              \
-    X(rmsprop_alpha, xt_rmsprop, alpha, 0.1, 1e-30)                          \
-    X(adadelta_rho, xt_adadelta, rho, 0.1, 1e-30)                            \
-    X(adamax_beta1, xt_adamax, beta1, 0.1, 1e-30)                            \
-    X(nadam_momentum_decay, xt_nadam, momentum_decay, 0.1, 1e-30)            \
-    X(lion_beta1, xt_lion, beta1, 0.1, 1e-30)                                \
-    X(lamb_decay, xt_lamb, weight_decay, 0.1, 1e-30)                         \
+#define OPTIMIZERS(X)                                             \
+    X(sgd_lr, xt_sgd, lr, 0.1, 1e-40)                             \
+    X(adam_beta1, xt_adam, beta1, 0.1, 1e-30)                     \
+    X(adam_beta2, xt_adam, beta2, 0.1, 1e-30)                     \
+    X(adam_eps, xt_adam, eps, 0.1, 1e-30)                         \
+    X(adamw_decay, xt_adamw, weight_decay, 0.1, 1e-30)            \
+    X(adagrad_eps, xt_adagrad, eps, 0.1, 1e-30)                   \
+    X(rmsprop_alpha, xt_rmsprop, alpha, 0.1, 1e-30)               \
+    X(adadelta_rho, xt_adadelta, rho, 0.1, 1e-30)                 \
+    X(adamax_beta1, xt_adamax, beta1, 0.1, 1e-30)                 \
+    X(nadam_momentum_decay, xt_nadam, momentum_decay, 0.1, 1e-30) \
+    X(lion_beta1, xt_lion, beta1, 0.1, 1e-30)                     \
+    X(lamb_decay, xt_lamb, weight_decay, 0.1, 1e-30)              \
     X(adafactor_eps2, xt_adafactor, eps2, 0.1, 1e-30)
-#define MAKE(name, make, field, rate, tiny)                                 \
-    static xt_optimizer *name(xt_module *m, bool zero) {                    \
+#define MAKE(name, make, field, rate, tiny)                                    \
+    static xt_optimizer *name(xt_module *m, bool zero) {                       \
         xt_optimizer *o = zero ? make(m, .field = 0) : make(m, .field = tiny); \
-        if (!strstr(#name, "_lr")) xt_optimizer_set_lr(o, rate);            \
-        return o;                                                           \
+        if (!strstr(#name, "_lr")) xt_optimizer_set_lr(o, rate);               \
+        return o;                                                              \
     }
 OPTIMIZERS(MAKE)
 static void optimizers(void **state) {
@@ -155,25 +157,33 @@ static void groups(void **state) {
 
 /* --- what cannot be 0 says so --- */
 static xt_module *any;
-#define REFUSALS(X)                                                                            \
-    X(heads, xt_self_attention(any, "a", xt_zeros(XT_F32, 1, 2, 4), .heads = 0))               \
-    X(groups, xt_conv2d(any, "b", xt_zeros(XT_F32, 1, 2, 4, 4), 2, 3, .groups = 0))            \
-    X(stride, xt_conv2d(any, "c", xt_zeros(XT_F32, 1, 2, 4, 4), 2, 3, .stride = 0))            \
-    X(dilation, xt_conv2d(any, "d", xt_zeros(XT_F32, 1, 2, 4, 4), 2, 3, .dilation = 0))        \
-    X(pool_stride, xt_max_pool2d(xt_zeros(XT_F32, 1, 2, 4, 4), 2, .stride = 0))                \
-    X(divisor, xt_avg_pool2d(xt_zeros(XT_F32, 1, 2, 4, 4), 2, .divisor = 0))                   \
-    X(layers, xt_lstm(any, "e", xt_zeros(XT_F32, 3, 2, 4), 4, .layers = 0).output)             \
-    X(dims, xt_layer_norm(any, "f", xt_zeros(XT_F32, 2, 4), .dims = 0))                        \
+static int64_t nothing; /* a dim that came out as 0 is no end of a shape */
+#define REFUSALS(X)                                                                                     \
+    X(heads, xt_self_attention(any, "a", xt_zeros(XT_F32, 1, 2, 4), .heads = 0))                        \
+    X(groups, xt_conv2d(any, "b", xt_zeros(XT_F32, 1, 2, 4, 4), 2, 3, .groups = 0))                     \
+    X(stride, xt_conv2d(any, "c", xt_zeros(XT_F32, 1, 2, 4, 4), 2, 3, .stride = 0))                     \
+    X(dilation, xt_conv2d(any, "d", xt_zeros(XT_F32, 1, 2, 4, 4), 2, 3, .dilation = 0))                 \
+    X(pool_stride, xt_max_pool2d(xt_zeros(XT_F32, 1, 2, 4, 4), 2, .stride = 0))                         \
+    X(divisor, xt_avg_pool2d(xt_zeros(XT_F32, 1, 2, 4, 4), 2, .divisor = 0))                            \
+    X(layers, xt_lstm(any, "e", xt_zeros(XT_F32, 3, 2, 4), 4, .layers = 0).output)                      \
+    X(dims, xt_layer_norm(any, "f", xt_zeros(XT_F32, 2, 4), .dims = 0))                                 \
     X(feedforward, xt_transformer_encoder_layer(any, "g", xt_zeros(XT_F32, 3, 2, 4), .feedforward = 0)) \
-    X(delta, xt_huber_loss(x22(), y22(), .delta = 0))                                          \
-    X(power, xt_multi_margin_loss(x22(), labels(), .p = 0))                                    \
-    X(hop, xt_stft(x4(), 4, .hop = 0))                                                         \
-    X(fft, xt_fft(x4(), 0, .n = 0))                                                            \
-    X(unfold, xt_unfold(xt_zeros(XT_F32, 1, 2, 4, 4), 2, 2, .stride = 0))                      \
-    X(softplus_beta, xt_softplus(x4(), .beta = 0))
-#define REFUSE(name, call)               \
+    X(delta, xt_huber_loss(x22(), y22(), .delta = 0))                                                   \
+    X(power, xt_multi_margin_loss(x22(), labels(), .p = 0))                                             \
+    X(hop, xt_stft(x4(), 4, .hop = 0))                                                                  \
+    X(fft, xt_fft(x4(), 0, .n = 0))                                                                     \
+    X(unfold, xt_unfold(xt_zeros(XT_F32, 1, 2, 4, 4), 2, 2, .stride = 0))                               \
+    X(softplus_beta, xt_softplus(x4(), .beta = 0))                                                      \
+    X(zeros, xt_zeros(XT_F32, nothing, 2))                                                              \
+    X(full, xt_add(x22(), xt_full(1, XT_F32, 2, nothing)))                                              \
+    X(from_array, xt_from_array(values, XT_F32, nothing, 2))                                            \
+    X(reshape, xt_reshape(x22(), nothing, 4))                                                           \
+    X(randn, xt_randn(XT_F32, nothing))                                                                 \
+    X(state, xt_state("s", XT_F32, nothing, 2))                                                         \
+    X(param, xt_param(any, "p", "ones", 1, XT_F32, nothing, 2))
+#define REFUSE(name, call)                 \
     static xt_tensor refuse_##name(void) { \
-        return call;                     \
+        return call;                       \
     }
 REFUSALS(REFUSE)
 static void refusals(void **state) {

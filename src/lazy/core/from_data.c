@@ -39,9 +39,22 @@ xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, i
     return t;
 }
 
+bool lazy_dims_fit(const xt_src *src, const char *what, int rank, const int64_t *dims) {
+    for (int i = 0; i < rank; i++) {
+        if (dims[i] != XT_DIMS_END_) continue;
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "%s: dim %d of the shape is 0; each is at least 1 (xt_from_data makes tensors without "
+                             "elements)",
+                             what, i));
+        return false;
+    }
+    return true;
+}
+
 xt_tensor xt_from_array_at(const xt_src *src, const void *data, xt_dtype dtype, const int64_t *dims) {
     int rank = 0;
     while (rank < XT_MAX_RANK && dims[rank] != 0) rank++;
+    if (!lazy_dims_fit(src, "xt_from_array", rank, dims)) return lazy_failed_tensor(src);
     return xt_from_data_at(src, data, dtype, rank, dims);
 }
 

@@ -4,6 +4,7 @@
 xt_tensor xt_state_at(const xt_src *src, const char *name, xt_dtype dtype, const int64_t *dims) {
     int rank = 0;
     while (rank < XT_MAX_RANK && dims[rank]) rank++;
+    if (!lazy_dims_fit(src, "xt_state", rank, dims)) return lazy_failed_tensor(src);
     return lazy_state_new(src, LAZY_BUFFER, name ? name : "state", dtype, rank, dims, NULL);
 }
 

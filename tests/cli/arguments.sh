@@ -1,0 +1,44 @@
+#!/bin/bash
+# Arguments that are missing do not compile, and one line says which; what is right compiles without a warning. In C and
+# C++, with gcc and clang, and without optimization, where a compiler folds least.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+# try LANGUAGE CODE: compiles a function with m, x, v, n in it
+try() {
+    printf '#include <xtrain/xtrain.h>\nxt_tensor f(xt_module *m, xt_tensor x, float *v, int n);\n' >"$tmp/t.c"
+    printf 'xt_tensor f(xt_module *m, xt_tensor x, float *v, int n) {\n' >>"$tmp/t.c"
+    printf '    (void)m, (void)x, (void)v, (void)n;\n    return %s;\n}\n' "$2" >>"$tmp/t.c"
+    # shellcheck disable=SC2086
+    $1 -O0 -Wall -Wextra -Werror -I"$root/include" -c "$tmp/t.c" -o "$tmp/t.o" >"$tmp/out" 2>&1
+}
+refused() { ! try "$1" "$2" && grep 'error' "$tmp/out" | head -n 1 | grep -qF "$3"; }
+for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++20 -x c++" "clang++ -std=c++20 -x c++"; do
+    name=${compiler%% *}
+    command -v "$name" >/dev/null || { echo "skip $name is not installed" && continue; }
+    for code in 'xt_linear(m, "fc", x, 8)' 'xt_linear(m, "fc", x, n > 1 ? 8 : n, .bias = XT_OFF)' \
+        'xt_from_array(v, XT_F32)' 'xt_from_array(v, XT_F32, 2, n)' 'xt_from_array(v + 1, (xt_dtype)n, 3)' \
+        'xt_conv2d(m, "c", x, 1 << n, 3, .stride = 2)' 'xt_lstm(m, "l", x, 8).output' \
+        'xt_from_array(v, XT_F32, 1, 1, 1, 1, 1, 1, 1, 1)' 'xt_call((xt_step *)m, xt_from_array(v, XT_F32, n), x)' \
+        'xt_embedding(m, "e", x, 10, 4)' 'xt_group_norm(m, "g", x, 4)' 'xt_zeros(XT_F32, n, 2)' 'xt_zeros(XT_F32)'; do
+        check "$name: $code compiles" try "$compiler" "$code"
+    done
+    case $name in
+    *++) ;; # a list in place has no address there
+    *) for code in 'xt_from_array((int64_t[]){0, 9}, XT_I64, 2)' 'xt_from_array((float[]){7}, XT_F32)' \
+        'xt_from_array(((float[]){7, 8}), XT_F32, 2)' 'xt_from_array((float[2][2]){{1, 2}, {3, 4}}, XT_F32, 2, 2)'; do
+        check "$name: $code compiles" try "$compiler" "$code"
+    done ;;
+    esac
+    check "$name: no dtype" refused "$compiler" 'xt_from_array(v, 8)' \
+        'xt_from_array(data, dtype, dims...): the dtype is missing'
+    check "$name: no out" refused "$compiler" 'xt_linear(m, "fc", x)' 'xt_linear(m, name, x, out, ...): out'
+    check "$name: no kernel" refused "$compiler" 'xt_conv2d(m, "c", x, 8)' 'the size of the kernel is missing'
+    check "$name: no channels" refused "$compiler" 'xt_conv_transpose2d(m, "c", x)' \
+        'the channels of the result are missing'
+    check "$name: no hidden" refused "$compiler" 'xt_gru(m, "g", x).output' 'hidden, the size of the state, is missing'
+    check "$name: no cell" refused "$compiler" 'xt_lstm_cell(m, "g", x).h' 'hidden, the size of the state, is missing'
+    check "$name: no dim" refused "$compiler" 'xt_embedding(m, "e", x, 10)' 'dim, the size of a row, is missing'
+    check "$name: no groups" refused "$compiler" 'xt_group_norm(m, "g", x)' 'the number of groups is missing'
+done
+finish
