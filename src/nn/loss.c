@@ -62,6 +62,12 @@ bool loss_number(loss *l, const char *field, double v, double min, double max) {
     return false;
 }
 
+ex_number loss_given(loss *l, const ir_value *like, double v) {
+    ex_number n = like ? ex_given(l->src, l->what, like->type->dtype, v) : ex_constant(v);
+    l->b = lazy_begin(l->src);
+    return n;
+}
+
 bool loss_reduction(loss *l, xt_reduce r, bool batch_mean) {
     if (r == XT_REDUCE_DEFAULT || r == XT_MEAN || r == XT_SUM || r == XT_NONE || (r == XT_BATCH_MEAN && batch_mean))
         return true;

@@ -7,7 +7,7 @@
 
 #include <xtrain/losses.h>
 
-#include "ops/ops.h"
+#include "ops/expr.h"
 
 typedef struct loss {
     const xt_src *src;
@@ -24,6 +24,8 @@ bool loss_same_shape(loss *l, const ir_value *x, const ir_value *y, const char *
 bool loss_fit(loss *l, ir_value **w, const ir_value *x, const char *name);
 /* False, with the failure, for a number outside [min, max]. */
 bool loss_number(loss *l, const char *field, double v, double min, double max);
+/* A number of the options in a formula beside `like`: data once it changes. */
+ex_number loss_given(loss *l, const ir_value *like, double v);
 /* The loss from its elements. XT_BATCH_MEAN is an error here. */
 xt_tensor loss_close(loss *l, ir_value *each, xt_reduce r);
 /* sum / count for the mean, sum for the sum. */

@@ -12,7 +12,8 @@ typedef struct classes {
     loss l;
     ir_value *x, *labels, *weight; /* weight [C] at x's shape, or NULL */
     int64_t axis, count; /* the class axis of x and its size */
-    double smoothing;
+    ex_number rest, share; /* of the label and of each class, when labels are smoothed */
+    bool smooths;
 } classes;
 
 static bool without_axis(const ir_type *x, const ir_type *labels, int64_t axis) {
@@ -139,7 +140,6 @@ static ir_value *refuse_unknown(const classes *c, ir_value *each, ir_value *keep
 /* The end for integer labels: log_probs are given; see the top. */
 static xt_tensor from_labels(classes *c, ir_value *log_probs, const xt_class_loss_opts *o) {
     ir_builder *b = c->l.b;
-    double s = c->smoothing;
     int64_t ignore = o->ignore_index;
     if (!labels_fit(c, ignore)) return lazy_failed_tensor(c->l.src);
     ir_value *mask = mask_of(c), *keep = counted(c, ignore);
@@ -148,11 +148,11 @@ static xt_tensor from_labels(classes *c, ir_value *log_probs, const xt_class_los
     ir_value *each = ir_negate(b, masked_sum(c, mask, c->weight ? ir_multiply(b, log_probs, c->weight) : log_probs));
     if (keep) /* by selection: 0 * inf is no 0 */
         each = loss_where(b, IR_NE, keep, 0, each, loss_splat(b, each, 0));
-    if (s > 0) {
+    if (c->smooths) {
         ir_value *all =
             ir_negate(b, loss_sum_axis(b, c->weight ? ir_multiply(b, log_probs, c->weight) : log_probs, c->axis));
         if (keep) all = loss_where(b, IR_NE, keep, 0, all, loss_splat(b, all, 0));
-        each = ir_add(b, loss_times(b, each, 1 - s), loss_times(b, all, s / (double)c->count));
+        each = ir_add(b, ir_multiply(b, each, ex_of(b, each, c->rest)), ir_multiply(b, all, ex_of(b, all, c->share)));
     }
     each = refuse_unknown(c, each, keep);
     if (o->reduction == XT_NONE || o->reduction == XT_SUM || (!own && !keep))
@@ -164,7 +164,10 @@ static xt_tensor from_labels(classes *c, ir_value *log_probs, const xt_class_los
 static xt_tensor from_probabilities(classes *c, ir_value *log_probs, const xt_class_loss_opts *o) {
     ir_builder *b = c->l.b;
     ir_value *p = c->labels;
-    if (c->smoothing > 0) p = loss_plus(b, loss_times(b, p, 1 - c->smoothing), c->smoothing / (double)c->count);
+    if (c->smooths) {
+        p = ir_multiply(b, p, ex_of(b, p, c->rest));
+        p = ir_add(b, p, ex_of(b, p, c->share));
+    }
     ir_value *each = ir_multiply(b, log_probs, p);
     if (c->weight) each = ir_multiply(b, each, c->weight);
     return loss_close(&c->l, ir_negate(b, loss_sum_axis(b, each, c->axis)), o->reduction);
@@ -186,7 +189,9 @@ xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor lab
     if (!open_classes(&c, src, "xt_cross_entropy", logits, labels, o.weight, o.axis, true) ||
         !loss_reduction(&c.l, o.reduction, false) || !loss_number(&c.l, "label_smoothing", o.label_smoothing, 0, 1))
         return c.l.failed;
-    c.smoothing = o.label_smoothing;
+    c.rest = loss_given(&c.l, c.x, 1 - o.label_smoothing);
+    c.share = loss_given(&c.l, c.x, o.label_smoothing / (double)c.count);
+    c.smooths = !ex_always(c.share, 0);
     ir_value *log_probs = c.x ? ops_log_softmax(c.l.b, c.x, c.axis) : NULL;
     return ir_dtype_is_float(c.labels->type->dtype) ? from_probabilities(&c, log_probs, &o)
                                                     : from_labels(&c, log_probs, &o);
@@ -203,7 +208,8 @@ xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labe
     if (!labels_fit(&c, INT64_MIN)) return lazy_failed_tensor(src);
     ir_builder *b = c.l.b;
     ir_value *mask = mask_of(&c), *own = spread(&c, masked_sum(&c, mask, c.x));
-    ir_value *short_by = loss_positive(b, loss_plus(b, ir_subtract(b, c.x, own), o.margin));
+    ir_value *gap = ir_subtract(b, c.x, own);
+    ir_value *short_by = loss_positive(b, ir_add(b, gap, ex_of(b, gap, loss_given(&c.l, gap, o.margin))));
     if (o.p == 2) short_by = ir_multiply(b, short_by, short_by);
     if (c.weight) short_by = ir_multiply(b, short_by, spread(&c, masked_sum(&c, mask, c.weight)));
     ir_value *each = loss_sum_axis(b, ir_select(b, mask, loss_splat(b, short_by, 0), short_by), c.axis);

@@ -41,7 +41,7 @@ xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor
     for (int i = 0; i < 2; i++) square[i] = loss_plus(b, loss_sum_axis(b, ir_multiply(b, v[i], v[i]), axis), tiny);
     ir_value *cosine = ir_divide(b, dot, ir_sqrt(b, ir_multiply(b, square[0], square[1])));
     ir_value *zero = loss_splat(b, cosine, 0), *same = loss_plus(b, ir_negate(b, cosine), 1),
-             *other = loss_positive(b, loss_plus(b, cosine, -margin));
+             *other = loss_positive(b, ir_add(b, cosine, ex_of(b, cosine, loss_given(&l, cosine, -margin))));
     return loss_close(&l,
                       ir_add(b, loss_where(b, IR_EQ, v[2], 1, same, zero), loss_where(b, IR_EQ, v[2], -1, other, zero)),
                       o.reduction);
@@ -55,9 +55,8 @@ xt_tensor xt_margin_ranking_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x
         return l.failed;
     ir_builder *b = l.b;
     double margin = o.margin == XT_AUTO ? 0 : o.margin;
-    return loss_close(
-        &l, loss_positive(b, loss_plus(b, ir_multiply(b, ir_negate(b, v[2]), ir_subtract(b, v[0], v[1])), margin)),
-        o.reduction);
+    ir_value *gap = ir_multiply(b, ir_negate(b, v[2]), ir_subtract(b, v[0], v[1]));
+    return loss_close(&l, loss_positive(b, ir_add(b, gap, ex_of(b, gap, loss_given(&l, gap, margin)))), o.reduction);
 }
 
 /* |x - y + eps|_p along the last dim. */
@@ -86,5 +85,6 @@ xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tens
     ir_builder *b = l.b;
     ir_value *near = distance(b, v[0], v[1], o.p, o.eps), *far = distance(b, v[0], v[2], o.p, o.eps);
     if (o.swap == XT_ON) far = ir_minimum(b, far, distance(b, v[1], v[2], o.p, o.eps));
-    return loss_close(&l, loss_positive(b, loss_plus(b, ir_subtract(b, near, far), o.margin)), o.reduction);
+    ir_value *gap = ir_subtract(b, near, far);
+    return loss_close(&l, loss_positive(b, ir_add(b, gap, ex_of(b, gap, loss_given(&l, gap, o.margin)))), o.reduction);
 }

@@ -24,20 +24,24 @@ static ir_value *soft_margin(ir_builder *b, ir_value *x, ir_value *y, const void
     (void)unused;
     return loss_softplus(b, ir_negate(b, ir_multiply(b, x, y)));
 }
+/* numbers: beta, 0.5 / beta, -0.5 beta */
 static ir_value *smooth(ir_builder *b, ir_value *x, ir_value *y, const void *numbers) {
-    double beta = *(const double *)numbers;
-    ir_value *d = ir_subtract(b, x, y), *a = ir_abs(b, d);
-    return loss_where(b, IR_LT, a, beta, loss_times(b, ir_multiply(b, d, d), 0.5 / beta), loss_plus(b, a, -0.5 * beta));
+    const ex_number *n = numbers;
+    ir_value *d = ir_subtract(b, x, y), *a = ir_abs(b, d), *square = ir_multiply(b, d, d);
+    return ir_select(b, ir_compare(b, IR_LT, a, ex_of(b, a, n[0])), ir_multiply(b, square, ex_of(b, square, n[1])),
+                     ir_add(b, a, ex_of(b, a, n[2])));
 }
+/* numbers: delta, -0.5 delta */
 static ir_value *huber(ir_builder *b, ir_value *x, ir_value *y, const void *numbers) {
-    double delta = *(const double *)numbers;
-    ir_value *d = ir_subtract(b, x, y), *a = ir_abs(b, d);
-    return loss_where(b, IR_LE, a, delta, loss_times(b, ir_multiply(b, d, d), 0.5),
-                      loss_times(b, loss_plus(b, a, -0.5 * delta), delta));
+    const ex_number *n = numbers;
+    ir_value *d = ir_subtract(b, x, y), *a = ir_abs(b, d), *delta = ex_of(b, a, n[0]);
+    return ir_select(b, ir_compare(b, IR_LE, a, delta), loss_times(b, ir_multiply(b, d, d), 0.5),
+                     ir_multiply(b, ir_add(b, a, ex_of(b, a, n[1])), delta));
 }
+/* numbers: the margin */
 static ir_value *hinge(ir_builder *b, ir_value *x, ir_value *y, const void *numbers) {
-    double margin = *(const double *)numbers;
-    ir_value *zero = loss_splat(b, x, 0), *far = loss_positive(b, loss_plus(b, ir_negate(b, x), margin));
+    ir_value *zero = loss_splat(b, x, 0), *less = ir_negate(b, x);
+    ir_value *far = loss_positive(b, ir_add(b, less, ex_of(b, less, *(const ex_number *)numbers)));
     return ir_add(b, loss_where(b, IR_NE, y, 1, far, zero), loss_where(b, IR_NE, y, -1, x, zero));
 }
 
@@ -66,7 +70,10 @@ xt_tensor xt_smooth_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_s
     if (!loss_open(&l, src, "xt_smooth_l1_loss", 2, (xt_tensor[]){x, y}, v) ||
         !loss_number(&l, "beta", o.beta, 0, 1e30))
         return l.failed;
-    return pointwise(&l, v, o.reduction, o.beta > 0 ? smooth : absolute, &o.beta);
+    return o.beta > 0 ? pointwise(&l, v, o.reduction, smooth,
+                                  (ex_number[]){loss_given(&l, v[0], o.beta), loss_given(&l, v[0], 0.5 / o.beta),
+                                                loss_given(&l, v[0], -0.5 * o.beta)})
+                      : pointwise(&l, v, o.reduction, absolute, NULL);
 }
 xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_huber_opts o) {
     loss l;
@@ -74,7 +81,8 @@ xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_huber
     if (!loss_open(&l, src, "xt_huber_loss", 2, (xt_tensor[]){x, y}, v) ||
         !loss_number(&l, "delta", o.delta, 1e-30, 1e30))
         return l.failed;
-    return pointwise(&l, v, o.reduction, huber, &o.delta);
+    return pointwise(&l, v, o.reduction, huber,
+                     (ex_number[]){loss_given(&l, v[0], o.delta), loss_given(&l, v[0], -0.5 * o.delta)});
 }
 xt_tensor xt_hinge_embedding_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_margin_opts o) {
     loss l;
@@ -83,7 +91,7 @@ xt_tensor xt_hinge_embedding_loss_at(const xt_src *src, xt_tensor x, xt_tensor y
     if (!loss_open(&l, src, "xt_hinge_embedding_loss", 2, (xt_tensor[]){x, y}, v) ||
         !loss_number(&l, "margin", margin, -1e30, 1e30))
         return l.failed;
-    return pointwise(&l, v, o.reduction, hinge, &margin);
+    return pointwise(&l, v, o.reduction, hinge, (ex_number[]){loss_given(&l, v[0], margin)});
 }
 
 /* --- binary cross entropy --- */

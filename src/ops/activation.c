@@ -12,15 +12,19 @@ static ir_value *log1p_exp(ir_builder *b, ir_value *y) {
     return ex_pick(b, negative, l, ir_add(b, y, l));
 }
 /* k (e^(x/a) - 1) below zero, x above. */
-static ir_value *exponential_below(ir_builder *b, ir_value *x, double k, double a) {
+static ir_value *exponential_below(ir_builder *b, ir_value *x, ex_number k, ex_number a) {
     ir_value *above = ex_is(b, x, IR_GT, 0);
-    ir_value *low = a == 1 ? x : ex_over(b, x, a);
-    ir_value *e = ex_times(b, ir_exponential_minus_one(b, ex_pick(b, above, ex_num(b, x, 0), low)), k);
-    return ex_pick(b, above, x, e);
+    ir_value *low = ex_always(a, 1) ? x : ir_divide(b, x, ex_of(b, x, a));
+    ir_value *e = ir_exponential_minus_one(b, ex_pick(b, above, ex_num(b, x, 0), low));
+    return ex_pick(b, above, x, ir_multiply(b, e, ex_of(b, e, k)));
+}
+static ir_value *between(ir_builder *b, ir_value *x, ex_number lo, ex_number hi) {
+    ir_value *low = ex_of(b, x, lo), *high = ex_of(b, x, hi);
+    ir_value *r = ex_pick(b, ir_compare(b, IR_GE, x, high), high, x);
+    return ex_pick(b, ir_compare(b, IR_LE, x, low), low, r);
 }
 static ir_value *hard_tanh(ir_builder *b, ir_value *x, double lo, double hi) {
-    ir_value *r = ex_pick(b, ex_is(b, x, IR_GE, hi), ex_num(b, x, hi), x);
-    return ex_pick(b, ex_is(b, x, IR_LE, lo), ex_num(b, x, lo), r);
+    return between(b, x, ex_constant(lo), ex_constant(hi));
 }
 
 static ir_value *make_gelu_erf(ir_builder *b, ir_value *x) {
@@ -37,7 +41,7 @@ static ir_value *make_hardswish(ir_builder *b, ir_value *x) {
 }
 static ir_value *make_selu(ir_builder *b, ir_value *x) {
     static const double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
-    return ex_times(b, exponential_below(b, x, alpha, 1), scale);
+    return ex_times(b, exponential_below(b, x, ex_constant(alpha), ex_constant(1)), scale);
 }
 static ir_value *make_softsign(ir_builder *b, ir_value *x) {
     return ir_divide(b, x, ex_plus(b, ir_abs(b, x), 1));
@@ -65,7 +69,8 @@ OPS_UNARY(xt_softsign, xt_softsign_at, REAL, make_softsign)
 OPS_UNARY(xt_tanhshrink, xt_tanhshrink_at, REAL, make_tanhshrink)
 
 /* --- with numbers --- */
-typedef ir_value *(*parametric_fn)(ir_builder *b, ir_value *x, double p, double q);
+enum { NUMBERS = 2 };
+typedef ir_value *(*parametric_fn)(ir_builder *b, ir_value *x, const ex_number n[NUMBERS]);
 
 static xt_tensor parametric(const xt_src *src, const char *what, parametric_fn make, xt_tensor x, double p, double q) {
     ir_builder *b = lazy_begin(src);
@@ -76,37 +81,42 @@ static xt_tensor parametric(const xt_src *src, const char *what, parametric_fn m
     v = ops_float(b, v);
     xt_dtype t = v ? v->type->dtype : XT_DTYPE_NONE;
     v = ops_widen(b, v);
-    return lazy_wrap(v ? ops_narrow(b, make(b, v, p, q), t) : NULL, what);
+    if (!v) return lazy_wrap(NULL, what);
+    const ex_number n[NUMBERS] = {ex_given(src, what, v->type->dtype, p), ex_given(src, what, v->type->dtype, q)};
+    b = lazy_begin(src);
+    return lazy_wrap(ops_narrow(b, make(b, v, n), t), what);
 }
 
-static ir_value *elu(ir_builder *b, ir_value *x, double alpha, double unused) {
-    (void)unused;
-    return exponential_below(b, x, alpha, 1);
+static ir_value *elu(ir_builder *b, ir_value *x, const ex_number *n) {
+    return exponential_below(b, x, n[0], ex_constant(1));
 }
-static ir_value *celu(ir_builder *b, ir_value *x, double alpha, double unused) {
-    (void)unused;
-    return exponential_below(b, x, alpha, alpha);
+static ir_value *celu(ir_builder *b, ir_value *x, const ex_number *n) {
+    return exponential_below(b, x, n[0], n[0]);
 }
-static ir_value *leaky_relu(ir_builder *b, ir_value *x, double slope, double unused) {
-    (void)unused;
-    return ex_pick(b, ex_is(b, x, IR_GT, 0), x, ex_times(b, x, slope));
+static ir_value *leaky_relu(ir_builder *b, ir_value *x, const ex_number *n) {
+    return ex_pick(b, ex_is(b, x, IR_GT, 0), x, ir_multiply(b, x, ex_of(b, x, n[0])));
 }
-static ir_value *softplus(ir_builder *b, ir_value *x, double beta, double threshold) {
-    ir_value *y = ex_times(b, x, beta), *large = ex_is(b, y, IR_GT, threshold);
-    return ex_pick(b, large, x, ex_over(b, log1p_exp(b, ex_pick(b, large, ex_num(b, y, 0), y)), beta));
+static ir_value *softplus(ir_builder *b, ir_value *x, const ex_number *n) {
+    ir_value *beta = ex_of(b, x, n[0]), *y = ir_multiply(b, x, beta);
+    ir_value *large = ir_compare(b, IR_GT, y, ex_of(b, y, n[1]));
+    return ex_pick(b, large, x, ir_divide(b, log1p_exp(b, ex_pick(b, large, ex_num(b, y, 0), y)), beta));
 }
-static ir_value *threshold(ir_builder *b, ir_value *x, double limit, double value) {
-    return ex_pick(b, ex_is(b, x, IR_LE, limit), ex_num(b, x, value), x);
+static ir_value *threshold(ir_builder *b, ir_value *x, const ex_number *n) {
+    return ex_pick(b, ir_compare(b, IR_LE, x, ex_of(b, x, n[0])), ex_of(b, x, n[1]), x);
 }
-static ir_value *hardshrink(ir_builder *b, ir_value *x, double lambda, double unused) {
-    (void)unused;
-    ir_value *inside = ir_and(b, ex_is(b, x, IR_GE, -lambda), ex_is(b, x, IR_LE, lambda));
+static ir_value *hardtanh(ir_builder *b, ir_value *x, const ex_number *n) {
+    return between(b, x, n[0], n[1]);
+}
+/* n: -lambda, lambda. */
+static ir_value *hardshrink(ir_builder *b, ir_value *x, const ex_number *n) {
+    ir_value *inside =
+        ir_and(b, ir_compare(b, IR_GE, x, ex_of(b, x, n[0])), ir_compare(b, IR_LE, x, ex_of(b, x, n[1])));
     return ex_keep(b, ir_not(b, inside), x, 0);
 }
-static ir_value *softshrink(ir_builder *b, ir_value *x, double lambda, double unused) {
-    (void)unused;
-    ir_value *r = ex_keep(b, ex_is(b, x, IR_LT, -lambda), ex_plus(b, x, lambda), 0);
-    return ex_pick(b, ex_is(b, x, IR_GT, lambda), ex_plus(b, x, -lambda), r);
+static ir_value *softshrink(ir_builder *b, ir_value *x, const ex_number *n) {
+    ir_value *less = ex_of(b, x, n[0]), *more = ex_of(b, x, n[1]);
+    ir_value *r = ex_keep(b, ir_compare(b, IR_LT, x, less), ir_add(b, x, more), 0);
+    return ex_pick(b, ir_compare(b, IR_GT, x, more), ir_add(b, x, less), r);
 }
 
 xt_tensor xt_elu_at(const xt_src *src, xt_tensor x, double alpha) {
@@ -134,15 +144,15 @@ xt_tensor xt_hardtanh_at(const xt_src *src, xt_tensor x, double lo, double hi) {
     if (!(lo <= hi))
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "xt_hardtanh: bounds %g and %g: the first must not be above the second", lo, hi);
-    return parametric(src, "xt_hardtanh", hard_tanh, x, lo, hi);
+    return parametric(src, "xt_hardtanh", hardtanh, x, lo, hi);
 }
 xt_tensor xt_hardshrink_at(const xt_src *src, xt_tensor x, double lambda) {
-    return parametric(src, "xt_hardshrink", hardshrink, x, lambda, 0);
+    return parametric(src, "xt_hardshrink", hardshrink, x, -lambda, lambda);
 }
 xt_tensor xt_softshrink_at(const xt_src *src, xt_tensor x, double lambda) {
     if (!(lambda >= 0))
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_softshrink: lambda is %g: it must not be negative", lambda);
-    return parametric(src, "xt_softshrink", softshrink, x, lambda, 0);
+    return parametric(src, "xt_softshrink", softshrink, x, -lambda, lambda);
 }
 
 /* --- of more than one part --- */

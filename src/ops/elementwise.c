@@ -285,7 +285,8 @@ xt_tensor xt_clamp_at(const xt_src *src, xt_tensor x, double lo, double hi) {
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "xt_clamp: bounds %g and %g: the first must not be above the second", lo, hi);
     if (ir_dtype_is_int(t)) int_bounds(t, &lo, &hi);
-    ir_value *low = ir_splat(b, ir_scalar(t), lo), *high = ir_splat(b, ir_scalar(t), hi);
+    ir_value *low = ops_number(src, "xt_clamp", t, lo, NULL), *high = ops_number(src, "xt_clamp", t, hi, NULL);
+    b = lazy_begin(src);
     return lazy_wrap(ir_clamp(b, low, v, high), "xt_clamp");
 }
 

@@ -27,6 +27,28 @@ static inline ir_value *ex_pick(ir_builder *b, ir_value *pred, ir_value *yes, ir
 static inline ir_value *ex_keep(ir_builder *b, ir_value *pred, ir_value *x, double otherwise) {
     return ir_select(b, pred, x, ex_num(b, x, otherwise));
 }
+/* A number of the caller's: a constant of the formula, or, since it changed from step to step, data (number.c). What is
+ * computed from such a number on the host (-lambda, 1 / beta) is a number of its own. Shapes of formulas may depend on
+ * constants alone. */
+typedef struct ex_number {
+    double v;
+    ir_value *data; /* a scalar; NULL: the constant v */
+} ex_number;
+static inline ex_number ex_constant(double v) {
+    return (ex_number){v, NULL};
+}
+static inline ex_number ex_given(const xt_src *src, const char *what, xt_dtype t, double v) {
+    bool constant;
+    ir_value *s = ops_number(src, what, t, v, &constant);
+    return (ex_number){v, constant ? NULL : s};
+}
+static inline bool ex_always(ex_number n, double v) {
+    return !n.data && n.v == v;
+}
+static inline ir_value *ex_of(ir_builder *b, const ir_value *like, ex_number n) {
+    if (!n.data || !like) return ex_num(b, like, n.v);
+    return ops_broadcast(b, ir_convert(b, n.data, like->type->dtype), like->type->rank, like->type->dims);
+}
 /* The same value, through which no gradient flows. */
 static inline ir_value *ex_detach(ir_builder *b, ir_value *x) {
     ir_value *v = ops_copy(b, x);

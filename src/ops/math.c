@@ -83,20 +83,27 @@ static double largest(xt_dtype t) {
     default: return 0x1.fffffep127;
     }
 }
-static ir_value *replace_special(ir_builder *b, ir_value *x, double nan, double pos, double neg) {
+/* n: in the place of NaN, of infinity, of minus infinity. */
+static ir_value *replace_special(ir_builder *b, ir_value *x, const ex_number n[3]) {
     if (!ir_dtype_is_float(x->type->dtype)) return ops_copy(b, x);
-    ir_value *r = ex_keep(b, ir_compare(b, IR_EQ, x, x), x, nan);
-    r = ex_keep(b, ex_is(b, x, IR_NE, INFINITY), r, pos);
-    return ex_keep(b, ex_is(b, x, IR_NE, -INFINITY), r, neg);
+    ir_value *r = ex_pick(b, ir_compare(b, IR_EQ, x, x), x, ex_of(b, x, n[0]));
+    r = ex_pick(b, ex_is(b, x, IR_NE, INFINITY), r, ex_of(b, x, n[1]));
+    return ex_pick(b, ex_is(b, x, IR_NE, -INFINITY), r, ex_of(b, x, n[2]));
 }
 static ir_value *make_nan_to_num(ir_builder *b, ir_value *x) {
     double most = largest(x->type->dtype);
-    return replace_special(b, x, 0, most, -most);
+    return replace_special(b, x, (ex_number[]){ex_constant(0), ex_constant(most), ex_constant(-most)});
 }
 xt_tensor xt_nan_to_num_with_at(const xt_src *src, xt_tensor x, double nan, double posinf, double neginf) {
-    ir_builder *b = lazy_begin(src);
+    const char *what = "xt_nan_to_num_with";
+    lazy_begin(src);
     ir_value *v = lazy_value(x);
-    return lazy_wrap(v ? replace_special(b, v, nan, posinf, neginf) : NULL, "xt_nan_to_num_with");
+    if (!v) return lazy_wrap(NULL, what);
+    xt_dtype t = v->type->dtype;
+    const double values[3] = {nan, posinf, neginf};
+    ex_number n[3];
+    for (int i = 0; i < 3; i++) n[i] = ir_dtype_is_float(t) ? ex_given(src, what, t, values[i]) : ex_constant(0);
+    return lazy_wrap(replace_special(lazy_begin(src), v, n), what);
 }
 
 OPS_UNARY(xt_acos, xt_acos_at, FLOAT, ir_chlo_acos)

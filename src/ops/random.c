@@ -136,8 +136,11 @@ xt_tensor xt_dropout_fn_at(const xt_src *src, xt_tensor x, double p) {
     ir_value *v = lazy_value(x);
     if (!v || !u)
         return lazy_wrap(v && p == 0 ? ops_copy(b, v) : v && t->count == 0 ? ops_copy(b, v) : NULL, "xt_dropout_fn");
-    ir_value *kept = ex_is(b, u, IR_GE, p);
-    return lazy_wrap(ex_keep(b, kept, p < 1 ? ex_times(b, v, 1 / (1 - p)) : v, 0), "xt_dropout_fn");
+    ex_number share = ex_given(src, "xt_dropout_fn", XT_F32, p),
+              factor = ex_given(src, "xt_dropout_fn", v->type->dtype, p < 1 ? 1 / (1 - p) : 1);
+    b = lazy_begin(src);
+    ir_value *kept = ir_compare(b, IR_GE, u, ex_of(b, u, share));
+    return lazy_wrap(ex_keep(b, kept, ir_multiply(b, v, ex_of(b, v, factor)), 0), "xt_dropout_fn");
 }
 
 /* --- draws from weights --- */

@@ -67,8 +67,9 @@ static xt_tensor add_product(const xt_src *src, const char *what, bool divide, x
                              double value) {
     const ir_type *t = lazy_type(x);
     bool whole = t && ir_dtype_is_int(t->dtype) && value == floor(value) && !divide;
-    ir_value *k =
-        value == 1 ? NULL : ops_number(src, what, whole || (t && t->dtype == XT_F64) ? t->dtype : XT_F32, value, NULL);
+    bool constant;
+    ir_value *k = ops_number(src, what, whole || (t && t->dtype == XT_F64) ? t->dtype : XT_F32, value, &constant);
+    if (constant && value == 1) k = NULL;
     ir_builder *b = lazy_begin(src);
     ir_value *v[3] = {lazy_value(x), lazy_value(y), lazy_value(z)};
     xt_tensor failed;
