@@ -79,7 +79,7 @@ static const char *opt(const char *name) { const char *v = getenv(name); return 
 static void call(const char *module, const char *symbol, const char *text, size_t n) {
     xt_remote_results r;
     xt_status st = xt_remote_call(module, symbol, text, n, &r, .ranks = opt("RANKS"), .hosts = opt("HOSTS"),
-                                  .timeout = opt("LIMIT") ? atof(opt("LIMIT")) : 0);
+                                  .timeout = opt("LIMIT") ? atof(opt("LIMIT")) : -1);
     printf("status %s\n", st ? xt_status_message(st) : "ok");
     for (size_t i = 0; i < r.n; i++)
         printf("row %d code %d reply '%.*s' of %zu error %s\n", r.rows[i].rank, r.rows[i].code,

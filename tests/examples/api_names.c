@@ -74,7 +74,7 @@ static void modules(void) {
     xt_module *m = xt_module_new(blocks, &heads), *other = xt_module_new(blocks, &heads);
     const xt_spec spec = {XT_F32, {2, SEQ, WIDTH}};
     CHECK(!xt_module_build(m, spec) && !xt_module_build(other, spec));
-    const xt_sgd_opts by_hand = {.struct_size = sizeof by_hand, .lr = 0.1};
+    const xt_sgd_opts by_hand = XT_OPTS(xt_sgd_opts, .lr = 0.1);
     xt_optimizer *opt = xt_adamw(m, .lr = 1e-2), *plain = xt_sgd_opt(XT_HERE, other, by_hand);
     float x[2 * SEQ * WIDTH];
     for (int i = 0; i < 2 * SEQ * WIDTH; i++) x[i] = sinf((float)i);
