@@ -382,11 +382,31 @@ static void a_damaged_file_offers_the_one_before(void **state) {
     says("epoch=0-step=4.ckpt");
 }
 
+/* Zero epochs, steps and batches are none of them; of C and of the command line. */
+static void zeros_are_zero(void **state) {
+    (void)state;
+    assert_int_equal(fit(TRAINER(.max_epochs = 2, .limit_val_batches = 0), 3, 2), 0);
+    assert_true(steps == 6 && val_batches == 0 && validations == 0);
+    xt_trainer *t = TRAINER(.max_epochs = 1);
+    xt_trainer_args(t, 3, (char *[]){"prog", "--limit_val_batches", "0"});
+    assert_int_equal(fit(t, 3, 2), 0);
+    assert_true(steps == 3 && val_batches == 0);
+    assert_int_equal(fit(TRAINER(.max_epochs = 2, .max_steps = 0), 3, 2), 0);
+    assert_int_equal(steps, 0);
+    assert_int_equal(fit(TRAINER(.max_epochs = 0), 3, 2), 0);
+    assert_int_equal(steps, 0);
+    t = TRAINER(.max_epochs = 1);
+    xt_trainer_args(t, 3, (char *[]){"prog", "--max_steps", "0"});
+    assert_int_equal(fit(t, 3, 2), 0);
+    assert_int_equal(steps, 0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_have_units),
         cmocka_unit_test(durations_and_intervals),
+        T(zeros_are_zero),
         T(validation_at_its_interval),
         T(a_validation_keeps_gradients),
         T(sanity_batches_leave_no_trace),
