@@ -86,6 +86,7 @@ static void fill_moment(const log_engine *e, artifact *x) {
 }
 
 static artifact *begin(const xt_src *src, const char *name, log_artifact_kind kind) {
+    if (lazy_refuse_in_loop(src, calls[kind])) return NULL;
     log_engine *e = log_engine_get();
     if (!e || !may_give(e, src, name, kind)) return NULL;
     artifact *x = base_calloc(1, sizeof *x);
