@@ -9,6 +9,7 @@
 
 typedef struct row_metric {
     char *name;
+    src_id src;
     xt_reduce reduce;
     bool on_level, sync, prog_bar; /* on_level: belongs to this row */
     int64_t at, count; /* its rows of the state */

@@ -1,5 +1,7 @@
 /* Rows of several ranks: they meet at each row of a trainer, compare names, and combine what sync_dist asks for; small
  * host collectives of the logger threads. */
+#include <stdlib.h>
+
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "metrics/log_job.h"
@@ -22,47 +24,110 @@ static xt_status open_group(void) {
     return coll_duplicate(run, tag, 300, &lr.group);
 }
 
-static uint64_t names_hash(const log_job *j) {
+/* What the ranks merge of a row, by name: each rank may log in an order of its own. */
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(row_metric *const *)a)->name, (*(row_metric *const *)b)->name);
+}
+
+/* base_free; NULL without memory */
+static row_metric **merged_of(const log_job *j, size_t *out_n) {
+    row_metric **list = base_calloc(j->n + 1, sizeof *list);
+    size_t n = 0;
+    for (size_t i = 0; list && i < j->n; i++)
+        if (j->metrics[i].sync) list[n++] = &j->metrics[i];
+    if (list) qsort(list, n, sizeof *list, by_name);
+    *out_n = n;
+    return list;
+}
+
+static uint64_t names_hash(row_metric *const *list, size_t n) {
     hash128 h = {1, 2};
-    for (size_t i = 0; i < j->n; i++)
-        if (j->metrics[i].sync) {
-            h = hash_bytes(j->metrics[i].name, strlen(j->metrics[i].name) + 1, h);
-            h = hash_bytes(&j->metrics[i].count, sizeof j->metrics[i].count, h);
-        }
+    for (size_t i = 0; i < n; i++) {
+        h = hash_bytes(list[i]->name, strlen(list[i]->name) + 1, h);
+        h = hash_bytes(&list[i]->count, sizeof list[i]->count, h);
+    }
+    return h.lo;
+}
+
+/* How the values of a name are put together: what all ranks must have alike. */
+static uint8_t manner(const row_metric *m) {
+    return m->finish ? XT_LAST + 1 : (uint8_t)m->reduce;
+}
+static const char *manner_text(uint8_t manner) {
+    static const char *const names[] = {
+        [XT_MEAN] = "XT_MEAN", [XT_SUM] = "XT_SUM", [XT_MIN] = "XT_MIN", [XT_MAX] = "XT_MAX", [XT_LAST] = "XT_LAST"};
+    return manner < BASE_COUNT(names) && names[manner] ? names[manner] : "a metric with a function of its own";
+}
+static uint64_t manners_hash(row_metric *const *list, size_t n) {
+    hash128 h = {3, 4};
+    for (size_t i = 0; i < n; i++) {
+        uint8_t one = manner(list[i]);
+        h = hash_bytes(&one, 1, h);
+    }
     return h.lo;
 }
 
 /* What each rank has in its row, as text that fits a message; where the names differ, all ranks tell the same. */
 enum { NAMES_BYTES = 480 };
 typedef struct rank_names {
-    uint64_t hash;
+    uint64_t hash, manners;
     char text[NAMES_BYTES];
 } rank_names;
 
-static xt_status same_names(const log_job *j) {
-    int size = world_get()->size, other = 0;
-    rank_names mine = {.hash = names_hash(j)}, *all = base_calloc((size_t)size, sizeof *all);
+/* The names are the same, and one of them is reduced in another way on rank `other`: all ranks exchange how, and then
+ * where the first such name is logged. */
+static xt_status other_manner(row_metric *const *list, size_t n, int other) {
+    int size = world_get()->size;
+    char at[256] = "", *lines = base_calloc((size_t)size, sizeof at);
+    uint8_t *mine = base_calloc(n + 1, 1), *all = base_calloc((size_t)size * (n + 1), 1);
+    xt_status s = lines && mine && all ? NULL : status_oom((size_t)size * (n + sizeof at), "a log row");
+    for (size_t i = 0; !s && i < n; i++) mine[i] = manner(list[i]);
+    if (!s) s = coll_all_gather(lr.group, mine, n, all);
+    size_t k = 0;
+    while (!s && k + 1 < n && all[k] == all[(size_t)other * n + k]) k++;
+    if (!s) src_text(list[k]->src, at, sizeof at);
+    if (!s) s = coll_all_gather(lr.group, at, sizeof at, lines);
+    if (!s)
+        s = status_new(
+            XT_FAILED_PRECONDITION, NULL,
+            "\"%s\" with sync_dist is not the same on all ranks: rank 0 logs it at %s with %s, rank %d at %s "
+            "with %s. All ranks must reduce it alike",
+            list[k]->name, lines, manner_text(all[k]), other, lines + (size_t)other * sizeof at,
+            manner_text(all[(size_t)other * n + k]));
+    base_free(lines);
+    base_free(mine);
+    base_free(all);
+    return s;
+}
+
+static xt_status same_names(const log_job *j, row_metric *const *list, size_t n) {
+    int size = world_get()->size, other = 0, differs = 0;
+    rank_names mine = {.hash = names_hash(list, n), .manners = manners_hash(list, n)},
+               *all = base_calloc((size_t)size, sizeof *all);
     if (!all) return status_oom((size_t)size * sizeof *all, "a log row");
     size_t at = 0;
-    for (size_t i = 0; i < j->n && at < sizeof mine.text; i++)
-        if (j->metrics[i].sync)
-            at += (size_t)snprintf(mine.text + at, sizeof mine.text - at, "%s%s", at ? ", " : "", j->metrics[i].name);
+    for (size_t i = 0; i < n && at < sizeof mine.text; i++)
+        at += (size_t)snprintf(mine.text + at, sizeof mine.text - at, "%s%s", at ? ", " : "", list[i]->name);
     xt_status s = coll_all_gather(lr.group, &mine, sizeof mine, all);
-    for (int r = 1; !s && r < size && !other; r++)
-        if (all[r].hash != all[0].hash) other = r;
+    for (int r = 1; !s && r < size; r++) {
+        if (!other && all[r].hash != all[0].hash) other = r;
+        if (!differs && all[r].manners != all[0].manners) differs = r;
+    }
     if (!s && other)
         s = status_new(XT_FAILED_PRECONDITION, NULL,
                        "ranks logged different names with sync_dist, at step %lld: rank 0 logged %s; rank %d logged "
                        "%s. All ranks must log the same names",
                        (long long)j->row.step, *all[0].text ? all[0].text : "none", other,
                        *all[other].text ? all[other].text : "none");
+    else if (!s && differs)
+        s = other_manner(list, n, differs);
     base_free(all);
     return s;
 }
 
 /* In a trainer's fit all ranks come to each row, whatever they logged, so that a rank without a name is found,
  * not waited for. */
-static xt_status meet(const log_job *j) {
+static xt_status meet(const log_job *j, row_metric *const *list, size_t n) {
     if (!lr.group && !lr.group_failed) {
         xt_status s = open_group();
         if (s) {
@@ -70,21 +135,20 @@ static xt_status meet(const log_job *j) {
             return s;
         }
     }
-    return lr.group ? same_names(j) : NULL;
+    return lr.group ? same_names(j, list, n) : NULL;
 }
 
 /* Adds up sums and weights and takes the least and the most over the ranks, for the metrics that ask: three small
  * reductions of one row. */
-static xt_status combine(log_job *j) {
-    XT_TRY(meet(j));
+static xt_status reduce(const log_job *j, row_metric *const *list, size_t n_list) {
     size_t n = 0, k = 0;
-    for (size_t i = 0; i < j->n; i++) n += j->metrics[i].sync ? (size_t)j->metrics[i].count : 0;
+    for (size_t i = 0; i < n_list; i++) n += (size_t)list[i]->count;
     if (!n || !lr.group) return NULL;
     float *sum = base_calloc(n * 6 + 1, sizeof *sum), *lo = sum + n * 4, *hi = lo + n;
     if (!sum) return status_oom(n * 24, "a log row");
-    for (size_t i = 0; i < j->n; i++)
-        for (int64_t r = 0; j->metrics[i].sync && r < j->metrics[i].count; r++) {
-            const float *c = j->data + (j->metrics[i].at + r) * LOG_COLUMNS;
+    for (size_t i = 0; i < n_list; i++)
+        for (int64_t r = 0; r < list[i]->count; r++) {
+            const float *c = j->data + (list[i]->at + r) * LOG_COLUMNS;
             float part[4] = {c[LOG_EPOCH_SUM], c[LOG_EPOCH_WEIGHT], c[LOG_WINDOW_SUM], c[LOG_WINDOW_WEIGHT]};
             memcpy(sum + 4 * k, part, sizeof part);
             lo[k] = c[LOG_LEAST];
@@ -94,9 +158,9 @@ static xt_status combine(log_job *j) {
     if (!s) s = coll_all_reduce(lr.group, COLL_MIN, XT_F32, lo, n);
     if (!s) s = coll_all_reduce(lr.group, COLL_MAX, XT_F32, hi, n);
     k = 0;
-    for (size_t i = 0; !s && i < j->n; i++)
-        for (int64_t r = 0; j->metrics[i].sync && r < j->metrics[i].count; r++) {
-            float *c = j->data + (j->metrics[i].at + r) * LOG_COLUMNS;
+    for (size_t i = 0; !s && i < n_list; i++)
+        for (int64_t r = 0; r < list[i]->count; r++) {
+            float *c = j->data + (list[i]->at + r) * LOG_COLUMNS;
             c[LOG_EPOCH_SUM] = sum[4 * k];
             c[LOG_EPOCH_WEIGHT] = sum[4 * k + 1];
             c[LOG_WINDOW_SUM] = sum[4 * k + 2];
@@ -105,6 +169,16 @@ static xt_status combine(log_job *j) {
             c[LOG_MOST] = hi[k++];
         }
     base_free(sum);
+    return s;
+}
+
+static xt_status combine(log_job *j) {
+    size_t n;
+    row_metric **list = merged_of(j, &n);
+    if (!list) return status_oom(j->n * sizeof *list, "a log row");
+    xt_status s = meet(j, list, n);
+    if (!s) s = reduce(j, list, n);
+    base_free(list);
     return s;
 }
 

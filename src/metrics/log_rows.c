@@ -74,6 +74,7 @@ static bool name_metric(log_job *j, const log_metric *m, int loader_plus_1, bool
     if (loader_plus_1) snprintf(loader, sizeof loader, "/dataloader_idx_%d", loader_plus_1 - 1);
     snprintf(name, sizeof name, "%s%s%s", m->name, both ? (epoch_level ? "_epoch" : "_step") : "", loader);
     row_metric r = {.name = base_strdup(name),
+                    .src = m->src,
                     .reduce = m->o.reduce,
                     .on_level = (epoch_level ? m->o.on_epoch : m->o.on_step) == XT_ON,
                     .sync = m->o.sync_dist == XT_ON,

@@ -199,6 +199,15 @@ static xt_tensor step(xt_module *m, xt_batch b, void *user) {
         xt_log_value("at", at, .sync_dist = XT_ON, .on_epoch = XT_ON);
     }
     if (mode == 'd') xt_log(xt_rank() ? "b" : "a", loss, .sync_dist = XT_ON);
+    if (mode == 'o') /* the order is each rank's own */
+        for (int i = 0; i < 3; i++) {
+            int k = xt_rank() ? 2 - i : i;
+            xt_log_value(k == 0 ? "one" : k == 1 ? "two" : "three", k + 1, .sync_dist = XT_ON, .on_epoch = XT_ON,
+                         .reduce = XT_SUM);
+        }
+    if (mode == 'r') xt_log("other", loss, .sync_dist = XT_ON, .reduce = XT_LAST);
+    if (mode == 'r' && xt_rank() == 0) xt_log("red", loss, .sync_dist = XT_ON, .reduce = XT_MEAN);
+    if (mode == 'r' && xt_rank() == 1) xt_log("red", loss, .sync_dist = XT_ON, .reduce = XT_MAX);
     return loss;
 }
 static xt_optimizer *sgd(xt_module *m, void *user) { return user ? NULL : xt_sgd(m, .lr = 0.01); }
@@ -217,6 +226,8 @@ static int train(int rank, void *arg) {
                                         "two_epoch", "at_step",   "at_epoch",  "hook"};
     for (int i = 0; rank == 0 && mode == 'n' && i < 9; i++)
         xt_master_printf("%s=%g ", names[i], xt_trainer_metric(t, names[i], true));
+    for (int i = 0; rank == 0 && mode == 'o' && i < 3; i++)
+        xt_master_printf("%g ", xt_trainer_metric(t, i == 0 ? "one_step" : i == 1 ? "two_step" : "three_step", true));
     return rc | xt_finish();
 }
 int main(int argc, char **argv) { return xt_launch(train, argv[argc - 1]); }
@@ -237,5 +248,14 @@ CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" different >"$tmp/out" 2>&1
 check "ranks that log different names fail" [ $? = 1 ]
 check "with the names of both" \
     grep -q 'different names with sync_dist, at step [0-9]*: rank 0 logged a; rank 1 logged b' "$tmp/out"
+CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" order >"$tmp/out" 2>&1
+check "ranks that log in other orders" [ $? = 0 ]
+check "are merged by name" grep -q 'rank 0. 2 4 6 ' "$tmp/out"
+CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" reductions >"$tmp/out" 2>&1
+check "ranks that reduce a name otherwise fail" [ $? = 1 ]
+lines=$(grep -n 'xt_log("red"' "$tmp/names.c" | cut -d: -f1 | paste -sd' ')
+check "with the lines of both" grep -q \
+    "\"red\" with sync_dist.*rank 0 .*names.c:${lines% *} with XT_MEAN, rank 1 .*names.c:${lines#* } with XT_MAX" \
+    "$tmp/out"
 check "no shared memory is left" [ -z "$(shm_names | grep -vxF "$shm_before")" ]
 finish
