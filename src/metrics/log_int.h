@@ -49,6 +49,11 @@ typedef struct log_given { /* a value logged between steps; metric.at: its row i
     xt_tensor value, weight; /* none: number, weight_value */
     double number, weight_value;
 } log_given;
+typedef struct log_seen { /* a name that was logged between steps */
+    char *name;
+    log_stage stage;
+    src_id src;
+} log_seen;
 typedef struct log_engine { /* of a thread */
     log_set sets[LOG_STAGE_COUNT];
     log_stage stage;
@@ -56,6 +61,8 @@ typedef struct log_engine { /* of a thread */
     log_given *given; /* between steps, for the stage `given_stage` */
     size_t n_given, cap_given;
     log_stage given_stage;
+    log_seen *seen; /* log_columns.c */
+    size_t n_seen, cap_seen;
     bool manual, row_next; /* row_next, next_step: see log_row_next */
     int64_t next_step, done_step; /* done_step: see log_at_step */
     src_id asked; /* the first line that asked for a histogram or an image of the step being recorded; 0: none */
@@ -102,6 +109,16 @@ bool log_ranks_meet(const log_engine *e); /* at each row of a trainer, whatever 
  * the function that was called: "xt_log_histogram". */
 void log_unread_note(log_engine *e, const xt_src *src, const char *call, const char *name, bool read);
 void log_unread_free(log_engine *e);
+
+/* log_columns.c: the names that values have in rows. Each gives false with an error that names both lines. */
+/* `which` of the set has names of its own: it is new, or logged again for the first time in this fit */
+bool log_columns_free(const log_engine *e, const log_set *set, size_t which, const xt_src *src);
+bool log_columns_between(log_engine *e, const xt_src *src, const char *name);
+void log_columns_forget(log_engine *e, log_stage s); /* a fit or a pass begins */
+void log_columns_end(log_engine *e);
+enum { LOG_COLUMN_BYTES = 512 };
+/* what the metric is called in rows of a level */
+void log_column_name(const log_metric *m, int loader_plus_1, bool epoch_level, char out[static LOG_COLUMN_BYTES]);
 
 /* log_between.c */
 void log_between_note(log_engine *e, log_given given); /* takes the name over */

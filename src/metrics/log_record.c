@@ -28,7 +28,13 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
             m->o.on_step = m->o.on_epoch = m->o.sync_dist = XT_OFF;
             continue;
         }
-        if (m->restored) *m = (log_metric){m->name, *o, src_intern(src), m->at, count, finish, arg, share, false};
+        if (m->restored) {
+            *m = (log_metric){m->name, *o, src_intern(src), m->at, count, finish, arg, share, false};
+            if (!log_columns_free(e, set, i, src)) {
+                m->restored = true;
+                return NULL;
+            }
+        }
         if (m->o.on_step != o->on_step || m->o.on_epoch != o->on_epoch || m->o.reduce != o->reduce ||
             m->o.sync_dist != o->sync_dist || (m->o.prog_bar == XT_ON) != (o->prog_bar == XT_ON)) {
             refuse_other(m, src, "with other options (on_step, on_epoch, reduce, sync_dist, prog_bar must agree)");
@@ -60,6 +66,10 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
     if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
         base_free(m.name);
         lazy_fail(status_oom(sizeof m, "a metric"));
+        return NULL;
+    }
+    if (!log_columns_free(e, set, set->n - 1, src)) {
+        base_free(set->metrics[--set->n].name);
         return NULL;
     }
     set->used += count;
@@ -104,10 +114,12 @@ static void note_between(log_engine *e, const xt_src *src, const char *name, con
                              "xt_log \"%s\": %s, but between steps a value is of the whole epoch; log it in a hook of "
                              "the batches, or leave on_step and on_epoch unset",
                              name, o->on_step == XT_ON ? "on_step is on" : "on_epoch is off"));
-    else if (!(g.metric.name = base_strdup(name)))
-        lazy_fail(status_oom(strlen(name), "a logged value"));
-    else
-        log_between_note(e, g);
+    else if (log_columns_between(e, src, name)) {
+        if ((g.metric.name = base_strdup(name)))
+            log_between_note(e, g);
+        else
+            lazy_fail(status_oom(strlen(name), "a logged value"));
+    }
 }
 
 static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o) {

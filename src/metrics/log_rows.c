@@ -69,10 +69,8 @@ static log_job *job_of(size_t n, bool all_meet) {
 
 /* The next metric of the row, under the name it has in rows of this level. Without memory the job is freed. */
 static bool name_metric(log_job *j, const log_metric *m, int loader_plus_1, bool epoch_level) {
-    bool both = m->o.on_step == XT_ON && m->o.on_epoch == XT_ON;
-    char name[512], loader[40] = "";
-    if (loader_plus_1) snprintf(loader, sizeof loader, "/dataloader_idx_%d", loader_plus_1 - 1);
-    snprintf(name, sizeof name, "%s%s%s", m->name, both ? (epoch_level ? "_epoch" : "_step") : "", loader);
+    char name[LOG_COLUMN_BYTES];
+    log_column_name(m, loader_plus_1, epoch_level, name);
     row_metric r = {.name = base_strdup(name),
                     .src = m->src,
                     .reduce = m->o.reduce,

@@ -74,6 +74,7 @@ static void engine_free(void *p) {
         lazy_optional_forget(set);
     }
     log_between_free(e);
+    log_columns_end(e);
     log_unread_free(e);
     base_free(e);
     if (log_engine_peek() == e) log_engine_set(NULL);

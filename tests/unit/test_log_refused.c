@@ -28,8 +28,85 @@ static void in_a_scan(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* --- two values under one name --- */
+static int columns; /* which case */
+static int lines[2];
+#define TWICE(first, second)            \
+    do {                                \
+        lines[0] = lines[1] = __LINE__; \
+        first;                          \
+        second;                         \
+    } while (0)
+
+static xt_tensor training_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    switch (columns) {
+    case 0: TWICE(xt_log_value("a_step", 1), xt_log_value("a", 2, .on_epoch = XT_ON)); break;
+    case 1: TWICE(xt_log_value("a", 2, .on_epoch = XT_ON), xt_log_value("a_step", 1)); break;
+    case 2:
+        TWICE(xt_log_value("a", 2, .on_epoch = XT_ON),
+              xt_log_value("a_epoch", 1, .on_step = XT_OFF, .on_epoch = XT_ON));
+        break;
+    case 4:
+    case 5: lines[0] = __LINE__, xt_log_value("e", 1, .on_step = XT_OFF, .on_epoch = XT_ON); break;
+    case 7: xt_log_value("a", 1), xt_log_value("a_step", 1); break; /* as they are */
+    default: break;
+    }
+    return xt_mean(xt_forward(m, b.x));
+}
+static void validation_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    if (columns == 3 || columns == 6) lines[0] = __LINE__, xt_log("v", xt_mean(xt_forward(m, b.x)));
+}
+static void epoch_start(xt_module *m, int64_t epoch, void *user) {
+    (void)m, (void)epoch, (void)user;
+    if (columns == 5) lines[1] = __LINE__, xt_log_value("e", 2);
+}
+static void epoch_end(xt_module *m, int64_t epoch, void *user) {
+    (void)m, (void)epoch, (void)user;
+    if (columns == 4) lines[1] = __LINE__, xt_log_value("e", 2);
+}
+static void validation_end(xt_module *m, int64_t epoch, void *user) {
+    (void)m, (void)epoch, (void)user;
+    if (columns == 3) lines[1] = __LINE__, xt_log_value("v", 2);
+    if (columns == 6) lines[1] = __LINE__, xt_log_value("v/dataloader_idx_1", 2);
+}
+static xt_optimizer *configure(xt_module *m, void *user) {
+    (void)user;
+    return xt_sgd(m, .lr = 0.001);
+}
+
+static void one_name_one_value(void **state) {
+    (void)state;
+    xt_task task = {.net = net,
+                    .training_step = training_step,
+                    .validation_step = validation_step,
+                    .configure_optimizers = configure,
+                    .on_train_epoch_start = epoch_start,
+                    .on_train_epoch_end = epoch_end,
+                    .on_validation_epoch_end = validation_end};
+    for (columns = 0; columns < 8; columns++) {
+        limit("columns %d", columns);
+        str_clear(&said);
+        lines[0] = lines[1] = 0;
+        xt_trainer *t =
+            TEST_TRAINER(.max_epochs = 2, .log_every_n_steps = 1, .loggers = "csv", .checkpointing = XT_OFF);
+        if (columns == 6) xt_trainer_add_val_loader(t, data(2));
+        bool good = columns == 7;
+        assert_int_equal(xt_fit(t, &task, data(2), data(2)), !good);
+        for (int i = 0; i < 2 && !good; i++) {
+            char line[64];
+            snprintf(line, sizeof line, "test_log_refused.c:%d", lines[i]);
+            says(line);
+        }
+        if (!good) says("rows would have two values named");
+        xt_trainer_free(t);
+    }
+    alarm(0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(in_a_scan)};
+    const struct CMUnitTest tests[] = {T(in_a_scan), T(one_name_one_value)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

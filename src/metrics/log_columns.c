@@ -1,0 +1,91 @@
+/* The names that values have in rows: that of the log call, with _step and _epoch where both are on, and with the number
+ * of the loader where there are several. Two values under one name would be two numbers in one place of a table, a
+ * curve that jumps, and one of them what a callback watches: an error with both lines. */
+#include "metrics/log_int.h"
+
+static const char *ending(const log_metric *m, bool epoch_level) {
+    bool both = m->o.on_step == XT_ON && m->o.on_epoch == XT_ON;
+    return !both ? "" : epoch_level ? "_epoch" : "_step";
+}
+
+void log_column_name(const log_metric *m, int loader_plus_1, bool epoch_level, char out[static LOG_COLUMN_BYTES]) {
+    char loader[40] = "";
+    if (loader_plus_1) snprintf(loader, sizeof loader, "/dataloader_idx_%d", loader_plus_1 - 1);
+    snprintf(out, LOG_COLUMN_BYTES, "%s%s%s", m->name, ending(m, epoch_level), loader);
+}
+
+static bool taken(const xt_src *src, const char *name, const char *column, src_id by) {
+    char at[256];
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                         "xt_log \"%s\": rows would have two values named \"%s\", this one and what is logged at %s "
+                         "(a name logged with on_step and on_epoch is NAME_step and NAME_epoch in rows); give one of "
+                         "them another name",
+                         name, column, src_text(by, at, sizeof at)));
+    return false;
+}
+
+/* Rows of both levels go to the same curves and tables, so a column is one whatever its level. */
+static bool same_column(const log_metric *a, const log_metric *b, char column[static LOG_COLUMN_BYTES]) {
+    char other[LOG_COLUMN_BYTES];
+    for (int i = 0; i < 4; i++) {
+        bool epoch_a = i & 1, epoch_b = i >> 1;
+        if ((epoch_a ? a->o.on_epoch : a->o.on_step) != XT_ON || (epoch_b ? b->o.on_epoch : b->o.on_step) != XT_ON)
+            continue;
+        log_column_name(a, 0, epoch_a, column);
+        log_column_name(b, 0, epoch_b, other);
+        if (strcmp(column, other) == 0) return true;
+    }
+    return false;
+}
+
+bool log_columns_free(const log_engine *e, const log_set *set, size_t which, const xt_src *src) {
+    const log_metric *m = &set->metrics[which];
+    char column[LOG_COLUMN_BYTES];
+    for (size_t i = 0; i < set->n; i++)
+        if (i != which && !set->metrics[i].restored && same_column(m, &set->metrics[i], column))
+            return taken(src, m->name, column, set->metrics[i].src);
+    log_column_name(m, 0, true, column);
+    for (size_t i = 0; i < e->n_seen && m->o.on_epoch == XT_ON; i++)
+        if (set == &e->sets[e->seen[i].stage] && strcmp(e->seen[i].name, column) == 0)
+            return taken(src, m->name, column, e->seen[i].src);
+    return true;
+}
+
+/* --- between steps --- */
+/* With several loaders the steps' value of each has its number behind it. */
+static bool of_a_loader(const char *name, const char *column) {
+    static const char mark[] = "/dataloader_idx_";
+    size_t n = strlen(column);
+    return strncmp(name, column, n) == 0 && strncmp(name + n, mark, sizeof mark - 1) == 0;
+}
+
+bool log_columns_between(log_engine *e, const xt_src *src, const char *name) {
+    const log_set *set = &e->sets[e->given_stage];
+    char column[LOG_COLUMN_BYTES];
+    for (size_t i = 0; i < set->n; i++) {
+        const log_metric *m = &set->metrics[i];
+        log_column_name(m, 0, true, column);
+        if (m->restored || m->o.on_epoch != XT_ON) continue;
+        if (strcmp(name, column) == 0 || of_a_loader(name, column)) return taken(src, name, name, m->src);
+    }
+    for (size_t i = 0; i < e->n_seen; i++)
+        if (e->seen[i].stage == e->given_stage && strcmp(e->seen[i].name, name) == 0) return true;
+    log_seen s = {base_strdup(name), e->given_stage, src_intern(src)};
+    if (!s.name || !VEC_PUSH(e->seen, e->n_seen, e->cap_seen, s)) base_free(s.name); /* a check less */
+    return true;
+}
+
+void log_columns_forget(log_engine *e, log_stage s) {
+    size_t n = 0;
+    for (size_t i = 0; i < e->n_seen; i++)
+        if (e->seen[i].stage == s)
+            base_free(e->seen[i].name);
+        else
+            e->seen[n++] = e->seen[i];
+    e->n_seen = n;
+}
+
+void log_columns_end(log_engine *e) {
+    for (size_t i = 0; i < e->n_seen; i++) base_free(e->seen[i].name);
+    base_free(e->seen);
+}
