@@ -61,10 +61,21 @@ bool lazy_error_handled(void); /* the program has a handler (xt_on_error) */
 typedef struct lazy_hold {
     void (*end)(void *user);
     void *user;
+    bool tells; /* an error is told when it arises all the same, and is still the caller's */
     struct lazy_hold *outer;
 } lazy_hold;
 void lazy_hold_errors(lazy_hold *h);
 void lazy_release_errors(lazy_hold *h);
+bool lazy_tell_at_once(bool on); /* of the innermost hold, if there is one; gives what was set */
+/* The pending error is out of the way while something runs whose own errors are to be found and told, and is pending
+ * again behind it. Without one, put_back leaves what has arisen. */
+typedef struct lazy_aside {
+    xt_status error;
+    int64_t step;
+    bool seen, told, lost;
+} lazy_aside;
+void lazy_set_aside(lazy_aside *a);
+void lazy_put_back(lazy_aside *a);
 /* At the begin of a boundary of the program's own, `what` at src: an error that nobody has looked at ends the process,
  * or the call of whoever holds it. */
 void lazy_end_if_unseen(const char *what, const xt_src *src);

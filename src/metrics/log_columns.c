@@ -1,6 +1,6 @@
-/* The names that values have in rows: that of the log call, with _step and _epoch where both are on, and with the number
- * of the loader where there are several. Two values under one name would be two numbers in one place of a table, a
- * curve that jumps, and one of them what a callback watches: an error with both lines. */
+/* The names that values have in rows: that of the log call, with _step and _epoch where both are on, and with the
+ * number of the loader where there are several. Two values under one name would be two numbers in one place of a table,
+ * a curve that jumps, and one of them what a callback watches: an error with both lines. */
 #include "metrics/log_int.h"
 
 static const char *ending(const log_metric *m, bool epoch_level) {

@@ -86,16 +86,6 @@ typedef struct noted { /* what a log call gives */
     bool share; /* a metric's: `weight` is its denominator */
 } noted;
 
-/* A fit that has failed keeps the error that it fails with: this one is only told. */
-static void refuse_here(xt_status s) {
-    if (!lazy_pending()) {
-        lazy_fail(s);
-        return;
-    }
-    log_msg(XT_SEV_WARNING, "%s", status_message(s));
-    xt_status_free(s);
-}
-
 /* Around an epoch or a pass: the value is of the epoch, whatever the stage's steps log by default. */
 static void note_between(log_engine *e, const xt_src *src, const char *name, const noted *v, const xt_log_opts *o) {
     log_given g = {.metric = {.o = *o, .src = src_intern(src), .count = v->count, .finish = v->finish, .arg = v->arg},
@@ -104,11 +94,11 @@ static void note_between(log_engine *e, const xt_src *src, const char *name, con
                    .number = v->number,
                    .weight_value = v->weight_value};
     if (e->place == LOG_NOWHERE || e->place == LOG_CLOSED)
-        refuse_here(status_new(XT_FAILED_PRECONDITION, src,
-                               "xt_log \"%s\": nothing is trained, validated or tested here (setup, teardown, "
-                               "configure_optimizers, the start and end of a fit, "
-                               "predictions); xt_trainer_log_host writes numbers at any time of a fit",
-                               name));
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "xt_log \"%s\": nothing is trained, validated or tested here (setup, teardown, "
+                             "configure_optimizers, the start and end of a fit, "
+                             "predictions); xt_trainer_log_host writes numbers at any time of a fit",
+                             name));
     else if (o->on_step == XT_ON || o->on_epoch == XT_OFF)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
                              "xt_log \"%s\": %s, but between steps a value is of the whole epoch; log it in a hook of "

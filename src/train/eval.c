@@ -150,7 +150,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
 
 static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage,
                      const char *what) {
-    lazy_hold hold = {0};
+    lazy_hold hold = {.tells = true};
     lazy_hold_errors(&hold);
     int code = pass_alone(src, t, task, loader, stage, what);
     lazy_release_errors(&hold);

@@ -81,18 +81,21 @@ static void save_last(xt_trainer *t, bool ok) {
     base_free(path);
 }
 
-/* Callbacks learn of an error before anything else is done, while the state is that of the last whole step. */
+/* Callbacks learn of an error before anything else is done, while the state is that of the last whole step: the step
+ * that failed is dropped, so that no boundary of theirs runs what was recorded of it. */
 static void tell_exception(xt_trainer *t) {
     xt_status error = lazy_pending() ? status_clone(lazy_pending()) : NULL;
     if (!error) return;
-    xt_clear_error();
-    TRAIN_CALL(t, exception, t, error);
-    if (t->task->on_exception) t->task->on_exception(t->net, error, t->task->user);
+    lazy_aside failure;
+    lazy_boundary(LAZY_STEP_END, src_get(t->src));
+    lazy_set_aside(&failure);
+    TRAIN_CALL_AT_END(t, exception, t, error);
+    if (t->task->on_exception) TRAIN_AT_END(t->task->on_exception(t->net, error, t->task->user));
+    xt_clear_error(); /* of a hook, told by now */
     log_drain(); /* while what these asked for can be computed */
-    xt_status later = lazy_pending();
-    if (later) log_msg(XT_SEV_ERROR, "while ending the fit: %s", status_message(later));
     xt_clear_error();
-    lazy_fail(error);
+    lazy_put_back(&failure);
+    xt_status_free(error);
 }
 
 /* A fit that was refused, or had nothing left to do, leaves no folder of its own. */
@@ -117,9 +120,10 @@ static void end_fit(xt_trainer *t, bool ok) {
     log_drain();
     tell_exception(t);
     result_end(t);
-    if (ok && t->task->on_train_end) t->task->on_train_end(t->net, t->task->user);
-    if (ok && t->task->on_fit_end) t->task->on_fit_end(t->net, t->task->user);
-    TRAIN_CALL(t, fit_end, t, ok && !lazy_pending());
+    if (ok && t->task->on_train_end) TRAIN_AT_END(t->task->on_train_end(t->net, t->task->user));
+    if (ok && t->task->on_fit_end) TRAIN_AT_END(t->task->on_fit_end(t->net, t->task->user));
+    bool good = ok && !lazy_pending();
+    TRAIN_CALL_AT_END(t, fit_end, t, good);
     log_artifacts_send();
     log_drain();
     log_unread_tell(t->every.steps);
@@ -166,11 +170,13 @@ static void tell(xt_code code, const char *text) {
  * has been told. */
 int train_report(xt_status extra) {
     xt_status e = lazy_pending();
-    const char *first = extra ? status_message(extra) : "", *second = e && !lazy_error_told() ? status_message(e) : "";
-    if (e && extra && strstr(status_message(e), without_place(first)))
+    bool told = lazy_error_told();
+    const char *first = extra ? status_message(extra) : "", *second = e ? status_message(e) : "";
+    if (e && extra && strstr(second, without_place(first)))
         first = "";
     else if (e && extra && strstr(first, without_place(second)))
-        second = "";
+        *(told ? &first : &second) = "";
+    if (told) second = "";
     if (*first) tell(status_code(extra), first);
     if (*second) tell(status_code(e), second);
     bool failed = e || extra;
@@ -226,6 +232,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     log_unread_forget();
     log_set_place(LOG_CLOSED, LOG_TRAIN);
     s = train_begin(t, src);
+    if (!t->quiet) lazy_tell_at_once(true); /* from here on it may be long until the end */
     log_set_place(LOG_NOWHERE, LOG_TRAIN);
     log_at_step(t->global_step);
     lazy_position_of_thread()->samples = t->position.samples; /* not those of an earlier fit of this process */
@@ -248,6 +255,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     log_artifacts_send();
     log_drain();
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
+    if (!t->quiet) lazy_tell_at_once(false);
     t->fitting = false;
     return s;
 }

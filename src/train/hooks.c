@@ -18,8 +18,8 @@ void hooks_setup(xt_trainer *t, const char *stage) {
 }
 
 void hooks_teardown(xt_trainer *t, const char *stage) {
-    TRAIN_CALL(t, teardown, t, stage);
-    if (t->net) TASK_CALL(t, teardown, stage);
+    TRAIN_CALL_AT_END(t, teardown, t, stage);
+    if (t->net) TRAIN_AT_END(TASK_CALL(t, teardown, stage));
 }
 
 static void may_log(train_pass pass) {

@@ -80,7 +80,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
 
 int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn,
                   void *user) {
-    lazy_hold hold = {0};
+    lazy_hold hold = {.tells = true};
     lazy_hold_errors(&hold);
     int out = predict(src, t, task, loader, fn, user);
     lazy_release_errors(&hold);

@@ -199,6 +199,21 @@ xt_status train_explain_name(xt_status s, const char *name);
                 !callback_rests(t, (t)->callbacks[i_]))                              \
                 (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user);   \
     } while (0)
+/* At the end of a fit or a pass: each hook runs whatever became of what was before it, and an error of its own is told
+ * beside the one that the fit ends with. */
+#define TRAIN_AT_END(call)       \
+    do {                         \
+        lazy_aside aside_;       \
+        lazy_set_aside(&aside_); \
+        call;                    \
+        lazy_put_back(&aside_);  \
+    } while (0)
+#define TRAIN_CALL_AT_END(t, hook, ...)                                                          \
+    do {                                                                                         \
+        for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                                         \
+            if ((t)->callbacks[i_]->d.hook && !callback_rests(t, (t)->callbacks[i_]))            \
+                TRAIN_AT_END((t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user)); \
+    } while (0)
 /* accumulation_schedule.c: the window's size in this epoch, if a callback says one; gives the epoch at which
  * it may change */
 int64_t accumulation_change(const xt_trainer *t, int64_t epoch, int64_t *k);

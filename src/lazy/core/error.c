@@ -116,6 +116,12 @@ void lazy_release_errors(lazy_hold *h) {
     if (!hold && c && !c->error_seen && !status_was_looked_at()) lazy_tell_pending();
 }
 
+bool lazy_tell_at_once(bool on) {
+    bool was = hold && hold->tells;
+    if (hold) hold->tells = on;
+    return was;
+}
+
 /* --- an error arises --- */
 /* A rank that died or left says, or its launcher does, how it ended and where it was: that is the cause, before what
  * this rank was waiting in. */
@@ -144,7 +150,29 @@ void lazy_fail(xt_status s) {
     if (c->error_lost) c->error = name_lost(c->error);
     c->error_seen = c->error_told = false;
     status_watch(c->error);
-    if (!hold) lazy_tell_pending();
+    if (!hold || hold->tells) lazy_tell_pending();
+}
+
+void lazy_set_aside(lazy_aside *a) {
+    lazy_ctx *c = lazy_ctx_there();
+    *a = (lazy_aside){0};
+    if (!c || !c->error) return;
+    *a = (lazy_aside){c->error, c->error_step, c->error_seen || status_was_looked_at(), c->error_told, c->error_lost};
+    c->error = NULL;
+    c->error_told = c->error_seen = c->error_lost = false;
+    status_watch(NULL);
+}
+
+void lazy_put_back(lazy_aside *a) {
+    lazy_ctx *c = lazy_ctx_there();
+    if (!c || !a->error) return;
+    xt_status_free(c->error);
+    c->error = a->error;
+    c->error_step = a->step;
+    c->error_seen = a->seen;
+    c->error_told = a->told;
+    c->error_lost = a->lost;
+    status_watch(c->error);
 }
 
 /* --- the program looks --- */
