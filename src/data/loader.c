@@ -262,6 +262,7 @@ static void tell_short(xt_loader *l, int64_t size) {
 static bool end_epoch(xt_loader *l) {
     l->next = 0;
     l->epoch++;
+    lazy_pass_ended(l);
     return false;
 }
 
@@ -310,8 +311,8 @@ bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
     }
     if (end) return end_epoch(l);
     lazy_position *at = lazy_position_of_thread();
-    *at = (lazy_position){out->size, l->next, l->epoch, at->samples + lazy_share_of(out->size), l->o.pad_last == XT_ON,
-                          at->step,  at->pass};
+    *at = (lazy_position){out->size, l->next,  l->epoch, at->samples + lazy_share_of(out->size), l->o.pad_last == XT_ON,
+                          at->step,  at->pass, l};
     l->next++;
     return !lazy_pending();
 }

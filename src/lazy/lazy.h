@@ -180,6 +180,19 @@ xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(vo
  * apart by it. */
 void lazy_note_freeze(const xt_src *src); /* parameters were frozen or unfrozen here: a cause of the next program */
 void lazy_mode_toggle(const xt_src *src, uint64_t module); /* src: where it was turned; NULL = inside the library */
+/* modes.c: what this thread's modules are for, by the same numbers. A program evaluates while what its optimizers train
+ * is in evaluation mode (a teacher that always is says nothing); without an optimizer, while any module is. */
+typedef enum lazy_module_is {
+    LAZY_MODULE_TRAINING,
+    LAZY_MODULE_EVALUATING,
+    LAZY_MODULE_OPTIMIZED,
+    LAZY_MODULE_STEPPED, /* by an optimizer: if it is in evaluation mode it trains in it, until it leaves it */
+    LAZY_MODULE_GONE
+} lazy_module_is;
+void lazy_module_now(uint64_t module, lazy_module_is what);
+bool lazy_evaluates(void);
+/* Since it was asked last, the first such step was recorded: what came before it was none of an evaluation. */
+bool lazy_stepped_evaluating(void);
 
 /* --- gradients --- */
 xt_tensor lazy_grad(xt_tensor t); /* none when there is none */
@@ -302,8 +315,12 @@ typedef struct lazy_observer {
     void (*before)(void *user, lazy_cause cause);
     void (*after)(void *user, lazy_cause cause, int64_t step, bool ok);
     void *user;
+    void (*pass_ended)(void *user, const void *loader); /* it has no more batches; the last one's boundary has been */
 } lazy_observer;
 void lazy_observe(const lazy_observer *o);
+void lazy_pass_ended(const void *loader); /* tells them */
+/* fn() on a thread that ends by itself, while it still has all that it made. Once per process. */
+void lazy_at_thread_end(void (*fn)(void));
 /* fn(user, ...) when the device has finished the program of the step that ends at the next boundary; finished_ns is
  * clock_ns time. */
 typedef void (*lazy_done_fn)(void *user, int64_t step, int64_t finished_ns);
@@ -376,6 +393,7 @@ typedef struct lazy_position {
     int64_t step;
     /* a trainer's "validation", "test" or "sanity check", while it is under way; else NULL */
     const char *pass;
+    const void *loader; /* that gave the batch; only its address means something */
 } lazy_position;
 lazy_position *lazy_position_of_thread(void);
 /* What reports call the step: a trainer's optimizer step, which validations do not count in; in a loop of one's own

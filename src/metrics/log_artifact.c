@@ -75,10 +75,11 @@ static bool may_give(log_engine *e, const xt_src *src, const char *name, log_art
 /* Which step something given now is of, and when that is. */
 static void fill_moment(const log_engine *e, artifact *x) {
     bool in_step = e->place == LOG_IN_STEP, plain = in_step && !e->manual;
+    log_stage modes = lazy_evaluates() ? LOG_VALIDATE : LOG_TRAIN;
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     x->a.wall = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-    x->a.stage = in_step ? e->stage : e->given_stage;
+    x->a.stage = plain ? modes : in_step ? e->stage : e->given_stage;
     x->a.step = plain                              ? counter_get(COUNTER_optimizer_steps)
                 : in_step && e->stage == LOG_TRAIN ? e->next_step
                                                    : e->done_step;

@@ -7,6 +7,7 @@
 typedef struct log_metric {
     char *name;
     xt_log_opts o; /* settled */
+    xt_log_opts given; /* as the call had them */
     src_id src;
     int64_t at, count; /* its rows in the state */
     xt_metric_finish finish; /* NULL: one row, a mean (or what o.reduce says) */
@@ -43,6 +44,8 @@ typedef struct log_set { /* one stage */
     int64_t window, row_window; /* windows begun; of them, those that the last row of step values has seen */
     bool fresh; /* something was recorded since the last row of epoch values */
     bool holds; /* what is pending waits for the stage's next step */
+    const void *loader; /* whose batch the newest step was of; NULL: of none */
+    bool pass_over; /* of a plain loop: its epoch's row is due at the next boundary */
 } log_set;
 typedef struct log_given { /* a value logged between steps; metric.at: its row in what is sent */
     log_metric metric;
@@ -68,8 +71,9 @@ typedef struct log_engine { /* of a thread */
     src_id asked; /* the first line that asked for a histogram or an image of the step being recorded; 0: none */
     bool mute, mute_said, sanity;
     int loader_plus_1; /* 0: there is one */
-    int64_t every, seen_steps;
-    bool plain; /* a loop without a trainer has logged values */
+    int64_t every, seen_steps; /* of plain loops, as are these: */
+    int64_t open_steps; /* not 0: a compiled call has made the steps so many, and what is logged behind it is of it */
+    bool plain; /* one has logged values */
     struct log_unread *unread; /* log_unread.c */
     size_t n_unread, cap_unread;
 } log_engine;
@@ -131,6 +135,16 @@ bool log_muted(log_engine *e, const char *what, const char *name); /* says so on
 
 /* log_thread.c */
 log_engine *log_engine_get(void); /* opens the thread's engine; NULL without memory */
+
+/* log_plain.c: rows of loops without a trainer */
+void log_plain_stage(log_engine *e); /* the stage is the one that the modules' modes say */
+void log_plain_before(log_engine *e); /* a boundary, and log_record_step after it */
+void log_plain_after(log_engine *e, bool call);
+void log_plain_pass_ended(log_engine *e, const void *loader);
+void log_plain_last_rows(log_engine *e);
+
+/* log_record.c: what was noted for the step in one stage is of another one, with that one's defaults. */
+void log_pending_move(log_engine *e, log_stage from, log_stage to);
 
 /* log_held.c */
 void log_pending_drop(log_pending *p); /* its tensors, if they are ours */

@@ -29,7 +29,14 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
             continue;
         }
         if (m->restored) {
-            *m = (log_metric){m->name, *o, src_intern(src), m->at, count, finish, arg, share, false};
+            *m = (log_metric){.name = m->name,
+                              .o = *o,
+                              .src = src_intern(src),
+                              .at = m->at,
+                              .count = count,
+                              .finish = finish,
+                              .arg = arg,
+                              .share = share};
             if (!log_columns_free(e, set, i, src)) {
                 m->restored = true;
                 return NULL;
@@ -144,6 +151,8 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
         note_between(e, src, name, &v, &o);
         return;
     }
+    log_plain_stage(e);
+    xt_log_opts given = o;
     settle_options(e, &o);
     if (o.on_step == XT_OFF && o.on_epoch == XT_OFF) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
@@ -152,6 +161,7 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     }
     log_metric *m = metric_of(e, src, name, &o, v.count, v.finish, v.arg, v.share);
     if (!m) return;
+    m->given = given;
     log_set *set = &e->sets[e->stage];
     int which = (int)(m - set->metrics);
     for (size_t i = 0; i < set->n_pending; i++)
@@ -168,6 +178,24 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
                      .is_number = !v.value.slot,
                      .weigh = v.weigh};
     if (!VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) lazy_fail(status_oom(sizeof p, "a logged value"));
+}
+
+void log_pending_move(log_engine *e, log_stage from, log_stage to) {
+    log_set *set = &e->sets[from], *into = &e->sets[to];
+    log_stage was = e->stage;
+    e->stage = to;
+    for (size_t i = 0; i < set->n_pending; i++) {
+        log_pending p = set->pending[i];
+        log_metric *m = &set->metrics[p.metric];
+        xt_log_opts o = m->given;
+        settle_options(e, &o);
+        log_metric *of = metric_of(e, src_get(m->src), m->name, &o, m->count, m->finish, m->arg, m->share);
+        if (of) of->given = m->given;
+        p.metric = of ? (int)(of - into->metrics) : 0;
+        if (!of || !VEC_PUSH(into->pending, into->n_pending, into->cap_pending, p)) log_pending_drop(&p);
+    }
+    set->n_pending = 0;
+    e->stage = was;
 }
 
 /* The size of a batch is a constant of the program, as its shapes are. What may change while the shapes stay is data: a

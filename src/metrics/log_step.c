@@ -61,6 +61,7 @@ static void recorded(void *user) {
     set->window += set->window_begins;
     set->epoch_begins = set->window_begins = false;
     set->fresh = true;
+    set->loader = lazy_position_of_thread()->loader;
 }
 
 /* A compiled step function logs into the stage it was recorded in. */
@@ -154,17 +155,8 @@ static void forget_recorded(void *user) {
     set->before = NULL;
 }
 
-/* Its first values: those of an earlier fit are in rows of its own. */
-static void begin_plain(log_engine *e) {
-    log_set *set = &e->sets[LOG_TRAIN];
-    if (e->plain || e->manual || !set->n_pending || set->holds) return;
-    e->plain = set->epoch_begins = set->window_begins = true;
-    set->row_window = set->window;
-}
-
 void log_record_step(log_engine *e) {
     e->asked = 0;
-    begin_plain(e);
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         log_set *set = &e->sets[s];
         if (set->n_pending == 0 || set->holds) continue;

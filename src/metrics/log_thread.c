@@ -10,53 +10,28 @@ static void before(void *user, lazy_cause cause) {
     (void)user;
     (void)cause;
     log_engine *e = log_engine_peek();
-    if (e) log_record_step(e);
+    if (!e) return;
+    if (!e->manual) log_plain_before(e);
+    log_record_step(e);
 }
 
-/* Plain loops: every optimizer step is a window, and every n-th sends a row. */
 static void after(void *user, lazy_cause cause, int64_t step, bool ok) {
     (void)user;
-    (void)cause;
     (void)step;
     log_engine *e = log_engine_peek();
-    if (!e || e->manual || !ok) return;
-    int64_t steps = counter_get(COUNTER_optimizer_steps);
-    if (steps == e->seen_steps) return;
-    e->seen_steps = steps;
-    e->sets[LOG_TRAIN].window_begins = true;
-    if (steps % e->every != 0) return;
-    if (e->sets[LOG_TRAIN].n) log_open_default_sinks();
-    log_emit(LOG_TRAIN, false, steps);
+    if (e && !e->manual && ok) log_plain_after(e, cause == LAZY_CALL);
 }
 
-/* What a plain loop has logged since its last row: that of a run shorter than a row's period, and of what comes
- * behind the last step. And the values with .on_epoch, whose epoch is the loop. */
-static void last_rows(log_engine *e) {
-    log_set *set = &e->sets[LOG_TRAIN];
-    const log_metric *first = set->n_pending ? &set->metrics[set->pending[0].metric] : NULL;
-    if (e->manual || lazy_pending()) return;
-    if (first && !lazy_device_is_open(NULL)) {
-        char at[256];
-        log_msg(XT_SEV_WARNING,
-                "%s: xt_log \"%s\" is not written: it was logged after xt_finish, and the program ended without "
-                "another one",
-                src_text(first->src, at, sizeof at), first->name);
-        log_forget_step(LOG_TRAIN);
-        return;
-    }
-    if (first) lazy_boundary(LAZY_FINISH, src_get(first->src));
-    if (!e->plain) return;
-    e->plain = false;
-    log_open_default_sinks();
-    log_emit(LOG_TRAIN, false, counter_get(COUNTER_optimizer_steps));
-    log_emit(LOG_TRAIN, true, counter_get(COUNTER_optimizer_steps));
-    lazy_drain(); /* the reader holds what it reads until it has handed it out */
+static void pass_ended(void *user, const void *loader) {
+    (void)user;
+    log_engine *e = log_engine_peek();
+    if (e && !e->manual) log_plain_pass_ended(e, loader);
 }
 
 static void finish(void *user) {
     (void)user;
     log_engine *e = log_engine_peek();
-    if (e) last_rows(e);
+    if (e) log_plain_last_rows(e);
     log_close();
 }
 
@@ -80,10 +55,21 @@ static void engine_free(void *p) {
     if (log_engine_peek() == e) log_engine_set(NULL);
 }
 
+/* A thread's rows are written by its end, since nobody else can end its last step. */
+static void thread_ends(void) {
+    log_engine *e = log_engine_peek();
+    if (!e) return;
+    log_plain_last_rows(e);
+    lazy_disown(e);
+    engine_free(e);
+}
+
 static void observe_boundaries(void) {
     static atomic_bool done;
     lazy_at_finish(finish, NULL);
-    if (!atomic_exchange(&done, true)) lazy_observe(&(lazy_observer){.before = before, .after = after});
+    if (atomic_exchange(&done, true)) return;
+    lazy_observe(&(lazy_observer){.before = before, .after = after, .pass_ended = pass_ended});
+    lazy_at_thread_end(thread_ends);
 }
 
 log_engine *log_engine_get(void) {
@@ -111,6 +97,7 @@ void log_set_manual(bool on) {
     e->manual = on;
     /* of a plain loop that follows: only its own steps make rows */
     e->seen_steps = counter_get(COUNTER_optimizer_steps);
+    e->open_steps = 0;
 }
 
 log_place log_set_place(log_place place, log_stage of) {

@@ -66,7 +66,10 @@ xt_module *xt_module_new(xt_module_fn fn, void *user) {
 
 /* Compiled step functions are told: a recording made in one mode is not run in the other. */
 static void set_mode(const xt_src *src, nn_root *r, bool training) {
-    if (r->training != training) lazy_mode_toggle(src, r->number);
+    if (r->training != training) {
+        lazy_mode_toggle(src, r->number);
+        lazy_module_now(r->number, training ? LAZY_MODULE_TRAINING : LAZY_MODULE_EVALUATING);
+    }
     r->training = training;
 }
 
@@ -74,6 +77,7 @@ void xt_module_free(xt_module *m) {
     if (!m || m->parent) return; /* children belong to their root */
     nn_root *r = m->root;
     set_mode(NULL, r, true);
+    lazy_module_now(r->number, LAZY_MODULE_GONE);
     lazy_disown(m);
     for (size_t i = 0; i < r->n; i++) {
         if (r->entries[i].t.slot && lazy_type(r->entries[i].t)) xt_drop_at(XT_HERE, r->entries[i].t);
@@ -131,6 +135,9 @@ void xt_train(xt_module *m) {
 }
 void xt_eval(xt_module *m) {
     xt_eval_at(NULL, m);
+}
+uint64_t nn_network(const xt_module *m) {
+    return m->root->number;
 }
 bool xt_is_training(const xt_module *m) {
     return m && m->root->training;

@@ -88,6 +88,7 @@ bool nn_is_frozen(const struct xt_module *m, const char *name); /* by xt_freeze;
 xt_status nn_wished(const struct nn_root *r, const char *name, const ir_type *type, nn_recipe *recipe, bool *frozen);
 void nn_wishes_free(struct nn_root *r);
 bool nn_keep_wish(struct nn_root *r, const nn_wish *w); /* copies it; false without memory, which is reported */
+uint64_t nn_network(const xt_module *m); /* of the network that m is of; no other ever has it */
 /* weight_norm.c: whether the tensor `name` (full) is made of a direction and a size, and that tensor. */
 bool nn_is_weight_normed(const struct nn_root *r, const char *name);
 xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init, double a,

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "lazy/mesh/mesh.h"
+#include "nn/nn.h"
 #include "optim/optim.h"
 
 static void step_error(const xt_src *src, const char *what) {
@@ -226,6 +227,7 @@ static void count_step(void *user) {
     o->reduced = o->unscaled = false;
     o->steps++;
     lazy_count_update();
+    lazy_module_now(nn_network(o->net), LAZY_MODULE_STEPPED);
     counter_add(COUNTER_optimizer_steps, 1);
 }
 static void poll_again(void *user) {

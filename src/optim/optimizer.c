@@ -1,5 +1,6 @@
 /* Optimizers as objects: made with the numbers of their kind, freed. */
 
+#include "nn/nn.h"
 #include "optim/optim.h"
 
 static void free_optimizer(void *o) {
@@ -63,6 +64,7 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
     o->name = &optim_names[k->id];
     o->net = net;
     o->last_step = o->updater.step = -1;
+    lazy_module_now(nn_network(net), LAZY_MODULE_OPTIMIZED);
     live_add(LIVE_optimizer, 1);
     return o;
 }

@@ -2,6 +2,7 @@
  * can be logged, whenever rows are due. Each loop in a process of its own, whose steps count from 1. */
 #include "train_log_test.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -101,8 +102,228 @@ static void a_plain_loop_is_an_epoch(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* --- passes over loaders --- */
+/* Rows of a name in metrics.csv: "STAGE/LEVEL@STEP=VALUE" each. */
+static const char *rows_of(const char *run, const char *name) {
+    static char list[1024];
+    size_t n;
+    char *save = NULL, *text = read_file(run, "metrics.csv", &n), found_name[64], stage[32], level[32];
+    list[0] = 0;
+    for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+        double value;
+        int step;
+        if (sscanf(line, "%d,%*[^,],%*[^,],%*[^,],%*[^,],%31[^,],%31[^,],%63[^,],%lf", &step, stage, level, found_name,
+                   &value) == 5 &&
+            strcmp(found_name, name) == 0)
+            add(list, sizeof list, "%s/%s@%d=%g", stage, level, step, value);
+    }
+    base_free(text);
+    return list;
+}
+
+typedef struct plain {
+    xt_module *m;
+    xt_optimizer *o;
+} plain;
+
+static void train_step(plain *p, xt_tensor x) {
+    xt_tensor loss = xt_mean(xt_forward(p->m, x));
+    if (!p->o) p->o = xt_sgd(p->m, .lr = 0.1);
+    xt_backward(loss);
+    xt_optimizer_step(p->o);
+}
+
+/* Names of a stage, `n` of them, each of the value i. */
+static void log_many(const char *stage, int n, xt_tensor x) {
+    char name[64];
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "%s/%d", stage, i);
+        xt_log(name, xt_add_scalar(xt_mul_scalar(xt_mean(x), 0), i), .on_step = XT_OFF, .on_epoch = XT_ON);
+    }
+}
+
+/* Three epochs of four batches and validations of two: as with the Trainer one program for each, however much is
+ * logged, and each validation's values when it is over. */
+static void check_passes(const char *run, int names, int every) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(4), *val = data(2);
+    xt_log_every_n_steps(every);
+    int64_t before = 0;
+    for (int epoch = 0; epoch < 3; epoch++) {
+        for (xt_batch b; xt_next(train, &b);) {
+            train_step(&p, b.x);
+            log_many("train", names, b.x);
+            xt_log_value("x", epoch * 4 + b.index);
+        }
+        xt_eval(p.m);
+        xt_no_grad_begin();
+        for (xt_batch b; xt_next(val, &b);) {
+            xt_forward(p.m, b.x);
+            log_many("val", names, b.x);
+            xt_log_value("v", epoch * 10 + b.index);
+        }
+        xt_no_grad_end();
+        log_drain();
+        double now;
+        if (!log_find("v", &now) || now != epoch * 10 + 0.5) same("the validation's value", "another", "its mean");
+        xt_train(p.m);
+        if (epoch == 0) before = counter_get(COUNTER_compiles);
+    }
+    char programs[32];
+    snprintf(programs, sizeof programs, "%lld", (long long)(counter_get(COUNTER_compiles) - before));
+    same("programs behind the first epoch", programs, "0");
+    xt_finish();
+    same("v", rows_of(run, "v"), "validate/epoch@4=0.5 validate/epoch@8=10.5 validate/epoch@12=20.5");
+    same("x", rows_of(run, "x"),
+         every == 2 ? "train/step@2=1 train/step@4=3 train/step@6=5 train/step@8=7 train/step@10=9 train/step@12=11"
+                    : "train/step@12=11");
+    same("train/1", rows_of(run, "train/1"), "train/epoch@4=1 train/epoch@8=1 train/epoch@12=1");
+    same("val/1", rows_of(run, "val/1"), "validate/epoch@4=1 validate/epoch@8=1 validate/epoch@12=1");
+}
+
+static void passes_have_rows(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    in_a_child(check_passes, 2, 2);
+    in_a_child(check_passes, 3, 50);
+    in_a_child(check_passes, 70, 50);
+    assert_int_equal(wrong, 0);
+}
+
+/* Loops in which modes and loaders do not say it plainly. */
+typedef enum oddity {
+    LEFT_EARLY,
+    WITHIN_AN_EPOCH,
+    NO_LOADER,
+    TEACHER,
+    TRAINS_EVALUATING,
+    SILENT_LOADER,
+    ODDITIES
+} oddity;
+static void check_oddity(const char *run, int which, int every) {
+    static float ones[2] = {1, 1};
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(4), *val = data(4);
+    p.o = xt_sgd(p.m, .lr = 0.1);
+    xt_log_every_n_steps(every);
+    xt_module *teacher = which == TEACHER ? xt_module_new(net, NULL) : NULL;
+    if (teacher) xt_eval(teacher);
+    if (which == TRAINS_EVALUATING) xt_eval(p.m);
+    for (int epoch = 0; epoch < 2; epoch++)
+        for (xt_batch b; xt_next(train, &b);) {
+            if (teacher) xt_forward(teacher, b.x);
+            xt_log_value("x", b.index, .on_epoch = XT_ON, .on_step = XT_OFF);
+            if (which == TRAINS_EVALUATING) xt_log_value("s", b.index);
+            train_step(&p, b.x);
+            if (b.index != 1 || which == TEACHER || which == TRAINS_EVALUATING) continue;
+            if (which != SILENT_LOADER) xt_eval(p.m);
+            if (which == NO_LOADER)
+                for (int i = 0; i < 2; i++) {
+                    xt_forward(p.m, xt_from_array(ones, XT_F32, 2, 1));
+                    xt_log_value("v", i);
+                    xt_mark_step();
+                }
+            else
+                for (xt_batch c; xt_next(val, &c);) {
+                    xt_forward(p.m, c.x);
+                    if (which != SILENT_LOADER) xt_log_value("v", c.index);
+                    if (which == LEFT_EARLY && c.index == 1) break;
+                }
+            xt_train(p.m);
+            if (which == LEFT_EARLY) xt_loader_set_epoch(val, 0, 0);
+        }
+    xt_finish();
+    const char *v = rows_of(run, "v");
+    if (which == LEFT_EARLY || which == NO_LOADER) same("v", v, "validate/epoch@2=0.5 validate/epoch@6=0.5");
+    if (which == WITHIN_AN_EPOCH) same("v", v, "validate/epoch@2=1.5 validate/epoch@6=1.5");
+    if (which == TRAINS_EVALUATING)
+        same("s", rows_of(run, "s"),
+             "train/step@1=0 train/step@2=1 train/step@3=2 train/step@4=3 train/step@5=0 train/step@6=1 "
+             "train/step@7=2 train/step@8=3");
+    same("x", rows_of(run, "x"), "train/epoch@4=1.5 train/epoch@8=1.5");
+}
+
+static void odd_loops(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int which = 0; which < ODDITIES; which++) in_a_child(check_oddity, which, 1);
+    assert_int_equal(wrong, 0);
+}
+
+/* --- behind a compiled call --- */
+static plain *compiled;
+static xt_tensor compiled_step(const xt_tensor *in, int n, void *user) {
+    (void)n;
+    plain *p = user;
+    xt_tensor loss = xt_mean(xt_forward(p->m, in[0]));
+    xt_backward(loss);
+    xt_optimizer_step(p->o);
+    return loss;
+}
+static void check_call(const char *run, int inside, int every) {
+    (void)every;
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(4);
+    xt_forward(p.m, xt_zeros(XT_F32, 2, 1));
+    p.o = xt_sgd(p.m, .lr = 0.1);
+    compiled = &p;
+    xt_log_every_n_steps(1);
+    xt_step *f = xt_compile(compiled_step, .user = &p, .name = "step");
+    static float ones[2] = {1, 1};
+    for (int i = 0; i < 4; i++) {
+        xt_batch b;
+        if (inside) xt_next(train, &b);
+        xt_tensor loss = xt_call(f, inside ? b.x : xt_from_array(ones, XT_F32, 2, 1));
+        xt_log("x", xt_add_scalar(xt_mul_scalar(loss, 0), 7));
+        xt_log_value("n", i + 1);
+    }
+    xt_finish();
+    found got = look(run);
+    same("metrics.csv", got.rows[0], "1=7 2=7 3=7 4=7");
+    same("n", rows_of(run, "n"), "train/step@1=1 train/step@2=2 train/step@3=3 train/step@4=4");
+}
+static void what_follows_a_call_is_of_its_step(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    in_a_child(check_call, 0, 1);
+    in_a_child(check_call, 1, 2);
+    assert_int_equal(wrong, 0);
+}
+
+/* --- threads that end before xt_finish --- */
+static void *a_thread(void *unused) {
+    for (int i = 0; i < 3; i++) {
+        log_it();
+        xt_mark_step();
+    }
+    xt_log_value("n", 1);
+    return unused;
+}
+static void check_thread(const char *run, int when, int every) {
+    (void)when, (void)every;
+    xt_mark_step();
+    pthread_t t;
+    pthread_create(&t, NULL, a_thread, NULL);
+    pthread_join(t, NULL);
+    same("objects that the thread has left", live_get(LIVE_tensor) ? "some" : "", "");
+    xt_finish();
+    found f = look(run);
+    same("metrics.csv", f.rows[0], is_row(what) ? "0=7" : "");
+    same("the event file", is_row(what) ? f.rows[2] : f.others[2], is_row(what) ? "0=7" : "0 0 0");
+    same("n", rows_of(run, "n"), "train/step@0=1");
+}
+static void a_thread_ends(void **state) {
+    (void)state;
+    for (int k = 0; k < THINGS; k++) {
+        what = (thing)k;
+        in_a_child(check_thread, 20, 50);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(plain_loops), T(a_plain_loop_is_an_epoch)};
+    const struct CMUnitTest tests[] = {T(plain_loops), T(a_plain_loop_is_an_epoch),           T(passes_have_rows),
+                                       T(odd_loops),   T(what_follows_a_call_is_of_its_step), T(a_thread_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* The context of a thread, made at its first use: the step it is recording, empty or not, and what it keeps. What it
  * has goes when the thread does. */
 #include "lazy/core/ctx.h"
+#include "lazy/core/listeners.h"
 
 #include "base/tally.h"
 
@@ -53,6 +54,7 @@ static void ctx_free(void *p) {
     base_free(c->autocasts);
     base_free(c->regions);
     base_free(c->pasts);
+    base_free(c->modes);
     base_free(c);
     atomic_fetch_sub(&n_ctx, 1);
     if (this_ctx == c) this_ctx = NULL;
@@ -65,8 +67,21 @@ void lazy_attend(lazy_ctx *c, const lazy_guest *g) {
     c->guests[c->n_guests++] = g;
 }
 
+/* --- a thread ends by itself --- */
+static lazy_listeners at_end = LAZY_LISTENERS_INIT;
+
+void lazy_at_thread_end(void (*fn)(void)) {
+    if (!lazy_listen(&at_end, &fn, sizeof fn)) lazy_fail(status_oom(sizeof fn, "what is done when a thread ends"));
+}
+
+static void thread_ends(void *p) {
+    for (const lazy_listener *i = lazy_listener_first(&at_end); i; i = lazy_listener_next(i))
+        (*(void (*const *)(void))(const void *)i->data)();
+    ctx_free(p);
+}
+
 static void make_key(void) {
-    pthread_key_create(&ctx_key, ctx_free);
+    pthread_key_create(&ctx_key, thread_ends);
 }
 
 static xt_status (*refuses)(void);

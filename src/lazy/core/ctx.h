@@ -231,6 +231,9 @@ typedef struct lazy_ctx {
     size_t n_done, cap_done, cap_done_users, n_done_users;
     lazy_phases *phases; /* lazy_then */
     size_t n_phases, cap_phases;
+    struct lazy_mode *modes; /* modes.c */
+    size_t n_modes, cap_modes;
+    bool stepped_evaluating;
 } lazy_ctx;
 
 void lazy_watch_exit(void);

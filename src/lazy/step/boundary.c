@@ -335,6 +335,11 @@ void lazy_observe_before(lazy_cause cause) {
         if (observer(i)->before) observer(i)->before(observer(i)->user, cause);
 }
 
+void lazy_pass_ended(const void *loader) {
+    for (const lazy_listener *i = lazy_listener_first(&observers); i; i = lazy_listener_next(i))
+        if (observer(i)->pass_ended) observer(i)->pass_ended(observer(i)->user, loader);
+}
+
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
     int64_t step = c->step;
     if (counts) {

@@ -1,0 +1,55 @@
+/* What a thread's modules are for: which of them optimizers train, and which are in evaluation mode. Kept from the
+ * first change on, so that whoever asks later (the log engine, at a program's first value) is told what was said
+ * before. */
+#include "lazy/core/ctx.h"
+
+struct lazy_mode {
+    uint64_t module;
+    bool evaluates, optimized;
+    bool trains; /* though it evaluates */
+};
+
+/* NULL: a module of which nothing was said; made where there is memory, if `make`. */
+static struct lazy_mode *mode_of(lazy_ctx *c, uint64_t module, bool make) {
+    for (size_t i = 0; i < c->n_modes; i++)
+        if (c->modes[i].module == module) return &c->modes[i];
+    struct lazy_mode fresh = {.module = module};
+    if (!make || !VEC_PUSH(c->modes, c->n_modes, c->cap_modes, fresh)) return NULL;
+    return &c->modes[c->n_modes - 1];
+}
+
+void lazy_module_now(uint64_t module, lazy_module_is what) {
+    bool news = what == LAZY_MODULE_EVALUATING || what == LAZY_MODULE_OPTIMIZED;
+    lazy_ctx *c = news ? lazy_ctx_get() : lazy_ctx_there();
+    struct lazy_mode *m = c ? mode_of(c, module, news) : NULL;
+    if (!m) return;
+    switch (what) {
+    case LAZY_MODULE_TRAINING: m->evaluates = m->trains = false; break;
+    case LAZY_MODULE_EVALUATING: m->evaluates = true; break;
+    case LAZY_MODULE_OPTIMIZED: m->optimized = true; break;
+    case LAZY_MODULE_STEPPED:
+        c->stepped_evaluating = c->stepped_evaluating || (m->evaluates && !m->trains);
+        m->trains = m->evaluates;
+        break;
+    case LAZY_MODULE_GONE: *m = c->modes[--c->n_modes]; break;
+    }
+}
+
+bool lazy_evaluates(void) {
+    const lazy_ctx *c = lazy_ctx_there();
+    size_t optimized = 0, evaluated = 0, others = 0;
+    for (size_t i = 0; c && i < c->n_modes; i++) {
+        bool evaluates = c->modes[i].evaluates && !c->modes[i].trains;
+        optimized += c->modes[i].optimized;
+        evaluated += c->modes[i].optimized && evaluates;
+        others += evaluates;
+    }
+    return optimized ? evaluated == optimized : others > 0;
+}
+
+bool lazy_stepped_evaluating(void) {
+    lazy_ctx *c = lazy_ctx_there();
+    bool was = c && c->stepped_evaluating;
+    if (c) c->stepped_evaluating = false;
+    return was;
+}

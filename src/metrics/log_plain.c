@@ -1,0 +1,112 @@
+/* Rows of loops without a trainer. Each optimizer step is a window, and every n-th sends a row; a pass over a loader is
+ * an epoch, of training or of validation as the modes of the modules say (xt_eval, xt_train), and its end sends the
+ * epoch's values; the program's end sends the rest. */
+#include "metrics/log_int.h"
+
+void log_plain_stage(log_engine *e) {
+    if (e->manual) return;
+    log_stage now = lazy_evaluates() ? LOG_VALIDATE : LOG_TRAIN;
+    /* a validation that ran over no loader, or was left early, is over */
+    if (e->stage == LOG_VALIDATE && now == LOG_TRAIN) e->sets[LOG_VALIDATE].pass_over = true;
+    e->stage = now;
+}
+
+static bool has_rows(const log_set *set, bool epoch_level) {
+    return set->n && set->rows && (epoch_level ? set->fresh : set->window > set->row_window);
+}
+
+static void emit(log_stage s, bool epoch_level, int64_t steps, const log_set *set) {
+    if (!has_rows(set, epoch_level)) return;
+    log_open_default_sinks();
+    log_emit(s, epoch_level, steps);
+}
+
+/* The values of the stage's epoch, and its next step begins another one. */
+static void end_pass(log_engine *e, log_stage s) {
+    log_set *set = &e->sets[s];
+    int64_t steps = counter_get(COUNTER_optimizer_steps);
+    set->pass_over = false;
+    if (s == LOG_VALIDATE) emit(s, false, steps, set); /* values with .on_step: of the last batches */
+    emit(s, true, steps, set);
+    set->epoch_begins = set->window_begins = true;
+}
+
+/* Values of optimizer step number `steps` are complete. */
+static void end_window(log_engine *e, int64_t steps) {
+    e->open_steps = 0;
+    e->sets[LOG_TRAIN].window_begins = true;
+    if (steps % e->every == 0) emit(LOG_TRAIN, false, steps, &e->sets[LOG_TRAIN]);
+}
+
+/* Its first values: those of an earlier fit are in rows of its own. */
+static void begin_loop(log_engine *e) {
+    bool any = false;
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) any = any || (e->sets[s].n_pending && !e->sets[s].holds);
+    if (e->plain || !any) return;
+    e->plain = true;
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) {
+        log_set *set = &e->sets[s];
+        set->epoch_begins = set->window_begins = true;
+        set->row_window = set->window;
+        set->fresh = false;
+    }
+}
+
+void log_plain_before(log_engine *e) {
+    /* a network that is trained in evaluation mode: what its first step has logged is none of a validation */
+    if (lazy_stepped_evaluating()) log_pending_move(e, LOG_VALIDATE, LOG_TRAIN);
+    log_plain_stage(e);
+    begin_loop(e);
+    /* what this boundary records is of the next step, unless something was logged behind the call (which another such
+     * look at the same boundary has recorded) */
+    const log_set *set = &e->sets[LOG_TRAIN];
+    if (e->open_steps && !set->n_pending && !set->n_recorded) end_window(e, e->open_steps);
+}
+
+void log_plain_after(log_engine *e, bool call) {
+    if (e->open_steps) end_window(e, e->open_steps);
+    int64_t steps = counter_get(COUNTER_optimizer_steps);
+    if (steps != e->seen_steps) {
+        e->seen_steps = steps;
+        if (call)
+            e->open_steps = steps;
+        else
+            end_window(e, steps);
+    }
+    if (e->sets[LOG_VALIDATE].pass_over) end_pass(e, LOG_VALIDATE);
+}
+
+/* A loader of batches that nothing was logged of ends no pass, be it a validation's within an epoch of training. */
+void log_plain_pass_ended(log_engine *e, const void *loader) {
+    log_plain_stage(e);
+    for (int s = 0; s < LOG_STAGE_COUNT; s++)
+        if (e->sets[s].fresh && e->sets[s].loader == loader) end_pass(e, (log_stage)s);
+}
+
+/* What a plain loop has logged since its last row: that of a run shorter than a row's period, and of what comes
+ * behind the last step. And the values with .on_epoch of a loop without a loader, whose epoch is the loop. */
+void log_plain_last_rows(log_engine *e) {
+    const log_metric *first = NULL;
+    for (int s = 0; s < LOG_STAGE_COUNT && !first; s++)
+        if (e->sets[s].n_pending) first = &e->sets[s].metrics[e->sets[s].pending[0].metric];
+    if (e->manual || lazy_pending() || (!first && !e->plain)) return;
+    if (!lazy_device_is_open(NULL)) {
+        char at[256];
+        if (first)
+            log_msg(XT_SEV_WARNING,
+                    "%s: xt_log \"%s\" is not written: it was logged after xt_finish, and the program ended without "
+                    "another one",
+                    src_text(first->src, at, sizeof at), first->name);
+        for (int s = 0; s < LOG_STAGE_COUNT; s++) log_forget_step((log_stage)s);
+        return;
+    }
+    if (first) lazy_boundary(LAZY_FINISH, src_get(first->src));
+    if (!e->plain) return;
+    int64_t steps = counter_get(COUNTER_optimizer_steps);
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) {
+        emit((log_stage)s, false, steps, &e->sets[s]);
+        emit((log_stage)s, true, steps, &e->sets[s]);
+    }
+    e->plain = false;
+    lazy_drain(); /* the reader holds what it reads until it has handed it out */
+}
