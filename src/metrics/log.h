@@ -71,6 +71,9 @@ void log_remove_sink(const log_sink *s); /* waits for rows under way, then close
 void log_set_stage(log_stage s); /* of this thread; LOG_TRAIN at first */
 /* The trainer drives rows itself: switches the automatic rows of plain loops off. */
 void log_set_manual(bool on);
+/* A value of the trainer's own, unless the step logs one of that name itself: the name is the task's then, also before
+ * and after, and the trainer's is called `otherwise` in steps without it. */
+void log_own(const xt_src *src, const char *name, const char *otherwise, xt_tensor t, xt_log_opts o);
 /* The trainer: the number of the optimizer step being recorded, and whether its row is written: histograms and images
  * are read in no other. */
 void log_row_next(bool due, int64_t step);
@@ -95,6 +98,9 @@ typedef enum log_place {
 log_place log_set_place(log_place place, log_stage of); /* gives what it was; of: the stage, between steps */
 void log_between_send(int64_t step);
 void log_between_forget(void);
+/* A fit ends: what its last hooks have noted for a next step, which there is none of, has a row of step values of its
+ * own. It is noted still: a checkpoint has it for the run that resumes. All ranks send. */
+void log_last_send(int64_t step);
 /* Values noted after a step of the stage go with its next one. Where others may come between, they are held until
  * log_resume_step; or there is no next one. */
 void log_hold_step(log_stage s);

@@ -112,7 +112,7 @@ void log_between_forget(void) {
     if (e) forget(e);
 }
 
-static void send_values(log_engine *e, int64_t step) {
+static void send_values(log_engine *e, bool epoch_level, int64_t step) {
     if (lazy_pending() || !e->n_given) {
         forget(e);
         if (!lazy_pending() && log_ranks_meet(e)) log_nothing_row(e->given_stage, step);
@@ -125,7 +125,7 @@ static void send_values(log_engine *e, int64_t step) {
         rows += e->given[i].metric.count;
         tensors = tensors || e->given[i].value.slot;
     }
-    struct log_job *row = log_given_row(e, e->given_stage, step, e->given, e->n_given);
+    struct log_job *row = log_given_row(e, epoch_level, step, e->given, e->n_given);
     for (size_t i = 0; row && i < e->n_given; i++) {
         float v = (float)e->given[i].number;
         if (!e->given[i].value.slot) log_given_fill(row, i, &v, (float)e->given[i].weight_value);
@@ -149,6 +149,26 @@ void log_artifacts_send(void) {
 void log_between_send(int64_t step) {
     log_engine *e = log_engine_peek();
     if (!e || e->mute) return;
-    send_values(e, step);
+    send_values(e, true, step);
     log_artifacts_send();
+}
+
+void log_last_send(int64_t step) {
+    log_engine *e = log_engine_peek();
+    log_set *set = e ? &e->sets[LOG_TRAIN] : NULL;
+    if (!e || e->mute) return;
+    forget(e);
+    e->given_stage = LOG_TRAIN;
+    for (size_t i = 0; i < set->n_pending; i++) {
+        const log_pending *p = &set->pending[i];
+        log_given g = {.metric = set->metrics[p->metric],
+                       .value = p->value,
+                       .weight = p->weight,
+                       .number = p->number,
+                       .weight_value = p->weight_value};
+        if (g.metric.o.on_step != XT_ON) continue; /* the epoch's row is written */
+        g.metric.name = base_strdup(g.metric.name);
+        if (!g.metric.name || !VEC_PUSH(e->given, e->n_given, e->cap_given, g)) base_free(g.metric.name);
+    }
+    send_values(e, false, step);
 }

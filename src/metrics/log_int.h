@@ -16,6 +16,7 @@ typedef struct log_metric {
     /* from a checkpoint or an earlier fit: its sums wait for the first log call of this name, which
      * brings its options */
     bool restored;
+    bool own; /* the trainer's, which gives the name to the task when it logs it */
 } log_metric;
 /* the last two are data of the host */
 typedef enum log_weigh { LOG_WEIGH_CONSTANT, LOG_WEIGH_TENSOR, LOG_WEIGH_NUMBER, LOG_WEIGH_SAMPLES } log_weigh;
@@ -97,10 +98,10 @@ void log_request_value(const xt_src *src, const char *what, xt_tensor t, log_req
 void log_requests_now(void);
 void log_open_default_sinks(void); /* once, where there are none */
 
-/* log_rows.c, for log_between.c: a row of epoch values that do not come from a stage's state. NULL without memory.
+/* log_rows.c, for log_between.c: a row of values that do not come from a stage's state. NULL without memory.
  * Filled, it is sent or lost. */
 struct log_job;
-struct log_job *log_given_row(const log_engine *e, log_stage s, int64_t step, const log_given *given, size_t n);
+struct log_job *log_given_row(const log_engine *e, bool epoch_level, int64_t step, const log_given *given, size_t n);
 void log_given_fill(struct log_job *j, size_t i, const float *values, float weight);
 void log_given_send(struct log_job *j);
 void log_given_lost(struct log_job *j);

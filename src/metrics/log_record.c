@@ -22,6 +22,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
     for (size_t i = 0; i < set->n; i++) {
         log_metric *m = &set->metrics[i];
         if (strcmp(m->name, name) != 0) continue;
+        m->restored = m->restored || m->own; /* its options are the task's from here on; log_own says so again */
         if (m->restored && m->count != count) {
             /* another metric than before, whose sums need other rows: these stay empty */
             m->name[0] = 0;
@@ -240,6 +241,24 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
     note(src, name,
          weighed((noted){.value = t, .weight_value = (double)lazy_position_of_thread()->batch_size, .count = 1}, &o),
          o);
+}
+
+static log_metric *known(log_set *set, const char *name) {
+    for (size_t i = 0; i < set->n; i++)
+        if (strcmp(set->metrics[i].name, name) == 0 && !set->metrics[i].restored) return &set->metrics[i];
+    return NULL;
+}
+
+void log_own(const xt_src *src, const char *name, const char *otherwise, xt_tensor t, xt_log_opts o) {
+    log_engine *e = log_engine_get();
+    log_set *set = e ? &e->sets[e->stage] : NULL;
+    log_metric *m = set ? known(set, name) : NULL;
+    for (size_t i = 0; m && !m->own && i < set->n_pending; i++)
+        if (&set->metrics[set->pending[i].metric] == m) return;
+    if (m && !m->own) name = otherwise;
+    xt_log_at(src, name, t, o);
+    m = set ? known(set, name) : NULL;
+    if (m) m->own = true;
 }
 
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {

@@ -131,18 +131,20 @@ void log_nothing_row(log_stage s, int64_t step) {
     emit_nothing(s, true, step);
 }
 
-log_job *log_given_row(const log_engine *e, log_stage s, int64_t step, const log_given *given, size_t n) {
+log_job *log_given_row(const log_engine *e, bool epoch_level, int64_t step, const log_given *given, size_t n) {
     int64_t rows = 0;
     log_job *j = job_of(n, log_ranks_meet(e));
     for (size_t i = 0; j && i < n; i++) {
         rows += given[i].metric.count;
-        if (!name_metric(j, &given[i].metric, 0, true)) return NULL;
+        if (!name_metric(j, &given[i].metric, 0, epoch_level)) return NULL;
     }
     if (j && !(j->data = base_calloc((size_t)rows * LOG_COLUMNS, sizeof *j->data))) {
         log_job_free(j);
         return NULL;
     }
-    if (j) begin_row(j, s, true, step);
+    if (!j) return NULL;
+    begin_row(j, e->given_stage, epoch_level, step);
+    j->window = 0, j->seen = -1; /* the window that log_given_fill says is new */
     return j;
 }
 
@@ -152,6 +154,7 @@ void log_given_fill(log_job *j, size_t i, const float *values, float weight) {
         c[LOG_EPOCH_SUM] = c[LOG_WINDOW_SUM] = values[r] * weight;
         c[LOG_EPOCH_WEIGHT] = c[LOG_WINDOW_WEIGHT] = weight;
         c[LOG_LEAST] = c[LOG_MOST] = values[r];
+        c[LOG_STAMP] = (float)log_stamp(0);
     }
 }
 

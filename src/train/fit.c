@@ -124,6 +124,7 @@ static void end_fit(xt_trainer *t, bool ok) {
     if (ok && t->task->on_fit_end) TRAIN_AT_END(t->task->on_fit_end(t->net, t->task->user));
     bool good = ok && !lazy_pending();
     TRAIN_CALL_AT_END(t, fit_end, t, good);
+    if (good && !t->stop_signal && t->at.micro_batches) log_last_send(t->global_step);
     log_artifacts_send();
     log_drain();
     log_unread_tell(t->every.steps);
@@ -216,7 +217,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
         return s;
     }
     t->loss_begins = t->fitting = true;
-    t->own_loss = t->validated = t->validation_next = false;
+    t->validated = t->validation_next = false;
     t->validated_step = -1;
     t->position.batches -= t->in_window.batches; /* of a window that was cut short, and begins anew */
     t->position.samples -= t->in_window.samples;

@@ -58,11 +58,11 @@ static void note_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
     t->loss_begins = false;
 }
 
-/* Every run has its loss in the rows and on the bar, unless the task logs one of that name itself. */
-static void log_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
-    if (!t->own_loss && log_knows(LOG_TRAIN, "loss")) return;
-    t->own_loss = true;
-    xt_log_at(src, "loss", loss, XT_OPTS(xt_log_opts, .on_step = XT_ON, .on_epoch = XT_OFF, .prog_bar = XT_ON));
+/* Every run has its loss in the rows and on the bar: as "loss", unless the task logs one of that name itself, and in
+ * steps in which it does not as "trainer/loss". */
+static void log_loss(const xt_src *src, xt_tensor loss) {
+    log_own(src, "loss", "trainer/loss", loss,
+            XT_OPTS(xt_log_opts, .on_step = XT_ON, .on_epoch = XT_OFF, .prog_bar = XT_ON));
 }
 
 /* The window's share of the loss goes back; the last micro-batch also steps. */
@@ -158,7 +158,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
                              "training_step gave no loss ({0}); it must return the tensor to minimise (or the task "
                              "says .manual_optimization = true)"));
     if (!lazy_pending() && loss.slot) {
-        log_loss(t, l->src, loss);
+        log_loss(l->src, loss);
         note_loss(t, l->src, loss);
     }
     if (!lazy_pending() && !task->manual_optimization) backward_and_step(l, loss, w);

@@ -129,7 +129,7 @@ struct xt_trainer {
     int64_t validated_ns; /* when the last validation ended */
     bool validated; /* this fit has had a validation */
     xt_tensor loss_state; /* [2] first and last loss, written by the steps' programs, read once at the end */
-    bool loss_begins, own_loss; /* own_loss: the trainer logs "loss", not the task */
+    bool loss_begins;
     bool run_dir_fresh; /* made for this fit */
     char *run_dir, *saved_last; /* saved_last: the newest last.ckpt of this trainer; NULL = none */
     checkpoint_log log_sums;

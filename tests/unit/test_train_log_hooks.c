@@ -195,7 +195,7 @@ static const xt_callback_desc everywhere = {.struct_size = sizeof(xt_callback_de
 
 /* --- the table --- */
 typedef enum pass { FIT, FAILING, VALIDATE, TEST, PREDICT } pass;
-static const char EACH[] = "1 2 3 4 5 6 7 8", LATER[] = "2 3 4 5 6 7 8", ENDS[] = "4 8", TWICE[] = "4 4 8 8";
+static const char EACH[] = "1 2 3 4 5 6 7 8", LATER[] = "2 3 4 5 6 7 8 8", ENDS[] = "4 8", TWICE[] = "4 4 8 8";
 /* Steps at which x is found with a row every step, and every 50 steps (a fit of 8 has one at its end). rows NULL:
  * refused; "": thrown away. `others` are histograms and images; texts NULL: as `others` of a row every step. */
 typedef struct cell {
@@ -221,7 +221,8 @@ static const cell table[] = {
     IN_STEP("c_before_backward"),
     IN_STEP("c_after_backward"),
     IN_STEP("c_before_optimizer_step"),
-    {FIT, "c_step_end", "train/step", LATER, "8", EACH, "8", NULL}, /* a number behind a step goes with the next one */
+    /* a number behind a step goes with the next one, and behind the last in a row of its own */
+    {FIT, "c_step_end", "train/step", LATER, "8 8", EACH, "8", NULL},
     {FIT, "c_row", "train/step", LATER, NULL, EACH, NULL, NULL},
     AT(FIT, "on_train_start", "train/epoch", "0"),
     AT(FIT, "on_train_epoch_start", "train/epoch", "0 4"),

@@ -35,6 +35,10 @@ static xt_optimizer *sgd(xt_module *m, void *user) {
     here("configure_optimizers");
     return xt_sgd(m, .lr = 0.001);
 }
+static xt_optimizer *rests(xt_module *m, void *user) { /* the loss stays what it is */
+    (void)user;
+    return xt_sgd(m, .lr = 1e-12);
+}
 static const xt_task task = {
     .net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
 
@@ -104,6 +108,41 @@ static void means_are_weighted(void **state) {
     in_validation = NULL;
 }
 
+/* --- the trainer's own loss --- */
+static int taken_at; /* the task logs "loss" in this batch, and in no other */
+static void sum_of_loss(xt_tensor loss, const xt_batch *b) {
+    if (b->index == taken_at) xt_log("loss", xt_mul_scalar(loss, 10), .reduce = XT_SUM);
+}
+static void each_loss(xt_tensor loss, const xt_batch *b) {
+    (void)b;
+    xt_log("loss", xt_mul_scalar(loss, 10));
+}
+
+/* A task that logs "loss" itself, be it once, has that name for itself; the trainer's is found all the same. */
+static void every_step_has_a_loss(void **state) {
+    (void)state;
+    in_training = sum_of_loss;
+    for (taken_at = -1; taken_at < 4; taken_at++) {
+        static const char *const losses[] = {"1=1 2=1 3=1 4=1", "1=10", "1=1 2=10", "1=1 2=1 3=10", "1=1 2=1 3=1 4=10"},
+                                 *const others[] = {"", "2=1 3=1 4=1", "3=1 4=1", "4=1", ""};
+        xt_trainer *t = LOGGED(.max_epochs = 1, .log_every_n_steps = 1);
+        xt_task still = task;
+        still.configure_optimizers = rests;
+        assert_int_equal(xt_fit(t, &still, data(4, 1), NULL), 0);
+        ROWS("step", "loss", losses[taken_at + 1]);
+        ROWS("step", "trainer/loss", others[taken_at + 1]);
+        xt_trainer_free(t);
+    }
+    in_training = each_loss;
+    xt_trainer *t = LOGGED(.max_epochs = 1, .log_every_n_steps = 1);
+    xt_task still = task;
+    still.configure_optimizers = rests;
+    assert_int_equal(xt_fit(t, &still, data(3, 1), NULL), 0);
+    ROWS("step", "loss", "1=10 2=10 3=10");
+    ROWS("step", "trainer/loss", "");
+    in_training = NULL;
+}
+
 /* --- names under an `if` --- */
 static void now_and_then(xt_tensor loss, const xt_batch *b) {
     (void)loss;
@@ -156,7 +195,7 @@ static void after_a_step(void **state) {
         const char *val_every, *number, *tensor, *mean, *w, *share;
     } rows[] = {{4, NULL, "6=4", "6=2", "8=2", "6=0.996000051", "6=0.75"}, /* an epoch's last, and a validation */
                 {2, "2batches", "4=2", "4=1", "4=1", "4=0.998000026", "4=0.75"},
-                {8, NULL, "", "", "", "", ""}}; /* there is no next one */
+                {8, NULL, "8=8", "8=4", "", "8=0.992000103", "8=0.75"}}; /* there is no next one: a row of their own */
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         int64_t step = rows[i].step;
         xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = 2, .val_every = rows[i].val_every);
@@ -483,7 +522,7 @@ static void each_hook_has_its_level(void **state) {
                 {"on_train_batch_end", "step", of_steps, 2},
                 {"c_batch_start", "step", of_steps, 2},
                 {"c_batch_end", "step", of_steps, 2},
-                {"c_step_end", "step", of_steps, 3},
+                {"c_step_end", "step", "2=7 4=7 6=7 8=7 8=7", 3},
                 {"validation_step", "epoch", of_epochs, 2},
                 {"on_validation_batch_start", "epoch", of_epochs, 2},
                 {"on_validation_batch_end", "epoch", of_epochs, 2},
@@ -767,6 +806,7 @@ int main(void) {
         T(short_runs_have_a_row),
         T(after_a_step),
         T(means_are_weighted),
+        T(every_step_has_a_loss),
         T(names_say_the_level),
         T(mistakes_are_named),
         T(each_hook_has_its_level),
