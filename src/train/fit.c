@@ -211,7 +211,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     train_take_task(t, task);
     t->train = train;
     t->val = task->validation_step ? val : NULL;
-    xt_status s = fit_limits(t);
+    xt_status s = train_agree(t, fit_limits(t));
     if (s) {
         t->train = t->val = NULL;
         return s;

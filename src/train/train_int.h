@@ -284,6 +284,9 @@ int64_t stopping_elapsed(const xt_trainer *t); /* nanoseconds of training, resum
 void schedules_step(xt_trainer *t);
 void schedules_epoch(xt_trainer *t);
 
+/* agree.c: the ranks have the same lengths; s: this rank's own error so far, which is given back */
+xt_status train_agree(const xt_trainer *t, xt_status s);
+
 /* fit_loop.c: the epochs that are left; false with a pending error. */
 bool fit_epochs(xt_trainer *t, const xt_src *src);
 

@@ -221,7 +221,8 @@ static int train(int rank, void *arg) {
     mode = *(const char *)arg;
     xt_trainer *t = xt_trainer_new(.max_epochs = rank < 0 || mode == 'n' ? 1 : 3,
                                    .log_every_n_steps = mode == 'n' ? 1 : 2, .logger = XT_OFF, .checkpointing = XT_OFF);
-    int rc = xt_fit(t, &task, xt_sample_loader(.batch = 4, .count = mode == 'n' ? 3 : 10, .x = {XT_F32, {3}}));
+    int64_t count = mode == 'n' ? 3 : mode == 'u' ? 10 - 2 * xt_rank() : 10; /* u: uneven */
+    int rc = xt_fit(t, &task, xt_sample_loader(.batch = 4, .count = count, .x = {XT_F32, {3}}));
     static const char *const names[] = {"sum_step",  "sum_epoch", "mean_step", "mean_epoch", "max_epoch",
                                         "two_epoch", "at_step",   "at_epoch",  "hook"};
     for (int i = 0; rank == 0 && mode == 'n' && i < 9; i++)
@@ -248,6 +249,11 @@ CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" different >"$tmp/out" 2>&1
 check "ranks that log different names fail" [ $? = 1 ]
 check "with the names of both" \
     grep -q 'different names with sync_dist, at step [0-9]*: rank 0 logged a; rank 1 logged b' "$tmp/out"
+XT_TIMEOUT=20 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" uneven >"$tmp/out" 2>&1
+check "ranks with epochs of different lengths fail" [ $? = 1 ]
+check "before the first step, with the length of each" \
+    grep -q 'training loaders: rank 0 has 10, rank 1 has 8; ' "$tmp/out"
+check "and without waiting" [ "$(grep -c 'epoch 1' "$tmp/out")" = 0 ]
 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" order >"$tmp/out" 2>&1
 check "ranks that log in other orders" [ $? = 0 ]
 check "are merged by name" grep -q 'rank 0. 2 4 6 ' "$tmp/out"
