@@ -144,8 +144,10 @@ typedef struct xt_lr_find_opts {
     xt_switch linear;
 } xt_lr_find_opts;
 #define xt_lr_find(task, ...) XT_LR_FIND_(task, __VA_ARGS__, )
-#define XT_LR_FIND_(task, loader, ...) xt_lr_find_at(XT_HERE, task, loader, XT_OPTS(xt_lr_find_opts, __VA_ARGS__))
-XT_API double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *loader, xt_lr_find_opts o);
+#define XT_LR_FIND_(task, loader, ...) \
+    xt_lr_find_at(XT_HERE, task, sizeof(xt_task), loader, XT_OPTS(xt_lr_find_opts, __VA_ARGS__))
+XT_API double xt_lr_find_at(const xt_src *src, const xt_task *task, size_t task_size, xt_loader *loader,
+                            xt_lr_find_opts o);
 
 /* The largest batch that trains without running out of device memory (XT_MEMORY_LIMIT counts): doubled until it does
  * not fit, then halved intervals. `make` gives a loader of that batch size, which is freed after its trial
@@ -161,9 +163,9 @@ typedef struct xt_batch_find_opts {
 } xt_batch_find_opts;
 #define xt_batch_find(task, make, ...) XT_BATCH_FIND_(task, make, __VA_ARGS__, )
 #define XT_BATCH_FIND_(task, make, user, ...) \
-    xt_batch_find_at(XT_HERE, task, make, user, XT_OPTS(xt_batch_find_opts, __VA_ARGS__))
-XT_API int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user),
-                                void *user, xt_batch_find_opts o);
+    xt_batch_find_at(XT_HERE, task, sizeof(xt_task), make, user, XT_OPTS(xt_batch_find_opts, __VA_ARGS__))
+XT_API int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, size_t task_size,
+                                xt_loader *(*make)(int64_t batch, void *user), void *user, xt_batch_find_opts o);
 
 #ifdef __cplusplus
 }

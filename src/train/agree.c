@@ -1,6 +1,6 @@
-/* What the ranks of a fit have to have alike before it begins: every rank makes the same optimizer steps, so a rank with
- * a shorter epoch would leave the others waiting in theirs until the time limit. Each tells the lengths it has, and where
- * they differ all say what each rank has. */
+/* What the ranks of a fit have to have alike before it begins: every rank makes the same optimizer steps, so a rank
+ * with a shorter epoch would leave the others waiting in theirs until the time limit. Each tells the lengths it has,
+ * and where they differ all say what each rank has. */
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "train/train_int.h"
@@ -44,8 +44,9 @@ static xt_status differ(const lengths *all, int n) {
             if (memcmp((const char *)&all[0] + rows[i].at, (const char *)&all[r] + rows[i].at, size) == 0) continue;
             str text = STR_INIT;
             list(&text, all, n, rows[i].at);
-            xt_status s = status_new(XT_FAILED_PRECONDITION, NULL, "xt_fit: the ranks have different numbers of %s: %s; %s",
-                                     rows[i].what, str_cstr(&text), rows[i].advice);
+            xt_status s =
+                status_new(XT_FAILED_PRECONDITION, NULL, "xt_fit: the ranks have different numbers of %s: %s; %s",
+                           rows[i].what, str_cstr(&text), rows[i].advice);
             str_free(&text);
             return s;
         }

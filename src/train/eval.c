@@ -148,18 +148,19 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     return ok && !lazy_pending() ? 0 : train_report(NULL); /* teardown may have failed */
 }
 
-static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage,
-                     const char *what) {
+static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, size_t size, xt_loader *loader,
+                     log_stage stage, const char *what) {
+    xt_task sized;
     lazy_hold hold = {.tells = true};
     lazy_hold_errors(&hold);
-    int code = pass_alone(src, t, task, loader, stage, what);
+    int code = pass_alone(src, t, train_sized(src, task, size, &sized), loader, stage, what);
     lazy_release_errors(&hold);
     return code;
 }
 
-int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader) {
-    return run_alone(src, t, task, loader, LOG_VALIDATE, "xt_validate");
+int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *loader) {
+    return run_alone(src, t, task, task_size, loader, LOG_VALIDATE, "xt_validate");
 }
-int xt_test_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader) {
-    return run_alone(src, t, task, loader, LOG_TEST, "xt_test");
+int xt_test_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *loader) {
+    return run_alone(src, t, task, task_size, loader, LOG_TEST, "xt_test");
 }

@@ -93,11 +93,12 @@ static int64_t find_batch(const xt_src *src, const xt_task *task, xt_loader *(*m
     return good;
 }
 
-int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user),
-                         void *user, xt_batch_find_opts o) {
+int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, size_t task_size,
+                         xt_loader *(*make)(int64_t batch, void *user), void *user, xt_batch_find_opts o) {
+    xt_task sized;
     lazy_hold hold = {0};
     lazy_hold_errors(&hold);
-    int64_t out = find_batch(src, task, make, user, o);
+    int64_t out = find_batch(src, train_sized(src, task, task_size, &sized), make, user, o);
     lazy_release_errors(&hold);
     return out;
 }

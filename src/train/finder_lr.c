@@ -197,10 +197,11 @@ static double find_rate(const xt_src *src, const xt_task *task, xt_loader *loade
     return lr;
 }
 
-double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *loader, xt_lr_find_opts o) {
+double xt_lr_find_at(const xt_src *src, const xt_task *task, size_t task_size, xt_loader *loader, xt_lr_find_opts o) {
+    xt_task sized;
     lazy_hold hold = {0};
     lazy_hold_errors(&hold);
-    double out = find_rate(src, task, loader, o);
+    double out = find_rate(src, train_sized(src, task, task_size, &sized), loader, o);
     lazy_release_errors(&hold);
     return out;
 }

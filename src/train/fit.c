@@ -285,10 +285,12 @@ static int fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader 
     return ruined ? ruined : stopping_result(t, t->saved_last);
 }
 
-int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
+int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *train,
+              xt_loader *val) {
     lazy_hold hold = {0};
+    xt_task sized;
     lazy_hold_errors(&hold);
-    int out = fit(src, t, task, train, val);
+    int out = fit(src, t, train_sized(src, task, task_size, &sized), train, val);
     lazy_release_errors(&hold);
     return out;
 }

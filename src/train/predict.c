@@ -78,11 +78,12 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
     return ok && !lazy_pending() ? 0 : train_report(s);
 }
 
-int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn,
-                  void *user) {
+int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *loader,
+                  xt_prediction_fn fn, void *user) {
+    xt_task sized;
     lazy_hold hold = {.tells = true};
     lazy_hold_errors(&hold);
-    int out = predict(src, t, task, loader, fn, user);
+    int out = predict(src, t, train_sized(src, task, task_size, &sized), loader, fn, user);
     lazy_release_errors(&hold);
     return out;
 }

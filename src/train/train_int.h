@@ -180,6 +180,9 @@ void config_free(xt_trainer *t);
 size_t config_count(const xt_trainer *t);
 const char *config_at(const xt_trainer *t, size_t i, const char **out_value);
 void train_take_task(xt_trainer *t, const xt_task *task); /* the task of the pass that begins */
+/* The program's task as this library knows it, in `room`: what an older program's lacks is 0. NULL stays NULL; what a
+ * newer one's has and this library does not know is an error, which is pending. */
+const xt_task *train_sized(const xt_src *src, const xt_task *task, size_t size, xt_task *room);
 xt_status train_set_option(xt_trainer *t, const char *name, const char *value);
 /* of an option that is not there: what Lightning's is called here; takes s */
 xt_status train_explain_name(xt_status s, const char *name);

@@ -288,6 +288,22 @@ xt_status train_settle(xt_trainer *t) {
     return NULL;
 }
 
+const xt_task *train_sized(const xt_src *src, const xt_task *task, size_t size, xt_task *room) {
+    if (!task) return NULL;
+    *room = (xt_task){0};
+    memcpy(room, task, size < sizeof *room ? size : sizeof *room);
+    for (size_t i = sizeof *room; i < size; i++) {
+        if (!((const char *)task)[i]) continue;
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "the task has a member that this library does not know (at byte %zu; its tasks have %zu): "
+                             "the program was compiled for a newer one; build it with this library's headers, or use "
+                             "the newer library",
+                             i, sizeof *room));
+        break;
+    }
+    return room;
+}
+
 void train_take_task(xt_trainer *t, const xt_task *task) {
     t->own_task = *task;
     t->task = &t->own_task;

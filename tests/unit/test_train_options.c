@@ -220,6 +220,34 @@ static void layers_called_without_forward(void **state) {
     assert_true(isfinite(xt_trainer_metric(t, "a/loss", true)) && isfinite(xt_trainer_metric(t, "b/loss", true)));
 }
 
+/* --- a task of another version's header --- */
+static void never(xt_module *m, void *user) {
+    (void)m, (void)user;
+    fail_msg("a member is read that the program's task does not have");
+}
+static void tasks_of_other_sizes(void **state) {
+    (void)state;
+    size_t older = offsetof(xt_task, on_fit_start);
+    xt_task beyond = task;
+    beyond.on_fit_start = beyond.on_fit_end = beyond.on_train_end = never; /* not the program's, as it says */
+    xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF);
+    assert_int_equal(xt_fit_at(XT_HERE, t, &beyond, older, data(4, 0), NULL), 0);
+    struct {
+        xt_task known;
+        void *more[2];
+    } newer = {.known = task};
+    running = t;
+    assert_int_equal(xt_validate_at(XT_HERE, t, &newer.known, sizeof newer, data(2, 0)), 0); /* does not use it */
+    newer.more[1] = &newer;
+    str_clear(&said);
+    assert_int_equal(xt_validate_at(XT_HERE, t, &newer.known, sizeof newer, data(2, 0)), 1);
+    says("the task has a member that this library does not know");
+    says("test_train_options.c:");
+    str_clear(&said);
+    assert_int_equal(xt_fit_at(XT_HERE, t, &newer.known, sizeof newer, data(2, 0), NULL), 1);
+    says("the task has a member that this library does not know");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(several_validation_loaders, begin, end),
@@ -228,6 +256,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(optimizers_by_name, begin, end),
         cmocka_unit_test_setup_teardown(two_optimizers_of_one_network, begin, end),
         cmocka_unit_test_setup_teardown(layers_called_without_forward, begin, end),
+        cmocka_unit_test_setup_teardown(tasks_of_other_sizes, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
