@@ -31,6 +31,12 @@
 #else
 #define XT_API
 #endif
+/* A result that says whether the call has done its work: the compiler warns where nobody looks at it. */
+#if defined(__GNUC__) || defined(__clang__)
+#define XT_CHECK __attribute__((warn_unused_result))
+#else
+#define XT_CHECK
+#endif
 
 #ifdef __cplusplus
 extern "C" {

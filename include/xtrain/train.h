@@ -206,27 +206,29 @@ typedef struct xt_model_desc {
     xt_loader *(*test)(xt_trainer *t, void *user); /* may be NULL; tested after the fit */
 } xt_model_desc;
 XT_API void xt_trainer_add(xt_trainer *t, xt_callback *c); /* takes c over */
-/* Trains; 0, or 1 with the message printed. Loaders are taken over (xt_finish frees them); val may be NULL. On return
- * everything has run and is written, and the cost summary is printed: main may end with `return xt_fit(...)`. Calling
- * it again goes on from where it stopped. The task is copied: what its `user` points to is the caller's, as long as t
- * is. */
+/* Trains; 0, or 1 with the message printed, which is for the program's exit code: a compiler warns of a call whose
+ * result nobody looks at. Loaders are taken over (xt_finish frees them); val may be NULL. On return everything has run
+ * and is written, and the cost summary is printed: main may end with `return xt_fit(...)`. Calling it again goes on
+ * from where it stopped. The task is copied: what its `user` points to is the caller's, as long as t is. */
 #define xt_fit(t, task, ...) XT_FIT_(t, task, __VA_ARGS__, NULL, )
 #define XT_FIT_(t, task, train, val, ...) xt_fit_at(XT_HERE, t, task, sizeof(xt_task), train, val)
 /* task_size: of the task as the program knows it, which may be an older or a newer header's */
-XT_API int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *train,
-                     xt_loader *val);
+XT_API XT_CHECK int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *train,
+                              xt_loader *val);
 /* One pass over the loader with validation_step (test_step), a table of the results; 0 or 1. task->module NULL: the
  * module of the last fit. */
 #define xt_validate(t, task, loader) xt_validate_at(XT_HERE, t, task, sizeof(xt_task), loader)
 #define xt_test(t, task, loader) xt_test_at(XT_HERE, t, task, sizeof(xt_task), loader)
-XT_API int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *loader);
-XT_API int xt_test_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *loader);
+XT_API XT_CHECK int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
+                                   xt_loader *loader);
+XT_API XT_CHECK int xt_test_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
+                               xt_loader *loader);
 /* One pass in eval mode without gradients; predict_step's tensor of each batch goes to `fn` (may be NULL) while its
  * step is open, where xt_when_ready reads it without waiting, and to the callbacks (xt_prediction_writer). 0 or 1. */
 typedef void (*xt_prediction_fn)(const xt_batch *b, xt_tensor out, void *user);
 #define xt_predict(t, task, loader, fn, user) xt_predict_at(XT_HERE, t, task, sizeof(xt_task), loader, fn, user)
-XT_API int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *loader,
-                         xt_prediction_fn fn, void *user);
+XT_API XT_CHECK int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
+                                  xt_loader *loader, xt_prediction_fn fn, void *user);
 /* One more validation loader of the coming fits (up to 7; xt_finish frees it). Each validation passes over the fit's
  * own loader and then over these, in order; values are named NAME/dataloader_idx_K then, a row a loader.
  * xt_trainer_val_index: K, in validation_step and its hooks. */

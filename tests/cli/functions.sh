@@ -30,4 +30,14 @@ done
 for name in $(sed -nE 's/^SCHEDULE(_OF_WORDS)?\((\w+)[,)].*/\2/p' "$root/src/optim/schedules.def"); do
     check "$name is in schedule.h" grep -q "^#define xt_${name}_schedule(" "$root/include/xtrain/schedule.h"
 done
+
+# A fit whose result nobody looks at has failed unseen: the compiler says so.
+for call in 'xt_fit(NULL, NULL, NULL)' 'xt_validate(NULL, NULL, NULL)' 'xt_test(NULL, NULL, NULL)' \
+    'xt_predict(NULL, NULL, NULL, NULL, NULL)'; do
+    printf '#include <xtrain/xtrain.h>\nint main(void) { %s; return 0; }\n' "$call" >"$tmp/ignores.c"
+    cc -I"$root/include" -c "$tmp/ignores.c" -o "$tmp/ignores.o" >"$tmp/out" 2>&1
+    check "$call ignored is a warning" grep -q 'unused.result' "$tmp/out"
+    printf '#include <xtrain/xtrain.h>\nint main(void) { return %s; }\n' "$call" >"$tmp/looks.c"
+    check "and looked at is none" cc -I"$root/include" -Werror -c "$tmp/looks.c" -o "$tmp/looks.o"
+done
 finish
