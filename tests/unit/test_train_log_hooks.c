@@ -9,8 +9,7 @@ static void here(const char *name) {
     if (strcmp(name, place) == 0) log_it();
 }
 
-static int fails_at; /* training_step number that fails; 0: none */
-static int steps_seen; /* --- a task and a callback with every hook --- */
+/* --- a task and a callback with every hook --- */
 static int fails_at; /* training_step number that fails; 0: none */
 static int steps_seen;
 static xt_tensor training_step(xt_module *m, xt_batch b, void *user) {
@@ -254,6 +253,7 @@ static const cell table[] = {
     NO_ROW(FAILING, "c_exception", "2"),
     NO_ROW(FAILING, "c_fit_end", "2"),
     NO_ROW(FAILING, "teardown", "2"),
+    NO_ROW(FAILING, "c_teardown", "2"),
     AT(VALIDATE, "on_validation_epoch_start", "validate/epoch", "8"),
     AT(VALIDATE, "on_validation_epoch_end", "validate/epoch", "8"),
     AT(VALIDATE, "c_validation_start", "validate/epoch", "8"),
@@ -261,6 +261,11 @@ static const cell table[] = {
     {VALIDATE, "validation_step", "validate/epoch", SAME("8"), SAME("8 8"), NULL},
     {VALIDATE, "on_validation_batch_end", "validate/epoch", SAME("8"), SAME("8 8"), NULL},
     {VALIDATE, "on_after_batch_transfer", "validate/epoch", SAME("8"), SAME("8 8"), NULL},
+    {VALIDATE, "on_validation_batch_start", "validate/epoch", SAME("8"), SAME("8 8"), NULL},
+    {VALIDATE, "c_validation_batch_start", "validate/epoch", SAME("8"), SAME("8 8"), NULL},
+    {VALIDATE, "c_validation_batch_end", "validate/epoch", SAME("8"), SAME("8 8"), NULL},
+    NO_ROW(VALIDATE, "c_setup", "8"),
+    NO_ROW(VALIDATE, "c_teardown", "8"),
     NO_ROW(VALIDATE, "setup", "8"),
     NO_ROW(VALIDATE, "teardown", "8"),
     AT(TEST, "on_test_start", "test/epoch", "8"),
@@ -272,6 +277,9 @@ static const cell table[] = {
     {TEST, "on_test_batch_end", "test/epoch", SAME("8"), SAME("8 8"), NULL},
     {TEST, "c_test_batch_start", "test/epoch", SAME("8"), SAME("8 8"), NULL},
     {TEST, "c_test_batch_end", "test/epoch", SAME("8"), SAME("8 8"), NULL},
+    {TEST, "on_after_batch_transfer", "test/epoch", SAME("8"), SAME("8 8"), NULL},
+    NO_ROW(TEST, "setup", "8"),
+    NO_ROW(TEST, "teardown", "8"),
     NO_ROW(TEST, "c_setup", "8"),
     NO_ROW(TEST, "c_teardown", "8"),
     NO_ROW(PREDICT, "on_predict_start", "8"),
@@ -284,6 +292,9 @@ static const cell table[] = {
     NO_ROW(PREDICT, "c_predict_batch_start", "8 8"),
     NO_ROW(PREDICT, "c_predict_batch_end", "8 8"),
     NO_ROW(PREDICT, "prediction", "8 8"),
+    NO_ROW(PREDICT, "on_after_batch_transfer", "8 8"),
+    NO_ROW(PREDICT, "c_setup", "8"),
+    NO_ROW(PREDICT, "c_teardown", "8"),
     NO_ROW(PREDICT, "setup", "8"),
     NO_ROW(PREDICT, "teardown", "8"),
 };
