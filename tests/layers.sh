@@ -18,6 +18,7 @@ declare -A may=(
     [lazy]="base crash ir grad pass format device coll lazy" [ops]="base ir lazy/lazy.h ops"
     [nn]="base ir format lazy ops nn" [optim]="base ir format lazy ops nn optim"
     [data]="base ir format device lazy ops data"
+    [api]="base lazy api"
     [metrics]="base crash ir coll lazy ops metrics" [dist]="base crash ir coll device lazy ops dist"
     [train]="base crash ir format device coll lazy ops nn optim data metrics dist diag train"
     [diag]="base crash ir device lazy coll diag" [plan]="base ir format pass device lazy plan"

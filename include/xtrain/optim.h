@@ -20,8 +20,7 @@ extern "C" {
 
 typedef struct xt_optimizer xt_optimizer;
 /* Made over the parameters that net has or will have; freed by xt_optimizer_free or xt_finish. A number out of its
- * range gives NULL and xt_error() with this line; given NULL, xt_optimizer_step fails with its line, and the other
- * functions here do nothing. */
+ * range gives NULL and xt_error() with this line; given NULL, functions fail with their line. */
 #define XT_DEFAULTS_xt_sgd_opts(is) is(lr, 1e-3) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_sgd_opts)
 typedef struct xt_sgd_opts {

@@ -142,6 +142,9 @@ static const char *as_given(Dwarf_Die *unit, const char *file) {
     return n && name && name[0] != '/' && strncmp(file, folder, n) == 0 && file[n] == '/' ? file + n + 1 : file;
 }
 
+/* Entries of public functions (src/api) are written by the build, in a file that is not among the sources. */
+static const char ENTRY[] = "checked_xt_";
+
 static void find_line(const module *m, uintptr_t call, bool same_module, dwarf_found *out) {
     Dwfl_Module *mod = debug_of(m);
     Dwarf_Addr bias;
@@ -156,6 +159,7 @@ static void find_line(const module *m, uintptr_t call, bool same_module, dwarf_f
         out->line = number;
     }
     function_at(unit, call - bias, &out->func);
+    if (same_module && out->func.len) out->inside |= strncmp(out->func.data, ENTRY, sizeof ENTRY - 1) == 0;
 }
 
 /* The xtrain command is no user's program: what it calls, it calls for the user, whose lines are in other modules

@@ -1,6 +1,7 @@
 /* Datasets: a description with functions, counted; and the one over C arrays. */
 #include <pthread.h>
 
+#include "base/handle.h"
 #include "data/data.h"
 
 const ir_type *data_spec_type(const xt_spec *s) {
@@ -57,28 +58,11 @@ xt_dataset *data_fail(xt_status s, xt_dataset *over) {
 }
 
 /* --- owners --- */
-/* The datasets there are, by address: one that is gone is told from one that lives without reading it. */
 static pthread_mutex_t owners = PTHREAD_MUTEX_INITIALIZER;
-static map *living;
-
-static bool now_living(xt_dataset *d) {
-    pthread_mutex_lock(&owners);
-    if (!living) living = map_new();
-    bool ok = living && map_put(living, &d, sizeof d, d, NULL);
-    pthread_mutex_unlock(&owners);
-    return ok;
-}
 
 /* Under the lock. */
-static bool is_living(xt_dataset *d) {
-    return living && map_get(living, &d, sizeof d);
-}
-
-static void forget(xt_dataset *d) {
-    map_remove(living, &d, sizeof d);
-    if (map_count(living)) return;
-    map_free(living, NULL);
-    living = NULL;
+static bool is_living(const xt_dataset *d) {
+    return handle_look(HANDLE_dataset, d) == HANDLE_LIVES;
 }
 
 /* A reference less. What the dataset was made of is freed outside of the lock, as that drops datasets itself. */
@@ -86,12 +70,11 @@ static void let_go(xt_dataset *d, bool was_taken) {
     pthread_mutex_lock(&owners);
     if (was_taken) d->taken--;
     bool last = --d->refs == 0;
-    if (last) forget(d);
     pthread_mutex_unlock(&owners);
     if (!last) return;
     if (d->d.free_user) d->d.free_user(d->d.user);
     base_free(d->name);
-    base_free(d);
+    handle_free(d);
     live_add(LIVE_dataset, -1);
 }
 
@@ -121,17 +104,28 @@ xt_dataset *xt_dataset_retain(xt_dataset *d) {
     return d;
 }
 
+/* The references that are left may all be those of loaders: what they read is not the caller's to free. */
 void xt_dataset_free(xt_dataset *d) {
-    if (d) let_go(d, false);
+    if (!d) return;
+    pthread_mutex_lock(&owners);
+    bool own = d->refs > d->taken;
+    pthread_mutex_unlock(&owners);
+    if (own)
+        let_go(d, false);
+    else
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL,
+                             "xt_dataset_free: the dataset %s belongs to the loader (or the dataset) that took it, and "
+                             "is freed with that; xt_dataset_retain(ds) before makes a reference of one's own",
+                             d->name));
 }
 
 /* --- a description with functions --- */
 
 static xt_dataset *allocate(const char *name) {
-    xt_dataset *ds = base_calloc(1, sizeof *ds);
-    if (!ds || !(ds->name = base_strdup(name ? name : "dataset")) || !now_living(ds)) {
+    xt_dataset *ds = handle_new(HANDLE_dataset, sizeof *ds);
+    if (!ds || !(ds->name = base_strdup(name ? name : "dataset"))) {
         if (ds) base_free(ds->name);
-        base_free(ds);
+        handle_free(ds);
         return data_fail(status_oom(sizeof *ds, "a dataset"), NULL);
     }
     ds->refs = 1;
@@ -238,12 +232,15 @@ xt_status data_get(xt_dataset *d, int64_t i, void *const *fields) {
                           (long long)d->d.count);
     bool alone = !draw.loading; /* asked for outside a loader */
     if (alone) data_draw_begin(0, 0, i);
+    lazy_inside_fn call;
+    lazy_enter(&call, "a dataset's get", d);
     xt_status s = d->d.get(d->d.user, i, fields[0], fields[1]);
     if (!s && d->types[2]) {
         bool wanted = false;
         for (int k = 2; k < DATA_FIELDS; k++) wanted |= fields[k] != NULL;
         if (wanted) s = d->d.get_more(d->d.user, i, fields + 2);
     }
+    lazy_leave(&call);
     if (alone) data_draw_end();
     return s ? status_context(s, "%s: sample %lld", d->name, (long long)i) : NULL;
 }

@@ -2,6 +2,7 @@
  * (seed, epoch), the same on every rank; the global batch is world consecutive ones of it, and each rank reads its
  * part. All ranks have the same number of batches: what does not divide is left out, or with .pad_last filled up. An
  * error in a sample travels to xt_next with the sample's index. */
+#include "base/handle.h"
 #include "data/loader_int.h"
 #include "lazy/mesh/mesh.h"
 
@@ -30,7 +31,7 @@ static const ir_type *batched(const ir_type *sample, int64_t n) {
 }
 
 static xt_loader *loader_new(void) {
-    xt_loader *l = base_calloc(1, sizeof *l);
+    xt_loader *l = handle_new(HANDLE_loader, sizeof *l);
     if (!l) {
         lazy_fail(status_oom(sizeof *l, "a loader"));
         return NULL;
@@ -206,7 +207,7 @@ void xt_loader_free(xt_loader *l) {
     base_free(l->threads);
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->changed);
-    base_free(l);
+    handle_free(l);
     live_add(LIVE_loader, -1);
 }
 

@@ -1,5 +1,6 @@
 /* The end of a run: the last boundary, everything brought to rest, the pending error or the cost summary. A run that
  * ends because nobody looked at an error comes to rest the same way, and exits. */
+#include "base/handle.h"
 #include "coll/coll.h"
 #include "diag/diag.h"
 
@@ -197,7 +198,9 @@ static void tell_ranks(xt_status e, int64_t steps) {
 }
 
 static void come_to_rest(void) {
+    bool outer = handle_finishing(true);
     lazy_free_owned();
+    handle_finishing(outer);
     xt_clear_error();
     lazy_reset_thread();
     lazy_device_close();

@@ -31,6 +31,21 @@ typedef enum lazy_role {
 } lazy_role;
 const char *lazy_role_name(lazy_role r);
 
+/* --- core/inside.c: functions of the user's that the library is calling, of this thread. What ends a step, or frees
+ * what such a function was handed, is refused while it runs.
+ *
+ *     lazy_inside_fn call;
+ *     lazy_enter(&call, "the function of xt_forward", m);     the last, a handle or NULL, is pinned
+ *     y = m->fn(m, x, m->user);
+ *     lazy_leave(&call);
+ */
+typedef struct lazy_inside_fn {
+    int depth;
+} lazy_inside_fn;
+void lazy_enter(lazy_inside_fn *call, const char *what, const void *held);
+void lazy_leave(const lazy_inside_fn *call);
+const char *lazy_inside(void); /* what the innermost is; NULL: none */
+
 /* --- recording --- */
 /* The builder of this thread's trace, set to `src` and the current module path. Its status is checked and taken by
  * lazy_wrap. Never NULL. */

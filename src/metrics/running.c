@@ -2,6 +2,7 @@
  * written by the step's own program. */
 #include <xtrain/metrics.h>
 
+#include "base/handle.h"
 #include "metrics/running.h"
 
 struct xt_running {
@@ -78,9 +79,9 @@ xt_running *xt_running_new_at(const xt_src *src, int64_t window) {
                              "xt_running_new: a window of %lld values; 1 to 1048576 are possible", (long long)window));
         return NULL;
     }
-    xt_running *r = base_calloc(1, sizeof *r);
+    xt_running *r = handle_new(HANDLE_running, sizeof *r);
     if (!r || !lazy_own(r, free_running)) {
-        base_free(r);
+        handle_free(r);
         lazy_fail(status_oom(sizeof *r, "a running mean"));
         return NULL;
     }
@@ -99,7 +100,7 @@ void xt_running_free(xt_running *r) {
     lazy_disown(r);
     strike(r);
     if (lazy_type(r->ring)) xt_drop_at(XT_HERE, r->ring);
-    base_free(r);
+    handle_free(r);
     live_add(LIVE_metric, -1);
 }
 

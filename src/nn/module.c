@@ -1,4 +1,5 @@
 /* Modules: named tensors, children, modes, and the forward pass that makes parameters at its first call. */
+#include "base/handle.h"
 #include "nn/nn.h"
 
 static void free_loaded(void *p) {
@@ -14,12 +15,12 @@ static void module_free(xt_module *m) {
     }
     base_free(m->path);
     base_free(m->key);
-    base_free(m);
+    handle_free(m);
     live_add(LIVE_module, -1);
 }
 
 static xt_module *module_new(nn_root *root, xt_module *parent, const char *path, const char *key) {
-    xt_module *m = base_calloc(1, sizeof *m);
+    xt_module *m = handle_new(HANDLE_module, sizeof *m);
     if (!m) return NULL;
     live_add(LIVE_module, 1);
     m->root = root;
@@ -156,7 +157,10 @@ xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {
     m->root->called_step = lazy_step();
     if (!m->root->called) return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_forward: out of memory");
     m->root->depth++;
+    lazy_inside_fn call;
+    lazy_enter(&call, "the function of xt_forward", m->root->module);
     xt_tensor y = m->fn(m, x, m->user);
+    lazy_leave(&call);
     m->root->depth--;
     nn_loaded_left(m->root);
     return y;

@@ -113,7 +113,10 @@ static xt_status call_fn(scan *s, ir_builder *b, ir_value *at) {
     }
     for (int k = 0; k < s->n_y; k++) s->out[k] = (xt_tensor){0};
     if (lazy_pending()) return NULL;
+    lazy_inside_fn call;
+    lazy_enter(&call, "the function of xt_scan", NULL);
     s->fn(s->state, s->in, s->out, s->o.user);
+    lazy_leave(&call);
     lazy_begin(s->src);
     for (int k = 0; k < s->n_carry && !lazy_pending(); k++) {
         s->next[k] = lazy_value(s->state[k]);

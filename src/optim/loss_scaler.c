@@ -2,6 +2,7 @@
  * steps and the decision to skip are data on the device; the program is the same whether a step is skipped or not. */
 #include <math.h>
 
+#include "base/handle.h"
 #include "ops/ops.h"
 #include "optim/optim.h"
 
@@ -23,10 +24,10 @@ xt_loss_scaler *xt_loss_scaler_opt(const xt_src *src, xt_loss_scaler_opts p) {
         OPTIM_SWITCH(xt_loss_scaler_opts, enabled, "off: passes everything through"),
     };
     xt_status e = options_check(rows, BASE_COUNT(rows), &p, OPTION_DEFAULTS(xt_loss_scaler_opts), "xt_loss_scaler_new");
-    xt_loss_scaler *s = e ? NULL : base_calloc(1, sizeof *s);
+    xt_loss_scaler *s = e ? NULL : handle_new(HANDLE_loss_scaler, sizeof *s);
     if (!e && (!s || !lazy_own(s, free_scaler))) e = status_oom(sizeof *s, "a loss scaler");
     if (e) {
-        base_free(s);
+        handle_free(s);
         lazy_fail(status_at(e, src));
         return NULL;
     }
@@ -46,7 +47,7 @@ void xt_loss_scaler_free(xt_loss_scaler *s) {
     lazy_disown(s);
     if (lazy_type(s->scale)) xt_drop_at(XT_HERE, s->scale);
     if (lazy_type(s->tracker)) xt_drop_at(XT_HERE, s->tracker);
-    base_free(s);
+    handle_free(s);
     live_add(LIVE_optimizer, -1);
 }
 

@@ -1,5 +1,6 @@
 /* Optimizers as objects: made with the numbers of their kind, freed. */
 
+#include "base/handle.h"
 #include "nn/nn.h"
 #include "optim/optim.h"
 
@@ -46,7 +47,7 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
         lazy_fail(s);
         return NULL;
     }
-    xt_optimizer *o = base_calloc(1, sizeof *o);
+    xt_optimizer *o = handle_new(HANDLE_optimizer, sizeof *o);
     optim_group first = {.lr_ratio = 1, .initial_lr = -1};
     if (!o || !(o->opts = base_malloc(size)) || !VEC_PUSH(o->groups, o->n_groups, o->cap_groups, first) ||
         !lazy_own(o, free_optimizer)) {
@@ -54,7 +55,7 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
             base_free(o->groups);
             base_free(o->opts);
         }
-        base_free(o);
+        handle_free(o);
         lazy_fail(status_oom(sizeof *o, what));
         return NULL;
     }
@@ -65,6 +66,7 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
     o->net = net;
     o->last_step = o->updater.step = -1;
     lazy_module_now(nn_network(net), LAZY_MODULE_OPTIMIZED);
+    handle_needs(o, net);
     live_add(LIVE_optimizer, 1);
     return o;
 }
@@ -82,7 +84,7 @@ void xt_optimizer_free(xt_optimizer *o) {
     base_free(o->groups);
     base_free(o->last);
     base_free(o->opts);
-    base_free(o);
+    handle_free(o);
     live_add(LIVE_optimizer, -1);
 }
 

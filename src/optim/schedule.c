@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
+#include "base/handle.h"
 #include "optim/schedule.h"
 
 static void step(xt_scheduler *s);
@@ -20,12 +21,13 @@ xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char
     if (!e && n && n->cycles_momentum && !opt->kind->momentum)
         e = status_new(XT_INVALID_ARGUMENT, NULL, "%s: %s has no momentum to cycle; say .cycle_momentum = XT_OFF", what,
                        opt->name->title);
-    if (!e && (!(s = base_calloc(1, sizeof *s)) || !(s->base = base_calloc(opt->n_groups, sizeof *s->base)) ||
-               !VEC_PUSH(opt->schedulers, opt->n_schedulers, opt->cap_schedulers, s)))
+    if (!e &&
+        (!(s = handle_new(HANDLE_scheduler, sizeof *s)) || !(s->base = base_calloc(opt->n_groups, sizeof *s->base)) ||
+         !VEC_PUSH(opt->schedulers, opt->n_schedulers, opt->cap_schedulers, s)))
         e = status_oom(sizeof *s, what);
     if (e) {
         if (s) base_free(s->base);
-        base_free(s);
+        handle_free(s);
         lazy_fail(e);
         return NULL;
     }
@@ -55,7 +57,7 @@ void schedule_free(xt_scheduler *s) {
     if (s->plateau) pthread_mutex_destroy(&s->plateau->lock);
     base_free(s->plateau);
     base_free(s->base);
-    base_free(s);
+    handle_free(s);
 }
 
 /* --- stepping --- */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/handle.h"
 #include "plan/plan.h"
 
 static void remove_folder(const char *dir) {
@@ -104,7 +105,7 @@ void xt_plan_free(xt_plan *p) {
     base_free(p->lives);
     base_free(p->collectives);
     base_free(p->verdict);
-    base_free(p);
+    handle_free(p);
 }
 
 xt_status xt_topology_find(const char *name, xt_topology *out) {

@@ -2,6 +2,7 @@
  * buffer explains is a kind of its own ("fragmentation" inside the arena, "reserved" outside of it). */
 #include <stdlib.h>
 
+#include "base/handle.h"
 #include "plan/plan.h"
 
 const char *xt_plan_kind_name(xt_plan_kind k) {
@@ -301,7 +302,7 @@ xt_status plan_report_make(const plan_program *p, const plan_compiled *c, const 
                            xt_plan **out_plan) {
     plan_memory m = *m0;
     int64_t live = 0;
-    xt_plan *out = base_calloc(1, sizeof *out);
+    xt_plan *out = handle_new(HANDLE_plan, sizeof *out);
     *out_plan = NULL;
     if (!out) return status_oom(sizeof *out, "a report");
     plan_find_peak(&m, &live);

@@ -1,5 +1,6 @@
 /* Recordings: the texts of programs, and tables that say what an op's ordinal and an input's number mean
  * to the user. */
+#include "base/handle.h"
 #include "format/bytecode.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
@@ -16,7 +17,7 @@ void xt_recording_free(xt_recording *r) {
         base_free(p->others);
     }
     base_free(r->programs);
-    base_free(r);
+    handle_free(r);
 }
 
 int xt_recording_count(const xt_recording *r) {
@@ -144,7 +145,7 @@ xt_status xt_record(int (*fn)(void *user), void *user, int64_t devices, xt_recor
     lazy_rehearsal *rehearsed = NULL;
     *out = NULL;
     XT_TRY(lazy_rehearse(devices, fn, user, &rehearsed));
-    xt_recording *r = base_calloc(1, sizeof *r);
+    xt_recording *r = handle_new(HANDLE_recording, sizeof *r);
     xt_status s = r ? NULL : status_oom(sizeof *r, "a recording");
     for (size_t i = 0; !s && i < rehearsed->n; i++) s = take_rehearsed(r, &rehearsed->programs[i]);
     if (r) r->moved = rehearsed->moved;
@@ -215,7 +216,7 @@ xt_status xt_recording_load(const char *path, xt_recording **out) {
     plan_program p = {0};
     *out = NULL;
     XT_TRY(file_read_all(path, &data, &n));
-    xt_recording *r = base_calloc(1, sizeof *r);
+    xt_recording *r = handle_new(HANDLE_recording, sizeof *r);
     xt_status s = r ? take_text(data, n, path, &p) : status_oom(sizeof *r, "a recording");
     if (!s) {
         read_inputs(path, &p);
@@ -226,7 +227,7 @@ xt_status xt_recording_load(const char *path, xt_recording **out) {
     if (!s) s = add(r, &p);
     if (s) {
         base_free(p.text), base_free(p.ops), base_free(p.inputs), base_free(p.others);
-        base_free(r);
+        handle_free(r);
     } else
         *out = r;
     return s;
@@ -265,7 +266,7 @@ static xt_status donate(const plan_program *from, str *out) {
 }
 
 xt_status xt_recording_donate(const xt_recording *from, xt_recording **out) {
-    xt_recording *r = base_calloc(1, sizeof *r);
+    xt_recording *r = handle_new(HANDLE_recording, sizeof *r);
     xt_status s = r ? NULL : status_oom(sizeof *r, "a recording");
     *out = NULL;
     for (size_t i = 0; !s && i < from->n; i++) {

@@ -1,8 +1,9 @@
 /* Callbacks: made, ordered, freed. Checkpoints come last, so that they save what the others have decided. */
+#include "base/handle.h"
 #include "train/train_int.h"
 
 xt_callback *callback_make(const xt_callback_desc *d, void *user) {
-    xt_callback *c = base_calloc(1, sizeof *c);
+    xt_callback *c = handle_new(HANDLE_callback, sizeof *c);
     if (!c) {
         lazy_fail(status_oom(sizeof *c, "a callback"));
         if (d->free_user) d->free_user(user);
@@ -30,7 +31,7 @@ xt_callback *xt_callback_new(const xt_callback_desc *d, void *user) {
 void callback_free(xt_callback *c) {
     if (!c) return;
     if (c->d.free_user) c->d.free_user(c->user);
-    base_free(c);
+    handle_free(c);
     live_add(LIVE_callback, -1);
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/handle.h"
 #include "lazy/mesh/mesh.h"
 #include "optim/optim.h"
 #include "train/train_int.h"
@@ -76,9 +77,9 @@ xt_status train_strategy(xt_trainer *t, const xt_src *src) {
 }
 
 xt_trainer *trainer_new(const xt_src *src, xt_trainer_opts o, bool environment) {
-    xt_trainer *t = base_calloc(1, sizeof *t);
+    xt_trainer *t = handle_new(HANDLE_trainer, sizeof *t);
     if (!t || !lazy_own(t, free_trainer)) {
-        base_free(t);
+        handle_free(t);
         lazy_fail(status_oom(sizeof *t, "a trainer"));
         return NULL;
     }
@@ -117,7 +118,7 @@ void xt_trainer_free(xt_trainer *t) {
     base_free(t->resumed_from);
     base_free(t->saved_last);
     xt_status_free(t->problem);
-    base_free(t);
+    handle_free(t);
     live_add(LIVE_trainer, -1);
 }
 

@@ -1,5 +1,6 @@
 /* The run's mesh: axes, layouts made from axis lists, a loader's batches, annotations in the trace. One mesh a
  * process. */
+#include "base/handle.h"
 #include "lazy/mesh/mesh.h"
 
 #include "lazy/core/ctx.h"
@@ -190,7 +191,7 @@ xt_mesh *xt_mesh_new_at(const xt_src *src, const xt_axis *axes) {
                             "xt_mesh_new: the run has a mesh already; a run has one (xt_mesh_free gives it back)")
                : check_axes(axes, &n);
     if (!s) s = fit(axes, n, devices, sizes);
-    xt_mesh *m = s ? NULL : base_calloc(1, sizeof *m);
+    xt_mesh *m = s ? NULL : handle_new(HANDLE_mesh, sizeof *m);
     if (!s && !m) s = status_oom(sizeof *m, "a mesh");
     if (s) {
         lazy_fail(status_at(s, src));
@@ -225,7 +226,7 @@ void xt_mesh_free(xt_mesh *m) {
         lazy_set_partitions(1);
     }
     for (int i = 0; i < m->n_axes; i++) base_free(m->names[i]);
-    base_free(m);
+    handle_free(m);
     live_add(LIVE_mesh, -1);
 }
 

@@ -3,6 +3,7 @@
  * are checked on the host, so that a device needs to know nothing about them. */
 #include <stdlib.h>
 
+#include "base/handle.h"
 #include "base/narrow.h"
 #include "device/device.h"
 #include "format/bytecode.h"
@@ -69,7 +70,7 @@ static xt_status load_part(xt_program *p, const char *s, size_t n, size_t lines)
 }
 
 xt_status xt_program_parse(const char *text, size_t n, const char *name, xt_program **out) {
-    xt_program *p = base_calloc(1, sizeof *p);
+    xt_program *p = handle_new(HANDLE_program, sizeof *p);
     const char *end = text + n;
     xt_status s = NULL;
     *out = NULL;
@@ -109,7 +110,7 @@ void xt_program_free(xt_program *p) {
     for (size_t i = 0; i < p->n; i++) ir_module_free(p->modules[i]);
     base_free(p->modules);
     base_free(p->name);
-    base_free(p);
+    handle_free(p);
 }
 
 static const ir_func *main_of(const xt_program *p) {

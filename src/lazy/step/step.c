@@ -1,4 +1,5 @@
 /* xt_compile and xt_call: which recording of a step function fits a call, and recording one when none does. */
+#include "base/handle.h"
 #include "lazy/core/labels.h"
 #include "lazy/step/step.h"
 
@@ -25,11 +26,11 @@ xt_step *xt_compile_at(const xt_src *src, xt_step_fn fn, xt_compile_opts o) {
     }
     char at[256], name[300];
     snprintf(name, sizeof name, "compiled at %s", src_text(src_intern(src), at, sizeof at));
-    xt_step *f = base_calloc(1, sizeof *f);
+    xt_step *f = handle_new(HANDLE_step, sizeof *f);
     if (f) f->name = base_strdup(o.name && *o.name ? o.name : name);
     if (!f || !f->name || !lazy_own(f, step_free)) {
         if (f) base_free(f->name);
-        base_free(f);
+        handle_free(f);
         lazy_fail(status_oom(sizeof *f, "a compiled step function"));
         return NULL;
     }
@@ -57,7 +58,7 @@ void xt_step_free(xt_step *f) {
     base_free(f->plans);
     base_free(f->keys);
     base_free(f->name);
-    base_free(f);
+    handle_free(f);
     live_add(LIVE_step, -1);
 }
 
@@ -248,9 +249,12 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
     }
     bool ready = log_begin(c, &t, n, in);
     c->replay_log = &t;
-    if (ready)
+    if (ready) {
+        lazy_inside_fn inside;
+        lazy_enter(&inside, "the function of xt_call", f);
         t.result = f->fn(t.in, n, f->user);
-    else
+        lazy_leave(&inside);
+    } else
         lazy_fail(status_oom(sizeof t, "a compiled step function"));
     t.in_fn = false;
     ask_result(c, &t);

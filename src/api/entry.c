@@ -1,0 +1,97 @@
+/* What an entry says of arguments that it does not let through: what was found, what was expected, and where. */
+#include "api/entry.h"
+#include "lazy/lazy.h"
+
+static const char NEVER_MADE[] = "; making it failed, or it was never made";
+
+static const xt_src *line_of(const api_call *call) {
+    return call->src ? call->src : src_get(src_from_return_address(call->returns_to));
+}
+
+static const char *article(const char *word) {
+    return strchr("aeiou", *word) ? "an" : "a";
+}
+
+/* " (at train.c:12)"; nothing where nobody noted it */
+static const char *freed_at(const void *p, char *buf, size_t n) {
+    char at[256];
+    src_id id = src_from_return_address(handle_freed_from(p));
+    *buf = '\0';
+    if (id && src_get(id)->line > 0) snprintf(buf, n, " (at %s)", src_text(id, at, sizeof at));
+    return buf;
+}
+
+xt_status api_bad_handle(const api_call *call, handle_kind kind, const void *p, const char *argument) {
+    const char *word = handle_word(kind), *other = handle_word(handle_kind_of(p));
+    const xt_src *src = line_of(call);
+    char at[300];
+    switch (handle_look(kind, p)) {
+    case HANDLE_NULL: return status_new(XT_INVALID_ARGUMENT, src, "%s: the %s is NULL%s", call->name, word, NEVER_MADE);
+    case HANDLE_FREED:
+        return status_new(
+            XT_FAILED_PRECONDITION, src,
+            "%s: the %s (`%s`) was freed before%s%s; a handle is not to be used after that, nor freed again",
+            call->name, word, argument, freed_at(p, at, sizeof at), handle_advice(kind));
+    case HANDLE_FINISHED:
+        return status_new(XT_FAILED_PRECONDITION, src,
+                          "%s: the %s (`%s`) was freed by xt_finish; make another one for what comes after it",
+                          call->name, word, argument);
+    case HANDLE_ORPHAN:
+        other = handle_word(handle_needed_kind(p));
+        return status_new(XT_FAILED_PRECONDITION, src,
+                          "%s: the %s that this %s (`%s`) was made for was freed; free the %s first", call->name, other,
+                          word, argument, word);
+    case HANDLE_OTHER_KIND:
+        return status_new(XT_INVALID_ARGUMENT, src, "%s: `%s` is %s %s; %s %s is expected", call->name, argument,
+                          article(other), other, article(word), word);
+    case HANDLE_LIVES:
+    case HANDLE_FOREIGN: break;
+    }
+    return status_new(XT_INVALID_ARGUMENT, src,
+                      "%s: `%s` is %p, which is no handle of this library (a variable without a value?); %s %s is "
+                      "expected",
+                      call->name, argument, p, article(word), word);
+}
+
+xt_status api_null(const api_call *call, const char *argument) {
+    return status_new(XT_INVALID_ARGUMENT, line_of(call), "%s: `%s` is NULL, which is not possible here", call->name,
+                      argument);
+}
+
+xt_status api_null_list(const api_call *call, const char *argument, int64_t n) {
+    return status_new(XT_INVALID_ARGUMENT, line_of(call), "%s: `%s` is NULL; an array of %lld is expected", call->name,
+                      argument, (long long)n);
+}
+
+bool api_bad_list(handle_kind kind, const void *const *list, int64_t n, const void **out_bad) {
+    for (int64_t i = 0; list && i < n; i++)
+        if (api_bad(kind, *out_bad = list[i])) return true;
+    return false;
+}
+
+xt_status api_inside(const api_call *call) {
+    const char *what = lazy_inside();
+    return what ? status_new(XT_FAILED_PRECONDITION, line_of(call),
+                             "%s inside %s: it would end what is under way there; call it after that has returned",
+                             call->name, what)
+                : NULL;
+}
+
+bool api_may_free(const api_call *call, handle_kind kind, const void *p) {
+    handle_state state = handle_look(kind, p);
+    if (state == HANDLE_NULL || state == HANDLE_FINISHED) return false;
+    if (state != HANDLE_LIVES && state != HANDLE_ORPHAN) {
+        lazy_fail(api_bad_handle(call, kind, p, handle_word(kind)));
+        return false;
+    }
+    if (!handle_is_pinned(p)) return true;
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, line_of(call),
+                         "%s: the %s is in use by a call that is still under way; free it after that has returned",
+                         call->name, handle_word(kind)));
+    return false;
+}
+
+xt_tensor api_failed_tensor(const api_call *call, xt_status s) {
+    lazy_fail(s);
+    return lazy_failed_tensor(call->src);
+}

@@ -1,0 +1,42 @@
+/* The door of the library: before a public function begins, its handles are looked at, and its pointers that must not
+ * be NULL. tools/entries.py reads include/xtrain and writes an entry for each function that takes any: it bears the
+ * public name, and what src/ defines under that name is linked as unchecked_NAME, which is what the library itself
+ * calls. So there is no function without its checks, and none has them by hand. exceptions.txt says what may be NULL,
+ * and what a function gives that cannot return an error, where that is not 0. */
+#ifndef XT_SRC_API_ENTRY_H
+#define XT_SRC_API_ENTRY_H
+
+#include <xtrain/tensor.h>
+
+#include "base/base.h"
+#include "base/handle.h"
+
+/* One call from outside: the function's name, the line where it is known, else the place that it returns to. */
+typedef struct api_call {
+    const char *name;
+    const xt_src *src;
+    const void *returns_to;
+} api_call;
+#define API_CALL(name, src) (&(api_call){name, src, __builtin_extract_return_addr(__builtin_return_address(0))})
+
+static inline bool api_bad(handle_kind kind, const void *p) {
+    return __builtin_expect(handle_look(kind, p) != HANDLE_LIVES, false);
+}
+static inline bool api_bad_unless_null(handle_kind kind, const void *p) {
+    return p && api_bad(kind, p);
+}
+/* a NULL or bad one among n */
+bool api_bad_list(handle_kind kind, const void *const *list, int64_t n, const void **out_bad);
+
+xt_status api_bad_handle(const api_call *call, handle_kind kind, const void *p, const char *argument);
+xt_status api_null(const api_call *call, const char *argument);
+xt_status api_null_list(const api_call *call, const char *argument, int64_t n);
+/* Inside a function of the user's that the library has called, NULL where the call may go on. */
+xt_status api_inside(const api_call *call);
+
+/* What a free does instead of reading what is not there: true where it is to go on. */
+bool api_may_free(const api_call *call, handle_kind kind, const void *p);
+
+xt_tensor api_failed_tensor(const api_call *call, xt_status s);
+
+#endif

@@ -1,0 +1,271 @@
+/* Handles of every kind: NULL, freed, freed twice, of another kind, never made; what is freed inside a function that
+ * uses it; frees after xt_finish. What each public function does with them: tests/cli/every_function.sh. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <xtrain/xtrain.h>
+
+#include "base/handle.h"
+
+static char told[1024];
+static void note(xt_status s, void *user) {
+    (void)user;
+    snprintf(told, sizeof told, "%s", xt_status_message(s));
+}
+
+static void expect(int line, const char *a, const char *b) {
+    char here[64];
+    snprintf(here, sizeof here, "test_handles.c:%d: ", line);
+    if (!xt_error() || !strstr(told, here) || !strstr(told, a) || !strstr(told, b))
+        fail_msg("expected \"%s\", \"%s\" and \"%s\" in: %s", here, a, b, xt_error() ? told : "no error");
+    xt_clear_error();
+    *told = '\0';
+}
+
+static void rest(void) {
+    assert_null(xt_error());
+    assert_int_equal(xt_finish(), 0);
+    static const char *const kinds[] = {"tensor",  "module",   "optimizer", "loader", "dataset",
+                                        "trainer", "callback", "step",      "mesh",   "metric"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (xt_live_objects(kinds[i])) fail_msg("%lld of kind %s live", (long long)xt_live_objects(kinds[i]), kinds[i]);
+}
+
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 2);
+}
+static xt_tensor input(void) {
+    return xt_ones(XT_F32, 2, 3);
+}
+
+static void null_is_named(void **state) {
+    (void)state;
+    assert_true(xt_is_error(xt_forward(NULL, input())));
+    expect(__LINE__ - 1, "xt_forward", "the module is NULL");
+    xt_optimizer_step(NULL);
+    expect(__LINE__ - 1, "xt_optimizer_step", "the optimizer is NULL");
+    assert_int_equal(xt_module_tensors(NULL), 0);
+    expect(__LINE__ - 1, "xt_module_tensors", "the module is NULL");
+    xt_module_free(NULL);
+    xt_loader_free(NULL);
+    xt_dataset_free(NULL);
+    rest();
+}
+
+static void freed_is_named(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(net, NULL);
+    xt_forward(m, input());
+    xt_module_free(m);
+    int freed = __LINE__ - 1;
+    char at[64];
+    snprintf(at, sizeof at, "(at ../tests/unit/test_handles.c:%d)", freed);
+    assert_true(xt_is_error(xt_forward(m, input())));
+    expect(__LINE__ - 1, "the module", at);
+    xt_module_free(m);
+    expect(__LINE__ - 1, "xt_module_free", at);
+    xt_module *next = xt_module_new(net, NULL); /* its address is another */
+    assert_ptr_not_equal(m, next);
+    assert_int_equal(xt_module_param_count(m), 0);
+    expect(__LINE__ - 1, "xt_module_param_count", "was freed before");
+    rest();
+}
+
+static void another_kind_is_named(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1);
+    void *any = o;
+    assert_true(xt_is_error(xt_forward(any, input())));
+    expect(__LINE__ - 1, "is an optimizer", "a module is expected");
+    any = m;
+    xt_loader_free(any);
+    expect(__LINE__ - 1, "is a module", "a loader is expected");
+    double x = 1;
+    any = &x;
+    xt_zero_grad(any);
+    expect(__LINE__ - 1, "no handle of this library", "an optimizer is expected");
+    any = (char *)m + 8;
+    xt_eval(any);
+    expect(__LINE__ - 1, "no handle of this library", "a module is expected");
+    any = (void *)0x5555555555555555; /* no address at all */
+    xt_eval(any);
+    expect(__LINE__ - 1, "no handle of this library", "a module is expected");
+    rest();
+}
+
+static void an_optimizer_outlives_its_module_to_be_freed(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_adam(m, .lr = 0.1);
+    xt_backward(xt_sum(xt_forward(m, input())));
+    xt_optimizer_step(o);
+    assert_true(xt_mark_step());
+    xt_module_free(m);
+    xt_zero_grad(o);
+    expect(__LINE__ - 1, "the module that this optimizer", "was freed");
+    xt_optimizer_free(o);
+    rest();
+}
+
+static xt_tensor frees_itself(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    xt_module_free(m);
+    return xt_linear(m, "fc", x, 2);
+}
+static void what_runs_is_not_freed(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(frees_itself, NULL);
+    xt_forward(m, input());
+    if (!strstr(told, "xt_module_free: the module is in use")) fail_msg("%s", told);
+    xt_clear_error();
+    xt_module_free(m);
+    rest();
+}
+
+static void cell(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {
+    (void)x, (void)y, (void)user;
+    carry[0] = xt_add(carry[0], carry[0]);
+    xt_finish();
+}
+static xt_tensor finishes(xt_module *m, xt_tensor x, void *user) {
+    xt_batch b;
+    if (user)
+        assert_false(xt_next((xt_loader *)user, &b));
+    else
+        assert_int_equal(xt_finish(), 1);
+    return xt_linear(m, "fc", x, 2);
+}
+static xt_status get_and_finish(void *user, int64_t i, void *x, void *y) {
+    (void)i, (void)y;
+    memset(x, 0, sizeof(float));
+    xt_batch b;
+    if (*(void **)user)
+        xt_next(*(xt_loader **)user, &b);
+    else
+        xt_finish();
+    return xt_error() ? xt_status_new(XT_ABORTED, "refused") : NULL;
+}
+
+static void nothing_ends_a_step_from_inside(void **state) {
+    (void)state;
+    xt_tensor h = input(), xs = xt_ones(XT_F32, 5, 2, 3);
+    xt_scan(cell, 1, &h, 1, &xs, 0, NULL);
+    if (!strstr(told, "xt_finish inside the function of xt_scan")) fail_msg("%s", told);
+    xt_clear_error();
+    xt_forward(xt_module_new(finishes, NULL), input());
+    if (!strstr(told, "xt_finish inside the function of xt_forward")) fail_msg("%s", told);
+    xt_clear_error();
+    xt_loader *l = xt_sample_loader(.batch = 1, .count = 3, .x = {XT_F32, {2}});
+    xt_forward(xt_module_new(finishes, l), input());
+    if (!strstr(told, "xt_next inside the function of xt_forward")) fail_msg("%s", told);
+    xt_clear_error();
+    for (int k = 0; k < 2; k++) {
+        void *user = NULL;
+        xt_dataset_desc d = {.count = 4, .x = {XT_F32, {1}}, .get = get_and_finish, .user = &user};
+        xt_loader *own = xt_loader_new(xt_dataset_new(&d), .batch = 2);
+        if (k) user = own;
+        xt_batch b;
+        assert_false(xt_next(own, &b));
+        assert_non_null(xt_error());
+        xt_clear_error();
+    }
+    *told = '\0';
+    rest();
+}
+
+static xt_status zeros(void *user, int64_t i, void *x, void *y) {
+    (void)user, (void)i, (void)y;
+    memset(x, 0, sizeof(float));
+    return NULL;
+}
+static xt_dataset *dataset(void) {
+    xt_dataset_desc d = {.count = 4, .x = {XT_F32, {1}}, .get = zeros};
+    return xt_dataset_new(&d);
+}
+
+static void what_a_loader_took_is_its_own(void **state) {
+    (void)state;
+    xt_dataset *d = dataset();
+    xt_loader *l = xt_loader_new(d, .batch = 2);
+    xt_dataset_free(d);
+    expect(__LINE__ - 1, "xt_dataset_free", "belongs to the loader");
+    xt_batch b;
+    assert_true(xt_next(l, &b));
+    rest();
+}
+
+static xt_tensor step(const xt_tensor *in, int n, void *user) {
+    (void)n, (void)user;
+    return xt_add(in[0], in[0]);
+}
+
+/* As destructors of C++ do: after xt_finish, in any order. */
+static void frees_after_finish_do_nothing(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_adam(m, .lr = 0.1);
+    xt_dataset *taken = dataset(), *own = dataset();
+    xt_loader *l = xt_loader_new(taken, .batch = 2);
+    xt_step *f = xt_compile(step);
+    xt_running *r = xt_running_new(4);
+    xt_loss_scaler *s = xt_loss_scaler_new();
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF);
+    xt_axis axes[] = {{"data", 0}, {NULL, 0}};
+    xt_mesh *mesh = xt_mesh_new_at(XT_HERE, axes);
+    xt_backward(xt_sum(xt_forward(m, input())));
+    xt_optimizer_step(o);
+    xt_call(f, input());
+    assert_int_equal(xt_finish(), 0);
+    for (int twice = 0; twice < 2; twice++) {
+        xt_module_free(m);
+        xt_optimizer_free(o);
+        xt_dataset_free(taken);
+        xt_loader_free(l);
+        xt_step_free(f);
+        xt_running_free(r);
+        xt_loss_scaler_free(s);
+        xt_trainer_free(t);
+        xt_mesh_free(mesh);
+    }
+    xt_dataset_free(own);
+    assert_null(xt_error());
+    assert_true(xt_is_error(xt_forward(m, (xt_tensor){0})));
+    expect(__LINE__ - 1, "the module", "was freed by xt_finish");
+    rest();
+}
+
+/* Memory of what was freed goes back, and a full chunk's too. */
+static void many_are_made_and_freed(void **state) {
+    (void)state;
+    void *first = NULL;
+    for (int i = 0; i < 20000; i++) {
+        xt_module *m = xt_module_new(net, NULL);
+        if (!first) first = m;
+        assert_int_equal(handle_look(HANDLE_module, m), HANDLE_LIVES);
+        xt_module_free(m);
+        assert_int_equal(handle_look(HANDLE_module, m), HANDLE_FREED);
+    }
+    assert_int_equal(handle_look(HANDLE_module, first), HANDLE_FREED);
+    rest();
+}
+
+int main(void) {
+    xt_on_error(note, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(null_is_named),
+        cmocka_unit_test(freed_is_named),
+        cmocka_unit_test(another_kind_is_named),
+        cmocka_unit_test(an_optimizer_outlives_its_module_to_be_freed),
+        cmocka_unit_test(what_runs_is_not_freed),
+        cmocka_unit_test(nothing_ends_a_step_from_inside),
+        cmocka_unit_test(what_a_loader_took_is_its_own),
+        cmocka_unit_test(frees_after_finish_do_nothing),
+        cmocka_unit_test(many_are_made_and_freed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

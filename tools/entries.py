@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Writes the entries of the public functions (src/api/entry.h says what they are for).
+
+usage: entries.py names   HEADERS EXCEPTIONS KINDS >names.h     what src/ is compiled with
+       entries.py entries HEADERS EXCEPTIONS KINDS >entries.c   the entries
+       entries.py table   HEADERS EXCEPTIONS KINDS              the functions as JSON, for tests
+HEADERS is the folder of the public headers, KINDS is src/base/handle.def.
+"""
+import fnmatch
+import json
+import pathlib
+import re
+import sys
+
+
+class Parameter:
+    def __init__(self, text):
+        self.text = " ".join(text.split())
+        name = re.search(r"\(\*\s*(\w+)\)|(\w+)\s*(?:\[[^]]*\])*$", self.text)
+        self.name = name.group(1) or name.group(2)
+        self.function = "(*" in self.text or re.search(r"\bxt_\w+_fn\b", self.text) is not None
+        self.pointer = "*" in self.text or "[" in self.text or self.function
+        kind = re.match(r"(?:const )?xt_(\w+) \*(const \*)?\s*\w+$", self.text)
+        self.kind = kind.group(1) if kind else None
+        self.list = bool(kind and kind.group(2))
+        self.integer = re.match(r"(int|int64_t|size_t) \w+$", self.text) is not None
+
+
+class Function:
+    def __init__(self, header, text):
+        text = " ".join(text.split())
+        m = re.match(r"(.*?)\((xt_\w+)\)\s*\((.*)\)$", text) or re.match(r"(.*?)\b(xt_\w+)\s*\((.*)\)$", text)
+        self.header, self.returns, self.name, inside = header, m.group(1).strip(), m.group(2), m.group(3)
+        self.variadic = inside.endswith("...")
+        parts, depth, part = [], 0, ""
+        for c in inside + ",":
+            depth += (c in "([") - (c in ")]")
+            if c == "," and depth == 0:
+                parts.append(part)
+                part = ""
+            else:
+                part += c
+        self.parameters = [Parameter(p) for p in parts if p.strip() not in ("void", "...", "")]
+        self.shown = re.sub(r"_(at|opt|opt_at)$", "", self.name)
+
+    def count_of(self, at):
+        """The parameter beside this one that says how many there are; a text or one number has none."""
+        if re.match(r"(const char \*\w+|\w+ \*out_n)$", self.parameters[at].text):
+            return None
+        for k in (at - 1, at + 1):
+            if 0 <= k < len(self.parameters):
+                p = self.parameters[k]
+                if p.integer and re.match(r"(n|n_\w+|count|max|size|bytes)$", p.name):
+                    return p
+        return None
+
+
+def shown_names(text):
+    """{function: the macro that programs call it by}, where it is one."""
+    text = text.replace("\\\n", " ")
+    bodies = dict(re.findall(r"^[ \t]*#define (\w+)\([^)]*\)(.*)$", text, flags=re.M))
+    out = {}
+    for macro in bodies:
+        if not macro.startswith("xt_"):
+            continue
+        seen, todo = set(), [macro]
+        while todo:
+            for word in re.findall(r"\w+", bodies[todo.pop()]):
+                if word in bodies and word not in seen and not word.startswith("xt_"):
+                    todo.append(word)
+                if word.startswith("xt_") and word != macro and word not in seen:
+                    out.setdefault(word, set()).add(macro)
+                seen.add(word)
+    return {f: min(m) for f, m in out.items() if len(m) == 1}
+
+
+def read_functions(folder):
+    out = []
+    for header in sorted(pathlib.Path(folder).glob("*.h")):
+        text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
+        shown = shown_names(text)
+        text = re.sub(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", "", text, flags=re.M)
+        for m in re.finditer(r"XT_API\s+([^;{}]*?);", text):
+            declared = Function(header.name, m.group(1))
+            declared.shown = shown.get(declared.name, declared.shown)
+            if declared.name not in [f.name for f in out]:
+                out.append(declared)
+    return out
+
+
+class Exceptions:
+    def __init__(self, path):
+        self.null, self.gives, self.ends, self.plain = [], {}, set(), {}
+        for line in pathlib.Path(path).read_text().splitlines():
+            words = line.split("#")[0].split() if not line.startswith("plain") else line.split()
+            if not words:
+                continue
+            if words[0] == "null":
+                self.null += [(words[1], name) for name in words[2:]]
+            elif words[0] == "gives":
+                self.gives[words[1]] = " ".join(words[2:])
+            elif words[0] == "ends":
+                self.ends.update(words[1:])
+            elif words[0] == "plain":
+                self.plain[words[1]] = " ".join(words[2:])
+            else:
+                sys.exit(f"{path}: unknown word {words[0]}")
+
+    def may_be_null(self, function, parameter):
+        return any(fnmatch.fnmatchcase(function, f) and parameter == p for f, p in self.null)
+
+    def check(self, functions):
+        """A line that fits nothing is a mistake, or of a function that is gone."""
+        names = {f.name: {p.name for p in f.parameters} for f in functions}
+        for f, p in self.null:
+            fitting = [n for n in names if fnmatch.fnmatchcase(n, f)]
+            if not any(p in names[n] for n in fitting) and f != "*":
+                sys.exit(f"exceptions: null {f} {p}: there is no such function or parameter")
+        for f in [*self.gives, *self.ends, *self.plain]:
+            if not any(fnmatch.fnmatchcase(n, f) for n in names):
+                sys.exit(f"exceptions: {f}: there is no such function")
+
+
+def checks(function, exceptions, kinds):
+    """(condition, status) for each check, in the order of the parameters."""
+    out = []
+    if function.name in exceptions.ends:
+        out.append(("(refused = api_inside(call)) != NULL", "refused"))
+    for at, p in enumerate(function.parameters):
+        null, count = exceptions.may_be_null(function.name, p.name), function.count_of(at)
+        if p.kind in kinds and p.list and null:
+            continue
+        if p.kind in kinds and p.list:
+            out.append((f"!{p.name} && {count.name} > 0", f'api_null_list(call, "{p.name}", {count.name})'))
+            out.append((f"api_bad_list(HANDLE_{p.kind}, (const void *const *){p.name}, {count.name}, &bad)",
+                        f'api_bad_handle(call, HANDLE_{p.kind}, bad, "{p.name}")'))
+        elif p.kind in kinds:
+            out.append((f"api_bad{'_unless_null' if null else ''}(HANDLE_{p.kind}, {p.name})",
+                        f'api_bad_handle(call, HANDLE_{p.kind}, {p.name}, "{p.name}")'))
+        elif p.pointer and not null and count and not p.function:
+            out.append((f"!{p.name} && {count.name} > 0",
+                        f'api_null_list(call, "{p.name}", (int64_t){count.name})'))
+        elif p.pointer and not null:
+            out.append((f"!{p.name}", f'api_null(call, "{p.name}")'))
+    return out
+
+
+def frees(function, kinds):
+    return function.name.endswith("_free") and len(function.parameters) == 1 and function.parameters[0].kind in kinds
+
+
+def has_entry(function, exceptions, kinds):
+    if any(fnmatch.fnmatchcase(function.name, f) for f in exceptions.plain):
+        return False
+    if function.variadic and checks(function, exceptions, kinds):
+        sys.exit(f"{function.name}: an entry cannot hand on '...'; give it its checks by hand and a 'plain' line")
+    return bool(checks(function, exceptions, kinds))
+
+
+def leave(function, exceptions, status):
+    value = exceptions.gives.get(function.name)
+    if function.returns == "xt_status":
+        return f"return {status};"
+    if function.returns == "xt_tensor":
+        return f"return api_failed_tensor(call, {status});"
+    if function.returns == "void":
+        return f"{{ lazy_fail({status}); return; }}"
+    if not value:
+        value = ('""' if function.returns == "const char *" else "NULL" if "*" in function.returns else
+                 f"({function.returns}){{0}}" if function.returns.startswith("xt_") else
+                 "false" if function.returns == "bool" else "0")
+    return f"{{ lazy_fail({status}); return {value}; }}"
+
+
+def entry(function, exceptions, kinds):
+    text = ", ".join(p.text for p in function.parameters)
+    names = ", ".join(p.name for p in function.parameters)
+    source = "src" if any(p.name == "src" for p in function.parameters) else "NULL"
+    space = "" if function.returns.endswith("*") else " "
+    lines = [f"XT_API {function.returns}{space}checked_{function.name}({text}) __asm__(\"{function.name}\");",
+             f"{function.returns}{space}checked_{function.name}({text}) {{"]
+    call = f"    const api_call *call = API_CALL(\"{function.shown}\", {source});"
+    if frees(function, kinds):
+        p = function.parameters[0]
+        lines += [call, f"    if (!api_may_free(call, HANDLE_{p.kind}, {p.name})) return;",
+                  "    const void *before = handle_frees_from(call->returns_to);",
+                  f"    ({function.name})({p.name});", "    handle_frees_from(before);", "}"]
+        return "\n".join(lines)
+    found = checks(function, exceptions, kinds)
+    lines.append(call)
+    if any(s == "refused" for _, s in found):
+        lines.append("    xt_status refused;")
+    if any("&bad" in c for c, _ in found):
+        lines.append("    const void *bad;")
+    for condition, status in found:
+        lines.append(f"    if (__builtin_expect({condition}, false)) {leave(function, exceptions, status)}")
+    lines.append(f"    {'' if function.returns == 'void' else 'return '}({function.name})({names});")
+    return "\n".join(lines + ["}"])
+
+
+def main():
+    what, headers, exceptions, kinds = sys.argv[1], sys.argv[2], Exceptions(sys.argv[3]), sys.argv[4]
+    kinds = re.findall(r"^HANDLE\((\w+),", pathlib.Path(kinds).read_text(), flags=re.M)
+    functions = read_functions(headers)
+    exceptions.check(functions)
+    entered = [f for f in functions if has_entry(f, exceptions, kinds)]
+    if what == "names":
+        print("/* Written by tools/entries.py: what src/ defines is linked under other names than the entries. */")
+        for f in entered:
+            print(f"#pragma redefine_extname {f.name} unchecked_{f.name}")
+    elif what == "entries":
+        print('#line 1 "src/api/entries.c"\n/* Written by tools/entries.py. */')
+        for header in sorted({f.header for f in functions}):
+            print(f"#include <xtrain/{header}>")
+        print('#include "api/entry.h"\n#include "lazy/lazy.h"')
+        for f in entered:
+            print("\n" + entry(f, exceptions, kinds))
+    else:
+        print(json.dumps([{
+            "name": f.name, "header": f.header, "returns": f.returns, "variadic": f.variadic, "frees": frees(f, kinds),
+            "parameters": [{
+                "name": p.name, "text": p.text, "pointer": p.pointer, "function": p.function, "list": p.list,
+                "kind": p.kind if p.kind in kinds else None, "null": exceptions.may_be_null(f.name, p.name),
+            } for p in f.parameters]} for f in functions]))
+
+
+main()
