@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Writes a C program that calls every public function with each of its pointers wrong in turn: NULL, and a handle that
+was freed, that is of another kind, that was never made; and with all of them NULL and counts above 0. Each call is in a
+process of its own. A function that cannot be called so is a failure, until it stands in CANNOT with its reason.
+
+usage: tools/entries.py table ... | tests/every_function.py >program.c
+"""
+import json
+import re
+import sys
+
+CANNOT = {
+    "xt_status_new": "its format is checked by the compiler",
+    "xt_master_printf_at": "its format is checked by the compiler",
+}
+
+# A live handle of each kind, and how it is freed.
+MAKE = {
+    "module": ("xt_module_new(net, NULL)", "xt_module_free(h)"),
+    "optimizer": ("xt_sgd(xt_module_new(net, NULL), .lr = 0.1)", "xt_optimizer_free(h)"),
+    "scheduler": ("xt_step_schedule(owner = xt_sgd(xt_module_new(net, NULL), .lr = 0.1), .step_size = 1)",
+                  "xt_optimizer_free(owner)"),
+    "loss_scaler": ("xt_loss_scaler_new()", "xt_loss_scaler_free(h)"),
+    "dataset": ("xt_drawn_digits(4, 0)", "xt_dataset_free(h)"),
+    "loader": ("xt_loader_new(xt_drawn_digits(4, 0), .batch = 1)", "xt_loader_free(h)"),
+    "trainer": ("xt_trainer_new(.max_epochs = 1, .logger = XT_OFF)", "xt_trainer_free(h)"),
+    "callback": ("xt_lr_monitor()",
+                 "owner = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF); xt_trainer_add(owner, h); "
+                 "xt_trainer_free(owner)"),
+    "running": ("xt_running_new(4)", "xt_running_free(h)"),
+    "step": ("xt_compile(step)", "xt_step_free(h)"),
+    "mesh": ("xt_mesh_new_at(XT_HERE, axes)", "xt_mesh_free(h)"),
+    "program": ("program()", "xt_program_free(h)"),
+    "recording": ("recording()", "xt_recording_free(h)"),
+    "plan": ("plan()", "xt_plan_free(h)"),
+}
+
+HEAD = r"""
+#include <xtrain/xtrain.h>
+#include <xtrain/doctor.h>
+#include <xtrain/plan.h>
+#include <xtrain/plot.h>
+#include <xtrain/program.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static _Alignas(64) char room[1 << 16]; /* what pointers that are not wrong point to */
+static void *owner;
+static long nothing(void) { return 0; }
+static xt_tensor net(xt_module *m, xt_tensor x, void *u) { (void)u; return xt_linear(m, "fc", x, 2); }
+static xt_tensor step(const xt_tensor *in, int n, void *u) { (void)n, (void)u; return in[0]; }
+static const xt_axis axes[] = {{"data", 0}, {NULL, 0}};
+static const char mlir[] = "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> { return %a : tensor<2xf32> }";
+static xt_program *program(void) { xt_program *p = NULL; xt_program_parse(mlir, sizeof mlir - 1, "p", &p); return p; }
+static xt_recording *recording(void) {
+    xt_recording *r = NULL;
+    FILE *f = fopen("one.mlir", "w");
+    if (f) fputs(mlir, f), fclose(f);
+    xt_recording_load("one.mlir", &r);
+    return r;
+}
+static xt_plan *plan(void) {
+    xt_plan *p = NULL;
+    xt_plan_make(recording(), (xt_plan_opts){0}, &p);
+    return p;
+}
+static void quiet(xt_status s, void *u) { (void)s, (void)u; }
+static int calls, bad;
+/* must_fail: with an error that is pending, or that the call has returned */
+static void in_child(const char *what, int (*fn)(void), int must_fail) {
+    int st = 0;
+    fflush(stdout);
+    pid_t p = fork();
+    if (!p) {
+        alarm(20);
+        xt_on_error(quiet, NULL);
+        int failed = fn();
+        if (failed < 0) _exit(3);
+        _exit(must_fail && !failed && !xt_error() ? 4 : 0);
+    }
+    waitpid(p, &st, 0);
+    calls++;
+    if (WIFEXITED(st) && WEXITSTATUS(st) != 3 && WEXITSTATUS(st) != 4) return;
+    bad++;
+    printf("%s: %s\n", what, WIFSIGNALED(st) ? WTERMSIG(st) == SIGALRM ? "hangs" : strsignal(WTERMSIG(st))
+           : WEXITSTATUS(st) == 3 ? "the test could not make its handles" : "no error");
+}
+"""
+
+
+def declared(p, value):
+    """The parameter as a variable with a value."""
+    text = re.sub(r"\[\d*\]$", "", p["text"])
+    if text != p["text"]:
+        text = re.sub(r"(\w+)$", r"*\1", text)
+    return f"{text} = {value};"
+
+
+def value_of(p, wrong):
+    if wrong:
+        return wrong
+    if p["name"] == "src":
+        return "XT_HERE"
+    if p["kind"] and not p["list"]:
+        return f"make_{p['kind']}()"
+    if p["function"]:
+        return "(void *)nothing"
+    if re.match(r"const char \*\w+$", p["text"]):
+        return '"x"'
+    if p["pointer"]:
+        return "(void *)room"
+    kind = p["text"].rsplit(" ", 1)[0]
+    if re.match(r"(n|n_\w+|count|max|size|bytes)$", p["name"]):
+        return "2"
+    return f"({kind}){{0}}"
+
+
+def main():
+    functions, out, calls = json.load(sys.stdin), [HEAD], []
+    known = {f["name"] for f in functions}
+    for name in CANNOT:
+        if name not in known:
+            sys.exit(f"every_function.py: {name} is in CANNOT and in no header")
+    for kind, (make, free) in MAKE.items():
+        out.append(f"static xt_{kind} *make_{kind}(void) {{ xt_{kind} *h = {make}; if (!h) _exit(3); return h; }}")
+        out.append(f"static void *freed_{kind}(void) {{ xt_{kind} *h = make_{kind}(); {free}; return h; }}")
+    for f in functions:
+        if f["name"] in CANNOT:
+            continue
+        if f["variadic"]:
+            sys.exit(f"every_function.py: {f['name']} takes '...' and cannot be called from a list; if that is right, "
+                     "write it into CANNOT with its reason")
+        pointers = [p for p in f["parameters"] if p["pointer"] and p["name"] != "src"]
+        cases = [("all NULL", {p["name"]: "NULL" for p in pointers}, False)] if pointers else []
+        for p in pointers:
+            # A free of NULL does nothing, and what may be NULL may.
+            must = p["kind"] and not p["null"] and not f["frees"] and not p["list"]
+            cases.append((f"{p['name']} NULL", {p["name"]: "NULL"}, must))
+            if p["kind"] and not p["list"]:
+                other = "optimizer" if p["kind"] != "optimizer" else "module"
+                cases.append((f"{p['name']} freed", {p["name"]: f"freed_{p['kind']}()"}, True))
+                cases.append((f"{p['name']} of another kind", {p["name"]: f"(void *)make_{other}()"}, True))
+                cases.append((f"{p['name']} never made", {p["name"]: "(void *)(room + 8)"}, True))
+        for what, wrong, must in cases:
+            lines = [declared(p, value_of(p, wrong.get(p["name"]))) for p in f["parameters"]]
+            call = f"({f['name']})({', '.join(p['name'] for p in f['parameters'])})"
+            ends = f"return {call} != NULL;" if f["returns"] == "xt_status" else f"(void){call}; return 0;"
+            fn = f"case_{len(calls)}"
+            out.append(f"static int {fn}(void) {{ {' '.join(lines)} {ends} }}")
+            calls.append(f'    in_child("{f["name"]}, {what}", {fn}, {int(bool(must))});')
+    out.append("int main(void) {\n    setvbuf(stdout, NULL, _IOLBF, 0);\n" + "\n".join(calls))
+    out.append('    printf("%d calls, %d bad\\n", calls, bad);\n    return bad != 0;\n}')
+    print("\n".join(out))
+
+
+main()
