@@ -114,7 +114,7 @@ def value_of(p, wrong):
     if p["pointer"]:
         return "(void *)room"
     kind = p["text"].rsplit(" ", 1)[0]
-    if re.match(r"(n|n_\w+|count|max|size|bytes)$", p["name"]):
+    if re.match(r"(n|n_\w+|count|max|size|bytes|rank)$", p["name"]):
         return "2"
     return f"({kind}){{0}}"
 

@@ -50,7 +50,7 @@ class Function:
         for k in (at - 1, at + 1):
             if 0 <= k < len(self.parameters):
                 p = self.parameters[k]
-                if p.integer and re.match(r"(n|n_\w+|count|max|size|bytes)$", p.name):
+                if p.integer and re.match(r"(n|n_\w+|count|max|size|bytes|rank)$", p.name):
                     return p
         return None
 
@@ -90,7 +90,7 @@ def read_functions(folder):
 
 class Exceptions:
     def __init__(self, path):
-        self.null, self.gives, self.ends, self.plain = [], {}, set(), {}
+        self.null, self.gives, self.ends, self.plain, self.steps = [], {}, set(), {}, set()
         for line in pathlib.Path(path).read_text().splitlines():
             words = line.split("#")[0].split() if not line.startswith("plain") else line.split()
             if not words:
@@ -101,6 +101,8 @@ class Exceptions:
                 self.gives[words[1]] = " ".join(words[2:])
             elif words[0] == "ends":
                 self.ends.update(words[1:])
+            elif words[0] == "steps":
+                self.steps.update(words[1:])
             elif words[0] == "plain":
                 self.plain[words[1]] = " ".join(words[2:])
             else:
@@ -116,7 +118,7 @@ class Exceptions:
             fitting = [n for n in names if fnmatch.fnmatchcase(n, f)]
             if not any(p in names[n] for n in fitting) and f != "*":
                 sys.exit(f"exceptions: null {f} {p}: there is no such function or parameter")
-        for f in [*self.gives, *self.ends, *self.plain]:
+        for f in [*self.gives, *self.ends, *self.steps, *self.plain]:
             if not any(fnmatch.fnmatchcase(n, f) for n in names):
                 sys.exit(f"exceptions: {f}: there is no such function")
 
@@ -193,7 +195,10 @@ def entry(function, exceptions, kinds):
     if any("&bad" in c for c, _ in found):
         lines.append("    const void *bad;")
     for condition, status in found:
-        lines.append(f"    if (__builtin_expect({condition}, false)) {leave(function, exceptions, status)}")
+        out = leave(function, exceptions, status)
+        if function.name in exceptions.steps and status != "refused":
+            out = f"{{ lazy_end_if_unseen(\"{function.shown}\", {source}); {out} }}"
+        lines.append(f"    if (__builtin_expect({condition}, false)) {out}")
     lines.append(f"    {'' if function.returns == 'void' else 'return '}({function.name})({names});")
     return "\n".join(lines + ["}"])
 

@@ -38,9 +38,8 @@ xt_status api_bad_handle(const api_call *call, handle_kind kind, const void *p, 
                           call->name, word, argument);
     case HANDLE_ORPHAN:
         other = handle_word(handle_needed_kind(p));
-        return status_new(XT_FAILED_PRECONDITION, src,
-                          "%s: the %s that this %s (`%s`) was made for was freed; free the %s first", call->name, other,
-                          word, argument, word);
+        return status_new(XT_FAILED_PRECONDITION, src, "%s: the %s of this %s was freed (`%s`); free the %s first",
+                          call->name, other, word, argument, word);
     case HANDLE_OTHER_KIND:
         return status_new(XT_INVALID_ARGUMENT, src, "%s: `%s` is %s %s; %s %s is expected", call->name, argument,
                           article(other), other, article(word), word);

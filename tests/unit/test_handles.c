@@ -107,7 +107,7 @@ static void an_optimizer_outlives_its_module_to_be_freed(void **state) {
     assert_true(xt_mark_step());
     xt_module_free(m);
     xt_zero_grad(o);
-    expect(__LINE__ - 1, "the module that this optimizer", "was freed");
+    expect(__LINE__ - 1, "the module of this optimizer", "was freed");
     xt_optimizer_free(o);
     rest();
 }
