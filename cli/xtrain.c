@@ -1,6 +1,8 @@
 /* The xtrain command: a table of commands. */
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,9 +38,7 @@ static void hide_own_lines(void) {
     xt_hide_source("../csu/");
 }
 
-int main(int argc, char **argv) {
-    hide_own_lines();
-    cli_called(argv[0]);
+static int run(int argc, char **argv) {
     if (argc < 2) return help(stderr);
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) return help(stdout);
@@ -52,4 +52,19 @@ int main(int argc, char **argv) {
     fprintf(stderr, "xtrain: there is no command '%s'%s%s%s; xtrain --help lists them\n", name,
             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     return 2;
+}
+
+/* What a command prints is its result: a full disk or a closed pipe behind stdout is a failure, whatever it did. */
+int main(int argc, char **argv) {
+    hide_own_lines();
+    cli_called(argv[0]);
+    int rc = run(argc, argv);
+    errno = 0;
+    bool lost = ferror(stdout) != 0;
+    if ((fflush(stdout) != 0 || lost) && errno != EBADF) {
+        fprintf(stderr, "xtrain: what was printed is lost: %s; give stdout to a file or a pipe that takes it\n",
+                errno ? strerror(errno) : "writing to stdout failed");
+        return rc ? rc : 1;
+    }
+    return rc;
 }

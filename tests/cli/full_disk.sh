@@ -165,4 +165,11 @@ if [ "$(id -u)" = 0 ]; then
 else
     echo "skip a full /dev/shm: only root mounts one"
 fi
+# What a command prints is its result.
+for command in "explain XT101" --help "fit mnist --epochs 1 --limit-batches 3 --json"; do
+    # shellcheck disable=SC2086  # words
+    "$BUILD/xtrain" $command >/dev/full 2>"$tmp/err"
+    check "xtrain $command into a full disk fails" [ $? = 1 ]
+    check "xtrain $command into a full disk says so" grep -q "what was printed is lost" "$tmp/err"
+done
 finish
