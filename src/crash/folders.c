@@ -1,9 +1,10 @@
 /* Making crash folders, and their life. They lie where programs run, which may be a folder that others write too: so
  * nothing that is there already is used but what is this user's alone, and everything goes through descriptors.
  *
- * How long they stay: each xt-crash-PID that a program of this user leaves is noted in a list beside the status files;
- * a program that starts keeps the newest XT_POSTMORTEM_KEEP (20; 0 = all) and removes the others, with a line that says
- * so. So no folder is searched, whatever working folders runs had.
+ * How long they stay: each xt-crash-PID that a program of this user leaves is noted in a list beside the status files,
+ * one for each program's name; a program that starts keeps the newest XT_POSTMORTEM_KEEP (20; 0 = all) of those that
+ * runs of the same program left and removes the others of them, with a line that says so. So no folder is searched,
+ * whatever working folders runs had, and what another program left is not this one's to remove.
  *
  * Only what the library wrote is removed: the reports and boxes in a folder of that name which is this user's own; a
  * folder in which something else lies stays. */
@@ -83,7 +84,7 @@ static char list_path[480];
 static const char *list_file(void) {
     const char *folder = blackbox_folder();
     if (!folder) return NULL;
-    snprintf(list_path, sizeof list_path, "%s/crash-folders", folder);
+    snprintf(list_path, sizeof list_path, "%s/crash-folders-%.64s", folder, program_invocation_short_name);
     return list_path;
 }
 
