@@ -291,15 +291,11 @@ static xt_status fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end)
     return NULL;
 }
 
-bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
-    memset(out, 0, sizeof *out);
+static bool next(const xt_src *src, xt_loader *l, xt_batch *out) {
     lazy_end_if_unseen("xt_next", src);
     bool ok = lazy_boundary(LAZY_LOADER, src), end = false;
     lazy_end_if_lost("xt_next", src);
-    if (!l)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
-                             "xt_next: the loader is NULL; making it failed, or it was never made"));
-    if (!ok || !l || !fits_mesh(src, l)) return false;
+    if (!ok || !fits_mesh(src, l)) return false;
     if (l->batches >= 0 && l->next >= l->batches) return end_epoch(l);
     out->index = l->next;
     out->epoch = l->epoch;
@@ -316,6 +312,22 @@ bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
                           at->step,  at->pass, l};
     l->next++;
     return !lazy_pending();
+}
+
+/* A loader's batches are one sequence, with places that one thread takes in turn; two threads at once would take the
+ * same place, or hand it back while the other reads it. */
+bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
+    memset(out, 0, sizeof *out);
+    if (atomic_flag_test_and_set(&l->in_next)) {
+        lazy_fail(
+            status_new(XT_FAILED_PRECONDITION, src,
+                       "xt_next: another thread is in xt_next of this loader; a loader belongs to one thread at a "
+                       "time, so give each thread a loader of its own"));
+        return false;
+    }
+    bool more = next(src, l, out);
+    atomic_flag_clear(&l->in_next);
+    return more;
 }
 
 int64_t xt_loader_batches(const xt_loader *l) {

@@ -3,6 +3,7 @@
 #define XT_SRC_DATA_LOADER_INT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "data/data.h"
 #include "device/device.h"
@@ -35,6 +36,7 @@ struct xt_loader {
     lazy_extremes *resident_extremes[DATA_FIELDS];
     uint32_t name; /* the dataset's, interned */
     bool told_short;
+    atomic_flag in_next; /* xt_next is under way */
     /* Workers. Batches are numbered from where the workers began; number t waits in ring[t % capacity]. Invariant:
      * taken <= t < taken + capacity for every batch that is claimed or filled, so a place is free when its batch is
      * claimed. All below is under `lock`. */

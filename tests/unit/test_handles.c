@@ -1,9 +1,11 @@
 /* Handles of every kind: NULL, freed, freed twice, of another kind, never made; what is freed inside a function that
  * uses it; frees after xt_finish. What each public function does with them: tests/cli/every_function.sh. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <xtrain/xtrain.h>
@@ -239,6 +241,32 @@ static void frees_after_finish_do_nothing(void **state) {
     rest();
 }
 
+static xt_status slow(void *user, int64_t i, void *x, void *y) {
+    usleep(20000);
+    return zeros(user, i, x, y);
+}
+static _Atomic int refused;
+static void *reads(void *user) {
+    xt_batch b;
+    while (xt_next((xt_loader *)user, &b)) continue;
+    if (xt_error()) refused += strstr(xt_status_message(xt_error()), "another thread is in xt_next") != NULL;
+    xt_clear_error();
+    return NULL;
+}
+static void two_threads_in_one_loader_is_an_error(void **state) {
+    (void)state;
+    xt_dataset_desc d = {.count = 50, .x = {XT_F32, {1}}, .get = slow};
+    xt_loader *l = xt_loader_new(xt_dataset_new(&d), .batch = 5);
+    pthread_t a, b;
+    assert_int_equal(pthread_create(&a, NULL, reads, l), 0);
+    usleep(30000);
+    assert_int_equal(pthread_create(&b, NULL, reads, l), 0);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    assert_true(refused > 0);
+    rest();
+}
+
 /* Memory of what was freed goes back, and a full chunk's too. */
 static void many_are_made_and_freed(void **state) {
     (void)state;
@@ -265,6 +293,7 @@ int main(void) {
         cmocka_unit_test(nothing_ends_a_step_from_inside),
         cmocka_unit_test(what_a_loader_took_is_its_own),
         cmocka_unit_test(frees_after_finish_do_nothing),
+        cmocka_unit_test(two_threads_in_one_loader_is_an_error),
         cmocka_unit_test(many_are_made_and_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
