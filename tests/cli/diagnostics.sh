@@ -131,7 +131,8 @@ want+='postmortem .*xt-crash-[0-9]+ explains'
 check "the next start tells of it" grep -qE "$want" "$tmp/out"
 run ./loop n
 check "once" bash -c "! grep -q 'an earlier run' '$tmp/out'"
-check "nothing is left in the status folder but the list of crash folders" [ -z "$(find "$tmp/status" -mindepth 1 ! -name 'crash-folders-*')" ]
+left=$(find "$tmp/status" -mindepth 1 ! -name 'crash-folders-*')
+check "nothing is left in the status folder but the list of crash folders" [ -z "$left" ]
 "$BUILD/xtrain" postmortem "$tmp/status" >"$tmp/out" 2>&1
 check "a folder without a dead run is an error" [ $? = 1 ]
 
