@@ -3,7 +3,8 @@
 # failed". A cmocka program counts its tests; a script counts the tests of its own last line "N passed, N failed", or as
 # one.
 # usage: tests/run.sh BUILD_DIR SUITE ...     suites: unit cli examples conformance layers slow (all of tests/slow)
-# slow:NAME device:NAME; or a test's name
+# slow:NAME device:NAME environments (each unit test in one of tests/environments.txt, in turns) environment:NAME (all
+# in this one); or a test's name
 set -u
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
@@ -72,9 +73,25 @@ run() {
     fi
 }
 
+unit_tests() {
+    for t in "$build"/test_*; do [ -f "$t" ] && [ -x "$t" ] && echo "$t"; done
+}
+# environments NAME ...: the unit tests in turns
+environments() {
+    local t i=0 n=$# name settings
+    for t in $(unit_tests); do
+        name=${*:$((i++ % n + 1)):1}
+        read -r -a settings < <(sed -n "s/^$name  *//p" tests/environments.txt)
+        [ ${#settings[@]} -gt 0 ] || { echo "tests/environments.txt has no $name" >&2; exit 2; }
+        run "$name/$(basename "$t")" 600 env "${settings[@]}" "$t"
+    done
+}
+
 for suite in "$@"; do
     case $suite in
-        unit) for t in "$build"/test_*; do [ -f "$t" ] && [ -x "$t" ] && run "unit/$(basename "$t")" 600 "$t"; done ;;
+        unit) for t in $(unit_tests); do run "unit/$(basename "$t")" 600 "$t"; done ;;
+        environments) environments $(sed -n 's/^\([a-z][^ ]*\) .*/\1/p' tests/environments.txt) ;;
+        environment:*) environments "${suite#environment:}" ;;
         cli) for t in tests/cli/*.sh; do
             [ "$(basename "$t")" != expect.sh ] && run "cli/$(basename "$t" .sh)" 600 bash "$t"
         done ;;

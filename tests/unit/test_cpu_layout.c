@@ -4,6 +4,7 @@
 #include "cpu_differential.h"
 
 #include "cpu/run/plan.h"
+#include "cpu/vector/dnnl_util.h"
 #include "cpu/vector/simd.h"
 #include "cpu/vector/blk.h"
 #include "cpu/vector/wino.h"
@@ -149,7 +150,7 @@ static void convolutions_agree(void **state) {
 static void winograd_is_switched(void **state) {
     (void)state;
     char text[2048];
-    if (simd_level() < 2) skip();
+    if (simd_level() < 2 || !dnnl_util_has_winograd()) skip();
     static const char *const kernels[][2] = {
         {"forward", "winograd-conv"}, {"data", "winograd-conv-data"}, {"weights", "winograd-conv-weights"}};
     static const char *const wide[][2] = {{"wide forward", "winograd-conv"},
@@ -483,7 +484,7 @@ static void winograd_keeps_to_what_is_read(void **state) {
                 {"wide forward", "bf16", 2e-2}, {"wide forward, uneven", "bf16", 2e-2},
                 {"wide data", "bf16", 2e-2},    {"wide weights", "bf16", 2e-2}};
     static const double bad[] = {INFINITY, -INFINITY, NAN, 3e38};
-    if (simd_level() < 2) skip();
+    if (simd_level() < 2 || !dnnl_util_has_winograd()) skip();
     for (size_t r = 0; r < BASE_COUNT(rows); r++) {
         if (rows[r].dtype[0] == 'b' && !wino_get()) continue;
         char text[2048], name[128];

@@ -18,9 +18,15 @@ dnnl_engine_t dnnl_util_engine(void) {
     return engine;
 }
 
+/* Sets are bits: each has those of the sets that it holds. */
+static bool has(unsigned isa) {
+    return dnnl_util_engine() && ((unsigned)dnnl_get_effective_cpu_isa() & isa) == isa;
+}
 bool dnnl_util_has_tiles(void) {
-    unsigned tiles = dnnl_cpu_isa_avx512_core_amx; /* bits: each set has those of the sets that it holds */
-    return dnnl_util_engine() && ((unsigned)dnnl_get_effective_cpu_isa() & tiles) == tiles;
+    return has(dnnl_cpu_isa_avx512_core_amx);
+}
+bool dnnl_util_has_winograd(void) {
+    return has(dnnl_cpu_isa_avx512_core);
 }
 
 bool dnnl_type_of(xt_dtype t, dnnl_data_type_t *out) {

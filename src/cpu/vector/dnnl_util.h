@@ -24,6 +24,8 @@ bool dnnl_type_of(xt_dtype t, dnnl_data_type_t *out);
 dnnl_engine_t dnnl_util_engine(void); /* NULL: oneDNN cannot be used */
 /* oneDNN multiplies bf16 by AMX's tiles: eight times as fast as by vectors, over images with their channels last. */
 bool dnnl_util_has_tiles(void);
+/* Its f32 Winograd is for AVX-512, where ONEDNN_MAX_CPU_ISA leaves it. */
+bool dnnl_util_has_winograd(void);
 /* Makes the primitive of an operation descriptor. `hint` may be NULL. *out_ok is false when oneDNN has none but a
  * reference loop (no error). `out_pd` (may be NULL) gets the descriptor, the caller's to destroy. */
 xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out,
