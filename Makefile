@@ -12,7 +12,8 @@ TESTS ?= unit
 export YES
 
 .DEFAULT_GOAL := all
-.PHONY: wheel all help deps mnist test test-slow test-device bench install format form clean asan tsan coverage
+.PHONY: wheel all help deps mnist test test-slow test-device bench bench-programs install format form clean
+.PHONY: asan tsan coverage
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -68,6 +69,11 @@ bench: deps all
 	@$(if $(filter 1,$(PEERS)),bench/peers/setup.sh $(BUILD)/peers)
 	@$(BUILD)/xtrain_bench $(if $(PEERS),--peers $(peers_dir)) --json $(FIGURES) $(BENCH)
 	@$(if $(PEERS),$(if $(with_steps),$(BUILD)/steps_chart $(FIGURES) --table --png $(PICTURE)))
+
+## make bench-programs  some 280 JAX programs on XLA's CPU compiler and on the plugin, in turns in one process, by
+##                   JAX_PYTHON, a Python with JAX (options: PROGRAMS="--family reductions ...", "--help")
+bench-programs: wheel
+	@bench/programs/run.sh $(BUILD) $(PROGRAMS)
 
 ## make install      library, headers, plugin, command, pkg-config and CMake files, man page (PREFIX by
 ##                   `meson configure`, DESTDIR works)
