@@ -14,20 +14,24 @@ def conv(x, w, stride=1, groups=1, padding="SAME", form="NHWC"):
 
 
 for dtype, text in ((f32, ""), (bf16, ", bf16")):
-    add(F, "convolution 3x3" + text, conv, dtype(8, 28, 28, 64), dtype(3, 3, 64, 64), tolerance=None if not text else 5e-2)
+    add(F, "convolution 3x3" + text, conv, dtype(8, 28, 28, 64), dtype(3, 3, 64, 64),
+    tolerance=None if not text else 5e-2)
     add(F, "convolution 3x3, gradient" + text, gradient(lambda x, w: conv(x, w / 24)), dtype(8, 28, 28, 64),
         dtype(3, 3, 64, 64), tolerance=1e-4 if not text else 5e-2)
 add(F, "convolution 1x1", conv, f32(8, 28, 28, 256), f32(1, 1, 256, 64))
 add(F, "convolution 7x7, stride 2", lambda x, w: conv(x, w, 2), f32(4, 112, 112, 3), f32(7, 7, 3, 64))
 add(F, "convolution, NCHW", lambda x, w: conv(x, w, form="NCHW"), f32(8, 64, 28, 28), f32(64, 64, 3, 3))
 add(F, "depthwise convolution", lambda x, w: conv(x, w, groups=128), f32(8, 28, 28, 128), f32(3, 3, 1, 128))
-add(F, "depthwise convolution, gradient", gradient(lambda x, w: conv(x, w, groups=64)), f32(8, 28, 28, 64), f32(3, 3, 1, 64))
+add(F, "depthwise convolution, gradient", gradient(lambda x, w: conv(x, w, groups=64)), f32(8, 28, 28, 64), f32(3, 3,
+    1, 64))
 add(F, "grouped convolution", lambda x, w: conv(x, w, groups=8), f32(8, 28, 28, 128), f32(3, 3, 16, 128))
-add(F, "transposed convolution", lambda x, w: lax.conv_transpose(x, w, (2, 2), "SAME"), f32(8, 14, 14, 128), f32(3, 3, 128, 64))
+add(F, "transposed convolution", lambda x, w: lax.conv_transpose(x, w, (2, 2), "SAME"), f32(8, 14, 14, 128), f32(3,
+    3, 128, 64))
 add(F, "convolution over time", lambda x, w: lax.conv_general_dilated(
     x, w, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")), f32(16, 512, 64), f32(5, 64, 64))
 add(F, "dilated causal convolution", lambda x, w: lax.conv_general_dilated(
-    x, w, (1,), [(8, 0)], rhs_dilation=(4,), dimension_numbers=("NWC", "WIO", "NWC")), f32(8, 1024, 32), f32(3, 32, 32))
+    x, w, (1,), [(8, 0)], rhs_dilation=(4,), dimension_numbers=("NWC", "WIO", "NWC")), f32(8, 1024, 32), f32(3, 32,
+    32))
 
 
 def attention(q, k, v, causal=True):
@@ -42,7 +46,8 @@ for t, b in ((128, 8), (512, 2)):
         q = dtype(b, 12, t, 64)
         add(F, f"attention {t}{text}", attention, q, q, q, tolerance=None if not text else 5e-2)
         add(F, f"attention {t}, gradient{text}", gradient(attention), q, q, q, tolerance=1e-4 if not text else 1e-1)
-add(F, "attention, one query", lambda q, k, v: attention(q, k, v, False), f32(8, 12, 1, 64), f32(8, 12, 512, 64), f32(8, 12, 512, 64))
+add(F, "attention, one query", lambda q, k, v: attention(q, k, v, False), f32(8, 12, 1, 64), f32(8, 12, 512, 64),
+    f32(8, 12, 512, 64))
 
 
 def block(x, wq, wo, w1, w2):
@@ -58,7 +63,8 @@ weights = (f32(256, 768), f32(256, 256), f32(256, 1024), f32(1024, 256))
 add(F, "transformer block", block, f32(8, 128, 256), *weights, tolerance=1e-4)
 add(F, "transformer block, gradient", gradient(block), f32(8, 128, 256), *weights, tolerance=1e-3)
 for b in (1, 32, 256, 4096):
-    add(F, f"MLP, batch {b}", lambda x, w, v: nn.softmax(nn.relu(x @ w / 28) @ v / 16), f32(b, 784), f32(784, 256), f32(256, 10), tolerance=1e-4)
+    add(F, f"MLP, batch {b}", lambda x, w, v: nn.softmax(nn.relu(x @ w / 28) @ v / 16), f32(b, 784), f32(784, 256),
+    f32(256, 10), tolerance=1e-4)
     add(F, f"MLP, batch {b}, gradient", gradient(lambda x, w, v: nn.softmax(nn.relu(x @ w / 28) @ v / 16), 1, 2),
         f32(b, 784), f32(784, 256), f32(256, 10), tolerance=1e-3)
 
@@ -70,13 +76,16 @@ def residual(x, w, v):
 
 
 add(F, "residual block", residual, f32(8, 28, 28, 64), f32(3, 3, 64, 64), f32(3, 3, 64, 64), tolerance=1e-4)
-add(F, "residual block, gradient", gradient(residual), f32(8, 28, 28, 64), f32(3, 3, 64, 64), f32(3, 3, 64, 64), tolerance=1e-2)
+add(F, "residual block, gradient", gradient(residual), f32(8, 28, 28, 64), f32(3, 3, 64, 64), f32(3, 3, 64, 64),
+    tolerance=1e-2)
 add(F, "squeeze and excite", lambda x, w, v: x * nn.sigmoid(nn.relu(x.mean((1, 2)) @ w) @ v)[:, None, None],
     f32(16, 28, 28, 64), f32(64, 16), f32(16, 64))
-add(F, "group norm", lambda x: ((y := x.reshape(8, 28, 28, 8, 8)) - y.mean((1, 2, 4), keepdims=True)).reshape(x.shape) *
+add(F, "group norm", lambda x: ((y := x.reshape(8, 28, 28, 8, 8)) - y.mean((1, 2, 4),
+    keepdims=True)).reshape(x.shape) *
     jnp.repeat(lax.rsqrt(y.var((1, 2, 4), keepdims=True) + 1e-5).reshape(8, 1, 1, 8), 8, -1), f32(8, 28, 28, 64))
 add(F, "mixture of four experts", lambda x, g, w: jnp.einsum("bef,be->bf", nn.relu(jnp.einsum("bd,edf->bef", x, w)),
-                                                          nn.softmax(x @ g)), f32(256, 128), f32(128, 4), f32(4, 128, 256), tolerance=1e-4)
+                                                          nn.softmax(x @ g)), f32(256, 128), f32(128, 4), f32(4, 128,
+    256), tolerance=1e-4)
 add(F, "graph convolution", lambda x, w, i, j: nn.relu(jnp.zeros((100, 64)).at[j].add((x @ w)[i])),
     f32(100, 64), f32(64, 64), i32(4096), i32(4096), tolerance=1e-4)
 add(F, "contrastive loss, gradient", lambda x, y: jax.grad(lambda x, y: -jnp.diagonal(nn.log_softmax(

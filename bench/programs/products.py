@@ -22,23 +22,29 @@ add(F, "batched product, bf16", jnp.matmul, bf16(96, 128, 64), bf16(96, 64, 128)
 add(F, "batch of small products", jnp.matmul, f32(4096, 8, 8), f32(4096, 8, 8))
 add(F, "batch of matrix-vector products", lambda a, x: jnp.einsum("bij,bj->bi", a, x), f32(512, 64, 64), f32(512, 64))
 add(F, "dense layer", lambda x, w, b: jax.nn.relu(x @ w + b), f32(256, 784), f32(784, 512), f32(512))
-add(F, "dense layer, gradient", gradient(lambda x, w, b: jax.nn.relu(x @ w + b)), f32(256, 784), f32(784, 512), f32(512))
-add(F, "bilinear form", lambda x, w, y: jnp.einsum("bi,ij,bj->b", x, w, y), f32(512, 128), f32(128, 128), f32(512, 128))
-add(F, "contraction of three", lambda a, b, c: jnp.einsum("ij,jk,kl->il", a, b, c), f32(64, 512), f32(512, 512), f32(512, 64))
+add(F, "dense layer, gradient", gradient(lambda x, w, b: jax.nn.relu(x @ w + b)), f32(256, 784), f32(784, 512),
+    f32(512))
+add(F, "bilinear form", lambda x, w, y: jnp.einsum("bi,ij,bj->b", x, w, y), f32(512, 128), f32(128, 128), f32(512,
+    128))
+add(F, "contraction of three", lambda a, b, c: jnp.einsum("ij,jk,kl->il", a, b, c), f32(64, 512), f32(512, 512),
+    f32(512, 64))
 add(F, "kronecker", jnp.kron, f32(32, 32), f32(32, 32))
 add(F, "integer product", jnp.matmul, i32(256, 256), i32(256, 256))
 add(F, "product of bytes", lambda x, y: lax.dot(x, y, preferred_element_type=jnp.int32), i8(256, 512), i8(512, 256))
 add(F, "complex product of matrices", jnp.matmul, c64(192, 192), c64(192, 192))
 add(F, "Gram matrix", lambda x: x.T @ x, f32(4096, 128))
-add(F, "RBF kernel", lambda x, y: jnp.exp(-0.5 * (jnp.square(x).sum(1)[:, None] + jnp.square(y).sum(1) - 2 * x @ y.T)),
+add(F, "RBF kernel", lambda x, y: jnp.exp(-0.5 * (jnp.square(x).sum(1)[:,
+    None] + jnp.square(y).sum(1) - 2 * x @ y.T)),
     f32(512, 64), f32(512, 64), tolerance=1e-4)
 
 F = "linear algebra"
 add(F, "Cholesky", lambda x: jnp.linalg.cholesky(definite(x)), f32(512, 512), tolerance=1e-4)
 add(F, "Cholesky of a batch", lambda x: jnp.linalg.cholesky(definite(x)), f32(64, 32, 32), tolerance=1e-4)
-add(F, "triangular solve", lambda x, b: linalg.solve_triangular(definite(x), b, lower=True), f32(256, 256), f32(256, 64), tolerance=1e-3)
+add(F, "triangular solve", lambda x, b: linalg.solve_triangular(definite(x), b, lower=True),
+    f32(256, 256), f32(256, 64), tolerance=1e-3)
 add(F, "solve", lambda x, b: jnp.linalg.solve(definite(x), b), f32(256, 256), f32(256, 8), tolerance=1e-3)
-add(F, "batched solves", lambda x, b: jnp.linalg.solve(definite(x), b), f32(128, 32, 32), f32(128, 32, 1), tolerance=1e-3)
+add(F, "batched solves", lambda x, b: jnp.linalg.solve(definite(x), b), f32(128, 32, 32), f32(128, 32, 1),
+    tolerance=1e-3)
 add(F, "inverse", lambda x: jnp.linalg.inv(definite(x)), f32(128, 128), tolerance=1e-3)
 add(F, "determinant", lambda x: jnp.linalg.slogdet(definite(x))[1], f32(64, 32, 32), tolerance=1e-4)
 add(F, "QR", lambda x: jnp.abs(jnp.linalg.qr(x)[1]), f32(256, 64), tolerance=1e-3)

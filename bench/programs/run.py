@@ -2,7 +2,8 @@
 
 usage: run.py [--family NAME] [--only TEXT] [--seconds S] [--check] [--json FILE]
 --check: results only, no timing. The plugin is the one of the package xtrain_pjrt (PYTHONPATH), its device first in
-JAX_PLATFORMS. Ratios are the plugin's time divided by XLA's: the fastest call of each, the fastest compilation of one.
+JAX_PLATFORMS. Ratios are the plugin's time divided by XLA's: the fastest call of each,
+    the fastest compilation of one.
 Exit 1: results differ, or a program fails on one of the two.
 """
 import argparse

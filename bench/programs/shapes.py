@@ -17,7 +17,8 @@ add(F, "concatenate", lambda x, y: jnp.concatenate([x, y], 1), f32(1024, 512), f
 add(F, "concatenate features", lambda *x: jnp.concatenate(x, 1), *[f32(16, 32, 28, 28)] * 6)
 add(F, "stack", lambda *x: jnp.stack(x, -1), *[f32(512, 512)] * 4)
 add(F, "slices added", lambda x: x[:-1, :-1] + x[1:, 1:], f32(1025, 1025))
-add(F, "stencil of five points", lambda x: x[1:-1, 1:-1] * 4 - x[:-2, 1:-1] - x[2:, 1:-1] - x[1:-1, :-2] - x[1:-1, 2:],
+add(F, "stencil of five points", lambda x: x[1:-1, 1:-1] * 4 - x[:-2, 1:-1] - x[2:, 1:-1] - x[1:-1, :-2] - x[1:-1,
+    2:],
     f32(1024, 1024))
 add(F, "strided slice", lambda x: x[::2, ::3] * 2, f32(2048, 1536))
 add(F, "reverse", lambda x: x[:, ::-1] * 2, f32(1024, 1024))
@@ -51,7 +52,8 @@ add(F, "searchsorted", lambda x, y: jnp.searchsorted(jnp.sort(x), y), f32(4096),
 add(F, "im2col", lambda x: lax.conv_general_dilated_patches(x, (3, 3), (1, 1), "SAME"), f32(8, 16, 28, 28))
 add(F, "upsample by nearest", lambda x: jax.image.resize(x, (8, 56, 56, 32), "nearest"), f32(8, 28, 28, 32))
 add(F, "upsample bilinear", lambda x: jax.image.resize(x, (8, 56, 56, 32), "bilinear"), f32(8, 28, 28, 32))
-add(F, "where with indices", lambda x: jnp.where(jnp.arange(1024)[:, None] >= jnp.arange(1024), x, -1e9), f32(1024, 1024))
+add(F, "where with indices", lambda x: jnp.where(jnp.arange(1024)[:, None] >= jnp.arange(1024), x, -1e9), f32(1024,
+    1024))
 add(F, "masked mean", lambda x, m: (x * m).sum(1) / jnp.maximum(m.sum(1), 1), f32(512, 1024), flag(512, 1024))
 add(F, "compress by cumulative sum", lambda x, m: jnp.zeros_like(x).at[jnp.cumsum(m) - 1].add(x * m),
     f32(1 << 15), flag(1 << 15))

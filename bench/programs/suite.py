@@ -2,7 +2,8 @@
 
     add("elementwise", "gelu", jax.nn.gelu, f32(64, 3072))
 
-Families are files (elementwise.py, ...): each adds its programs when it is imported. Numbers are drawn from a seed that
+Families are files (elementwise.py,
+    ...): each adds its programs when it is imported. Numbers are drawn from a seed that
 is the program's name, so a run repeats.
 """
 import dataclasses
@@ -72,7 +73,8 @@ def positive(argument):
 
 
 def gradient(f, *which):
-    """Of the sum of cubes of what f gives (that of squares has none behind a norm), with respect to all arguments or to
+    """Of the sum of cubes of what f gives (that of squares has none behind a norm),
+    with respect to all arguments or to
     those named."""
     def loss(*args):
         wide = (y.astype(jnp.float32) if y.dtype == jnp.bfloat16 else y for y in jax.tree.leaves(f(*args)))
