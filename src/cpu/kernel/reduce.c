@@ -9,7 +9,7 @@
 #include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
 
-#define ROW_TILE 1024
+enum { ROW_TILE = 1024, SHORT = 64 };
 
 typedef struct reduce_state {
     fold_op fold;
@@ -17,6 +17,7 @@ typedef struct reduce_state {
     fold_axes axes;
     int64_t parts, tiles; /* tiles of a kept run */
     bool split_run; /* parts are pieces of the run, else of the outer reduced space */
+    bool is_short; /* rows of a few numbers, side by side */
 } reduce_state;
 
 typedef struct reduce_run {
@@ -64,6 +65,18 @@ static void scalars(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+/* Tasks are results. */
+static void short_rows(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const reduce_run *r = ctx;
+    const reduce_state *s = r->s;
+    float buf[ROW_TILE];
+    for (int64_t k = begin, step = s->half ? ROW_TILE / s->axes.run : end - begin; k < end; k += step) {
+        int64_t n = end - k < step ? end - k : step;
+        r->simd->fold_short[s->fold](r->partial + k, row_at(r, k * s->axes.run, n * s->axes.run, buf), n, s->axes.run);
+    }
+}
+
 /* Rows are folded in groups of 64 before they join the total, which keeps long sums accurate. */
 static void rows(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
@@ -96,20 +109,30 @@ typedef struct combine_run {
     float init;
     void *out;
 } combine_run;
+static void store(const combine_run *c, int64_t at, const float *acc, int64_t n) {
+    if (c->s->half)
+        simd_get()->ops[VPROG_STORE_BF16][VPROG_F32]((uint16_t *)c->out + at, acc, NULL, NULL, n);
+    else
+        memcpy((float *)c->out + at, acc, (size_t)n * sizeof *acc);
+}
+
+/* The initial value, then the parts in order; where the results of a part lie side by side, a tile at a time. */
 static void combine(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const combine_run *c = ctx;
     const reduce_state *s = c->s;
-    const vprog_fn narrow = simd_get()->ops[VPROG_STORE_BF16][VPROG_F32];
-    int64_t step = s->axes.inner_reduced ? 1 : s->axes.keep * s->axes.run;
-    for (int64_t i = begin; i < end; i++) {
-        const float *p = s->axes.inner_reduced ? c->partial + i * s->parts : c->partial + i;
-        float acc = c->init;
-        for (int64_t k = 0; k < s->parts; k++) acc = cpu_fold_two(s->fold, acc, p[k * step]);
-        if (s->half)
-            narrow((uint16_t *)c->out + i, &acc, NULL, NULL, 1);
-        else
-            ((float *)c->out)[i] = acc;
+    const simd_ops *simd = simd_get();
+    float acc[ROW_TILE];
+    bool apart = s->axes.inner_reduced && s->parts > 1;
+    int64_t step = s->axes.inner_reduced ? 0 : s->axes.keep * s->axes.run;
+    for (int64_t i = begin; i < end; i += ROW_TILE) {
+        int64_t n = end - i < ROW_TILE ? end - i : ROW_TILE;
+        for (int64_t k = 0; k < n; k++) acc[k] = c->init;
+        for (int64_t k = 0; apart && k < n; k++)
+            for (int64_t p = 0; p < s->parts; p++)
+                acc[k] = cpu_fold_two(s->fold, acc[k], c->partial[(i + k) * s->parts + p]);
+        for (int64_t p = 0; !apart && p < s->parts; p++) simd->fold_rows[s->fold](acc, c->partial + p * step + i, n);
+        store(c, i, acc, n);
     }
 }
 
@@ -118,7 +141,9 @@ static xt_status reduce_run_op(const cpu_call *c) {
     reduce_run r = {s, simd_get(), c->in[0], c->scratch};
     const cpu_team *team = &c->device->team;
     int64_t work = s->axes.red * s->axes.run;
-    if (s->axes.inner_reduced) {
+    if (s->is_short) {
+        team_for(team, s->axes.keep, 16384 / s->axes.run + 1, short_rows, &r);
+    } else if (s->axes.inner_reduced) {
         int64_t per = work / s->parts;
         team_for(team, s->axes.keep * s->parts, per > 16384 ? 1 : 16384 / (per + 1) + 1, scalars, &r);
     } else {
@@ -160,6 +185,8 @@ CPU_LOWER(reduce) {
         if (s->parts > most) s->parts = most;
         if (s->parts < 1) s->parts = 1;
     }
+    s->is_short =
+        s->axes.inner_reduced && s->axes.run <= SHORT && s->axes.n_red == 0 && s->axes.n_keep == 1 && s->parts == 1;
     size_t scratch = (size_t)(s->parts * s->axes.keep * (s->axes.inner_reduced ? 1 : s->axes.run)) * sizeof(float);
     *out_done = true;
     cpu_thunk_desc d = {.kernel = &reduce_kernel,
