@@ -44,10 +44,18 @@ static ir_value *multiply_add(ir_builder *b, ir_value *x, ir_value *y, ir_value 
 xt_tensor xt_lerp_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor weight) {
     return ternary(src, "xt_lerp", lerp, true, x, y, weight);
 }
+/* The dtype of a number beside these: as exact as the widest of them. */
+static xt_dtype beside(size_t n, const xt_tensor *t) {
+    for (size_t i = 0; i < n; i++) {
+        const ir_type *type = lazy_type(t[i]);
+        if (type && (type->dtype == XT_F64 || type->dtype == XT_C128)) return XT_F64;
+    }
+    return XT_F32;
+}
+
 xt_tensor xt_lerp_scalar_at(const xt_src *src, xt_tensor x, xt_tensor y, double weight) {
     const char *what = "xt_lerp_scalar";
-    const ir_type *t = lazy_type(x);
-    ir_value *w = ops_number(src, what, t && t->dtype == XT_F64 ? XT_F64 : XT_F32, weight, NULL);
+    ir_value *w = ops_number(src, what, beside(2, (xt_tensor[]){x, y}), weight, NULL);
     ir_builder *b = lazy_begin(src);
     ir_value *vx = lazy_value(x), *vy = lazy_value(y);
     xt_tensor failed;
@@ -68,7 +76,7 @@ static xt_tensor add_product(const xt_src *src, const char *what, bool divide, x
     const ir_type *t = lazy_type(x);
     bool whole = t && ir_dtype_is_int(t->dtype) && value == floor(value) && !divide;
     bool constant;
-    ir_value *k = ops_number(src, what, whole || (t && t->dtype == XT_F64) ? t->dtype : XT_F32, value, &constant);
+    ir_value *k = ops_number(src, what, whole ? t->dtype : beside(3, (xt_tensor[]){x, y, z}), value, &constant);
     if (constant && value == 1) k = NULL;
     ir_builder *b = lazy_begin(src);
     ir_value *v[3] = {lazy_value(x), lazy_value(y), lazy_value(z)};

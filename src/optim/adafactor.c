@@ -43,7 +43,7 @@ static ir_value *mean_along(ir_builder *b, ir_value *x, int64_t axis) {
     return optim_times(b, ir_reshape(b, ir_reduce(b, OP_add, x, 1, &axis), x->type->rank, dims), 1.0 / (double)n);
 }
 
-/* Root of the mean square, f32 scalar. */
+/* Root of the mean square, a scalar. */
 static ir_value *rms(ir_builder *b, ir_value *x) {
     ir_value *norm = x ? gradients_norm(b, &x, 1, 2) : NULL;
     return norm ? optim_times(b, norm, 1 / sqrt((double)x->type->count)) : NULL;

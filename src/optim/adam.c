@@ -15,7 +15,7 @@ static const ir_type *state_type(const optim_hyper *h, int k, const ir_type *par
 /* shared = lr/(1-b1^t), 1/sqrt(1-b2^t) */
 static void begin(optim_update *u) {
     ir_builder *b = u->b;
-    ir_value *one = ir_splat(b, ir_scalar(XT_F32), 1);
+    ir_value *one = optim_number(u, 1);
     u->shared[0] = ir_divide(b, u->lr, optim_bias(b, u->step, u->h->momentum, u->log_m));
     u->shared[1] = ir_divide(b, one, ir_sqrt(b, optim_bias(b, u->step, OPTIM_OPTS(u->h, xt_adamw_opts)->beta2, NULL)));
 }

@@ -12,10 +12,6 @@ static const xt_adam_family_opts *opts_of(const optim_update *u) {
     return OPTIM_OPTS(u->h, xt_adam_family_opts);
 }
 
-static ir_value *splat(const optim_update *u, double v) {
-    return ir_splat(u->b, ir_scalar(XT_F32), v);
-}
-
 /* --- Adamax: n = max(b2 n, |g| + eps);  p -= lr / (1-b1^t) * m / n --- */
 static void adamax_begin(optim_update *u) {
     u->shared[0] = ir_divide(u->b, u->lr, optim_bias(u->b, u->step, u->h->momentum, u->log_m));
@@ -45,11 +41,12 @@ static ir_value *mu(optim_update *u, ir_value *step) {
 static void nadam_begin(optim_update *u) {
     u->shared[0] = mu(u, u->step);
     u->shared[1] = mu(u, optim_plus(u->b, u->step, 1));
-    u->shared[2] = ir_divide(u->b, splat(u, 1), ir_sqrt(u->b, optim_bias(u->b, u->step, opts_of(u)->beta2, NULL)));
+    u->shared[2] =
+        ir_divide(u->b, optim_number(u, 1), ir_sqrt(u->b, optim_bias(u->b, u->step, opts_of(u)->beta2, NULL)));
 }
 static void nadam(optim_update *u) {
     ir_builder *b = u->b;
-    ir_value *now = u->shared[0], *next = u->shared[1], *one = splat(u, 1);
+    ir_value *now = u->shared[0], *next = u->shared[1], *one = optim_number(u, 1);
     optim_decay(u, opts_of(u)->decoupled_weight_decay == XT_ON);
     ir_value *m = u->new_state[0] = optim_mean_of(u, u->state[0], u->grad);
     ir_value *v = u->new_state[1] = optim_mix(b, u->state[1], ir_multiply(b, u->grad, u->grad), opts_of(u)->beta2);
@@ -61,7 +58,7 @@ static void nadam(optim_update *u) {
 }
 static const ir_type *nadam_state(const optim_hyper *h, int k, const ir_type *param) {
     (void)h;
-    return k == 2 ? ir_scalar(XT_F32) : param;
+    return k == 2 ? ir_scalar(param->dtype == XT_F64 ? XT_F64 : XT_F32) : param;
 }
 static double nadam_initial(const optim_hyper *h, int k) {
     (void)h;
@@ -83,10 +80,11 @@ static const optim_kind nadam_kind = {.id = OPTIM_nadam,
 static void radam_begin(optim_update *u) {
     ir_builder *b = u->b;
     double rho = 2 / (1 - opts_of(u)->beta2) - 1;
-    ir_value *c2 = optim_bias(b, u->step, opts_of(u)->beta2, NULL), *power = ir_subtract(b, splat(u, 1), c2);
+    ir_value *c2 = optim_bias(b, u->step, opts_of(u)->beta2, NULL), *power = ir_subtract(b, optim_number(u, 1), c2);
     ir_value *length =
         optim_plus(b, ir_negate(b, ir_divide(b, optim_times(b, ir_multiply(b, u->step, power), 2), c2)), rho);
-    ir_value *above = ir_compare(b, IR_GT, length, splat(u, 5)), *safe = ir_select(b, above, length, splat(u, 6));
+    ir_value *above = ir_compare(b, IR_GT, length, optim_number(u, 5)),
+             *safe = ir_select(b, above, length, optim_number(u, 6));
     ir_value *rect = ir_divide(b, ir_multiply(b, optim_plus(b, safe, -4), optim_plus(b, safe, -2)), safe);
     u->shared[0] = ir_divide(b, u->lr, optim_bias(b, u->step, u->h->momentum, u->log_m));
     u->shared[1] = ir_sqrt(b, ir_multiply(b, optim_times(b, rect, rho / ((rho - 4) * (rho - 2))), c2));

@@ -134,15 +134,18 @@ static ir_value *norm_part(ir_builder *b, ir_value *x, double p) {
 
 ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p) {
     ir_value *total = NULL;
+    xt_dtype dtype = XT_F32;
+    for (size_t i = 0; i < n; i++)
+        if (values[i] && values[i]->type->dtype == XT_F64) dtype = XT_F64;
     for (size_t i = 0; i < n; i++) {
         ir_value *s = norm_part(
             b, values[i] && xt_dtype_size(values[i]->type->dtype) < 4 ? ir_convert(b, values[i], XT_F32) : values[i],
             p);
         if (!s) return NULL;
-        s = ir_convert(b, s, XT_F32);
+        s = ir_convert(b, s, dtype);
         total = !total ? s : isinf(p) ? ir_maximum(b, total, s) : ir_add(b, total, s);
     }
-    if (!total) return ir_splat(b, ir_scalar(XT_F32), 0);
+    if (!total) return ir_splat(b, ir_scalar(dtype), 0);
     if (p == 1 || isinf(p)) return total;
     return p == 2 ? ir_sqrt(b, total) : ir_power(b, total, ir_splat(b, total->type, 1 / p));
 }

@@ -10,13 +10,13 @@ static bool counts(const optim_hyper *h) {
 
 /* shared = 1/(1-b1^t), 1/sqrt(1-b2^t) */
 static void begin(optim_update *u) {
-    ir_value *one = ir_splat(u->b, ir_scalar(XT_F32), 1);
+    ir_value *one = optim_number(u, 1);
     u->shared[0] = ir_divide(u->b, one, optim_bias(u->b, u->step, u->h->momentum, u->log_m));
     u->shared[1] =
         ir_divide(u->b, one, ir_sqrt(u->b, optim_bias(u->b, u->step, OPTIM_OPTS(u->h, xt_lamb_opts)->beta2, NULL)));
 }
 
-/* f32 scalar */
+/* scalar */
 static ir_value *trust(ir_builder *b, ir_value *param, ir_value *direction) {
     ir_value *size = gradients_norm(b, &param, 1, 2), *length = gradients_norm(b, &direction, 1, 2);
     if (!size || !length) return NULL;

@@ -46,15 +46,16 @@ typedef struct optim_param { /* one parameter with its state, found at the first
     xt_tensor state[OPTIM_MAX_STATES];
 } optim_param;
 
-/* What an update sees: values of this step's trace, all of the parameter's type unless said otherwise. */
+/* What an update sees: values of this step's trace, all of the parameter's type unless said otherwise. Scalars are f64
+ * for f64 parameters, f32 for all others. */
 typedef struct optim_update {
     ir_builder *b;
     const optim_hyper *h;
-    ir_value *lr; /* f32 scalar */
-    /* f32 scalars m, 1 - m, log m where the momentum is data; NULL: a constant of the hyper-parameters */
+    ir_value *lr; /* scalar */
+    /* scalars m, 1 - m, log m where the momentum is data; NULL: a constant of the hyper-parameters */
     ir_value *momentum, *rest, *log_m;
-    ir_value *step; /* f32 scalar: updates of this parameter, counting this one; kinds that count */
-    /* kind->begin's values: f32 scalars, the same for all parameters of a group and counter */
+    ir_value *step; /* scalar: updates of this parameter, counting this one; kinds that count */
+    /* kind->begin's values: scalars, the same for all parameters of a group, a counter and a width */
     ir_value *shared[OPTIM_MAX_SHARED];
     ir_value *param, *grad;
     ir_value *state[OPTIM_MAX_STATES];
@@ -150,6 +151,7 @@ const ir_type *optim_state_type(const xt_optimizer *o, const optim_param *p, int
 /* x * scalar, the scalar converted and broadcast */
 ir_value *optim_scale(ir_builder *b, ir_value *x, ir_value *scalar);
 ir_value *optim_times(ir_builder *b, ir_value *x, double c);
+ir_value *optim_number(const optim_update *u, double v); /* a constant scalar, as wide as the update is */
 ir_value *optim_plus(ir_builder *b, ir_value *x, double c);
 ir_value *optim_keep(optim_update *u, ir_value *x); /* momentum * x */
 ir_value *optim_take(optim_update *u, ir_value *x); /* (1 - momentum) * x */
@@ -178,7 +180,7 @@ enum { OPTIM_BUCKET_BYTES = 1 << 20 };
  * OPTIM_BUCKET_BYTES) or one gradient. */
 bool gradients_average(ir_builder *b, gradients *g, int64_t bucket_bytes);
 void gradients_assign(const gradients *g, const char *what); /* the values become the gradients */
-/* f32 scalar; NULL when a value is */
+/* scalar, f64 where a value is, else f32; NULL when a value is */
 ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p);
 /* all times min(1, max / (norm + 1e-6)) */
 void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max);

@@ -72,10 +72,12 @@ static void check_patterns(xt_optimizer *o) {
 }
 
 /* --- one parameter --- */
-typedef struct group_data { /* a group's numbers that are data */
+/* Updates are computed in f32, those of f64 parameters in f64, and so are the numbers in them. */
+enum { SINGLE, DOUBLE, WIDTHS };
+typedef struct group_data { /* a group's numbers that are data; lr NULL: not made yet */
     ir_value *lr, *momentum, *rest, *log_m;
 } group_data;
-typedef struct shared_values { /* of a group and a counter */
+typedef struct shared_values { /* of a group, a counter and a width */
     bool made;
     ir_value *v[OPTIM_MAX_SHARED];
 } shared_values;
@@ -83,8 +85,8 @@ typedef struct step {
     const xt_src *src;
     xt_optimizer *o;
     ir_value *skip; /* i1 scalar or NULL */
-    group_data *groups;
-    shared_values *shared; /* [groups, counters] */
+    group_data (*groups)[WIDTHS];
+    shared_values (*shared)[WIDTHS]; /* [groups, counters] */
 } step;
 
 static double lr_of(void *group) {
@@ -97,11 +99,11 @@ static double rest_of(void *group) {
     return 1 - momentum_of(group);
 }
 static double log_m_of(void *group) {
-    return momentum_of(group) > 0 ? log(momentum_of(group)) : -200; /* exp(-200) is 0 in f32 */
+    return momentum_of(group) > 0 ? log(momentum_of(group)) : -800; /* exp(-800) is 0 in f64 too */
 }
 
-static ir_value *number(const step *s, double (*value)(void *), optim_group *g) {
-    xt_tensor t = lazy_scalar_from(s->src, XT_F32, value, g);
+static ir_value *number(const step *s, double (*value)(void *), optim_group *g, xt_dtype dtype) {
+    xt_tensor t = lazy_scalar_from(s->src, dtype, value, g);
     return lazy_value(t);
 }
 
@@ -113,15 +115,20 @@ static bool step_open(step *s) {
         lazy_fail(status_oom(o->n_groups * sizeof *s->groups, "an optimizer's step"));
         return false;
     }
-    for (size_t i = 0; i < o->n_groups; i++) {
-        optim_group *g = &o->groups[i];
-        s->groups[i].lr = number(s, lr_of, g);
-        if (!o->momentum_moves) continue;
-        s->groups[i].momentum = number(s, momentum_of, g);
-        s->groups[i].rest = number(s, rest_of, g);
-        s->groups[i].log_m = number(s, log_m_of, g);
-    }
     return true;
+}
+
+/* Made for the first parameter of the group that is updated in this width. */
+static const group_data *numbers_of(step *s, int group, xt_dtype dtype) {
+    group_data *d = &s->groups[group][dtype == XT_F64 ? DOUBLE : SINGLE];
+    optim_group *g = &s->o->groups[group];
+    if (d->lr) return d;
+    d->lr = number(s, lr_of, g, dtype);
+    if (!s->o->momentum_moves) return d;
+    d->momentum = number(s, momentum_of, g, dtype);
+    d->rest = number(s, rest_of, g, dtype);
+    d->log_m = number(s, log_m_of, g, dtype);
+    return d;
 }
 
 static void step_close(step *s) {
@@ -149,7 +156,8 @@ static ir_value *widened(ir_builder *b, ir_value *v) {
 static void share(step *s, optim_update *u, const optim_param *p) {
     const xt_optimizer *o = s->o;
     if (!o->kind->begin) return;
-    shared_values *v = &s->shared[(size_t)p->group * (o->n_counters + 1) + (size_t)(p->counter + 1)];
+    int width = u->lr && u->lr->type->dtype == XT_F64 ? DOUBLE : SINGLE;
+    shared_values *v = &s->shared[(size_t)p->group * (o->n_counters + 1) + (size_t)(p->counter + 1)][width];
     if (!v->made) {
         o->kind->begin(u);
         memcpy(v->v, u->shared, sizeof v->v);
@@ -160,11 +168,13 @@ static void share(step *s, optim_update *u, const optim_param *p) {
 
 static void update_one(step *s, optim_param *p, ir_value *grad) {
     const xt_optimizer *o = s->o;
-    const group_data *g = &s->groups[p->group];
+    const ir_type *type = lazy_type(p->param);
+    xt_dtype computed = type && type->dtype == XT_F64 ? XT_F64 : XT_F32;
+    const group_data *g = numbers_of(s, p->group, computed);
     const optim_hyper *h = &o->groups[p->group].h;
     optim_update u = {
         .b = lazy_begin(s->src), .h = h, .lr = g->lr, .momentum = g->momentum, .rest = g->rest, .log_m = g->log_m};
-    u.step = p->counter >= 0 ? o->counters[p->counter].now : NULL;
+    u.step = p->counter >= 0 ? ir_convert(u.b, o->counters[p->counter].now, computed) : NULL;
     share(s, &u, p);
     lazy_path_push(p->name);
     u.b = lazy_begin(s->src);

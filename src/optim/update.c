@@ -12,6 +12,10 @@ ir_value *optim_times(ir_builder *b, ir_value *x, double c) {
     return x ? ir_multiply(b, x, ir_splat(b, x->type, c)) : NULL;
 }
 
+ir_value *optim_number(const optim_update *u, double v) {
+    return u->lr ? ir_splat(u->b, u->lr->type, v) : NULL;
+}
+
 ir_value *optim_plus(ir_builder *b, ir_value *x, double c) {
     return x ? ir_add(b, x, ir_splat(b, x->type, c)) : NULL;
 }

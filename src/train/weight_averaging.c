@@ -66,9 +66,19 @@ static average *find_or_add(averager *a, const char *name, xt_dtype dtype, const
     return e ? e : add(a, name, dtype, (int)like->rank, like->dims, NULL);
 }
 
+typedef struct weight { /* as data, in the dtypes that averages have */
+    double now;
+    xt_tensor single, twice;
+} weight;
+static xt_tensor weight_as(weight *w, xt_dtype d) {
+    xt_tensor *t = d == XT_F64 ? &w->twice : &w->single;
+    if (!t->slot) *t = lazy_scalar(XT_HERE, d, w->now);
+    return *t;
+}
+
 /* A parameter of 16 bits has its average in f32 beside the one that changes places with it, under a name no
  * parameter has. */
-static bool average_one(averager *a, const char *name, xt_tensor p, const ir_type *type, xt_tensor w) {
+static bool average_one(averager *a, const char *name, xt_tensor p, const ir_type *type, weight *w) {
     bool narrow = xt_dtype_size(type->dtype) < 4;
     xt_dtype d = narrow ? XT_F32 : type->dtype;
     char wide_name[1100];
@@ -78,7 +88,7 @@ static bool average_one(averager *a, const char *name, xt_tensor p, const ir_typ
     average *e = wide ? find_or_add(a, name, type->dtype, type) : NULL;
     if (!e) return false;
     e->param = p;
-    xt_tensor mine = xt_cast_at(XT_HERE, w, d), now = xt_cast_at(XT_HERE, p, d);
+    xt_tensor mine = weight_as(w, d), now = xt_cast_at(XT_HERE, p, d);
     /* mean + w (p - mean): exactly p for w = 1 only where the difference is exact, so that case is chosen,
      * not computed. */
     xt_tensor step = xt_add_at(XT_HERE, mean, xt_mul_at(XT_HERE, mine, xt_sub__at(XT_HERE, now, mean)));
@@ -94,12 +104,12 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     a->update_due = b->index + 1 >= t->train_limit;
     if (!t->step_recorded || lazy_pending()) return;
     xt_no_grad_begin();
-    xt_tensor w = lazy_scalar(XT_HERE, XT_F32, weight_now(a, t));
+    weight w = {.now = weight_now(a, t)};
     for (int i = 0; i < xt_module_tensors(t->net); i++) {
         xt_tensor p = xt_module_tensor(t->net, i);
         const ir_type *type = lazy_type(p);
         if (!xt_module_tensor_is_param(t->net, i) || !type) continue;
-        if (!average_one(a, xt_module_tensor_name(t->net, i), p, type, w)) break;
+        if (!average_one(a, xt_module_tensor_name(t->net, i), p, type, &w)) break;
     }
     xt_no_grad_end_at(NULL);
 }

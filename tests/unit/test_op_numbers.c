@@ -11,11 +11,13 @@
 #include <xtrain/xtrain.h>
 
 #include "base/base.h"
+#include "lazy/lazy.h"
 
 enum { N = 6, STEPS = 10 };
 static const float values[N] = {-2, -0.75f, -0.1f, 0.3f, 1.25f, 4};
+static xt_dtype dtype = XT_F32; /* of the rows' tensors */
 static xt_tensor other(void) {
-    return xt_from_array(((float[N]){1, 2, -1, 0.5f, 3, -2}), XT_F32, N);
+    return xt_cast(xt_from_array(((float[N]){1, 2, -1, 0.5f, 3, -2}), XT_F32, N), dtype);
 }
 static const double others[N] = {1, 2, -1, 0.5, 3, -2};
 static xt_tensor scores(xt_tensor x) {
@@ -23,36 +25,36 @@ static xt_tensor scores(xt_tensor x) {
 }
 
 /* X(name, the tensor of x and v, the number of x, y (other's) and v): v runs from 0.05 to 0.95 */
-#define ELEMENTS(X)                                                                                              \
-    X(add, xt_add_scalar(x, v), x + v)                                                                           \
-    X(mul, xt_mul_scalar(x, v), x *v)                                                                            \
-    X(pow, xt_pow_scalar(xt_abs(x), v), pow(fabs(x), v))                                                         \
-    X(div, xt_div_scalar(x, v), x / v)                                                                           \
-    X(rsub, xt_rsub_scalar(x, v), v - x)                                                                         \
-    X(full, xt_add(x, xt_full(v, XT_F32, N)), x + v)                                                             \
-    X(full_like, xt_mul(x, xt_full_like(x, v)), x *v)                                                            \
-    X(clamp, xt_clamp(x, -v, 2 * v), fmin(fmax(x, -v), 2 * v))                                                   \
-    X(hardtanh, xt_hardtanh(x, -v, 2 * v), fmin(fmax(x, -v), 2 * v))                                             \
-    X(leaky_relu, xt_leaky_relu(x, v), x > 0 ? x : v * x)                                                        \
-    X(elu, xt_elu(x, v), x > 0 ? x : v * expm1(x))                                                               \
-    X(celu, xt_celu(x, v), x > 0 ? x : v * expm1(x / v))                                                         \
-    X(softplus, xt_softplus(x, .beta = 1 + v, .threshold = 3 * v),                                               \
-      (1 + v) * x > 3 * v ? x : log1p(exp((1 + v) * x)) / (1 + v))                                               \
-    X(threshold, xt_threshold(x, v, -v), x > v ? x : -v)                                                         \
-    X(hardshrink, xt_hardshrink(x, v), fabs(x) > v ? x : 0)                                                      \
-    X(softshrink, xt_softshrink(x, v), x > v ? x - v : x < -v ? x + v : 0)                                       \
-    X(nan_to_num, xt_nan_to_num_with(xt_log_e(xt_relu(x)), v, 2 * v, -3 * v), x > 0 ? log(x) : -3 * v)           \
-    X(lerp, xt_lerp_scalar(x, other(), v), x + v * (y - x))                                                      \
-    X(addcmul, xt_addcmul(x, other(), other(), v), x + v * y * y)                                                \
-    X(addcdiv, xt_addcdiv(x, other(), xt_square(other()), v), x + v / y)                                         \
-    X(masked_fill, xt_masked_fill(x, xt_gt(other(), xt_zeros_like(x)), v), y > 0 ? v : x)                        \
-    X(smooth_l1, xt_smooth_l1_loss(x, other(), .beta = v, .reduction = XT_NONE),                                 \
-      fabs(x - y) < v ? 0.5 * (x - y) * (x - y) / v : fabs(x - y) - 0.5 * v)                                     \
-    X(huber, xt_huber_loss(x, other(), .delta = v, .reduction = XT_NONE),                                        \
-      fabs(x - y) <= v ? 0.5 * (x - y) * (x - y) : v * (fabs(x - y) - 0.5 * v))                                  \
-    X(margin_ranking, xt_margin_ranking_loss(x, other(), xt_ones(XT_F32, N), .margin = v, .reduction = XT_NONE), \
-      fmax(0, y - x + v))                                                                                        \
-    X(hinge, xt_hinge_embedding_loss(x, xt_full(-1, XT_F32, N), .margin = v, .reduction = XT_NONE), fmax(0, v - x))
+#define ELEMENTS(X)                                                                                             \
+    X(add, xt_add_scalar(x, v), x + v)                                                                          \
+    X(mul, xt_mul_scalar(x, v), x *v)                                                                           \
+    X(pow, xt_pow_scalar(xt_abs(x), v), pow(fabs(x), v))                                                        \
+    X(div, xt_div_scalar(x, v), x / v)                                                                          \
+    X(rsub, xt_rsub_scalar(x, v), v - x)                                                                        \
+    X(full, xt_add(x, xt_full(v, dtype, N)), x + v)                                                             \
+    X(full_like, xt_mul(x, xt_full_like(x, v)), x *v)                                                           \
+    X(clamp, xt_clamp(x, -v, 2 * v), fmin(fmax(x, -v), 2 * v))                                                  \
+    X(hardtanh, xt_hardtanh(x, -v, 2 * v), fmin(fmax(x, -v), 2 * v))                                            \
+    X(leaky_relu, xt_leaky_relu(x, v), x > 0 ? x : v * x)                                                       \
+    X(elu, xt_elu(x, v), x > 0 ? x : v * expm1(x))                                                              \
+    X(celu, xt_celu(x, v), x > 0 ? x : v * expm1(x / v))                                                        \
+    X(softplus, xt_softplus(x, .beta = 1 + v, .threshold = 3 * v),                                              \
+      (1 + v) * x > 3 * v ? x : log1p(exp((1 + v) * x)) / (1 + v))                                              \
+    X(threshold, xt_threshold(x, v, -v), x > v ? x : -v)                                                        \
+    X(hardshrink, xt_hardshrink(x, v), fabs(x) > v ? x : 0)                                                     \
+    X(softshrink, xt_softshrink(x, v), x > v ? x - v : x < -v ? x + v : 0)                                      \
+    X(nan_to_num, xt_nan_to_num_with(xt_log_e(xt_relu(x)), v, 2 * v, -3 * v), x > 0 ? log(x) : -3 * v)          \
+    X(lerp, xt_lerp_scalar(x, other(), v), x + v * (y - x))                                                     \
+    X(addcmul, xt_addcmul(x, other(), other(), v), x + v * y * y)                                               \
+    X(addcdiv, xt_addcdiv(x, other(), xt_square(other()), v), x + v / y)                                        \
+    X(masked_fill, xt_masked_fill(x, xt_gt(other(), xt_zeros_like(x)), v), y > 0 ? v : x)                       \
+    X(smooth_l1, xt_smooth_l1_loss(x, other(), .beta = v, .reduction = XT_NONE),                                \
+      fabs(x - y) < v ? 0.5 * (x - y) * (x - y) / v : fabs(x - y) - 0.5 * v)                                    \
+    X(huber, xt_huber_loss(x, other(), .delta = v, .reduction = XT_NONE),                                       \
+      fabs(x - y) <= v ? 0.5 * (x - y) * (x - y) : v * (fabs(x - y) - 0.5 * v))                                 \
+    X(margin_ranking, xt_margin_ranking_loss(x, other(), xt_ones(dtype, N), .margin = v, .reduction = XT_NONE), \
+      fmax(0, y - x + v))                                                                                       \
+    X(hinge, xt_hinge_embedding_loss(x, xt_full(-1, dtype, N), .margin = v, .reduction = XT_NONE), fmax(0, v - x))
 typedef struct element {
     const char *name;
     xt_tensor (*make)(xt_tensor x, double v);
@@ -74,11 +76,14 @@ static double number_of(int step) {
     return 0.05 + 0.1 * step;
 }
 /* The tensor of a step, read after it. */
-static void read_after(xt_tensor t, float *out, size_t n, const char *name) {
+static void bytes_after(xt_tensor t, void *out, size_t bytes, const char *name) {
     t = xt_keep(t);
     if (!xt_mark_step()) fail_msg("%s: %s", name, xt_status_message(xt_error()));
-    assert_true(xt_read(t, out, n * sizeof *out));
+    assert_true(xt_read(t, out, bytes));
     xt_drop(t);
+}
+static void read_after(xt_tensor t, float *out, size_t n, const char *name) {
+    bytes_after(t, out, n * sizeof *out, name);
 }
 static void at_most_two(const char *name, int64_t before) {
     int64_t programs = xt_counter("compiles") - before;
@@ -102,6 +107,64 @@ static void each_element(void **state) {
         }
         at_most_two(e->name, before);
     }
+}
+
+/* f64: a number that is data is what it is as a constant, to the last bit. */
+static void in_double(const element *e, double v, const char *path, double out[static N]) {
+    if (path) lazy_path_push(path); /* another place of the program: the number is a constant there */
+    bytes_after(e->make(xt_cast(xt_from_array(values, XT_F32, N), XT_F64), v), out, N * sizeof *out, e->name);
+    if (path) lazy_path_pop();
+}
+static void each_element_in_double(void **state) {
+    (void)state;
+    dtype = XT_F64;
+    for (size_t i = 0; i < BASE_COUNT(elements); i++) {
+        const element *e = &elements[i];
+        for (int s = 0; s < STEPS; s++) {
+            double v = number_of(s), data[N], constant[N];
+            char path[32];
+            snprintf(path, sizeof path, "number %d", s);
+            in_double(e, v, NULL, data);
+            in_double(e, v, path, constant);
+            if (memcmp(data, constant, sizeof data) != 0) fail_msg("%s with %g: data and constant differ", e->name, v);
+            for (int k = 0; k < N; k++) {
+                double want = e->want(values[k], others[k], v);
+                if (!(fabs(data[k] - want) <= 1e-13 * (1 + fabs(want))))
+                    fail_msg("%s of %g with %g: %.17g, expected %.17g", e->name, (double)values[k], v, data[k], want);
+            }
+        }
+    }
+    dtype = XT_F32;
+}
+
+/* What is as wide as the widest of several tensors: the first need not be that one. */
+static void beside_another_f64(void **state) {
+    (void)state;
+    for (int s = 0; s < STEPS; s++) {
+        double got, v = number_of(s);
+        xt_tensor x = xt_full(1, XT_F32, 1), y = xt_full(3, XT_F64, 1);
+        bytes_after(xt_lerp_scalar(x, y, v), &got, sizeof got, "lerp of f32 and f64");
+        assert_true(got == 1 + v * 2);
+        x = xt_full(1, XT_F32, 1), y = xt_full(3, XT_F64, 1);
+        bytes_after(xt_addcmul(x, y, y, v), &got, sizeof got, "addcmul of f32 and f64");
+        assert_true(fabs(got - (1 + 3 * (3 * v))) <= 2e-15); /* an ulp of 9 */
+    }
+}
+
+/* Fractions beside complex numbers. */
+static void complex_numbers(void **state) {
+    (void)state;
+    for (int wide = 0; wide < 2; wide++)
+        for (int s = 0; s < STEPS; s++) {
+            double v = number_of(s);
+            xt_dtype real = wide ? XT_F64 : XT_F32;
+            xt_tensor x = xt_complex(xt_full(2, real, 1), xt_full(-4, real, 1)), y = xt_mul_scalar(x, v);
+            double got[2] = {0};
+            float narrow[2];
+            bytes_after(y, wide ? (void *)got : narrow, wide ? sizeof got : sizeof narrow, "complex");
+            for (int k = 0; k < 2 && !wide; k++) got[k] = narrow[k];
+            assert_true(fabs(got[0] - 2 * v) <= (wide ? 0 : 1e-6) && fabs(got[1] + 4 * v) <= (wide ? 0 : 1e-6));
+        }
 }
 
 /* (1 - s) nll + s times the mean of all classes' */
@@ -167,9 +230,9 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_element),
-        cmocka_unit_test(label_smoothing),
-        cmocka_unit_test(dropouts),
+        cmocka_unit_test(each_element),       cmocka_unit_test(each_element_in_double),
+        cmocka_unit_test(beside_another_f64), cmocka_unit_test(complex_numbers),
+        cmocka_unit_test(label_smoothing),    cmocka_unit_test(dropouts),
     };
     return cmocka_run_group_tests(tests, NULL, end);
 }

@@ -81,18 +81,24 @@ typedef struct lazy_leaf {
     const struct lazy_layout *layout; /* of buf */
 } lazy_leaf;
 
-/* --- per-step scalars (scalar.c): packs of LAZY_PACK words, floats and ui32 words apart --- */
+/* --- per-step scalars (scalar.c): packs of LAZY_PACK words, floats, doubles and ui32 words apart --- */
 enum { LAZY_PACK = 64 };
 typedef struct lazy_pack {
-    xt_dtype dtype; /* XT_F32 or XT_U32 */
+    xt_dtype dtype; /* XT_F32, XT_F64 or XT_U32 */
     union {
         float f[LAZY_PACK];
+        double d[LAZY_PACK / 2];
         uint32_t u[LAZY_PACK];
     } now, sent;
     int n, before_optionals; /* words taken; and by then */
     ir_value *leaf;
     lazy_buf *buf; /* holds `sent` */
 } lazy_pack;
+
+/* elements of a pack that so many words are */
+static inline int lazy_pack_elements(xt_dtype dtype, int words) {
+    return dtype == XT_F64 ? words / 2 : words;
+}
 
 typedef struct lazy_requester { /* who wants a value out of a step's program, for reports */
     const char *what; /* "xt_master_printf"; NULL: a state or gradient gets a new value */
@@ -176,6 +182,7 @@ typedef struct lazy_ctx {
     size_t n_requesters, cap_requesters;
     /* of the program's inputs among the arguments of this trace; NULL: as the program says */
     const uint32_t *places;
+    const uint32_t *numbered; /* places of arguments by their number, while a read runs (forced.c); else NULL */
 
     bool nan, eager; /* words of XT_DEBUG, as of the begin of the step */
     size_t n_recorded; /* tensors of this step */
@@ -302,8 +309,8 @@ bool lazy_number_changed(src_id at, double *out_was, double *out_now);
 xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p);
 xt_status lazy_upload_packs(lazy_ctx *c);
 xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s);
-void lazy_pack_scalar(lazy_pack *p, int at, bool is_float, double v);
-/* the slice [at, at + words) of a pack as a [words] vector */
+void lazy_pack_scalar(lazy_pack *p, int at, double v);
+/* words [at, at + words) of a pack as a vector; of f64 a number is two words and one element */
 ir_value *lazy_pack_take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, lazy_pack **out_pack, int *out_at);
 typedef struct lazy_draw {
     uint32_t of_step; /* which one of the trace */

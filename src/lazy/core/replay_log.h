@@ -17,7 +17,6 @@ typedef struct lazy_replay_item { /* one thing the host does again at a replay, 
     lazy_replay_kind kind;
     lazy_replay action;
     int pack, at; /* SCALAR, RNG: where the words go */
-    bool is_float;
     double (*value)(void *user);
     lazy_draw draw; /* RNG */
     lazy_done_fn done;

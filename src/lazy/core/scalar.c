@@ -1,6 +1,7 @@
 /* Scalars that are data: values that change from step to step travel in packs of 64 words, one upload a pack, and
- * none when a pack holds what it held last time. The program sees a slice of the pack, so a new value never makes a
- * new program. */
+ * none when a pack holds what it held last time. Doubles have packs of their own, of 32: a number beside an f64 tensor
+ * is the caller's to the last bit, and devices that know no f64 meet none. The program sees a slice of the pack, so a
+ * new value never makes a new program. */
 #include "lazy/core/replay_log.h"
 
 #include <time.h>
@@ -17,7 +18,7 @@ static lazy_pack *pack_with_room(lazy_ctx *c, xt_dtype dtype, int words) {
 
 static ir_value *pack_leaf(lazy_ctx *c, lazy_pack *p) {
     if (p->leaf) return p->leaf;
-    int64_t n = LAZY_PACK;
+    int64_t n = lazy_pack_elements(p->dtype, LAZY_PACK);
     const ir_type *type = ir_tensor(p->dtype, 1, &n);
     lazy_leaf leaf = {.pack = (int)(p - c->packs)};
     p->leaf = type ? ir_func_arg(c->func, type) : NULL;
@@ -32,17 +33,21 @@ ir_value *lazy_pack_take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, 
         lazy_fail(status_oom(sizeof(lazy_pack), "a step's scalars"));
         return NULL;
     }
-    int64_t start = p->n, limit = p->n + words;
-    p->n += words;
+    int64_t start = lazy_pack_elements(dtype, p->n), limit = lazy_pack_elements(dtype, p->n + words);
     *out_pack = p;
-    *out_at = (int)start;
+    *out_at = p->n;
+    p->n += words;
     return ir_slice(b, leaf, &start, &limit, NULL);
 }
 
 /* Integers travel as two words: exact to 64 bits, and no plugin needs to convert floats. */
-void lazy_pack_scalar(lazy_pack *p, int at, bool is_float, double v) {
-    if (is_float) {
+void lazy_pack_scalar(lazy_pack *p, int at, double v) {
+    if (p->dtype == XT_F32) {
         p->now.f[at] = (float)v;
+        return;
+    }
+    if (p->dtype == XT_F64) {
+        p->now.d[lazy_pack_elements(XT_F64, at)] = v;
         return;
     }
     int64_t i = v >= 9.2e18 ? INT64_MAX : v <= -9.2e18 ? INT64_MIN : (int64_t)v;
@@ -57,17 +62,15 @@ static xt_tensor scalar(const xt_src *src, xt_dtype dtype, double v, double (*va
     if (!c) return (xt_tensor){0};
     lazy_pack *p;
     int at;
-    bool is_float = ir_dtype_is_float(dtype);
-    ir_value *x = lazy_pack_take(c, b, is_float ? XT_F32 : XT_U32, is_float ? 1 : 2, &p, &at);
+    bool is_float = ir_dtype_is_float(dtype) || ir_dtype_is_complex(dtype);
+    xt_dtype packed = !is_float ? XT_U32 : dtype == XT_F64 || dtype == XT_C128 ? XT_F64 : XT_F32;
+    ir_value *x = lazy_pack_take(c, b, packed, packed == XT_F32 ? 1 : 2, &p, &at);
     if (!x) return lazy_wrap(NULL, "xt_scalar");
-    lazy_pack_scalar(p, at, is_float, v);
+    lazy_pack_scalar(p, at, v);
     if (c->replay_log && value)
-        lazy_replay_log_add(c, (lazy_replay_item){.kind = LAZY_REPLAY_SCALAR,
-                                                  .pack = (int)(p - c->packs),
-                                                  .at = at,
-                                                  .is_float = is_float,
-                                                  .value = value,
-                                                  .user = user});
+        lazy_replay_log_add(
+            c, (lazy_replay_item){
+                   .kind = LAZY_REPLAY_SCALAR, .pack = (int)(p - c->packs), .at = at, .value = value, .user = user});
     else if (c->replay_log)
         lazy_replay_log_volatile(c, b->src, "a number of the host's enters the step");
     if (is_float) return lazy_wrap(ir_convert(b, ir_reshape(b, x, 0, NULL), dtype), "xt_scalar");
@@ -124,7 +127,7 @@ xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p) {
     if (p->buf && memcmp(&p->now, &p->sent, sizeof p->now) == 0) return NULL;
     device_client *client;
     XT_TRY(lazy_device(&client));
-    int64_t n = LAZY_PACK;
+    int64_t n = lazy_pack_elements(p->dtype, LAZY_PACK);
     device_buffer *dev;
     XT_TRY(device_upload(client, p->dtype, 1, &n, &p->now, &dev));
     lazy_buf_release(p->buf);

@@ -116,9 +116,7 @@ static xt_status perform(lazy_ctx *c, const lazy_plan *p) {
         case LAZY_REPLAY_ACTION:
             if (it->action.before) it->action.before(it->action.user);
             break;
-        case LAZY_REPLAY_SCALAR:
-            lazy_pack_scalar(&c->packs[it->pack], it->at, it->is_float, it->value(it->user));
-            break;
+        case LAZY_REPLAY_SCALAR: lazy_pack_scalar(&c->packs[it->pack], it->at, it->value(it->user)); break;
         case LAZY_REPLAY_RNG: lazy_pack_rng(c, &c->packs[it->pack], it->at, it->draw); break;
         case LAZY_REPLAY_DONE: lazy_when_step_done(it->done, it->user); break;
         }
