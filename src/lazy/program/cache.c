@@ -438,6 +438,16 @@ void lazy_sought_free(lazy_sought *w) {
     *w = (lazy_sought){0};
 }
 
+/* While a program is made its inputs are places of the trace; it serves other traces by their numbers. */
+static xt_status number_inputs(const lazy_ctx *c, const lazy_numbered *numbered, lazy_program *p) {
+    uint32_t *numbers = base_calloc(c->b.block->n_args + 1, sizeof *numbers);
+    if (!numbers) return status_oom(c->b.block->n_args * sizeof *numbers, "a program");
+    for (size_t i = 0; i < numbered->n; i++) numbers[numbered->places[i]] = (uint32_t)i;
+    for (size_t i = 0; i < p->n_inputs; i++) p->inputs[i] = numbers[p->inputs[i]];
+    base_free(numbers);
+    return NULL;
+}
+
 /* Under the lock. Takes the nodes over. */
 static xt_status make_new(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, const lazy_flags *flags, lazy_event *ev,
                           lazy_program **out) {
@@ -452,6 +462,7 @@ static xt_status make_new(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, cons
     p->src = ev->src;
     p->last_used = ++programs.clock; /* before it can be evicted as the oldest */
     xt_status s = make(c, r, ev, p);
+    if (!s && r->numbered) s = number_inputs(c, r->numbered, p);
     if (!s) count_again(w->key, ev->source);
     if (!s && !remember(p)) s = status_oom(sizeof *p, "a program");
     if (s)

@@ -140,14 +140,32 @@ static bool follow(reach *s) {
     return ok;
 }
 
-static xt_status mark_reachable(lazy_ctx *c, const lazy_roots *r) {
+xt_status lazy_mark_reachable(lazy_ctx *c, const lazy_roots *r, size_t *out_n_args) {
     clear_marks(c);
     reach s = {0};
     bool ok = true;
     for (size_t i = 0; i < r->n && ok; i++) ok = push_value(r->values[i], &s);
     ok = ok && follow(&s);
     base_free(s.stack);
+    if (out_n_args) *out_n_args = s.args;
     return ok ? NULL : status_oom(s.cap * sizeof *s.stack, "the key of a step");
+}
+
+/* Marks for the key of r, whose arguments are then those at argument_at(c, r, 0 .. *out_n - 1). */
+static xt_status mark_for_key(lazy_ctx *c, const lazy_roots *r, size_t *out_n) {
+    const ir_block *b = c->b.block;
+    size_t met;
+    XT_TRY(lazy_mark_reachable(c, r, &met));
+    *out_n = r->numbered ? met : b->n_args;
+    if (!r->numbered) return NULL;
+    r->numbered->n = met;
+    for (size_t i = 0; i < b->n_args; i++)
+        if (b->args[i]->mark) r->numbered->places[b->args[i]->mark - 1] = (uint32_t)i;
+    return NULL;
+}
+
+static size_t argument_at(const lazy_roots *r, size_t number) {
+    return r->numbered ? r->numbered->places[number] : number;
 }
 
 /* One root after the other, so that the order in which arguments are met depends on the first roots alone as far
@@ -198,21 +216,24 @@ void lazy_key_tree_done(const lazy_ctx *c) {
 }
 
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n) {
-    XT_TRY(mark_reachable(c, r));
+    size_t n_args;
+    XT_TRY(mark_for_key(c, r, &n_args));
     walk w = {.h = {0x7874, 1}, .next = 1};
     ir_block *b = c->b.block;
-    for (size_t i = 0; i < b->n_args; i++) { /* arguments are numbered by their place, used or not */
-        if (!b->args[i]->mark) continue;
-        b->args[i]->mark = ((uint64_t)1 << 40) + i;
-        const lazy_buf *buf = c->leaves[i].buf;
+    for (size_t i = 0; i < n_args; i++) { /* numbered by their place, used or not, where they have no own numbers */
+        size_t place = argument_at(r, i);
+        if (!b->args[place]->mark) continue;
+        b->args[place]->mark = ((uint64_t)1 << 40) + i;
+        const lazy_leaf *leaf = &c->leaves[place];
+        const lazy_buf *buf = leaf->buf;
         lazy_node node = {OP_COUNT,
                           buf ? buf->info.src : 0,
                           buf ? buf->info.path : 0,
-                          b->args[i]->type,
-                          ((uint64_t)b->args[i]->type->id << 20) + i,
+                          b->args[place]->type,
+                          ((uint64_t)b->args[place]->type->id << 20) + i,
                           buf ? buf->info.role : LAZY_VALUE,
                           0};
-        if (c->leaves[i].layout) node.hash ^= (uint64_t)c->leaves[i].layout->text << 44;
+        if (leaf->layout) node.hash ^= (uint64_t)leaf->layout->text << 44;
         if (!VEC_PUSH(w.nodes, w.n, w.cap, node)) w.failed = true;
         feed_u64(&w, node.hash);
     }
@@ -237,11 +258,13 @@ enum { LONGEST_TEXT = 160 };
 
 xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n) {
     const ir_block *b = c->b.block;
-    XT_TRY(mark_reachable(c, r)); /* the nodes are of what it marks, and others mark the trace too (lazy_key_tree) */
-    size_t k = 0;
-    for (size_t i = 0; i < b->n_args; i++) {
-        if (!b->args[i]->mark || k >= n) continue;
-        if (c->leaves[i].layout) nodes[k].text = c->leaves[i].layout->text;
+    size_t k = 0, n_args;
+    /* the nodes are of what it marks, and others mark the trace too (lazy_key_tree) */
+    XT_TRY(mark_for_key(c, r, &n_args));
+    for (size_t i = 0; i < n_args; i++) {
+        size_t at = argument_at(r, i);
+        if (!b->args[at]->mark || k >= n) continue;
+        if (c->leaves[at].layout) nodes[k].text = c->leaves[at].layout->text;
         k++;
     }
     str text = STR_INIT;

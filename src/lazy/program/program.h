@@ -35,7 +35,7 @@ typedef struct lazy_program {
     hash128 key;
     device_exec *exec;
     size_t n_inputs;
-    uint32_t *inputs; /* input k is argument inputs[k] of the trace */
+    uint32_t *inputs; /* input k is argument number inputs[k]: of the trace, or as lazy_numbered says */
     bool *donates; /* input k is consumed */
     size_t n_outputs;
     lazy_requester *requesters; /* of the outputs, then those noted besides */
@@ -62,6 +62,11 @@ typedef struct lazy_known_as {
     /* p is about to run for this step, `made`: was made for it; sets c->places */
     xt_status (*bind)(lazy_ctx *c, struct lazy_known_as *k, const lazy_program *p, bool made);
 } lazy_known_as;
+/* Arguments by numbers of a read's own, in the order in which a walk from its roots meets them (forced.c). */
+typedef struct lazy_numbered {
+    uint32_t *places; /* of number k in the trace; room for all of its arguments */
+    size_t n; /* set by lazy_key */
+} lazy_numbered;
 typedef struct lazy_roots {
     size_t n, cap;
     ir_value **values;
@@ -71,10 +76,11 @@ typedef struct lazy_roots {
     size_t n_also;
     const struct lazy_layout **layouts; /* of the outputs; NULL: all whole */
     struct lazy_known_as *known_as; /* the program is known by this instead of by its ops; else NULL */
+    lazy_numbered *numbered; /* NULL: an argument's number is its place in the trace */
 } lazy_roots;
 
 static inline uint32_t lazy_place(const lazy_ctx *c, const lazy_program *p, size_t k) {
-    return c->places ? c->places[k] : p->inputs[k];
+    return c->places ? c->places[k] : c->numbered ? c->numbered[p->inputs[k]] : p->inputs[k];
 }
 
 /* rank_check.c: fills p->rank_key and p->rank_nodes from the ops of f, whose arguments stand for `leaves` and whose
@@ -85,6 +91,9 @@ xt_status lazy_rank_check_describe(const lazy_ctx *c, const ir_func *f, ir_value
 xt_status lazy_refuse_factorisations(const ir_module *m, const char *platform);
 void lazy_rank_check_compiled(lazy_program *p); /* adds to p->rank_key what compiling told */
 
+/* Marks what the roots reach; arguments by the order in which they are met, from 1. out_n_args: how many; may be NULL
+ */
+xt_status lazy_mark_reachable(lazy_ctx *c, const lazy_roots *r, size_t *out_n_args);
 /* Marks what the roots reach, hashes it, and lists its nodes. `out_nodes` is base_malloc'ed. */
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n);
 /* For steps that differ in what they are asked for: marks what `roots` reach with hashes of how it is made,
@@ -133,6 +142,8 @@ xt_status lazy_run_sought(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy
 /* Seeks it and executes it. */
 xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src,
                    device_buffer **out);
+/* forced.c: for a read in the middle of a step, whose program is the same wherever in a step it stands */
+xt_status lazy_run_forced(lazy_ctx *c, lazy_roots *r, lazy_cause cause, const xt_src *src, device_buffer **out);
 void lazy_roots_free(lazy_roots *r);
 void lazy_emit_event(const lazy_event *e);
 xt_status lazy_take_async_error(void); /* of a program that failed after it was started */

@@ -128,7 +128,7 @@ static size_t besides(const lazy_ctx *c, const lazy_program *p, lazy_live **out)
     size_t got = lazy_live_buffers(all, n);
     if (got < n) n = got;
     for (size_t k = 0; k < p->n_inputs; k++) {
-        const lazy_leaf *leaf = &c->leaves[p->inputs[k]];
+        const lazy_leaf *leaf = &c->leaves[lazy_place(c, p, k)];
         const lazy_live *in = leaf->pack >= 0 ? &c->packs[leaf->pack].buf->info : &leaf->buf->info;
         for (size_t i = 0; i < n; i++) {
             if (all[i].src != in->src || all[i].path != in->path || all[i].role != in->role ||

@@ -23,7 +23,7 @@ static xt_status buffer_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt
     lazy_requester requester = {cause == LAZY_ITEM ? "xt_item" : "xt_read", src_intern(src)};
     lazy_roots r = {.n = 1, .cap = 1, .values = &s->value, .alias_leaf = &none, .requesters = &requester};
     device_buffer *dev = NULL;
-    XT_TRY(lazy_run(c, &r, cause, true, src, &dev));
+    XT_TRY(lazy_run_forced(c, &r, cause, src, &dev));
     s->read_buf = lazy_buf_new(dev, s->src, s->path, LAZY_VALUE, s->type, c->step);
     *out = s->read_buf;
     return s->read_buf ? NULL : status_oom(sizeof(lazy_buf), "a value");
@@ -222,7 +222,7 @@ static xt_status compute_requests(lazy_ctx *c, lazy_request *q, size_t n) {
                        "%s inside the compiled step function %s: something there waits for its value, which a step has "
                        "only when it has run; wait after xt_call",
                        r.requesters[0].what, c->replay_log->step->name);
-    if (!s && r.n && !c->error) s = lazy_run(c, &r, LAZY_READ, true, src, out);
+    if (!s && r.n && !c->error) s = lazy_run_forced(c, &r, LAZY_READ, src, out);
     for (size_t i = 0, k = 0; !s && r.n && !c->error && i < n; i++)
         if (!q[i].buf && q[i].value)
             q[i].buf = lazy_buf_new(out[k++], q[i].asked.src, 0, LAZY_VALUE, q[i].value->type, c->step);
