@@ -24,6 +24,7 @@ int cli_fail_status(const char *command, xt_status s) {
 }
 
 int cli_end(int code) {
+    if (code) xt_clear_error(); /* it has been looked at */
     int ended = xt_finish();
     return code ? code : ended;
 }

@@ -207,9 +207,11 @@ typedef struct xt_model_desc {
 } xt_model_desc;
 XT_API void xt_trainer_add(xt_trainer *t, xt_callback *c); /* takes c over */
 /* Trains; 0, or 1 with the message printed, which is for the program's exit code: a compiler warns of a call whose
- * result nobody looks at. Loaders are taken over (xt_finish frees them); val may be NULL. On return everything has run
- * and is written, and the cost summary is printed: main may end with `return xt_fit(...)`. Calling it again goes on
- * from where it stopped. The task is copied: what its `user` points to is the caller's, as long as t is. */
+ * result nobody looks at, and xt_finish gives 1 and an exit code of 0 becomes 1 unless the program looks at errors
+ * (xt_error, xt_clear_error) or a later fit succeeds. Loaders are taken over (xt_finish frees them); val may be NULL.
+ * On return everything has run and is written, and the cost summary is printed: main may end with `return xt_fit(...)`.
+ * Calling it again goes on from where it stopped. The task is copied: what its `user` points to is the caller's, as
+ * long as t is. */
 #define xt_fit(t, task, ...) XT_FIT_(t, task, __VA_ARGS__, NULL, )
 #define XT_FIT_(t, task, train, val, ...) xt_fit_at(XT_HERE, t, task, sizeof(xt_task), train, val)
 /* task_size: of the task as the program knows it, which may be an older or a newer header's */

@@ -201,7 +201,7 @@ static void come_to_rest(void) {
     bool outer = handle_finishing(true);
     lazy_free_owned();
     handle_finishing(outer);
-    xt_clear_error();
+    lazy_forget_error();
     lazy_reset_thread();
     lazy_device_close();
 }
@@ -250,5 +250,6 @@ int xt_finish_at(const xt_src *src) {
     if (lazy_error_ends() || lazy_error_died()) leave_with_1();
     come_to_rest();
     blackbox_at_rest(true);
-    return ok ? 0 : 1;
+    src_id failed;
+    return ok && !lazy_failed_call(&failed) ? 0 : 1;
 }

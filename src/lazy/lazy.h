@@ -100,6 +100,13 @@ void lazy_end_if_lost(const char *what, const xt_src *src);
 int64_t lazy_error_step(void);
 bool lazy_error_ends(void); /* there is a pending error, and it would */
 bool lazy_error_died(void); /* a thread has ended with an error that nobody looked at */
+/* A pass of the Trainer has ended, having told its errors and forgotten them. */
+typedef enum lazy_call { LAZY_CALL_FIT, LAZY_CALL_VALIDATE, LAZY_CALL_TEST, LAZY_CALL_PREDICT, LAZY_CALLS } lazy_call;
+void lazy_call_ended(lazy_call call, const xt_src *src, bool failed);
+/* True, with its line: one has failed since the program looked at errors last (xt_error, xt_clear_error), and the same
+ * call has not succeeded since. */
+bool lazy_failed_call(src_id *out_src);
+void lazy_forget_error(void); /* as xt_clear_error, but the library's own: the program has not looked by that */
 int lazy_ctx_count(void); /* threads that have used tensors and are there */
 void lazy_end_by(void (*fn)(const char *what, const xt_src *src)); /* brings everything to rest before the exit */
 void lazy_exit_by(void (*fn)(int code)); /* how this process exits; exit */

@@ -19,7 +19,7 @@ static xt_status no_loader(const search *f, int64_t batch, int64_t good) {
                       ? status_clone(lazy_pending())
                       : status_new(XT_INVALID_ARGUMENT, f->src,
                                    "xt_batch_find: make gave no loader for a batch of %lld", (long long)batch);
-    xt_clear_error();
+    lazy_forget_error();
     if (!good || status_code(s) == XT_FAILED_PRECONDITION) return s;
     log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch, status_message(s));
     xt_status_free(s);

@@ -91,9 +91,9 @@ static void tell_exception(xt_trainer *t) {
     lazy_set_aside(&failure);
     TRAIN_CALL_AT_END(t, exception, t, error);
     if (t->task->on_exception) TRAIN_AT_END(t->task->on_exception(t->net, error, t->task->user));
-    xt_clear_error(); /* of a hook, told by now */
+    lazy_forget_error(); /* of a hook, told by now */
     log_drain(); /* while what these asked for can be computed */
-    xt_clear_error();
+    lazy_forget_error();
     lazy_put_back(&failure);
     xt_status_free(error);
 }
@@ -182,7 +182,7 @@ int train_report(xt_status extra) {
     if (*second) tell(status_code(e), second);
     bool failed = e || extra;
     xt_status_free(extra);
-    xt_clear_error();
+    lazy_forget_error();
     return failed ? 1 : 0;
 }
 
@@ -292,5 +292,6 @@ int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task
     lazy_hold_errors(&hold);
     int out = fit(src, t, train_sized(src, task, task_size, &sized), train, val);
     lazy_release_errors(&hold);
+    lazy_call_ended(LAZY_CALL_FIT, src, out == 1);
     return out;
 }

@@ -85,5 +85,6 @@ int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t 
     lazy_hold_errors(&hold);
     int out = predict(src, t, train_sized(src, task, task_size, &sized), loader, fn, user);
     lazy_release_errors(&hold);
+    lazy_call_ended(LAZY_CALL_PREDICT, src, out != 0);
     return out;
 }

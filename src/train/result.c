@@ -111,7 +111,7 @@ int result_summary(xt_trainer *t, const xt_src *src) {
     /* without a loss there is none to judge */
     bool judged = !isfinite(loss) && !t->loss_begins && t->at.micro_batches > 0 && t->net;
     bool known = judged && read_ruined(t, src, &ruined, &params);
-    if (judged && !known) xt_clear_error();
+    if (judged && !known) lazy_forget_error();
     diag_summary_once(); /* which has the read in it, so that the end of the program adds no second one */
     if (!known) return 0;
     const char *word = isnan(loss) ? "NaN" : "infinity"; /* not -nan */

@@ -14,7 +14,7 @@ static xt_task bare(const xt_task *task) {
 
 static xt_status pending(xt_status s) {
     if (!s && lazy_pending()) s = status_clone(lazy_pending());
-    xt_clear_error();
+    lazy_forget_error();
     return s;
 }
 

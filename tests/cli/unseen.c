@@ -96,6 +96,46 @@ static int other_ways(void) {
     return is("lookcall") ? xt_finish() : 0; /* the others end without it */
 }
 
+/* --- passes of the Trainer: the third step of a fit fails --- */
+static bool fit_fails = true;
+static xt_tensor training_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    if (fit_fails && b.index == 2) return wrong();
+    return xt_mean(xt_forward(m, b.x));
+}
+static void validation_step(xt_module *m, xt_batch b, void *user) {
+    (void)m, (void)b, (void)user;
+    if (fit_fails) wrong();
+}
+static xt_optimizer *configure(xt_module *m, void *user) {
+    (void)user;
+    return xt_sgd(m, .lr = 0.01);
+}
+static xt_loader *samples(void) {
+    return xt_sample_loader(.batch = 2, .count = 8, .x = {XT_F32, {2}}, .y = {XT_I64});
+}
+/* "fit WORD ...": what the program does behind a fit that has failed. */
+static int fits(int argc, char **argv) {
+    xt_task task = {.net = net_fn,
+                    .training_step = training_step,
+                    .validation_step = validation_step,
+                    .configure_optimizers = configure};
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF);
+    bool only_test = argc > 2 && strcmp(argv[2], "test") == 0;
+    int code = only_test ? xt_test(t, &task, samples()) : xt_fit(t, &task, samples()), end = 0;
+    printf("result %d\n", code);
+    for (int i = 2; i < argc; i++) {
+        fit_fails = fit_fails && strcmp(argv[i], "again") != 0;
+        if (strcmp(argv[i], "looks") == 0) xt_error();
+        if (strcmp(argv[i], "clears") == 0) xt_clear_error();
+        if (strcmp(argv[i], "again") == 0)
+            printf("again %d\n", xt_fit(xt_trainer_new(.max_epochs = 1), &task, samples()));
+        if (strcmp(argv[i], "finish") == 0) printf("finish %d\n", end = xt_finish());
+        if (strcmp(argv[i], "returns") == 0) return end ? end : code;
+    }
+    return 0;
+}
+
 static void *thread_of_other_ways(void *unused) {
     other_ways();
     return unused;
@@ -134,6 +174,7 @@ int main(int argc, char **argv) {
     mode = argc > 1 ? argv[1] : "shape";
     atexit(at_exit);
     printf("begin ");
+    if (is("fit")) return fits(argc, argv);
     if (is("lookcall") || is("nostep") || is("nofinish")) return other_ways();
     if (is("deadthread")) {
         pthread_t t;

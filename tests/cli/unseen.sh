@@ -89,6 +89,33 @@ run deadthread
 check "a thread ends with an error: exit code 1 at xt_finish" [ $? = 1 ]
 check "and the error is told once" [ "$(grep -c 'unseen.c.*xt_matmul' "$tmp/err")" = 1 ]
 
+# Passes of the Trainer: what has failed is no success of the program.
+# fit CODE WHAT WORD...: the exit code of a program that does WORD... behind a fit that has failed
+fit() {
+    local want=$1 what=$2 rc
+    shift 2
+    (cd "$tmp" && XT_RUNS_DIR=$tmp/runs timeout 60 ./unseen fit "$@") >"$tmp/out" 2>&1
+    rc=$?
+    check "$what: exit code $want" [ $rc = "$want" ]
+    check "$what: the fit has failed" grep -q 'result 1' "$tmp/out"
+    check "$what: told once" [ "$(grep -c 'unseen.c.*xt_matmul' "$tmp/out")" = 1 ]
+}
+fit 1 "a fit's result is ignored"
+call=$(line 'only_test ? xt_test')
+check "its line, and what the exit code is" grep -q "unseen.c:$call: this call has failed, and the program" "$tmp/out"
+check "other exit handlers run then too" grep -q "the program's own exit handler ran" "$tmp/out"
+fit 1 "a fit's result is ignored, xt_finish's is not" finish returns
+check "xt_finish gives 1" grep -q 'finish 1' "$tmp/out"
+fit 1 "both results are ignored" finish
+fit 1 "a test's result is ignored" test finish
+fit 1 "the result is the exit code" returns
+check "nothing is left to say" [ "$(grep -c 'this call has failed' "$tmp/out")" = 0 ]
+fit 0 "the program looks" looks finish
+check "xt_finish is content" grep -q 'finish 0' "$tmp/out"
+fit 0 "the program goes on" clears finish
+fit 0 "another fit succeeds" again finish
+check "which it does" grep -q 'again 0' "$tmp/out"
+
 # C++
 cat >"$tmp/plain.cpp" <<'C'
 #include <cstdio>

@@ -36,10 +36,22 @@ void lazy_check_finished(void) {
                                 "`return xt_finish();`");
 }
 
+/* A fit failed, and the program would end as if it had not. */
+static void end_with_1(src_id failed) {
+    char at[512];
+    log_msg(XT_SEV_ERROR,
+            "%s: this call has failed, and the program ended with exit code 0: it is 1 (a program that goes on after a "
+            "failure says so: xt_clear_error())",
+            src_text(failed, at, sizeof at));
+    dev.finished = true;
+    exit(1);
+}
+
 /* A program may end with `return xt_fit(...)`: everything has run and is written, and what is left is freed here as
  * xt_finish would. */
 static void at_exit(int status, void *unused) {
     (void)unused;
+    src_id failed;
     if (getpid() != dev.pid) return;
     if (status == 0 && (lazy_error_ends() || lazy_error_died())) {
         log_msg(XT_SEV_ERROR,
@@ -48,6 +60,7 @@ static void at_exit(int status, void *unused) {
         dev.finished = true; /* all is said */
         exit(1); /* the C library goes on with the functions that are left, and this status */
     }
+    if (status == 0 && lazy_failed_call(&failed)) end_with_1(failed);
     lazy_check_finished();
     if ((!dev.client && !dev.n_hooks) || !dev.finished || dev.left_open || gettid() != getpid())
         return; /* tensors belong to the thread that made them */

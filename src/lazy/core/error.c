@@ -8,6 +8,9 @@
  *     the program's own business.
  *  3. A step ends and nobody has looked: the process ends with exit code 1. A rank that was lost is told at once by all
  *     who meet it, so there it ends at once.
+ * A pass of the Trainer has told its error and cleared it, and its result says that it has failed. Whether the program
+ * looks at that is not to be seen, but its exit code is: unless it looks at errors (xt_error, xt_clear_error) or the
+ * same call succeeds later, xt_finish gives 1 and an exit code of 0 becomes 1 (lazy_call_ended).
  * With a handler nothing is printed and the process goes on. The library's own callers who look at errors themselves
  * (the Trainer) hold them. */
 #include "crash/crash.h"
@@ -176,6 +179,24 @@ void lazy_put_back(lazy_aside *a) {
 }
 
 /* --- the program looks --- */
+/* Of the last call of each kind: its line, where it has failed. A process's, as its exit code is. */
+static _Atomic int64_t failed_calls[LAZY_CALLS]; /* src_id + 1; 0: it has not failed */
+
+void lazy_call_ended(lazy_call call, const xt_src *src, bool failed) {
+    atomic_store(&failed_calls[call], failed && !lazy_error_handled() ? (int64_t)src_intern(src) + 1 : 0);
+}
+
+bool lazy_failed_call(src_id *out_src) {
+    int64_t failed = 0;
+    for (int i = 0; i < LAZY_CALLS && !failed; i++) failed = atomic_load(&failed_calls[i]);
+    *out_src = failed ? (src_id)(failed - 1) : 0;
+    return failed != 0;
+}
+
+static void look_at_calls(void) {
+    for (int i = 0; i < LAZY_CALLS; i++) atomic_store(&failed_calls[i], 0);
+}
+
 xt_status lazy_pending(void) {
     const lazy_ctx *c = lazy_ctx_there();
     return c ? c->error : NULL;
@@ -184,12 +205,19 @@ xt_status lazy_pending(void) {
 xt_status xt_error(void) {
     lazy_ctx *c = lazy_ctx_get();
     if (c && c->error) c->error_seen = true;
+    look_at_calls();
     return c ? c->error : NULL;
 }
 
 void xt_clear_error(void) {
+    if (in_handler) return; /* the call that failed is still under way, and must find that it did */
+    look_at_calls();
+    lazy_forget_error();
+}
+
+void lazy_forget_error(void) {
     lazy_ctx *c = lazy_ctx_there();
-    if (!c || in_handler) return; /* in a handler the call that failed is still under way, and must find that it did */
+    if (!c) return;
     xt_status_free(c->error);
     c->error = NULL;
     c->error_told = c->error_seen = c->error_lost = false;
