@@ -158,7 +158,7 @@ static lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_progra
 
 /* The optional outputs of the step are all known, but not in this combination: `asked`; or the step meets its inputs in
  * another order than the one whose program serves it from now on. */
-static lazy_why explain_superset(str *out, const lazy_roots *r, bool asked, int64_t program) {
+static lazy_why explain_superset(str *out, const lazy_roots *r, bool asked, int64_t program, const char **advice) {
     char at[256];
     const lazy_requester *who = r->n_also ? &r->also[0] : &r->requesters[r->n - 1];
     if (!asked) {
@@ -166,6 +166,8 @@ static lazy_why explain_superset(str *out, const lazy_roots *r, bool asked, int6
                    "the step of program %lld read some of its inputs in another order, as something besides was "
                    "recorded before it: from now on one program serves both",
                    (long long)program);
+        *advice = "one more program is enough for it; recording what only some steps have behind what all steps have "
+                  "needs none";
         return LAZY_WHY_STATES;
     }
     str_printf(out,
@@ -472,7 +474,7 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
         bool thawed = ev->why == LAZY_WHY_FLAG && now->mode == best->flags.mode &&
                       now->autocast == best->flags.autocast && now->freezes != best->flags.freezes;
         if (r->known_as && !ev->why)
-            ev->why = explain_superset(&out, r, other_requesters(r, best), best->number);
+            ev->why = explain_superset(&out, r, other_requesters(r, best), best->number, &ev->advice);
         else if (!same && !thawed && !settled) { /* of other gradients, the ops say nothing more */
             if (out.len) str_append(&out, "; first difference: ");
             lazy_why w = explain_inputs(&out, nodes, n, best, &ev->advice);
