@@ -1,6 +1,6 @@
-/* --config FILE.json, --model.X, --data.X, --optimizer.X, --scheduler.X and --trainer.X of `xtrain fit`, turned into
- * the command's plain options: what a file says comes first, so that the command line wins. Options of the trainer that
- * the command has no word for are handed to the trainer as they are. */
+/* --config FILE.json, --model.X, --data.X, --optimizer.X, --scheduler.X, --callbacks.X and --trainer.X of `xtrain fit`,
+ * turned into the command's plain options: what a file says comes first, so that the command line wins. Options of the
+ * trainer that the command has no word for are handed to the trainer as they are. */
 #include "cli/config.h"
 
 #include <stdio.h>
@@ -46,7 +46,9 @@ static bool add(cli_config *c, cli_args *plain, const char *section, const char 
         snprintf(text, sizeof text, "--%s=%s", name, value);
         return push(&c->trainer, text);
     }
-    if (strcmp(section, "optimizer") == 0 || strcmp(section, "scheduler") == 0) { /* the trainer's business */
+    bool named =
+        strcmp(section, "optimizer") == 0 || strcmp(section, "scheduler") == 0 || strcmp(section, "callbacks") == 0;
+    if (named) { /* the trainer's business */
         snprintf(text, sizeof text, "--%s.%s=%s", section, name, value);
         return push(&c->trainer, text);
     }
@@ -85,9 +87,9 @@ static int take_file(cli_config *c, cli_args *plain, const char *path) {
 
 /* --section.name VALUE or --section.name=VALUE at argv[*i], and --optimizer NAME; false: it is something else. */
 static bool sectioned(cli_config *c, cli_args *plain, int argc, char **argv, int *i, int *code) {
-    static const char *const sections[] = {"model", "data", "trainer", "optimizer", "scheduler"};
+    static const char *const sections[] = {"model", "data", "trainer", "optimizer", "scheduler", "callbacks"};
     const char *arg = argv[*i];
-    for (size_t s = 0; s < 5; s++) {
+    for (size_t s = 0; s < sizeof sections / sizeof *sections; s++) {
         size_t n = strlen(sections[s]);
         if (strncmp(arg, "--", 2) != 0 || strncmp(arg + 2, sections[s], n) != 0) continue;
         bool dot = arg[2 + n] == '.', named = s >= 3 && (!arg[2 + n] || arg[2 + n] == '=');

@@ -275,7 +275,9 @@ static const char usage[] =
     "--trainer.accumulate_grad_batches is --accumulate;\n"
     "xtrain fit MODEL --trainer.help lists them), --model.NAME and --data.NAME are settings of the model and its data "
     "(--model.lr is --lr, --data.batch is --batch), and\n"
-    "--optimizer NAME, --optimizer.lr X, --scheduler NAME take the place of the model's own. Either name may be given; "
+    "--optimizer NAME, --optimizer.lr X, --scheduler NAME take the place of the model's own, --callbacks NAME,NAME "
+    "(early_stopping, lr_monitor, ...; --callbacks.early_stopping.monitor val/loss) adds to its callbacks. Either name "
+    "may be given; "
     "of two the later one counts. A model of\n"
     "your own (./mine.so) has the second kind only: it asks for its settings itself.\n";
 static const char pass_usage[] =

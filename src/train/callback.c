@@ -35,6 +35,8 @@ void callback_free(xt_callback *c) {
     live_add(LIVE_callback, -1);
 }
 
+const char *const callback_modes[] = {"default", "mean", "sum", "min", "max", NULL};
+
 xt_callback *callback_watching(xt_callback *c, const char *monitor, xt_reduce mode) {
     char text[300];
     snprintf(text, sizeof text, "%s %s", mode == XT_MAX ? "max" : "min", monitor ? monitor : "");

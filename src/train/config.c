@@ -10,7 +10,7 @@ struct train_setting {
     bool given, asked; /* by the user; by the program */
 };
 
-static const char *const sections[] = {"model", "data", "optimizer", "scheduler"}; /* of settings */
+static const char *const sections[] = {"model", "data", "optimizer", "scheduler", "callbacks"}; /* of settings */
 
 bool config_is_setting(const char *name) {
     for (size_t i = 0; i < BASE_COUNT(sections); i++) {
@@ -45,7 +45,8 @@ static struct train_setting *find_or_add(xt_trainer *t, const char *name) {
 }
 
 xt_status config_give(xt_trainer *t, const char *name, const char *value) {
-    if (!strchr(name, '.')) name = name[0] == 'o' ? "optimizer.name" : "scheduler.name"; /* --optimizer adamw */
+    if (!strchr(name, '.')) /* --optimizer adamw */
+        name = name[0] == 'o' ? "optimizer.name" : name[0] == 's' ? "scheduler.name" : "callbacks.name";
     struct train_setting *s = find_or_add(t, name);
     char *copy = base_strdup(value);
     if (!s || !copy) {
@@ -192,9 +193,10 @@ static xt_status take_section(const cJSON *section, take_fn take, void *user) {
     if (strcmp(section->string, "xtrain") == 0) return NULL; /* the version that wrote the file */
     for (size_t i = 0; i < BASE_COUNT(sections); i++) known = known || strcmp(section->string, sections[i]) == 0;
     if (!known)
-        return status_new(XT_NOT_FOUND, NULL,
-                          "there is no section \"%s\"; trainer, model, data, optimizer and scheduler are known",
-                          section->string);
+        return status_new(
+            XT_NOT_FOUND, NULL,
+            "there is no section \"%s\"; trainer, model, data, optimizer, scheduler and callbacks are known",
+            section->string);
     if (!cJSON_IsObject(section))
         return status_new(XT_INVALID_ARGUMENT, NULL, "\"%s\" is no object of names and values", section->string);
     cJSON_ArrayForEach(v, section) {

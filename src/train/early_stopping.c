@@ -147,6 +147,14 @@ static const option_row rows[] = {
      NULL},
     {"min_delta", "an improvement is more than this", OPTION_DOUBLE, offsetof(xt_early_stopping_opts, min_delta), 0,
      1e30, NULL},
+    {"monitor", "the logged value to watch", OPTION_STRING, offsetof(xt_early_stopping_opts, monitor), 0, 0, NULL},
+    {"mode", "what is better", OPTION_ENUM, offsetof(xt_early_stopping_opts, mode), 0, 0, callback_modes},
+    {"stop_at", "stop when it is better than this", OPTION_DOUBLE, offsetof(xt_early_stopping_opts, stop_at), 0, 0,
+     NULL},
+    {"diverge_at", "stop when it is worse than this", OPTION_DOUBLE, offsetof(xt_early_stopping_opts, diverge_at), 0, 0,
+     NULL},
+    {"on_train_epoch_end", "looks after each epoch", OPTION_SWITCH,
+     offsetof(xt_early_stopping_opts, on_train_epoch_end), 0, 0, NULL},
 };
 
 xt_callback *xt_early_stopping_opt(const xt_src *src, xt_early_stopping_opts o) {

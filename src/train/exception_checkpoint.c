@@ -55,11 +55,20 @@ static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),
                                       .fit_end = fit_end,
                                       .free_user = free_keeper};
 
+static const option_row rows[] = {
+    {"dirpath", "folder of the file", OPTION_STRING, offsetof(xt_exception_checkpoint_opts, dirpath), 0, 0, NULL},
+    {"filename", "its name", OPTION_STRING, offsetof(xt_exception_checkpoint_opts, filename), 0, 0, NULL},
+};
+
 xt_callback *xt_exception_checkpoint_opt(const xt_src *src, xt_exception_checkpoint_opts o) {
     SRC_CALLED_FROM(src);
     keeper *k = base_calloc(1, sizeof *k);
-    if (!k) {
-        lazy_fail(status_oom(sizeof *k, "a callback"));
+    xt_status s = k ? options_check(rows, BASE_COUNT(rows), &o, OPTION_DEFAULTS(xt_exception_checkpoint_opts),
+                                    "xt_exception_checkpoint")
+                    : status_oom(sizeof *k, "a callback");
+    if (s) {
+        lazy_fail(s);
+        base_free(k);
         return NULL;
     }
     k->dirpath = o.dirpath ? intern_text(intern(o.dirpath)) : NULL;

@@ -468,6 +468,12 @@ static const option_row rows[] = {
      offsetof(xt_model_checkpoint_opts, every_n_epochs), 0, 1e15, NULL},
     {"every_n_steps", "save after every so many optimizer steps", OPTION_I64,
      offsetof(xt_model_checkpoint_opts, every_n_steps), 0, 1e15, NULL},
+    {"monitor", "the logged value to watch", OPTION_STRING, offsetof(xt_model_checkpoint_opts, monitor), 0, 0, NULL},
+    {"mode", "what is better", OPTION_ENUM, offsetof(xt_model_checkpoint_opts, mode), 0, 0, callback_modes},
+    {"dirpath", "folder of the files", OPTION_STRING, offsetof(xt_model_checkpoint_opts, dirpath), 0, 0, NULL},
+    {"filename", "pattern of their names", OPTION_STRING, offsetof(xt_model_checkpoint_opts, filename), 0, 0, NULL},
+    {"every_time", "save after so much time", OPTION_STRING, offsetof(xt_model_checkpoint_opts, every_time), 0, 0,
+     NULL},
 };
 
 static xt_status check(xt_model_checkpoint_opts *o) {

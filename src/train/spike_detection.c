@@ -238,6 +238,7 @@ static const option_row rows[] = {
      NULL},
     {"rtol", "how far above the mean a spike is, in means", OPTION_DOUBLE, offsetof(xt_spike_detection_opts, rtol), 0,
      1e9, NULL},
+    {"stop", "the fit ends at a spike", OPTION_SWITCH, offsetof(xt_spike_detection_opts, stop), 0, 0, NULL},
 };
 
 xt_callback *xt_spike_detection_opt(const xt_src *src, xt_spike_detection_opts o) {

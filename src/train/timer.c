@@ -20,14 +20,22 @@ static xt_status fit_start(xt_trainer *t, void *user) {
 static const xt_callback_desc desc = {
     .struct_size = sizeof(xt_callback_desc), .name = "timer", .fit_start = fit_start, .free_user = base_free};
 
+static const option_row rows[] = {
+    {"duration", "how long the fit may take", OPTION_STRING, offsetof(xt_timer_opts, duration), 0, 0, NULL},
+};
+
 xt_callback *xt_timer_opt(const xt_src *src, xt_timer_opts o) {
     SRC_CALLED_FROM(src);
     timer *m = base_calloc(1, sizeof *m);
-    xt_status s = !m           ? status_oom(sizeof *m, "a callback")
-                  : o.duration ? duration_parse("duration", o.duration, &m->limit_ns)
-                               : status_new(XT_INVALID_ARGUMENT, NULL, "duration is missing: 90min, 2h, DD:HH:MM:SS");
+    xt_status s = m ? options_check(rows, BASE_COUNT(rows), &o, OPTION_DEFAULTS(xt_timer_opts), "xt_timer")
+                    : status_context(status_oom(sizeof *m, "a callback"), "xt_timer");
+    if (!s)
+        s = status_context(o.duration
+                               ? duration_parse("duration", o.duration, &m->limit_ns)
+                               : status_new(XT_INVALID_ARGUMENT, NULL, "duration is missing: 90min, 2h, DD:HH:MM:SS"),
+                           "xt_timer");
     if (s) {
-        lazy_fail(status_context(s, "xt_timer"));
+        lazy_fail(s);
         base_free(m);
         return NULL;
     }

@@ -93,7 +93,7 @@ struct xt_trainer {
     bool steps_argument, batches_argument; /* log_every_n_* stood on the command line */
     xt_callback **callbacks;
     size_t n_callbacks, cap_callbacks;
-    bool built_ins_added;
+    bool built_ins_added, named_callbacks_added;
 
     xt_task own_task; /* the caller's, copied: what saves after a fit asks it for its state */
     const xt_task *task; /* own_task, or NULL before the first pass */
@@ -254,6 +254,8 @@ void hooks_batch(const xt_trainer *t, const xt_src *src, xt_batch *b);
 xt_status by_name_settle(xt_trainer *t); /* names and combinations that cannot be */
 bool by_name_optimizer(xt_trainer *t); /* the user asks for one */
 xt_status by_name_configure(xt_trainer *t); /* makes what is asked for */
+xt_status by_name_callbacks(xt_trainer *t); /* callbacks_by_name.c: adds those of --callbacks, once */
+extern const char *const callback_modes[]; /* of .mode in tables of options: xt_reduce, as far as XT_MAX */
 
 /* start.c */
 xt_status train_begin(xt_trainer *t, const xt_src *src); /* module, optimizer, run folder, header, resume */

@@ -136,6 +136,9 @@ static void print_help(const char *program) {
         "and the like\n"
         "  --scheduler NAME            adds a schedule: cosine, step, one_cycle, ...; --scheduler.t_max N, "
         "--scheduler.interval step\n"
+        "  --callbacks NAME,NAME       adds callbacks: early_stopping, lr_monitor, ...; "
+        "--callbacks.early_stopping.monitor "
+        "val/loss\n"
         "  --model.NAME, --data.NAME   settings of this program\n"
         "Each can also come from the environment: XT_TRAINER_MAX_EPOCHS=5. Dashes and underscores are the same.\n");
     log_raw(XT_SEV_INFO, str_cstr(&text), text.len);
@@ -281,6 +284,7 @@ xt_status train_settle(xt_trainer *t) {
     if (clip && strcmp(clip, "norm") != 0 && strcmp(clip, "value") != 0)
         return status_new(XT_INVALID_ARGUMENT, NULL, "gradient_clip_algorithm = %s: norm and value are known", clip);
     XT_TRY(by_name_settle(t));
+    XT_TRY(by_name_callbacks(t));
     XT_TRY(settle_validation(t));
     XT_TRY(stopping_settle(t));
     settle_smoke_run(t);

@@ -217,6 +217,7 @@ static const option_row rows[] = {
     {"decay", "of the exponential average", OPTION_DOUBLE, offsetof(xt_weight_averaging_opts, decay), 0, 1, NULL},
     {"every_n_steps", "optimizer steps between updates", OPTION_I64, offsetof(xt_weight_averaging_opts, every_n_steps),
      1, 1e15, NULL},
+    {"swa", "the plain mean of epochs' ends", OPTION_SWITCH, offsetof(xt_weight_averaging_opts, swa), 0, 0, NULL},
     {"start_epoch", "first epoch of SWA", OPTION_I64, offsetof(xt_weight_averaging_opts, start_epoch), 0, 1e15, NULL},
     {"swa_lr", "learning rate of SWA", OPTION_DOUBLE, offsetof(xt_weight_averaging_opts, swa_lr), 0, 1e6, NULL},
     {"anneal_epochs", "epochs to swa_lr", OPTION_I64, offsetof(xt_weight_averaging_opts, anneal_epochs), 1, 1e15, NULL},

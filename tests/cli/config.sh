@@ -54,6 +54,38 @@ refused 'there is no option lrr; did you mean lr?' mnist --limit-batches 2 --opt
 refused 'without --optimizer NAME' mnist --optimizer.lr 3
 refused 't_max is needed' mnist --limit-batches 2 --scheduler cosine
 
+# --- callbacks by name
+"$XTRAIN" fit mnist --limit-batches 4 --limit-val 1 --epochs 6 --no-pictures --trainer.run_name stopped \
+    --trainer.log_every_n_steps 1 --callbacks early_stopping,lr_monitor --callbacks.early_stopping.monitor=val/loss \
+    --callbacks.early_stopping.patience 0 --callbacks.early-stopping.min-delta 1e9 --callbacks.early_stopping.mode min \
+    --json >"$tmp/stopped" 2>"$tmp/out"
+check "callbacks by name" [ $? = 0 ]
+check "early stopping with its options ends the fit after its second look" [ "$(json "$tmp/stopped" epochs)" = 2 ]
+check "the rate is in the rows" grep -q 'lr-SGD' "$tmp/runs/stopped/version_0/metrics.csv"
+check "they are in the run's file" grep -q '"early_stopping.min_delta":' "$tmp/runs/stopped/version_0/config.json"
+"$XTRAIN" fit --config "$tmp/runs/stopped/version_0/config.json" --no-pictures --json >"$tmp/again" 2>"$tmp/out"
+check "which repeats the run" \
+    [ "$(json "$tmp/again" epochs) $(json "$tmp/again" loss_last)" = "2 $(json "$tmp/stopped" loss_last)" ]
+refused 'did you mean early_stopping?' mnist --callbacks early_stoping
+refused 'did you mean patience?' mnist --callbacks early_stopping --callbacks.early_stopping.patiense 3
+refused 'monitor is missing' mnist --callbacks early_stopping
+refused 'patience = -3 is out of range' mnist --callbacks early_stopping --callbacks.early_stopping.patience -3
+refused 'mode = best: expected one of' mnist --callbacks early_stopping --callbacks.early_stopping.mode best
+refused 'lr_monitor has no options' mnist --callbacks lr_monitor --callbacks.lr_monitor.every 3
+refused 'without --callbacks timer, which adds it' mnist --callbacks lr_monitor --callbacks.timer.duration 2h
+refused 'an option of it is --callbacks.timer.OPTION' mnist --callbacks timer --callbacks.timer 2h
+refused 'did you mean timer?' mnist --callbacks timer --callbacks.timr.duration 2h
+refused 'duration is missing' mnist --callbacks timer
+for all in 'timer --callbacks.timer.duration 2h' 'weight_averaging --callbacks.weight_averaging.swa on' \
+    'spike_detection --callbacks.spike_detection.stop on' 'device_stats' 'throughput_monitor' \
+    'exception_checkpoint --callbacks.exception_checkpoint.filename last_words' \
+    'model_checkpoint --callbacks.model_checkpoint.dirpath '"$tmp/named_ckpt"; do
+    # shellcheck disable=SC2086
+    "$XTRAIN" fit mnist --limit-batches 2 --limit-val 1 --epochs 1 --no-pictures --callbacks $all >"$tmp/out" 2>&1
+    check "--callbacks $all" [ $? = 0 ]
+done
+check "a checkpoint lies where its option says" test -e "$tmp/named_ckpt/last.ckpt"
+
 # --- passes over a checkpoint
 "$XTRAIN" test mnist --ckpt last --no-pictures --json >"$tmp/tested" 2>"$tmp/out"
 check "xtrain test" [ $? = 0 ]
