@@ -1,17 +1,18 @@
 /* Callbacks by name, as the command line and configuration files ask for them:
  *     --callbacks early_stopping,lr_monitor --callbacks.early_stopping.monitor val/loss
  * adds them to the program's own. The names are those of their functions in train.h and train_callbacks.h, and their
- * options the fields of the structs there: each constructor's own table of rows reads and checks them (options_give). */
+ * options the fields of the structs there: each constructor's own table of rows reads and checks them (options_give).
+ */
 #include "train/train_int.h"
 
 enum { MOST = 24, LONGEST = 64 };
 
-#define CALLBACKS(X)                                   \
-    X(early_stopping, xt_early_stopping_opts)          \
-    X(model_checkpoint, xt_model_checkpoint_opts)      \
-    X(throughput_monitor, xt_throughput_opts)          \
-    X(timer, xt_timer_opts)                            \
-    X(weight_averaging, xt_weight_averaging_opts)      \
+#define CALLBACKS(X)                                      \
+    X(early_stopping, xt_early_stopping_opts)             \
+    X(model_checkpoint, xt_model_checkpoint_opts)         \
+    X(throughput_monitor, xt_throughput_opts)             \
+    X(timer, xt_timer_opts)                               \
+    X(weight_averaging, xt_weight_averaging_opts)         \
     X(exception_checkpoint, xt_exception_checkpoint_opts) \
     X(spike_detection, xt_spike_detection_opts)
 #define NEW(name, type)                                \
@@ -43,8 +44,8 @@ static xt_status unknown(const char *name) {
         str_printf(&list, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = text_nearest(name, names, BASE_COUNT(known));
-    xt_status s = status_new(XT_NOT_FOUND, NULL, "--callbacks %s: there is none of this name%s%s%s; there are %s",
-                             name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "", str_cstr(&list));
+    xt_status s = status_new(XT_NOT_FOUND, NULL, "--callbacks %s: there is none of this name%s%s%s; there are %s", name,
+                             near ? "; did you mean " : "", near ? near : "", near ? "?" : "", str_cstr(&list));
     str_free(&list);
     return s;
 }
@@ -63,9 +64,9 @@ static xt_status add(xt_trainer *t, const char *name) {
     options_give(NULL);
     if (!c) return status_context(status_clone(lazy_pending()), "--callbacks %s", name);
     xt_trainer_add(t, c);
-    return g.n <= 0 ? NULL
-                    : status_new(XT_INVALID_ARGUMENT, NULL, "--callbacks.%s.%s: %s has no options", name, names[0],
-                                 name);
+    return g.n <= 0
+               ? NULL
+               : status_new(XT_INVALID_ARGUMENT, NULL, "--callbacks.%s.%s: %s has no options", name, names[0], name);
 }
 
 /* The names of a list with commas, one after the other; false at its end. */

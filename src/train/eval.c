@@ -99,6 +99,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
                       const char *what) {
     if (t && t->help) return 0;
     xt_status s = t ? train_settle(t) : status_new(XT_INVALID_ARGUMENT, src, "%s: the trainer is NULL", what);
+    if (!s) s = by_name_callbacks(t);
     if (!s && lazy_pending()) return train_report(NULL);
     if (!s && (!task || !loader)) s = status_new(XT_INVALID_ARGUMENT, src, "%s: the task or the loader is NULL", what);
     if (!s && !task->validation_step && !(stage == LOG_TEST && task->test_step))

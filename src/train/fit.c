@@ -265,6 +265,7 @@ static int fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader 
     if (t && t->help) return 0;
     xt_status s = t ? check_task(t, task) : status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the trainer is NULL");
     if (!s) s = train_settle(t);
+    if (!s) s = by_name_callbacks(t);
     if (!s && lazy_pending()) return train_report(NULL); /* what made the loaders or callbacks fail */
     if (!s && t->prints_config) { /* by now the program has asked for its settings */
         char *text = config_text(t);

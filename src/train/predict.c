@@ -45,6 +45,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
     if (t && t->help) return 0;
     int64_t limit = 0;
     xt_status s = t ? train_settle(t) : status_new(XT_INVALID_ARGUMENT, src, "xt_predict: the trainer is NULL");
+    if (!s) s = by_name_callbacks(t);
     if (!s && lazy_pending()) return train_report(NULL);
     if (!s && (!task || !loader || !task->predict_step))
         s = status_new(XT_INVALID_ARGUMENT, src, "xt_predict: %s",

@@ -284,7 +284,6 @@ xt_status train_settle(xt_trainer *t) {
     if (clip && strcmp(clip, "norm") != 0 && strcmp(clip, "value") != 0)
         return status_new(XT_INVALID_ARGUMENT, NULL, "gradient_clip_algorithm = %s: norm and value are known", clip);
     XT_TRY(by_name_settle(t));
-    XT_TRY(by_name_callbacks(t));
     XT_TRY(settle_validation(t));
     XT_TRY(stopping_settle(t));
     settle_smoke_run(t);

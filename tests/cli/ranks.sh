@@ -222,6 +222,8 @@ static int train(int rank, void *arg) {
     xt_trainer *t = xt_trainer_new(.max_epochs = rank < 0 || mode == 'n' ? 1 : 3,
                                    .log_every_n_steps = mode == 'n' ? 1 : 2, .logger = XT_OFF, .checkpointing = XT_OFF);
     int64_t count = mode == 'n' ? 3 : mode == 'u' ? 10 - 2 * xt_rank() : 10; /* u: uneven */
+    if (mode == 'x' && xt_rank() == 1) /* a share of no batch */
+        xt_trainer_args(t, 3, (char *[]){"names", "--limit_train_batches", "0.01", NULL});
     int rc = xt_fit(t, &task, xt_sample_loader(.batch = 4, .count = count, .x = {XT_F32, {3}}));
     static const char *const names[] = {"sum_step",  "sum_epoch", "mean_step", "mean_epoch", "max_epoch",
                                         "two_epoch", "at_step",   "at_epoch",  "hook"};
@@ -254,6 +256,11 @@ check "ranks with epochs of different lengths fail" [ $? = 1 ]
 check "before the first step, with the length of each" \
     grep -q 'training loaders: rank 0 has 10, rank 1 has 8; ' "$tmp/out"
 check "and without waiting" [ "$(grep -c 'epoch 1' "$tmp/out")" = 0 ]
+XT_TIMEOUT=20 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" x >"$tmp/out" 2>&1
+check "a rank that refuses its fit ends it" [ $? = 1 ]
+check "with its reason, and nobody trains" \
+    [ "$(grep -c 'limit_train_batches = 0.01' "$tmp/out") $(grep -c 'epoch 1' "$tmp/out")" = "1 0" ]
+check "which the other rank is told" grep -q 'rank 1 has refused its fit' "$tmp/out"
 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" order >"$tmp/out" 2>&1
 check "ranks that log in other orders" [ $? = 0 ]
 check "are merged by name" grep -q 'rank 0. 2 4 6 ' "$tmp/out"
