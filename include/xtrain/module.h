@@ -64,7 +64,8 @@ XT_API int xt_module_tensors(const xt_module *m);
 XT_API const char *xt_module_tensor_name(const xt_module *m, int i); /* borrowed; NULL out of range */
 XT_API xt_tensor xt_module_tensor(const xt_module *m, int i); /* its state: lives as long as m; none out of range */
 XT_API bool xt_module_tensor_is_param(const xt_module *m, int i); /* false: a buffer (running statistics) */
-XT_API xt_tensor xt_module_find(const xt_module *m, const char *name); /* none when absent */
+/* by its name, of a child: within it, as xt_module_next; none when absent */
+XT_API xt_tensor xt_module_find(const xt_module *m, const char *name);
 XT_API int64_t xt_module_param_count(const xt_module *m); /* elements */
 /* The dtype of the parameters that the first pass makes, where they would be f32: XT_BF16 for a model whose weights are
  * bf16 altogether. Statistics of norms stay f32. Before the first pass; parameters of another dtype that are there

@@ -218,6 +218,8 @@ bool lazy_stepped_evaluating(void);
 
 /* --- gradients --- */
 xt_tensor lazy_grad(xt_tensor t); /* none when there is none */
+/* {0}, with the question that has no answer ("xt_module_find: ..."): what uses it names the newest one. */
+xt_tensor lazy_none(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void lazy_set_grad(xt_tensor t, xt_tensor g); /* none = consumed */
 bool lazy_grad_enabled(void);
 xt_dtype lazy_autocast(void); /* XT_DTYPE_NONE when off */

@@ -395,7 +395,8 @@ const char *xt_module_tensor_name(const xt_module *m, int i) {
     return entry(m, i) ? entry(m, i)->name : NULL;
 }
 xt_tensor xt_module_tensor(const xt_module *m, int i) {
-    return entry(m, i) ? entry(m, i)->t : (xt_tensor){0};
+    if (entry(m, i)) return entry(m, i)->t;
+    return lazy_none("xt_module_tensor: number %d of %d tensors", i, xt_module_tensors(m));
 }
 bool xt_module_tensor_is_param(const xt_module *m, int i) {
     return entry(m, i) && entry(m, i)->is_param;
@@ -411,8 +412,13 @@ int xt_module_next(const xt_module *m, const char *pattern, int from) {
 }
 
 xt_tensor xt_module_find(const xt_module *m, const char *name) {
-    const nn_entry *e = m && name ? find(m->root, name) : NULL;
-    return e ? e->t : (xt_tensor){0};
+    char *full = m && name ? nn_full_name(m, name, "") : NULL;
+    const nn_entry *e = full ? find(m->root, full) : NULL;
+    xt_tensor t = e ? e->t
+                    : lazy_none("xt_module_find: the module has no tensor \"%s\" (%d others)", full ? full : "",
+                                xt_module_tensors(m));
+    base_free(full);
+    return t;
 }
 
 int64_t xt_module_param_count(const xt_module *m) {

@@ -292,6 +292,35 @@ static void containers(void **state) {
     assert_int_equal(found, 3);
     assert_int_equal(xt_module_next(xt_sub(m, "net", -1), "2.*", 0), 2);
     assert_int_equal(xt_module_next(m, "nothing", 0), -1);
+    /* each tensor by the same name for both, within every module that has it */
+    xt_module *in[] = {m, xt_sub(m, "net", -1), xt_sub(xt_sub(m, "net", -1), "2", -1)};
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 6; i++) {
+            const char *prefix[] = {"", "net.", "net.2."};
+            char full[64];
+            snprintf(full, sizeof full, "%s%s", prefix[k], names[i]);
+            int want = -1;
+            for (int j = 0; j < 6; j++)
+                if (strcmp(names[j], full) == 0) want = j;
+            assert_int_equal(xt_module_next(in[k], names[i], 0), want);
+            assert_int_equal(xt_module_find(in[k], names[i]).slot, want < 0 ? 0 : xt_module_tensor(m, want).slot);
+            size_t skip = strlen(prefix[k]);
+            if (strncmp(names[i], prefix[k], skip) == 0)
+                assert_int_equal(xt_module_find(in[k], names[i] + skip).slot, xt_module_tensor(m, i).slot);
+        }
+    xt_relu(xt_module_find(in[1], "net.2.weight"));
+    if (!strstr(xt_status_message(xt_error()), "the module has no tensor \"net.net.2.weight\""))
+        fail_msg("%s", xt_status_message(xt_error()));
+    xt_clear_error();
+    xt_add(xt_grad(xt_module_find(m, "0.bias")), xt_ones(XT_F32, 2));
+    if (!strstr(xt_status_message(xt_error()), "the newest that gave none: xt_grad at ") ||
+        !strstr(xt_status_message(xt_error()), "no xt_backward has reached"))
+        fail_msg("%s", xt_status_message(xt_error()));
+    xt_clear_error();
+    xt_neg(xt_module_tensor(m, 6));
+    if (!strstr(xt_status_message(xt_error()), "xt_module_tensor: number 6 of 6 tensors"))
+        fail_msg("%s", xt_status_message(xt_error()));
+    xt_clear_error();
     char text[1024];
     size_t n = xt_module_summary(m, text, sizeof text);
     assert_int_equal(n, strlen(text));

@@ -1,5 +1,7 @@
 /* Slots: what handles name. Freed slots go to the end of a queue, so a slot is reused late and a dead handle can still
  * be explained. */
+#include <stdarg.h>
+
 #include "lazy/core/ctx.h"
 #include "lazy/core/labels.h"
 #include "lazy/core/layout.h"
@@ -91,12 +93,25 @@ void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
         lazy_slot_free(c, grad.slot, died);
 }
 
+/* A tensor that is none bears no mark of where it comes from: most often from the newest question that had no answer.
+ */
+static _Thread_local char newest_none[300];
+
+xt_tensor lazy_none(const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(newest_none, sizeof newest_none, fmt, ap);
+    va_end(ap);
+    return (xt_tensor){0};
+}
+
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what) {
     char made[256], died[256];
     if (t.slot == 0) {
         lazy_fail(status_new(
             XT_INVALID_ARGUMENT, src,
-            "%s: the tensor is none ({0}): it was never made, or the call that should have made it failed", what));
+            "%s: the tensor is none ({0}): it was never made, or the call that should have made it failed%s%s", what,
+            newest_none[0] ? "; the newest that gave none: " : "", newest_none));
         return;
     }
     for (int k = 0; t.slot < c->n_slots && k < 2; k++) {

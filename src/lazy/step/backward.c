@@ -61,7 +61,12 @@ xt_tensor lazy_grad(xt_tensor t) {
 xt_tensor xt_grad_at(const xt_src *src, xt_tensor t) {
     lazy_ctx *c = lazy_ctx_get();
     if (c && !lazy_slot_of(c, t)) lazy_dead_error(c, t, src, "xt_grad");
-    return lazy_grad(t);
+    xt_tensor grad = lazy_grad(t);
+    if (grad.slot || !c || !lazy_slot_of(c, t)) return grad;
+    char at[256] = "a line without a name";
+    if (src) snprintf(at, sizeof at, "%s:%d", src->file, src->line);
+    return lazy_none(
+        "xt_grad at %s: no xt_backward has reached that tensor, or it is the result of an op (xt_retain_grad)", at);
 }
 
 /* A gradient that the program kept is a tensor like others once it is nobody's gradient. */
