@@ -70,6 +70,8 @@ static void put_number(char *out, size_t room, size_t *at, int64_t v) {
     out[*at] = '\0';
 }
 
+static bool reported; /* the folder's copy says that the run goes on */
+
 /* NULL, or why there is none: then nothing of it stays, and the status file does. */
 static const char *dump(const char *why) {
     static char text[BOX_REPORT + 2048];
@@ -99,12 +101,16 @@ static const char *dump(const char *why) {
         put(text, sizeof text, &at, "\n");
     }
     problem = private_file_write(folder, text_name, text, at);
+    int32_t state = box->state;
+    if (state == BOX_RUNNING) box->state = BOX_REPORTED;
     if (!problem) problem = private_file_write(folder, box_name, box, sizeof *box);
+    box->state = state;
     if (problem) {
         unlinkat(folder, text_name, 0);
         crash_folder_unmake(&crash);
     } else
         crash_folder_note(crash.path);
+    reported = !problem && state == BOX_RUNNING;
     close(folder);
     return problem;
 }
@@ -363,6 +369,7 @@ void blackbox_close(bool ended) {
     if (!box || owner != getpid()) return;
     pthread_mutex_lock(&lock);
     box->state = ended ? BOX_ENDED : BOX_CRASHED;
+    if (ended && reported) dump("it ended by itself, some time after it had met what its last report says");
     if (ended) unlink(file_name);
     pthread_mutex_unlock(&lock);
 }

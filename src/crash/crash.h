@@ -30,7 +30,9 @@ enum {
     BOX_UNDER_WAY = 20 /* steps after which a run has something to lose */
 };
 
-typedef enum box_state { BOX_RUNNING = 1, BOX_ENDED = 2, BOX_CRASHED = 3 } box_state;
+/* BOX_REPORTED is the state of a copy in a crash folder that a run wrote while it went on: a failure that the program
+ * may handle */
+typedef enum box_state { BOX_RUNNING = 1, BOX_ENDED = 2, BOX_CRASHED = 3, BOX_REPORTED = 4 } box_state;
 typedef enum box_kind {
     BOX_NOTHING,
     BOX_STEP,
@@ -104,7 +106,7 @@ void blackbox_close(bool ended);
 /* xt_finish is through: an _exit or a kill from now on lost nothing */
 void blackbox_at_rest(bool rest);
 /* Writes the box and a short text into the crash folder; gives its name (lives for good), NULL when that failed.
- * `why` goes first. */
+ * `why` goes first. Of a run that is not ending it says so, and is written again when that run has ended well. */
 const char *blackbox_dump(const char *why);
 
 /* --- folders.c: those of this user beyond the newest XT_POSTMORTEM_KEEP are removed by the next start --- */

@@ -33,6 +33,8 @@ static void how_it_ended(const box_file *f, str *out) {
                    b->last_error[0] ? b->last_error : "(not recorded)");
     } else if (b->state == BOX_ENDED) {
         str_append(out, "It ended by itself.\n");
+    } else if (b->state == BOX_REPORTED) {
+        str_append(out, "It met a failure, wrote this and went on; how it ended is not in this folder.\n");
     } else if (kills > 0) {
         str_printf(
             out,

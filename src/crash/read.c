@@ -170,6 +170,7 @@ bool blackbox_salvage(const box_file *f, char *out, size_t n) {
     }
     *copy = *f;
     blackbox *b = &copy->box;
+    if (b->state == BOX_REPORTED) b->state = BOX_RUNNING; /* killed while it wrote a report */
     /* later kills are not this program's */
     if (b->state == BOX_RUNNING) b->oom_kills_end = crash_oom_kills_in(b->oom_file);
     bool ranks = b->world > 1;
