@@ -77,6 +77,7 @@ typedef struct lazy_hold {
     void (*end)(void *user);
     void *user;
     bool tells; /* an error is told when it arises all the same, and is still the caller's */
+    bool trial; /* memory may run out here: no report of that is kept on disk */
     struct lazy_hold *outer;
 } lazy_hold;
 void lazy_hold_errors(lazy_hold *h);

@@ -1,52 +1,94 @@
-/* The largest batch that fits: short trials that are allowed to run out of memory. First doubled, then
- * halved intervals. */
+/* The largest batch that fits: short trials that are allowed to run out of memory. First doubled, or halved until one
+ * fits, then halved intervals. */
 #include <math.h>
 
 #include "train/train_int.h"
+
+typedef enum verdict { FITS, TOO_LARGE, NO_SAMPLES } verdict;
 
 typedef struct search {
     const xt_src *src;
     const xt_task *task;
     xt_loader *(*make)(int64_t batch, void *user);
     void *user;
-    int64_t steps;
+    xt_batch_find_opts o;
+    int64_t good, bad; /* the largest that fitted, and the smallest that did not; 0: none yet */
+    int64_t trials;
+    bool over; /* larger ones say nothing about memory: there are no more samples, or trials */
+    bool halved;
+    xt_status s; /* why it failed */
 } search;
 
 /* A loader that cannot be made ends the search where something fitted already: there are no more samples. One whose
  * dataset is gone, freed with the loader of an earlier trial, says nothing about the batch: that is an error. */
-static xt_status no_loader(const search *f, int64_t batch, int64_t good) {
+static verdict no_loader(search *f, int64_t batch) {
     xt_status s = lazy_pending()
                       ? status_clone(lazy_pending())
                       : status_new(XT_INVALID_ARGUMENT, f->src,
                                    "xt_batch_find: make gave no loader for a batch of %lld", (long long)batch);
     lazy_forget_error();
-    if (!good || status_code(s) == XT_FAILED_PRECONDITION) return s;
+    if (!f->good || status_code(s) == XT_FAILED_PRECONDITION) {
+        f->s = s;
+        return NO_SAMPLES;
+    }
     log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch, status_message(s));
     xt_status_free(s);
-    return NULL;
+    return NO_SAMPLES;
 }
 
-/* False: it does not fit, or there are not as many samples. *out: any other failure. */
-static bool fits(const search *f, int64_t batch, int64_t good, xt_status *out) {
-    *out = NULL;
+static verdict trial(search *f, int64_t batch) {
     xt_loader *l = f->make(batch, f->user);
-    if (!l) {
-        *out = no_loader(f, batch, good);
-        return false;
-    }
+    if (!l) return no_loader(f, batch);
     bool enough = xt_loader_batches(l) != 0;
-    xt_status s = enough ? scratch_fit(f->src, f->task, l, f->steps, NULL) : NULL;
+    xt_status s = enough ? scratch_fit(f->src, f->task, l, f->o.steps, NULL) : NULL;
+    bool memory = status_code(s) == XT_RESOURCE_EXHAUSTED;
     xt_loader_free(l);
     log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch,
-            !enough                                   ? "more than there are samples"
-            : !s                                      ? "fits"
-            : status_code(s) == XT_RESOURCE_EXHAUSTED ? "out of memory"
-                                                      : "fails");
-    if (s && status_code(s) != XT_RESOURCE_EXHAUSTED)
-        *out = s;
+            !enough  ? "more than there are samples"
+            : !s     ? "fits"
+            : memory ? "out of memory"
+                     : "fails");
+    if (s && !memory)
+        f->s = s;
     else
         xt_status_free(s);
-    return enough && !s;
+    return !enough ? NO_SAMPLES : s ? TOO_LARGE : FITS;
+}
+
+/* Tries one size, and notes what it says. */
+static void try_size(search *f, int64_t batch) {
+    if (f->trials++ == f->o.max_trials) {
+        log_msg(XT_SEV_INFO, "%lld trials were made: the search ends (.max_trials)", (long long)f->o.max_trials);
+        f->over = true;
+        return;
+    }
+    verdict v = trial(f, batch);
+    if (v == FITS) f->good = batch;
+    if (v == TOO_LARGE) f->bad = batch;
+    if (v == NO_SAMPLES && f->good) f->over = true;
+}
+
+static bool goes_on(const search *f) {
+    return !f->s && !f->over;
+}
+
+/* Between what fits and what does not. */
+static void halve_interval(search *f) {
+    while (goes_on(f) && f->good && f->bad && f->bad - f->good > 1) {
+        f->halved = true;
+        try_size(f, f->good + (f->bad - f->good) / 2);
+    }
+}
+
+static void run_search(search *f) {
+    /* The first that fits: memory or samples may not do for `first`. */
+    for (int64_t batch = f->o.first < f->o.most ? f->o.first : f->o.most; goes_on(f) && !f->good && batch; batch /= 2)
+        try_size(f, batch);
+    while (goes_on(f) && f->good && !f->bad && f->good <= f->o.most / 2) try_size(f, f->good * 2);
+    if (f->o.power_only == XT_ON) return;
+    /* between the last power of two and the most that is asked for */
+    if (goes_on(f) && f->good && !f->bad && f->good < f->o.most) try_size(f, f->o.most);
+    halve_interval(f);
 }
 
 static const option_row rows[] = {
@@ -54,49 +96,42 @@ static const option_row rows[] = {
     {"most", "largest batch tried", OPTION_I64, offsetof(xt_batch_find_opts, most), 1, 1e9, NULL},
     {"steps", "optimizer steps a trial", OPTION_I64, offsetof(xt_batch_find_opts, steps), 1, 1e6, NULL},
     {"margin", "kept free after a search by halves", OPTION_DOUBLE, offsetof(xt_batch_find_opts, margin), 0, 0.9, NULL},
+    {"max_trials", "most batches tried", OPTION_I64, offsetof(xt_batch_find_opts, max_trials), 1, 1e6, NULL},
 };
 
 static int64_t find_batch(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user),
                           void *user, xt_batch_find_opts o) {
-    xt_status s = options_check(rows, BASE_COUNT(rows), &o, OPTION_DEFAULTS(xt_batch_find_opts), "xt_batch_find");
-    if (!s && !make) s = status_new(XT_INVALID_ARGUMENT, src, "xt_batch_find: the function that makes loaders is NULL");
-    search f = {src, task, make, user, o.steps};
-    int64_t good = 0, bad = 0;
-    for (int64_t batch = o.first; !s && !bad && batch <= o.most; batch *= 2)
-        if (fits(&f, batch, good, &s))
-            good = batch;
-        else
-            bad = batch;
-    if (!s && good && !bad && good < o.most && o.power_only != XT_ON) {
-        /* between the last power of two and the most that is asked for */
-        if (fits(&f, o.most, good, &s))
-            good = o.most;
-        else
-            bad = o.most;
-    }
-    bool halved = false;
-    while (!s && good && bad && o.power_only != XT_ON && bad - good > 1) {
-        int64_t middle = good + (bad - good) / 2;
-        halved = true;
-        if (fits(&f, middle, good, &s))
-            good = middle;
-        else
-            bad = middle;
-    }
-    if (!s && !good)
-        s = status_new(XT_RESOURCE_EXHAUSTED, src, "xt_batch_find: not even a batch of %lld fits", (long long)o.first);
-    if (s) {
-        lazy_fail(status_at(s, src));
+    search f = {.src = src, .task = task, .make = make, .user = user};
+    f.s = options_check(rows, BASE_COUNT(rows), &o, OPTION_DEFAULTS(xt_batch_find_opts), "xt_batch_find");
+    f.o = o;
+    if (!f.s && !make)
+        f.s = status_new(XT_INVALID_ARGUMENT, src, "xt_batch_find: the function that makes loaders is NULL");
+    if (!f.s && o.first > o.most)
+        f.s = status_new(XT_INVALID_ARGUMENT, src, "xt_batch_find: .first = %lld is more than .most = %lld",
+                         (long long)o.first, (long long)o.most);
+    if (!f.s) run_search(&f);
+    if (!f.s && !f.good)
+        f.s = f.over
+                  ? status_new(XT_RESOURCE_EXHAUSTED, src,
+                               "xt_batch_find: none of %lld batches from %lld on fits; a smaller .first, or a larger "
+                               ".max_trials",
+                               (long long)o.max_trials, (long long)o.first)
+              : f.bad ? status_new(XT_RESOURCE_EXHAUSTED, src, "xt_batch_find: not even a batch of 1 fits in memory")
+                      : status_new(XT_INVALID_ARGUMENT, src,
+                                   "xt_batch_find: the loaders of `make` have no batch, not "
+                                   "even of 1 sample: its dataset is empty");
+    if (f.s) {
+        lazy_fail(status_at(f.s, src));
         return 0;
     }
-    if (halved && good > o.first) good = (int64_t)fmax((double)o.first, floor((double)good * (1 - o.margin)));
-    return good;
+    if (f.halved && f.good > 1) f.good = (int64_t)fmax(1, floor((double)f.good * (1 - o.margin)));
+    return f.good;
 }
 
 int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, size_t task_size,
                          xt_loader *(*make)(int64_t batch, void *user), void *user, xt_batch_find_opts o) {
     xt_task sized;
-    lazy_hold hold = {0};
+    lazy_hold hold = {.trial = true}; /* memory that runs out is what is looked for */
     lazy_hold_errors(&hold);
     int64_t out = find_batch(src, train_sized(src, task, task_size, &sized), make, user, o);
     lazy_release_errors(&hold);

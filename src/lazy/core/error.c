@@ -46,9 +46,18 @@ static xt_status with_line(xt_status s) {
     return caller && caller->line > 0 ? status_at(s, caller) : s;
 }
 
+static _Thread_local lazy_hold *hold;
+
+static bool in_trial(void) {
+    for (const lazy_hold *h = hold; h; h = h->outer)
+        if (h->trial) return true;
+    return false;
+}
+
 /* The report is on disk whatever the program does with the error: once, and not for failures before anything ran. */
 static void keep_memory_report(const lazy_ctx *c) {
     static atomic_bool kept;
+    if (in_trial()) return;
     blackbox_report(status_text(c->error));
     if (counter_get(COUNTER_executions) == 0 || atomic_exchange(&kept, true)) return;
     const char *folder = blackbox_dump("out of memory");
@@ -64,7 +73,6 @@ static struct {
     xt_error_fn fn;
     void *user;
 } handler = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static _Thread_local lazy_hold *hold;
 static _Thread_local bool in_handler;
 
 void xt_on_error(xt_error_fn fn, void *user) {
