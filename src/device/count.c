@@ -36,9 +36,9 @@ static xt_status count_from_env(const char *name, bool *out_set, int *out) {
 
 /* Entries of a comma-separated list of devices; as CUDA does, the list ends at the first -1. An empty list hides
  * every device. */
-static int count_list(const char *text) {
+int device_count_list(const char *text) {
     int n = 0;
-    while (*text) {
+    while (text && *text) {
         size_t len = strcspn(text, ",");
         if (len == 0 || *text == '-') break;
         n++;
@@ -73,7 +73,7 @@ static xt_status count_tpu(int *out, const char **out_source) {
     const char *chips = getenv("TPU_VISIBLE_CHIPS");
     if (chips && *chips) {
         *out_source = "TPU_VISIBLE_CHIPS";
-        *out = count_list(chips);
+        *out = device_count_list(chips);
         return NULL;
     }
     *out_source = "/dev/accel*";
@@ -89,7 +89,7 @@ static void count_cuda(int *out, const char **out_source) {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     if (visible) {
         *out_source = "CUDA_VISIBLE_DEVICES";
-        *out = count_list(visible);
+        *out = device_count_list(visible);
         return;
     }
     *out_source = "/proc/driver/nvidia/gpus";

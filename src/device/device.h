@@ -24,6 +24,7 @@ char *device_plugins_dir(void);
  * own files, then (unknown plugin) a throw-away child process. `out_source` says where the number came from
  * ("CPU_NUM_DEVICES", "/dev/accel*", "default"). */
 xt_status device_count(const char *spec, int *out_count, const char **out_source);
+int device_count_list(const char *text); /* "0,2,3" is 3; NULL and "" are 0 */
 
 /* --- client (client.c) --- */
 /* Key-value store for multi-process clients; get blocks up to timeout_ms. Values are base_malloc'ed by get, freed

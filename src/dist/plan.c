@@ -32,10 +32,19 @@ static xt_status count(const char *device, launch_plan *out) {
     return NULL;
 }
 
-/* "CPU_NUM_DEVICES=4", "the default, CPU_NUM_DEVICES is not set", "/dev/accel*, TPU_NUM_DEVICES is not set" */
+/* The variable that made the count, where one did. */
+static const char *counted_value(const launch_plan *p) {
+    const char *value = strncmp(p->source, "/dev", 4) == 0 ? NULL : getenv(p->source);
+    return value && *value ? value : NULL;
+}
+
+/* "CPU_NUM_DEVICES=4", "TPU_VISIBLE_CHIPS=0,1", "the default, CPU_NUM_DEVICES is not set", "/dev/accel*,
+ * TPU_NUM_DEVICES is not set" */
 static void source_text(const launch_plan *p, str *out) {
     const char *variable = kinds[p->kind].variable, *value = variable ? getenv(variable) : NULL;
-    if (!variable)
+    if (counted_value(p))
+        str_printf(out, "%s=%s", p->source, counted_value(p));
+    else if (!variable)
         str_append(out, p->source);
     else if (value && *value)
         str_printf(out, "%s=%s", variable, value);
@@ -46,8 +55,8 @@ static void source_text(const launch_plan *p, str *out) {
 }
 
 static void advice_text(const launch_plan *p, int nprocs, str *out) {
-    if (p->kind == KIND_CUDA) {
-        str_append(out, "set CUDA_VISIBLE_DEVICES=0");
+    if (p->kind == KIND_CUDA || (strstr(p->source, "_VISIBLE_") && counted_value(p))) {
+        str_printf(out, "set %s=0", p->kind == KIND_CUDA ? kinds[KIND_CUDA].variable : p->source);
         for (int i = 1; i < nprocs && i < 16; i++) str_printf(out, ",%d", i);
         if (nprocs > 16) str_append(out, ",...");
     } else if (kinds[p->kind].variable) {

@@ -5,6 +5,7 @@
  * host's chips. */
 #include <stdlib.h>
 
+#include "device/device.h"
 #include "dist/dist_int.h"
 
 static const struct {
@@ -40,6 +41,13 @@ xt_status tpu_env(int rank, int n, env_list *out) {
         return status_new(XT_INVALID_ARGUMENT, NULL,
                           "%d TPU chips do not form a box of one host's mesh; 1, 2, 4, 8 or 16 do: set TPU_NUM_DEVICES",
                           n);
+    int visible = device_count_list(getenv("TPU_VISIBLE_CHIPS"));
+    if (visible && visible < n)
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "TPU_VISIBLE_CHIPS=%s names %d chip%s, and %d processes need %d: name as many there, or unset "
+            "it",
+            getenv("TPU_VISIBLE_CHIPS"), visible, visible == 1 ? "" : "s", n, n);
     str all = STR_INIT;
     addresses(n, &all);
     visible_chip(rank, out);

@@ -229,6 +229,10 @@ static int launch_tpu(void) {
     return xt_launch(show_env, NULL, .device = "TPU");
 }
 
+static int launch_four_tpus(void) {
+    return xt_launch(show_env, NULL, .nprocs = 4, .device = "TPU");
+}
+
 static void environment_of_ranks(void **state) {
     (void)state;
     run(launch_env, "CPU_NUM_DEVICES=3");
@@ -247,6 +251,15 @@ static void environment_of_ranks(void **state) {
     has(r.out, "TPU_PROCESS_PORT=8477\n");
     has(r.out, "CLOUD_TPU_TASK_ID=1\n");
     has(r.out, "XT_DEVICE=TPU\n");
+    run(launch_tpu, "TPU_NUM_DEVICES=2 TPU_VISIBLE_CHIPS=5,7");
+    has(r.out, "TPU_VISIBLE_CHIPS=7\n");
+    run(launch_four_tpus, "TPU_VISIBLE_CHIPS=0,1");
+    assert_int_equal(r.code, 1);
+    has(r.err, "nprocs is 4, but this host offers 2 TPU devices (TPU_VISIBLE_CHIPS=0,1).");
+    has(r.err, "or set TPU_VISIBLE_CHIPS=0,1,2,3 to have 4");
+    run(launch_four_tpus, "TPU_NUM_DEVICES=4 TPU_VISIBLE_CHIPS=0,1");
+    assert_int_equal(r.code, 1);
+    has(r.err, "TPU_VISIBLE_CHIPS=0,1 names 2 chips, and 4 processes need 4: name as many there, or unset it");
     run(launch_tpu, "TPU_NUM_DEVICES=3");
     assert_int_equal(r.code, 1);
     has(r.err, "3 TPU chips do not form a box");
