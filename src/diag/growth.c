@@ -49,7 +49,7 @@ static void tell(box_kind kind, src_id src, int64_t step, int64_t amount, str *t
 
 /* --- buffers --- */
 typedef struct line {
-    src_id src;
+    src_id src, kept;
     lazy_role role;
     int64_t count, bytes; /* of this sample */
     series s;
@@ -66,16 +66,18 @@ static line *line_of(const lazy_group *g) {
 }
 
 static void tell_buffers(const line *l, int64_t step) {
-    char at[256];
+    char at[256], made[256];
     str t = STR_INIT;
     int64_t steps = step - l->s.base_step;
+    bool both = l->kept && l->kept != l->src;
     str_printf(
         &t,
-        "memory grows: %s keeps %lld %s buffers now, %lld more than at step %lld (%.3g a step, %.2f MiB in all). "
+        "memory grows: %s keeps %lld %s buffers now%s%s, %lld more than at step %lld (%.3g a step, %.2f MiB in all). "
         "xt_drop gives back what xt_keep keeps; xt_when_ready brings a value to the host and keeps nothing [XT203]",
-        src_text(l->src, at, sizeof at), (long long)l->count, lazy_role_name(l->role),
-        (long long)(l->s.last - l->s.base), (long long)l->s.base_step,
-        steps > 0 ? (double)(l->s.last - l->s.base) / (double)steps : 0, (double)l->bytes / 1048576);
+        src_text(both ? l->kept : l->src, at, sizeof at), (long long)l->count, lazy_role_name(l->role),
+        both ? ", made at " : "", both ? src_text(l->src, made, sizeof made) : "", (long long)(l->s.last - l->s.base),
+        (long long)l->s.base_step, steps > 0 ? (double)(l->s.last - l->s.base) / (double)steps : 0,
+        (double)l->bytes / 1048576);
     tell(BOX_GROWTH, l->src, step, l->bytes, &t);
 }
 
@@ -85,6 +87,7 @@ static void sample_buffers(int64_t step, const lazy_group *g, size_t n) {
         line *l = line_of(&g[i]);
         if (!l) continue;
         l->count += g[i].count;
+        l->kept = g[i].kept;
         l->bytes += g[i].bytes;
     }
     for (size_t i = 0; i < n_lines; i++)

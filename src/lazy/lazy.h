@@ -486,7 +486,7 @@ void lazy_on_event(lazy_event_fn fn, void *user);
 
 /* --- ledger --- */
 typedef struct lazy_live { /* one live device buffer */
-    src_id src;
+    src_id src, kept; /* where it was made, and where xt_keep was called for it; 0: nowhere */
     uint32_t path; /* interned */
     lazy_role role;
     int64_t bytes, step; /* step of birth */
@@ -500,7 +500,7 @@ void lazy_append_ledger(str *out, int rows);
 void lazy_ledger_remember(int64_t step); /* what is alive now is what later growth is measured from */
 void lazy_ledger_forget(void);
 typedef struct lazy_group {
-    src_id src;
+    src_id src, kept; /* kept: of one of them */
     uint32_t path;
     lazy_role role;
     int64_t bytes, count;

@@ -30,6 +30,7 @@ typedef struct lazy_buf {
 /* takes dev over */
 lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role role, const ir_type *type,
                        int64_t step);
+void lazy_buf_kept(lazy_buf *b, src_id where); /* for reports; does nothing without a buffer or a place */
 void lazy_buf_retain(lazy_buf *b);
 void lazy_buf_release(lazy_buf *b);
 

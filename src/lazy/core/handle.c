@@ -25,7 +25,9 @@ xt_tensor xt_keep_at(const xt_src *src, xt_tensor t) {
     }
     if (c->loop && lazy_slot_of(c, t)->value && lazy_in_loop(c, src, "xt_keep")) return t;
     lazy_slot_persist(c, t);
-    lazy_slot_of(c, t)->kept = src_intern(src);
+    lazy_slot *s = lazy_slot_of(c, t);
+    s->kept = src_intern(src);
+    lazy_buf_kept(s->buf, s->kept);
     return t;
 }
 

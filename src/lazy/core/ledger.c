@@ -36,6 +36,13 @@ lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role 
     return b;
 }
 
+void lazy_buf_kept(lazy_buf *b, src_id where) {
+    if (!b || !where) return;
+    pthread_mutex_lock(&lock);
+    b->info.kept = where;
+    pthread_mutex_unlock(&lock);
+}
+
 void lazy_buf_retain(lazy_buf *b) {
     if (b) atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
 }
@@ -66,7 +73,7 @@ size_t lazy_live_buffers(lazy_live *out, size_t max) {
 }
 
 typedef struct group {
-    src_id src;
+    src_id src, kept; /* kept: of one member */
     uint32_t path;
     lazy_role role;
     int64_t bytes, count;
@@ -92,7 +99,8 @@ static size_t grouped(group **out) {
             while (k < made && !(g[k].src == all[i].src && g[k].path == all[i].path && g[k].role == all[i].role &&
                                  g[k].type == all[i].type))
                 k++;
-            if (k == made) g[made++] = (group){all[i].src, all[i].path, all[i].role, 0, 0, all[i].type};
+            if (k == made) g[made++] = (group){all[i].src, 0, all[i].path, all[i].role, 0, 0, all[i].type};
+            if (all[i].kept) g[k].kept = all[i].kept;
             g[k].bytes += all[i].bytes;
             g[k].count++;
         }
@@ -151,6 +159,7 @@ static void append_row(str *out, const group *g, int64_t bytes, int64_t count, c
                (long long)count, lazy_role_name(g->role), src_text(g->src, at, sizeof at));
     if (g->type) ir_type_print(g->type, out);
     if (g->path) str_printf(out, "  %s", intern_text(g->path));
+    if (g->kept && g->kept != g->src) str_printf(out, "  kept at %s", src_text(g->kept, at, sizeof at));
 }
 
 static void append_growth(str *out, const group *g, size_t n, int rows) {
@@ -186,7 +195,7 @@ size_t lazy_ledger_groups(lazy_group *out, size_t max) {
     group *g;
     size_t n = grouped(&g);
     for (size_t i = 0; i < n && i < max; i++)
-        out[i] = (lazy_group){g[i].src, g[i].path, g[i].role, g[i].bytes, g[i].count};
+        out[i] = (lazy_group){g[i].src, g[i].kept, g[i].path, g[i].role, g[i].bytes, g[i].count};
     base_free(g);
     return n;
 }

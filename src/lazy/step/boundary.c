@@ -148,6 +148,7 @@ static xt_status hand_over(lazy_ctx *c, boundary *b, device_buffer **out) {
             lazy_slot *s = &c->slots[b->slots[i]];
             lazy_buf *nb = lazy_buf_new(out[i], s->src, s->name ? s->name : s->path, s->role, s->type, c->step);
             if (nb) nb->layout = s->layout;
+            lazy_buf_kept(nb, s->kept);
             lazy_buf_release(s->buf);
             s->buf = nb;
             if (!nb && !first) first = status_oom(sizeof *nb, "a result of a step");
