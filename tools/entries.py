@@ -13,6 +13,10 @@ import re
 import sys
 
 
+# What a program needs that was refused: to say so, and to end.
+AFTER_REFUSAL = ["xt_finish*", "xt_status*", "xt_text_free", "xt_built_with", "xt_set_sink"]
+
+
 class Parameter:
     def __init__(self, text):
         self.text = " ".join(text.split())
@@ -23,6 +27,7 @@ class Parameter:
         kind = re.match(r"(?:const )?xt_(\w+) \*(const \*)?\s*\w+$", self.text)
         self.kind = kind.group(1) if kind else None
         self.list = bool(kind and kind.group(2))
+        self.options = re.match(r"xt_\w+_opts \w+$", self.text) is not None
         self.integer = re.match(r"(int|int64_t|size_t) \w+$", self.text) is not None
 
 
@@ -156,7 +161,9 @@ def has_entry(function, exceptions, kinds):
         return False
     if function.variadic and checks(function, exceptions, kinds):
         sys.exit(f"{function.name}: an entry cannot hand on '...'; give it its checks by hand and a 'plain' line")
-    return bool(checks(function, exceptions, kinds))
+    makes = re.match(r"xt_(\w+) \*$", function.returns)
+    return (bool(checks(function, exceptions, kinds)) or any(p.options for p in function.parameters) or
+            bool(makes and makes.group(1) in kinds))
 
 
 def leave(function, exceptions, status):
@@ -190,6 +197,8 @@ def entry(function, exceptions, kinds):
         return "\n".join(lines)
     found = checks(function, exceptions, kinds)
     lines.append(call)
+    if not any(fnmatch.fnmatchcase(function.name, f) for f in AFTER_REFUSAL):
+        found.insert(0, ("lazy_refuses && (refused = api_refused(call)) != NULL", "refused"))
     if any(s == "refused" for _, s in found):
         lines.append("    xt_status refused;")
     if any("&bad" in c for c, _ in found):

@@ -76,6 +76,11 @@ xt_status api_inside(const api_call *call) {
                 : NULL;
 }
 
+xt_status api_refused(const api_call *call) {
+    xt_status s = lazy_refusal();
+    return s ? status_at(s, line_of(call)) : NULL;
+}
+
 bool api_may_free(const api_call *call, handle_kind kind, const void *p) {
     handle_state state = handle_look(kind, p);
     if (state == HANDLE_NULL || state == HANDLE_FINISHED) return false;

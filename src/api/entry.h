@@ -34,6 +34,9 @@ xt_status api_null_list(const api_call *call, const char *argument, int64_t n);
 /* Inside a function of the user's that the library has called, NULL where the call may go on. */
 xt_status api_inside(const api_call *call);
 
+/* The program does not belong to this library (lazy_refuses): no call of its begins. */
+xt_status api_refused(const api_call *call);
+
 /* What a free does instead of reading what is not there: true where it is to go on. */
 bool api_may_free(const api_call *call, handle_kind kind, const void *p);
 

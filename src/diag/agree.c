@@ -1,6 +1,7 @@
 /* A program and the library it runs with must belong together: headers of another version lay out option structs
  * differently, and a second copy of the library in the process has tensors of its own. Both are found when the objects
- * are loaded, and told as the first error of whoever records. */
+ * are loaded. Other headers refuse every call from the first on, before it reads a struct; a second copy is told as the
+ * first error of whoever records. */
 #include "diag/diag.h"
 
 #include <dlfcn.h>
@@ -25,6 +26,7 @@ void xt_built_with(int version, const char *where) {
              "%s was built against the headers of xtrain %d.%d.%d (%s), but runs with %s of version %s: compile it "
              "with that library's headers, or let it find the library of its own",
              object, version / 10000, version / 100 % 100, version % 100, where ? where : "?", own_path(), XT_VERSION);
+    lazy_refuses = true;
 }
 
 /* Copies of the library know of each other by the environment of the process: their symbols may be hidden. Each says

@@ -218,9 +218,9 @@ bool lazy_evaluates(void);
 bool lazy_stepped_evaluating(void);
 
 /* --- gradients --- */
-xt_tensor lazy_grad(xt_tensor t); /* none when there is none */
 /* {0}, with the question that has no answer ("xt_module_find: ..."): what uses it names the newest one. */
 xt_tensor lazy_none(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+xt_tensor lazy_grad(xt_tensor t); /* none when there is none */
 void lazy_set_grad(xt_tensor t, xt_tensor g); /* none = consumed */
 bool lazy_grad_enabled(void);
 xt_dtype lazy_autocast(void); /* XT_DTYPE_NONE when off */
@@ -396,6 +396,8 @@ int64_t lazy_peak_step(void); /* the step in which device memory was at its peak
 int lazy_in_flight(void); /* programs that were started and have not finished */
 /* asked once, when the first context is made: its error is the thread's pending one */
 void lazy_refuse_when(xt_status (*check)(void));
+extern bool lazy_refuses; /* the check has found something: entries ask lazy_refusal before they begin */
+xt_status lazy_refusal(void); /* NULL: nothing is wrong */
 bool lazy_compiling(void); /* the device's compiler is at work, for any thread */
 src_id lazy_recording_at(void); /* the line whose op was recorded last, by any thread */
 void lazy_wait_idle(void); /* until nothing that was started runs; failures stay pending */

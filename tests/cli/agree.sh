@@ -62,6 +62,38 @@ run ./old_host
 want="^own: .*old_host was built against the headers of xtrain [0-9]+\.77\.[0-9]+ \(.*old/xtrain/diag.h\), but runs "
 want+="with .*libxtrain.so.0 of version [0-9.]+"
 check "other headers are refused, with paths and versions" grep -qE "$want" "$tmp/out"
+# At the first call, whatever it is, before it reads a struct of the other layout; not at the first boundary.
+cat >"$tmp/calls.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xtrain/xtrain.h>
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 1); }
+static xt_status get(void *user, int64_t i, void *x, void *y) { return (void)user, (void)i, (void)x, (void)y, NULL; }
+int main(int argc, char **argv) {
+    const xt_dataset_desc desc = {.struct_size = sizeof desc, .count = 4, .x = {XT_F32, {1}}, .get = get};
+    const char *call = argc > 1 ? argv[1] : "";
+    bool none = true;
+    if (strcmp(call, "module") == 0) none = !xt_module_new(net, NULL);
+    if (strcmp(call, "trainer") == 0) none = !xt_trainer_new(.max_epochs = 1);
+    if (strcmp(call, "dataset") == 0) none = !xt_dataset_new(&desc);
+    if (strcmp(call, "samples") == 0) none = !xt_sample_loader(.batch = 2, .count = 1, .x = {XT_F32, {1}});
+    if (strcmp(call, "callback") == 0) none = !xt_timer(.duration = "1s");
+    if (strcmp(call, "compile") == 0) none = !xt_compile(NULL);
+    if (strcmp(call, "mesh") == 0) none = !xt_mesh_new({"data", 1});
+    if (strcmp(call, "launch") == 0) none = xt_launch(NULL, NULL, .nprocs = 1) != 0;
+    xt_status s = xt_error();
+    printf("%s: %s, %s\n", call, none ? "none" : "made", s ? xt_status_message(s) : "no error");
+    fflush(stdout);
+    _Exit(0);
+}
+C
+build old_calls "$tmp/old" "$tmp/calls.c"
+for call in module trainer dataset samples callback compile mesh launch; do
+    run ./old_calls $call
+    check "other headers are refused by the first call: $call" \
+        grep -qE "^$call: none, .*old_calls was built against the headers of xtrain [0-9]+\.77" "$tmp/out"
+done
 
 # Three ranks, one sleeps: every rank's watchdog says where each rank is.
 cat >"$tmp/sleeper.c" <<'C'

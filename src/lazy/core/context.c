@@ -85,8 +85,13 @@ static void make_key(void) {
 }
 
 static xt_status (*refuses)(void);
+bool lazy_refuses;
 void lazy_refuse_when(xt_status (*check)(void)) {
     refuses = check;
+}
+
+xt_status lazy_refusal(void) {
+    return refuses ? refuses() : NULL;
 }
 
 lazy_ctx *lazy_ctx_get(void) {
@@ -111,7 +116,7 @@ lazy_ctx *lazy_ctx_get(void) {
     tally_own();
     lazy_watch_exit();
     pthread_setspecific(ctx_key, c);
-    xt_status refused = refuses ? refuses() : NULL;
+    xt_status refused = lazy_refusal();
     if (refused) lazy_fail(refused);
     return c;
 }
