@@ -234,6 +234,8 @@ static int train(int rank, void *arg) {
         xt_fit_result r = xt_trainer_result(t);
         if (!code && trained && rank == 0 && data.pictures && !divided)
             accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
+        if (!code && trained && rank == 0 && chosen->tokens && o->ckpt && !divided && (s = gpt2_save(net, o->ckpt)))
+            code = cli_fail_status("fit", s);
         if (!code && trained && rank == 0 && o->json) fit_print_json(chosen->name, &r, accuracy);
     } else {
         code = fit_pass(stage, t, &task, data.test ? data.test : data.train, o->output);
@@ -346,7 +348,13 @@ static int find_weights(fit_options *o) {
         return cli_fail(fit_stage_names[stage],
                         "%s is no checkpoint and no folder with one (last.ckpt, model.safetensors or *.ckpt)", o->ckpt);
     o->ckpt = found;
-    return chosen->tokens ? read_beside(o, found) : 0;
+    if (!chosen->tokens) return 0;
+    size_t n = strlen(found);
+    if (n < 5 || strcmp(found + n - 5, ".ckpt") != 0) { /* no checkpoint of the trainer's: weights alone, ours or not */
+        o->load = found;
+        o->ckpt = NULL;
+    }
+    return read_beside(o, found);
 }
 
 static int fit_model(int argc, char **argv) {

@@ -70,6 +70,10 @@ xt_status gpt2_write_config(const char *dir, const model_options *o) {
     return fclose(f) == 0 ? NULL : xt_status_new(XT_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
 }
 
+/* Hugging Face's GPT-2 keeps the matrices of its Conv1D layers as [in,out]. The square ones (attn.c_proj) look the same
+ * either way, so nobody else would notice. */
+static const char conv1d[] = "h.*.c_*.weight";
+
 xt_status gpt2_load(xt_module *net, const char *path) {
     static const char *const prefixes[] = {"", "transformer."};
     if (xt_module_tensors(net) == 0) XT_TRY(xt_module_build(net, (xt_spec){XT_I64, {1, 1}}));
@@ -78,7 +82,7 @@ xt_status gpt2_load(xt_module *net, const char *path) {
         for (int p = 0; p < 2; p++) {
             xt_load_report r;
             xt_status s = xt_load_with(net, path, .strict = XT_OFF, .prefix = prefixes[p],
-                                       .transposed = hugging ? "h.*.c_*.weight" : NULL, .report = &r);
+                                       .transposed = hugging ? conv1d : NULL, .report = &r);
             if (!s && r.missing)
                 s = xt_status_new(XT_NOT_FOUND, "%s: %d of the model's tensors are missing, %.*s the first", path,
                                   r.missing, (int)strcspn(r.names + 2, "\n"), r.names + 2);
@@ -92,6 +96,12 @@ xt_status gpt2_load(xt_module *net, const char *path) {
                 first = s;
         }
     return first;
+}
+
+xt_status gpt2_save(xt_module *net, const char *dir) {
+    char path[4200];
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    return xt_save_with(net, path, .transposed = conv1d);
 }
 
 bool gpt2_find_weights(const char *path, char *out, size_t n) {

@@ -13,6 +13,8 @@ xt_status gpt2_write_config(const char *dir, const model_options *o);
  * without "transformer." before the names; the masks and the tied lm_head in it are passed over). Builds the
  * module if need be. */
 xt_status gpt2_load(xt_module *net, const char *path);
+/* DIR/model.safetensors as Hugging Face's library reads it. */
+xt_status gpt2_save(xt_module *net, const char *dir);
 /* PATH itself, or of a folder its model.safetensors, last.ckpt or newest *.ckpt. False when there is none. */
 bool gpt2_find_weights(const char *path, char *out, size_t n);
 

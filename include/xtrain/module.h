@@ -83,6 +83,19 @@ XT_API xt_status xt_load_at(const xt_src *src, xt_module *m, const char *path);
 XT_API xt_status(xt_save)(xt_module *m, const char *path);
 XT_API xt_status(xt_load)(xt_module *m, const char *path);
 
+/* As xt_save, in the form that another library's file has: what xt_load_with reads with the same words. */
+#define XT_DEFAULTS_xt_save_opts(is)
+typedef struct xt_save_opts {
+    size_t struct_size XT_SIZE(xt_save_opts);
+    const char *prefix; /* names in the file begin with this ("transformer."); NULL = nothing */
+    /* matrices whose names in the module fit this pattern ('*', '?') lie in the file the other way round: Hugging
+     * Face's GPT-2 is "h.*.c_*.weight"; NULL = none */
+    const char *transposed;
+} xt_save_opts;
+#define xt_save_with(m, ...) XT_SAVE_WITH_(m, __VA_ARGS__, )
+#define XT_SAVE_WITH_(m, path, ...) xt_save_opt_at(XT_HERE, m, path, XT_OPTS(xt_save_opts, __VA_ARGS__))
+XT_API xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_save_opts o);
+
 /* As xt_load, with a choice: .strict = XT_OFF loads what both have (shapes must agree still) and counts the rest. */
 typedef struct xt_load_report {
     int loaded, missing, unexpected; /* tensors: taken; in the module only; in the file only */

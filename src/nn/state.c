@@ -17,26 +17,64 @@ static const char *within(const char *name, const char *child) {
     return strncmp(name, child, n) == 0 ? name + n : NULL;
 }
 
-static xt_status write_all(xt_module *m, const char *child, st_writer *w) {
+typedef struct save {
+    const char *child; /* what the names of the module's tensors begin with, where it is another's child */
+    const char *prefix, *transposed;
+} save;
+
+/* A matrix of the module that the file has the other way round. */
+static bool is_turned(const char *pattern, int rank, const char *name) {
+    return pattern && rank == 2 && nn_matches(pattern, name);
+}
+
+/* data: [rows,columns] of elements of `size` bytes -> [columns,rows]. */
+static xt_status turn(char **data, int64_t rows, int64_t columns, size_t size) {
+    size_t n = (size_t)rows * (size_t)columns * size;
+    char *out = base_malloc(n ? n : 1);
+    if (!out) return status_oom(n, "a transposed matrix");
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t q = 0; q < columns; q++)
+            memcpy(out + (size_t)(q * rows + r) * size, *data + (size_t)(r * columns + q) * size, size);
+    base_free(*data);
+    *data = out;
+    return NULL;
+}
+
+static xt_status declare(const save *o, st_writer *w, const char *name, const ir_type *t) {
+    const int64_t turned[2] = {t->rank == 2 ? t->dims[1] : 0, t->rank == 2 ? t->dims[0] : 0};
+    str full = STR_INIT;
+    str_printf(&full, "%s%s", o->prefix, name);
+    xt_status s = st_declare(w, str_cstr(&full), t->dtype, (int)t->rank,
+                             is_turned(o->transposed, (int)t->rank, name) ? turned : t->dims);
+    str_free(&full);
+    return s;
+}
+
+static xt_status write_one(const save *o, st_writer *w, const char *name, const nn_entry *e) {
+    size_t n = ir_type_bytes(e->type);
+    char *data = base_malloc(n ? n : 1);
+    xt_status s = data ? lazy_state_read(e->t, data, n) : status_oom(n, e->name);
+    if (!s && is_turned(o->transposed, (int)e->type->rank, name))
+        s = turn(&data, e->type->dims[0], e->type->dims[1], xt_dtype_size(e->type->dtype));
+    if (!s) s = st_data(w, data, n);
+    base_free(data);
+    return s;
+}
+
+static xt_status write_all(xt_module *m, const save *o, st_writer *w) {
     nn_root *r = m->root;
     for (size_t i = 0; i < r->n; i++) {
-        const ir_type *t = r->entries[i].type;
-        const char *name = within(r->entries[i].name, child);
-        if (name) XT_TRY(st_declare(w, name, t->dtype, (int)t->rank, t->dims));
+        const char *name = within(r->entries[i].name, o->child);
+        if (name) XT_TRY(declare(o, w, name, r->entries[i].type));
     }
     for (size_t i = 0; i < r->n; i++) {
-        if (!within(r->entries[i].name, child)) continue;
-        size_t n = ir_type_bytes(r->entries[i].type);
-        void *data = base_malloc(n ? n : 1);
-        xt_status s = data ? lazy_state_read(r->entries[i].t, data, n) : status_oom(n, r->entries[i].name);
-        if (!s) s = st_data(w, data, n);
-        base_free(data);
-        XT_TRY(s);
+        const char *name = within(r->entries[i].name, o->child);
+        if (name) XT_TRY(write_one(o, w, name, &r->entries[i]));
     }
     return NULL;
 }
 
-xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {
+xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_save_opts o) {
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_save: a module and a path are needed");
     if (m->root->n == 0)
         return status_new(XT_FAILED_PRECONDITION, NULL,
@@ -46,13 +84,19 @@ xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {
     if (lazy_spmd() && world_get()->rank != 0) return NULL; /* rank 0 has it all */
     st_writer *w = NULL;
     char *child = child_prefix(m);
+    const save how = {child, o.prefix ? o.prefix : "", o.transposed};
     xt_status s = child ? st_create(path, &w) : status_oom(1, path);
     if (!s) s = st_meta(w, "xtrain", xt_version());
-    if (!s) s = write_all(m, child, w);
+    if (!s) s = st_meta(w, "format", "pt"); /* Hugging Face's library asks whose layout it is */
+    if (!s) s = write_all(m, &how, w);
     lazy_forget_states();
     base_free(child);
     if (s && w) st_abandon(w);
     return s ? s : st_commit(w);
+}
+
+xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {
+    return xt_save_opt_at(src, m, path, (xt_save_opts){0});
 }
 
 /* A trainer's checkpoint holds more than the module: "optimizer:NAME", "optimizer1:NAME", "callback:CALLBACK:NAME",
@@ -98,27 +142,10 @@ static void tell(load *l, int *count, char sign, const char *name) {
     if ((size_t)snprintf(names + at, room, "%c %s\n", sign, name) >= room) names[at] = 0;
 }
 
-static bool is_turned(const load *l, const char *name, const st_entry *in) {
-    return in->rank == 2 && l->transposed && nn_matches(l->transposed, name);
-}
-
 /* The type a tensor of the file has for the module. */
 static const ir_type *type_of(const load *l, const char *name, const st_entry *in) {
-    return is_turned(l, name, in) ? ir_tensor(in->dtype, 2, (int64_t[]){in->dims[1], in->dims[0]})
-                                  : ir_tensor(in->dtype, (size_t)in->rank, in->dims);
-}
-
-/* data: [rows,columns] of elements of `size` bytes -> [columns,rows]. */
-static xt_status turn(char **data, int64_t rows, int64_t columns, size_t size) {
-    size_t n = (size_t)rows * (size_t)columns * size;
-    char *out = base_malloc(n ? n : 1);
-    if (!out) return status_oom(n, "a transposed matrix");
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t q = 0; q < columns; q++)
-            memcpy(out + (size_t)(q * rows + r) * size, *data + (size_t)(r * columns + q) * size, size);
-    base_free(*data);
-    *data = out;
-    return NULL;
+    return is_turned(l->transposed, in->rank, name) ? ir_tensor(in->dtype, 2, (int64_t[]){in->dims[1], in->dims[0]})
+                                                    : ir_tensor(in->dtype, (size_t)in->rank, in->dims);
 }
 
 static xt_status type_differs(const load *l, const nn_entry *e, const st_entry *in) {
@@ -189,7 +216,7 @@ static xt_status read_values(load *l) {
             return status_oom(n, l->path);
         }
         xt_status s = st_read(l->f, e, value->data, n);
-        if (!s && is_turned(l, name, e))
+        if (!s && is_turned(l->transposed, e->rank, name))
             s = turn((char **)&value->data, e->dims[0], e->dims[1], xt_dtype_size(e->dtype));
         if (!s && !map_put(l->values, key, key_size, value, NULL)) s = status_oom(n, l->path);
         if (s) {

@@ -1,0 +1,37 @@
+#!/bin/bash
+# A GPT-2's folder both ways: what `xtrain fit --ckpt` writes is one of Hugging Face's library, with its logits, and
+# validate, test and predict read such a folder as `xtrain generate` does.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+export XT_SUMMARY=off
+for i in $(seq 300); do echo "line $i of a text, $((i * i))"; done >"$tmp/text.txt"
+cd "$tmp" || exit 1
+run() { "$XTRAIN" "$@" >"$tmp/out" 2>&1; }
+sizes=(--layers 2 --width 16 --heads 2 --seq 8 --context 16)
+run fit gpt2-tiny --data text.txt "${sizes[@]}" --batch 8 --steps 40 --lr 0.03 --sample 0 --ckpt ours
+check "a small model is trained" [ $? = 0 ]
+check "its folder has Hugging Face's files" [ -s ours/model.safetensors -a -s ours/config.json ]
+run predict gpt2-tiny --data text.txt --ckpt ours --output ours.npy
+check "predict, of the checkpoint" [ $? = 0 ]
+${TORCH_PYTHON:-python3} "$here/gpt2_files.py" check ours ours.npy text.txt >"$tmp/out" 2>&1
+check "the logits of Hugging Face's model with our file are ours" [ $? = 0 ]
+mkdir theirs prefixed
+cp ours/config.json ours/model.safetensors theirs
+cp ours/config.json prefixed
+python3 "$here/gpt2_files.py" prefixed ours prefixed/model.safetensors
+for folder in theirs prefixed; do
+    run predict gpt2-tiny --data text.txt --ckpt $folder --output $folder.npy
+    check "predict reads Hugging Face's folder: $folder" [ $? = 0 ]
+    check "with the same outputs: $folder" cmp ours.npy $folder.npy
+    run generate gpt2-tiny --ckpt $folder --prompt line --tokens 20 --temperature 0
+    check "generate too: $folder" [ $? = 0 ]
+done
+run validate gpt2-tiny --data text.txt --ckpt ours/last.ckpt
+mine=$(grep -o 'val/loss.*' "$tmp/out")
+run validate gpt2-tiny --data text.txt --ckpt theirs/model.safetensors
+check "validate, of the file itself: the same loss" [ -n "$mine" -a "$(grep -o 'val/loss.*' "$tmp/out")" = "$mine" ]
+echo "not a file of tensors" >theirs/model.safetensors
+run predict gpt2-tiny --data text.txt --ckpt theirs
+check "a file that is none is an error with its path" [ "$?$(grep -c 'theirs/model.safetensors' "$tmp/out")" = 11 ]
+finish
