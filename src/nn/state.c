@@ -50,19 +50,55 @@ static xt_status declare(const save *o, st_writer *w, const char *name, const ir
     return s;
 }
 
-static xt_status write_one(const save *o, st_writer *w, const char *name, const nn_entry *e) {
-    size_t n = ir_type_bytes(e->type);
-    char *data = base_malloc(n ? n : 1);
-    xt_status s = data ? lazy_state_read(e->t, data, n) : status_oom(n, e->name);
-    if (!s && is_turned(o->transposed, (int)e->type->rank, name))
-        s = turn(&data, e->type->dims[0], e->type->dims[1], xt_dtype_size(e->type->dtype));
+/* Takes `data` over. */
+static xt_status write_data(const save *o, st_writer *w, const char *name, const ir_type *t, char *data) {
+    size_t n = ir_type_bytes(t);
+    xt_status s = is_turned(o->transposed, (int)t->rank, name)
+                      ? turn(&data, t->dims[0], t->dims[1], xt_dtype_size(t->dtype))
+                      : NULL;
     if (!s) s = st_data(w, data, n);
     base_free(data);
     return s;
 }
 
+static xt_status write_one(const save *o, st_writer *w, const char *name, const nn_entry *e) {
+    size_t n = ir_type_bytes(e->type);
+    char *data = base_malloc(n ? n : 1);
+    xt_status s = data ? lazy_state_read(e->t, data, n) : status_oom(n, e->name);
+    if (!s) return write_data(o, w, name, e->type, data);
+    base_free(data);
+    return s;
+}
+
+/* What was loaded, and no pass has taken yet: a fit that was resumed when there was nothing left to do. */
+static xt_status write_loaded(const nn_root *r, const save *o, st_writer *w) {
+    for (int writing = 0; writing < 2; writing++) {
+        size_t at = 0, n;
+        const void *key;
+        void *v;
+        while (map_next(r->loaded, &at, &key, &n, &v)) {
+            const nn_loaded *l = v;
+            char full[1024];
+            snprintf(full, sizeof full, "%.*s", (int)n, (const char *)key);
+            const char *name = within(full, o->child);
+            if (!name) continue;
+            if (!writing) {
+                XT_TRY(declare(o, w, name, l->type));
+                continue;
+            }
+            size_t bytes = ir_type_bytes(l->type);
+            char *data = base_malloc(bytes ? bytes : 1);
+            if (!data) return status_oom(bytes, full);
+            memcpy(data, l->data, bytes);
+            XT_TRY(write_data(o, w, name, l->type, data));
+        }
+    }
+    return NULL;
+}
+
 static xt_status write_all(xt_module *m, const save *o, st_writer *w) {
     nn_root *r = m->root;
+    if (r->n == 0) return write_loaded(r, o, w);
     for (size_t i = 0; i < r->n; i++) {
         const char *name = within(r->entries[i].name, o->child);
         if (name) XT_TRY(declare(o, w, name, r->entries[i].type));
@@ -76,7 +112,7 @@ static xt_status write_all(xt_module *m, const save *o, st_writer *w) {
 
 xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_save_opts o) {
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_save: a module and a path are needed");
-    if (m->root->n == 0)
+    if (m->root->n == 0 && !m->root->loaded)
         return status_new(XT_FAILED_PRECONDITION, NULL,
                           "xt_save %s: the module has no tensors yet; call xt_forward or xt_module_build first", path);
     if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());

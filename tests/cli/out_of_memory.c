@@ -1,4 +1,5 @@
-/* Programs that meet the end of memory and go on: out_of_memory on | kill | first N | most N | samples N | trials N | none
+/* Programs that meet the end of memory and go on: out_of_memory on | kill | first N | most N | samples N | trials N |
+ * none
  *
  * on: an error that is handled; kill: and then killed; the others: xt_batch_find from N on, up to N, of N samples, with
  * N trials, and where nothing fits. They print what they found and how many sizes were tried. */

@@ -473,6 +473,32 @@ static void last_of_a_folder(void **state) {
     str_free(&order);
 }
 
+/* Resumed when there is nothing left to do: the weights are there, to be saved, to be looked at and to go on from. */
+static void a_finished_fit_is_resumed(void **state) {
+    (void)state;
+    xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
+    for (int again = 0; again < 2; again++) {
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .resume = "last", .run_name = "finished");
+        assert_int_equal(xt_fit(t, &task, data(3)), 0);
+        if (again) says("is reached already: nothing to train");
+        assert_null(xt_save(xt_trainer_module(t), in_dir(again ? "second.safetensors" : "first.safetensors")));
+        assert_int_equal(xt_validate(t, &task, data(1)), 0);
+        assert_null(xt_save(xt_trainer_module(t), in_dir("third.safetensors")));
+        assert_null(xt_trainer_save(t, in_dir("whole.ckpt")));
+        xt_finish();
+    }
+    char *bytes[3];
+    size_t n[3];
+    const char *const names[] = {"first.safetensors", "second.safetensors", "third.safetensors"};
+    for (int i = 0; i < 3; i++) assert_null(file_read_all(in_dir(names[i]), &bytes[i], &n[i]));
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(n[i], n[0]);
+        assert_memory_equal(bytes[i], bytes[0], n[0]);
+    }
+    for (int i = 0; i < 3; i++) base_free(bytes[i]);
+    str_free(&order);
+}
+
 /* --- early stopping --- */
 static void early_stopping_rows(void **state) {
     (void)state;
@@ -574,8 +600,9 @@ static void a_value_that_is_late(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(hooks_come_in_order),    T(passes_leave_the_fit_alone), T(best_and_last),
-                                       T(best_of_a_resumed_run),  T(last_of_a_folder),           T(early_stopping_rows),
-                                       T(early_stopping_is_held), T(a_value_that_is_late)};
+    const struct CMUnitTest tests[] = {
+        T(hooks_come_in_order),   T(passes_leave_the_fit_alone), T(best_and_last),
+        T(best_of_a_resumed_run), T(last_of_a_folder),           T(a_finished_fit_is_resumed),
+        T(early_stopping_rows),   T(early_stopping_is_held),     T(a_value_that_is_late)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
