@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,14 +69,37 @@ static int usage_error(const char *command, const char *fmt, const char *a, cons
     return 3;
 }
 
+/* No option of any command means something below 0, nor NaN or infinity. */
+static const char *expected(cli_kind kind) {
+    switch (kind) {
+    case CLI_INT: return ": a whole number from 0 on is expected";
+    case CLI_COUNT: return ": a whole number from 1 on is expected";
+    case CLI_DOUBLE: return ": a number from 0 on is expected";
+    case CLI_LIST: return ": it is one too many";
+    case CLI_FLAG:
+    case CLI_STRING: break;
+    }
+    return "";
+}
+
+static int wrong_value(const char *command, const cli_option *o, const char *text) {
+    char where[128];
+    snprintf(where, sizeof where, "%s%s", o->name, expected(o->kind));
+    return usage_error(command, "'%s' is no value for %s", text, where);
+}
+
 static bool set(const cli_option *o, const char *text) {
     char *end = NULL;
     errno = 0;
     switch (o->kind) {
     case CLI_FLAG: *(bool *)o->value = true; return true;
     case CLI_STRING: *(const char **)o->value = text; return true;
-    case CLI_INT: *(int64_t *)o->value = strtoll(text, &end, 10); return *text && !*end && !errno;
-    case CLI_DOUBLE: *(double *)o->value = strtod(text, &end); return *text && !*end && !errno;
+    case CLI_INT:
+        *(int64_t *)o->value = strtoll(text, &end, 10);
+        return *text && !*end && !errno && *(int64_t *)o->value >= 0;
+    case CLI_DOUBLE:
+        *(double *)o->value = strtod(text, &end);
+        return *text && !*end && isfinite(*(double *)o->value) && !signbit(*(double *)o->value);
     case CLI_COUNT:
         *(int64_t *)o->value = strtoll(text, &end, 10);
         return *text && !*end && !errno && *(int64_t *)o->value > 0;
@@ -153,7 +177,7 @@ int cli_parse(int argc, char **argv, const char *usage, const cli_option *option
                 return 0;
             }
             if (!o) return usage_error(argv[0], "'%s' is one argument too many%s", arg, "");
-            if (!set(o, arg)) return usage_error(argv[0], "'%s' is no value for %s", arg, o->name);
+            if (!set(o, arg)) return wrong_value(argv[0], o, arg);
             continue;
         }
         const char *eq = strchr(arg, '=');
@@ -180,7 +204,7 @@ int cli_parse(int argc, char **argv, const char *usage, const cli_option *option
             if (i + 1 >= argc) return usage_error(argv[0], "%s needs %s", o->name, o->arg ? o->arg : "a value");
             value = argv[++i];
         }
-        if (!set(o, value ? value : "")) return usage_error(argv[0], "'%s' is no value for %s", value, o->name);
+        if (!set(o, value ? value : "")) return wrong_value(argv[0], o, value ? value : "");
     }
     return 0;
 }

@@ -426,27 +426,29 @@ static int fit_model(int argc, char **argv) {
     if (!chosen) {
         static const char *const names[] = {"mnist", "resnet18", "gpt2", "gpt2-mini", "gpt2-tiny"};
         const char *near = o.model ? cli_nearest(o.model, strlen(o.model), names, 5) : NULL;
-        fprintf(stderr, "xtrain fit: %s is no model%s%s%s; mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known\n",
-                o.model ? o.model : "nothing", near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        fprintf(stderr, "xtrain %s: %s%s%s%s%s; mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known\n",
+                fit_stage_names[stage], o.model ? o.model : "which model?", o.model ? " is no model" : "",
+                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         return 2;
     }
-    if (o.epochs < 0 || o.steps < 0 || o.batch < 0 || (o.lr < 0 && o.lr != -1) || o.accumulate < 0 || o.log_every < 0 ||
-        o.limit < 0 || o.val_limit < 0 || o.metrics < 0 || o.devices < 0 || o.workers < 0) {
-        fprintf(stderr, "xtrain fit: numbers must not be negative; xtrain fit --help\n");
+    if (o.devices > 4096) {
+        fprintf(stderr, "xtrain %s: --devices is %lld; at most 4096 are possible\n", fit_stage_names[stage],
+                (long long)o.devices);
         return 2;
     }
     char why[256];
     model_options asked = o.of_model; /* what the data decide is not known yet */
     if (!model_settle(chosen, &asked, why, sizeof why) ||
         (o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0)) {
-        fprintf(stderr, "xtrain fit: %s\n",
+        fprintf(stderr, "xtrain %s: %s\n", fit_stage_names[stage],
                 o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0
                     ? "--schedule is cosine or constant"
                     : why);
         return 2;
     }
     if (o.load && !chosen->tokens) {
-        fprintf(stderr, "xtrain fit: --load is for text models; --resume goes on from any checkpoint\n");
+        fprintf(stderr, "xtrain %s: --load is for text models; --resume goes on from any checkpoint\n",
+                fit_stage_names[stage]);
         return 2;
     }
     if (stage != STAGE_FIT && (code = find_weights(&o))) return code;

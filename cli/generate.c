@@ -153,7 +153,7 @@ static int run(int argc, char **argv) {
          "gpt2, gpt2-mini or gpt2-tiny; sizes that config.json gives win over the model's"},
         {"--ckpt", CLI_STRING, &o.ckpt, "PATH", "checkpoint, or folder with one (needed)"},
         {"--prompt", CLI_STRING, &o.prompt, "TEXT", "what the text begins with (a new line)"},
-        {"--tokens", CLI_INT, &o.tokens, "N", "how many to make (200)"},
+        {"--tokens", CLI_COUNT, &o.tokens, "N", "how many to make (200)"},
         {"--temperature", CLI_DOUBLE, &o.temperature, "T",
          "below 1: likelier ones more often; 0: always the likeliest (0.8)"},
         {"--top-k", CLI_INT, &o.top_k, "K", "choose among the K likeliest only (all)"},
@@ -170,12 +170,11 @@ static int run(int argc, char **argv) {
     int code = cli_parse(argc, argv, usage, table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     const model *m = o.model ? model_find(o.model) : NULL;
-    if (!m || !m->tokens || !o.ckpt || o.tokens < 1 || o.temperature < 0 || o.top_k < 0 || !*o.prompt) {
+    if (!m || !m->tokens || !o.ckpt || !*o.prompt) {
         fprintf(stderr, "xtrain generate: %s; xtrain generate --help\n",
                 !m || !m->tokens ? "a text model is needed: gpt2, gpt2-mini or gpt2-tiny"
-                : !o.ckpt
-                    ? "--ckpt is needed: which weights?"
-                    : "a prompt of at least one character, at least one token, and no negative numbers are needed");
+                : !o.ckpt        ? "--ckpt is needed: which weights?"
+                                 : "--prompt is empty; at least one character is needed");
         return 2;
     }
     char weights[4096], dir[4096];
