@@ -1,5 +1,5 @@
-"""GPT-2 as Hugging Face's library reads its files, in plain Python: logits of DIR/model.safetensors for a window of bytes
-against rows that xtrain has predicted. Where transformers is installed, its own model is asked too.
+"""GPT-2 as Hugging Face's library reads its files, in plain Python: logits of DIR/model.safetensors for a window of
+bytes against rows that xtrain has predicted. Where transformers is installed, its own model is asked too.
 
 usage: gpt2_files.py check DIR PREDICTIONS.npy TEXT     gpt2_files.py prefixed DIR OUT
 """
