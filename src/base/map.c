@@ -1,7 +1,9 @@
 /* A hash map that remembers the order of insertion: entries lie in one array in that order, and an open-addressed index
  * of entry numbers finds them. So iteration is the same in every run, and a removal only leaves a hole in the array,
  * which makes removing the current key during iteration safe. Invariant: the index has a power of two slots, at least a
- * quarter of them free, and holes are squeezed out when the array would have to grow. */
+ * quarter of them never used, and holes are squeezed out when the array would have to grow and half of it are holes. A
+ * key takes the first dead slot on its way: one that comes and goes again and again stays where it was, and does not
+ * leave a trail of dead slots that is searched each time. */
 #include "base/base.h"
 
 typedef struct entry {
@@ -56,9 +58,9 @@ static uint32_t *find(const map *m, const void *key, size_t n, uint64_t hash) {
 
 static void place(map *m, uint64_t hash, size_t number) {
     size_t mask = m->slot_count - 1, i = hash & mask;
-    while (m->slots[i] != 0) i = (i + 1) & mask;
+    while (m->slots[i] != 0 && m->slots[i] != SLOT_DEAD) i = (i + 1) & mask;
+    m->slots_used += m->slots[i] == 0;
     m->slots[i] = (uint32_t)number + 1;
-    m->slots_used++;
 }
 
 /* Squeezes holes out and rebuilds the index for `want` keys. Changes nothing on failure. */
@@ -94,7 +96,8 @@ bool map_put(map *m, const void *key, size_t n, void *value, void **out_old) {
         m->entries[*slot - 1].value = value;
         return true;
     }
-    if ((m->slots_used + 1) * 4 > m->slot_count * 3 && !rebuild(m, m->count * 2 + 1)) return false;
+    bool holes = m->used == m->cap && m->used - m->count > m->used / 2;
+    if ((holes || (m->slots_used + 1) * 4 > m->slot_count * 3) && !rebuild(m, m->count * 2 + 1)) return false;
     if (!vec_grow((void **)&m->entries, &m->cap, m->used + 1, sizeof *m->entries)) return false;
     char *copy = base_malloc(n + 1);
     if (!copy) return false;

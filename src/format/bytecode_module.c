@@ -132,17 +132,8 @@ static bool build_func(bc_reader *r, bc_cursor *c, const bc_op_head *h, const fu
            check_func(r, h, f, p->type);
 }
 
-static void remove_func(ir_module *m, const char *name) {
-    ir_func *before = NULL;
-    for (ir_func *f = m->funcs; f; before = f, f = f->next) {
-        if (strcmp(f->name, name) != 0) continue;
-        if (before)
-            before->next = f->next;
-        else
-            m->funcs = f->next;
-        if (m->last_func == f) m->last_func = before;
-        return;
-    }
+static bool is_it(const ir_func *f, void *func) {
+    return f == func;
 }
 
 /* The function could not be built because of what the IR has no form for: it is left out, with the reason kept for
@@ -157,7 +148,7 @@ static bool leave_out(bc_reader *r, bc_cursor *c, const bc_op_head *h, const cha
     xt_status_free(r->status);
     r->status = NULL;
     r->refused = false;
-    remove_func(r->m, name);
+    ir_funcs_drop(r->m, is_it, ir_func_find(r->m, name));
     return bc_enter_nest(r, c, h, &n) && skim_region(r, n.c) && bc_leave_nest(r, &n);
 }
 

@@ -137,17 +137,25 @@ void ir_set_operand(ir_op *op, size_t i, ir_value *v) {
 }
 
 /* Regions nest as deep as the program's text, which the parser bounds; so these may recurse. */
-static void replace_in_block(ir_block *block, ir_value *old, ir_value *with) {
-    for (ir_op *op = block ? block->first : NULL; op && old->uses; op = op->next) {
+static void replace_from(ir_op *first, ir_value *old, ir_value *with) {
+    for (ir_op *op = first; op && old->uses; op = op->next) {
         for (uint32_t i = 0; i < op->n_in; i++)
             if (op->in[i] == old) ir_set_operand(op, i, with);
-        for (uint32_t r = 0; r < op->n_regions; r++) replace_in_block(op->regions[r].block, old, with);
+        for (uint32_t r = 0; r < op->n_regions; r++)
+            if (op->regions[r].block) replace_from(op->regions[r].block->first, old, with);
     }
 }
 
+/* Readers stand behind what they read, most of them near: a pass that replaces one value after the other would take
+ * quadratic time if each walk began at the module's first op. */
 void ir_replace_uses(ir_module *m, ir_value *old, ir_value *with) {
     if (old == with) return;
-    for (ir_func *f = m->funcs; f && old->uses; f = f->next) replace_in_block(f->body, old, with);
+    if (old->def)
+        replace_from(old->def->next, old, with);
+    else if (old->block)
+        replace_from(old->block->first, old, with);
+    for (ir_func *f = m->funcs; f && old->uses; f = f->next)
+        if (f->body) replace_from(f->body->first, old, with);
 }
 
 static void drop_uses(ir_op *op) {

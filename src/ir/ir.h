@@ -211,6 +211,8 @@ struct ir_module {
     arena *mem;
     const char *name; /* NULL or "jit_step" */
     ir_func *funcs, *last_func;
+    ir_func **by_name; /* ir_func_find's table */
+    size_t n_by_name, cap_by_name;
     ir_attr *attrs; /* mhlo.num_replicas, ... */
     size_t n_attrs;
     ir_attr *meshes; /* of sdy: their names, and their spelling #sdy.mesh<["x"=2]> as OPAQUE texts */
@@ -242,6 +244,10 @@ void ir_module_free(ir_module *m);
 ir_module *ir_module_reset(ir_module *m);
 ir_func *ir_func_new(ir_module *m, const char *name, bool is_public);
 ir_func *ir_func_find(const ir_module *m, const char *name);
+/* static, or in the arena; the only way to another name, as ir_func_find has a table */
+void ir_func_rename(ir_func *f, const char *name);
+/* Takes functions out of the module: those for which `drop` is true. */
+void ir_funcs_drop(ir_module *m, bool (*drop)(const ir_func *f, void *user), void *user);
 ir_block *ir_func_block(ir_func *f);
 ir_value *ir_func_arg(ir_func *f, const ir_type *type);
 bool ir_func_set_arg_attr(ir_func *f, size_t arg, ir_attr attr); /* tf.aliasing_output, mhlo.sharding, ... */
@@ -271,7 +277,8 @@ ir_builder ir_before(ir_module *m, ir_op *op);
 ir_op *ir_build(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in, size_t n_attrs, const ir_attr *attrs,
                 size_t n_regions, ir_block *const *regions, size_t n_out, const ir_type *const *out_types);
 void ir_set_operand(ir_op *op, size_t i, ir_value *v);
-void ir_replace_uses(ir_module *m, ir_value *old, ir_value *with); /* walks the module; regions included */
+/* walks from `old` to its last reader; regions included */
+void ir_replace_uses(ir_module *m, ir_value *old, ir_value *with);
 void ir_erase(ir_op *op); /* results must be unused */
 /* Upper half of marks that nobody has used before (bit 63 is set, so no pointer or small number looks like
  * one): a service sets mark = epoch | index and believes a mark only when its upper half is the epoch, so

@@ -79,11 +79,37 @@ ir_op *ir_block_return(const ir_block *b) {
     return last && (ir_op_infos[last->code].flags & IR_TERMINATOR) ? last : NULL;
 }
 
+/* --- functions by name: open addressing, a power of two places, at most half of them taken. One that was dropped stays
+ * in its place, without a module. --- */
+static size_t place_of(const ir_module *m, const char *name) {
+    return (size_t)hash_bytes(name, strlen(name), (hash128){0, 0}).lo & (m->cap_by_name - 1);
+}
+
+static void enter_func(ir_module *m, ir_func *f) {
+    size_t i = place_of(m, f->name);
+    while (m->by_name[i]) i = (i + 1) & (m->cap_by_name - 1);
+    m->by_name[i] = f;
+    m->n_by_name++;
+}
+
+static bool grow_names(ir_module *m) {
+    if (2 * (m->n_by_name + 1) <= m->cap_by_name) return true;
+    size_t cap = 8, bytes;
+    while (cap < 4 * (m->n_by_name + 1)) cap *= 2;
+    ir_func **fresh = size_mul(cap, sizeof *fresh, &bytes) ? arena_alloc(m->mem, bytes) : NULL;
+    if (!fresh) return false;
+    m->by_name = fresh;
+    m->cap_by_name = cap;
+    m->n_by_name = 0;
+    for (ir_func *f = m->funcs; f; f = f->next) enter_func(m, f);
+    return true;
+}
+
 ir_func *ir_func_new(ir_module *m, const char *name, bool is_public) {
     ir_func *f = arena_alloc(m->mem, sizeof *f);
     char *copy = arena_strdup(m->mem, name);
     ir_block *body = ir_block_new(m);
-    if (!f || !copy || !body) return NULL;
+    if (!f || !copy || !body || !grow_names(m)) return NULL;
     f->name = copy;
     f->is_public = is_public;
     f->body = body;
@@ -94,13 +120,38 @@ ir_func *ir_func_new(ir_module *m, const char *name, bool is_public) {
     else
         m->funcs = f;
     m->last_func = f;
+    enter_func(m, f);
     return f;
 }
 
 ir_func *ir_func_find(const ir_module *m, const char *name) {
-    for (ir_func *f = m->funcs; f; f = f->next)
+    for (ir_func *f = m->cap_by_name ? NULL : m->funcs; f; f = f->next)
         if (strcmp(f->name, name) == 0) return f;
+    if (!m->cap_by_name) return NULL;
+    for (size_t i = place_of(m, name); m->by_name[i]; i = (i + 1) & (m->cap_by_name - 1))
+        if (m->by_name[i]->module && strcmp(m->by_name[i]->name, name) == 0) return m->by_name[i];
     return NULL;
+}
+
+/* Without a table functions are looked for one by one, until the next one that is made. */
+void ir_func_rename(ir_func *f, const char *name) {
+    f->name = name;
+    f->module->cap_by_name = 0;
+}
+
+void ir_funcs_drop(ir_module *m, bool (*drop)(const ir_func *f, void *user), void *user) {
+    ir_func **link = &m->funcs;
+    m->last_func = NULL;
+    while (*link) {
+        ir_func *f = *link;
+        if (drop(f, user)) {
+            *link = f->next;
+            f->module = NULL;
+        } else {
+            m->last_func = f;
+            link = &f->next;
+        }
+    }
 }
 
 ir_block *ir_func_block(ir_func *f) {

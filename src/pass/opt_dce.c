@@ -26,6 +26,7 @@ typedef struct reach {
     map *seen; /* by name */
     const ir_func **todo;
     size_t n, cap;
+    bool dropped;
 } reach;
 
 static bool reach_name(reach *r, const char *name) {
@@ -55,19 +56,11 @@ static bool reach_block(reach *r, const ir_block *b) {
     return true;
 }
 
-static void drop_unreached(pass_ctx *c, ir_module *m, const reach *r) {
-    ir_func **link = &m->funcs, *last = NULL;
-    while (*link) {
-        ir_func *f = *link;
-        if (f->is_public || map_get(r->seen, f->name, strlen(f->name))) {
-            last = f;
-            link = &f->next;
-            continue;
-        }
-        *link = f->next;
-        c->changed = true;
-    }
-    m->last_func = last;
+static bool is_unreached(const ir_func *f, void *reached) {
+    reach *r = reached;
+    bool unreached = !f->is_public && !map_get(r->seen, f->name, strlen(f->name));
+    r->dropped |= unreached;
+    return unreached;
 }
 
 static xt_status sweep_funcs(pass_ctx *c, ir_module *m) {
@@ -78,7 +71,8 @@ static xt_status sweep_funcs(pass_ctx *c, ir_module *m) {
         if (f->is_public) good = reach_name(&r, f->name);
     }
     while (good && r.n) good = reach_block(&r, r.todo[--r.n]->body);
-    if (good && any_public) drop_unreached(c, m, &r);
+    if (good && any_public) ir_funcs_drop(m, is_unreached, &r);
+    c->changed |= r.dropped;
     base_free(r.todo);
     map_free(r.seen, NULL);
     return good ? NULL : status_oom(sizeof r, "dead code elimination");

@@ -5,14 +5,14 @@
  * each element is written once. */
 #include "pass/pass.h"
 
-enum { MOST = 16 };
+enum { MOST = 16, MOST_SUMS = 4 * MOST }; /* of a chain of sums no more is looked at: each of its ops is a root */
 typedef struct piece {
     ir_value *value;
     int64_t at, size;
 } piece;
 typedef struct pieces {
     piece p[MOST];
-    size_t n;
+    size_t n, sums;
     int64_t dim; /* -1: not known yet */
 } pieces;
 
@@ -28,7 +28,8 @@ static bool collect(const ir_value *v, pieces *out, bool root) {
     const ir_op *op = v->def;
     size_t n;
     if (!op || (!root && v->uses != 1)) return false;
-    if (op->code == OP_add) return collect(op->in[0], out, false) && collect(op->in[1], out, false);
+    if (op->code == OP_add)
+        return out->sums++ < MOST_SUMS && collect(op->in[0], out, false) && collect(op->in[1], out, false);
     if (op->code != OP_pad || out->n == MOST || !is_zero(op->in[1])) return false;
     const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n),
                   *high = ir_get_ints(op, IR_A_edge_padding_high, &n);

@@ -139,7 +139,7 @@ static void fill(array *a) {
 /* A main that runs @part on every device. */
 static void add_main(ir_module *m, run *r) {
     ir_func *part = ir_func_find(m, "main");
-    part->name = "part";
+    ir_func_rename(part, "part");
     ir_func *f = ir_func_new(m, "main", true);
     size_t n = (size_t)r->grid.devices;
     ir_value **args = arena_alloc(m->mem, (n * r->n_in + 1) * sizeof *args);

@@ -1,6 +1,5 @@
-/* Where every slot lives: lifetimes, results written over dying operands, outputs that take over donated arguments, and
- * offsets of temporaries in one arena (largest first, each at the lowest place free during its whole life: the greedy
- * order of Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). */
+/* Where every slot lives: lifetimes, results written over dying operands, outputs that take over donated arguments.
+ * Where temporaries lie in the arena is offsets.c's. */
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
 #include "pass/pass.h"
@@ -53,34 +52,68 @@ static const ir_attr *arg_attr(const ir_func *f, size_t arg, const char *name) {
     return NULL;
 }
 
-/* The output that argument i is donated to: named by tf.aliasing_output, or with jax.buffer_donor the first free one
- * of its type. */
-static int donated_to(const cpu_exec *e, size_t i) {
+/* The output that argument i is donated to by tf.aliasing_output, or -1. */
+static int aliased_to(const cpu_exec *e, size_t i, bool *out_says) {
     const ir_func *f = e->main;
-    const ir_type *type = f->body->args[i]->type;
     const ir_attr *a = arg_attr(f, i, "tf.aliasing_output");
-    if (a && a->kind == IR_AK_INT) {
-        bool ok = a->v.i >= 0 && (uint64_t)a->v.i < f->n_results &&
-                  ir_type_bytes(f->result_types[a->v.i]) == ir_type_bytes(type);
-        return ok ? (int)a->v.i : -1;
-    }
-    a = arg_attr(f, i, "jax.buffer_donor");
-    if (!a || a->kind != IR_AK_BOOL || !a->v.b) return -1;
-    for (size_t j = 0; j < f->n_results; j++) {
-        bool taken = f->result_types[j] != type;
-        for (size_t k = 0; k < f->body->n_args && !taken; k++) {
-            const ir_attr *other = arg_attr(f, k, "tf.aliasing_output");
-            taken = e->alias[k] == (int)j || (other && other->kind == IR_AK_INT && other->v.i == (int64_t)j);
-        }
-        if (!taken) return (int)j;
-    }
+    *out_says = a && a->kind == IR_AK_INT;
+    if (!*out_says || a->v.i < 0 || (uint64_t)a->v.i >= f->n_results) return -1;
+    return ir_type_bytes(f->result_types[a->v.i]) == ir_type_bytes(f->body->args[i]->type) ? (int)a->v.i : -1;
+}
+
+/* The outputs of one type: what jax.buffer_donor gives to the first free one of them is looked for from the last found
+ * one on, as those before it stay taken. */
+typedef struct outputs {
+    const ir_type *type;
+    size_t next; /* no output before it is free */
+} outputs;
+
+static int first_free(const ir_func *f, const bool *taken, outputs *o) {
+    for (; o->next < f->n_results; o->next++)
+        if (f->result_types[o->next] == o->type && !taken[o->next]) return (int)o->next;
     return -1;
 }
 
+static xt_status donate_rest(cpu_exec *e, bool *taken, map *by_type) {
+    const ir_func *f = e->main;
+    for (size_t i = 0; i < f->body->n_args; i++) {
+        const ir_type *type = f->body->args[i]->type;
+        const ir_attr *a = arg_attr(f, i, "jax.buffer_donor");
+        bool says;
+        aliased_to(e, i, &says);
+        if (says || !a || a->kind != IR_AK_BOOL || !a->v.b) continue;
+        outputs *o = map_get(by_type, &type->id, sizeof type->id);
+        if (!o) {
+            o = base_calloc(1, sizeof *o);
+            if (!o || !map_put(by_type, &type->id, sizeof type->id, o, NULL)) {
+                base_free(o);
+                return status_oom(sizeof *o, "a buffer plan");
+            }
+            o->type = type;
+        }
+        e->alias[i] = first_free(f, taken, o);
+        if (e->alias[i] >= 0) taken[e->alias[i]] = true;
+    }
+    return NULL;
+}
+
+/* An output that tf.aliasing_output names is nobody else's, also where its argument's size is another. */
 xt_status cpu_stage_donate(cpu_builder *b) {
     cpu_exec *e = b->exec;
-    for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = donated_to(e, i);
-    return NULL;
+    const ir_func *f = e->main;
+    bool *taken = base_calloc(f->n_results + 1, sizeof *taken);
+    map *by_type = map_new();
+    xt_status s = taken && by_type ? NULL : status_oom(f->n_results, "a buffer plan");
+    for (size_t i = 0; !s && i < f->body->n_args; i++) {
+        const ir_attr *a = arg_attr(f, i, "tf.aliasing_output");
+        bool says;
+        e->alias[i] = aliased_to(e, i, &says);
+        if (says && a->v.i >= 0 && (uint64_t)a->v.i < f->n_results) taken[a->v.i] = true;
+    }
+    if (!s) s = donate_rest(e, taken, by_type);
+    map_free(by_type, base_free);
+    base_free(taken);
+    return s;
 }
 
 /* An output may live in a donated argument's memory if it is first written after the argument's last reader, or by that
@@ -130,67 +163,6 @@ static void share(cpu_plan *p) {
             }
         }
     }
-}
-
-typedef struct placed {
-    uint32_t slot;
-    size_t bytes, offset;
-    uint32_t first, last;
-} placed;
-
-static int by_size(const void *a, const void *b) {
-    const placed *x = a, *y = b;
-    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
-    return x->slot < y->slot ? -1 : x->slot > y->slot;
-}
-
-static xt_status offsets(cpu_plan *p) {
-    placed *all = base_malloc((p->n_slots + 1) * sizeof *all);
-    uint32_t *order = base_malloc((p->n_slots + 1) * sizeof *order); /* those that have a place, by offset */
-    xt_status s = NULL;
-    size_t n = 0, done = 0;
-    if (!all || !order) {
-        s = status_oom(0, "a buffer plan");
-        goto out;
-    }
-    for (uint32_t i = 0; i < p->n_slots; i++) {
-        const cpu_slot *x = &p->slots[i];
-        if (x->kind != CPU_SLOT_TEMP || x->same_as != CPU_NONE || x->first == CPU_NONE || x->bytes == 0) continue;
-        size_t bytes;
-        if (!size_add(x->bytes, CPU_ALIGN - 1, &bytes)) {
-            s = status_new(XT_RESOURCE_EXHAUSTED, NULL, "a temporary of %zu bytes is too large", x->bytes);
-            goto out;
-        }
-        all[n++] = (placed){i, bytes / CPU_ALIGN * CPU_ALIGN, 0, x->first, x->last};
-    }
-    qsort(all, n, sizeof *all, by_size);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = 0, k;
-        for (k = 0; k < done; k++) {
-            const placed *q = &all[order[k]];
-            if (q->last < all[i].first || q->first > all[i].last) continue;
-            if (q->offset >= at && q->offset - at >= all[i].bytes) break;
-            if (q->offset + q->bytes > at) at = q->offset + q->bytes;
-        }
-        size_t end;
-        if (!size_add(at, all[i].bytes, &end)) {
-            s = status_new(XT_RESOURCE_EXHAUSTED, NULL,
-                           "the temporaries of this program do not fit into the address space");
-            goto out;
-        }
-        all[i].offset = at;
-        p->slots[all[i].slot].offset = at;
-        if (end > p->arena_bytes) p->arena_bytes = end;
-        size_t where = done;
-        while (where > 0 && all[order[where - 1]].offset > at) where--;
-        memmove(order + where + 1, order + where, (done - where) * sizeof *order);
-        order[where] = (uint32_t)i;
-        done++;
-    }
-out:
-    base_free(all);
-    base_free(order);
-    return s;
 }
 
 static xt_status find_peak(cpu_plan *p) {
@@ -261,7 +233,7 @@ xt_status cpu_stage_assign(cpu_builder *b) {
             if (p->slots[i].kind == CPU_SLOT_TEMP && p->slots[i].first != CPU_NONE)
                 p->slots[i].first = 0, p->slots[i].last = (uint32_t)p->n_thunks;
     }
-    XT_TRY(offsets(&e->plan));
+    XT_TRY(cpu_plan_offsets(&e->plan));
     XT_TRY(find_peak(&e->plan));
     fill_stats(e);
     return NULL;

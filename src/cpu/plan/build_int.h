@@ -14,6 +14,7 @@ typedef enum value_state {
     VALUE_MEMBER, /* of group `group`, which is open */
     VALUE_GONE /* was a member that nobody outside its group reads */
 } value_state;
+enum { MOST_LAZY_DEPTH = 64 }; /* programs that people write have chains of a few */
 typedef struct value_info {
     const ir_value *value;
     value_state state;
@@ -22,6 +23,7 @@ typedef struct value_info {
     bool grouped; /* a member of group `group`, open or closed */
     uint32_t group;
     int number; /* in the vector program of the group being emitted */
+    uint8_t lazy_depth; /* a lazy value's: so many lazy ones lie between it and memory, at least */
     uint32_t inside; /* uses by members of its own group */
     bool kept; /* read by a thunk that is no reader in the program */
     uint8_t feature; /* layout.h: 1 + the feature dim of a blocked image, 0: the value lies dense */

@@ -11,9 +11,9 @@ xt_status loop_add_input(loop_reads *r, const ir_value *v, cpu_ref ref, uint32_t
     return NULL;
 }
 
-/* Follows names of the same elements in the same order. */
+/* Longer chains have been made dense on their way, or are no chain within one group. */
 const ir_value *loop_strip_aliases(const ir_value *v) {
-    while (v->def && build_is_alias(v->def)) v = build_alias_of(v);
+    for (int n = 0; n < MOST_LAZY_DEPTH + GROUP_MAX_OPS && v->def && build_is_alias(v->def); n++) v = build_alias_of(v);
     return v;
 }
 

@@ -53,6 +53,85 @@ static int by_begin(const void *a, const void *b) {
     return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
+/* A set of numbers below `n`, in levels: a bit of the next level for 64 of the one before. */
+enum { SET_LEVELS = 6 };
+typedef struct number_set {
+    uint64_t *bits[SET_LEVELS];
+} number_set;
+
+static bool set_init(number_set *s, size_t n) {
+    for (int k = 0; k < SET_LEVELS; k++) {
+        n = n / 64 + 1;
+        if (!(s->bits[k] = base_calloc(n, sizeof **s->bits))) return false;
+    }
+    return true;
+}
+
+static void set_free(number_set *s) {
+    for (int k = 0; k < SET_LEVELS; k++) base_free(s->bits[k]);
+}
+
+static void set_add(number_set *s, size_t i) {
+    for (int k = 0; k < SET_LEVELS; k++, i /= 64) s->bits[k][i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static void set_remove(number_set *s, size_t i) {
+    for (int k = 0; k < SET_LEVELS; k++, i /= 64) {
+        s->bits[k][i / 64] &= ~(UINT64_C(1) << i % 64);
+        if (s->bits[k][i / 64]) return;
+    }
+}
+
+/* The next number above i (up), or below it, that is in the set; SIZE_MAX: none. */
+static size_t set_beside(const number_set *s, size_t i, bool up) {
+    for (int k = 0; k < SET_LEVELS; k++, i /= 64) {
+        uint64_t mask = up ? ~(((UINT64_C(1) << i % 64) - 1) << 1 | 1) : (UINT64_C(1) << i % 64) - 1;
+        uint64_t word = s->bits[k][i / 64] & mask;
+        if (!word) continue;
+        i = i / 64 * 64 + (size_t)(up ? __builtin_ctzll(word) : 63 - __builtin_clzll(word));
+        for (; k > 0; k--) {
+            word = s->bits[k - 1][i];
+            i = i * 64 + (size_t)(up ? __builtin_ctzll(word) : 63 - __builtin_clzll(word));
+        }
+        return i;
+    }
+    return SIZE_MAX;
+}
+
+typedef struct moment { /* a life's beginning or end */
+    uint32_t thunk, number;
+    bool begins;
+} moment;
+static int by_time(const void *a, const void *b) { /* a life ends after its last thunk, before the next one */
+    const moment *x = a, *y = b;
+    if (x->thunk != y->thunk) return x->thunk < y->thunk ? -1 : 1;
+    if (x->begins != y->begins) return x->begins ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Through time: what begins to live overlaps one that lives only if it overlaps one of those beside it in memory, as
+ * they do not overlap each other. */
+static xt_status check_apart(const cpu_exec *e, const span *all, size_t n, moment *moments, number_set *alive) {
+    for (size_t i = 0; i < n; i++) {
+        moments[2 * i] = (moment){all[i].first, (uint32_t)i, true};
+        moments[2 * i + 1] = (moment){all[i].last, (uint32_t)i, false};
+    }
+    qsort(moments, 2 * n, sizeof *moments, by_time);
+    for (size_t i = 0; i < 2 * n; i++) {
+        size_t k = moments[i].number;
+        if (!moments[i].begins) {
+            set_remove(alive, k);
+            continue;
+        }
+        size_t above = set_beside(alive, k, true), below = set_beside(alive, k, false);
+        if ((above != SIZE_MAX && all[above].begin < all[k].end) ||
+            (below != SIZE_MAX && all[below].end > all[k].begin))
+            return cpu_plan_broken(e, all[k].first, "shares memory with one that is alive", all[k].slot);
+        set_add(alive, k);
+    }
+    return NULL;
+}
+
 /* Temporaries that live at the same time lie apart, inside the arena; a life covers every thunk that touches the slot
  * or one that goes on in it. */
 static xt_status check_memory(const cpu_exec *e, span *all) {
@@ -78,11 +157,13 @@ static xt_status check_memory(const cpu_exec *e, span *all) {
         all[n++] = (span){s->offset, s->offset + s->bytes, s->first, s->last, i};
     }
     qsort(all, n, sizeof *all, by_begin);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = i + 1; k < n && all[k].begin < all[i].end; k++)
-            if (all[k].first <= all[i].last && all[i].first <= all[k].last)
-                return cpu_plan_broken(e, all[k].first, "shares memory with one that is alive", all[k].slot);
-    return NULL;
+    moment *moments = base_malloc((2 * n + 1) * sizeof *moments);
+    number_set alive = {0};
+    xt_status s = set_init(&alive, n) && moments ? check_apart(e, all, n, moments, &alive)
+                                                 : status_oom(n * sizeof *moments, "checking a plan");
+    set_free(&alive);
+    base_free(moments);
+    return s;
 }
 
 xt_status cpu_plan_verify(const cpu_exec *e, bool assigned) {

@@ -10,18 +10,70 @@
 #include "cpu/plan/stages.h"
 #include "cpu/vector/access.h"
 
-/* Where v's elements lie in a place that holds `value`; false: v is not made of it by shape ops. */
-static bool find_elements(const ir_value *value, const ir_value *v, view *out) {
+/* Chains of names and windows may be long, and each of their values may be read somewhere: now and then one's elements
+ * are remembered, by the number in its mark, so that no chain is followed to its end for each. */
+typedef struct known {
+    const ir_value *of;
+    view at;
+} known;
+enum { REMEMBERED_EVERY = 32 };
+typedef struct lookup {
+    const cpu_exec *e;
+    uint64_t epoch;
+    known *known;
+    size_t n, cap;
+    const ir_value **chain; /* scratch */
+    size_t n_chain, cap_chain;
+    bool no_memory;
+} lookup;
+
+static const view *remembered(const lookup *r, const ir_value *value, const ir_value *v) {
+    if (v->mark >> 32 != r->epoch >> 32) return NULL;
+    const known *k = &r->known[(uint32_t)v->mark];
+    return k->of == value ? &k->at : NULL;
+}
+
+static bool remember(lookup *r, const ir_value *value, const ir_value *v, const view *at) {
+    known k = {value, *at};
+    if (r->n >= UINT32_MAX || !VEC_PUSH(r->known, r->n, r->cap, k)) return false;
+    ((ir_value *)(uintptr_t)v)->mark = r->epoch | (r->n - 1);
+    return true;
+}
+
+/* What v is a name of, or a window on; NULL: neither. */
+static const ir_value *seen_through(const ir_value *v) {
     const ir_op *op = v->def;
-    view inner;
-    if (v == value) return view_dense(v->type, out);
-    if (!op) return false;
-    if (!build_is_alias(op))
-        return op->n_in == 1 && find_elements(value, op->in[0], &inner) && view_through(op, &inner, out);
-    const ir_value *of = build_alias_of(v);
-    if (!find_elements(value, of, &inner) || !view_is_dense(&inner) || !view_dense(v->type, out)) return false;
-    size_t from = xt_dtype_size(of->type->dtype), to = xt_dtype_size(v->type->dtype);
-    out->offset = inner.offset * (int64_t)from / (int64_t)to;
+    if (!op) return NULL;
+    return build_is_alias(op) ? build_alias_of(v) : op->n_in == 1 ? op->in[0] : NULL;
+}
+
+/* From where the elements of what v is made of lie to where its own do. */
+static bool step_to(const ir_value *v, view *at) {
+    view inner = *at;
+    if (!build_is_alias(v->def)) return view_through(v->def, &inner, at);
+    if (!view_is_dense(&inner) || !view_dense(v->type, at)) return false;
+    size_t from = xt_dtype_size(build_alias_of(v)->type->dtype), to = xt_dtype_size(v->type->dtype);
+    at->offset = inner.offset * (int64_t)from / (int64_t)to;
+    return true;
+}
+
+/* Where v's elements lie in a place that holds `value`; false: v is not made of it by shape ops. */
+static bool find_elements(lookup *r, const ir_value *value, const ir_value *v, view *out) {
+    const view *begin = NULL;
+    r->n_chain = 0;
+    for (; v != value && !(begin = remembered(r, value, v)); v = seen_through(v)) {
+        if (!seen_through(v)) return false;
+        if (!VEC_PUSH(r->chain, r->n_chain, r->cap_chain, v)) return r->no_memory = true, false;
+    }
+    if (begin)
+        *out = *begin;
+    else if (!view_dense(v->type, out))
+        return false;
+    for (size_t i = r->n_chain; i-- > 0;) {
+        if (!step_to(r->chain[i], out)) return false;
+        if ((r->n_chain - i) % REMEMBERED_EVERY == 0 && !remember(r, value, r->chain[i], out))
+            return r->no_memory = true, false;
+    }
     return true;
 }
 
@@ -46,9 +98,9 @@ static bool same_view(const view *a, const view *b) {
 }
 
 /* The read of a value by a loop whose elements lie as in a blocked image of feature dim `loop` - 1, or dense (0). */
-static const char *check_value(const cpu_slot *s, size_t offset, uint8_t loop, const cpu_access *a) {
+static const char *check_value(lookup *r, const cpu_slot *s, size_t offset, uint8_t loop, const cpu_access *a) {
     cpu_access did = *a, want = {.value = a->value};
-    if (!find_elements(s->value, a->value, &want.at)) return "reads something else than what lies there";
+    if (!find_elements(r, s->value, a->value, &want.at)) return "reads something else than what lies there";
     if (a->value->type->count == 0) return NULL;
     if (s->feature && (a->value != s->value || (loop && loop != s->feature)))
         return "reads a blocked image as something else";
@@ -84,7 +136,7 @@ static const char *check_inside(const cpu_slot *s, size_t offset, const cpu_acce
 }
 
 /* An operand without a view of its own: all of its value, in its own order. */
-static const char *check_whole(const cpu_slot *s, size_t offset, const ir_value *v, bool blocked) {
+static const char *check_whole(lookup *r, const cpu_slot *s, size_t offset, const ir_value *v, bool blocked) {
     view at;
     if (v->type->kind != IR_TENSOR || v->type->count < 0) return NULL;
     if (offset + ir_type_bytes(v->type) > s->bytes) return "reads beyond the end of a place";
@@ -92,7 +144,7 @@ static const char *check_whole(const cpu_slot *s, size_t offset, const ir_value 
         return blocked ? "reads as a blocked image what lies dense" : "reads as dense what lies blocked";
     if (blocked) return s->value == v && offset == 0 ? NULL : "reads another image than the one that lies there";
     if (!s->value || v->type->rank > VIEW_MAX || s->value->type->rank > VIEW_MAX) return NULL;
-    if (!find_elements(s->value, v, &at)) return "reads something else than what lies there";
+    if (!find_elements(r, s->value, v, &at)) return "reads something else than what lies there";
     bool same = view_is_dense(&at) && (size_t)at.offset * xt_dtype_size(v->type->dtype) == offset;
     return same || v->type->count == 0 ? NULL
                                        : "reads without the view that lies between the value and what lies there";
@@ -112,7 +164,8 @@ static bool is_written_whole(const cpu_plan *p, const cpu_thunk *th, uint32_t o)
     return !told || !s->value || n >= s->value->type->count;
 }
 
-static xt_status check_thunk(const cpu_exec *e, uint32_t t) {
+static xt_status check_thunk(lookup *look, uint32_t t) {
+    const cpu_exec *e = look->e;
     const cpu_plan *p = &e->plan;
     const cpu_thunk *th = &p->thunks[t];
     const char *wrong = NULL;
@@ -128,14 +181,14 @@ static xt_status check_thunk(const cpu_exec *e, uint32_t t) {
         wrong = check_inside(s, r->offset, &a);
         const ir_value *v = a.value ? a.value : a.arg < th->n_in ? th->reads[a.arg] : s->value;
         if (!wrong && v && a.elem != xt_dtype_size(v->type->dtype)) wrong = "reads or writes elements of another size";
-        if (!wrong && a.value && s->value) wrong = check_value(s, r->offset, loop, &a);
+        if (!wrong && a.value && s->value) wrong = check_value(look, s, r->offset, loop, &a);
         if (wrong) return cpu_plan_broken(e, t, wrong, r->slot);
         if (a.value && a.arg < 64) viewed |= UINT64_C(1) << a.arg;
     }
     for (uint32_t i = 0; i < th->n_in; i++) {
         if (!th->reads[i] || (i < 64 && viewed >> i & 1)) continue;
-        wrong =
-            check_whole(&p->slots[th->in[i].slot], th->in[i].offset, th->reads[i], i < 64 && th->in_blocked >> i & 1);
+        bool blocked = i < 64 && th->in_blocked >> i & 1;
+        wrong = check_whole(look, &p->slots[th->in[i].slot], th->in[i].offset, th->reads[i], blocked);
         if (wrong) return cpu_plan_broken(e, t, wrong, th->in[i].slot);
     }
     for (uint32_t o = 0; o < th->n_out; o++)
@@ -145,6 +198,15 @@ static xt_status check_thunk(const cpu_exec *e, uint32_t t) {
 }
 
 xt_status cpu_plan_verify_reads(const cpu_exec *e) {
-    for (uint32_t t = 0; t < e->plan.n_thunks; t++) XT_TRY(check_thunk(e, t));
-    return NULL;
+    lookup r = {.e = e, .epoch = ir_new_epoch()};
+    xt_status s = NULL;
+    for (uint32_t t = 0; !s && t < e->plan.n_thunks; t++) {
+        s = check_thunk(&r, t);
+        if (!r.no_memory) continue;
+        xt_status_free(s);
+        s = status_oom(r.cap * sizeof *r.known, "checking a plan");
+    }
+    base_free(r.known);
+    base_free(r.chain);
+    return s;
 }

@@ -13,6 +13,23 @@ static bool is_dead(const ir_op *op) {
     return true;
 }
 
+/* A value stays lazy, but not behind any number of others: who reads it walks through all of them. */
+static xt_status keep_lazy(cpu_builder *b, const ir_value *v) {
+    const ir_op *op = v->def;
+    const ir_value *of = build_is_alias(op) ? build_alias_of(v) : op->n_in ? op->in[0] : NULL;
+    const value_info *in = of ? build_info(b, of) : NULL;
+    uint8_t depth = in && in->state == VALUE_LAZY ? in->lazy_depth + 1 : 0;
+    value_info *out = build_info(b, v);
+    cpu_ref ignored;
+    if (!out) return status_oom(sizeof *out, "a buffer plan");
+    out->state = VALUE_LAZY;
+    out->lazy_depth = depth;
+    if (depth < MOST_LAZY_DEPTH || v->type->kind != IR_TENSOR) return NULL;
+    XT_TRY(cpu_build_dense(b, v, &ignored));
+    build_info(b, v)->state = VALUE_DENSE;
+    return NULL;
+}
+
 static xt_status lower_op(cpu_builder *b, const ir_op *op) {
     const norm_fusion *fusion;
     if (layout_fusion_at(b, op, &fusion)) return fusion ? b->lowering->blocked.norm(b, fusion) : NULL;
@@ -26,11 +43,7 @@ static xt_status lower_op(cpu_builder *b, const ir_op *op) {
             !in->feature && op->in[0]->type->count == op->out[0].type->count &&
             vprog_type_of(op->out[0].type->dtype, &ignored))
             return group_join(b, op);
-        for (uint32_t i = 0; i < op->n_out; i++) {
-            value_info *out = build_info(b, &op->out[i]);
-            if (!out) return status_oom(sizeof *out, "a buffer plan");
-            out->state = VALUE_LAZY;
-        }
+        for (uint32_t i = 0; i < op->n_out; i++) XT_TRY(keep_lazy(b, &op->out[i]));
         return NULL;
     }
     if (vprog_takes(op)) return group_join(b, op);

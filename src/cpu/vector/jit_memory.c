@@ -17,7 +17,7 @@ struct jit_code {
     int users;
 };
 
-enum { UNIT = 64, BUCKETS = 256 };
+enum { UNIT = 64, BUCKETS = 1 << 14, CLASSES = 64 };
 static const size_t MOST = (size_t)64 << 20, STEP
 = (size_t)256 << 10; /* address space; so much of it gets memory at a time */
 static struct {
@@ -26,7 +26,8 @@ static struct {
     uint8_t *write, *run;
     int fd;
     size_t used, backed; /* backed: so many bytes have memory; a store behind them could be a SIGBUS */
-    jit_code *buckets[BUCKETS], *unused;
+    jit_code *buckets[BUCKETS];
+    jit_code *unused[CLASSES + 1]; /* by room in units; the last: all larger ones */
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool open_memory(void) {
@@ -63,15 +64,20 @@ static bool back(size_t n) {
     return true;
 }
 
+static size_t class_of(size_t room) {
+    return room / UNIT < CLASSES ? room / UNIT : CLASSES;
+}
+
 /* Room for n bytes: one that was given back and is not much larger, else new. */
 static jit_code *get_room(size_t n) {
-    size_t room = (n + UNIT - 1) / UNIT * UNIT;
-    for (jit_code **link = &memory.unused; *link; link = &(*link)->next) {
-        jit_code *c = *link;
-        if (c->room < room || c->room > room + room / 4) continue;
-        *link = c->next;
-        return c;
-    }
+    size_t room = (n + UNIT - 1) / UNIT * UNIT, most = room + room / 4;
+    for (size_t k = class_of(room); k <= class_of(most); k++)
+        for (jit_code **link = &memory.unused[k]; *link; link = &(*link)->next) {
+            jit_code *c = *link;
+            if (c->room < room || c->room > most) continue;
+            *link = c->next;
+            return c;
+        }
     if (memory.used + room > MOST || !back(memory.used + room)) return NULL;
     jit_code *c = base_calloc(1, sizeof *c);
     if (!c) return NULL;
@@ -116,8 +122,8 @@ void jit_release(jit_code *c) {
         jit_code **link = &memory.buckets[h.lo % BUCKETS];
         while (*link != c) link = &(*link)->next;
         *link = c->next;
-        c->next = memory.unused;
-        memory.unused = c;
+        c->next = memory.unused[class_of(c->room)];
+        memory.unused[class_of(c->room)] = c;
     }
     pthread_mutex_unlock(&memory.lock);
 }

@@ -324,11 +324,11 @@ static xt_status run_on_device(const char *device, const ir_module *m, ir_func *
     str text = STR_INIT;
     const char *name = f->name;
     bool is_public = f->is_public;
-    f->name = "main"; /* what devices run; the module is a clone of ours */
+    ir_func_rename(f, "main"); /* what devices run; the module is a clone of ours */
     f->is_public = true;
     xt_status s = device_open(&(device_open_opts){.spec = device, .n_nodes = 1}, &c);
     if (!s) s = program_print(m, device_text_version(c), IR_PRINT_LOC_ORDINAL, &text);
-    f->name = name;
+    ir_func_rename(f, name);
     f->is_public = is_public;
     if (!s) s = device_compile(c, str_cstr(&text), text.len, &(device_compile_opts){.num_replicas = 1}, &e);
     if (!s) s = upload_run_read(c, e, f, n_in, in, out);
