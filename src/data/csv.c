@@ -24,6 +24,7 @@ typedef struct csv {
     char separator;
     column *columns;
     size_t n_columns;
+    map *by_name; /* -> 1 + the column's number; names from a header */
     int64_t *rows; /* where each begins, and where the last ends */
     size_t n_rows, cap_rows;
     int n_x, n_y;
@@ -36,6 +37,7 @@ static void csv_free(void *user) {
     if (!c) return;
     if (c->fd >= 0) close(c->fd);
     for (size_t k = 0; k < c->n_columns; k++) base_free(c->columns[k].name);
+    map_free(c->by_name, NULL);
     base_free(c->columns);
     base_free(c->rows);
     base_free(c->path);
@@ -255,6 +257,8 @@ static xt_status add_column(csv *c, const char *name) {
     }
     if (!new.name) return status_oom(sizeof new, "a column's name");
     c->columns[c->n_columns++] = new;
+    if (!map_put(c->by_name, new.name, strlen(new.name), (void *)(uintptr_t)c->n_columns, NULL))
+        return status_oom(sizeof new, "a column's name");
     return NULL;
 }
 
@@ -269,11 +273,9 @@ static xt_status name_columns(csv *c, char *record, bool header) {
         size_t n = strlen(name);
         while (n && name[n - 1] == ' ') name[--n] = 0;
         numbers += parse_double(name, &v);
-        if (header)
-            for (size_t k = 0; k < c->n_columns; k++)
-                if (strcmp(c->columns[k].name, name) == 0 && *name)
-                    return status_new(XT_INVALID_ARGUMENT, NULL, "%s:1: two columns are called \"%s\"%s", c->path, name,
-                                      parse_double(name, &v) ? "; a file without names needs .header = XT_OFF" : "");
+        if (header && *name && map_get(c->by_name, name, strlen(name)))
+            return status_new(XT_INVALID_ARGUMENT, NULL, "%s:1: two columns are called \"%s\"%s", c->path, name,
+                              parse_double(name, &v) ? "; a file without names needs .header = XT_OFF" : "");
         snprintf(number, sizeof number, "%zu", c->n_columns);
         XT_TRY(add_column(c, header ? name : number));
     }
@@ -315,7 +317,13 @@ static xt_status choose(csv *c, const char *list, bool is_x, int *out_n) {
         size_t length = strlen(name);
         while (length && name[length - 1] == ' ') name[--length] = 0;
         bool found = false;
-        for (size_t k = 0; !s && k < c->n_columns; k++) {
+        size_t first = 0, end = c->n_columns;
+        if (*name && !strpbrk(name, "*?[\\")) { /* no pattern: at most one column has that name */
+            size_t number = (uintptr_t)map_get(c->by_name, name, strlen(name));
+            first = number ? number - 1 : 0;
+            end = number;
+        }
+        for (size_t k = first; !s && k < end; k++) {
             if (strcmp(c->columns[k].name, name) != 0 && fnmatch(name, c->columns[k].name, 0) != 0) continue;
             int *place = is_x ? &c->columns[k].in_x : &c->columns[k].in_y;
             if (*place >= 0)
@@ -383,7 +391,7 @@ static xt_status open_csv(csv *c, const char *path, const xt_csv_opts *o) {
     c->y_dtype = o->y_dtype;
     c->y_whole = true;
     struct stat st;
-    if (!(c->path = base_strdup(path))) return status_oom(strlen(path), "a path");
+    if (!(c->path = base_strdup(path)) || !(c->by_name = map_new())) return status_oom(strlen(path), "a path");
     c->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (c->fd < 0)
         return status_new(errno == ENOENT ? XT_NOT_FOUND : XT_UNKNOWN, NULL, "%s: %s", path, strerror(errno));

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -355,6 +356,37 @@ static void a_long_file_of_numbers(void **state) {
     str_free(&text);
 }
 
+static double time_of_columns(int n) {
+    struct timespec t[2];
+    double best = 1e9;
+    str text = STR_INIT, list = STR_INIT;
+    for (int i = 0; i < n; i++) str_printf(&list, "%sc%d", i ? "," : "", i);
+    str_appendn(&text, list.data, list.len);
+    for (int i = 0; i < n; i++) str_append(&text, i ? ",1" : "\n1");
+    put_file("wide.csv", text.data, text.len);
+    for (int run = 0; run < 3; run++) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t[0]);
+        xt_dataset *d = xt_csv_dataset(in_dir("wide.csv"), .x = str_cstr(&list));
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t[1]);
+        if (!d) fail_msg("%s", xt_status_message(xt_error()));
+        assert_int_equal(xt_dataset_x(d).dims[0], n);
+        xt_dataset_free(d);
+        double took = (double)(t[1].tv_sec - t[0].tv_sec) + (double)(t[1].tv_nsec - t[0].tv_nsec) * 1e-9;
+        if (took < best) best = took;
+    }
+    str_free(&text);
+    str_free(&list);
+    return best;
+}
+
+/* As many columns as are read cost as many times what a quarter of them does; what compares each name with all
+ * others would take 16 times. */
+static void many_columns(void **state) {
+    (void)state;
+    double some = time_of_columns(1 << 14), all = time_of_columns(1 << 16);
+    if (all > 9 * some) fail_msg("%.3f s for 16,384 columns, %.3f s for 65,536", some, all);
+}
+
 /* --- files of arrays and text --- */
 static void put_npy(const char *name, xt_dtype t, int rank, const int64_t *dims, const void *data, size_t bytes) {
     xt_array a = {.dtype = t, .rank = rank, .data = (void *)data, .bytes = bytes};
@@ -417,7 +449,7 @@ int main(void) {
         TEST(datasets_of_datasets),   TEST(random_splits), TEST(specs_that_do_not_fit),
         TEST(augmentation),           TEST(image_folders), TEST(cifar),
         TEST(files_of_arrays),        TEST(text_windows),  TEST(files_of_numbers),
-        TEST(a_long_file_of_numbers),
+        TEST(a_long_file_of_numbers), TEST(many_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
