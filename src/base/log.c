@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/private_file.h"
 
 static pthread_mutex_t sink_lock = PTHREAD_MUTEX_INITIALIZER;
 static xt_sink_fn sink;
@@ -143,8 +144,11 @@ void log_raw(xt_severity sev, const char *text, size_t n) {
 }
 
 static void log_v(xt_severity sev, const char *fmt, va_list ap) {
-    str text = STR_INIT;
-    str_vprintf(&text, fmt, ap);
+    str said = STR_INIT, text = STR_INIT;
+    str_vprintf(&said, fmt, ap);
+    text.failed = said.failed;
+    str_append_shown(&text, str_cstr(&said), said.len, "\n\t");
+    str_free(&said);
     if (text.len == 0 || text.data[text.len - 1] != '\n') str_putc(&text, '\n');
     if (text.failed) /* say at least what there is a constant for */
         log_raw(sev, fmt, strlen(fmt));

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
+#include "base/private_file.h"
 
 struct xt_status_s {
     xt_code code;
@@ -79,7 +80,7 @@ static bool compose(xt_status s, src_id where, const char *text) {
     if (src_hidden(where)) where = 0;
     if (where) str_printf(&whole, "%s: ", src_text(where, position, sizeof position));
     size_t prefix = whole.len;
-    str_append(&whole, text);
+    str_append_shown(&whole, text, strlen(text), "\n\t");
     if (whole.failed) {
         str_free(&whole);
         return false;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <xtrain/xtrain.h>
 
 #include "crash/crash.h"
 #include "base/private_file.h"
@@ -106,6 +107,31 @@ static void names_are_shown_whole_or_cut(void **state) {
     str_append_name(&s, long_name);
     assert_true(s.len < 230 && strstr(str_cstr(&s), "... (399 characters)"));
     str_free(&s);
+}
+
+/* Whatever a file's name, a header or a rank's message brings with it: no status and no message of the library has it.
+ * Text in other scripts stays as it is. */
+static void no_message_moves_a_cursor(void **state) {
+    (void)state;
+    static const char name[] = "gr\xc3\xbc\xc3\x9f\x1b]0;title\x07\r\b\xc2\x9b"
+                               "2J\x7f\tend";
+    static const char shown[] = "gr\xc3\xbc\xc3\x9f\\x1b]0;title\\x07\\x0d\\x08\\xc2\\x9b2J\\x7f\tend";
+    xt_status s = status_new(XT_DATA_LOSS, NULL, "tensor %s: bad\nsecond line", name);
+    s = status_context(s, "file %s", name);
+    const char *text = xt_status_message(s);
+    assert_int_equal(count(text, shown), 2);
+    assert_non_null(strstr(text, "bad\nsecond line"));
+    assert_null(strpbrk(text, "\x1b\x07\r\b\x7f"));
+    *told = 0;
+    log_msg(XT_SEV_WARNING, "metric %s", name);
+    log_once("no_message_moves_a_cursor", XT_SEV_WARNING, "rank %s", name);
+    assert_int_equal(count(told, shown), 2);
+    assert_null(strpbrk(told, "\x1b\x07\r\b\x7f"));
+    *told = 0;
+    xt_status_free(s);
+    assert_null(xt_csv_dataset(in_dir("\x1b[2J.csv")));
+    assert_non_null(strstr(xt_status_message(xt_error()), "\\x1b[2J.csv"));
+    xt_clear_error();
 }
 
 /* What a path comes to; NULL where a link of another user is on its way, which the message names. */
@@ -213,6 +239,7 @@ int main(void) {
                                        cmocka_unit_test(every_part_of_a_path_is_looked_at),
                                        cmocka_unit_test(a_safe_folder_has_no_links),
                                        cmocka_unit_test(names_are_shown_whole_or_cut),
+                                       cmocka_unit_test(no_message_moves_a_cursor),
                                        cmocka_unit_test(a_forged_segment_is_refused)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char remove[128];
