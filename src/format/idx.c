@@ -1,12 +1,14 @@
 /* Reading IDX files. zlib's gz functions read plain files as they are, so both kinds take one path. */
 #include "format/idx.h"
 
+#include "format/room.h"
+
 #include <errno.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
 enum { TYPE_UBYTE = 8 };
-static const int64_t MAX_BYTES = (int64_t)1 << 32;
+static const int64_t MAX_BYTES = INT64_MAX;
 
 /* Fills dst; the error says where the data ends. */
 static xt_status read_exactly(gzFile f, const char *path, int64_t offset, void *dst, int64_t n, const char *what) {
@@ -74,6 +76,7 @@ static xt_status read_body(gzFile f, const char *path, idx_array *out) {
     int64_t n = 1, offset = 4 + 4 * out->rank;
     for (int i = 0; i < out->rank; i++) n *= out->dims[i];
     XT_TRY(check_size(path, n));
+    XT_TRY(room_for((uint64_t)n, "its array", path));
     out->data = base_malloc((size_t)n);
     if (!out->data) return status_oom((size_t)n, path);
     XT_TRY(read_exactly(f, path, offset, out->data, n, "data"));

@@ -1,6 +1,9 @@
 /* libpng reports errors by longjmp; everything it must not skip over is set up before setjmp and released after. */
 #include "format/png.h"
 
+#include "format/room.h"
+
+#include <limits.h>
 #include <png.h>
 
 static void append(png_structp p, png_bytep data, png_size_t n) {
@@ -54,8 +57,18 @@ xt_status png_write_rgb(const char *path, int width, int height, const uint8_t *
     return s;
 }
 
+/* A pixel is a bit or more, of which deflate packs at most 1032 into one: a file that speaks of more is damaged. What
+ * remains is a picture that may be read if there is memory for it (libpng holds rows besides). */
+static xt_status check_size(const char *path, const png_image *image, size_t file_bytes) {
+    enum { MOST_FOR_ONE = 1032 };
+    uint64_t pixels = (uint64_t)image->width * image->height;
+    if (pixels / 8 / MOST_FOR_ONE > file_bytes || image->width > INT_MAX || image->height > INT_MAX)
+        return status_new(XT_DATA_LOSS, NULL, "%s is said to be %u x %u pixels, more than a file of %zu bytes holds",
+                          path, image->width, image->height, file_bytes);
+    return pixels > SIZE_MAX / 3 ? status_oom(SIZE_MAX, path) : room_for(3 * pixels, "the picture", path);
+}
+
 xt_status png_read_rgb(const char *path, int *out_width, int *out_height, uint8_t **out_rgb) {
-    enum { MOST_SIDE = 1 << 15 };
     char *data = NULL;
     size_t n = 0;
     *out_rgb = NULL;
@@ -65,16 +78,16 @@ xt_status png_read_rgb(const char *path, int *out_width, int *out_height, uint8_
     xt_status s = NULL;
     if (!png_image_begin_read_from_memory(&image, data, n))
         s = status_new(XT_DATA_LOSS, NULL, "%s is no PNG picture: %s", path, image.message);
-    else if (image.width > MOST_SIDE || image.height > MOST_SIDE)
-        s = status_new(XT_DATA_LOSS, NULL, "%s is said to be %u x %u pixels; at most %d x %d are read", path,
-                       image.width, image.height, MOST_SIDE, MOST_SIDE);
+    else
+        s = check_size(path, &image, n);
     if (!s) {
         image.format = PNG_FORMAT_RGB;
         *out_width = (int)image.width;
         *out_height = (int)image.height;
-        *out_rgb = base_malloc(PNG_IMAGE_SIZE(image));
+        size_t bytes = 3 * (size_t)image.width * image.height;
+        *out_rgb = base_malloc(bytes);
         if (!*out_rgb)
-            s = status_oom(PNG_IMAGE_SIZE(image), path);
+            s = status_oom(bytes, path);
         else if (!png_image_finish_read(&image, &black, *out_rgb, 0, NULL))
             s = status_new(XT_DATA_LOSS, NULL, "%s is damaged: %s", path, image.message);
     }

@@ -7,12 +7,14 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <zlib.h>
 
 #include <xtrain/xtrain.h>
 
 #include "base/base.h"
 #include "format/npy.h"
 #include "format/png.h"
+#include "format/room.h"
 #include "format/safetensors.h"
 
 static char dir[64];
@@ -356,6 +358,41 @@ static void a_long_file_of_numbers(void **state) {
     str_free(&text);
 }
 
+/* A picture's sides have no limit of their own; what a few bytes cannot hold, and what there is no memory for, is
+ * refused before memory is taken. */
+static void pictures_of_any_size(void **state) {
+    (void)state;
+    enum { WIDE = 40000 };
+    static uint8_t rgb[3 * WIDE];
+    int w = 0, h = 0;
+    uint8_t *got = NULL;
+    str file = STR_INIT;
+    for (int i = 0; i < 3 * WIDE; i++) rgb[i] = (uint8_t)(i % 251);
+    assert_null(png_encode_rgb(WIDE, 1, rgb, &file));
+    put_file("wide.png", file.data, file.len);
+    xt_status s = png_read_rgb(in_dir("wide.png"), &w, &h, &got);
+    if (s) fail_msg("%s", xt_status_message(s));
+    assert_true(w == WIDE && h == 1 && memcmp(got, rgb, sizeof rgb) == 0);
+    base_free(got);
+
+    room_is(1 << 16);
+    s = png_read_rgb(in_dir("wide.png"), &w, &h, &got);
+    assert_true(xt_status_code(s) == XT_RESOURCE_EXHAUSTED && strstr(xt_status_message(s), "wide.png") && !got);
+    xt_status_free(s);
+    room_is(0);
+
+    unsigned char *head = (unsigned char *)file.data + 12; /* "IHDR", width, height, ..., its checksum */
+    head[4] = head[8] = 0, head[5] = head[9] = 0, head[6] = head[10] = 0x7f, head[7] = head[11] = 0xff;
+    uint32_t sum = (uint32_t)crc32(0, head, 17);
+    for (int i = 0; i < 4; i++) head[17 + i] = (unsigned char)(sum >> (24 - 8 * i));
+    put_file("forged.png", file.data, 100);
+    s = png_read_rgb(in_dir("forged.png"), &w, &h, &got);
+    assert_non_null(strstr(xt_status_message(s), "said to be 32767 x 32767 pixels, more than a file of 100 bytes"));
+    assert_null(got);
+    xt_status_free(s);
+    str_free(&file);
+}
+
 static double time_of_columns(int n) {
     struct timespec t[2];
     double best = 1e9;
@@ -449,7 +486,7 @@ int main(void) {
         TEST(datasets_of_datasets),   TEST(random_splits), TEST(specs_that_do_not_fit),
         TEST(augmentation),           TEST(image_folders), TEST(cifar),
         TEST(files_of_arrays),        TEST(text_windows),  TEST(files_of_numbers),
-        TEST(a_long_file_of_numbers), TEST(many_columns),
+        TEST(a_long_file_of_numbers), TEST(many_columns),  TEST(pictures_of_any_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
