@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --json and the short words of the command, in the trainer's terms. */
@@ -134,6 +135,9 @@ int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) 
         snprintf(here, sizeof here, "./%s", path);
         path = here;
     }
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* dlopen would wait for a FIFO's writer */
+        return cli_fail("fit", "%s is no regular file; a model's shared object is expected", path);
     void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!so) return cli_fail("fit", "%s", dlerror());
     const xt_model_desc *m = dlsym(so, "xt_model");

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct options {
     const char *model, *ckpt, *tokenizer, *prompt, *device;
@@ -77,9 +78,7 @@ static void folder_of(const char *weights, char *out, size_t n) {
 static bool has(const char *dir, const char *name) {
     char path[4200];
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = fopen(path, "rb");
-    if (f) fclose(f);
-    return f != NULL;
+    return access(path, F_OK) == 0;
 }
 
 static xt_status prepare(const model *m, options *o, const char *weights, const char *dir, tokenizer **words,

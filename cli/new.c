@@ -42,7 +42,7 @@ static void find_places(places *p) {
 }
 
 /* --- files --- */
-static bool put_text(FILE *f, const char *text, const places *p) {
+static void put_text(FILE *f, const char *text, const places *p) {
     const struct {
         const char *key, *value;
     } words[] = {{"@NAME@", p->name}, {"@LIB@", p->lib}, {"@INCLUDE@", p->include}, {"@XTRAIN@", p->xtrain}};
@@ -55,29 +55,75 @@ static bool put_text(FILE *f, const char *text, const places *p) {
         } else
             fputc(*text++, f);
     }
-    return !ferror(f);
 }
 
-static int write_project(const char *dir, const places *p) {
+static xt_status write_text(const char *path, const char *template, const places *p) {
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    if (f) put_text(f, template, p);
+    bool whole = f && !ferror(f);
+    if (f) whole = fclose(f) == 0 && whole;
+    xt_status s = whole ? xt_write_file(path, text, n) : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %s", path);
+    free(text);
+    return s;
+}
+
+enum { FILES = 5 };
+typedef struct project {
+    char dir[PATH_MAX], stage[PATH_MAX + 32]; /* where it goes, and where it is made */
+    bool exists; /* an empty folder is there: it stays, with its owner and mode, whoever works in it */
     char own[160];
-    snprintf(own, sizeof own, "%s.c", p->name);
-    const struct {
-        const char *file, *text;
-    } files[] = {{own, embed_new_model_c_in},
-                 {"main.c", embed_new_main_c_in},
-                 {"Makefile", embed_new_Makefile_in},
-                 {"README.md", embed_new_README_md_in},
-                 {".gitignore", embed_new_gitignore_in}};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        char path[PATH_MAX];
-        if (snprintf(path, sizeof path, "%s/%s", dir, files[i].file) >= (int)sizeof path)
-            return cli_fail("new", "%s: the path is too long", dir);
-        FILE *f = fopen(path, "wx");
-        bool ok = f && put_text(f, files[i].text, p);
-        if (f) ok = fclose(f) == 0 && ok;
-        if (!ok) return cli_fail("new", "%s cannot be written: %s", path, strerror(errno));
+    const char *names[FILES];
+} project;
+
+static bool path_of(const char *dir, const char *name, char *out, size_t n) {
+    return snprintf(out, n, "%s/%s", dir, name) < (int)n;
+}
+
+/* The first `moved` of its files are in the folder itself. */
+static void remove_project(const project *r, int moved) {
+    char path[2 * PATH_MAX];
+    for (int i = 0; i < FILES; i++)
+        if (path_of(i < moved ? r->dir : r->stage, r->names[i], path, sizeof path)) unlink(path);
+    rmdir(r->stage);
+}
+
+static xt_status write_stage(const project *r, const places *p) {
+    static const char *const texts[FILES] = {embed_new_model_c_in, embed_new_main_c_in, embed_new_Makefile_in,
+                                             embed_new_README_md_in, embed_new_gitignore_in};
+    char path[2 * PATH_MAX];
+    for (int i = 0; i < FILES; i++) {
+        if (!path_of(r->stage, r->names[i], path, sizeof path))
+            return xt_status_new(XT_INVALID_ARGUMENT, "%s: the path is too long", r->dir);
+        XT_TRY(write_text(path, texts[i], p));
     }
-    return 0;
+    return NULL;
+}
+
+/* A folder that was there is filled file by file: neither is one that is a mount point, or the working folder of the
+ * user's shell, replaced by another. */
+static int move_files(const project *r, int *moved) {
+    char from[2 * PATH_MAX], to[2 * PATH_MAX];
+    for (*moved = 0; *moved < FILES; ++*moved)
+        if (!path_of(r->stage, r->names[*moved], from, sizeof from) ||
+            !path_of(r->dir, r->names[*moved], to, sizeof to) || rename(from, to) != 0)
+            return -1;
+    return rmdir(r->stage);
+}
+
+/* The whole project or nothing of it: on a full disk half of one would stand in the way of the next attempt. */
+static int write_project(project *r, const places *p) {
+    const char *format = r->exists ? "%s/.new.%ld" : "%s.new.%ld";
+    int moved = 0;
+    snprintf(r->stage, sizeof r->stage, format, r->dir, (long)getpid());
+    if (mkdir(r->stage, 0777) != 0) return cli_fail("new", "%s cannot be made: %s", r->dir, strerror(errno));
+    xt_status s = write_stage(r, p);
+    if (!s && (r->exists ? move_files(r, &moved) : rename(r->stage, r->dir)) != 0)
+        s = xt_status_new(XT_UNAVAILABLE, "%s cannot be made: %s", r->dir, strerror(errno));
+    if (!s) return 0;
+    remove_project(r, moved);
+    return cli_fail_status("new", s);
 }
 
 static bool is_empty(const char *dir) {
@@ -102,8 +148,9 @@ static int run(int argc, char **argv) {
         fprintf(stderr, "xtrain new: which name? `xtrain new mymodel` makes a folder mymodel\n");
         return 2;
     }
-    char dir[PATH_MAX];
-    snprintf(dir, sizeof dir, "%s", given);
+    project r = {.exists = false};
+    char *dir = r.dir;
+    snprintf(dir, sizeof r.dir, "%s", given);
     while (strlen(dir) > 1 && dir[strlen(dir) - 1] == '/') dir[strlen(dir) - 1] = '\0';
     const char *slash = strrchr(dir, '/'), *name = slash ? slash + 1 : dir;
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -118,12 +165,13 @@ static int run(int argc, char **argv) {
     }
     snprintf(p.name, sizeof p.name, "%s", name);
     find_places(&p);
-    if (mkdir(dir, 0777) != 0) {
-        if (errno != EEXIST) return cli_fail("new", "%s cannot be made: %s", dir, strerror(errno));
-        if (!is_empty(dir))
-            return cli_fail("new", "%s exists already and is no empty folder; choose another name", dir);
-    }
-    if ((code = write_project(dir, &p))) return code;
+    struct stat st;
+    r.exists = lstat(dir, &st) == 0;
+    if (r.exists && !is_empty(dir))
+        return cli_fail("new", "%s exists already and is no empty folder; choose another name", dir);
+    snprintf(r.own, sizeof r.own, "%s.c", name);
+    memcpy(r.names, (const char *[FILES]){r.own, "main.c", "Makefile", "README.md", ".gitignore"}, sizeof r.names);
+    if ((code = write_project(&r, &p))) return code;
     printf("%s has a model (%s.c), a program (main.c), a Makefile and a README.\n"
            "  cd %s && make && ./%s\n"
            "  xtrain fit ./%s.so --max_epochs 3\n",

@@ -6,12 +6,12 @@
  * U+0100 on in order. Here tokens are bytes again, and a merge is (id, id) -> (rank, id). */
 #include "models/tokenizer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
+#include <xtrain/program.h>
 
 typedef struct token {
     char *bytes; /* NULL: the id has none */
@@ -120,21 +120,7 @@ static size_t unmap(char *s, size_t n) {
 static xt_status read_file(const char *dir, const char *name, char **out, size_t *out_n) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = fopen(path, "rb");
-    if (!f) return xt_status_new(XT_NOT_FOUND, "cannot open %s: %s", path, strerror(errno));
-    char *data = NULL;
-    long size = fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
-    rewind(f);
-    bool ok = size >= 0 && (data = malloc((size_t)size + 1)) && fread(data, 1, (size_t)size, f) == (size_t)size;
-    fclose(f);
-    if (!ok) {
-        free(data);
-        return xt_status_new(XT_UNAVAILABLE, "cannot read %s", path);
-    }
-    data[size] = 0;
-    *out = data;
-    *out_n = (size_t)size;
-    return NULL;
+    return xt_read_file(path, out, out_n);
 }
 
 static xt_status take_tokens(bpe *b, const cJSON *json, const char *dir) {
@@ -231,8 +217,8 @@ xt_status bpe_open(const char *dir, bpe **out) {
     if (!s) s = take_tokens(b, json, dir);
     if (!s) s = take_merges(b, merges, dir);
     cJSON_Delete(json);
-    free(vocab);
-    free(merges);
+    xt_text_free(vocab);
+    xt_text_free(merges);
     if (s)
         bpe_free(b);
     else

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xtrain/program.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
@@ -22,16 +24,13 @@ static const field fields[] = {{"vocab_size", offsetof(model_options, vocab)},
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
 xt_status gpt2_read_config(const char *dir, model_options *o) {
-    char path[4096], text[1 << 16];
+    char path[4096], *text;
+    size_t n;
     snprintf(path, sizeof path, "%s/config.json", dir);
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return errno == ENOENT || errno == ENOTDIR
-                   ? NULL
-                   : xt_status_new(XT_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
-    size_t n = fread(text, 1, sizeof text, f);
-    fclose(f);
+    if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) return NULL;
+    XT_TRY(xt_read_file(path, &text, &n));
     cJSON *json = cJSON_ParseWithLength(text, n);
+    xt_text_free(text);
     xt_status s = cJSON_IsObject(json) ? NULL : xt_status_new(XT_DATA_LOSS, "%s is no JSON object", path);
     for (size_t i = 0; i < FIELDS && !s; i++) {
         const cJSON *e = cJSON_GetObjectItemCaseSensitive(json, fields[i].name);
@@ -51,10 +50,11 @@ xt_status gpt2_read_config(const char *dir, model_options *o) {
 }
 
 xt_status gpt2_write_config(const char *dir, const model_options *o) {
-    char path[4096];
+    char path[4096], *text = NULL;
+    size_t n = 0;
     snprintf(path, sizeof path, "%s/config.json", dir);
-    FILE *f = fopen(path, "wb");
-    if (!f) return xt_status_new(XT_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+    FILE *f = open_memstream(&text, &n);
+    if (!f) return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %s", path);
     fprintf(f,
             "{\n"
             "  \"architectures\": [\"GPT2LMHeadModel\"],\n"
@@ -67,7 +67,10 @@ xt_status gpt2_write_config(const char *dir, const model_options *o) {
         fprintf(f, "  \"%s\": %lld%s\n", fields[i].name, (long long)*(const int64_t *)((const char *)o + fields[i].at),
                 i + 1 < FIELDS ? "," : "");
     fprintf(f, "}\n");
-    return fclose(f) == 0 ? NULL : xt_status_new(XT_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+    xt_status s =
+        fclose(f) == 0 ? xt_write_file(path, text, n) : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %s", path);
+    free(text);
+    return s;
 }
 
 /* Hugging Face's GPT-2 keeps the matrices of its Conv1D layers as [in,out]. The square ones (attn.c_proj) look the same

@@ -1,42 +1,17 @@
 /* Text as samples for a language model. */
 #include "models/text.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static xt_status read_text(const char *path, char **out, size_t *out_n) {
-    FILE *f = fopen(path, "rb");
-    if (!f) return xt_status_new(XT_NOT_FOUND, "cannot open %s: %s", path, strerror(errno));
-    char *text = NULL;
-    size_t n = 0, room = 0, got = 1;
-    for (bool ok = true; ok && got;) { /* the size of a pipe is not known before */
-        char *more = realloc(text, room += 1 << 22);
-        if (more) text = more;
-        ok = more != NULL;
-        got = ok ? fread(text + n, 1, room - n, f) : 0;
-        n += got;
-        if (ok && !ferror(f)) continue;
-        xt_status s = ok ? xt_status_new(XT_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno))
-                         : xt_status_new(XT_RESOURCE_EXHAUSTED, "%s does not fit memory", path);
-        fclose(f);
-        free(text);
-        return s;
-    }
-    fclose(f);
-    *out = text;
-    *out_n = n;
-    return NULL;
-}
+#include <xtrain/program.h>
 
 xt_status text_open(const char *path, const tokenizer *t, text_corpus **out) {
     char *text = NULL;
     text_corpus *c = calloc(1, sizeof *c);
     xt_status s =
-        c ? read_text(path, &text, &c->bytes) : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %s", path);
+        c ? xt_read_file(path, &text, &c->bytes) : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %s", path);
     if (!s) s = tokenizer_encode(t, text, c->bytes, &c->tokens, &c->n);
-    free(text);
+    xt_text_free(text);
     if (c) c->refs = 1;
     if (s)
         text_release(c);

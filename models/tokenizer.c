@@ -1,10 +1,10 @@
 /* Tokenizers: bytes need no file; with vocab.json and merges.txt pieces of text are encoded by byte-pair merges. */
 #include "models/tokenizer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xtrain/program.h>
 
 struct tokenizer {
     bpe *pairs; /* NULL: bytes */
@@ -74,17 +74,15 @@ xt_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, int32
 }
 
 static xt_status copy_file(const char *from_dir, const char *to_dir, const char *name) {
-    char from[4096], to[4096], buf[1 << 14];
+    char from[4096], to[4096], *text;
+    size_t n;
     snprintf(from, sizeof from, "%s/%s", from_dir, name);
     snprintf(to, sizeof to, "%s/%s", to_dir, name);
     if (strcmp(from, to) == 0) return NULL;
-    FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wb") : NULL;
-    bool ok = in && out;
-    for (size_t n; ok && (n = fread(buf, 1, sizeof buf, in)) > 0;) ok = fwrite(buf, 1, n, out) == n;
-    ok = ok && !ferror(in);
-    if (in) fclose(in);
-    if (out) ok = fclose(out) == 0 && ok;
-    return ok ? NULL : xt_status_new(XT_UNAVAILABLE, "cannot copy %s to %s: %s", from, to, strerror(errno));
+    XT_TRY(xt_read_file(from, &text, &n));
+    xt_status s = xt_write_file(to, text, n);
+    xt_text_free(text);
+    return s;
 }
 
 xt_status tokenizer_save(const tokenizer *t, const char *dir) {

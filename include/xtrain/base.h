@@ -251,6 +251,13 @@ __attribute__((format(printf, 2, 3)))
 XT_API xt_status
 xt_status_new(xt_code code, const char *fmt, ...);
 
+/* A whole file, for functions of one's own (a tokenizer, a model's configuration). Reading: a regular file, or a pipe
+ * without a name; a folder, a FIFO or a device is an error before it is opened. *out has a 0 behind its *n bytes and is
+ * freed by xt_text_free (program.h). Writing: the file is there whole and on the disk, or what was there before stays;
+ * no link that another user made is followed. */
+XT_API xt_status xt_read_file(const char *path, char **out, size_t *n);
+XT_API xt_status xt_write_file(const char *path, const void *data, size_t n);
+
 /* Where a user frees on the way out: xt_try-like macro for functions that return xt_status themselves. */
 #define XT_TRY(expr)                     \
     do {                                 \

@@ -156,12 +156,15 @@ xt_status file_read_all(const char *path, char **out_data, size_t *out_size); /*
 typedef struct file_writer file_writer;
 xt_status file_writer_open(const char *path, file_writer **out);
 xt_status file_writer_write(file_writer *w, const void *p, size_t n);
+/* over what was written before; what follows is written behind the end, as ever */
+xt_status file_writer_patch(file_writer *w, size_t at, const void *p, size_t n);
 xt_status file_writer_commit(file_writer *w); /* frees w, also on failure (then the old file is untouched) */
 void file_writer_abandon(file_writer *w);
 xt_status file_write_all(const char *path, const void *p, size_t n); /* the three together */
 xt_status file_make_dirs(const char *path, unsigned mode);
 /* dir/name, dir made; also in a rehearsal */
 xt_status file_dump(const char *dir, const char *name, const void *p, size_t n);
+xt_status file_put(const char *path, const void *p, size_t n); /* as file_write_all, also in a rehearsal */
 bool file_exists(const char *path);
 char *path_join(const char *a, const char *b); /* base_free */
 

@@ -54,9 +54,9 @@ xt_status file_read_all(const char *path, char **out_data, size_t *out_size) {
     struct stat st;
     *out_data = NULL;
     *out_size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return status_errno("cannot open", path);
-    size_t hint = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : 0;
+    int fd;
+    XT_TRY(file_open_input(path, true, &fd, &st));
+    size_t hint = S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : 0;
     xt_status s = read_fd(fd, path, hint, out_data, out_size);
     close(fd);
     return s;
@@ -164,6 +164,17 @@ xt_status file_writer_write(file_writer *w, const void *p, size_t n) {
     return NULL;
 }
 
+xt_status file_writer_patch(file_writer *w, size_t at, const void *p, size_t n) {
+    XT_TRY(flush(w));
+    for (size_t done = 0; done < n;) {
+        ssize_t wrote = pwrite(w->fd, (const char *)p + done, n - done, (off_t)(at + done));
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0) return status_errno("cannot write", w->target);
+        done += (size_t)wrote;
+    }
+    return NULL;
+}
+
 /* The rename itself survives a power cut only when the folder is on the disk. Some file systems refuse; then nothing
  * can be done. */
 static void sync_folder(const char *path) {
@@ -211,6 +222,12 @@ static xt_status write_whole(file_writer *w, const void *p, size_t n) {
 xt_status file_write_all(const char *path, const void *p, size_t n) {
     file_writer *w;
     XT_TRY(file_writer_open(path, &w));
+    return write_whole(w, p, n);
+}
+
+xt_status file_put(const char *path, const void *p, size_t n) {
+    file_writer *w;
+    XT_TRY(writer_open(path, &w));
     return write_whole(w, p, n);
 }
 

@@ -30,6 +30,39 @@ const char *file_open_problem(int error) {
     return strerror(error);
 }
 
+/* A pipe without a name has a path in /proc that leads nowhere. */
+static bool is_unnamed_pipe(const char *path, const struct stat *st) {
+    char real[PATH_MAX];
+    return S_ISFIFO(st->st_mode) && !realpath(path, real);
+}
+
+static xt_status no_input(const char *path, const struct stat *st) {
+    return status_new(XT_INVALID_ARGUMENT, NULL, "cannot read %s: %s; a regular file is expected", path,
+                      file_kind_problem(st));
+}
+
+/* Looked at twice, as another may take its place before it is opened. */
+xt_status file_open_input(const char *path, bool pipes, int *out_fd, struct stat *out) {
+    struct stat st;
+    *out_fd = -1;
+    if (stat(path, &st) != 0) return status_errno("cannot open", path);
+    bool pipe = pipes && is_unnamed_pipe(path, &st);
+    if (!S_ISREG(st.st_mode) && !pipe) return no_input(path, &st);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return status_errno("cannot open", path);
+    xt_status s = fstat(fd, &st) != 0                                     ? status_errno("cannot open", path)
+                  : S_ISREG(st.st_mode) || (pipe && S_ISFIFO(st.st_mode)) ? NULL
+                                                                          : no_input(path, &st);
+    int now = s ? -1 : fcntl(fd, F_GETFL);
+    if (now >= 0) fcntl(fd, F_SETFL, now & ~O_NONBLOCK);
+    if (s)
+        close(fd);
+    else
+        *out_fd = fd;
+    if (out) *out = st;
+    return s;
+}
+
 /* strerror is not for signal handlers. */
 static const char *reason(int error) {
     const char *text =

@@ -22,6 +22,12 @@
 int file_open_regular(int folder, const char *name, struct stat *out);
 const char *file_open_problem(int error); /* "it is a symbolic link", ...; what strerror says for the rest */
 
+/* Opens a file that the user named, for reading: a regular file, whatever links lead to it. Anything else (a folder, a
+ * FIFO, a socket, a device) is refused by name before it is opened: opening a FIFO waits for a writer, opening a device
+ * may do anything. `pipes`: for whoever reads from front to back; a pipe without a name (the shell's <(command),
+ * /dev/stdin) has been opened by somebody else already, so nothing waits. `out` may be NULL. */
+xt_status file_open_input(const char *path, bool pipes, int *out_fd, struct stat *out);
+
 /* A folder of this user's alone, by its descriptor: what is made relative to it is where it was meant to be, whoever
  * renames what in the folders above. `others`: permissions that group and others must not have (022: to write; 077:
  * none at all). These four are safe in signal handlers. -1, with the reason. */

@@ -3,12 +3,11 @@
  * after hours of training, and notes where each row begins (8 bytes a row). A sample is one positioned read of its
  * row, from any thread. */
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <math.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
 #include "data/data.h"
 
 enum { PIECE = 1 << 18, MOST_COLUMNS = 1 << 16, MOST_RECORD = 4 << 20 };
@@ -390,13 +389,8 @@ static xt_status open_csv(csv *c, const char *path, const xt_csv_opts *o) {
     c->x_dtype = o->x_dtype ? o->x_dtype : XT_F32;
     c->y_dtype = o->y_dtype;
     c->y_whole = true;
-    struct stat st;
     if (!(c->path = base_strdup(path)) || !(c->by_name = map_new())) return status_oom(strlen(path), "a path");
-    c->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (c->fd < 0)
-        return status_new(errno == ENOENT ? XT_NOT_FOUND : XT_UNKNOWN, NULL, "%s: %s", path, strerror(errno));
-    if (fstat(c->fd, &st) || !S_ISREG(st.st_mode))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s is no regular file: rows are read in any order", path);
+    XT_TRY(file_open_input(path, false, &c->fd, NULL)); /* no pipe: rows are read in any order */
     XT_TRY(scan(c, o));
     if (!c->y_dtype) c->y_dtype = c->y_whole ? XT_I64 : XT_F32;
     return NULL;

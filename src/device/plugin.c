@@ -2,11 +2,11 @@
  * its attributes. */
 #include <dlfcn.h>
 #include <elf.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
 #include "device/device_int.h"
 
 /* The oldest table we can work with: 0.57 fixed the order of slots, and 0.40 has everything the client needs
@@ -117,7 +117,10 @@ static xt_status check_whole(const char *path) {
     Elf64_Phdr part;
     struct stat st;
     uint64_t need = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd;
+    xt_status s = file_open_input(path, false, &fd, NULL); /* neither is a FIFO waited for by dlopen */
+    if (s && status_code(s) == XT_INVALID_ARGUMENT) return s;
+    xt_status_free(s);
     if (fd < 0) return NULL;
     bool elf = fstat(fd, &st) == 0 && pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
                memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_ident[EI_CLASS] == ELFCLASS64 &&

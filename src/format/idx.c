@@ -4,8 +4,10 @@
 #include "format/room.h"
 
 #include <errno.h>
-#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
+
+#include "base/private_file.h"
 
 enum { TYPE_UBYTE = 8 };
 static const int64_t MAX_BYTES = INT64_MAX;
@@ -93,10 +95,14 @@ static xt_status read_body(gzFile f, const char *path, idx_array *out) {
 }
 
 xt_status idx_read(const char *path, int rank, idx_array *out) {
+    int fd;
     memset(out, 0, sizeof *out);
-    errno = 0;
-    gzFile f = gzopen(path, "rb");
-    if (!f) return status_errno("cannot open", path);
+    XT_TRY(file_open_input(path, true, &fd, NULL));
+    gzFile f = gzdopen(fd, "rb");
+    if (!f) {
+        close(fd);
+        return status_oom(1 << 17, path);
+    }
     gzbuffer(f, 1 << 17);
     xt_status s = read_header(f, path, rank, out);
     if (!s) s = read_body(f, path, out);

@@ -3,10 +3,9 @@
 #include "format/safetensors.h"
 
 #include <cjson/cJSON.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
 #include "format/safetensors_int.h"
 
 struct st_file {
@@ -137,17 +136,11 @@ xt_status st_open_fd(int fd, const char *path, st_file **out) {
     return NULL;
 }
 
-/* Never waits: a path may come from a listing or from another file, and a FIFO that nobody writes would hold the
- * program for good. */
 xt_status st_open(const char *path, st_file **out) {
-    struct stat st;
+    int fd;
     *out = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return status_errno("cannot open", path);
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) return st_open_fd(fd, path, out);
-    close(fd);
-    return status_new(XT_INVALID_ARGUMENT, NULL, "%s is %s; a safetensors file is expected", path,
-                      S_ISDIR(st.st_mode) ? "a folder" : "no regular file (its parts are read where they stand)");
+    XT_TRY(file_open_input(path, false, &fd, NULL));
+    return st_open_fd(fd, path, out);
 }
 
 hash128 st_header(const st_file *f) {

@@ -1,9 +1,6 @@
-/* Predictions as one .npy file. Batches arrive in order on the reader thread and are appended to a temporary file
- * behind a header of fixed length, whose count is filled in at the end; then the file takes its name. */
-#include <errno.h>
-#include <fcntl.h>
+/* Predictions as one .npy file. Batches arrive in order on the reader thread and are appended behind a header of fixed
+ * length, whose count is filled in at the end; then the file takes its name. */
 #include <pthread.h>
-#include <unistd.h>
 
 #include "base/private_file.h"
 #include "format/npy.h"
@@ -11,8 +8,8 @@
 
 typedef struct writer {
     const char *given; /* interned; NULL = in the run's folder */
-    char *path, *temporary;
-    FILE *file;
+    char *path;
+    file_writer *file;
     pthread_mutex_t lock;
     xt_dtype dtype;
     int rank;
@@ -26,12 +23,10 @@ typedef struct chunk { /* a batch on its way */
 } chunk;
 
 static void close_file(writer *w) {
-    if (w->file) fclose(w->file);
-    if (w->temporary && !rehearsal_on()) unlink(w->temporary);
+    file_writer_abandon(w->file);
     w->file = NULL;
     base_free(w->path);
-    base_free(w->temporary);
-    w->path = w->temporary = NULL;
+    w->path = NULL;
 }
 
 static void free_writer(void *user) {
@@ -67,9 +62,6 @@ static xt_status name_files(const xt_trainer *t, writer *w) {
     }
     xt_status s = name.failed ? status_oom(64, "predictions") : file_output_target(str_cstr(&name), &w->path);
     if (!s) s = kind_of_target(w->path, str_cstr(&name));
-    str_clear(&name);
-    if (!s) str_printf(&name, "%s.tmp", w->path);
-    if (!s && (name.failed || !(w->temporary = base_strdup(str_cstr(&name))))) s = status_oom(64, "predictions");
     str_free(&name);
     return s;
 }
@@ -100,20 +92,16 @@ static xt_status write_header(writer *w) {
         head.data[8] = (char)(text & 255);
         head.data[9] = (char)(text >> 8);
     }
-    if (!s && (fseek(w->file, 0, SEEK_SET) != 0 || fwrite(str_cstr(&head), 1, head.len, w->file) != head.len))
-        s = status_errno("cannot write", w->temporary);
+    if (!s)
+        s = w->header ? file_writer_patch(w->file, 0, str_cstr(&head), head.len)
+                      : file_writer_write(w->file, str_cstr(&head), head.len);
     if (!s) w->header = head.len;
     str_free(&head);
     return s;
 }
 
 static xt_status begin_file(writer *w, const ir_type *type) {
-    if (!rehearsal_skips()) unlink(w->temporary); /* of one that was killed; a link is not written through */
-    int fd = open(rehearsal_skips() ? "/dev/null" : w->temporary,
-                  O_WRONLY | O_CLOEXEC | (rehearsal_skips() ? 0 : O_CREAT | O_EXCL), 0666);
-    w->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    if (fd >= 0 && !w->file) close(fd);
-    if (!w->file) return status_errno("cannot make", w->temporary);
+    XT_TRY(file_writer_open(w->path, &w->file));
     w->dtype = type->dtype;
     w->rank = (int)type->rank;
     w->header = 0;
@@ -129,10 +117,9 @@ static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) 
     pthread_mutex_lock(&w->lock);
     size_t n = (size_t)c->samples * w->sample_bytes;
     if (!w->failed && w->file) {
-        if (n > bytes || fwrite(data, 1, n, w->file) != n)
-            w->failed = status_errno("cannot write", w->temporary);
-        else
-            w->samples += c->samples;
+        w->failed = n > bytes ? status_new(XT_INTERNAL, NULL, "%s: a batch of %zu bytes has %zu", w->path, n, bytes)
+                              : file_writer_write(w->file, data, n);
+        if (!w->failed) w->samples += c->samples;
     }
     pthread_mutex_unlock(&w->lock);
     base_free(c);
@@ -180,8 +167,10 @@ static void predict_end(xt_trainer *t, void *user) {
     w->failed = NULL;
     if (!s && w->file && !rehearsal_on()) {
         s = write_header(w);
-        if (!s && (fflush(w->file) != 0 || fsync(fileno(w->file)) != 0)) s = status_errno("cannot write", w->temporary);
-        if (!s && rename(w->temporary, w->path) != 0) s = status_errno("cannot rename", w->temporary);
+        if (!s) {
+            s = file_writer_commit(w->file);
+            w->file = NULL;
+        }
         if (!s) log_msg(XT_SEV_INFO, "%lld predictions are in %s", (long long)w->samples, w->path);
     }
     close_file(w);

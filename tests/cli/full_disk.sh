@@ -151,6 +151,42 @@ how="--trainer.checkpointing=off" on 16k bash -c "$fit"
 check "one without checkpoints trains on without its logs" [ "$(cat "$tmp/rc")" = 0 ]
 check "and says so" grep -qE 'logger [a-z]+: .*No space left on device; it writes nothing from here on' "$tmp/out"
 
+# --- files that a command makes by the user's name for them: whole, or not at all
+new='cd "$small"
+[ "$how" = there ] && mkdir project
+"$XTRAIN" new project >"$tmp/said" 2>"$tmp/out"
+echo $? >"$tmp/rc"
+ls -A . project 2>/dev/null | sort >"$tmp/files"'
+for how in none there; do
+    whole=0 refused=0
+    for kib in 4 8 12 16 20 24 32 48 64 96; do
+        on ${kib}k bash -c "$new"
+        what="a new project (folder: $how) where $kib KiB are"
+        if [ "$(cat "$tmp/rc")" = 0 ]; then
+            whole=$((whole + 1))
+            check "$what: all of it" [ "$(grep -cxE 'project|project.c|main.c|Makefile|README.md|.gitignore' \
+                "$tmp/files")" = 6 ]
+        else
+            refused=$((refused + 1))
+            check "$what: the reason" grep -q 'No space left on device' "$tmp/out"
+            check "$what: nothing is left" [ -z "$(grep -vxE "${how/#there/project}|\.:|project:|" "$tmp/files")" ]
+        fi
+    done
+    check "new project (folder: $how): both were seen" [ $whole -gt 0 -a $refused -gt 2 ]
+done
+page='cd "$small"
+echo precious >page.html
+sh "$tmp/fill"
+"$XTRAIN" plan mnist --html page.html >"$tmp/said" 2>"$tmp/out"
+echo $? >"$tmp/rc"
+cp page.html "$tmp/page"
+ls -A >"$tmp/files"'
+on 16k bash -c "$page"
+check "a page without room is an error" [ "$(cat "$tmp/rc")" = 1 ]
+check "with its reason" grep -q 'No space left on device' "$tmp/out"
+check "and the page before stays" [ "$(cat "$tmp/page")" = precious ]
+check "alone" [ "$(grep -vx filler "$tmp/files")" = page.html ]
+
 # --- ranks that meet by a word in /dev/shm
 if [ "$(id -u)" = 0 ]; then
     unshare -m sh -c '

@@ -186,7 +186,7 @@ if mknod -m 600 "$tmp/device" c 1 7 2>/dev/null; then
     check "and it is still one" [ -c "$tmp/device" ]
 fi
 timeout 30 "$BUILD/xtrain" plan mnist --html "$tmp/fifo" >"$tmp/said" 2>"$tmp/out"
-check "plan --html into a FIFO that nobody reads: is told" grep -q 'it is a FIFO that nobody reads' "$tmp/out"
+check "plan --html into a FIFO that nobody reads: is told" grep -q 'it is a FIFO or socket that nobody reads' "$tmp/out"
 for name in XT_EVENTS XT_METRICS; do
     env $name="$tmp/fifo" timeout 20 "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
     check "$name into a FIFO that nobody reads: the program runs through" [ $? = 0 ]
@@ -248,6 +248,9 @@ other ln -s "$tmp/precious" "$here/metrics"
 (cd "$here" && XT_METRICS=$here/metrics "$tmp/waits" once >"$tmp/said" 2>"$tmp/out")
 check "$what: is told" grep -q "it is a symbolic link that another user (uid 65534) made" "$tmp/out"
 check "$what: and not followed" [ "$(cat "$tmp/precious")" = precious ]
+(cd "$here" && "$BUILD/xtrain" plan mnist --html metrics >"$tmp/said" 2>"$tmp/out")
+check "$what, plan --html: is told" grep -q "it is a symbolic link that another user (uid 65534) made" "$tmp/out"
+check "$what, plan --html: and not followed" [ "$(cat "$tmp/precious")" = precious ]
 ln -s "$tmp/own" "$here/mine"
 (cd "$here" && XT_METRICS=$here/mine "$tmp/waits" once >"$tmp/said" 2>"$tmp/out")
 check "one's own link is" [ -s "$tmp/own" -a -L "$here/mine" ]
@@ -273,6 +276,8 @@ refused XT_EVENTS env XT_EVENTS=out/ev "$tmp/waits" once
 refused XT_METRICS env XT_METRICS=out/me "$tmp/waits" once
 refused XT_DUMP env XT_DUMP=out/dump "$tmp/waits" once
 refused XT_CACHE_DIR env XT_CACHE=on XT_CACHE_DIR=out/cache "$tmp/waits" once
+refused "plan --html" "$BUILD/xtrain" plan mnist --html out/page.html
+refused new "$BUILD/xtrain" new out/project
 (cd "$tmp" && XT_RUNS_DIR=$tmp/runs $fit --ckpt "$tmp/own-ckpt") >/dev/null 2>&1
 refused predict \
     env XT_RUNS_DIR="$tmp/runs" "$BUILD/xtrain" predict mnist --limit-batches 1 --ckpt "$tmp/own-ckpt/last.ckpt" \

@@ -324,7 +324,7 @@ static void files_of_numbers(void **state) {
     refused(CSV("a,b\n"), "has no rows");
     refused(CSV(""), "is empty");
     refused(CSV("a\n1\n", .x_dtype = XT_BF16), ".x_dtype");
-    refused(xt_csv_dataset(dir), "no regular file");
+    refused(xt_csv_dataset(dir), "it is a folder; a regular file is expected");
     refused(xt_csv_dataset(in_dir("none.csv"), .y = "y"), "No such file");
 }
 

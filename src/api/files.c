@@ -1,0 +1,12 @@
+/* The library's way of reading and writing whole files, for models and commands, which see the public API alone. */
+#include "base/base.h"
+
+xt_status xt_read_file(const char *path, char **out, size_t *n) {
+    return file_read_all(path, out, n);
+}
+
+/* In a rehearsal too: what a program hands over by itself is none of the zeros that the dry device computes, or its own
+ * business; the page of `xtrain plan --html` is made while such a device is open. */
+xt_status xt_write_file(const char *path, const void *data, size_t n) {
+    return file_put(path, data, n);
+}
