@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
+#include "base/saved.h"
 #include "format/safetensors.h"
 #include "ir/interp.h"
 #include "lazy/mesh/mesh.h"
@@ -152,7 +153,9 @@ static xt_status load_counters(xt_optimizer *o, const cJSON *counters) {
     map_free(o->loaded_counter, NULL);
     o->loaded_counter = NULL;
     cJSON_ArrayForEach(c, counters) {
-        uintptr_t number = (uintptr_t)(c->valuedouble >= 0 && c->valuedouble < 1e6 ? c->valuedouble : 0) + 1;
+        int64_t at = 0;
+        XT_TRY(saved_number("counter", cJSON_IsNumber(c) ? c->valuedouble : NAN, 0, 1000000, &at));
+        uintptr_t number = (uintptr_t)at + 1;
         bool known = false;
         for (size_t i = 0; i < o->n; i++)
             if (strcmp(o->params[i].name, c->string) == 0 && number <= o->n_counters) {
@@ -178,6 +181,8 @@ xt_status optim_state_load(xt_optimizer *o, const char *json) {
     else if (cJSON_GetArraySize(groups) != (int)o->n_groups)
         s = status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer was saved with %d groups and has %zu now",
                        cJSON_GetArraySize(groups), o->n_groups);
+    int64_t taken = 0;
+    if (!s) s = saved_number("steps", steps->valuedouble, 0, SAVED_COUNT, &taken);
     if (!s) s = load_counters(o, cJSON_GetObjectItemCaseSensitive(all, "counters"));
     if (!s && cJSON_GetArraySize(schedules) != (int)o->n_schedulers)
         s = status_new(XT_INVALID_ARGUMENT, NULL,
@@ -186,7 +191,7 @@ xt_status optim_state_load(xt_optimizer *o, const char *json) {
     for (size_t k = 0; k < o->n_schedulers && !s; k++)
         s = schedule_load(o->schedulers[k], cJSON_GetArrayItem(schedules, (int)k));
     if (!s) {
-        o->steps = (int64_t)steps->valuedouble;
+        o->steps = taken;
         cJSON_ArrayForEach(g, groups) {
             const cJSON *lr = cJSON_GetObjectItemCaseSensitive(g, "lr"),
                         *m = cJSON_GetObjectItemCaseSensitive(g, "momentum");

@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
+#include "base/saved.h"
 #include "base/handle.h"
 #include "optim/schedule.h"
 
@@ -287,8 +288,28 @@ static double number(const cJSON *o, const char *key, double otherwise) {
     return cJSON_IsNumber(v) ? v->valuedouble : otherwise;
 }
 
+/* What counts, with the places where it is kept: one table for the look before and for the change. -1: no step yet. */
+static xt_status counts(xt_scheduler *s, const cJSON *o, bool change) {
+    int64_t none = 0;
+    const struct {
+        const char *key;
+        int64_t *to, least, otherwise;
+    } rows[] = {{"last_epoch", &s->at, -1, 0},
+                {"t_cur", &s->t_cur, 0, s->t_cur},
+                {"t_i", &s->t_i, s->t_i > 0, s->t_i}, /* t_cur is counted modulo it */
+                {"num_bad_epochs", s->plateau ? &s->plateau->bad : &none, 0, 0},
+                {"cooldown_counter", s->plateau ? &s->plateau->cooling : &none, 0, 0}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        int64_t v = rows[i].otherwise;
+        const cJSON *n = cJSON_GetObjectItemCaseSensitive(o, rows[i].key);
+        if (cJSON_IsNumber(n)) XT_TRY(saved_number(rows[i].key, n->valuedouble, rows[i].least, SAVED_COUNT, &v));
+        if (change) *rows[i].to = v;
+    }
+    return NULL;
+}
+
 /* All checks before any change. */
-static xt_status fits(const xt_scheduler *s, const cJSON *o) {
+static xt_status fits(xt_scheduler *s, const cJSON *o) {
     const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "kind"));
     const cJSON *parts = cJSON_GetObjectItemCaseSensitive(o, "schedules"),
                 *base = cJSON_GetObjectItemCaseSensitive(o, "base_lrs");
@@ -300,6 +321,7 @@ static xt_status fits(const xt_scheduler *s, const cJSON *o) {
         return status_new(XT_INVALID_ARGUMENT, NULL,
                           "the state is that of a schedule with %d groups and %d parts, this one has %zu and %zu",
                           cJSON_GetArraySize(base), cJSON_GetArraySize(parts), s->n_base, s->n_children);
+    XT_TRY(counts(s, o, false));
     for (size_t i = 0; i < s->n_children; i++) XT_TRY(fits(s->children[i], cJSON_GetArrayItem(parts, (int)i)));
     return NULL;
 }
@@ -307,9 +329,7 @@ static xt_status fits(const xt_scheduler *s, const cJSON *o) {
 static void load(xt_scheduler *s, const cJSON *o) {
     const cJSON *parts = cJSON_GetObjectItemCaseSensitive(o, "schedules"),
                 *base = cJSON_GetObjectItemCaseSensitive(o, "base_lrs");
-    s->at = (int64_t)number(o, "last_epoch", 0);
-    s->t_cur = (int64_t)number(o, "t_cur", (double)s->t_cur);
-    s->t_i = (int64_t)number(o, "t_i", (double)s->t_i);
+    xt_status_free(counts(s, o, true)); /* looked at by fits */
     s->refused = false;
     for (size_t g = 0; g < s->n_base; g++) {
         const cJSON *v = cJSON_GetArrayItem(base, (int)g);
@@ -317,8 +337,6 @@ static void load(xt_scheduler *s, const cJSON *o) {
     }
     if (s->plateau) {
         s->plateau->best = number(o, "best", s->plateau->o.mode == XT_MAX ? -INFINITY : INFINITY);
-        s->plateau->bad = (int64_t)number(o, "num_bad_epochs", 0);
-        s->plateau->cooling = (int64_t)number(o, "cooldown_counter", 0);
     }
     for (size_t i = 0; i < s->n_children; i++) load(s->children[i], cJSON_GetArrayItem(parts, (int)i));
 }

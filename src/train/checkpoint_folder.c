@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/saved.h"
 #include "base/private_file.h"
 #include "format/safetensors.h"
 #include "train/checkpoint.h"
@@ -69,13 +70,11 @@ xt_status checkpoint_keep_last(const char *last) {
 }
 
 /* The optimizer steps behind a checkpoint; -1: it is none of a trainer. */
-static long long steps_of(const char *path) {
+static int64_t steps_of(const char *path) {
     st_file *f = NULL;
     xt_status s = st_open(path, &f);
-    const char *text = s ? NULL : st_get_meta(f, "global_step");
-    char *end;
-    long long n = text ? strtoll(text, &end, 10) : -1;
-    if (text && (end == text || *end)) n = -1;
+    int64_t n = -1;
+    if (!s) s = saved_text("global_step", st_get_meta(f, "global_step"), 0, SAVED_COUNT, &n);
     st_close(f);
     xt_status_free(s);
     return n;
@@ -88,7 +87,7 @@ char *checkpoint_after_last(const char *last) {
     const char *slash = strrchr(last, '/');
     char *folder = slash ? base_strndup(last, (size_t)(slash - last)) : base_strdup("."), *best = NULL;
     DIR *d = folder && stat(last, &of_last) == 0 ? opendir(folder) : NULL;
-    long long most = -2;
+    int64_t most = -2;
     for (struct dirent *e; d && (e = readdir(d));) {
         size_t n = strlen(e->d_name);
         char *path = n > 5 && strcmp(e->d_name + n - 5, ".ckpt") == 0 ? path_join(folder, e->d_name) : NULL;
@@ -96,7 +95,7 @@ char *checkpoint_after_last(const char *last) {
                        (st.st_mtim.tv_sec > of_last.st_mtim.tv_sec ||
                         (st.st_mtim.tv_sec == of_last.st_mtim.tv_sec && st.st_mtim.tv_nsec > of_last.st_mtim.tv_nsec));
         if (younger && most == -2) most = steps_of(last);
-        long long steps = younger && most >= 0 ? steps_of(path) : -1;
+        int64_t steps = younger && most >= 0 ? steps_of(path) : -1;
         if (steps > most && steps > 0) {
             base_free(best);
             best = path;

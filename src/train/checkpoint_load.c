@@ -3,10 +3,12 @@
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/saved.h"
 #include "coll/coll.h"
 #include "format/safetensors.h"
 #include "lazy/mesh/mesh.h"
@@ -30,22 +32,39 @@ static xt_status missing(const char *path, const char *key) {
                       path, key);
 }
 
+/* "EPOCH BATCH BATCHES SAMPLES": the loader skips so many batches, and counters go on from the others. */
+static xt_status read_position(const char *text, train_position *out) {
+    static const char *const names[] = {"position's epoch", "position's batch", "position's count of batches",
+                                        "position's count of samples"};
+    char words[4][32] = {""};
+    int64_t at[4];
+    if (!text || sscanf(text, "%31s %31s %31s %31s", words[0], words[1], words[2], words[3]) != 4)
+        return status_new(XT_DATA_LOSS, NULL, "its position is %.80s; four numbers are expected",
+                          text ? text : "missing");
+    for (int i = 0; i < 4; i++) XT_TRY(saved_text(names[i], words[i], 0, i < 3 ? SAVED_COUNT : SAVED_SAMPLES, &at[i]));
+    if (at[1] > at[2])
+        return status_new(
+            XT_DATA_LOSS, NULL,
+            "its position is batch %lld of an epoch, after %lld batches of all epochs; the file is damaged",
+            (long long)at[1], (long long)at[2]);
+    *out = (train_position){at[0], at[1], at[2], at[3]};
+    return NULL;
+}
+
 static xt_status read_meta(const st_file *f, const char *path, restored *r) {
-    const char *position = st_get_meta(f, "position"), *epoch = st_get_meta(f, "epoch"),
-               *step = st_get_meta(f, "global_step"), *seed = st_get_meta(f, "seed"), *lr = st_get_meta(f, "lr");
-    long long at[4];
-    if (!position || sscanf(position, "%lld %lld %lld %lld", &at[0], &at[1], &at[2], &at[3]) != 4 || at[0] < 0 ||
-        at[1] < 0)
-        return missing(path, "position");
-    r->position = (train_position){at[0], at[1], at[2], at[3]};
-    if (!epoch || !parse_i64(epoch, &r->epoch)) return missing(path, "epoch");
-    if (!step || !parse_i64(step, &r->global_step)) return missing(path, "global_step");
-    if (!seed) return missing(path, "seed");
-    r->seed = strtoull(seed, NULL, 10);
+    const char *position = st_get_meta(f, "position"), *seed = st_get_meta(f, "seed"), *lr = st_get_meta(f, "lr"),
+               *elapsed = st_get_meta(f, "elapsed_ns");
+    XT_TRY(status_context(read_position(position, &r->position), "%s", path));
+    XT_TRY(status_context(saved_text("epoch", st_get_meta(f, "epoch"), 0, SAVED_COUNT, &r->epoch), "%s", path));
+    XT_TRY(status_context(saved_text("global_step", st_get_meta(f, "global_step"), 0, SAVED_COUNT, &r->global_step),
+                          "%s", path));
+    char *end = NULL;
+    errno = 0;
+    r->seed = seed ? strtoull(seed, &end, 10) : 0;
+    if (!seed || end == seed || *end || errno || *seed == '-') return missing(path, "seed");
     if (!lr || !parse_double(lr, &r->lr)) return missing(path, "lr");
-    const char *elapsed = st_get_meta(f, "elapsed_ns");
     /* of an older version: max_time begins anew */
-    if (!elapsed || !parse_i64(elapsed, &r->elapsed_ns)) r->elapsed_ns = 0;
+    if (elapsed) XT_TRY(status_context(saved_text("elapsed_ns", elapsed, 0, SAVED_NS, &r->elapsed_ns), "%s", path));
     const char *row = st_get_meta(f, "row_seen");
     r->row_seen = row && strcmp(row, "1") == 0;
     return NULL;
@@ -202,21 +221,32 @@ static bool is_rehearsed(const st_file *f) {
     return plugin && strncmp(plugin, "dry ", 4) == 0;
 }
 
-/* The newest checkpoint of a folder, `but` left out, whose sum is right; base_free. NULL: none. */
+/* What a run could go on from: its sum is right, and its numbers are those of a run. */
+static xt_status look_through(st_file *f, const char *path) {
+    restored r;
+    if (is_rehearsed(f)) return status_new(XT_DATA_LOSS, NULL, "%s holds zeros", path);
+    XT_TRY(check_sum(f, path));
+    return read_meta(f, path, &r);
+}
+
+/* The newest checkpoint of a folder, `but` left out under whatever name, that is whole; base_free. NULL: none. */
 static char *newest_whole(const char *folder, const char *but) {
     char *best = NULL;
     struct timespec newest = {0};
+    struct stat left_out;
+    bool leaves = but && stat(but, &left_out) == 0;
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));) {
         size_t n = strlen(e->d_name);
         char *other = n > 5 && strcmp(e->d_name + n - 5, ".ckpt") == 0 ? path_join(folder, e->d_name) : NULL;
         struct stat st;
-        bool newer = other && !(but && strcmp(other, but) == 0) && stat(other, &st) == 0 &&
+        bool newer = other && stat(other, &st) == 0 &&
+                     !(leaves && st.st_ino == left_out.st_ino && st.st_dev == left_out.st_dev) &&
                      (!best || st.st_mtim.tv_sec > newest.tv_sec ||
                       (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec > newest.tv_nsec));
         st_file *f = NULL;
         xt_status s = newer ? st_open(other, &f) : NULL;
-        if (newer && !s) s = is_rehearsed(f) ? status_new(XT_DATA_LOSS, NULL, "zeros") : check_sum(f, other);
+        if (newer && !s) s = look_through(f, other);
         st_close(f);
         if (newer && !s) {
             base_free(best);

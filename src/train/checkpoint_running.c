@@ -1,6 +1,7 @@
 /* What each rank keeps beside the module: running means (xt_running), as "xtrain:running:N", and tensors of callbacks
  * that judge a rank's own batches, as "xtrain:callback:CALLBACK:NAME"; [ranks, elements] of f32 each. The rows of a
  * resumed run show, and its callbacks judge, what the unbroken run's do. */
+#include "base/saved.h"
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "metrics/running.h"
@@ -114,7 +115,8 @@ static xt_status restore_one(const xt_trainer *t, st_file *f, const st_entry *e,
     bool mean = strncmp(e->name, of_means, sizeof of_means - 1) == 0;
     const char *rest = e->name + (mean ? sizeof of_means : sizeof of_callbacks) - 1;
     int64_t index = 0, ranks = e->rank == 2 ? e->dims[0] : 0;
-    if ((mean && (!parse_i64(rest, &index) || index < 0)) || e->dtype != XT_F32 || ranks < 1 || e->dims[1] < 2)
+    if (mean) XT_TRY(status_context(saved_text("running mean", rest, 0, SAVED_COUNT, &index), "%s", path));
+    if (e->dtype != XT_F32 || ranks < 1 || e->dims[1] < 2)
         return status_new(XT_DATA_LOSS, NULL, "%s: %s does not hold a row of numbers for each rank", path, e->name);
     int64_t rank = world_get()->rank;
     if (!mean && (rank >= ranks || lazy_spmd())) return NULL;

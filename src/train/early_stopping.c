@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
+#include "base/saved.h"
 #include "train/train_int.h"
 
 typedef enum reason { NOT_STOPPED, GOOD_ENOUGH, DIVERGED, OUT_OF_PATIENCE, NOT_FINITE } reason;
@@ -118,13 +119,14 @@ static xt_status load_state(const char *json, void *user) {
     const cJSON *best = cJSON_GetObjectItemCaseSensitive(o, "best"),
                 *waited = cJSON_GetObjectItemCaseSensitive(o, "waited");
     bool ok = cJSON_IsNumber(best) && cJSON_IsNumber(waited);
-    if (ok) {
+    xt_status s = ok ? saved_number("waited", waited->valuedouble, 0, SAVED_COUNT, &e->waited)
+                     : status_new(XT_DATA_LOSS, NULL, "its state is incomplete");
+    if (!s) {
         e->best = best->valuedouble;
-        e->waited = (int64_t)waited->valuedouble;
         e->any = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "any"));
     }
     cJSON_Delete(o);
-    return ok ? NULL : status_new(XT_DATA_LOSS, NULL, "its state is incomplete");
+    return s;
 }
 
 const xt_callback_desc early_stopping_desc = {

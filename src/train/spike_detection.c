@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/saved.h"
 #include "coll/coll.h"
 #include "train/train_int.h"
 
@@ -166,14 +167,15 @@ static xt_status load_state(const char *json, void *user) {
     detector *d = user;
     cJSON *o = cJSON_Parse(json);
     const cJSON *reported = cJSON_GetObjectItemCaseSensitive(o, "reported");
+    xt_status s = NULL;
     const char *batches = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "batches"));
     if (world_get()->rank == 0 || !d->own) { /* what is told here is rank 0's */
-        if (cJSON_IsNumber(reported)) d->seen = (int64_t)reported->valuedouble;
+        if (cJSON_IsNumber(reported)) s = saved_number("reported", reported->valuedouble, 0, SAVED_COUNT, &d->seen);
         str_clear(&d->batches);
         if (batches && world_get()->rank == 0) str_append(&d->batches, batches);
     }
     cJSON_Delete(o);
-    return NULL;
+    return s;
 }
 
 /* in the order of files: whether the losses fit is known before the counts are taken */

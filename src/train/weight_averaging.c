@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
+#include "base/saved.h"
 #include "optim/optim.h"
 #include "train/train_int.h"
 
@@ -174,11 +175,12 @@ static xt_status load_state(const char *json, void *user) {
     cJSON *o = cJSON_Parse(json);
     const cJSON *updates = cJSON_GetObjectItemCaseSensitive(o, "updates"),
                 *lr = cJSON_GetObjectItemCaseSensitive(o, "first_lr");
-    if (cJSON_IsNumber(updates)) a->updates = (int64_t)updates->valuedouble;
+    xt_status s =
+        cJSON_IsNumber(updates) ? saved_number("updates", updates->valuedouble, 0, SAVED_COUNT, &a->updates) : NULL;
     if (cJSON_IsNumber(lr)) a->first_lr = lr->valuedouble;
     a->swapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "swapped"));
     cJSON_Delete(o);
-    return NULL;
+    return s;
 }
 
 static xt_tensor tensor_at(int i, char *name, size_t n, void *user) {

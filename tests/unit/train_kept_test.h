@@ -42,7 +42,7 @@ static xt_trainer *kept_trainer(int64_t epochs, const char *resume) {
     return xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF,
                           .model_summary = XT_OFF, .logger = XT_OFF);
 }
-static int kept_fit(xt_trainer *t) {
+static __attribute__((unused)) int kept_fit(xt_trainer *t) {
     static float x[8][2];
     xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
     xt_dataset *samples = xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8);
