@@ -66,7 +66,9 @@ ln -s /dev/zero "$tmp/there/device"
 for kind in "a FIFO" "a folder" "a device"; do
     f=$tmp/there/${kind#a }
     f=${f/FIFO/fifo}
-    for what in load program recording npy config file csv array tensors text; do refused $what "$tmp/reads" $what "$f"; done
+    for what in load program recording npy config file csv array tensors text; do
+        refused $what "$tmp/reads" $what "$f"
+    done
     for name in train-images-idx3-ubyte train-labels-idx1-ubyte; do cp -RP "$f" "$tmp/set/$name"; done
     refused mnist "$tmp/reads" mnist "$tmp/set"
     for i in 1 2 3 4 5; do cp -RP "$f" "$tmp/set/data_batch_$i.bin"; done
