@@ -70,6 +70,7 @@ bool api_bad_list(handle_kind kind, const void *const *list, int64_t n, const vo
 
 xt_status api_inside(const api_call *call) {
     const char *what = lazy_inside();
+    XT_TRY(lazy_forked(call->name, line_of(call)));
     return what ? status_new(XT_FAILED_PRECONDITION, line_of(call),
                              "%s inside %s: it would end what is under way there; call it after that has returned",
                              call->name, what)

@@ -1,6 +1,6 @@
-/* Whole numbers that were read from a file of the library's own (a checkpoint's counters, its position). Anybody may have
- * written the file, or a bit of it may have turned: each number is bounded where it is read, so that no sum or product
- * behind it overflows, and what is refused is told with its name. */
+/* Whole numbers that were read from a file of the library's own (a checkpoint's counters, its position). Anybody may
+ * have written the file, or a bit of it may have turned: each number is bounded where it is read, so that no sum or
+ * product behind it overflows, and what is refused is told with its name. */
 #ifndef XT_SRC_BASE_SAVED_H
 #define XT_SRC_BASE_SAVED_H
 

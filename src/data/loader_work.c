@@ -193,6 +193,30 @@ static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r)
 }
 
 /* --- threads --- */
+typedef struct claimed { /* the batch that the thread makes, for whoever waits when the user's function ends the thread
+                          */
+    worker *w;
+    batch_order *order;
+    int64_t number;
+} claimed;
+
+static void never_filled(void *p) {
+    const claimed *c = p;
+    xt_loader *l = c->w->l;
+    pthread_mutex_lock(&l->lock);
+    order_release(c->order);
+    l->closed = true;
+    l->ring[c->number % l->capacity] = (ready){
+        .filled = true,
+        .error = status_new(XT_ABORTED, NULL,
+                            "%s: the loader's thread ended while it made a batch: a function that reads samples has "
+                            "left by pthread_exit; it must return",
+                            l->ds->name)};
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+    worker_free(c->w);
+}
+
 static void *work(void *p) {
     xt_loader *l = p;
     worker w;
@@ -214,9 +238,12 @@ static void *work(void *p) {
         memory = NULL;
         if (!r.error && l->ds->d.count >= 0) r.error = order_of(l, epoch, &order);
         pthread_mutex_unlock(&l->lock);
+        claimed claim = {&w, order, number};
+        pthread_cleanup_push(never_filled, &claim);
         if (!r.error)
             r.error =
                 l->ds->d.count >= 0 ? read_batch(&w, epoch, index, order, &r) : stream_batch(&w, epoch, index, &r);
+        pthread_cleanup_pop(0);
         if (l->ds->d.count < 0 && last) { /* .limit ends the epoch */
             stream_close(l);
             l->stream_ended = false;

@@ -228,6 +228,11 @@ static void end_program(const char *what, const xt_src *src) {
             "(xt_error()); a program that goes on "
             "after errors sets xt_on_error",
             src_text(src_intern(src), at, sizeof at), what, steps, steps == 1 ? "" : "s");
+    xt_status forked = lazy_forked(what, NULL);
+    if (forked) { /* what would be ended and freed is the parent's */
+        xt_status_free(forked);
+        lazy_exit(1);
+    }
     tell_ranks(lazy_pending(), steps);
     lazy_drain();
     lazy_run_finish_hooks();

@@ -44,6 +44,9 @@ typedef struct lazy_inside_fn {
 } lazy_inside_fn;
 void lazy_enter(lazy_inside_fn *call, const char *what, const void *held);
 void lazy_leave(const lazy_inside_fn *call);
+/* NULL: this process may compute; it may not where it was forked from one whose device was open. `what` was asked for.
+ */
+xt_status lazy_forked(const char *what, const xt_src *src);
 const char *lazy_inside(void); /* what the innermost is; NULL: none */
 
 /* --- recording --- */

@@ -153,8 +153,7 @@ static void no_advice_to_itself(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(numbers_are_bounded, kept_setup, kept_teardown),
-        cmocka_unit_test_setup_teardown(no_advice_to_itself, kept_setup, kept_teardown)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(numbers_are_bounded, kept_setup, kept_teardown),
+                                       cmocka_unit_test_setup_teardown(no_advice_to_itself, kept_setup, kept_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,8 +29,12 @@ static xt_status kv_put(void *user, const char *key, size_t n, const char *value
     return coll_put(user, key, n, value, value_size);
 }
 
+/* Threads do not come along into a forked process: whoever waited there for the device's, the reader's or the logger's
+ * would wait for good. */
+static atomic_int forked_from; /* the process whose device was open then; 0: none */
+
 void lazy_check_finished(void) {
-    if ((dev.client || lazy_left_open()) && !dev.finished && getpid() == dev.pid)
+    if (!atomic_load(&forked_from) && (dev.client || lazy_left_open()) && !dev.finished && getpid() == dev.pid)
         log_msg(XT_SEV_WARNING, "the program ended without xt_finish(): the last step may not have run, and its errors "
                                 "were not shown; end main with "
                                 "`return xt_finish();`");
@@ -52,7 +56,7 @@ static void end_with_1(src_id failed) {
 static void at_exit(int status, void *unused) {
     (void)unused;
     src_id failed;
-    if (getpid() != dev.pid) return;
+    if (getpid() != dev.pid || atomic_load(&forked_from)) return;
     if (status == 0 && (lazy_error_ends() || lazy_error_died())) {
         log_msg(XT_SEV_ERROR,
                 "the program ended without xt_finish() and without looking at the error above (xt_error()): "
@@ -86,6 +90,25 @@ void lazy_device_use(const char *s) {
     spec = s;
 }
 
+static void in_child(void) {
+    if (dev.client) atomic_store(&forked_from, (int)dev.pid);
+}
+
+static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+xt_status lazy_forked(const char *what, const xt_src *src) {
+    int parent = atomic_load_explicit(&forked_from, memory_order_relaxed);
+    if (__builtin_expect(!parent, true)) return NULL;
+    return status_new(
+        XT_FAILED_PRECONDITION, src,
+        "%s in a process that was forked (from %d) after the device was opened: its threads stayed there, "
+        "so nothing can run here; fork before the first tensor is computed, or start another program "
+        "(exec), and leave this process by _exit",
+        what, parent);
+}
+
 static xt_status open_device(device_client **out) {
     const world *w = world_get();
     device_open_opts o = {.spec = spec, .n_nodes = 1};
@@ -100,6 +123,10 @@ static xt_status open_device(device_client **out) {
 }
 
 xt_status lazy_device(device_client **out) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    *out = NULL;
+    XT_TRY(lazy_forked("a computation", NULL));
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&dev.lock);
     xt_status s = NULL;
     if (!dev.client) {

@@ -390,6 +390,11 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->in_boundary) return c != NULL;
     if (lazy_in_loop(c, src, lazy_cause_name(cause))) return false;
+    xt_status forked = lazy_forked(lazy_cause_name(cause), src);
+    if (forked) {
+        lazy_fail(forked);
+        return false;
+    }
     if (!c->replay_log) return lazy_end_step(c, cause, src, 0);
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                          "%s inside the compiled step function %s, called at %s:%d: a call is one step and ends by "
