@@ -164,6 +164,10 @@ xt_status file_writer_write(file_writer *w, const void *p, size_t n) {
     return NULL;
 }
 
+bool file_writer_patches(const file_writer *w) {
+    return w->temporary != NULL;
+}
+
 xt_status file_writer_patch(file_writer *w, size_t at, const void *p, size_t n) {
     XT_TRY(flush(w));
     for (size_t done = 0; done < n;) {

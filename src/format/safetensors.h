@@ -5,6 +5,13 @@
 
 #include "base/base.h"
 
+/* Checksums of the library's own: a tensor of this name (checkpoints, whose data is in memory before it is written), or
+ * metadata of this name (xt_save: other programs then see the module's tensors alone). */
+#define ST_SUMS "xtrain:checksum"
+typedef struct st_sums { /* older files have the first only */
+    hash128 data, header; /* header: names, shapes and metadata, with zeros where the sums themselves stand */
+} st_sums;
+
 /* Writing: declare all tensors, then give their bytes in the same order. The file appears whole at st_commit,
  * or not at all. */
 typedef struct st_writer st_writer;
@@ -14,6 +21,9 @@ xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const
 xt_status st_data(st_writer *w, const void *data, size_t n);
 /* hash of the header's text (names, shapes, __metadata__) without the spaces at its end; once data was given */
 hash128 st_written_header(const st_writer *w);
+/* The file gets checksums in its metadata: before the first data; every tensor's data is then given by one call.
+ * None where the target is no file (a pipe). */
+xt_status st_with_sums(st_writer *w);
 xt_status st_commit(st_writer *w); /* frees w, also on failure */
 void st_abandon(st_writer *w);
 
@@ -36,6 +46,8 @@ const st_entry *st_at(const st_file *f, size_t i);
 const st_entry *st_find(const st_file *f, const char *name); /* NULL when absent */
 const char *st_get_meta(const st_file *f, const char *key); /* NULL when absent */
 hash128 st_header(const st_file *f); /* the same hash of what was read */
+/* Reads all data once, in file order, and compares. *out_has: the file has sums; without any it is no error. */
+xt_status st_check_sums(st_file *f, bool *out_has);
 xt_status st_read(st_file *f, const st_entry *e, void *dst, size_t n);
 
 #endif

@@ -76,6 +76,24 @@ static xt_status parse_entry(st_file *f, const cJSON *item) {
     return NULL;
 }
 
+/* Of two values under one name one reader takes the first and another the last: the file would be two files. */
+static xt_status no_twins(const st_file *f, const cJSON *object) {
+    const cJSON *item;
+    map *seen = cJSON_IsObject(object) ? map_new() : NULL;
+    xt_status s = cJSON_IsObject(object) && !seen ? status_oom(64, f->path) : NULL;
+    cJSON_ArrayForEach(item, object) {
+        if (s || !seen) break;
+        size_t n = strlen(item->string);
+        if (map_get(seen, item->string, n))
+            s = status_new(XT_DATA_LOSS, NULL, "%s: the header has \"%.200s\" twice; which one is meant is not known",
+                           f->path, item->string);
+        else if (!map_put(seen, item->string, n, (void *)1, NULL))
+            s = status_oom(64, f->path);
+    }
+    map_free(seen, NULL);
+    return s;
+}
+
 static xt_status parse_header(st_file *f) {
     unsigned char raw[8];
     if (fread(raw, 1, 8, f->f) != 8)
@@ -94,14 +112,19 @@ static xt_status parse_header(st_file *f) {
     f->json = whole ? cJSON_ParseWithLength(text, n) : NULL;
     size_t said = n;
     while (said && text[said - 1] == ' ') said--;
+    char *sums = whole ? strstr(text, ST_SUMS_BEGIN) : NULL;
+    if (sums && strspn(sums += sizeof ST_SUMS_BEGIN - 1, "0123456789abcdef") == ST_SUMS_TEXT)
+        memset(sums, '0', ST_SUMS_TEXT);
     f->header = hash_bytes(text, said, (hash128){0, 0});
     base_free(text);
     if (!cJSON_IsObject(f->json))
         return status_new(XT_DATA_LOSS, NULL, "%s: the header (offset 8, %llu bytes) is no JSON object", f->path,
                           (unsigned long long)n);
     f->data = 8 + n;
-    f->meta = cJSON_DetachItemFromObjectCaseSensitive(f->json, "__metadata__");
     const cJSON *item;
+    XT_TRY(no_twins(f, f->json));
+    cJSON_ArrayForEach(item, f->json) XT_TRY(no_twins(f, item));
+    f->meta = cJSON_DetachItemFromObjectCaseSensitive(f->json, "__metadata__");
     cJSON_ArrayForEach(item, f->json) XT_TRY(parse_entry(f, item));
     return NULL;
 }
@@ -167,4 +190,51 @@ xt_status st_read(st_file *f, const st_entry *e, void *dst, size_t n) {
     if (fseeko(f->f, (off_t)e->begin, SEEK_SET) != 0 || fread(dst, 1, n, f->f) != n)
         return status_errno("cannot read", f->path);
     return NULL;
+}
+
+/* --- checksums --- */
+static bool sums_of(st_file *f, st_sums *out, const st_entry **out_own, xt_status *s) {
+    const char *text = st_get_meta(f, ST_SUMS);
+    const st_entry *own = *out_own = st_find(f, ST_SUMS);
+    size_t n = own ? (size_t)(own->end - own->begin) : 0;
+    *out = (st_sums){.header = f->header};
+    *s = NULL;
+    if (n == sizeof out->data || n == sizeof *out) return !(*s = st_read(f, own, out, n));
+    unsigned long long w[4];
+    if (!text || strlen(text) != ST_SUMS_TEXT ||
+        sscanf(text, "%16llx%16llx%16llx%16llx", &w[0], &w[1], &w[2], &w[3]) != 4)
+        return false;
+    *out = (st_sums){.data = {w[0], w[1]}, .header = {w[2], w[3]}};
+    return true;
+}
+
+static xt_status differs(const st_file *f, const char *what) {
+    return status_new(XT_DATA_LOSS, NULL,
+                      "%s: the %s does not match its checksum: the file is damaged; nothing was loaded%s", f->path,
+                      what,
+                      st_get_meta(f, ST_SUMS) ? " (if another program wrote it anew: without \"" ST_SUMS
+                                                "\" in its metadata it is loaded as it is)"
+                                              : "");
+}
+
+xt_status st_check_sums(st_file *f, bool *out_has) {
+    st_sums want;
+    const st_entry *own;
+    xt_status s;
+    hash128 sum = {0, 0};
+    *out_has = sums_of(f, &want, &own, &s);
+    if (!*out_has && !s && st_get_meta(f, ST_SUMMED)) return differs(f, "name of the checksums");
+    if (!*out_has) return s;
+    for (size_t i = 0; i < f->n; i++) {
+        const st_entry *e = &f->entries[i];
+        size_t n = (size_t)(e->end - e->begin);
+        if (e == own) continue;
+        void *data = base_malloc(n + 1);
+        s = data ? st_read(f, e, data, n) : status_oom(n, f->path);
+        if (!s) sum = hash_bytes(data, n, sum);
+        base_free(data);
+        XT_TRY(s);
+    }
+    if (!hash_equal(want.header, f->header)) return differs(f, "header (names, shapes, the run's position)");
+    return hash_equal(sum, want.data) ? NULL : differs(f, "data");
 }

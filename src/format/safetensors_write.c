@@ -3,6 +3,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "base/private_file.h"
 #include "format/safetensors_int.h"
 
 static const struct {
@@ -30,6 +31,9 @@ struct st_writer {
     uint64_t declared, written;
     bool header_done;
     hash128 header;
+    bool with_sums;
+    st_sums sums;
+    size_t sums_at; /* in the file */
     char *path;
 };
 
@@ -60,6 +64,8 @@ xt_status st_create(const char *path, st_writer **out) {
 }
 
 xt_status st_meta(st_writer *w, const char *key, const char *value) {
+    if (cJSON_GetObjectItemCaseSensitive(w->meta, key))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: metadata \"%s\" is given twice", w->path, key);
     return cJSON_AddStringToObject(w->meta, key, value) ? NULL : status_oom(strlen(value), w->path);
 }
 
@@ -84,6 +90,24 @@ xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const
     return ok ? NULL : status_oom(64, w->path);
 }
 
+/* The sums are known when all is written: as many zeros keep their place. */
+xt_status st_with_sums(st_writer *w) {
+    char zeros[ST_SUMS_TEXT + 1];
+    if (!file_writer_patches(w->file)) return NULL;
+    memset(zeros, '0', ST_SUMS_TEXT);
+    zeros[ST_SUMS_TEXT] = 0;
+    w->with_sums = true;
+    XT_TRY(st_meta(w, ST_SUMMED, ST_SUMS));
+    return st_meta(w, ST_SUMS, zeros);
+}
+
+static xt_status write_sums(st_writer *w) {
+    char text[2 * 33];
+    hash_hex(w->sums.data, text);
+    hash_hex(w->header, text + ST_SUMS_TEXT / 2);
+    return file_writer_patch(w->file, w->sums_at, text, ST_SUMS_TEXT);
+}
+
 static xt_status write_header(st_writer *w) {
     if (w->header_done) return NULL;
     w->header_done = true;
@@ -94,6 +118,8 @@ static xt_status write_header(st_writer *w) {
     size_t n = strlen(text), padded = (n + 7) / 8 * 8; /* the format asks for spaces up to 8 bytes */
     unsigned char raw[8];
     w->header = hash_bytes(text, n, (hash128){0, 0});
+    const char *sums = w->with_sums ? strstr(text, ST_SUMS_BEGIN) : NULL;
+    w->sums_at = sums ? 8 + (size_t)(sums - text) + sizeof ST_SUMS_BEGIN - 1 : 0;
     for (int i = 0; i < 8; i++) raw[i] = (unsigned char)((uint64_t)padded >> (8 * i));
     xt_status s = file_writer_write(w->file, raw, 8);
     if (!s) s = file_writer_write(w->file, text, n);
@@ -105,6 +131,7 @@ static xt_status write_header(st_writer *w) {
 xt_status st_data(st_writer *w, const void *data, size_t n) {
     XT_TRY(write_header(w));
     w->written += n;
+    if (w->with_sums) w->sums.data = hash_bytes(data, n, w->sums.data);
     return file_writer_write(w->file, data, n);
 }
 
@@ -117,6 +144,7 @@ xt_status st_commit(st_writer *w) {
     if (!s && w->written != w->declared)
         s = status_new(XT_INTERNAL, NULL, "%s: %llu bytes declared, %llu written", w->path,
                        (unsigned long long)w->declared, (unsigned long long)w->written);
+    if (!s && w->sums_at) s = write_sums(w);
     if (!s) {
         s = file_writer_commit(w->file);
         w->file = NULL;

@@ -110,6 +110,8 @@ bool nn_converts(const ir_type *have, const ir_type *want);
 xt_status nn_convert(nn_loaded *l, const ir_type *want); /* in place; does nothing when the types are the same */
 /* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded
  * from a file. */
+/* xt_load_with for whoever has compared the file's checksums already */
+xt_status nn_load_checked(const xt_src *src, xt_module *m, const char *path, xt_load_opts o);
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
 void nn_count_text(double n, char out[32]); /* Lightning's way: 123, 1.2 K, 12.3 M, 400 T, 5,000 T */
 void nn_append_summary(str *text, const xt_module *m, int most); /* the table of layers, at most so many lines */

@@ -124,6 +124,7 @@ xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_s
     xt_status s = child ? st_create(path, &w) : status_oom(1, path);
     if (!s) s = st_meta(w, "xtrain", xt_version());
     if (!s) s = st_meta(w, "format", "pt"); /* Hugging Face's library asks whose layout it is */
+    if (!s) s = st_with_sums(w);
     if (!s) s = write_all(m, &how, w);
     lazy_forget_states();
     base_free(child);
@@ -338,7 +339,8 @@ static xt_status run_load(load *l) {
     return write_values(l);
 }
 
-xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o) {
+static xt_status load_file(const xt_src *src, xt_module *m, const char *path, xt_load_opts o, bool checked) {
+    bool has_sums;
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_load: a module and a path are needed");
     xt_load_report unused, *report = o.report ? o.report : &unused;
     memset(report, 0, sizeof *report);
@@ -354,12 +356,21 @@ xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_l
     l.found = map_new();
     l.values = map_new();
     l.child = child_prefix(m);
-    xt_status s = l.found && l.values && l.child ? run_load(&l) : status_oom(sizeof(void *), path);
+    xt_status s = l.found && l.values && l.child ? NULL : status_oom(sizeof(void *), path);
+    if (!s && !checked) s = st_check_sums(l.f, &has_sums); /* of a file that has any */
+    if (!s) s = run_load(&l);
     st_close(l.f);
     map_free(l.found, NULL);
     map_free(l.values, free_value);
     base_free(l.child);
     return s;
+}
+
+xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o) {
+    return load_file(src, m, path, o, false);
+}
+xt_status nn_load_checked(const xt_src *src, xt_module *m, const char *path, xt_load_opts o) {
+    return load_file(src, m, path, o, true);
 }
 
 xt_status xt_load_at(const xt_src *src, xt_module *m, const char *path) {

@@ -210,6 +210,7 @@ static xt_status write_all(const xt_optimizer *o, st_writer *w) {
     xt_status s = text ? st_meta(w, "optimizer_state", text) : status_oom(64, "an optimizer's state");
     base_free(text);
     XT_TRY(s);
+    XT_TRY(st_with_sums(w));
     int n = xt_optimizer_tensors(o);
     for (int i = 0; i < n; i++) {
         const ir_type *t = lazy_type(xt_optimizer_tensor(o, i));
@@ -251,7 +252,9 @@ xt_status xt_optimizer_load_at(const xt_src *src, xt_optimizer *o, const char *p
     if (rehearsal_on() && !file_exists(path)) return NULL; /* what the rehearsal itself saved was not written */
     XT_TRY(st_open(path, &f));
     const char *text = st_get_meta(f, "optimizer_state");
-    xt_status s = text ? optim_state_load(o, text) : status_new(XT_DATA_LOSS, NULL, "it holds no optimizer's state");
+    bool has_sums;
+    xt_status s = text ? st_check_sums(f, &has_sums) : status_new(XT_DATA_LOSS, NULL, "it holds no optimizer's state");
+    if (!s) s = optim_state_load(o, text);
     for (size_t i = 0; i < st_count(f) && !s; i++) {
         const st_entry *e = st_at(f, i);
         size_t n = (size_t)(e->end - e->begin);

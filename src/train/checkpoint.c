@@ -262,7 +262,7 @@ static xt_status write_parts(const snapshot *s, st_writer *w) {
     for (size_t i = 0; i < s->n_meta; i += 2) XT_TRY(st_meta(w, s->meta[i], s->meta[i + 1]));
     for (size_t i = 0; i < s->n; i++)
         XT_TRY(st_declare(w, s->parts[i].name, s->parts[i].dtype, s->parts[i].rank, s->parts[i].dims));
-    checkpoint_sums sums = {0};
+    st_sums sums = {0};
     int64_t words = sizeof sums / sizeof(uint64_t);
     XT_TRY(st_declare(w, CHECKPOINT_CHECKSUM, XT_U64, 1, &words));
     for (size_t i = 0; i < s->n; i++) {

@@ -6,10 +6,7 @@
 #include "format/safetensors.h"
 #include "train/train_int.h"
 
-#define CHECKPOINT_CHECKSUM "xtrain:checksum"
-typedef struct checkpoint_sums { /* its data; older files have the first only */
-    hash128 data, header; /* header: names, shapes, and the metadata, which is where the run goes on */
-} checkpoint_sums;
+#define CHECKPOINT_CHECKSUM ST_SUMS /* a tensor, last in the file; its header's has where the run goes on */
 /* [ranks, rows, columns] f32: sums of logged values; metadata "log" names the rows */
 #define CHECKPOINT_LOG "xtrain:log"
 

@@ -38,9 +38,8 @@ static xt_status read_position(const char *text, train_position *out) {
                                         "position's count of samples"};
     char words[4][32] = {""};
     int64_t at[4];
-    if (!text || sscanf(text, "%31s %31s %31s %31s", words[0], words[1], words[2], words[3]) != 4)
-        return status_new(XT_DATA_LOSS, NULL, "its position is %.80s; four numbers are expected",
-                          text ? text : "missing");
+    if (sscanf(text, "%31s %31s %31s %31s", words[0], words[1], words[2], words[3]) != 4)
+        return status_new(XT_DATA_LOSS, NULL, "its position is %.80s; four numbers are expected", text);
     for (int i = 0; i < 4; i++) XT_TRY(saved_text(names[i], words[i], 0, i < 3 ? SAVED_COUNT : SAVED_SAMPLES, &at[i]));
     if (at[1] > at[2])
         return status_new(
@@ -54,6 +53,9 @@ static xt_status read_position(const char *text, train_position *out) {
 static xt_status read_meta(const st_file *f, const char *path, restored *r) {
     const char *position = st_get_meta(f, "position"), *seed = st_get_meta(f, "seed"), *lr = st_get_meta(f, "lr"),
                *elapsed = st_get_meta(f, "elapsed_ns");
+    static const char *const needed[] = {"position", "epoch", "global_step"};
+    for (size_t i = 0; i < BASE_COUNT(needed); i++)
+        if (!st_get_meta(f, needed[i])) return missing(path, needed[i]);
     XT_TRY(status_context(read_position(position, &r->position), "%s", path));
     XT_TRY(status_context(saved_text("epoch", st_get_meta(f, "epoch"), 0, SAVED_COUNT, &r->epoch), "%s", path));
     XT_TRY(status_context(saved_text("global_step", st_get_meta(f, "global_step"), 0, SAVED_COUNT, &r->global_step),
@@ -70,35 +72,12 @@ static xt_status read_meta(const st_file *f, const char *path, restored *r) {
     return NULL;
 }
 
-/* Reads the whole data once, in file order. */
 static xt_status check_sum(st_file *f, const char *path) {
-    const st_entry *last = st_find(f, CHECKPOINT_CHECKSUM);
-    size_t have = last ? (size_t)(last->end - last->begin) : 0;
-    if (have != sizeof(hash128) && have != sizeof(checkpoint_sums))
-        return status_new(XT_DATA_LOSS, NULL,
-                          "%s has no checksum; it is not a checkpoint of a trainer, or not a whole one", path);
-    hash128 sum = {0, 0};
-    checkpoint_sums want = {.header = st_header(f)};
-    for (size_t i = 0; i < st_count(f); i++) {
-        const st_entry *e = st_at(f, i);
-        size_t n = (size_t)(e->end - e->begin);
-        if (e == last) continue;
-        void *data = base_malloc(n + 1);
-        xt_status s = data ? st_read(f, e, data, n) : status_oom(n, path);
-        if (!s) sum = hash_bytes(data, n, sum);
-        base_free(data);
-        XT_TRY(s);
-    }
-    XT_TRY(st_read(f, last, &want, have));
-    if (!hash_equal(want.header, st_header(f)))
-        return status_new(XT_DATA_LOSS, NULL,
-                          "%s: the header (names, shapes, the run's position) does not match its checksum: the file is "
-                          "damaged; nothing was loaded",
-                          path);
-    return hash_equal(sum, want.data)
-               ? NULL
+    bool has;
+    XT_TRY(st_check_sums(f, &has));
+    return has ? NULL
                : status_new(XT_DATA_LOSS, NULL,
-                            "%s: the data does not match its checksum: the file is damaged; nothing was loaded", path);
+                            "%s has no checksum; it is not a checkpoint of a trainer, or not a whole one", path);
 }
 
 /* "optimizer:NAME" belongs to the first, "optimizer1:NAME" to the second, and so on. NULL: no optimizer's, or of one
@@ -420,7 +399,8 @@ static xt_status take_averages(xt_trainer *t, st_file *f, const char *path, bool
     *out_took = false;
     if (there && xt_module_tensors(t->net)) {
         *out_took = true;
-        return xt_load_with(t->net, path, .prefix = average_prefix, .strict = XT_OFF);
+        return nn_load_checked(XT_HERE, t->net, path,
+                               XT_OPTS(xt_load_opts, .prefix = average_prefix, .strict = XT_OFF));
     }
     for (size_t i = 0; there && !s && i < st_count(f); i++) {
         /* the first pass makes the module and takes its tensors from these */
@@ -451,7 +431,7 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
     bool averages = false;
     /* a file of weights alone has neither */
     if (!s && (st_find(f, CHECKPOINT_CHECKSUM) || st_get_meta(f, "global_step"))) s = check_sum(f, path);
-    if (!s) s = xt_load(t->net, path);
+    if (!s) s = nn_load_checked(XT_HERE, t->net, path, (xt_load_opts){0});
     if (!s) s = take_averages(t, f, path, &averages);
     st_close(f);
     if (!s && world_get()->rank == 0)
@@ -481,7 +461,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) s = read_meta(f, path, &r);
     if (!s) s = check_sum(f, path);
     if (!s) warn_differences(t, f, path);
-    if (!s) s = xt_load(t->net, path);
+    if (!s) s = nn_load_checked(XT_HERE, t->net, path, (xt_load_opts){0});
     if (!s) xt_seed(r.seed);
     if (!s && t->opt) xt_optimizer_set_lr_at(NULL, t->opt, r.lr);
     for (int i = 0; i < t->n_opts && !s; i++) {

@@ -30,7 +30,8 @@ static xt_loader *make_loader(void) {
 }
 static int fit(void) {
     xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
-    return xt_fit(xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF), &task, make_loader(), NULL);
+    return xt_fit(xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF), &task, make_loader(),
+                  NULL);
 }
 
 static xt_status get(void *user, int64_t i, void *x, void *y) {
@@ -62,8 +63,8 @@ int main(int argc, char **v) {
     what = argc > 1 ? v[1] : "";
     if (!strcmp(what, "next") || !strcmp(what, "exits")) {
         xt_batch b;
-        xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){
-            .count = 64, .x = {XT_F32, {2}}, .get = get, .name = "samples"});
+        xt_dataset *d =
+            xt_dataset_new(&(xt_dataset_desc){.count = 64, .x = {XT_F32, {2}}, .get = get, .name = "samples"});
         loader = xt_loader_new(d, .batch = 4);
         while (xt_next(loader, &b)) xt_mean(b.x);
         return xt_finish();
