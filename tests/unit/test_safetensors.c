@@ -93,14 +93,13 @@ static void twins_are_refused(void **state) {
     (void)state;
     static const struct {
         const char *header, *said;
-    } rows[] = {
-        {"{" WEIGHT "," BIAS "}", NULL},
-        {"{\"__metadata__\":{\"a\":\"1\"}," WEIGHT "," BIAS "}", NULL},
-        {"{" WEIGHT "," BIAS "," WEIGHT "}", "\"fc.weight\" twice"},
-        {"{\"__metadata__\":{\"a\":\"1\"},\"__metadata__\":{}," WEIGHT "," BIAS "}", "\"__metadata__\" twice"},
-        {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}," WEIGHT "," BIAS "}", "\"a\" twice"},
-        {"{" WEIGHT ",\"fc.bias\":{\"dtype\":\"F32\",\"shape\":[3],\"shape\":[3],\"data_offsets\":[48,60]}}",
-         "\"shape\" twice"}};
+    } rows[] = {{"{" WEIGHT "," BIAS "}", NULL},
+                {"{\"__metadata__\":{\"a\":\"1\"}," WEIGHT "," BIAS "}", NULL},
+                {"{" WEIGHT "," BIAS "," WEIGHT "}", "\"fc.weight\" twice"},
+                {"{\"__metadata__\":{\"a\":\"1\"},\"__metadata__\":{}," WEIGHT "," BIAS "}", "\"__metadata__\" twice"},
+                {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}," WEIGHT "," BIAS "}", "\"a\" twice"},
+                {"{" WEIGHT ",\"fc.bias\":{\"dtype\":\"F32\",\"shape\":[3],\"shape\":[3],\"data_offsets\":[48,60]}}",
+                 "\"shape\" twice"}};
     xt_module *m = built();
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         foreign(rows[i].header);

@@ -1,0 +1,78 @@
+#!/bin/bash
+# A disk that fails at the n-th call, for each n until nothing fails any more: the run says so, the checkpoint before
+# stays, whatever is there can be gone on from, and nothing ends by a signal. DISK_FAULTS_STRIDE=1 tries every n.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+[ -n "${ASAN_BUILD:-}" ] && { echo "the sanitizer wants to be preloaded first"; exit 77; }
+export XT_SUMMARY=off XT_PROGRESS=off XT_STATUS_DIR=$tmp/status
+unset XT_CACHE_DIR
+cc -O1 -shared -fPIC "$(dirname "$0")/disk_faults.c" -o "$tmp/faults.so" -ldl || exit 1
+disk=$tmp/disk
+errors=(28 122 5 30 27) # ENOSPC, EDQUOT, EIO, EROFS, EFBIG
+said=("No space left on device" "Disk quota exceeded" "Input/output error" "Read-only file system" "File too large")
+fit="$XTRAIN fit mnist --limit-batches 4 --limit-val 1 --log-every 2 --no-pictures --ckpt $disk/ckpt"
+faulty() { # faulty N ERROR COMMAND...: rc, what was said in $tmp/out
+    local n=$1 error=$2
+    shift 2
+    timeout 60 env XT_CACHE=on XT_CACHE_DIR="$disk/cache" XT_RUNS_DIR="$disk/runs" FAULT_FOLDER="$disk" FAULT_AT="$n" \
+        FAULT_ERROR="$error" FAULT_COUNT="$tmp/count" LD_PRELOAD="$tmp/faults.so" "$@" >"$tmp/out" 2>&1
+    rc=$?
+}
+whole() { # whole ROUND: its results are those of a run without faults
+    case $1 in
+    fit) ! cmp -s "$tmp/good/last.ckpt" "$disk/ckpt/last.ckpt" &&
+        grep -q ',validate,' "$disk"/runs/mnist/version_*/metrics.csv ;;
+    predict) [ "$(stat -c %s "$disk/p.npy")" = "$(stat -c %s "$tmp/whole.npy")" ] ;;
+    new) [ "$(ls -A "$disk/project" | wc -l)" = 5 ] ;;
+    esac
+}
+nothing_half() {
+    case $1 in
+    fit) [ -z "$(find "$disk/ckpt" -name '*.tmp.*')" ] ;;
+    predict) [ -z "$(find "$disk" -name 'p.npy*')" ] ;;
+    new) [ -z "$(find "$disk" -name 'project*')" ] ;;
+    esac
+}
+# The good checkpoint that each round begins with.
+mkdir "$disk"
+faulty 0 0 $fit --epochs 1
+check "without faults it trains" [ $rc = 0 ]
+cp -r "$disk/ckpt" "$tmp/good"
+round() { # round NAME STAYS COMMAND...
+    local name=$1 stays=$2 n=1 stride=${DISK_FAULTS_STRIDE:-3} total
+    shift 2
+    told=0
+    rm -rf "$disk" && mkdir "$disk" && cp -r "$tmp/good" "$disk/ckpt"
+    faulty 0 0 "$@"
+    total=$(cat "$tmp/count")
+    [ "$name" = predict ] && cp "$disk/p.npy" "$tmp/whole.npy"
+    check "$name: files are written" [ "$total" -gt 3 ]
+    for ((n = 1; n <= total; n += stride)); do
+        local e=$((n % 5))
+        rm -rf "$disk" && mkdir "$disk" && cp -r "$tmp/good" "$disk/ckpt"
+        [ "$stays" = stays ] && export FAULT_STAYS=1
+        faulty $n "${errors[e]}" "$@"
+        unset FAULT_STAYS
+        what="$name, call $n of $total fails with ${said[e]}${stays:+, all behind it too}"
+        check "$what: ends by itself ($rc)" [ $rc = 0 -o $rc = 1 ]
+        if grep -q "${said[e]}" "$tmp/out"; then
+            told=$((told + 1))
+        else # what nobody would miss may fail without a word: a folder's sync, a second try that went well
+            check "$what: not said, so it is no error" [ $rc = 0 ]
+            check "$what: not said, so all is there" whole "$name"
+        fi
+        [ $rc = 0 ] || check "$what: nothing half made is left" nothing_half "$name"
+        if [ "$name" = fit ]; then
+            cp "$tmp/out" "$tmp/first"
+            XT_CACHE=off XT_RUNS_DIR=$tmp/after timeout 60 $fit --epochs 2 --resume "$disk/ckpt" >"$tmp/out" 2>&1
+            check "$what: it can be resumed" [ $? = 0 ]
+            check "$what: and nothing half made is a checkpoint" [ -z "$(find "$disk/ckpt" -size 0 -name '*.ckpt')" ]
+        fi
+    done
+    check "$name: some were told" [ $told -gt 2 ]
+}
+round fit "" $fit --epochs 2 --resume "$disk/ckpt"
+DISK_FAULTS_STRIDE=$((3 * ${DISK_FAULTS_STRIDE:-3})) round fit stays $fit --epochs 2 --resume "$disk/ckpt"
+round predict "" "$XTRAIN" predict mnist --limit-batches 2 --ckpt "$disk/ckpt/last.ckpt" --output "$disk/p.npy"
+round new "" sh -c "cd '$disk' && exec '$XTRAIN' new project"
+finish
