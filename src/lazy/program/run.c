@@ -334,7 +334,7 @@ bool lazy_ran_together(void) {
 
 xt_status lazy_run_sought(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy_cause cause, bool forced,
                           const xt_src *src, device_buffer **out) {
-    XT_TRY(lazy_forked(lazy_cause_name(cause), src));
+    XT_TRY(lazy_forked("a step", src));
     lazy_event ev = {.cause = cause,
                      .forced = forced,
                      .src = src_intern(src),
