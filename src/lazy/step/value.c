@@ -47,7 +47,7 @@ static xt_status read_buffer(const lazy_buf *b, const lazy_layout *l, const ir_t
 }
 
 static xt_status read_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt_src *src, void *dst, size_t n) {
-    XT_TRY(lazy_forked(lazy_cause_name(cause), src));
+    XT_TRY(lazy_forked("a read", src));
     lazy_buf *b = NULL;
     XT_TRY(buffer_now(c, t, cause, src, &b));
     int64_t began = clock_ns();
