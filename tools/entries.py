@@ -182,7 +182,7 @@ def leave(function, exceptions, status):
 
 
 def entry(function, exceptions, kinds):
-    text = ", ".join(p.text for p in function.parameters)
+    text = ", ".join(p.text for p in function.parameters) or "void"
     names = ", ".join(p.name for p in function.parameters)
     source = "src" if any(p.name == "src" for p in function.parameters) else "NULL"
     space = "" if function.returns.endswith("*") else " "

@@ -49,8 +49,8 @@ static __attribute__((destructor)) void tell(void) {
 }
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-#define ON_FD(type, name, parameters, arguments) \
-    type name parameters {                       \
+#define ON_FD(type, name, parameters, arguments)                      \
+    type name parameters {                                            \
         return fails(fd_below(fd)) ? (type)-1 : NEXT(name) arguments; \
     }
 ON_FD(ssize_t, write, (int fd, const void *p, size_t n), (fd, p, n))
@@ -60,29 +60,29 @@ ON_FD(int, fsync, (int fd), (fd))
 ON_FD(int, fdatasync, (int fd), (fd))
 ON_FD(int, fallocate, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n))
 ON_FD(int, fallocate64, (int fd, int mode, off64_t at, off64_t n), (fd, mode, at, n))
-#define ON_PATH(name, parameters, path, arguments) \
-    int name parameters {                          \
+#define ON_PATH(name, parameters, path, arguments)             \
+    int name parameters {                                      \
         return fails(below(path)) ? -1 : NEXT(name) arguments; \
     }
 ON_PATH(rename, (const char *from, const char *to), to, (from, to))
 ON_PATH(link, (const char *from, const char *to), to, (from, to))
 ON_PATH(mkdir, (const char *path, mode_t mode), path, (path, mode))
 
-#define OPENS(name)                                                                           \
-    int name(const char *path, int flags, ...) {                                              \
-        va_list list;                                                                         \
-        va_start(list, flags);                                                                \
-        mode_t mode = va_arg(list, mode_t);                                                   \
-        va_end(list);                                                                         \
-        if ((flags & (O_CREAT | O_WRONLY | O_RDWR)) && fails(below(path))) return -1;         \
-        return NEXT(name)(path, flags, mode);                                                 \
+#define OPENS(name)                                                                   \
+    int name(const char *path, int flags, ...) {                                      \
+        va_list list;                                                                 \
+        va_start(list, flags);                                                        \
+        mode_t mode = va_arg(list, mode_t);                                           \
+        va_end(list);                                                                 \
+        if ((flags & (O_CREAT | O_WRONLY | O_RDWR)) && fails(below(path))) return -1; \
+        return NEXT(name)(path, flags, mode);                                         \
     }
 OPENS(open)
 OPENS(open64)
-#define MAPS(name, offset)                                                                    \
-    void *name(void *at, size_t n, int prot, int flags, int fd, offset from) {                \
-        if (fd >= 0 && (flags & MAP_SHARED) && fails(fd_below(fd))) return MAP_FAILED;        \
-        return NEXT(name)(at, n, prot, flags, fd, from);                                      \
+#define MAPS(name, offset)                                                             \
+    void *name(void *at, size_t n, int prot, int flags, int fd, offset from) {         \
+        if (fd >= 0 && (flags & MAP_SHARED) && fails(fd_below(fd))) return MAP_FAILED; \
+        return NEXT(name)(at, n, prot, flags, fd, from);                               \
     }
 MAPS(mmap, off_t)
 MAPS(mmap64, off64_t)

@@ -95,7 +95,10 @@ static void one_row(const row *r) {
     double w[N], a[N], b[N], now[N], g[N];
     for (int s = 0; s < STEPS; s++) {
         double norm = 0, lr = 0.1 / (1 + s);
-        for (int k = 0; k < N; k++) norm += (g[k] = gradient(s, k)) * g[k];
+        for (int k = 0; k < N; k++) {
+            g[k] = gradient(s, k);
+            norm += g[k] * g[k];
+        }
         xt_tensor loss = xt_forward(m, xt_from_array(g, XT_F64, N));
         if (!o) o = r->make(m);
         read_tensor(xt_module_find(m, "w"), w);
