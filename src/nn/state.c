@@ -123,7 +123,6 @@ xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_s
     const save how = {child, o.prefix ? o.prefix : "", o.transposed};
     xt_status s = child ? st_create(path, &w) : status_oom(1, path);
     if (!s) s = st_meta(w, "xtrain", xt_version());
-    if (!s) s = st_meta(w, "format", "pt"); /* Hugging Face's library asks whose layout it is */
     if (!s) s = st_with_sums(w);
     if (!s) s = write_all(m, &how, w);
     lazy_forget_states();
