@@ -285,6 +285,7 @@ static bool is_control(const unsigned char *c, size_t left) {
 
 void str_append_shown(str *to, const char *text, size_t n, const char *kept) {
     const unsigned char *c = (const unsigned char *)text, *end = c + n;
+    str_appendn(to, "", 0); /* an empty text is one too */
     while (c < end) {
         const unsigned char *from = c;
         while (c < end && (!is_control(c, (size_t)(end - c)) || (*c && strchr(kept, *c)))) c++;
