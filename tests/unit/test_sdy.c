@@ -178,7 +178,7 @@ static void run_on_four(ir_module *m, const float *want, const char *text) {
     pass_ctx c = {.partitions = N, .verify = true};
     ok(pass_optimize(&c, m), text);
     ir_func *part = ir_func_find(m, "main"), *f;
-    part->name = "part";
+    ir_func_rename(part, "part");
     f = ir_func_new(m, "main", true);
     const ir_type *t = part->body->args[0]->type, *types[N] = {t, t, t, t};
     ir_value *args[N], *results[N];
