@@ -3,6 +3,7 @@
  * mixture. Targets that are no regular files (/dev/stdout, a pipe) cannot be renamed over and are written directly. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -81,11 +82,19 @@ static void writer_free(file_writer *w) {
     base_free(w);
 }
 
-static xt_status no_folder(const char *target) {
+/* No file can be made at target. */
+static xt_status no_file(const char *target) {
     const char *slash = strrchr(target, '/');
+    char folder[PATH_MAX];
+    struct stat st;
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - target) + (slash == target) : 1,
+             slash ? target : ".");
+    if (stat(folder, &st) == 0)
+        return status_new(XT_PERMISSION_DENIED, NULL, "%s cannot be written: no file can be made in %s", target,
+                          folder);
     return status_new(XT_NOT_FOUND, NULL,
-                      "cannot write %s: there is no folder %.*s; make it first (mkdir -p), or name another", target,
-                      slash ? (int)(slash - target) : 1, slash ? target : ".");
+                      "cannot write %s: there is no folder %s; make it first (mkdir -p), or name another", target,
+                      folder);
 }
 
 static xt_status open_temporary(file_writer *w, mode_t mode) {
@@ -100,7 +109,7 @@ static xt_status open_temporary(file_writer *w, mode_t mode) {
     unlink(name.data);
     w->fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (w->fd < 0) {
-        xt_status s = errno == ENOENT ? no_folder(w->target) : status_errno("cannot create", name.data);
+        xt_status s = errno == ENOENT ? no_file(w->target) : status_errno("cannot create", name.data);
         str_free(&name);
         return s;
     }

@@ -217,6 +217,15 @@ static void never_filled(void *p) {
     worker_free(c->w);
 }
 
+/* Calls what the user gave, which may end the thread. */
+static void fill(claimed *c, int64_t epoch, int64_t index, ready *r) {
+    pthread_cleanup_push(never_filled, c);
+    if (!r->error)
+        r->error = c->w->l->ds->d.count >= 0 ? read_batch(c->w, epoch, index, c->order, r)
+                                             : stream_batch(c->w, epoch, index, r);
+    pthread_cleanup_pop(0);
+}
+
 static void *work(void *p) {
     xt_loader *l = p;
     worker w;
@@ -238,12 +247,7 @@ static void *work(void *p) {
         memory = NULL;
         if (!r.error && l->ds->d.count >= 0) r.error = order_of(l, epoch, &order);
         pthread_mutex_unlock(&l->lock);
-        claimed claim = {&w, order, number};
-        pthread_cleanup_push(never_filled, &claim);
-        if (!r.error)
-            r.error =
-                l->ds->d.count >= 0 ? read_batch(&w, epoch, index, order, &r) : stream_batch(&w, epoch, index, &r);
-        pthread_cleanup_pop(0);
+        fill(&(claimed){&w, order, number}, epoch, index, &r);
         if (l->ds->d.count < 0 && last) { /* .limit ends the epoch */
             stream_close(l);
             l->stream_ended = false;

@@ -6,13 +6,14 @@
 #include "train/train_int.h"
 
 typedef struct lengths {
-    int64_t refused; /* this rank's options or loaders are: its own error says why */
+    char refused[512]; /* why this rank's options or loaders are; "" */
     int64_t train, validations; /* batches of an epoch; loaders of a validation */
     int64_t val[8]; /* batches of each, where their programs have collectives; else 0 */
 } lengths;
 
-static lengths mine_of(const xt_trainer *t, bool refused) {
-    lengths l = {.refused = refused, .train = t->train_limit, .validations = t->val ? 1 + (int64_t)t->n_vals : 0};
+static lengths mine_of(const xt_trainer *t, xt_status refused) {
+    lengths l = {.train = t->train_limit, .validations = t->val ? 1 + (int64_t)t->n_vals : 0};
+    if (refused) snprintf(l.refused, sizeof l.refused, "%s", status_message(refused));
     for (int64_t i = 0; lazy_spmd() && i < l.validations; i++) l.val[i] = i ? t->val_limits[i - 1] : t->val_limit;
     return l;
 }
@@ -56,13 +57,14 @@ static xt_status differ(const lengths *all, int n) {
 xt_status train_agree(const xt_trainer *t, xt_status s) {
     int n = world_get()->size;
     if (n < 2 || lazy_rehearsing() || !env_get("XT_RENDEZVOUS")) return s;
-    lengths mine = mine_of(t, s != NULL), *all = base_calloc((size_t)n, sizeof *all);
+    lengths mine = mine_of(t, s), *all = base_calloc((size_t)n, sizeof *all);
     coll_group *g;
     xt_status met = all ? coll_run_group(&g) : status_oom((size_t)n * sizeof *all, "the ranks' lengths");
     if (!met) met = coll_all_gather(g, &mine, sizeof mine, all);
     for (int r = 0; !met && !s && r < n; r++)
-        if (all[r].refused)
-            met = status_new(XT_ABORTED, NULL, "xt_fit: rank %d has refused its fit, for the reason that it tells", r);
+        if (all[r].refused[0]) /* its own words may come too late: who hears of it first ends the run */
+            met = status_new(XT_ABORTED, NULL, "xt_fit: rank %d has refused its fit: %.*s", r,
+                             (int)sizeof all[r].refused, all[r].refused);
     if (!met && !s) met = differ(all, n);
     base_free(all);
     if (!s) return met;
