@@ -32,7 +32,11 @@ int main(int argc, char **v) {
     if (!strcmp(what, "recording")) return said(xt_recording_load(path, &r));
     if (!strcmp(what, "npy")) return said(xt_npy_read(path, &a));
     if (!strcmp(what, "config")) return said(xt_config_read(path, take, NULL));
-    if (!strcmp(what, "file")) return said(xt_read_file(path, &text, &n));
+    if (!strcmp(what, "file")) {
+        int wrong = said(xt_read_file(path, &text, &n));
+        if (!wrong) xt_text_free(text);
+        return wrong;
+    }
     if (!strcmp(what, "csv")) return xt_csv_dataset(path) == NULL;
     if (!strcmp(what, "array")) return xt_npy_dataset(path, NULL) == NULL;
     if (!strcmp(what, "tensors")) return xt_safetensors_dataset(path, "x", NULL) == NULL;
