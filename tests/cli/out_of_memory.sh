@@ -33,8 +33,8 @@ run first 8192
 most=$(found 1)
 check "from above: the largest that fits is found" [ "${most:-0}" -gt 256 -a "${most:-8192}" -lt 8192 ]
 check "by halves" [ "$(found 2)" -le 18 ]
-# How many batches wait on the device at its fullest moment depends on the threads, so sizes differ from run to run: what
-# was found must have fitted, and the next (or twice as much) must not.
+# How many batches wait on the device at its fullest moment depends on the threads, so sizes differ from run to run:
+# what was found must have fitted, and the next (or twice as much) must not.
 said() { grep -q "^batch $1: $2\$" "$tmp/out"; }
 between() { [ "${1:-0}" -gt 0 ] && said "$1" fits && said "$2" "out of memory"; }
 next_fails() { between "$(found 1)" "$(($(found 1) + 1))"; }
