@@ -41,18 +41,18 @@ static verdict trial(search *f, int64_t batch) {
     if (!l) return no_loader(f, batch);
     bool enough = xt_loader_batches(l) != 0;
     xt_status s = enough ? scratch_fit(f->src, f->task, l, f->o.steps, NULL) : NULL;
-    bool memory = status_code(s) == XT_RESOURCE_EXHAUSTED;
+    bool memory = status_code(s) == XT_RESOURCE_EXHAUSTED, fits = !s;
     xt_loader_free(l);
     log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch,
             !enough  ? "more than there are samples"
-            : !s     ? "fits"
+            : fits   ? "fits"
             : memory ? "out of memory"
                      : "fails");
-    if (s && !memory)
+    if (!fits && !memory)
         f->s = s;
     else
         xt_status_free(s);
-    return !enough ? NO_SAMPLES : s ? TOO_LARGE : FITS;
+    return !enough ? NO_SAMPLES : fits ? FITS : TOO_LARGE;
 }
 
 /* Tries one size, and notes what it says. */
