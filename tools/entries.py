@@ -13,10 +13,6 @@ import re
 import sys
 
 
-# What a program needs that was refused: to say so, and to end.
-AFTER_REFUSAL = ["xt_finish*", "xt_status*", "xt_text_free", "xt_built_with", "xt_set_sink"]
-
-
 class Parameter:
     def __init__(self, text):
         self.text = " ".join(text.split())
@@ -95,7 +91,7 @@ def read_functions(folder):
 
 class Exceptions:
     def __init__(self, path):
-        self.null, self.gives, self.ends, self.plain, self.steps = [], {}, set(), {}, set()
+        self.null, self.gives, self.ends, self.plain, self.steps, self.always = [], {}, set(), {}, set(), set()
         for line in pathlib.Path(path).read_text().splitlines():
             words = line.split("#")[0].split() if not line.startswith("plain") else line.split()
             if not words:
@@ -108,6 +104,8 @@ class Exceptions:
                 self.ends.update(words[1:])
             elif words[0] == "steps":
                 self.steps.update(words[1:])
+            elif words[0] == "always":
+                self.always.update(words[1:])
             elif words[0] == "plain":
                 self.plain[words[1]] = " ".join(words[2:])
             else:
@@ -123,7 +121,7 @@ class Exceptions:
             fitting = [n for n in names if fnmatch.fnmatchcase(n, f)]
             if not any(p in names[n] for n in fitting) and f != "*":
                 sys.exit(f"exceptions: null {f} {p}: there is no such function or parameter")
-        for f in [*self.gives, *self.ends, *self.steps, *self.plain]:
+        for f in [*self.gives, *self.ends, *self.steps, *self.always, *self.plain]:
             if not any(fnmatch.fnmatchcase(n, f) for n in names):
                 sys.exit(f"exceptions: {f}: there is no such function")
 
@@ -197,7 +195,7 @@ def entry(function, exceptions, kinds):
         return "\n".join(lines)
     found = checks(function, exceptions, kinds)
     lines.append(call)
-    if not any(fnmatch.fnmatchcase(function.name, f) for f in AFTER_REFUSAL):
+    if not any(fnmatch.fnmatchcase(function.name, f) for f in exceptions.always):
         found.insert(0, ("lazy_refuses && (refused = api_refused(call)) != NULL", "refused"))
     if any(s == "refused" for _, s in found):
         lines.append("    xt_status refused;")
