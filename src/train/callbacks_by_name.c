@@ -30,6 +30,19 @@ static const struct {
     {"device_stats", xt_device_stats},
 };
 
+/* What a command line cannot say. */
+static const struct {
+    const char *name, *why;
+} in_programs[] = {
+    {"accumulation_schedule",
+     "it takes two arrays: xt_trainer_add(t, xt_accumulation_schedule(.n = 1, .epochs = ..., .factors = ...)); one "
+     "number for the whole fit is --trainer.accumulate_grad_batches N"},
+    {"sample_writer", "it takes a function: xt_trainer_add(t, xt_sample_writer(.sample = your_function))"},
+    {"prediction_writer",
+     "a fit predicts nothing: xtrain predict NAME --output FILE writes predictions, and in a program "
+     "xt_trainer_add(t, xt_prediction_writer(.path = FILE)) before xt_predict"},
+};
+
 static int named(const char *name) {
     for (size_t i = 0; i < BASE_COUNT(known); i++)
         if (strcmp(known[i].name, name) == 0) return (int)i;
@@ -39,6 +52,9 @@ static int named(const char *name) {
 static xt_status unknown(const char *name) {
     const char *names[BASE_COUNT(known)];
     str list = STR_INIT;
+    for (size_t i = 0; i < BASE_COUNT(in_programs); i++)
+        if (strcmp(in_programs[i].name, name) == 0)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "--callbacks %s: %s", name, in_programs[i].why);
     for (size_t i = 0; i < BASE_COUNT(known); i++) {
         names[i] = known[i].name;
         str_printf(&list, "%s%s", i ? ", " : "", names[i]);

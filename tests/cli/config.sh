@@ -84,6 +84,16 @@ for all in 'timer --callbacks.timer.duration 2h' 'weight_averaging --callbacks.w
     "$XTRAIN" fit mnist --limit-batches 2 --limit-val 1 --epochs 1 --no-pictures --callbacks $all >"$tmp/out" 2>&1
     check "--callbacks $all" [ $? = 0 ]
 done
+headers=$root/include/xtrain
+constructors=$(sed -nE 's/^XT_API xt_callback \*xt_(\w+)\(.*/\1/p' "$headers/train.h" "$headers/train_callbacks.h" |
+    sed 's/_opt$//' | grep -vx callback_new)
+check "the headers name the callbacks that exist" [ "$(wc -w <<<"$constructors")" -ge 12 ]
+for one in $constructors; do
+    "$XTRAIN" fit mnist --limit-batches 1 --no-pictures --callbacks "$one" >"$tmp/out" 2>&1
+    unknown=$(grep -c 'there is none of this name' "$tmp/out")
+    check "--callbacks $one is known, or the reason is said" [ "$unknown" = 0 ]
+done
+refused 'a fit predicts nothing' mnist --callbacks prediction_writer
 check "a checkpoint lies where its option says" test -e "$tmp/named_ckpt/last.ckpt"
 
 # --- passes over a checkpoint
