@@ -83,6 +83,7 @@ install: all
 ## make wheel        the Python package xtrain-pjrt for JAX and PyTorch/XLA, with the libraries it needs,
 ##                   into BUILD/wheel
 wheel: deps all
+	@WHEEL=1 tools/deps.sh
 	@python3 tools/wheel.py $(BUILD)
 
 ## make format       clang-format over the sources, lines of at most 120 columns (DEV=1 make deps installs it)

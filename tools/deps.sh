@@ -2,11 +2,12 @@
 # Shows which of the packages xtrain builds with are missing, and how large they are, and installs them. Nothing is
 # missing: nothing is asked, and no root is needed. YES=1 (or CI) answers the question; a system without Debian's
 # packages gets the list and goes on. DEV=1: what `make format` needs as well (165 MB with LLVM's libraries, so users
-# are not asked).
+# are not asked); WHEEL=1: what `make wheel` needs.
 set -eu
 packages="gcc libc6-dev meson ninja-build pkg-config libdnnl-dev libcmocka-dev libcjson-dev libpng-dev zlib1g-dev"
 packages="$packages libzstd-dev libdw-dev libopenblas0-openmp"
 [ "${DEV:-}" != 1 ] || packages="$packages clang-format-14 git"
+[ "${WHEEL:-}" != 1 ] || packages="$packages patchelf binutils"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     cat <<TEXT

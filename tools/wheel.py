@@ -3,8 +3,8 @@
 BUILD [DIR]
 
 The wheel is for any Python 3 and for systems with the C library the plugin was linked with or a newer one. Libraries
-that every such system has (the C library, libstdc++, libgcc_s) stay outside; the package loads the others from its own
-folder where the system lacks them."""
+that every such system has (the C library, libstdc++, libgcc_s) stay outside; the plugin finds the others beside itself,
+in libs/, whatever the system has: those are the ones it was tested with. patchelf writes where they are into copies."""
 import base64
 import hashlib
 import os
@@ -35,9 +35,40 @@ def open_blas():
     sys.exit("wheel: OpenBLAS is not installed (libopenblas0-openmp); `make deps` installs it")
 
 
+def with_path(path, where, scratch):
+    """The content of a library, without what debuggers need, that looks for others in `where`, for those that they
+    need as well (DT_RPATH), before the system's folders."""
+    subprocess.run(["strip", "--strip-debug", "-o", scratch, path], check=True)
+    try:
+        subprocess.run(["patchelf", "--force-rpath", "--set-rpath", where, scratch], check=True)
+    except FileNotFoundError:
+        sys.exit("wheel: patchelf is not installed; it is Debian's package of that name")
+    finally:
+        content = open(scratch, "rb").read()
+        os.unlink(scratch)
+    return content
+
+
 def glibc(path):
     out = subprocess.run(["readelf", "-V", path], check=True, capture_output=True, text=True).stdout
     return max((tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([0-9.]+)", out)), default=(2, 17))
+
+
+def licences(root, libraries):
+    """{name in the wheel: text}: ours, and what each library's Debian package says, with the texts it points to."""
+    out = {name: open(os.path.join(root, name), "rb").read() for name in ("LICENSE", "THIRD_PARTY.md")}
+    for path in libraries.values():
+        at = [path, path.removeprefix("/usr")]  # where / and /usr are one, packages may name either
+        owner = next((line.split(":")[0] for p in at for line in subprocess.run(
+            ["dpkg", "-S", p], capture_output=True, text=True).stdout.splitlines()), None)
+        told = f"/usr/share/doc/{owner}/copyright"
+        if not owner or not os.path.exists(told):
+            sys.exit(f"wheel: no licence is known for {path}: it belongs to no Debian package with a copyright file")
+        text = open(told, "rb").read()
+        out[f"{owner}.copyright"] = text
+        for common in set(re.findall(rb"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])", text)):
+            out[common.decode()] = open(b"/usr/share/common-licenses/" + common, "rb").read()
+    return out
 
 
 def main():
@@ -54,17 +85,19 @@ def main():
     info = f"xtrain_pjrt-{version}.dist-info"
     files = {f"xtrain_pjrt/{f}": os.path.join(root, "python/xtrain_pjrt", f)
              for f in sorted(os.listdir(os.path.join(root, "python/xtrain_pjrt"))) if f.endswith(".py")}
-    files["xtrain_pjrt/pjrt_plugin_xtrain_cpu.so"] = plugin
-    files.update({f"xtrain_pjrt/libs/{name}": path for name, path in libraries.items()})
     content = {name: open(path, "rb").read() for name, path in files.items()}
-    stripped = os.path.join(build, "plugin.stripped")
-    subprocess.run(["strip", "--strip-debug", "-o", stripped, plugin], check=True)
-    content["xtrain_pjrt/pjrt_plugin_xtrain_cpu.so"] = open(stripped, "rb").read()
-    os.unlink(stripped)
-    content["xtrain_pjrt/libs/ORDER"] = "\n".join(libraries).encode() + b"\n"
+    scratch = os.path.join(build, "library.for.wheel")
+    content["xtrain_pjrt/pjrt_plugin_xtrain_cpu.so"] = with_path(plugin, "$ORIGIN/libs", scratch)
+    content.update({f"xtrain_pjrt/libs/{name}": with_path(path, "$ORIGIN", scratch)
+                    for name, path in libraries.items()})
+    texts = licences(root, libraries)
+    content.update({f"{info}/licenses/{name}": text for name, text in texts.items()})
     content[f"{info}/METADATA"] = (
-        f"Metadata-Version: 2.1\nName: xtrain-pjrt\nVersion: {version}\nRequires-Python: >=3.10\n"
-        "Summary: xtrain's CPU compiler as a PJRT plugin for JAX and PyTorch/XLA\n").encode()
+        f"Metadata-Version: 2.4\nName: xtrain-pjrt\nVersion: {version}\nRequires-Python: >=3.10\n"
+        "Summary: xtrain's CPU compiler as a PJRT plugin for JAX and PyTorch/XLA\nLicense-Expression: Apache-2.0\n" +
+        "".join(f"License-File: {name}\n" for name in texts) +
+        "Provides-Extra: jax\nRequires-Dist: jax>=0.6; extra == 'jax'\n"
+        "Provides-Extra: torch\nRequires-Dist: torch_xla>=2.9; extra == 'torch'\n").encode()
     content[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: xtrain\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
     content[f"{info}/entry_points.txt"] = (
         b"[jax_plugins]\nxtrain = xtrain_pjrt.jax\n\n"
@@ -75,7 +108,7 @@ def main():
     content[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
     os.makedirs(dest, exist_ok=True)
     path = os.path.join(dest, f"xtrain_pjrt-{version}-{tag}.whl")
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
         for name, data in content.items():
             z.writestr(name, data)
     installed = sum(map(len, content.values()))
