@@ -80,6 +80,7 @@ xt_status cpu_stage_passes(cpu_builder *b) {
     pass_ctx *c = b->exec->passes;
     c->partitions = b->exec->opts.num_partitions;
     c->keep_divided = b->exec->opts.keep_divided;
+    c->as_xla = b->exec->opts.as_xla;
     c->lanes = chwn_get()->lanes;
     XT_TRY(pass_optimize(c, b->exec->module));
     report_partitioning(c);

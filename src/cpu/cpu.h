@@ -19,6 +19,7 @@ typedef struct cpu_compile_opts {
     int num_replicas, num_partitions;
     /* results of a partitioned program without a sharding may stay divided; their mhlo.sharding then says how */
     bool keep_divided;
+    bool as_xla; /* as in pass_ctx: for guests, whose programs were written for XLA's compilers */
     int threads; /* of the devices it will run on; 0 = XT_THREADS or the cores this process may use */
 } cpu_compile_opts;
 /* `text`: StableHLO text (bytecode later). Takes what it needs; thread-safe. */

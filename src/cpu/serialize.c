@@ -11,7 +11,7 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 
-enum { OPTS = 4 }; /* numbers of the options */
+enum { OPTS = 5 }; /* numbers of the options */
 static const char magic[8] = {'X', 'T', 'C', 'P', 'U', 'E', 'X', '1'};
 #define HEADER_BYTES (sizeof magic + 2 * sizeof(uint64_t))
 
@@ -32,7 +32,8 @@ xt_status cpu_serialize(const cpu_exec *e, char **out, size_t *n) {
     str s = STR_INIT;
     build_id(id, sizeof id);
     uint32_t id_size = (uint32_t)strlen(id);
-    int32_t opts[OPTS] = {e->opts.num_replicas, e->opts.num_partitions, e->opts.threads, e->opts.keep_divided};
+    int32_t opts[OPTS] = {e->opts.num_replicas, e->opts.num_partitions, e->opts.threads, e->opts.keep_divided,
+                          e->opts.as_xla};
     uint64_t text_size = e->source_size;
     str_appendn(&s, magic, sizeof magic);
     str_appendn(&s, (const char[2 * sizeof(uint64_t)]){0}, 2 * sizeof(uint64_t));
@@ -92,8 +93,11 @@ xt_status cpu_deserialize(const char *data, size_t n, cpu_exec **out) {
     if (!(p = take(&r, sizeof text_size))) goto cut;
     memcpy(&text_size, p, sizeof text_size);
     if (text_size != r.left) goto cut;
-    cpu_compile_opts o = {
-        .num_replicas = opts[0], .num_partitions = opts[1], .threads = opts[2], .keep_divided = opts[3]};
+    cpu_compile_opts o = {.num_replicas = opts[0],
+                          .num_partitions = opts[1],
+                          .threads = opts[2],
+                          .keep_divided = opts[3],
+                          .as_xla = opts[4]};
     return cpu_compile(r.p, r.left, &o, out);
 cut:
     return status_new(XT_DATA_LOSS, NULL, "a serialised CPU program of %zu bytes ends too early or is too long", n);

@@ -26,8 +26,8 @@ static void assign_devices(const device_client *c, int replicas, int partitions,
     }
 }
 
-/* XLA's CPU compiler takes liberties with NaN and rounding unless told not to; the numbers of a run should not
- * depend on that. */
+/* XLA's CPU compiler takes liberties with NaN and rounding unless told not to, and ours takes some of XLA's for guests;
+ * the numbers of a run should not depend on that. */
 static const char *const strict_math[] = {"xla_cpu_enable_fast_math", "xla_cpu_enable_fast_min_max"};
 
 /* PJRT's minor version: seen in 0.81, no more in 0.115 (PyPI's plugins have nothing between) */
@@ -86,6 +86,7 @@ xt_status device_compile_options_bytes(device_client *c, const device_compile_op
     proto_message(&options, 3, &build);
     if (c->plugin->family == DEVICE_FAMILY_XLA_CPU)
         for (size_t i = 0; i < BASE_COUNT(strict_math); i++) device_option_bool(&options, strict_math[i], false);
+    if (c->plugin->family == DEVICE_FAMILY_CPU) device_option_bool(&options, "xtrain_as_written", true);
     *out_size = options.len;
     *out = options.failed ? NULL : base_malloc(options.len); /* bytes, zeros among them: no string */
     if (*out) memcpy(*out, options.data, options.len);

@@ -160,7 +160,7 @@ static xt_status visit(rewriter *r, pass_ctx *c, ir_op *op, void *module) {
     b.path = op->path;
     ir_value *with = NULL;
     if (shape_rules[op->code]) with = shape_rules[op->code](&b, op);
-    if (!with && !b.status && (ir_op_infos[op->code].flags & IR_ELEMENTWISE)) with = rule_apply(&b, op, c->inexact);
+    if (!with && !b.status && (ir_op_infos[op->code].flags & IR_ELEMENTWISE)) with = rule_apply(&b, op, c);
     if (b.status) return b.status;
     if (!with || with->type != op->out[0].type) return NULL;
     c->changed = true;

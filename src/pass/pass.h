@@ -23,6 +23,7 @@ typedef struct pass_spmd_stats { /* what pass_lower_spmd did */
 typedef struct pass_ctx {
     bool changed; /* set by a pass, cleared by the runner before each */
     bool inexact; /* rewrites that round differently are welcome */
+    bool as_xla; /* where XLA's compilers part from the specification (Inf * 0 of a mask), part with them */
     bool verify; /* ir_verify after each pass: on in builds with assertions */
     int partitions; /* devices that pass_lower_spmd divides the program over; 0 and 1: it only takes annotations out */
     bool keep_divided; /* results of a partitioned program whose form nobody names stay as they are, else whole */

@@ -7,9 +7,8 @@
 #include <assert.h>
 #include <pthread.h>
 
-enum { INEXACT = 0, EXACT = 1 };
 const rule_row rule_rows[] = {
-#define REWRITE(name, from, to, dtypes, exactness) {#name, from, to, dtypes, exactness},
+#define REWRITE(name, from, to, dtypes, kind) {#name, from, to, dtypes, kind},
 #include "pass/rules.def"
 #undef REWRITE
 };
@@ -96,6 +95,7 @@ static bool match(const char *p, ir_value *v, rule_vars *vars) {
     if (*p == '(') return v->def && match_op(p, v->def, vars);
     if (*p < 'a' || *p > 'z') return is_number(v, p);
     ir_value **var = &vars->v[*p - 'a'];
+    if (*p == 'p' && v->type->dtype != XT_BOOL) return false;
     if (*var) return *var == v;
     *var = v;
     return true;
@@ -132,6 +132,7 @@ ir_value *rule_build(ir_builder *b, const char *p, const rule_vars *vars, const 
         in[n] = rule_build(b, p, vars, operand_type(code, n, type));
         n++;
     }
+    if (code == OP_convert) return ir_convert(b, in[0], type->dtype);
     ir_op *op = ir_build(b, code, n, in, 0, NULL, 0, NULL, 0, NULL);
     return op ? &op->out[0] : NULL;
 }
@@ -143,12 +144,13 @@ static void find_roots(void) {
     for (size_t i = 0; i < BASE_COUNT(rule_rows); i++) read_opcode(rule_rows[i].from, &roots[i]);
 }
 
-ir_value *rule_apply(ir_builder *b, const ir_op *op, bool inexact) {
+ir_value *rule_apply(ir_builder *b, const ir_op *op, const pass_ctx *c) {
+    const bool allowed[] = {[INEXACT] = c->inexact, [EXACT] = true, [AS_XLA] = c->as_xla};
     pthread_once(&roots_once, find_roots);
     for (size_t i = 0; i < BASE_COUNT(rule_rows); i++) {
         const rule_row *r = &rule_rows[i];
         rule_vars vars;
-        if (roots[i] != op->code || (!r->exact && !inexact) || !rule_match(r, op, &vars)) continue;
+        if (roots[i] != op->code || !allowed[r->kind] || !rule_match(r, op, &vars)) continue;
         const ir_type *type = op->out[0].type;
         if (r->to[0] >= 'a' && r->to[0] <= 'z') {
             ir_value *v = vars.v[r->to[0] - 'a'];

@@ -395,6 +395,7 @@ typedef struct face_options {
     int32_t *ids; /* [partition][replica], NULL: not assigned */
     size_t n_ids;
     bool keep_divided; /* outputs without a sharding need not be whole */
+    bool as_written; /* xtrain_as_written: no habit of XLA's that the specification does not have */
     char *dump_to; /* xla_dump_to: a folder for the table of the program's memory, or NULL */
 } face_options;
 xt_status face_options_read(const char *bytes, size_t n, face_options *out);

@@ -57,15 +57,18 @@ static bool read_build(const proto_field *message, face_options *o) {
     return !r.bad;
 }
 
+#define OURS "xtrain_as_written"
+
 static bool is_named(const proto_field *f, const char *name) {
     return f->size == strlen(name) && memcmp(f->data, name, f->size) == 0;
 }
 
-/* XLA's flags are taken and change nothing but xla_dump_to; other names are mistakes, and so is a text for a flag that
- * is a yes or no. */
+/* XLA's flags are taken and change nothing but xla_dump_to; xtrain_as_written is our own client's; other names are
+ * mistakes, and so is a text for a flag that is a yes or no. */
 static xt_status check_override(const proto_field *name, const proto_field *text) {
     static const char *const flags[] = {"xla_embed_ir_in_executable", "xla_cpu_enable_fast_math",
                                         "xla_cpu_enable_fast_min_max", "xla_allow_excess_precision"};
+    if (is_named(name, OURS)) return NULL;
     if (name->size < 4 || memcmp(name->data, "xla_", 4) != 0)
         return status_new(XT_INVALID_ARGUMENT, NULL, "No such compile option: '%.*s'",
                           name->size < 200 ? (int)name->size : 200, name->data ? (const char *)name->data : "");
@@ -77,7 +80,7 @@ static xt_status check_override(const proto_field *name, const proto_field *text
     return NULL;
 }
 
-/* An entry of the override map: 1 name, 2 value {1 text}. */
+/* An entry of the override map: 1 name, 2 value {1 text, 2 bool}. */
 static bool read_override(const proto_field *message, face_options *o, xt_status *refused) {
     proto_field name = {0}, value = {0}, text = {0};
     proto_reader r = proto_read(message->data, message->size);
@@ -89,7 +92,10 @@ static bool read_override(const proto_field *message, face_options *o, xt_status
     if (r.bad) return false;
     r = proto_read(value.data, value.size);
     for (proto_field f; proto_next(&r, &f);)
-        if (f.wire == PROTO_BYTES && f.number == 1) text = f;
+        if (f.wire == PROTO_BYTES && f.number == 1)
+            text = f;
+        else if (f.wire == PROTO_VARINT && f.number == 2 && is_named(&name, OURS))
+            o->as_written = f.value != 0;
     if (!*refused) *refused = check_override(&name, &text);
     if (!is_named(&name, "xla_dump_to") || !value.data) return !r.bad;
     base_free(o->dump_to);

@@ -222,6 +222,7 @@ xt_status face_program_compile(const PJRT_Program *program, const char *options,
     cpu_compile_opts o = {.num_replicas = p->options.replicas,
                           .num_partitions = p->options.partitions,
                           .keep_divided = p->options.keep_divided,
+                          .as_xla = !p->options.as_written,
                           .threads = threads};
     if (!s) s = cpu_compile(program->code, program->code_size, &o, &p->exec);
     if (!s) s = describe(p);

@@ -38,6 +38,9 @@ check("svd", close(u * d @ vt, a))
 q, r = jnp.linalg.qr(a)
 check("qr", close(q @ r, a) and close(q.T @ q, np.eye(5)))
 check("lu", close(jnp.linalg.solve(s, a), np.linalg.solve(s, a), 1e-4))
+masked = jax.jit(lambda x, p: x * p.astype(x.dtype))
+check("a product with a mask is a choice", np.array_equal(
+    masked(np.array([np.inf, np.nan, 2], np.float32), np.array([0, 0, 1], bool)), [0, 0, 2]))
 check("cholesky", close(jnp.linalg.cholesky(s), np.linalg.cholesky(s)))
 
 # imported when the backend is there already: its rule is found later

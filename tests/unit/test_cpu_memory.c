@@ -453,6 +453,26 @@ static void denormals_are_flushed_inside_only(void **state) {
     close_program(&f);
 }
 
+/* As XLA's: the sign of a number that counts as zero is that zero. */
+static void a_denormal_has_no_sign_but_its_zero_s(void **state) {
+    (void)state;
+    fixture f;
+    open_program(&f,
+                 "func.func @main(%a: tensor<64xf32>) -> tensor<64xf32> {\n%0 = stablehlo.sign %a : tensor<64xf32>\n"
+                 "return %0 : tensor<64xf32>\n}\n",
+                 1);
+    for (int i = 0; i < 64; i++) ((float *)f.in[0].data)[i] = (float)(i % 2 ? 1e-40 : -1e-40);
+    expect_ok(cpu_run(f.e, f.d, &f.a, f.in, NULL, f.out, f.from), "run");
+    for (int i = 0; i < 64; i++) {
+        float y = ((float *)f.out[0].data)[i];
+        uint32_t bits;
+        memcpy(&bits, &y, sizeof bits);
+        assert_int_equal(bits, i % 2 ? 0 : 0x80000000u);
+    }
+    free_outputs(&f);
+    close_program(&f);
+}
+
 /* --- serialised programs --- */
 static void programs_survive_serialisation(void **state) {
     (void)state;
@@ -555,6 +575,7 @@ int main(void) {
         cmocka_unit_test(devices_run_at_the_same_time),
         cmocka_unit_test(reductions_do_not_depend_on_threads),
         cmocka_unit_test(denormals_are_flushed_inside_only),
+        cmocka_unit_test(a_denormal_has_no_sign_but_its_zero_s),
         cmocka_unit_test(programs_survive_serialisation),
         cmocka_unit_test(bytecode_survives_serialisation),
         cmocka_unit_test(a_plan_names_what_it_covers),

@@ -1,6 +1,6 @@
 /* Every row of rules.def: both sides are interpreted on edge and random values of each element type the row names.
- * Exact rows must agree in every bit (any NaN equals any other), inexact ones nearly. Then constant folding against
- * running the program. */
+ * Exact rows must agree in every bit (any NaN equals any other), inexact ones nearly, XLA's where numbers are finite.
+ * Then constant folding against running the program. */
 #include "ir/interp.h"
 #include "pass/rules.h"
 
@@ -72,6 +72,11 @@ static bool same(const array *x, const array *y, int64_t i, bool exact) {
     return same_float(p[0], q[0], t, exact) && same_float(p[1], q[1], t, exact);
 }
 
+static bool is_finite(const array *x, int64_t i) {
+    const float *p = (const float *)x->data + 2 * i;
+    return ir_dtype_is_complex(x->type->dtype) ? isfinite(p[0]) && isfinite(p[1]) : isfinite(array_get(x, i));
+}
+
 static void check_row(const rule_row *r, xt_dtype t) {
     const ir_type *type = ir_tensor(t, 1, (int64_t[]){N});
     array in[3], out[2];
@@ -87,7 +92,8 @@ static void check_row(const rule_row *r, xt_dtype t) {
     for (int64_t i = 0; i < N; i++) {
         /* log(exp(x)) is x only where exp neither overflows nor vanishes. */
         if (strcmp(r->name, "log_of_exponential") == 0 && fabs(array_get(&in[0], i)) > 5) continue;
-        if (!same(&out[0], &out[1], i, r->exact))
+        if (r->kind == AS_XLA && !is_finite(&in[0], i)) continue;
+        if (!same(&out[0], &out[1], i, r->kind == EXACT))
             fail_msg("rule %s of %s, element %lld of a = %g, b = %g: %g and %g", r->name, ir_dtype_mlir(t),
                      (long long)i, array_get(&in[0], i), array_get(&in[1], i), array_get(&out[0], i),
                      array_get(&out[1], i));
