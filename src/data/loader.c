@@ -260,6 +260,15 @@ static void tell_short(xt_loader *l, int64_t size) {
             (long long)size, (long long)l->o.batch);
 }
 
+static void tell_ended(xt_loader *l) {
+    if (l->batches < 0 || l->told_ended) return;
+    l->told_ended = true;
+    log_msg(XT_SEV_WARNING,
+            "the stream %s ended after %lld batches of epoch %lld, before .limit = %lld was reached: the epoch is as "
+            "long as the stream (said once)",
+            l->ds->name, (long long)l->next, (long long)l->epoch, (long long)l->o.limit);
+}
+
 static bool end_epoch(xt_loader *l) {
     l->next = 0;
     l->epoch++;
@@ -306,7 +315,10 @@ static bool next(const xt_src *src, xt_loader *l, xt_batch *out) {
         lazy_fail(status_at(s, src));
         return false;
     }
-    if (end) return end_epoch(l);
+    if (end) {
+        tell_ended(l);
+        return end_epoch(l);
+    }
     lazy_position *at = lazy_position_of_thread();
     *at = (lazy_position){out->size, l->next,  l->epoch, at->samples + lazy_share_of(out->size), l->o.pad_last == XT_ON,
                           at->step,  at->pass, l};

@@ -35,7 +35,7 @@ struct xt_loader {
     xt_tensor resident[DATA_FIELDS]; /* .on_device: all samples */
     lazy_extremes *resident_extremes[DATA_FIELDS];
     uint32_t name; /* the dataset's, interned */
-    bool told_short;
+    bool told_short, told_ended;
     atomic_flag in_next; /* xt_next is under way */
     /* Workers. Batches are numbered from where the workers began; number t waits in ring[t % capacity]. Invariant:
      * taken <= t < taken + capacity for every batch that is claimed or filled, so a place is free when its batch is

@@ -162,12 +162,21 @@ static xt_status stream_open(worker *w, int64_t epoch, int64_t skip) {
     return NULL;
 }
 
+/* The stream has no batch `index`. The other ranks' may have one, and they would wait for this one in it. */
+static xt_status stream_over(const xt_loader *l, int64_t index, ready *r) {
+    if (l->o.limit > 0 && l->parts > 1)
+        return status_new(XT_OUT_OF_RANGE, NULL,
+                          "%s ended in batch %lld of %lld on this rank; all ranks need .limit batches", l->ds->name,
+                          (long long)index, (long long)l->o.limit);
+    r->end = true;
+    return NULL;
+}
+
 static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r) {
     xt_loader *l = w->l;
     if (l->stream_ended) {
         l->stream_ended = false;
-        r->end = true;
-        return NULL;
+        return stream_over(l, index, r);
     }
     if (!l->stream) XT_TRY(stream_open(w, epoch, index * l->o.batch));
     bool end = false;
@@ -181,12 +190,7 @@ static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r)
     bool keep = r->size == l->o.batch || (r->size > 0 && (l->o.pad_last == XT_ON || l->o.drop_last == XT_OFF));
     if (end) stream_close(l);
     l->stream_ended = end && keep;
-    if (!keep && l->o.limit > 0 && l->parts > 1)
-        return status_new(XT_OUT_OF_RANGE, NULL,
-                          "%s ended in batch %lld of %lld on this rank; all ranks need .limit batches", l->ds->name,
-                          (long long)index, (long long)l->o.limit);
-    r->end = !keep;
-    if (!keep) return NULL;
+    if (!keep) return stream_over(l, index, r);
     note_labels(w, NULL, index * l->o.batch, r);
     if (r->size < l->o.batch) pad(w, r->size);
     return put_batch(w, r);

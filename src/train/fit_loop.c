@@ -65,6 +65,14 @@ static void log_loss(const xt_src *src, xt_tensor loss) {
             XT_OPTS(xt_log_opts, .on_step = XT_ON, .on_epoch = XT_OFF, .prog_bar = XT_ON));
 }
 
+static void step_optimizers(loop *l) {
+    xt_trainer *t = l->t;
+    const xt_task *task = t->task;
+    TRAIN_CALL(t, before_optimizer_step, t);
+    if (task->on_before_optimizer_step) task->on_before_optimizer_step(t->net, task->user);
+    train_optimizer_steps(t, l->src);
+}
+
 /* The window's share of the loss goes back; the last micro-batch also steps. */
 static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
     xt_trainer *t = l->t;
@@ -76,10 +84,7 @@ static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
     xt_backward_at(l->src, train_scaled(t, l->src, loss));
     TRAIN_CALL(t, after_backward, t);
     if (task->on_after_backward) task->on_after_backward(t->net, task->user);
-    if (!w->ends || lazy_pending()) return;
-    TRAIN_CALL(t, before_optimizer_step, t);
-    if (task->on_before_optimizer_step) task->on_before_optimizer_step(t->net, task->user);
-    train_optimizer_steps(t, l->src);
+    if (w->ends && !lazy_pending()) step_optimizers(l);
 }
 
 /* By now the network, the step and the optimizers have asked for all they know, and nothing has been trained yet. */
@@ -232,6 +237,20 @@ static bool ends_with_validation(const xt_trainer *t) {
            (t->epoch + 1) % t->val_interval.n == 0;
 }
 
+static void settle_step(loop *l) {
+    xt_trainer *t = l->t;
+    log_at_step(++t->global_step);
+    l->epoch = t->epoch;
+    t->position.epoch = t->epoch;
+    t->position.batch = t->epoch_batches;
+    t->in_window = (train_position){0};
+    bool ends = t->whole_epoch || t->epoch_batches >= l->batches || !steps_left(t);
+    t->validation_next = l->validates || (ends && ends_with_validation(t));
+    if (row_due(l)) emit_row(l, ROW_DUE);
+    schedules_step(t); /* after the row, which shows the step's own rate; before a checkpoint of the step */
+    TRAIN_CALL(t, step_end, t);
+}
+
 static void settle(loop *l, bool ok) {
     xt_trainer *t = l->t;
     l->settled = l->recorded;
@@ -245,17 +264,7 @@ static void settle(loop *l, bool ok) {
     t->position.batches++;
     t->in_window.samples += l->samples;
     t->in_window.batches++;
-    if (!l->stepped) return;
-    log_at_step(++t->global_step);
-    l->epoch = t->epoch;
-    t->position.epoch = t->epoch;
-    t->position.batch = t->epoch_batches;
-    t->in_window = (train_position){0};
-    t->validation_next =
-        l->validates || ((t->epoch_batches >= l->batches || !steps_left(t)) && ends_with_validation(t));
-    if (row_due(l)) emit_row(l, ROW_DUE);
-    schedules_step(t); /* after the row, which shows the step's own rate; before a checkpoint of the step */
-    TRAIN_CALL(t, step_end, t);
+    if (l->stepped) settle_step(l);
 }
 
 /* --- an epoch --- */
@@ -300,6 +309,27 @@ static bool interrupt(loop *l) {
     return !lazy_pending();
 }
 
+/* A stream has ended before the epoch had its batches, which is then as long as the stream. Gradients of a window that
+ * is not full are stepped with: nothing else would take them. */
+static void end_of_stream(loop *l) {
+    xt_trainer *t = l->t;
+    t->whole_epoch = true;
+    if (t->epoch_batches == 0) {
+        lazy_fail(status_new(XT_OUT_OF_RANGE, l->src,
+                             "the training loader's stream had no batch in epoch %lld: its open function must begin it "
+                             "anew for each epoch, or the fit needs no more epochs than it has (max_epochs)",
+                             (long long)t->epoch));
+        return;
+    }
+    if (t->in_window.batches == 0 || t->task->manual_optimization) return;
+    log_resume_step(LOG_TRAIN);
+    train_precision_begin(t);
+    step_optimizers(l);
+    train_precision_end(t);
+    l->stepped = true;
+    if (lazy_boundary(LAZY_STEP_END, l->src)) settle_step(l);
+}
+
 static bool run_batches(loop *l) {
     xt_trainer *t = l->t;
     int64_t began = clock_ns(), paused = 0;
@@ -311,7 +341,10 @@ static bool run_batches(loop *l) {
         bool more = xt_next_at(l->src, t->train, &b);
         settle(l, !lazy_pending());
         l->loader_ready = !more && !lazy_pending();
-        if (!more) break;
+        if (!more) {
+            if (!lazy_pending() && t->epoch_batches < l->batches) end_of_stream(l);
+            break;
+        }
         if (between_steps(l) && (l->asks || stopping_polls(t))) {
             l->asks = false;
             if (stopping_check(t)) break; /* the batch fetched in vain is dropped */
@@ -401,6 +434,13 @@ static void tell_nothing_left(const xt_trainer *t) {
                 epochs ? "max_epochs" : "max_steps");
 }
 
+/* Of two limits one is met first, and the other's number is none that the run has come to. */
+static void tell_steps_left(const xt_trainer *t) {
+    if (world_get()->rank == 0 && !t->quiet && t->o.max_steps > 0 && steps_left(t) && !epochs_left(t))
+        log_msg(XT_SEV_INFO, "the fit ends at step %lld, with max_epochs = %lld, before max_steps = %lld is reached",
+                (long long)t->global_step, (long long)t->o.max_epochs, (long long)t->o.max_steps);
+}
+
 bool fit_epochs(xt_trainer *t, const xt_src *src) {
     loop l = {.t = t, .src = src, .batches = t->train_limit};
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
@@ -424,5 +464,6 @@ bool fit_epochs(xt_trainer *t, const xt_src *src) {
         if (stopping_check(t)) break;
     }
     if (!lazy_pending()) fit_without_row(&l);
+    if (!lazy_pending() && !t->stopping && t->global_step > 0) tell_steps_left(t);
     return !lazy_pending();
 }

@@ -248,6 +248,32 @@ static void streams_end_when_they_end(void **state) {
     assert_non_null(strstr(xt_status_message(xt_error()), "cannot be shuffled"));
 }
 
+/* The other ranks may have the batches that this one's stream has not, and would wait for it: wherever in a batch it
+ * ends, it is an error, and at .limit none. */
+static void streams_of_ranks_have_their_limit(void **state) {
+    (void)state;
+    static const struct {
+        int64_t batch, limit;
+        xt_switch drop, pad;
+        int fits; /* batches before the error; -1: none */
+    } rows[] = {{4, 6, XT_OFF, XT_OFF, 5}, {8, 5, XT_OFF, XT_OFF, 3},  {8, 5, XT_ON, XT_OFF, 2},
+                {8, 5, XT_OFF, XT_ON, 3},  {8, 3, XT_OFF, XT_OFF, -1}, {4, 5, XT_OFF, XT_OFF, -1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        xt_loader *l = xt_loader_new(stream(), .batch = rows[i].batch, .limit = rows[i].limit,
+                                     .drop_last = rows[i].drop, .pad_last = rows[i].pad);
+        l->parts = 2;
+        int n = 0;
+        for (xt_batch b; xt_next(l, &b);) n++;
+        assert_int_equal(n, rows[i].fits < 0 ? rows[i].limit : rows[i].fits);
+        const char *text = xt_status_message(xt_error());
+        char want[64];
+        snprintf(want, sizeof want, "ended in batch %d of %d on this rank", rows[i].fits, (int)rows[i].limit);
+        if (rows[i].fits < 0 ? xt_error() != NULL : !strstr(text, want)) fail_msg("%s", text);
+        xt_clear_error();
+        xt_loader_free(l);
+    }
+}
+
 /* --- further fields --- */
 static xt_status weight_of(void *user, int64_t i, void *const *more) {
     (void)user;
@@ -467,6 +493,7 @@ int main(void) {
         TEST(resuming_gives_the_same_batches),
         TEST(errors_name_the_sample_and_come_in_order),
         TEST(streams_end_when_they_end),
+        TEST(streams_of_ranks_have_their_limit),
         TEST(further_fields),
         TEST(ranks_share_batches),
         TEST(prefetch_is_what_is_read_ahead),

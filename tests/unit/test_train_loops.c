@@ -401,6 +401,71 @@ static void zeros_are_zero(void **state) {
     assert_int_equal(steps, 0);
 }
 
+/* --- streams --- */
+static int64_t stream_samples;
+static xt_status stream_open(void *user, int64_t epoch, void **out) {
+    (void)user;
+    if (epoch > 0 && stream_samples < 0) stream_samples = 0; /* of one epoch alone */
+    *out = calloc(1, sizeof(int64_t));
+    return NULL;
+}
+static xt_status stream_next(void *state, void *x, void *y, bool *at_end) {
+    int64_t *at = state;
+    (void)y;
+    if ((*at_end = *at == llabs(stream_samples))) return NULL;
+    for (int k = 0; k < 3; k++) ((float *)x)[k] = sinf((float)(3 * *at + k));
+    ++*at;
+    return NULL;
+}
+static int fit_stream(xt_trainer *t, int64_t samples, int64_t limit, int64_t val_samples) {
+    steps = validations = val_batches = 0;
+    stream_samples = samples;
+    const xt_stream_desc d = {.struct_size = sizeof d,
+                              .x = {XT_F32, {3}},
+                              .open = stream_open,
+                              .next = stream_next,
+                              .close = free,
+                              .name = "events"};
+    return xt_fit(t, &task, xt_loader_new(xt_stream_dataset(&d), .batch = 2, .limit = limit),
+                  val_samples ? xt_loader_new(xt_stream_dataset(&d), .batch = 2, .limit = val_samples) : NULL);
+}
+
+/* A stream that ends before its .limit ends the epoch, which is told; it is no epoch that begins anew for ever. */
+static void streams_end_before_their_limit(void **state) {
+    (void)state;
+    static const struct {
+        int64_t samples, limit, accumulate;
+        double limit_train;
+        int64_t micro_batches, steps;
+    } rows[] = {{20, 40, 1, -1, 20, 20}, {20, 40, 1, 30, 20, 20}, {20, 40, 1, 10, 20, 20},
+                {20, 40, 3, -1, 20, 8},  {19, 40, 2, -1, 18, 10}, {20, 40, 20, -1, 20, 2}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        str_clear(&said);
+        xt_trainer *t = TRAINER(.max_epochs = 2, .max_steps = 100, .accumulate_grad_batches = rows[i].accumulate,
+                                .limit_train_batches = rows[i].limit_train);
+        assert_int_equal(fit_stream(t, rows[i].samples, rows[i].limit, i % 2 ? 50 : 0), 0);
+        assert_int_equal(steps, rows[i].micro_batches);
+        assert_int_equal(xt_trainer_global_step(t), rows[i].steps);
+        assert_int_equal(validations, i % 2 ? 2 : 0);
+        char text[200];
+        if (rows[i].limit_train != 10) {
+            snprintf(text, sizeof text, "the stream events ended after %lld batches of epoch 0, before .limit = 40",
+                     (long long)rows[i].samples / 2);
+            says(text);
+        }
+        snprintf(text, sizeof text, "the fit ends at step %lld, with max_epochs = 2, before max_steps = 100",
+                 (long long)rows[i].steps);
+        says(text);
+        xt_finish();
+    }
+    /* a source that is read once has nothing for the second epoch */
+    xt_trainer *t = TRAINER(.max_epochs = -1, .max_steps = 100);
+    assert_int_not_equal(fit_stream(t, -20, 10, 0), 0);
+    says("the training loader's stream had no batch in epoch 1: its open function must begin it anew");
+    assert_int_equal(xt_trainer_global_step(t), 10);
+    xt_clear_error();
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
@@ -416,6 +481,7 @@ int main(void) {
         T(mistakes_are_told_before_the_first_batch),
         T(a_signal_saves_and_the_rest_is_the_same),
         T(a_damaged_file_offers_the_one_before),
+        T(streams_end_before_their_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
