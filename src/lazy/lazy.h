@@ -174,6 +174,9 @@ xt_status lazy_to_host_finish(lazy_move *m); /* NULL: nothing to do */
 xt_status lazy_state_upload(xt_tensor state, void **out_memory);
 /* A value that outlives its step by itself, with a role in the ledger and the name of `of`: xt_drop it. */
 xt_tensor lazy_carry(const xt_src *src, lazy_role role, ir_value *v, xt_tensor of);
+/* A handle of its own, kept, for a value that is a buffer already: xt_drop it. None: it is still to be computed, or it
+ * is a state, whose buffer the next step may update in place. Nothing is recorded. */
+xt_tensor lazy_share(const xt_src *src, xt_tensor t);
 /* A tensor over a buffer that is on the device already (loader batches); takes the reference over. Dies at the
  * next boundary. */
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *b);
@@ -336,6 +339,8 @@ typedef struct lazy_optional_owner { /* a subsystem's that makes one new value o
 /* In `before` of an observer, ahead of the numbers (lazy_scalar) that its ops take: what it records then can be
  * recorded anew. */
 void lazy_optional_begin(const lazy_optional_owner *o);
+/* The step being ended gives an owner's state a value of more than its list tells of: it has a program of its own. */
+void lazy_optional_apart(void);
 void lazy_optional_forget(const void *user); /* it dies */
 /* Observers of boundaries (log engine, trainer, diag): `before` may still record (accumulate logs, ask for values);
  * `after` gets the number of the step. Called in order of registration; per process. */

@@ -14,6 +14,7 @@ void log_forget_step(log_stage s) {
     log_engine *e = log_engine_peek();
     for (size_t i = 0; e && i < e->sets[s].n_pending; i++) log_pending_drop(&e->sets[s].pending[i]);
     if (e) e->sets[s].n_pending = 0, e->sets[s].holds = false;
+    if (e) log_behind_drop(&e->sets[s]);
 }
 
 /* A handle of our own, since the user's ends with the step or is the user's to drop. */

@@ -17,6 +17,7 @@ typedef struct log_metric {
      * brings its options */
     bool restored;
     bool own; /* the trainer's, which gives the name to the task when it logs it */
+    bool within_call; /* a compiled function logs it */
 } log_metric;
 /* the last two are data of the host */
 typedef enum log_weigh { LOG_WEIGH_CONSTANT, LOG_WEIGH_TENSOR, LOG_WEIGH_NUMBER, LOG_WEIGH_SAMPLES } log_weigh;
@@ -31,12 +32,17 @@ typedef struct log_pending { /* a value logged in the step being recorded */
     xt_tensor on; /* 0: not logged in this step; none: logged */
     bool held; /* the tensors are the engine's own, kept over steps */
 } log_pending;
+enum { LOG_BEHIND_STEPS = 16 };
 typedef struct log_set { /* one stage */
     log_metric *metrics;
     size_t n, cap;
     log_pending *pending;
     size_t n_pending, cap_pending;
     size_t n_recorded; /* of `pending`: what the step being ended has */
+    log_pending *behind; /* log_behind.c: the values of some steps, `behind_each` of each */
+    size_t n_behind, cap_behind, behind_each;
+    double behind_window; /* the stamp of the newest step's */
+    bool behind_due, behind_recorded; /* the step being ended is to add them; has them */
     ir_value *before; /* the state's value before them */
     double began; /* see epoch_of */
     xt_tensor state; /* [rows, LOG_COLUMNS] */
@@ -147,6 +153,15 @@ void log_plain_last_rows(log_engine *e);
 /* log_record.c: what was noted for the step in one stage is of another one, with that one's defaults. */
 void log_pending_move(log_engine *e, log_stage from, log_stage to);
 
+/* log_behind.c */
+/* What is pending waits, as buffers and numbers, for a program that adds several steps. False: it cannot. */
+bool log_behind_take(log_set *set);
+bool log_behind_full(const log_set *set); /* no more steps may wait */
+bool log_behind_meets(const log_set *set); /* what is pending must come behind what waits */
+void log_behind_record(log_set *set); /* what waits is added in the step being ended */
+void log_behind_send(log_set *set); /* between steps: what waits is added now, by a step of its own */
+void log_behind_drop(log_set *set);
+
 /* log_held.c */
 void log_pending_drop(log_pending *p); /* its tensors, if they are ours */
 int64_t log_held_rows(const log_set *set); /* that a checkpoint has behind those of the state, for what is pending */
@@ -156,11 +171,20 @@ xt_status log_held_restore(log_set *set, int metric, log_weigh weigh, bool is_nu
 /* log_step.c */
 void log_record_step(log_engine *e); /* before a boundary */
 
+/* The parts of that, for log_behind.c: */
+struct log_step;
+/* epoch, window: see log_beginning */
+bool log_record_update(log_set *set, const xt_src *src, const struct log_step *l, xt_tensor epoch, xt_tensor window);
+void log_step_noted(log_set *set); /* the stage has got a step's values */
+
 /* log_update.c */
 typedef struct log_step { /* what a step's update adds */
     const log_pending *list;
     size_t n;
     bool switched; /* each has its `on` */
+    /* NULL, or, for the same metrics: what the columns of the epoch gain, where the list is the newest of several steps
+     * (value: the sum of value * weight); their smallest and largest values, as value and weight */
+    const log_pending *epoch, *range;
 } log_step;
 typedef struct log_beginning { /* data of the step, scalars: */
     ir_value *epoch; /* columns before it begin anew */

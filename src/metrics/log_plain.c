@@ -38,6 +38,18 @@ static void end_window(log_engine *e, int64_t steps) {
     if (steps % e->every == 0) emit(LOG_TRAIN, false, steps, &e->sets[LOG_TRAIN]);
 }
 
+/* What this boundary records is of the next step than the newest call's, unless something was logged behind the call
+ * (which another such look at the same boundary has recorded). That waits where it can, as long as no row needs it. */
+static void end_call(log_engine *e) {
+    log_set *set = &e->sets[LOG_TRAIN];
+    if (!e->open_steps || set->n_recorded || set->behind_recorded) return;
+    bool row = e->open_steps % e->every == 0, any = set->n_pending;
+    /* nothing waits yet: a program of this step alone is smaller */
+    bool waits = any && (!row || set->n_behind) && log_behind_take(set);
+    if (set->n_behind && (row || log_behind_full(set) || (any && !waits))) set->behind_due = true;
+    if (!set->behind_due && (!any || waits)) end_window(e, e->open_steps);
+}
+
 /* Its first values: those of an earlier fit are in rows of its own. */
 static void begin_loop(log_engine *e) {
     bool any = false;
@@ -57,13 +69,11 @@ void log_plain_before(log_engine *e) {
     if (lazy_stepped_evaluating()) log_pending_move(e, LOG_VALIDATE, LOG_TRAIN);
     log_plain_stage(e);
     begin_loop(e);
-    /* what this boundary records is of the next step, unless something was logged behind the call (which another such
-     * look at the same boundary has recorded) */
-    const log_set *set = &e->sets[LOG_TRAIN];
-    if (e->open_steps && !set->n_pending && !set->n_recorded) end_window(e, e->open_steps);
+    end_call(e);
 }
 
 void log_plain_after(log_engine *e, bool call) {
+    e->sets[LOG_TRAIN].behind_recorded = false;
     if (e->open_steps) end_window(e, e->open_steps);
     int64_t steps = counter_get(COUNTER_optimizer_steps);
     if (steps != e->seen_steps) {
@@ -79,6 +89,7 @@ void log_plain_after(log_engine *e, bool call) {
 /* A loader of batches that nothing was logged of ends no pass, be it a validation's within an epoch of training. */
 void log_plain_pass_ended(log_engine *e, const void *loader) {
     log_plain_stage(e);
+    if (e->sets[LOG_TRAIN].loader == loader) log_behind_send(&e->sets[LOG_TRAIN]);
     for (int s = 0; s < LOG_STAGE_COUNT; s++)
         if (e->sets[s].fresh && e->sets[s].loader == loader) end_pass(e, (log_stage)s);
 }
@@ -101,6 +112,7 @@ void log_plain_last_rows(log_engine *e) {
         return;
     }
     if (first) lazy_boundary(LAZY_FINISH, src_get(first->src));
+    log_behind_send(&e->sets[LOG_TRAIN]);
     if (!e->plain) return;
     int64_t steps = counter_get(COUNTER_optimizer_steps);
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {

@@ -56,12 +56,14 @@ static xt_tensor data(const xt_src *src, const double *number) {
 }
 
 /* What a recorded update is to the host; compiled step functions do it again at each call. */
-static void recorded(void *user) {
-    log_set *set = user;
+void log_step_noted(log_set *set) {
     set->window += set->window_begins;
     set->epoch_begins = set->window_begins = false;
     set->fresh = true;
     set->loader = lazy_position_of_thread()->loader;
+}
+static void recorded(void *user) {
+    log_step_noted(user);
 }
 
 /* A compiled step function logs into the stage it was recorded in. */
@@ -76,15 +78,21 @@ static void enter_numbers(const xt_src *src, log_pending *p) {
     if (p->weigh == LOG_WEIGH_SAMPLES) p->weight = lazy_scalar_from(src, XT_F32, samples_now, NULL);
 }
 
-static bool record_update(log_set *set, const xt_src *src, const log_step *l, xt_tensor epoch) {
-    xt_tensor window = lazy_scalar_from(src, XT_F32, window_of, set);
+bool log_record_update(log_set *set, const xt_src *src, const log_step *l, xt_tensor epoch, xt_tensor window) {
     log_beginning begins = {lazy_value(epoch), lazy_value(window)};
     ir_builder *b = lazy_begin(src);
-    if (!set->before) set->before = lazy_value(set->state);
-    xt_tensor next = lazy_wrap(set->before ? log_updated(b, set, l, set->before, &begins) : NULL, "xt_log");
+    ir_value *state = set->before ? set->before : lazy_value(set->state);
+    xt_tensor next = lazy_wrap(state ? log_updated(b, set, l, state, &begins) : NULL, "xt_log");
     if (lazy_is_error(next)) return false;
     lazy_assign(set->state, next);
     return true;
+}
+
+static bool record_update(log_set *set, const xt_src *src, const log_step *l, xt_tensor epoch) {
+    xt_tensor window = lazy_scalar_from(src, XT_F32, window_of, set);
+    lazy_begin(src);
+    if (!set->before) set->before = lazy_value(set->state);
+    return log_record_update(set, src, l, epoch, window);
 }
 
 /* --- steps that log only some of the names (lazy_optional_owner) --- */
@@ -137,7 +145,7 @@ static bool record_options(void *user, const lazy_optional *all, size_t n) {
         if (!p && all[i].values[0]) list[i].value = lazy_wrap(all[i].values[0], "xt_log");
         if (!p && all[i].values[1]) list[i].weight = lazy_wrap(all[i].values[1], "xt_log");
     }
-    bool ok = record_update(set, src, &(log_step){list, n, true}, epoch);
+    bool ok = record_update(set, src, &(log_step){.list = list, .n = n, .switched = true}, epoch);
     lazy_path_pop();
     xt_no_grad_end_at(NULL);
     base_free(list);
@@ -159,6 +167,8 @@ void log_record_step(log_engine *e) {
     e->asked = 0;
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         log_set *set = &e->sets[s];
+        bool behind = e->manual || set->behind_due || log_behind_meets(set);
+        if (behind && !lazy_pending()) log_behind_record(set);
         if (set->n_pending == 0 || set->holds) continue;
         const xt_src *src = src_get(set->metrics[set->pending[0].metric].src);
         if (lazy_pending() || !make_room(set, src)) {
@@ -170,12 +180,13 @@ void log_record_step(log_engine *e) {
         for (size_t i = 0; i < set->n_pending; i++) {
             const xt_src *line = src_get(set->metrics[set->pending[i].metric].src);
             lazy_note_requester(line, "xt_log");
+            if (lazy_tracing()) set->metrics[set->pending[i].metric].within_call = true;
             enter_numbers(line, &set->pending[i]);
         }
         xt_no_grad_begin();
         lazy_path_push("log");
         xt_tensor epoch = lazy_scalar_from(src, XT_F32, epoch_of, set);
-        record_update(set, src, &(log_step){set->pending, set->n_pending, false}, epoch);
+        record_update(set, src, &(log_step){.list = set->pending, .n = set->n_pending}, epoch);
         lazy_path_pop();
         xt_no_grad_end_at(NULL);
         set->n_recorded = set->n_pending;

@@ -44,6 +44,8 @@ static void engine_free(void *p) {
         base_free(set->metrics);
         for (size_t i = 0; i < set->n_pending || i < set->n_recorded; i++) log_pending_drop(&set->pending[i]);
         base_free(set->pending);
+        log_behind_drop(set);
+        base_free(set->behind);
         if (lazy_type(set->state)) xt_drop_at(XT_HERE, set->state);
         lazy_replay_forget(set);
         lazy_optional_forget(set);

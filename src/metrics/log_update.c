@@ -106,7 +106,7 @@ static bool logs_extreme(const log_metric *m) {
 
 /* Smallest and largest values, where the step logs a metric that asks for them. on: NULL, or where it logs at all. */
 static ir_value *with_extremes(ir_builder *b, const log_set *set, const log_step *l, int64_t rows, ir_value *old,
-                               ir_value *v, ir_value *on, ir_value *sums) {
+                               const lists *range, ir_value *on, ir_value *sums) {
     bool *least = base_calloc(2 * (size_t)rows * LOG_COLUMNS, sizeof *least),
          *most = least ? least + rows * LOG_COLUMNS : NULL;
     if (!least) return NULL;
@@ -119,7 +119,8 @@ static ir_value *with_extremes(ir_builder *b, const log_set *set, const log_step
     const ir_type *flags = ir_with_dtype(old->type, XT_BOOL);
     ir_value *low = ir_constant(b, flags, least), *high = ir_constant(b, flags, most);
     if (on) low = ir_and(b, low, on), high = ir_and(b, high, on);
-    ir_value *out = ir_select(b, low, ir_minimum(b, old, v), ir_select(b, high, ir_maximum(b, old, v), sums));
+    ir_value *out = ir_select(b, low, ir_minimum(b, old, range->value),
+                              ir_select(b, high, ir_maximum(b, old, range->weight), sums));
     base_free(least);
     return out;
 }
@@ -164,6 +165,28 @@ static ir_value *begun(ir_builder *b, ir_value *state, const masks *m, ir_value 
     return ir_select(b, on ? ir_and(b, other, on) : other, ir_splat(b, t, 0), old);
 }
 
+/* Another list of the step's metrics, across the state. */
+static bool gather_across(ir_builder *b, const log_set *set, const log_step *l, const log_pending *list,
+                          const ir_type *state, lists *out) {
+    if (!gather(b, set, &(log_step){.list = list, .n = l->n}, set->rows, out)) return false;
+    out->value = across(b, out->value, state);
+    out->weight = across(b, out->weight, state);
+    return true;
+}
+
+/* What the columns that add up gain, and what their weights do. */
+static bool gains(ir_builder *b, const log_set *set, const log_step *l, const lists *now, lists *out) {
+    const ir_type *t = now->value->type;
+    lists epoch;
+    *out = (lists){ir_multiply(b, now->value, now->weight), now->weight, NULL};
+    if (!l->epoch) return true;
+    if (!gather_across(b, set, l, l->epoch, t, &epoch)) return false;
+    ir_value *of_epoch = ir_compare(b, IR_LT, ir_iota(b, t, 1), ir_splat(b, t, LOG_LEAST));
+    out->value = ir_select(b, of_epoch, epoch.value, out->value);
+    out->weight = ir_select(b, of_epoch, epoch.weight, out->weight);
+    return true;
+}
+
 /* The next state. Few ops, for each is recorded and hashed in every step, and but for the list of values and that of
  * the stamps all of them work element by element, so that a device makes one loop of them: the sums of epoch and window
  * gain value * weight, their weights the weight. */
@@ -184,13 +207,16 @@ ir_value *log_updated(ir_builder *b, const log_set *set, const log_step *l, ir_v
             wide_w = ir_select(b, on, wide_w, none);
         }
         old = begun(b, state, &m, on, begins->epoch, window);
-        ir_value *what = ir_select(b, ir_constant(b, flags, m.sum), ir_multiply(b, wide_v, wide_w), wide_w),
+        lists gain = {NULL, NULL, NULL}, range = {wide_v, wide_v, NULL};
+        bool known = gains(b, set, l, &(lists){wide_v, wide_w, NULL}, &gain) &&
+                     (!l->range || gather_across(b, set, l, l->range, t, &range));
+        ir_value *what = known ? ir_select(b, ir_constant(b, flags, m.sum), gain.value, gain.weight) : NULL,
                  *stamp = ir_constant(b, flags, m.stamp);
-        next = old ? ir_select(b, ir_constant(b, flags, m.gain), ir_add(b, old, what), old) : NULL;
+        next = old && known ? ir_select(b, ir_constant(b, flags, m.gain), ir_add(b, old, what), old) : NULL;
         next = next ? ir_select(b, on ? ir_and(b, stamp, on) : stamp, window, next) : NULL;
         bool extremes = false;
         for (size_t i = 0; i < l->n; i++) extremes = extremes || logs_extreme(&set->metrics[l->list[i].metric]);
-        if (next && extremes) next = with_extremes(b, set, l, rows, old, wide_v, on, next);
+        if (next && extremes) next = with_extremes(b, set, l, rows, old, &range, on, next);
     }
     base_free(m.gain);
     return next;

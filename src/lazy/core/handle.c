@@ -31,6 +31,21 @@ xt_tensor xt_keep_at(const xt_src *src, xt_tensor t) {
     return t;
 }
 
+xt_tensor lazy_share(const xt_src *src, xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    const lazy_slot *of = c ? lazy_slot_of(c, t) : NULL;
+    if (!of || of->failed || of->value || !of->buf || of->is_state) return (xt_tensor){0};
+    lazy_slot from = *of, *s;
+    xt_tensor out = lazy_slot_new(c, from.type, src_intern(src), &s);
+    if (!s) return (xt_tensor){0};
+    s->role = from.role;
+    s->layout = from.layout;
+    s->buf = from.buf;
+    lazy_buf_retain(s->buf);
+    lazy_slot_persist(c, out);
+    return out;
+}
+
 void xt_drop_at(const xt_src *src, xt_tensor t) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || t.slot == 0) return;

@@ -223,6 +223,7 @@ xt_status lazy_superset_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, co
     if (c->nan || c->eager || lazy_spmd() || lazy_rehearsing()) return NULL;
     optional_registry *k = optional_registry_of(c);
     if (!k) return status_oom(sizeof *k, "the optional outputs of a step");
+    if (k->apart) return NULL;
     const combination *known = k->combos ? map_get(k->combos, &key, sizeof key) : NULL;
     if (known && !known->superset) return NULL; /* evicted */
     optional_step_free(&k->step);

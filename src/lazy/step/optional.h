@@ -76,7 +76,7 @@ typedef struct lazy_optional_registry { /* of a thread */
         bool active, used; /* in this step: it has optional outputs, its state has a new value */
     } owners[OPTIONAL_OWNERS];
     size_t n_owners;
-    bool begun;
+    bool begun, apart; /* apart: see lazy_optional_apart */
     program_group **groups;
     size_t n_groups, cap_groups;
     map *combos; /* by natural key */

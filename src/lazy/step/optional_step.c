@@ -28,7 +28,7 @@ static void step_ended(lazy_ctx *c) {
         if (k->owners[i].active || k->owners[i].used) k->owners[i].o.ended(k->owners[i].o.user);
         k->owners[i].active = k->owners[i].used = false;
     }
-    k->begun = false;
+    k->begun = k->apart = false;
     if (k->step.roots) optional_step_free(&k->step);
     c->request_order = NULL;
     c->n_request_order = 0;
@@ -56,6 +56,12 @@ void lazy_optional_begin(const lazy_optional_owner *o) {
     k->owners[i].active = true;
     for (size_t p = 0; !k->begun && p < c->n_packs; p++) c->packs[p].before_optionals = c->packs[p].n;
     k->begun = true;
+}
+
+void lazy_optional_apart(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    optional_registry *k = c ? optional_registry_of(c) : NULL;
+    if (k) k->apart = true;
 }
 
 void lazy_optional_forget(const void *user) {
