@@ -153,7 +153,8 @@ XT_API double xt_lr_find_at(const xt_src *src, const xt_task *task, size_t task_
  * until it does not fit, or halved until it does, then halved intervals in between. The size of the data set ends the
  * search: what is less than one batch of the samples says nothing about memory. `make` gives a loader of that batch
  * size, which is freed after its trial (xt_dataset_retain keeps its dataset for the next). Trials that run out of
- * memory leave no crash folder. 0 with a pending error when not even one sample fits. */
+ * memory leave no crash folder. Each trial holds what the fullest moment holds, all batches read ahead and those of the
+ * steps in flight, so a search finds the same size again. 0 with a pending error when not even one sample fits. */
 #define XT_DEFAULTS_xt_batch_find_opts(is) is(first, 2) is(most, 8192) is(steps, 3) is(margin, 0.05) is(max_trials, 25)
 XT_DEFAULTS_OF(xt_batch_find_opts)
 typedef struct xt_batch_find_opts {

@@ -33,6 +33,9 @@ xt_dataset *data_make(xt_dataset_desc d);
 xt_status data_get(xt_dataset *d, int64_t i, void *const *fields);
 /* From the next epoch on the samples come in their own order (a trainer's overfit_batches). */
 void loader_set_sequential(xt_loader *l);
+/* For a trial whose memory is to be that of the fullest moment, whoever is faster: each batch is given when all places
+ * for the ones after it are filled, and those of the steps that may be in flight are kept. */
+void loader_keep_full(xt_loader *l);
 /* Samples of an epoch that are in no batch (of any rank), because the last batch would be short and
  * .drop_last is on. */
 int64_t loader_left_out(const xt_loader *l);

@@ -195,6 +195,7 @@ void xt_loader_free(xt_loader *l) {
     lazy_disown(l);
     lazy_reset_forget(l);
     loader_stop(l);
+    base_free(l->kept);
     data_drop(l->ds);
     for (int k = 0; k < DATA_FIELDS; k++) {
         device_buffer_release(l->samples[k]);

@@ -48,6 +48,11 @@ struct xt_loader {
     int64_t claimed, taken, claim_epoch, claim_index;
     batch_order *order; /* of the newest epoch claimed; .on_device: of this epoch */
     ready *ring;
+    /* loader_keep_full: the newest batches given, n_kept of them; NULL: it is as usual */
+    struct loader_kept {
+        device_buffer *fields[DATA_FIELDS + 1]; /* the mask behind them */
+    } * kept;
+    int64_t n_kept;
     void *stream; /* the open epoch, of the one worker */
     bool stream_ended; /* with the batch before */
 };

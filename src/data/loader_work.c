@@ -286,7 +286,45 @@ xt_status loader_start(xt_loader *l) {
     return l->running ? NULL : status_new(XT_UNAVAILABLE, NULL, "the loader's thread could not be started");
 }
 
+/* --- as full as it can be --- */
+void loader_keep_full(xt_loader *l) {
+    int64_t in_flight = 2;
+    if (!l || l->kept) return;
+    env_int("XT_IN_FLIGHT", &in_flight);
+    l->n_kept = 1 + (in_flight < 1 ? 1 : in_flight < 64 ? in_flight : 64); /* that of the step being recorded, too */
+    l->kept = base_calloc((size_t)l->n_kept, sizeof *l->kept);
+}
+
+static void let_go_of(struct loader_kept *k) {
+    for (int i = 0; i <= DATA_FIELDS; i++) device_buffer_release(k->fields[i]);
+    *k = (struct loader_kept){0};
+}
+
+static void keep(xt_loader *l, int64_t number, const ready *r) {
+    struct loader_kept *k = &l->kept[number % l->n_kept];
+    let_go_of(k);
+    for (int i = 0; i <= DATA_FIELDS; i++) {
+        k->fields[i] = i < DATA_FIELDS ? r->fields[i] : r->mask;
+        if (k->fields[i]) device_buffer_retain(k->fields[i]);
+    }
+}
+
+/* Waits for the places, under the lock. What one of them could not be filled for is the answer now: the trial may end
+ * before its batch. */
+static xt_status wait_full(xt_loader *l) {
+    for (;;) {
+        int filled = 0;
+        for (int i = 0; i < l->capacity; i++) {
+            if (l->ring[i].filled && l->ring[i].error) return status_clone(l->ring[i].error);
+            filled += l->ring[i].filled;
+        }
+        if (filled == l->capacity || l->closed) return NULL;
+        pthread_cond_wait(&l->changed, &l->lock);
+    }
+}
+
 void loader_stop(xt_loader *l) {
+    for (int64_t i = 0; l->kept && i < l->n_kept; i++) let_go_of(&l->kept[i]);
     if (!l->running) return;
     pthread_mutex_lock(&l->lock);
     l->stop = true;
@@ -313,10 +351,14 @@ xt_status loader_take(xt_loader *l, ready *out) {
     }
     *out = *r;
     memset(r, 0, sizeof *r);
-    l->taken++;
+    int64_t number = l->taken++;
     pthread_cond_broadcast(&l->changed);
-    pthread_mutex_unlock(&l->lock);
     xt_status s = out->error;
     out->error = NULL;
+    if (l->kept && !s) {
+        keep(l, number, out);
+        s = wait_full(l);
+    }
+    pthread_mutex_unlock(&l->lock);
     return s;
 }

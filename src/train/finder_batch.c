@@ -2,6 +2,7 @@
  * fits, then halved intervals. */
 #include <math.h>
 
+#include "data/data.h"
 #include "train/train_int.h"
 
 typedef enum verdict { FITS, TOO_LARGE, NO_SAMPLES } verdict;
@@ -39,6 +40,7 @@ static verdict no_loader(search *f, int64_t batch) {
 static verdict trial(search *f, int64_t batch) {
     xt_loader *l = f->make(batch, f->user);
     if (!l) return no_loader(f, batch);
+    loader_keep_full(l);
     bool enough = xt_loader_batches(l) != 0;
     xt_status s = enough ? scratch_fit(f->src, f->task, l, f->o.steps, NULL) : NULL;
     bool memory = status_code(s) == XT_RESOURCE_EXHAUSTED, fits = !s;
