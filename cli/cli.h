@@ -72,6 +72,8 @@ typedef struct cli_diag {
 #define CLI_COST_EXEC "1.9 us an execution"
 #define CLI_COST_READ "0.4 us a step"
 #define CLI_COST_NAN "30 % of an MNIST step, half of a small one: all results are read back"
+#define CLI_COST_BOUNDS \
+    "memory: states twice (GPT-2 3.2 GB instead of 1.7); each step is waited for, at most 10 % of one"
 #define CLI_COST_EAGER "2.5 us an op: an MNIST step takes 7 times as long"
 #define CLI_COST_PROFILE "0.05 us an op while it is taken"
 #define CLI_COST_EVENTS "5 us an execution"
@@ -86,8 +88,9 @@ void cli_print_switches(void);
          "the compile after N is an error that says why it was needed; programs from the cache on disk are not "      \
          "compiled (XT_CACHE=off counts all)"},                                                                       \
         {"--debug", CLI_STRING, &(d).debug, "WORDS",                                                                  \
-         "compile, exec, read, nan, eager: as XT_DEBUG; costs: compile " CLI_COST_COMPILE ", read " CLI_COST_READ     \
-         ", exec " CLI_COST_EXEC ", nan " CLI_COST_NAN ", eager " CLI_COST_EAGER},                                    \
+         "compile, exec, read, nan, bounds, eager: as XT_DEBUG; costs: compile " CLI_COST_COMPILE                     \
+         ", read " CLI_COST_READ ", exec " CLI_COST_EXEC ", nan " CLI_COST_NAN ", bounds " CLI_COST_BOUNDS            \
+         ", eager " CLI_COST_EAGER},                                                                                  \
     {                                                                                                                 \
         "--profile", CLI_STRING, &(d).profile, "FILE",                                                                \
             "trace of host phases and device ops of some steps (XT_PROFILE_STEPS), as Chrome/Perfetto JSON; "         \

@@ -14,6 +14,7 @@ static const struct {
     {"XT_DEBUG=exec", "each execution with cause and line", CLI_COST_EXEC},
     {"XT_DEBUG=read", "each value read too early", CLI_COST_READ},
     {"XT_DEBUG=nan", "finds the op that makes the first NaN or Inf", CLI_COST_NAN},
+    {"XT_DEBUG=bounds", "finds indices and labels outside their axis", CLI_COST_BOUNDS},
     {"XT_DEBUG=eager", "runs op by op, for a debugger", CLI_COST_EAGER},
     {"XT_PROFILE=FILE", "trace of some steps", CLI_COST_PROFILE},
     {"XT_EVENTS=FILE", "a JSON line for each compile and execution", CLI_COST_EVENTS},

@@ -639,9 +639,10 @@ XT_API xt_tensor xt_eye_at(const xt_src *src, int64_t rows, int64_t columns, xt_
 XT_API xt_tensor xt_full_like_at(const xt_src *src, xt_tensor x, double value);
 
 /* --- Reading and writing at indices ---
- * Indices are integers. An index outside reads the nearest element and writes nothing: the device cannot stop for it. A
- * list of writes to one place adds up where the name says so, else one of them wins. x itself is never changed: the
- * result is a new tensor. */
+ * Indices are integers. One that is outside is an error where the host has seen it (small arrays of xt_from_array, a
+ * loader's batches), and under XT_DEBUG=bounds, at the step, where the device computes it; else it reads the nearest
+ * element and writes nothing: the device cannot stop for it. A list of writes to one place adds up where the name says
+ * so, else one of them wins. x itself is never changed: the result is a new tensor. */
 /* r[i][j] = x[index[i][j]][j] for axis 0; dims of index */
 #define xt_gather(x, axis, index) xt_gather_at(XT_HERE, x, axis, index)
 /* as gather, the other dims broadcast */

@@ -102,8 +102,9 @@ static void pad(worker *w, int64_t n) {
 }
 
 lazy_extremes *loader_extremes(const xt_loader *l, int k, const void *rows, int64_t n) {
-    const ir_type *t = k > 0 ? l->ds->types[k] : NULL; /* x is no label */
-    lazy_extremes *e = t ? lazy_extremes_of(t->dtype, rows, n * t->count) : NULL;
+    const ir_type *t = l->ds->types[k];
+    bool image = k == 0 && t && xt_dtype_size(t->dtype) == 1; /* x holds no labels, and tokens are wider than bytes */
+    lazy_extremes *e = t && !image ? lazy_extremes_of(t->dtype, rows, n * t->count) : NULL;
     if (!e) return NULL;
     e->set = l->name;
     for (int i = 0; i < LAZY_EXTREMES; i++) e->at[i] /= t->count;

@@ -116,6 +116,15 @@ void lazy_end_by(void (*fn)(const char *what, const xt_src *src)); /* brings eve
 void lazy_exit_by(void (*fn)(int code)); /* how this process exits; exit */
 void lazy_exit(int code);
 const ir_type *lazy_type(xt_tensor t); /* NULL for none, dead or error; records nothing */
+/* For each op that reads or writes at the user's indices, of an axis of `count`; from_end: negative ones count from its
+ * end. False, with the error pending, when the host has seen one that is outside; under XT_DEBUG=bounds the boundary
+ * compares those that the device computes (core/labels.h). */
+bool lazy_index_fits(const xt_src *src, const char *what, int64_t count, bool from_end, ir_value *index);
+/* Of the body of a loop: how many such comparisons it holds, and the k-th one's outermost indices, i64 [2]. What makes
+ * the loop gives them out of it and puts the outermost of all iterations there, which then is none of the body's. */
+size_t lazy_bounds_count(const ir_block *body);
+ir_value **lazy_bounds_in(const ir_block *body, size_t k);
+void lazy_bounds_forget(const ir_block *body); /* the body is dropped */
 /* While on, who called this code (a trainer, its task's training_step) calls xt_backward and the optimizers itself: a
  * second call would double every gradient without a word, and is refused. Gives what was set before. */
 bool lazy_steps_for_caller(bool on);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "metrics/counted.h"
+#include "ops/ops.h"
 
 /* Sums of one class: positives at or above each threshold, negatives at or above each, all positives, all negatives.
  * The curve goes through the thresholds from the highest to the lowest. */
@@ -77,7 +78,7 @@ xt_metric xt_auroc_at(const xt_src *src, xt_tensor scores, xt_tensor labels, xt_
         m.sums = sums_of(src, xt_unsqueeze_at(src, scores, -1),
                          xt_unsqueeze_at(src, xt_cast_at(src, labels, XT_F32), -1), counted, t);
     else
-        m.sums = sums_of(src, scores, xt_one_hot_at(src, labels, s->dims[1], XT_F32), counted, t);
+        m.sums = sums_of(src, scores, ops_one_hot(src, labels, s->dims[1], XT_F32), counted, t);
     xt_no_grad_end_at(NULL);
     return m;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "metrics/counted.h"
+#include "ops/ops.h"
 
 enum { MOST_CLASSES = 1024 };
 
@@ -27,8 +28,8 @@ static void hot(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t igno
                 xt_tensor *actual) {
     int64_t classes = xt_dim(out, 1);
     xt_tensor counted = xt_unsqueeze_at(src, xt_cast_at(src, metric_counted(src, labels, ignore_index), XT_F32), -1);
-    *predicted = xt_mul_at(src, xt_one_hot_at(src, xt_argmax_at(src, out, -1), classes, XT_F32), counted);
-    *actual = xt_mul_at(src, xt_one_hot_at(src, labels, classes, XT_F32), counted);
+    *predicted = xt_mul_at(src, ops_one_hot(src, xt_argmax_at(src, out, -1), classes, XT_F32), counted);
+    *actual = xt_mul_at(src, ops_one_hot(src, labels, classes, XT_F32), counted);
 }
 
 /* --- scores of a class, averaged --- */

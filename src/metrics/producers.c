@@ -5,6 +5,7 @@
 #include <xtrain/metrics.h>
 
 #include "metrics/counted.h"
+#include "ops/ops.h"
 
 /* A number that belongs to the shapes: always a constant. As a number of the user's it would be taken for one that
  * changes when a function of theirs logs batches of 32 in training and of 64 in validation, and become data, which is
@@ -44,7 +45,7 @@ xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels
                                  "xt_topk_accuracy: k = %d of %lld classes; 1 to the number of classes is needed", k,
                                  (long long)xt_dim(out, 1));
     else {
-        xt_tensor scores = xt_cast_at(src, out, XT_F32), one_hot = xt_one_hot_at(src, labels, xt_dim(out, -1), XT_F32);
+        xt_tensor scores = xt_cast_at(src, out, XT_F32), one_hot = ops_one_hot(src, labels, xt_dim(out, -1), XT_F32);
         xt_tensor own = xt_unsqueeze_at(
             src,
             xt_sum_axis_at(src, xt_where_at(src, xt_gt_at(src, one_hot, count_of(src, 0)), scores, count_of(src, 0)),

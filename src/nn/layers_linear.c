@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "nn/nn.h"
+#include "ops/ops.h"
 
 xt_tensor nn_bad_input(const xt_src *src, const char *what, const char *name, xt_tensor x, const char *need) {
     const ir_type *t = lazy_type(x);
@@ -102,9 +103,10 @@ xt_tensor xt_embedding_at(const xt_src *src, xt_module *m, const char *name, xt_
             "xt_embedding %s: padding_idx is %lld; the %lld rows are numbered from 0, or from -1 backwards", name,
             (long long)o.padding_idx, (long long)vocab);
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_embedding", name, (xt_tensor){0}, "");
-    xt_tensor y = xt_take_at(
-        src, nn_tensor(src, m, name, "weight", true, NN_EMBEDDING, (double)pad, XT_F32, 2, (int64_t[]){vocab, dim}),
-        indices);
+    xt_tensor y =
+        ops_take(src, "xt_embedding",
+                 nn_tensor(src, m, name, "weight", true, NN_EMBEDDING, (double)pad, XT_F32, 2, (int64_t[]){vocab, dim}),
+                 indices);
     if (pad >= 0) { /* no gradient through the padding row */
         xt_tensor padded = xt_eq_at(src, indices, nn_number(src, (double)pad, t->dtype));
         y = xt_where_at(src, xt_unsqueeze_at(src, padded, -1), xt_detach_at(src, y), y);

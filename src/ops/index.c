@@ -1,6 +1,7 @@
-/* Reading and writing at computed places. Reading outside takes the nearest place inside, writing outside is
- * dropped: a device cannot stop for a mistake that is found while it runs. Indices are integers of any type;
- * negative ones are outside. */
+/* Reading and writing at computed places. An index outside is an error where the host has seen it, and under
+ * XT_DEBUG=bounds where the device computes it (lazy_index_fits). Else reading outside takes the nearest place inside
+ * and writing outside is dropped: a device cannot stop for a mistake that is found while it runs. Indices are integers
+ * of any type; negative ones are outside. */
 #include <math.h>
 
 #include "ops/expr.h"
@@ -11,6 +12,14 @@ static bool is_index(const xt_src *src, const char *what, const ir_type *t, xt_t
     if (ir_dtype_is_int(t->dtype)) return true;
     *out =
         lazy_error(src, XT_INVALID_ARGUMENT, "%s: the index is %s; integers are needed", what, xt_dtype_name(t->dtype));
+    return false;
+}
+
+/* False after an error: an index is known to be outside the axis. */
+static bool is_inside(const xt_src *src, const char *what, const ir_type *x, int64_t axis, ir_value *index,
+                      xt_tensor *out) {
+    if (lazy_index_fits(src, what, x->dims[axis], false, index)) return true;
+    *out = lazy_failed_tensor(src);
     return false;
 }
 
@@ -34,7 +43,8 @@ xt_tensor xt_gather_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index
     xt_tensor failed;
     if (!v || !i) return lazy_wrap(NULL, "xt_gather");
     if (!ops_axis(src, "xt_gather", v->type, axis, &a, &failed) || !is_index(src, "xt_gather", i->type, &failed) ||
-        !index_fits(src, "xt_gather", v->type, a, i->type, &failed))
+        !index_fits(src, "xt_gather", v->type, a, i->type, &failed) ||
+        !is_inside(src, "xt_gather", v->type, a, i, &failed))
         return failed;
     return lazy_wrap(ops_gather_axis(b, v, a, i), "xt_gather");
 }
@@ -61,6 +71,7 @@ xt_tensor xt_take_along_axis_at(const xt_src *src, xt_tensor x, xt_tensor index,
     if (!fits)
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: index %s for x %s: all dims but axis %lld must be equal or 1",
                           what, ops_shape(i->type, &si), ops_shape(v->type, &sx), (long long)a);
+    if (!is_inside(src, what, v->type, a, i, &failed)) return failed;
     return lazy_wrap(
         ops_gather_axis(b, ops_broadcast(b, v, v->type->rank, dx), a, ops_broadcast(b, i, i->type->rank, di)), what);
 }
@@ -115,7 +126,8 @@ static bool read_write(const xt_src *src, write_call *w, xt_tensor x, int axis, 
         return false;
     }
     if (!ops_axis(src, w->what, w->x->type, axis, &w->axis, out) || !is_index(src, w->what, w->index->type, out) ||
-        !index_fits(src, w->what, w->x->type, w->axis, w->index->type, out))
+        !index_fits(src, w->what, w->x->type, w->axis, w->index->type, out) ||
+        !is_inside(src, w->what, w->x->type, w->axis, w->index, out))
         return false;
     w->updates = updates_for(src, w->what, w->b, u, w->index->type, w->x->type->dtype, out);
     if (!w->updates && !out->slot) *out = lazy_wrap(NULL, w->what);
@@ -225,6 +237,7 @@ xt_tensor xt_index_select_at(const xt_src *src, xt_tensor x, int axis, xt_tensor
     if (!ops_axis(src, what, v->type, axis, &a, &failed) || !list_fits(src, what, i->type, &failed)) return failed;
     if (v->type->dims[a] == 0 && i->type->count > 0)
         return lazy_error(src, XT_OUT_OF_RANGE, "%s: axis %lld holds no elements", what, (long long)a);
+    if (!is_inside(src, what, v->type, a, i, &failed)) return failed;
     if (i->type->rank == 0) i = ir_reshape(b, i, 1, &one);
     memcpy(sizes, v->type->dims, v->type->rank * sizeof *sizes);
     sizes[a] = 1;
@@ -255,6 +268,7 @@ static xt_tensor write_slices(const xt_src *src, const char *what, ir_opcode com
     memcpy(dims, v->type->dims, v->type->rank * sizeof *dims);
     dims[a] = i ? i->type->count : 0;
     if (u->type->rank == 0) u = ops_broadcast(b, u, v->type->rank, dims);
+    if (i && !is_inside(src, what, v->type, a, i, &failed)) return failed;
     if (u && (u->type->rank != v->type->rank || memcmp(u->type->dims, dims, v->type->rank * sizeof *dims)))
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: src %s: %s is needed, as many slices as the index names", what,
                           ops_shape(u->type, &su), ops_dims(v->type->rank, dims, &want));
@@ -316,6 +330,10 @@ static ir_value *index_tuple(const xt_src *src, const char *what, ir_builder *b,
     memcpy(dims, common->dims, common->rank * sizeof *dims);
     dims[common->rank] = 1;
     for (int i = 0; i < n; i++) {
+        if (!lazy_index_fits(src, what, x->dims[i], true, at[i])) {
+            *out = lazy_failed_tensor(src);
+            return NULL;
+        }
         ir_value *v = ops_broadcast(b, ir_convert(b, at[i], XT_I64), common->rank, common->dims);
         /* Indices of x[i] count from the end when negative. */
         v = v ? ex_pick(b, ex_is(b, v, IR_LT, 0), ex_plus(b, v, (double)x->dims[i]), v) : NULL;

@@ -103,6 +103,19 @@ static xt_status wrong_type(const scan *s, int k, const ir_type *before, const i
     return st;
 }
 
+/* The outermost indices of ops in the body (XT_DEBUG=bounds) leave it as rows behind those of the user. */
+static xt_status rows_of_bounds(scan *s, ir_module *m, ir_block *body) {
+    size_t n = lazy_bounds_count(body);
+    rows old = s->y;
+    if (n == 0) return NULL;
+    XT_TRY(rows_new(&s->y, m, old.n + n));
+    memcpy(s->y.of, old.of, old.n * sizeof *old.of);
+    memcpy(s->y.args, old.args, old.n * sizeof *old.args);
+    memcpy(s->y.types, old.types, old.n * sizeof *old.types);
+    for (size_t i = 0; i < n; i++) XT_TRY(rows_add(&s->y, s, m, body, *lazy_bounds_in(body, i)));
+    return NULL;
+}
+
 /* Calls fn with handles for the state and the slices; takes values from what it gives. Pending errors are found
  * by the caller. */
 static xt_status call_fn(scan *s, ir_builder *b, ir_value *at) {
@@ -129,7 +142,7 @@ static xt_status call_fn(scan *s, ir_builder *b, ir_value *at) {
         ir_value *y = lazy_value(s->out[k]);
         if (y) XT_TRY(rows_add(&s->y, s, b->m, b->block, y));
     }
-    return NULL;
+    return lazy_pending() ? NULL : rows_of_bounds(s, b->m, b->block);
 }
 
 static bool is_product(const ir_op *op) {
@@ -211,6 +224,7 @@ static ir_block *make_body(scan *s, ir_builder *b) {
             xt_status_free(recorded);
     }
     if (!st && !lazy_pending()) return loop.body;
+    lazy_bounds_forget(loop.body);
     if (loop.body) erase_all(loop.body);
     if (st) lazy_fail(status_at(st, s->src));
     return NULL;
@@ -243,6 +257,23 @@ static ir_op *make_loop(scan *s, ir_block *body) {
         if (!state[j]) return NULL;
     ir_block *cond = make_cond(s, b, n, state);
     return cond ? ir_build(b, OP_while, n, state, 0, NULL, 2, (ir_block *[]){cond, body}, 0, NULL) : NULL;
+}
+
+/* The outermost of all iterations' rows, [length, 2], take the place of those of one: they are values of what is around
+ * the loop now. */
+static void outermost_bounds(const scan *s, ir_builder *b, const ir_block *body, const ir_op *loop) {
+    int64_t rows_axis = 0, from[2] = {0, 1}, to[2] = {1, 2};
+    for (size_t k = (size_t)s->n_y; loop && k < s->y.n; k++) {
+        ir_value *all = &loop->out[1 + (size_t)s->n_carry + k], *ends[2];
+        for (int i = 0; i < 2; i++) {
+            ir_value *end = ir_reduce(b, i ? OP_maximum : OP_minimum, all, 1, &rows_axis);
+            ends[i] = end ? ir_slice(b, end, &from[i], &to[i], NULL) : NULL;
+        }
+        ir_value *both = ends[0] && ends[1] ? ir_concatenate(b, 2, ends, 0) : NULL;
+        if (!both) break;
+        *lazy_bounds_in(body, 0) = both;
+    }
+    lazy_bounds_forget(body);
 }
 
 /* --- what comes in --- */
@@ -320,6 +351,7 @@ bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry,
     else if (ok && read_operands(&s, carry, xs)) {
         ir_block *body = make_body(&s, b);
         loop = body ? make_loop(&s, body) : NULL;
+        if (body) outermost_bounds(&s, b, body, loop);
         if (body && !loop) erase_all(body);
     }
     lazy_begin(src);

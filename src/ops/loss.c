@@ -78,7 +78,7 @@ static ir_value *label_mask(ir_builder *b, ir_value *labels, int64_t classes) {
     return ir_compare(b, IR_EQ, along(b, labels, full, (int64_t)t->rank), ir_iota(b, full, (int64_t)t->rank));
 }
 
-xt_tensor xt_one_hot_at(const xt_src *src, xt_tensor labels, int64_t classes, xt_dtype dtype) {
+xt_tensor ops_one_hot(const xt_src *src, xt_tensor labels, int64_t classes, xt_dtype dtype) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(labels);
     xt_tensor failed;
@@ -93,19 +93,33 @@ xt_tensor xt_one_hot_at(const xt_src *src, xt_tensor labels, int64_t classes, xt
     return lazy_wrap(mask ? ir_convert(b, mask, dtype) : NULL, "xt_one_hot");
 }
 
+xt_tensor xt_one_hot_at(const xt_src *src, xt_tensor labels, int64_t classes, xt_dtype dtype) {
+    const ir_type *t = lazy_type(labels);
+    lazy_begin(src);
+    if (t && ir_dtype_is_int(t->dtype) && classes > 0 &&
+        !lazy_index_fits(src, "xt_one_hot", classes, false, lazy_value(labels)))
+        return lazy_failed_tensor(src);
+    return ops_one_hot(src, labels, classes, dtype);
+}
+
 /* --- lookups --- */
-/* An index outside the table takes the nearest row (StableHLO's gather). */
+/* An index outside the table takes the nearest row (StableHLO's gather), where nobody finds it. */
 xt_tensor xt_take_at(const xt_src *src, xt_tensor table, xt_tensor indices) {
+    return ops_take(src, "xt_take", table, indices);
+}
+
+xt_tensor ops_take(const xt_src *src, const char *what, xt_tensor table, xt_tensor indices) {
     ir_builder *b = lazy_begin(src);
     ir_value *x = lazy_value(table), *at = lazy_value(indices);
-    if (!x || !at) return lazy_wrap(NULL, "xt_take");
+    if (!x || !at) return lazy_wrap(NULL, what);
     const ir_type *tx = x->type, *ti = at->type;
     ops_text sx, si;
     if (tx->rank < 1 || tx->dims[0] < 1 || !ir_dtype_is_int(ti->dtype) || tx->rank - 1 + ti->rank > XT_MAX_RANK)
         return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_take: table %s and indices %s %s: a table with rows, integer indices, and at most %d "
-                          "dims in the result",
-                          ops_shape(tx, &sx), xt_dtype_name(ti->dtype), ops_shape(ti, &si), XT_MAX_RANK);
+                          "%s: table %s and indices %s %s: a table with rows, integer indices, and at most %d dims in "
+                          "the result",
+                          what, ops_shape(tx, &sx), xt_dtype_name(ti->dtype), ops_shape(ti, &si), XT_MAX_RANK);
+    if (!lazy_index_fits(src, what, tx->dims[0], false, at)) return lazy_failed_tensor(src);
     int64_t offset[XT_MAX_RANK], sizes[XT_MAX_RANK], zero = 0;
     for (uint32_t i = 0; i + 1 < tx->rank; i++) offset[i] = (int64_t)(ti->rank + i);
     memcpy(sizes, tx->dims, tx->rank * sizeof *sizes);
@@ -117,5 +131,5 @@ xt_tensor xt_take_at(const xt_src *src, xt_tensor table, xt_tensor indices) {
                         .n_index_map = 1,
                         .index_map = &zero,
                         .index_vector_dim = (int64_t)ti->rank};
-    return lazy_wrap(ir_gather(b, x, at, &d, sizes, false), "xt_take");
+    return lazy_wrap(ir_gather(b, x, at, &d, sizes, false), what);
 }

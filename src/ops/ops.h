@@ -110,6 +110,10 @@ ir_value *ops_places(ir_builder *b, const ir_type *like, const ir_type *x, int64
 /* The elements of x that index names along an axis; index has x's dims except in that axis, or smaller ones. */
 ir_value *ops_gather_axis(ir_builder *b, ir_value *x, int64_t axis, ir_value *index);
 
+/* xt_one_hot and xt_take for `what`: class numbers that are none give rows of zeros; indices are those of the user. */
+xt_tensor ops_one_hot(const xt_src *src, xt_tensor labels, int64_t classes, xt_dtype dtype);
+xt_tensor ops_take(const xt_src *src, const char *what, xt_tensor table, xt_tensor indices);
+
 /* The diagonal of axes a and c, shifted to the right by offset, as a new last axis (diagonal.c). */
 ir_value *ops_diagonal(ir_builder *b, ir_value *x, int64_t a, int64_t c, int64_t offset);
 /* Unsigned words from Philox, [n], one for each element's index; NULL after a failure (make.c). The draw is counted

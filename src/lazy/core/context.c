@@ -54,6 +54,7 @@ static void ctx_free(void *p) {
     base_free(c->autocasts);
     base_free(c->regions);
     base_free(c->pasts);
+    base_free(c->bounds_sites);
     base_free(c->modes);
     base_free(c);
     atomic_fetch_sub(&n_ctx, 1);
@@ -164,6 +165,7 @@ xt_status lazy_new_trace(lazy_ctx *c) {
     bool debug = getenv("XT_DEBUG") != NULL;
     c->nan = check_nan || (debug && lazy_debug_word("nan"));
     c->eager = debug && lazy_debug_word("eager");
+    c->bounds = debug && lazy_debug_word("bounds");
     lazy_flags_anew(c);
     c->step_began_ns = lazy_take_now(c);
     return NULL;
@@ -186,7 +188,7 @@ void lazy_clear_trace(lazy_ctx *c) {
     c->b.status = NULL;
     c->func = NULL;
     c->settled = NULL;
-    c->n_regions = c->n_pasts = 0;
+    c->n_regions = c->n_pasts = c->n_bounds_sites = 0;
     c->grads_recorded = c->swept = c->values_noted = false;
     for (size_t i = 0; i < c->n_guests; i++)
         if (c->guests[i]->trace_cleared) c->guests[i]->trace_cleared(c);

@@ -185,7 +185,7 @@ typedef struct lazy_ctx {
     const uint32_t *places;
     const uint32_t *numbered; /* places of arguments by their number, while a read runs (forced.c); else NULL */
 
-    bool nan, eager; /* words of XT_DEBUG, as of the begin of the step */
+    bool nan, eager, bounds; /* words of XT_DEBUG, as of the begin of the step */
     size_t n_recorded; /* tensors of this step */
     ir_op *settled; /* the last op of the trace whose needs-gradient flags are known */
     grad_region *regions; /* checkpointed blocks of this trace */
@@ -193,6 +193,8 @@ typedef struct lazy_ctx {
     lazy_slot_value *pasts;
     size_t n_pasts, cap_pasts;
     bool values_noted; /* a value of this trace has extremes (labels.h) */
+    struct lazy_bounds_site *bounds_sites; /* of this trace, XT_DEBUG=bounds (labels.h) */
+    size_t n_bounds_sites, cap_bounds_sites;
 
     bool grads_recorded; /* some op of this trace has a result that needs a gradient */
     bool swept; /* and a backward pass has been through this trace */

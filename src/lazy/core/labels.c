@@ -47,32 +47,106 @@ static int outermost(const lazy_extremes *e, int first, int64_t ignore) {
     return e->value[first] == ignore ? first + 1 : first;
 }
 
-static xt_status refuse(const lazy_classes *c, const lazy_extremes *e, int which) {
-    char place[160], ignored[64] = "";
-    if (e->set)
-        snprintf(place, sizeof place, "sample %lld of %s", (long long)e->at[which], intern_text(e->set));
-    else
-        snprintf(place, sizeof place, "element %lld", (long long)e->at[which]);
+/* What is wrong with a value, and what would be right. `place`: which one it is, in parentheses; "": not known. */
+static xt_status refusal(const lazy_classes *c, int64_t value, const char *place) {
+    long long last = (long long)c->count - 1, n = (long long)c->count;
+    char ignored[64] = "";
+    if (c->places)
+        return status_new(XT_OUT_OF_RANGE, src_get(c->src),
+                          "%s: index %lld%s is outside %lld..%lld: it indexes an axis of %lld; correct what makes the "
+                          "indices, or make the axis longer",
+                          c->what, (long long)value, place, (long long)c->first, last, n);
     if (c->ignore != INT64_MIN) snprintf(ignored, sizeof ignored, " or %lld, which is ignored", (long long)c->ignore);
     return status_new(
         XT_OUT_OF_RANGE, src_get(c->src),
-        "%s: label %lld (%s) is outside 0..%lld: the scores have %lld classes, so labels are 0 to %lld%s; %s", c->what,
-        (long long)e->value[which], place, (long long)c->count - 1, (long long)c->count, (long long)c->count - 1,
-        ignored,
+        "%s: label %lld%s is outside 0..%lld: the scores have %lld classes, so labels are 0 to %lld%s; %s", c->what,
+        (long long)value, place, last, n, last, ignored,
         c->ignore == INT64_MIN
             ? "map the labels, or give the network more outputs"
             : "map the labels, give the network more outputs, or name a label to leave out with .ignore_index");
+}
+
+static xt_status refuse(const lazy_classes *c, const lazy_extremes *e, int which) {
+    char place[160];
+    if (e->set)
+        snprintf(place, sizeof place, " (sample %lld of %s)", (long long)e->at[which], intern_text(e->set));
+    else
+        snprintf(place, sizeof place, " (element %lld)", (long long)e->at[which]);
+    return refusal(c, e->value[which], place);
 }
 
 xt_status lazy_labels_check(const lazy_classes *c, const lazy_extremes *e) {
     if (!e || e->value[LAZY_LOW] < c->least || e->value[LAZY_HIGH] > c->most) return NULL;
     int low = outermost(e, LAZY_LOW, c->ignore), high = outermost(e, LAZY_HIGH, c->ignore);
     if (e->value[high] != INT64_MIN && e->value[high] >= c->count) return refuse(c, e, high);
-    return e->value[low] != INT64_MAX && e->value[low] < 0 ? refuse(c, e, low) : NULL;
+    return e->value[low] != INT64_MAX && e->value[low] < c->first ? refuse(c, e, low) : NULL;
 }
 
-bool lazy_labels_fit(const lazy_classes *classes, const ir_value *labels) {
+/* --- XT_DEBUG=bounds: what the device will have seen of them --- */
+xt_status lazy_bounds_wrong(const lazy_bounds_site *s, int64_t least, int64_t most) {
+    char place[320] = "";
+    if (s->path) snprintf(place, sizeof place, " (in %s)", intern_text(s->path));
+    if (most >= s->of.count) return refusal(&s->of, most, place);
+    return least < s->of.first ? refusal(&s->of, least, place) : NULL;
+}
+
+/* The least and the most of v, i64 [2]. One that is ignored counts as one that is inside. */
+static ir_value *extremes_of(ir_builder *b, const lazy_classes *k, ir_value *v) {
+    int64_t axes[IR_MAX_RANK], one = 1;
+    v = v->type->dtype == XT_I64 ? v : ir_convert(b, v, XT_I64);
+    if (!v) return NULL;
+    if (k->ignore != INT64_MIN)
+        v = ir_select(b, ir_compare(b, IR_EQ, v, ir_splat(b, v->type, (double)k->ignore)), ir_splat(b, v->type, 0), v);
+    for (uint32_t i = 0; v && i < v->type->rank; i++) axes[i] = i;
+    ir_value *ends[2] = {v, v};
+    for (int i = 0; v && i < 2; i++) {
+        if (v->type->rank) ends[i] = ir_reduce(b, i ? OP_maximum : OP_minimum, v, v->type->rank, axes);
+        ends[i] = ends[i] ? ir_reshape(b, ends[i], 1, &one) : NULL;
+    }
+    return ends[0] && ends[1] ? ir_concatenate(b, 2, ends, 0) : NULL;
+}
+
+static void record_bounds(lazy_ctx *c, const lazy_classes *k, ir_value *v) {
+    if (!c->bounds || c->in_debug_run || !v || v->type->count == 0) return;
+    lazy_bounds_site s = {.of = *k, .path = c->b.path, .extremes = extremes_of(&c->b, k, v)};
+    if (s.extremes && !VEC_PUSH(c->bounds_sites, c->n_bounds_sites, c->cap_bounds_sites, s))
+        lazy_fail(status_oom(sizeof s, "the bounds of an index"));
+}
+
+ir_value **lazy_bounds_in(const ir_block *body, size_t k) {
     lazy_ctx *c = lazy_ctx_get();
+    for (size_t i = 0; c && i < c->n_bounds_sites; i++)
+        if (c->bounds_sites[i].extremes->block == body && k-- == 0) return &c->bounds_sites[i].extremes;
+    return NULL;
+}
+
+size_t lazy_bounds_count(const ir_block *body) {
+    size_t n = 0;
+    while (lazy_bounds_in(body, n)) n++;
+    return n;
+}
+
+void lazy_bounds_forget(const ir_block *body) {
+    lazy_ctx *c = lazy_ctx_get();
+    size_t n = 0;
+    for (size_t i = 0; c && i < c->n_bounds_sites; i++)
+        if (c->bounds_sites[i].extremes->block != body) c->bounds_sites[n++] = c->bounds_sites[i];
+    if (c) c->n_bounds_sites = n;
+}
+
+bool lazy_index_fits(const xt_src *src, const char *what, int64_t count, bool from_end, ir_value *index) {
+    return lazy_labels_fit(&(lazy_classes){.what = what,
+                                           .src = src_intern(src),
+                                           .places = true,
+                                           .first = from_end ? -count : 0,
+                                           .count = count,
+                                           .ignore = INT64_MIN},
+                           index);
+}
+
+bool lazy_labels_fit(const lazy_classes *classes, ir_value *labels) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) record_bounds(c, classes, labels);
     const lazy_slot *s = NULL;
     lazy_classes known = *classes;
     known.least = INT64_MIN, known.most = INT64_MAX;

@@ -1,9 +1,12 @@
-/* Labels that are looked at on the host, where they come from: a loader's threads, xt_from_data. What is found there,
- * the outermost values of the integers, goes along with the tensor, and a loss over classes compares it with its
- * classes when it is recorded (or replayed). So a label that is no class is an error with the loss's line, in the step
- * that would train on it, and costs neither an op, nor an output, nor a read. Of a set that lies on the device
- * (.on_device) all samples are looked at when it is loaded: there the first step knows, also of a sample that a limit
- * would leave out.
+/* Labels and indices that are looked at on the host, where they come from: a loader's threads, xt_from_data. What is
+ * found there, the outermost values of the integers, goes along with the tensor, and a loss over classes, or an op that
+ * reads or writes at indices, compares it with its classes or its axis when it is recorded (or replayed). So a label
+ * that is no class, or a token that is no row, is an error with the op's line, in the step that would train on it, and
+ * costs neither an op, nor an output, nor a read. Of a set that lies on the device (.on_device) all samples are looked
+ * at when it is loaded: there the first step knows, also of a sample that a limit would leave out.
+ *
+ * Under XT_DEBUG=bounds such an op also records the outermost of its integers as the device computes them, whatever
+ * they come from, and its step's boundary reads and compares them (lazy_bounds_site, step/bounds_check.c).
  *
  * Invariant: a note is only about values that are all in the tensor; what a tensor is computed from by other ops than
  * reshapes, transposes and casts that keep its numbers has none. */
@@ -33,14 +36,25 @@ void lazy_note_extremes(xt_tensor t, lazy_extremes *e); /* takes e over; NULL: n
 typedef struct lazy_classes {
     const char *what; /* "xt_cross_entropy"; kept */
     src_id src;
-    int64_t count, ignore; /* labels are 0 .. count-1, or `ignore` */
+    bool places; /* of an axis that an op reads or writes at; else classes of a loss */
+    int64_t first; /* 0, or -count where negative indices count from the end */
+    int64_t count, ignore; /* labels are first .. count-1, or `ignore`; INT64_MIN: none is ignored */
     /* set by lazy_labels_fit: what the casts on the way keep; others wrap around, and nothing is known of them */
     int64_t least, most;
 } lazy_classes;
 /* False with the error pending when `labels` is known to hold one that is no class. In a compiled step function the
  * answer is asked for again at each call. */
-bool lazy_labels_fit(const lazy_classes *c, const ir_value *labels);
+bool lazy_labels_fit(const lazy_classes *c, ir_value *labels);
 /* The error of a label that is no class, where e knows of one. */
 xt_status lazy_labels_check(const lazy_classes *c, const lazy_extremes *e);
+
+/* XT_DEBUG=bounds: an op's labels or indices, to be compared once they are computed. */
+typedef struct lazy_bounds_site {
+    lazy_classes of;
+    uint32_t path; /* the module it is in; 0: none */
+    ir_value *extremes; /* i64 [2] of this trace: least, most */
+} lazy_bounds_site;
+/* The error of a site whose integers were found to be `least` to `most`; NULL: they are inside. */
+xt_status lazy_bounds_wrong(const lazy_bounds_site *s, int64_t least, int64_t most);
 
 #endif

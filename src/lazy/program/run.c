@@ -271,7 +271,7 @@ static void note_peak(const lazy_ctx *c, const lazy_program *p) {
 /* Runs p on in[]; keep[i]: this input's buffer is not to be taken over. */
 xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src,
                        device_buffer **in, bool *keep, device_buffer **out) {
-    bool doubtful = c->nan || !has_room(p);
+    bool doubtful = c->nan || c->bounds || !has_room(p);
     for (size_t i = 0; doubtful && i < p->n_inputs; i++) keep[i] = true;
     flight *f = flight_new(c, p, src_intern(src), forced);
     if (!f) return status_oom(sizeof *f, "a step in flight");

@@ -97,6 +97,7 @@ typedef struct boundary {
     size_t n_slots, cap_slots;
     size_t *requests; /* request of root i */
     size_t n_requests, cap_requests;
+    size_t n_own; /* roots of the step; behind them are those that XT_DEBUG=bounds looks at */
 } boundary;
 
 static bool add(boundary *b, ir_value *v, int32_t alias, const struct lazy_layout *layout, lazy_requester requester,
@@ -143,7 +144,7 @@ static xt_status collect(lazy_ctx *c, boundary *b) {
 
 static xt_status hand_over(lazy_ctx *c, boundary *b, device_buffer **out) {
     xt_status first = NULL;
-    for (size_t i = 0; i < b->roots.n; i++) {
+    for (size_t i = 0; i < b->n_own; i++) {
         if (b->slots[i] != UINT32_MAX) {
             lazy_slot *s = &c->slots[b->slots[i]];
             lazy_buf *nb = lazy_buf_new(out[i], s->src, s->name ? s->name : s->path, s->role, s->type, c->step);
@@ -204,8 +205,15 @@ static void forget_results(boundary *b) {
     *b = (boundary){0};
 }
 
+static bool add_bounds(void *user, ir_value *v, src_id at) {
+    boundary *b = user;
+    return add(b, v, -1, NULL, (lazy_requester){"XT_DEBUG=bounds", at, 0}, UINT32_MAX, SIZE_MAX);
+}
+
 static xt_status collect_results(lazy_ctx *c, boundary *b) {
     xt_status s = collect(c, b);
+    b->n_own = b->roots.n;
+    if (!s && !lazy_bounds_roots(c, add_bounds, b)) s = status_oom(sizeof *b, "the bounds of indices");
     b->roots.also = c->requesters; /* borrowed */
     b->roots.n_also = c->n_requesters;
     return s;
@@ -241,9 +249,12 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     xt_status s = collect_results(c, &b);
     if (!s && b.roots.n) {
         s = start_step(c, &b, cause, src, &out);
-        if (!s && c->nan && (s = lazy_look_for_nan(c, &b.roots, out, src)))
-            for (size_t i = 0; i < b.roots.n; i++) device_buffer_release(out[i]);
-        if (!s && c->replay_log) lazy_replay_plan_make(c, &b.roots, b.slots, b.requests);
+        bool ran = !s;
+        if (!s && c->bounds) s = lazy_bounds_check(c, out + b.n_own);
+        b.roots.n = b.n_own;
+        if (!s && c->nan) s = lazy_look_for_nan(c, &b.roots, out, src);
+        for (size_t i = 0; s && ran && i < b.n_own; i++) device_buffer_release(out[i]);
+        if (!s && c->replay_log && !c->bounds) lazy_replay_plan_make(c, &b.roots, b.slots, b.requests);
         if (!s) s = hand_over(c, &b, out);
     }
     if (!s) s = start_requests(c);

@@ -150,16 +150,15 @@ static xt_status describe_label(lazy_ctx *c, const ir_op *op, const xt_src *src,
 }
 
 static _Thread_local bool together;
-/* Ranks whose step has collectives search together, for the search runs programs with them too. Gives the smallest of
- * all ranks' numbers and the first rank that has it. */
-static xt_status least_of_ranks(int64_t mine, int64_t *out, int *out_rank) {
+/* Ranks whose step has collectives search together, for the search runs programs with them too. */
+static xt_status least_of(bool ranks, int64_t mine, int64_t *out, int *out_rank) {
     coll_group *g;
     int n = world_get()->size;
     *out = mine;
     *out_rank = -1;
-    if (!together) return NULL;
+    if (!ranks) return NULL;
     int64_t *all = base_malloc((size_t)n * sizeof *all);
-    if (!all) return status_oom((size_t)n * sizeof *all, "looking for NaN");
+    if (!all) return status_oom((size_t)n * sizeof *all, "what the ranks found");
     xt_status s = coll_run_group(&g);
     if (!s) s = coll_all_gather(g, &mine, sizeof mine, all);
     for (int r = 0; !s && r < n; r++)
@@ -171,8 +170,16 @@ static xt_status least_of_ranks(int64_t mine, int64_t *out, int *out_rank) {
     return s;
 }
 
+static xt_status least_of_ranks(int64_t mine, int64_t *out, int *out_rank) {
+    return least_of(together, mine, out, out_rank);
+}
+
+xt_status lazy_least_of_ranks(int64_t mine, int64_t *out, int *out_rank) {
+    return least_of(world_get()->size > 1 && lazy_ran_together(), mine, out, out_rank);
+}
+
 /* What is under way, in the words of the user's rows: a pass of a trainer has no step of its own. */
-static const char *under_way(const lazy_ctx *c, char *out, size_t n) {
+const char *lazy_under_way(const lazy_ctx *c, char *out, size_t n) {
     const lazy_position *at = lazy_position_of_thread();
     char after[48] = "";
     if (at->step) snprintf(after, sizeof after, " after step %lld", (long long)at->step);
@@ -196,7 +203,7 @@ static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src, int
     xt_status s = run_values(c, n, values, src, bufs);
     range r;
     describe_value(&t, c, &op->out[0]);
-    str_printf(&t, " makes the first NaN or Inf of %s", under_way(c, when, sizeof when));
+    str_printf(&t, " makes the first NaN or Inf of %s", lazy_under_way(c, when, sizeof when));
     if (rank >= 0) str_printf(&t, " on rank %d", rank);
     if (rank >= 0 && rank != world_get()->rank) str_printf(&t, "; on rank %d", world_get()->rank);
     if (!s) s = describe_label(c, op, src, &t);
@@ -248,7 +255,7 @@ static xt_status bad_input(lazy_ctx *c) {
         str t = STR_INIT;
         char when[128];
         describe_value(&t, c, c->b.block->args[i]);
-        str_printf(&t, " has NaN or Inf when %s begins: ", under_way(c, when, sizeof when));
+        str_printf(&t, " has NaN or Inf when %s begins: ", lazy_under_way(c, when, sizeof when));
         range_print(&t, &r);
         xt_status s = status_new(XT_OUT_OF_RANGE, src_get(b->info.src), "%s", str_cstr(&t));
         str_free(&t);
@@ -305,7 +312,7 @@ static xt_status locate(lazy_ctx *c, const xt_src *src) {
         return status_new(XT_OUT_OF_RANGE, src,
                           "rank %d has NaN or Inf in what %s begins with, its message says where; the step is dropped "
                           "on all ranks, states keep the values they had [XT401]",
-                          rank, under_way(c, when, sizeof when));
+                          rank, lazy_under_way(c, when, sizeof when));
     xt_status s = add_counts(c, &all, &n) ? NULL : status_oom(n, "looking for NaN");
     ir_value **values = base_malloc((2 * n + 1) * sizeof *values);
     device_buffer **bufs = base_calloc(2 * n + 1, sizeof *bufs);

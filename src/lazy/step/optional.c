@@ -220,7 +220,7 @@ static xt_status decide(lazy_ctx *c, optional_registry *k, hash128 key, optional
 xt_status lazy_superset_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots,
                                const size_t *requests, lazy_known_as **out_other) {
     *out_other = NULL;
-    if (c->nan || c->eager || lazy_spmd() || lazy_rehearsing()) return NULL;
+    if (c->nan || c->bounds || c->eager || lazy_spmd() || lazy_rehearsing()) return NULL;
     optional_registry *k = optional_registry_of(c);
     if (!k) return status_oom(sizeof *k, "the optional outputs of a step");
     if (k->apart) return NULL;

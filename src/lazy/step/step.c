@@ -345,7 +345,7 @@ xt_tensor xt_call_at(const xt_src *src, xt_step *f, int n, const xt_tensor *in) 
         return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_call: no memory for %d inputs", n);
     xt_tensor out = {0};
     lazy_program *g = NULL;
-    lazy_plan *p = sign(c, n, in, &k.sig) && !c->nan ? find_plan(c, f, &k.sig, &g) : NULL;
+    lazy_plan *p = sign(c, n, in, &k.sig) && !c->nan && !c->bounds ? find_plan(c, f, &k.sig, &g) : NULL;
     if (n > 16) base_free(k.sig.in);
     if (!p) return record(c, src, f, n, in);
     bool ok = lazy_replay_run(c, f, p, g, src, in, &out);

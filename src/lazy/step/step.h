@@ -139,7 +139,16 @@ bool lazy_request_is_optional(const lazy_request *q);
 xt_status lazy_superset_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots,
                                const size_t *requests, lazy_known_as **out_other);
 
-/* --- XT_DEBUG=nan (nan_check.c) and eager (eager.c) --- */
+/* --- XT_DEBUG=nan (nan_check.c), bounds (bounds_check.c) and eager (eager.c) --- */
+/* After a program of this thread: ranks that ran it together give the smallest of all their numbers, and the first rank
+ * that has it; a rank by itself has its own, and -1. */
+xt_status lazy_least_of_ranks(int64_t mine, int64_t *out, int *out_rank);
+/* "step 7", "batch index 3 of the validation after step 40" */
+const char *lazy_under_way(const lazy_ctx *c, char *out, size_t n);
+/* The integers that ops were recorded with, given out by the step's program: roots behind its others. */
+bool lazy_bounds_roots(lazy_ctx *c, bool (*add)(void *user, ir_value *v, src_id at), void *user);
+/* out: of those roots, in their order; all are released. An error that names the first op with one outside. */
+xt_status lazy_bounds_check(lazy_ctx *c, device_buffer **out);
 /* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or
  * Inf in out[]. */
 xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src);
