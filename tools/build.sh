@@ -1,6 +1,6 @@
 #!/bin/sh
 # Configures (when needed) and builds. Sources are found by folder, so a changed list of files means configuring again.
-# usage: tools/build.sh BUILD_DIR [meson options]    options stay until others are given
+# usage: [TARGETS="NAME ..."] tools/build.sh BUILD_DIR [meson options]    options stay until others are given
 set -eu
 cd "$(dirname "$0")/.."
 dir=$1
@@ -23,11 +23,12 @@ fi
 echo "$list" >"$dir/.sources"
 [ $# = 0 ] || echo "$*" >"$dir/.options"
 [ -x "$dir/xtrain" ] || echo "building library, command, examples and tests into $dir/: one to two minutes on two cores"
-[ -t 1 ] && exec ninja -C "$dir" # one line that counts
+# shellcheck disable=SC2086
+[ -t 1 ] && exec ninja -C "$dir" ${TARGETS:-} # one line that counts
 # Elsewhere a line for each tenth of it; what is said besides progress is said there too.
 rc=$dir/.failed
 rm -f "$rc"
-{ NINJA_STATUS='[%f/%t] ' ninja -C "$dir" 2>&1 || echo $? >"$rc"; } | {
+{ NINJA_STATUS='[%f/%t] ' ninja -C "$dir" ${TARGETS:-} 2>&1 || echo $? >"$rc"; } | {
     tenth=0
     while IFS= read -r line; do
         case $line in

@@ -1,13 +1,7 @@
-/* Fuzz target of the bytecode reader: any bytes end in an error or in a program; one that verifies prints. Built as
- * fuzz_parse.c, with src/format/bytecode*.c and src/format/vhlo.c beside the others; then ./a.out
- * tests/fuzz/corpus/bytecode, whose files tests/unit/test_bytecode.c replays. The first ones there are plain StableHLO
- * as JAX 0.10.2 writes it (module.operation.write_bytecode). */
-#include <stdint.h>
-#include <stdlib.h>
-
+/* Fuzz target of the bytecode reader: any bytes end in an error or in a program; one that verifies prints. The first
+ * files of the corpus are plain StableHLO as JAX 0.10.2 writes it (module.operation.write_bytecode). */
 #include "format/bytecode.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     ir_module *m = NULL;

@@ -1,14 +1,9 @@
 /* Fuzz target of the HLO reader: any bytes end in an error or in a program; one that verifies prints, and is written as
- * bytecode or refused. Built as fuzz_parse.c, with src/format/hlo*.c, bytecode*.c and vhlo.c beside the others; then
- * ./a.out tests/fuzz/corpus/hlo. The first files there are what PyTorch/XLA and JAX wrote; tests/unit/test_hlo_read.c
+ * bytecode or refused. The first files of the corpus are what PyTorch/XLA and JAX wrote; tests/unit/test_hlo_read.c
  * damages one of them byte by byte. */
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "format/bytecode.h"
 #include "format/hlo.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     ir_module *m = NULL;

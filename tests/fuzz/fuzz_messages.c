@@ -1,26 +1,12 @@
 /* Fuzz target of what comes beside a program: the first byte picks the reader, the rest is its input. Compile options
  * (a protocol buffer), shardings as texts of mhlo and of sdy, replica groups by mesh axes, numpy files, XSpace messages
- * of a device's trace. Each ends in a status or in a value that is freed. Built as fuzz_parse.c, with
- * src/pjrt/options.c, sharding.c, handles.c, error.c, src/format/npy.c and src/diag/xspace.c beside the others; then
- * ./a.out tests/fuzz/corpus/messages. */
-#include <stdint.h>
-#include <stdlib.h>
-
+ * of a device's trace. Each ends in a status or in a value that is freed. */
 #include "base/proto.h"
 #include "diag/profile.h"
 #include "format/npy.h"
 #include "ir/sdy.h"
 #include "pjrt/face.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-/* What xspace.c needs of the rest: for spans of ours, of which there are none here, and when the library is loaded. */
-double diag_of_roof(double flops, double bytes, double ns) {
-    return flops + bytes + ns;
-}
-void xt_built_with(int version, const char *where) {
-    (void)version, (void)where;
-}
+#include "fuzz.h"
 
 static void options(const char *text, size_t n) {
     face_options o;
@@ -69,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (!text) return 0;
     memcpy(text, data + 1, rest);
     text[rest] = '\0';
-    xt_array array = {0};
+    xt_array values = {0};
     str space = STR_INIT;
     switch (data[0] % 7) {
     case 0: options(text, rest); break;
@@ -78,8 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     case 3: sdy(text, 1); break;
     case 4: sdy(text, 2); break;
     case 5:
-        xt_status_free(npy_decode(text, rest, "fuzz", &array));
-        base_free(array.data);
+        xt_status_free(npy_decode(text, rest, "fuzz", &values));
+        base_free(values.data);
         break;
     case 6: diag_write_xspace(NULL, 0, 0, text, rest, &space); break;
     }

@@ -1,13 +1,7 @@
 /* Fuzz target of the StableHLO text parser: what parses must print, and what is printed must parse and print the same
- * again. clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Iinclude -Isrc tests/fuzz/fuzz_parse.c
- * src/base/?*.c src/ir/?*.c -lpthread -ldw -lm then ./a.out tests/fuzz/corpus/parse. Inputs that were found go into
- * that folder; tests/unit/test_ir_text_hostile.c replays it. */
-#include <stdint.h>
-#include <stdlib.h>
-
+ * again. */
 #include "ir/ir.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     ir_module *m = NULL, *again = NULL;

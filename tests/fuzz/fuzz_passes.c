@@ -1,11 +1,7 @@
 /* Fuzz target of everything between the parser and a device: what verifies must go through the passes and verify again.
- * Built as fuzz_parse.c, with src/pass/?*.c beside the others. */
-#include <stdint.h>
-#include <stdlib.h>
-
+ */
 #include "pass/pass.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     ir_module *m = NULL, *again = NULL;

@@ -1,57 +1,9 @@
-/* Fuzz target of the interpreter: what verifies must run, or fail with a status, whatever its attributes are. Built as
- * fuzz_parse.c, with src/pass/?*.c beside the others. Programs that may take long by right (loops, large tensors) are
- * left out; inputs are zeros, then small numbers. The same steps without libFuzzer, for programs given as files:
- * compile with -DREPLAY. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
+/* Fuzz target of the interpreter: what verifies must run, or fail with a status, whatever its attributes are. Programs
+ * that may take long by right (loops, large tensors) are left out; inputs are zeros, then small numbers. */
 #include "ir/interp.h"
 #include "pass/pass.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-enum { MOST_ELEMENTS = 1 << 14, MOST_WORK = 1 << 22 };
-
-static bool small_type(const ir_type *t) {
-    if (t->kind != IR_TENSOR) return t->kind == IR_TOKEN;
-    return t->count >= 0 && t->count <= MOST_ELEMENTS;
-}
-
-/* The work of windows and products grows with sizes that no type shows. */
-static bool small_attrs(const ir_op *op) {
-    for (uint32_t i = 0; i < op->n_attrs; i++) {
-        int64_t product = 1;
-        if (op->attrs[i].key != IR_A_window_dimensions) continue;
-        for (size_t k = 0; k < op->attrs[i].n; k++)
-            if (__builtin_mul_overflow(product, op->attrs[i].v.ints[k], &product) ||
-                product > MOST_WORK / MOST_ELEMENTS)
-                return false;
-    }
-    return true;
-}
-
-static bool small_block(const ir_block *b, int *ops) {
-    for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
-        if (++*ops > 200 || op->code == OP_while || op->code == OP_interpreter_run_parallel || !small_attrs(op))
-            return false;
-        for (uint32_t i = 0; i < op->n_out; i++)
-            if (!small_type(op->out[i].type)) return false;
-        for (uint32_t r = 0; r < op->n_regions; r++)
-            if (!small_block(op->regions[r].block, ops)) return false;
-    }
-    return true;
-}
-
-static bool small_module(const ir_module *m) {
-    int ops = 0;
-    for (const ir_func *f = m->funcs; f; f = f->next) {
-        if (!f->body || !small_block(f->body, &ops)) return false;
-        for (size_t i = 0; i < f->body->n_args; i++)
-            if (!small_type(f->body->args[i]->type) || f->body->args[i]->type->kind != IR_TENSOR) return false;
-    }
-    return true;
-}
+#include "fuzz.h"
+#include "small.h"
 
 static void run_function(const ir_module *m, const ir_func *f, int fill) {
     array in[16] = {0}, out[16] = {0};
@@ -93,18 +45,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     ir_module_free(m);
     return 0;
 }
-
-#ifdef REPLAY
-int main(int argc, char **argv) {
-    for (int i = 1; i < argc; i++) {
-        char *text;
-        size_t n;
-        xt_status s = file_read_all(argv[i], &text, &n);
-        if (s) continue;
-        fprintf(stderr, "%s\n", argv[i]);
-        LLVMFuzzerTestOneInput((const uint8_t *)text, n);
-        base_free(text);
-    }
-    return 0;
-}
-#endif

@@ -1,23 +1,14 @@
 /* Fuzz target of the reader of device traces: any bytes give spans within reach of the begin, and a file for
- * TensorBoard. clang -g -O1 -fsanitize=fuzzer,address,undefined -DXT_BUILDING -D_GNU_SOURCE -Iinclude -Isrc
- * tests/fuzz/fuzz_xspace.c src/diag/xspace*.c src/base/?*.c -lpthread -ldw -lm then ./a.out tests/fuzz/corpus/xspace.
- * The first files there are a TPU's and a GPU's form as tests/unit/test_diag_xspace.c makes them, which also damages
- * them byte by byte. What the rest of the library would answer is made up here. */
-#include <stdint.h>
-#include <stdlib.h>
-
+ * TensorBoard. The first files of the corpus are a TPU's and a GPU's form as tests/unit/test_diag_xspace.c makes them,
+ * which also damages them byte by byte. Which programs ran is made up here. */
 #include "diag/profile.h"
+#include "fuzz.h"
 
 bool lazy_program_origin(int64_t program, size_t ordinal, src_id *out_src, uint32_t *out_path) {
     *out_src = (src_id)program;
     *out_path = 0;
     return ordinal < 8;
 }
-double diag_of_roof(double flops, double bytes, double ns) {
-    return ns > 0 ? flops + bytes : 0;
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     static const int64_t programs[] = {1, 1, 2}, steps[] = {1, 2, 3};
