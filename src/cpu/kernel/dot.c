@@ -188,10 +188,9 @@ CPU_LOWER(dot_general) {
         lc = dot_lc, rc = dot_rc, nlc = nrc = 1, nlb = nrb = 0;
         if (lt->rank == 0 || rt->rank == 0) return NULL;
     }
-    dnnl_data_type_t tl, tr, to;
-    if (!dnnl_type_of(lt->dtype, &tl) || !dnnl_type_of(rt->dtype, &tr) || !dnnl_type_of(ot->dtype, &to) || tl != tr)
-        return NULL;
-    if (tl == dnnl_f32 && to != dnnl_f32) return NULL;
+    dnnl_data_type_t types[2];
+    if (lt->dtype != rt->dtype || !dnnl_product_types(lt->dtype, ot->dtype, types)) return NULL;
+    if (lt->dtype == XT_I8 && cpu_op_flops(op) < SMALL_FLOPS) return NULL; /* a call costs more than the product */
     dot_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     int64_t l[3], r[3];

@@ -1,6 +1,6 @@
 /* Matrix products that oneDNN has no primitive for: f64 and complex through OpenBLAS; f16 and the other narrow
- * floats are widened to f32, multiplied and rounded once; integers, and everything where OpenBLAS is not installed,
- * by loops of our own.
+ * floats are widened to f32, multiplied and rounded once; integers on packed panels (int_gemm.h); floats where OpenBLAS
+ * is not installed by plain loops.
  *
  * An operand is seen as [batch, rows, columns]. Where each of the three is one stride and rows or columns lie side by
  * side it is read where it is (a transpose in front costs nothing), else it is packed into scratch memory first. */
@@ -9,6 +9,7 @@
 #endif
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/blas.h"
+#include "cpu/vector/int_gemm.h"
 #include "cpu/vector/move.h"
 #include "ir/interp_int.h"
 
@@ -31,6 +32,8 @@ typedef struct gemm_state {
     const blas_api *blas;
     blas_type kind;
     loop_fn loop;
+    int_gemm whole; /* of integers; fns NULL: of floats */
+    size_t panels_at;
 } gemm_state;
 
 /* --- loops --- */
@@ -51,8 +54,6 @@ typedef struct gemm_state {
             }                                                                                                   \
         }                                                                                                       \
     }
-LOOP(loop_u32, uint32_t)
-LOOP(loop_u64, uint64_t)
 LOOP(loop_f32, float)
 LOOP(loop_f64, double)
 LOOP(loop_c64, _Complex float)
@@ -64,10 +65,6 @@ static loop_fn loop_of(xt_dtype compute) {
     case XT_F64: return loop_f64;
     case XT_C64: return loop_c64;
     case XT_C128: return loop_c128;
-    case XT_I32:
-    case XT_U32: return loop_u32; /* wraps; the sign does not matter to the low bits */
-    case XT_I64:
-    case XT_U64: return loop_u64;
     default: return NULL;
     }
 }
@@ -117,6 +114,7 @@ static const char *bring(const cpu_call *c, const gemm_state *s, const side *x, 
         cpu_move_run(&c->device->team, &x->move, scratch + x->packed_at, src);
         src = scratch + x->packed_at;
     }
+    if (s->whole.fns) return src; /* its panels are made of whatever type */
     return cpu_converted(&c->device->team, s->type, src, s->compute, scratch + x->wide_at,
                          x->pack ? x->count : x->span);
 }
@@ -135,7 +133,9 @@ static xt_status gemm_run_op(const cpu_call *c) {
                   direct ? c->out[0] : (char *)c->scratch + s->result_at};
     int64_t blocks = s->batch * ((s->m - 1) / s->block_m + 1) * ((s->n - 1) / s->block_n + 1);
     double work = (double)s->block_m * (double)s->block_n * (double)s->k;
-    if (s->blas)
+    if (s->whole.fns)
+        int_gemm_run(&s->whole, team, r.a, r.b, r.c, (char *)c->scratch + s->panels_at);
+    else if (s->blas)
         team_for_alone(team, &blas_library, blocks, (int64_t)(65536 / (work + 1)) + 1, gemm_chunk, &r);
     else
         team_for(team, blocks, 1, gemm_chunk, &r);
@@ -230,6 +230,16 @@ static void cut_blocks(gemm_state *s) {
     s->block_m = m, s->block_n = n;
 }
 
+/* Sums of integers as wide as their result asks for. */
+static bool make_integers(gemm_state *s) {
+    const int64_t *x = s->lhs.stride, *y = s->rhs.stride;
+    int_gemm g = {
+        .batch = s->batch, .m = s->m, .n = s->n, .k = s->k, .lhs = {x[0], x[1], x[2]}, .rhs = {y[0], y[2], y[1]}};
+    if (!int_gemm_plan(&g, s->type, s->compute)) return false;
+    s->whole = g;
+    return true;
+}
+
 CPU_LOWER(gemm) {
     size_t nlb, nrb, nlc, nrc;
     const int64_t *lb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nlb),
@@ -245,7 +255,7 @@ CPU_LOWER(gemm) {
     xt_dtype compute = compute_type(lt->dtype, ot->dtype);
     const ir_value *in[2];
     view lv, rv;
-    if (lt->dtype != rt->dtype || compute == XT_DTYPE_NONE || !loop_of(compute)) return NULL;
+    if (lt->dtype != rt->dtype || compute == XT_DTYPE_NONE) return NULL;
     if (!cpu_build_permuted(op->in[0], &in[0], &lv) || !cpu_build_permuted(op->in[1], &in[1], &rv)) return NULL;
     gemm_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
@@ -262,7 +272,9 @@ CPU_LOWER(gemm) {
     size_t scratch = 0;
     if (s->lhs.pack) s->lhs.packed_at = take_scratch(&scratch, (size_t)s->lhs.count * xt_dtype_size(s->type));
     if (s->rhs.pack) s->rhs.packed_at = take_scratch(&scratch, (size_t)s->rhs.count * xt_dtype_size(s->type));
-    if (s->type != compute) {
+    bool integers = ot->count > 0 && s->k > 0 && make_integers(s);
+    if (integers) s->panels_at = take_scratch(&scratch, s->whole.scratch_bytes);
+    if (s->type != compute && !integers) {
         s->lhs.wide_at = take_scratch(&scratch, (size_t)s->lhs.count * s->elem);
         s->rhs.wide_at = take_scratch(&scratch, (size_t)s->rhs.count * s->elem);
     }

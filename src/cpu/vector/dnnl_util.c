@@ -34,6 +34,14 @@ bool dnnl_type_of(xt_dtype t, dnnl_data_type_t *out) {
     return t == XT_F32 || t == XT_BF16;
 }
 
+bool dnnl_product_types(xt_dtype in, xt_dtype sum, dnnl_data_type_t out[2]) {
+    if (in == XT_I8 && sum == XT_I32) {
+        out[0] = dnnl_s8, out[1] = dnnl_s32;
+        return dnnl_util_has_tiles();
+    }
+    return dnnl_type_of(in, &out[0]) && dnnl_type_of(sum, &out[1]) && (in == XT_BF16 || sum == XT_F32);
+}
+
 xt_status dnnl_status_of(dnnl_status_t s, const char *what) {
     if (s == dnnl_success) return NULL;
     return status_new(s == dnnl_out_of_memory ? XT_RESOURCE_EXHAUSTED : XT_INTERNAL, NULL,

@@ -71,7 +71,7 @@ static bool is_whole(const matmul *p) {
 void matmul_plan(matmul *p) {
     enum { SMALL = 8000000, MOST = 64 };
     /* Of a block: below that a call's own cost shows. Matrix units (AMX) do a TFLOP in a second. */
-    const double worth = p->in == XT_BF16 ? 256e6 : 8e6;
+    const double worth = p->in == XT_F32 ? 8e6 : 256e6;
     double flops = 2;
     for (int i = 0; i < MATMUL_AXES; i++) {
         flops *= (double)p->size[i];
@@ -97,7 +97,9 @@ void matmul_plan(matmul *p) {
     divide(p, MATMUL_COLUMNS, pieces[1], 16);
     want = pieces_of(want, p->count[MATMUL_ROWS] * p->count[MATMUL_COLUMNS]);
     int64_t deep = p->size[MATMUL_DEPTH] / least_depth(p);
-    if (p->count[MATMUL_BATCH] == 1 && want > 1 && deep > 1) divide(p, MATMUL_DEPTH, want < deep ? want : deep, 64);
+    bool floats = p->out != XT_I32; /* pieces are added up in f32 */
+    if (p->count[MATMUL_BATCH] == 1 && want > 1 && deep > 1 && floats)
+        divide(p, MATMUL_DEPTH, want < deep ? want : deep, 64);
 }
 
 static bool has_kind(const matmul *p, int kind) {
@@ -126,15 +128,14 @@ static void matrix_desc(dnnl_memory_desc_t *md, dnnl_data_type_t t, int64_t b, i
 }
 
 static void describe(const matmul *p, int kind, dnnl_memory_desc_t lies[3]) {
-    dnnl_data_type_t in, out;
+    dnnl_data_type_t types[2];
     int64_t size[MATMUL_AXES], n = p->size[MATMUL_COLUMNS];
     for (int i = 0; i < MATMUL_AXES; i++) size[i] = extent(p, kind, i);
     int64_t b = size[MATMUL_BATCH], m = size[MATMUL_ROWS], columns = size[MATMUL_COLUMNS], k = size[MATMUL_DEPTH];
-    dnnl_type_of(p->in, &in);
-    dnnl_type_of(p->count[MATMUL_DEPTH] > 1 ? XT_F32 : p->out, &out);
-    matrix_desc(&lies[0], in, b, m, k, p->lhs[MATMUL_BATCH], p->lhs[MATMUL_ROWS], p->lhs[MATMUL_DEPTH]);
-    matrix_desc(&lies[1], in, b, k, columns, p->rhs[MATMUL_BATCH], p->rhs[MATMUL_DEPTH], p->rhs[MATMUL_COLUMNS]);
-    matrix_desc(&lies[2], out, b, m, columns, p->size[MATMUL_ROWS] * n, n, 1);
+    dnnl_product_types(p->in, p->count[MATMUL_DEPTH] > 1 ? XT_F32 : p->out, types);
+    matrix_desc(&lies[0], types[0], b, m, k, p->lhs[MATMUL_BATCH], p->lhs[MATMUL_ROWS], p->lhs[MATMUL_DEPTH]);
+    matrix_desc(&lies[1], types[0], b, k, columns, p->rhs[MATMUL_BATCH], p->rhs[MATMUL_DEPTH], p->rhs[MATMUL_COLUMNS]);
+    matrix_desc(&lies[2], types[1], b, m, columns, p->size[MATMUL_ROWS] * n, n, 1);
 }
 
 static size_t larger(size_t a, size_t b) {
