@@ -122,6 +122,53 @@ static void instruction_sets_agree(void **state) {
         }
 }
 
+/* Whole numbers of `bytes` bytes, as 64 bits hold them. */
+static int64_t whole_at(const void *p, int i, int bytes, bool has_sign) {
+    uint64_t u = 0;
+    memcpy(&u, (const char *)p + i * bytes, (size_t)bytes);
+    int shift = 64 - 8 * bytes;
+    return has_sign ? (int64_t)(u << shift) >> shift : (int64_t)u;
+}
+
+/* Against C's operators: a divisor for each element, and one for all, which every set has another loop for. Dividends
+ * lie at multiples of the divisor and beside them, where a quotient that is rounded the wrong way shows. */
+static void integers_divide(void **state) {
+    (void)state;
+    enum { N = 77 };
+    static const vprog_type types[] = {VPROG_I8, VPROG_I16, VPROG_I32, VPROG_U8, VPROG_U16, VPROG_U32};
+    const simd_ops *sets[] = {&simd_base, simd_get()};
+    for (int k = 0; k < 6; k++)
+        for (int round = 0; round < 4000; round++) {
+            const int bytes = 1 << k % 3;
+            const bool has_sign = k < 3, one = round % 2;
+            uint32_t a[N] = {0}, b[N] = {0}, q[N], r[N], mask = UINT32_MAX >> (32 - 8 * bytes);
+            for (int i = 0; i < N; i++) {
+                uint64_t x = rng_bits((uint64_t)k, (uint64_t)round, (uint64_t)i),
+                         y = rng_bits((uint64_t)k, (uint64_t)round, one ? N : (uint64_t)i + 2 * N);
+                uint32_t by = (uint32_t)(y >> 8) >> (y & 31), times = (uint32_t)(x >> 16) >> (x & 31),
+                         dividend = by * (uint32_t)(times % (mask / (by & mask ? by & mask : 1) + UINT64_C(1))) +
+                                    (uint32_t)(x >> 60) % 3 - 1;
+                if (x >> 40 & 1 && has_sign) dividend = 0 - dividend;
+                if (y >> 40 & 1 && has_sign) by = 0 - by;
+                memcpy((char *)a + i * bytes, &dividend, (size_t)bytes);
+                memcpy((char *)b + i * bytes, &by, (size_t)bytes);
+            }
+            for (int set = 0; set < 2; set++) {
+                sets[set]->ops[VPROG_DIV][types[k]](q, a, b, NULL, N);
+                sets[set]->ops[VPROG_REM][types[k]](r, a, b, NULL, N);
+                for (int i = 0; i < N; i++) {
+                    int64_t x = whole_at(a, i, bytes, has_sign), y = whole_at(b, i, bytes, has_sign),
+                            quotient = y == 0 ? -1 : x / y, rest = y == 0 ? x : x % y;
+                    if ((uint32_t)whole_at(q, i, bytes, false) == ((uint32_t)quotient & mask) &&
+                        (uint32_t)whole_at(r, i, bytes, false) == ((uint32_t)rest & mask))
+                        continue;
+                    fail_msg("%s, type %d, %s: %lld by %lld", sets[set]->name, (int)types[k],
+                             one ? "one divisor" : "many", (long long)x, (long long)y);
+                }
+            }
+        }
+}
+
 /* By the definition: the nearest multiple of the distance between f16 numbers of that exponent, ties to
  * the even one. */
 static float nearest_f16(float x) {
@@ -160,7 +207,7 @@ static void narrow_floats_round_to_nearest_even(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_accurate),
-                                       cmocka_unit_test(instruction_sets_agree),
+                                       cmocka_unit_test(instruction_sets_agree), cmocka_unit_test(integers_divide),
                                        cmocka_unit_test(narrow_floats_round_to_nearest_even)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,7 @@
 #define MADD(x, y) _mm_madd_epi16((__m128i)(x), (__m128i)(y))
 #else
 /* The low and the high halves apart, each brought down with its sign. */
-#define MADD(x, y)                                                                                    \
-    ((uvec32)(((vec32)(x) << 16 >> 16) * ((vec32)(y) << 16 >> 16)) + \
-     (uvec32)(((vec32)(x) >> 16) * ((vec32)(y) >> 16)))
+#define MADD(x, y) \
+    ((uvec32)(((vec32)(x) << 16 >> 16) * ((vec32)(y) << 16 >> 16)) + (uvec32)(((vec32)(x) >> 16) * ((vec32)(y) >> 16)))
 #endif
 #include "cpu/vector/int_gemm.inc"
