@@ -1,17 +1,19 @@
-/* Reductions fused with what makes their operand: where a large array is made by a short loop and read by a fold over
- * its last dims, the fold runs the loop itself, a block at a time, and the array is not written for it. Who else reads
- * the array rematerialises it: reading a row of logits and taking exponentials costs less than writing them all and
+/* Reductions fused with what makes their operand: where an array is made by a short loop and read by a fold over its
+ * last dims, the fold runs the loop itself, a block at a time, and the array is not written for it. Who else reads a
+ * large array rematerialises it: reading a row of logits and taking exponentials costs less than writing them all and
  * reading them back, and a softmax's gradient then needs no copy of its numerators. The loop stays open for later
- * readers.
+ * readers. A smaller array stays in the caches, so it is fused only where nobody else reads it.
  *
- * Which part of a row a thread folds depends on shapes only, and blocks are folded in order. */
+ * A block holds as many whole rows as it has room for, or a part of one. Which part of a row a thread folds depends on
+ * shapes only, and blocks are folded in order. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/build_int.h"
 #include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
 
-enum { BLOCK = 4096, SHORTEST_ROW = 256, MOST_OPS = 8, MOST_SLOW = 1 };
-static const int64_t least_count = 2 << 20; /* elements; less stays in the caches */
+enum { BLOCK = 4096, SHORTEST_ROW = 16, SHORT = 64, MOST_OPS = 8, MOST_SLOW = 1 };
+/* Elements: to be worth a thunk of its own; to be made twice rather than read back from memory. */
+static const int64_t least_count = 8192, least_shared = 2 << 20;
 
 typedef struct reduce_fused_state {
     vprog *vprog; /* its one result is what is folded */
@@ -38,6 +40,29 @@ static size_t thread_bytes(const reduce_fused_state *s) {
     return vprog_scratch_bytes(s->vprog, 1) + BLOCK * sizeof(float);
 }
 
+static int64_t rows_of_block(const reduce_fused_state *s) {
+    return s->parts == 1 && s->run < BLOCK ? BLOCK / s->run : 1;
+}
+
+/* Tasks are rows, which lie one behind the other. */
+static void fold_rows(void *ctx, int64_t begin, int64_t end, int thread) {
+    const reduce_fused_run *r = ctx;
+    const reduce_fused_state *s = r->s;
+    const simd_ops *simd = simd_get();
+    char *mem = (char *)r->call->scratch + (size_t)thread * thread_bytes(s);
+    float *block = (float *)(void *)(mem + vprog_scratch_bytes(s->vprog, 1));
+    for (int64_t row = begin, step = rows_of_block(s); row < end; row += step) {
+        int64_t n = end - row < step ? end - row : step;
+        void *out[1] = {block};
+        vprog_run_part(s->vprog, row * s->run, (row + n) * s->run, r->call->in, out, mem);
+        if (s->run <= SHORT)
+            simd->fold_short[s->fold](r->partial + row, block, n, s->run);
+        else
+            for (int64_t k = 0; k < n; k++) r->partial[row + k] = simd->fold[s->fold](block + k * s->run, s->run);
+    }
+}
+
+/* Tasks are parts of rows. */
 static void fold_parts(void *ctx, int64_t begin, int64_t end, int thread) {
     const reduce_fused_run *r = ctx;
     const reduce_fused_state *s = r->s;
@@ -61,7 +86,11 @@ static void fold_parts(void *ctx, int64_t begin, int64_t end, int thread) {
 static xt_status reduce_fused_run_op(const cpu_call *c) {
     const reduce_fused_state *s = c->thunk->state;
     reduce_fused_run r = {s, c, (float *)(void *)((char *)c->scratch + s->partial_at)};
-    team_for(&c->device->team, s->keep * s->parts, 1, fold_parts, &r);
+    int64_t rows = rows_of_block(s), least = 2 * BLOCK * s->parts / s->run; /* tasks that are worth a thread's while */
+    if (rows > 1)
+        team_for(&c->device->team, s->keep, (least / rows + 1) * rows, fold_rows, &r);
+    else
+        team_for(&c->device->team, s->keep * s->parts, least + 1, fold_parts, &r);
     for (int64_t k = 0; k < s->keep; k++) {
         float acc = s->init;
         for (int64_t p = 0; p < s->parts; p++) acc = cpu_fold_two(s->fold, acc, r.partial[k * s->parts + p]);
@@ -102,7 +131,7 @@ CPU_LOWER(reduce_fused) {
     float init;
     group_remat remat = {0};
     if (!b->fuse_on || op->n_in != 2 || (t->dtype != XT_F32 && t->dtype != XT_BF16) || t->rank > VIEW_MAX ||
-        t->count < least_count)
+        t->count < (op->in[0]->uses > 1 ? least_shared : least_count))
         return NULL;
     if (op->in[1]->type->dtype != t->dtype || !cpu_fold_of(&op->regions[0], &f) || !splat_value(b, op->in[1], &init))
         return NULL;
