@@ -83,6 +83,43 @@ static void integer_products_agree(void **state) {
         }
 }
 
+static bool runs_on(const char *text, const char *kernel) {
+    cpu_exec *e = NULL;
+    bool found = false;
+    expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = 1}, &e), kernel);
+    for (size_t t = 0; t < e->plan.n_thunks; t++) found = found || !strcmp(e->plan.thunks[t].kernel->name, kernel);
+    cpu_exec_free(e);
+    return found;
+}
+
+/* Either side the vector, the matrix's rows along the sum and across it, sums and rows of several tasks. */
+static void products_with_vectors_agree(void **state) {
+    (void)state;
+    static const struct {
+        const char *lhs, *rhs, *out, *dims;
+    } rows[] = {{"1x37x", "37x50x", "1x50x", "contracting_dims = [1] x [0]"},
+                {"1x300x", "70x300x", "1x70x", "contracting_dims = [1] x [1]"},
+                {"33x129x", "129x1x", "33x1x", "contracting_dims = [1] x [0]"},
+                {"129x33x", "129x1x", "33x1x", "contracting_dims = [0] x [0]"},
+                {"9001x", "9001x", "", "contracting_dims = [0] x [0]"},
+                {"300x", "300x1100x", "1100x", "contracting_dims = [0] x [0]"},
+                {"5x40x", "5x40x17x", "5x17x", "batching_dims = [0] x [0], contracting_dims = [1] x [1]"},
+                {"5x17x40x", "5x40x", "5x17x", "batching_dims = [0] x [0], contracting_dims = [2] x [1]"},
+                {"70x100x", "70x100x", "70x", "batching_dims = [0] x [0], contracting_dims = [1] x [1]"}};
+    for (size_t r = 0; r < BASE_COUNT(rows); r++) {
+        char text[512], name[64];
+        snprintf(name, sizeof name, "%s by %s", rows[r].lhs, rows[r].rhs);
+        snprintf(text, sizeof text,
+                 "func.func @main(%%x: tensor<%sf32>, %%y: tensor<%sf32>) -> tensor<%sf32> {\n"
+                 "%%r = stablehlo.dot_general %%x, %%y, %s : (tensor<%sf32>, tensor<%sf32>) -> tensor<%sf32>\n"
+                 "return %%r : tensor<%sf32>\n}\n",
+                 rows[r].lhs, rows[r].rhs, rows[r].out, rows[r].dims, rows[r].lhs, rows[r].rhs, rows[r].out,
+                 rows[r].out);
+        check(name, text, 2e-4);
+        if (!runs_on(text, "matrix-vector")) fail_msg("%s is no product with a vector", name);
+    }
+}
+
 /* a a^T + n, which is positive definite, its factor, and systems of it. */
 static void factors_agree(void **state) {
     (void)state;
@@ -169,6 +206,7 @@ static void transforms_agree(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products_agree), cmocka_unit_test(integer_products_agree),
-                                       cmocka_unit_test(factors_agree), cmocka_unit_test(transforms_agree)};
+                                       cmocka_unit_test(products_with_vectors_agree), cmocka_unit_test(factors_agree),
+                                       cmocka_unit_test(transforms_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

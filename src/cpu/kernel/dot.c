@@ -3,9 +3,11 @@
  * memory. oneDNN's product is cut into blocks by its shape (matmul.h), operands of large ones in oneDNN's own blocked
  * layout where that pays (pays_to_block). Large f32 products run on panels of our own instead (packed.h): 5 to 15
  * percent faster than oneDNN 2.6 row-major at the shapes of GPT-2 on Zen 5, and their operands need not be brought
- * anywhere first. */
+ * anywhere first. f32 products with a vector have loops of their own (matvec.h), for a call of oneDNN costs more than
+ * small ones of them. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/matmul.h"
+#include "cpu/vector/matvec.h"
 #include "cpu/vector/move.h"
 #include "cpu/vector/packed.h"
 
@@ -21,6 +23,8 @@ typedef struct dot_state {
     bool by_blocks;
     matmul product;
     packed_product packed; /* m 0: it is not packed */
+    matvec vector; /* fns NULL: neither side is one */
+    bool vector_left;
     size_t scratch_at; /* of either */
 } dot_state;
 
@@ -35,7 +39,7 @@ static void dot_free(void *state) {
 
 static xt_status dot_run(const cpu_call *c) {
     const dot_state *s = c->thunk->state;
-    if (!s->by_blocks && !s->packed.m) {
+    if (!s->by_blocks && !s->packed.m && !s->vector.fns) {
         memset(c->out[0], 0, s->zero_bytes);
         return NULL;
     }
@@ -49,12 +53,17 @@ static xt_status dot_run(const cpu_call *c) {
         cpu_move_run(team, &sides[i]->move, (char *)c->scratch + sides[i]->packed_at, c->in[i]);
     }
     if (s->by_blocks) return matmul_run(&s->product, team, &c->device->stream, data[0], data[1], c->out[0], scratch);
+    if (s->vector.fns) {
+        matvec_run(&s->vector, team, data[s->vector_left], data[!s->vector_left], c->out[0], scratch);
+        return NULL;
+    }
     packed_run(&s->packed, team, data[0], data[1], c->out[0], scratch);
     return NULL;
 }
 static const cpu_kernel dot_kernel = {"onednn-matmul", dot_run, dot_free};
 static const cpu_kernel small_dot_kernel = {"onednn-matmul", dot_run, dot_free, .anywhere = true};
 static const cpu_kernel whole_dot_kernel = {"onednn-matmul", dot_run, dot_free, .onednn = true};
+static const cpu_kernel vector_dot_kernel = {"matrix-vector", dot_run, dot_free, .anywhere = true};
 static const cpu_kernel packed_dot_kernel = {"packed-matmul", dot_run, dot_free};
 
 static bool contains(const int64_t *list, size_t n, int64_t v) {
@@ -169,6 +178,26 @@ static bool make_packed(dot_state *s, int64_t m, int64_t n, int64_t k, int threa
     return true;
 }
 
+/* One row or one column: the other side is the matrix. */
+static bool make_vector(dot_state *s, int64_t batch, int64_t m, int64_t n, int64_t k) {
+    const int64_t *l = s->lhs.stride, *r = s->rhs.stride;
+    if (m != 1 && n != 1) return false;
+    bool left = m == 1;
+    const int64_t *a = left ? r : l, *x = left ? l : r;
+    matvec p = {.batch = batch,
+                .rows = left ? n : m,
+                .depth = k,
+                .matrix_batch = a[0],
+                .matrix_row = a[1],
+                .matrix_depth = a[2],
+                .vector_batch = x[0],
+                .vector_depth = x[2]};
+    if (!matvec_plan(&p)) return false;
+    s->vector = p;
+    s->vector_left = left;
+    return true;
+}
+
 static size_t side_scratch(side *s, const ir_type *t, size_t scratch) {
     s->packed_at = scratch;
     return s->pack ? scratch + align_up(ir_type_bytes(t)) : scratch;
@@ -207,19 +236,23 @@ CPU_LOWER(dot_general) {
     size_t scratch = 0;
     if (batch && m && n && k) {
         int threads = cpu_build_threads(b);
-        bool packed = batch == 1 && lt->dtype == XT_F32 && cpu_op_flops(op) >= SMALL_FLOPS &&
+        bool vector = lt->dtype == XT_F32 && make_vector(s, batch, m, n, k);
+        bool packed = !vector && batch == 1 && lt->dtype == XT_F32 && cpu_op_flops(op) >= SMALL_FLOPS &&
                       make_packed(s, m, n, k, threads),
-             ok = packed;
+             ok = packed || vector;
         xt_status st = NULL;
-        if (!packed) st = make_blocks(s, lt->dtype, ot->dtype, (const int64_t[]){batch, m, n, k}, threads, &ok);
+        if (!ok) st = make_blocks(s, lt->dtype, ot->dtype, (const int64_t[]){batch, m, n, k}, threads, &ok);
         if (st || !ok) {
             dot_free(s);
             return st;
         }
         scratch = s->scratch_at = side_scratch(&s->rhs, rt, side_scratch(&s->lhs, lt, 0));
-        scratch += packed ? packed_scratch(&s->packed, threads) : s->product.scratch_bytes;
+        scratch += vector   ? s->vector.scratch_bytes
+                   : packed ? packed_scratch(&s->packed, threads)
+                            : s->product.scratch_bytes;
     }
     cpu_thunk_desc d = {.kernel = s->packed.m                      ? &packed_dot_kernel
+                                  : s->vector.fns                  ? &vector_dot_kernel
                                   : s->product.whole               ? &whole_dot_kernel
                                   : cpu_op_flops(op) < SMALL_FLOPS ? &small_dot_kernel
                                                                    : &dot_kernel,
