@@ -6,6 +6,7 @@
 #include <xtrain/tensor.h>
 #include <xtrain/ops.h>
 #include <xtrain/losses.h>
+#include <xtrain/distributions.h>
 #include <xtrain/functional.h>
 #include <xtrain/loop.h>
 #include <xtrain/step.h>

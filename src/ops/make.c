@@ -69,15 +69,15 @@ static ir_value *key_word(draw *d, ir_value *key, int64_t k) {
     return v ? ir_broadcast_scalar(d->b, v, d->words) : NULL;
 }
 
-/* The four words of blocks 0 .. n-1. */
-static bool philox(draw *d, ir_value *key, ir_value *c[4]) {
+/* The four words of blocks 0 .. n-1; round: which numbers of the same draw, NULL = the first. */
+static bool philox(draw *d, ir_value *key, ir_value *round, ir_value *c[4]) {
     ir_builder *b = d->b;
     ir_value *k0 = key_word(d, key, 0), *k1 = key_word(d, key, 1);
     c[0] = ir_iota(b, d->words, 0);
-    c[1] = word(d, 0);
+    c[1] = round ? ir_broadcast_scalar(b, round, d->words) : word(d, 0);
     c[2] = key_word(d, key, 2);
     c[3] = key_word(d, key, 3);
-    for (int round = 0; round < 10 && c[0] && c[2]; round++) {
+    for (int i = 0; i < 10 && c[0] && c[2]; i++) {
         ir_value *p_high, *p_low, *q_high, *q_low;
         multiply_wide(d, c[0], 0xD2511F53u, &p_high, &p_low);
         multiply_wide(d, c[2], 0xCD9E8D57u, &q_high, &q_low);
@@ -128,7 +128,14 @@ ir_value *ops_random_words(const xt_src *src, const ir_type *t) {
     ir_value *k = lazy_value(key), *c[4];
     int64_t blocks = (t->count + 3) / 4;
     draw d = {b, ir_tensor(XT_U32, 1, &blocks), ir_tensor(XT_U64, 1, &blocks)};
-    return k && philox(&d, k, c) ? lay_out(&d, c, t) : NULL;
+    return k && philox(&d, k, NULL, c) ? lay_out(&d, c, t) : NULL;
+}
+
+ir_value *ops_random_words_of(ir_builder *b, ir_value *key, const ir_type *t, ir_value *round) {
+    int64_t blocks = (t->count + 3) / 4;
+    draw d = {b, ir_tensor(XT_U32, 1, &blocks), ir_tensor(XT_U64, 1, &blocks)};
+    ir_value *c[4];
+    return key && round && philox(&d, key, round, c) ? lay_out(&d, c, t) : NULL;
 }
 
 static xt_tensor random_tensor(const xt_src *src, const char *what, bool normal, xt_dtype dtype, const int64_t *dims) {
@@ -144,7 +151,7 @@ static xt_tensor random_tensor(const xt_src *src, const char *what, bool normal,
     ir_value *k = lazy_value(key), *c[4];
     int64_t blocks = (t->count + 3) / 4;
     draw d = {b, ir_tensor(XT_U32, 1, &blocks), ir_tensor(XT_U64, 1, &blocks)};
-    if (!k || !philox(&d, k, c)) return lazy_wrap(NULL, what);
+    if (!k || !philox(&d, k, NULL, c)) return lazy_wrap(NULL, what);
     ir_value *v[4];
     if (normal) {
         normals(&d, c[0], c[1], &v[0], &v[1]);

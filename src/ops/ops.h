@@ -119,6 +119,9 @@ ir_value *ops_diagonal(ir_builder *b, ir_value *x, int64_t a, int64_t c, int64_t
 /* Unsigned words from Philox, [n], one for each element's index; NULL after a failure (make.c). The draw is counted
  * as any other. */
 ir_value *ops_random_words(const xt_src *src, const ir_type *t);
+/* More words of one draw, whose key is from lazy_rng_key: others for each `round`, a ui32 scalar. For rounds of a loop.
+ */
+ir_value *ops_random_words_of(ir_builder *b, ir_value *key, const ir_type *t, ir_value *round);
 /* The type of a new tensor; false after an error. */
 bool ops_new_type(const xt_src *src, const char *what, xt_dtype dtype, const int64_t *dims, const ir_type **type,
                   xt_tensor *out);

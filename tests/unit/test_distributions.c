@@ -1,0 +1,274 @@
+/* Draws of distributions: moments and quantiles with a fixed seed, implicit gradients, choices, shapes, errors. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <xtrain/xtrain.h>
+
+enum { N = 40000 };
+
+static xt_tensor num(double v) {
+    return xt_full(v, XT_F32, 1);
+}
+static int by_size(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* --- moments and quantiles --- */
+/* Mean and variance of N draws against the distribution's own, within 5 standard errors (the variance's by the fourth
+ * moment of the draws); each quantile's share by the distribution function, where there is one. */
+static void check_draws(const char *what, xt_dist d, bool has_moments) {
+    static float x[N];
+    double mean = has_moments ? xt_item(xt_dist_mean(d)) : 0, variance = has_moments ? xt_item(xt_dist_variance(d)) : 0;
+    if (!xt_read(xt_dist_sample(d, N), x, sizeof x)) fail_msg("%s: %s", what, xt_status_message(xt_error()));
+    double sum = 0, second = 0, fourth = 0;
+    for (int i = 0; i < N; i++) sum += x[i];
+    for (int i = 0; i < N; i++) {
+        double e = pow(x[i] - sum / N, 2);
+        second += e / N;
+        fourth += e * e / N;
+    }
+    if (!has_moments) return;
+    double error = 5 * sqrt(variance / N), spread = 5 * sqrt((fourth - second * second) / N);
+    if (!(fabs(sum / N - mean) <= error)) fail_msg("%s: mean %g of draws, %g +- %g", what, sum / N, mean, error);
+    if (!(fabs(second - variance) <= spread))
+        fail_msg("%s: variance %g of draws, %g +- %g", what, second, variance, spread);
+}
+/* The largest distance between the distribution function and that of the draws (Kolmogorov and Smirnov): above 2 / root
+ * N once in 1500 seeds. */
+static void check_quantiles(const char *what, xt_dist d) {
+    static float x[N], p[N];
+    assert_true(xt_read(xt_dist_sample(d, N), x, sizeof x));
+    qsort(x, N, sizeof *x, by_size);
+    assert_true(xt_read(xt_dist_cdf(d, xt_from_array(x, XT_F32, N, 1)), p, sizeof p));
+    double most = 0;
+    for (int i = 0; i < N; i++) most = fmax(most, fmax(fabs(p[i] - i / (double)N), fabs(p[i] - (i + 1) / (double)N)));
+    if (!(most < 2 / sqrt(N))) fail_msg("%s: the distribution functions are %g apart", what, most);
+}
+static void numbers(void **state) {
+    (void)state;
+    xt_seed(7);
+#define CONTINUOUS(call, moments) check_draws(#call, call, moments), check_quantiles(#call, call)
+    CONTINUOUS(xt_normal_dist(num(1), num(2)), true);
+    CONTINUOUS(xt_log_normal_dist(num(0.1), num(0.4)), true);
+    CONTINUOUS(xt_laplace_dist(num(1), num(2)), true);
+    CONTINUOUS(xt_cauchy_dist(num(1), num(2)), false);
+    CONTINUOUS(xt_gumbel_dist(num(1), num(2)), true);
+    CONTINUOUS(xt_uniform_dist(num(-1), num(2)), true);
+    CONTINUOUS(xt_half_normal_dist(num(2)), true);
+    CONTINUOUS(xt_half_cauchy_dist(num(2)), false);
+    CONTINUOUS(xt_exponential_dist(num(2)), true);
+    CONTINUOUS(xt_gamma_dist(num(0.3), num(2)), true);
+    CONTINUOUS(xt_gamma_dist(num(1), num(1)), true);
+    CONTINUOUS(xt_gamma_dist(num(7.5), num(0.5)), true);
+    CONTINUOUS(xt_chi2_dist(num(3)), true);
+    CONTINUOUS(xt_tanh_dist(xt_affine_dist(xt_normal_dist(num(0), num(1)), num(0.2), num(-0.5))), false);
+    CONTINUOUS(xt_mixture_dist(xt_from_array((float[]){0, 1, -1}, XT_F32, 1, 3),
+                               xt_normal_dist(xt_from_array((float[]){-2, 0, 3}, XT_F32, 1, 3), num(0.5))),
+               true);
+    check_draws("beta", xt_beta_dist(num(0.5), num(2)), true);
+    check_draws("beta of small concentrations", xt_beta_dist(num(0.01), num(0.02)), true);
+    check_draws("student_t", xt_student_t_dist(num(9), num(1), num(2)), true);
+}
+static void counts(void **state) {
+    (void)state;
+    xt_seed(11);
+    check_draws("bernoulli", xt_bernoulli_dist(num(0.3)), true);
+    check_draws("geometric", xt_geometric_dist(num(0.2)), true);
+    const double rates[] = {0.05, 1.5, 9.9, 10.5, 60, 5000};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        check_draws("poisson", xt_poisson_dist(num(rates[i])), true);
+    const struct {
+        int64_t n;
+        double p;
+    } of[] = {{1, 0.5}, {7, 0.3}, {7, 0.9}, {100, 0.05}, {100, 0.4}, {1000, 0.7}, {100000, 0.2}, {50, 1}, {50, 0}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        check_draws("binomial", xt_binomial_dist(of[i].n, num(of[i].p)), true);
+}
+/* Each count's share of the draws is its probability: where mean and variance are right by chance, this is not. */
+static void shares(void **state) {
+    (void)state;
+    static float x[N];
+    float p[40], k[40];
+    xt_seed(3);
+    for (int i = 0; i < 40; i++) k[i] = (float)i;
+    for (int which = 0; which < 4; which++) {
+        xt_dist d = which == 0   ? xt_poisson_dist(num(3))
+                    : which == 1 ? xt_poisson_dist(num(14))
+                    : which == 2 ? xt_binomial_dist(39, num(0.1))
+                                 : xt_binomial_dist(39, num(0.6));
+        int seen[40] = {0};
+        assert_true(xt_read(xt_dist_sample(d, N), x, sizeof x));
+        assert_true(xt_read(xt_exp(xt_dist_log_prob(d, xt_from_array(k, XT_F32, 40))), p, sizeof p));
+        for (int i = 0; i < N; i++) seen[(int)fmin(x[i], 39)] += x[i] == floor(x[i]);
+        for (int i = 0; i < 40; i++) {
+            double bound = 5 * sqrt(p[i] * (1 - p[i]) / N) + 1.0 / N;
+            if (!(fabs(seen[i] / (double)N - p[i]) <= bound))
+                fail_msg("case %d: %d comes %g of the time, its probability is %g +- %g", which, i, seen[i] / (double)N,
+                         p[i], bound);
+        }
+    }
+}
+
+/* --- vectors and choices --- */
+static void vectors(void **state) {
+    (void)state;
+    static float x[N / 10][3];
+    static int64_t c[N];
+    xt_seed(5);
+    const float alpha[] = {0.4f, 1, 3};
+    assert_true(xt_read(xt_dist_sample(xt_dirichlet_dist(xt_from_array(alpha, XT_F32, 3)), N / 10), x, sizeof x));
+    double mean[3] = {0};
+    for (int i = 0; i < N / 10; i++) {
+        assert_true(fabs(x[i][0] + x[i][1] + x[i][2] - 1) < 1e-5);
+        for (int k = 0; k < 3; k++) mean[k] += x[i][k] / (N / 10);
+    }
+    for (int k = 0; k < 3; k++) assert_true(fabs(mean[k] - alpha[k] / 4.4) < 0.02);
+
+    const float covariance[] = {2, 0.6f, 0.6f, 1}, loc[] = {1, -1};
+    xt_dist normal =
+        xt_multivariate_normal_dist(xt_from_array(loc, XT_F32, 2), xt_from_array(covariance, XT_F32, 2, 2));
+    assert_int_equal(xt_dist_event_dims(normal), 1);
+    xt_tensor draws = xt_dist_sample(normal, N);
+    float cov[4], m[2];
+    assert_true(xt_read(xt_cov(xt_transpose(draws, 0, 1)), cov, sizeof cov));
+    assert_true(xt_read(xt_mean_axis(draws, 0), m, sizeof m));
+    for (int k = 0; k < 4; k++) assert_true(fabs(cov[k] - covariance[k]) < 0.07);
+    for (int k = 0; k < 2; k++) assert_true(fabs(m[k] - loc[k]) < 0.04);
+
+    const float p[] = {0.1f, 0.6f, 0, 0.3f};
+    xt_dist choice = xt_categorical_dist(xt_from_array(p, XT_F32, 4));
+    xt_tensor chosen = xt_dist_sample(choice, N);
+    assert_int_equal(xt_dtype_of(chosen), XT_I64);
+    assert_true(xt_read(chosen, c, sizeof c));
+    int seen[4] = {0};
+    for (int i = 0; i < N; i++) seen[c[i]]++;
+    for (int k = 0; k < 4; k++) assert_true(fabs(seen[k] / (double)N - p[k]) < 0.013);
+    xt_tensor vector = xt_dist_sample(xt_one_hot_categorical_dist(xt_from_array(p, XT_F32, 4)), 10);
+    assert_int_equal(xt_rank_of(vector), 2);
+    assert_true(xt_item(xt_sum(vector)) == 10);
+}
+
+/* --- gradients --- */
+/* d E[f(x)] / d parameter, the mean of f'(x) dx / dp over draws, against the known one. */
+static void check_slope(const char *what, xt_tensor p, xt_tensor mean_of_f, double want, double within) {
+    xt_tensor g;
+    assert_true(xt_grad_of(mean_of_f, 1, &p, &g));
+    double got = xt_item(xt_sum(g));
+    if (!(fabs(got - want) <= within)) fail_msg("%s: %g, expected %g +- %g", what, got, want, within);
+}
+static void gradients(void **state) {
+    (void)state;
+    xt_seed(13);
+    const double shapes[] = {0.2, 1, 5, 60};
+    for (size_t i = 0; i < 4; i++) { /* E[x] = a and E[log x] = digamma(a) */
+        double a = shapes[i];
+        xt_tensor c = num(a), x = xt_dist_rsample(xt_gamma_dist(c, num(1)), N);
+        check_slope("gamma, mean", c, xt_mean(x), 1, 0.05);
+        c = num(a), x = xt_dist_rsample(xt_gamma_dist(c, num(1)), N);
+        double trigamma = xt_item(xt_polygamma(num(1), num(a)));
+        check_slope("gamma, mean of log", c, xt_mean(xt_log_e(x)), trigamma, 0.03 * trigamma);
+    }
+    xt_tensor a = num(2), b = num(3), x = xt_dist_rsample(xt_beta_dist(a, b), N);
+    check_slope("beta", a, xt_mean(x), 3.0 / 25, 0.004);
+    x = xt_dist_rsample(xt_beta_dist(a, b), N);
+    check_slope("beta", b, xt_mean(x), -2.0 / 25, 0.004);
+    xt_tensor alpha = xt_from_array((float[]){1, 2, 3}, XT_F32, 3);
+    x = xt_dist_rsample(xt_dirichlet_dist(alpha), N);
+    check_slope("dirichlet", alpha, xt_mean(xt_square(xt_slice(x, -1, 0, 1))), /* E = a (a + 1) / (s (s + 1)) */
+                3.0 / 42 - 3 * 2.0 * 13 / (42 * 42), 0.01);
+    xt_tensor df = num(6);
+    x = xt_dist_rsample(xt_student_t_dist(df, num(0), num(1)), N);
+    check_slope("student_t", df, xt_mean(xt_square(x)), -2.0 / 16, 0.05);
+    xt_tensor loc = num(1);
+    x = xt_dist_rsample(xt_tanh_dist(xt_normal_dist(loc, num(0.1))), N);
+    check_slope("a normal number's place through tanh", loc, xt_mean(x), 0.42, 0.02);
+    /* a sample is a number: nothing flows */
+    loc = xt_requires_grad(num(1), true);
+    x = xt_dist_sample(xt_normal_dist(loc, num(1)), 3);
+    xt_tensor g = {0};
+    assert_false(xt_grad_of(xt_sum(x), 1, &loc, &g));
+    assert_non_null(xt_error());
+    xt_clear_error();
+}
+
+/* Rounds of rejection inside a scanned function draw anew in each step. */
+static void step(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {
+    (void)x;
+    (void)user;
+    y[0] = xt_dist_sample(xt_gamma_dist(num(2), num(1)));
+    carry[0] = xt_add(carry[0], y[0]);
+}
+static void in_a_scan(void **state) {
+    (void)state;
+    xt_tensor sum = num(0), all;
+    float v[6];
+    assert_true(xt_scan(step, 1, &sum, 0, NULL, 1, &all, .length = 6));
+    assert_true(xt_read(all, v, sizeof v));
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < i; k++) assert_true(v[i] > 0 && v[i] != v[k]);
+}
+
+static void shapes(void **state) {
+    (void)state;
+    xt_dist d = xt_independent_dist(xt_normal_dist(xt_zeros(XT_F32, 5, 1), xt_ones(XT_BF16, 4)), 1);
+    xt_tensor x = xt_dist_sample(d, 2, 3);
+    assert_int_equal(xt_rank_of(x), 4);
+    assert_int_equal(xt_dim(x, 3), 4);
+    assert_int_equal(xt_rank_of(xt_dist_log_prob(d, x)), 3);
+    assert_int_equal(xt_dist_event_dims(d), 1);
+    x = xt_dist_sample(xt_gamma_dist(xt_full(2, XT_F64, 3), xt_full(1, XT_F64, 3)));
+    assert_int_equal(xt_dtype_of(x), XT_F64);
+    x = xt_dist_log_prob(xt_normal_dist(xt_zeros(XT_BF16, 3), xt_ones(XT_BF16, 3)), xt_zeros(XT_BF16, 3));
+    assert_int_equal(xt_dtype_of(x), XT_BF16);
+    assert_true(isinf(xt_item(xt_dist_log_prob(xt_gamma_dist(num(2), num(1)), num(-1)))));
+    assert_true(isinf(xt_item(xt_dist_log_prob(xt_binomial_dist(3, num(0.5)), num(4)))));
+    assert_true(isinf(xt_item(xt_dist_log_prob(xt_poisson_dist(num(3)), num(0.5)))));
+    assert_true(isnan(xt_item(xt_dist_log_prob(xt_poisson_dist(num(3)), num(NAN)))));
+}
+
+/* --- errors: what is wrong and what to do stand in the message --- */
+static void wrong(xt_tensor t, const char *says) {
+    assert_true(xt_is_error(t));
+    const char *message = xt_error() ? xt_status_message(xt_error()) : "";
+    if (!strstr(message, says)) fail_msg("\"%s\" does not say \"%s\"", message, says);
+    xt_clear_error();
+}
+static void errors(void **state) {
+    (void)state;
+    xt_dist normal = xt_normal_dist(num(0), num(1)), none = {0}, deep = normal;
+    wrong(xt_dist_sample(none), "no distribution");
+    wrong(xt_dist_mean(xt_exp_dist(none)), "no distribution");
+    wrong(xt_dist_sample(xt_normal_dist(xt_zeros(XT_F32, 3), xt_ones(XT_F32, 4))), "do not broadcast");
+    wrong(xt_dist_log_prob(xt_dirichlet_dist(xt_ones(XT_F32, 3)), xt_ones(XT_F32, 4)), "last 1 dims");
+    wrong(xt_dist_log_prob(normal, xt_complex(num(1), num(1))), "real numbers");
+    wrong(xt_dist_mean(xt_dirichlet_dist(xt_full(1, XT_F32))), "at least");
+    wrong(xt_dist_rsample(xt_poisson_dist(num(1))), "xt_dist_log_prob");
+    wrong(xt_dist_entropy(xt_poisson_dist(num(1))), "Poisson has none");
+    wrong(xt_dist_mean(xt_tanh_dist(normal)), "average samples");
+    wrong(xt_dist_kl(normal, xt_gamma_dist(num(1), num(1))), "one kind");
+    wrong(xt_dist_mean(xt_binomial_dist(-1, num(0.5))), "total_count");
+    wrong(xt_dist_mean(xt_independent_dist(normal, 2)), "there are 1");
+    wrong(xt_dist_mean(xt_multivariate_normal_tril_dist(num(1), xt_ones(XT_F32, 2, 2))), "[...,D,D]");
+    for (int i = 0; i <= XT_DIST_LAYERS; i++) deep = xt_exp_dist(deep);
+    wrong(xt_dist_sample(deep), "layers already");
+    assert_int_equal(xt_dist_event_dims(none), 0);
+}
+
+static int finish(void **state) {
+    (void)state;
+    return xt_finish();
+}
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers),   cmocka_unit_test(counts),    cmocka_unit_test(shares), cmocka_unit_test(vectors),
+        cmocka_unit_test(gradients), cmocka_unit_test(in_a_scan), cmocka_unit_test(shapes), cmocka_unit_test(errors)};
+    return cmocka_run_group_tests(tests, NULL, finish);
+}
