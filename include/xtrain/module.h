@@ -75,7 +75,8 @@ XT_API xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
 /* safetensors with PyTorch's names (of a child: its own tensors, under their names within it, which loading needs to be
  * there already); written to a temporary name, synced, renamed. Load checks names, shapes and dtypes (floats of another
  * width convert) and names the first difference; nothing is changed on failure. An unbuilt module takes shapes from the
- * file at its first call. Both wait for the device. */
+ * file at its first call. A path to load may also be a NAME.safetensors.index.json, whose shards lie
+ * beside it, or a folder with a model.safetensors or its index. Both wait for the device. */
 #define xt_save(m, path) xt_save_at(XT_HERE, m, path)
 #define xt_load(m, path) xt_load_at(XT_HERE, m, path)
 XT_API xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path);
@@ -91,6 +92,9 @@ typedef struct xt_save_opts {
     /* matrices whose names in the module fit this pattern ('*', '?') lie in the file the other way round: Hugging
      * Face's GPT-2 is "h.*.c_*.weight"; NULL = none */
     const char *transposed;
+    /* bytes: a larger module becomes NAME-00001-of-00002.safetensors, ..., and NAME.safetensors.index.json (`path` is
+     * NAME.safetensors, of which there is none then); 0 = one file, whatever its size */
+    int64_t max_shard_size;
 } xt_save_opts;
 #define xt_save_with(m, ...) XT_SAVE_WITH_(m, __VA_ARGS__, )
 #define XT_SAVE_WITH_(m, path, ...) xt_save_opt_at(XT_HERE, m, path, XT_OPTS(xt_save_opts, __VA_ARGS__))
@@ -111,10 +115,28 @@ typedef struct xt_load_opts {
      * round; NULL = none */
     const char *transposed;
     xt_load_report *report; /* not NULL: filled in, also when nothing is loaded */
+    /* names by rules, before .prefix is looked for: "OLD=NEW,OLD=NEW", the first whose OLD fits counts; each '*' of OLD
+     * matches any text, those of NEW stand for what they matched, in order ("model.*=*,lm_head.*=head.*") */
+    const char *rename;
 } xt_load_opts;
 #define xt_load_with(m, ...) XT_LOAD_WITH_(m, __VA_ARGS__, )
 #define XT_LOAD_WITH_(m, path, ...) xt_load_opt_at(XT_HERE, m, path, XT_OPTS(xt_load_opts, __VA_ARGS__))
 XT_API xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o);
+
+/* From file to file, a tensor at a time, without a module: `from` is what xt_load takes, `to` what xt_save writes.
+ *     xt_convert_weights("llama", "out/model.safetensors", .dtype = XT_BF16, .max_shard_size = 5000000000) */
+#define XT_DEFAULTS_xt_convert_opts(is)
+typedef struct xt_convert_opts {
+    size_t struct_size XT_SIZE(xt_convert_opts);
+    xt_dtype dtype; /* of tensors of floats; 0 = as they are */
+    const char *rename; /* as xt_load_opts */
+    const char *keep, *leave_out; /* names that fit are written, or are not; NULL = all, none */
+    const char *transposed; /* matrices whose old names fit become [columns,rows]; NULL = none */
+    int64_t max_shard_size; /* as xt_save_opts */
+} xt_convert_opts;
+#define xt_convert_weights(from, ...) XT_CONVERT_WEIGHTS_(from, __VA_ARGS__, )
+#define XT_CONVERT_WEIGHTS_(from, to, ...) xt_convert_weights_opt(from, to, XT_OPTS(xt_convert_opts, __VA_ARGS__))
+XT_API xt_status xt_convert_weights_opt(const char *from, const char *to, xt_convert_opts o);
 
 /* --- Parameters by pattern: names with '*' (any text, dots too) and '?'; of a child: names within it. --- */
 /* The first tensor from index `from` on whose name fits; -1 when there is none:

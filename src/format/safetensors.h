@@ -27,10 +27,26 @@ xt_status st_with_sums(st_writer *w);
 xt_status st_commit(st_writer *w); /* frees w, also on failure */
 void st_abandon(st_writer *w);
 
+/* Writing one file, or shards of at most `max_bytes` of data (a larger tensor has one of its own) with an index:
+ * NAME.safetensors becomes NAME-00001-of-00003.safetensors, ..., and NAME.safetensors.index.json, which is written
+ * last; a NAME.safetensors that was there goes then. max_bytes 0, or all within one: NAME.safetensors itself. Used as a
+ * writer is; each file has checksums. */
+typedef struct st_set st_set;
+xt_status st_set_create(const char *path, uint64_t max_bytes, st_set **out);
+xt_status st_set_meta(st_set *w, const char *key, const char *value);
+xt_status st_set_declare(st_set *w, const char *name, xt_dtype t, int rank, const int64_t *dims);
+xt_status st_set_data(st_set *w, const void *data, size_t n); /* of one tensor, whole */
+xt_status st_set_commit(st_set *w); /* frees w, also on failure */
+void st_set_abandon(st_set *w);
+
 /* Reading: the header is checked whole (sizes, overlaps, range) before anything is given out; the data is
- * read on demand. */
+ * read on demand.
+ *
+ * A path may also be an index of Hugging Face's (NAME.safetensors.index.json), whose shards lie beside it, or a folder
+ * with a model.safetensors or its index: their tensors are then one file's. */
 typedef struct st_file st_file;
 typedef struct st_entry {
+    const st_file *file; /* that holds it */
     const char *name;
     xt_dtype dtype;
     int rank;

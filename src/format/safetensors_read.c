@@ -2,29 +2,20 @@
  * against the file's own size. */
 #include "format/safetensors.h"
 
-#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/private_file.h"
 #include "format/safetensors_int.h"
-
-struct st_file {
-    FILE *f;
-    char *path;
-    uint64_t size, data; /* file size, offset of the data */
-    hash128 header;
-    cJSON *meta; /* detached __metadata__ */
-    cJSON *json; /* owns the names */
-    st_entry *entries;
-    size_t n, cap;
-    map *by_name;
-};
 
 static const uint64_t MAX_HEADER = 100u << 20;
 
 void st_close(st_file *f) {
     if (!f) return;
     if (f->f) fclose(f->f);
+    for (size_t i = 0; i < f->n_parts; i++) st_close(f->parts[i]);
+    base_free(f->parts);
     cJSON_Delete(f->json);
     cJSON_Delete(f->meta);
     map_free(f->by_name, NULL);
@@ -70,6 +61,7 @@ static xt_status parse_entry(st_file *f, const cJSON *item) {
     if (end - begin != bytes) return bad(f, e.name, "its data_offsets do not fit its shape");
     e.begin = f->data + begin;
     e.end = f->data + end;
+    e.file = f;
     if (!VEC_PUSH(f->entries, f->n, f->cap, e) ||
         !map_put(f->by_name, e.name, strlen(e.name), (void *)(uintptr_t)f->n, NULL))
         return status_oom(sizeof e, f->path);
@@ -91,6 +83,31 @@ static xt_status no_twins(const st_file *f, const cJSON *object) {
             s = status_oom(64, f->path);
     }
     map_free(seen, NULL);
+    return s;
+}
+
+static int by_place(const void *a, const void *b) {
+    const st_entry *x = *(const st_entry *const *)a, *y = *(const st_entry *const *)b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+/* Each byte belongs to one tensor: otherwise writing one would change another. */
+static xt_status no_overlap(const st_file *f) {
+    const st_entry **sorted = base_malloc((f->n ? f->n : 1) * sizeof *sorted);
+    if (!sorted) return status_oom(f->n * sizeof *sorted, f->path);
+    for (size_t i = 0; i < f->n; i++) sorted[i] = &f->entries[i];
+    qsort(sorted, f->n, sizeof *sorted, by_place);
+    xt_status s = NULL;
+    for (size_t i = 1; i < f->n && !s; i++)
+        if (sorted[i]->begin < sorted[i - 1]->end)
+            s = status_new(
+                XT_DATA_LOSS, NULL,
+                "%s: the data of tensor %.200s and of %.200s overlap (bytes %llu to %llu, and from %llu on): "
+                "the file is damaged",
+                f->path, sorted[i - 1]->name, sorted[i]->name, (unsigned long long)sorted[i - 1]->begin,
+                (unsigned long long)sorted[i - 1]->end, (unsigned long long)sorted[i]->begin);
+    base_free(sorted);
     return s;
 }
 
@@ -126,7 +143,7 @@ static xt_status parse_header(st_file *f) {
     cJSON_ArrayForEach(item, f->json) XT_TRY(no_twins(f, item));
     f->meta = cJSON_DetachItemFromObjectCaseSensitive(f->json, "__metadata__");
     cJSON_ArrayForEach(item, f->json) XT_TRY(parse_entry(f, item));
-    return NULL;
+    return no_overlap(f);
 }
 
 xt_status st_open_fd(int fd, const char *path, st_file **out) {
@@ -161,7 +178,15 @@ xt_status st_open_fd(int fd, const char *path, st_file **out) {
 
 xt_status st_open(const char *path, st_file **out) {
     int fd;
+    struct stat st;
     *out = NULL;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        char *inside = st_in_folder(path);
+        xt_status s = inside ? st_open(inside, out) : NULL;
+        base_free(inside);
+        if (s || *out) return s;
+    }
+    if (st_is_index(path)) return st_open_index(path, out);
     XT_TRY(file_open_input(path, false, &fd, NULL));
     return st_open_fd(fd, path, out);
 }
@@ -187,8 +212,9 @@ xt_status st_read(st_file *f, const st_entry *e, void *dst, size_t n) {
     if (n != e->end - e->begin)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has %llu bytes, %zu were asked for", f->path,
                           e->name, (unsigned long long)(e->end - e->begin), n);
-    if (fseeko(f->f, (off_t)e->begin, SEEK_SET) != 0 || fread(dst, 1, n, f->f) != n)
-        return status_errno("cannot read", f->path);
+    const st_file *in = e->file;
+    if (fseeko(in->f, (off_t)e->begin, SEEK_SET) != 0 || fread(dst, 1, n, in->f) != n)
+        return status_errno("cannot read", in->path);
     return NULL;
 }
 
@@ -217,11 +243,22 @@ static xt_status differs(const st_file *f, const char *what) {
                                               : "");
 }
 
+static xt_status check_parts(st_file *f, bool *out_has) {
+    *out_has = true;
+    for (size_t i = 0; i < f->n_parts; i++) {
+        bool has;
+        XT_TRY(st_check_sums(f->parts[i], &has));
+        *out_has = *out_has && has;
+    }
+    return NULL;
+}
+
 xt_status st_check_sums(st_file *f, bool *out_has) {
     st_sums want;
     const st_entry *own;
     xt_status s;
     hash128 sum = {0, 0};
+    if (f->n_parts) return check_parts(f, out_has);
     *out_has = sums_of(f, &want, &own, &s);
     if (!*out_has && !s && st_get_meta(f, ST_SUMMED)) return differs(f, "name of the checksums");
     if (!*out_has) return s;

@@ -78,7 +78,7 @@ xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const
                           w->path, name, xt_dtype_name(t));
     if (!dims_count(dims, (size_t)rank, &count) || !size_mul((size_t)count, xt_dtype_size(t), &bytes))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s: its size overflows", w->path, name);
-    if (cJSON_HasObjectItem(w->json, name))
+    if (cJSON_GetObjectItemCaseSensitive(w->json, name))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: two tensors are called %s", w->path, name);
     cJSON *item = cJSON_AddObjectToObject(w->json, name), *shape = item ? cJSON_AddArrayToObject(item, "shape") : NULL,
           *offsets = item ? cJSON_AddArrayToObject(item, "data_offsets") : NULL;

@@ -104,6 +104,11 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
  * Pushes the layer's module path; nn_layer_end pops it. */
 bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer);
 void nn_layer_end(void);
+/* rename.c: names by rules "OLD=NEW,..." (xt_load_opts); NULL: none. The name as it is where no rule fits. */
+xt_status nn_rename_check(const char *rules, const char *what);
+void nn_rename(const char *rules, const char *name, str *out);
+/* *data: [rows,columns] of elements of `size` bytes -> [columns,rows], in memory of its own. */
+xt_status nn_turn(char **data, int64_t rows, int64_t columns, size_t size);
 /* Whether a value of type `have` may become one of type `want`: the same dims, and floats of any width for floats
  * (PyTorch converts too). */
 bool nn_converts(const ir_type *have, const ir_type *want);

@@ -27,8 +27,7 @@ static bool is_turned(const char *pattern, int rank, const char *name) {
     return pattern && rank == 2 && nn_matches(pattern, name);
 }
 
-/* data: [rows,columns] of elements of `size` bytes -> [columns,rows]. */
-static xt_status turn(char **data, int64_t rows, int64_t columns, size_t size) {
+xt_status nn_turn(char **data, int64_t rows, int64_t columns, size_t size) {
     size_t n = (size_t)rows * (size_t)columns * size;
     char *out = base_malloc(n ? n : 1);
     if (!out) return status_oom(n, "a transposed matrix");
@@ -40,28 +39,28 @@ static xt_status turn(char **data, int64_t rows, int64_t columns, size_t size) {
     return NULL;
 }
 
-static xt_status declare(const save *o, st_writer *w, const char *name, const ir_type *t) {
+static xt_status declare(const save *o, st_set *w, const char *name, const ir_type *t) {
     const int64_t turned[2] = {t->rank == 2 ? t->dims[1] : 0, t->rank == 2 ? t->dims[0] : 0};
     str full = STR_INIT;
     str_printf(&full, "%s%s", o->prefix, name);
-    xt_status s = st_declare(w, str_cstr(&full), t->dtype, (int)t->rank,
-                             is_turned(o->transposed, (int)t->rank, name) ? turned : t->dims);
+    xt_status s = st_set_declare(w, str_cstr(&full), t->dtype, (int)t->rank,
+                                 is_turned(o->transposed, (int)t->rank, name) ? turned : t->dims);
     str_free(&full);
     return s;
 }
 
 /* Takes `data` over. */
-static xt_status write_data(const save *o, st_writer *w, const char *name, const ir_type *t, char *data) {
+static xt_status write_data(const save *o, st_set *w, const char *name, const ir_type *t, char *data) {
     size_t n = ir_type_bytes(t);
     xt_status s = is_turned(o->transposed, (int)t->rank, name)
-                      ? turn(&data, t->dims[0], t->dims[1], xt_dtype_size(t->dtype))
+                      ? nn_turn(&data, t->dims[0], t->dims[1], xt_dtype_size(t->dtype))
                       : NULL;
-    if (!s) s = st_data(w, data, n);
+    if (!s) s = st_set_data(w, data, n);
     base_free(data);
     return s;
 }
 
-static xt_status write_one(const save *o, st_writer *w, const char *name, const nn_entry *e) {
+static xt_status write_one(const save *o, st_set *w, const char *name, const nn_entry *e) {
     size_t n = ir_type_bytes(e->type);
     char *data = base_malloc(n ? n : 1);
     xt_status s = data ? lazy_state_read(e->t, data, n) : status_oom(n, e->name);
@@ -71,7 +70,7 @@ static xt_status write_one(const save *o, st_writer *w, const char *name, const 
 }
 
 /* What was loaded, and no pass has taken yet: a fit that was resumed when there was nothing left to do. */
-static xt_status write_loaded(const nn_root *r, const save *o, st_writer *w) {
+static xt_status write_loaded(const nn_root *r, const save *o, st_set *w) {
     for (int writing = 0; writing < 2; writing++) {
         size_t at = 0, n;
         const void *key;
@@ -96,7 +95,7 @@ static xt_status write_loaded(const nn_root *r, const save *o, st_writer *w) {
     return NULL;
 }
 
-static xt_status write_all(xt_module *m, const save *o, st_writer *w) {
+static xt_status write_all(xt_module *m, const save *o, st_set *w) {
     nn_root *r = m->root;
     if (r->n == 0) return write_loaded(r, o, w);
     for (size_t i = 0; i < r->n; i++) {
@@ -115,20 +114,23 @@ xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_s
     if (m->root->n == 0 && !m->root->loaded)
         return status_new(XT_FAILED_PRECONDITION, NULL,
                           "xt_save %s: the module has no tensors yet; call xt_forward or xt_module_build first", path);
+    if (o.max_shard_size < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_save %s: max_shard_size is %lld; a number of bytes, or 0 for one file, is expected", path,
+                          (long long)o.max_shard_size);
     if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
     XT_TRY(lazy_gather_states());
     if (lazy_spmd() && world_get()->rank != 0) return NULL; /* rank 0 has it all */
-    st_writer *w = NULL;
+    st_set *w = NULL;
     char *child = child_prefix(m);
     const save how = {child, o.prefix ? o.prefix : "", o.transposed};
-    xt_status s = child ? st_create(path, &w) : status_oom(1, path);
-    if (!s) s = st_meta(w, "xtrain", xt_version());
-    if (!s) s = st_with_sums(w);
+    xt_status s = child ? st_set_create(path, (uint64_t)o.max_shard_size, &w) : status_oom(1, path);
+    if (!s) s = st_set_meta(w, "xtrain", xt_version());
     if (!s) s = write_all(m, &how, w);
     lazy_forget_states();
     base_free(child);
-    if (s && w) st_abandon(w);
-    return s ? s : st_commit(w);
+    if (s && w) st_set_abandon(w);
+    return s ? s : st_set_commit(w);
 }
 
 xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {
@@ -163,7 +165,7 @@ typedef struct load {
     const xt_src *src;
     nn_root *r;
     st_file *f;
-    const char *path, *prefix, *transposed;
+    const char *path, *prefix, *transposed, *rename;
     char *child; /* what the names of the module's tensors begin with, where it is another's child */
     bool strict;
     xt_load_report *report;
@@ -202,12 +204,21 @@ static xt_status check(load *l) {
     const nn_root *r = l->r;
     for (size_t i = 0; i < st_count(l->f); i++) {
         const st_entry *in = st_at(l->f, i);
-        const char *own = name_in_module(in->name, l->prefix);
-        char name[1024];
+        str renamed = STR_INIT;
+        char name[1024], within_child[1024];
+        nn_rename(l->rename, in->name, &renamed);
+        snprintf(within_child, sizeof within_child, "%s", str_cstr(&renamed));
+        bool failed = renamed.failed;
+        str_free(&renamed);
+        if (failed) return status_oom(sizeof name, l->path);
+        const char *own = name_in_module(within_child, l->prefix);
         if (!own) continue;
         snprintf(name, sizeof name, "%s%s", l->child, own);
         if (r->n && !map_get(r->by_name, name, strlen(name)))
             tell(l, &l->report->unexpected, '+', own);
+        else if (map_get(l->found, name, strlen(name)))
+            return status_new(XT_INVALID_ARGUMENT, NULL, "%s: by the rules two of its tensors are called %s", l->path,
+                              name);
         else if (!map_put(l->found, name, strlen(name), (void *)(uintptr_t)in, NULL))
             return status_oom(sizeof(void *), l->path);
     }
@@ -253,7 +264,7 @@ static xt_status read_values(load *l) {
         }
         xt_status s = st_read(l->f, e, value->data, n);
         if (!s && is_turned(l->transposed, e->rank, name))
-            s = turn((char **)&value->data, e->dims[0], e->dims[1], xt_dtype_size(e->dtype));
+            s = nn_turn((char **)&value->data, e->dims[0], e->dims[1], xt_dtype_size(e->dtype));
         if (!s && !map_put(l->values, key, key_size, value, NULL)) s = status_oom(n, l->path);
         if (s) {
             free_value(value);
@@ -270,9 +281,35 @@ bool nn_converts(const ir_type *have, const ir_type *want) {
             ir_dtype_is_float(have->dtype) && ir_dtype_is_float(want->dtype));
 }
 
+/* What most files of weights and most modules are; the values are those of the general way. */
+static bool convert_bf16(const nn_loaded *l, const ir_type *want, void *out) {
+    if (l->type->dtype == XT_BF16 && want->dtype == XT_F32) {
+        const uint16_t *from = l->data;
+        uint32_t *to = out;
+        for (int64_t i = 0; i < want->count; i++) to[i] = (uint32_t)from[i] << 16;
+        return true;
+    }
+    if (l->type->dtype != XT_F32 || want->dtype != XT_BF16) return false;
+    const uint32_t *from = l->data;
+    uint16_t *to = out;
+    for (int64_t i = 0; i < want->count; i++) {
+        bool nan = (from[i] & 0x7fffffff) > 0x7f800000;
+        to[i] = (uint16_t)(nan ? from[i] >> 16 | 0x40 : (from[i] + 0x7fff + (from[i] >> 16 & 1)) >> 16);
+    }
+    return true;
+}
+
 xt_status nn_convert(nn_loaded *l, const ir_type *want) {
     if (l->type == want) return NULL;
     size_t n = ir_type_bytes(want);
+    void *quick = base_malloc(n ? n : 1);
+    if (quick && convert_bf16(l, want, quick)) {
+        base_free(l->data);
+        l->data = quick;
+        l->type = want;
+        return NULL;
+    }
+    base_free(quick);
     array from = {l->type, l->data}, to;
     XT_TRY(array_new(want, &to));
     for (int64_t i = 0; i < want->count; i++) array_set(&to, i, array_get(&from, i));
@@ -348,9 +385,11 @@ static xt_status load_file(const xt_src *src, xt_module *m, const char *path, xt
               .path = path,
               .prefix = o.prefix ? o.prefix : "",
               .transposed = o.transposed,
+              .rename = o.rename,
               .strict = o.strict != XT_OFF,
               .report = report};
     if (rehearsal_on() && !file_exists(path)) return NULL; /* what the rehearsal itself saved was not written */
+    XT_TRY(nn_rename_check(o.rename, "xt_load: rename"));
     XT_TRY(st_open(path, &l.f));
     l.found = map_new();
     l.values = map_new();

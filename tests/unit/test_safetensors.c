@@ -1,4 +1,5 @@
 /* Weights in files: each bit of a file that xt_save wrote counts, and of two values under one name none is taken. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -99,7 +100,9 @@ static void twins_are_refused(void **state) {
                 {"{\"__metadata__\":{\"a\":\"1\"},\"__metadata__\":{}," WEIGHT "," BIAS "}", "\"__metadata__\" twice"},
                 {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}," WEIGHT "," BIAS "}", "\"a\" twice"},
                 {"{" WEIGHT ",\"fc.bias\":{\"dtype\":\"F32\",\"shape\":[3],\"shape\":[3],\"data_offsets\":[48,60]}}",
-                 "\"shape\" twice"}};
+                 "\"shape\" twice"},
+                {"{" WEIGHT ",\"fc.bias\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[44,56]}}",
+                 "tensor fc.weight and of fc.bias overlap"}};
     xt_module *m = built();
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         foreign(rows[i].header);
@@ -111,8 +114,139 @@ static void twins_are_refused(void **state) {
     }
 }
 
+/* --- shards --- */
+static char folder[64];
+
+static const char *in_folder(const char *name) {
+    static char full[4][160];
+    static int at;
+    snprintf(full[at = (at + 1) % 4], sizeof full[0], "%s/%s", folder, name);
+    return full[at];
+}
+
+static int folder_setup(void **state) {
+    snprintf(folder, sizeof folder, "/tmp/xt-shards-XXXXXX");
+    return setup(state) || !mkdtemp(folder);
+}
+static int folder_teardown(void **state) {
+    char command[100];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command) | teardown(state);
+}
+
+static void values(xt_module *m, float out[15]) {
+    assert_true(xt_read(xt_module_find(m, "fc.weight"), out, 48));
+    assert_true(xt_read(xt_module_find(m, "fc.bias"), out + 12, 12));
+}
+
+static void write_text(const char *at, const char *text) {
+    FILE *f = fopen(at, "wb");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static void fails(xt_status s, const char *with) {
+    if (!s || !strstr(xt_status_message(s), with)) fail_msg("'%s' was not said: %s", with, xt_status_message(s));
+    xt_status_free(s);
+}
+
+#define INDEX "model.safetensors.index.json"
+#define WEIGHT_FILE "model-00001-of-00002.safetensors"
+#define BIAS_FILE "model-00002-of-00002.safetensors"
+
+static void shards_are_one_file(void **state) {
+    (void)state;
+    xt_module *m = built();
+    float was[15], now[15];
+    values(m, was);
+    assert_null(xt_save(m, in_folder("model.safetensors")));
+    assert_null(xt_save_with(m, in_folder("model.safetensors"), .max_shard_size = 50));
+    assert_int_equal(access(in_folder("model.safetensors"), F_OK), -1); /* readers would take it before the index */
+    assert_int_equal(access(in_folder(BIAS_FILE), F_OK), 0);
+    const char *const ways[] = {in_folder(INDEX), folder};
+    for (int i = 0; i < 2; i++) {
+        xt_mark_step();
+        xt_init_zeros(m, "*");
+        assert_null(xt_load(m, ways[i]));
+        values(m, now);
+        assert_memory_equal(was, now, sizeof was);
+    }
+    assert_null(xt_convert_weights(folder, in_folder("whole.safetensors"), .rename = "fc.*=head.*.x"));
+    fails(xt_load(m, in_folder("whole.safetensors")), "holds no tensor fc.weight");
+    xt_mark_step();
+    xt_init_zeros(m, "*");
+    assert_null(xt_load_with(m, in_folder("whole.safetensors"), .rename = "none=some,head.*.x=fc.*"));
+    values(m, now);
+    assert_memory_equal(was, now, sizeof was);
+    fails(xt_load_with(m, in_folder("whole.safetensors"), .rename = "head.*.x=fc.weight"), "two of its tensors");
+    fails(xt_load_with(m, in_folder("whole.safetensors"), .rename = "head=*"), "'head=*' is no rule");
+    fails(xt_convert_weights(folder, in_folder("none.safetensors"), .keep = "x*"), "none of its 2 tensors");
+    assert_int_equal(access(in_folder("none.safetensors"), F_OK), -1);
+}
+
+static void floats_convert(void **state) {
+    (void)state;
+    xt_module *m = built();
+    float was[15], now[15];
+    values(m, was);
+    assert_null(xt_save(m, in_folder("f32.safetensors")));
+    static const xt_dtype dtypes[] = {XT_BF16, XT_F16};
+    for (int i = 0; i < 2; i++) {
+        assert_null(xt_convert_weights(in_folder("f32.safetensors"), in_folder("narrow.safetensors"),
+                                       .dtype = dtypes[i], .max_shard_size = 24));
+        assert_null(xt_load(m, in_folder("narrow.safetensors.index.json")));
+        values(m, now);
+        for (int k = 0; k < 15; k++) { /* rounded to the nearest: half a unit of the last bit */
+            float most = fabsf(was[k]) * (i ? 0x1p-11f : 0x1p-8f) + 0x1p-25f;
+            if (!(fabsf(was[k] - now[k]) <= most)) fail_msg("%.9g became %.9g", (double)was[k], (double)now[k]);
+        }
+    }
+    assert_null(
+        xt_convert_weights(in_folder("f32.safetensors"), in_folder("turned.safetensors"), .transposed = "*.weight"));
+    fails(xt_load(m, in_folder("turned.safetensors")), "fc.weight");
+    assert_null(xt_load_with(m, in_folder("turned.safetensors"), .transposed = "*.weight"));
+    values(m, now);
+    assert_memory_equal(was, now, sizeof was);
+}
+
+static void an_index_is_not_trusted(void **state) {
+    (void)state;
+    xt_module *m = built();
+    assert_null(xt_save_with(m, in_folder("model.safetensors"), .max_shard_size = 50));
+    static const struct {
+        const char *index, *said;
+    } rows[] = {{"{\"weight_map\": {\"fc.weight\": \"" WEIGHT_FILE "\", \"fc.bias\": \"" BIAS_FILE "\"}}", NULL},
+                {"{\"weight_map\": {\"fc.weight\": \"" WEIGHT_FILE "\", \"fc.bias\": \"gone.safetensors\"}}",
+                 "gone.safetensors is not there"},
+                {"{\"weight_map\": {\"fc.weight\": \"" WEIGHT_FILE "\", \"fc.bias\": \"" WEIGHT_FILE "\"}}",
+                 "tensor fc.bias is said to be in"},
+                {"{\"weight_map\": {\"fc.weight\": \"../model.safetensors\"}}", "without a folder"},
+                {"{\"weight_map\": {\"fc.weight\": \"/etc/passwd\"}}", "without a folder"},
+                {"{\"weight_map\": {\"fc.weight\": \".\"}}", "without a folder"},
+                {"{\"weight_map\": {\"fc.weight\": 3}}", "without a folder"},
+                {"{\"weight_map\": {\"fc.weight\": \"" INDEX "\"}}", "a shard is an index"},
+                {"{\"weight_map\": []}", "no object \"weight_map\""},
+                {"not json", "no object \"weight_map\""},
+                {"{\"weight_map\": {\"fc.weight\": \"" WEIGHT_FILE "\"}}", "holds no tensor fc.bias"}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        write_text(in_folder(INDEX), rows[i].index);
+        if (rows[i].said)
+            fails(xt_load(m, folder), rows[i].said);
+        else
+            assert_null(xt_load(m, folder));
+    }
+    assert_null(xt_save(m, in_folder("twin.safetensors")));
+    write_text(in_folder(INDEX),
+               "{\"weight_map\": {\"fc.weight\": \"" WEIGHT_FILE "\", \"fc.bias\": \"twin.safetensors\"}}");
+    fails(xt_load(m, folder), "twin.safetensors; which one is meant");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(each_bit_counts, setup, teardown),
-                                       cmocka_unit_test_setup_teardown(twins_are_refused, setup, teardown)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_bit_counts, setup, teardown),
+        cmocka_unit_test_setup_teardown(twins_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(shards_are_one_file, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(floats_convert, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(an_index_is_not_trusted, folder_setup, folder_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

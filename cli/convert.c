@@ -1,0 +1,129 @@
+/* xtrain convert: files of weights, from one form to another. */
+#include "cli/cli.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <xtrain/module.h>
+#include <xtrain/program.h>
+
+static const char usage[] =
+    "usage: xtrain convert FROM TO [options]\n\n"
+    "Writes weights anew: in shards or in one file, as another dtype, under other names. FROM is a .safetensors file, an "
+    "index of shards or a folder with either;\n"
+    "TO is a .safetensors file or a folder, which then gets FROM's other files (config.json, tokenizer.json, ...) too.\n\n"
+    "  xtrain convert llama llama-bf16 --dtype bf16 --max-shard-size 2GB\n"
+    "  xtrain convert llama/model.safetensors.index.json whole.safetensors\n"
+    "  xtrain convert gpt2/model.safetensors mine.safetensors --rename 'transformer.*=*' --transpose '*.c_*.weight'\n";
+
+static bool is_folder(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool ends_in(const char *text, const char *end) {
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+/* "5GB", "300M" (1024s), "2GiB", plain bytes; -1 for what is none. */
+static int64_t bytes_of(const char *text) {
+    static const struct {
+        const char *name;
+        double times;
+    } units[] = {{"", 1},           {"KB", 1e3},        {"MB", 1e6},         {"GB", 1e9},
+                 {"K", 1024},       {"M", 1048576},     {"G", 1073741824},   {"KiB", 1024},
+                 {"MiB", 1048576}, {"GiB", 1073741824}};
+    char *end;
+    double n = strtod(text, &end);
+    for (size_t i = 0; end != text && i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(end, units[i].name) == 0 && n * units[i].times >= 1 && n * units[i].times < 9e18)
+            return (int64_t)(n * units[i].times);
+    return -1;
+}
+
+static xt_dtype dtype_of(const char *name) {
+    static const struct {
+        const char *name;
+        xt_dtype dtype;
+    } all[] = {{"f32", XT_F32},      {"bf16", XT_BF16},    {"f16", XT_F16},    {"f64", XT_F64},
+               {"float32", XT_F32}, {"bfloat16", XT_BF16}, {"float16", XT_F16}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(all[i].name, name) == 0) return all[i].dtype;
+    return XT_DTYPE_NONE;
+}
+
+/* What describes a model beside its weights: texts, and vocabularies of one file. */
+static bool goes_along(const char *name) {
+    return name[0] != '.' && !ends_in(name, ".index.json") &&
+           (ends_in(name, ".json") || ends_in(name, ".txt") || ends_in(name, ".jinja") ||
+            strcmp(name, "tokenizer.model") == 0);
+}
+
+static xt_status copy_others(const char *from, const char *to) {
+    DIR *d = opendir(from);
+    xt_status s = d ? NULL : xt_status_new(XT_NOT_FOUND, "cannot read the folder %s: %s", from, strerror(errno));
+    for (struct dirent *e; !s && d && (e = readdir(d));) {
+        char source[4096], target[4096], *text;
+        size_t n;
+        if (!goes_along(e->d_name)) continue;
+        if ((size_t)snprintf(source, sizeof source, "%s/%s", from, e->d_name) >= sizeof source ||
+            (size_t)snprintf(target, sizeof target, "%s/%s", to, e->d_name) >= sizeof target || is_folder(source))
+            continue;
+        if ((s = xt_read_file(source, &text, &n))) break;
+        s = xt_write_file(target, text, n);
+        xt_text_free(text);
+    }
+    if (d) closedir(d);
+    return s;
+}
+
+static bool same_folder(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int run(int argc, char **argv) {
+    const char *from = NULL, *to = NULL, *dtype = NULL, *size = NULL;
+    xt_convert_opts o = {.struct_size = sizeof o};
+    const cli_option table[] = {
+        {"FROM", CLI_STRING, &from, NULL, "weights: a .safetensors file, an index of shards, or a folder with either"},
+        {"TO", CLI_STRING, &to, NULL, "a .safetensors file, or a folder"},
+        {"--dtype", CLI_STRING, &dtype, "T", "what floats become: f32, bf16, f16 or f64 (as they are)"},
+        {"--max-shard-size", CLI_STRING, &size, "BYTES",
+         "5GB, 300M: a larger whole becomes shards of at most that, with an index (one file)"},
+        {"--rename", CLI_STRING, &o.rename, "RULES",
+         "'OLD=NEW,OLD=NEW': new names; each '*' of NEW is what the same '*' of OLD matched"},
+        {"--keep", CLI_STRING, &o.keep, "PATTERN", "only tensors whose names fit, '*' is any text (all)"},
+        {"--leave-out", CLI_STRING, &o.leave_out, "PATTERN", "not these (none)"},
+        {"--transpose", CLI_STRING, &o.transposed, "PATTERN", "matrices whose old names fit are turned around (none)"},
+    };
+    int code = cli_parse(argc, argv, usage, table, (int)(sizeof table / sizeof table[0]), NULL);
+    if (code) return code - 1;
+    o.dtype = dtype ? dtype_of(dtype) : XT_DTYPE_NONE;
+    o.max_shard_size = size ? bytes_of(size) : 0;
+    if (!from || !to || (dtype && o.dtype == XT_DTYPE_NONE) || o.max_shard_size < 0) {
+        fprintf(stderr, "xtrain convert: %s; xtrain convert --help\n",
+                !from || !to             ? "two paths are needed: which weights, and where to?"
+                : o.max_shard_size < 0 ? "--max-shard-size is a number of bytes: 5GB, 300M"
+                                         : "--dtype is f32, bf16, f16 or f64");
+        return 2;
+    }
+    char path[4096];
+    bool folder = !ends_in(to, ".safetensors");
+    if ((size_t)snprintf(path, sizeof path, folder ? "%s/model.safetensors" : "%s", to) >= sizeof path)
+        return cli_fail("convert", "the path %.100s... is too long", to);
+    if (folder && !is_folder(to) && mkdir(to, 0777) != 0)
+        return cli_fail("convert", "cannot make the folder %s: %s", to, strerror(errno));
+    if (folder && same_folder(from, to))
+        return cli_fail("convert", "FROM and TO are the same folder, %s; another one is needed", to);
+    xt_status s = xt_convert_weights_opt(from, path, o);
+    if (!s && folder && is_folder(from)) s = copy_others(from, to);
+    return s ? cli_fail_status("convert", s) : 0;
+}
+
+const cli_command cli_convert = {"convert", "write weights anew: shards, another dtype, other names", run};

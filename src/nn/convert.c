@@ -1,0 +1,89 @@
+/* Weights from file to file: other names, another dtype, matrices the other way round, in shards or joined. One tensor
+ * is in memory at a time. */
+#include "format/safetensors.h"
+#include "nn/nn.h"
+
+typedef struct conversion {
+    const char *from;
+    xt_convert_opts o;
+    st_file *in;
+    st_set *out;
+} conversion;
+
+/* The entry as it will be written; false: it is left out. */
+static bool wanted(const conversion *c, const st_entry *e) {
+    return strcmp(e->name, ST_SUMS) != 0 && (!c->o.keep || nn_matches(c->o.keep, e->name)) &&
+           !(c->o.leave_out && nn_matches(c->o.leave_out, e->name));
+}
+
+static bool turned(const conversion *c, const st_entry *e) {
+    return c->o.transposed && e->rank == 2 && nn_matches(c->o.transposed, e->name);
+}
+
+static const ir_type *type_of(const conversion *c, const st_entry *e, bool as_written) {
+    bool cast = as_written && c->o.dtype != XT_DTYPE_NONE && ir_dtype_is_float(e->dtype);
+    int64_t other[2] = {e->dims[1], e->dims[0]};
+    return ir_tensor(cast ? c->o.dtype : e->dtype, (size_t)e->rank, as_written && turned(c, e) ? other : e->dims);
+}
+
+static xt_status declare(conversion *c, const st_entry *e) {
+    const ir_type *t = type_of(c, e, true);
+    str name = STR_INIT;
+    nn_rename(c->o.rename, e->name, &name);
+    xt_status s = !t || name.failed ? status_oom(64, c->from) : NULL;
+    if (!s) s = st_set_declare(c->out, str_cstr(&name), t->dtype, e->rank, t->dims);
+    str_free(&name);
+    return s;
+}
+
+static xt_status copy(conversion *c, const st_entry *e) {
+    size_t n = (size_t)(e->end - e->begin);
+    nn_loaded v = {type_of(c, e, false), base_malloc(n ? n : 1)};
+    xt_status s = v.data && v.type ? st_read(c->in, e, v.data, n) : status_oom(n, e->name);
+    if (!s && turned(c, e)) {
+        s = nn_turn((char **)&v.data, e->dims[0], e->dims[1], xt_dtype_size(e->dtype));
+        v.type = ir_tensor(e->dtype, 2, (int64_t[]){e->dims[1], e->dims[0]});
+    }
+    const ir_type *want = type_of(c, e, true);
+    if (!s && (!v.type || !want)) s = status_oom(n, e->name);
+    if (!s) s = nn_convert(&v, want);
+    if (!s) s = st_set_data(c->out, v.data, ir_type_bytes(want));
+    base_free(v.data);
+    return s;
+}
+
+static xt_status convert(conversion *c, const char *to) {
+    bool has_sums;
+    size_t n = 0;
+    XT_TRY(st_check_sums(c->in, &has_sums));
+    XT_TRY(st_set_create(to, (uint64_t)c->o.max_shard_size, &c->out));
+    XT_TRY(st_set_meta(c->out, "xtrain", xt_version()));
+    for (size_t i = 0; i < st_count(c->in); i++)
+        if (wanted(c, st_at(c->in, i))) {
+            XT_TRY(declare(c, st_at(c->in, i)));
+            n++;
+        }
+    if (!n)
+        return status_new(XT_NOT_FOUND, NULL, "%s: none of its %zu tensors is to be kept (keep '%s', leave_out '%s')",
+                          c->from, st_count(c->in), c->o.keep ? c->o.keep : "*", c->o.leave_out ? c->o.leave_out : "");
+    for (size_t i = 0; i < st_count(c->in); i++)
+        if (wanted(c, st_at(c->in, i))) XT_TRY(copy(c, st_at(c->in, i)));
+    return NULL;
+}
+
+xt_status xt_convert_weights_opt(const char *from, const char *to, xt_convert_opts o) {
+    conversion c = {.from = from, .o = o};
+    if (!from || !to) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_convert_weights: two paths are needed");
+    if ((o.dtype != XT_DTYPE_NONE && !ir_dtype_is_float(o.dtype)) || o.max_shard_size < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_convert_weights: dtype is %s, max_shard_size %lld; a float type and a number of bytes are "
+                          "expected",
+                          xt_dtype_name(o.dtype), (long long)o.max_shard_size);
+    XT_TRY(nn_rename_check(o.rename, "rename"));
+    XT_TRY(st_open(from, &c.in));
+    xt_status s = convert(&c, to);
+    st_close(c.in);
+    if (!s) return st_set_commit(c.out);
+    st_set_abandon(c.out);
+    return s;
+}
