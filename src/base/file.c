@@ -1,10 +1,13 @@
 /* Whole files in, whole files out. A file_writer fills a temporary file in the target's own folder and renames it over
  * the target only when every byte is on the disk, so a reader or a crash sees the old content or the new, never a
  * mixture. Targets that are no regular files (/dev/stdout, a pipe) cannot be renamed over and are written directly. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -97,24 +100,79 @@ static xt_status no_file(const char *target) {
                       folder);
 }
 
+/* --- what killed processes were writing --- */
+/* "model.safetensors.tmp.4711.0": this user's, of a process that is gone from this machine. Who writes holds a lock on
+ * the file, by which a process of another machine or container, with any number, is seen. */
+bool file_is_abandoned(int folder, const char *name) {
+    const char *tail = NULL;
+    for (const char *p = name; (p = strstr(p, ".tmp.")); p++) tail = p;
+    char *end, *last;
+    long pid = tail ? strtol(tail + 5, &end, 10) : 0;
+    if (pid <= 0 || *end != '.' || end[1] < '0' || end[1] > '9') return false;
+    strtol(end + 1, &last, 10);
+    if (*last || pid == (long)getpid() || kill((pid_t)pid, 0) == 0 || errno != ESRCH) return false;
+    struct stat st;
+    int fd = file_open_regular(folder, name, &st);
+    bool gone = fd >= 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0) close(fd);
+    return gone;
+}
+
+/* True once for each file that this process writes, nearly: it is looked for what others left of it then. */
+static bool is_first_look(const char *target) {
+    static _Atomic uint64_t seen[256];
+    uint64_t h = hash_bytes(target, strlen(target), (hash128){0}).lo | 1;
+    return atomic_exchange(&seen[h / 2 % BASE_COUNT(seen)], h) != h;
+}
+
+/* Removes what dead processes left of this target: a run that is killed while it writes is started again, and writes
+ * the same file. */
+static void sweep(const char *target) {
+    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
+    size_t n = strlen(name);
+    if (!is_first_look(target)) return;
+    char *folder = slash ? base_strndup(target, (size_t)(slash - target) + (slash == target)) : base_strdup(".");
+    DIR *d = folder ? opendir(folder) : NULL;
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (strncmp(e->d_name, name, n) == 0 && strncmp(e->d_name + n, ".tmp.", 5) == 0 &&
+            file_is_abandoned(dirfd(d), e->d_name) && unlinkat(dirfd(d), e->d_name, 0) == 0)
+            log_msg(XT_SEV_INFO, "%s: what a killed run had written of it (%s) is removed", target, e->d_name);
+    if (d) closedir(d);
+    base_free(folder);
+}
+
+/* Makes a file of a new name and marks it as one that is being written. False: somebody who swept took it for abandoned
+ * before it was marked. */
+static bool open_marked(file_writer *w, const char *name, mode_t mode) {
+    struct stat st;
+    /* A file of that name can only be the rest of a dead process with our pid. */
+    unlink(name);
+    w->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (w->fd < 0) return true;
+    flock(w->fd, LOCK_SH | LOCK_NB);
+    if (fstat(w->fd, &st) != 0 || st.st_nlink > 0) return true;
+    close(w->fd);
+    w->fd = -1;
+    return false;
+}
+
 static xt_status open_temporary(file_writer *w, mode_t mode) {
     static _Atomic unsigned serial;
     str name = STR_INIT;
-    str_printf(&name, "%s.tmp.%ld.%u", w->target, (long)getpid(), atomic_fetch_add(&serial, 1));
-    if (name.failed) {
-        str_free(&name);
-        return status_oom(strlen(w->target), "a file name");
-    }
-    /* A file of that name can only be the rest of a dead process with our pid. */
-    unlink(name.data);
-    w->fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    sweep(w->target);
+    do {
+        str_clear(&name);
+        str_printf(&name, "%s.tmp.%ld.%u", w->target, (long)getpid(), atomic_fetch_add(&serial, 1));
+        if (name.failed) {
+            str_free(&name);
+            return status_oom(strlen(w->target), "a file name");
+        }
+    } while (!open_marked(w, name.data, mode));
     if (w->fd < 0) {
         xt_status s = errno == ENOENT ? no_file(w->target) : status_errno("cannot create", name.data);
         str_free(&name);
         return s;
     }
-    /* who sweeps up behind dead processes sees that this one lives, also from another host */
-    flock(w->fd, LOCK_SH | LOCK_NB);
     w->temporary = name.data;
     return NULL;
 }

@@ -3,9 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,24 +12,12 @@
 #include "format/safetensors.h"
 #include "train/checkpoint.h"
 
-/* "last.ckpt.tmp.4711.0" (base/file.c). Who writes holds a lock on the file, which also a process of another host, with
- * any number, is seen by. */
-static bool is_abandoned(int folder, const char *name) {
-    const char *tail = strstr(name, ".ckpt.tmp.");
-    char *end;
-    long pid = tail ? strtol(tail + 10, &end, 10) : 0;
-    if (pid <= 0 || *end != '.' || pid == (long)getpid() || kill((pid_t)pid, 0) == 0 || errno != ESRCH) return false;
-    int fd = file_open_regular(folder, name, NULL);
-    bool unlocked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-    if (fd >= 0) close(fd);
-    return unlocked;
-}
-
 void checkpoint_folder_sweep(const char *folder) {
     int n = 0;
     DIR *d = rehearsal_skips() ? NULL : opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));)
-        n += is_abandoned(dirfd(d), e->d_name) && unlinkat(dirfd(d), e->d_name, 0) == 0;
+        n += strstr(e->d_name, ".ckpt.tmp.") && file_is_abandoned(dirfd(d), e->d_name) &&
+             unlinkat(dirfd(d), e->d_name, 0) == 0;
     if (d) closedir(d);
     if (n) log_msg(XT_SEV_INFO, "%s: %d unfinished checkpoint%s of a killed run removed", folder, n, n == 1 ? "" : "s");
 }

@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <dirent.h>
 #include <cmocka.h>
@@ -92,6 +94,48 @@ static void what_cannot_be_read(void **state) {
     assert_null(file_read_all("/proc/self/status", &data, &n)); /* says its size is 0 */
     assert_true(n > 100 && strlen(data) == n);
     base_free(data);
+}
+
+/* A child that is killed in the middle of writing `path`. */
+static pid_t killed_while_writing(const char *path) {
+    pid_t pid = fork();
+    if (pid == 0) {
+        file_writer *w;
+        if (!file_writer_open(path, &w)) kill(getpid(), SIGKILL);
+        _exit(1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    return pid;
+}
+
+static void what_a_killed_run_was_writing_is_removed(void **state) {
+    (void)state;
+    char *path = in_folder("out"), *other = in_folder("out2");
+    char held[300], living[300];
+    pid_t dead = killed_while_writing(path);
+    killed_while_writing(path);
+    killed_while_writing(other);
+    assert_int_equal(entries(), 3);
+    /* one that a process holds whose number means nothing here, and one of a process that lives */
+    snprintf(held, sizeof held, "%s.tmp.%ld.99", path, (long)dead);
+    snprintf(living, sizeof living, "%s.tmp.%ld.7", path, (long)getppid());
+    int fd = open(held, O_WRONLY | O_CREAT | O_EXCL, 0600), other_fd = open(living, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0 && other_fd >= 0 && flock(fd, LOCK_SH) == 0);
+    assert_null(file_write_all(path, "new", 3));
+    assert_content(path, "new");
+    assert_true(file_exists(held) && file_exists(living));
+    assert_int_equal(entries(), 4); /* with what was written of the other file */
+    close(fd);
+    close(other_fd);
+    assert_null(file_write_all(other, "new", 3));
+    assert_int_equal(entries(), 4);
+    const char *const made[] = {path, other, held, living};
+    for (int i = 0; i < 4; i++) assert_int_equal(unlink(made[i]), 0);
+    base_free(path);
+    base_free(other);
+    assert_int_equal(entries(), 0);
 }
 
 static void abandoned_and_failed_writes_leave_the_old_file(void **state) {
@@ -229,6 +273,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(write_and_read_back),
         cmocka_unit_test(what_cannot_be_read),
+        cmocka_unit_test(what_a_killed_run_was_writing_is_removed),
         cmocka_unit_test(abandoned_and_failed_writes_leave_the_old_file),
         cmocka_unit_test(odd_targets),
         cmocka_unit_test(folders),

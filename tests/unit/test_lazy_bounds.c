@@ -154,8 +154,7 @@ static void silent_without_the_switch(void **state) {
     (void)state;
     debug(NULL);
     for (int k = 0; k < USES; k++)
-        if (!step_of(&uses[k], computed(1, 4)))
-            fail_msg("%s: %s", uses[k].name, xt_status_message(xt_error()));
+        if (!step_of(&uses[k], computed(1, 4))) fail_msg("%s: %s", uses[k].name, xt_status_message(xt_error()));
     xt_tensor x = xt_from_array(((float[3]){1, 2, 3}), XT_F32, 3);
     xt_tensor y = xt_keep(xt_index_select(x, 0, computed(9, -9)));
     float out[2];
@@ -219,8 +218,7 @@ static void tokens_of_a_loader(void **state) {
     debug(NULL);
     static int32_t tokens[6][2] = {{0, 1}, {2, 3}, {4, 0}, {1, 2}, {3, VOCAB}, {0, 0}};
     xt_module *m = xt_module_new(net, NULL);
-    xt_loader *l =
-        xt_loader_new(xt_array_dataset(tokens, (xt_spec){XT_I32, {2}}, NULL, (xt_spec){0}, 6), .batch = 2);
+    xt_loader *l = xt_loader_new(xt_array_dataset(tokens, (xt_spec){XT_I32, {2}}, NULL, (xt_spec){0}, 6), .batch = 2);
     xt_batch b;
     int steps = 0;
     while (xt_next(l, &b)) {

@@ -38,9 +38,10 @@ xt_status lazy_bounds_check(lazy_ctx *c, device_buffer **out) {
         return s;
     }
     if (wrong) return told(c, c->bounds_sites[found].of.src, wrong);
-    return anywhere ? NULL
-                    : status_new(XT_OUT_OF_RANGE, NULL,
-                                 "rank %d has an index outside its axis, its message says where; the step is dropped on "
-                                 "all ranks, states keep the values they had [XT402]",
-                                 rank);
+    return anywhere
+               ? NULL
+               : status_new(XT_OUT_OF_RANGE, NULL,
+                            "rank %d has an index outside its axis, its message says where; the step is dropped on "
+                            "all ranks, states keep the values they had [XT402]",
+                            rank);
 }
