@@ -4,6 +4,7 @@
 #include "cpu/vector/simd.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 static dnnl_engine_t engine;
 static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
@@ -48,8 +49,25 @@ xt_status dnnl_status_of(dnnl_status_t s, const char *what) {
                       "oneDNN: %s failed with status %d", what, (int)s);
 }
 
+/* oneDNN's generators (2.6.3) write their code to where they were given no memory for it: nobody looks at the failure
+ * of Xbyak's allocator, and containers throw through C. Both ask for addresses, of which a process may have few
+ * (`ulimit -v`, `ulimit -d`, strict accounting of memory), so a primitive is only made where as many are free as the
+ * kernels of the largest take, with room to spare. Looking costs 2 us, making one 100 and more. */
+enum { PRIMITIVE_ROOM = 64 << 20 };
+static xt_status look_for_room(void) {
+    void *p = mmap(NULL, PRIMITIVE_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return status_new(XT_RESOURCE_EXHAUSTED, NULL,
+                          "no address space is left for oneDNN to make code in: %d MiB must be free; raise the limit "
+                          "of this process (ulimit -v, ulimit -d), or make the program smaller",
+                          PRIMITIVE_ROOM >> 20);
+    munmap(p, PRIMITIVE_ROOM);
+    return NULL;
+}
+
 /* oneDNN fixes how a primitive splits its work when it is made, by the OpenMP setting of the thread that makes it. */
 static xt_status make(dnnl_primitive_desc_t pd, int threads, dnnl_prim *out) {
+    XT_TRY(look_for_room());
     int before = team_set_openmp(threads);
     dnnl_status_t s = dnnl_primitive_create(&out->primitive, pd);
     team_set_openmp(before);
