@@ -34,7 +34,7 @@ static int rehearse_program(char **argv, const char *topology, bool divided, cha
     xt_topology t = {.devices = 1};
     xt_status s = divided ? xt_topology_find(topology, &t) : NULL;
     if (s) return -cli_fail_status("plan", s);
-    if (!mkdtemp(dir)) return -cli_fail("plan", "cannot make the folder %s", dir);
+    if (!mkdtemp(dir)) return -cli_fail("plan", "cannot make the folder %s: %s", dir, strerror(errno));
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {

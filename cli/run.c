@@ -1,6 +1,7 @@
 /* xtrain run: runs a StableHLO program on a device or on the reference interpreter. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +109,9 @@ static int write_outputs(const run_opts *o, const xt_array *out, int n_out) {
     const char *dir = o->output_dir ? o->output_dir : ".";
     if (o->output_dir && mkdir(dir, 0777) != 0) {
         struct stat st;
-        if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode)) return cli_fail("run", "the folder %s cannot be made", dir);
+        int why = errno;
+        if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+            return cli_fail("run", "the folder %s cannot be made: %s", dir, strerror(why));
     }
     for (int i = 0; i < n_out; i++) {
         char path[4096], shape[600];

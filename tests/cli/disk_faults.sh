@@ -1,6 +1,7 @@
 #!/bin/bash
 # A disk that fails at the n-th call, for each n until nothing fails any more: the run says so, the checkpoint before
-# stays, whatever is there can be gone on from, and nothing ends by a signal. DISK_FAULTS_STRIDE=1 tries every n.
+# stays, whatever is there can be gone on from, and nothing ends by a signal. DISK_FAULTS_STRIDE=1 tries every n
+# (tests/slow/disk_faults.sh).
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 [ -n "${ASAN_BUILD:-}" ] && { echo "the sanitizer wants to be preloaded first"; exit 77; }
@@ -22,8 +23,23 @@ whole() { # whole ROUND: its results are those of a run without faults
     case $1 in
     fit) ! cmp -s "$tmp/good/last.ckpt" "$disk/ckpt/last.ckpt" &&
         grep -q ',validate,' "$disk"/runs/mnist/version_*/metrics.csv ;;
-    predict) [ "$(stat -c %s "$disk/p.npy")" = "$(stat -c %s "$tmp/whole.npy")" ] ;;
+    predict) [ "$(stat -c %s "$disk/p.npy")" = "$(stat -c %s "$tmp/whole")" ] ;;
     new) [ "$(ls -A "$disk/project" | wc -l)" = 5 ] ;;
+    logs) grep -q ',validate,' "$disk"/runs/mnist/version_*/metrics.csv && [ -s "$disk/trace.json" ] &&
+        [ "$(head -c 1 "$disk/trace.json")" = '{' ] && [ -s "$(ls "$disk"/runs/mnist/*/events.out.*)" ] ;;
+    emit) cmp -s "$tmp/whole" "$disk/p.bc" ;;
+    outputs) cmp -s "$tmp/whole" "$disk/out/out0.npy" ;;
+    page) [ "$(tail -c 8 "$disk/p.html")" = "$(tail -c 8 "$tmp/whole")" ] ;;
+    plot) cmp -s "$tmp/whole" "$disk/c.png" ;;
+    esac
+}
+made() { # made ROUND: the file that a round makes
+    case $1 in
+    emit) echo "$disk/p.bc" ;;
+    outputs) echo "$disk/out/out0.npy" ;;
+    page) echo "$disk/p.html" ;;
+    plot) echo "$disk/c.png" ;;
+    predict) echo "$disk/p.npy" ;;
     esac
 }
 nothing_half() {
@@ -31,6 +47,8 @@ nothing_half() {
     fit) [ -z "$(find "$disk/ckpt" -name '*.tmp.*')" ] ;;
     predict) [ -z "$(find "$disk" -name 'p.npy*')" ] ;;
     new) [ -z "$(find "$disk" -name 'project*')" ] ;;
+    logs) [ -z "$(find "$disk" -name '*.tmp.*')" ] ;;
+    *) [ -z "$(find "$disk" -name '*.tmp.*')" ] && { [ ! -e "$(made "$1")" ] || whole "$1"; } ;;
     esac
 }
 # The good checkpoint that each round begins with.
@@ -38,6 +56,14 @@ mkdir "$disk"
 faulty 0 0 $fit --epochs 1
 check "without faults it trains" [ $rc = 0 ]
 cp -r "$disk/ckpt" "$tmp/good"
+cp -r "$disk"/runs/mnist/version_0 "$tmp/curves"
+cat >"$tmp/p.mlir" <<'MLIR'
+func.func @main() -> tensor<64xf32> {
+  %0 = stablehlo.constant dense<0.5> : tensor<64xf32>
+  %1 = stablehlo.exponential %0 : tensor<64xf32>
+  return %1 : tensor<64xf32>
+}
+MLIR
 round() { # round NAME STAYS COMMAND...
     local name=$1 stays=$2 n=1 stride=${DISK_FAULTS_STRIDE:-3} total
     shift 2
@@ -45,7 +71,8 @@ round() { # round NAME STAYS COMMAND...
     rm -rf "$disk" && mkdir "$disk" && cp -r "$tmp/good" "$disk/ckpt"
     faulty 0 0 "$@"
     total=$(cat "$tmp/count")
-    [ "$name" = predict ] && cp "$disk/p.npy" "$tmp/whole.npy"
+    rm -f "$tmp/whole"
+    [ -n "$(made "$name")" ] && cp "$(made "$name")" "$tmp/whole"
     check "$name: files are written" [ "$total" -gt 3 ]
     for ((n = 1; n <= total; n += stride)); do
         local e=$((n % 5))
@@ -69,10 +96,16 @@ round() { # round NAME STAYS COMMAND...
             check "$what: and nothing half made is a checkpoint" [ -z "$(find "$disk/ckpt" -size 0 -name '*.ckpt')" ]
         fi
     done
-    check "$name: some were told" [ $told -gt 2 ]
+    check "$name: some were told" [ $told -gt 0 ]
 }
 round fit "" $fit --epochs 2 --resume "$disk/ckpt"
 DISK_FAULTS_STRIDE=$((3 * ${DISK_FAULTS_STRIDE:-3})) round fit stays $fit --epochs 2 --resume "$disk/ckpt"
 round predict "" "$XTRAIN" predict mnist --limit-batches 2 --ckpt "$disk/ckpt/last.ckpt" --output "$disk/p.npy"
 round new "" sh -c "cd '$disk' && exec '$XTRAIN' new project"
+round emit "" "$XTRAIN" run "$tmp/p.mlir" --emit "$disk/p.bc"
+round outputs "" "$XTRAIN" run "$tmp/p.mlir" --output-dir "$disk/out" --dump "$disk/dump"
+round page "" "$XTRAIN" plan "$tmp/p.mlir" --html "$disk/p.html"
+round plot "" "$XTRAIN" plot "$tmp/curves" --output "$disk/c.png"
+DISK_FAULTS_STRIDE=$((5 * ${DISK_FAULTS_STRIDE:-3})) round logs "" $fit --epochs 1 --ckpt "$disk/new" \
+    --trainer.loggers tensorboard,csv,jsonl --profile "$disk/trace.json"
 finish

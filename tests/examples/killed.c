@@ -1,6 +1,7 @@
 /* A run for tests/examples/killed.sh: every optimizer step leaves a checkpoint, so it can be killed anywhere and go on.
  * Prints a hash of the final state. KILLED_MODE=all: windows of three micro-batches, two optimizers (one for each
- * layer), an average of the weights and spike detection. KILLED_RANKS=N: on N ranks. */
+ * layer), an average of the weights and spike detection. KILLED_RANKS=N: on N ranks. KILLED_WAITS: files are
+ * written by the thread that trains. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,8 @@ static int train(int rank, void *arg) {
     xt_trainer_args(t, n_args, args);
     if (all) xt_trainer_add(t, xt_weight_averaging(.decay = 0.95));
     if (all) xt_trainer_add(t, xt_spike_detection(.window = 8));
-    xt_trainer_add(t, xt_model_checkpoint(.dirpath = getenv("KILLED_DIR"), .every_n_steps = 1));
+    xt_trainer_add(t, xt_model_checkpoint(.dirpath = getenv("KILLED_DIR"), .every_n_steps = 1,
+                                          .background = getenv("KILLED_WAITS") ? XT_OFF : XT_ON));
     int code = xt_fit(t, &task, data(192, XT_ON), data(64, XT_OFF));
     if (code) return code;
     unsigned long long sum = 14695981039346656037ull;
