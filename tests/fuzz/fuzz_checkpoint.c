@@ -124,7 +124,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned se
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     static const char *const names[] = {"kept/last.ckpt", "kept/epoch=0-step=2.ckpt", "kept/epoch=9-step=90.ckpt"},
-                            *const how[] = {"last", "best", NULL};
+                             *const how[] = {"last", "best", NULL};
     if (n < 2) return 0;
     empty(kept);
     mkdir(kept, 0700);

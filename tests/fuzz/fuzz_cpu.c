@@ -21,13 +21,32 @@ static const char *const layouts[] = {"auto", "plain", "blocked"};
 static bool vague_block(const ir_block *b) {
     static const ir_opcode vague_ops[] = {
         OP_rng, /* any numbers */
-        OP_custom_call, OP_infeed, OP_outfeed, OP_send, OP_recv, OP_partition_id, OP_replica_id, /* the world outside */
-        OP_all_gather, OP_all_reduce, OP_all_to_all, OP_collective_permute, OP_reduce_scatter, OP_collective_broadcast,
+        OP_custom_call,
+        OP_infeed,
+        OP_outfeed,
+        OP_send,
+        OP_recv,
+        OP_partition_id,
+        OP_replica_id, /* the world outside */
+        OP_all_gather,
+        OP_all_reduce,
+        OP_all_to_all,
+        OP_collective_permute,
+        OP_reduce_scatter,
+        OP_collective_broadcast,
         OP_sort, /* any order, where the comparator is none */
-        OP_scatter, OP_select_and_scatter, OP_reduce, OP_reduce_window, OP_map, /* any order of the body's calls */
+        OP_scatter,
+        OP_select_and_scatter,
+        OP_reduce,
+        OP_reduce_window,
+        OP_map, /* any order of the body's calls */
         OP_convert, /* values out of the new type's range */
-        OP_divide, OP_remainder, OP_power, /* of integers by zero */
-        OP_shift_left, OP_shift_right_arithmetic, OP_shift_right_logical, /* by more bits than there are */
+        OP_divide,
+        OP_remainder,
+        OP_power, /* of integers by zero */
+        OP_shift_left,
+        OP_shift_right_arithmetic,
+        OP_shift_right_logical, /* by more bits than there are */
         OP_bitcast_convert, /* a NaN's bits */
     };
     for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
@@ -91,7 +110,8 @@ static int64_t wrong_element(const array *want, const array near[2], const array
     double most = 0, apart = 0;
     for (int64_t i = 0; i < want->type->count; i++) {
         double w = array_get(want, i), a = array_get(&near[0], i), b = array_get(&near[1], i);
-        if (!isfinite(w) || !isfinite(a) || !isfinite(b)) return -1; /* what follows from an overflow has no one value */
+        if (!isfinite(w) || !isfinite(a) || !isfinite(b))
+            return -1; /* what follows from an overflow has no one value */
         most = fmax(most, fabs(w));
         apart = fmax(apart, fmax(fabs(w - a), fabs(w - b)));
     }

@@ -9,8 +9,16 @@
 #include "fuzz.h"
 
 static char folder[64];
-static const char *const files[] = {"d.csv", "x.npy", "y.npy", "t.safetensors", "images/a/1.png", "test_batch.bin",
-                                    "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "d.txt", "images/b/2.png"};
+static const char *const files[] = {"d.csv",
+                                    "x.npy",
+                                    "y.npy",
+                                    "t.safetensors",
+                                    "images/a/1.png",
+                                    "test_batch.bin",
+                                    "train-images-idx3-ubyte",
+                                    "train-labels-idx1-ubyte",
+                                    "d.txt",
+                                    "images/b/2.png"};
 enum { FILES = sizeof files / sizeof *files };
 
 static void forget(xt_status error, void *user) {

@@ -38,11 +38,38 @@ static inline size_t json_place(const uint8_t *t, size_t n, uint64_t *draw) {
 }
 
 static inline size_t mutate_json(uint8_t *t, size_t n, size_t most, uint64_t seed) {
-    static const char *const values[] = {"0", "1", "-1", "2", "0.5", "1e300", "-1e300", "9223372036854775807",
-                                         "9007199254740993", "4294967296", "255", "null", "true", "false", "\"\"",
-                                         "\"last\"", "\"nan\"", "\"F32\"", "\"I64\"", "\"BF16\"", "\"BOOL\"", "[]", "{}",
-                                         "[0,0]", "[1,1]", "[2,2,2]", "\"../x.ckpt\"", "\"\\u0000\"", "\"\\u001b[2J\"",
-                                         "\"%s%n\"", "\"1 1 1 1\"", "\"{\\\"a\\\":1}\""};
+    static const char *const values[] = {"0",
+                                         "1",
+                                         "-1",
+                                         "2",
+                                         "0.5",
+                                         "1e300",
+                                         "-1e300",
+                                         "9223372036854775807",
+                                         "9007199254740993",
+                                         "4294967296",
+                                         "255",
+                                         "null",
+                                         "true",
+                                         "false",
+                                         "\"\"",
+                                         "\"last\"",
+                                         "\"nan\"",
+                                         "\"F32\"",
+                                         "\"I64\"",
+                                         "\"BF16\"",
+                                         "\"BOOL\"",
+                                         "[]",
+                                         "{}",
+                                         "[0,0]",
+                                         "[1,1]",
+                                         "[2,2,2]",
+                                         "\"../x.ckpt\"",
+                                         "\"\\u0000\"",
+                                         "\"\\u001b[2J\"",
+                                         "\"%s%n\"",
+                                         "\"1 1 1 1\"",
+                                         "\"{\\\"a\\\":1}\""};
     uint64_t draw = seed * 0x9e3779b97f4a7c15u + 1;
     for (uint32_t k = 1 + fuzz_draw(&draw, 3); k > 0 && n > 2; k--) {
         size_t at = json_place(t, n, &draw);

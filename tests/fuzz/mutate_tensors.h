@@ -19,8 +19,8 @@ static inline void tensors_sum_again(uint8_t *data, size_t n) {
         char *text = memmem(data, n, ST_SUMS_BEGIN, sizeof ST_SUMS_BEGIN - 1);
         for (size_t i = 0; i < st_count(f); i++)
             if (st_at(f, i) != own)
-                sums.data = hash_bytes(data + st_at(f, i)->begin, (size_t)(st_at(f, i)->end - st_at(f, i)->begin),
-                                       sums.data);
+                sums.data =
+                    hash_bytes(data + st_at(f, i)->begin, (size_t)(st_at(f, i)->end - st_at(f, i)->begin), sums.data);
         sums.header = st_header(f);
         if (own && own->end - own->begin >= sizeof sums) memcpy(data + own->begin, &sums, sizeof sums);
         if (text && (size_t)((char *)data + n - text) > sizeof ST_SUMS_BEGIN + ST_SUMS_TEXT) {

@@ -34,8 +34,8 @@ static inline size_t text_other_op(uint8_t *t, size_t n, size_t most, uint64_t *
          "round_nearest_even", "not"},
         {"add", "subtract", "multiply", "maximum", "minimum", "divide", "remainder", "power", "atan2", "and", "or",
          "xor", "shift_left", "shift_right_logical"},
-        {"reshape", "convert", "bitcast_convert", "broadcast", "real", "transpose", "reverse", "imag", "broadcast_in_dim",
-         "reduce_precision", "optimization_barrier", "cbrt", "is_finite", "slice"},
+        {"reshape", "convert", "bitcast_convert", "broadcast", "real", "transpose", "reverse", "imag",
+         "broadcast_in_dim", "reduce_precision", "optimization_barrier", "cbrt", "is_finite", "slice"},
     };
     static const char prefix[] = "stablehlo.";
     enum { PREFIX = sizeof prefix - 1 };
@@ -70,9 +70,35 @@ static inline size_t text_other_value(uint8_t *t, size_t n, size_t most, uint64_
 }
 
 static inline size_t text_other_number(uint8_t *t, size_t n, size_t most, uint64_t *draw) {
-    static const char *const edges[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "15", "16", "17", "24", "31", "32",
-                                        "33", "63", "64", "65", "127", "128", "255", "256", "-1", "1000000",
-                                        "2147483647", "-2147483648", "4294967296", "9223372036854775807"};
+    static const char *const edges[] = {"0",
+                                        "1",
+                                        "2",
+                                        "3",
+                                        "4",
+                                        "5",
+                                        "6",
+                                        "7",
+                                        "8",
+                                        "15",
+                                        "16",
+                                        "17",
+                                        "24",
+                                        "31",
+                                        "32",
+                                        "33",
+                                        "63",
+                                        "64",
+                                        "65",
+                                        "127",
+                                        "128",
+                                        "255",
+                                        "256",
+                                        "-1",
+                                        "1000000",
+                                        "2147483647",
+                                        "-2147483648",
+                                        "4294967296",
+                                        "9223372036854775807"};
     text_word w[TEXT_WORDS];
     int found = text_words(t, n, '0', draw, w);
     if (!found) return n;
@@ -91,8 +117,9 @@ static inline size_t text_other_number(uint8_t *t, size_t n, size_t most, uint64
 
 /* One element type, everywhere or (one time in four) at one place. */
 static inline size_t text_other_type(uint8_t *t, size_t n, size_t most, uint64_t *draw) {
-    static const char *const types[] = {"f32", "f64", "f16", "bf16", "i1", "i8", "i16", "i32", "i64",
-                                        "ui8", "ui16", "ui32", "ui64", "i4", "ui4", "f8E4M3FN", "f8E5M2", "complex<f32>"};
+    static const char *const types[] = {"f32",  "f64", "f16", "bf16",     "i1",     "i8",
+                                        "i16",  "i32", "i64", "ui8",      "ui16",   "ui32",
+                                        "ui64", "i4",  "ui4", "f8E4M3FN", "f8E5M2", "complex<f32>"};
     enum { TYPES = sizeof types / sizeof *types };
     const char *from = types[fuzz_draw(draw, TYPES)], *to = types[fuzz_draw(draw, TYPES)];
     if (fuzz_draw(draw, 2)) from = "f32";
@@ -141,8 +168,8 @@ static inline size_t mutate_text(uint8_t *t, size_t n, size_t most, uint64_t see
 }
 
 /* For targets whose input is a text: one time in four libFuzzer's own changes. */
-#define FUZZ_TEXT_MUTATOR                                                                                \
-    size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed) {                \
+#define FUZZ_TEXT_MUTATOR                                                                               \
+    size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed) {               \
         return seed % 4 == 0 ? LLVMFuzzerMutate(data, n, most) : mutate_text(data, n, most, seed / 4u); \
     }
 

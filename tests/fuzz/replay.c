@@ -61,7 +61,8 @@ static int replay(const char *path, int changes) {
     for (int i = 0; i < changes; i++) {
         memcpy(changed, bytes, n);
         size_t m = n;
-        for (uint32_t k = 1 + fuzz_draw(&state, 3); k > 0; k--) m = change(changed, m, n + 4096 < MOST ? n + 4096 : MOST);
+        for (uint32_t k = 1 + fuzz_draw(&state, 3); k > 0; k--)
+            m = change(changed, m, n + 4096 < MOST ? n + 4096 : MOST);
         once(changed, m);
     }
     return 1;
