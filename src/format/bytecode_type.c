@@ -44,6 +44,9 @@ bool bc_aggregate_type(bc_reader *r, bc_cursor *c, ir_kind kind, bc_type *out) {
         }
         elems[i] = list[i]->ir;
     }
+    if (!ir_tuple_fits(n, elems))
+        return bc_fail(r, at, "a tuple of more than %d types, or nested deeper than %d", IR_MAX_PARTS,
+                       IR_MAX_TUPLE_DEPTH);
     const ir_type *t = kind == IR_TUPLE ? ir_tuple(n, elems) : ir_future(n, elems);
     if (!t) return bc_fail(r, at, "a tuple type of %zu elements that cannot be made", n);
     *out = (bc_type){.kind = BC_TYPE_IR, .ir = t, .name = "tuple"};

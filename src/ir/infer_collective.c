@@ -227,8 +227,10 @@ RULE(async_start) {
     const ir_type *small[16] = {0}, **types = ret->n_in <= 16 ? small : base_calloc(ret->n_in, sizeof *types);
     if (!types) return status_oom(ret->n_in * sizeof *types, "future types");
     for (uint32_t i = 0; i < ret->n_in; i++) types[i] = ret->in[i]->type;
-    const ir_type *t = ir_future(ret->n_in, types);
+    bool fits = ir_tuple_fits(ret->n_in, types);
+    const ir_type *t = fits ? ir_future(ret->n_in, types) : NULL;
     if (types != small) base_free(types);
+    if (!fits) return infer_fail(op, -1, "its result would be more than %d types", IR_MAX_PARTS);
     return t ? infer_one(out, n_out, t) : status_oom(sizeof *t, "a future type");
 }
 

@@ -196,8 +196,12 @@ RULE(tuple) {
     const ir_type *small[16] = {0}, **types = op->n_in <= 16 ? small : base_calloc(op->n_in, sizeof *types);
     if (!types) return status_oom(op->n_in * sizeof *types, "tuple types");
     for (uint32_t i = 0; i < op->n_in; i++) types[i] = infer_in(op, i);
-    const ir_type *t = ir_tuple(op->n_in, types);
+    bool fits = ir_tuple_fits(op->n_in, types);
+    const ir_type *t = fits ? ir_tuple(op->n_in, types) : NULL;
     if (types != small) base_free(types);
+    if (!fits)
+        return infer_fail(op, -1, "a tuple of more than %d types, or nested deeper than %d", IR_MAX_PARTS,
+                          IR_MAX_TUPLE_DEPTH);
     return t ? infer_one(out, n_out, t) : status_oom(sizeof *t, "a tuple type");
 }
 

@@ -31,6 +31,10 @@ typedef struct ir_attr ir_attr;
 /* FUTURE: what async_start returns, elements as a tuple's */
 typedef enum ir_kind { IR_TENSOR, IR_TOKEN, IR_TUPLE, IR_FUTURE } ir_kind;
 #define IR_MAX_RANK 64
+/* Types share their elements, so tuples of tuples that a few lines write can have more parts than there is memory for,
+ * and whatever walks or prints one goes through them all, by recursion. */
+#define IR_MAX_PARTS (1 << 16)
+#define IR_MAX_TUPLE_DEPTH 64
 #define IR_DYNAMIC INT64_MIN /* a dim that is not known, "?" in text */
 
 struct ir_type {
@@ -41,13 +45,16 @@ struct ir_type {
     const int64_t *dims;
     const ir_type *const *elems;
     int64_t count; /* elements; -1 when a dim is dynamic */
+    uint32_t parts, depth; /* IR_TUPLE, IR_FUTURE: types that it is made of, and how deep; else 1 and 0 */
 };
 /* NULL: overflow, bad dim, rank > IR_MAX_RANK or no memory */
 const ir_type *ir_tensor(xt_dtype t, size_t rank, const int64_t *dims);
 const ir_type *ir_scalar(xt_dtype t);
 const ir_type *ir_token(void);
+/* NULL: beyond IR_MAX_PARTS or IR_MAX_TUPLE_DEPTH (ir_tuple_fits), or no memory */
 const ir_type *ir_tuple(size_t n, const ir_type *const *elems);
 const ir_type *ir_future(size_t n, const ir_type *const *elems);
+bool ir_tuple_fits(size_t n, const ir_type *const *elems);
 const ir_type *ir_with_dtype(const ir_type *t, xt_dtype d);
 bool ir_type_compatible(const ir_type *a, const ir_type *b); /* equal, where a dynamic dim equals any */
 size_t ir_type_bytes(const ir_type *t); /* host bytes, 1 per sub-byte element */

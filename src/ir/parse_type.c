@@ -73,6 +73,14 @@ static bool word_is(const parser *p, const char *s) {
     return p->tok.n == strlen(s) && !memcmp(p->tok.text, s, p->tok.n);
 }
 
+static bool tuple_of(parser *p, token at, ir_kind kind, const type_list *l, const ir_type **out) {
+    if (!ir_tuple_fits(l->n, l->types))
+        return parse_fail_at(p, at, "a tuple of more than %d types, or nested deeper than %d", IR_MAX_PARTS,
+                             IR_MAX_TUPLE_DEPTH);
+    *out = kind == IR_TUPLE ? ir_tuple(l->n, l->types) : ir_future(l->n, l->types);
+    return *out || parse_oom(p);
+}
+
 static bool parse_bang(parser *p, const ir_type **out) {
     if (word_is(p, "!stablehlo.token") || word_is(p, "!mhlo.token")) {
         *out = ir_token();
@@ -80,12 +88,12 @@ static bool parse_bang(parser *p, const ir_type **out) {
     }
     if (word_is(p, "!stablehlo.future")) {
         type_list l;
+        token at = p->tok;
         if (!parse_enter(p) || !lex_advance(p) || !parse_expect(p, '<', "after !stablehlo.future") ||
             !parse_type_list(p, '>', &l))
             return false;
         parse_leave(p);
-        *out = ir_future(l.n, l.types);
-        return *out || parse_oom(p);
+        return tuple_of(p, at, IR_FUTURE, &l, out);
     }
     *out = map_get(p->type_aliases, p->tok.text, p->tok.n);
     return *out ? lex_advance(p) : parse_expected(p, "a type");
@@ -96,11 +104,11 @@ bool parse_type(parser *p, const ir_type **out) {
     if (parse_at_word(p, "tensor")) return parse_tensor(p, out);
     if (!parse_at_word(p, "tuple")) return parse_expected(p, "a type such as tensor<2x3xf32>");
     type_list l;
+    token at = p->tok;
     if (!parse_enter(p) || !lex_advance(p) || !parse_expect(p, '<', "after tuple") || !parse_type_list(p, '>', &l))
         return false;
     parse_leave(p);
-    *out = ir_tuple(l.n, l.types);
-    return *out || parse_oom(p);
+    return tuple_of(p, at, IR_TUPLE, &l, out);
 }
 
 static bool collect(parser *p, char close, bool plain, type_list *out) {

@@ -81,6 +81,11 @@ static ir_type *make_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64
     t->dtype = dtype;
     t->rank = (uint32_t)rank;
     t->count = count;
+    t->parts = 1;
+    for (size_t i = 0; elems && i < rank; i++) {
+        t->parts += elems[i]->parts;
+        if (elems[i]->depth >= t->depth) t->depth = elems[i]->depth + 1;
+    }
     if (rank) memcpy(t + 1, elems ? (const void *)elems : (const void *)dims, rank * item);
     if (elems)
         t->elems = (const ir_type *const *)(t + 1);
@@ -149,10 +154,20 @@ const ir_type *ir_token(void) {
     return t;
 }
 
+bool ir_tuple_fits(size_t n, const ir_type *const *elems) {
+    size_t parts = 1;
+    bool shallow = true;
+    for (size_t i = 0; i < n && parts <= IR_MAX_PARTS; i++) {
+        parts += elems[i]->parts;
+        shallow = shallow && elems[i]->depth < IR_MAX_TUPLE_DEPTH;
+    }
+    return shallow && parts <= IR_MAX_PARTS;
+}
+
 static const ir_type *aggregate(ir_kind kind, size_t n, const ir_type *const *elems) {
-    if (n > UINT32_MAX) return NULL;
     for (size_t i = 0; i < n; i++)
         if (!elems[i]) return NULL;
+    if (!ir_tuple_fits(n, elems)) return NULL;
     return intern_type(kind, XT_DTYPE_NONE, n, NULL, n ? elems : NULL, 0);
 }
 

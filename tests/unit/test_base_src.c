@@ -227,7 +227,7 @@ static int remove_folder(void **state) {
 }
 
 static void programs_by(const char *compiler, const char *const *flags, size_t n) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     print_message("the probe library is instrumented, the programs made here are not: skipped\n");
     skip();
 #endif

@@ -179,10 +179,41 @@ static void nested_lives(str *s, int n) {
     end(s, n, vec);
 }
 
+/* Divided over two devices, where an argument says so; every tenth op asks for the other division. */
+static void partitioned(str *s, int n) {
+    begin(s, "%v0: tensor<4x4xf32> {mhlo.sharding = \"{devices=[2,1]<=[2]}\"}, %k: tensor<4x4xf32>", mat);
+    for (int i = 0; i < n; i++) {
+        if (i % 10 == 9)
+            str_printf(s,
+                       "  %%v%d = stablehlo.custom_call @Sharding(%%v%d) {mhlo.sharding = \"{devices=[1,2]<=[2]}\"} : "
+                       "(%s) -> %s\n",
+                       i + 1, i, mat, mat);
+        else if (i % 5 == 0)
+            str_printf(s, "  %%v%d = stablehlo.dot_general %%v%d, %%k, contracting_dims = [1] x [0] : (%s, %s) -> %s\n",
+                       i + 1, i, mat, mat, mat);
+        else
+            str_printf(s, "  %%v%d = stablehlo.add %%v%d, %%k : %s\n", i + 1, i, mat);
+    }
+    end(s, n, mat);
+}
+
+/* What the last op says goes back through all the others. */
+static void propagated(str *s, int n) {
+    begin(s, "%v0: tensor<4x4xf32>, %k: tensor<4x4xf32>", mat);
+    for (int i = 0; i < n - 1; i++)
+        str_printf(s, "  %%v%d = stablehlo.%s %%v%d : %s\n", i + 1, i % 2 ? "negate" : "tanh", i, mat);
+    str_printf(s,
+               "  %%v%d = stablehlo.custom_call @Sharding(%%v%d) {mhlo.sharding = \"{devices=[2,1]<=[2]}\"} : (%s) -> "
+               "%s\n",
+               n, n - 1, mat, mat);
+    end(s, n, mat);
+}
+
 typedef struct kind {
     const char *name;
     void (*text)(str *s, int n);
     int n; /* of the smaller program: such that a quadratic pass would take most of the larger one's time */
+    int partitions; /* 0: one */
 } kind;
 static const kind kinds[] = {
     {"elementwise", elementwise, 5000},
@@ -199,6 +230,8 @@ static const kind kinds[] = {
     {"barriers", barriers, 5000},
     {"donated", donated, 1000},
     {"nested lives", nested_lives, 5000},
+    {"partitioned", partitioned, 2000, 2},
+    {"propagated", propagated, 5000, 2},
 };
 
 static double seconds(void) {
@@ -215,7 +248,8 @@ static double cost(const kind *k, int n) {
     for (int run = 0; run < RUNS; run++) {
         cpu_exec *e = NULL;
         double from = seconds();
-        xt_status s = cpu_compile(text.data, text.len, &(cpu_compile_opts){1, 1, false, 1}, &e);
+        xt_status s =
+            cpu_compile(text.data, text.len, &(cpu_compile_opts){1, k->partitions ? k->partitions : 1, false, 1}, &e);
         double took = seconds() - from;
         if (s) fail_msg("%s: %s", k->name, status_message(s));
         cpu_exec_free(e);
@@ -260,7 +294,30 @@ static void long_chains_stay_small(void **state) {
     }
 }
 
+/* Each function calls the next one twice: 2^40 ops, if all stood in the place of the calls. */
+static void calls_that_double_are_refused(void **state) {
+    (void)state;
+    str text = STR_INIT;
+    cpu_exec *e = NULL;
+    enum { LEVELS = 40 };
+    for (int i = 0; i <= LEVELS; i++) {
+        str_printf(&text, i ? "func.func private @f%d" : "func.func @main", i);
+        str_printf(&text, "(%%a: %s) -> %s {\n", vec, vec);
+        for (int k = 0; k < 2 && i < LEVELS; k++)
+            str_printf(&text, "  %%%d = func.call @f%d(%%%s) : (%s) -> %s\n", k, i + 1, k ? "0" : "a", vec, vec);
+        if (i == LEVELS) str_printf(&text, "  %%1 = stablehlo.add %%a, %%a : %s\n", vec);
+        str_printf(&text, "  return %%1 : %s\n}\n", vec);
+    }
+    xt_status s = cpu_compile(text.data, text.len, &(cpu_compile_opts){1, 1, false, 1}, &e);
+    if (!s || !strstr(status_message(s), "function 'main' would be more than 4194304 ops"))
+        fail_msg("%s", s ? status_message(s) : "compiled");
+    assert_int_equal(status_code(s), XT_RESOURCE_EXHAUSTED);
+    xt_status_free(s);
+    str_free(&text);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(compiling_is_linear), cmocka_unit_test(long_chains_stay_small)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(compiling_is_linear), cmocka_unit_test(long_chains_stay_small),
+                                       cmocka_unit_test(calls_that_double_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

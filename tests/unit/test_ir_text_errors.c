@@ -202,6 +202,36 @@ static void aliases_do_not_unfold_for_ever(void **state) {
     str_free(&text);
 }
 
+/* !t0 = tuple<f32, f32>, !t1 = tuple<!t0, !t0>, ...; and the same by ops, wide and deep. */
+static void tuples_do_not_unfold_for_ever(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        str text = STR_INIT;
+        ir_module *m = NULL;
+        str_append(&text, "!t0 = tuple<tensor<f32>, tensor<f32>>\n");
+        for (int i = 1; i < 40; i++) str_printf(&text, "!t%d = tuple<!t%d, !t%d>\n", i, i - 1, i - 1);
+        str_append(&text, "func.func @main(%a: !t39) -> !t39 {\nreturn %a : !t39\n}\n");
+        xt_status s = kind == 0 ? ir_parse(str_cstr(&text), text.len, "tuples", &m) : NULL;
+        if (kind > 0) { /* a chain of ops: types are inferred as they are built */
+            m = ir_module_new();
+            ir_func *f = ir_func_new(m, "main", true);
+            ir_value *v[2] = {ir_func_arg(f, ir_scalar(XT_F32))};
+            ir_builder b = ir_at_end(m, ir_func_block(f));
+            for (int i = 0; i < (kind == 1 ? 40 : 100) && v[0]; i++) {
+                v[1] = v[0];
+                ir_op *op = ir_build(&b, OP_tuple, kind == 1 ? 2 : 1, v, 0, NULL, 0, NULL, 0, NULL);
+                v[0] = op ? &op->out[0] : NULL;
+            }
+            s = b.status;
+        }
+        if (!s || !strstr(xt_status_message(s), "a tuple of more than 65536 types, or nested deeper than 64"))
+            fail_msg("%d: %s", kind, s ? xt_status_message(s) : "no error");
+        xt_status_free(s);
+        ir_module_free(m);
+        str_free(&text);
+    }
+}
+
 static void binary_files_are_named_as_such(void **state) {
     (void)state;
     ir_module *m;
@@ -214,6 +244,7 @@ static void binary_files_are_named_as_such(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_say_where_and_what), cmocka_unit_test(nesting_is_bounded),
-        cmocka_unit_test(aliases_do_not_unfold_for_ever), cmocka_unit_test(binary_files_are_named_as_such)};
+        cmocka_unit_test(aliases_do_not_unfold_for_ever), cmocka_unit_test(tuples_do_not_unfold_for_ever),
+        cmocka_unit_test(binary_files_are_named_as_such)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,50 @@ static xt_status inline_calls(ir_module *m, ir_func *f) {
     return NULL;
 }
 
+/* --- how many ops there will be --- */
+enum { MOST_OPS = 1 << 22 }; /* some gigabyte of them */
+
+static int64_t ops_in(const ir_block *b) {
+    int64_t n = 0;
+    for (const ir_op *op = b->first; op && n < MOST_OPS; op = op->next) {
+        n++;
+        for (uint32_t i = 0; i < op->n_regions; i++)
+            if (op->regions[i].block) n += ops_in(op->regions[i].block);
+    }
+    return n;
+}
+
+/* Of f once all calls are copies; each function is counted once, so that finding out stays cheap where the result is
+ * not. Functions do not call themselves, and calls are nested as deep as the verifier allows. MOST_OPS + 1: more. */
+static int64_t ops_of(const ir_module *m, const ir_func *f, map *known, bool *out_oom) {
+    int64_t n = (int64_t)(uintptr_t)map_get(known, &f, sizeof f);
+    if (n) return n;
+    for (const ir_op *op = f->body->first; op && n <= MOST_OPS; op = op->next) {
+        const ir_func *g = callee_of(m, op);
+        n += g && g != f ? ops_of(m, g, known, out_oom) : 1;
+        for (uint32_t i = 0; i < op->n_regions; i++)
+            if (op->regions[i].block) n += ops_in(op->regions[i].block);
+    }
+    if (n > MOST_OPS) n = MOST_OPS + 1;
+    if (!map_put(known, &f, sizeof f, (void *)(uintptr_t)n, NULL)) *out_oom = true;
+    return n;
+}
+
+static xt_status not_too_many(const ir_module *m, const ir_func *f) {
+    map *known = map_new();
+    bool oom = known == NULL;
+    int64_t n = oom ? 0 : ops_of(m, f, known, &oom);
+    map_free(known, NULL);
+    if (oom) return status_oom(0, "inlining calls");
+    if (n <= MOST_OPS) return NULL;
+    return status_new(XT_RESOURCE_EXHAUSTED, NULL,
+                      "function '%s' would be more than %d ops with the functions that it calls in the place of the "
+                      "calls; functions that call others several times grow so with every level: make loops of them",
+                      f->name, MOST_OPS);
+}
+
 xt_status cpu_stage_inline(cpu_builder *b) {
     b->exec->passes->changed = true;
+    XT_TRY(not_too_many(b->exec->module, b->exec->main));
     return inline_calls(b->exec->module, b->exec->main);
 }
