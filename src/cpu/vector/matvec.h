@@ -1,6 +1,6 @@
-/* Products of f32 matrices and vectors, also of a batch of them; a scalar product is a matrix of one row. They read each
- * number of the matrix once, so nothing is packed: where the matrix's rows lie along the sum, four of them are summed
- * abreast, else multiples of them are added to the results.
+/* Products of f32 matrices and vectors, also of a batch of them; a scalar product is a matrix of one row. They read
+ * each number of the matrix once, so nothing is packed: where the matrix's rows lie along the sum, four of them are
+ * summed abreast, else multiples of them are added to the results.
  *
  * The number of tasks and the order of their sums follow from the shapes alone. Compiled once per instruction set
  * (matvec_*.c include matvec.inc), picked with the vector loops. */
