@@ -169,6 +169,61 @@ static void integers_divide(void **state) {
         }
 }
 
+/* A view of random dims and strides, its least element at 0. */
+static view random_view(uint64_t seed, int64_t *out_span) {
+    static const int64_t steps[] = {0, 1, 1, 2, 3, 4, -1, -2, 5, 17};
+    static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 11, 16, 17, 40};
+    uint64_t g = rng_bits(seed, 7, 0);
+    view v = {.n = 1 + (int)(g % 4)};
+    int64_t last = 0;
+    for (int k = 0; k < v.n; k++) {
+        uint64_t h = rng_bits(seed, 8, (uint64_t)k);
+        v.dims[k] = widths[h % BASE_COUNT(widths)];
+        v.strides[k] = steps[(h >> 8) % BASE_COUNT(steps)];
+        int64_t reach = v.strides[k] * (v.dims[k] - 1);
+        if (reach < 0) v.offset -= reach;
+        last += reach > 0 ? reach : 0;
+    }
+    *out_span = v.offset + last + 1;
+    return v;
+}
+
+/* Windows on arrays, from any element to any other, by each set: short rows, repeated ones, steps with an order of
+ * their own and others. */
+static void windows_are_read_in_order(void **state) {
+    (void)state;
+    const simd_ops *sets[] = {&simd_base, simd_get()};
+    for (uint64_t round = 0; round < 3000; round++) {
+        int64_t span, count = 1;
+        view v = random_view(round, &span);
+        for (int k = 0; k < v.n; k++) count *= v.dims[k];
+        int64_t begin = (int64_t)(rng_bits(round, 9, 0) % (uint64_t)count),
+                n = 1 + (int64_t)(rng_bits(round, 9, 1) % (uint64_t)(count - begin));
+        if (n > 4000) n = 4000;
+        uint8_t *src = base_malloc((size_t)span * 8), *dst = base_malloc((size_t)n * 8 + 8);
+        assert_non_null(src);
+        assert_non_null(dst);
+        for (int64_t i = 0; i < span * 8; i++) src[i] = (uint8_t)rng_bits(round, 10, (uint64_t)i);
+        for (int which = 0; which < 8; which++) {
+            size_t elem = (size_t)1 << which % 4;
+            memset(dst, 0xa5, (size_t)n * 8 + 8);
+            sets[which / 4]->gather[which % 4](dst, src, &v, begin, n);
+            for (int64_t i = 0; i < n; i++) {
+                int64_t rest = begin + i, at = v.offset;
+                for (int k = v.n - 1; k >= 0; k--) {
+                    at += rest % v.dims[k] * v.strides[k];
+                    rest /= v.dims[k];
+                }
+                if (memcmp(dst + (size_t)i * elem, src + (size_t)at * elem, elem) != 0)
+                    fail_msg("%s, view %d: element %d of %zu bytes", sets[which / 4]->name, (int)round, (int)i, elem);
+            }
+            for (int i = 0; i < 8; i++) assert_int_equal(dst[(size_t)n * elem + (size_t)i], 0xa5);
+        }
+        base_free(src);
+        base_free(dst);
+    }
+}
+
 /* By the definition: the nearest multiple of the distance between f16 numbers of that exponent, ties to
  * the even one. */
 static float nearest_f16(float x) {
@@ -208,6 +263,7 @@ static void narrow_floats_round_to_nearest_even(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_accurate),
                                        cmocka_unit_test(instruction_sets_agree), cmocka_unit_test(integers_divide),
+                                       cmocka_unit_test(windows_are_read_in_order),
                                        cmocka_unit_test(narrow_floats_round_to_nearest_even)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Moving elements by all threads: strided copies, fills, conversions. */
 #include "cpu/vector/move.h"
+#include "cpu/vector/simd.h"
 #include "ir/interp_int.h"
 
 /* Where the source is contiguous along another dim than the destination, squares of one cache line by as many are
@@ -99,14 +100,23 @@ static void move_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const cpu_move *m = r->m;
     int last = m->dst.n - 1;
     int64_t e = (int64_t)m->elem;
-    for (int64_t k = begin; k < end; k++) {
-        int64_t rest = k, d = m->dst.offset, s = m->src.offset;
-        for (int i = r->outer - 1; i >= 0; i--) {
-            int dim = r->walk[i];
-            int64_t at = rest % m->dst.dims[dim];
-            rest /= m->dst.dims[dim];
-            d += at * m->dst.strides[dim];
-            s += at * m->src.strides[dim];
+    /* The innermost of the walked dims goes by its strides: to find a place from scratch takes divisions. */
+    const int next = r->outer > 0 ? r->walk[r->outer - 1] : -1;
+    const int64_t width = next < 0 ? 1 : m->dst.dims[next], down = next < 0 ? 0 : m->dst.strides[next],
+                  src_down = next < 0 ? 0 : m->src.strides[next];
+    int64_t d = 0, s = 0, left = 0;
+    for (int64_t k = begin; k < end; k++, d += down, s += src_down) {
+        if (left-- == 0) {
+            int64_t rest = k;
+            left = width - 1 - k % width;
+            d = m->dst.offset, s = m->src.offset;
+            for (int i = r->outer - 1; i >= 0; i--) {
+                int dim = r->walk[i];
+                int64_t at = rest % m->dst.dims[dim];
+                rest /= m->dst.dims[dim];
+                d += at * m->dst.strides[dim];
+                s += at * m->src.strides[dim];
+            }
         }
         char *dst = r->dst + d * e;
         const char *src = r->src + s * e;
@@ -125,6 +135,29 @@ static void move_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+/* Where the destination is one run of memory its elements are made in order, short rows of the source many at once. */
+typedef struct gather_run {
+    const view *from;
+    const char *src;
+    char *dst;
+    size_t elem;
+    int by_size;
+} gather_run;
+static void gather_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const gather_run *r = ctx;
+    simd_get()->gather[r->by_size](r->dst + (size_t)begin * r->elem, r->src, r->from, begin, end - begin);
+}
+static bool gather_rows(const cpu_team *team, const cpu_move *m, void *dst, const void *src) {
+    static const int by_size[9] = {[1] = 0, [2] = 1, [4] = 2, [8] = 3};
+    view dense = m->dst;
+    dense.offset = 0;
+    if (m->elem > 8 || (by_size[m->elem] == 0 && m->elem != 1) || !view_is_dense(&dense)) return false;
+    gather_run r = {&m->src, src, (char *)dst + m->dst.offset * (int64_t)m->elem, m->elem, by_size[m->elem]};
+    team_for(team, view_count(&m->src), 65536, gather_chunk, &r);
+    return true;
+}
+
 /* m is collapsed. A long transposed row dim is cut so that threads share it. */
 void cpu_move_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src) {
     cpu_move local = *m;
@@ -138,6 +171,7 @@ void cpu_move_run(const cpu_team *team, const cpu_move *m, void *dst, const void
     if (local.dst.strides[last] == 1 && local.src.strides[last] != 1 && local.elem <= 8)
         for (int i = 0; i < last; i++)
             if (local.src.strides[i] == 1) r.row = i;
+    if (r.row < 0 && gather_rows(team, &local, dst, src)) return;
     if (r.row >= 0 && local.dst.n < VIEW_MAX && local.dst.dims[r.row] > 64 && local.dst.dims[r.row] % 64 == 0) {
         /* rows = (rows / 64) x 64: the outer part becomes a dim of its own in front */
         view *v[2] = {&local.dst, &local.src};
