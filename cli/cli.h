@@ -13,8 +13,8 @@ typedef struct cli_command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 } cli_command;
 extern const cli_command cli_fit, cli_validate, cli_test, cli_predict, cli_plot, cli_bench, cli_generate, cli_version,
-    cli_doctor, cli_convert, cli_run, cli_launch, cli_rank, cli_cache, cli_new, cli_plan, cli_top, cli_postmortem,
-    cli_explain;
+    cli_doctor, cli_convert, cli_tokenize, cli_run, cli_launch, cli_rank, cli_cache, cli_new, cli_plan, cli_top,
+    cli_postmortem, cli_explain;
 
 /* COUNT: an int of at least 1 */
 typedef enum cli_kind { CLI_FLAG, CLI_STRING, CLI_INT, CLI_DOUBLE, CLI_LIST, CLI_COUNT } cli_kind;

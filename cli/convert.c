@@ -13,9 +13,11 @@
 
 static const char usage[] =
     "usage: xtrain convert FROM TO [options]\n\n"
-    "Writes weights anew: in shards or in one file, as another dtype, under other names. FROM is a .safetensors file, an "
+    "Writes weights anew: in shards or in one file, as another dtype, under other names. FROM is a .safetensors file, "
+    "an "
     "index of shards or a folder with either;\n"
-    "TO is a .safetensors file or a folder, which then gets FROM's other files (config.json, tokenizer.json, ...) too.\n\n"
+    "TO is a .safetensors file or a folder, which then gets FROM's other files (config.json, tokenizer.json, ...) "
+    "too.\n\n"
     "  xtrain convert llama llama-bf16 --dtype bf16 --max-shard-size 2GB\n"
     "  xtrain convert llama/model.safetensors.index.json whole.safetensors\n"
     "  xtrain convert gpt2/model.safetensors mine.safetensors --rename 'transformer.*=*' --transpose '*.c_*.weight'\n";
@@ -35,9 +37,8 @@ static int64_t bytes_of(const char *text) {
     static const struct {
         const char *name;
         double times;
-    } units[] = {{"", 1},           {"KB", 1e3},        {"MB", 1e6},         {"GB", 1e9},
-                 {"K", 1024},       {"M", 1048576},     {"G", 1073741824},   {"KiB", 1024},
-                 {"MiB", 1048576}, {"GiB", 1073741824}};
+    } units[] = {{"", 1},        {"KB", 1e3},       {"MB", 1e6},   {"GB", 1e9},      {"K", 1024},
+                 {"M", 1048576}, {"G", 1073741824}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}};
     char *end;
     double n = strtod(text, &end);
     for (size_t i = 0; end != text && i < sizeof units / sizeof units[0]; i++)
@@ -50,7 +51,7 @@ static xt_dtype dtype_of(const char *name) {
     static const struct {
         const char *name;
         xt_dtype dtype;
-    } all[] = {{"f32", XT_F32},      {"bf16", XT_BF16},    {"f16", XT_F16},    {"f64", XT_F64},
+    } all[] = {{"f32", XT_F32},     {"bf16", XT_BF16},     {"f16", XT_F16},    {"f64", XT_F64},
                {"float32", XT_F32}, {"bfloat16", XT_BF16}, {"float16", XT_F16}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(all[i].name, name) == 0) return all[i].dtype;
@@ -108,9 +109,9 @@ static int run(int argc, char **argv) {
     o.max_shard_size = size ? bytes_of(size) : 0;
     if (!from || !to || (dtype && o.dtype == XT_DTYPE_NONE) || o.max_shard_size < 0) {
         fprintf(stderr, "xtrain convert: %s; xtrain convert --help\n",
-                !from || !to             ? "two paths are needed: which weights, and where to?"
+                !from || !to           ? "two paths are needed: which weights, and where to?"
                 : o.max_shard_size < 0 ? "--max-shard-size is a number of bytes: 5GB, 300M"
-                                         : "--dtype is f32, bf16, f16 or f64");
+                                       : "--dtype is f32, bf16, f16 or f64");
         return 2;
     }
     char path[4096];

@@ -1,15 +1,35 @@
-/* Tokenizers: bytes need no file; with vocab.json and merges.txt pieces of text are encoded by byte-pair merges. */
+/* Tokenizers: bytes need no file; with vocab.json and merges.txt pieces of text are encoded by byte-pair merges; a
+ * tokenizer.json says by itself how. */
 #include "models/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xtrain/program.h>
 
+#include "models/tokenizers/json.h"
+
 struct tokenizer {
-    bpe *pairs; /* NULL: bytes */
+    bpe *pairs; /* neither: bytes */
+    tok_json *json;
     char *dir;
 };
+
+static bool has(const char *dir, const char *name) {
+    char path[4200];
+    return (size_t)snprintf(path, sizeof path, "%s/%s", dir, name) < sizeof path && access(path, F_OK) == 0;
+}
+
+bool tokenizer_is_in(const char *dir) {
+    return has(dir, "tokenizer.json") || has(dir, "vocab.json");
+}
+
+static xt_status open_json(const char *dir, tok_json **out) {
+    char path[4200];
+    snprintf(path, sizeof path, "%s/tokenizer.json", dir);
+    return tok_json_open(path, out);
+}
 
 static const char all_bytes_source[] = "bytes";
 static char byte_values[256];
@@ -20,7 +40,7 @@ xt_status tokenizer_open(const char *dir, tokenizer **out) {
     *out = NULL;
     if (!t || !(t->dir = strdup(dir ? dir : all_bytes_source)))
         s = xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a tokenizer");
-    if (!s && dir) s = bpe_open(dir, &t->pairs);
+    if (!s && dir) s = has(dir, "tokenizer.json") ? open_json(dir, &t->json) : bpe_open(dir, &t->pairs);
     for (int i = 0; i < 256; i++) byte_values[i] = (char)i;
     if (s)
         tokenizer_free(t);
@@ -32,24 +52,27 @@ xt_status tokenizer_open(const char *dir, tokenizer **out) {
 void tokenizer_free(tokenizer *t) {
     if (!t) return;
     bpe_free(t->pairs);
+    tok_json_free(t->json);
     free(t->dir);
     free(t);
 }
 
 int64_t tokenizer_vocab(const tokenizer *t) {
-    return t->pairs ? bpe_vocab(t->pairs) : 256;
+    return t->json ? tok_json_vocab(t->json) : t->pairs ? bpe_vocab(t->pairs) : 256;
 }
 bool tokenizer_is_bytes(const tokenizer *t) {
-    return !t->pairs;
+    return !t->pairs && !t->json;
 }
 
 const char *tokenizer_token(const tokenizer *t, int64_t id, size_t *out_n) {
+    if (t->json) return tok_json_token(t->json, id, out_n);
     if (t->pairs) return bpe_token(t->pairs, id, out_n);
     *out_n = id >= 0 && id < 256;
     return *out_n ? byte_values + id : "";
 }
 
 xt_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, int32_t **out_ids, size_t *out_n) {
+    if (t->json) return tok_json_encode(t->json, text, n, false, out_ids, out_n);
     /* never more tokens than bytes */
     int32_t *ids = n < SIZE_MAX / sizeof *ids ? malloc((n ? n : 1) * sizeof *ids) : NULL;
     size_t count = 0;
@@ -73,12 +96,76 @@ xt_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, int32
     return NULL;
 }
 
+xt_status tokenizer_encode_whole(const tokenizer *t, const char *text, size_t n, int32_t **out_ids, size_t *out_n) {
+    return t->json ? tok_json_encode(t->json, text, n, true, out_ids, out_n)
+                   : tokenizer_encode(t, text, n, out_ids, out_n);
+}
+
+/* --- back to text --- */
+xt_status tokenizer_decode(const tokenizer *t, const int32_t *ids, size_t n, bool skip, char **out, size_t *out_n) {
+    if (t->json) return tok_json_decode(t->json, ids, n, skip, out, out_n);
+    size_t room = 1, k;
+    for (size_t i = 0; i < n; i++) {
+        tokenizer_token(t, ids[i], &k);
+        room += k;
+    }
+    char *text = *out = malloc(room);
+    *out_n = room - 1;
+    if (!text) return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for the text of %zu tokens", n);
+    for (size_t i = 0; i < n; i++, text += k) {
+        const char *bytes = tokenizer_token(t, ids[i], &k);
+        memcpy(text, bytes, k);
+    }
+    *text = 0;
+    return NULL;
+}
+
+/* How many bytes at the end may be the beginning of a character, or stand for one that is not whole (U+FFFD). */
+static bool ends_within(const char *text, size_t n) {
+    if (n >= 3 && memcmp(text + n - 3, "\xef\xbf\xbd", 3) == 0) return true;
+    for (size_t back = 1; back <= 3 && back <= n; back++) {
+        unsigned char c = (unsigned char)text[n - back];
+        if (c < 0x80) return false;
+        if (c >= 0xc0) return back < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u);
+    }
+    return false;
+}
+
+xt_status tokenizer_decode_next(const tokenizer *t, const int32_t *ids, size_t n, bool flush, token_stream *seen,
+                                char **out, size_t *out_n) {
+    enum { PATIENCE = 8 }; /* tokens; what is still no character then will not be one */
+    char *before, *now;
+    size_t n_before, n_now;
+    *out = NULL;
+    *out_n = 0;
+    XT_TRY(tokenizer_decode(t, ids + seen->from, seen->to - seen->from, true, &before, &n_before));
+    xt_status s = tokenizer_decode(t, ids + seen->from, n - seen->from, true, &now, &n_now);
+    free(before);
+    if (s) return s;
+    bool waits = ends_within(now, n_now) && !flush && n - seen->to < PATIENCE;
+    size_t given = waits || n_before > n_now ? n_now : n_before;
+    memmove(now, now + given, n_now - given + 1);
+    *out = now;
+    *out_n = n_now - given;
+    if (waits || n == seen->to) return NULL;
+    /* What comes next is read together with these, unless they have no text by themselves (a space at the front is
+     * nothing): then with those before them too. */
+    char *alone;
+    size_t n_alone;
+    s = tokenizer_decode(t, ids + seen->to, n - seen->to, true, &alone, &n_alone);
+    free(alone);
+    if (n_alone) seen->from = seen->to;
+    seen->to = n;
+    return s;
+}
+
+/* --- its files --- */
 static xt_status copy_file(const char *from_dir, const char *to_dir, const char *name) {
-    char from[4096], to[4096], *text;
+    char from[4200], to[4200], *text;
     size_t n;
     snprintf(from, sizeof from, "%s/%s", from_dir, name);
     snprintf(to, sizeof to, "%s/%s", to_dir, name);
-    if (strcmp(from, to) == 0) return NULL;
+    if (strcmp(from, to) == 0 || !has(from_dir, name)) return NULL;
     XT_TRY(xt_read_file(from, &text, &n));
     xt_status s = xt_write_file(to, text, n);
     xt_text_free(text);
@@ -86,7 +173,9 @@ static xt_status copy_file(const char *from_dir, const char *to_dir, const char 
 }
 
 xt_status tokenizer_save(const tokenizer *t, const char *dir) {
-    if (!t->pairs) return NULL;
-    XT_TRY(copy_file(t->dir, dir, "vocab.json"));
-    return copy_file(t->dir, dir, "merges.txt");
+    static const char *const names[] = {
+        "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json", "merges.txt", "vocab.txt"};
+    if (tokenizer_is_bytes(t)) return NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) XT_TRY(copy_file(t->dir, dir, names[i]));
+    return NULL;
 }

@@ -95,10 +95,11 @@ static xt_status read_index(st_file *f) {
     base_free(text);
     const cJSON *where = cJSON_GetObjectItemCaseSensitive(f->json, "weight_map");
     if (!cJSON_IsObject(where))
-        return status_new(XT_DATA_LOSS, NULL,
-                          "%s has no object \"weight_map\"; an index of Hugging Face's, tensors and the files that hold "
-                          "them, is expected",
-                          f->path);
+        return status_new(
+            XT_DATA_LOSS, NULL,
+            "%s has no object \"weight_map\"; an index of Hugging Face's, tensors and the files that hold "
+            "them, is expected",
+            f->path);
     map *opened = map_new();
     xt_status s = opened ? open_parts(f, where, opened) : status_oom(64, f->path);
     map_free(opened, NULL);

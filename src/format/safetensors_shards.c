@@ -133,8 +133,7 @@ static xt_status write_index(const st_set *w) {
         str name = STR_INIT;
         name_part(w, w->tensors[i].part, &name);
         const char *slash = strrchr(str_cstr(&name), '/');
-        ok = !name.failed &&
-             cJSON_AddStringToObject(where, w->tensors[i].name, slash ? slash + 1 : str_cstr(&name));
+        ok = !name.failed && cJSON_AddStringToObject(where, w->tensors[i].name, slash ? slash + 1 : str_cstr(&name));
         str_free(&name);
     }
     char *text = ok ? cJSON_Print(json) : NULL;

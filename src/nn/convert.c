@@ -75,10 +75,11 @@ xt_status xt_convert_weights_opt(const char *from, const char *to, xt_convert_op
     conversion c = {.from = from, .o = o};
     if (!from || !to) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_convert_weights: two paths are needed");
     if ((o.dtype != XT_DTYPE_NONE && !ir_dtype_is_float(o.dtype)) || o.max_shard_size < 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "xt_convert_weights: dtype is %s, max_shard_size %lld; a float type and a number of bytes are "
-                          "expected",
-                          xt_dtype_name(o.dtype), (long long)o.max_shard_size);
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "xt_convert_weights: dtype is %s, max_shard_size %lld; a float type and a number of bytes are "
+            "expected",
+            xt_dtype_name(o.dtype), (long long)o.max_shard_size);
     XT_TRY(nn_rename_check(o.rename, "rename"));
     XT_TRY(st_open(from, &c.in));
     xt_status s = convert(&c, to);

@@ -10,7 +10,8 @@ run fit gpt2-tiny --data text.txt --layers 1 --width 16 --heads 2 --seq 8 --cont
 check "a small model is trained" [ $? = 0 ]
 run convert ours shards --max-shard-size 20KB
 check "its folder in shards" [ $? = 0 ]
-check "with an index, and what stood beside the weights" [ -s shards/model.safetensors.index.json -a -s shards/config.json ]
+check "with an index, and what stood beside the weights" \
+    [ -s shards/model.safetensors.index.json -a -s shards/config.json ]
 check "and no whole file" [ ! -e shards/model.safetensors ]
 run convert shards whole.safetensors
 check "and back" [ $? = 0 ]
@@ -23,7 +24,8 @@ run convert shards shards
 check "not onto itself" [ "$?$(grep -c 'are the same folder' out)" = 11 ]
 rm shards/model-00002-of-*
 run convert shards other.safetensors
-check "a missing shard is named, with a tensor of it" [ "$?$(grep -c 'model-00002-of-.*is not there.*that tensor' out)" = 11 ]
+check "a missing shard is named, with a tensor of it" \
+    [ "$?$(grep -c 'model-00002-of-.*is not there.*that tensor' out)" = 11 ]
 check "and nothing is written" [ ! -e other.safetensors ]
 run convert shards
 check "usage" [ "$?$(grep -c 'two paths are needed' out)" = 21 ]

@@ -1,0 +1,224 @@
+/* tokenizer.json: ids and texts of the tokenizers package for small tokenizers of each kind (tests/parity/tokenizers.json,
+ * written by tests/conformance/tokenizer_json.py --fixed), files that are damaged, and texts that are no UTF-8. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <cjson/cJSON.h>
+#include <xtrain/xtrain.h>
+
+#include "models/token_file.h"
+#include "models/tokenizer.h"
+
+static char dir[64], path[128];
+static cJSON *all;
+
+static int begin(void **state) {
+    char *text;
+    size_t n;
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/xt_tokens_XXXXXX");
+    if (!mkdtemp(dir) || xt_read_file("tests/parity/tokenizers.json", &text, &n)) return -1;
+    snprintf(path, sizeof path, "%s/tokenizer.json", dir);
+    all = cJSON_ParseWithLength(text, n);
+    xt_text_free(text);
+    return all ? 0 : -1;
+}
+static int end(void **state) {
+    char command[100];
+    (void)state;
+    cJSON_Delete(all);
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    return system(command) | xt_finish();
+}
+
+static void put(const char *text) {
+    assert_null(xt_write_file(path, text, strlen(text)));
+}
+
+static tokenizer *opened(const cJSON *json) {
+    char *text = cJSON_PrintUnformatted(json);
+    tokenizer *t;
+    put(text);
+    cJSON_free(text);
+    xt_status s = tokenizer_open(dir, &t);
+    if (s) fail_msg("%s", xt_status_message(s));
+    return t;
+}
+
+/* The decoder gives bytes that are no UTF-8 as they are, where the package puts U+FFFD. */
+static bool same_text(const char *got, const char *want) {
+    return strcmp(got, want) == 0 || strstr(want, "\xef\xbf\xbd");
+}
+
+static void check_line(const tokenizer *t, const char *name, const char *line, const cJSON *want, const char *text) {
+    int32_t *ids;
+    size_t n, n_text;
+    char *got;
+    assert_null(tokenizer_encode_whole(t, line, strlen(line), &ids, &n));
+    bool same = (int)n == cJSON_GetArraySize(want);
+    for (size_t i = 0; i < n && same; i++) same = ids[i] == cJSON_GetArrayItem(want, (int)i)->valueint;
+    if (!same) fail_msg("%s: '%s' has other ids (%zu, expected %d)", name, line, n, cJSON_GetArraySize(want));
+    assert_null(tokenizer_decode(t, ids, n, true, &got, &n_text));
+    if (!same_text(got, text)) fail_msg("%s: '%s' came back as '%s', expected '%s'", name, line, got, text);
+    free(got);
+    free(ids);
+}
+
+static void ids_are_the_packages(void **state) {
+    (void)state;
+    const cJSON *kind, *lines = cJSON_GetObjectItem(all, "lines");
+    assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(all, "kinds")) >= 12);
+    cJSON_ArrayForEach(kind, cJSON_GetObjectItem(all, "kinds")) {
+        tokenizer *t = opened(cJSON_GetObjectItem(kind, "tokenizer"));
+        for (int i = 0; i < cJSON_GetArraySize(lines); i++)
+            check_line(t, cJSON_GetObjectItem(kind, "name")->valuestring, cJSON_GetArrayItem(lines, i)->valuestring,
+                       cJSON_GetArrayItem(cJSON_GetObjectItem(kind, "ids"), i),
+                       cJSON_GetArrayItem(cJSON_GetObjectItem(kind, "texts"), i)->valuestring);
+        tokenizer_free(t);
+    }
+}
+
+/* Tokens one by one give the text that they have together, and never a part of a character. */
+static void streams_are_whole_characters(void **state) {
+    (void)state;
+    const cJSON *kind, *lines = cJSON_GetObjectItem(all, "lines"), *line;
+    cJSON_ArrayForEach(kind, cJSON_GetObjectItem(all, "kinds")) {
+        tokenizer *t = opened(cJSON_GetObjectItem(kind, "tokenizer"));
+        cJSON_ArrayForEach(line, lines) {
+            int32_t *ids;
+            size_t n, k;
+            char *whole, *part, sum[4096] = "";
+            token_stream seen = {0};
+            assert_null(tokenizer_encode(t, line->valuestring, strlen(line->valuestring), &ids, &n));
+            assert_null(tokenizer_decode(t, ids, n, true, &whole, &k));
+            for (size_t i = 1; i <= n; i++) {
+                assert_null(tokenizer_decode_next(t, ids, i, i == n, &seen, &part, &k));
+                if (k && i < n && ((unsigned char)part[k - 1] & 0xc0) == 0xc0) fail_msg("half a character: '%s'", part);
+                strcat(sum, part);
+                free(part);
+            }
+            if (strcmp(sum, whole) != 0)
+                fail_msg("%s: '%s' instead of '%s'", cJSON_GetObjectItem(kind, "name")->valuestring, sum, whole);
+            free(whole);
+            free(ids);
+        }
+        tokenizer_free(t);
+    }
+}
+
+static void any_bytes_have_ids(void **state) {
+    (void)state;
+    const cJSON *kind;
+    cJSON_ArrayForEach(kind, cJSON_GetObjectItem(all, "kinds")) {
+        const char *name = cJSON_GetObjectItem(kind, "name")->valuestring;
+        tokenizer *t = opened(cJSON_GetObjectItem(kind, "tokenizer"));
+        bool bytes = !strcmp(name, "gpt2") || !strcmp(name, "llama3"); /* without a normalizer */
+        uint64_t at = 7;
+        for (int round = 0; round < 40; round++) {
+            char text[64], *back;
+            int32_t *ids;
+            size_t n, k;
+            for (size_t i = 0; i < sizeof text; i++) {
+                at = at * 6364136223846793005u + 1442695040888963407u;
+                text[i] = (char)(at >> 33);
+            }
+            assert_null(tokenizer_encode(t, text, sizeof text, &ids, &n));
+            for (size_t i = 0; i < n; i++) assert_in_range(ids[i], 0, tokenizer_vocab(t) - 1);
+            assert_null(tokenizer_decode(t, ids, n, false, &back, &k));
+            if (bytes && (k != sizeof text || memcmp(back, text, k) != 0)) fail_msg("%s: other bytes", name);
+            free(back);
+            free(ids);
+        }
+        tokenizer_free(t);
+    }
+}
+
+static void damaged_files_say_so(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *said;
+    } rows[] = {
+        {"", "no object \"model\""},
+        {"{}", "no object \"model\""},
+        {"{\"model\":{\"type\":\"Magic\",\"vocab\":{}}}", "the model \"Magic\" is not known"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}}", "have the same number, 0"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":-1},\"merges\":[]}}", "has no number"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":1e12},\"merges\":[]}}", "has no number"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}}", "the right one of"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[\"a a\"]}}", "what is made of"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[7]}}", "merge 0 is no pair"},
+        {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0}}}", "no \"unk_token\""},
+        {"{\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"u\",\"vocab\":{\"a\":0}}}", "is not in the vocabulary"},
+        {"{\"model\":{\"type\":\"Unigram\",\"unk_id\":3,\"vocab\":[[\"a\",-1]]}}", "unk_id is 3"},
+        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\"]]}}", "no pair of a text and a score"},
+        {"{\"normalizer\":{\"type\":\"Odd\"},\"model\":{\"type\":\"BPE\",\"vocab\":{},\"merges\":[]}}",
+         "the normalizer \"Odd\" is not known"},
+        {"{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"////////\"},"
+         "\"model\":{\"type\":\"BPE\",\"vocab\":{},\"merges\":[]}}",
+         "is cut off"},
+        {"{\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":{\"Regex\":\"(\"}},"
+         "\"model\":{\"type\":\"BPE\",\"vocab\":{},\"merges\":[]}}",
+         "the regular expression '(' is none"},
+        {"{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"x\"}},"
+         "{\"Sequence\":{\"id\":\"A\"}}]},\"model\":{\"type\":\"BPE\",\"vocab\":{},\"merges\":[]}}",
+         "has no ids"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tokenizer *t;
+        put(rows[i].file);
+        xt_status s = tokenizer_open(dir, &t);
+        if (!s || !strstr(xt_status_message(s), rows[i].said))
+            fail_msg("'%s' was not said: %s", rows[i].said, xt_status_message(s));
+        assert_null(t);
+        xt_status_free(s);
+    }
+}
+
+/* --- token files --- */
+static void token_files_come_back(void **state) {
+    (void)state;
+    char file[128], beside[140];
+    snprintf(file, sizeof file, "%s/some.bin", dir);
+    snprintf(beside, sizeof beside, "%s.json", file);
+    for (int64_t vocab = 60000; vocab < 80000; vocab += 10000) {
+        int32_t tokens[100];
+        int64_t back[10];
+        token_file *f;
+        for (int i = 0; i < 100; i++) tokens[i] = (int32_t)((i * 997) % vocab);
+        tokens[99] = (int32_t)vocab - 1;
+        assert_null(token_file_write(file, tokens, 100, vocab));
+        assert_null(token_file_open(file, &f));
+        assert_int_equal(token_file_count(f), 100);
+        assert_int_equal(token_file_vocab(f), vocab);
+        assert_null(token_file_read(f, 90, 10, vocab, back));
+        for (int i = 0; i < 10; i++) assert_int_equal(back[i], tokens[90 + i]);
+        xt_status s = token_file_read(f, 95, 5, vocab - 1, back);
+        assert_non_null(strstr(xt_status_message(s), "token 99 is"));
+        xt_status_free(s);
+        s = token_file_read(f, 95, 6, vocab, back);
+        assert_non_null(strstr(xt_status_message(s), "has become shorter"));
+        xt_status_free(s);
+        token_file_close(f);
+    }
+    assert_int_equal(unlink(beside), 0);
+    token_file *f;
+    assert_null(token_file_open(file, &f)); /* nanoGPT's: 16 bits */
+    assert_int_equal(token_file_count(f), 200);
+    token_file_close(f);
+    assert_null(xt_write_file(file, "abc", 3));
+    xt_status s = token_file_open(file, &f);
+    assert_non_null(strstr(xt_status_message(s), "no whole number of tokens"));
+    xt_status_free(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ids_are_the_packages), cmocka_unit_test(streams_are_whole_characters),
+        cmocka_unit_test(any_bytes_have_ids), cmocka_unit_test(damaged_files_say_so),
+        cmocka_unit_test(token_files_come_back)};
+    return cmocka_run_group_tests(tests, begin, end);
+}
