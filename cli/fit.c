@@ -214,7 +214,7 @@ static int train(int rank, void *arg) {
     xt_trainer_add(t, xt_throughput_monitor(.window = 100, .items_per_sample = chosen->tokens ? o->of_model.seq : 0));
     xt_module *net = xt_module_new(chosen->net, &o->of_model);
     s = o->load ? gpt2_load(net, o->load) : NULL;
-    if (!s && data.words && o->ckpt && rank == 0 && stage == STAGE_FIT)
+    if (!s && chosen->tokens && o->data && o->ckpt && rank == 0 && stage == STAGE_FIT)
         s = fit_save_text(o->ckpt, &o->of_model, data.words);
     if (s) return not_begun(cli_fail_status(fit_stage_names[stage], s));
     words = rank == 0 && xt_world_size() == 1 && !divided ? data.words : NULL;
@@ -328,14 +328,13 @@ static int run_predict(int argc, char **argv) {
 /* What a pass is not told it takes from beside the weights, as `xtrain generate` does: sizes, the length of the windows
  * that were trained, the tokenizer. */
 static int read_beside(fit_options *o, const char *weights) {
-    static char dir[4096], words_file[4200];
+    static char dir[4096];
     const char *slash = strrchr(weights, '/');
     snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - weights) : 1, slash ? weights : ".");
     xt_status s = gpt2_read_config(dir, &o->of_model);
     if (s) return cli_fail_status(fit_stage_names[stage], s);
     if (!o->of_model.seq) o->of_model.seq = o->of_model.window;
-    snprintf(words_file, sizeof words_file, "%s/vocab.json", dir);
-    if (!o->tokenizer && access(words_file, R_OK) == 0) o->tokenizer = dir;
+    if (!o->tokenizer && tokenizer_is_in(dir)) o->tokenizer = dir;
     return 0;
 }
 
@@ -362,9 +361,11 @@ static int fit_model(int argc, char **argv) {
     const cli_option table[] = {
         {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2, gpt2-mini or gpt2-tiny"},
         {"--data", CLI_STRING, &o.data, "PATH",
-         "mnist: folder with the IDX files; resnet18: CIFAR's files, or a folder of class folders; text: a file"},
+         "mnist: folder with the IDX files; resnet18: CIFAR's files, or a folder of class folders; text: a file, or "
+         "the "
+         "FILE.bin of xtrain tokenize or nanoGPT"},
         {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR",
-         "text: folder with vocab.json and merges.txt (default: bytes)"},
+         "text: folder with tokenizer.json, or vocab.json and merges.txt (default: bytes)"},
         {"--augment", CLI_STRING, &o.augment, "LIST",
          "resnet18: crop (after padding by an eighth), flip, both with a comma (none)"},
         {"--epochs", CLI_COUNT, &o.epochs, "N", "passes over the data (default: the model's)"},

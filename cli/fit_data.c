@@ -30,7 +30,9 @@ static xt_status mnist(const fit_options *o, int64_t batch, fit_data *out) {
 
 /* --- text --- */
 static void tell_text(const char *path, const text_corpus *c, bool bytes, int64_t vocab, size_t held) {
-    if (bytes)
+    if (c->file)
+        printf("%s: %zu tokens of %lld", path, c->n, (long long)vocab);
+    else if (bytes)
         printf("%s: %zu bytes, each a token of %lld", path, c->bytes, (long long)vocab);
     else
         printf("%s: %zu bytes are %zu tokens of %lld", path, c->bytes, c->n, (long long)vocab);
@@ -43,11 +45,15 @@ static xt_status text(const model *m, fit_options *o, int64_t batch, fit_data *o
     int64_t seq = o->of_model.seq ? o->of_model.seq : m->own.seq;
     XT_TRY(tokenizer_open(o->tokenizer, &out->words));
     XT_TRY(text_open(o->data, out->words, &c));
-    int64_t vocab = tokenizer_vocab(out->words);
+    if (!o->of_model.vocab) o->of_model.vocab = c->vocab ? c->vocab : m->own.vocab;
+    if (!c->vocab) c->vocab = o->of_model.vocab; /* nanoGPT's files do not say theirs */
+    int64_t vocab = c->vocab;
     size_t cut = c->n / 10 * 9;
     xt_status s = NULL;
-    if (!o->of_model.vocab) o->of_model.vocab = vocab;
-    if ((int64_t)(c->n - cut) < (seq + 1) * xt_world_size() || (int64_t)cut < seq * batch * xt_world_size() + 1)
+    if (c->vocab > o->of_model.vocab)
+        s = xt_status_new(XT_INVALID_ARGUMENT, "%s has tokens of a vocabulary of %lld, the model's is %lld", o->data,
+                          (long long)c->vocab, (long long)o->of_model.vocab);
+    if (!s && ((int64_t)(c->n - cut) < (seq + 1) * xt_world_size() || (int64_t)cut < seq * batch * xt_world_size() + 1))
         s = xt_status_new(
             XT_INVALID_ARGUMENT,
             "%s has %zu tokens; batches of %lld windows of %lld tokens and a tenth to validate with need more", o->data,
@@ -55,7 +61,12 @@ static xt_status text(const model *m, fit_options *o, int64_t batch, fit_data *o
     xt_dataset *train = s ? NULL : text_windows(c, 0, cut, seq, true),
                *test = train ? text_windows(c, cut, c->n, seq, false) : NULL;
     if (!s && xt_rank() == 0 && !o->json) tell_text(o->data, c, tokenizer_is_bytes(out->words), vocab, c->n - cut);
+    bool unspoken = c->file && tokenizer_is_bytes(out->words); /* whose tokens nobody can write */
     text_release(c);
+    if (unspoken) {
+        tokenizer_free(out->words);
+        out->words = NULL;
+    }
     if (s || !test) {
         xt_dataset_free(train);
         return s;

@@ -20,27 +20,29 @@ typedef struct options {
 
 typedef struct printer {
     const tokenizer *words;
-    char *text;
-    size_t n, room;
+    int32_t *ids; /* of what is made; room for all of it */
+    size_t n;
+    token_stream seen;
     bool quiet;
+    xt_status failed;
 } printer;
+
+/* The text of the tokens that came since the last time: whole characters, as the terminal needs them. */
+static bool print_next(printer *p, bool last) {
+    char *text;
+    size_t n;
+    if (p->quiet || p->failed) return !p->failed;
+    if ((p->failed = tokenizer_decode_next(p->words, p->ids, p->n, last, &p->seen, &text, &n))) return false;
+    fwrite(text, 1, n, stdout);
+    fflush(stdout);
+    free(text);
+    return true;
+}
 
 static bool take(int64_t token, void *user) {
     printer *p = user;
-    size_t n;
-    const char *bytes = tokenizer_token(p->words, token, &n);
-    if (!p->quiet) {
-        fwrite(bytes, 1, n, stdout);
-        fflush(stdout);
-    }
-    if (p->n + n + 1 > p->room) {
-        char *more = realloc(p->text, p->room = 2 * (p->room + n + 1));
-        if (!more) return false;
-        p->text = more;
-    }
-    memcpy(p->text + p->n, bytes, n);
-    p->text[p->n += n] = 0;
-    return true;
+    p->ids[p->n++] = (int32_t)token;
+    return print_next(p, false);
 }
 
 /* As a JSON string. Bytes that are no UTF-8 (half a character, at a cut) become the replacement character. */
@@ -75,17 +77,11 @@ static void folder_of(const char *weights, char *out, size_t n) {
         snprintf(out, n, ".");
 }
 
-static bool has(const char *dir, const char *name) {
-    char path[4200];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return access(path, F_OK) == 0;
-}
-
 static xt_status prepare(const model *m, options *o, const char *weights, const char *dir, tokenizer **words,
                          xt_module **net, generator **g) {
     char why[256];
     XT_TRY(gpt2_read_config(dir, &o->of_model));
-    XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : has(dir, "vocab.json") ? dir : NULL, words));
+    XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : tokenizer_is_in(dir) ? dir : NULL, words));
     if (!o->of_model.vocab) o->of_model.vocab = tokenizer_vocab(*words);
     if (!o->of_model.seq) o->of_model.seq = 1;
     if (!model_settle(m, &o->of_model, why, sizeof why)) return xt_status_new(XT_INVALID_ARGUMENT, "%s", why);
@@ -97,51 +93,70 @@ static xt_status prepare(const model *m, options *o, const char *weights, const 
     return generator_new(*net, &o->of_model, g);
 }
 
+static void print_json(const options *o, const char *text, size_t n, const generate_stats *st) {
+    printf("{\"model\": \"%s\", \"prompt\": ", o->model);
+    print_quoted(o->prompt, strlen(o->prompt));
+    printf(", \"text\": ");
+    print_quoted(text, n);
+    printf(", \"tokens\": %lld, \"prompt_tokens\": %lld, \"tokens_per_s\": %.6g, \"prompt_seconds\": %.6g, "
+           "\"compiles\": %lld, \"executions\": %lld}\n",
+           (long long)st->tokens, (long long)st->prompt_tokens, st->tokens_per_s, st->prompt_seconds,
+           (long long)xt_counter("compiles"), (long long)xt_counter("executions"));
+}
+
+/* The text goes on where the prompt ends, so it is what prompt and answer have together, less the prompt. */
+static xt_status answer(const options *o, printer *p, generator *g, size_t n, generate_stats *st) {
+    generate_opts how = {.prompt = p->ids,
+                         .n_prompt = n,
+                         .tokens = o->tokens,
+                         .temperature = o->temperature,
+                         .top_k = o->top_k,
+                         .seed = (uint64_t)o->seed,
+                         .stop = -1,
+                         .take = take,
+                         .user = p};
+    char *text = NULL, *prompt = NULL;
+    size_t n_text = 0, n_prompt = 0;
+    p->n = n;
+    p->seen = (token_stream){n ? n - 1 : 0, n};
+    if (!p->quiet) printf("%s", o->prompt);
+    xt_status s = generate(g, &how, st);
+    if (!s) print_next(p, true);
+    if (!p->quiet) printf("\n");
+    if (!s) s = p->failed;
+    if (!s) s = tokenizer_decode(p->words, p->ids, n, true, &prompt, &n_prompt);
+    if (!s) s = tokenizer_decode(p->words, p->ids, p->n, true, &text, &n_text);
+    if (n_prompt > n_text) n_prompt = n_text;
+    if (!s && p->quiet) print_json(o, text + n_prompt, n_text - n_prompt, st);
+    free(text);
+    free(prompt);
+    return s;
+}
+
 static int say(const options *o, const tokenizer *words, generator *g) {
     int32_t *ids = NULL;
     size_t n = 0;
-    xt_status s = tokenizer_encode(words, o->prompt, strlen(o->prompt), &ids, &n);
+    xt_status s = tokenizer_encode_whole(words, o->prompt, strlen(o->prompt), &ids, &n);
     if (s) return cli_fail_status("generate", s);
-    printer p = {.words = words, .quiet = o->json};
+    printer p = {.words = words, .quiet = o->json, .ids = realloc(ids, (n + (size_t)o->tokens) * sizeof *ids)};
     generate_stats st = {0};
-    if (!o->json) printf("%s", o->prompt);
-    s = generate(g,
-                 &(generate_opts){.prompt = ids,
-                                  .n_prompt = n,
-                                  .tokens = o->tokens,
-                                  .temperature = o->temperature,
-                                  .top_k = o->top_k,
-                                  .seed = (uint64_t)o->seed,
-                                  .stop = -1,
-                                  .take = take,
-                                  .user = &p},
-                 &st);
-    free(ids);
-    if (!o->json) printf("\n");
-    if (!s && o->json) {
-        printf("{\"model\": \"%s\", \"prompt\": ", o->model);
-        print_quoted(o->prompt, strlen(o->prompt));
-        printf(", \"text\": ");
-        print_quoted(p.text ? p.text : "", p.n);
-        printf(", \"tokens\": %lld, \"prompt_tokens\": %lld, \"tokens_per_s\": %.6g, \"prompt_seconds\": %.6g, "
-               "\"compiles\": %lld, \"executions\": %lld}\n",
-               (long long)st.tokens, (long long)st.prompt_tokens, st.tokens_per_s, st.prompt_seconds,
-               (long long)xt_counter("compiles"), (long long)xt_counter("executions"));
-    } else if (!s) {
-        fflush(stdout);
+    s = p.ids ? answer(o, &p, g, n, &st) : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for the tokens");
+    free(p.ids ? p.ids : ids);
+    if (s) return cli_fail_status("generate", s);
+    fflush(stdout);
+    if (!o->json)
         fprintf(stderr, "%lld tokens, %.1f tokens/s; the prompt's %lld in %.2f s; %lld programs compiled\n",
                 (long long)st.tokens, st.tokens_per_s, (long long)st.prompt_tokens, st.prompt_seconds,
                 (long long)xt_counter("compiles"));
-    }
-    free(p.text);
-    return s ? cli_fail_status("generate", s) : 0;
+    return 0;
 }
 
 static const char usage[] =
     "usage: xtrain generate MODEL --ckpt PATH --prompt TEXT [options]\n\n"
     "Continues a text with a trained GPT-2. PATH is a folder that `xtrain fit --ckpt` wrote, a checkpoint in it, or a "
     "model folder of Hugging Face's\n"
-    "(config.json, model.safetensors, vocab.json, merges.txt). The text goes to stdout, the speed to stderr.\n\n"
+    "(config.json, model.safetensors or shards, tokenizer.json or vocab.json and merges.txt). The text goes to stdout, "
+    "the speed to stderr.\n\n"
     "  xtrain generate gpt2-mini --ckpt out --prompt 'ROMEO:' --tokens 300 --temperature 0.8 --top-k 40\n"
     "  xtrain generate gpt2 --ckpt ~/gpt2 --prompt 'The meaning of life is'\n";
 
@@ -158,7 +173,7 @@ static int run(int argc, char **argv) {
         {"--top-k", CLI_INT, &o.top_k, "K", "choose among the K likeliest only (all)"},
         {"--seed", CLI_INT, &o.seed, "S", "the same seed, the same text (0)"},
         {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR",
-         "folder with vocab.json and merges.txt (default: the checkpoint's; without: bytes)"},
+         "folder with tokenizer.json, or vocab.json and merges.txt (default: the checkpoint's; without: bytes)"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
         {"--context", CLI_INT, &o.of_model.context, "N", "sizes, where there is no config.json: positions,"},
         {"--layers", CLI_INT, &o.of_model.layers, "N", "blocks,"},

@@ -12,7 +12,8 @@
 static const char usage[] =
     "usage: xtrain tokenize TEXT --tokenizer DIR --output FILE.bin\n\n"
     "Writes the tokens of a text as numbers of 16 bits, or 32 where the vocabulary needs them (the form of nanoGPT's\n"
-    "train.bin), with FILE.bin.json beside it, which says which. DIR has a tokenizer.json, or vocab.json and merges.txt.\n\n"
+    "train.bin), with FILE.bin.json beside it, which says which. DIR has a tokenizer.json, or vocab.json and "
+    "merges.txt.\n\n"
     "  xtrain tokenize wiki.txt --tokenizer ~/gpt2 --output wiki.bin\n"
     "  xtrain tokenize lines.txt --tokenizer ~/llama --lines          the numbers of each line, to look at\n";
 

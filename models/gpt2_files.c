@@ -111,8 +111,8 @@ bool gpt2_find_weights(const char *path, char *out, size_t n) {
     struct stat st;
     if (stat(path, &st) != 0) return false;
     if (!S_ISDIR(st.st_mode)) return (size_t)snprintf(out, n, "%s", path) < n;
-    static const char *const usual[] = {"last.ckpt", "model.safetensors"};
-    for (size_t i = 0; i < 2; i++)
+    static const char *const usual[] = {"last.ckpt", "model.safetensors", "model.safetensors.index.json"};
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
         if ((size_t)snprintf(out, n, "%s/%s", path, usual[i]) < n && stat(out, &st) == 0) return true;
     DIR *d = opendir(path);
     time_t newest = 0;

@@ -15,7 +15,8 @@ xt_status gpt2_write_config(const char *dir, const model_options *o);
 xt_status gpt2_load(xt_module *net, const char *path);
 /* DIR/model.safetensors as Hugging Face's library reads it. */
 xt_status gpt2_save(xt_module *net, const char *dir);
-/* PATH itself, or of a folder its model.safetensors, last.ckpt or newest *.ckpt. False when there is none. */
+/* PATH itself, or of a folder its last.ckpt, model.safetensors or its index, or newest *.ckpt. False when there is
+ * none. */
 bool gpt2_find_weights(const char *path, char *out, size_t n);
 
 #endif

@@ -5,14 +5,32 @@
 #include <string.h>
 #include <xtrain/program.h>
 
-xt_status text_open(const char *path, const tokenizer *t, text_corpus **out) {
-    char *text = NULL;
-    text_corpus *c = calloc(1, sizeof *c);
-    xt_status s =
-        c ? xt_read_file(path, &text, &c->bytes) : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %s", path);
-    if (!s) s = tokenizer_encode(t, text, c->bytes, &c->tokens, &c->n);
+static xt_status open_tokens(const char *path, const tokenizer *t, text_corpus *c) {
+    XT_TRY(token_file_open(path, &c->file));
+    int64_t vocab = token_file_vocab(c->file);
+    c->n = token_file_count(c->file);
+    c->bytes = 0;
+    c->vocab = tokenizer_is_bytes(t) ? vocab : tokenizer_vocab(t);
+    if (vocab > c->vocab && c->vocab)
+        return xt_status_new(XT_INVALID_ARGUMENT, "%s has tokens of a vocabulary of %lld, the tokenizer has %lld", path,
+                             (long long)vocab, (long long)c->vocab);
+    return NULL;
+}
+
+static xt_status open_text(const char *path, const tokenizer *t, text_corpus *c) {
+    char *text;
+    XT_TRY(xt_read_file(path, &text, &c->bytes));
+    xt_status s = tokenizer_encode(t, text, c->bytes, &c->tokens, &c->n);
     xt_text_free(text);
-    if (c) c->refs = 1;
+    c->vocab = tokenizer_vocab(t);
+    return s;
+}
+
+xt_status text_open(const char *path, const tokenizer *t, text_corpus **out) {
+    text_corpus *c = calloc(1, sizeof *c);
+    if (!c) return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %s", path);
+    xt_status s = token_file_is(path) ? open_tokens(path, t, c) : open_text(path, t, c);
+    c->refs = 1;
     if (s)
         text_release(c);
     else
@@ -23,6 +41,7 @@ xt_status text_open(const char *path, const tokenizer *t, text_corpus **out) {
 void text_release(text_corpus *c) {
     if (!c || --c->refs) return;
     free(c->tokens);
+    token_file_close(c->file);
     free(c);
 }
 
@@ -43,8 +62,14 @@ static xt_status get(void *user, int64_t i, void *x, void *y) {
     const windows *w = user;
     size_t at = w->first + (size_t)(i * w->seq), most = w->end - (size_t)w->seq - 1;
     if (w->training) at += (size_t)(xt_sample_uniform() * (double)w->seq);
-    const int32_t *from = w->corpus->tokens + (at < most ? at : most);
     int64_t *tokens = x, *next = y;
+    if (at > most) at = most;
+    if (w->corpus->file) {
+        const text_corpus *c = w->corpus;
+        XT_TRY(token_file_read(c->file, at, (size_t)w->seq, c->vocab, tokens));
+        return next ? token_file_read(c->file, at + 1, (size_t)w->seq, c->vocab, next) : NULL;
+    }
+    const int32_t *from = w->corpus->tokens + at;
     for (int64_t k = 0; k < w->seq; k++) {
         tokens[k] = from[k];
         if (next) next[k] = from[k + 1];

@@ -1,17 +1,20 @@
-/* A text file as tokens, and datasets of its windows. */
+/* A text file, or a file of tokens, and datasets of its windows. */
 #ifndef XTRAIN_MODELS_TEXT_H
 #define XTRAIN_MODELS_TEXT_H
 
 #include <xtrain/xtrain.h>
 
+#include "models/token_file.h"
 #include "models/tokenizer.h"
 
 typedef struct text_corpus {
-    int32_t *tokens;
+    int32_t *tokens; /* NULL: they are read from `file` */
+    token_file *file;
     size_t n, bytes; /* tokens; bytes of the file */
+    int64_t vocab; /* tokens are below */
     int refs;
 } text_corpus;
-/* Reads and encodes the whole file. Counted: a dataset retains it. */
+/* Reads and encodes the whole file; of a file of tokens (*.bin) nothing yet. Counted: a dataset retains it. */
 xt_status text_open(const char *path, const tokenizer *t, text_corpus **out);
 void text_release(text_corpus *c);
 /* Samples of seq tokens (i64) and the same one token on, from tokens [first, end). Training: windows lie side by side

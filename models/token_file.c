@@ -66,8 +66,8 @@ static xt_status read_beside(token_file *f) {
         f->vocab = (int64_t)vocab->valuedouble;
     cJSON_Delete(json);
     return known ? NULL
-                 : xt_status_new(XT_DATA_LOSS, "%s does not say \"dtype\": \"u16\" or \"u32\"; `xtrain tokenize` writes it",
-                                 name);
+                 : xt_status_new(XT_DATA_LOSS,
+                                 "%s does not say \"dtype\": \"u16\" or \"u32\"; `xtrain tokenize` writes it", name);
 }
 
 static xt_status open_file(token_file *f) {

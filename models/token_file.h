@@ -1,6 +1,6 @@
-/* Files of token numbers: u16 or u32, little-endian, one behind the other and nothing else, as nanoGPT's train.bin. Beside
- * FILE.bin lies FILE.bin.json with the width, the number of tokens and of the vocabulary; without it numbers have 16
- * bits. Tokens are read where they lie, when they are asked for. */
+/* Files of token numbers: u16 or u32, little-endian, one behind the other and nothing else, as nanoGPT's train.bin.
+ * Beside FILE.bin lies FILE.bin.json with the width, the number of tokens and of the vocabulary; without it numbers
+ * have 16 bits. Tokens are read where they lie, when they are asked for. */
 #ifndef XTRAIN_MODELS_TOKEN_FILE_H
 #define XTRAIN_MODELS_TOKEN_FILE_H
 

@@ -110,7 +110,8 @@ void tok_added_cut(const tok_added_list *l, bool after, const tok_piece *from, t
             for (size_t p; start > done && (p = last_char(t, start)) >= done; start = p)
                 if (!tok_is_space(tok_char(t.data + p, start - p, &k))) break;
         if (a->rstrip)
-            for (; end < t.n && tok_is_space(tok_char(t.data + end, t.n - end, &k)); end += k) {}
+            for (; end < t.n && tok_is_space(tok_char(t.data + end, t.n - end, &k)); end += k) {
+            }
         if (start < done) start = done;
         tok_push(out, (tok_piece){{t.data + done, start - done}, from->at_start && !done, -1});
         tok_push(out, (tok_piece){{t.data + start, end - start}, false, a->id});

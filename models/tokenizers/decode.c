@@ -72,9 +72,9 @@ static xt_status word_piece_read(tok_part *p, const cJSON *json) {
     return tok_read_text(&p->text, json, "prefix");
 }
 static tok_text cleaned(tok_text text, tok_arena *a) {
-    static const char *const pairs[][2] = {{" .", "."},     {" ?", "?"},   {" !", "!"},     {" ,", ","},
-                                           {" ' ", "'"},    {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
-                                           {" 's", "'s"},   {" 've", "'ve"}, {" 're", "'re"}};
+    static const char *const pairs[][2] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+                                           {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+                                           {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         text = replaced(text, pairs[i][0], pairs[i][1], SIZE_MAX, a);
     return text;
@@ -102,7 +102,10 @@ static xt_status bpe(const tok_part *p, tok_pieces *t) {
 }
 
 static int hex(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
 }
 /* <0x41>; -1: no such token. */
 static int fallback_byte(tok_text t) {

@@ -55,10 +55,11 @@ static xt_status read_template(around *a, const cJSON *json) {
         if (i == text) continue;
         const cJSON *token = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(single, i), "SpecialToken");
         const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(token, "id"));
-        const cJSON *ids = cJSON_GetObjectItemCaseSensitive(
-            name ? cJSON_GetObjectItemCaseSensitive(known, name) : NULL, "ids");
+        const cJSON *ids =
+            cJSON_GetObjectItemCaseSensitive(name ? cJSON_GetObjectItemCaseSensitive(known, name) : NULL, "ids");
         int n_ids = cJSON_GetArraySize(ids);
-        if (!n_ids) return xt_status_new(XT_DATA_LOSS, "a template's special token \"%.60s\" has no ids", name ? name : "");
+        if (!n_ids)
+            return xt_status_new(XT_DATA_LOSS, "a template's special token \"%.60s\" has no ids", name ? name : "");
         for (int q = 0; q < n_ids; q++) {
             const cJSON *id = cJSON_GetArrayItem(ids, i < text ? n_ids - 1 - q : q);
             XT_TRY(add_around(a, i > text, cJSON_IsNumber(id) ? id->valuedouble : -1));
@@ -143,9 +144,9 @@ int64_t tok_json_vocab(const tok_json *t) {
 
 const char *tok_json_token(const tok_json *t, int64_t id, size_t *out_n) {
     const tok_added *a = tok_added_find(&t->added, id);
-    tok_text text = a                                                   ? (tok_text){a->content, strlen(a->content)}
+    tok_text text = a                                  ? (tok_text){a->content, strlen(a->content)}
                     : id >= 0 && id < t->model.vocab.n ? t->model.vocab.tokens[id]
-                                                                        : (tok_text){NULL, 0};
+                                                       : (tok_text){NULL, 0};
     *out_n = text.n;
     return text.data ? text.data : "";
 }
@@ -226,7 +227,7 @@ xt_status tok_json_decode(const tok_json *t, const int32_t *ids, size_t n, bool 
     if (!s && !*out) s = out_of_memory();
     if (!s) {
         memcpy(*out, whole.data, whole.n);
-        (*out)[*out_n = whole.n] = 0;
+        (*out)[ *out_n = whole.n] = 0;
     }
     tok_arena_free(&a);
     return s;

@@ -94,10 +94,10 @@ xt_status tok_model_read(tok_model *m, const cJSON *json) {
     const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "type"));
     const cJSON *vocab = cJSON_GetObjectItemCaseSensitive(json, "vocab");
     if (!type) /* older files do not say it */
-        type = cJSON_GetObjectItemCaseSensitive(json, "merges")  ? "BPE"
-               : cJSON_IsArray(vocab)                            ? "Unigram"
+        type = cJSON_GetObjectItemCaseSensitive(json, "merges")                     ? "BPE"
+               : cJSON_IsArray(vocab)                                               ? "Unigram"
                : cJSON_GetObjectItemCaseSensitive(json, "max_input_chars_per_word") ? "WordPiece"
-                                                                 : "WordLevel";
+                                                                                    : "WordLevel";
     *m = (tok_model){.unknown = -1};
     XT_TRY(cJSON_IsArray(vocab) ? read_scored(m, vocab) : read_vocab(m, vocab));
     XT_TRY(read_unknown(m, json));
@@ -113,6 +113,6 @@ xt_status tok_model_read(tok_model *m, const cJSON *json) {
     }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(kinds[i].type, type) == 0) return kinds[i].read(m, json);
-    return xt_status_new(XT_UNIMPLEMENTED, "the model \"%.40s\" is not known; BPE, WordPiece, Unigram and WordLevel are",
-                         type);
+    return xt_status_new(XT_UNIMPLEMENTED,
+                         "the model \"%.40s\" is not known; BPE, WordPiece, Unigram and WordLevel are", type);
 }

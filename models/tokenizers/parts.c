@@ -92,8 +92,8 @@ xt_status tok_read_pattern(tok_part *p, const cJSON *pattern) {
         return xt_status_new(XT_DATA_LOSS, "a pattern is neither {\"String\": ...} nor {\"Regex\": ...}");
     if (regex) return tok_regex_new(regex, &p->regex);
     char *plain = quoted(text);
-    xt_status s = plain ? tok_regex_new(plain, &p->regex)
-                        : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a tokenizer");
+    xt_status s =
+        plain ? tok_regex_new(plain, &p->regex) : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a tokenizer");
     free(plain);
     return s;
 }

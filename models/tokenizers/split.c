@@ -103,10 +103,10 @@ static void cut_by_char(const tok_part *p, is_fn is, const tok_piece *from, tok_
     give(from, &s, how, out);
 }
 
-#define EACH(in, piece, out)                                                                  \
+#define EACH(in, piece, out)                                                                    \
     for (const tok_piece *piece = (in)->items; piece && piece < (in)->items + (in)->n; piece++) \
-        if (piece->id >= 0)                                                                   \
-            tok_push(out, *piece);                                                            \
+        if (piece->id >= 0)                                                                     \
+            tok_push(out, *piece);                                                              \
         else
 
 static bool is_space(const tok_part *p, uint32_t c) {

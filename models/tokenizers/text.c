@@ -118,8 +118,8 @@ bool tok_is_control(uint32_t c) {
 }
 
 bool tok_is_punctuation(uint32_t c) {
-    if (c < 0x80) return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
-                         (c >= '{' && c <= '~');
+    if (c < 0x80)
+        return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
     utf8proc_category_t k = category(c);
     return k >= UTF8PROC_CATEGORY_PC && k <= UTF8PROC_CATEGORY_PO;
 }

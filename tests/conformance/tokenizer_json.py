@@ -27,14 +27,14 @@ SCRIPTS = {
     "hangul": "가나다라마바사아자차카타파하거너더러머버서어저고노도로모보소오조구누두루무",
     "kana": "あいうえおかきくけこさしすせそたちつてとなにぬねのがぎぐげござアイウエオカキクケコパピプペポー",
 }
-JOINTS = [" ", " ", " ", " ", "  ", ", ", ". ", "! ", "? ", "-", "'", "'s ", "\t", " (", ") ", "/", "…", "\u3000", " 12 ",
-          " 2026 ", "3.14", "٣٤", "½", "①", "_", " $5", "€ "]
+JOINTS = [" ", " ", " ", " ", "  ", ", ", ". ", "! ", "? ", "-", "'", "'s ", "\t", " (", ") ", "/", "…", "\u3000",
+          " 12 ", " 2026 ", "3.14", "٣٤", "½", "①", "_", " $5", "€ "]
 HOSTILE = ["", " ", "   ", "\t\t", " a", "a ", "  a  b  ", "\u00a0x\u00a0", "\u200b", "\u180e", "a\u0300\u0301\u0302b",
            "\ufb01le \ufb03", "ＡＢＣ１２３", "①②③", "Ⅷ", "ｶﾞ", "각", "각", "\u1100\u1161\u11a8", "e\u0301", "é",
            "👍🏽👨‍👩‍👧‍👦🇩🇪", "👩🏽‍🚀" * 20, "\u202e abc", "x" * 300, "ab" * 500, " " * 200, "'" * 50, "İstanbul ıI",
-           "ﷺ", "\ufdfa", "\U0001f600", "\U000e0001", "\U0010ffff", "\u0378", "<s>", "</s>x", "a<s>b", " <s> ", "[MASK]",
-           "x [MASK] y", "<pad><pad>", "<0x41>", "<|end|>", "x<|end|>y", "<|end|><|end|>", "new  token", "newtokens",
-           "newtoken", " newtoken ", "a-newtoken-b", "Newtoken", "can't we'll I'm THEY'RE", "1234567890", "3,000.50",
+           "ﷺ", "\ufdfa", "\U0001f600", "\U000e0001", "\U0010ffff", "\u0378", "<s>", "</s>x", "a<s>b", " <s> ",
+           "[MASK]", "x [MASK] y", "<pad><pad>", "<0x41>", "<|end|>", "x<|end|>y", "<|end|><|end|>", "new  token",
+           "newtokens", "newtoken", " newtoken ", "a-newtoken-b", "Newtoken", "can't we'll I'm THEY'RE", "1234567890", "3,000.50",
            "\u2028line", "\x7f\x1b[0m", "�", "ﬀ", "\u00ad", "a\u200db", "\u0e33", "ำ", "क्षि", "ﾊﾝｶｸ", "㍻", "℀",
            "\u0345", "ΣΊΣΥΦΟΣ", "ẞ", "ǅ", "\u1e9b\u0323", "Å", "Ω", "Å"]
 
@@ -110,7 +110,8 @@ def llama3(vocab_size, corpus):
     t.add_special_tokens(["<|begin|>", "<|end|>"])
     t.post_processor = processors.Sequence([
         processors.ByteLevel(trim_offsets=False),
-        processors.TemplateProcessing(single="<|begin|> $A", special_tokens=[("<|begin|>", t.token_to_id("<|begin|>"))])])
+        processors.TemplateProcessing(single="<|begin|> $A",
+                                      special_tokens=[("<|begin|>", t.token_to_id("<|begin|>"))])])
     j = json.loads(t.to_str())
     j["model"]["ignore_merges"] = True
     return Tokenizer.from_str(json.dumps(j))

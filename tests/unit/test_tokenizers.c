@@ -1,5 +1,6 @@
-/* tokenizer.json: ids and texts of the tokenizers package for small tokenizers of each kind (tests/parity/tokenizers.json,
- * written by tests/conformance/tokenizer_json.py --fixed), files that are damaged, and texts that are no UTF-8. */
+/* tokenizer.json: ids and texts of the tokenizers package for small tokenizers of each kind
+ * (tests/parity/tokenizers.json, written by tests/conformance/tokenizer_json.py --fixed), files that are damaged, and
+ * texts that are no UTF-8. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -216,9 +217,9 @@ static void token_files_come_back(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_are_the_packages), cmocka_unit_test(streams_are_whole_characters),
-        cmocka_unit_test(any_bytes_have_ids), cmocka_unit_test(damaged_files_say_so),
-        cmocka_unit_test(token_files_come_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ids_are_the_packages),
+                                       cmocka_unit_test(streams_are_whole_characters),
+                                       cmocka_unit_test(any_bytes_have_ids), cmocka_unit_test(damaged_files_say_so),
+                                       cmocka_unit_test(token_files_come_back)};
     return cmocka_run_group_tests(tests, begin, end);
 }
