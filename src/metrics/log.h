@@ -72,8 +72,10 @@ void log_set_stage(log_stage s); /* of this thread; LOG_TRAIN at first */
 /* The trainer drives rows itself: switches the automatic rows of plain loops off. */
 void log_set_manual(bool on);
 /* A value of the trainer's own, unless the step logs one of that name itself: the name is the task's then, also before
- * and after, and the trainer's is called `otherwise` in steps without it. */
+ * and after, and the trainer's is called `otherwise` in steps without it. In rows of an epoch it is NAME_epoch, unless
+ * the task has a value of that name. */
 void log_own(const xt_src *src, const char *name, const char *otherwise, xt_tensor t, xt_log_opts o);
+bool log_own_has_epochs(const char *name); /* of the training: it is logged by log_own, and has NAME_epoch */
 /* The trainer: the number of the optimizer step being recorded, and whether its row is written: histograms and images
  * are read in no other. */
 void log_row_next(bool due, int64_t step);

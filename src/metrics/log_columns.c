@@ -3,9 +3,10 @@
  * a curve that jumps, and one of them what a callback watches: an error with both lines. */
 #include "metrics/log_int.h"
 
+/* The trainer's own value is in each run's rows: of its two names the steps' is the short one. */
 static const char *ending(const log_metric *m, bool epoch_level) {
     bool both = m->o.on_step == XT_ON && m->o.on_epoch == XT_ON;
-    return !both ? "" : epoch_level ? "_epoch" : "_step";
+    return !both ? "" : epoch_level ? "_epoch" : m->own ? "" : "_step";
 }
 
 void log_column_name(const log_metric *m, int loader_plus_1, bool epoch_level, char out[static LOG_COLUMN_BYTES]) {
@@ -38,12 +39,20 @@ static bool same_column(const log_metric *a, const log_metric *b, char column[st
     return false;
 }
 
-bool log_columns_free(const log_engine *e, const log_set *set, size_t which, const xt_src *src) {
+/* The trainer's own value gives the epoch's name to whom the task calls so. */
+static bool gives_way(log_metric *m, const char *column) {
+    if (!m->own || strcmp(m->name, column) == 0) return false;
+    m->o.on_epoch = XT_OFF;
+    return true;
+}
+
+bool log_columns_free(const log_engine *e, log_set *set, size_t which, const xt_src *src) {
     const log_metric *m = &set->metrics[which];
     char column[LOG_COLUMN_BYTES];
-    for (size_t i = 0; i < set->n; i++)
-        if (i != which && !set->metrics[i].restored && same_column(m, &set->metrics[i], column))
-            return taken(src, m->name, column, set->metrics[i].src);
+    for (size_t i = 0; i < set->n; i++) {
+        if (i == which || set->metrics[i].restored || !same_column(m, &set->metrics[i], column)) continue;
+        if (!gives_way(&set->metrics[i], column)) return taken(src, m->name, column, set->metrics[i].src);
+    }
     log_column_name(m, 0, true, column);
     for (size_t i = 0; i < e->n_seen && m->o.on_epoch == XT_ON; i++)
         if (set == &e->sets[e->seen[i].stage] && strcmp(e->seen[i].name, column) == 0)
@@ -59,13 +68,28 @@ static bool of_a_loader(const char *name, const char *column) {
     return strncmp(name, column, n) == 0 && strncmp(name + n, mark, sizeof mark - 1) == 0;
 }
 
+bool log_columns_known(const log_engine *e, log_stage s, const char *column) {
+    char its[LOG_COLUMN_BYTES];
+    for (size_t i = 0; i < e->sets[s].n; i++) {
+        const log_metric *m = &e->sets[s].metrics[i];
+        for (int epoch = 0; epoch < 2 && !m->own && !m->restored; epoch++) {
+            log_column_name(m, 0, epoch, its);
+            if ((epoch ? m->o.on_epoch : m->o.on_step) == XT_ON && strcmp(its, column) == 0) return true;
+        }
+    }
+    for (size_t i = 0; i < e->n_seen; i++)
+        if (e->seen[i].stage == s && strcmp(e->seen[i].name, column) == 0) return true;
+    return false;
+}
+
 bool log_columns_between(log_engine *e, const xt_src *src, const char *name) {
-    const log_set *set = &e->sets[e->given_stage];
+    log_set *set = &e->sets[e->given_stage];
     char column[LOG_COLUMN_BYTES];
     for (size_t i = 0; i < set->n; i++) {
-        const log_metric *m = &set->metrics[i];
+        log_metric *m = &set->metrics[i];
         log_column_name(m, 0, true, column);
         if (m->restored || m->o.on_epoch != XT_ON) continue;
+        if (strcmp(name, column) == 0 && gives_way(m, column)) continue;
         if (strcmp(name, column) == 0 || of_a_loader(name, column)) return taken(src, name, name, m->src);
     }
     for (size_t i = 0; i < e->n_seen; i++)

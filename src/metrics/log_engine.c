@@ -27,6 +27,14 @@ bool log_knows(log_stage s, const char *name) {
     return false;
 }
 
+bool log_own_has_epochs(const char *name) {
+    const log_engine *e = log_engine_peek();
+    for (size_t i = 0; e && i < e->sets[LOG_TRAIN].n; i++)
+        if (strcmp(e->sets[LOG_TRAIN].metrics[i].name, name) == 0)
+            return e->sets[LOG_TRAIN].metrics[i].own && e->sets[LOG_TRAIN].metrics[i].o.on_epoch == XT_ON;
+    return false;
+}
+
 /* A row's name may have more behind that of the log call. */
 static bool names_row(const char *logged, const char *row) {
     size_t n = strlen(logged);

@@ -123,7 +123,8 @@ void log_unread_free(log_engine *e);
 
 /* log_columns.c: the names that values have in rows. Each gives false with an error that names both lines. */
 /* `which` of the set has names of its own: it is new, or logged again for the first time in this fit */
-bool log_columns_free(const log_engine *e, const log_set *set, size_t which, const xt_src *src);
+bool log_columns_free(const log_engine *e, log_set *set, size_t which, const xt_src *src);
+bool log_columns_known(const log_engine *e, log_stage s, const char *column); /* of the task's values, by rows' names */
 bool log_columns_between(log_engine *e, const xt_src *src, const char *name);
 void log_columns_forget(log_engine *e, log_stage s); /* a fit or a pass begins */
 void log_columns_end(log_engine *e);

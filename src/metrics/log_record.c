@@ -16,6 +16,9 @@ static void refuse_other(const log_metric *m, const xt_src *src, const char *wha
                          m->name, src_text(m->src, at, sizeof at), what));
 }
 
+/* The call under way is the trainer's own (log_own): the names of its columns are others than a task's. */
+static __thread bool own_call;
+
 static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o, int64_t count,
                              xt_metric_finish finish, double arg, bool share) {
     log_set *set = &e->sets[e->stage];
@@ -37,7 +40,8 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
                               .count = count,
                               .finish = finish,
                               .arg = arg,
-                              .share = share};
+                              .share = share,
+                              .own = own_call};
             if (!log_columns_free(e, set, i, src)) {
                 m->restored = true;
                 return NULL;
@@ -70,7 +74,8 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
                     .count = count,
                     .finish = finish,
                     .arg = arg,
-                    .share = share};
+                    .share = share,
+                    .own = own_call};
     if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
         base_free(m.name);
         lazy_fail(status_oom(sizeof m, "a metric"));
@@ -256,9 +261,12 @@ void log_own(const xt_src *src, const char *name, const char *otherwise, xt_tens
     for (size_t i = 0; m && !m->own && i < set->n_pending; i++)
         if (&set->metrics[set->pending[i].metric] == m) return;
     if (m && !m->own) name = otherwise;
+    char epoch[LOG_COLUMN_BYTES];
+    snprintf(epoch, sizeof epoch, "%s_epoch", name);
+    if (e && log_columns_known(e, e->stage, epoch)) o.on_epoch = XT_OFF; /* the task has one of its own */
+    own_call = true;
     xt_log_at(src, name, t, o);
-    m = set ? known(set, name) : NULL;
-    if (m) m->own = true;
+    own_call = false;
 }
 
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {

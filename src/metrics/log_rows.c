@@ -76,7 +76,7 @@ static bool name_metric(log_job *j, const log_metric *m, int loader_plus_1, bool
                     .reduce = m->o.reduce,
                     .on_level = (epoch_level ? m->o.on_epoch : m->o.on_step) == XT_ON,
                     .sync = m->o.sync_dist == XT_ON,
-                    .prog_bar = m->o.prog_bar == XT_ON,
+                    .prog_bar = m->o.prog_bar == XT_ON && !(m->own && epoch_level),
                     .at = m->at,
                     .count = m->count,
                     .finish = m->finish,

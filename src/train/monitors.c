@@ -34,6 +34,11 @@ void monitors_tell(const xt_trainer *t, const char *who, const char *name, doubl
         log_once(key, XT_SEV_WARNING,
                  "%s: %s is NaN at step %lld: it counts as the worst value there is, as every NaN of it will", who,
                  name, (long long)t->global_step);
+    snprintf(key, sizeof key, "%.32s step %.200s", who, name);
+    if (log_own_has_epochs(name))
+        log_once(key, XT_SEV_INFO,
+                 "%s watches %s, the loss of the newest row's step alone; %s_epoch is its mean over the epoch", who,
+                 name, name);
     snprintf(key, sizeof key, "%.32s part %.200s", who, name);
     if (w->size > 1 && !lazy_spmd() && log_of_one_rank(name, &src))
         log_once(key, XT_SEV_WARNING,

@@ -369,7 +369,7 @@ const char *train_run_name(const xt_trainer *t) {
 }
 
 double train_metric_of(const char *name) {
-    static const char *const endings[] = {"_epoch", "", "_step"};
+    static const char *const endings[] = {"", "_epoch", "_step"};
     char full[512];
     for (size_t i = 0; name && i < BASE_COUNT(endings); i++) {
         double v;

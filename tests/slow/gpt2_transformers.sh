@@ -1,7 +1,7 @@
 #!/bin/bash
-# GPT-2's files and Hugging Face's own library, both ways and in each precision: its model takes every tensor of a folder
-# that `xtrain fit --ckpt` wrote, under its name and the right way round, gives the same logits and the same text, and
-# what it saves again is read here with the same outputs. HF_PYTHON names a Python that has transformers and torch.
+# GPT-2's files and Hugging Face's own library, both ways and in each precision: its model takes every tensor of a
+# folder that `xtrain fit --ckpt` wrote, under its name and the right way round, gives the same logits and the same
+# text, and what it saves again is read here with the same outputs. HF_PYTHON names a Python with transformers, torch.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
