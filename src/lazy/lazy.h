@@ -186,6 +186,7 @@ xt_tensor lazy_carry(const xt_src *src, lazy_role role, ir_value *v, xt_tensor o
 /* A handle of its own, kept, for a value that is a buffer already: xt_drop it. None: it is still to be computed, or it
  * is a state, whose buffer the next step may update in place. Nothing is recorded. */
 xt_tensor lazy_share(const xt_src *src, xt_tensor t);
+bool lazy_is_kept(xt_tensor t); /* by xt_keep, and no state */
 /* A tensor over a buffer that is on the device already (loader batches); takes the reference over. Dies at the
  * next boundary. */
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *b);

@@ -71,6 +71,7 @@ void log_remove_sink(const log_sink *s); /* waits for rows under way, then close
 void log_set_stage(log_stage s); /* of this thread; LOG_TRAIN at first */
 /* The trainer drives rows itself: switches the automatic rows of plain loops off. */
 void log_set_manual(bool on);
+void log_loop_ends(void); /* before a fit has loggers: what a loop before it has logged is in the loop's own files */
 /* A value of the trainer's own, unless the step logs one of that name itself: the name is the task's then, also before
  * and after, and the trainer's is called `otherwise` in steps without it. In rows of an epoch it is NAME_epoch, unless
  * the task has a value of that name. */

@@ -89,6 +89,16 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
     return &set->metrics[set->n - 1];
 }
 
+/* A kept tensor may be dropped behind the log call, before the step's end looks at the value. In a
+ * compiled function that is an error, and a handle made anew at each recording would end its replays. */
+static void hold_kept(const xt_src *src, log_pending *p) {
+    if (p->is_number || p->weight.slot || !lazy_is_kept(p->value) || lazy_tracing()) return;
+    xt_tensor shared = lazy_share(src, p->value);
+    p->held = lazy_type(shared) != NULL;
+    if (!p->held) lazy_begin(src);
+    p->value = p->held ? shared : lazy_wrap(lazy_value(p->value), "xt_log");
+}
+
 typedef struct noted { /* what a log call gives */
     xt_tensor value, weight; /* value none: number */
     double number, weight_value;
@@ -183,7 +193,10 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
                      .weight_value = v.weight_value,
                      .is_number = !v.value.slot,
                      .weigh = v.weigh};
-    if (!VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) lazy_fail(status_oom(sizeof p, "a logged value"));
+    hold_kept(src, &p);
+    if (VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) return;
+    log_pending_drop(&p);
+    lazy_fail(status_oom(sizeof p, "a logged value"));
 }
 
 void log_pending_move(log_engine *e, log_stage from, log_stage to) {

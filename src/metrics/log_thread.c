@@ -93,6 +93,11 @@ void log_set_stage(log_stage s) {
     if (e) e->stage = s;
 }
 
+void log_loop_ends(void) {
+    log_engine *e = log_engine_peek();
+    if (e && !e->manual) log_plain_last_rows(e);
+}
+
 void log_set_manual(bool on) {
     log_engine *e = log_engine_get();
     if (!e) return;

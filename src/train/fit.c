@@ -216,6 +216,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
         t->train = t->val = NULL;
         return s;
     }
+    log_loop_ends();
     t->loss_begins = t->fitting = true;
     t->validated = t->validation_next = false;
     t->validated_step = -1;

@@ -350,6 +350,72 @@ static void what_follows_calls_runs_no_program_a_step(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* --- tensors that are dropped behind the log call --- */
+/* `when`: of the step, a call's result, of an earlier step; `every`: steps */
+static void check_dropped(const char *run, int when, int every) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_forward(p.m, xt_zeros(XT_F32, 2, 1));
+    p.o = xt_sgd(p.m, .lr = 0.1);
+    xt_mark_step();
+    xt_log_every_n_steps(1);
+    xt_step *f = xt_compile(numbered_step, .user = &p, .name = "step");
+    for (int i = 1; i <= every; i++) {
+        float v[2] = {(float)i, (float)i};
+        xt_tensor x = xt_from_array(v, XT_F32, 2, 1), now = xt_keep(when == 1 ? xt_call(f, x) : xt_mean(x));
+        if (when != 1) train_step(&p, x);
+        if (when == 2) xt_mark_step();
+        xt_log("x", now);
+        xt_log("twice", now);
+        xt_drop(now);
+        if (when == 0) xt_mark_step();
+    }
+    same("an error", xt_error() ? xt_status_message(xt_error()) : "", "");
+    xt_clear_error();
+    xt_finish();
+    /* behind the boundary a value goes with the next step, and the last has none */
+    const char *want =
+        when == 2 ? "train/step@2=1 train/step@3=2 train/step@3=3" : "train/step@1=1 train/step@2=2 train/step@3=3";
+    same("x", rows_of(run, "x"), want);
+    same("twice", rows_of(run, "twice"), want);
+}
+static void dropped_values_are_logged(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int when = 0; when < 3; when++) in_a_child(check_dropped, when, 3);
+    assert_int_equal(wrong, 0);
+}
+
+/* --- a fit behind a loop --- */
+static xt_tensor fit_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return xt_mean(xt_forward(m, b.x));
+}
+static xt_optimizer *fit_sgd(xt_module *m, void *user) {
+    (void)user;
+    return xt_sgd(m, .lr = 0.1);
+}
+/* What the loop has not yet a row for has one when the fit begins, in the loop's files, and is in none of the fit's. */
+static void check_fit_behind(const char *run, int when, int every) {
+    (void)when, (void)every;
+    for (int i = 0; i < 4; i++) {
+        xt_log_value("x", 4 + 2 * i, .on_epoch = XT_ON, .on_step = XT_OFF);
+        xt_log_value("y", i);
+        if (i < 3) xt_mark_step();
+    }
+    xt_task task = {.net = net, .training_step = fit_step, .configure_optimizers = fit_sgd};
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF);
+    same("the fit", xt_fit(t, &task, data(4), NULL) ? "fails" : "", "");
+    xt_finish();
+    same("x", rows_of(run, "x"), "train/epoch@0=7");
+    same("y", rows_of(run, "y"), "train/step@0=1.5"); /* without an optimizer, one window */
+}
+static void a_fit_ends_the_loop_before_it(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    in_a_child(check_fit_behind, 11, 50);
+    assert_int_equal(wrong, 0);
+}
+
 /* --- threads that end before xt_finish --- */
 static void *a_thread(void *unused) {
     for (int i = 0; i < 3; i++) {
@@ -383,9 +449,14 @@ static void a_thread_ends(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        T(plain_loops),  T(a_plain_loop_is_an_epoch),           T(passes_have_rows),
-        T(odd_loops),    T(what_follows_a_call_is_of_its_step), T(what_follows_calls_runs_no_program_a_step),
-        T(a_thread_ends)};
+    const struct CMUnitTest tests[] = {T(plain_loops),
+                                       T(a_plain_loop_is_an_epoch),
+                                       T(passes_have_rows),
+                                       T(odd_loops),
+                                       T(what_follows_a_call_is_of_its_step),
+                                       T(what_follows_calls_runs_no_program_a_step),
+                                       T(dropped_values_are_logged),
+                                       T(a_fit_ends_the_loop_before_it),
+                                       T(a_thread_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

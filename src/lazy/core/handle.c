@@ -31,6 +31,12 @@ xt_tensor xt_keep_at(const xt_src *src, xt_tensor t) {
     return t;
 }
 
+bool lazy_is_kept(xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    const lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
+    return s && s->kept && !s->is_state;
+}
+
 xt_tensor lazy_share(const xt_src *src, xt_tensor t) {
     lazy_ctx *c = lazy_ctx_get();
     const lazy_slot *of = c ? lazy_slot_of(c, t) : NULL;
