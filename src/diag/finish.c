@@ -3,6 +3,7 @@
 #include "base/handle.h"
 #include "coll/coll.h"
 #include "diag/diag.h"
+#include "lazy/core/left.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -241,6 +242,12 @@ static void end_program(const char *what, const xt_src *src) {
 }
 
 int xt_finish_at(const xt_src *src) {
+    if (lazy_errors_held()) { /* it would free what the pass goes on with */
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "xt_finish inside a function that xt_fit, or another pass of the Trainer, has called: it "
+                             "would end what is under way there; call it after that has returned"));
+        return 1;
+    }
     int64_t steps = counter_get(COUNTER_steps), runs = counter_get(COUNTER_executions);
     bool ok = lazy_boundary(LAZY_FINISH, src);
     if (counter_get(COUNTER_executions) > runs) steps = counter_get(COUNTER_steps); /* the last step ended here */

@@ -292,6 +292,7 @@ int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task
     lazy_hold hold = {0};
     xt_task sized;
     lazy_hold_errors(&hold);
+    if (!hold.outer) lazy_steps_for_caller(false); /* of a fit that was left by longjmp */
     int out = fit(src, t, train_sized(src, task, task_size, &sized), train, val);
     lazy_release_errors(&hold);
     lazy_call_ended(LAZY_CALL_FIT, src, out == 1);

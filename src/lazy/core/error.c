@@ -16,6 +16,7 @@
 #include "crash/crash.h"
 #include "coll/coll.h"
 #include "lazy/core/ctx.h"
+#include "lazy/core/left.h"
 
 #include <stdlib.h>
 
@@ -47,9 +48,20 @@ static xt_status with_line(xt_status s) {
 }
 
 static _Thread_local lazy_hold *hold;
+static _Thread_local const char *below; /* what the innermost holder calls has its frames from here on down */
+
+/* The innermost hold of a call that is under way. One that was left by longjmp is none, and its memory is gone. */
+__attribute__((noinline)) static lazy_hold *held(void) {
+    if (hold && (const char *)__builtin_frame_address(0) > below) hold = NULL;
+    return hold;
+}
+
+bool lazy_errors_held(void) {
+    return held() != NULL;
+}
 
 static bool in_trial(void) {
-    for (const lazy_hold *h = hold; h; h = h->outer)
+    for (const lazy_hold *h = held(); h; h = h->outer)
         if (h->trial) return true;
     return false;
 }
@@ -116,19 +128,22 @@ bool lazy_error_told(void) {
     return c && c->error && c->error_told;
 }
 
-void lazy_hold_errors(lazy_hold *h) {
+__attribute__((noinline)) void lazy_hold_errors(lazy_hold *h) {
+    if (hold && hold <= h) hold = NULL; /* an outer one that lives lies above; this one was left by longjmp */
     h->outer = hold;
     hold = h;
+    below = __builtin_frame_address(0);
 }
 
 void lazy_release_errors(lazy_hold *h) {
     hold = h->outer;
+    below = (const char *)hold;
     lazy_ctx *c = lazy_ctx_there();
     if (!hold && c && !c->error_seen && !status_was_looked_at()) lazy_tell_pending();
 }
 
 bool lazy_tell_at_once(bool on) {
-    bool was = hold && hold->tells;
+    bool was = held() && hold->tells;
     if (hold) hold->tells = on;
     return was;
 }
@@ -161,7 +176,7 @@ void lazy_fail(xt_status s) {
     if (c->error_lost) c->error = name_lost(c->error);
     c->error_seen = c->error_told = false;
     status_watch(c->error);
-    if (!hold || hold->tells) lazy_tell_pending();
+    if (!held() || hold->tells) lazy_tell_pending();
 }
 
 void lazy_set_aside(lazy_aside *a) {
@@ -253,13 +268,13 @@ void lazy_exit(int code) {
 
 bool lazy_error_ends(void) {
     const lazy_ctx *c = lazy_ctx_there();
-    return c && c->error && !c->error_seen && !status_was_looked_at() && !hold && !lazy_error_handled();
+    return c && c->error && !c->error_seen && !status_was_looked_at() && !held() && !lazy_error_handled();
 }
 
 void lazy_end_if_unseen(const char *what, const xt_src *src) {
     const lazy_ctx *c = lazy_ctx_there();
     if (!c || !c->error || c->in_boundary || c->replay_log || c->loop) return;
-    if (hold && hold->end && !c->error_seen && !status_was_looked_at()) hold->end(hold->user);
+    if (held() && hold->end && !c->error_seen && !status_was_looked_at()) hold->end(hold->user);
     if (!lazy_error_ends()) return;
     if (ender) ender(what, src);
     leave(1);

@@ -1,9 +1,45 @@
 /* The loop whose body is being recorded: the builder stands in the body's block until its end. What records it (ops:
  * xt_scan) knows what the loop carries; here is what the rest of the core has to know: that nothing in it has one
  * value, and how often it runs. */
-#include "lazy/core/ctx.h"
+#include "lazy/core/left.h"
+#include "lazy/core/replay_log.h"
+
+static void said_left(lazy_ctx *c, const char *what) {
+    lazy_fail(
+        status_new(XT_FAILED_PRECONDITION, src_get(c->b.src),
+                   "%s was left without returning (longjmp): what this step had recorded is dropped; let it return, "
+                   "and tell what went wrong by a variable",
+                   what));
+}
+
+/* The builder stands at the step's end again. What the loop's own frame knew is gone: nothing of it is read. */
+static void loop_left(lazy_ctx *c) {
+    const ir_block *step = ir_func_block(c->func);
+    for (size_t i = 0; i < c->n_step_slots; i++) {
+        const lazy_slot *s = &c->slots[c->step_slots[i]];
+        if (s->live && s->value && s->value->block != step) lazy_slot_free(c, c->step_slots[i], c->b.src);
+    }
+    c->loop = NULL;
+    c->settled = NULL;
+    c->n_bounds_sites = 0;
+    c->b.block = ir_func_block(c->func);
+    c->b.before = NULL;
+    xt_status_free(c->b.status);
+    c->b.status = NULL;
+    said_left(c, "the function of xt_scan");
+}
+
+__attribute__((noinline)) void lazy_forget_left_now(lazy_ctx *c) {
+    const char *here = __builtin_frame_address(0);
+    if (c->loop && here > (const char *)c->loop) loop_left(c);
+    lazy_replay_log *t = c->replay_log;
+    if (!t || here <= t->frame) return;
+    t->left(c, t);
+    said_left(c, "the function of xt_call");
+}
 
 bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what) {
+    lazy_forget_left(c);
     if (!c->loop) return false;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                          "%s inside the function of xt_scan, called at %s:%d: it is recorded once and runs for every "

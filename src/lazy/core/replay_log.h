@@ -46,6 +46,8 @@ struct lazy_replay_log {
     /* may a program of this key be one of the function's? An error where it has too many */
     xt_status (*admit)(lazy_replay_log *t, hash128 key, const lazy_event *ev);
     const xt_src *src;
+    const char *frame; /* of the call that records */
+    void (*left)(lazy_ctx *c, lazy_replay_log *t); /* that call will never go on: frees t */
     bool in_fn; /* fn runs; else its boundary does */
     lazy_signature sig;
     xt_tensor *in; /* the handles fn gets */

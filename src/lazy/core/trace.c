@@ -1,6 +1,7 @@
 /* The trace of the current step: ops are appended to the main function of a module; buffers enter as its arguments at
  * their first use. */
 #include "lazy/core/ctx.h"
+#include "lazy/core/left.h"
 
 int64_t lazy_step_began(void) {
     lazy_ctx *c = lazy_ctx_get();
@@ -37,6 +38,7 @@ ir_builder *lazy_begin(const xt_src *src) {
         return &nowhere;
     }
     c->b.src = src_intern(src);
+    lazy_forget_left(c);
     atomic_store_explicit(&recorded_last, c->b.src, memory_order_relaxed);
     c->b.path = c->path;
     c->operand_failed = false;

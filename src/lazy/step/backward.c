@@ -4,6 +4,7 @@
  *
  * Rules of src/grad are derivatives without conjugation, as in JAX; users get PyTorch's, which are conjugated: this
  * file turns complex gradients around on their way in and out. */
+#include "lazy/core/left.h"
 #include "lazy/step/step.h"
 #include "grad/grad.h"
 
@@ -219,6 +220,10 @@ bool lazy_steps_for_caller(bool on) {
 bool lazy_refuse_second_step(const xt_src *src, const char *what) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || !c->steps_for_caller) return false;
+    if (!lazy_errors_held()) { /* the trainer's pass was left by longjmp out of training_step */
+        c->steps_for_caller = false;
+        return false;
+    }
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                          "%s in training_step: the trainer calls xt_backward and xt_optimizer_step itself on the loss "
                          "that training_step returns, and a second call would count every gradient "

@@ -1,6 +1,7 @@
 /* Step boundaries: collect what the step must leave behind, run the one program that makes it, hand the results to
  * their slots, end the step. */
 #include "coll/coll.h"
+#include "lazy/core/left.h"
 #include "lazy/core/listeners.h"
 #include "lazy/step/step.h"
 
@@ -363,6 +364,7 @@ void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
 }
 
 bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_kept) {
+    lazy_forget_left(c);
     c->in_boundary = true;
     note_place(c, cause, src);
     lazy_observe_before(cause);

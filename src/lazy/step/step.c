@@ -1,6 +1,7 @@
 /* xt_compile and xt_call: which recording of a step function fits a call, and recording one when none does. */
 #include "base/handle.h"
 #include "lazy/core/labels.h"
+#include "lazy/core/left.h"
 #include "lazy/step/step.h"
 
 static void step_free(void *p) {
@@ -180,6 +181,7 @@ static void log_end(lazy_ctx *c, lazy_replay_log *t) {
     base_free(t->asked);
     base_free(t->labels);
     lazy_program_release(t->program);
+    base_free(t);
 }
 
 /* The result leaves the step: a node's value becomes its buffer. A state or an input stays what it is, and its value
@@ -236,9 +238,21 @@ static xt_status admit(lazy_replay_log *t, hash128 key, const lazy_event *ev) {
     return VEC_PUSH(f->keys, f->n_keys, f->cap_keys, key) ? NULL : status_oom(sizeof key, "a compiled step function");
 }
 
-static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const xt_tensor *in) {
-    lazy_replay_log t = {.step = f, .admit = admit, .src = src, .in_fn = true};
+/* The function of xt_call was left by longjmp. */
+static void recording_left(lazy_ctx *c, lazy_replay_log *t) {
+    lazy_plan_free(t->plan);
+    log_end(c, t);
+}
+
+/* In a frame of its own, which lies deep enough to tell that it is gone (left.h). */
+__attribute__((noinline)) static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n,
+                                                  const xt_tensor *in) {
+    lazy_inside_fn inside;
+    lazy_replay_log *t = base_calloc(1, sizeof *t);
     xt_tensor out = {0};
+    if (!t) return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_call: no memory for the recording of %s", f->name);
+    *t = (lazy_replay_log){
+        .step = f, .admit = admit, .src = src, .frame = (const char *)&inside, .left = recording_left, .in_fn = true};
     size_t n_kept = c->n_step_slots;
     f->traces++;
     counter_add(COUNTER_recordings, 1);
@@ -247,26 +261,25 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
         log_msg(XT_SEV_INFO, "%s: recorded at the call at %s (recording %lld): %s", f->name,
                 src_text(src_intern(src), at, sizeof at), (long long)f->traces, f->reason);
     }
-    bool ready = log_begin(c, &t, n, in);
-    c->replay_log = &t;
+    bool ready = log_begin(c, t, n, in);
+    c->replay_log = t;
     if (ready) {
-        lazy_inside_fn inside;
         lazy_enter(&inside, "the function of xt_call", f);
-        t.result = f->fn(t.in, n, f->user);
+        t->result = f->fn(t->in, n, f->user);
         lazy_leave(&inside);
     } else
-        lazy_fail(status_oom(sizeof t, "a compiled step function"));
-    t.in_fn = false;
-    ask_result(c, &t);
-    lazy_slot *s = lazy_slot_of(c, t.result);
+        lazy_fail(status_oom(sizeof *t, "a compiled step function"));
+    t->in_fn = false;
+    ask_result(c, t);
+    lazy_slot *s = lazy_slot_of(c, t->result);
     bool own = s && !s->failed && !s->persistent && s->value; /* a node: its handle survives */
     lazy_buf *held = s && !own && !s->failed && !s->value ? s->buf : NULL;
     lazy_buf_retain(held);
     bool persistent = s && s->persistent && s->value;
     bool ok = lazy_end_step(c, LAZY_CALL, src, n_kept);
     if (ok && own)
-        out = t.result;
-    else if (ok && persistent && (s = lazy_slot_of(c, t.result))) {
+        out = t->result;
+    else if (ok && persistent && (s = lazy_slot_of(c, t->result))) {
         lazy_buf_retain(s->buf);
         out = alias_of(c, s->buf, s->src);
     } else if (ok && held) {
@@ -275,10 +288,10 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
     }
     lazy_buf_release(held);
     if (ok)
-        keep_plan(c, f, &t);
+        keep_plan(c, f, t);
     else
-        lazy_plan_free(t.plan);
-    log_end(c, &t);
+        lazy_plan_free(t->plan);
+    log_end(c, t);
     c->call_ended_step = true;
     lazy_end_if_lost("xt_call", src); /* what went wrong in the function is the caller's to look at first */
     return ok ? out : lazy_failed_tensor(src);
@@ -334,6 +347,7 @@ xt_tensor xt_call_at(const xt_src *src, xt_step *f, int n, const xt_tensor *in) 
                           f->name);
     if (n < 0 || (n > 0 && !in)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_call: %d inputs of %s", n, f->name);
     if (c->error || !check_inputs(c, src, f, n, in)) return lazy_failed_tensor(src);
+    lazy_forget_left(c);
     if (c->replay_log && c->replay_log->in_fn) return f->fn(in, n, f->user);
     if (lazy_in_loop(c, src, "xt_call")) return lazy_failed_tensor(src);
     if (c->in_boundary)
