@@ -45,6 +45,13 @@ static const struct {
      "tensor<9x9xf32>\n"
      "return %0, %1, %4, %5 : tensor<5x8xf32>, tensor<3x4xf32>, tensor<8x6xi32>, tensor<9x9xf32>\n}\n",
      0},
+    {"other names of what a loop makes",
+     "func.func @main(%a: tensor<4x6xf32>) -> tensor<6x4xf32> {\n"
+     "%0 = stablehlo.reverse %a, dims = [1] : tensor<4x6xf32>\n%1 = stablehlo.add %a, %0 : tensor<4x6xf32>\n"
+     "%2 = stablehlo.reshape %1 : (tensor<4x6xf32>) -> tensor<2x2x6xf32>\n"
+     "%3 = stablehlo.transpose %2, dims = [1, 0, 2] : (tensor<2x2x6xf32>) -> tensor<2x2x6xf32>\n"
+     "%4 = stablehlo.reshape %3 : (tensor<2x2x6xf32>) -> tensor<6x4xf32>\nreturn %4 : tensor<6x4xf32>\n}\n",
+     0},
 };
 
 static void agree(const char *switches) {

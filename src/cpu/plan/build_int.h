@@ -84,6 +84,9 @@ xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done); /* as
 
 /* group*.c */
 xt_status group_join(cpu_builder *b, const ir_op *op);
+/* Whether an op that only names its operand anew (a reshape) would join the group that makes the operand. A group of
+ * names alone would be a loop without results. */
+bool group_takes_name(cpu_builder *b, const ir_op *op);
 xt_status group_close(cpu_builder *b, uint32_t g, group_end end);
 /* Rematerialises v of an open group: made by a vector program of its own that stores it as f32 and reads what the group
  * reads; the group stays open, and v counts as read inside it. Left empty where v is none, or needs more than `ops`

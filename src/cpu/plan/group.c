@@ -30,9 +30,23 @@ static xt_status merge(cpu_builder *b, uint32_t into, uint32_t from) {
     return NULL;
 }
 
-xt_status group_join(cpu_builder *b, const ir_op *op) {
+static group group_for(cpu_builder *b, const ir_op *op) {
     const ir_type *made = op->out[0].type;
-    const group want = {.count = made->count, .merged_into = CPU_NONE, .feature = layout_of_loop(b, op), .like = made};
+    return (group){.count = made->count, .merged_into = CPU_NONE, .feature = layout_of_loop(b, op), .like = made};
+}
+
+static bool has_room(const cpu_builder *b, const group *h, const ir_op *op) {
+    return b->fuse_on && h->n < GROUP_MAX_OPS && h->inputs + op->n_in <= GROUP_MAX_INPUTS;
+}
+
+bool group_takes_name(cpu_builder *b, const ir_op *op) {
+    const group want = group_for(b, op);
+    uint32_t g = open_group(b, op->in[0], &want);
+    return g != CPU_NONE && has_room(b, &b->groups[g], op);
+}
+
+xt_status group_join(cpu_builder *b, const ir_op *op) {
+    const group want = group_for(b, op);
     /* First what comes from outside: making it may close groups, also ones this op might have joined. */
     for (uint32_t i = 0; i < op->n_in; i++)
         if (open_group(b, op->in[i], &want) == CPU_NONE) XT_TRY(prepare(b, op->in[i], &want));
@@ -48,7 +62,7 @@ xt_status group_join(cpu_builder *b, const ir_op *op) {
         if (g == target) continue;
         group *h = &b->groups[g];
         if (target == CPU_NONE) {
-            if (!b->fuse_on || h->n >= GROUP_MAX_OPS || h->inputs + op->n_in > GROUP_MAX_INPUTS) {
+            if (!has_room(b, h, op)) {
                 XT_TRY(group_close(b, g, b->fuse_on ? GROUP_FULL : GROUP_ALONE));
                 outside++;
             } else {

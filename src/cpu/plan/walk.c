@@ -41,7 +41,7 @@ static xt_status lower_op(cpu_builder *b, const ir_op *op) {
         /* A reshape of something a loop computes is that loop's own business. */
         if ((op->code == OP_reshape || (op->code == OP_bitcast_convert && !half)) && in && in->state == VALUE_MEMBER &&
             !in->feature && op->in[0]->type->count == op->out[0].type->count &&
-            vprog_type_of(op->out[0].type->dtype, &ignored))
+            vprog_type_of(op->out[0].type->dtype, &ignored) && group_takes_name(b, op))
             return group_join(b, op);
         for (uint32_t i = 0; i < op->n_out; i++) XT_TRY(keep_lazy(b, &op->out[i]));
         return NULL;
