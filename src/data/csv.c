@@ -81,9 +81,10 @@ static int64_t count_of(const char *text, size_t n, char what) {
 
 /* The length of the record at r->at without its line end, and with it; false when the text ends inside. */
 static bool record_length(const reader *r, size_t *out_n, size_t *out_whole) {
+    if (!r->text) return false; /* nothing is read yet */
     const char *from = r->text + r->at, *end = r->text + r->end, *p = from, *newline;
     int64_t quotes = 0;
-    while ((newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL)) { /* nothing may have been read yet */
+    while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
         quotes += count_of(p, (size_t)(newline - p), '"');
         p = newline + 1;
         if (quotes % 2 == 0) break;
