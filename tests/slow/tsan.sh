@@ -12,8 +12,8 @@ check "the build" [ $? = 0 ]
 export TSAN_OPTIONS="suppressions=$root/tests/tsan.supp halt_on_error=1 ignore_noninstrumented_modules=1 \
 die_after_fork=0" XT_THREADS=2 XT_PLUGIN_DIR=$root/build-tsan XT_SUMMARY=off XT_CACHE=off \
     XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status
-# test_cpu_cost compares the processor's time of compilations on one thread, most of which is ThreadSanitizer's here (over
-# a quarter of an hour).
+# test_cpu_cost compares the processor's time of compilations on one thread, most of which is ThreadSanitizer's here
+# (over a quarter of an hour).
 left_out=' test_cpu_cost '
 tests=${TSAN_TESTS:-$(cd build-tsan && for t in test_*; do
     [ -f "$t" ] && [ -x "$t" ] && [[ $left_out != *" $t "* ]] && echo "$t"
