@@ -224,6 +224,25 @@ static void windows_are_read_in_order(void **state) {
     }
 }
 
+static void sizes_of_complex_numbers(void **state) {
+    (void)state;
+    static const float parts[] = {0.0f,     -0.0f, 1.0f,   -3.0f,    4.0f,      1e-30f, 1e-38f, 3e38f,
+                                  -2.5e38f, 1e19f, 1e-20f, INFINITY, -INFINITY, NAN,    0.3f,   7e5f};
+    enum { N = BASE_COUNT(parts), ALL = N * N };
+    const simd_ops *sets[] = {&simd_base, simd_get()};
+    float z[2 * ALL], got[ALL];
+    for (int i = 0; i < ALL; i++) z[2 * i] = parts[i / N], z[2 * i + 1] = parts[i % N];
+    for (int set = 0; set < 2; set++) {
+        sets[set]->abs_c64(got, z, ALL);
+        for (int i = 0; i < ALL; i++) {
+            float want = (float)hypot((double)z[2 * i], (double)z[2 * i + 1]);
+            if (got[i] == want || (isnan(got[i]) && isnan(want)) || fabsf(got[i] - want) <= 1.2e-7f * want) continue;
+            fail_msg("%s: |%g + %gi| is %g, expected %g", sets[set]->name, (double)z[2 * i], (double)z[2 * i + 1],
+                     (double)got[i], (double)want);
+        }
+    }
+}
+
 /* By the definition: the nearest multiple of the distance between f16 numbers of that exponent, ties to
  * the even one. */
 static float nearest_f16(float x) {
@@ -261,9 +280,9 @@ static void narrow_floats_round_to_nearest_even(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_accurate),
-                                       cmocka_unit_test(instruction_sets_agree), cmocka_unit_test(integers_divide),
-                                       cmocka_unit_test(windows_are_read_in_order),
-                                       cmocka_unit_test(narrow_floats_round_to_nearest_even)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_are_accurate),   cmocka_unit_test(instruction_sets_agree),
+        cmocka_unit_test(integers_divide),          cmocka_unit_test(windows_are_read_in_order),
+        cmocka_unit_test(sizes_of_complex_numbers), cmocka_unit_test(narrow_floats_round_to_nearest_even)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

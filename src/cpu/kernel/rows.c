@@ -1,6 +1,6 @@
 /* Elementwise ops whose element types the fused loops have no registers for (complex numbers, 8-bit floats,
  * sub-byte integers, total order, reduce_precision): one typed row loop each, the reference interpreter's own, over
- * all threads. */
+ * all threads. Sizes of complex numbers, for which C has no vectors, are a loop of simd.inc. */
 #include "cpu/kernel/kernel.h"
 #include "ir/interp_int.h"
 
@@ -9,6 +9,7 @@ typedef struct rows_state {
     size_t size[3], out_size;
     bool one[3]; /* an operand of one element stands for all */
     int64_t count;
+    void (*abs)(float *d, const float *z, int64_t n); /* NULL: the interpreter's loop */
 } rows_state;
 typedef struct rows_run {
     const rows_state *s;
@@ -21,6 +22,10 @@ static void rows_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const rows_run *r = ctx;
     const rows_state *s = r->s;
     uint64_t repeated[3][2 * INTERP_CHUNK]; /* elements of up to 16 bytes */
+    if (s->abs) {
+        s->abs((float *)(void *)r->out + begin, (const float *)r->in[0] + 2 * begin, end - begin);
+        return;
+    }
     for (int k = 0; k < s->e.n_in; k++)
         if (s->one[k]) fill_elems(repeated[k], INTERP_CHUNK, r->in[k], s->size[k]);
     for (int64_t at = begin; at < end; at += INTERP_CHUNK) {
@@ -52,6 +57,7 @@ CPU_LOWER(rows) {
         if (!s.one[k] && t->count != s.count) return NULL;
         if (!s.one[k] && s.size[k] == s.out_size) in_place |= UINT64_C(1) << k;
     }
+    if (op->code == OP_abs && op->in[0]->type->dtype == XT_C64) s.abs = simd_get()->abs_c64;
     rows_state *kept = base_malloc(sizeof *kept);
     if (!kept) return status_oom(sizeof *kept, "a plan");
     *kept = s;
