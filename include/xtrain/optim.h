@@ -179,6 +179,79 @@ typedef struct xt_adafactor_opts {
 #define xt_adafactor(...) XT_ADAFACTOR_(__VA_ARGS__, )
 #define XT_ADAFACTOR_(net, ...) xt_adafactor_opt(XT_HERE, net, XT_OPTS(xt_adafactor_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adafactor_opt(const xt_src *src, xt_module *net, xt_adafactor_opts o);
+
+/* torch.optim.Rprop: signs of gradients of the whole data set, with a step size for each element. */
+#define XT_DEFAULTS_xt_rprop_opts(is) \
+    is(lr, 0.01) is(eta_minus, 0.5) is(eta_plus, 1.2) is(step_min, 1e-6) is(step_max, 50) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_rprop_opts)
+typedef struct xt_rprop_opts {
+    size_t struct_size XT_SIZE(xt_rprop_opts);
+    double lr XT_IS(xt_rprop_opts, lr); /* where step sizes begin; a schedule changes nothing */
+    double eta_minus XT_IS(xt_rprop_opts, eta_minus), eta_plus XT_IS(xt_rprop_opts, eta_plus);
+    double step_min XT_IS(xt_rprop_opts, step_min), step_max XT_IS(xt_rprop_opts, step_max);
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_rprop_opts, clip_norm_type);
+    xt_switch maximize;
+} xt_rprop_opts;
+#define xt_rprop(...) XT_RPROP_(__VA_ARGS__, )
+#define XT_RPROP_(net, ...) xt_rprop_opt(XT_HERE, net, XT_OPTS(xt_rprop_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_rprop_opt(const xt_src *src, xt_module *net, xt_rprop_opts o);
+
+/* torch.optim.ASGD: the average of the parameters is the state "ax" of each. */
+#define XT_DEFAULTS_xt_asgd_opts(is) is(lr, 0.01) is(lambd, 1e-4) is(alpha, 0.75) is(t0, 1e6) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_asgd_opts)
+typedef struct xt_asgd_opts {
+    size_t struct_size XT_SIZE(xt_asgd_opts);
+    double lr XT_IS(xt_asgd_opts, lr);
+    double lambd XT_IS(xt_asgd_opts, lambd), alpha XT_IS(xt_asgd_opts, alpha);
+    double t0 XT_IS(xt_asgd_opts, t0); /* the step from which on it averages */
+    double weight_decay;
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_asgd_opts, clip_norm_type);
+    xt_switch maximize;
+} xt_asgd_opts;
+#define xt_asgd(...) XT_ASGD_(__VA_ARGS__, )
+#define XT_ASGD_(net, ...) xt_asgd_opt(XT_HERE, net, XT_OPTS(xt_asgd_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_asgd_opt(const xt_src *src, xt_module *net, xt_asgd_opts o);
+
+/* torch.optim.SparseAdam, for embeddings: rows (first dim) whose gradient is zero keep value and moments. */
+#define XT_DEFAULTS_xt_sparse_adam_opts(is) \
+    is(lr, 1e-3) is(beta1, 0.9) is(beta2, 0.999) is(eps, 1e-8) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_sparse_adam_opts)
+typedef struct xt_sparse_adam_opts {
+    size_t struct_size XT_SIZE(xt_sparse_adam_opts);
+    double lr XT_IS(xt_sparse_adam_opts, lr);
+    double beta1 XT_IS(xt_sparse_adam_opts, beta1), beta2 XT_IS(xt_sparse_adam_opts, beta2);
+    double eps XT_IS(xt_sparse_adam_opts, eps);
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_sparse_adam_opts, clip_norm_type);
+    xt_switch maximize;
+} xt_sparse_adam_opts;
+#define xt_sparse_adam(...) XT_SPARSE_ADAM_(__VA_ARGS__, )
+#define XT_SPARSE_ADAM_(net, ...) xt_sparse_adam_opt(XT_HERE, net, XT_OPTS(xt_sparse_adam_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_sparse_adam_opt(const xt_src *src, xt_module *net, xt_sparse_adam_opts o);
+
+/* torch.optim.Muon for matrices, orthogonalised in f32; parameters that are none are AdamW's with the same lr and
+ * weight_decay. Embeddings are matrices too: for AdamW there, two optimizers and frozen groups. */
+#define XT_DEFAULTS_xt_muon_opts(is)                                                                        \
+    is(lr, 1e-3) is(momentum, 0.95) is(weight_decay, 0.1) is(eps, 1e-7) is(ns_steps, 5) is(adam_beta1, 0.9) \
+        is(adam_beta2, 0.999) is(adam_eps, 1e-8) is(clip_norm_type, 2)
+XT_DEFAULTS_OF(xt_muon_opts)
+typedef struct xt_muon_opts {
+    size_t struct_size XT_SIZE(xt_muon_opts);
+    double lr XT_IS(xt_muon_opts, lr);
+    double momentum XT_IS(xt_muon_opts, momentum);
+    double weight_decay XT_IS(xt_muon_opts, weight_decay);
+    double eps XT_IS(xt_muon_opts, eps);
+    double adam_beta1 XT_IS(xt_muon_opts, adam_beta1), adam_beta2 XT_IS(xt_muon_opts, adam_beta2);
+    double adam_eps XT_IS(xt_muon_opts, adam_eps);
+    double clip_norm, clip_value, clip_norm_type XT_IS(xt_muon_opts, clip_norm_type);
+    int ns_steps XT_IS(xt_muon_opts, ns_steps);
+    xt_switch nesterov; /* default on */
+    xt_switch match_rms_adamw; /* default off: adjust_lr_fn "original"; on: "match_rms_adamw" */
+    xt_switch maximize;
+} xt_muon_opts;
+#define xt_muon(...) XT_MUON_(__VA_ARGS__, )
+#define XT_MUON_(net, ...) xt_muon_opt(XT_HERE, net, XT_OPTS(xt_muon_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_muon_opt(const xt_src *src, xt_module *net, xt_muon_opts o);
+
 /* Records the update, after xt_backward: gradients averaged over ranks, unscaled, clipped; every parameter that has one
  * moves in place; they are consumed. Waits for nothing. No gradient at all is an error, and so is a second step of one
  * optimizer in a compiled step function; in a loop it shows that nothing ends the steps (tensor.h). */

@@ -1,5 +1,7 @@
 """Optimizers: 20 steps with given gradients (the loss is sum(param * gradient)), parameters after steps 1, 5 and 20 and
 every state at the end. Also the loss scaler with planted infinities, and gradient clipping."""
+import sys
+
 import torch
 
 from parity import File
@@ -8,6 +10,7 @@ f = File("optim")
 STEPS = 20
 grads = torch.randn(STEPS, 15) * torch.logspace(0, -2, STEPS).unsqueeze(1)
 grads[7, 3] = 0
+grads[3, 4:8] = grads[9, :8] = grads[10, 4:12] = grads[10, 13] = 0  # rows of w that a step does not use
 f.put("grads", grads)
 w0, b0 = torch.randn(3, 4), torch.randn(3)
 f.put("w", w0)
@@ -62,6 +65,45 @@ def set_grads(w, b, row):
     b.grad = row[12:].clone()
 
 
+class Sparse(torch.optim.SparseAdam):
+    """Of the rows that are not zero, as an embedding's gradient has them."""
+
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.grad = p.grad.to_sparse(1)
+        super().step()
+
+
+class Muon:
+    """torch.optim.Muon for matrices, its iteration in f32, and AdamW for what it refuses."""
+
+    def __init__(self, params, lr=1e-3, weight_decay=0.1, **options):
+        self.own = torch.optim.Muon([p for p in params if p.ndim == 2], lr=lr, weight_decay=weight_decay, **options)
+        self.others = torch.optim.AdamW([p for p in params if p.ndim != 2], lr=lr, weight_decay=weight_decay)
+
+    def step(self):
+        self.own.step()
+        self.others.step()
+
+    @property
+    def state(self):
+        return {**self.own.state, **self.others.state}
+
+
+def in_f32(grad, coefficients, steps, eps):
+    a, b, c = coefficients
+    x = grad.T if grad.size(0) > grad.size(1) else grad
+    x = x / x.norm().clamp(min=eps)
+    for _ in range(steps):
+        gram = x @ x.T
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x.T if grad.size(0) > grad.size(1) else x
+
+
+sys.modules["torch.optim._muon"]._zeropower_via_newtonschulz = in_f32
+
+
 def run(case, make, clip=None, only_w_first=0, move=None):
     w, b = fresh()
     opt = make([w, b])
@@ -79,7 +121,7 @@ def run(case, make, clip=None, only_w_first=0, move=None):
             f.put(f"{case}/b{t + 1}", b)
     for name, p in (("w", w), ("b", b)):
         for k, v in opt.state[p].items():
-            if k != "step" and v is not None:
+            if k not in ("step", "eta", "mu") and v is not None:
                 f.put(f"{case}/state/{name}.{k}", v)
 
 
@@ -113,6 +155,15 @@ run("lamb_all", lambda p: Lamb(p, lr=0.02, betas=(0.8, 0.95), eps=1e-3, weight_d
 run("adafactor", lambda p: o.Adafactor(p, **K))
 run("adafactor_all", lambda p: o.Adafactor(p, lr=0.1, beta2_decay=-0.5, eps=(1e-5, 1e-2), d=2.0, weight_decay=0.1,
                                            maximize=True, **K))
+run("rprop", lambda p: o.Rprop(p, **K))
+run("rprop_all", lambda p: o.Rprop(p, lr=0.05, etas=(0.4, 1.5), step_sizes=(0.01, 0.2), maximize=True, **K))
+run("asgd", lambda p: o.ASGD(p, **K))
+run("asgd_all", lambda p: o.ASGD(p, lr=0.1, lambd=0.2, alpha=0.6, t0=4, weight_decay=0.1, **K))
+run("sparse_adam", lambda p: Sparse(p))
+run("sparse_adam_all", lambda p: Sparse(p, lr=0.05, betas=(0.8, 0.95), eps=1e-4, maximize=True))
+run("muon", lambda p: Muon(p))
+run("muon_all", lambda p: Muon(p, lr=0.02, momentum=0.8, weight_decay=0.2, nesterov=False, ns_steps=3,
+                               adjust_lr_fn="match_rms_adamw"))
 run("groups", lambda p: o.AdamW([dict(params=p[:1]), dict(params=p[1:], lr=0.005, weight_decay=0.0)], lr=0.05, **K))
 # one parameter without a gradient in the first four steps: counts of its own
 run("late", lambda p: o.Adam(p, lr=0.05, **K), only_w_first=4)

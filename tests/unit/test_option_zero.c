@@ -122,7 +122,10 @@ static double trained(xt_optimizer *(*make)(xt_module *m, bool zero), bool zero)
     X(nadam_momentum_decay, xt_nadam, momentum_decay, 0.1, 1e-30) \
     X(lion_beta1, xt_lion, beta1, 0.1, 1e-30)                     \
     X(lamb_decay, xt_lamb, weight_decay, 0.1, 1e-30)              \
-    X(adafactor_eps2, xt_adafactor, eps2, 0.1, 1e-30)
+    X(adafactor_eps2, xt_adafactor, eps2, 0.1, 1e-30)             \
+    X(asgd_lambd, xt_asgd, lambd, 0.1, 1e-30)                     \
+    X(sparse_adam_beta1, xt_sparse_adam, beta1, 0.1, 1e-30)       \
+    X(muon_decay, xt_muon, weight_decay, 0.1, 1e-30)
 #define MAKE(name, make, field, rate, tiny)                                    \
     static xt_optimizer *name(xt_module *m, bool zero) {                       \
         xt_optimizer *o = zero ? make(m, .field = 0) : make(m, .field = tiny); \

@@ -86,6 +86,16 @@ static void compare_states(const parity_file *f, const char *name, const xt_opti
     R(adafactor, xt_adafactor(m))                                                                                      \
     R(adafactor_all, xt_adafactor(m, .lr = 0.1, .beta2_decay = -0.5, .eps1 = 1e-5, .eps2 = 1e-2, .d = 2,               \
                                   .weight_decay = 0.1, .maximize = XT_ON))                                             \
+    R(rprop, xt_rprop(m))                                                                                              \
+    R(rprop_all, xt_rprop(m, .lr = 0.05, .eta_minus = 0.4, .eta_plus = 1.5, .step_min = 0.01, .step_max = 0.2,         \
+                          .maximize = XT_ON))                                                                          \
+    R(asgd, xt_asgd(m))                                                                                                \
+    R(asgd_all, xt_asgd(m, .lr = 0.1, .lambd = 0.2, .alpha = 0.6, .t0 = 4, .weight_decay = 0.1))                       \
+    R(sparse_adam, xt_sparse_adam(m))                                                                                  \
+    R(sparse_adam_all, xt_sparse_adam(m, .lr = 0.05, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-4, .maximize = XT_ON))     \
+    R(muon, xt_muon(m))                                                                                                \
+    R(muon_all, xt_muon(m, .lr = 0.02, .momentum = 0.8, .weight_decay = 0.2, .nesterov = XT_OFF, .ns_steps = 3,        \
+                        .match_rms_adamw = XT_ON))                                                                     \
     R(clip_2, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5))                                                                  \
     R(clip_1, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5, .clip_norm_type = 1))                                             \
     R(clip_3, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5, .clip_norm_type = 3))                                             \
