@@ -408,6 +408,17 @@ typedef struct xt_normalize_opts {
 } xt_normalize_opts;
 /* xt_normalize(x, axis): x / max(norm, eps) */
 #define xt_normalize(x, ...) XT_OPT2_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, )
+#define XT_DEFAULTS_xt_pairwise_distance_opts(is) is(p, 2) is(eps, 1e-6)
+XT_DEFAULTS_OF(xt_pairwise_distance_opts)
+typedef struct xt_pairwise_distance_opts {
+    size_t struct_size XT_SIZE(xt_pairwise_distance_opts);
+    double p XT_IS(xt_pairwise_distance_opts, p); /* which norm */
+    double eps XT_IS(xt_pairwise_distance_opts, eps); /* added to each difference */
+    bool keepdim;
+} xt_pairwise_distance_opts;
+/* norm of x - y over the last dim: [...,D] -> [...] */
+#define xt_pairwise_distance(x, ...) XT_OPT2_(xt_pairwise_distance_at, xt_pairwise_distance_opts, x, __VA_ARGS__, )
+XT_API xt_tensor xt_pairwise_distance_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_pairwise_distance_opts o);
 /* rows are variables: [n,samples] -> [n,n] */
 #define xt_cov(x) xt_cov_at(XT_HERE, x)
 #define xt_corrcoef(x) xt_corrcoef_at(XT_HERE, x)
@@ -621,7 +632,15 @@ XT_API xt_tensor xt_diagonal_at(const xt_src *src, xt_tensor x, int64_t k, int a
 XT_API xt_tensor xt_diag_embed_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_trace_at(const xt_src *src, xt_tensor x);
 
+#define xt_channel_shuffle(x, groups) xt_channel_shuffle_at(XT_HERE, x, groups) /* [N,C,...]: groups divides C */
+XT_API xt_tensor xt_channel_shuffle_at(const xt_src *src, xt_tensor x, int64_t groups);
+
 /* --- Making --- */
+/* i64 [2,n]: rows and columns of the places on and below (above) diagonal k of a matrix, row by row */
+#define xt_tril_indices(rows, columns, k) xt_tril_indices_at(XT_HERE, rows, columns, k)
+#define xt_triu_indices(rows, columns, k) xt_triu_indices_at(XT_HERE, rows, columns, k)
+XT_API xt_tensor xt_tril_indices_at(const xt_src *src, int64_t rows, int64_t columns, int64_t k);
+XT_API xt_tensor xt_triu_indices_at(const xt_src *src, int64_t rows, int64_t columns, int64_t k);
 /* torch.arange(start, stop, step) */
 #define xt_range(start, stop, step, dtype) xt_range_at(XT_HERE, start, stop, step, dtype)
 /* both ends included */

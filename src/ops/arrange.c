@@ -504,3 +504,25 @@ xt_tensor xt_unflatten_at(const xt_src *src, xt_tensor x, int axis, const int64_
     ir_value *r = ir_reshape(b, v, (size_t)rank, to);
     return lazy_wrap(r == v ? ops_copy(b, v) : r, "xt_unflatten");
 }
+
+/* [N,C,...] as [N,groups,C/groups,...] with the two exchanged. */
+xt_tensor xt_channel_shuffle_at(const xt_src *src, xt_tensor x, int64_t groups) {
+    const char *what = "xt_channel_shuffle";
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    ops_text shape;
+    if (!v) return lazy_wrap(NULL, what);
+    const ir_type *t = v->type;
+    if (t->rank < 2 || t->rank >= XT_MAX_RANK || groups < 1 || t->dims[1] % groups != 0)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: %s in %lld groups: [N,C,...] of at most %d dims and a divisor of C are needed", what,
+                          ops_shape(t, &shape), (long long)groups, XT_MAX_RANK - 1);
+    int64_t dims[XT_MAX_RANK], perm[XT_MAX_RANK];
+    for (size_t i = 0; i <= t->rank; i++) {
+        dims[i] = i == 0 ? t->dims[0] : i == 1 ? groups : i == 2 ? t->dims[1] / groups : t->dims[i - 1];
+        perm[i] = i == 1 ? 2 : i == 2 ? 1 : (int64_t)i;
+    }
+    ir_value *apart = ir_reshape(b, v, t->rank + 1, dims);
+    ir_value *turned = ir_transpose(b, apart, t->rank + 1, perm);
+    return lazy_wrap(turned ? ops_copy(b, ir_reshape(b, turned, t->rank, t->dims)) : NULL, what);
+}

@@ -105,3 +105,41 @@ xt_tensor xt_randn_like_at(const xt_src *src, xt_tensor x) {
     xt_tensor failed;
     return dims_of(src, "xt_randn_like", x, dims, &t, &failed) ? xt_randn_at(src, t, dims) : failed;
 }
+
+/* --- places of triangles --- */
+/* Columns first .. last-1 of a row. */
+static void row_of_triangle(int64_t row, int64_t columns, int64_t k, bool upper, int64_t *first, int64_t *last) {
+    int64_t edge = upper ? row + k : row + k + 1;
+    edge = edge < 0 ? 0 : edge > columns ? columns : edge;
+    *first = upper ? edge : 0;
+    *last = upper ? columns : edge;
+}
+static xt_tensor triangle(const xt_src *src, const char *what, int64_t rows, int64_t columns, int64_t k, bool upper) {
+    int64_t n = 0, first, last;
+    if (rows < 0 || columns < 0 || rows > INT32_MAX || columns > INT32_MAX || k < -INT32_MAX || k > INT32_MAX)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: %lld rows, %lld columns, diagonal %lld: at least 0 rows and columns, and all below 2^31",
+                          what, (long long)rows, (long long)columns, (long long)k);
+    for (int64_t i = 0; i < rows; i++) {
+        row_of_triangle(i, columns, k, upper, &first, &last);
+        n += last - first;
+    }
+    int64_t *at = n < INT32_MAX ? base_calloc(2 * (size_t)n + 1, sizeof *at) : NULL, count = 0;
+    if (!at) return lazy_error(src, XT_RESOURCE_EXHAUSTED, "%s: no memory for %lld places", what, (long long)n);
+    for (int64_t i = 0; i < rows; i++) {
+        row_of_triangle(i, columns, k, upper, &first, &last);
+        for (int64_t j = first; j < last; j++, count++) {
+            at[count] = i;
+            at[n + count] = j;
+        }
+    }
+    xt_tensor t = xt_from_data_at(src, at, XT_I64, 2, (const int64_t[]){2, n});
+    base_free(at);
+    return t;
+}
+xt_tensor xt_tril_indices_at(const xt_src *src, int64_t rows, int64_t columns, int64_t k) {
+    return triangle(src, "xt_tril_indices", rows, columns, k, false);
+}
+xt_tensor xt_triu_indices_at(const xt_src *src, int64_t rows, int64_t columns, int64_t k) {
+    return triangle(src, "xt_triu_indices", rows, columns, k, true);
+}

@@ -234,6 +234,14 @@ xt_tensor xt_normalize_at(const xt_src *src, xt_tensor x, int axis, xt_normalize
     return xt_div_at(src, x, xt_clamp_at(src, n, o.eps, INFINITY));
 }
 
+xt_tensor xt_pairwise_distance_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_pairwise_distance_opts o) {
+    if (isnan(o.p) || !isfinite(o.eps))
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_pairwise_distance: .p %g, .eps %g: p is a number or infinity, eps is finite", o.p, o.eps);
+    xt_tensor d = xt_add_scalar_at(src, xt_sub__at(src, x, y), o.eps);
+    return xt_norm_axes_at(src, d, (xt_list){1, {-1}}, XT_OPTS(xt_vector_norm_opts, .keepdim = o.keepdim, .p = o.p));
+}
+
 static bool is_rows(const xt_src *src, const char *what, xt_tensor x, xt_tensor *out) {
     const ir_type *t = lazy_type(x);
     ops_text shape;

@@ -10,6 +10,13 @@ m = torch.randn(2, 3)
 f.run("narrow", lambda t: (t.narrow(1, 1, 2), t.narrow(-1, -2, 1), t.select(1, -1), t[:, :, ::3]), x)
 f.run("split", lambda t: (*t.split(2, 1), *t.split([1, 4], -2)), x)
 f.run("chunk", lambda t: (*t.chunk(3, 1), *t.unbind(0)), x)
+f.run("channel_shuffle", lambda t: (torch.channel_shuffle(t, 2), torch.channel_shuffle(t, 3), torch.channel_shuffle(
+    t.flatten(1)[:, :12, None], 4)[:, :, 0]), torch.randn(2, 6, 4, 3))
+f.run("triangle_places", lambda t: (torch.tril_indices(4, 3), torch.tril_indices(3, 5, 1), torch.tril_indices(4, 3, -2),
+                                    torch.triu_indices(4, 3), torch.triu_indices(3, 5, -1),
+                                    torch.triu_indices(3, 3, 2)), torch.zeros(1), grads=False)
+f.run("pairwise_distance", lambda p, q: (F.pairwise_distance(p, q), F.pairwise_distance(p, q, 1.0, keepdim=True),
+                                         F.pairwise_distance(p, q, 3.0, 0.1)), torch.randn(3, 4), torch.randn(4))
 f.run("stack", lambda p, q: (torch.stack([p, q]), torch.stack([p, q], -1), torch.stack([p, q], 1)), m,
       torch.randn(2, 3))
 f.run("repeat", lambda t: (t.repeat(2, 3), t.repeat(2, 1, 2), t.tile(2), t.repeat_interleave(2, 0),

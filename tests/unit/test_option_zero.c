@@ -68,7 +68,8 @@ typedef struct same {
     X(gaussian_eps, xt_gaussian_nll_loss(x22(), y22(), xt_full(1e-9, XT_F32, 2, 2), .eps = 0),                         \
       xt_gaussian_nll_loss(x22(), y22(), xt_full(1e-9, XT_F32, 2, 2), .eps = 1e-30))                                   \
     X(cosine_axis, xt_cosine_similarity(x22(), y22(), .axis = 0),                                                      \
-      xt_cosine_similarity(xt_transpose(x22(), 0, 1), xt_transpose(y22(), 0, 1), .axis = 1))
+      xt_cosine_similarity(xt_transpose(x22(), 0, 1), xt_transpose(y22(), 0, 1), .axis = 1))                           \
+    X(distance_eps, xt_pairwise_distance(x22(), y22(), .eps = 0), xt_norm_axes(xt_minus(x22(), y22()), XT_AXES(-1)))
 SAMES(SAME)
 #undef SAME
 #define SAME(name, zero, want) {#name, name##_zero, name##_want},
