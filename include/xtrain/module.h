@@ -199,6 +199,13 @@ typedef struct xt_init_opts {
 #define XT_INIT_(kind, m, pattern, ...) xt_init_at(XT_HERE, kind, m, pattern, XT_OPTS(xt_init_opts, __VA_ARGS__))
 XT_API int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *pattern, xt_init_opts o);
 
+/* torch.nn.utils: the parameters in the module's order, one behind the other, [n]; gradients flow to them. Back: each
+ * takes its part as its new value, from here on in this step and after it, as xt_assign does; false after an error. */
+#define xt_parameters_to_vector(m) xt_parameters_to_vector_at(XT_HERE, m)
+#define xt_vector_to_parameters(v, m) xt_vector_to_parameters_at(XT_HERE, v, m)
+XT_API xt_tensor xt_parameters_to_vector_at(const xt_src *src, const xt_module *m);
+XT_API bool xt_vector_to_parameters_at(const xt_src *src, xt_tensor v, const xt_module *m);
+
 /* The table of layers: name, parameters, shapes of tensors, and totals. Writes at most n bytes with the final NUL;
  * gives the whole length, as snprintf. */
 XT_API size_t xt_module_summary(const xt_module *m, char *buf, size_t n);

@@ -534,6 +534,39 @@ static xt_tensor one_part(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "head", xt_linear(m, "fc", x, 4), 10);
 }
+/* --- parameters as one vector --- */
+static xt_tensor two_layers(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "b", xt_relu(xt_linear(m, "a", x, 3)), 1);
+}
+static void one_vector(void **state) {
+    (void)state;
+    float first[10], back[10], twice[10], weight[6];
+    xt_module *m = xt_module_new(two_layers, NULL);
+    assert_true(xt_is_error(xt_parameters_to_vector(m)));
+    error_says("no parameters yet", "xt_module_build");
+    ok(xt_module_build(m, (xt_spec){XT_F32, {1, 2}}));
+    /* a.weight [3,2], a.bias [3], b.weight [1,3], b.bias [1]: 13 */
+    xt_tensor v = xt_parameters_to_vector(m);
+    assert_int_equal(xt_numel(v), 13);
+    assert_true(xt_read(xt_slice(v, 0, 0, 10), first, sizeof first));
+    assert_true(xt_read(xt_module_find(m, "a.weight"), weight, sizeof weight));
+    assert_memory_equal(first, weight, sizeof weight);
+    xt_backward(xt_sum(xt_square(v))); /* its derivative is 2 v */
+    assert_true(xt_read(xt_grad(xt_module_find(m, "a.weight")), weight, sizeof weight));
+    for (int i = 0; i < 6; i++) assert_float_equal(weight[i], 2 * first[i], 1e-6);
+    assert_true(xt_vector_to_parameters(xt_mul_scalar(v, 2), m));
+    assert_true(xt_read(xt_slice(xt_parameters_to_vector(m), 0, 0, 10), twice, sizeof twice)); /* in this step */
+    assert_true(xt_mark_step());
+    assert_true(xt_read(xt_slice(xt_parameters_to_vector(m), 0, 0, 10), back, sizeof back)); /* and behind it */
+    for (int i = 0; i < 10; i++) assert_true(twice[i] == 2 * first[i] && back[i] == 2 * first[i]);
+    assert_int_equal(xt_numel(xt_forward(m, xt_ones(XT_F32, 1, 2))), 1);
+    assert_false(xt_vector_to_parameters(xt_zeros(XT_F32, 12), m));
+    error_says("12 elements", "13 floats");
+    xt_module_free(m);
+    finish();
+}
+
 static void files_of_a_child(void **state) {
     (void)state;
     char dir[] = "/tmp/xt_child_XXXXXX", path[64];
@@ -581,6 +614,7 @@ int main(void) {
         cmocka_unit_test(dropouts),
         cmocka_unit_test(wrong_calls),
         cmocka_unit_test(another_shape),
+        cmocka_unit_test(one_vector),
         cmocka_unit_test(files_of_a_child),
         cmocka_unit_test(shared_layers),
         cmocka_unit_test(counts_as_text),
