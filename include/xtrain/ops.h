@@ -543,6 +543,12 @@ XT_API int xt_unbind_at(const xt_src *src, xt_tensor x, int axis, int max, xt_te
 #define xt_repeat(x, times) xt_repeat_at(XT_HERE, x, times)
 #define xt_tile(x, times) xt_tile_at(XT_HERE, x, times) /* a short list is for the last dims */
 #define xt_repeat_interleave(x, times, axis) xt_repeat_interleave_at(XT_HERE, x, times, axis)
+/* counts [n] of integers, one for each slice; output_size says how many there are in all: slices behind their sum are
+ * zeros, what is behind output_size is left out */
+#define xt_repeat_interleave_counts(x, counts, axis, output_size) \
+    xt_repeat_interleave_counts_at(XT_HERE, x, counts, axis, output_size)
+XT_API xt_tensor xt_repeat_interleave_counts_at(const xt_src *src, xt_tensor x, xt_tensor counts, int axis,
+                                                int64_t output_size);
 #define xt_flip(x, axes) xt_flip_at(XT_HERE, x, axes)
 /* one shift and XT_ALL_AXES: over all elements in a row */
 #define xt_roll(x, shifts, axes) xt_roll_at(XT_HERE, x, shifts, axes)

@@ -526,3 +526,32 @@ xt_tensor xt_channel_shuffle_at(const xt_src *src, xt_tensor x, int64_t groups) 
     ir_value *turned = ir_transpose(b, apart, t->rank + 1, perm);
     return lazy_wrap(turned ? ops_copy(b, ir_reshape(b, turned, t->rank, t->dims)) : NULL, what);
 }
+
+/* Slice i of the result is the first whose counts so far are above i. */
+xt_tensor xt_repeat_interleave_counts_at(const xt_src *src, xt_tensor x, xt_tensor counts, int axis,
+                                         int64_t output_size) {
+    const char *what = "xt_repeat_interleave_counts";
+    const ir_type *t = lazy_type(x), *c = lazy_type(counts);
+    int64_t a = 0;
+    xt_tensor failed;
+    ops_text sx, sc;
+    if (t && !ops_axis(src, what, t, axis, &a, &failed)) return failed;
+    if (t && c && (c->rank != 1 || !ir_dtype_is_int(c->dtype) || c->dims[0] != t->dims[a] || c->dims[0] < 1))
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "%s: x %s along axis %lld with counts %s %s: a whole number for each of %lld slices is needed", what,
+            ops_shape(t, &sx), (long long)a, xt_dtype_name(c->dtype), ops_shape(c, &sc), (long long)t->dims[a]);
+    if (output_size < 1)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: output_size is %lld: at least 1 is needed", what,
+                          (long long)output_size);
+    xt_tensor ends = xt_cumsum_at(src, xt_cast_at(src, counts, XT_I64), 0);
+    xt_tensor place = xt_arange_at(src, output_size, XT_I64);
+    xt_tensor index = xt_searchsorted_at(src, ends, place, XT_OPTS(xt_search_opts, .right = true));
+    xt_tensor r = xt_index_select_at(src, x, (int)a, index);
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(r), *i = lazy_value(index);
+    if (!v || !i) return lazy_wrap(NULL, what);
+    ir_value *there =
+        ir_broadcast_in_dim(b, ex_is(b, i, IR_LT, (double)c->dims[0]), ir_with_dtype(v->type, XT_BOOL), 1, &a);
+    return lazy_wrap(ex_keep(b, there, v, 0), what);
+}

@@ -12,6 +12,10 @@ f.run("split", lambda t: (*t.split(2, 1), *t.split([1, 4], -2)), x)
 f.run("chunk", lambda t: (*t.chunk(3, 1), *t.unbind(0)), x)
 f.run("channel_shuffle", lambda t: (torch.channel_shuffle(t, 2), torch.channel_shuffle(t, 3), torch.channel_shuffle(
     t.flatten(1)[:, :12, None], 4)[:, :, 0]), torch.randn(2, 6, 4, 3))
+R = torch.repeat_interleave
+f.run("repeat_counts", lambda t, c, d: (R(t, c, 0), R(t, d, 1), torch.cat([R(t, c, 0), torch.zeros(2, 3)]),
+                                        R(t, c, 0)[:3]),
+      torch.randn(4, 3), torch.tensor([2, 0, 3, 1]), torch.tensor([1, 4, 0]))
 f.run("triangle_places", lambda t: (torch.tril_indices(4, 3), torch.tril_indices(3, 5, 1), torch.tril_indices(4, 3, -2),
                                     torch.triu_indices(4, 3), torch.triu_indices(3, 5, -1),
                                     torch.triu_indices(3, 3, 2)), torch.zeros(1), grads=False)

@@ -69,6 +69,12 @@ CASE(stack_axis, xt_stack(2, XT_TENSORS(F(2), F(2)), 2))
 CASE(stack_none, xt_stack(0, NULL, 0))
 CASE(repeat_short, xt_repeat(F(2, 3), XT_LIST(2)))
 CASE(repeat_negative, xt_repeat(F(2), XT_LIST(-1)))
+CASE(repeat_counts_number, xt_repeat_interleave_counts(F(2, 3), LABELS(2), 1, 4))
+CASE(repeat_counts_dtype, xt_repeat_interleave_counts(F(2), F(2), 0, 4))
+CASE(repeat_counts_size, xt_repeat_interleave_counts(F(2), LABELS(2), 0, 0))
+CASE(channel_groups, xt_channel_shuffle(F(2, 6, 3), 4))
+CASE(tril_indices_negative, xt_tril_indices(-1, 3, 0))
+CASE(pairwise_distance_p, xt_pairwise_distance(F(2), F(2), .p = NAN))
 CASE(repeat_interleave_negative, xt_repeat_interleave(F(2), -1, 0))
 CASE(flip_axis, xt_flip(F(2), XT_AXES(1)))
 CASE(roll_pairs, xt_roll(F(2, 3), XT_LIST(1, 2), XT_AXES(0)))
@@ -231,6 +237,12 @@ static const row rows[] = {
     ROW(stack_shapes, "tensor 0 is [2] and tensor 1 is [3]"),
     ROW(stack_axis, "the new axis can stand at -2 to 1"),
     ROW(stack_none, "0 tensors"),
+    ROW(repeat_counts_number, "for each of 3 slices"),
+    ROW(repeat_counts_dtype, "counts f32 [2]"),
+    ROW(repeat_counts_size, "output_size is 0"),
+    ROW(channel_groups, "[2,6,3] in 4 groups"),
+    ROW(tril_indices_negative, "-1 rows"),
+    ROW(pairwise_distance_p, ".p nan"),
     ROW(repeat_short, "xt_repeat: [2,3] times [2]"),
     ROW(repeat_negative, "xt_repeat: [2] times [-1]"),
     ROW(repeat_interleave_negative, "-1 times"),
