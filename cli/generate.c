@@ -1,7 +1,8 @@
-/* xtrain generate: text from a trained GPT-2. */
+/* xtrain generate: text from a trained GPT-2, or a folder of Llama's family. */
 #include "cli/cli.h"
 #include "models/generate.h"
 #include "models/gpt2_files.h"
+#include "models/llama.h"
 #include "models/tokenizer.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@ typedef struct options {
     const char *model, *ckpt, *tokenizer, *prompt, *device;
     int64_t tokens, top_k, seed;
     double temperature;
-    bool json;
+    bool json, ignore_stop;
+    int64_t stop; /* the token that ends a text; -1 = none */
     model_options of_model;
 } options;
 
@@ -77,9 +79,27 @@ static void folder_of(const char *weights, char *out, size_t n) {
         snprintf(out, n, ".");
 }
 
+/* A folder of Llama's family: all sizes are its config.json's; --context is how much of a text is kept in sight. */
+static xt_status prepare_llama(options *o, const char *weights, const char *dir, tokenizer **words, xt_module **net,
+                               generator **g) {
+    static llama_config c; /* the network's, which lives as long as the process */
+    char path[4200];
+    int64_t context = o->of_model.context ? o->of_model.context : 2048;
+    snprintf(path, sizeof path, "%s/config.json", dir);
+    XT_TRY(llama_read_config(path, &c));
+    llama_generates(&c, context, &o->of_model);
+    XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : tokenizer_is_in(dir) ? dir : NULL, words));
+    o->stop = o->ignore_stop ? -1 : c.stop;
+    *net = xt_module_new(llama, &c);
+    XT_TRY(llama_load(*net, weights));
+    return generator_new(*net, &o->of_model, g);
+}
+
 static xt_status prepare(const model *m, options *o, const char *weights, const char *dir, tokenizer **words,
                          xt_module **net, generator **g) {
     char why[256];
+    o->stop = -1;
+    if (!m) return prepare_llama(o, weights, dir, words, net, g);
     XT_TRY(gpt2_read_config(dir, &o->of_model));
     XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : tokenizer_is_in(dir) ? dir : NULL, words));
     if (!o->of_model.vocab) o->of_model.vocab = tokenizer_vocab(*words);
@@ -112,7 +132,7 @@ static xt_status answer(const options *o, printer *p, generator *g, size_t n, ge
                          .temperature = o->temperature,
                          .top_k = o->top_k,
                          .seed = (uint64_t)o->seed,
-                         .stop = -1,
+                         .stop = o->stop,
                          .take = take,
                          .user = p};
     char *text = NULL, *prompt = NULL;
@@ -152,19 +172,29 @@ static int say(const options *o, const tokenizer *words, generator *g) {
 }
 
 static const char usage[] =
-    "usage: xtrain generate MODEL --ckpt PATH --prompt TEXT [options]\n\n"
-    "Continues a text with a trained GPT-2. PATH is a folder that `xtrain fit --ckpt` wrote, a checkpoint in it, or a "
+    "usage: xtrain generate MODEL --ckpt PATH --prompt TEXT [options]\n"
+    "       xtrain generate FOLDER --prompt TEXT [options]\n\n"
+    "Continues a text with a trained GPT-2, or with a model folder of Hugging Face's (llama, mistral, qwen2, qwen3: "
+    "sizes "
+    "from its config.json). PATH is a folder that `xtrain fit --ckpt` wrote, a checkpoint in it, or a "
     "model folder of Hugging Face's\n"
     "(config.json, model.safetensors or shards, tokenizer.json or vocab.json and merges.txt). The text goes to stdout, "
     "the speed to stderr.\n\n"
     "  xtrain generate gpt2-mini --ckpt out --prompt 'ROMEO:' --tokens 300 --temperature 0.8 --top-k 40\n"
-    "  xtrain generate gpt2 --ckpt ~/gpt2 --prompt 'The meaning of life is'\n";
+    "  xtrain generate gpt2 --ckpt ~/gpt2 --prompt 'The meaning of life is'\n"
+    "  xtrain generate ~/llama --prompt 'The meaning of life is' --temperature 0\n";
+
+/* Whether MODEL is a folder with a config.json. */
+static bool is_model_folder(const char *path) {
+    char config[4200];
+    return (size_t)snprintf(config, sizeof config, "%s/config.json", path) < sizeof config && access(config, F_OK) == 0;
+}
 
 static int run(int argc, char **argv) {
     options o = {.prompt = "\n", .tokens = 200, .temperature = 0.8};
     const cli_option table[] = {
         {"MODEL", CLI_STRING, &o.model, NULL,
-         "gpt2, gpt2-mini or gpt2-tiny; sizes that config.json gives win over the model's"},
+         "gpt2, gpt2-mini or gpt2-tiny (sizes that config.json gives win over the model's), or a model's folder"},
         {"--ckpt", CLI_STRING, &o.ckpt, "PATH", "checkpoint, or folder with one (needed)"},
         {"--prompt", CLI_STRING, &o.prompt, "TEXT", "what the text begins with (a new line)"},
         {"--tokens", CLI_COUNT, &o.tokens, "N", "how many to make (200)"},
@@ -175,20 +205,25 @@ static int run(int argc, char **argv) {
         {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR",
          "folder with tokenizer.json, or vocab.json and merges.txt (default: the checkpoint's; without: bytes)"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
-        {"--context", CLI_INT, &o.of_model.context, "N", "sizes, where there is no config.json: positions,"},
+        {"--context", CLI_INT, &o.of_model.context, "N",
+         "sizes, where there is no config.json: positions (of a folder: most tokens in sight, 2048),"},
         {"--layers", CLI_INT, &o.of_model.layers, "N", "blocks,"},
         {"--width", CLI_INT, &o.of_model.width, "N", "numbers a position,"},
         {"--heads", CLI_INT, &o.of_model.heads, "N", "and heads"},
+        {"--ignore-eos", CLI_FLAG, &o.ignore_stop, NULL, "go on behind the token that ends a text"},
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line, with the text in it"},
     };
     int code = cli_parse(argc, argv, usage, table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     const model *m = o.model ? model_find(o.model) : NULL;
-    if (!m || !m->tokens || !o.ckpt || !*o.prompt) {
+    bool folder = o.model && !m && is_model_folder(o.model);
+    if (folder && !o.ckpt) o.ckpt = o.model;
+    if ((!folder && (!m || !m->tokens)) || !o.ckpt || !*o.prompt) {
         fprintf(stderr, "xtrain generate: %s; xtrain generate --help\n",
-                !m || !m->tokens ? "a text model is needed: gpt2, gpt2-mini or gpt2-tiny"
-                : !o.ckpt        ? "--ckpt is needed: which weights?"
-                                 : "--prompt is empty; at least one character is needed");
+                !folder && (!m || !m->tokens)
+                    ? "a text model is needed: gpt2, gpt2-mini or gpt2-tiny, or a model's folder"
+                : !o.ckpt ? "--ckpt is needed: which weights?"
+                          : "--prompt is empty; at least one character is needed");
         return 2;
     }
     char weights[4096], dir[4096];
@@ -209,4 +244,4 @@ static int run(int argc, char **argv) {
     return cli_end(code);
 }
 
-const cli_command cli_generate = {"generate", "continue a text with a trained GPT-2", run};
+const cli_command cli_generate = {"generate", "continue a text with a trained GPT-2 or a model's folder", run};

@@ -1,4 +1,5 @@
-/* What generation needs of GPT-2 beside the model itself: keys and values of the positions seen so far. */
+/* What generation needs of a network (GPT-2's, Llama's) beside the model itself: keys and values of the positions seen
+ * so far. */
 #ifndef XTRAIN_MODELS_GPT2_H
 #define XTRAIN_MODELS_GPT2_H
 
@@ -9,7 +10,8 @@
  * same program. */
 typedef struct gpt2_cache {
     xt_tensor position; /* i64 scalar */
-    xt_tensor *keys, *values; /* of each layer [1,heads,context,width/heads], kept; a pass leaves the new ones here */
+    xt_tensor *keys,
+        *values; /* of each layer [1,heads of keys,context,width/heads], kept; a pass leaves the new ones here */
 } gpt2_cache;
 
 #endif

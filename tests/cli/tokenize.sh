@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tokenizers of Hugging Face's at the command line: tokens of a text, a fit on a file of them, text from what was trained.
+# Tokenizers of Hugging Face's at the command line: tokens of a text, a fit on a file of them, text from its model.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)

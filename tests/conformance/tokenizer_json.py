@@ -34,7 +34,8 @@ HOSTILE = ["", " ", "   ", "\t\t", " a", "a ", "  a  b  ", "\u00a0x\u00a0", "\u2
            "👍🏽👨‍👩‍👧‍👦🇩🇪", "👩🏽‍🚀" * 20, "\u202e abc", "x" * 300, "ab" * 500, " " * 200, "'" * 50, "İstanbul ıI",
            "ﷺ", "\ufdfa", "\U0001f600", "\U000e0001", "\U0010ffff", "\u0378", "<s>", "</s>x", "a<s>b", " <s> ",
            "[MASK]", "x [MASK] y", "<pad><pad>", "<0x41>", "<|end|>", "x<|end|>y", "<|end|><|end|>", "new  token",
-           "newtokens", "newtoken", " newtoken ", "a-newtoken-b", "Newtoken", "can't we'll I'm THEY'RE", "1234567890", "3,000.50",
+           "newtokens", "newtoken", " newtoken ", "a-newtoken-b", "Newtoken",
+           "can't we'll I'm THEY'RE", "1234567890", "3,000.50",
            "\u2028line", "\x7f\x1b[0m", "�", "ﬀ", "\u00ad", "a\u200db", "\u0e33", "ำ", "क्षि", "ﾊﾝｶｸ", "㍻", "℀",
            "\u0345", "ΣΊΣΥΦΟΣ", "ẞ", "ǅ", "\u1e9b\u0323", "Å", "Ω", "Å"]
 

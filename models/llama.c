@@ -1,0 +1,115 @@
+/* Llama's network; see llama.h. Touvron et al. 2023 (arXiv 2302.13971, 2307.09288), Jiang et al. 2023 (2310.06825), Qwen
+ * (2412.15115, 2505.09388). */
+#include "models/llama.h"
+
+#include <math.h>
+#include <string.h>
+
+/* cos and sin of the rotary positions of the places `at` [T]: [T,D/2]. Rotations of few turns within the original context are slowed down by
+ * the factor, those of many are not, those between in part. */
+static void rotations(const llama_config *c, xt_tensor at, xt_tensor *out_cos, xt_tensor *out_sin) {
+    xt_tensor i = xt_cast(xt_arange(c->head_dim / 2, XT_I64), XT_F32);
+    xt_tensor turn = xt_exp(xt_mul_scalar(i, -2 * log(c->theta) / (double)c->head_dim));
+    if (c->original > 0) {
+        xt_tensor turns = xt_mul_scalar(turn, c->original / (2 * acos(-1)));
+        xt_tensor kept = xt_clamp(xt_mul_scalar(xt_add_scalar(turns, -c->low), 1 / (c->high - c->low)), 0, 1);
+        turn = xt_mul(turn, xt_add_scalar(xt_mul_scalar(kept, 1 - 1 / c->rope_factor), 1 / c->rope_factor));
+    } else if (c->rope_factor != 1)
+        turn = xt_div_scalar(turn, c->rope_factor);
+    xt_tensor angle = xt_mul(xt_unsqueeze(xt_cast(at, XT_F32), 1), xt_unsqueeze(turn, 0));
+    *out_cos = xt_cos(angle);
+    *out_sin = xt_sin(angle);
+}
+
+/* x [B,H,T,D]: the pair (x[i], x[i + D/2]) turns. */
+static xt_tensor rotate(xt_tensor x, xt_tensor cosine, xt_tensor sine) {
+    int64_t half = xt_dim(x, 3) / 2;
+    xt_tensor low = xt_slice(x, 3, 0, half), high = xt_slice(x, 3, half, 2 * half);
+    xt_tensor turned[2] = {xt_minus(xt_mul(low, cosine), xt_mul(high, sine)),
+                           xt_add(xt_mul(high, cosine), xt_mul(low, sine))};
+    return xt_concat(2, turned, 3);
+}
+
+/* Which of n keys the tokens at the places `at` [T] see, [T,n]: those up to themselves, `window` of them at most (0:
+ * all). */
+static xt_tensor seen(xt_tensor at, int64_t n, int64_t window) {
+    xt_tensor row = xt_unsqueeze(at, 1), column = xt_unsqueeze(xt_arange(n, XT_I64), 0), before = xt_le(column, row);
+    return window ? xt_logical_and(before, xt_gt(xt_add_scalar(column, (double)window), row)) : before;
+}
+
+/* [B,T,heads*D] -> [B,heads,T,D] */
+static xt_tensor heads(xt_tensor x, int64_t n, int64_t d) {
+    return xt_transpose(xt_reshape(x, xt_dim(x, 0), xt_dim(x, 1), n, d), 1, 2);
+}
+
+/* Keys and values of a layer [B,kv_heads,T,D] into the cache, whose positions are what is looked at then. */
+static void remember(gpt2_cache *cache, int64_t layer, xt_tensor at, xt_tensor *k, xt_tensor *v) {
+    *k = cache->keys[layer] = xt_index_copy(cache->keys[layer], 2, at, *k);
+    *v = cache->values[layer] = xt_index_copy(cache->values[layer], 2, at, *v);
+}
+
+static xt_tensor attention(xt_module *m, xt_tensor x, const llama_config *c, int64_t layer) {
+    xt_switch bias = c->q_bias ? XT_ON : XT_OFF;
+    gpt2_cache *cache = c->generating ? c->generating->cache : NULL;
+    int64_t b = xt_dim(x, 0), t = xt_dim(x, 1), d = c->head_dim, window = layer >= c->window_from ? c->window : 0;
+    xt_tensor q = heads(xt_linear(m, "q_proj", x, c->heads * d, .bias = bias), c->heads, d);
+    xt_tensor k = heads(xt_linear(m, "k_proj", x, c->kv_heads * d, .bias = bias), c->kv_heads, d);
+    xt_tensor v = heads(xt_linear(m, "v_proj", x, c->kv_heads * d, .bias = bias), c->kv_heads, d), cosine, sine;
+    xt_tensor at = xt_arange(t, XT_I64);
+    if (cache) at = xt_add(at, cache->position);
+    if (c->qk_norm) {
+        q = xt_rms_norm(m, "q_norm", q, .eps = c->eps);
+        k = xt_rms_norm(m, "k_norm", k, .eps = c->eps);
+    }
+    rotations(c, at, &cosine, &sine);
+    q = rotate(q, cosine, sine);
+    k = rotate(k, cosine, sine);
+    if (cache) remember(cache, layer, at, &k, &v);
+    bool gqa = c->kv_heads != c->heads, masked = cache || (window && t > window);
+    xt_tensor y = masked ? xt_scaled_dot_product_attention(q, k, v, .mask = seen(at, xt_dim(k, 2), window),
+                                                           .enable_gqa = gqa)
+                         : xt_scaled_dot_product_attention(q, k, v, .causal = XT_ON, .enable_gqa = gqa);
+    return xt_linear(m, "o_proj", xt_reshape(xt_transpose(y, 1, 2), b, t, c->heads * d), c->width,
+                     .bias = c->o_bias ? XT_ON : XT_OFF);
+}
+
+static xt_tensor mlp(xt_module *m, xt_tensor x, const llama_config *c) {
+    xt_switch bias = c->mlp_bias ? XT_ON : XT_OFF;
+    xt_tensor gate = xt_silu(xt_linear(m, "gate_proj", x, c->hidden, .bias = bias));
+    xt_tensor up = xt_linear(m, "up_proj", x, c->hidden, .bias = bias);
+    return xt_linear(m, "down_proj", xt_mul(gate, up), c->width, .bias = bias);
+}
+
+xt_tensor llama(xt_module *m, xt_tensor tokens, void *user) {
+    const llama_config *c = user;
+    xt_module *trunk = xt_sub(m, "model", -1);
+    xt_tensor x = xt_embedding(trunk, "embed_tokens", tokens, c->vocab, c->width);
+    for (int64_t i = 0; i < c->layers; i++) {
+        xt_module *layer = xt_sub(trunk, "layers", (int)i);
+        xt_tensor y = xt_rms_norm(layer, "input_layernorm", x, .eps = c->eps);
+        x = xt_add(x, attention(xt_sub(layer, "self_attn", -1), y, c, i));
+        y = xt_rms_norm(layer, "post_attention_layernorm", x, .eps = c->eps);
+        x = xt_add(x, mlp(xt_sub(layer, "mlp", -1), y, c));
+    }
+    x = xt_rms_norm(trunk, "norm", x, .eps = c->eps);
+    if (!c->tied) return xt_linear(m, "lm_head", x, c->vocab, .bias = XT_OFF);
+    return xt_matmul(x, xt_transpose(xt_module_find(trunk, "embed_tokens.weight"), 0, 1));
+}
+
+void llama_generates(llama_config *c, int64_t context, model_options *out) {
+    *out = (model_options){.context = context < c->context ? context : c->context,
+                           .vocab = c->vocab,
+                           .layers = c->layers,
+                           .width = c->kv_heads * c->head_dim,
+                           .heads = c->kv_heads};
+    c->generating = out;
+}
+
+xt_status llama_load(xt_module *net, const char *path) {
+    xt_load_report r;
+    if (xt_module_tensors(net) == 0) XT_TRY(xt_module_build(net, (xt_spec){XT_I64, {1, 1}}));
+    XT_TRY(xt_load_with(net, path, .strict = XT_OFF, .report = &r));
+    if (!r.missing) return NULL;
+    return xt_status_new(XT_NOT_FOUND, "%s: %d of the model's tensors are missing, %.*s the first", path, r.missing,
+                         (int)strcspn(r.names + 2, "\n"), r.names + 2);
+}
