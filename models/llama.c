@@ -1,12 +1,12 @@
-/* Llama's network; see llama.h. Touvron et al. 2023 (arXiv 2302.13971, 2307.09288), Jiang et al. 2023 (2310.06825), Qwen
- * (2412.15115, 2505.09388). */
+/* Llama's network; see llama.h. Touvron et al. 2023 (arXiv 2302.13971, 2307.09288), Jiang et al. 2023 (2310.06825),
+ * Qwen (2412.15115, 2505.09388). */
 #include "models/llama.h"
 
 #include <math.h>
 #include <string.h>
 
-/* cos and sin of the rotary positions of the places `at` [T]: [T,D/2]. Rotations of few turns within the original context are slowed down by
- * the factor, those of many are not, those between in part. */
+/* cos and sin of the rotary positions of the places `at` [T]: [T,D/2]. Rotations of few turns within the original
+ * context are slowed down by the factor, those of many are not, those between in part. */
 static void rotations(const llama_config *c, xt_tensor at, xt_tensor *out_cos, xt_tensor *out_sin) {
     xt_tensor i = xt_cast(xt_arange(c->head_dim / 2, XT_I64), XT_F32);
     xt_tensor turn = xt_exp(xt_mul_scalar(i, -2 * log(c->theta) / (double)c->head_dim));
@@ -66,9 +66,9 @@ static xt_tensor attention(xt_module *m, xt_tensor x, const llama_config *c, int
     k = rotate(k, cosine, sine);
     if (cache) remember(cache, layer, at, &k, &v);
     bool gqa = c->kv_heads != c->heads, masked = cache || (window && t > window);
-    xt_tensor y = masked ? xt_scaled_dot_product_attention(q, k, v, .mask = seen(at, xt_dim(k, 2), window),
-                                                           .enable_gqa = gqa)
-                         : xt_scaled_dot_product_attention(q, k, v, .causal = XT_ON, .enable_gqa = gqa);
+    xt_tensor y =
+        masked ? xt_scaled_dot_product_attention(q, k, v, .mask = seen(at, xt_dim(k, 2), window), .enable_gqa = gqa)
+               : xt_scaled_dot_product_attention(q, k, v, .causal = XT_ON, .enable_gqa = gqa);
     return xt_linear(m, "o_proj", xt_reshape(xt_transpose(y, 1, 2), b, t, c->heads * d), c->width,
                      .bias = c->o_bias ? XT_ON : XT_OFF);
 }

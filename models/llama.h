@@ -13,8 +13,8 @@
 typedef struct llama_config {
     int64_t vocab, width, hidden, layers, heads, kv_heads, head_dim, context;
     double eps, theta; /* of the norms; of the rotary positions */
-    /* Slower positions for longer texts: 1 = as they are; with .original the rotations of more than .low turns within so
-     * many positions less (Llama 3), and those of more than .high not at all. */
+    /* Slower positions for longer texts: 1 = as they are; with .original the rotations of more than .low turns within
+     * so many positions less (Llama 3), and those of more than .high not at all. */
     double rope_factor, low, high, original;
     int64_t window; /* a token sees so many, itself included; 0 = all */
     int64_t window_from; /* the first layer with a window */

@@ -26,14 +26,15 @@ static xt_status sizes(const cJSON *json, llama_config *c) {
         const char *name;
         int64_t *to;
         double otherwise; /* 0: it must be there */
-    } rows[] = {{"vocab_size", &c->vocab, 0},
-                {"hidden_size", &c->width, 0},
-                {"intermediate_size", &c->hidden, 0},
-                {"num_hidden_layers", &c->layers, 0},
-                {"num_attention_heads", &c->heads, 0},
-                {"num_key_value_heads", &c->kv_heads, number(json, "num_attention_heads", 0)},
-                {"head_dim", &c->head_dim, floor(number(json, "hidden_size", 0) / number(json, "num_attention_heads", 1))},
-                {"max_position_embeddings", &c->context, 2048}};
+    } rows[] = {
+        {"vocab_size", &c->vocab, 0},
+        {"hidden_size", &c->width, 0},
+        {"intermediate_size", &c->hidden, 0},
+        {"num_hidden_layers", &c->layers, 0},
+        {"num_attention_heads", &c->heads, 0},
+        {"num_key_value_heads", &c->kv_heads, number(json, "num_attention_heads", 0)},
+        {"head_dim", &c->head_dim, floor(number(json, "hidden_size", 0) / number(json, "num_attention_heads", 1))},
+        {"max_position_embeddings", &c->context, 2048}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         double v = number(json, rows[i].name, rows[i].otherwise);
         if (!(v >= 1 && v <= 1 << 24 && v == floor(v)))
@@ -41,10 +42,11 @@ static xt_status sizes(const cJSON *json, llama_config *c) {
         *rows[i].to = (int64_t)v;
     }
     if (c->heads % c->kv_heads || c->head_dim % 2)
-        return xt_status_new(XT_DATA_LOSS,
-                             "%lld heads, %lld of keys and values, of %lld numbers: the second must divide the first, and "
-                             "the third be even",
-                             (long long)c->heads, (long long)c->kv_heads, (long long)c->head_dim);
+        return xt_status_new(
+            XT_DATA_LOSS,
+            "%lld heads, %lld of keys and values, of %lld numbers: the second must divide the first, and "
+            "the third be even",
+            (long long)c->heads, (long long)c->kv_heads, (long long)c->head_dim);
     return NULL;
 }
 
@@ -106,8 +108,8 @@ static xt_status family(const cJSON *json, llama_config *c) {
     bool llama2 = strcmp(type, "llama") == 0, mistral = strcmp(type, "mistral") == 0,
          qwen2 = strcmp(type, "qwen2") == 0, qwen3 = strcmp(type, "qwen3") == 0;
     if (!llama2 && !mistral && !qwen2 && !qwen3)
-        return xt_status_new(XT_UNIMPLEMENTED, "the model type \"%.40s\" is not known; llama, mistral, qwen2 and qwen3 are",
-                             type);
+        return xt_status_new(XT_UNIMPLEMENTED,
+                             "the model type \"%.40s\" is not known; llama, mistral, qwen2 and qwen3 are", type);
     if (strcmp(act, "silu") != 0)
         return xt_status_new(XT_UNIMPLEMENTED, "\"hidden_act\" is \"%.40s\"; silu is known", act);
     c->eps = number(json, "rms_norm_eps", 1e-6);

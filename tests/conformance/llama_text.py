@@ -16,7 +16,8 @@ SIZES = dict(vocab_size=256, hidden_size=64, intermediate_size=160, num_hidden_l
              num_key_value_heads=4, max_position_embeddings=512, eos_token_id=None, bos_token_id=None)
 KINDS = {
     "llama3": (transformers.LlamaConfig, transformers.LlamaForCausalLM, dict(
-        rope_theta=500000.0, rope_scaling=dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+        rope_theta=500000.0,
+        rope_scaling=dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
                                                original_max_position_embeddings=64))),
     "mistral": (transformers.MistralConfig, transformers.MistralForCausalLM, dict(sliding_window=40)),
     "qwen2": (transformers.Qwen2Config, transformers.Qwen2ForCausalLM, dict(tie_word_embeddings=True)),

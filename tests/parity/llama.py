@@ -13,7 +13,8 @@ SMALL = dict(vocab_size=19, hidden_size=8, intermediate_size=12, num_hidden_laye
 CASES = {
     "llama2": (transformers.LlamaConfig, transformers.LlamaForCausalLM, dict(num_key_value_heads=4)),
     "llama3": (transformers.LlamaConfig, transformers.LlamaForCausalLM, dict(
-        rope_theta=500000.0, rope_scaling=dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+        rope_theta=500000.0,
+        rope_scaling=dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
                                                original_max_position_embeddings=32))),
     "biases": (transformers.LlamaConfig, transformers.LlamaForCausalLM, dict(
         attention_bias=True, mlp_bias=True, tie_word_embeddings=True, head_dim=4,

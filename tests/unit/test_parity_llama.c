@@ -80,7 +80,8 @@ static void a_folder_loads(void **state) {
     xt_status s = llama_load(net, dir);
     if (s) fail_msg("%s", xt_status_message(s));
     const parity_tensor *x = parity_find(f, "qwen2/x0"), *y = parity_find(f, "qwen2/y0");
-    assert_true(xt_read(xt_forward(net, xt_from_array((const int64_t *)x->data, XT_I64, 2, 13)), logits, sizeof logits));
+    assert_true(
+        xt_read(xt_forward(net, xt_from_array((const int64_t *)x->data, XT_I64, 2, 13)), logits, sizeof logits));
     for (size_t i = 0; i < 2 * 13 * 19; i++) {
         float want = ((const float *)y->data)[i];
         if (!(fabsf(logits[i] - want) <= 1e-5f * (1 + fabsf(want)))) fail_msg("%zu: %g, %g", i, logits[i], want);
@@ -183,7 +184,8 @@ static void unknown_configurations_say_so(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(logits_and_gradients), cmocka_unit_test(a_folder_loads), cmocka_unit_test(the_cache_gives_whole_passes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(logits_and_gradients), cmocka_unit_test(a_folder_loads),
+                                       cmocka_unit_test(the_cache_gives_whole_passes),
                                        cmocka_unit_test(unknown_configurations_say_so)};
     return cmocka_run_group_tests(tests, begin, end);
 }
