@@ -2,7 +2,6 @@
 #include "models/token_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,10 +71,8 @@ static xt_status read_beside(token_file *f) {
 
 static xt_status open_file(token_file *f) {
     struct stat st;
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (f->fd < 0) return xt_status_new(XT_NOT_FOUND, "cannot open %s: %s", f->path, strerror(errno));
-    if (fstat(f->fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return xt_status_new(XT_INVALID_ARGUMENT, "%s is no regular file; a file of tokens is expected", f->path);
+    XT_TRY(xt_open_file(f->path, &f->fd));
+    if (fstat(f->fd, &st) != 0) return xt_status_new(XT_NOT_FOUND, "cannot open %s: %s", f->path, strerror(errno));
     XT_TRY(read_beside(f));
     if ((size_t)st.st_size % f->width)
         return xt_status_new(XT_DATA_LOSS, "%s has %lld bytes, which are no whole number of tokens of %zu bytes each",

@@ -256,6 +256,9 @@ xt_status_new(xt_code code, const char *fmt, ...);
  * freed by xt_text_free (program.h). Writing: the file is there whole and on the disk, or what was there before stays;
  * no link that another user made is followed. */
 XT_API xt_status xt_read_file(const char *path, char **out, size_t *n);
+/* As reading, for a file that is read where it lies: a regular file alone. *out_fd is the caller's to close, -1 after
+ * an error. */
+XT_API xt_status xt_open_file(const char *path, int *out_fd);
 XT_API xt_status xt_write_file(const char *path, const void *data, size_t n);
 
 /* Where a user frees on the way out: xt_try-like macro for functions that return xt_status themselves. */

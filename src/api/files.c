@@ -1,8 +1,12 @@
-/* The library's way of reading and writing whole files, for models and commands, which see the public API alone. */
-#include "base/base.h"
+/* The library's way of reading and writing files, for models and commands, which see the public API alone. */
+#include "base/private_file.h"
 
 xt_status xt_read_file(const char *path, char **out, size_t *n) {
     return file_read_all(path, out, n);
+}
+
+xt_status xt_open_file(const char *path, int *out_fd) {
+    return file_open_input(path, false, out_fd, NULL);
 }
 
 /* In a rehearsal too: what a program hands over by itself is none of the zeros that the dry device computes, or its own
