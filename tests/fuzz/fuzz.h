@@ -33,7 +33,7 @@ static inline uint32_t fuzz_draw(uint64_t *state, uint32_t below) {
     return below ? (uint32_t)(*state >> 33) % below : 0;
 }
 
-/* buf[at, at+old) becomes text[0, len); the new size, or n where there is no room. */
+/* buf[at, at+old) becomes text[0, len), which lies elsewhere; the new size, or n where there is no room. */
 static inline size_t fuzz_splice(uint8_t *buf, size_t n, size_t most, size_t at, size_t old, const void *text,
                                  size_t len) {
     if (at > n || old > n - at || n - old + len > most) return n;

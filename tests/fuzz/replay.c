@@ -15,14 +15,17 @@ int __attribute__((weak)) LLVMFuzzerInitialize(int *argc, char ***argv) {
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t n, size_t most) {
     static const uint8_t edges[] = {0, 1, 0x7f, 0x80, 0xff, '"', '{', ']', '-', '9'};
-    uint32_t at = fuzz_draw(&state, (uint32_t)n), len = 1 + fuzz_draw(&state, 8), to;
+    uint8_t piece[8];
+    uint32_t at = fuzz_draw(&state, (uint32_t)n), len = 1 + fuzz_draw(&state, sizeof piece), to;
     if (n == 0) return 0;
     if (len > n - at) len = (uint32_t)(n - at);
     switch (fuzz_draw(&state, 5)) {
     case 0: data[at] ^= (uint8_t)(1 << fuzz_draw(&state, 8)); return n;
     case 1: data[at] = edges[fuzz_draw(&state, sizeof edges)]; return n;
     case 2: return fuzz_splice(data, n, most, at, len, NULL, 0);
-    case 3: return fuzz_splice(data, n, most, at, 0, data + fuzz_draw(&state, (uint32_t)n - len + 1), len);
+    case 3:
+        memcpy(piece, data + fuzz_draw(&state, (uint32_t)n - len + 1), len);
+        return fuzz_splice(data, n, most, at, 0, piece, len);
     default:
         to = fuzz_draw(&state, (uint32_t)n - len + 1);
         memmove(data + to, data + at, len);

@@ -65,6 +65,7 @@ static bool comes_first(const cpu_plan *p, uint32_t t, const uint32_t *writer, c
 }
 
 static void sort_thunks(cpu_plan *p, place *order, cpu_thunk *sorted) {
+    if (p->n_thunks == 0) return;
     qsort(order, p->n_thunks, sizeof *order, by_place);
     for (size_t t = 0; t < p->n_thunks; t++) sorted[t] = p->thunks[order[t].was];
     memcpy(p->thunks, sorted, p->n_thunks * sizeof *sorted);
