@@ -107,7 +107,8 @@ constexpr int64_t xt_or_0_(int64_t number = 0) {
     return number;
 }
 #define XT_OR_0_(number) xt_or_0_(number)
-#define XT_CHECK_(condition, text) ((void)sizeof([] { static_assert(condition, text); }))
+/* A lambda that nobody calls: before C++20 sizeof takes none. */
+#define XT_CHECK_(condition, text) ((void)[] { static_assert(condition, text); })
 #else
 #define XT_CHECK_(condition, text)       \
     ((void)sizeof(struct {               \

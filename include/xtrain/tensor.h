@@ -170,7 +170,8 @@ XT_API xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype);
 
 /* State of one's own (a cache, a running mean): zeros at first, lives until xt_drop. What xt_assign gives it is its
  * value for what is recorded after, and for the steps that follow; the memory is updated in place. Same dtype and
- * shape; an assignment of anything else, or to what is no state, is an error. */
+ * shape; an assignment of anything else, or to what is no state, is an error. No gradient flows through the assignment
+ * of what is a leaf, a parameter above all (torch asks for no_grad there). */
 /* xt_state("cache", XT_F32, 12, 64) */
 #define xt_state(name, ...) XT_STATE_(name, __VA_ARGS__, 0)
 #define XT_STATE_(name, dtype, ...) xt_state_at(XT_HERE, name, dtype, XT_DIMS_(__VA_ARGS__))

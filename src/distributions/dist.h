@@ -75,9 +75,11 @@ ir_value *dist_value(dist_load *l, xt_tensor t); /* a float of l->dtype; NULL, n
 /* --- Formulas' parts --- */
 /* A sum over the last n dims. */
 ir_value *dist_sum_last(ir_builder *b, ir_value *x, int n);
-static inline ir_value *dist_softplus(ir_builder *b, ir_value *x) { /* log(1 + e^x), for any x */
-    ir_value *e = ir_exponential(b, ir_negate(b, ir_abs(b, x)));
-    return ir_add(b, ir_maximum(b, x, ex_num(b, x, 0)), ir_log_plus_one(b, e));
+/* log(1 + e^x), for any x; both choices by one comparison, so that the derivative at 0 is a half. */
+static inline ir_value *dist_softplus(ir_builder *b, ir_value *x) {
+    ir_value *above = ex_is(b, x, IR_GT, 0);
+    ir_value *e = ir_exponential(b, ex_pick(b, above, ir_negate(b, x), x));
+    return ir_add(b, ex_pick(b, above, x, ex_num(b, x, 0)), ir_log_plus_one(b, e));
 }
 /* x log(y), 0 where x is 0. */
 static inline ir_value *dist_xlogy(ir_builder *b, ir_value *x, ir_value *y) {

@@ -58,7 +58,7 @@ bool xt_vector_to_parameters_at(const xt_src *src, xt_tensor v, const xt_module 
         xt_tensor p = xt_module_tensor(m, i);
         const ir_type *of = lazy_type(p);
         if (!of) return false;
-        xt_assign_at(src, p, xt_detach_at(src, part_of(src, v, at, of)));
+        xt_assign_at(src, p, part_of(src, v, at, of));
         at += of->count;
     }
     return !lazy_pending();

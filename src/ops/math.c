@@ -169,15 +169,16 @@ static ir_value *make_hypot(ir_builder *b, ir_value *x, ir_value *y) {
     return ir_multiply(b, k, ir_sqrt(b, ir_add(b, ir_multiply(b, u, u), ir_multiply(b, v, v))));
 }
 
-/* m + log(1 + e^-|x-y|) with m the larger; equal infinities are their own sum. */
+/* m + log(1 + e^-|x-y|) with m the larger; equal infinities are their own sum. Both choices are made by one comparison:
+ * where x = y, each operand's derivative is then a half. */
 static ir_value *log_add(ir_builder *b, ir_value *x, ir_value *y, double log_base) {
     ir_value *first = ir_compare(b, IR_GE, x, y);
-    ir_value *m = ir_maximum(b, x, y),
+    ir_value *m = ex_pick(b, first, x, y),
              *below = ir_negate(b, ex_pick(b, first, ir_subtract(b, x, y), ir_subtract(b, y, x)));
     ir_value *same = ir_and(b, ir_compare(b, IR_EQ, x, y), ir_not(b, ir_is_finite(b, x)));
     ir_value *e = ir_exponential(b, ex_times(b, ex_keep(b, ir_not(b, same), below, 0), log_base));
     ir_value *more = ex_over(b, ir_log_plus_one(b, e), log_base);
-    return ex_pick(b, same, m, ir_add(b, m, more));
+    return ex_pick(b, same, ir_maximum(b, x, y), ir_add(b, m, more));
 }
 static ir_value *make_logaddexp(ir_builder *b, ir_value *x, ir_value *y) {
     return log_add(b, x, y, 1);

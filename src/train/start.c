@@ -198,7 +198,7 @@ static xt_status resume(xt_trainer *t) {
 xt_status train_begin(xt_trainer *t, const xt_src *src) {
     device_client *client;
     XT_TRY(status_at(lazy_device(&client), src));
-    if (t->o.seed) xt_seed(t->o.seed);
+    if (t->o.seed != XT_SEED_OF_RUN) xt_seed(t->o.seed);
     int64_t part, parts;
     lazy_batch_part(&part, &parts);
     t->effective_batch = xt_loader_batch_size(t->train) * t->o.accumulate_grad_batches * parts;

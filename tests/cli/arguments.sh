@@ -13,7 +13,8 @@ try() {
     $1 -O0 -Wall -Wextra -Werror -I"$root/include" -c "$tmp/t.c" -o "$tmp/t.o" >"$tmp/out" 2>&1
 }
 refused() { ! try "$1" "$2" && grep 'error' "$tmp/out" | head -n 1 | grep -qF "$3"; }
-for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++20 -x c++" "clang++ -std=c++20 -x c++"; do
+for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++17 -x c++" "g++ -std=c++20 -x c++" \
+    "clang++ -std=c++17 -x c++" "clang++ -std=c++20 -x c++"; do
     name=${compiler%% *}
     command -v "$name" >/dev/null || { echo "skip $name is not installed" && continue; }
     for code in 'xt_linear(m, "fc", x, 8)' 'xt_linear(m, "fc", x, n > 1 ? 8 : n, .bias = XT_OFF)' \

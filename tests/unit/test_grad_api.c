@@ -163,6 +163,46 @@ static void with_respect_to_anything(void **state) {
     nothing_left();
 }
 
+/* A function without a kink has its derivative where two of its branches meet. */
+static void branches_meet(void **state) {
+    (void)state;
+    xt_tensor x = wanted(0, 3), y = wanted(0, 3);
+    xt_backward(xt_sum(xt_logaddexp(x, y)));
+    is_near(xt_grad(x), 0.5, 0.5);
+    is_near(xt_grad(y), 0.5, 0.5);
+    x = wanted(0, 3), y = wanted(0, 3);
+    xt_backward(xt_sum(xt_logaddexp2(x, y)));
+    is_near(xt_grad(x), 0.5, 0.5);
+    x = wanted(0, 0);
+    xt_backward(xt_sum(xt_dist_log_prob(xt_bernoulli_logits_dist(x), vector(0, 1))));
+    is_near(xt_grad(x), -0.5, 0.5);
+    x = wanted(0, 0);
+    xt_backward(xt_sum(xt_dist_entropy(xt_bernoulli_logits_dist(x))));
+    is_near(xt_grad(x), 0, 0);
+    x = wanted(0.5f, 0.5f);
+    xt_backward(xt_sum(xt_dist_log_prob(xt_bernoulli_dist(x), vector(0, 1))));
+    is_near(xt_grad(x), -2, 2);
+    nothing_left();
+}
+
+/* torch asks for no_grad where a leaf gets a value; here the value is a leaf again, whatever it was made of. */
+static void a_leafs_new_value_is_a_leaf(void **state) {
+    (void)state;
+    const float two[2] = {1, 2};
+    xt_tensor w = xt_requires_grad(xt_state("w", XT_F32, 2), true);
+    xt_assign(w, xt_from_array(two, XT_F32, 2));
+    xt_mark_step();
+    xt_tensor before = xt_sum(xt_square(w));
+    xt_assign(w, xt_mul_scalar(w, 3));
+    xt_tensor after = xt_sum(xt_square(w));
+    xt_backward(after);
+    is_near(xt_grad(w), 6, 12); /* 2w of the new value, and nothing of the old one */
+    xt_backward(before);
+    is_near(xt_grad(w), 8, 16); /* a loss made of the old value adds its derivative by that one: 2 and 4 */
+    xt_drop(w);
+    nothing_left();
+}
+
 static void roots_with_many_elements(void **state) {
     (void)state;
     xt_tensor x = wanted(1, 2), y = xt_mul(x, x), g;
@@ -339,6 +379,8 @@ int main(void) {
         cmocka_unit_test(losses_that_cannot_be),
         cmocka_unit_test(states_updated_in_between),
         cmocka_unit_test(with_respect_to_anything),
+        cmocka_unit_test(branches_meet),
+        cmocka_unit_test(a_leafs_new_value_is_a_leaf),
         cmocka_unit_test(roots_with_many_elements),
         cmocka_unit_test(unused_tensors),
         cmocka_unit_test(hessian_times_vector),
