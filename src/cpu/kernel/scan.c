@@ -8,7 +8,7 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
-#include "cpu/kernel/kernel.h"
+#include "cpu/kernel/running.h"
 
 #include <math.h>
 
@@ -218,14 +218,6 @@ static xt_status scan_run_op(const cpu_call *c) {
 }
 static const cpu_kernel scan_kernel = {"scan", scan_run_op, NULL, true};
 
-static bool ones(const ir_op *op, ir_attr_key k) {
-    size_t n;
-    const int64_t *v = ir_get_ints(op, k, &n);
-    for (size_t i = 0; i < n; i++)
-        if (v[i] != 1) return false;
-    return true;
-}
-
 /* The constant changes nothing that it is folded with. */
 static bool is_identity(ir_opcode code, xt_dtype t, const void *p) {
     int64_t i = 0;
@@ -246,25 +238,6 @@ static bool is_identity(ir_opcode code, xt_dtype t, const void *p) {
                : t == XT_U32 ? i == UINT32_MAX
                              : i == -1;
     }
-}
-
-/* The one dim whose window covers it, padded by all but one on one side. */
-static bool running_dim(const ir_op *op, int64_t *dim, bool *reverse) {
-    const ir_type *t = op->in[0]->type;
-    size_t n;
-    const int64_t *size = ir_get_ints(op, IR_A_window_dimensions, &n), *pad = ir_get_ints(op, IR_A_padding, &n);
-    if (!pad || !ones(op, IR_A_window_strides) || !ones(op, IR_A_base_dilations) || !ones(op, IR_A_window_dilations))
-        return false;
-    *dim = -1;
-    for (uint32_t d = 0; d < t->rank; d++) {
-        if (size[d] == 1 && !pad[2 * d] && !pad[2 * d + 1]) continue;
-        bool front = pad[2 * d] == size[d] - 1 && pad[2 * d + 1] == 0,
-             back = pad[2 * d + 1] == size[d] - 1 && pad[2 * d] == 0;
-        if (*dim >= 0 || size[d] < t->dims[d] || size[d] < 2 || (!front && !back)) return false;
-        *dim = d;
-        *reverse = back;
-    }
-    return *dim >= 0 && op->out[0].type == t;
 }
 
 CPU_LOWER(scan) {

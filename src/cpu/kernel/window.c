@@ -1,5 +1,6 @@
 /* reduce_window by any region, of any number of operands and any element type, with any strides, padding and dilations;
- * select_and_scatter likewise. What kernel/pool.c and kernel/scan.c have no loops for.
+ * select_and_scatter likewise. What kernel/pool.c and kernel/scan.c have no loops for. Running folds go through
+ * kernel/running.c.
  *
  * reduce_window: results are made ROWS_MOST at a time; for each place of the window one row of what lies under it is
  * gathered, padding and holes as the initial value, and the region combines rows. Long sums and products of narrow
@@ -11,6 +12,7 @@
 #include "cpu/kernel/index.h"
 #include "cpu/kernel/kernel.h"
 #include "cpu/kernel/region_rows.h"
+#include "cpu/kernel/running.h"
 
 enum { LONG_FOLD = 64 };
 
@@ -101,6 +103,8 @@ typedef struct window_state {
     window w;
     size_t n, elem[FOLD_MOST]; /* operands; bytes in memory */
     xt_dtype wide; /* narrow floats that are folded in f32: their type */
+    bool runs; /* a running fold, of this shape */
+    running shape;
 } window_state;
 typedef struct window_run {
     const window_state *s;
@@ -144,8 +148,20 @@ static void window_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+static running_fold running_fold_of(const window_state *s) {
+    running_fold f = {.shape = &s->shape, .region = &s->region, .n = s->n, .wide = s->wide};
+    memcpy(f.elem, s->elem, sizeof f.elem);
+    return f;
+}
+
 static xt_status window_run_op(const cpu_call *c) {
     const window_state *s = c->thunk->state;
+    if (s->runs) {
+        running_fold f = running_fold_of(s);
+        bool done;
+        XT_TRY(running_run(&f, c, c->scratch, &done));
+        if (done) return NULL;
+    }
     window_run r = {.s = s, .call = c, .rows = c->scratch};
     XT_TRY(rows_evals_new(&s->region, c, &r.evals));
     int64_t grain = 16384 / (s->w.places + 1);
@@ -153,7 +169,8 @@ static xt_status window_run_op(const cpu_call *c) {
     rows_evals_free(r.evals, c);
     return NULL;
 }
-static const cpu_kernel window_kernel = {"reduce-window-any", window_run_op, region_state_free, true};
+static const cpu_kernel window_kernel = {"reduce-window-any", window_run_op, region_state_free, true},
+                        running_kernel = {"running-fold", window_run_op, region_state_free, true};
 
 /* A long sum or product of floats narrower than f32. */
 static bool folds_wide(const ir_op *op, const window *w, ir_opcode *code) {
@@ -192,12 +209,16 @@ CPU_LOWER(window_any) {
         return st;
     }
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &window_kernel,
+    s->runs = running_of(op, &s->shape);
+    running_fold f = running_fold_of(s);
+    size_t any = rows_bytes(s) * (size_t)cpu_build_threads(b),
+           steps = s->runs ? running_scratch(&f, cpu_build_threads(b)) : 0;
+    cpu_thunk_desc d = {.kernel = s->runs ? &running_kernel : &window_kernel,
                         .op = op,
                         .n_out = op->n_out,
-                        .scratch_bytes = rows_bytes(s) * (size_t)cpu_build_threads(b),
+                        .scratch_bytes = any > steps ? any : steps,
                         .state = s,
-                        .flops = cpu_op_flops(op)};
+                        .flops = s->runs ? (double)op->in[0]->type->count : cpu_op_flops(op)};
     return region_rows_thunk(b, &s->region, &d);
 }
 
