@@ -9,7 +9,9 @@ typedef struct region {
     double tol;
 } region;
 static const region regions[] = {
-    {"log of sums of exponentials", {"f32"}, {"0xFF800000"},
+    {"log of sums of exponentials",
+     {"f32"},
+     {"0xFF800000"},
      "%m_ = stablehlo.maximum %x0_, %y0_ : tensor<f32>\n%d_ = stablehlo.subtract %x0_, %y0_ : tensor<f32>\n"
      "%n_ = stablehlo.compare NE, %d_, %d_, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
      "%s_ = stablehlo.add %x0_, %y0_ : tensor<f32>\n%a_ = stablehlo.abs %d_ : tensor<f32>\n"
@@ -17,21 +19,31 @@ static const region regions[] = {
      "%l_ = stablehlo.log_plus_one %e_ : tensor<f32>\n%t_ = stablehlo.add %m_, %l_ : tensor<f32>\n"
      "%r0_ = stablehlo.select %n_, %s_, %t_ : tensor<i1>, tensor<f32>\n",
      1e-5},
-    {"affine maps, one behind the other", {"f32", "f32"}, {"1.0", "0.0"},
+    {"affine maps, one behind the other",
+     {"f32", "f32"},
+     {"1.0", "0.0"},
      "%r0_ = stablehlo.multiply %x0_, %y0_ : tensor<f32>\n%p_ = stablehlo.multiply %x1_, %y0_ : tensor<f32>\n"
      "%r1_ = stablehlo.add %p_, %y1_ : tensor<f32>\n",
      1e-4},
-    {"the largest and where it was", {"f32", "i32"}, {"0xFF800000", "0"},
+    {"the largest and where it was",
+     {"f32", "i32"},
+     {"0xFF800000", "0"},
      "%g_ = stablehlo.compare GE, %x0_, %y0_ : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
      "%r0_ = stablehlo.select %g_, %x0_, %y0_ : tensor<i1>, tensor<f32>\n"
      "%r1_ = stablehlo.select %g_, %x1_, %y1_ : tensor<i1>, tensor<i32>\n",
      0},
-    {"sums of bf16", {"bf16"}, {"0.0"}, "%r0_ = stablehlo.add %x0_, %y0_ : tensor<bf16>\n",
+    {"sums of bf16",
+     {"bf16"},
+     {"0.0"},
+     "%r0_ = stablehlo.add %x0_, %y0_ : tensor<bf16>\n",
      0.1}, /* backwards it is another order of up to 64 sums, each rounded to 8 bits */
     {"bits", {"i16"}, {"0"}, "%r0_ = stablehlo.xor %x0_, %y0_ : tensor<i16>\n", 0},
     {"products of bytes", {"ui8"}, {"1"}, "%r0_ = stablehlo.multiply %x0_, %y0_ : tensor<ui8>\n", 0},
-    {"sums that begin with a one, as often as it lies in the padding", {"i32"}, {"1"},
-     "%r0_ = stablehlo.add %x0_, %y0_ : tensor<i32>\n", 0},
+    {"sums that begin with a one, as often as it lies in the padding",
+     {"i32"},
+     {"1"},
+     "%r0_ = stablehlo.add %x0_, %y0_ : tensor<i32>\n",
+     0},
 };
 typedef struct shape {
     const char *dims; /* with an x behind the last */
@@ -91,8 +103,7 @@ static void equal_to_windows(void **state) {
             for (int backwards = 0; backwards < 2; backwards++) {
                 str text = STR_INIT;
                 char name[160];
-                snprintf(name, sizeof name, "%s, %s%s", regions[i].name, shapes[k].dims,
-                         backwards ? " backwards" : "");
+                snprintf(name, sizeof name, "%s, %s%s", regions[i].name, shapes[k].dims, backwards ? " backwards" : "");
                 program(&regions[i], &shapes[k], backwards, &text);
                 differ(name, str_cstr(&text), regions[i].tol, backwards ? 3 : 2, false);
                 is_a_running_fold(name, str_cstr(&text));

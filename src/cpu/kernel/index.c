@@ -105,6 +105,33 @@ typedef struct index_run {
 } index_run;
 static const cpu_team alone = {.threads = 1};
 
+/* Slices that lie next to each other in the result, place by place of their window: rows of the result are written. */
+static void gather_across(const index_run *g, const run_of_slices *r) {
+    const view *d = &g->s->window.dst, *v = &g->s->window.src;
+    int64_t at[VIEW_MAX] = {0};
+    for (;;) {
+        int64_t to = r->array + d->offset, from = v->offset;
+        for (int i = 0; i < d->n; i++) to += at[i] * d->strides[i], from += at[i] * v->strides[i];
+#define ACROSS(T)                                                                                \
+    for (int64_t j = 0; j < r->n; j++)                                                           \
+        ((T *)(void *)g->dst)[to + j] = ((const T *)(const void *)g->src)[from + r->operand[j]]; \
+    break
+        switch (g->s->elem) {
+        case 1: ACROSS(uint8_t);
+        case 2: ACROSS(uint16_t);
+        case 4: ACROSS(uint32_t);
+        default: ACROSS(uint64_t);
+        }
+#undef ACROSS
+        int i = d->n - 1;
+        for (; i >= 0; i--) {
+            if (++at[i] < d->dims[i]) break;
+            at[i] = 0;
+        }
+        if (i < 0) return;
+    }
+}
+
 static void gather_slices(void *ctx, const run_of_slices *r) {
     const index_run *g = ctx;
     const cpu_move *w = &g->s->window;
@@ -123,6 +150,10 @@ static void gather_slices(void *ctx, const run_of_slices *r) {
         }
     }
 #undef ONE
+    if (r->step == 1 && r->n > 1 && w->dst.n > 0 && w->dst.strides[w->dst.n - 1] != 1 && e <= 8) {
+        gather_across(g, r);
+        return;
+    }
     bool whole = w->dst.n == 0 || (w->dst.n == 1 && w->dst.strides[0] == 1 && w->src.strides[0] == 1);
     size_t bytes = (size_t)(view_count(&w->dst) * e);
     for (int64_t j = 0; j < r->n; j++) {
@@ -242,8 +273,47 @@ typedef struct scatter_job {
 typedef struct scatter_piece {
     const scatter_job *job;
     cpu_move window;
-    int64_t low, high; /* operand elements of single-element windows that are this piece's */
+    int64_t low, high; /* where windows begin that are this piece's, of single elements and of rows that lie apart */
 } scatter_piece;
+
+static bool is_row(const cpu_move *w) {
+    return w->dst.n == 1 && w->dst.strides[0] == 1 && w->src.strides[0] == 1;
+}
+
+/* Windows that begin at different elements have none in common: they are rows, and begin where rows begin. */
+static bool rows_apart(const slices *s) {
+    if (!is_row(&s->window)) return false;
+    int64_t width = s->window.dst.dims[0], row = 0;
+    for (int i = 0; i < s->n_start; i++)
+        if (!row || s->start_strides[i] < row) row = s->start_strides[i];
+    if (row < width) return false;
+    for (int i = 0; i < s->n_start; i++)
+        if (s->start_strides[i] % row) return false;
+    for (int i = 0; i < s->n_batch; i++)
+        if (s->batch_operand[i] % row) return false;
+    return true;
+}
+
+/* Which of them are this piece's is worked out first, without a branch that nobody could foresee. */
+static void scatter_rows(const scatter_piece *p, const run_of_slices *r) {
+    const slices *s = p->job->s;
+    int64_t e = (int64_t)s->elem, width = p->window.dst.dims[0], n = 0;
+    char *dst = p->job->dst + p->window.dst.offset * e;
+    const char *src = p->job->src + (r->array + p->window.src.offset) * e;
+    uint16_t mine[SLICES_RUN];
+    for (int64_t j = 0; j < r->n; j++) {
+        mine[n] = (uint16_t)j;
+        n += r->operand[j] >= p->low && r->operand[j] < p->high;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        char *to = dst + r->operand[mine[k]] * e;
+        const char *from = src + mine[k] * r->step * e;
+        if (s->replace)
+            memcpy(to, from, (size_t)(width * e));
+        else
+            s->fold.row(to, to, from, NULL, width);
+    }
+}
 
 static void scatter_slices(void *ctx, const run_of_slices *r) {
     const scatter_piece *p = ctx;
@@ -262,8 +332,12 @@ static void scatter_slices(void *ctx, const run_of_slices *r) {
                 memcpy(dst + r->operand[j] * e, src + (r->array + j * r->step) * e, (size_t)e);
         return;
     }
+    if (is_row(w) && (s->replace || s->fold.row)) {
+        scatter_rows(p, r);
+        return;
+    }
     for (int64_t j = 0; j < r->n; j++) {
-        if (r->operand[j] < 0) continue;
+        if (r->operand[j] < p->low || r->operand[j] >= p->high) continue;
         char *dst = p->job->dst + r->operand[j] * e;
         const char *src = p->job->src + (r->array + j * r->step) * e;
         if (s->replace)
@@ -403,6 +477,15 @@ static bool has_lines(const slices *s) {
            (d->n == 0 || d->strides[d->n - 1] != 1);
 }
 
+/* Windows begin at different places along this dim of theirs: what one of them has behind its middle, another has
+ * before it. */
+static bool moves_along(const slices *s, int w) {
+    int64_t stride = s->window.dst.strides[w], extent = stride * s->window.dst.dims[w];
+    for (int i = 0; i < s->n_start; i++)
+        if (s->limit[i] > 0 && s->start_strides[i] >= stride && s->start_strides[i] < extent) return true;
+    return false;
+}
+
 static xt_status scatter_run(const cpu_call *c) {
     enum { PIECE_BYTES = 256 << 10, PIECE_ROW = 64 };
     const slices *s = c->thunk->state;
@@ -436,9 +519,11 @@ static xt_status scatter_run(const cpu_call *c) {
     if (j.dim >= 0 && near > j.pieces) j.pieces = near;
     longest = 1;
     for (int i = 0; i < s->window.dst.n && j.dim < 0; i++)
-        if (s->window.dst.dims[i] > longest) longest = s->window.dst.dims[j.window_dim = i];
-    if (j.dim < 0 && longest < 8 * j.pieces) j.window_dim = -1;
-    if (j.dim < 0 && j.window_dim < 0 && s->window.dst.n > 0) j.pieces = 1; /* windows that are too small to divide */
+        if (s->window.dst.dims[i] > longest && !moves_along(s, i)) longest = s->window.dst.dims[j.window_dim = i];
+    bool apart = rows_apart(s);
+    if (j.dim < 0 && longest < (apart ? PIECE_ROW : 8) * j.pieces) j.window_dim = -1;
+    /* windows that are too small to divide */
+    if (j.dim < 0 && j.window_dim < 0 && s->window.dst.n > 0 && !apart) j.pieces = 1;
     team_for(team, j.pieces, 1, scatter_chunk, &j);
     return NULL;
 }

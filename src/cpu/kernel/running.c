@@ -102,7 +102,7 @@ static int64_t lane_begin(const running *s, int64_t q, int64_t *length) {
 }
 
 /* n elements, each a step from the one before, of any size. */
-#define STEPPED(T) \
+#define STEPPED(T)                                                                   \
     for (int64_t i = 0; i < n; i++) ((T *)dst)[i * to] = ((const T *)src)[i * from]; \
     break
 static void copy_steps(void *dst, int64_t to, const void *src, int64_t from, int64_t n, size_t elem) {
@@ -246,8 +246,7 @@ static void lanes_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         else
             run_in_rows(r, &l, thread);
         for (size_t j = 0; j < f->n && !r->writes; j++)
-            memcpy(r->totals[j] + (size_t)l.first * register_elem(f, j), l.state[j],
-                   (size_t)l.n * register_elem(f, j));
+            memcpy(r->totals[j] + (size_t)l.first * register_elem(f, j), l.state[j], (size_t)l.n * register_elem(f, j));
     }
 }
 
