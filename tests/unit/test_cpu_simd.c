@@ -32,7 +32,10 @@ static void functions_are_accurate(void **state) {
                 {"log1p", VPROG_LOG1P, log1p, 4},
                 {"tanh", VPROG_TANH, tanh, 2},
                 {"logistic", VPROG_LOGISTIC, exact_logistic, 3},
-                {"rsqrt", VPROG_RSQRT, exact_rsqrt, 2}};
+                {"rsqrt", VPROG_RSQRT, exact_rsqrt, 2},
+                {"sin", VPROG_SIN, sin, 1},
+                {"cos", VPROG_COS, cos, 1},
+                {"tan", VPROG_TAN, tan, 1.5}};
     enum { N = 4096 };
     static float x[N], y[N];
     for (size_t k = 0; k < BASE_COUNT(rows); k++) {
@@ -63,6 +66,98 @@ static void functions_are_accurate(void **state) {
         }
         if (worst > rows[k].limit)
             fail_msg("%s is off by %.2f ULP at %.9g, limit %g", rows[k].name, worst, (double)at, rows[k].limit);
+    }
+}
+
+/* f64 against numbers of 64 bits' precision: from the least to the largest, and around 1, where log is small. */
+static void wide_functions_are_accurate(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        vprog_op op;
+        long double (*exact)(long double);
+        double least, most, limit;
+    } rows[] = {{"exp", VPROG_EXP, expl, -708, 709.7, 2},
+                {"exp", VPROG_EXP, expl, -1e-3, 1e-3, 2},
+                {"log", VPROG_LOG, logl, 0.5, 2, 2},
+                {"log", VPROG_LOG, logl, 1e-300, 1e-290, 2},
+                {"log", VPROG_LOG, logl, 3, 1e300, 2}};
+    enum { N = 100001 };
+    static double x[N], y[N];
+    const simd_ops *sets[] = {&simd_base, simd_get()};
+    for (size_t k = 0; k < 2 * BASE_COUNT(rows); k++) {
+        size_t j = k / 2;
+        for (int i = 0; i < N; i++)
+            x[i] = rows[j].least +
+                   (rows[j].most - rows[j].least) * ((double)(rng_bits(7, j, (uint64_t)i) >> 11) * 0x1p-53);
+        sets[k % 2]->ops[rows[j].op][VPROG_F64](y, x, NULL, NULL, N);
+        for (int i = 0; i < N; i++) {
+            long double want = rows[j].exact((long double)x[i]);
+            int e;
+            frexpl(want, &e);
+            double err = (double)(fabsl((long double)y[i] - want) / ldexpl(1, e - 53));
+            if (!(err <= rows[j].limit))
+                fail_msg("%s of f64 (%s) is off by %.2f ULP at %.17g", rows[j].name, sets[k % 2]->name, err, x[i]);
+        }
+    }
+    static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 710, -746, 1e308, -1e308, -1, 1};
+    for (size_t i = 0; i < BASE_COUNT(special); i++)
+        for (int k = 0; k < 4; k++) {
+            double got, want = k < 2 ? exp(special[i]) : log(special[i]);
+            sets[k % 2]->ops[k < 2 ? VPROG_EXP : VPROG_LOG][VPROG_F64](&got, &special[i], NULL, NULL, 1);
+            if (!(got == want || (isnan(got) && isnan(want))) && !close_enough(want, got, 1e-15))
+                fail_msg("%s of %g is %.17g, expected %.17g", k < 2 ? "exp" : "log", special[i], got, want);
+        }
+}
+
+/* What an element gives does not depend on its neighbours, of which one may be too large for the vectors' reduction. */
+static void large_angles_change_no_others(void **state) {
+    (void)state;
+    static const vprog_op ops[] = {VPROG_SIN, VPROG_COS, VPROG_TAN};
+    static const float large[] = {3e6f, 1e30f, -2e9f, INFINITY, NAN};
+    enum { N = 1003 };
+    static float x[N], alone[N], beside[N];
+    const simd_ops *sets[] = {&simd_base, simd_get()};
+    for (int k = 0; k < 2 * 3 * (int)BASE_COUNT(large); k++) {
+        const vprog_fn fn = sets[k % 2]->ops[ops[k / 2 % 3]][VPROG_F32];
+        float odd = large[k / 6];
+        for (int i = 0; i < N; i++) x[i] = (float)i * 0.37f - 200;
+        fn(alone, x, NULL, NULL, N);
+        x[500] = odd;
+        fn(beside, x, NULL, NULL, N);
+        assert_memory_equal(alone, beside, 500 * sizeof *x);
+        assert_memory_equal(alone + 501, beside + 501, (N - 501) * sizeof *x);
+        double want = k / 2 % 3 == 0 ? sin((double)odd) : k / 2 % 3 == 1 ? cos((double)odd) : tan((double)odd);
+        assert_true(close_enough(want, (double)beside[500], 1e-6));
+    }
+}
+
+/* Every f16 there is, to f32 and back, and its neighbours between two of them: the widest set against the base. */
+static void halves_agree(void **state) {
+    (void)state;
+    enum { N = 1 << 16 };
+    static uint16_t h[N], base[N], best[N];
+    static float wide[N], other[N], between[N];
+    for (int i = 0; i < N; i++) h[i] = (uint16_t)i;
+    simd_base.ops[VPROG_LOAD_F16][VPROG_F32](wide, h, NULL, NULL, N);
+    simd_get()->ops[VPROG_LOAD_F16][VPROG_F32](other, h, NULL, NULL, N);
+    for (int i = 0; i < N; i++)
+        if (!(wide[i] == other[i] || (isnan(wide[i]) && isnan(other[i]))) || signbit(wide[i]) != signbit(other[i]))
+            fail_msg("f16 0x%04x is %g, expected %g", (unsigned)i, (double)other[i], (double)wide[i]);
+    for (int k = -1; k <= 1; k++) {
+        for (int i = 0; i < N; i++) {
+            float next = wide[(i + 1) % N], middle = (wide[i] + next) / 2;
+            between[i] = k < 0 ? nextafterf(middle, -INFINITY) : k > 0 ? nextafterf(middle, INFINITY) : middle;
+        }
+        simd_base.ops[VPROG_STORE_F16][VPROG_F32](base, between, NULL, NULL, N);
+        simd_get()->ops[VPROG_STORE_F16][VPROG_F32](best, between, NULL, NULL, N);
+        assert_memory_equal(base, best, sizeof base);
+        simd_base.ops[VPROG_ROUND_F16][VPROG_F32](wide, between, NULL, NULL, N);
+        simd_get()->ops[VPROG_ROUND_F16][VPROG_F32](other, between, NULL, NULL, N);
+        for (int i = 0; i < N; i++)
+            if (!(wide[i] == other[i] || (isnan(wide[i]) && isnan(other[i]))))
+                fail_msg("%.9g rounds to %g, expected %g", (double)between[i], (double)other[i], (double)wide[i]);
+        simd_base.ops[VPROG_LOAD_F16][VPROG_F32](wide, h, NULL, NULL, N);
     }
 }
 
@@ -280,9 +375,14 @@ static void narrow_floats_round_to_nearest_even(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_are_accurate),   cmocka_unit_test(instruction_sets_agree),
-        cmocka_unit_test(integers_divide),          cmocka_unit_test(windows_are_read_in_order),
-        cmocka_unit_test(sizes_of_complex_numbers), cmocka_unit_test(narrow_floats_round_to_nearest_even)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_accurate),
+                                       cmocka_unit_test(wide_functions_are_accurate),
+                                       cmocka_unit_test(halves_agree),
+                                       cmocka_unit_test(large_angles_change_no_others),
+                                       cmocka_unit_test(instruction_sets_agree),
+                                       cmocka_unit_test(integers_divide),
+                                       cmocka_unit_test(windows_are_read_in_order),
+                                       cmocka_unit_test(sizes_of_complex_numbers),
+                                       cmocka_unit_test(narrow_floats_round_to_nearest_even)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

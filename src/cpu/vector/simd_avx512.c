@@ -1,5 +1,8 @@
 /* The vector loops for x86 machines with AVX512; simd.c asks the processor before using them. */
 #if defined(__x86_64__)
+#include <immintrin.h>
+
+#define SIMD_F16C
 #define SIMD_NAME simd_avx512
 #define SIMD_TEXT "avx512"
 #if defined(__clang__)
