@@ -232,6 +232,50 @@ static void rows_move_once(void **state) {
     assert_true(s.bytes_accessed < 6 * (6 * 16 + 64)); /* slice, tanh, update: 16 bytes in, 16 out each */
 }
 
+/* A loop from `first` by one a step, up or down, while it compares with a bound: a constant, or a number from outside,
+ * on either side. */
+static void one_condition(const char *type, const char *dir, bool down, uint64_t first, uint64_t bound, int form) {
+    char text[1400], name[96], last[40] = "%q";
+    const char *of = form == 2 ? last : "%b", *left = form == 1 ? of : "%i", *right = form == 1 ? "%i" : of;
+    snprintf(name, sizeof name, "%s %s, form %d", dir, type, form);
+    snprintf(text, sizeof text,
+             "func.func @main(%%x: tensor<4xf32>, %%a: tensor<%s>) -> (tensor<%s>, tensor<4xf32>) {\n"
+             "%%one = stablehlo.constant dense<1> : tensor<%s>\n%%q = stablehlo.add %%a, %%one : tensor<%s>\n"
+             "%%z = stablehlo.constant dense<%llu> : tensor<%s>\n"
+             "%%r:2 = stablehlo.while(%%i = %%z, %%v = %%x) : tensor<%s>, tensor<4xf32>\ncond {\n"
+             "%%b = stablehlo.constant dense<%llu> : tensor<%s>\n"
+             "%%c = stablehlo.compare %s, %s, %s : (tensor<%s>, tensor<%s>) -> tensor<i1>\n"
+             "stablehlo.return %%c : tensor<i1>\n} do {\n"
+             "%%k = stablehlo.%s %%i, %%one : tensor<%s>\n%%w = stablehlo.add %%v, %%x : tensor<4xf32>\n"
+             "stablehlo.return %%k, %%w : tensor<%s>, tensor<4xf32>\n}\n"
+             "return %%r#0, %%r#1 : tensor<%s>, tensor<4xf32>\n}\n",
+             type, type, type, type, (unsigned long long)first, type, type, (unsigned long long)bound, type, dir, left,
+             right, type, type, down ? "subtract" : "add", type, type, type);
+    check(name, text, 1e-6);
+}
+
+static void conditions_agree(void **state) {
+    (void)state;
+    static const char *const types[] = {"i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"}, *const dirs[] = {
+                                                                                                       "LT", "LE",
+                                                                                                       "NE", "EQ",
+                                                                                                       "GT", "GE"};
+    for (int t = 0; t < 8; t++)
+        for (int d = 0; d < 6; d++) {
+            bool down = d >= 4;
+            uint64_t half = t < 4 ? 60 : UINT64_C(1) << (8 * (1 << (t - 4)) - 1); /* where a sign would begin */
+            uint64_t first = d == 3 ? half : down ? half + 10 : half - 10, bound = down ? half - 7 : half;
+            one_condition(types[t], dirs[d], down, first, bound, 0);
+            /* bound OP i: the way back */
+            one_condition(types[t], dirs[d], !down && d != 2 && d != 3,
+                          d == 2 || d == 3 ? first
+                          : down           ? bound
+                                           : half + 9,
+                          down ? half + 10 : half, 1);
+            one_condition(types[t], dirs[d], down, down ? 9 : d == 3 ? 1 : 0, 0, 2);
+        }
+}
+
 static int nothing_is_left(void **state) {
     (void)state;
     return live_get(LIVE_graph) == 0 && live_get(LIVE_status) == 0 && live_get(LIVE_array) == 0 ? 0 : -1;
@@ -240,6 +284,7 @@ static int nothing_is_left(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(control_agrees, nothing_is_left),
                                        cmocka_unit_test(slices_are_updated_in_place),
+                                       cmocka_unit_test_teardown(conditions_agree, nothing_is_left),
                                        cmocka_unit_test_teardown(loops_count_their_iterations, nothing_is_left),
                                        cmocka_unit_test_teardown(branches_count_the_largest, nothing_is_left),
                                        cmocka_unit_test_teardown(rows_move_once, nothing_is_left),

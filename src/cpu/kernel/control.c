@@ -10,12 +10,21 @@
 
 #include <math.h>
 
+/* A condition that compares whole numbers, each a value of the loop or a constant: asked without a program. */
+typedef struct loop_test {
+    bool known;
+    xt_dtype type;
+    ir_cmp_dir dir;
+    int64_t arg[2]; /* -1: the constant */
+    int64_t constant[2];
+} loop_test;
 typedef struct control_state {
     uint32_t n, n_captured; /* carried values */
     size_t n_subs;
     cpu_exec **subs; /* while: condition, body; if, case: the branches */
     size_t *second; /* per carried value: offset of its second place in the scratch memory, or SIZE_MAX */
     size_t arena_at;
+    loop_test test;
 } control_state;
 
 static void control_free(void *state) {
@@ -32,36 +41,95 @@ static size_t most_slots(const control_state *s) {
     return most;
 }
 
-static xt_status while_run(const cpu_call *c) {
-    const control_state *s = c->thunk->state;
-    const cpu_exec *cond = s->subs[0], *body = s->subs[1];
-    char *scratch = c->scratch;
-    size_t n = s->n, places = most_slots(s);
-    void **mem = base_malloc((3 * (n + s->n_captured) + places + 1) * sizeof *mem);
-    if (!mem) return status_oom(n * sizeof *mem, "a loop");
-    void **now = mem, **next = mem + n + s->n_captured, **to = next + n, **at = to + n;
-    uint8_t go[CPU_ALIGN] = {0};
-    void *const flag[1] = {go};
-    xt_status st = NULL;
-    for (size_t i = 0; i < n; i++) {
-        size_t bytes = ir_type_bytes(c->thunk->op->in[i]->type);
-        if (c->out[i] != c->in[i]) cpu_copy_run(&c->device->team, c->out[i], c->in[i], bytes);
-        now[i] = c->out[i];
-        next[i] = s->second[i] == SIZE_MAX ? c->out[i] : scratch + s->second[i];
+/* --- loops --- */
+/* A loop on its way: an iteration reads one place of each value and writes the other, so there are two ways to run each
+ * program, bound when they are first come to. */
+typedef struct loop_run {
+    const cpu_call *call;
+    const control_state *s;
+    void **now, **next; /* carried values, and behind those of `now` the captured ones */
+    char *room[2][2]; /* for condition and body, by the iteration's last bit */
+    cpu_bound bound[2][2];
+    bool is_bound[2][2];
+    uint8_t go[CPU_ALIGN];
+} loop_run;
+
+static xt_status run_part(loop_run *r, int part, int way, void *const *out) {
+    if (!r->is_bound[part][way]) {
+        cpu_bind(r->s->subs[part], r->call->device, r->now, out, (char *)r->call->scratch + r->s->arena_at,
+                 r->room[part][way], &r->bound[part][way]);
+        r->is_bound[part][way] = true;
     }
-    for (size_t i = 0; i < s->n_captured; i++) now[n + i] = c->in[n + i];
-    for (;;) {
-        if ((st = cpu_run_sub(cond, c->device, now, flag, scratch + s->arena_at, at)) || !go[0]) break;
-        for (size_t i = 0; i < n; i++) to[i] = s->second[i] == SIZE_MAX ? now[i] : next[i];
-        if ((st = cpu_run_sub(body, c->device, now, to, scratch + s->arena_at, at))) break;
-        for (size_t i = 0; i < n; i++) {
-            next[i] = now[i];
-            now[i] = to[i];
+    return cpu_run_bound(&r->bound[part][way]);
+}
+
+static int64_t whole_number(xt_dtype t, const void *p) {
+    switch ((int)t) {
+    case XT_I8: return *(const int8_t *)p;
+    case XT_I16: return *(const int16_t *)p;
+    case XT_I32: return *(const int32_t *)p;
+    case XT_U8: return *(const uint8_t *)p;
+    case XT_U16: return *(const uint16_t *)p;
+    case XT_U32: return *(const uint32_t *)p;
+    default: return *(const int64_t *)p;
+    }
+}
+
+static bool goes_on(const loop_run *r) {
+    const loop_test *t = &r->s->test;
+    int64_t v[2];
+    for (int k = 0; k < 2; k++) v[k] = t->arg[k] < 0 ? t->constant[k] : whole_number(t->type, r->now[t->arg[k]]);
+    switch (t->dir) {
+    case IR_EQ: return v[0] == v[1];
+    case IR_NE: return v[0] != v[1];
+    case IR_GE: return v[0] >= v[1];
+    case IR_GT: return v[0] > v[1];
+    case IR_LE: return v[0] <= v[1];
+    default: return v[0] < v[1];
+    }
+}
+
+static xt_status run_loop(loop_run *r) {
+    const control_state *s = r->s;
+    void *const flag[1] = {r->go};
+    for (int way = 0;; way ^= 1) {
+        if (s->test.known)
+            r->go[0] = goes_on(r);
+        else
+            XT_TRY(run_part(r, 0, way, flag));
+        if (!r->go[0]) return NULL;
+        XT_TRY(run_part(r, 1, way, r->next));
+        for (size_t i = 0; i < s->n; i++) {
+            void *was = r->now[i];
+            r->now[i] = r->next[i];
+            r->next[i] = was;
         }
     }
+}
+
+static xt_status while_run(const cpu_call *c) {
+    const control_state *s = c->thunk->state;
+    size_t n = s->n, bytes = 2 * (n + s->n_captured) * sizeof(void *), part[2];
+    for (int k = 0; k < 2; k++) bytes += 2 * (part[k] = (cpu_bound_bytes(s->subs[k]) + 15) / 16 * 16);
+    char *mem = base_malloc(bytes + 16);
+    if (!mem) return status_oom(bytes, "a loop");
+    char *rest = mem;
+    loop_run r = {.call = c, .s = s};
+    for (int k = 0; k < 2; k++)
+        for (int way = 0; way < 2; way++, rest += part[k]) r.room[k][way] = rest;
+    r.now = (void **)rest;
+    r.next = r.now + n + s->n_captured;
+    for (size_t i = 0; i < n; i++) {
+        if (c->out[i] != c->in[i])
+            cpu_copy_run(&c->device->team, c->out[i], c->in[i], ir_type_bytes(c->thunk->op->in[i]->type));
+        r.now[i] = c->out[i];
+        r.next[i] = s->second[i] == SIZE_MAX ? c->out[i] : (char *)c->scratch + s->second[i];
+    }
+    for (size_t i = 0; i < s->n_captured; i++) r.now[n + i] = c->in[n + i];
+    xt_status st = run_loop(&r);
     for (size_t i = 0; i < n && !st; i++)
-        if (now[i] != c->out[i])
-            cpu_copy_run(&c->device->team, c->out[i], now[i], ir_type_bytes(c->thunk->op->in[i]->type));
+        if (r.now[i] != c->out[i])
+            cpu_copy_run(&c->device->team, c->out[i], r.now[i], ir_type_bytes(c->thunk->op->in[i]->type));
     base_free(mem);
     return st;
 }
@@ -109,6 +177,39 @@ static bool compilable(const ir_block *b) {
             if (!compilable(op->regions[k].block)) return false;
     }
     return true;
+}
+
+static bool test_operand(const ir_block *cond, const captured *c, const ir_value *v, int64_t *arg, int64_t *constant) {
+    *arg = -1;
+    if (!v->def && v->block == cond) {
+        *arg = v->index;
+        return true;
+    }
+    for (size_t i = 0; i < c->n; i++)
+        if (c->values[i] == v) {
+            *arg = (int64_t)(cond->n_args + i);
+            return true;
+        }
+    const ir_literal *l = v->def && v->def->code == OP_constant ? ir_get_literal(v->def) : NULL;
+    if (l) *constant = whole_number(v->type->dtype, l->data);
+    return l != NULL;
+}
+
+static loop_test read_test(const ir_block *cond, const captured *c) {
+    const ir_op *ret = ir_block_return(cond), *o = ret && ret->n_in == 1 ? ret->in[0]->def : NULL;
+    loop_test t = {.known = false};
+    if (!o || o->code != OP_compare || o->block != cond || o->in[0]->type->rank != 0) return t;
+    t.type = o->in[0]->type->dtype;
+    t.dir = (ir_cmp_dir)ir_get_int(o, IR_A_comparison_direction, -1);
+    static const xt_dtype whole[] = {XT_I8, XT_I16, XT_I32, XT_I64, XT_U8, XT_U16, XT_U32};
+    size_t k = 0;
+    while (k < BASE_COUNT(whole) && whole[k] != t.type) k++;
+    if (k == BASE_COUNT(whole) || t.dir < IR_EQ || t.dir > IR_LT) return t;
+    for (const ir_op *x = cond->first; x; x = x->next)
+        if (x != o && x != ret && x->code != OP_constant) return t;
+    t.known = true;
+    for (int j = 0; j < 2; j++) t.known = t.known && test_operand(cond, c, o->in[j], &t.arg[j], &t.constant[j]);
+    return t;
 }
 
 static size_t take_scratch(size_t *all, size_t bytes) {
@@ -175,6 +276,7 @@ CPU_LOWER(control) {
         st = cpu_sub_make(b, op->regions[k].block, c.n, c.values, loop && k == 1 ? s->n : 0, false, &s->subs[k]);
     }
     if (st) goto done;
+    if (loop) s->test = read_test(op->regions[0].block, &c);
     for (uint32_t i = 0; i < op->n_in; i++) in[i] = op->in[i];
     for (size_t i = 0; i < c.n; i++) in[op->n_in + i] = c.values[i];
     for (uint32_t i = 0; i < op->n_out && i < 64 && loop; i++) in_place[i] = UINT64_C(1) << i;

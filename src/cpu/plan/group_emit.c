@@ -48,8 +48,22 @@ static void loop_free(void *state) {
 static bool loop_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
     return vprog_access(t->state, t->reads, k, out);
 }
-const cpu_kernel loop_fused = {"fused", loop_run, loop_free, .anywhere = true, .is_fused = true, .access = loop_access};
-const cpu_kernel loop_copy = {"copy", loop_run, loop_free, .anywhere = true, .is_fused = true, .access = loop_access};
+static size_t loop_bound_bytes(const void *state) {
+    return vprog_bound_bytes(state);
+}
+static void loop_bind(const cpu_call *c, void *room) {
+    vprog_bind(c->thunk->state, c->in, c->out, c->scratch, room);
+}
+static void loop_run_bound(const cpu_call *c, void *room) {
+    vprog_run_bound(c->thunk->state, c->in, room);
+}
+#define LOOP(text)                                                                                                 \
+    {                                                                                                              \
+        text, loop_run, loop_free, .anywhere = true, .is_fused = true, .access = loop_access,                      \
+                                   .bound_bytes = loop_bound_bytes, .bind = loop_bind, .run_bound = loop_run_bound \
+    }
+const cpu_kernel loop_fused = LOOP("fused");
+const cpu_kernel loop_copy = LOOP("copy");
 
 /* --- all groups --- */
 static xt_status write_program(cpu_builder *b, uint32_t gi, vprog_builder *p) {

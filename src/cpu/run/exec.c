@@ -58,7 +58,7 @@ static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const
     return told;
 }
 
-static void place_temporaries(run_state *r);
+static void place_temporaries(const cpu_plan *p, char *temps, void **at);
 static xt_status get_memory(run_state *r, const bool *donated) {
     const cpu_plan *p = &r->e->plan;
     for (size_t i = 0; i < p->n_slots; i++) {
@@ -85,21 +85,22 @@ static xt_status get_memory(run_state *r, const bool *donated) {
         XT_TRY(explain_oom(r->e, r->a->alloc(r->a->user, p->arena_bytes, &mem), p->arena_bytes, "temporaries"));
         r->arena = mem;
     }
-    place_temporaries(r);
+    place_temporaries(p, r->arena, (void **)r->at);
     return NULL;
 }
 
-static void note_time(_Atomic int64_t *profile, int64_t ns) {
+void cpu_note_time(const cpu_exec *e, size_t thunk, int64_t ns) {
+    _Atomic int64_t *profile = &e->profile[2 * thunk];
     atomic_fetch_add_explicit(&profile[0], ns, memory_order_relaxed);
     int64_t best = atomic_load_explicit(&profile[1], memory_order_relaxed);
     /* a lost update costs a report's digit */
     if (best == 0 || ns < best) atomic_store_explicit(&profile[1], ns, memory_order_relaxed);
 }
 
-static xt_status name_thunk(const run_state *r, const cpu_thunk *th, xt_status s) {
+xt_status cpu_name_thunk(const cpu_exec *e, const cpu_thunk *th, xt_status s) {
     char name[96];
     cpu_thunk_name(th, name, sizeof name);
-    return status_context(s, "program %s, op %s", r->e->name, name);
+    return status_context(s, "program %s, op %s", e->name, name);
 }
 
 /* Collectives are started by their thunks and finished when somebody reads their results, or at the end; between thunks
@@ -121,8 +122,8 @@ static xt_status run_list(run_state *r, cpu_device *d) {
         int64_t begin = r->e->profile || r->traced ? clock_ns() : 0;
         xt_status s = th->kernel->run(&c);
         if (r->traced) cpu_trace_thunk(r->traced, th, begin, clock_ns());
-        if (r->e->profile) note_time(&r->e->profile[2 * t], clock_ns() - begin);
-        if (s) return name_thunk(r, th, s);
+        if (r->e->profile) cpu_note_time(r->e, t, clock_ns() - begin);
+        if (s) return cpu_name_thunk(r->e, th, s);
     }
     return NULL;
 }
@@ -146,13 +147,12 @@ static void undo_results(run_state *r) {
 }
 
 /* Temporaries: in the arena, or where the result is that goes on in their memory. */
-static void place_temporaries(run_state *r) {
-    const cpu_plan *p = &r->e->plan;
+static void place_temporaries(const cpu_plan *p, char *temps, void **at) {
     for (size_t i = 0; i < p->n_slots; i++) {
         if (p->slots[i].kind != CPU_SLOT_TEMP) continue;
         size_t root = i;
         while (p->slots[root].same_as != CPU_NONE) root = p->slots[root].same_as;
-        r->at[i] = p->slots[root].kind == CPU_SLOT_OUT ? r->at[root] : r->arena + p->slots[root].offset;
+        at[i] = p->slots[root].kind == CPU_SLOT_OUT ? at[root] : temps + p->slots[root].offset;
     }
 }
 
@@ -160,16 +160,20 @@ size_t cpu_sub_slots(const cpu_exec *e) {
     return e->plan.n_slots + e->most_args + 1;
 }
 
-xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void **at) {
+void cpu_sub_places(const cpu_exec *e, void *const *in, void *const *out, void *temps, void **at) {
     const cpu_plan *p = &e->plan;
-    run_state r = {.e = e, .arena = temps, .at = (char **)at, .args = at + p->n_slots};
     for (size_t i = 0; i < p->n_slots; i++) {
         const cpu_slot *s = &p->slots[i];
         if (s->kind == CPU_SLOT_ARG) at[i] = in[s->index];
         if (s->kind == CPU_SLOT_CONST) at[i] = (void *)(uintptr_t)s->data;
     }
     for (size_t j = 0; j < e->main->n_results; j++) at[p->out_slots[j]] = out[j];
-    place_temporaries(&r);
+    place_temporaries(p, temps, at);
+}
+
+xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void **at) {
+    run_state r = {.e = e, .arena = temps, .at = (char **)at, .args = at + e->plan.n_slots};
+    cpu_sub_places(e, in, out, temps, at);
     return run_thunks(&r, d);
 }
 

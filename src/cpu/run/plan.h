@@ -65,6 +65,11 @@ typedef struct cpu_kernel {
      * without it, are read and written whole, in their own order. */
     bool (*access)(const cpu_thunk *t, uint32_t k, struct cpu_access *out);
     size_t (*programs)(const void *state, cpu_exec *const **out); /* those that run inside it; NULL: none */
+    /* For runs in places that stay (bound.c): bytes that a bound call has for itself, 0: none; to fill them; to run.
+     * NULL: run is called. */
+    size_t (*bound_bytes)(const void *state);
+    void (*bind)(const cpu_call *c, void *room);
+    void (*run_bound)(const cpu_call *c, void *room);
     bool is_copy; /* all it does is to bring a value to the place of a result */
     bool is_fused; /* a loop over elements, without effects but its results */
 } cpu_kernel;
@@ -144,6 +149,20 @@ void cpu_phase_end(cpu_exec *e, cpu_phase p);
  * the plan takes that over); temps: of plan.arena_bytes; at: cpu_sub_places(e) pointers, the caller's scratch. */
 size_t cpu_sub_slots(const cpu_exec *e);
 xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void **at);
+/* Where each slot is; at: n_slots pointers. */
+void cpu_sub_places(const cpu_exec *e, void *const *in, void *const *out, void *temps, void **at);
+/* bound.c: the same for places that stay: room: of cpu_bound_bytes, alive as long as the bound program. */
+typedef struct cpu_bound {
+    const cpu_exec *exec;
+    const cpu_call *calls; /* one a thunk */
+    void *const *rooms; /* NULL where a kernel has none */
+} cpu_bound;
+size_t cpu_bound_bytes(const cpu_exec *e);
+void cpu_bind(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void *room,
+              cpu_bound *b);
+xt_status cpu_run_bound(const cpu_bound *b);
+void cpu_note_time(const cpu_exec *e, size_t thunk, int64_t ns); /* exec.c: of one run, for the profile */
+xt_status cpu_name_thunk(const cpu_exec *e, const cpu_thunk *th, xt_status s); /* exec.c: a failure's op */
 void cpu_exec_settle(cpu_exec *e); /* exec.c: what running needs to know of a finished plan */
 void cpu_thunk_free(cpu_thunk *t); /* what it holds */
 void cpu_plan_free(cpu_plan *p);

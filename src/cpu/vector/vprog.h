@@ -49,6 +49,11 @@ size_t vprog_scratch_bytes(const vprog *t, int threads);
 xt_status vprog_run(const vprog *t, const cpu_team *team, void *const *in, void *const *out, void *scratch);
 /* Elements [begin, end) on the calling thread; out: where the first of them goes; scratch: of one thread. */
 void vprog_run_part(const vprog *t, int64_t begin, int64_t end, void *const *in, void *const *out, void *scratch);
+/* All elements on the calling thread, again and again in the same places: room: of vprog_bound_bytes, which is 0 where
+ * there are too many elements for that. */
+size_t vprog_bound_bytes(const vprog *t);
+void vprog_bind(const vprog *t, void *const *in, void *const *out, void *scratch, void *room);
+void vprog_run_bound(const vprog *t, void *const *in, void *room);
 /* The first n <= count elements on the calling thread; scratch: of one thread. */
 void vprog_run_rows(const vprog *t, int64_t n, void *const *in, void *const *out, void *scratch);
 

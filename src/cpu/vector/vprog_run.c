@@ -66,9 +66,10 @@ static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const run_ctx *c = ctx;
     const vprog *t = c->t;
     char *scratch = c->scratch + (size_t)thread * t->scratch;
+    int64_t most = end - begin < t->block ? end - begin : t->block;
     for (size_t i = 0; i < t->n_once; i++) {
         const vprog_ins *x = &t->once[i];
-        load_block(&t->sources[x->x], loc_at(c, &t->locs[x->d], scratch, 0), c->in, 0, t->block);
+        load_block(&t->sources[x->x], loc_at(c, &t->locs[x->d], scratch, 0), c->in, 0, most);
     }
     for (int64_t at = begin; at < end; at += t->block) {
         int64_t n = end - at < t->block ? end - at : t->block;
@@ -105,4 +106,51 @@ void vprog_run_part(const vprog *t, int64_t begin, int64_t end, void *const *in,
 void vprog_run_rows(const vprog *t, int64_t n, void *const *in, void *const *out, void *scratch) {
     run_ctx c = {t, in, out, scratch, 0};
     run_chunk(&c, 0, n, 0);
+}
+
+/* --- bound --- */
+/* An instruction with the places of its operands: of machine code in a list, else these four. */
+typedef struct bound_step {
+    const vprog_ins *ins;
+    void *d, *x, *y, *z, **code;
+} bound_step;
+
+size_t vprog_bound_bytes(const vprog *t) {
+    size_t bytes = (t->n_once + t->n) * sizeof(bound_step);
+    if (t->count > t->block) return 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->ins[i].code) bytes += t->ins[i].code->n_ptr * sizeof(void *);
+    return bytes;
+}
+
+void vprog_bind(const vprog *t, void *const *in, void *const *out, void *scratch, void *room) {
+    run_ctx c = {t, in, out, scratch, 0};
+    bound_step *step = room;
+    void **code = (void **)(step + t->n_once + t->n);
+    for (size_t i = 0; i < t->n_once + t->n; i++, step++) {
+        const vprog_ins *x = i < t->n_once ? &t->once[i] : &t->ins[i - t->n_once];
+        *step = (bound_step){.ins = x, .code = code};
+        if (x->code) {
+            for (uint32_t k = 0; k < x->code->n_ptr; k++) *code++ = loc_at(&c, &t->locs[x->code->ptr[k]], scratch, 0);
+            continue;
+        }
+        step->d = loc_at(&c, &t->locs[x->d], scratch, 0);
+        if (!x->fn) continue;
+        step->x = loc_at(&c, &t->locs[x->x], scratch, 0);
+        step->y = loc_at(&c, &t->locs[x->y], scratch, 0);
+        step->z = loc_at(&c, &t->locs[x->z], scratch, 0);
+    }
+}
+
+void vprog_run_bound(const vprog *t, void *const *in, void *room) {
+    const bound_step *step = room;
+    for (const bound_step *end = step + t->n_once + t->n; step < end; step++) {
+        const vprog_ins *x = step->ins;
+        if (x->code)
+            x->code->fn(step->code, t->count);
+        else if (x->fn)
+            x->fn(step->d, step->x, step->y, step->z, t->count);
+        else
+            load_block(&t->sources[x->x], step->d, in, 0, t->count);
+    }
 }
