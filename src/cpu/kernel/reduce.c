@@ -2,9 +2,10 @@
  *
  * The operand's dims, merged where neighbours are both kept or both reduced, alternate between kept and reduced. If the
  * innermost are reduced, each output is a fold of contiguous runs; if they are kept, runs are folded into rows of
- * outputs. When there are few outputs the reduced index space is cut into `parts` pieces by a rule that looks at shapes
- * only, and the pieces' results are folded in order: the answer does not depend on the number of threads. Sums of bf16
- * are kept in f32. */
+ * outputs. Short runs that lie next to those of other outputs, with more to reduce around them (the channels of a
+ * group), are folded as rows too, place by place, and each run of the row that is left at the end. When there are few
+ * outputs the reduced index space is cut into `parts` pieces by a rule that looks at shapes only, and the pieces'
+ * results are folded in order: the answer does not depend on the number of threads. Sums of bf16 are kept in f32. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
@@ -18,6 +19,7 @@ typedef struct reduce_state {
     int64_t parts, tiles; /* tiles of a kept run */
     bool split_run; /* parts are pieces of the run, else of the outer reduced space */
     bool is_short; /* rows of a few numbers, side by side */
+    int64_t nested; /* length of the runs in a row of outputs that are folded at the end; 0: none */
 } reduce_state;
 
 typedef struct reduce_run {
@@ -136,6 +138,25 @@ static void combine(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+/* Rows of runs: the parts of a run in order, then the run. */
+static void combine_nested(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const combine_run *c = ctx;
+    const reduce_state *s = c->s;
+    const simd_ops *simd = simd_get();
+    float row[ROW_TILE], folded[ROW_TILE], acc[ROW_TILE], neutral = cpu_fold_neutral(s->fold);
+    int64_t tile = ROW_TILE / s->nested, step = s->axes.keep * s->axes.run;
+    for (int64_t i = begin; i < end; i += tile) {
+        int64_t n = end - i < tile ? end - i : tile, m = n * s->nested;
+        for (int64_t k = 0; k < m; k++) row[k] = neutral;
+        for (int64_t k = 0; k < n; k++) acc[k] = c->init;
+        for (int64_t p = 0; p < s->parts; p++) simd->fold_rows[s->fold](row, c->partial + p * step + i * s->nested, m);
+        simd->fold_short[s->fold](folded, row, n, s->nested);
+        simd->fold_rows[s->fold](acc, folded, n);
+        store(c, i, acc, n);
+    }
+}
+
 static xt_status reduce_run_op(const cpu_call *c) {
     const reduce_state *s = c->thunk->state;
     reduce_run r = {s, simd_get(), c->in[0], c->scratch};
@@ -155,10 +176,25 @@ static xt_status reduce_run_op(const cpu_call *c) {
         r.simd->ops[VPROG_LOAD_BF16][VPROG_F32](&m.init, c->in[1], NULL, NULL, 1);
     else
         m.init = *(const float *)c->in[1];
-    team_for(team, s->axes.inner_reduced ? s->axes.keep : s->axes.keep * s->axes.run, 8192, combine, &m);
+    if (s->nested)
+        team_for(team, s->axes.keep * s->axes.run / s->nested, ROW_TILE, combine_nested, &m);
+    else
+        team_for(team, s->axes.inner_reduced ? s->axes.keep : s->axes.keep * s->axes.run, 8192, combine, &m);
     return NULL;
 }
 static const cpu_kernel reduce_kernel = {"reduce", reduce_run_op, NULL, true};
+
+/* Makes rows of outputs of short runs: the dim that is kept next to them joins them. */
+static void nest(reduce_state *s) {
+    fold_axes *a = &s->axes;
+    int last = a->n_keep - 1;
+    if (!a->inner_reduced || a->run > SHORT || a->n_red == 0 || last < 0 || a->keep_strides[last] != a->run) return;
+    s->nested = a->run;
+    a->inner_reduced = false;
+    a->run *= a->keep_dims[last];
+    a->keep /= a->keep_dims[last];
+    a->n_keep = last;
+}
 
 CPU_LOWER(reduce) {
     const ir_type *t = op->in[0]->type;
@@ -174,6 +210,7 @@ CPU_LOWER(reduce) {
     s->fold = f;
     s->half = t->dtype == XT_BF16;
     cpu_fold_axes(t, dims, n_dims, &s->axes);
+    nest(s);
     s->tiles = (s->axes.run + ROW_TILE - 1) / ROW_TILE;
     int64_t tasks = s->axes.inner_reduced ? s->axes.keep : s->axes.keep * s->tiles, work = t->count;
     s->parts = 1;
