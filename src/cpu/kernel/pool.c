@@ -55,7 +55,31 @@ static void fold_shifted(const window_run *r, float *acc, const float *row, int6
         r->simd->fold_rows[w->fold](acc + first, row + first + shift, last - first + 1);
         return;
     }
-    for (int64_t o = first; o <= last; o++) acc[o] = cpu_fold_two(w->fold, acc[o], row[o * s + shift]);
+    r->simd->fold_steps[w->fold](acc + first, row + first * s + shift, s, last - first + 1);
+}
+
+/* A source row at all places of the window in it. */
+static void fold_along(const window_run *r, float *acc, const float *row) {
+    const window *w = r->w;
+    int k = w->n - 1;
+    for (int64_t j = 0; j < w->size[k]; j++) fold_shifted(r, acc, row, j * w->dil[k] - w->low[k]);
+}
+
+/* Extremes have no order: the rows under a window fold to one, element by element, before steps are taken along it. */
+enum { DOWN_MOST = 2048 };
+static bool folds_down(const window *w) {
+    int64_t rows = 1;
+    for (int i = 0; i < w->n - 1; i++) rows *= w->size[i];
+    return (w->fold == FOLD_MAX || w->fold == FOLD_MIN) && rows > 1 && w->size[w->n - 1] > 1 &&
+           w->in[w->n - 1] <= DOWN_MOST;
+}
+static void fold_down(const window_run *r, float *whole, const float *row, bool *none) {
+    int64_t n = r->w->in[r->w->n - 1];
+    if (*none)
+        memcpy(whole, row, (size_t)n * sizeof *whole);
+    else
+        r->simd->fold_rows[r->w->fold](whole, row, n);
+    *none = false;
 }
 
 static void window_rows(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -64,6 +88,8 @@ static void window_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     const window *w = r->w;
     int outer = w->n - 1;
     int64_t at[VIEW_MAX], k[VIEW_MAX] = {0};
+    float whole[DOWN_MOST];
+    bool down = folds_down(w);
     for (int64_t t = begin; t < end; t++) {
         float *acc = r->out + t * w->out[outer];
         int64_t rest = t;
@@ -72,6 +98,7 @@ static void window_rows(void *ctx, int64_t begin, int64_t end, int thread) {
             rest /= w->out[i];
         }
         for (int64_t i = 0; i < w->out[outer]; i++) acc[i] = r->init;
+        bool none = true; /* of the rows under the window has been met */
         for (;;) {
             int64_t row = 0;
             bool inside = true;
@@ -80,9 +107,10 @@ static void window_rows(void *ctx, int64_t begin, int64_t end, int thread) {
                 inside = inside && p >= 0 && p < w->in[i];
                 row = row * w->in[i] + p;
             }
-            if (inside)
-                for (int64_t j = 0; j < w->size[outer]; j++)
-                    fold_shifted(r, acc, r->in + row * w->in[outer], j * w->dil[outer] - w->low[outer]);
+            if (inside && down)
+                fold_down(r, whole, r->in + row * w->in[outer], &none);
+            else if (inside)
+                fold_along(r, acc, r->in + row * w->in[outer]);
             int i = outer - 1;
             for (; i >= 0; i--) {
                 if (++k[i] < w->size[i]) break;
@@ -90,6 +118,7 @@ static void window_rows(void *ctx, int64_t begin, int64_t end, int thread) {
             }
             if (i < 0) break;
         }
+        if (down && !none) fold_along(r, acc, whole);
     }
 }
 

@@ -101,6 +101,8 @@ typedef struct simd_ops {
     const vprog_fn (*ops)[VPROG_TYPE_COUNT]; /* [VPROG_OP_COUNT]; NULL where the type has no such op */
     float (*fold[FOLD_COUNT])(const float *x, int64_t n); /* n > 0 */
     void (*fold_rows[FOLD_COUNT])(float *acc, const float *x, int64_t n); /* acc[i] = fold(acc[i], x[i]) */
+    /* acc[i] = fold(acc[i], x[i * step]); acc lies elsewhere */
+    void (*fold_steps[FOLD_COUNT])(float *acc, const float *x, int64_t step, int64_t n);
     /* out[k] = the fold of the n numbers x[k * n + ...], 0 < n <= 64 */
     void (*fold_short[FOLD_COUNT])(float *out, const float *x, int64_t rows, int64_t n);
     float (*dot)(const float *x, const float *y, int64_t n);
