@@ -11,17 +11,20 @@
 int cli_fail(const char *command, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    fprintf(stderr, "xtrain %s: ", command);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    cli_fprintf(stderr, "xtrain %s: ", command);
+    cli_vfprintf(stderr, fmt, ap);
+    cli_fprintf(stderr, "\n");
     va_end(ap);
     return 1;
 }
 
 int cli_fail_status(const char *command, xt_status s) {
-    int code = cli_fail(command, "%s", xt_status_message(s));
+    const char *text = xt_status_message(s);
+    cli_fprintf(stderr, "xtrain %s: ", command);
+    cli_text(stderr, text, strlen(text));
+    cli_fprintf(stderr, "\n");
     xt_status_free(s);
-    return code;
+    return 1;
 }
 
 int cli_end(int code) {
@@ -46,26 +49,27 @@ void cli_print_usage(FILE *to, const char *usage) {
     const char *from = usage;
     for (const char *p; (p = strstr(from, "xtrain ")); from = p + strlen("xtrain")) {
         bool word = p == usage || strchr(" `\n", p[-1]);
-        fprintf(to, "%.*s%s", (int)(p - from), from, word ? called : "xtrain");
+        cli_raw(to, from, (size_t)(p - from));
+        cli_fprintf(to, "%s", word ? called : "xtrain");
     }
-    fputs(from, to);
+    cli_raw(to, from, strlen(from));
 }
 
 static void print_help(const char *usage, const cli_option *o, int n) {
     cli_print_usage(stdout, usage);
-    putchar('\n');
+    cli_printf("\n");
     for (int i = 0; i < n; i++) {
         char left[64];
         snprintf(left, sizeof left, "%s %s", o[i].name, o[i].arg ? o[i].arg : "");
-        printf("  %-26s %s\n", left, o[i].help);
+        cli_printf("  %-26s %s\n", left, o[i].help);
     }
-    printf("  %-26s %s\n", "--help", "this text");
+    cli_printf("  %-26s %s\n", "--help", "this text");
 }
 
 static int usage_error(const char *command, const char *fmt, const char *a, const char *b) {
-    fprintf(stderr, "xtrain %s: ", command);
-    fprintf(stderr, fmt, a, b);
-    fprintf(stderr, "; xtrain %s --help lists the options\n", command);
+    cli_fprintf(stderr, "xtrain %s: ", command);
+    cli_fprintf(stderr, fmt, a, b);
+    cli_fprintf(stderr, "; xtrain %s --help lists the options\n", command);
     return 3;
 }
 

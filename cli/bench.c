@@ -156,24 +156,25 @@ static int measure(const model *m, bench_options *o, bench_result *r) {
 }
 
 static void print_json(const bench_options *o, const bench_result *r, const roofline *roof, const bench_thunks *hot) {
-    printf("{\"model\": \"%s\", \"batch\": %lld, \"precision\": \"%s\", \"device\": \"%s\", \"loader\": %s, "
-           "\"ms_median\": %.4f, \"ms_p99\": %.4f, \"ms_min\": %.4f, \"samples_per_s\": %.1f, \"tokens_per_s\": %.1f, "
-           "\"start_to_first_step_ms\": %.1f, \"compile_ms\": %.1f, \"compiles\": %lld, \"peak_rss_mib\": %.1f, "
-           "\"device_peak_mib\": %.1f, \"temp_mib\": %.1f, \"loss_first\": %.7g, \"loss_last\": %.7g",
-           o->model, (long long)r->batch, o->precision, o->device ? o->device : "CPU", o->loader ? "true" : "false",
-           r->median_ms, r->p99_ms, r->min_ms, (double)r->batch / r->median_ms * 1e3,
-           (double)r->tokens / r->median_ms * 1e3, r->first_ms, r->compile_ms, (long long)r->compiles, r->rss_mib,
-           (double)xt_counter("device_peak_bytes") / 1048576, (double)xt_counter("program_temp_bytes") / 1048576,
-           r->loss_first, r->loss_last);
+    cli_printf(
+        "{\"model\": \"%s\", \"batch\": %lld, \"precision\": \"%s\", \"device\": \"%s\", \"loader\": %s, "
+        "\"ms_median\": %.4f, \"ms_p99\": %.4f, \"ms_min\": %.4f, \"samples_per_s\": %.1f, \"tokens_per_s\": %.1f, "
+        "\"start_to_first_step_ms\": %.1f, \"compile_ms\": %.1f, \"compiles\": %lld, \"peak_rss_mib\": %.1f, "
+        "\"device_peak_mib\": %.1f, \"temp_mib\": %.1f, \"loss_first\": %.7g, \"loss_last\": %.7g",
+        o->model, (long long)r->batch, o->precision, o->device ? o->device : "CPU", o->loader ? "true" : "false",
+        r->median_ms, r->p99_ms, r->min_ms, (double)r->batch / r->median_ms * 1e3,
+        (double)r->tokens / r->median_ms * 1e3, r->first_ms, r->compile_ms, (long long)r->compiles, r->rss_mib,
+        (double)xt_counter("device_peak_bytes") / 1048576, (double)xt_counter("program_temp_bytes") / 1048576,
+        r->loss_first, r->loss_last);
     if (o->roofline) {
-        printf(", \"roofline\": ");
+        cli_printf(", \"roofline\": ");
         roofline_print_json(roof);
     }
     if (o->hottest) {
-        printf(", \"thunks_ms\": %.5g, \"thunks\": ", hot->total_ms);
+        cli_printf(", \"thunks_ms\": %.5g, \"thunks\": ", hot->total_ms);
         bench_hot_print_json(hot, o->hottest);
     }
-    printf("}\n");
+    cli_printf("}\n");
 }
 
 static const char usage[] =
@@ -216,16 +217,17 @@ static int run(int argc, char **argv) {
     if (!m || o.steps < 1 || o.batch < 0 || o.hottest < 0 ||
         (strcmp(o.precision, "fp32") != 0 && strcmp(o.precision, "bf16") != 0)) {
         if (!o.model)
-            fprintf(stderr, "xtrain bench: which model? mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known: "
-                            "xtrain bench mnist; --help lists the options\n");
+            cli_fprintf(stderr, "xtrain bench: which model? mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known: "
+                                "xtrain bench mnist; --help lists the options\n");
         else
-            fprintf(stderr, "xtrain bench: a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), positive numbers and "
-                            "precision fp32 or bf16 are needed; xtrain bench --help\n");
+            cli_fprintf(stderr,
+                        "xtrain bench: a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), positive numbers and "
+                        "precision fp32 or bf16 are needed; xtrain bench --help\n");
         return 2;
     }
     char why[256];
     if (!model_settle(m, &o.of_model, why, sizeof why)) {
-        fprintf(stderr, "xtrain bench: %s\n", why);
+        cli_fprintf(stderr, "xtrain bench: %s\n", why);
         return 2;
     }
     if (o.sweep) return bench_sweep(argc, argv, &o);
@@ -245,10 +247,11 @@ static int run(int argc, char **argv) {
     if (!code && o.json)
         print_json(&o, &r, &roof, &hot);
     else if (!code)
-        printf("%s, batch %lld, %s: %.3f ms a step (median of %lld; p99 %.3f, min %.3f), %.0f samples/s; first step "
-               "after %.0f ms, compile %.0f ms, peak %.0f MiB\n",
-               m->name, (long long)r.batch, o.precision, r.median_ms, (long long)r.steps, r.p99_ms, r.min_ms,
-               (double)r.batch / r.median_ms * 1e3, r.first_ms, r.compile_ms, r.rss_mib);
+        cli_printf(
+            "%s, batch %lld, %s: %.3f ms a step (median of %lld; p99 %.3f, min %.3f), %.0f samples/s; first step "
+            "after %.0f ms, compile %.0f ms, peak %.0f MiB\n",
+            m->name, (long long)r.batch, o.precision, r.median_ms, (long long)r.steps, r.p99_ms, r.min_ms,
+            (double)r.batch / r.median_ms * 1e3, r.first_ms, r.compile_ms, r.rss_mib);
     if (!code && !o.json && o.roofline) roofline_print(&roof);
     if (!code && !o.json && o.hottest) bench_hot_print(&hot, o.hottest);
     return cli_end(code);

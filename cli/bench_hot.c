@@ -100,23 +100,23 @@ int bench_hottest(int argc, char **argv, const roofline *roof, bool bf16, bench_
 }
 
 void bench_hot_print(const bench_thunks *t, int64_t most) {
-    printf("%lld thunks, the fastest run of each adds up to %.3f ms; the dearest:\n"
-           "%10s %7s %10s %10s %9s  %s\n",
-           (long long)t->thunks, t->total_ms, "us", "share", "GFLOP/s", "GB/s", "roofline", "kernel: result");
+    cli_printf("%lld thunks, the fastest run of each adds up to %.3f ms; the dearest:\n"
+               "%10s %7s %10s %10s %9s  %s\n",
+               (long long)t->thunks, t->total_ms, "us", "share", "GFLOP/s", "GB/s", "roofline", "kernel: result");
     for (int i = 0; i < t->n && i < most; i++) {
         const bench_thunk *r = &t->rows[i];
-        printf("%10.1f %6.1f%% %10.1f %10.1f %8.0f%%  %s: %s %s\n", r->us, r->share, r->gflops, r->gbs, r->percent,
-               r->kernel, r->op, r->what);
+        cli_printf("%10.1f %6.1f%% %10.1f %10.1f %8.0f%%  %s: %s %s\n", r->us, r->share, r->gflops, r->gbs, r->percent,
+                   r->kernel, r->op, r->what);
     }
 }
 
 void bench_hot_print_json(const bench_thunks *t, int64_t most) {
-    printf("[");
+    cli_printf("[");
     for (int i = 0; i < t->n && i < most; i++) {
         const bench_thunk *r = &t->rows[i];
-        printf("%s{\"us\": %.5g, \"share\": %.4g, \"gflops\": %.5g, \"gbs\": %.5g, \"roofline_percent\": %.4g, "
-               "\"kernel\": \"%s\", \"op\": \"%s\", \"result\": \"%s\"}",
-               i ? ", " : "", r->us, r->share, r->gflops, r->gbs, r->percent, r->kernel, r->op, r->what);
+        cli_printf("%s{\"us\": %.5g, \"share\": %.4g, \"gflops\": %.5g, \"gbs\": %.5g, \"roofline_percent\": %.4g, "
+                   "\"kernel\": \"%s\", \"op\": \"%s\", \"result\": \"%s\"}",
+                   i ? ", " : "", r->us, r->share, r->gflops, r->gbs, r->percent, r->kernel, r->op, r->what);
     }
-    printf("]");
+    cli_printf("]");
 }

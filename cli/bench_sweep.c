@@ -111,29 +111,31 @@ static const trial *enough(const trial *t, int n, const trial *best) {
 }
 
 static void print_json(const char *name, const trial *t, int n, const trial *best, const trial *least) {
-    printf("{\"model\": \"%s\", \"sweep\": \"batch\", \"fastest_batch\": %lld, \"enough_batch\": %lld, \"trials\": [",
-           name, (long long)best->batch, (long long)least->batch);
+    cli_printf(
+        "{\"model\": \"%s\", \"sweep\": \"batch\", \"fastest_batch\": %lld, \"enough_batch\": %lld, \"trials\": [",
+        name, (long long)best->batch, (long long)least->batch);
     for (int i = 0; i < n; i++) {
-        printf("%s{\"batch\": %lld, \"ran\": %s", i ? ", " : "", (long long)t[i].batch, t[i].ran ? "true" : "false");
+        cli_printf("%s{\"batch\": %lld, \"ran\": %s", i ? ", " : "", (long long)t[i].batch,
+                   t[i].ran ? "true" : "false");
         if (t[i].ran)
-            printf(", \"ms_median\": %.5g, \"samples_per_s\": %.6g, \"start_to_first_step_ms\": %.5g, "
-                   "\"peak_rss_mib\": %.5g",
-                   t[i].ms, t[i].samples_per_s, t[i].first_ms, t[i].rss_mib);
-        putchar('}');
+            cli_printf(", \"ms_median\": %.5g, \"samples_per_s\": %.6g, \"start_to_first_step_ms\": %.5g, "
+                       "\"peak_rss_mib\": %.5g",
+                       t[i].ms, t[i].samples_per_s, t[i].first_ms, t[i].rss_mib);
+        cli_printf("}");
     }
-    printf("]}\n");
+    cli_printf("]}\n");
 }
 
 /* Why the doubling ended; one slower size may be noise, two in a row are not. */
 static void print_why(const trial *last, const trial *best, int falling) {
     if (!last->ran)
-        printf(
+        cli_printf(
             "stopped: batch %lld did not run, its message is above (out of memory, or a model that cannot have it)\n",
             (long long)last->batch);
     else if (falling > 1)
-        printf("stopped: two sizes in a row are slower than batch %lld\n", (long long)best->batch);
+        cli_printf("stopped: two sizes in a row are slower than batch %lld\n", (long long)best->batch);
     else
-        printf("stopped: batch %lld is the largest that --sweep tries\n", (long long)last->batch);
+        cli_printf("stopped: batch %lld is the largest that --sweep tries\n", (long long)last->batch);
 }
 
 int bench_sweep(int argc, char **argv, const bench_options *o) {
@@ -141,21 +143,22 @@ int bench_sweep(int argc, char **argv, const bench_options *o) {
     trial t[MOST_TRIALS] = {{0}};
     int listed, n = 0, falling = 0;
     if (!parse(o->sweep, sizes, &listed)) {
-        fprintf(stderr, "xtrain bench: --sweep is batch=8,16,32 (up to %d sizes), or batch= to double from 1; not %s\n",
-                MOST_TRIALS, o->sweep);
+        cli_fprintf(stderr,
+                    "xtrain bench: --sweep is batch=8,16,32 (up to %d sizes), or batch= to double from 1; not %s\n",
+                    MOST_TRIALS, o->sweep);
         return 2;
     }
-    printf("   batch     ms a step   samples/s   first step ms   peak MiB\n");
+    cli_printf("   batch     ms a step   samples/s   first step ms   peak MiB\n");
     for (int i = 0; i < (listed ? listed : MOST_TRIALS) && falling < 2; i++) {
         const trial *before = fastest(t, n);
         double rate = before ? before->samples_per_s : 0;
         t[n].batch = listed ? sizes[i] : (int64_t)1 << i;
         bool ran = try_batch(argc, argv, &t[n]);
         if (ran)
-            printf("%8lld  %12.3f  %10.0f  %14.0f  %9.0f\n", (long long)t[n].batch, t[n].ms, t[n].samples_per_s,
-                   t[n].first_ms, t[n].rss_mib);
+            cli_printf("%8lld  %12.3f  %10.0f  %14.0f  %9.0f\n", (long long)t[n].batch, t[n].ms, t[n].samples_per_s,
+                       t[n].first_ms, t[n].rss_mib);
         else
-            printf("%8lld  did not run\n", (long long)t[n].batch);
+            cli_printf("%8lld  did not run\n", (long long)t[n].batch);
         n++;
         if (!listed && !ran) break;
         if (!listed) falling = t[n - 1].samples_per_s < rate ? falling + 1 : 0;
@@ -164,11 +167,11 @@ int bench_sweep(int argc, char **argv, const bench_options *o) {
     if (!best) return cli_fail("bench", "no batch ran");
     const trial *least = enough(t, n, best);
     if (!listed) print_why(&t[n - 1], best, falling);
-    printf("fastest: batch %lld, %.0f samples/s", (long long)best->batch, best->samples_per_s);
+    cli_printf("fastest: batch %lld, %.0f samples/s", (long long)best->batch, best->samples_per_s);
     if (least != best)
-        printf("; batch %lld has %.0f %% of that", (long long)least->batch,
-               100 * least->samples_per_s / best->samples_per_s);
-    putchar('\n');
+        cli_printf("; batch %lld has %.0f %% of that", (long long)least->batch,
+                   100 * least->samples_per_s / best->samples_per_s);
+    cli_printf("\n");
     if (o->json) print_json(o->model, t, n, best, least);
     return 0;
 }

@@ -33,13 +33,13 @@ static bool show(void *user, const xt_cache_file *f) {
     l->bytes += f->bytes;
     l->damaged += f->problem != NULL;
     if (l->json) {
-        printf("%s{\"name\": \"%s\", \"bytes\": %lld, \"used\": %lld", l->files ? ", " : "{\"files\": [", f->name,
-               (long long)f->bytes, (long long)f->used);
-        if (l->verify) printf(f->problem ? ", \"problem\": \"%s\"" : ", \"problem\": null", f->problem);
-        putchar('}');
+        cli_printf("%s{\"name\": \"%s\", \"bytes\": %lld, \"used\": %lld", l->files ? ", " : "{\"files\": [", f->name,
+                   (long long)f->bytes, (long long)f->used);
+        if (l->verify) cli_printf(f->problem ? ", \"problem\": \"%s\"" : ", \"problem\": null", f->problem);
+        cli_printf("}");
     } else if (!l->verify || f->problem)
-        printf("%-40s %12lld  %s%s%s\n", f->name, (long long)f->bytes, used, f->problem ? "  " : "",
-               f->problem ? f->problem : "");
+        cli_printf("%-40s %12lld  %s%s%s\n", f->name, (long long)f->bytes, used, f->problem ? "  " : "",
+                   f->problem ? f->problem : "");
     l->files++;
     return true;
 }
@@ -50,23 +50,26 @@ static int list(bool verify, bool json) {
     xt_doctor_look(&where);
     xt_status s = xt_cache_each(verify, show, &l);
     if (s && xt_status_code(s) == XT_NOT_FOUND && where.cache[0]) { /* nothing was compiled yet: an empty list */
-        if (!json) printf("%s\n", xt_status_message(s));
+        if (!json) cli_text(stdout, xt_status_message(s), strlen(xt_status_message(s)));
+        if (!json) cli_printf("\n");
         xt_status_free(s);
         s = NULL;
-    } else if (!s && !json)
-        printf("%lld programs, %.1f MiB in %s%s", (long long)l.files, (double)l.bytes / 1048576, where.cache,
-               verify ? "" : "\n");
+    } else if (!s && !json) {
+        cli_printf("%lld programs, %.1f MiB in %s", (long long)l.files, (double)l.bytes / 1048576, where.cache);
+        if (!verify) cli_printf("\n");
+    }
     if (s) return cli_fail_status("cache", s);
     if (json)
-        printf("%s], \"folder\": \"%s\", \"bytes\": %lld, \"damaged\": %lld}\n", l.files ? "" : "{\"files\": [",
-               where.cache, (long long)l.bytes, (long long)l.damaged);
+        cli_printf("%s], \"folder\": \"%s\", \"bytes\": %lld, \"damaged\": %lld}\n", l.files ? "" : "{\"files\": [",
+                   where.cache, (long long)l.bytes, (long long)l.damaged);
     else if (verify && l.damaged)
-        printf(": %lld damaged; `xtrain cache prune` removes them, and they are compiled again when they are needed\n",
-               (long long)l.damaged);
+        cli_printf(
+            ": %lld damaged; `xtrain cache prune` removes them, and they are compiled again when they are needed\n",
+            (long long)l.damaged);
     else if (verify && l.files)
-        printf(": all sound\n");
+        cli_printf(": all sound\n");
     else if (verify)
-        printf("\n");
+        cli_printf("\n");
     return l.damaged > 0;
 }
 
@@ -82,7 +85,7 @@ static int prune(bool json, const char *max, double days, bool all) {
         const char *u = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
         for (const char *k = units; u && k <= u; k++) unit *= 1024;
         if (end == max || !(v >= 0) || (*end && !u)) {
-            fprintf(stderr, "xtrain cache: --max %s: a size is expected (300M, 2G)\n", max);
+            cli_fprintf(stderr, "xtrain cache: --max %s: a size is expected (300M, 2G)\n", max);
             return 2;
         }
         o.max_bytes = v * unit >= 1 ? (int64_t)(v * unit) : XT_CACHE_NONE;
@@ -94,9 +97,9 @@ static int prune(bool json, const char *max, double days, bool all) {
     }
     if (s) return cli_fail_status("cache", s);
     if (json)
-        printf("{\"removed\": %lld, \"bytes\": %lld}\n", (long long)files, (long long)bytes);
+        cli_printf("{\"removed\": %lld, \"bytes\": %lld}\n", (long long)files, (long long)bytes);
     else
-        printf("%lld files removed, %.1f MiB\n", (long long)files, (double)bytes / 1048576);
+        cli_printf("%lld files removed, %.1f MiB\n", (long long)files, (double)bytes / 1048576);
     return 0;
 }
 
@@ -116,16 +119,16 @@ static int run(int argc, char **argv) {
     bool is_prune = what && strcmp(what, "prune") == 0, is_ls = what && strcmp(what, "ls") == 0,
          is_verify = what && strcmp(what, "verify") == 0;
     if (!is_prune && !is_ls && !is_verify) {
-        fprintf(stderr, "xtrain cache: %s%s%s; ls, verify or prune is expected\n", what ? "'" : "no action",
-                what ? what : "", what ? "' is no action" : "");
+        cli_fprintf(stderr, "xtrain cache: %s%s%s; ls, verify or prune is expected\n", what ? "'" : "no action",
+                    what ? what : "", what ? "' is no action" : "");
         return 2;
     }
     if (!is_prune && (max || all || days >= 0)) {
-        fprintf(stderr, "xtrain cache %s: --max, --older-than and --all belong to prune\n", what);
+        cli_fprintf(stderr, "xtrain cache %s: --max, --older-than and --all belong to prune\n", what);
         return 2;
     }
     if (days < 0 && days != -1) {
-        fprintf(stderr, "xtrain cache: --older-than %g: not negative\n", days);
+        cli_fprintf(stderr, "xtrain cache: --older-than %g: not negative\n", days);
         return 2;
     }
     return is_prune ? prune(json, max, days, all) : list(is_verify, json);

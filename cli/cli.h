@@ -4,6 +4,7 @@
 #ifndef XTRAIN_CLI_H
 #define XTRAIN_CLI_H
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include <xtrain/xtrain.h>
@@ -34,7 +35,7 @@ int cli_parse(int argc, char **argv, const char *usage, const cli_option *option
 /* The name that a misspelt word of `len` bytes most likely means; NULL: none is near. */
 const char *cli_nearest(const char *word, size_t len, const char *const *names, int n);
 /* "xtrain COMMAND: message" on stderr; gives 1. */
-int cli_fail(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int cli_fail(const char *command, const char *fmt, ...) __attribute__((format(__printf__, 2, 3)));
 int cli_fail_status(const char *command, xt_status s); /* takes s over */
 /* Ends the library; the command's exit code: its own, which may be 128 + a signal's number, else the library's. */
 int cli_end(int code);
@@ -105,5 +106,18 @@ xt_mesh *cli_mesh_make(const char *command, const char *spec); /* before loaders
 /* What the axes are for: "data" divides batches (with fsdp, parameters too), "fsdp" both, "tensor" or "model" the
  * blocks of GPT-2. */
 void cli_mesh_apply(xt_mesh *mesh, xt_module *net, bool fsdp);
+
+/* text.c. All that a command prints goes through these, as names and texts come from files and other processes: what a
+ * %s brings moves no cursor, turns no line around and ends none (\xNN instead), and where the format has it between
+ * double quotes it is a string of JSON, which may stand in a page of HTML too. */
+void cli_printf(const char *fmt, ...) __attribute__((format(__printf__, 1, 2)));
+void cli_fprintf(FILE *to, const char *fmt, ...) __attribute__((format(__printf__, 2, 3)));
+void cli_vfprintf(FILE *to, const char *fmt, va_list ap) __attribute__((format(__printf__, 2, 0)));
+void cli_text(FILE *to, const char *text, size_t n); /* of several lines: their ends and tabs stay */
+void cli_json(FILE *to, const char *text, size_t n); /* with its quotes; n bytes of any kind */
+void cli_raw(FILE *to, const char *text, size_t n); /* as it is: texts of our own, files */
+#ifndef CLI_WRITES
+#pragma GCC poison printf fprintf vprintf vfprintf dprintf puts fputs putchar putc fputc fwrite perror
+#endif
 
 #endif

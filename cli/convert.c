@@ -108,10 +108,10 @@ static int run(int argc, char **argv) {
     o.dtype = dtype ? dtype_of(dtype) : XT_DTYPE_NONE;
     o.max_shard_size = size ? bytes_of(size) : 0;
     if (!from || !to || (dtype && o.dtype == XT_DTYPE_NONE) || o.max_shard_size < 0) {
-        fprintf(stderr, "xtrain convert: %s; xtrain convert --help\n",
-                !from || !to           ? "two paths are needed: which weights, and where to?"
-                : o.max_shard_size < 0 ? "--max-shard-size is a number of bytes: 5GB, 300M"
-                                       : "--dtype is f32, bf16, f16 or f64");
+        cli_fprintf(stderr, "xtrain convert: %s; xtrain convert --help\n",
+                    !from || !to           ? "two paths are needed: which weights, and where to?"
+                    : o.max_shard_size < 0 ? "--max-shard-size is a number of bytes: 5GB, 300M"
+                                           : "--dtype is f32, bf16, f16 or f64");
         return 2;
     }
     char path[4096];

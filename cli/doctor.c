@@ -23,87 +23,77 @@ static const char *bytes(int64_t v, char *buf, size_t n) {
 
 static void print_plugin(const xt_plugin_report *p) {
     char a[32], b[32];
-    printf("%-8s %s\n", p->device, p->found ? p->path : "no plugin");
+    cli_printf("%-8s %s\n", p->device, p->found ? p->path : "no plugin");
     if (!p->found) {
-        printf("         %s\n", p->problem);
+        cli_printf("         %s\n", p->problem);
     } else if (!p->loads) {
-        printf("         does not load: %s\n", p->problem);
+        cli_printf("         does not load: %s\n", p->problem);
     } else {
-        printf("         PJRT %d.%d, StableHLO %lld.%lld.%lld", p->api_major, p->api_minor, (long long)p->stablehlo[0],
-               (long long)p->stablehlo[1], (long long)p->stablehlo[2]);
+        cli_printf("         PJRT %d.%d, StableHLO %lld.%lld.%lld", p->api_major, p->api_minor,
+                   (long long)p->stablehlo[0], (long long)p->stablehlo[1], (long long)p->stablehlo[2]);
         if (p->opens) {
-            printf("; platform %s, %d device%s of kind %s", p->platform, p->devices, p->devices == 1 ? "" : "s",
-                   p->kind);
+            cli_printf("; platform %s, %d device%s of kind %s", p->platform, p->devices, p->devices == 1 ? "" : "s",
+                       p->kind);
             if (p->memory_limit > 0)
-                printf(", %s each (%s in use)", bytes(p->memory_limit, a, sizeof a),
-                       bytes(p->memory_in_use, b, sizeof b));
-            printf("\n");
+                cli_printf(", %s each (%s in use)", bytes(p->memory_limit, a, sizeof a),
+                           bytes(p->memory_in_use, b, sizeof b));
+            cli_printf("\n");
         } else
-            printf("\n         no device to run on: %s\n", p->problem);
+            cli_printf("\n         no device to run on: %s\n", p->problem);
         if (!p->opens && strcasecmp(p->device, "TPU") == 0)
-            printf("         xtrain plan can compile for TPUs all the same: xtrain plan gpt2 --topology v4:2x2x1\n");
+            cli_printf(
+                "         xtrain plan can compile for TPUs all the same: xtrain plan gpt2 --topology v4:2x2x1\n");
         if (!p->opens && strcasecmp(p->device, "CUDA") == 0)
-            printf("         xtrain plan can compile for GPUs all the same: xtrain plan gpt2 --topology cuda:h100\n");
+            cli_printf(
+                "         xtrain plan can compile for GPUs all the same: xtrain plan gpt2 --topology cuda:h100\n");
     }
     if (!p->found && p->install[0])
-        printf("         to install: %s\n"
-               "         or: xtrain doctor --install %s\n",
-               p->install,
-               strcasecmp(p->device, "TPU") == 0    ? "tpu"
-               : strcasecmp(p->device, "CUDA") == 0 ? "cuda"
-                                                    : "xla_cpu");
+        cli_printf("         to install: %s\n"
+                   "         or: xtrain doctor --install %s\n",
+                   p->install,
+                   strcasecmp(p->device, "TPU") == 0    ? "tpu"
+                   : strcasecmp(p->device, "CUDA") == 0 ? "cuda"
+                                                        : "xla_cpu");
 }
 
 static void print_folders(const xt_doctor_folders *f) {
     char a[32];
-    printf("host     %lld cores, %s of memory\n", (long long)f->host_cores, bytes(f->host_memory, a, sizeof a));
+    cli_printf("host     %lld cores, %s of memory\n", (long long)f->host_cores, bytes(f->host_memory, a, sizeof a));
     if (f->cache[0])
-        printf("cache    %s: %lld programs, %s\n", f->cache, (long long)f->cache_files,
-               bytes(f->cache_bytes, a, sizeof a));
-    if (f->cache_problem[0]) printf("cache    %s\n", f->cache_problem);
-    printf("plugins  %s (xtrain doctor --install puts packages there)\n", f->plugins);
-}
-
-static void text(const char *s) {
-    putchar('"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\') putchar('\\');
-        if ((unsigned char)*s < 32)
-            printf("\\u%04x", (unsigned)*s);
-        else
-            putchar(*s);
-    }
-    putchar('"');
+        cli_printf("cache    %s: %lld programs, %s\n", f->cache, (long long)f->cache_files,
+                   bytes(f->cache_bytes, a, sizeof a));
+    if (f->cache_problem[0]) cli_printf("cache    %s\n", f->cache_problem);
+    cli_printf("plugins  %s (xtrain doctor --install puts packages there)\n", f->plugins);
 }
 
 static void key_text(const char *key, const char *value) {
-    printf(", \"%s\": ", key);
-    text(value);
+    cli_printf(", \"%s\": \"%s\"", key, value);
 }
 
 static void print_json(const xt_plugin_report *p, int n, const xt_doctor_folders *f) {
-    printf("{\"version\": \"%s\", \"plugins\": [", xt_version());
+    cli_printf("{\"version\": \"%s\", \"plugins\": [", xt_version());
     for (int i = 0; i < n; i++, p++) {
-        printf("%s{\"device\": ", i ? ", " : "");
-        text(p->device);
-        printf(", \"found\": %s, \"loads\": %s, \"usable\": %s, \"devices\": %d, \"pjrt\": [%d, %d], \"stablehlo\": "
-               "[%lld, %lld, %lld], \"memory_limit\": %lld, \"memory_in_use\": %lld",
-               p->found ? "true" : "false", p->loads ? "true" : "false", p->opens ? "true" : "false", p->devices,
-               p->api_major, p->api_minor, (long long)p->stablehlo[0], (long long)p->stablehlo[1],
-               (long long)p->stablehlo[2], (long long)p->memory_limit, (long long)p->memory_in_use);
+        cli_printf("%s{\"device\": \"%s\", \"found\": %s, \"loads\": %s, \"usable\": %s, \"devices\": %d, \"pjrt\": "
+                   "[%d, %d], \"stablehlo\": "
+                   "[%lld, %lld, %lld], \"memory_limit\": %lld, \"memory_in_use\": %lld",
+                   i ? ", " : "", p->device, p->found ? "true" : "false", p->loads ? "true" : "false",
+                   p->opens ? "true" : "false", p->devices, p->api_major, p->api_minor, (long long)p->stablehlo[0],
+                   (long long)p->stablehlo[1], (long long)p->stablehlo[2], (long long)p->memory_limit,
+                   (long long)p->memory_in_use);
         key_text("path", p->path);
         key_text("platform", p->platform);
         key_text("kind", p->kind);
         key_text("problem", p->problem);
         key_text("install", p->found ? "" : p->install);
-        printf("}");
+        cli_printf("}");
     }
-    printf("], \"cores\": %lld, \"host_memory\": %lld, \"cache_files\": %lld, \"cache_bytes\": %lld",
-           (long long)f->host_cores, (long long)f->host_memory, (long long)f->cache_files, (long long)f->cache_bytes);
+    cli_printf("], \"cores\": %lld, \"host_memory\": %lld, \"cache_files\": %lld, \"cache_bytes\": %lld",
+               (long long)f->host_cores, (long long)f->host_memory, (long long)f->cache_files,
+               (long long)f->cache_bytes);
     key_text("cache", f->cache);
     key_text("cache_problem", f->cache_problem);
     key_text("plugins_folder", f->plugins);
-    printf("}\n");
+    cli_printf("}\n");
 }
 
 /* Asks, then lets pip put the package into a folder of its own below xtrain's. */
@@ -112,9 +102,9 @@ static int install(const char *device, bool yes) {
     const char *all = getenv("YES");
     if (!xt_doctor_package(device, package, folder))
         return cli_fail("doctor", "there is nothing to install for '%s'; tpu, cuda and xla_cpu are known", device);
-    printf("This downloads the package %s with pip (hundreds of megabytes) into %s\n", package, folder);
+    cli_printf("This downloads the package %s with pip (hundreds of megabytes) into %s\n", package, folder);
     if (!yes && !(all && *all)) {
-        printf("Go on? [y/N] ");
+        cli_printf("Go on? [y/N] ");
         fflush(stdout);
         if (!fgets(answer, sizeof answer, stdin) || (answer[0] != 'y' && answer[0] != 'Y'))
             return cli_fail("doctor", "nothing was installed; --yes installs without asking");
@@ -164,7 +154,7 @@ static int run(int argc, char **argv) {
     xt_doctor_folders f;
     int n = device ? 1 : 4;
     bool usable = false;
-    if (!json && !device) printf("xtrain %s\n", xt_version());
+    if (!json && !device) cli_printf("xtrain %s\n", xt_version());
     for (int i = 0; i < n; i++) {
         xt_doctor_plugin(device ? device : usual[i], &p[i]);
         if (!json) print_plugin(&p[i]);

@@ -28,7 +28,7 @@ static int run(int argc, char **argv) {
     int rc = cli_parse(argc, argv, usage, options, (int)(sizeof options / sizeof options[0]), NULL);
     if (rc) return rc - 1;
     if (!code) {
-        fprintf(stderr, "xtrain explain: which code? `xtrain explain all` lists them\n");
+        cli_fprintf(stderr, "xtrain explain: which code? `xtrain explain all` lists them\n");
         return 2;
     }
     if (strcmp(code, "switches") == 0) return cli_print_switches(), 0;
@@ -44,9 +44,10 @@ static int run(int argc, char **argv) {
         if (!all && strcmp(xt_code_at(i), want) != 0) continue;
         found = true;
         if (json && !all)
-            printf("{\"code\": \"%s\", \"text\": \"%s\"}\n", xt_code_at(i), xt_explain(xt_code_at(i), language(lang)));
+            cli_printf("{\"code\": \"%s\", \"text\": \"%s\"}\n", xt_code_at(i),
+                       xt_explain(xt_code_at(i), language(lang)));
         else
-            printf("%s  %s\n", xt_code_at(i), xt_explain(xt_code_at(i), language(lang)));
+            cli_printf("%s  %s\n", xt_code_at(i), xt_explain(xt_code_at(i), language(lang)));
     }
     return found ? 0 : cli_fail("explain", "%s is no code; `xtrain explain all` lists them", code);
 }

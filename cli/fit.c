@@ -413,9 +413,9 @@ static int fit_model(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         char word[64];
         if (!fit_command_word(argv[i], word, sizeof word)) continue;
-        fprintf(stderr,
-                "xtrain %s: there is no option %s; did you mean %s? The trainer's own name works as --trainer.%s\n",
-                fit_stage_names[stage], argv[i], word, argv[i] + 2);
+        cli_fprintf(stderr,
+                    "xtrain %s: there is no option %s; did you mean %s? The trainer's own name works as --trainer.%s\n",
+                    fit_stage_names[stage], argv[i], word, argv[i] + 2);
         return 2;
     }
     int code = cli_parse(argc, argv, stage == STAGE_FIT ? usage : pass_usage, table,
@@ -427,29 +427,29 @@ static int fit_model(int argc, char **argv) {
     if (!chosen) {
         static const char *const names[] = {"mnist", "resnet18", "gpt2", "gpt2-mini", "gpt2-tiny"};
         const char *near = o.model ? cli_nearest(o.model, strlen(o.model), names, 5) : NULL;
-        fprintf(stderr, "xtrain %s: %s%s%s%s%s; mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known\n",
-                fit_stage_names[stage], o.model ? o.model : "which model?", o.model ? " is no model" : "",
-                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        cli_fprintf(stderr, "xtrain %s: %s%s%s%s%s; mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known\n",
+                    fit_stage_names[stage], o.model ? o.model : "which model?", o.model ? " is no model" : "",
+                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         return 2;
     }
     if (o.devices > 4096) {
-        fprintf(stderr, "xtrain %s: --devices is %lld; at most 4096 are possible\n", fit_stage_names[stage],
-                (long long)o.devices);
+        cli_fprintf(stderr, "xtrain %s: --devices is %lld; at most 4096 are possible\n", fit_stage_names[stage],
+                    (long long)o.devices);
         return 2;
     }
     char why[256];
     model_options asked = o.of_model; /* what the data decide is not known yet */
     if (!model_settle(chosen, &asked, why, sizeof why) ||
         (o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0)) {
-        fprintf(stderr, "xtrain %s: %s\n", fit_stage_names[stage],
-                o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0
-                    ? "--schedule is cosine or constant"
-                    : why);
+        cli_fprintf(stderr, "xtrain %s: %s\n", fit_stage_names[stage],
+                    o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0
+                        ? "--schedule is cosine or constant"
+                        : why);
         return 2;
     }
     if (o.load && !chosen->tokens) {
-        fprintf(stderr, "xtrain %s: --load is for text models; --resume goes on from any checkpoint\n",
-                fit_stage_names[stage]);
+        cli_fprintf(stderr, "xtrain %s: --load is for text models; --resume goes on from any checkpoint\n",
+                    fit_stage_names[stage]);
         return 2;
     }
     if (stage != STAGE_FIT && (code = find_weights(&o))) return code;

@@ -31,12 +31,12 @@ static xt_status mnist(const fit_options *o, int64_t batch, fit_data *out) {
 /* --- text --- */
 static void tell_text(const char *path, const text_corpus *c, bool bytes, int64_t vocab, size_t held) {
     if (c->file)
-        printf("%s: %zu tokens of %lld", path, c->n, (long long)vocab);
+        cli_printf("%s: %zu tokens of %lld", path, c->n, (long long)vocab);
     else if (bytes)
-        printf("%s: %zu bytes, each a token of %lld", path, c->bytes, (long long)vocab);
+        cli_printf("%s: %zu bytes, each a token of %lld", path, c->bytes, (long long)vocab);
     else
-        printf("%s: %zu bytes are %zu tokens of %lld", path, c->bytes, c->n, (long long)vocab);
-    printf("; the last %zu are for validation\n", held);
+        cli_printf("%s: %zu bytes are %zu tokens of %lld", path, c->bytes, c->n, (long long)vocab);
+    cli_printf("; the last %zu are for validation\n", held);
 }
 
 /* The last tenth of the tokens is held out. */

@@ -64,17 +64,17 @@ static bool run_all(xt_module *net, xt_dataset *ds, tally *t) {
 }
 
 static void print_table(const tally *t, double accuracy) {
-    printf("\ndigit   right      of   accuracy   mostly taken for\n");
+    cli_printf("\ndigit   right      of   accuracy   mostly taken for\n");
     for (int d = 0; d < 10; d++) {
         int worst = d ? 0 : 1;
         for (int g = 0; g < 10; g++)
             if (g != d && t->taken_for[d][g] > t->taken_for[d][worst]) worst = g;
-        printf("    %d  %6lld  %6lld    %6.2f %%", d, (long long)t->right[d], (long long)t->seen[d],
-               t->seen[d] ? 100.0 * (double)t->right[d] / (double)t->seen[d] : 0);
-        if (t->taken_for[d][worst]) printf("   %d (%lld)", worst, (long long)t->taken_for[d][worst]);
-        printf("\n");
+        cli_printf("    %d  %6lld  %6lld    %6.2f %%", d, (long long)t->right[d], (long long)t->seen[d],
+                   t->seen[d] ? 100.0 * (double)t->right[d] / (double)t->seen[d] : 0);
+        if (t->taken_for[d][worst]) cli_printf("   %d (%lld)", worst, (long long)t->taken_for[d][worst]);
+        cli_printf("\n");
     }
-    printf("  all test accuracy   %6.2f %%\n", 100 * accuracy);
+    cli_printf("  all test accuracy   %6.2f %%\n", 100 * accuracy);
 }
 
 double fit_report_digits(xt_module *net, xt_dataset *test, const char *dir, bool quiet) {
@@ -101,7 +101,7 @@ double fit_report_digits(xt_module *net, xt_dataset *test, const char *dir, bool
         if (s)
             cli_fail("fit", "%s", xt_status_message(s));
         else if (!quiet)
-            printf("pictures: %s/loss.png, %s\n", dir, path);
+            cli_printf("pictures: %s/loss.png, %s\n", dir, path);
         xt_status_free(s);
     }
     free(t.pictures);

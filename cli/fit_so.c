@@ -49,12 +49,13 @@ bool fit_command_word(const char *arg, char *out, size_t n) {
 
 /* What the trainer's own help, which follows, does not know of. */
 static void print_help(const char *about) {
-    if (about) printf("%s\n\n", about);
-    printf("usage: xtrain fit|validate|test|predict MODEL.so [options]\n"
-           "  --json                      one line of JSON with the results at the end\n"
-           "  --device D                  CPU, TPU, CUDA or the path of a PJRT plugin\n"
-           "  --output FILE               predict: where the rows go (predictions.npy)\n");
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) printf("  %-27s %s\n", words[i][0], words[i][1]);
+    if (about) cli_text(stdout, about, strlen(about));
+    if (about) cli_printf("\n\n");
+    cli_printf("usage: xtrain fit|validate|test|predict MODEL.so [options]\n"
+               "  --json                      one line of JSON with the results at the end\n"
+               "  --device D                  CPU, TPU, CUDA or the path of a PJRT plugin\n"
+               "  --output FILE               predict: where the rows go (predictions.npy)\n");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) cli_printf("  %-27s %s\n", words[i][0], words[i][1]);
 }
 
 static int check(const char *path, const xt_model_desc *m) {

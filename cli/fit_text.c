@@ -22,14 +22,13 @@ static bool take(int64_t token, void *user) {
 }
 
 /* A sample is one line of a terminal, whatever its tokens are. */
-static void print_sample(const char *text, size_t n, bool bytes, FILE *to) {
-    fputs("sample: ", to);
+static void print_sample(char *text, size_t n, bool bytes, FILE *to) {
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)text[i];
         bool odd = iscntrl(c) || (c >= 0x80 && bytes); /* a byte need not be a whole character */
-        fputc(c == '\n' ? '/' : odd ? '?' : text[i], to);
+        if (odd) text[i] = c == '\n' ? '/' : '?';
     }
-    fputc('\n', to);
+    cli_fprintf(to, "sample: %.*s\n", (int)n, text);
     fflush(to);
 }
 

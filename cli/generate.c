@@ -35,7 +35,7 @@ static bool print_next(printer *p, bool last) {
     size_t n;
     if (p->quiet || p->failed) return !p->failed;
     if ((p->failed = tokenizer_decode_next(p->words, p->ids, p->n, last, &p->seen, &text, &n))) return false;
-    fwrite(text, 1, n, stdout);
+    cli_text(stdout, text, n);
     fflush(stdout);
     free(text);
     return true;
@@ -45,28 +45,6 @@ static bool take(int64_t token, void *user) {
     printer *p = user;
     p->ids[p->n++] = (int32_t)token;
     return print_next(p, false);
-}
-
-/* As a JSON string. Bytes that are no UTF-8 (half a character, at a cut) become the replacement character. */
-static void print_quoted(const char *s, size_t n) {
-    putchar('"');
-    for (size_t i = 0; i < n;) {
-        unsigned char c = (unsigned char)s[i];
-        size_t need = c < 0x80 ? 1 : c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 ? 3 : c >= 0xc2 ? 2 : 0;
-        bool good = need && need <= n - i && c < 0xf5;
-        for (size_t k = 1; good && k < need; k++) good = ((unsigned char)s[i + k] & 0xc0) == 0x80;
-        if (!good) {
-            printf("\\ufffd");
-            i++;
-            continue;
-        }
-        if (need == 1 && (c < 32 || c == '"' || c == '\\'))
-            printf("\\u%04x", c);
-        else
-            fwrite(s + i, 1, need, stdout);
-        i += need;
-    }
-    putchar('"');
 }
 
 /* The folder of a checkpoint: where config.json and the tokenizer's files are. */
@@ -114,14 +92,14 @@ static xt_status prepare(const model *m, options *o, const char *weights, const 
 }
 
 static void print_json(const options *o, const char *text, size_t n, const generate_stats *st) {
-    printf("{\"model\": \"%s\", \"prompt\": ", o->model);
-    print_quoted(o->prompt, strlen(o->prompt));
-    printf(", \"text\": ");
-    print_quoted(text, n);
-    printf(", \"tokens\": %lld, \"prompt_tokens\": %lld, \"tokens_per_s\": %.6g, \"prompt_seconds\": %.6g, "
-           "\"compiles\": %lld, \"executions\": %lld}\n",
-           (long long)st->tokens, (long long)st->prompt_tokens, st->tokens_per_s, st->prompt_seconds,
-           (long long)xt_counter("compiles"), (long long)xt_counter("executions"));
+    cli_printf("{\"model\": \"%s\", \"prompt\": ", o->model);
+    cli_json(stdout, o->prompt, strlen(o->prompt));
+    cli_printf(", \"text\": ");
+    cli_json(stdout, text, n);
+    cli_printf(", \"tokens\": %lld, \"prompt_tokens\": %lld, \"tokens_per_s\": %.6g, \"prompt_seconds\": %.6g, "
+               "\"compiles\": %lld, \"executions\": %lld}\n",
+               (long long)st->tokens, (long long)st->prompt_tokens, st->tokens_per_s, st->prompt_seconds,
+               (long long)xt_counter("compiles"), (long long)xt_counter("executions"));
 }
 
 /* The text goes on where the prompt ends, so it is what prompt and answer have together, less the prompt. */
@@ -139,10 +117,10 @@ static xt_status answer(const options *o, printer *p, generator *g, size_t n, ge
     size_t n_text = 0, n_prompt = 0;
     p->n = n;
     p->seen = (token_stream){n ? n - 1 : 0, n};
-    if (!p->quiet) printf("%s", o->prompt);
+    if (!p->quiet) cli_text(stdout, o->prompt, strlen(o->prompt));
     xt_status s = generate(g, &how, st);
     if (!s) print_next(p, true);
-    if (!p->quiet) printf("\n");
+    if (!p->quiet) cli_printf("\n");
     if (!s) s = p->failed;
     if (!s) s = tokenizer_decode(p->words, p->ids, n, true, &prompt, &n_prompt);
     if (!s) s = tokenizer_decode(p->words, p->ids, p->n, true, &text, &n_text);
@@ -165,9 +143,9 @@ static int say(const options *o, const tokenizer *words, generator *g) {
     if (s) return cli_fail_status("generate", s);
     fflush(stdout);
     if (!o->json)
-        fprintf(stderr, "%lld tokens, %.1f tokens/s; the prompt's %lld in %.2f s; %lld programs compiled\n",
-                (long long)st.tokens, st.tokens_per_s, (long long)st.prompt_tokens, st.prompt_seconds,
-                (long long)xt_counter("compiles"));
+        cli_fprintf(stderr, "%lld tokens, %.1f tokens/s; the prompt's %lld in %.2f s; %lld programs compiled\n",
+                    (long long)st.tokens, st.tokens_per_s, (long long)st.prompt_tokens, st.prompt_seconds,
+                    (long long)xt_counter("compiles"));
     return 0;
 }
 
@@ -219,11 +197,11 @@ static int run(int argc, char **argv) {
     bool folder = o.model && !m && is_model_folder(o.model);
     if (folder && !o.ckpt) o.ckpt = o.model;
     if ((!folder && (!m || !m->tokens)) || !o.ckpt || !*o.prompt) {
-        fprintf(stderr, "xtrain generate: %s; xtrain generate --help\n",
-                !folder && (!m || !m->tokens)
-                    ? "a text model is needed: gpt2, gpt2-mini or gpt2-tiny, or a model's folder"
-                : !o.ckpt ? "--ckpt is needed: which weights?"
-                          : "--prompt is empty; at least one character is needed");
+        cli_fprintf(stderr, "xtrain generate: %s; xtrain generate --help\n",
+                    !folder && (!m || !m->tokens)
+                        ? "a text model is needed: gpt2, gpt2-mini or gpt2-tiny, or a model's folder"
+                    : !o.ckpt ? "--ckpt is needed: which weights?"
+                              : "--prompt is empty; at least one character is needed");
         return 2;
     }
     char weights[4096], dir[4096];

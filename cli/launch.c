@@ -29,18 +29,20 @@ static int run(int argc, char **argv) {
     if (code) return code - 1;
     if ((code = cli_diag_apply("launch", &diag))) return code;
     if (rest >= argc) {
-        fprintf(stderr, "xtrain launch: no program; xtrain launch -n N -- PROGRAM ARGS\n");
+        cli_fprintf(stderr, "xtrain launch: no program; xtrain launch -n N -- PROGRAM ARGS\n");
         return 2;
     }
     if (n != NOT_GIVEN && (n < 1 || n > 4096)) {
-        fprintf(stderr,
-                "xtrain launch: -n %lld: a number of ranks from 1 to 4096 is expected; leave -n out for one rank per "
-                "device\n",
-                (long long)n);
+        cli_fprintf(
+            stderr,
+            "xtrain launch: -n %lld: a number of ranks from 1 to 4096 is expected; leave -n out for one rank per "
+            "device\n",
+            (long long)n);
         return 2;
     }
     if (restarts < 0 || restarts > 100000) {
-        fprintf(stderr, "xtrain launch: --max-restarts %lld: a number from 0 on is expected\n", (long long)restarts);
+        cli_fprintf(stderr, "xtrain launch: --max-restarts %lld: a number from 0 on is expected\n",
+                    (long long)restarts);
         return 2;
     }
     return xt_launch_program(n == NOT_GIVEN ? 0 : (int)n, argv + rest, hosts, (int)restarts);
@@ -50,7 +52,7 @@ const cli_command cli_launch = {"launch", "start the ranks of a program", run};
 
 static int run_rank(int argc, char **argv) {
     if (argc == 2 || argc == 3) return xt_run_symbol(argv[1], argc == 3 ? argv[2] : NULL);
-    fprintf(stderr, "usage: xtrain __rank MODULE:SYMBOL [TEXT]\n");
+    cli_fprintf(stderr, "usage: xtrain __rank MODULE:SYMBOL [TEXT]\n");
     return 2;
 }
 

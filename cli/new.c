@@ -50,10 +50,10 @@ static void put_text(FILE *f, const char *text, const places *p) {
         size_t k = 0, n = sizeof words / sizeof words[0];
         while (k < n && strncmp(text, words[k].key, strlen(words[k].key)) != 0) k++;
         if (k < n) {
-            fputs(words[k].value, f);
+            cli_raw(f, words[k].value, strlen(words[k].value));
             text += strlen(words[k].key);
         } else
-            fputc(*text++, f);
+            cli_raw(f, text++, 1);
     }
 }
 
@@ -145,7 +145,7 @@ static int run(int argc, char **argv) {
         options, 1, NULL);
     if (code) return code - 1;
     if (!given) {
-        fprintf(stderr, "xtrain new: which name? `xtrain new mymodel` makes a folder mymodel\n");
+        cli_fprintf(stderr, "xtrain new: which name? `xtrain new mymodel` makes a folder mymodel\n");
         return 2;
     }
     project r = {.exists = false};
@@ -157,10 +157,10 @@ static int run(int argc, char **argv) {
     places p = {.name = ""};
     if (!*name || strspn(name, allowed) != strlen(name) || *name == '-' || strlen(name) >= sizeof p.name ||
         strcmp(name, "main") == 0) {
-        fprintf(stderr,
-                "xtrain new: '%s' cannot name a model: letters, digits, - and _ are expected, not - first, and not "
-                "main, the program's file\n",
-                name);
+        cli_fprintf(stderr,
+                    "xtrain new: '%s' cannot name a model: letters, digits, - and _ are expected, not - first, and not "
+                    "main, the program's file\n",
+                    name);
         return 2;
     }
     snprintf(p.name, sizeof p.name, "%s", name);
@@ -172,10 +172,10 @@ static int run(int argc, char **argv) {
     snprintf(r.own, sizeof r.own, "%s.c", name);
     memcpy(r.names, (const char *[FILES]){r.own, "main.c", "Makefile", "README.md", ".gitignore"}, sizeof r.names);
     if ((code = write_project(&r, &p))) return code;
-    printf("%s has a model (%s.c), a program (main.c), a Makefile and a README.\n"
-           "  cd %s && make && ./%s\n"
-           "  xtrain fit ./%s.so --max_epochs 3\n",
-           dir, name, dir, name, name);
+    cli_printf("%s has a model (%s.c), a program (main.c), a Makefile and a README.\n"
+               "  cd %s && make && ./%s\n"
+               "  xtrain fit ./%s.so --max_epochs 3\n",
+               dir, name, dir, name, name);
     return 0;
 }
 

@@ -47,7 +47,7 @@ static int rehearse_program(char **argv, const char *topology, bool divided, cha
         setenv("XT_PROGRESS", "off", 0);
         dup2(2, 1); /* its words are not the plan's */
         execvp(argv[0], argv);
-        fprintf(stderr, "xtrain plan: %s cannot be started\n", argv[0]);
+        cli_fprintf(stderr, "xtrain plan: %s cannot be started\n", argv[0]);
         _exit(127);
     }
     int status = 0, n = 0;
@@ -70,10 +70,10 @@ static int rehearse_program(char **argv, const char *topology, bool divided, cha
                                 : "%s ran no step on a device",
                          argv[0], how);
     if (status)
-        fprintf(stderr,
-                "xtrain plan: %s ended with %s under rehearsal, where values it reads are zeros; what it ran until "
-                "then is planned\n",
-                argv[0], how);
+        cli_fprintf(stderr,
+                    "xtrain plan: %s ended with %s under rehearsal, where values it reads are zeros; what it ran until "
+                    "then is planned\n",
+                    argv[0], how);
     return n;
 }
 
@@ -114,8 +114,8 @@ static int choose(plan_case *c, const plan_flags *f) {
     if (f->row) return plan_row_print(c);
     bool several = f->max_batch || f->sweep || (c->mesh && strcmp(c->mesh, "auto") == 0);
     if (several && !c->model) {
-        fprintf(stderr,
-                "xtrain plan: --max-batch, --sweep and --mesh auto make the program anew, so they need a MODEL\n");
+        cli_fprintf(stderr,
+                    "xtrain plan: --max-batch, --sweep and --mesh auto make the program anew, so they need a MODEL\n");
         return 2;
     }
     if (c->mesh && strcmp(c->mesh, "auto") == 0) return plan_mesh_auto(c, f->json);
@@ -203,25 +203,27 @@ static int run(int argc, char **argv) {
     c.model = f.model ? model_find(f.model) : NULL;
     if ((!c.bf16 && strcmp(f.precision, "fp32") != 0) || c.batch < 0 || c.seq < 0 || c.side < 0 || c.accumulate < 0 ||
         f.rows < 0 || f.jobs < 0 || c.time_limit < 0 || (f.limit && !read_bytes(f.limit, &c.limit))) {
-        fprintf(stderr, "xtrain plan: positive numbers, a --limit as 15G and precision fp32 or bf16 are needed; xtrain "
-                        "plan --help\n");
+        cli_fprintf(stderr,
+                    "xtrain plan: positive numbers, a --limit as 15G and precision fp32 or bf16 are needed; xtrain "
+                    "plan --help\n");
         return 2;
     }
     if ((rest < argc || !c.model) &&
         (c.batch || c.seq || c.side || c.accumulate || c.bf16 || c.checkpoint || c.fsdp || c.offload)) {
-        fprintf(stderr, "xtrain plan: --batch, --seq, --side, --accumulate, --precision, --checkpoint, --fsdp and "
-                        "--offload make a MODEL anew; a program has them from its own source and arguments\n");
+        cli_fprintf(stderr, "xtrain plan: --batch, --seq, --side, --accumulate, --precision, --checkpoint, --fsdp and "
+                            "--offload make a MODEL anew; a program has them from its own source and arguments\n");
         return 2;
     }
     if (rest < argc && f.model) {
-        fprintf(stderr, "xtrain plan: %s and a program of yours are two plans; give one of them\n", f.model);
+        cli_fprintf(stderr, "xtrain plan: %s and a program of yours are two plans; give one of them\n", f.model);
         return 2;
     }
     if (c.mesh && strcmp(c.mesh, "auto") != 0 && !cli_mesh_parse(c.mesh, names, sizeof names, axes)) {
-        fprintf(stderr,
-                "xtrain plan: --mesh %s: names and sizes are expected, as data=4,model=2 (a size of 0 takes what is "
-                "left), or auto\n",
-                c.mesh);
+        cli_fprintf(
+            stderr,
+            "xtrain plan: --mesh %s: names and sizes are expected, as data=4,model=2 (a size of 0 takes what is "
+            "left), or auto\n",
+            c.mesh);
         return 2;
     }
     if (rest < argc) {
@@ -232,32 +234,35 @@ static int run(int argc, char **argv) {
     } else if (!c.model) {
         if (!f.model || !is_file(f.model)) {
             if (!f.model)
-                fprintf(stderr, "xtrain plan: plan what? a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), a "
-                                "program's file, or -- ./train ARGS: xtrain plan mnist; --help lists the options\n");
+                cli_fprintf(stderr,
+                            "xtrain plan: plan what? a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), a "
+                            "program's file, or -- ./train ARGS: xtrain plan mnist; --help lists the options\n");
             else
-                fprintf(stderr,
-                        "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny) nor a file; "
-                        "xtrain plan --help\n",
-                        f.model);
+                cli_fprintf(
+                    stderr,
+                    "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny) nor a file; "
+                    "xtrain plan --help\n",
+                    f.model);
             return 2;
         }
         if (is_binary(f.model)) {
             bool object = cli_is_shared_object(f.model);
-            fprintf(stderr,
-                    "xtrain plan: %s is %s, not a StableHLO file; plan the program that trains: xtrain plan -- %s%s\n",
-                    f.model, object ? "a shared object" : "a program",
-                    object                 ? "xtrain fit "
-                    : strchr(f.model, '/') ? ""
-                                           : "./",
-                    f.model);
+            cli_fprintf(
+                stderr,
+                "xtrain plan: %s is %s, not a StableHLO file; plan the program that trains: xtrain plan -- %s%s\n",
+                f.model, object ? "a shared object" : "a program",
+                object                 ? "xtrain fit "
+                : strchr(f.model, '/') ? ""
+                                       : "./",
+                f.model);
             return 2;
         }
         snprintf(title, sizeof title, "%s", f.model);
         files[c.n_files++] = f.model;
     }
     if (c.checkpoint && c.model && !c.model->checkpointed) {
-        fprintf(stderr, "xtrain plan: %s has no blocks to checkpoint; gpt2, gpt2-mini and gpt2-tiny have\n",
-                c.model->name);
+        cli_fprintf(stderr, "xtrain plan: %s has no blocks to checkpoint; gpt2, gpt2-mini and gpt2-tiny have\n",
+                    c.model->name);
         return 2;
     }
     setenv("XT_SUMMARY", "off", 0);

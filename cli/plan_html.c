@@ -18,9 +18,9 @@ int plan_write_html(const char *path, const plan_case *c, const xt_plan_report *
     static const char mark[] = "@PLAN@";
     const char *data = strstr(embed_plan_page_html, mark);
     assert(data);
-    fwrite(embed_plan_page_html, 1, (size_t)(data - embed_plan_page_html), f);
+    cli_raw(f, embed_plan_page_html, (size_t)(data - embed_plan_page_html));
     plan_write_json(f, c, r, remedies, n_remedies);
-    fputs(data + strlen(mark), f);
+    cli_raw(f, data + strlen(mark), strlen(data) - strlen(mark));
     bool whole = !ferror(f);
     xt_status s = fclose(f) == 0 && whole ? xt_write_file(path, page, n)
                                           : xt_status_new(XT_RESOURCE_EXHAUSTED, "%s does not fit memory", path);

@@ -2,52 +2,40 @@
 #include "cli/plan.h"
 
 void plan_json_string(FILE *f, const char *s) {
-    fputc('"', f);
-    for (; s && *s; s++) {
-        unsigned char ch = (unsigned char)*s;
-        if (ch == '"' || ch == '\\')
-            fprintf(f, "\\%c", ch);
-        else if (ch == '<')
-            fputs("\\u003c", f); /* so that it may stand in a page */
-        else if (ch < 32)
-            fprintf(f, "\\u%04x", ch);
-        else
-            fputc(ch, f);
-    }
-    fputc('"', f);
+    cli_fprintf(f, "\"%s\"", s ? s : "");
 }
 
 static void rows(FILE *f, const xt_plan_row *list, int n) {
     for (int i = 0; i < n; i++) {
         const xt_plan_row *x = &list[i];
-        fprintf(f, "%s{\"file\": ", i ? ", " : "");
+        cli_fprintf(f, "%s{\"file\": ", i ? ", " : "");
         plan_json_string(f, x->file);
-        fprintf(f, ", \"line\": %d, \"module\": ", x->line);
+        cli_fprintf(f, ", \"line\": %d, \"module\": ", x->line);
         plan_json_string(f, x->module);
-        fprintf(f, ", \"op\": ");
+        cli_fprintf(f, ", \"op\": ");
         plan_json_string(f, x->op);
-        fprintf(f, ", \"shape\": ");
+        cli_fprintf(f, ", \"shape\": ");
         plan_json_string(f, x->shape);
-        fprintf(f, ", \"dtype\": ");
+        cli_fprintf(f, ", \"dtype\": ");
         plan_json_string(f, x->dtype);
-        fprintf(f, ", \"kind\": ");
+        cli_fprintf(f, ", \"kind\": ");
         plan_json_string(f, xt_plan_kind_name(x->kind));
-        fprintf(f, ", \"bytes\": %lld, \"padding\": %lld, \"count\": %d, \"first\": %d, \"last\": %d}",
-                (long long)(x->bytes + x->padding), (long long)x->padding, x->count, x->first, x->last);
+        cli_fprintf(f, ", \"bytes\": %lld, \"padding\": %lld, \"count\": %d, \"first\": %d, \"last\": %d}",
+                    (long long)(x->bytes + x->padding), (long long)x->padding, x->count, x->first, x->last);
     }
 }
 
 static void remedies_json(FILE *f, const plan_row *list, int n) {
     for (int i = 0; i < n; i++) {
-        fprintf(f, "%s{\"name\": ", i ? ", " : "");
+        cli_fprintf(f, "%s{\"name\": ", i ? ", " : "");
         plan_json_string(f, list[i].name);
         if (list[i].failed) {
-            fprintf(f, ", \"error\": ");
+            cli_fprintf(f, ", \"error\": ");
             plan_json_string(f, list[i].why);
         } else
-            fprintf(f, ", \"peak_bytes\": %lld, \"fits\": %s, \"step_ms_estimate\": %.6g",
-                    (long long)list[i].peak_bytes, list[i].fits ? "true" : "false", list[i].step_ms);
-        fputc('}', f);
+            cli_fprintf(f, ", \"peak_bytes\": %lld, \"fits\": %s, \"step_ms_estimate\": %.6g",
+                        (long long)list[i].peak_bytes, list[i].fits ? "true" : "false", list[i].step_ms);
+        cli_fprintf(f, "}");
     }
 }
 
@@ -55,71 +43,72 @@ static void write_object(FILE *f, const plan_case *c, const xt_plan_report *r, c
                          bool with_lives) {
     char name[256];
     plan_case_name(c, name, sizeof name);
-    fprintf(f, "{\"name\": ");
+    cli_fprintf(f, "{\"name\": ");
     plan_json_string(f, name);
-    fprintf(f, ", \"topology\": ");
+    cli_fprintf(f, ", \"topology\": ");
     plan_json_string(f, r->topology);
-    fprintf(f, ", \"device\": ");
+    cli_fprintf(f, ", \"device\": ");
     plan_json_string(f, r->device);
-    fprintf(f, ", \"compiler\": ");
+    cli_fprintf(f, ", \"compiler\": ");
     plan_json_string(f, r->compiler);
-    fprintf(f, ", \"devices\": %d, \"hosts\": %d, \"partitions\": %d, \"programs\": %d, \"fits\": %s, ", r->devices,
-            r->hosts, r->partitions, r->programs, r->fits ? "true" : "false");
+    cli_fprintf(f, ", \"devices\": %d, \"hosts\": %d, \"partitions\": %d, \"programs\": %d, \"fits\": %s, ", r->devices,
+                r->hosts, r->partitions, r->programs, r->fits ? "true" : "false");
     if (r->ended) {
-        fprintf(f, "\"ended\": ");
+        cli_fprintf(f, "\"ended\": ");
         plan_json_string(f, r->ended);
-        fprintf(f, ", ");
+        cli_fprintf(f, ", ");
     }
     if (r->verdict) {
-        fprintf(f, "\"verdict\": ");
+        cli_fprintf(f, "\"verdict\": ");
         plan_json_string(f, r->verdict);
-        fprintf(f, ", ");
+        cli_fprintf(f, ", ");
     }
-    fprintf(f,
-            "\"peak_bytes\": %lld, \"limit_bytes\": %lld, \"argument_bytes\": %lld, \"output_bytes\": %lld, "
-            "\"temp_bytes\": %lld, \"alias_bytes\": %lld, \"code_bytes\": %lld, "
-            "\"live_elsewhere_bytes\": %lld, \"compiler_peak_bytes\": %lld, \"flops\": %.9g, \"bytes_accessed\": %.9g, "
-            "\"intensity\": %.6g, \"step_ms_estimate\": %.6g, \"program_ms_estimate\": %.6g, \"host_moved_bytes\": "
-            "%lld, \"compile_ms\": %.1f, \"formula\": ",
-            (long long)r->peak_bytes, (long long)r->limit_bytes, (long long)r->argument_bytes,
-            (long long)r->output_bytes, (long long)r->temp_bytes, (long long)r->alias_bytes, (long long)r->code_bytes,
-            (long long)r->live_elsewhere_bytes, (long long)r->compiler_peak_bytes, r->flops, r->bytes_accessed,
-            r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0, r->step_ms, r->program_ms,
-            (long long)r->host_moved_bytes, r->compile_ms);
+    cli_fprintf(
+        f,
+        "\"peak_bytes\": %lld, \"limit_bytes\": %lld, \"argument_bytes\": %lld, \"output_bytes\": %lld, "
+        "\"temp_bytes\": %lld, \"alias_bytes\": %lld, \"code_bytes\": %lld, "
+        "\"live_elsewhere_bytes\": %lld, \"compiler_peak_bytes\": %lld, \"flops\": %.9g, \"bytes_accessed\": %.9g, "
+        "\"intensity\": %.6g, \"step_ms_estimate\": %.6g, \"program_ms_estimate\": %.6g, \"host_moved_bytes\": "
+        "%lld, \"compile_ms\": %.1f, \"formula\": ",
+        (long long)r->peak_bytes, (long long)r->limit_bytes, (long long)r->argument_bytes, (long long)r->output_bytes,
+        (long long)r->temp_bytes, (long long)r->alias_bytes, (long long)r->code_bytes,
+        (long long)r->live_elsewhere_bytes, (long long)r->compiler_peak_bytes, r->flops, r->bytes_accessed,
+        r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0, r->step_ms, r->program_ms,
+        (long long)r->host_moved_bytes, r->compile_ms);
     plan_json_string(f, r->formula);
-    fprintf(f, ", \"by_kind\": {");
+    cli_fprintf(f, ", \"by_kind\": {");
     for (int k = 0, first = 1; k < XT_PLAN_KINDS; k++) {
         if (r->kinds[k] == 0) continue;
-        fprintf(f, "%s\"%s\": %lld", first ? "" : ", ", xt_plan_kind_name(k), (long long)r->kinds[k]);
+        cli_fprintf(f, "%s\"%s\": %lld", first ? "" : ", ", xt_plan_kind_name(k), (long long)r->kinds[k]);
         first = 0;
     }
-    fprintf(f, "}, \"collectives\": [");
+    cli_fprintf(f, "}, \"collectives\": [");
     for (int i = 0; i < r->n_collectives; i++) {
         const xt_plan_collective *x = &r->collectives[i];
-        fprintf(f, "%s{\"op\": \"%s\", \"axis\": ", i ? ", " : "", x->op);
+        cli_fprintf(f, "%s{\"op\": \"%s\", \"axis\": ", i ? ", " : "", x->op);
         plan_json_string(f, x->axis);
-        fprintf(f, ", \"file\": ");
+        cli_fprintf(f, ", \"file\": ");
         plan_json_string(f, x->file);
-        fprintf(f, ", \"line\": %d, \"module\": ", x->line);
+        cli_fprintf(f, ", \"line\": %d, \"module\": ", x->line);
         plan_json_string(f, x->module);
-        fprintf(f, ", \"count\": %d, \"bytes\": %lld}", x->count, (long long)x->bytes);
+        cli_fprintf(f, ", \"count\": %d, \"bytes\": %lld}", x->count, (long long)x->bytes);
     }
-    fprintf(f, "], \"peak_point\": %d, \"points\": %d, \"at_peak\": [", r->peak_point, r->n_points);
+    cli_fprintf(f, "], \"peak_point\": %d, \"points\": %d, \"at_peak\": [", r->peak_point, r->n_points);
     rows(f, r->rows, r->n_rows);
-    fprintf(f, "], \"remedies\": [");
+    cli_fprintf(f, "], \"remedies\": [");
     remedies_json(f, remedies, n);
-    fputc(']', f);
+    cli_fprintf(f, "]");
     if (with_lives) {
-        fprintf(f, ", \"steady_bytes\": %lld, \"lives\": [", (long long)r->steady_bytes);
+        cli_fprintf(f, ", \"steady_bytes\": %lld, \"lives\": [", (long long)r->steady_bytes);
         rows(f, r->lives, r->n_lives);
-        fputc(']', f);
+        cli_fprintf(f, "]");
     }
-    fputc('}', f);
+    cli_fprintf(f, "}");
 }
 
 void plan_print_json(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n) {
     write_object(stdout, c, r, remedies, n, false);
-    putchar('\n');
+    cli_printf("\n");
 }
 
 void plan_write_json(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n) {

@@ -42,10 +42,10 @@ int plan_row_print(const plan_case *c) {
     plan_row row = {.c = *c};
     run_here(&row);
     if (row.failed)
-        printf("failed %s\n", row.why);
+        cli_printf("failed %s\n", row.why);
     else
-        printf("row %lld %lld %.17g %d\n", (long long)row.peak_bytes, (long long)row.moved_bytes, row.step_ms,
-               row.fits);
+        cli_printf("row %lld %lld %.17g %d\n", (long long)row.peak_bytes, (long long)row.moved_bytes, row.step_ms,
+                   row.fits);
     return row.failed;
 }
 
@@ -179,7 +179,7 @@ static void run_away(plan_row *rows, int n, int jobs) {
         if (next < n && live < jobs) {
             int k = 0;
             while (workers[k].row) k++;
-            fprintf(stderr, "xtrain plan: %s\n", rows[next].name);
+            cli_fprintf(stderr, "xtrain plan: %s\n", rows[next].name);
             if (start(&workers[k], &rows[next]))
                 live++;
             else
@@ -209,10 +209,10 @@ void plan_rows_run(plan_row *rows, int n, int jobs) {
     if (jobs > MOST_JOBS) jobs = MOST_JOBS;
     if (away) run_away(rows, n, jobs);
     for (int i = 0; i < n && !away; i++) {
-        fprintf(stderr, "xtrain plan: %s\n", rows[i].name);
+        cli_fprintf(stderr, "xtrain plan: %s\n", rows[i].name);
         run_here(&rows[i]);
     }
     if (n)
-        fprintf(stderr, "xtrain plan: %d compilations, %d at a time, in %.0f s\n", n, away ? jobs : 1,
-                seconds() - began);
+        cli_fprintf(stderr, "xtrain plan: %d compilations, %d at a time, in %.0f s\n", n, away ? jobs : 1,
+                    seconds() - began);
 }

@@ -99,8 +99,8 @@ static xt_status fits(plan_case *c, int64_t batch, bool *out_fits, int64_t *out_
     if (s) return s;
     *out_fits = xt_plan_get(p)->fits;
     *out_peak = xt_plan_get(p)->peak_bytes;
-    fprintf(stderr, "xtrain plan: batch %lld: %s, %s\n", (long long)batch, plan_bytes(*out_peak, a, sizeof a),
-            *out_fits ? "fits" : "does not fit");
+    cli_fprintf(stderr, "xtrain plan: batch %lld: %s, %s\n", (long long)batch, plan_bytes(*out_peak, a, sizeof a),
+                *out_fits ? "fits" : "does not fit");
     xt_plan_free(p);
     return NULL;
 }
@@ -133,13 +133,13 @@ int plan_max_batch(const plan_case *base, bool json) {
     }
     char a[32];
     if (json)
-        printf("{\"max_batch\": %lld, \"peak_bytes\": %lld, \"first_that_does_not_fit\": %lld}\n", (long long)good,
-               (long long)good_peak, (long long)bad);
+        cli_printf("{\"max_batch\": %lld, \"peak_bytes\": %lld, \"first_that_does_not_fit\": %lld}\n", (long long)good,
+                   (long long)good_peak, (long long)bad);
     else if (good)
-        printf("the largest batch of %s that fits %s: %lld (%s); %lld does not\n", c.model->name, c.topology,
-               (long long)good, plan_bytes(good_peak, a, sizeof a), (long long)bad);
+        cli_printf("the largest batch of %s that fits %s: %lld (%s); %lld does not\n", c.model->name, c.topology,
+                   (long long)good, plan_bytes(good_peak, a, sizeof a), (long long)bad);
     else
-        printf("not even a batch of %lld fits %s\n", (long long)unit, c.topology);
+        cli_printf("not even a batch of %lld fits %s\n", (long long)unit, c.topology);
     return 0;
 }
 

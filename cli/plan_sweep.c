@@ -5,22 +5,22 @@
 #include <string.h>
 
 static void print_json(const char *title, const plan_row *rows, int n) {
-    printf("{\"%s\": [", title);
+    cli_printf("{\"%s\": [", title);
     for (int i = 0; i < n; i++) {
         const plan_row *r = &rows[i];
-        printf("%s{\"name\": ", i ? ", " : "");
+        cli_printf("%s{\"name\": ", i ? ", " : "");
         plan_json_string(stdout, r->name);
         if (r->failed) {
-            printf(", \"error\": ");
+            cli_printf(", \"error\": ");
             plan_json_string(stdout, r->why);
-            printf("}");
+            cli_printf("}");
         } else
-            printf(", \"batch\": %lld, \"peak_bytes\": %lld, \"fits\": %s, \"step_ms_estimate\": %.6g, "
-                   "\"collective_bytes\": %lld}",
-                   (long long)r->batch, (long long)r->peak_bytes, r->fits ? "true" : "false", r->step_ms,
-                   (long long)r->moved_bytes);
+            cli_printf(", \"batch\": %lld, \"peak_bytes\": %lld, \"fits\": %s, \"step_ms_estimate\": %.6g, "
+                       "\"collective_bytes\": %lld}",
+                       (long long)r->batch, (long long)r->peak_bytes, r->fits ? "true" : "false", r->step_ms,
+                       (long long)r->moved_bytes);
     }
-    printf("]}\n");
+    cli_printf("]}\n");
 }
 
 void plan_print_rows(const char *title, const plan_row *rows, int n, bool json) {
@@ -29,14 +29,14 @@ void plan_print_rows(const char *title, const plan_row *rows, int n, bool json) 
         print_json(title, rows, n);
         return;
     }
-    printf("%-52s %12s %14s %14s  %s\n", title, "peak", "step estimate", "collectives", "fits");
+    cli_printf("%-52s %12s %14s %14s  %s\n", title, "peak", "step estimate", "collectives", "fits");
     for (int i = 0; i < n; i++) {
         const plan_row *r = &rows[i];
         if (r->failed)
-            printf("%-52s %s\n", r->name, r->why);
+            cli_printf("%-52s %s\n", r->name, r->why);
         else
-            printf("%-52s %12s %11.4g ms %14s  %s\n", r->name, plan_bytes(r->peak_bytes, a, sizeof a), r->step_ms,
-                   plan_bytes(r->moved_bytes, b, sizeof b), r->fits ? "yes" : "no");
+            cli_printf("%-52s %12s %11.4g ms %14s  %s\n", r->name, plan_bytes(r->peak_bytes, a, sizeof a), r->step_ms,
+                       plan_bytes(r->moved_bytes, b, sizeof b), r->fits ? "yes" : "no");
     }
 }
 
@@ -135,12 +135,13 @@ int plan_sweep(const plan_case *base, const char *spec, bool json) {
         plan_rows_run(rows, n, base->jobs);
         plan_print_rows("sweep", rows, n, json);
     } else if (n == -2)
-        fprintf(stderr, "xtrain plan: --sweep %s: more than %d combinations\n", spec, PLAN_MOST_ROWS);
+        cli_fprintf(stderr, "xtrain plan: --sweep %s: more than %d combinations\n", spec, PLAN_MOST_ROWS);
     else
-        fprintf(stderr,
-                "xtrain plan: --sweep %s: lists of batch, seq, side, topology, precision or accumulate are expected, "
-                "as batch=8:64,topology=v4:2x2x1,v5e:2x2\n",
-                spec);
+        cli_fprintf(
+            stderr,
+            "xtrain plan: --sweep %s: lists of batch, seq, side, topology, precision or accumulate are expected, "
+            "as batch=8:64,topology=v4:2x2x1,v5e:2x2\n",
+            spec);
     free(rows);
     free(text);
     return n > 0 ? 0 : 2;

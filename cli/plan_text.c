@@ -24,49 +24,52 @@ static const char *base_name(const char *path) {
 
 static void totals(const xt_plan_report *r) {
     char a[32], b[32];
-    printf("peak     %s of %s a device%s\n", plan_bytes(r->peak_bytes, a, sizeof a),
-           r->limit_bytes > 0 ? plan_bytes(r->limit_bytes, b, sizeof b) : "an unknown size",
-           r->fits ? "" : ": DOES NOT FIT");
-    if (r->verdict) printf("         %s\n", r->verdict);
+    cli_printf("peak     %s of %s a device%s\n", plan_bytes(r->peak_bytes, a, sizeof a),
+               r->limit_bytes > 0 ? plan_bytes(r->limit_bytes, b, sizeof b) : "an unknown size",
+               r->fits ? "" : ": DOES NOT FIT");
+    if (r->verdict) cli_printf("         %s\n", r->verdict);
     for (int k = 0; k < XT_PLAN_KINDS; k++)
         if (r->kinds[k] > 0)
-            printf("  %12s  %5.1f %%  %s\n", plan_bytes(r->kinds[k], a, sizeof a),
-                   r->peak_bytes > 0 ? 100.0 * (double)r->kinds[k] / (double)r->peak_bytes : 0, xt_plan_kind_name(k));
-    printf("program  arguments %s", plan_bytes(r->argument_bytes, a, sizeof a));
-    printf(", results %s", plan_bytes(r->output_bytes, a, sizeof a));
-    printf(" (%s in place)", plan_bytes(r->alias_bytes, a, sizeof a));
-    printf(", temporaries %s", plan_bytes(r->temp_bytes, a, sizeof a));
-    if (r->code_bytes >= 0) printf("; its code takes %s more", plan_bytes(r->code_bytes, a, sizeof a));
-    if (r->live_elsewhere_bytes > 0) printf("; alive besides: %s", plan_bytes(r->live_elsewhere_bytes, a, sizeof a));
-    printf("\n");
+            cli_printf("  %12s  %5.1f %%  %s\n", plan_bytes(r->kinds[k], a, sizeof a),
+                       r->peak_bytes > 0 ? 100.0 * (double)r->kinds[k] / (double)r->peak_bytes : 0,
+                       xt_plan_kind_name(k));
+    cli_printf("program  arguments %s", plan_bytes(r->argument_bytes, a, sizeof a));
+    cli_printf(", results %s", plan_bytes(r->output_bytes, a, sizeof a));
+    cli_printf(" (%s in place)", plan_bytes(r->alias_bytes, a, sizeof a));
+    cli_printf(", temporaries %s", plan_bytes(r->temp_bytes, a, sizeof a));
+    if (r->code_bytes >= 0) cli_printf("; its code takes %s more", plan_bytes(r->code_bytes, a, sizeof a));
+    if (r->live_elsewhere_bytes > 0)
+        cli_printf("; alive besides: %s", plan_bytes(r->live_elsewhere_bytes, a, sizeof a));
+    cli_printf("\n");
 }
 
 static void work(const xt_plan_report *r) {
     char a[32];
     if (r->flops > 0) {
-        printf("work     %.4g GFLOP, %.4g GB of memory traffic (%.1f flops a byte), counted by %s\n", r->flops / 1e9,
-               r->bytes_accessed / 1e9, r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0, r->flops_from);
+        cli_printf("work     %.4g GFLOP, %.4g GB of memory traffic (%.1f flops a byte), counted by %s\n",
+                   r->flops / 1e9, r->bytes_accessed / 1e9, r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0,
+                   r->flops_from);
         if (r->step_ms > 0) {
-            printf("step     %.4g ms estimated: %s (%.4g TFLOP/s, %.4g GB/s)\n", r->step_ms, r->formula,
-                   r->peak_flops / 1e12, r->peak_bytes_per_s / 1e9);
+            cli_printf("step     %.4g ms estimated: %s (%.4g TFLOP/s, %.4g GB/s)\n", r->step_ms, r->formula,
+                       r->peak_flops / 1e12, r->peak_bytes_per_s / 1e9);
             if (r->programs > 1)
-                printf("         this program %.4g ms; a step is every program as often as it runs in one\n",
-                       r->program_ms);
+                cli_printf("         this program %.4g ms; a step is every program as often as it runs in one\n",
+                           r->program_ms);
             if (r->host_moved_bytes > 0)
-                printf("         and %s between host and device, %.4g ms at %.4g GB/s\n",
-                       plan_bytes(r->host_moved_bytes, a, sizeof a),
-                       (double)r->host_moved_bytes / r->host_bytes_per_s * 1e3, r->host_bytes_per_s / 1e9);
+                cli_printf("         and %s between host and device, %.4g ms at %.4g GB/s\n",
+                           plan_bytes(r->host_moved_bytes, a, sizeof a),
+                           (double)r->host_moved_bytes / r->host_bytes_per_s * 1e3, r->host_bytes_per_s / 1e9);
         }
     }
-    printf("compiled in %.0f ms by %s%s%s\n", r->compile_ms, r->compiler, r->ended ? "; " : "",
-           r->ended ? r->ended : "");
+    cli_printf("compiled in %.0f ms by %s%s%s\n", r->compile_ms, r->compiler, r->ended ? "; " : "",
+               r->ended ? r->ended : "");
 }
 
 static void at_peak(const xt_plan_report *r, int rows) {
     char a[32];
     int64_t rest = 0;
     if (r->n_rows == 0) return;
-    printf("\nalive at the peak (instruction %d of %d), by line:\n", r->peak_point, r->n_points);
+    cli_printf("\nalive at the peak (instruction %d of %d), by line:\n", r->peak_point, r->n_points);
     for (int i = 0; i < r->n_rows; i++) {
         const xt_plan_row *x = &r->rows[i];
         if (i >= rows) {
@@ -76,14 +79,15 @@ static void at_peak(const xt_plan_report *r, int rows) {
         char place[160], type[96];
         snprintf(place, sizeof place, "%s:%d", base_name(x->file), x->line);
         snprintf(type, sizeof type, "%s%s%s", x->dtype, *x->dtype && *x->shape ? " " : "", x->shape);
-        printf("  %12s %4d x  %-16s %-22s %-28s %-20s %s", plan_bytes(x->bytes + x->padding, a, sizeof a), x->count,
-               xt_plan_kind_name(x->kind), place, x->module, type, x->op);
-        if (x->first > 0 || x->last < r->n_points) printf("  [%d-%d]", x->first, x->last);
-        if (x->padding > 0) printf("  %s of it padding", plan_bytes(x->padding, a, sizeof a));
-        printf("\n");
+        cli_printf("  %12s %4d x  %-16s %-22s %-28s %-20s %s", plan_bytes(x->bytes + x->padding, a, sizeof a), x->count,
+                   xt_plan_kind_name(x->kind), place, x->module, type, x->op);
+        if (x->first > 0 || x->last < r->n_points) cli_printf("  [%d-%d]", x->first, x->last);
+        if (x->padding > 0) cli_printf("  %s of it padding", plan_bytes(x->padding, a, sizeof a));
+        cli_printf("\n");
     }
     if (rest > 0)
-        printf("  %12s in %d rows more (--rows N, --json has all)\n", plan_bytes(rest, a, sizeof a), r->n_rows - rows);
+        cli_printf("  %12s in %d rows more (--rows N, --json has all)\n", plan_bytes(rest, a, sizeof a),
+                   r->n_rows - rows);
 }
 
 static void collectives(const xt_plan_report *r) {
@@ -91,44 +95,44 @@ static void collectives(const xt_plan_report *r) {
     if (r->n_collectives == 0) return;
     int64_t sum = 0;
     for (int i = 0; i < r->n_collectives; i++) sum += r->collectives[i].bytes;
-    printf("\ncollectives, %s a device and step:\n", plan_bytes(sum, a, sizeof a));
+    cli_printf("\ncollectives, %s a device and step:\n", plan_bytes(sum, a, sizeof a));
     for (int i = 0; i < r->n_collectives && i < 16; i++) {
         const xt_plan_collective *c = &r->collectives[i];
-        printf("  %12s %4d x  %-18s over %-14s %s:%d  %s\n", plan_bytes(c->bytes, a, sizeof a), c->count, c->op,
-               c->axis, base_name(c->file), c->line, c->module);
+        cli_printf("  %12s %4d x  %-18s over %-14s %s:%d  %s\n", plan_bytes(c->bytes, a, sizeof a), c->count, c->op,
+                   c->axis, base_name(c->file), c->line, c->module);
     }
-    if (r->n_collectives > 16) printf("  and %d more\n", r->n_collectives - 16);
+    if (r->n_collectives > 16) cli_printf("  and %d more\n", r->n_collectives - 16);
 }
 
 void plan_print_remedies(const plan_row *remedies, int n) {
     char a[32];
-    printf("\n%-58s %12s  %14s  %s\n", "remedy", "peak", "step estimate", "fits");
+    cli_printf("\n%-58s %12s  %14s  %s\n", "remedy", "peak", "step estimate", "fits");
     for (int i = 0; i < n; i++) {
         if (remedies[i].failed)
-            printf("%-58s %12s  %s\n", remedies[i].name, "-", remedies[i].why);
+            cli_printf("%-58s %12s  %s\n", remedies[i].name, "-", remedies[i].why);
         else
-            printf("%-58s %12s  %11.4g ms  %s\n", remedies[i].name, plan_bytes(remedies[i].peak_bytes, a, sizeof a),
-                   remedies[i].step_ms, remedies[i].fits ? "yes" : "no");
+            cli_printf("%-58s %12s  %11.4g ms  %s\n", remedies[i].name, plan_bytes(remedies[i].peak_bytes, a, sizeof a),
+                       remedies[i].step_ms, remedies[i].fits ? "yes" : "no");
     }
 }
 
 void plan_print(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n, int rows) {
     char name[256];
     plan_case_name(c, name, sizeof name);
-    printf("%s on %s: %s (%s, %d device%s of %d host%s)\n", name, r->topology, r->fits ? "fits" : "does not fit",
-           r->device, r->devices, r->devices == 1 ? "" : "s", r->hosts, r->hosts == 1 ? "" : "s");
+    cli_printf("%s on %s: %s (%s, %d device%s of %d host%s)\n", name, r->topology, r->fits ? "fits" : "does not fit",
+               r->device, r->devices, r->devices == 1 ? "" : "s", r->hosts, r->hosts == 1 ? "" : "s");
     if (r->devices > 1)
-        printf("partitions %d%s\n", r->partitions,
-               r->partitions == 1 ? ": one device's program; --mesh divides it" : "");
-    if (r->programs > 1) printf("program %d of %d: the one that needs most\n", r->program + 1, r->programs);
+        cli_printf("partitions %d%s\n", r->partitions,
+                   r->partitions == 1 ? ": one device's program; --mesh divides it" : "");
+    if (r->programs > 1) cli_printf("program %d of %d: the one that needs most\n", r->program + 1, r->programs);
     totals(r);
     work(r);
     at_peak(r, rows);
     collectives(r);
     if (n > 0) plan_print_remedies(remedies, n);
     if (n > 0 && !c->model)
-        printf("\n"
-               "others change the program, and a plan of the changed one measures them: xt_checkpoint_block, "
-               ".accumulate_grad_batches, xt_autocast_begin(XT_BF16), a smaller batch,\n"
-               "xt_optimizer_offload, xt_mesh_new with --mesh (doc/memory.md, What helps)\n");
+        cli_printf("\n"
+                   "others change the program, and a plan of the changed one measures them: xt_checkpoint_block, "
+                   ".accumulate_grad_batches, xt_autocast_begin(XT_BF16), a smaller batch,\n"
+                   "xt_optimizer_offload, xt_mesh_new with --mesh (doc/memory.md, What helps)\n");
 }

@@ -59,7 +59,8 @@ static bool find_csv(const char *run, char *out, size_t n) {
         if (d) closedir(d);
         if (newest < 0) continue;
         if (full >= 0 && full < newest)
-            fprintf(stderr, "xtrain plot: %s/version_%ld has no values; this is version_%ld\n", folder, newest, full);
+            cli_fprintf(stderr, "xtrain plot: %s/version_%ld has no values; this is version_%ld\n", folder, newest,
+                        full);
         snprintf(out, n, "%s/version_%ld/metrics.csv", folder, full >= 0 ? full : newest);
         return true;
     }
@@ -182,20 +183,21 @@ static bool to_terminal(const chart *c) {
             draw_line(dots, columns, rows, isnan(px) ? x : px, isnan(py) ? y : py, x, y);
             px = x, py = y;
         }
-        printf("%s: %lld points, first %.6g, last %.6g\n", v->name, (long long)v->n, v->n ? v->y[0] : NAN,
-               v->n ? v->y[v->n - 1] : NAN);
+        cli_printf("%s: %lld points, first %.6g, last %.6g\n", v->name, (long long)v->n, v->n ? v->y[0] : NAN,
+                   v->n ? v->y[v->n - 1] : NAN);
         for (int r = 0; r < rows; r++) {
             if (r == 0 || r == rows - 1)
-                printf("%11.5g ", r ? f.y0 : f.y1);
+                cli_printf("%11.5g ", r ? f.y0 : f.y1);
             else
-                printf("%12s", "");
+                cli_printf("%12s", "");
             for (int k = 0; k < columns; k++) {
                 unsigned code = 0x2800u + dots[r * columns + k];
-                printf("%c%c%c", (int)(0xE0 | code >> 12), (int)(0x80 | (code >> 6 & 63)), (int)(0x80 | (code & 63)));
+                cli_printf("%c%c%c", (int)(0xE0 | code >> 12), (int)(0x80 | (code >> 6 & 63)),
+                           (int)(0x80 | (code & 63)));
             }
-            putchar('\n');
+            cli_printf("\n");
         }
-        printf("%12s%-*.6g%.6g\n\n", "step ", columns - 6, f.x0, f.x1);
+        cli_printf("%12s%-*.6g%.6g\n\n", "step ", columns - 6, f.x0, f.x1);
         free(dots);
     }
     return true;
@@ -233,33 +235,34 @@ static int no_such_run(const char *run) {
         }
     if (d) closedir(d);
     const char *near = cli_nearest(run, strlen(run), list, n);
-    fprintf(stderr, "xtrain plot: there is no metrics.csv of a run %s", run);
-    if (near) fprintf(stderr, "; did you mean %s?", near);
+    cli_fprintf(stderr, "xtrain plot: there is no metrics.csv of a run %s", run);
+    if (near) cli_fprintf(stderr, "; did you mean %s?", near);
     if (n)
-        fprintf(stderr, "%s %s there %s:", near ? " In" : "; in", runs, n == 1 ? "is" : "are");
+        cli_fprintf(stderr, "%s %s there %s:", near ? " In" : "; in", runs, n == 1 ? "is" : "are");
     else
-        fprintf(stderr, "; there are no runs in %s", runs);
-    for (int i = 0; i < n; i++) fprintf(stderr, "%s %s", i ? "," : "", list[i]);
-    fputc('\n', stderr);
+        cli_fprintf(stderr, "; there are no runs in %s", runs);
+    for (int i = 0; i < n; i++) cli_fprintf(stderr, "%s %s", i ? "," : "", list[i]);
+    cli_fprintf(stderr, "\n");
     return 1;
 }
 
 static int draw(chart *c, const char *output, const cli_list *runs, const cli_list *names) {
     if (c->n == 0) {
         if (c->n_names == 0) {
-            fprintf(stderr,
-                    "xtrain plot: %s has no values yet: the first row comes after log_every_n_steps optimizer steps, "
-                    "or at the end of an epoch\n",
-                    runs->items[0]);
+            cli_fprintf(
+                stderr,
+                "xtrain plot: %s has no values yet: the first row comes after log_every_n_steps optimizer steps, "
+                "or at the end of an epoch\n",
+                runs->items[0]);
             return 1;
         }
-        fprintf(stderr, "xtrain plot: %s has none of these values; it has:", runs->items[0]);
-        for (int i = 0; i < c->n_names; i++) fprintf(stderr, "%s %s", i ? "," : "", c->names[i]);
+        cli_fprintf(stderr, "xtrain plot: %s has none of these values; it has:", runs->items[0]);
+        for (int i = 0; i < c->n_names; i++) cli_fprintf(stderr, "%s %s", i ? "," : "", c->names[i]);
         const char *all[64], *near = NULL;
         for (int i = 0; i < c->n_names; i++) all[i] = c->names[i];
         for (int i = 0; i < names->n && !near; i++)
             near = cli_nearest(names->items[i], strlen(names->items[i]), all, c->n_names);
-        fprintf(stderr, "%s%s%s\n", near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        cli_fprintf(stderr, "%s%s%s\n", near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         return 1;
     }
     if (!output) return to_terminal(c) ? 0 : cli_fail("plot", "out of memory");
@@ -268,7 +271,7 @@ static int draw(chart *c, const char *output, const cli_list *runs, const cli_li
         series[i] = (xt_plot_series){c->curves[i].name, c->curves[i].x, c->curves[i].y, c->curves[i].n};
     xt_status s = xt_plot_lines(output, runs->items[0], "optimizer step", series, c->n);
     if (s) return cli_fail_status("plot", s);
-    printf("%s: %d curve%s\n", output, c->n, c->n == 1 ? "" : "s");
+    cli_printf("%s: %d curve%s\n", output, c->n, c->n == 1 ? "" : "s");
     return 0;
 }
 
@@ -286,7 +289,7 @@ static int run(int argc, char **argv) {
                          table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     if (!runs.n) {
-        fprintf(stderr, "xtrain plot: which run? xtrain plot runs/mnist\n");
+        cli_fprintf(stderr, "xtrain plot: which run? xtrain plot runs/mnist\n");
         return 2;
     }
     static chart c;

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static int run(int argc, char **argv) {
     const char *dir = NULL;
@@ -20,7 +21,7 @@ static int run(int argc, char **argv) {
     char *text = NULL;
     xt_status s = xt_postmortem(dir, &text);
     if (s) return cli_fail_status("postmortem", s);
-    fputs(text, stdout);
+    cli_text(stdout, text, strlen(text));
     xt_text_free(text);
     return 0;
 }

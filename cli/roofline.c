@@ -1,6 +1,7 @@
 /* The roofline (Williams et al. 2009), measured. The loops are compiled for each width of vectors and chosen by the
  * processor that runs them. */
 #include "cli/roofline.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -248,18 +249,19 @@ double roofline_us(const roofline *r, double flops, double bytes, bool bf16) {
 }
 
 void roofline_print(const roofline *r) {
-    printf("roofline, measured now on %d threads, %s: %.0f GFLOP/s f32, %.0f GFLOP/s bf16;", r->threads, r->vectors,
-           r->f32_gflops, r->bf16_gflops);
+    cli_printf("roofline, measured now on %d threads, %s: %.0f GFLOP/s f32, %.0f GFLOP/s bf16;", r->threads, r->vectors,
+               r->f32_gflops, r->bf16_gflops);
     for (int i = 0; i < ROOFLINE_LEVELS; i++)
-        printf(" %.0f GB/s %s %.3g %s%s", r->gbs[i], i + 1 < ROOFLINE_LEVELS ? "within" : "over",
-               (i + 1 < ROOFLINE_LEVELS ? r->bytes[i] : r->bytes[i - 1]) / 1048576, "MiB",
-               i + 1 < ROOFLINE_LEVELS ? "," : "\n");
+        cli_printf(" %.0f GB/s %s %.3g MiB%s", r->gbs[i], i + 1 < ROOFLINE_LEVELS ? "within" : "over",
+                   (i + 1 < ROOFLINE_LEVELS ? r->bytes[i] : r->bytes[i - 1]) / 1048576,
+                   i + 1 < ROOFLINE_LEVELS ? "," : "");
+    cli_printf("\n");
 }
 
 void roofline_print_json(const roofline *r) {
-    printf("{\"threads\": %d, \"vectors\": \"%s\", \"f32_gflops\": %.5g, \"bf16_gflops\": %.5g, \"triad\": [",
-           r->threads, r->vectors, r->f32_gflops, r->bf16_gflops);
+    cli_printf("{\"threads\": %d, \"vectors\": \"%s\", \"f32_gflops\": %.5g, \"bf16_gflops\": %.5g, \"triad\": [",
+               r->threads, r->vectors, r->f32_gflops, r->bf16_gflops);
     for (int i = 0; i < ROOFLINE_LEVELS; i++)
-        printf("%s{\"bytes\": %.0f, \"gbs\": %.5g}", i ? ", " : "", r->bytes[i], r->gbs[i]);
-    printf("]}");
+        cli_printf("%s{\"bytes\": %.0f, \"gbs\": %.5g}", i ? ", " : "", r->bytes[i], r->gbs[i]);
+    cli_printf("]}");
 }

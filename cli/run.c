@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include <cjson/cJSON.h>
-
 enum { MAX_ARRAYS = 256 };
 static const char usage[] =
     "usage: xtrain run PROGRAM [--input F.npy ...] [options]\n\n"
@@ -120,28 +118,20 @@ static int write_outputs(const run_opts *o, const xt_array *out, int n_out) {
         xt_status s = xt_npy_write(path, &out[i]);
         if (s) return cli_fail_status("run", s);
         shape_text(&out[i], shape, sizeof shape);
-        if (!o->json) printf("%s  %s\n", path, shape);
+        if (!o->json) cli_printf("%s  %s\n", path, shape);
     }
     return 0;
 }
 
 static void print_json(const run_opts *o, int inputs, const xt_array *out, int n_out, int entries, double ms) {
-    cJSON *j = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(j, "outputs");
-    cJSON_AddStringToObject(j, "program", o->program);
-    cJSON_AddStringToObject(j, "device", o->device ? o->device : "default");
-    cJSON_AddNumberToObject(j, "entries", entries);
-    cJSON_AddNumberToObject(j, "inputs", inputs);
-    cJSON_AddNumberToObject(j, "ms", ms);
+    cli_printf("{\"outputs\": [");
     for (int i = 0; i < n_out; i++) {
-        cJSON *one = cJSON_CreateObject(), *shape = cJSON_AddArrayToObject(one, "shape");
-        cJSON_AddStringToObject(one, "dtype", xt_dtype_name(out[i].dtype));
-        for (int d = 0; d < out[i].rank; d++) cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)out[i].dims[d]));
-        cJSON_AddItemToArray(list, one);
+        cli_printf("%s{\"shape\": [", i ? ", " : "");
+        for (int d = 0; d < out[i].rank; d++) cli_printf("%s%lld", d ? ", " : "", (long long)out[i].dims[d]);
+        cli_printf("], \"dtype\": \"%s\"}", xt_dtype_name(out[i].dtype));
     }
-    char *text = cJSON_PrintUnformatted(j);
-    if (text) printf("%s\n", text);
-    free(text);
-    cJSON_Delete(j);
+    cli_printf("], \"program\": \"%s\", \"device\": \"%s\", \"entries\": %d, \"inputs\": %d, \"ms\": %.6g}\n",
+               o->program, o->device ? o->device : "default", entries, inputs, ms);
 }
 
 static int read_inputs(const run_opts *o, xt_array *in, int *n_in) {
@@ -188,7 +178,7 @@ static int run_program(const run_opts *o, xt_program *p) {
         char *text;
         s = xt_program_text(p, o->print, &text);
         if (s) return cli_fail_status("run", s);
-        fputs(text, stdout);
+        cli_text(stdout, text, strlen(text));
         xt_text_free(text);
         return 0;
     }
@@ -206,7 +196,7 @@ static int run_program(const run_opts *o, xt_program *p) {
     if (o->json)
         print_json(o, 0, NULL, 0, entries, now_ms() - began);
     else
-        printf("%d functions ran\n", entries);
+        cli_printf("%d functions ran\n", entries);
     return 0;
 }
 
@@ -238,7 +228,7 @@ static int run(int argc, char **argv) {
     if (!v) return cli_fail("run", "out of memory");
     int code = cli_parse(n, v, usage, options, sizeof options / sizeof options[0], NULL);
     if (!code && !o.program) {
-        fprintf(stderr, "xtrain run: which program? xtrain run --help says more\n");
+        cli_fprintf(stderr, "xtrain run: which program? xtrain run --help says more\n");
         code = 3;
     }
     if (code) {

@@ -24,5 +24,5 @@ static const struct {
 
 void cli_print_switches(void) {
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
-        printf("  %-36s %s\n  %-36s costs %s\n", switches[i].name, switches[i].does, "", switches[i].cost);
+        cli_printf("  %-36s %s\n  %-36s costs %s\n", switches[i].name, switches[i].does, "", switches[i].cost);
 }

@@ -25,8 +25,8 @@ static int print_lines(const tokenizer *t, const char *text, size_t n, bool spec
         xt_status s = specials ? tokenizer_encode_whole(t, text + at, k, &ids, &n_ids)
                                : tokenizer_encode(t, text + at, k, &ids, &n_ids);
         if (s) return cli_fail_status("tokenize", s);
-        for (size_t i = 0; i < n_ids; i++) printf(i ? " %d" : "%d", ids[i]);
-        putchar('\n');
+        for (size_t i = 0; i < n_ids; i++) cli_printf(i ? " %d" : "%d", ids[i]);
+        cli_printf("\n");
         free(ids);
         at += k + 1;
     }
@@ -42,7 +42,7 @@ static int write_tokens(const tokenizer *t, const char *text, size_t n, const ch
         free(ids);
     }
     if (s) return cli_fail_status("tokenize", s);
-    printf("%s: %zu bytes are %zu tokens of %lld\n", output, n, n_ids, (long long)tokenizer_vocab(t));
+    cli_printf("%s: %zu bytes are %zu tokens of %lld\n", output, n, n_ids, (long long)tokenizer_vocab(t));
     return 0;
 }
 
@@ -59,8 +59,8 @@ static int run(int argc, char **argv) {
     int code = cli_parse(argc, argv, usage, table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     if (!path || (!output && !lines)) {
-        fprintf(stderr, "xtrain tokenize: %s; xtrain tokenize --help\n",
-                path ? "--output is needed: where do the tokens go?" : "which text?");
+        cli_fprintf(stderr, "xtrain tokenize: %s; xtrain tokenize --help\n",
+                    path ? "--output is needed: where do the tokens go?" : "which text?");
         return 2;
     }
     tokenizer *t = NULL;

@@ -71,7 +71,10 @@ static const char *base_name(const char *path) {
 }
 
 static void print_row(FILE *f, const xt_process *p, bool utf8, int columns) {
-    char now[16], peak[16], limit[16], rate[16], loss[16], idle[16], rank[16] = "", spark[SPARK * 4 + 1], line[600];
+    char now[16], peak[16], limit[16], rate[16], loss[16], idle[16], rank[16] = "", spark[SPARK * 4 + 1], *line = NULL;
+    size_t length = 0;
+    FILE *row = open_memstream(&line, &length);
+    if (!row) return;
     mebibytes(p->device_bytes, now, sizeof now);
     mebibytes(p->peak_bytes, peak, sizeof peak);
     mebibytes(p->limit_bytes, limit, sizeof limit);
@@ -80,68 +83,59 @@ static void print_row(FILE *f, const xt_process *p, bool utf8, int columns) {
     number(p->idle_share * 100, "%.0f%%", idle, sizeof idle);
     if (p->world > 1) snprintf(rank, sizeof rank, "%d/%d", p->rank, p->world);
     sparkline(p, utf8, spark, sizeof spark);
-    snprintf(line, sizeof line, "%7d %-16.16s %-5s %-10.10s %9s %9s %9s %9lld %8s %9s %5lld %5s  ", p->pid,
-             base_name(p->program), rank, p->device, now, peak, limit, (long long)p->step, rate, loss,
-             (long long)p->compiles, idle);
-    int left = columns - (int)strlen(line);
-    if (columns && left < 0) line[columns] = '\0';
-    fputs(line, f);
-    if (!columns || left >= SPARK) fputs(spark, f);
+    cli_fprintf(row, "%7d %-16.16s %-5s %-10.10s %9s %9s %9s %9lld %8s %9s %5lld %5s  ", p->pid, base_name(p->program),
+                rank, p->device, now, peak, limit, (long long)p->step, rate, loss, (long long)p->compiles, idle);
+    if (fclose(row) != 0) {
+        free(line);
+        return;
+    }
+    int left = columns - (int)length;
+    cli_fprintf(f, "%.*s", columns && left < 0 ? columns : (int)length, line);
+    free(line);
+    if (!columns || left >= SPARK) cli_fprintf(f, "%s", spark);
     if (!columns || left > SPARK + 24)
-        fprintf(f, "  %.60s%s", base_name(p->place), p->seconds > STALE_S ? "  (no step for a while)" : "");
-    fputc('\n', f);
+        cli_fprintf(f, "  %.60s%s", base_name(p->place), p->seconds > STALE_S ? "  (no step for a while)" : "");
+    cli_fprintf(f, "\n");
 }
 
 static const char heading[] = "    PID PROGRAM          RANK  DEVICE        MEMORY      PEAK     LIMIT      STEP  "
                               "STEPS/S      LOSS COMPL  IDLE  MEMORY OVER THE RUN";
 
 static void print_table(FILE *f, const xt_process *p, int n, bool utf8, int columns) {
-    fprintf(f, "%.*s\n", columns && columns < (int)sizeof heading - 1 ? columns : (int)sizeof heading - 1, heading);
+    cli_fprintf(f, "%.*s\n", columns && columns < (int)sizeof heading - 1 ? columns : (int)sizeof heading - 1, heading);
     for (int i = 0; i < n; i++) print_row(f, &p[i], utf8, columns);
-    if (n == 0) fputs("no xtrain program of this user is running\n", f);
+    if (n == 0) cli_fprintf(f, "no xtrain program of this user is running\n");
 }
 
 /* --- JSON --- */
-static void json_text(const char *key, const char *text) {
-    printf(", \"%s\": \"", key);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            printf("\\%c", *p);
-        else if (*p < 0x20)
-            printf("\\u%04x", *p);
-        else
-            putchar(*p);
-    }
-    putchar('"');
-}
-
 static void json_number(const char *key, double v) {
     if (isfinite(v))
-        printf(", \"%s\": %.8g", key, v);
+        cli_printf(", \"%s\": %.8g", key, v);
     else
-        printf(", \"%s\": null", key);
+        cli_printf(", \"%s\": null", key);
 }
 
 static void print_json(const xt_process *p, int n) {
-    printf("{\"processes\": [");
+    cli_printf("{\"processes\": [");
     for (int i = 0; i < n; i++, p++) {
-        printf("%s{\"pid\": %d, \"rank\": %d, \"world\": %d", i ? ", " : "", p->pid, p->rank, p->world);
-        json_text("program", p->program);
-        json_text("device", p->device);
-        json_text("place", p->place);
-        printf(", \"step\": %lld, \"epoch\": %lld, \"compiles\": %lld, \"device_bytes\": %lld, \"peak_bytes\": %lld, "
-               "\"limit_bytes\": %lld, \"rss_bytes\": %lld",
-               (long long)p->step, (long long)p->epoch, (long long)p->compiles, (long long)p->device_bytes,
-               (long long)p->peak_bytes, (long long)p->limit_bytes, (long long)p->rss_bytes);
+        cli_printf("%s{\"pid\": %d, \"rank\": %d, \"world\": %d", i ? ", " : "", p->pid, p->rank, p->world);
+        cli_printf(", \"program\": \"%s\"", p->program);
+        cli_printf(", \"device\": \"%s\"", p->device);
+        cli_printf(", \"place\": \"%s\"", p->place);
+        cli_printf(
+            ", \"step\": %lld, \"epoch\": %lld, \"compiles\": %lld, \"device_bytes\": %lld, \"peak_bytes\": %lld, "
+            "\"limit_bytes\": %lld, \"rss_bytes\": %lld",
+            (long long)p->step, (long long)p->epoch, (long long)p->compiles, (long long)p->device_bytes,
+            (long long)p->peak_bytes, (long long)p->limit_bytes, (long long)p->rss_bytes);
         json_number("loss", p->loss);
         json_number("steps_per_s", p->steps_per_s);
         json_number("idle_share", p->idle_share);
         json_number("seconds_since_step", p->seconds);
-        printf(", \"history\": [");
-        for (int k = 0; k < p->n_history; k++) printf("%s%lld", k ? ", " : "", (long long)p->history[k]);
-        printf("]}");
+        cli_printf(", \"history\": [");
+        for (int k = 0; k < p->n_history; k++) cli_printf("%s%lld", k ? ", " : "", (long long)p->history[k]);
+        cli_printf("]}");
     }
-    printf("]}\n");
+    cli_printf("]}\n");
 }
 
 /* --- live --- */
@@ -161,22 +155,22 @@ static int watch(xt_process *rows, double interval, bool utf8) {
     struct sigaction act = {.sa_handler = on_stop};
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
-    fputs("\x1b[?1049h\x1b[?25l", stdout); /* the other screen, no cursor */
+    cli_fprintf(stdout, "\x1b[?1049h\x1b[?25l"); /* the other screen, no cursor */
     while (!stopped) {
         int n = xt_processes(rows, MOST), columns = columns_now();
         char clock[32] = "";
         time_t t = time(NULL);
         struct tm tm;
         if (localtime_r(&t, &tm)) strftime(clock, sizeof clock, "%H:%M:%S", &tm);
-        fputs("\x1b[H\x1b[2J", stdout);
-        printf("xtrain top  %s  %d program%s  (q ends)\n\n", clock, n, n == 1 ? "" : "s");
+        cli_fprintf(stdout, "\x1b[H\x1b[2J");
+        cli_printf("xtrain top  %s  %d program%s  (q ends)\n\n", clock, n, n == 1 ? "" : "s");
         print_table(stdout, rows, n < MOST ? n : MOST, utf8, columns);
         fflush(stdout);
         struct pollfd in = {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN};
         char key;
         if (poll(&in, 1, (int)(interval * 1000)) > 0 && read(STDIN_FILENO, &key, 1) == 1 && tolower(key) == 'q') break;
     }
-    fputs("\x1b[?25h\x1b[?1049l", stdout);
+    cli_fprintf(stdout, "\x1b[?25h\x1b[?1049l");
     fflush(stdout);
     if (keys) tcsetattr(STDIN_FILENO, TCSANOW, &old);
     return 0;
@@ -195,7 +189,7 @@ static int run(int argc, char **argv) {
                   options, 3, NULL);
     if (code) return code - 1;
     if (!(interval >= 0.05 && interval <= 3600)) {
-        fprintf(stderr, "xtrain top: --interval %g: from 0.05 to 3600 seconds\n", interval);
+        cli_fprintf(stderr, "xtrain top: --interval %g: from 0.05 to 3600 seconds\n", interval);
         return 2;
     }
     xt_process *rows = calloc(MOST, sizeof *rows);

@@ -12,9 +12,9 @@ static int run(int argc, char **argv) {
                          options, 1, NULL);
     if (code) return code - 1;
     if (json)
-        printf("{\"xtrain\": \"%s\"}\n", xt_version());
+        cli_printf("{\"xtrain\": \"%s\"}\n", xt_version());
     else
-        printf("xtrain %s\n", xt_version());
+        cli_printf("xtrain %s\n", xt_version());
     return 0;
 }
 

@@ -12,13 +12,13 @@ static const cli_command *const commands[] = {&cli_fit,   &cli_validate,   &cli_
                                               &cli_cache, &cli_doctor,     &cli_convert, &cli_tokenize, &cli_version};
 
 static int help(FILE *f) {
-    fprintf(f, "xtrain %s trains neural networks from C.\n\n", xt_version());
+    cli_fprintf(f, "xtrain %s trains neural networks from C.\n\n", xt_version());
     cli_print_usage(f, "usage: xtrain COMMAND [options]     xtrain COMMAND --help says more\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        if (commands[i]->summary) fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+        if (commands[i]->summary) cli_fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     cli_print_usage(f, "\nA first run: xtrain fit mnist\n");
     if (f == stdout) {
-        printf("\nDiagnostic switches, for any program, and what they cost:\n");
+        cli_printf("\nDiagnostic switches, for any program, and what they cost:\n");
         cli_print_switches();
     }
     return f == stdout ? 0 : 2;
@@ -49,8 +49,8 @@ static int run(int argc, char **argv) {
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         names[i] = commands[i]->summary ? commands[i]->name : NULL;
     const char *near = cli_nearest(name, strlen(name), names, (int)(sizeof commands / sizeof commands[0]));
-    fprintf(stderr, "xtrain: there is no command '%s'%s%s%s; xtrain --help lists them\n", name,
-            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    cli_fprintf(stderr, "xtrain: there is no command '%s'%s%s%s; xtrain --help lists them\n", name,
+                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     return 2;
 }
 
@@ -62,8 +62,8 @@ int main(int argc, char **argv) {
     errno = 0;
     bool lost = ferror(stdout) != 0;
     if ((fflush(stdout) != 0 || lost) && errno != EBADF) {
-        fprintf(stderr, "xtrain: what was printed is lost: %s; give stdout to a file or a pipe that takes it\n",
-                errno ? strerror(errno) : "writing to stdout failed");
+        cli_fprintf(stderr, "xtrain: what was printed is lost: %s; give stdout to a file or a pipe that takes it\n",
+                    errno ? strerror(errno) : "writing to stdout failed");
         return rc ? rc : 1;
     }
     return rc;

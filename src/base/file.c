@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "base/private_file.h"
+#include "base/shown.h"
 
 enum { BUFFER_SIZE = 1 << 16, READ_STEP = 1 << 16 };
 
@@ -335,9 +336,22 @@ xt_status file_make_dirs(const char *path, unsigned mode) {
     return rehearsal_on() ? NULL : make_dirs(path, mode);
 }
 
+/* Names of dumps begin with those of modules, which stand in files: they name something in this folder and nowhere
+ * else, and the end, which says what it is, is kept of a long one. */
+static char *dump_path(const char *dir, const char *name) {
+    enum { LONGEST = 200 };
+    size_t n = strlen(name);
+    char one[LONGEST + 1];
+    snprintf(one, sizeof one, "%s", n > LONGEST ? name + n - LONGEST : name);
+    text_hide(one, "");
+    for (char *c = one; *c; c++)
+        if (*c == '/' || *c == '?' || (*c == '.' && c == one)) *c = '_';
+    return path_join(dir, one);
+}
+
 xt_status file_dump(const char *dir, const char *name, const void *p, size_t n) {
     file_writer *w = NULL;
-    char *path = path_join(dir, name);
+    char *path = dump_path(dir, name);
     xt_status s = path ? make_dirs(dir, 0777) : status_oom(strlen(dir), "a dump");
     if (!s) s = writer_open(path, &w);
     base_free(path);

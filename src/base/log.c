@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/private_file.h"
+#include "base/shown.h"
 
 static pthread_mutex_t sink_lock = PTHREAD_MUTEX_INITIALIZER;
 static xt_sink_fn sink;
@@ -105,29 +105,8 @@ static bool hold(xt_severity sev, const char *text, size_t n) {
     return false;
 }
 
-void log_hold(void) {
-    held.depth++;
-}
-
-void log_release(void) {
-    if (--held.depth) return;
-    held_message *messages = held.messages;
-    size_t n = held.n;
-    held.messages = NULL; /* a sink may hold messages of its own */
-    held.n = held.cap = 0;
-    for (size_t i = 0; i < n; i++) {
-        log_raw(messages[i].sev, messages[i].text, messages[i].n);
-        base_free(messages[i].text);
-    }
-    base_free(messages);
-}
-
-void log_raw(xt_severity sev, const char *text, size_t n) {
-    int saved = errno;
-    if (held.depth && hold(sev, text, n)) {
-        errno = saved;
-        return;
-    }
+static void pass_on(xt_severity sev, const char *text, size_t n) {
+    if (held.depth && hold(sev, text, n)) return;
     if (inside_sink) {
         write_stderr(sev, text, n);
     } else {
@@ -140,15 +119,57 @@ void log_raw(xt_severity sev, const char *text, size_t n) {
         inside_sink = false;
         pthread_mutex_unlock(&sink_lock);
     }
+}
+
+void log_hold(void) {
+    held.depth++;
+}
+
+void log_release(void) {
+    if (--held.depth) return;
+    held_message *messages = held.messages;
+    size_t n = held.n;
+    held.messages = NULL; /* a sink may hold messages of its own */
+    held.n = held.cap = 0;
+    for (size_t i = 0; i < n; i++) {
+        pass_on(messages[i].sev, messages[i].text, messages[i].n);
+        base_free(messages[i].text);
+    }
+    base_free(messages);
+}
+
+/* What stands in a message may come from anywhere; of our own are only a progress line's repaint at its front and the
+ * erasing of the rest at its end. */
+static void append_safe(str *out, xt_severity sev, const char *text, size_t n) {
+    static const char erase[] = "\x1b[K";
+    bool again = sev == XT_SEV_PROGRESS && n && text[0] == '\r', newline = n && text[n - 1] == '\n';
+    size_t stop = n - newline, tail = sizeof erase - 1;
+    bool erases = again && stop > tail && memcmp(text + stop - tail, erase, tail) == 0;
+    if (again) str_putc(out, '\r');
+    str_append_shown(out, text + again, stop - again - (erases ? tail : 0), "\n\t");
+    if (erases) str_append(out, erase);
+    if (newline) str_putc(out, '\n');
+}
+
+void log_raw(xt_severity sev, const char *text, size_t n) {
+    static const char lost[] = "a message is lost: no memory for it\n";
+    int saved = errno;
+    str safe = STR_INIT;
+    bool plain = text_is_plain(text, n, "\n\t");
+    if (!plain) append_safe(&safe, sev, text, n);
+    if (plain)
+        pass_on(sev, text, n);
+    else if (safe.failed)
+        pass_on(sev, lost, sizeof lost - 1);
+    else
+        pass_on(sev, str_cstr(&safe), safe.len);
+    str_free(&safe);
     errno = saved;
 }
 
 static void log_v(xt_severity sev, const char *fmt, va_list ap) {
-    str said = STR_INIT, text = STR_INIT;
-    str_vprintf(&said, fmt, ap);
-    text.failed = said.failed;
-    str_append_shown(&text, str_cstr(&said), said.len, "\n\t");
-    str_free(&said);
+    str text = STR_INIT;
+    str_vprintf(&text, fmt, ap);
     if (text.len == 0 || text.data[text.len - 1] != '\n') str_putc(&text, '\n');
     if (text.failed) /* say at least what there is a constant for */
         log_raw(sev, fmt, strlen(fmt));

@@ -278,27 +278,3 @@ int file_allocate(int fd, size_t bytes) {
     while (!error && (error = fallocate(fd, 0, 0, (off_t)bytes) == 0 ? 0 : errno) == EINTR) error = 0;
     return error == EOPNOTSUPP || error == ENOSYS ? write_zeros(fd, bytes) : error;
 }
-
-static bool is_control(const unsigned char *c, size_t left) {
-    return *c < 0x20 || *c == 0x7f || (*c == 0xc2 && left > 1 && c[1] >= 0x80 && c[1] < 0xa0);
-}
-
-void str_append_shown(str *to, const char *text, size_t n, const char *kept) {
-    const unsigned char *c = (const unsigned char *)text, *end = c + n;
-    str_appendn(to, "", 0); /* an empty text is one too */
-    while (c < end) {
-        const unsigned char *from = c;
-        while (c < end && (!is_control(c, (size_t)(end - c)) || (*c && strchr(kept, *c)))) c++;
-        str_appendn(to, (const char *)from, (size_t)(c - from));
-        if (c == end) return;
-        if (*c == 0xc2) str_printf(to, "\\x%02x", *c++);
-        str_printf(to, "\\x%02x", *c++);
-    }
-}
-
-void str_append_name(str *to, const char *name) {
-    enum { SHOWN = 200 };
-    size_t n = strlen(name);
-    str_append_shown(to, name, n < SHOWN ? n : SHOWN, "");
-    if (n > SHOWN) str_printf(to, "... (%zu characters)", n);
-}

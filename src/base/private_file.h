@@ -64,12 +64,4 @@ int file_allocate(int fd, size_t bytes);
 void file_allocate_fails(int error); /* test hook: every file_allocate fails so, without an attempt; EOPNOTSUPP: as on a
                                         file system that cannot; 0 = off */
 
-/* Text for a terminal: control characters (C0, DEL, and C1 in UTF-8) as \xNN, but those in `kept`. Every status and
- * message goes through this with newlines and tabs kept, so nothing that stands in a file moves a cursor, retitles a
- * window or hides what was written. */
-void str_append_shown(str *to, const char *text, size_t n, const char *kept);
-/* `name` for a message: control characters as \xNN, the end of a long one left out. A name out of a file can neither
- * forge a line nor flood the screen. */
-void str_append_name(str *to, const char *name);
-
 #endif

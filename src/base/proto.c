@@ -1,5 +1,6 @@
 /* The protocol buffer wire format: base-128 varints, little-endian fixed words, length-delimited bytes. */
 #include "base/proto.h"
+#include "base/shown.h"
 
 void proto_varint(str *s, uint64_t v) {
     for (; v >= 0x80; v >>= 7) str_putc(s, (char)(v | 0x80));
@@ -37,6 +38,14 @@ void proto_bytes(str *s, uint32_t field, const void *p, size_t n) {
     tag(s, field, PROTO_BYTES);
     proto_varint(s, n);
     str_appendn(s, p, n);
+}
+
+void proto_text(str *s, uint32_t field, const char *text) {
+    str shown = STR_INIT;
+    str_append_shown(&shown, text, strlen(text), "\n\t");
+    proto_bytes(s, field, str_cstr(&shown), shown.len);
+    s->failed |= shown.failed;
+    str_free(&shown);
 }
 
 void proto_message(str *s, uint32_t field, const str *inner) {

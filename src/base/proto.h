@@ -17,6 +17,7 @@ void proto_int(str *s, uint32_t field, int64_t v); /* int32, int64, enum, bool *
 void proto_float(str *s, uint32_t field, float v);
 void proto_double(str *s, uint32_t field, double v);
 void proto_bytes(str *s, uint32_t field, const void *p, size_t n); /* strings, bytes, messages */
+void proto_text(str *s, uint32_t field, const char *text); /* a string: readers refuse what is no UTF-8, and show it */
 void proto_message(str *s, uint32_t field, const str *inner);
 
 /* --- reading --- */

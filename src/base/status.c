@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
-#include "base/private_file.h"
+#include "base/shown.h"
 
 struct xt_status_s {
     xt_code code;

@@ -13,6 +13,7 @@
 
 #include "crash/crash.h"
 #include "base/private_file.h"
+#include "base/shown.h"
 
 static pthread_mutex_t folder_lock = PTHREAD_MUTEX_INITIALIZER;
 static char folder_asked[400], folder_real[400]; /* as it was named; what it is without links */
@@ -76,13 +77,15 @@ static uint64_t ticks_of(int pid) {
     return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
-/* A box in a crash folder may be anybody's: what is shown of it moves no cursor. */
-static void terminate(char *text, size_t n) {
+/* A box in a crash folder may be anybody's: what is shown of it moves no cursor, and a name forges no line. Paths that
+ * are opened stay as they are. */
+static void terminate(char *text, size_t n, const char *kept) {
     text[n - 1] = '\0';
-    for (unsigned char *c = (unsigned char *)text; *c; c++)
-        if ((*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f) *c = '?';
+    if (kept) text_hide(text, kept);
 }
-#define TERMINATE(field) terminate(field, sizeof(field))
+#define PATH(field) terminate(field, sizeof(field), NULL)
+#define NAME(field) terminate(field, sizeof(field), "")
+#define LINES(field) terminate(field, sizeof(field), "\n\t")
 
 bool blackbox_load(const char *path, box_file *out) {
     memset(out, 0, sizeof *out);
@@ -95,15 +98,14 @@ bool blackbox_load(const char *path, box_file *out) {
         if (n < 0) break;
     close(fd);
     if (at != sizeof *b || memcmp(b->magic, "xtbox002", sizeof b->magic) != 0 || b->size != sizeof *b) return false;
-    TERMINATE(b->oom_file), TERMINATE(b->program), TERMINATE(b->folder), TERMINATE(b->device), TERMINATE(b->versions),
-        TERMINATE(b->batch), TERMINATE(b->loss_name), TERMINATE(b->place), TERMINATE(b->recording), TERMINATE(b->note);
-    TERMINATE(b->last_error), TERMINATE(b->report);
-    for (int i = 0; i < BOX_PLACES; i++) TERMINATE(b->places[i]);
+    PATH(b->oom_file), PATH(b->folder);
+    NAME(b->program), NAME(b->device), NAME(b->loss_name), NAME(b->place), NAME(b->recording), NAME(b->note);
+    LINES(b->versions), LINES(b->batch), LINES(b->last_error), LINES(b->report);
+    for (int i = 0; i < BOX_PLACES; i++) NAME(b->places[i]);
     if (b->n_rows < 0 || b->n_rows > BOX_ROWS) b->n_rows = 0;
     if (b->n_history < 0 || b->n_history > BOX_HISTORY) b->n_history = 0;
     if (b->n_places < 0 || b->n_places >= BOX_PLACES) b->n_places = 0;
-    for (int i = 0; i < BOX_ROWS; i++)
-        TERMINATE(b->rows[i].role), TERMINATE(b->rows[i].where), TERMINATE(b->rows[i].path);
+    for (int i = 0; i < BOX_ROWS; i++) NAME(b->rows[i].role), NAME(b->rows[i].where), NAME(b->rows[i].path);
     uint64_t ticks = ticks_of(b->pid);
     out->alive = ticks != 0 && ticks == b->start_ticks;
     return true;

@@ -2,6 +2,7 @@
  * counters in Prometheus' text form, written anew every few seconds (what node_exporter's textfile collector reads).
  * With ranks each has its own file, with .rankN before the ending. */
 #include "base/private_file.h"
+#include "base/shown.h"
 #include "diag/diag.h"
 
 #include <errno.h>
@@ -24,22 +25,9 @@ static void rank_path(const char *name, char *out, size_t n) {
         snprintf(out, n, "%s.rank%d", name, w->rank);
 }
 
-static void quoted(str *t, const char *text) {
-    str_putc(t, '"');
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            str_printf(t, "\\%c", *p);
-        else if (*p < 0x20)
-            str_printf(t, "\\u%04x", *p);
-        else
-            str_putc(t, (char)*p);
-    }
-    str_putc(t, '"');
-}
-
 static void field(str *t, const char *name, const char *text) {
     str_printf(t, ", \"%s\": ", name);
-    quoted(t, text);
+    str_append_json(t, text);
 }
 
 static void place(str *t, src_id src) {

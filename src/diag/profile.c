@@ -7,6 +7,7 @@
  * Roofline: the time an op would take at the best rates seen in the same trace (by ops long enough to be measured), as
  * a share of the time it took. */
 #include "diag/profile.h"
+#include "base/shown.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -121,23 +122,10 @@ static void table(void) {
 }
 
 /* --- files --- */
-static void quoted(str *t, const char *text) {
-    str_putc(t, '"');
-    for (const unsigned char *q = (const unsigned char *)text; *q; q++) {
-        if (*q == '"' || *q == '\\')
-            str_printf(t, "\\%c", *q);
-        else if (*q < 0x20)
-            str_printf(t, "\\u%04x", *q);
-        else
-            str_putc(t, (char)*q);
-    }
-    str_putc(t, '"');
-}
-
 static void thread_name(str *t, int thread, const char *name) {
     str_printf(t, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %d, \"tid\": %d, \"args\": {\"name\": ",
                (int)getpid(), thread);
-    quoted(t, name);
+    str_append_json(t, name);
     str_append(t, "}},\n");
 }
 
@@ -154,7 +142,7 @@ static xt_status write_json(void) {
         const span *s = &p.trace.spans[i];
         const xt_src *at = src_get(s->src);
         str_append(&t, "{\"name\": ");
-        quoted(&t, intern_text(s->name));
+        str_append_json(&t, intern_text(s->name));
         str_printf(&t, ", \"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": {",
                    (int)getpid(), s->thread, (double)(s->begin_ns - p.began_ns) / 1e3, (double)s->ns / 1e3);
         if (s->step >= 0)
@@ -163,18 +151,18 @@ static xt_status write_json(void) {
             str_append(&t, "\"step\": null");
         if (s->src) {
             str_append(&t, ", \"file\": ");
-            quoted(&t, at->file);
+            str_append_json(&t, at->file);
             str_printf(&t, ", \"line\": %d", at->line);
         }
         if (s->path) {
             str_append(&t, ", \"module\": ");
-            quoted(&t, intern_text(s->path));
+            str_append_json(&t, intern_text(s->path));
         }
         if (s->kind == SPAN_OP) {
             double roof = diag_of_roof(s->flops, s->bytes, (double)s->ns);
             str_printf(&t, ", \"bytes\": %.0f, \"flops\": %.0f", s->bytes, s->flops);
             if (!isnan(roof)) str_printf(&t, ", \"percent_of_roofline\": %.1f", roof);
-            if (s->kernel) str_append(&t, ", \"kernel\": "), quoted(&t, intern_text(s->kernel));
+            if (s->kernel) str_append(&t, ", \"kernel\": "), str_append_json(&t, intern_text(s->kernel));
         }
         str_printf(&t, "}}%s\n", i + 1 < p.trace.n ? "," : "");
     }

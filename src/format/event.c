@@ -57,7 +57,7 @@ void event_append_scalars(str *out, double wall, int64_t step, size_t n, const e
     str summary = STR_INIT, m = STR_INIT;
     for (size_t i = 0; i < n; i++) {
         str value = STR_INIT;
-        proto_bytes(&value, 1, scalars[i].tag, strlen(scalars[i].tag));
+        proto_text(&value, 1, scalars[i].tag);
         proto_float(&value, 2, (float)scalars[i].value);
         proto_message(&summary, 1, &value);
         str_free(&value);

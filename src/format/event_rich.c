@@ -6,10 +6,6 @@
 
 #include "base/proto.h"
 
-static void text_field(str *s, uint32_t field, const char *text) {
-    proto_bytes(s, field, text, strlen(text));
-}
-
 /* Event with a summary of one value. Takes the value's message over. */
 static void append_value(str *out, double wall, int64_t step, str *value) {
     str summary = STR_INIT, m = STR_INIT;
@@ -40,7 +36,7 @@ void event_append_histogram(str *out, double wall, int64_t step, const char *tag
     for (uint32_t i = 0; i < BASE_COUNT(stats); i++) proto_double(&histo, i + 1, stats[i]);
     packed_doubles(&histo, 6, limits, h->n_bins);
     packed_doubles(&histo, 7, h->bins, h->n_bins);
-    text_field(&value, 1, tag);
+    proto_text(&value, 1, tag);
     proto_message(&value, 5, &histo);
     str_free(&histo);
     base_free(limits);
@@ -54,7 +50,7 @@ void event_append_image(str *out, double wall, int64_t step, const char *tag, in
     proto_int(&image, 2, width);
     proto_int(&image, 3, 3); /* RGB */
     proto_bytes(&image, 4, png, n);
-    text_field(&value, 1, tag);
+    proto_text(&value, 1, tag);
     proto_message(&value, 4, &image);
     str_free(&image);
     append_value(out, wall, step, &value);
@@ -63,7 +59,7 @@ void event_append_image(str *out, double wall, int64_t step, const char *tag, in
 /* metadata { plugin_data { plugin_name, content } } */
 static void plugin(str *value, const char *name, const str *content) {
     str data = STR_INIT, metadata = STR_INIT;
-    text_field(&data, 1, name);
+    proto_text(&data, 1, name);
     if (content) proto_message(&data, 2, content);
     proto_message(&metadata, 1, &data);
     proto_message(value, 9, &metadata);
@@ -78,8 +74,8 @@ void event_append_text(str *out, double wall, int64_t step, const char *tag, con
     proto_message(&shape, 2, &dim);
     proto_int(&tensor, 1, DT_STRING);
     proto_message(&tensor, 2, &shape);
-    text_field(&tensor, 8, text);
-    text_field(&value, 1, tag);
+    proto_text(&tensor, 8, text);
+    proto_text(&value, 1, tag);
     proto_message(&value, 8, &tensor);
     plugin(&value, "text", NULL);
     str_free(&dim);
@@ -92,7 +88,7 @@ void event_append_text(str *out, double wall, int64_t step, const char *tag, con
 static void append_hparams(str *out, double wall, const char *tag, uint32_t field, const str *message) {
     str value = STR_INIT, content = STR_INIT;
     proto_message(&content, field, message);
-    text_field(&value, 1, tag);
+    proto_text(&value, 1, tag);
     plugin(&value, "hparams", &content);
     str_free(&content);
     append_value(out, wall, 0, &value);
@@ -107,14 +103,14 @@ static void experiment(str *m, size_t n, const event_setting *settings, size_t n
     double v;
     for (size_t i = 0; i < n; i++) {
         str info = STR_INIT;
-        text_field(&info, 1, settings[i].name);
+        proto_text(&info, 1, settings[i].name);
         proto_int(&info, 4, as_number(settings[i].text, &v) ? TYPE_NUMBER : TYPE_STRING);
         proto_message(m, 4, &info);
         str_free(&info);
     }
     for (size_t i = 0; i < n_metrics; i++) {
         str name = STR_INIT, info = STR_INIT;
-        text_field(&name, 2, metrics[i]);
+        proto_text(&name, 2, metrics[i]);
         proto_message(&info, 1, &name);
         proto_message(m, 5, &info);
         str_free(&name);
@@ -133,8 +129,8 @@ void event_append_run(str *out, double wall, size_t n, const event_setting *sett
         if (as_number(settings[i].text, &v))
             proto_double(&value, 2, v);
         else
-            text_field(&value, 3, settings[i].text);
-        text_field(&entry, 1, settings[i].name);
+            proto_text(&value, 3, settings[i].text);
+        proto_text(&entry, 1, settings[i].name);
         proto_message(&entry, 2, &value);
         proto_message(&start, 1, &entry);
         str_free(&value);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/private_file.h"
+#include "base/shown.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_name.h"
 

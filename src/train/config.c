@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
+#include "base/shown.h"
 #include "train/train_int.h"
 
 struct train_setting {
@@ -283,7 +284,8 @@ char *config_text(const xt_trainer *t) {
     char *printed = ok ? cJSON_Print(all) : NULL;
     cJSON_Delete(all);
     str out = STR_INIT;
-    if (printed) str_printf(&out, "%s\n", printed);
+    if (printed) str_append_json_text(&out, printed);
+    if (printed) str_putc(&out, '\n');
     cJSON_free(printed);
     char *text = out.len && !out.failed ? base_strdup(str_cstr(&out)) : NULL;
     str_free(&out);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "base/shown.h"
 #include "train/logger.h"
 
 typedef struct csv {
@@ -33,18 +34,21 @@ static xt_status open_csv(void *state, const char *dir) {
     return s;
 }
 
-/* RFC 4180: a field with a comma, quote or line end stands in quotes, quotes doubled. */
-static void append_field(str *out, const char *text) {
-    if (!strpbrk(text, ",\"\r\n")) {
-        str_append(out, text);
-        return;
-    }
-    str_putc(out, '"');
+/* RFC 4180: a field with a comma or a quote stands in quotes, quotes doubled. Line ends and whatever else a terminal
+ * acts on are text before that. */
+static void append_field(str *out, const char *name) {
+    str shown = STR_INIT;
+    str_append_shown(&shown, name, strlen(name), "");
+    const char *text = str_cstr(&shown);
+    bool quoted = strpbrk(text, ",\"");
+    if (quoted) str_putc(out, '"');
     for (; *text; text++) {
         if (*text == '"') str_putc(out, '"');
         str_putc(out, *text);
     }
-    str_putc(out, '"');
+    if (quoted) str_putc(out, '"');
+    out->failed |= shown.failed;
+    str_free(&shown);
 }
 
 static xt_status row_csv(void *state, const log_row *row) {

@@ -1,8 +1,8 @@
 /* metrics.jsonl: one JSON object a row, values under their names; NaN and infinities, which JSON lacks, are null. */
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <unistd.h>
 
+#include "base/shown.h"
 #include "train/logger.h"
 
 typedef struct jsonl {
@@ -26,51 +26,55 @@ static xt_status open_jsonl(void *state, const char *dir) {
     return s;
 }
 
-static cJSON *object_of(const log_row *row) {
-    cJSON *o = cJSON_CreateObject(), *values = o ? cJSON_AddObjectToObject(o, "values") : NULL;
-    bool ok = values && cJSON_AddNumberToObject(o, "step", (double)row->step) &&
-              cJSON_AddNumberToObject(o, "epoch", (double)row->epoch) &&
-              cJSON_AddNumberToObject(o, "batch", (double)row->batch) &&
-              cJSON_AddNumberToObject(o, "samples", (double)row->samples) &&
-              cJSON_AddNumberToObject(o, "wall", row->wall) &&
-              cJSON_AddStringToObject(o, "stage", logger_stage_name(row->stage)) &&
-              cJSON_AddStringToObject(o, "level", row->epoch_level ? "epoch" : "step");
-    for (size_t i = 0; ok && i < row->n; i++)
-        ok = isfinite(row->values[i].value)
-                 ? cJSON_AddNumberToObject(values, row->values[i].name, row->values[i].value) != NULL
-                 : cJSON_AddNullToObject(values, row->values[i].name) != NULL;
-    if (ok) return o;
-    cJSON_Delete(o);
-    return NULL;
+/* In 15 digits where these read back as `v`, else in 17. */
+static void append_number(str *line, double v) {
+    size_t at = line->len;
+    double again;
+    if (!isfinite(v)) {
+        str_append(line, "null");
+        return;
+    }
+    str_printf(line, "%.15g", v);
+    if (line->failed || (parse_double(line->data + at, &again) && again == v)) return;
+    line->len = at;
+    str_printf(line, "%.17g", v);
 }
 
-/* Takes the object over; NULL: there was no memory for it. */
-static xt_status append_object(jsonl *j, cJSON *o) {
-    char *text = o ? cJSON_PrintUnformatted(o) : NULL;
-    cJSON_Delete(o);
-    if (!text) return status_oom(64, j->path);
-    str line = STR_INIT;
-    str_append(&line, text);
-    str_putc(&line, '\n');
-    cJSON_free(text);
-    xt_status s = logger_append(j->fd, &line, j->path);
-    str_free(&line);
+static xt_status append_line(jsonl *j, str *line) {
+    str_putc(line, '\n');
+    xt_status s = logger_append(j->fd, line, j->path);
+    str_free(line);
     return s;
 }
 
 static xt_status row_jsonl(void *state, const log_row *row) {
-    return append_object(state, object_of(row));
+    str line = STR_INIT;
+    str_append(&line, "{\"values\":{");
+    for (size_t i = 0; i < row->n; i++) {
+        if (i) str_putc(&line, ',');
+        str_append_json(&line, row->values[i].name);
+        str_putc(&line, ':');
+        append_number(&line, row->values[i].value);
+    }
+    str_printf(&line, "},\"step\":%lld,\"epoch\":%lld,\"batch\":%lld,\"samples\":%lld,\"wall\":", (long long)row->step,
+               (long long)row->epoch, (long long)row->batch, (long long)row->samples);
+    append_number(&line, row->wall);
+    str_printf(&line, ",\"stage\":\"%s\",\"level\":\"%s\"}", logger_stage_name(row->stage),
+               row->epoch_level ? "epoch" : "step");
+    return append_line(state, &line);
 }
 
 /* Texts are lines here too; pictures and distributions are TensorBoard's. */
 static xt_status artifact_jsonl(void *state, const log_artifact *a) {
-    cJSON *o = cJSON_CreateObject();
-    bool ok = cJSON_AddNumberToObject(o, "step", (double)a->step) && cJSON_AddNumberToObject(o, "wall", a->wall) &&
-              cJSON_AddStringToObject(o, "stage", logger_stage_name(a->stage)) &&
-              cJSON_AddStringToObject(o, "name", a->name) && cJSON_AddStringToObject(o, "text", a->text);
-    if (ok) return append_object(state, o);
-    cJSON_Delete(o);
-    return append_object(state, NULL);
+    str line = STR_INIT;
+    str_printf(&line, "{\"step\":%lld,\"wall\":", (long long)a->step);
+    append_number(&line, a->wall);
+    str_printf(&line, ",\"stage\":\"%s\",\"name\":", logger_stage_name(a->stage));
+    str_append_json(&line, a->name);
+    str_append(&line, ",\"text\":");
+    str_append_json(&line, a->text);
+    str_putc(&line, '}');
+    return append_line(state, &line);
 }
 
 const logger_kind logger_jsonl = {"jsonl",        "metrics.jsonl, one JSON object a row",

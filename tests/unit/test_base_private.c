@@ -16,6 +16,7 @@
 
 #include "crash/crash.h"
 #include "base/private_file.h"
+#include "base/shown.h"
 #include "coll/shm/segment.h"
 
 static char dir[] = "/tmp/xt-private-XXXXXX", told[1 << 12];
@@ -134,6 +135,70 @@ static void no_message_moves_a_cursor(void **state) {
     xt_clear_error();
 }
 
+/* Each row: a text, as a terminal shows it, as JSON, and with marks in place. */
+static void texts_are_shown_as_text(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *shown, *json, *hidden;
+    } rows[] = {
+        {"", "", "\"\"", ""},
+        {"a\nb\tc", "a\nb\tc", "\"a\\u000ab\\u0009c\"", "a\nb\tc"},
+        {"\"\\<", "\"\\<", "\"\\\"\\\\\\u003c\"", "\"\\<"},
+        {"\xe2\x80\xae!", "\\xe2\\x80\\xae!", "\"\\u202e!\"", "??\?!"}, /* right to left from here */
+        {"\xd8\x9c", "\\xd8\\x9c", "\"\\u061c\"", "??"},
+        {"\xe2\x81\xa9", "\\xe2\\x81\\xa9", "\"\\u2069\"", "???"},
+        {"\x9b"
+         "1m",
+         "\\x9b1m", "\"\\ufffd1m\"", "?1m"}, /* C1 where characters are bytes */
+        {"\xe2\x82", "\\xe2\\x82", "\"\\ufffd\\ufffd\"", "??"}, /* cut */
+        {"\xc0\xaf", "\\xc0\\xaf", "\"\\ufffd\\ufffd\"", "??"}, /* too long for what it is */
+        {"\xed\xa0\x80", "\\xed\\xa0\\x80", "\"\\ufffd\\ufffd\\ufffd\"", "???"}, /* half of a pair */
+        {"\xe4\xb8\xad\xf0\x9f\x99\x82", "\xe4\xb8\xad\xf0\x9f\x99\x82", "\"\xe4\xb8\xad\xf0\x9f\x99\x82\"",
+         "\xe4\xb8\xad\xf0\x9f\x99\x82"},
+    };
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        str s = STR_INIT;
+        char text[64];
+        str_append_shown(&s, rows[i].text, strlen(rows[i].text), "\n\t");
+        assert_string_equal(str_cstr(&s), rows[i].shown);
+        str_clear(&s);
+        str_append_json(&s, rows[i].text);
+        assert_string_equal(str_cstr(&s), rows[i].json);
+        str_free(&s);
+        snprintf(text, sizeof text, "%s", rows[i].text);
+        text_hide(text, "\n\t");
+        assert_string_equal(text, rows[i].hidden);
+        assert_int_equal(text_is_plain(rows[i].text, strlen(rows[i].text), "\n\t"),
+                         strcmp(rows[i].text, rows[i].shown) == 0);
+    }
+}
+
+/* Of a progress line only the repaint at its front and the erasing at its end are its own. */
+static void a_progress_line_repaints_itself_alone(void **state) {
+    (void)state;
+    static const char line[] = "\rloss\x1b[2J\r 1\x1b[K\n";
+    *told = 0;
+    log_raw(XT_SEV_PROGRESS, line, sizeof line - 1);
+    assert_string_equal(told, "\rloss\\x1b[2J\\x0d 1\x1b[K\n\n");
+    *told = 0;
+    log_raw(XT_SEV_INFO, line, sizeof line - 1);
+    assert_string_equal(told, "\\x0dloss\\x1b[2J\\x0d 1\\x1b[K\n\n");
+    *told = 0;
+}
+
+/* A dump's name begins with that of a module, which stands in a file. */
+static void a_dump_stays_in_its_folder(void **state) {
+    (void)state;
+    char long_name[400];
+    assert_null(file_dump(in_dir("dumps"), "../../a/b\x1b.mlir", "x", 1));
+    assert_true(file_exists(in_dir("dumps/_._.._a_b_.mlir")));
+    assert_null(file_dump(in_dir("dumps"), "/b.mlir", "x", 1));
+    assert_true(file_exists(in_dir("dumps/_b.mlir")));
+    memset(long_name, 'x', sizeof long_name);
+    memcpy(long_name + sizeof long_name - 6, ".mlir", 6);
+    assert_null(file_dump(in_dir("dumps"), long_name, "x", 1));
+}
+
 /* What a path comes to; NULL where a link of another user is on its way, which the message names. */
 static char *goes_to(const char *path, const char *named) {
     static char text[512];
@@ -239,6 +304,9 @@ int main(void) {
                                        cmocka_unit_test(every_part_of_a_path_is_looked_at),
                                        cmocka_unit_test(a_safe_folder_has_no_links),
                                        cmocka_unit_test(names_are_shown_whole_or_cut),
+                                       cmocka_unit_test(texts_are_shown_as_text),
+                                       cmocka_unit_test(a_progress_line_repaints_itself_alone),
+                                       cmocka_unit_test(a_dump_stays_in_its_folder),
                                        cmocka_unit_test(no_message_moves_a_cursor),
                                        cmocka_unit_test(a_forged_segment_is_refused)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
