@@ -124,14 +124,14 @@ static int write_outputs(const run_opts *o, const xt_array *out, int n_out) {
 }
 
 static void print_json(const run_opts *o, int inputs, const xt_array *out, int n_out, int entries, double ms) {
-    cli_printf("{\"outputs\": [");
+    cli_printf("{\"outputs\":[");
     for (int i = 0; i < n_out; i++) {
-        cli_printf("%s{\"shape\": [", i ? ", " : "");
-        for (int d = 0; d < out[i].rank; d++) cli_printf("%s%lld", d ? ", " : "", (long long)out[i].dims[d]);
-        cli_printf("], \"dtype\": \"%s\"}", xt_dtype_name(out[i].dtype));
+        cli_printf("%s{\"shape\":[", i ? "," : "");
+        for (int d = 0; d < out[i].rank; d++) cli_printf("%s%lld", d ? "," : "", (long long)out[i].dims[d]);
+        cli_printf("],\"dtype\":\"%s\"}", xt_dtype_name(out[i].dtype));
     }
-    cli_printf("], \"program\": \"%s\", \"device\": \"%s\", \"entries\": %d, \"inputs\": %d, \"ms\": %.6g}\n",
-               o->program, o->device ? o->device : "default", entries, inputs, ms);
+    cli_printf("],\"program\":\"%s\",\"device\":\"%s\",\"entries\":%d,\"inputs\":%d,\"ms\":%.6g}\n", o->program,
+               o->device ? o->device : "default", entries, inputs, ms);
 }
 
 static int read_inputs(const run_opts *o, xt_array *in, int *n_in) {

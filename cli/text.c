@@ -22,11 +22,11 @@ static bool is_hidden(uint32_t c) {
 /* Its length in bytes; 0 where no character of UTF-8 begins. */
 static size_t decode(const unsigned char *s, size_t n, uint32_t *out) {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t k = s[0] < 0x80                    ? 1
+    size_t k = s[0] < 0x80                   ? 1
                : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
                : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
                : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-                                              : 0;
+                                             : 0;
     if (!k || k > n) return 0;
     uint32_t c = k == 1 ? s[0] : s[0] & (0xffu >> (k + 1));
     for (size_t i = 1; i < k; i++) {

@@ -16,8 +16,8 @@ void str_append_shown(str *to, const char *text, size_t n, const char *kept);
 void str_append_name(str *to, const char *name);
 /* With its quotes; bytes that are no UTF-8 as U+FFFD, '<' escaped, so that the object may stand in a page. */
 void str_append_json(str *to, const char *text);
-/* JSON that is there already: what its strings hide as \uXXXX, which reads back as it was. Bytes that are no UTF-8 stay,
- * since nothing else in JSON means them. */
+/* JSON that is there already: what its strings hide as \uXXXX, which reads back as it was. Bytes that are no UTF-8
+ * stay, since nothing else in JSON means them. */
 void str_append_json_text(str *to, const char *json);
 bool text_is_plain(const char *text, size_t n, const char *kept); /* it would be appended as it is */
 /* In place: each byte of such a character becomes '?', but those in `kept`. */

@@ -66,6 +66,10 @@ static void alias_ready(void *user, xt_status s) {
     face_value_release(alias);
 }
 
+void face_alias_end(void *handle) {
+    face_handle_free(handle, sizeof(PJRT_FulfillAliasBufferCallback));
+}
+
 FACE(Client_FulfillAliasBuffer) {
     if (a->status_code == PJRT_OK) XT_TRY(FACE_CHECK(a->buffer, "Client_FulfillAliasBuffer", "buffer"));
     face_value *alias = a->fulfill_alias_buffer_cb->alias, *v = NULL;
@@ -80,9 +84,14 @@ FACE(Client_FulfillAliasBuffer) {
             face_type_text(alias->type, want, sizeof want), face_type_text(a->buffer->type, got, sizeof got));
     } else
         XT_TRY(hold(a->buffer, &v));
-    face_take_back(a->fulfill_alias_buffer_cb, FACE_ALIAS);
-    /* its reference goes to the end of the waiting */
-    face_handle_free(a->fulfill_alias_buffer_cb, sizeof *a->fulfill_alias_buffer_cb);
+    /* of two threads one fulfils it; its reference goes to the end of the waiting */
+    xt_status other =
+        face_end_handle(a->fulfill_alias_buffer_cb, FACE_ALIAS, "Client_FulfillAliasBuffer", "fulfill_alias_buffer_cb");
+    if (other) {
+        face_value_release(v);
+        xt_status_free(failed);
+        return other;
+    }
     alias->of = v;
     if (failed)
         alias_ready(alias, failed);

@@ -83,10 +83,10 @@ enum { RANK = IR_MAX_RANK, LIST = 1 << 20, SHORT = 1 << 16, ALWAYS = -1 };
  * say so, the items above are gone through one by one and tell what is wrong, or that nothing is. */
 #define IS(test) (ok = ok && (test))
 #define HAS(f) (struct_size >= REACH(f))
-#define OWNER(f) IS(face_is_given((const void *)a->f, FACE_KIND_OF(a->f)))
-#define ENDS(f) IS(face_take_back((const void *)a->f, FACE_KIND_OF(a->f)))
-#define MAYBE(f) IS(!HAS(f) || !a->f || face_is_given((const void *)a->f, FACE_KIND_OF(a->f)))
-#define KEPT(f, k) IS(face_is_given(a->f, k))
+#define OWNER(f) IS(face_hold((const void *)a->f, FACE_KIND_OF(a->f)))
+#define ENDS(f) IS(face_end((const void *)a->f, FACE_KIND_OF(a->f)))
+#define MAYBE(f) IS(!HAS(f) || !a->f || face_hold((const void *)a->f, FACE_KIND_OF(a->f)))
+#define KEPT(f, k) IS(face_hold(a->f, k))
 #define NEEDS(f) IS(a->f != NULL)
 #define ELEMENTS(p, n, bytes, limit, ...) IS(!HAS(p) || !HAS(n) || a->n == 0 || PLAIN(p, n, limit, ##__VA_ARGS__))
 #define PLAIN(p, n, limit, ...) \

@@ -231,8 +231,8 @@ FACE(Buffer_Delete) {
     return NULL;
 }
 
-FACE(Buffer_Destroy) {
-    PJRT_Buffer *b = a->buffer;
+void face_buffer_end(void *handle) {
+    PJRT_Buffer *b = handle;
     PJRT_Client *c = b->device->client;
     face_value_release(b->value);
     face_value_release(b->pinned);
@@ -240,5 +240,9 @@ FACE(Buffer_Destroy) {
     face_handle_free(b, sizeof *b);
     live_add(LIVE_plugin_buffer, -1);
     face_client_release(c);
+}
+
+FACE(Buffer_Destroy) {
+    (void)a;
     return NULL;
 }

@@ -21,6 +21,9 @@ void face_client_retain(PJRT_Client *c) {
 
 void face_client_release(PJRT_Client *c) {
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
+    atomic_store(&c->refs, 1);
+    for (size_t i = 0; i < c->n_devices; i++) face_device_retire(c->all[i]);
+    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return; /* a call has one of them */
     for (size_t i = 0; i < c->n_devices; i++) {
         face_device_deinit(c->all[i]);
         face_handle_free(c->all[i], sizeof *c->all[i]);
@@ -32,6 +35,10 @@ void face_client_release(PJRT_Client *c) {
     base_free(c->coll_name);
     face_handle_free(c, sizeof *c);
     live_add(LIVE_plugin_client, -1);
+}
+
+void face_client_end(void *handle) {
+    face_client_release(handle);
 }
 
 /* --- options --- */
@@ -260,6 +267,7 @@ FACE(Client_Create) {
     c->n_nodes = (int)o.num_nodes;
     snprintf(c->platform, sizeof c->platform, "%s", *o.platform ? o.platform : face_platform);
     c->topology.platform = c->platform;
+    c->topology.client = c;
     c->threads = threads_per_device(o.devices);
     xt_status s = set_up(c, a, &o);
     if (s) {
@@ -280,10 +288,10 @@ FACE(Client_Destroy) {
                               "client on another thread",
                               a->client->mine[i]->description.text);
     XT_TRY(face_end_handle(a->client, FACE_CLIENT, "Client_Destroy", "client"));
-    face_take_back(&a->client->topology, FACE_TOPOLOGY);
+    face_client_retain(a->client);
+    if (!face_retire(&a->client->topology, FACE_TOPOLOGY)) face_client_release(a->client);
     atomic_store(&a->client->closed, true);
     stop_executors(a->client);
-    face_client_release(a->client);
     return NULL;
 }
 

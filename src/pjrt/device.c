@@ -17,6 +17,7 @@ void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t proces
     d->client = c;
     d->description.id = id;
     d->description.process = process;
+    d->description.client = c;
     snprintf(d->description.text, sizeof d->description.text, "%s:%d", c->platform, id);
     d->local_id = local_id;
     d->limit = limit;
@@ -34,10 +35,28 @@ void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t proces
     pthread_cond_init(&d->wake, NULL);
 }
 
+void face_device_end(void *handle) {
+    PJRT_Device *d = handle;
+    face_client_release(d->client);
+}
+
+void face_memory_end(void *handle) {
+    PJRT_Memory *m = handle;
+    face_client_release(m->device->client);
+}
+
+static void retire(PJRT_Client *c, void *handle, face_handle_kind kind) {
+    face_client_retain(c);
+    if (!face_retire(handle, kind)) face_client_release(c);
+}
+
+void face_device_retire(PJRT_Device *d) {
+    retire(d->client, d, FACE_DEVICE);
+    retire(d->client, &d->description, FACE_DESCRIPTION);
+    for (int k = 0; k < FACE_KINDS; k++) retire(d->client, &d->memory[k], FACE_MEMORY);
+}
+
 void face_device_deinit(PJRT_Device *d) {
-    face_take_back(d, FACE_DEVICE);
-    face_take_back(&d->description, FACE_DESCRIPTION);
-    for (int k = 0; k < FACE_KINDS; k++) face_take_back(&d->memory[k], FACE_MEMORY);
     face_memory_trim(d);
     base_free(d->loose);
     base_free(d->kept);

@@ -20,13 +20,19 @@ PJRT_Error *face_error(xt_status s) {
     return e;
 }
 
+void face_error_end(void *handle) {
+    PJRT_Error *e = handle;
+    xt_status_free(e->status);
+    face_handle_free(e, sizeof *e);
+}
+
 void face_Error_Destroy(PJRT_Error_Destroy_Args *a) {
     xt_status s = face_check(a, FACE_SLOT_Error_Destroy);
     bool unusable = s != NULL;
     xt_status_free(s); /* nobody can be told */
-    if (unusable || !face_take_back(a->error, FACE_ERROR)) return;
-    xt_status_free(a->error->status);
-    face_handle_free(a->error, sizeof *a->error);
+    face_call call = face_call_begin();
+    if (!unusable) face_end(a->error, FACE_ERROR);
+    face_call_end(call);
 }
 
 void face_Error_Message(PJRT_Error_Message_Args *a) {
@@ -34,11 +40,13 @@ void face_Error_Message(PJRT_Error_Message_Args *a) {
     bool unusable = s != NULL;
     xt_status_free(s);
     if (unusable) return;
-    bool has = face_is_given(a->error, FACE_ERROR);
+    face_call call = face_call_begin();
+    bool has = face_hold(a->error, FACE_ERROR);
     a->message = has                      ? status_message(a->error->status)
                  : a->error == &no_memory ? no_memory_text
                                           : "the error has been destroyed, or is none of this plugin's";
     a->message_size = strlen(a->message);
+    face_call_end(call);
 }
 
 FACE(Error_GetCode) {
@@ -63,7 +71,10 @@ PJRT_CallbackError face_callback_error = callback_error;
 xt_status face_take_error(PJRT_Error *e, const char *what) {
     if (!e) return NULL;
     xt_status s = e->status ? status_context(e->status, "%s", what) : status_oom(sizeof *e, what);
-    if (face_take_back(e, FACE_ERROR)) face_handle_free(e, sizeof *e);
+    e->status = NULL;
+    face_call call = face_call_begin();
+    face_end(e, FACE_ERROR);
+    face_call_end(call);
     return s;
 }
 

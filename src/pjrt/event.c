@@ -130,8 +130,14 @@ xt_status face_event_given(xt_status s, face_event **out) {
 }
 
 /* --- the table's functions --- */
+void face_event_end(void *handle) {
+    face_event_release(handle);
+}
+
+/* One that a client was to set can be set no more: who waits for it in another call hears that now. */
 FACE(Event_Destroy) {
-    face_event_release(a->event);
+    if (!face_is_given(a->event, FACE_EVENT) && atomic_exchange(&a->event->open, false))
+        face_event_set(a->event, status_new(XT_CANCELLED, NULL, "the event was dropped before it was set"));
     return NULL;
 }
 
@@ -183,8 +189,12 @@ FACE(Device_CreateAsyncTrackingEvent) {
     return NULL;
 }
 
+void face_tracking_end(void *handle) {
+    face_handle_free(handle, sizeof(PJRT_AsyncTrackingEvent));
+}
+
 FACE(AsyncTrackingEvent_Destroy) {
-    face_handle_free(a->event, sizeof *a->event);
+    (void)a;
     return NULL;
 }
 

@@ -121,9 +121,14 @@ FACE(Executable_DeserializeAndLoad) {
 }
 
 /* --- what an executable is --- */
+void face_executable_end(void *handle) {
+    PJRT_Executable *e = handle;
+    face_program_release(e->program);
+    face_handle_free(e, sizeof *e);
+}
+
 FACE(Executable_Destroy) {
-    face_program_release(a->executable->program);
-    face_handle_free(a->executable, sizeof *a->executable);
+    (void)a;
     return NULL;
 }
 
@@ -257,8 +262,12 @@ FACE(Executable_GetCompileOptions) {
 }
 
 /* --- what a loaded executable is --- */
+void face_loaded_end(void *handle) {
+    face_loaded_release(handle);
+}
+
 FACE(LoadedExecutable_Destroy) {
-    face_loaded_release(a->executable);
+    (void)a;
     return NULL;
 }
 

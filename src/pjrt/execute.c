@@ -136,7 +136,7 @@ static xt_status wrong_layout(const PJRT_LoadedExecutable *e, const PJRT_Buffer 
 static xt_status check_input(const PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *b, size_t i) {
     const char *name = cpu_exec_name(e->program->exec);
     if (!b) return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is NULL", i, name);
-    if (!face_is_given(b, FACE_BUFFER))
+    if (!face_hold(b, FACE_BUFFER))
         return status_context(face_no_handle(b, FACE_BUFFER, "LoadedExecutable_Execute", "an argument"),
                               "input %zu of %s", i, name);
     const ir_type *want = e->program->types[i];
@@ -389,7 +389,11 @@ FACE(ExecuteContext_Create) {
     return NULL;
 }
 
+void face_context_end(void *handle) {
+    face_handle_free(handle, sizeof(PJRT_ExecuteContext));
+}
+
 FACE(ExecuteContext_Destroy) {
-    face_handle_free(a->context, sizeof *a->context);
+    (void)a;
     return NULL;
 }

@@ -83,10 +83,38 @@ void face_handle_free(void *p, size_t n); /* no client holds a handle in it; NUL
 void face_give(const void *handle, face_handle_kind kind); /* to a client; an event once for each time */
 bool face_take_back(const void *handle, face_handle_kind kind); /* false: no client holds it */
 bool face_is_given(const void *handle, face_handle_kind kind);
+/* A call of a client on this thread: what it was given is pinned until its end, and nothing of it goes before. Calls
+ * may be nested, in callbacks. */
+typedef struct face_call {
+    size_t mark;
+} face_call;
+face_call face_call_begin(void);
+void face_call_end(face_call c);
+bool face_hold(const void *handle, face_handle_kind kind); /* pins it, within a call; false: no client holds it */
+bool face_end(const void *handle, face_handle_kind kind); /* the same, and takes it back; NAME_end below comes later */
+/* Of what lives in another object: no client holds it any more. True: a call still has it, and its NAME_end comes then.
+ */
+bool face_retire(void *handle, face_handle_kind kind);
+/* What a destroyed handle stands for goes: the reference that it was. */
+void face_client_end(void *handle);
+void face_device_end(void *handle);
+void face_description_end(void *handle);
+void face_memory_end(void *handle);
+void face_buffer_end(void *handle);
+void face_event_end(void *handle);
+void face_loaded_end(void *handle);
+void face_executable_end(void *handle);
+void face_topology_end(void *handle);
+void face_transfer_end(void *handle);
+void face_tracking_end(void *handle);
+void face_context_end(void *handle);
+void face_alias_end(void *handle);
+void face_layout_end(void *handle);
+void face_error_end(void *handle);
 xt_status face_no_handle(const void *handle, face_handle_kind kind, const char *function,
                          const char *field); /* the error that tells what was found */
 xt_status face_check_handle(const void *handle, face_handle_kind kind, const char *function, const char *field);
-/* takes it back */
+/* takes it back, within a call: what it stands for goes when no call has it any more */
 xt_status face_end_handle(const void *handle, face_handle_kind kind, const char *function, const char *field);
 #define FACE_GIVE(handle) face_give(handle, FACE_KIND_OF(handle))
 #define FACE_CHECK(handle, function, field) face_check_handle(handle, FACE_KIND_OF(handle), function, field)
@@ -157,8 +185,11 @@ xt_status face_check_lists(void *const *lists, size_t n, size_t inner, const cha
 #define FACE(name)                                       \
     static xt_status name##_body(PJRT_##name##_Args *a); \
     PJRT_Error *face_##name(PJRT_##name##_Args *a) {     \
+        face_call call = face_call_begin();              \
         xt_status s = face_check(a, FACE_SLOT_##name);   \
-        return face_error(s ? s : name##_body(a));       \
+        if (!s) s = name##_body(a);                      \
+        face_call_end(call);                             \
+        return face_error(s);                            \
     }                                                    \
     static xt_status name##_body(PJRT_##name##_Args *a)
 
@@ -194,6 +225,8 @@ struct PJRT_DeviceDescription {
     _Alignas(FACE_GRAIN) int32_t id;
     int32_t process;
     char text[64];
+    PJRT_Client *client; /* whose it is, or: */
+    PJRT_TopologyDescription *topology;
 };
 /* All of a device's memories are the host's; the kinds exist because programs name them: "device" (the default),
  * "pinned_host", "unpinned_host". */
@@ -251,6 +284,8 @@ struct PJRT_Device {
     face_group *groups; /* opened for programs on others than those */
 };
 void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t process, int32_t local_id, int64_t limit);
+void face_device_retire(
+    PJRT_Device *d); /* its handles are no longer the client's; calls that have one keep the client */
 void face_device_deinit(PJRT_Device *d);
 xt_status face_alloc(PJRT_Device *d, size_t n, void **out); /* 64-byte aligned; RESOURCE_EXHAUSTED beyond the limit */
 /* out_zero: all its bytes are zero, as the system gave them */
@@ -288,7 +323,8 @@ void face_executor_stop(PJRT_Device *d); /* runs what is enqueued first */
 
 /* --- client.c --- */
 struct PJRT_TopologyDescription {
-    _Alignas(FACE_GRAIN) bool own; /* not a client's: it has descriptions of its own */
+    _Alignas(FACE_GRAIN) PJRT_Client *client; /* NULL: it has descriptions of its own */
+    atomic_int refs; /* of one of its own: its handle's, and those of calls that still have a description */
     PJRT_DeviceDescription **descriptions;
     size_t n;
     uint64_t fingerprint;

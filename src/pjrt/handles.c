@@ -9,7 +9,9 @@
  *  2. Chunks are never given back, so their words can be read whatever address a client passes.
  *  3. The memory of a destroyed handle rests until REST others of its size were destroyed after it: until then no new
  *     handle has the same address.
- * What nothing here helps against is a handle that one thread destroys while another is inside a call with it. */
+ *  4. A call pins the handles that it was given until it returns. A handle that is destroyed meanwhile is taken from
+ * the client at once, and what it stands for ends with the last call that pins it, on that call's thread: destroying
+ *     waits for nobody, and no call reads what is gone. */
 #include "base/fault.h"
 #include "pjrt/face.h"
 
@@ -27,12 +29,15 @@ enum {
     REST = 32,
     PLACES = 1 << 14,
     KIND = 31,
-    ONCE = KIND + 1
+    ENDS = KIND + 1, /* a reference goes when nobody pins it any more */
+    PIN = 2 * ENDS,
+    PINS = 0xffffff & ~(PIN - 1)
 };
+#define ONCE (UINT64_C(1) << 24) /* given to a client, once */
 typedef struct chunk {
-    /* kind + ONCE * times given; 0: no handle begins here, or no client holds it. The rest of the chunk
-     * are the grains */
-    atomic_uint words[GRAINS];
+    /* kind, ENDS, PIN * calls that pin it, ONCE * times given; 0: no handle begins here, or nobody holds it. The rest
+     * of the chunk are the grains */
+    atomic_uint_fast64_t words[GRAINS];
 } chunk;
 
 static _Atomic(chunk *) places[PLACES]; /* by address, open addressed, at most half of it used */
@@ -54,7 +59,7 @@ static size_t place_of(uintptr_t address) {
     return (size_t)((uint64_t)(address / CHUNK) * UINT64_C(0x9E3779B97F4A7C15) >> 50);
 }
 
-static atomic_uint *word_of(const void *p) {
+static atomic_uint_fast64_t *word_of(const void *p) {
     uintptr_t at = (uintptr_t)p, base = at - at % CHUNK;
     if (at % FACE_GRAIN) return NULL;
     for (size_t i = place_of(base);; i++) {
@@ -132,27 +137,141 @@ void face_handle_free(void *p, size_t n) {
 
 /* --- who holds it --- */
 void face_give(const void *handle, face_handle_kind kind) {
-    atomic_uint *word = word_of(handle);
+    atomic_uint_fast64_t *word = word_of(handle);
     assert(word);
-    unsigned was = atomic_load_explicit(word, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(word, &was, (was ? was : kind) + ONCE, memory_order_release,
+    uint64_t was = atomic_load_explicit(word, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(word, &was, (was ? was : (uint64_t)kind) + ONCE, memory_order_release,
                                                   memory_order_relaxed)) {
     }
 }
 
 bool face_take_back(const void *handle, face_handle_kind kind) {
-    atomic_uint *word = word_of(handle);
-    unsigned was = word ? atomic_load_explicit(word, memory_order_acquire) : 0, now;
+    atomic_uint_fast64_t *word = word_of(handle);
+    uint64_t was = word ? atomic_load_explicit(word, memory_order_acquire) : 0, now;
     do {
-        if ((was & KIND) != kind) return false;
+        if ((was & KIND) != kind || was < ONCE) return false;
         now = was < 2 * ONCE ? 0 : was - ONCE;
     } while (!atomic_compare_exchange_weak_explicit(word, &was, now, memory_order_acq_rel, memory_order_acquire));
     return true;
 }
 
 bool face_is_given(const void *handle, face_handle_kind kind) {
-    const atomic_uint *word = word_of(handle);
-    return word && (atomic_load_explicit(word, memory_order_acquire) & KIND) == kind;
+    const atomic_uint_fast64_t *word = word_of(handle);
+    uint64_t now = word ? atomic_load_explicit(word, memory_order_acquire) : 0;
+    return (now & KIND) == kind && now >= ONCE;
+}
+
+/* --- pins --- */
+static void (*const ends[KIND + 1])(void *handle) = {
+    [FACE_CLIENT] = face_client_end,
+    [FACE_DEVICE] = face_device_end,
+    [FACE_DESCRIPTION] = face_description_end,
+    [FACE_MEMORY] = face_memory_end,
+    [FACE_BUFFER] = face_buffer_end,
+    [FACE_EVENT] = face_event_end,
+    [FACE_LOADED] = face_loaded_end,
+    [FACE_EXECUTABLE] = face_executable_end,
+    [FACE_TOPOLOGY] = face_topology_end,
+    [FACE_TRANSFER] = face_transfer_end,
+    [FACE_TRACKING] = face_tracking_end,
+    [FACE_CONTEXT] = face_context_end,
+    [FACE_ALIAS] = face_alias_end,
+    [FACE_LAYOUT] = face_layout_end,
+    [FACE_ERROR] = face_error_end,
+};
+
+typedef struct pinned {
+    void *handle;
+    face_handle_kind kind;
+    bool ends; /* a reference goes with the call, others stay */
+} pinned;
+enum { FEW = 24 };
+static _Thread_local struct {
+    pinned few[FEW], *more; /* of the calls that are under way on this thread, the innermost last; `more` from FEW on */
+    size_t n, cap;
+    int calls;
+    bool no_memory;
+} mine;
+
+static pinned *pinned_at(size_t i) {
+    return i < FEW ? &mine.few[i] : &mine.more[i - FEW];
+}
+
+static bool has_room(void) {
+    if (mine.n < FEW + mine.cap) return true;
+    size_t cap = mine.cap ? 2 * mine.cap : 64;
+    pinned *more = base_realloc(mine.more, cap * sizeof *more);
+    mine.no_memory = !more;
+    if (!more) return false;
+    mine.more = more;
+    mine.cap = cap;
+    return true;
+}
+
+face_call face_call_begin(void) {
+    mine.calls++;
+    mine.no_memory = false;
+    return (face_call){mine.n};
+}
+
+static void unpin(void *handle, face_handle_kind kind) {
+    atomic_uint_fast64_t *word = word_of(handle);
+    uint64_t was = atomic_load_explicit(word, memory_order_relaxed), now;
+    bool over;
+    do {
+        now = was - PIN;
+        over = !(now & PINS) && (now & ENDS);
+        if (over) now = now < ONCE ? 0 : now & ~(uint64_t)ENDS;
+    } while (!atomic_compare_exchange_weak_explicit(word, &was, now, memory_order_acq_rel, memory_order_relaxed));
+    if (over) ends[kind](handle);
+}
+
+void face_call_end(face_call c) {
+    while (mine.n > c.mark) {
+        pinned p = *pinned_at(--mine.n);
+        if (p.ends) ends[p.kind](p.handle);
+        unpin(p.handle, p.kind);
+    }
+    mine.calls--;
+    if (!mine.n && mine.more) {
+        base_free(mine.more);
+        mine.more = NULL;
+        mine.cap = 0;
+    }
+}
+
+/* Pins the handle for the call under way, and takes it from the client where `ending`. */
+static bool pin(const void *handle, face_handle_kind kind, bool ending) {
+    atomic_uint_fast64_t *word = word_of(handle);
+    uint64_t was = word ? atomic_load_explicit(word, memory_order_acquire) : 0, now;
+    if (!has_room()) return false;
+    bool later;
+    do {
+        if ((was & KIND) != kind || was < ONCE) return false;
+        later = ending && was < 2 * ONCE && !(was & ENDS);
+        now = was + PIN - (ending ? ONCE : 0) + (later ? ENDS : 0);
+    } while (!atomic_compare_exchange_weak_explicit(word, &was, now, memory_order_acq_rel, memory_order_acquire));
+    *pinned_at(mine.n++) = (pinned){(void *)(uintptr_t)handle, kind, ending && !later};
+    return true;
+}
+
+bool face_hold(const void *handle, face_handle_kind kind) {
+    return mine.calls && ends[kind] ? pin(handle, kind, false) : face_is_given(handle, kind);
+}
+
+bool face_end(const void *handle, face_handle_kind kind) {
+    assert(mine.calls && ends[kind]);
+    return pin(handle, kind, true);
+}
+
+bool face_retire(void *handle, face_handle_kind kind) {
+    atomic_uint_fast64_t *word = word_of(handle);
+    uint64_t was = atomic_load_explicit(word, memory_order_acquire), now;
+    do {
+        if ((was & KIND) != kind || was < ONCE) return false;
+        now = was & PINS ? (was & (KIND | PINS)) | ENDS : 0;
+    } while (!atomic_compare_exchange_weak_explicit(word, &was, now, memory_order_acq_rel, memory_order_acquire));
+    return now != 0;
 }
 
 xt_status face_no_handle(const void *handle, face_handle_kind kind, const char *function, const char *field) {
@@ -175,8 +294,9 @@ xt_status face_no_handle(const void *handle, face_handle_kind kind, const char *
                                         [FACE_DEPENDENCY] = "pending donation",
                                         [FACE_PROFILER] = "profiler"};
     if (!handle) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_%s: %s is NULL", function, field);
-    const atomic_uint *word = word_of(handle);
-    unsigned found = word ? atomic_load(word) & KIND : 0;
+    if (mine.no_memory) return status_oom(2 * mine.cap * sizeof(pinned), "the handles of a call");
+    const atomic_uint_fast64_t *word = word_of(handle);
+    uint64_t now = word ? atomic_load(word) : 0, found = now < ONCE ? 0 : now & KIND;
     if (found)
         return status_new(XT_FAILED_PRECONDITION, NULL,
                           "PJRT_%s: %s is a handle of another kind: found %s, expected %s", function, field,
@@ -186,10 +306,10 @@ xt_status face_no_handle(const void *handle, face_handle_kind kind, const char *
 }
 
 xt_status face_check_handle(const void *handle, face_handle_kind kind, const char *function, const char *field) {
-    if (handle && (kind == FACE_ANY || face_is_given(handle, kind))) return NULL;
+    if (handle && (kind == FACE_ANY || face_hold(handle, kind))) return NULL;
     return face_no_handle(handle, kind, function, field);
 }
 
 xt_status face_end_handle(const void *handle, face_handle_kind kind, const char *function, const char *field) {
-    return handle && face_take_back(handle, kind) ? NULL : face_no_handle(handle, kind, function, field);
+    return handle && face_end(handle, kind) ? NULL : face_no_handle(handle, kind, function, field);
 }

@@ -97,14 +97,16 @@ struct PJRT_Layouts_MemoryLayout {
 #define LAYOUTS(name)                                                  \
     static xt_status name##_body(PJRT_Layouts_##name##_Args *a);       \
     static PJRT_Error *layouts_##name(PJRT_Layouts_##name##_Args *a) { \
+        face_call call = face_call_begin();                            \
         xt_status s = face_check(a, FACE_SLOT_Layouts_##name);         \
-        return face_error(s ? s : name##_body(a));                     \
+        if (!s) s = name##_body(a);                                    \
+        face_call_end(call);                                           \
+        return face_error(s);                                          \
     }                                                                  \
     static xt_status name##_body(PJRT_Layouts_##name##_Args *a)
 
-static void layout_free(PJRT_Layouts_MemoryLayout *l) {
-    if (!l) return;
-    face_take_back(l, FACE_LAYOUT);
+void face_layout_end(void *handle) {
+    PJRT_Layouts_MemoryLayout *l = handle;
     str_free(&l->text);
     face_handle_free(l, sizeof *l);
 }
@@ -114,7 +116,7 @@ static xt_status layout_new(const face_layout *order, size_t rank, PJRT_Layouts_
     if (!l) return status_oom(sizeof *l, "a layout");
     face_layout_text(order, rank, &l->text);
     if (l->text.failed) {
-        layout_free(l);
+        face_layout_end(l);
         return status_oom(rank, "a layout");
     }
     FACE_GIVE(*out = l);
@@ -122,11 +124,8 @@ static xt_status layout_new(const face_layout *order, size_t rank, PJRT_Layouts_
 }
 
 /* NULL is an object nobody has to free. */
-static PJRT_Error *layouts_MemoryLayout_Destroy(PJRT_Layouts_MemoryLayout_Destroy_Args *a) {
-    xt_status s = face_check(a, FACE_SLOT_Layouts_MemoryLayout_Destroy);
-    if (!s && a->layout) s = FACE_CHECK(a->layout, "Layouts_MemoryLayout_Destroy", "layout");
-    if (!s) layout_free(a->layout);
-    return face_error(s);
+LAYOUTS(MemoryLayout_Destroy) {
+    return a->layout ? face_end_handle(a->layout, FACE_LAYOUT, "Layouts_MemoryLayout_Destroy", "layout") : NULL;
 }
 
 static void keep_text(PJRT_Layouts_SerializedLayout *p) {
@@ -160,7 +159,8 @@ static xt_status layouts_of(face_program *p, bool outputs, size_t *out_n, PJRT_L
     xt_status s = list ? NULL : status_oom(n * sizeof *list, "layouts");
     for (size_t i = 0; i < n && !s; i++) s = layout_new(p->orders[first + i], p->types[first + i]->rank, &list[i]);
     if (s) {
-        for (size_t i = 0; list && i < n; i++) layout_free(list[i]);
+        for (size_t i = 0; list && i < n; i++)
+            if (list[i]) face_end(list[i], FACE_LAYOUT);
         base_free(list);
         return s;
     }

@@ -104,17 +104,22 @@ xt_status face_sharding_write(const char *text, str *out) {
     return out->failed ? status_oom(64, "a sharding") : NULL;
 }
 
-static PJRT_Error *tell(PJRT_Shardings_Args *a, bool outputs) {
-    xt_status s =
-        face_check(a, outputs ? FACE_SLOT_Executable_OutputShardings : FACE_SLOT_Executable_ParameterShardings);
-    if (s) return face_error(s);
+static void tell_all(PJRT_Shardings_Args *a, bool outputs) {
     const face_program *p = a->executable->program;
     size_t skip = outputs ? p->n_in : 0;
     bool known = p->shardings != NULL && (outputs ? p->n_out : p->n_in) > 0;
     a->count = !known ? 0 : outputs ? p->n_out : p->n_in;
     a->shardings = known ? (const char **)p->shardings + skip : NULL;
     a->sizes = known ? p->sharding_sizes + skip : NULL;
-    return NULL;
+}
+
+static PJRT_Error *tell(PJRT_Shardings_Args *a, bool outputs) {
+    face_call call = face_call_begin();
+    xt_status s =
+        face_check(a, outputs ? FACE_SLOT_Executable_OutputShardings : FACE_SLOT_Executable_ParameterShardings);
+    if (!s) tell_all(a, outputs);
+    face_call_end(call);
+    return face_error(s);
 }
 
 static PJRT_Error *parameters(PJRT_Shardings_Args *a) {

@@ -16,14 +16,35 @@ xt_status face_topology_init(PJRT_TopologyDescription *t, PJRT_DeviceDescription
     return failed ? status_oom(n * 8, "a topology") : NULL;
 }
 
-static void topology_free(PJRT_TopologyDescription *t) {
-    if (!t) return;
+/* Its descriptions are handles of their own: what calls still have of them keeps it. */
+static void topology_release(PJRT_TopologyDescription *t) {
+    if (atomic_fetch_sub(&t->refs, 1) != 1) return;
+    atomic_store(&t->refs, 1);
     for (size_t i = 0; t->descriptions && i < t->n; i++) {
-        if (t->descriptions[i]) face_take_back(t->descriptions[i], FACE_DESCRIPTION);
-        face_handle_free(t->descriptions[i], sizeof *t->descriptions[i]);
+        atomic_fetch_add(&t->refs, 1);
+        if (!t->descriptions[i] || !face_retire(t->descriptions[i], FACE_DESCRIPTION)) atomic_fetch_sub(&t->refs, 1);
     }
+    if (atomic_fetch_sub(&t->refs, 1) != 1) return;
+    for (size_t i = 0; t->descriptions && i < t->n; i++)
+        face_handle_free(t->descriptions[i], sizeof *t->descriptions[i]);
     base_free(t->descriptions);
     face_handle_free(t, sizeof *t);
+}
+
+void face_topology_end(void *handle) {
+    PJRT_TopologyDescription *t = handle;
+    if (t->client)
+        face_client_release(t->client);
+    else
+        topology_release(t);
+}
+
+void face_description_end(void *handle) {
+    PJRT_DeviceDescription *d = handle;
+    if (d->client)
+        face_client_release(d->client);
+    else
+        topology_release(d->topology);
 }
 
 /* n devices of `per_process` each; processes[i] may be given instead (then per_process is 0). */
@@ -38,14 +59,16 @@ static xt_status topology_new(size_t n, const int32_t *processes, PJRT_TopologyD
             break;
         }
         list[i]->id = (int32_t)i;
+        list[i]->topology = t;
         list[i]->process = processes ? processes[i] : 0;
         snprintf(list[i]->text, sizeof list[i]->text, "xtrain_cpu:%zu", i);
         FACE_GIVE(list[i]);
     }
-    *t = (PJRT_TopologyDescription){.own = true, .descriptions = list, .n = n};
+    *t = (PJRT_TopologyDescription){.descriptions = list, .n = n};
+    atomic_init(&t->refs, 1);
     if (!s) s = face_topology_init(t, list, n);
     if (s)
-        topology_free(t);
+        topology_release(t);
     else
         FACE_GIVE(*out = t);
     return s;
@@ -69,10 +92,8 @@ FACE(TopologyDescription_Create) {
 }
 
 FACE(TopologyDescription_Destroy) {
-    if (!a->topology->own) return NULL; /* a client's dies with the client */
-    XT_TRY(face_end_handle(a->topology, FACE_TOPOLOGY, "TopologyDescription_Destroy", "topology"));
-    topology_free(a->topology);
-    return NULL;
+    if (a->topology->client) return NULL; /* dies with the client */
+    return face_end_handle(a->topology, FACE_TOPOLOGY, "TopologyDescription_Destroy", "topology");
 }
 
 FACE(TopologyDescription_PlatformName) {

@@ -82,7 +82,8 @@ int main(int argc, char **argv) {
     static float x[64];
     name = argv[1];
     value = argv[2];
-    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 4, .run_name = "fits", .loggers = "csv,jsonl,tensorboard");
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 4, .run_name = "fits",
+                                   .loggers = "csv,jsonl,tensorboard");
     xt_trainer_text(t, "model.kind", value);
     xt_task task = {.net = net, .training_step = training_step, .configure_optimizers = sgd, .on_fit_start = begun,
                     .on_fit_end = argc > 3 ? over : NULL};

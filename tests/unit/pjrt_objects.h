@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void *objects[FACE_PROFILER + 1]; /* by face_handle_kind */
+static _Thread_local void *objects[FACE_PROFILER + 1]; /* by face_handle_kind */
 
 static inline void make_objects(void) {
     CALL(Client_AddressableDevices, .client = client);
