@@ -183,85 +183,96 @@ static void (*const ends[KIND + 1])(void *handle) = {
 typedef struct pinned {
     void *handle;
     face_handle_kind kind;
-    bool ends; /* a reference goes with the call, others stay */
+    bool ends; /* a reference goes with the call; else a pin */
 } pinned;
 enum { FEW = 24 };
-static _Thread_local struct {
+typedef struct pinning {
     pinned few[FEW], *more; /* of the calls that are under way on this thread, the innermost last; `more` from FEW on */
     size_t n, cap;
     int calls;
     bool no_memory;
-} mine;
+} pinning;
+static _Thread_local pinning mine;
 
-static pinned *pinned_at(size_t i) {
-    return i < FEW ? &mine.few[i] : &mine.more[i - FEW];
+static pinned *pinned_at(pinning *m, size_t i) {
+    return i < FEW ? &m->few[i] : &m->more[i - FEW];
 }
 
-static bool has_room(void) {
-    if (mine.n < FEW + mine.cap) return true;
-    size_t cap = mine.cap ? 2 * mine.cap : 64;
-    pinned *more = base_realloc(mine.more, cap * sizeof *more);
-    mine.no_memory = !more;
+static bool has_room(pinning *m) {
+    if (m->n < FEW + m->cap) return true;
+    size_t cap = m->cap ? 2 * m->cap : 64;
+    pinned *more = base_realloc(m->more, cap * sizeof *more);
+    m->no_memory = !more;
     if (!more) return false;
-    mine.more = more;
-    mine.cap = cap;
+    m->more = more;
+    m->cap = cap;
     return true;
 }
 
 face_call face_call_begin(void) {
-    mine.calls++;
-    mine.no_memory = false;
-    return (face_call){mine.n};
+    pinning *m = &mine;
+    m->calls++;
+    m->no_memory = false;
+    return (face_call){m->n};
 }
 
+/* Of those who find that nobody pins it any more, the one that takes the mark away ends it. An event may be given again
+ * meanwhile: then its word stays. */
 static void unpin(void *handle, face_handle_kind kind) {
     atomic_uint_fast64_t *word = word_of(handle);
-    uint64_t was = atomic_load_explicit(word, memory_order_relaxed), now;
-    bool over;
-    do {
-        now = was - PIN;
-        over = !(now & PINS) && (now & ENDS);
-        if (over) now = now < ONCE ? 0 : now & ~(uint64_t)ENDS;
-    } while (!atomic_compare_exchange_weak_explicit(word, &was, now, memory_order_acq_rel, memory_order_relaxed));
-    if (over) ends[kind](handle);
+    uint64_t was = atomic_fetch_sub_explicit(word, PIN, memory_order_acq_rel), bare = kind;
+    if (!(was & ENDS) || (was & PINS) != PIN) return;
+    was = atomic_fetch_and_explicit(word, ~(uint64_t)ENDS, memory_order_acq_rel);
+    if (!(was & ENDS)) return;
+    atomic_compare_exchange_strong(word, &bare, 0);
+    ends[kind](handle);
 }
 
 void face_call_end(face_call c) {
-    while (mine.n > c.mark) {
-        pinned p = *pinned_at(--mine.n);
-        if (p.ends) ends[p.kind](p.handle);
-        unpin(p.handle, p.kind);
+    pinning *m = &mine;
+    while (m->n > c.mark) {
+        pinned p = *pinned_at(m, --m->n);
+        if (p.ends)
+            ends[p.kind](p.handle);
+        else
+            unpin(p.handle, p.kind);
     }
-    mine.calls--;
-    if (!mine.n && mine.more) {
-        base_free(mine.more);
-        mine.more = NULL;
-        mine.cap = 0;
-    }
-}
-
-/* Pins the handle for the call under way, and takes it from the client where `ending`. */
-static bool pin(const void *handle, face_handle_kind kind, bool ending) {
-    atomic_uint_fast64_t *word = word_of(handle);
-    uint64_t was = word ? atomic_load_explicit(word, memory_order_acquire) : 0, now;
-    if (!has_room()) return false;
-    bool later;
-    do {
-        if ((was & KIND) != kind || was < ONCE) return false;
-        later = ending && was < 2 * ONCE && !(was & ENDS);
-        now = was + PIN - (ending ? ONCE : 0) + (later ? ENDS : 0);
-    } while (!atomic_compare_exchange_weak_explicit(word, &was, now, memory_order_acq_rel, memory_order_acquire));
-    *pinned_at(mine.n++) = (pinned){(void *)(uintptr_t)handle, kind, ending && !later};
-    return true;
+    m->calls--;
+    if (m->n || !m->more) return;
+    base_free(m->more);
+    m->more = NULL;
+    m->cap = 0;
 }
 
 bool face_hold(const void *handle, face_handle_kind kind) {
-    return mine.calls && ends[kind] ? pin(handle, kind, false) : face_is_given(handle, kind);
+    pinning *m = &mine;
+    if (!m->calls || !ends[kind]) return face_is_given(handle, kind);
+    atomic_uint_fast64_t *word = word_of(handle);
+    uint64_t was = word ? atomic_load_explicit(word, memory_order_acquire) : 0;
+    if (!has_room(m)) return false;
+    do {
+        if ((was & KIND) != kind || was < ONCE) return false;
+    } while (!atomic_compare_exchange_weak_explicit(word, &was, was + PIN, memory_order_acq_rel, memory_order_acquire));
+    *pinned_at(m, m->n++) = (pinned){(void *)(uintptr_t)handle, kind, false};
+    return true;
 }
 
+/* The last one leaves the end to the calls that pin it, itself among them; where there are none it is this call's. */
 bool face_end(const void *handle, face_handle_kind kind) {
-    assert(mine.calls && ends[kind]);
-    return pin(handle, kind, true);
+    pinning *m = &mine;
+    assert(m->calls && ends[kind]);
+    atomic_uint_fast64_t *word = word_of(handle);
+    uint64_t was = word ? atomic_load_explicit(word, memory_order_acquire) : 0, now;
+    bool later;
+    if (!has_room(m)) return false;
+    do {
+        if ((was & KIND) != kind || was < ONCE) return false;
+        bool last = was < 2 * ONCE;
+        later = last && (was & PINS) && !(was & ENDS);
+        now = later ? (was - ONCE + PIN) | ENDS : last && !(was & (PINS | ENDS)) ? 0 : was - ONCE;
+    } while (!atomic_compare_exchange_weak_explicit(word, &was, now, memory_order_acq_rel, memory_order_acquire));
+    *pinned_at(m, m->n++) = (pinned){(void *)(uintptr_t)handle, kind, !later};
+    return true;
 }
 
 bool face_retire(void *handle, face_handle_kind kind) {

@@ -50,7 +50,8 @@ static void destroy_kind(face_handle_kind kind) {
     ask(slots[kind], args);
 }
 
-/* Objects are made and published, and destroyed under those who call with them, the client first, last or in between. */
+/* Objects are made and published, and destroyed under those who call with them, the client first, last or in between.
+ */
 static int destroy_under_calls(void *user) {
     pthread_t threads[THREADS];
     (void)user;
