@@ -46,6 +46,8 @@ typedef struct call_desc {
 
 const char *call_kind_name(unsigned kind);
 void call_text(const call_desc *c, str *out); /* "all_reduce(sum) of 4096 bytes of f32" */
+/* That rank `own` calls this and another one that; other NULL: something else. */
+void call_differs_text(int own, const call_desc *mine, int rank, const call_desc *other, str *out);
 
 /* --- reduce.c: element-wise folding in rank order; the same bits whoever computes it --- */
 xt_status reduce_check(coll_op op, xt_dtype t); /* OK when reduce_fold can do it */

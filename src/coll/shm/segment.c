@@ -44,7 +44,9 @@ void segment_say_end(seg_slot *slot, coll_end end, const char *how) {
 void segment_leave(segment *s, slot_state state, const char *why) {
     seg_slot *slot = &s->slots[s->rank];
     if (why) snprintf(slot->why, sizeof slot->why, "%s", why);
+    if (state == SLOT_FAILED && atomic_load(&slot->state) != SLOT_FAILED) atomic_fetch_add(&s->head->given_up, 1);
     atomic_store(&slot->state, (uint32_t)state);
+    atomic_fetch_add(&s->head->left, 1);
     segment_ring(s);
 }
 
@@ -231,7 +233,7 @@ xt_status segment_late(segment *s, int r, const char *what) {
     return st;
 }
 
-static xt_status check_missing(segment *s, uint64_t want, const char *what) {
+xt_status segment_check_missing(segment *s, uint64_t want, const char *what) {
     for (int r = 0; r < s->size; r++) {
         if (atomic_load(&s->slots[r].seq) >= want) continue;
         xt_status st = segment_check_rank(s, r, what);
@@ -244,9 +246,7 @@ static xt_status check_missing(segment *s, uint64_t want, const char *what) {
 }
 
 static bool all_reached(segment *s, uint64_t want) {
-    for (int r = 0; r < s->size; r++)
-        if (atomic_load_explicit(&s->slots[r].seq, memory_order_acquire) < want) return false;
-    return true;
+    return atomic_load(&s->head->posted) >= want * (uint64_t)s->size;
 }
 
 static void spin_hint(void) {
@@ -262,16 +262,23 @@ static xt_status wait_step(segment *s, uint64_t want, int64_t deadline, const ch
         if (all_reached(s, want)) return NULL;
         spin_hint();
     }
-    int64_t began = coll_now(), since = 0;
+    int64_t began = coll_now(), since = 0, looked = began;
+    uint32_t left = 0; /* those who left before this step may be among the missing */
     atomic_fetch_add(&s->head->sleepers, 1);
     xt_status st = NULL;
     while (!st) {
-        uint32_t bell = atomic_load(&s->head->bell);
+        uint32_t bell = atomic_load(&s->head->bell), now_left = atomic_load(&s->head->left);
         if (all_reached(s, want)) break;
-        st = check_missing(s, want, what);
-        if (segment_confirm(&st, &since)) break;
-        if (coll_now() >= deadline)
-            st = timed_out(s, want, what, (double)(coll_now() - began) * 1e-9);
+        /* Looking at n processes costs each of n waiters more than the step itself. */
+        int64_t now = coll_now();
+        if (now - looked >= SLICE_NS || now_left != left || since) {
+            looked = now;
+            left = now_left;
+            st = segment_check_missing(s, want, what);
+            if (segment_confirm(&st, &since)) break;
+        }
+        if (now >= deadline)
+            st = timed_out(s, want, what, (double)(now - began) * 1e-9);
         else
             segment_sleep(&s->head->bell, bell, deadline);
     }
@@ -286,31 +293,30 @@ static bool same_call(const call_desc *a, const call_desc *b) {
 
 static xt_status differing(segment *s, const call_desc *mine, int r, const call_desc *other) {
     str text = STR_INIT;
-    str_printf(&text, "the ranks make different collective calls: rank %d calls ", shown_rank(s, s->rank));
-    call_text(mine, &text);
-    str_append(&text, ", rank ");
-    str_printf(&text, "%d calls ", shown_rank(s, r));
-    call_text(other, &text);
+    call_differs_text(shown_rank(s, s->rank), mine, shown_rank(s, r), other, &text);
     str_append(&text, "; ");
     describe_rank(s, s->rank, &text);
     str_append(&text, "; ");
     describe_rank(s, r, &text);
-    if (mine->tag != other->tag)
-        str_append(&text,
-                   "; they are in different programs: all ranks must record the same collectives, and with a mesh end "
-                   "the same steps and read the same values (xt_item, xt_read, xt_save) in the same order");
     xt_status st = status_new(XT_FAILED_PRECONDITION, NULL, "%s", str_cstr(&text));
     str_free(&text);
     return st;
 }
 
+static uint64_t call_hash(const call_desc *c) {
+    return hash_bytes(c, sizeof *c, (hash128){c->tag, c->bytes}).lo;
+}
+
 void segment_post(segment *s, const call_desc *call) {
-    uint64_t want = ++s->step;
+    uint64_t want = ++s->step, hash = call_hash(call);
     seg_slot *own = &s->slots[s->rank];
     own->calls[want & 1] = *call;
-    /* sequentially consistent with the sleepers' count in wait_step: no wake-up is lost */
+    s->calls_sum[want & 1] += hash * (uint64_t)s->size;
+    atomic_fetch_add(&s->head->calls_sum[want & 1], hash);
     atomic_store(&own->seq, want);
-    if (atomic_load(&s->head->sleepers)) segment_ring(s);
+    /* sequentially consistent with the sleepers' count in wait_step: no wake-up is lost */
+    bool last = atomic_fetch_add(&s->head->posted, 1) + 1 == want * (uint64_t)s->size;
+    if (last && atomic_load(&s->head->sleepers)) segment_ring(s);
 }
 
 bool segment_reached(segment *s) {
@@ -320,12 +326,13 @@ bool segment_reached(segment *s) {
 xt_status segment_settle(segment *s, const call_desc *call, int64_t deadline, const char *what) {
     uint64_t want = s->step;
     XT_TRY(wait_step(s, want, deadline, what));
-    for (int r = 0; r < s->size; r++) {
+    bool same = atomic_load(&s->head->calls_sum[want & 1]) == s->calls_sum[want & 1];
+    for (int r = 0; r < s->size && !same; r++) {
         call_desc other = s->slots[r].calls[want & 1];
         if (!same_call(call, &other)) return differing(s, call, r, &other);
     }
     /* One that came, waited for us and gave up will not do its part of what it announced. */
-    for (int r = 0; r < s->size; r++)
+    for (int r = 0; r < s->size && atomic_load(&s->head->given_up); r++)
         if (r != s->rank && atomic_load(&s->slots[r].state) == SLOT_FAILED) return segment_check_rank(s, r, what);
     return NULL;
 }

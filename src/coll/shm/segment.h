@@ -8,8 +8,13 @@
  *     between steps s and s + 1. It may therefore write that parity again on its way to step s + 2 without asking
  *     anyone: one wait per chunk is enough.
  *  3. A slot is written by its rank only (and by the launcher, before the rank joins or after it ended).
- *  4. A waiter first spins, then sleeps on `bell` in slices; after each slice it looks whether the missing
- *     ranks still live. */
+ *  4. A waiter first spins, then sleeps on `bell` in slices; after each slice, and when a rank has left, it looks
+ *     whether the missing ranks still live.
+ *  5. `posted` counts all ranks' steps. Nobody reaches step s + 1 before step s is complete, so step s is complete when
+ *     `posted` is at least size * s. Only the rank that completes a step rings the bell, and a waiter reads one word:
+ *     a step of n ranks costs n arrivals and n wake-ups, however many of them share a core.
+ *  6. `calls_sum` of a parity adds up what the ranks called in its steps, so that each compares its call with all
+ *     others' by one word too. Only where that differs does anyone look through the slots. */
 #ifndef XT_SRC_COLL_SHM_SEGMENT_H
 #define XT_SRC_COLL_SHM_SEGMENT_H
 
@@ -39,6 +44,10 @@ typedef struct seg_header {
     uint64_t slots_at, kv_at, kv_bytes, areas_at, area;
     _Alignas(64) _Atomic uint32_t bell;
     _Atomic uint32_t sleepers;
+    _Alignas(64) _Atomic uint64_t posted; /* invariant 5 */
+    _Atomic uint64_t calls_sum[2]; /* invariant 6 */
+    _Atomic uint32_t given_up; /* ranks whose state is SLOT_FAILED */
+    _Atomic uint32_t left; /* how often a rank has left, given up or not */
     _Alignas(64) _Atomic uint32_t kv_bell;
     _Atomic uint64_t kv_used;
     pthread_mutex_t kv_lock; /* shared between processes and robust */
@@ -49,6 +58,7 @@ typedef struct segment {
     seg_slot *slots;
     int rank, size;
     uint64_t step; /* the last one this rank has completed or waits for */
+    uint64_t calls_sum[2]; /* what the segment's are when all ranks make the calls of this one */
     int spins; /* before sleeping; few when there are more ranks than cores */
     /* what messages call the ranks, where they are part of a larger run; NULL = by their own numbers. Borrowed */
     const int *names;
@@ -79,6 +89,7 @@ void segment_say_end(seg_slot *slot, coll_end end, const char *how);
 void segment_exits(const segment *s, str *out);
 /* Sleeps on a futex word until it differs from `seen`, at most to the end of a slice or the deadline. */
 void segment_sleep(_Atomic uint32_t *word, uint32_t seen, int64_t deadline);
+xt_status segment_check_missing(segment *s, uint64_t want, const char *what); /* of any rank below that step */
 /* An error when rank r has ended, left or given up; NULL while it may still come. */
 xt_status segment_check_rank(segment *s, int r, const char *what);
 xt_status segment_late(segment *s, int r, const char *what); /* rank r did not come within the time limit */

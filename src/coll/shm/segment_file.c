@@ -22,7 +22,7 @@
 #include "base/private_file.h"
 
 #define MAGIC 0x31676573636f7478u /* any fixed number */
-#define VERSION 4
+#define VERSION 5
 #define MAX_RANKS 4096
 
 static size_t round_up(size_t n, size_t to) {
