@@ -1,7 +1,8 @@
 /* Collectives: values that the ranks of a run make together. Those on tensors are recorded as StableHLO ops and run
  * inside the step's program, in order, with derivatives; those on host memory happen at once. Every rank must make the
  * same calls in the same order; one that does not is named by the others' errors within XT_TIMEOUT. Sums are taken by
- * rank: the same bits on every rank and in every run. With one rank each call gives what it was given.
+ * rank, or over hosts in an order made of which rank is where: the same bits on every rank and in every run of that
+ * layout. With one rank each call gives what it was given.
  *
  *     xt_tensor mean = xt_all_reduce(x, .op = XT_MEAN);
  *     xt_tensor rows = xt_all_gather(x, 0);                         // [n,...] -> [ranks * n,...]

@@ -2,9 +2,10 @@
  * (dlopen'ed) beyond it. Linked into the client library and into the CPU plugin; they share no state but the name of
  * the group. Every wait has a time limit (XT_TIMEOUT where no argument gives one); the error names the ranks that did
  * not come and what each rank said it is doing (coll_note). A dead rank is noticed within a second (its pid is in the
- * segment). Collectives are deterministic: the reduction order is by rank. A group in which a wait failed stays failed:
- * later calls give the same error, and ranks that wait for this one hear of it at once. Threads: any; collectives of
- * one group are serialised within the process, put and get run beside them. */
+ * segment). Collectives are deterministic: the reduction order is by rank on one host; over hosts it is made of their
+ * layout, and values are equal over runs of the same layout, not over layouts, and on all ranks. A group in which a
+ * wait failed stays failed: later calls give the same error, and ranks that wait for this one hear of it at once.
+ * Threads: any; collectives of one group are serialised within the process, put and get run beside them. */
 #ifndef XT_SRC_COLL_H
 #define XT_SRC_COLL_H
 
@@ -77,7 +78,8 @@ xt_status coll_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data,
                           size_t count); /* in place; f32/f64/bf16/f16, ints, bool; bf16 and f16 sum in f32 */
 /* The same in two halves: data belong to the group until the job is done. Jobs are done in the order they were started,
  * which must be the same on all ranks; any other collective finishes them first. Progress is made in calls of this
- * group only: coll_poll never waits. Over MPI a start does all of it. */
+ * group, where coll_poll never waits, and between hosts by a thread of the group too: there several are under way at
+ * once, and go on while nobody calls. */
 typedef struct coll_job {
     struct coll_job *next;
     coll_op op;
@@ -85,7 +87,13 @@ typedef struct coll_job {
     void *data;
     size_t count, turn;
     uint64_t tag;
-    bool posted, done;
+    bool posted, done; /* done: ask coll_finish, which takes the group's lock */
+    /* The transports' own: also what other collectives are to them. */
+    bool taken;
+    int kind, root;
+    uint32_t id;
+    const void *src;
+    const char *what;
 } coll_job;
 xt_status coll_start(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, coll_job *out);
 xt_status coll_poll(coll_group *g);

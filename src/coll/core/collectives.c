@@ -24,16 +24,17 @@ xt_status coll_get(coll_group *g, const char *key, size_t key_size, int timeout_
     return g->ops->get(g, key, key_size, coll_now() + (int64_t)timeout_ms * 1000000, out, out_size);
 }
 
-xt_status coll_start(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, coll_job *out) {
+/* Of the group's list, to its end at once where there is a deadline. */
+static xt_status begin(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline,
+                       coll_job *out) {
     size_t bytes;
-    *out = (coll_job){.op = op, .dtype = t, .data = data, .count = count, .done = true};
+    *out = (coll_job){.kind = CALL_ALL_REDUCE, .op = op, .dtype = t, .data = data, .count = count, .done = true};
     XT_TRY(reduce_check(op, t));
     if (!size_mul(count, xt_dtype_size(t), &bytes))
         return status_new(XT_INVALID_ARGUMENT, NULL, "all_reduce of %zu elements is too large", count);
     if (g->size == 1) return NULL;
     counter_add(COUNTER_collective_bytes, (int64_t)bytes);
     XT_TRY(g->parent ? group_enter_alone(g) : group_enter(g));
-    if (!g->ops->advance) return group_leave(g, g->ops->all_reduce(g, op, t, data, count, coll_deadline(0)));
     out->done = false;
     out->tag = g->tag;
     if (g->last_job)
@@ -41,8 +42,12 @@ xt_status coll_start(coll_group *g, coll_op op, xt_dtype t, void *data, size_t c
     else
         g->first_job = out;
     g->last_job = out;
+    return group_leave(g, group_advance(g, deadline ? out : NULL, deadline));
+}
+
+xt_status coll_start(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, coll_job *out) {
     /* one list of started jobs is enough: that of the whole group */
-    return group_leave(g, group_advance(g, NULL, g->parent ? coll_deadline(0) : 0));
+    return begin(g, op, t, data, count, g->parent ? coll_deadline(0) : 0, out);
 }
 
 xt_status coll_poll(coll_group *g) {
@@ -51,15 +56,14 @@ xt_status coll_poll(coll_group *g) {
 }
 
 xt_status coll_finish(coll_group *g, coll_job *j) {
-    if (j->done) return NULL;
+    if (g->size == 1) return NULL;
     XT_TRY(group_enter(g));
-    return group_leave(g, group_advance(g, j, coll_deadline(0)));
+    return group_leave(g, j->done ? NULL : group_advance(g, j, coll_deadline(0)));
 }
 
 xt_status coll_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count) {
     coll_job j;
-    XT_TRY(coll_start(g, op, t, data, count, &j));
-    return coll_finish(g, &j);
+    return begin(g, op, t, data, count, coll_deadline(0), &j);
 }
 
 xt_status coll_all_gather(coll_group *g, const void *src, size_t bytes, void *dst) {

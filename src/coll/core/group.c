@@ -69,13 +69,17 @@ void coll_note(coll_group *g, const char *doing) {
     g->ops->note(g, doing);
 }
 
+static void drop_done(coll_group *g) { /* several may be done at once */
+    while (g->first_job && g->first_job->done) g->first_job = g->first_job->next;
+    if (!g->first_job) g->last_job = NULL;
+}
+
 xt_status group_advance(coll_group *g, const coll_job *last, int64_t deadline) {
-    while (g->first_job && !(last && last->done)) {
+    for (bool moved = true; moved && g->first_job && !(last && last->done);) {
         coll_job *j = g->first_job;
         XT_TRY(g->ops->advance(g, j, deadline));
-        if (!j->done) return NULL;
-        g->first_job = j->next;
-        if (!g->first_job) g->last_job = NULL;
+        moved = j->done;
+        drop_done(g);
     }
     return NULL;
 }

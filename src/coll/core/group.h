@@ -66,9 +66,8 @@ typedef struct coll_ops {
     xt_status (*barrier)(coll_group *g, int64_t deadline, const char *what);
     xt_status (*put)(coll_group *g, const char *key, size_t key_size, const char *value, size_t value_size);
     xt_status (*get)(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size);
-    /* or NULL, and */
-    xt_status (*all_reduce)(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline);
-    /* as far as it goes without waiting (deadline 0), or to the end; NULL: all_reduce */
+    /* An all_reduce that was started, the first of those that are not done: as far as it goes without waiting
+     * (deadline 0), and those behind it where they can go at the same time; or to its end. */
     xt_status (*advance)(coll_group *g, coll_job *j, int64_t deadline);
     xt_status (*all_gather)(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
     xt_status (*broadcast)(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);

@@ -1,30 +1,58 @@
-/* Exchanges of bytes among all ranks of a run or some, polled under the time limit, and the reductions made of them. */
+/* Exchanges of bytes among all ranks of a run or some, polled under the time limit. */
 #include "coll/mpi/exchange.h"
 
-#define CHUNK ((size_t)4 << 20) /* of an all_reduce; of one rank's part of a gather */
+#define CHUNK ((size_t)4 << 20) /* of one rank's part */
 #define WAIT_TOLD_NS 500000000
 
 /* Nobody can ask MPI who is missing from a collective. So a rank that has waited half a second in one tells the others,
  * once; who has told nobody by the end of the time limit is missing. */
-static xt_status say_missing(coll_group *g, const char *what, const participants *who) {
+xt_status mpi_tell_waiting(coll_group *g) {
     mpi_state *s = g->state;
-    str missing = STR_INIT, waiting = STR_INIT;
+    if (g->size <= MPI_TALKATIVE) return mpi_send_all(g, FRAME_WAIT, s->note, strlen(s->note), NULL, 0);
+    return g->rank == 0 ? NULL : mpi_send_frame(s, 0, FRAME_WAIT, s->note, strlen(s->note), NULL, 0);
+}
+
+static void name_rank(const mpi_state *s, int r, bool waits, str *to) {
+    const peer *p = &s->peers[r];
+    str_printf(to, "%srank %d%s", to->len ? "; " : "", r, p->gone ? ", which has left the run" : "");
+    if (p->note.len) str_printf(to, "%s%s", waits ? " in " : ", last seen at ", str_cstr(&p->note));
+}
+
+static void name_own(const mpi_state *s, int r, const char *what, str *to) {
+    str_printf(to, "%srank %d in %s", to->len ? "; " : "", r, s->note[0] ? s->note : what);
+}
+
+xt_status exchange_missing(coll_group *g, const participants *who) {
+    mpi_state *s = g->state;
+    const char *what = who->what ? who->what : call_kind_name(who->kind),
+               *line = s->note[0] ? s->note : "no line known";
+    str missing = STR_INIT, waiting = STR_INIT, text = STR_INIT;
     for (int i = 0; i < who->n; i++) {
         int r = who->ranks ? who->ranks[i] : i;
-        const peer *p = &s->peers[r];
-        if (r == g->rank) continue;
-        str *to = p->waits == who->id ? &waiting : &missing;
-        str_printf(to, "%srank %d%s", to->len ? "; " : "", r, p->gone ? ", which has left the run" : "");
-        if (p->note.len) str_printf(to, "%s%s", to == &missing ? ", last seen at " : " in ", str_cstr(&p->note));
+        bool waits = s->peers[r].waits == who->id;
+        if (r != g->rank) name_rank(s, r, waits, waits ? &waiting : &missing);
+        if (r == g->rank && who->what) name_own(s, r, what, &waiting);
     }
-    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL,
-                              "rank %d waits in %s (%s): did not come: %s%s%s; a larger limit is set by XT_TIMEOUT",
-                              g->rank, what, s->note[0] ? s->note : "no line known",
-                              missing.len ? str_cstr(&missing) : "none, but the network is slow or broken",
-                              waiting.len ? "; waiting too: " : "", str_cstr(&waiting));
+    if (who->what)
+        str_append(&text, what);
+    else
+        str_printf(&text, "rank %d waits in %s (%s)", g->rank, what, line);
+    str_printf(&text, ": did not come: %s",
+               missing.len ? str_cstr(&missing) : "none, but the network is slow or broken");
+    if (waiting.len) str_printf(&text, "; %s: %s", who->what ? "waiting" : "waiting too", str_cstr(&waiting));
+    str_printf(&text, "; a larger limit is set by XT_TIMEOUT%s", who->what ? " or the call's own argument" : "");
+    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL, "%s", str_cstr(&text));
     str_free(&missing);
     str_free(&waiting);
+    str_free(&text);
     return st;
+}
+
+bool exchange_gone(coll_group *g, const participants *who) {
+    const mpi_state *s = g->state;
+    for (int r = 0; r < g->size && !who->ranks; r++)
+        if (s->peers[r].gone && s->peers[r].calls < who->id) return true;
+    return false;
 }
 
 xt_status exchange_wait(coll_group *g, mpi_request *request, int64_t deadline, const participants *who) {
@@ -46,9 +74,9 @@ xt_status exchange_wait(coll_group *g, mpi_request *request, int64_t deadline, c
         int64_t now = coll_now();
         if (!told && now - began > WAIT_TOLD_NS) {
             told = true;
-            XT_TRY(mpi_send_all(g, FRAME_WAIT, s->note, strlen(s->note), NULL, 0));
+            XT_TRY(mpi_tell_waiting(g));
         }
-        if (now > deadline) return say_missing(g, what, who);
+        if (now > deadline || exchange_gone(g, who)) return exchange_missing(g, who);
     }
 }
 
@@ -95,50 +123,6 @@ xt_status exchange_bytes(coll_group *g, const participants *who, bool to_all, co
     return exchange_wait(g, &request, deadline, who);
 }
 
-/* Room for `size` shares of a chunk, shares rounded up. */
-static size_t buffer_bytes(const coll_group *g) {
-    return CHUNK + (size_t)g->size * 64;
-}
-
-static xt_status need_buffers(coll_group *g) {
-    mpi_state *s = g->state;
-    if (!s->give) s->give = base_malloc(buffer_bytes(g));
-    if (!s->take) s->take = base_malloc(buffer_bytes(g));
-    return s->give && s->take ? NULL : status_oom(2 * buffer_bytes(g), "a collective");
-}
-
-static xt_status reduce_chunk(coll_group *g, const participants *who, coll_op op, xt_dtype t, char *data, size_t count,
-                              int64_t deadline) {
-    mpi_state *s = g->state;
-    int n = who->n;
-    size_t elem = xt_dtype_size(t), share = (count + (size_t)n - 1) / (size_t)n, bytes = share * elem;
-    const void **src = base_malloc((size_t)n * sizeof *src);
-    if (!src) return status_oom((size_t)n * sizeof *src, "an all_reduce");
-    memcpy(s->give, data, count * elem);
-    memset(s->give + count * elem, 0, share * elem * (size_t)n - count * elem);
-    xt_status st = exchange_bytes(g, who, true, s->give, bytes, s->take, deadline);
-    for (int r = 0; r < n; r++) src[r] = s->take + (size_t)r * bytes;
-    if (!st) {
-        reduce_fold(op, t, s->give, src, n, share);
-        st = exchange_bytes(g, who, false, s->give, bytes, s->take, deadline);
-    }
-    if (!st) memcpy(data, s->take, count * elem);
-    base_free(src);
-    return st;
-}
-
-xt_status exchange_reduce(coll_group *g, const participants *who, coll_op op, xt_dtype t, char *data, size_t count,
-                          int64_t deadline) {
-    size_t elem = xt_dtype_size(t), per_chunk = CHUNK / elem, at = 0;
-    XT_TRY(need_buffers(g));
-    do {
-        size_t part = count - at < per_chunk ? count - at : per_chunk;
-        XT_TRY(reduce_chunk(g, who, op, t, data + at * elem, part, deadline));
-        at += part;
-    } while (at < count);
-    return NULL;
-}
-
 /* Parts above CHUNK go piecewise through a packed buffer, as the pieces of an exchange lie side by side. */
 xt_status exchange_parts(coll_group *g, const participants *who, bool to_all, const char *src, size_t bytes, char *dst,
                          int64_t deadline) {
@@ -154,24 +138,6 @@ xt_status exchange_parts(coll_group *g, const participants *who, bool to_all, co
     }
     base_free(give);
     base_free(take);
-    return st;
-}
-
-xt_status exchange_reduce_scatter(coll_group *g, const participants *who, coll_op op, xt_dtype t, const char *src,
-                                  size_t count, char *dst, int64_t deadline) {
-    mpi_state *s = g->state;
-    size_t n = (size_t)who->n, elem = xt_dtype_size(t), bytes = count * elem, room = CHUNK / n / elem * elem, at = 0;
-    const void **from = base_malloc(n * sizeof *from);
-    xt_status st = from ? need_buffers(g) : status_oom(n * sizeof *from, "a reduce_scatter");
-    if (!st) do {
-            size_t part = bytes - at < room ? bytes - at : room;
-            for (size_t r = 0; r < n && part; r++) memcpy(s->give + r * part, src + r * bytes + at, part);
-            st = exchange_bytes(g, who, true, s->give, part, s->take, deadline);
-            for (size_t r = 0; r < n; r++) from[r] = s->take + r * part;
-            if (!st && part) reduce_fold(op, t, dst + at, from, who->n, part / elem);
-            at += part;
-        } while (at < bytes && !st);
-    base_free(from);
     return st;
 }
 

@@ -10,7 +10,14 @@ typedef struct participants { /* in an exchange */
     int n, rank; /* rank: this one's among them, where they are pairs */
     call_kind kind; /* of the call it is part of */
     uint32_t id; /* of the call, for those who wait in it */
+    const char *what; /* of a barrier: the caller's words for it; may be NULL */
 } participants;
+
+/* That the time limit is over: who has not come, and where those wait who have. */
+xt_status exchange_missing(coll_group *g, const participants *who);
+/* Whether a participant has left the run before this call: nobody need wait for the time limit. */
+bool exchange_gone(coll_group *g, const participants *who);
+xt_status mpi_tell_waiting(coll_group *g); /* tells the others that this rank waits in call number `waits` */
 
 /* Until the request is done; the error says who did not come. */
 xt_status exchange_wait(coll_group *g, mpi_request *request, int64_t deadline, const participants *who);
@@ -20,10 +27,6 @@ xt_status exchange_bytes(coll_group *g, const participants *who, bool to_all, co
 /* The same for parts of any size. */
 xt_status exchange_parts(coll_group *g, const participants *who, bool to_all, const char *src, size_t bytes, char *dst,
                          int64_t deadline);
-xt_status exchange_reduce(coll_group *g, const participants *who, coll_op op, xt_dtype t, char *data, size_t count,
-                          int64_t deadline);
-xt_status exchange_reduce_scatter(coll_group *g, const participants *who, coll_op op, xt_dtype t, const char *src,
-                                  size_t count, char *dst, int64_t deadline);
 /* to, from: ranks of the run, -1 = nobody. */
 xt_status exchange_send_receive(coll_group *g, const participants *who, int tag, int to, int from, const char *src,
                                 size_t bytes, char *dst, int64_t deadline);

@@ -1,12 +1,12 @@
 /* Frames: a byte stream from each rank to each other, cut into pieces small enough for MPI to send eagerly, so a put or
- * an arrival gets through although its sender then computes for minutes without calling MPI. */
+ * a note gets through although its sender then computes for minutes without calling MPI. */
 #include "coll/mpi/mpi_int.h"
 
 #define PIECE ((size_t)2048)
 enum { TAG = MPI_TAG_FRAMES };
 
 typedef struct frame {
-    uint32_t kind, a_size, b_size, step; /* then a bytes, then b bytes */
+    uint32_t kind, a_size, b_size, calls; /* then a bytes, then b bytes */
 } frame;
 
 static xt_status send_bytes(mpi_state *s, int to, const char *p, size_t n) {
@@ -31,7 +31,7 @@ static xt_status send_bytes(mpi_state *s, int to, const char *p, size_t n) {
 
 xt_status mpi_send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b,
                          size_t b_size) {
-    frame head = {kind, (uint32_t)a_size, (uint32_t)b_size, kind == FRAME_WAIT ? s->waits : s->step};
+    frame head = {kind, (uint32_t)a_size, (uint32_t)b_size, kind == FRAME_WAIT ? s->waits : s->calls};
     str all = STR_INIT;
     str_appendn(&all, (char *)&head, sizeof head);
     if (a_size) str_appendn(&all, a, a_size);
@@ -68,24 +68,17 @@ static xt_status take_frame(mpi_state *s, int from, const frame *f, const char *
     peer *p = &s->peers[from];
     switch ((frame_kind)f->kind) {
     case FRAME_PUT: return mpi_keep_value(s, a, f->a_size, a + f->a_size, f->b_size);
-    case FRAME_ARRIVE:
-        p->arrived = f->step;
-        str_clear(&p->note);
-        str_appendn(&p->note, a, f->a_size);
-        break;
-    case FRAME_RELEASE:
-        s->released = f->step;
-        str_clear(&s->verdict);
-        str_appendn(&s->verdict, a, f->a_size);
-        break;
     case FRAME_FAILED:
         if (!s->other_failed.len) {
             str_printf(&s->other_failed, "rank %d has given up: ", from);
             str_appendn(&s->other_failed, a, f->a_size);
         }
         break;
-    case FRAME_CLOSED: p->gone = true; break;
-    case FRAME_WAIT: p->waits = f->step; /* fall through */
+    case FRAME_CLOSED:
+        p->gone = true;
+        p->calls = f->calls;
+        break;
+    case FRAME_WAIT: p->waits = f->calls; /* fall through */
     case FRAME_NOTE:
         str_clear(&p->note);
         str_appendn(&p->note, a, f->a_size);

@@ -54,16 +54,37 @@ static void *open_library(void) {
     return NULL;
 }
 
+/* Objects of the library: a handle is the address of one. */
+static const struct {
+    const char *name;
+    void **to;
+} objects[] = {
+    {"ompi_mpi_comm_world", &lib.world},
+    {"ompi_mpi_byte", &lib.byte},
+    {"ompi_mpi_errors_return", &lib.errors_return},
+    {"ompi_mpi_info_null", &lib.info_null},
+    {"ompi_mpi_uint8_t", &lib.whole[0][0]},
+    {"ompi_mpi_uint16_t", &lib.whole[0][1]},
+    {"ompi_mpi_uint32_t", &lib.whole[0][2]},
+    {"ompi_mpi_uint64_t", &lib.whole[0][3]},
+    {"ompi_mpi_int8_t", &lib.whole[1][0]},
+    {"ompi_mpi_int16_t", &lib.whole[1][1]},
+    {"ompi_mpi_int32_t", &lib.whole[1][2]},
+    {"ompi_mpi_int64_t", &lib.whole[1][3]},
+    {"ompi_mpi_float", &lib.floating[0]},
+    {"ompi_mpi_double", &lib.floating[1]},
+    {"ompi_mpi_op_sum", &lib.ops[COLL_SUM]},
+    {"ompi_mpi_op_prod", &lib.ops[COLL_PROD]},
+    {"ompi_mpi_op_min", &lib.ops[COLL_MIN]},
+    {"ompi_mpi_op_max", &lib.ops[COLL_MAX]},
+    {"ompi_mpi_op_band", &lib.ops[COLL_AND]},
+    {"ompi_mpi_op_bor", &lib.ops[COLL_OR]},
+};
+
 static xt_status find_symbols(void *handle) {
-    lib.world = dlsym(handle, "ompi_mpi_comm_world");
-    lib.byte = dlsym(handle, "ompi_mpi_byte");
-    lib.errors_return = dlsym(handle, "ompi_mpi_errors_return");
-    lib.info_null = dlsym(handle, "ompi_mpi_info_null");
-    const char *missing = !lib.world           ? "ompi_mpi_comm_world"
-                          : !lib.byte          ? "ompi_mpi_byte"
-                          : !lib.errors_return ? "ompi_mpi_errors_return"
-                          : !lib.info_null     ? "ompi_mpi_info_null"
-                                               : NULL;
+    const char *missing = NULL;
+    for (size_t i = 0; i < BASE_COUNT(objects); i++)
+        if (!(*objects[i].to = dlsym(handle, objects[i].name)) && !missing) missing = objects[i].name;
 #define MPI_FN(result, name, args) \
     if (!(*(void **)&lib.name = dlsym(handle, "MPI_" #name)) && !missing) missing = "MPI_" #name;
 #include "coll/mpi/lib.def"
@@ -141,6 +162,8 @@ static xt_status start(int64_t deadline) {
     } else {
         XT_TRY(init_within(deadline, &threads));
         initialiser = getpid();
+        /* Errors of requests of collectives go there, whatever their communicator says. */
+        lib.Comm_set_errhandler(lib.world, lib.errors_return);
         pin_self();
         on_exit(finalize, NULL);
     }

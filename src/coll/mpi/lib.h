@@ -6,7 +6,7 @@
 
 #include "coll/core/group.h"
 
-typedef void *mpi_comm, *mpi_type, *mpi_request;
+typedef void *mpi_comm, *mpi_type, *mpi_op, *mpi_group, *mpi_request;
 typedef struct mpi_status {
     int source, tag, error, cancelled;
     size_t ucount; /* bytes received, for byte messages */
@@ -16,6 +16,8 @@ enum { MPI_ANY_FROM = -1, MPI_MULTIPLE = 3, MPI_TEXT = 256 };
 typedef struct mpi_lib {
     mpi_comm world;
     mpi_type byte;
+    mpi_type whole[2][4], floating[2]; /* integers of 1, 2, 4, 8 bytes, signed or not; f32, f64 */
+    mpi_op ops[COLL_OR + 1];
     void *errors_return, *info_null;
 #define MPI_FN(result, name, args) result(*name) args;
 #include "coll/mpi/lib.def"

@@ -3,19 +3,16 @@
 #ifndef XT_SRC_COLL_MPI_INT_H
 #define XT_SRC_COLL_MPI_INT_H
 
-#include "coll/mpi/hosts.h"
+#include "coll/mpi/pipe.h"
 
-enum { MPI_TAG_FRAMES = 17, MPI_TAG_SOME = 18, MPI_TAG_PERMUTE = 19 };
+enum {
+    MPI_TAG_FRAMES = 17,
+    MPI_TAG_SOME = 18,
+    MPI_TAG_PERMUTE = 19,
+    MPI_TALKATIVE = 64 /* ranks: in a larger run only rank 0 hears what others do */
+};
 
-typedef enum frame_kind {
-    FRAME_PUT,
-    FRAME_ARRIVE,
-    FRAME_RELEASE,
-    FRAME_FAILED,
-    FRAME_CLOSED,
-    FRAME_NOTE,
-    FRAME_WAIT
-} frame_kind;
+typedef enum frame_kind { FRAME_PUT, FRAME_FAILED, FRAME_CLOSED, FRAME_NOTE, FRAME_WAIT } frame_kind;
 typedef struct pending {
     mpi_request request;
     struct pending *next;
@@ -24,9 +21,9 @@ typedef struct pending {
 
 typedef struct peer {
     str in; /* the stream so far, whole frames taken off the front */
-    uint32_t arrived; /* barrier steps; rank 0 keeps all */
     uint32_t waits; /* which collective it was last seen waiting in */
     bool gone;
+    uint32_t calls; /* of all ranks that it had begun when it went */
     str note;
 } peer;
 
@@ -42,6 +39,14 @@ typedef struct mpi_notes { /* notes.c */
     bool running, stopping, news; /* news: noted, and not told yet */
 } mpi_notes;
 
+typedef struct mpi_progress { /* progress.c */
+    pthread_mutex_t lock; /* of the rest */
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool running, wanted; /* wanted: something is under way */
+    _Atomic bool stopping;
+} mpi_progress;
+
 typedef struct mpi_state {
     const mpi_lib *mpi;
     mpi_comm comm;
@@ -49,16 +54,15 @@ typedef struct mpi_state {
     peer *peers;
     pending *sending;
     map *values; /* stored_value by key, under io */
-    uint32_t step, released;
     uint32_t calls; /* collectives of all ranks so far, this one included */
     uint32_t waits; /* the one this rank waits in: a number that its members agree on */
     int64_t told_note; /* when the others last heard what this rank is doing */
-    str verdict; /* of the last release: empty = all came */
     str other_failed; /* why another rank gave up */
     char note[COLL_NOTE_SIZE];
     mpi_notes notes;
-    char *give, *take; /* of exchanges, made at the first use */
-    mpi_hosts hosts;
+    mpi_pipe pipe; /* of all ranks */
+    mpi_progress progress;
+    xt_status late; /* what went wrong while nobody called: the next call's */
 } mpi_state;
 
 /* --- frames.c */
@@ -77,8 +81,13 @@ void mpi_tell_notes(coll_group *g);
 bool mpi_peer_note(coll_group *g, int rank, char *out, size_t n);
 void mpi_notes_stop(mpi_notes *n);
 
-/* --- ops.c, subgroup.c */
-xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline);
+/* --- progress.c: what was started goes on while nobody calls */
+void mpi_progress_begin(coll_group *g); /* something has been started */
+void mpi_progress_stop(mpi_state *s);
+
+/* --- ops.c: of a group of all ranks, or of some (subgroup.c) */
+xt_status mpi_barrier(coll_group *g, int64_t deadline, const char *what);
+xt_status mpi_advance(coll_group *g, coll_job *j, int64_t deadline);
 xt_status mpi_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
 xt_status mpi_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);
 xt_status mpi_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst,

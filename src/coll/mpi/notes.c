@@ -6,10 +6,9 @@
 
 #define NOTE_EVERY_NS 1000000000
 #define NEWS_AFTER_NS 250000000
-enum { TALKATIVE = 64 /* ranks: in a larger run only rank 0 hears what others do */ };
 
 static void tell(coll_group *g, const char *note) {
-    if (g->size <= TALKATIVE)
+    if (g->size <= MPI_TALKATIVE)
         xt_status_free(mpi_send_all(g, FRAME_NOTE, note, strlen(note), NULL, 0));
     else if (g->rank != 0)
         xt_status_free(mpi_send_frame(g->state, 0, FRAME_NOTE, note, strlen(note), NULL, 0));
@@ -64,7 +63,7 @@ void mpi_note(coll_group *g, const char *doing) {
     bool soon = now - s->told_note < NOTE_EVERY_NS;
     s->notes.news = soon;
     pthread_mutex_unlock(&s->notes.lock);
-    mpi_hosts_note(&s->hosts, doing);
+    mpi_hosts_note(&s->pipe.hosts, doing);
     if (soon || !mpi_lib_usable(s->mpi)) return;
     s->told_note = now;
     xt_status_free(mpi_pump(s)); /* where collectives never have to wait, nobody else takes in what has come */

@@ -1,70 +1,75 @@
-/* Collectives of all ranks over MPI: MPI's own non-blocking ones, on bytes. all_reduce is an all-to-all of shares, a
- * fold in rank order and an all-gather, so its bits do not depend on how MPI would order a sum; with several ranks on a
- * host it goes by hosts (hosts.h). */
-#include <limits.h>
-
+/* Collectives over MPI. Those of bytes that are added up or go to several ranks pass through a pipe, by hosts (pipe.h);
+ * a permutation, and an all_to_all of many bytes, which has nothing to gain there, go from rank to rank. */
 #include "coll/mpi/exchange.h"
 
-static participants everyone(coll_group *g, call_kind kind) {
-    mpi_state *s = g->state;
-    return (participants){s->comm, NULL, g->size, g->rank, kind, ++s->calls};
+static mpi_pipe *pipe_of(coll_group *g) {
+    return g->parent ? g->state : &((mpi_state *)g->state)->pipe;
 }
 
-xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
-    mpi_state *s = g->state;
-    participants all = everyone(g, CALL_ALL_REDUCE),
-                 leaders = {s->hosts.leaders, s->hosts.leader_ranks, s->hosts.n, 0, CALL_ALL_REDUCE, all.id};
-    if (!s->hosts.local) return exchange_reduce(g, &all, op, t, data, count, deadline);
-    XT_TRY(mpi_hosts_gather(&s->hosts, g->tag, op, t, data, count, deadline));
-    if (s->hosts.n) XT_TRY(exchange_reduce(g, &leaders, op, t, data, count, deadline));
-    /* the leader waits longer, for what the other hosts say */
-    return mpi_hosts_spread(&s->hosts, data, count * xt_dtype_size(t), deadline + 2000000000);
-}
-
-xt_status mpi_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline) {
-    participants all = everyone(g, CALL_ALL_GATHER);
-    return exchange_parts(g, &all, false, src, bytes, dst, deadline);
-}
-
-xt_status mpi_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline) {
-    participants all = everyone(g, CALL_ALL_TO_ALL);
-    return exchange_parts(g, &all, true, src, bytes_each, dst, deadline);
-}
-
-/* With shared memory on the hosts the sum of all is cheaper: it sends each host's values once. */
-xt_status mpi_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst,
-                             int64_t deadline) {
-    const mpi_state *s = g->state;
-    size_t part = count * xt_dtype_size(t), bytes = part * (size_t)g->size;
-    if (!s->hosts.local) {
-        participants all = everyone(g, CALL_REDUCE_SCATTER);
-        return exchange_reduce_scatter(g, &all, op, t, src, count, dst, deadline);
-    }
-    char *all = base_malloc(bytes ? bytes : 1);
-    if (!all) return status_oom(bytes, "a reduce_scatter");
-    memcpy(all, src, bytes);
-    xt_status st = mpi_all_reduce(g, op, t, all, count * (size_t)g->size, deadline);
-    if (!st) memcpy(dst, all + (size_t)g->rank * part, part);
-    base_free(all);
-    return st;
-}
-
-xt_status mpi_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline) {
-    mpi_state *s = g->state;
-    participants all = everyone(g, CALL_BROADCAST);
-    size_t at = 0;
-    do {
-        size_t n = bytes - at < (size_t)INT_MAX / 2 ? bytes - at : (size_t)INT_MAX / 2;
-        mpi_request request;
-        XT_TRY(mpi_lib_check(s->mpi, s->mpi->Ibcast((char *)data + at, (int)n, s->mpi->byte, root, s->comm, &request),
-                             "broadcast"));
-        XT_TRY(exchange_wait(g, &request, deadline, &all));
-        at += n;
-    } while (at < bytes);
+xt_status mpi_advance(coll_group *g, coll_job *j, int64_t deadline) {
+    mpi_pipe *p = pipe_of(g);
+    xt_status late = p->s->late;
+    p->s->late = NULL;
+    if (late) return late;
+    for (coll_job *k = j; k; k = k->next)
+        if (!k->id) mpi_pipe_name(p, k);
+    if (deadline) return mpi_pipe_finish(p, j, j, deadline);
+    XT_TRY(mpi_pipe_advance(p, j));
+    mpi_progress_begin(group_whole(g));
     return NULL;
 }
 
+static xt_status at_once(coll_group *g, coll_job *j, int64_t deadline) {
+    if (j->kind != CALL_BARRIER) j->tag = g->tag;
+    return mpi_advance(g, j, deadline);
+}
+
+xt_status mpi_barrier(coll_group *g, int64_t deadline, const char *what) {
+    coll_job j = {.kind = CALL_BARRIER, .dtype = XT_U8, .what = what};
+    return at_once(g, &j, deadline);
+}
+
+xt_status mpi_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline) {
+    coll_job j = {.kind = CALL_ALL_GATHER, .dtype = XT_U8, .src = src, .data = dst, .count = bytes};
+    return at_once(g, &j, deadline);
+}
+
+xt_status mpi_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline) {
+    coll_job j = {.kind = CALL_BROADCAST, .dtype = XT_U8, .data = data, .count = bytes, .root = root};
+    return at_once(g, &j, deadline);
+}
+
+xt_status mpi_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst,
+                             int64_t deadline) {
+    coll_job j = {.kind = CALL_REDUCE_SCATTER, .op = op, .dtype = t, .src = src, .data = dst, .count = count};
+    return at_once(g, &j, deadline);
+}
+
+/* Straight from rank to rank, in messages between pairs where these are not all ranks of the run. */
+static participants in_pairs(coll_group *g, call_kind kind, bool pairs) {
+    coll_job j = {.kind = (int)kind};
+    mpi_pipe_name(pipe_of(g), &j);
+    return (participants){.comm = pairs ? NULL : ((mpi_state *)g->state)->comm,
+                          .ranks = g->members,
+                          .n = g->size,
+                          .rank = g->rank,
+                          .kind = kind,
+                          .id = j.id};
+}
+
+xt_status mpi_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline) {
+    coll_job j = {.kind = CALL_ALL_TO_ALL, .dtype = XT_U8, .src = src, .data = dst, .count = bytes_each};
+    if (bytes_each <= MPI_ALL_TO_ALL) return at_once(g, &j, deadline);
+    participants who = in_pairs(g, CALL_ALL_TO_ALL, g->parent != NULL);
+    return exchange_parts(group_whole(g), &who, true, src, bytes_each, dst, deadline);
+}
+
+static int run_rank(const coll_group *g, int r) {
+    return r < 0 || !g->members ? r : g->members[r];
+}
+
 xt_status mpi_permute(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst, int64_t deadline) {
-    participants all = everyone(g, CALL_PERMUTE);
-    return exchange_send_receive(g, &all, MPI_TAG_PERMUTE, to, from, src, bytes, dst, deadline);
+    participants who = in_pairs(g, CALL_PERMUTE, true);
+    return exchange_send_receive(group_whole(g), &who, g->parent ? MPI_TAG_SOME : MPI_TAG_PERMUTE, run_rank(g, to),
+                                 run_rank(g, from), src, bytes, dst, deadline);
 }

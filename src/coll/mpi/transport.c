@@ -2,84 +2,11 @@
  * missing) stays ours.
  *
  * Two kinds of traffic on a communicator of our own:
- *  - frames (frames.c): puts, arrivals, notes. Barriers go through rank 0, which therefore knows who is missing and
- *    what each rank last said, and tells all;
- *  - collectives of bytes (ops.c).
+ *  - frames (frames.c): puts, notes, who waits where;
+ *  - collectives (ops.c), by hosts and in pieces (pipe.h).
  * Open MPI's communicators are never freed: that call is collective and would wait for ranks that have gone. */
 #include "coll/mpi/mpi.h"
 #include "coll/mpi/mpi_int.h"
-
-/* --- barrier --- */
-
-static bool all_arrived(coll_group *g) {
-    mpi_state *s = g->state;
-    for (int r = 1; r < g->size; r++)
-        if (s->peers[r].arrived < s->step) return false;
-    return true;
-}
-
-static void name_missing(coll_group *g, const char *what, str *out) {
-    mpi_state *s = g->state;
-    str_printf(out, "%s: did not come: ", what);
-    for (int r = 1, n = 0; r < g->size; r++) {
-        if (s->peers[r].arrived >= s->step) continue;
-        str_printf(out, "%srank %d", n++ ? "; " : "", r);
-        if (s->peers[r].gone) str_append(out, ", which has left the run");
-        if (s->peers[r].note.len) str_printf(out, ", last seen at %s", str_cstr(&s->peers[r].note));
-    }
-    str_printf(out, "; waiting: rank 0 in %s", s->note[0] ? s->note : what);
-    for (int r = 1; r < g->size; r++)
-        if (s->peers[r].arrived >= s->step)
-            str_printf(out, "; rank %d in %s", r, s->peers[r].note.len ? str_cstr(&s->peers[r].note) : what);
-    str_append(out, "; a larger limit is set by XT_TIMEOUT or the call's own argument");
-}
-
-static bool missing_gone(coll_group *g) {
-    mpi_state *s = g->state;
-    for (int r = 1; r < g->size; r++)
-        if (s->peers[r].arrived < s->step && s->peers[r].gone) return true;
-    return false;
-}
-
-/* Rank 0 collects the arrivals and gives its verdict to all, also when it is that someone is missing. */
-static xt_status lead_barrier(coll_group *g, int64_t deadline, const char *what) {
-    mpi_state *s = g->state;
-    str verdict = STR_INIT;
-    xt_status st = NULL;
-    for (int turn = 0; !st && !all_arrived(g); mpi_backoff(&turn)) {
-        st = mpi_pump(s);
-        if (!st) st = mpi_other_failure(s);
-        if (!st && (coll_now() > deadline || missing_gone(g))) {
-            name_missing(g, what, &verdict);
-            st = status_new(XT_DEADLINE_EXCEEDED, NULL, "%s", str_cstr(&verdict));
-        }
-    }
-    xt_status sent = mpi_send_all(g, FRAME_RELEASE, str_cstr(&verdict), verdict.len, NULL, 0);
-    str_free(&verdict);
-    if (st) xt_status_free(sent);
-    return st ? st : sent;
-}
-
-static xt_status follow_barrier(coll_group *g, int64_t deadline, const char *what) {
-    mpi_state *s = g->state;
-    deadline += 2000000000; /* rank 0 began to wait at another time; its verdict says more than ours would */
-    XT_TRY(mpi_send_frame(s, 0, FRAME_ARRIVE, s->note, strlen(s->note), NULL, 0));
-    for (int turn = 0; s->released < s->step; mpi_backoff(&turn)) {
-        XT_TRY(mpi_pump(s));
-        XT_TRY(mpi_other_failure(s));
-        if (s->released < s->step && (coll_now() > deadline || s->peers[0].gone))
-            return status_new(XT_DEADLINE_EXCEEDED, NULL, "rank %d waits in %s: rank 0 %s", g->rank, what,
-                              s->peers[0].gone ? "has left the run" : "did not answer");
-    }
-    if (s->verdict.len) return status_new(XT_DEADLINE_EXCEEDED, NULL, "%s", str_cstr(&s->verdict));
-    return NULL;
-}
-
-static xt_status mpi_barrier(coll_group *g, int64_t deadline, const char *what) {
-    mpi_state *s = g->state;
-    s->step++;
-    return g->rank == 0 ? lead_barrier(g, deadline, what) : follow_barrier(g, deadline, what);
-}
 
 /* --- key-value store --- */
 
@@ -120,7 +47,7 @@ static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_
 
 static void mpi_fail(coll_group *g, const char *why) {
     mpi_lib_no_finalize();
-    mpi_hosts_fail(&((mpi_state *)g->state)->hosts, why);
+    mpi_hosts_fail(&((mpi_state *)g->state)->pipe.hosts, why);
     xt_status_free(mpi_send_all(g, FRAME_FAILED, why, strlen(why), NULL, 0));
     xt_status_free(mpi_pump(g->state));
 }
@@ -128,25 +55,26 @@ static void mpi_fail(coll_group *g, const char *why) {
 static void free_state(coll_group *g) {
     mpi_state *s = g->state;
     mpi_notes_stop(&s->notes);
-    mpi_hosts_close(&s->hosts);
+    mpi_pipe_close(&s->pipe);
+    xt_status_free(s->late);
     for (int r = 0; s->peers && r < g->size; r++) {
         str_free(&s->peers[r].in);
         str_free(&s->peers[r].note);
     }
     map_free(s->values, base_free);
-    str_free(&s->verdict);
     str_free(&s->other_failed);
     base_free(s->peers);
-    base_free(s->give);
-    base_free(s->take);
     pthread_mutex_destroy(&s->io);
     pthread_mutex_destroy(&s->notes.lock);
     pthread_cond_destroy(&s->notes.changed);
+    pthread_mutex_destroy(&s->progress.lock);
+    pthread_cond_destroy(&s->progress.changed);
     base_free(s);
 }
 
 static void mpi_close(coll_group *g) {
     mpi_state *s = g->state;
+    mpi_progress_stop(s);
     mpi_notes_stop(&s->notes);
     if (s->mpi && s->comm && mpi_lib_usable(s->mpi)) {
         if (!g->failed) xt_status_free(mpi_send_all(g, FRAME_CLOSED, NULL, 0, NULL, 0));
@@ -160,7 +88,7 @@ static const coll_ops mpi_ops = {
     .barrier = mpi_barrier,
     .put = mpi_put,
     .get = mpi_get,
-    .all_reduce = mpi_all_reduce,
+    .advance = mpi_advance,
     .all_gather = mpi_all_gather,
     .broadcast = mpi_broadcast,
     .all_to_all = mpi_all_to_all,
@@ -195,6 +123,8 @@ static xt_status open_group(coll_group *g, const char *name, int64_t deadline) {
     pthread_mutex_init(&s->io, NULL);
     pthread_mutex_init(&s->notes.lock, NULL);
     pthread_cond_init(&s->notes.changed, NULL);
+    pthread_mutex_init(&s->progress.lock, NULL);
+    pthread_cond_init(&s->progress.changed, NULL);
     g->state = s;
     s->peers = base_calloc((size_t)g->size, sizeof *s->peers);
     s->values = map_new();
@@ -206,8 +136,8 @@ static xt_status open_group(coll_group *g, const char *name, int64_t deadline) {
         return st;
     }
     g->ops = &mpi_ops;
-    XT_TRY(mpi_barrier(g, deadline, call_kind_name(CALL_JOIN)));
-    return mpi_hosts_open(s->mpi, s->comm, name + strlen(PREFIX), g->rank, g->size, deadline, &s->hosts);
+    XT_TRY(mpi_hosts_open(s->mpi, s->comm, name + strlen(PREFIX), g->rank, g->size, deadline, &s->pipe.hosts));
+    return mpi_pipe_open(&s->pipe, g, s);
 }
 
 /* --- names --- */

@@ -56,7 +56,7 @@ static xt_status receive_name(coll_group *g, const coll_group *sub, int64_t dead
         if (!st)
             return status_new(XT_ABORTED, NULL,
                               "rank %d could not make the memory of its group of %d ranks; its own message says why",
-                              sub->members[0], sub->size);
+                              sub->members ? sub->members[0] : sub->segment_ranks[0], sub->size);
         if (status_code(st) != XT_DEADLINE_EXCEEDED) return st;
         xt_status_free(st);
         st = segment_check_rank(s, sub->segment_ranks[0], what);
@@ -97,4 +97,23 @@ xt_status shm_subgroup(coll_group *g, coll_group *sub, int *segment_ranks, int64
     if (sub->rank == 0) shm_destroy(name); /* all are in */
     base_free(name);
     return st;
+}
+
+xt_status shm_side_group(coll_group *g, int *segment_ranks, int rank, int size, uint64_t key, int64_t deadline,
+                         coll_group **out) {
+    coll_group *side = NULL;
+    xt_status st = group_new(rank, size, &side);
+    if (st) {
+        base_free(segment_ranks);
+        return st;
+    }
+    side->parent = g;
+    side->key = key;
+    st = shm_subgroup(g, side, segment_ranks, deadline);
+    if (st) {
+        coll_close(side);
+        return st;
+    }
+    *out = side;
+    return NULL;
 }

@@ -7,6 +7,7 @@
  * are read where they are) into its `out` area and its data, and copies the others' results of chunk t-2 from their
  * `out`. Each rank folds 1/size of every chunk, always in rank order, so the bits do not depend on who folds. */
 #include "coll/shm/segment.h"
+#include "coll/shm/shm.h"
 
 /* Above this the redundant folding of the one-step way costs more than the second wait. */
 #define SMALL_BYTES ((size_t)32 << 10)
@@ -92,46 +93,121 @@ static void large_turn(const chunked *c, size_t turn) {
     if (turn >= 2) take_results(c, turn - 2, before);
 }
 
-xt_status shm_advance(coll_group *g, coll_job *j, int64_t deadline) {
+/* --- gathers and spreads as turns: before step t a rank writes chunk t, after it others read it --- */
+
+static bool writes(const segment *s, const shm_work *w) {
+    return w->how == SHM_GATHER ? s->rank != w->root : s->rank == w->root;
+}
+
+static void write_chunk(const segment *s, const shm_work *w, size_t chunk) {
+    size_t area = s->head->area, at = chunk * area, n = w->count - at < area ? w->count - at : area;
+    const char *from = w->how == SHM_GATHER ? w->src : w->data;
+    if (writes(s, w) && n) memcpy(segment_area(s, s->rank, (int)((s->step + 1) & 1)), from + at, n);
+}
+
+static void read_chunk(const segment *s, const shm_work *w, size_t chunk) {
+    size_t area = s->head->area, at = chunk * area, n = w->count - at < area ? w->count - at : area;
+    int parity = (int)(s->step & 1);
+    if (!n || writes(s, w)) return;
+    if (w->how == SHM_SPREAD) {
+        memcpy((char *)w->data + at, segment_area(s, w->root, parity), n);
+        return;
+    }
+    for (int r = 0; r < s->size; r++)
+        memcpy((char *)w->data + (size_t)r * w->count + at,
+               r == s->rank ? (const char *)w->src + at : segment_area(s, r, parity), n);
+}
+
+static size_t chunks_of(size_t bytes, size_t area) { /* empty messages still take a step, so that the ranks meet */
+    return bytes ? (bytes + area - 1) / area : 1;
+}
+
+static void move_turn(const segment *s, const shm_work *w) {
+    size_t chunks = chunks_of(w->count, s->head->area);
+    if (w->turn < chunks) write_chunk(s, w, w->turn);
+    if (w->turn) read_chunk(s, w, w->turn - 1);
+}
+
+typedef struct plan { /* of a work: all that a turn needs */
+    chunked reduce;
+    size_t turns;
+    bool small;
+} plan;
+
+static plan plan_of(segment *s, const shm_work *w, const void **src) {
+    if (w->how != SHM_REDUCE) return (plan){.turns = chunks_of(w->count, s->head->area) + 1};
+    size_t elem = xt_dtype_size(w->dtype), bytes = w->count * elem, per_chunk = s->head->area / elem;
+    plan p = {.small = bytes <= SMALL_BYTES && bytes <= s->head->area,
+              .reduce = {.s = s,
+                         .op = w->op,
+                         .dtype = w->dtype,
+                         .elem = elem,
+                         .per_chunk = per_chunk,
+                         .count = w->count,
+                         .chunks = (w->count + per_chunk - 1) / per_chunk,
+                         .data = w->data,
+                         .src = src}};
+    p.turns = p.small ? 2 : p.reduce.chunks + 2;
+    return p;
+}
+
+static void work_turn(segment *s, const shm_work *w, const plan *p) {
+    if (w->how != SHM_REDUCE)
+        move_turn(s, w);
+    else if (p->small)
+        small_turn(&p->reduce, w->turn, w->count * p->reduce.elem);
+    else
+        large_turn(&p->reduce, w->turn);
+}
+
+xt_status shm_advance_work(coll_group *g, shm_work *w, int64_t deadline) {
     segment *s = g->state;
-    size_t elem = xt_dtype_size(j->dtype);
-    call_desc call = {.kind = CALL_ALL_REDUCE,
-                      .op = (uint8_t)j->op,
-                      .dtype = (uint8_t)j->dtype,
-                      .bytes = j->count * elem,
-                      .tag = j->tag};
-    bool small = call.bytes <= SMALL_BYTES && call.bytes <= s->head->area;
     const void *on_stack[MAX_ON_STACK],
         **src = s->size <= MAX_ON_STACK ? on_stack : base_malloc((size_t)s->size * sizeof *src);
-    if (!src) return status_oom((size_t)s->size * sizeof *src, "an all_reduce");
-    chunked c = {.s = s,
-                 .op = j->op,
-                 .dtype = j->dtype,
-                 .elem = elem,
-                 .per_chunk = s->head->area / elem,
-                 .count = j->count,
-                 .data = j->data,
-                 .src = src};
-    c.chunks = (j->count + c.per_chunk - 1) / c.per_chunk;
-    size_t turns = small ? 2 : c.chunks + 2;
+    if (!src) return status_oom((size_t)s->size * sizeof *src, "a collective");
+    plan p = plan_of(s, w, src);
     xt_status st = NULL;
-    while (!j->done && !st) {
-        if (j->posted) {
+    while (!w->done && !st) {
+        if (w->posted) {
             if (!deadline && !segment_reached(s)) break;
-            st = segment_settle(s, &call, deadline ? deadline : coll_deadline(0), call_kind_name(call.kind));
+            st = segment_settle(s, &w->call, deadline ? deadline : coll_deadline(0), call_kind_name(w->call.kind));
             if (st) break;
         }
-        if (small)
-            small_turn(&c, j->turn, call.bytes);
+        work_turn(s, w, &p);
+        w->posted = ++w->turn < p.turns;
+        if (w->posted)
+            segment_post(s, &w->call);
         else
-            large_turn(&c, j->turn);
-        j->posted = ++j->turn < turns;
-        if (j->posted)
-            segment_post(s, &call);
-        else
-            j->done = true;
+            w->done = true;
     }
     if (src != on_stack) base_free(src);
+    return st;
+}
+
+xt_status shm_check_work(coll_group *g, const shm_work *w, int64_t *since) {
+    segment *s = g->state;
+    xt_status st = w->posted ? segment_check_missing(s, s->step, call_kind_name(w->call.kind)) : NULL;
+    return segment_confirm(&st, since) ? st : NULL;
+}
+
+xt_status shm_advance(coll_group *g, coll_job *j, int64_t deadline) {
+    shm_work w = {.how = SHM_REDUCE,
+                  .op = j->op,
+                  .dtype = j->dtype,
+                  .data = j->data,
+                  .count = j->count,
+                  .turn = j->turn,
+                  .posted = j->posted,
+                  .done = j->done,
+                  .call = {.kind = CALL_ALL_REDUCE,
+                           .op = (uint8_t)j->op,
+                           .dtype = (uint8_t)j->dtype,
+                           .bytes = j->count * xt_dtype_size(j->dtype),
+                           .tag = j->tag}};
+    xt_status st = shm_advance_work(g, &w, deadline);
+    j->turn = w.turn;
+    j->posted = w.posted;
+    j->done = w.done;
     return st;
 }
 

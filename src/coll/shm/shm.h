@@ -6,6 +6,35 @@
 
 extern const coll_transport shm_transport, alone_transport;
 
+/* A collective of a host's ranks that can be left while another rank is late: one half of what a collective of several
+ * hosts does (src/coll/mpi). Works of one group are done in the order in which they were begun, which must be the same
+ * on all its ranks. */
+typedef enum shm_how {
+    SHM_REDUCE, /* data, of count elements, in place */
+    SHM_GATHER, /* count bytes of each rank's src; on the root to data, by rank */
+    SHM_SPREAD /* count bytes of the root's data, to everybody's */
+} shm_how;
+typedef struct shm_work {
+    shm_how how;
+    coll_op op;
+    xt_dtype dtype;
+    int root;
+    const void *src;
+    void *data;
+    size_t count;
+    call_desc call; /* what the ranks say that they call, and compare */
+    size_t turn; /* from here on its own: all 0 at first */
+    bool posted, done;
+} shm_work;
+/* As far as it goes without waiting (deadline 0), or to the end. */
+xt_status shm_advance_work(coll_group *g, shm_work *w, int64_t deadline);
+/* An error when a rank that it waits for has ended, left or given up; NULL while they may still come. */
+xt_status shm_check_work(coll_group *g, const shm_work *w, int64_t *since); /* since: begins at 0 */
+/* One more segment of some ranks of g, or of all, told apart by key; takes segment_ranks. Their slots in g say what
+ * they do. */
+xt_status shm_side_group(coll_group *g, int *segment_ranks, int rank, int size, uint64_t key, int64_t deadline,
+                         coll_group **out);
+
 /* Messages call the ranks of g by these numbers, where they are part of a larger run. Borrowed. */
 void shm_rename_ranks(coll_group *g, const int *ranks);
 /* Some ranks of g, which shares memory; takes segment_ranks, those of sub's members in g. */
