@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "coll/open.h"
+#include "coll/shm/segment.h"
 #include "patience.h"
 #include "ranks.h"
 
@@ -301,6 +302,66 @@ static void dead_before_joining(void **state) {
     base_free(name);
 }
 
+/* A step wakes those who sleep once, however many come before it is complete: the bell counts. */
+enum { ROUNDS = 20 };
+
+static void wakes_body(const char *name, int rank, int size, void *arg) {
+    coll_group *g;
+    (void)arg;
+    RANK_OK(coll_open(name, rank, size, 100, &g));
+    const segment *s = g->state;
+    RANK_OK(coll_barrier(g, 100, "the start"));
+    uint32_t before = atomic_load(&s->head->bell);
+    for (int i = 0; i < ROUNDS; i++) {
+        usleep((unsigned)(rank * 500)); /* they come one after another, and sleep */
+        RANK_OK(coll_barrier(g, 100, "a round"));
+    }
+    uint32_t rung = atomic_load(&s->head->bell) - before;
+    if (rung > 2 * ROUNDS) fprintf(stderr, "the bell was rung %u times in %d steps of %d ranks\n", rung, ROUNDS, size);
+    RANK_CHECK(rung <= 2 * ROUNDS);
+    RANK_OK(coll_barrier(g, 100, "the end"));
+    coll_close(g);
+}
+
+static void a_step_wakes_once(void **state) {
+    (void)state;
+    for (int size = 6; size <= 24; size += 18) {
+        int codes[24];
+        run_ranks(size, wakes_body, NULL, codes);
+        for (int r = 0; r < size; r++) assert_int_equal(codes[r], 0);
+    }
+}
+
+/* In a group so large that calls are compared by a sum. */
+static void differs_body(const char *name, int rank, int size, void *arg) {
+    coll_group *g;
+    int32_t x[2] = {1, 1};
+    (void)arg;
+    RANK_OK(coll_open(name, rank, size, 100, &g));
+    for (int i = 0; i < 3; i++) RANK_OK(coll_all_reduce(g, COLL_SUM, XT_I32, x, 2));
+    RANK_CHECK(x[0] == size * size * size);
+    xt_status st = coll_all_reduce(g, COLL_SUM, XT_I32, x, rank == 11 ? 1 : 2);
+    RANK_CHECK(st);
+    const char *text = xt_status_message(st);
+    bool named = strstr(text, "the ranks make different collective calls: rank") && strstr(text, "rank 11 calls");
+    /* or who found it first has told this one, and given up */
+    RANK_CHECK(named || strstr(text, "has given up"));
+    if (!named) usleep(200000);
+    coll_close(g);
+    _exit(named ? 0 : 7);
+}
+
+static void differing_calls_of_many(void **state) {
+    (void)state;
+    int codes[20], named = 0;
+    run_ranks(20, differs_body, NULL, codes);
+    for (int r = 0; r < 20; r++) {
+        assert_true(codes[r] == 0 || codes[r] == 7);
+        named += codes[r] == 0;
+    }
+    assert_true(named > 0);
+}
+
 static void a_group_of_one(void **state) {
     (void)state;
     coll_group *g;
@@ -393,6 +454,8 @@ int main(void) {
         cmocka_unit_test(derived_names),
         cmocka_unit_test(refusals),
         cmocka_unit_test(dead_before_joining),
+        cmocka_unit_test(a_step_wakes_once),
+        cmocka_unit_test(differing_calls_of_many),
         cmocka_unit_test(a_group_of_one),
         cmocka_unit_test(without_memory),
         cmocka_unit_test(each_name_has_its_transport),

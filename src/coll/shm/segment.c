@@ -12,6 +12,7 @@
 /* A sleeping rank looks at the others' processes this often; "noticed within a second" is met with room. */
 #define SLICE_NS 200000000
 #define CONFIRM_NS 150000000
+enum { SCANNED = 16 /* ranks: in a larger segment steps and calls are counted */ };
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t ns) {
     struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -245,8 +246,16 @@ xt_status segment_check_missing(segment *s, uint64_t want, const char *what) {
     return NULL;
 }
 
+/* Few slots are read faster than a word is counted up by all. */
+static bool is_counted(const segment *s) {
+    return s->size > SCANNED;
+}
+
 static bool all_reached(segment *s, uint64_t want) {
-    return atomic_load(&s->head->posted) >= want * (uint64_t)s->size;
+    if (is_counted(s)) return atomic_load(&s->head->posted) >= want * (uint64_t)s->size;
+    for (int r = 0; r < s->size; r++)
+        if (atomic_load(&s->slots[r].seq) < want) return false;
+    return true;
 }
 
 static void spin_hint(void) {
@@ -307,16 +316,22 @@ static uint64_t call_hash(const call_desc *c) {
     return hash_bytes(c, sizeof *c, (hash128){c->tag, c->bytes}).lo;
 }
 
+static void count_step(segment *s, const call_desc *call) {
+    int parity = (int)(s->step & 1);
+    uint64_t hash = call_hash(call);
+    s->calls_sum[parity] += hash * (uint64_t)s->size;
+    atomic_fetch_add(&s->head->calls_sum[parity], hash);
+    atomic_fetch_add(&s->head->posted, 1);
+}
+
 void segment_post(segment *s, const call_desc *call) {
-    uint64_t want = ++s->step, hash = call_hash(call);
+    uint64_t want = ++s->step;
     seg_slot *own = &s->slots[s->rank];
     own->calls[want & 1] = *call;
-    s->calls_sum[want & 1] += hash * (uint64_t)s->size;
-    atomic_fetch_add(&s->head->calls_sum[want & 1], hash);
     atomic_store(&own->seq, want);
+    if (is_counted(s)) count_step(s, call);
     /* sequentially consistent with the sleepers' count in wait_step: no wake-up is lost */
-    bool last = atomic_fetch_add(&s->head->posted, 1) + 1 == want * (uint64_t)s->size;
-    if (last && atomic_load(&s->head->sleepers)) segment_ring(s);
+    if (atomic_load(&s->head->sleepers) && all_reached(s, want)) segment_ring(s);
 }
 
 bool segment_reached(segment *s) {
@@ -326,7 +341,7 @@ bool segment_reached(segment *s) {
 xt_status segment_settle(segment *s, const call_desc *call, int64_t deadline, const char *what) {
     uint64_t want = s->step;
     XT_TRY(wait_step(s, want, deadline, what));
-    bool same = atomic_load(&s->head->calls_sum[want & 1]) == s->calls_sum[want & 1];
+    bool same = is_counted(s) && atomic_load(&s->head->calls_sum[want & 1]) == s->calls_sum[want & 1];
     for (int r = 0; r < s->size && !same; r++) {
         call_desc other = s->slots[r].calls[want & 1];
         if (!same_call(call, &other)) return differing(s, call, r, &other);

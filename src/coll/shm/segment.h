@@ -10,11 +10,11 @@
  *  3. A slot is written by its rank only (and by the launcher, before the rank joins or after it ended).
  *  4. A waiter first spins, then sleeps on `bell` in slices; after each slice, and when a rank has left, it looks
  *     whether the missing ranks still live.
- *  5. `posted` counts all ranks' steps. Nobody reaches step s + 1 before step s is complete, so step s is complete when
- *     `posted` is at least size * s. Only the rank that completes a step rings the bell, and a waiter reads one word:
- *     a step of n ranks costs n arrivals and n wake-ups, however many of them share a core.
- *  6. `calls_sum` of a parity adds up what the ranks called in its steps, so that each compares its call with all
- *     others' by one word too. Only where that differs does anyone look through the slots. */
+ *  5. Only a rank that finds a step complete on its arrival rings the bell: a step of n ranks costs n arrivals and n
+ *     wake-ups, however many of them share a core.
+ *  6. In a segment of many ranks nobody reads all slots: `posted` counts all ranks' steps (nobody reaches step s + 1
+ *     before step s is complete, so that is when `posted` is at least size * s), and `calls_sum` of a parity adds up
+ * what they called in its steps. Where that differs from size times one's own, slots say who it is. */
 #ifndef XT_SRC_COLL_SHM_SEGMENT_H
 #define XT_SRC_COLL_SHM_SEGMENT_H
 
@@ -44,8 +44,8 @@ typedef struct seg_header {
     uint64_t slots_at, kv_at, kv_bytes, areas_at, area;
     _Alignas(64) _Atomic uint32_t bell;
     _Atomic uint32_t sleepers;
-    _Alignas(64) _Atomic uint64_t posted; /* invariant 5 */
-    _Atomic uint64_t calls_sum[2]; /* invariant 6 */
+    _Alignas(64) _Atomic uint64_t posted; /* invariant 6 */
+    _Atomic uint64_t calls_sum[2];
     _Atomic uint32_t given_up; /* ranks whose state is SLOT_FAILED */
     _Atomic uint32_t left; /* how often a rank has left, given up or not */
     _Alignas(64) _Atomic uint32_t kv_bell;
