@@ -26,6 +26,7 @@
 
 #include <xtrain/base.h>
 #include <xtrain/tensor.h>
+#include <xtrain/transforms.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,6 +56,33 @@ typedef struct xt_scan_opts {
     xt_scan_at(XT_HERE, fn, n_carry, carry, n_x, xs, n_y, ys, XT_OPTS(xt_scan_opts, __VA_ARGS__))
 XT_API bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry, int n_x, const xt_tensor *xs,
                        int n_y, xt_tensor *ys, xt_scan_opts o);
+
+/* torch.cond, lax.cond: out = on_true(in) where pred (one element) is not 0, else on_false(in): one of them runs. Both
+ * give outputs of the same shapes and dtypes, and may read what they like from outside. Gradients flow through the
+ * branch that ran. What cannot be done inside is as in xt_scan. */
+#define xt_cond(pred, on_true, on_false, n_in, in, n_out, out, user) \
+    xt_cond_at(XT_HERE, pred, on_true, on_false, n_in, in, n_out, out, user)
+XT_API bool xt_cond_at(const xt_src *src, xt_tensor pred, xt_fn on_true, xt_fn on_false, int n_in, const xt_tensor *in,
+                       int n_out, xt_tensor *out, void *user);
+
+/* lax.while_loop: while cond(state) holds (one element, not 0), fn gives the next states, each of the shape and dtype
+ * it had; state is replaced by the last ones. Gradients flow to the first states and whatever fn reads from outside.
+ * Without max_steps nothing is kept for them: the backward pass runs the loop anew up to each step, which takes the
+ * square of the number of steps in time (a loop that counts from a constant to a constant is seen, and its states are
+ * kept). With max_steps the loop ends there at the latest, and states of so many steps are kept, as xt_scan does. */
+typedef xt_tensor (*xt_while_cond_fn)(const xt_tensor *state, void *user);
+typedef void (*xt_while_fn)(xt_tensor *state, void *user);
+#define XT_DEFAULTS_xt_while_opts(is) is(max_steps, -1)
+XT_DEFAULTS_OF(xt_while_opts)
+typedef struct xt_while_opts {
+    size_t struct_size XT_SIZE(xt_while_opts);
+    int64_t max_steps XT_IS(xt_while_opts, max_steps); /* -1: as many as it takes */
+    void *user; /* passed to both */
+} xt_while_opts;
+#define xt_while(cond, fn, n, ...) XT_WHILE_(cond, fn, n, __VA_ARGS__, )
+#define XT_WHILE_(cond, fn, n, state, ...) xt_while_at(XT_HERE, cond, fn, n, state, XT_OPTS(xt_while_opts, __VA_ARGS__))
+XT_API bool xt_while_at(const xt_src *src, xt_while_cond_fn cond, xt_while_fn fn, int n, xt_tensor *state,
+                        xt_while_opts o);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include <xtrain/functional.h>
 #include <xtrain/loop.h>
 #include <xtrain/step.h>
+#include <xtrain/transforms.h>
 #include <xtrain/module.h>
 #include <xtrain/layers.h>
 #include <xtrain/optim.h>

@@ -50,6 +50,9 @@ typedef struct grad_walk {
     void *user;
     const grad_region *regions;
     size_t n_regions;
+    /* Asked before the rule of an optimization_barrier: fills d_in in its place, or leaves *out_done false. NULL: there
+     * are none. */
+    xt_status (*custom)(grad_call *c, bool *out_done);
 } grad_walk;
 
 /* Appends to `b` the gradients of the roots; out[i] is that of leaves[i], or NULL when nothing reaches it. A leaf may

@@ -272,7 +272,8 @@ xt_status grad_sweep_inner(grad_inner *in, ir_builder *b, size_t n_roots, ir_val
                    .leaves = leaves,
                    .needs = inner_needs,
                    .flows = in->outer->flows ? inner_flows : NULL,
-                   .user = in};
+                   .user = in,
+                   .custom = in->outer->custom};
     grad_mark_dependence(in);
     return grad_sweep(b, &w, out);
 }

@@ -163,6 +163,7 @@ static xt_status differentiate(recompute *r, const grad_walk *w, size_t k, size_
                        .needs = w->needs,
                        .flows = w->flows,
                        .user = w->user,
+                       .custom = w->custom,
                        .regions = inner_now,
                        .n_regions = n_inner};
     XT_TRY(grad_sweep(r->b, &again, grads));

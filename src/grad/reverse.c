@@ -98,7 +98,9 @@ static xt_status step(sweep *s, const ir_op *op, const grad_walk *w) {
 
     s->b->src = op->src;
     s->b->path = op->path;
-    XT_TRY(rule->fn(&call));
+    bool done = false;
+    if (w->custom && op->code == OP_optimization_barrier) XT_TRY(w->custom(&call, &done));
+    if (!done) XT_TRY(rule->fn(&call));
     XT_TRY(take_status(s->b));
     XT_TRY(check_types(op, d_in));
     for (size_t i = 0; i < op->n_in; i++)

@@ -132,11 +132,14 @@ bool lazy_refuse_second_step(const xt_src *src, const char *what); /* true, with
 bool lazy_is_error(xt_tensor t);
 src_id lazy_src(xt_tensor t); /* where it was made */
 
-/* --- the body of a loop (loop.c): recorded once, in a block of its own, and run many times --- */
+/* --- the body of a loop (loop.c): recorded once, in a block of its own, and run many times; and a branch, which runs
+ * once or not at all --- */
 typedef struct lazy_loop {
+    const char *what; /* for messages: "xt_scan" */
     const xt_src *src;
-    ir_block *body; /* args[0] is the iteration, i64; NULL: the loop could not begin */
-    int64_t length;
+    ir_block *body; /* args[0] is the iteration, i64 (a branch has none); NULL: the loop could not begin */
+    int64_t length; /* 0: not known */
+    bool branch;
     const struct lazy_loop *outer;
     ir_builder around; /* where the builder stood */
     ir_op *settled;
@@ -144,7 +147,8 @@ typedef struct lazy_loop {
 } lazy_loop;
 /* From here on ops are recorded in l->body; l is the caller's and must stay where it is until lazy_loop_end, which
  * must follow unless this fails. */
-xt_status lazy_loop_begin(lazy_loop *l, const xt_src *src, int64_t length);
+xt_status lazy_loop_begin(lazy_loop *l, const char *what, const xt_src *src, int64_t length);
+xt_status lazy_branch_begin(lazy_loop *l, const char *what, const xt_src *src); /* the same, without arguments */
 /* The builder stands again where it stood, and handles of the body are dead. What the builder met in the body is the
  * status. */
 xt_status lazy_loop_end(lazy_loop *l);
@@ -252,6 +256,30 @@ typedef struct lazy_block {
 lazy_block lazy_block_begin(void);
 void lazy_block_end(lazy_block k);
 
+/* Between the two gradients are recorded, also under xt_no_grad_begin: of what somebody asked for by a function. */
+int lazy_grad_allow(void);
+void lazy_grad_as_before(int was);
+/* A derivative of the user's own (custom.c). The op gives its operands (inputs, saved values, outputs) as results; what
+ * flows to the outputs goes through `fn` on its way to the inputs, where and how often the op comes to be
+ * differentiated: in loops, blocks that are computed again and copies of any kind. `fn` is borrowed until then. */
+typedef struct lazy_custom {
+    /* fills d_in from handles of this trace, none where nothing flows; false: it failed, with an error pending */
+    bool (*fn)(void (*user_fn)(void), void *user, const xt_src *src, const xt_tensor *saved, const xt_tensor *d_out,
+               xt_tensor *d_in);
+    void (*user_fn)(void);
+    void *user;
+    src_id src;
+    int n_in, n_saved, n_out;
+} lazy_custom;
+ir_op *lazy_custom_op(const lazy_custom *g, ir_value *const *values);
+bool lazy_is_custom(const ir_op *op);
+/* What was recorded behind `before` (NULL: in this block) does what `from` did under another form: what from's owner
+ * noted (no gradient was wanted) holds for it, and for `to` what was noted of `v`. */
+void lazy_note_replayed(const ir_op *from, ir_op *before);
+/* `copy` is `from` with other operands: all that was noted holds. in_region: it stands in a region that was made by
+ * hand, else behind what was recorded last. */
+void lazy_note_copy(const ir_op *from, ir_op *copy, bool in_region);
+void lazy_note_value(const ir_value *v, ir_value *to);
 void lazy_no_grad_value(ir_value *v); /* nothing flows back through v (detach, the max of a softmax) */
 bool lazy_needs_grad(const ir_value *v); /* a gradient flows to what v was computed from */
 void lazy_want_grad(ir_value *v); /* and to v itself, an argument of a block, if its type has derivatives */

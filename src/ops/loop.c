@@ -213,7 +213,7 @@ static xt_status take_carries(scan *s, ir_builder *b, ir_block *body) {
  * error pending. */
 static ir_block *make_body(scan *s, ir_builder *b) {
     lazy_loop loop;
-    xt_status st = lazy_loop_begin(&loop, s->src, s->length);
+    xt_status st = lazy_loop_begin(&loop, "xt_scan", s->src, s->length);
     if (!st) {
         st = take_carries(s, b, loop.body);
         if (!st) st = record_body(s, b, loop.body);

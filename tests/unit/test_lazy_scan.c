@@ -325,7 +325,7 @@ static void mistakes(void **state) {
     int nine = 9;
     assert_true(xt_scan(wrong, 1, &a.h, 1, &a.x, 1, &y, .user = &nine));
     xt_sum(escaped);
-    refused("belonged to one step of the loop");
+    refused("belonged to one step of the loop or branch");
     a = inputs();
     assert_false(xt_scan(plain, 1, &a.h, 0, NULL, 1, &y, .user = &a.p));
     refused(".length = -1 is out of range");

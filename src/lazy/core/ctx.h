@@ -222,6 +222,9 @@ typedef struct lazy_ctx {
     lazy_switch_lines switched_at;
     lazy_replay_log *replay_log; /* a compiled step function is being recorded */
     const lazy_loop *loop; /* the innermost loop whose body is being recorded */
+    const char *left_loop; /* the function that began one last: what is said when it is left by longjmp */
+    lazy_custom *customs; /* custom.c: by number, of this thread's life */
+    size_t n_customs, cap_customs;
 
     /* Kept here for parts above, which free it when they are told that the thread goes (lazy_guest). The core looks at
      * none of it. */
@@ -291,7 +294,7 @@ void lazy_drop_trace(lazy_ctx *c);
 /* bits of ir_value.user: wants a gradient; xt_grad_of is after it; see lazy_key_tree */
 enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2, LAZY_V_REACHED = 4, LAZY_V_BASE = 8 };
 /* ir_op.user: flags are known; recorded where no gradient was wanted */
-enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2 };
+enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2, LAZY_OP_CUSTOM = 8 /* from this bit on: lazy_custom + 1 */ };
 bool lazy_v_no_grad(const ir_value *v); /* lazy_no_grad_value was called for it */
 void lazy_settle(lazy_ctx *c); /* the flags of everything recorded so far */
 bool lazy_v_needs_grad(const ir_value *v);

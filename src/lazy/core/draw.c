@@ -98,9 +98,10 @@ xt_tensor lazy_rng_key(const xt_src *src) {
             lazy_replay_log_add(
                 c, (lazy_replay_item){.kind = LAZY_REPLAY_RNG, .pack = (int)(p - c->packs), .at = at, .draw = d});
     }
-    if (x && c->loop) { /* word 2 is the draw: one for each run of the body */
+    ir_value *run = x && c->loop ? lazy_loop_draw(c, b) : NULL;
+    if (run) { /* word 2 is the draw: one for each run of the body */
         int64_t one = 1, low = 2, high = 1;
-        ir_value *run = ir_reshape(b, lazy_loop_draw(c, b), 1, &one);
+        run = ir_reshape(b, run, 1, &one);
         x = ir_add(b, x, ir_pad(b, run, ir_splat(b, ir_scalar(XT_U32), 0), &low, &high, NULL));
     }
     return lazy_wrap(x, "a random key");

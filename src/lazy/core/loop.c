@@ -26,7 +26,9 @@ static void loop_left(lazy_ctx *c) {
     c->b.before = NULL;
     xt_status_free(c->b.status);
     c->b.status = NULL;
-    said_left(c, "the function of xt_scan");
+    char what[64];
+    snprintf(what, sizeof what, "the function of %s", c->left_loop);
+    said_left(c, what);
 }
 
 __attribute__((noinline)) void lazy_forget_left_now(lazy_ctx *c) {
@@ -42,10 +44,10 @@ bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what) {
     lazy_forget_left(c);
     if (!c->loop) return false;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                         "%s inside the function of xt_scan, called at %s:%d: it is recorded once and runs for every "
-                         "step, so nothing in it has one value; give it out as carry or output and do this after the "
-                         "loop",
-                         what, c->loop->src->file, c->loop->src->line));
+                         "%s inside the function of %s, called at %s:%d: it is recorded once, for every step, example "
+                         "or branch that will run, so nothing in it has one value; give it out as carry or output and "
+                         "do this after it",
+                         what, c->loop->what, c->loop->src->file, c->loop->src->line));
     return true;
 }
 
@@ -54,14 +56,21 @@ bool lazy_refuse_in_loop(const xt_src *src, const char *what) {
     return c && lazy_in_loop(c, src, what);
 }
 
+/* A loop that runs until something holds has draws of its own for so many iterations; later ones draw what comes
+ * behind the loop. */
+enum { UNKNOWN_RUNS = 1 << 16 };
+
+static uint32_t runs_of(const lazy_loop *l) {
+    return l->branch ? 1 : l->length ? (uint32_t)l->length : UNKNOWN_RUNS;
+}
+
 ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b) {
     ir_value *n = NULL;
     for (const lazy_loop *l = c->loop; l; l = l->outer) {
+        if (l->branch) continue;
         ir_value *i = ir_convert(b, l->body->args[0], XT_U32);
-        for (const lazy_loop *k = c->loop; k != l; k = k->outer) {
-            ir_value *length = ir_splat(b, ir_scalar(XT_U32), (double)(uint32_t)k->length);
-            i = ir_multiply(b, i, length);
-        }
+        for (const lazy_loop *k = c->loop; k != l; k = k->outer)
+            if (!k->branch) i = ir_multiply(b, i, ir_splat(b, ir_scalar(XT_U32), (double)runs_of(k)));
         n = n ? ir_add(b, n, i) : i;
     }
     return n;
@@ -69,15 +78,15 @@ ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b) {
 
 uint32_t lazy_loop_runs(const lazy_ctx *c) {
     uint32_t n = 1;
-    for (const lazy_loop *l = c->loop; l; l = l->outer) n *= (uint32_t)l->length;
+    for (const lazy_loop *l = c->loop; l; l = l->outer) n *= runs_of(l);
     return n;
 }
 
-xt_status lazy_loop_begin(lazy_loop *l, const xt_src *src, int64_t length) {
+static xt_status begin(lazy_loop *l) {
     lazy_ctx *c = lazy_ctx_get();
-    *l = (lazy_loop){.src = src, .length = length};
     ir_block *body = c ? ir_block_new(c->b.m) : NULL;
-    if (!body || !ir_block_arg(c->b.m, body, ir_scalar(XT_I64))) return status_oom(sizeof *body, "the body of a loop");
+    if (!body || (!l->branch && !ir_block_arg(c->b.m, body, ir_scalar(XT_I64))))
+        return status_oom(sizeof *body, "the body of a loop");
     lazy_settle(c);
     l->body = body;
     l->outer = c->loop;
@@ -88,7 +97,18 @@ xt_status lazy_loop_begin(lazy_loop *l, const xt_src *src, int64_t length) {
     c->b.before = NULL;
     c->settled = NULL;
     c->loop = l;
+    c->left_loop = l->what;
     return NULL;
+}
+
+xt_status lazy_loop_begin(lazy_loop *l, const char *what, const xt_src *src, int64_t length) {
+    *l = (lazy_loop){.what = what, .src = src, .length = length};
+    return begin(l);
+}
+
+xt_status lazy_branch_begin(lazy_loop *l, const char *what, const xt_src *src) {
+    *l = (lazy_loop){.what = what, .src = src, .branch = true};
+    return begin(l);
 }
 
 /* Handles of one iteration mean nothing behind it. */
@@ -109,6 +129,7 @@ xt_status lazy_loop_end(lazy_loop *l) {
     xt_status s = c->b.status;
     c->b.status = NULL;
     c->loop = l->outer;
+    if (l->outer) c->left_loop = l->outer->what;
     c->settled = l->settled;
     c->b.block = l->around.block;
     c->b.before = l->around.before;

@@ -121,8 +121,9 @@ void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *wh
         src_text(c->slots[t.slot].past[k].died, died, sizeof died);
         if (step == LAZY_DIED_IN_LOOP)
             lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                                 "%s: this tensor is dead: made at %s inside the function of xt_scan, it belonged to "
-                                 "one step of the loop at %s; give it out as carry or output",
+                                 "%s: this tensor is dead: made at %s inside a function that was recorded once "
+                                 "(xt_scan, xt_while, xt_cond, xt_vmap), it belonged to one step of the loop or branch "
+                                 "at %s; give it out as carry or output",
                                  what, made, died));
         else if (step < 0)
             lazy_fail(status_new(XT_FAILED_PRECONDITION, src,

@@ -93,6 +93,59 @@ void lazy_settle(lazy_ctx *c) {
     }
 }
 
+void lazy_note_replayed(const ir_op *from, ir_op *before) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || !from->user) return;
+    for (ir_op *op = before ? before->next : c->b.block->first; op; op = op->next)
+        if (!op->user && from->user == LAZY_OP_NO_GRAD) op->user = LAZY_OP_NO_GRAD;
+}
+
+static void note_regions(const ir_op *from, ir_op *copy) {
+    for (uint32_t r = 0; r < from->n_regions; r++) {
+        const ir_op *a = from->regions[r].block ? from->regions[r].block->first : NULL;
+        ir_op *b = a ? copy->regions[r].block->first : NULL;
+        for (; a && b; a = a->next, b = b->next) lazy_note_copy(a, b, true);
+    }
+}
+
+void lazy_note_copy(const ir_op *from, ir_op *copy, bool in_region) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    note_regions(from, copy);
+    for (uint32_t i = 0; i < from->n_out; i++) {
+        if (in_region)
+            copy->out[i].user = from->out[i].user;
+        else
+            lazy_note_value(&from->out[i], &copy->out[i]);
+    }
+    if (in_region || from->user == LAZY_OP_NO_GRAD) {
+        copy->user = from->user;
+        return;
+    }
+    lazy_settle(c);
+    if (copy->user != LAZY_OP_NO_GRAD) copy->user |= from->user & ~(uint64_t)(LAZY_OP_CUSTOM - 1);
+}
+
+void lazy_note_value(const ir_value *v, ir_value *to) {
+    if (to && lazy_v_no_grad(v)) lazy_no_grad_value(to);
+}
+
+int lazy_grad_allow(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return 0;
+    lazy_settle(c);
+    int was = c->no_grad;
+    c->no_grad = 0;
+    return was;
+}
+
+void lazy_grad_as_before(int was) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    lazy_settle(c);
+    c->no_grad = was;
+}
+
 ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf) {
     ir_value *v = ir_func_arg(c->func, type);
     if (!v || !VEC_PUSH(c->leaves, c->n_leaves, c->cap_leaves, leaf)) {

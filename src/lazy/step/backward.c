@@ -97,13 +97,13 @@ void lazy_set_grad(xt_tensor t, xt_tensor g) {
     if (old.slot && (old.slot != g.slot || old.generation != g.generation)) let_go(c, old);
 }
 
-static ir_value *conjugate(ir_builder *b, ir_value *x) {
+ir_value *lazy_conjugate(ir_builder *b, ir_value *x) {
     return x && ir_dtype_is_complex(x->type->dtype) ? ir_complex(b, ir_real(b, x), ir_negate(b, ir_imag(b, x))) : x;
 }
 
 static void add_gradient(lazy_ctx *c, uint32_t slot, ir_value *g) {
     xt_tensor old = c->slots[slot].grad;
-    g = conjugate(&c->b, g);
+    g = lazy_conjugate(&c->b, g);
     if (lazy_slot_of(c, old)) {
         ir_value *sum = ir_add(&c->b, lazy_value(old), g);
         lazy_assign(old, lazy_wrap(sum, "xt_backward"));
@@ -175,6 +175,7 @@ static xt_status sweep(lazy_ctx *c, ir_value *root, ir_value *seed, const leaves
                    .needs = needs,
                    .flows = flows,
                    .user = &bit,
+                   .custom = lazy_custom_rule,
                    .regions = c->regions,
                    .n_regions = c->n_regions};
     src_id here = b->src;
@@ -316,6 +317,11 @@ static bool asked_for(lazy_ctx *c, const xt_src *src, int n, const xt_tensor *te
                                  k, xt_dtype_name(v->type->dtype)));
             return false;
         }
+        /* A walk stays in its block: what lies outside is read by every run of the body. */
+        if (c->loop && v->block != c->loop->body) {
+            lazy_in_loop(c, src, "xt_grad_of by a tensor from outside (xt_vjp by what is handed to it can be done)");
+            return false;
+        }
         if (!add_leaf(l, c, tensors[k].slot, v) || !add_pasts(l, c, tensors[k].slot)) {
             lazy_fail(status_oom(sizeof *l->at, "xt_grad_of"));
             return false;
@@ -342,7 +348,7 @@ static ir_value *seed_of(lazy_ctx *c, const xt_src *src, const ir_value *root, x
         str_free(&got);
         return NULL;
     }
-    return conjugate(b, ir_convert(b, seed, root->type->dtype));
+    return lazy_conjugate(b, ir_convert(b, seed, root->type->dtype));
 }
 
 static bool give(lazy_ctx *c, const xt_src *src, int n, const size_t *first, ir_value *const *grads,
@@ -360,7 +366,7 @@ static bool give(lazy_ctx *c, const xt_src *src, int n, const size_t *first, ir_
             return false;
         }
         c->no_grad += o->create_graph != XT_ON;
-        out[k] = lazy_wrap(conjugate(&c->b, g), "xt_grad_of");
+        out[k] = lazy_wrap(lazy_conjugate(&c->b, g), "xt_grad_of");
         c->no_grad -= o->create_graph != XT_ON;
         if (xt_is_error(out[k])) return false;
     }
@@ -377,7 +383,7 @@ bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_ten
         return false;
     }
     memset(out_grads, 0, (size_t)n * sizeof *out_grads);
-    if (lazy_in_loop(c, src, "xt_grad_of")) return false;
+    lazy_forget_left(c);
     c->used.backward = true;
     lazy_begin(src);
     leaves l = {0};
@@ -388,7 +394,7 @@ bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_ten
     if (!first || !root ||
         (!o.grad_output.slot && !one_element(root, src, "xt_grad_of", "give .grad_output, or take xt_sum of it")))
         goto done;
-    if (!lazy_detached_graft(c, src, "xt_grad_of", root)) goto done;
+    if (!c->loop && !lazy_detached_graft(c, src, "xt_grad_of", root)) goto done;
     if (!asked_for(c, src, n, tensors, &l, first) || !(seed = seed_of(c, src, root, o.grad_output))) goto done;
     if (!(grads = base_calloc(l.n + 1, sizeof *grads))) {
         lazy_fail(status_oom(l.n * sizeof *grads, "xt_grad_of"));

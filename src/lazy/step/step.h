@@ -156,4 +156,10 @@ void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src);
 /* value.c: t's value is computed when this returns */
 xt_status lazy_compute_now(lazy_ctx *c, xt_tensor t, const xt_src *src);
 
+/* backward.c: PyTorch's complex gradients are conjugated, those of src/grad are not */
+ir_value *lazy_conjugate(ir_builder *b, ir_value *x);
+/* custom.c: for grad_walk.custom */
+struct grad_call;
+xt_status lazy_custom_rule(struct grad_call *call, bool *out_done);
+
 #endif
