@@ -164,7 +164,8 @@ static bool dot_general(batch_call *c) {
 static bool convolution(batch_call *c) {
     const ir_op *op = c->op;
     ir_builder *b = c->t->b;
-    int64_t groups = ir_get_int(op, IR_A_feature_group_count, 1), batch_groups = ir_get_int(op, IR_A_batch_group_count, 1);
+    int64_t groups = ir_get_int(op, IR_A_feature_group_count, 1),
+            batch_groups = ir_get_int(op, IR_A_batch_group_count, 1);
     bool x = c->in[0].batched, w = c->in[1].batched;
     if (batch_groups != 1 || (w && groups != 1)) return false;
     ir_value *in[2] = {c->in[0].v, c->in[1].v};
@@ -243,7 +244,8 @@ static bool with_ints(batch_call *c, ir_attr_key key, int64_t front) {
 }
 
 static bool with_dim(batch_call *c, ir_attr_key key) {
-    int64_t last = (int64_t)c->op->in[0]->type->rank - 1, dim = ir_get_int(c->op, key, key == IR_A_dimension ? last : 0);
+    int64_t last = (int64_t)c->op->in[0]->type->rank - 1,
+            dim = ir_get_int(c->op, key, key == IR_A_dimension ? last : 0);
     ir_attr a = ir_attr_int(key, dim < 0 ? dim : dim + 1);
     return plain(c, 1, &a);
 }

@@ -254,7 +254,8 @@ static bool unbounded(until *u, xt_tensor *state) {
 }
 
 /* --- with a largest number of steps: a scan of so many, in which those behind the last do nothing. What its backward
- * pass needs is kept, where a loop of unknown length would have to be run again from its beginning for every step. --- */
+ * pass needs is kept, where a loop of unknown length would have to be run again from its beginning for every step. ---
+ */
 static void one_step(const xt_tensor *in, xt_tensor *out, void *user) {
     const until *u = user;
     for (int k = 0; k < u->n; k++) out[k] = in[k];
@@ -286,8 +287,7 @@ static bool bounded(until *u, xt_tensor *state, int64_t most) {
     if (ok) {
         carry[0] = lazy_wrap(ir_splat(b, ir_scalar(XT_BOOL), 1), "xt_while");
         memcpy(carry + 1, state, (size_t)u->n * sizeof *carry);
-        ok = xt_scan_at(u->src, scanned, u->n + 1, carry, 0, NULL, 0, NULL,
-                        (xt_scan_opts){.length = most, .user = u});
+        ok = xt_scan_at(u->src, scanned, u->n + 1, carry, 0, NULL, 0, NULL, (xt_scan_opts){.length = most, .user = u});
         memcpy(state, carry + 1, (size_t)u->n * sizeof *carry);
     }
     base_free(carry);

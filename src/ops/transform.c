@@ -73,7 +73,8 @@ static bool begin(call *c, const xt_tensor *in) {
 static bool end(call *c, bool ok, int n, xt_tensor *a, int m, xt_tensor *b) {
     lazy_grad_as_before(c->was);
     base_free(c->args);
-    if (ok && c->was) ok = (!a || function_copies(c->src, c->what, n, a, a)) && function_copies(c->src, c->what, m, b, b);
+    if (ok && c->was)
+        ok = (!a || function_copies(c->src, c->what, n, a, a)) && function_copies(c->src, c->what, m, b, b);
     if (ok && !lazy_pending()) return true;
     function_failed(c->src, c->what, a ? n : 0, a);
     function_failed(c->src, c->what, m, b);
@@ -84,15 +85,18 @@ static bool one_element(const call *c, xt_tensor out) {
     ops_text text;
     const ir_type *t = lazy_type(out);
     if (!t || (t->count == 1 && real_or_complex(t))) return t != NULL;
-    lazy_error(c->src, XT_INVALID_ARGUMENT, "%s: the function gives %s %s: expected one float (xt_sum or xt_mean of it)",
-               c->what, xt_dtype_name(t->dtype), ops_shape(t, &text));
+    lazy_error(c->src, XT_INVALID_ARGUMENT,
+               "%s: the function gives %s %s: expected one float (xt_sum or xt_mean of it)", c->what,
+               xt_dtype_name(t->dtype), ops_shape(t, &text));
     return false;
 }
 
-bool xt_vjp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, int n_out, const xt_tensor *d_out,
-               xt_tensor *out, xt_tensor *d_in) {
+bool xt_vjp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, int n_out,
+               const xt_tensor *d_out, xt_tensor *out, xt_tensor *d_in) {
     call c = {.src = src, .what = "xt_vjp", .fn = fn, .user = user, .n_in = n_in, .n_out = n_out};
-    function_arg args[] = {{"inputs", n_in, 1, in}, {"gradients", n_in, 1, d_in}, {"outputs", n_out, 1, out},
+    function_arg args[] = {{"inputs", n_in, 1, in},
+                           {"gradients", n_in, 1, d_in},
+                           {"outputs", n_out, 1, out},
                            {"cotangents", n_out, 1, d_out}};
     lazy_begin(src);
     if (!function_args_fit(src, c.what, fn != NULL, BASE_COUNT(args), args)) return false;
@@ -158,8 +162,8 @@ static xt_tensor *tangents(const call *c, const xt_tensor *d_in) {
 bool xt_jvp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, const xt_tensor *d_in, int n_out,
                xt_tensor *out, xt_tensor *d_out) {
     call c = {.src = src, .what = "xt_jvp", .fn = fn, .user = user, .n_in = n_in, .n_out = n_out};
-    function_arg args[] = {{"inputs", n_in, 1, in}, {"tangents", n_in, 1, d_in}, {"outputs", n_out, 1, out},
-                           {"results", n_out, 1, d_out}};
+    function_arg args[] = {
+        {"inputs", n_in, 1, in}, {"tangents", n_in, 1, d_in}, {"outputs", n_out, 1, out}, {"results", n_out, 1, d_out}};
     lazy_begin(src);
     if (!function_args_fit(src, c.what, fn != NULL, BASE_COUNT(args), args)) return false;
     xt_tensor *d = NULL;
@@ -207,8 +211,9 @@ static bool record_rows(batch *t, call *c, const xt_tensor *in, xt_tensor *out, 
     const ir_type *type = ok ? lazy_type(*out) : NULL;
     ops_text text;
     if (type && !real_or_complex(type)) {
-        lazy_error(c->src, XT_INVALID_ARGUMENT, "%s: the function gives %s %s, which has no derivative: expected floats",
-                   c->what, xt_dtype_name(type->dtype), ops_shape(type, &text));
+        lazy_error(c->src, XT_INVALID_ARGUMENT,
+                   "%s: the function gives %s %s, which has no derivative: expected floats", c->what,
+                   xt_dtype_name(type->dtype), ops_shape(type, &text));
         type = NULL;
     }
     if (type) {

@@ -46,7 +46,26 @@ static const PJRT_Api api = {
 #undef PJRT_FN
 #undef PJRT_FN_VOID
 
+static const face_end_fn ends[FACE_HANDLE_KINDS] = {
+    [FACE_CLIENT] = face_client_end,
+    [FACE_DEVICE] = face_device_end,
+    [FACE_DESCRIPTION] = face_description_end,
+    [FACE_MEMORY] = face_memory_end,
+    [FACE_BUFFER] = face_buffer_end,
+    [FACE_EVENT] = face_event_end,
+    [FACE_LOADED] = face_loaded_end,
+    [FACE_EXECUTABLE] = face_executable_end,
+    [FACE_TOPOLOGY] = face_topology_end,
+    [FACE_TRANSFER] = face_transfer_end,
+    [FACE_TRACKING] = face_tracking_end,
+    [FACE_CONTEXT] = face_context_end,
+    [FACE_ALIAS] = face_alias_end,
+    [FACE_LAYOUT] = face_layout_end,
+    [FACE_ERROR] = face_error_end,
+};
+
 XT_API const PJRT_Api *GetPjrtApi(void);
 const PJRT_Api *GetPjrtApi(void) {
+    face_set_ends(ends);
     return &api;
 }

@@ -53,7 +53,8 @@ typedef enum face_handle_kind {
     FACE_ERROR,
     FACE_PENDING,
     FACE_DEPENDENCY,
-    FACE_PROFILER
+    FACE_PROFILER,
+    FACE_HANDLE_KINDS
 } face_handle_kind;
 /* clang-format off */
 #define FACE_KIND_OF(p) \
@@ -95,7 +96,10 @@ bool face_end(const void *handle, face_handle_kind kind); /* the same, and takes
 /* Of what lives in another object: no client holds it any more. True: a call still has it, and its NAME_end comes then.
  */
 bool face_retire(void *handle, face_handle_kind kind);
-/* What a destroyed handle stands for goes: the reference that it was. */
+/* What a destroyed handle stands for goes: the reference that it was. api.c names them all, by kind, before a client
+ * has a handle; kinds without one are not pinned. */
+typedef void (*face_end_fn)(void *handle);
+void face_set_ends(const face_end_fn *by_kind); /* [FACE_HANDLE_KINDS]; kept */
 void face_client_end(void *handle);
 void face_device_end(void *handle);
 void face_description_end(void *handle);

@@ -162,23 +162,15 @@ bool face_is_given(const void *handle, face_handle_kind kind) {
 }
 
 /* --- pins --- */
-static void (*const ends[KIND + 1])(void *handle) = {
-    [FACE_CLIENT] = face_client_end,
-    [FACE_DEVICE] = face_device_end,
-    [FACE_DESCRIPTION] = face_description_end,
-    [FACE_MEMORY] = face_memory_end,
-    [FACE_BUFFER] = face_buffer_end,
-    [FACE_EVENT] = face_event_end,
-    [FACE_LOADED] = face_loaded_end,
-    [FACE_EXECUTABLE] = face_executable_end,
-    [FACE_TOPOLOGY] = face_topology_end,
-    [FACE_TRANSFER] = face_transfer_end,
-    [FACE_TRACKING] = face_tracking_end,
-    [FACE_CONTEXT] = face_context_end,
-    [FACE_ALIAS] = face_alias_end,
-    [FACE_LAYOUT] = face_layout_end,
-    [FACE_ERROR] = face_error_end,
-};
+static const face_end_fn *_Atomic table_of_ends; /* by kind; set before there is a handle */
+
+void face_set_ends(const face_end_fn *by_kind) {
+    atomic_store_explicit(&table_of_ends, by_kind, memory_order_release);
+}
+
+static face_end_fn end_of(face_handle_kind kind) {
+    return atomic_load_explicit(&table_of_ends, memory_order_acquire)[kind];
+}
 
 typedef struct pinned {
     void *handle;
@@ -225,7 +217,7 @@ static void unpin(void *handle, face_handle_kind kind) {
     was = atomic_fetch_and_explicit(word, ~(uint64_t)ENDS, memory_order_acq_rel);
     if (!(was & ENDS)) return;
     atomic_compare_exchange_strong(word, &bare, 0);
-    ends[kind](handle);
+    end_of(kind)(handle);
 }
 
 void face_call_end(face_call c) {
@@ -233,7 +225,7 @@ void face_call_end(face_call c) {
     while (m->n > c.mark) {
         pinned p = *pinned_at(m, --m->n);
         if (p.ends)
-            ends[p.kind](p.handle);
+            end_of(p.kind)(p.handle);
         else
             unpin(p.handle, p.kind);
     }
@@ -246,7 +238,7 @@ void face_call_end(face_call c) {
 
 bool face_hold(const void *handle, face_handle_kind kind) {
     pinning *m = &mine;
-    if (!m->calls || !ends[kind]) return face_is_given(handle, kind);
+    if (!m->calls || !end_of(kind)) return face_is_given(handle, kind);
     atomic_uint_fast64_t *word = word_of(handle);
     uint64_t was = word ? atomic_load_explicit(word, memory_order_acquire) : 0;
     if (!has_room(m)) return false;
@@ -260,7 +252,7 @@ bool face_hold(const void *handle, face_handle_kind kind) {
 /* The last one leaves the end to the calls that pin it, itself among them; where there are none it is this call's. */
 bool face_end(const void *handle, face_handle_kind kind) {
     pinning *m = &mine;
-    assert(m->calls && ends[kind]);
+    assert(m->calls && end_of(kind));
     atomic_uint_fast64_t *word = word_of(handle);
     uint64_t was = word ? atomic_load_explicit(word, memory_order_acquire) : 0, now;
     bool later;

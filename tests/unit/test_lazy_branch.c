@@ -315,8 +315,12 @@ static void mistakes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outside_their_axis), cmocka_unit_test(branches), cmocka_unit_test(loops),
-        cmocka_unit_test(counts),             cmocka_unit_test(nested),   cmocka_unit_test(draws),
+        cmocka_unit_test(outside_their_axis),
+        cmocka_unit_test(branches),
+        cmocka_unit_test(loops),
+        cmocka_unit_test(counts),
+        cmocka_unit_test(nested),
+        cmocka_unit_test(draws),
         cmocka_unit_test(mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

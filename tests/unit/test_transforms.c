@@ -330,8 +330,7 @@ static void check_row(const struct row *r, bool shared) {
     xt_tensor x = xt_requires_grad(NUMBERS(1, 3, N, 4), true);
     xt_tensor y = xt_requires_grad(shared ? NUMBERS(2, 3, 4) : NUMBERS(2, N, 3, 4), true);
     shared_weight = xt_requires_grad(NUMBERS(3, 4, 3), true);
-    if (r->fn != v_matmul && r->fn != v_batched_matmul)
-        shared_weight = xt_requires_grad(NUMBERS(3, 3, 4), true);
+    if (r->fn != v_matmul && r->fn != v_batched_matmul) shared_weight = xt_requires_grad(NUMBERS(3, 3, 4), true);
     kernel = NUMBERS(4, 2, 1, 2, 2);
     xt_tensor wanted[3] = {x, y, shared_weight};
     for (int k = 0; k < 2; k++) {
@@ -536,9 +535,14 @@ static void mistakes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),     cmocka_unit_test(matrices),     cmocka_unit_test(differentiated),
-        cmocka_unit_test(examples),     cmocka_unit_test(random_and_constant), cmocka_unit_test(used),
-        cmocka_unit_test(wherever_met), cmocka_unit_test(mistakes),
+        cmocka_unit_test(products),
+        cmocka_unit_test(matrices),
+        cmocka_unit_test(differentiated),
+        cmocka_unit_test(examples),
+        cmocka_unit_test(random_and_constant),
+        cmocka_unit_test(used),
+        cmocka_unit_test(wherever_met),
+        cmocka_unit_test(mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,8 @@
  *
  * The forward function's ops are recorded without gradients, and behind them stands one optimization_barrier over the
  * inputs, what was saved and the outputs, whose results the user gets. The number of the derivative is noted in the
- * word of the op, which copies of it keep: the walk that meets the barrier, in whatever block, calls the function there,
- * with the op's own operands for what was saved. So nothing is remembered beside the op but the function.
+ * word of the op, which copies of it keep: the walk that meets the barrier, in whatever block, calls the function
+ * there, with the op's own operands for what was saved. So nothing is remembered beside the op but the function.
  *
  * A barrier of that kind costs nothing on the CPU: it is another name for its operands. */
 #include "lazy/step/step.h"
@@ -70,10 +70,11 @@ static xt_status given(const at_work *w, int k) {
         str want = STR_INIT, got = STR_INIT;
         ir_type_print(in->type, &want);
         ir_type_print(d->type, &got);
-        xt_status st = status_new(XT_INVALID_ARGUMENT, src_get(w->g->src),
-                                  "xt_custom_grad: the backward function gives %s as the gradient of input %d, which "
-                                  "is %s: a gradient has the shape and dtype of what it belongs to (xt_cast, xt_sum_axes)",
-                                  str_cstr(&got), k, str_cstr(&want));
+        xt_status st =
+            status_new(XT_INVALID_ARGUMENT, src_get(w->g->src),
+                       "xt_custom_grad: the backward function gives %s as the gradient of input %d, which "
+                       "is %s: a gradient has the shape and dtype of what it belongs to (xt_cast, xt_sum_axes)",
+                       str_cstr(&got), k, str_cstr(&want));
         str_free(&got);
         str_free(&want);
         return st;
