@@ -200,6 +200,9 @@ static void transforms_agree(void **state) {
         one_fft(kinds[k], "", 1200, "f32", ""); /* cut into rows and columns */
         one_fft(kinds[k], "2x", 1024, "f64", "");
         one_fft(kinds[k], "3x20x", 12, "f32", "20, "); /* two dims */
+        one_fft(kinds[k], "9x20x", 38, k % 2 ? "f32" : "f64", "20, "); /* lines side by side, and past an end */
+        one_fft(kinds[k], "33x", 64, k % 2 ? "f64" : "f32", ""); /* lines one behind the other, in whole blocks */
+        one_fft(kinds[k], "17x", 34, "f32", ""); /* half of it is prime */
         one_fft(kinds[k], "3x5x6x", 9, "f64", "5, 6, ");
     }
 }

@@ -10,6 +10,8 @@
 #include "cpu/vector/fft.h"
 
 typedef enum line_kind { LINE_COMPLEX, LINE_REAL, LINE_HALF } line_kind;
+/* A real line as one of pairs (fft.inc): the spectrum is split from theirs, or merged into it before. */
+typedef enum half_line { HALF_NONE, HALF_SPLIT, HALF_MERGE } half_line;
 typedef struct stage { /* the transform of one dim */
     /* rows: of length n2 of a cut line, whose columns `plan` transforms; NULL: lines are whole */
     fft_plan *plan, *rows;
@@ -17,6 +19,8 @@ typedef struct stage { /* the transform of one dim */
     int64_t from_n, to_n; /* elements of a line in memory */
     line_kind from, to;
     bool inverse;
+    half_line half; /* n, from_n and to_n are then of pairs */
+    void *turns;
 } stage;
 typedef struct fft_state {
     bool wide;
@@ -28,9 +32,9 @@ typedef struct fft_state {
 
 /* Element k of each lane, a cache line of a lane at a time where lines follow one another: lanes are then a power of
  * two apart, more of them than a set of the cache holds. */
-#define EACH(tile, count, lanes, body)               \
-    for (int64_t k0 = 0; k0 < (count); k0 += (tile)) \
-        for (int64_t l = 0; l < (lanes); l++)        \
+#define EACH(tile, first, count, lanes, body)              \
+    for (int64_t k0 = (first); k0 < (count); k0 += (tile)) \
+        for (int64_t l = 0; l < (lanes); l++)              \
             for (int64_t k = k0; k < (count) && k < k0 + (tile); k++) body
 
 typedef struct stage_run {
@@ -42,39 +46,59 @@ typedef struct stage_run {
     int64_t which; /* the cut line */
 } stage_run;
 
-/* Whole blocks of f32 pairs that follow one another, turned over in registers; false: element by element. */
-static bool load_block_f32(const stage *s, const float *src, const int64_t *base, int64_t lanes, float *work) {
+/* Lines that lie side by side, as all lanes of a block do that come from the same place of the outer dims. */
+static bool side_by_side(const stage *s, const int64_t *base, int64_t lanes) {
+    return lanes == FFT_LANES && s->inner > 1 && base[FFT_LANES - 1] - base[0] == FFT_LANES - 1;
+}
+
+/* `n` elements of whole blocks of pairs: rows of them, or, in f32, lines that follow one another, turned over in
+ * registers as far as these are full. How many of them; the others are moved element by element. */
+static int64_t load_block_f32(const stage *s, const float *src, const int64_t *base, int64_t lanes, int64_t n,
+                              float *work) {
     const fft_fns *f = fft_get();
-    if (!f->load8_f32 || lanes != FFT_LANES || s->inner != 1 || s->from != LINE_COMPLEX || s->from_n != s->n ||
-        s->n % 8)
-        return false;
-    for (int64_t k = 0; k < s->n; k += 8) {
+    int64_t k = 0;
+    if (s->from != LINE_COMPLEX) return 0;
+    if (side_by_side(s, base, lanes)) {
+        f->load_rows_f32(src + 2 * base[0], s->inner, n, work, work + n * FFT_LANES);
+        return n;
+    }
+    if (!f->load8_f32 || lanes != FFT_LANES || s->inner != 1) return 0;
+    for (; k + 8 <= n; k += 8) {
         const float *line[FFT_LANES];
         for (int l = 0; l < FFT_LANES; l++) line[l] = src + 2 * (base[l] + k);
-        f->load8_f32(line, work + k * FFT_LANES, work + (s->n + k) * FFT_LANES);
+        f->load8_f32(line, work + k * FFT_LANES, work + (n + k) * FFT_LANES);
     }
-    return true;
+    return k;
 }
-static bool store_block_f32(const stage *s, float *dst, const int64_t *base, int64_t lanes, const float *y,
-                            float scale) {
+/* im lies `rows` rows behind re. */
+static int64_t store_block_f32(const stage *s, float *dst, const int64_t *base, int64_t lanes, int64_t rows,
+                               const float *y, float scale) {
     const fft_fns *f = fft_get();
-    if (!f->store8_f32 || lanes != FFT_LANES || s->inner != 1 || s->to != LINE_COMPLEX || s->to_n != s->n || s->n % 8)
-        return false;
-    for (int64_t k = 0; k < s->n; k += 8) {
+    int64_t k = 0;
+    if (s->to != LINE_COMPLEX) return 0;
+    if (side_by_side(s, base, lanes)) {
+        f->store_rows_f32(dst + 2 * base[0], s->inner, s->to_n, y, y + rows * FFT_LANES, scale);
+        return s->to_n;
+    }
+    if (!f->store8_f32 || lanes != FFT_LANES || s->inner != 1) return 0;
+    for (; k + 8 <= s->to_n; k += 8) {
         float *line[FFT_LANES];
         for (int l = 0; l < FFT_LANES; l++) line[l] = dst + 2 * (base[l] + k);
-        f->store8_f32(line, y + k * FFT_LANES, y + (s->n + k) * FFT_LANES, scale);
+        f->store8_f32(line, y + k * FFT_LANES, y + (rows + k) * FFT_LANES, scale);
     }
-    return true;
+    return k;
 }
-static bool load_block_f64(const stage *s, const double *src, const int64_t *base, int64_t lanes, double *work) {
-    (void)s, (void)src, (void)base, (void)lanes, (void)work;
-    return false;
+static int64_t load_block_f64(const stage *s, const double *src, const int64_t *base, int64_t lanes, int64_t n,
+                              double *work) {
+    if (s->from != LINE_COMPLEX || !side_by_side(s, base, lanes)) return 0;
+    fft_get()->load_rows_f64(src + 2 * base[0], s->inner, n, work, work + n * FFT_LANES);
+    return n;
 }
-static bool store_block_f64(const stage *s, double *dst, const int64_t *base, int64_t lanes, const double *y,
-                            double scale) {
-    (void)s, (void)dst, (void)base, (void)lanes, (void)y, (void)scale;
-    return false;
+static int64_t store_block_f64(const stage *s, double *dst, const int64_t *base, int64_t lanes, int64_t rows,
+                               const double *y, double scale) {
+    if (s->to != LINE_COMPLEX || !side_by_side(s, base, lanes)) return 0;
+    fft_get()->store_rows_f64(dst + 2 * base[0], s->inner, s->to_n, y, y + rows * FFT_LANES, scale);
+    return s->to_n;
 }
 
 /* Lines of one type, element by element. `at`: element of a line; `base`: where the line begins, in elements. */
@@ -106,24 +130,27 @@ static bool store_block_f64(const stage *s, double *dst, const int64_t *base, in
     static void lines_##t(void *ctx, int64_t begin, int64_t end, int thread) {                                        \
         const stage_run *r = ctx;                                                                                     \
         const stage *s = r->s;                                                                                        \
-        T *work = (T *)(void *)(r->work + (size_t)thread * r->f->work_bytes), scale = s->inverse ? 1 / (T)s->n : 1;   \
-        int64_t lines = s->outer * s->inner, n = s->n;                                                                \
+        T *work = (T *)(void *)(r->work + (size_t)thread * r->f->work_bytes),                                         \
+          *side = work + fft_work_bytes(s->plan) / sizeof *work;                                                      \
+        int64_t lines = s->outer * s->inner, n = s->n, in = s->half == HALF_MERGE ? n + 1 : n;                        \
+        T scale = s->inverse ? 1 / (T)(s->half ? 2 * n : n) : 1, *into = s->half == HALF_MERGE ? side : work;         \
         for (int64_t block = begin; block < end; block++) {                                                           \
             int64_t first = block * FFT_LANES, lanes = lines - first < FFT_LANES ? lines - first : FFT_LANES;         \
-            int64_t from[FFT_LANES], to[FFT_LANES];                                                                   \
+            int64_t from[FFT_LANES], to[FFT_LANES], rows = n;                                                         \
             for (int64_t l = 0; l < lanes; l++) {                                                                     \
                 from[l] = (first + l) / s->inner * s->from_n * s->inner + (first + l) % s->inner;                     \
                 to[l] = (first + l) / s->inner * s->to_n * s->inner + (first + l) % s->inner;                         \
             }                                                                                                         \
-            if (lanes < FFT_LANES) memset(work, 0, 2 * (size_t)(n * FFT_LANES) * sizeof *work);                       \
-            int64_t tile = s->inner == 1 ? 8 : 1;                                                                     \
-            if (!load_block_##t(s, r->src, from, lanes, work))                                                        \
-                EACH(tile, n, lanes,                                                                                  \
-                     load_##t(s, r->src, from[l], k, &work[k * FFT_LANES + l], &work[(n + k) * FFT_LANES + l]));      \
+            if (lanes < FFT_LANES) memset(into, 0, 2 * (size_t)(in * FFT_LANES) * sizeof *into);                      \
+            int64_t tile = s->inner == 1 ? 8 : 1, done = load_block_##t(s, r->src, from, lanes, in, into);            \
+            EACH(tile, done, in, lanes,                                                                               \
+                 load_##t(s, r->src, from[l], k, &into[k * FFT_LANES + l], &into[(in + k) * FFT_LANES + l]));         \
+            if (s->half == HALF_MERGE) fft_get()->merge_##t(n, s->turns, side, work);                                 \
             const T *y = fft_run(s->plan, work, s->inverse);                                                          \
-            if (!store_block_##t(s, r->dst, to, lanes, y, scale))                                                     \
-                EACH(tile, s->to_n, lanes,                                                                            \
-                     store_##t(s, r->dst, to[l], k, y[k * FFT_LANES + l], y[(n + k) * FFT_LANES + l], scale));        \
+            if (s->half == HALF_SPLIT) fft_get()->split_##t(n, s->turns, y, side), y = side, rows = n + 1;            \
+            done = store_block_##t(s, r->dst, to, lanes, rows, y, scale);                                             \
+            EACH(tile, done, s->to_n, lanes,                                                                          \
+                 store_##t(s, r->dst, to[l], k, y[k * FFT_LANES + l], y[(rows + k) * FFT_LANES + l], scale));         \
         }                                                                                                             \
     }                                                                                                                 \
     /* Columns of a cut line into r->line, turned. */                                                                 \
@@ -166,7 +193,7 @@ static bool store_block_f64(const stage *s, double *dst, const int64_t *base, in
         for (int64_t block = begin; block < end; block++) {                                                           \
             int64_t first = block * FFT_LANES, lanes = n1 - first < FFT_LANES ? n1 - first : FFT_LANES;               \
             if (lanes < FFT_LANES) memset(work, 0, 2 * (size_t)(n2 * FFT_LANES) * sizeof *work);                      \
-            EACH(8, n2, lanes, {                                                                                      \
+            EACH(8, 0, n2, lanes, {                                                                                   \
                 work[k * FFT_LANES + l] = line[2 * ((first + l) * n2 + k)];                                           \
                 work[(n2 + k) * FFT_LANES + l] = line[2 * ((first + l) * n2 + k) + 1];                                \
             });                                                                                                       \
@@ -220,6 +247,7 @@ static void fft_free(void *state) {
     for (int i = 0; f && i < f->n_stages; i++) {
         fft_plan_free(f->stages[i].plan);
         fft_plan_free(f->stages[i].rows);
+        base_free(f->stages[i].turns);
     }
     base_free(f);
 }
@@ -247,7 +275,16 @@ static xt_status add_stage(fft_state *f, int64_t *dims, size_t rank, size_t d, i
     dims[d] = to_n;
     int64_t lines = s->outer * s->inner, n1 = (lines < FFT_LANES && n >= 512) || n >= 65536 ? cut_of(n) : 0;
     if (n1) XT_TRY(fft_plan_new(n / n1, f->wide, &s->rows));
-    return fft_plan_new(n1 ? n1 : n, f->wide, &s->plan);
+    if (!n1 && n % 2 == 0 && (from == LINE_REAL || to == LINE_REAL)) {
+        s->half = from == LINE_REAL ? HALF_SPLIT : HALF_MERGE;
+        s->from = s->to = LINE_COMPLEX;
+        s->n = n / 2;
+        if (from == LINE_REAL) s->from_n = s->n;
+        if (to == LINE_REAL) s->to_n = s->n;
+        s->turns = fft_turns(n, f->wide);
+        if (!s->turns) return status_oom((size_t)n, "a Fourier transform");
+    }
+    return fft_plan_new(n1 ? n1 : s->n, f->wide, &s->plan);
 }
 
 static xt_status add_stages(fft_state *f, const ir_op *op, size_t n) {
@@ -283,7 +320,8 @@ CPU_LOWER(fft) {
     size_t elem = f->wide ? 16 : 8, line = 0;
     for (int i = 0; i < f->n_stages; i++) {
         const stage *s = &f->stages[i];
-        size_t first = fft_work_bytes(s->plan), second = s->rows ? fft_work_bytes(s->rows) : 0;
+        size_t first = fft_work_bytes(s->plan) + (s->half ? 2 * (size_t)(s->n + 1) * FFT_LANES * elem / 2 : 0),
+               second = s->rows ? fft_work_bytes(s->rows) : 0;
         if (first > f->work_bytes) f->work_bytes = first;
         if (second > f->work_bytes) f->work_bytes = second;
         if (s->rows && (size_t)s->n * elem > line) line = (size_t)s->n * elem;

@@ -29,6 +29,16 @@ static void put(void *table, bool wide, size_t at, const double v[2]) {
     }
 }
 
+void *fft_turns(int64_t n, bool wide) {
+    void *table = base_malloc((size_t)(n / 4 + 1) * 2 * (wide ? sizeof(double) : sizeof(float)));
+    for (int64_t k = 0; table && k <= n / 4; k++) {
+        double v[2];
+        root(k, n, v);
+        put(table, wide, (size_t)k, v);
+    }
+    return table;
+}
+
 static int radix_of(int64_t n) {
     if (n % 4 == 0) return 4;
     if (n % 2 == 0) return 2;

@@ -33,10 +33,24 @@ size_t fft_work_bytes(const fft_plan *p); /* memory that one block of lanes need
  * follows n * FFT_LANES later. */
 void *fft_run(const fft_plan *p, void *work, bool inverse);
 
+/* e^(-2 pi i k / n) for k <= n / 4, of the plan's type: base_free. NULL without memory. */
+void *fft_turns(int64_t n, bool wide);
+
 /* Per instruction set. x and y are two blocks of data (re, im); the result's block is returned. */
 typedef struct fft_fns {
     void (*pass_f32)(const fft_pass *p, const float *w, const float *xr, const float *xi, float *yr, float *yi);
     void (*pass_f64)(const fft_pass *p, const double *w, const double *xr, const double *xi, double *yr, double *yi);
+    /* The spectrum (h + 1 rows) of real lines from the transform of their pairs (h rows), and twice that from it; w:
+     * fft_turns. */
+    void (*split_f32)(int64_t h, const float *w, const float *z, float *x);
+    void (*split_f64)(int64_t h, const double *w, const double *z, double *x);
+    void (*merge_f32)(int64_t h, const float *w, const float *x, float *z);
+    void (*merge_f64)(int64_t h, const double *w, const double *x, double *z);
+    /* n elements, `step` pairs apart, of FFT_LANES lines that lie side by side; and back times `scale`. */
+    void (*load_rows_f32)(const float *src, int64_t step, int64_t n, float *re, float *im);
+    void (*load_rows_f64)(const double *src, int64_t step, int64_t n, double *re, double *im);
+    void (*store_rows_f32)(float *dst, int64_t step, int64_t n, const float *re, const float *im, float scale);
+    void (*store_rows_f64)(double *dst, int64_t step, int64_t n, const double *re, const double *im, double scale);
     /* Pairs k .. k + 7 of FFT_LANES lines to the block re, im, and back times `scale`; NULL: element by element. */
     void (*load8_f32)(const float *const line[FFT_LANES], float *re, float *im);
     void (*store8_f32)(float *const line[FFT_LANES], const float *re, const float *im, float scale);
