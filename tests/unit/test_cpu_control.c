@@ -52,6 +52,21 @@ static const struct {
               "}\n"
               "return %r#1, %r#2, %r#3, %r#4 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>\n}\n",
      1e-6},
+    {"columns of nothing, turned and joined in each iteration",
+     "func.func @main(%x: tensor<3x5xi8>) -> tensor<3x5xi8> {\n"
+     "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+     "%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<3x5xi8>\ncond {\n" LESS(
+         "3") "} do {\n" NEXT "%e = stablehlo.slice %v [0:3, 2:2] : (tensor<3x5xi8>) -> tensor<3x0xi8>\n"
+              "%t = stablehlo.transpose %e, dims = [1, 0] : (tensor<3x0xi8>) -> tensor<0x3xi8>\n"
+              "%u = stablehlo.add %t, %t : tensor<0x3xi8>\n"
+              "%n = stablehlo.transpose %u, dims = [1, 0] : (tensor<0x3xi8>) -> tensor<3x0xi8>\n"
+              "%m = stablehlo.negate %n : tensor<3x0xi8>\n"
+              "%y = stablehlo.concatenate %v, %m, dim = 1 : (tensor<3x5xi8>, tensor<3x0xi8>) -> tensor<3x5xi8>\n"
+              "%w = stablehlo.add %y, %y : tensor<3x5xi8>\n"
+              "stablehlo.return %k, %w : tensor<i32>, tensor<3x5xi8>\n"
+              "}\n"
+              "return %r#1 : tensor<3x5xi8>\n}\n",
+     0},
     {"a loop that never runs",
      "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
      "%z = stablehlo.constant dense<9> : tensor<i32>\n"

@@ -50,7 +50,7 @@ xt_status vprog_run(const vprog *t, const cpu_team *team, void *const *in, void 
 /* Elements [begin, end) on the calling thread; out: where the first of them goes; scratch: of one thread. */
 void vprog_run_part(const vprog *t, int64_t begin, int64_t end, void *const *in, void *const *out, void *scratch);
 /* All elements on the calling thread, again and again in the same places: room: of vprog_bound_bytes, which is 0 where
- * there are too many elements for that. */
+ * there are too many elements for that, or none. */
 size_t vprog_bound_bytes(const vprog *t);
 void vprog_bind(const vprog *t, void *const *in, void *const *out, void *scratch, void *room);
 void vprog_run_bound(const vprog *t, void *const *in, void *room);

@@ -117,7 +117,7 @@ typedef struct bound_step {
 
 size_t vprog_bound_bytes(const vprog *t) {
     size_t bytes = (t->n_once + t->n) * sizeof(bound_step);
-    if (t->count > t->block) return 0;
+    if (t->count <= 0 || t->count > t->block) return 0;
     for (size_t i = 0; i < t->n; i++)
         if (t->ins[i].code) bytes += t->ins[i].code->n_ptr * sizeof(void *);
     return bytes;
