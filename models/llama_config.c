@@ -1,5 +1,7 @@
 /* config.json of Llama's family. */
 #include <math.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -7,119 +9,196 @@
 
 #include "models/llama.h"
 
-/* A number, or `otherwise` where the file has none or null. */
-static double number(const cJSON *json, const char *name, double otherwise) {
-    const cJSON *e = cJSON_GetObjectItemCaseSensitive(json, name);
-    return cJSON_IsNumber(e) ? e->valuedouble : otherwise;
-}
-static bool flag(const cJSON *json, const char *name, bool otherwise) {
-    const cJSON *e = cJSON_GetObjectItemCaseSensitive(json, name);
-    return cJSON_IsBool(e) ? cJSON_IsTrue(e) : otherwise;
-}
-static const char *text(const cJSON *json, const char *name, const char *otherwise) {
-    const char *t = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, name));
-    return t ? t : otherwise;
+/* What is there is read or is an error; `failed` is the first, and the values behind it do not matter. */
+typedef struct reader {
+    const cJSON *json;
+    xt_status failed;
+} reader;
+
+/* What stands under a name; NULL: nothing, or null. */
+static const cJSON *found(const reader *r, const char *name) {
+    const cJSON *e = cJSON_GetObjectItemCaseSensitive(r->json, name);
+    return cJSON_IsNull(e) ? NULL : e;
 }
 
-static xt_status sizes(const cJSON *json, llama_config *c) {
-    const struct {
+static void refuse(reader *r, const char *name, const cJSON *e, const char *expected) {
+    char *value = cJSON_PrintUnformatted(e);
+    if (!r->failed)
+        r->failed = xt_status_new(XT_DATA_LOSS, "\"%s\" is %.80s; %s is expected", name, value ? value : "?", expected);
+    cJSON_free(value);
+}
+
+typedef struct range {
+    double least, most;
+    bool whole;
+} range;
+enum { MOST = 1 << 24 };
+static const range sizes_go = {1, MOST, true}, counts_go = {0, MOST, true}, factors_go = {1e-6, 1e12, false};
+
+static double number(reader *r, const char *name, range in, double otherwise) {
+    const cJSON *e = found(r, name);
+    char expected[96];
+    if (!e) return otherwise;
+    double v = cJSON_IsNumber(e) ? e->valuedouble : NAN;
+    if (v >= in.least && v <= in.most && (!in.whole || v == floor(v))) return v;
+    snprintf(expected, sizeof expected, "a %snumber from %.9g to %.9g", in.whole ? "whole " : "", in.least, in.most);
+    refuse(r, name, e, expected);
+    return in.least;
+}
+
+static bool flag(reader *r, const char *name, bool otherwise) {
+    const cJSON *e = found(r, name);
+    if (!e || cJSON_IsBool(e)) return e ? cJSON_IsTrue(e) : otherwise;
+    refuse(r, name, e, "true or false");
+    return otherwise;
+}
+
+static const char *text(reader *r, const char *name, const char *otherwise) {
+    const cJSON *e = found(r, name);
+    if (!e || cJSON_IsString(e)) return e ? e->valuestring : otherwise;
+    refuse(r, name, e, "a text");
+    return otherwise;
+}
+
+static void sizes(reader *r, llama_config *c) {
+    static const struct {
         const char *name;
-        int64_t *to;
+        size_t at;
         double otherwise; /* 0: it must be there */
-    } rows[] = {
-        {"vocab_size", &c->vocab, 0},
-        {"hidden_size", &c->width, 0},
-        {"intermediate_size", &c->hidden, 0},
-        {"num_hidden_layers", &c->layers, 0},
-        {"num_attention_heads", &c->heads, 0},
-        {"num_key_value_heads", &c->kv_heads, number(json, "num_attention_heads", 0)},
-        {"head_dim", &c->head_dim, floor(number(json, "hidden_size", 0) / number(json, "num_attention_heads", 1))},
-        {"max_position_embeddings", &c->context, 2048}};
+    } rows[] = {{"vocab_size", offsetof(llama_config, vocab), 0},
+                {"hidden_size", offsetof(llama_config, width), 0},
+                {"intermediate_size", offsetof(llama_config, hidden), 0},
+                {"num_hidden_layers", offsetof(llama_config, layers), 0},
+                {"num_attention_heads", offsetof(llama_config, heads), 0},
+                {"max_position_embeddings", offsetof(llama_config, context), 2048}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        double v = number(json, rows[i].name, rows[i].otherwise);
-        if (!(v >= 1 && v <= 1 << 24 && v == floor(v)))
-            return xt_status_new(XT_DATA_LOSS, "\"%s\" is no whole number from 1 to %d", rows[i].name, 1 << 24);
-        *rows[i].to = (int64_t)v;
+        double v = number(r, rows[i].name, sizes_go, rows[i].otherwise);
+        if (!v && !r->failed)
+            r->failed = xt_status_new(XT_DATA_LOSS, "\"%s\" is missing; a whole number from 1 to %d is expected",
+                                      rows[i].name, MOST);
+        *(int64_t *)((char *)c + rows[i].at) = (int64_t)v;
     }
-    if (c->heads % c->kv_heads || c->head_dim % 2)
-        return xt_status_new(
-            XT_DATA_LOSS,
-            "%lld heads, %lld of keys and values, of %lld numbers: the second must divide the first, and "
-            "the third be even",
-            (long long)c->heads, (long long)c->kv_heads, (long long)c->head_dim);
-    return NULL;
+    if (r->failed) return;
+    c->kv_heads = (int64_t)number(r, "num_key_value_heads", sizes_go, (double)c->heads);
+    c->head_dim = (int64_t)number(r, "head_dim", sizes_go, (double)(c->width / c->heads));
+    if (!r->failed && (c->heads % c->kv_heads || c->head_dim % 2 || c->head_dim < 1))
+        r->failed =
+            xt_status_new(XT_DATA_LOSS,
+                          "%lld heads, %lld of keys and values, of %lld numbers: the second must divide the first, and "
+                          "the third be even",
+                          (long long)c->heads, (long long)c->kv_heads, (long long)c->head_dim);
+}
+
+/* An object of the file's, or an empty one. */
+static reader inner(reader *r, const char *name) {
+    const cJSON *e = found(r, name);
+    if (e && !cJSON_IsObject(e)) refuse(r, name, e, "an object");
+    return (reader){cJSON_IsObject(e) ? e : NULL, NULL};
 }
 
 /* Newer files have all in "rope_parameters", older ones "rope_theta" beside "rope_scaling". */
-static xt_status positions(const cJSON *json, llama_config *c) {
-    const cJSON *rope = cJSON_GetObjectItemCaseSensitive(json, "rope_parameters");
-    if (!cJSON_IsObject(rope)) rope = cJSON_GetObjectItemCaseSensitive(json, "rope_scaling");
-    const char *type = text(rope, "rope_type", text(rope, "type", "default"));
-    c->theta = number(rope, "rope_theta", number(json, "rope_theta", 10000));
+static void positions(reader *r, llama_config *c) {
+    static const range thetas_go = {1.0000001, 1e12, false}, grows = {1, 1e6, false};
+    reader rope = inner(r, "rope_parameters");
+    if (!rope.json) rope = inner(r, "rope_scaling");
+    const char *type = text(&rope, "rope_type", text(&rope, "type", "default"));
+    c->theta = number(&rope, "rope_theta", thetas_go, number(r, "rope_theta", thetas_go, 10000));
     c->rope_factor = 1;
-    if (!(c->theta > 1)) return xt_status_new(XT_DATA_LOSS, "\"rope_theta\" is %g", c->theta);
-    if (strcmp(type, "default") == 0) return NULL;
-    c->rope_factor = number(rope, "factor", 0);
-    if (strcmp(type, "llama3") == 0) {
-        c->low = number(rope, "low_freq_factor", 1);
-        c->high = number(rope, "high_freq_factor", 4);
-        c->original = number(rope, "original_max_position_embeddings", 0);
-    } else if (strcmp(type, "linear") != 0)
-        return xt_status_new(XT_UNIMPLEMENTED, "the positions \"%.40s\" are not known; default, linear and llama3 are",
-                             type);
-    bool llama3 = strcmp(type, "llama3") == 0;
-    if (!(c->rope_factor >= 1) || (llama3 && !(c->high > c->low && c->low > 0 && c->original > 0)))
-        return xt_status_new(XT_DATA_LOSS, "the positions \"%s\" have a factor of %g, from %g to %g turns of %g", type,
-                             c->rope_factor, c->low, c->high, c->original);
-    return NULL;
+    bool llama3 = strcmp(type, "llama3") == 0, scales = llama3 || strcmp(type, "linear") == 0;
+    if (!scales && strcmp(type, "default") != 0 && !rope.failed)
+        rope.failed = xt_status_new(XT_UNIMPLEMENTED,
+                                    "the positions \"%.40s\" are not known; default, linear and llama3 are", type);
+    if (scales) c->rope_factor = number(&rope, "factor", grows, 0);
+    if (llama3) {
+        c->low = number(&rope, "low_freq_factor", factors_go, 1);
+        c->high = number(&rope, "high_freq_factor", factors_go, 4);
+        c->original = number(&rope, "original_max_position_embeddings", sizes_go, 0);
+    }
+    if (!rope.failed && (!c->rope_factor || (llama3 && !(c->high > c->low && c->original > 0))))
+        rope.failed = xt_status_new(XT_DATA_LOSS,
+                                    "the positions \"%s\" have a factor of %g, from %g to %g turns of %g; all of these "
+                                    "are needed, and the second above the first",
+                                    type, c->rope_factor, c->low, c->high, c->original);
+    if (r->failed)
+        xt_status_free(rope.failed);
+    else
+        r->failed = rope.failed;
 }
 
-/* Where files say it by layer ("layer_types"), windowed layers must be the last ones. */
-static xt_status windows(const cJSON *json, llama_config *c, bool always) {
-    const cJSON *types = cJSON_GetObjectItemCaseSensitive(json, "layer_types");
-    c->window = (int64_t)number(json, "sliding_window", 0);
-    if (!always && !flag(json, "use_sliding_window", false)) c->window = 0;
-    if (c->window < 0) return xt_status_new(XT_DATA_LOSS, "\"sliding_window\" is %lld", (long long)c->window);
-    c->window_from = always ? 0 : (int64_t)number(json, "max_window_layers", 0);
-    if (!c->window || cJSON_GetArraySize(types) != c->layers) return NULL;
+/* By layer, where files say it so; the first that slides, `layers` where none does, -1 where the file does not say. */
+static int64_t first_window(reader *r, const llama_config *c) {
+    const cJSON *types = found(r, "layer_types"), *e;
     int64_t first = c->layers, i = 0;
-    const cJSON *e;
+    if (!types) return -1;
+    if (!cJSON_IsArray(types) || cJSON_GetArraySize(types) != c->layers) {
+        refuse(r, "layer_types", types, "a list with one text a layer");
+        return -1;
+    }
     cJSON_ArrayForEach(e, types) {
-        bool slides = cJSON_IsString(e) && strcmp(e->valuestring, "sliding_attention") == 0;
+        const char *kind = cJSON_IsString(e) ? e->valuestring : "";
+        bool slides = strcmp(kind, "sliding_attention") == 0;
+        if (!slides && strcmp(kind, "full_attention") != 0)
+            refuse(r, "layer_types", e, "full_attention or sliding_attention for each layer");
         if (slides && first == c->layers) first = i;
-        if (!slides && first < c->layers)
-            return xt_status_new(XT_UNIMPLEMENTED, "\"layer_types\": layer %lld has no window behind one that has",
-                                 (long long)i);
+        if (!slides && first < c->layers && !r->failed)
+            r->failed = xt_status_new(XT_UNIMPLEMENTED, "\"layer_types\": layer %lld has no window behind one that has",
+                                      (long long)i);
         i++;
     }
-    c->window_from = first;
-    return NULL;
+    return first;
+}
+
+/* Windowed layers must be the last ones. */
+static void windows(reader *r, llama_config *c, bool always) {
+    int64_t first = first_window(r, c);
+    c->window = (int64_t)number(r, "sliding_window", counts_go, 0);
+    if (!flag(r, "use_sliding_window", false) && !always) c->window = 0;
+    c->window_from = (int64_t)number(r, "max_window_layers", counts_go, 0);
+    if (always) c->window_from = 0;
+    if (c->window && first >= 0) c->window_from = first;
 }
 
 /* One number, or the first of a list. */
-static int64_t stop_token(const cJSON *json) {
-    const cJSON *e = cJSON_GetObjectItemCaseSensitive(json, "eos_token_id");
-    if (cJSON_IsArray(e)) e = e->child;
-    return cJSON_IsNumber(e) && e->valuedouble >= 0 && e->valuedouble < 1 << 24 ? (int64_t)e->valuedouble : -1;
+static int64_t stop_token(reader *r) {
+    const cJSON *e = found(r, "eos_token_id"), *one = cJSON_IsArray(e) ? e->child : e;
+    for (const cJSON *k = one; k; k = cJSON_IsArray(e) ? k->next : NULL)
+        if (!cJSON_IsNumber(k) || k->valuedouble != floor(k->valuedouble) || k->valuedouble < 0 ||
+            k->valuedouble >= MOST)
+            refuse(r, "eos_token_id", e, "a token's number, or a list of them,");
+    return one && cJSON_IsNumber(one) && !r->failed ? (int64_t)one->valuedouble : -1;
 }
 
-static xt_status family(const cJSON *json, llama_config *c) {
-    const char *type = text(json, "model_type", "(none)"), *act = text(json, "hidden_act", "silu");
+/* What changes the numbers and is not computed here. */
+static void unknown(reader *r) {
+    double part = number(r, "partial_rotary_factor", (range){0, 1, false}, 1);
+    if (r->failed) return;
+    if (found(r, "quantization_config"))
+        r->failed = xt_status_new(XT_UNIMPLEMENTED, "\"quantization_config\": quantised weights are not read; take the "
+                                                    "model's f32, bf16 or f16 weights");
+    else if (part != 1)
+        r->failed = xt_status_new(XT_UNIMPLEMENTED, "\"partial_rotary_factor\" is %g; 1 is known", part);
+}
+
+static void family(reader *r, llama_config *c) {
+    const char *type = text(r, "model_type", "(none)"), *act = text(r, "hidden_act", "silu");
     bool llama2 = strcmp(type, "llama") == 0, mistral = strcmp(type, "mistral") == 0,
          qwen2 = strcmp(type, "qwen2") == 0, qwen3 = strcmp(type, "qwen3") == 0;
-    if (!llama2 && !mistral && !qwen2 && !qwen3)
-        return xt_status_new(XT_UNIMPLEMENTED,
-                             "the model type \"%.40s\" is not known; llama, mistral, qwen2 and qwen3 are", type);
-    if (strcmp(act, "silu") != 0)
-        return xt_status_new(XT_UNIMPLEMENTED, "\"hidden_act\" is \"%.40s\"; silu is known", act);
-    c->eps = number(json, "rms_norm_eps", 1e-6);
-    c->stop = stop_token(json);
-    c->tied = flag(json, "tie_word_embeddings", false);
-    c->q_bias = qwen2 || (!mistral && flag(json, "attention_bias", false));
+    c->eps = number(r, "rms_norm_eps", (range){1e-30, 1, false}, 1e-6);
+    c->stop = stop_token(r);
+    c->tied = flag(r, "tie_word_embeddings", false);
+    bool bias = flag(r, "attention_bias", false);
+    c->q_bias = qwen2 || (!mistral && bias);
     c->o_bias = c->q_bias && !qwen2;
-    c->mlp_bias = llama2 && flag(json, "mlp_bias", false);
+    c->mlp_bias = flag(r, "mlp_bias", false) && llama2;
     c->qk_norm = qwen3;
-    return llama2 ? NULL : windows(json, c, mistral);
+    if (!llama2) windows(r, c, mistral);
+    unknown(r);
+    if (r->failed) return;
+    if (!llama2 && !mistral && !qwen2 && !qwen3)
+        r->failed = xt_status_new(XT_UNIMPLEMENTED,
+                                  "the model type \"%.40s\" is not known; llama, mistral, qwen2 and qwen3 are", type);
+    else if (strcmp(act, "silu") != 0)
+        r->failed = xt_status_new(XT_UNIMPLEMENTED, "\"hidden_act\" is \"%.40s\"; silu is known", act);
 }
 
 xt_status llama_read_config(const char *path, llama_config *out) {
@@ -129,12 +208,13 @@ xt_status llama_read_config(const char *path, llama_config *out) {
     XT_TRY(xt_read_file(path, &file, &n));
     cJSON *json = cJSON_ParseWithLength(file, n);
     xt_text_free(file);
-    xt_status s = cJSON_IsObject(json) ? sizes(json, out) : xt_status_new(XT_DATA_LOSS, "it is no JSON object"), told;
-    if (!s) s = family(json, out);
-    if (!s) s = positions(json, out);
+    reader r = {json, cJSON_IsObject(json) ? NULL : xt_status_new(XT_DATA_LOSS, "it is no JSON object")};
+    if (!r.failed) sizes(&r, out);
+    if (!r.failed) family(&r, out);
+    if (!r.failed) positions(&r, out);
     cJSON_Delete(json);
-    if (!s) return NULL;
-    told = xt_status_new(xt_status_code(s), "%s: %s", path, xt_status_message(s));
-    xt_status_free(s);
+    if (!r.failed) return NULL;
+    xt_status told = xt_status_new(xt_status_code(r.failed), "%s: %s", path, xt_status_message(r.failed));
+    xt_status_free(r.failed);
     return told;
 }

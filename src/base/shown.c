@@ -40,6 +40,13 @@ bool text_is_plain(const char *text, size_t n, const char *kept) {
     return plain((const unsigned char *)text, n, kept) == n;
 }
 
+bool text_is_utf8(const char *text, size_t n) {
+    uint32_t c;
+    size_t at = 0, k = 0;
+    while (at < n && (k = decode((const unsigned char *)text + at, n - at, &c))) at += k;
+    return at == n;
+}
+
 void str_append_shown(str *to, const char *text, size_t n, const char *kept) {
     const unsigned char *c = (const unsigned char *)text, *end = c + n;
     uint32_t code;

@@ -20,6 +20,7 @@ void str_append_json(str *to, const char *text);
  * stay, since nothing else in JSON means them. */
 void str_append_json_text(str *to, const char *json);
 bool text_is_plain(const char *text, size_t n, const char *kept); /* it would be appended as it is */
+bool text_is_utf8(const char *text, size_t n);
 /* In place: each byte of such a character becomes '?', but those in `kept`. */
 void text_hide(char *text, const char *kept);
 

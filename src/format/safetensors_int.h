@@ -20,6 +20,7 @@ struct st_file {
     size_t n_parts, cap_parts;
 };
 
+#define ST_METADATA "__metadata__" /* beside the tensors: what is no tensor */
 /* Sums in the metadata: two hashes as text, behind these characters of the header (nobody puts a space there). */
 #define ST_SUMMED "checksums" /* metadata: there are some, also where a bit of their name has turned */
 #define ST_SUMS_BEGIN "\"" ST_SUMS "\":\""

@@ -141,7 +141,7 @@ static xt_status parse_header(st_file *f) {
     const cJSON *item;
     XT_TRY(no_twins(f, f->json));
     cJSON_ArrayForEach(item, f->json) XT_TRY(no_twins(f, item));
-    f->meta = cJSON_DetachItemFromObjectCaseSensitive(f->json, "__metadata__");
+    f->meta = cJSON_DetachItemFromObjectCaseSensitive(f->json, ST_METADATA);
     cJSON_ArrayForEach(item, f->json) XT_TRY(parse_entry(f, item));
     return no_overlap(f);
 }

@@ -4,6 +4,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/private_file.h"
+#include "base/shown.h"
 #include "format/safetensors_int.h"
 
 static const struct {
@@ -76,6 +77,11 @@ xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const
     if (!dtype)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has dtype %s, for which safetensors has no name",
                           w->path, name, xt_dtype_name(t));
+    if (strcmp(name, ST_METADATA) == 0 || !text_is_utf8(name, strlen(name)))
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "%s: no tensor can be called %s: the format has that name for something else, or it is no "
+                          "UTF-8; give it another",
+                          w->path, name);
     if (!dims_count(dims, (size_t)rank, &count) || !size_mul((size_t)count, xt_dtype_size(t), &bytes))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s: its size overflows", w->path, name);
     if (cJSON_GetObjectItemCaseSensitive(w->json, name))
@@ -111,7 +117,7 @@ static xt_status write_sums(st_writer *w) {
 static xt_status write_header(st_writer *w) {
     if (w->header_done) return NULL;
     w->header_done = true;
-    cJSON_AddItemToObject(w->json, "__metadata__", w->meta);
+    cJSON_AddItemToObject(w->json, ST_METADATA, w->meta);
     w->meta = NULL;
     char *text = cJSON_PrintUnformatted(w->json);
     if (!text) return status_oom(64, w->path);

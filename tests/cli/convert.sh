@@ -22,6 +22,11 @@ check "as bf16" [ $? = 0 ]
 check "half as large" [ $(($(stat -c %s half/model.safetensors) * 10)) -lt $(($(stat -c %s whole.safetensors) * 7)) ]
 run convert shards shards
 check "not onto itself" [ "$?$(grep -c 'are the same folder' out)" = 11 ]
+run convert whole.safetensors meta.safetensors --keep '*ln_f.weight' --rename '*=__metadata__'
+check "no tensor is called as the format's own entry is" \
+    [ "$?$(grep -c 'no tensor can be called __metadata__' out)" = 11 -a ! -e meta.safetensors ]
+run convert whole.safetensors sharded --max-shard-size 20KB --rename '*ln_f.weight=__metadata__'
+check "in shards too" [ "$?$(grep -c 'no tensor can be called __metadata__' out)" = 11 ]
 rm shards/model-00002-of-*
 run convert shards other.safetensors
 check "a missing shard is named, with a tensor of it" \
