@@ -254,9 +254,61 @@ static void started_early(void **state) {
     for (int r = 0; r < 2; r++) assert_int_equal(codes[r], 0);
 }
 
+/* --- five buckets: on one host loops come after the second later one; between hosts all travel first --- */
+enum { CHAIN = 5 };
+
+static void chain_of_buckets(str *out) {
+    static const char type[] = "tensor<300x300xf32>";
+    str_printf(out, "func.func @main(%%v0: %s, %%w: %s", type, type);
+    for (int k = 0; k < CHAIN; k++) str_printf(out, ", %%p%d: %s {tf.aliasing_output = %d : i32}", k, type, k);
+    str_append(out, ") -> (");
+    for (int k = 0; k < CHAIN; k++) str_printf(out, "%s%s", k ? ", " : "", type);
+    str_append(out, ") {\n");
+    for (int k = 0; k < CHAIN; k++)
+        str_printf(out, "%%v%d = stablehlo.dot_general %%v%d, %%w, contracting_dims = [1] x [0] : (%s, %s) -> %s\n",
+                   k + 1, k, type, type, type);
+    for (int k = 0; k < CHAIN; k++)
+        str_printf(out, "%%r%d = \"stablehlo.all_reduce\"(%%v%d) %s {replica_groups = %s} : (%s) -> %s\n", k, k + 1,
+                   REDUCE("add"), "dense<[[0, 1]]> : tensor<1x2xi64>", type, type);
+    for (int k = 0; k < CHAIN; k++) str_printf(out, "%%n%d = stablehlo.subtract %%p%d, %%r%d : %s\n", k, k, k, type);
+    str_append(out, "return ");
+    for (int k = 0; k < CHAIN; k++) str_printf(out, "%s%%n%d", k ? ", " : "", k);
+    str_append(out, " : ");
+    for (int k = 0; k < CHAIN; k++) str_printf(out, "%s%s", k ? ", " : "", type);
+    str_append(out, "\n}\n");
+}
+
+static int loops_among_starts(const char *plan) {
+    int n = 0;
+    const char *last = plan;
+    for (const char *p = plan; (p = strstr(p, "all_reduce")); p++) last = p;
+    for (const char *p = plan; (p = strstr(p, "fused")) && p < last; p++) n++;
+    return n;
+}
+
+static void the_network_is_kept_busy(void **state) {
+    (void)state;
+    str text = STR_INIT;
+    chain_of_buckets(&text);
+    for (int far = 0; far < 2; far++) {
+        str plan = STR_INIT;
+        cpu_exec *e;
+        world_set(&(world){.size = 2, .local_size = far ? 1 : 2, .source = ""});
+        expect_ok(cpu_compile(text.data, text.len, &(cpu_compile_opts){.num_replicas = 2, .threads = 1}, &e),
+                  "compile");
+        cpu_plan_print(e, &plan);
+        int loops = loops_among_starts(str_cstr(&plan));
+        if (far ? loops != 0 : loops == 0) fail_msg("%d loops among the starts: %s", loops, str_cstr(&plan));
+        cpu_exec_free(e);
+        str_free(&plan);
+    }
+    world_set(NULL);
+    str_free(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_agree), cmocka_unit_test(a_lone_rank_is_told),
                                        cmocka_unit_test(a_result_of_another_size_is_told),
-                                       cmocka_unit_test(started_early)};
+                                       cmocka_unit_test(started_early), cmocka_unit_test(the_network_is_kept_busy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,13 +183,32 @@ static bool raise_starts(const cpu_exec *e, cpu_plan *p, uint32_t *writer, place
     return any;
 }
 
+/* Whether the ranks are on several hosts: values then travel much longer than it takes to add them up. */
+static bool ranks_are_far(void) {
+    const world *w = world_get();
+    return w->size > 1 && w->local_size < w->size;
+}
+
+static size_t bytes_started(const cpu_plan *p, const cpu_thunk *t) {
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < t->n_in; i++) bytes += p->slots[t->in[i].slot].bytes;
+    return bytes;
+}
+
 /* A loop that reads what a collective brings waits for it: it comes after the second collective started from there, or
- * at the end, so that the ranks compute while the values travel and yet gradients do not all stay until the end. `at`
- * is the thunk of the collective. */
+ * at the end, so that the ranks compute while the values travel and yet gradients do not all stay until the end.
+ * Between hosts it comes after so many bytes as keep a network busy: who waited for the first of two buckets would
+ * compute nothing meanwhile. `at` is the thunk of the collective. */
 static uint32_t after_later_starts(const cpu_exec *e, const cpu_plan *p, uint32_t at) {
+    enum { FAR_BYTES = 64 << 20 };
+    bool far = ranks_are_far();
     int later = 0;
-    for (uint32_t t = at + 1; t < p->n_thunks; t++)
-        if (cpu_can_start(e, &p->thunks[t]) && ++later == 2) return t;
+    size_t bytes = 0;
+    for (uint32_t t = at + 1; t < p->n_thunks; t++) {
+        if (!cpu_can_start(e, &p->thunks[t])) continue;
+        bytes += bytes_started(p, &p->thunks[t]);
+        if (++later >= 2 && (!far || bytes >= FAR_BYTES)) return t;
+    }
     return (uint32_t)p->n_thunks + at;
 }
 
