@@ -3,19 +3,21 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "usage: xtrain launch [-n N] [--host LIST] [--max-restarts K] -- PROGRAM ARGS\n\n"
-                            "Starts N ranks of PROGRAM on this host, each with one device and its share of the cores, "
-                            "and shows their output behind\n"
-                            "\"[rank 3] \". When one fails, the others are ended and its exit code is returned. "
-                            "Inside, xt_launch calls its function once.\n";
+static const char usage[] =
+    "usage: xtrain launch [-n N] [--host LIST] [--max-restarts K] [--log-dir DIR] -- PROGRAM ARGS\n\n"
+    "Starts N ranks of PROGRAM on this host, each with one device and its share of the cores, "
+    "and shows their output behind\n"
+    "\"[rank 3] \". When one fails, the others are ended and its exit code is returned. "
+    "Inside, xt_launch calls its function once.\n";
 
 enum { NOT_GIVEN = INT32_MIN };
 
 static int run(int argc, char **argv) {
     int64_t n = NOT_GIVEN, restarts = 0;
-    const char *hosts = NULL;
+    const char *hosts = NULL, *log_dir = NULL;
     cli_diag diag = {0};
     int rest = argc;
     const cli_option options[] = {
@@ -23,6 +25,9 @@ static int run(int argc, char **argv) {
         {"--host", CLI_STRING, &hosts, "LIST", "hosts by Open MPI's mpirun: \"a,b\" or \"a:4,b:4\"; needs -n"},
         {"--max-restarts", CLI_INT, &restarts, "K",
          "after a rank has died, start all again from the last checkpoint, at most K times"},
+        {"--log-dir", CLI_STRING, &log_dir, "DIR",
+         "besides, a file of each rank's output: DIR/rank_3.log; with --host DIR/1/rank.3/stdout and stderr on its "
+         "host"},
         CLI_DIAG_ROWS(diag),
     };
     int code = cli_parse(argc, argv, usage, options, (int)(sizeof options / sizeof options[0]), &rest);
@@ -45,6 +50,7 @@ static int run(int argc, char **argv) {
                     (long long)restarts);
         return 2;
     }
+    if (log_dir) setenv("XT_LOG_DIR", log_dir, 1);
     return xt_launch_program(n == NOT_GIVEN ? 0 : (int)n, argv + rest, hosts, (int)restarts);
 }
 

@@ -80,12 +80,16 @@ int run_here(xt_rank_fn fn, void *arg);
 /* One stream of one rank on its way to the launcher's own: whole lines, each behind the prefix. */
 typedef struct output_stream {
     int from, to; /* from < 0 = at its end */
+    int log; /* where its lines go besides, without prefix; -1: nowhere. Borrowed */
     int rank;
     int64_t report; /* number of the report whose second line comes next; 0 = none */
     char prefix[24];
     str line; /* what is not a whole line yet */
 } output_stream;
-void output_open(output_stream *o, int from, int to, int rank);
+void output_open(output_stream *o, int from, int to, int rank, int log);
+/* The rank's file in the folder XT_LOG_DIR, which is made; *out is -1 where none is asked for. What an earlier run left
+ * stays above what is added. */
+xt_status output_log_open(int rank, int *out);
 bool output_pump(output_stream *o); /* takes what is there, without waiting; false when there was nothing */
 void output_finish(output_stream *o); /* the rest, with a newline if it lacks one; closes */
 

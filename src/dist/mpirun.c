@@ -56,6 +56,9 @@ static xt_status run_mpirun(int n, char *const *argv, const char *hosts) {
     bool ok = !list.failed && !number.failed;
     for (size_t i = 0; i < BASE_COUNT(fixed) && ok; i++)
         if (fixed[i]) ok = VEC_PUSH(args, count, cap, fixed[i]);
+    if (ok && env_get("XT_LOG_DIR"))
+        ok = VEC_PUSH(args, count, cap, "--output-filename") &&
+             VEC_PUSH(args, count, cap, (char *)env_get("XT_LOG_DIR"));
     for (char **e = environ; ok && e && *e; e++) {
         if (!travels(*e)) continue;
         ok = (name = base_strndup(*e, strcspn(*e, "="))) && VEC_PUSH(args, count, cap, "-x") &&

@@ -1,15 +1,33 @@
 /* A rank's stdout or stderr, passed on in whole lines so that ranks never share one. A '\r', by which a progress bar
  * repaints its line, ends one too: between two repaints another rank may speak. */
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
 #include "dist/dist_int.h"
 
 #define LONGEST ((size_t)64 << 10) /* a line beyond this is passed on in lines of this length */
 
-void output_open(output_stream *o, int from, int to, int rank) {
-    *o = (output_stream){.from = from, .to = to, .rank = rank, .line = STR_INIT};
+void output_open(output_stream *o, int from, int to, int rank, int log) {
+    *o = (output_stream){.from = from, .to = to, .rank = rank, .log = log, .line = STR_INIT};
     snprintf(o->prefix, sizeof o->prefix, "[rank %d] ", rank);
+}
+
+xt_status output_log_open(int rank, int *out) {
+    const char *folder = env_get("XT_LOG_DIR");
+    str path = STR_INIT;
+    char *target = NULL;
+    *out = -1;
+    if (!folder) return NULL;
+    XT_TRY(status_context(file_make_dirs(folder, 0777), "--log-dir"));
+    str_printf(&path, "%s/rank_%d.log", folder, rank);
+    xt_status st = status_context(file_output_target(str_cstr(&path), &target), "--log-dir");
+    if (!st && (*out = open(target, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) < 0)
+        st = status_errno("--log-dir: opening", target);
+    base_free(target);
+    str_free(&path);
+    return st;
 }
 
 static void write_all(int fd, const char *p, size_t n) {
@@ -24,11 +42,15 @@ static void write_all(int fd, const char *p, size_t n) {
 
 /* The library's own messages in a rank carry the prefix already. An end of any kind becomes a newline; what is empty
  * but for '\r' goes. */
-static void add_line(output_stream *o, const char *p, size_t n, str *out) {
+static void add_line(output_stream *o, const char *p, size_t n, str *out, str *log) {
     size_t prefix = strlen(o->prefix), text = n;
     while (text && (p[text - 1] == '\n' || p[text - 1] == '\r')) text--;
     if (!text && memchr(p, '\r', n)) return;
     bool has = text >= prefix && memcmp(p, o->prefix, prefix) == 0;
+    if (o->log >= 0) {
+        str_appendn(log, has ? p + prefix : p, has ? text - prefix : text);
+        str_putc(log, '\n');
+    }
     if (output_fold(o, has ? p + prefix : p, has ? text - prefix : text, out)) return;
     if (!has) str_append(out, o->prefix);
     str_appendn(out, p, text);
@@ -47,20 +69,22 @@ static size_t line_length(const char *p, size_t n) {
 }
 
 static void pass_lines(output_stream *o, bool all) {
-    str out = STR_INIT;
+    str out = STR_INIT, log = STR_INIT;
     size_t at = 0, n;
     while ((n = line_length(o->line.data + at, o->line.len - at)) > 0) {
-        add_line(o, o->line.data + at, n, &out);
+        add_line(o, o->line.data + at, n, &out, &log);
         at += n;
     }
     if (all && at < o->line.len) {
-        add_line(o, o->line.data + at, o->line.len - at, &out);
+        add_line(o, o->line.data + at, o->line.len - at, &out, &log);
         at = o->line.len;
     }
     memmove(o->line.data, o->line.data + at, o->line.len - at);
     o->line.len -= at;
     write_all(o->to, str_cstr(&out), out.len);
+    write_all(o->log, str_cstr(&log), log.len);
     str_free(&out);
+    str_free(&log);
 }
 
 bool output_pump(output_stream *o) {

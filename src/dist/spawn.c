@@ -36,6 +36,7 @@ enum {
 typedef struct rank_process {
     pid_t pid;
     int pidfd, status;
+    int log; /* its file of --log-dir; -1: none */
     bool ended;
     output_stream out, err;
 } rank_process;
@@ -69,13 +70,13 @@ static void on_signal(int sig) {
 static const int never_ignored[] = {SIGINT, SIGTERM, SIGQUIT};
 
 typedef struct signal_state {
-    struct sigaction old[BASE_COUNT(passed_on)], old_child;
+    struct sigaction old[BASE_COUNT(passed_on)], old_child, old_pipe;
     sigset_t mask;
 } signal_state;
 
 /* Signals are let in only while the launcher polls, so none is missed between a look and a wait. */
 static void signals_take(signal_state *s) {
-    struct sigaction act = {.sa_handler = on_signal}, child = {.sa_handler = SIG_DFL};
+    struct sigaction act = {.sa_handler = on_signal}, child = {.sa_handler = SIG_DFL}, pipe = {.sa_handler = SIG_IGN};
     sigset_t block;
     sigemptyset(&block);
     signal_seen = 0;
@@ -86,12 +87,14 @@ static void signals_take(signal_state *s) {
         sigaction(passed_on[i], &act, NULL);
     }
     sigaction(SIGCHLD, &child, &s->old_child); /* an ignored SIGCHLD would lose the exit codes */
+    sigaction(SIGPIPE, &pipe, &s->old_pipe); /* who stops reading (| head) ends no run */
     pthread_sigmask(SIG_BLOCK, &block, &s->mask);
 }
 
 static void signals_give_back(const signal_state *s) {
     for (size_t i = 0; i < BASE_COUNT(passed_on); i++) sigaction(passed_on[i], &s->old[i], NULL);
     sigaction(SIGCHLD, &s->old_child, NULL);
+    sigaction(SIGPIPE, &s->old_pipe, NULL);
     pthread_sigmask(SIG_SETMASK, &s->mask, NULL);
 }
 
@@ -141,6 +144,7 @@ static void run_function(const launcher *l, const env_list *env, int out, int er
         close(l->ranks[r].out.from);
         close(l->ranks[r].err.from);
         if (l->ranks[r].pidfd >= 0) close(l->ranks[r].pidfd);
+        if (l->ranks[r].log >= 0) close(l->ranks[r].log);
     }
     close(out);
     close(err);
@@ -196,8 +200,8 @@ static xt_status fork_rank(launcher *l, int rank, const env_list *env, char **me
             setpgid(pid, pid); /* both sides do it, so that neither depends on the other's speed */
             r->pid = pid;
             r->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-            output_open(&r->out, p.out[0], STDOUT_FILENO, rank);
-            output_open(&r->err, p.err[0], STDERR_FILENO, rank);
+            output_open(&r->out, p.out[0], STDOUT_FILENO, rank, r->log);
+            output_open(&r->err, p.err[0], STDERR_FILENO, rank, r->log);
             p.out[0] = p.err[0] = -1;
             coll_announce(l->rendezvous, rank, pid);
             l->started++;
@@ -211,7 +215,8 @@ static xt_status fork_rank(launcher *l, int rank, const env_list *env, char **me
 static xt_status start_rank(launcher *l, int rank, const signal_state *s) {
     env_list env = {0};
     char **merged = NULL;
-    xt_status st = rank_env(l->job->plan, l->rendezvous, l->job->timeout, rank, &env);
+    xt_status st = output_log_open(rank, &l->ranks[rank].log);
+    if (!st) st = rank_env(l->job->plan, l->rendezvous, l->job->timeout, rank, &env);
     if (!st && l->restart) {
         env_add(&env, "XT_RESTART_FILE", "%s", l->restart->name);
         env_add(&env, "XT_RESTARTS", "%d", l->restarts);
@@ -443,11 +448,14 @@ static xt_status spawn_group(const spawn_job *job, const restart_file *restart, 
                   .restart = restart,
                   .restarts = restarts};
     l.ranks = base_calloc((size_t)l.n, sizeof *l.ranks);
+    for (int r = 0; r < l.n && l.ranks; r++) l.ranks[r].log = -1;
     l.polls = base_calloc((size_t)l.n * 3, sizeof *l.polls);
     xt_status st =
         l.ranks && l.polls ? coll_create(l.n, &l.rendezvous) : status_oom((size_t)l.n * sizeof *l.ranks, "the ranks");
     if (!st) st = start_and_wait(&l, out_code);
     *out_told = l.forwarded != 0;
+    for (int r = 0; r < l.n && l.ranks; r++)
+        if (l.ranks[r].log >= 0) close(l.ranks[r].log);
     coll_destroy(l.rendezvous);
     base_free(l.rendezvous);
     base_free(l.ranks);

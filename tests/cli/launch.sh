@@ -51,6 +51,17 @@ say "$XTRAIN" launch -n2 -- "$hello"
 check "-n2 is -n 2" [ "$(lines "$out")" = "[rank 0] hello from rank 0 of 2|[rank 1] hello from rank 1 of 2|" ]
 say "$XTRAIN" launch -nx -- "$hello"
 check "and -nx a mistake" [ "$?$(grep -c "'x' is no value for -n" "$err")" = 21 ]
+# A reader that goes away (| head) ends no run.
+"$XTRAIN" launch -n 2 -- sh -c 'for i in $(seq 2000); do echo line $i; done; echo done >"$0.$XT_RANK"' "$tmp/read" \
+    2>"$err" | head -n 1 >"$out"
+check "who stops reading ends no run" [ "$(cat "$tmp/read.0" "$tmp/read.1" 2>&1 | tr '\n' ' ')" = "done done " ]
+say "$XTRAIN" launch -n 2 --log-dir "$tmp/logs" -- sh -c 'echo to out $XT_RANK; sleep 0.2; echo to err $XT_RANK >&2'
+check "--log-dir: a file a rank" \
+    [ "$(cat "$tmp/logs/rank_0.log" "$tmp/logs/rank_1.log" | tr '\n' '|')" = "to out 0|to err 0|to out 1|to err 1|" ]
+check "and the output as always" [ "$(lines "$out")$(lines "$err")" \
+    = "[rank 0] to out 0|[rank 1] to out 1|[rank 0] to err 0|[rank 1] to err 1|" ]
+say "$XTRAIN" launch -n 2 --log-dir "$tmp/read.0" -- true
+check "a folder that cannot be made is named" [ "$?$(grep -c "^xtrain launch: --log-dir.*$tmp/read.0" "$err")" = 11 ]
 say "$XTRAIN" launch -n 2 -- no-such-program
 check "an unknown program" [ $? = 1 ]
 check "is one sentence" [ "$(cat "$err")" = "xtrain launch: running 'no-such-program': not found in PATH" ]
