@@ -41,8 +41,10 @@ static ir_value *p_times(dist_args *a, ir_value *logs) { /* sum of p logs, 0 whe
 static ir_value *choice_entropy(dist_args *a) {
     return ir_negate(a->b, p_times(a, LOGS));
 }
+/* Infinite where a choice of p's is none of q's, whatever the logarithm of q's 0 is there. */
 static ir_value *choice_kl(dist_args *p, dist_args *q) {
-    return p_times(p, ir_subtract(p->b, p->p[0], q->p[0]));
+    ir_value *apart = ir_subtract(p->b, p->p[0], q->p[0]);
+    return p_times(p, ex_keep(p->b, ex_is(p->b, q->p[1], IR_NE, 0), apart, INFINITY));
 }
 static ir_value *categorical_mean(dist_args *a) { /* choices are no numbers */
     return dist_sum_last(a->b, ex_num(a->b, LOGS, NAN), 1);

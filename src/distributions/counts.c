@@ -33,7 +33,11 @@ static ir_value *bernoulli_kl(dist_args *p, dist_args *q) {
     ir_value *no = ir_subtract(b, ex_num(b, p->p[1], 1), p->p[1]);
     ir_value *yes = ir_subtract(b, dist_softplus(b, ir_negate(b, q->p[0])), dist_softplus(b, ir_negate(b, p->p[0])));
     ir_value *not = ir_subtract(b, dist_softplus(b, q->p[0]), dist_softplus(b, p->p[0]));
-    return ir_add(b, ir_multiply(b, p->p[1], yes), ir_multiply(b, no, not ));
+    /* an outcome that q does not have, and p has: infinite, whatever the odds of a 0 are written as */
+    yes = ex_keep(b, ex_is(b, q->p[1], IR_NE, 0), yes, INFINITY);
+    not = ex_keep(b, ex_is(b, q->p[1], IR_NE, 1), not, INFINITY);
+    yes = ex_pick(b, ex_is(b, p->p[1], IR_EQ, 0), ex_num(b, yes, 0), ir_multiply(b, p->p[1], yes));
+    return ir_add(b, yes, ex_pick(b, ex_is(b, p->p[1], IR_EQ, 1), ex_num(b, yes, 0), ir_multiply(b, no, not )));
 }
 const dist_kind dist_bernoulli = {.name = "Bernoulli",
                                   .n_params = 2,

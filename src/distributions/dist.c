@@ -96,7 +96,7 @@ static ir_value *cdf(dist_load *l, const xt_dist *d, int n, ir_value *x) {
     }
     ir_value *jacobian;
     ir_value *p = cdf(l, d, n - 1, layer_inverse(l, y, x, &jacobian));
-    return layer_turned(l, y, p);
+    return layer_beyond(lazy_begin(l->src), y, x, layer_turned(l, y, p));
 }
 
 static ir_value *icdf(dist_load *l, const xt_dist *d, int n, ir_value *q) {
@@ -148,8 +148,11 @@ static ir_value *entropy(dist_load *l, const xt_dist *d, int n) {
 
 static ir_value *draw(dist_load *l, const xt_dist *d, int n, bool grad, int n_dims, const int64_t *dims) {
     if (n == 0) {
+        const dist_kind *k = dist_kinds[d->kind];
         dist_args a;
-        return dist_load_kind(l, d, NULL, n_dims, dims, &a) ? dist_kinds[d->kind]->draw(&a, grad) : NULL;
+        ir_value *x = dist_load_kind(l, d, NULL, n_dims, dims, &a) ? k->draw(&a, grad) : NULL;
+        for (int i = 0; x && i < k->n_params; i++) x = dist_known(lazy_begin(l->src), x, a.p[i], k->dims[i]);
+        return x;
     }
     const xt_dist_layer *y = &d->layer[n - 1];
     ir_value *x = draw(l, d, n - 1, grad, n_dims, dims);

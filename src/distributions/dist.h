@@ -86,6 +86,9 @@ static inline ir_value *dist_xlogy(ir_builder *b, ir_value *x, ir_value *y) {
     ir_value *zero = ir_and(b, ex_is(b, x, IR_EQ, 0), ex_is(b, y, IR_EQ, 0));
     return ir_multiply(b, x, ir_log(b, ex_keep(b, ir_not(b, zero), y, 1)));
 }
+/* x, of [batch, event dims], where no number of the last n dims of p, [batch, n dims], is NaN; else NaN, or -1 of whole
+ * numbers, which is no class. Choices and rejections compare, and hide what arithmetic would carry. */
+ir_value *dist_known(ir_builder *b, ir_value *x, ir_value *p, int n);
 static inline ir_value *dist_standard(ir_builder *b, ir_value *x, ir_value *loc, ir_value *scale) {
     return ir_divide(b, ir_subtract(b, x, loc), scale);
 }

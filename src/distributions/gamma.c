@@ -162,6 +162,7 @@ ir_value *dist_igamma(dist_args *a, ir_value *shape, ir_value *x) {
     ir_value *density = /* times x */
         ir_exponential(b, ir_subtract(b, ir_subtract(b, ir_multiply(b, s, log_x), at), ir_chlo_lgamma(b, s)));
     ir_value *part = ir_multiply(b, density, mass);
+    part = ir_minimum(b, part, ex_num(b, part, 1)); /* rounding leads above */
     ir_value *p = ex_pick(b, below, part, ex_plus(b, ir_negate(b, part), 1));
     ir_value *slopes[2] = {ir_negate(b, ir_multiply(b, density, slope)), ir_divide(b, density, at)};
     ir_value *of[2] = {shape, ex_keep(b, positive, x, 1)};

@@ -86,7 +86,24 @@ static ir_value *between_ends(ir_builder *b, ir_value *y) {
     return ir_minimum(b, ir_maximum(b, y, low), high);
 }
 
-ir_value *layer_inverse(dist_load *l, const xt_dist_layer *f, ir_value *y, ir_value **out_log_slope) {
+/* Where y is one of the numbers that f gives, ends included where rounding leads there (1 of a sigmoid or a tanh), or
+ * NaN, which stays. NULL: all are. */
+static ir_value *reached(ir_builder *b, const xt_dist_layer *f, ir_value *y) {
+    if (f->kind == LAYER_AFFINE || !y) return NULL;
+    ir_value *in = f->kind == LAYER_EXP ? ex_is(b, y, IR_GT, 0) : ex_is(b, y, IR_LE, 1);
+    if (f->kind != LAYER_EXP) in = ir_and(b, in, ex_is(b, y, IR_GE, f->kind == LAYER_SIGMOID ? 0 : -1));
+    return ir_or(b, in, ir_compare(b, IR_NE, y, y));
+}
+
+ir_value *layer_beyond(ir_builder *b, const xt_dist_layer *f, ir_value *y, ir_value *p) {
+    ir_value *in = reached(b, f, y);
+    if (!in || !p) return p;
+    ir_value *end = ir_convert(b, ex_is(b, y, IR_GT, 0), p->type->dtype);
+    return ex_pick(b, ops_broadcast(b, in, p->type->rank, p->type->dims), p,
+                   ops_broadcast(b, end, p->type->rank, p->type->dims));
+}
+
+static ir_value *inverse(dist_load *l, const xt_dist_layer *f, ir_value *y, ir_value **out_log_slope) {
     ir_value *loc = f->kind == LAYER_AFFINE ? dist_value(l, f->a) : NULL;
     ir_value *scale = f->kind == LAYER_AFFINE ? dist_value(l, f->b) : NULL, *x, *e;
     ir_builder *b = lazy_begin(l->src);
@@ -108,6 +125,14 @@ ir_value *layer_inverse(dist_load *l, const xt_dist_layer *f, ir_value *y, ir_va
         *out_log_slope = ex_times(b, ex_plus(b, ir_negate(b, e), M_LN2), 2);
         return x;
     }
+}
+
+ir_value *layer_inverse(dist_load *l, const xt_dist_layer *f, ir_value *y, ir_value **out_log_slope) {
+    ir_value *in = reached(lazy_begin(l->src), f, y);
+    if (!in) return inverse(l, f, y, out_log_slope);
+    ir_value *x = inverse(l, f, ex_keep(lazy_begin(l->src), in, y, 0.5), out_log_slope); /* 0.5: of all of them */
+    *out_log_slope = ex_keep(lazy_begin(l->src), in, *out_log_slope, INFINITY);
+    return x;
 }
 
 ir_value *layer_forward(dist_load *l, const xt_dist_layer *f, ir_value *x) {
@@ -176,5 +201,6 @@ ir_value *layer_choose(dist_load *l, const xt_dist_layer *m, ir_value *x, int ev
     hit = hit && ops_same_dims(key->type, t)
               ? ir_broadcast_in_dim(b, hit, ir_with_dtype(x->type, XT_BOOL), (size_t)last + 1, axes)
               : NULL;
-    return hit ? sum_before(b, ex_pick(b, hit, x, ex_num(b, x, 0)), event) : NULL;
+    ir_value *drawn = hit ? sum_before(b, ex_pick(b, hit, x, ex_num(b, x, 0)), event) : NULL;
+    return drawn ? dist_known(b, drawn, key, 1) : NULL;
 }

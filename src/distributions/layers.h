@@ -15,11 +15,12 @@ typedef enum layer_kind {
 const char *layer_name(int kind);
 int dist_event_of(const xt_dist *d, int n); /* event dims under the first n layers */
 
-/* Of changes of variables. x of y, and log |dy/dx| at x; y of x; a distribution function, turned round where f falls.
- */
+/* Of changes of variables. x of y, and log |dy/dx| at x: infinite where no x has that y, so that a density there is 0;
+ * y of x; a distribution function, turned round where f falls, and 0 and 1 beyond the ends of what f gives. */
 ir_value *layer_inverse(dist_load *l, const xt_dist_layer *f, ir_value *y, ir_value **out_log_slope);
 ir_value *layer_forward(dist_load *l, const xt_dist_layer *f, ir_value *x);
 ir_value *layer_turned(dist_load *l, const xt_dist_layer *f, ir_value *p);
+ir_value *layer_beyond(ir_builder *b, const xt_dist_layer *f, ir_value *y, ir_value *p);
 /* x - y, broadcast: a slope may have more batch dims than the density, or fewer. */
 ir_value *layer_minus(ir_builder *b, ir_value *x, ir_value *y);
 

@@ -262,13 +262,110 @@ static void errors(void **state) {
     assert_int_equal(xt_dist_event_dims(none), 0);
 }
 
+/* --- parameters that are no numbers, choices that the other does not have, values that cannot be --- */
+/* Of two batches, the second's parameters NaN: its draws are, and the first's are not. Choices are numbers of classes,
+ * and -1. */
+static void check_unknown(const char *what, xt_dist d) {
+    float x[64];
+    xt_tensor t = xt_cast(xt_dist_sample(d, 3), XT_F32);
+    int64_t n = xt_numel(t), half = n / 3 / 2;
+    if (n > 64 || n % 6 || !xt_read(t, x, (size_t)n * sizeof *x)) fail_msg("%s: %d numbers", what, (int)n);
+    for (int64_t i = 0; i < n; i++) {
+        bool second = i / half % 2;
+        if (second && !isnan(x[i]) && x[i] != -1) fail_msg("%s: %g of a parameter that is NaN", what, x[i]);
+        if (!second && isnan(x[i])) fail_msg("%s: NaN of parameters that are numbers", what);
+    }
+}
+static void unknown_parameters(void **state) {
+    (void)state;
+    xt_tensor half = xt_from_array(((float[]){0.5f, NAN}), XT_F32, 2), one = num(1), few = xt_full(0.5, XT_F32, 1);
+    xt_tensor rows = xt_from_array(((float[]){0.5f, 0.25f, 0.25f, 0.5f, NAN, 0.25f}), XT_F32, 2, 3);
+    xt_tensor cov = xt_from_array(((float[]){1, 0, 0, 1, 1, 0, 0, NAN}), XT_F32, 2, 2, 2);
+    xt_tensor many = xt_from_array(((float[]){50, NAN}), XT_F32, 2);
+#define UNKNOWN(call) check_unknown(#call, call)
+    UNKNOWN(xt_normal_dist(half, one)), UNKNOWN(xt_normal_dist(one, half)), UNKNOWN(xt_uniform_dist(half, one));
+    UNKNOWN(xt_log_normal_dist(half, one)), UNKNOWN(xt_laplace_dist(half, one)), UNKNOWN(xt_cauchy_dist(one, half));
+    UNKNOWN(xt_gumbel_dist(half, one)), UNKNOWN(xt_student_t_dist(half, one, one));
+    UNKNOWN(xt_half_normal_dist(half)), UNKNOWN(xt_half_cauchy_dist(half)), UNKNOWN(xt_exponential_dist(half));
+    UNKNOWN(xt_gamma_dist(half, one)), UNKNOWN(xt_gamma_dist(one, half)), UNKNOWN(xt_chi2_dist(half));
+    UNKNOWN(xt_beta_dist(half, one)), UNKNOWN(xt_beta_dist(one, half)), UNKNOWN(xt_bernoulli_dist(half));
+    UNKNOWN(xt_bernoulli_logits_dist(half)), UNKNOWN(xt_geometric_dist(half)), UNKNOWN(xt_binomial_dist(5, half));
+    UNKNOWN(xt_binomial_dist(500, half)), UNKNOWN(xt_poisson_dist(half)), UNKNOWN(xt_poisson_dist(many));
+    UNKNOWN(xt_categorical_dist(rows)), UNKNOWN(xt_categorical_logits_dist(rows));
+    UNKNOWN(xt_one_hot_categorical_dist(rows)), UNKNOWN(xt_dirichlet_dist(rows));
+    UNKNOWN(xt_multivariate_normal_dist(xt_zeros(XT_F32, 2), cov));
+    UNKNOWN(xt_mixture_dist(rows, xt_normal_dist(xt_zeros(XT_F32, 2, 3), few)));
+    UNKNOWN(xt_sigmoid_dist(xt_normal_dist(half, one)));
+    xt_mark_step();
+}
+static void expect(const char *what, xt_tensor t, int n, const double *want) {
+    float x[16];
+    assert_true(xt_read(t, x, (size_t)n * sizeof *x));
+    for (int i = 0; i < n; i++)
+        if (isnan(want[i]) ? !isnan(x[i]) : x[i] != want[i] && !(fabs(x[i] - want[i]) < 1e-6))
+            fail_msg("%s, number %d: %g, expected %g", what, i, x[i], want[i]);
+}
+#define EXPECT(n, t, ...) expect(#t, t, n, (const double[]){__VA_ARGS__})
+static void impossible_choices(void **state) {
+    (void)state;
+    xt_tensor p = xt_from_array(((float[]){0.5f, 0.5f, 0, 1, 0, 0}), XT_F32, 2, 3),
+              q = xt_from_array(((float[]){0.5f, 0, 0.5f}), XT_F32, 3),
+              s = xt_from_array(((float[]){0, 1, 0.5f}), XT_F32, 3),
+              t = xt_from_array(((float[]){0, 0.5f, 1}), XT_F32, 3);
+    EXPECT(2, xt_dist_kl(xt_categorical_dist(p), xt_categorical_dist(q)), INFINITY, log(2));
+    EXPECT(2, xt_dist_kl(xt_one_hot_categorical_dist(p), xt_one_hot_categorical_dist(q)), INFINITY, log(2));
+    EXPECT(3, xt_dist_kl(xt_bernoulli_dist(s), xt_bernoulli_dist(t)), 0, log(2), INFINITY);
+    EXPECT(3, xt_dist_kl(xt_bernoulli_dist(t), xt_bernoulli_dist(s)), 0, INFINITY, log(2));
+    xt_mark_step();
+}
+static void values_outside(void **state) {
+    (void)state;
+    xt_dist normal = xt_normal_dist(num(0), num(1)), gumbel = xt_gumbel_dist(num(0), num(1));
+    xt_tensor y = xt_from_array(((float[]){-2, 2, NAN}), XT_F32, 3), low = xt_from_array(((float[]){-1, 0}), XT_F32, 2);
+    EXPECT(3, xt_dist_log_prob(xt_sigmoid_dist(normal), y), -INFINITY, -INFINITY, NAN);
+    EXPECT(3, xt_dist_log_prob(xt_tanh_dist(gumbel), y), -INFINITY, -INFINITY, NAN);
+    EXPECT(2, xt_dist_log_prob(xt_exp_dist(gumbel), low), -INFINITY, -INFINITY);
+    EXPECT(2, xt_dist_log_prob(xt_independent_dist(xt_exp_dist(normal), 1), xt_reshape(low, 2, 1)), -INFINITY,
+           -INFINITY);
+    EXPECT(1, xt_dist_log_prob(xt_sigmoid_dist(normal), xt_full(0.5, XT_F32, 1)), log(4) - 0.91893853320467274);
+    EXPECT(3, xt_dist_cdf(xt_sigmoid_dist(normal), y), 0, 1, NAN);
+    EXPECT(3, xt_dist_cdf(xt_tanh_dist(gumbel), y), 0, 1, NAN);
+    EXPECT(2, xt_dist_cdf(xt_exp_dist(normal), low), 0, 0);
+    EXPECT(3, xt_dist_cdf(xt_affine_dist(xt_exp_dist(normal), num(1), num(-1)), xt_full(3, XT_F32, 3)), 1, 1, 1);
+    xt_mark_step();
+}
+/* No distribution function is above 1 or below 0, or falls, however it is rounded. */
+static void functions_end_at_1(void **state) {
+    (void)state;
+    enum { POINTS = 4001 };
+    static float p[POINTS];
+    static const double shapes[] = {0.05, 0.5, 1, 2.5, 7, 30, 400};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        xt_tensor x = xt_mul_scalar(xt_arange(POINTS, XT_F32), (shapes[i] + 40) / 1000);
+        xt_tensor t = xt_dist_cdf(xt_gamma_dist(num(shapes[i]), num(1)), x);
+        assert_true(xt_read(t, p, sizeof p));
+        for (int k = 0; k < POINTS; k++)
+            if (!(p[k] >= 0 && p[k] <= 1)) fail_msg("shape %g, point %d: %.9g", shapes[i], k, p[k]);
+        xt_mark_step();
+    }
+}
+
 static int finish(void **state) {
     (void)state;
     return xt_finish();
 }
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),   cmocka_unit_test(counts),    cmocka_unit_test(shares), cmocka_unit_test(vectors),
-        cmocka_unit_test(gradients), cmocka_unit_test(in_a_scan), cmocka_unit_test(shapes), cmocka_unit_test(errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers),
+                                       cmocka_unit_test(counts),
+                                       cmocka_unit_test(shares),
+                                       cmocka_unit_test(vectors),
+                                       cmocka_unit_test(gradients),
+                                       cmocka_unit_test(in_a_scan),
+                                       cmocka_unit_test(shapes),
+                                       cmocka_unit_test(errors),
+                                       cmocka_unit_test(unknown_parameters),
+                                       cmocka_unit_test(impossible_choices),
+                                       cmocka_unit_test(values_outside),
+                                       cmocka_unit_test(functions_end_at_1)};
     return cmocka_run_group_tests(tests, NULL, finish);
 }
