@@ -31,7 +31,8 @@ class Function:
     def __init__(self, header, text):
         text = " ".join(text.split())
         m = re.match(r"(.*?)\((xt_\w+)\)\s*\((.*)\)$", text) or re.match(r"(.*?)\b(xt_\w+)\s*\((.*)\)$", text)
-        self.header, self.returns, self.name, inside = header, m.group(1).strip(), m.group(2), m.group(3)
+        self.header, self.name, inside = header, m.group(2), m.group(3)
+        self.returns = re.sub(r"^XT_CHECK ", "", m.group(1).strip())
         self.variadic = inside.endswith("...")
         parts, depth, part = [], 0, ""
         for c in inside + ",":
@@ -161,13 +162,13 @@ def has_entry(function, exceptions, kinds):
         sys.exit(f"{function.name}: an entry cannot hand on '...'; give it its checks by hand and a 'plain' line")
     makes = re.match(r"xt_(\w+) \*$", function.returns)
     return (bool(checks(function, exceptions, kinds)) or any(p.options for p in function.parameters) or
-            bool(makes and makes.group(1) in kinds))
+            bool(makes and makes.group(1) in kinds) or function.returns == "xt_status")
 
 
 def leave(function, exceptions, status):
     value = exceptions.gives.get(function.name)
     if function.returns == "xt_status":
-        return f"return {status};"
+        return f"return api_given(call, {status});"
     if function.returns == "xt_tensor":
         return f"return api_failed_tensor(call, {status});"
     if function.returns == "void":
@@ -206,7 +207,10 @@ def entry(function, exceptions, kinds):
         if function.name in exceptions.steps and status != "refused":
             out = f"{{ lazy_end_if_unseen(\"{function.shown}\", {source}); {out} }}"
         lines.append(f"    if (__builtin_expect({condition}, false)) {out}")
-    lines.append(f"    {'' if function.returns == 'void' else 'return '}({function.name})({names});")
+    result = f"({function.name})({names})"
+    if function.returns == "xt_status": # the program's, which is to look at it
+        result = f"api_given(call, {result})"
+    lines.append(f"    {'' if function.returns == 'void' else 'return '}{result};")
     return "\n".join(lines + ["}"])
 
 

@@ -96,6 +96,11 @@ bool api_may_free(const api_call *call, handle_kind kind, const void *p) {
     return false;
 }
 
+xt_status api_given(const api_call *call, xt_status s) {
+    if (s) lazy_give_status(s, call->name, call->src, call->returns_to);
+    return s;
+}
+
 xt_tensor api_failed_tensor(const api_call *call, xt_status s) {
     lazy_fail(s);
     return lazy_failed_tensor(call->src);

@@ -40,6 +40,9 @@ xt_status api_refused(const api_call *call);
 /* What a free does instead of reading what is not there: true where it is to go on. */
 bool api_may_free(const api_call *call, handle_kind kind, const void *p);
 
+/* The status that a function gives to the program; gives s back. */
+xt_status api_given(const api_call *call, xt_status s);
+
 xt_tensor api_failed_tensor(const api_call *call, xt_status s);
 
 #endif

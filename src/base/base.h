@@ -34,6 +34,13 @@ const char *status_message(xt_status s); /* but the library's own look: it does 
  * NULL: at nothing. */
 void status_watch(xt_status s);
 bool status_was_looked_at(void);
+/* A public function, `name` at src or at the place that it returns to, gives s to the program: from here on it is
+ * unseen, until the program reads it (the public functions) or frees it. */
+void status_give(xt_status s, const char *name, const xt_src *src, const void *returns_to);
+/* A copy of the oldest one unseen that was given to this thread, or to any: with its line, and which function gave it.
+ * That one counts as seen from here on. NULL: there is none. */
+xt_status status_take_unseen(bool any_thread);
+void status_all_seen(void); /* of this thread: the program has said so */
 uint64_t status_number(xt_status s); /* which failure it is: its copies have the same; 0 = unknown */
 xt_status status_errno(const char *what, const char *path); /* "what path: strerror(errno)" with a fitting code */
 xt_status status_oom(size_t bytes, const char *what);

@@ -4,6 +4,7 @@
  * success for lack of memory. A failure has a number that its copies share, so that reading any of them counts as
  * looking at it; inside the library status_code and status_message read without that. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/base.h"
@@ -15,6 +16,11 @@ struct xt_status_s {
     uint64_t failure; /* 0: of a static one */
     char *whole; /* owned */
     const char *text; /* the part of `whole` behind "file:line: " */
+    /* of one that the program was given and has not looked at (status_give): */
+    const char *given_by; /* the public function; NULL: seen, or never given */
+    src_id given_at;
+    const void *returns_to, *thread;
+    xt_status older, newer;
 };
 
 static const char *const code_names[] = {
@@ -40,7 +46,7 @@ static const char *const code_names[] = {
 enum { CODE_COUNT = XT_UNAUTHENTICATED + 1 };
 
 static char no_memory[] = "out of memory while describing an error";
-#define STATIC(code) [code] = {code, 0, 0, no_memory, no_memory}
+#define STATIC(code_) [code_] = {.code = code_, .whole = no_memory, .text = no_memory}
 static struct xt_status_s without_memory[CODE_COUNT] = {
     STATIC(XT_CANCELLED),
     STATIC(XT_UNKNOWN),
@@ -236,8 +242,70 @@ uint64_t status_number(xt_status s) {
     return s ? s->failure : 0;
 }
 
+/* --- unseen --- */
+static struct {
+    pthread_mutex_t lock;
+    xt_status oldest, newest;
+} unseen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static _Thread_local char this_thread; /* by its address */
+
+void status_give(xt_status s, const char *name, const xt_src *src, const void *returns_to) {
+    if (!s || is_static(s)) return;
+    pthread_mutex_lock(&unseen.lock);
+    if (!s->given_by) {
+        s->given_by = name;
+        s->given_at = src_intern(src);
+        s->returns_to = returns_to;
+        s->thread = &this_thread;
+        s->older = unseen.newest;
+        s->newer = NULL;
+        *(s->older ? &s->older->newer : &unseen.oldest) = s;
+        unseen.newest = s;
+    }
+    pthread_mutex_unlock(&unseen.lock);
+}
+
+static void take_off(xt_status s) {
+    *(s->older ? &s->older->newer : &unseen.oldest) = s->newer;
+    *(s->newer ? &s->newer->older : &unseen.newest) = s->older;
+    s->given_by = NULL;
+}
+
+static void seen(xt_status s) {
+    if (!s || !s->given_by) return;
+    pthread_mutex_lock(&unseen.lock);
+    if (s->given_by) take_off(s);
+    pthread_mutex_unlock(&unseen.lock);
+}
+
+xt_status status_take_unseen(bool any_thread) {
+    pthread_mutex_lock(&unseen.lock);
+    xt_status s = unseen.oldest, copy = NULL;
+    while (s && !any_thread && s->thread != &this_thread) s = s->newer;
+    if (s) {
+        const xt_src *at = s->given_at ? src_get(s->given_at) : src_get(src_from_return_address(s->returns_to));
+        copy = status_context(status_at(status_clone(s), at),
+                              "the status that %s gave says, and nobody has read it (xt_status_message) or freed it "
+                              "(xt_status_free)",
+                              s->given_by);
+        take_off(s);
+    }
+    pthread_mutex_unlock(&unseen.lock);
+    return copy;
+}
+
+void status_all_seen(void) {
+    pthread_mutex_lock(&unseen.lock);
+    for (xt_status s = unseen.oldest, next; s; s = next) {
+        next = s->newer;
+        if (s->thread == &this_thread) take_off(s);
+    }
+    pthread_mutex_unlock(&unseen.lock);
+}
+
 static void look_at(xt_status s) {
     if (s && s->failure && s->failure == watched.failure) watched.looked = true;
+    seen(s);
 }
 
 xt_code status_code(xt_status s) {
@@ -264,6 +332,7 @@ XT_API const char *xt_status_message(xt_status s) {
 
 XT_API void xt_status_free(xt_status s) {
     if (!s || is_static(s)) return;
+    seen(s);
     base_free(s->whole);
     base_free(s);
     live_add(LIVE_status, -1);

@@ -248,6 +248,7 @@ int xt_finish_at(const xt_src *src) {
                              "would end what is under way there; call it after that has returned"));
         return 1;
     }
+    lazy_fail_by_unseen(true);
     int64_t steps = counter_get(COUNTER_steps), runs = counter_get(COUNTER_executions);
     bool ok = lazy_boundary(LAZY_FINISH, src);
     if (counter_get(COUNTER_executions) > runs) steps = counter_get(COUNTER_steps); /* the last step ended here */

@@ -102,6 +102,11 @@ void lazy_end_if_unseen(const char *what, const xt_src *src);
 void lazy_end_if_lost(const char *what, const xt_src *src);
 /* steps of the process that had ended when the pending error arose; without one: so far */
 int64_t lazy_error_step(void);
+/* A public function gives the program a status (status_give). */
+void lazy_give_status(xt_status s, const char *name, const xt_src *src, const void *returns_to);
+/* One that the program was given, in this thread or in any, and has not looked at: the pending error, if there is
+ * none. */
+void lazy_fail_by_unseen(bool any_thread);
 bool lazy_error_ends(void); /* there is a pending error, and it would */
 bool lazy_error_died(void); /* a thread has ended with an error that nobody looked at */
 /* A pass of the Trainer has ended, having told its errors and forgotten them. */

@@ -133,7 +133,8 @@ static void end_fit(xt_trainer *t, bool ok) {
     if (unsaved) lazy_fail(unsaved);
     log_forget_step(LOG_TRAIN); /* a run that resumes has it from the checkpoint */
     /* none ends before rank 0's checkpoint is written: the launcher would end the rest */
-    if (t->stop_signal && ok && !lazy_pending() && world_get()->size > 1) xt_barrier(0);
+    if (t->stop_signal && ok && !lazy_pending() && world_get()->size > 1)
+        xt_status_free(xt_barrier(0)); /* a rank that does not come tells why itself */
     forget_empty_run(t);
     if (t->history && t->run_dir && world_get()->rank == 0) {
         char *path = path_join(t->run_dir, "loss.png");

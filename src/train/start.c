@@ -91,7 +91,7 @@ static xt_status make_optimizers(xt_trainer *t) {
 static xt_status prepare_data(const xt_trainer *t) {
     if (!t->task->prepare_data) return NULL;
     if (world_get()->rank == 0) t->task->prepare_data(t->task->user);
-    if (world_get()->size > 1) xt_barrier(0);
+    if (world_get()->size > 1) XT_TRY(xt_barrier(0));
     return lazy_pending() ? status_clone(lazy_pending()) : NULL;
 }
 

@@ -67,6 +67,15 @@ static void look(int s) {
         xt_status st = xt_load(net, "/nowhere/unseen.ckpt");
         xt_status_free(st);
     }
+    if (is("saved") && s == 3 && xt_save(net, "/nowhere/unseen.ckpt")) return; /* the ignored status */
+    if (is("compared") && s == 3 && xt_load(net, "/nowhere/unseen.ckpt")) return; /* the compared status */
+    if (is("statehandled") && s == 3 && xt_optimizer_save(sgd, "/nowhere/unseen.opt")) return;
+    if (is("cleared") && s == 3 && xt_optimizer_load(sgd, "/nowhere/unseen.opt")) xt_clear_error();
+    if (is("read") && s == 3) {
+        xt_status st = xt_optimizer_load(sgd, "/nowhere/unseen.opt");
+        printf("read: %s\n", xt_status_message(st)); /* and never freed */
+    }
+    if (is("lastsave") && s == 19 && xt_save(net, "/nowhere/unseen.ckpt")) return; /* the last status */
     if (is("item") && s == 3) {
         float v = 1;
         double now = xt_item(seen);
@@ -176,13 +185,14 @@ int main(int argc, char **argv) {
     printf("begin ");
     if (is("fit")) return fits(argc, argv);
     if (is("lookcall") || is("nostep") || is("nofinish")) return other_ways();
+    if (is("nothingelse")) return xt_write_file("/nowhere/file", "", 0) ? 0 : 1; /* the only call */
     if (is("deadthread")) {
         pthread_t t;
         if (pthread_create(&t, NULL, thread_of_other_ways, NULL) != 0) return 77;
         pthread_join(t, NULL);
         return xt_finish();
     }
-    if (is("twice") || is("handled") || is("item")) xt_on_error(count, &called);
+    if (is("twice") || is("handled") || is("item") || is("statehandled")) xt_on_error(count, &called);
     if (is("pthread")) {
         pthread_t t;
         if (pthread_create(&t, NULL, loop, NULL) != 0) return 77;

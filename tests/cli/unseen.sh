@@ -60,6 +60,24 @@ check "status: the message is the error's" grep -q 'status: .*xt_matmul' "$tmp/o
 check "status: it goes on, and is still pending at the end" grep -q 'finish 1' "$tmp/out"
 run returned
 check "a status that is returned is the caller's own" grep -q 'finish 0' "$tmp/out"
+
+# A status that nobody has read or freed is such an error when the step ends.
+ends saved "xt_save gave says" "the ignored status" xt_mark_step 4
+ends compared "xt_load gave says" "the compared status" xt_mark_step 3
+run lastsave
+check "a status of the last step: exit code 1" [ $? = 1 ]
+check "its line" grep -q "unseen.c:$(line 'the last status'): the status that xt_save gave says" "$tmp/err"
+run cleared
+check "xt_clear_error says that it is the program's own business" grep -q 'finish 0' "$tmp/out"
+run read
+check "one that was read is, too" grep -q 'finish 0' "$tmp/out"
+run statehandled
+check "a handler is told of it, and nothing ends" grep -q 'alive for 16 steps, handler 1$' "$tmp/out"
+check "and nothing is pending" grep -q 'finish 0' "$tmp/out"
+run nothingelse
+check "a program of one call: exit code 1" [ $? = 1 ]
+check "and why" grep -q "the status that xt_write_file gave says.*no folder" "$tmp/err"
+
 run handled
 check "handler: goes on" [ $? = 0 ]
 check "handler: called once for the failure" grep -q 'alive for 16 steps, handler 1$' "$tmp/out"

@@ -57,6 +57,7 @@ static void at_exit(int status, void *unused) {
     (void)unused;
     src_id failed;
     if (getpid() != dev.pid || atomic_load(&forked_from)) return;
+    lazy_fail_by_unseen(true);
     if (status == 0 && (lazy_error_ends() || lazy_error_died())) {
         log_msg(XT_SEV_ERROR,
                 "the program ended without xt_finish() and without looking at the error above (xt_error()): "

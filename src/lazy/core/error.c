@@ -11,6 +11,9 @@
  * A pass of the Trainer has told its error and cleared it, and its result says that it has failed. Whether the program
  * looks at that is not to be seen, but its exit code is: unless it looks at errors (xt_error, xt_clear_error) or the
  * same call succeeds later, xt_finish gives 1 and an exit code of 0 becomes 1 (lazy_call_ended).
+ * A status that a public function returns is the program's, which has looked at it when it has read or freed it. One
+ * that it has not is the pending error when the step ends (lazy_fail_by_unseen): that a pointer was compared with NULL
+ * is not to be seen, but whoever goes on behind that has something to free.
  * With a handler nothing is printed and the process goes on. The library's own callers who look at errors themselves
  * (the Trainer) hold them. */
 #include "crash/crash.h"
@@ -235,6 +238,7 @@ xt_status xt_error(void) {
 void xt_clear_error(void) {
     if (in_handler) return; /* the call that failed is still under way, and must find that it did */
     look_at_calls();
+    status_all_seen();
     lazy_forget_error();
 }
 
@@ -271,9 +275,28 @@ bool lazy_error_ends(void) {
     return c && c->error && !c->error_seen && !status_was_looked_at() && !held() && !lazy_error_handled();
 }
 
+void lazy_give_status(xt_status s, const char *name, const xt_src *src, const void *returns_to) {
+    lazy_watch_exit(); /* nothing else may have been called that would */
+    status_give(s, name, src, returns_to);
+}
+
+void lazy_fail_by_unseen(bool any_thread) {
+    for (xt_status s; (s = status_take_unseen(any_thread));) {
+        if (!lazy_error_handled()) {
+            lazy_fail(s);
+            continue;
+        }
+        lazy_tell(s);
+        xt_status_free(s);
+    }
+}
+
 void lazy_end_if_unseen(const char *what, const xt_src *src) {
     const lazy_ctx *c = lazy_ctx_there();
-    if (!c || !c->error || c->in_boundary || c->replay_log || c->loop) return;
+    if (c && (c->in_boundary || c->replay_log || c->loop)) return;
+    lazy_fail_by_unseen(false);
+    c = lazy_ctx_there();
+    if (!c || !c->error) return;
     if (held() && hold->end && !c->error_seen && !status_was_looked_at()) hold->end(hold->user);
     if (!lazy_error_ends()) return;
     if (ender) ender(what, src);
