@@ -4,10 +4,12 @@
  *  - Sizes are bytes, times are seconds (double) unless a name says otherwise (`_ms`, `_ns`), dims are int64_t.
  *  - Strings are UTF-8 and NUL-terminated; a `const char *` argument is copied unless the comment says it is kept.
  *  - `X_create`/`X_new` give a handle that is yours, a getter gives one that is borrowed, `release`/`free` accept NULL.
- *  - Nothing in the library aborts on a user's error, and a status that a function returns is the caller's own
- *    business. An error that no function could return (of a tensor, of a step) is printed once, when it arises, through
- *    xt_set_sink's sink; where nobody has looked at it when the step ends, the process exits with code 1 (tensor.h).
- *    xt_on_error is for programs that embed the library and must go on.
+ *  - Nothing in the library aborts on a user's error. An error that no function could return (of a tensor, of a step)
+ *    is printed once, when it arises, through xt_set_sink's sink; where nobody has looked at it when the step ends, the
+ *    process exits with code 1 (tensor.h). A status that a function returns is the caller's: one that was neither read
+ *    (xt_status_message, xt_status_code) nor freed when the step ends is such an error then. xt_on_error is for
+ *    programs that embed the library and must go on.
+ *  - Options have names: xt_sgd(net, .lr = 0.1). A value without one does not compile, or is an error.
  *  - Option structs start with `struct_size`; the macros fill it; in a struct you fill by hand (xt_dataset_desc) 0
  *    means this header's.
  *  - An explicit 0 is 0. What a call with named options leaves out has the default that the struct's list
@@ -42,62 +44,24 @@
 extern "C" {
 #endif
 
-/* --- Options ---
- * Each option struct has one list of its defaults, XT_DEFAULTS_<struct>(is): is(field, value) for every field whose
- * default is not 0. The macros put it in front of the caller's fields; in C++, where a field can be named once only,
- * the members are initialised from it. The library's checks, --help and configuration files read the same lists. */
-#define XT_AUTO (-__builtin_huge_val()) /* a double that the function chooses by itself, as its comment says */
-#define XT_UNSET INT64_MIN /* the same, a whole number */
-#define XT_AXIS_AUTO INT32_MIN /* the same, an axis */
-#define XT_SEED_OF_RUN UINT64_MAX
-/* XT_OPTS(xt_adamw_opts, .lr = 0.1): a struct of options, all others as by default. */
-#if defined(__GNUC__) && !defined(__clang__)
-/* Warnings that are none of the caller's (fields said twice in C, fields left out in C++) are off from one statement
- * expression, which is only looked at for its size, to the other. The caller's own initialisers keep theirs. */
-#define XT_QUIET_BEGIN_(warning) __extension__({ _Pragma("GCC diagnostic push") _Pragma(warning) 0; })
-#define XT_QUIET_END_ __extension__({ _Pragma("GCC diagnostic pop") 0; })
-#endif
+/* --- Source positions ---
+ * Every graph-building name is a macro that passes XT_HERE, so every report can name the caller's own line without
+ * debug information. The struct is read during the call only. */
+typedef struct xt_src {
+    const char *file;
+    int line;
+    const char *func;
+} xt_src;
+
 #ifdef __cplusplus
-#define XT_OPTS_(type, ...)                      \
-    type {                                       \
-        .struct_size = sizeof(type), __VA_ARGS__ \
-    }
-#ifdef XT_QUIET_END_
-} /* no template has C linkage */
-template <class T> constexpr T xt_options_(size_t, const T &o, size_t) {
-    return o;
-}
+} /* a C++ temporary lives to the end of the full expression, as a C compound literal does at least */
+struct xt_src_here_ : xt_src {
+    operator const xt_src *() const { return this; }
+};
+#define XT_HERE (static_cast<const xt_src *>(xt_src_here_{{__FILE__, __LINE__, __func__}}))
 extern "C" {
-#define XT_OPTS(type, ...)                                                                          \
-    xt_options_(sizeof(XT_QUIET_BEGIN_("GCC diagnostic ignored \"-Wmissing-field-initializers\"")), \
-                XT_OPTS_(type, __VA_ARGS__), sizeof(XT_QUIET_END_))
 #else
-#define XT_OPTS(type, ...) XT_OPTS_(type, __VA_ARGS__)
-#endif
-#define XT_DEFAULT_(field, value) static constexpr auto field = value;
-#define XT_DEFAULTS_OF(type)            \
-    struct type##_defaults_ {           \
-        XT_DEFAULTS_##type(XT_DEFAULT_) \
-    };
-#define XT_IS(type, field) = type##_defaults_::field
-#define XT_SIZE(type) = sizeof(type)
-#else
-#define XT_DEFAULTS_OF(type)
-#define XT_IS(type, field)
-#define XT_SIZE(type)
-#define XT_DEFAULT_(field, value) .field = value,
-#define XT_OPTS_(type, ...) ((type){.struct_size = sizeof(type), XT_DEFAULTS_##type(XT_DEFAULT_) __VA_ARGS__})
-#if defined(__clang__)
-#define XT_OPTS(type, ...)                                                                           \
-    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Winitializer-overrides\"") \
-        XT_OPTS_(type, __VA_ARGS__) _Pragma("clang diagnostic pop")
-#elif defined(__GNUC__)
-#define XT_OPTS(type, ...)                                                                           \
-    __builtin_choose_expr(sizeof(XT_QUIET_BEGIN_("GCC diagnostic ignored \"-Woverride-init\"")) > 0, \
-                          XT_OPTS_(type, __VA_ARGS__), XT_QUIET_END_)
-#else
-#define XT_OPTS(type, ...) XT_OPTS_(type, __VA_ARGS__)
-#endif
+#define XT_HERE (&(const xt_src){__FILE__, __LINE__, __func__})
 #endif
 
 /* --- Arguments that a call needs ---
@@ -120,28 +84,122 @@ constexpr int64_t xt_or_0_(int64_t number = 0) {
 /* `number` may be empty, and is then 0 */
 #define XT_NEEDED_(number, text) (XT_CHECK_(sizeof(#number) > 1, text), XT_OR_0_(number))
 
+/* --- Options have names ---
+ * `text` is a call's options as they are written, behind macros: each begins with its name (.lr = 0.1), so a value
+ * alone (xt_sgd(m, 0.1)) is a mistake. C++ looks at all of them while it compiles; in C the first is looked at then,
+ * gcc looks at the others, and with clang the call itself does: an error that is pending. */
+#define XT_TEXT_(...) #__VA_ARGS__
+#define XT_NAMED_TEXT_ "options are named, as in .lr = 0.1: a value without its name says nothing of what it is for"
+#ifdef __cplusplus
+constexpr const char *xt_past_quoted_(const char *at, char quote) {
+    while (*at && *at != quote) at += *at == '\\' && at[1] ? 2 : 1;
+    return at;
+}
+constexpr bool xt_named_(const char *text) {
+    int depth = 0;
+    for (bool first = true; *text; text++) {
+        if (first && *text == ' ') continue;
+        if (first && *text != ',' && (*text != '.' || (text[1] >= '0' && text[1] <= '9'))) return false;
+        first = depth == 0 && *text == ',';
+        if (*text == '(' || *text == '{' || *text == '[') depth++;
+        if (*text == ')' || *text == '}' || *text == ']') depth--;
+        if (*text == '"' || *text == '\'') text = xt_past_quoted_(text + 1, *text);
+        if (!*text) return true;
+    }
+    return true;
+}
+#define XT_NAMED_(text) XT_CHECK_(xt_named_(text), XT_NAMED_TEXT_)
+#else
+#define XT_NAMED_(text)                                                                                     \
+    (sizeof(struct {                                                                                        \
+         _Static_assert(sizeof(text) == 1 || __builtin_strncmp(text, ",", 1) == 0 ||                        \
+                            (__builtin_strncmp(text, ".", 1) == 0 && __builtin_strncmp(text, ".9", 2) > 0), \
+                        XT_NAMED_TEXT_);                                                                    \
+         int unused;                                                                                        \
+     }) > 0)
+#endif
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__cplusplus)
+#define XT_OPTIONS_ __attribute__((designated_init))
+#else
+#define XT_OPTIONS_
+#endif
+/* What the macros put into struct_size with clang: gives `size`, and leaves an error pending where an option in `text`
+ * (a call's options as above, behind macros) has no name. Does not wait. */
+XT_API size_t xt_named_size_at(const xt_src *src, size_t size, const char *text);
+
+/* --- Options ---
+ * Each option struct has one list of its defaults, XT_DEFAULTS_<struct>(is): is(field, value) for every field whose
+ * default is not 0. The macros put it in front of the caller's fields; in C++, where a field can be named once only,
+ * the members are initialised from it. The library's checks, --help and configuration files read the same lists. */
+#define XT_AUTO (-__builtin_huge_val()) /* a double that the function chooses by itself, as its comment says */
+#define XT_UNSET INT64_MIN /* the same, a whole number */
+#define XT_AXIS_AUTO INT32_MIN /* the same, an axis */
+#define XT_SEED_OF_RUN UINT64_MAX
+/* XT_OPTS(xt_adamw_opts, .lr = 0.1): a struct of options, all others as by default. */
+#if defined(__GNUC__) && !defined(__clang__)
+/* Warnings that are none of the caller's (fields said twice in C, fields left out in C++) are off from one statement
+ * expression, which is only looked at for its size, to the other. The caller's own initialisers keep theirs. */
+#ifdef __cplusplus
+#define XT_UNNAMED_IS_AN_ERROR_
+#else
+#define XT_UNNAMED_IS_AN_ERROR_ \
+    _Pragma("GCC diagnostic error \"-Wdesignated-init\"") _Pragma("GCC diagnostic ignored \"-Woverlength-strings\"")
+#endif
+#define XT_QUIET_BEGIN_(warning) \
+    __extension__({ _Pragma("GCC diagnostic push") _Pragma(warning) XT_UNNAMED_IS_AN_ERROR_ 0; })
+#define XT_QUIET_END_ __extension__({ _Pragma("GCC diagnostic pop") 0; })
+#endif
+#ifdef __cplusplus
+#define XT_OPTS_(type, ...)                      \
+    type {                                       \
+        .struct_size = sizeof(type), __VA_ARGS__ \
+    }
+#ifdef XT_QUIET_END_
+} /* no template has C linkage */
+template <class T> constexpr T xt_options_(size_t, const T &o, size_t) {
+    return o;
+}
+extern "C" {
+#define XT_OPTS(type, ...)                                                                           \
+    (XT_NAMED_(XT_TEXT_(__VA_ARGS__)),                                                               \
+     xt_options_(sizeof(XT_QUIET_BEGIN_("GCC diagnostic ignored \"-Wmissing-field-initializers\"")), \
+                 XT_OPTS_(type, __VA_ARGS__), sizeof(XT_QUIET_END_)))
+#else
+#define XT_OPTS(type, ...) (XT_NAMED_(XT_TEXT_(__VA_ARGS__)), XT_OPTS_(type, __VA_ARGS__))
+#endif
+#define XT_DEFAULT_(field, value) static constexpr auto field = value;
+#define XT_DEFAULTS_OF(type)            \
+    struct type##_defaults_ {           \
+        XT_DEFAULTS_##type(XT_DEFAULT_) \
+    };
+#define XT_IS(type, field) = type##_defaults_::field
+#define XT_SIZE(type) = sizeof(type)
+#else
+#define XT_DEFAULTS_OF(type)
+#define XT_IS(type, field)
+#define XT_SIZE(type)
+#define XT_DEFAULT_(field, value) .field = value,
+#define XT_OPTS_(type, ...) XT_SIZED_OPTS_(type, sizeof(type), __VA_ARGS__)
+#define XT_SIZED_OPTS_(type, size, ...) ((type){.struct_size = size, XT_DEFAULTS_##type(XT_DEFAULT_) __VA_ARGS__})
+#if defined(__clang__)
+#define XT_OPTS(type, ...)                                                                                        \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Winitializer-overrides\"")              \
+        _Pragma("clang diagnostic ignored \"-Woverlength-strings\"") __builtin_choose_expr(                       \
+            XT_NAMED_(XT_TEXT_(__VA_ARGS__)),                                                                     \
+            XT_SIZED_OPTS_(type, xt_named_size_at(XT_HERE, sizeof(type), XT_TEXT_(__VA_ARGS__)), __VA_ARGS__), 0) \
+            _Pragma("clang diagnostic pop")
+#elif defined(__GNUC__)
+#define XT_OPTS(type, ...)                                                                             \
+    __builtin_choose_expr(sizeof(XT_QUIET_BEGIN_("GCC diagnostic ignored \"-Woverride-init\"")) > 0 && \
+                              XT_NAMED_(XT_TEXT_(__VA_ARGS__)),                                        \
+                          XT_OPTS_(type, __VA_ARGS__), XT_QUIET_END_)
+#else
+#define XT_OPTS(type, ...) XT_OPTS_(type, __VA_ARGS__)
+#endif
+#endif
+
 /* The highest rank of a front-end tensor (the IR itself has no limit). */
 #define XT_MAX_RANK 8
-
-/* --- Source positions ---
- * Every graph-building name is a macro that passes XT_HERE, so every report can name the caller's own line without
- * debug information. The struct is read during the call only. */
-typedef struct xt_src {
-    const char *file;
-    int line;
-    const char *func;
-} xt_src;
-
-#ifdef __cplusplus
-} /* a C++ temporary lives to the end of the full expression, as a C compound literal does at least */
-struct xt_src_here_ : xt_src {
-    operator const xt_src *() const { return this; }
-};
-#define XT_HERE (static_cast<const xt_src *>(xt_src_here_{{__FILE__, __LINE__, __func__}}))
-extern "C" {
-#else
-#define XT_HERE (&(const xt_src){__FILE__, __LINE__, __func__})
-#endif
 
 /* --- Element types: the numbers are PJRT_Buffer_Type's, so the device boundary needs no translation. --- */
 typedef enum xt_dtype {
@@ -181,6 +239,50 @@ typedef enum xt_dtype {
     XT_F6E3M2FN = 33,
     XT_DTYPE_COUNT
 } xt_dtype;
+#ifdef __cplusplus
+#define XT_DTYPE_(dtype) (dtype)
+#else
+/* C takes any number for an enum, and its constants for ints. With their type they can be told from numbers: in place
+ * of a dtype one is a mistake (xt_zeros(2, 3) is no tensor of 2 x 3). */
+#define XT_BOOL ((xt_dtype)XT_BOOL)
+#define XT_I8 ((xt_dtype)XT_I8)
+#define XT_I16 ((xt_dtype)XT_I16)
+#define XT_I32 ((xt_dtype)XT_I32)
+#define XT_I64 ((xt_dtype)XT_I64)
+#define XT_U8 ((xt_dtype)XT_U8)
+#define XT_U16 ((xt_dtype)XT_U16)
+#define XT_U32 ((xt_dtype)XT_U32)
+#define XT_U64 ((xt_dtype)XT_U64)
+#define XT_F16 ((xt_dtype)XT_F16)
+#define XT_F32 ((xt_dtype)XT_F32)
+#define XT_F64 ((xt_dtype)XT_F64)
+#define XT_BF16 ((xt_dtype)XT_BF16)
+#define XT_C64 ((xt_dtype)XT_C64)
+#define XT_C128 ((xt_dtype)XT_C128)
+#define XT_F8E5M2 ((xt_dtype)XT_F8E5M2)
+#define XT_F8E4M3FN ((xt_dtype)XT_F8E4M3FN)
+#define XT_F8E4M3B11FNUZ ((xt_dtype)XT_F8E4M3B11FNUZ)
+#define XT_F8E5M2FNUZ ((xt_dtype)XT_F8E5M2FNUZ)
+#define XT_F8E4M3FNUZ ((xt_dtype)XT_F8E4M3FNUZ)
+#define XT_I4 ((xt_dtype)XT_I4)
+#define XT_U4 ((xt_dtype)XT_U4)
+#define XT_TOKEN ((xt_dtype)XT_TOKEN)
+#define XT_I2 ((xt_dtype)XT_I2)
+#define XT_U2 ((xt_dtype)XT_U2)
+#define XT_F8E4M3 ((xt_dtype)XT_F8E4M3)
+#define XT_F8E3M4 ((xt_dtype)XT_F8E3M4)
+#define XT_F8E8M0FNU ((xt_dtype)XT_F8E8M0FNU)
+#define XT_F4E2M1FN ((xt_dtype)XT_F4E2M1FN)
+#define XT_I1 ((xt_dtype)XT_I1)
+#define XT_U1 ((xt_dtype)XT_U1)
+#define XT_F6E2M3FN ((xt_dtype)XT_F6E2M3FN)
+#define XT_F6E3M2FN ((xt_dtype)XT_F6E3M2FN)
+#define XT_DTYPE_(dtype)                                                                                            \
+    (XT_CHECK_(                                                                                                     \
+         _Generic((dtype), xt_dtype : 1, default : 0),                                                              \
+         "a number stands where a dtype belongs (XT_F32, XT_I64, ..., (xt_dtype)n), as in xt_zeros(XT_F32, 2, 3)"), \
+     (dtype))
+#endif
 
 XT_API const char *xt_dtype_name(xt_dtype t); /* "f32", "i64", "bool", ...; "none" for what is not a dtype */
 XT_API size_t xt_dtype_size(xt_dtype t); /* bytes of one element on the host; sub-byte types and bool take 1 */
@@ -191,8 +293,9 @@ typedef struct xt_spec {
     int64_t dims[XT_MAX_RANK];
 } xt_spec;
 
-/* --- Switches: zero means the documented default, so both answers can be asked for by name. --- */
-typedef enum xt_switch { XT_DEFAULT = 0, XT_ON = 1, XT_OFF = 2 } xt_switch;
+/* --- Switches: in C true and false are as good. XT_DEFAULT is what is said of the option: for one that depends on
+ * where it is asked for, what it is without being named. --- */
+typedef enum xt_switch { XT_OFF = 0, XT_ON = 1, XT_DEFAULT = 2 } xt_switch;
 
 /* How several numbers become one: logged values (metrics.h: to XT_LAST) and losses (losses.h: mean, sum, none, batch
  * mean); collectives (collective.h: sum, mean, min, max, product, and, or). Zero: the mean, for collectives the sum. */
@@ -212,7 +315,9 @@ typedef enum xt_reduce {
 
 /* --- Status ---
  * NULL is success. The codes are PJRT's. A status carries a message, the user's source line where one is known, and
- * context added on the way up. It belongs to whoever receives it. */
+ * context added on the way up. It belongs to whoever receives it, and reading or freeing it is what counts as having
+ * looked at it: `if (xt_save(net, path)) ...` alone leaves an error that ends the program at its next step, so a
+ * program that goes on without says xt_status_free(s). */
 typedef enum xt_code {
     XT_OK = 0,
     XT_CANCELLED = 1,
@@ -256,11 +361,11 @@ xt_status_new(xt_code code, const char *fmt, ...);
  * without a name; a folder, a FIFO or a device is an error before it is opened. *out has a 0 behind its *n bytes and is
  * freed by xt_text_free (program.h). Writing: the file is there whole and on the disk, or what was there before stays;
  * no link that another user made is followed. */
-XT_API xt_status xt_read_file(const char *path, char **out, size_t *n);
+XT_API XT_CHECK xt_status xt_read_file(const char *path, char **out, size_t *n);
 /* As reading, for a file that is read where it lies: a regular file alone. *out_fd is the caller's to close, -1 after
  * an error. */
-XT_API xt_status xt_open_file(const char *path, int *out_fd);
-XT_API xt_status xt_write_file(const char *path, const void *data, size_t n);
+XT_API XT_CHECK xt_status xt_open_file(const char *path, int *out_fd);
+XT_API XT_CHECK xt_status xt_write_file(const char *path, const void *data, size_t n);
 
 /* Where a user frees on the way out: xt_try-like macro for functions that return xt_status themselves. */
 #define XT_TRY(expr)                     \

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define XT_DEFAULTS_xt_collective_opts(is)
-typedef struct xt_collective_opts {
+typedef struct XT_OPTIONS_ xt_collective_opts {
     size_t struct_size XT_SIZE(xt_collective_opts);
     /* of all_reduce and reduce_scatter: 0 = XT_SUM; XT_MEAN (floats), XT_MIN, XT_MAX, XT_PRODUCT, XT_AND, XT_OR
      * (integers and bool) */
@@ -78,15 +78,17 @@ XT_API xt_tensor xt_broadcast_at(const xt_src *src, xt_tensor x, xt_collective_o
 #define XT_HOST2_(f, a, b, ...) XT_COLL2_(f, a, b, __VA_ARGS__)
 #define XT_HOST3_(f, a, b, c, ...) XT_COLL3_(f, a, b, c, __VA_ARGS__)
 #define XT_HOST4_(f, a, b, c, d, ...) f(XT_HERE, a, b, c, d, XT_OPTS(xt_collective_opts, __VA_ARGS__))
-XT_API xt_status xt_host_all_reduce_at(const xt_src *src, void *data, xt_dtype t, size_t count, xt_collective_opts o);
-XT_API xt_status xt_host_all_gather_at(const xt_src *src, const void *from, size_t bytes, void *to,
-                                       xt_collective_opts o);
-XT_API xt_status xt_host_reduce_scatter_at(const xt_src *src, const void *from, xt_dtype t, size_t count, void *to,
-                                           xt_collective_opts o);
-XT_API xt_status xt_host_all_to_all_at(const xt_src *src, const void *from, size_t bytes, void *to,
-                                       xt_collective_opts o);
-XT_API xt_status xt_host_permute_at(const xt_src *src, const void *from, size_t bytes, void *to, xt_collective_opts o);
-XT_API xt_status xt_host_broadcast_at(const xt_src *src, void *data, size_t bytes, xt_collective_opts o);
+XT_API XT_CHECK xt_status xt_host_all_reduce_at(const xt_src *src, void *data, xt_dtype t, size_t count,
+                                                xt_collective_opts o);
+XT_API XT_CHECK xt_status xt_host_all_gather_at(const xt_src *src, const void *from, size_t bytes, void *to,
+                                                xt_collective_opts o);
+XT_API XT_CHECK xt_status xt_host_reduce_scatter_at(const xt_src *src, const void *from, xt_dtype t, size_t count,
+                                                    void *to, xt_collective_opts o);
+XT_API XT_CHECK xt_status xt_host_all_to_all_at(const xt_src *src, const void *from, size_t bytes, void *to,
+                                                xt_collective_opts o);
+XT_API XT_CHECK xt_status xt_host_permute_at(const xt_src *src, const void *from, size_t bytes, void *to,
+                                             xt_collective_opts o);
+XT_API XT_CHECK xt_status xt_host_broadcast_at(const xt_src *src, void *data, size_t bytes, xt_collective_opts o);
 
 #ifdef __cplusplus
 }

@@ -57,7 +57,7 @@ XT_API void xt_dataset_free(xt_dataset *d); /* one owner less; the last one free
 XT_API int64_t xt_dataset_count(const xt_dataset *d); /* -1: a stream */
 XT_API xt_spec xt_dataset_x(const xt_dataset *d); /* of one sample, without the batch's dim */
 XT_API xt_spec xt_dataset_y(const xt_dataset *d);
-XT_API xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void *y); /* y may be NULL */
+XT_API XT_CHECK xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void *y); /* y may be NULL */
 /* A random number in [0,1) for the sample being loaded: for `get` and map functions that transform at random. It
  * depends on the loader's seed, the epoch, the sample's index and how many were drawn for this sample before; so on
  * nothing that threads or ranks could change. */
@@ -81,15 +81,16 @@ XT_API xt_dataset *xt_safetensors_dataset_at(const xt_src *src, const char *path
  * or too many fields, a missing value (empty, NA, NaN, ...) or a text is an error with FILE:LINE:COLUMN. The rows
  * stay on disk, with 8 bytes of memory each, and the file must stay as it is. Fields may be quoted; empty lines
  * are left out. */
-#define XT_DEFAULTS_xt_csv_opts(is) is(separator, ',')
+#define XT_DEFAULTS_xt_csv_opts(is) is(separator, ',') is(header, XT_ON)
 XT_DEFAULTS_OF(xt_csv_opts)
-typedef struct xt_csv_opts {
+typedef struct XT_OPTIONS_ xt_csv_opts {
     size_t struct_size XT_SIZE(xt_csv_opts);
     const char *x, *y; /* comma lists of names. x NULL: all columns that are not in y; y NULL: no labels */
     /* XT_F32, XT_F64, XT_I32, XT_I64. 0: x is XT_F32; y XT_I64 when all its values are whole numbers, else XT_F32 */
     xt_dtype x_dtype, y_dtype;
     char separator XT_IS(xt_csv_opts, separator);
-    xt_switch header; /* default on; off: the first line is a row, and the columns' names are "0", "1", ... */
+    /* default on; off: the first line is a row, and the columns' names are "0", "1", ... */
+    xt_switch header XT_IS(xt_csv_opts, header);
 } xt_csv_opts;
 #define xt_csv_dataset(...) XT_CSV_DATASET_(__VA_ARGS__, )
 #define XT_CSV_DATASET_(path, ...) xt_csv_dataset_opt(XT_HERE, path, XT_OPTS(xt_csv_opts, __VA_ARGS__))
@@ -97,7 +98,7 @@ XT_API xt_dataset *xt_csv_dataset_opt(const xt_src *src, const char *path, xt_cs
 /* MNIST as f32 [1,28,28] normalised with mean 0.1307 and std 0.3081, labels i64. `dir` holds IDX files, plain or gzip
  * (also under MNIST/raw/): train-* and t10k-*; with one set only, its first 90 % train. split: "train" or "test". dir
  * NULL: drawn digits (seeded). */
-XT_API xt_status xt_mnist_open(const char *dir, const char *split, xt_dataset **out);
+XT_API XT_CHECK xt_status xt_mnist_open(const char *dir, const char *split, xt_dataset **out);
 #define xt_mnist_dataset(...) xt_mnist_dataset_at(XT_HERE, __VA_ARGS__)
 /* split "train"; NULL after an error (xt_error has it) */
 XT_API xt_dataset *xt_mnist_dataset_at(const xt_src *src, const char *dir);
@@ -132,14 +133,15 @@ XT_API xt_dataset *xt_map_dataset_at(const xt_src *src, xt_dataset *d, xt_spec x
 /* indices are copied */
 XT_API xt_dataset *xt_subset_at(const xt_src *src, xt_dataset *d, const int64_t *indices, int64_t n);
 /* n parts of a random permutation, the same for the same seed; lengths must add up to the count. out: n datasets. */
-XT_API xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t seed, xt_dataset **out);
+XT_API XT_CHECK xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t seed,
+                                          xt_dataset **out);
 #define xt_concat_datasets(...) xt_concat_datasets_at(XT_HERE, __VA_ARGS__)
 /* one after the other; equal specs */
 XT_API xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *const *parts);
 /* Pictures f32 [C,H,W], changed at random each time: cut out after padding with zeros, mirrored; then (x - mean[c]) /
  * std[c]. As torchvision's RandomCrop(size, padding), RandomHorizontalFlip, Normalize. */
 #define XT_DEFAULTS_xt_augment_opts(is)
-typedef struct xt_augment_opts {
+typedef struct XT_OPTIONS_ xt_augment_opts {
     size_t struct_size XT_SIZE(xt_augment_opts);
     int crop_padding; /* 0 = no crop */
     xt_switch flip; /* half of the pictures; default off */
@@ -152,7 +154,7 @@ XT_API xt_dataset *xt_augment_opt(const xt_src *src, xt_dataset *d, xt_augment_o
 /* --- Streams: samples in their own order, of a number nobody knows before the end. `open` begins an epoch, `next`
  * fills a sample or sets *end. A loader reads a stream in one thread. With several ranks `open` picks this rank's share
  * (xt_rank()), and the loader needs .limit, so that all ranks have the same number of batches; a stream that ends
- * earlier on some rank is an error there. */
+ * earlier on some rank is an error there. So is one that has no batch at all in an epoch. */
 typedef struct xt_stream_desc {
     size_t struct_size;
     xt_spec x, y;
@@ -167,15 +169,16 @@ typedef struct xt_stream_desc {
 XT_API xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc *d);
 
 /* --- Loaders --- */
-#define XT_DEFAULTS_xt_loader_opts(is) \
-    is(batch, 1) is(workers, 1) is(prefetch, -1) is(seed, XT_SEED_OF_RUN) is(limit, -1)
+#define XT_DEFAULTS_xt_loader_opts(is)                                                                            \
+    is(batch, 1) is(workers, 1) is(prefetch, -1) is(seed, XT_SEED_OF_RUN) is(limit, -1) is(drop_last, XT_DEFAULT) \
+        is(shard, XT_ON)
 XT_DEFAULTS_OF(xt_loader_opts)
-typedef struct xt_loader_opts {
+typedef struct XT_OPTIONS_ xt_loader_opts {
     size_t struct_size XT_SIZE(xt_loader_opts);
     int64_t batch XT_IS(xt_loader_opts, batch); /* per rank */
     xt_switch shuffle; /* default off; reshuffled each epoch from (seed, epoch); not for streams */
     /* default on for a training loop's fixed shapes; XT_OFF keeps the short batch (one more program, said once) */
-    xt_switch drop_last;
+    xt_switch drop_last XT_IS(xt_loader_opts, drop_last);
     int workers XT_IS(xt_loader_opts, workers); /* reading threads; batches arrive in their order all the same */
     /* batches ahead (and one more for each further worker); -1 = 2. Memory is a pool of fixed size: a batch of host
      * memory a worker, used again for each, and on the device prefetch + workers - 1 batches that wait, with those of
@@ -183,7 +186,7 @@ typedef struct xt_loader_opts {
     int prefetch XT_IS(xt_loader_opts, prefetch);
     uint64_t seed XT_IS(xt_loader_opts, seed); /* XT_SEED_OF_RUN: the run's */
     int64_t limit XT_IS(xt_loader_opts, limit); /* batches of an epoch; -1 = all */
-    xt_switch shard; /* default on: by rank */
+    xt_switch shard XT_IS(xt_loader_opts, shard); /* default on: by rank */
     /* default off; on: no sample is left out, the last batch is filled up and b.mask tells; shapes stay fixed */
     xt_switch pad_last;
     /* default off; on: all samples are put on the device once, and each step picks its batch there (one device; random
@@ -194,11 +197,12 @@ typedef struct xt_loader_opts {
 #define XT_LOADER_NEW_(ds, ...) xt_loader_opt(XT_HERE, ds, XT_OPTS(xt_loader_opts, __VA_ARGS__))
 XT_API xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts o); /* takes ds over */
 /* Gives the same batch of zeros `count` times: shapes without data. */
-#define XT_DEFAULTS_xt_sample_loader_opts(is) is(batch, 1)
+#define XT_DEFAULTS_xt_sample_loader_opts(is) is(batch, 1) is(count, XT_UNSET)
 XT_DEFAULTS_OF(xt_sample_loader_opts)
-typedef struct xt_sample_loader_opts {
+typedef struct XT_OPTIONS_ xt_sample_loader_opts {
     size_t struct_size XT_SIZE(xt_sample_loader_opts);
-    int64_t batch XT_IS(xt_sample_loader_opts, batch), count;
+    int64_t batch XT_IS(xt_sample_loader_opts, batch);
+    int64_t count XT_IS(xt_sample_loader_opts, count); /* needed: batches of an epoch */
     xt_spec x, y;
 } xt_sample_loader_opts;
 #define xt_sample_loader(...) xt_sample_loader_opt(XT_HERE, XT_OPTS(xt_sample_loader_opts, __VA_ARGS__))

@@ -27,7 +27,7 @@ XT_API void xt_metrics_report(void);
  * "queue wait", "execute", "host read", "loader wait"; within 9 %. NaN for an unknown phase or before the first. */
 XT_API double xt_percentile(const char *phase, double share);
 /* the same as Prometheus text; whole or not at all. XT_METRICS=FILE does it every 5 seconds */
-XT_API xt_status xt_metrics_write(const char *path);
+XT_API XT_CHECK xt_status xt_metrics_write(const char *path);
 XT_API void xt_cost_summary(void); /* what the run cost so far, to the sink; xt_finish prints it */
 
 /* --- Memory --- */
@@ -56,7 +56,7 @@ XT_API xt_memory_info xt_memory(void);
 /* --- Profiles --- */
 #define XT_DEFAULTS_xt_profile_opts(is) is(steps, 3)
 XT_DEFAULTS_OF(xt_profile_opts)
-typedef struct xt_profile_opts {
+typedef struct XT_OPTIONS_ xt_profile_opts {
     size_t struct_size XT_SIZE(xt_profile_opts);
     int64_t first; /* the first step it covers; one that is over, as 0 is: the next one */
     int64_t steps XT_IS(xt_profile_opts, steps);
@@ -66,7 +66,7 @@ typedef struct xt_profile_opts {
  * plugin. A table of the dearest ops goes to the sink. XT_PROFILE=PATH does it too. */
 #define xt_profile(...) XT_PROFILE_(__VA_ARGS__, )
 #define XT_PROFILE_(path, ...) xt_profile_opt(path, XT_OPTS(xt_profile_opts, __VA_ARGS__))
-XT_API xt_status xt_profile_opt(const char *path, xt_profile_opts o);
+XT_API XT_CHECK xt_status xt_profile_opt(const char *path, xt_profile_opts o);
 /* A named region as a block: xt_scope("name") { ... }. Leaving it by break, return or goto skips its end: use
  * xt_scope_begin and xt_scope_end there. */
 #define xt_scope(name) \
@@ -88,7 +88,7 @@ XT_API int xt_processes(xt_process *out, int max);
 /* What the programs of a crash folder (xt-crash-PID) were doing, as text that xt_text_free (program.h) frees; DIR may
  * also be a folder with such folders (the newest is taken), or hold none while the status folder has a dead program's
  * box, which is moved into DIR then. NULL: XT_POSTMORTEM_DIR, else the working folder. */
-XT_API xt_status xt_postmortem(const char *dir, char **out_text);
+XT_API XT_CHECK xt_status xt_postmortem(const char *dir, char **out_text);
 
 /* --- Messages by code --- */
 /* The code of a status ("XT101"): stable over versions. Never NULL; "XT000" for OK. */

@@ -23,7 +23,7 @@ extern "C" {
 typedef int (*xt_rank_fn)(int rank, void *arg);
 #define XT_DEFAULTS_xt_launch_opts(is) is(timeout, -1)
 XT_DEFAULTS_OF(xt_launch_opts)
-typedef struct xt_launch_opts {
+typedef struct XT_OPTIONS_ xt_launch_opts {
     size_t struct_size XT_SIZE(xt_launch_opts);
     /* 0 = device count; 1 = this process, for debugging; the count itself = a notice; other = an error */
     int nprocs;
@@ -66,7 +66,7 @@ XT_API int xt_device_count(void); /* as xt_launch counts: opens no device */
  * the run yet. The error names the rank that did not come and the line each rank is at; after one the ranks cannot
  * meet any more. */
 #define xt_barrier(seconds) xt_barrier_at(XT_HERE, seconds)
-XT_API xt_status xt_barrier_at(const xt_src *src, double seconds);
+XT_API XT_CHECK xt_status xt_barrier_at(const xt_src *src, double seconds);
 
 #ifdef __cplusplus
 }

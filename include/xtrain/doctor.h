@@ -43,10 +43,10 @@ typedef struct xt_cache_file {
 } xt_cache_file;
 /* Each file, those used last first; `visit` gives false to stop. XT_NOT_FOUND without a folder (XT_CACHE=off, or never
  * used); an error too when the folder is not safe to execute from. verify reads each file whole. */
-XT_API xt_status xt_cache_each(bool verify, bool (*visit)(void *user, const xt_cache_file *f), void *user);
+XT_API XT_CHECK xt_status xt_cache_each(bool verify, bool (*visit)(void *user, const xt_cache_file *f), void *user);
 #define XT_DEFAULTS_xt_cache_prune_opts(is) is(max_bytes, -1) is(older_days, -1)
 XT_DEFAULTS_OF(xt_cache_prune_opts)
-typedef struct xt_cache_prune_opts {
+typedef struct XT_OPTIONS_ xt_cache_prune_opts {
     size_t struct_size XT_SIZE(xt_cache_prune_opts);
     /* the files not used for longest go until this is left; 0 = nothing is; -1 = no limit */
     int64_t max_bytes XT_IS(xt_cache_prune_opts, max_bytes);
@@ -60,7 +60,7 @@ enum { XT_CACHE_NONE = 0 };
 #define xt_cache_prune(...) XT_CACHE_PRUNE_(__VA_ARGS__, )
 #define XT_CACHE_PRUNE_(out_files, out_bytes, ...) \
     xt_cache_prune_opt(out_files, out_bytes, XT_OPTS(xt_cache_prune_opts, __VA_ARGS__))
-XT_API xt_status xt_cache_prune_opt(int64_t *out_files, int64_t *out_bytes, xt_cache_prune_opts o);
+XT_API XT_CHECK xt_status xt_cache_prune_opt(int64_t *out_files, int64_t *out_bytes, xt_cache_prune_opts o);
 
 #ifdef __cplusplus
 }

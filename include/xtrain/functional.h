@@ -23,15 +23,15 @@ typedef enum xt_pad_mode {
     XT_PAD_REPLICATE = 2,
     XT_PAD_CIRCULAR = 3
 } xt_pad_mode;
-#define XT_DEFAULTS_xt_conv_opts(is) is(stride, 1) is(dilation, 1) is(groups, 1)
+#define XT_DEFAULTS_xt_conv_opts(is) is(stride, 1) is(dilation, 1) is(groups, 1) is(bias, XT_ON)
 XT_DEFAULTS_OF(xt_conv_opts)
-typedef struct xt_conv_opts {
+typedef struct XT_OPTIONS_ xt_conv_opts {
     size_t struct_size XT_SIZE(xt_conv_opts);
     int stride XT_IS(xt_conv_opts, stride);
     int padding; /* on each side; default 0 */
     int dilation XT_IS(xt_conv_opts, dilation);
     int groups XT_IS(xt_conv_opts, groups); /* must divide the channels of input and output */
-    xt_switch bias; /* default on (layers only) */
+    xt_switch bias XT_IS(xt_conv_opts, bias); /* default on (layers only) */
     int strides[3], paddings[3], dilations[3];
     int kernels[3]; /* layers only: instead of the kernel argument */
     /* default off; on: as much padding as keeps the input's size (stride 1 only), one more behind than in
@@ -60,13 +60,13 @@ XT_API xt_tensor xt_conv_transpose_fn_at(const xt_src *src, int n_spatial, xt_te
                                          xt_tensor bias, xt_conv_opts o);
 
 /* --- Pooling --- */
-#define XT_DEFAULTS_xt_pool_opts(is) is(stride, -1) is(dilation, 1) is(divisor, -1)
+#define XT_DEFAULTS_xt_pool_opts(is) is(stride, -1) is(dilation, 1) is(divisor, -1) is(count_include_pad, XT_ON)
 XT_DEFAULTS_OF(xt_pool_opts)
-typedef struct xt_pool_opts {
+typedef struct XT_OPTIONS_ xt_pool_opts {
     size_t struct_size XT_SIZE(xt_pool_opts);
     int stride XT_IS(xt_pool_opts, stride); /* -1 = the kernel size */
     int padding; /* at most half the kernel; maxima see -inf there, averages 0 */
-    xt_switch count_include_pad; /* average pooling: default on */
+    xt_switch count_include_pad XT_IS(xt_pool_opts, count_include_pad); /* average pooling: default on */
     int dilation XT_IS(xt_pool_opts, dilation); /* max pooling only */
     xt_switch ceil_mode; /* default off: a last window that only partly fits counts too */
     int divisor XT_IS(xt_pool_opts, divisor); /* average pooling; -1 = the number of elements in the window */
@@ -105,7 +105,7 @@ XT_API xt_tensor xt_global_pool_at(const xt_src *src, bool average, xt_tensor x)
 /* --- Resizing --- */
 typedef enum xt_resize { XT_NEAREST = 0, XT_LINEAR = 1, XT_CUBIC = 2 } xt_resize;
 #define XT_DEFAULTS_xt_interpolate_opts(is)
-typedef struct xt_interpolate_opts {
+typedef struct XT_OPTIONS_ xt_interpolate_opts {
     size_t struct_size XT_SIZE(xt_interpolate_opts);
     /* default nearest; linear is PyTorch's linear, bilinear or trilinear by rank; cubic is for [N,C,H,W] */
     xt_resize mode;

@@ -30,10 +30,11 @@ extern "C" {
         XT_HERE, m, name, x,                                                                                         \
         XT_NEEDED_(out, "xt_linear(m, name, x, out, ...): out, the size of the last dim of the result, is missing"), \
         XT_OPTS(xt_linear_opts, __VA_ARGS__))
-#define XT_DEFAULTS_xt_linear_opts(is)
-typedef struct xt_linear_opts {
+#define XT_DEFAULTS_xt_linear_opts(is) is(bias, XT_ON)
+XT_DEFAULTS_OF(xt_linear_opts)
+typedef struct XT_OPTIONS_ xt_linear_opts {
     size_t struct_size XT_SIZE(xt_linear_opts);
-    xt_switch bias; /* default on */
+    xt_switch bias XT_IS(xt_linear_opts, bias); /* default on */
 } xt_linear_opts;
 XT_API xt_tensor xt_linear_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t out,
                               xt_linear_opts o);
@@ -53,7 +54,7 @@ XT_API xt_tensor xt_bilinear_at(const xt_src *src, xt_module *m, const char *nam
 #define xt_prelu(m, name, x, channels) xt_prelu_at(XT_HERE, m, name, x, channels)
 XT_API xt_tensor xt_prelu_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t channels);
 #define XT_DEFAULTS_xt_embedding_opts(is)
-typedef struct xt_embedding_opts {
+typedef struct XT_OPTIONS_ xt_embedding_opts {
     size_t struct_size XT_SIZE(xt_embedding_opts);
     xt_switch has_padding; /* default off; on: row .padding_idx begins as zeros and gets no gradient */
     int64_t padding_idx; /* negative counts from the end */
@@ -91,19 +92,22 @@ XT_API xt_tensor xt_conv_at(const xt_src *src, int n_spatial, bool transposed, x
                             xt_tensor x, int64_t out, int kernel, xt_conv_opts o);
 
 /* --- Normalisation --- */
-#define XT_DEFAULTS_xt_norm_opts(is) is(eps, XT_AUTO) is(momentum, 0.1) is(dims, 1)
+#define XT_DEFAULTS_xt_norm_opts(is)                                                                                 \
+    is(eps, XT_AUTO) is(momentum, 0.1) is(dims, 1) is(affine, XT_DEFAULT) is(track, XT_DEFAULT) is(bias, XT_DEFAULT) \
+        is(sync, XT_DEFAULT)
 XT_DEFAULTS_OF(xt_norm_opts)
-typedef struct xt_norm_opts {
+typedef struct XT_OPTIONS_ xt_norm_opts {
     size_t struct_size XT_SIZE(xt_norm_opts);
     double eps XT_IS(xt_norm_opts, eps); /* XT_AUTO: 1e-5; RMS norm: the dtype's epsilon */
     double momentum XT_IS(xt_norm_opts, momentum); /* of running statistics */
-    xt_switch affine; /* weight and bias; default on (instance norm: off) */
-    xt_switch track; /* running statistics, used in eval mode; default on (instance norm: off) */
+    xt_switch affine XT_IS(xt_norm_opts, affine); /* weight and bias; default on (instance norm: off) */
+    /* running statistics, used in eval mode; default on (instance norm: off) */
+    xt_switch track XT_IS(xt_norm_opts, track);
     /* default off; on: the running statistics are plain averages over all batches, whatever the momentum */
     xt_switch cumulative;
-    xt_switch sync; /* batch norm: statistics over the batches of all ranks; default off */
+    xt_switch sync XT_IS(xt_norm_opts, sync); /* batch norm: statistics over the batches of all ranks; default off */
     int dims XT_IS(xt_norm_opts, dims); /* layer and RMS norm: over this many last dims */
-    xt_switch bias; /* layer norm: default on with affine */
+    xt_switch bias XT_IS(xt_norm_opts, bias); /* layer norm: default on with affine */
 } xt_norm_opts;
 /* Channels are dim 1 of [N,C] or [N,C,...] (PyTorch's BatchNorm1d, 2d and 3d). Training normalises with the batch's own
  * statistics and moves running_mean and running_var (unbiased) towards them; num_batches_tracked counts. */
@@ -132,7 +136,7 @@ XT_API xt_tensor xt_group_norm_at(const xt_src *src, xt_module *m, const char *n
 /* x / (k + alpha * mean of x^2 over `size` neighbouring channels)^beta on [N,C,...]; no parameters. */
 #define XT_DEFAULTS_xt_lrn_opts(is) is(alpha, 1e-4) is(beta, 0.75) is(k, 1)
 XT_DEFAULTS_OF(xt_lrn_opts)
-typedef struct xt_lrn_opts {
+typedef struct XT_OPTIONS_ xt_lrn_opts {
     size_t struct_size XT_SIZE(xt_lrn_opts);
     double alpha XT_IS(xt_lrn_opts, alpha), beta XT_IS(xt_lrn_opts, beta), k XT_IS(xt_lrn_opts, k);
 } xt_lrn_opts;
@@ -159,7 +163,7 @@ XT_API xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor 
 /* --- Attention --- */
 #define XT_DEFAULTS_xt_attention_opts(is) is(heads, 1)
 XT_DEFAULTS_OF(xt_attention_opts)
-typedef struct xt_attention_opts {
+typedef struct XT_OPTIONS_ xt_attention_opts {
     size_t struct_size XT_SIZE(xt_attention_opts);
     int heads XT_IS(xt_attention_opts, heads);
     xt_switch causal; /* default off: row i sees columns <= i */
@@ -174,13 +178,13 @@ XT_API xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const cha
 /* torch.nn.MultiheadAttention: query [T,B,E], key [S,B,K], value [S,B,V] -> [T,B,E]; batch first with the switch;
  * without B when all are 2-D. Parameters in_proj_weight [3E,E] (or q_proj_weight, k_proj_weight, v_proj_weight when K
  * or V differ from E), in_proj_bias, out_proj.weight, .bias. */
-#define XT_DEFAULTS_xt_mha_opts(is) is(heads, 1)
+#define XT_DEFAULTS_xt_mha_opts(is) is(heads, 1) is(bias, XT_ON)
 XT_DEFAULTS_OF(xt_mha_opts)
-typedef struct xt_mha_opts {
+typedef struct XT_OPTIONS_ xt_mha_opts {
     size_t struct_size XT_SIZE(xt_mha_opts);
     int heads XT_IS(xt_mha_opts, heads); /* must divide E */
     double dropout; /* of the attention weights, in training mode */
-    xt_switch bias; /* default on */
+    xt_switch bias XT_IS(xt_mha_opts, bias); /* default on */
     xt_switch batch_first; /* default off, as in PyTorch */
     xt_switch causal; /* adds the causal mask */
     xt_tensor key_padding_mask; /* [B,S]: bool, true = ignore this key; or floats to add */
@@ -196,7 +200,7 @@ XT_API xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, cons
  * norm2 (norm3). */
 #define XT_DEFAULTS_xt_transformer_opts(is) is(heads, 1) is(feedforward, 2048) is(dropout, 0.1) is(eps, 1e-5)
 XT_DEFAULTS_OF(xt_transformer_opts)
-typedef struct xt_transformer_opts {
+typedef struct XT_OPTIONS_ xt_transformer_opts {
     size_t struct_size XT_SIZE(xt_transformer_opts);
     int heads XT_IS(xt_transformer_opts, heads);
     int64_t feedforward XT_IS(xt_transformer_opts, feedforward);
@@ -230,21 +234,21 @@ XT_API xt_tensor xt_rotary_at(const xt_src *src, xt_tensor x, double base);
 /* --- Recurrence: a loop (xt_scan), or unrolled where the sequence is short. Parameters weight_ih_l0, weight_hh_l0,
  * bias_ih_l0, bias_hh_l0, weight_ih_l0_reverse, weight_ih_l1, ... as in PyTorch; all begin uniform in +-1/sqrt(hidden).
  * ------------------------------------------------------ */
-#define XT_DEFAULTS_xt_rnn_opts(is) is(layers, 1)
+#define XT_DEFAULTS_xt_rnn_opts(is) is(layers, 1) is(bias, XT_ON) is(loop, XT_DEFAULT)
 XT_DEFAULTS_OF(xt_rnn_opts)
-typedef struct xt_rnn_opts {
+typedef struct XT_OPTIONS_ xt_rnn_opts {
     size_t struct_size XT_SIZE(xt_rnn_opts);
     int layers XT_IS(xt_rnn_opts, layers);
     xt_switch bidirectional; /* default off */
     xt_switch batch_first; /* default off: x is [T,B,I]; on: [B,T,I]; without B: [T,I] */
-    xt_switch bias; /* default on */
+    xt_switch bias XT_IS(xt_rnn_opts, bias); /* default on */
     double dropout; /* between layers, in training mode */
     xt_switch relu; /* plain RNN: default off (tanh) */
     xt_tensor h0, c0; /* [layers*directions,B,hidden]; none = zeros */
     /* LSTM: 0 = off; [1,hidden): h and output have so many numbers instead of hidden (weight_hr_l0 projects) */
     int64_t proj_size;
     /* default: sequences of 8 steps and more are a loop, whose program does not grow with them; off: always unrolled */
-    xt_switch loop;
+    xt_switch loop XT_IS(xt_rnn_opts, loop);
 } xt_rnn_opts;
 typedef struct xt_rnn_out {
     xt_tensor output; /* [T,B,hidden*directions], or batch first as x is */

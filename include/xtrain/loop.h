@@ -37,7 +37,7 @@ extern "C" {
 typedef void (*xt_scan_fn)(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user);
 #define XT_DEFAULTS_xt_scan_opts(is) is(length, -1)
 XT_DEFAULTS_OF(xt_scan_opts)
-typedef struct xt_scan_opts {
+typedef struct XT_OPTIONS_ xt_scan_opts {
     size_t struct_size XT_SIZE(xt_scan_opts);
     /* default off; on: from the last slice to the first; y of slice t still is row t of its stack */
     xt_switch reverse;

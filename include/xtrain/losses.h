@@ -26,7 +26,7 @@ extern "C" {
 #define XT_IGNORE_CLASS_0 0
 #define XT_DEFAULTS_xt_class_loss_opts(is) is(ignore_index, -100) is(axis, XT_AXIS_AUTO)
 XT_DEFAULTS_OF(xt_class_loss_opts)
-typedef struct xt_class_loss_opts {
+typedef struct XT_OPTIONS_ xt_class_loss_opts {
     size_t struct_size XT_SIZE(xt_class_loss_opts);
     xt_reduce reduction;
     xt_tensor weight; /* [C], one factor a class; none = 1 */
@@ -47,7 +47,7 @@ XT_API xt_tensor xt_nll_loss_at(const xt_src *src, xt_tensor log_probs, xt_tenso
 XT_API xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o);
 #define XT_DEFAULTS_xt_multi_margin_opts(is) is(p, 1) is(margin, 1)
 XT_DEFAULTS_OF(xt_multi_margin_opts)
-typedef struct xt_multi_margin_opts {
+typedef struct XT_OPTIONS_ xt_multi_margin_opts {
     size_t struct_size XT_SIZE(xt_multi_margin_opts);
     xt_reduce reduction;
     int p XT_IS(xt_multi_margin_opts, p); /* 1 or 2 */
@@ -61,7 +61,7 @@ typedef struct xt_multi_margin_opts {
 XT_API xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multi_margin_opts o);
 
 #define XT_DEFAULTS_xt_ctc_opts(is)
-typedef struct xt_ctc_opts {
+typedef struct XT_OPTIONS_ xt_ctc_opts {
     size_t struct_size XT_SIZE(xt_ctc_opts);
     xt_reduce reduction; /* XT_MEAN: each loss over its target's length, then over the batch */
     int64_t blank; /* the blank class; default 0 */
@@ -78,7 +78,7 @@ XT_API xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tenso
 
 /* --- Element against element: x and y of one shape --- */
 #define XT_DEFAULTS_xt_loss_opts(is)
-typedef struct xt_loss_opts {
+typedef struct XT_OPTIONS_ xt_loss_opts {
     size_t struct_size XT_SIZE(xt_loss_opts);
     xt_reduce reduction;
 } xt_loss_opts;
@@ -93,7 +93,7 @@ XT_API xt_tensor xt_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_l
 XT_API xt_tensor xt_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_loss_opts o);
 #define XT_DEFAULTS_xt_smooth_l1_opts(is) is(beta, 1)
 XT_DEFAULTS_OF(xt_smooth_l1_opts)
-typedef struct xt_smooth_l1_opts {
+typedef struct XT_OPTIONS_ xt_smooth_l1_opts {
     size_t struct_size XT_SIZE(xt_smooth_l1_opts);
     xt_reduce reduction;
     double beta XT_IS(xt_smooth_l1_opts, beta); /* below it the loss is d^2 / (2 beta), above |d| - beta/2 */
@@ -103,7 +103,7 @@ typedef struct xt_smooth_l1_opts {
 XT_API xt_tensor xt_smooth_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_smooth_l1_opts o);
 #define XT_DEFAULTS_xt_huber_opts(is) is(delta, 1)
 XT_DEFAULTS_OF(xt_huber_opts)
-typedef struct xt_huber_opts {
+typedef struct XT_OPTIONS_ xt_huber_opts {
     size_t struct_size XT_SIZE(xt_huber_opts);
     xt_reduce reduction;
     double delta XT_IS(xt_huber_opts, delta); /* below it d^2 / 2, above delta (|d| - delta/2) */
@@ -112,7 +112,7 @@ typedef struct xt_huber_opts {
 #define XT_HUBER_LOSS_(x, y, ...) xt_huber_loss_at(XT_HERE, x, y, XT_OPTS(xt_huber_opts, __VA_ARGS__))
 XT_API xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_huber_opts o);
 #define XT_DEFAULTS_xt_bce_opts(is)
-typedef struct xt_bce_opts {
+typedef struct XT_OPTIONS_ xt_bce_opts {
     size_t struct_size XT_SIZE(xt_bce_opts);
     xt_reduce reduction;
     xt_tensor weight; /* a factor an element; broadcast to x */
@@ -126,7 +126,7 @@ XT_API xt_tensor xt_binary_cross_entropy_at(const xt_src *src, xt_tensor x, xt_t
 #define XT_BCE_WITH_LOGITS_(x, y, ...) xt_bce_with_logits_at(XT_HERE, x, y, XT_OPTS(xt_bce_opts, __VA_ARGS__))
 XT_API xt_tensor xt_bce_with_logits_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_bce_opts o);
 #define XT_DEFAULTS_xt_kl_div_opts(is)
-typedef struct xt_kl_div_opts {
+typedef struct XT_OPTIONS_ xt_kl_div_opts {
     size_t struct_size XT_SIZE(xt_kl_div_opts);
     /* XT_MEAN is over all elements, as PyTorch; XT_BATCH_MEAN divides by dim 0 and is the true divergence */
     xt_reduce reduction;
@@ -135,12 +135,12 @@ typedef struct xt_kl_div_opts {
 #define xt_kl_div(log_probs, ...) XT_KL_DIV_(log_probs, __VA_ARGS__, ) /* y (log y - log_probs) */
 #define XT_KL_DIV_(log_probs, y, ...) xt_kl_div_at(XT_HERE, log_probs, y, XT_OPTS(xt_kl_div_opts, __VA_ARGS__))
 XT_API xt_tensor xt_kl_div_at(const xt_src *src, xt_tensor log_probs, xt_tensor y, xt_kl_div_opts o);
-#define XT_DEFAULTS_xt_poisson_nll_opts(is) is(eps, 1e-8)
+#define XT_DEFAULTS_xt_poisson_nll_opts(is) is(eps, 1e-8) is(log_input, XT_ON)
 XT_DEFAULTS_OF(xt_poisson_nll_opts)
-typedef struct xt_poisson_nll_opts {
+typedef struct XT_OPTIONS_ xt_poisson_nll_opts {
     size_t struct_size XT_SIZE(xt_poisson_nll_opts);
     xt_reduce reduction;
-    xt_switch log_input; /* default on: exp(x) - y x; off: x - y log(x + eps) */
+    xt_switch log_input XT_IS(xt_poisson_nll_opts, log_input); /* default on: exp(x) - y x; off: x - y log(x + eps) */
     xt_switch full; /* adds Stirling's term for y > 1; default off */
     double eps XT_IS(xt_poisson_nll_opts, eps);
 } xt_poisson_nll_opts;
@@ -149,7 +149,7 @@ typedef struct xt_poisson_nll_opts {
 XT_API xt_tensor xt_poisson_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_poisson_nll_opts o);
 #define XT_DEFAULTS_xt_gaussian_nll_opts(is) is(eps, 1e-6)
 XT_DEFAULTS_OF(xt_gaussian_nll_opts)
-typedef struct xt_gaussian_nll_opts {
+typedef struct XT_OPTIONS_ xt_gaussian_nll_opts {
     size_t struct_size XT_SIZE(xt_gaussian_nll_opts);
     xt_reduce reduction;
     xt_switch full; /* adds log(2 pi)/2; default off */
@@ -165,7 +165,7 @@ XT_API xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tens
 /* --- Margins, distances and embeddings --- */
 #define XT_DEFAULTS_xt_margin_opts(is) is(margin, XT_AUTO)
 XT_DEFAULTS_OF(xt_margin_opts)
-typedef struct xt_margin_opts {
+typedef struct XT_OPTIONS_ xt_margin_opts {
     size_t struct_size XT_SIZE(xt_margin_opts);
     xt_reduce reduction;
     double margin XT_IS(xt_margin_opts, margin); /* XT_AUTO: 0; hinge embedding: 1 */
@@ -189,7 +189,7 @@ XT_API xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt
                                              xt_margin_opts o);
 #define XT_DEFAULTS_xt_triplet_opts(is) is(margin, 1) is(p, 2) is(eps, 1e-6)
 XT_DEFAULTS_OF(xt_triplet_opts)
-typedef struct xt_triplet_opts {
+typedef struct XT_OPTIONS_ xt_triplet_opts {
     size_t struct_size XT_SIZE(xt_triplet_opts);
     xt_reduce reduction;
     double margin XT_IS(xt_triplet_opts, margin);
@@ -204,7 +204,7 @@ typedef struct xt_triplet_opts {
 XT_API xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tensor positive, xt_tensor negative,
                                            xt_triplet_opts o);
 #define XT_DEFAULTS_xt_multilabel_opts(is)
-typedef struct xt_multilabel_opts {
+typedef struct XT_OPTIONS_ xt_multilabel_opts {
     size_t struct_size XT_SIZE(xt_multilabel_opts);
     xt_reduce reduction;
     xt_tensor weight; /* [C], soft margin only */
@@ -221,7 +221,7 @@ XT_API xt_tensor xt_multilabel_soft_margin_loss_at(const xt_src *src, xt_tensor 
 XT_API xt_tensor xt_multilabel_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multilabel_opts o);
 #define XT_DEFAULTS_xt_cosine_opts(is) is(axis, 1) is(eps, 1e-8)
 XT_DEFAULTS_OF(xt_cosine_opts)
-typedef struct xt_cosine_opts {
+typedef struct XT_OPTIONS_ xt_cosine_opts {
     size_t struct_size XT_SIZE(xt_cosine_opts);
     int axis XT_IS(xt_cosine_opts, axis);
     double eps XT_IS(xt_cosine_opts, eps); /* smaller norms count as this */

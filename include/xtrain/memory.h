@@ -19,7 +19,7 @@ extern "C" {
  * rank keeps its part. */
 #define XT_DEFAULTS_xt_offload_opts(is) is(group_bytes, (64 << 20))
 XT_DEFAULTS_OF(xt_offload_opts)
-typedef struct xt_offload_opts {
+typedef struct XT_OPTIONS_ xt_offload_opts {
     size_t struct_size XT_SIZE(xt_offload_opts);
     /* of state on the device at a time, times two. A larger single state is a group of its own */
     int64_t group_bytes XT_IS(xt_offload_opts, group_bytes);

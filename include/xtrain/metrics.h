@@ -11,14 +11,14 @@ extern "C" {
 #endif
 /* xt_log("val/loss", loss, .sync_dist = XT_ON): a tensor of one element under a name. The same name must have the same
  * options everywhere. Errors are xt_error()'s, with the line of the call. */
-#define XT_DEFAULTS_xt_log_opts(is) is(batch_size, -1)
+#define XT_DEFAULTS_xt_log_opts(is) is(batch_size, -1) is(on_step, XT_DEFAULT) is(on_epoch, XT_DEFAULT)
 XT_DEFAULTS_OF(xt_log_opts)
-typedef struct xt_log_opts {
+typedef struct XT_OPTIONS_ xt_log_opts {
     size_t struct_size XT_SIZE(xt_log_opts);
     /* default: on in training, off in validation. A row has the newest step in which it was logged since
      * the row before */
-    xt_switch on_step;
-    xt_switch on_epoch; /* default: off in training, on in validation */
+    xt_switch on_step XT_IS(xt_log_opts, on_step);
+    xt_switch on_epoch XT_IS(xt_log_opts, on_epoch); /* default: off in training, on in validation */
     xt_reduce reduce; /* default mean, weighted by batch size; up to XT_LAST */
     xt_switch sync_dist; /* default off: one collective for all metrics when a row is due */
     xt_switch prog_bar; /* default off; shows the newest value that has arrived, never reads one */
@@ -46,7 +46,7 @@ typedef struct xt_metric {
  * not there: neither a hit nor a prediction. */
 #define XT_DEFAULTS_xt_metric_opts(is) is(ignore_index, -100)
 XT_DEFAULTS_OF(xt_metric_opts)
-typedef struct xt_metric_opts {
+typedef struct XT_OPTIONS_ xt_metric_opts {
     size_t struct_size XT_SIZE(xt_metric_opts);
     int64_t ignore_index XT_IS(xt_metric_opts, ignore_index); /* labels that count for nothing, as the losses have it */
 } xt_metric_opts;
@@ -111,7 +111,7 @@ XT_API xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_ten
  * Needs 2 thresholds + 2 sums a class. */
 #define XT_DEFAULTS_xt_auroc_opts(is) is(thresholds, 200) is(ignore_index, -100)
 XT_DEFAULTS_OF(xt_auroc_opts)
-typedef struct xt_auroc_opts {
+typedef struct XT_OPTIONS_ xt_auroc_opts {
     size_t struct_size XT_SIZE(xt_auroc_opts);
     int thresholds XT_IS(xt_auroc_opts, thresholds); /* 2 to 10000 */
     int64_t ignore_index XT_IS(xt_auroc_opts, ignore_index); /* as xt_metric_opts' */

@@ -22,7 +22,7 @@ XT_API void xt_module_free(xt_module *m);
 #define xt_forward(m, x) xt_forward_at(XT_HERE, m, x)
 XT_API xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x);
 /* Makes the parameters by tracing fn on inputs of this spec, without data and without running anything. */
-XT_API xt_status xt_module_build(xt_module *m, xt_spec x);
+XT_API XT_CHECK xt_status xt_module_build(xt_module *m, xt_spec x);
 /* child "name.index", "name" when index < 0, "index" when name is ""; borrowed */
 XT_API xt_module *xt_sub(xt_module *m, const char *name, int index);
 /* xt_sub(a, b), the difference of tensors elsewhere, does not compile and says what it is called here. */
@@ -70,7 +70,7 @@ XT_API int64_t xt_module_param_count(const xt_module *m); /* elements */
 /* The dtype of the parameters that the first pass makes, where they would be f32: XT_BF16 for a model whose weights are
  * bf16 altogether. Statistics of norms stay f32. Before the first pass; parameters of another dtype that are there
  * already are an error. Files of another float dtype convert on loading. */
-XT_API xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
+XT_API XT_CHECK xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
 
 /* safetensors with PyTorch's names (of a child: its own tensors, under their names within it, which loading needs to be
  * there already); written to a temporary name, synced, renamed. Load checks names, shapes and dtypes (floats of another
@@ -79,14 +79,14 @@ XT_API xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
  * beside it, or a folder with a model.safetensors or its index. Both wait for the device. */
 #define xt_save(m, path) xt_save_at(XT_HERE, m, path)
 #define xt_load(m, path) xt_load_at(XT_HERE, m, path)
-XT_API xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path);
-XT_API xt_status xt_load_at(const xt_src *src, xt_module *m, const char *path);
-XT_API xt_status(xt_save)(xt_module *m, const char *path);
-XT_API xt_status(xt_load)(xt_module *m, const char *path);
+XT_API XT_CHECK xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path);
+XT_API XT_CHECK xt_status xt_load_at(const xt_src *src, xt_module *m, const char *path);
+XT_API XT_CHECK xt_status(xt_save)(xt_module *m, const char *path);
+XT_API XT_CHECK xt_status(xt_load)(xt_module *m, const char *path);
 
 /* As xt_save, in the form that another library's file has: what xt_load_with reads with the same words. */
 #define XT_DEFAULTS_xt_save_opts(is)
-typedef struct xt_save_opts {
+typedef struct XT_OPTIONS_ xt_save_opts {
     size_t struct_size XT_SIZE(xt_save_opts);
     const char *prefix; /* names in the file begin with this ("transformer."); NULL = nothing */
     /* matrices whose names in the module fit this pattern ('*', '?') lie in the file the other way round: Hugging
@@ -98,7 +98,7 @@ typedef struct xt_save_opts {
 } xt_save_opts;
 #define xt_save_with(m, ...) XT_SAVE_WITH_(m, __VA_ARGS__, )
 #define XT_SAVE_WITH_(m, path, ...) xt_save_opt_at(XT_HERE, m, path, XT_OPTS(xt_save_opts, __VA_ARGS__))
-XT_API xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_save_opts o);
+XT_API XT_CHECK xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_save_opts o);
 
 /* As xt_load, with a choice: .strict = XT_OFF loads what both have (shapes must agree still) and counts the rest. */
 typedef struct xt_load_report {
@@ -106,10 +106,12 @@ typedef struct xt_load_report {
     /* of the missing ("- name") and the unexpected ("+ name"), one a line; cut off when there are too many */
     char names[2048];
 } xt_load_report;
-#define XT_DEFAULTS_xt_load_opts(is)
-typedef struct xt_load_opts {
+#define XT_DEFAULTS_xt_load_opts(is) is(strict, XT_ON)
+XT_DEFAULTS_OF(xt_load_opts)
+typedef struct XT_OPTIONS_ xt_load_opts {
     size_t struct_size XT_SIZE(xt_load_opts);
-    xt_switch strict; /* default on; off needs a built module (a pass has run, or xt_module_build) */
+    /* default on; off needs a built module (a pass has run, or xt_module_build) */
+    xt_switch strict XT_IS(xt_load_opts, strict);
     const char *prefix; /* names in the file begin with this ("transformer."); others are left alone */
     /* tensors whose names in the module fit this pattern ('*', '?') are matrices the file has the other way
      * round; NULL = none */
@@ -121,12 +123,12 @@ typedef struct xt_load_opts {
 } xt_load_opts;
 #define xt_load_with(m, ...) XT_LOAD_WITH_(m, __VA_ARGS__, )
 #define XT_LOAD_WITH_(m, path, ...) xt_load_opt_at(XT_HERE, m, path, XT_OPTS(xt_load_opts, __VA_ARGS__))
-XT_API xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o);
+XT_API XT_CHECK xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o);
 
 /* From file to file, a tensor at a time, without a module: `from` is what xt_load takes, `to` what xt_save writes.
  *     xt_convert_weights("llama", "out/model.safetensors", .dtype = XT_BF16, .max_shard_size = 5000000000) */
 #define XT_DEFAULTS_xt_convert_opts(is)
-typedef struct xt_convert_opts {
+typedef struct XT_OPTIONS_ xt_convert_opts {
     size_t struct_size XT_SIZE(xt_convert_opts);
     xt_dtype dtype; /* of tensors of floats; 0 = as they are */
     const char *rename; /* as xt_load_opts */
@@ -136,7 +138,7 @@ typedef struct xt_convert_opts {
 } xt_convert_opts;
 #define xt_convert_weights(from, ...) XT_CONVERT_WEIGHTS_(from, __VA_ARGS__, )
 #define XT_CONVERT_WEIGHTS_(from, to, ...) xt_convert_weights_opt(from, to, XT_OPTS(xt_convert_opts, __VA_ARGS__))
-XT_API xt_status xt_convert_weights_opt(const char *from, const char *to, xt_convert_opts o);
+XT_API XT_CHECK xt_status xt_convert_weights_opt(const char *from, const char *to, xt_convert_opts o);
 
 /* --- Parameters by pattern: names with '*' (any text, dots too) and '?'; of a child: names within it. --- */
 /* The first tensor from index `from` on whose name fits; -1 when there is none:
@@ -173,7 +175,7 @@ typedef enum xt_init_kind {
 } xt_init_kind;
 #define XT_DEFAULTS_xt_init_opts(is) is(std, 1) is(low, XT_AUTO) is(high, XT_AUTO) is(gain, 1)
 XT_DEFAULTS_OF(xt_init_opts)
-typedef struct xt_init_opts {
+typedef struct XT_OPTIONS_ xt_init_opts {
     size_t struct_size XT_SIZE(xt_init_opts);
     double value; /* constant */
     double mean, std XT_IS(xt_init_opts, std); /* normal, truncated normal */
@@ -213,7 +215,8 @@ XT_API size_t xt_module_summary(const xt_module *m, char *buf, size_t n);
 /* A parameter of one's own: made at the first call (init "zeros", "ones", "uniform" with bound a, "normal"
  * with std a). */
 #define xt_param(m, name, init, a, ...) XT_PARAM_(m, name, init, a, __VA_ARGS__, 0)
-#define XT_PARAM_(m, name, init, a, dtype, ...) xt_param_at(XT_HERE, m, name, init, a, dtype, XT_DIMS_(__VA_ARGS__))
+#define XT_PARAM_(m, name, init, a, dtype, ...) \
+    xt_param_at(XT_HERE, m, name, init, a, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 XT_API xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a,
                              xt_dtype dtype, const int64_t *dims);
 

@@ -210,7 +210,7 @@ XT_API xt_tensor xt_prelu_fn_at(const xt_src *src, xt_tensor x, xt_tensor weight
 XT_API xt_tensor xt_softmin_at(const xt_src *src, xt_tensor x, int axis);
 #define XT_DEFAULTS_xt_softplus_opts(is) is(beta, 1) is(threshold, 20)
 XT_DEFAULTS_OF(xt_softplus_opts)
-typedef struct xt_softplus_opts {
+typedef struct XT_OPTIONS_ xt_softplus_opts {
     size_t struct_size XT_SIZE(xt_softplus_opts);
     double beta XT_IS(xt_softplus_opts, beta);
     double threshold XT_IS(xt_softplus_opts, threshold); /* linear where beta x is above it */
@@ -307,7 +307,7 @@ XT_API xt_tensor xt_addcdiv_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_t
 XT_API xt_tensor xt_clamp_tensor_at(const xt_src *src, xt_tensor x, xt_tensor lo, xt_tensor hi);
 #define XT_DEFAULTS_xt_close_opts(is) is(rtol, 1e-5) is(atol, 1e-8)
 XT_DEFAULTS_OF(xt_close_opts)
-typedef struct xt_close_opts {
+typedef struct XT_OPTIONS_ xt_close_opts {
     size_t struct_size XT_SIZE(xt_close_opts);
     double rtol XT_IS(xt_close_opts, rtol), atol XT_IS(xt_close_opts, atol);
     bool equal_nan;
@@ -328,7 +328,7 @@ XT_API xt_tensor xt_equal_at(const xt_src *src, xt_tensor x, xt_tensor y);
  * means of integers f32. The gradient of amax and amin is shared by equal extremes; that of xt_max_with_index goes to
  * the one element named. xt_sum, mean, max, min: tensor.h. */
 #define XT_DEFAULTS_xt_reduce_opts(is)
-typedef struct xt_reduce_opts {
+typedef struct XT_OPTIONS_ xt_reduce_opts {
     size_t struct_size XT_SIZE(xt_reduce_opts);
     bool keepdim; /* reduced dims stay as 1 */
     xt_dtype dtype; /* cast to this first; none: as said above */
@@ -353,7 +353,7 @@ XT_API xt_tensor xt_logsumexp_axes_at(const xt_src *src, xt_tensor x, xt_list ax
 XT_API xt_tensor xt_count_nonzero_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 #define XT_DEFAULTS_xt_var_opts(is) is(correction, 1)
 XT_DEFAULTS_OF(xt_var_opts)
-typedef struct xt_var_opts {
+typedef struct XT_OPTIONS_ xt_var_opts {
     size_t struct_size XT_SIZE(xt_var_opts);
     bool keepdim;
     bool population; /* divide by the count itself: correction 0 */
@@ -365,7 +365,7 @@ XT_API xt_tensor xt_var_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt
 XT_API xt_tensor xt_std_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_var_opts o);
 #define XT_DEFAULTS_xt_vector_norm_opts(is) is(p, 2)
 XT_DEFAULTS_OF(xt_vector_norm_opts)
-typedef struct xt_vector_norm_opts {
+typedef struct XT_OPTIONS_ xt_vector_norm_opts {
     size_t struct_size XT_SIZE(xt_vector_norm_opts);
     bool keepdim;
     bool zero; /* the 0-norm: how many are not zero */
@@ -402,7 +402,7 @@ XT_API xt_tensor xt_nansum_axes_at(const xt_src *src, xt_tensor x, xt_list axes,
 XT_API xt_tensor xt_nanmean_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 #define XT_DEFAULTS_xt_normalize_opts(is) is(p, 2) is(eps, 1e-12)
 XT_DEFAULTS_OF(xt_normalize_opts)
-typedef struct xt_normalize_opts {
+typedef struct XT_OPTIONS_ xt_normalize_opts {
     size_t struct_size XT_SIZE(xt_normalize_opts);
     double p XT_IS(xt_normalize_opts, p), eps XT_IS(xt_normalize_opts, eps);
 } xt_normalize_opts;
@@ -410,7 +410,7 @@ typedef struct xt_normalize_opts {
 #define xt_normalize(x, ...) XT_OPT2_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, )
 #define XT_DEFAULTS_xt_pairwise_distance_opts(is) is(p, 2) is(eps, 1e-6)
 XT_DEFAULTS_OF(xt_pairwise_distance_opts)
-typedef struct xt_pairwise_distance_opts {
+typedef struct XT_OPTIONS_ xt_pairwise_distance_opts {
     size_t struct_size XT_SIZE(xt_pairwise_distance_opts);
     double p XT_IS(xt_pairwise_distance_opts, p); /* which norm */
     double eps XT_IS(xt_pairwise_distance_opts, eps); /* added to each difference */
@@ -461,7 +461,7 @@ XT_API xt_tensor xt_diff_at(const xt_src *src, xt_tensor x, int n, int axis);
  * NaN counts as larger than every number. Always stable. Indices are i64; gradients of values go back to where
  * they came from. */
 #define XT_DEFAULTS_xt_sort_opts(is)
-typedef struct xt_sort_opts {
+typedef struct XT_OPTIONS_ xt_sort_opts {
     size_t struct_size XT_SIZE(xt_sort_opts);
     bool descending;
 } xt_sort_opts;
@@ -473,7 +473,7 @@ XT_API void xt_sort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o,
                        xt_tensor *out_indices);
 XT_API xt_tensor xt_argsort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o);
 #define XT_DEFAULTS_xt_topk_opts(is)
-typedef struct xt_topk_opts {
+typedef struct XT_OPTIONS_ xt_topk_opts {
     size_t struct_size XT_SIZE(xt_topk_opts);
     bool smallest; /* the k smallest, in ascending order */
 } xt_topk_opts;
@@ -497,7 +497,7 @@ XT_API void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, 
 XT_API void xt_median_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
 XT_API xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis);
 #define XT_DEFAULTS_xt_search_opts(is)
-typedef struct xt_search_opts {
+typedef struct XT_OPTIONS_ xt_search_opts {
     size_t struct_size XT_SIZE(xt_search_opts);
     bool right; /* after equal numbers; else before them */
 } xt_search_opts;
@@ -577,7 +577,7 @@ XT_API xt_tensor xt_expand_as_at(const xt_src *src, xt_tensor x, xt_tensor other
 XT_API bool xt_broadcast_tensors_at(const xt_src *src, int n, const xt_tensor *tensors, xt_tensor *out);
 XT_API bool xt_meshgrid_at(const xt_src *src, int n, const xt_tensor *tensors, bool xy, xt_tensor *out);
 #define XT_DEFAULTS_xt_pad_opts(is)
-typedef struct xt_pad_opts {
+typedef struct XT_OPTIONS_ xt_pad_opts {
     size_t struct_size XT_SIZE(xt_pad_opts);
     xt_pad_mode mode; /* default XT_PAD_CONSTANT */
     double value; /* of constant padding */
@@ -588,7 +588,7 @@ typedef struct xt_pad_opts {
 XT_API xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts o);
 #define XT_DEFAULTS_xt_unfold_opts(is) is(stride, 1) is(dilation, 1)
 XT_DEFAULTS_OF(xt_unfold_opts)
-typedef struct xt_unfold_opts {
+typedef struct XT_OPTIONS_ xt_unfold_opts {
     size_t struct_size XT_SIZE(xt_unfold_opts);
     int stride XT_IS(xt_unfold_opts, stride), padding, dilation XT_IS(xt_unfold_opts, dilation);
 } xt_unfold_opts;
@@ -606,7 +606,7 @@ XT_API xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int 
 XT_API xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int64_t size, int64_t step);
 typedef enum xt_grid_padding { XT_GRID_ZEROS, XT_GRID_BORDER } xt_grid_padding;
 #define XT_DEFAULTS_xt_grid_opts(is)
-typedef struct xt_grid_opts {
+typedef struct XT_OPTIONS_ xt_grid_opts {
     size_t struct_size XT_SIZE(xt_grid_opts);
     xt_grid_padding padding; /* what is seen outside: default zeros */
     bool nearest; /* default bilinear */
@@ -648,12 +648,13 @@ XT_API xt_tensor xt_channel_shuffle_at(const xt_src *src, xt_tensor x, int64_t g
 XT_API xt_tensor xt_tril_indices_at(const xt_src *src, int64_t rows, int64_t columns, int64_t k);
 XT_API xt_tensor xt_triu_indices_at(const xt_src *src, int64_t rows, int64_t columns, int64_t k);
 /* torch.arange(start, stop, step) */
-#define xt_range(start, stop, step, dtype) xt_range_at(XT_HERE, start, stop, step, dtype)
+#define xt_range(start, stop, step, dtype) xt_range_at(XT_HERE, start, stop, step, XT_DTYPE_(dtype))
 /* both ends included */
-#define xt_linspace(start, stop, n, dtype) xt_linspace_at(XT_HERE, start, stop, n, dtype)
+#define xt_linspace(start, stop, n, dtype) xt_linspace_at(XT_HERE, start, stop, n, XT_DTYPE_(dtype))
 /* base^start .. base^stop */
-#define xt_logspace(start, stop, n, base, dtype) xt_logspace_at(XT_HERE, start, stop, n, base, dtype)
-#define xt_eye(rows, columns, dtype) xt_eye_at(XT_HERE, rows, columns, dtype) /* columns 0: as many as rows */
+#define xt_logspace(start, stop, n, base, dtype) xt_logspace_at(XT_HERE, start, stop, n, base, XT_DTYPE_(dtype))
+#define xt_eye(rows, columns, dtype) \
+    xt_eye_at(XT_HERE, rows, columns, XT_DTYPE_(dtype)) /* columns 0: as many as rows */
 #define xt_full_like(x, value) xt_full_like_at(XT_HERE, x, value)
 #define xt_zeros_like(x) xt_full_like_at(XT_HERE, x, 0)
 #define xt_ones_like(x) xt_full_like_at(XT_HERE, x, 1)
@@ -692,7 +693,7 @@ typedef enum xt_reduction {
     XT_REDUCE_AMIN
 } xt_reduction;
 #define XT_DEFAULTS_xt_scatter_opts(is)
-typedef struct xt_scatter_opts {
+typedef struct XT_OPTIONS_ xt_scatter_opts {
     size_t struct_size XT_SIZE(xt_scatter_opts);
     bool exclude_self; /* what x holds where updates go does not count */
 } xt_scatter_opts;
@@ -711,7 +712,7 @@ XT_API xt_tensor xt_index_add_at(const xt_src *src, xt_tensor x, int axis, xt_te
 XT_API xt_tensor xt_index_copy_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates);
 XT_API xt_tensor xt_index_fill_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, double value);
 #define XT_DEFAULTS_xt_index_put_opts(is)
-typedef struct xt_index_put_opts {
+typedef struct XT_OPTIONS_ xt_index_put_opts {
     size_t struct_size XT_SIZE(xt_index_put_opts);
     bool accumulate; /* add instead of replace */
 } xt_index_put_opts;
@@ -762,7 +763,7 @@ XT_API xt_tensor xt_outer_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_kron_at(const xt_src *src, xt_tensor x, xt_tensor y);
 #define XT_DEFAULTS_xt_addmm_opts(is) is(alpha, 1) is(beta, 1)
 XT_DEFAULTS_OF(xt_addmm_opts)
-typedef struct xt_addmm_opts {
+typedef struct XT_OPTIONS_ xt_addmm_opts {
     size_t struct_size XT_SIZE(xt_addmm_opts);
     double alpha XT_IS(xt_addmm_opts, alpha), beta XT_IS(xt_addmm_opts, beta); /* beta c + alpha x y */
     bool no_input; /* beta 0: c only says the shape */
@@ -786,7 +787,7 @@ XT_API xt_tensor xt_matrix_power_at(const xt_src *src, xt_tensor a, int n);
 XT_API xt_tensor xt_cholesky_at(const xt_src *src, xt_tensor x, bool upper);
 XT_API xt_tensor xt_cholesky_solve_at(const xt_src *src, xt_tensor y, xt_tensor l, bool upper);
 #define XT_DEFAULTS_xt_triangular_opts(is)
-typedef struct xt_triangular_opts {
+typedef struct XT_OPTIONS_ xt_triangular_opts {
     size_t struct_size XT_SIZE(xt_triangular_opts);
     bool upper, transpose, unit_diagonal;
     bool right; /* x a = y instead of a x = y */
@@ -809,19 +810,20 @@ XT_API void xt_slogdet_at(const xt_src *src, xt_tensor a, xt_tensor *out_sign, x
  * f32); derivatives of real ones, of vectors only where the values differ. Signs of vectors are free. On xtrain's CPU
  * compiler by LAPACK; a device without them gets an error with this line. A LAPACK routine that does not converge gives
  * what it has. */
-#define XT_DEFAULTS_xt_svd_opts(is)
-typedef struct xt_svd_opts {
+#define XT_DEFAULTS_xt_svd_opts(is) is(full_matrices, XT_ON)
+XT_DEFAULTS_OF(xt_svd_opts)
+typedef struct XT_OPTIONS_ xt_svd_opts {
     size_t struct_size XT_SIZE(xt_svd_opts);
     /* u [...,m,m] and vh [...,n,n]; off: [...,m,k] and [...,k,n], k = min(m,n); default on, as PyTorch's */
-    xt_switch full_matrices;
+    xt_switch full_matrices XT_IS(xt_svd_opts, full_matrices);
 } xt_svd_opts;
 #define XT_DEFAULTS_xt_eigh_opts(is)
-typedef struct xt_eigh_opts {
+typedef struct XT_OPTIONS_ xt_eigh_opts {
     size_t struct_size XT_SIZE(xt_eigh_opts);
     bool upper; /* read the upper triangle; default: the lower one */
 } xt_eigh_opts;
 #define XT_DEFAULTS_xt_qr_opts(is)
-typedef struct xt_qr_opts {
+typedef struct XT_OPTIONS_ xt_qr_opts {
     size_t struct_size XT_SIZE(xt_qr_opts);
     /* q [...,m,m], r [...,m,n]; default: [...,m,k] and [...,k,n]. With m > n a complete q has no derivative */
     bool complete;
@@ -847,7 +849,7 @@ XT_API xt_tensor xt_linalg_svdvals_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_linalg_eigvalsh_at(const xt_src *src, xt_tensor x, xt_eigh_opts o);
 #define XT_DEFAULTS_xt_sdpa_opts(is) is(scale, XT_AUTO)
 XT_DEFAULTS_OF(xt_sdpa_opts)
-typedef struct xt_sdpa_opts {
+typedef struct XT_OPTIONS_ xt_sdpa_opts {
     size_t struct_size XT_SIZE(xt_sdpa_opts);
     xt_tensor mask; /* broadcasts to [...,L,S]: bool (true: may be seen) or floats to be added; none: everything */
     xt_switch causal; /* query i sees keys 0 .. i; default off; not beside a mask */
@@ -890,7 +892,7 @@ XT_API xt_tensor(xt_view_as_complex)(xt_tensor x);
 typedef enum xt_fft_norm { XT_FFT_BACKWARD, XT_FFT_ORTHO, XT_FFT_FORWARD } xt_fft_norm;
 #define XT_DEFAULTS_xt_fft_opts(is) is(n, -1)
 XT_DEFAULTS_OF(xt_fft_opts)
-typedef struct xt_fft_opts {
+typedef struct XT_OPTIONS_ xt_fft_opts {
     size_t struct_size XT_SIZE(xt_fft_opts);
     int64_t n XT_IS(xt_fft_opts, n); /* the axis is cut or filled up to it; -1 = its size (irfft: 2 (size - 1)) */
     xt_fft_norm norm; /* which direction is divided by n; default the inverse */
@@ -917,16 +919,16 @@ XT_API xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_f
 XT_API xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half);
 typedef enum xt_window_kind { XT_WINDOW_HANN, XT_WINDOW_HAMMING, XT_WINDOW_BLACKMAN } xt_window_kind;
 /* PyTorch's default is periodic: symmetric false */
-#define xt_window(kind, n, symmetric, dtype) xt_window_at(XT_HERE, kind, n, symmetric, dtype)
+#define xt_window(kind, n, symmetric, dtype) xt_window_at(XT_HERE, kind, n, symmetric, XT_DTYPE_(dtype))
 XT_API xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype);
-#define XT_DEFAULTS_xt_stft_opts(is) is(hop, -1) is(win_length, -1)
+#define XT_DEFAULTS_xt_stft_opts(is) is(hop, -1) is(win_length, -1) is(center, XT_ON)
 XT_DEFAULTS_OF(xt_stft_opts)
-typedef struct xt_stft_opts {
+typedef struct XT_OPTIONS_ xt_stft_opts {
     size_t struct_size XT_SIZE(xt_stft_opts);
     int64_t hop XT_IS(xt_stft_opts, hop); /* -1 = n_fft / 4 */
     int64_t win_length XT_IS(xt_stft_opts, win_length); /* -1 = n_fft; a shorter window stands in the middle */
     xt_tensor window; /* [win_length]; none: ones */
-    xt_switch center; /* default on: frames are centred, the ends padded by n_fft / 2 */
+    xt_switch center XT_IS(xt_stft_opts, center); /* default on: frames are centred, the ends padded by n_fft / 2 */
     bool zero_pad; /* with zeros; default: reflected */
     bool normalized; /* divided by sqrt(n_fft) */
     bool two_sided; /* n_fft frequencies; default n_fft / 2 + 1 */
@@ -951,9 +953,9 @@ XT_API xt_tensor xt_ifftshift_at(const xt_src *src, xt_tensor x, xt_list axes);
 #define xt_randint(lo, hi, ...) XT_DIMS2_(xt_randint_at, lo, hi, __VA_ARGS__, 0)
 #define xt_exponential(rate, ...) XT_DIMS1_(xt_exponential_at, rate, __VA_ARGS__, 0)
 #define xt_trunc_normal(mean, std, lo, hi, ...) XT_DIMS4_(xt_trunc_normal_at, mean, std, lo, hi, __VA_ARGS__, 0)
-#define XT_DIMS1_(f, a, dtype, ...) f(XT_HERE, a, dtype, XT_DIMS_(__VA_ARGS__))
-#define XT_DIMS2_(f, a, b, dtype, ...) f(XT_HERE, a, b, dtype, XT_DIMS_(__VA_ARGS__))
-#define XT_DIMS4_(f, a, b, c, d, dtype, ...) f(XT_HERE, a, b, c, d, dtype, XT_DIMS_(__VA_ARGS__))
+#define XT_DIMS1_(f, a, dtype, ...) f(XT_HERE, a, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
+#define XT_DIMS2_(f, a, b, dtype, ...) f(XT_HERE, a, b, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
+#define XT_DIMS4_(f, a, b, c, d, dtype, ...) f(XT_HERE, a, b, c, d, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define xt_rand_like(x) xt_rand_like_at(XT_HERE, x)
 #define xt_randn_like(x) xt_randn_like_at(XT_HERE, x)
 #define xt_randperm(n) xt_randperm_at(XT_HERE, n) /* i64 [n] */

@@ -23,7 +23,7 @@ typedef struct xt_optimizer xt_optimizer;
  * range gives NULL and xt_error() with this line; given NULL, functions fail with their line. */
 #define XT_DEFAULTS_xt_sgd_opts(is) is(lr, 1e-3) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_sgd_opts)
-typedef struct xt_sgd_opts {
+typedef struct XT_OPTIONS_ xt_sgd_opts {
     size_t struct_size XT_SIZE(xt_sgd_opts);
     double lr XT_IS(xt_sgd_opts, lr);
     double momentum; /* [0,1) */
@@ -42,7 +42,7 @@ XT_API xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts o
 #define XT_DEFAULTS_xt_adamw_opts(is) \
     is(lr, 1e-3) is(beta1, 0.9) is(beta2, 0.999) is(eps, 1e-8) is(weight_decay, XT_AUTO) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_adamw_opts)
-typedef struct xt_adamw_opts {
+typedef struct XT_OPTIONS_ xt_adamw_opts {
     size_t struct_size XT_SIZE(xt_adamw_opts);
     double lr XT_IS(xt_adamw_opts, lr);
     double beta1 XT_IS(xt_adamw_opts, beta1), beta2 XT_IS(xt_adamw_opts, beta2);
@@ -60,7 +60,7 @@ XT_API xt_optimizer *xt_adam_opt(const xt_src *src, xt_module *net, xt_adamw_opt
 
 #define XT_DEFAULTS_xt_adagrad_opts(is) is(lr, 0.01) is(eps, 1e-10) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_adagrad_opts)
-typedef struct xt_adagrad_opts {
+typedef struct XT_OPTIONS_ xt_adagrad_opts {
     size_t struct_size XT_SIZE(xt_adagrad_opts);
     double lr XT_IS(xt_adagrad_opts, lr);
     double lr_decay, weight_decay;
@@ -75,7 +75,7 @@ XT_API xt_optimizer *xt_adagrad_opt(const xt_src *src, xt_module *net, xt_adagra
 
 #define XT_DEFAULTS_xt_rmsprop_opts(is) is(lr, 0.01) is(alpha, 0.99) is(eps, 1e-8) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_rmsprop_opts)
-typedef struct xt_rmsprop_opts {
+typedef struct XT_OPTIONS_ xt_rmsprop_opts {
     size_t struct_size XT_SIZE(xt_rmsprop_opts);
     double lr XT_IS(xt_rmsprop_opts, lr);
     double alpha XT_IS(xt_rmsprop_opts, alpha);
@@ -90,7 +90,7 @@ XT_API xt_optimizer *xt_rmsprop_opt(const xt_src *src, xt_module *net, xt_rmspro
 
 #define XT_DEFAULTS_xt_adadelta_opts(is) is(lr, 1) is(rho, 0.9) is(eps, 1e-6) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_adadelta_opts)
-typedef struct xt_adadelta_opts {
+typedef struct XT_OPTIONS_ xt_adadelta_opts {
     size_t struct_size XT_SIZE(xt_adadelta_opts);
     double lr XT_IS(xt_adadelta_opts, lr);
     double rho XT_IS(xt_adadelta_opts, rho);
@@ -107,7 +107,7 @@ XT_API xt_optimizer *xt_adadelta_opt(const xt_src *src, xt_module *net, xt_adade
 #define XT_DEFAULTS_xt_adam_family_opts(is) \
     is(lr, XT_AUTO) is(beta1, 0.9) is(beta2, 0.999) is(eps, 1e-8) is(momentum_decay, 4e-3) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_adam_family_opts)
-typedef struct xt_adam_family_opts {
+typedef struct XT_OPTIONS_ xt_adam_family_opts {
     size_t struct_size XT_SIZE(xt_adam_family_opts);
     double lr XT_IS(xt_adam_family_opts, lr); /* XT_AUTO: 2e-3; RAdam 1e-3 */
     double beta1 XT_IS(xt_adam_family_opts, beta1), beta2 XT_IS(xt_adam_family_opts, beta2);
@@ -131,7 +131,7 @@ XT_API xt_optimizer *xt_radam_opt(const xt_src *src, xt_module *net, xt_adam_fam
 /* Lion (Chen et al. 2023, arXiv 2302.06675): the sign of an interpolated momentum; weight decay as AdamW. */
 #define XT_DEFAULTS_xt_lion_opts(is) is(lr, 1e-4) is(beta1, 0.9) is(beta2, 0.99) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_lion_opts)
-typedef struct xt_lion_opts {
+typedef struct XT_OPTIONS_ xt_lion_opts {
     size_t struct_size XT_SIZE(xt_lion_opts);
     double lr XT_IS(xt_lion_opts, lr);
     double beta1 XT_IS(xt_lion_opts, beta1), beta2 XT_IS(xt_lion_opts, beta2);
@@ -148,7 +148,7 @@ XT_API xt_optimizer *xt_lion_opt(const xt_src *src, xt_module *net, xt_lion_opts
 #define XT_DEFAULTS_xt_lamb_opts(is) \
     is(lr, 1e-3) is(beta1, 0.9) is(beta2, 0.999) is(eps, 1e-6) is(weight_decay, 0.01) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_lamb_opts)
-typedef struct xt_lamb_opts {
+typedef struct XT_OPTIONS_ xt_lamb_opts {
     size_t struct_size XT_SIZE(xt_lamb_opts);
     double lr XT_IS(xt_lamb_opts, lr);
     double beta1 XT_IS(xt_lamb_opts, beta1), beta2 XT_IS(xt_lamb_opts, beta2);
@@ -165,7 +165,7 @@ XT_API xt_optimizer *xt_lamb_opt(const xt_src *src, xt_module *net, xt_lamb_opts
 #define XT_DEFAULTS_xt_adafactor_opts(is) \
     is(lr, 0.01) is(beta2_decay, -0.8) is(eps1, XT_AUTO) is(eps2, 1e-3) is(d, 1) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_adafactor_opts)
-typedef struct xt_adafactor_opts {
+typedef struct XT_OPTIONS_ xt_adafactor_opts {
     size_t struct_size XT_SIZE(xt_adafactor_opts);
     double lr XT_IS(xt_adafactor_opts, lr);
     double beta2_decay XT_IS(xt_adafactor_opts, beta2_decay);
@@ -184,7 +184,7 @@ XT_API xt_optimizer *xt_adafactor_opt(const xt_src *src, xt_module *net, xt_adaf
 #define XT_DEFAULTS_xt_rprop_opts(is) \
     is(lr, 0.01) is(eta_minus, 0.5) is(eta_plus, 1.2) is(step_min, 1e-6) is(step_max, 50) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_rprop_opts)
-typedef struct xt_rprop_opts {
+typedef struct XT_OPTIONS_ xt_rprop_opts {
     size_t struct_size XT_SIZE(xt_rprop_opts);
     double lr XT_IS(xt_rprop_opts, lr); /* where step sizes begin; a schedule changes nothing */
     double eta_minus XT_IS(xt_rprop_opts, eta_minus), eta_plus XT_IS(xt_rprop_opts, eta_plus);
@@ -199,7 +199,7 @@ XT_API xt_optimizer *xt_rprop_opt(const xt_src *src, xt_module *net, xt_rprop_op
 /* torch.optim.ASGD: the average of the parameters is the state "ax" of each. */
 #define XT_DEFAULTS_xt_asgd_opts(is) is(lr, 0.01) is(lambd, 1e-4) is(alpha, 0.75) is(t0, 1e6) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_asgd_opts)
-typedef struct xt_asgd_opts {
+typedef struct XT_OPTIONS_ xt_asgd_opts {
     size_t struct_size XT_SIZE(xt_asgd_opts);
     double lr XT_IS(xt_asgd_opts, lr);
     double lambd XT_IS(xt_asgd_opts, lambd), alpha XT_IS(xt_asgd_opts, alpha);
@@ -216,7 +216,7 @@ XT_API xt_optimizer *xt_asgd_opt(const xt_src *src, xt_module *net, xt_asgd_opts
 #define XT_DEFAULTS_xt_sparse_adam_opts(is) \
     is(lr, 1e-3) is(beta1, 0.9) is(beta2, 0.999) is(eps, 1e-8) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_sparse_adam_opts)
-typedef struct xt_sparse_adam_opts {
+typedef struct XT_OPTIONS_ xt_sparse_adam_opts {
     size_t struct_size XT_SIZE(xt_sparse_adam_opts);
     double lr XT_IS(xt_sparse_adam_opts, lr);
     double beta1 XT_IS(xt_sparse_adam_opts, beta1), beta2 XT_IS(xt_sparse_adam_opts, beta2);
@@ -232,9 +232,9 @@ XT_API xt_optimizer *xt_sparse_adam_opt(const xt_src *src, xt_module *net, xt_sp
  * weight_decay. Embeddings are matrices too: for AdamW there, two optimizers and frozen groups. */
 #define XT_DEFAULTS_xt_muon_opts(is)                                                                        \
     is(lr, 1e-3) is(momentum, 0.95) is(weight_decay, 0.1) is(eps, 1e-7) is(ns_steps, 5) is(adam_beta1, 0.9) \
-        is(adam_beta2, 0.999) is(adam_eps, 1e-8) is(clip_norm_type, 2)
+        is(adam_beta2, 0.999) is(adam_eps, 1e-8) is(clip_norm_type, 2) is(nesterov, XT_ON)
 XT_DEFAULTS_OF(xt_muon_opts)
-typedef struct xt_muon_opts {
+typedef struct XT_OPTIONS_ xt_muon_opts {
     size_t struct_size XT_SIZE(xt_muon_opts);
     double lr XT_IS(xt_muon_opts, lr);
     double momentum XT_IS(xt_muon_opts, momentum);
@@ -244,7 +244,7 @@ typedef struct xt_muon_opts {
     double adam_eps XT_IS(xt_muon_opts, adam_eps);
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_muon_opts, clip_norm_type);
     int ns_steps XT_IS(xt_muon_opts, ns_steps);
-    xt_switch nesterov; /* default on */
+    xt_switch nesterov XT_IS(xt_muon_opts, nesterov); /* default on */
     xt_switch match_rms_adamw; /* default off: adjust_lr_fn "original"; on: "match_rms_adamw" */
     xt_switch maximize;
 } xt_muon_opts;
@@ -282,7 +282,7 @@ XT_API void xt_optimizer_free(xt_optimizer *opt); /* its schedules too; the modu
  * with a pending error. */
 #define XT_DEFAULTS_xt_group_opts(is) is(lr, XT_AUTO) is(lr_scale, 1) is(weight_decay, XT_AUTO) is(momentum, XT_AUTO)
 XT_DEFAULTS_OF(xt_group_opts)
-typedef struct xt_group_opts {
+typedef struct XT_OPTIONS_ xt_group_opts {
     size_t struct_size XT_SIZE(xt_group_opts);
     double lr XT_IS(xt_group_opts, lr); /* XT_AUTO: the optimizer's times lr_scale */
     double lr_scale XT_IS(xt_group_opts, lr_scale);
@@ -313,7 +313,7 @@ XT_API double xt_optimizer_momentum(const xt_optimizer *opt); /* the Adam family
  * before, a scalar for xt_log. The optimizer's form averages over ranks first, and leaves frozen parameters out. */
 #define XT_DEFAULTS_xt_clip_opts(is) is(norm_type, 2)
 XT_DEFAULTS_OF(xt_clip_opts)
-typedef struct xt_clip_opts {
+typedef struct XT_OPTIONS_ xt_clip_opts {
     size_t struct_size XT_SIZE(xt_clip_opts);
     double norm_type XT_IS(xt_clip_opts, norm_type); /* HUGE_VAL: the largest absolute value */
 } xt_clip_opts;
@@ -343,15 +343,15 @@ XT_API xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *opt, xt_clip_o
  * growth_interval good ones */
 typedef struct xt_loss_scaler xt_loss_scaler;
 #define XT_DEFAULTS_xt_loss_scaler_opts(is) \
-    is(init_scale, 65536) is(growth_factor, 2) is(backoff_factor, 0.5) is(growth_interval, 2000)
+    is(init_scale, 65536) is(growth_factor, 2) is(backoff_factor, 0.5) is(growth_interval, 2000) is(enabled, XT_ON)
 XT_DEFAULTS_OF(xt_loss_scaler_opts)
-typedef struct xt_loss_scaler_opts {
+typedef struct XT_OPTIONS_ xt_loss_scaler_opts {
     size_t struct_size XT_SIZE(xt_loss_scaler_opts);
     double init_scale XT_IS(xt_loss_scaler_opts, init_scale);
     double growth_factor XT_IS(xt_loss_scaler_opts, growth_factor); /* > 1 */
     double backoff_factor XT_IS(xt_loss_scaler_opts, backoff_factor); /* < 1 */
     int64_t growth_interval XT_IS(xt_loss_scaler_opts, growth_interval);
-    xt_switch enabled; /* default on; off: everything below passes through */
+    xt_switch enabled XT_IS(xt_loss_scaler_opts, enabled); /* default on; off: everything below passes through */
 } xt_loss_scaler_opts;
 #define xt_loss_scaler_new(...) xt_loss_scaler_opt(XT_HERE, XT_OPTS(xt_loss_scaler_opts, __VA_ARGS__))
 XT_API xt_loss_scaler *xt_loss_scaler_opt(const xt_src *src, xt_loss_scaler_opts o);
@@ -379,8 +379,8 @@ XT_API xt_tensor xt_optimizer_tensor(const xt_optimizer *opt, int i);
  * after. Both wait. */
 #define xt_optimizer_save(opt, path) xt_optimizer_save_at(XT_HERE, opt, path)
 #define xt_optimizer_load(opt, path) xt_optimizer_load_at(XT_HERE, opt, path)
-XT_API xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *opt, const char *path);
-XT_API xt_status xt_optimizer_load_at(const xt_src *src, xt_optimizer *opt, const char *path);
+XT_API XT_CHECK xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *opt, const char *path);
+XT_API XT_CHECK xt_status xt_optimizer_load_at(const xt_src *src, xt_optimizer *opt, const char *path);
 
 #ifdef __cplusplus
 }

@@ -22,17 +22,17 @@ typedef struct xt_recording xt_recording; /* the programs of a rehearsal or of a
 /* Calls fn as if on `devices` devices (a mesh has that many), and keeps each program it would have compiled. fn makes
  * and trains as usual, two steps are enough; values it reads are zeros. No device may be open in this process. Every
  * object of fn's is gone afterwards. A result other than 0 is an error. */
-XT_API xt_status xt_record(int (*fn)(void *user), void *user, int64_t devices, xt_recording **out);
+XT_API XT_CHECK xt_status xt_record(int (*fn)(void *user), void *user, int64_t devices, xt_recording **out);
 /* A StableHLO text. What XT_DEVICE=dry XT_DUMP=DIR writes has a second file, NAME.inputs, that tells what each input
  * is; without it inputs are plain arguments. */
-XT_API xt_status xt_recording_load(const char *path, xt_recording **out);
+XT_API XT_CHECK xt_status xt_recording_load(const char *path, xt_recording **out);
 XT_API void xt_recording_free(xt_recording *r); /* NULL is allowed */
 XT_API int xt_recording_count(const xt_recording *r);
 /* The StableHLO text of program i, with its lines as locations; lives with the recording. */
 XT_API const char *xt_recording_text(const xt_recording *r, int i);
 /* A copy in which every input of an output's type gives its memory to that output, if none does yet: what
  * donation saves. */
-XT_API xt_status xt_recording_donate(const xt_recording *r, xt_recording **out);
+XT_API XT_CHECK xt_status xt_recording_donate(const xt_recording *r, xt_recording **out);
 
 typedef struct xt_plan_opts {
     const char *topology; /* "cpu", "v4:2x2x1", "v5e:2x2", "tpu7x:2x2x1", "cuda:h100", ...; NULL = "cpu" */
@@ -119,7 +119,7 @@ typedef struct xt_plan xt_plan;
 /* Plans every program of the recording and keeps the one that needs most memory. A program that does not fit is no
  * error. Errors: an unknown topology (the message lists the known), no plugin, a program the compiler refuses, a dump
  * folder that cannot be written. */
-XT_API xt_status xt_plan_make(const xt_recording *r, xt_plan_opts opts, xt_plan **out);
+XT_API XT_CHECK xt_status xt_plan_make(const xt_recording *r, xt_plan_opts opts, xt_plan **out);
 XT_API const xt_plan_report *xt_plan_get(const xt_plan *p); /* borrowed: lives as long as p */
 XT_API void xt_plan_free(xt_plan *p); /* NULL is allowed */
 
@@ -130,7 +130,7 @@ typedef struct xt_topology {
     int64_t memory_bytes;
     double flops_bf16, flops_f32, bytes_per_s;
 } xt_topology;
-XT_API xt_status xt_topology_find(const char *name, xt_topology *out);
+XT_API XT_CHECK xt_status xt_topology_find(const char *name, xt_topology *out);
 
 #ifdef __cplusplus
 }

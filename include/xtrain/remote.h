@@ -52,7 +52,7 @@ XT_API void xt_remote_results_free(xt_remote_results *r); /* also of a call that
 
 #define XT_DEFAULTS_xt_remote_opts(is) is(timeout, -1)
 XT_DEFAULTS_OF(xt_remote_opts)
-typedef struct xt_remote_opts {
+typedef struct XT_OPTIONS_ xt_remote_opts {
     size_t struct_size XT_SIZE(xt_remote_opts);
     const char *ranks; /* "1,3-5"; NULL = all, the caller too */
     const char *hosts; /* "a,b": the ranks on these hosts; NULL = all. With .ranks: those that are in both */
@@ -67,8 +67,8 @@ typedef struct xt_remote_opts {
 #define xt_remote_call(module, symbol, arg, arg_size, ...) XT_REMOTE_CALL_(module, symbol, arg, arg_size, __VA_ARGS__, )
 #define XT_REMOTE_CALL_(module, symbol, arg, arg_size, out_results, ...) \
     xt_remote_call_opt(XT_HERE, module, symbol, arg, arg_size, XT_OPTS(xt_remote_opts, __VA_ARGS__), out_results)
-XT_API xt_status xt_remote_call_opt(const xt_src *src, const char *module, const char *symbol, const void *arg,
-                                    size_t arg_size, xt_remote_opts o, xt_remote_results *out_results);
+XT_API XT_CHECK xt_status xt_remote_call_opt(const xt_src *src, const char *module, const char *symbol, const void *arg,
+                                             size_t arg_size, xt_remote_opts o, xt_remote_results *out_results);
 
 /* All ranks call it. On rank 0: drive(user), whose value it returns, then the others' end. On the others: serves
  * calls until then; 0, or 128 + signal after a crash. Without mpirun it is refused: the message goes to the sink,

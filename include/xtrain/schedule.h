@@ -22,11 +22,11 @@ typedef struct xt_scheduler xt_scheduler;
 typedef enum xt_interval { XT_EACH_EPOCH = 0, XT_EACH_STEP } xt_interval;
 enum { XT_SCHEDULE_MOST = 16 }; /* milestones, schedules of a sequence */
 
-#define XT_DEFAULTS_xt_step_schedule_opts(is) is(gamma, 0.1)
+#define XT_DEFAULTS_xt_step_schedule_opts(is) is(gamma, 0.1) is(step_size, XT_UNSET)
 XT_DEFAULTS_OF(xt_step_schedule_opts)
-typedef struct xt_step_schedule_opts {
+typedef struct XT_OPTIONS_ xt_step_schedule_opts {
     size_t struct_size XT_SIZE(xt_step_schedule_opts);
-    int64_t step_size; /* needed */
+    int64_t step_size XT_IS(xt_step_schedule_opts, step_size); /* needed */
     double gamma XT_IS(xt_step_schedule_opts, gamma);
     xt_interval interval;
 } xt_step_schedule_opts;
@@ -36,7 +36,7 @@ XT_API xt_scheduler *xt_step_schedule_opt(const xt_src *src, xt_optimizer *opt, 
 
 #define XT_DEFAULTS_xt_multistep_schedule_opts(is) is(gamma, 0.1)
 XT_DEFAULTS_OF(xt_multistep_schedule_opts)
-typedef struct xt_multistep_schedule_opts {
+typedef struct XT_OPTIONS_ xt_multistep_schedule_opts {
     size_t struct_size XT_SIZE(xt_multistep_schedule_opts);
     int64_t milestones[XT_SCHEDULE_MOST]; /* up to the first 0 */
     double gamma XT_IS(xt_multistep_schedule_opts, gamma);
@@ -50,7 +50,7 @@ XT_API xt_scheduler *xt_multistep_schedule_opt(const xt_src *src, xt_optimizer *
 
 #define XT_DEFAULTS_xt_exponential_schedule_opts(is) is(gamma, XT_AUTO)
 XT_DEFAULTS_OF(xt_exponential_schedule_opts)
-typedef struct xt_exponential_schedule_opts {
+typedef struct XT_OPTIONS_ xt_exponential_schedule_opts {
     size_t struct_size XT_SIZE(xt_exponential_schedule_opts);
     double gamma XT_IS(xt_exponential_schedule_opts, gamma); /* needed */
     xt_interval interval;
@@ -62,9 +62,9 @@ XT_API xt_scheduler *xt_exponential_schedule_opt(const xt_src *src, xt_optimizer
 
 #define XT_DEFAULTS_xt_linear_schedule_opts(is) is(start_factor, (1.0 / 3)) is(end_factor, 1) is(total_iters, 5)
 XT_DEFAULTS_OF(xt_linear_schedule_opts)
-typedef struct xt_linear_schedule_opts {
+typedef struct XT_OPTIONS_ xt_linear_schedule_opts {
     size_t struct_size XT_SIZE(xt_linear_schedule_opts);
-    double start_factor XT_IS(xt_linear_schedule_opts, start_factor); /* above 0, at most 1 */
+    double start_factor XT_IS(xt_linear_schedule_opts, start_factor); /* 0 to 1 */
     double end_factor XT_IS(xt_linear_schedule_opts, end_factor);
     int64_t total_iters XT_IS(xt_linear_schedule_opts, total_iters);
     xt_interval interval;
@@ -77,7 +77,7 @@ XT_API xt_scheduler *xt_linear_schedule_opt(const xt_src *src, xt_optimizer *opt
 
 #define XT_DEFAULTS_xt_constant_schedule_opts(is) is(factor, (1.0 / 3)) is(total_iters, 5)
 XT_DEFAULTS_OF(xt_constant_schedule_opts)
-typedef struct xt_constant_schedule_opts {
+typedef struct XT_OPTIONS_ xt_constant_schedule_opts {
     size_t struct_size XT_SIZE(xt_constant_schedule_opts);
     double factor XT_IS(xt_constant_schedule_opts, factor);
     int64_t total_iters XT_IS(xt_constant_schedule_opts, total_iters);
@@ -91,7 +91,7 @@ XT_API xt_scheduler *xt_constant_schedule_opt(const xt_src *src, xt_optimizer *o
 
 #define XT_DEFAULTS_xt_polynomial_schedule_opts(is) is(total_iters, 5) is(power, 1)
 XT_DEFAULTS_OF(xt_polynomial_schedule_opts)
-typedef struct xt_polynomial_schedule_opts {
+typedef struct XT_OPTIONS_ xt_polynomial_schedule_opts {
     size_t struct_size XT_SIZE(xt_polynomial_schedule_opts);
     int64_t total_iters XT_IS(xt_polynomial_schedule_opts, total_iters);
     double power XT_IS(xt_polynomial_schedule_opts, power);
@@ -103,10 +103,11 @@ typedef struct xt_polynomial_schedule_opts {
     xt_polynomial_schedule_opt(XT_HERE, opt, XT_OPTS(xt_polynomial_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_polynomial_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_polynomial_schedule_opts o);
 
-#define XT_DEFAULTS_xt_cosine_schedule_opts(is)
-typedef struct xt_cosine_schedule_opts {
+#define XT_DEFAULTS_xt_cosine_schedule_opts(is) is(t_max, XT_UNSET)
+XT_DEFAULTS_OF(xt_cosine_schedule_opts)
+typedef struct XT_OPTIONS_ xt_cosine_schedule_opts {
     size_t struct_size XT_SIZE(xt_cosine_schedule_opts);
-    int64_t t_max; /* needed: half a period */
+    int64_t t_max XT_IS(xt_cosine_schedule_opts, t_max); /* needed: half a period */
     double eta_min; /* the lowest rate */
     xt_interval interval;
 } xt_cosine_schedule_opts;
@@ -115,11 +116,11 @@ typedef struct xt_cosine_schedule_opts {
     xt_cosine_schedule_opt(XT_HERE, opt, XT_OPTS(xt_cosine_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_cosine_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_cosine_schedule_opts o);
 
-#define XT_DEFAULTS_xt_warm_restarts_schedule_opts(is) is(t_mult, 1)
+#define XT_DEFAULTS_xt_warm_restarts_schedule_opts(is) is(t_mult, 1) is(t_0, XT_UNSET)
 XT_DEFAULTS_OF(xt_warm_restarts_schedule_opts)
-typedef struct xt_warm_restarts_schedule_opts {
+typedef struct XT_OPTIONS_ xt_warm_restarts_schedule_opts {
     size_t struct_size XT_SIZE(xt_warm_restarts_schedule_opts);
-    int64_t t_0; /* needed: length of the first cycle */
+    int64_t t_0 XT_IS(xt_warm_restarts_schedule_opts, t_0); /* needed: length of the first cycle */
     int64_t t_mult XT_IS(xt_warm_restarts_schedule_opts, t_mult); /* factor from cycle to cycle */
     double eta_min;
     xt_interval interval;
@@ -130,16 +131,18 @@ typedef struct xt_warm_restarts_schedule_opts {
 XT_API xt_scheduler *xt_warm_restarts_schedule_opt(const xt_src *src, xt_optimizer *opt,
                                                    xt_warm_restarts_schedule_opts o);
 
-#define XT_DEFAULTS_xt_one_cycle_schedule_opts(is) \
-    is(pct_start, 0.3) is(base_momentum, 0.85) is(max_momentum, 0.95) is(div_factor, 25) is(final_div_factor, 1e4)
+#define XT_DEFAULTS_xt_one_cycle_schedule_opts(is)                                                                 \
+    is(pct_start, 0.3) is(base_momentum, 0.85) is(max_momentum, 0.95) is(div_factor, 25) is(final_div_factor, 1e4) \
+        is(cycle_momentum, XT_ON) is(max_lr, XT_AUTO) is(total_steps, XT_UNSET)
 XT_DEFAULTS_OF(xt_one_cycle_schedule_opts)
-typedef struct xt_one_cycle_schedule_opts {
+typedef struct XT_OPTIONS_ xt_one_cycle_schedule_opts {
     size_t struct_size XT_SIZE(xt_one_cycle_schedule_opts);
-    double max_lr; /* needed; groups keep their ratio to it */
-    int64_t total_steps; /* needed; one step more is an error */
+    double max_lr XT_IS(xt_one_cycle_schedule_opts, max_lr); /* needed; groups keep their ratio to it */
+    int64_t total_steps XT_IS(xt_one_cycle_schedule_opts, total_steps); /* needed; one step more is an error */
     double pct_start XT_IS(xt_one_cycle_schedule_opts, pct_start); /* share of the rise */
     xt_switch linear; /* default off: cosine */
-    xt_switch cycle_momentum; /* default on: the momentum (beta1) moves the other way */
+    /* default on: the momentum (beta1) moves the other way */
+    xt_switch cycle_momentum XT_IS(xt_one_cycle_schedule_opts, cycle_momentum);
     double base_momentum XT_IS(xt_one_cycle_schedule_opts, base_momentum), max_momentum
         XT_IS(xt_one_cycle_schedule_opts, max_momentum);
     double div_factor XT_IS(xt_one_cycle_schedule_opts, div_factor); /* the first rate is max_lr / div_factor */
@@ -155,17 +158,19 @@ typedef struct xt_one_cycle_schedule_opts {
 XT_API xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_one_cycle_schedule_opts o);
 
 typedef enum xt_cyclic_mode { XT_TRIANGULAR = 0, XT_TRIANGULAR2, XT_EXP_RANGE } xt_cyclic_mode;
-#define XT_DEFAULTS_xt_cyclic_schedule_opts(is) \
-    is(step_size_up, 2000) is(step_size_down, -1) is(gamma, 1) is(base_momentum, 0.8) is(max_momentum, 0.9)
+#define XT_DEFAULTS_xt_cyclic_schedule_opts(is)                                                             \
+    is(step_size_up, 2000) is(step_size_down, -1) is(gamma, 1) is(base_momentum, 0.8) is(max_momentum, 0.9) \
+        is(cycle_momentum, XT_ON) is(base_lr, XT_AUTO) is(max_lr, XT_AUTO)
 XT_DEFAULTS_OF(xt_cyclic_schedule_opts)
-typedef struct xt_cyclic_schedule_opts {
+typedef struct XT_OPTIONS_ xt_cyclic_schedule_opts {
     size_t struct_size XT_SIZE(xt_cyclic_schedule_opts);
-    double base_lr, max_lr; /* needed; groups keep their ratio to them */
+    double base_lr XT_IS(xt_cyclic_schedule_opts, base_lr), max_lr
+        XT_IS(xt_cyclic_schedule_opts, max_lr); /* needed; groups keep their ratio to them */
     int64_t step_size_up XT_IS(xt_cyclic_schedule_opts, step_size_up);
     int64_t step_size_down XT_IS(xt_cyclic_schedule_opts, step_size_down); /* -1 = step_size_up */
     xt_cyclic_mode mode;
     double gamma XT_IS(xt_cyclic_schedule_opts, gamma); /* of XT_EXP_RANGE */
-    xt_switch cycle_momentum; /* default on */
+    xt_switch cycle_momentum XT_IS(xt_cyclic_schedule_opts, cycle_momentum); /* default on */
     double base_momentum XT_IS(xt_cyclic_schedule_opts, base_momentum), max_momentum
         XT_IS(xt_cyclic_schedule_opts, max_momentum);
     xt_interval interval;
@@ -177,7 +182,7 @@ XT_API xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *opt
 
 typedef double (*xt_schedule_fn)(int64_t epoch, void *user);
 #define XT_DEFAULTS_xt_lambda_schedule_opts(is)
-typedef struct xt_lambda_schedule_opts {
+typedef struct XT_OPTIONS_ xt_lambda_schedule_opts {
     size_t struct_size XT_SIZE(xt_lambda_schedule_opts);
     void *user;
     xt_switch multiplicative; /* default off: the first rate times fn(epoch); on: the rate before times fn(epoch) */
@@ -194,7 +199,7 @@ XT_API xt_scheduler *xt_lambda_schedule_opt(const xt_src *src, xt_optimizer *opt
  * xt_schedule_step_tensor without a wait. */
 #define XT_DEFAULTS_xt_plateau_schedule_opts(is) is(factor, 0.1) is(patience, 10) is(threshold, 1e-4) is(eps, 1e-8)
 XT_DEFAULTS_OF(xt_plateau_schedule_opts)
-typedef struct xt_plateau_schedule_opts {
+typedef struct XT_OPTIONS_ xt_plateau_schedule_opts {
     size_t struct_size XT_SIZE(xt_plateau_schedule_opts);
     /* the Trainer's: name of a logged value, read after each validation (epoch when there is none) */
     const char *monitor;
@@ -214,7 +219,7 @@ XT_API xt_scheduler *xt_plateau_schedule_opt(const xt_src *src, xt_optimizer *op
 
 /* --- Several. They take their parts over. --- */
 #define XT_DEFAULTS_xt_sequence_opts(is)
-typedef struct xt_sequence_opts {
+typedef struct XT_OPTIONS_ xt_sequence_opts {
     size_t struct_size XT_SIZE(xt_sequence_opts);
     xt_scheduler *schedules[XT_SCHEDULE_MOST]; /* up to the first NULL */
     int64_t milestones[XT_SCHEDULE_MOST]; /* one fewer: where the next one takes over and begins at its 0 */
@@ -230,7 +235,7 @@ XT_API xt_scheduler *xt_sequential_schedule_opt(const xt_src *src, xt_optimizer 
 XT_API xt_scheduler *xt_chained_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_sequence_opts o);
 #define XT_DEFAULTS_xt_warmup_opts(is) is(start_factor, 0.01)
 XT_DEFAULTS_OF(xt_warmup_opts)
-typedef struct xt_warmup_opts {
+typedef struct XT_OPTIONS_ xt_warmup_opts {
     size_t struct_size XT_SIZE(xt_warmup_opts);
     double start_factor XT_IS(xt_warmup_opts, start_factor); /* of the rate, at the first step */
     xt_interval interval;
@@ -254,7 +259,7 @@ XT_API int64_t xt_schedule_last_epoch(const xt_scheduler *s); /* times it was st
 /* The position as JSON (snprintf's meaning of buf and n), and back into a schedule made the same way. Rates are the
  * optimizer's state, not its. */
 XT_API size_t xt_schedule_save(const xt_scheduler *s, char *buf, size_t n);
-XT_API xt_status xt_schedule_load(xt_scheduler *s, const char *json);
+XT_API XT_CHECK xt_status xt_schedule_load(xt_scheduler *s, const char *json);
 
 #ifdef __cplusplus
 }

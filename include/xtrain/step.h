@@ -49,7 +49,7 @@ typedef struct xt_step xt_step;
 typedef xt_tensor (*xt_step_fn)(const xt_tensor *in, int n, void *user);
 
 #define XT_DEFAULTS_xt_compile_opts(is)
-typedef struct xt_compile_opts {
+typedef struct XT_OPTIONS_ xt_compile_opts {
     size_t struct_size XT_SIZE(xt_compile_opts);
     void *user; /* passed to fn */
     const char *name; /* for messages; default: where xt_compile was called */
@@ -93,7 +93,7 @@ XT_API const char *xt_step_reason(const xt_step *step);
 
 /* A scalar whose number is read from *value at every step that uses it, replayed ones too; never a new program. `value`
  * must stay valid. */
-#define xt_scalar_ref(value, dtype) xt_scalar_ref_at(XT_HERE, value, dtype)
+#define xt_scalar_ref(value, dtype) xt_scalar_ref_at(XT_HERE, value, XT_DTYPE_(dtype))
 XT_API xt_tensor xt_scalar_ref_at(const xt_src *src, const double *value, xt_dtype dtype);
 
 #ifdef __cplusplus

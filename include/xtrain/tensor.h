@@ -20,8 +20,9 @@
  * xt_status_message or xt_status_code of a status that says the same), it is the program's own business: xt_mark_step
  * and xt_next give false until xt_clear_error. If nobody has looked when a step ends (xt_mark_step, xt_wait, xt_next,
  * the next xt_call, xt_finish, the end of the program), the process exits with code 1, after what is in flight, logs
- * and files have been brought to their end. What xt_mark_step returns cannot be seen to be looked at. A rank that died
- * or left ends the others at once.
+ * and files have been brought to their end. What xt_mark_step returns cannot be seen to be looked at. A status that a
+ * function has given and that was neither read nor freed by then is a pending error there (base.h). A rank that died or
+ * left ends the others at once.
  *
  * No function here waits for the device except xt_item, xt_read and xt_wait. Reading in the middle of a step runs a
  * program of its own for that value: it never changes, cuts or recompiles the training program. Broadcasting follows
@@ -156,16 +157,16 @@ static inline xt_tensor xt_from_array_(const xt_src *src, xt_array_ x) {
     return xt_from_array_at(src, x.data, x.dtype, xt_shape_(dims));
 }
 XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, int rank, const int64_t *dims);
-#define xt_from_data(data, dtype, rank, dims) xt_from_data_at(XT_HERE, data, dtype, rank, dims)
+#define xt_from_data(data, dtype, rank, dims) xt_from_data_at(XT_HERE, data, XT_DTYPE_(dtype), rank, dims)
 #define xt_full(value, ...) XT_FULL_(value, __VA_ARGS__, 0)
-#define XT_FULL_(value, dtype, ...) xt_full_at(XT_HERE, value, dtype, XT_DIMS_(__VA_ARGS__))
+#define XT_FULL_(value, dtype, ...) xt_full_at(XT_HERE, value, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define xt_zeros(...) XT_FULL_(0, __VA_ARGS__, 0)
 #define xt_ones(...) XT_FULL_(1, __VA_ARGS__, 0)
 XT_API xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int64_t *dims);
-#define xt_arange(n, dtype) xt_arange_at(XT_HERE, n, dtype) /* 0 .. n-1, [n] */
+#define xt_arange(n, dtype) xt_arange_at(XT_HERE, n, XT_DTYPE_(dtype)) /* 0 .. n-1, [n] */
 XT_API xt_tensor xt_arange_at(const xt_src *src, int64_t n, xt_dtype dtype);
 /* data, not a constant: changing it never recompiles */
-#define xt_scalar(value, dtype) xt_scalar_at(XT_HERE, value, dtype)
+#define xt_scalar(value, dtype) xt_scalar_at(XT_HERE, value, XT_DTYPE_(dtype))
 XT_API xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype);
 
 /* State of one's own (a cache, a running mean): zeros at first, lives until xt_drop. What xt_assign gives it is its
@@ -174,7 +175,7 @@ XT_API xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype);
  * of what is a leaf, a parameter above all (torch asks for no_grad there). */
 /* xt_state("cache", XT_F32, 12, 64) */
 #define xt_state(name, ...) XT_STATE_(name, __VA_ARGS__, 0)
-#define XT_STATE_(name, dtype, ...) xt_state_at(XT_HERE, name, dtype, XT_DIMS_(__VA_ARGS__))
+#define XT_STATE_(name, dtype, ...) xt_state_at(XT_HERE, name, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define xt_assign(state, value) xt_assign_at(XT_HERE, state, value)
 XT_API xt_tensor xt_state_at(const xt_src *src, const char *name, xt_dtype dtype, const int64_t *dims);
 XT_API void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value);
@@ -311,7 +312,7 @@ XT_API xt_tensor xt_pow_scalar_at(const xt_src *src, xt_tensor x, double v);
 XT_API xt_tensor xt_clamp_at(const xt_src *src, xt_tensor x, double lo, double hi);
 #define xt_where(cond, x, y) xt_where_at(XT_HERE, cond, x, y)
 XT_API xt_tensor xt_where_at(const xt_src *src, xt_tensor cond, xt_tensor x, xt_tensor y);
-#define xt_cast(x, dtype) xt_cast_at(XT_HERE, x, dtype)
+#define xt_cast(x, dtype) xt_cast_at(XT_HERE, x, XT_DTYPE_(dtype))
 XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 
 /* --- Shape ops. Axes may be negative. --- */
@@ -361,7 +362,7 @@ XT_API xt_tensor xt_matmul_at(const xt_src *src, xt_tensor x, xt_tensor y);
 /* --- Softmax, lookups (losses.h has the losses) --- */
 #define xt_softmax(x, axis) xt_softmax_at(XT_HERE, x, axis)
 #define xt_log_softmax(x, axis) xt_log_softmax_at(XT_HERE, x, axis)
-#define xt_one_hot(labels, classes, dtype) xt_one_hot_at(XT_HERE, labels, classes, dtype)
+#define xt_one_hot(labels, classes, dtype) xt_one_hot_at(XT_HERE, labels, classes, XT_DTYPE_(dtype))
 /* rows: [V,D], int [...] -> [...,D] */
 #define xt_take(table, indices) xt_take_at(XT_HERE, table, indices)
 XT_API xt_tensor xt_softmax_at(const xt_src *src, xt_tensor x, int axis);
@@ -383,9 +384,9 @@ typedef struct xt_rng_state { /* to be written and read as it is: seed, optimize
 XT_API xt_rng_state xt_rng_state_save(void); /* of this thread */
 XT_API void xt_rng_state_load(xt_rng_state state);
 #define xt_rand(...) XT_RAND_(__VA_ARGS__, 0) /* xt_rand(XT_F32, 2, 3): uniform in [0,1) */
-#define XT_RAND_(dtype, ...) xt_rand_at(XT_HERE, dtype, XT_DIMS_(__VA_ARGS__))
+#define XT_RAND_(dtype, ...) xt_rand_at(XT_HERE, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define xt_randn(...) XT_RANDN_(__VA_ARGS__, 0)
-#define XT_RANDN_(dtype, ...) xt_randn_at(XT_HERE, dtype, XT_DIMS_(__VA_ARGS__))
+#define XT_RANDN_(dtype, ...) xt_randn_at(XT_HERE, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 XT_API xt_tensor xt_rand_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_randn_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
 
@@ -413,7 +414,7 @@ XT_API xt_tensor xt_grad_at(const xt_src *src, xt_tensor t);
  * (a parameter, an input, a result in between) whether it requires gradients or not; xt_grad of nothing is touched.
  * False after an error, which the out_grads then carry. */
 #define XT_DEFAULTS_xt_grad_of_opts(is)
-typedef struct xt_grad_of_opts {
+typedef struct XT_OPTIONS_ xt_grad_of_opts {
     size_t struct_size XT_SIZE(xt_grad_of_opts);
     /* what to multiply the derivatives of root with, of its shape; none = 1, and root must have one element */
     xt_tensor grad_output;

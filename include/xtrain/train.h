@@ -83,9 +83,10 @@ typedef struct xt_task {
 #define XT_DEFAULTS_xt_trainer_opts(is)                                                                          \
     is(max_epochs, XT_UNSET) is(max_steps, -1) is(accumulate_grad_batches, 1) is(log_every_n_steps, 50)          \
         is(limit_train_batches, -1) is(limit_val_batches, -1) is(val_every_n_epochs, 1) is(seed, XT_SEED_OF_RUN) \
-            is(limit_test_batches, -1) is(limit_predict_batches, -1)
+            is(limit_test_batches, -1) is(limit_predict_batches, -1) is(progress_bar, XT_ON) is(logger, XT_ON)   \
+                is(checkpointing, XT_ON) is(model_summary, XT_ON)
 XT_DEFAULTS_OF(xt_trainer_opts)
-typedef struct xt_trainer_opts {
+typedef struct XT_OPTIONS_ xt_trainer_opts {
     size_t struct_size XT_SIZE(xt_trainer_opts);
     /* -1 = no limit; XT_UNSET: 1000 where nothing else ends the fit (with a warning) */
     int64_t max_epochs XT_IS(xt_trainer_opts, max_epochs);
@@ -106,11 +107,12 @@ typedef struct xt_trainer_opts {
     const char *precision;
     const char *run_name; /* folder under runs/; NULL = "default" */
     const char *runs_dir; /* NULL = XT_RUNS_DIR or "runs" */
-    xt_switch progress_bar; /* default: on when the sink is a terminal, plain lines otherwise */
-    xt_switch logger; /* default on: what `loggers` names */
+    /* default: on when the sink is a terminal, plain lines otherwise */
+    xt_switch progress_bar XT_IS(xt_trainer_opts, progress_bar);
+    xt_switch logger XT_IS(xt_trainer_opts, logger); /* default on: what `loggers` names */
     const char *loggers; /* comma list of csv, tensorboard, jsonl; NULL = "csv,tensorboard" */
-    xt_switch checkpointing; /* default on: last.ckpt at the end */
-    xt_switch model_summary; /* default on */
+    xt_switch checkpointing XT_IS(xt_trainer_opts, checkpointing); /* default on: last.ckpt at the end */
+    xt_switch model_summary XT_IS(xt_trainer_opts, model_summary); /* default on */
     /* checkpoint to continue from; "last" = newest of the run, and none begins anew with a warning; "best" = the best
      * that the run's xt_model_checkpoint kept */
     const char *resume;
@@ -189,8 +191,9 @@ XT_API size_t xt_trainer_config(const xt_trainer *t, char *buf, size_t n);
 
 /* What a configuration file says, in its order: take("trainer.max_epochs", "5", user), true and false as "on" and
  * "off". An error of `take` ends it. */
-XT_API xt_status xt_config_read(const char *path, xt_status (*take)(const char *name, const char *value, void *user),
-                                void *user);
+XT_API XT_CHECK xt_status xt_config_read(const char *path,
+                                         xt_status (*take)(const char *name, const char *value, void *user),
+                                         void *user);
 
 /* A model of one's own for `xtrain fit ./model.so`: the shared object has this variable, named xt_model. The functions
  * may use xt_trainer_number and xt_trainer_text for their settings; `user` is what `task` put into the task.
@@ -260,7 +263,7 @@ XT_API const char *xt_trainer_best_checkpoint(const xt_trainer *t, double *out_v
 /* Everything needed to go on from here (weights, optimizer, position, callbacks), as a safetensors file that xt_load
  * reads too. Waits. With several ranks all make the call, at the same place, and rank 0 writes; a rank that makes it
  * alone gets an error, after XT_TIMEOUT at the latest, that names the others. */
-XT_API xt_status xt_trainer_save(xt_trainer *t, const char *path);
+XT_API XT_CHECK xt_status xt_trainer_save(xt_trainer *t, const char *path);
 
 /* What the last fit did and cost. Rates are over the time spent training: validation, checkpoints and the first
  * compile's epoch start are not in it. */
@@ -357,15 +360,16 @@ typedef struct xt_logger_desc {
 /* before the fit; up to 4; d is copied */
 XT_API void xt_trainer_add_logger(xt_trainer *t, const xt_logger_desc *d, void *user);
 
-#define XT_DEFAULTS_xt_model_checkpoint_opts(is) is(save_top_k, 1)
+#define XT_DEFAULTS_xt_model_checkpoint_opts(is) \
+    is(save_top_k, 1) is(save_last, XT_ON) is(background, XT_ON) is(auto_insert_metric_name, XT_ON)
 XT_DEFAULTS_OF(xt_model_checkpoint_opts)
-typedef struct xt_model_checkpoint_opts {
+typedef struct XT_OPTIONS_ xt_model_checkpoint_opts {
     size_t struct_size XT_SIZE(xt_model_checkpoint_opts);
     const char *monitor; /* NULL = keep the newest */
     xt_reduce mode; /* XT_MIN (default) or XT_MAX */
     /* -1 = all, 0 = none (but last.ckpt); more than 1 needs a monitor */
     int save_top_k XT_IS(xt_model_checkpoint_opts, save_top_k);
-    xt_switch save_last; /* default on: last.ckpt, beside the best ones */
+    xt_switch save_last XT_IS(xt_model_checkpoint_opts, save_last); /* default on: last.ckpt, beside the best ones */
     const char *dirpath; /* NULL = the run's checkpoints/ */
     /* NULL = "{epoch}-{step}" -> epoch=0-step=468.ckpt; {val/acc:.3f} -> val/acc=0.981 with '/' as '_' */
     const char *filename;
@@ -374,19 +378,21 @@ typedef struct xt_model_checkpoint_opts {
     int64_t every_n_epochs, every_n_steps;
     /* default on: the states are copied to the host, and written while training goes on; a failure to write ends the
      * fit at the next save. xt_fit returns when all files are complete */
-    xt_switch background;
+    xt_switch background XT_IS(xt_model_checkpoint_opts, background);
     xt_switch last_only; /* default off; on: nothing but last.ckpt is kept (save_top_k 0 elsewhere) */
     /* "30min": at the first optimizer step after so much time since the last save, beside the others; NULL = off */
     const char *every_time;
     /* default on: {epoch} is written "epoch=3"; off: "3", for patterns that have names of their own */
-    xt_switch auto_insert_metric_name;
+    xt_switch auto_insert_metric_name XT_IS(xt_model_checkpoint_opts, auto_insert_metric_name);
 } xt_model_checkpoint_opts;
 /* checkpoints of the fit by these rules; as every callback the trainer's */
 #define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_HERE, XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
 XT_API xt_callback *xt_model_checkpoint_opt(const xt_src *src, xt_model_checkpoint_opts o);
-#define XT_DEFAULTS_xt_early_stopping_opts(is) is(patience, 3) is(stop_at, XT_AUTO) is(diverge_at, XT_AUTO)
+#define XT_DEFAULTS_xt_early_stopping_opts(is)                                                             \
+    is(patience, 3) is(stop_at, XT_AUTO) is(diverge_at, XT_AUTO) is(check_finite, XT_ON) is(strict, XT_ON) \
+        is(on_train_epoch_end, XT_DEFAULT)
 XT_DEFAULTS_OF(xt_early_stopping_opts)
-typedef struct xt_early_stopping_opts {
+typedef struct XT_OPTIONS_ xt_early_stopping_opts {
     size_t struct_size XT_SIZE(xt_early_stopping_opts);
     const char *monitor; /* needed */
     xt_reduce mode; /* XT_MIN (default) or XT_MAX */
@@ -398,17 +404,18 @@ typedef struct xt_early_stopping_opts {
     /* stop as soon as the value is worse than this; XT_AUTO: never */
     double diverge_at XT_IS(xt_early_stopping_opts, diverge_at);
     /* default on: stop when the value is NaN or infinite; off: such a value is no improvement, and no more */
-    xt_switch check_finite;
-    xt_switch strict; /* default on: a value that nobody logged is an error; off: it is waited for */
+    xt_switch check_finite XT_IS(xt_early_stopping_opts, check_finite);
+    /* default on: a value that nobody logged is an error; off: it is waited for */
+    xt_switch strict XT_IS(xt_early_stopping_opts, strict);
     /* default: after each validation, or each epoch when there is none; on: after each epoch in any case */
-    xt_switch on_train_epoch_end;
+    xt_switch on_train_epoch_end XT_IS(xt_early_stopping_opts, on_train_epoch_end);
 } xt_early_stopping_opts;
 /* ends the fit when a value has stopped getting better; all ranks at the same step */
 #define xt_early_stopping(...) xt_early_stopping_opt(XT_HERE, XT_OPTS(xt_early_stopping_opts, __VA_ARGS__))
 XT_API xt_callback *xt_early_stopping_opt(const xt_src *src, xt_early_stopping_opts o);
 #define XT_DEFAULTS_xt_throughput_opts(is) is(window, 100) is(peak_flops, XT_AUTO)
 XT_DEFAULTS_OF(xt_throughput_opts)
-typedef struct xt_throughput_opts {
+typedef struct XT_OPTIONS_ xt_throughput_opts {
     size_t struct_size XT_SIZE(xt_throughput_opts);
     int window XT_IS(xt_throughput_opts, window); /* optimizer steps */
     double peak_flops XT_IS(

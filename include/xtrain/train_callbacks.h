@@ -13,7 +13,7 @@ extern "C" {
 /* Ends the fit after so much training time; the time of earlier fits that a checkpoint brings is counted. As
  * xt_trainer_opts.max_time. */
 #define XT_DEFAULTS_xt_timer_opts(is)
-typedef struct xt_timer_opts {
+typedef struct XT_OPTIONS_ xt_timer_opts {
     size_t struct_size XT_SIZE(xt_timer_opts);
     const char *duration; /* "45s", "90min", "2h", "1d", "DD:HH:MM:SS"; needed */
 } xt_timer_opts;
@@ -24,7 +24,7 @@ XT_API xt_callback *xt_timer_opt(const xt_src *src, xt_timer_opts o);
  * xt_trainer_opts.accumulate_grad_batches. No other program: the divisor is data. xt_accumulation_schedule(.n = 2,
  * .epochs = (int64_t[]){2, 5}, .factors = (int64_t[]){4, 8}) */
 #define XT_DEFAULTS_xt_accumulation_schedule_opts(is)
-typedef struct xt_accumulation_schedule_opts {
+typedef struct XT_OPTIONS_ xt_accumulation_schedule_opts {
     size_t struct_size XT_SIZE(xt_accumulation_schedule_opts);
     int n; /* entries; at least 1 */
     const int64_t *epochs, *factors; /* rising epochs; factors of at least 1; both copied */
@@ -47,7 +47,7 @@ XT_API xt_callback *xt_device_stats(void);
 #define XT_DEFAULTS_xt_weight_averaging_opts(is) \
     is(decay, 0.999) is(every_n_steps, 1) is(start_epoch, -1) is(swa_lr, XT_AUTO) is(anneal_epochs, 10)
 XT_DEFAULTS_OF(xt_weight_averaging_opts)
-typedef struct xt_weight_averaging_opts {
+typedef struct XT_OPTIONS_ xt_weight_averaging_opts {
     size_t struct_size XT_SIZE(xt_weight_averaging_opts);
     /* EMA: average = decay * average + (1 - decay) * parameter. Unused by SWA */
     double decay XT_IS(xt_weight_averaging_opts, decay);
@@ -69,12 +69,12 @@ XT_API xt_callback *xt_weight_averaging_opt(const xt_src *src, xt_weight_averagi
  * (torch's swa_utils.update_bn). After xt_fit, whose module has the averages; then xt_save. Every rank has the
  * statistics of its own batches; rank 0's are what it saves. Waits. */
 #define xt_update_batch_norms(net, loader) xt_update_batch_norms_at(XT_HERE, net, loader)
-XT_API xt_status xt_update_batch_norms_at(const xt_src *src, xt_module *net, xt_loader *loader);
+XT_API XT_CHECK xt_status xt_update_batch_norms_at(const xt_src *src, xt_module *net, xt_loader *loader);
 
 /* When the fit ends with an error: a checkpoint of the last whole optimizer step (DIR/on_exception.ckpt), which
  * "--resume last" takes when it is the newest. Removed when a later fit ends well. */
 #define XT_DEFAULTS_xt_exception_checkpoint_opts(is)
-typedef struct xt_exception_checkpoint_opts {
+typedef struct XT_OPTIONS_ xt_exception_checkpoint_opts {
     size_t struct_size XT_SIZE(xt_exception_checkpoint_opts);
     const char *dirpath; /* NULL = the run's checkpoints/ */
     const char *filename; /* NULL = "on_exception" */
@@ -88,7 +88,7 @@ XT_API xt_callback *xt_exception_checkpoint_opt(const xt_src *src, xt_exception_
  * listed in DIR/skip_batches.json for a run that leaves them out. */
 #define XT_DEFAULTS_xt_spike_detection_opts(is) is(window, 10) is(warmup, -1) is(rtol, 2)
 XT_DEFAULTS_OF(xt_spike_detection_opts)
-typedef struct xt_spike_detection_opts {
+typedef struct XT_OPTIONS_ xt_spike_detection_opts {
     size_t struct_size XT_SIZE(xt_spike_detection_opts);
     int window XT_IS(xt_spike_detection_opts, window); /* losses of the running mean */
     int warmup XT_IS(xt_spike_detection_opts, warmup); /* losses before the first judgement; -1 = window */
@@ -102,7 +102,7 @@ XT_API xt_callback *xt_spike_detection_opt(const xt_src *src, xt_spike_detection
 /* Writes what xt_predict gives, samples in order, to PATH (numpy's .npy; with several ranks PATH's name gets ".rankN").
  * The file appears whole. */
 #define XT_DEFAULTS_xt_prediction_writer_opts(is)
-typedef struct xt_prediction_writer_opts {
+typedef struct XT_OPTIONS_ xt_prediction_writer_opts {
     size_t struct_size XT_SIZE(xt_prediction_writer_opts);
     const char *path; /* NULL = "predictions.npy" in the run's folder, or here when there is none */
 } xt_prediction_writer_opts;
@@ -114,7 +114,7 @@ XT_API xt_callback *xt_prediction_writer_opt(const xt_src *src, xt_prediction_wr
  * values: training waits for it. */
 typedef void (*xt_sample_fn)(xt_module *net, int64_t step, const char *path, void *user);
 #define XT_DEFAULTS_xt_sample_writer_opts(is)
-typedef struct xt_sample_writer_opts {
+typedef struct XT_OPTIONS_ xt_sample_writer_opts {
     size_t struct_size XT_SIZE(xt_sample_writer_opts);
     xt_sample_fn sample; /* needed */
     void *user;
@@ -131,7 +131,7 @@ XT_API xt_callback *xt_sample_writer_opt(const xt_src *src, xt_sample_writer_opt
 #define XT_DEFAULTS_xt_lr_find_opts(is) \
     is(min_lr, 1e-8) is(max_lr, 1) is(steps, 100) is(stop_factor, 4) is(skip_first, 10) is(skip_last, 1)
 XT_DEFAULTS_OF(xt_lr_find_opts)
-typedef struct xt_lr_find_opts {
+typedef struct XT_OPTIONS_ xt_lr_find_opts {
     size_t struct_size XT_SIZE(xt_lr_find_opts);
     double min_lr XT_IS(xt_lr_find_opts, min_lr), max_lr XT_IS(xt_lr_find_opts, max_lr);
     int64_t steps XT_IS(xt_lr_find_opts, steps);
@@ -157,7 +157,7 @@ XT_API double xt_lr_find_at(const xt_src *src, const xt_task *task, size_t task_
  * steps in flight, so a search finds the same size again. 0 with a pending error when not even one sample fits. */
 #define XT_DEFAULTS_xt_batch_find_opts(is) is(first, 2) is(most, 8192) is(steps, 3) is(margin, 0.05) is(max_trials, 25)
 XT_DEFAULTS_OF(xt_batch_find_opts)
-typedef struct xt_batch_find_opts {
+typedef struct XT_OPTIONS_ xt_batch_find_opts {
     size_t struct_size XT_SIZE(xt_batch_find_opts);
     int64_t first XT_IS(xt_batch_find_opts, first), most XT_IS(xt_batch_find_opts, most);
     int64_t steps XT_IS(xt_batch_find_opts, steps); /* optimizer steps a trial */

@@ -54,7 +54,7 @@ static void append_names(const option_row *row, str *out) {
     for (int i = 0; i < enum_count(row); i++) str_printf(out, "%s%s", i ? ", " : "", row->enum_names[i]);
 }
 
-static const char *const switch_names[] = {"default", "on", "off", NULL};
+static const char *const switch_names[] = {[XT_OFF] = "off", [XT_ON] = "on", [XT_DEFAULT] = "default", NULL};
 
 static void append_number(const option_row *row, double v, str *out) {
     const char *const *names = row->kind == OPTION_SWITCH ? switch_names
@@ -117,7 +117,7 @@ static xt_status out_of_range(const option_row *row, double v, const void *defau
 
 static bool in_range(const option_row *row, double v) {
     if (row->kind == OPTION_ENUM) return v >= 0 && v < enum_count(row);
-    if (row->kind == OPTION_SWITCH) return v >= XT_DEFAULT && v <= XT_OFF;
+    if (row->kind == OPTION_SWITCH) return v >= XT_OFF && v <= XT_DEFAULT;
     if (!has_range(row)) return !isnan(v);
     return v >= row->min && v <= row->max; /* false for NaN */
 }
@@ -281,7 +281,8 @@ void options_help(const option_row *rows, size_t n, const void *defaults, str *o
             append_names(row, out);
         }
         double own = number_in(row, defaults);
-        if (row->kind != OPTION_STRING && !is_chosen(row, own) && (own != 0 || row->kind == OPTION_ENUM)) {
+        if (row->kind != OPTION_STRING && row->kind != OPTION_SWITCH && !is_chosen(row, own) &&
+            (own != 0 || row->kind == OPTION_ENUM)) {
             str_append(out, " (default ");
             append_number(row, own, out);
             str_putc(out, ')');

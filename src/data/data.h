@@ -39,6 +39,7 @@ void loader_keep_full(xt_loader *l);
 /* Samples of an epoch that are in no batch (of any rank), because the last batch would be short and
  * .drop_last is on. */
 int64_t loader_left_out(const xt_loader *l);
+xt_spec loader_x(const xt_loader *l); /* of a batch */
 /* Which sample xt_sample_uniform draws for, in this thread. Ended by data_draw_end: calls outside a loader begin anew
  * with each sample. */
 void data_draw_begin(uint64_t seed, int64_t epoch, int64_t sample);

@@ -48,6 +48,11 @@ static xt_loader *loader_new(void) {
 xt_loader *xt_sample_loader_opt(const xt_src *src, xt_sample_loader_opts o) {
     SRC_CALLED_FROM(src);
     int64_t n = o.batch;
+    if (o.count == XT_UNSET) {
+        lazy_fail(
+            status_new(XT_INVALID_ARGUMENT, NULL, "xt_sample_loader: .count, the batches of an epoch, is needed"));
+        return NULL;
+    }
     const ir_type *x = batched(data_spec_type(&o.x), n), *y = o.y.dtype ? batched(data_spec_type(&o.y), n) : NULL;
     if (!x || n < 1 || o.count < 0 || (o.y.dtype && !y)) {
         lazy_fail(status_new(
@@ -364,6 +369,12 @@ int64_t loader_left_out(const xt_loader *l) {
     if (!l || !l->ds || l->batches < 0 || l->o.limit >= 0 || l->o.drop_last == XT_OFF || l->o.pad_last == XT_ON)
         return 0;
     return l->ds->d.count % (l->o.batch * l->parts);
+}
+
+xt_spec loader_x(const xt_loader *l) {
+    xt_spec x = {.dtype = l->types[0]->dtype};
+    memcpy(x.dims, l->types[0]->dims, l->types[0]->rank * sizeof *x.dims);
+    return x;
 }
 
 void loader_set_sequential(xt_loader *l) {

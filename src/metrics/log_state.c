@@ -8,11 +8,17 @@
 #include "metrics/log_int.h"
 
 /* --- saved --- */
+/* A switch in the file: 1 on, 2 off, 0 neither. */
+static double switch_number(xt_switch s) {
+    return s == XT_ON ? 1 : s == XT_OFF ? 2 : 0;
+}
+
 static cJSON *metric_text(const log_metric *m) {
     cJSON *one = cJSON_CreateArray();
     bool shown = !m->finish;
-    double numbers[] = {(double)m->count, shown ? m->o.on_step : 0, shown ? m->o.on_epoch : 0,
-                        m->o.reduce,      m->o.sync_dist,           m->o.prog_bar};
+    double numbers[] = {
+        (double)m->count, shown ? switch_number(m->o.on_step) : 0, shown ? switch_number(m->o.on_epoch) : 0,
+        m->o.reduce,      switch_number(m->o.sync_dist),           switch_number(m->o.prog_bar)};
     cJSON_AddItemToArray(one, cJSON_CreateString(m->name));
     for (size_t i = 0; i < BASE_COUNT(numbers); i++) cJSON_AddItemToArray(one, cJSON_CreateNumber(numbers[i]));
     return one;
@@ -69,6 +75,11 @@ static double number_or(const cJSON *n, double least, double most, double missin
     return cJSON_IsNumber(n) && n->valuedouble >= least && n->valuedouble <= most ? n->valuedouble : missing;
 }
 
+static xt_switch switch_or_default(const cJSON *n) {
+    double saved = number_or(n, 0, 2, 0);
+    return saved == 1 ? XT_ON : saved == 2 ? XT_OFF : XT_DEFAULT;
+}
+
 static xt_status add_metric(log_set *set, const cJSON *one) {
     const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(one, 0));
     double count = number_or(cJSON_GetArrayItem(one, 1), 1, 1 << 20, 0);
@@ -76,11 +87,11 @@ static xt_status add_metric(log_set *set, const cJSON *one) {
         return status_new(XT_DATA_LOSS, NULL,
                           "the checkpoint's list of logged values has an entry that is no [name, rows]");
     log_metric m = {.name = base_strdup(name), .at = set->used, .count = (int64_t)count, .restored = true};
-    m.o.on_step = (xt_switch)number_or(cJSON_GetArrayItem(one, 2), 0, XT_OFF, 0);
-    m.o.on_epoch = (xt_switch)number_or(cJSON_GetArrayItem(one, 3), 0, XT_OFF, 0);
+    m.o.on_step = switch_or_default(cJSON_GetArrayItem(one, 2));
+    m.o.on_epoch = switch_or_default(cJSON_GetArrayItem(one, 3));
     m.o.reduce = (xt_reduce)number_or(cJSON_GetArrayItem(one, 4), 0, XT_LAST, XT_MEAN);
-    m.o.sync_dist = (xt_switch)number_or(cJSON_GetArrayItem(one, 5), 0, XT_OFF, 0);
-    m.o.prog_bar = (xt_switch)number_or(cJSON_GetArrayItem(one, 6), 0, XT_OFF, 0);
+    m.o.sync_dist = switch_or_default(cJSON_GetArrayItem(one, 5));
+    m.o.prog_bar = switch_or_default(cJSON_GetArrayItem(one, 6));
     if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
         base_free(m.name);
         return status_oom(sizeof m, "a metric");

@@ -134,7 +134,7 @@ xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_s
 }
 
 xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {
-    return xt_save_opt_at(src, m, path, (xt_save_opts){0});
+    return xt_save_opt_at(src, m, path, XT_OPTS(xt_save_opts, ));
 }
 
 /* A trainer's checkpoint holds more than the module: "optimizer:NAME", "optimizer1:NAME", "callback:CALLBACK:NAME",
@@ -412,7 +412,7 @@ xt_status nn_load_checked(const xt_src *src, xt_module *m, const char *path, xt_
 }
 
 xt_status xt_load_at(const xt_src *src, xt_module *m, const char *path) {
-    return xt_load_opt_at(src, m, path, (xt_load_opts){0});
+    return xt_load_opt_at(src, m, path, XT_OPTS(xt_load_opts, ));
 }
 
 /* For function pointers and other languages. */

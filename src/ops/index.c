@@ -515,7 +515,7 @@ xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor ta
     xt_tensor rows = xt_take_at(src, table, indices);
     xt_list last = {1, {-2}};
     if (!xt_is_none(weights)) rows = xt_mul_at(src, rows, xt_unsqueeze_at(src, weights, -1));
-    if (mode == XT_BAG_SUM) return xt_sum_axes_at(src, rows, last, (xt_reduce_opts){0});
-    return mode == XT_BAG_MEAN ? xt_mean_axes_at(src, rows, last, (xt_reduce_opts){0})
-                               : xt_amax_axes_at(src, rows, last, (xt_reduce_opts){0});
+    if (mode == XT_BAG_SUM) return xt_sum_axes_at(src, rows, last, XT_OPTS(xt_reduce_opts, ));
+    return mode == XT_BAG_MEAN ? xt_mean_axes_at(src, rows, last, XT_OPTS(xt_reduce_opts, ))
+                               : xt_amax_axes_at(src, rows, last, XT_OPTS(xt_reduce_opts, ));
 }

@@ -186,9 +186,9 @@ REDUCTION(xt_nansum_axes, xt_nansum_axes_at, ORDERED, nansum)
 REDUCTION(xt_prod_axes, xt_prod_axes_at, 0, prod)
 REDUCTION(xt_sum_axes, xt_sum_axes_at, 0, sum)
 
-#define WHOLE(name, function, needs, make)                                                   \
-    xt_tensor function(const xt_src *src, xt_tensor x) {                                     \
-        return reduced(src, #name, needs, make, x, (xt_list){0}, (xt_reduce_opts){0}, 2, 1); \
+#define WHOLE(name, function, needs, make)                                                         \
+    xt_tensor function(const xt_src *src, xt_tensor x) {                                           \
+        return reduced(src, #name, needs, make, x, (xt_list){0}, XT_OPTS(xt_reduce_opts, ), 2, 1); \
     }
 WHOLE(xt_all, xt_all_at, 0, all)
 WHOLE(xt_any, xt_any_at, 0, any)
@@ -280,7 +280,7 @@ static xt_tensor areas(const xt_src *src, const char *what, xt_tensor y, double 
 xt_tensor xt_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis) {
     int64_t a;
     xt_tensor failed, parts = areas(src, "xt_trapezoid", y, dx, axis, &a, &failed);
-    return failed.slot ? failed : xt_sum_axes_at(src, parts, (xt_list){1, {a}}, (xt_reduce_opts){0});
+    return failed.slot ? failed : xt_sum_axes_at(src, parts, (xt_list){1, {a}}, XT_OPTS(xt_reduce_opts, ));
 }
 xt_tensor xt_cumulative_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis) {
     int64_t a;

@@ -94,8 +94,9 @@ xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts
         xt_dtype dtype = t ? t->dtype : XT_F32;
         if (!tw) window = xt_full_at(src, 1, dtype, (int64_t[]){length, 0});
         int64_t before = (n_fft - length) / 2;
-        frames = xt_mul_at(src, frames,
-                           xt_pad_at(src, window, (xt_list){2, {before, n_fft - length - before}}, (xt_pad_opts){0}));
+        frames =
+            xt_mul_at(src, frames,
+                      xt_pad_at(src, window, (xt_list){2, {before, n_fft - length - before}}, XT_OPTS(xt_pad_opts, )));
     }
     xt_fft_opts fft = XT_OPTS(xt_fft_opts, .norm = o.normalized ? XT_FFT_ORTHO : XT_FFT_BACKWARD);
     xt_tensor f = o.two_sided ? xt_fft_at(src, frames, -1, fft) : xt_rfft_at(src, frames, -1, fft);

@@ -38,23 +38,24 @@ static double exponential_closed(S s, size_t g) {
 
 /* --- constant, linear, polynomial --- */
 static double constant_rate(S s, size_t g, double now) {
-    (void)g;
-    return s->at == 0 ? now * s->n.start : s->at != s->n.length ? now : now * (1 / s->n.start);
+    if (s->at == 0) return now * s->n.start;
+    if (s->at != s->n.length) return now;
+    return s->n.start == 0 ? s->base[g] : now * (1 / s->n.start); /* of a rate of 0 nothing is left to go back from */
 }
 static double constant_closed(S s, size_t g) {
     return s->base[g] * (s->at >= s->n.length ? 1 : s->n.start);
 }
 
-static double linear_rate(S s, size_t g, double now) {
-    double slope = s->n.end - s->n.start;
-    (void)g;
-    if (s->at == 0) return now * s->n.start;
-    if (s->initial || s->at > s->n.length) return now;
-    return now * (1 + slope / ((double)s->n.length * s->n.start + (double)(s->at - 1) * slope));
-}
 static double linear_closed(S s, size_t g) {
     double t = (double)(s->at < s->n.length ? s->at : s->n.length);
     return s->base[g] * (s->n.start + (s->n.end - s->n.start) * t / (double)s->n.length);
+}
+static double linear_rate(S s, size_t g, double now) {
+    double slope = s->n.end - s->n.start;
+    if (s->at == 0) return now * s->n.start;
+    if (s->initial || s->at > s->n.length) return now;
+    if (s->at == 1 && s->n.start == 0) return linear_closed(s, g); /* from 0 no factor leads on */
+    return now * (1 + slope / ((double)s->n.length * s->n.start + (double)(s->at - 1) * slope));
 }
 
 static double polynomial_rate(S s, size_t g, double now) {
@@ -140,8 +141,9 @@ static double height(S s) {
                                              : 1);
 }
 static double cyclic_rate(S s, size_t g, double now) {
+    double ratio = s->n.low_lr == 0 ? s->opt->groups[g].lr_ratio : s->base[g] / s->n.low_lr;
     (void)now;
-    return s->base[g] + (s->base[g] / s->n.low_lr * s->n.max_lr - s->base[g]) * height(s);
+    return s->base[g] + (ratio * s->n.max_lr - s->base[g]) * height(s);
 }
 static double cyclic_momentum(S s) {
     return s->n.high_m - (s->n.high_m - s->n.low_m) * height(s);
@@ -179,7 +181,7 @@ xt_scheduler *xt_step_schedule_opt(const xt_src *src, xt_optimizer *o, xt_step_s
     static const option_row rows[] = {COUNT(xt_step_schedule_opts, step_size, "period"),
                                       OPTIM_ROW(xt_step_schedule_opts, gamma, 0, 1e30, "factor")};
     xt_status e = CHECK(rows, xt_step_schedule_opts, "xt_step_schedule");
-    e = needed(e, "xt_step_schedule", "step_size", p.step_size > 0);
+    e = needed(e, "xt_step_schedule", "step_size", p.step_size != XT_UNSET);
     return schedule_new(&step, o, "xt_step_schedule", e, &(schedule_numbers){.length = p.step_size, .gamma = p.gamma},
                         p.interval, true);
 }
@@ -212,7 +214,7 @@ xt_scheduler *xt_exponential_schedule_opt(const xt_src *src, xt_optimizer *o, xt
 xt_scheduler *xt_linear_schedule_opt(const xt_src *src, xt_optimizer *o, xt_linear_schedule_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_linear_schedule_opts, start_factor, 1e-30, 1, "of the rate, at first"),
+        OPTIM_ROW(xt_linear_schedule_opts, start_factor, 0, 1, "of the rate, at first"),
         OPTIM_ROW(xt_linear_schedule_opts, end_factor, 0, 1, "of the rate, at the end"),
         COUNT(xt_linear_schedule_opts, total_iters, "length"),
     };
@@ -223,7 +225,7 @@ xt_scheduler *xt_linear_schedule_opt(const xt_src *src, xt_optimizer *o, xt_line
 
 xt_scheduler *xt_constant_schedule_opt(const xt_src *src, xt_optimizer *o, xt_constant_schedule_opts p) {
     SRC_CALLED_FROM(src);
-    static const option_row rows[] = {OPTIM_ROW(xt_constant_schedule_opts, factor, 1e-30, 1, "of the rate"),
+    static const option_row rows[] = {OPTIM_ROW(xt_constant_schedule_opts, factor, 0, 1, "of the rate"),
                                       COUNT(xt_constant_schedule_opts, total_iters, "length")};
     xt_status e = CHECK(rows, xt_constant_schedule_opts, "xt_constant_schedule");
     return schedule_new(&constant, o, "xt_constant_schedule", e,
@@ -244,7 +246,7 @@ xt_scheduler *xt_cosine_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cosi
     static const option_row rows[] = {COUNT(xt_cosine_schedule_opts, t_max, "half a period"),
                                       OPTIM_ROW(xt_cosine_schedule_opts, eta_min, 0, 1e6, "lowest rate")};
     xt_status e = CHECK(rows, xt_cosine_schedule_opts, "xt_cosine_schedule");
-    e = needed(e, "xt_cosine_schedule", "t_max", p.t_max > 0);
+    e = needed(e, "xt_cosine_schedule", "t_max", p.t_max != XT_UNSET);
     return schedule_new(&cosine, o, "xt_cosine_schedule", e,
                         &(schedule_numbers){.length = p.t_max, .eta_min = p.eta_min}, p.interval, true);
 }
@@ -257,7 +259,7 @@ xt_scheduler *xt_warm_restarts_schedule_opt(const xt_src *src, xt_optimizer *o, 
         OPTIM_ROW(xt_warm_restarts_schedule_opts, eta_min, 0, 1e6, "lowest rate"),
     };
     xt_status e = CHECK(rows, xt_warm_restarts_schedule_opts, "xt_warm_restarts_schedule");
-    e = needed(e, "xt_warm_restarts_schedule", "t_0", p.t_0 > 0);
+    e = needed(e, "xt_warm_restarts_schedule", "t_0", p.t_0 != XT_UNSET);
     schedule_numbers n = {.length = p.t_0, .mult = p.t_mult, .eta_min = p.eta_min};
     return schedule_new(&restarts, o, "xt_warm_restarts_schedule", e, &n, p.interval, true);
 }
@@ -283,8 +285,8 @@ xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *o, xt_o
         OPTIM_SWITCH(xt_one_cycle_schedule_opts, three_phase, "falls as long as it rises, then to the last rate"),
     };
     xt_status e = CHECK(rows, xt_one_cycle_schedule_opts, "xt_one_cycle_schedule");
-    e = needed(e, "xt_one_cycle_schedule", "max_lr", p.max_lr > 0);
-    e = needed(e, "xt_one_cycle_schedule", "total_steps", p.total_steps > 0);
+    e = needed(e, "xt_one_cycle_schedule", "max_lr", p.max_lr != XT_AUTO);
+    e = needed(e, "xt_one_cycle_schedule", "total_steps", p.total_steps != XT_UNSET);
     schedule_numbers n = {.length = p.total_steps,
                           .pct = p.pct_start,
                           .low_m = p.base_momentum,
@@ -301,7 +303,7 @@ xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *o, xt_o
 xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cyclic_schedule_opts p) {
     SRC_CALLED_FROM(src);
     static const option_row rows[] = {
-        OPTIM_ROW(xt_cyclic_schedule_opts, base_lr, 1e-30, 1e6, "lowest rate"),
+        OPTIM_ROW(xt_cyclic_schedule_opts, base_lr, 0, 1e6, "lowest rate"),
         OPTIM_ROW(xt_cyclic_schedule_opts, max_lr, 1e-30, 1e6, "highest rate"),
         COUNT(xt_cyclic_schedule_opts, step_size_up, "length of the rise"),
         COUNT(xt_cyclic_schedule_opts, step_size_down, "length of the fall"),
@@ -311,8 +313,8 @@ xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cycl
         OPTIM_SWITCH(xt_cyclic_schedule_opts, cycle_momentum, "moves the momentum"),
     };
     xt_status e = CHECK(rows, xt_cyclic_schedule_opts, "xt_cyclic_schedule");
-    e = needed(e, "xt_cyclic_schedule", "base_lr", p.base_lr > 0);
-    e = needed(e, "xt_cyclic_schedule", "max_lr", p.max_lr > 0);
+    e = needed(e, "xt_cyclic_schedule", "base_lr", p.base_lr != XT_AUTO);
+    e = needed(e, "xt_cyclic_schedule", "max_lr", p.max_lr != XT_AUTO);
     if (!e && (unsigned)p.mode > XT_EXP_RANGE)
         e = status_new(XT_INVALID_ARGUMENT, NULL,
                        "xt_cyclic_schedule.mode = %d: expected XT_TRIANGULAR, XT_TRIANGULAR2 or XT_EXP_RANGE",

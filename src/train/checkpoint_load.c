@@ -431,7 +431,7 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
     bool averages = false;
     /* a file of weights alone has neither */
     if (!s && (st_find(f, CHECKPOINT_CHECKSUM) || st_get_meta(f, "global_step"))) s = check_sum(f, path);
-    if (!s) s = nn_load_checked(XT_HERE, t->net, path, (xt_load_opts){0});
+    if (!s) s = nn_load_checked(XT_HERE, t->net, path, XT_OPTS(xt_load_opts, ));
     if (!s) s = take_averages(t, f, path, &averages);
     st_close(f);
     if (!s && world_get()->rank == 0)
@@ -461,7 +461,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) s = read_meta(f, path, &r);
     if (!s) s = check_sum(f, path);
     if (!s) warn_differences(t, f, path);
-    if (!s) s = nn_load_checked(XT_HERE, t->net, path, (xt_load_opts){0});
+    if (!s) s = nn_load_checked(XT_HERE, t->net, path, XT_OPTS(xt_load_opts, ));
     if (!s) xt_seed(r.seed);
     if (!s && t->opt) xt_optimizer_set_lr_at(NULL, t->opt, r.lr);
     for (int i = 0; i < t->n_opts && !s; i++) {

@@ -41,5 +41,56 @@ for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++17 -x c++" "g++
     check "$name: no cell" refused "$compiler" 'xt_lstm_cell(m, "g", x).h' 'hidden, the size of the state, is missing'
     check "$name: no dim" refused "$compiler" 'xt_embedding(m, "e", x, 10)' 'dim, the size of a row, is missing'
     check "$name: no groups" refused "$compiler" 'xt_group_norm(m, "g", x)' 'the number of groups is missing'
+    # Options without names, and numbers in place of a dtype: each macro that has any, one error a call.
+    for mistake in unnamed unnamed-later dtype; do
+        says='options are named'
+        [ "$mistake $name" != "unnamed-later gcc" ] || says='positional initialization of field'
+        [ $mistake != dtype ] || says='a number stands where a dtype belongs'
+        case "$mistake $name" in
+        "unnamed-later clang") continue ;; # the call itself says so: below
+        "dtype "*++) continue ;; # no number is a dtype in C++
+        esac
+        [ -s "$tmp/$mistake" ] || python3 "$root/tests/cli/calls.py" "$root/include/xtrain" $mistake >"$tmp/$mistake"
+        limit=
+        case $name in clang*) limit=-ferror-limit=0 ;; esac
+        {
+            (cd "$root/include" && printf '#include <%s>\n' xtrain/*.h)
+            echo 'int main(void) { int p = 0; (void)p;'
+            cat "$tmp/$mistake"
+            echo '}'
+        } >"$tmp/wrong.c"
+        # shellcheck disable=SC2086
+        $compiler $limit -fsyntax-only -I"$root/include" "$tmp/wrong.c" >"$tmp/out" 2>&1
+        check "$name: each of the $(wc -l <"$tmp/$mistake") calls ($mistake) is refused" \
+            [ "$(grep -c "error:.*$says" "$tmp/out")" = "$(wc -l <"$tmp/$mistake")" ]
+        check "there are many ($mistake)" [ "$(wc -l <"$tmp/$mistake")" -gt 20 ]
+    done
 done
+
+# What clang does not see in C while it compiles is an error of the call.
+if command -v clang >/dev/null && [ -z "${ASAN_BUILD:-}" ]; then
+    cat >"$tmp/later.c" <<'C'
+#include <xtrain/xtrain.h>
+static xt_tensor net(xt_module *m, xt_tensor x, void *u) {
+    (void)u;
+    return xt_linear(m, "fc", x, 2);
+}
+int main(int argc, char **argv) {
+    xt_module *m = xt_module_new(net, 0);
+    (void)argv;
+    xt_optimizer *o = xt_multistep_schedule(xt_sgd(m, .lr = 0.1), .milestones = {3, 4}) ? xt_adam(m, .lr = 0.1) : 0;
+    xt_csv_dataset("a, b (", .separator = ',', .x = "\",1(,", .header = XT_OFF);
+    xt_clear_error(); /* there is no such file */
+    if (argc > 1) o = xt_sgd(m, .lr = 0.1, 0.9);
+    return o ? xt_finish() : 3;
+}
+C
+    check "clang: it compiles" clang -std=gnu11 -I"$root/include" "$tmp/later.c" -o "$tmp/later" -L"$BUILD" -lxtrain \
+        -Wl,-rpath,"$BUILD"
+    (cd "$tmp" && XT_SUMMARY=off ./later >out 2>&1)
+    check "clang: lists, commas in texts and brackets are no options" [ $? = 0 ]
+    (cd "$tmp" && XT_SUMMARY=off ./later wrong >out 2>&1)
+    check "clang: a later option without a name: exit code 1" [ $? = 1 ]
+    check "clang: its line" grep -qF 'later.c:12: `0.9` stands among the options without a name' "$tmp/out"
+fi
 finish

@@ -3,6 +3,8 @@
 
 usage: options.py INCLUDE_DIR check SRC_DIR     what is wrong with the headers and sources, a line each
        options.py INCLUDE_DIR program           a program in C and C++: each field, its default, and that 0 stays 0
+       options.py INCLUDE_DIR zeros             a program in C: each number of a schedule, an optimizer or a callback
+                                                given as 0 is taken, or refused as the 0 that it is
 """
 import re
 import sys
@@ -15,7 +17,7 @@ def structs(folder):
     """(header, name, body) of each struct of options: those that begin with struct_size and are called so."""
     for path in sorted(Path(folder).glob("*.h")):
         text = path.read_text()
-        for m in re.finditer(r"typedef struct (xt_\w+_opts) \{\n(.*?)\n\} \1;", text, re.S):
+        for m in re.finditer(r"typedef struct (?:XT_OPTIONS_ )?(xt_\w+_opts) \{\n(.*?)\n\} \1;", text, re.S):
             if re.search(r"\bstruct_size\b", m.group(2)):
                 yield path.name, text, m.group(1), m.group(2)
 
@@ -45,6 +47,8 @@ def check(folder, source):
         if listed is None:
             print(f"{header}: {name} has no list XT_DEFAULTS_{name}(is)")
             continue
+        if f"typedef struct XT_OPTIONS_ {name} " not in text:
+            print(f"{header}: {name} is not marked XT_OPTIONS_: gcc would take options without their names")
         members = list(fields(body))
         marked = [f for _, f, mark, _ in members if mark and f != "struct_size"]
         for kind, f, mark, _ in members:
@@ -85,8 +89,50 @@ def program(folder):
     print("    return bad;\n}")
 
 
+# What these need besides the number that is 0.
+NEEDED = {
+    "step_schedule": {"step_size": "2"}, "multistep_schedule": {"milestones": "{2}"},
+    "exponential_schedule": {"gamma": "0.5"}, "cosine_schedule": {"t_max": "4"}, "warm_restarts_schedule": {"t_0": "4"},
+    "one_cycle_schedule": {"max_lr": "0.1", "total_steps": "9"}, "cyclic_schedule": {"base_lr": "0.1", "max_lr": "1"},
+    "early_stopping": {"monitor": '"a"'}, "model_checkpoint": {"monitor": '"a"'},
+    "sgd": {"momentum": "0.9"},
+}
+
+
+def zeros(folder):
+    """What says that a 0 is out of range names the field and the 0; "is needed" would be said of one left out."""
+    print("#include <xtrain/xtrain.h>\n#include <stdio.h>\n#include <string.h>\nstatic int bad, calls;")
+    print("static xt_tensor net(xt_module *m, xt_tensor x, void *u) { (void)u; return xt_linear(m, \"fc\", x, 2); }")
+    print("static xt_optimizer *sgd(void) { return xt_sgd(xt_module_new(net, NULL), .lr = 1, .momentum = 0.9); }")
+    print("static void quiet(xt_status s, void *u) { (void)s, (void)u; }")
+    print("static void look(const char *call, const char *zero, const void *made) {\n"
+          "    const char *e = xt_error() ? xt_status_message(xt_error()) : NULL;\n    calls++;\n"
+          "    if (e ? !strstr(e, zero) : !made)\n"
+          "        bad = printf(\"%s: %s\\n\", call, e ? e : \"no error\");\n"
+          "    xt_clear_error();\n}")
+    print("int main(void) {\n    xt_on_error(quiet, NULL);")
+    for header, text, name, body in structs(folder):
+        if header not in ("schedule.h", "optim.h", "train.h", "train_callbacks.h") or name == "xt_sequence_opts":
+            continue # a sequence has its schedules, and an interval
+        numbers = [f for kind, f, _, array in fields(body) if kind in NUMBERS and not array]
+        makes = re.findall(rf"XT_API xt_\w+ \*?(xt_\w+)_opt\(const xt_src \*src,\s+"
+                           rf"(xt_optimizer \*opt,\s+|xt_module \*net,\s+)?{name} o\)", text)
+        for make, first in makes:
+            make += "" if f"#define {make}(" in text else "_new"
+            needed = NEEDED.get(make[3:], {})
+            for f in numbers:
+                given = [f".{k} = {v}" for k, v in needed.items() if k != f] + [f".{f} = 0"]
+                over = ["sgd()" if "optimizer" in first else "xt_module_new(net, NULL)"] if first else []
+                call = f"{make}({', '.join(over + given)})"
+                shown = call.replace('"', "'")
+                print(f'    look("{shown}", "{f} = 0", {call});')
+    print('    printf("%d calls\\n", calls);\n    xt_finish();\n    return bad != 0;\n}')
+
+
 if __name__ == "__main__":
-    if sys.argv[2] == "check":
+    if sys.argv[2] == "zeros":
+        zeros(sys.argv[1])
+    elif sys.argv[2] == "check":
         check(sys.argv[1], sys.argv[3])
     else:
         program(sys.argv[1])

@@ -25,4 +25,12 @@ for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++20 -x c++" "cla
     [ -f "$tmp/first.txt" ] || cp "$tmp/$name.txt" "$tmp/first.txt"
     check "$name: the defaults are those of the first compiler" cmp -s "$tmp/first.txt" "$tmp/$name.txt"
 done
+
+# A 0 is taken or refused as what it is, whatever else the option has for a default.
+options zeros >"$tmp/zeros.c"
+check "a program of zeros compiles" cc -std=gnu11 -Wall -Wextra -Werror ${ASAN_BUILD:+-fsanitize=address,undefined} \
+    -I"$root/include" "$tmp/zeros.c" -o "$tmp/zeros" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+(cd "$tmp" && XT_SUMMARY=off ./zeros >out 2>&1)
+check "each 0 of a schedule, an optimizer and a callback is taken or refused by its name" [ $? = 0 ]
+check "there are many" [ "$(sed -n 's/ calls$//p' "$tmp/out")" -gt 150 ]
 finish

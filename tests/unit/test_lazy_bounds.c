@@ -283,7 +283,7 @@ static xt_tensor step(const xt_tensor *in, int n, void *user) {
 static void in_compiled_functions(void **state) {
     (void)state;
     debug("bounds");
-    xt_step *f = xt_compile(step, NULL);
+    xt_step *f = xt_compile(step);
     for (int k = 0; k < 4; k++) {
         xt_tensor in = xt_from_array(((float[2]){0, k == 3 ? 4 : 3}), XT_F32, 2);
         xt_tensor out = xt_call(f, in);

@@ -159,6 +159,75 @@ static void groups(void **state) {
     xt_optimizer_free(o);
 }
 
+/* --- schedules: their first rates, by hand; of PyTorch where it takes a 0 there --- */
+enum { RATES = 6 };
+static xt_scheduler *cyclic_from_0(xt_optimizer *o) {
+    return xt_cyclic_schedule(o, .base_lr = 0, .max_lr = 1, .step_size_up = 2, .cycle_momentum = XT_OFF);
+}
+static xt_scheduler *constant_0(xt_optimizer *o) {
+    return xt_constant_schedule(o, .factor = 0, .total_iters = 2);
+}
+static xt_scheduler *linear_from_0(xt_optimizer *o) {
+    return xt_linear_schedule(o, .start_factor = 0, .total_iters = 4);
+}
+static xt_scheduler *warmup_from_0(xt_optimizer *o) {
+    return xt_warmup_schedule(o, 4, NULL, .start_factor = 0);
+}
+static void schedules(void **state) {
+    (void)state;
+    static const struct {
+        xt_scheduler *(*make)(xt_optimizer *o);
+        double rates[RATES];
+    } rows[] = {{cyclic_from_0, {0, 0.5, 1, 0.5, 0, 0.5}},
+                {constant_0, {0, 0, 1, 1, 1, 1}},
+                {linear_from_0, {0, 0.25, 0.5, 0.75, 1, 1}},
+                {warmup_from_0, {0, 0.25, 0.5, 0.75, 1, 1}}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        xt_module *m = xt_module_new(weight, NULL);
+        xt_optimizer *o = xt_sgd(m, .lr = 1);
+        int half = xt_optimizer_group(o, "w", .lr_scale = 0.5);
+        xt_scheduler *s = rows[i].make(o);
+        assert_non_null(s);
+        for (int k = 0; k < RATES; k++) {
+            double now = xt_optimizer_lr(o), other = xt_optimizer_group_lr(o, half);
+            if (!(fabs(now - rows[i].rates[k]) < 1e-12 && fabs(other - now / 2) < 1e-12))
+                fail_msg("schedule %zu, step %d: %g and %g, expected %g and half", i, k, now, other, rows[i].rates[k]);
+            xt_schedule_step(s);
+        }
+        xt_optimizer_free(o);
+        xt_module_free(m);
+    }
+}
+
+/* --- switches: false is off, as true is on, also of those that are on by themselves --- */
+static xt_tensor without_bias(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_layer_norm(m, "norm", xt_linear(m, "fc", x, 2, .bias = false), .affine = false);
+}
+static xt_tensor with_bias(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_instance_norm(m, "norm", xt_linear(m, "fc", x, 2, .bias = true), .affine = XT_DEFAULT);
+}
+static int tensors_of(xt_tensor (*net)(xt_module *m, xt_tensor x, void *user), xt_spec x) {
+    xt_module *m = xt_module_new(net, NULL);
+    assert_null(xt_module_build(m, x));
+    int n = xt_module_tensors(m);
+    xt_module_free(m);
+    return n;
+}
+static void switches(void **state) {
+    (void)state;
+    static float x[7];
+    assert_int_equal(tensors_of(without_bias, (xt_spec){XT_F32, {3, 4}}), 1);
+    assert_int_equal(tensors_of(with_bias, (xt_spec){XT_F32, {3, 4, 4}}), 2);
+    for (int keep = 0; keep < 2; keep++) {
+        xt_dataset *d = xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 7);
+        xt_loader *l = xt_loader_new(d, .batch = 2, .drop_last = !keep);
+        assert_int_equal(xt_loader_batches(l), keep ? 4 : 3);
+        xt_loader_free(l);
+    }
+}
+
 /* --- what cannot be 0 says so --- */
 static xt_module *any;
 static int64_t nothing; /* a dim that came out as 0 is no end of a shape */
@@ -229,7 +298,8 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions), cmocka_unit_test(optimizers), cmocka_unit_test(groups),
-        cmocka_unit_test(refusals),  cmocka_unit_test(loaders),
+        cmocka_unit_test(schedules), cmocka_unit_test(switches),   cmocka_unit_test(refusals),
+        cmocka_unit_test(loaders),
     };
     return cmocka_run_group_tests(tests, NULL, end);
 }

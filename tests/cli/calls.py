@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Writes calls of the public macros that are wrong in the same way, a line each, for tests/cli/arguments.sh.
+
+usage: calls.py INCLUDE_DIR unnamed        each macro that takes options, with an option that has no name
+       calls.py INCLUDE_DIR unnamed-later  the same behind one that has its name
+       calls.py INCLUDE_DIR dtype          each macro that takes a dtype, with a number there
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+MOST_ARGUMENTS = 8
+
+
+def macros(folder):
+    for path in sorted(Path(folder).glob("*.h")):
+        for m in re.finditer(r"^[ \t]*#define (xt_\w+)\(", path.read_text(), re.M):
+            yield m.group(1)
+
+
+def expanded(folder, calls):
+    """Each call as the preprocessor leaves it."""
+    headers = "".join(f"#include <xtrain/{p.name}>\n" for p in sorted(Path(folder).glob("*.h")))
+    text = headers + "".join(f"CALL_{i} {c} CALL_END\n" for i, c in enumerate(calls))
+    out = subprocess.run(["cc", "-E", "-P", "-xc", "-I", str(Path(folder).parent), "-"], input=text, text=True,
+                         capture_output=True, check=False).stdout
+    return {int(m.group(1)): m.group(2) for m in re.finditer(r"\bCALL_(\d+) (.*?) CALL_END", out, re.S)}
+
+
+def first_field(folder, struct):
+    for path in Path(folder).glob("*.h"):
+        m = re.search(rf"struct XT_OPTIONS_ {struct} \{{(.*?)\n\}} {struct};", path.read_text(), re.S)
+        if m:
+            body = re.sub(r"/\*.*?\*/", "", m.group(1), flags=re.S).split(";")[1]
+            return re.match(r"\s*(?:const )?\w+ \**(\w+)", body).group(1)
+    sys.exit(f"{struct}: there is no such struct of options")
+
+
+def unnamed(folder, later):
+    """The fewest arguments behind which a number lands in a struct of options."""
+    names = sorted(set(macros(folder)))
+    calls = [(n, k) for n in names for k in range(MOST_ARGUMENTS + 1)]
+    seen, found = expanded(folder, [f"{n}({', '.join(['p'] * k + ['777'])})" for n, k in calls]), set()
+    for i, (name, k) in enumerate(calls):
+        m = re.search(r"\((xt_\w+_opts)\)\{\.struct_size = [^{}]*,\s*777\b[^{}]*\}", seen.get(i, ""))
+        if m and name not in found:
+            found.add(name)
+            named = f".{first_field(folder, m.group(1))} = {{0}}, " if later else ""
+            print(f"    (void){name}({', '.join(['p'] * k + [named + '777'])});")
+
+
+def dtype(folder):
+    for path in sorted(Path(folder).glob("*.h")):
+        text = re.sub(r"/\*.*?\*/", " ", path.read_text(), flags=re.S)
+        shown = set(re.findall(r"^[ \t]*#define (xt_\w+)\(", text, re.M))
+        for m in re.finditer(r"XT_API xt_tensor (xt_\w+)_at\(const xt_src \*src,([^;]*)\);", text):
+            parameters = [" ".join(p.split()) for p in m.group(2).split(",")]
+            # xt_from_array takes a list of data in place, whose commas hide the dtype: it has a check of its own
+            if "xt_dtype dtype" in parameters and m.group(1) in shown - {"xt_from_array"}:
+                given = ["7" if p == "xt_dtype dtype" else "p" for p in parameters]
+                given = given[:-1] if parameters[-1] == "const int64_t *dims" and "rank" not in m.group(2) else given
+                print(f"    (void){m.group(1)}({', '.join(given)});")
+
+
+if __name__ == "__main__":
+    if sys.argv[2] == "dtype":
+        dtype(sys.argv[1])
+    else:
+        unnamed(sys.argv[1], sys.argv[2] == "unnamed-later")
