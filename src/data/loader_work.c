@@ -163,8 +163,19 @@ static xt_status stream_open(worker *w, int64_t epoch, int64_t skip) {
     return NULL;
 }
 
-/* The stream has no batch `index`. The other ranks' may have one, and they would wait for this one in it. */
-static xt_status stream_over(const xt_loader *l, int64_t index, ready *r) {
+/* The stream has no batch `index`, of which it gave `rows` samples. The other ranks' may have one, and they would wait
+ * for this one in it. An epoch without any batch is none: nothing would be trained, or measured, and nobody told. */
+static xt_status stream_over(const xt_loader *l, int64_t epoch, int64_t index, int64_t rows, ready *r) {
+    if (index == 0 && rows > 0)
+        return status_new(XT_OUT_OF_RANGE, NULL,
+                          "the stream %s ended after %lld sample%s of epoch %lld, fewer than one batch of %lld; use a "
+                          "smaller .batch, .pad_last = XT_ON or .drop_last = XT_OFF",
+                          l->ds->name, (long long)rows, rows == 1 ? "" : "s", (long long)epoch, (long long)l->o.batch);
+    if (index == 0)
+        return status_new(XT_OUT_OF_RANGE, NULL,
+                          "the stream %s had no batch in epoch %lld: its open function must begin it anew for each "
+                          "epoch, or no more epochs are asked for than it has",
+                          l->ds->name, (long long)epoch);
     if (l->o.limit > 0 && l->parts > 1)
         return status_new(XT_OUT_OF_RANGE, NULL,
                           "%s ended in batch %lld of %lld on this rank; all ranks need .limit batches", l->ds->name,
@@ -177,7 +188,7 @@ static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r)
     xt_loader *l = w->l;
     if (l->stream_ended) {
         l->stream_ended = false;
-        return stream_over(l, index, r);
+        return stream_over(l, epoch, index, 0, r);
     }
     if (!l->stream) XT_TRY(stream_open(w, epoch, index * l->o.batch));
     bool end = false;
@@ -191,7 +202,7 @@ static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r)
     bool keep = r->size == l->o.batch || (r->size > 0 && (l->o.pad_last == XT_ON || l->o.drop_last == XT_OFF));
     if (end) stream_close(l);
     l->stream_ended = end && keep;
-    if (!keep) return stream_over(l, index, r);
+    if (!keep) return stream_over(l, epoch, index, r->size, r);
     note_labels(w, NULL, index * l->o.batch, r);
     if (r->size < l->o.batch) pad(w, r->size);
     return put_batch(w, r);

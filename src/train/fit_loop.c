@@ -5,6 +5,7 @@
  * last window needs no program. */
 #include <math.h>
 
+#include "data/data.h"
 #include "lazy/mesh/mesh.h"
 #include "train/train_int.h"
 
@@ -314,13 +315,6 @@ static bool interrupt(loop *l) {
 static void end_of_stream(loop *l) {
     xt_trainer *t = l->t;
     t->whole_epoch = true;
-    if (t->epoch_batches == 0) {
-        lazy_fail(status_new(XT_OUT_OF_RANGE, l->src,
-                             "the training loader's stream had no batch in epoch %lld: its open function must begin it "
-                             "anew for each epoch, or the fit needs no more epochs than it has (max_epochs)",
-                             (long long)t->epoch));
-        return;
-    }
     if (t->in_window.batches == 0 || t->task->manual_optimization) return;
     log_resume_step(LOG_TRAIN);
     train_precision_begin(t);
@@ -441,10 +435,24 @@ static void tell_steps_left(const xt_trainer *t) {
                 (long long)t->global_step, (long long)t->o.max_epochs, (long long)t->o.max_steps);
 }
 
+/* A run that resumes with nothing left to train has weights that no pass has asked for. A forward pass over a batch's
+ * shape, which is recorded and not run, makes tensors of them, for hooks and for the program behind the fit. A network
+ * that takes something else than a batch's x keeps them for its first pass. */
+static void make_tensors(const xt_trainer *t) {
+    lazy_hold trial = {.trial = true};
+    if (xt_module_tensors(t->net) || lazy_pending()) return;
+    lazy_hold_errors(&trial);
+    xt_status s = xt_module_build(t->net, loader_x(t->train));
+    if (s) lazy_forget_error();
+    xt_status_free(s);
+    lazy_release_errors(&trial);
+}
+
 bool fit_epochs(xt_trainer *t, const xt_src *src) {
     loop l = {.t = t, .src = src, .batches = t->train_limit};
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
     tell_nothing_left(t);
+    if (t->resumed_from && !(epochs_left(t) && steps_left(t))) make_tensors(t);
     /* an earlier fit used the time */
     if (t->max_time_ns && train_ranks_agree(t->max_time_ns == 1 || t->elapsed_before_ns >= t->max_time_ns))
         stopping_check(t);

@@ -194,6 +194,7 @@ typedef struct counting {
     int64_t at, epoch;
 } counting;
 static int open_streams;
+static int64_t only_epoch = -1; /* of a source that can be read once; -1: of any */
 
 static xt_status counting_open(void *user, int64_t epoch, void **out) {
     counting *c = calloc(1, sizeof *c);
@@ -205,7 +206,8 @@ static xt_status counting_open(void *user, int64_t epoch, void **out) {
 }
 static xt_status counting_next(void *state, void *x, void *y, bool *at_end) {
     counting *c = state;
-    if ((*at_end = c->at == 20 + c->epoch)) return NULL; /* epochs of different length */
+    /* epochs of different length */
+    if ((*at_end = c->at == 20 + c->epoch || (only_epoch >= 0 && c->epoch != only_epoch))) return NULL;
     memcpy(x, xs[c->at], sizeof xs[0]);
     *(int64_t *)y = c->at++;
     return NULL;
@@ -246,6 +248,44 @@ static void streams_end_when_they_end(void **state) {
     assert_int_equal(open_streams, 0);
     assert_null(xt_loader_new(stream(), .shuffle = XT_ON));
     assert_non_null(strstr(xt_status_message(xt_error()), "cannot be shuffled"));
+}
+
+/* An epoch without a batch would train nothing, and say nothing of it: an error, with what the stream had. One epoch of
+ * a source that is read once is none, though the loader reads ahead into the next. */
+static void streams_without_a_batch(void **state) {
+    (void)state;
+    static const struct {
+        int64_t batch;
+        xt_switch drop, pad;
+        int batches;
+        const char *says;
+    } rows[] = {{32, XT_ON, XT_OFF, 0, "ended after 20 samples of epoch 0, fewer than one batch of 32"},
+                {32, XT_OFF, XT_OFF, 1, NULL},
+                {32, XT_OFF, XT_ON, 1, NULL},
+                {21, XT_ON, XT_OFF, 0, "ended after 20 samples of epoch 0, fewer than one batch of 21"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int n = 0;
+        xt_loader *l =
+            xt_loader_new(stream(), .batch = rows[i].batch, .drop_last = rows[i].drop, .pad_last = rows[i].pad);
+        for (xt_batch b; xt_next(l, &b);) n++;
+        assert_int_equal(n, rows[i].batches);
+        const char *text = xt_status_message(xt_error());
+        if (rows[i].says ? !strstr(text, rows[i].says) : xt_error() != NULL) fail_msg("row %zu: %s", i, text);
+        xt_clear_error();
+        xt_loader_free(l);
+    }
+    only_epoch = 0;
+    xt_loader *l = xt_loader_new(stream(), .batch = 4);
+    int n = 0;
+    for (xt_batch b; xt_next(l, &b);) n++;
+    assert_int_equal(n, 5);
+    assert_null(xt_error());
+    xt_batch b;
+    assert_false(xt_next(l, &b));
+    assert_non_null(strstr(xt_status_message(xt_error()), "had no batch in epoch 1: its open function"));
+    xt_clear_error();
+    xt_loader_free(l);
+    only_epoch = -1;
 }
 
 /* The other ranks may have the batches that this one's stream has not, and would wait for it: wherever in a batch it
@@ -493,6 +533,7 @@ int main(void) {
         TEST(resuming_gives_the_same_batches),
         TEST(errors_name_the_sample_and_come_in_order),
         TEST(streams_end_when_they_end),
+        TEST(streams_without_a_batch),
         TEST(streams_of_ranks_have_their_limit),
         TEST(further_fields),
         TEST(ranks_share_batches),

@@ -461,7 +461,7 @@ static void streams_end_before_their_limit(void **state) {
     /* a source that is read once has nothing for the second epoch */
     xt_trainer *t = TRAINER(.max_epochs = -1, .max_steps = 100);
     assert_int_not_equal(fit_stream(t, -20, 10, 0), 0);
-    says("the training loader's stream had no batch in epoch 1: its open function must begin it anew");
+    says("the stream events had no batch in epoch 1: its open function must begin it anew");
     assert_int_equal(xt_trainer_global_step(t), 10);
     xt_clear_error();
 }
