@@ -70,6 +70,8 @@ xt_metric xt_auroc_at(const xt_src *src, xt_tensor scores, xt_tensor labels, xt_
                             "xt_auroc: scores are %s with %d dims and labels %s with %d dims: float [N] or [N,C] and "
                             "int [N] of the same N",
                             xt_dtype_name(s->dtype), (int)s->rank, xt_dtype_name(l->dtype), (int)l->rank);
+    else if (!metric_classes_fit(src, "xt_auroc", labels, s->rank == 2 ? s->dims[1] : 2, o.ignore_index))
+        m.sums = lazy_failed_tensor(src);
     if (lazy_is_error(m.sums)) return m;
     xt_no_grad_begin();
     scores = xt_cast_at(src, scores, XT_F32);

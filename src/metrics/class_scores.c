@@ -7,15 +7,19 @@
 
 enum { MOST_CLASSES = 1024 };
 
-static bool fits(const xt_src *src, const char *what, xt_tensor out, xt_tensor labels, xt_metric *failed) {
+static bool fits(const xt_src *src, const char *what, xt_tensor out, xt_tensor labels, int64_t ignore_index,
+                 xt_metric *failed) {
     const ir_type *t = lazy_type(out), *l = lazy_type(labels);
     if (!t || !l) { /* their own errors travel on */
         *failed = (xt_metric){.numerator = t ? labels : out, .denominator = t ? labels : out};
         return false;
     }
     if (t->rank == 2 && l->rank == 1 && l->dims[0] == t->dims[0] && ir_dtype_is_int(l->dtype) &&
-        t->dims[1] <= MOST_CLASSES && t->count > 0)
-        return true;
+        t->dims[1] <= MOST_CLASSES && t->count > 0) {
+        if (metric_classes_fit(src, what, labels, t->dims[1], ignore_index)) return true;
+        failed->sums = failed->numerator = lazy_failed_tensor(src);
+        return false;
+    }
     failed->sums = failed->numerator = lazy_error(
         src, XT_INVALID_ARGUMENT,
         "%s: out has %d dims (%lld classes) and labels are %s with %d dims: [N,C] with at most %d classes, int [N]",
@@ -79,7 +83,7 @@ xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, 
                             (int)score, (int)average);
         return m;
     }
-    if (!fits(src, "xt_class_score", out, labels, &m)) return m;
+    if (!fits(src, "xt_class_score", out, labels, o.ignore_index, &m)) return m;
     xt_tensor predicted, actual;
     xt_no_grad_begin();
     hot(src, out, labels, o.ignore_index, &predicted, &actual);
@@ -104,7 +108,7 @@ static double finish_matrix(const double *sums, int64_t n, double arg) {
 xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o) {
     xt_metric m = {.finish = finish_matrix, .arg = (double)xt_dim(out, 1)};
     lazy_begin(src);
-    if (!fits(src, "xt_confusion_matrix", out, labels, &m)) return m;
+    if (!fits(src, "xt_confusion_matrix", out, labels, o.ignore_index, &m)) return m;
     xt_tensor predicted, actual;
     xt_no_grad_begin();
     hot(src, out, labels, o.ignore_index, &predicted, &actual);

@@ -1,5 +1,6 @@
 /* Rows of several ranks: they meet at each row of a trainer, compare names, and combine what sync_dist asks for; small
- * host collectives of the logger threads. */
+ * host collectives of the logger threads. What they do not have alike is an error of the thread that trains, at its
+ * next row or at its end: a rank that went on with its own values would write what no other rank has. */
 #include <stdlib.h>
 
 #include "coll/coll.h"
@@ -67,8 +68,9 @@ static uint64_t manners_hash(row_metric *const *list, size_t n) {
     return h.lo;
 }
 
-/* What each rank has in its row, as text that fits a message; where the names differ, all ranks tell the same. */
-enum { NAMES_BYTES = 480 };
+/* What each rank has in its row and where it logs it, as text that fits a message; where the names differ, all ranks
+ * tell the same. */
+enum { NAMES_BYTES = 960 };
 typedef struct rank_names {
     uint64_t hash, manners;
     char text[NAMES_BYTES];
@@ -106,8 +108,10 @@ static xt_status same_names(const log_job *j, row_metric *const *list, size_t n)
                *all = base_calloc((size_t)size, sizeof *all);
     if (!all) return status_oom((size_t)size * sizeof *all, "a log row");
     size_t at = 0;
+    char line[256];
     for (size_t i = 0; i < n && at < sizeof mine.text; i++)
-        at += (size_t)snprintf(mine.text + at, sizeof mine.text - at, "%s%s", at ? ", " : "", list[i]->name);
+        at += (size_t)snprintf(mine.text + at, sizeof mine.text - at, "%s\"%s\" (%s)", at ? ", " : "", list[i]->name,
+                               src_text(list[i]->src, line, sizeof line));
     xt_status s = coll_all_gather(lr.group, &mine, sizeof mine, all);
     for (int r = 1; !s && r < size; r++) {
         if (!other && all[r].hash != all[0].hash) other = r;
@@ -115,8 +119,8 @@ static xt_status same_names(const log_job *j, row_metric *const *list, size_t n)
     }
     if (!s && other)
         s = status_new(XT_FAILED_PRECONDITION, NULL,
-                       "ranks logged different names with sync_dist, at step %lld: rank 0 logged %s; rank %d logged "
-                       "%s. All ranks must log the same names",
+                       "ranks logged different names with sync_dist, at step %lld: rank 0 logged %s, rank %d logged "
+                       "%s; all ranks must log the same names",
                        (long long)j->row.step, *all[0].text ? all[0].text : "none", other,
                        *all[other].text ? all[other].text : "none");
     else if (!s && differs)
@@ -190,15 +194,9 @@ void log_ranks_combine(log_job *j) {
     xt_status s = !j->all_meet || env_get("XT_RENDEZVOUS") ? combine(j) : NULL;
     if (!s) return;
     lr.sync_failed = true;
-    if (j->all_meet) { /* the fit ends with it */
-        pthread_mutex_lock(&lr.lock);
-        lr.failure = s;
-        pthread_mutex_unlock(&lr.lock);
-    } else {
-        log_msg(XT_SEV_ERROR, "logging with sync_dist: %s; from here on each rank's own values are written",
-                status_message(s));
-        xt_status_free(s);
-    }
+    pthread_mutex_lock(&lr.lock);
+    lr.failure = s;
+    pthread_mutex_unlock(&lr.lock);
 }
 
 void log_ranks_take_failure(void) {

@@ -4,6 +4,7 @@
 
 #include <xtrain/metrics.h>
 
+#include "lazy/core/labels.h"
 #include "metrics/counted.h"
 #include "ops/ops.h"
 
@@ -21,6 +22,36 @@ xt_tensor metric_counted(const xt_src *src, xt_tensor labels, int64_t ignore_ind
     return xt_ne_at(src, xt_cast_at(src, labels, XT_I64), xt_full_at(src, (double)ignore_index, XT_I64, XT_DIMS_(0)));
 }
 
+bool metric_classes_fit(const xt_src *src, const char *what, xt_tensor labels, int64_t classes, int64_t ignore_index) {
+    lazy_begin(src);
+    return lazy_labels_fit(
+        &(lazy_classes){.what = what, .src = src_intern(src), .count = classes, .ignore = ignore_index},
+        lazy_value(labels));
+}
+
+bool metric_labels_fit(const xt_src *src, const char *what, xt_tensor out, xt_tensor labels, int64_t ignore_index) {
+    const ir_type *t = lazy_type(out), *l = lazy_type(labels);
+    ops_text st, sl;
+    if (!t || !l) return true; /* what is no tensor, or carries an error, is told by the first op over it */
+    bool rows = t->rank > 0 && l->rank == t->rank - 1;
+    for (uint32_t i = 0; rows && i < l->rank; i++) rows = l->dims[i] == t->dims[i];
+    if (rows && (ir_dtype_is_int(l->dtype) || l->dtype == XT_BOOL))
+        return metric_classes_fit(src, what, labels, t->dims[l->rank], ignore_index);
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                         "%s: out is %s and labels are %s: scores [...,classes] and one class number for each row of "
+                         "them, an integer, are expected%s",
+                         what, ops_shape(t, &st), ops_shape(l, &sl),
+                         !rows                         ? "; xt_reshape or xt_squeeze the labels"
+                         : ir_dtype_is_float(l->dtype) ? "; xt_cast the labels to XT_I64"
+                                                       : ""));
+    return false;
+}
+
+static xt_metric failed(const xt_src *src) {
+    xt_tensor t = lazy_failed_tensor(src);
+    return (xt_metric){t, t};
+}
+
 /* Those of the counted samples for which the flag holds, of all counted ones. */
 static xt_metric share_of(const xt_src *src, xt_tensor flags, xt_tensor counted) {
     return (xt_metric){.numerator = total(src, xt_logical_and_at(src, flags, counted)),
@@ -28,6 +59,7 @@ static xt_metric share_of(const xt_src *src, xt_tensor flags, xt_tensor counted)
 }
 
 xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o) {
+    if (!metric_labels_fit(src, "xt_accuracy", out, labels, o.ignore_index)) return failed(src);
     xt_no_grad_begin();
     xt_tensor hit = xt_eq_at(src, xt_argmax_at(src, out, -1), xt_cast_at(src, labels, XT_I64));
     xt_metric m = share_of(src, hit, metric_counted(src, labels, o.ignore_index));
@@ -38,6 +70,7 @@ xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_
 /* A label is among the k best when fewer than k classes are before it: those with a larger score and, as argmax has it,
  * those of a lower index with the same. */
 xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k, xt_metric_opts o) {
+    if (!metric_labels_fit(src, "xt_topk_accuracy", out, labels, o.ignore_index)) return failed(src);
     xt_no_grad_begin();
     xt_metric m = {.denominator = count_of(src, 1)};
     if (k < 1 || (xt_rank_of(out) == 2 && k > xt_dim(out, 1)))
@@ -93,7 +126,17 @@ static hits hits_of(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t 
     return (hits){total(src, xt_logical_and_at(src, predicted, actual)), total(src, predicted), total(src, actual)};
 }
 
+static bool class_fits(const xt_src *src, const char *what, xt_tensor out, xt_tensor labels, int64_t cls,
+                       int64_t ignore_index) {
+    if (!metric_labels_fit(src, what, out, labels, ignore_index)) return false;
+    if (cls >= 0 && cls < xt_dim(out, -1)) return true;
+    lazy_fail(status_new(XT_OUT_OF_RANGE, src, "%s: class %lld of out's %lld classes: they are 0 to %lld", what,
+                         (long long)cls, (long long)xt_dim(out, -1), (long long)xt_dim(out, -1) - 1));
+    return false;
+}
+
 xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
+    if (!class_fits(src, "xt_precision", out, labels, cls, o.ignore_index)) return failed(src);
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls, o);
     xt_no_grad_end_at(NULL);
@@ -101,6 +144,7 @@ xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, in
 }
 
 xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
+    if (!class_fits(src, "xt_recall", out, labels, cls, o.ignore_index)) return failed(src);
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls, o);
     xt_no_grad_end_at(NULL);
@@ -108,6 +152,7 @@ xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64
 }
 
 xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
+    if (!class_fits(src, "xt_f1", out, labels, cls, o.ignore_index)) return failed(src);
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls, o);
     xt_metric m = {xt_mul_scalar_at(src, h.both, 2), xt_add_at(src, h.predicted, h.actual)};

@@ -233,7 +233,22 @@ static int train(int rank, void *arg) {
         xt_master_printf("%g ", xt_trainer_metric(t, i == 0 ? "one_step" : i == 1 ? "two_step" : "three_step", true));
     return rc | xt_finish();
 }
-int main(int argc, char **argv) { return xt_launch(train, argv[argc - 1]); }
+/* A loop of its own, which logs the same: "-different", "-reductions". */
+static int plain(int rank, void *arg) {
+    mode = ((const char *)arg)[1];
+    xt_module *m = xt_module_new(line, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+    xt_log_every_n_steps(2);
+    xt_loader *l = xt_sample_loader(.batch = 4, .count = 20, .x = {XT_F32, {3}});
+    for (xt_batch b; xt_next(l, &b);) {
+        xt_backward(step(m, b, NULL));
+        xt_optimizer_step(o);
+    }
+    return rank < 0 ? 2 : xt_finish();
+}
+int main(int argc, char **argv) {
+    return xt_launch(*argv[argc - 1] == '-' ? plain : train, argv[argc - 1]);
+}
 C
 # shellcheck disable=SC2086
 cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/names.c" -o "$tmp/names" \
@@ -250,7 +265,8 @@ check "which are merged" \
 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" different >"$tmp/out" 2>&1
 check "ranks that log different names fail" [ $? = 1 ]
 check "with the names of both" \
-    grep -q 'different names with sync_dist, at step [0-9]*: rank 0 logged a; rank 1 logged b' "$tmp/out"
+    grep -qE 'different names with sync_dist, at step [0-9]*: rank 0 logged "a" \(.*c:[0-9]+\), rank 1 logged "b" ' \
+    "$tmp/out"
 XT_TIMEOUT=20 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" uneven >"$tmp/out" 2>&1
 check "ranks with epochs of different lengths fail" [ $? = 1 ]
 check "before the first step, with the length of each" \
@@ -270,5 +286,12 @@ lines=$(grep -n 'xt_log("red"' "$tmp/names.c" | cut -d: -f1 | paste -sd' ')
 check "with the lines of both" grep -q \
     "\"red\" with sync_dist.*rank 0 .*names.c:${lines% *} with XT_MEAN, rank 1 .*names.c:${lines#* } with XT_MAX" \
     "$tmp/out"
+for mistake in different reductions; do # a loop of one's own ends as a fit does
+    CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" -$mistake >"$tmp/out" 2>&1
+    check "a plain loop, $mistake: exit code 1" [ $? = 1 ]
+    check "with the lines of both" grep -qE 'with sync_dist.*rank 0.*names.c:[0-9]+.*rank 1.*names.c:[0-9]+' "$tmp/out"
+done
+CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" -same >"$tmp/out" 2>&1
+check "a plain loop that logs the same is none" [ $? = 0 ]
 check "no shared memory is left" [ -z "$(shm_names | grep -vxF "$shm_before")" ]
 finish
