@@ -108,6 +108,11 @@ struct xt_optimizer {
     bool replicated; /* ranks had equal values, or got those of rank 0, before the first step */
     int64_t bucket_bytes; /* of gradients averaged together; 0 = the default */
     int64_t check_every; /* steps between comparisons of the replicas; 0 = never */
+    struct { /* the note that this rank has left last, or compares (pace.c) */
+        int64_t number, step, batch, epoch; /* step: 0: none */
+        char key[64], line[256];
+        bool told;
+    } pace;
     optim_param *params;
     size_t n, cap;
     int *slots; /* a tensor's number in the module -> its place in params, or -1 */
@@ -206,6 +211,10 @@ void optim_offload_free(xt_optimizer *o);
 bool replicas_begin(const xt_src *src, const char *what, xt_optimizer *o);
 /* every check_every steps: an error when parameters of ranks differ */
 bool replicas_check(const xt_src *src, xt_optimizer *o);
+
+/* --- pace.c --- */
+/* before a step: says once that ranks step with different batches */
+void pace_check(const xt_src *src, xt_optimizer *o);
 
 /* --- counters.c --- */
 /* Counts this step for the active parameters. `skip`: i1 scalar, true = nothing is counted; or NULL. */

@@ -243,6 +243,7 @@ static void count_step(void *user) {
 static void poll_again(void *user) {
     schedule_poll(user);
     replicas_check(NULL, user);
+    pace_check(NULL, user);
 }
 
 /* s NULL: no loss scaler. */
@@ -267,6 +268,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
         gradients_free(&g);
         return;
     }
+    pace_check(src, o);
     xt_no_grad_begin();
     ir_builder *b = lazy_begin(src);
     ir_value *skip = NULL;

@@ -142,6 +142,26 @@ xt_status lazy_replicas_take(xt_tensor state, const char *name) {
     return e;
 }
 
+void lazy_ranks_note(const char *key, const char *text) {
+    coll_group *g;
+    xt_status s = coll_run_group(&g);
+    if (!s) s = coll_put(g, key, strlen(key), text, strlen(text));
+    xt_status_free(s); /* a lost rank is told where it is waited for */
+}
+
+bool lazy_ranks_look(const char *key, char *out, size_t n) {
+    coll_group *g;
+    char *text = NULL;
+    size_t got = 0;
+    xt_status s = coll_run_group(&g);
+    if (!s) s = coll_get(g, key, strlen(key), 0, &text, &got);
+    if (!s) snprintf(out, n, "%.*s", (int)got, text);
+    base_free(text);
+    bool there = !s;
+    xt_status_free(s);
+    return there;
+}
+
 bool lazy_state_own(xt_tensor state) {
     lazy_ctx *c = lazy_ctx_get();
     const lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
