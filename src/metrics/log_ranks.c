@@ -182,6 +182,10 @@ static xt_status combine(log_job *j) {
     if (!list) return status_oom(j->n * sizeof *list, "a log row");
     xt_status s = meet(j, list, n);
     if (!s) s = reduce(j, list, n);
+    char line[256];
+    if (s && status_code(s) == XT_ABORTED && n) /* it went without a row like this one */
+        s = status_context(s, "all ranks must log \"%s\" (%s) with sync_dist", list[0]->name,
+                           src_text(list[0]->src, line, sizeof line));
     base_free(list);
     return s;
 }

@@ -38,9 +38,9 @@ bool metric_labels_fit(const xt_src *src, const char *what, xt_tensor out, xt_te
     if (rows && (ir_dtype_is_int(l->dtype) || l->dtype == XT_BOOL))
         return metric_classes_fit(src, what, labels, t->dims[l->rank], ignore_index);
     lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
-                         "%s: out is %s and labels are %s: scores [...,classes] and one class number for each row of "
+                         "%s: out is %s and labels are %s%s: scores [...,classes] and one class number for each row of "
                          "them, an integer, are expected%s",
-                         what, ops_shape(t, &st), ops_shape(l, &sl),
+                         what, ops_shape(t, &st), xt_dtype_name(l->dtype), ops_shape(l, &sl),
                          !rows                         ? "; xt_reshape or xt_squeeze the labels"
                          : ir_dtype_is_float(l->dtype) ? "; xt_cast the labels to XT_I64"
                                                        : ""));

@@ -245,6 +245,91 @@ static void labels_the_device_makes(void **state) {
     xt_clear_error();
 }
 
+/* --- metrics over classes: of labels that are none, as the losses --- */
+typedef struct metric {
+    const char *name;
+    xt_metric (*make)(xt_tensor out, xt_tensor labels); /* out [2,3] */
+    int64_t ignored;
+} metric;
+#define METRIC(name, call)                                       \
+    static xt_metric m_##name(xt_tensor out, xt_tensor labels) { \
+        return HERE(call);                                       \
+    }
+METRIC(accuracy, xt_accuracy(out, labels))
+METRIC(topk, xt_topk_accuracy(out, labels, 2))
+METRIC(precision, xt_precision(out, labels, 1))
+METRIC(recall, xt_recall(out, labels, 0))
+METRIC(f1, xt_f1(out, labels, 2, .ignore_index = 7))
+METRIC(score, xt_class_score_at(XT_HERE, out, labels, XT_SCORE_F1, XT_MACRO, XT_OPTS(xt_metric_opts, )))
+METRIC(matrix, xt_confusion_matrix(out, labels))
+METRIC(auroc, xt_auroc(out, labels))
+METRIC(perplexity, xt_perplexity(out, labels))
+static const metric metrics[] = {{"xt_accuracy", m_accuracy, -100},
+                                 {"xt_topk_accuracy", m_topk, -100},
+                                 {"xt_precision", m_precision, -100},
+                                 {"xt_recall", m_recall, -100},
+                                 {"xt_f1", m_f1, 7},
+                                 {"xt_class_score", m_score, -100},
+                                 {"xt_confusion_matrix", m_matrix, -100},
+                                 {"xt_auroc", m_auroc, -100},
+                                 {"xt_cross_entropy", m_perplexity, -100}};
+
+static void expect_label(const metric *m, int64_t label) {
+    char here[64], wrong[64];
+    snprintf(here, sizeof here, "test_lazy_bounds.c:%d", line);
+    snprintf(wrong, sizeof wrong, "%s: label %lld", m->name, (long long)label);
+    expect(m->name, here);
+    expect(m->name, wrong);
+    expect(m->name, "is outside 0..2");
+    xt_clear_error();
+}
+
+static bool logged(const metric *m, xt_tensor labels) {
+    xt_log_metric(m->name, m->make(xt_softmax(xt_reshape(xt_arange(6, XT_F32), 2, 3), 1), labels));
+    return xt_mark_step();
+}
+
+static void labels_of_metrics(void **state) {
+    (void)state;
+    xt_log_every_n_steps(1000);
+    for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++) {
+        const metric *m = &metrics[k];
+        for (int64_t label = -1; label <= 3; label += 4) {
+            debug(NULL);
+            m->make(xt_zeros(XT_F32, 2, 3), index_of(label, 1)); /* where the host sees it, without the switch */
+            expect_label(m, label);
+            xt_mark_step();
+            xt_clear_error();
+            debug("bounds");
+            if (logged(m, computed(label, 1))) fail_msg("%s: %lld was taken", m->name, (long long)label);
+            expect_label(m, label);
+            xt_mark_step();
+            xt_clear_error();
+        }
+        if (!logged(m, computed(m->ignored, 2)) || !logged(m, index_of(0, m->ignored)))
+            fail_msg("%s: %s", m->name, xt_status_message(xt_error()));
+    }
+}
+
+/* A label a row: others were broadcast over each other's hits. */
+static void shapes_of_metrics(void **state) {
+    (void)state;
+    debug(NULL);
+    xt_tensor out = xt_zeros(XT_F32, 2, 3), labels = index_of(0, 1);
+    for (int k = 0; k < 5; k++) { /* those of any rank */
+        metrics[k].make(out, xt_reshape(labels, 2, 1));
+        expect(metrics[k].name, "labels are i64[2,1]");
+        expect(metrics[k].name, "xt_squeeze");
+        xt_clear_error();
+        metrics[k].make(out, xt_cast(labels, XT_F32));
+        expect(metrics[k].name, "xt_cast the labels to XT_I64");
+        xt_clear_error();
+    }
+    xt_precision(out, labels, 3);
+    expect("xt_precision", "class 3 of out's 3 classes");
+    xt_clear_error();
+}
+
 /* --- in loops and compiled functions --- */
 static void in_body(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *table) {
     carry[0] = xt_add(carry[0], HERE(xt_take(*(xt_tensor *)table, x[0])));
@@ -302,6 +387,8 @@ int main(void) {
         cmocka_unit_test_teardown(states_keep_their_values, nothing_left),
         cmocka_unit_test_teardown(tokens_of_a_loader, nothing_left),
         cmocka_unit_test_teardown(labels_the_device_makes, nothing_left),
+        cmocka_unit_test_teardown(labels_of_metrics, nothing_left),
+        cmocka_unit_test_teardown(shapes_of_metrics, nothing_left),
         cmocka_unit_test_teardown(in_loops, nothing_left),
         cmocka_unit_test_teardown(in_compiled_functions, nothing_left),
     };
