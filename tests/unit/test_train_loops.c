@@ -253,6 +253,30 @@ static void a_second_fit_goes_on(void **state) {
     assert_int_equal(steps, 0);
 }
 
+/* A run that resumes behind its end trains nothing, and has its weights all the same: as tensors that can be found,
+ * read and saved, and for a validation. */
+static void a_resumed_end_has_its_weights(void **state) {
+    (void)state;
+    float trained[8] = {0}, resumed[8] = {0};
+    xt_trainer *t = TRAINER(.max_epochs = 2);
+    assert_int_equal(fit(t, 4, 0), 0);
+    assert_null(xt_trainer_save(t, in_dir("end.ckpt")));
+    int n = xt_module_tensors(xt_trainer_module(t));
+    xt_tensor w = xt_module_tensor(xt_trainer_module(t), 0);
+    size_t bytes = (size_t)xt_numel(w) * sizeof *trained;
+    assert_true(n > 0 && bytes <= sizeof trained && xt_read(w, trained, bytes));
+    xt_finish();
+    t = TRAINER(.max_epochs = 2, .resume = in_dir("end.ckpt"));
+    assert_int_equal(fit(t, 4, 0), 0);
+    assert_int_equal(steps, 0);
+    assert_int_equal(xt_module_tensors(xt_trainer_module(t)), n);
+    assert_true(xt_read(xt_module_tensor(xt_trainer_module(t), 0), resumed, bytes));
+    assert_memory_equal(resumed, trained, bytes);
+    assert_null(xt_save(xt_trainer_module(t), in_dir("end.safetensors")));
+    assert_null(xt_error());
+    xt_finish();
+}
+
 static void time_and_smoke_runs_end(void **state) {
     (void)state;
     xt_trainer *t = TRAINER(.max_time = "0.02s");
@@ -476,6 +500,7 @@ int main(void) {
         T(a_validation_keeps_gradients),
         T(sanity_batches_leave_no_trace),
         T(a_second_fit_goes_on),
+        T(a_resumed_end_has_its_weights),
         T(lower_bounds_win),
         T(time_and_smoke_runs_end),
         T(mistakes_are_told_before_the_first_batch),
