@@ -42,12 +42,13 @@ static void compare(xt_optimizer *o) {
     o->pace.step = 0;
     if (epoch == o->pace.epoch && batch == o->pace.batch) return;
     o->pace.told = true;
-    log_msg(XT_SEV_WARNING,
-            "the ranks are out of step: optimizer step %lld is of batch %lld of epoch %lld on rank %d (%s) and of batch "
-            "%lld of epoch %lld on rank 0 (%s), and their gradients are averaged all the same; a step that one rank "
-            "leaves out must be left out on all (said once)",
-            step, (long long)o->pace.batch, (long long)o->pace.epoch, world_get()->rank, o->pace.line, batch, epoch,
-            *line == ' ' ? line + 1 : line);
+    log_msg(
+        XT_SEV_WARNING,
+        "the ranks are out of step: optimizer step %lld is of batch %lld of epoch %lld on rank %d (%s) and of batch "
+        "%lld of epoch %lld on rank 0 (%s), and their gradients are averaged all the same; a step that one rank "
+        "leaves out must be left out on all (said once)",
+        step, (long long)o->pace.batch, (long long)o->pace.epoch, world_get()->rank, o->pace.line, batch, epoch,
+        *line == ' ' ? line + 1 : line);
 }
 
 void pace_check(const xt_src *src, xt_optimizer *o) {
