@@ -83,8 +83,8 @@ typedef struct xt_task {
 #define XT_DEFAULTS_xt_trainer_opts(is)                                                                          \
     is(max_epochs, XT_UNSET) is(max_steps, -1) is(accumulate_grad_batches, 1) is(log_every_n_steps, 50)          \
         is(limit_train_batches, -1) is(limit_val_batches, -1) is(val_every_n_epochs, 1) is(seed, XT_SEED_OF_RUN) \
-            is(limit_test_batches, -1) is(limit_predict_batches, -1) is(progress_bar, XT_ON) is(logger, XT_ON)   \
-                is(checkpointing, XT_ON) is(model_summary, XT_ON)
+            is(limit_test_batches, -1) is(limit_predict_batches, -1) is(progress_bar, XT_DEFAULT)                \
+                is(logger, XT_DEFAULT) is(checkpointing, XT_DEFAULT) is(model_summary, XT_DEFAULT)
 XT_DEFAULTS_OF(xt_trainer_opts)
 typedef struct XT_OPTIONS_ xt_trainer_opts {
     size_t struct_size XT_SIZE(xt_trainer_opts);

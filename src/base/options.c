@@ -281,8 +281,8 @@ void options_help(const option_row *rows, size_t n, const void *defaults, str *o
             append_names(row, out);
         }
         double own = number_in(row, defaults);
-        if (row->kind != OPTION_STRING && row->kind != OPTION_SWITCH && !is_chosen(row, own) &&
-            (own != 0 || row->kind == OPTION_ENUM)) {
+        bool said = own != 0 && !(row->kind == OPTION_SWITCH && own == XT_DEFAULT);
+        if (row->kind != OPTION_STRING && !is_chosen(row, own) && (said || row->kind == OPTION_ENUM)) {
             str_append(out, " (default ");
             append_number(row, own, out);
             str_putc(out, ')');

@@ -241,6 +241,13 @@ static void settle_smoke_run(xt_trainer *t) {
                 (long long)t->o.fast_dev_run, t->o.fast_dev_run == 1 ? "" : "es");
 }
 
+/* What is on by itself unless the run is barebones. */
+static void settle_switches(xt_trainer *t) {
+    xt_switch *costs[] = {&t->o.logger, &t->o.checkpointing, &t->o.progress_bar, &t->o.model_summary};
+    for (size_t i = 0; i < BASE_COUNT(costs); i++)
+        if (*costs[i] == XT_DEFAULT) *costs[i] = t->o.barebones == XT_ON ? XT_OFF : XT_ON;
+}
+
 /* What costs is off; what was asked for expressly is a contradiction. */
 static xt_status settle_barebones(xt_trainer *t) {
     const struct {
@@ -263,7 +270,6 @@ static xt_status settle_barebones(xt_trainer *t) {
             return status_new(XT_INVALID_ARGUMENT, NULL,
                               "barebones switches off what costs time, but %s is asked for; give one of them",
                               costs[i].name);
-    t->o.logger = t->o.checkpointing = t->o.progress_bar = t->o.model_summary = XT_OFF;
     return NULL;
 }
 
@@ -271,6 +277,7 @@ xt_status train_settle(xt_trainer *t) {
     if (t->problem) return status_clone(t->problem);
     t->o = t->given;
     XT_TRY(settle_barebones(t));
+    settle_switches(t);
     bool steps_given = t->o.log_every_n_steps != TRAIN_DEFAULTS->log_every_n_steps;
     XT_TRY(options_check(train_option_rows, train_option_count, &t->o, TRAIN_DEFAULTS, "xt_trainer_new"));
     if (steps_given && t->o.log_every_n_batches)
