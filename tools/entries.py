@@ -44,6 +44,7 @@ class Function:
                 part += c
         self.parameters = [Parameter(p) for p in parts if p.strip() not in ("void", "...", "")]
         self.shown = re.sub(r"_(at|opt|opt_at)$", "", self.name)
+        self.source = any(p.name == "src" for p in self.parameters)
 
     def count_of(self, at):
         """The parameter beside this one that says how many there are; a text or one number has none."""
@@ -87,6 +88,28 @@ def read_functions(folder):
             declared.shown = shown.get(declared.name, declared.shown)
             if declared.name not in [f.name for f in out]:
                 out.append(declared)
+    return out
+
+
+def read_options(folder):
+    """{struct of options: [(type, field)]}"""
+    out = {}
+    for header in sorted(pathlib.Path(folder).glob("*.h")):
+        text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
+        for name, body in re.findall(r"typedef struct (xt_\w+_opts) \{(.*?)\} xt_\w+_opts;", text, flags=re.S):
+            body = re.sub(r"XT_(IS|SIZE)\([^)]*\)", "", body)
+            fields = re.findall(r"^\s*(double|float|int64_t|int)\s+(\w+(?:\s*,\s*\w+)*)\s*;", body, flags=re.M)
+            out[name] = [(t, f.strip()) for t, names in fields for f in names.split(",")]
+    return out
+
+
+def numbers(function, options):
+    """The fractions, and the labels that are left out, that a function takes."""
+    out = [p.name for p in function.parameters if re.match(r"(double|float) \w+$", p.text)]
+    for p in function.parameters:
+        for kind, field in options.get(p.text.split(" ")[0], []) if p.options else []:
+            if kind in ("double", "float") or field == "ignore_index":
+                out.append(field)
     return out
 
 
@@ -162,7 +185,13 @@ def has_entry(function, exceptions, kinds):
         sys.exit(f"{function.name}: an entry cannot hand on '...'; give it its checks by hand and a 'plain' line")
     makes = re.match(r"xt_(\w+) \*$", function.returns)
     return (bool(checks(function, exceptions, kinds)) or any(p.options for p in function.parameters) or
-            bool(makes and makes.group(1) in kinds) or function.returns == "xt_status")
+            bool(makes and makes.group(1) in kinds) or function.returns == "xt_status" or
+            begins_iterations(function, exceptions))
+
+
+def begins_iterations(function, exceptions):
+    """A loop without step boundaries may begin its iterations with this call (src/lazy/step/iteration.c)."""
+    return function.source and not function.variadic and function.name not in exceptions.ends
 
 
 def leave(function, exceptions, status):
@@ -183,7 +212,7 @@ def leave(function, exceptions, status):
 def entry(function, exceptions, kinds):
     text = ", ".join(p.text for p in function.parameters) or "void"
     names = ", ".join(p.name for p in function.parameters)
-    source = "src" if any(p.name == "src" for p in function.parameters) else "NULL"
+    source = "src" if function.source else "NULL"
     space = "" if function.returns.endswith("*") else " "
     lines = [f"XT_API {function.returns}{space}checked_{function.name}({text}) __asm__(\"{function.name}\");",
              f"{function.returns}{space}checked_{function.name}({text}) {{"]
@@ -195,8 +224,10 @@ def entry(function, exceptions, kinds):
                   f"    ({function.name})({p.name});", "    handle_frees_from(before);", "}"]
         return "\n".join(lines)
     found = checks(function, exceptions, kinds)
-    lines.append(call)
-    if not any(fnmatch.fnmatchcase(function.name, f) for f in exceptions.always):
+    looks = bool(found or any(p.options for p in function.parameters) or not begins_iterations(function, exceptions))
+    if looks:
+        lines.append(call)
+    if looks and not any(fnmatch.fnmatchcase(function.name, f) for f in exceptions.always):
         found.insert(0, ("lazy_refuses && (refused = api_refused(call)) != NULL", "refused"))
     if any(s == "refused" for _, s in found):
         lines.append("    xt_status refused;")
@@ -207,6 +238,9 @@ def entry(function, exceptions, kinds):
         if function.name in exceptions.steps and status != "refused":
             out = f"{{ lazy_end_if_unseen(\"{function.shown}\", {source}); {out} }}"
         lines.append(f"    if (__builtin_expect({condition}, false)) {out}")
+    if begins_iterations(function, exceptions):
+        lines.append("    if (__builtin_expect(atomic_load_explicit(&lazy_calls_watched, memory_order_relaxed), false))"
+                     f"\n        lazy_call_begins(\"{function.shown}\", src);")
     result = f"({function.name})({names})"
     if function.returns == "xt_status": # the program's, which is to look at it
         result = f"api_given(call, {result})"
@@ -228,12 +262,14 @@ def main():
         print('#line 1 "src/api/entries.c"\n/* Written by tools/entries.py. */')
         for header in sorted({f.header for f in functions}):
             print(f"#include <xtrain/{header}>")
-        print('#include "api/entry.h"\n#include "lazy/lazy.h"')
+        print('#include <stdatomic.h>\n#include "api/entry.h"\n#include "lazy/lazy.h"')
         for f in entered:
             print("\n" + entry(f, exceptions, kinds))
     else:
+        options = read_options(headers)
         print(json.dumps([{
-            "name": f.name, "header": f.header, "returns": f.returns, "variadic": f.variadic, "frees": frees(f, kinds),
+            "name": f.name, "source": f.source, "numbers": numbers(f, options),
+            "header": f.header, "returns": f.returns, "variadic": f.variadic, "frees": frees(f, kinds),
             "parameters": [{
                 "name": p.name, "text": p.text, "pointer": p.pointer, "function": p.function, "list": p.list,
                 "kind": p.kind if p.kind in kinds else None, "null": exceptions.may_be_null(f.name, p.name),

@@ -5,12 +5,12 @@
  * {0} is "none".
  *
  * In a loop without xt_next and xt_mark_step, forward, xt_backward, xt_optimizer_step, the step ends by itself: from
- * the third iteration on at the first xt_forward behind the iteration's last update (XT_DEBUG=compile says so). More
- * than an xt_mark_step there leaves alive: what was made behind that update, the losses of the iteration, data from
- * before the loop and data that each iteration reads, and what iterations hand on to the next; xt_keep makes anything
- * else outlive the iteration. An optimizer that is stepped twice between boundaries makes two steps for that reason.
- * Not so where gradients flow back from one iteration into the one before, in the Trainer, and in evaluation (no
- * gradients).
+ * the third iteration on at its first call, so that what an iteration computes, assigns and logs behind its last update
+ * is of its own step (XT_DEBUG=compile names the calls). More than an xt_mark_step there leaves alive: what was made
+ * behind that update, the losses of the iteration, data from before the loop and data that each iteration reads, and
+ * what iterations hand on to the next; xt_keep makes anything else outlive the iteration. An optimizer that is stepped
+ * twice between boundaries makes two steps for that reason. Not so where gradients flow back from one iteration into
+ * the one before, in the Trainer, and in evaluation (no gradients, or xt_eval behind the update).
  *
  * Errors travel: an op on wrong shapes gives an error tensor that remembers op, shapes and line; everything fed by it
  * does nothing; the first one is the pending error of the thread, and the step is dropped: states keep their values,

@@ -12,6 +12,8 @@
 #ifndef XT_SRC_LAZY_H
 #define XT_SRC_LAZY_H
 
+#include <stdatomic.h>
+
 #include <xtrain/diag.h>
 #include <xtrain/tensor.h>
 
@@ -196,6 +198,10 @@ xt_tensor lazy_carry(const xt_src *src, lazy_role role, ir_value *v, xt_tensor o
  * is a state, whose buffer the next step may update in place. Nothing is recorded. */
 xt_tensor lazy_share(const xt_src *src, xt_tensor t);
 bool lazy_is_kept(xt_tensor t); /* by xt_keep, and no state */
+/* Handles that a part of the library has made for itself are given back behind its work: those made since. */
+size_t lazy_tensors_made(void);
+void lazy_tensors_drop(size_t made);
+int lazy_updates_recorded(void); /* optimizer steps in the step being recorded */
 /* A tensor over a buffer that is on the device already (loader batches); takes the reference over. Dies at the
  * next boundary. */
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *b);
@@ -333,12 +339,19 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src);
 typedef struct lazy_updater { /* of an optimizer */
     int64_t step; /* in which it stepped last; -1: never */
     src_id at; /* and where */
-    bool ends_iteration; /* the next xt_forward ends the step */
+    size_t n_slots, n_calls; /* step slots and calls that were noted by then */
+    bool ends_iteration; /* the next iteration's first call ends the step */
 } lazy_updater;
 bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u);
 void lazy_update_end(const xt_src *src, lazy_updater *u);
 void lazy_updater_forget(const lazy_updater *u); /* before it dies */
-void lazy_forward_begins(const xt_src *src); /* of a module that no other one's forward calls */
+/* A call of a module by the program itself: true, and then lazy_forward_ends follows it. */
+bool lazy_forward_begins(const xt_src *src);
+void lazy_forward_ends(void);
+extern atomic_bool lazy_calls_watched; /* some loop ends its steps so: entries tell of each call before it begins */
+void lazy_call_begins(const char *what, const xt_src *src);
+/* Of a function that makes no tensor, but may be an iteration's first: its number among the step's noted calls. */
+size_t lazy_call_noted(const xt_src *src);
 bool lazy_trace_is_empty(void); /* nothing is recorded or asked for, and a boundary may come */
 void lazy_end_build(const xt_src *src); /* ends a step that only parameters were made in, which does not count as one */
 /* More programs of the step being recorded, each run after the one before: at the boundary record(user) records the
@@ -391,6 +404,9 @@ typedef struct lazy_observer {
     void (*before)(void *user, lazy_cause cause);
     void (*after)(void *user, lazy_cause cause, int64_t step, bool ok);
     void *user;
+    /* The noted calls before number `calls` (lazy_call_noted) are of an iteration that is over, though its step goes
+     * on. */
+    void (*came_round)(void *user, size_t calls);
     void (*pass_ended)(void *user, const void *loader); /* it has no more batches; the last one's boundary has been */
 } lazy_observer;
 void lazy_observe(const lazy_observer *o);

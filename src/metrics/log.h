@@ -19,9 +19,12 @@
 typedef enum log_column {
     LOG_EPOCH_SUM, /* of value * weight, since the epoch began */
     LOG_EPOCH_WEIGHT,
-    LOG_LEAST, /* since the epoch began, of metrics that ask for it; empty: infinity */
+    /* Empty: infinity, -infinity. Of XT_MIN the least since the epoch began, and in the other column the window's; of
+     * XT_MAX the most, and in the other column the window's. */
+    LOG_LEAST,
     LOG_MOST,
-    LOG_WINDOW_SUM, /* of value * weight, in the newest window in which the metric was logged */
+    /* Of value * weight, in the newest window in which the metric was logged; of XT_LAST of the newest value alone */
+    LOG_WINDOW_SUM,
     LOG_WINDOW_WEIGHT,
     /* that window's number, from 1 on again after LOG_STAMPS of them, which f32 counts exactly; 0: none */
     LOG_STAMP,

@@ -23,6 +23,9 @@ typedef struct log_metric {
 typedef enum log_weigh { LOG_WEIGH_CONSTANT, LOG_WEIGH_TENSOR, LOG_WEIGH_NUMBER, LOG_WEIGH_SAMPLES } log_weigh;
 typedef struct log_pending { /* a value logged in the step being recorded */
     int metric;
+    src_id line; /* of the call */
+    int64_t updates; /* the program's optimizer steps by then */
+    size_t call; /* lazy_call_noted */
     xt_tensor value, weight; /* value: [count], or one element; weight one element, none: weight_value */
     double number, weight_value;
     /* `number` is the value; both enter the step at its end, so that the numbers of other ops do not move with an `if`
@@ -44,6 +47,7 @@ typedef struct log_set { /* one stage */
     double behind_window; /* the stamp of the newest step's */
     bool behind_due, behind_recorded; /* the step being ended is to add them; has them */
     ir_value *before; /* the state's value before them */
+    bool within; /* the step being recorded has changed the state already */
     double began; /* see epoch_of */
     xt_tensor state; /* [rows, LOG_COLUMNS] */
     int64_t rows, used; /* there are; taken by the metrics */
@@ -150,6 +154,10 @@ void log_plain_before(log_engine *e); /* a boundary, and log_record_step after i
 void log_plain_after(log_engine *e, bool call);
 void log_plain_pass_ended(log_engine *e, const void *loader);
 void log_plain_last_rows(log_engine *e);
+/* What is pending in the set is of an iteration that is over, though its step is not: `updates`, see log_pending. */
+void log_plain_round(log_engine *e, log_set *set, int64_t updates);
+/* The same of what was logged before the noted call number `calls`, just before an optimizer steps again. */
+void log_plain_came_round(log_engine *e, size_t calls);
 
 /* log_record.c: what was noted for the step in one stage is of another one, with that one's defaults. */
 void log_pending_move(log_engine *e, log_stage from, log_stage to);
@@ -171,6 +179,8 @@ xt_status log_held_restore(log_set *set, int metric, log_weigh weigh, bool is_nu
 
 /* log_step.c */
 void log_record_step(log_engine *e); /* before a boundary */
+void log_record_round(log_set *set,
+                      size_t n); /* the first n of what is pending are added within the step, which goes on */
 
 /* The parts of that, for log_behind.c: */
 struct log_step;

@@ -72,7 +72,48 @@ void log_plain_before(log_engine *e) {
     end_call(e);
 }
 
+/* A loop whose step goes on: a row that is due has the state's value as it is now. */
+void log_plain_round(log_engine *e, log_set *set, int64_t updates) {
+    int64_t now = counter_get(COUNTER_optimizer_steps);
+    begin_loop(e);
+    log_record_round(set, set->n_pending);
+    if (set != &e->sets[LOG_TRAIN]) {
+        set->window_begins = true;
+        return;
+    }
+    if (updates == now) return;
+    /* logged behind the update of its iteration, or before it */
+    e->seen_steps = updates > e->seen_steps ? updates : now;
+    end_window(e, e->seen_steps);
+}
+
+/* Those before call number `calls` first; how many they are. */
+static size_t earlier_first(log_set *set, size_t calls) {
+    size_t n = 0;
+    for (size_t i = 0; i < set->n_pending; i++) {
+        if (set->pending[i].call >= calls) continue;
+        log_pending p = set->pending[i];
+        set->pending[i] = set->pending[n];
+        set->pending[n++] = p;
+    }
+    return n;
+}
+
+void log_plain_came_round(log_engine *e, size_t calls) {
+    if (lazy_pending()) return;
+    begin_loop(e);
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) {
+        size_t n = e->sets[s].holds ? 0 : earlier_first(&e->sets[s], calls);
+        if (n) log_record_round(&e->sets[s], n);
+    }
+    e->seen_steps = counter_get(COUNTER_optimizer_steps);
+    end_window(e, e->seen_steps);
+    if (e->sets[LOG_VALIDATE].pass_over) end_pass(e, LOG_VALIDATE);
+}
+
 void log_plain_after(log_engine *e, bool call) {
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) e->sets[s].within = false;
+    e->sets[LOG_VALIDATE].window_begins = true; /* a step of a validation is a batch */
     e->sets[LOG_TRAIN].behind_recorded = false;
     if (e->open_steps) end_window(e, e->open_steps);
     int64_t steps = counter_get(COUNTER_optimizer_steps);

@@ -155,8 +155,9 @@ static xt_status reduce(const log_job *j, row_metric *const *list, size_t n_list
             const float *c = j->data + (list[i]->at + r) * LOG_COLUMNS;
             float part[4] = {c[LOG_EPOCH_SUM], c[LOG_EPOCH_WEIGHT], c[LOG_WINDOW_SUM], c[LOG_WINDOW_WEIGHT]};
             memcpy(sum + 4 * k, part, sizeof part);
-            lo[k] = c[LOG_LEAST];
-            hi[k++] = c[LOG_MOST];
+            /* the column that has the window's (log.h) is of the other kind */
+            lo[k] = list[i]->reduce == XT_MAX ? -c[LOG_LEAST] : c[LOG_LEAST];
+            hi[k++] = list[i]->reduce == XT_MIN ? -c[LOG_MOST] : c[LOG_MOST];
         }
     xt_status s = coll_all_reduce(lr.group, COLL_SUM, XT_F32, sum, n * 4);
     if (!s) s = coll_all_reduce(lr.group, COLL_MIN, XT_F32, lo, n);
@@ -169,8 +170,9 @@ static xt_status reduce(const log_job *j, row_metric *const *list, size_t n_list
             c[LOG_EPOCH_WEIGHT] = sum[4 * k + 1];
             c[LOG_WINDOW_SUM] = sum[4 * k + 2];
             c[LOG_WINDOW_WEIGHT] = sum[4 * k + 3];
-            c[LOG_LEAST] = lo[k];
-            c[LOG_MOST] = hi[k++];
+            c[LOG_LEAST] = list[i]->reduce == XT_MAX ? -lo[k] : lo[k];
+            c[LOG_MOST] = list[i]->reduce == XT_MIN ? -hi[k] : hi[k];
+            k++;
         }
     base_free(sum);
     return s;

@@ -152,6 +152,23 @@ static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o)
     return !s;
 }
 
+/* The name has a value in this step already. In a loop of the program's own that is the next iteration's where an
+ * update or the line shows that the loop has come round, and both count. Else it is logged twice, and the later one
+ * wins. */
+static void make_way(log_engine *e, log_set *set, int which, const xt_src *src) {
+    size_t i = 0;
+    while (i < set->n_pending && set->pending[i].metric != which) i++;
+    if (i == set->n_pending) return;
+    const log_pending *p = &set->pending[i];
+    bool updated = p->updates != counter_get(COUNTER_optimizer_steps), again = p->line == src_intern(src);
+    if (!e->manual && !lazy_tracing() && !set->holds && (updated || again)) {
+        log_plain_round(e, set, p->updates);
+        return;
+    }
+    log_pending_drop(&set->pending[i]);
+    set->pending[i] = set->pending[--set->n_pending];
+}
+
 static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     if (lazy_refuse_in_loop(src, "logging")) return;
     log_engine *e = log_engine_get();
@@ -180,13 +197,12 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     m->given = given;
     log_set *set = &e->sets[e->stage];
     int which = (int)(m - set->metrics);
-    for (size_t i = 0; i < set->n_pending; i++)
-        if (set->pending[i].metric == which) { /* twice in one step: as two samples of the mean, the later one wins */
-            log_pending_drop(&set->pending[i]);
-            set->pending[i] = set->pending[--set->n_pending];
-            break;
-        }
+    make_way(e, set, which, src);
+    size_t call = e->manual ? SIZE_MAX : lazy_call_noted(src);
     log_pending p = {.metric = which,
+                     .line = src_intern(src),
+                     .updates = counter_get(COUNTER_optimizer_steps),
+                     .call = call,
                      .value = v.value,
                      .weight = v.weight,
                      .number = v.number,

@@ -5,6 +5,26 @@
 
 enum { LEAST_ROWS = 32, SPARE_ROWS = 16 };
 
+static void new_state(log_set *set, const xt_src *src, int64_t rows, const float *init) {
+    int64_t dims[2] = {rows, LOG_COLUMNS};
+    set->state = lazy_state_new(src, LAZY_LOG, "log accumulators", XT_F32, 2, dims, init);
+    set->rows = rows;
+}
+
+/* The old rows are values of the step being recorded, and the new ones come behind them there. Takes init over. */
+static bool grow_within(log_set *set, const xt_src *src, int64_t rows, float *init) {
+    lazy_begin(src);
+    ir_value *old = lazy_value(set->state);
+    int64_t more[2] = {rows - set->rows, LOG_COLUMNS};
+    xt_drop_at(src, set->state);
+    ir_builder *b = lazy_begin(src);
+    ir_value *parts[2] = {old, ir_constant(b, ir_tensor(XT_F32, 2, more), init)};
+    new_state(set, src, rows, init);
+    base_free(init);
+    if (!lazy_is_error(set->state)) lazy_assign(set->state, lazy_wrap(ir_concatenate(b, 2, parts, 0), "xt_log"));
+    return !lazy_is_error(set->state);
+}
+
 /* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held, and
  * new programs for all steps that log: so there is some to spare from the beginning. */
 static bool make_room(log_set *set, const xt_src *src) {
@@ -14,13 +34,13 @@ static bool make_room(log_set *set, const xt_src *src) {
     if (rows == set->rows) return true;
     float *init = log_empty_rows(rows);
     if (!init) return false;
+    if (set->within && !grow_within(set, src, rows, init)) return false;
+    if (set->within) return true;
     xt_status lost =
         set->rows ? lazy_state_read(set->state, init, (size_t)set->rows * LOG_COLUMNS * sizeof *init) : NULL;
     if (lost) lazy_fail(lost);
     if (set->state.slot) xt_drop_at(src, set->state);
-    int64_t dims[2] = {rows, LOG_COLUMNS};
-    set->state = lazy_state_new(src, LAZY_LOG, "log accumulators", XT_F32, 2, dims, init);
-    set->rows = rows;
+    new_state(set, src, rows, init);
     base_free(init);
     return !lazy_is_error(set->state);
 }
@@ -163,6 +183,38 @@ static void forget_recorded(void *user) {
     set->before = NULL;
 }
 
+/* The update with the first n of what is pending. */
+static void record_pending(log_set *set, const xt_src *src, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const xt_src *line = src_get(set->metrics[set->pending[i].metric].src);
+        lazy_note_requester(line, "xt_log");
+        if (lazy_tracing()) set->metrics[set->pending[i].metric].within_call = true;
+        enter_numbers(line, &set->pending[i]);
+    }
+    xt_no_grad_begin();
+    lazy_path_push("log");
+    xt_tensor epoch = lazy_scalar_from(src, XT_F32, epoch_of, set);
+    record_update(set, src, &(log_step){.list = set->pending, .n = n}, epoch);
+    lazy_path_pop();
+    xt_no_grad_end_at(NULL);
+}
+
+void log_record_round(log_set *set, size_t n) {
+    const xt_src *src = src_get(set->metrics[set->pending[0].metric].src);
+    size_t made = lazy_tensors_made();
+    if (!lazy_pending() && make_room(set, src)) {
+        lazy_optional_apart();
+        record_pending(set, src, n);
+        recorded(set);
+        set->within = true;
+    }
+    for (size_t i = 0; i < n; i++) log_pending_drop(&set->pending[i]);
+    memmove(set->pending, set->pending + n, (set->n_pending - n) * sizeof *set->pending);
+    set->n_pending -= n;
+    set->before = NULL;
+    lazy_tensors_drop(made);
+}
+
 void log_record_step(log_engine *e) {
     e->asked = 0;
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
@@ -177,18 +229,7 @@ void log_record_step(log_engine *e) {
         }
         lazy_optional_begin(&(lazy_optional_owner){count_options, list_options, record_options, state_of_options,
                                                    forget_recorded, set});
-        for (size_t i = 0; i < set->n_pending; i++) {
-            const xt_src *line = src_get(set->metrics[set->pending[i].metric].src);
-            lazy_note_requester(line, "xt_log");
-            if (lazy_tracing()) set->metrics[set->pending[i].metric].within_call = true;
-            enter_numbers(line, &set->pending[i]);
-        }
-        xt_no_grad_begin();
-        lazy_path_push("log");
-        xt_tensor epoch = lazy_scalar_from(src, XT_F32, epoch_of, set);
-        record_update(set, src, &(log_step){.list = set->pending, .n = set->n_pending}, epoch);
-        lazy_path_pop();
-        xt_no_grad_end_at(NULL);
+        record_pending(set, src, set->n_pending);
         set->n_recorded = set->n_pending;
         set->n_pending = 0;
         recorded(set);

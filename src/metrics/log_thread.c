@@ -22,6 +22,12 @@ static void after(void *user, lazy_cause cause, int64_t step, bool ok) {
     if (e && !e->manual && ok) log_plain_after(e, cause == LAZY_CALL);
 }
 
+static void came_round(void *user, size_t calls) {
+    (void)user;
+    log_engine *e = log_engine_peek();
+    if (e && !e->manual) log_plain_came_round(e, calls);
+}
+
 static void pass_ended(void *user, const void *loader) {
     (void)user;
     log_engine *e = log_engine_peek();
@@ -70,7 +76,8 @@ static void observe_boundaries(void) {
     static atomic_bool done;
     lazy_at_finish(finish, NULL);
     if (atomic_exchange(&done, true)) return;
-    lazy_observe(&(lazy_observer){.before = before, .after = after, .pass_ended = pass_ended});
+    lazy_observe(
+        &(lazy_observer){.before = before, .after = after, .came_round = came_round, .pass_ended = pass_ended});
     lazy_at_thread_end(thread_ends);
 }
 
@@ -80,6 +87,7 @@ log_engine *log_engine_get(void) {
     e = base_calloc(1, sizeof *e);
     if (!e) return NULL;
     e->every = 50;
+    e->seen_steps = counter_get(COUNTER_optimizer_steps) - lazy_updates_recorded();
     for (int s = 0; s < LOG_STAGE_COUNT; s++) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
     lazy_own(e, engine_free);
     log_engine_set(e);

@@ -104,23 +104,29 @@ static bool logs_extreme(const log_metric *m) {
     return m->o.reduce == XT_MIN || m->o.reduce == XT_MAX;
 }
 
-/* Smallest and largest values, where the step logs a metric that asks for them. on: NULL, or where it logs at all. */
-static ir_value *with_extremes(ir_builder *b, const log_set *set, const log_step *l, int64_t rows, ir_value *old,
+/* Smallest and largest values, of the epoch and of the window, where the step logs a metric that asks for them. now:
+ * its values; range: of an epoch's columns, the least as value and the most as weight. on: NULL, or where it logs at
+ * all. */
+static ir_value *with_extremes(ir_builder *b, const log_set *set, const log_step *l, ir_value *old, ir_value *now,
                                const lists *range, ir_value *on, ir_value *sums) {
-    bool *least = base_calloc(2 * (size_t)rows * LOG_COLUMNS, sizeof *least),
-         *most = least ? least + rows * LOG_COLUMNS : NULL;
+    size_t all = (size_t)set->rows * LOG_COLUMNS;
+    bool *least = base_calloc(3 * all, sizeof *least), *most = least ? least + all : NULL,
+         *epoch = least ? most + all : NULL;
     if (!least) return NULL;
     for (size_t i = 0; i < l->n; i++) {
         const log_metric *m = &set->metrics[l->list[i].metric];
+        bool *of = m->o.reduce == XT_MIN ? least : most;
         for (int64_t at = m->at * LOG_COLUMNS; logs_extreme(m) && at < (m->at + m->count) * LOG_COLUMNS;
              at += LOG_COLUMNS)
-            least[at + LOG_LEAST] = most[at + LOG_MOST] = true;
+            of[at + LOG_LEAST] = of[at + LOG_MOST] = epoch[at + (of == least ? LOG_LEAST : LOG_MOST)] = true;
     }
     const ir_type *flags = ir_with_dtype(old->type, XT_BOOL);
-    ir_value *low = ir_constant(b, flags, least), *high = ir_constant(b, flags, most);
+    ir_value *low = ir_constant(b, flags, least), *high = ir_constant(b, flags, most),
+             *of_epoch = ir_constant(b, flags, epoch);
     if (on) low = ir_and(b, low, on), high = ir_and(b, high, on);
-    ir_value *out = ir_select(b, low, ir_minimum(b, old, range->value),
-                              ir_select(b, high, ir_maximum(b, old, range->weight), sums));
+    ir_value *down = l->range ? ir_select(b, of_epoch, range->value, now) : now,
+             *up = l->range ? ir_select(b, of_epoch, range->weight, now) : now;
+    ir_value *out = ir_select(b, low, ir_minimum(b, old, down), ir_select(b, high, ir_maximum(b, old, up), sums));
     base_free(least);
     return out;
 }
@@ -129,13 +135,15 @@ static ir_value *with_extremes(ir_builder *b, const log_set *set, const log_step
 typedef struct masks {
     bool *gain, *sum; /* columns that add up; of them, those that add value * weight and not weight alone */
     bool *window, *stamp; /* of what the step logs: the columns of the window, and its number */
+    bool *newest; /* of the window's columns, those that have the newest value alone */
+    bool newest_any, extremes; /* some of what the step logs is XT_LAST; is XT_MIN or XT_MAX */
 } masks;
 
 static bool masks_make(const log_set *set, const log_step *l, int64_t rows, masks *m) {
     size_t all = (size_t)rows * LOG_COLUMNS;
-    bool *room = base_calloc(4 * all, sizeof *room);
+    bool *room = base_calloc(5 * all, sizeof *room);
     if (!room) return false;
-    *m = (masks){room, room + all, room + 2 * all, room + 3 * all};
+    *m = (masks){room, room + all, room + 2 * all, room + 3 * all, room + 4 * all, false, false};
     for (size_t at = 0; at < all; at += LOG_COLUMNS) {
         m->gain[at + LOG_EPOCH_SUM] = m->gain[at + LOG_EPOCH_WEIGHT] = m->gain[at + LOG_WINDOW_SUM] =
             m->gain[at + LOG_WINDOW_WEIGHT] = true;
@@ -143,8 +151,14 @@ static bool masks_make(const log_set *set, const log_step *l, int64_t rows, mask
     }
     for (size_t i = 0; i < l->n; i++) {
         const log_metric *of = &set->metrics[l->list[i].metric];
-        for (int64_t at = of->at * LOG_COLUMNS; at < (of->at + of->count) * LOG_COLUMNS; at += LOG_COLUMNS)
+        for (int64_t at = of->at * LOG_COLUMNS; at < (of->at + of->count) * LOG_COLUMNS; at += LOG_COLUMNS) {
             m->window[at + LOG_WINDOW_SUM] = m->window[at + LOG_WINDOW_WEIGHT] = m->stamp[at + LOG_STAMP] = true;
+            m->extremes = m->extremes || logs_extreme(of);
+            if (of->o.reduce == XT_MIN) m->window[at + LOG_MOST] = true;
+            if (of->o.reduce == XT_MAX) m->window[at + LOG_LEAST] = true;
+            if (of->o.reduce != XT_LAST) continue;
+            m->newest[at + LOG_WINDOW_SUM] = m->newest[at + LOG_WINDOW_WEIGHT] = m->newest_any = true;
+        }
     }
     return true;
 }
@@ -161,8 +175,14 @@ static ir_value *begun(ir_builder *b, ir_value *state, const masks *m, ir_value 
     ir_value *old = ir_select(b, over, ir_constant(b, t, empty), state);
     ir_value *stamps = across(b, ir_reshape(b, ir_slice(b, state, begin, end, NULL), 1, &rows), t);
     ir_value *other = ir_and(b, ir_compare(b, IR_NE, stamps, window), ir_constant(b, flags, m->window));
+    if (m->newest_any) other = ir_or(b, other, ir_constant(b, flags, m->newest));
+    for (int64_t r = 0; r < rows; r++) { /* the window's extremes are in the column of the other kind */
+        float *c = empty + r * LOG_COLUMNS;
+        c[LOG_LEAST] = -INFINITY, c[LOG_MOST] = INFINITY;
+    }
+    ir_value *none = m->extremes ? ir_constant(b, t, empty) : ir_splat(b, t, 0);
     base_free(empty);
-    return ir_select(b, on ? ir_and(b, other, on) : other, ir_splat(b, t, 0), old);
+    return ir_select(b, on ? ir_and(b, other, on) : other, none, old);
 }
 
 /* Another list of the step's metrics, across the state. */
@@ -194,7 +214,7 @@ ir_value *log_updated(ir_builder *b, const log_set *set, const log_step *l, ir_v
                       const log_beginning *begins) {
     int64_t rows = set->rows;
     lists in = {NULL, NULL, NULL};
-    masks m = {NULL, NULL, NULL, NULL};
+    masks m = {.gain = NULL};
     const ir_type *t = state->type, *flags = ir_with_dtype(t, XT_BOOL);
     ir_value *next = NULL, *old = NULL, *on = NULL;
     if (begins->epoch && begins->window && masks_make(set, l, rows, &m) && gather(b, set, l, rows, &in)) {
@@ -214,9 +234,7 @@ ir_value *log_updated(ir_builder *b, const log_set *set, const log_step *l, ir_v
                  *stamp = ir_constant(b, flags, m.stamp);
         next = old && known ? ir_select(b, ir_constant(b, flags, m.gain), ir_add(b, old, what), old) : NULL;
         next = next ? ir_select(b, on ? ir_and(b, stamp, on) : stamp, window, next) : NULL;
-        bool extremes = false;
-        for (size_t i = 0; i < l->n; i++) extremes = extremes || logs_extreme(&set->metrics[l->list[i].metric]);
-        if (next && extremes) next = with_extremes(b, set, l, rows, old, &range, on, next);
+        if (next && m.extremes) next = with_extremes(b, set, l, old, wide_v, &range, on, next);
     }
     base_free(m.gain);
     return next;

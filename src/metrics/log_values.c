@@ -129,8 +129,8 @@ static double value_of(const row_metric *m, const float *c, bool epoch_level) {
            weight = c[epoch_level ? LOG_EPOCH_WEIGHT : LOG_WINDOW_WEIGHT];
     switch (m->reduce) {
     case XT_SUM: return weight > 0 ? sum : NAN;
-    case XT_MIN: return epoch_level ? c[LOG_LEAST] : sum / weight;
-    case XT_MAX: return epoch_level ? c[LOG_MOST] : sum / weight;
+    case XT_MIN: return c[epoch_level ? LOG_LEAST : LOG_MOST];
+    case XT_MAX: return c[epoch_level ? LOG_MOST : LOG_LEAST];
     case XT_LAST: return c[LOG_WINDOW_SUM] / c[LOG_WINDOW_WEIGHT];
     default: return sum / weight;
     }

@@ -151,7 +151,7 @@ xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {
             src, XT_INVALID_ARGUMENT,
             "xt_forward: the child module %s has no function of its own; call the root, or a layer function on it",
             m->path);
-    if (m->root->depth == 0 && !m->root->building) lazy_forward_begins(src);
+    bool outermost = m->root->depth == 0 && !m->root->building && lazy_forward_begins(src);
     map_free(m->root->called, NULL);
     m->root->called = map_new();
     m->root->called_step = lazy_step();
@@ -162,6 +162,7 @@ xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {
     xt_tensor y = m->fn(m, x, m->user);
     lazy_leave(&call);
     m->root->depth--;
+    if (outermost) lazy_forward_ends();
     nn_loaded_left(m->root);
     return y;
 }

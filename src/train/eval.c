@@ -25,7 +25,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader
         lazy_position_of_thread()->samples = train_at.samples;
         lazy_set_draw_step(done);
         train_precision_begin(t);
-        if (done % t->every.steps == 0) log_window_begin();
+        log_window_begin(); /* a step of a validation is a batch */
         hooks_batch(t, src, &b);
         hooks_batch_begin(t, pass, &b);
         step(t->net, b, task->user);
@@ -36,7 +36,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader
     if (cut && !lazy_pending()) lazy_boundary(LAZY_EVAL, src);
     if (cut || lazy_pending()) xt_loader_set_epoch(l, 0, 0); /* else it stands at its begin again, reading ahead */
     if (!lazy_pending() && pass != PASS_SANITY) {
-        log_emit(stage, false, t->global_step); /* values logged with on_step: of the last batches */
+        log_emit(stage, false, t->global_step); /* values logged with on_step: of the last batch */
         log_emit(stage, true, t->global_step);
     }
     log_set_stage(LOG_TRAIN);

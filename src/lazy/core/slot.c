@@ -93,6 +93,24 @@ void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
         lazy_slot_free(c, grad.slot, died);
 }
 
+size_t lazy_tensors_made(void) {
+    const lazy_ctx *c = lazy_ctx_get();
+    return c ? c->n_step_slots : 0;
+}
+
+void lazy_tensors_drop(size_t made) {
+    lazy_ctx *c = lazy_ctx_get();
+    size_t n = made;
+    for (size_t i = made; c && i < c->n_step_slots; i++) {
+        uint32_t index = c->step_slots[i];
+        if (c->slots[index].persistent)
+            c->step_slots[n++] = index;
+        else
+            lazy_slot_free(c, index, c->b.src);
+    }
+    if (c && n < c->n_step_slots) c->n_step_slots = n;
+}
+
 /* A tensor that is none bears no mark of where it comes from: most often from the newest question that had no answer.
  */
 static _Thread_local char newest_none[300];

@@ -44,7 +44,7 @@ const char *lazy_cause_name(lazy_cause c) {
                                                         "evaluation",
                                                         "xt_wait",
                                                         "xt_call",
-                                                        "next iteration (xt_forward)",
+                                                        "next iteration",
                                                         "xt_module_build"};
     return c < LAZY_CAUSE_COUNT ? names[c] : "?";
 }
@@ -346,6 +346,11 @@ static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
 void lazy_observe_before(lazy_cause cause) {
     for (const lazy_listener *i = lazy_listener_first(&observers); i; i = lazy_listener_next(i))
         if (observer(i)->before) observer(i)->before(observer(i)->user, cause);
+}
+
+void lazy_came_round(size_t calls) {
+    for (const lazy_listener *i = lazy_listener_first(&observers); i; i = lazy_listener_next(i))
+        if (observer(i)->came_round) observer(i)->came_round(observer(i)->user, calls);
 }
 
 void lazy_pass_ended(const void *loader) {

@@ -1,8 +1,9 @@
 /* Loops in which nothing ends the step: for (...) { forward; xt_backward; xt_optimizer_step; }. An optimizer that steps
  * a second time in one step shows that its loop has no boundary. The update that came last before it is the last of an
- * iteration, and from then on the first xt_forward behind that update ends the step, as an xt_mark_step at the head of
- * the loop would: what an iteration reads and logs behind its update is still a part of it. The step in which this
- * is learned has two iterations, all others one.
+ * iteration, and from then on the next iteration's first call behind that update ends the step, as an xt_mark_step at
+ * the head of the loop would: what an iteration computes, reads and logs behind its update is still a part of it.
+ * iteration_start.c says which calls are an iteration's first. The step in which this is learned has two iterations,
+ * all others one.
  *
  * The program says nowhere what it goes on to use, so more stays alive here than behind an xt_mark_step:
  *  1. what was recorded or made behind the update, for it may be the next iteration's;
@@ -12,38 +13,35 @@
  *
  * Not ended are: steps whose boundaries a trainer sets, compiled step functions (a second step of an optimizer is an
  * error there), and loops in which gradients flow from one iteration into the one before. */
-#include "lazy/step/step.h"
+#include "lazy/step/iteration.h"
 
-struct lazy_iteration {
-    lazy_updater *by; /* the latest update of this trace; NULL: none */
-    ir_op *op; /* the last one recorded then */
-    size_t n_slots; /* and how many step slots there were */
-    src_id *carried; /* lines of rule 4 */
-    size_t n_carried, cap_carried;
-};
+atomic_bool lazy_calls_watched;
 
 static void trace_cleared(lazy_ctx *c) {
-    c->iteration->by = NULL;
+    lazy_iteration *it = c->iteration;
+    it->by = NULL;
+    it->n_roots = it->n_calls = it->n_aside = 0;
 }
 
 static void freed(lazy_ctx *c) {
-    base_free(c->iteration->carried);
-    base_free(c->iteration);
+    lazy_iteration *it = c->iteration;
+    base_free(it->carried.at);
+    base_free(it->first.at);
+    base_free(it->behind.at);
+    base_free(it->roots);
+    base_free(it->calls);
+    base_free(it->aside);
+    base_free(it);
     c->iteration = NULL;
 }
 
 static const lazy_guest guest = {.trace_cleared = trace_cleared, .freed = freed};
 
 /* --- what lives on --- */
-static bool is_carried(const lazy_iteration *it, src_id line) {
-    for (size_t i = 0; i < it->n_carried; i++)
-        if (it->carried[i] == line) return true;
-    return false;
-}
-
 static bool keep(lazy_ctx *c, uint32_t index, src_id at) {
     lazy_slot *s = &c->slots[index];
-    lazy_request q = {.t = {index, s->generation}, .value = s->value, .to_slot = true, .asked = {"xt_forward", at}};
+    lazy_request q = {
+        .t = {index, s->generation}, .value = s->value, .to_slot = true, .asked = {"the next iteration", at}};
     s->outlives_step = true;
     return VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q);
 }
@@ -55,7 +53,7 @@ static void keep_tensors(lazy_ctx *c, const lazy_iteration *it, bool ours) {
         lazy_slot *s = &c->slots[c->step_slots[i]];
         if (!s->live || s->persistent || s->failed || s->outlives_step) continue;
         bool behind = i >= it->n_slots;
-        if (s->value && (s->is_loss || (ours && (behind || is_carried(it, s->src)))))
+        if (s->value && (s->is_loss || (ours && (behind || lazy_lines_have(&it->carried, s->src)))))
             ok = keep(c, c->step_slots[i], it->by->at);
         else if (s->buf && !s->value)
             s->outlives_step = ours && (behind || s->before_loop || s->leaf);
@@ -85,59 +83,36 @@ static lazy_iteration *iteration_of(lazy_ctx *c) {
 }
 
 /* --- learning --- */
-/* Values of `mark` that the op reads get the mark + 1. */
-static void mark_read(const ir_op *op, uint64_t mark) {
-    for (uint32_t i = 0; i < op->n_in; i++)
-        if (op->in[i]->mark == mark) op->in[i]->mark = mark + 1;
-    for (uint32_t r = 0; r < op->n_regions; r++)
-        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next)
-            mark_read(in, mark);
-}
-
-/* Lists the lines of tensors from before the last update that were read since. False where gradients flow through one:
- * its iteration cannot end without it. */
-static bool list_carried(lazy_ctx *c, lazy_iteration *it) {
-    uint64_t mark = ir_new_epoch();
-    for (size_t i = 0; i < it->n_slots; i++) {
-        const lazy_slot *s = &c->slots[c->step_slots[i]];
-        if (s->live && !s->persistent && s->value) s->value->mark = mark;
-    }
-    for (size_t k = 0; k < c->n_persistent; k++) /* states and what was kept live on anyway, by whatever handle */
-        if (c->slots[c->persistent[k]].value) c->slots[c->persistent[k]].value->mark = 0;
-    for (const ir_op *op = it->op ? it->op->next : NULL; op; op = op->next) mark_read(op, mark);
-    for (size_t i = 0; i < it->n_slots; i++) {
-        const lazy_slot *s = &c->slots[c->step_slots[i]];
-        if (!s->live || s->persistent || !s->value || s->value->mark != mark + 1) continue;
-        if (lazy_v_needs_grad(s->value)) return false;
-        if (!is_carried(it, s->src) && !VEC_PUSH(it->carried, it->n_carried, it->cap_carried, s->src)) return false;
-    }
-    return true;
-}
-
-static void tell(const lazy_updater *u, src_id again) {
-    char last[256], at[256];
+static void tell(const lazy_iteration *it, src_id again) {
+    char last[256], at[256], first[256];
     if (!env_has_word("XT_DEBUG", "compile")) return;
     log_msg(XT_SEV_INFO,
-            "xt_optimizer_step at %s came again and nothing had ended the step: from the next iteration on, the first "
-            "xt_forward behind the update at %s ends it, as an xt_mark_step at the head of the loop would",
-            src_text(again, at, sizeof at), src_text(u->at, last, sizeof last));
+            "xt_optimizer_step at %s came again and nothing had ended the step: from the next iteration on, its first "
+            "call behind the update at %s (that at %s) ends it, as an xt_mark_step at the head of the loop would",
+            src_text(again, at, sizeof at), src_text(it->by->at, last, sizeof last),
+            src_text(it->first.at[0], first, sizeof first));
 }
 
-static void learn(lazy_ctx *c, lazy_iteration *it, src_id again) {
-    if (it->by->ends_iteration || lazy_draw_step_given() || !list_carried(c, it)) return;
+static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, src_id again) {
+    size_t calls;
+    if (lazy_draw_step_given() || !lazy_iteration_learn(c, it, u, &calls)) return;
+    lazy_came_round(calls);
+    bool known = it->by->ends_iteration;
     it->by->ends_iteration = true;
+    atomic_store_explicit(&lazy_calls_watched, true, memory_order_relaxed);
     for (size_t i = 0; i < c->n_step_slots; i++) c->slots[c->step_slots[i]].before_loop = true;
-    tell(it->by, again);
+    if (!known) tell(it, again);
 }
 
 bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_iteration *it = c ? iteration_of(c) : NULL;
-    if (!it || !it->by || u->step != c->step) return true;
-    if (!c->replay_log) {
-        learn(c, it, src_intern(src));
-        return true;
-    }
+    if (!it) return true;
+    bool again = it->by && u->step == c->step;
+    if (again && !c->replay_log) learn(c, it, u, src_intern(src));
+    u->n_slots = c->n_step_slots;
+    u->n_calls = it->n_calls;
+    if (!again || !c->replay_log) return true;
     char before[256];
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                          "%s in the compiled step function %s, called at %s:%d, is the second of this optimizer; the "
@@ -158,6 +133,14 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     c->used.updates++;
     it->op = c->b.block->last;
     it->n_slots = c->n_step_slots;
+    it->calls_then = it->n_calls;
+    it->n_roots = it->n_aside = 0;
+    it->evaluates = lazy_evaluates();
+}
+
+int lazy_updates_recorded(void) {
+    const lazy_ctx *c = lazy_ctx_there();
+    return c ? c->used.updates : 0;
 }
 
 void lazy_updater_forget(const lazy_updater *u) {
@@ -165,23 +148,70 @@ void lazy_updater_forget(const lazy_updater *u) {
     if (c && c->iteration && c->iteration->by == u) c->iteration->by = NULL;
 }
 
-/* --- ending --- */
-/* Gradients flow into something recorded behind the update: the next iteration has begun without an xt_forward. */
-static bool has_begun(const lazy_ctx *c, const lazy_iteration *it) {
-    for (size_t i = it->n_slots; i < c->n_step_slots; i++) {
-        const lazy_slot *s = &c->slots[c->step_slots[i]];
-        if (s->live && !s->is_state && s->value && lazy_v_needs_grad(s->value)) return true;
-    }
-    return false;
+void lazy_iteration_swept(lazy_ctx *c, ir_value *root) {
+    lazy_iteration *it = c->iteration;
+    if (!it || !it->by || c->replay_log || c->loop) return;
+    if (!VEC_PUSH(it->roots, it->n_roots, it->cap_roots, root)) it->by = NULL; /* nothing is learned of this step */
 }
 
-void lazy_forward_begins(const xt_src *src) {
-    lazy_ctx *c = lazy_ctx_get();
-    const lazy_iteration *it = c ? c->iteration : NULL;
-    if (!it || !it->by || !it->by->ends_iteration || c->no_grad || c->replay_log || c->loop || c->in_boundary) return;
-    if (lazy_draw_step_given() || has_begun(c, it)) return;
-    lazy_end_if_unseen("xt_forward", src);
+/* --- ending --- */
+/* The iteration's last update is done, and a boundary may come before the call that asks. */
+static bool may_end(const lazy_ctx *c) {
+    return !c->replay_log && !c->loop && !c->in_boundary && !lazy_draw_step_given() && !lazy_inside();
+}
+
+/* What the call makes is an evaluation's: true. */
+static bool is_aside(const lazy_ctx *c, lazy_iteration *it) {
+    bool now = c->no_grad || lazy_evaluates() != it->evaluates;
+    lazy_iteration_call *last = it->n_aside ? &it->aside[it->n_aside - 1] : NULL;
+    bool open = last && last->end == SIZE_MAX;
+    if (open && !now) last->end = c->n_step_slots;
+    if (now && !open) {
+        lazy_iteration_call fresh = {0, c->n_step_slots, SIZE_MAX};
+        if (!VEC_PUSH(it->aside, it->n_aside, it->cap_aside, fresh)) return now; /* a step may end later */
+    }
+    return now;
+}
+
+static void end_iteration(lazy_ctx *c, const lazy_iteration *it, const char *what, const xt_src *src) {
+    lazy_end_if_unseen(what, src);
     keep_tensors(c, it, true); /* before observers record */
     lazy_end_step(c, LAZY_ITERATION, src, 0);
-    lazy_end_if_lost("xt_forward", src);
+    lazy_end_if_lost(what, src);
+}
+
+void lazy_call_begins(const char *what, const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_there();
+    lazy_iteration *it = c ? c->iteration : NULL;
+    if (!it || !it->by || !it->by->ends_iteration || c->in_boundary || is_aside(c, it)) return;
+    if (!lazy_lines_have(&it->first, src_intern(src)) || !may_end(c)) return;
+    if (!lazy_iteration_has_begun(c, it)) end_iteration(c, it, what, src);
+}
+
+/* --- calls that are noted --- */
+/* Its number; SIZE_MAX: it is none of the loop's own. */
+static size_t note_call(const xt_src *src, bool makes) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_iteration *it = c && !c->replay_log && !c->loop && !lazy_inside() ? iteration_of(c) : NULL;
+    if (!it) return SIZE_MAX;
+    lazy_iteration_call call = {src_intern(src), c->n_step_slots, makes ? SIZE_MAX : c->n_step_slots};
+    return VEC_PUSH(it->calls, it->n_calls, it->cap_calls, call) ? it->n_calls - 1 : SIZE_MAX;
+}
+
+size_t lazy_call_noted(const xt_src *src) {
+    return note_call(src, false);
+}
+
+bool lazy_forward_begins(const xt_src *src) {
+    return note_call(src, true) != SIZE_MAX;
+}
+
+void lazy_forward_ends(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_iteration *it = c ? c->iteration : NULL;
+    for (size_t i = it ? it->n_calls : 0; i-- > 0;) {
+        if (it->calls[i].end != SIZE_MAX) continue;
+        it->calls[i].end = c->n_step_slots;
+        return;
+    }
 }

@@ -132,6 +132,10 @@ bool lazy_detached_value(lazy_ctx *c, const xt_src *src, const char *what, xt_te
  * False with an error pending. */
 bool lazy_detached_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root);
 
+/* --- loops without boundaries (iteration.c) --- */
+void lazy_came_round(size_t calls); /* boundary.c: tells the observers */
+void lazy_iteration_swept(lazy_ctx *c, ir_value *root); /* xt_backward was called for root */
+
 /* --- values that only some steps give out or log (optional*.c, superset.c) --- */
 bool lazy_request_is_optional(const lazy_request *q);
 /* The program of natural key `key` with these roots is not in memory. *out_other: the superset that the step has been

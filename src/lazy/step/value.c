@@ -272,6 +272,10 @@ void xt_when_ready_at(const xt_src *src, xt_tensor t, xt_ready_fn fn, void *user
 void lazy_state_when_ready(xt_tensor state, xt_ready_fn fn, void (*failed)(void *), void *user) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
+    if (s && s->value && !c->in_boundary) { /* the step being recorded has changed it */
+        lazy_request_value(src_get(c->b.src), "xt_log", state, fn, failed, user);
+        return;
+    }
     xt_status e = s && s->has_host && !s->buf ? lazy_upload_state(c, s) : NULL; /* restored, and no step since */
     if (!e && !(s && s->buf)) e = status_new(XT_FAILED_PRECONDITION, NULL, "the state has no value on the device");
     if (!e) e = lazy_reader_add(s->buf, &(lazy_request){.fn = fn, .failed = failed, .user = user});

@@ -1,0 +1,48 @@
+/* Between iteration.c (when a loop without boundaries ends its steps) and iteration_start.c (where its iterations
+ * begin). Both know a program by its lines alone. */
+#ifndef XT_SRC_LAZY_ITERATION_H
+#define XT_SRC_LAZY_ITERATION_H
+
+#include "lazy/step/step.h"
+
+typedef struct lazy_lines { /* a set; a loop's body has some dozen at most */
+    src_id *at;
+    size_t n, cap;
+} lazy_lines;
+bool lazy_lines_have(const lazy_lines *l, src_id line);
+
+/* By the program itself, of a module, which made the step slots [begin, end), or of what makes none (logging): there
+ * begin is end. */
+typedef struct lazy_iteration_call {
+    src_id at;
+    size_t begin, end; /* end SIZE_MAX: under way, or left by longjmp */
+} lazy_iteration_call;
+
+struct lazy_iteration {
+    /* of the trace */
+    lazy_updater *by; /* the latest update; NULL: none */
+    ir_op *op; /* the last one recorded then */
+    size_t n_slots, calls_then; /* and how many step slots and calls there were */
+    bool evaluates; /* and what lazy_evaluates said */
+    ir_value **roots; /* what xt_backward was called for since */
+    size_t n_roots, cap_roots;
+    lazy_iteration_call *calls;
+    size_t n_calls, cap_calls;
+    /* step slots that were made since without gradients, or in another mode than the update's: an evaluation's */
+    lazy_iteration_call *aside;
+    size_t n_aside, cap_aside;
+    /* of the loop */
+    lazy_lines first; /* of the calls that an iteration may begin with */
+    lazy_lines behind; /* of what comes between the update and those */
+    lazy_lines carried; /* of what an iteration takes over from the one before */
+};
+
+/* At the second update of `u` in this step: adds what it shows of the lines. False where gradients flow back from this
+ * iteration into the one before, or no call was found that it begins with.
+ * *out_calls: noted calls before it. */
+bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, size_t *out_calls);
+/* Something was recorded behind the update that gradients may flow through, on a line that is not known to be of the
+ * iteration that ends: the step cannot end here. */
+bool lazy_iteration_has_begun(const lazy_ctx *c, const lazy_iteration *it);
+
+#endif

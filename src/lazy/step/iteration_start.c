@@ -1,0 +1,203 @@
+/* Where the next iteration of a loop without boundaries begins (iteration.c), learned when its optimizer steps for the
+ * second time in a step. What the step has made by then is, line by line,
+ *
+ *     ... A B C update D E | A B C           and now the optimizer steps again
+ *
+ * What leads to the two updates ends alike: the longest such end, A B C, is of the iteration, and D E between the first
+ * update and it is of what that iteration computes behind its update (an accuracy, a norm of the new weights). Whatever
+ * the second backward pass went through is of the iteration that it is of, also where the lines differ (a network that
+ * is built in the first iteration alone). A start that is found too late does no harm: what lies before it is kept
+ * alive. One that is found too early would cut gradients or let tensors die, so a line that D E has too is none. */
+#include "lazy/step/iteration.h"
+
+/* --- sets of lines --- */
+bool lazy_lines_have(const lazy_lines *l, src_id line) {
+    for (size_t i = 0; i < l->n; i++)
+        if (l->at[i] == line) return true;
+    return false;
+}
+
+static bool add_line(lazy_lines *l, src_id line) {
+    return !line || lazy_lines_have(l, line) || VEC_PUSH(l->at, l->n, l->cap, line);
+}
+
+static void remove_line(lazy_lines *l, src_id line) {
+    for (size_t i = 0; i < l->n; i++)
+        if (l->at[i] == line) l->at[i--] = l->at[--l->n];
+}
+
+/* --- gradients --- */
+static bool flows(const ir_op *op, const ir_value *result) {
+    return op->user != LAZY_OP_NO_GRAD && !lazy_v_no_grad(result) && lazy_v_needs_grad(result);
+}
+
+static void mark_operands(const ir_op *op, uint64_t mark) {
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (lazy_v_needs_grad(op->in[i])) op->in[i]->mark = mark;
+    for (uint32_t r = 0; r < op->n_regions; r++)
+        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next)
+            mark_operands(in, mark);
+}
+
+static bool is_walked(const ir_op *op, uint64_t mark) {
+    for (uint32_t i = 0; i < op->n_out; i++)
+        if (op->out[i].mark == mark && flows(op, &op->out[i])) return true;
+    return false;
+}
+
+/* Marks what the backward passes behind the last update went through. False: that is more than this iteration. */
+static bool mark_walk(lazy_ctx *c, const lazy_iteration *it, uint64_t mark) {
+    lazy_settle(c);
+    for (size_t i = 0; i < it->n_roots; i++) it->roots[i]->mark = mark;
+    const ir_op *op = c->b.block->last;
+    for (; op && op != it->op; op = op->prev)
+        if (is_walked(op, mark)) mark_operands(op, mark);
+    for (; op; op = op->prev)
+        if (is_walked(op, mark)) return false;
+    return true;
+}
+
+/* --- the two ends --- */
+static const lazy_slot *made(const lazy_ctx *c, size_t i) {
+    return &c->slots[c->step_slots[i]];
+}
+
+/* States and gradients are made where the loop has none yet, not in each iteration. */
+static bool counts(const lazy_slot *s) {
+    return !s->is_state && s->role != LAZY_GRADIENT;
+}
+
+static bool is_aside(const lazy_iteration *it, size_t slot) {
+    for (size_t i = 0; i < it->n_aside; i++)
+        if (it->aside[i].begin <= slot && slot < it->aside[i].end) return true;
+    return false;
+}
+
+/* A place between two events: so many step slots, and so many calls that were noted, lie before it. An event is a slot
+ * that was made, or a call that makes none. */
+typedef struct place {
+    size_t slots, calls;
+} place;
+
+/* Steps over the event before `at`, but not beyond `least`; its line, 0 where there is none. */
+static src_id step_back(const lazy_ctx *c, const lazy_iteration *it, place *at, place least) {
+    while (at->slots > least.slots || at->calls > least.calls) {
+        const lazy_iteration_call *call = at->calls > least.calls ? &it->calls[at->calls - 1] : NULL;
+        if (call && (call->begin >= at->slots || call->end > call->begin)) {
+            at->calls--;
+            if (call->begin == call->end) return call->at;
+        } else if (at->slots == least.slots)
+            at->calls--;
+        else if (counts(made(c, --at->slots)))
+            return made(c, at->slots)->src;
+    }
+    return 0;
+}
+
+/* Where the longest common end of two parts of the step begins, in the second. */
+static place common_end(const lazy_ctx *c, const lazy_iteration *it, place first, place second, place least) {
+    const place none = {0, 0};
+    place start = second;
+    for (;;) {
+        src_id a = step_back(c, it, &first, none), b = step_back(c, it, &second, least);
+        if (!a || a != b) return start;
+        start = second;
+    }
+}
+
+/* The line of the program's own call that made it: within a module's function the call of the module. */
+static src_id line_of_call(const lazy_ctx *c, const lazy_iteration *it, size_t slot) {
+    for (size_t i = 0; i < it->n_calls; i++)
+        if (it->calls[i].begin <= slot && slot < it->calls[i].end) return it->calls[i].at;
+    return made(c, slot)->src;
+}
+
+/* --- what is learned --- */
+static void mark_read(const ir_op *op, uint64_t mark) {
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (op->in[i]->mark == mark) op->in[i]->mark = mark + 1;
+    for (uint32_t r = 0; r < op->n_regions; r++)
+        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next)
+            mark_read(in, mark);
+}
+
+/* The first op of what was made from slot `start` on. */
+static const ir_op *first_op(const lazy_ctx *c, const lazy_iteration *it, size_t start) {
+    for (size_t i = start; i < c->n_step_slots; i++) {
+        const lazy_slot *s = made(c, i);
+        if (s->live && !s->persistent && s->value && s->value->def) return s->value->def;
+    }
+    return it->op ? it->op->next : NULL;
+}
+
+/* The lines of tensors from before the last update that the next iteration has read. */
+static bool list_carried(const lazy_ctx *c, lazy_iteration *it, size_t start) {
+    uint64_t mark = ir_new_epoch();
+    for (size_t i = 0; i < it->n_slots; i++)
+        if (made(c, i)->live && !made(c, i)->persistent && made(c, i)->value) made(c, i)->value->mark = mark;
+    for (size_t k = 0; k < c->n_persistent; k++) /* states and what was kept live on anyway, by whatever handle */
+        if (c->slots[c->persistent[k]].value) c->slots[c->persistent[k]].value->mark = 0;
+    for (const ir_op *op = first_op(c, it, start); op; op = op->next) mark_read(op, mark);
+    for (size_t i = 0; i < it->n_slots; i++) {
+        const lazy_slot *s = made(c, i);
+        if (s->live && !s->persistent && s->value && s->value->mark == mark + 1 && !add_line(&it->carried, s->src))
+            return false;
+    }
+    return true;
+}
+
+/* The first step slot behind the update that a backward pass went through; all of them: none. A leaf (the value that a
+ * parameter was given there) is where such a pass ends. */
+static size_t first_walked(const lazy_ctx *c, const lazy_iteration *it, uint64_t mark) {
+    size_t i = it->n_slots;
+    for (; i < c->n_step_slots; i++) {
+        const ir_value *v = made(c, i)->value;
+        if (v && v->mark == mark && v->def && flows(v->def, v)) break;
+    }
+    return i;
+}
+
+/* The iteration begins at `start` at the latest, and no later than with slot `walked`. */
+static bool list_first(const lazy_ctx *c, lazy_iteration *it, place start, size_t walked) {
+    bool ok = true;
+    for (size_t i = start.slots; i <= walked && ok; i++) ok = add_line(&it->first, line_of_call(c, it, i));
+    for (size_t i = start.calls; i < it->n_calls && it->calls[i].begin <= walked && ok; i++)
+        ok = add_line(&it->first, it->calls[i].at);
+    return ok;
+}
+
+static bool list_behind(const lazy_ctx *c, lazy_iteration *it, place start) {
+    bool ok = true;
+    for (size_t i = it->n_slots; i < start.slots && ok; i++)
+        if (counts(made(c, i)) && !is_aside(it, i))
+            ok = add_line(&it->behind, made(c, i)->src) && add_line(&it->behind, line_of_call(c, it, i));
+    for (size_t i = it->calls_then; i < start.calls && ok; i++) ok = add_line(&it->behind, it->calls[i].at);
+    return ok;
+}
+
+bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, size_t *out_calls) {
+    uint64_t mark = ir_new_epoch();
+    place update = {it->n_slots, it->calls_then};
+    if (!it->n_roots || !mark_walk(c, it, mark)) return false;
+    place start = common_end(c, it, (place){u->n_slots, u->n_calls}, (place){c->n_step_slots, it->n_calls}, update);
+    size_t walked = first_walked(c, it, mark);
+    if (walked == c->n_step_slots) return false;
+    if (walked < start.slots) {
+        start.slots = walked;
+        while (start.calls > update.calls && it->calls[start.calls - 1].begin >= walked) start.calls--;
+    }
+    *out_calls = start.calls;
+    if (!list_first(c, it, start, walked) || !list_behind(c, it, start)) return false;
+    for (size_t i = 0; i < it->behind.n; i++) remove_line(&it->first, it->behind.at[i]);
+    return it->first.n && list_carried(c, it, start.slots);
+}
+
+bool lazy_iteration_has_begun(const lazy_ctx *c, const lazy_iteration *it) {
+    for (size_t i = it->n_slots; i < c->n_step_slots; i++) {
+        const lazy_slot *s = made(c, i);
+        if (s->live && !s->is_state && s->value && lazy_v_needs_grad(s->value) && !is_aside(it, i) &&
+            !lazy_lines_have(&it->behind, s->src))
+            return true;
+    }
+    return false;
+}
