@@ -1,9 +1,11 @@
 /* Batch norm, recorded as StableHLO's batch_norm ops, which devices have as one kernel; with .sync over several ranks
  * as sums added up between them (mean first, then the squares of what is left, which rounds better than the mean of
- * squares); their derivative adds up between the ranks too. running = running + momentum * (batch - running), with the
+ * squares); their derivative adds up between the ranks too. An eps that changes from step to step is data, which those
+ * ops' attribute cannot be: then the formula is recorded. running = running + momentum * (batch - running), with the
  * unbiased variance, as PyTorch keeps it. */
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
+#include "ops/ops.h"
 
 void nn_move_average(const xt_src *src, xt_tensor running, xt_tensor batch, xt_tensor momentum) {
     xt_dtype d = xt_dtype_of(running);
@@ -22,6 +24,7 @@ typedef struct batch_norm {
     xt_tensor weight, bias, mean, var, count; /* mean .. count: none without running statistics */
     double eps, momentum;
     bool cumulative;
+    ir_value *changing; /* eps as data, of the dtype that is computed in; NULL: a constant */
 } batch_norm;
 
 static void update_running(const xt_src *src, const batch_norm *n, xt_tensor mean, xt_tensor var, double correction) {
@@ -29,7 +32,7 @@ static void update_running(const xt_src *src, const batch_norm *n, xt_tensor mea
     xt_tensor count = xt_add_at(src, n->count, nn_number(src, 1, XT_I64));
     if (!lazy_is_error(count)) lazy_assign(n->count, count);
     xt_tensor momentum = n->cumulative ? xt_div_at(src, nn_number(src, 1, XT_F32), xt_cast_at(src, n->count, XT_F32))
-                                       : nn_number(src, n->momentum, XT_F32);
+                                       : nn_given(src, "xt_batch_norm", n->momentum, XT_F32);
     nn_move_average(src, n->mean, mean, momentum);
     nn_move_average(src, n->var,
                     correction == 1 ? var : xt_mul_at(src, var, nn_number(src, correction, xt_dtype_of(var))),
@@ -37,9 +40,58 @@ static void update_running(const xt_src *src, const batch_norm *n, xt_tensor mea
     xt_no_grad_end_at(NULL);
 }
 
+/* rsqrt(var + eps), [C] */
+static ir_value *rate_of(ir_builder *b, const batch_norm *n, ir_value *var) {
+    if (!var) return NULL;
+    ir_value *eps = n->changing ? ir_broadcast_scalar(b, ir_convert(b, n->changing, var->type->dtype), var->type)
+                                : ir_splat(b, var->type, n->eps);
+    return ir_rsqrt(b, ir_add(b, var, eps));
+}
+
+/* The sum over all dims but the channels' (dim 1), then over the ranks, divided by n. */
+static ir_value *mean_of_ranks(ir_builder *b, ir_value *x, int ranks, double n) {
+    int64_t others[XT_MAX_RANK];
+    size_t k = 0;
+    for (int64_t i = 0; x && i < (int64_t)x->type->rank; i++)
+        if (i != 1) others[k++] = i;
+    ir_value *sum = x ? ir_reduce(b, OP_add, x, k, others) : NULL, *all = sum;
+    if (!sum || (ranks > 1 && !ir_all_reduce(b, OP_add, 1, &sum, ranks, 1, &all))) return NULL;
+    return ir_divide(b, all, ir_splat(b, all->type, n));
+}
+
+static ir_value *over_channels(ir_builder *b, ir_value *v, const ir_type *to) {
+    int64_t channel = 1;
+    return v ? ir_broadcast_in_dim(b, v, to, 1, &channel) : NULL;
+}
+
+/* The statistics of the batches of all ranks, which are of one size, for all ranks run one program; of one rank by the
+ * same formula. */
+static xt_tensor of_ranks(const xt_src *src, const batch_norm *n, xt_tensor x, int ranks, bool move) {
+    const ir_type *t = lazy_type(x);
+    double per_channel = t->dims[1] ? (double)(t->count / t->dims[1]) * ranks : 0;
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x), *scale = lazy_value(n->weight), *offset = lazy_value(n->bias);
+    if (v && scale) v = ir_convert(b, v, scale->type->dtype);
+    ir_value *mean = scale && offset ? mean_of_ranks(b, v, ranks, per_channel) : NULL;
+    ir_value *left = mean ? ir_subtract(b, v, over_channels(b, mean, v->type)) : NULL;
+    ir_value *var = left ? mean_of_ranks(b, ir_multiply(b, left, left), ranks, per_channel) : NULL;
+    ir_value *rate = var ? ir_multiply(b, scale, rate_of(b, n, var)) : NULL;
+    ir_value *y =
+        rate ? ir_add(b, ir_multiply(b, left, over_channels(b, rate, left->type)), over_channels(b, offset, left->type))
+             : NULL;
+    xt_tensor out = lazy_wrap(y ? ir_convert(b, y, t->dtype) : NULL, "xt_batch_norm");
+    if (lazy_is_error(out) || !move || xt_is_none(n->mean)) return out;
+    xt_no_grad_begin();
+    xt_tensor m = lazy_wrap(mean, "xt_batch_norm"), s = lazy_wrap(var, "xt_batch_norm");
+    xt_no_grad_end_at(NULL);
+    update_running(src, n, m, s, per_channel > 1 ? per_channel / (per_channel - 1) : 1);
+    return out;
+}
+
 /* The batch's own statistics; they move the running ones when there are any and `move` is on. */
 static xt_tensor of_batch(const xt_src *src, const batch_norm *n, xt_tensor x, bool move) {
     const ir_type *t = lazy_type(x);
+    if (n->changing) return of_ranks(src, n, x, 1, move);
     int64_t per_channel = t->dims[1] ? t->count / t->dims[1] : 0;
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x), *scale = lazy_value(n->weight), *offset = lazy_value(n->bias), *out[3] = {0};
@@ -54,50 +106,18 @@ static xt_tensor of_batch(const xt_src *src, const batch_norm *n, xt_tensor x, b
     return y;
 }
 
-/* The sum over all dims but the channels' (dim 1), then over the ranks, divided by n. */
-static ir_value *mean_of_ranks(ir_builder *b, ir_value *x, int ranks, double n) {
-    int64_t others[XT_MAX_RANK];
-    size_t k = 0;
-    for (int64_t i = 0; x && i < (int64_t)x->type->rank; i++)
-        if (i != 1) others[k++] = i;
-    ir_value *sum = x ? ir_reduce(b, OP_add, x, k, others) : NULL, *all = NULL;
-    if (!sum || !ir_all_reduce(b, OP_add, 1, &sum, ranks, 1, &all)) return NULL;
-    return ir_divide(b, all, ir_splat(b, all->type, n));
-}
-
-static ir_value *over_channels(ir_builder *b, ir_value *v, const ir_type *to) {
-    int64_t channel = 1;
-    return v ? ir_broadcast_in_dim(b, v, to, 1, &channel) : NULL;
-}
-
-/* The statistics of the batches of all ranks, which are of one size, for all ranks run one program. */
-static xt_tensor of_ranks(const xt_src *src, const batch_norm *n, xt_tensor x, int ranks, bool move) {
-    const ir_type *t = lazy_type(x);
-    double per_channel = t->dims[1] ? (double)(t->count / t->dims[1]) * ranks : 0;
-    ir_builder *b = lazy_begin(src);
-    ir_value *v = lazy_value(x), *scale = lazy_value(n->weight), *offset = lazy_value(n->bias);
-    if (v && scale) v = ir_convert(b, v, scale->type->dtype);
-    ir_value *mean = scale && offset ? mean_of_ranks(b, v, ranks, per_channel) : NULL;
-    ir_value *left = mean ? ir_subtract(b, v, over_channels(b, mean, v->type)) : NULL;
-    ir_value *var = left ? mean_of_ranks(b, ir_multiply(b, left, left), ranks, per_channel) : NULL;
-    ir_value *rate = var ? ir_multiply(b, scale, ir_rsqrt(b, ir_add(b, var, ir_splat(b, var->type, n->eps)))) : NULL;
-    ir_value *y =
-        rate ? ir_add(b, ir_multiply(b, left, over_channels(b, rate, left->type)), over_channels(b, offset, left->type))
-             : NULL;
-    xt_tensor out = lazy_wrap(y ? ir_convert(b, y, t->dtype) : NULL, "xt_batch_norm");
-    if (lazy_is_error(out) || !move || xt_is_none(n->mean)) return out;
-    xt_no_grad_begin();
-    xt_tensor m = lazy_wrap(mean, "xt_batch_norm"), s = lazy_wrap(var, "xt_batch_norm");
-    xt_no_grad_end_at(NULL);
-    update_running(src, n, m, s, per_channel > 1 ? per_channel / (per_channel - 1) : 1);
-    return out;
-}
-
 static xt_tensor of_running(const xt_src *src, const batch_norm *n, xt_tensor x) {
     const ir_type *t = lazy_type(x);
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x), *w = lazy_value(n->weight), *o = lazy_value(n->bias), *m = lazy_value(n->mean),
              *s = lazy_value(n->var);
+    if (n->changing && v && w && o && m && s) {
+        v = ir_convert(b, v, w->type->dtype);
+        ir_value *left = ir_subtract(b, v, over_channels(b, m, v->type)),
+                 *rate = over_channels(b, ir_multiply(b, w, rate_of(b, n, s)), v->type);
+        ir_value *y = left && rate ? ir_add(b, ir_multiply(b, left, rate), over_channels(b, o, v->type)) : NULL;
+        return lazy_wrap(y ? ir_convert(b, y, t->dtype) : NULL, "xt_batch_norm");
+    }
     ir_value *y = v && w && o && m && s
                       ? ir_batch_norm_inference(b, ir_convert(b, v, w->type->dtype), w, o, m, s, (float)n->eps, 1)
                       : NULL;
@@ -142,7 +162,9 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     batch_norm n = {.eps = o.eps == XT_AUTO ? 1e-5 : o.eps,
                     .momentum = o.momentum,
                     .cumulative = all_cumulate || o.cumulative == XT_ON};
-    bool affine = o.affine != XT_OFF;
+    bool affine = o.affine != XT_OFF, constant;
+    ir_value *eps = ops_number(src, "xt_batch_norm", d, n.eps, &constant);
+    if (!constant) n.changing = eps;
     n.weight = affine ? nn_tensor(src, m, name, "weight", true, NN_ONES, 0, d, 1, &c) : constant_vector(src, 1, d, c);
     n.bias = affine ? nn_tensor(src, m, name, "bias", true, NN_ZEROS, 0, d, 1, &c) : constant_vector(src, 0, d, c);
     n.weight = xt_cast_at(src, n.weight, d); /* narrow parameters are used in f32, as the statistics are */

@@ -27,6 +27,10 @@ xt_tensor nn_number(const xt_src *src, double v, xt_dtype dtype) {
     return lazy_wrap(ir_splat(lazy_begin(src), ir_scalar(dtype), v), "a constant");
 }
 
+xt_tensor nn_given(const xt_src *src, const char *what, double v, xt_dtype dtype) {
+    return lazy_wrap(ops_number(src, what, dtype, v, NULL), what);
+}
+
 xt_tensor xt_linear_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t out, xt_linear_opts o) {
     const ir_type *t = lazy_type(x);
     if (!t || t->rank < 1 || !ir_dtype_is_float(t->dtype) || out < 1)

@@ -7,10 +7,10 @@
 #include "nn/nn.h"
 
 /* (x - mean) / sqrt(variance + eps) over the last dim. */
-static xt_tensor normalise(const xt_src *src, xt_tensor x, double eps) {
+static xt_tensor normalise(const xt_src *src, const char *what, xt_tensor x, double eps) {
     xt_tensor centred = xt_sub__at(src, x, xt_unsqueeze_at(src, xt_mean_axis_at(src, x, -1), -1));
     xt_tensor var = xt_unsqueeze_at(src, xt_mean_axis_at(src, xt_square_at(src, centred), -1), -1);
-    return xt_mul_at(src, centred, xt_rsqrt_at(src, xt_add_at(src, var, nn_number(src, eps, xt_dtype_of(var)))));
+    return xt_mul_at(src, centred, xt_rsqrt_at(src, xt_add_at(src, var, nn_given(src, what, eps, xt_dtype_of(var)))));
 }
 
 /* Reshapes to the dims of t. */
@@ -56,7 +56,7 @@ xt_tensor xt_layer_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     if (!eps_fits(src, "xt_layer_norm", name, &o, &failed)) return failed;
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_layer_norm", name, (xt_tensor){0}, "");
     xt_dtype d = nn_param_dtype(t);
-    xt_tensor y = normalise(src, flat_tail(src, x, t, k, d), o.eps == XT_AUTO ? 1e-5 : o.eps);
+    xt_tensor y = normalise(src, "xt_layer_norm", flat_tail(src, x, t, k, d), o.eps == XT_AUTO ? 1e-5 : o.eps);
     if (k > 1) y = shaped_as(src, y, t);
     if (o.affine != XT_OFF) {
         y = xt_mul_at(src, y, nn_tensor(src, m, name, "weight", true, NN_ONES, 0, d, k, dims));
@@ -84,7 +84,7 @@ xt_tensor xt_rms_norm_at(const xt_src *src, xt_module *m, const char *name, xt_t
                                        : 0x1p-10;
     xt_tensor h = flat_tail(src, x, t, k, d);
     xt_tensor mean = xt_unsqueeze_at(src, xt_mean_axis_at(src, xt_square_at(src, h), -1), -1);
-    xt_tensor y = xt_mul_at(src, h, xt_rsqrt_at(src, xt_add_at(src, mean, nn_number(src, eps, d))));
+    xt_tensor y = xt_mul_at(src, h, xt_rsqrt_at(src, xt_add_at(src, mean, nn_given(src, "xt_rms_norm", eps, d))));
     if (k > 1) y = shaped_as(src, y, t);
     if (o.affine != XT_OFF) y = xt_mul_at(src, y, nn_tensor(src, m, name, "weight", true, NN_ONES, 0, d, k, dims));
     nn_layer_end();
@@ -117,7 +117,7 @@ xt_tensor xt_group_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_group_norm", name, (xt_tensor){0}, "");
     xt_dtype d = nn_param_dtype(t);
     xt_tensor h = xt_reshape_at(src, xt_cast_at(src, x, d), (int64_t[XT_MAX_RANK + 1]){t->dims[0], groups, -1});
-    xt_tensor y = shaped_as(src, normalise(src, h, o.eps == XT_AUTO ? 1e-5 : o.eps), t);
+    xt_tensor y = shaped_as(src, normalise(src, "xt_group_norm", h, o.eps == XT_AUTO ? 1e-5 : o.eps), t);
     if (o.affine != XT_OFF) y = channel_affine(src, m, name, y, t, d);
     nn_layer_end();
     return xt_cast_at(src, y, t->dtype);
@@ -130,10 +130,10 @@ static void track_instances(const xt_src *src, xt_tensor h, xt_tensor mean, xt_t
     xt_no_grad_begin();
     xt_tensor centre = xt_mean_axis_at(src, h, -1); /* [N,C] */
     xt_tensor spread = xt_sum_axis_at(src, xt_square_at(src, xt_sub__at(src, h, xt_unsqueeze_at(src, centre, -1))), -1);
-    nn_move_average(src, mean, xt_mean_axis_at(src, centre, 0), nn_number(src, momentum, XT_F32));
+    nn_move_average(src, mean, xt_mean_axis_at(src, centre, 0), nn_given(src, "xt_instance_norm", momentum, XT_F32));
     spread = xt_mul_at(src, xt_mean_axis_at(src, spread, 0),
                        nn_number(src, 1 / (double)(length > 1 ? length - 1 : 1), xt_dtype_of(spread)));
-    nn_move_average(src, var, spread, nn_number(src, momentum, XT_F32));
+    nn_move_average(src, var, spread, nn_given(src, "xt_instance_norm", momentum, XT_F32));
     xt_no_grad_end_at(NULL);
 }
 
@@ -160,13 +160,15 @@ xt_tensor xt_instance_norm_at(const xt_src *src, xt_module *m, const char *name,
         nn_tensor(src, m, name, "num_batches_tracked", false, NN_ZEROS, 0, XT_I64, 0, NULL);
     }
     if (!track || xt_is_training(m)) {
-        y = normalise(src, h, eps);
+        y = normalise(src, "xt_instance_norm", h, eps);
         if (track && nn_tracks(m)) track_instances(src, h, mean, var, o.momentum, length);
     } else {
         y = xt_sub__at(src, h, xt_unsqueeze_at(src, mean, -1));
         y = xt_mul_at(
             src, y,
-            xt_unsqueeze_at(src, xt_rsqrt_at(src, xt_add_at(src, var, nn_number(src, eps, xt_dtype_of(var)))), -1));
+            xt_unsqueeze_at(
+                src, xt_rsqrt_at(src, xt_add_at(src, var, nn_given(src, "xt_instance_norm", eps, xt_dtype_of(var)))),
+                -1));
     }
     y = shaped_as(src, y, t);
     if (o.affine == XT_ON) y = channel_affine(src, m, name, y, t, d);
@@ -186,7 +188,7 @@ xt_tensor xt_local_response_norm_at(const xt_src *src, xt_tensor x, int size, xt
     ir_builder *b = lazy_begin(src);
     int64_t front = size / 2, behind = (size - 1) / 2;
     if (size > 1)
-        squares = lazy_wrap(ops_pad(b, lazy_value(squares), 2, 1, &front, &behind, XT_PAD_ZEROS, 0),
+        squares = lazy_wrap(ops_pad(b, lazy_value(squares), 2, 1, &front, &behind, XT_PAD_ZEROS, NULL),
                             "xt_local_response_norm");
     xt_tensor mean =
         xt_pool_at(src, true, 2, squares, 0, XT_OPTS(xt_pool_opts, .kernels = {size, 1}, .strides = {1, 1}));

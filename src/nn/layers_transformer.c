@@ -2,8 +2,8 @@
  * form), and positions. */
 #include <math.h>
 
-#include "ops/ops.h"
 #include "nn/nn.h"
+#include "ops/expr.h"
 
 typedef struct block {
     const xt_src *src;
@@ -80,12 +80,12 @@ xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const
 }
 
 /* --- positions --- */
-/* t * base^(-2i/dim) for t < length and i < dim/2: [length,dim/2] */
-static ir_value *angles(ir_builder *b, int64_t length, int64_t dim, double base) {
+/* t * base^(-2i/dim) for t < length and i < dim/2: [length,dim/2]. step: log of base^(-2/dim) */
+static ir_value *angles(ir_builder *b, int64_t length, int64_t dim, ex_number step) {
     int64_t dims[2] = {length, dim / 2};
     const ir_type *type = ir_tensor(XT_F32, 2, dims);
     ir_value *t = ir_iota(b, type, 0), *i = ir_iota(b, type, 1);
-    ir_value *rate = i ? ir_exponential(b, ir_multiply(b, i, ir_splat(b, type, -2 * log(base) / (double)dim))) : NULL;
+    ir_value *rate = ir_exponential(b, ir_multiply(b, i, ex_of(b, i, step)));
     return t && rate ? ir_multiply(b, t, rate) : NULL;
 }
 
@@ -96,7 +96,7 @@ xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t 
                           (long long)length, (long long)dim);
     ir_builder *b = lazy_begin(src);
     int64_t column[3] = {length, dim / 2, 1}, all[2] = {length, dim};
-    ir_value *a = angles(b, length, dim, 10000), *pair[2] = {0};
+    ir_value *a = angles(b, length, dim, ex_constant(-2 * log(10000) / (double)dim)), *pair[2] = {0};
     if (a) {
         pair[0] = ir_reshape(b, ir_sine(b, a), 3, column);
         pair[1] = ir_reshape(b, ir_cosine(b, a), 3, column);
@@ -110,8 +110,9 @@ xt_tensor xt_rotary_at(const xt_src *src, xt_tensor x, double base) {
     if (!t || t->rank < 2 || !ir_dtype_is_float(t->dtype) || t->dims[t->rank - 1] % 2 || t->count == 0 || base < 0)
         return nn_bad_input(src, "xt_rotary", "", x, "floats [...,T,D] with even D and a positive base are needed");
     int64_t half = t->dims[t->rank - 1] / 2;
+    ex_number step = ex_given(src, "xt_rotary", XT_F32, -2 * log(base > 0 ? base : 10000) / (double)(2 * half));
     ir_builder *b = lazy_begin(src);
-    ir_value *a = angles(b, t->dims[t->rank - 2], 2 * half, base > 0 ? base : 10000);
+    ir_value *a = angles(b, t->dims[t->rank - 2], 2 * half, step);
     xt_tensor c = xt_cast_at(src, lazy_wrap(a ? ir_cosine(b, a) : NULL, "xt_rotary"), t->dtype);
     b = lazy_begin(src);
     xt_tensor s = xt_cast_at(src, lazy_wrap(a ? ir_sine(b, a) : NULL, "xt_rotary"), t->dtype);

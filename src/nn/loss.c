@@ -114,9 +114,9 @@ ir_value *loss_root(ir_builder *b, ir_value *x) {
     return loss_where(b, IR_EQ, x, 0, loss_splat(b, x, 0), ir_sqrt(b, safe));
 }
 
-ir_value *loss_raise(ir_builder *b, ir_value *x, double least) {
-    ir_value *raised = ir_add(b, ir_subtract(b, x, loss_detach(b, x)), loss_splat(b, x, least));
-    return loss_where(b, IR_LT, x, least, raised, x);
+ir_value *loss_raise(ir_builder *b, ir_value *x, ex_number least) {
+    ir_value *floor = ex_of(b, x, least), *raised = ir_add(b, ir_subtract(b, x, loss_detach(b, x)), floor);
+    return ir_select(b, ir_compare(b, IR_LT, x, floor), raised, x);
 }
 
 ir_value *loss_sum_all(ir_builder *b, ir_value *x) {

@@ -40,7 +40,7 @@ ir_value *loss_positive(ir_builder *b, ir_value *x); /* max(0, x) with derivativ
 ir_value *loss_softplus(ir_builder *b, ir_value *x); /* log(1 + exp(x)) without overflow */
 ir_value *loss_root(ir_builder *b, ir_value *x); /* sqrt with derivative 0 at 0 */
 /* max(x, least), its derivative that of x everywhere (clamped under no_grad) */
-ir_value *loss_raise(ir_builder *b, ir_value *x, double least);
+ir_value *loss_raise(ir_builder *b, ir_value *x, ex_number least);
 ir_value *loss_sum_all(ir_builder *b, ir_value *x);
 ir_value *loss_sum_axis(ir_builder *b, ir_value *x, int64_t axis);
 ir_value *loss_detach(ir_builder *b, ir_value *x);

@@ -119,10 +119,11 @@ static ir_value *masked_sum(const classes *c, ir_value *mask, ir_value *v) {
 }
 
 /* 1 where a label counts, 0 where it is ignored; NULL when no label of this type can be the ignored one. */
-static ir_value *counted(const classes *c, int64_t ignore) {
+static ir_value *counted(classes *c, int64_t ignore) {
     xt_dtype t = c->labels->type->dtype;
     if (ignore < 0 && !ir_dtype_is_signed(t)) return NULL;
-    ir_value *is = ir_compare(c->l.b, IR_NE, c->labels, ir_splat(c->l.b, c->labels->type, (double)ignore));
+    ex_number given = loss_given(&c->l, c->labels, (double)ignore);
+    ir_value *is = ir_compare(c->l.b, IR_NE, c->labels, ex_of(c->l.b, c->labels, given));
     return ir_convert(c->l.b, is, c->x->type->dtype);
 }
 

@@ -14,10 +14,11 @@ xt_tensor xt_cosine_similarity_at(const xt_src *src, xt_tensor x, xt_tensor y, x
     if (!ops_meet(src, l.what, b, v[0]->type->dtype, &v[0], &v[1], &l.failed) ||
         !ops_axis(src, l.what, v[0]->type, o.axis, &axis, &l.failed))
         return l.failed;
+    ex_number eps = loss_given(&l, v[0], o.eps);
     ir_value *dot = loss_sum_axis(b, ir_multiply(b, v[0], v[1]), axis), *norm[2];
     for (int i = 0; i < 2; i++) {
         ir_value *s = loss_sum_axis(b, ir_multiply(b, v[i], v[i]), axis);
-        norm[i] = loss_raise(b, loss_root(b, s), o.eps);
+        norm[i] = loss_raise(b, loss_root(b, s), eps);
     }
     return lazy_wrap(ir_divide(b, dot, ir_multiply(b, norm[0], norm[1])), l.what);
 }
@@ -60,15 +61,19 @@ xt_tensor xt_margin_ranking_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x
 }
 
 /* |x - y + eps|_p along the last dim. */
-static ir_value *distance(ir_builder *b, ir_value *x, ir_value *y, double p, double eps) {
-    ir_value *d = loss_plus(b, ir_subtract(b, x, y), eps);
+typedef struct distance_numbers {
+    ex_number p, inverse, eps; /* inverse: 1/p */
+} distance_numbers;
+static ir_value *distance(ir_builder *b, ir_value *x, ir_value *y, distance_numbers n) {
+    ir_value *d = ir_subtract(b, x, y);
+    d = ir_add(b, d, ex_of(b, d, n.eps));
     int64_t axis = x ? (int64_t)x->type->rank - 1 : 0;
-    if (p == 2) return loss_root(b, loss_sum_axis(b, ir_multiply(b, d, d), axis));
+    if (ex_always(n.p, 2)) return loss_root(b, loss_sum_axis(b, ir_multiply(b, d, d), axis));
     ir_value *a = ir_abs(b, d);
-    if (isinf(p)) return a ? ir_reduce(b, OP_maximum, a, 1, &axis) : NULL;
-    if (p == 1) return loss_sum_axis(b, a, axis);
-    ir_value *sum = loss_sum_axis(b, ir_power(b, a, loss_splat(b, a, p)), axis);
-    return ir_power(b, sum, loss_splat(b, sum, 1 / p));
+    if (ex_always(n.p, INFINITY)) return a ? ir_reduce(b, OP_maximum, a, 1, &axis) : NULL;
+    if (ex_always(n.p, 1)) return loss_sum_axis(b, a, axis);
+    ir_value *sum = loss_sum_axis(b, ir_power(b, a, ex_of(b, a, n.p)), axis);
+    return ir_power(b, sum, ex_of(b, sum, n.inverse));
 }
 
 xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tensor positive, xt_tensor negative,
@@ -83,8 +88,9 @@ xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tens
     if (v[0]->type->rank < 1)
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the anchor has no dims; [D] or [N,D] is needed", l.what);
     ir_builder *b = l.b;
-    ir_value *near = distance(b, v[0], v[1], o.p, o.eps), *far = distance(b, v[0], v[2], o.p, o.eps);
-    if (o.swap == XT_ON) far = ir_minimum(b, far, distance(b, v[1], v[2], o.p, o.eps));
+    distance_numbers n = {loss_given(&l, v[0], o.p), loss_given(&l, v[0], 1 / o.p), loss_given(&l, v[0], o.eps)};
+    ir_value *near = distance(b, v[0], v[1], n), *far = distance(b, v[0], v[2], n);
+    if (o.swap == XT_ON) far = ir_minimum(b, far, distance(b, v[1], v[2], n));
     ir_value *gap = ir_subtract(b, near, far);
     return loss_close(&l, loss_positive(b, ir_add(b, gap, ex_of(b, gap, loss_given(&l, gap, o.margin)))), o.reduction);
 }

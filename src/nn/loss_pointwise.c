@@ -189,13 +189,13 @@ xt_tensor xt_kl_div_at(const xt_src *src, xt_tensor log_probs, xt_tensor y, xt_k
 
 typedef struct poisson_numbers {
     bool log_input, full;
-    double eps;
+    ex_number eps;
 } poisson_numbers;
 
 static ir_value *poisson(ir_builder *b, ir_value *x, ir_value *y, const void *numbers) {
     const poisson_numbers *n = numbers;
     ir_value *each = n->log_input ? ir_subtract(b, ir_exponential(b, x), ir_multiply(b, y, x))
-                                  : ir_subtract(b, x, ir_multiply(b, y, ir_log(b, loss_plus(b, x, n->eps))));
+                                  : ir_subtract(b, x, ir_multiply(b, y, ir_log(b, ir_add(b, x, ex_of(b, x, n->eps)))));
     if (!n->full) return each;
     ir_value *zero = loss_splat(b, y, 0), *big = loss_where(b, IR_GT, y, 1, y, loss_splat(b, y, 1));
     ir_value *stirling = ir_add(b, ir_subtract(b, ir_multiply(b, big, ir_log(b, big)), big),
@@ -206,9 +206,10 @@ static ir_value *poisson(ir_builder *b, ir_value *x, ir_value *y, const void *nu
 xt_tensor xt_poisson_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_poisson_nll_opts o) {
     loss l;
     ir_value *v[2];
-    poisson_numbers n = {o.log_input != XT_OFF, o.full == XT_ON, o.eps};
+    poisson_numbers n = {o.log_input != XT_OFF, o.full == XT_ON, ex_constant(o.eps)};
     if (!loss_open(&l, src, "xt_poisson_nll_loss", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "eps", o.eps, 0, 1))
         return l.failed;
+    if (!n.log_input) n.eps = loss_given(&l, v[0], o.eps);
     return pointwise(&l, v, o.reduction, poisson, &n);
 }
 
@@ -229,7 +230,7 @@ xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, x
         v[2] = ir_reshape(b, v[2], t->rank, dims);
     }
     if (!v[2] || !loss_fit(&l, &v[2], v[0], "variance")) return v[2] ? l.failed : lazy_wrap(NULL, l.what);
-    ir_value *var = loss_raise(b, v[2], o.eps);
+    ir_value *var = loss_raise(b, v[2], loss_given(&l, v[2], o.eps));
     ir_value *d = ir_subtract(b, v[0], v[1]);
     ir_value *each = loss_times(b, ir_add(b, ir_log(b, var), ir_divide(b, ir_multiply(b, d, d), var)), 0.5);
     return loss_close(&l, o.full == XT_ON ? loss_plus(b, each, 0.5 * log(2 * M_PI)) : each, o.reduction);

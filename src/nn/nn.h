@@ -129,6 +129,8 @@ xt_dtype nn_param_dtype(const ir_type *x);
 /* A constant of the program, whatever it was in another step (the library's own numbers; xt_full and xt_mul_scalar make
  * a user's number data once it has changed). */
 xt_tensor nn_number(const xt_src *src, double v, xt_dtype dtype);
+/* The caller's number, an option of `what`: data of the program once it has changed between two steps (ops_number). */
+xt_tensor nn_given(const xt_src *src, const char *what, double v, xt_dtype dtype);
 /* running = running * (1 - momentum) + batch * momentum, in this step; under xt_no_grad_begin. */
 void nn_move_average(const xt_src *src, xt_tensor running, xt_tensor batch, xt_tensor momentum);
 bool nn_tracks(const xt_module *m); /* statistics may move: false while xt_module_build traces */

@@ -148,7 +148,7 @@ static ir_value *convolve(ir_builder *b, const conv *c, ir_value *x, ir_value *w
     if (c->transposed)
         w = turned(b, c, w);
     else if (c->mode != XT_PAD_ZEROS) {
-        x = ops_pad(b, x, 2, (size_t)c->n, low, high, c->mode, 0);
+        x = ops_pad(b, x, 2, (size_t)c->n, low, high, c->mode, NULL);
         d.pad_low = d.pad_high = NULL;
     }
     return x && w ? ir_convolution(b, x, w, &d, ops_precision(x->type->dtype)) : NULL;

@@ -26,14 +26,16 @@ xt_tensor xt_range_at(const xt_src *src, double start, double stop, double step,
 }
 
 /* n numbers from start to stop, both included. The second half is counted from the end, so that both ends are exact. */
-static ir_value *line(ir_builder *b, double start, double stop, int64_t n, xt_dtype t) {
+static ir_value *line(const xt_src *src, const char *what, double start, double stop, int64_t n, xt_dtype t) {
+    ir_builder *b = lazy_begin(src);
     xt_dtype work = t == XT_F64 ? XT_F64 : XT_F32;
+    ex_number from = ex_given(src, what, work, start), to = ex_given(src, what, work, stop);
     ir_value *i = ir_iota(b, ir_tensor(work, 1, &n), 0);
-    if (n == 1) return ex_plus(b, ex_times(b, i, 0), start);
-    double step = (stop - start) / (double)(n - 1);
-    ir_value *up = ex_plus(b, ex_times(b, i, step), start);
+    if (n == 1) return ir_add(b, ex_times(b, i, 0), ex_of(b, i, from));
+    ex_number step = ex_derived(src, work, from.data || to.data, (stop - start) / (double)(n - 1));
+    ir_value *up = ir_add(b, ir_multiply(b, i, ex_of(b, i, step)), ex_of(b, i, from));
     ir_value *left = ir_subtract(b, ex_num(b, i, (double)(n - 1)), i),
-             *down = ir_subtract(b, ex_num(b, i, stop), ex_times(b, left, step));
+             *down = ir_subtract(b, ex_of(b, i, to), ir_multiply(b, left, ex_of(b, left, step)));
     return ex_pick(b, ex_is(b, i, IR_LT, (double)(n / 2)), up, down);
 }
 static bool line_fits(const xt_src *src, const char *what, double start, double stop, int64_t n, xt_dtype dtype,
@@ -48,14 +50,15 @@ xt_tensor xt_linspace_at(const xt_src *src, double start, double stop, int64_t n
     xt_tensor failed;
     ir_builder *b = lazy_begin(src);
     if (!line_fits(src, "xt_linspace", start, stop, n, dtype, &failed)) return failed;
-    ir_value *v = line(b, start, stop, n, dtype);
+    ir_value *v = line(src, "xt_linspace", start, stop, n, dtype);
     return lazy_wrap(v ? ir_convert(b, v, dtype) : NULL, "xt_linspace");
 }
 xt_tensor xt_logspace_at(const xt_src *src, double start, double stop, int64_t n, double base, xt_dtype dtype) {
     xt_tensor failed;
     ir_builder *b = lazy_begin(src);
     if (!line_fits(src, "xt_logspace", start, stop, n, dtype, &failed)) return failed;
-    ir_value *v = line(b, start, stop, n, dtype), *p = v ? ir_power(b, ex_num(b, v, base), v) : NULL;
+    ir_value *v = line(src, "xt_logspace", start, stop, n, dtype);
+    ir_value *p = v ? ir_power(b, ex_of(b, v, ex_given(src, "xt_logspace", v->type->dtype, base)), v) : NULL;
     return lazy_wrap(p ? ir_convert(b, p, dtype) : NULL, "xt_logspace");
 }
 

@@ -42,6 +42,13 @@ static inline ex_number ex_given(const xt_src *src, const char *what, xt_dtype t
     ir_value *s = ops_number(src, what, t, v, &constant);
     return (ex_number){v, constant ? NULL : s};
 }
+/* Computed on the host from numbers of the caller's, some of which are data: then it is too. */
+static inline ex_number ex_derived(const xt_src *src, xt_dtype t, bool data, double v) {
+    if (!data) return ex_constant(v);
+    xt_tensor s = lazy_scalar(src, t, v);
+    lazy_begin(src);
+    return (ex_number){v, lazy_value(s)};
+}
 static inline bool ex_always(ex_number n, double v) {
     return !n.data && n.v == v;
 }

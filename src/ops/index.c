@@ -273,7 +273,8 @@ static xt_tensor write_slices(const xt_src *src, const char *what, ir_opcode com
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: src %s: %s is needed, as many slices as the index names", what,
                           ops_shape(u->type, &su), ops_dims(v->type->rank, dims, &want));
     u = u ? ir_convert(b, u, v->type->dtype) : NULL;
-    if (alpha != 1) u = ex_times(b, u, alpha);
+    ex_number by = u && combine == OP_add ? ex_given(src, what, u->type->dtype, alpha) : ex_constant(1);
+    if (!ex_always(by, 1)) u = ir_multiply(b, u, ex_of(b, u, by));
     size_t n = 0;
     for (int64_t d = 0; d < (int64_t)v->type->rank; d++)
         if (d != a) window[n++] = d;
@@ -457,9 +458,14 @@ xt_tensor xt_histc_at(const xt_src *src, xt_tensor x, int64_t bins, double lo, d
                           xt_dtype_name(v->type->dtype), (long long)bins, lo, hi);
     all = v->type->count;
     ir_value *flat = ir_reshape(b, v, 1, &all);
-    ir_value *place = ir_floor(b, ex_times(b, ex_over(b, ex_plus(b, flat, -lo), hi - lo), (double)bins));
-    ir_value *last = ex_is(b, flat, IR_EQ, hi),
-             *inside = ir_and(b, ex_is(b, flat, IR_GE, lo), ex_is(b, flat, IR_LE, hi));
+    xt_dtype t = v->type->dtype;
+    ex_number low = ex_given(src, "xt_histc", t, lo), high = ex_given(src, "xt_histc", t, hi);
+    ex_number span = ex_derived(src, t, low.data || high.data, hi - lo);
+    ir_value *from = ex_of(b, flat, low), *to = ex_of(b, flat, high);
+    ir_value *share = ir_divide(b, ir_subtract(b, flat, from), ex_of(b, flat, span));
+    ir_value *place = ir_floor(b, ex_times(b, share, (double)bins));
+    ir_value *last = ir_compare(b, IR_EQ, flat, to),
+             *inside = ir_and(b, ir_compare(b, IR_GE, flat, from), ir_compare(b, IR_LE, flat, to));
     ir_value *at =
         ir_convert(b, ex_keep(b, inside, ex_keep(b, ir_not(b, last), place, (double)bins - 1), (double)bins), XT_I32);
     if (!at) return lazy_wrap(NULL, "xt_histc");

@@ -143,9 +143,9 @@ static inline int64_t ops_per_dim(int all, const int each[OPS_SPATIAL], int i) {
 ir_value *ops_batched(ir_builder *b, ir_value *x, int n_spatial, bool *out_added);
 ir_value *ops_unbatched(ir_builder *b, ir_value *x, bool added);
 /* n dims from `first` on grow by low and high; reflected padding must be less than the dim, circular at most the dim,
- * zeros may be negative. */
+ * zeros may be negative. value: a scalar for the new elements of XT_PAD_ZEROS; NULL: zero. */
 ir_value *ops_pad(ir_builder *b, ir_value *x, size_t first, size_t n, const int64_t *low, const int64_t *high,
-                  xt_pad_mode mode, double value);
+                  xt_pad_mode mode, ir_value *value);
 bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t first, size_t n, const int64_t *low,
                   const int64_t *high, xt_pad_mode mode, xt_tensor *out);
 

@@ -45,7 +45,7 @@ static ir_value *beyond(ir_builder *b, ir_value *x, size_t axis, int64_t n, bool
 }
 
 ir_value *ops_pad(ir_builder *b, ir_value *x, size_t first, size_t n, const int64_t *low, const int64_t *high,
-                  xt_pad_mode mode, double value) {
+                  xt_pad_mode mode, ir_value *value) {
     if (!x) return NULL;
     if (mode == XT_PAD_ZEROS) {
         int64_t front[XT_MAX_RANK] = {0}, behind[XT_MAX_RANK] = {0};
@@ -55,7 +55,8 @@ ir_value *ops_pad(ir_builder *b, ir_value *x, size_t first, size_t n, const int6
             behind[first + i] = high[i];
             any |= low[i] || high[i];
         }
-        return any ? ir_pad(b, x, ir_splat(b, ir_scalar(x->type->dtype), value), front, behind, NULL) : x;
+        if (!value) value = ir_splat(b, ir_scalar(x->type->dtype), 0);
+        return any ? ir_pad(b, x, value, front, behind, NULL) : x;
     }
     for (size_t i = 0; i < n && x; i++) {
         ir_value *pieces[3];

@@ -38,8 +38,10 @@ xt_tensor xt_uniform_at(const xt_src *src, double lo, double hi, xt_dtype dtype,
                           "xt_uniform: from %g to %g: finite ends, the first not above the second", lo, hi);
     if (!float_type(src, "xt_uniform", dtype, dims, &t, &failed)) return failed;
     ir_value *u = uniform(src, t);
+    xt_dtype work = u ? u->type->dtype : XT_F32;
+    ex_number span = ex_given(src, "xt_uniform", work, hi - lo), from = ex_given(src, "xt_uniform", work, lo);
     ir_builder *b = lazy_begin(src);
-    return as_dtype(b, ex_plus(b, ex_times(b, u, hi - lo), lo), dtype, "xt_uniform");
+    return as_dtype(b, ir_add(b, ir_multiply(b, u, ex_of(b, u, span)), ex_of(b, u, from)), dtype, "xt_uniform");
 }
 
 xt_tensor xt_normal_at(const xt_src *src, double mean, double std, xt_dtype dtype, const int64_t *dims) {
@@ -59,11 +61,19 @@ xt_tensor xt_trunc_normal_at(const xt_src *src, double mean, double std, double 
                           lo, hi);
     if (!float_type(src, "xt_trunc_normal", dtype, dims, &t, &failed)) return failed;
     ir_value *u = uniform(src, t);
-    ir_builder *b = lazy_begin(src);
+    xt_dtype work = u ? u->type->dtype : XT_F32;
+    const double given[4] = {mean, std, lo, hi};
+    bool data = false; /* one of them: then what they are together */
+    for (int i = 0; i < 4; i++) data |= ex_given(src, "xt_trunc_normal", work, given[i]).data != NULL;
     double from = erf((lo - mean) / (std * M_SQRT2)), to = erf((hi - mean) / (std * M_SQRT2));
-    ir_value *z = ir_unary(b, OP_chlo_erf_inv, ex_plus(b, ex_times(b, u, to - from), from));
-    ir_value *v = ex_plus(b, ex_times(b, z, std * M_SQRT2), mean);
-    if (v) v = ir_clamp(b, ir_splat(b, ir_scalar(v->type->dtype), lo), v, ir_splat(b, ir_scalar(v->type->dtype), hi));
+    const double made[6] = {from, to - from, std * M_SQRT2, mean, lo, hi};
+    ex_number n[6];
+    for (int i = 0; i < 6; i++) n[i] = ex_derived(src, work, data, made[i]);
+    ir_builder *b = lazy_begin(src);
+    ir_value *place = ir_add(b, ir_multiply(b, u, ex_of(b, u, n[1])), ex_of(b, u, n[0]));
+    ir_value *z = ir_unary(b, OP_chlo_erf_inv, place);
+    ir_value *v = ir_add(b, ir_multiply(b, z, ex_of(b, z, n[2])), ex_of(b, z, n[3]));
+    if (v) v = ir_clamp(b, ex_of(b, v, n[4]), v, ex_of(b, v, n[5]));
     return as_dtype(b, v, dtype, "xt_trunc_normal");
 }
 
@@ -74,8 +84,9 @@ xt_tensor xt_exponential_at(const xt_src *src, double rate, xt_dtype dtype, cons
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_exponential: the rate is %g: it must be above 0", rate);
     if (!float_type(src, "xt_exponential", dtype, dims, &t, &failed)) return failed;
     ir_value *u = uniform_open(src, t);
+    ex_number by = ex_given(src, "xt_exponential", u ? u->type->dtype : XT_F32, rate);
     ir_builder *b = lazy_begin(src);
-    return as_dtype(b, ex_over(b, ir_negate(b, ir_log(b, u)), rate), dtype, "xt_exponential");
+    return as_dtype(b, ir_divide(b, ir_negate(b, ir_log(b, u)), ex_of(b, u, by)), dtype, "xt_exponential");
 }
 
 /* lo .. hi-1: a word times the range, its upper half. */
@@ -225,8 +236,9 @@ xt_tensor xt_gumbel_softmax_at(const xt_src *src, xt_tensor x, double tau, bool 
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
     if (!v || !noise) return lazy_wrap(NULL, what);
-    xt_tensor y =
-        xt_softmax_at(src, lazy_wrap(ex_over(b, ir_add(b, v, ir_convert(b, noise, t->dtype)), tau), what), (int)a);
+    ir_value *noisy = ir_add(b, v, ir_convert(b, noise, t->dtype));
+    noisy = ir_divide(b, noisy, ex_of(b, noisy, ex_given(src, what, t->dtype, tau)));
+    xt_tensor y = xt_softmax_at(src, lazy_wrap(noisy, what), (int)a);
     if (!hard) return y;
     b = lazy_begin(src);
     v = lazy_value(y);

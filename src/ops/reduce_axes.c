@@ -13,6 +13,8 @@ typedef struct over {
     double count; /* of elements that fall together */
     bool keepdim;
     double p, correction;
+    const xt_src *src;
+    const char *what;
 } over;
 typedef ir_value *(*reduce_fn)(over *o, ir_value *x);
 
@@ -94,7 +96,8 @@ static ir_value *variance(over *o, ir_value *x) {
     ir_builder *b = o->b;
     double rest = o->count - o->correction;
     ir_value *d = ir_subtract(b, x, back(o, ex_over(b, total(o, x), o->count)));
-    return ex_over(b, total(o, ir_multiply(b, d, d)), rest > 0 ? rest : 0);
+    ir_value *squares = total(o, ir_multiply(b, d, d));
+    return ir_divide(b, squares, ex_of(b, squares, ex_given(o->src, o->what, x->type->dtype, rest > 0 ? rest : 0)));
 }
 static ir_value *deviation(over *o, ir_value *x) {
     return ex_root(o->b, variance(o, x));
@@ -102,15 +105,17 @@ static ir_value *deviation(over *o, ir_value *x) {
 
 static ir_value *norm(over *o, ir_value *x) {
     ir_builder *b = o->b;
-    if (o->p == 2) return ex_root(b, total(o, ir_multiply(b, x, x)));
+    ex_number p = ex_given(o->src, o->what, x->type->dtype, o->p),
+              inverse = ex_derived(o->src, x->type->dtype, p.data != NULL, 1 / o->p);
+    if (ex_always(p, 2)) return ex_root(b, total(o, ir_multiply(b, x, x)));
     ir_value *magnitude = ir_abs(b, x);
     if (isinf(o->p)) return fold(o, o->p > 0 ? OP_maximum : OP_minimum, magnitude);
-    if (o->p == 1) return total(o, magnitude);
+    if (ex_always(p, 1)) return total(o, magnitude);
     ir_value *zero = ex_is(b, magnitude, IR_EQ, 0), *power = NULL;
     ir_value *safe = ex_pick(b, zero, ex_num(b, x, 1), magnitude);
-    power = ex_keep(b, ir_not(b, zero), ir_power(b, safe, ex_num(b, x, o->p)), o->p > 0 ? 0 : INFINITY);
+    power = ex_keep(b, ir_not(b, zero), ir_power(b, safe, ex_of(b, x, p)), o->p > 0 ? 0 : INFINITY);
     ir_value *s = total(o, power), *none = ex_is(b, s, IR_EQ, 0);
-    ir_value *root = ir_power(b, ex_pick(b, none, ex_num(b, s, 1), s), ex_num(b, s, 1 / o->p));
+    ir_value *root = ir_power(b, ex_pick(b, none, ex_num(b, s, 1), s), ex_of(b, s, inverse));
     return ex_keep(b, ir_not(b, none), root, 0);
 }
 static ir_value *norm_of_zero(over *o, ir_value *x) {
@@ -158,7 +163,7 @@ static bool prepare(const xt_src *src, const char *what, unsigned needs, xt_tens
 
 static xt_tensor reduced(const xt_src *src, const char *what, unsigned needs, reduce_fn make, xt_tensor x, xt_list axes,
                          xt_reduce_opts opts, double p, double correction) {
-    over o = {.keepdim = opts.keepdim, .p = p, .correction = correction};
+    over o = {.keepdim = opts.keepdim, .p = p, .correction = correction, .src = src, .what = what};
     xt_tensor failed;
     if (!prepare(src, what, needs, x, axes, opts.dtype, &o, &failed)) return failed;
     xt_dtype t = o.x->type->dtype;

@@ -156,6 +156,16 @@ void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *o
     give(b, what, ops_squeeze(b, values, a), ops_squeeze(b, at, a), out_values, out_indices);
 }
 
+/* Of the order i along axis a, the place of the element with that rank. */
+static ir_value *at_rank(const xt_src *src, ir_value *i, int64_t a, ex_number rank) {
+    ir_builder *b = lazy_begin(src);
+    int64_t dims[XT_MAX_RANK];
+    if (!rank.data) return ops_part(b, i, a, (int64_t)rank.v, (int64_t)rank.v + 1);
+    memcpy(dims, i->type->dims, i->type->rank * sizeof *dims);
+    dims[a] = 1;
+    return ops_gather_axis(b, i, a, ops_broadcast(b, rank.data, i->type->rank, dims));
+}
+
 /* Between neighbours of the sorted axis, linearly: rank q (n - 1). */
 xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis) {
     ir_builder *b = lazy_begin(src);
@@ -173,9 +183,11 @@ xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis) {
     if (!i) return lazy_wrap(NULL, "xt_quantile");
     double rank = q * (double)(v->type->dims[a] - 1), part = rank - floor(rank);
     int64_t lower = (int64_t)floor(rank), upper = (int64_t)ceil(rank);
-    ir_value *low = ops_gather_axis(b, v, a, ops_part(b, i, a, lower, lower + 1));
-    ir_value *high = ops_gather_axis(b, v, a, ops_part(b, i, a, upper, upper + 1));
-    ir_value *r = ir_add(b, low, ex_times(b, ir_subtract(b, high, low), part));
+    bool data = ex_given(src, "xt_quantile", XT_F32, q).data != NULL;
+    ir_value *low = ops_gather_axis(b, v, a, at_rank(src, i, a, ex_derived(src, XT_I64, data, (double)lower)));
+    ir_value *high = ops_gather_axis(b, v, a, at_rank(src, i, a, ex_derived(src, XT_I64, data, (double)upper)));
+    ir_value *gap = ir_subtract(b, high, low);
+    ir_value *r = ir_add(b, low, ir_multiply(b, gap, ex_of(b, gap, ex_derived(src, v->type->dtype, data, part))));
     if (!r) return lazy_wrap(NULL, "xt_quantile");
     ir_value *nan = ops_unsqueeze(b, ir_reduce(b, OP_or, ir_compare(b, IR_NE, v, v), 1, &a), a);
     r = ex_keep(b, ir_not(b, nan), r, NAN);

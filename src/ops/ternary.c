@@ -147,7 +147,10 @@ xt_tensor xt_isclose_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_close_op
     ir_value *nan =
         floats && o.equal_nan ? ir_and(b, ir_compare(b, IR_NE, vx, vx), ir_compare(b, IR_NE, vy, vy)) : NULL;
     ir_value *fx = floats ? vx : ir_convert(b, vx, XT_F64), *fy = floats ? vy : ir_convert(b, vy, XT_F64);
-    ir_value *gap = ir_abs(b, ir_subtract(b, fx, fy)), *allowed = ex_plus(b, ex_times(b, ir_abs(b, fy), rtol), atol);
+    ir_value *gap = ir_abs(b, ir_subtract(b, fx, fy)), *size = ir_abs(b, fy);
+    ex_number share = ex_given(src, "xt_isclose", fx->type->dtype, rtol),
+              least = ex_given(src, "xt_isclose", fx->type->dtype, atol);
+    ir_value *allowed = ir_add(b, ir_multiply(b, size, ex_of(b, size, share)), ex_of(b, size, least));
     ir_value *near = ir_and(b, ir_compare(b, IR_LE, gap, allowed), ir_and(b, ir_is_finite(b, fx), ir_is_finite(b, fy)));
     ir_value *r = ir_or(b, same, near);
     return lazy_wrap(nan ? ir_or(b, r, nan) : r, "xt_isclose");

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "lazy/mesh/mesh.h"
+#include "ops/ops.h"
 #include "optim/optim.h"
 
 void gradients_free(gradients *g) {
@@ -150,18 +151,25 @@ ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, doubl
     return p == 2 ? ir_sqrt(b, total) : ir_power(b, total, ir_splat(b, total->type, 1 / p));
 }
 
-void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max) {
-    if (!norm) return;
-    ir_value *factor = ir_minimum(b, ir_divide(b, ir_splat(b, norm->type, max), optim_plus(b, norm, 1e-6)),
+ir_value *gradients_limit(const xt_src *src, const char *what, const gradients *g, double max) {
+    xt_dtype t = XT_F32;
+    for (size_t i = 0; i < g->n; i++)
+        if (g->values[i] && g->values[i]->type->dtype == XT_F64) t = XT_F64;
+    return ops_number(src, what, t, max, NULL);
+}
+
+void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, ir_value *max) {
+    if (!norm || !max) return;
+    ir_value *factor = ir_minimum(b, ir_divide(b, ir_convert(b, max, norm->type->dtype), optim_plus(b, norm, 1e-6)),
                                   ir_splat(b, norm->type, 1));
     for (size_t i = 0; i < g->n; i++) g->values[i] = optim_scale(b, g->values[i], factor);
 }
 
-void gradients_clip_value(ir_builder *b, gradients *g, double max) {
-    for (size_t i = 0; i < g->n; i++)
+void gradients_clip_value(ir_builder *b, gradients *g, ir_value *max) {
+    for (size_t i = 0; i < g->n && max; i++)
         if (g->values[i]) {
-            const ir_type *s = ir_scalar(g->values[i]->type->dtype);
-            g->values[i] = ir_clamp(b, ir_splat(b, s, -max), g->values[i], ir_splat(b, s, max));
+            ir_value *most = ir_convert(b, max, g->values[i]->type->dtype);
+            g->values[i] = ir_clamp(b, ir_negate(b, most), g->values[i], most);
         }
 }
 
@@ -213,11 +221,13 @@ static bool clip_options(const xt_src *src, const char *what, double max, xt_cli
 }
 
 /* Clips what g holds and gives the norm before. */
-static xt_tensor clip(ir_builder *b, gradients *g, const char *what, double max, double p) {
+static xt_tensor clip(const xt_src *src, gradients *g, const char *what, double max, double p) {
     xt_no_grad_begin();
+    ir_value *limit = isfinite(max) ? gradients_limit(src, what, g, max) : NULL;
+    ir_builder *b = lazy_begin(src);
     ir_value *norm = gradients_norm(b, g->values, g->n, p);
     if (isfinite(max)) {
-        gradients_clip_norm(b, g, norm, max);
+        gradients_clip_norm(b, g, norm, limit);
         gradients_assign(g, what);
     }
     xt_tensor out = lazy_wrap(norm, what);
@@ -231,23 +241,24 @@ xt_tensor xt_clip_grad_norm_at(const xt_src *src, xt_optimizer *o, double max, x
     lazy_begin(src);
     if (!o || !clip_options(src, "xt_clip_grad_norm", max, &p)) return lazy_wrap(NULL, "xt_clip_grad_norm");
     xt_reduce_gradients_at(src, o);
-    ir_builder *b = lazy_begin(src);
-    return gradients_get(o, &g) ? clip(b, &g, "xt_clip_grad_norm", max, p.norm_type)
+    lazy_begin(src);
+    return gradients_get(o, &g) ? clip(src, &g, "xt_clip_grad_norm", max, p.norm_type)
                                 : lazy_wrap(NULL, "xt_clip_grad_norm");
 }
 
 xt_tensor xt_module_clip_grad_norm_at(const xt_src *src, xt_module *m, double max, xt_clip_opts p) {
     gradients g;
-    ir_builder *b = lazy_begin(src);
+    lazy_begin(src);
     if (!m || !clip_options(src, "xt_module_clip_grad_norm", max, &p) || !gradients_of_module(m, &g))
         return lazy_wrap(NULL, "xt_module_clip_grad_norm");
-    return clip(b, &g, "xt_module_clip_grad_norm", max, p.norm_type);
+    return clip(src, &g, "xt_module_clip_grad_norm", max, p.norm_type);
 }
 
 static void clip_values(const xt_src *src, const char *what, gradients *g, double max) {
     if (max > 0) {
         xt_no_grad_begin();
-        gradients_clip_value(lazy_begin(src), g, max);
+        ir_value *limit = gradients_limit(src, what, g, max);
+        gradients_clip_value(lazy_begin(src), g, limit);
         gradients_assign(g, what);
         xt_no_grad_end_at(NULL);
     } else
@@ -287,5 +298,5 @@ xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *o, xt_clip_opts p) {
                           "xt_grad_norm: there are no gradients; call it after xt_backward, or after xt_optimizer_step "
                           "in the same step");
     }
-    return clip(b, &g, "xt_grad_norm", HUGE_VAL, p.norm_type);
+    return clip(src, &g, "xt_grad_norm", HUGE_VAL, p.norm_type);
 }

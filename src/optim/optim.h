@@ -132,7 +132,13 @@ struct xt_optimizer {
     size_t n_last;
     int64_t last_step;
     lazy_updater updater;
+    bool is_trained; /* finite.c, and the next one that is */
+    struct xt_optimizer *next_trained;
 };
+
+/* --- finite.c: at xt_finish, are the parameters still numbers? --- */
+void optim_watch_finite(xt_optimizer *o); /* it steps */
+void optim_forget_finite(xt_optimizer *o); /* before it dies */
 
 /* --- optimizer.c --- */
 /* Checks the options by their rows and makes the optimizer with a copy of them. Rows of these names are read here too:
@@ -188,8 +194,10 @@ void gradients_assign(const gradients *g, const char *what); /* the values becom
 /* scalar, f64 where a value is, else f32; NULL when a value is */
 ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p);
 /* all times min(1, max / (norm + 1e-6)) */
-void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max);
-void gradients_clip_value(ir_builder *b, gradients *g, double max);
+/* The limit that the next two are given, a number of the caller's (ops_number): f64 where a gradient is, else f32. */
+ir_value *gradients_limit(const xt_src *src, const char *what, const gradients *g, double max);
+void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, ir_value *max);
+void gradients_clip_value(ir_builder *b, gradients *g, ir_value *max);
 ir_value *gradients_not_finite(ir_builder *b, const gradients *g); /* i1 scalar */
 
 /* --- optim_step.c: the parts of a step --- */

@@ -236,6 +236,7 @@ static void count_step(void *user) {
     xt_optimizer *o = user;
     o->reduced = o->unscaled = false;
     o->steps++;
+    optim_watch_finite(o);
     lazy_count_update();
     lazy_module_now(nn_network(o->net), LAZY_MODULE_STEPPED);
     counter_add(COUNTER_optimizer_steps, 1);
@@ -280,8 +281,9 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     remember(o, &g);
     b = lazy_begin(src);
     if (ok && o->clip_norm > 0)
-        gradients_clip_norm(b, &g, gradients_norm(b, g.values, g.n, o->clip_norm_type), o->clip_norm);
-    if (ok && o->clip_value > 0) gradients_clip_value(b, &g, o->clip_value);
+        gradients_clip_norm(b, &g, gradients_norm(b, g.values, g.n, o->clip_norm_type),
+                            gradients_limit(src, "clip_norm", &g, o->clip_norm));
+    if (ok && o->clip_value > 0) gradients_clip_value(b, &g, gradients_limit(src, "clip_value", &g, o->clip_value));
     if (ok) update_all(src, o, &g, skip);
     consume(&g);
     lazy_begin(src);
