@@ -31,7 +31,6 @@
     }
 ADD_STARTS(int8_t, raw)
 ADD_STARTS(int16_t, raw)
-ADD_STARTS(int32_t, raw)
 ADD_STARTS(int64_t, raw)
 ADD_STARTS(uint8_t, raw)
 ADD_STARTS(uint16_t, raw)
@@ -45,7 +44,9 @@ static void add_starts(xt_dtype t, int64_t *off, const void *index, int64_t at, 
     switch ((int)t) {
         CASE(XT_I8, int8_t);
         CASE(XT_I16, int16_t);
-        CASE(XT_I32, int32_t);
+    case XT_I32:
+        simd_get()->starts_i32(off, (const int32_t *)index + at, step, n, stride, limit, clamp);
+        break;
         CASE(XT_U8, uint8_t);
         CASE(XT_U16, uint16_t);
         CASE(XT_U32, uint32_t);
