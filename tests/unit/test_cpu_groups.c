@@ -217,12 +217,53 @@ static void loops_are_the_groups(void **state) {
     }
 }
 
+/* A narrow result is rounded where it is stored, whoever else reads the rounded number: the interpreter's bits. */
+static void narrow_results_round_once(void **state) {
+    (void)state;
+    static const char *const types[] = {"bf16", "f16"};
+    static const struct {
+        const char *what, *n, *results, *body, *returns;
+    } rows[] = {
+        {"stored only", "1003", "tensor<{T}>", "", "%p : tensor<{T}>"},
+        {"stored and read", "1003", "tensor<{T}>, tensor<{T}>", "%q = stablehlo.subtract %p, %a : tensor<{T}>\n",
+         "%p, %q : tensor<{T}>, tensor<{T}>"},
+        {"stored and read as f32", "77", "tensor<{T}>, tensor<{F}>",
+         "%q = stablehlo.convert %p : (tensor<{T}>) -> tensor<{F}>\n", "%p, %q : tensor<{T}>, tensor<{F}>"},
+        {"made of f32, stored twice", "40", "tensor<{T}>, tensor<{T}>",
+         "%f = stablehlo.convert %a : (tensor<{T}>) -> tensor<{F}>\n%g = stablehlo.multiply %f, %f : tensor<{F}>\n"
+         "%h = stablehlo.convert %g : (tensor<{F}>) -> tensor<{T}>\n",
+         "%h, %h : tensor<{T}>, tensor<{T}>"},
+        {"over an operand that is read behind it", "513", "tensor<{T}>, tensor<{T}>",
+         "%q = stablehlo.divide %b, %a : tensor<{T}>\n", "%p, %q : tensor<{T}>, tensor<{T}>"},
+    };
+    for (size_t i = 0; i < BASE_COUNT(rows); i++)
+        for (int t = 0; t < 2; t++)
+            for (int donate = 0; donate < 2; donate++) {
+                char text[1200], full[2400] = "", name[96], shape[32], wide[32];
+                snprintf(name, sizeof name, "%s, %s", rows[i].what, types[t]);
+                snprintf(shape, sizeof shape, "%sx%s", rows[i].n, types[t]);
+                snprintf(wide, sizeof wide, "%sxf32", rows[i].n);
+                snprintf(
+                    text, sizeof text,
+                    "func.func @main(%%a: tensor<{T}> {tf.aliasing_output = 0 : i32}, %%b: tensor<{T}>) -> (%s) {\n"
+                    "%%p = stablehlo.multiply %%a, %%b : tensor<{T}>\n%sreturn %s\n}\n",
+                    rows[i].results, rows[i].body, rows[i].returns);
+                for (const char *p = text, *q; *p; p = q) {
+                    q = strchr(p, '{');
+                    while (q && strncmp(q, "{T}", 3) != 0 && strncmp(q, "{F}", 3) != 0) q = strchr(q + 1, '{');
+                    if (!q) q = p + strlen(p);
+                    strncat(full, p, (size_t)(q - p));
+                    if (*q) strcat(full, q[1] == 'T' ? shape : wide), q += 3;
+                }
+                differ(name, full, 0, 2, donate);
+            }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reasons_are_printed),
-        cmocka_unit_test(a_full_group_is_closed),
-        cmocka_unit_test(unsound_groups_are_refused),
-        cmocka_unit_test(loops_are_the_groups),
+        cmocka_unit_test(reasons_are_printed),        cmocka_unit_test(a_full_group_is_closed),
+        cmocka_unit_test(unsound_groups_are_refused), cmocka_unit_test(loops_are_the_groups),
+        cmocka_unit_test(narrow_results_round_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

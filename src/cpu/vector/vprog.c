@@ -113,6 +113,30 @@ static int last_direct_read(const vprog_builder *b, uint32_t in, size_t n) {
     return last;
 }
 
+static bool is_read(const vprog_builder *b, int v, size_t besides) {
+    for (size_t i = 0; i < b->n; i++)
+        if (b->ins[i].x == v || b->ins[i].y == v || b->ins[i].z == v) return true;
+    for (size_t r = 0; r < b->n_roots; r++)
+        if (r != besides && b->roots[r].value == v) return true;
+    return false;
+}
+
+/* Storing a narrow float rounds it, so what has just been rounded to its type need not be: gives the number that is
+ * stored instead. Where nobody else reads the rounded one and `here` is right for the store, the instruction that
+ * rounds becomes it. */
+static int store_rounded(vprog_builder *b, size_t r, bool here) {
+    struct root root = b->roots[r];
+    ssa_ins *def = &b->ins[root.value];
+    bool bf16 = root.memory == XT_BF16;
+    if (!def->fn || def->op != (bf16 ? VPROG_ROUND_BF16 : VPROG_ROUND_F16)) return root.value;
+    if (!here || def->store_out >= 0 || is_read(b, root.value, r)) return def->x;
+    def->op = bf16 ? VPROG_STORE_BF16 : VPROG_STORE_F16;
+    def->fn = simd_get()->ops[def->op][VPROG_F32];
+    def->store_out = (int)root.out;
+    def->size = (uint32_t)xt_dtype_size(root.memory);
+    return -1;
+}
+
 /* Makes results be written where they go: by the instruction that defines them where that is safe for every input they
  * might overwrite, else by a copy at the end. Fills the masks of what they may overwrite. */
 static void place_roots(vprog_builder *b, uint64_t *in_place) {
@@ -135,6 +159,7 @@ static void place_roots(vprog_builder *b, uint64_t *in_place) {
             b->ins[root.value].store_out = (int)root.out;
             continue;
         }
+        if (narrow && (root.value = store_rounded(b, r, latest <= root.value)) < 0) continue;
         vprog_op op = root.memory == XT_BF16 ? VPROG_STORE_BF16 : root.memory == XT_F16 ? VPROG_STORE_F16 : VPROG_COPY;
         int copy = vprog_emit(b, op, def.type, root.value, -1, -1);
         if (copy < 0) return;
