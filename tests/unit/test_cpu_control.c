@@ -291,6 +291,34 @@ static void conditions_agree(void **state) {
         }
 }
 
+/* Short loops run on the thread that starts them, where how often they go round is known. */
+static void short_loops_are_tiny(void **state) {
+    (void)state;
+    static const char text[] =
+        "func.func @main(%%x: tensor<4xf32>, %%m: tensor<i32>) -> tensor<4xf32> {\n"
+        "%%z = stablehlo.constant dense<0> : tensor<i32>\n%%n = stablehlo.constant dense<%d> : tensor<i32>\n"
+        "%%r:2 = stablehlo.while(%%i = %%z, %%v = %%x) : tensor<i32>, tensor<4xf32>\ncond {\n"
+        "%%c = stablehlo.compare LT, %%i, %%%c : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "stablehlo.return %%c : tensor<i1>\n} do {\n"
+        "%%one = stablehlo.constant dense<1> : tensor<i32>\n%%k = stablehlo.add %%i, %%one : tensor<i32>\n"
+        "%%w = stablehlo.add %%v, %%x : tensor<4xf32>\n"
+        "stablehlo.return %%k, %%w : tensor<i32>, tensor<4xf32>\n}\nreturn %%r#1 : tensor<4xf32>\n}\n";
+    static const struct {
+        int times;
+        char until;
+        bool tiny;
+    } loops[] = {{20, 'n', true}, {20, 'm', false}, {100000, 'n', false}};
+    for (size_t i = 0; i < BASE_COUNT(loops); i++) {
+        char one[1000];
+        cpu_exec *e = NULL;
+        snprintf(one, sizeof one, text, loops[i].times, loops[i].until);
+        expect_ok(cpu_compile(one, strlen(one), &(cpu_compile_opts){.threads = 2}, &e), "loop");
+        if (cpu_exec_tiny(e) != loops[i].tiny)
+            fail_msg("%d times, until %c: tiny is %d", loops[i].times, loops[i].until, !loops[i].tiny);
+        cpu_exec_free(e);
+    }
+}
+
 static int nothing_is_left(void **state) {
     (void)state;
     return live_get(LIVE_graph) == 0 && live_get(LIVE_status) == 0 && live_get(LIVE_array) == 0 ? 0 : -1;
@@ -299,6 +327,7 @@ static int nothing_is_left(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(control_agrees, nothing_is_left),
                                        cmocka_unit_test(slices_are_updated_in_place),
+                                       cmocka_unit_test(short_loops_are_tiny),
                                        cmocka_unit_test_teardown(conditions_agree, nothing_is_left),
                                        cmocka_unit_test_teardown(loops_count_their_iterations, nothing_is_left),
                                        cmocka_unit_test_teardown(branches_count_the_largest, nothing_is_left),

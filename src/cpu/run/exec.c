@@ -177,13 +177,23 @@ xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *c
     return run_thunks(&r, d);
 }
 
+/* A loop or branch whose programs are tiny, where what it takes is known. */
+static bool is_tiny_control(const cpu_thunk *t) {
+    cpu_exec *const *subs = NULL;
+    size_t n = t->kernel->programs ? t->kernel->programs(t->state, &subs) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (!subs[i]->tiny) return false;
+    if (t->op->code == OP_while) return n > 0 && ir_trip_count(t->op) >= 0;
+    return n > 0 && (t->op->code == OP_if || t->op->code == OP_case);
+}
+
 /* About ten microseconds of one thread. */
 static bool is_tiny(const cpu_exec *e) {
     enum { MOST_THUNKS = 32, MOST_WORK = 1 << 15, MOST_ARENA = 1 << 20 };
     double work = 0;
     for (size_t t = 0; t < e->plan.n_thunks; t++) {
         const cpu_thunk *th = &e->plan.thunks[t];
-        if (!th->kernel->anywhere) return false;
+        if (!th->kernel->anywhere && !is_tiny_control(th)) return false;
         work += th->flops + th->bytes + 20 * th->transcendentals;
     }
     return e->plan.n_thunks <= MOST_THUNKS && work <= MOST_WORK && e->plan.arena_bytes <= MOST_ARENA;
