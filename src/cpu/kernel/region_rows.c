@@ -42,6 +42,13 @@ static bool scalars_only(const ir_block *b) {
     return true;
 }
 
+static vprog_fn one_loop(const ir_block *b, const ir_op *ret) {
+    const ir_op *o = b->first;
+    if (b->n_args != 2 || ret->n_in != 1 || !o || o->next != ret || ret->in[0] != &o->out[0] || o->n_in != 2)
+        return NULL;
+    return o->in[0] == b->args[0] && o->in[1] == b->args[1] ? vprog_one_loop(o) : NULL;
+}
+
 xt_status region_rows_make(const ir_module *m, const ir_block *block, const captured *outside, uint32_t first_outside,
                            region_rows *out, bool *out_ok) {
     const ir_op *ret = block ? ir_block_return(block) : NULL;
@@ -54,6 +61,7 @@ xt_status region_rows_make(const ir_module *m, const ir_block *block, const capt
         if (!VEC_PUSH(out->outside.values, out->outside.n, out->outside.cap, outside->values[i]))
             return status_oom(0, "a region");
     if (!hands_arguments_on(ret)) XT_TRY(region_vprog_make(block, &out->t));
+    if (out->t) out->one = one_loop(block, ret);
     *out_ok = out->t != NULL;
     return out->t ? NULL : lifts(out, out_ok);
 }
@@ -103,7 +111,9 @@ void rows_eval_deinit(rows_eval *e) {
 }
 
 void rows_eval_run(rows_eval *e, int64_t n, void *const *args, void *const *results) {
-    if (e->of->t)
+    if (e->of->one)
+        e->of->one(results[0], args[0], args[1], NULL, n);
+    else if (e->of->t)
         vprog_run_rows(e->of->t, n, args, results, e->scratch);
     else
         /* lifted: there is nothing to fail */

@@ -17,6 +17,7 @@ typedef struct region_rows {
     const ir_module *module;
     const ir_block *block; /* NULL: the binary op below */
     vprog *t;
+    vprog_fn one; /* a region of one op on its two arguments that is one loop: no need to run t for it */
     ir_opcode code;
     xt_dtype type;
     captured outside; /* what the region reads from outside: inputs of the thunk from `first_outside` on */

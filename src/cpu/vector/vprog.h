@@ -65,6 +65,9 @@ size_t vprog_type_size(vprog_type t);
 /* --- from StableHLO (vprog_ops.c) --- */
 bool vprog_is_half(xt_dtype d); /* kept as f32 in registers, and rounded after each op */
 bool vprog_takes(const ir_op *op); /* an elementwise op on types that have registers */
+/* The loop of an op that may fold (a sum, an extreme, ...) and is one of them on numbers as they lie; NULL: it is not.
+ */
+vprog_fn vprog_one_loop(const ir_op *op);
 /* such an op on values that are in the vector program */
 int vprog_emit_op(vprog_builder *vprog, const ir_op *op, int x, int y, int z);
 

@@ -78,6 +78,23 @@ bool vprog_takes(const ir_op *op) {
     return simd_get()->ops[code][t] != NULL;
 }
 
+vprog_fn vprog_one_loop(const ir_op *op) {
+    vprog_type t;
+    switch ((int)op->code) {
+    case OP_add:
+    case OP_multiply:
+    case OP_maximum:
+    case OP_minimum:
+    case OP_and:
+    case OP_or:
+    case OP_xor: break;
+    default: return NULL;
+    }
+    if (!vprog_takes(op) || vprog_is_half(op->out[0].type->dtype) || !vprog_type_of(op->out[0].type->dtype, &t))
+        return NULL;
+    return simd_get()->ops[op_of(op)][t];
+}
+
 static int emit_convert(vprog_builder *into, const ir_op *op, int x) {
     xt_dtype from = op->in[0]->type->dtype, to = op->out[0].type->dtype;
     vprog_type t, r;
