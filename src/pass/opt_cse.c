@@ -47,8 +47,9 @@ static void put_attr(keyer *k, const ir_attr *a) {
         return;
     case IR_AK_DENSE: {
         const ir_literal *lit = &a->v.dense;
-        size_t bytes = lit->splat ? xt_dtype_size(lit->type->dtype) : ir_type_bytes(lit->type);
-        put_int(k, (uint64_t)lit->type->id << 1 | lit->splat);
+        bool splat = lit->splat || lit->type->count == 1;
+        size_t bytes = splat ? xt_dtype_size(lit->type->dtype) : ir_type_bytes(lit->type);
+        put_int(k, (uint64_t)lit->type->id << 1 | splat);
         if (bytes <= LARGEST_LITERAL)
             put(k, lit->data, bytes);
         else

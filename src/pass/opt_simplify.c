@@ -3,6 +3,8 @@
  * readers go with opt_dce. */
 #include "pass/rules.h"
 
+#include <math.h>
+
 static ir_op *def(const ir_value *v, ir_opcode code) {
     return v->def && v->def->code == code ? v->def : NULL;
 }
@@ -107,6 +109,30 @@ static ir_value *reverse(ir_builder *b, ir_op *op) {
     return op->in[0];
 }
 
+/* A fold over dims of one element is that element, where the initial value changes nothing (masks of JAX's gathers are
+ * all of their one index). Sums of floats are not: -0 becomes +0. */
+static ir_value *reduce(ir_builder *b, ir_op *op) {
+    const ir_type *t = op->in[0]->type, *out = op->out[0].type;
+    const ir_block *region = op->regions[0].block;
+    const ir_op *o = region ? region->first : NULL;
+    double init;
+    if (op->n_in != 2 || t->count < 0 || t->count != out->count || t->dtype != out->dtype || !o || o->n_in != 2 ||
+        region->n_args != 2 || !o->next || o->next->n_in != 1 || o->next->in[0] != &o->out[0] || o->in[0]->def ||
+        o->in[1]->def || o->in[0] == o->in[1] || !ir_is_constant(op->in[1], &init))
+        return NULL;
+    bool floats = ir_dtype_is_float(t->dtype), whole = ir_dtype_is_int(t->dtype), neutral = false;
+    switch ((int)o->code) {
+    case OP_and: neutral = t->dtype == XT_BOOL && init == 1; break;
+    case OP_or: neutral = init == 0; break;
+    case OP_add: neutral = whole && init == 0; break;
+    case OP_multiply: neutral = (whole || floats) && init == 1; break;
+    case OP_maximum: neutral = floats && init == -INFINITY; break;
+    case OP_minimum: neutral = floats && init == INFINITY; break;
+    default: break;
+    }
+    return neutral ? ir_reshape(b, op->in[0], out->rank, out->dims) : NULL;
+}
+
 static ir_value *get_dimension_size(ir_builder *b, ir_op *op) {
     int64_t size = op->in[0]->type->dims[ir_get_int(op, IR_A_dimension, 0)];
     int32_t value = (int32_t)size;
@@ -146,6 +172,7 @@ static ir_value *(*const shape_rules[OP_COUNT])(ir_builder *, ir_op *) = {
     [OP_pad] = pad,
     [OP_concatenate] = concatenate,
     [OP_reverse] = reverse,
+    [OP_reduce] = reduce,
     [OP_get_dimension_size] = get_dimension_size,
     [OP_get_tuple_element] = get_tuple_element,
     [OP_dynamic_reshape] = dynamic_reshape,

@@ -251,6 +251,48 @@ static void simplify_joins_broadcasts_and_transposes(void **state) {
           "}\n");
 }
 
+/* A fold of one element each is gone where the initial value is its region's own, and only there. */
+static void folds_of_one_element(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *type, *init;
+        bool gone;
+    } rows[] = {{"and", "i1", "true", true},       {"and", "i1", "false", false},
+                {"or", "i1", "false", true},       {"or", "i32", "0", true},
+                {"and", "i32", "1", false},        {"add", "i32", "0", true},
+                {"add", "f32", "0.0", false},      {"multiply", "f32", "1.0", true},
+                {"multiply", "f32", "0.5", false}, {"maximum", "f32", "0xFF800000", true},
+                {"maximum", "f32", "0.0", false},  {"minimum", "f64", "0x7FF0000000000000", true}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        char in[900], want[400];
+        const char *t = rows[i].type;
+        snprintf(in, sizeof in,
+                 "func.func public @main(%%x: tensor<3x1x4x1x%s>) -> tensor<3x4x%s> {\n"
+                 " %%i = stablehlo.constant dense<%s> : tensor<%s>\n"
+                 " %%r = stablehlo.reduce(%%x init: %%i) applies stablehlo.%s across dimensions = [1, 3] : "
+                 "(tensor<3x1x4x1x%s>, tensor<%s>) -> tensor<3x4x%s>\n return %%r : tensor<3x4x%s>\n}\n",
+                 t, t, rows[i].init, t, rows[i].op, t, t, t, t);
+        snprintf(want, sizeof want,
+                 "func.func public @main(%%x: tensor<3x1x4x1x%s>) -> tensor<3x4x%s> {\n"
+                 " %%r = stablehlo.reshape %%x : (tensor<3x1x4x1x%s>) -> tensor<3x4x%s>\n"
+                 " return %%r : tensor<3x4x%s>\n}\n",
+                 t, t, t, t, t);
+        check("opt_simplify opt_dce", false, in, rows[i].gone ? want : in);
+    }
+}
+
+/* One element, whether it was written or folded. */
+static void constants_of_one_element_are_common(void **state) {
+    (void)state;
+    check("opt_fold opt_cse opt_dce", false,
+          "func.func public @main() -> (tensor<i32>, tensor<i32>) {\n"
+          " %a = stablehlo.constant dense<7> : tensor<i32>\n %b = stablehlo.constant dense<3> : tensor<i32>\n"
+          " %c = stablehlo.constant dense<4> : tensor<i32>\n %d = stablehlo.add %b, %c : tensor<i32>\n"
+          " return %a, %d : tensor<i32>, tensor<i32>\n}\n",
+          "func.func public @main() -> (tensor<i32>, tensor<i32>) {\n"
+          " %a = stablehlo.constant dense<7> : tensor<i32>\n return %a, %a : tensor<i32>, tensor<i32>\n}\n");
+}
+
 #define H "tensor<2x3xbf16>"
 #define HT "tensor<3x2xbf16>"
 static void layout_lets_transposes_meet(void **state) {
@@ -848,6 +890,8 @@ int main(void) {
         cmocka_unit_test(simplify_shapes),
         cmocka_unit_test(simplify_keeps_conversions_that_round),
         cmocka_unit_test(simplify_joins_broadcasts_and_transposes),
+        cmocka_unit_test(folds_of_one_element),
+        cmocka_unit_test(constants_of_one_element_are_common),
         cmocka_unit_test(layout_lets_transposes_meet),
         cmocka_unit_test(products_make_their_transposes),
         cmocka_unit_test(layout_adds_a_scatter_into_its_addend),
