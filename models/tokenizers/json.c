@@ -22,8 +22,9 @@ struct tok_json {
     int64_t vocab;
 };
 
-static xt_status out_of_memory(void) {
-    return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a tokenizer");
+static xt_status no_memory(const tok_arena *a) {
+    return xt_status_new(XT_RESOURCE_EXHAUSTED, a && a->gave_up ? "a regular expression of the tokenizer takes too long"
+                                                                : "no memory for a tokenizer");
 }
 
 /* --- the post-processor --- */
@@ -116,7 +117,7 @@ xt_status tok_json_open(const char *path, tok_json **out) {
     tok_json *t = calloc(1, sizeof *t);
     cJSON *json = cJSON_ParseWithLength(text, n);
     xt_text_free(text);
-    xt_status s = t ? read_all(t, json) : out_of_memory(), told;
+    xt_status s = t ? read_all(t, json) : no_memory(NULL), told;
     cJSON_Delete(json);
     if (!s) {
         *out = t;
@@ -177,7 +178,7 @@ static xt_status encode(const tok_json *t, tok_text text, tok_ids *ids) {
             tok_push_id(ids, cut.items[i].id);
         else
             XT_TRY(t->model.encode(&t->model, cut.items[i].text, ids));
-        if (a->failed) return out_of_memory();
+        if (a->failed) return no_memory(a);
     }
     return NULL;
 }
@@ -192,7 +193,7 @@ xt_status tok_json_encode(const tok_json *t, const char *text, size_t n, bool sp
     xt_status s = encode(t, (tok_text){text, n}, &ids);
     for (size_t i = 0; specials && i < t->specials.n_behind; i++) tok_push_id(&ids, t->specials.behind[i]);
     if (!s && !a.failed) *out_ids = malloc((ids.n ? ids.n : 1) * sizeof **out_ids);
-    if (!s && !*out_ids) s = out_of_memory();
+    if (!s && !*out_ids) s = no_memory(&a);
     if (!s && ids.n) memcpy(*out_ids, ids.items, ids.n * sizeof **out_ids);
     if (!s) *out_n = ids.n;
     tok_arena_free(&a);
@@ -224,7 +225,7 @@ xt_status tok_json_decode(const tok_json *t, const int32_t *ids, size_t n, bool 
     xt_status s = tok_decode(&t->decoder, &tokens);
     tok_text whole = s ? (tok_text){"", 0} : joined(t, &tokens);
     if (!s && !a.failed) *out = malloc(whole.n + 1);
-    if (!s && !*out) s = out_of_memory();
+    if (!s && !*out) s = no_memory(&a);
     if (!s) {
         memcpy(*out, whole.data, whole.n);
         (*out)[ *out_n = whole.n] = 0;

@@ -112,19 +112,15 @@ xt_status tok_read_behavior(tok_part *p, const cJSON *json) {
 tok_text tok_replace(const tok_regex *r, tok_text text, const char *with, tok_arena *a) {
     tok_search *search = tok_search_new(r);
     tok_buf out = {.arena = a};
-    size_t done = 0, from = 0, start, end;
+    size_t done = 0, start, end;
     if (!search) a->failed = true;
-    while (search && from <= text.n) {
-        int found = tok_search_next(search, text, from, &start, &end);
-        if (found < 0) a->failed = true;
-        if (found <= 0) break;
+    int found = 0;
+    while (search && (found = tok_search_next(search, text, &start, &end)) > 0) {
         tok_add(&out, text.data + done, start - done);
         tok_add(&out, with, strlen(with));
         done = end;
-        size_t k = 1;
-        if (end == start && end < text.n) tok_char(text.data + end, text.n - end, &k);
-        from = end > start ? end : end + k;
     }
+    if (found < 0) a->failed = a->gave_up = true;
     tok_search_free(search);
     if (!done && !out.n) return text;
     tok_add(&out, text.data + done, text.n - done);

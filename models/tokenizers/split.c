@@ -68,15 +68,12 @@ static xt_status cut_by_regex(const tok_regex *r, const tok_piece *from, tok_beh
                               tok_pieces *out) {
     stretches s = {.arena = out->arena};
     tok_search *search = tok_search_new(r);
-    size_t done = 0, at = 0, start, end;
+    size_t done = 0, start, end;
     int found = search ? 1 : -1;
-    while (search && at <= from->text.n && (found = tok_search_next(search, from->text, at, &start, &end)) > 0) {
-        size_t k = 1;
+    while (search && (found = tok_search_next(search, from->text, &start, &end)) > 0) {
         if (start > done) push(&s, done, start, invert);
         push(&s, start, end, !invert);
         done = end;
-        if (end == start && end < from->text.n) tok_char(from->text.data + end, from->text.n - end, &k);
-        at = end > start ? end : end + k;
     }
     tok_search_free(search);
     if (!search) return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory to cut a text");

@@ -7,7 +7,8 @@
 
 typedef struct tok_arena {
     struct tok_block *blocks;
-    bool failed; /* memory was short: what was made since is not whole */
+    bool failed; /* memory was short, or: what was made since is not whole */
+    bool gave_up; /* a regular expression did not come to an end */
 } tok_arena;
 void *tok_alloc(tok_arena *a, size_t n); /* NULL, and failed, without memory */
 void tok_arena_free(tok_arena *a);

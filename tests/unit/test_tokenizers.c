@@ -14,6 +14,7 @@
 
 #include "models/token_file.h"
 #include "models/tokenizer.h"
+#include "models/tokenizers/parts.h"
 
 static char dir[64], path[128];
 static cJSON *all;
@@ -179,6 +180,56 @@ static void damaged_files_say_so(void **state) {
     }
 }
 
+/* Oniguruma's answers, from the tokenizers package (tests/conformance/tokenizer_regex.py asks it for many more). */
+static void expressions_are_onigurumas(void **state) {
+    (void)state;
+    static const struct {
+        const char *pattern, *text, *marked;
+    } rows[] = {{"\\p{Han}", "一々〇ー・ぁ", "###ー・ぁ"}, /* a script, without its extensions */
+                {"[\\p{Han}a]", "一・a", "#・#"},
+                {"[[:alpha:]]", "aⅠ²1́", "##²1́"},
+                {"[[:alnum:]]", "a1Ⅰ²٠", "###²#"},
+                {"[[:punct:]]", "!$+d€（", "###d##"},
+                {"\\p{Punct}", "!$+", "#$+"},
+                {"[[:^space:]]", "a\xc2\xa0\xe1\xa0\x8e", "#\xc2\xa0#"}, /* U+180E is no space */
+                {"[[:upper:]]", "AⅠǅ", "##ǅ"},
+                {"[[:word:]]", "a²Ⅰ́", "#²##"},
+                {"\\w", "a²Ⅰ́", "####"},
+                {"[\\W]", "a²Ⅰ ", "a#Ⅰ#"},
+                {"[^\\W\\d]", "a1 ", "#1 "},
+                {"[\\S\\n]", "a \n", "# #"},
+                {"\\b", "aः x", "#aः# #x#"},
+                {"[a[bc]]", "abc[", "###["},
+                {"[^a[bc]]", "abcd[", "abc##"},
+                {"[a-c&&b-d]", "abcd", "a##d"},
+                {"[\\p{L}&&[^a-z]]", "aBé", "a##"},
+                {"[]a]", "a]", "##"},
+                {"^a", "a\na", "#\n#"},
+                {"a$", "a\na\n", "#\n#\n"},
+                {"(?m).", "a\nb", "###"},
+                {".", "a\n\r", "#\n#"},
+                {"\\v", "a\x0b\x0c", "a#\x0c"},
+                {"\\u0041", "A", "#"},
+                {"a{1,2}+", "aaaab", "#b"},
+                {"(?:a{1,3}+)a", "aaaa", "#"}, /* not possessive */
+                {"(?:a{2}+)a", "aaaaa", "#"},
+                {"a{,2}b", "aab", "#"},
+                {"x{", "x{", "#"},
+                {" ?", "a b", "#a#b#"}, /* no empty match right behind another */
+                {"a*", "baac", "#b#c#"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tok_regex *r;
+        tok_arena a = {0};
+        xt_status s = tok_regex_new(rows[i].pattern, &r);
+        if (s) fail_msg("%s: %s", rows[i].pattern, xt_status_message(s));
+        tok_text got = tok_replace(r, (tok_text){rows[i].text, strlen(rows[i].text)}, "#", &a);
+        if (got.n != strlen(rows[i].marked) || memcmp(got.data, rows[i].marked, got.n) != 0)
+            fail_msg("%s: '%.*s', expected '%s'", rows[i].pattern, (int)got.n, got.data, rows[i].marked);
+        tok_arena_free(&a);
+        tok_regex_free(r);
+    }
+}
+
 /* --- token files --- */
 static void token_files_come_back(void **state) {
     (void)state;
@@ -217,9 +268,9 @@ static void token_files_come_back(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ids_are_the_packages),
-                                       cmocka_unit_test(streams_are_whole_characters),
-                                       cmocka_unit_test(any_bytes_have_ids), cmocka_unit_test(damaged_files_say_so),
-                                       cmocka_unit_test(token_files_come_back)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ids_are_the_packages),       cmocka_unit_test(streams_are_whole_characters),
+        cmocka_unit_test(any_bytes_have_ids),         cmocka_unit_test(damaged_files_say_so),
+        cmocka_unit_test(expressions_are_onigurumas), cmocka_unit_test(token_files_come_back)};
     return cmocka_run_group_tests(tests, begin, end);
 }
