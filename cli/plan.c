@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,14 +32,50 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* What comes for this process meanwhile goes on to the program; both end by it, the folder first. */
+static volatile sig_atomic_t rehearsing, came;
+static void pass_on(int sig) {
+    came = sig;
+    if (rehearsing > 0) kill((pid_t)rehearsing, sig);
+}
+
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
+static void set_handlers(void (*from)(int), void (*to)(int)) {
+    for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++) {
+        struct sigaction now, act = {.sa_handler = to};
+        if (sigaction(passed_on[i], NULL, &now) == 0 && now.sa_handler == from) sigaction(passed_on[i], &act, NULL);
+    }
+}
+
+static int wait_for(pid_t pid, int *status) {
+    int rc;
+    rehearsing = pid;
+    if (came) kill(pid, came); /* it came before there was whom to pass it on to */
+    do rc = waitpid(pid, status, 0);
+    while (rc < 0 && errno == EINTR);
+    rehearsing = 0;
+    return rc;
+}
+
+static void remove_rehearsal(const char *dir, const char **files, int n) {
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) unlinkat(dirfd(d), e->d_name, 0); /* "." and ".." refuse */
+    if (d) closedir(d);
+    rmdir(dir);
+    for (int i = 0; i < n; i++) free((char *)files[i]);
+}
+
 static int rehearse_program(char **argv, const char *topology, bool divided, char *dir, const char **files, int max) {
     xt_topology t = {.devices = 1};
     xt_status s = divided ? xt_topology_find(topology, &t) : NULL;
     if (s) return -cli_fail_status("plan", s);
+    set_handlers(SIG_DFL, pass_on);
     if (!mkdtemp(dir)) return -cli_fail("plan", "cannot make the folder %s: %s", dir, strerror(errno));
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
+        set_handlers(pass_on, SIG_DFL);
+        if (came) raise(came); /* before it was a program */
         char device[32];
         snprintf(device, sizeof device, "dry:%d", t.devices);
         setenv("XT_DEVICE", device, 1);
@@ -51,7 +88,13 @@ static int rehearse_program(char **argv, const char *topology, bool divided, cha
         _exit(127);
     }
     int status = 0, n = 0;
-    if (pid < 0 || waitpid(pid, &status, 0) < 0) return -cli_fail("plan", "%s cannot be run", argv[0]);
+    int waited = pid < 0 ? -1 : wait_for(pid, &status);
+    set_handlers(pass_on, SIG_DFL);
+    if (came) {
+        remove_rehearsal(dir, files, 0);
+        raise(came);
+    }
+    if (waited < 0) return -cli_fail("plan", "%s cannot be run", argv[0]);
     DIR *d = opendir(dir);
     for (struct dirent *e; d && n < max && (e = readdir(d));) {
         size_t len = strlen(e->d_name);
@@ -81,14 +124,6 @@ static int rehearse_program(char **argv, const char *topology, bool divided, cha
 static void write_command(char **argv, char *buf, size_t n) {
     size_t at = 0;
     for (int i = 0; argv[i] && at < n; i++) at += (size_t)snprintf(buf + at, n - at, "%s%s", i ? " " : "", argv[i]);
-}
-
-static void remove_rehearsal(const char *dir, const char **files, int n) {
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));) unlinkat(dirfd(d), e->d_name, 0); /* "." and ".." refuse */
-    if (d) closedir(d);
-    rmdir(dir);
-    for (int i = 0; i < n; i++) free((char *)files[i]);
 }
 
 /* --- one plan --- */

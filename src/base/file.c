@@ -15,12 +15,13 @@
 #include "base/base.h"
 #include "base/private_file.h"
 #include "base/shown.h"
+#include "base/unfinished.h"
 
 enum { BUFFER_SIZE = 1 << 16, READ_STEP = 1 << 16 };
 
 struct file_writer {
     char *target, *temporary; /* temporary is NULL when the target is written directly */
-    int fd;
+    int fd, unfinished; /* its number, -1: none */
     size_t buffered;
     char buffer[BUFFER_SIZE];
 };
@@ -81,6 +82,7 @@ static xt_status write_fd(int fd, const char *path, const char *p, size_t n) {
 static void writer_free(file_writer *w) {
     if (w->fd >= 0) close(w->fd);
     if (w->temporary) unlink(w->temporary);
+    unfinished_drop(w->unfinished);
     base_free(w->temporary);
     base_free(w->target);
     base_free(w);
@@ -168,7 +170,11 @@ static xt_status open_temporary(file_writer *w, mode_t mode) {
             str_free(&name);
             return status_oom(strlen(w->target), "a file name");
         }
-    } while (!open_marked(w, name.data, mode));
+        w->unfinished = unfinished_add(name.data, false);
+        if (open_marked(w, name.data, mode)) break;
+        unfinished_drop(w->unfinished);
+        w->unfinished = -1;
+    } while (true);
     if (w->fd < 0) {
         xt_status s = errno == ENOENT ? no_file(w->target) : status_errno("cannot create", name.data);
         str_free(&name);
@@ -198,7 +204,7 @@ static xt_status writer_open(const char *path, file_writer **out) {
     *out = NULL;
     file_writer *w = base_malloc(sizeof *w);
     if (!w) return status_oom(sizeof *w, "a file writer");
-    w->fd = -1;
+    w->fd = w->unfinished = -1;
     w->buffered = 0;
     w->target = w->temporary = NULL;
     xt_status s = open_target(w, path);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/private_file.h"
+#include "base/unfinished.h"
 
 static blackbox *box;
 static pid_t owner; /* process that made `box`; another one is a forked child */
@@ -226,6 +227,7 @@ static void on_signal(int sig) {
      * next is its affair. */
     if (sigaction(sig, NULL, &now) == 0 && ((now.sa_flags & SA_SIGINFO) || now.sa_handler != on_signal)) return;
     signal(sig, SIG_DFL);
+    unfinished_remove();
     if (box && owner == getpid()) last_words(sig);
     errno = saved;
     raise(sig);
@@ -240,8 +242,8 @@ static void catch_signals(void) {
     for (size_t i = 0; i < BASE_COUNT(caught); i++) {
         struct sigaction old, act = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
         sigemptyset(&act.sa_mask);
-        if (sigaction(caught[i].sig, NULL, &old) == 0 && old.sa_handler == SIG_DFL && !(old.sa_flags & SA_SIGINFO))
-            sigaction(caught[i].sig, &act, NULL);
+        if (sigaction(caught[i].sig, NULL, &old) != 0 || (old.sa_flags & SA_SIGINFO)) continue;
+        if (old.sa_handler == SIG_DFL || unfinished_is_handler(old.sa_handler)) sigaction(caught[i].sig, &act, NULL);
     }
 }
 

@@ -2,9 +2,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/handle.h"
+#include "base/unfinished.h"
 #include "plan/plan.h"
 
 static void remove_folder(const char *dir) {
@@ -19,32 +21,44 @@ static void remove_folder(const char *dir) {
     rmdir(dir);
 }
 
-/* A folder of one compilation; unique, so that plans at the same time do not meet. */
-static xt_status make_folder(const char *under, int program, char **out) {
-    str path = STR_INIT;
+/* A folder of one compilation; unique, so that plans at the same time do not meet. One that is to go is known to those
+ * who remove it before it is there. */
+static xt_status make_folder(const char *under, int program, char **out, int *out_unfinished) {
+    static _Atomic unsigned serial;
     const char *tmp = getenv("TMPDIR");
-    if (under) {
-        XT_TRY(file_make_dirs(under, 0755));
-        str_printf(&path, "%s/program_%03d.XXXXXX", under, program + 1);
-    } else
-        str_printf(&path, "%s/xtrain-plan.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    *out = path.failed ? NULL : path.data;
-    if (!*out) {
-        str_free(&path);
-        return status_oom(64, "a path");
-    }
-    if (mkdtemp(*out)) return NULL;
-    xt_status s = status_errno("making the dump folder", *out);
-    base_free(*out);
     *out = NULL;
-    return s;
+    *out_unfinished = -1;
+    if (under) XT_TRY(file_make_dirs(under, 0755));
+    for (int tries = 0; tries < 1000; tries++) {
+        str path = STR_INIT;
+        if (under)
+            str_printf(&path, "%s/program_%03d.%ld-%u", under, program + 1, (long)getpid(), serial++);
+        else
+            str_printf(&path, "%s/xtrain-plan.%ld-%u", tmp && *tmp ? tmp : "/tmp", (long)getpid(), serial++);
+        if (path.failed) {
+            str_free(&path);
+            return status_oom(64, "a path");
+        }
+        if (!under) *out_unfinished = unfinished_add(path.data, true);
+        if (mkdir(path.data, 0700) == 0) {
+            *out = path.data;
+            return NULL;
+        }
+        unfinished_drop(*out_unfinished);
+        *out_unfinished = -1;
+        xt_status s = errno == EEXIST ? NULL : status_errno("making the dump folder", path.data);
+        str_free(&path);
+        if (s) return s;
+    }
+    return status_new(XT_ALREADY_EXISTS, NULL, "no name for a dump folder is free below %s", under ? under : "TMPDIR");
 }
 
 static xt_status plan_one(const plan_program *p, const xt_plan_opts *o, int number, xt_plan **out) {
     char *dir;
     plan_compiled c;
     plan_memory m = {.total_bytes = -1};
-    XT_TRY(make_folder(o->dump_dir, number, &dir));
+    int unfinished;
+    XT_TRY(make_folder(o->dump_dir, number, &dir, &unfinished));
     xt_status s = plan_compile(p, o->topology, &(plan_compile_opts){dir, o->quick, o->compile_limit_s}, &c);
     if (!s) {
         s = c.ours ? plan_read_cpu(dir, &m) : plan_read_xla(dir, &m);
@@ -56,6 +70,7 @@ static xt_status plan_one(const plan_program *p, const xt_plan_opts *o, int numb
     if (!s) s = plan_report_make(p, &c, &m, o, out);
     plan_memory_free(&m);
     if (!o->dump_dir) remove_folder(dir);
+    unfinished_drop(unfinished);
     base_free(dir);
     return s;
 }

@@ -89,7 +89,8 @@ static int fails(void *caller) {
         char text[600];
         inside = 1;
         if (dladdr(caller, &o)) {
-            snprintf(text, sizeof text, "%s %#lx\n", o.dli_fname, (unsigned long)((uintptr_t)caller - (uintptr_t)o.dli_fbase - 1));
+            snprintf(text, sizeof text, "%s %#lx\n", o.dli_fname,
+                     (unsigned long)((uintptr_t)caller - (uintptr_t)o.dli_fbase - 1));
             tell("FAULT_TOLD", text);
         }
         inside = 0;

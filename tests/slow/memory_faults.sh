@@ -1,7 +1,6 @@
 #!/bin/bash
-# A whole fit in which one allocation fails, each in turn (every MEMORY_FAULTS_STRIDE-th, 97): it ends with an error that
-# gives a reason, or ends well. It never crashes, hangs or goes on with less than it was told, and the checkpoint before
-# stays readable.
+# A whole fit in which one allocation fails, each in turn (every MEMORY_FAULTS_STRIDE-th, 97): it ends with an error
+# that gives a reason, or ends well. It never crashes or hangs, and the checkpoint stays readable.
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 BUILD=${BUILD:-$root/build}

@@ -1,0 +1,61 @@
+#!/bin/bash
+# Ctrl-C, a TERM or a closed terminal while a command writes: it ends by that signal, what it was writing goes with it,
+# and what stood there is as it was.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+cd "$tmp" || exit 1
+export XT_SUMMARY=off
+python3 - <<'FILES'
+import json, struct
+n = 192 << 20  # zeros that take no room
+head = json.dumps({"a": {"dtype": "F32", "shape": [n // 4], "data_offsets": [0, n]}}).encode()
+with open("large.safetensors", "wb") as f:
+    f.write(struct.pack("<Q", len(head)) + head)
+    f.truncate(8 + len(head) + n)
+FILES
+# ends_by SIGNAL TARGET COMMAND...: the signal comes when the file is being written
+ends_by() {
+    local sig=$1 target=$2 pid rc
+    shift 2
+    mkdir -p there
+    echo before >"there/$target"
+    # In the background of a script SIGINT is ignored; python gives the default back.
+    python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$@" >out 2>&1 &
+    pid=$!
+    until compgen -G "there/$target.tmp.*" >/dev/null || ! kill -0 $pid 2>/dev/null; do :; done
+    kill -"$sig" $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    rc=$?
+    check "$2 $3, $sig: it ends by the signal" [ $rc = $((128 + $(kill -l "$sig"))) ]
+    check "$2 $3, $sig: nothing is left, and the file is as it was" [ "$(ls there) $(cat "there/$target")" = "$target before" ]
+    rm -rf there
+}
+for sig in INT TERM HUP; do
+    ends_by $sig weights.safetensors "$XTRAIN" convert large.safetensors there/weights.safetensors --dtype bf16
+done
+# Folders for what is planned, of a compilation and of a program's rehearsal.
+mkdir folders
+export TMPDIR=$tmp/folders
+ends_with() { # ends_with SIGNAL COMMAND...: when there is a folder
+    local sig=$1 pid rc
+    shift
+    python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$@" >out 2>&1 &
+    pid=$!
+    until compgen -G "folders/xtrain-*" >/dev/null || ! kill -0 $pid 2>/dev/null; do :; done
+    kill -"$sig" $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    rc=$?
+    check "$2 $3, $sig: it ends by the signal" [ $rc = $((128 + $(kill -l "$sig"))) ]
+    check "$2 $3, $sig: no folder is left" [ -z "$(ls folders)" ]
+    rm -rf folders/*
+}
+for sig in INT TERM HUP; do
+    ends_with $sig "$XTRAIN" plan gpt2 --batch 1
+    ends_with $sig "$XTRAIN" plan -- sleep 60
+done
+check "nor the program" [ -z "$(pgrep -P $$ -x sleep)" ]
+finish
