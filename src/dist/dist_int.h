@@ -57,8 +57,7 @@ char *symbol_advice(xt_rank_fn fn);
 /* --- launch.c, mpirun.c --- */
 /* execvp's search, done before the fork so that a misspelt name is one error and not one per rank. base_free *out. */
 xt_status launch_find_program(const char *name, char **out);
-/* Ranks on hosts "a,b:4" by mpirun; max_restarts as in xt_launch_opts. Without restarts it returns only when mpirun
- * could not be run. */
+/* Ranks on hosts "a,b:4" by mpirun; max_restarts as in xt_launch_opts. */
 xt_status mpirun_launch(int n, char *const *argv, const char *hosts, int max_restarts, int *out_code);
 
 /* --- spawn.c --- */

@@ -214,6 +214,26 @@ cp "$out.cut" "$out"
 check "started again from a checkpoint" says "xtrain launch: restart 1 of 3, from $tmp/cut/last.ckpt"
 check "with the same weights" [ "$(grep '^weights' "$out.cut" | sort)" = "$(grep '^weights' "$out.whole" | sort)" ]
 check "and leaves no note behind" [ -z "$(ls "$tmp"/.xtrain-restart-* 2>/dev/null)" ]
+# xtrain launch --host: a signal lets the trainer save, a failure or a lost host ends the run soon.
+on_hosts() { on_a "$XTRAIN" launch -n 4 --host 10.77.0.1,10.77.0.2 "$@" >"$out" 2>&1; }
+are_ready() { for _ in $(seq 300); do [ "$(grep -c ready "$out")" = 4 ] && return; sleep 0.1; done; return 1; }
+on_hosts -- env KILLED_DIR="$tmp/told" "$tmp/killed" --run_name told &
+while kill -0 $! 2>/dev/null && [ ! -e "$tmp/told/last.ckpt" ]; do sleep 0.01; done
+pkill -TERM -P $! timeout # which passes it on to the launcher
+wait $!
+check "a run on two hosts that is told to stop" [ $? = 143 ]
+check "saves first" says 'stopped by SIGTERM at step [0-9]+; --resume .*last.ckpt goes on from here'
+on_hosts -- "$tmp/p" code
+check "a failed rank's code is the launcher's" [ $? = 9 ]
+on_hosts -- "$tmp/p" loop &
+are_ready
+began=$(date +%s%N)
+ip -n $b link set v$$b down
+wait $!
+check "a lost network ends the launcher's run" [ $? != 0 ]
+check "soon" [ $((($(date +%s%N) - began) / 1000000)) -lt 30000 ] # about 10 s on an idle machine
+ip -n $b link set v$$b up
+sleep 1
 hosts 2:2 -x LIMIT=3 "$tmp/p" loop &
 running=$!
 for _ in $(seq 300); do [ "$(grep -c ready "$out")" = 4 ] && break; sleep 0.1; done
