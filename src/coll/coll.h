@@ -57,6 +57,9 @@ typedef enum coll_end { COLL_NO_END, COLL_OWN_END, COLL_FOLLOWS } coll_end;
 enum { COLL_END_SIZE = 200 };
 void coll_run_leaving(coll_end end, const char *how);
 void coll_run_exits(str *out); /* how the other ranks of the run have ended; nothing while all are there */
+/* Whether this rank is to say what one is enough for: true when none of the run has asked for so many seconds. Ranks
+ * that ask within the same moment may all hear true. */
+bool coll_run_claim(const char *what, int seconds);
 void coll_run_give_up(const char *why); /* the run's group fails: whoever waits in it hears at once */
 double coll_default_timeout(void); /* XT_TIMEOUT, or 300 seconds */
 

@@ -59,6 +59,26 @@ bool coll_run_last_note(int rank, char *out, size_t n) {
     return seen;
 }
 
+bool coll_run_claim(const char *what, int seconds) {
+    char text[32], *value = NULL;
+    struct timespec now;
+    size_t n;
+    clock_gettime(CLOCK_REALTIME, &now); /* hosts' clocks differ by less than this is about */
+    pthread_mutex_lock(&lock);
+    coll_group *g = run;
+    xt_status st = g ? coll_get(g, what, strlen(what), 0, &value, &n) : NULL;
+    bool ours = !value || strtoll(value, NULL, 10) + seconds <= (long long)now.tv_sec;
+    snprintf(text, sizeof text, "%lld", (long long)now.tv_sec);
+    if (g && ours) {
+        xt_status_free(st);
+        st = coll_put(g, what, strlen(what), text, strlen(text));
+    }
+    pthread_mutex_unlock(&lock);
+    xt_status_free(st); /* a group that has failed has no store: then all speak */
+    base_free(value);
+    return ours;
+}
+
 void coll_run_leaving(coll_end end, const char *how) {
     pthread_mutex_lock(&lock);
     if (run && run->ops->leaving) run->ops->leaving(run, end, how);

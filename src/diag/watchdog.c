@@ -12,6 +12,7 @@
 #include <time.h>
 
 enum { WARM_UP = 20, TIMES = 20, MIN_S = 2, COMPILE_S = 30 };
+enum { TABLE_S = 60, APART_MS = 100, APART_MOST_MS = 3000 };
 
 static const int64_t LATE_NS = 1000000000; /* it wakes every 0.2 s */
 
@@ -22,6 +23,23 @@ static struct {
     bool running, stopping;
     _Atomic int64_t last_ns, limit_ns, told_ns, steps;
 } dog = {.lock = PTHREAD_MUTEX_INITIALIZER, .stop = PTHREAD_COND_INITIALIZER};
+
+/* Where each rank is, by the first of them that comes to it: all wait for the same, and n tables of n lines say no more
+ * than one. A step that lasts is told by one rank after another, in their order. */
+static void tell_ranks(str *t) {
+    const world *w = world_get();
+    int64_t ms = w->rank * APART_MS < APART_MOST_MS ? w->rank * APART_MS : APART_MOST_MS;
+    struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+    if (!coll_run_claim("watchdog/ranks", TABLE_S)) {
+        str_append(t, "; where the other ranks are, another one has told");
+        return;
+    }
+    for (int r = 0; r < w->size; r++) {
+        char note[256];
+        if (coll_run_last_note(r, note, sizeof note)) str_printf(t, "\n  rank %d: %s", r, note);
+    }
+}
 
 static void tell(int64_t waited_ns, int64_t limit_ns) {
     str t = STR_INIT;
@@ -35,10 +53,7 @@ static void tell(int64_t waited_ns, int64_t limit_ns) {
     src_id now = lazy_recording_at();
     char at[256];
     if (now) str_printf(&t, ", recording %s", src_text(now, at, sizeof at));
-    for (int r = 0; r < world_get()->size && world_get()->size > 1; r++) {
-        char note[256];
-        if (coll_run_last_note(r, note, sizeof note)) str_printf(&t, "\n  rank %d: %s", r, note);
-    }
+    if (world_get()->size > 1) tell_ranks(&t);
     str_append(&t, " [XT301]");
     blackbox_note(BOX_WATCHDOG, now, b ? b->step : 0, waited_ns, 0);
     blackbox_report(str_cstr(&t));

@@ -129,6 +129,8 @@ for r in 0 1 2; do
     want+="all_reduce at .*sleeper.c:$collective, [0-9]+ in flight"
     check "rank $r: line, step, last collective, queue" grep -qE "$want" "$tmp/out"
 done
+check "where the ranks are is told by one of them" [ "$(grep -c ' rank 2: .*sleeper.c' "$tmp/out")" = 1 ]
+check "which the others say" [ "$(grep -c 'where the other ranks are, another one has told' "$tmp/out")" = 2 ]
 check "the code" grep -q '\[XT301\]' "$tmp/out"
 
 # Host memory that the program leaks, 20 KB a step; and one large read.
