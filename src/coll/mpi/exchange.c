@@ -27,12 +27,14 @@ xt_status exchange_missing(coll_group *g, const participants *who) {
     const char *what = who->what ? who->what : call_kind_name(who->kind),
                *line = s->note[0] ? s->note : "no line known";
     str missing = STR_INIT, waiting = STR_INIT, text = STR_INIT;
+    pthread_mutex_lock(&s->io); /* other threads take in what ranks say */
     for (int i = 0; i < who->n; i++) {
         int r = who->ranks ? who->ranks[i] : i;
         bool waits = s->peers[r].waits == who->id;
         if (r != g->rank) name_rank(s, r, waits, waits ? &waiting : &missing);
         if (r == g->rank && who->what) name_own(s, r, what, &waiting);
     }
+    pthread_mutex_unlock(&s->io);
     if (who->what)
         str_append(&text, what);
     else
@@ -49,10 +51,12 @@ xt_status exchange_missing(coll_group *g, const participants *who) {
 }
 
 bool exchange_gone(coll_group *g, const participants *who) {
-    const mpi_state *s = g->state;
-    for (int r = 0; r < g->size && !who->ranks; r++)
-        if (s->peers[r].gone && s->peers[r].calls < who->id) return true;
-    return false;
+    mpi_state *s = g->state;
+    bool gone = false;
+    pthread_mutex_lock(&s->io);
+    for (int r = 0; r < g->size && !who->ranks && !gone; r++) gone = s->peers[r].gone && s->peers[r].calls < who->id;
+    pthread_mutex_unlock(&s->io);
+    return gone;
 }
 
 xt_status exchange_wait(coll_group *g, mpi_request *request, int64_t deadline, const participants *who) {

@@ -139,5 +139,8 @@ xt_status mpi_pump(mpi_state *s) {
 }
 
 xt_status mpi_other_failure(mpi_state *s) {
-    return s->other_failed.len ? status_new(XT_ABORTED, NULL, "%s", str_cstr(&s->other_failed)) : NULL;
+    pthread_mutex_lock(&s->io);
+    xt_status st = s->other_failed.len ? status_new(XT_ABORTED, NULL, "%s", str_cstr(&s->other_failed)) : NULL;
+    pthread_mutex_unlock(&s->io);
+    return st;
 }

@@ -103,12 +103,14 @@ static int first_rank(const mpi_pipe *p, int host) { /* of the run */
 
 static xt_status differing(const mpi_pipe *p, const flight *f, int host) {
     str text = STR_INIT;
-    const mpi_state *s = p->s;
+    mpi_state *s = p->s;
     int own = first_rank(p, p->hosts.own), other = host < 0 ? -1 : first_rank(p, host);
     call_differs_text(own, &f->own, other, host < 0 ? NULL : &f->calls[host], &text);
     str_printf(&text, "; rank %d is at %s", own, s->note[0] ? s->note : "no line that is known");
+    pthread_mutex_lock(&s->io);
     if (other >= 0 && s->peers[other].note.len)
         str_printf(&text, "; rank %d, last seen at %s", other, str_cstr(&s->peers[other].note));
+    pthread_mutex_unlock(&s->io);
     xt_status st = status_new(XT_FAILED_PRECONDITION, NULL, "%s", str_cstr(&text));
     str_free(&text);
     return st;
