@@ -224,7 +224,9 @@ def entry(function, exceptions, kinds):
                   f"    ({function.name})({p.name});", "    handle_frees_from(before);", "}"]
         return "\n".join(lines)
     found = checks(function, exceptions, kinds)
-    looks = bool(found or any(p.options for p in function.parameters) or not begins_iterations(function, exceptions))
+    gives = function.returns == "xt_status" # which the program is to look at
+    looks = bool(found or gives or any(p.options for p in function.parameters) or
+                 not begins_iterations(function, exceptions))
     if looks:
         lines.append(call)
     if looks and not any(fnmatch.fnmatchcase(function.name, f) for f in exceptions.always):
@@ -242,7 +244,7 @@ def entry(function, exceptions, kinds):
         lines.append("    if (__builtin_expect(atomic_load_explicit(&lazy_calls_watched, memory_order_relaxed), false))"
                      f"\n        lazy_call_begins(\"{function.shown}\", src);")
     result = f"({function.name})({names})"
-    if function.returns == "xt_status": # the program's, which is to look at it
+    if gives:
         result = f"api_given(call, {result})"
     lines.append(f"    {'' if function.returns == 'void' else 'return '}{result};")
     return "\n".join(lines + ["}"])
