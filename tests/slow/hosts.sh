@@ -68,6 +68,23 @@ static int reduce(size_t n, int times) { /* sums of whole numbers: exact in any 
     printf("rank %d sums\n", xt_rank());
     return 0;
 }
+/* n numbers for each rank: each gets its part of the sum, then all get all parts. */
+static int scatter(size_t n, int times) {
+    size_t ranks = (size_t)xt_world_size();
+    float *x = malloc(n * ranks * 4), *part = malloc(n * 4);
+    for (int k = 0; k < times; k++) {
+        for (size_t i = 0; i < n * ranks; i++) x[i] = (float)(i % 1000 + (size_t)xt_rank());
+        if (fails(xt_host_reduce_scatter(x, XT_F32, n, part))) return 1;
+        if (getenv("GATHER") && fails(xt_host_all_gather(part, n * 4, x))) return 1;
+        for (size_t i = 0; i < n; i++)
+            if (part[i] != (float)((i + n * (size_t)xt_rank()) % 1000 * ranks + ranks * (ranks - 1) / 2))
+                return fprintf(stderr, "wrong at %zu\n", i), 1;
+        for (size_t i = 0; i < n * ranks && getenv("GATHER"); i++)
+            if (x[i] != (float)(i % 1000 * ranks + ranks * (ranks - 1) / 2)) return fprintf(stderr, "part at %zu\n", i), 1;
+    }
+    printf("rank %d parts\n", xt_rank());
+    return 0;
+}
 /* Four ranks in groups: inside the hosts, across them, and the tensors' own collectives. */
 static int groups(size_t n) {
     static const char *const how[] = {"0,1;2,3", "0,2;1,3", "3,0;2,1"};
@@ -103,6 +120,7 @@ static int run(int rank, void *arg) {
     if (strcmp(what, "who") == 0)
         return printf("rank %d of %d, %d here, on %s\n", rank, xt_world_size(), xt_local_rank(), host) < 0;
     if (strcmp(what, "reduce") == 0) return reduce((size_t)atol(argv[2]), atoi(argv[3]));
+    if (strcmp(what, "scatter") == 0) return scatter((size_t)atol(argv[2]), atoi(argv[3]));
     if (strcmp(what, "groups") == 0) return groups((size_t)atol(argv[2]));
     if (strcmp(what, "open") == 0) return xt_item(xt_sum(xt_ones(XT_F32, 4))) == 4 ? xt_finish() : 1;
     if (fails(xt_barrier(100))) return 1;
@@ -145,6 +163,14 @@ done
 before=$(sent) && hosts 2:2 "$tmp/p" reduce 4000000 5 && bytes=$(($(sent) - before))
 echo "all-reduce of 16 MB, 5 times, 2 ranks on each of 2 hosts: $((bytes / 1000000)) MB sent by a host"
 check "the sum goes over the wire once" [ $bytes -gt 79000000 -a $bytes -lt 96000000 ]
+
+# Of a reduce_scatter a host gets what its ranks keep, of an all_gather it sends what they give: half each.
+before=$(sent) && hosts 2:2 "$tmp/p" scatter 1000000 5 && bytes=$(($(sent) - before))
+echo "reduce_scatter of 16 MB, 5 times: $((bytes / 1000000)) MB sent by a host"
+check "parts go where they are kept" [ "$(grep -c parts "$out")" = 4 -a $bytes -gt 39000000 -a $bytes -lt 48000000 ]
+before=$(sent) && hosts 2:2 -x GATHER=1 "$tmp/p" scatter 1000000 5 && bytes=$(($(sent) - before))
+echo "and all_gather: $((bytes / 1000000)) MB"
+check "parts are sent once to a host" [ "$(grep -c parts "$out")" = 4 -a $bytes -gt 78000000 -a $bytes -lt 96000000 ]
 
 losses() { sed -nE 's/.*step ([0-9]+) of .* loss ([-0-9.e+]+)$/\1 \2/p' "$1"; }
 CPU_NUM_DEVICES=1 "$BUILD/mnist_multi" 128 60 >"$tmp/one" 2>&1

@@ -3,6 +3,7 @@
 
 #define CHUNK ((size_t)4 << 20) /* of one rank's part */
 #define WAIT_TOLD_NS 500000000
+#define GONE_NS 1000000000
 
 /* Nobody can ask MPI who is missing from a collective. So a rank that has waited half a second in one tells the others,
  * once; who has told nobody by the end of the time limit is missing. */
@@ -50,19 +51,20 @@ xt_status exchange_missing(coll_group *g, const participants *who) {
     return st;
 }
 
-bool exchange_gone(coll_group *g, const participants *who) {
+bool exchange_gone(coll_group *g, const participants *who, int64_t now, int64_t *since) {
     mpi_state *s = g->state;
     bool gone = false;
     pthread_mutex_lock(&s->io);
     for (int r = 0; r < g->size && !who->ranks && !gone; r++) gone = s->peers[r].gone && s->peers[r].calls < who->id;
     pthread_mutex_unlock(&s->io);
-    return gone;
+    if (gone && !*since) *since = now;
+    return gone && now - *since > GONE_NS;
 }
 
 xt_status exchange_wait(coll_group *g, mpi_request *request, int64_t deadline, const participants *who) {
     mpi_state *s = g->state;
     const char *what = call_kind_name(who->kind);
-    int64_t began = coll_now();
+    int64_t began = coll_now(), gone = 0;
     bool told = false;
     s->waits = who->id;
     /* others began at another time, and among the ranks of one host the missing one is known first */
@@ -80,7 +82,7 @@ xt_status exchange_wait(coll_group *g, mpi_request *request, int64_t deadline, c
             told = true;
             XT_TRY(mpi_tell_waiting(g));
         }
-        if (now > deadline || exchange_gone(g, who)) return exchange_missing(g, who);
+        if (now > deadline || exchange_gone(g, who, now, &gone)) return exchange_missing(g, who);
     }
 }
 

@@ -15,8 +15,10 @@ typedef struct participants { /* in an exchange */
 
 /* That the time limit is over: who has not come, and where those wait who have. */
 xt_status exchange_missing(coll_group *g, const participants *who);
-/* Whether a participant has left the run before this call: nobody need wait for the time limit. */
-bool exchange_gone(coll_group *g, const participants *who);
+/* Whether a participant has left the run before this call, for a second (*since begins at 0): nobody need wait for the
+ * time limit then, the launcher has seen that rank end before those that end for want of it, and who waits has said
+ * so. */
+bool exchange_gone(coll_group *g, const participants *who, int64_t now, int64_t *since);
 xt_status mpi_tell_waiting(coll_group *g); /* tells the others that this rank waits in call number `waits` */
 
 /* Until the request is done; the error says who did not come. */

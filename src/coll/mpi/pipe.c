@@ -256,7 +256,7 @@ xt_status mpi_pipe_advance(mpi_pipe *p, coll_job *jobs) {
 /* --- waiting --- */
 
 typedef struct patience {
-    int64_t began, deadline, looked, since;
+    int64_t began, deadline, looked, since, gone;
     bool told;
     int turn;
 } patience;
@@ -290,7 +290,7 @@ static xt_status wait_a_little(mpi_pipe *p, const coll_job *j, patience *w) {
         XT_TRY(mpi_tell_waiting(run));
     }
     participants who = everyone(p, j);
-    if (now <= w->deadline + GRACE_NS && !exchange_gone(run, &who)) return NULL;
+    if (now <= w->deadline + GRACE_NS && !exchange_gone(run, &who, now, &w->gone)) return NULL;
     return exchange_missing(run, &who);
 }
 
