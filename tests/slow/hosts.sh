@@ -80,7 +80,8 @@ static int scatter(size_t n, int times) {
             if (part[i] != (float)((i + n * (size_t)xt_rank()) % 1000 * ranks + ranks * (ranks - 1) / 2))
                 return fprintf(stderr, "wrong at %zu\n", i), 1;
         for (size_t i = 0; i < n * ranks && getenv("GATHER"); i++)
-            if (x[i] != (float)(i % 1000 * ranks + ranks * (ranks - 1) / 2)) return fprintf(stderr, "part at %zu\n", i), 1;
+            if (x[i] != (float)(i % 1000 * ranks + ranks * (ranks - 1) / 2))
+                return fprintf(stderr, "part at %zu\n", i), 1;
     }
     printf("rank %d parts\n", xt_rank());
     return 0;
