@@ -273,6 +273,58 @@ static bool init_fits(const xt_src *src, const xt_init_opts *o) {
     return fits;
 }
 
+/* --- patterns that fit nothing --- */
+enum { NAMES_TOLD = 6 };
+
+static void say_no_match(const nn_root *r, const nn_wish *w) {
+    static const char *const names_of[] = {[NN_WISH_INIT] = "xt_init",
+                                           [NN_WISH_FREEZE] = "xt_freeze",
+                                           [NN_WISH_THAW] = "xt_unfreeze",
+                                           [NN_WISH_WEIGHT_NORM] = "xt_weight_norm"};
+    str names = STR_INIT;
+    char at[256];
+    for (size_t i = 0, told = 0; i < r->n && told <= NAMES_TOLD; i++)
+        if (r->entries[i].is_param) {
+            str_printf(&names, "%s%s", told ? ", " : "", told == NAMES_TOLD ? "..." : r->entries[i].name);
+            told++;
+        }
+    log_msg(XT_SEV_WARNING,
+            "%s at %s: no parameter's name fits \"%s\"; there are %s. It counts for parameters that are made later",
+            names_of[w->what], src_text(w->src, at, sizeof at), w->pattern, str_cstr(&names));
+    str_free(&names);
+}
+
+/* Of a network that is there already; of one that is not, its first pass shows it. */
+static void say_if_built(nn_root *r, const nn_wish *w) {
+    if (!r->n || r->depth) return;
+    say_no_match(r, w);
+    r->checked_wishes = r->n_wishes;
+}
+
+/* A weight of a direction and a size has the name of neither. */
+static bool fits_normed(const nn_wish *w, const char *name) {
+    static const char inside[] = "parametrizations.", direction[] = ".original1";
+    const char *at = strstr(name, inside);
+    size_t n = strlen(name), tail = sizeof direction - 1;
+    char plain[512];
+    if (!at || n < tail || strcmp(name + n - tail, direction) != 0) return false;
+    snprintf(plain, sizeof plain, "%.*s%.*s", (int)(at - name), name,
+             (int)(n - tail - (size_t)(at - name) - (sizeof inside - 1)), at + sizeof inside - 1);
+    return nn_matches(w->pattern, plain);
+}
+
+void nn_wishes_check(nn_root *r) {
+    if (r->checked_wishes == r->n_wishes || r->depth || !r->n || lazy_pending()) return;
+    for (; r->checked_wishes < r->n_wishes; r->checked_wishes++) {
+        const nn_wish *w = &r->wishes[r->checked_wishes];
+        bool fits = false;
+        for (size_t i = 0; i < r->n && !fits; i++)
+            fits = r->entries[i].is_param && (nn_matches(w->pattern, r->entries[i].name) ||
+                                              (w->what == NN_WISH_WEIGHT_NORM && fits_normed(w, r->entries[i].name)));
+        if (!fits) say_no_match(r, w);
+    }
+}
+
 int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *pattern, xt_init_opts o) {
     if (!m || !pattern || (unsigned)kind > XT_INIT_ORTHOGONAL) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_init: a module, a pattern and a known kind are needed"));
@@ -293,24 +345,9 @@ int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *p
         ok = !s;
         n += ok;
     }
+    if (ok && !n) say_if_built(r, &w);
     base_free(w.pattern);
     return ok ? n : -1;
-}
-
-enum { NAMES_TOLD = 6 };
-
-static void say_no_match(const nn_root *r, const char *what, const char *pattern, const xt_src *src) {
-    str names = STR_INIT;
-    char at[256];
-    for (size_t i = 0, told = 0; i < r->n && told <= NAMES_TOLD; i++)
-        if (r->entries[i].is_param) {
-            str_printf(&names, "%s%s", told ? ", " : "", told == NAMES_TOLD ? "..." : r->entries[i].name);
-            told++;
-        }
-    log_msg(XT_SEV_WARNING,
-            "%s at %s: no parameter's name fits \"%s\"; there are %s. It counts for parameters that are made later",
-            what, src_text(src_intern(src), at, sizeof at), pattern, str_cstr(&names));
-    str_free(&names);
 }
 
 int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool frozen) {
@@ -330,7 +367,7 @@ int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool froz
         n++;
     }
     if (n) lazy_note_freeze(src);
-    if (ok && !n && r->n && !r->depth) say_no_match(r, frozen ? "xt_freeze" : "xt_unfreeze", pattern, src);
+    if (ok && !n) say_if_built(r, &w);
     base_free(w.pattern);
     return ok ? n : -1;
 }

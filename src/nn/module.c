@@ -164,6 +164,7 @@ xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {
     m->root->depth--;
     if (outermost) lazy_forward_ends();
     nn_loaded_left(m->root);
+    nn_wishes_check(m->root);
     return y;
 }
 

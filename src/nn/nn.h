@@ -26,7 +26,7 @@ typedef struct nn_root {
     char *loaded_path;
     bool loaded_all; /* every tensor must come from there */
     struct nn_wish *wishes;
-    size_t n_wishes, cap_wishes;
+    size_t n_wishes, cap_wishes, checked_wishes; /* checked: a pass has shown whether a parameter fits */
     int depth; /* forward passes running, one inside the other */
     xt_module *module;
     bool training;
@@ -87,6 +87,7 @@ typedef struct nn_wish {
 bool nn_is_frozen(const struct xt_module *m, const char *name); /* by xt_freeze; name: the full one */
 xt_status nn_wished(const struct nn_root *r, const char *name, const ir_type *type, nn_recipe *recipe, bool *frozen);
 void nn_wishes_free(struct nn_root *r);
+void nn_wishes_check(struct nn_root *r); /* after a pass: says which fit no parameter */
 bool nn_keep_wish(struct nn_root *r, const nn_wish *w); /* copies it; false without memory, which is reported */
 uint64_t nn_network(const xt_module *m); /* of the network that m is of; no other ever has it */
 /* weight_norm.c: whether the tensor `name` (full) is made of a direction and a size, and that tensor. */

@@ -208,10 +208,21 @@ static xt_status check_best(const xt_trainer *t) {
                       "add one, or give ckpt = last or a path");
 }
 
+/* One of the two that a validation takes is there without the other. */
+static void tell_no_validation(const xt_trainer *t, const xt_loader *val) {
+    if (world_get()->rank != 0 || t->quiet || !val == !t->task->validation_step) return;
+    log_msg(XT_SEV_WARNING,
+            val ? "xt_fit: there is a validation loader, but the task has no .validation_step: this fit "
+                  "does not validate"
+                : "xt_fit: the task has a .validation_step, but there is no validation loader (the "
+                  "argument behind the training loader): this fit does not validate");
+}
+
 xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
     train_take_task(t, task);
     t->train = train;
     t->val = task->validation_step ? val : NULL;
+    tell_no_validation(t, val);
     xt_status s = train_agree(t, fit_limits(t));
     if (s) {
         t->train = t->val = NULL;

@@ -84,7 +84,11 @@ static void patterns(void **state) {
     xt_set_sink(sink, NULL);
     assert_int_equal(xt_freeze(m, "encoder.*"), 0); /* before there are any: they may come */
     assert_string_equal(notices, "");
+    xt_forward(m, xt_from_array(a, XT_F32, 1, 4)); /* now it is known */
+    assert_non_null(strstr(notices, "no parameter's name fits \"encoder.*\""));
+    notices[0] = 0;
     xt_forward(m, xt_from_array(a, XT_F32, 1, 4));
+    assert_string_equal(notices, ""); /* said once */
     int line = __LINE__ + 1;
     assert_int_equal(xt_freeze(m, "encoder.*"), 0);
     xt_set_sink(NULL, NULL);
@@ -94,6 +98,33 @@ static void patterns(void **state) {
     assert_non_null(strstr(notices, strchr(here, ':')));
     assert_non_null(strstr(
         notices, "no parameter's name fits \"encoder.*\"; there are fc1.weight, fc1.bias, fc2.weight, fc2.bias"));
+    assert_int_equal(xt_finish(), 0);
+}
+
+/* What is asked of parameters that are to come, whatever it is, and none of them fits. */
+static void patterns_of_all_kinds(void **state) {
+    (void)state;
+    static const char *const says[] = {"xt_init at", "xt_unfreeze at", "xt_weight_norm at"};
+    float a[4] = {1, 2, 3, 4};
+    xt_module *m = xt_module_new(net, NULL), *fits = xt_module_new(net, NULL);
+    notices[0] = 0;
+    xt_set_sink(sink, NULL);
+    xt_init_zeros(fits, "*.bias");
+    xt_freeze(fits, "fc1.*");
+    xt_weight_norm(fits, "fc2.weight");
+    xt_forward(fits, xt_from_array(a, XT_F32, 1, 4));
+    assert_string_equal(notices, "");
+    for (int i = 0; i < 3; i++) {
+        if (i == 0) xt_init_normal(m, "layer1.*");
+        if (i == 1) xt_unfreeze(m, "layer2.*");
+        if (i == 2) xt_weight_norm(m, "layer3.*");
+    }
+    xt_forward(m, xt_from_array(a, XT_F32, 1, 4));
+    xt_init_ones(m, "layer4.*"); /* of a network that is there */
+    xt_set_sink(NULL, NULL);
+    for (int i = 0; i < 3; i++)
+        if (!strstr(notices, says[i])) fail_msg("no \"%s\" in: %s", says[i], notices);
+    assert_non_null(strstr(notices, "layer4.*"));
     assert_int_equal(xt_finish(), 0);
 }
 
@@ -148,7 +179,8 @@ int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_without_a_class), cmocka_unit_test(switches),    cmocka_unit_test(patterns),
-        cmocka_unit_test(numbers_of_heads),       cmocka_unit_test(projections), cmocka_unit_test(lines_of_options)};
+        cmocka_unit_test(labels_without_a_class), cmocka_unit_test(switches),         cmocka_unit_test(patterns),
+        cmocka_unit_test(patterns_of_all_kinds),  cmocka_unit_test(numbers_of_heads), cmocka_unit_test(projections),
+        cmocka_unit_test(lines_of_options)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -774,6 +774,21 @@ static void nothing_validates_what_is_watched(void **state) {
     xt_finish();
 }
 
+/* A loader or a step of a validation, without the other: the fit says that it has none. */
+static void half_a_validation(void **state) {
+    (void)state;
+    xt_task no_step = task;
+    no_step.validation_step = NULL;
+    for (int half = 0; half < 4; half++) {
+        str_clear(&said);
+        xt_loader *val = half & 1 ? data(2, 1) : NULL;
+        assert_int_equal(xt_fit(LOGGED(.max_epochs = 1), half & 2 ? &task : &no_step, data(2, 1), val), 0);
+        bool told = strstr(str_cstr(&said), "this fit does not validate") != NULL;
+        if (told != (half == 1 || half == 2)) fail_msg("half %d: %s", half, str_cstr(&said));
+        xt_finish();
+    }
+}
+
 /* --- sizes of a plan --- */
 static xt_trainer *planning;
 static int64_t planned;
@@ -815,6 +830,7 @@ int main(void) {
         T(a_loss_that_is_nan_is_told_once),
         T(a_validation_that_is_nan_is_told_once),
         T(nothing_validates_what_is_watched),
+        T(half_a_validation),
         T(a_step_is_the_rows_step_in_reports),
         T(a_step_is_the_rows_step_in_anomalies),
         T(steps_are_known_in_advance),
