@@ -252,6 +252,35 @@ typedef struct XT_OPTIONS_ xt_muon_opts {
 #define XT_MUON_(net, ...) xt_muon_opt(XT_HERE, net, XT_OPTS(xt_muon_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_muon_opt(const xt_src *src, xt_module *net, xt_muon_opts o);
 
+/* torch.optim.LBFGS (Liu and Nocedal 1989): for losses of all the data, by xt_optimizer_step_closure alone. Directions
+ * and line search are computed in f64 on the host, of f32 and f64 parameters; one program, that of the closure, runs at
+ * each evaluation. No groups and no clipping, and no mesh; ranks average loss and gradients. */
+typedef enum xt_line_search { XT_FIXED_RATE = 0, XT_STRONG_WOLFE = 1 } xt_line_search;
+#define XT_DEFAULTS_xt_lbfgs_opts(is)                                                               \
+    is(lr, 1) is(tolerance_grad, 1e-7) is(tolerance_change, 1e-9) is(max_iter, 20) is(max_eval, -1) \
+        is(history_size, 100)
+XT_DEFAULTS_OF(xt_lbfgs_opts)
+typedef struct xt_lbfgs_opts {
+    size_t struct_size XT_SIZE(xt_lbfgs_opts);
+    double lr XT_IS(xt_lbfgs_opts, lr);
+    double tolerance_grad XT_IS(xt_lbfgs_opts, tolerance_grad); /* done when no gradient is larger */
+    double tolerance_change XT_IS(xt_lbfgs_opts, tolerance_change); /* or loss and parameters change by less */
+    int max_iter XT_IS(xt_lbfgs_opts, max_iter); /* iterations a step */
+    int max_eval XT_IS(xt_lbfgs_opts, max_eval); /* evaluations a step; -1 = max_iter * 5 / 4 */
+    int history_size XT_IS(xt_lbfgs_opts, history_size); /* changes of gradient that are kept: 2 vectors each */
+    xt_line_search line_search; /* default a fixed rate, lr */
+} xt_lbfgs_opts;
+#define xt_lbfgs(...) XT_LBFGS_(__VA_ARGS__, ) /* xt_lbfgs(net, .line_search = XT_STRONG_WOLFE) */
+#define XT_LBFGS_(net, ...) xt_lbfgs_opt(XT_HERE, net, XT_OPTS(xt_lbfgs_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_lbfgs_opt(const xt_src *src, xt_module *net, xt_lbfgs_opts o);
+/* optimizer.step(closure): the function computes the loss, one element, and gives it; xt_backward is called for it
+ * unless the function has called it. Any optimizer takes one: the others step once. Gives the first loss (NaN after an
+ * error). Gradients there were are forgotten, and each evaluation is a step of its own, as with xt_mark_step: it
+ * waits. */
+typedef xt_tensor (*xt_closure_fn)(void *user);
+#define xt_optimizer_step_closure(opt, closure, user) xt_optimizer_step_closure_at(XT_HERE, opt, closure, user)
+XT_API double xt_optimizer_step_closure_at(const xt_src *src, xt_optimizer *opt, xt_closure_fn closure, void *user);
+
 /* Records the update, after xt_backward: gradients averaged over ranks, unscaled, clipped; every parameter that has one
  * moves in place; they are consumed. Waits for nothing. No gradient at all is an error, and so is a second step of one
  * optimizer in a compiled step function; in a loop it shows that nothing ends the steps (tensor.h). */

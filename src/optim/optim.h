@@ -67,7 +67,8 @@ typedef enum optim_id {
 #define OPTIMIZER(name, title, options) OPTIM_##name,
 #include "optim/optimizers.def"
 #undef OPTIMIZER
-    OPTIM_COUNT
+    OPTIM_COUNT,
+    OPTIM_lbfgs = OPTIM_COUNT /* takes a closure, so it is none of those that a trainer or a command can be told */
 } optim_id;
 typedef struct optim_name {
     const char *name, *title; /* "adamw", and PyTorch's class name: "AdamW" */
@@ -127,6 +128,7 @@ struct xt_optimizer {
     struct xt_scheduler **schedulers; /* owned: those that are no part of another one */
     size_t n_schedulers, cap_schedulers;
     struct optim_offload *offload; /* state lives in host memory: offload.c; or NULL */
+    struct optim_lbfgs *lbfgs; /* lbfgs.c; NULL: another kind */
     /* the gradients of the step recorded last (averaged, unscaled, not clipped), valid in lazy_step() == last_step */
     ir_value **last;
     size_t n_last;
@@ -214,6 +216,15 @@ void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int
 void optim_offload_step(const xt_src *src, xt_optimizer *o, const gradients *g, ir_value *skip);
 void optim_offload_free(xt_optimizer *o);
 
+/* What a step is to the host: it is counted. */
+void optim_count_step(xt_optimizer *o);
+
+/* --- lbfgs.c: its state is no parameter's, and is listed as tensors when somebody asks for it --- */
+int optim_lbfgs_tensors(const xt_optimizer *o);
+xt_tensor optim_lbfgs_tensor(const xt_optimizer *o, int i, char *name, size_t n);
+void optim_lbfgs_forget(xt_optimizer *o); /* what there was; a state is loaded */
+void optim_lbfgs_free(xt_optimizer *o);
+
 /* --- replicas.c: plain data parallel --- */
 /* once: all ranks train from rank 0's values. False with a pending error */
 bool replicas_begin(const xt_src *src, const char *what, xt_optimizer *o);
@@ -245,6 +256,8 @@ void scaler_attach(xt_optimizer *o, struct xt_loss_scaler *s); /* takes loaded s
  * first step makes it. */
 xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data);
 /* A new state tensor, with the value restored for its name if there is one, else filled with `fill`. */
+/* Waiting for its name, of this dtype and rank (dims: filled); NULL: nothing is. */
+const ir_type *optim_waiting(const xt_optimizer *o, const char *name);
 xt_tensor optim_new_state(const xt_src *src, xt_optimizer *o, const char *name, const ir_type *type, double fill);
 void optim_state_free(xt_optimizer *o);
 /* What is not a tensor, as JSON: steps, rates of the groups, the scheduler. base_free. NULL without memory. */

@@ -14,7 +14,13 @@ typedef struct loaded {
     max_align_t data[];
 } loaded;
 
+const ir_type *optim_waiting(const xt_optimizer *o, const char *name) {
+    const loaded *l = o->loaded ? map_get(o->loaded, name, strlen(name)) : NULL;
+    return l ? l->type : NULL;
+}
+
 xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data) {
+    optim_lbfgs_forget(o);
     for (int i = 0; i < xt_optimizer_tensors(o); i++) {
         if (strcmp(xt_optimizer_tensor_name(o, i), name) != 0) continue;
         if (lazy_type(xt_optimizer_tensor(o, i)) != type)
@@ -91,6 +97,7 @@ static xt_tensor nth(const xt_optimizer *o, int i, char *name, size_t n) {
         snprintf(name, n, i ? "optimizer.step.%d" : "optimizer.step", i);
         return o->counters[i].count;
     }
+    if (o->lbfgs) return optim_lbfgs_tensor(o, i, name, n);
     i -= (int)o->n_counters;
     for (size_t p = 0; p < o->n; p++)
         for (int k = 0; k < o->kind->n_states; k++)
@@ -103,6 +110,7 @@ static xt_tensor nth(const xt_optimizer *o, int i, char *name, size_t n) {
 
 int xt_optimizer_tensors(const xt_optimizer *o) {
     if (!o) return 0;
+    if (o->lbfgs) return optim_lbfgs_tensors(o);
     int n = (int)o->n_counters + (o->scaler && lazy_type(o->scaler->scale) ? 2 : 0);
     for (size_t p = 0; p < o->n; p++)
         for (int k = 0; k < o->kind->n_states; k++) n += o->params[p].state[k].slot != 0;

@@ -232,14 +232,16 @@ static void consume(const gradients *g) {
 }
 
 /* What a step is to the host; compiled step functions do it again at each call. */
-static void count_step(void *user) {
-    xt_optimizer *o = user;
+void optim_count_step(xt_optimizer *o) {
     o->reduced = o->unscaled = false;
     o->steps++;
     optim_watch_finite(o);
     lazy_count_update();
     lazy_module_now(nn_network(o->net), LAZY_MODULE_STEPPED);
     counter_add(COUNTER_optimizer_steps, 1);
+}
+static void count_step(void *user) {
+    optim_count_step(user);
 }
 static void poll_again(void *user) {
     schedule_poll(user);
@@ -252,6 +254,13 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     gradients g;
     if (!o) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the optimizer is NULL", what));
+        return;
+    }
+    if (o->lbfgs) {
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "%s: LBFGS evaluates the loss several times a step: call xt_optimizer_step_closure(opt, "
+                             "closure, user), whose function computes it",
+                             what));
         return;
     }
     if (lazy_refuse_second_step(src, what)) return;
@@ -289,7 +298,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     lazy_begin(src);
     xt_no_grad_end_at(NULL);
     lazy_update_end(src, &o->updater);
-    count_step(o);
+    optim_count_step(o);
     lazy_on_replay(&(lazy_replay){.before = count_step, .user = o});
     gradients_free(&g);
 }

@@ -14,6 +14,12 @@ const optim_name optim_names[OPTIM_COUNT] = {
 #undef OPTIMIZER
 };
 
+static const optim_name with_closure = {"lbfgs", "LBFGS"};
+
+static const optim_name *name_of(optim_id id) {
+    return id < OPTIM_COUNT ? &optim_names[id] : &with_closure;
+}
+
 /* A number of the options by its name; `fallback` when the kind has none of that name. */
 static double option(const option_row *rows, size_t n, const void *opts, const char *name, double fallback) {
     for (size_t i = 0; i < n; i++) {
@@ -40,7 +46,7 @@ static void take_options(xt_optimizer *o, const option_row *rows, size_t n) {
 xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *rows, size_t n_rows, void *opts,
                         const void *defaults, size_t size) {
     char what[32];
-    snprintf(what, sizeof what, "xt_%s", optim_names[k->id].name);
+    snprintf(what, sizeof what, "xt_%s", name_of(k->id)->name);
     xt_status s = net ? options_check(rows, n_rows, opts, defaults, what)
                       : status_new(XT_INVALID_ARGUMENT, NULL, "%s: the module is NULL", what);
     if (s) {
@@ -62,7 +68,7 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
     memcpy(o->opts, opts, size);
     take_options(o, rows, n_rows);
     o->kind = k;
-    o->name = &optim_names[k->id];
+    o->name = name_of(k->id);
     o->net = net;
     o->last_step = o->updater.step = -1;
     lazy_module_now(nn_network(net), LAZY_MODULE_OPTIMIZED);
@@ -80,6 +86,7 @@ void xt_optimizer_free(xt_optimizer *o) {
     for (size_t i = 0; i < o->n_schedulers; i++) schedule_free(o->schedulers[i]);
     base_free(o->schedulers);
     optim_offload_free(o);
+    optim_lbfgs_free(o);
     optim_state_free(o);
     for (size_t i = 0; i < o->n_groups; i++) base_free(o->groups[i].pattern);
     base_free(o->groups);
