@@ -17,6 +17,7 @@
 
 #include <xtrain/functional.h>
 #include <xtrain/module.h>
+#include <xtrain/ops.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -226,10 +227,67 @@ XT_API xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m
 /* Positions [length,dim] to add (Vaswani et al. 2017): column 2i is sin(t / 10000^(2i/dim)), 2i+1 the cosine. */
 #define xt_sinusoidal_positions(length, dim) xt_sinusoidal_positions_at(XT_HERE, length, dim)
 XT_API xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t dim);
+/* Such an embedding of numbers t, of any shape and not only whole ones (diffusion's time steps: diffusers'
+ * get_timestep_embedding): [...] -> [...,dim], the sines of t scale / max_period^(i / (dim/2 - shift)) in front of the
+ * cosines; an odd dim ends in a 0. */
+#define XT_DEFAULTS_xt_sinusoidal_opts(is) is(max_period, 10000) is(scale, 1) is(downscale_freq_shift, 1)
+XT_DEFAULTS_OF(xt_sinusoidal_opts)
+typedef struct xt_sinusoidal_opts {
+    size_t struct_size XT_SIZE(xt_sinusoidal_opts);
+    double max_period XT_IS(xt_sinusoidal_opts, max_period);
+    double scale XT_IS(xt_sinusoidal_opts, scale);
+    double downscale_freq_shift XT_IS(xt_sinusoidal_opts, downscale_freq_shift);
+    xt_switch flip_sin_to_cos; /* default off; on: cosines in front */
+} xt_sinusoidal_opts;
+#define xt_sinusoidal_embedding(t, ...) XT_SINUSOIDAL_(t, __VA_ARGS__, )
+#define XT_SINUSOIDAL_(t, dim, ...) \
+    xt_sinusoidal_embedding_at(XT_HERE, t, dim, XT_OPTS(xt_sinusoidal_opts, __VA_ARGS__))
+XT_API xt_tensor xt_sinusoidal_embedding_at(const xt_src *src, xt_tensor t, int64_t dim, xt_sinusoidal_opts o);
 /* Rotary positions (Su et al. 2021) on [...,T,D]: the pair (x[i], x[i+D/2]) turns by t / base^(2i/D) (Llama's layout);
- * base 0 = 10000. */
-#define xt_rotary(x, base) xt_rotary_at(XT_HERE, x, base)
+ * base 0 = 10000. xt_rotary(x, 0, .offset = 5), or .positions for each row. */
+#define XT_DEFAULTS_xt_rotary_opts(is)
+typedef struct xt_rotary_opts {
+    size_t struct_size XT_SIZE(xt_rotary_opts);
+    double offset; /* of the first row's position; a number that changes from step to step becomes data */
+    xt_tensor positions; /* instead: integers or floats that broadcast to [...,T], as [T] and [B,1,T] do */
+    xt_switch interleaved; /* default off; on: the pairs are (x[2i], x[2i+1]) (GPT-J's layout) */
+} xt_rotary_opts;
+#define xt_rotary(x, ...) XT_ROTARY_(x, __VA_ARGS__, )
+#define XT_ROTARY_(x, base, ...) xt_rotary_opt(XT_HERE, x, base, XT_OPTS(xt_rotary_opts, __VA_ARGS__))
+XT_API xt_tensor xt_rotary_opt(const xt_src *src, xt_tensor x, double base, xt_rotary_opts o);
 XT_API xt_tensor xt_rotary_at(const xt_src *src, xt_tensor x, double base);
+
+/* --- Many classes ---
+ * torch.nn.AdaptiveLogSoftmaxWithLoss (Grave et al. 2017), a layer: classes 0 .. cutoffs[0]-1 have a score of their own
+ * beside one for each cluster, whose classes share a product of fewer numbers. Parameters head.weight (head.bias),
+ * tail.i.0.weight, tail.i.1.weight. All clusters are computed for every row: the numbers are PyTorch's, the saving of
+ * time is not. */
+#define XT_DEFAULTS_xt_adaptive_softmax_opts(is) is(div_value, 4)
+XT_DEFAULTS_OF(xt_adaptive_softmax_opts)
+typedef struct xt_adaptive_softmax_opts {
+    size_t struct_size XT_SIZE(xt_adaptive_softmax_opts);
+    double div_value XT_IS(xt_adaptive_softmax_opts, div_value); /* cluster i works on D / div_value^(i+1) numbers */
+    xt_switch head_bias; /* default off */
+} xt_adaptive_softmax_opts;
+typedef struct xt_adaptive_softmax_out {
+    xt_tensor output; /* [N]: the log probability of each row's label; of one row without N: no dims */
+    xt_tensor loss; /* minus its mean */
+} xt_adaptive_softmax_out;
+/* xt_adaptive_log_softmax(m, "softmax", x, labels, 20000, XT_LIST(2000, 10000)): x [N,D] or [D], labels int [N] */
+#define xt_adaptive_log_softmax(m, name, x, labels, classes, ...) \
+    XT_ADAPTIVE_SOFTMAX_(m, name, x, labels, classes, __VA_ARGS__, )
+#define XT_ADAPTIVE_SOFTMAX_(m, name, x, labels, classes, cutoffs, ...)       \
+    xt_adaptive_log_softmax_at(XT_HERE, m, name, x, labels, classes, cutoffs, \
+                               XT_OPTS(xt_adaptive_softmax_opts, __VA_ARGS__))
+XT_API xt_adaptive_softmax_out xt_adaptive_log_softmax_at(const xt_src *src, xt_module *m, const char *name,
+                                                          xt_tensor x, xt_tensor labels, int64_t classes,
+                                                          xt_list cutoffs, xt_adaptive_softmax_opts o);
+/* its log_prob: [N,classes], of all classes; the same layer's name (xt_share where both are called in one pass) */
+#define xt_adaptive_log_prob(m, name, x, classes, ...) XT_ADAPTIVE_LOG_PROB_(m, name, x, classes, __VA_ARGS__, )
+#define XT_ADAPTIVE_LOG_PROB_(m, name, x, classes, cutoffs, ...) \
+    xt_adaptive_log_prob_at(XT_HERE, m, name, x, classes, cutoffs, XT_OPTS(xt_adaptive_softmax_opts, __VA_ARGS__))
+XT_API xt_tensor xt_adaptive_log_prob_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
+                                         int64_t classes, xt_list cutoffs, xt_adaptive_softmax_opts o);
 
 /* --- Recurrence: a loop (xt_scan), or unrolled where the sequence is short. Parameters weight_ih_l0, weight_hh_l0,
  * bias_ih_l0, bias_hh_l0, weight_ih_l0_reverse, weight_ih_l1, ... as in PyTorch; all begin uniform in +-1/sqrt(hidden).
@@ -249,6 +307,10 @@ typedef struct XT_OPTIONS_ xt_rnn_opts {
     int64_t proj_size;
     /* default: sequences of 8 steps and more are a loop, whose program does not grow with them; off: always unrolled */
     xt_switch loop XT_IS(xt_rnn_opts, loop);
+    /* integers [B] (one for [T,I]): how many steps of each sequence there are, as in a packed sequence. Rows behind its
+     * end are zeros in the output and never read, the last states are those at its end, and the reverse direction
+     * begins there; none = all T. Whole layers only */
+    xt_tensor lengths;
 } xt_rnn_opts;
 typedef struct xt_rnn_out {
     xt_tensor output; /* [T,B,hidden*directions], or batch first as x is */

@@ -158,6 +158,21 @@ XT_API int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bo
  *     xt_weight_norm(m, "conv*.weight"); */
 #define xt_weight_norm(m, pattern) xt_weight_norm_at(XT_HERE, m, pattern)
 XT_API bool xt_weight_norm_at(const xt_src *src, xt_module *m, const char *pattern);
+/* torch.nn.utils.parametrizations.spectral_norm (Miyato et al. 2018), likewise: a layer that asks for such a parameter
+ * gets W / sigma, sigma the largest singular value of W as a matrix [rows, the rest], by the power method on two
+ * vectors that each training pass moves on. Tensors parametrizations.weight.original, and 0._u and 0._v beside it. */
+#define XT_DEFAULTS_xt_spectral_norm_opts(is) is(n_power_iterations, 1) is(eps, 1e-12)
+XT_DEFAULTS_OF(xt_spectral_norm_opts)
+typedef struct xt_spectral_norm_opts {
+    size_t struct_size XT_SIZE(xt_spectral_norm_opts);
+    int n_power_iterations XT_IS(xt_spectral_norm_opts, n_power_iterations); /* in each training pass */
+    double eps XT_IS(xt_spectral_norm_opts, eps); /* smaller norms count as this */
+    int dim; /* whose indices are the rows; default 0. PyTorch takes 1 for transposed convolutions */
+} xt_spectral_norm_opts;
+#define xt_spectral_norm(m, ...) XT_SPECTRAL_NORM_(m, __VA_ARGS__, )
+#define XT_SPECTRAL_NORM_(m, pattern, ...) \
+    xt_spectral_norm_at(XT_HERE, m, pattern, XT_OPTS(xt_spectral_norm_opts, __VA_ARGS__))
+XT_API bool xt_spectral_norm_at(const xt_src *src, xt_module *m, const char *pattern, xt_spectral_norm_opts o);
 /* How parameters that fit begin, those to come included; ones that exist are drawn anew at once, unless this is called
  * inside the module's own function. The numbers depend on the seed, the name and the index only. The last call that
  * fits a name counts; formulas and defaults are torch.nn.init's. Gives the number of parameters drawn; -1 after an

@@ -5,7 +5,10 @@
  *
  * What the input adds to the gates is one product for all steps; a step adds the product with the state. Short
  * sequences are unrolled: the program grows with the sequence, and the backward pass is that of its ops. Long ones are
- * a loop (xt_scan), whose program is as large as one step. */
+ * a loop (xt_scan), whose program is as large as one step.
+ *
+ * Sequences of a padded batch have lengths: a step behind an end leaves the state as it is, so the last state is that
+ * at the end, and the reverse direction, which comes from behind it, begins there: what a packed sequence gives. */
 #include <math.h>
 
 #include <xtrain/loop.h>
@@ -28,6 +31,7 @@ typedef struct cell { /* one layer in one direction */
     int64_t hidden;
     bool relu;
     xt_switch loop;
+    xt_tensor live; /* bool [T,B,1]: the step is one of the sequence; none: all are */
     /* products transposed: [I,gates*hidden], ...; biases and projection: none when off */
     xt_tensor w_ih, w_hh, b_ih, b_hh, w_hr;
 } cell;
@@ -96,6 +100,19 @@ static state step(const cell *c, xt_tensor from_x, state s) {
     return (state){.h = xt_is_none(c->w_hr) ? h : affine(src, h, c->w_hr, (xt_tensor){0}), .c = carried};
 }
 
+/* A step that a sequence does not have leaves its state, and gives zeros. */
+static xt_tensor live_step(const cell *c, xt_tensor from_x, xt_tensor live, state *s) {
+    state next = step(c, from_x, *s);
+    if (xt_is_none(live)) {
+        *s = next;
+        return next.h;
+    }
+    const xt_src *src = c->src;
+    s->h = xt_where_at(src, live, xt_cast_at(src, next.h, xt_dtype_of(s->h)), s->h);
+    if (c->kind == XT_RNN_LSTM) s->c = xt_where_at(src, live, xt_cast_at(src, next.c, xt_dtype_of(s->c)), s->c);
+    return xt_where_at(src, live, next.h, xt_full_like_at(src, next.h, 0));
+}
+
 /* The n rows of x one by one, by halving: a slice's derivative is as large as what it is cut from, so n slices of the
  * whole would cost n times the whole in the backward pass, halves cost log n times. */
 static void split_steps(const xt_src *src, xt_tensor x, int64_t n, xt_tensor *out) {
@@ -108,15 +125,17 @@ static void split_steps(const xt_src *src, xt_tensor x, int64_t n, xt_tensor *ou
 }
 
 static xt_tensor unrolled(const cell *c, xt_tensor from_x, int64_t T, int64_t B, bool reverse, state *s) {
-    xt_tensor y = {0}, *steps = base_calloc((size_t)T, sizeof *steps);
+    xt_tensor y = {0}, *steps = base_calloc(2 * (size_t)T, sizeof *steps), *live = steps + T;
     if (!steps)
         return lazy_error(c->src, XT_RESOURCE_EXHAUSTED, "%s: no memory for %lld steps", kinds[c->kind].layer,
                           (long long)T);
     split_steps(c->src, from_x, T, steps);
+    if (!xt_is_none(c->live)) split_steps(c->src, c->live, T, live);
     for (int64_t k = 0; k < T; k++) {
         int64_t at = reverse ? T - 1 - k : k;
-        *s = step(c, xt_reshape_at(c->src, steps[at], (int64_t[END]){B, -1}), *s);
-        steps[at] = xt_unsqueeze_at(c->src, s->h, 0);
+        if (!xt_is_none(c->live)) live[at] = xt_squeeze_at(c->src, live[at], 0);
+        xt_tensor h = live_step(c, xt_reshape_at(c->src, steps[at], (int64_t[END]){B, -1}), live[at], s);
+        steps[at] = xt_unsqueeze_at(c->src, h, 0);
     }
     y = xt_concat_at(c->src, (int)T, steps, 0);
     base_free(steps);
@@ -126,8 +145,10 @@ static xt_tensor unrolled(const cell *c, xt_tensor from_x, int64_t T, int64_t B,
 static void scan_step(xt_tensor *carry, const xt_tensor *from_x, xt_tensor *y, void *user) {
     const cell *c = user;
     xt_dtype d = xt_dtype_of(carry[0]);
-    state s = step(c, from_x[0], (state){carry[0], c->kind == XT_RNN_LSTM ? carry[1] : (xt_tensor){0}});
-    y[0] = carry[0] = xt_cast_at(c->src, s.h, d);
+    state s = {carry[0], c->kind == XT_RNN_LSTM ? carry[1] : (xt_tensor){0}};
+    y[0] = live_step(c, from_x[0], xt_is_none(c->live) ? (xt_tensor){0} : from_x[1], &s);
+    y[0] = xt_cast_at(c->src, y[0], d);
+    carry[0] = xt_is_none(c->live) ? y[0] : xt_cast_at(c->src, s.h, d);
     if (c->kind == XT_RNN_LSTM) carry[1] = xt_cast_at(c->src, s.c, xt_dtype_of(carry[1]));
 }
 
@@ -145,7 +166,8 @@ static xt_tensor sequence(const cell *given, xt_tensor x, bool reverse, state *s
     }
     carry[0] = s->h;
     carry[1] = s->c;
-    xt_scan_at(c.src, scan_step, c.kind == XT_RNN_LSTM ? 2 : 1, carry, 1, &from_x, 1, &y,
+    xt_tensor xs[2] = {from_x, c.live};
+    xt_scan_at(c.src, scan_step, c.kind == XT_RNN_LSTM ? 2 : 1, carry, xt_is_none(c.live) ? 1 : 2, xs, 1, &y,
                XT_OPTS(xt_scan_opts, .reverse = reverse ? XT_ON : XT_OFF, .user = &c));
     s->h = carry[0];
     if (c.kind == XT_RNN_LSTM) s->c = carry[1];
@@ -177,6 +199,30 @@ static bool state_fits(const xt_src *src, const char *what, const char *name, co
     *out = nn_bad_input(src, what, name, h, str_cstr(&s));
     str_free(&s);
     return false;
+}
+
+/* Which steps the sequences have, bool [T,B,1]; none: all. False after an error, which is *out. */
+static bool live_steps(const xt_src *src, const char *what, const char *name, xt_tensor lengths, int64_t T, int64_t B,
+                       xt_tensor *out) {
+    *out = (xt_tensor){0};
+    if (xt_is_none(lengths)) return true;
+    const ir_type *t = lazy_type(lengths);
+    if (!t || !ir_dtype_is_int(t->dtype) || t->rank > 1 || t->count != B) {
+        *out = nn_bad_input(src, what, name, lengths, ".lengths must be integers, one for each sequence of the batch");
+        return false;
+    }
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(lengths);
+    if (v && !lazy_index_fits(src, what, T + 1, false, v)) {
+        *out = lazy_failed_tensor(src);
+        return false;
+    }
+    int64_t dims[3] = {T, B, 1}, axis = 1;
+    const ir_type *all = ir_tensor(XT_I64, 3, dims);
+    b = lazy_begin(src);
+    v = v ? ir_broadcast_in_dim(b, ir_convert(b, ir_reshape(b, v, 1, &B), XT_I64), all, 1, &axis) : NULL;
+    *out = lazy_wrap(v ? ir_compare(b, IR_LT, ir_iota(b, all, 0), v) : NULL, what);
+    return !lazy_is_error(*out);
 }
 
 static xt_rnn_out all_failed(xt_tensor e) {
@@ -225,6 +271,8 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
     for (int i = 0; i < 2; i++, lone_dims[1] = dims[2] = hidden)
         if (!state_fits(src, what, name, names[i], given[i], lone ? 2 : 3, lone ? lone_dims : dims, &failed))
             return all_failed(failed);
+    xt_tensor live;
+    if (!live_steps(src, what, name, o.lengths, t->dims[turn ? 1 : 0], B, &live)) return all_failed(live);
     xt_tensor *last = base_calloc((size_t)n * 2, sizeof *last);
     if (!last)
         return all_failed(lazy_error(src, XT_RESOURCE_EXHAUSTED, "%s %s: no memory for %d layers", what, name, n));
@@ -234,6 +282,8 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
     }
     xt_dtype d = nn_param_dtype(t);
     xt_tensor y = xt_cast_at(src, lone ? xt_unsqueeze_at(src, x, 1) : turn ? xt_transpose_at(src, x, 0, 1) : x, d);
+    /* what lies behind an end may be anything, NaN too, and is not to be in a product, not even times 0 */
+    if (!xt_is_none(live)) y = xt_where_at(src, live, y, xt_full_like_at(src, y, 0));
     for (int l = 0; l < layers; l++) {
         xt_tensor out[2];
         int64_t width = xt_dim(y, 2);
@@ -242,6 +292,7 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
             int i = l * ways + w;
             snprintf(suffix, sizeof suffix, "_l%d%s", l, w ? "_reverse" : "");
             cell c = make_cell(src, kind, m, name, suffix, width, hidden, d, &o);
+            c.live = live;
             state s = {first_state(src, "h0", o.h0, i, B, width_h, d),
                        kind == XT_RNN_LSTM ? first_state(src, "c0", o.c0, i, B, hidden, d) : (xt_tensor){0}};
             out[w] = sequence(&c, y, w == 1, &s);
@@ -276,6 +327,8 @@ xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, con
     if (!t || (t->rank != 1 && t->rank != 2) || !ir_dtype_is_float(t->dtype) || t->count == 0)
         return all_failed(nn_bad_input(src, what, name, x, "floats [B,I] or [I] are needed"));
     if (!options_fit(src, what, name, x, hidden, kind, &o, &failed)) return all_failed(failed);
+    if (!xt_is_none(o.lengths))
+        return all_failed(nn_bad_input(src, what, name, o.lengths, "only a whole layer has .lengths"));
     bool lone = t->rank == 1;
     int64_t dims[2] = {lone ? 1 : t->dims[0], hidden};
     const char *const names[2] = {"h0", "c0"};

@@ -1,9 +1,7 @@
 /* Transformer layers with PyTorch's names and order of operations (Vaswani et al. 2017; norm_first is the pre-norm
- * form), and positions. */
-#include <math.h>
-
+ * form). */
+#include "ops/ops.h"
 #include "nn/nn.h"
-#include "ops/expr.h"
 
 typedef struct block {
     const xt_src *src;
@@ -77,47 +75,4 @@ xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const
     x = norm(&b, "norm1", xt_add_at(src, x, attend(&b, "self_attn", x, x, true)));
     x = norm(&b, "norm2", xt_add_at(src, x, attend(&b, "multihead_attn", x, memory, false)));
     return norm(&b, "norm3", xt_add_at(src, x, feed_forward(&b, x)));
-}
-
-/* --- positions --- */
-/* t * base^(-2i/dim) for t < length and i < dim/2: [length,dim/2]. step: log of base^(-2/dim) */
-static ir_value *angles(ir_builder *b, int64_t length, int64_t dim, ex_number step) {
-    int64_t dims[2] = {length, dim / 2};
-    const ir_type *type = ir_tensor(XT_F32, 2, dims);
-    ir_value *t = ir_iota(b, type, 0), *i = ir_iota(b, type, 1);
-    ir_value *rate = ir_exponential(b, ir_multiply(b, i, ex_of(b, i, step)));
-    return t && rate ? ir_multiply(b, t, rate) : NULL;
-}
-
-xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t dim) {
-    if (length < 1 || dim < 2 || dim % 2)
-        return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_sinusoidal_positions: %lld positions of width %lld; at least one, of an even width",
-                          (long long)length, (long long)dim);
-    ir_builder *b = lazy_begin(src);
-    int64_t column[3] = {length, dim / 2, 1}, all[2] = {length, dim};
-    ir_value *a = angles(b, length, dim, ex_constant(-2 * log(10000) / (double)dim)), *pair[2] = {0};
-    if (a) {
-        pair[0] = ir_reshape(b, ir_sine(b, a), 3, column);
-        pair[1] = ir_reshape(b, ir_cosine(b, a), 3, column);
-    }
-    ir_value *both = pair[0] && pair[1] ? ir_concatenate(b, 2, pair, 2) : NULL;
-    return lazy_wrap(both ? ir_reshape(b, both, 2, all) : NULL, "xt_sinusoidal_positions");
-}
-
-xt_tensor xt_rotary_at(const xt_src *src, xt_tensor x, double base) {
-    const ir_type *t = lazy_type(x);
-    if (!t || t->rank < 2 || !ir_dtype_is_float(t->dtype) || t->dims[t->rank - 1] % 2 || t->count == 0 || base < 0)
-        return nn_bad_input(src, "xt_rotary", "", x, "floats [...,T,D] with even D and a positive base are needed");
-    int64_t half = t->dims[t->rank - 1] / 2;
-    ex_number step = ex_given(src, "xt_rotary", XT_F32, -2 * log(base > 0 ? base : 10000) / (double)(2 * half));
-    ir_builder *b = lazy_begin(src);
-    ir_value *a = angles(b, t->dims[t->rank - 2], 2 * half, step);
-    xt_tensor c = xt_cast_at(src, lazy_wrap(a ? ir_cosine(b, a) : NULL, "xt_rotary"), t->dtype);
-    b = lazy_begin(src);
-    xt_tensor s = xt_cast_at(src, lazy_wrap(a ? ir_sine(b, a) : NULL, "xt_rotary"), t->dtype);
-    xt_tensor lo = xt_slice_at(src, x, -1, 0, half), hi = xt_slice_at(src, x, -1, half, 2 * half);
-    xt_tensor turned[2] = {xt_sub__at(src, xt_mul_at(src, lo, c), xt_mul_at(src, hi, s)),
-                           xt_add_at(src, xt_mul_at(src, hi, c), xt_mul_at(src, lo, s))};
-    return xt_concat_at(src, 2, turned, -1);
 }

@@ -327,9 +327,13 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
         return bad;
     }
     nn_entry *e = find(m->root, name);
-    if (!e && is_param && rank > 0 && nn_is_weight_normed(m->root, name)) {
+    const nn_wish *made = !e && is_param && rank > 0 ? nn_parametrized(m->root, name) : NULL;
+    if (made) {
+        xt_spectral_norm_opts o = made->spectral;
         base_free(name);
-        return nn_weight_normed(src, m, layer, leaf, init, a, dtype, rank, dims);
+        return made->what == NN_WISH_SPECTRAL_NORM
+                   ? nn_spectral_normed(src, m, layer, leaf, init, a, dtype, rank, dims, &o)
+                   : nn_weight_normed(src, m, layer, leaf, init, a, dtype, rank, dims);
     }
     if (!e) return make(src, m->root, name, is_param, (nn_recipe){init, .a = a}, type);
     base_free(name);

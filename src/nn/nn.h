@@ -80,9 +80,10 @@ void nn_draw_in_place(const char *name, const nn_recipe *r, const ir_type *type,
 typedef struct nn_wish {
     char *pattern; /* on full names */
     src_id src;
-    enum { NN_WISH_INIT, NN_WISH_FREEZE, NN_WISH_THAW, NN_WISH_WEIGHT_NORM } what;
+    enum { NN_WISH_INIT, NN_WISH_FREEZE, NN_WISH_THAW, NN_WISH_WEIGHT_NORM, NN_WISH_SPECTRAL_NORM } what;
     xt_init_kind kind;
     xt_init_opts opts;
+    xt_spectral_norm_opts spectral;
 } nn_wish;
 bool nn_is_frozen(const struct xt_module *m, const char *name); /* by xt_freeze; name: the full one */
 xt_status nn_wished(const struct nn_root *r, const char *name, const ir_type *type, nn_recipe *recipe, bool *frozen);
@@ -90,10 +91,20 @@ void nn_wishes_free(struct nn_root *r);
 void nn_wishes_check(struct nn_root *r); /* after a pass: says which fit no parameter */
 bool nn_keep_wish(struct nn_root *r, const nn_wish *w); /* copies it; false without memory, which is reported */
 uint64_t nn_network(const xt_module *m); /* of the network that m is of; no other ever has it */
-/* weight_norm.c: whether the tensor `name` (full) is made of a direction and a size, and that tensor. */
-bool nn_is_weight_normed(const struct nn_root *r, const char *name);
+/* The last wish for the parameter `name` (full) that it be made of others in each pass; NULL: it is one itself. */
+const nn_wish *nn_parametrized(const struct nn_root *r, const char *name);
+/* A wish of that kind, for parameters that are not there yet; takes its pattern's text from `pattern`. False after an
+ * error that names `what`. */
+bool nn_wish_parametrized(const char *what, xt_module *m, const char *pattern, nn_wish w);
+/* "parametrizations.weight.original" of leaf "weight", or of a layer that is a tensor itself; *out_layer is what stands
+ * before it. False after an error. */
+bool nn_parametrization(const xt_src *src, const char *what, const char *layer, const char *leaf, const char *part,
+                        char *name, size_t size, const char **out_layer);
+/* weight_norm.c, spectral_norm.c: that parameter. */
 xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init, double a,
                            xt_dtype dtype, int rank, const int64_t *dims);
+xt_tensor nn_spectral_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init,
+                             double a, xt_dtype dtype, int rank, const int64_t *dims, const xt_spectral_norm_opts *o);
 bool nn_matches(const char *pattern, const char *name); /* '*' and '?' */
 /* after a pass: says what a loaded file holds that no layer took */
 void nn_loaded_left(struct nn_root *r);

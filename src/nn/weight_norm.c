@@ -5,18 +5,19 @@
 
 #include "nn/nn.h"
 
-bool xt_weight_norm_at(const xt_src *src, xt_module *m, const char *pattern) {
+bool nn_wish_parametrized(const char *what, xt_module *m, const char *pattern, nn_wish w) {
+    const xt_src *src = src_get(w.src);
     if (!m || !pattern) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_weight_norm: a module and a pattern are needed"));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: a module and a pattern are needed", what));
         return false;
     }
-    nn_wish w = {.pattern = nn_full_name(m, pattern, ""), .src = src_intern(src), .what = NN_WISH_WEIGHT_NORM};
+    w.pattern = nn_full_name(m, pattern, "");
     bool ok = w.pattern && nn_keep_wish(m->root, &w);
     for (size_t i = 0; ok && !m->root->depth && i < m->root->n; i++) {
         const nn_entry *e = &m->root->entries[i];
         if (!e->is_param || !nn_matches(w.pattern, e->name)) continue;
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                             "xt_weight_norm: %s is there already; call it before the first pass and xt_module_build",
+                             "%s: %s is there already; call it before the first pass and xt_module_build", what,
                              e->name));
         ok = false;
     }
@@ -24,11 +25,27 @@ bool xt_weight_norm_at(const xt_src *src, xt_module *m, const char *pattern) {
     return ok;
 }
 
+bool xt_weight_norm_at(const xt_src *src, xt_module *m, const char *pattern) {
+    return nn_wish_parametrized("xt_weight_norm", m, pattern,
+                                (nn_wish){.src = src_intern(src), .what = NN_WISH_WEIGHT_NORM});
+}
+
 /* What is made of them is no such parameter itself, whatever the pattern. */
-bool nn_is_weight_normed(const nn_root *r, const char *name) {
-    if (r->n_wishes && strstr(name, "parametrizations.")) return false;
-    for (size_t i = 0; i < r->n_wishes; i++)
-        if (r->wishes[i].what == NN_WISH_WEIGHT_NORM && nn_matches(r->wishes[i].pattern, name)) return true;
+const nn_wish *nn_parametrized(const nn_root *r, const char *name) {
+    if (r->n_wishes && strstr(name, "parametrizations.")) return NULL;
+    for (size_t i = r->n_wishes; i-- > 0;) {
+        const nn_wish *w = &r->wishes[i];
+        if ((w->what == NN_WISH_WEIGHT_NORM || w->what == NN_WISH_SPECTRAL_NORM) && nn_matches(w->pattern, name))
+            return w;
+    }
+    return NULL;
+}
+
+bool nn_parametrization(const xt_src *src, const char *what, const char *layer, const char *leaf, const char *part,
+                        char *name, size_t size, const char **out_layer) {
+    *out_layer = *leaf ? layer : "";
+    if (snprintf(name, size, "parametrizations.%s.%s", *leaf ? leaf : layer, part) < (int)size) return true;
+    lazy_error(src, XT_INVALID_ARGUMENT, "%s: the name %s is too long", what, *leaf ? leaf : layer);
     return false;
 }
 
@@ -70,13 +87,11 @@ xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, c
     char names[2][96];
     int64_t ones[XT_MAX_RANK + 1] = {dims[0]}, flat[XT_MAX_RANK + 1] = {dims[0], -1};
     for (int i = 1; i < rank; i++) ones[i] = 1;
-    for (int i = 0; i < 2; i++) {
-        int n = snprintf(names[i], sizeof names[i], "parametrizations.%s.original%d", *leaf ? leaf : layer, i);
-        if (n >= (int)sizeof names[i])
-            return lazy_error(src, XT_INVALID_ARGUMENT, "xt_weight_norm: the name %s is too long",
-                              *leaf ? leaf : layer);
-    }
-    if (!*leaf) layer = "";
+    const char *const parts[2] = {"original0", "original1"}, *owner = layer;
+    for (int i = 0; i < 2; i++)
+        if (!nn_parametrization(src, "xt_weight_norm", layer, leaf, parts[i], names[i], sizeof names[i], &owner))
+            return lazy_failed_tensor(src);
+    layer = owner;
     xt_tensor v = nn_tensor(src, m, layer, names[1], true, init, a, dtype, rank, dims);
     char *full = nn_full_name(m, layer, names[0]);
     const ir_type *type = ir_tensor(dtype, (size_t)rank, ones);

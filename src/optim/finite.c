@@ -1,5 +1,5 @@
-/* A loop of the program's own that has trained on nothing but NaN must not end without a word: at xt_finish a few of the
- * smallest parameters that its optimizers have trained are read, which no gradient that was NaN has left alone. The
+/* A loop of the program's own that has trained on nothing but NaN must not end without a word: at xt_finish a few of
+ * the smallest parameters that its optimizers have trained are read, which no gradient that was NaN has left alone. The
  * Trainer's fits say it of their rows. */
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"

@@ -14,8 +14,9 @@
 #include "lazy/lazy.h"
 
 enum { ROWS = 4, COLUMNS = 6, STEPS = 4, MOST = 4096 };
-static const float values[ROWS * COLUMNS] = {-2,   -0.75f, -0.1f, 0.3f, 1.25f, 4,    0.5f,  -1.5f, 0.2f, 0.9f, -0.4f, 1,
-                                             2.5f, -3,     0.7f,  1.1f, -0.6f, 0.1f, -1.2f, 0.8f,  3,    -2.2f, 0.6f, -0.9f};
+static const float values[ROWS * COLUMNS] = {-2,    -0.75f, -0.1f, 0.3f, 1.25f, 4,     0.5f, -1.5f,
+                                             0.2f,  0.9f,   -0.4f, 1,    2.5f,  -3,    0.7f, 1.1f,
+                                             -0.6f, 0.1f,   -1.2f, 0.8f, 3,     -2.2f, 0.6f, -0.9f};
 static const int64_t labels[ROWS] = {2, 0, 3, 1};
 
 /* --- what the expressions are made of --- */
@@ -68,17 +69,17 @@ static xt_tensor stepped(xt_module *m, xt_tensor x, double v, change what) {
 
 /* --- the rows --- */
 typedef enum row_kind { PLAIN, RANDOM, UPDATE } row_kind;
-#define ROW_FUNCTION(function, number, ...)                                                                        \
-    static xt_tensor row_##function##_##number(const row_input *in) {                                              \
-        xt_module *m = in->m;                                                                                      \
-        double v = in->v;                                                                                          \
-        int64_t whole = in->whole;                                                                                 \
-        xt_tensor x = in->x, z = other(), y = xt_from_array(labels, XT_I64, ROWS),                                 \
-                  image = xt_reshape(x, 1, 1, ROWS, COLUMNS), tokens = xt_reshape(x, ROWS, 1, COLUMNS),            \
-                  channels = xt_reshape(x, 1, ROWS, COLUMNS), across = xt_transpose(z, 0, 1);                      \
-        (void)m, (void)v, (void)whole, (void)x, (void)z, (void)y, (void)image, (void)tokens, (void)channels;       \
-        (void)across;                                                                                              \
-        return __VA_ARGS__;                                                                                        \
+#define ROW_FUNCTION(function, number, ...)                                                                  \
+    static xt_tensor row_##function##_##number(const row_input *in) {                                        \
+        xt_module *m = in->m;                                                                                \
+        double v = in->v;                                                                                    \
+        int64_t whole = in->whole;                                                                           \
+        xt_tensor x = in->x, z = other(), y = xt_from_array(labels, XT_I64, ROWS),                           \
+                  image = xt_reshape(x, 1, 1, ROWS, COLUMNS), tokens = xt_reshape(x, ROWS, 1, COLUMNS),      \
+                  channels = xt_reshape(x, 1, ROWS, COLUMNS), across = xt_transpose(z, 0, 1);                \
+        (void)m, (void)v, (void)whole, (void)x, (void)z, (void)y, (void)image, (void)tokens, (void)channels; \
+        (void)across;                                                                                        \
+        return __VA_ARGS__;                                                                                  \
     }
 #define NUMBER ROW_FUNCTION
 #define DRAWN ROW_FUNCTION
@@ -94,7 +95,9 @@ typedef struct row {
     xt_tensor (*make)(const row_input *in);
     row_kind kind;
 } row;
-#define NUMBER(function, number, ...) {#function " " #number, row_##function##_##number, PLAIN},
+#define NUMBER(function, number, ...)                           \
+    { #function " " #number, row_##function##_##number, PLAIN } \
+    ,
 #define DRAWN(function, number, ...) {#function " " #number, row_##function##_##number, RANDOM},
 #define UPDATED(function, number, ...) {#function " " #number, row_##function##_##number, UPDATE},
 static const row rows[] = {
