@@ -82,6 +82,33 @@ typedef struct XT_OPTIONS_ xt_pool_opts {
 #define XT_POOL_(average, n, x, kernel, ...) \
     xt_pool_at(XT_HERE, average, n, x, kernel, XT_OPTS(xt_pool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_pool_at(const xt_src *src, bool average, int n_spatial, xt_tensor x, int kernel, xt_pool_opts o);
+/* max_pool with return_indices: *out_indices, i64 of the result's dims, is where each maximum lies among its channel's
+ * H*W elements, the first of equals. */
+#define xt_max_pool1d_with_indices(x, kernel, ...) XT_POOL_INDICES_(1, x, kernel, __VA_ARGS__, )
+#define xt_max_pool2d_with_indices(x, kernel, ...) XT_POOL_INDICES_(2, x, kernel, __VA_ARGS__, )
+#define xt_max_pool3d_with_indices(x, kernel, ...) XT_POOL_INDICES_(3, x, kernel, __VA_ARGS__, )
+#define XT_POOL_INDICES_(n, x, kernel, out_indices, ...) \
+    xt_max_pool_with_indices_at(XT_HERE, n, x, kernel, out_indices, XT_OPTS(xt_pool_opts, __VA_ARGS__))
+XT_API xt_tensor xt_max_pool_with_indices_at(const xt_src *src, int n_spatial, xt_tensor x, int kernel,
+                                             xt_tensor *out_indices, xt_pool_opts o);
+/* The way back: zeros, with x where the indices say. */
+#define XT_DEFAULTS_xt_unpool_opts(is) is(stride, -1)
+XT_DEFAULTS_OF(xt_unpool_opts)
+typedef struct xt_unpool_opts {
+    size_t struct_size XT_SIZE(xt_unpool_opts);
+    int stride XT_IS(xt_unpool_opts, stride); /* -1 = the kernel size */
+    int padding;
+    int kernels[3], strides[3], paddings[3];
+    int64_t sizes[3]; /* of the result; default (size - 1) * stride - 2 padding + kernel */
+} xt_unpool_opts;
+/* xt_max_unpool2d(y, indices, 2): [N,C,H,W] -> [N,C,2H,2W] */
+#define xt_max_unpool1d(x, indices, ...) XT_UNPOOL_(1, x, indices, __VA_ARGS__, )
+#define xt_max_unpool2d(x, indices, ...) XT_UNPOOL_(2, x, indices, __VA_ARGS__, )
+#define xt_max_unpool3d(x, indices, ...) XT_UNPOOL_(3, x, indices, __VA_ARGS__, )
+#define XT_UNPOOL_(n, x, indices, kernel, ...) \
+    xt_max_unpool_at(XT_HERE, n, x, indices, kernel, XT_OPTS(xt_unpool_opts, __VA_ARGS__))
+XT_API xt_tensor xt_max_unpool_at(const xt_src *src, int n_spatial, xt_tensor x, xt_tensor indices, int kernel,
+                                  xt_unpool_opts o);
 /* (sum of x^p over the window)^(1/p); no padding. */
 #define xt_lp_pool1d(x, p, ...) XT_LP_POOL_(1, x, p, __VA_ARGS__, )
 #define xt_lp_pool2d(x, p, ...) XT_LP_POOL_(2, x, p, __VA_ARGS__, )

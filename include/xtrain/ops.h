@@ -8,8 +8,8 @@
  *    come back through pointers.
  *  - Gradients flow through everything that has a derivative; where a function is not smooth, PyTorch's choice is taken
  *    and said here if it surprises.
- *  - Sizes that depend on values (nonzero, unique, masked_select) do not exist: a program is compiled for shapes. Count
- *    with xt_count_nonzero, fill with xt_where, or read the tensor to the host.
+ *  - A program is compiled for shapes, so what has a size that depends on values (nonzero, unique, masked_select) is
+ *    given the largest one, and says how much of it counts; or it waits for the values.
  *
  *     xt_tensor v, i;
  *     xt_topk(scores, 5, -1, &v, &i);                              // values and i64 indices
@@ -506,6 +506,30 @@ typedef struct XT_OPTIONS_ xt_search_opts {
 #define xt_searchsorted(sorted, ...) XT_OPT2_(xt_searchsorted_at, xt_search_opts, sorted, __VA_ARGS__, )
 XT_API xt_tensor xt_searchsorted_at(const xt_src *src, xt_tensor sorted, xt_tensor values, xt_search_opts o);
 
+/* --- Sizes that depend on values ---
+ * The caller says how many results there is room for: `size` along the first dim. *out_count (i64, no dims; may be
+ * NULL) is how many there are; the first of them, in PyTorch's order, come first, and behind them stand zeros. size -1
+ * waits for the count, so that the result has exactly the size it has in PyTorch: another count is another program. */
+/* [size]: the elements where mask, a bool that broadcasts to x, is true. Gradients go back to where they were. */
+#define xt_masked_select(x, mask, size, out_count) xt_masked_select_at(XT_HERE, x, mask, size, out_count)
+XT_API xt_tensor xt_masked_select_at(const xt_src *src, xt_tensor x, xt_tensor mask, int64_t size,
+                                     xt_tensor *out_count);
+/* i64 [size,rank of x]: where x is not 0, row by row (argwhere too) */
+#define xt_nonzero(x, size, out_count) xt_nonzero_at(XT_HERE, x, size, out_count)
+XT_API xt_tensor xt_nonzero_at(const xt_src *src, xt_tensor x, int64_t size, xt_tensor *out_count);
+#define XT_DEFAULTS_xt_unique_opts(is)
+typedef struct xt_unique_opts {
+    size_t struct_size XT_SIZE(xt_unique_opts);
+    xt_tensor *inverse; /* to be filled: i64 of x's dims, which of the values each element is */
+    xt_tensor *counts; /* to be filled: i64 [size], how often each value stands in x */
+    xt_tensor *count; /* to be filled: i64, how many values there are */
+    bool consecutive; /* unique_consecutive: x as it lies, only equal neighbours are joined; default: sorted */
+} xt_unique_opts;
+/* [size]: the values of x, each once; every NaN is a value of its own. What is behind `size` is left out, and inverse
+ * still says where it would be. */
+#define xt_unique(x, ...) XT_OPT2_(xt_unique_at, xt_unique_opts, x, __VA_ARGS__, )
+XT_API xt_tensor xt_unique_at(const xt_src *src, xt_tensor x, int64_t size, xt_unique_opts o);
+
 /* --- Shapes --- */
 #define xt_narrow(x, axis, start, length) xt_narrow_at(XT_HERE, x, axis, start, length)
 #define xt_select(x, axis, index) xt_select_at(XT_HERE, x, axis, index) /* x[..., index, ...]: one dim less */
@@ -586,6 +610,15 @@ typedef struct XT_OPTIONS_ xt_pad_opts {
  * amounts cut (constant mode only). */
 #define xt_pad(x, ...) XT_OPT2_(xt_pad_at, xt_pad_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts o);
+#define XT_DEFAULTS_xt_pad_sequence_opts(is)
+typedef struct xt_pad_sequence_opts {
+    size_t struct_size XT_SIZE(xt_pad_sequence_opts);
+    bool batch_first; /* [n,T,...]; default [T,n,...] */
+    double padding_value;
+} xt_pad_sequence_opts;
+/* n sequences [T_i,...] of one dtype as one tensor, T the longest: xt_pad_sequence(3, parts, .batch_first = true) */
+#define xt_pad_sequence(n, ...) XT_OPT2_(xt_pad_sequence_at, xt_pad_sequence_opts, n, __VA_ARGS__, )
+XT_API xt_tensor xt_pad_sequence_at(const xt_src *src, int n, const xt_tensor *tensors, xt_pad_sequence_opts o);
 #define XT_DEFAULTS_xt_unfold_opts(is) is(stride, 1) is(dilation, 1)
 XT_DEFAULTS_OF(xt_unfold_opts)
 typedef struct XT_OPTIONS_ xt_unfold_opts {

@@ -96,3 +96,37 @@ bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t 
     }
     return true;
 }
+
+/* --- sequences of several lengths --- */
+xt_tensor xt_pad_sequence_at(const xt_src *src, int n, const xt_tensor *tensors, xt_pad_sequence_opts o) {
+    int64_t most = 0;
+    ops_text a, c;
+    const ir_type *first = NULL;
+    if (n < 1 || !tensors)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_pad_sequence: %d sequences: expected at least one", n);
+    for (int i = 0; i < n; i++) {
+        const ir_value *v = lazy_value(tensors[i]);
+        if (!v) return lazy_failed_tensor(src);
+        if (!first) first = v->type;
+        bool fits = v->type->rank >= 1 && v->type->rank == first->rank && v->type->dtype == first->dtype &&
+                    memcmp(v->type->dims + 1, first->dims + 1, (first->rank - 1) * sizeof *first->dims) == 0;
+        if (!fits)
+            return lazy_error(
+                src, XT_INVALID_ARGUMENT,
+                "xt_pad_sequence: sequence %d is %s %s and sequence 0 %s %s: expected [T_i,...] that differ "
+                "in the first dim alone",
+                i, xt_dtype_name(v->type->dtype), ops_shape(v->type, &a), xt_dtype_name(first->dtype),
+                ops_shape(first, &c));
+        if (v->type->dims[0] > most) most = v->type->dims[0];
+    }
+    xt_tensor *rows = base_calloc((size_t)n, sizeof *rows), y = {0};
+    if (!rows) return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_pad_sequence: no memory for %d sequences", n);
+    for (int i = 0; i < n; i++) {
+        xt_list amounts = {.n = 2 * (int)first->rank};
+        amounts.v[amounts.n - 1] = most - xt_dim(tensors[i], 0);
+        rows[i] = xt_pad_at(src, tensors[i], amounts, (xt_pad_opts){.value = o.padding_value});
+    }
+    y = xt_stack_at(src, n, rows, o.batch_first ? 0 : 1);
+    base_free(rows);
+    return y;
+}

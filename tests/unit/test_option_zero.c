@@ -47,6 +47,10 @@ typedef struct same {
     X(var_correction, xt_var_axes(x4(), XT_AXES(0), .correction = 0),                                                  \
       xt_var_axes(x4(), XT_AXES(0), .population = true))                                                               \
     X(norm_p, xt_norm_axes(x4(), XT_AXES(0), .p = 0), xt_cast(xt_count_nonzero(x4()), XT_F32))                         \
+    X(sinusoidal_scale, xt_sinusoidal_embedding(x4(), 4, .scale = 0),                                                  \
+      xt_sinusoidal_embedding(x4(), 4, .scale = 1e-30))                                                                \
+    X(sinusoidal_shift, xt_sinusoidal_embedding(x4(), 4, .downscale_freq_shift = 0),                                   \
+      xt_sinusoidal_embedding(x4(), 4, .downscale_freq_shift = 1e-30))                                                 \
     X(normalize_eps, xt_normalize(x4(), 0, .eps = 0), xt_normalize(x4(), 0, .eps = 1e-30))                             \
     X(addmm_alpha, xt_addmm(y22(), x22(), x22(), .alpha = 0), y22())                                                   \
     X(addmm_beta, xt_addmm(y22(), x22(), x22(), .beta = 0), xt_matmul(x22(), x22()))                                   \
