@@ -5,6 +5,7 @@
 #include <xtrain/base.h>
 #include <xtrain/tensor.h>
 #include <xtrain/ops.h>
+#include <xtrain/names.h>
 #include <xtrain/losses.h>
 #include <xtrain/distributions.h>
 #include <xtrain/functional.h>

@@ -1,0 +1,153 @@
+/* The other names that PyTorch has for functions of tensor.h and ops.h (cat, clip, swapaxes, ...), and short functions
+ * that are made of those: what a program that is carried over calls. Every name of PyTorch's, with ours or the reason
+ * why there is none: doc/pytorch-names.md.
+ *
+ * The rules are those of ops.h: nothing waits, mistakes are error tensors with this line, gradients flow. */
+#ifndef XTRAIN_NAMES_H
+#define XTRAIN_NAMES_H
+
+#include <xtrain/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- Second names --- */
+#define xt_absolute(x) xt_abs(x)
+#define xt_arccos(x) xt_acos(x)
+#define xt_arccosh(x) xt_acosh(x)
+#define xt_arcsin(x) xt_asin(x)
+#define xt_arcsinh(x) xt_asinh(x)
+#define xt_arctan(x) xt_atan(x)
+#define xt_arctanh(x) xt_atanh(x)
+#define xt_negative(x) xt_neg(x)
+#define xt_fix(x) xt_trunc(x)
+#define xt_expit(x) xt_sigmoid(x)
+#define xt_psi(x) xt_digamma(x)
+#define xt_gammaln(x) xt_lgamma(x)
+#define xt_arctan2(x, y) xt_atan2(x, y)
+#define xt_divide(x, y) xt_div(x, y)
+#define xt_true_divide(x, y) xt_div(x, y)
+#define xt_multiply(x, y) xt_mul(x, y)
+#define xt_subtract(x, y) xt_minus(x, y)
+#define xt_greater(x, y) xt_gt(x, y)
+#define xt_greater_equal(x, y) xt_ge(x, y)
+#define xt_less(x, y) xt_lt(x, y)
+#define xt_less_equal(x, y) xt_le(x, y)
+#define xt_not_equal(x, y) xt_ne(x, y)
+#define xt_ger(x, y) xt_outer(x, y)
+#define xt_reshape_as(x, y) xt_view_as(x, y)
+#define xt_cat(n, ...) xt_concat(n, __VA_ARGS__) /* (n, tensors, axis) */
+#define xt_concatenate(n, ...) xt_concat(n, __VA_ARGS__)
+#define xt_clip(x, lo, hi) xt_clamp(x, lo, hi)
+#define xt_clamp_min(x, lo) xt_clamp(x, lo, __builtin_inf())
+#define xt_clamp_max(x, hi) xt_clamp(x, -__builtin_inf(), hi)
+#define xt_swapaxes(x, a, b) xt_transpose(x, a, b)
+#define xt_swapdims(x, a, b) xt_transpose(x, a, b)
+#define xt_moveaxis(x, from, to) xt_movedim(x, from, to)
+#define xt_t(x) xt_transpose(x, 0, 1)
+#define xt_ravel(x) xt_flatten(x, 0)
+#define xt_fliplr(x) xt_flip(x, XT_AXES(1))
+#define xt_flipud(x) xt_flip(x, XT_AXES(0))
+#define xt_take_along_dim(x, index, axis) xt_take_along_axis(x, index, axis)
+#define xt_argwhere(x, size, out_count) xt_nonzero(x, size, out_count)
+#define xt_trapz(y, dx, axis) xt_trapezoid(y, dx, axis)
+#define xt_bucketize(x, ...) XT_BUCKETIZE_(x, __VA_ARGS__, )
+#define XT_BUCKETIZE_(x, boundaries, ...) \
+    xt_searchsorted_at(XT_HERE, boundaries, x, XT_OPTS(xt_search_opts, __VA_ARGS__))
+/* Fourier transforms of the last two axes */
+#define xt_fft2(...) XT_FFT2_(xt_fftn_at, __VA_ARGS__, )
+#define xt_ifft2(...) XT_FFT2_(xt_ifftn_at, __VA_ARGS__, )
+#define xt_rfft2(...) XT_FFT2_(xt_rfftn_at, __VA_ARGS__, )
+#define xt_irfft2(...) XT_FFT2_(xt_irfftn_at, __VA_ARGS__, )
+#define XT_FFT2_(f, x, ...) f(XT_HERE, x, XT_AXES(-2, -1), XT_OPTS(xt_fft_opts, __VA_ARGS__))
+
+/* --- Of each element --- */
+#define xt_sgn(x) xt_sgn_at(XT_HERE, x) /* the sign; of a complex number x / |x| */
+#define xt_isreal(x) xt_isreal_at(XT_HERE, x)
+#define xt_float_power(x, y) xt_float_power_at(XT_HERE, x, y) /* in f64 */
+#define xt_entr(x) xt_entr_at(XT_HERE, x) /* -x log(x) */
+#define xt_ndtr(x) xt_ndtr_at(XT_HERE, x) /* the normal distribution function */
+#define xt_log_ndtr(x) xt_log_ndtr_at(XT_HERE, x) /* its logarithm, exact far below 0 */
+#define xt_ndtri(x) xt_ndtri_at(XT_HERE, x) /* its inverse */
+#define xt_mvlgamma(x, p) xt_mvlgamma_at(XT_HERE, x, p)
+/* slopes between lower and upper drawn for each element while training, their mean otherwise */
+#define xt_rrelu(x, lower, upper, training) xt_rrelu_at(XT_HERE, x, lower, upper, training)
+XT_API xt_tensor xt_sgn_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_isreal_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_float_power_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_entr_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_ndtr_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_log_ndtr_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_ndtri_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_mvlgamma_at(const xt_src *src, xt_tensor x, int p);
+XT_API xt_tensor xt_rrelu_at(const xt_src *src, xt_tensor x, double lower, double upper, bool training);
+
+/* --- Along axes --- */
+/* both at once; either pointer may be NULL */
+#define xt_aminmax(x, axes, out_min, out_max) xt_aminmax_at(XT_HERE, x, axes, out_min, out_max)
+#define xt_var_mean(x, axes, correction, out_var, out_mean) \
+    xt_var_mean_at(XT_HERE, x, axes, correction, out_var, out_mean)
+#define xt_std_mean(x, axes, correction, out_std, out_mean) \
+    xt_std_mean_at(XT_HERE, x, axes, correction, out_std, out_mean)
+#define xt_msort(x) xt_msort_at(XT_HERE, x) /* sorted along the first axis */
+XT_API void xt_aminmax_at(const xt_src *src, xt_tensor x, xt_list axes, xt_tensor *out_min, xt_tensor *out_max);
+XT_API void xt_var_mean_at(const xt_src *src, xt_tensor x, xt_list axes, double correction, xt_tensor *out_var,
+                           xt_tensor *out_mean);
+XT_API void xt_std_mean_at(const xt_src *src, xt_tensor x, xt_list axes, double correction, xt_tensor *out_std,
+                           xt_tensor *out_mean);
+XT_API xt_tensor xt_msort_at(const xt_src *src, xt_tensor x);
+
+/* --- Shapes: (n, tensors) --- */
+#define xt_hstack(n, ...) xt_hstack_at(XT_HERE, n, __VA_ARGS__) /* along axis 1; vectors along 0 */
+#define xt_vstack(n, ...) xt_vstack_at(XT_HERE, n, __VA_ARGS__) /* rows; a vector is one */
+#define xt_dstack(n, ...) xt_dstack_at(XT_HERE, n, __VA_ARGS__) /* along axis 2 */
+#define xt_column_stack(n, ...) xt_column_stack_at(XT_HERE, n, __VA_ARGS__) /* vectors as columns */
+#define xt_cartesian_prod(n, ...) xt_cartesian_prod_at(XT_HERE, n, __VA_ARGS__) /* of n vectors: [combinations,n] */
+#define xt_atleast_1d(x) xt_atleast_at(XT_HERE, x, 1)
+#define xt_atleast_2d(x) xt_atleast_at(XT_HERE, x, 2)
+#define xt_atleast_3d(x) xt_atleast_at(XT_HERE, x, 3)
+#define xt_adjoint(x) xt_adjoint_at(XT_HERE, x) /* the last two axes swapped, conjugated */
+#define xt_diagflat(x, k) xt_diagflat_at(XT_HERE, x, k)
+#define xt_vander(x, n, increasing) xt_vander_at(XT_HERE, x, n, increasing) /* powers of a vector: [..., n] */
+XT_API xt_tensor xt_hstack_at(const xt_src *src, int n, const xt_tensor *tensors);
+XT_API xt_tensor xt_vstack_at(const xt_src *src, int n, const xt_tensor *tensors);
+XT_API xt_tensor xt_dstack_at(const xt_src *src, int n, const xt_tensor *tensors);
+XT_API xt_tensor xt_column_stack_at(const xt_src *src, int n, const xt_tensor *tensors);
+XT_API xt_tensor xt_cartesian_prod_at(const xt_src *src, int n, const xt_tensor *tensors);
+XT_API xt_tensor xt_atleast_at(const xt_src *src, xt_tensor x, int rank);
+XT_API xt_tensor xt_adjoint_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_diagflat_at(const xt_src *src, xt_tensor x, int64_t k);
+XT_API xt_tensor xt_vander_at(const xt_src *src, xt_tensor x, int64_t n, bool increasing);
+
+/* --- Linear algebra --- */
+#define xt_inner(x, y) xt_inner_at(XT_HERE, x, y) /* sums over the last axes of both */
+#define xt_vecdot(x, y, axis) xt_vecdot_at(XT_HERE, x, y, axis) /* of conj(x) */
+#define xt_vdot(x, y) xt_vecdot_at(XT_HERE, x, y, -1)
+#define xt_addmv(c, a, x, beta, alpha) xt_addmv_at(XT_HERE, c, a, x, beta, alpha) /* beta c + alpha a x */
+#define xt_addr(c, x, y, beta, alpha) xt_addr_at(XT_HERE, c, x, y, beta, alpha) /* beta c + alpha x y^T */
+#define xt_multi_dot(n, ...) xt_multi_dot_at(XT_HERE, n, __VA_ARGS__) /* in the order of fewest products */
+#define xt_chain_matmul(n, ...) xt_multi_dot_at(XT_HERE, n, __VA_ARGS__)
+#define xt_cholesky_inverse(l, upper) xt_cholesky_inverse_at(XT_HERE, l, upper)
+#define xt_pinverse(a) xt_pinverse_at(XT_HERE, a, -1) /* by svd: values below rcond times the largest count as 0 */
+#define xt_matrix_rank(a) xt_matrix_rank_at(XT_HERE, a, -1) /* i64 */
+#define xt_lstsq(a, y) xt_lstsq_at(XT_HERE, a, y) /* of full column rank [...,m,n], m >= n; y [...,m,k] */
+/* torch.linalg.matrix_norm of the last two axes: 'f', 'n' (nuclear), 2, -2, 1, -1, INFINITY and -INFINITY */
+#define xt_matrix_norm(a, ord) xt_matrix_norm_at(XT_HERE, a, ord)
+#define xt_pdist(x, p) xt_pdist_at(XT_HERE, x, p) /* [n,d]: distances of pairs i < j */
+XT_API xt_tensor xt_inner_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_vecdot_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis);
+XT_API xt_tensor xt_addmv_at(const xt_src *src, xt_tensor c, xt_tensor a, xt_tensor x, double beta, double alpha);
+XT_API xt_tensor xt_addr_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, double beta, double alpha);
+XT_API xt_tensor xt_multi_dot_at(const xt_src *src, int n, const xt_tensor *tensors);
+XT_API xt_tensor xt_cholesky_inverse_at(const xt_src *src, xt_tensor l, bool upper);
+XT_API xt_tensor xt_pinverse_at(const xt_src *src, xt_tensor a, double rcond); /* rcond < 0: PyTorch's */
+XT_API xt_tensor xt_matrix_rank_at(const xt_src *src, xt_tensor a, double rcond);
+XT_API xt_tensor xt_lstsq_at(const xt_src *src, xt_tensor a, xt_tensor y);
+XT_API xt_tensor xt_matrix_norm_at(const xt_src *src, xt_tensor a, double ord);
+XT_API xt_tensor xt_pdist_at(const xt_src *src, xt_tensor x, double p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

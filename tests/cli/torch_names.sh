@@ -1,0 +1,23 @@
+#!/bin/bash
+# doc/pytorch-names.md is what tools/torch_names.py makes of PyTorch's names, the map and the headers: each of our names
+# in it is in a header, each of PyTorch's has an answer, and each line of the map is used.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+python3 "$root/tools/torch_names.py" check >"$tmp/out" 2>&1
+check "the page of PyTorch's names is up to date" [ ! -s "$tmp/out" ]
+head -n 5 "$tmp/out"
+mkdir "$tmp/copy"
+cp -r "$root/tools" "$root/doc" "$root/include" "$tmp/copy"
+sed -i 's/xt_optimizer_step/xt_optimizer_walk/' "$tmp/copy/tools/torch_names.map"
+python3 "$tmp/copy/tools/torch_names.py" check >"$tmp/out" 2>&1
+check "a name of ours that is in no header is found" grep -q "xt_optimizer_walk is in no header" "$tmp/out"
+cp "$root/tools/torch_names.map" "$tmp/copy/tools"
+echo "torch a_new_name" >>"$tmp/copy/tools/torch_names.txt"
+python3 "$tmp/copy/tools/torch_names.py" check >"$tmp/out" 2>&1
+check "a name of theirs without an answer is found" grep -q "torch.a_new_name has no answer" "$tmp/out"
+cp "$root/tools/torch_names.txt" "$tmp/copy/tools"
+echo "torch no_such_name - because" >>"$tmp/copy/tools/torch_names.map"
+python3 "$tmp/copy/tools/torch_names.py" check >"$tmp/out" 2>&1
+check "a line of the map that fits no name is found" grep -q "fits no name" "$tmp/out"
+finish

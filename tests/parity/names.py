@@ -1,0 +1,68 @@
+"""PyTorch's second names and short functions (xtrain/names.h)."""
+import torch
+from torch.nn import functional as F
+
+from parity import File
+
+f = File("names")
+x, y, p = torch.randn(3, 4), torch.randn(3, 4), torch.rand(3, 4) * 0.8 + 0.1
+wide = torch.linspace(-30, 6, 19)
+for name in ("absolute", "arcsinh", "arctan", "negative"):
+    f.run(name, getattr(torch, name), x)
+for name in ("fix", "sgn"):
+    f.run(name, getattr(torch, name), x, grads=False)
+for name in ("arccos", "arcsin", "arctanh"):
+    f.run(name, getattr(torch, name), p)
+f.run("arccosh", torch.arccosh, p + 1.5)
+for name in ("arctan2", "divide", "true_divide", "multiply", "subtract"):
+    f.run(name, getattr(torch, name), x, y)
+for name in ("greater", "greater_equal", "less", "less_equal", "not_equal"):
+    f.run(name, getattr(torch, name), x, y, grads=False)
+f.run("clip", lambda x: torch.clip(x, -0.5, 0.7), x)
+f.run("clamp_min", lambda x: torch.clamp_min(x, -0.5), x)
+f.run("clamp_max", lambda x: torch.clamp_max(x, 0.7), x)
+f.run("cat", lambda x, y: torch.cat((x, y), 1), x, y)
+f.run("shapes", lambda x: (torch.swapaxes(x, 0, 1), torch.moveaxis(x, 0, 1), torch.t(x), torch.ravel(x),
+                           torch.fliplr(x), torch.flipud(x)), x)
+f.run("bucketize", lambda x, b: torch.bucketize(x, b, right=True), x, torch.tensor([-1.0, 0.0, 0.5, 1.0]), grads=False)
+f.run("fft2", lambda x: torch.fft.rfft2(x).abs(), x)
+f.run("special", lambda x: tuple(getattr(torch.special, n)(x) for n in ("expit", "psi", "gammaln", "entr", "ndtr")), p)
+f.run("ndtri", torch.special.ndtri, p)
+f.run("log_ndtr", torch.special.log_ndtr, wide, grads=False)  # its gradient in f32 has few digits
+f.run("log_ndtr_f64", torch.special.log_ndtr, wide.double())
+f.run("mvlgamma", lambda x: torch.mvlgamma(x, 3), p + 1.5)
+f.run("float_power", torch.float_power, p, y)
+f.run("rrelu_eval", lambda x: F.rrelu(x, 0.1, 0.3), x)
+f.run("pairs", lambda x: (x.amin(1), x.amax(1), *torch.var_mean(x, 0), *torch.std_mean(x, (0, 1))), x)
+f.run("msort", torch.msort, x)
+v, w = torch.randn(3), torch.randn(4)
+f.run("stacks", lambda x, y: (torch.hstack((x, y)), torch.vstack((x, y)), torch.dstack((x, y)),
+                              torch.column_stack((x, y))), x, y)
+f.run("stacks_of_vectors", lambda v, u: (torch.hstack((v, u)), torch.vstack((v, u)), torch.dstack((v, u)),
+                                         torch.column_stack((v, u))), v, torch.randn(3))
+f.run("cartesian_prod", torch.cartesian_prod, v, w, torch.randn(2))
+f.run("atleast", lambda v, x: (torch.atleast_2d(v), torch.atleast_3d(v), torch.atleast_3d(x)), v, x)
+f.run("diagflat", lambda x: torch.diagflat(x, -1), torch.randn(2, 2))
+# torch.vander itself has no gradient: it writes in place
+f.run("vander", lambda v: (torch.stack([v ** 2, v, v ** 0], -1), torch.stack([v ** i for i in range(5)], -1)), v)
+assert torch.equal(f.tensors["vander/y0"], torch.vander(v))
+f.run("inner", torch.inner, x, torch.randn(2, 4))
+f.run("vecdot", lambda x, y: torch.linalg.vecdot(x, y, dim=0), x, y)
+f.run("addmv", lambda c, a, x: torch.addmv(c, a, x, beta=0.5, alpha=2), v, x, w)
+f.run("addr", lambda c, a, b: torch.addr(c, a, b, beta=0.25, alpha=3), x, v, w)
+f.run("addr_0", lambda c, a, b: torch.addr(c, a, b, beta=0), x * float("nan"), v, w, grads=False)
+f.run("multi_dot", lambda *t: torch.linalg.multi_dot(t), torch.randn(2, 5), torch.randn(5, 3), torch.randn(3, 7),
+      torch.randn(7))
+a = torch.randn(4, 4, dtype=torch.float64)
+f.run("cholesky_inverse", lambda a: torch.cholesky_inverse(torch.linalg.cholesky(a @ a.T)), a)
+tall = torch.randn(5, 3, dtype=torch.float64)
+f.run("pinverse", torch.linalg.pinv, tall)
+low = tall[:, :2] @ torch.randn(2, 4, dtype=torch.float64)
+f.run("pinverse_low", torch.linalg.pinv, low, grads=False)
+f.run("matrix_rank", torch.linalg.matrix_rank, low, grads=False)
+f.run("lstsq", lambda a, y: torch.linalg.lstsq(a, y).solution, tall, torch.randn(5, 2, dtype=torch.float64))
+ords = ("fro", "nuc", 1, -1, 2, -2, float("inf"))
+f.run("matrix_norm", lambda a: tuple(torch.linalg.matrix_norm(a, o) for o in ords), tall)
+f.run("pdist", torch.pdist, torch.randn(4, 3))
+f.run("pdist_1", lambda x: torch.pdist(x, 1.0), torch.randn(4, 3))
+f.save()

@@ -1,0 +1,179 @@
+/* PyTorch's second names and short functions (xtrain/names.h): values and gradients. */
+#include "parity.h"
+
+#define FN(name, ...)                                                                  \
+    static void c_##name(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) { \
+        (void)m, (void)user;                                                           \
+        __VA_ARGS__;                                                                   \
+    }
+#define UNARY(name) FN(name, y[0] = xt_##name(x[0]))
+#define BINARY(name) FN(name, y[0] = xt_##name(x[0], x[1]))
+UNARY(absolute)
+UNARY(arcsinh)
+UNARY(arctan)
+UNARY(negative)
+UNARY(fix)
+UNARY(sgn)
+UNARY(arccos)
+UNARY(arcsin)
+UNARY(arctanh)
+UNARY(arccosh)
+BINARY(arctan2)
+BINARY(divide)
+BINARY(true_divide)
+BINARY(multiply)
+BINARY(subtract)
+BINARY(greater)
+BINARY(greater_equal)
+BINARY(less)
+BINARY(less_equal)
+BINARY(not_equal)
+FN(clip, y[0] = xt_clip(x[0], -0.5, 0.7))
+FN(clamp_min, y[0] = xt_clamp_min(x[0], -0.5))
+FN(clamp_max, y[0] = xt_clamp_max(x[0], 0.7))
+FN(cat, y[0] = xt_cat(2, x, 1))
+FN(shapes, {
+    y[0] = xt_swapaxes(x[0], 0, 1);
+    y[1] = xt_moveaxis(x[0], XT_AXES(0), XT_AXES(1));
+    y[2] = xt_t(x[0]);
+    y[3] = xt_ravel(x[0]);
+    y[4] = xt_fliplr(x[0]);
+    y[5] = xt_flipud(x[0]);
+})
+FN(bucketize, y[0] = xt_bucketize(x[0], x[1], .right = true))
+FN(fft2, y[0] = xt_abs(xt_rfft2(x[0])))
+FN(special, {
+    y[0] = xt_expit(x[0]);
+    y[1] = xt_psi(x[0]);
+    y[2] = xt_gammaln(x[0]);
+    y[3] = xt_entr(x[0]);
+    y[4] = xt_ndtr(x[0]);
+})
+UNARY(ndtri)
+UNARY(log_ndtr)
+FN(mvlgamma, y[0] = xt_mvlgamma(x[0], 3))
+BINARY(float_power)
+FN(rrelu_eval, y[0] = xt_rrelu(x[0], 0.1, 0.3, false))
+FN(pairs, {
+    xt_aminmax(x[0], XT_AXES(1), &y[0], &y[1]);
+    xt_var_mean(x[0], XT_AXES(0), 1, &y[2], &y[3]);
+    xt_std_mean(x[0], XT_ALL_AXES, 1, &y[4], &y[5]);
+})
+UNARY(msort)
+FN(stacks, {
+    y[0] = xt_hstack(2, x);
+    y[1] = xt_vstack(2, x);
+    y[2] = xt_dstack(2, x);
+    y[3] = xt_column_stack(2, x);
+})
+FN(cartesian_prod, y[0] = xt_cartesian_prod(3, x))
+FN(atleast, {
+    y[0] = xt_atleast_2d(x[0]);
+    y[1] = xt_atleast_3d(x[0]);
+    y[2] = xt_atleast_3d(x[1]);
+})
+FN(diagflat, y[0] = xt_diagflat(x[0], -1))
+FN(vander, {
+    y[0] = xt_vander(x[0], 0, false);
+    y[1] = xt_vander(x[0], 5, true);
+})
+BINARY(inner)
+FN(vecdot, y[0] = xt_vecdot(x[0], x[1], 0))
+FN(addmv, y[0] = xt_addmv(x[0], x[1], x[2], 0.5, 2))
+FN(addr, y[0] = xt_addr(x[0], x[1], x[2], 0.25, 3))
+FN(addr_0, y[0] = xt_addr(x[0], x[1], x[2], 0, 1)) /* c is not read */
+FN(multi_dot, y[0] = xt_multi_dot(4, x))
+FN(cholesky_inverse, xt_tensor s = xt_matmul(x[0], xt_t(x[0]));
+   y[0] = xt_cholesky_inverse(xt_cholesky(s, false), false))
+UNARY(pinverse)
+UNARY(matrix_rank)
+BINARY(lstsq)
+FN(matrix_norm, {
+    static const double ords[] = {'f', 'n', 1, -1, 2, -2, INFINITY};
+    for (size_t i = 0; i < BASE_COUNT(ords); i++) y[i] = xt_matrix_norm(x[0], ords[i]);
+})
+FN(pdist, y[0] = xt_pdist(x[0], 2))
+FN(pdist_1, y[0] = xt_pdist(x[0], 1))
+
+#define ROW(name) \
+    { #name, c_##name }
+static const parity_row rows[] = {
+    ROW(absolute),
+    ROW(arcsinh),
+    ROW(arctan),
+    ROW(negative),
+    ROW(fix),
+    ROW(sgn),
+    ROW(arccos),
+    ROW(arcsin),
+    ROW(arctanh),
+    ROW(arccosh),
+    ROW(arctan2),
+    ROW(divide),
+    ROW(true_divide),
+    ROW(multiply),
+    ROW(subtract),
+    ROW(greater),
+    ROW(greater_equal),
+    ROW(less),
+    ROW(less_equal),
+    ROW(not_equal),
+    ROW(clip),
+    ROW(clamp_min),
+    ROW(clamp_max),
+    ROW(cat),
+    ROW(shapes),
+    ROW(bucketize),
+    ROW(fft2),
+    ROW(special),
+    ROW(ndtri),
+    ROW(log_ndtr),
+    ROW(mvlgamma),
+    ROW(float_power),
+    ROW(rrelu_eval),
+    ROW(pairs),
+    ROW(msort),
+    ROW(stacks),
+    {"stacks_of_vectors", c_stacks},
+    ROW(cartesian_prod),
+    ROW(atleast),
+    ROW(diagflat),
+    ROW(vander),
+    ROW(inner),
+    ROW(vecdot),
+    ROW(addmv),
+    ROW(addr),
+    ROW(addr_0),
+    ROW(multi_dot),
+    ROW(cholesky_inverse),
+    ROW(pinverse),
+    {"pinverse_low", c_pinverse},
+    ROW(matrix_rank),
+    ROW(lstsq),
+    ROW(matrix_norm),
+    ROW(pdist),
+    ROW(pdist_1),
+};
+
+static void cases(void **state) {
+    (void)state;
+    parity_cases("names", rows, BASE_COUNT(rows));
+}
+
+/* The logarithm keeps its digits where the function itself has none left. */
+static void digits(void **state) {
+    (void)state;
+    parity_file *f = parity_open("names");
+    parity_case(f, "log_ndtr_f64", c_log_ndtr, NULL, 1e-12, 0);
+    xt_tensor y = xt_rrelu(xt_full(-1, XT_F32, 64), 0.25, 0.5, true);
+    float v[64];
+    assert_true(xt_read(y, v, sizeof v));
+    for (int i = 0; i < 64; i++) assert_true(v[i] <= -0.25f && v[i] >= -0.5f && (i == 0 || v[i] != v[i - 1]));
+    parity_close_file(f);
+    assert_int_equal(xt_finish(), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cases), cmocka_unit_test(digits)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
