@@ -1,9 +1,12 @@
-/* Weight normalisation (Salimans and Kingma 2016) of parameters by pattern: where a layer asks for such a parameter it
- * gets g v / |v|, computed in the step from two parameters that bear the names
- * torch.nn.utils.parametrizations.weight_norm gives them. */
+/* Weights made of other parameters in each pass, by pattern, with the names that torch.nn.utils.parametrizations gives
+ * them: where a layer asks for such a parameter it gets
+ *  - g v / |v|: weight normalisation (Salimans and Kingma 2016);
+ *  - W / sigma: spectral normalisation (Miyato et al. 2018). u and v are moved on by the power method in training
+ *    passes, without gradients, and sigma = u W v. A parameter of one dim is divided by its norm. */
 #include <math.h>
 
 #include "nn/nn.h"
+#include "ops/ops.h"
 
 bool nn_wish_parametrized(const char *what, xt_module *m, const char *pattern, nn_wish w) {
     const xt_src *src = src_get(w.src);
@@ -106,4 +109,162 @@ xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, c
     xt_tensor g = nn_tensor(src, m, layer, names[0], true, NN_ONES, 0, dtype, rank, ones);
     xt_tensor size = xt_sqrt_at(src, xt_sum_axis_at(src, xt_square_at(src, xt_reshape_at(src, v, flat)), 1));
     return xt_mul_at(src, v, xt_div_at(src, g, xt_reshape_at(src, size, ones)));
+}
+
+/* --- spectral normalisation --- */
+enum { FIRST_ITERATIONS = 15 };
+
+bool xt_spectral_norm_at(const xt_src *src, xt_module *m, const char *pattern, xt_spectral_norm_opts o) {
+    if (o.n_power_iterations < 1 || !(o.eps >= 0) || o.dim < 0) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "xt_spectral_norm: .n_power_iterations = %d, .eps = %g, .dim = %d: at least 1, 0 and 0",
+                             o.n_power_iterations, o.eps, o.dim));
+        return false;
+    }
+    return nn_wish_parametrized("xt_spectral_norm", m, pattern,
+                                (nn_wish){.src = src_intern(src), .what = NN_WISH_SPECTRAL_NORM, .spectral = o});
+}
+
+/* --- first values: random directions, and 15 rounds of the power method, as PyTorch begins --- */
+static double element(const void *w, xt_dtype dtype, size_t i) {
+    return dtype == XT_F64 ? ((const double *)w)[i] : (double)((const float *)w)[i];
+}
+
+typedef struct matrix { /* W as [rows,columns]: dim `dim` in front */
+    const void *w;
+    const ir_type *type;
+    int64_t rows, columns, inner; /* inner: elements behind the dim */
+} matrix;
+
+static double at(const matrix *m, int64_t row, int64_t column) {
+    int64_t outer = column / m->inner, rest = column % m->inner;
+    return element(m->w, m->type->dtype, (size_t)((outer * m->rows + row) * m->inner + rest));
+}
+
+static void normalized(double *x, int64_t n, double eps) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
+    double size = sqrt(sum) > eps ? sqrt(sum) : eps;
+    for (int64_t i = 0; i < n; i++) x[i] /= size;
+}
+
+static void rounds(const matrix *m, double *u, double *v, double eps) {
+    for (int k = 0; k < FIRST_ITERATIONS; k++) {
+        for (int64_t i = 0; i < m->rows; i++) {
+            u[i] = 0;
+            for (int64_t j = 0; j < m->columns; j++) u[i] += at(m, i, j) * v[j];
+        }
+        normalized(u, m->rows, eps);
+        for (int64_t j = 0; j < m->columns; j++) v[j] = 0;
+        for (int64_t i = 0; i < m->rows; i++)
+            for (int64_t j = 0; j < m->columns; j++) v[j] += at(m, i, j) * u[i];
+        normalized(v, m->columns, eps);
+    }
+}
+
+static xt_status preload(xt_module *m, const char *name, const ir_type *type, const double *x) {
+    void *data = base_malloc(ir_type_bytes(type) + 1);
+    if (!data) return status_oom(ir_type_bytes(type), name);
+    for (int64_t i = 0; i < type->count; i++) {
+        if (type->dtype == XT_F64)
+            ((double *)data)[i] = x[i];
+        else
+            ((float *)data)[i] = (float)x[i];
+    }
+    xt_status s = nn_preload(m, name, type, data);
+    base_free(data);
+    return s;
+}
+
+static bool waits(const xt_module *m, const char *name) {
+    return m->root->loaded && map_get(m->root->loaded, name, strlen(name));
+}
+
+/* u and v begin so, unless a file has them. */
+static xt_status begin(xt_module *m, xt_tensor w, const int64_t sizes[2], int dim, char *const names[2], double eps) {
+    const ir_type *t = lazy_type(w);
+    if (!t || (t->dtype != XT_F32 && t->dtype != XT_F64) || waits(m, names[0]) || waits(m, names[1])) return NULL;
+    matrix x = {.type = t, .rows = sizes[0], .columns = sizes[1], .inner = 1};
+    for (uint32_t i = (uint32_t)dim + 1; i < t->rank; i++) x.inner *= t->dims[i];
+    void *data = base_malloc(ir_type_bytes(t) + 1);
+    double *both = base_calloc((size_t)(sizes[0] + sizes[1]) + 1, sizeof *both), *v = both + sizes[0];
+    xt_status s = data && both ? lazy_state_read(w, data, ir_type_bytes(t)) : status_oom(ir_type_bytes(t), names[0]);
+    x.w = data;
+    for (int k = 0; k < 2 && !s; k++) {
+        void *first = NULL;
+        nn_recipe r = {NN_NORMAL, .a = 1};
+        s = nn_first_value(names[k], &r, ir_tensor(XT_F64, 1, &sizes[k]), &first);
+        if (first) memcpy(k ? v : both, first, (size_t)sizes[k] * sizeof *v);
+        if (!s) normalized(k ? v : both, sizes[k], eps);
+        base_free(first);
+    }
+    if (!s) rounds(&x, both, v, eps);
+    for (int k = 0; k < 2 && !s; k++) s = preload(m, names[k], ir_tensor(t->dtype, 1, &sizes[k]), k ? v : both);
+    base_free(data);
+    base_free(both);
+    return s;
+}
+
+/* --- in a pass --- */
+static xt_tensor unit(const xt_src *src, xt_tensor x, double eps) {
+    return xt_normalize_at(src, x, 0, XT_OPTS(xt_normalize_opts, .eps = eps));
+}
+
+/* The vectors moved on, which the state keeps for the next pass. */
+static void move_on(const xt_src *src, xt_tensor matrix_of, xt_tensor *u, xt_tensor *v,
+                    const xt_spectral_norm_opts *o) {
+    xt_tensor next[2] = {*u, *v};
+    xt_no_grad_begin();
+    xt_tensor turned = xt_transpose_at(src, matrix_of, 0, 1);
+    for (int i = 0; i < o->n_power_iterations; i++) {
+        next[0] = unit(src, xt_matmul_at(src, matrix_of, next[1]), o->eps);
+        next[1] = unit(src, xt_matmul_at(src, turned, next[0]), o->eps);
+    }
+    lazy_begin(src);
+    lazy_assign(*u, next[0]);
+    lazy_assign(*v, next[1]);
+    xt_no_grad_end_at(src);
+    *u = next[0];
+    *v = next[1];
+}
+
+/* The dim of the rows in front, the others as one. */
+static xt_tensor as_matrix(const xt_src *src, xt_tensor w, int dim, int64_t rows) {
+    int64_t dims[XT_MAX_RANK + 1] = {rows, -1};
+    return xt_reshape_at(src, xt_movedim_at(src, w, (xt_list){1, {dim}}, (xt_list){1, {0}}), dims);
+}
+
+xt_tensor nn_spectral_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init,
+                             double a, xt_dtype dtype, int rank, const int64_t *dims, const xt_spectral_norm_opts *o) {
+    static const char *const what = "xt_spectral_norm", *const parts[3] = {"original", "0._u", "0._v"};
+    char names[3][96];
+    const char *owner = layer;
+    for (int i = 0; i < 3; i++)
+        if (!nn_parametrization(src, what, layer, leaf, parts[i], names[i], sizeof names[i], &owner))
+            return lazy_failed_tensor(src);
+    if (o->dim >= rank)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: %s has %d dims: .dim = %d is none of them", what,
+                          *leaf ? leaf : layer, rank, o->dim);
+    xt_tensor w = nn_tensor(src, m, owner, names[0], true, init, a, dtype, rank, dims);
+    if (rank == 1) return unit(src, w, o->eps);
+    int64_t sizes[2] = {dims[o->dim], 1};
+    for (int i = 0; i < rank; i++)
+        if (i != o->dim) sizes[1] *= dims[i];
+    char *full[2] = {nn_full_name(m, owner, names[1]), nn_full_name(m, owner, names[2])};
+    xt_status s = !full[0] || !full[1]                     ? status_oom(sizeof names, what)
+                  : xt_is_none(xt_module_find(m, full[0])) ? begin(m, w, sizes, o->dim, full, o->eps)
+                                                           : NULL;
+    base_free(full[0]);
+    base_free(full[1]);
+    if (s) {
+        lazy_fail(status_at(s, src));
+        return lazy_failed_tensor(src);
+    }
+    xt_tensor u = nn_tensor(src, m, owner, names[1], false, NN_ZEROS, 0, dtype, 1, &sizes[0]);
+    xt_tensor v = nn_tensor(src, m, owner, names[2], false, NN_ZEROS, 0, dtype, 1, &sizes[1]);
+    xt_tensor matrix_of = as_matrix(src, w, o->dim, sizes[0]);
+    if (xt_is_training(m) && nn_tracks(m)) move_on(src, matrix_of, &u, &v, o);
+    xt_tensor sigma =
+        xt_sum_at(src, xt_mul_at(src, xt_detach_at(src, u), xt_matmul_at(src, matrix_of, xt_detach_at(src, v))));
+    return xt_div_at(src, w, sigma);
 }

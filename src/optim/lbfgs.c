@@ -15,6 +15,7 @@
 enum { SCALARS = 6, MOST_LISTED = 6 };
 
 typedef struct optim_lbfgs {
+    lbfgs_listing listing; /* must stand first */
     const xt_lbfgs_opts *opts;
     size_t n, n_tensors; /* numbers in all; parameters. 0: not known yet */
     int *tensors; /* of the module */
@@ -62,11 +63,11 @@ static void clear(optim_lbfgs *l) {
     l->iterations = l->evaluations = 0;
 }
 
-void optim_lbfgs_forget(xt_optimizer *o) {
+static void forget_state(xt_optimizer *o) {
     if (o->lbfgs) clear(o->lbfgs);
 }
 
-void optim_lbfgs_free(xt_optimizer *o) {
+static void free_state(xt_optimizer *o) {
     optim_lbfgs *l = o->lbfgs;
     if (!l) return;
     clear(l);
@@ -111,12 +112,12 @@ static void list(optim_lbfgs *l) {
     l->listed[l->n_listed++] = listed_rows(listed_names[5], l->steps, l->count, l->n);
 }
 
-int optim_lbfgs_tensors(const xt_optimizer *o) {
+static int count_listed(const xt_optimizer *o) {
     list(o->lbfgs);
     return (int)o->lbfgs->n_listed;
 }
 
-xt_tensor optim_lbfgs_tensor(const xt_optimizer *o, int i, char *name, size_t n) {
+static xt_tensor nth_listed(const xt_optimizer *o, int i, char *name, size_t n) {
     list(o->lbfgs);
     if (i < 0 || (size_t)i >= o->lbfgs->n_listed) return (xt_tensor){0};
     snprintf(name, n, "%s", listed_names[i]);
@@ -522,6 +523,7 @@ xt_optimizer *xt_lbfgs_opt(const xt_src *src, xt_module *net, xt_lbfgs_opts p) {
     if (!o) return NULL;
     o->lbfgs = l;
     if (l) {
+        l->listing = (lbfgs_listing){count_listed, nth_listed, forget_state, free_state};
         l->opts = o->opts;
         l->changes = base_calloc(n, sizeof *l->changes);
         l->steps = base_calloc(n, sizeof *l->steps);

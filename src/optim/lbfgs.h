@@ -6,6 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <xtrain/optim.h>
+
+/* How the state of an optimizer of this kind is listed: the first member of what xt_optimizer.lbfgs points to. The
+ * other files know it by this alone. */
+typedef struct lbfgs_listing {
+    int (*tensors)(const xt_optimizer *o);
+    xt_tensor (*tensor)(const xt_optimizer *o, int i, char *name, size_t n);
+    void (*forget)(xt_optimizer *o);
+    void (*free)(xt_optimizer *o);
+} lbfgs_listing;
+
 /* The loss and its gradient at x + t d, both of n numbers. False: it failed, and says why itself. */
 typedef struct lbfgs_function {
     bool (*at)(void *user, double t, const double *d, double *loss, double *gradient);

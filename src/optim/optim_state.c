@@ -7,12 +7,34 @@
 #include "format/safetensors.h"
 #include "ir/interp.h"
 #include "lazy/mesh/mesh.h"
+#include "optim/lbfgs.h"
 #include "optim/optim.h"
 
 typedef struct loaded {
     const ir_type *type;
     max_align_t data[];
 } loaded;
+
+/* --- of an optimizer whose state is no parameter's --- */
+static const lbfgs_listing *listing_of(const xt_optimizer *o) {
+    return (const lbfgs_listing *)o->lbfgs;
+}
+
+int optim_lbfgs_tensors(const xt_optimizer *o) {
+    return listing_of(o)->tensors(o);
+}
+
+xt_tensor optim_lbfgs_tensor(const xt_optimizer *o, int i, char *name, size_t n) {
+    return listing_of(o)->tensor(o, i, name, n);
+}
+
+void optim_lbfgs_forget(xt_optimizer *o) {
+    if (o->lbfgs) listing_of(o)->forget(o);
+}
+
+void optim_lbfgs_free(xt_optimizer *o) {
+    if (o->lbfgs) listing_of(o)->free(o);
+}
 
 const ir_type *optim_waiting(const xt_optimizer *o, const char *name) {
     const loaded *l = o->loaded ? map_get(o->loaded, name, strlen(name)) : NULL;
