@@ -9,12 +9,12 @@ from parity import File
 
 f = File("porting")
 
-# --- packed sequences: what lies behind an end is large, and PyTorch never sees it ---
+# --- packed sequences: what lies behind an end is NaN, and PyTorch never sees it ---
 B, I, H = 3, 3, 4
 for T, lengths in ((4, (2, 4, 1)), (11, (11, 5, 8))):
     x = torch.randn(T, B, I)
     for b, n in enumerate(lengths):
-        x[n:, b] = 1e4
+        x[n:, b] = float("nan")
     for name, make, states in (("rnn", nn.RNN, 1), ("lstm", nn.LSTM, 2), ("gru", nn.GRU, 1)):
         for first in (False, True):
             if first and name != "lstm":
