@@ -146,7 +146,7 @@ static bool make_groups(const xt_src *src, ir_value *x, bool consecutive, groups
     *g = (groups){.sorted = x};
     if (!consecutive) {
         xt_tensor values, indices;
-        xt_sort_at(src, lazy_wrap(x, "xt_unique"), 0, (xt_sort_opts){0}, &values, &indices);
+        xt_sort_at(src, lazy_wrap(x, "xt_unique"), 0, XT_OPTS(xt_sort_opts, ), &values, &indices);
         g->sorted = lazy_value(values);
         g->from = lazy_value(indices);
         if (!g->sorted || !g->from) return false;

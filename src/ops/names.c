@@ -83,25 +83,25 @@ xt_tensor xt_rrelu_at(const xt_src *src, xt_tensor x, double lower, double upper
 
 /* --- along axes --- */
 void xt_aminmax_at(const xt_src *src, xt_tensor x, xt_list axes, xt_tensor *out_min, xt_tensor *out_max) {
-    if (out_min) *out_min = xt_amin_axes_at(src, x, axes, (xt_reduce_opts){0});
-    if (out_max) *out_max = xt_amax_axes_at(src, x, axes, (xt_reduce_opts){0});
+    if (out_min) *out_min = xt_amin_axes_at(src, x, axes, XT_OPTS(xt_reduce_opts, ));
+    if (out_max) *out_max = xt_amax_axes_at(src, x, axes, XT_OPTS(xt_reduce_opts, ));
 }
 
 void xt_var_mean_at(const xt_src *src, xt_tensor x, xt_list axes, double correction, xt_tensor *out_var,
                     xt_tensor *out_mean) {
     if (out_var) *out_var = xt_var_axes_at(src, x, axes, XT_OPTS(xt_var_opts, .correction = correction));
-    if (out_mean) *out_mean = xt_mean_axes_at(src, x, axes, (xt_reduce_opts){0});
+    if (out_mean) *out_mean = xt_mean_axes_at(src, x, axes, XT_OPTS(xt_reduce_opts, ));
 }
 
 void xt_std_mean_at(const xt_src *src, xt_tensor x, xt_list axes, double correction, xt_tensor *out_std,
                     xt_tensor *out_mean) {
     if (out_std) *out_std = xt_std_axes_at(src, x, axes, XT_OPTS(xt_var_opts, .correction = correction));
-    if (out_mean) *out_mean = xt_mean_axes_at(src, x, axes, (xt_reduce_opts){0});
+    if (out_mean) *out_mean = xt_mean_axes_at(src, x, axes, XT_OPTS(xt_reduce_opts, ));
 }
 
 xt_tensor xt_msort_at(const xt_src *src, xt_tensor x) {
     xt_tensor values, indices;
-    xt_sort_at(src, x, 0, (xt_sort_opts){0}, &values, &indices);
+    xt_sort_at(src, x, 0, XT_OPTS(xt_sort_opts, ), &values, &indices);
     return values;
 }
 

@@ -28,7 +28,7 @@ xt_tensor xt_inner_at(const xt_src *src, xt_tensor x, xt_tensor y) {
 xt_tensor xt_vecdot_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis) {
     const ir_type *t = lazy_type(x);
     if (t && ir_dtype_is_complex(t->dtype)) x = xt_conj_at(src, x);
-    return xt_sum_axes_at(src, xt_mul_at(src, x, y), (xt_list){1, {axis}}, (xt_reduce_opts){0});
+    return xt_sum_axes_at(src, xt_mul_at(src, x, y), (xt_list){1, {axis}}, XT_OPTS(xt_reduce_opts, ));
 }
 
 static xt_tensor weighted(const xt_src *src, xt_tensor c, xt_tensor product, double beta, double alpha) {
@@ -131,7 +131,7 @@ xt_tensor xt_matrix_rank_at(const xt_src *src, xt_tensor a, double rcond) {
     xt_tensor bad;
     if (!matrix(src, "xt_matrix_rank", a, &bad)) return bad;
     xt_tensor ok = counting(src, lazy_type(a), xt_linalg_svdvals_at(src, a), rcond);
-    return xt_sum_axes_at(src, xt_cast_at(src, ok, XT_I64), LAST, (xt_reduce_opts){0});
+    return xt_sum_axes_at(src, xt_cast_at(src, ok, XT_I64), LAST, XT_OPTS(xt_reduce_opts, ));
 }
 
 xt_tensor xt_lstsq_at(const xt_src *src, xt_tensor a, xt_tensor y) {
@@ -144,7 +144,7 @@ xt_tensor xt_lstsq_at(const xt_src *src, xt_tensor a, xt_tensor y) {
                           "xt_lstsq: a is %s, with fewer rows than columns: xt_matmul(xt_pinverse(a), y) gives the "
                           "shortest solution",
                           ops_shape(t, &text));
-    xt_linalg_qr_at(src, a, (xt_qr_opts){0}, &q, &r);
+    xt_linalg_qr_at(src, a, XT_OPTS(xt_qr_opts, ), &q, &r);
     return xt_triangular_solve_at(src, r, xt_matmul_at(src, xt_adjoint_at(src, q), y),
                                   (xt_triangular_opts){.upper = true});
 }
