@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static pthread_key_t ctx_key;
 static pthread_once_t ctx_once = PTHREAD_ONCE_INIT;
@@ -76,7 +77,18 @@ void lazy_at_thread_end(void (*fn)(void)) {
     if (!lazy_listen(&at_end, &fn, sizeof fn)) lazy_fail(status_oom(sizeof fn, "what is done when a thread ends"));
 }
 
+/* Keys are told of a thread that ends, not of a process that does: the main thread has left by pthread_exit, and the
+ * threads of the library and its device do not end by themselves. */
+static void tell_main_left(void) {
+    src_id opened = 0;
+    if (gettid() != getpid() || !lazy_device_is_open(&opened)) return;
+    log_msg(XT_SEV_WARNING,
+            "the main thread has left by pthread_exit: the process goes on until some thread calls exit "
+            "(the device's own threads wait for work); end main with `return xt_finish();`");
+}
+
 static void thread_ends(void *p) {
+    tell_main_left();
     for (const lazy_listener *i = lazy_listener_first(&at_end); i; i = lazy_listener_next(i))
         (*(void (*const *)(void))(const void *)i->data)();
     ctx_free(p);

@@ -2,6 +2,9 @@
  * order they were asked for. */
 #include "lazy/program/program.h"
 
+#include <math.h>
+#include <time.h>
+
 typedef struct job {
     lazy_buf *buf;
     void *data;
@@ -10,6 +13,7 @@ typedef struct job {
     xt_ready_fn fn;
     void (*failed)(void *);
     void *user;
+    lazy_requester asked;
     bool arrived;
     xt_status error;
     struct job *next;
@@ -20,6 +24,8 @@ static struct {
     pthread_cond_t changed;
     job *head, *tail;
     bool running, busy;
+    lazy_requester asked; /* by whom the function was given that is busy; */
+    uint64_t done; /* how many have returned */
     pthread_t thread;
 } rd = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -62,10 +68,12 @@ static void *serve(void *unused) {
         rd.head = j->next;
         if (!rd.head) rd.tail = NULL;
         rd.busy = true;
+        rd.asked = j->asked;
         pthread_mutex_unlock(&rd.lock);
         finish(j);
         pthread_mutex_lock(&rd.lock);
         rd.busy = false;
+        rd.done++;
         pthread_cond_broadcast(&rd.changed);
     }
     return NULL;
@@ -85,6 +93,7 @@ xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q) {
     j->fn = q->fn;
     j->failed = q->failed;
     j->user = q->user;
+    j->asked = q->asked;
     pthread_mutex_lock(&rd.lock);
     if (!rd.running && pthread_create(&rd.thread, NULL, serve, NULL) == 0) {
         pthread_detach(rd.thread);
@@ -110,10 +119,48 @@ xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q) {
     return NULL;
 }
 
+/* How long one function may take before that is told: as a step may (XT_WATCHDOG); 0: for ever. */
+static double patience(void) {
+    double seconds = 10;
+    bool on;
+    const char *text = env_get("XT_WATCHDOG");
+    if (text && parse_double(text, &seconds)) return seconds;
+    return text && parse_flag(text, &on) && !on ? 0 : 10;
+}
+
+/* Waits until `until` for a change; false: there was none. Under the lock. */
+static bool wait_until(const struct timespec *until) {
+    return pthread_cond_timedwait(&rd.changed, &rd.lock, until) == 0;
+}
+
+static void tell(lazy_requester asked, double seconds) {
+    char at[256];
+    pthread_mutex_unlock(&rd.lock); /* a sink may do what needs it */
+    log_msg(XT_SEV_WARNING,
+            "%s: the function given to %s has not returned for %g s; everything behind it waits, and so does the end "
+            "of the program. It should note the value and return",
+            src_text(asked.src, at, sizeof at), asked.what ? asked.what : "xt_when_ready", seconds);
+    pthread_mutex_lock(&rd.lock);
+}
+
 /* A function that a value was handed to is itself what this would wait for. */
 void lazy_reader_drain(void) {
+    double seconds = on_reader ? 0 : patience();
     if (on_reader) return;
     pthread_mutex_lock(&rd.lock);
-    while (rd.head || rd.busy) pthread_cond_wait(&rd.changed, &rd.lock);
+    for (bool told = false; rd.head || rd.busy;) {
+        struct timespec until;
+        uint64_t done = rd.done;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += (time_t)seconds;
+        until.tv_nsec += (long)((seconds - floor(seconds)) * 1e9);
+        if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+        if (told || !(seconds > 0 && seconds < 1e6))
+            pthread_cond_wait(&rd.changed, &rd.lock);
+        else if (!wait_until(&until) && rd.busy && rd.done == done) {
+            tell(rd.asked, seconds);
+            told = true;
+        }
+    }
     pthread_mutex_unlock(&rd.lock);
 }
