@@ -159,6 +159,32 @@ static void by_hand(loop *l) {
     xt_log("norm", xt_norm(xt_module_find(l->m, "in.weight")));
 }
 
+/* Two networks that know nothing of each other: an iteration has two updates. */
+static void two_networks(loop *l) {
+    static xt_optimizer *other;
+    if (!l->target) {
+        xt_spec spec = {XT_F32, {BATCH, IN}};
+        l->target = xt_module_new(net, NULL);
+        xt_status_free(xt_module_build(l->target, spec));
+        other = xt_sgd(l->target, .lr = 0.05);
+    }
+    step s = train(l);
+    xt_tensor loss = xt_mean(xt_square(xt_forward(l->target, batch(l->i))));
+    xt_backward(loss);
+    xt_optimizer_step(other);
+    xt_log("both", xt_add(s.loss, loss));
+}
+
+/* Every other iteration has a term of its own in front of its forward pass. */
+static void alternating(loop *l) {
+    xt_tensor loss = {0};
+    if (l->i % 2) loss = xt_mul_scalar(xt_sum(xt_square(xt_module_find(l->m, "in.weight"))), 0.01);
+    xt_tensor x = batch(l->i), y = labels(l->i);
+    xt_tensor of_data = xt_cross_entropy(xt_forward(l->m, x), y);
+    xt_backward(l->i % 2 ? xt_add(of_data, loss) : of_data);
+    xt_optimizer_step(l->o);
+}
+
 /* --- run twice --- */
 static char rows[2][60000];
 static char *row_at;
@@ -228,6 +254,8 @@ static const struct {
     {"an evaluation", evaluated},
     {"a function that the head calls too", helper},
     {"tensors by hand", by_hand},
+    {"two networks", two_networks},
+    {"a term in every other iteration", alternating},
 };
 
 /* On our compiler a program of two iterations has the bits of two of one. */

@@ -20,6 +20,7 @@ atomic_bool lazy_calls_watched;
 static void trace_cleared(lazy_ctx *c) {
     lazy_iteration *it = c->iteration;
     it->by = NULL;
+    it->learned = NULL;
     it->n_roots = it->n_calls = it->n_aside = 0;
 }
 
@@ -28,6 +29,7 @@ static void freed(lazy_ctx *c) {
     base_free(it->carried.at);
     base_free(it->first.at);
     base_free(it->behind.at);
+    base_free(it->differentiated.at);
     base_free(it->roots);
     base_free(it->calls);
     base_free(it->aside);
@@ -95,7 +97,9 @@ static void tell(const lazy_iteration *it, src_id again) {
 
 static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, src_id again) {
     size_t calls;
-    if (lazy_draw_step_given() || !lazy_iteration_learn(c, it, u, &calls)) return;
+    bool others = it->learned && it->learned != u; /* of the same iteration as the one that showed it */
+    if (others || lazy_draw_step_given() || !lazy_iteration_learn(c, it, u, &calls)) return;
+    it->learned = u;
     lazy_came_round(calls);
     bool known = it->by->ends_iteration;
     it->by->ends_iteration = true;
@@ -146,6 +150,7 @@ int lazy_updates_recorded(void) {
 void lazy_updater_forget(const lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_there();
     if (c && c->iteration && c->iteration->by == u) c->iteration->by = NULL;
+    if (c && c->iteration && c->iteration->learned == u) c->iteration->learned = NULL;
 }
 
 void lazy_iteration_swept(lazy_ctx *c, ir_value *root) {

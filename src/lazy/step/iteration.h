@@ -24,6 +24,7 @@ struct lazy_iteration {
     ir_op *op; /* the last one recorded then */
     size_t n_slots, calls_then; /* and how many step slots and calls there were */
     bool evaluates; /* and what lazy_evaluates said */
+    const lazy_updater *learned; /* whose second update showed where this step should have ended; NULL: none's yet */
     ir_value **roots; /* what xt_backward was called for since */
     size_t n_roots, cap_roots;
     lazy_iteration_call *calls;
@@ -33,7 +34,9 @@ struct lazy_iteration {
     size_t n_aside, cap_aside;
     /* of the loop */
     lazy_lines first; /* of the calls that an iteration may begin with */
-    lazy_lines behind; /* of what comes between the update and those */
+    lazy_lines behind; /* of what is made between the update and those */
+    lazy_lines differentiated; /* of what backward passes went through */
+    size_t n_both; /* tensors of lines that are both, between an update and the next iteration, at most */
     lazy_lines carried; /* of what an iteration takes over from the one before */
 };
 

@@ -7,7 +7,9 @@
  * update and it is of what that iteration computes behind its update (an accuracy, a norm of the new weights). Whatever
  * the second backward pass went through is of the iteration that it is of, also where the lines differ (a network that
  * is built in the first iteration alone). A start that is found too late does no harm: what lies before it is kept
- * alive. One that is found too early would cut gradients or let tensors die, so a line that D E has too is none. */
+ * alive. One that is found too early would cut gradients or let tensors die, so a line that D E has too is none, and
+ * where more is made on lines that are of both (a function that both call, a loop on one line) than D E had, the step
+ * goes on. */
 #include "lazy/step/iteration.h"
 
 /* --- sets of lines --- */
@@ -146,6 +148,20 @@ static bool list_carried(const lazy_ctx *c, lazy_iteration *it, size_t start) {
     return true;
 }
 
+/* The lines of what the backward passes of the step went through, those before the last update too. */
+static bool list_differentiated(const lazy_ctx *c, lazy_iteration *it, uint64_t mark) {
+    bool ok = true;
+    for (size_t i = 0; i < it->n_slots; i++)
+        if (made(c, i)->live && made(c, i)->is_loss && made(c, i)->value) made(c, i)->value->mark = mark;
+    for (const ir_op *op = it->op; op; op = op->prev)
+        if (is_walked(op, mark)) mark_operands(op, mark);
+    for (size_t i = 0; i < c->n_step_slots && ok; i++) {
+        const ir_value *v = made(c, i)->value;
+        if (v && v->mark == mark && v->def && flows(v->def, v)) ok = add_line(&it->differentiated, made(c, i)->src);
+    }
+    return ok;
+}
+
 /* The first step slot behind the update that a backward pass went through; all of them: none. A leaf (the value that a
  * parameter was given there) is where such a pass ends. */
 static size_t first_walked(const lazy_ctx *c, const lazy_iteration *it, uint64_t mark) {
@@ -166,13 +182,22 @@ static bool list_first(const lazy_ctx *c, lazy_iteration *it, place start, size_
     return ok;
 }
 
+/* What is made there, and no call there is an iteration's first. */
 static bool list_behind(const lazy_ctx *c, lazy_iteration *it, place start) {
     bool ok = true;
-    for (size_t i = it->n_slots; i < start.slots && ok; i++)
-        if (counts(made(c, i)) && !is_aside(it, i))
-            ok = add_line(&it->behind, made(c, i)->src) && add_line(&it->behind, line_of_call(c, it, i));
-    for (size_t i = it->calls_then; i < start.calls && ok; i++) ok = add_line(&it->behind, it->calls[i].at);
+    for (size_t i = it->n_slots; i < start.slots && ok; i++) {
+        if (!counts(made(c, i)) || is_aside(it, i)) continue;
+        ok = add_line(&it->behind, made(c, i)->src);
+        remove_line(&it->first, line_of_call(c, it, i));
+    }
+    for (size_t i = it->calls_then; i < start.calls; i++) remove_line(&it->first, it->calls[i].at);
     return ok;
+}
+
+/* A tensor behind the update that gradients may flow through. */
+static bool may_flow(const lazy_ctx *c, const lazy_iteration *it, size_t i) {
+    const lazy_slot *s = made(c, i);
+    return s->live && !s->is_state && s->value && lazy_v_needs_grad(s->value) && !is_aside(it, i);
 }
 
 bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, size_t *out_calls) {
@@ -187,17 +212,22 @@ bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u
         while (start.calls > update.calls && it->calls[start.calls - 1].begin >= walked) start.calls--;
     }
     *out_calls = start.calls;
+    if (!list_differentiated(c, it, mark)) return false;
     if (!list_first(c, it, start, walked) || !list_behind(c, it, start)) return false;
     for (size_t i = 0; i < it->behind.n; i++) remove_line(&it->first, it->behind.at[i]);
+    size_t both = 0;
+    for (size_t i = it->n_slots; i < start.slots; i++)
+        both += may_flow(c, it, i) && lazy_lines_have(&it->differentiated, made(c, i)->src);
+    if (both > it->n_both) it->n_both = both;
     return it->first.n && list_carried(c, it, start.slots);
 }
 
 bool lazy_iteration_has_begun(const lazy_ctx *c, const lazy_iteration *it) {
+    size_t both = 0;
     for (size_t i = it->n_slots; i < c->n_step_slots; i++) {
-        const lazy_slot *s = made(c, i);
-        if (s->live && !s->is_state && s->value && lazy_v_needs_grad(s->value) && !is_aside(it, i) &&
-            !lazy_lines_have(&it->behind, s->src))
-            return true;
+        if (!may_flow(c, it, i)) continue;
+        if (!lazy_lines_have(&it->behind, made(c, i)->src)) return true;
+        both += lazy_lines_have(&it->differentiated, made(c, i)->src);
     }
-    return false;
+    return both > it->n_both;
 }
