@@ -23,6 +23,14 @@ static void shape(void) {
     }
 }
 
+static void two_dims(void) {
+    for (int n = 4; n >= 3; n--) {
+        xt_tensor x = xt_from_data(numbers, XT_F32, 2, ((const int64_t[]){n, 2 * n})); /* @dims */
+        xt_when_ready(xt_exp(x), NULL, NULL);
+        xt_mark_step();
+    }
+}
+
 static void constant(void) {
     for (int i = 0; i < 2; i++) {
         xt_when_ready(xt_mul_scalar(some(8), 0.5 + i), NULL, NULL); /* @constant */
@@ -59,6 +67,34 @@ static void mode(void) {
     for (int i = 0; i < 2; i++) {
         if (i) xt_eval(m); /* @mode */
         xt_when_ready(xt_forward(m, some(16)), NULL, NULL);
+        xt_mark_step();
+    }
+}
+
+static xt_tensor layer(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "l", xt_dropout(m, x, 0.5), 2);
+}
+
+/* A step that differentiates is no evaluation, whatever the mode. */
+static void trained(void) {
+    xt_module *m = xt_module_new(layer, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 2; i++) {
+        if (i) xt_eval(m); /* @evaluates */
+        xt_backward(xt_sum(xt_forward(m, some(16))));
+        xt_optimizer_step(o);
+        xt_mark_step();
+    }
+}
+
+/* Two values under `if`s of their own. */
+static void logged(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_tensor x = xt_exp(some(8));
+        xt_when_ready(x, NULL, NULL);
+        if (i == 0) xt_log("a", xt_sum(x)); /* @alog */
+        if (i == 1) xt_log("b", xt_max(x)); /* @blog */
         xt_mark_step();
     }
 }
@@ -262,6 +298,9 @@ int train(const char *what) {
         void (*fn)(void);
     } all[] = {{"first", first_time},
                {"shape", shape},
+               {"dims", two_dims},
+               {"trained", trained},
+               {"logged", logged},
                {"constant", constant},
                {"flag", flag},
                {"mode", mode},

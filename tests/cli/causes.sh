@@ -36,6 +36,11 @@ at() { echo "causes.c:$(line "$1")"; }
 cat >"$tmp/want" <<'W'
 first       ^compile 1: program 1 for xt_mark_step at @first, step 0 . why: first program
 shape       ^compile 2: .* why: shape change: value \[8\] became \[7\] at @shape \(program 1\)
+dims        ^compile 2: .* why: shape change: value \[4,8\] became \[3,6\] at @dims \(program 1\), dim 0 from 4 to 3,
+            dim 1 from 8 to 6: keep shapes fixed
+trained     ^compile 2: .* turned at @evaluates .program 1.; first difference: .*: each setting is a program
+logged      ^compile 2: .* why: new live tensor: xt_log at @blog asks for a value that program 1 does not give, and not
+            for that of xt_log at @alog, which it gives
 constant    ^compile 2: .* why: new scalar constant: the number at @constant changed from 0.5 to 1.5
 new         ^compile 2: .* why: new live tensor: xt_keep at @keep asks for a value, made at [^ ]*causes.c:[0-9]+, that
             program 1 does not give
@@ -80,8 +85,8 @@ end         ^compile 1: program 1 for xt_finish at @end, step 0
 W
 for p in o2 g1 stripped pie dlopened; do
     while read -r name want; do
-        for mark in first shape constant keep flag cast_in cast mode turned dtype axis sine exponential evicted read \
-            print checkpoint loader micro assigned sized built row h0 wait end; do
+        for mark in first shape dims evaluates alog blog constant keep flag cast_in cast mode turned dtype axis sine \
+            exponential evicted read print checkpoint loader micro assigned sized built row h0 wait end; do
             want=${want//@$mark/[^ ]*$(at "$mark")}
         done
         (cd "$tmp" && timeout 60 "./$p" "$name") >"$tmp/out" 2>&1

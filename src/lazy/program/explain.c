@@ -113,6 +113,18 @@ static const lazy_requester *extra(const lazy_requester *a, size_t n_a, const la
     return NULL;
 }
 
+/* It asks for something that no known program gives. */
+static bool asks_anew(const lazy_roots *r, lazy_program *const *known, size_t n_known) {
+    for (size_t i = 0; i < r->n + r->n_also; i++) {
+        const lazy_requester *a = i < r->n ? &r->requesters[i] : &r->also[i - r->n];
+        bool given = !a->what;
+        for (size_t k = 0; k < n_known && !given; k++)
+            given = times(known[k]->requesters, known[k]->n_requesters, a) > 0;
+        if (!given) return true;
+    }
+    return false;
+}
+
 /* Does it ask for what p does not give, or the other way round? */
 static bool other_requesters(const lazy_roots *r, const lazy_program *p) {
     size_t n = 0;
@@ -143,6 +155,9 @@ static lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_progra
         if (more->made && more->made != more->src)
             str_printf(out, ", made at %s,", src_text(more->made, at, sizeof at));
         str_printf(out, " that program %lld does not give", (long long)p->number);
+        if (less)
+            str_printf(out, ", and not for that of %s at %s, which it gives", less->what,
+                       src_text(less->src, at, sizeof at));
     } else if (less) {
         str_printf(out, "program %lld also gives the value that %s asks for at %s", (long long)p->number, less->what,
                    src_text(less->src, at, sizeof at));
@@ -171,8 +186,8 @@ static lazy_why explain_superset(str *out, const lazy_roots *r, bool asked, int6
         return LAZY_WHY_STATES;
     }
     str_printf(out,
-               "%s at %s is asked for in another combination than before: from now on one program has all that steps "
-               "ask for under an `if`, and each switches off the rest",
+               "this step asks for another combination than any before of what steps ask for under an `if`, as %s at "
+               "%s does: from now on one program has all of it, and each step switches off the rest",
                who->what ? who->what : "a value", src_text(who->src, at, sizeof at));
     return LAZY_WHY_NEW_VALUE;
 }
@@ -204,11 +219,10 @@ static bool only_fewer_samples(const lazy_node *now, const lazy_node *was) {
     return memcmp(now->type->dims + 1, was->type->dims + 1, (now->type->rank - 1) * sizeof *now->type->dims) == 0;
 }
 
-static void dim_that_varies(str *out, const ir_type *now, const ir_type *was) {
-    uint32_t n = 0, at = 0;
+static void dims_that_vary(str *out, const ir_type *now, const ir_type *was) {
     for (uint32_t i = 0; now->rank == was->rank && i < now->rank; i++)
-        if (now->dims[i] != was->dims[i]) n++, at = i;
-    if (n == 1) str_printf(out, ", dim %u from %lld to %lld", at, (long long)was->dims[at], (long long)now->dims[at]);
+        if (now->dims[i] != was->dims[i])
+            str_printf(out, ", dim %u from %lld to %lld", i, (long long)was->dims[i], (long long)now->dims[i]);
 }
 
 /* The first input of another type; packs of numbers come and go with the ops that use them. */
@@ -225,7 +239,7 @@ static lazy_why explain_inputs(str *out, const lazy_node *a, size_t na, const la
     const lazy_node *now = &a[i], *was = &p->nodes[k];
     became(out, now, was, p->number);
     if (now->type->dtype != was->type->dtype) return LAZY_WHY_DTYPE;
-    dim_that_varies(out, now->type, was->type);
+    dims_that_vary(out, now->type, was->type);
     if (only_fewer_samples(now, was))
         *advice = "last batch of the epoch; use .drop_last = XT_ON or .pad_last = XT_ON of the loader";
     else if (now->role == LAZY_BATCH)
@@ -407,10 +421,10 @@ static const lazy_program *nearest(const lazy_node *nodes, size_t n, lazy_progra
 }
 
 /* Programs that every run of this kind needs: nothing need be done about them. */
-static const char *expected(const lazy_event *ev, lazy_program *const *known, size_t n_known) {
-    bool evaluated = false, here = false;
+static const char *expected(const lazy_event *ev, const lazy_flags *now, lazy_program *const *known, size_t n_known) {
+    bool evaluated = now->backward, here = false; /* who differentiates evaluates nothing, whatever the mode */
     for (size_t i = 0; i < n_known; i++) {
-        evaluated |= known[i]->flags.no_grad || known[i]->flags.mode;
+        evaluated |= (known[i]->flags.no_grad || known[i]->flags.mode) && !known[i]->flags.backward;
         here |= known[i]->src == ev->src;
     }
     if (n_known == 0) return "first program";
@@ -468,7 +482,7 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
             ;
         else if (explain_other_step(&out, nodes, n, best, ev->src))
             ev->why = LAZY_WHY_OTHER_STEP;
-        else if (!r->known_as || other_requesters(r, best))
+        else if (!r->known_as || asks_anew(r, known, n_known))
             ev->why = explain_outputs(&out, r, best);
         bool settled = ev->why == LAZY_WHY_ACCUMULATION || ev->why == LAZY_WHY_OTHER_STEP;
         bool thawed = ev->why == LAZY_WHY_FLAG && now->mode == best->flags.mode &&
@@ -490,7 +504,7 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
                        (long long)best->number);
         }
     }
-    ev->expected = ev->forced || ev->why == LAZY_WHY_EVICTED ? NULL : expected(ev, known, n_known);
+    ev->expected = ev->forced || ev->why == LAZY_WHY_EVICTED ? NULL : expected(ev, now, known, n_known);
     if (!ev->advice) ev->advice = ev->why == LAZY_WHY_FLAG && ev->expected ? "" : whys[ev->why].advice;
     snprintf(text, sizeof text, "%s", str_cstr(&out));
     str_free(&out);
