@@ -23,8 +23,8 @@ xt_status output_log_open(int rank, int *out) {
     XT_TRY(status_context(file_make_dirs(folder, 0777), "--log-dir"));
     str_printf(&path, "%s/rank_%d.log", folder, rank);
     xt_status st = status_context(file_output_target(str_cstr(&path), &target), "--log-dir");
-    if (!st && (*out = open(target, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) < 0)
-        st = status_errno("--log-dir: opening", target);
+    if (!st && (*out = file_open_output(target, O_CREAT | O_APPEND)) < 0)
+        st = status_context(file_output_failed(target), "--log-dir");
     base_free(target);
     str_free(&path);
     return st;
