@@ -151,7 +151,7 @@ xt_tensor xt_lstsq_at(const xt_src *src, xt_tensor a, xt_tensor y) {
 
 xt_tensor xt_matrix_norm_at(const xt_src *src, xt_tensor a, double ord) {
     xt_tensor bad;
-    xt_reduce_opts none = {0};
+    xt_reduce_opts none = XT_OPTS(xt_reduce_opts, );
     if (!matrix(src, "xt_matrix_norm", a, &bad)) return bad;
     if (ord == 'f') return xt_norm_axes_at(src, a, LAST_TWO, XT_OPTS(xt_vector_norm_opts, ));
     if (ord == 'n') return xt_sum_axes_at(src, xt_linalg_svdvals_at(src, a), LAST, none);

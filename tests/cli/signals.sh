@@ -29,7 +29,8 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@" >out 2>&1 &
     wait $pid 2>/dev/null
     rc=$?
     check "$2 $3, $sig: it ends by the signal" [ $rc = $((128 + $(kill -l "$sig"))) ]
-    check "$2 $3, $sig: nothing is left, and the file is as it was" [ "$(ls there) $(cat "there/$target")" = "$target before" ]
+    check "$2 $3, $sig: nothing is left, and the file is as it was" \
+        [ "$(ls there) $(cat "there/$target")" = "$target before" ]
     rm -rf there
 }
 for sig in INT TERM HUP; do
