@@ -234,7 +234,7 @@ static void read_shapes(void) {
 /* What the build recorded is no part of the loop's first step. */
 static void built(void) {
     xt_module *m = xt_module_new(net, NULL);
-    xt_module_build(m, (xt_spec){XT_F32, {8, 2}});
+    if (xt_module_build(m, (xt_spec){XT_F32, {8, 2}})) exit(3);
     xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
     for (int i = 0; i < 4; i++) {
         backward(m, 8);
