@@ -265,6 +265,18 @@ check "which are merged" \
     grep -q \
     'sum_step=3 sum_epoch=9 mean_step=1.5 mean_epoch=1.5 max_epoch=3 two_epoch=12 at_step=2.5 at_epoch=1.5 hook=1 ' \
     "$tmp/out"
+if command -v mpirun >/dev/null; then # ranks without XT_RENDEZVOUS, on one host and as if on two
+    for hosts in 0,0 0,1; do
+        XT_RANK_HOSTS=$hosts timeout 150 mpirun --allow-run-as-root --oversubscribe -np 2 "$tmp/names" numbers \
+            >"$tmp/out" 2>&1 </dev/null
+        check "the same under mpirun, hosts $hosts" grep -q \
+            'sum_step=3 sum_epoch=9 mean_step=1.5 mean_epoch=1.5 max_epoch=3 two_epoch=12 at_step=2.5 at_epoch=1.5 hook=1 ' \
+            "$tmp/out"
+    done
+    timeout 150 mpirun --allow-run-as-root --oversubscribe -np 2 "$tmp/names" -different >"$tmp/out" 2>&1 </dev/null
+    check "a mistake under mpirun is told" \
+        grep -qE 'with sync_dist.*rank 0.*names.c:[0-9]+.*rank 1.*names.c:[0-9]+' "$tmp/out"
+fi
 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" different >"$tmp/out" 2>&1
 check "ranks that log different names fail" [ $? = 1 ]
 check "with the names of both" \

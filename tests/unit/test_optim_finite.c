@@ -1,4 +1,5 @@
-/* A plain loop that has trained on NaN is told at its end, with the steps and the parameter; one that has not is not. */
+/* A plain loop that has trained on NaN is told at its end, with the steps and the parameter; one that has not is not.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
