@@ -94,7 +94,7 @@ XT_API xt_tensor xt_max_pool_with_indices_at(const xt_src *src, int n_spatial, x
 /* The way back: zeros, with x where the indices say. */
 #define XT_DEFAULTS_xt_unpool_opts(is) is(stride, -1)
 XT_DEFAULTS_OF(xt_unpool_opts)
-typedef struct xt_unpool_opts {
+typedef struct XT_OPTIONS_ xt_unpool_opts {
     size_t struct_size XT_SIZE(xt_unpool_opts);
     int stride XT_IS(xt_unpool_opts, stride); /* -1 = the kernel size */
     int padding;

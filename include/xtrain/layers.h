@@ -232,7 +232,7 @@ XT_API xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, i
  * cosines; an odd dim ends in a 0. */
 #define XT_DEFAULTS_xt_sinusoidal_opts(is) is(max_period, 10000) is(scale, 1) is(downscale_freq_shift, 1)
 XT_DEFAULTS_OF(xt_sinusoidal_opts)
-typedef struct xt_sinusoidal_opts {
+typedef struct XT_OPTIONS_ xt_sinusoidal_opts {
     size_t struct_size XT_SIZE(xt_sinusoidal_opts);
     double max_period XT_IS(xt_sinusoidal_opts, max_period);
     double scale XT_IS(xt_sinusoidal_opts, scale);
@@ -246,7 +246,7 @@ XT_API xt_tensor xt_sinusoidal_embedding_at(const xt_src *src, xt_tensor t, int6
 /* Rotary positions (Su et al. 2021) on [...,T,D]: the pair (x[i], x[i+D/2]) turns by t / base^(2i/D) (Llama's layout);
  * base 0 = 10000. xt_rotary(x, 0, .offset = 5), or .positions for each row. */
 #define XT_DEFAULTS_xt_rotary_opts(is)
-typedef struct xt_rotary_opts {
+typedef struct XT_OPTIONS_ xt_rotary_opts {
     size_t struct_size XT_SIZE(xt_rotary_opts);
     double offset; /* of the first row's position; a number that changes from step to step becomes data */
     xt_tensor positions; /* instead: integers or floats that broadcast to [...,T], as [T] and [B,1,T] do */
@@ -264,7 +264,7 @@ XT_API xt_tensor xt_rotary_at(const xt_src *src, xt_tensor x, double base);
  * time is not. */
 #define XT_DEFAULTS_xt_adaptive_softmax_opts(is) is(div_value, 4)
 XT_DEFAULTS_OF(xt_adaptive_softmax_opts)
-typedef struct xt_adaptive_softmax_opts {
+typedef struct XT_OPTIONS_ xt_adaptive_softmax_opts {
     size_t struct_size XT_SIZE(xt_adaptive_softmax_opts);
     double div_value XT_IS(xt_adaptive_softmax_opts, div_value); /* cluster i works on D / div_value^(i+1) numbers */
     xt_switch head_bias; /* default off */

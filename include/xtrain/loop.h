@@ -74,7 +74,7 @@ typedef xt_tensor (*xt_while_cond_fn)(const xt_tensor *state, void *user);
 typedef void (*xt_while_fn)(xt_tensor *state, void *user);
 #define XT_DEFAULTS_xt_while_opts(is) is(max_steps, -1)
 XT_DEFAULTS_OF(xt_while_opts)
-typedef struct xt_while_opts {
+typedef struct XT_OPTIONS_ xt_while_opts {
     size_t struct_size XT_SIZE(xt_while_opts);
     int64_t max_steps XT_IS(xt_while_opts, max_steps); /* -1: as many as it takes */
     void *user; /* passed to both */

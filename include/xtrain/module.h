@@ -163,7 +163,7 @@ XT_API bool xt_weight_norm_at(const xt_src *src, xt_module *m, const char *patte
  * vectors that each training pass moves on. Tensors parametrizations.weight.original, and 0._u and 0._v beside it. */
 #define XT_DEFAULTS_xt_spectral_norm_opts(is) is(n_power_iterations, 1) is(eps, 1e-12)
 XT_DEFAULTS_OF(xt_spectral_norm_opts)
-typedef struct xt_spectral_norm_opts {
+typedef struct XT_OPTIONS_ xt_spectral_norm_opts {
     size_t struct_size XT_SIZE(xt_spectral_norm_opts);
     int n_power_iterations XT_IS(xt_spectral_norm_opts, n_power_iterations); /* in each training pass */
     double eps XT_IS(xt_spectral_norm_opts, eps); /* smaller norms count as this */

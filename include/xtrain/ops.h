@@ -518,7 +518,7 @@ XT_API xt_tensor xt_masked_select_at(const xt_src *src, xt_tensor x, xt_tensor m
 #define xt_nonzero(x, size, out_count) xt_nonzero_at(XT_HERE, x, size, out_count)
 XT_API xt_tensor xt_nonzero_at(const xt_src *src, xt_tensor x, int64_t size, xt_tensor *out_count);
 #define XT_DEFAULTS_xt_unique_opts(is)
-typedef struct xt_unique_opts {
+typedef struct XT_OPTIONS_ xt_unique_opts {
     size_t struct_size XT_SIZE(xt_unique_opts);
     xt_tensor *inverse; /* to be filled: i64 of x's dims, which of the values each element is */
     xt_tensor *counts; /* to be filled: i64 [size], how often each value stands in x */
@@ -611,7 +611,7 @@ typedef struct XT_OPTIONS_ xt_pad_opts {
 #define xt_pad(x, ...) XT_OPT2_(xt_pad_at, xt_pad_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts o);
 #define XT_DEFAULTS_xt_pad_sequence_opts(is)
-typedef struct xt_pad_sequence_opts {
+typedef struct XT_OPTIONS_ xt_pad_sequence_opts {
     size_t struct_size XT_SIZE(xt_pad_sequence_opts);
     bool batch_first; /* [n,T,...]; default [T,n,...] */
     double padding_value;

@@ -260,7 +260,7 @@ typedef enum xt_line_search { XT_FIXED_RATE = 0, XT_STRONG_WOLFE = 1 } xt_line_s
     is(lr, 1) is(tolerance_grad, 1e-7) is(tolerance_change, 1e-9) is(max_iter, 20) is(max_eval, -1) \
         is(history_size, 100)
 XT_DEFAULTS_OF(xt_lbfgs_opts)
-typedef struct xt_lbfgs_opts {
+typedef struct XT_OPTIONS_ xt_lbfgs_opts {
     size_t struct_size XT_SIZE(xt_lbfgs_opts);
     double lr XT_IS(xt_lbfgs_opts, lr);
     double tolerance_grad XT_IS(xt_lbfgs_opts, tolerance_grad); /* done when no gradient is larger */

@@ -64,7 +64,7 @@ XT_API bool xt_hvp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const x
  * errors. */
 #define XT_SHARED INT32_MIN /* not an axis: the tensor is the same for all examples */
 #define XT_DEFAULTS_xt_vmap_opts(is)
-typedef struct xt_vmap_opts {
+typedef struct XT_OPTIONS_ xt_vmap_opts {
     size_t struct_size XT_SIZE(xt_vmap_opts);
     const int *in_axes; /* [n_in]: along which the examples lie, or XT_SHARED; default 0 of each */
     const int *out_axes; /* [n_out]: where they are to lie; default 0 of each */
@@ -92,7 +92,7 @@ XT_API bool xt_vmap_at(const xt_src *src, xt_fn fn, int n_in, const xt_tensor *i
 typedef void (*xt_custom_forward_fn)(const xt_tensor *in, xt_tensor *out, xt_tensor *saved, void *user);
 typedef void (*xt_custom_backward_fn)(const xt_tensor *saved, const xt_tensor *d_out, xt_tensor *d_in, void *user);
 #define XT_DEFAULTS_xt_custom_grad_opts(is)
-typedef struct xt_custom_grad_opts {
+typedef struct XT_OPTIONS_ xt_custom_grad_opts {
     size_t struct_size XT_SIZE(xt_custom_grad_opts);
     int saved; /* how many tensors forward saves */
     void *user; /* passed to both */

@@ -45,7 +45,10 @@ typedef struct lazy_inside_fn {
     int depth;
 } lazy_inside_fn;
 void lazy_enter(lazy_inside_fn *call, const char *what, const void *held);
+/* The same for a function whose ops are taken up when it has returned: no step ends in it. */
+void lazy_enter_whole(lazy_inside_fn *call, const char *what);
 void lazy_leave(const lazy_inside_fn *call);
+bool lazy_in_whole(const xt_src *src, const char *what); /* refuses `what`, which ends a step, within one */
 /* NULL: this process may compute; it may not where it was forked from one whose device was open. `what` was asked for.
  */
 xt_status lazy_forked(const char *what, const xt_src *src);

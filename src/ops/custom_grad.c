@@ -36,7 +36,7 @@ static bool forward(parts *p, xt_custom_forward_fn fn, void *user, const xt_tens
     xt_no_grad_begin();
     bool ok = function_copies(p->src, WHAT, p->n_in, in, p->copies);
     if (ok) {
-        lazy_enter(&call, "the forward function of xt_custom_grad", NULL);
+        lazy_enter_whole(&call, "the forward function of xt_custom_grad");
         fn(p->copies, p->out, p->saved, user);
         lazy_leave(&call);
         ok = filled(p->src, "out", p->n_out, p->out) && filled(p->src, "saved", p->n_saved, p->saved);

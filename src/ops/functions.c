@@ -27,7 +27,7 @@ bool function_call(const xt_src *src, const char *what, xt_fn fn, void *user, co
     snprintf(name, sizeof name, "the function of %s", what);
     for (int k = 0; k < n_out; k++) out[k] = (xt_tensor){0};
     if (lazy_pending()) return false;
-    lazy_enter(&call, intern_text(intern(name)), NULL);
+    lazy_enter_whole(&call, intern_text(intern(name)));
     fn(in, out, user);
     lazy_leave(&call);
     lazy_begin(src);

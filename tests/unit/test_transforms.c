@@ -533,6 +533,50 @@ static void mistakes(void **state) {
     nothing_left();
 }
 
+/* What such a function has computed is needed when it returns: no step ends in it, however it is asked to. */
+static xt_step *squares;
+static xt_tensor sum_of_squares(const xt_tensor *in, int n, void *user) {
+    (void)n, (void)user;
+    return xt_sum(xt_square(in[0]));
+}
+static int ending;
+static void ends_the_step(const xt_tensor *in, xt_tensor *out, void *user) {
+    (void)user;
+    out[0] = xt_sum(xt_square(in[0]));
+    if (ending == 0) xt_mark_step();
+    if (ending == 1) xt_wait();
+    if (ending == 2) out[0] = xt_call(squares, in[0]);
+}
+static void ends_the_step_too(const xt_tensor *in, xt_tensor *out, xt_tensor *saved, void *user) {
+    (void)saved;
+    ends_the_step(in, out, user);
+}
+
+static void steps_end_outside(void **state) {
+    (void)state;
+    static const char *const says[] = {"xt_mark_step inside the function of ", "xt_wait inside the function of ",
+                                       "xt_call inside the function of "};
+    squares = xt_compile(sum_of_squares);
+    for (ending = 0; ending < 3; ending++)
+        for (int k = 0; k < 5; k++) {
+            xt_tensor x = xt_keep(NUMBERS(1, 3)), v = NUMBERS(2, 3), one = xt_scalar(1, XT_F64), y, d;
+            bool ok = k == 0   ? xt_grad_fn(ends_the_step, NULL, 1, &x, &y, &d)
+                      : k == 1 ? xt_vjp(ends_the_step, NULL, 1, &x, 1, &one, &y, &d)
+                      : k == 2 ? xt_jvp(ends_the_step, NULL, 1, &x, &v, 1, &y, &d)
+                      : k == 3 ? xt_hvp(ends_the_step, NULL, 1, &x, &v, &y, &d)
+                               : xt_custom_grad(ends_the_step_too, wrong_backward, 1, &x, 1, &y);
+            assert_false(ok);
+            assert_true(xt_is_error(y));
+            char with[64];
+            snprintf(with, sizeof with, "%.*s%s", k < 4 ? 64 : (int)strlen(says[ending]) - 12, says[ending],
+                     k < 4 ? "xt_" : "forward function of xt_custom_grad");
+            refused(with);
+            xt_drop(x);
+        }
+    xt_step_free(squares);
+    nothing_left();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
@@ -543,6 +587,7 @@ int main(void) {
         cmocka_unit_test(used),
         cmocka_unit_test(wherever_met),
         cmocka_unit_test(mistakes),
+        cmocka_unit_test(steps_end_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

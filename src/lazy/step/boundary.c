@@ -407,7 +407,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_ke
 bool lazy_boundary(lazy_cause cause, const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->in_boundary) return c != NULL;
-    if (lazy_in_loop(c, src, lazy_cause_name(cause))) return false;
+    if (lazy_in_loop(c, src, lazy_cause_name(cause)) || lazy_in_whole(src, lazy_cause_name(cause))) return false;
     xt_status forked = lazy_forked(lazy_cause_name(cause), src);
     if (forked) {
         lazy_fail(forked);

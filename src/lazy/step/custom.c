@@ -95,7 +95,7 @@ static xt_status run(at_work *w) {
     }
     if (lazy_pending()) return NULL;
     lazy_inside_fn inside;
-    lazy_enter(&inside, "the backward function of xt_custom_grad", NULL);
+    lazy_enter_whole(&inside, "the backward function of xt_custom_grad");
     bool ok = g->fn(g->user_fn, g->user, src_get(g->src), w->saved, w->d_out, w->d_in);
     lazy_leave(&inside);
     for (int k = 0; ok && k < g->n_in; k++) XT_TRY(given(w, k));

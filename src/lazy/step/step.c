@@ -349,7 +349,7 @@ xt_tensor xt_call_at(const xt_src *src, xt_step *f, int n, const xt_tensor *in) 
     if (c->error || !check_inputs(c, src, f, n, in)) return lazy_failed_tensor(src);
     lazy_forget_left(c);
     if (c->replay_log && c->replay_log->in_fn) return f->fn(in, n, f->user);
-    if (lazy_in_loop(c, src, "xt_call")) return lazy_failed_tensor(src);
+    if (lazy_in_loop(c, src, "xt_call") || lazy_in_whole(src, "xt_call")) return lazy_failed_tensor(src);
     if (c->in_boundary)
         return lazy_error(src, XT_FAILED_PRECONDITION, "xt_call: %s is called while a step ends (from a callback?)",
                           f->name);
