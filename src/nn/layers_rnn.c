@@ -213,7 +213,7 @@ static bool live_steps(const xt_src *src, const char *what, const char *name, xt
     }
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(lengths);
-    if (v && !lazy_index_fits(src, what, T + 1, false, v)) {
+    if (v && !lazy_lengths_fit(src, what, T, v)) {
         *out = lazy_failed_tensor(src);
         return false;
     }

@@ -245,6 +245,9 @@ xt_tensor xt_multilabel_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "%s: x %s and labels %s %s: both [N,C], labels signed integers that end at a negative one",
                           l.what, ops_shape(t, &sx), xt_dtype_name(y->type->dtype), ops_shape(y->type, &sy));
+    const lazy_classes known = {
+        .what = l.what, .src = src_intern(src), .first = INT64_MIN, .count = t->dims[1], .ignore = INT64_MIN};
+    if (!lazy_labels_fit(&known, y)) return lazy_failed_tensor(src);
     ir_builder *b = l.b;
     int64_t k = t->dims[1], cube[3] = {t->dims[0], k, k}, last[2] = {0, 2}, middle[2] = {0, 1}, two = 2, one = 1,
             both[2] = {1, 2};

@@ -3,6 +3,7 @@
  * negative number, so that nothing subtracts infinities. */
 #include <math.h>
 
+#include "lazy/core/labels.h"
 #include "nn/loss.h"
 
 static const double IMPOSSIBLE = -1e30;
@@ -16,6 +17,14 @@ typedef struct ctc {
 static ir_value *ints(ctc *c, xt_tensor t) {
     ir_value *v = lazy_value(t);
     return v && ir_dtype_is_int(v->type->dtype) ? ir_convert(c->l.b, v, XT_I32) : NULL;
+}
+
+static bool values_fit(const ctc *c, const ir_type *x) {
+    const lazy_classes classes = {
+        .what = c->l.what, .src = src_intern(c->l.src), .count = x->dims[2], .ignore = INT64_MIN};
+    return lazy_labels_fit(&classes, c->targets) &&
+           lazy_lengths_fit(c->l.src, c->l.what, x->dims[0], c->input_lengths) &&
+           lazy_lengths_fit(c->l.src, c->l.what, c->targets->type->dims[1], c->target_lengths);
 }
 
 static bool fits(ctc *c, const ir_type *x, xt_tensor targets, xt_tensor input_lengths, xt_tensor target_lengths,
@@ -36,6 +45,9 @@ static bool fits(ctc *c, const ir_type *x, xt_tensor targets, xt_tensor input_le
     else if (blank < 0 || blank >= x->dims[2]) {
         c->l.failed = lazy_error(c->l.src, XT_OUT_OF_RANGE, "xt_ctc_loss.blank = %lld of %lld classes",
                                  (long long)blank, (long long)x->dims[2]);
+        ok = false;
+    } else if (!values_fit(c, x)) {
+        c->l.failed = lazy_failed_tensor(c->l.src);
         ok = false;
     }
     return ok;

@@ -126,6 +126,34 @@ static void two_labels_beyond_the_ignored_one(void **state) { /* the ignored one
     done();
 }
 
+#define INTS(...) xt_from_array(((int32_t[]){__VA_ARGS__}), XT_I32, 2)
+
+/* Rows that end at a negative label, targets of an alignment, and how long sequences are. */
+static void labels_of_several_kinds(void **state) {
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        xt_tensor steps = xt_log_softmax(xt_zeros(XT_F32, 5, 2, 3), -1),
+                  targets = xt_from_array(((int64_t[4]){1, 2, k == 1 ? 3 : 1, 0}), XT_I64, 2, 2);
+        if (k == 0)
+            xt_multilabel_margin_loss(xt_zeros(XT_F32, 1, 3), xt_from_array(((int64_t[3]){1, 3, -1}), XT_I64, 1, 3));
+        else
+            xt_ctc_loss(steps, targets, INTS(5, k == 2 ? 6 : 5), INTS(k == 3 ? 3 : 2, k == 4 ? -1 : 1));
+        static const char *const says[] = {"label 3 (element 1) is outside 0..2", "label 3 (element 2) is outside 0..2",
+                                           "length 6 (element 1) is outside 0..5",
+                                           "length 3 (element 0) is outside 0..2",
+                                           "length -1 (element 1) is outside 0..2"};
+        EXPECT(k ? "xt_ctc_loss" : "xt_multilabel_margin_loss", says[k]);
+        xt_clear_error();
+        xt_mark_step();
+        xt_clear_error();
+    }
+    xt_when_ready(
+        xt_multilabel_margin_loss(xt_zeros(XT_F32, 1, 3), xt_from_array(((int64_t[3]){2, -7, 9}), XT_I64, 1, 3)), NULL,
+        NULL);
+    EXPECT("xt_multilabel_margin_loss", "label 9 (element 2)"); /* behind the end: no class either */
+    done();
+}
+
 /* A cast that wraps a number around makes it another: nothing is known of it, neither as an error nor as
  * what is ignored. */
 static void casts_that_wrap_say_nothing(void **state) {
@@ -240,6 +268,7 @@ int main(void) {
         cmocka_unit_test(a_plain_loop_ends_with_the_sample),
         cmocka_unit_test(good_and_ignored_labels_pass),
         cmocka_unit_test(two_labels_beyond_the_ignored_one),
+        cmocka_unit_test(labels_of_several_kinds),
         cmocka_unit_test(casts_that_wrap_say_nothing),
         cmocka_unit_test(a_compiled_step_looks_at_each_call),
         cmocka_unit_test(a_fit_fails_in_training_and_in_validation),

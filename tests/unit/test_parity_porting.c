@@ -348,7 +348,7 @@ static void mistakes(void **state) {
     refused(".lengths must be integers, one for each sequence");
     int64_t long_ones[2] = {6, 2};
     xt_lstm(m, "l", xt_ones(XT_F32, 5, 2, 3), 4, .lengths = xt_from_array(long_ones, XT_I64, 2));
-    refused("index 6 (element 0) is outside 0..5");
+    refused("length 6 (element 0) is outside 0..5");
     xt_module_free(m);
     assert_int_equal(xt_finish(), 0);
 }

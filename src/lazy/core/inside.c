@@ -54,10 +54,11 @@ bool lazy_in_whole(const xt_src *src, const char *what) {
     if (!lazy_inside()) return false;
     for (int i = depth < DEEPEST ? depth : DEEPEST; i-- > 0;) {
         if (!running[i].whole) continue;
-        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                             "%s inside %s: it would end the step, and what that function has computed is needed in it; "
-                             "give it out and do this after it",
-                             what, running[i].what));
+        lazy_fail(
+            status_new(XT_FAILED_PRECONDITION, src,
+                       "%s inside %s: it would end the step, and what that function has computed is needed in it; "
+                       "give it out and do this after it",
+                       what, running[i].what));
         return true;
     }
     return false;

@@ -56,6 +56,11 @@ static xt_status refusal(const lazy_classes *c, int64_t value, const char *place
                           "%s: index %lld%s is outside %lld..%lld: it indexes an axis of %lld; correct what makes the "
                           "indices, or make the axis longer",
                           c->what, (long long)value, place, (long long)c->first, last, n);
+    if (c->lengths)
+        return status_new(XT_OUT_OF_RANGE, src_get(c->src),
+                          "%s: length %lld%s is outside 0..%lld: there are %lld entries; correct the lengths, or pad "
+                          "the sequences to the longest",
+                          c->what, (long long)value, place, last, last);
     if (c->ignore != INT64_MIN) snprintf(ignored, sizeof ignored, " or %lld, which is ignored", (long long)c->ignore);
     return status_new(
         XT_OUT_OF_RANGE, src_get(c->src),
@@ -142,6 +147,13 @@ bool lazy_index_fits(const xt_src *src, const char *what, int64_t count, bool fr
                                            .count = count,
                                            .ignore = INT64_MIN},
                            index);
+}
+
+bool lazy_lengths_fit(const xt_src *src, const char *what, int64_t entries, ir_value *lengths) {
+    return lazy_labels_fit(
+        &(lazy_classes){
+            .what = what, .src = src_intern(src), .lengths = true, .count = entries + 1, .ignore = INT64_MIN},
+        lengths);
 }
 
 bool lazy_labels_fit(const lazy_classes *classes, ir_value *labels) {

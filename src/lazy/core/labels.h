@@ -36,7 +36,8 @@ void lazy_note_extremes(xt_tensor t, lazy_extremes *e); /* takes e over; NULL: n
 typedef struct lazy_classes {
     const char *what; /* "xt_cross_entropy"; kept */
     src_id src;
-    bool places; /* of an axis that an op reads or writes at; else classes of a loss */
+    bool places; /* of an axis that an op reads or writes at; else classes of a loss, or: */
+    bool lengths; /* how many of an axis's count - 1 entries belong to a sequence */
     int64_t first; /* 0, or -count where negative indices count from the end */
     int64_t count, ignore; /* labels are first .. count-1, or `ignore`; INT64_MIN: none is ignored */
     /* set by lazy_labels_fit: what the casts on the way keep; others wrap around, and nothing is known of them */
