@@ -96,7 +96,8 @@ def read_options(folder):
     out = {}
     for header in sorted(pathlib.Path(folder).glob("*.h")):
         text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
-        for name, body in re.findall(r"typedef struct (xt_\w+_opts) \{(.*?)\} xt_\w+_opts;", text, flags=re.S):
+        structs = r"typedef struct (?:XT_OPTIONS_ )?(xt_\w+_opts) \{(.*?)\} xt_\w+_opts;"
+        for name, body in re.findall(structs, text, flags=re.S):
             body = re.sub(r"XT_(IS|SIZE)\([^)]*\)", "", body)
             fields = re.findall(r"^\s*(double|float|int64_t|int)\s+(\w+(?:\s*,\s*\w+)*)\s*;", body, flags=re.M)
             out[name] = [(t, f.strip()) for t, names in fields for f in names.split(",")]

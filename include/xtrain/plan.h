@@ -34,7 +34,7 @@ XT_API const char *xt_recording_text(const xt_recording *r, int i);
  * donation saves. */
 XT_API XT_CHECK xt_status xt_recording_donate(const xt_recording *r, xt_recording **out);
 
-typedef struct XT_OPTIONS_ xt_plan_opts {
+typedef struct xt_plan_opts {
     const char *topology; /* "cpu", "v4:2x2x1", "v5e:2x2", "tpu7x:2x2x1", "cuda:h100", ...; NULL = "cpu" */
     const char *mesh; /* "data=4,model=2": names for the axes collectives run on; NULL = none */
     int64_t memory_limit; /* bytes of a device; 0 = what the device has */

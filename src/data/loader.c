@@ -54,7 +54,7 @@ xt_loader *xt_sample_loader_opt(const xt_src *src, xt_sample_loader_opts o) {
         return NULL;
     }
     const ir_type *x = batched(data_spec_type(&o.x), n), *y = o.y.dtype ? batched(data_spec_type(&o.y), n) : NULL;
-    if (!x || n < 1 || o.count < 0 || (o.y.dtype && !y)) {
+    if (!x || n < 1 || o.count < 1 || (o.y.dtype && !y)) {
         lazy_fail(status_new(
             XT_INVALID_ARGUMENT, NULL,
             "xt_sample_loader: batch %lld, count %lld: both must be positive, and .x a known dtype with positive dims",

@@ -32,7 +32,7 @@ static void update_running(const xt_src *src, const batch_norm *n, xt_tensor mea
     xt_tensor count = xt_add_at(src, n->count, nn_number(src, 1, XT_I64));
     if (!lazy_is_error(count)) lazy_assign(n->count, count);
     xt_tensor momentum = n->cumulative ? xt_div_at(src, nn_number(src, 1, XT_F32), xt_cast_at(src, n->count, XT_F32))
-                                       : nn_given(src, "xt_batch_norm", n->momentum, XT_F32);
+                                       : nn_given(src, "xt_batch_norm.momentum", n->momentum, XT_F32);
     nn_move_average(src, n->mean, mean, momentum);
     nn_move_average(src, n->var,
                     correction == 1 ? var : xt_mul_at(src, var, nn_number(src, correction, xt_dtype_of(var))),

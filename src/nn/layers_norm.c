@@ -130,10 +130,11 @@ static void track_instances(const xt_src *src, xt_tensor h, xt_tensor mean, xt_t
     xt_no_grad_begin();
     xt_tensor centre = xt_mean_axis_at(src, h, -1); /* [N,C] */
     xt_tensor spread = xt_sum_axis_at(src, xt_square_at(src, xt_sub__at(src, h, xt_unsqueeze_at(src, centre, -1))), -1);
-    nn_move_average(src, mean, xt_mean_axis_at(src, centre, 0), nn_given(src, "xt_instance_norm", momentum, XT_F32));
+    nn_move_average(src, mean, xt_mean_axis_at(src, centre, 0),
+                    nn_given(src, "xt_instance_norm.momentum", momentum, XT_F32));
     spread = xt_mul_at(src, xt_mean_axis_at(src, spread, 0),
                        nn_number(src, 1 / (double)(length > 1 ? length - 1 : 1), xt_dtype_of(spread)));
-    nn_move_average(src, var, spread, nn_given(src, "xt_instance_norm", momentum, XT_F32));
+    nn_move_average(src, var, spread, nn_given(src, "xt_instance_norm.momentum", momentum, XT_F32));
     xt_no_grad_end_at(NULL);
 }
 

@@ -1,6 +1,7 @@
 /* Numbers of the caller's in the graph. A number is a constant until it changes between two steps at the same place of
- * the program; from then on it is data there, with one notice. A place is the source line, the module path, the op, the
- * dtype, and how often they came by in this step. */
+ * the program; from then on it is data there, with one notice. A place is the source line, the module path, the op
+ * (OP.OPTION where steps may ask for one of its numbers without the others), the dtype, and how often they came by in
+ * this step. */
 #include <pthread.h>
 
 #include "ops/ops.h"
