@@ -35,7 +35,7 @@ static xt_tensor policy_loss(xt_module *m, const rollout *r) {
     xt_tensor logits = xt_forward(m, xt_from_array(r->seen, XT_F32, EPISODES, LONGEST, SEEN));
     xt_tensor action = xt_from_array(r->action, XT_I64, EPISODES, LONGEST);
     xt_tensor weight = xt_from_array(r->weight, XT_F32, EPISODES, LONGEST);
-    xt_tensor surprise = xt_cross_entropy(logits, action, .axis = -1, .reduction = XT_NONE); /* -log pi(action) */
+    xt_tensor surprise = xt_cross_entropy(logits, action, .reduction = XT_NONE, .axis = -1); /* -log pi(action) */
     return xt_div_scalar(xt_sum(xt_mul(surprise, weight)), EPISODES);
 }
 

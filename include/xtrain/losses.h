@@ -6,7 +6,7 @@
  * those narrower than f32 are computed, and given back, in f32. Where two inputs must have one shape, another shape is
  * an error and not broadcast: that is nearly always a forgotten xt_squeeze.
  *
- *     xt_backward(xt_cross_entropy(logits, labels, .label_smoothing = 0.1, .ignore_index = 255)); */
+ *     xt_backward(xt_cross_entropy(logits, labels, .ignore_index = 255, .label_smoothing = 0.1)); */
 #ifndef XTRAIN_LOSSES_H
 #define XTRAIN_LOSSES_H
 

@@ -9,6 +9,9 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static blas_api api;
 static bool found;
@@ -97,9 +100,28 @@ int64_t blas_blocks(double work) {
 }
 
 /* --- the library --- */
+/* OpenBLAS takes 128 MiB for each thread of its own (when it is loaded) and each that calls it, and asks again for ever
+ * where the system refuses them. So a process whose addresses are limited (`ulimit -v`) loads it only while there are
+ * as many as it can come to ask for. */
+static bool has_room(void) {
+    struct rlimit most;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t bytes = (2 * (size_t)(cores > 0 ? cores : 1) + 1) * ((size_t)129 << 20);
+    if (getrlimit(RLIMIT_AS, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return true;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p != MAP_FAILED) munmap(p, bytes);
+    if (p == MAP_FAILED)
+        log_once("openblas", XT_SEV_WARNING,
+                 "OpenBLAS is left alone, as %zu MiB of addresses are not free: products of f64 and complex matrices "
+                 "and factorisations are slow; raise the limit of this process (ulimit -v)",
+                 bytes >> 20);
+    return p != MAP_FAILED;
+}
+
 static void open_library(void) {
     static const char *const files[] = {"libopenblas.so.0", "libopenblas.so"};
     void *lib = NULL;
+    if (!has_room()) return;
     for (size_t i = 0; i < BASE_COUNT(files) && !lib; i++) lib = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
     bool ok = lib != NULL;
     for (int t = 0; t < BLAS_TYPES && ok; t++) {
