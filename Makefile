@@ -8,20 +8,22 @@ BENCH ?=
 FIGURES ?= $(BUILD)/bench.json
 PICTURE ?= $(BUILD)/steps.png
 OPTIONS ?=
+CROSS ?=
 TESTS ?= unit
 export YES
 
 .DEFAULT_GOAL := all
 .PHONY: wheel all help deps mnist test test-slow test-device bench bench-programs install format form clean
-.PHONY: asan tsan coverage
+.PHONY: asan tsan coverage docs
 
 help:
 	@sed -n 's/^## //p' Makefile
 
 ## make              builds (needs meson, ninja and the libraries; `make deps` installs them)
-##                   (OPTIONS="-Dwerror=true ...": Meson's options)
+##                   (OPTIONS="-Dwerror=true ...": Meson's options; CROSS=aarch64: for that processor, into
+##                   build-aarch64, by Debian's gcc-aarch64-linux-gnu and a sysroot of Debian's packages)
 all:
-	@tools/build.sh $(BUILD) $(OPTIONS)
+	@$(if $(CROSS),tools/cross.sh $(CROSS) build-$(CROSS),tools/build.sh $(BUILD)) $(OPTIONS)
 
 ## make deps         shows what is missing from Debian's packages and how large it is, and installs it
 ##                   (YES=1: without asking)
@@ -53,6 +55,10 @@ asan: deps
 ## make tsan         the threaded tests under ThreadSanitizer
 tsan: deps
 	@tests/run.sh $(BUILD) slow:tsan
+
+## make docs         the reference of the public headers as HTML, in BUILD/docs (needs Debian's doxygen)
+docs:
+	@tools/docs.sh $(BUILD)/docs
 
 ## make coverage     which lines the tests execute, by folder, forked ranks among them
 ##                   (TESTS="unit cli": other than the unit tests; LIST=src/coll names files)
@@ -97,4 +103,4 @@ form:
 
 ## make clean        removes the build folders
 clean:
-	@rm -rf build build-asan build-tsan build-clang build-coverage
+	@rm -rf build build-asan build-tsan build-clang build-coverage build-aarch64

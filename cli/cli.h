@@ -13,9 +13,9 @@ typedef struct cli_command {
     const char *name, *summary;
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 } cli_command;
-extern const cli_command cli_fit, cli_validate, cli_test, cli_predict, cli_plot, cli_bench, cli_generate, cli_version,
-    cli_doctor, cli_convert, cli_tokenize, cli_run, cli_launch, cli_rank, cli_cache, cli_new, cli_plan, cli_top,
-    cli_postmortem, cli_explain;
+extern const cli_command cli_fit, cli_validate, cli_test, cli_predict, cli_plot, cli_bench, cli_generate, cli_evaluate,
+    cli_version, cli_doctor, cli_convert, cli_tokenize, cli_run, cli_launch, cli_rank, cli_agent, cli_cache, cli_new,
+    cli_plan, cli_top, cli_postmortem, cli_explain;
 
 /* COUNT: an int of at least 1 */
 typedef enum cli_kind { CLI_FLAG, CLI_STRING, CLI_INT, CLI_DOUBLE, CLI_LIST, CLI_COUNT } cli_kind;
@@ -99,6 +99,18 @@ void cli_print_switches(void);
             "costs " CLI_COST_PROFILE                                                                                 \
     }
 int cli_diag_apply(const char *command, const cli_diag *d); /* 0, or the exit code after a message */
+
+/* output.c. Outputs, before a command begins its work: 0, or the exit code after a message; NULL is no output. A folder
+ * may be new with those above it, a file only in a folder that is there. */
+int cli_output_folder(const char *command, const char *option, const char *path);
+int cli_output_file(const char *command, const char *option, const char *path);
+/* An output that is the folder of what the work begins with. */
+int cli_output_apart(const char *command, const char *option, const char *path, const char *from_option,
+                     const char *from);
+/* What must have been written when the command ends with 0: cli_output_end gives 1, after a message, where it was not.
+ */
+void cli_output_due(const char *command, const char *option, const char *path);
+int cli_output_end(int code);
 
 /* mesh.c. "data=2,tensor=2" -> axes (room for XT_MESH_AXES + 1), their names in `names`; false when it is none. */
 bool cli_mesh_parse(const char *spec, char *names, size_t room, xt_axis *axes);

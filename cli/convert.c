@@ -1,7 +1,7 @@
 /* xtrain convert: files of weights, from one form to another. */
 #include "cli/cli.h"
+#include "models/folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@ static const char usage[] =
     "too.\n\n"
     "  xtrain convert llama llama-bf16 --dtype bf16 --max-shard-size 2GB\n"
     "  xtrain convert llama/model.safetensors.index.json whole.safetensors\n"
+    "  xtrain convert llama llama-tuned --merge adapter\n"
     "  xtrain convert gpt2/model.safetensors mine.safetensors --rename 'transformer.*=*' --transpose '*.c_*.weight'\n";
 
 static bool is_folder(const char *path) {
@@ -58,31 +59,6 @@ static xt_dtype dtype_of(const char *name) {
     return XT_DTYPE_NONE;
 }
 
-/* What describes a model beside its weights: texts, and vocabularies of one file. */
-static bool goes_along(const char *name) {
-    return name[0] != '.' && !ends_in(name, ".index.json") &&
-           (ends_in(name, ".json") || ends_in(name, ".txt") || ends_in(name, ".jinja") ||
-            strcmp(name, "tokenizer.model") == 0);
-}
-
-static xt_status copy_others(const char *from, const char *to) {
-    DIR *d = opendir(from);
-    xt_status s = d ? NULL : xt_status_new(XT_NOT_FOUND, "cannot read the folder %s: %s", from, strerror(errno));
-    for (struct dirent *e; !s && d && (e = readdir(d));) {
-        char source[4096], target[4096], *text;
-        size_t n;
-        if (!goes_along(e->d_name)) continue;
-        if ((size_t)snprintf(source, sizeof source, "%s/%s", from, e->d_name) >= sizeof source ||
-            (size_t)snprintf(target, sizeof target, "%s/%s", to, e->d_name) >= sizeof target || is_folder(source))
-            continue;
-        if ((s = xt_read_file(source, &text, &n))) break;
-        s = xt_write_file(target, text, n);
-        xt_text_free(text);
-    }
-    if (d) closedir(d);
-    return s;
-}
-
 static bool same_folder(const char *a, const char *b) {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
@@ -102,6 +78,9 @@ static int run(int argc, char **argv) {
         {"--keep", CLI_STRING, &o.keep, "PATTERN", "only tensors whose names fit, '*' is any text (all)"},
         {"--leave-out", CLI_STRING, &o.leave_out, "PATTERN", "not these (none)"},
         {"--transpose", CLI_STRING, &o.transposed, "PATTERN", "matrices whose old names fit are turned around (none)"},
+        {"--merge", CLI_STRING, &o.merge, "DIR",
+         "an adapter of LoRA's (xtrain fit --lora, or peft's save_pretrained): its products are added to the weights "
+         "(none)"},
     };
     int code = cli_parse(argc, argv, usage, table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
@@ -123,7 +102,8 @@ static int run(int argc, char **argv) {
     if (folder && same_folder(from, to))
         return cli_fail("convert", "FROM and TO are the same folder, %s; another one is needed", to);
     xt_status s = xt_convert_weights_opt(from, path, o);
-    if (!s && folder && is_folder(from)) s = copy_others(from, to);
+    if (!s && folder && is_folder(from)) s = model_folder_copy(from, to);
+    if (!s && folder && is_folder(from) && o.dtype != XT_DTYPE_NONE) s = model_folder_say_dtype(to, o.dtype);
     return s ? cli_fail_status("convert", s) : 0;
 }
 

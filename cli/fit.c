@@ -127,6 +127,7 @@ static xt_optimizer *configure(xt_module *net, void *user) {
     int64_t planned = xt_trainer_planned_steps(of);
     if (planned > 0) all_steps = planned;
     xt_optimizer *o = chosen->optimizer(net, opt->lr);
+    if (o && opt->init) xt_optimizer_set_state_dtype(o, XT_F32); /* beside weights of bf16, too */
     if (o && !xt_trainer_text(of, "scheduler.name", NULL)) schedule(o); /* --scheduler NAME takes its place */
     return o;
 }
@@ -164,8 +165,11 @@ static void note_settings(xt_trainer *t, const fit_options *o) {
                    {"data.workers", (double)o->workers}};
     const struct {
         const char *name, *value;
-    } texts[] = {{"model.name", chosen->name}, {"model.schedule", o->schedule},  {"model.load", o->load},
-                 {"data.path", o->data},       {"data.tokenizer", o->tokenizer}, {"data.augment", o->augment}};
+    } texts[] = {
+        {"model.name", chosen->name}, {"model.schedule", o->schedule},  {"model.load", o->load},
+        {"data.path", o->data},       {"data.tokenizer", o->tokenizer}, {"data.augment", o->augment},
+        {"model.init", o->init},      {"model.lora", o->lora},          {"model.lora_targets", o->lora_targets},
+        {"model.adapter", o->adapter}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i].value) xt_trainer_text(t, texts[i].name, texts[i].value);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -180,6 +184,28 @@ static int not_begun(int code) {
     return code;
 }
 
+static xt_status make_module(fit_options *o, xt_module **net) {
+    if (o->init) {
+        XT_TRY(fit_init_module(o, net));
+        if (xt_rank() == 0 && !o->json && stage == STAGE_FIT) fit_init_tell(o, *net);
+        return NULL;
+    }
+    *net = xt_module_new(chosen->net, &o->of_model);
+    return o->load ? gpt2_load(*net, o->load) : NULL;
+}
+
+/* The folder that other programs read: of text models, where one was named. Of a model that lies divided over the ranks
+ * all of them come here, and rank 0 writes. */
+static xt_status write_folder(const fit_options *o, xt_module *net, const tokenizer *of_text) {
+    const char *dir = o->output ? o->output : o->ckpt;
+    if ((!chosen->tokens && !o->init) || !dir) return NULL;
+    if (o->init) return fit_init_save(o, net, dir);
+    xt_status s = o->output && xt_rank() == 0 ? fit_save_text(dir, &o->of_model, of_text) : NULL;
+    xt_status saved = gpt2_save(net, dir);
+    if (s) xt_status_free(saved);
+    return s ? s : saved;
+}
+
 static int train(int rank, void *arg) {
     (void)arg;
     fit_options *o = opt;
@@ -188,8 +214,6 @@ static int train(int rank, void *arg) {
     xt_seed((uint64_t)o->seed);
     xt_mesh *mesh = o->mesh ? cli_mesh_make("fit", o->mesh) : NULL;
     if (o->mesh && !mesh) return not_begun(1);
-    bool divided =
-        xt_mesh_size(mesh, NULL) > 1 || (o->strategy && strcmp(o->strategy, "ddp") != 0 && xt_world_size() > 1);
     fit_data data;
     xt_status s = fit_open_data(chosen, o, &data);
     if (s) return not_begun(cli_fail_status("fit", s));
@@ -212,12 +236,12 @@ static int train(int rank, void *arg) {
     note_settings(t, o);
     if (o->ckpt && stage == STAGE_FIT) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
     xt_trainer_add(t, xt_throughput_monitor(.window = 100, .items_per_sample = chosen->tokens ? o->of_model.seq : 0));
-    xt_module *net = xt_module_new(chosen->net, &o->of_model);
-    s = o->load ? gpt2_load(net, o->load) : NULL;
-    if (!s && chosen->tokens && o->data && o->ckpt && rank == 0 && stage == STAGE_FIT)
+    xt_module *net = NULL;
+    s = make_module(o, &net);
+    if (!s && chosen->tokens && o->data && o->ckpt && rank == 0 && stage == STAGE_FIT && !o->init)
         s = fit_save_text(o->ckpt, &o->of_model, data.words);
     if (s) return not_begun(cli_fail_status(fit_stage_names[stage], s));
-    words = rank == 0 && xt_world_size() == 1 && !divided ? data.words : NULL;
+    words = rank == 0 && xt_world_size() == 1 ? data.words : NULL;
     if (mesh) cli_mesh_apply(mesh, net, o->fsdp);
     xt_task task = {.module = net,
                     .training_step = training_step,
@@ -231,10 +255,11 @@ static int train(int rank, void *arg) {
         code = xt_fit(t, &task, data.train, data.test);
         bool trained = xt_trainer_global_step(t) > 0; /* not after --print-config */
         double accuracy = -1;
+        bool divided = xt_mesh_size(NULL, NULL) > 1; /* by --mesh, or a strategy of whatever source */
         xt_fit_result r = xt_trainer_result(t);
         if (!code && trained && rank == 0 && data.pictures && !divided)
             accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
-        if (!code && trained && rank == 0 && chosen->tokens && o->ckpt && !divided && (s = gpt2_save(net, o->ckpt)))
+        if (!code && trained && (rank == 0 || divided) && (s = write_folder(o, net, data.words)))
             code = cli_fail_status("fit", s);
         if (!code && trained && rank == 0 && o->json) fit_print_json(chosen->name, &r, accuracy);
     } else {
@@ -268,6 +293,7 @@ static const char usage[] =
     "out --prompt 'To be'\n"
     "  xtrain fit gpt2 --data FILE --tokenizer DIR             GPT-2's tokens, from the vocab.json and merges.txt in "
     "DIR\n"
+    "  xtrain fit llama --init DIR --lora r=8 --data FILE       a model's folder of Hugging Face's, trained further\n"
     "  xtrain fit ./mine.so --model.lr 0.1                     a model of your own (xtrain/train.h, xt_model)\n"
     "  xtrain fit --config run.json --trainer.max_epochs 5     options from a file; --print-config prints what it all "
     "comes to, config.json beside the logs has it\n\n"
@@ -347,7 +373,7 @@ static int find_weights(fit_options *o) {
         return cli_fail(fit_stage_names[stage],
                         "%s is no checkpoint and no folder with one (last.ckpt, model.safetensors or *.ckpt)", o->ckpt);
     o->ckpt = found;
-    if (!chosen->tokens) return 0;
+    if (!chosen->tokens || o->init) return 0;
     size_t n = strlen(found);
     if (n < 5 || strcmp(found + n - 5, ".ckpt") != 0) { /* no checkpoint of the trainer's: weights alone, ours or not */
         o->load = found;
@@ -356,14 +382,66 @@ static int find_weights(fit_options *o) {
     return read_beside(o, found);
 }
 
+/* A pass over a model's folder of the kinds that --init takes: the folder is what is judged. */
+static void judged_folder(fit_options *o) {
+    char path[4200];
+    if (o->init || !o->ckpt || !o->model || model_find(o->model) || !model_folder_kind(o->model)) return;
+    if ((size_t)snprintf(path, sizeof path, "%s/config.json", o->ckpt) >= sizeof path) return;
+    if (access(path, F_OK) != 0) return;
+    o->init = o->ckpt;
+    o->ckpt = NULL;
+}
+
+/* --print-config is the trainer's; nothing is trained then. */
+static bool prints_config(void) {
+    for (int i = 0; i < config.trainer.argc; i++)
+        if (strncmp(config.trainer.argv[i], "--print-config", 14) == 0 ||
+            strncmp(config.trainer.argv[i], "--print_config", 14) == 0)
+            return true;
+    return false;
+}
+
+/* The trained model takes no place of what it began with, unless that is said. */
+static int check_apart(const fit_options *o, const char *option, const char *dir) {
+    char beside[4200];
+    if (o->overwrite || !dir) return 0;
+    int code = fit_adapts(o) ? 0 : cli_output_apart("fit", option, dir, "--init", o->init);
+    if (!code) code = cli_output_apart("fit", option, dir, "--adapter", o->adapter);
+    if (code || !o->load) return code;
+    snprintf(beside, sizeof beside, "%s", o->load);
+    char *slash = strrchr(beside, '/');
+    if (slash) *slash = 0;
+    return cli_output_apart("fit", option, dir, "--load's", slash ? beside : ".");
+}
+
+/* What is to be written, before anything is read or trained. */
+static int check_outputs(const fit_options *o) {
+    const char *name = fit_stage_names[stage];
+    bool takes = stage == STAGE_PREDICT || (stage == STAGE_FIT && (chosen->tokens || o->init));
+    if (o->output && !takes) {
+        cli_fprintf(stderr, "xtrain %s: --output is for predict, and for the fit of a text model or of a folder%s\n",
+                    name, stage == STAGE_FIT ? "; --ckpt names the folder of checkpoints" : "");
+        return 2;
+    }
+    if (prints_config()) return 0;
+    if (stage == STAGE_PREDICT) return cli_output_file(name, "--output", o->output);
+    if (stage != STAGE_FIT) return 0;
+    int code = cli_output_folder(name, "--ckpt", o->ckpt);
+    if (!code) code = cli_output_folder(name, "--output", o->output);
+    if (!code && chosen->tokens)
+        code = check_apart(o, o->output ? "--output" : "--ckpt", o->output ? o->output : o->ckpt);
+    if (!code) cli_output_due(name, "--output", o->output);
+    return code;
+}
+
 static int fit_model(int argc, char **argv) {
-    static fit_options o = {.lr = -1, .warmup = -1, .clip = -1, .sample = 160};
+    static fit_options o = {.lr = -1, .warmup = -1, .clip = -1, .sample = -1};
     const cli_option table[] = {
         {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2, gpt2-mini or gpt2-tiny"},
         {"--data", CLI_STRING, &o.data, "PATH",
          "mnist: folder with the IDX files; resnet18: CIFAR's files, or a folder of class folders; text: a file, or "
          "the "
-         "FILE.bin of xtrain tokenize or nanoGPT"},
+         "FILE.bin of xtrain tokenize or nanoGPT; with --init also FILE.jsonl, or a folder of *.txt and *.jsonl"},
         {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR",
          "text: folder with tokenizer.json, or vocab.json and merges.txt (default: bytes)"},
         {"--augment", CLI_STRING, &o.augment, "LIST",
@@ -381,8 +459,8 @@ static int fit_model(int argc, char **argv) {
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
         {"--devices", CLI_COUNT, &o.devices, "N", "ranks to train on (default 1)"},
         {"--strategy", CLI_STRING, &o.strategy, "S",
-         "what several ranks hold: ddp (everything, the default), zero1 (optimizer state divided), fsdp (parameters "
-         "too)"},
+         "what several ranks hold: ddp (everything, the default), zero2 (optimizer state and gradients divided), fsdp "
+         "(parameters too)"},
         {"--mesh", CLI_STRING, &o.mesh, "AXES",
          "data=2,tensor=2: divides batches and blocks over the ranks; --batch counts samples of one part"},
         {"--fsdp", CLI_FLAG, &o.fsdp, NULL, "with --mesh: divides parameters and optimizer state over the data axis"},
@@ -394,13 +472,32 @@ static int fit_model(int argc, char **argv) {
         {"--limit-val", CLI_COUNT, &o.val_limit, "N", "batches of a validation (all)"},
         {"--ckpt", CLI_STRING, &o.ckpt, "DIR",
          "folder for checkpoints, one after each validation; of a pass: the weights"},
-        {"--output", CLI_STRING, &o.output, "FILE", "predict: where the outputs go (predictions.npy)"},
+        {"--output", CLI_STRING, &o.output, "FILE",
+         "predict: where the outputs go (predictions.npy); fit of a text model: the folder that the trained model or "
+         "adapter is written to (--ckpt's)"},
+        {"--overwrite", CLI_FLAG, &o.overwrite, NULL,
+         "the trained model may take the place of what it began with (--init, --adapter, --load)"},
         {"--resume", CLI_STRING, &o.resume, "PATH",
          "checkpoint to go on from, or 'last'; give the other options again"},
         {"--load", CLI_STRING, &o.load, "FILE",
          "text: weights to begin with, our own or a model.safetensors of Hugging Face's"},
+        {"--init", CLI_STRING, &o.init, "FOLDER",
+         "llama (mistral, qwen2, qwen3), gpt2, bert, vit: a model's folder of Hugging Face's, to train further: sizes "
+         "from its config.json, its weights, its tokenizer"},
+        {"--lora", CLI_STRING, &o.lora, "SPEC",
+         "with --init: train adapters alone: r=8,alpha=16,dropout=0.05,rslora (alpha twice r, no dropout)"},
+        {"--lora-targets", CLI_STRING, &o.lora_targets, "NAMES",
+         "layers that get one, with commas: q_proj,v_proj, patterns with '*', or all-linear (q_proj,v_proj; gpt2 "
+         "c_attn)"},
+        {"--adapter", CLI_STRING, &o.adapter, "DIR",
+         "with --init: an adapter's folder, ours or peft's, to go on with or to judge"},
+        {"--packing", CLI_STRING, &o.packing, "FORM",
+         "records (*.jsonl, a folder): windows of one long text, pack (several whole records a sample, kept apart) or "
+         "pad (one) (windows; with prompts pad)"},
+        {"--chat-template", CLI_STRING, &o.chat_template, "NAME",
+         "records of messages: chatml, llama3 or llama2 (what the model's folder says)"},
         {"--sample", CLI_INT, &o.sample, "N",
-         "text: a line of N tokens made by the model after each validation (160; 0 = none)"},
+         "text: a line of N tokens made by the model after each validation (160; with --init none; 0 = none)"},
         {"--seed", CLI_INT, &o.seed, "S", "seed of weights and order (0)"},
         {"--limit-batches", CLI_COUNT, &o.limit, "N", "batches an epoch (all)"},
         {"--workers", CLI_COUNT, &o.workers, "N", "threads that prepare batches (1)"},
@@ -424,10 +521,13 @@ static int fit_model(int argc, char **argv) {
     if ((code = cli_diag_apply("fit", &o.diag))) return code;
     chosen = o.model ? model_find(o.model) : NULL;
     opt = &o;
+    if (stage != STAGE_FIT) judged_folder(&o);
+    if (fit_init_wanted(o.model, &o) && (code = fit_init_open(fit_stage_names[stage], &o, &chosen))) return code;
+    if (o.sample < 0) o.sample = o.init ? 0 : 160;
     if (!chosen) {
         static const char *const names[] = {"mnist", "resnet18", "gpt2", "gpt2-mini", "gpt2-tiny"};
         const char *near = o.model ? cli_nearest(o.model, strlen(o.model), names, 5) : NULL;
-        cli_fprintf(stderr, "xtrain %s: %s%s%s%s%s; mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known\n",
+        cli_fprintf(stderr, "xtrain %s: %s%s%s%s%s; mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny and llama are known\n",
                     fit_stage_names[stage], o.model ? o.model : "which model?", o.model ? " is no model" : "",
                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         return 2;
@@ -452,13 +552,14 @@ static int fit_model(int argc, char **argv) {
                     fit_stage_names[stage]);
         return 2;
     }
-    if (stage != STAGE_FIT && (code = find_weights(&o))) return code;
+    if ((code = check_outputs(&o))) return code;
+    if (stage != STAGE_FIT && (!o.init || o.ckpt) && (code = find_weights(&o))) return code;
     if (o.device) setenv("XT_DEVICE", o.device, 1);
-    if (o.devices <= 1) return train(xt_rank(), NULL);
+    if (o.devices <= 1) return cli_output_end(train(xt_rank(), NULL));
     char n[24];
     snprintf(n, sizeof n, "%lld", (long long)o.devices);
     setenv("CPU_NUM_DEVICES", n, 0);
-    return xt_launch(train, NULL, .nprocs = (int)o.devices);
+    return cli_output_end(xt_launch(train, NULL, .nprocs = (int)o.devices));
 }
 
 const cli_command cli_fit = {"fit", "train a model", run},

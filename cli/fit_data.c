@@ -1,13 +1,15 @@
 /* Data for `xtrain fit`. */
 #include "cli/fit.h"
-#include "models/text.h"
+#include "models/hf_config.h"
+#include "models/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-static xt_loader *training_loader(const fit_options *o, xt_dataset *d, int64_t batch) {
+xt_loader *fit_training_loader(const fit_options *o, xt_dataset *d, int64_t batch) {
     return xt_loader_new(d, .batch = batch, .shuffle = XT_ON, .workers = o->workers ? (int)o->workers : 1);
 }
 
@@ -23,7 +25,7 @@ static xt_status mnist(const fit_options *o, int64_t batch, fit_data *out) {
         return s;
     }
     int64_t held = xt_dataset_count(test) / xt_world_size();
-    out->train = training_loader(o, train, batch);
+    out->train = fit_training_loader(o, train, batch);
     out->test = xt_loader_new(test, .batch = held < 500 ? (held < 100 ? held : 100) : 500);
     return NULL;
 }
@@ -72,7 +74,7 @@ static xt_status text(const model *m, fit_options *o, int64_t batch, fit_data *o
         return s;
     }
     int64_t held = xt_dataset_count(test) / xt_world_size();
-    out->train = training_loader(o, train, batch);
+    out->train = fit_training_loader(o, train, batch);
     out->test = xt_loader_new(test, .batch = held < batch ? held : batch);
     return NULL;
 }
@@ -190,19 +192,67 @@ static xt_status folder(const fit_options *o, int64_t side, xt_dataset **train, 
     return NULL;
 }
 
-static int64_t count_classes(const char *dir, xt_dataset *d) {
-    int64_t n = 0;
+/* The classes' names, in their order; false without memory. */
+static bool name_classes(const char *dir, xt_dataset *d, label_names *out) {
+    bool ok = true;
     /* a subset does not know its classes */
     xt_dataset *whole = xt_image_folder_class(d, 0) ? NULL : xt_image_folder(dir, 8);
-    while (xt_image_folder_class(whole ? whole : d, n)) n++;
+    for (const char *name; ok && (name = xt_image_folder_class(whole ? whole : d, (int64_t)out->n));)
+        ok = label_names_add(out, name, strlen(name));
     xt_dataset_free(whole);
-    return n;
+    return ok;
+}
+
+/* Where a folder's model has other classes than the pictures, its classifier begins anew. */
+static xt_status take_classes(fit_options *o, xt_dataset *d) {
+    label_names names = {0}, *known = o->init ? fit_init_labels() : &names;
+    bool ok = name_classes(exists(o->data, "train") ? NULL : o->data, d, &names);
+    o->of_model.classes = (int64_t)names.n;
+    if (ok && known != &names) {
+        bool same = known->n == names.n;
+        for (size_t i = 0; i < names.n && same; i++) same = strcmp(known->names[i], names.names[i]) == 0;
+        label_names_free(same ? &names : known);
+        if (!same) *known = names;
+        if (!same && xt_rank() == 0 && !o->json)
+            cli_printf("%s: %zu classes that the model does not have: its classifier begins anew\n", o->data, known->n);
+        if (!same) fit_init_new_classes();
+    } else
+        label_names_free(&names);
+    return ok ? NULL : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for the classes of %s", o->data);
+}
+
+/* How pictures are normed: as a folder's model has learnt them, else as ImageNet's. */
+static xt_status take_norms(const fit_options *o, float *means, float *deviations) {
+    static const char *const names[2] = {"image_mean", "image_std"};
+    char path[4300];
+    hf_config r;
+    memcpy(means, mean, sizeof mean);
+    memcpy(deviations, deviation, sizeof deviation);
+    if (!o->init) return NULL;
+    for (int k = 0; k < 3; k++) means[k] = deviations[k] = 0.5f; /* of ViT's, unless its file says otherwise */
+    snprintf(path, sizeof path, "%s/preprocessor_config.json", o->folder->dir);
+    if (access(path, F_OK) != 0) return NULL;
+    XT_TRY(hf_open(path, &r));
+    for (int i = 0; i < 2 && !r.failed; i++) {
+        const cJSON *list = hf_found(&r, names[i]);
+        if (list && cJSON_GetArraySize(list) != 3) hf_refuse(&r, names[i], list, "a list of three numbers");
+        for (int k = 0; list && !r.failed && k < 3; k++) {
+            const cJSON *e = cJSON_GetArrayItem(list, k);
+            if (!cJSON_IsNumber(e) || (i && e->valuedouble <= 0))
+                hf_refuse(&r, names[i], list, "a list of three numbers");
+            (i ? deviations : means)[k] = (float)e->valuedouble;
+        }
+    }
+    return hf_close(&r, path);
 }
 
 static xt_status pictures(const model *m, fit_options *o, int64_t batch, fit_data *out) {
     model_options *of = &o->of_model;
     xt_dataset *train = NULL, *test = NULL;
     augmentation a;
+    float means[3], deviations[3];
+    xt_status s = NULL;
+    XT_TRY(take_norms(o, means, deviations));
     if (!parse_augment(o->augment, &a))
         return xt_status_new(XT_INVALID_ARGUMENT, "--augment %s: crop, flip, crop,flip or none are understood",
                              o->augment);
@@ -218,7 +268,7 @@ static xt_status pictures(const model *m, fit_options *o, int64_t batch, fit_dat
         if (!of->classes) of->classes = ten ? 10 : 100;
     } else if (o->data) {
         XT_TRY(folder(o, of->side ? of->side : m->own.side, &train, &test));
-        if (test && !of->classes) of->classes = count_classes(exists(o->data, "train") ? NULL : o->data, train);
+        if (test && (o->init || !of->classes)) s = take_classes(o, train);
     } else {
         int64_t side = of->side ? of->side : m->own.side, classes = of->classes ? of->classes : 10,
                 n = (o->limit ? o->limit : 20) * batch * xt_world_size();
@@ -226,19 +276,19 @@ static xt_status pictures(const model *m, fit_options *o, int64_t batch, fit_dat
         train = stripes_dataset(side, classes, 0, n);
         test = stripes_dataset(side, classes, n, n / 5 > batch * xt_world_size() ? n / 5 : batch * xt_world_size());
     }
-    if (train && test) {
+    if (train && test && !s) {
         train = xt_augment(train, .crop_padding = a.crop ? (int)(xt_dataset_x(train).dims[1] / 8) : 0,
-                           .flip = a.flip ? XT_ON : XT_OFF, .mean = mean, .std = deviation);
-        test = xt_augment(test, .mean = mean, .std = deviation);
+                           .flip = a.flip ? XT_ON : XT_OFF, .mean = means, .std = deviations);
+        test = xt_augment(test, .mean = means, .std = deviations);
     }
-    if (!train || !test) {
+    if (!train || !test || s) {
         xt_dataset_free(train);
         xt_dataset_free(test);
-        return NULL;
+        return s;
     }
     int64_t held = xt_dataset_count(test) / xt_world_size();
     if (held < 1) held = 1;
-    out->train = training_loader(o, train, batch);
+    out->train = fit_training_loader(o, train, batch);
     out->test = xt_loader_new(test, .batch = held < batch ? held : batch);
     return NULL;
 }
@@ -249,6 +299,16 @@ xt_status fit_open_data(const model *m, fit_options *o, fit_data *out) {
     *out = (fit_data){0};
     if (m == &model_mnist) return mnist(o, batch, out);
     if (m == &model_resnet18) return pictures(m, o, batch, out);
+    if (o->init && o->data && o->folder->form == FOLDER_ENCODER) {
+        if (o->packing || o->chat_template)
+            return xt_status_new(XT_INVALID_ARGUMENT, "%s is not for encoders: each text is a sample",
+                                 o->packing ? "--packing" : "--chat-template");
+        return m == &model_vit ? pictures(m, o, batch, out) : fit_open_labelled(m, o, batch, out);
+    }
+    if (o->init && o->data && records_are(o->data)) return fit_open_records(m, o, batch, out);
+    if (o->packing || o->chat_template)
+        return xt_status_new(XT_INVALID_ARGUMENT, "%s is for --init and --data of records: a *.jsonl file or a folder",
+                             o->packing ? "--packing" : "--chat-template");
     if (m->tokens && o->data) return text(m, o, batch, out);
     out->train =
         xt_sample_loader(.batch = batch, .count = o->limit ? o->limit : 20,

@@ -80,11 +80,11 @@ static void print_table(const tally *t, double accuracy) {
 double fit_report_digits(xt_module *net, xt_dataset *test, const char *dir, bool quiet) {
     tally t = {.pictures = malloc(sizeof(float) * SHOWN * PIXELS)};
     if (!t.pictures) return -1;
-    xt_eval(net);
+    xt_eval_begin(net);
     xt_no_grad_begin();
     bool ok = run_all(net, test, &t);
     xt_no_grad_end();
-    xt_train(net);
+    xt_eval_end(net);
     int64_t seen = 0, right = 0;
     for (int d = 0; d < 10; d++) {
         seen += t.seen[d];

@@ -135,12 +135,14 @@ static int show(const plan_case *c, const plan_flags *f) {
     xt_status s = plan_case_run(c, &p);
     if (s) return cli_fail_status("plan", s);
     const xt_plan_report *r = xt_plan_get(p);
+    if (!f->json) plan_print(c, r, f->rows > 0 ? (int)f->rows : 20);
+    fflush(stdout); /* each remedy is a compilation: the verdict does not wait for them */
     if ((!r->fits || f->remedies) && !f->no_remedies) n = plan_remedies(c, remedies, MOST_REMEDIES);
     if (f->html) code = plan_write_html(f->html, c, r, remedies, n);
     if (!code && f->json)
         plan_print_json(c, r, remedies, n);
-    else if (!code)
-        plan_print(c, r, remedies, n, f->rows > 0 ? (int)f->rows : 20);
+    else if (!f->json)
+        plan_print_remedies(c, remedies, n);
     xt_plan_free(p);
     return code;
 }

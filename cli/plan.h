@@ -36,8 +36,8 @@ int64_t plan_case_batch(const plan_case *c);
 void plan_case_name(const plan_case *c, char *buf, size_t n); /* "gpt2, batch 8, bf16, data=4" */
 
 /* plan_text.c, plan_json.c, plan_html.c: one report. remedies may be NULL. */
-void plan_print(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n, int rows);
-void plan_print_remedies(const plan_row *remedies, int n);
+void plan_print(const plan_case *c, const xt_plan_report *r, int rows);
+void plan_print_remedies(const plan_case *c, const plan_row *remedies, int n);
 void plan_print_json(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n);
 /* 0, or 1 after a message */
 int plan_write_html(const char *path, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n);

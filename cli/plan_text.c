@@ -104,8 +104,9 @@ static void collectives(const xt_plan_report *r) {
     if (r->n_collectives > 16) cli_printf("  and %d more\n", r->n_collectives - 16);
 }
 
-void plan_print_remedies(const plan_row *remedies, int n) {
+void plan_print_remedies(const plan_case *c, const plan_row *remedies, int n) {
     char a[32];
+    if (n == 0) return;
     cli_printf("\n%-58s %12s  %14s  %s\n", "remedy", "peak", "step estimate", "fits");
     for (int i = 0; i < n; i++) {
         if (remedies[i].failed)
@@ -114,9 +115,14 @@ void plan_print_remedies(const plan_row *remedies, int n) {
             cli_printf("%-58s %12s  %11.4g ms  %s\n", remedies[i].name, plan_bytes(remedies[i].peak_bytes, a, sizeof a),
                        remedies[i].step_ms, remedies[i].fits ? "yes" : "no");
     }
+    if (c->model) return;
+    cli_printf("\n"
+               "others change the program, and a plan of the changed one measures them: xt_checkpoint_block, "
+               ".accumulate_grad_batches, xt_autocast_begin(XT_BF16), a smaller batch,\n"
+               "xt_optimizer_offload, xt_mesh_new with --mesh (doc/memory.md, What helps)\n");
 }
 
-void plan_print(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n, int rows) {
+void plan_print(const plan_case *c, const xt_plan_report *r, int rows) {
     char name[256];
     plan_case_name(c, name, sizeof name);
     cli_printf("%s on %s: %s (%s, %d device%s of %d host%s)\n", name, r->topology, r->fits ? "fits" : "does not fit",
@@ -129,10 +135,4 @@ void plan_print(const plan_case *c, const xt_plan_report *r, const plan_row *rem
     work(r);
     at_peak(r, rows);
     collectives(r);
-    if (n > 0) plan_print_remedies(remedies, n);
-    if (n > 0 && !c->model)
-        cli_printf("\n"
-                   "others change the program, and a plan of the changed one measures them: xt_checkpoint_block, "
-                   ".accumulate_grad_batches, xt_autocast_begin(XT_BF16), a smaller batch,\n"
-                   "xt_optimizer_offload, xt_mesh_new with --mesh (doc/memory.md, What helps)\n");
 }

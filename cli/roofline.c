@@ -18,6 +18,16 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define FOR(features) __attribute__((target(features)))
+#define PLAIN "plain"
+#elif defined(__aarch64__) /* every processor has vectors of 16 bytes, and a fused multiply-add of them */
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#else
+#pragma GCC optimize("fp-contract=fast")
+#endif
+#define PLAIN "NEON"
+#else
+#define PLAIN "plain"
 #endif
 
 static double now(void) {
@@ -181,7 +191,9 @@ static void measure_here(int threads, roofline *out) {
     fma_loop fma = fma_plain, narrow = NULL;
     triad_loop triad = triad_plain;
     double lanes = 4;
-    *out = (roofline){.threads = threads ? threads : cores(), .vectors = "plain"};
+    *out = (roofline) {
+        .threads = threads ? threads : cores(), .vectors = PLAIN
+    };
 #if defined(FOR)
     if (__builtin_cpu_supports("avx512f")) {
         fma = fma_avx512;

@@ -9,7 +9,7 @@
 enum { ROOFLINE_LEVELS = 4 };
 typedef struct roofline {
     int threads;
-    char vectors[16]; /* "AVX-512", "AVX2" or "plain": what the loops were compiled for */
+    char vectors[16]; /* "AVX-512", "AVX2", "NEON" or "plain": what the loops were compiled for */
     /* of all threads together; bf16 with f32 sums, the better of a loop in registers and a matrix product */
     double f32_gflops, bf16_gflops;
     double bytes[ROOFLINE_LEVELS]; /* footprints of the triad a = b + s c over all threads, smallest first */

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_fit,   &cli_validate,   &cli_test,    &cli_predict,  &cli_generate,
-                                              &cli_bench, &cli_plot,       &cli_launch,  &cli_rank,     &cli_run,
-                                              &cli_top,   &cli_postmortem, &cli_explain, &cli_plan,     &cli_new,
-                                              &cli_cache, &cli_doctor,     &cli_convert, &cli_tokenize, &cli_version};
+static const cli_command *const commands[] = {
+    &cli_fit,    &cli_validate, &cli_test,   &cli_predict, &cli_generate, &cli_evaluate,   &cli_bench,   &cli_plot,
+    &cli_launch, &cli_rank,     &cli_agent,  &cli_run,     &cli_top,      &cli_postmortem, &cli_explain, &cli_plan,
+    &cli_new,    &cli_cache,    &cli_doctor, &cli_convert, &cli_tokenize, &cli_version};
 
 static int help(FILE *f) {
     cli_fprintf(f, "xtrain %s trains neural networks from C.\n\n", xt_version());

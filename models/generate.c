@@ -1,23 +1,29 @@
-/* Generation with a cache of keys and values; see generate.h. Sampling is on the host, where each token must
- * arrive anyway. */
+/* Generation with a cache of keys and values; see generate.h. */
 #include "models/generate.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "models/gpt2.h"
+#include "models/kv_cache.h"
 
+typedef struct text { /* a place for one */
+    bool busy;
+    generate_opts o;
+    int32_t *ids; /* what the cache holds, `most` at most, and the token that comes next */
+    int64_t n, made;
+    uint64_t random;
+    float *logits; /* after the last of them */
+} text;
 struct generator {
     xt_module *net;
     model_options *o;
     xt_step *step;
-    xt_tensor *keys, *values; /* states, of each layer */
-    float *logits;
-    int32_t *text; /* what the cache holds, `context` at most */
-    int64_t n, most; /* most: positions that are used before the text moves on */
+    kv_cache cache;
+    int64_t most; /* positions that are used before a text moves on */
+    text *texts;
+    float *all, *room; /* logits of all texts; for sampling */
 };
 
 static xt_status out_of_memory(void) {
@@ -31,47 +37,74 @@ static xt_status take_error(void) {
     return s;
 }
 
-/* in: tokens [1,n], position -> logits of the last one [vocab]. The model writes into the cache; the states take what
- * it made of them. */
+/* in: tokens [B,T], positions [B], the last of each [B], and the text where B is 1 of several -> logits [B,vocab]. The
+ * model writes into the cache; the states take what it made of them. */
 static xt_tensor feed_step(const xt_tensor *in, int n, void *user) {
     generator *g = user;
     int64_t layers = g->o->layers;
-    (void)n;
+    kv_cache cache = g->cache;
     xt_tensor *made = malloc(2 * (size_t)layers * sizeof *made);
     if (!made) return (xt_tensor){0};
-    memcpy(made, g->keys, (size_t)layers * sizeof *made);
-    memcpy(made + layers, g->values, (size_t)layers * sizeof *made);
-    gpt2_cache cache = {.position = in[1], .keys = made, .values = made + layers};
+    memcpy(made, g->cache.keys, (size_t)layers * sizeof *made);
+    memcpy(made + layers, g->cache.values, (size_t)layers * sizeof *made);
+    cache.keys = made;
+    cache.values = made + layers;
+    kv_cache_begin(&cache, in[0], n > 3 ? in[3] : (xt_tensor){0}, in[1], in[2]);
     g->o->cache = &cache;
     xt_tensor y = xt_forward(g->net, in[0]);
     g->o->cache = NULL;
     for (int64_t i = 0; i < layers; i++) {
-        xt_assign(g->keys[i], made[i]);
-        xt_assign(g->values[i], made[layers + i]);
+        xt_assign(g->cache.keys[i], made[i]);
+        xt_assign(g->cache.values[i], made[layers + i]);
     }
     free(made);
-    return xt_reshape(xt_slice(y, 1, xt_dim(y, 1) - 1, xt_dim(y, 1)), g->o->vocab);
+    return xt_reshape(y, xt_dim(y, 0), g->o->vocab);
 }
 
-xt_status generator_new(xt_module *net, model_options *o, generator **out) {
+/* --- places --- */
+static bool make_room(generator *g) {
+    size_t texts = (size_t)g->cache.texts, vocab = (size_t)g->o->vocab, layers = (size_t)g->o->layers;
+    g->cache.keys = calloc(layers, sizeof *g->cache.keys);
+    g->cache.values = calloc(layers, sizeof *g->cache.values);
+    g->texts = calloc(texts, sizeof *g->texts);
+    g->all = malloc(texts * vocab * sizeof *g->all);
+    g->room = malloc(2 * vocab * sizeof *g->room);
+    if (!g->cache.keys || !g->cache.values || !g->texts || !g->all || !g->room) return false;
+    for (size_t i = 0; i < texts; i++) {
+        g->texts[i].logits = g->all + i * vocab;
+        if (!(g->texts[i].ids = malloc(((size_t)g->most + 1) * sizeof *g->texts[i].ids))) return false;
+    }
+    return true;
+}
+
+/* Positions of the cache, in steps, so that texts of about one length are one program. */
+static int64_t room_for(const model_options *o, int64_t positions) {
+    int64_t rounded = (positions + GENERATE_LONG - 1) / GENERATE_LONG * GENERATE_LONG;
+    return positions < 1 || rounded > o->context ? o->context : rounded;
+}
+
+xt_status generator_new_for(xt_module *net, model_options *o, int64_t texts, int64_t positions, generator **out) {
     generator *g = calloc(1, sizeof *g);
     *out = NULL;
     if (!g) return out_of_memory();
     g->net = net;
     g->o = o;
-    g->most = o->window && o->window < o->context ? o->window : o->context;
-    g->keys = calloc((size_t)o->layers, sizeof *g->keys);
-    g->values = calloc((size_t)o->layers, sizeof *g->values);
-    g->logits = malloc((size_t)o->vocab * sizeof *g->logits);
-    g->text = malloc((size_t)o->context * sizeof *g->text);
-    if (!g->keys || !g->values || !g->logits || !g->text) {
+    g->cache = (kv_cache){.texts = texts, .heads = o->heads, .width = o->width / o->heads};
+    g->cache.room = room_for(o, positions);
+    g->most = o->window && o->window < g->cache.room ? o->window : g->cache.room;
+    int64_t *rows = malloc((size_t)(texts * o->heads) * sizeof *rows);
+    if (!rows || !make_room(g)) {
+        free(rows);
         generator_free(g);
         return out_of_memory();
     }
     for (int64_t i = 0; i < o->layers; i++) {
-        g->keys[i] = xt_state("generate.keys", XT_F32, 1, o->heads, o->context, o->width / o->heads);
-        g->values[i] = xt_state("generate.values", XT_F32, 1, o->heads, o->context, o->width / o->heads);
+        g->cache.keys[i] = xt_state("generate.keys", XT_F32, texts * o->heads * g->cache.room, g->cache.width);
+        g->cache.values[i] = xt_state("generate.values", XT_F32, texts * o->heads * g->cache.room, g->cache.width);
     }
+    for (int64_t i = 0; i < texts * o->heads; i++) rows[i] = i * g->cache.room;
+    g->cache.rows = xt_keep(xt_from_array(rows, XT_I64, texts, o->heads));
+    free(rows);
     g->step = xt_compile(feed_step, .user = g, .name = "generate");
     xt_status s = take_error();
     if (s)
@@ -81,129 +114,211 @@ xt_status generator_new(xt_module *net, model_options *o, generator **out) {
     return s;
 }
 
+xt_status generator_new(xt_module *net, model_options *o, generator **out) {
+    return generator_new_for(net, o, 1, 0, out);
+}
+
 void generator_free(generator *g) {
     if (!g) return;
-    for (int64_t i = 0; g->keys && g->values && i < g->o->layers; i++) {
-        if (!xt_is_none(g->keys[i])) xt_drop(g->keys[i]);
-        if (!xt_is_none(g->values[i])) xt_drop(g->values[i]);
+    for (int64_t i = 0; g->cache.keys && g->cache.values && i < g->o->layers; i++) {
+        if (!xt_is_none(g->cache.keys[i])) xt_drop(g->cache.keys[i]);
+        if (!xt_is_none(g->cache.values[i])) xt_drop(g->cache.values[i]);
     }
+    if (!xt_is_none(g->cache.rows)) xt_drop(g->cache.rows);
     xt_step_free(g->step);
-    free(g->keys);
-    free(g->values);
-    free(g->logits);
-    free(g->text);
+    for (int64_t i = 0; g->texts && i < g->cache.texts; i++) free(g->texts[i].ids);
+    free(g->texts);
+    free(g->cache.keys);
+    free(g->cache.values);
+    free(g->all);
+    free(g->room);
     free(g);
 }
 
-xt_status generator_feed(generator *g, const int32_t *tokens, int64_t n, int64_t position, float *out_logits) {
-    int64_t wide[GENERATE_CHUNK];
-    bool was_training = xt_is_training(g->net);
-    for (int64_t i = 0; i < n && i < GENERATE_CHUNK; i++) wide[i] = tokens[i];
-    xt_eval(g->net);
+int64_t generator_busy(const generator *g) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < g->cache.texts; i++) n += g->texts[i].busy;
+    return n;
+}
+
+int64_t generator_context(const generator *g) {
+    return g->most;
+}
+
+void generator_end(generator *g, int64_t place) {
+    g->texts[place].busy = false;
+}
+
+/* --- passes --- */
+/* tokens [b,t] at `positions`, of which those number `last` are wanted; place -1: of all texts. */
+static xt_status pass(generator *g, int64_t b, int64_t t, const int64_t *tokens, const int64_t *positions,
+                      const int64_t *last, int64_t place, float *out_logits) {
+    xt_eval_begin(g->net);
     xt_no_grad_begin();
-    xt_tensor y = xt_call(g->step, xt_from_array(wide, XT_I64, 1, n), xt_from_data(&position, XT_I64, 0, NULL));
-    if (out_logits) xt_read(y, out_logits, (size_t)g->o->vocab * sizeof *out_logits);
+    xt_tensor in[3] = {xt_from_array(tokens, XT_I64, b, t), xt_from_array(positions, XT_I64, b),
+                       xt_from_array(last, XT_I64, b)};
+    xt_tensor y = place < 0 ? xt_call(g->step, in[0], in[1], in[2])
+                            : xt_call(g->step, in[0], in[1], in[2], xt_from_data(&place, XT_I64, 0, NULL));
+    if (out_logits) xt_read(y, out_logits, (size_t)(b * g->o->vocab) * sizeof *out_logits);
+    xt_mark_step(); /* results of calls and what went in live until a boundary */
     xt_no_grad_end();
-    if (was_training) xt_train(g->net);
+    xt_eval_end(g->net);
     return take_error();
 }
 
-/* --- sampling --- */
-static double uniform(uint64_t *state) { /* SplitMix64 (Steele et al. 2014), to [0,1) */
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+/* n tokens of one text in a pass over `wide` of them: what is behind them is nobody's token, and is written again. */
+static xt_status feed(generator *g, int64_t place, const int32_t *tokens, int64_t n, int64_t wide, int64_t position,
+                      float *out_logits) {
+    int64_t padded[GENERATE_LONG] = {0}, last = n - 1;
+    for (int64_t i = 0; i < n; i++) padded[i] = tokens[i];
+    return pass(g, 1, wide, padded, &position, &last, g->cache.texts > 1 ? place : -1, out_logits);
 }
 
-static int descending(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x < y) - (x > y);
+xt_status generator_feed(generator *g, const int32_t *tokens, int64_t n, int64_t position, float *out_logits) {
+    return feed(g, 0, tokens, n, n, position, out_logits);
 }
 
-/* The value of the k-th likeliest. */
-static float threshold(const float *logits, int64_t n, int64_t k) {
-    float *sorted = malloc((size_t)n * sizeof *sorted), at;
-    if (!sorted) return -INFINITY;
-    memcpy(sorted, logits, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, descending);
-    at = sorted[k - 1];
-    free(sorted);
-    return at;
+/* How many positions the next pass over a prompt takes, of which `left` tokens are there; a pass that is not full must
+ * not write behind the cache. */
+static int64_t pass_width(const generator *g, int64_t at, int64_t left) {
+    int64_t room = g->cache.room - at;
+    if (left > 4 * GENERATE_CHUNK && room >= GENERATE_LONG) return GENERATE_LONG;
+    return left > 1 && room >= GENERATE_CHUNK ? GENERATE_CHUNK : 1;
 }
 
-static int64_t sample(const float *logits, int64_t n, const generate_opts *o, uint64_t *state) {
-    int64_t best = 0;
-    for (int64_t i = 1; i < n; i++)
-        if (logits[i] > logits[best]) best = i;
-    if (!(o->temperature > 0) || o->top_k == 1) return best;
-    float least = o->top_k > 0 && o->top_k < n ? threshold(logits, n, o->top_k) : -INFINITY;
-    double sum = 0, at;
-    for (int64_t i = 0; i < n; i++)
-        if (logits[i] >= least) sum += exp((double)(logits[i] - logits[best]) / o->temperature);
-    at = uniform(state) * sum;
-    for (int64_t i = 0; i < n; i++)
-        if (logits[i] >= least && (at -= exp((double)(logits[i] - logits[best]) / o->temperature)) < 0) return i;
-    return best;
+/* Feeds n tokens of the text's from position 0 on; its logits are those after the last. */
+static xt_status read_all(generator *g, int64_t place, int64_t n) {
+    text *t = &g->texts[place];
+    for (t->n = 0; t->n < n;) {
+        int64_t left = n - t->n, wide = pass_width(g, t->n, left), k = left < wide ? left : wide;
+        XT_TRY(feed(g, place, t->ids + t->n, k, wide, t->n, k == left ? t->logits : NULL));
+        t->n += k;
+    }
+    return NULL;
 }
 
-/* --- the loop --- */
+/* --- texts --- */
+static sampling sampling_of(const generate_opts *o) {
+    return (sampling){o->temperature, o->top_k, o->top_p, o->min_p, o->repetition_penalty};
+}
+
+static xt_status check(const generator *g, const generate_opts *o) {
+    sampling s = sampling_of(o);
+    const char *wrong = o->n_prompt < 1 ? "at least 1 token of prompt is needed" : sampling_wrong(&s);
+    if (wrong)
+        return xt_status_new(
+            XT_INVALID_ARGUMENT,
+            "generate: %zu tokens of prompt, temperature %g, top-k %lld, top-p %g, min-p %g, repetition "
+            "penalty %g: %s",
+            o->n_prompt, o->temperature, (long long)o->top_k, o->top_p, o->min_p, o->repetition_penalty, wrong);
+    for (size_t i = 0; i < o->n_prompt; i++)
+        if (o->prompt[i] < 0 || o->prompt[i] >= g->o->vocab)
+            return xt_status_new(XT_INVALID_ARGUMENT, "generate: token %d of the prompt; the model's are 0 to %lld",
+                                 o->prompt[i], (long long)g->o->vocab - 1);
+    return NULL;
+}
+
+xt_status generator_begin(generator *g, const generate_opts *o, int64_t *out_place) {
+    int64_t place = 0;
+    XT_TRY(check(g, o));
+    while (place < g->cache.texts && g->texts[place].busy) place++;
+    if (place == g->cache.texts)
+        return xt_status_new(XT_RESOURCE_EXHAUSTED, "generate: all places (%lld) are taken", (long long)place);
+    text *t = &g->texts[place];
+    size_t most = (size_t)g->most, n = o->n_prompt < most ? o->n_prompt : most;
+    t->o = *o;
+    t->made = 0;
+    t->random = o->seed;
+    memcpy(t->ids, o->prompt + (o->n_prompt - n), n * sizeof *t->ids);
+    XT_TRY(read_all(g, place, (int64_t)n));
+    t->busy = true;
+    *out_place = place;
+    return NULL;
+}
+
+static void finish(text *t, generate_end why) {
+    t->busy = false;
+    if (t->o.done) t->o.done(why, t->o.user);
+}
+
+/* The next token of a text, given out; it is still to be fed where the text goes on. */
+static void choose(generator *g, text *t) {
+    double logprob;
+    sampling s = sampling_of(&t->o);
+    int64_t token =
+        sampling_next(&s, t->logits, g->o->vocab, t->ids, t->n, &t->random, g->room, t->o.logprob ? &logprob : NULL);
+    if (token == t->o.stop && t->o.stop >= 0) {
+        finish(t, GENERATE_STOP);
+        return;
+    }
+    t->made++;
+    t->ids[t->n] = (int32_t)token;
+    if (t->o.logprob) *t->o.logprob = logprob;
+    if (t->o.take && !t->o.take(token, t->o.user))
+        finish(t, GENERATE_TAKEN);
+    else if (t->made >= t->o.tokens)
+        finish(t, GENERATE_LENGTH);
+}
+
+/* Where a text has no position left, its second half is read again. */
+static xt_status move_on(generator *g, int64_t place) {
+    text *t = &g->texts[place];
+    int64_t keep = (g->most + 1) / 2;
+    if (t->n < g->most) return NULL;
+    int32_t next = t->ids[t->n];
+    memmove(t->ids, t->ids + (t->n - keep), (size_t)keep * sizeof *t->ids);
+    XT_TRY(read_all(g, place, keep));
+    t->ids[t->n] = next;
+    return NULL;
+}
+
+static xt_status feed_chosen(generator *g) {
+    int64_t n = g->cache.texts, *tokens = calloc(3 * (size_t)n, sizeof *tokens);
+    int64_t *positions = tokens + n, *last = tokens + 2 * n;
+    xt_status s = tokens ? NULL : out_of_memory();
+    for (int64_t i = 0; i < n && !s; i++)
+        if (g->texts[i].busy) s = move_on(g, i);
+    for (int64_t i = 0; i < n && !s; i++) {
+        const text *t = &g->texts[i];
+        if (t->busy) tokens[i] = t->ids[t->n], positions[i] = t->n;
+    }
+    if (!s) s = pass(g, n, 1, tokens, positions, last, -1, g->all);
+    for (int64_t i = 0; i < n && !s; i++) g->texts[i].n += g->texts[i].busy;
+    free(tokens);
+    return s;
+}
+
+xt_status generator_advance(generator *g) {
+    for (int64_t i = 0; i < g->cache.texts; i++)
+        if (g->texts[i].busy) choose(g, &g->texts[i]);
+    if (!generator_busy(g)) return NULL;
+    xt_status s = feed_chosen(g);
+    for (int64_t i = 0; s && i < g->cache.texts; i++)
+        if (g->texts[i].busy) finish(&g->texts[i], GENERATE_FAILED);
+    return s;
+}
+
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Feeds n tokens from position 0 on; g->logits are those after the last. */
-static xt_status read_all(generator *g, int64_t n) {
-    for (g->n = 0; g->n < n;) {
-        int64_t k = n - g->n >= GENERATE_CHUNK ? GENERATE_CHUNK : 1;
-        XT_TRY(generator_feed(g, g->text + g->n, k, g->n, g->n + k == n ? g->logits : NULL));
-        g->n += k;
-    }
-    return NULL;
-}
-
-static xt_status add(generator *g, int32_t token) {
-    if (g->n == g->most) {
-        int64_t keep = (g->most + 1) / 2;
-        memmove(g->text, g->text + (g->n - keep), (size_t)keep * sizeof *g->text);
-        XT_TRY(read_all(g, keep));
-    }
-    g->text[g->n] = token;
-    XT_TRY(generator_feed(g, g->text + g->n, 1, g->n, g->logits));
-    g->n++;
-    return NULL;
-}
-
 xt_status generate(generator *g, const generate_opts *o, generate_stats *out_stats) {
     generate_stats unused, *st = out_stats ? out_stats : &unused;
-    uint64_t state = o->seed;
+    int64_t place, steps = 0;
     memset(st, 0, sizeof *st);
-    if (o->n_prompt < 1 || o->temperature < 0 || o->top_k < 0)
-        return xt_status_new(XT_INVALID_ARGUMENT,
-                             "generate: %zu tokens of prompt, temperature %g, top-k %lld; at least 1 token and no "
-                             "negative numbers are needed",
-                             o->n_prompt, o->temperature, (long long)o->top_k);
-    for (size_t i = 0; i < o->n_prompt; i++)
-        if (o->prompt[i] < 0 || o->prompt[i] >= g->o->vocab)
-            return xt_status_new(XT_INVALID_ARGUMENT, "generate: token %d of the prompt; the model's are 0 to %lld",
-                                 o->prompt[i], (long long)g->o->vocab - 1);
-    size_t most = (size_t)g->most, n = o->n_prompt < most ? o->n_prompt : most;
-    memcpy(g->text, o->prompt + (o->n_prompt - n), n * sizeof *g->text);
     double began = now();
-    XT_TRY(read_all(g, (int64_t)n));
-    st->prompt_tokens = (int64_t)n;
+    XT_TRY(generator_begin(g, o, &place));
+    text *t = &g->texts[place];
+    st->prompt_tokens = t->n;
     st->prompt_seconds = now() - began;
-    for (int64_t k = 0; k < o->tokens; k++) {
-        int64_t token = sample(g->logits, g->o->vocab, o, &state);
-        if (token == o->stop && o->stop >= 0) break;
-        st->tokens++;
-        if (o->take && !o->take(token, o->user)) break;
-        if (k + 1 == o->tokens) break;
-        XT_TRY(add(g, (int32_t)token));
-        if (k == 0) began = now(); /* the first one may have been compiled */
+    if (o->tokens < 1) finish(t, GENERATE_LENGTH);
+    while (t->busy) {
+        XT_TRY(generator_advance(g));
+        if (steps++ == 0) began = now(); /* the first one may have been compiled */
     }
+    st->tokens = t->made;
     st->seconds = now() - began;
     st->tokens_per_s = st->tokens > 2 && st->seconds > 0 ? (double)(st->tokens - 2) / st->seconds : 0;
     return NULL;

@@ -1,24 +1,17 @@
 /* GPT-2 (Radford et al. 2019) with Hugging Face's names: wte, wpe, h.0.ln_1, ..., ln_f; the output layer is
  * wte transposed. */
-#include "models/gpt2.h"
+#include "models/kv_cache.h"
 
 #include <math.h>
 
-/* Attention of n new tokens over everything in the cache: x [1,n,C] -> [1,n,C]. Positions not yet written are masked as
- * the future is. */
-static xt_tensor cached_attention(xt_module *m, xt_tensor x, const model_options *o, xt_tensor *keys,
-                                  xt_tensor *values) {
-    int64_t n = xt_dim(x, 1), d = o->width / o->heads;
-    xt_tensor at = xt_add(xt_arange(n, XT_I64), o->cache->position), part[3];
-    xt_tensor qkv = xt_linear(m, "c_attn", x, 3 * o->width);
+/* Attention of new tokens over everything in the cache: x [B,T,C] -> [B,T,C]. */
+static xt_tensor cached_attention(xt_module *m, xt_tensor x, const model_options *o, int64_t layer) {
+    int64_t b = xt_dim(x, 0), t = xt_dim(x, 1), d = o->width / o->heads;
+    xt_tensor qkv = xt_linear(m, "c_attn", x, 3 * o->width), part[3];
     for (int i = 0; i < 3; i++)
-        part[i] = xt_transpose(xt_reshape(xt_slice(qkv, 2, i * o->width, (i + 1) * o->width), 1, n, o->heads, d), 1, 2);
-    *keys = xt_index_copy(*keys, 2, at, part[1]);
-    *values = xt_index_copy(*values, 2, at, part[2]);
-    xt_tensor scores = xt_mul_scalar(xt_matmul(part[0], xt_transpose(*keys, 2, 3)), 1 / sqrt((double)d));
-    xt_tensor seen = xt_le(xt_unsqueeze(xt_arange(o->context, XT_I64), 0), xt_unsqueeze(at, 1)); /* [n,context] */
-    xt_tensor p = xt_softmax(xt_where(seen, scores, xt_full(-1e30, XT_F32)), -1);
-    return xt_linear(m, "c_proj", xt_reshape(xt_transpose(xt_matmul(p, *values), 1, 2), 1, n, o->width), o->width);
+        part[i] = xt_transpose(xt_reshape(xt_slice(qkv, 2, i * o->width, (i + 1) * o->width), b, t, o->heads, d), 1, 2);
+    xt_tensor y = kv_cache_attention(o->cache, layer, part[0], part[1], part[2], 0);
+    return xt_linear(m, "c_proj", xt_reshape(xt_transpose(y, 1, 2), b, t, o->width), o->width);
 }
 
 static xt_tensor mlp(xt_module *m, xt_tensor x, const model_options *o) {
@@ -51,18 +44,19 @@ static void begin_values(xt_module *m, int64_t layers) {
 static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
     const model_options *o = user;
     if (xt_module_tensors(m) == 0) begin_values(m, o->layers);
-    xt_tensor x = xt_embedding(m, "wte", tokens, o->vocab, o->width), at = xt_arange(xt_dim(tokens, 1), XT_I64);
-    if (o->cache) at = xt_add(at, o->cache->position);
+    xt_tensor x = xt_embedding(m, "wte", tokens, o->vocab, o->width);
+    xt_tensor at = o->cache ? o->cache->at : xt_arange(xt_dim(tokens, 1), XT_I64);
     x = drop(m, xt_add(x, xt_embedding(m, "wpe", at, o->context, o->width)), o);
+    if (o->cache) x = xt_cast(x, XT_F32); /* sums are f32, whatever the weights are */
     for (int64_t i = 0; i < o->layers; i++) {
         xt_module *h = xt_sub(m, "h", (int)i);
         if (o->cache) {
-            x = xt_add(x, cached_attention(xt_sub(h, "attn", -1), xt_layer_norm(h, "ln_1", x), o, &o->cache->keys[i],
-                                           &o->cache->values[i]));
+            x = xt_add(x, cached_attention(xt_sub(h, "attn", -1), xt_layer_norm(h, "ln_1", x), o, i));
             x = xt_add(x, mlp(h, x, o));
         } else
             x = o->checkpoint ? xt_checkpoint_block(block, h, x, user) : block(h, x, user);
     }
+    if (o->cache) x = kv_cache_last(o->cache, x);
     x = xt_layer_norm(m, "ln_f", x);
     return xt_matmul(x, xt_transpose(xt_module_find(m, "wte.weight"), 0, 1));
 }

@@ -8,7 +8,7 @@
 #ifndef XTRAIN_MODELS_LLAMA_H
 #define XTRAIN_MODELS_LLAMA_H
 
-#include "models/gpt2.h"
+#include "models/kv_cache.h"
 
 typedef struct llama_config {
     int64_t vocab, width, hidden, layers, heads, kv_heads, head_dim, context;
@@ -22,13 +22,17 @@ typedef struct llama_config {
     bool q_bias, o_bias, mlp_bias; /* q_bias: of q, k and v */
     bool qk_norm; /* Qwen 3: of each head's queries and keys */
     int64_t stop; /* the token that ends a text; -1 = none is said */
+    xt_dtype dtype; /* of the weights in its files, as far as they say; XT_F32 otherwise */
+    bool wide; /* sums are f32, whatever the weights are; passes with a cache always are */
+    bool checkpoint; /* activations of blocks are computed again in the backward pass */
     const model_options *generating; /* whose cache, while there is one, a pass reads and writes; NULL = never */
 } llama_config;
 
 /* An entry that is missing where it must be there, or asks for what is not known (another activation, another scaling),
  * is an error with the file and the entry. */
 xt_status llama_read_config(const char *path, llama_config *out);
-/* tokens [B,T] -> logits [B,T,vocab]; user: a llama_config */
+/* tokens [B,T] -> logits [B,T,vocab]; user: a llama_config. Of several texts in one row, [B,2,T]: tokens, and the place
+ * of each in its own text; a place of 0 begins another text, and no token sees one of another text. */
 xt_tensor llama(xt_module *m, xt_tensor tokens, void *user);
 /* What generate.h takes for such a network, which c is made the user of: a cache of `context` positions, at most those
  * that the model has. Both live as long as the generator. */

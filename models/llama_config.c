@@ -1,66 +1,14 @@
 /* config.json of Llama's family. */
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-#include <xtrain/program.h>
-
+#include "models/hf_config.h"
 #include "models/llama.h"
 
-/* What is there is read or is an error; `failed` is the first, and the values behind it do not matter. */
-typedef struct reader {
-    const cJSON *json;
-    xt_status failed;
-} reader;
+static const hf_range counts_go = {0, HF_MOST, true}, factors_go = {1e-6, 1e12, false};
 
-/* What stands under a name; NULL: nothing, or null. */
-static const cJSON *found(const reader *r, const char *name) {
-    const cJSON *e = cJSON_GetObjectItemCaseSensitive(r->json, name);
-    return cJSON_IsNull(e) ? NULL : e;
-}
-
-static void refuse(reader *r, const char *name, const cJSON *e, const char *expected) {
-    char *value = cJSON_PrintUnformatted(e);
-    if (!r->failed)
-        r->failed = xt_status_new(XT_DATA_LOSS, "\"%s\" is %.80s; %s is expected", name, value ? value : "?", expected);
-    cJSON_free(value);
-}
-
-typedef struct range {
-    double least, most;
-    bool whole;
-} range;
-enum { MOST = 1 << 24 };
-static const range sizes_go = {1, MOST, true}, counts_go = {0, MOST, true}, factors_go = {1e-6, 1e12, false};
-
-static double number(reader *r, const char *name, range in, double otherwise) {
-    const cJSON *e = found(r, name);
-    char expected[96];
-    if (!e) return otherwise;
-    double v = cJSON_IsNumber(e) ? e->valuedouble : NAN;
-    if (v >= in.least && v <= in.most && (!in.whole || v == floor(v))) return v;
-    snprintf(expected, sizeof expected, "a %snumber from %.9g to %.9g", in.whole ? "whole " : "", in.least, in.most);
-    refuse(r, name, e, expected);
-    return in.least;
-}
-
-static bool flag(reader *r, const char *name, bool otherwise) {
-    const cJSON *e = found(r, name);
-    if (!e || cJSON_IsBool(e)) return e ? cJSON_IsTrue(e) : otherwise;
-    refuse(r, name, e, "true or false");
-    return otherwise;
-}
-
-static const char *text(reader *r, const char *name, const char *otherwise) {
-    const cJSON *e = found(r, name);
-    if (!e || cJSON_IsString(e)) return e ? e->valuestring : otherwise;
-    refuse(r, name, e, "a text");
-    return otherwise;
-}
-
-static void sizes(reader *r, llama_config *c) {
+static void sizes(hf_config *r, llama_config *c) {
     static const struct {
         const char *name;
         size_t at;
@@ -72,15 +20,12 @@ static void sizes(reader *r, llama_config *c) {
                 {"num_attention_heads", offsetof(llama_config, heads), 0},
                 {"max_position_embeddings", offsetof(llama_config, context), 2048}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        double v = number(r, rows[i].name, sizes_go, rows[i].otherwise);
-        if (!v && !r->failed)
-            r->failed = xt_status_new(XT_DATA_LOSS, "\"%s\" is missing; a whole number from 1 to %d is expected",
-                                      rows[i].name, MOST);
+        double v = hf_size(r, rows[i].name, rows[i].otherwise);
         *(int64_t *)((char *)c + rows[i].at) = (int64_t)v;
     }
     if (r->failed) return;
-    c->kv_heads = (int64_t)number(r, "num_key_value_heads", sizes_go, (double)c->heads);
-    c->head_dim = (int64_t)number(r, "head_dim", sizes_go, (double)(c->width / c->heads));
+    c->kv_heads = (int64_t)hf_number(r, "num_key_value_heads", hf_sizes, (double)c->heads);
+    c->head_dim = (int64_t)hf_number(r, "head_dim", hf_sizes, (double)(c->width / c->heads));
     if (!r->failed && (c->heads % c->kv_heads || c->head_dim % 2 || c->head_dim < 1))
         r->failed =
             xt_status_new(XT_DATA_LOSS,
@@ -90,29 +35,29 @@ static void sizes(reader *r, llama_config *c) {
 }
 
 /* An object of the file's, or an empty one. */
-static reader inner(reader *r, const char *name) {
-    const cJSON *e = found(r, name);
-    if (e && !cJSON_IsObject(e)) refuse(r, name, e, "an object");
-    return (reader){cJSON_IsObject(e) ? e : NULL, NULL};
+static hf_config inner(hf_config *r, const char *name) {
+    const cJSON *e = hf_found(r, name);
+    if (e && !cJSON_IsObject(e)) hf_refuse(r, name, e, "an object");
+    return (hf_config){cJSON_IsObject(e) ? e : NULL, NULL};
 }
 
 /* Newer files have all in "rope_parameters", older ones "rope_theta" beside "rope_scaling". */
-static void positions(reader *r, llama_config *c) {
-    static const range thetas_go = {1.0000001, 1e12, false}, grows = {1, 1e6, false};
-    reader rope = inner(r, "rope_parameters");
+static void positions(hf_config *r, llama_config *c) {
+    static const hf_range thetas_go = {1.0000001, 1e12, false}, grows = {1, 1e6, false};
+    hf_config rope = inner(r, "rope_parameters");
     if (!rope.json) rope = inner(r, "rope_scaling");
-    const char *type = text(&rope, "rope_type", text(&rope, "type", "default"));
-    c->theta = number(&rope, "rope_theta", thetas_go, number(r, "rope_theta", thetas_go, 10000));
+    const char *type = hf_text(&rope, "rope_type", hf_text(&rope, "type", "default"));
+    c->theta = hf_number(&rope, "rope_theta", thetas_go, hf_number(r, "rope_theta", thetas_go, 10000));
     c->rope_factor = 1;
     bool llama3 = strcmp(type, "llama3") == 0, scales = llama3 || strcmp(type, "linear") == 0;
     if (!scales && strcmp(type, "default") != 0 && !rope.failed)
         rope.failed = xt_status_new(XT_UNIMPLEMENTED,
                                     "the positions \"%.40s\" are not known; default, linear and llama3 are", type);
-    if (scales) c->rope_factor = number(&rope, "factor", grows, 0);
+    if (scales) c->rope_factor = hf_number(&rope, "factor", grows, 0);
     if (llama3) {
-        c->low = number(&rope, "low_freq_factor", factors_go, 1);
-        c->high = number(&rope, "high_freq_factor", factors_go, 4);
-        c->original = number(&rope, "original_max_position_embeddings", sizes_go, 0);
+        c->low = hf_number(&rope, "low_freq_factor", factors_go, 1);
+        c->high = hf_number(&rope, "high_freq_factor", factors_go, 4);
+        c->original = hf_number(&rope, "original_max_position_embeddings", hf_sizes, 0);
     }
     if (!rope.failed && (!c->rope_factor || (llama3 && !(c->high > c->low && c->original > 0))))
         rope.failed = xt_status_new(XT_DATA_LOSS,
@@ -126,19 +71,19 @@ static void positions(reader *r, llama_config *c) {
 }
 
 /* By layer, where files say it so; the first that slides, `layers` where none does, -1 where the file does not say. */
-static int64_t first_window(reader *r, const llama_config *c) {
-    const cJSON *types = found(r, "layer_types"), *e;
+static int64_t first_window(hf_config *r, const llama_config *c) {
+    const cJSON *types = hf_found(r, "layer_types"), *e;
     int64_t first = c->layers, i = 0;
     if (!types) return -1;
     if (!cJSON_IsArray(types) || cJSON_GetArraySize(types) != c->layers) {
-        refuse(r, "layer_types", types, "a list with one text a layer");
+        hf_refuse(r, "layer_types", types, "a list with one text a layer");
         return -1;
     }
     cJSON_ArrayForEach(e, types) {
         const char *kind = cJSON_IsString(e) ? e->valuestring : "";
         bool slides = strcmp(kind, "sliding_attention") == 0;
         if (!slides && strcmp(kind, "full_attention") != 0)
-            refuse(r, "layer_types", e, "full_attention or sliding_attention for each layer");
+            hf_refuse(r, "layer_types", e, "full_attention or sliding_attention for each layer");
         if (slides && first == c->layers) first = i;
         if (!slides && first < c->layers && !r->failed)
             r->failed = xt_status_new(XT_UNIMPLEMENTED, "\"layer_types\": layer %lld has no window behind one that has",
@@ -149,47 +94,48 @@ static int64_t first_window(reader *r, const llama_config *c) {
 }
 
 /* Windowed layers must be the last ones. */
-static void windows(reader *r, llama_config *c, bool always) {
+static void windows(hf_config *r, llama_config *c, bool always) {
     int64_t first = first_window(r, c);
-    c->window = (int64_t)number(r, "sliding_window", counts_go, 0);
-    if (!flag(r, "use_sliding_window", false) && !always) c->window = 0;
-    c->window_from = (int64_t)number(r, "max_window_layers", counts_go, 0);
+    c->window = (int64_t)hf_number(r, "sliding_window", counts_go, 0);
+    if (!hf_flag(r, "use_sliding_window", false) && !always) c->window = 0;
+    c->window_from = (int64_t)hf_number(r, "max_window_layers", counts_go, 0);
     if (always) c->window_from = 0;
     if (c->window && first >= 0) c->window_from = first;
 }
 
 /* One number, or the first of a list. */
-static int64_t stop_token(reader *r) {
-    const cJSON *e = found(r, "eos_token_id"), *one = cJSON_IsArray(e) ? e->child : e;
+static int64_t stop_token(hf_config *r) {
+    const cJSON *e = hf_found(r, "eos_token_id"), *one = cJSON_IsArray(e) ? e->child : e;
     for (const cJSON *k = one; k; k = cJSON_IsArray(e) ? k->next : NULL)
         if (!cJSON_IsNumber(k) || k->valuedouble != floor(k->valuedouble) || k->valuedouble < 0 ||
-            k->valuedouble >= MOST)
-            refuse(r, "eos_token_id", e, "a token's number, or a list of them,");
+            k->valuedouble >= HF_MOST)
+            hf_refuse(r, "eos_token_id", e, "a token's number, or a list of them,");
     return one && cJSON_IsNumber(one) && !r->failed ? (int64_t)one->valuedouble : -1;
 }
 
 /* What changes the numbers and is not computed here. */
-static void unknown(reader *r) {
-    double part = number(r, "partial_rotary_factor", (range){0, 1, false}, 1);
+static void unknown(hf_config *r) {
+    double part = hf_number(r, "partial_rotary_factor", (hf_range){0, 1, false}, 1);
     if (r->failed) return;
-    if (found(r, "quantization_config"))
+    if (hf_found(r, "quantization_config"))
         r->failed = xt_status_new(XT_UNIMPLEMENTED, "\"quantization_config\": quantised weights are not read; take the "
                                                     "model's f32, bf16 or f16 weights");
     else if (part != 1)
         r->failed = xt_status_new(XT_UNIMPLEMENTED, "\"partial_rotary_factor\" is %g; 1 is known", part);
 }
 
-static void family(reader *r, llama_config *c) {
-    const char *type = text(r, "model_type", "(none)"), *act = text(r, "hidden_act", "silu");
+static void family(hf_config *r, llama_config *c) {
+    const char *type = hf_text(r, "model_type", "(none)"), *act = hf_text(r, "hidden_act", "silu");
     bool llama2 = strcmp(type, "llama") == 0, mistral = strcmp(type, "mistral") == 0,
          qwen2 = strcmp(type, "qwen2") == 0, qwen3 = strcmp(type, "qwen3") == 0;
-    c->eps = number(r, "rms_norm_eps", (range){1e-30, 1, false}, 1e-6);
+    c->eps = hf_number(r, "rms_norm_eps", (hf_range){1e-30, 1, false}, 1e-6);
     c->stop = stop_token(r);
-    c->tied = flag(r, "tie_word_embeddings", false);
-    bool bias = flag(r, "attention_bias", false);
+    c->dtype = hf_dtype(r);
+    c->tied = hf_flag(r, "tie_word_embeddings", false);
+    bool bias = hf_flag(r, "attention_bias", false);
     c->q_bias = qwen2 || (!mistral && bias);
     c->o_bias = c->q_bias && !qwen2;
-    c->mlp_bias = flag(r, "mlp_bias", false) && llama2;
+    c->mlp_bias = hf_flag(r, "mlp_bias", false) && llama2;
     c->qk_norm = qwen3;
     if (!llama2) windows(r, c, mistral);
     unknown(r);
@@ -202,19 +148,11 @@ static void family(reader *r, llama_config *c) {
 }
 
 xt_status llama_read_config(const char *path, llama_config *out) {
-    char *file;
-    size_t n;
+    hf_config r;
     *out = (llama_config){0};
-    XT_TRY(xt_read_file(path, &file, &n));
-    cJSON *json = cJSON_ParseWithLength(file, n);
-    xt_text_free(file);
-    reader r = {json, cJSON_IsObject(json) ? NULL : xt_status_new(XT_DATA_LOSS, "it is no JSON object")};
+    XT_TRY(hf_open(path, &r));
     if (!r.failed) sizes(&r, out);
     if (!r.failed) family(&r, out);
     if (!r.failed) positions(&r, out);
-    cJSON_Delete(json);
-    if (!r.failed) return NULL;
-    xt_status told = xt_status_new(xt_status_code(r.failed), "%s: %s", path, xt_status_message(r.failed));
-    xt_status_free(r.failed);
-    return told;
+    return hf_close(&r, path);
 }

@@ -16,7 +16,7 @@ typedef struct model_options {
     bool checkpoint; /* activations of blocks are computed again in the backward pass */
     /* resnet18: a 3x3 convolution and no pooling in front, for small pictures */
     bool small_stem;
-    struct gpt2_cache *cache; /* text: set by generate.c while it records a step of generation */
+    struct kv_cache *cache; /* text: set by generate.c while it records a step of generation */
 } model_options;
 
 typedef struct model {

@@ -38,6 +38,14 @@ xt_status text_open(const char *path, const tokenizer *t, text_corpus **out) {
     return s;
 }
 
+xt_status text_of_tokens(int32_t *tokens, size_t n, size_t bytes, int64_t vocab, text_corpus **out) {
+    text_corpus *c = calloc(1, sizeof *c);
+    if (!c) return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a text");
+    *c = (text_corpus){.tokens = tokens, .n = n, .bytes = bytes, .vocab = vocab, .refs = 1};
+    *out = c;
+    return NULL;
+}
+
 void text_release(text_corpus *c) {
     if (!c || --c->refs) return;
     free(c->tokens);

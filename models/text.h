@@ -16,6 +16,8 @@ typedef struct text_corpus {
 } text_corpus;
 /* Reads and encodes the whole file; of a file of tokens (*.bin) nothing yet. Counted: a dataset retains it. */
 xt_status text_open(const char *path, const tokenizer *t, text_corpus **out);
+/* Of tokens that are there; takes them over (free) where it gives no error. */
+xt_status text_of_tokens(int32_t *tokens, size_t n, size_t bytes, int64_t vocab, text_corpus **out);
 void text_release(text_corpus *c);
 /* Samples of seq tokens (i64) and the same one token on, from tokens [first, end). Training: windows lie side by side
  * and all begin at another place of their stretch each time, drawn for the sample, so that an epoch sees the text about

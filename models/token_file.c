@@ -14,7 +14,7 @@
 struct token_file {
     int fd;
     char *path;
-    size_t n, width;
+    size_t n, width, said; /* said: tokens, by what stands beside it; SIZE_MAX: nothing does */
     int64_t vocab;
 };
 
@@ -42,9 +42,11 @@ xt_status token_file_write(const char *path, const int32_t *tokens, size_t n, in
     if (!data) return out_of_memory(path);
     for (size_t i = 0; i < n; i++)
         for (size_t b = 0; b < width; b++) data[i * width + b] = (unsigned char)((uint32_t)tokens[i] >> 8 * b);
-    xt_status s = xt_write_file(path, data, n * width);
+    /* First what says how to read it: tokens of four bytes without it would be read as twice as many of two. */
+    xt_status s = write_beside(path, width, n, vocab);
+    if (!s) s = xt_write_file(path, data, n * width);
     free(data);
-    return s ? s : write_beside(path, width, n, vocab);
+    return s;
 }
 
 /* --- reading --- */
@@ -52,6 +54,7 @@ static xt_status read_beside(token_file *f) {
     char name[4200], *text;
     size_t n;
     f->width = 2;
+    f->said = SIZE_MAX;
     snprintf(name, sizeof name, "%s.json", f->path);
     if (access(name, F_OK) != 0) return NULL;
     XT_TRY(xt_read_file(name, &text, &n));
@@ -59,10 +62,13 @@ static xt_status read_beside(token_file *f) {
     xt_text_free(text);
     const char *dtype = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "dtype"));
     const cJSON *vocab = cJSON_GetObjectItemCaseSensitive(json, "vocab");
+    const cJSON *tokens = cJSON_GetObjectItemCaseSensitive(json, "tokens");
     bool known = dtype && (strcmp(dtype, "u16") == 0 || strcmp(dtype, "u32") == 0);
     if (known && dtype[1] == '3') f->width = 4;
     if (cJSON_IsNumber(vocab) && vocab->valuedouble >= 1 && vocab->valuedouble < 1e9)
         f->vocab = (int64_t)vocab->valuedouble;
+    if (cJSON_IsNumber(tokens) && tokens->valuedouble >= 0 && tokens->valuedouble < 1e15)
+        f->said = (size_t)tokens->valuedouble;
     cJSON_Delete(json);
     return known ? NULL
                  : xt_status_new(XT_DATA_LOSS,
@@ -78,6 +84,11 @@ static xt_status open_file(token_file *f) {
         return xt_status_new(XT_DATA_LOSS, "%s has %lld bytes, which are no whole number of tokens of %zu bytes each",
                              f->path, (long long)st.st_size, f->width);
     f->n = (size_t)st.st_size / f->width;
+    if (f->said != SIZE_MAX && f->said != f->n)
+        return xt_status_new(XT_DATA_LOSS,
+                             "%s holds %zu tokens of %zu bytes, %s.json says %zu: they are not of one another (was it "
+                             "being written when something ended?); `xtrain tokenize` writes both",
+                             f->path, f->n, f->width, f->path, f->said);
     return NULL;
 }
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Writes a C program that calls every public function with each of its pointers wrong in turn: NULL, and a handle that
-was freed, that is of another kind, that was never made; and with all of them NULL and counts above 0. Each call is in a
+was freed, that is of another kind, that was never made; with all of them NULL and counts above 0; and with lists of
+more numbers than a list has room for, or of fewer than none. Each call is in a
 process of its own. A function that cannot be called so is a failure, until it stands in CANNOT with its reason. Nobody
-looks at the statuses that come back: the step's end must tell of each.
+looks at the statuses that come back: the step's end must tell of each. Each function that gives a status is called
+with nothing wrong, too (it fails by itself then, most often), and whatever fails must name the line of the call.
 
 usage: tools/entries.py table ... | tests/every_function.py >program.c
 """
@@ -69,8 +71,20 @@ static xt_plan *plan(void) {
     xt_plan_make(recording(), (xt_plan_opts){0}, &p);
     return p;
 }
-static int calls, bad, unseen;
+static int calls, bad, unseen, looks;
 static void quiet(xt_status s, void *u) { (void)u; unseen += strstr(xt_status_message(s), "the status that") != NULL; }
+/* The error counts when it says so. */
+static void only_error(const char *text) {
+    if (xt_error() && !strstr(xt_status_message(xt_error()), text)) xt_clear_error();
+}
+/* Not looked at, or with the line of the call; that it is the caller's, and none of the library's, the file says. */
+static int status(xt_status s) {
+    if (!s || !looks) return s ? 2 : 0;
+    int has = strstr(xt_status_message(s), "every.c:") == xt_status_message(s);
+    if (!has) printf("%s\n", xt_status_message(s)), fflush(stdout);
+    xt_status_free(s);
+    return has ? 1 : -2;
+}
 /* must_fail: with an error that is pending, or that the call has returned */
 static void in_child(const char *what, int (*fn)(void), int must_fail) {
     int st = 0;
@@ -80,6 +94,7 @@ static void in_child(const char *what, int (*fn)(void), int must_fail) {
         alarm(20);
         xt_on_error(quiet, NULL);
         int failed = fn();
+        if (failed == -2) _exit(6);
         if (failed < 0) _exit(3);
         if (failed == 2) xt_mark_step();
         if (failed == 2 && !unseen) _exit(5);
@@ -87,10 +102,11 @@ static void in_child(const char *what, int (*fn)(void), int must_fail) {
     }
     waitpid(p, &st, 0);
     calls++;
-    if (WIFEXITED(st) && (WEXITSTATUS(st) < 3 || WEXITSTATUS(st) > 5)) return;
+    if (WIFEXITED(st) && (WEXITSTATUS(st) < 3 || WEXITSTATUS(st) > 6)) return;
     bad++;
     printf("%s: %s\n", what, WIFSIGNALED(st) ? WTERMSIG(st) == SIGALRM ? "hangs" : strsignal(WTERMSIG(st))
            : WEXITSTATUS(st) == 3 ? "the test could not make its handles"
+           : WEXITSTATUS(st) == 6 ? "its status has no line of the call"
            : WEXITSTATUS(st) == 5 ? "nobody is told of its status" : "no error");
 }
 """
@@ -149,13 +165,25 @@ def main():
                 cases.append((f"{p['name']} freed", {p["name"]: f"freed_{p['kind']}()"}, True))
                 cases.append((f"{p['name']} of another kind", {p["name"]: f"(void *)make_{other}()"}, True))
                 cases.append((f"{p['name']} never made", {p["name"]: "(void *)(room + 8)"}, True))
+        gives = f["returns"] == "xt_status"
+        if gives:
+            cases.append(("nothing wrong", {}, False))
+        lists = [p for p in f["parameters"] if re.match(r"xt_list \w+$", p["text"])]
+        for p, n in [(p, n) for p in lists for n in (-1, 17)]: # with tensors, or those would be the error
+            tensors = [q["name"] for q in f["parameters"] if re.match(r"xt_tensor \w+$", q["text"])]
+            given = dict.fromkeys(tensors, "xt_ones(XT_F32, 2, 3)")
+            cases.append((f"{p['name']} of {n} numbers", {**given, p["name"]: f"(xt_list){{.n = {n}}}"}, True))
         for what, wrong, must in cases:
             lines = [declared(p, value_of(p, wrong.get(p["name"]))) for p in f["parameters"]]
             call = f"({f['name']})({', '.join(p['name'] for p in f['parameters'])})"
-            ends = f"return {call} ? 2 : 0;" if f["returns"] == "xt_status" else f"(void){call}; return 0;"
+            ends = f"return status({call});" if gives else f"(void){call}; return 0;"
+            if what.endswith(" numbers"):
+                ends = f"(void){call}; only_error(\"is a list of\"); return 0;"
             fn = f"case_{len(calls)}"
             out.append(f"static int {fn}(void) {{ {' '.join(lines)} {ends} }}")
             calls.append(f'    in_child("{f["name"]}, {what}", {fn}, {int(bool(must))});')
+            if gives and not what.endswith(" numbers"):
+                calls.append(f'    looks = 1, in_child("{f["name"]}, {what}", {fn}, 0), looks = 0;')
     out.append("int main(void) {\n    setvbuf(stdout, NULL, _IOLBF, 0);\n" + "\n".join(calls))
     out.append('    printf("%d calls, %d bad\\n", calls, bad);\n    return bad != 0;\n}')
     print("\n".join(out))

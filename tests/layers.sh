@@ -15,7 +15,7 @@ declare -A may=(
     [coll]="base coll"
     [cpu]="base ir pass coll cpu format"
     [pjrt]="base ir cpu format coll pjrt device/pjrt_abi.h device/pjrt_slots.def" [device]="base device format"
-    [lazy]="base crash ir grad pass format device coll lazy" [ops]="base ir lazy/lazy.h ops"
+    [lazy]="base crash ir grad pass format device coll lazy" [ops]="base ir lazy/lazy.h lazy/places.h ops"
     [distributions]="base ir lazy ops distributions"
     [nn]="base ir format lazy ops nn" [optim]="base ir format lazy ops nn optim"
     [data]="base ir format device lazy ops data"

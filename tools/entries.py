@@ -25,6 +25,7 @@ class Parameter:
         self.list = bool(kind and kind.group(2))
         self.options = re.match(r"xt_\w+_opts \w+$", self.text) is not None
         self.integer = re.match(r"(int|int64_t|size_t) \w+$", self.text) is not None
+        self.words = [] # (enum, field) of options that are one of some words
 
 
 class Function:
@@ -104,6 +105,41 @@ def read_options(folder):
     return out
 
 
+class Enum:
+    def __init__(self, name, words):
+        self.name, self.words = name, words
+
+
+def read_words(folder):
+    """{enum: its constants, the number of each its place}; each begins with 0 and leaves none out."""
+    out = {}
+    for header in sorted(pathlib.Path(folder).glob("*.h")):
+        text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
+        for name, body in re.findall(r"typedef enum (xt_\w+) \{(.*?)\} xt_\w+;", text, flags=re.S):
+            constants, value = {}, -1
+            for constant, given in re.findall(r"(\w+)\s*(?:=\s*(-?\w+))?", body):
+                value = int(given, 0) if given else value + 1
+                constants.setdefault(value, constant)
+            known = [constants[v] for v in sorted(constants) if not re.search(r"_(COUNT|KINDS)$", constants[v])]
+            if sorted(constants)[:len(known)] != list(range(len(known))):
+                sys.exit(f"{header.name}: the constants of {name} are not 0, 1, 2, ...: options cannot be checked")
+            out[name] = Enum(name, known)
+    return out
+
+
+def read_worded(folder, words):
+    """{struct of options: [(enum, field)]}"""
+    out = {}
+    for header in sorted(pathlib.Path(folder).glob("*.h")):
+        text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
+        structs = r"typedef struct (?:XT_OPTIONS_ )?(xt_\w+_opts) \{(.*?)\} xt_\w+_opts;"
+        for name, body in re.findall(structs, text, flags=re.S):
+            body = re.sub(r"XT_(IS|SIZE)\([^)]*\)", "", body)
+            fields = re.findall(r"^\s*(xt_\w+)\s+(\w+(?:\s*,\s*\w+)*)\s*;", body, flags=re.M)
+            out[name] = [(words[t], f.strip()) for t, names in fields if t in words for f in names.split(",")]
+    return out
+
+
 def numbers(function, options):
     """The fractions, and the labels that are left out, that a function takes."""
     out = [p.name for p in function.parameters if re.match(r"(double|float) \w+$", p.text)]
@@ -117,6 +153,7 @@ def numbers(function, options):
 class Exceptions:
     def __init__(self, path):
         self.null, self.gives, self.ends, self.plain, self.steps, self.always = [], {}, set(), {}, set(), set()
+        self.calls, self.takes = set(), set()
         for line in pathlib.Path(path).read_text().splitlines():
             words = line.split("#")[0].split() if not line.startswith("plain") else line.split()
             if not words:
@@ -129,6 +166,10 @@ class Exceptions:
                 self.ends.update(words[1:])
             elif words[0] == "steps":
                 self.steps.update(words[1:])
+            elif words[0] == "calls":
+                self.calls.update(words[1:])
+            elif words[0] == "takes":
+                self.takes.update(words[1:])
             elif words[0] == "always":
                 self.always.update(words[1:])
             elif words[0] == "plain":
@@ -146,16 +187,30 @@ class Exceptions:
             fitting = [n for n in names if fnmatch.fnmatchcase(n, f)]
             if not any(p in names[n] for n in fitting) and f != "*":
                 sys.exit(f"exceptions: null {f} {p}: there is no such function or parameter")
-        for f in [*self.gives, *self.ends, *self.steps, *self.always, *self.plain]:
+        for f in [*self.gives, *self.ends, *self.steps, *self.always, *self.plain, *self.calls, *self.takes]:
             if not any(fnmatch.fnmatchcase(n, f) for n in names):
                 sys.exit(f"exceptions: {f}: there is no such function")
 
 
+def word_checks(function):
+    """(condition, status, option) for each option that is one of some words."""
+    out = []
+    for p in function.parameters:
+        for enum, field in p.words:
+            known = enum.words if len(enum.words) < 12 else [f"{enum.words[0]} to {enum.words[-1]}"]
+            out.append((f"(unsigned){p.name}.{field} > {enum.words[-1]}",
+                        f'api_bad_word(call, "{field}", (int){p.name}.{field}, "{", ".join(known)}")',
+                        f"{p.name}.{field}"))
+    return out
+
+
 def checks(function, exceptions, kinds):
-    """(condition, status) for each check, in the order of the parameters."""
+    """(condition, status) for each check, in the order of the parameters, options first."""
     out = []
     if function.name in exceptions.ends:
         out.append(("(refused = api_inside(call)) != NULL", "refused"))
+    if function.name not in exceptions.takes:
+        out += [(condition, status) for condition, status, _ in word_checks(function)]
     for at, p in enumerate(function.parameters):
         null, count = exceptions.may_be_null(function.name, p.name), function.count_of(at)
         if p.kind in kinds and p.list and null:
@@ -172,11 +227,21 @@ def checks(function, exceptions, kinds):
                         f'api_null_list(call, "{p.name}", (int64_t){count.name})'))
         elif p.pointer and not null:
             out.append((f"!{p.name}", f'api_null(call, "{p.name}")'))
+        elif re.match(r"xt_list \w+$", p.text):
+            out.append((f"(size_t){p.name}.n > sizeof {p.name}.v / sizeof *{p.name}.v",
+                        f'api_bad_length(call, "{p.name}", {p.name}.n)'))
     return out
 
 
 def frees(function, kinds):
     return function.name.endswith("_free") and len(function.parameters) == 1 and function.parameters[0].kind in kinds
+
+
+def uses(function, exceptions, kinds):
+    """The handles that functions of the user's may not free while this one calls them."""
+    called = function.name in exceptions.calls or any(
+        p.function or re.search(r"\bxt_(fn|task)\b", p.text) for p in function.parameters)
+    return [p.name for p in function.parameters if p.kind in kinds and not p.list] if called else []
 
 
 def has_entry(function, exceptions, kinds):
@@ -222,20 +287,31 @@ def entry(function, exceptions, kinds):
         p = function.parameters[0]
         lines += [call, f"    if (!api_may_free(call, HANDLE_{p.kind}, {p.name})) return;",
                   "    const void *before = handle_frees_from(call->returns_to);",
-                  f"    ({function.name})({p.name});", "    handle_frees_from(before);", "}"]
+                  f"    int mark = lazy_uses(\"{function.shown}\");", f"    lazy_use({p.name});",
+                  f"    ({function.name})({p.name});", "    lazy_used(mark);", "    handle_frees_from(before);", "}"]
         return "\n".join(lines)
     found = checks(function, exceptions, kinds)
     gives = function.returns == "xt_status" # which the program is to look at
-    looks = bool(found or gives or any(p.options for p in function.parameters) or
+    makes = function.returns == "xt_tensor"
+    looks = bool(found or gives or makes or any(p.options for p in function.parameters) or
                  not begins_iterations(function, exceptions))
     if looks:
         lines.append(call)
+    if makes:
+        lines.append("    const uint64_t failed_before = api_failed_allocations();")
     if looks and not any(fnmatch.fnmatchcase(function.name, f) for f in exceptions.always):
         found.insert(0, ("lazy_refuses && (refused = api_refused(call)) != NULL", "refused"))
     if any(s == "refused" for _, s in found):
         lines.append("    xt_status refused;")
     if any("&bad" in c for c, _ in found):
         lines.append("    const void *bad;")
+    taking = word_checks(function) if function.name in exceptions.takes else []
+    if taking:
+        lines.append("    bool worded = false;")
+        for condition, status, option in taking: # 0 in its place: what is made is freed again
+            condition += " && !lazy_refuses"
+            lines.append(f"    if (__builtin_expect({condition}, false)) {{ lazy_fail({status}); {option} = 0; "
+                         "worded = true; }")
     for condition, status in found:
         out = leave(function, exceptions, status)
         if function.name in exceptions.steps and status != "refused":
@@ -245,9 +321,24 @@ def entry(function, exceptions, kinds):
         lines.append("    if (__builtin_expect(atomic_load_explicit(&lazy_calls_watched, memory_order_relaxed), false))"
                      f"\n        lazy_call_begins(\"{function.shown}\", src);")
     result = f"({function.name})({names})"
+    used = uses(function, exceptions, kinds)
+    if used:
+        lines.append(f"    int mark = lazy_uses(\"{function.shown}\");")
+        lines += [f"    lazy_use({name});" for name in used]
+        void = function.returns == "void"
+        lines.append(f"    {'' if void else function.returns + ' given = '}{result};\n    lazy_used(mark);")
+        result = "" if void else "given"
+    if taking:
+        kind = re.match(r"xt_(\w+) \*$", function.returns).group(1)
+        lines += [f"    {function.returns}given = {result};",
+                  f"    if (__builtin_expect(worded, false)) {{ (xt_{kind}_free)(given); return NULL; }}"]
+        result = "given"
     if gives:
         result = f"api_given(call, {result})"
-    lines.append(f"    {'' if function.returns == 'void' else 'return '}{result};")
+    if makes:
+        result = f"api_made(call, failed_before, {result})"
+    if result:
+        lines.append(f"    {'' if function.returns == 'void' else 'return '}{result};")
     return "\n".join(lines + ["}"])
 
 
@@ -255,6 +346,9 @@ def main():
     what, headers, exceptions, kinds = sys.argv[1], sys.argv[2], Exceptions(sys.argv[3]), sys.argv[4]
     kinds = re.findall(r"^HANDLE\((\w+),", pathlib.Path(kinds).read_text(), flags=re.M)
     functions = read_functions(headers)
+    worded = read_worded(headers, read_words(headers))
+    for p in (p for f in functions for p in f.parameters if p.options):
+        p.words = worded.get(p.text.split(" ")[0], [])
     exceptions.check(functions)
     entered = [f for f in functions if has_entry(f, exceptions, kinds)]
     if what == "names":
@@ -275,6 +369,7 @@ def main():
             "header": f.header, "returns": f.returns, "variadic": f.variadic, "frees": frees(f, kinds),
             "parameters": [{
                 "name": p.name, "text": p.text, "pointer": p.pointer, "function": p.function, "list": p.list,
+                "words": [[enum.name, field, len(enum.words)] for enum, field in p.words],
                 "kind": p.kind if p.kind in kinds else None, "null": exceptions.may_be_null(f.name, p.name),
             } for p in f.parameters]} for f in functions]))
 

@@ -17,8 +17,8 @@ major=$("$format" --version | sed -E 's/.*version ([0-9]+).*/\1/')
 all=$(git -c safe.directory="$PWD" ls-files 2>/dev/null) || all=
 [ -n "$all" ] || all=$(find . -path './build*' -prune -o -path './.git' -prune -o -type f -print | sed 's|^\./||')
 existing() { printf '%s\n' "$all" | grep -E "$1" | while IFS= read -r f; do [ ! -f "$f" ] || printf '%s\n' "$f"; done; }
-sources=$(existing '\.(c|h|inc)$')
-measured='\.(c|h|inc|hpp|cc|S|sh|py|def|html|in)$|(^|/)Makefile$|(^|/)meson\.build$|^\.ci/run$'
+sources=$(existing '\.(c|h|inc|hpp|cpp)$')
+measured='\.(c|h|inc|hpp|cc|cpp|S|sh|py|def|html|in)$|(^|/)Makefile$|(^|/)meson\.build$|^\.ci/run$'
 lines_of=$(existing "$measured")
 [ -n "$sources" ] || { echo "no source in $PWD: run tools/format.sh of a checkout" >&2; exit 1; }
 

@@ -6,6 +6,7 @@
 
 int main(int argc, char **argv) {
     if (argc != 4) return fprintf(stderr, "usage: by_symbol MODULE.so SYMBOL TEXT\n"), 2;
-    xt_item(xt_ones(XT_F32, 4)); /* opens the device: a fork is impossible from here on */
-    return xt_launch(NULL, NULL, .module = argv[1], .symbol = argv[2], .arg_text = argv[3]);
+    xt_item(xt_ones(XT_F32)); /* opens the device: a fork is impossible from here on */
+    int failed = xt_launch(NULL, NULL, .module = argv[1], .symbol = argv[2], .arg_text = argv[3]);
+    return xt_finish() || failed;
 }

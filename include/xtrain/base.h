@@ -67,9 +67,6 @@ extern "C" {
 /* --- Arguments that a call needs ---
  * A macro that is called without one does not compile, and one line says what is missing. */
 #ifdef __cplusplus
-constexpr int64_t xt_or_0_(int64_t number = 0) {
-    return number;
-}
 #define XT_OR_0_(number) xt_or_0_(number)
 /* A lambda that nobody calls: before C++20 sizeof takes none. */
 #define XT_CHECK_(condition, text) ((void)[] { static_assert(condition, text); })
@@ -82,7 +79,13 @@ constexpr int64_t xt_or_0_(int64_t number = 0) {
 #define XT_OR_0_(number) (((const int64_t[1]){number})[0])
 #endif
 /* `number` may be empty, and is then 0 */
+#ifdef __cplusplus
 #define XT_NEEDED_(number, text) (XT_CHECK_(sizeof(#number) > 1, text), XT_OR_0_(number))
+#else
+#define XT_NEEDED_(number, text)                                                                        \
+    (XT_CHECK_(sizeof(#number) > 1, text), XT_CHECK_(!XT_IS_DTYPE_TEXT_(#number), XT_DTYPE_AS_NUMBER_), \
+     XT_OR_0_(number))
+#endif
 
 /* --- Options have names ---
  * `text` is a call's options as they are written, behind macros: each begins with its name (.lr = 0.1), so a value
@@ -284,6 +287,82 @@ typedef enum xt_dtype {
      (dtype))
 #endif
 
+/* A dtype where a number belongs (a dim, a count, an axis, a factor: xt_linear(m, "fc", x, XT_F32)) would be its
+ * number: a mistake as well. XT_NUMBER_ gives its argument, XT_NUMBERS_ looks at the first ten of a list, and
+ * XT_NO_DTYPE_ at those of a call that takes lists in place, by their texts: none of them is the name of a dtype. */
+#ifdef __cplusplus
+}
+template <class T> constexpr T xt_number_of_(T number) {
+    return number;
+}
+int xt_number_of_(xt_dtype) = delete; /* a dtype stands where a number belongs */
+template <class T> constexpr int64_t xt_or_0_(T number) {
+    return static_cast<int64_t>(number);
+}
+constexpr int64_t xt_or_0_() {
+    return 0;
+}
+int64_t xt_or_0_(xt_dtype) = delete; /* a dtype stands where a number belongs */
+struct xt_number_ { /* a dim or an axis as the caller gives it; INT64_MIN: none */
+    int64_t n;
+    constexpr xt_number_() : n(INT64_MIN) {}
+    template <class T> constexpr xt_number_(T number) : n(static_cast<int64_t>(number)) {}
+    xt_number_(xt_dtype) = delete; /* a dtype stands where a number belongs */
+    xt_number_(float) = delete; /* a fraction stands where a dim or an axis belongs */
+    xt_number_(double) = delete; /* a fraction stands where a dim or an axis belongs */
+    constexpr operator int64_t() const { return n; }
+};
+/* Whether a dtype's name is all of an argument: XT_, letters, a digit. */
+constexpr bool xt_dtype_begins_(const char *text) {
+    if (text[0] != 'X' || text[1] != 'T' || text[2] != '_') return false;
+    for (text += 3; *text >= 'A' && *text <= 'Z'; text++) {
+    }
+    if (*text < '0' || *text > '9') return false;
+    for (; (*text >= '0' && *text <= '9') || (*text >= 'A' && *text <= 'Z'); text++) {
+    }
+    return *text == 0 || *text == ',' || *text == ' ';
+}
+constexpr bool xt_dtype_among_(const char *text) {
+    int depth = 0;
+    for (bool first = true; *text; text++) {
+        if (first && *text == ' ') continue;
+        if (first && xt_dtype_begins_(text)) return true;
+        first = depth == 0 && *text == ',';
+        if (*text == '(' || *text == '{' || *text == '[') depth++;
+        if (*text == ')' || *text == '}' || *text == ']') depth--;
+        if (*text == '"' || *text == '\'') text = xt_past_quoted_(text + 1, *text);
+        if (!*text) return false;
+    }
+    return false;
+}
+#define XT_DTYPE_AS_NUMBER_ "a dtype stands where a number belongs: a dim, a count, an axis or a factor"
+#define XT_NUMBER_(number) xt_number_of_(number)
+#define XT_NO_DTYPE_(...) XT_CHECK_(!xt_dtype_among_(XT_TEXT_(__VA_ARGS__)), XT_DTYPE_AS_NUMBER_)
+extern "C" {
+#else
+/* An unsigned number has the type of every enum for _Generic, an xt_dtype that of itself alone. */
+typedef enum xt_no_dtype_ { XT_NONE_OF_THEM_ } xt_no_dtype_;
+typedef int64_t xt_number_;
+#define XT_IS_DTYPE_(number) \
+    _Generic((number), xt_no_dtype_ : 0, default : _Generic((number), xt_dtype : 1, default : 0))
+#define XT_IS_DTYPE_TEXT_(text) (__builtin_strncmp(text, "((xt_dtype)", 11) == 0)
+#define XT_DTYPE_AS_NUMBER_                                                                               \
+    "a dtype stands where a number belongs: a dim, a count, an axis or a factor; xt_zeros(XT_F32, 2, 3) " \
+    "and xt_from_array(data, XT_F32, 2, 3) take the dtype first"
+#define XT_NUMBER_(number) (XT_CHECK_(!XT_IS_DTYPE_(number), XT_DTYPE_AS_NUMBER_), (number))
+#define XT_NUMBERS_(...) XT_TEN_NUMBERS_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define XT_TEN_NUMBERS_(a, b, c, d, e, f, g, h, i, j, ...)                                                \
+    XT_CHECK_(!(XT_IS_DTYPE_(a) | XT_IS_DTYPE_(b) | XT_IS_DTYPE_(c) | XT_IS_DTYPE_(d) | XT_IS_DTYPE_(e) | \
+                XT_IS_DTYPE_(f) | XT_IS_DTYPE_(g) | XT_IS_DTYPE_(h) | XT_IS_DTYPE_(i) | XT_IS_DTYPE_(j)), \
+              XT_DTYPE_AS_NUMBER_)
+#define XT_NO_DTYPE_(...) XT_TEN_TEXTS_(__VA_ARGS__, , , , , , , , , , , )
+#define XT_TEN_TEXTS_(a, b, c, d, e, f, g, h, i, j, ...)                                                            \
+    XT_CHECK_(!(XT_IS_DTYPE_TEXT_(#a) || XT_IS_DTYPE_TEXT_(#b) || XT_IS_DTYPE_TEXT_(#c) || XT_IS_DTYPE_TEXT_(#d) || \
+                XT_IS_DTYPE_TEXT_(#e) || XT_IS_DTYPE_TEXT_(#f) || XT_IS_DTYPE_TEXT_(#g) || XT_IS_DTYPE_TEXT_(#h) || \
+                XT_IS_DTYPE_TEXT_(#i) || XT_IS_DTYPE_TEXT_(#j)),                                                    \
+              XT_DTYPE_AS_NUMBER_)
+#endif
+
 XT_API const char *xt_dtype_name(xt_dtype t); /* "f32", "i64", "bool", ...; "none" for what is not a dtype */
 XT_API size_t xt_dtype_size(xt_dtype t); /* bytes of one element on the host; sub-byte types and bool take 1 */
 
@@ -391,3 +470,10 @@ XT_API int64_t xt_live_objects(const char *kind);
 }
 #endif
 #endif
+
+/* --- Functions of the program's ---
+ * A function that the library calls returns to it. One that is left by longjmp, or by a C++ exception that is caught
+ * further up, takes the library's call with it: what that had under way is dropped (the next call says so where a step
+ * or a function was being recorded), and what it held lives until xt_finish. On threads of the library (functions of
+ * datasets, streams, samplers and loggers, and of xt_when_ready) nobody catches an exception: the process ends by
+ * SIGABRT, with a line that names the function. xtrain.hpp makes errors of exceptions: xt::caught, xt::dataset. */

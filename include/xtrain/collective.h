@@ -52,8 +52,8 @@ typedef struct XT_OPTIONS_ xt_collective_opts {
 /* (x, .root): the root's x, everywhere */
 #define xt_broadcast(...) XT_COLL1_(xt_broadcast_at, __VA_ARGS__, )
 #define XT_COLL1_(f, a, ...) f(XT_HERE, a, XT_OPTS(xt_collective_opts, __VA_ARGS__))
-#define XT_COLL2_(f, a, b, ...) f(XT_HERE, a, b, XT_OPTS(xt_collective_opts, __VA_ARGS__))
-#define XT_COLL3_(f, a, b, c, ...) f(XT_HERE, a, b, c, XT_OPTS(xt_collective_opts, __VA_ARGS__))
+#define XT_COLL2_(f, a, n, ...) f(XT_HERE, a, XT_NUMBER_(n), XT_OPTS(xt_collective_opts, __VA_ARGS__))
+#define XT_COLL3_(f, a, m, n, ...) f(XT_HERE, a, XT_NUMBER_(m), XT_NUMBER_(n), XT_OPTS(xt_collective_opts, __VA_ARGS__))
 XT_API xt_tensor xt_all_reduce_at(const xt_src *src, xt_tensor x, xt_collective_opts o);
 XT_API xt_tensor xt_all_gather_at(const xt_src *src, xt_tensor x, int dim, xt_collective_opts o);
 XT_API xt_tensor xt_reduce_scatter_at(const xt_src *src, xt_tensor x, int dim, xt_collective_opts o);
@@ -65,19 +65,23 @@ XT_API xt_tensor xt_broadcast_at(const xt_src *src, xt_tensor x, xt_collective_o
  * dtypes as above. A group's call costs and waits for its own ranks only; a permute is a call of all. src and dst must
  * not overlap. */
 /* (data, dtype, count, options): in place */
-#define xt_host_all_reduce(...) XT_HOST3_(xt_host_all_reduce_at, __VA_ARGS__, )
+#define xt_host_all_reduce(...) XT_HOST_ALL_REDUCE_(__VA_ARGS__, )
 /* (src, bytes, dst, options): dst has bytes for each rank of a group */
 #define xt_host_all_gather(...) XT_HOST3_(xt_host_all_gather_at, __VA_ARGS__, )
 /* (src, dtype, count, dst, options): count elements stay here; src has them for each rank */
-#define xt_host_reduce_scatter(...) XT_HOST4_(xt_host_reduce_scatter_at, __VA_ARGS__, )
+#define xt_host_reduce_scatter(...) XT_HOST_REDUCE_SCATTER_(__VA_ARGS__, )
 /* (src, bytes, dst, options): bytes for each rank, in both */
 #define xt_host_all_to_all(...) XT_HOST3_(xt_host_all_to_all_at, __VA_ARGS__, )
 /* (src, bytes, dst, .pairs or .shift) */
 #define xt_host_permute(...) XT_HOST3_(xt_host_permute_at, __VA_ARGS__, )
 #define xt_host_broadcast(...) XT_HOST2_(xt_host_broadcast_at, __VA_ARGS__, ) /* (data, bytes, .root) */
 #define XT_HOST2_(f, a, b, ...) XT_COLL2_(f, a, b, __VA_ARGS__)
-#define XT_HOST3_(f, a, b, c, ...) XT_COLL3_(f, a, b, c, __VA_ARGS__)
-#define XT_HOST4_(f, a, b, c, d, ...) f(XT_HERE, a, b, c, d, XT_OPTS(xt_collective_opts, __VA_ARGS__))
+#define XT_HOST3_(f, a, n, b, ...) f(XT_HERE, a, XT_NUMBER_(n), b, XT_OPTS(xt_collective_opts, __VA_ARGS__))
+#define XT_HOST_ALL_REDUCE_(data, dtype, count, ...) \
+    xt_host_all_reduce_at(XT_HERE, data, XT_DTYPE_(dtype), XT_NUMBER_(count), XT_OPTS(xt_collective_opts, __VA_ARGS__))
+#define XT_HOST_REDUCE_SCATTER_(src, dtype, count, dst, ...)                          \
+    xt_host_reduce_scatter_at(XT_HERE, src, XT_DTYPE_(dtype), XT_NUMBER_(count), dst, \
+                              XT_OPTS(xt_collective_opts, __VA_ARGS__))
 XT_API XT_CHECK xt_status xt_host_all_reduce_at(const xt_src *src, void *data, xt_dtype t, size_t count,
                                                 xt_collective_opts o);
 XT_API XT_CHECK xt_status xt_host_all_gather_at(const xt_src *src, const void *from, size_t bytes, void *to,

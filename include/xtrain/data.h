@@ -29,6 +29,12 @@ typedef struct xt_batch {
     int64_t epoch; /* from 0 */
     xt_tensor mask; /* with .pad_last: f32 [batch], 1 for samples and 0 for padding, in every batch; none otherwise */
     xt_tensor more[XT_MORE_FIELDS]; /* further fields, in the dataset's order */
+    int64_t longest; /* with a sampler that has bounds: no sample of this batch, on any rank, is longer; else 0 */
+    /* of xt_combined_loader: a batch of each loader, in their order (without x where one has ended); borrowed until the
+     * next xt_next. NULL for others */
+    const struct xt_batch *parts;
+    int n_parts;
+    int loader; /* of xt_combined_loader with XT_SEQUENTIAL: which of them this batch is of */
 } xt_batch;
 /* The mean of `values` ([batch] or [batch,...]) over this rank's samples of a padded batch: sum(values * mask) / count,
  * 0 when all is padding (several ranks: doc/launch.md). */
@@ -64,7 +70,7 @@ XT_API XT_CHECK xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void
 XT_API double xt_sample_uniform(void);
 
 /* From C arrays (not copied: they must outlive the dataset): count samples of spec x and y. */
-#define xt_array_dataset(...) xt_array_dataset_at(XT_HERE, __VA_ARGS__)
+#define xt_array_dataset(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_array_dataset_at(XT_HERE, __VA_ARGS__))
 XT_API xt_dataset *xt_array_dataset_at(const xt_src *src, const void *x, xt_spec x_spec, const void *y, xt_spec y_spec,
                                        int64_t count);
 /* From .npy files: dim 0 counts samples; y_path NULL = no labels. The arrays are read whole. */
@@ -104,7 +110,7 @@ XT_API XT_CHECK xt_status xt_mnist_open(const char *dir, const char *split, xt_d
 XT_API xt_dataset *xt_mnist_dataset_at(const xt_src *src, const char *dir);
 /* Digits drawn by the library: stroke glyphs with random slant, thickness, shift, elastic distortion and noise;
  * 28x28, seeded. */
-#define xt_drawn_digits(...) xt_drawn_digits_at(XT_HERE, __VA_ARGS__)
+#define xt_drawn_digits(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_drawn_digits_at(XT_HERE, __VA_ARGS__))
 XT_API xt_dataset *xt_drawn_digits_at(const xt_src *src, int64_t count, uint64_t seed);
 /* CIFAR's binary files as f32 [3,32,32] in 0..1 and labels i64 (CIFAR-100: the fine ones): data_batch_1.bin .. 5,
  * test_batch.bin (CIFAR-10), train.bin, test.bin (CIFAR-100), in `dir` or its cifar-10-batches-bin/, cifar-100-binary/.
@@ -116,12 +122,31 @@ XT_API xt_dataset *xt_cifar100_at(const xt_src *src, const char *dir, const char
 /* PNG pictures in one folder a class, classes in the order of their names: f32 [3,side,side] in 0..1 and labels
  * i64. The shorter side is scaled to `side` (bilinear), then the middle is cut out. Pictures are decoded when they
  * are asked for. */
-#define xt_image_folder(...) xt_image_folder_at(XT_HERE, __VA_ARGS__)
+#define xt_image_folder(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_image_folder_at(XT_HERE, __VA_ARGS__))
 XT_API xt_dataset *xt_image_folder_at(const xt_src *src, const char *dir, int side);
 XT_API const char *xt_image_folder_class(const xt_dataset *d, int64_t label); /* NULL when there is none */
 /* A file as bytes: windows of seq tokens (i64) every `stride` bytes (0 = seq); y is x one byte later. */
-#define xt_text_dataset(...) xt_text_dataset_at(XT_HERE, __VA_ARGS__)
+#define xt_text_dataset(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_text_dataset_at(XT_HERE, __VA_ARGS__))
 XT_API xt_dataset *xt_text_dataset_at(const xt_src *src, const char *path, int64_t seq, int64_t stride);
+
+/* A file of token numbers, as nanoGPT's train.bin (16 bits each) or what `xtrain tokenize` writes (PATH.json beside it
+ * says how wide they are, and of how many): windows of seq tokens (i64); y is x one token later. Windows are read when
+ * they are asked for, so a file may be larger than memory. */
+#define XT_DEFAULTS_xt_token_opts(is) is(stride, -1) is(vocab, -1)
+XT_DEFAULTS_OF(xt_token_opts)
+typedef struct XT_OPTIONS_ xt_token_opts {
+    size_t struct_size XT_SIZE(xt_token_opts);
+    int64_t stride XT_IS(xt_token_opts, stride); /* tokens from a window to the next; -1 = seq */
+    xt_dtype dtype; /* XT_U8, XT_U16, XT_U32, XT_I32, XT_I64; 0 = PATH.json's, XT_U16 without one */
+    /* a token of this number and above, or below 0, is an error; -1 = PATH.json's, any without one */
+    int64_t vocab XT_IS(xt_token_opts, vocab);
+    xt_switch jitter; /* default off; on: each window begins at a random place of its stride, another each epoch */
+} xt_token_opts;
+/* xt_token_dataset("train.bin", 1024, .jitter = XT_ON) */
+#define xt_token_dataset(path, ...) XT_TOKEN_DATASET_(path, __VA_ARGS__, )
+#define XT_TOKEN_DATASET_(path, seq, ...) \
+    xt_token_dataset_opt(XT_HERE, path, XT_NUMBER_(seq), XT_OPTS(xt_token_opts, __VA_ARGS__))
+XT_API xt_dataset *xt_token_dataset_opt(const xt_src *src, const char *path, int64_t seq, xt_token_opts o);
 
 /* --- Datasets of datasets --- */
 /* fn makes x and y (of the new specs) from a sample of d; y_in and y may be NULL without labels. Further fields
@@ -129,13 +154,14 @@ XT_API xt_dataset *xt_text_dataset_at(const xt_src *src, const char *path, int64
 typedef xt_status (*xt_map_fn)(void *user, int64_t i, const void *x_in, const void *y_in, void *x, void *y);
 #define xt_map_dataset(...) xt_map_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_map_dataset_at(const xt_src *src, xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user);
-#define xt_subset(...) xt_subset_at(XT_HERE, __VA_ARGS__) /* the samples at these indices, in this order */
+#define xt_subset(...) \
+    (XT_NO_DTYPE_(__VA_ARGS__), xt_subset_at(XT_HERE, __VA_ARGS__)) /* the samples at these indices, in this order */
 /* indices are copied */
 XT_API xt_dataset *xt_subset_at(const xt_src *src, xt_dataset *d, const int64_t *indices, int64_t n);
 /* n parts of a random permutation, the same for the same seed; lengths must add up to the count. out: n datasets. */
 XT_API XT_CHECK xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t seed,
                                           xt_dataset **out);
-#define xt_concat_datasets(...) xt_concat_datasets_at(XT_HERE, __VA_ARGS__)
+#define xt_concat_datasets(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_concat_datasets_at(XT_HERE, __VA_ARGS__))
 /* one after the other; equal specs */
 XT_API xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *const *parts);
 /* Pictures f32 [C,H,W], changed at random each time: cut out after padding with zeros, mirrored; then (x - mean[c]) /
@@ -168,6 +194,48 @@ typedef struct xt_stream_desc {
 #define xt_stream_dataset(...) xt_stream_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc *d);
 
+/* --- Samplers: which samples an epoch has, and in what order (torch.utils.data.Sampler), instead of .shuffle ---
+ * A loader takes its sampler over, also when it fails, and with several ranks each computes the same order and reads
+ * its share. One of one's own is a function that fills out[0 .. e->count - 1]:
+ *     static xt_status mine(void *user, const xt_epoch *e, int64_t *out);
+ *     xt_loader_new(ds, .batch = 32, .sampler = (xt_sampler){.count = 1000, .order = mine}) */
+typedef struct xt_epoch {
+    uint64_t seed; /* the loader's; xt_sample_uniform draws from it and the epoch */
+    int64_t epoch;
+    int64_t count; /* samples of the epoch */
+    int64_t batch; /* samples of a batch, of all ranks together: so many in a row become one */
+} xt_epoch;
+typedef struct xt_sampler {
+    int64_t count; /* samples of an epoch; 0: no sampler */
+    /* The dataset's indices, in order; on a loader's thread. An error travels to xt_next. */
+    xt_status (*order)(void *user, const xt_epoch *e, int64_t *out);
+    int64_t (*bound)(void *user, int64_t i); /* sample i is not longer; the batch's largest is b.longest. May be NULL */
+    void (*free_user)(void *user); /* may be NULL */
+    void *user;
+} xt_sampler;
+/* WeightedRandomSampler: sample i is drawn with probability weights[i] / their sum. Weights are copied. */
+#define XT_DEFAULTS_xt_weighted_sampler_opts(is) is(count, -1) is(replacement, XT_ON)
+XT_DEFAULTS_OF(xt_weighted_sampler_opts)
+typedef struct XT_OPTIONS_ xt_weighted_sampler_opts {
+    size_t struct_size XT_SIZE(xt_weighted_sampler_opts);
+    int64_t count XT_IS(xt_weighted_sampler_opts, count); /* draws of an epoch; -1 = as many as there are weights */
+    xt_switch replacement XT_IS(xt_weighted_sampler_opts, replacement); /* default on; off: no sample twice an epoch */
+} xt_weighted_sampler_opts;
+/* xt_weighted_sampler(weights, n, .count = 1000). A mistake gives {0} and leaves its error pending, as below. */
+#define xt_weighted_sampler(weights, ...) XT_WEIGHTED_SAMPLER_(weights, __VA_ARGS__, )
+#define XT_WEIGHTED_SAMPLER_(weights, n, ...) \
+    xt_weighted_sampler_opt(XT_HERE, weights, XT_NUMBER_(n), XT_OPTS(xt_weighted_sampler_opts, __VA_ARGS__))
+XT_API xt_sampler xt_weighted_sampler_opt(const xt_src *src, const double *weights, int64_t n,
+                                          xt_weighted_sampler_opts o);
+/* Batches of samples of like length: sample i belongs to the first of the (ascending) boundaries that lengths[i] does
+ * not exceed, and a batch's samples to one boundary, which is its b.longest; so a step that cuts its batch there has a
+ * program for each boundary. Shuffled, samples and batches. What is left of a bucket fills up the next larger one.
+ *     .sampler = xt_bucket_sampler(lengths, n, 3, (int64_t[]){16, 32, 64})
+ *     xt_tensor x = xt_slice(b.x, 1, 0, b.longest); */
+#define xt_bucket_sampler(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_bucket_sampler_at(XT_HERE, __VA_ARGS__))
+XT_API xt_sampler xt_bucket_sampler_at(const xt_src *src, const int64_t *lengths, int64_t n, int n_boundaries,
+                                       const int64_t *boundaries);
+
 /* --- Loaders --- */
 #define XT_DEFAULTS_xt_loader_opts(is)                                                                            \
     is(batch, 1) is(workers, 1) is(prefetch, -1) is(seed, XT_SEED_OF_RUN) is(limit, -1) is(drop_last, XT_DEFAULT) \
@@ -192,6 +260,7 @@ typedef struct XT_OPTIONS_ xt_loader_opts {
     /* default off; on: all samples are put on the device once, and each step picks its batch there (one device; random
      * transforms are drawn once) */
     xt_switch on_device;
+    xt_sampler sampler; /* which samples, and in what order; not together with .shuffle, and not for streams */
 } xt_loader_opts;
 #define xt_loader_new(...) XT_LOADER_NEW_(__VA_ARGS__, )
 #define XT_LOADER_NEW_(ds, ...) xt_loader_opt(XT_HERE, ds, XT_OPTS(xt_loader_opts, __VA_ARGS__))
@@ -208,8 +277,28 @@ typedef struct XT_OPTIONS_ xt_sample_loader_opts {
 #define xt_sample_loader(...) xt_sample_loader_opt(XT_HERE, XT_OPTS(xt_sample_loader_opts, __VA_ARGS__))
 XT_API xt_loader *xt_sample_loader_opt(const xt_src *src, xt_sample_loader_opts o);
 /* drawn digits, or XT_MNIST_DIR's files; train shuffles */
-#define xt_mnist_loader(split, batch) xt_mnist_loader_at(XT_HERE, split, batch)
+#define xt_mnist_loader(split, batch) xt_mnist_loader_at(XT_HERE, split, XT_NUMBER_(batch))
 XT_API xt_loader *xt_mnist_loader_at(const xt_src *src, const char *split, int64_t batch);
+
+/* Lightning's CombinedLoader: several loaders as one, which takes them over (also when it fails), for training loops
+ * and xt_fit. A batch has one of each in b.parts, and x, y of the first; with XT_SEQUENTIAL it is one loader's batch,
+ * whose number is b.loader. b.size is of all parts together. Each needs a known number of batches. */
+typedef enum xt_combined_mode {
+    XT_MIN_SIZE = 0, /* an epoch ends with the shortest loader */
+    XT_MAX_SIZE_CYCLE = 1, /* with the longest; shorter ones begin again */
+    XT_MAX_SIZE = 2, /* with the longest; shorter ones have no x any more */
+    XT_SEQUENTIAL = 3 /* one loader after the other */
+} xt_combined_mode;
+#define XT_DEFAULTS_xt_combined_opts(is)
+typedef struct XT_OPTIONS_ xt_combined_opts {
+    size_t struct_size XT_SIZE(xt_combined_opts);
+    xt_combined_mode mode;
+} xt_combined_opts;
+/* xt_combined_loader(2, ((xt_loader *[]){labelled, unlabelled}), .mode = XT_MAX_SIZE_CYCLE) */
+#define xt_combined_loader(n, ...) XT_COMBINED_LOADER_(n, __VA_ARGS__, )
+#define XT_COMBINED_LOADER_(n, loaders, ...) \
+    xt_combined_loader_opt(XT_HERE, XT_NUMBER_(n), loaders, XT_OPTS(xt_combined_opts, __VA_ARGS__))
+XT_API xt_loader *xt_combined_loader_opt(const xt_src *src, int n, xt_loader *const *loaders, xt_combined_opts o);
 
 /* Ends the previous step, begins one and gives its batch; false at the end of the epoch (the next call begins another)
  * or after an error. */

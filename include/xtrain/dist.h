@@ -48,9 +48,25 @@ XT_API int xt_launch_opt(const xt_src *src, xt_rank_fn fn, void *arg, xt_launch_
 
 /* What `xtrain launch -n N [--host LIST] -- PROGRAM ARGS` does: starts n ranks of a program (0 = device count), argv
  * NULL-terminated. hosts "a,b:4" starts them by mpirun on these hosts; NULL = here. In a started rank it runs the
- * program once, in its place. max_restarts as xt_launch's; with hosts the working folder must be shared by them. The
- * exit code as of xt_launch. */
+ * program once, in its place. max_restarts as xt_launch's. The exit code as of xt_launch. */
 XT_API int xt_launch_program(int n, char *const *argv, const char *hosts, int max_restarts);
+/* Ranks on several hosts, supervised (doc/launch.md): xt_launch_on_hosts(argv, .hostfile = "f", .min_hosts = 2,
+ * .max_hosts = 4, .max_restarts = 3) starts the program argv (NULL-terminated) by mpirun on the first hosts of the list
+ * that answer. After a failure they are asked again, and the next ranks go on from the last checkpoint; hosts need not
+ * share it. */
+#define XT_DEFAULTS_xt_launch_on_hosts_opts(is)
+typedef struct XT_OPTIONS_ xt_launch_on_hosts_opts {
+    size_t struct_size XT_SIZE(xt_launch_on_hosts_opts);
+    int n; /* ranks at most; 0 = as many as the hosts have slots for */
+    const char *hosts; /* "a,b" or "a:4,b:4" */
+    const char *hostfile; /* instead: a host a line, "a slots=4" (Open MPI), "a:4" or "a" */
+    int min_hosts, max_hosts; /* 0 = all of the list */
+    int max_restarts; /* as xt_launch's */
+} xt_launch_on_hosts_opts;
+#define xt_launch_on_hosts(...) XT_LAUNCH_ON_HOSTS_(__VA_ARGS__, )
+#define XT_LAUNCH_ON_HOSTS_(argv, ...) xt_launch_on_hosts_opt(argv, XT_OPTS(xt_launch_on_hosts_opts, __VA_ARGS__))
+/* The exit code as of xt_launch; in a started rank it runs the program once, in its place. */
+XT_API int xt_launch_on_hosts_opt(char *const *argv, xt_launch_on_hosts_opts o);
 /* What `xtrain __rank MODULE:SYMBOL [TEXT]` does, the process behind .module and .symbol: loads MODULE and calls
  * SYMBOL(rank, TEXT). */
 XT_API int xt_run_symbol(const char *module_symbol, const char *arg_text);
@@ -65,7 +81,7 @@ XT_API int xt_device_count(void); /* as xt_launch counts: opens no device */
 /* Waits until every rank is here, at most `seconds` (<= 0: XT_TIMEOUT, else 300), also for ranks that have not joined
  * the run yet. The error names the rank that did not come and the line each rank is at; after one the ranks cannot
  * meet any more. */
-#define xt_barrier(seconds) xt_barrier_at(XT_HERE, seconds)
+#define xt_barrier(seconds) xt_barrier_at(XT_HERE, XT_NUMBER_(seconds))
 XT_API XT_CHECK xt_status xt_barrier_at(const xt_src *src, double seconds);
 
 #ifdef __cplusplus

@@ -73,8 +73,9 @@ XT_API xt_dist xt_beta_dist_at(const xt_src *src, xt_tensor concentration1, xt_t
 #define xt_bernoulli_logits_dist(logits) xt_bernoulli_logits_dist_at(XT_HERE, logits)
 #define xt_geometric_dist(probs) xt_geometric_dist_at(XT_HERE, probs) /* failures before the first success */
 #define xt_geometric_logits_dist(logits) xt_geometric_logits_dist_at(XT_HERE, logits)
-#define xt_binomial_dist(total_count, probs) xt_binomial_dist_at(XT_HERE, total_count, probs)
-#define xt_binomial_logits_dist(total_count, logits) xt_binomial_logits_dist_at(XT_HERE, total_count, logits)
+#define xt_binomial_dist(total_count, probs) xt_binomial_dist_at(XT_HERE, XT_NUMBER_(total_count), probs)
+#define xt_binomial_logits_dist(total_count, logits) \
+    xt_binomial_logits_dist_at(XT_HERE, XT_NUMBER_(total_count), logits)
 #define xt_poisson_dist(rate) xt_poisson_dist_at(XT_HERE, rate)
 /* [...,K] -> choices 0 .. K-1 [...] */
 #define xt_categorical_dist(probs) xt_categorical_dist_at(XT_HERE, probs)
@@ -106,7 +107,7 @@ XT_API xt_dist xt_multivariate_normal_tril_dist_at(const xt_src *src, xt_tensor 
 /* --- Distributions of distributions ---
  * Up to XT_DIST_LAYERS of these may stand upon each other. */
 /* the last n batch dims become event dims: log-probabilities are summed over them */
-#define xt_independent_dist(d, n) xt_independent_dist_at(XT_HERE, d, n)
+#define xt_independent_dist(d, n) xt_independent_dist_at(XT_HERE, d, XT_NUMBER_(n))
 /* MixtureSameFamily(Categorical(logits), components): the last batch dim of the components, of K, is chosen from by
  * logits [...,K] */
 #define xt_mixture_dist(logits, components) xt_mixture_dist_at(XT_HERE, logits, components)

@@ -80,7 +80,7 @@ typedef struct XT_OPTIONS_ xt_pool_opts {
 #define xt_avg_pool2d(x, ...) XT_POOL_(1, 2, x, __VA_ARGS__, )
 #define xt_avg_pool3d(x, ...) XT_POOL_(1, 3, x, __VA_ARGS__, )
 #define XT_POOL_(average, n, x, kernel, ...) \
-    xt_pool_at(XT_HERE, average, n, x, kernel, XT_OPTS(xt_pool_opts, __VA_ARGS__))
+    xt_pool_at(XT_HERE, average, n, x, XT_NUMBER_(kernel), XT_OPTS(xt_pool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_pool_at(const xt_src *src, bool average, int n_spatial, xt_tensor x, int kernel, xt_pool_opts o);
 /* max_pool with return_indices: *out_indices, i64 of the result's dims, is where each maximum lies among its channel's
  * H*W elements, the first of equals. */
@@ -88,7 +88,7 @@ XT_API xt_tensor xt_pool_at(const xt_src *src, bool average, int n_spatial, xt_t
 #define xt_max_pool2d_with_indices(x, kernel, ...) XT_POOL_INDICES_(2, x, kernel, __VA_ARGS__, )
 #define xt_max_pool3d_with_indices(x, kernel, ...) XT_POOL_INDICES_(3, x, kernel, __VA_ARGS__, )
 #define XT_POOL_INDICES_(n, x, kernel, out_indices, ...) \
-    xt_max_pool_with_indices_at(XT_HERE, n, x, kernel, out_indices, XT_OPTS(xt_pool_opts, __VA_ARGS__))
+    xt_max_pool_with_indices_at(XT_HERE, n, x, XT_NUMBER_(kernel), out_indices, XT_OPTS(xt_pool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_max_pool_with_indices_at(const xt_src *src, int n_spatial, xt_tensor x, int kernel,
                                              xt_tensor *out_indices, xt_pool_opts o);
 /* The way back: zeros, with x where the indices say. */
@@ -106,13 +106,14 @@ typedef struct XT_OPTIONS_ xt_unpool_opts {
 #define xt_max_unpool2d(x, indices, ...) XT_UNPOOL_(2, x, indices, __VA_ARGS__, )
 #define xt_max_unpool3d(x, indices, ...) XT_UNPOOL_(3, x, indices, __VA_ARGS__, )
 #define XT_UNPOOL_(n, x, indices, kernel, ...) \
-    xt_max_unpool_at(XT_HERE, n, x, indices, kernel, XT_OPTS(xt_unpool_opts, __VA_ARGS__))
+    xt_max_unpool_at(XT_HERE, n, x, indices, XT_NUMBER_(kernel), XT_OPTS(xt_unpool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_max_unpool_at(const xt_src *src, int n_spatial, xt_tensor x, xt_tensor indices, int kernel,
                                   xt_unpool_opts o);
 /* (sum of x^p over the window)^(1/p); no padding. */
 #define xt_lp_pool1d(x, p, ...) XT_LP_POOL_(1, x, p, __VA_ARGS__, )
 #define xt_lp_pool2d(x, p, ...) XT_LP_POOL_(2, x, p, __VA_ARGS__, )
-#define XT_LP_POOL_(n, x, p, kernel, ...) xt_lp_pool_at(XT_HERE, n, x, p, kernel, XT_OPTS(xt_pool_opts, __VA_ARGS__))
+#define XT_LP_POOL_(n, x, p, kernel, ...) \
+    xt_lp_pool_at(XT_HERE, n, x, XT_NUMBER_(p), XT_NUMBER_(kernel), XT_OPTS(xt_pool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_lp_pool_at(const xt_src *src, int n_spatial, xt_tensor x, double p, int kernel, xt_pool_opts o);
 /* Windows chosen so that the output has these sizes: output i of O covers floor(i*L/O) up to ceil((i+1)*L/O). A -1
  * keeps the dim; further sizes left out repeat the first: xt_adaptive_avg_pool2d(x, 7), xt_adaptive_avg_pool2d(x, 5,
@@ -143,8 +144,8 @@ typedef struct XT_OPTIONS_ xt_interpolate_opts {
 /* .scale = 2, .mode = XT_LINEAR */
 #define xt_interpolate(x, ...) xt_interpolate_at(XT_HERE, x, XT_OPTS(xt_interpolate_opts, __VA_ARGS__))
 XT_API xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts o);
-#define xt_pixel_shuffle(x, r) xt_pixel_shuffle_at(XT_HERE, x, r) /* [...,C*r*r,H,W] -> [...,C,H*r,W*r] */
-#define xt_pixel_unshuffle(x, r) xt_pixel_unshuffle_at(XT_HERE, x, r) /* the way back */
+#define xt_pixel_shuffle(x, r) xt_pixel_shuffle_at(XT_HERE, x, XT_NUMBER_(r)) /* [...,C*r*r,H,W] -> [...,C,H*r,W*r] */
+#define xt_pixel_unshuffle(x, r) xt_pixel_unshuffle_at(XT_HERE, x, XT_NUMBER_(r)) /* the way back */
 XT_API xt_tensor xt_pixel_shuffle_at(const xt_src *src, xt_tensor x, int r);
 XT_API xt_tensor xt_pixel_unshuffle_at(const xt_src *src, xt_tensor x, int r);
 

@@ -52,7 +52,7 @@ XT_API xt_tensor xt_bilinear_at(const xt_src *src, xt_module *m, const char *nam
                                 int64_t out, xt_linear_opts o);
 /* max(x, 0) + weight * min(x, 0), one weight for all (channels 1) or one per channel of [N,C,...]; weights
  * begin as 0.25. */
-#define xt_prelu(m, name, x, channels) xt_prelu_at(XT_HERE, m, name, x, channels)
+#define xt_prelu(m, name, x, channels) xt_prelu_at(XT_HERE, m, name, x, XT_NUMBER_(channels))
 XT_API xt_tensor xt_prelu_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t channels);
 #define XT_DEFAULTS_xt_embedding_opts(is)
 typedef struct XT_OPTIONS_ xt_embedding_opts {
@@ -64,7 +64,7 @@ typedef struct XT_OPTIONS_ xt_embedding_opts {
 #define xt_embedding(m, name, indices, vocab, ...) XT_EMBEDDING_(m, name, indices, vocab, __VA_ARGS__, )
 #define XT_EMBEDDING_(m, name, indices, vocab, dim, ...)                                                        \
     xt_embedding_at(                                                                                            \
-        XT_HERE, m, name, indices, vocab,                                                                       \
+        XT_HERE, m, name, indices, XT_NUMBER_(vocab),                                                           \
         XT_NEEDED_(dim, "xt_embedding(m, name, indices, vocab, dim, ...): dim, the size of a row, is missing"), \
         XT_OPTS(xt_embedding_opts, __VA_ARGS__))
 XT_API xt_tensor xt_embedding_at(const xt_src *src, xt_module *m, const char *name, xt_tensor indices, int64_t vocab,
@@ -150,15 +150,15 @@ typedef struct XT_OPTIONS_ xt_lrn_opts {
 XT_API xt_tensor xt_local_response_norm_at(const xt_src *src, xt_tensor x, int size, xt_lrn_opts o);
 
 /* --- Dropout: identity in eval mode; p in [0,1] is the share that becomes 0, the rest grows by 1/(1-p). --- */
-#define xt_dropout(m, x, p) xt_dropout_at(XT_HERE, m, x, p)
+#define xt_dropout(m, x, p) xt_dropout_at(XT_HERE, m, x, XT_NUMBER_(p))
 XT_API xt_tensor xt_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
 /* whole channels of [N,C,L]; 2d: of [N,C,H,W]; 3d: of [N,C,D,H,W] */
-#define xt_dropout1d(m, x, p) xt_channel_dropout_at(XT_HERE, 1, m, x, p)
-#define xt_dropout2d(m, x, p) xt_channel_dropout_at(XT_HERE, 2, m, x, p)
-#define xt_dropout3d(m, x, p) xt_channel_dropout_at(XT_HERE, 3, m, x, p)
+#define xt_dropout1d(m, x, p) xt_channel_dropout_at(XT_HERE, 1, m, x, XT_NUMBER_(p))
+#define xt_dropout2d(m, x, p) xt_channel_dropout_at(XT_HERE, 2, m, x, XT_NUMBER_(p))
+#define xt_dropout3d(m, x, p) xt_channel_dropout_at(XT_HERE, 3, m, x, XT_NUMBER_(p))
 XT_API xt_tensor xt_channel_dropout_at(const xt_src *src, int n_spatial, xt_module *m, xt_tensor x, double p);
 /* for SELU: mean 0 and variance 1 stay so */
-#define xt_alpha_dropout(m, x, p) xt_alpha_dropout_at(XT_HERE, m, x, p)
+#define xt_alpha_dropout(m, x, p) xt_alpha_dropout_at(XT_HERE, m, x, XT_NUMBER_(p))
 XT_API xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
 
 /* --- Attention --- */
@@ -225,7 +225,7 @@ XT_API xt_tensor xt_transformer_encoder_layer_at(const xt_src *src, xt_module *m
 XT_API xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
                                                  xt_tensor memory, xt_transformer_opts o);
 /* Positions [length,dim] to add (Vaswani et al. 2017): column 2i is sin(t / 10000^(2i/dim)), 2i+1 the cosine. */
-#define xt_sinusoidal_positions(length, dim) xt_sinusoidal_positions_at(XT_HERE, length, dim)
+#define xt_sinusoidal_positions(length, dim) xt_sinusoidal_positions_at(XT_HERE, XT_NUMBER_(length), XT_NUMBER_(dim))
 XT_API xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t dim);
 /* Such an embedding of numbers t, of any shape and not only whole ones (diffusion's time steps: diffusers'
  * get_timestep_embedding): [...] -> [...,dim], the sines of t scale / max_period^(i / (dim/2 - shift)) in front of the
@@ -241,7 +241,7 @@ typedef struct XT_OPTIONS_ xt_sinusoidal_opts {
 } xt_sinusoidal_opts;
 #define xt_sinusoidal_embedding(t, ...) XT_SINUSOIDAL_(t, __VA_ARGS__, )
 #define XT_SINUSOIDAL_(t, dim, ...) \
-    xt_sinusoidal_embedding_at(XT_HERE, t, dim, XT_OPTS(xt_sinusoidal_opts, __VA_ARGS__))
+    xt_sinusoidal_embedding_at(XT_HERE, t, XT_NUMBER_(dim), XT_OPTS(xt_sinusoidal_opts, __VA_ARGS__))
 XT_API xt_tensor xt_sinusoidal_embedding_at(const xt_src *src, xt_tensor t, int64_t dim, xt_sinusoidal_opts o);
 /* Rotary positions (Su et al. 2021) on [...,T,D]: the pair (x[i], x[i+D/2]) turns by t / base^(2i/D) (Llama's layout);
  * base 0 = 10000. xt_rotary(x, 0, .offset = 5), or .positions for each row. */
@@ -253,7 +253,7 @@ typedef struct XT_OPTIONS_ xt_rotary_opts {
     xt_switch interleaved; /* default off; on: the pairs are (x[2i], x[2i+1]) (GPT-J's layout) */
 } xt_rotary_opts;
 #define xt_rotary(x, ...) XT_ROTARY_(x, __VA_ARGS__, )
-#define XT_ROTARY_(x, base, ...) xt_rotary_opt(XT_HERE, x, base, XT_OPTS(xt_rotary_opts, __VA_ARGS__))
+#define XT_ROTARY_(x, base, ...) xt_rotary_opt(XT_HERE, x, XT_NUMBER_(base), XT_OPTS(xt_rotary_opts, __VA_ARGS__))
 XT_API xt_tensor xt_rotary_opt(const xt_src *src, xt_tensor x, double base, xt_rotary_opts o);
 XT_API xt_tensor xt_rotary_at(const xt_src *src, xt_tensor x, double base);
 
@@ -276,16 +276,17 @@ typedef struct xt_adaptive_softmax_out {
 /* xt_adaptive_log_softmax(m, "softmax", x, labels, 20000, XT_LIST(2000, 10000)): x [N,D] or [D], labels int [N] */
 #define xt_adaptive_log_softmax(m, name, x, labels, classes, ...) \
     XT_ADAPTIVE_SOFTMAX_(m, name, x, labels, classes, __VA_ARGS__, )
-#define XT_ADAPTIVE_SOFTMAX_(m, name, x, labels, classes, cutoffs, ...)       \
-    xt_adaptive_log_softmax_at(XT_HERE, m, name, x, labels, classes, cutoffs, \
+#define XT_ADAPTIVE_SOFTMAX_(m, name, x, labels, classes, cutoffs, ...)                   \
+    xt_adaptive_log_softmax_at(XT_HERE, m, name, x, labels, XT_NUMBER_(classes), cutoffs, \
                                XT_OPTS(xt_adaptive_softmax_opts, __VA_ARGS__))
 XT_API xt_adaptive_softmax_out xt_adaptive_log_softmax_at(const xt_src *src, xt_module *m, const char *name,
                                                           xt_tensor x, xt_tensor labels, int64_t classes,
                                                           xt_list cutoffs, xt_adaptive_softmax_opts o);
 /* its log_prob: [N,classes], of all classes; the same layer's name (xt_share where both are called in one pass) */
 #define xt_adaptive_log_prob(m, name, x, classes, ...) XT_ADAPTIVE_LOG_PROB_(m, name, x, classes, __VA_ARGS__, )
-#define XT_ADAPTIVE_LOG_PROB_(m, name, x, classes, cutoffs, ...) \
-    xt_adaptive_log_prob_at(XT_HERE, m, name, x, classes, cutoffs, XT_OPTS(xt_adaptive_softmax_opts, __VA_ARGS__))
+#define XT_ADAPTIVE_LOG_PROB_(m, name, x, classes, cutoffs, ...)               \
+    xt_adaptive_log_prob_at(XT_HERE, m, name, x, XT_NUMBER_(classes), cutoffs, \
+                            XT_OPTS(xt_adaptive_softmax_opts, __VA_ARGS__))
 XT_API xt_tensor xt_adaptive_log_prob_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
                                          int64_t classes, xt_list cutoffs, xt_adaptive_softmax_opts o);
 

@@ -52,16 +52,16 @@ typedef struct XT_OPTIONS_ xt_scan_opts {
  * rows. False, with error tensors in carry and ys, after a mistake: no common length, a carry that changes its type, an
  * output that was not filled. Nothing waits for the device. */
 #define xt_scan(fn, n_carry, carry, n_x, xs, n_y, ...) XT_SCAN_(fn, n_carry, carry, n_x, xs, n_y, __VA_ARGS__, )
-#define XT_SCAN_(fn, n_carry, carry, n_x, xs, n_y, ys, ...) \
-    xt_scan_at(XT_HERE, fn, n_carry, carry, n_x, xs, n_y, ys, XT_OPTS(xt_scan_opts, __VA_ARGS__))
+#define XT_SCAN_(fn, n_carry, carry, n_x, xs, n_y, ys, ...)                                       \
+    xt_scan_at(XT_HERE, fn, XT_NUMBER_(n_carry), carry, XT_NUMBER_(n_x), xs, XT_NUMBER_(n_y), ys, \
+               XT_OPTS(xt_scan_opts, __VA_ARGS__))
 XT_API bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry, int n_x, const xt_tensor *xs,
                        int n_y, xt_tensor *ys, xt_scan_opts o);
 
 /* torch.cond, lax.cond: out = on_true(in) where pred (one element) is not 0, else on_false(in): one of them runs. Both
  * give outputs of the same shapes and dtypes, and may read what they like from outside. Gradients flow through the
  * branch that ran. What cannot be done inside is as in xt_scan. */
-#define xt_cond(pred, on_true, on_false, n_in, in, n_out, out, user) \
-    xt_cond_at(XT_HERE, pred, on_true, on_false, n_in, in, n_out, out, user)
+#define xt_cond(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_cond_at(XT_HERE, __VA_ARGS__))
 XT_API bool xt_cond_at(const xt_src *src, xt_tensor pred, xt_fn on_true, xt_fn on_false, int n_in, const xt_tensor *in,
                        int n_out, xt_tensor *out, void *user);
 
@@ -80,7 +80,8 @@ typedef struct XT_OPTIONS_ xt_while_opts {
     void *user; /* passed to both */
 } xt_while_opts;
 #define xt_while(cond, fn, n, ...) XT_WHILE_(cond, fn, n, __VA_ARGS__, )
-#define XT_WHILE_(cond, fn, n, state, ...) xt_while_at(XT_HERE, cond, fn, n, state, XT_OPTS(xt_while_opts, __VA_ARGS__))
+#define XT_WHILE_(cond, fn, n, state, ...) \
+    xt_while_at(XT_HERE, cond, fn, XT_NUMBER_(n), state, XT_OPTS(xt_while_opts, __VA_ARGS__))
 XT_API bool xt_while_at(const xt_src *src, xt_while_cond_fn cond, xt_while_fn fn, int n, xt_tensor *state,
                         xt_while_opts o);
 

@@ -39,7 +39,8 @@ typedef struct xt_axis {
 #define xt_mesh_new(...) xt_mesh_new_at(XT_HERE, XT_AXES_(__VA_ARGS__))
 XT_API xt_mesh *xt_mesh_new_at(const xt_src *src, const xt_axis *axes); /* ends at the first NULL name */
 XT_API void xt_mesh_free(xt_mesh *mesh);
-/* devices along an axis list; NULL = all; 0 for an unknown axis */
+/* devices along an axis list; NULL = all; 0 for an unknown axis. mesh: NULL = the run's, which a Trainer's .strategy
+ * makes too; 0 where there is none */
 XT_API int64_t xt_mesh_size(const xt_mesh *mesh, const char *axes);
 /* of this rank along it; -1 for an unknown axis */
 XT_API int64_t xt_mesh_coordinate(const xt_mesh *mesh, const char *axes);

@@ -29,7 +29,7 @@ typedef struct XT_OPTIONS_ xt_log_opts {
 XT_API void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o);
 /* a number the host has: data of the step, never a constant of its program */
 #define xt_log_value(name, ...) XT_LOG_VALUE_(name, __VA_ARGS__, )
-#define XT_LOG_VALUE_(name, v, ...) xt_log_value_at(XT_HERE, name, v, XT_OPTS(xt_log_opts, __VA_ARGS__))
+#define XT_LOG_VALUE_(name, v, ...) xt_log_value_at(XT_HERE, name, XT_NUMBER_(v), XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o);
 
 /* A metric is a sum of numerators over a sum of denominators on the device, with a name of its own when logged. Or,
@@ -58,18 +58,20 @@ XT_API xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labe
 /* (out, labels, k): the label is among the k largest; of equal ones the lower index is first, as for xt_accuracy */
 #define xt_topk_accuracy(out, labels, ...) XT_TOPK_ACCURACY_(out, labels, __VA_ARGS__, )
 #define XT_TOPK_ACCURACY_(out, labels, k, ...) \
-    xt_topk_accuracy_at(XT_HERE, out, labels, k, XT_OPTS(xt_metric_opts, __VA_ARGS__))
+    xt_topk_accuracy_at(XT_HERE, out, labels, XT_NUMBER_(k), XT_OPTS(xt_metric_opts, __VA_ARGS__))
 /* mean squared difference over all elements */
 #define xt_mse(out, target) xt_mse_at(XT_HERE, out, target)
 #define xt_mae(out, target) xt_mae_at(XT_HERE, out, target)
 /* (out, labels, cls): of class cls, by argmax */
 #define xt_precision(out, labels, ...) XT_PRECISION_(out, labels, __VA_ARGS__, )
 #define XT_PRECISION_(out, labels, cls, ...) \
-    xt_precision_at(XT_HERE, out, labels, cls, XT_OPTS(xt_metric_opts, __VA_ARGS__))
+    xt_precision_at(XT_HERE, out, labels, XT_NUMBER_(cls), XT_OPTS(xt_metric_opts, __VA_ARGS__))
 #define xt_recall(out, labels, ...) XT_RECALL_(out, labels, __VA_ARGS__, )
-#define XT_RECALL_(out, labels, cls, ...) xt_recall_at(XT_HERE, out, labels, cls, XT_OPTS(xt_metric_opts, __VA_ARGS__))
+#define XT_RECALL_(out, labels, cls, ...) \
+    xt_recall_at(XT_HERE, out, labels, XT_NUMBER_(cls), XT_OPTS(xt_metric_opts, __VA_ARGS__))
 #define xt_f1(out, labels, ...) XT_F1_(out, labels, __VA_ARGS__, )
-#define XT_F1_(out, labels, cls, ...) xt_f1_at(XT_HERE, out, labels, cls, XT_OPTS(xt_metric_opts, __VA_ARGS__))
+#define XT_F1_(out, labels, cls, ...) \
+    xt_f1_at(XT_HERE, out, labels, XT_NUMBER_(cls), XT_OPTS(xt_metric_opts, __VA_ARGS__))
 XT_API xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k, xt_metric_opts o);
 XT_API xt_metric xt_mse_at(const xt_src *src, xt_tensor out, xt_tensor target);
 XT_API xt_metric xt_mae_at(const xt_src *src, xt_tensor out, xt_tensor target);
@@ -150,7 +152,7 @@ XT_API int64_t xt_logged_confusion(const char *name, xt_normalize how, double *o
  * loss), .reduce = XT_LAST). Of this rank: with .sync_dist the row has the mean of the ranks' means, weighted by their
  * batches of the row's step; with batches of one size that is the mean over all ranks' last values. */
 typedef struct xt_running xt_running;
-#define xt_running_new(window) xt_running_new_at(XT_HERE, window)
+#define xt_running_new(window) xt_running_new_at(XT_HERE, XT_NUMBER_(window))
 XT_API xt_running *xt_running_new_at(const xt_src *src, int64_t window); /* xt_finish frees what is left */
 XT_API void xt_running_free(xt_running *r);
 #define xt_running_mean(r, t) xt_running_mean_at(XT_HERE, r, t)
@@ -174,7 +176,7 @@ XT_API void xt_log_image_at(const xt_src *src, const char *name, xt_tensor t);
 #define xt_log_text(name, text) xt_log_text_at(XT_HERE, name, text) /* copied; TensorBoard takes it as Markdown */
 XT_API void xt_log_text_at(const xt_src *src, const char *name, const char *text);
 /* plain loops: row period in steps of the loop that hold an optimizer step, of however many optimizers (default 50) */
-#define xt_log_every_n_steps(...) xt_log_every_n_steps_at(XT_HERE, __VA_ARGS__)
+#define xt_log_every_n_steps(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_log_every_n_steps_at(XT_HERE, __VA_ARGS__))
 XT_API void xt_log_every_n_steps_at(const xt_src *src, int64_t n);
 
 #ifdef __cplusplus

@@ -23,6 +23,18 @@ XT_API void xt_module_free(xt_module *m);
 XT_API xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x);
 /* Makes the parameters by tracing fn on inputs of this spec, without data and without running anything. */
 XT_API XT_CHECK xt_status xt_module_build(xt_module *m, xt_spec x);
+/* A forward of several inputs and outputs: `in` are the call's n_in tensors, `out` is to be filled with n_out. All
+ * else is as above; xt_forward serves where both are 1. False after an error, with error tensors in out.
+ *     static void unet(xt_module *m, const xt_tensor *in, xt_tensor *out, void *user);   // image, time -> noise
+ *     xt_module *m = xt_module_new_many(unet, 2, 1, NULL);
+ *     xt_forward_many(m, 2, XT_TENSORS(x, t), 1, &noise); */
+typedef void (*xt_module_many_fn)(xt_module *m, const xt_tensor *in, xt_tensor *out, void *user);
+XT_API xt_module *xt_module_new_many(xt_module_many_fn fn, int n_in, int n_out, void *user);
+/* (m, n_in, in, n_out, out) */
+#define xt_forward_many(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_forward_many_at(XT_HERE, __VA_ARGS__))
+XT_API bool xt_forward_many_at(const xt_src *src, xt_module *m, int n_in, const xt_tensor *in, int n_out,
+                               xt_tensor *out);
+XT_API XT_CHECK xt_status xt_module_build_many(xt_module *m, int n_in, const xt_spec *x); /* a spec for each input */
 /* child "name.index", "name" when index < 0, "index" when name is ""; borrowed */
 XT_API xt_module *xt_sub(xt_module *m, const char *name, int index);
 /* xt_sub(a, b), the difference of tensors elsewhere, does not compile and says what it is called here. */
@@ -45,6 +57,18 @@ XT_API void xt_eval_at(const xt_src *src, xt_module *m);
 #define xt_eval(m) xt_eval_at(XT_HERE, m)
 #endif
 XT_API bool xt_is_training(const xt_module *m);
+/* Evaluation mode for m and all below it, and afterwards each module's own mode again: what xt_eval of a child said (a
+ * frozen batch norm) stays, where xt_eval(m); ...; xt_train(m) ends it, as in PyTorch. The Trainer does the same around
+ * its validations. These nest; an end without its begin is an error. Neither waits or ends a step.
+ *     xt_eval_begin(net);
+ *     xt_no_grad_begin();
+ *     while (xt_next(val, &b)) ...
+ *     xt_no_grad_end();
+ *     xt_eval_end(net); */
+#define xt_eval_begin(m) xt_eval_begin_at(XT_HERE, m)
+#define xt_eval_end(m) xt_eval_end_at(XT_HERE, m)
+XT_API void xt_eval_begin_at(const xt_src *src, xt_module *m);
+XT_API void xt_eval_end_at(const xt_src *src, xt_module *m);
 
 /* There are no hooks: a module's function is C code of yours, so what a forward hook would do stands before or after
  * the layer's call, a gradient hook's work after xt_backward on xt_grad (of results in between: xt_retain_grad), and
@@ -76,7 +100,11 @@ XT_API XT_CHECK xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
  * there already); written to a temporary name, synced, renamed. Load checks names, shapes and dtypes (floats of another
  * width convert) and names the first difference; nothing is changed on failure. An unbuilt module takes shapes from the
  * file at its first call. A path to load may also be a NAME.safetensors.index.json, whose shards lie
- * beside it, or a folder with a model.safetensors or its index. Both wait for the device. */
+ * beside it, or a folder with a model.safetensors or its index. Both wait for the device.
+ *
+ * Tensors of a megabyte and more are read at their first use, straight into the device's memory, so the file stays open
+ * until then; another file may take its place, but what is written over in place before that is an error. What a file
+ * has is never drawn at random, whichever comes first of loading and xt_module_build. */
 #define xt_save(m, path) xt_save_at(XT_HERE, m, path)
 #define xt_load(m, path) xt_load_at(XT_HERE, m, path)
 XT_API XT_CHECK xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path);
@@ -135,6 +163,9 @@ typedef struct XT_OPTIONS_ xt_convert_opts {
     const char *keep, *leave_out; /* names that fit are written, or are not; NULL = all, none */
     const char *transposed; /* matrices whose old names fit become [columns,rows]; NULL = none */
     int64_t max_shard_size; /* as xt_save_opts */
+    /* a folder with an adapter of LoRA's (xt_lora_save, or the library peft): its products are added to the weights
+     * that they stand beside, in f32, and are no tensors of their own any more; NULL = none */
+    const char *merge;
 } xt_convert_opts;
 #define xt_convert_weights(from, ...) XT_CONVERT_WEIGHTS_(from, __VA_ARGS__, )
 #define XT_CONVERT_WEIGHTS_(from, to, ...) xt_convert_weights_opt(from, to, XT_OPTS(xt_convert_opts, __VA_ARGS__))
@@ -150,6 +181,23 @@ XT_API int xt_module_next(const xt_module *m, const char *pattern, int from);
 #define xt_freeze(m, pattern) xt_freeze_at(XT_HERE, m, pattern, true)
 #define xt_unfreeze(m, pattern) xt_freeze_at(XT_HERE, m, pattern, false)
 XT_API int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool frozen);
+/* torchao's quantize_ for weights alone: matrices [out,in] that fit, which are there and loaded, become integers with a
+ * factor for each .block_size numbers of a row, and layers that ask for such a weight get the product, f32. For weights
+ * of linear layers in a model that is not trained any more, in front of functions compiled with it: the integers (under
+ * the weight's name) and the factors (.._scale) are no parameters, and embeddings would widen their whole table.
+ * Matrices whose rows are no whole number of blocks stay. Gives the number of weights that became integers; -1 after an
+ * error, of numbers that are not finite too. Waits for the device.
+ *     xt_quantize(net, "*_proj.weight", .bits = 4); */
+#define XT_DEFAULTS_xt_quantize_opts(is) is(bits, 8) is(block_size, 32)
+XT_DEFAULTS_OF(xt_quantize_opts)
+typedef struct XT_OPTIONS_ xt_quantize_opts {
+    size_t struct_size XT_SIZE(xt_quantize_opts);
+    int bits XT_IS(xt_quantize_opts, bits); /* 8 or 4 */
+    int block_size XT_IS(xt_quantize_opts, block_size); /* even; the CPU reads multiples of 32 as they lie */
+} xt_quantize_opts;
+#define xt_quantize(m, ...) XT_QUANTIZE_(m, __VA_ARGS__, )
+#define XT_QUANTIZE_(m, pattern, ...) xt_quantize_at(XT_HERE, m, pattern, XT_OPTS(xt_quantize_opts, __VA_ARGS__))
+XT_API int xt_quantize_at(const xt_src *src, xt_module *m, const char *pattern, xt_quantize_opts o);
 /* torch.nn.utils.parametrizations.weight_norm (Salimans and Kingma 2016) for the parameters that fit, which must be
  * made later (call it before the first pass and xt_module_build): W = g v / |v|, with a norm for each index of dim 0. A
  * weight's place in names is taken by parametrizations.weight.original0 (g, begins as |v|) and .original1 (v, begins as
@@ -173,6 +221,50 @@ typedef struct XT_OPTIONS_ xt_spectral_norm_opts {
 #define XT_SPECTRAL_NORM_(m, pattern, ...) \
     xt_spectral_norm_at(XT_HERE, m, pattern, XT_OPTS(xt_spectral_norm_opts, __VA_ARGS__))
 XT_API bool xt_spectral_norm_at(const xt_src *src, xt_module *m, const char *pattern, xt_spectral_norm_opts o);
+/* --- LoRA (Hu et al. 2021), computed and stored as the library peft does ---
+ * Linear layers whose weight W [O,I] has a name that fits, those to come included, get two narrow matrices beside it,
+ * lora_A.weight [r,I] and lora_B.weight [O,r], f32 also beside narrower weights:
+ *     y = x W^T + bias + scale * dropout(x) A^T B^T,  scale = alpha / r (.rslora: alpha / sqrt r)
+ * A begins as a linear layer's weight does and B as zeros, so the first pass gives what there was. All other parameters
+ * of m are frozen by the first call (xt_unfreeze the head of a new task behind it): only A and B have gradients, and
+ * optimizer state. Of several calls the last that fits a name counts. A pattern that fits the weight of no linear layer
+ * is warned of after the next pass. False after an error.
+ *     xt_lora(m, "*.q_proj.weight", .r = 8, .alpha = 16, .dropout = 0.05);
+ *     ...
+ *     XT_TRY(xt_lora_save(m, "adapter", .base_model = "meta-llama/Llama-3.2-1B")); */
+#define XT_DEFAULTS_xt_lora_opts(is) is(r, 8) is(alpha, 8)
+XT_DEFAULTS_OF(xt_lora_opts)
+typedef struct XT_OPTIONS_ xt_lora_opts {
+    size_t struct_size XT_SIZE(xt_lora_opts);
+    int64_t r XT_IS(xt_lora_opts, r);
+    double alpha XT_IS(xt_lora_opts, alpha);
+    double dropout; /* of what A reads, in training: [0,1) */
+    xt_switch rslora; /* default off */
+} xt_lora_opts;
+#define xt_lora(m, ...) XT_LORA_(m, __VA_ARGS__, )
+#define XT_LORA_(m, pattern, ...) xt_lora_at(XT_HERE, m, pattern, XT_OPTS(xt_lora_opts, __VA_ARGS__))
+XT_API bool xt_lora_at(const xt_src *src, xt_module *m, const char *pattern, xt_lora_opts o);
+/* An adapter as a folder that peft's PeftModel.from_pretrained reads: adapter_model.safetensors and
+ * adapter_config.json. The folder is made. Of a whole network, not of a child; waits for the device. */
+#define XT_DEFAULTS_xt_lora_file_opts(is)
+typedef struct XT_OPTIONS_ xt_lora_file_opts {
+    size_t struct_size XT_SIZE(xt_lora_file_opts);
+    /* what stands before the module's names in the other library's model ("transformer." for a GPT-2); NULL = nothing
+     */
+    const char *prefix;
+    const char *base_model; /* save: base_model_name_or_path, "" by default */
+    const char *task_type; /* save: CAUSAL_LM (the default), SEQ_CLS, ... */
+    xt_switch fan_in_fan_out; /* save: the other library keeps the weights as [I,O] (GPT-2's Conv1D); default off */
+} xt_lora_file_opts;
+#define xt_lora_save(m, ...) XT_LORA_SAVE_(m, __VA_ARGS__, )
+#define XT_LORA_SAVE_(m, dir, ...) xt_lora_save_at(XT_HERE, m, dir, XT_OPTS(xt_lora_file_opts, __VA_ARGS__))
+XT_API XT_CHECK xt_status xt_lora_save_at(const xt_src *src, xt_module *m, const char *dir, xt_lora_file_opts o);
+/* Adapts the layers that the adapter has matrices for, as xt_lora does, with its values. The module's weights must be
+ * there (xt_module_build, a pass). A tensor that fits no weight, or a kind of adapter that is computed otherwise (DoRA,
+ * embeddings), is an error with its name, and nothing is changed then. */
+#define xt_lora_load(m, ...) XT_LORA_LOAD_(m, __VA_ARGS__, )
+#define XT_LORA_LOAD_(m, dir, ...) xt_lora_load_at(XT_HERE, m, dir, XT_OPTS(xt_lora_file_opts, __VA_ARGS__))
+XT_API XT_CHECK xt_status xt_lora_load_at(const xt_src *src, xt_module *m, const char *dir, xt_lora_file_opts o);
 /* How parameters that fit begin, those to come included; ones that exist are drawn anew at once, unless this is called
  * inside the module's own function. The numbers depend on the seed, the name and the index only. The last call that
  * fits a name counts; formulas and defaults are torch.nn.init's. Gives the number of parameters drawn; -1 after an
@@ -231,7 +323,7 @@ XT_API size_t xt_module_summary(const xt_module *m, char *buf, size_t n);
  * with std a). */
 #define xt_param(m, name, init, a, ...) XT_PARAM_(m, name, init, a, __VA_ARGS__, 0)
 #define XT_PARAM_(m, name, init, a, dtype, ...) \
-    xt_param_at(XT_HERE, m, name, init, a, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
+    xt_param_at(XT_HERE, m, name, init, XT_NUMBER_(a), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 XT_API xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a,
                              xt_dtype dtype, const int64_t *dims);
 

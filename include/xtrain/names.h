@@ -70,9 +70,9 @@ extern "C" {
 #define xt_ndtr(x) xt_ndtr_at(XT_HERE, x) /* the normal distribution function */
 #define xt_log_ndtr(x) xt_log_ndtr_at(XT_HERE, x) /* its logarithm, exact far below 0 */
 #define xt_ndtri(x) xt_ndtri_at(XT_HERE, x) /* its inverse */
-#define xt_mvlgamma(x, p) xt_mvlgamma_at(XT_HERE, x, p)
+#define xt_mvlgamma(x, p) xt_mvlgamma_at(XT_HERE, x, XT_NUMBER_(p))
 /* slopes between lower and upper drawn for each element while training, their mean otherwise */
-#define xt_rrelu(x, lower, upper, training) xt_rrelu_at(XT_HERE, x, lower, upper, training)
+#define xt_rrelu(x, lower, upper, training) xt_rrelu_at(XT_HERE, x, XT_NUMBER_(lower), XT_NUMBER_(upper), training)
 XT_API xt_tensor xt_sgn_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_isreal_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_float_power_at(const xt_src *src, xt_tensor x, xt_tensor y);
@@ -87,9 +87,9 @@ XT_API xt_tensor xt_rrelu_at(const xt_src *src, xt_tensor x, double lower, doubl
 /* both at once; either pointer may be NULL */
 #define xt_aminmax(x, axes, out_min, out_max) xt_aminmax_at(XT_HERE, x, axes, out_min, out_max)
 #define xt_var_mean(x, axes, correction, out_var, out_mean) \
-    xt_var_mean_at(XT_HERE, x, axes, correction, out_var, out_mean)
+    xt_var_mean_at(XT_HERE, x, axes, XT_NUMBER_(correction), out_var, out_mean)
 #define xt_std_mean(x, axes, correction, out_std, out_mean) \
-    xt_std_mean_at(XT_HERE, x, axes, correction, out_std, out_mean)
+    xt_std_mean_at(XT_HERE, x, axes, XT_NUMBER_(correction), out_std, out_mean)
 #define xt_msort(x) xt_msort_at(XT_HERE, x) /* sorted along the first axis */
 XT_API void xt_aminmax_at(const xt_src *src, xt_tensor x, xt_list axes, xt_tensor *out_min, xt_tensor *out_max);
 XT_API void xt_var_mean_at(const xt_src *src, xt_tensor x, xt_list axes, double correction, xt_tensor *out_var,
@@ -99,17 +99,19 @@ XT_API void xt_std_mean_at(const xt_src *src, xt_tensor x, xt_list axes, double 
 XT_API xt_tensor xt_msort_at(const xt_src *src, xt_tensor x);
 
 /* --- Shapes: (n, tensors) --- */
-#define xt_hstack(n, ...) xt_hstack_at(XT_HERE, n, __VA_ARGS__) /* along axis 1; vectors along 0 */
-#define xt_vstack(n, ...) xt_vstack_at(XT_HERE, n, __VA_ARGS__) /* rows; a vector is one */
-#define xt_dstack(n, ...) xt_dstack_at(XT_HERE, n, __VA_ARGS__) /* along axis 2 */
-#define xt_column_stack(n, ...) xt_column_stack_at(XT_HERE, n, __VA_ARGS__) /* vectors as columns */
-#define xt_cartesian_prod(n, ...) xt_cartesian_prod_at(XT_HERE, n, __VA_ARGS__) /* of n vectors: [combinations,n] */
+#define xt_hstack(n, ...) xt_hstack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* along axis 1; vectors along 0 */
+#define xt_vstack(n, ...) xt_vstack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* rows; a vector is one */
+#define xt_dstack(n, ...) xt_dstack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* along axis 2 */
+#define xt_column_stack(n, ...) xt_column_stack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* vectors as columns */
+#define xt_cartesian_prod(n, ...) \
+    xt_cartesian_prod_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* of n vectors: [combinations,n] */
 #define xt_atleast_1d(x) xt_atleast_at(XT_HERE, x, 1)
 #define xt_atleast_2d(x) xt_atleast_at(XT_HERE, x, 2)
 #define xt_atleast_3d(x) xt_atleast_at(XT_HERE, x, 3)
 #define xt_adjoint(x) xt_adjoint_at(XT_HERE, x) /* the last two axes swapped, conjugated */
-#define xt_diagflat(x, k) xt_diagflat_at(XT_HERE, x, k)
-#define xt_vander(x, n, increasing) xt_vander_at(XT_HERE, x, n, increasing) /* powers of a vector: [..., n] */
+#define xt_diagflat(x, k) xt_diagflat_at(XT_HERE, x, XT_NUMBER_(k))
+#define xt_vander(x, n, increasing) \
+    xt_vander_at(XT_HERE, x, XT_NUMBER_(n), increasing) /* powers of a vector: [..., n] */
 XT_API xt_tensor xt_hstack_at(const xt_src *src, int n, const xt_tensor *tensors);
 XT_API xt_tensor xt_vstack_at(const xt_src *src, int n, const xt_tensor *tensors);
 XT_API xt_tensor xt_dstack_at(const xt_src *src, int n, const xt_tensor *tensors);
@@ -122,19 +124,23 @@ XT_API xt_tensor xt_vander_at(const xt_src *src, xt_tensor x, int64_t n, bool in
 
 /* --- Linear algebra --- */
 #define xt_inner(x, y) xt_inner_at(XT_HERE, x, y) /* sums over the last axes of both */
-#define xt_vecdot(x, y, axis) xt_vecdot_at(XT_HERE, x, y, axis) /* of conj(x) */
+#define xt_vecdot(x, y, axis) xt_vecdot_at(XT_HERE, x, y, XT_NUMBER_(axis)) /* of conj(x) */
 #define xt_vdot(x, y) xt_vecdot_at(XT_HERE, x, y, -1)
-#define xt_addmv(c, a, x, beta, alpha) xt_addmv_at(XT_HERE, c, a, x, beta, alpha) /* beta c + alpha a x */
-#define xt_addr(c, x, y, beta, alpha) xt_addr_at(XT_HERE, c, x, y, beta, alpha) /* beta c + alpha x y^T */
-#define xt_multi_dot(n, ...) xt_multi_dot_at(XT_HERE, n, __VA_ARGS__) /* in the order of fewest products */
-#define xt_chain_matmul(n, ...) xt_multi_dot_at(XT_HERE, n, __VA_ARGS__)
+#define xt_addmv(c, a, x, beta, alpha) \
+    xt_addmv_at(XT_HERE, c, a, x, XT_NUMBER_(beta), XT_NUMBER_(alpha)) /* beta c + alpha a x */
+#define xt_addr(c, x, y, beta, alpha) \
+    xt_addr_at(XT_HERE, c, x, y, XT_NUMBER_(beta), XT_NUMBER_(alpha)) /* beta c + alpha x y^T */
+#define xt_multi_dot(n, ...)                                                                \
+    xt_multi_dot_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* in the order of fewest products \
+                                                          */
+#define xt_chain_matmul(n, ...) xt_multi_dot_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__)
 #define xt_cholesky_inverse(l, upper) xt_cholesky_inverse_at(XT_HERE, l, upper)
 #define xt_pinverse(a) xt_pinverse_at(XT_HERE, a, -1) /* by svd: values below rcond times the largest count as 0 */
 #define xt_matrix_rank(a) xt_matrix_rank_at(XT_HERE, a, -1) /* i64 */
 #define xt_lstsq(a, y) xt_lstsq_at(XT_HERE, a, y) /* of full column rank [...,m,n], m >= n; y [...,m,k] */
 /* torch.linalg.matrix_norm of the last two axes: 'f', 'n' (nuclear), 2, -2, 1, -1, INFINITY and -INFINITY */
-#define xt_matrix_norm(a, ord) xt_matrix_norm_at(XT_HERE, a, ord)
-#define xt_pdist(x, p) xt_pdist_at(XT_HERE, x, p) /* [n,d]: distances of pairs i < j */
+#define xt_matrix_norm(a, ord) xt_matrix_norm_at(XT_HERE, a, XT_NUMBER_(ord))
+#define xt_pdist(x, p) xt_pdist_at(XT_HERE, x, XT_NUMBER_(p)) /* [n,d]: distances of pairs i < j */
 XT_API xt_tensor xt_inner_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_vecdot_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis);
 XT_API xt_tensor xt_addmv_at(const xt_src *src, xt_tensor c, xt_tensor a, xt_tensor x, double beta, double alpha);

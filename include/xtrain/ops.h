@@ -28,10 +28,15 @@ typedef struct xt_list {
     int64_t v[2 * XT_MAX_RANK];
 } xt_list;
 #ifdef __cplusplus
-template <class... T> inline xt_list xt_list_of_(T... v) {
-    return xt_list{static_cast<int>(sizeof...(v)), {static_cast<int64_t>(v)...}};
-}
-#define XT_LIST(...) (xt_list_of_(__VA_ARGS__))
+struct xt_numbers_ {
+    xt_number_ given[2 * XT_MAX_RANK];
+    xt_list list() const {
+        xt_list l = {0, {}};
+        for (; l.n < 2 * XT_MAX_RANK && given[l.n] != INT64_MIN; l.n++) l.v[l.n] = given[l.n];
+        return l;
+    }
+};
+#define XT_LIST(...) (xt_numbers_{{__VA_ARGS__}}.list())
 #define XT_ALL_AXES (xt_list{})
 template <int N> struct xt_tensor_array_ { xt_tensor d[N]; };
 template <class... T> inline xt_tensor_array_<sizeof...(T)> xt_tensor_array_of_(T... v) {
@@ -39,7 +44,8 @@ template <class... T> inline xt_tensor_array_<sizeof...(T)> xt_tensor_array_of_(
 }
 #define XT_TENSORS(...) (xt_tensor_array_of_(__VA_ARGS__).d)
 #else
-#define XT_LIST(...) ((xt_list){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#define XT_LIST(...) \
+    (XT_NUMBERS_(__VA_ARGS__), (xt_list){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #define XT_ALL_AXES ((xt_list){.n = 0})
 #define XT_TENSORS(...) ((const xt_tensor[]){__VA_ARGS__})
 #endif
@@ -52,6 +58,7 @@ extern "C" {
 /* How the macros below put options into a struct, after one to four arguments. */
 #define XT_OPT1_(f, opts, a, ...) f(XT_HERE, a, XT_OPTS(opts, __VA_ARGS__))
 #define XT_OPT2_(f, opts, a, b, ...) f(XT_HERE, a, b, XT_OPTS(opts, __VA_ARGS__))
+#define XT_OPT2N_(f, opts, a, n, ...) f(XT_HERE, a, XT_NUMBER_(n), XT_OPTS(opts, __VA_ARGS__)) /* n: a number */
 #define XT_OPT3_(f, opts, a, b, c, ...) f(XT_HERE, a, b, c, XT_OPTS(opts, __VA_ARGS__))
 #define XT_OPT4_(f, opts, a, b, c, d, ...) f(XT_HERE, a, b, c, d, XT_OPTS(opts, __VA_ARGS__))
 
@@ -89,7 +96,8 @@ extern "C" {
 #define xt_signbit(x) xt_signbit_at(XT_HERE, x) /* true for -0 and negative NaN too */
 /* NaN: 0; infinities: the largest and smallest number */
 #define xt_nan_to_num(x) xt_nan_to_num_at(XT_HERE, x)
-#define xt_nan_to_num_with(x, nan, posinf, neginf) xt_nan_to_num_with_at(XT_HERE, x, nan, posinf, neginf)
+#define xt_nan_to_num_with(x, nan, posinf, neginf) \
+    xt_nan_to_num_with_at(XT_HERE, x, XT_NUMBER_(nan), XT_NUMBER_(posinf), XT_NUMBER_(neginf))
 XT_API xt_tensor xt_nan_to_num_with_at(const xt_src *src, xt_tensor x, double nan, double posinf, double neginf);
 #define xt_bitwise_not(x) xt_bitwise_not_at(XT_HERE, x) /* integers and bool */
 XT_API xt_tensor xt_acos_at(const xt_src *src, xt_tensor x);
@@ -186,18 +194,20 @@ XT_API xt_tensor xt_tanhshrink_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_tanhshrink)(xt_tensor x);
 XT_API xt_tensor xt_logsigmoid_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_logsigmoid)(xt_tensor x);
-#define xt_elu(x, alpha) xt_elu_at(XT_HERE, x, alpha) /* PyTorch's default: 1 */
-#define xt_celu(x, alpha) xt_celu_at(XT_HERE, x, alpha) /* 1 */
-#define xt_leaky_relu(x, slope) xt_leaky_relu_at(XT_HERE, x, slope) /* 0.01 */
-#define xt_hardtanh(x, lo, hi) xt_hardtanh_at(XT_HERE, x, lo, hi) /* -1, 1; no gradient at the bounds */
-#define xt_hardshrink(x, lambda) xt_hardshrink_at(XT_HERE, x, lambda) /* 0.5 */
-#define xt_softshrink(x, lambda) xt_softshrink_at(XT_HERE, x, lambda) /* 0.5 */
-#define xt_threshold(x, limit, value) xt_threshold_at(XT_HERE, x, limit, value) /* x above the limit, else value */
+#define xt_elu(x, alpha) xt_elu_at(XT_HERE, x, XT_NUMBER_(alpha)) /* PyTorch's default: 1 */
+#define xt_celu(x, alpha) xt_celu_at(XT_HERE, x, XT_NUMBER_(alpha)) /* 1 */
+#define xt_leaky_relu(x, slope) xt_leaky_relu_at(XT_HERE, x, XT_NUMBER_(slope)) /* 0.01 */
+#define xt_hardtanh(x, lo, hi) \
+    xt_hardtanh_at(XT_HERE, x, XT_NUMBER_(lo), XT_NUMBER_(hi)) /* -1, 1; no gradient at the bounds */
+#define xt_hardshrink(x, lambda) xt_hardshrink_at(XT_HERE, x, XT_NUMBER_(lambda)) /* 0.5 */
+#define xt_softshrink(x, lambda) xt_softshrink_at(XT_HERE, x, XT_NUMBER_(lambda)) /* 0.5 */
+#define xt_threshold(x, limit, value) \
+    xt_threshold_at(XT_HERE, x, XT_NUMBER_(limit), XT_NUMBER_(value)) /* x above the limit, else value */
 /* first half times the sigmoid of the second; axis of even size */
-#define xt_glu(x, axis) xt_glu_at(XT_HERE, x, axis)
+#define xt_glu(x, axis) xt_glu_at(XT_HERE, x, XT_NUMBER_(axis))
 /* weight: one element, or one per channel (dim 1) */
 #define xt_prelu_fn(x, weight) xt_prelu_fn_at(XT_HERE, x, weight)
-#define xt_softmin(x, axis) xt_softmin_at(XT_HERE, x, axis)
+#define xt_softmin(x, axis) xt_softmin_at(XT_HERE, x, XT_NUMBER_(axis))
 XT_API xt_tensor xt_elu_at(const xt_src *src, xt_tensor x, double alpha);
 XT_API xt_tensor xt_celu_at(const xt_src *src, xt_tensor x, double alpha);
 XT_API xt_tensor xt_leaky_relu_at(const xt_src *src, xt_tensor x, double slope);
@@ -289,13 +299,13 @@ XT_API xt_tensor xt_bitwise_left_shift_at(const xt_src *src, xt_tensor x, xt_ten
 XT_API xt_tensor(xt_bitwise_left_shift)(xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_bitwise_right_shift_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor(xt_bitwise_right_shift)(xt_tensor x, xt_tensor y);
-#define xt_div_scalar(x, v) xt_div_scalar_at(XT_HERE, x, v)
-#define xt_rsub_scalar(x, v) xt_rsub_scalar_at(XT_HERE, x, v) /* v - x */
+#define xt_div_scalar(x, v) xt_div_scalar_at(XT_HERE, x, XT_NUMBER_(v))
+#define xt_rsub_scalar(x, v) xt_rsub_scalar_at(XT_HERE, x, XT_NUMBER_(v)) /* v - x */
 /* x + weight (y - x), exact at both ends */
 #define xt_lerp(x, y, weight) xt_lerp_at(XT_HERE, x, y, weight)
-#define xt_lerp_scalar(x, y, weight) xt_lerp_scalar_at(XT_HERE, x, y, weight)
-#define xt_addcmul(x, y, z, value) xt_addcmul_at(XT_HERE, x, y, z, value) /* x + value y z */
-#define xt_addcdiv(x, y, z, value) xt_addcdiv_at(XT_HERE, x, y, z, value) /* x + value y / z */
+#define xt_lerp_scalar(x, y, weight) xt_lerp_scalar_at(XT_HERE, x, y, XT_NUMBER_(weight))
+#define xt_addcmul(x, y, z, value) xt_addcmul_at(XT_HERE, x, y, z, XT_NUMBER_(value)) /* x + value y z */
+#define xt_addcdiv(x, y, z, value) xt_addcdiv_at(XT_HERE, x, y, z, XT_NUMBER_(value)) /* x + value y / z */
 /* either bound may be none; where they cross, hi wins */
 #define xt_clamp_tensor(x, lo, hi) xt_clamp_tensor_at(XT_HERE, x, lo, hi)
 XT_API xt_tensor xt_div_scalar_at(const xt_src *src, xt_tensor x, double v);
@@ -407,7 +417,7 @@ typedef struct XT_OPTIONS_ xt_normalize_opts {
     double p XT_IS(xt_normalize_opts, p), eps XT_IS(xt_normalize_opts, eps);
 } xt_normalize_opts;
 /* xt_normalize(x, axis): x / max(norm, eps) */
-#define xt_normalize(x, ...) XT_OPT2_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, )
+#define xt_normalize(x, ...) XT_OPT2N_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, )
 #define XT_DEFAULTS_xt_pairwise_distance_opts(is) is(p, 2) is(eps, 1e-6)
 XT_DEFAULTS_OF(xt_pairwise_distance_opts)
 typedef struct XT_OPTIONS_ xt_pairwise_distance_opts {
@@ -422,34 +432,36 @@ XT_API xt_tensor xt_pairwise_distance_at(const xt_src *src, xt_tensor x, xt_tens
 /* rows are variables: [n,samples] -> [n,n] */
 #define xt_cov(x) xt_cov_at(XT_HERE, x)
 #define xt_corrcoef(x) xt_corrcoef_at(XT_HERE, x)
-#define xt_cumulative_trapezoid(y, dx, axis) xt_cumulative_trapezoid_at(XT_HERE, y, dx, axis)
+#define xt_cumulative_trapezoid(y, dx, axis) xt_cumulative_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis))
 /* slices of an axis whose p-norm is above `most` scaled down to it */
-#define xt_renorm(x, p, axis, most) xt_renorm_at(XT_HERE, x, p, axis, most)
+#define xt_renorm(x, p, axis, most) xt_renorm_at(XT_HERE, x, XT_NUMBER_(p), XT_NUMBER_(axis), XT_NUMBER_(most))
 XT_API xt_tensor xt_cumulative_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis);
 XT_API xt_tensor xt_renorm_at(const xt_src *src, xt_tensor x, double p, int axis, double most);
-#define xt_trapezoid(y, dx, axis) xt_trapezoid_at(XT_HERE, y, dx, axis) /* integral over points dx apart */
+#define xt_trapezoid(y, dx, axis) \
+    xt_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)) /* integral over points dx apart */
 XT_API xt_tensor xt_normalize_at(const xt_src *src, xt_tensor x, int axis, xt_normalize_opts o);
 XT_API xt_tensor xt_cov_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis);
 /* i64, first of equals; NaN counts as smallest */
-#define xt_argmin(x, axis) xt_argmin_at(XT_HERE, x, axis)
+#define xt_argmin(x, axis) xt_argmin_at(XT_HERE, x, XT_NUMBER_(axis))
 #define xt_max_with_index(x, axis, out_values, out_indices) \
-    xt_max_with_index_at(XT_HERE, x, axis, out_values, out_indices)
+    xt_max_with_index_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
 #define xt_min_with_index(x, axis, out_values, out_indices) \
-    xt_min_with_index_at(XT_HERE, x, axis, out_values, out_indices)
+    xt_min_with_index_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
 XT_API xt_tensor xt_argmin_at(const xt_src *src, xt_tensor x, int axis);
 XT_API void xt_max_with_index_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values,
                                  xt_tensor *out_indices);
 XT_API void xt_min_with_index_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values,
                                  xt_tensor *out_indices);
 /* Running totals along an axis; sums and products of integers are i64. cummax, cummin name the later of equals. */
-#define xt_cumsum(x, axis) xt_cumsum_at(XT_HERE, x, axis)
-#define xt_cumprod(x, axis) xt_cumprod_at(XT_HERE, x, axis)
-#define xt_logcumsumexp(x, axis) xt_logcumsumexp_at(XT_HERE, x, axis)
-#define xt_cummax(x, axis, out_values, out_indices) xt_cummax_at(XT_HERE, x, axis, out_values, out_indices)
-#define xt_cummin(x, axis, out_values, out_indices) xt_cummin_at(XT_HERE, x, axis, out_values, out_indices)
-#define xt_diff(x, n, axis) xt_diff_at(XT_HERE, x, n, axis) /* differences of neighbours, n times */
+#define xt_cumsum(x, axis) xt_cumsum_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_cumprod(x, axis) xt_cumprod_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_logcumsumexp(x, axis) xt_logcumsumexp_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_cummax(x, axis, out_values, out_indices) xt_cummax_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
+#define xt_cummin(x, axis, out_values, out_indices) xt_cummin_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
+#define xt_diff(x, n, axis) \
+    xt_diff_at(XT_HERE, x, XT_NUMBER_(n), XT_NUMBER_(axis)) /* differences of neighbours, n times */
 XT_API xt_tensor xt_cumsum_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_cumprod_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_logcumsumexp_at(const xt_src *src, xt_tensor x, int axis);
@@ -467,8 +479,8 @@ typedef struct XT_OPTIONS_ xt_sort_opts {
 } xt_sort_opts;
 #define xt_sort(x, axis, out_values, ...) XT_SORT_(x, axis, out_values, __VA_ARGS__, )
 #define XT_SORT_(x, axis, out_values, out_indices, ...) \
-    xt_sort_at(XT_HERE, x, axis, XT_OPTS(xt_sort_opts, __VA_ARGS__), out_values, out_indices)
-#define xt_argsort(x, ...) XT_OPT2_(xt_argsort_at, xt_sort_opts, x, __VA_ARGS__, )
+    xt_sort_at(XT_HERE, x, XT_NUMBER_(axis), XT_OPTS(xt_sort_opts, __VA_ARGS__), out_values, out_indices)
+#define xt_argsort(x, ...) XT_OPT2N_(xt_argsort_at, xt_sort_opts, x, __VA_ARGS__, )
 XT_API void xt_sort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o, xt_tensor *out_values,
                        xt_tensor *out_indices);
 XT_API xt_tensor xt_argsort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o);
@@ -480,18 +492,21 @@ typedef struct XT_OPTIONS_ xt_topk_opts {
 /* in order; of equals the first ones */
 #define xt_topk(x, k, axis, out_values, ...) XT_TOPK_(x, k, axis, out_values, __VA_ARGS__, )
 #define XT_TOPK_(x, k, axis, out_values, out_indices, ...) \
-    xt_topk_at(XT_HERE, x, k, axis, XT_OPTS(xt_topk_opts, __VA_ARGS__), out_values, out_indices)
+    xt_topk_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(axis), XT_OPTS(xt_topk_opts, __VA_ARGS__), out_values, out_indices)
 XT_API void xt_topk_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_topk_opts o, xt_tensor *out_values,
                        xt_tensor *out_indices);
 /* k from 1: the smallest */
-#define xt_kthvalue(x, k, axis, out_values, out_indices) xt_kthvalue_at(XT_HERE, x, k, axis, out_values, out_indices)
-#define xt_median_axis(x, axis, out_values, out_indices) xt_median_axis_at(XT_HERE, x, axis, out_values, out_indices)
+#define xt_kthvalue(x, k, axis, out_values, out_indices) \
+    xt_kthvalue_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(axis), out_values, out_indices)
+#define xt_median_axis(x, axis, out_values, out_indices) \
+    xt_median_axis_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
 /* NaN counts for nothing */
 #define xt_nanmedian_axis(x, axis, out_values, out_indices) \
-    xt_nanmedian_axis_at(XT_HERE, x, axis, out_values, out_indices)
+    xt_nanmedian_axis_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
 XT_API void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values,
                                  xt_tensor *out_indices);
-#define xt_quantile(x, q, axis) xt_quantile_at(XT_HERE, x, q, axis) /* between neighbours linearly */
+#define xt_quantile(x, q, axis) \
+    xt_quantile_at(XT_HERE, x, XT_NUMBER_(q), XT_NUMBER_(axis)) /* between neighbours linearly */
 XT_API void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_tensor *out_values,
                            xt_tensor *out_indices);
 XT_API void xt_median_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
@@ -511,11 +526,11 @@ XT_API xt_tensor xt_searchsorted_at(const xt_src *src, xt_tensor sorted, xt_tens
  * NULL) is how many there are; the first of them, in PyTorch's order, come first, and behind them stand zeros. size -1
  * waits for the count, so that the result has exactly the size it has in PyTorch: another count is another program. */
 /* [size]: the elements where mask, a bool that broadcasts to x, is true. Gradients go back to where they were. */
-#define xt_masked_select(x, mask, size, out_count) xt_masked_select_at(XT_HERE, x, mask, size, out_count)
+#define xt_masked_select(x, mask, size, out_count) xt_masked_select_at(XT_HERE, x, mask, XT_NUMBER_(size), out_count)
 XT_API xt_tensor xt_masked_select_at(const xt_src *src, xt_tensor x, xt_tensor mask, int64_t size,
                                      xt_tensor *out_count);
 /* i64 [size,rank of x]: where x is not 0, row by row (argwhere too) */
-#define xt_nonzero(x, size, out_count) xt_nonzero_at(XT_HERE, x, size, out_count)
+#define xt_nonzero(x, size, out_count) xt_nonzero_at(XT_HERE, x, XT_NUMBER_(size), out_count)
 XT_API xt_tensor xt_nonzero_at(const xt_src *src, xt_tensor x, int64_t size, xt_tensor *out_count);
 #define XT_DEFAULTS_xt_unique_opts(is)
 typedef struct XT_OPTIONS_ xt_unique_opts {
@@ -527,60 +542,65 @@ typedef struct XT_OPTIONS_ xt_unique_opts {
 } xt_unique_opts;
 /* [size]: the values of x, each once; every NaN is a value of its own. What is behind `size` is left out, and inverse
  * still says where it would be. */
-#define xt_unique(x, ...) XT_OPT2_(xt_unique_at, xt_unique_opts, x, __VA_ARGS__, )
+#define xt_unique(x, ...) XT_OPT2N_(xt_unique_at, xt_unique_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_unique_at(const xt_src *src, xt_tensor x, int64_t size, xt_unique_opts o);
 
 /* --- Shapes --- */
-#define xt_narrow(x, axis, start, length) xt_narrow_at(XT_HERE, x, axis, start, length)
-#define xt_select(x, axis, index) xt_select_at(XT_HERE, x, axis, index) /* x[..., index, ...]: one dim less */
-#define xt_slice_step(x, axis, start, stop, step)                      \
-    xt_slice_step_at(XT_HERE, x, axis, start, stop, step) /* step >= 1 \
-                                                           */
+#define xt_narrow(x, axis, start, length) \
+    xt_narrow_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(start), XT_NUMBER_(length))
+#define xt_select(x, axis, index) \
+    xt_select_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(index)) /* x[..., index, ...]: one dim less */
+#define xt_slice_step(x, axis, start, stop, step)                                                                      \
+    xt_slice_step_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(start), XT_NUMBER_(stop), XT_NUMBER_(step)) /* step >= 1 \
+                                                                                                           */
 XT_API xt_tensor xt_narrow_at(const xt_src *src, xt_tensor x, int axis, int64_t start, int64_t length);
 XT_API xt_tensor xt_select_at(const xt_src *src, xt_tensor x, int axis, int64_t index);
 XT_API xt_tensor xt_slice_step_at(const xt_src *src, xt_tensor x, int axis, int64_t start, int64_t stop, int64_t step);
 /* x with part of it replaced, as x[..., start:stop:step, ...] = y and x[..., index, ...] = y do. */
-#define xt_slice_scatter(x, y, axis, start, stop, step) xt_slice_scatter_at(XT_HERE, x, y, axis, start, stop, step)
-#define xt_select_scatter(x, y, axis, index) xt_select_scatter_at(XT_HERE, x, y, axis, index)
+#define xt_slice_scatter(x, y, axis, start, stop, step) \
+    xt_slice_scatter_at(XT_HERE, x, y, XT_NUMBER_(axis), XT_NUMBER_(start), XT_NUMBER_(stop), XT_NUMBER_(step))
+#define xt_select_scatter(x, y, axis, index) xt_select_scatter_at(XT_HERE, x, y, XT_NUMBER_(axis), XT_NUMBER_(index))
 XT_API xt_tensor xt_slice_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t start, int64_t stop,
                                      int64_t step);
 XT_API xt_tensor xt_select_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t index);
 /* Parts into `out`; they give the number of parts, 0 after an error (which is in every part). `max`: room in out. */
 /* parts of `size`, the last one smaller */
-#define xt_split(x, size, axis, max, out) xt_split_at(XT_HERE, x, size, axis, max, out)
+#define xt_split(x, size, axis, max, out) \
+    xt_split_at(XT_HERE, x, XT_NUMBER_(size), XT_NUMBER_(axis), XT_NUMBER_(max), out)
 /* room for `parts`; may give fewer */
-#define xt_chunk(x, parts, axis, out) xt_chunk_at(XT_HERE, x, parts, axis, out)
+#define xt_chunk(x, parts, axis, out) xt_chunk_at(XT_HERE, x, XT_NUMBER_(parts), XT_NUMBER_(axis), out)
 /* exactly `parts`, sizes as equal as can be */
-#define xt_tensor_split(x, parts, axis, out) xt_tensor_split_at(XT_HERE, x, parts, axis, out)
+#define xt_tensor_split(x, parts, axis, out) xt_tensor_split_at(XT_HERE, x, XT_NUMBER_(parts), XT_NUMBER_(axis), out)
 /* (x, n, sizes, axis, out) */
-#define xt_split_sizes(x, n, ...) xt_split_sizes_at(XT_HERE, x, n, __VA_ARGS__)
+#define xt_split_sizes(x, n, ...) (XT_NO_DTYPE_(__VA_ARGS__), xt_split_sizes_at(XT_HERE, x, XT_NUMBER_(n), __VA_ARGS__))
 /* slices without that axis */
-#define xt_unbind(x, axis, max, out) xt_unbind_at(XT_HERE, x, axis, max, out)
+#define xt_unbind(x, axis, max, out) xt_unbind_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(max), out)
 XT_API int xt_split_at(const xt_src *src, xt_tensor x, int64_t size, int axis, int max, xt_tensor *out);
 XT_API int xt_chunk_at(const xt_src *src, xt_tensor x, int parts, int axis, xt_tensor *out);
 XT_API int xt_tensor_split_at(const xt_src *src, xt_tensor x, int parts, int axis, xt_tensor *out);
 XT_API int xt_split_sizes_at(const xt_src *src, xt_tensor x, int n, const int64_t *sizes, int axis, xt_tensor *out);
 XT_API int xt_unbind_at(const xt_src *src, xt_tensor x, int axis, int max, xt_tensor *out);
 /* (n, tensors, axis): along a new axis; xt_concat: along an old one */
-#define xt_stack(n, ...) xt_stack_at(XT_HERE, n, __VA_ARGS__)
+#define xt_stack(n, ...) (XT_NO_DTYPE_(__VA_ARGS__), xt_stack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
 /* xt_repeat(x, XT_LIST(2, 3)): a number for every dim, more in front */
 #define xt_repeat(x, times) xt_repeat_at(XT_HERE, x, times)
 #define xt_tile(x, times) xt_tile_at(XT_HERE, x, times) /* a short list is for the last dims */
-#define xt_repeat_interleave(x, times, axis) xt_repeat_interleave_at(XT_HERE, x, times, axis)
+#define xt_repeat_interleave(x, times, axis) xt_repeat_interleave_at(XT_HERE, x, XT_NUMBER_(times), XT_NUMBER_(axis))
 /* counts [n] of integers, one for each slice; output_size says how many there are in all: slices behind their sum are
  * zeros, what is behind output_size is left out */
 #define xt_repeat_interleave_counts(x, counts, axis, output_size) \
-    xt_repeat_interleave_counts_at(XT_HERE, x, counts, axis, output_size)
+    xt_repeat_interleave_counts_at(XT_HERE, x, counts, XT_NUMBER_(axis), XT_NUMBER_(output_size))
 XT_API xt_tensor xt_repeat_interleave_counts_at(const xt_src *src, xt_tensor x, xt_tensor counts, int axis,
                                                 int64_t output_size);
 #define xt_flip(x, axes) xt_flip_at(XT_HERE, x, axes)
 /* one shift and XT_ALL_AXES: over all elements in a row */
 #define xt_roll(x, shifts, axes) xt_roll_at(XT_HERE, x, shifts, axes)
 /* k quarter turns from axis a towards b */
-#define xt_rot90(x, k, a, b) xt_rot90_at(XT_HERE, x, k, a, b)
+#define xt_rot90(x, k, a, b) xt_rot90_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b))
 /* xt_movedim(x, XT_AXES(0), XT_AXES(-1)) */
 #define xt_movedim(x, from, to) xt_movedim_at(XT_HERE, x, from, to)
-#define xt_unflatten(x, axis, ...) xt_unflatten_at(XT_HERE, x, axis, XT_DIMS_(__VA_ARGS__, 0)) /* one dim may be -1 */
+#define xt_unflatten(x, axis, ...) \
+    xt_unflatten_at(XT_HERE, x, XT_NUMBER_(axis), XT_DIMS_(__VA_ARGS__, 0)) /* one dim may be -1 */
 #define xt_view_as(x, other) xt_view_as_at(XT_HERE, x, other) /* reshape to other's dims */
 #define xt_expand_as(x, other) xt_expand_as_at(XT_HERE, x, other)
 XT_API xt_tensor xt_stack_at(const xt_src *src, int n, const xt_tensor *tensors, int axis);
@@ -596,8 +616,9 @@ XT_API xt_tensor xt_view_as_at(const xt_src *src, xt_tensor x, xt_tensor other);
 XT_API xt_tensor xt_expand_as_at(const xt_src *src, xt_tensor x, xt_tensor other);
 /* n tensors at their common shape; coordinates of a grid ("ij": out[i] varies along axis i; xy: the first two axes
  * swapped). False after an error. */
-#define xt_broadcast_tensors(n, ...) xt_broadcast_tensors_at(XT_HERE, n, __VA_ARGS__) /* (n, tensors, out) */
-#define xt_meshgrid(n, ...) xt_meshgrid_at(XT_HERE, n, __VA_ARGS__) /* (n, tensors, xy, out) */
+#define xt_broadcast_tensors(n, ...) \
+    xt_broadcast_tensors_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* (n, tensors, out) */
+#define xt_meshgrid(n, ...) xt_meshgrid_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* (n, tensors, xy, out) */
 XT_API bool xt_broadcast_tensors_at(const xt_src *src, int n, const xt_tensor *tensors, xt_tensor *out);
 XT_API bool xt_meshgrid_at(const xt_src *src, int n, const xt_tensor *tensors, bool xy, xt_tensor *out);
 #define XT_DEFAULTS_xt_pad_opts(is)
@@ -617,7 +638,7 @@ typedef struct XT_OPTIONS_ xt_pad_sequence_opts {
     double padding_value;
 } xt_pad_sequence_opts;
 /* n sequences [T_i,...] of one dtype as one tensor, T the longest: xt_pad_sequence(3, parts, .batch_first = true) */
-#define xt_pad_sequence(n, ...) XT_OPT2_(xt_pad_sequence_at, xt_pad_sequence_opts, n, __VA_ARGS__, )
+#define xt_pad_sequence(n, ...) XT_OPT2_(xt_pad_sequence_at, xt_pad_sequence_opts, XT_NUMBER_(n), __VA_ARGS__, )
 XT_API xt_tensor xt_pad_sequence_at(const xt_src *src, int n, const xt_tensor *tensors, xt_pad_sequence_opts o);
 #define XT_DEFAULTS_xt_unfold_opts(is) is(stride, 1) is(dilation, 1)
 XT_DEFAULTS_OF(xt_unfold_opts)
@@ -626,15 +647,19 @@ typedef struct XT_OPTIONS_ xt_unfold_opts {
     int stride XT_IS(xt_unfold_opts, stride), padding, dilation XT_IS(xt_unfold_opts, dilation);
 } xt_unfold_opts;
 /* [N,C,H,W] -> [N, C KH KW, places] */
-#define xt_unfold(x, kernel_h, ...) XT_OPT3_(xt_unfold_at, xt_unfold_opts, x, kernel_h, __VA_ARGS__, )
+#define xt_unfold(x, kernel_h, ...) XT_UNFOLD_(x, kernel_h, __VA_ARGS__, )
+#define XT_UNFOLD_(x, kernel_h, kernel_w, ...) \
+    xt_unfold_at(XT_HERE, x, XT_NUMBER_(kernel_h), XT_NUMBER_(kernel_w), XT_OPTS(xt_unfold_opts, __VA_ARGS__))
 /* The way back, places that overlap added: [N, C KH KW, places] -> [N,C,height,width]. */
 #define xt_fold(x, height, width, kernel_h, ...) XT_FOLD_(x, height, width, kernel_h, __VA_ARGS__, )
-#define XT_FOLD_(x, height, width, kernel_h, kernel_w, ...) \
-    xt_fold_at(XT_HERE, x, height, width, kernel_h, kernel_w, XT_OPTS(xt_unfold_opts, __VA_ARGS__))
+#define XT_FOLD_(x, height, width, kernel_h, kernel_w, ...)                                                   \
+    xt_fold_at(XT_HERE, x, XT_NUMBER_(height), XT_NUMBER_(width), XT_NUMBER_(kernel_h), XT_NUMBER_(kernel_w), \
+               XT_OPTS(xt_unfold_opts, __VA_ARGS__))
 XT_API xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int64_t width, int kernel_h, int kernel_w,
                             xt_unfold_opts o);
 /* Tensor.unfold: windows, their elements as a last dim */
-#define xt_unfold_axis(x, axis, size, step) xt_unfold_axis_at(XT_HERE, x, axis, size, step)
+#define xt_unfold_axis(x, axis, size, step) \
+    xt_unfold_axis_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(size), XT_NUMBER_(step))
 XT_API xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int kernel_w, xt_unfold_opts o);
 XT_API xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int64_t size, int64_t step);
 typedef enum xt_grid_padding { XT_GRID_ZEROS, XT_GRID_BORDER } xt_grid_padding;
@@ -649,19 +674,20 @@ typedef struct XT_OPTIONS_ xt_grid_opts {
  * [N,height,width,2]. */
 #define xt_grid_sample(x, ...) XT_OPT2_(xt_grid_sample_at, xt_grid_opts, x, __VA_ARGS__, )
 #define xt_affine_grid(theta, height, width, align_corners) \
-    xt_affine_grid_at(XT_HERE, theta, height, width, align_corners)
+    xt_affine_grid_at(XT_HERE, theta, XT_NUMBER_(height), XT_NUMBER_(width), align_corners)
 XT_API xt_tensor xt_grid_sample_at(const xt_src *src, xt_tensor x, xt_tensor grid, xt_grid_opts o);
 XT_API xt_tensor xt_affine_grid_at(const xt_src *src, xt_tensor theta, int64_t height, int64_t width,
                                    bool align_corners);
 /* Triangles and diagonals; k counts diagonals to the right of the main one. */
-#define xt_tril(x, k) xt_tril_at(XT_HERE, x, k)
-#define xt_triu(x, k) xt_triu_at(XT_HERE, x, k)
-#define xt_diag(x, k) xt_diag_at(XT_HERE, x, k) /* [n] -> [n,n]; [n,m] -> its diagonal */
-#define xt_diagonal(x, k, a, b) xt_diagonal_at(XT_HERE, x, k, a, b) /* of axes a and b, as a last dim */
+#define xt_tril(x, k) xt_tril_at(XT_HERE, x, XT_NUMBER_(k))
+#define xt_triu(x, k) xt_triu_at(XT_HERE, x, XT_NUMBER_(k))
+#define xt_diag(x, k) xt_diag_at(XT_HERE, x, XT_NUMBER_(k)) /* [n] -> [n,n]; [n,m] -> its diagonal */
+#define xt_diagonal(x, k, a, b) \
+    xt_diagonal_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)) /* of axes a and b, as a last dim */
 /* the last dim along a diagonal of two */
-#define xt_diag_embed(x, k) xt_diag_embed_at(XT_HERE, x, k)
+#define xt_diag_embed(x, k) xt_diag_embed_at(XT_HERE, x, XT_NUMBER_(k))
 /* (n, tensors): matrices along a diagonal of zeros */
-#define xt_block_diag(n, ...) xt_block_diag_at(XT_HERE, n, __VA_ARGS__)
+#define xt_block_diag(n, ...) xt_block_diag_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__)
 XT_API xt_tensor xt_block_diag_at(const xt_src *src, int n, const xt_tensor *tensors);
 #define xt_trace(x) xt_trace_at(XT_HERE, x)
 XT_API xt_tensor xt_tril_at(const xt_src *src, xt_tensor x, int64_t k);
@@ -671,24 +697,30 @@ XT_API xt_tensor xt_diagonal_at(const xt_src *src, xt_tensor x, int64_t k, int a
 XT_API xt_tensor xt_diag_embed_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_trace_at(const xt_src *src, xt_tensor x);
 
-#define xt_channel_shuffle(x, groups) xt_channel_shuffle_at(XT_HERE, x, groups) /* [N,C,...]: groups divides C */
+#define xt_channel_shuffle(x, groups) \
+    xt_channel_shuffle_at(XT_HERE, x, XT_NUMBER_(groups)) /* [N,C,...]: groups divides C */
 XT_API xt_tensor xt_channel_shuffle_at(const xt_src *src, xt_tensor x, int64_t groups);
 
 /* --- Making --- */
 /* i64 [2,n]: rows and columns of the places on and below (above) diagonal k of a matrix, row by row */
-#define xt_tril_indices(rows, columns, k) xt_tril_indices_at(XT_HERE, rows, columns, k)
-#define xt_triu_indices(rows, columns, k) xt_triu_indices_at(XT_HERE, rows, columns, k)
+#define xt_tril_indices(rows, columns, k) \
+    xt_tril_indices_at(XT_HERE, XT_NUMBER_(rows), XT_NUMBER_(columns), XT_NUMBER_(k))
+#define xt_triu_indices(rows, columns, k) \
+    xt_triu_indices_at(XT_HERE, XT_NUMBER_(rows), XT_NUMBER_(columns), XT_NUMBER_(k))
 XT_API xt_tensor xt_tril_indices_at(const xt_src *src, int64_t rows, int64_t columns, int64_t k);
 XT_API xt_tensor xt_triu_indices_at(const xt_src *src, int64_t rows, int64_t columns, int64_t k);
 /* torch.arange(start, stop, step) */
-#define xt_range(start, stop, step, dtype) xt_range_at(XT_HERE, start, stop, step, XT_DTYPE_(dtype))
+#define xt_range(start, stop, step, dtype) \
+    xt_range_at(XT_HERE, XT_NUMBER_(start), XT_NUMBER_(stop), XT_NUMBER_(step), XT_DTYPE_(dtype))
 /* both ends included */
-#define xt_linspace(start, stop, n, dtype) xt_linspace_at(XT_HERE, start, stop, n, XT_DTYPE_(dtype))
+#define xt_linspace(start, stop, n, dtype) \
+    xt_linspace_at(XT_HERE, XT_NUMBER_(start), XT_NUMBER_(stop), XT_NUMBER_(n), XT_DTYPE_(dtype))
 /* base^start .. base^stop */
-#define xt_logspace(start, stop, n, base, dtype) xt_logspace_at(XT_HERE, start, stop, n, base, XT_DTYPE_(dtype))
+#define xt_logspace(start, stop, n, base, dtype) \
+    xt_logspace_at(XT_HERE, XT_NUMBER_(start), XT_NUMBER_(stop), XT_NUMBER_(n), XT_NUMBER_(base), XT_DTYPE_(dtype))
 #define xt_eye(rows, columns, dtype) \
-    xt_eye_at(XT_HERE, rows, columns, XT_DTYPE_(dtype)) /* columns 0: as many as rows */
-#define xt_full_like(x, value) xt_full_like_at(XT_HERE, x, value)
+    xt_eye_at(XT_HERE, XT_NUMBER_(rows), XT_NUMBER_(columns), XT_DTYPE_(dtype)) /* columns 0: as many as rows */
+#define xt_full_like(x, value) xt_full_like_at(XT_HERE, x, XT_NUMBER_(value))
 #define xt_zeros_like(x) xt_full_like_at(XT_HERE, x, 0)
 #define xt_ones_like(x) xt_full_like_at(XT_HERE, x, 1)
 XT_API xt_tensor xt_range_at(const xt_src *src, double start, double stop, double step, xt_dtype dtype);
@@ -703,19 +735,21 @@ XT_API xt_tensor xt_full_like_at(const xt_src *src, xt_tensor x, double value);
  * element and writes nothing: the device cannot stop for it. A list of writes to one place adds up where the name says
  * so, else one of them wins. x itself is never changed: the result is a new tensor. */
 /* r[i][j] = x[index[i][j]][j] for axis 0; dims of index */
-#define xt_gather(x, axis, index) xt_gather_at(XT_HERE, x, axis, index)
+#define xt_gather(x, axis, index) xt_gather_at(XT_HERE, x, XT_NUMBER_(axis), index)
 /* as gather, the other dims broadcast */
-#define xt_take_along_axis(x, index, axis) xt_take_along_axis_at(XT_HERE, x, index, axis)
-#define xt_index_select(x, axis, index) xt_index_select_at(XT_HERE, x, axis, index) /* slices, index [n] */
+#define xt_take_along_axis(x, index, axis) xt_take_along_axis_at(XT_HERE, x, index, XT_NUMBER_(axis))
+#define xt_index_select(x, axis, index)                                          \
+    xt_index_select_at(XT_HERE, x, XT_NUMBER_(axis), index) /* slices, index [n] \
+                                                             */
 /* x[i, j, ...] with n index tensors for the first n axes; negative: from the end */
-#define xt_index(x, n, ...) xt_index_at(XT_HERE, x, n, __VA_ARGS__)
+#define xt_index(x, n, ...) xt_index_at(XT_HERE, x, XT_NUMBER_(n), __VA_ARGS__)
 XT_API xt_tensor xt_gather_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index);
 XT_API xt_tensor xt_take_along_axis_at(const xt_src *src, xt_tensor x, xt_tensor index, int axis);
 XT_API xt_tensor xt_index_select_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index);
 XT_API xt_tensor xt_index_at(const xt_src *src, xt_tensor x, int n, const xt_tensor *indices);
 /* r[index[i][j]][j] = updates[i][j] for axis 0; updates: at least index's dims, or without dims: the same for all. */
-#define xt_scatter(x, axis, index, updates) xt_scatter_at(XT_HERE, x, axis, index, updates)
-#define xt_scatter_add(x, axis, index, updates) xt_scatter_add_at(XT_HERE, x, axis, index, updates)
+#define xt_scatter(x, axis, index, updates) xt_scatter_at(XT_HERE, x, XT_NUMBER_(axis), index, updates)
+#define xt_scatter_add(x, axis, index, updates) xt_scatter_add_at(XT_HERE, x, XT_NUMBER_(axis), index, updates)
 XT_API xt_tensor xt_scatter_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates);
 XT_API xt_tensor xt_scatter_add_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates);
 typedef enum xt_reduction {
@@ -733,13 +767,14 @@ typedef struct XT_OPTIONS_ xt_scatter_opts {
 /* No gradient of products. */
 #define xt_scatter_reduce(x, axis, index, updates, ...) XT_SCATTER_REDUCE_(x, axis, index, updates, __VA_ARGS__, )
 #define XT_SCATTER_REDUCE_(x, axis, index, updates, how, ...) \
-    xt_scatter_reduce_at(XT_HERE, x, axis, index, updates, how, XT_OPTS(xt_scatter_opts, __VA_ARGS__))
+    xt_scatter_reduce_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, how, XT_OPTS(xt_scatter_opts, __VA_ARGS__))
 XT_API xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
                                       xt_reduction how, xt_scatter_opts o);
 /* slices times alpha added */
-#define xt_index_add(x, axis, index, updates, alpha) xt_index_add_at(XT_HERE, x, axis, index, updates, alpha)
-#define xt_index_copy(x, axis, index, updates) xt_index_copy_at(XT_HERE, x, axis, index, updates)
-#define xt_index_fill(x, axis, index, value) xt_index_fill_at(XT_HERE, x, axis, index, value)
+#define xt_index_add(x, axis, index, updates, alpha) \
+    xt_index_add_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, XT_NUMBER_(alpha))
+#define xt_index_copy(x, axis, index, updates) xt_index_copy_at(XT_HERE, x, XT_NUMBER_(axis), index, updates)
+#define xt_index_fill(x, axis, index, value) xt_index_fill_at(XT_HERE, x, XT_NUMBER_(axis), index, XT_NUMBER_(value))
 XT_API xt_tensor xt_index_add_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
                                  double alpha);
 XT_API xt_tensor xt_index_copy_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates);
@@ -750,15 +785,16 @@ typedef struct XT_OPTIONS_ xt_index_put_opts {
     bool accumulate; /* add instead of replace */
 } xt_index_put_opts;
 /* x[i, j, ...] = values; indices XT_TENSORS(i, j) */
-#define xt_index_put(x, n, indices, ...) XT_OPT4_(xt_index_put_at, xt_index_put_opts, x, n, indices, __VA_ARGS__, )
+#define xt_index_put(x, n, indices, ...) \
+    XT_OPT4_(xt_index_put_at, xt_index_put_opts, x, XT_NUMBER_(n), indices, __VA_ARGS__, )
 XT_API xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt_tensor *indices, xt_tensor values,
                                  xt_index_put_opts o);
 /* value where the bool mask is true */
-#define xt_masked_fill(x, mask, value) xt_masked_fill_at(XT_HERE, x, mask, value)
+#define xt_masked_fill(x, mask, value) xt_masked_fill_at(XT_HERE, x, mask, XT_NUMBER_(value))
 /* source's elements in order where the mask is true */
 #define xt_masked_scatter(x, mask, source) xt_masked_scatter_at(XT_HERE, x, mask, source)
 /* counts in equal bins from lo to hi, as x's dtype; others are not counted */
-#define xt_histc(x, bins, lo, hi) xt_histc_at(XT_HERE, x, bins, lo, hi)
+#define xt_histc(x, bins, lo, hi) xt_histc_at(XT_HERE, x, XT_NUMBER_(bins), XT_NUMBER_(lo), XT_NUMBER_(hi))
 XT_API xt_tensor xt_masked_scatter_at(const xt_src *src, xt_tensor x, xt_tensor mask, xt_tensor source);
 XT_API xt_tensor xt_histc_at(const xt_src *src, xt_tensor x, int64_t bins, double lo, double hi);
 typedef enum xt_bag_mode { XT_BAG_MEAN, XT_BAG_SUM, XT_BAG_MAX } xt_bag_mode;
@@ -768,7 +804,7 @@ typedef enum xt_bag_mode { XT_BAG_MEAN, XT_BAG_SUM, XT_BAG_MAX } xt_bag_mode;
 XT_API xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor table, xt_bag_mode mode,
                                      xt_tensor weights);
 /* [n] -> [bins]; weights may be none; others are not counted */
-#define xt_bincount(x, bins, weights) xt_bincount_at(XT_HERE, x, bins, weights)
+#define xt_bincount(x, bins, weights) xt_bincount_at(XT_HERE, x, XT_NUMBER_(bins), weights)
 XT_API xt_tensor xt_masked_fill_at(const xt_src *src, xt_tensor x, xt_tensor mask, double value);
 XT_API xt_tensor xt_bincount_at(const xt_src *src, xt_tensor x, int64_t bins, xt_tensor weights);
 
@@ -777,7 +813,7 @@ XT_API xt_tensor xt_bincount_at(const xt_src *src, xt_tensor x, int64_t bins, xt
 /* "bij,bjk->bik": letters, "..." and spaces; without an arrow the labels that stand once, sorted. A repeated label in
  * one operand is its diagonal. */
 /* xt_einsum("ij,j->i", 2, XT_TENSORS(a, x)) */
-#define xt_einsum(spec, n, ...) xt_einsum_at(XT_HERE, spec, n, __VA_ARGS__)
+#define xt_einsum(spec, n, ...) xt_einsum_at(XT_HERE, spec, XT_NUMBER_(n), __VA_ARGS__)
 /* empty lists: the outer product */
 #define xt_tensordot(x, y, x_axes, y_axes) xt_tensordot_at(XT_HERE, x, y, x_axes, y_axes)
 XT_API xt_tensor xt_einsum_at(const xt_src *src, const char *spec, int n, const xt_tensor *operands);
@@ -805,10 +841,10 @@ typedef struct XT_OPTIONS_ xt_addmm_opts {
 #define xt_baddbmm(c, x, ...) XT_OPT3_(xt_baddbmm_at, xt_addmm_opts, c, x, __VA_ARGS__, )
 XT_API xt_tensor xt_addmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, xt_addmm_opts o);
 XT_API xt_tensor xt_baddbmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, xt_addmm_opts o);
-#define xt_cross(x, y, axis) xt_cross_at(XT_HERE, x, y, axis) /* an axis of size 3 */
+#define xt_cross(x, y, axis) xt_cross_at(XT_HERE, x, y, XT_NUMBER_(axis)) /* an axis of size 3 */
 /* [...,n,d] [...,m,d] -> [...,n,m]; p > 0 */
-#define xt_cdist(x, y, p) xt_cdist_at(XT_HERE, x, y, p)
-#define xt_matrix_power(a, n) xt_matrix_power_at(XT_HERE, a, n) /* n < 0: of the inverse */
+#define xt_cdist(x, y, p) xt_cdist_at(XT_HERE, x, y, XT_NUMBER_(p))
+#define xt_matrix_power(a, n) xt_matrix_power_at(XT_HERE, a, XT_NUMBER_(n)) /* n < 0: of the inverse */
 /* NaN where x is not positive definite */
 #define xt_cholesky(x, upper) xt_cholesky_at(XT_HERE, x, upper)
 #define xt_cholesky_solve(y, l, upper)                                            \
@@ -930,10 +966,10 @@ typedef struct XT_OPTIONS_ xt_fft_opts {
     int64_t n XT_IS(xt_fft_opts, n); /* the axis is cut or filled up to it; -1 = its size (irfft: 2 (size - 1)) */
     xt_fft_norm norm; /* which direction is divided by n; default the inverse */
 } xt_fft_opts;
-#define xt_fft(x, ...) XT_OPT2_(xt_fft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_fft(x, axis, .n, .norm) */
-#define xt_ifft(x, ...) XT_OPT2_(xt_ifft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_ifft(x, axis, .n, .norm) */
-#define xt_rfft(x, ...) XT_OPT2_(xt_rfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_rfft(x, axis, .n, .norm) */
-#define xt_irfft(x, ...) XT_OPT2_(xt_irfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_irfft(x, axis, .n, .norm) */
+#define xt_fft(x, ...) XT_OPT2N_(xt_fft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_fft(x, axis, .n, .norm) */
+#define xt_ifft(x, ...) XT_OPT2N_(xt_ifft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_ifft(x, axis, .n, .norm) */
+#define xt_rfft(x, ...) XT_OPT2N_(xt_rfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_rfft(x, axis, .n, .norm) */
+#define xt_irfft(x, ...) XT_OPT2N_(xt_irfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_irfft(x, axis, .n, .norm) */
 XT_API xt_tensor xt_fft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 XT_API xt_tensor xt_ifft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 XT_API xt_tensor xt_rfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
@@ -947,12 +983,12 @@ XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
 XT_API xt_tensor xt_rfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 XT_API xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 /* f32 [n]: frequencies of n samples d apart */
-#define xt_fftfreq(n, d) xt_fftfreq_at(XT_HERE, n, d, false)
-#define xt_rfftfreq(n, d) xt_fftfreq_at(XT_HERE, n, d, true) /* f32 [n/2+1] */
+#define xt_fftfreq(n, d) xt_fftfreq_at(XT_HERE, XT_NUMBER_(n), XT_NUMBER_(d), false)
+#define xt_rfftfreq(n, d) xt_fftfreq_at(XT_HERE, XT_NUMBER_(n), XT_NUMBER_(d), true) /* f32 [n/2+1] */
 XT_API xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half);
 typedef enum xt_window_kind { XT_WINDOW_HANN, XT_WINDOW_HAMMING, XT_WINDOW_BLACKMAN } xt_window_kind;
 /* PyTorch's default is periodic: symmetric false */
-#define xt_window(kind, n, symmetric, dtype) xt_window_at(XT_HERE, kind, n, symmetric, XT_DTYPE_(dtype))
+#define xt_window(kind, n, symmetric, dtype) xt_window_at(XT_HERE, kind, XT_NUMBER_(n), symmetric, XT_DTYPE_(dtype))
 XT_API xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype);
 #define XT_DEFAULTS_xt_stft_opts(is) is(hop, -1) is(win_length, -1) is(center, XT_ON)
 XT_DEFAULTS_OF(xt_stft_opts)
@@ -967,7 +1003,7 @@ typedef struct XT_OPTIONS_ xt_stft_opts {
     bool two_sided; /* n_fft frequencies; default n_fft / 2 + 1 */
 } xt_stft_opts;
 /* xt_stft(x, n_fft, .hop): [...,samples] -> complex [...,frequencies,frames] */
-#define xt_stft(x, ...) XT_OPT2_(xt_stft_at, xt_stft_opts, x, __VA_ARGS__, )
+#define xt_stft(x, ...) XT_OPT2N_(xt_stft_at, xt_stft_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts o);
 #define xt_fftshift(x, axes) xt_fftshift_at(XT_HERE, x, axes)
 #define xt_ifftshift(x, axes) xt_ifftshift_at(XT_HERE, x, axes)
@@ -986,20 +1022,21 @@ XT_API xt_tensor xt_ifftshift_at(const xt_src *src, xt_tensor x, xt_list axes);
 #define xt_randint(lo, hi, ...) XT_DIMS2_(xt_randint_at, lo, hi, __VA_ARGS__, 0)
 #define xt_exponential(rate, ...) XT_DIMS1_(xt_exponential_at, rate, __VA_ARGS__, 0)
 #define xt_trunc_normal(mean, std, lo, hi, ...) XT_DIMS4_(xt_trunc_normal_at, mean, std, lo, hi, __VA_ARGS__, 0)
-#define XT_DIMS1_(f, a, dtype, ...) f(XT_HERE, a, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
-#define XT_DIMS2_(f, a, b, dtype, ...) f(XT_HERE, a, b, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
-#define XT_DIMS4_(f, a, b, c, d, dtype, ...) f(XT_HERE, a, b, c, d, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
+#define XT_DIMS1_(f, a, dtype, ...) f(XT_HERE, XT_NUMBER_(a), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
+#define XT_DIMS2_(f, a, b, dtype, ...) f(XT_HERE, XT_NUMBER_(a), XT_NUMBER_(b), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
+#define XT_DIMS4_(f, a, b, c, d, dtype, ...) \
+    f(XT_HERE, XT_NUMBER_(a), XT_NUMBER_(b), XT_NUMBER_(c), XT_NUMBER_(d), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define xt_rand_like(x) xt_rand_like_at(XT_HERE, x)
 #define xt_randn_like(x) xt_randn_like_at(XT_HERE, x)
-#define xt_randperm(n) xt_randperm_at(XT_HERE, n) /* i64 [n] */
+#define xt_randperm(n) xt_randperm_at(XT_HERE, XT_NUMBER_(n)) /* i64 [n] */
 /* 1 with the probability that stands there, else 0 */
 #define xt_bernoulli(p) xt_bernoulli_at(XT_HERE, p)
 /* [classes] or [N,classes] -> i64 [n] or [N,n] */
-#define xt_multinomial(weights, n, replacement) xt_multinomial_at(XT_HERE, weights, n, replacement)
+#define xt_multinomial(weights, n, replacement) xt_multinomial_at(XT_HERE, weights, XT_NUMBER_(n), replacement)
 /* hard: one-hot, with the soft one's gradient */
-#define xt_gumbel_softmax(x, tau, hard, axis) xt_gumbel_softmax_at(XT_HERE, x, tau, hard, axis)
+#define xt_gumbel_softmax(x, tau, hard, axis) xt_gumbel_softmax_at(XT_HERE, x, XT_NUMBER_(tau), hard, XT_NUMBER_(axis))
 /* always drops; the layer xt_dropout knows the mode */
-#define xt_dropout_fn(x, p) xt_dropout_fn_at(XT_HERE, x, p)
+#define xt_dropout_fn(x, p) xt_dropout_fn_at(XT_HERE, x, XT_NUMBER_(p))
 XT_API xt_tensor xt_uniform_at(const xt_src *src, double lo, double hi, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_normal_at(const xt_src *src, double mean, double std, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_randint_at(const xt_src *src, int64_t lo, int64_t hi, xt_dtype dtype, const int64_t *dims);

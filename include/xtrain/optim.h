@@ -275,8 +275,8 @@ typedef struct XT_OPTIONS_ xt_lbfgs_opts {
 XT_API xt_optimizer *xt_lbfgs_opt(const xt_src *src, xt_module *net, xt_lbfgs_opts o);
 /* optimizer.step(closure): the function computes the loss, one element, and gives it; xt_backward is called for it
  * unless the function has called it. Any optimizer takes one: the others step once. Gives the first loss (NaN after an
- * error). Gradients there were are forgotten, and each evaluation is a step of its own, as with xt_mark_step: it
- * waits. */
+ * error). Gradients there were are forgotten, and each evaluation is a step of its own that waits; the tensors that
+ * the program has made in the step before live on, so a closure may read the batch of xt_next. */
 typedef xt_tensor (*xt_closure_fn)(void *user);
 #define xt_optimizer_step_closure(opt, closure, user) xt_optimizer_step_closure_at(XT_HERE, opt, closure, user)
 XT_API double xt_optimizer_step_closure_at(const xt_src *src, xt_optimizer *opt, xt_closure_fn closure, void *user);
@@ -293,12 +293,13 @@ XT_API void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *opt);
  * values, and where they differ all take those of rank 0, for that step's forward pass already. This asks for a
  * comparison of the parameters before every `every`-th step (0 = never, the default): it waits for the step before, and
  * copies that have grown apart are an error with the parameter's name and the ranks. */
-#define xt_optimizer_check_replicas(...) xt_optimizer_check_replicas_at(XT_HERE, __VA_ARGS__)
+#define xt_optimizer_check_replicas(...) \
+    (XT_NO_DTYPE_(__VA_ARGS__), xt_optimizer_check_replicas_at(XT_HERE, __VA_ARGS__))
 XT_API void xt_optimizer_check_replicas_at(const xt_src *src, xt_optimizer *opt, int64_t every);
 /* Gradients are averaged in buckets of this many bytes (0 = the default, 1 MiB; a larger gradient is a bucket of its
  * own), in the order in which the backward pass has them ready; a bucket travels while the rest of the backward pass
  * runs. Before the first step: another size is another program. */
-#define xt_optimizer_bucket(...) xt_optimizer_bucket_at(XT_HERE, __VA_ARGS__)
+#define xt_optimizer_bucket(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_optimizer_bucket_at(XT_HERE, __VA_ARGS__))
 XT_API void xt_optimizer_bucket_at(const xt_src *src, xt_optimizer *opt, int64_t bytes);
 #define xt_zero_grad(opt) xt_zero_grad_at(XT_HERE, opt) /* forgets the gradients of all its module's parameters */
 XT_API void xt_zero_grad_at(const xt_src *src, xt_optimizer *opt);
@@ -325,17 +326,22 @@ typedef struct XT_OPTIONS_ xt_group_opts {
 XT_API int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *opt, const char *pattern, xt_group_opts o);
 XT_API int xt_optimizer_groups(const xt_optimizer *opt); /* how many, group 0 included */
 /* of group 0; the other groups keep their ratio to it */
-#define xt_optimizer_set_lr(...) xt_optimizer_set_lr_at(XT_HERE, __VA_ARGS__)
+#define xt_optimizer_set_lr(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_optimizer_set_lr_at(XT_HERE, __VA_ARGS__))
 XT_API void xt_optimizer_set_lr_at(const xt_src *src, xt_optimizer *opt, double lr);
 XT_API double xt_optimizer_lr(const xt_optimizer *opt); /* the rate of group 0 in the coming step; no wait */
-#define xt_optimizer_set_group_lr(...) xt_optimizer_set_group_lr_at(XT_HERE, __VA_ARGS__)
+#define xt_optimizer_set_group_lr(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_optimizer_set_group_lr_at(XT_HERE, __VA_ARGS__))
 XT_API void xt_optimizer_set_group_lr_at(const xt_src *src, xt_optimizer *opt, int group, double lr);
 XT_API double xt_optimizer_group_lr(const xt_optimizer *opt, int group); /* likewise */
 /* Of all groups (the Adam family: beta1). Momenta become data at the first call: one more compilation if steps were
  * taken before it. */
-#define xt_optimizer_set_momentum(...) xt_optimizer_set_momentum_at(XT_HERE, __VA_ARGS__)
+#define xt_optimizer_set_momentum(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_optimizer_set_momentum_at(XT_HERE, __VA_ARGS__))
 XT_API void xt_optimizer_set_momentum_at(const xt_src *src, xt_optimizer *opt, double momentum);
 XT_API double xt_optimizer_momentum(const xt_optimizer *opt); /* the Adam family: beta1 */
+/* The float dtype of the states of narrower parameters: XT_F32 keeps moments of bf16 weights in f32, where PyTorch has
+ * them in bf16, which the smallest changes do not reach. Before the first step that makes them; checkpoints keep what
+ * there is, so a run that goes on says it again. */
+#define xt_optimizer_set_state_dtype(opt, dtype) xt_optimizer_set_state_dtype_at(XT_HERE, opt, dtype)
+XT_API void xt_optimizer_set_state_dtype_at(const xt_src *src, xt_optimizer *opt, xt_dtype dtype);
 
 /* --- Gradients by hand: between xt_backward and xt_optimizer_step. None of these waits or reads. ---
  * Scales the gradients so that their common norm is at most max (times min(1, max / (norm + 1e-6))) and gives the norm
@@ -347,15 +353,16 @@ typedef struct XT_OPTIONS_ xt_clip_opts {
     double norm_type XT_IS(xt_clip_opts, norm_type); /* HUGE_VAL: the largest absolute value */
 } xt_clip_opts;
 #define xt_clip_grad_norm(opt, ...) XT_CLIP_GRAD_NORM_(opt, __VA_ARGS__, )
-#define XT_CLIP_GRAD_NORM_(opt, max, ...) xt_clip_grad_norm_at(XT_HERE, opt, max, XT_OPTS(xt_clip_opts, __VA_ARGS__))
+#define XT_CLIP_GRAD_NORM_(opt, max, ...) \
+    xt_clip_grad_norm_at(XT_HERE, opt, XT_NUMBER_(max), XT_OPTS(xt_clip_opts, __VA_ARGS__))
 XT_API xt_tensor xt_clip_grad_norm_at(const xt_src *src, xt_optimizer *opt, double max, xt_clip_opts o);
 #define xt_module_clip_grad_norm(m, ...) XT_MODULE_CLIP_GRAD_NORM_(m, __VA_ARGS__, )
 #define XT_MODULE_CLIP_GRAD_NORM_(m, max, ...) \
-    xt_module_clip_grad_norm_at(XT_HERE, m, max, XT_OPTS(xt_clip_opts, __VA_ARGS__))
+    xt_module_clip_grad_norm_at(XT_HERE, m, XT_NUMBER_(max), XT_OPTS(xt_clip_opts, __VA_ARGS__))
 XT_API xt_tensor xt_module_clip_grad_norm_at(const xt_src *src, xt_module *m, double max, xt_clip_opts o);
-#define xt_clip_grad_value(opt, max) xt_clip_grad_value_at(XT_HERE, opt, max)
+#define xt_clip_grad_value(opt, max) xt_clip_grad_value_at(XT_HERE, opt, XT_NUMBER_(max))
 XT_API void xt_clip_grad_value_at(const xt_src *src, xt_optimizer *opt, double max);
-#define xt_module_clip_grad_value(m, max) xt_module_clip_grad_value_at(XT_HERE, m, max)
+#define xt_module_clip_grad_value(m, max) xt_module_clip_grad_value_at(XT_HERE, m, XT_NUMBER_(max))
 XT_API void xt_module_clip_grad_value_at(const xt_src *src, xt_module *m, double max);
 /* The norm of all gradients (averaged and unscaled, not clipped): after xt_backward, or after xt_optimizer_step in the
  * same step. Costs nothing unless something asks for the value, as xt_log does. */

@@ -65,8 +65,9 @@ typedef struct XT_OPTIONS_ xt_remote_opts {
  * rank: a module it has not, or of another build (the linker's build id is compared). out_results: NULL = not wanted;
  * else to be freed, also after an error. */
 #define xt_remote_call(module, symbol, arg, arg_size, ...) XT_REMOTE_CALL_(module, symbol, arg, arg_size, __VA_ARGS__, )
-#define XT_REMOTE_CALL_(module, symbol, arg, arg_size, out_results, ...) \
-    xt_remote_call_opt(XT_HERE, module, symbol, arg, arg_size, XT_OPTS(xt_remote_opts, __VA_ARGS__), out_results)
+#define XT_REMOTE_CALL_(module, symbol, arg, arg_size, out_results, ...)                                         \
+    xt_remote_call_opt(XT_HERE, module, symbol, arg, XT_NUMBER_(arg_size), XT_OPTS(xt_remote_opts, __VA_ARGS__), \
+                       out_results)
 XT_API XT_CHECK xt_status xt_remote_call_opt(const xt_src *src, const char *module, const char *symbol, const void *arg,
                                              size_t arg_size, xt_remote_opts o, xt_remote_results *out_results);
 

@@ -243,7 +243,7 @@ typedef struct XT_OPTIONS_ xt_warmup_opts {
 /* Linear from start_factor to the whole rate in `steps`, then `then` (NULL: the rate stays). */
 #define xt_warmup_schedule(opt, steps, ...) XT_WARMUP_SCHEDULE_(opt, steps, __VA_ARGS__, )
 #define XT_WARMUP_SCHEDULE_(opt, steps, then, ...) \
-    xt_warmup_schedule_opt(XT_HERE, opt, steps, then, XT_OPTS(xt_warmup_opts, __VA_ARGS__))
+    xt_warmup_schedule_opt(XT_HERE, opt, XT_NUMBER_(steps), then, XT_OPTS(xt_warmup_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_warmup_schedule_opt(const xt_src *src, xt_optimizer *opt, int64_t steps, xt_scheduler *then,
                                             xt_warmup_opts o);
 

@@ -96,24 +96,34 @@ static inline const int64_t *xt_shape_(int64_t *d) {
     return d;
 }
 #ifdef __cplusplus
-} /* a braced list makes the array in both languages */
+} /* braced lists: each number becomes an xt_number_ where the caller wrote it */
 struct xt_dims_ {
-    int64_t d[XT_MAX_RANK + 2];
+    xt_number_ given[XT_MAX_RANK + 2];
+    int64_t d[XT_MAX_RANK + 2] = {};
+    const int64_t *shape() {
+        for (int i = 0; i < XT_MAX_RANK + 2; i++) d[i] = given[i];
+        return xt_shape_(d);
+    }
 };
-#define XT_DIMS_(...) xt_shape_(xt_dims_{{__VA_ARGS__, XT_DIMS_END_}}.d)
+#define XT_DIMS_(...) (xt_dims_{{__VA_ARGS__, XT_DIMS_END_}}.shape())
 struct xt_ints_ {
-    int v[XT_MAX_RANK + 1];
+    xt_number_ given[XT_MAX_RANK + 1];
+    int v[XT_MAX_RANK + 1] = {};
+    const int *ints() {
+        for (int i = 0; i < XT_MAX_RANK + 1; i++) v[i] = static_cast<int>(given[i].n);
+        return v;
+    }
 };
 template <class... T> constexpr int xt_count_(T...) {
     return static_cast<int>(sizeof...(T));
 }
-#define XT_INTS_(...) xt_count_(__VA_ARGS__), (xt_ints_{{__VA_ARGS__}}.v) /* how many, and the array */
+#define XT_INTS_(...) xt_count_(__VA_ARGS__), (xt_ints_{{__VA_ARGS__}}.ints()) /* how many, and the array */
 extern "C" {
 #else
-#define XT_DIMS_(...) xt_shape_((int64_t[XT_MAX_RANK + 2]){__VA_ARGS__, XT_DIMS_END_})
-#define XT_INTS_(...)                                                  \
-    (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]) { \
-        __VA_ARGS__                                                    \
+#define XT_DIMS_(...) (XT_NUMBERS_(__VA_ARGS__), xt_shape_((int64_t[XT_MAX_RANK + 2]){__VA_ARGS__, XT_DIMS_END_}))
+#define XT_INTS_(...)                                                                              \
+    (XT_NUMBERS_(__VA_ARGS__), (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int))), (const int[]) { \
+        __VA_ARGS__                                                                                \
     }
 #endif
 /* xt_from_array(data, dtype, dims...): copies; uploads at once. The data may be a list in place, whose commas are none
@@ -121,11 +131,24 @@ extern "C" {
 #define xt_from_array(...)                                                                                      \
     (XT_CHECK_(!XT_DIM_AS_DTYPE_(__VA_ARGS__, XT_TWO_, XT_TWO_, ),                                              \
                "xt_from_array(data, dtype, dims...): the dtype is missing, as in xt_from_array(v, XT_F32, 8)"), \
-     xt_from_array_(XT_HERE, XT_ARRAY_(__VA_ARGS__, 0, XT_DIMS_END_)))
+     XT_ARRAY_DIMS_(__VA_ARGS__, , , , , , , , , ), xt_from_array_(XT_HERE, XT_ARRAY_(__VA_ARGS__, 0, XT_DIMS_END_)))
 /* Of two arguments, whether the second begins with a digit. */
 #define XT_DIM_AS_DTYPE_(data, dtype, third, ...)                                         \
     (__builtin_strcmp(#third, "XT_TWO_") == 0 && __builtin_memcmp(#dtype, "0", 1) >= 0 && \
      __builtin_memcmp(#dtype, "9", 1) <= 0)
+/* In C a list of data in place may stand where a dim would: a dim's text is a dtype's name, the text before it does not
+ * end a list. */
+#ifdef __cplusplus
+#define XT_ARRAY_DIMS_(...) ((void)0)
+#else
+#define XT_ARRAY_DIMS_(data, a, b, c, d, e, f, g, h, i, ...)                                  \
+    XT_CHECK_(!(XT_IS_DTYPE_DIM_(a, b) || XT_IS_DTYPE_DIM_(b, c) || XT_IS_DTYPE_DIM_(c, d) || \
+                XT_IS_DTYPE_DIM_(d, e) || XT_IS_DTYPE_DIM_(e, f) || XT_IS_DTYPE_DIM_(f, g) || \
+                XT_IS_DTYPE_DIM_(g, h) || XT_IS_DTYPE_DIM_(h, i)),                            \
+              XT_DTYPE_AS_NUMBER_)
+#define XT_IS_DTYPE_DIM_(before, dim) \
+    (XT_IS_DTYPE_TEXT_(#dim) && __builtin_memcmp(&(" " #before)[sizeof(#before) - 1], "}", 1) != 0)
+#endif
 #ifdef __cplusplus
 #define XT_ABSENT_ = 0
 #define XT_ARRAY_OF_(...) (xt_array_{__VA_ARGS__})
@@ -137,7 +160,7 @@ extern "C" {
 typedef struct xt_array_ {
     const void *data;
     xt_dtype dtype;
-    int64_t a XT_ABSENT_, b XT_ABSENT_, c XT_ABSENT_, d XT_ABSENT_, e XT_ABSENT_, f XT_ABSENT_, g XT_ABSENT_,
+    xt_number_ a XT_ABSENT_, b XT_ABSENT_, c XT_ABSENT_, d XT_ABSENT_, e XT_ABSENT_, f XT_ABSENT_, g XT_ABSENT_,
         h XT_ABSENT_, i XT_ABSENT_, j XT_ABSENT_; /* XT_MAX_RANK and two */
 } xt_array_;
 #if defined(__clang__)
@@ -157,16 +180,16 @@ static inline xt_tensor xt_from_array_(const xt_src *src, xt_array_ x) {
     return xt_from_array_at(src, x.data, x.dtype, xt_shape_(dims));
 }
 XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, int rank, const int64_t *dims);
-#define xt_from_data(data, dtype, rank, dims) xt_from_data_at(XT_HERE, data, XT_DTYPE_(dtype), rank, dims)
+#define xt_from_data(data, dtype, rank, dims) xt_from_data_at(XT_HERE, data, XT_DTYPE_(dtype), XT_NUMBER_(rank), dims)
 #define xt_full(value, ...) XT_FULL_(value, __VA_ARGS__, 0)
-#define XT_FULL_(value, dtype, ...) xt_full_at(XT_HERE, value, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
+#define XT_FULL_(value, dtype, ...) xt_full_at(XT_HERE, XT_NUMBER_(value), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define xt_zeros(...) XT_FULL_(0, __VA_ARGS__, 0)
 #define xt_ones(...) XT_FULL_(1, __VA_ARGS__, 0)
 XT_API xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int64_t *dims);
-#define xt_arange(n, dtype) xt_arange_at(XT_HERE, n, XT_DTYPE_(dtype)) /* 0 .. n-1, [n] */
+#define xt_arange(n, dtype) xt_arange_at(XT_HERE, XT_NUMBER_(n), XT_DTYPE_(dtype)) /* 0 .. n-1, [n] */
 XT_API xt_tensor xt_arange_at(const xt_src *src, int64_t n, xt_dtype dtype);
 /* data, not a constant: changing it never recompiles */
-#define xt_scalar(value, dtype) xt_scalar_at(XT_HERE, value, XT_DTYPE_(dtype))
+#define xt_scalar(value, dtype) xt_scalar_at(XT_HERE, XT_NUMBER_(value), XT_DTYPE_(dtype))
 XT_API xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype);
 
 /* State of one's own (a cache, a running mean): zeros at first, lives until xt_drop. What xt_assign gives it is its
@@ -302,10 +325,10 @@ XT_API xt_tensor(xt_logical_and)(xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_logical_or_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor(xt_logical_or)(xt_tensor x, xt_tensor y);
 /* v is a constant of the graph unless it changes between steps: then it becomes data */
-#define xt_add_scalar(x, v) xt_add_scalar_at(XT_HERE, x, v)
-#define xt_mul_scalar(x, v) xt_mul_scalar_at(XT_HERE, x, v)
-#define xt_pow_scalar(x, v) xt_pow_scalar_at(XT_HERE, x, v)
-#define xt_clamp(x, lo, hi) xt_clamp_at(XT_HERE, x, lo, hi)
+#define xt_add_scalar(x, v) xt_add_scalar_at(XT_HERE, x, XT_NUMBER_(v))
+#define xt_mul_scalar(x, v) xt_mul_scalar_at(XT_HERE, x, XT_NUMBER_(v))
+#define xt_pow_scalar(x, v) xt_pow_scalar_at(XT_HERE, x, XT_NUMBER_(v))
+#define xt_clamp(x, lo, hi) xt_clamp_at(XT_HERE, x, XT_NUMBER_(lo), XT_NUMBER_(hi))
 XT_API xt_tensor xt_add_scalar_at(const xt_src *src, xt_tensor x, double v);
 XT_API xt_tensor xt_mul_scalar_at(const xt_src *src, xt_tensor x, double v);
 XT_API xt_tensor xt_pow_scalar_at(const xt_src *src, xt_tensor x, double v);
@@ -317,15 +340,16 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 
 /* --- Shape ops. Axes may be negative. --- */
 #define xt_reshape(x, ...) xt_reshape_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0)) /* one dim may be -1 */
-#define xt_flatten(x, from) xt_flatten_at(XT_HERE, x, from) /* dims from..end become one */
-#define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, a, b) /* swaps two axes */
+#define xt_flatten(x, from) xt_flatten_at(XT_HERE, x, XT_NUMBER_(from)) /* dims from..end become one */
+#define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, XT_NUMBER_(a), XT_NUMBER_(b)) /* swaps two axes */
 #define xt_permute(x, ...) xt_permute_at(XT_HERE, x, XT_INTS_(__VA_ARGS__))
-#define xt_slice(x, axis, start, stop) xt_slice_at(XT_HERE, x, axis, start, stop) /* negative counts from the end */
+#define xt_slice(x, axis, start, stop) \
+    xt_slice_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(start), XT_NUMBER_(stop)) /* negative counts from the end */
 /* (n, tensors, axis); XT_TENSORS(x, y) of ops.h is an array */
-#define xt_concat(n, ...) xt_concat_at(XT_HERE, n, __VA_ARGS__)
+#define xt_concat(n, ...) (XT_NO_DTYPE_(__VA_ARGS__), xt_concat_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
 #define xt_broadcast_to(x, ...) xt_broadcast_to_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0))
-#define xt_unsqueeze(x, axis) xt_unsqueeze_at(XT_HERE, x, axis)
-#define xt_squeeze(x, axis) xt_squeeze_at(XT_HERE, x, axis)
+#define xt_unsqueeze(x, axis) xt_unsqueeze_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_squeeze(x, axis) xt_squeeze_at(XT_HERE, x, XT_NUMBER_(axis))
 XT_API xt_tensor xt_reshape_at(const xt_src *src, xt_tensor x, const int64_t *dims);
 XT_API xt_tensor xt_flatten_at(const xt_src *src, xt_tensor x, int from);
 XT_API xt_tensor xt_transpose_at(const xt_src *src, xt_tensor x, int a, int b);
@@ -341,10 +365,10 @@ XT_API xt_tensor xt_squeeze_at(const xt_src *src, xt_tensor x, int axis);
 #define xt_mean(x) xt_mean_at(XT_HERE, x)
 #define xt_max(x) xt_max_at(XT_HERE, x)
 #define xt_min(x) xt_min_at(XT_HERE, x)
-#define xt_sum_axis(x, axis) xt_sum_axis_at(XT_HERE, x, axis)
-#define xt_mean_axis(x, axis) xt_mean_axis_at(XT_HERE, x, axis)
-#define xt_max_axis(x, axis) xt_max_axis_at(XT_HERE, x, axis)
-#define xt_argmax(x, axis) xt_argmax_at(XT_HERE, x, axis) /* i64, first of equals */
+#define xt_sum_axis(x, axis) xt_sum_axis_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_mean_axis(x, axis) xt_mean_axis_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_max_axis(x, axis) xt_max_axis_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_argmax(x, axis) xt_argmax_at(XT_HERE, x, XT_NUMBER_(axis)) /* i64, first of equals */
 XT_API xt_tensor xt_sum_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_mean_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_max_at(const xt_src *src, xt_tensor x);
@@ -360,9 +384,9 @@ XT_API xt_tensor xt_argmax_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_matmul_at(const xt_src *src, xt_tensor x, xt_tensor y);
 
 /* --- Softmax, lookups (losses.h has the losses) --- */
-#define xt_softmax(x, axis) xt_softmax_at(XT_HERE, x, axis)
-#define xt_log_softmax(x, axis) xt_log_softmax_at(XT_HERE, x, axis)
-#define xt_one_hot(labels, classes, dtype) xt_one_hot_at(XT_HERE, labels, classes, XT_DTYPE_(dtype))
+#define xt_softmax(x, axis) xt_softmax_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_log_softmax(x, axis) xt_log_softmax_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_one_hot(labels, classes, dtype) xt_one_hot_at(XT_HERE, labels, XT_NUMBER_(classes), XT_DTYPE_(dtype))
 /* rows: [V,D], int [...] -> [...,D] */
 #define xt_take(table, indices) xt_take_at(XT_HERE, table, indices)
 XT_API xt_tensor xt_softmax_at(const xt_src *src, xt_tensor x, int axis);
@@ -425,7 +449,7 @@ typedef struct XT_OPTIONS_ xt_grad_of_opts {
 /* xt_grad_of(loss, 2, tensors, out_grads, .create_graph = XT_ON) */
 #define xt_grad_of(root, n, ...) XT_GRAD_OF_(root, n, __VA_ARGS__, )
 #define XT_GRAD_OF_(root, n, tensors, out_grads, ...) \
-    xt_grad_of_at(XT_HERE, root, n, tensors, out_grads, XT_OPTS(xt_grad_of_opts, __VA_ARGS__))
+    xt_grad_of_at(XT_HERE, root, XT_NUMBER_(n), tensors, out_grads, XT_OPTS(xt_grad_of_opts, __VA_ARGS__))
 XT_API bool xt_grad_of_at(const xt_src *src, xt_tensor root, int n, const xt_tensor *tensors, xt_tensor *out_grads,
                           xt_grad_of_opts o);
 XT_API void xt_no_grad_begin(void); /* what is recorded up to its end has no gradient; these nest */
@@ -441,10 +465,10 @@ XT_API void xt_autocast_end_at(const xt_src *src);
 #define xt_item(t) xt_item_at(XT_HERE, t) /* waits; counted and reported; NaN after an error */
 XT_API double xt_item_at(const xt_src *src, xt_tensor t);
 /* waits; dense row-major; `bytes` must be the tensor's; false after an error */
-#define xt_read(t, buf, bytes) xt_read_at(XT_HERE, t, buf, bytes)
+#define xt_read(t, buf, bytes) xt_read_at(XT_HERE, t, buf, XT_NUMBER_(bytes))
 XT_API bool xt_read_at(const xt_src *src, xt_tensor t, void *buf, size_t bytes);
-/* fn(user, data, bytes, dtype) runs on a reader thread when the value arrives; `data` is valid during the call.
- * Never waits. */
+/* fn(user, data, bytes, dtype) runs on a reader thread when the value arrives; `data` is valid during the call. Never
+ * waits. A call of fn is a step of that thread, which its return ends: what it makes dies there unless it is kept. */
 typedef void (*xt_ready_fn)(void *user, const void *data, size_t bytes, xt_dtype dtype);
 #define xt_when_ready(t, fn, user) xt_when_ready_at(XT_HERE, t, fn, user)
 XT_API void xt_when_ready_at(const xt_src *src, xt_tensor t, xt_ready_fn fn, void *user);

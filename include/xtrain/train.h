@@ -150,10 +150,10 @@ typedef struct XT_OPTIONS_ xt_trainer_opts {
     /* optimizer steps after which last.ckpt is saved (unless checkpointing is off) and everything on the device given
      * back (xt_reinitialize), for runs whose device memory creeps; 0 = never */
     int64_t reinitialize_every_n_steps;
-    /* What several ranks hold: "ddp" (default): parameters and optimizer state, each all of it; "zero1": optimizer
-     * state is divided; "fsdp": parameters of two dims and more, too. The losses are the same to 1e-5 (batch norm takes
-     * the statistics of all ranks' samples under zero1 and fsdp). Made at once, as a mesh with one axis "data"
-     * (mesh.h): make loaders and modules after the trainer. With a mesh of one's own leave it unset. */
+    /* What several ranks hold: "ddp" (default): parameters and optimizer state, each all of it; "zero2" (or "zero1"):
+     * optimizer state and gradients are divided; "fsdp": parameters of two dims and more, too. The losses are the same
+     * to 1e-5 (batch norm takes the statistics of all ranks' samples but under ddp). Made at once, as a mesh with one
+     * axis "data" (mesh.h): make loaders and modules after the trainer. With a mesh of one's own leave it unset. */
     const char *strategy;
     /* "ddp": compares the ranks' parameters so often (xt_optimizer_check_replicas); 0 = never */
     int64_t check_replicas_every_n_steps;
@@ -221,7 +221,8 @@ XT_API void xt_trainer_add(xt_trainer *t, xt_callback *c); /* takes c over */
 XT_API XT_CHECK int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *train,
                               xt_loader *val);
 /* One pass over the loader with validation_step (test_step), a table of the results; 0 or 1. task->module NULL: the
- * module of the last fit. */
+ * module of the last fit. Several loaders are one xt_combined_loader with XT_SEQUENTIAL: a pass over each, with its
+ * values named NAME/dataloader_idx_K (xt_trainer_val_index: K); xt_predict goes through them in turn, b.loader is K. */
 #define xt_validate(t, task, loader) xt_validate_at(XT_HERE, t, task, sizeof(xt_task), loader)
 #define xt_test(t, task, loader) xt_test_at(XT_HERE, t, task, sizeof(xt_task), loader)
 XT_API XT_CHECK int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
@@ -384,6 +385,10 @@ typedef struct XT_OPTIONS_ xt_model_checkpoint_opts {
     const char *every_time;
     /* default on: {epoch} is written "epoch=3"; off: "3", for patterns that have names of their own */
     xt_switch auto_insert_metric_name XT_IS(xt_model_checkpoint_opts, auto_insert_metric_name);
+    /* default off; on: every rank writes a share of the tensors, beside the .ckpt file, which names the shards
+     * (FILE-*-of-*.safetensors, with an index as Hugging Face's); no rank's memory holds them all. Ranks share the
+     * folder */
+    xt_switch sharded;
 } xt_model_checkpoint_opts;
 /* checkpoints of the fit by these rules; as every callback the trainer's */
 #define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_HERE, XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
@@ -422,6 +427,10 @@ typedef struct XT_OPTIONS_ xt_throughput_opts {
         xt_throughput_opts,
         peak_flops); /* of one device, for MFU; XT_AUTO: from a table, or measured with a matrix product; printed */
     int64_t items_per_sample; /* tokens of a sequence: items/s; 0 = not logged */
+    /* instead: how many items this rank's batch has, where batches differ (the lengths that the host knows, b->longest
+     * times b->size, ...); NULL = items_per_sample. Called with each batch of training */
+    int64_t (*items)(const xt_batch *b, void *user);
+    void *user; /* passed to items */
 } xt_throughput_opts;
 /* batch times, samples, items, FLOPs a second, MFU with every row; never waits */
 #define xt_throughput_monitor(...) xt_throughput_monitor_opt(XT_HERE, XT_OPTS(xt_throughput_opts, __VA_ARGS__))

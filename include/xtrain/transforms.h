@@ -33,28 +33,26 @@ typedef void (*xt_fn)(const xt_tensor *in, xt_tensor *out, void *user);
 
 /* The gradients of a function with one output of one element: d_in[i] of in[i]'s shape; zeros where it does not depend
  * on it. out may be NULL; else the output. */
-#define xt_grad_fn(fn, user, n_in, in, out, d_in) xt_grad_fn_at(XT_HERE, fn, user, n_in, in, out, d_in)
+#define xt_grad_fn(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_grad_fn_at(XT_HERE, __VA_ARGS__))
 XT_API bool xt_grad_fn_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, xt_tensor *out,
                           xt_tensor *d_in);
 /* out = fn(in), and d_in = the transposed Jacobian times d_out (of the outputs' shapes). */
-#define xt_vjp(fn, user, n_in, in, n_out, d_out, out, d_in) \
-    xt_vjp_at(XT_HERE, fn, user, n_in, in, n_out, d_out, out, d_in)
+#define xt_vjp(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_vjp_at(XT_HERE, __VA_ARGS__))
 XT_API bool xt_vjp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, int n_out,
                       const xt_tensor *d_out, xt_tensor *out, xt_tensor *d_in);
 /* out = fn(in), and d_out = the Jacobian times d_in (tangents, of the inputs' shapes; none: zeros), as the transpose of
  * the transposed product: what has a gradient of its gradient has this, at about the cost of one backward pass. */
-#define xt_jvp(fn, user, n_in, in, d_in, n_out, out, d_out) \
-    xt_jvp_at(XT_HERE, fn, user, n_in, in, d_in, n_out, out, d_out)
+#define xt_jvp(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_jvp_at(XT_HERE, __VA_ARGS__))
 XT_API bool xt_jvp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, const xt_tensor *d_in,
                       int n_out, xt_tensor *out, xt_tensor *d_out);
 /* Of a function with one output: jacobian[i] is [output's dims..., in[i]'s dims...], all rows computed at once. */
-#define xt_jacobian(fn, user, n_in, in, jacobian) xt_jacobian_at(XT_HERE, fn, user, n_in, in, jacobian)
+#define xt_jacobian(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_jacobian_at(XT_HERE, __VA_ARGS__))
 XT_API bool xt_jacobian_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, xt_tensor *jacobian);
 /* Of a function with one output of one element and one input: [x's dims..., x's dims...]. */
 #define xt_hessian(fn, user, x, out) xt_hessian_at(XT_HERE, fn, user, x, out)
 XT_API bool xt_hessian_at(const xt_src *src, xt_fn fn, void *user, xt_tensor x, xt_tensor *out);
 /* The Hessian of such a function times v (of the inputs' shapes), without the Hessian. out may be NULL. */
-#define xt_hvp(fn, user, n_in, in, v, out, hv) xt_hvp_at(XT_HERE, fn, user, n_in, in, v, out, hv)
+#define xt_hvp(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_hvp_at(XT_HERE, __VA_ARGS__))
 XT_API bool xt_hvp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, const xt_tensor *v,
                       xt_tensor *out, xt_tensor *hv);
 
@@ -72,7 +70,7 @@ typedef struct XT_OPTIONS_ xt_vmap_opts {
 } xt_vmap_opts;
 #define xt_vmap(fn, n_in, in, n_out, ...) XT_VMAP_(fn, n_in, in, n_out, __VA_ARGS__, )
 #define XT_VMAP_(fn, n_in, in, n_out, out, ...) \
-    xt_vmap_at(XT_HERE, fn, n_in, in, n_out, out, XT_OPTS(xt_vmap_opts, __VA_ARGS__))
+    xt_vmap_at(XT_HERE, fn, XT_NUMBER_(n_in), in, XT_NUMBER_(n_out), out, XT_OPTS(xt_vmap_opts, __VA_ARGS__))
 XT_API bool xt_vmap_at(const xt_src *src, xt_fn fn, int n_in, const xt_tensor *in, int n_out, xt_tensor *out,
                        xt_vmap_opts o);
 
@@ -99,8 +97,9 @@ typedef struct XT_OPTIONS_ xt_custom_grad_opts {
 } xt_custom_grad_opts;
 #define xt_custom_grad(forward, backward, n_in, in, n_out, ...) \
     XT_CUSTOM_GRAD_(forward, backward, n_in, in, n_out, __VA_ARGS__, )
-#define XT_CUSTOM_GRAD_(forward, backward, n_in, in, n_out, out, ...) \
-    xt_custom_grad_at(XT_HERE, forward, backward, n_in, in, n_out, out, XT_OPTS(xt_custom_grad_opts, __VA_ARGS__))
+#define XT_CUSTOM_GRAD_(forward, backward, n_in, in, n_out, out, ...)                           \
+    xt_custom_grad_at(XT_HERE, forward, backward, XT_NUMBER_(n_in), in, XT_NUMBER_(n_out), out, \
+                      XT_OPTS(xt_custom_grad_opts, __VA_ARGS__))
 XT_API bool xt_custom_grad_at(const xt_src *src, xt_custom_forward_fn forward, xt_custom_backward_fn backward, int n_in,
                               const xt_tensor *in, int n_out, xt_tensor *out, xt_custom_grad_opts o);
 

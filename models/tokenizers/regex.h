@@ -6,6 +6,10 @@
 
 typedef struct tok_regex tok_regex;
 tok_text tok_regex_translated(const char *pattern, tok_arena *a); /* as PCRE2 wants it */
+/* regex_fold.c: c without case, one to three characters; and those that are `fold` without it. */
+enum { TOK_FOLD = 3 };
+size_t tok_fold(uint32_t c, uint32_t out[TOK_FOLD]);
+size_t tok_folded_to(const uint32_t *fold, size_t n, uint32_t *out, size_t room);
 xt_status tok_regex_new(const char *pattern, tok_regex **out);
 void tok_regex_free(tok_regex *r);
 /* The matches in one text, one after the other: 1, 0 for none any more, -1 where the matcher gave up. An empty one

@@ -5,8 +5,10 @@
  *  3. A class may hold classes and meet others ([a-z&&[^aeiou]]): what one list cannot say becomes alternatives and
  *     assertions about one character.
  *  4. (?m) is PCRE2's (?s); a{2,3}+ repeats; {,3} is an interval; \v is one character.
- * ^ and $ are those of lines there, which is an option of PCRE2's (regex.c). What is left: in (?i) one character of
- * Oniguruma's may be several (a sharp s and ss). */
+ *  5. (?i) holds for all alternatives behind it (a(?i)b|c is a(?i:b|c)), and one character may be several in it: a
+ *     sharp s is also ss, and ss a sharp s; not where a look behind needs one length.
+ * ^ and $ are those of lines there, which is an option of PCRE2's (regex.c). What is left: a class in (?i) is one
+ * character here, and two there where it holds a sharp s or its like. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "models/tokenizers/regex.h"
 
@@ -63,6 +65,10 @@ typedef struct translator {
     tok_buf out;
     size_t atom, open[128]; /* where the last atom began in `out`, and the groups that are open */
     int depth, nested; /* of groups, of classes */
+    struct scope {
+        bool caseless, extended, behind; /* within (?i), (?x), a look behind */
+        int options; /* groups that (?i) and its like have opened up to the end of this one */
+    } now, outer[128];
 } translator;
 
 static void add(tok_buf *b, const char *text) {
@@ -298,16 +304,102 @@ static void escape(translator *t) {
         other_escape(t, &t->out);
 }
 
+enum { DEEPEST_GROUP = 128 };
+
+static void open_group(translator *t) {
+    if (t->depth < DEEPEST_GROUP) {
+        t->open[t->depth] = t->out.n;
+        t->outer[t->depth] = t->now;
+    }
+    t->depth++;
+    t->now.options = 0;
+}
+
+static void close_options(translator *t) {
+    if (t->now.options && t->now.extended) add(&t->out, "\n"); /* behind a comment */
+    for (; t->now.options > 0; t->now.options--) add(&t->out, ")");
+}
+
+static void close_group(translator *t) {
+    close_options(t);
+    if (t->depth > 0 && --t->depth < DEEPEST_GROUP) {
+        t->atom = t->open[t->depth];
+        t->now = t->outer[t->depth];
+    }
+    tok_add(&t->out, t->p++, 1);
+}
+
 /* "(" and what belongs to it: (?mi-x) and (?mi-x: have other letters there. */
 static void group(translator *t) {
-    if (t->depth < (int)(sizeof t->open / sizeof t->open[0])) t->open[t->depth] = t->out.n;
-    t->depth++;
+    size_t n = t->p[1] == '?' ? 1 + strspn(t->p + 2, "imx-") : 0;
+    bool options = n > 1 && strchr(":)", t->p[n + 1]) && t->p[n + 1], rest = options && t->p[n + 1] == ')', on = true;
+    if (!rest) open_group(t);
     tok_add(&t->out, t->p++, 1);
-    if (*t->p != '?') return;
-    size_t n = 1 + strspn(t->p + 1, "imx-");
-    if (n == 1 || !strchr(":)", t->p[n])) return;
-    for (size_t i = 0; i < n; i++) tok_add(&t->out, t->p[i] == 'm' ? "s" : &t->p[i], 1);
+    if (strncmp(t->p, "?<=", 3) == 0 || strncmp(t->p, "?<!", 3) == 0) t->now.behind = true;
+    if (!options) return;
+    for (size_t i = 0; i < n; i++) {
+        on = on && t->p[i] != '-';
+        if (t->p[i] == 'i') t->now.caseless = on;
+        if (t->p[i] == 'x') t->now.extended = on;
+        tok_add(&t->out, t->p[i] == 'm' ? "s" : &t->p[i], 1);
+    }
     t->p += n;
+    if (!rest) return;
+    add(&t->out, ":");
+    t->p++;
+    t->now.options++;
+}
+
+/* --- characters that are several without case --- */
+enum { MOST_FOLDED = 8 };
+
+static void add_codes(translator *t, const uint32_t *codes, size_t n, const char *before) {
+    for (size_t i = 0; i < n; i++) {
+        add(&t->out, before);
+        tok_add_char(&t->out, codes[i]);
+    }
+}
+
+/* The first n characters of fold, or those that are these without case. */
+static void add_folded(translator *t, const uint32_t *fold, size_t n) {
+    uint32_t others[MOST_FOLDED];
+    size_t k = tok_folded_to(fold, n, others, MOST_FOLDED);
+    add(&t->out, "(?:");
+    add_codes(t, fold, n, "");
+    add_codes(t, others, k, "|");
+    add(&t->out, ")");
+}
+
+/* A character, or several in a row, that may be one or several without case; false: none is here. */
+static bool folded(translator *t) {
+    uint32_t fold[TOK_FOLD], next[TOK_FOLD];
+    size_t at = 0, ends[TOK_FOLD], n = 0;
+    if (!t->now.caseless || t->now.behind) return false;
+    while (n < TOK_FOLD && t->p[at] && !strchr("\\[](){}*+?.^$|# ", t->p[at])) {
+        size_t bytes, k;
+        uint32_t c = tok_char(t->p + at, strlen(t->p + at), &bytes);
+        if (c == TOK_INVALID) break;
+        k = tok_fold(c, next);
+        at += bytes;
+        if (k > 1 && n) break;
+        memcpy(fold + n, next, k * sizeof *next);
+        if (k > 1) {
+            t->atom = t->out.n;
+            add_folded(t, fold, k);
+            t->p += at;
+            return true;
+        }
+        ends[n++] = at;
+    }
+    for (; n > 1; n--) { /* what is repeated is the last character alone */
+        const char *behind = t->p + ends[n - 1];
+        if ((*behind && strchr("*+?{", *behind)) || !tok_folded_to(fold, n, next, 1)) continue;
+        t->atom = t->out.n;
+        add_folded(t, fold, n);
+        t->p = behind;
+        return true;
+    }
+    return false;
 }
 
 /* {2}, {2,}, {,3}, {2,3}; with a '+' behind it all of that is repeated: from one on that is as many as there are, and
@@ -352,15 +444,15 @@ tok_text tok_regex_translated(const char *pattern, tok_arena *a) {
             add_text(&t.out, finish(&t, &s));
         } else if (*t.p == '(')
             group(&t);
-        else if (*t.p == ')') {
-            if (t.depth > 0 && --t.depth < (int)(sizeof t.open / sizeof t.open[0])) t.atom = t.open[t.depth];
-            tok_add(&t.out, t.p++, 1);
-        } else if (*t.p == '{')
+        else if (*t.p == ')')
+            close_group(&t);
+        else if (*t.p == '{')
             interval(&t);
-        else {
+        else if (!folded(&t)) {
             if (!strchr("*+?", *t.p) && ((unsigned char)*t.p & 0xc0) != 0x80) t.atom = t.out.n;
             tok_add(&t.out, t.p++, 1);
         }
     }
+    close_options(&t);
     return tok_whole(&t.out);
 }

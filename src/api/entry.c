@@ -40,6 +40,11 @@ xt_status api_bad_handle(const api_call *call, handle_kind kind, const void *p, 
         other = handle_word(handle_needed_kind(p));
         return status_new(XT_FAILED_PRECONDITION, src, "%s: the %s of this %s was freed (`%s`); free the %s first",
                           call->name, other, word, argument, word);
+    case HANDLE_ELSEWHERE:
+        return status_new(XT_FAILED_PRECONDITION, src,
+                          "%s: the %s (`%s`) belongs to another thread, where its parameters were made; use it there, "
+                          "or make one in this thread",
+                          call->name, word, argument);
     case HANDLE_OTHER_KIND:
         return status_new(XT_INVALID_ARGUMENT, src, "%s: `%s` is %s %s; %s %s is expected", call->name, argument,
                           article(other), other, article(word), word);
@@ -62,14 +67,27 @@ xt_status api_null_list(const api_call *call, const char *argument, int64_t n) {
                       argument, (long long)n);
 }
 
+xt_status api_bad_length(const api_call *call, const char *argument, int n) {
+    return status_new(XT_INVALID_ARGUMENT, line_of(call), "%s: `%s` is a list of %d numbers; 0 to %d are possible",
+                      call->name, argument, n, 2 * XT_MAX_RANK);
+}
+
+xt_status api_bad_word(const api_call *call, const char *option, int given, const char *known) {
+    return status_new(XT_INVALID_ARGUMENT, line_of(call),
+                      "%s: %s = %d is none of its words: %s; without the option it is the default", call->name, option,
+                      given, known);
+}
+
 bool api_bad_list(handle_kind kind, const void *const *list, int64_t n, const void **out_bad) {
     for (int64_t i = 0; list && i < n; i++)
         if (api_bad(kind, *out_bad = list[i])) return true;
     return false;
 }
 
+/* Hooks of the Trainer may end steps of their own, but not the run. */
 xt_status api_inside(const api_call *call) {
     const char *what = lazy_inside();
+    if (!what && strcmp(call->name, "xt_finish") == 0) what = lazy_in_use();
     XT_TRY(lazy_forked(call->name, line_of(call)));
     return what ? status_new(XT_FAILED_PRECONDITION, line_of(call),
                              "%s inside %s: it would end what is under way there; call it after that has returned",
@@ -85,10 +103,11 @@ xt_status api_refused(const api_call *call) {
 bool api_may_free(const api_call *call, handle_kind kind, const void *p) {
     handle_state state = handle_look(kind, p);
     if (state == HANDLE_NULL || state == HANDLE_FINISHED) return false;
-    if (state != HANDLE_LIVES && state != HANDLE_ORPHAN) {
+    if (state != HANDLE_LIVES && state != HANDLE_ORPHAN && state != HANDLE_ELSEWHERE) {
         lazy_fail(api_bad_handle(call, kind, p, handle_word(kind)));
         return false;
     }
+    lazy_inside(), lazy_in_use(); /* forget what was left by longjmp */
     if (!handle_is_pinned(p)) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, line_of(call),
                          "%s: the %s is in use by a call that is still under way; free it after that has returned",
@@ -96,7 +115,10 @@ bool api_may_free(const api_call *call, handle_kind kind, const void *p) {
     return false;
 }
 
+/* The line of a call that nobody noted comes from debug information; without any, "binary+0x1234" would say nothing. */
 xt_status api_given(const api_call *call, xt_status s) {
+    const xt_src *at = s && !status_where(s) ? line_of(call) : NULL;
+    if (at && at->line > 0) s = status_at(s, at);
     if (s) lazy_give_status(s, call->name, call->src, call->returns_to);
     return s;
 }
@@ -104,4 +126,10 @@ xt_status api_given(const api_call *call, xt_status s) {
 xt_tensor api_failed_tensor(const api_call *call, xt_status s) {
     lazy_fail(s);
     return lazy_failed_tensor(call->src);
+}
+
+xt_tensor api_without_memory(const api_call *call, uint64_t before) {
+    if (lazy_pending() || api_failed_allocations() == before) return (xt_tensor){0};
+    return api_failed_tensor(call,
+                             status_new(XT_RESOURCE_EXHAUSTED, line_of(call), "%s: out of host memory", call->name));
 }

@@ -1,10 +1,12 @@
-/* The door of the library: before a public function begins, its handles are looked at, and its pointers that must not
- * be NULL. tools/entries.py reads include/xtrain and writes an entry for each function that takes any: it bears the
- * public name, and what src/ defines under that name is linked as unchecked_NAME, which is what the library itself
- * calls. So there is no function without its checks, and none has them by hand. exceptions.txt says what may be NULL,
- * and what a function gives that cannot return an error, where that is not 0. */
+/* The door of the library: before a public function begins, its handles are looked at, its pointers that must not be
+ * NULL, and its options that are one of some words. tools/entries.py reads include/xtrain and writes an entry for each
+ * function that takes any: it bears the public name, and what src/ defines under that name is linked as unchecked_NAME,
+ * which is what the library itself calls. So there is no function without its checks, and none has them by hand.
+ * exceptions.txt says what may be NULL, and what a function gives that cannot return an error, where that is not 0. */
 #ifndef XT_SRC_API_ENTRY_H
 #define XT_SRC_API_ENTRY_H
+
+#include <stdatomic.h>
 
 #include <xtrain/tensor.h>
 
@@ -31,6 +33,11 @@ bool api_bad_list(handle_kind kind, const void *const *list, int64_t n, const vo
 xt_status api_bad_handle(const api_call *call, handle_kind kind, const void *p, const char *argument);
 xt_status api_null(const api_call *call, const char *argument);
 xt_status api_null_list(const api_call *call, const char *argument, int64_t n);
+/* Of an xt_list, which has room for so many and no more. */
+xt_status api_bad_length(const api_call *call, const char *argument, int n);
+/* Of an option that is one of some words: a number that is none of them. */
+xt_status api_bad_word(const api_call *call, const char *option, int given, const char *known);
+
 /* Inside a function of the user's that the library has called, NULL where the call may go on. */
 xt_status api_inside(const api_call *call);
 
@@ -44,5 +51,15 @@ bool api_may_free(const api_call *call, handle_kind kind, const void *p);
 xt_status api_given(const api_call *call, xt_status s);
 
 xt_tensor api_failed_tensor(const api_call *call, xt_status s);
+
+/* A function that gives no tensor and no error, and an allocation has failed since `before`: memory ran out in it, and
+ * nobody has said so. */
+xt_tensor api_without_memory(const api_call *call, uint64_t before);
+static inline uint64_t api_failed_allocations(void) {
+    return atomic_load_explicit(&base_failed_allocations, memory_order_relaxed);
+}
+static inline xt_tensor api_made(const api_call *call, uint64_t before, xt_tensor t) {
+    return __builtin_expect(t.generation, 1) ? t : api_without_memory(call, before);
+}
 
 #endif

@@ -36,18 +36,25 @@ static void *in_huge_pages(void *p, size_t n) {
     return p;
 }
 
+_Atomic uint64_t base_failed_allocations;
+
+static void *counted(void *p) {
+    if (!p) atomic_fetch_add_explicit(&base_failed_allocations, 1, memory_order_relaxed);
+    return p;
+}
+
 void *base_malloc(size_t n) {
-    return base_alloc_must_fail() ? NULL : in_huge_pages(malloc(n ? n : 1), n);
+    return counted(base_alloc_must_fail() ? NULL : in_huge_pages(malloc(n ? n : 1), n));
 }
 
 void *base_calloc(size_t count, size_t size) {
     size_t n;
-    if (!size_mul(count, size, &n) || base_alloc_must_fail()) return NULL;
-    return in_huge_pages(calloc(1, n ? n : 1), n);
+    if (!size_mul(count, size, &n) || base_alloc_must_fail()) return counted(NULL);
+    return counted(in_huge_pages(calloc(1, n ? n : 1), n));
 }
 
 void *base_realloc(void *p, size_t n) {
-    return base_alloc_must_fail() ? NULL : realloc(p, n ? n : 1);
+    return counted(base_alloc_must_fail() ? NULL : realloc(p, n ? n : 1));
 }
 
 void base_free(void *p) {

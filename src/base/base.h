@@ -47,6 +47,7 @@ xt_status status_oom(size_t bytes, const char *what);
 
 /* --- alloc.c: every allocation of the library goes through these, so that a test can make the n-th fail. --- */
 void *base_malloc(size_t n);
+extern _Atomic uint64_t base_failed_allocations; /* of the functions here, since the process began */
 void *base_calloc(size_t count, size_t size); /* overflow-checked */
 void *base_realloc(void *p, size_t n);
 void base_free(void *p);

@@ -100,6 +100,9 @@ static int64_t new_anchor(anchor *a) {
 
 static inline int64_t real_ns(void) {
     anchor *a = tally_mine() ? &of_owner : &of_thread;
+    /* The choice is made before anything is read: a compiler may read both (clang does) and drop one of the values,
+     * and the owner's changes under the others' reads. */
+    __asm__("" : "+r"(a));
     uint64_t past = __rdtsc() - a->at;
     return past < a->span ? a->ns + (int64_t)((past * a->rate) >> RATE_BITS) : new_anchor(a);
 }

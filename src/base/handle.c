@@ -12,8 +12,9 @@
 #include "base/base.h"
 #include "base/fault.h"
 #include "base/handle.h"
+#include "base/sanitizers.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if BUILT_WITH_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/lsan_interface.h>
 #define CLOSE_TO_USE(p, n) ASAN_POISON_MEMORY_REGION(p, n)
@@ -36,6 +37,7 @@ enum {
 
 typedef struct place {
     _Atomic(const void *) needs, freed_from;
+    _Atomic uint64_t home; /* the thread that it is of no use without; 0: any will do */
     _Atomic int pins;
     _Atomic unsigned char state; /* HANDLE_NULL: not handed out yet */
 } place;
@@ -164,6 +166,23 @@ void handle_free(void *object) {
     pthread_mutex_unlock(&lock);
 }
 
+uint64_t handle_thread(void) {
+    static _Atomic uint64_t threads;
+    static _Thread_local uint64_t number;
+    if (!number) number = atomic_fetch_add(&threads, 1) + 1;
+    return number;
+}
+
+void handle_settle(void *object) {
+    place *at = object ? place_of(object, NULL) : NULL;
+    if (at) atomic_store_explicit(&at->home, handle_thread(), memory_order_relaxed);
+}
+
+static bool is_elsewhere(const place *at) {
+    uint64_t home = atomic_load_explicit(&at->home, memory_order_relaxed);
+    return home && home != handle_thread();
+}
+
 handle_state handle_look(handle_kind kind, const void *p) {
     chunk *c = NULL;
     if (!p) return HANDLE_NULL;
@@ -174,9 +193,9 @@ handle_state handle_look(handle_kind kind, const void *p) {
     if (state != HANDLE_LIVES) return state;
     const void *needs = atomic_load_explicit(&at->needs, memory_order_relaxed);
     const place *needed = needs ? place_of(needs, NULL) : NULL;
-    return needs && (!needed || atomic_load_explicit(&needed->state, memory_order_acquire) != HANDLE_LIVES)
-               ? HANDLE_ORPHAN
-               : HANDLE_LIVES;
+    if (needs && (!needed || atomic_load_explicit(&needed->state, memory_order_acquire) != HANDLE_LIVES))
+        return HANDLE_ORPHAN;
+    return is_elsewhere(at) || (needed && is_elsewhere(needed)) ? HANDLE_ELSEWHERE : HANDLE_LIVES;
 }
 
 handle_kind handle_kind_of(const void *p) {

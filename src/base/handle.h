@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum handle_kind {
 #define HANDLE(kind, word, advice) HANDLE_##kind,
@@ -27,6 +28,7 @@ typedef enum handle_state {
     HANDLE_FREED, /* by the program, or with what owned it */
     HANDLE_FINISHED, /* by xt_finish */
     HANDLE_ORPHAN, /* it lives, but what it needs (handle_needs) does not */
+    HANDLE_ELSEWHERE, /* it, or what it needs, lives in another thread (handle_settle) */
     HANDLE_OTHER_KIND,
     HANDLE_FOREIGN /* never made here */
 } handle_state;
@@ -42,6 +44,11 @@ const char *handle_advice(handle_kind kind); /* of one that was freed; "" */
 /* `object` is of no use without `needed`, which may be freed first. */
 void handle_needs(void *object, const void *needed);
 handle_kind handle_needed_kind(const void *object);
+
+/* From here on the object is this thread's: what it holds (tensors) means nothing in another, where it can only be
+ * freed. */
+void handle_settle(void *object);
+uint64_t handle_thread(void); /* this thread's number, from 1 on: no later thread has it */
 
 /* While a function of the user's runs that was handed the object, it is not to be freed. */
 void handle_pin(const void *object);

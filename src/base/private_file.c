@@ -41,11 +41,23 @@ static xt_status no_input(const char *path, const struct stat *st) {
                       file_kind_problem(st));
 }
 
+/* A name that is not there is looked for in a folder that the user may not think of. */
+static xt_status cannot_open(const char *path) {
+    char here[PATH_MAX];
+    bool absent = errno == ENOENT;
+    xt_status s = status_errno("cannot open", *path ? path : "a file without a name");
+    if (!absent || *path == '/' || !*path || !getcwd(here, sizeof here)) return s;
+    xt_status more = status_new(status_code(s), NULL, "%s (looked for in %s; give the whole path of one elsewhere)",
+                                status_text(s), here);
+    xt_status_free(s);
+    return more;
+}
+
 /* Looked at twice, as another may take its place before it is opened. */
 xt_status file_open_input(const char *path, bool pipes, int *out_fd, struct stat *out) {
     struct stat st;
     *out_fd = -1;
-    if (stat(path, &st) != 0) return status_errno("cannot open", path);
+    if (stat(path, &st) != 0) return cannot_open(path);
     bool pipe = pipes && is_unnamed_pipe(path, &st);
     if (!S_ISREG(st.st_mode) && !pipe) return no_input(path, &st);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

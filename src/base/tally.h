@@ -16,6 +16,10 @@ static inline uintptr_t tally_thread(void) {
     uintptr_t p;
     __asm__("mov %%fs:0, %0" : "=r"(p)); /* the first word of a thread's block is its own address */
     return p;
+#elif defined(__aarch64__)
+    uintptr_t p;
+    __asm__("mrs %0, tpidr_el0" : "=r"(p));
+    return p;
 #else
     static __thread char own;
     return (uintptr_t)&own;

@@ -21,7 +21,8 @@ static struct {
 /* No lock, which a child might inherit: where two threads begin and end at once the handler may stand too long, which
  * changes nothing, or be missing, and the next writer of that file sweeps. */
 static atomic_int named;
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+/* All that end a process and are no fault of its own code: what those leave is looked at. */
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGVTALRM, SIGUSR1, SIGUSR2, SIGXCPU};
 
 /* A folder of files: by the system call, as opendir takes memory. */
 static void remove_files(const char *name) {

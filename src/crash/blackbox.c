@@ -156,6 +156,11 @@ void blackbox_recording(src_id (*last)(void)) {
     recorded_last = last;
 }
 
+static const char *(*calls_now)(void);
+void blackbox_calling(const char *(*what)(void)) {
+    calls_now = what;
+}
+
 /* Where the program was between two boundaries; src_get reads without a lock. */
 static void note_recording(void) {
     src_id id = recorded_last ? recorded_last() : 0;
@@ -180,7 +185,7 @@ void blackbox_on_interrupt(const char *words) {
 
 /* Everything that a dying process says, and its box. */
 static void last_words(int sig) {
-    char line[1600];
+    char line[1600], why[200];
     size_t at = 0, k = 0;
     while (k + 1 < BASE_COUNT(caught) && caught[k].sig != sig) k++;
     bool ended = box->state == BOX_ENDED,
@@ -188,13 +193,22 @@ static void last_words(int sig) {
     box->signal = sig;
     box->state = BOX_CRASHED;
     note_recording();
-    const char *problem = wanted ? dump(caught[k].name) : NULL;
+    put(why, sizeof why, &at, caught[k].name);
+    const char *in = calls_now ? calls_now() : NULL;
+    if (in) {
+        put(why, sizeof why, &at, " in ");
+        put(why, sizeof why, &at, in);
+        put(why, sizeof why, &at, ", on a thread of the library");
+        if (sig == SIGABRT) put(why, sizeof why, &at, ", which no exception may leave");
+    }
+    at = 0;
+    const char *problem = wanted ? dump(why) : NULL;
     bool kept = wanted && !problem;
     if (kept || !wanted) unlink(file_name);
     if (ended) return;
     put(line, sizeof line, &at, "xtrain: ");
-    put(line, sizeof line, &at, caught[k].name);
-    put(line, sizeof line, &at, " in step ");
+    put(line, sizeof line, &at, why);
+    put(line, sizeof line, &at, in ? "; step " : " in step ");
     put_number(line, sizeof line, &at, box->step);
     put(line, sizeof line, &at, ", last seen at ");
     put(line, sizeof line, &at, box->place[0] ? box->place : "its start");

@@ -99,6 +99,8 @@ void blackbox_report(const char *text); /* keeps the last one */
 void blackbox_value(const char *name, double value); /* a logged value: the loss is shown */
 /* gives the line of the last op recorded; called in signal handlers */
 void blackbox_recording(src_id (*last)(void));
+/* gives the function of the program's that this thread of the library is calling; called in signal handlers */
+void blackbox_calling(const char *(*what)(void));
 /* added to what Ctrl-C ends a run with: what was saved; "" for nothing */
 void blackbox_on_interrupt(const char *words);
 /* the file goes; ended = false keeps it as that of a crash */

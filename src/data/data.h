@@ -31,15 +31,31 @@ xt_dataset *data_fail(xt_status s, xt_dataset *over);
 xt_dataset *data_make(xt_dataset_desc d);
 /* All fields of sample i; fields[k] NULL = not wanted. */
 xt_status data_get(xt_dataset *d, int64_t i, void *const *fields);
+/* One pass of the library's own over a loader. Several may be under way over one loader, one inside another (a fit, its
+ * validation over the same loader, a callback's xt_validate, the program's own xt_next): each has its own iteration of
+ * the samples, as each iter() of a DataLoader is, since a pass takes the loader back to where it stood itself. */
+typedef struct loader_pass {
+    xt_loader *l;
+    int64_t epoch, next; /* where it stands itself; next < 0: it has taken nothing yet */
+} loader_pass;
+bool loader_pass_next(const xt_src *src, loader_pass *p, xt_batch *out);
+/* Where a loader stands, for whoever moves it: behind the inner pass it goes back there, where that was within an
+ * epoch. Where it was at one's begin, it goes nowhere: what it reads ahead is of use. */
+loader_pass loader_mark(xt_loader *l);
+void loader_return(const loader_pass *p);
 /* From the next epoch on the samples come in their own order (a trainer's overfit_batches). */
 void loader_set_sequential(xt_loader *l);
 /* For a trial whose memory is to be that of the fullest moment, whoever is faster: each batch is given when all places
  * for the ones after it are filled, and those of the steps that may be in flight are kept. */
 void loader_keep_full(xt_loader *l);
+/* How many loaders read an epoch's order together: the ranks, or a mesh's parts. */
+int64_t loader_readers(const xt_loader *l);
 /* Samples of an epoch that are in no batch (of any rank), because the last batch would be short and
  * .drop_last is on. */
 int64_t loader_left_out(const xt_loader *l);
 xt_spec loader_x(const xt_loader *l); /* of a batch */
+/* The loaders that a combined one gives one after the other (XT_SEQUENTIAL), and how many; of others 0. */
+int loader_parts(const xt_loader *l, xt_loader *const **out);
 /* Which sample xt_sample_uniform draws for, in this thread. Ended by data_draw_end: calls outside a loader begin anew
  * with each sample. */
 void data_draw_begin(uint64_t seed, int64_t epoch, int64_t sample);

@@ -30,7 +30,7 @@ static const ir_type *batched(const ir_type *sample, int64_t n) {
     return ir_tensor(sample->dtype, sample->rank + 1, dims);
 }
 
-static xt_loader *loader_new(void) {
+xt_loader *loader_new(void) {
     xt_loader *l = handle_new(HANDLE_loader, sizeof *l);
     if (!l) {
         lazy_fail(status_oom(sizeof *l, "a loader"));
@@ -77,6 +77,17 @@ static const option_row rows[] = {
     {"limit", "batches of an epoch; -1 = all", OPTION_I64, offsetof(xt_loader_opts, limit), 1, 1e15, NULL},
 };
 
+static xt_status check_sampler(const xt_dataset *ds, const xt_loader_opts *o) {
+    const xt_sampler *s = &o->sampler;
+    const char *why = s->count < 0                          ? "its count is negative"
+                      : s->count > 0 && !s->order           ? "it has no order function"
+                      : s->count == 0 && s->order           ? "its count is 0; say how many samples an epoch has"
+                      : s->count > 0 && ds->d.count < 0     ? "a stream has an order of its own"
+                      : s->count > 0 && o->shuffle == XT_ON ? "it says the order, so .shuffle = XT_ON cannot"
+                                                            : NULL;
+    return why ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the sampler of %s: %s", ds->name, why) : NULL;
+}
+
 static xt_status check_stream(const xt_dataset *ds, const xt_loader_opts *o, int64_t ranks) {
     if (ds->d.count >= 0) return NULL;
     const char *why = o->shuffle == XT_ON     ? "cannot be shuffled; shuffle in its own functions"
@@ -88,8 +99,15 @@ static xt_status check_stream(const xt_dataset *ds, const xt_loader_opts *o, int
     return why ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the stream %s %s", ds->name, why) : NULL;
 }
 
+/* Samples of an epoch; -1: a stream. */
+static int64_t samples_of(const xt_dataset *ds, const xt_loader_opts *o) {
+    return o->sampler.count ? o->sampler.count : ds->d.count;
+}
+
 static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, int64_t *out_batches) {
+    int64_t count = samples_of(ds, o);
     XT_TRY(options_check(rows, BASE_COUNT(rows), o, OPTION_DEFAULTS(xt_loader_opts), "xt_loader_new"));
+    XT_TRY(check_sampler(ds, o));
     XT_TRY(check_stream(ds, o, ranks));
     if (o->pad_last == XT_ON && o->drop_last == XT_ON)
         return status_new(
@@ -102,18 +120,17 @@ static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, i
             return status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: a batch of %lld does not fit",
                               (long long)o->batch);
     *out_batches = -1;
-    if (ds->d.count >= 0) {
-        int64_t all = o->batch * ranks, rest = ds->d.count % all;
+    if (count >= 0) {
+        int64_t all = o->batch * ranks, rest = count % all;
         bool one_more = o->pad_last == XT_ON ? rest > 0 : o->drop_last == XT_OFF && rest >= ranks;
-        *out_batches = ds->d.count / all + one_more;
+        *out_batches = count / all + one_more;
     }
     if (*out_batches == 0)
         return status_new(XT_INVALID_ARGUMENT, NULL,
                           "xt_loader_new: %s has %lld samples, fewer than one batch of %lld on %lld rank%s; use a "
                           "smaller .batch, .pad_last = XT_ON "
                           "or .drop_last = XT_OFF",
-                          ds->name, (long long)ds->d.count, (long long)o->batch, (long long)ranks,
-                          ranks == 1 ? "" : "s");
+                          ds->name, (long long)count, (long long)o->batch, (long long)ranks, ranks == 1 ? "" : "s");
     if (o->limit > 0 && (*out_batches < 0 || o->limit < *out_batches)) *out_batches = o->limit;
     return NULL;
 }
@@ -131,8 +148,8 @@ static void tell_shards(const xt_loader *l) {
         return;
     }
     int64_t left_out = loader_left_out(l);
-    int64_t odd = l->ds->d.count > 0 && l->o.limit < 0 && l->o.drop_last == XT_OFF && l->o.pad_last != XT_ON
-                      ? l->ds->d.count % (l->o.batch * l->parts) % l->parts
+    int64_t odd = l->count > 0 && l->o.limit < 0 && l->o.drop_last == XT_OFF && l->o.pad_last != XT_ON
+                      ? l->count % (l->o.batch * l->parts) % l->parts
                       : 0;
     if (left_out) snprintf(lost, sizeof lost, ", the last, incomplete one left out (.pad_last = XT_ON keeps it)");
     if (odd)
@@ -140,7 +157,7 @@ static void tell_shards(const xt_loader *l) {
             lost, sizeof lost,
             ", the last %lld of the order, which they cannot share evenly, left out (.pad_last = XT_ON keeps them)",
             (long long)odd);
-    snprintf(samples, sizeof samples, "%lld samples", (long long)l->ds->d.count);
+    snprintf(samples, sizeof samples, "%lld samples", (long long)l->count);
     if (l->batches >= 0) snprintf(batches, sizeof batches, ", %lld batches an epoch on each", (long long)l->batches);
     if (l->ds->d.count < 0) { /* whoever opens the stream divides it */
         log_once(key, XT_SEV_INFO, "loader of %s: a stream, whose own functions pick each rank's share of it%s",
@@ -156,30 +173,32 @@ static void tell_shards(const xt_loader *l) {
 
 xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given) {
     SRC_CALLED_FROM(src);
-    if (!ds) { /* the first error wins: usually that of what should have made the dataset */
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the dataset is NULL"));
-        return NULL;
-    }
-    xt_status s = data_take(ds, "xt_loader_new");
+    xt_loader_opts o = XT_OPTS(xt_loader_opts, );
+    memcpy(&o, &given, given.struct_size && given.struct_size < sizeof o ? given.struct_size : sizeof o);
+    /* the first error wins: usually that of what should have made the dataset */
+    xt_status s = ds ? data_take(ds, "xt_loader_new")
+                     : status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the dataset is NULL");
     if (s) {
+        sampler_free(&o.sampler);
         lazy_fail(s);
         return NULL;
     }
-    xt_loader_opts o = XT_OPTS(xt_loader_opts, );
-    memcpy(&o, &given, given.struct_size && given.struct_size < sizeof o ? given.struct_size : sizeof o);
     int64_t part, ranks, batches;
     lazy_batch_part(&part, &ranks);
     if (o.shard == XT_OFF && !lazy_spmd()) ranks = 1;
     s = check(ds, &o, ranks, &batches);
     xt_loader *l = s ? NULL : loader_new();
     if (!l) {
+        sampler_free(&o.sampler);
         data_fail(s, ds);
         return NULL;
     }
     l->ds = ds;
     l->name = intern(ds->name);
+    l->made = src_intern(src);
     l->o = o;
     if (o.seed == XT_SEED_OF_RUN) l->o.seed = lazy_seed();
+    l->count = samples_of(ds, &o);
     l->batches = batches;
     if (ranks == 1) l->part = 0, l->parts = 1;
     for (int k = 0; k < DATA_FIELDS; k++) l->types[k] = ds->types[k] ? batched(ds->types[k], o.batch) : NULL;
@@ -197,10 +216,17 @@ xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given
 
 void xt_loader_free(xt_loader *l) {
     if (!l) return;
+    if (l->owned) {
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL,
+                             "xt_loader_free: the loader is part of a combined one, which frees it"));
+        return;
+    }
+    combined_free(l);
     lazy_disown(l);
     lazy_reset_forget(l);
     loader_stop(l);
     base_free(l->kept);
+    sampler_free(&l->o.sampler);
     data_drop(l->ds);
     for (int k = 0; k < DATA_FIELDS; k++) {
         device_buffer_release(l->samples[k]);
@@ -244,7 +270,7 @@ static xt_status full_mask(xt_loader *l, device_buffer **out) {
 }
 
 /* A mesh made after the loader would divide batches in another way than it does. */
-static bool fits_mesh(const xt_src *src, const xt_loader *l) {
+bool loader_fits_mesh(const xt_src *src, const xt_loader *l) {
     int64_t part, parts;
     lazy_batch_part(&part, &parts);
     if (!lazy_spmd() || parts == l->parts) return true;
@@ -282,8 +308,8 @@ static bool end_epoch(xt_loader *l) {
     return false;
 }
 
-/* The batch as tensors; *end: a stream had no more. */
-static xt_status fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end) {
+xt_status loader_fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end) {
+    if (l->combined) return combined_fill(src, l, out);
     if (l->o.on_device == XT_ON) return resident_next(src, l, out);
     ready r = {0};
     xt_status s = l->ds ? loader_take(l, &r) : sample(l, &r);
@@ -295,6 +321,7 @@ static xt_status fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end)
     }
     tell_short(l, r.size);
     out->size = r.size;
+    out->longest = r.longest;
     xt_tensor *places[DATA_FIELDS] = {&out->x, &out->y};
     for (int k = 2; k < DATA_FIELDS; k++) places[k] = &out->more[k - 2];
     for (int k = 0; k < DATA_FIELDS; k++)
@@ -306,18 +333,30 @@ static xt_status fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end)
     return NULL;
 }
 
+static lazy_shard shard_of(const xt_loader *l) {
+    if (!l->ds || l->ds->d.count < 0) return (lazy_shard){.parts = 1};
+    return (lazy_shard){.parts = l->parts,
+                        .samples = l->ds->d.count,
+                        .batch = l->o.batch,
+                        .batches = l->batches,
+                        .seed = l->o.seed,
+                        .shuffle = l->o.shuffle == XT_ON,
+                        .made = l->made};
+}
+
 static bool next(const xt_src *src, xt_loader *l, xt_batch *out) {
     lazy_end_if_unseen("xt_next", src);
     bool ok = lazy_boundary(LAZY_LOADER, src), end = false;
     lazy_end_if_lost("xt_next", src);
-    if (!ok || !fits_mesh(src, l)) return false;
+    if (!ok || !loader_fits_mesh(src, l)) return false;
     if (l->batches >= 0 && l->next >= l->batches) return end_epoch(l);
     out->index = l->next;
     out->epoch = l->epoch;
     lazy_begin(src);
-    xt_status s = fill(src, l, out, &end);
+    xt_status s = loader_fill(src, l, out, &end);
     if (s) {
         loader_stop(l);
+        combined_each(l, loader_stop);
         lazy_fail(status_at(s, src));
         return false;
     }
@@ -326,8 +365,9 @@ static bool next(const xt_src *src, xt_loader *l, xt_batch *out) {
         return end_epoch(l);
     }
     lazy_position *at = lazy_position_of_thread();
-    *at = (lazy_position){out->size, l->next,  l->epoch, at->samples + lazy_share_of(out->size), l->o.pad_last == XT_ON,
-                          at->step,  at->pass, l};
+    int64_t trained = lazy_evaluates() ? 0 : lazy_share_of(out->size); /* a validation's are none of the run's */
+    *at = (lazy_position){out->size, l->next, l->epoch,   at->samples + trained, l->o.pad_last == XT_ON, at->step,
+                          at->pass,  l,       shard_of(l)};
     l->next++;
     return !lazy_pending();
 }
@@ -348,11 +388,29 @@ bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
     return more;
 }
 
+bool loader_pass_next(const xt_src *src, loader_pass *p, xt_batch *out) {
+    xt_loader *l = p->l;
+    if (p->next >= 0 && (l->next != p->next || l->epoch != p->epoch)) xt_loader_set_epoch(l, p->epoch, p->next);
+    bool more = xt_next_at(src, l, out);
+    p->epoch = l->epoch;
+    p->next = l->next;
+    return more;
+}
+
+loader_pass loader_mark(xt_loader *l) {
+    return l ? (loader_pass){l, l->epoch, l->next} : (loader_pass){0};
+}
+
+void loader_return(const loader_pass *p) {
+    if (p->l && p->next > 0 && (p->l->next != p->next || p->l->epoch != p->epoch))
+        xt_loader_set_epoch(p->l, p->epoch, p->next);
+}
+
 int64_t xt_loader_batches(const xt_loader *l) {
     return l ? l->batches : 0;
 }
 int64_t xt_loader_batch_size(const xt_loader *l) {
-    return l ? l->o.batch : 0;
+    return l ? combined_first(l)->o.batch : 0;
 }
 int64_t xt_loader_epoch(const xt_loader *l) {
     return l ? l->epoch : 0;
@@ -361,17 +419,23 @@ int64_t xt_loader_epoch(const xt_loader *l) {
 void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch) {
     if (!l) return;
     loader_stop(l);
+    combined_each(l, loader_stop);
     l->epoch = epoch < 0 ? 0 : epoch;
     l->next = batch < 0 ? 0 : batch;
+}
+
+int64_t loader_readers(const xt_loader *l) {
+    return l ? l->parts : 1;
 }
 
 int64_t loader_left_out(const xt_loader *l) {
     if (!l || !l->ds || l->batches < 0 || l->o.limit >= 0 || l->o.drop_last == XT_OFF || l->o.pad_last == XT_ON)
         return 0;
-    return l->ds->d.count % (l->o.batch * l->parts);
+    return l->count % (l->o.batch * l->parts);
 }
 
 xt_spec loader_x(const xt_loader *l) {
+    l = combined_first(l);
     xt_spec x = {.dtype = l->types[0]->dtype};
     memcpy(x.dims, l->types[0]->dims, l->types[0]->rank * sizeof *x.dims);
     return x;
@@ -379,8 +443,10 @@ xt_spec loader_x(const xt_loader *l) {
 
 void loader_set_sequential(xt_loader *l) {
     if (!l) return;
+    combined_each(l, loader_set_sequential);
     loader_stop(l);
     l->o.shuffle = XT_OFF;
+    sampler_free(&l->o.sampler);
 }
 
 xt_tensor xt_masked_mean_at(const xt_src *src, xt_tensor values, xt_tensor mask) {

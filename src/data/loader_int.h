@@ -18,7 +18,7 @@ typedef struct batch_order { /* the permutation of one epoch; counted: workers o
 typedef struct ready { /* a batch on the device */
     device_buffer *fields[DATA_FIELDS], *mask;
     lazy_extremes *extremes[DATA_FIELDS]; /* of what may be labels; else NULL */
-    int64_t size;
+    int64_t size, longest;
     bool filled, end; /* end: of a stream's epoch, there is no batch */
     xt_status error;
 } ready;
@@ -27,6 +27,7 @@ struct xt_loader {
     xt_dataset *ds; /* NULL: a sample loader */
     xt_loader_opts o;
     const ir_type *types[DATA_FIELDS]; /* of a batch */
+    int64_t count; /* samples of an epoch; -1: a stream */
     int64_t batches; /* per epoch; -1: a stream */
     int64_t part, parts; /* which part of a global batch is loaded here: by rank, or by the batch axes of the mesh */
     int64_t epoch, next; /* of the next batch xt_next gives */
@@ -35,6 +36,7 @@ struct xt_loader {
     xt_tensor resident[DATA_FIELDS]; /* .on_device: all samples */
     lazy_extremes *resident_extremes[DATA_FIELDS];
     uint32_t name; /* the dataset's, interned */
+    src_id made; /* the line that made it */
     bool told_short, told_ended;
     atomic_flag in_next; /* xt_next is under way */
     /* Workers. Batches are numbered from where the workers began; number t waits in ring[t % capacity]. Invariant:
@@ -45,6 +47,8 @@ struct xt_loader {
     pthread_t *threads;
     int running, capacity;
     bool stop, closed; /* closed: an error or a stream's end; nothing more is claimed */
+    bool ordering; /* a thread makes an epoch's order: this one, which nobody else touches */
+    batch_order *making;
     int64_t claimed, taken, claim_epoch, claim_index;
     batch_order *order; /* of the newest epoch claimed; .on_device: of this epoch */
     ready *ring;
@@ -55,6 +59,8 @@ struct xt_loader {
     int64_t n_kept;
     void *stream; /* the open epoch, of the one worker */
     bool stream_ended; /* with the batch before */
+    struct loader_combined *combined; /* of xt_combined_loader: combined.c. NULL: it reads by itself */
+    bool owned; /* by a combined loader, which frees it */
 };
 
 xt_status loader_put(const ir_type *type, int64_t n, const void *data, device_buffer **out);
@@ -66,6 +72,24 @@ xt_status loader_take(xt_loader *l, ready *out); /* waits; the next batch in ord
 void ready_free(ready *r);
 /* of field k of n samples, numbered from 0; NULL: no labels */
 lazy_extremes *loader_extremes(const xt_loader *l, int k, const void *rows, int64_t n);
+
+/* sampler.c: the order of an epoch, l->count indices that are looked at. */
+xt_status loader_order(const xt_loader *l, int64_t epoch, int64_t *out);
+bool loader_ordered(const xt_loader *l); /* else samples come as they lie */
+int64_t loader_longest(const xt_loader *l, const int64_t *order, int64_t index); /* of a batch of all ranks */
+void sampler_free(xt_sampler *s);
+
+/* loader.c: the next batch of a loader, in the step that is open; *end: of its epoch. */
+xt_status loader_fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end);
+xt_loader *loader_new(void);
+bool loader_fits_mesh(const xt_src *src, const xt_loader *l);
+
+/* combined.c */
+typedef struct loader_combined loader_combined;
+xt_status combined_fill(const xt_src *src, xt_loader *l, xt_batch *out);
+void combined_free(xt_loader *l);
+void combined_each(const xt_loader *l, void (*fn)(xt_loader *part));
+xt_loader *combined_first(const xt_loader *l);
 
 /* resident.c */
 xt_status resident_next(const xt_src *src, xt_loader *l, xt_batch *out);

@@ -23,32 +23,57 @@ void ready_free(ready *r) {
 }
 
 /* --- order --- */
-/* Under the lock in these two. */
+/* Under the lock. */
 static void order_release(batch_order *b) {
     if (b && --b->refs == 0) base_free(b);
 }
 
+static xt_status make_order(xt_loader *l, int64_t epoch, batch_order **out) {
+    batch_order *b = base_malloc(sizeof *b + (size_t)l->count * sizeof *b->at);
+    if (!b) return status_oom((size_t)l->count * sizeof *b->at, "the order of an epoch");
+    *b = (batch_order){.epoch = epoch, .refs = 1};
+    l->making = b; /* loader_stop frees it, where a sampler ends the thread */
+    xt_status s = loader_order(l, epoch, b->at);
+    l->making = NULL;
+    if (s)
+        base_free(b);
+    else
+        *out = b;
+    return s;
+}
+
+/* One thread makes an epoch's order, outside of the lock, as a sampler may be the user's function; the others wait. */
 static xt_status order_of(xt_loader *l, int64_t epoch, batch_order **out) {
     *out = NULL;
-    if (l->o.shuffle != XT_ON) return NULL;
-    if (!l->order || l->order->epoch != epoch) {
-        int64_t n = l->ds->d.count;
-        batch_order *b = base_malloc(sizeof *b + (size_t)n * sizeof *b->at);
-        if (!b) return status_oom((size_t)n * sizeof *b->at, "the order of an epoch");
-        *b = (batch_order){.epoch = epoch, .refs = 1};
-        for (int64_t i = 0; i < n; i++) b->at[i] = i;
-        data_permute(b->at, n, l->o.seed, 0x73687566u + (uint64_t)epoch);
-        order_release(l->order);
-        l->order = b;
+    if (!loader_ordered(l)) return NULL;
+    xt_status s = NULL;
+    pthread_mutex_lock(&l->lock);
+    while (l->ordering && !l->closed) pthread_cond_wait(&l->changed, &l->lock);
+    if (l->ordering)
+        s = status_new(XT_ABORTED, NULL, "%s: the thread that made the epoch's order has ended", l->ds->name);
+    else if (!l->order || l->order->epoch != epoch) {
+        batch_order *b = NULL;
+        l->ordering = true;
+        pthread_mutex_unlock(&l->lock);
+        s = make_order(l, epoch, &b);
+        pthread_mutex_lock(&l->lock);
+        l->ordering = false;
+        if (b) {
+            order_release(l->order);
+            l->order = b;
+        }
+        pthread_cond_broadcast(&l->changed);
     }
-    l->order->refs++;
-    *out = l->order;
-    return NULL;
+    if (!s) {
+        l->order->refs++;
+        *out = l->order;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return s;
 }
 
 void loader_share(const xt_loader *l, int64_t index, int64_t *out_first, int64_t *out_size) {
-    int64_t all = l->o.batch * l->parts, first = index * all, left = l->ds->d.count - first, size = l->o.batch,
-            more = 0;
+    int64_t all = l->o.batch * l->parts, first = index * all, left = l->count - first, size = l->o.batch, more = 0;
     if (left < all) { /* padded, nothing is left out, and the first parts have one more; else all have the same */
         size = left / l->parts;
         more = l->o.pad_last == XT_ON ? left % l->parts : 0;
@@ -132,6 +157,7 @@ static xt_status put_batch(worker *w, ready *r) {
 static xt_status read_batch(worker *w, int64_t epoch, int64_t index, const batch_order *order, ready *r) {
     int64_t first;
     loader_share(w->l, index, &first, &r->size);
+    r->longest = loader_longest(w->l, order ? order->at : NULL, index);
     for (int64_t i = 0; i < r->size; i++) XT_TRY(read_row(w, epoch, order ? order->at[first + i] : first + i, i));
     note_labels(w, order, first, r);
     if (w->l->o.pad_last == XT_ON && r->size < w->l->o.batch) {
@@ -144,20 +170,26 @@ static xt_status read_batch(worker *w, int64_t epoch, int64_t index, const batch
 
 /* --- streams --- */
 static void stream_close(xt_loader *l) {
+    lazy_thread_calls("a stream's close");
     if (l->stream) l->ds->stream.close(l->stream);
+    lazy_thread_calls(NULL);
     l->stream = NULL;
 }
 
 static xt_status stream_row(worker *w, int64_t row, bool *end) {
+    lazy_thread_calls("a stream's next");
     xt_status s = w->l->ds->stream.next(w->l->stream, w->rows[0] + (size_t)row * w->bytes[0],
                                         w->rows[1] ? w->rows[1] + (size_t)row * w->bytes[1] : NULL, end);
+    lazy_thread_calls(NULL);
     return s ? status_context(s, "%s", w->l->ds->name) : NULL;
 }
 
 static xt_status stream_open(worker *w, int64_t epoch, int64_t skip) {
     xt_loader *l = w->l;
-    XT_TRY(status_context(l->ds->stream.open(l->ds->stream.user, epoch, &l->stream), "%s: opening epoch %lld",
-                          l->ds->name, (long long)epoch));
+    lazy_thread_calls("a stream's open");
+    xt_status bad = l->ds->stream.open(l->ds->stream.user, epoch, &l->stream);
+    lazy_thread_calls(NULL);
+    XT_TRY(status_context(bad, "%s: opening epoch %lld", l->ds->name, (long long)epoch));
     bool end = false;
     for (int64_t i = 0; i < skip && !end; i++) XT_TRY(stream_row(w, 0, &end));
     return NULL;
@@ -236,9 +268,10 @@ static void never_filled(void *p) {
 /* Calls what the user gave, which may end the thread. */
 static void fill(claimed *c, int64_t epoch, int64_t index, ready *r) {
     pthread_cleanup_push(never_filled, c);
-    if (!r->error)
-        r->error = c->w->l->ds->d.count >= 0 ? read_batch(c->w, epoch, index, c->order, r)
-                                             : stream_batch(c->w, epoch, index, r);
+    if (!r->error && c->w->l->ds->d.count < 0)
+        r->error = stream_batch(c->w, epoch, index, r);
+    else if (!r->error && !(r->error = order_of(c->w->l, epoch, &c->order)))
+        r->error = read_batch(c->w, epoch, index, c->order, r);
     pthread_cleanup_pop(0);
 }
 
@@ -246,6 +279,7 @@ static void *work(void *p) {
     xt_loader *l = p;
     worker w;
     xt_status memory = worker_init(&w, l);
+    lazy_thread_is_ours();
     pthread_mutex_lock(&l->lock);
     while (!l->stop) {
         if (l->closed || l->claimed - l->taken >= l->capacity) {
@@ -258,18 +292,17 @@ static void *work(void *p) {
             l->claim_index = 0;
             l->claim_epoch++;
         }
-        batch_order *order = NULL;
+        claimed c = {&w, NULL, number};
         ready r = {.error = memory};
         memory = NULL;
-        if (!r.error && l->ds->d.count >= 0) r.error = order_of(l, epoch, &order);
         pthread_mutex_unlock(&l->lock);
-        fill(&(claimed){&w, order, number}, epoch, index, &r);
+        fill(&c, epoch, index, &r);
         if (l->ds->d.count < 0 && last) { /* .limit ends the epoch */
             stream_close(l);
             l->stream_ended = false;
         }
         pthread_mutex_lock(&l->lock);
-        order_release(order);
+        order_release(c.order);
         if (r.error) l->closed = true;
         if (r.end) {
             l->claim_index = 0;
@@ -347,6 +380,9 @@ void loader_stop(xt_loader *l) {
     for (int i = 0; i < l->capacity; i++) ready_free(&l->ring[i]);
     order_release(l->order);
     l->order = NULL;
+    l->ordering = false;
+    base_free(l->making);
+    l->making = NULL;
     stream_close(l);
     l->stream_ended = false;
 }

@@ -38,12 +38,11 @@ static xt_status make_resident(const xt_src *src, xt_loader *l) {
 
 static xt_status epoch_order(xt_loader *l) {
     if (l->order && l->order->epoch == l->epoch) return NULL;
-    int64_t n = l->ds->d.count;
-    if (!l->order && !(l->order = base_malloc(sizeof *l->order + (size_t)n * sizeof(int64_t))))
-        return status_oom((size_t)n * sizeof(int64_t), "the order of an epoch");
+    if (!l->order && !(l->order = base_malloc(sizeof *l->order + (size_t)l->count * sizeof(int64_t))))
+        return status_oom((size_t)l->count * sizeof(int64_t), "the order of an epoch");
+    l->order->epoch = -1; /* until it is whole */
+    XT_TRY(loader_order(l, l->epoch, l->order->at));
     l->order->epoch = l->epoch;
-    for (int64_t i = 0; i < n; i++) l->order->at[i] = i;
-    if (l->o.shuffle == XT_ON) data_permute(l->order->at, n, l->o.seed, 0x73687566u + (uint64_t)l->epoch);
     return NULL;
 }
 
@@ -62,6 +61,7 @@ xt_status resident_next(const xt_src *src, xt_loader *l, xt_batch *out) {
     XT_TRY(epoch_order(l));
     int64_t first, n;
     loader_share(l, l->next, &first, &out->size);
+    out->longest = loader_longest(l, l->order->at, l->next);
     n = l->o.pad_last == XT_ON ? l->o.batch : out->size;
     int64_t *rows = base_malloc((size_t)n * sizeof *rows);
     float *mask = base_malloc((size_t)n * sizeof *mask);

@@ -181,10 +181,22 @@ static xt_status read_info(device_topology *t) {
     return NULL;
 }
 
+/* A plugin that XT_DEVICE gives by its path serves the topologies of its kind; one of no known name those that nothing
+ * else serves. */
+static xt_status find_compiler(const char *device, char **out) {
+    const char *own = device_spec(NULL);
+    device_family family = strchr(own, '/') ? device_family_of(own) : DEVICE_FAMILY_UNKNOWN;
+    if (strchr(own, '/') && family == device_family_of_spec(device)) return device_find_plugin(own, out);
+    xt_status s = device_find_plugin(device, out);
+    if (!s || !strchr(own, '/') || family != DEVICE_FAMILY_UNKNOWN) return s;
+    xt_status_free(s);
+    return device_find_plugin(own, out);
+}
+
 static xt_status open_named(device_topology *t, const target *g) {
     char *path = NULL;
     if (strcmp(g->device, "TPU") == 0) device_quiet_tpu();
-    XT_TRY(status_context(device_find_plugin(g->device, &path), "topology %s", t->name));
+    XT_TRY(status_context(find_compiler(g->device, &path), "topology %s", t->name));
     xt_status s = device_plugin_load(path, &t->plugin);
     base_free(path);
     XT_TRY(s);

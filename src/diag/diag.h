@@ -60,6 +60,7 @@ void diag_append_phase_prometheus(str *out);
 /* --- watch.c, growth.c: after each step --- */
 void diag_watch_start(void);
 void diag_watch_event(const lazy_event *e);
+int64_t diag_watch_seen(src_id *out_place); /* the step that has ended last, and its line (0: none); any thread */
 /* Around looking at a step or an event: one thread at a time; what it says leaves at the end. */
 void diag_watch_enter(void);
 void diag_watch_leave(void);

@@ -12,7 +12,9 @@ enum { REMEMBERED_STEP = 100, HISTORY_EVERY_NS = 1000000000 };
 static struct {
     int64_t last_ns, sampled_ns;
     double interval_ns; /* between boundaries, smoothed */
-    src_id place;
+    /* the step that has ended last, and its line; the watchdog asks for them from its thread */
+    _Atomic int64_t step;
+    _Atomic src_id place;
     int64_t history_every; /* samples between two points of the history, doubled when it is full */
     int64_t samples;
     /* at_finish is registered: hooks are called by one xt_finish, and the next run of this process needs them again */
@@ -117,6 +119,7 @@ static void look(int64_t step, bool ok) {
     diag_profile_start();
     diag_profile_step(now, step);
     w.last_ns = now;
+    atomic_store_explicit(&w.step, lazy_shown_step(step), memory_order_relaxed);
     blackbox *b = blackbox_get();
     if (b) {
         if (b->state == BOX_ENDED) blackbox_at_rest(false);
@@ -129,7 +132,8 @@ static void look(int64_t step, bool ok) {
         if (!b->device[0]) describe_device();
         if (!ok && lazy_pending()) {
             snprintf(b->last_error, sizeof b->last_error, "%s", status_message(lazy_pending()));
-            blackbox_note(BOX_ERROR, w.place, b->step, status_code(lazy_pending()), 0);
+            blackbox_note(BOX_ERROR, atomic_load_explicit(&w.place, memory_order_relaxed), b->step,
+                          status_code(lazy_pending()), 0);
         }
     }
     if (step == REMEMBERED_STEP) lazy_ledger_remember(step);
@@ -140,6 +144,11 @@ static void look(int64_t step, bool ok) {
     if (!point && !early) return;
     if (point) w.sampled_ns = now;
     sample(step, due, point);
+}
+
+int64_t diag_watch_seen(src_id *out_place) {
+    *out_place = atomic_load_explicit(&w.place, memory_order_relaxed);
+    return atomic_load_explicit(&w.step, memory_order_relaxed);
 }
 
 static pthread_mutex_t watching = PTHREAD_MUTEX_INITIALIZER;
@@ -168,8 +177,8 @@ void diag_watch_event(const lazy_event *e) {
     if (!b) return;
     blackbox_note_at(e->at_ns ? e->at_ns : clock_ns(), e->forced ? BOX_READ : kind, e->src, lazy_shown_step(e->step),
                      e->program, counter_get(COUNTER_device_bytes));
-    if (e->src == w.place) return;
-    w.place = e->src;
+    if (e->src == atomic_load_explicit(&w.place, memory_order_relaxed)) return;
+    atomic_store_explicit(&w.place, e->src, memory_order_relaxed);
     src_text(e->src, b->place, sizeof b->place);
 }
 
@@ -178,5 +187,6 @@ void diag_watch_start(void) {
     if (!on) lazy_observe(&(lazy_observer){.after = on_step});
     on = true;
     blackbox_recording(lazy_recording_at);
+    blackbox_calling(lazy_thread_in);
     arm();
 }

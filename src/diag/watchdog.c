@@ -43,22 +43,23 @@ static void tell_ranks(str *t) {
 
 static void tell(int64_t waited_ns, int64_t limit_ns) {
     str t = STR_INIT;
-    const blackbox *b = blackbox_get();
+    char at[256];
+    src_id place; /* the black box's are its writer's */
+    int64_t step = diag_watch_seen(&place);
     str_printf(&t,
                "the step after step %lld takes %.1f s by now, longer than its limit of %.1f s (median %.3f s). This "
                "process was last seen at %s, %lld programs in flight",
-               (long long)(b ? b->step : 0), (double)waited_ns / 1e9, (double)limit_ns / 1e9,
-               diag_time_percentile(DIAG_STEP, 0.5) / 1e9, b && b->place[0] ? b->place : "its start",
+               (long long)step, (double)waited_ns / 1e9, (double)limit_ns / 1e9,
+               diag_time_percentile(DIAG_STEP, 0.5) / 1e9, place ? src_text(place, at, sizeof at) : "its start",
                (long long)lazy_in_flight());
     src_id now = lazy_recording_at();
-    char at[256];
     if (now) str_printf(&t, ", recording %s", src_text(now, at, sizeof at));
     if (world_get()->size > 1) tell_ranks(&t);
     str_append(&t, " [XT301]");
-    blackbox_note(BOX_WATCHDOG, now, b ? b->step : 0, waited_ns, 0);
+    blackbox_note(BOX_WATCHDOG, now, step, waited_ns, 0);
     blackbox_report(str_cstr(&t));
     log_msg(XT_SEV_WARNING, "%s", str_cstr(&t));
-    diag_event_text("watchdog", now, b ? b->step : 0, str_cstr(&t));
+    diag_event_text("watchdog", now, step, str_cstr(&t));
     str_free(&t);
 }
 

@@ -1,6 +1,6 @@
 /* Inside src/dist: how many ranks (plan.c), with what environment (rank_env.c, tpu_env.c), whether a fork is
  * possible (guard.c), whether a symbol can be reached (symbol.c), and starting, watching and ending them (spawn.c,
- * output.c, killed.c). */
+ * output.c, killed.c). Several hosts: supervise.h, hosts.h. */
 #ifndef XT_SRC_DIST_INT_H
 #define XT_SRC_DIST_INT_H
 
@@ -54,11 +54,9 @@ xt_status symbol_build(const char *module, str *out);
 /* How the function at this address may be named for fresh processes; base_free. */
 char *symbol_advice(xt_rank_fn fn);
 
-/* --- launch.c, mpirun.c --- */
+/* --- launch.c --- */
 /* execvp's search, done before the fork so that a misspelt name is one error and not one per rank. base_free *out. */
 xt_status launch_find_program(const char *name, char **out);
-/* Ranks on hosts "a,b:4" by mpirun; max_restarts as in xt_launch_opts. */
-xt_status mpirun_launch(int n, char *const *argv, const char *hosts, int max_restarts, int *out_code);
 
 /* --- spawn.c --- */
 typedef struct spawn_job {
@@ -82,6 +80,7 @@ typedef struct output_stream {
     int log; /* where its lines go besides, without prefix; -1: nowhere. Borrowed */
     int rank;
     int64_t report; /* number of the report whose second line comes next; 0 = none */
+    int failures; /* of reads, one after the other */
     char prefix[24];
     str line; /* what is not a whole line yet */
 } output_stream;
@@ -90,14 +89,18 @@ void output_open(output_stream *o, int from, int to, int rank, int log);
  * stays above what is added. */
 xt_status output_log_open(int rank, int *out);
 bool output_pump(output_stream *o); /* takes what is there, without waiting; false when there was nothing */
+/* What read() gave is the end of a stream; so are many failures in a row, which are told. One alone is not: the writer
+ * would die of SIGPIPE when the pipe is closed for it. rank < 0: mpirun's. */
+bool output_ended(ssize_t got, int *failures, int rank);
 void output_finish(output_stream *o); /* the rest, with a newline if it lacks one; closes */
 
-/* --- fold.c: compile and execution reports that all ranks make alike are shown once, as "[ranks 0-3] ...". --- */
+/* --- fold.c: what ranks say alike is shown once, as "[ranks 0-3] ...". --- */
 void output_fold_ranks(int n); /* how many ranks the run has; 0: none, nothing is folded */
-/* True when the line (without its prefix) is part of a report and was taken; what must come out before it is
- * appended to `out`. */
-bool output_fold(output_stream *o, const char *p, size_t n, str *out);
-void output_fold_flush(int fd, int64_t older_than_ms); /* writes reports that have waited so long for other ranks */
+/* True when the line (without its prefix) was taken: it is part of a report, or the library's (ours). What must come
+ * out before it is appended to `out`. */
+bool output_fold(output_stream *o, const char *p, size_t n, bool ours, str *out);
+bool output_fold_waits(void); /* there are lines that wait for other ranks */
+void output_fold_flush(int fd, int64_t older_than_ms); /* writes those that have waited so long */
 
 /* --- killed.c --- */
 /* The black box a rank left behind when it was killed: moved to its crash folder, whose name is given, or (keep =

@@ -7,8 +7,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/sanitizers.h"
 #include "dist/dist_int.h"
 #include "lazy/lazy.h"
+
+/* ThreadSanitizer has one or two of its own, without a name of theirs, which it starts anew in a forked process. */
+static bool is_the_sanitizers(const char *name) {
+    char *program = NULL;
+    size_t size;
+    if (!BUILT_WITH_TSAN) return false;
+    xt_status st = file_read_all("/proc/self/comm", &program, &size);
+    bool is = !st && strcspn(program, "\n") == strlen(name) && strncmp(program, name, strlen(name)) == 0;
+    xt_status_free(st);
+    base_free(program);
+    return is;
+}
 
 /* Names of this process's other threads: "omp (3), xt-loader (1)" would be long; the first few distinct
  * ones say enough. */
@@ -19,21 +32,18 @@ static int other_threads(str *names) {
         char path[300], *text = NULL;
         size_t size;
         if (e->d_name[0] == '.' || atoi(e->d_name) == own) continue;
-        n++;
         snprintf(path, sizeof path, "/proc/self/task/%s/comm", e->d_name);
         xt_status st = file_read_all(path, &text, &size);
-        if (!st) {
-            text[strcspn(text, "\n")] = 0;
-            if (!names->len || (names->len < 80 && !strstr(str_cstr(names), text)))
+        if (!st) text[strcspn(text, "\n")] = 0;
+        if (st || !is_the_sanitizers(text)) {
+            n++;
+            if (!st && (!names->len || (names->len < 80 && !strstr(str_cstr(names), text))))
                 str_printf(names, "%s%s", names->len ? ", " : "", text);
         }
         xt_status_free(st);
         base_free(text);
     }
     if (dir) closedir(dir);
-#if defined(__SANITIZE_THREAD__)
-    if (n > 0) n--; /* its own, which it starts anew in a forked process */
-#endif
     return n;
 }
 

@@ -7,6 +7,7 @@
 #include "coll/coll.h"
 #include "dist/dist_int.h"
 #include "dist/restart.h"
+#include "dist/supervise.h"
 #include "lazy/lazy.h"
 
 extern char **environ;
@@ -194,6 +195,36 @@ static xt_status run_in_place(const char *program, char *const *argv, const laun
     return st;
 }
 
+static xt_status check_hosts_options(char *const *argv, const xt_launch_on_hosts_opts *o) {
+    if (!argv || !argv[0])
+        return status_new(XT_INVALID_ARGUMENT, NULL, "no program to run: xtrain launch --hostfile F -- PROGRAM ARGS");
+    if (o->max_restarts < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "--max-restarts %d: 0 or more is expected", o->max_restarts);
+    if (o->n < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "-n %d: a number of ranks is expected", o->n);
+    if (!o->hosts == !o->hostfile)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s; a list of hosts comes from --host or from --hostfile",
+                          o->hosts ? "--host and --hostfile are both given" : "no hosts are given");
+    if (o->min_hosts < 0 || o->max_hosts < o->min_hosts)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "from %d to %d hosts: a least number, and a largest that is not below it, are expected",
+                          o->min_hosts, o->max_hosts);
+    return NULL;
+}
+
+static xt_status launch_on_hosts(char *const *argv, const xt_launch_on_hosts_opts *o, int *out_code) {
+    host_list hosts = {0};
+    XT_TRY(check_hosts_options(argv, o));
+    xt_status st = o->hosts ? hosts_parse(o->hosts, &hosts) : hosts_read(o->hostfile, &hosts);
+    supervise_job job = {.argv = argv,
+                         .hosts = &hosts,
+                         .choice = {o->n, o->min_hosts, o->max_hosts},
+                         .elastic = o->min_hosts > 0,
+                         .max_restarts = o->max_restarts};
+    if (!st) st = supervise(&job, out_code);
+    hosts_free(&hosts);
+    return st;
+}
+
 static xt_status launch_program(int n, char *const *argv, const char *hosts, int max_restarts, int *out_code) {
     const world *w = world_get();
     launch_plan plan;
@@ -204,7 +235,9 @@ static xt_status launch_program(int n, char *const *argv, const char *hosts, int
     if (w->problem) return status_new(XT_INVALID_ARGUMENT, NULL, "%s", w->problem);
     if (max_restarts < 0)
         return status_new(XT_INVALID_ARGUMENT, NULL, "--max-restarts %d: 0 or more is expected", max_restarts);
-    if (hosts && !w->launched) return mpirun_launch(n, argv, hosts, max_restarts, out_code);
+    if (hosts && !w->launched)
+        return launch_on_hosts(argv, &(xt_launch_on_hosts_opts){.n = n, .hosts = hosts, .max_restarts = max_restarts},
+                               out_code);
     XT_TRY(launch_find_program(argv[0], &program));
     xt_status st = w->launched ? NULL : plan_program(n, &plan);
     if (!st && (w->launched || (plan.n == 1 && !max_restarts)))
@@ -224,5 +257,14 @@ static xt_status launch_program(int n, char *const *argv, const char *hosts, int
 int xt_launch_program(int n, char *const *argv, const char *hosts, int max_restarts) {
     int code = 0;
     xt_status st = launch_program(n, argv, hosts, max_restarts, &code);
+    return st ? refuse("xtrain launch", st) : code;
+}
+
+int xt_launch_on_hosts_opt(char *const *argv, xt_launch_on_hosts_opts o) {
+    const world *w = world_get();
+    int code = 0;
+    xt_status st = w->launched  ? launch_program(0, argv, NULL, 0, &code) /* a rank starts no more */
+                   : w->problem ? status_new(XT_INVALID_ARGUMENT, NULL, "%s", w->problem)
+                                : launch_on_hosts(argv, &o, &code);
     return st ? refuse("xtrain launch", st) : code;
 }

@@ -1,15 +1,14 @@
-/* Ranks on several hosts: Open MPI's mpirun starts them, a child that is watched here.
+/* One run of Open MPI's mpirun, a child that is watched here; which hosts it gets, and whether it is started again, is
+ * decided above (supervise.c).
  *  - A host that is lost, or a network, is noticed by the keep-alives of mpirun's own connections within ten seconds.
  *    After a rank has failed mpirun gives the others a SIGTERM and a SIGKILL, with a pause before each on its own host
  *    and on the others: three pauses of two seconds.
  *  - A signal from outside goes to the ranks of this host first: a trainer's ranks agree on it, save and end. So they
- *    have five seconds; mpirun, whose pauses are shorter, gets it then.
- *  - With restarts mpirun is started again while it ends badly: rank 0 notes its checkpoints in a file of the working
- *    folder, which all hosts must share, as they must the checkpoints; the next ranks are told the last one by a
- *    variable. */
+ *    have five seconds; mpirun, whose pauses are shorter, gets it then. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -17,32 +16,16 @@
 #include <unistd.h>
 
 #include "dist/dist_int.h"
-#include "dist/restart.h"
+#include "dist/supervise.h"
 
 extern char **environ;
-
-/* "a,b" without slots would mean one rank a host: the ranks are spread evenly. */
-static xt_status host_list(const char *hosts, int n, str *out) {
-    int count = 1;
-    for (const char *p = hosts; *p; p++) count += *p == ',';
-    if (!*hosts)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "--host: a list of hosts is expected, \"a,b\" or \"a:4,b:4\"");
-    if (strchr(hosts, ':')) {
-        str_append(out, hosts);
-        return NULL;
-    }
-    for (size_t len; *hosts; hosts += len + (hosts[len] == ',')) {
-        len = strcspn(hosts, ",");
-        str_printf(out, "%s%.*s:%d", out->len ? "," : "", (int)len, hosts, (n + count - 1) / count);
-    }
-    return NULL;
-}
 
 /* Open MPI carries only its own variables to other hosts; these go along by -x. */
 static bool travels(const char *entry) {
     static const char *const names[] = {"XT_", "PJRT_", "CPU_NUM_DEVICES=", "OMP_NUM_THREADS=", "LD_LIBRARY_PATH="};
     static const char *const own[] = {
-        "XT_RANK=", "XT_WORLD_SIZE=", "XT_LOCAL_RANK=", "XT_LOCAL_SIZE=", "XT_RENDEZVOUS="};
+        /* a rank's own, and what no rank is to know */
+        "XT_SECRET=", "XT_RANK=", "XT_WORLD_SIZE=", "XT_LOCAL_RANK=", "XT_LOCAL_SIZE=", "XT_RENDEZVOUS="};
     for (size_t i = 0; i < BASE_COUNT(own); i++)
         if (strncmp(entry, own[i], strlen(own[i])) == 0) return false;
     for (size_t i = 0; i < BASE_COUNT(names); i++)
@@ -59,17 +42,21 @@ static const char *const defaults[][2] = {
     {"OMPI_MCA_oob_tcp_keepalive_probes", "2"},
 };
 
-static xt_status run_mpirun(int n, char *const *argv, const char *hosts) {
-    char **args = NULL, *mpirun = NULL, *name = NULL;
+xt_status mpirun_find(char **out) {
+    return status_context(launch_find_program("mpirun", out),
+                          "several hosts start their ranks by Open MPI (Debian: openmpi-bin)");
+}
+
+static xt_status run_mpirun(const mpirun_group *group) {
+    char **args = NULL, *mpirun = NULL, *name = NULL, *const *argv = group->argv;
     size_t count = 0, cap = 0;
-    str list = STR_INIT, number = STR_INIT;
-    if (n < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "--host needs the number of ranks: -n N");
-    XT_TRY(status_context(launch_find_program("mpirun", &mpirun),
-                          "--host starts the ranks by Open MPI (Debian: openmpi-bin)"));
-    xt_status st = host_list(hosts, n, &list);
-    str_printf(&number, "%d", n);
-    char *fixed[] = {mpirun, "-np", number.data, "--host", list.data, geteuid() == 0 ? "--allow-run-as-root" : NULL};
-    bool ok = !list.failed && !number.failed;
+    char number[16];
+    XT_TRY(mpirun_find(&mpirun));
+    xt_status st = NULL;
+    snprintf(number, sizeof number, "%d", group->n);
+    char *fixed[] = {
+        mpirun, "-np", number, "--host", (char *)group->hosts, geteuid() == 0 ? "--allow-run-as-root" : NULL};
+    bool ok = true;
     for (size_t i = 0; i < BASE_COUNT(fixed) && ok; i++)
         if (fixed[i]) ok = VEC_PUSH(args, count, cap, fixed[i]);
     if (ok && env_get("XT_LOG_DIR"))
@@ -90,15 +77,13 @@ static xt_status run_mpirun(int n, char *const *argv, const char *hosts) {
         st = status_errno("running", mpirun);
     }
     base_free(args);
-    str_free(&list);
-    str_free(&number);
     base_free(mpirun);
     return st;
 }
 
 /* --- watching it --- */
 
-enum { SIGNAL_GRACE_MS = 5000, POLL_US = 20000 };
+enum { SIGNAL_GRACE_MS = 5000, POLL_MS = 20 };
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 static volatile sig_atomic_t signals[NSIG]; /* how often each came */
@@ -158,8 +143,38 @@ static void pass_on(watched *w) {
     kill(w->pid, SIGTERM);
 }
 
-static void start_child(int n, char *const *argv, const char *hosts, const restart_file *f, int restarts) {
-    char number[16], from[4096];
+/* What comes from mpirun goes on through this process: mpirun ends its ranks when nobody reads its output any more, the
+ * launcher goes on (| head). */
+typedef struct passage {
+    int from, to; /* from < 0: at its end */
+    int failures; /* of reads, one after the other */
+} passage;
+
+static bool pass_output(passage *p) {
+    char bytes[16384];
+    ssize_t n = p->from >= 0 ? read(p->from, bytes, sizeof bytes) : -1;
+    if (p->from >= 0 && output_ended(n, &p->failures, -1)) {
+        close(p->from);
+        p->from = -1;
+    }
+    if (n <= 0) return false;
+    for (ssize_t at = 0, k; at < n && p->to >= 0; at += k) {
+        k = write(p->to, bytes + at, (size_t)(n - at));
+        if (k < 0 && errno == EINTR) k = 0;
+        if (k < 0) p->to = -1;
+        if (k < 0) break;
+    }
+    return true;
+}
+
+static void wait_for_news(const passage *p, int ms) {
+    struct pollfd polls[] = {{p[0].from, POLLIN, 0}, {p[1].from, POLLIN, 0}}; /* poll leaves what is below 0 alone */
+    poll(polls, 2, ms);
+}
+
+static void start_child(const mpirun_group *group, int out, int err) {
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* mpirun then ends its ranks */
     setpgid(0, 0); /* Ctrl-C comes by way of the launcher */
     for (size_t i = 0; i < BASE_COUNT(passed_on); i++) signal(passed_on[i], SIG_DFL);
@@ -167,54 +182,63 @@ static void start_child(int n, char *const *argv, const char *hosts, const resta
         int null = open("/dev/null", O_RDONLY);
         if (null >= 0) dup2(null, STDIN_FILENO);
     }
-    if (f) {
-        snprintf(number, sizeof number, "%d", restarts);
-        setenv("XT_RESTART_FILE", f->name, 1);
-        setenv("XT_RESTARTS", number, 1);
-        if (restart_read(f, from, sizeof from)) setenv("XT_RESTART_FROM", from, 1);
-    }
-    xt_status st = run_mpirun(n, argv, hosts);
+    for (size_t i = 0; i < group->n_env; i++) setenv(group->env[i][0], group->env[i][1], 1);
+    xt_status st = run_mpirun(group);
     log_msg(XT_SEV_ERROR, "xtrain launch: %s", status_message(st));
     _exit(1);
 }
 
-/* f: NULL where it is not started again. */
-static xt_status run_child(int n, char *const *argv, const char *hosts, const restart_file *f, int restarts,
-                           int *out_code, int *out_told) {
-    int status = 0;
+xt_status mpirun_run(const mpirun_group *group, int *out_code, int *out_told) {
+    int status = 0, out[2] = {-1, -1}, err[2] = {-1, -1};
     fflush(NULL);
-    watched w = {.pid = fork()};
+    bool piped = pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0;
+    watched w = {.pid = piped ? fork() : -1};
+    if (w.pid == 0) start_child(group, out[1], err[1]);
+    int failed = errno, ends[] = {out[1], err[1], w.pid < 0 ? out[0] : -1, w.pid < 0 ? err[0] : -1};
+    for (size_t i = 0; i < BASE_COUNT(ends); i++)
+        if (ends[i] >= 0) close(ends[i]);
+    errno = failed;
     if (w.pid < 0) return status_errno("starting", "mpirun");
-    if (w.pid == 0) start_child(n, argv, hosts, f, restarts);
-    for (;;) {
-        pid_t ended = waitpid(w.pid, &status, WNOHANG);
-        if (ended == w.pid || (ended < 0 && errno != EINTR)) break;
-        pass_on(&w);
-        usleep(POLL_US);
+    passage p[] = {{out[0], STDOUT_FILENO, 0}, {err[0], STDERR_FILENO, 0}};
+    for (int i = 0; i < 2; i++) fcntl(p[i].from, F_SETFL, O_NONBLOCK);
+    for (bool over = false, more = true; !over || more;) {
+        pid_t ended = over ? w.pid : waitpid(w.pid, &status, WNOHANG);
+        over = ended == w.pid || (ended < 0 && errno != EINTR);
+        more = pass_output(&p[0]);
+        more = pass_output(&p[1]) || more;
+        if (!over) pass_on(&w);
+        if (!over && !more) wait_for_news(p, POLL_MS);
     }
+    for (int i = 0; i < 2; i++)
+        if (p[i].from >= 0) close(p[i].from); /* a daemon that outlives mpirun may have the other end */
     *out_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (w.told && *out_code == 1) *out_code = 128 + w.told; /* mpirun's code for its own signal */
     *out_told = w.told;
     return NULL;
 }
 
-xt_status mpirun_launch(int n, char *const *argv, const char *hosts, int max_restarts, int *out_code) {
-    struct sigaction act = {.sa_handler = note_signal}, old[BASE_COUNT(passed_on)];
-    restart_file f = {.fd = -1};
-    int told = 0;
-    if (max_restarts) XT_TRY(restart_open_shared(&f));
+/* --- the launcher's own signals --- */
+
+static struct sigaction old[BASE_COUNT(passed_on)], old_pipe;
+
+void mpirun_signals_take(void) {
+    struct sigaction act = {.sa_handler = note_signal}, pipe = {.sa_handler = SIG_IGN};
     for (size_t i = 0; i < BASE_COUNT(passed_on); i++) {
         signals[passed_on[i]] = 0;
         sigaction(passed_on[i], NULL, &old[i]);
         if (passed_on[i] != SIGHUP || old[i].sa_handler != SIG_IGN) sigaction(passed_on[i], &act, NULL);
     }
-    xt_status st = run_child(n, argv, hosts, max_restarts ? &f : NULL, 0, out_code, &told);
-    for (int k = 1; k <= max_restarts && !st && *out_code && !told; k++) {
-        restart_say("xtrain launch", &f, k, max_restarts);
-        st = run_child(n, argv, hosts, &f, k, out_code, &told);
-    }
+    sigaction(SIGPIPE, &pipe, &old_pipe); /* who stops reading (| head) ends no run; mpirun inherits it */
+}
+
+void mpirun_signals_give_back(void) {
     for (size_t i = 0; i < BASE_COUNT(passed_on); i++) sigaction(passed_on[i], &old[i], NULL);
-    if (max_restarts) unlink(f.name);
-    if (max_restarts) restart_close(&f);
-    return st;
+    sigaction(SIGPIPE, &old_pipe, NULL);
+}
+
+int mpirun_signal_seen(void) {
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < BASE_COUNT(ending); i++)
+        if (signals[ending[i]]) return ending[i];
+    return 0;
 }

@@ -8,6 +8,7 @@
 #include "dist/dist_int.h"
 
 #define LONGEST ((size_t)64 << 10) /* a line beyond this is passed on in lines of this length */
+enum { READS_LOST = 64 }; /* so many failures in a row are no passing trouble */
 
 void output_open(output_stream *o, int from, int to, int rank, int log) {
     *o = (output_stream){.from = from, .to = to, .rank = rank, .log = log, .line = STR_INIT};
@@ -51,7 +52,7 @@ static void add_line(output_stream *o, const char *p, size_t n, str *out, str *l
         str_appendn(log, has ? p + prefix : p, has ? text - prefix : text);
         str_putc(log, '\n');
     }
-    if (output_fold(o, has ? p + prefix : p, has ? text - prefix : text, out)) return;
+    if (output_fold(o, has ? p + prefix : p, has ? text - prefix : text, has, out)) return;
     if (!has) str_append(out, o->prefix);
     str_appendn(out, p, text);
     str_putc(out, '\n');
@@ -87,6 +88,17 @@ static void pass_lines(output_stream *o, bool all) {
     str_free(&log);
 }
 
+bool output_ended(ssize_t got, int *failures, int rank) {
+    char whose[24] = "mpirun";
+    if (got >= 0) *failures = 0;
+    if (got >= 0) return got == 0;
+    if (errno == EAGAIN || errno == EINTR || ++*failures < READS_LOST) return false;
+    if (rank >= 0) snprintf(whose, sizeof whose, "rank %d", rank);
+    log_msg(XT_SEV_WARNING, "xtrain launch: reading what %s prints: %s; from here on it is lost", whose,
+            strerror(errno));
+    return true;
+}
+
 bool output_pump(output_stream *o) {
     char buf[16384];
     bool any = false;
@@ -94,12 +106,12 @@ bool output_pump(output_stream *o) {
     for (int i = 0; i < 8 && o->from >= 0; i++) {
         ssize_t n = read(o->from, buf, sizeof buf);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && errno == EAGAIN) break;
-        if (n <= 0) {
+        if (output_ended(n, &o->failures, o->rank)) {
             close(o->from);
             o->from = -1;
-            break;
         }
+        if (n == 0 || (n < 0 && errno == EAGAIN)) break;
+        if (n < 0) continue;
         any = true;
         str_appendn(&o->line, buf, (size_t)n);
         if (o->line.failed) { /* without memory: pass the bytes as they are rather than lose them */

@@ -1,6 +1,10 @@
 /* What restart.h says. The launcher makes a memory file of one fixed record, a path and its end; ranks reach it through
  * /proc/PID/fd/N, as they do their shared memory. Only rank 0 writes checkpoints, so there is one writer, and it is
- * gone before the next group reads. */
+ * gone before the next group reads.
+ *
+ * Over several hosts there are two records, as hosts may share a folder or not: a file in the launcher's working folder
+ * (XT_RESTART_FILE), and one in the run's folder on rank 0's own host (XT_RESTART_LOCAL), which rank 0 makes. The next
+ * ranks look at both, each on its host, and agree on the checkpoint that is furthest (train/checkpoint_hosts.c). */
 #include "dist/restart.h"
 
 #include <fcntl.h>
@@ -28,6 +32,7 @@ xt_status restart_open_shared(restart_file *out) {
     if (getrandom(&any, sizeof any, 0) != (ssize_t)sizeof any) return status_errno("reading random bytes", "");
     snprintf(out->name, sizeof out->name, "%s/.xtrain-restart-%d-%08x", here, (int)getpid(), any);
     out->fd = open(out->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    out->shared = true;
     return out->fd >= 0 ? NULL : status_errno("making the file in which rank 0 notes its checkpoints", out->name);
 }
 
@@ -35,7 +40,10 @@ void restart_say(const char *who, const restart_file *f, int restarts, int max_r
     char from[PATH_MAX];
     bool there = restart_read(f, from, sizeof from);
     log_msg(XT_SEV_WARNING, "%s: restart %d of %d, %s%s", who, restarts, max_restarts,
-            there ? "from " : "from the beginning: no checkpoint was complete", there ? from : "");
+            there       ? "from "
+            : f->shared ? "from the beginning: no checkpoint was complete, or only on another host"
+                        : "from the beginning: no checkpoint was complete",
+            there ? from : "");
 }
 
 void restart_close(restart_file *f) {
@@ -55,12 +63,20 @@ static int open_record(const char *name, int flags) {
     struct stat st, folder;
     const char *slash = strrchr(name, '/');
     char dir[PATH_MAX];
-    int fd = open(name, flags | O_CLOEXEC | O_NONBLOCK | (strncmp(name, "/proc/", 6) == 0 ? 0 : O_NOFOLLOW));
+    int fd = open(name, flags | O_CLOEXEC | O_NONBLOCK | (strncmp(name, "/proc/", 6) == 0 ? 0 : O_NOFOLLOW), 0600);
     snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - name) : 1, slash ? name : ".");
     bool ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
                 (st.st_uid == geteuid() || (stat(dir, &folder) == 0 && folder.st_uid == st.st_uid));
     if (fd >= 0 && !ours) close(fd);
     return ours ? fd : -1;
+}
+
+static void note_in(const char *name, int flags, const char record[PATH_MAX]) {
+    int fd = name ? open_record(name, O_WRONLY | flags) : -1;
+    if (fd < 0) return; /* the launcher is gone, and so shall we be; or that folder is on another host */
+    if (pwrite(fd, record, PATH_MAX, 0) < 0)
+        log_msg(XT_SEV_WARNING, "the launcher could not be told of the checkpoint %s", record);
+    close(fd);
 }
 
 void restart_note(const char *checkpoint) {
@@ -72,25 +88,23 @@ void restart_note(const char *checkpoint) {
         return;
     if (record[0]) strcat(record, "/");
     strncat(record, checkpoint, sizeof record - strlen(record) - 1);
-    int fd = open_record(name, O_WRONLY);
-    if (fd < 0) return; /* the launcher is gone, and so shall we be */
-    if (pwrite(fd, record, sizeof record, 0) < 0)
-        log_msg(XT_SEV_WARNING, "the launcher could not be told of the checkpoint %s", checkpoint);
-    close(fd);
+    note_in(name, 0, record);
+    note_in(env_get("XT_RESTART_LOCAL"), O_CREAT, record);
 }
 
 void restart_check(void) {
     static bool told;
-    const char *name = env_get("XT_RESTART_FILE");
-    char host[65] = "";
-    if (told || !name || access(name, W_OK) == 0) return;
+    const char *name = env_get("XT_RESTART_FILE"), *local = env_get("XT_RESTART_LOCAL"),
+               *slash = local ? strrchr(local, '/') : NULL;
+    char host[65] = "", folder[PATH_MAX] = "";
+    if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash - local), local);
+    if (told || !name || access(name, W_OK) == 0 || (slash && access(folder, W_OK) == 0)) return;
     told = true;
     gethostname(host, sizeof host - 1);
     log_msg(XT_SEV_WARNING,
-            "rank %d on host %s cannot reach %s, where rank 0 notes its checkpoints: started again after a failure, "
-            "this run would not find them; with --host, --max-restarts needs a working folder "
-            "that all hosts share, for checkpoints too",
-            world_get()->rank, host, name);
+            "rank %d on host %s can write neither %s nor the run's folder%s%s, where checkpoints are noted: started "
+            "again after a failure, this run would not find those of this host",
+            world_get()->rank, host, name, slash ? " " : "", folder);
 }
 
 int xt_restarts(void) {
@@ -98,13 +112,17 @@ int xt_restarts(void) {
     return env_int("XT_RESTARTS", &n) && n > 0 ? (int)n : 0;
 }
 
-char *restart_point(void) {
-    const char *name = env_get("XT_RESTART_FILE"), *from = env_get("XT_RESTART_FROM");
+static char *read_from(const char *name) {
     char record[PATH_MAX];
-    if (!name || xt_restarts() == 0) return NULL;
-    if (from) return base_strdup(from);
-    restart_file f = {.fd = open_record(name, O_RDONLY)};
+    restart_file f = {.fd = name ? open_record(name, O_RDONLY) : -1};
     bool there = f.fd >= 0 && restart_read(&f, record, sizeof record);
     restart_close(&f);
     return there ? base_strdup(record) : NULL;
+}
+
+void restart_points(char *out[RESTART_POINTS]) {
+    out[0] = out[1] = NULL;
+    if (xt_restarts() == 0) return;
+    out[0] = read_from(env_get("XT_RESTART_FILE"));
+    out[1] = read_from(env_get("XT_RESTART_LOCAL"));
 }

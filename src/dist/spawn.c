@@ -29,7 +29,7 @@ enum {
     GRACE_MS = 1000, /* from SIGTERM to SIGKILL after a failure: all have ended within two seconds */
     SIGNAL_GRACE_MS = 5000, /* after a signal to all or one of them: time for a last checkpoint */
     POLL_MS = 500,
-    FOLD_MS = 300, /* so long a report waits for the other ranks to make it too */
+    FOLD_MS = 300, /* so long a line waits for the other ranks to say it too */
     POLL_BLIND_MS = 20, /* without pidfds, ended ranks are looked for this often */
 };
 
@@ -232,6 +232,7 @@ static xt_status start_rank(launcher *l, int rank, const signal_state *s) {
 
 static void watch(const launcher *l, int from) {
     int32_t gone;
+    const pid_t parent = getppid();
     setpgid(0, 0); /* Ctrl-C is not for us */
     for (size_t i = 0; i < BASE_COUNT(passed_on); i++) signal(passed_on[i], SIG_IGN);
     dup2(from, 0);
@@ -240,7 +241,10 @@ static void watch(const launcher *l, int from) {
     prctl(PR_SET_NAME, "xtrain-watcher");
     for (;;) {
         ssize_t n = read(0, &gone, sizeof gone);
-        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && getppid() == parent) { /* a read that fails does not say that the launcher has gone */
+            usleep(1000);
+            continue;
+        }
         if (n != (ssize_t)sizeof gone) break;
         if (gone < 0) _exit(0);
         l->ranks[gone].pid = 0; /* our copy: a pid that is free again must not be killed */
@@ -302,6 +306,7 @@ static void report_first(launcher *l, int rank) {
     str text = STR_INIT;
     output_finish(&p->out);
     output_finish(&p->err);
+    output_fold_flush(STDERR_FILENO, 0); /* what it said comes before what became of it */
     str_printf(&text, "%s: rank %d (pid %d)", l->job->who, rank, (int)p->pid);
     describe_end(p->status, l->oom_before, &text);
     if (WIFSIGNALED(p->status) && coll_last_note(l->rendezvous, rank, note, sizeof note))
@@ -384,6 +389,7 @@ static void wait_for_news(launcher *l, const sigset_t *mask) {
     int n = fill_polls(l, &blind);
     int64_t ms = blind ? POLL_BLIND_MS : POLL_MS;
     if (l->kill_at && l->kill_at - now_ms() < ms) ms = l->kill_at - now_ms();
+    if (output_fold_waits() && ms > FOLD_MS) ms = FOLD_MS;
     if (ms < 1) ms = 1;
     struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     ppoll(l->polls, (nfds_t)n, &limit, mask);

@@ -12,6 +12,10 @@ typedef struct st_sums { /* older files have the first only */
     hash128 data, header; /* header: names, shapes and metadata, with zeros where the sums themselves stand */
 } st_sums;
 
+/* Metadata of a file whose other tensors lie in shards beside it: their names, a line each. st_open opens them too, and
+ * the tensors are then one file's; st_open_fd, which knows no folder, does not. */
+#define ST_SHARDS "xtrain:shards"
+
 /* Writing: declare all tensors, then give their bytes in the same order. The file appears whole at st_commit,
  * or not at all. */
 typedef struct st_writer st_writer;
@@ -53,10 +57,11 @@ typedef struct st_entry {
     int64_t dims[8];
     uint64_t begin, end; /* in the file */
 } st_entry;
-xt_status st_open(const char *path, st_file **out);
+xt_status st_open(const char *path, st_file **out); /* to be closed once, and once for each st_retain */
 xt_status st_open_fd(int fd, const char *path,
                      st_file **out); /* takes the descriptor over, also on failure; path is for messages */
 void st_close(st_file *f);
+st_file *st_retain(st_file *f); /* f */
 size_t st_count(const st_file *f);
 const st_entry *st_at(const st_file *f, size_t i);
 const st_entry *st_find(const st_file *f, const char *name); /* NULL when absent */
@@ -65,5 +70,9 @@ hash128 st_header(const st_file *f); /* the same hash of what was read */
 /* Reads all data once, in file order, and compares. *out_has: the file has sums; without any it is no error. */
 xt_status st_check_sums(st_file *f, bool *out_has);
 xt_status st_read(st_file *f, const st_entry *e, void *dst, size_t n);
+/* n bytes of a tensor from its byte `at` on; several threads may. Whoever reads long after opening asks first whether
+ * the file is the one that was opened: written over in place it is an error. */
+xt_status st_read_part(const st_entry *e, uint64_t at, void *dst, size_t n);
+xt_status st_check_unchanged(const st_entry *e);
 
 #endif

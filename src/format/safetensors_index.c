@@ -1,8 +1,9 @@
-/* Weights in several files: NAME.safetensors.index.json says in which shard each tensor lies, as Hugging Face's library
- * writes it. Nothing in the index is trusted: a shard is a name within the index's own folder, and each tensor must be
- * in the shard that is named for it and in no other. */
+/* Weights in several files, by an index or by a file that names shards. NAME.safetensors.index.json says in which shard
+ * each tensor lies, as Hugging Face's library writes it. Nothing in the index is trusted: a shard is a name within the
+ * index's own folder, and each tensor must be in the shard that is named for it and in no other. */
 #include <sys/stat.h>
 
+#include "base/private_file.h"
 #include "format/safetensors_int.h"
 
 bool st_is_index(const char *path) {
@@ -26,9 +27,26 @@ static bool is_plain_name(const char *name) {
     return name && *name && name[0] != '.' && !strchr(name, '/') && strlen(name) < 256;
 }
 
+/* A shard is one file: what it says of shards of its own is not followed, as they could be itself. */
+static xt_status open_alone(const st_file *f, const char *path, st_file **out) {
+    int fd;
+    XT_TRY(file_open_input(path, false, &fd, NULL));
+    XT_TRY(st_open_fd(fd, path, out));
+    if (!st_get_meta(*out, ST_SHARDS)) return NULL;
+    st_close(*out);
+    *out = NULL;
+    return status_new(XT_DATA_LOSS, NULL, "%s: its shard %s has shards; tensors are expected there", f->path, path);
+}
+
+/* tensor: for whose sake; NULL: of a list of shards. */
 static xt_status open_part(st_file *f, const char *tensor, const char *name, st_file **out) {
     const char *slash = strrchr(f->path, '/');
     *out = NULL;
+    if (!tensor && !is_plain_name(name))
+        return status_new(XT_DATA_LOSS, NULL,
+                          "%s: its list of shards has \"%.200s\"; the name of a file beside it is "
+                          "expected",
+                          f->path, name);
     if (!is_plain_name(name))
         return status_new(XT_DATA_LOSS, NULL,
                           "%s: tensor %.200s is said to be in \"%.200s\"; the name of a file beside the index is "
@@ -37,13 +55,17 @@ static xt_status open_part(st_file *f, const char *tensor, const char *name, st_
     str path = STR_INIT;
     str_printf(&path, "%.*s%s", slash ? (int)(slash - f->path + 1) : 0, f->path, name);
     xt_status s = path.failed ? status_oom(path.len, f->path) : NULL;
+    if (!s && !tensor && !file_exists(str_cstr(&path)))
+        s = status_new(XT_NOT_FOUND, NULL,
+                       "%s is not there, which holds a part of %s; shards go where their .ckpt file goes",
+                       str_cstr(&path), f->path);
     if (!s && !file_exists(str_cstr(&path)))
         s = status_new(XT_NOT_FOUND, NULL,
                        "%s is not there, and %s says that tensor %.200s is in it; was the folder copied or downloaded "
                        "whole?",
                        str_cstr(&path), f->path, tensor);
     if (!s) s = st_is_index(name) ? status_new(XT_DATA_LOSS, NULL, "%s: a shard is an index", f->path) : NULL;
-    if (!s) s = st_open(str_cstr(&path), out);
+    if (!s) s = open_alone(f, str_cstr(&path), out);
     str_free(&path);
     if (!s && !VEC_PUSH(f->parts, f->n_parts, f->cap_parts, *out)) {
         st_close(*out);
@@ -67,6 +89,21 @@ static xt_status take_entries(st_file *f, const st_file *part) {
     }
     f->header = hash_mix(f->header, part->header);
     return NULL;
+}
+
+xt_status st_open_shards(st_file *f, const char *list) {
+    xt_status s = NULL;
+    hash128 own = f->header; /* which the file's own sums are compared with */
+    for (size_t n; *list && !s; list += n + (list[n] == '\n')) {
+        st_file *part;
+        n = strcspn(list, "\n");
+        char *name = base_strndup(list, n);
+        s = name ? open_part(f, NULL, name, &part) : status_oom(n, f->path);
+        if (!s) s = take_entries(f, part);
+        base_free(name);
+    }
+    f->header = own;
+    return s;
 }
 
 /* Each shard is opened once, in the order in which the index first names it. */

@@ -2,6 +2,8 @@
 #ifndef XT_SRC_FORMAT_SAFETENSORS_INT_H
 #define XT_SRC_FORMAT_SAFETENSORS_INT_H
 
+#include <stdatomic.h>
+
 #include <cjson/cJSON.h>
 
 #include "format/safetensors.h"
@@ -16,8 +18,10 @@ struct st_file {
     st_entry *entries; /* of an index: all of its parts', in the parts' order */
     size_t n, cap;
     map *by_name;
-    struct st_file **parts; /* of an index: its shards */
+    struct st_file **parts; /* of an index, or of a file with shards: these */
     size_t n_parts, cap_parts;
+    atomic_int more; /* references beside the first */
+    int64_t changed[2]; /* when the file was written last: seconds and nanoseconds */
 };
 
 #define ST_METADATA "__metadata__" /* beside the tensors: what is no tensor */
@@ -30,6 +34,7 @@ enum { ST_SUMS_TEXT = 64 };
 #define ST_INDEX ".index.json"
 bool st_is_index(const char *path);
 xt_status st_open_index(const char *path, st_file **out);
+xt_status st_open_shards(st_file *f, const char *list); /* those of f, whose own tensors are read */
 /* dir/model.safetensors, or its index where there is none; base_free. NULL: neither is there (or no memory). */
 char *st_in_folder(const char *dir);
 

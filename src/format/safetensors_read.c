@@ -2,6 +2,7 @@
  * against the file's own size. */
 #include "format/safetensors.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,8 +12,13 @@
 
 static const uint64_t MAX_HEADER = 100u << 20;
 
+st_file *st_retain(st_file *f) {
+    atomic_fetch_add(&f->more, 1);
+    return f;
+}
+
 void st_close(st_file *f) {
-    if (!f) return;
+    if (!f || atomic_fetch_sub(&f->more, 1) > 0) return;
     if (f->f) fclose(f->f);
     for (size_t i = 0; i < f->n_parts; i++) st_close(f->parts[i]);
     base_free(f->parts);
@@ -111,10 +117,17 @@ static xt_status no_overlap(const st_file *f) {
     return s;
 }
 
+/* Fewer bytes than the file has had: the disk fails, or somebody has cut it since. */
+static xt_status cut_short(const st_file *f) {
+    return ferror(f->f)
+               ? status_errno("cannot read", f->path)
+               : status_new(XT_DATA_LOSS, NULL, "%s: it ends before the %llu bytes that it had when it was opened",
+                            f->path, (unsigned long long)f->size);
+}
+
 static xt_status parse_header(st_file *f) {
     unsigned char raw[8];
-    if (fread(raw, 1, 8, f->f) != 8)
-        return status_new(XT_DATA_LOSS, NULL, "%s: shorter than the 8 bytes of a safetensors header", f->path);
+    if (fread(raw, 1, 8, f->f) != 8) return cut_short(f);
     uint64_t n = 0;
     for (int i = 7; i >= 0; i--) n = n << 8 | raw[i];
     if (n > MAX_HEADER || n > f->size - 8)
@@ -124,12 +137,15 @@ static xt_status parse_header(st_file *f) {
             (unsigned long long)n, (unsigned long long)f->size);
     char *text = base_malloc(n + 1);
     if (!text) return status_oom(n, f->path);
-    bool whole = fread(text, 1, n, f->f) == n;
+    if (fread(text, 1, n, f->f) != n) {
+        base_free(text);
+        return cut_short(f);
+    }
     text[n] = 0;
-    f->json = whole ? cJSON_ParseWithLength(text, n) : NULL;
+    f->json = cJSON_ParseWithLength(text, n);
     size_t said = n;
     while (said && text[said - 1] == ' ') said--;
-    char *sums = whole ? strstr(text, ST_SUMS_BEGIN) : NULL;
+    char *sums = strstr(text, ST_SUMS_BEGIN);
     if (sums && strspn(sums += sizeof ST_SUMS_BEGIN - 1, "0123456789abcdef") == ST_SUMS_TEXT)
         memset(sums, '0', ST_SUMS_TEXT);
     f->header = hash_bytes(text, said, (hash128){0, 0});
@@ -161,6 +177,11 @@ xt_status st_open_fd(int fd, const char *path, st_file **out) {
         close(fd);
     }
     if (!s && (fseeko(f->f, 0, SEEK_END) != 0 || ftello(f->f) < 0)) s = status_errno("cannot read", path);
+    struct stat st;
+    if (!s && fstat(fd, &st) == 0) {
+        f->changed[0] = (int64_t)st.st_mtim.tv_sec;
+        f->changed[1] = (int64_t)st.st_mtim.tv_nsec;
+    }
     if (!s) {
         f->size = (uint64_t)ftello(f->f);
         rewind(f->f);
@@ -188,7 +209,14 @@ xt_status st_open(const char *path, st_file **out) {
     }
     if (st_is_index(path)) return st_open_index(path, out);
     XT_TRY(file_open_input(path, false, &fd, NULL));
-    return st_open_fd(fd, path, out);
+    XT_TRY(st_open_fd(fd, path, out));
+    const char *shards = st_get_meta(*out, ST_SHARDS);
+    xt_status s = shards ? st_open_shards(*out, shards) : NULL;
+    if (s) {
+        st_close(*out);
+        *out = NULL;
+    }
+    return s;
 }
 
 hash128 st_header(const st_file *f) {
@@ -213,9 +241,37 @@ xt_status st_read(st_file *f, const st_entry *e, void *dst, size_t n) {
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has %llu bytes, %zu were asked for", f->path,
                           e->name, (unsigned long long)(e->end - e->begin), n);
     const st_file *in = e->file;
-    if (fseeko(in->f, (off_t)e->begin, SEEK_SET) != 0 || fread(dst, 1, n, in->f) != n)
-        return status_errno("cannot read", in->path);
+    if (fseeko(in->f, (off_t)e->begin, SEEK_SET) != 0) return status_errno("cannot read", in->path);
+    return fread(dst, 1, n, in->f) == n ? NULL : cut_short(in);
+}
+
+xt_status st_read_part(const st_entry *e, uint64_t at, void *dst, size_t n) {
+    const st_file *in = e->file;
+    if (at > e->end - e->begin || n > e->end - e->begin - at)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has %llu bytes, %zu from %llu on were asked for",
+                          in->path, e->name, (unsigned long long)(e->end - e->begin), n, (unsigned long long)at);
+    for (size_t done = 0; done < n;) {
+        ssize_t k = pread(fileno(in->f), (char *)dst + done, n - done, (off_t)(e->begin + at + done));
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) return status_errno("cannot read", in->path);
+        if (k == 0) return cut_short(in);
+        done += (size_t)k;
+    }
     return NULL;
+}
+
+xt_status st_check_unchanged(const st_entry *e) {
+    const st_file *in = e->file;
+    struct stat st;
+    if (fstat(fileno(in->f), &st) != 0) return status_errno("cannot read", in->path);
+    if ((uint64_t)st.st_size == in->size && (int64_t)st.st_mtim.tv_sec == in->changed[0] &&
+        (int64_t)st.st_mtim.tv_nsec == in->changed[1])
+        return NULL;
+    return status_new(
+        XT_DATA_LOSS, NULL,
+        "%s was written over after it was loaded and before its tensor %s was used; large tensors are read "
+        "at their first use. Write another file and rename it, or load behind that",
+        in->path, e->name);
 }
 
 /* --- checksums --- */
@@ -258,14 +314,15 @@ xt_status st_check_sums(st_file *f, bool *out_has) {
     const st_entry *own;
     xt_status s;
     hash128 sum = {0, 0};
-    if (f->n_parts) return check_parts(f, out_has);
+    if (f->n_parts) XT_TRY(check_parts(f, out_has));
+    if (!f->f || (f->n_parts && !*out_has)) return NULL; /* an index has none of its own */
     *out_has = sums_of(f, &want, &own, &s);
     if (!*out_has && !s && st_get_meta(f, ST_SUMMED)) return differs(f, "name of the checksums");
     if (!*out_has) return s;
     for (size_t i = 0; i < f->n; i++) {
         const st_entry *e = &f->entries[i];
         size_t n = (size_t)(e->end - e->begin);
-        if (e == own) continue;
+        if (e == own || e->file != f) continue;
         void *data = base_malloc(n + 1);
         s = data ? st_read(f, e, data, n) : status_oom(n, f->path);
         if (!s) sum = hash_bytes(data, n, sum);

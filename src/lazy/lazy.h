@@ -45,6 +45,13 @@ typedef struct lazy_inside_fn {
     int depth;
 } lazy_inside_fn;
 void lazy_enter(lazy_inside_fn *call, const char *what, const void *held);
+/* What a call of the program's uses until it returns, or is left by longjmp: functions of the user's that it calls may
+ * not free it. The entries of such calls begin with lazy_uses and end with lazy_used; lazy_use adds to the innermost.
+ */
+int lazy_uses(const char *call);
+void lazy_use(const void *handle); /* NULL is allowed */
+void lazy_used(int mark); /* what lazy_uses gave */
+const char *lazy_in_use(void); /* the innermost such call of this thread, "xt_fit"; NULL: none */
 /* The same for a function whose ops are taken up when it has returned: no step ends in it. */
 void lazy_enter_whole(lazy_inside_fn *call, const char *what);
 void lazy_leave(const lazy_inside_fn *call);
@@ -53,6 +60,12 @@ bool lazy_in_whole(const xt_src *src, const char *what); /* refuses `what`, whic
  */
 xt_status lazy_forked(const char *what, const xt_src *src);
 const char *lazy_inside(void); /* what the innermost is; NULL: none */
+/* The functions of the program's that the library's own threads call (a dataset's, a logger's): nothing there catches
+ * what such a function throws, so the process ends in it, and its last line names the function. A thread of the
+ * library says once that it is one, and around each call what it calls; elsewhere the second does nothing. */
+void lazy_thread_is_ours(void);
+const char *lazy_thread_calls(const char *what); /* NULL: the call has returned; gives what it was in before */
+const char *lazy_thread_in(void); /* NULL: none; for signal handlers too */
 
 /* --- recording --- */
 /* The builder of this thread's trace, set to `src` and the current module path. Its status is checked and taken by
@@ -175,12 +188,17 @@ xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt
 xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank,
                           const int64_t *dims,
                           void *data); /* the same; base_malloc'ed data is taken over, also on failure */
-/* Memory of the device in which the first value of a large state can be made, or NULL: on another device, or when each
- * rank has only a part of a state. What it gives goes to lazy_state_place, or back by device_buffer_release. */
-void *lazy_state_room(const xt_src *src, const ir_type *type, device_buffer **out);
-/* takes dev over, also on failure */
-xt_tensor lazy_state_place(const xt_src *src, lazy_role role, const char *name, const ir_type *type,
-                           device_buffer *dev);
+/* A value of a state that is made when it is first used, and never where another one takes its place before: what a
+ * file has or a generator of random numbers draws. `fill` writes all of it, into memory of the device where that can be
+ * (upload.c). `free` is called once, in any case. */
+typedef struct lazy_source {
+    xt_status (*fill)(void *user, const ir_type *type, void *memory);
+    void (*free)(void *user);
+    void *user;
+} lazy_source;
+/* Both take the source over, also on failure. */
+xt_tensor lazy_state_from(const xt_src *src, lazy_role role, const char *name, const ir_type *type, lazy_source from);
+xt_status lazy_state_refill(xt_tensor state, lazy_source from); /* as lazy_state_write */
 void lazy_assign(xt_tensor state, xt_tensor value); /* types must match */
 /* Two states of one type change their values, without a program: after a boundary, before either is used in the next
  * step. False when they cannot. */
@@ -359,6 +377,7 @@ void lazy_call_begins(const char *what, const xt_src *src);
 size_t lazy_call_noted(const xt_src *src);
 bool lazy_trace_is_empty(void); /* nothing is recorded or asked for, and a boundary may come */
 void lazy_end_build(const xt_src *src); /* ends a step that only parameters were made in, which does not count as one */
+void lazy_building(bool on); /* in between: values of sources are not asked for unless a program reads them */
 /* More programs of the step being recorded, each run after the one before: at the boundary record(user) records the
  * next one, or gives false when there is none. done(user) comes at the end, also when the step failed and none were
  * run. The step counts as one. */
@@ -484,6 +503,14 @@ char *lazy_cache_folder(char *why, size_t n);
 void lazy_device_close(void); /* after xt_finish: drops the programs and the client */
 
 /* What the loop is at: set by xt_next, read by logs and reports. */
+/* How a loader divides its samples over the ranks: what all of them must have alike. */
+typedef struct lazy_shard {
+    int64_t parts; /* 1: it does not, or who opens its stream does */
+    int64_t samples, batch, batches; /* of the dataset; of one rank; of an epoch */
+    uint64_t seed;
+    bool shuffle;
+    src_id made; /* the line of xt_loader_new */
+} lazy_shard;
 typedef struct lazy_position {
     int64_t batch_size, batch, epoch, samples; /* samples: of this rank, since the start of the run */
     /* the loader fills up its last batch: batch_size is no constant of the program */
@@ -493,6 +520,7 @@ typedef struct lazy_position {
     /* a trainer's "validation", "test" or "sanity check", while it is under way; else NULL */
     const char *pass;
     const void *loader; /* that gave the batch; only its address means something */
+    lazy_shard shard; /* that loader's */
 } lazy_position;
 lazy_position *lazy_position_of_thread(void);
 /* What reports call the step: a trainer's optimizer step, which validations do not count in; in a loop of one's own

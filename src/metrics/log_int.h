@@ -56,6 +56,7 @@ typedef struct log_set { /* one stage */
     bool fresh; /* something was recorded since the last row of epoch values */
     bool holds; /* what is pending waits for the stage's next step */
     const void *loader; /* whose batch the newest step was of; NULL: of none */
+    lazy_position at; /* where the loop was then */
     bool pass_over; /* of a plain loop: its epoch's row is due at the next boundary */
 } log_set;
 typedef struct log_given { /* a value logged between steps; metric.at: its row in what is sent */
@@ -85,6 +86,7 @@ typedef struct log_engine { /* of a thread */
     int64_t every, seen_steps; /* of plain loops, as are these: */
     int64_t open_steps; /* not 0: a compiled call has made the steps so many, and what is logged behind it is of it */
     bool plain; /* one has logged values */
+    bool row_was_due; /* in the loop, of training: its length says so, whatever was logged */
     struct log_unread *unread; /* log_unread.c */
     size_t n_unread, cap_unread;
 } log_engine;

@@ -44,6 +44,9 @@ void log_job_lost(void *job); /* its values will not come */
 /* on the logger thread; what the ranks cannot agree on waits for log_ranks_take_failure */
 void log_ranks_combine(log_job *j);
 void log_ranks_take_failure(void); /* the error of the thread that trains */
+/* From here on this rank starts no more programs: it waits for no rank that waits for one of it. Until log_ranks_close.
+ */
+void log_ranks_last(void);
 void log_ranks_close(void);
 
 /* log_values.c. On the logger thread: */

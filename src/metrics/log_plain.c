@@ -35,7 +35,9 @@ static void end_pass(log_engine *e, log_stage s) {
 static void end_window(log_engine *e, int64_t steps) {
     e->open_steps = 0;
     e->sets[LOG_TRAIN].window_begins = true;
-    if (steps % e->every == 0) emit(LOG_TRAIN, false, steps, &e->sets[LOG_TRAIN]);
+    if (steps % e->every != 0) return;
+    e->row_was_due = true;
+    emit(LOG_TRAIN, false, steps, &e->sets[LOG_TRAIN]);
 }
 
 /* What this boundary records is of the next step than the newest call's, unless something was logged behind the call
@@ -56,6 +58,7 @@ static void begin_loop(log_engine *e) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) any = any || (e->sets[s].n_pending && !e->sets[s].holds);
     if (e->plain || !any) return;
     e->plain = true;
+    e->row_was_due = false;
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         log_set *set = &e->sets[s];
         set->epoch_begins = set->window_begins = true;
@@ -135,8 +138,14 @@ void log_plain_pass_ended(log_engine *e, const void *loader) {
         if (e->sets[s].fresh && e->sets[s].loader == loader) end_pass(e, (log_stage)s);
 }
 
-/* What a plain loop has logged since its last row: that of a run shorter than a row's period, and of what comes
- * behind the last step. And the values with .on_epoch of a loop without a loader, whose epoch is the loop. */
+/* A row of step values at the end, as a fit's: that of a run shorter than a row's period, and of what comes behind the
+ * last step. The last steps of a longer run have none, whatever their number. */
+static bool ends_with_row(const log_engine *e, log_stage s) {
+    return s != LOG_TRAIN || !e->row_was_due || !e->sets[s].window_begins;
+}
+
+/* What a plain loop has logged since its last row. And the values with .on_epoch of a loop without a loader, whose
+ * epoch is the loop. A row says where the loop was when the values were logged: a validation may have come since. */
 void log_plain_last_rows(log_engine *e) {
     const log_metric *first = NULL;
     for (int s = 0; s < LOG_STAGE_COUNT && !first; s++)
@@ -156,10 +165,13 @@ void log_plain_last_rows(log_engine *e) {
     log_behind_send(&e->sets[LOG_TRAIN]);
     if (!e->plain) return;
     int64_t steps = counter_get(COUNTER_optimizer_steps);
+    lazy_position *at = lazy_position_of_thread(), now = *at;
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
-        emit((log_stage)s, false, steps, &e->sets[s]);
+        *at = e->sets[s].at;
+        if (ends_with_row(e, (log_stage)s)) emit((log_stage)s, false, steps, &e->sets[s]);
         emit((log_stage)s, true, steps, &e->sets[s]);
     }
+    *at = now;
     e->plain = false;
     lazy_drain(); /* the reader holds what it reads until it has handed it out */
 }

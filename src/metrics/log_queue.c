@@ -54,6 +54,7 @@ static __thread bool on_logger;
 static void *serve(void *unused) {
     (void)unused;
     on_logger = true;
+    lazy_thread_is_ours();
     pthread_mutex_lock(&lg.lock);
     for (;;) {
         while (!lg.head || (lg.head->number && lg.head->number != lg.served + 1))

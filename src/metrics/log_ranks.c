@@ -1,7 +1,9 @@
 /* Rows of several ranks: they meet at each row of a trainer, compare names, and combine what sync_dist asks for; small
  * host collectives of the logger threads. What they do not have alike is an error of the thread that trains, at its
  * next row or at its end: a rank that went on with its own values would write what no other rank has. */
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
@@ -11,6 +13,8 @@ static struct {
     pthread_mutex_t lock; /* of `failure` */
     coll_group *group;
     bool group_failed, sync_failed;
+    atomic_bool last; /* log_ranks_last */
+    int64_t rows; /* that ranks meet at, this one's; of the logger thread alone */
     xt_status failure; /* of the ranks' agreement, for the thread that trains */
 } lr = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -72,6 +76,7 @@ static uint64_t manners_hash(row_metric *const *list, size_t n) {
 enum { NAMES_BYTES = 960 };
 typedef struct rank_names {
     uint64_t hash, manners;
+    int64_t step, epoch_level;
     char text[NAMES_BYTES];
 } rank_names;
 
@@ -101,9 +106,29 @@ static xt_status other_manner(row_metric *const *list, size_t n, int other) {
     return s;
 }
 
+/* Rows of steps meet those of the same step, and none of an epoch. */
+static xt_status other_row(const rank_names *all, int other) {
+    char at[2][64];
+    for (int k = 0; k < 2; k++) {
+        const rank_names *of = &all[k ? other : 0];
+        if (of->epoch_level)
+            snprintf(at[k], sizeof at[k], "that of an epoch");
+        else
+            snprintf(at[k], sizeof at[k], "that of step %lld", (long long)of->step);
+    }
+    return status_new(
+        XT_FAILED_PRECONDITION, NULL,
+        "ranks are at different rows of values with sync_dist: rank 0 at %s (%s), rank %d at %s (%s); all "
+        "ranks must make the same number of steps and log in the same of them",
+        at[0], *all[0].text ? all[0].text : "no names", other, at[1], *all[other].text ? all[other].text : "no names");
+}
+
 static xt_status same_names(const log_job *j, row_metric *const *list, size_t n) {
-    int size = world_get()->size, other = 0, differs = 0;
-    rank_names mine = {.hash = names_hash(list, n), .manners = manners_hash(list, n)},
+    int size = world_get()->size, other = 0, differs = 0, apart = 0;
+    rank_names mine = {.hash = names_hash(list, n),
+                       .manners = manners_hash(list, n),
+                       .step = j->row.epoch_level ? 0 : j->row.step,
+                       .epoch_level = j->row.epoch_level},
                *all = base_calloc((size_t)size, sizeof *all);
     if (!all) return status_oom((size_t)size * sizeof *all, "a log row");
     size_t at = 0;
@@ -114,9 +139,12 @@ static xt_status same_names(const log_job *j, row_metric *const *list, size_t n)
     xt_status s = coll_all_gather(lr.group, &mine, sizeof mine, all);
     for (int r = 1; !s && r < size; r++) {
         if (!other && all[r].hash != all[0].hash) other = r;
+        if (!apart && (all[r].step != all[0].step || all[r].epoch_level != all[0].epoch_level)) apart = r;
         if (!differs && all[r].manners != all[0].manners) differs = r;
     }
-    if (!s && other)
+    if (!s && apart)
+        s = other_row(all, apart);
+    else if (!s && other)
         s = status_new(XT_FAILED_PRECONDITION, NULL,
                        "ranks logged different names with sync_dist, at step %lld: rank 0 logged %s, rank %d logged "
                        "%s; all ranks must log the same names",
@@ -128,9 +156,57 @@ static xt_status same_names(const log_job *j, row_metric *const *list, size_t n)
     return s;
 }
 
+/* The number of rows that rank r has come to; -1 after an error, which whoever waits for it meets as well. */
+static int64_t rows_of(coll_group *run, int r) {
+    char key[32], *text = NULL;
+    size_t n = 0;
+    snprintf(key, sizeof key, "log rows %d", r);
+    xt_status s = coll_get(run, key, strlen(key), 0, &text, &n);
+    bool not_yet = s && (status_code(s) == XT_DEADLINE_EXCEEDED || status_code(s) == XT_NOT_FOUND);
+    int64_t rows = s ? -!not_yet : strtoll(text, NULL, 10);
+    xt_status_free(s);
+    base_free(text);
+    return rows;
+}
+
+static xt_status never_comes(int r, const char *there, const char *here) {
+    return status_new(
+        XT_FAILED_PRECONDITION, NULL,
+        "the ranks make different numbers of steps: rank %d has ended its training (%s) and waits with its "
+        "values for rank %d, which goes on (%s) and waits for a step of rank %d; all ranks must make the "
+        "same number of steps",
+        world_get()->rank, here, r, there, world_get()->rank);
+}
+
+/* Waits until the others come to this row. A rank whose training has ended looks, as long as it waits, whether another
+ * is in a step that needs it: those two would wait for each other. */
+static xt_status all_come(void) {
+    coll_group *run;
+    char key[32], text[24], there[200], here[200];
+    int me = world_get()->rank;
+    XT_TRY(coll_run_group(&run));
+    snprintf(key, sizeof key, "log rows %d", me);
+    snprintf(text, sizeof text, "%lld", (long long)++lr.rows);
+    XT_TRY(coll_put(run, key, strlen(key), text, strlen(text)));
+    int64_t deadline = clock_ns() + (int64_t)(coll_default_timeout() * 1e9);
+    for (int r = 0; r < world_get()->size; r++)
+        for (int64_t rows; r != me && (rows = rows_of(run, r)) < lr.rows;) {
+            str gone = STR_INIT;
+            coll_run_exits(&gone);
+            bool left = gone.len > 0;
+            str_free(&gone);
+            if (rows < 0 || left || clock_ns() > deadline) return NULL; /* the collective that follows says who */
+            if (atomic_load(&lr.last) && lazy_rank_goes_on(r, there, here, sizeof there))
+                return never_comes(r, there, here);
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        }
+    return NULL;
+}
+
 /* In a trainer's fit all ranks come to each row, whatever they logged, so that a rank without a name is found,
  * not waited for. */
 static xt_status meet(const log_job *j, row_metric *const *list, size_t n) {
+    XT_TRY(all_come());
     if (!lr.group && !lr.group_failed) {
         xt_status s = open_group();
         if (s) {
@@ -212,7 +288,12 @@ void log_ranks_take_failure(void) {
     if (s) lazy_fail(status_context(s, "logging"));
 }
 
+void log_ranks_last(void) {
+    atomic_store(&lr.last, true);
+}
+
 void log_ranks_close(void) {
+    atomic_store(&lr.last, false);
     pthread_mutex_lock(&lr.lock);
     xt_status_free(lr.failure);
     lr.failure = NULL;

@@ -169,6 +169,25 @@ static void make_way(log_engine *e, log_set *set, int which, const xt_src *src) 
     set->pending[i] = set->pending[--set->n_pending];
 }
 
+static log_metric *known(log_set *set, const char *name) {
+    for (size_t i = 0; i < set->n; i++)
+        if (strcmp(set->metrics[i].name, name) == 0 && !set->metrics[i].restored) return &set->metrics[i];
+    return NULL;
+}
+
+/* A weight of 0 is one (a batch without a valid token), and a mean of nothing else is no number: it has no place in a
+ * row, which is said at the name's first value. */
+static void tell_no_weight(const xt_src *src, const char *name, const xt_log_opts *o) {
+    char key[192], line[256];
+    bool mean = o->reduce == XT_REDUCE_DEFAULT || o->reduce == XT_MEAN;
+    if (o->batch_size != 0 || !mean) return;
+    snprintf(key, sizeof key, "no weight %.150s", name);
+    log_once(key, XT_SEV_WARNING,
+             "%s: xt_log \"%s\": .batch_size = 0 gives this value no weight in its mean, and rows in which all have "
+             "none leave \"%s\" out; left out, .batch_size is the size of the batch (said once)",
+             src_text(src_intern(src), line, sizeof line), name, name);
+}
+
 static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     if (lazy_refuse_in_loop(src, "logging")) return;
     log_engine *e = log_engine_get();
@@ -192,6 +211,7 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
                              "xt_log \"%s\": on_step and on_epoch are both off, so it would never be written", name));
         return;
     }
+    if (!known(&e->sets[e->stage], name)) tell_no_weight(src, name, &o);
     log_metric *m = metric_of(e, src, name, &o, v.count, v.finish, v.arg, v.share);
     if (!m) return;
     m->given = given;
@@ -239,7 +259,8 @@ void log_pending_move(log_engine *e, log_stage from, log_stage to) {
 static noted weighed(noted v, const xt_log_opts *o) {
     const log_engine *e = log_engine_get();
     bool in_step = e && e->place == LOG_IN_STEP && !e->mute;
-    if (o->reduce == XT_SUM)
+    bool never = o->reduce == XT_SUM || o->reduce == XT_MIN || o->reduce == XT_MAX || o->reduce == XT_LAST;
+    if (o->reduce == XT_SUM || (never && o->batch_size == 0)) /* only a mean has weights */
         v.weight_value = 1;
     else if (o->batch_size >= 0) {
         v.weight_value = (double)o->batch_size;
@@ -275,12 +296,6 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
     note(src, name,
          weighed((noted){.value = t, .weight_value = (double)lazy_position_of_thread()->batch_size, .count = 1}, &o),
          o);
-}
-
-static log_metric *known(log_set *set, const char *name) {
-    for (size_t i = 0; i < set->n; i++)
-        if (strcmp(set->metrics[i].name, name) == 0 && !set->metrics[i].restored) return &set->metrics[i];
-    return NULL;
 }
 
 void log_own(const xt_src *src, const char *name, const char *otherwise, xt_tensor t, xt_log_opts o) {

@@ -80,7 +80,8 @@ void log_step_noted(log_set *set) {
     set->window += set->window_begins;
     set->epoch_begins = set->window_begins = false;
     set->fresh = true;
-    set->loader = lazy_position_of_thread()->loader;
+    set->at = *lazy_position_of_thread();
+    set->loader = set->at.loader;
 }
 static void recorded(void *user) {
     log_step_noted(user);

@@ -3,7 +3,7 @@
  * engine up (log_engine.c); only what notes something for it (log_record.c, log_artifact.c, log_state.c) opens it. */
 #include <stdatomic.h>
 
-#include "metrics/log_int.h"
+#include "metrics/log_job.h"
 
 /* --- boundaries --- */
 static void before(void *user, lazy_cause cause) {
@@ -37,6 +37,7 @@ static void pass_ended(void *user, const void *loader) {
 static void finish(void *user) {
     (void)user;
     log_engine *e = log_engine_peek();
+    log_ranks_last();
     if (e) log_plain_last_rows(e);
     log_close();
 }

@@ -8,6 +8,7 @@ typedef struct conversion {
     xt_convert_opts o;
     st_file *in;
     st_set *out;
+    lora_file adapter; /* of .merge */
 } conversion;
 
 /* The entry as it will be written; false: it is left out. */
@@ -36,10 +37,46 @@ static xt_status declare(conversion *c, const st_entry *e) {
     return s;
 }
 
+/* The adapter's part for a weight, by the name that the file has for it; NULL: there is none. */
+static const lora_part *part_for(const conversion *c, const char *name) {
+    static const char leaf[] = ".weight";
+    size_t n = strlen(name), k = sizeof leaf - 1;
+    if (n <= k || strcmp(name + n - k, leaf) != 0) return NULL;
+    for (size_t i = 0; i < c->adapter.n; i++)
+        if (strlen(c->adapter.parts[i].layer) == n - k && memcmp(c->adapter.parts[i].layer, name, n - k) == 0)
+            return &c->adapter.parts[i];
+    return NULL;
+}
+
+static xt_status merge(conversion *c, const st_entry *e, nn_loaded *v) {
+    const lora_part *p = part_for(c, e->name);
+    if (!p) return NULL;
+    return status_context(lora_merge(&c->adapter, p, v->type, v->data), "%s", c->o.merge);
+}
+
+/* Said before anything is written: a layer that the file does not have is an adapter of another model. */
+static xt_status open_adapter(conversion *c) {
+    XT_TRY(lora_open(c->o.merge, &c->adapter));
+    for (size_t i = 0; i < c->adapter.n; i++) {
+        const char *layer = c->adapter.parts[i].layer;
+        str name = STR_INIT;
+        str_printf(&name, "%s.weight", layer);
+        bool failed = name.failed, there = !failed && st_find(c->in, str_cstr(&name));
+        str_free(&name);
+        if (failed) return status_oom(64, layer);
+        if (!there)
+            return status_new(XT_NOT_FOUND, NULL,
+                              "%s: the adapter has matrices for %s, and %s has no %s.weight: is it another model's?",
+                              c->o.merge, layer, c->from, layer);
+    }
+    return NULL;
+}
+
 static xt_status copy(conversion *c, const st_entry *e) {
     size_t n = (size_t)(e->end - e->begin);
     nn_loaded v = {type_of(c, e, false), base_malloc(n ? n : 1)};
     xt_status s = v.data && v.type ? st_read(c->in, e, v.data, n) : status_oom(n, e->name);
+    if (!s) s = merge(c, e, &v);
     if (!s && turned(c, e)) {
         s = nn_turn((char **)&v.data, e->dims[0], e->dims[1], xt_dtype_size(e->dtype));
         v.type = ir_tensor(e->dtype, 2, (int64_t[]){e->dims[1], e->dims[0]});
@@ -56,6 +93,7 @@ static xt_status convert(conversion *c, const char *to) {
     bool has_sums;
     size_t n = 0;
     XT_TRY(st_check_sums(c->in, &has_sums));
+    if (c->o.merge) XT_TRY(open_adapter(c));
     XT_TRY(st_set_create(to, (uint64_t)c->o.max_shard_size, &c->out));
     XT_TRY(st_set_meta(c->out, "xtrain", xt_version()));
     for (size_t i = 0; i < st_count(c->in); i++)
@@ -84,6 +122,7 @@ xt_status xt_convert_weights_opt(const char *from, const char *to, xt_convert_op
     XT_TRY(st_open(from, &c.in));
     xt_status s = convert(&c, to);
     st_close(c.in);
+    lora_close(&c.adapter);
     if (!s) return st_set_commit(c.out);
     st_set_abandon(c.out);
     return s;

@@ -57,7 +57,8 @@ static void *draw_piece(void *p) {
     return NULL;
 }
 
-static void draw_all(const char *name, const nn_recipe *r, int64_t n, int64_t width, float *v) {
+static void draw_all(const char *name, const nn_recipe *r, uint64_t seed, int64_t n, int64_t width, float *v) {
+    counter_add(COUNTER_parameters_drawn, 1);
     uint64_t stream = hash_bytes(name, strlen(name), (hash128){0, 0}).lo;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t pieces = n / DRAW_PIECE + 1, most = cores < 1 ? 1 : cores > DRAW_THREADS ? DRAW_THREADS : cores;
@@ -66,7 +67,7 @@ static void draw_all(const char *name, const nn_recipe *r, int64_t n, int64_t wi
     pthread_t threads[DRAW_THREADS];
     bool running[DRAW_THREADS] = {false};
     for (int64_t k = 0; k < pieces; k++) {
-        d[k] = (draw){v, n * k / pieces, n * (k + 1) / pieces, width, lazy_seed(), stream, *r};
+        d[k] = (draw){v, n * k / pieces, n * (k + 1) / pieces, width, seed, stream, *r};
         running[k] = k > 0 && pthread_create(&threads[k], NULL, draw_piece, &d[k]) == 0;
     }
     for (int64_t k = 0; k < pieces; k++)
@@ -77,14 +78,6 @@ static void draw_all(const char *name, const nn_recipe *r, int64_t n, int64_t wi
 
 static int64_t row_length(const ir_type *t) {
     return t->rank ? t->dims[t->rank - 1] : 1;
-}
-
-bool nn_draws_in_place(const nn_recipe *r, const ir_type *type) {
-    return type->dtype == XT_F32 && r->kind != NN_ZEROS && r->kind != NN_ORTHOGONAL;
-}
-
-void nn_draw_in_place(const char *name, const nn_recipe *r, const ir_type *type, void *memory) {
-    draw_all(name, r, type->count, row_length(type), memory);
 }
 
 /* Takes from row v what lies along row u (of length 1); gives how much that was. */
@@ -115,35 +108,70 @@ static bool make_orthogonal(float *v, int64_t rows, int64_t cols, double gain) {
     return true;
 }
 
+/* All of a tensor as f32. */
+static xt_status draw_f32(const char *name, const nn_recipe *r, uint64_t seed, const ir_type *type, float *v) {
+    nn_recipe plain = *r;
+    if (r->kind == NN_ORTHOGONAL) plain.a = 1;
+    draw_all(name, &plain, seed, type->count, row_length(type), v);
+    if (r->kind != NN_ORTHOGONAL || !type->count ||
+        make_orthogonal(v, type->dims[0], type->count / type->dims[0], r->a))
+        return NULL;
+    return status_oom((size_t)type->count * sizeof(double), name);
+}
+
+/* Other dtypes convert through the one place that knows them all. */
+static xt_status draw_into(const char *name, const nn_recipe *r, uint64_t seed, const ir_type *type, void *memory) {
+    if (type->dtype == XT_F32) return draw_f32(name, r, seed, type, memory);
+    size_t n = (size_t)(type->count ? type->count : 1) * sizeof(float);
+    float *v = base_malloc(n);
+    array dst = {0};
+    xt_status s = v ? draw_f32(name, r, seed, type, v) : status_oom(n, name);
+    if (!s && nn_converts_some(XT_F32, type->dtype))
+        nn_convert_some(XT_F32, v, type->dtype, memory, type->count);
+    else if (!s && !(s = array_new(type, &dst))) {
+        for (int64_t i = 0; i < type->count; i++) array_set(&dst, i, v[i]);
+        memcpy(memory, dst.data, ir_type_bytes(type));
+        array_free(&dst);
+    }
+    base_free(v);
+    return s;
+}
+
 xt_status nn_first_value(const char *name, const nn_recipe *r, const ir_type *type, void **out) {
     *out = NULL;
     /* zeros, which is what a rehearsal has for values: a model larger than this host can be planned */
     if (r->kind == NN_ZEROS || rehearsal_on()) return NULL;
-    nn_recipe plain = *r;
-    if (r->kind == NN_ORTHOGONAL) plain.a = 1;
-    float *v = base_malloc((size_t)(type->count ? type->count : 1) * sizeof *v);
-    bool ok = v != NULL;
-    if (ok) draw_all(name, &plain, type->count, row_length(type), v);
-    if (ok && r->kind == NN_ORTHOGONAL && type->count)
-        ok = make_orthogonal(v, type->dims[0], type->count / type->dims[0], r->a);
-    array dst = {0}; /* other dtypes convert through the one place that knows them all */
-    xt_status s = ok ? NULL : status_oom((size_t)type->count * sizeof *v, name);
-    if (!s && type->dtype != XT_F32) {
-        s = array_new(type, &dst);
-        for (int64_t i = 0; !s && i < type->count; i++) array_set(&dst, i, v[i]);
-        base_free(v);
-        v = s ? NULL : base_malloc(ir_type_bytes(type) + 1);
-        if (v)
-            memcpy(v, dst.data, ir_type_bytes(type));
-        else if (!s)
-            s = status_oom(ir_type_bytes(type), name);
-        array_free(&dst);
-    }
+    size_t n = ir_type_bytes(type);
+    void *v = base_malloc(n ? n : 1);
+    xt_status s = v ? draw_into(name, r, lazy_seed(), type, v) : status_oom(n, name);
     if (s)
         base_free(v);
     else
         *out = v;
     return s;
+}
+
+/* The numbers are those of the seed that was the run's when the tensor was made. */
+typedef struct drawing {
+    nn_recipe r;
+    uint64_t seed;
+    char name[];
+} drawing;
+
+static xt_status fill(void *user, const ir_type *type, void *memory) {
+    const drawing *d = user;
+    return draw_into(d->name, &d->r, d->seed, type, memory);
+}
+
+xt_status nn_draw_source(const char *name, const nn_recipe *r, lazy_source *out) {
+    size_t n = strlen(name) + 1;
+    drawing *d = base_malloc(sizeof *d + n);
+    if (!d) return status_oom(sizeof *d + n, name);
+    d->r = *r;
+    d->seed = lazy_seed();
+    memcpy(d->name, name, n);
+    *out = (lazy_source){fill, base_free, d};
+    return NULL;
 }
 
 /* --- what the user wants --- */
@@ -196,7 +224,7 @@ xt_status nn_wished(const nn_root *r, const char *name, const ir_type *type, nn_
         if (!nn_matches(w->pattern, name)) continue;
         if (w->what == NN_WISH_INIT)
             XT_TRY(status_at(recipe_of(w, name, type, recipe), src_get(w->src)));
-        else if (w->what != NN_WISH_WEIGHT_NORM)
+        else if (w->what == NN_WISH_FREEZE || w->what == NN_WISH_THAW)
             *frozen = w->what == NN_WISH_FREEZE;
     }
     return NULL;
@@ -222,13 +250,16 @@ static bool same_opts(const xt_init_opts *a, const xt_init_opts *b) {
     return a->value == b->value && a->mean == b->mean && a->std == b->std && a->low == b->low && a->high == b->high &&
            a->gain == b->gain && a->slope == b->slope && a->fan_out == b->fan_out;
 }
+static bool same_lora(const xt_lora_opts *a, const xt_lora_opts *b) {
+    return a->r == b->r && a->alpha == b->alpha && a->dropout == b->dropout && a->rslora == b->rslora;
+}
 
 /* Keeps a wish for parameters to come; one that a module function repeats in every pass is kept once. */
 bool nn_keep_wish(nn_root *r, const nn_wish *w) {
     for (size_t i = 0; i < r->n_wishes; i++) {
         const nn_wish *o = &r->wishes[i];
         if (o->what == w->what && o->kind == w->kind && same_opts(&o->opts, &w->opts) &&
-            strcmp(o->pattern, w->pattern) == 0)
+            same_lora(&o->lora, &w->lora) && strcmp(o->pattern, w->pattern) == 0)
             return true;
     }
     nn_wish mine = *w;
@@ -284,6 +315,7 @@ static const char *wish_function(const nn_wish *w) {
     case NN_WISH_THAW: return "xt_unfreeze";
     case NN_WISH_WEIGHT_NORM: return "xt_weight_norm";
     case NN_WISH_SPECTRAL_NORM: return "xt_spectral_norm";
+    case NN_WISH_LORA: return "xt_lora";
     }
     return "xt_init";
 }
@@ -297,8 +329,10 @@ static void say_no_match(const nn_root *r, const nn_wish *w) {
             told++;
         }
     log_msg(XT_SEV_WARNING,
-            "%s at %s: no parameter's name fits \"%s\"; there are %s. It counts for parameters that are made later",
-            wish_function(w), src_text(w->src, at, sizeof at), w->pattern, str_cstr(&names));
+            "%s at %s: no %s name fits \"%s\"; there are %s. It counts for parameters that are made later",
+            wish_function(w), src_text(w->src, at, sizeof at),
+            w->what == NN_WISH_LORA ? "linear layer's weight has a name that fits; no parameter's" : "parameter's",
+            w->pattern, str_cstr(&names));
     str_free(&names);
 }
 
@@ -321,13 +355,25 @@ static bool fits_normed(const nn_wish *w, const char *name) {
     return nn_matches(w->pattern, plain);
 }
 
+bool nn_lora_adapts(const nn_root *r, const char *weight) {
+    static const char leaf[] = "weight";
+    size_t n = strlen(weight), k = sizeof leaf - 1;
+    str a = STR_INIT;
+    if (n < k || strcmp(weight + n - k, leaf) != 0) return false;
+    str_printf(&a, "%.*s" NN_LORA_A, (int)(n - k), weight);
+    bool there = !a.failed && map_get(r->by_name, str_cstr(&a), a.len) != NULL;
+    str_free(&a);
+    return there;
+}
+
 void nn_wishes_check(nn_root *r) {
     if (r->checked_wishes == r->n_wishes || r->depth || !r->n || lazy_pending()) return;
     for (; r->checked_wishes < r->n_wishes; r->checked_wishes++) {
         const nn_wish *w = &r->wishes[r->checked_wishes];
         bool fits = false;
         for (size_t i = 0; i < r->n && !fits; i++)
-            fits = r->entries[i].is_param && (nn_matches(w->pattern, r->entries[i].name) ||
+            fits = r->entries[i].is_param && ((nn_matches(w->pattern, r->entries[i].name) &&
+                                               (w->what != NN_WISH_LORA || nn_lora_adapts(r, r->entries[i].name))) ||
                                               (w->what == NN_WISH_WEIGHT_NORM && fits_normed(w, r->entries[i].name)));
         if (!fits) say_no_match(r, w);
     }

@@ -147,11 +147,10 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "xt_batch_norm %s: eps is %g and momentum %g; eps must not be negative and momentum in [0,1]",
                           name, o.eps, o.momentum);
-    bool track = o.track != XT_OFF, batch = xt_is_training(m) || !track, move = xt_is_training(m) && nn_tracks(m);
+    bool track = o.track != XT_OFF, training = nn_is_training(m, name), batch = training || !track,
+         move = training && nn_tracks(m);
     /* a mesh's statistics are of the whole batch already */
-    int ranks = (o.sync == XT_ON || (sync_all && o.sync != XT_OFF)) && xt_is_training(m) && !lazy_spmd()
-                    ? world_get()->size
-                    : 1;
+    int ranks = (o.sync == XT_ON || (sync_all && o.sync != XT_OFF)) && training && !lazy_spmd() ? world_get()->size : 1;
     if (batch && ranks == 1 && t->dims[1] && t->count / t->dims[1] < 2)
         return nn_bad_input(
             src, "xt_batch_norm", name, x,

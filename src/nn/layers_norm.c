@@ -148,7 +148,7 @@ xt_tensor xt_instance_norm_at(const xt_src *src, xt_module *m, const char *name,
     int64_t c = t->dims[1], length = t->count / t->dims[0] / c;
     bool track = o.track == XT_ON;
     double eps = o.eps == XT_AUTO ? 1e-5 : o.eps;
-    if (length < 2 && (xt_is_training(m) || !track))
+    if (length < 2 && (nn_is_training(m, name) || !track))
         return nn_bad_input(src, "xt_instance_norm", name, x, "more than one value per channel and image is needed");
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_instance_norm", name, (xt_tensor){0}, "");
     xt_dtype d = nn_param_dtype(t);
@@ -160,7 +160,7 @@ xt_tensor xt_instance_norm_at(const xt_src *src, xt_module *m, const char *name,
         /* PyTorch keeps it and never counts */
         nn_tensor(src, m, name, "num_batches_tracked", false, NN_ZEROS, 0, XT_I64, 0, NULL);
     }
-    if (!track || xt_is_training(m)) {
+    if (!track || nn_is_training(m, name)) {
         y = normalise(src, "xt_instance_norm", h, eps);
         if (track && nn_tracks(m)) track_instances(src, h, mean, var, o.momentum, length);
     } else {

@@ -1,12 +1,7 @@
-/* Modules: named tensors, children, modes, and the forward pass that makes parameters at its first call. */
+/* Modules: named tensors, children, and the forward pass that makes parameters at its first call. */
 #include "base/handle.h"
+#include "lazy/places.h"
 #include "nn/nn.h"
-
-static void free_loaded(void *p) {
-    nn_loaded *l = p;
-    if (l) base_free(l->data);
-    base_free(l);
-}
 
 static void module_free(xt_module *m) {
     for (xt_module *c = m->children, *next; c; c = next) {
@@ -27,6 +22,7 @@ static xt_module *module_new(nn_root *root, xt_module *parent, const char *path,
     m->parent = parent;
     m->path = base_strdup(path);
     m->key = base_strdup(key);
+    if (parent) handle_needs(m, root->module);
     if (m->path && m->key) return m;
     module_free(m);
     return NULL;
@@ -55,29 +51,20 @@ xt_module *xt_module_new(xt_module_fn fn, void *user) {
         base_free(r);
         return NULL;
     }
-    static _Atomic uint64_t roots;
-    r->number = ++roots;
+    r->number = nn_next_numbers(1);
     r->module = m;
-    r->training = true;
+    m->number = r->number;
+    m->mode = NN_TRAINING;
     lazy_own(m, free_root);
     m->fn = fn;
     m->user = user;
     return m;
 }
 
-/* Compiled step functions are told: a recording made in one mode is not run in the other. */
-static void set_mode(const xt_src *src, nn_root *r, bool training) {
-    if (r->training != training) {
-        lazy_mode_toggle(src, r->number);
-        lazy_module_now(r->number, training ? LAZY_MODULE_TRAINING : LAZY_MODULE_EVALUATING);
-    }
-    r->training = training;
-}
-
 void xt_module_free(xt_module *m) {
     if (!m || m->parent) return; /* children belong to their root */
     nn_root *r = m->root;
-    set_mode(NULL, r, true);
+    nn_modes_free(m);
     lazy_module_now(r->number, LAZY_MODULE_GONE);
     lazy_disown(m);
     for (size_t i = 0; i < r->n; i++) {
@@ -88,7 +75,7 @@ void xt_module_free(xt_module *m) {
     map_free(r->by_name, NULL);
     map_free(r->called, NULL);
     map_free(r->shared, NULL);
-    map_free(r->loaded, free_loaded);
+    map_free(r->loaded, nn_loaded_free);
     base_free(r->loaded_path);
     nn_wishes_free(r);
     nn_shard_rules_free(r);
@@ -125,47 +112,90 @@ void xt_share(xt_module *m, const char *name) {
     base_free(full);
 }
 
-void xt_train_at(const xt_src *src, xt_module *m) {
-    if (m) set_mode(src, m->root, true);
-}
-void xt_eval_at(const xt_src *src, xt_module *m) {
-    if (m) set_mode(src, m->root, false);
-}
-void xt_train(xt_module *m) {
-    xt_train_at(NULL, m);
-}
-void xt_eval(xt_module *m) {
-    xt_eval_at(NULL, m);
-}
-uint64_t nn_network(const xt_module *m) {
-    return m->root->number;
-}
-bool xt_is_training(const xt_module *m) {
-    return m && m->root->training;
+xt_module *xt_module_new_many(xt_module_many_fn fn, int n_in, int n_out, void *user) {
+    if (n_in < 1 || n_out < 1) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                             "xt_module_new_many: %d inputs and %d outputs: both must be at least 1", n_in, n_out));
+        return NULL;
+    }
+    xt_module *m = xt_module_new(NULL, user);
+    if (!m) return NULL;
+    m->many = fn;
+    m->n_in = n_in;
+    m->n_out = n_out;
+    return m;
 }
 
-xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {
-    if (!m) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_forward: the module is NULL");
-    if (!m->fn)
-        return lazy_error(
-            src, XT_INVALID_ARGUMENT,
-            "xt_forward: the child module %s has no function of its own; call the root, or a layer function on it",
+/* What is wrong with a pass of so many inputs and outputs; NULL: nothing. */
+static xt_status check_pass(const xt_src *src, const xt_module *m, const char *who, int n_in, int n_out) {
+    if (!m) return status_new(XT_INVALID_ARGUMENT, src, "%s: the module is NULL", who);
+    if (!m->fn && !m->many)
+        return status_new(
+            XT_INVALID_ARGUMENT, src,
+            "%s: the child module %s has no function of its own; call the root, or a layer function on it", who,
             m->path);
+    int takes = m->fn ? 1 : m->n_in, gives = m->fn ? 1 : m->n_out;
+    if (n_in == takes && n_out == gives) return NULL;
+    return status_new(XT_INVALID_ARGUMENT, src,
+                      "%s: %d input%s and %d output%s, but the module's function takes %d and gives %d%s", who, n_in,
+                      n_in == 1 ? "" : "s", n_out, n_out == 1 ? "" : "s", takes, gives,
+                      m->many && strcmp(who, "xt_forward") == 0 ? "; call xt_forward_many" : "");
+}
+
+/* Begins a pass, in which each layer's name counts anew, and calls the module's function in it. */
+static bool pass(const xt_src *src, xt_module *m, const xt_tensor *in, xt_tensor *out) {
     bool outermost = m->root->depth == 0 && !m->root->building && lazy_forward_begins(src);
     map_free(m->root->called, NULL);
     m->root->called = map_new();
     m->root->called_step = lazy_step();
-    if (!m->root->called) return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_forward: out of memory");
-    m->root->depth++;
+    if (!m->root->called) {
+        lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_forward: out of memory");
+        return false;
+    }
     lazy_inside_fn call;
+    lazy_places places;
+    if (!lazy_places_open(&places, src, "xt_forward", m->fn ? 1 : m->n_out)) return false;
+    m->root->depth++;
     lazy_enter(&call, "the function of xt_forward", m->root->module);
-    xt_tensor y = m->fn(m, x, m->user);
+    if (m->fn)
+        places.at[0] = m->fn(m, in[0], m->user);
+    else
+        m->many(m, in, places.at, m->user);
     lazy_leave(&call);
+    int n_out = m->fn ? 1 : m->n_out;
+    bool kept = lazy_pending() || lazy_places_kept(src, "the module's function", "out", "n_out", n_out, places.at);
+    if (kept) memcpy(out, places.at, (size_t)n_out * sizeof *out);
+    lazy_places_close(&places);
     m->root->depth--;
     if (outermost) lazy_forward_ends();
     nn_loaded_left(m->root);
     nn_wishes_check(m->root);
+    return kept;
+}
+
+xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {
+    xt_status bad = check_pass(src, m, "xt_forward", 1, 1);
+    xt_tensor y = {0};
+    if (bad) lazy_fail(bad);
+    if (bad || !pass(src, m, &x, &y)) return lazy_failed_tensor(src);
+    if (m->many && xt_is_none(y))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_forward: the module's function did not fill its output");
     return y;
+}
+
+bool xt_forward_many_at(const xt_src *src, xt_module *m, int n_in, const xt_tensor *in, int n_out, xt_tensor *out) {
+    for (int i = 0; i < n_out; i++) out[i] = (xt_tensor){0};
+    xt_status bad = check_pass(src, m, "xt_forward_many", n_in, n_out);
+    if (bad) lazy_fail(bad);
+    bool ok = !bad && pass(src, m, in, out);
+    for (int i = 0; i < n_out; i++) {
+        if (ok && xt_is_none(out[i]))
+            lazy_error(src, XT_INVALID_ARGUMENT, "xt_forward_many: the module's function did not fill out[%d] of %d", i,
+                       n_out);
+        if (xt_is_none(out[i])) out[i] = lazy_failed_tensor(src);
+        ok = ok && !lazy_is_error(out[i]);
+    }
+    return ok;
 }
 
 /* --- names --- */
@@ -255,57 +285,56 @@ static xt_tensor shape_error(const xt_src *src, const nn_entry *e, const ir_type
     return t;
 }
 
-/* The value a tensor begins with, on the device already (placed) or in host memory: from the file that was loaded, else
- * as the layer or the user's rule says. False after an error, which is *out. */
+/* The value a tensor begins with: from the file that was loaded, else as the layer or the user's rule says. It is in
+ * memory (`data`; NULL: zeros), or it is made at its first use, where `from` has a function. False after an error,
+ * which is *out. */
 static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is_param, nn_recipe recipe,
-                        const ir_type *type, void **data, device_buffer **placed, bool *frozen, xt_tensor *out) {
+                        const ir_type *type, void **data, lazy_source *from, bool *frozen, xt_tensor *out) {
     nn_loaded *l = r->loaded ? map_remove(r->loaded, name, strlen(name)) : NULL;
     xt_status s = NULL;
     *frozen = false;
     *data = NULL;
-    *placed = NULL;
+    *from = (lazy_source){0};
     if (l && !nn_converts(l->type, type))
         *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type);
     else if (!l && r->loaded_all)
         *out = lazy_error(src, XT_NOT_FOUND, "%s holds no tensor %s, which the module needs", r->loaded_path, name);
     else {
         if (is_param) s = nn_wished(r, name, type, &recipe, frozen);
-        if (l && !s && !(s = nn_convert(l, type))) {
+        if (!s && l && l->file)
+            s = nn_stored_source(l, from);
+        else if (!s && l && !(s = nn_convert(l, type))) {
             *data = l->data;
             l->data = NULL;
-        } else if (!s) {
-            void *memory = nn_draws_in_place(&recipe, type) ? lazy_state_room(src, type, placed) : NULL;
-            if (memory)
-                nn_draw_in_place(name, &recipe, type, memory);
-            else
-                s = nn_first_value(name, &recipe, type, data);
-        }
-        free_loaded(l);
+        } else if (!s && recipe.kind != NN_ZEROS)
+            s = nn_draw_source(name, &recipe, from);
+        nn_loaded_free(l);
         if (!s) return true;
         lazy_fail(status_at(s, src));
         *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s could not be made", name);
         return false;
     }
-    free_loaded(l);
+    nn_loaded_free(l);
     return false;
 }
 
 static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, nn_recipe recipe, const ir_type *type) {
     void *data;
-    device_buffer *placed;
+    lazy_source from;
     bool frozen;
     xt_tensor failed;
-    if (!begin_value(src, r, name, is_param, recipe, type, &data, &placed, &frozen, &failed)) {
+    if (!begin_value(src, r, name, is_param, recipe, type, &data, &from, &frozen, &failed)) {
         base_free(name);
         return failed;
     }
     lazy_role role = is_param ? LAZY_PARAMETER : LAZY_BUFFER;
-    xt_tensor t = placed ? lazy_state_place(src, role, name, type, placed)
-                         : lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, data);
+    xt_tensor t = from.fill ? lazy_state_from(src, role, name, type, from)
+                            : lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, data);
     if (is_param && !frozen && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
     nn_entry e = {.name = name, .t = t, .type = type, .is_param = is_param, .src = src_intern(src)};
     nn_shard_entry(r, &e);
     bool listed = VEC_PUSH(r->entries, r->n, r->cap, e);
+    if (lazy_type(t)) handle_settle(r->module);
     if (listed && map_put(r->by_name, name, strlen(name), (void *)(uintptr_t)r->n, NULL)) return t;
     if (listed) r->n--;
     if (lazy_type(t)) xt_drop_at(src, t);
@@ -314,11 +343,16 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
     return t;
 }
 
+/* Matrices of LoRA's beside narrower weights: what they add up is smaller than those tell apart. */
+static bool stays_f32(const char *name, xt_dtype dtype) {
+    return xt_dtype_size(dtype) < 4 && (nn_matches("*" NN_LORA_A, name) || nn_matches("*" NN_LORA_B, name));
+}
+
 xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init,
                     double a, xt_dtype dtype, int rank, const int64_t *dims) {
     char *name = nn_full_name(m, layer, leaf);
     if (name && is_param && dtype == XT_F32 && m->root->param_dtype != XT_DTYPE_NONE &&
-        !strstr(name, "parametrizations."))
+        !strstr(name, "parametrizations.") && !stays_f32(name, m->root->param_dtype))
         dtype = m->root->param_dtype;
     const ir_type *type = ir_tensor(dtype, (size_t)rank, dims);
     if (!name || !type) {
@@ -337,6 +371,7 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
     }
     if (!e) return make(src, m->root, name, is_param, (nn_recipe){init, .a = a}, type);
     base_free(name);
+    if (e->bits) return nn_dequantized(src, m->root, e, rank, dims);
     return e->type == type ? e->t : shape_error(src, e, type);
 }
 
@@ -360,7 +395,7 @@ xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype) {
     for (size_t i = 0; i < m->root->n; i++) {
         const nn_entry *e = &m->root->entries[i];
         if (e->is_param && ir_dtype_is_float(e->type->dtype) && e->type->dtype != dtype &&
-            !strstr(e->name, "parametrizations."))
+            !strstr(e->name, "parametrizations.") && !stays_f32(e->name, dtype))
             return status_new(XT_FAILED_PRECONDITION, NULL,
                               "xt_module_set_dtype: %s is %s already; call it before the first pass and "
                               "xt_module_build (xt_load converts what a file has)",
@@ -370,24 +405,46 @@ xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype) {
     return NULL;
 }
 
-/* Tracing on a state of the right shape makes the parameters; the trace itself is thrown away. */
+/* An input of the spec's shape, of zeros that nothing computes. */
+static xt_status stand_in(const char *who, int i, const xt_spec *x, xt_tensor *out) {
+    int rank = 0;
+    while (rank < XT_MAX_RANK && x->dims[rank]) rank++;
+    const ir_type *type = x->dtype ? ir_tensor(x->dtype, (size_t)rank, x->dims) : NULL;
+    if (!type) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: the spec of input %d is no tensor", who, i);
+    ir_builder *b = lazy_begin(XT_HERE);
+    *out = lazy_wrap(ir_splat(b, type, 0), who);
+    return NULL;
+}
+
+/* Tracing makes the parameters; the trace itself is thrown away. */
+static xt_status build(const char *who, xt_module *m, int n_in, const xt_spec *x) {
+    int n_out = m->many ? m->n_out : 1;
+    bool alone = lazy_trace_is_empty();
+    xt_tensor *t = base_calloc((size_t)n_in + (size_t)n_out, sizeof *t);
+    xt_status s = t ? check_pass(NULL, m, who, n_in, n_out) : status_oom((size_t)n_in * sizeof *t, "inputs");
+    for (int i = 0; i < n_in && !s; i++) s = stand_in(who, i, &x[i], &t[i]);
+    if (!s) {
+        lazy_drawn drawn = lazy_draws_now();
+        m->root->building = true;
+        lazy_building(true);
+        bool ok = xt_forward_many_at(XT_HERE, m, n_in, t, n_out, t + n_in);
+        m->root->building = false;
+        lazy_building(false);
+        lazy_draws_again(drawn);
+        if (!ok) s = status_clone(lazy_pending());
+        if (alone && ok) lazy_end_build(XT_HERE);
+    }
+    base_free(t);
+    return s;
+}
+
 xt_status xt_module_build(xt_module *m, xt_spec x) {
     if (!m) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_build: the module is NULL");
-    int rank = 0;
-    while (rank < XT_MAX_RANK && x.dims[rank]) rank++;
-    const ir_type *type = x.dtype ? ir_tensor(x.dtype, (size_t)rank, x.dims) : NULL;
-    if (!type) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_build: the spec is no tensor");
-    bool alone = lazy_trace_is_empty();
-    ir_builder *b = lazy_begin(XT_HERE);
-    xt_tensor in = lazy_wrap(ir_splat(b, type, 0), "xt_module_build");
-    lazy_drawn drawn = lazy_draws_now();
-    m->root->building = true;
-    xt_tensor out = xt_forward_at(XT_HERE, m, in);
-    m->root->building = false;
-    lazy_draws_again(drawn);
-    xt_status s = xt_is_error(out) ? status_clone(lazy_pending()) : NULL;
-    if (alone && !s) lazy_end_build(XT_HERE);
-    return s;
+    return build("xt_module_build", m, 1, &x);
+}
+xt_status xt_module_build_many(xt_module *m, int n_in, const xt_spec *x) {
+    if (!m) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_build_many: the module is NULL");
+    return build("xt_module_build_many", m, n_in, x);
 }
 
 /* --- queries --- */

@@ -13,8 +13,18 @@ typedef struct nn_entry {
     xt_tensor t; /* a state; none while only the shape is known (building without data) */
     const ir_type *type;
     bool is_param;
+    int bits; /* of the integers that stand for a weight since xt_quantize; 0: it is itself */
     src_id src; /* the call that made it */
 } nn_entry;
+/* xt_train and xt_eval on a child are about it and its children; the root's end what was said of children. */
+typedef enum nn_mode { NN_AS_PARENT, NN_TRAINING, NN_EVALUATING } nn_mode;
+/* What a module was when nn_mode_begin or xt_eval_begin set another mode, until that ends (mode.c). */
+typedef struct nn_kept_mode {
+    xt_module *m;
+    nn_mode mode;
+    src_id said;
+    bool begun; /* with this one; else it is below it, and has a mode of its own */
+} nn_kept_mode;
 typedef struct nn_root {
     nn_entry *entries;
     size_t n, cap;
@@ -29,10 +39,11 @@ typedef struct nn_root {
     size_t n_wishes, cap_wishes, checked_wishes; /* checked: a pass has shown whether a parameter fits */
     int depth; /* forward passes running, one inside the other */
     xt_module *module;
-    bool training;
     xt_dtype param_dtype; /* of f32 parameters made from here on; XT_DTYPE_NONE: f32 */
     bool building; /* xt_module_build is tracing: statistics stay */
     uint64_t number; /* no other root of the process has it */
+    nn_kept_mode *kept_modes; /* a stack */
+    size_t n_kept_modes, cap_kept_modes;
     struct nn_shard_rule *rules; /* of xt_shard_params, in order */
     size_t n_rules, cap_rules;
     uint32_t fsdp_axes; /* interned list; 0: parameters are divided by rules only */
@@ -44,13 +55,26 @@ struct xt_module {
     xt_module *parent, *children, *next;
     char *path; /* "" for the root */
     char *key; /* "h.3" in its parent */
-    xt_module_fn fn;
+    xt_module_fn fn; /* of a root: this, or the next one */
+    xt_module_many_fn many;
+    int n_in, n_out; /* of `many` */
     void *user;
+    nn_mode mode; /* of a root never NN_AS_PARENT */
+    src_id mode_said; /* where, unless it is NN_AS_PARENT or as at birth */
+    uint64_t number; /* its root's, or, where its mode is its own, one that no other module or root has */
 };
 typedef struct nn_loaded {
     const ir_type *type;
-    void *data;
+    void *data; /* NULL: it is still in the file */
+    struct st_file *file; /* retained */
+    const struct st_entry *entry;
+    bool turned; /* the file has the matrix the other way round */
 } nn_loaded;
+/* stored.c: values of files. A large one stays there until it is used (nn_stays_stored). */
+bool nn_stays_stored(const struct st_entry *e);
+xt_status nn_loaded_fetch(nn_loaded *l); /* brings it into memory, if it is not */
+xt_status nn_stored_source(const nn_loaded *l, lazy_source *out); /* for a tensor of any type it converts to */
+void nn_loaded_free(void *loaded);
 
 /* How a tensor begins. The values come from Philox under the run's seed with the name's hash as stream: independent of
  * creation order, rank count and device. */
@@ -72,24 +96,31 @@ typedef struct nn_recipe {
 } nn_recipe;
 /* The bytes a tensor begins with (base_free); NULL: zeros. */
 xt_status nn_first_value(const char *name, const nn_recipe *r, const ir_type *type, void **out);
-/* The same into memory that is there, for recipes and types where it can be. */
-bool nn_draws_in_place(const nn_recipe *r, const ir_type *type);
-void nn_draw_in_place(const char *name, const nn_recipe *r, const ir_type *type, void *memory);
+/* The same as a source, for a tensor that may get a value from elsewhere before it is used. */
+xt_status nn_draw_source(const char *name, const nn_recipe *r, lazy_source *out);
 
 /* What the user said of parameters by pattern, kept for those that come later. */
 typedef struct nn_wish {
     char *pattern; /* on full names */
     src_id src;
-    enum { NN_WISH_INIT, NN_WISH_FREEZE, NN_WISH_THAW, NN_WISH_WEIGHT_NORM, NN_WISH_SPECTRAL_NORM } what;
+    enum { NN_WISH_INIT, NN_WISH_FREEZE, NN_WISH_THAW, NN_WISH_WEIGHT_NORM, NN_WISH_SPECTRAL_NORM, NN_WISH_LORA } what;
     xt_init_kind kind;
     xt_init_opts opts;
     xt_spectral_norm_opts spectral;
+    xt_lora_opts lora;
 } nn_wish;
 bool nn_is_frozen(const struct xt_module *m, const char *name); /* by xt_freeze; name: the full one */
 xt_status nn_wished(const struct nn_root *r, const char *name, const ir_type *type, nn_recipe *recipe, bool *frozen);
 void nn_wishes_free(struct nn_root *r);
 void nn_wishes_check(struct nn_root *r); /* after a pass: says which fit no parameter */
 bool nn_keep_wish(struct nn_root *r, const nn_wish *w); /* copies it; false without memory, which is reported */
+uint64_t nn_next_numbers(uint64_t n); /* the first of n that no module or root has */
+/* m and all below it are in this mode until nn_mode_end, which gives each of them back the mode it had: what the user
+ * has said of children outlasts a validation. These nest. NULL does nothing. */
+void nn_mode_begin(const xt_src *src, xt_module *m, nn_mode mode);
+void nn_mode_end(const xt_src *src, xt_module *m);
+void nn_modes_free(xt_module *root);
+bool nn_is_training(const xt_module *m, const char *layer); /* that layer of m, which may be a child's name */
 uint64_t nn_network(const xt_module *m); /* of the network that m is of; no other ever has it */
 /* The last wish for the parameter `name` (full) that it be made of others in each pass; NULL: it is one itself. */
 const nn_wish *nn_parametrized(const struct nn_root *r, const char *name);
@@ -105,6 +136,39 @@ xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, c
                            xt_dtype dtype, int rank, const int64_t *dims);
 xt_tensor nn_spectral_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init,
                              double a, xt_dtype dtype, int rank, const int64_t *dims, const xt_spectral_norm_opts *o);
+char *nn_scale_name(const char *weight); /* of the factors beside its integers; base_free */
+/* dequantize.c: the weight [dims] that an entry of integers stands for. */
+xt_tensor nn_dequantized(const xt_src *src, const nn_root *r, const nn_entry *e, int rank, const int64_t *dims);
+/* lora.c: the last xt_lora whose pattern fits the weight `name` (full); NULL: none. */
+const nn_wish *nn_lora_of(const nn_root *r, const char *name);
+/* What a linear layer gives, with what its narrow matrices add, if it has any. x [...,in] -> y [...,out] */
+xt_tensor nn_lora_added(const xt_src *src, xt_module *m, const char *layer, xt_tensor x, xt_tensor y, int64_t in,
+                        int64_t out);
+bool nn_lora_adapts(const nn_root *r, const char *weight); /* the layer of this weight has matrices */
+double nn_lora_scale(double alpha, int64_t r, bool rslora);
+#define NN_LORA_A "lora_A.weight"
+#define NN_LORA_B "lora_B.weight"
+/* lora_file.c: an adapter's folder, checked: every tensor in it is an A or a B, and each has its other. `layer` is the
+ * name of the layer it stands beside, as the base model's files have it. */
+typedef struct lora_part {
+    char *layer;
+    const struct st_entry *a, *b;
+    int64_t r;
+    double alpha;
+} lora_part;
+typedef struct lora_file {
+    struct st_file *f;
+    lora_part *parts;
+    size_t n, cap;
+    double dropout;
+    bool rslora, fan_in_fan_out;
+} lora_file;
+xt_status lora_open(const char *dir, lora_file *out);
+void lora_close(lora_file *l);
+/* A [r,in] and B [out,r] as f32, whatever the file has; base_free */
+xt_status lora_read(const lora_file *l, const struct st_entry *e, float **out);
+/* w [out,in] (or [in,out], where the adapter says so) += scale B A; w is the data of a tensor of this type */
+xt_status lora_merge(const lora_file *l, const lora_part *p, const ir_type *type, void *w);
 bool nn_matches(const char *pattern, const char *name); /* '*' and '?' */
 /* after a pass: says what a loaded file holds that no layer took */
 void nn_loaded_left(struct nn_root *r);
@@ -120,11 +184,24 @@ void nn_layer_end(void);
 xt_status nn_rename_check(const char *rules, const char *what);
 void nn_rename(const char *rules, const char *name, str *out);
 /* *data: [rows,columns] of elements of `size` bytes -> [columns,rows], in memory of its own. */
+/* Which tensors a file takes, and what is done with each: its value, which is taken over. */
+typedef struct nn_write {
+    bool (*wanted)(void *user, const nn_entry *e);
+    xt_status (*write)(void *user, const nn_entry *e, char *data);
+    void *user;
+} nn_write;
+bool nn_writes_here(void); /* of a mesh: rank 0; without one everybody writes what it saves */
+/* Gives each in its turn to write, on a mesh brought together in rank 0's memory, one at a time; every rank calls it.
+ * `begun`: an error from before, with which nothing is written; it is given back. */
+xt_status nn_write_each(const nn_root *r, const nn_write *w, xt_status begun);
 xt_status nn_turn(char **data, int64_t rows, int64_t columns, size_t size);
 /* Whether a value of type `have` may become one of type `want`: the same dims, and floats of any width for floats
  * (PyTorch converts too). */
 bool nn_converts(const ir_type *have, const ir_type *want);
 xt_status nn_convert(nn_loaded *l, const ir_type *want); /* in place; does nothing when the types are the same */
+/* What most files of weights and most modules are, n elements of it; the values are those of nn_convert. */
+bool nn_converts_some(xt_dtype have, xt_dtype want);
+void nn_convert_some(xt_dtype have, const void *from, xt_dtype want, void *to, int64_t n);
 /* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded
  * from a file. */
 /* xt_load_with for whoever has compared the file's checksums already */

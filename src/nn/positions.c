@@ -26,9 +26,9 @@ static ir_value *angles_of(ir_builder *b, ir_value *t, int64_t half, ex_number s
     return rate ? ir_multiply(b, ir_broadcast_in_dim(b, t, type, t->type->rank, axes), rate) : NULL;
 }
 
-/* 0, 1, ..., n-1 in f32. */
-static ir_value *count(ir_builder *b, int64_t n) {
-    return ir_iota(b, ir_tensor(XT_F32, 1, &n), 0);
+/* 0, 1, ..., n-1 as floats. */
+static ir_value *count(ir_builder *b, xt_dtype dtype, int64_t n) {
+    return ir_iota(b, ir_tensor(dtype, 1, &n), 0);
 }
 
 xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t dim) {
@@ -38,7 +38,8 @@ xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t 
                           (long long)length, (long long)dim);
     ir_builder *b = lazy_begin(src);
     int64_t column[3] = {length, dim / 2, 1}, all[2] = {length, dim};
-    ir_value *a = angles_of(b, count(b, length), dim / 2, ex_constant(step_of(10000, (double)dim))), *pair[2] = {0};
+    ir_value *a = angles_of(b, count(b, XT_F32, length), dim / 2, ex_constant(step_of(10000, (double)dim))),
+             *pair[2] = {0};
     if (a) {
         pair[0] = ir_reshape(b, ir_sine(b, a), 3, column);
         pair[1] = ir_reshape(b, ir_cosine(b, a), 3, column);
@@ -83,12 +84,13 @@ xt_tensor xt_sinusoidal_embedding_at(const xt_src *src, xt_tensor t, int64_t dim
 /* Where the rows of x [...,T,D] stand, as floats that broadcast to [...,T]; NULL after an error. */
 static ir_value *places(const xt_src *src, const ir_type *x, const xt_rotary_opts *o) {
     int64_t T = x->dims[x->rank - 2];
+    xt_dtype wide = x->dtype == XT_F64 ? XT_F64 : XT_F32;
     ops_text sx, sp;
     if (xt_is_none(o->positions)) {
         bool constant;
-        ir_value *from = ops_number(src, "xt_rotary", XT_F32, o->offset, &constant);
+        ir_value *from = ops_number(src, "xt_rotary", wide, o->offset, &constant);
         ir_builder *b = lazy_begin(src);
-        ir_value *t = count(b, T);
+        ir_value *t = count(b, wide, T);
         if (constant && o->offset == 0) return t;
         return from && t ? ir_add(b, t, ir_broadcast_scalar(b, from, t->type)) : NULL;
     }
@@ -100,7 +102,7 @@ static ir_value *places(const xt_src *src, const ir_type *x, const xt_rotary_opt
         int64_t have = p->type->dims[p->type->rank - 1 - i];
         fits = have == 1 || have == x->dims[x->rank - 2 - i];
     }
-    if (fits) return ir_convert(b, p, x->dtype == XT_F64 || p->type->dtype == XT_F64 ? XT_F64 : XT_F32);
+    if (fits) return ir_convert(b, p, p->type->dtype == XT_F64 ? XT_F64 : wide);
     lazy_error(src, XT_INVALID_ARGUMENT,
                "xt_rotary: .positions are %s %s, but numbers that broadcast to the rows of x, %s, are needed",
                xt_dtype_name(p->type->dtype), ops_shape(p->type, &sp), ops_dims(x->rank - 1, x->dims, &sx));

@@ -20,6 +20,7 @@ static const char *within(const char *name, const char *child) {
 typedef struct save {
     const char *child; /* what the names of the module's tensors begin with, where it is another's child */
     const char *prefix, *transposed;
+    st_set *set; /* NULL: another rank's */
 } save;
 
 /* A matrix of the module that the file has the other way round. */
@@ -60,13 +61,39 @@ static xt_status write_data(const save *o, st_set *w, const char *name, const ir
     return s;
 }
 
-static xt_status write_one(const save *o, st_set *w, const char *name, const nn_entry *e) {
+static xt_status read_whole(const nn_entry *e, char **out) {
     size_t n = ir_type_bytes(e->type);
     char *data = base_malloc(n ? n : 1);
     xt_status s = data ? lazy_state_read(e->t, data, n) : status_oom(n, e->name);
-    if (!s) return write_data(o, w, name, e->type, data);
-    base_free(data);
+    if (!s)
+        *out = data;
+    else
+        base_free(data);
     return s;
+}
+
+bool nn_writes_here(void) {
+    return !lazy_spmd() || world_get()->rank == 0;
+}
+
+/* An error of the file is rank 0's alone, and the others wait for it at each tensor, so it goes on to the last of them;
+ * one of bringing a tensor together ends the walk. */
+xt_status nn_write_each(const nn_root *r, const nn_write *w, xt_status begun) {
+    bool here = nn_writes_here();
+    xt_status first = begun;
+    for (size_t i = 0; i < r->n; i++) {
+        const nn_entry *e = &r->entries[i];
+        char *data = NULL;
+        if (!w->wanted(w->user, e)) continue;
+        xt_status apart = lazy_gather_state(e->t, 0);
+        if (!apart && here && !first) first = read_whole(e, &data);
+        lazy_forget_state(e->t);
+        if (data) first = w->write(w->user, e, data);
+        if (!apart) continue;
+        xt_status_free(first);
+        return apart;
+    }
+    return first;
 }
 
 /* What was loaded, and no pass has taken yet: a fit that was resumed when there was nothing left to do. */
@@ -76,7 +103,7 @@ static xt_status write_loaded(const nn_root *r, const save *o, st_set *w) {
         const void *key;
         void *v;
         while (map_next(r->loaded, &at, &key, &n, &v)) {
-            const nn_loaded *l = v;
+            nn_loaded *l = v;
             char full[1024];
             snprintf(full, sizeof full, "%.*s", (int)n, (const char *)key);
             const char *name = within(full, o->child);
@@ -86,27 +113,49 @@ static xt_status write_loaded(const nn_root *r, const save *o, st_set *w) {
                 continue;
             }
             size_t bytes = ir_type_bytes(l->type);
-            char *data = base_malloc(bytes ? bytes : 1);
+            bool stored = !l->data;
+            XT_TRY(nn_loaded_fetch(l));
+            char *data = stored ? l->data : base_malloc(bytes ? bytes : 1);
             if (!data) return status_oom(bytes, full);
-            memcpy(data, l->data, bytes);
+            if (stored)
+                l->data = NULL; /* one at a time */
+            else
+                memcpy(data, l->data, bytes);
             XT_TRY(write_data(o, w, name, l->type, data));
         }
     }
     return NULL;
 }
 
-static xt_status write_all(xt_module *m, const save *o, st_set *w) {
-    nn_root *r = m->root;
-    if (r->n == 0) return write_loaded(r, o, w);
+static bool is_saved(void *user, const nn_entry *e) {
+    const save *o = user;
+    return within(e->name, o->child) != NULL;
+}
+
+static xt_status write_entry(void *user, const nn_entry *e, char *data) {
+    const save *o = user;
+    return write_data(o, o->set, within(e->name, o->child), e->type, data);
+}
+
+static xt_status declare_all(const nn_root *r, const save *o) {
     for (size_t i = 0; i < r->n; i++) {
         const char *name = within(r->entries[i].name, o->child);
-        if (name) XT_TRY(declare(o, w, name, r->entries[i].type));
-    }
-    for (size_t i = 0; i < r->n; i++) {
-        const char *name = within(r->entries[i].name, o->child);
-        if (name) XT_TRY(write_one(o, w, name, &r->entries[i]));
+        if (name) XT_TRY(declare(o, o->set, name, r->entries[i].type));
     }
     return NULL;
+}
+
+static xt_status open_set(const char *path, int64_t shard, save *o) {
+    XT_TRY(st_set_create(path, (uint64_t)shard, &o->set));
+    return st_set_meta(o->set, "xtrain", xt_version());
+}
+
+static xt_status write_all(const nn_root *r, const char *path, int64_t shard, save *o) {
+    bool here = nn_writes_here();
+    xt_status s = here ? open_set(path, shard, o) : NULL;
+    if (r->n == 0) return s || !here ? s : write_loaded(r, o, o->set);
+    if (!s && here) s = declare_all(r, o);
+    return nn_write_each(r, &(nn_write){is_saved, write_entry, o}, s);
 }
 
 xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_save_opts o) {
@@ -119,18 +168,14 @@ xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_s
                           "xt_save %s: max_shard_size is %lld; a number of bytes, or 0 for one file, is expected", path,
                           (long long)o.max_shard_size);
     if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
-    XT_TRY(lazy_gather_states());
-    if (lazy_spmd() && world_get()->rank != 0) return NULL; /* rank 0 has it all */
-    st_set *w = NULL;
     char *child = child_prefix(m);
-    const save how = {child, o.prefix ? o.prefix : "", o.transposed};
-    xt_status s = child ? st_set_create(path, (uint64_t)o.max_shard_size, &w) : status_oom(1, path);
-    if (!s) s = st_set_meta(w, "xtrain", xt_version());
-    if (!s) s = write_all(m, &how, w);
-    lazy_forget_states();
+    if (!child) return status_oom(1, path);
+    save how = {.child = child, .prefix = o.prefix ? o.prefix : "", .transposed = o.transposed};
+    xt_status s = write_all(m->root, path, o.max_shard_size, &how);
     base_free(child);
-    if (s && w) st_set_abandon(w);
-    return s ? s : st_set_commit(w);
+    if (!how.set) return s;
+    if (s) st_set_abandon(how.set);
+    return s ? s : st_set_commit(how.set);
 }
 
 xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {
@@ -146,12 +191,6 @@ static bool of_module(const char *name) {
         if (strncmp(name, others[i], n) == 0 && name[n + strspn(name + n, "0123456789")] == ':') return false;
     }
     return true;
-}
-
-static void free_value(void *p) {
-    nn_loaded *l = p;
-    if (l) base_free(l->data);
-    base_free(l);
 }
 
 /* The name a tensor of the file has in the module; NULL when it is none of the module's. */
@@ -247,27 +286,34 @@ static xt_status check(load *l) {
     return NULL;
 }
 
-/* All values into memory first, so that a read error half way changes nothing. */
+/* One that is small, into memory; where a large one lies. */
+static xt_status read_value(const load *l, const char *name, const st_entry *e, nn_loaded *value) {
+    size_t n = (size_t)(e->end - e->begin);
+    value->turned = is_turned(l->transposed, e->rank, name);
+    if (!(value->type = type_of(l, name, e))) return status_oom(n, l->path);
+    value->entry = e;
+    value->file = st_retain(l->f);
+    if (nn_stays_stored(e)) return NULL;
+    XT_TRY(nn_loaded_fetch(value));
+    st_close(value->file);
+    value->file = NULL;
+    return NULL;
+}
+
+/* All small values into memory first, so that a read error half way changes nothing. */
 static xt_status read_values(load *l) {
     size_t at = 0, key_size;
     const void *key;
     void *v;
     while (map_next(l->found, &at, &key, &key_size, &v)) {
         const st_entry *e = v;
-        size_t n = (size_t)(e->end - e->begin);
         nn_loaded *value = base_calloc(1, sizeof *value);
         char name[1024];
         snprintf(name, sizeof name, "%.*s", (int)key_size, (const char *)key);
-        if (!value || !(value->data = base_malloc(n ? n : 1)) || !(value->type = type_of(l, name, e))) {
-            free_value(value);
-            return status_oom(n, l->path);
-        }
-        xt_status s = st_read(l->f, e, value->data, n);
-        if (!s && is_turned(l->transposed, e->rank, name))
-            s = nn_turn((char **)&value->data, e->dims[0], e->dims[1], xt_dtype_size(e->dtype));
-        if (!s && !map_put(l->values, key, key_size, value, NULL)) s = status_oom(n, l->path);
+        xt_status s = value ? read_value(l, name, e, value) : status_oom(sizeof *value, l->path);
+        if (!s && !map_put(l->values, key, key_size, value, NULL)) s = status_oom(sizeof *value, l->path);
         if (s) {
-            free_value(value);
+            nn_loaded_free(value);
             return s;
         }
         l->report->loaded++;
@@ -281,35 +327,37 @@ bool nn_converts(const ir_type *have, const ir_type *want) {
             ir_dtype_is_float(have->dtype) && ir_dtype_is_float(want->dtype));
 }
 
-/* What most files of weights and most modules are; the values are those of the general way. */
-static bool convert_bf16(const nn_loaded *l, const ir_type *want, void *out) {
-    if (l->type->dtype == XT_BF16 && want->dtype == XT_F32) {
-        const uint16_t *from = l->data;
+bool nn_converts_some(xt_dtype have, xt_dtype want) {
+    return (have == XT_BF16 && want == XT_F32) || (have == XT_F32 && want == XT_BF16);
+}
+
+void nn_convert_some(xt_dtype have, const void *values, xt_dtype want, void *out, int64_t n) {
+    (void)want;
+    if (have == XT_BF16) {
+        const uint16_t *from = values;
         uint32_t *to = out;
-        for (int64_t i = 0; i < want->count; i++) to[i] = (uint32_t)from[i] << 16;
-        return true;
+        for (int64_t i = 0; i < n; i++) to[i] = (uint32_t)from[i] << 16;
+        return;
     }
-    if (l->type->dtype != XT_F32 || want->dtype != XT_BF16) return false;
-    const uint32_t *from = l->data;
+    const uint32_t *from = values;
     uint16_t *to = out;
-    for (int64_t i = 0; i < want->count; i++) {
+    for (int64_t i = 0; i < n; i++) {
         bool nan = (from[i] & 0x7fffffff) > 0x7f800000;
         to[i] = (uint16_t)(nan ? from[i] >> 16 | 0x40 : (from[i] + 0x7fff + (from[i] >> 16 & 1)) >> 16);
     }
-    return true;
 }
 
 xt_status nn_convert(nn_loaded *l, const ir_type *want) {
     if (l->type == want) return NULL;
     size_t n = ir_type_bytes(want);
-    void *quick = base_malloc(n ? n : 1);
-    if (quick && convert_bf16(l, want, quick)) {
+    void *quick = nn_converts_some(l->type->dtype, want->dtype) ? base_malloc(n ? n : 1) : NULL;
+    if (quick) {
+        nn_convert_some(l->type->dtype, l->data, want->dtype, quick, want->count);
         base_free(l->data);
         l->data = quick;
         l->type = want;
         return NULL;
     }
-    base_free(quick);
     array from = {l->type, l->data}, to;
     XT_TRY(array_new(want, &to));
     for (int64_t i = 0; i < want->count; i++) array_set(&to, i, array_get(&from, i));
@@ -332,10 +380,10 @@ xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const 
     if (l) l->type = type;
     if (!l || !(l->data = base_malloc(n ? n : 1)) ||
         (memcpy(l->data, data, n), !map_put(r->loaded, name, strlen(name), l, &old))) {
-        free_value(l);
+        nn_loaded_free(l);
         return status_oom(n, name);
     }
-    free_value(old);
+    nn_loaded_free(old);
     return NULL;
 }
 
@@ -344,7 +392,7 @@ static xt_status keep_for_later(load *l) {
     char *path = base_strdup(l->path);
     if (!path) return status_oom(strlen(l->path), l->path);
     base_free(l->r->loaded_path);
-    map_free(l->r->loaded, free_value);
+    map_free(l->r->loaded, nn_loaded_free);
     l->r->loaded_path = path;
     l->r->loaded = l->values;
     l->r->loaded_all = true;
@@ -358,7 +406,16 @@ static xt_status write_values(const load *l) {
         for (size_t i = 0; i < l->r->n; i++) {
             const nn_entry *e = &l->r->entries[i];
             nn_loaded *v = map_get(l->values, e->name, strlen(e->name));
-            if (v) XT_TRY(writing ? lazy_state_write(e->t, v->data, ir_type_bytes(v->type)) : nn_convert(v, e->type));
+            lazy_source from;
+            if (!v || (!writing && !v->data)) continue;
+            if (!writing)
+                XT_TRY(nn_convert(v, e->type));
+            else if (v->data)
+                XT_TRY(lazy_state_write(e->t, v->data, ir_type_bytes(v->type)));
+            else {
+                XT_TRY(nn_stored_source(v, &from));
+                XT_TRY(lazy_state_refill(e->t, from));
+            }
         }
     return NULL;
 }
@@ -399,7 +456,7 @@ static xt_status load_file(const xt_src *src, xt_module *m, const char *path, xt
     if (!s) s = run_load(&l);
     st_close(l.f);
     map_free(l.found, NULL);
-    map_free(l.values, free_value);
+    map_free(l.values, nn_loaded_free);
     base_free(l.child);
     return s;
 }
@@ -432,6 +489,6 @@ void nn_loaded_left(nn_root *r) {
         log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module took, %.*s among them",
                 r->loaded_path, map_count(r->loaded), (int)n, (const char *)key);
     r->loaded_all = false; /* later passes may make more */
-    map_free(r->loaded, free_value);
+    map_free(r->loaded, nn_loaded_free);
     r->loaded = NULL;
 }

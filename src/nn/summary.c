@@ -58,7 +58,7 @@ void nn_append_summary(str *text, const xt_module *m, int most) {
     if (hidden) str_printf(text, "  ... and %d more layers\n", hidden);
     for (int i = 0; i < xt_module_tensors(m); i++) {
         const ir_type *type = lazy_type(xt_module_tensor(m, i));
-        if (!xt_module_tensor_is_param(m, i)) continue;
+        if (!type || !xt_module_tensor_is_param(m, i)) continue;
         bytes += (int64_t)ir_type_bytes(type);
         if (nn_is_frozen(m, xt_module_tensor_name(m, i))) frozen += type->count;
     }

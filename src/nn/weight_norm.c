@@ -263,7 +263,7 @@ xt_tensor nn_spectral_normed(const xt_src *src, xt_module *m, const char *layer,
     xt_tensor u = nn_tensor(src, m, owner, names[1], false, NN_ZEROS, 0, dtype, 1, &sizes[0]);
     xt_tensor v = nn_tensor(src, m, owner, names[2], false, NN_ZEROS, 0, dtype, 1, &sizes[1]);
     xt_tensor matrix_of = as_matrix(src, w, o->dim, sizes[0]);
-    if (xt_is_training(m) && nn_tracks(m)) move_on(src, matrix_of, &u, &v, o);
+    if (nn_is_training(m, owner) && nn_tracks(m)) move_on(src, matrix_of, &u, &v, o);
     xt_tensor sigma =
         xt_sum_at(src, xt_mul_at(src, xt_detach_at(src, u), xt_matmul_at(src, matrix_of, xt_detach_at(src, v))));
     return xt_div_at(src, w, sigma);

@@ -72,21 +72,6 @@ OPS_UNARY(xt_tanhshrink, xt_tanhshrink_at, REAL, make_tanhshrink)
 enum { NUMBERS = 2 };
 typedef ir_value *(*parametric_fn)(ir_builder *b, ir_value *x, const ex_number n[NUMBERS]);
 
-static xt_tensor parametric(const xt_src *src, const char *what, parametric_fn make, xt_tensor x, double p, double q) {
-    ir_builder *b = lazy_begin(src);
-    ir_value *v = lazy_value(x);
-    if (v && ir_dtype_is_complex(v->type->dtype))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s, real numbers are needed", what,
-                          xt_dtype_name(v->type->dtype));
-    v = ops_float(b, v);
-    xt_dtype t = v ? v->type->dtype : XT_DTYPE_NONE;
-    v = ops_widen(b, v);
-    if (!v) return lazy_wrap(NULL, what);
-    const ex_number n[NUMBERS] = {ex_given(src, what, v->type->dtype, p), ex_given(src, what, v->type->dtype, q)};
-    b = lazy_begin(src);
-    return lazy_wrap(ops_narrow(b, make(b, v, n), t), what);
-}
-
 static ir_value *elu(ir_builder *b, ir_value *x, const ex_number *n) {
     return exponential_below(b, x, n[0], ex_constant(1));
 }
@@ -117,6 +102,25 @@ static ir_value *softshrink(ir_builder *b, ir_value *x, const ex_number *n) {
     ir_value *less = ex_of(b, x, n[0]), *more = ex_of(b, x, n[1]);
     ir_value *r = ex_keep(b, ir_compare(b, IR_LT, x, less), ir_add(b, x, more), 0);
     return ex_pick(b, ir_compare(b, IR_GT, x, more), ir_add(b, x, less), r);
+}
+
+static xt_tensor parametric(const xt_src *src, const char *what, parametric_fn make, xt_tensor x, double p, double q) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    if (v && ir_dtype_is_complex(v->type->dtype))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s, real numbers are needed", what,
+                          xt_dtype_name(v->type->dtype));
+    bool chosen = make == threshold || make == hardtanh; /* nothing is computed: integers stay what they are */
+    if (!chosen || !v || !ir_dtype_is_int(v->type->dtype)) v = ops_float(b, v);
+    xt_dtype t = v ? v->type->dtype : XT_DTYPE_NONE;
+    xt_tensor failed;
+    v = ops_widen(b, v);
+    if (!v) return lazy_wrap(NULL, what);
+    for (int k = 0; k < NUMBERS && chosen && ir_dtype_is_int(t); k++)
+        if (!ops_number_fits(src, what, t, k ? q : p, make == threshold, &failed)) return failed;
+    const ex_number n[NUMBERS] = {ex_given(src, what, v->type->dtype, p), ex_given(src, what, v->type->dtype, q)};
+    b = lazy_begin(src);
+    return lazy_wrap(ops_narrow(b, make(b, v, n), t), what);
 }
 
 xt_tensor xt_elu_at(const xt_src *src, xt_tensor x, double alpha) {

@@ -209,7 +209,7 @@ int xt_split_sizes_at(const xt_src *src, xt_tensor x, int n, const int64_t *size
     xt_tensor failed;
     ops_text shape, parts;
     ir_value *v = on_axis(src, what, x, axis, &a, &failed);
-    bool good = v != NULL;
+    bool good = v && n >= 0;
     for (int i = 0; i < n && good; i++) good = sizes[i] >= 0 && !__builtin_add_overflow(total, sizes[i], &total);
     if (v && (!good || total != v->type->dims[a])) {
         failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: parts %s of axis %lld of %s: they must add up to %lld", what,

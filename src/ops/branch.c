@@ -1,6 +1,7 @@
 /* xt_cond and xt_while: functions that run or do not, and one that runs until something holds (loop.h). */
 #include <xtrain/loop.h>
 
+#include "lazy/places.h"
 #include "ops/functions.h"
 
 /* x, one element, as a scalar bool; NULL after an error. */
@@ -106,9 +107,14 @@ static ir_op *make_if(cond *c, ir_value *pred) {
 
 bool xt_cond_at(const xt_src *src, xt_tensor pred, xt_fn on_true, xt_fn on_false, int n_in, const xt_tensor *in,
                 int n_out, xt_tensor *out, void *user) {
-    function_arg args[] = {{"inputs", n_in, 0, in}, {"outputs", n_out, 1, out}};
+    function_arg args[] = {{"inputs", n_in, 0, in, NULL}, {"outputs", n_out, 1, out, out}};
     lazy_begin(src);
-    if (!function_args_fit(src, "xt_cond", on_true && on_false, BASE_COUNT(args), args)) return false;
+    if (!function_args_fit(src, "xt_cond",
+                           !on_true    ? "on_true"
+                           : !on_false ? "on_false"
+                                       : NULL,
+                           BASE_COUNT(args), args))
+        return false;
     cond c = {.src = src, .user = user, .n_in = n_in, .n_out = n_out, .in = in};
     c.values = base_calloc(2 * (size_t)n_out, sizeof *c.values);
     c.out = base_calloc((size_t)n_out, sizeof *c.out);
@@ -181,6 +187,11 @@ static bool record_condition(until *u) {
     return end_block(u, &loop, 0, ok);
 }
 
+/* Nothing behind the state; false with a pending error as well. */
+static bool state_kept(const until *u, const xt_tensor *state) {
+    return !lazy_pending() && lazy_places_kept(u->src, "the function of xt_while", "state", "n", u->n, state);
+}
+
 static bool record_step(until *u, bool wants) {
     lazy_loop loop = {0};
     bool ok = begin_block(u, &loop, wants);
@@ -190,7 +201,7 @@ static bool record_step(until *u, bool wants) {
         u->step(u->state, u->user);
         lazy_leave(&call);
         lazy_begin(u->src);
-        ok = !lazy_pending();
+        ok = state_kept(u, u->state);
     }
     for (int k = 0; ok && k < u->n; k++)
         ok = (u->next[k] = lazy_value(u->state[k])) != NULL &&
@@ -259,7 +270,8 @@ static bool unbounded(until *u, xt_tensor *state) {
 static void one_step(const xt_tensor *in, xt_tensor *out, void *user) {
     const until *u = user;
     for (int k = 0; k < u->n; k++) out[k] = in[k];
-    u->step(out, u->user);
+    u->step(out, u->user); /* out has places behind it: xt_cond's */
+    state_kept(u, out);
 }
 
 static void no_step(const xt_tensor *in, xt_tensor *out, void *user) {
@@ -296,16 +308,17 @@ static bool bounded(until *u, xt_tensor *state, int64_t most) {
 
 bool xt_while_at(const xt_src *src, xt_while_cond_fn cond_fn, xt_while_fn fn, int n, xt_tensor *state,
                  xt_while_opts o) {
-    function_arg args[] = {{"states", n, 1, state}};
+    function_arg args[] = {{"states", n, 1, state, state}};
     lazy_begin(src);
-    if (!function_args_fit(src, "xt_while", cond_fn && fn, BASE_COUNT(args), args)) return false;
+    if (!function_args_fit(src, "xt_while", !cond_fn ? "cond" : !fn ? "fn" : NULL, BASE_COUNT(args), args))
+        return false;
     bool ok = o.max_steps == -1 || (o.max_steps >= 1 && o.max_steps <= INT32_MAX);
     if (!ok)
         lazy_error(src, XT_INVALID_ARGUMENT, "xt_while: .max_steps = %lld is out of range: expected 1 to %d, or -1",
                    (long long)o.max_steps, INT32_MAX);
     until u = {.src = src, .more = cond_fn, .step = fn, .user = o.user, .n = n};
     u.init = base_calloc(2 * (size_t)n, sizeof *u.init);
-    u.state = base_calloc((size_t)n, sizeof *u.state);
+    u.state = base_calloc((size_t)n + LAZY_SPARE, sizeof *u.state);
     if (ok && (!u.init || !u.state)) {
         lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_while: no memory for %d tensors", n);
         ok = false;

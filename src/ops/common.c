@@ -1,8 +1,11 @@
 /* Operands of the public tensor ops: promotion, broadcasting, axes, and how shapes read in messages. */
-#include "ops/ops.h"
+#include "ops/number.h"
+
+#include <limits.h>
 
 const char *ops_dims(size_t rank, const int64_t *dims, ops_text *buf) {
     size_t n = 0;
+    if (rank > INT_MAX) rank = 0; /* a caller's count below 0 */
     buf->s[n++] = '[';
     for (size_t i = 0; i < rank && n + 24 < sizeof buf->s; i++)
         n += (size_t)snprintf(buf->s + n, sizeof buf->s - n, "%s%lld", i ? "," : "",
@@ -42,7 +45,7 @@ static int category(xt_dtype t) {
     return t == XT_BOOL ? 0 : ir_dtype_is_int(t) ? 1 : ir_dtype_is_float(t) ? 2 : 3;
 }
 
-static int bits(xt_dtype t) {
+int ops_bits(xt_dtype t) {
     switch (t) {
     case XT_I1:
     case XT_U1: return 1;
@@ -57,15 +60,15 @@ static int bits(xt_dtype t) {
 /* Two integer types: the wider one of equal signedness; else the narrowest signed type that holds both (i64
  * beside u64). */
 static xt_dtype promote_ints(xt_dtype a, xt_dtype b) {
-    if (ir_dtype_is_signed(a) == ir_dtype_is_signed(b)) return bits(a) >= bits(b) ? a : b;
+    if (ir_dtype_is_signed(a) == ir_dtype_is_signed(b)) return ops_bits(a) >= ops_bits(b) ? a : b;
     xt_dtype s = ir_dtype_is_signed(a) ? a : b, u = ir_dtype_is_signed(a) ? b : a;
-    if (bits(s) > bits(u)) return s;
-    return bits(u) < 8 ? XT_I8 : bits(u) == 8 ? XT_I16 : bits(u) == 16 ? XT_I32 : XT_I64;
+    if (ops_bits(s) > ops_bits(u)) return s;
+    return ops_bits(u) < 8 ? XT_I8 : ops_bits(u) == 8 ? XT_I16 : ops_bits(u) == 16 ? XT_I32 : XT_I64;
 }
 
 static xt_dtype promote_floats(xt_dtype a, xt_dtype b) {
     if (a == b) return a;
-    if (bits(a) != bits(b)) return bits(a) > bits(b) ? a : b;
+    if (ops_bits(a) != ops_bits(b)) return ops_bits(a) > ops_bits(b) ? a : b;
     return XT_F32; /* f16 beside bf16, or two 8-bit formats: neither holds the other */
 }
 

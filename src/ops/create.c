@@ -66,13 +66,15 @@ xt_tensor xt_logspace_at(const xt_src *src, double start, double stop, int64_t n
 xt_tensor xt_full_like_at(const xt_src *src, xt_tensor x, double value) {
     const ir_type *t = lazy_type(x);
     bool constant = true;
+    xt_tensor failed;
+    if (t && !ops_number_fits(src, "xt_full_like", t->dtype, value, true, &failed)) return failed;
     ir_value *number = t ? ops_number(src, "xt_full_like", t->dtype, value, &constant) : NULL;
     ir_builder *b = lazy_begin(src);
     if (!t) {
         lazy_value(x);
         return lazy_wrap(NULL, "xt_full_like");
     }
-    return lazy_wrap(constant ? ir_splat(b, t, value) : ops_broadcast(b, number, t->rank, t->dims), "xt_full_like");
+    return lazy_wrap(constant ? ops_splat(b, t, value) : ops_broadcast(b, number, t->rank, t->dims), "xt_full_like");
 }
 
 /* The dims of x for a maker that takes a list; false after an error. */

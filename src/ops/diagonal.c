@@ -44,6 +44,8 @@ xt_tensor xt_eye_at(const xt_src *src, int64_t rows, int64_t columns, xt_dtype d
 ir_value *ops_diagonal(ir_builder *b, ir_value *x, int64_t a, int64_t c, int64_t offset) {
     if (!x) return NULL;
     const ir_type *t = x->type;
+    if (offset < -t->dims[a]) offset = -t->dims[a]; /* nothing lies there, however far it is */
+    if (offset > t->dims[c]) offset = t->dims[c];
     int64_t row = offset < 0 ? -offset : 0, column = offset > 0 ? offset : 0;
     int64_t length = t->dims[a] - row < t->dims[c] - column ? t->dims[a] - row : t->dims[c] - column;
     if (length < 0) length = 0;
@@ -86,9 +88,13 @@ xt_tensor xt_diagonal_at(const xt_src *src, xt_tensor x, int64_t offset, int a, 
 }
 
 /* The last axis along the diagonal of two new last axes. */
-static ir_value *embed(ir_builder *b, ir_value *v, int64_t offset) {
-    int64_t n = v->type->dims[v->type->rank - 1], room = n + (offset < 0 ? -offset : offset), dims[XT_MAX_RANK + 1],
-            axes[XT_MAX_RANK];
+static ir_value *embed(const xt_src *src, const char *what, ir_builder *b, ir_value *v, int64_t offset) {
+    int64_t n = v->type->dims[v->type->rank - 1], room = n, dims[XT_MAX_RANK + 1], axes[XT_MAX_RANK];
+    if (offset < 0 ? __builtin_sub_overflow(n, offset, &room) : __builtin_add_overflow(n, offset, &room)) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: a diagonal %lld places from the middle is too far out",
+                             what, (long long)offset));
+        return NULL;
+    }
     size_t rank = v->type->rank;
     int64_t low[XT_MAX_RANK] = {0}, high[XT_MAX_RANK] = {0};
     /* Along columns when the diagonal is above, rows when below; a zero border takes the other's place. */
@@ -112,7 +118,7 @@ xt_tensor xt_diag_embed_at(const xt_src *src, xt_tensor x, int64_t offset) {
     if (v->type->rank < 1 || v->type->rank >= XT_MAX_RANK)
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_diag_embed: x %s: from 1 to %d dims are needed",
                           ops_shape(v->type, &shape), XT_MAX_RANK - 1);
-    return lazy_wrap(embed(b, v, offset), "xt_diag_embed");
+    return lazy_wrap(embed(src, "xt_diag_embed", b, v, offset), "xt_diag_embed");
 }
 
 xt_tensor xt_diag_at(const xt_src *src, xt_tensor x, int64_t offset) {
@@ -120,7 +126,7 @@ xt_tensor xt_diag_at(const xt_src *src, xt_tensor x, int64_t offset) {
     ir_value *v = lazy_value(x);
     ops_text shape;
     if (!v) return lazy_wrap(NULL, "xt_diag");
-    if (v->type->rank == 1) return lazy_wrap(embed(b, v, offset), "xt_diag");
+    if (v->type->rank == 1) return lazy_wrap(embed(src, "xt_diag", b, v, offset), "xt_diag");
     if (v->type->rank == 2) return lazy_wrap(ops_diagonal(b, v, 0, 1, offset), "xt_diag");
     return lazy_error(src, XT_INVALID_ARGUMENT,
                       "xt_diag: x %s: one or two dims are needed; xt_diagonal and xt_diag_embed take more",

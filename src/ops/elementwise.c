@@ -1,7 +1,7 @@
 /* The public elementwise ops: one builder function and one row each, from which the functions are made. */
 #include <math.h>
 
-#include "ops/ops.h"
+#include "ops/number.h"
 
 /* --- one operand --- */
 static ir_value *make_square(ir_builder *b, ir_value *x) {
@@ -201,25 +201,23 @@ xt_tensor xt_sub__at(const xt_src *src, xt_tensor x, xt_tensor y) {
 OPS_PLAIN_BINARY(xt_sub_, xt_sub__at)
 
 /* --- a tensor and a number --- */
-/* An integer tensor stays one beside a whole number; else it becomes f32. */
-static xt_dtype beside_number(xt_dtype t, double v) {
-    bool whole = v == floor(v) && fabs(v) < 9e15;
-    if (t == XT_BOOL) return whole ? XT_I64 : XT_F32;
-    return ir_dtype_is_int(t) && !whole ? XT_F32 : t;
+static ir_value *make_rsub(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_subtract(b, y, x);
 }
 
 static xt_tensor with_number(const xt_src *src, const char *what,
                              ir_value *(*make)(ir_builder *, ir_value *, ir_value *), xt_tensor x, double v,
                              xt_dtype dtype) {
     /* Beside a narrow float a factor keeps its own precision and a summand takes the tensor's, as in PyTorch. */
-    bool constant, narrow = ir_dtype_is_float(dtype) && xt_dtype_size(dtype) < 4 && make != ir_add;
+    bool constant, summand = make == ir_add || make == make_rsub,
+                   narrow = ir_dtype_is_float(dtype) && xt_dtype_size(dtype) < 4 && !summand;
     ir_value *number = ops_number(src, what, narrow ? XT_F32 : dtype, v, &constant);
     ir_builder *b = lazy_begin(src);
     ir_value *vx = lazy_value(x);
     if (!vx || !number) return lazy_wrap(NULL, what);
     vx = ir_convert(b, vx, narrow ? XT_F32 : dtype);
     if (!vx) return lazy_wrap(NULL, what);
-    number = constant ? ir_splat(b, vx->type, v) : ops_broadcast(b, number, vx->type->rank, vx->type->dims);
+    number = constant ? ops_splat(b, vx->type, v) : ops_broadcast(b, number, vx->type->rank, vx->type->dims);
     return lazy_wrap(ops_narrow(b, make(b, vx, number), dtype), what);
 }
 
@@ -231,7 +229,7 @@ static xt_tensor number_op(const xt_src *src, const char *what, ir_value *(*make
         lazy_value(x);
         return lazy_wrap(NULL, what);
     }
-    return with_number(src, what, make, x, v, beside_number(t->dtype, v));
+    return with_number(src, what, make, x, v, ops_beside_number(t->dtype, v));
 }
 
 /* Powers that need no logarithm are spelled out. */
@@ -259,32 +257,58 @@ xt_tensor xt_div_scalar_at(const xt_src *src, xt_tensor x, double v) {
                        t && (ir_dtype_is_float(t->dtype) || ir_dtype_is_complex(t->dtype)) ? t->dtype : XT_F32);
 }
 
-xt_tensor xt_pow_scalar_at(const xt_src *src, xt_tensor x, double v) {
+xt_tensor xt_rsub_scalar_at(const xt_src *src, xt_tensor x, double v) {
     const ir_type *t = lazy_type(x);
-    if (t && ir_dtype_is_int(t->dtype) && v < 0) return with_number(src, "xt_pow_scalar", make_power, x, v, XT_F32);
-    return number_op(src, "xt_pow_scalar", make_power, x, v);
+    if (t && t->dtype == XT_BOOL)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_rsub_scalar: x is bool, numbers are needed; xt_cast it first");
+    return number_op(src, "xt_rsub_scalar", make_rsub, x, v);
 }
 
-/* The bounds as numbers of x's type: an integer type keeps the whole numbers between them, cut to its own range. */
-static void int_bounds(xt_dtype t, double *lo, double *hi) {
-    int n = 8 * (int)xt_dtype_size(t) - ir_dtype_is_signed(t);
-    double top = ldexp(1, n) - 1, bottom = ir_dtype_is_signed(t) ? -ldexp(1, n) : 0;
-    if (n > 53) top = ldexp(1, n) - ldexp(1, n - 53); /* the largest double below */
-    *lo = ceil(*lo) > bottom ? ceil(*lo) : bottom;
-    *hi = floor(*hi) < top ? floor(*hi) : top;
+/* A power below 0 of integers is a fraction. */
+xt_tensor xt_pow_scalar_at(const xt_src *src, xt_tensor x, double v) {
+    const ir_type *t = lazy_type(x);
+    xt_dtype dtype = t ? ops_beside_number(t->dtype, v) : XT_F32;
+    xt_tensor failed;
+    if (v < 0 && ir_dtype_is_int(dtype)) dtype = XT_F32;
+    if (t && !ops_number_fits(src, "xt_pow_scalar", dtype, v, true, &failed)) return failed;
+    return with_number(src, "xt_pow_scalar", make_power, x, v, dtype);
+}
+
+/* Of integers, and of one bound: an infinite one is none. Where they cross, hi wins, as it may once they have wrapped.
+ */
+static ir_value *clamp_ints(const xt_src *src, ir_value *v, double lo, double hi) {
+    ir_builder *b = lazy_begin(src);
+    for (int k = 0; k < 2 && v; k++) {
+        if (isinf(k ? hi : lo)) continue;
+        ir_value *bound = ops_number(src, "xt_clamp", v->type->dtype, k ? hi : lo, NULL);
+        b = lazy_begin(src);
+        bound = ops_broadcast(b, bound, v->type->rank, v->type->dims);
+        v = k ? ir_minimum(b, v, bound) : ir_maximum(b, v, bound);
+    }
+    return v;
 }
 
 xt_tensor xt_clamp_at(const xt_src *src, xt_tensor x, double lo, double hi) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
+    xt_tensor failed;
     if (!v) return lazy_wrap(NULL, "xt_clamp");
     xt_dtype t = v->type->dtype;
-    if (t == XT_BOOL || ir_dtype_is_complex(t))
+    if (ir_dtype_is_complex(t))
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_clamp: x is %s, which has no order", xt_dtype_name(t));
     if (isnan(lo) || isnan(hi) || lo > hi)
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "xt_clamp: bounds %g and %g: the first must not be above the second", lo, hi);
-    if (ir_dtype_is_int(t)) int_bounds(t, &lo, &hi);
+    for (int k = 0; k < 2; k++)
+        if (!isinf(k ? hi : lo)) t = ops_beside_number(t, k ? hi : lo);
+    if ((!isinf(lo) && !ops_number_fits(src, "xt_clamp", t, lo, true, &failed)) ||
+        (!isinf(hi) && !ops_number_fits(src, "xt_clamp", t, hi, true, &failed)))
+        return failed;
+    v = ir_convert(b, v, t);
+    if (t == XT_BOOL || ir_dtype_is_int(t)) {
+        ir_value *r = clamp_ints(src, v, lo, hi);
+        return lazy_wrap(r == v ? ops_copy(lazy_begin(src), v) : r, "xt_clamp");
+    }
     ir_value *low = ops_number(src, "xt_clamp", t, lo, NULL), *high = ops_number(src, "xt_clamp", t, hi, NULL);
     b = lazy_begin(src);
     return lazy_wrap(ir_clamp(b, low, v, high), "xt_clamp");

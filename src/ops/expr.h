@@ -3,7 +3,7 @@
 #ifndef XT_SRC_OPS_EXPR_H
 #define XT_SRC_OPS_EXPR_H
 
-#include "ops/ops.h"
+#include "ops/number.h"
 
 static inline ir_value *ex_num(ir_builder *b, const ir_value *like, double v) {
     return like ? ir_splat(b, like->type, v) : NULL;
@@ -53,7 +53,7 @@ static inline bool ex_always(ex_number n, double v) {
     return !n.data && n.v == v;
 }
 static inline ir_value *ex_of(ir_builder *b, const ir_value *like, ex_number n) {
-    if (!n.data || !like) return ex_num(b, like, n.v);
+    if (!n.data || !like) return like ? ops_splat(b, like->type, n.v) : NULL;
     return ops_broadcast(b, ir_convert(b, n.data, like->type->dtype), like->type->rank, like->type->dims);
 }
 /* The same value, through which no gradient flows. */

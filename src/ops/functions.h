@@ -6,13 +6,16 @@
 
 #include "ops/ops.h"
 
-/* Counts from 0 on (from 1 where `least` says so), and arrays behind them. False, with an error. */
+/* Counts from 0 on (from 1 where `least` says so), and arrays behind them. False, with an error, and error tensors in
+ * each `out`, the array as a place for results (NULL: it is none, or need not be there). no_fn: the name of an argument
+ * that is no function; NULL: all are. */
 typedef struct function_arg {
     const char *name;
     int n, least;
     const void *array;
+    xt_tensor *out;
 } function_arg;
-bool function_args_fit(const xt_src *src, const char *what, bool fn, size_t n, const function_arg *args);
+bool function_args_fit(const xt_src *src, const char *what, const char *no_fn, size_t n, const function_arg *args);
 /* Error tensors with the pending error. */
 void function_failed(const xt_src *src, const char *what, int n, xt_tensor *out);
 /* Calls fn, and looks whether it filled all of out. */

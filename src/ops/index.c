@@ -273,6 +273,7 @@ static xt_tensor write_slices(const xt_src *src, const char *what, ir_opcode com
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: src %s: %s is needed, as many slices as the index names", what,
                           ops_shape(u->type, &su), ops_dims(v->type->rank, dims, &want));
     u = u ? ir_convert(b, u, v->type->dtype) : NULL;
+    if (u && combine == OP_add && !ops_number_fits(src, what, u->type->dtype, alpha, true, &failed)) return failed;
     ex_number by = u && combine == OP_add ? ex_given(src, what, u->type->dtype, alpha) : ex_constant(1);
     if (!ex_always(by, 1)) u = ir_multiply(b, u, ex_of(b, u, by));
     size_t n = 0;
@@ -295,6 +296,8 @@ xt_tensor xt_index_copy_at(const xt_src *src, xt_tensor x, int axis, xt_tensor i
 }
 xt_tensor xt_index_fill_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, double value) {
     const ir_type *t = lazy_type(x);
+    xt_tensor failed;
+    if (t && !ops_number_fits(src, "xt_index_fill", t->dtype, value, true, &failed)) return failed;
     xt_tensor number = lazy_wrap(ops_number(src, "xt_index_fill", t ? t->dtype : XT_F32, value, NULL), "xt_index_fill");
     return write_slices(src, "xt_index_fill", OP_COUNT, x, axis, index, number, 1);
 }
@@ -401,6 +404,8 @@ xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt_tensor
 /* --- by a mask --- */
 xt_tensor xt_masked_fill_at(const xt_src *src, xt_tensor x, xt_tensor mask, double value) {
     const ir_type *t = lazy_type(x);
+    xt_tensor failed;
+    if (t && !ops_number_fits(src, "xt_masked_fill", t->dtype, value, true, &failed)) return failed;
     ir_value *number = ops_number(src, "xt_masked_fill", t ? t->dtype : XT_F32, value, NULL);
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x), *m = lazy_value(mask);

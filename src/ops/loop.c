@@ -8,6 +8,7 @@
  *
  * Inputs and whatever else fn reads from outside are captured, not carried: their gradients are captured
  * values' gradients. */
+#include "lazy/places.h"
 #include "ops/ops.h"
 
 #include <xtrain/loop.h>
@@ -118,6 +119,7 @@ static xt_status rows_of_bounds(scan *s, ir_module *m, ir_block *body) {
 
 /* Calls fn with handles for the state and the slices; takes values from what it gives. Pending errors are found
  * by the caller. */
+static const char *const FN = "the function of xt_scan";
 static xt_status call_fn(scan *s, ir_builder *b, ir_value *at) {
     for (int k = 0; k < s->n_x; k++) {
         lazy_begin(s->src);
@@ -127,10 +129,12 @@ static xt_status call_fn(scan *s, ir_builder *b, ir_value *at) {
     for (int k = 0; k < s->n_y; k++) s->out[k] = (xt_tensor){0};
     if (lazy_pending()) return NULL;
     lazy_inside_fn call;
-    lazy_enter(&call, "the function of xt_scan", NULL);
+    lazy_enter(&call, FN, NULL);
     s->fn(s->state, s->in, s->out, s->o.user);
     lazy_leave(&call);
     lazy_begin(s->src);
+    if (!lazy_pending() && lazy_places_kept(s->src, FN, "carry", "n_carry", s->n_carry, s->state))
+        lazy_places_kept(s->src, FN, "y", "n_y", s->n_y, s->out);
     for (int k = 0; k < s->n_carry && !lazy_pending(); k++) {
         s->next[k] = lazy_value(s->state[k]);
         if (s->next[k] && s->next[k]->type != s->init[k]->type)
@@ -286,7 +290,7 @@ static bool read_operands(scan *s, const xt_tensor *carry, const xt_tensor *xs) 
     for (int k = 0; k < s->n_x; k++) {
         ir_value *x = s->xs[k] = lazy_value(xs[k]);
         if (!x) return false;
-        bool known = k > 0 || s->o.length > 0;
+        bool known = k > 0 || s->o.length >= 0;
         if (x->type->rank == 0 || (known && x->type->dims[0] != s->length)) {
             if (k > 0)
                 lazy_error(
@@ -307,23 +311,52 @@ static bool read_operands(scan *s, const xt_tensor *carry, const xt_tensor *xs) 
     return true;
 }
 
+/* Of no steps at all: what one would give says the types. The loop itself is read by nobody. */
+static bool stand_in(scan *s, ir_builder *b) {
+    int64_t dims[XT_MAX_RANK];
+    s->length = 1;
+    for (int k = 0; k < s->n_x; k++) {
+        const ir_type *t = s->xs[k]->type;
+        memcpy(dims, t->dims, t->rank * sizeof *dims);
+        dims[0] = 1;
+        if (!(s->xs[k] = ir_splat(b, ir_tensor(t->dtype, t->rank, dims), 0))) return false;
+    }
+    return true;
+}
+
+static void give_nothing(const scan *s, const ir_op *loop, xt_tensor *carry, xt_tensor *ys) {
+    for (int k = 0; k < s->n_carry; k++) {
+        ir_builder *b = lazy_begin(s->src);
+        carry[k] = lazy_wrap(ops_copy(b, s->init[k]), "xt_scan");
+    }
+    for (int k = 0; k < s->n_y; k++) {
+        int64_t dims[XT_MAX_RANK];
+        const ir_type *t = loop->out[1 + s->n_carry + k].type;
+        ir_builder *b = lazy_begin(s->src);
+        memcpy(dims, t->dims, t->rank * sizeof *dims);
+        dims[0] = 0;
+        ys[k] = lazy_wrap(ir_splat(b, ir_tensor(t->dtype, t->rank, dims), 0), "xt_scan");
+    }
+}
+
 static bool arguments_fit(const xt_src *src, xt_scan_fn fn, int n_carry, const xt_tensor *carry, int n_x,
                           const xt_tensor *xs, int n_y, const xt_tensor *ys, const xt_scan_opts *o) {
     if (!fn)
-        lazy_error(src, XT_INVALID_ARGUMENT, "xt_scan: the function is NULL");
+        lazy_error(src, XT_INVALID_ARGUMENT, "xt_scan: the function `fn` is NULL; expected the address of a function");
     else if (n_carry < 0 || n_x < 0 || n_y < 0 || (n_carry && !carry) || (n_x && !xs) || (n_y && !ys))
         lazy_error(
             src, XT_INVALID_ARGUMENT,
             "xt_scan: %d carries, %d inputs, %d outputs: counts are at least 0, and what they count must be there",
             n_carry, n_x, n_y);
-    else if (o->length < -1 || o->length == 0 || o->length > INT32_MAX || (!n_x && o->length < 0))
-        lazy_error(src, XT_INVALID_ARGUMENT, "xt_scan: .length = %lld is out of range: expected 1 to %d%s",
+    else if (o->length < -1 || o->length > INT32_MAX || (!n_x && o->length < 0))
+        lazy_error(src, XT_INVALID_ARGUMENT, "xt_scan: .length = %lld is out of range: expected 0 to %d%s",
                    (long long)o->length, INT32_MAX, n_x ? " (-1: that of the inputs)" : ", as there are no inputs");
     else
         return true;
     return false;
 }
 
+enum { FEW = 32 };
 bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry, int n_x, const xt_tensor *xs, int n_y,
                 xt_tensor *ys, xt_scan_opts o) {
     ir_builder *b = lazy_begin(src);
@@ -331,8 +364,12 @@ bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry,
     bool ok = arguments_fit(src, fn, n_carry, carry, n_x, xs, n_y, ys, &o);
     if (!ok) n_carry = n_carry > 0 && carry ? n_carry : 0, n_y = n_y > 0 && ys ? n_y : 0, n_x = 0;
     size_t nc = (size_t)n_carry, nx = (size_t)n_x, ny = (size_t)n_y;
-    ir_value **values = base_calloc(2 * nc + nx + 1, sizeof *values);
-    xt_tensor *handles = base_calloc(nc + nx + ny + 1, sizeof *handles);
+    size_t n_values = 2 * nc + nx + 1, n_handles = nc + nx + ny + 2 * LAZY_SPARE; /* behind carry and y */
+    /* fn may leave by longjmp or an exception: what lies on the stack goes with it. */
+    ir_value *few_values[FEW] = {0}, **values = few_values;
+    xt_tensor few_handles[FEW + 2 * LAZY_SPARE] = {0}, *handles = few_handles;
+    if (n_values > BASE_COUNT(few_values)) values = base_calloc(n_values, sizeof *values);
+    if (n_handles > BASE_COUNT(few_handles)) handles = base_calloc(n_handles, sizeof *handles);
     scan s = {.src = src,
               .fn = fn,
               .o = o,
@@ -343,21 +380,26 @@ bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry,
               .next = values + nc,
               .xs = values + 2 * nc,
               .state = handles,
-              .in = handles + nc,
-              .out = handles + nc + nx};
+              .in = handles + nc + LAZY_SPARE,
+              .out = handles + nc + LAZY_SPARE + nx};
     ir_op *loop = NULL;
+    bool none = false; /* no steps */
     if (ok && (!values || !handles))
         lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_scan: no memory for %d tensors", n_carry + n_x + n_y);
-    else if (ok && read_operands(&s, carry, xs)) {
+    else if (ok && read_operands(&s, carry, xs) && (!(none = s.length == 0) || stand_in(&s, lazy_begin(src)))) {
         ir_block *body = make_body(&s, b);
         loop = body ? make_loop(&s, body) : NULL;
-        if (body) outermost_bounds(&s, b, body, loop);
+        if (body) outermost_bounds(&s, b, body, none ? NULL : loop);
         if (body && !loop) erase_all(body);
     }
     lazy_begin(src);
+    if (loop && none) {
+        give_nothing(&s, loop, carry, ys);
+        n_carry = n_y = 0;
+    }
     for (int k = 0; k < n_carry; k++) carry[k] = lazy_wrap(loop ? &loop->out[1 + k] : NULL, "xt_scan");
     for (int k = 0; k < n_y; k++) ys[k] = lazy_wrap(loop ? &loop->out[1 + n_carry + k] : NULL, "xt_scan");
-    base_free(values);
-    base_free(handles);
+    if (values != few_values) base_free(values);
+    if (handles != few_handles) base_free(handles);
     return loop != NULL;
 }

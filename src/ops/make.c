@@ -5,7 +5,7 @@
  * in base/rng.c. */
 #include <math.h>
 
-#include "ops/ops.h"
+#include "ops/number.h"
 
 bool ops_new_type(const xt_src *src, const char *what, xt_dtype dtype, const int64_t *dims, const ir_type **type,
                   xt_tensor *out) {
@@ -26,10 +26,11 @@ xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int6
     const ir_type *t;
     xt_tensor failed;
     if (!ops_new_type(src, "xt_full", dtype, dims, &t, &failed)) return failed;
+    if (!ops_number_fits(src, "xt_full", dtype, value, true, &failed)) return failed;
     bool constant;
     ir_value *v = ops_number(src, "xt_full", dtype, value, &constant);
     ir_builder *b = lazy_begin(src);
-    if (constant) v = ir_splat(b, t, value);
+    if (constant) v = ops_splat(b, t, value);
     return lazy_wrap(v && !constant ? ops_broadcast(b, v, t->rank, t->dims) : v, "xt_full");
 }
 

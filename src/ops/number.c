@@ -2,9 +2,10 @@
  * the program; from then on it is data there, with one notice. A place is the source line, the module path, the op
  * (OP.OPTION where steps may ask for one of its numbers without the others), the dtype, and how often they came by in
  * this step. */
+#include <math.h>
 #include <pthread.h>
 
-#include "ops/ops.h"
+#include "ops/number.h"
 
 typedef struct place_key {
     uint32_t src, path, dtype, count;
@@ -93,12 +94,53 @@ static bool changes(const xt_src *src, const char *what, xt_dtype t, double v, c
     return p->data;
 }
 
+/* --- what a number is in a dtype --- */
+/* Doubles beyond are whole as well, but nobody counts there. */
+static bool is_whole(double v) {
+    return v == floor(v) && fabs(v) < 9e15;
+}
+
+xt_dtype ops_beside_number(xt_dtype t, double v) {
+    if (t == XT_BOOL) return is_whole(v) ? XT_I64 : XT_F32;
+    return ir_dtype_is_int(t) && !is_whole(v) ? XT_F32 : t;
+}
+
+ir_value *ops_splat(ir_builder *b, const ir_type *t, double v) {
+    if (!t || !ir_dtype_is_int(t->dtype) || !is_whole(v)) return ir_splat(b, t, v);
+    int bits = ops_bits(t->dtype);
+    if (bits == 64) /* what no double says is all but exact in i64 */
+        return v < 0 && !ir_dtype_is_signed(t->dtype)
+                   ? ir_convert(b, ir_splat(b, ir_with_dtype(t, XT_I64), v), t->dtype)
+                   : ir_splat(b, t, v);
+    int64_t count = (int64_t)1 << bits, low = (int64_t)v & (count - 1);
+    if (ir_dtype_is_signed(t->dtype) && low >= count / 2) low -= count;
+    return ir_splat(b, t, (double)low);
+}
+
+bool ops_number_fits(const xt_src *src, const char *what, xt_dtype t, double v, bool wraps, xt_tensor *out) {
+    double top = INFINITY, bottom = -INFINITY;
+    if (t == XT_F16) top = 65504, bottom = -top;
+    if (ir_dtype_is_int(t)) {
+        int n = ops_bits(t) - ir_dtype_is_signed(t);
+        top = ldexp(1, n), bottom = ir_dtype_is_signed(t) || (wraps && is_whole(v)) ? -top : 0;
+        if (!ir_dtype_is_signed(t)) bottom += bottom < 0; /* -255 of u8 */
+        if (n < 53) top--;
+    }
+    bool is_float = ir_dtype_is_float(t);
+    if (t == XT_BOOL || ir_dtype_is_complex(t) || (is_float && !isfinite(v)) || (v >= bottom && v <= top)) return true;
+    *out = lazy_error(src, XT_OUT_OF_RANGE,
+                      "%s: the number %g is none of %s, which holds %g to %g; xt_cast x to a dtype that holds it", what,
+                      v, xt_dtype_name(t), is_float || ir_dtype_is_signed(t) ? bottom : 0, top);
+    return false;
+}
+
+/* --- as a value of the graph --- */
 ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant) {
     ir_builder *b = lazy_begin(src);
     bool data = changes(src, what, t, v, b);
     if (out_constant) *out_constant = !data;
-    if (!data) return ir_splat(b, ir_scalar(t), v);
-    xt_tensor s = lazy_scalar(src, t, v);
+    if (!data) return ops_splat(b, ir_scalar(t), v);
+    xt_tensor s = lazy_scalar(src, t, t == XT_BOOL ? v != 0 : v); /* which cuts fractions to whole numbers */
     lazy_begin(src);
     return lazy_value(s);
 }

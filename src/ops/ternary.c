@@ -70,17 +70,24 @@ xt_tensor xt_lerp_scalar_at(const xt_src *src, xt_tensor x, xt_tensor y, double 
     return lazy_wrap(ops_narrow(b, lerp(b, vx, vy, w), result), what);
 }
 
-/* x + value y z, or x + value y / z. */
+/* x + value y z, or x + value y / z. Among integers a fraction is cut to a whole number, as in PyTorch. */
 static xt_tensor add_product(const xt_src *src, const char *what, bool divide, xt_tensor x, xt_tensor y, xt_tensor z,
                              double value) {
     const ir_type *t = lazy_type(x);
-    bool whole = t && ir_dtype_is_int(t->dtype) && value == floor(value) && !divide;
-    bool constant;
-    ir_value *k = ops_number(src, what, whole ? t->dtype : beside(3, (xt_tensor[]){x, y, z}), value, &constant);
+    bool whole = t && ir_dtype_is_int(t->dtype) && !divide, constant;
+    xt_dtype common = t ? t->dtype : XT_F32;
+    for (int i = 0; i < 2 && whole; i++) {
+        const ir_type *other = lazy_type(i ? z : y);
+        if (other) common = ops_promote(ir_with_dtype(t, common), other);
+        whole = other && ir_dtype_is_int(common);
+    }
+    xt_tensor failed;
+    if (whole && !ops_number_fits(src, what, common, value, true, &failed)) return failed;
+    if (whole) value = trunc(value);
+    ir_value *k = ops_number(src, what, whole ? XT_I64 : beside(3, (xt_tensor[]){x, y, z}), value, &constant);
     if (constant && value == 1) k = NULL;
     ir_builder *b = lazy_begin(src);
     ir_value *v[3] = {lazy_value(x), lazy_value(y), lazy_value(z)};
-    xt_tensor failed;
     if (!meet_three(src, what, b, v, &failed)) return failed;
     if (divide || (k && !whole))
         for (int i = 0; i < 3; i++) v[i] = ops_float(b, v[i]);
@@ -121,11 +128,6 @@ xt_tensor xt_clamp_tensor_at(const xt_src *src, xt_tensor x, xt_tensor lo, xt_te
     /* NaN stays */
     inside = v[1] && ir_dtype_is_float(v[1]->type->dtype) ? ir_or(b, inside, ir_compare(b, IR_NE, v[1], v[1])) : inside;
     return lazy_wrap(ex_pick(b, inside, v[1], *bound), what);
-}
-
-/* --- numbers beside a tensor --- */
-xt_tensor xt_rsub_scalar_at(const xt_src *src, xt_tensor x, double v) {
-    return xt_add_scalar_at(src, xt_neg_at(src, x), v);
 }
 
 /* --- within a tolerance --- */

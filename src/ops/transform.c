@@ -61,11 +61,25 @@ typedef struct call { /* of a function that is differentiated */
     int was; /* gradients were off */
 } call;
 
+static bool inputs_differentiable(const call *c, const xt_tensor *in) {
+    for (int k = 0; k < c->n_in; k++) {
+        const ir_type *t = lazy_type(in[k]);
+        if (!t || real_or_complex(t)) continue; /* none, dead or an error: the copy says so */
+        lazy_error(c->src, XT_INVALID_ARGUMENT,
+                   "%s: input %d is %s; only floating-point and complex tensors have derivatives: what else the "
+                   "function reads goes through `user`",
+                   c->what, k, xt_dtype_name(t->dtype));
+        return false;
+    }
+    return true;
+}
+
 /* The copies are made while gradients are as they were: where they are off, nothing flows beyond them. */
 static bool begin(call *c, const xt_tensor *in) {
+    bool ok = inputs_differentiable(c, in);
     c->args = base_calloc((size_t)c->n_in + 1, sizeof *c->args);
     if (!c->args) lazy_error(c->src, XT_RESOURCE_EXHAUSTED, "%s: no memory for %d tensors", c->what, c->n_in);
-    bool ok = c->args && function_copies(c->src, c->what, c->n_in, in, c->args);
+    ok = ok && c->args && function_copies(c->src, c->what, c->n_in, in, c->args);
     c->was = lazy_grad_allow();
     return ok;
 }
@@ -94,12 +108,12 @@ static bool one_element(const call *c, xt_tensor out) {
 bool xt_vjp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, int n_out,
                const xt_tensor *d_out, xt_tensor *out, xt_tensor *d_in) {
     call c = {.src = src, .what = "xt_vjp", .fn = fn, .user = user, .n_in = n_in, .n_out = n_out};
-    function_arg args[] = {{"inputs", n_in, 1, in},
-                           {"gradients", n_in, 1, d_in},
-                           {"outputs", n_out, 1, out},
-                           {"cotangents", n_out, 1, d_out}};
+    function_arg args[] = {{"inputs", n_in, 1, in, NULL},
+                           {"gradients", n_in, 1, d_in, d_in},
+                           {"outputs", n_out, 1, out, out},
+                           {"cotangents", n_out, 1, d_out, NULL}};
     lazy_begin(src);
-    if (!function_args_fit(src, c.what, fn != NULL, BASE_COUNT(args), args)) return false;
+    if (!function_args_fit(src, c.what, fn ? NULL : "fn", BASE_COUNT(args), args)) return false;
     bool ok = begin(&c, in) && function_call(src, c.what, fn, user, c.args, n_out, out) &&
               seeds_fit(src, c.what, n_out, out, d_out, "cotangent") &&
               pull(src, c.what, n_out, out, d_out, n_in, c.args, d_in);
@@ -115,10 +129,11 @@ static bool gradient(call *c, xt_tensor *out, xt_tensor *d_in) {
 bool xt_grad_fn_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, xt_tensor *out,
                    xt_tensor *d_in) {
     call c = {.src = src, .what = "xt_grad_fn", .fn = fn, .user = user, .n_in = n_in, .n_out = 1};
-    function_arg args[] = {{"inputs", n_in, 1, in}, {"gradients", n_in, 1, d_in}};
+    function_arg args[] = {
+        {"inputs", n_in, 1, in, NULL}, {"gradients", n_in, 1, d_in, d_in}, {"outputs", 1, 1, out ? out : d_in, out}};
     xt_tensor own;
     lazy_begin(src);
-    if (!function_args_fit(src, c.what, fn != NULL, BASE_COUNT(args), args)) return false;
+    if (!function_args_fit(src, c.what, fn ? NULL : "fn", BASE_COUNT(args), args)) return false;
     bool ok = begin(&c, in) && gradient(&c, out ? out : &own, d_in);
     return end(&c, ok, 1, out, n_in, d_in);
 }
@@ -162,10 +177,12 @@ static xt_tensor *tangents(const call *c, const xt_tensor *d_in) {
 bool xt_jvp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, const xt_tensor *d_in, int n_out,
                xt_tensor *out, xt_tensor *d_out) {
     call c = {.src = src, .what = "xt_jvp", .fn = fn, .user = user, .n_in = n_in, .n_out = n_out};
-    function_arg args[] = {
-        {"inputs", n_in, 1, in}, {"tangents", n_in, 1, d_in}, {"outputs", n_out, 1, out}, {"results", n_out, 1, d_out}};
+    function_arg args[] = {{"inputs", n_in, 1, in, NULL},
+                           {"tangents", n_in, 1, d_in, NULL},
+                           {"outputs", n_out, 1, out, out},
+                           {"results", n_out, 1, d_out, d_out}};
     lazy_begin(src);
-    if (!function_args_fit(src, c.what, fn != NULL, BASE_COUNT(args), args)) return false;
+    if (!function_args_fit(src, c.what, fn ? NULL : "fn", BASE_COUNT(args), args)) return false;
     xt_tensor *d = NULL;
     bool ok = begin(&c, in) && (d = tangents(&c, d_in)) && seeds_fit(src, c.what, n_in, c.args, d, "tangent") &&
               function_call(src, c.what, fn, user, c.args, n_out, out) && push(&c, n_out, out, d, d_out);
@@ -176,10 +193,13 @@ bool xt_jvp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tenso
 bool xt_hvp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, const xt_tensor *v,
                xt_tensor *out, xt_tensor *hv) {
     call c = {.src = src, .what = "xt_hvp", .fn = fn, .user = user, .n_in = n_in, .n_out = 1};
-    function_arg args[] = {{"inputs", n_in, 1, in}, {"vectors", n_in, 1, v}, {"results", n_in, 1, hv}};
+    function_arg args[] = {{"inputs", n_in, 1, in, NULL},
+                           {"vectors", n_in, 1, v, NULL},
+                           {"results", n_in, 1, hv, hv},
+                           {"outputs", 1, 1, out ? out : hv, out}};
     xt_tensor own, *g = NULL;
     lazy_begin(src);
-    if (!function_args_fit(src, c.what, fn != NULL, BASE_COUNT(args), args)) return false;
+    if (!function_args_fit(src, c.what, fn ? NULL : "fn", BASE_COUNT(args), args)) return false;
     bool ok = begin(&c, in) && seeds_fit(src, c.what, n_in, c.args, v, "vector") &&
               (g = base_calloc((size_t)n_in + 1, sizeof *g)) && gradient(&c, out ? out : &own, g) &&
               pull(src, c.what, n_in, g, v, n_in, c.args, hv); /* the Hessian is its own transpose */
@@ -255,15 +275,19 @@ static bool jacobian(call *c, const xt_tensor *in, xt_tensor *jacobians) {
     return ok;
 }
 
+static bool jacobian_by(call *c, const xt_tensor *in, xt_tensor *jacobians) {
+    c->was = lazy_grad_allow();
+    lazy_grad_as_before(c->was); /* until begin */
+    bool ok = jacobian(c, in, jacobians);
+    return end(c, ok, 0, NULL, c->n_in, jacobians);
+}
+
 bool xt_jacobian_at(const xt_src *src, xt_fn fn, void *user, int n_in, const xt_tensor *in, xt_tensor *jacobians) {
     call c = {.src = src, .what = "xt_jacobian", .fn = fn, .user = user, .n_in = n_in, .n_out = 1};
-    function_arg args[] = {{"inputs", n_in, 1, in}, {"Jacobians", n_in, 1, jacobians}};
+    function_arg args[] = {{"inputs", n_in, 1, in, NULL}, {"Jacobians", n_in, 1, jacobians, jacobians}};
     lazy_begin(src);
-    if (!function_args_fit(src, c.what, fn != NULL, BASE_COUNT(args), args)) return false;
-    c.was = lazy_grad_allow();
-    lazy_grad_as_before(c.was); /* until begin */
-    bool ok = jacobian(&c, in, jacobians);
-    return end(&c, ok, 0, NULL, n_in, jacobians);
+    if (!function_args_fit(src, c.what, fn ? NULL : "fn", BASE_COUNT(args), args)) return false;
+    return jacobian_by(&c, in, jacobians);
 }
 
 typedef struct of_function {
@@ -282,8 +306,9 @@ static void gradient_of(const xt_tensor *in, xt_tensor *out, void *user) {
 
 bool xt_hessian_at(const xt_src *src, xt_fn fn, void *user, xt_tensor x, xt_tensor *out) {
     of_function f = {src, fn, user};
-    function_arg args[] = {{"results", 1, 1, out}};
+    call c = {.src = src, .what = "xt_hessian", .fn = gradient_of, .user = &f, .n_in = 1, .n_out = 1};
+    function_arg args[] = {{"results", 1, 1, out, out}};
     lazy_begin(src);
-    if (!function_args_fit(src, "xt_hessian", fn != NULL, BASE_COUNT(args), args)) return false;
-    return xt_jacobian_at(src, gradient_of, &f, 1, &x, out);
+    if (!function_args_fit(src, c.what, fn ? NULL : "fn", BASE_COUNT(args), args)) return false;
+    return jacobian_by(&c, &x, out);
 }

@@ -100,9 +100,9 @@ static bool vmapped(vmap *m, xt_fn fn, const xt_tensor *in, xt_tensor *out) {
 }
 
 bool xt_vmap_at(const xt_src *src, xt_fn fn, int n_in, const xt_tensor *in, int n_out, xt_tensor *out, xt_vmap_opts o) {
-    function_arg args[] = {{"inputs", n_in, 1, in}, {"outputs", n_out, 1, out}};
+    function_arg args[] = {{"inputs", n_in, 1, in, NULL}, {"outputs", n_out, 1, out, out}};
     lazy_begin(src);
-    if (!function_args_fit(src, WHAT, fn != NULL, BASE_COUNT(args), args)) return false;
+    if (!function_args_fit(src, WHAT, fn ? NULL : "fn", BASE_COUNT(args), args)) return false;
     size_t n = (size_t)n_in, k = (size_t)n_out;
     xt_tensor *handles = base_calloc(n + k, sizeof *handles);
     ir_value **values = base_calloc(n + 2 * k, sizeof *values);

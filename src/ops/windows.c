@@ -24,6 +24,7 @@ xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts
                               (long long)high[i], (int)(first + i), ops_shape(t, &shape));
     }
     if (!ops_pad_fits(src, "xt_pad", t, first, n, low, high, o.mode, &failed)) return failed;
+    if (o.mode == XT_PAD_ZEROS && !ops_number_fits(src, "xt_pad", t->dtype, o.value, false, &failed)) return failed;
     ir_value *fill = o.mode == XT_PAD_ZEROS ? ops_number(src, "xt_pad", t->dtype, o.value, NULL) : NULL;
     ir_value *r = ops_pad(b, v, first, n, low, high, o.mode, fill);
     return lazy_wrap(r == v ? ops_copy(b, v) : r, "xt_pad");

@@ -13,11 +13,28 @@ static const option_row group_rows[] = {
     OPTIM_SWITCH(xt_group_opts, frozen, "not updated"),
 };
 
+/* A number that the kind never reads would be taken and change nothing. */
+static xt_status fits_kind(const xt_optimizer *o, const xt_group_opts *p) {
+    if (o->lbfgs)
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "xt_optimizer_group: %s has no groups, for each of its steps moves all parameters along one "
+            "direction; xt_freeze keeps some as they are, and a rate of their own needs another optimizer",
+            o->name->title);
+    const char *lacks = p->momentum != XT_AUTO && !o->has_momentum    ? "momentum"
+                        : p->weight_decay != XT_AUTO && !o->has_decay ? "weight_decay"
+                                                                      : NULL;
+    return lacks ? status_new(XT_INVALID_ARGUMENT, NULL,
+                              "xt_optimizer_group: .%s is given, and %s has none: leave it out", lacks, o->name->title)
+                 : NULL;
+}
+
 int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *o, const char *pattern, xt_group_opts p) {
     SRC_CALLED_FROM(src);
     if (!o) return -1; /* its own error is pending */
     xt_status s =
         options_check(group_rows, BASE_COUNT(group_rows), &p, OPTION_DEFAULTS(xt_group_opts), "xt_optimizer_group");
+    if (!s) s = fits_kind(o, &p);
     if (!s && (!pattern || !*pattern))
         s = status_new(XT_INVALID_ARGUMENT, NULL,
                        "xt_optimizer_group: a pattern of parameter names is needed, as \"*.bias\"");
@@ -91,6 +108,11 @@ double xt_optimizer_group_lr(const xt_optimizer *o, int group) {
 void xt_optimizer_set_momentum_at(const xt_src *src, xt_optimizer *o, double momentum) {
     SRC_CALLED_FROM(src);
     if (!o) return;
+    if (!o->has_momentum) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_set_momentum: %s has no momentum to set",
+                             o->name->title));
+        return;
+    }
     if (!(momentum >= 0 && momentum < 1)) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
                              "xt_optimizer_set_momentum: %g; a momentum is at least 0 and less than 1", momentum));

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "lazy/mesh/mesh.h"
+#include "lazy/step/within.h"
 #include "optim/optim.h"
 
 enum { SCALARS = 6, MOST_LISTED = 6 };
@@ -38,6 +39,7 @@ typedef struct step { /* one call of xt_optimizer_step_closure */
     xt_closure_fn closure;
     void *user;
     double *x, *trial; /* the parameters; those of an evaluation */
+    lazy_within *within; /* the program's tensors, which live on from one evaluation to the next */
 } step;
 
 /* --- memory --- */
@@ -296,7 +298,7 @@ static bool evaluate(const step *s, double *loss, double **gradient) {
     size_t n = s->l->n;
     double *v = ok ? base_malloc((n + 1) * sizeof *v) : NULL;
     if (ok && !v) ok = no_memory(s, n);
-    ok = ok && !lazy_pending() && lazy_boundary(LAZY_MARK_STEP, s->src) &&
+    ok = ok && !lazy_pending() && lazy_boundary_within(LAZY_MARK_STEP, s->src, s->within) &&
          xt_read_at(s->src, all, v, (n + 1) * sizeof *v);
     if (!xt_is_none(all) && lazy_type(all)) xt_drop_at(s->src, all);
     if (ok) {
@@ -462,6 +464,7 @@ static double lbfgs_step(step *s) {
     base_free(s->x);
     base_free(g);
     if (now == WENT_WRONG) return NAN;
+    s->o->updater.at = src_intern(s->src); /* what is told of its parameters names the call */
     optim_count_step(s->o);
     return first;
 }
@@ -475,7 +478,7 @@ static double plain_step(step *s) {
     gradients_free(&g);
     xt_tensor kept = xt_keep_at(s->src, loss);
     xt_optimizer_step_at(s->src, s->o);
-    if (!lazy_pending() && lazy_boundary(LAZY_MARK_STEP, s->src)) first = xt_item_at(s->src, kept);
+    if (!lazy_pending() && lazy_boundary_within(LAZY_MARK_STEP, s->src, s->within)) first = xt_item_at(s->src, kept);
     if (lazy_type(kept)) xt_drop_at(s->src, kept);
     return lazy_pending() ? NAN : first;
 }
@@ -489,7 +492,8 @@ double xt_optimizer_step_closure_at(const xt_src *src, xt_optimizer *o, xt_closu
     if (lazy_refuse_second_step(src, "xt_optimizer_step_closure") ||
         lazy_refuse_in_loop(src, "xt_optimizer_step_closure") || lazy_pending())
         return NAN;
-    step s = {.src = src, .o = o, .l = o->lbfgs, .closure = closure, .user = user};
+    lazy_within within = lazy_within_begin();
+    step s = {.src = src, .o = o, .l = o->lbfgs, .closure = closure, .user = user, .within = &within};
     schedule_poll(o);
     return o->lbfgs ? lbfgs_step(&s) : plain_step(&s);
 }

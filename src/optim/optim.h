@@ -102,7 +102,9 @@ struct xt_optimizer {
     optim_group *groups;
     size_t n_groups, cap_groups;
     bool momentum_moves; /* a schedule sets it: data */
+    bool has_momentum, has_decay; /* the kind's options have such a number */
     double clip_norm, clip_norm_type, clip_value;
+    xt_dtype state_dtype; /* of the states of narrower parameters; XT_DTYPE_NONE: the parameters' */
     bool reduced, unscaled, patterns_checked; /* reduced, unscaled: the gradients are already, since the last step */
     xt_tensor found; /* unscaled: bool scalar, whether one was not finite */
     int64_t steps;
@@ -136,11 +138,28 @@ struct xt_optimizer {
     lazy_updater updater;
     bool is_trained; /* finite.c, and the next one that is */
     struct xt_optimizer *next_trained;
+    struct { /* forgotten.c */
+        src_id made;
+        uint64_t network;
+        int64_t waiting; /* calls of xt_backward that left it gradients before it has ever stepped */
+        int64_t passes; /* ended passes over loaders when the first did */
+        src_id stepped_for; /* the last xt_backward before its last step */
+        int64_t mixed; /* its steps with gradients of two losses, one of them from before another update */
+        bool told_waiting, told_mixed, told_unreached, told_others;
+        const void *thread; /* that made it */
+    } forgets;
+    struct xt_optimizer *next_there; /* in the process */
 };
 
 /* --- finite.c: at xt_finish, are the parameters still numbers? --- */
 void optim_watch_finite(xt_optimizer *o); /* it steps */
 void optim_forget_finite(xt_optimizer *o); /* before it dies */
+
+/* --- forgotten.c: what the loop around it leaves out --- */
+void forgotten_begin(xt_optimizer *o);
+void forgotten_end(xt_optimizer *o); /* before it dies */
+struct gradients;
+void forgotten_look(const xt_src *src, xt_optimizer *o, const struct gradients *g); /* it steps with these */
 
 /* --- optimizer.c --- */
 /* Checks the options by their rows and makes the optimizer with a copy of them. Rows of these names are read here too:

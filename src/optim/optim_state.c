@@ -200,6 +200,29 @@ static xt_status load_counters(xt_optimizer *o, const cJSON *counters) {
     return NULL;
 }
 
+/* PyTorch's class of a kind that a state names; of one that is not known here, the name itself. */
+static const char *title_of(const char *name) {
+    static const optim_name known[] = {
+#define OPTIMIZER(name, title, options) {#name, title},
+#include "optim/optimizers.def"
+#undef OPTIMIZER
+        {"lbfgs", "LBFGS"}
+    };
+    for (size_t i = 0; i < BASE_COUNT(known); i++)
+        if (strcmp(known[i].name, name) == 0) return known[i].title;
+    return name;
+}
+
+/* Tensors of another kind would wait by their names for ever, and its rate would be this one's. */
+static xt_status same_kind(const xt_optimizer *o, const cJSON *all) {
+    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(all, "kind"));
+    if (!kind || strcmp(kind, o->name->name) == 0) return NULL;
+    return status_new(XT_INVALID_ARGUMENT, NULL,
+                      "the state is of %s, and the optimizer is %s: a state goes into an optimizer of its own kind; "
+                      "make it with xt_%s, or begin without the state",
+                      title_of(kind), o->name->title, kind);
+}
+
 xt_status optim_state_load(xt_optimizer *o, const char *json) {
     cJSON *all = cJSON_Parse(json), *groups = cJSON_GetObjectItemCaseSensitive(all, "groups"), *g;
     const cJSON *steps = cJSON_GetObjectItemCaseSensitive(all, "steps"),
@@ -208,7 +231,9 @@ xt_status optim_state_load(xt_optimizer *o, const char *json) {
     size_t i = 0;
     if (!cJSON_IsArray(groups) || !cJSON_IsNumber(steps))
         s = status_new(XT_DATA_LOSS, NULL, "the optimizer's state is no JSON of an optimizer");
-    else if (cJSON_GetArraySize(groups) != (int)o->n_groups)
+    else
+        s = same_kind(o, all);
+    if (!s && cJSON_GetArraySize(groups) != (int)o->n_groups)
         s = status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer was saved with %d groups and has %zu now",
                        cJSON_GetArraySize(groups), o->n_groups);
     int64_t taken = 0;

@@ -31,7 +31,8 @@ optim_param *optim_param_of(xt_optimizer *o, const xt_src *src, int i) {
         snprintf(full, sizeof full, "%s.%s", name, o->kind->state_names[k]);
         p.state[k] =
             optim_new_state(src, o, full, st, o->kind->initial ? o->kind->initial(&o->groups[p.group].h, k) : 0);
-        xt_status s = st == t ? lazy_state_lay_out(p.state[k], lazy_optimizer_layout(p.param)) : NULL;
+        xt_status s =
+            ir_with_dtype(st, t->dtype) == t ? lazy_state_lay_out(p.state[k], lazy_optimizer_layout(p.param)) : NULL;
         if (s) lazy_fail(status_at(s, src));
     }
     if (p.name && t && VEC_PUSH(o->params, o->n, o->cap, p)) {
@@ -274,6 +275,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
         return;
     }
     check_patterns(o);
+    forgotten_look(src, o, &g);
     if (!lazy_update_begin(src, what, &o->updater) || !replicas_begin(src, what, o) || !replicas_check(src, o)) {
         gradients_free(&g);
         return;

@@ -20,6 +20,12 @@ static const optim_name *name_of(optim_id id) {
     return id < OPTIM_COUNT ? &optim_names[id] : &with_closure;
 }
 
+static bool has_option(const option_row *rows, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].name, name) == 0) return true;
+    return false;
+}
+
 /* A number of the options by its name; `fallback` when the kind has none of that name. */
 static double option(const option_row *rows, size_t n, const void *opts, const char *name, double fallback) {
     for (size_t i = 0; i < n; i++) {
@@ -38,6 +44,8 @@ static void take_options(xt_optimizer *o, const option_row *rows, size_t n) {
         .maximize = option(rows, n, o->opts, "maximize", false) != 0,
         .opts = o->opts,
     };
+    o->has_momentum = has_option(rows, n, "momentum") || has_option(rows, n, "beta1");
+    o->has_decay = has_option(rows, n, "weight_decay");
     o->clip_norm = option(rows, n, o->opts, "clip_norm", 0);
     o->clip_norm_type = option(rows, n, o->opts, "clip_norm_type", 2);
     o->clip_value = option(rows, n, o->opts, "clip_value", 0);
@@ -73,6 +81,7 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
     o->last_step = o->updater.step = -1;
     lazy_module_now(nn_network(net), LAZY_MODULE_OPTIMIZED);
     handle_needs(o, net);
+    forgotten_begin(o);
     live_add(LIVE_optimizer, 1);
     return o;
 }
@@ -80,6 +89,7 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
 void xt_optimizer_free(xt_optimizer *o) {
     if (!o) return;
     lazy_disown(o);
+    forgotten_end(o);
     lazy_replay_forget(o); /* and with it every recording that refers to its groups */
     lazy_updater_forget(&o->updater);
     optim_forget_finite(o);
@@ -97,5 +107,24 @@ void xt_optimizer_free(xt_optimizer *o) {
 }
 
 const ir_type *optim_state_type(const xt_optimizer *o, const optim_param *p, int k, const ir_type *param) {
-    return o->kind->state_type ? o->kind->state_type(&o->groups[p->group].h, k, param) : param;
+    const ir_type *t = o->kind->state_type ? o->kind->state_type(&o->groups[p->group].h, k, param) : param;
+    bool widens = t && o->state_dtype != XT_DTYPE_NONE && ir_dtype_is_float(t->dtype) &&
+                  xt_dtype_size(t->dtype) < xt_dtype_size(o->state_dtype);
+    return widens ? ir_with_dtype(t, o->state_dtype) : t;
+}
+
+void xt_optimizer_set_state_dtype_at(const xt_src *src, xt_optimizer *o, xt_dtype dtype) {
+    SRC_CALLED_FROM(src);
+    if (!o) return;
+    if (!ir_dtype_is_float(dtype))
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                             "xt_optimizer_set_state_dtype: %s is no float dtype; XT_F32 is the usual one",
+                             xt_dtype_name(dtype)));
+    else if (o->n)
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL,
+                             "xt_optimizer_set_state_dtype: the state of %s is there already; call it before the "
+                             "first step",
+                             o->params[0].name));
+    else
+        o->state_dtype = dtype;
 }

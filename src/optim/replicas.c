@@ -52,7 +52,8 @@ bool replicas_begin(const xt_src *src, const char *what, xt_optimizer *o) {
     if (o->replicated || !has_copies()) return true;
     size_t n = 0;
     const char *first = NULL;
-    xt_status s = copies_read(what, o, o->steps == 0, &c);
+    xt_status s = lazy_shards_agree();
+    if (!s) s = copies_read(what, o, o->steps == 0, &c);
     for (size_t i = 0; i < c.n && !s; i++) {
         if (!differs_anywhere(&c, i)) continue;
         if (n++ == 0) first = c.names[i];

@@ -88,6 +88,7 @@ bool face_is_given(const void *handle, face_handle_kind kind);
  * may be nested, in callbacks. */
 typedef struct face_call {
     size_t mark;
+    struct face_pinning *pinning; /* the thread's */
 } face_call;
 face_call face_call_begin(void);
 void face_call_end(face_call c);

@@ -140,6 +140,10 @@ void face_give(const void *handle, face_handle_kind kind) {
     atomic_uint_fast64_t *word = word_of(handle);
     assert(word);
     uint64_t was = atomic_load_explicit(word, memory_order_relaxed);
+    if (!was && kind != FACE_EVENT) { /* an event may be given by two threads; all else to the client it is made for */
+        atomic_store_explicit(word, (uint64_t)kind + ONCE, memory_order_release);
+        return;
+    }
     while (!atomic_compare_exchange_weak_explicit(word, &was, (was ? was : (uint64_t)kind) + ONCE, memory_order_release,
                                                   memory_order_relaxed)) {
     }
@@ -174,17 +178,19 @@ static face_end_fn end_of(face_handle_kind kind) {
 
 typedef struct pinned {
     void *handle;
+    atomic_uint_fast64_t *word; /* its */
     face_handle_kind kind;
     bool ends; /* a reference goes with the call; else a pin */
 } pinned;
 enum { FEW = 24 };
-typedef struct pinning {
+struct face_pinning {
     pinned few[FEW], *more; /* of the calls that are under way on this thread, the innermost last; `more` from FEW on */
     size_t n, cap;
     int calls;
     bool no_memory;
-} pinning;
-static _Thread_local pinning mine;
+};
+typedef struct face_pinning pinning;
+static _Thread_local pinning mine; /* finding it is a call: once where that does */
 
 static pinned *pinned_at(pinning *m, size_t i) {
     return i < FEW ? &m->few[i] : &m->more[i - FEW];
@@ -205,13 +211,12 @@ face_call face_call_begin(void) {
     pinning *m = &mine;
     m->calls++;
     m->no_memory = false;
-    return (face_call){m->n};
+    return (face_call){m->n, m};
 }
 
 /* Of those who find that nobody pins it any more, the one that takes the mark away ends it. An event may be given again
  * meanwhile: then its word stays. */
-static void unpin(void *handle, face_handle_kind kind) {
-    atomic_uint_fast64_t *word = word_of(handle);
+static void unpin(void *handle, atomic_uint_fast64_t *word, face_handle_kind kind) {
     uint64_t was = atomic_fetch_sub_explicit(word, PIN, memory_order_acq_rel), bare = kind;
     if (!(was & ENDS) || (was & PINS) != PIN) return;
     was = atomic_fetch_and_explicit(word, ~(uint64_t)ENDS, memory_order_acq_rel);
@@ -221,13 +226,13 @@ static void unpin(void *handle, face_handle_kind kind) {
 }
 
 void face_call_end(face_call c) {
-    pinning *m = &mine;
+    pinning *m = c.pinning;
     while (m->n > c.mark) {
         pinned p = *pinned_at(m, --m->n);
         if (p.ends)
             end_of(p.kind)(p.handle);
         else
-            unpin(p.handle, p.kind);
+            unpin(p.handle, p.word, p.kind);
     }
     m->calls--;
     if (m->n || !m->more) return;
@@ -245,7 +250,7 @@ bool face_hold(const void *handle, face_handle_kind kind) {
     do {
         if ((was & KIND) != kind || was < ONCE) return false;
     } while (!atomic_compare_exchange_weak_explicit(word, &was, was + PIN, memory_order_acq_rel, memory_order_acquire));
-    *pinned_at(m, m->n++) = (pinned){(void *)(uintptr_t)handle, kind, false};
+    *pinned_at(m, m->n++) = (pinned){(void *)(uintptr_t)handle, word, kind, false};
     return true;
 }
 
@@ -263,7 +268,7 @@ bool face_end(const void *handle, face_handle_kind kind) {
         later = last && (was & PINS) && !(was & ENDS);
         now = later ? (was - ONCE + PIN) | ENDS : last && !(was & (PINS | ENDS)) ? 0 : was - ONCE;
     } while (!atomic_compare_exchange_weak_explicit(word, &was, now, memory_order_acq_rel, memory_order_acquire));
-    *pinned_at(m, m->n++) = (pinned){(void *)(uintptr_t)handle, kind, !later};
+    *pinned_at(m, m->n++) = (pinned){(void *)(uintptr_t)handle, word, kind, !later};
     return true;
 }
 

@@ -9,10 +9,15 @@ typedef struct lengths {
     char refused[512]; /* why this rank's options or loaders are; "" */
     int64_t train, validations; /* batches of an epoch; loaders of a validation */
     int64_t val[8]; /* batches of each, where their programs have collectives; else 0 */
+    int64_t max_steps, max_epochs, accumulate; /* the trainer's options */
 } lengths;
 
 static lengths mine_of(const xt_trainer *t, xt_status refused) {
-    lengths l = {.train = t->train_limit, .validations = t->val ? 1 + (int64_t)t->n_vals : 0};
+    lengths l = {.train = t->train_limit,
+                 .validations = t->val ? 1 + (int64_t)t->n_vals : 0,
+                 .max_steps = t->o.max_steps,
+                 .max_epochs = t->o.max_epochs,
+                 .accumulate = t->o.accumulate_grad_batches};
     if (refused) snprintf(l.refused, sizeof l.refused, "%s", status_message(refused));
     for (int64_t i = 0; lazy_spmd() && i < l.validations; i++) l.val[i] = i ? t->val_limits[i - 1] : t->val_limit;
     return l;
@@ -28,21 +33,25 @@ static void list(str *out, const lengths *all, int n, size_t at) {
 }
 
 static xt_status differ(const lengths *all, int n) {
+    static const char alike[] = "every rank makes the same optimizer steps: give all trainers the same option";
     static const struct {
-        size_t at;
+        size_t at, size;
         const char *what, *advice;
     } rows[] = {
-        {offsetof(lengths, train), "batches in an epoch of their training loaders",
+        {offsetof(lengths, max_steps), sizeof all->max_steps, "optimizer steps (max_steps, -1: no limit)", alike},
+        {offsetof(lengths, max_epochs), sizeof all->max_epochs, "epochs (max_epochs, -1: no limit)", alike},
+        {offsetof(lengths, accumulate), sizeof all->accumulate, "batches in a step (accumulate_grad_batches)", alike},
+        {offsetof(lengths, train), sizeof all->train, "batches in an epoch of their training loaders",
          "every rank makes the same optimizer steps: give all ranks the whole data, of which the loader takes each "
          "rank's part, or set limit_train_batches to the smallest"},
-        {offsetof(lengths, validations), "validation loaders",
+        {offsetof(lengths, validations), sizeof all->validations, "validation loaders",
          "all ranks validate together, or none: give each its part of the data"},
-        {offsetof(lengths, val), "batches in their validation loaders",
+        {offsetof(lengths, val), sizeof all->val, "batches in their validation loaders",
          "on a mesh all ranks run each batch together: set limit_val_batches to the smallest"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         for (int r = 1; r < n; r++) {
-            size_t size = i == 2 ? sizeof all->val : sizeof(int64_t);
-            if (memcmp((const char *)&all[0] + rows[i].at, (const char *)&all[r] + rows[i].at, size) == 0) continue;
+            if (memcmp((const char *)&all[0] + rows[i].at, (const char *)&all[r] + rows[i].at, rows[i].size) == 0)
+                continue;
             str text = STR_INIT;
             list(&text, all, n, rows[i].at);
             xt_status s =

@@ -1,4 +1,5 @@
 /* Running statistics of batch norms as the mean over a pass: torch.optim.swa_utils.update_bn. */
+#include "data/data.h"
 #include "nn/nn.h"
 #include "train/train_int.h"
 
@@ -27,17 +28,15 @@ xt_status xt_update_batch_norms_at(const xt_src *src, xt_module *net, xt_loader 
     if (!lazy_boundary(LAZY_STEP_END, src) || !lazy_drain()) return status_clone(lazy_pending());
     XT_TRY(reset_counts(src, net, &layers));
     if (!layers) return NULL;
-    bool was_training = xt_is_training(net);
-    int64_t epoch = xt_loader_epoch(loader);
-    xt_train_at(src, net);
+    loader_pass outer = loader_mark(loader), pass = {loader, outer.epoch, 0};
+    nn_mode_begin(src, net, NN_TRAINING);
     xt_no_grad_begin();
     nn_cumulate_batch_norms(true);
-    xt_loader_set_epoch(loader, epoch, 0);
-    for (xt_batch b; xt_next_at(src, loader, &b);) xt_forward_at(src, net, b.x);
+    for (xt_batch b; loader_pass_next(src, &pass, &b);) xt_forward_at(src, net, b.x);
     nn_cumulate_batch_norms(false);
     xt_no_grad_end_at(NULL);
-    if (!was_training) xt_eval_at(src, net);
+    nn_mode_end(src, net);
     bool ok = lazy_drain();
-    xt_loader_set_epoch(loader, epoch, 0);
+    xt_loader_set_epoch(loader, outer.epoch, outer.next);
     return ok && !lazy_pending() ? NULL : status_clone(lazy_pending());
 }

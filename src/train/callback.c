@@ -61,6 +61,15 @@ bool callback_is(const xt_callback *c, const xt_callback_desc *kind) {
 
 void callback_insert(xt_trainer *t, xt_callback *c) {
     size_t at = t->n_callbacks;
+    if (c->taken) {
+        lazy_fail(
+            status_new(XT_FAILED_PRECONDITION, NULL,
+                       "xt_trainer_add: the callback \"%s\" was added to a trainer before, and is freed with that "
+                       "one; make another for each trainer",
+                       c->d.name));
+        return;
+    }
+    c->taken = true;
     if (!c->saves)
         while (at > 0 && t->callbacks[at - 1]->saves) at--;
     if (!VEC_PUSH(t->callbacks, t->n_callbacks, t->cap_callbacks, c)) {

@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "coll/coll.h"
+#include "data/data.h"
 #include "device/device.h"
 #include "format/safetensors.h"
 #include "lazy/mesh/mesh.h"
@@ -132,6 +133,10 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
              (long long)(t->position.samples - t->in_window.samples));
     /* of the next micro-batch: epoch, batch in it; micro-batches and samples so far */
     XT_TRY(add_meta(w, "position", text));
+    if (t->train) { /* what such a batch is to the epoch's order: other ranks go on behind the same samples */
+        snprintf(text, sizeof text, "%lld", (long long)(xt_loader_batch_size(t->train) * loader_readers(t->train)));
+        XT_TRY(add_meta(w, "global_batch", text));
+    }
     snprintf(text, sizeof text, "%lld", (long long)t->epoch);
     XT_TRY(add_meta(w, "epoch", text));
     XT_TRY(add_meta(w, "row_seen", t->row_seen ? "1" : "0"));
@@ -190,14 +195,17 @@ static xt_status take_tensor(snapshot *s, const char *name, xt_tensor tensor) {
     return st;
 }
 
-static xt_status take_tensors(xt_trainer *t, snapshot *s) {
+/* Every tensor of a checkpoint, in the same order on every rank. */
+typedef xt_status (*tensor_fn)(void *user, const char *name, xt_tensor tensor);
+
+static xt_status each_tensor(const xt_trainer *t, tensor_fn fn, void *user) {
     char name[1100], own[1000];
     for (int i = 0; i < xt_module_tensors(t->net); i++)
-        XT_TRY(take_tensor(s, xt_module_tensor_name(t->net, i), xt_module_tensor(t->net, i)));
+        XT_TRY(fn(user, xt_module_tensor_name(t->net, i), xt_module_tensor(t->net, i)));
     for (int k = 0; k < t->n_opts; k++)
         for (int i = 0; i < xt_optimizer_tensors(t->opts[k]); i++) {
             checkpoint_optimizer_key(k, xt_optimizer_tensor_name(t->opts[k], i), name, sizeof name);
-            XT_TRY(take_tensor(s, name, xt_optimizer_tensor(t->opts[k], i)));
+            XT_TRY(fn(user, name, xt_optimizer_tensor(t->opts[k], i)));
         }
     for (size_t c = 0; c < t->n_callbacks; c++) {
         const xt_callback *cb = t->callbacks[c];
@@ -205,10 +213,38 @@ static xt_status take_tensors(xt_trainer *t, snapshot *s) {
             xt_tensor tensor = cb->tensors->at(i, own, sizeof own, cb->user);
             if (!tensor.slot) break;
             snprintf(name, sizeof name, "callback:%s:%s", cb->d.name, own);
-            XT_TRY(take_tensor(s, name, tensor));
+            XT_TRY(fn(user, name, tensor));
         }
     }
     return NULL;
+}
+
+static xt_status take_one(void *user, const char *name, xt_tensor tensor) {
+    return take_tensor(user, name, tensor);
+}
+
+/* This rank's share. */
+typedef struct share {
+    shard_loads loads;
+    int rank;
+    snapshot *s; /* NULL: the tensors are brought to their writers */
+} share;
+
+static xt_status share_one(void *user, const char *name, xt_tensor tensor) {
+    share *h = user;
+    const ir_type *type = lazy_type(tensor);
+    if (!type) return status_new(XT_FAILED_PRECONDITION, NULL, "tensor %s is gone", name);
+    int writer = shard_writer(&h->loads, ir_type_bytes(type));
+    if (!h->s) return status_context(lazy_gather_state(tensor, writer), "tensor %s", name);
+    return writer == h->rank ? take_tensor(h->s, name, tensor) : NULL;
+}
+
+static xt_status share_out(const xt_trainer *t, snapshot *s) {
+    const world *w = world_get();
+    share h = {.loads = {base_calloc((size_t)w->size, sizeof(int64_t)), w->size}, .rank = w->rank, .s = s};
+    xt_status e = h.loads.bytes ? each_tensor(t, share_one, &h) : status_oom((size_t)w->size * 8, "a shard");
+    base_free(h.loads.bytes);
+    return e;
 }
 
 static xt_status take_log(xt_trainer *t, snapshot *s) {
@@ -227,14 +263,22 @@ static xt_status take_log(xt_trainer *t, snapshot *s) {
     return add_meta(s, "log", l->text);
 }
 
-xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out) {
+static xt_status check_trained(const xt_trainer *t, const char *path) {
+    if (t->net && xt_module_tensors(t->net) > 0) return NULL;
+    return status_new(XT_FAILED_PRECONDITION, NULL, "%s: nothing has been trained yet, so there is nothing to save",
+                      path);
+}
+
+/* p: the tensors lie in shards, which are named; NULL: here. */
+static xt_status take(xt_trainer *t, const char *path, const shard_plan *p, snapshot **out) {
+    str list = STR_INIT;
     *out = NULL;
-    if (!t->net || xt_module_tensors(t->net) == 0)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "%s: nothing has been trained yet, so there is nothing to save",
-                          path);
+    XT_TRY(check_trained(t, path));
     snapshot *s = base_calloc(1, sizeof *s);
     xt_status e = s ? take_meta(t, s) : status_oom(sizeof *s, path);
-    if (!e) e = take_tensors(t, s);
+    if (!e) e = p ? shard_list(p, &list) : each_tensor(t, take_one, s);
+    if (!e && p) e = add_meta(s, ST_SHARDS, str_cstr(&list));
+    str_free(&list);
     if (!e) e = take_log(t, s);
     if (!e) e = checkpoint_ranks_take(&t->own_buffers, t->net, s);
     if (!e) e = checkpoint_running_take(&t->running, s);
@@ -243,6 +287,24 @@ xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out) {
         return status_context(e, "saving %s", path);
     }
     *out = s;
+    return NULL;
+}
+
+xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out) {
+    return take(t, path, NULL, out);
+}
+
+xt_status snapshot_take_shard(xt_trainer *t, const shard_plan *p, snapshot **out, snapshot **out_shard) {
+    *out = *out_shard = NULL;
+    XT_TRY(check_trained(t, p->stem));
+    snapshot *s = base_calloc(1, sizeof *s);
+    xt_status e = s ? share_out(t, s) : status_oom(sizeof *s, p->stem);
+    if (!e && world_get()->rank == 0) e = take(t, p->stem, p, out);
+    if (e) {
+        snapshot_free(s);
+        return status_context(e, "saving %s", p->stem);
+    }
+    *out_shard = s;
     return NULL;
 }
 
@@ -274,14 +336,31 @@ static xt_status write_parts(const snapshot *s, st_writer *w) {
     return st_data(w, &sums, sizeof sums);
 }
 
-xt_status snapshot_write(const snapshot *s, const char *path) {
+/* A shard is weights like any others: its sums stand where readers of weights do not stumble over them. */
+static xt_status write_plain(const snapshot *s, st_writer *w) {
+    XT_TRY(st_with_sums(w));
+    for (size_t i = 0; i < s->n; i++)
+        XT_TRY(st_declare(w, s->parts[i].name, s->parts[i].dtype, s->parts[i].rank, s->parts[i].dims));
+    for (size_t i = 0; i < s->n; i++) XT_TRY(st_data(w, s->parts[i].data, s->parts[i].bytes));
+    return NULL;
+}
+
+static xt_status write_file(const snapshot *s, const char *path, xt_status (*parts)(const snapshot *, st_writer *)) {
     XT_TRY(make_folder_of(path));
     st_writer *w;
     XT_TRY(st_create(path, &w));
-    xt_status e = write_parts(s, w);
+    xt_status e = parts(s, w);
     if (!e) return status_context(st_commit(w), "saving %s", path);
     st_abandon(w);
     return status_context(e, "saving %s", path);
+}
+
+xt_status snapshot_write(const snapshot *s, const char *path) {
+    return write_file(s, path, write_parts);
+}
+
+xt_status snapshot_write_shard(const snapshot *s, const char *path) {
+    return write_file(s, path, write_plain);
 }
 
 xt_status checkpoint_save(xt_trainer *t, const char *path) {
@@ -323,8 +402,8 @@ static xt_status gather_log(checkpoint_log *l) {
     return s;
 }
 
-static xt_status gather_all(xt_trainer *t) {
-    XT_TRY(lazy_gather_states());
+static xt_status gather_all(xt_trainer *t, bool shards) {
+    XT_TRY(shards ? share_out(t, NULL) : lazy_gather_states());
     XT_TRY(checkpoint_ranks_gather(&t->own_buffers, t->net));
     XT_TRY(checkpoint_running_gather(&t->running, t));
     forget_log(&t->log_sums);
@@ -333,7 +412,14 @@ static xt_status gather_all(xt_trainer *t) {
 }
 
 xt_status checkpoint_gather(xt_trainer *t) {
-    xt_status s = gather_all(t);
+    xt_status s = gather_all(t, false);
+    if (s) checkpoint_release(t);
+    return s;
+}
+
+xt_status checkpoint_gather_shards(xt_trainer *t) {
+    lazy_forget_states();
+    xt_status s = gather_all(t, true);
     if (s) checkpoint_release(t);
     return s;
 }
@@ -347,6 +433,8 @@ void checkpoint_release(xt_trainer *t) {
 
 xt_status xt_trainer_save(xt_trainer *t, const char *path) {
     if (!t || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_trainer_save: a trainer and a path are needed");
+    if (t->net) XT_TRY(train_use(HANDLE_module, t->net, "xt_trainer_save: the fit"));
+    XT_TRY(train_use_optimizers(t));
     xt_status s = checkpoint_gather(t); /* all ranks come here */
     if (!s && world_get()->rank == 0) s = checkpoint_save(t, path);
     checkpoint_release(t);

@@ -4,6 +4,7 @@
 #define XT_SRC_TRAIN_CHECKPOINT_H
 
 #include "format/safetensors.h"
+#include "train/checkpoint_shards.h"
 #include "train/train_int.h"
 
 #define CHECKPOINT_CHECKSUM ST_SUMS /* a tensor, last in the file; its header's has where the run goes on */
@@ -35,6 +36,9 @@ void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n);
 typedef struct snapshot snapshot;
 /* waits for the device; path is for messages */
 xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out);
+/* Of a checkpoint in shards: *out_shard is this rank's, *out what rank 0 writes behind all of them (NULL elsewhere). */
+xt_status snapshot_take_shard(xt_trainer *t, const shard_plan *p, snapshot **out, snapshot **out_shard);
+xt_status snapshot_write_shard(const snapshot *s, const char *path);
 void snapshot_free(snapshot *s);
 /* data: taken over, also on failure */
 xt_status snapshot_add(snapshot *s, const char *name, const ir_type *type, void *data, size_t bytes);
@@ -47,7 +51,24 @@ xt_status checkpoint_ranks_take(const checkpoint_ranks *r, const xt_module *m, s
 void checkpoint_ranks_forget(checkpoint_ranks *r);
 xt_status checkpoint_ranks_restore(xt_module *m, st_file *f, const char *path);
 
-/* checkpoint_running.c: the same for running means, and for tensors of callbacks that are of_ranks. */
+/* checkpoint_hosts.c: of a run on several hosts, which may not share folders. Every rank calls these at the same place.
+ */
+typedef struct checkpoint_source {
+    char *path; /* as it is named to the user */
+    char *local; /* where this rank reads it, in place of path, while it is open; NULL: there */
+    int fd;
+    st_file *f;
+} checkpoint_source;
+bool checkpoint_several_hosts(void);
+/* What a group that was started again goes on from; base_free, NULL: there is nothing. */
+xt_status checkpoint_restart_point(char **out);
+/* Opens c->path, which hosts that do not have it get from one that has; of several states, the furthest. To be closed
+ * in any case. */
+xt_status checkpoint_source_open(checkpoint_source *c);
+const char *checkpoint_source_name(const checkpoint_source *c);
+void checkpoint_source_close(checkpoint_source *c);
+
+/* checkpoint_running.c: as checkpoint_ranks.c, for running means, and for tensors of callbacks that are of_ranks. */
 xt_status checkpoint_running_gather(checkpoint_running *r, const xt_trainer *t);
 xt_status checkpoint_running_take(const checkpoint_running *r, snapshot *s);
 void checkpoint_running_forget(checkpoint_running *r);

@@ -11,6 +11,7 @@
 #include "base/private_file.h"
 #include "format/safetensors.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_shards.h"
 
 void checkpoint_folder_sweep(const char *folder) {
     int n = 0;
@@ -18,6 +19,7 @@ void checkpoint_folder_sweep(const char *folder) {
     for (struct dirent *e; d && (e = readdir(d));)
         n += strstr(e->d_name, ".ckpt.tmp.") && file_is_abandoned(dirfd(d), e->d_name) &&
              unlinkat(dirfd(d), e->d_name, 0) == 0;
+    if (d) n += shards_sweep(dirfd(d));
     if (d) closedir(d);
     if (n) log_msg(XT_SEV_INFO, "%s: %d unfinished checkpoint%s of a killed run removed", folder, n, n == 1 ? "" : "s");
 }

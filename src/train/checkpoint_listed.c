@@ -12,6 +12,7 @@
 #include "base/shown.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_name.h"
+#include "train/checkpoint_shards.h"
 
 static bool ends_in_ckpt(const char *path) {
     size_t n = strlen(path);
@@ -146,7 +147,10 @@ const char *checkpoint_remove(const char *path, size_t root) {
         why = NULL; /* the user was faster */
     else
         why = not_ours(folder, name);
+    char *shards = why ? NULL : shards_of(folder, name);
     if (!why && unlinkat(folder, name, 0) != 0 && errno != ENOENT) why = strerror(errno);
+    if (!why && shards) shards_remove(folder, shards);
+    base_free(shards);
     close(folder);
     return why;
 }

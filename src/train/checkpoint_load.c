@@ -10,6 +10,7 @@
 
 #include "base/saved.h"
 #include "coll/coll.h"
+#include "data/data.h"
 #include "format/safetensors.h"
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
@@ -183,15 +184,56 @@ static xt_status restore_log(st_file *f, const char *path) {
     return status_context(s, "%s", path);
 }
 
+/* Samples of the epoch's order that all ranks together take with one micro-batch each; 0: nobody knows. */
+static int64_t batch_of_all(const xt_trainer *t) {
+    return t->train ? xt_loader_batch_size(t->train) * loader_readers(t->train) : 0;
+}
+
+static int64_t global_batch_in(const st_file *f) {
+    const char *text = st_get_meta(f, "global_batch");
+    int64_t n;
+    return text && parse_i64(text, &n) && n > 0 ? n : 0;
+}
+
+/* With another number of ranks, or another batch, the epoch goes on behind the samples that were seen, where a window
+ * of accumulated batches begins: what does not divide, less than an effective batch, is seen again. */
+static void settle_position(const xt_trainer *t, const st_file *f, restored *r) {
+    int64_t then = global_batch_in(f), now = batch_of_all(t), k = t->o.accumulate_grad_batches, seen;
+    if (!then || !now || then == now || __builtin_mul_overflow(r->position.batch, then, &seen)) return;
+    int64_t batch = seen / (now * k) * k;
+    if (world_get()->rank == 0)
+        log_msg(
+            XT_SEV_INFO,
+            "all ranks together took %lld samples a micro-batch when the checkpoint was written, and take %lld now: "
+            "epoch %lld goes on behind sample %lld of %lld that were seen; the learning rate stays as it is",
+            (long long)then, (long long)now, (long long)r->position.epoch, (long long)(batch * now), (long long)seen);
+    r->position.batch = batch;
+    if (r->position.batches < batch) r->position.batches = batch;
+}
+
+/* " (--accumulate_grad_batches 4 keeps it)" where a number does. */
+static void offer_accumulation(const xt_trainer *t, const char *then, char *out, size_t n) {
+    int64_t was, each = t->effective_batch / t->o.accumulate_grad_batches;
+    out[0] = 0;
+    if (!parse_i64(then, &was) || each < 1 || was % each) return;
+    snprintf(out, n, "; --accumulate_grad_batches %lld keeps it", (long long)(was / each));
+}
+
+static void warn_difference(const xt_trainer *t, const checkpoint_fact *now, const char *then, const char *path) {
+    char keeps[64] = "";
+    if (strcmp(now->key, "effective_batch") == 0) offer_accumulation(t, then, keeps, sizeof keeps);
+    log_msg(XT_SEV_WARNING,
+            "%s was written with another %s (%s, now %s): the run may not go on exactly as it would have%s", path,
+            now->what, then, now->value, keeps);
+}
+
 static void warn_differences(const xt_trainer *t, const st_file *f, const char *path) {
     checkpoint_fact now[FACT_COUNT];
     checkpoint_facts(t, now);
     for (int i = 0; i < FACT_COUNT; i++) {
         const char *then = st_get_meta(f, now[i].key);
-        if (then && *then && *now[i].value && strcmp(then, now[i].value) != 0)
-            log_msg(XT_SEV_WARNING,
-                    "%s was written with another %s (%s, now %s): the run may not go on exactly as it would have", path,
-                    now[i].what, then, now[i].value);
+        if (i == FACT_BATCHES && batch_of_all(t) != global_batch_in(f)) continue; /* which settle_position tells */
+        if (then && *then && *now[i].value && strcmp(then, now[i].value) != 0) warn_difference(t, &now[i], then, path);
     }
 }
 
@@ -370,18 +412,23 @@ static xt_status refuse_rehearsed(const st_file *f, const char *path) {
                       path);
 }
 
-/* *out_path: base_free. *out_file NULL without an error: what a rehearsal saved before was not written, so it goes on
- * with the zeros it has. */
-static xt_status open_checkpoint(xt_trainer *t, const char *given, char **out_path, st_file **out_file) {
-    *out_path = NULL;
-    *out_file = NULL;
-    xt_status s = find_file(t, given, out_path);
-    if (rehearsal_on() && (!*out_path || !file_exists(*out_path))) {
-        xt_status_free(s);
+/* To be closed in any case. f NULL without an error: what a rehearsal saved before was not written, so it goes on with
+ * the zeros it has. What this host has no file for may be on another. */
+static xt_status open_checkpoint(xt_trainer *t, const char *given, checkpoint_source *c) {
+    *c = (checkpoint_source){.fd = -1};
+    bool word = strcmp(given, "last") == 0 || strcmp(given, "best") == 0;
+    xt_status missing = find_file(t, given, &c->path);
+    if (rehearsal_on() && (!c->path || !file_exists(c->path))) {
+        xt_status_free(missing);
         return NULL;
     }
-    if (!s) s = st_open(*out_path, out_file);
-    return s ? s : refuse_rehearsed(*out_file, *out_path);
+    if (missing && (word || !checkpoint_several_hosts() || !(c->path = base_strdup(given)))) return missing;
+    xt_status s = checkpoint_source_open(c);
+    if (missing) {
+        xt_status_free(s ? s : missing);
+        if (s) return missing;
+    }
+    return s ? s : refuse_rehearsed(c->f, c->path);
 }
 
 /* --- what it holds --- */
@@ -421,47 +468,50 @@ static xt_status take_averages(xt_trainer *t, st_file *f, const char *path, bool
 
 xt_status checkpoint_for_pass(xt_trainer *t) {
     if (!t->o.ckpt) return t->o.resume && !t->opt ? checkpoint_load(t, t->o.resume) : NULL;
-    char *path = NULL;
-    st_file *f = NULL;
-    xt_status s = open_checkpoint(t, t->o.ckpt, &path, &f);
+    checkpoint_source c;
+    xt_status s = open_checkpoint(t, t->o.ckpt, &c);
+    const char *path = c.path;
+    st_file *f = c.f;
     if (!s && !f) {
-        base_free(path);
+        checkpoint_source_close(&c);
         return NULL;
     }
     bool averages = false;
     /* a file of weights alone has neither */
     if (!s && (st_find(f, CHECKPOINT_CHECKSUM) || st_get_meta(f, "global_step"))) s = check_sum(f, path);
-    if (!s) s = nn_load_checked(XT_HERE, t->net, path, XT_OPTS(xt_load_opts, ));
-    if (!s) s = take_averages(t, f, path, &averages);
-    st_close(f);
+    if (!s) s = nn_load_checked(XT_HERE, t->net, checkpoint_source_name(&c), XT_OPTS(xt_load_opts, ));
+    if (!s) s = take_averages(t, f, checkpoint_source_name(&c), &averages);
     if (!s && world_get()->rank == 0)
         log_msg(XT_SEV_INFO, "weights of %s%s", path, averages ? " (their averages)" : "");
     if (s && path && status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
-    base_free(path);
+    checkpoint_source_close(&c);
     return s;
 }
 
 xt_status checkpoint_load(xt_trainer *t, const char *given) {
-    char *path = NULL;
-    st_file *f = NULL;
+    checkpoint_source c;
     restored r = {0};
-    xt_status s = open_checkpoint(t, given, &path, &f);
+    xt_status s = open_checkpoint(t, given, &c);
+    const char *path = c.path;
+    st_file *f = c.f;
     if (s && !path && t->opt && strcmp(given, "last") == 0 && status_code(s) == XT_NOT_FOUND) {
         /* a job that is started again and again with one command line */
         if (world_get()->rank == 0)
             log_msg(XT_SEV_WARNING, "resume = last: %s/%s has no checkpoint yet; training begins anew",
                     train_runs_dir(t), train_run_name(t));
         xt_status_free(s);
+        checkpoint_source_close(&c);
         return NULL;
     }
     if (!s && !f) {
-        base_free(path);
+        checkpoint_source_close(&c);
         return NULL;
     }
     if (!s) s = read_meta(f, path, &r);
     if (!s) s = check_sum(f, path);
     if (!s) warn_differences(t, f, path);
-    if (!s) s = nn_load_checked(XT_HERE, t->net, path, XT_OPTS(xt_load_opts, ));
+    if (!s) settle_position(t, f, &r);
+    if (!s) s = nn_load_checked(XT_HERE, t->net, checkpoint_source_name(&c), XT_OPTS(xt_load_opts, ));
     if (!s) xt_seed(r.seed);
     if (!s && t->opt) xt_optimizer_set_lr_at(NULL, t->opt, r.lr);
     for (int i = 0; i < t->n_opts && !s; i++) {
@@ -492,8 +542,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
             log_msg(XT_SEV_INFO, "resuming from %s: epoch %lld, batch %lld, step %lld", path,
                     (long long)r.position.epoch, (long long)r.position.batch, (long long)r.global_step);
     }
-    st_close(f);
     if (s && path && status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
-    base_free(path);
+    checkpoint_source_close(&c);
     return s;
 }

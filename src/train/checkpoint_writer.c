@@ -1,6 +1,7 @@
 /* Checkpoints in the background: the fit takes a snapshot and goes on; one thread of the trainer's writes the files in
  * order. An older file is removed only when the newer one is complete, and not at all when it failed. At most one
  * snapshot waits while another is written, so memory stays bounded. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -9,7 +10,8 @@
 #include "train/checkpoint_listed.h"
 
 typedef struct job {
-    snapshot *what;
+    snapshot *what, *shard; /* shard: NULL where all lies in one file */
+    shard_plan plan;
     char *path, *last;
     checkpoint_old *drop;
     size_t n_drop;
@@ -26,11 +28,39 @@ struct checkpoint_writer {
 static void job_free(job *j) {
     if (!j) return;
     snapshot_free(j->what);
+    snapshot_free(j->shard);
     base_free(j->path);
     base_free(j->last);
     for (size_t i = 0; i < j->n_drop; i++) base_free(j->drop[i].path);
     base_free(j->drop);
     base_free(j);
+}
+
+/* Shards of a file that has just been replaced. */
+static void remove_shards(const char *path, const char *list) {
+    const char *slash = strrchr(path, '/');
+    char *folder = !list ? NULL : slash ? base_strndup(path, (size_t)(slash - path) + 1) : base_strdup(".");
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) shards_remove(fd, list);
+    if (fd >= 0) close(fd);
+    base_free(folder);
+}
+
+static xt_status write_over(const snapshot *s, const char *path) {
+    char *before = shards_of(AT_FDCWD, path);
+    xt_status e = snapshot_write(s, path);
+    if (!e) remove_shards(path, before);
+    base_free(before);
+    return e;
+}
+
+/* Rank 0 goes on when all shards are there; the others have nothing else to write. */
+static xt_status write_shard(const job *j) {
+    str path = STR_INIT;
+    xt_status s = shard_path(&j->plan, world_get()->rank, &path);
+    if (!s) s = snapshot_write_shard(j->shard, str_cstr(&path));
+    str_free(&path);
+    return s || world_get()->rank != 0 ? s : shard_gather(&j->plan);
 }
 
 /* last.ckpt is another name of the newest file where links work, a file of its own elsewhere. */
@@ -39,17 +69,22 @@ static xt_status make_last(const job *j) {
     str temporary = STR_INIT;
     str_printf(&temporary, "%s.new", j->last);
     bool linked = false;
+    char *before = j->path ? shards_of(AT_FDCWD, j->last) : NULL;
     if (j->path && !temporary.failed) {
         unlink(str_cstr(&temporary));
         linked = link(j->path, str_cstr(&temporary)) == 0 && rename(str_cstr(&temporary), j->last) == 0;
     }
     str_free(&temporary);
-    return linked ? NULL : snapshot_write(j->what, j->last);
+    if (linked) remove_shards(j->last, before);
+    base_free(before);
+    return linked ? NULL : write_over(j->what, j->last);
 }
 
 static xt_status perform(job *j) {
     if (rehearsal_skips()) return NULL; /* also last.ckpt stays, and the older files */
-    if (j->path) XT_TRY(snapshot_write(j->what, j->path));
+    if (j->shard) XT_TRY(write_shard(j));
+    if (!j->what) return NULL;
+    if (j->path) XT_TRY(write_over(j->what, j->path));
     XT_TRY(make_last(j));
     restart_note(j->last ? j->last : j->path);
     stopping_saved(j->last ? j->last : j->path);
@@ -121,11 +156,14 @@ xt_status checkpoint_background(xt_trainer *t, checkpoint_job of) {
     job *j = base_calloc(1, sizeof *j);
     struct checkpoint_writer *w = writer_of(t);
     if (j)
-        *j = (job){NULL, of.path ? base_strdup(of.path) : NULL, of.last ? base_strdup(of.last) : NULL, of.drop,
-                   of.n_drop};
-    xt_status s = j && w && (j->path || !of.path) && (j->last || !of.last)
-                      ? snapshot_take(t, of.path ? of.path : of.last, &j->what)
-                      : status_oom(sizeof *j, "a checkpoint");
+        *j = (job){.path = of.path ? base_strdup(of.path) : NULL,
+                   .last = of.last ? base_strdup(of.last) : NULL,
+                   .drop = of.drop,
+                   .n_drop = of.n_drop};
+    if (j && of.shards) j->plan = *of.shards;
+    xt_status s = !j || !w || (!j->path && of.path) || (!j->last && of.last) ? status_oom(sizeof *j, "a checkpoint")
+                  : of.shards ? snapshot_take_shard(t, of.shards, &j->what, &j->shard)
+                              : snapshot_take(t, of.path ? of.path : of.last, &j->what);
     if (!s) {
         if (of.last) train_note_last(t, of.last);
         return hand_over(w, j);

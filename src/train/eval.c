@@ -2,47 +2,51 @@
  * values stay on the device until the pass is over and leave it in one read. */
 #include <math.h>
 
+#include "data/data.h"
+#include "nn/nn.h"
 #include "train/train_int.h"
 
-bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader *l, int64_t limit) {
+bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader *l, int64_t limit) {
     const xt_task *task = t->task;
-    log_stage stage = pass == PASS_TEST ? LOG_TEST : LOG_VALIDATE;
+    log_stage stage = kind == PASS_TEST ? LOG_TEST : LOG_VALIDATE;
     void (*step)(xt_module *, xt_batch, void *) =
         stage == LOG_TEST && task->test_step ? task->test_step : task->validation_step;
     lazy_position train_at = *lazy_position_of_thread();
-    bool was_training = xt_is_training(t->net);
     int64_t done = 0;
-    xt_eval(t->net);
+    loader_pass outer = loader_mark(l), pass = {l, 0, -1};
+    if (outer.next > 0) xt_loader_set_epoch(l, 0, 0); /* another pass is within an epoch of it */
+    nn_mode_begin(src, t->net, NN_EVALUATING);
     xt_no_grad_begin();
     log_set_stage(stage);
     log_set_place(LOG_IN_STEP, stage);
     log_epoch_begin(stage);
-    lazy_position_of_thread()->pass = pass == PASS_SANITY ? "sanity check" : stage == LOG_TEST ? "test" : "validation";
+    lazy_position_of_thread()->pass = kind == PASS_SANITY ? "sanity check" : stage == LOG_TEST ? "test" : "validation";
     xt_batch b;
     bool cut = false;
-    while (!cut && xt_next_at(src, l, &b)) {
+    while (!cut && loader_pass_next(src, &pass, &b)) {
         lazy_position_of_thread()->epoch = t->epoch;
         lazy_position_of_thread()->samples = train_at.samples;
         lazy_set_draw_step(done);
         train_precision_begin(t);
         log_window_begin(); /* a step of a validation is a batch */
         hooks_batch(t, src, &b);
-        hooks_batch_begin(t, pass, &b);
+        hooks_batch_begin(t, kind, &b);
         step(t->net, b, task->user);
         train_precision_end(t);
-        hooks_batch_end(t, pass, &b, (xt_tensor){0});
+        hooks_batch_end(t, kind, &b, (xt_tensor){0});
         cut = ++done == limit;
     }
     if (cut && !lazy_pending()) lazy_boundary(LAZY_EVAL, src);
     if (cut || lazy_pending()) xt_loader_set_epoch(l, 0, 0); /* else it stands at its begin again, reading ahead */
-    if (!lazy_pending() && pass != PASS_SANITY) {
+    loader_return(&outer);
+    if (!lazy_pending() && kind != PASS_SANITY) {
         log_emit(stage, false, t->global_step); /* values logged with on_step: of the last batch */
         log_emit(stage, true, t->global_step);
     }
     log_set_stage(LOG_TRAIN);
     log_set_place(LOG_NOWHERE, stage);
     xt_no_grad_end_at(NULL);
-    if (was_training) xt_train(t->net);
+    nn_mode_end(src, t->net);
     *lazy_position_of_thread() = train_at;
     return !lazy_pending();
 }
@@ -81,6 +85,36 @@ bool train_validate(xt_trainer *t, const xt_src *src) {
 }
 
 /* --- on their own --- */
+/* The option that limits the pass, as a number of this loader's batches. */
+static xt_status limit_of(const xt_trainer *t, log_stage stage, const xt_loader *loader, int64_t *out) {
+    bool test = stage == LOG_TEST;
+    return limit_batches(test ? "limit_test_batches" : "limit_val_batches",
+                         t->o.fast_dev_run ? (double)t->o.fast_dev_run
+                         : test            ? t->o.limit_test_batches
+                                           : t->o.limit_val_batches,
+                         xt_loader_batches(loader), out);
+}
+
+/* Several loaders, one after the other, each with values of its own. */
+static bool evaluate_parts(xt_trainer *t, const xt_src *src, train_pass pass, log_stage stage, int n,
+                           xt_loader *const *parts) {
+    bool ok = true;
+    for (int k = 0; k < n && ok; k++) {
+        int64_t limit;
+        xt_status s = limit_of(t, stage, parts[k], &limit);
+        if (s) lazy_fail(status_at(s, src));
+        t->val_index = k;
+        log_set_loader(k);
+        loader_pass outer = loader_mark(parts[k]);
+        xt_loader_set_epoch(parts[k], 0, 0);
+        ok = !s && train_evaluate(t, src, pass, parts[k], limit);
+        xt_loader_set_epoch(parts[k], outer.epoch, outer.next);
+    }
+    t->val_index = 0;
+    log_set_loader(-1);
+    return ok;
+}
+
 typedef struct table {
     str text;
     log_stage stage;
@@ -109,11 +143,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     if (!s) s = checkpoint_for_pass(t);
     if (s) return train_report(status_at(s, src));
     int64_t limit = 0;
-    s = limit_batches(stage == LOG_TEST ? "limit_test_batches" : "limit_val_batches",
-                      t->o.fast_dev_run   ? (double)t->o.fast_dev_run
-                      : stage == LOG_TEST ? t->o.limit_test_batches
-                                          : t->o.limit_val_batches,
-                      xt_loader_batches(loader), &limit);
+    s = limit_of(t, stage, loader, &limit);
     if (s) return train_report(status_at(s, src));
     train_take_task(t, task);
     table tb = {.text = STR_INIT, .stage = stage};
@@ -122,6 +152,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     log_set_manual(true);
     log_names_anew(stage);
     train_tell_left_out(loader, what);
+    loader_pass outer = loader_mark(loader);
     xt_loader_set_epoch(loader, 0, 0);
     const char *name = stage == LOG_TEST ? "test" : "validate";
     train_pass pass = stage == LOG_TEST ? PASS_TEST : PASS_VALIDATE;
@@ -130,7 +161,10 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     log_set_place(LOG_NOWHERE, stage);
     hooks_setup(t, name);
     hooks_begin(t, pass);
-    bool ok = !lazy_pending() && train_evaluate(t, src, pass, loader, limit);
+    xt_loader *const *parts;
+    int n = loader_parts(loader, &parts);
+    bool ok = !lazy_pending() &&
+              (n ? evaluate_parts(t, src, pass, stage, n, parts) : train_evaluate(t, src, pass, loader, limit));
     ok = lazy_drain() && ok;
     if (ok) hooks_end(t, pass); /* the values are there: xt_trainer_metric */
     log_set_place(LOG_NOWHERE, stage);
@@ -140,7 +174,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     log_remove_sink(&sink);
     log_set_manual(false);
     lazy_set_draw_step(-1);
-    xt_loader_set_epoch(loader, 0, 0);
+    xt_loader_set_epoch(loader, outer.epoch, outer.next);
     config_tell(t);
     if (ok && tb.text.len)
         log_msg(XT_SEV_INFO, "%s:\n%s", stage == LOG_TEST ? "test" : "validation", str_cstr(&tb.text));

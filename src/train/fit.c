@@ -45,6 +45,7 @@ static xt_status fit_limits(xt_trainer *t) {
     if (val == 0) t->val = NULL; /* callbacks then go by epochs, as without a validation loader */
     XT_TRY(limit_batches("limit_train_batches", train, xt_loader_batches(t->train), &t->train_limit));
     if (t->val) XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->val), &t->val_limit));
+    for (size_t i = 0; i < t->n_vals; i++) XT_TRY(train_use(HANDLE_loader, t->vals[i], "xt_trainer_add_val_loader"));
     for (size_t i = 0; t->val && i < t->n_vals; i++)
         XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->vals[i]), &t->val_limits[i]));
     return check_periods(t, t->train_limit);
@@ -218,7 +219,19 @@ static void tell_no_validation(const xt_trainer *t, const xt_loader *val) {
                   "argument behind the training loader): this fit does not validate");
 }
 
+/* The fit trains in the mode that the network has, which may be meant: fine-tuning with frozen statistics. */
+static void tell_evaluating(const xt_trainer *t) {
+    char at[256];
+    if (world_get()->rank != 0 || t->quiet || !t->net || xt_is_training(t->net)) return;
+    src_id said = t->net->mode_said;
+    log_msg(XT_SEV_WARNING,
+            "xt_fit: the network is in evaluation mode%s%s%s and is trained in it: dropout is off, and batch norms use "
+            "their running statistics and keep them; xt_train(net) before the fit sets training mode",
+            said ? " (since " : "", said ? src_text(said, at, sizeof at) : "", said ? ")" : "");
+}
+
 xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
+    loader_pass outer = loader_mark(train);
     train_take_task(t, task);
     t->train = train;
     t->val = task->validation_step ? val : NULL;
@@ -260,10 +273,12 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
     if (ok && task->on_train_start) task->on_train_start(t->net, task->user);
     if (ok) log_between_send(t->global_step);
+    if (ok) tell_evaluating(t);
     ok = ok && fit_epochs(t, src);
     log_set_place(LOG_NOWHERE, LOG_TRAIN);
     stopping_end(t);
     end_fit(t, ok);
+    loader_return(&outer);
     lazy_position_of_thread()->step = 0;
     hooks_teardown(t, "fit");
     log_artifacts_send();

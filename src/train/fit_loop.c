@@ -328,11 +328,12 @@ static bool run_batches(loop *l) {
     xt_trainer *t = l->t;
     int64_t began = clock_ns(), paused = 0;
     bool limited = l->batches < xt_loader_batches(t->train), cut = t->epoch_batches >= l->batches;
+    loader_pass pass = {t->train, t->epoch, t->position.batch};
     xt_batch b;
     l->loader_ready = l->leaves = false;
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     while (!cut) {
-        bool more = xt_next_at(l->src, t->train, &b);
+        bool more = loader_pass_next(l->src, &pass, &b);
         settle(l, !lazy_pending());
         l->loader_ready = !more && !lazy_pending();
         if (!more) {
@@ -407,7 +408,6 @@ static bool run_epoch(loop *l) {
     t->accumulate = t->o.accumulate_grad_batches;
     if (!l->loader_ready || xt_loader_epoch(t->train) != t->epoch || t->position.batch)
         xt_loader_set_epoch(t->train, t->epoch, t->position.batch);
-    xt_train(t->net);
     log_set_stage(LOG_TRAIN);
     if (t->position.batch == 0) log_epoch_begin(LOG_TRAIN); /* else the epoch's sums go on */
     log_set_place(LOG_BETWEEN, LOG_TRAIN);

@@ -26,6 +26,7 @@ typedef struct logger_settings {
     size_t n;
     const char *const *names, *const *texts;
 } logger_settings;
+xt_status loggers_check(const char *list); /* whether there are loggers of these names */
 xt_status loggers_open(const char *list, const char *dir, logger_settings settings, log_sink *out_sinks, size_t max,
                        size_t *out_n);
 

@@ -34,7 +34,9 @@ static void give_row(void *user, const log_row *row) {
                     (int64_t)row->n,
                     names,
                     values};
+    lazy_thread_calls("a logger's row");
     settle(o, names && values ? o->d.row(&r, o->user) : status_oom(row->n, o->d.name));
+    lazy_thread_calls(NULL);
     base_free(names);
     base_free(values);
 }
@@ -42,13 +44,17 @@ static void give_row(void *user, const log_row *row) {
 static bool give_artifact(void *user, const log_artifact *a) {
     own *o = user;
     if (a->kind != LOG_TEXT || !o->d.text) return false;
+    lazy_thread_calls("a logger's text");
     if (!o->failed) settle(o, o->d.text(a->name, a->text, a->step, o->user));
+    lazy_thread_calls(NULL);
     return true; /* a failure has been told */
 }
 
 static void close_own(void *user) {
     own *o = user;
+    lazy_thread_calls("a logger's close");
     if (o->d.close) o->d.close(o->user);
+    lazy_thread_calls(NULL);
     base_free(o);
     live_add(LIVE_logger, -1);
 }

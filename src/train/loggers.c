@@ -92,10 +92,19 @@ static xt_status open_one(const logger_kind *k, const char *dir, logger_settings
 static xt_status unknown(const char *name, size_t n) {
     str known = STR_INIT;
     for (size_t i = 0; i < logger_kind_count; i++) str_printf(&known, "%s%s", i ? ", " : "", logger_kinds[i]->name);
-    xt_status s =
-        status_new(XT_INVALID_ARGUMENT, NULL, "there is no logger %.*s; there are %s", (int)n, name, str_cstr(&known));
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "loggers: there is no logger %.*s; there are %s", (int)n, name,
+                             str_cstr(&known));
     str_free(&known);
     return s;
+}
+
+xt_status loggers_check(const char *list) {
+    for (const char *p = list + strspn(list, ", "); *p; p += strspn(p, ", ")) {
+        size_t n = strcspn(p, ", ");
+        if (!find_kind(p, n)) return unknown(p, n);
+        p += n;
+    }
+    return NULL;
 }
 
 xt_status loggers_open(const char *list, const char *dir, logger_settings settings, log_sink *out_sinks, size_t max,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_listed.h"
@@ -250,18 +251,55 @@ static xt_status own_last(const xt_trainer *t, saver *m, const char *last) {
     return NULL;
 }
 
-static xt_status write_files(xt_trainer *t, const saver *m, checkpoint_job job) {
+static xt_status hand_to_writer(xt_trainer *t, const saver *m, checkpoint_job job) {
     xt_status s = checkpoint_background(t, job);
     return !s && m->o.background == XT_OFF ? checkpoint_wait(t) : s;
 }
 
+static bool in_shards(const saver *m) {
+    return m->o.sharded == XT_ON && world_get()->size > 1;
+}
+
+static xt_status gather(xt_trainer *t, const saver *m) {
+    return in_shards(m) ? checkpoint_gather_shards(t) : checkpoint_gather(t);
+}
+
+/* Whether a checkpoint is written in shards, and as what, is rank 0's word; a count of 0: it is not, or not at all. */
+static xt_status tell_plan(shard_plan *p) {
+    coll_group *g;
+    XT_TRY(coll_run_group(&g));
+    return coll_broadcast(g, 0, p, sizeof *p);
+}
+
+static xt_status write_files(xt_trainer *t, const saver *m, checkpoint_job job, bool *out_told) {
+    shard_plan p = {0};
+    if (!in_shards(m)) return hand_to_writer(t, m, job);
+    XT_TRY(shard_plan_make(job.path ? job.path : job.last, world_get()->size, &p));
+    *out_told = true;
+    XT_TRY(tell_plan(&p));
+    job.shards = &p;
+    return hand_to_writer(t, m, job);
+}
+
+/* On the other ranks: each writes its shard, when rank 0 says so. */
+static xt_status write_own_shard(xt_trainer *t, const saver *m) {
+    shard_plan p = {0};
+    if (!in_shards(m)) return NULL;
+    XT_TRY(tell_plan(&p));
+    return p.count ? hand_to_writer(t, m, (checkpoint_job){.shards = &p}) : NULL;
+}
+
+/* Rank 0 could not come so far: nobody waits for its word. */
+static xt_status tell_none(const saver *m, xt_status failed, bool told) {
+    shard_plan none = {0};
+    xt_status s = in_shards(m) && !told ? tell_plan(&none) : NULL;
+    if (failed) xt_status_free(s);
+    return failed ? failed : s;
+}
+
 /* The new file joins the list before the snapshot is taken: its own entry is in the state it saves. */
-static xt_status save(xt_trainer *t, saver *m) {
+static xt_status save_first(xt_trainer *t, saver *m, bool *out_told) {
     double score = 0;
-    if (m->saved_step == t->global_step) return NULL;
-    XT_TRY(checkpoint_gather(t));
-    m->saved_step = t->global_step;
-    if (world_get()->rank != 0) return NULL;
     bool early = too_early(t, m);
     if (!early) XT_TRY(score_of(t, m, &score));
     int64_t k = m->o.last_only == XT_ON ? 0 : m->o.save_top_k < 0 ? INT64_MAX : m->o.save_top_k;
@@ -279,11 +317,21 @@ static xt_status save(xt_trainer *t, saver *m) {
         if (!drop(t, m, worst(m), &job, &cap)) s = status_oom(sizeof path, "a checkpoint");
     if (!s) s = own_last(t, m, last);
     bool handed = !s && (job.path || job.last);
-    if (handed) s = write_files(t, m, job);
+    if (handed) s = write_files(t, m, job, out_told);
     for (size_t i = 0; !handed && i < job.n_drop; i++) base_free(job.drop[i].path);
     if (!handed) base_free(job.drop);
     base_free(last);
     return s;
+}
+
+static xt_status save(xt_trainer *t, saver *m) {
+    bool told = false;
+    if (m->saved_step == t->global_step) return NULL;
+    XT_TRY(gather(t, m));
+    m->saved_step = t->global_step;
+    if (world_get()->rank != 0) return write_own_shard(t, m);
+    xt_status s = save_first(t, m, &told);
+    return tell_none(m, s, told);
 }
 
 static void save_or_fail(xt_trainer *t, saver *m) {
@@ -344,6 +392,15 @@ static void epoch_end(xt_trainer *t, void *user) {
         save_or_fail(t, m);
 }
 
+static xt_status save_last(xt_trainer *t, saver *m) {
+    bool told = false;
+    char *last = path_join(m->dir ? m->dir : ".", "last.ckpt");
+    xt_status s = last ? own_last(t, m, last) : status_oom(64, "last.ckpt");
+    if (!s) s = write_files(t, m, (checkpoint_job){.last = last}, &told);
+    base_free(last);
+    return tell_none(m, s, told);
+}
+
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     saver *m = user;
     if (t->at.micro_batches == 0 && !m->o.dirpath) { /* the run's folder may go: the next fit has another */
@@ -352,12 +409,8 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
         m->dir = NULL;
     }
     if (!ok || m->saved_step == t->global_step || m->o.save_last == XT_OFF || t->at.micro_batches == 0) return;
-    xt_status s = checkpoint_gather(t);
-    char *last = path_join(m->dir ? m->dir : ".", "last.ckpt");
-    if (!s && world_get()->rank == 0 && last) s = own_last(t, m, last);
-    if (!s && world_get()->rank == 0)
-        s = last ? write_files(t, m, (checkpoint_job){.last = last}) : status_oom(64, "last.ckpt");
-    base_free(last);
+    xt_status s = gather(t, m);
+    if (!s) s = world_get()->rank == 0 ? save_last(t, m) : write_own_shard(t, m);
     checkpoint_release(t);
     if (s) lazy_fail(s);
 }
@@ -463,6 +516,7 @@ static const option_row rows[] = {
      NULL},
     {"auto_insert_metric_name", "names in file names", OPTION_SWITCH,
      offsetof(xt_model_checkpoint_opts, auto_insert_metric_name), 0, 0, NULL},
+    {"sharded", "every rank writes a share", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, sharded), 0, 0, NULL},
     {"save_last", "keep last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, save_last), 0, 0, NULL},
     {"every_n_epochs", "save after every so many epochs", OPTION_I64,
      offsetof(xt_model_checkpoint_opts, every_n_epochs), 0, 1e15, NULL},

@@ -31,7 +31,8 @@ const option_row train_option_rows[] = {
     ROW(gradient_clip_algorithm, OPTION_STRING, 0, 0, "norm (default) or value: of each element"),
     ROW(precision, OPTION_STRING, 0, 0, "fp32 (default), bf16-mixed, 16-mixed, bf16-true, 16-true or 64-true"),
     ROW(strategy, OPTION_STRING, 0, 0,
-        "what several ranks hold: ddp (default: everything), zero1 (optimizer state divided), fsdp (parameters too)"),
+        "what several ranks hold: ddp (default: everything), zero2 (optimizer state and gradients divided), fsdp "
+        "(parameters too)"),
     ROW(check_replicas_every_n_steps, OPTION_I64, 0, 1e15,
         "ddp: optimizer steps between comparisons of the ranks' parameters; 0 = never"),
     ROW(run_name, OPTION_STRING, 0, 0, "folder of this run under runs_dir (default \"default\")"),
@@ -71,5 +72,5 @@ xt_status train_set_option(xt_trainer *t, const char *name, const char *value) {
     XT_TRY(train_explain_name(
         options_set(train_option_rows, train_option_count, &t->given, TRAIN_DEFAULTS, name, value), name));
     period_from_arguments(t, name);
-    return NULL;
+    return train_words_check(&t->given);
 }

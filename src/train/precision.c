@@ -22,12 +22,12 @@ static const precision *find(const char *name) {
     return NULL;
 }
 
-xt_status train_precision_check(const xt_trainer *t) {
-    return find(t->o.precision) ? NULL
-                                : status_new(XT_INVALID_ARGUMENT, NULL,
-                                             "precision = %s: fp32 (32, 32-true), bf16 (bf16-mixed), bf16-true, "
-                                             "16-mixed (fp16), 16-true and 64-true are known",
-                                             t->o.precision);
+xt_status train_precision_check(const char *name) {
+    return find(name) ? NULL
+                      : status_new(XT_INVALID_ARGUMENT, NULL,
+                                   "precision = %s: fp32 (32, 32-true), bf16 (bf16-mixed), bf16-true, 16-mixed (fp16), "
+                                   "16-true and 64-true are known",
+                                   name);
 }
 
 xt_status train_precision_module(const xt_trainer *t) {

@@ -1,16 +1,18 @@
 /* xt_predict: one pass in eval mode; each batch's tensor goes to the program's function and to the callbacks while its
  * step is open, so nothing waits. */
 #include "data/data.h"
+#include "nn/nn.h"
 #include "train/train_int.h"
 
 static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t limit, xt_prediction_fn fn,
                         void *user) {
     const xt_task *task = t->task;
-    bool was_training = xt_is_training(t->net), cut = false;
+    bool cut = false;
     int64_t done = 0;
-    xt_eval(t->net);
+    nn_mode_begin(src, t->net, NN_EVALUATING);
     xt_no_grad_begin();
-    for (xt_batch b; !cut && xt_next_at(src, l, &b);) {
+    loader_pass pass = {l, 0, -1};
+    for (xt_batch b; !cut && loader_pass_next(src, &pass, &b);) {
         lazy_set_draw_step(done);
         train_precision_begin(t);
         hooks_batch(t, src, &b);
@@ -26,7 +28,7 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
     }
     if (cut && !lazy_pending()) lazy_boundary(LAZY_EVAL, src);
     xt_no_grad_end_at(NULL);
-    if (was_training) xt_train(t->net);
+    nn_mode_end(src, t->net);
     lazy_set_draw_step(-1);
     return lazy_drain() && !lazy_pending();
 }
@@ -61,6 +63,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
     if (s) return train_report(status_at(s, src));
     train_take_task(t, task);
     train_tell_left_out(loader, "xt_predict");
+    loader_pass outer = loader_mark(loader);
     xt_loader_set_epoch(loader, 0, 0);
     log_tell_anew();
     log_at_step(t->global_step);
@@ -74,7 +77,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
     log_drain();
     config_tell(t);
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
-    xt_loader_set_epoch(loader, 0, 0);
+    xt_loader_set_epoch(loader, outer.epoch, outer.next);
     lazy_at_rest();
     return ok && !lazy_pending() ? 0 : train_report(s);
 }

@@ -1,5 +1,6 @@
 /* Samples of what the model makes, from time to time: the program's function, in eval mode, with a name
  * for its files. */
+#include "nn/nn.h"
 #include "train/train_int.h"
 
 typedef struct sampler {
@@ -14,12 +15,11 @@ static void make_samples(xt_trainer *t, sampler *m) {
     str_printf(&path, "%s/samples", t->run_dir ? t->run_dir : train_runs_dir(t));
     xt_status s = file_make_dirs(str_cstr(&path), 0755);
     str_printf(&path, "/step_%07lld", (long long)t->global_step);
-    bool was_training = xt_is_training(t->net);
-    xt_eval(t->net);
+    nn_mode_begin(NULL, t->net, NN_EVALUATING);
     xt_no_grad_begin();
     if (!s && !path.failed) m->o.sample(t->net, t->global_step, str_cstr(&path), m->o.user);
     xt_no_grad_end_at(NULL);
-    if (was_training) xt_train(t->net);
+    nn_mode_end(NULL, t->net);
     if (s) lazy_fail(s);
     str_free(&path);
     m->last_ns = clock_ns();

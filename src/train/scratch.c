@@ -1,3 +1,4 @@
+#include "data/data.h"
 #include "train/train_int.h"
 
 /* The hooks that a user has for a real fit do not run in a trial. */
@@ -27,7 +28,7 @@ xt_status scratch_fit(const xt_src *src, const xt_task *task, xt_loader *loader,
                           ".training_step and .configure_optimizers");
     }
     uint64_t seed = lazy_seed();
-    int64_t epoch = xt_loader_epoch(loader);
+    loader_pass outer = loader_mark(loader);
     lazy_position position = *lazy_position_of_thread();
     xt_task trial = bare(task);
     xt_trainer *t = trainer_new(src,
@@ -48,7 +49,7 @@ xt_status scratch_fit(const xt_src *src, const xt_task *task, xt_loader *loader,
     for (int i = 0; i < t->n_opts; i++) xt_optimizer_free(t->opts[i]);
     xt_module_free(t->net);
     xt_trainer_free(t);
-    xt_loader_set_epoch(loader, epoch, 0);
+    xt_loader_set_epoch(loader, outer.epoch, outer.next);
     *lazy_position_of_thread() = position;
     xt_seed(seed);
     return pending(s);

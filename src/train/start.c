@@ -13,14 +13,16 @@
 
 static xt_status find_module(xt_trainer *t, const xt_task *task) {
     if (task->module) {
+        XT_TRY(train_use(HANDLE_module, task->module, "the task's .module"));
         t->net = task->module;
         t->net_fn = NULL;
         return NULL;
     }
-    if (t->net && (!task->net || t->net_fn == task->net)) return NULL;
+    if (t->net && (!task->net || t->net_fn == task->net)) return train_use(HANDLE_module, t->net, "an earlier call");
     if (!task->net) return status_new(XT_INVALID_ARGUMENT, NULL, "the task has no .net and no .module");
     t->net = xt_module_new(task->net, task->user);
     t->net_fn = task->net;
+    lazy_use(t->net);
     return t->net ? NULL : status_clone(lazy_pending());
 }
 
@@ -29,7 +31,7 @@ static xt_status divide(xt_trainer *t) {
     const char *name = t->given.strategy;
     XT_TRY(train_strategy(t, src_get(t->src)));
     if (!name || !t->has_mesh) return NULL;
-    if (strcmp(name, "zero1") == 0) xt_mesh_zero(lazy_mesh_of_run(), t->net, "data");
+    if (strncmp(name, "zero", 4) == 0) xt_mesh_zero(lazy_mesh_of_run(), t->net, "data");
     if (strcmp(name, "fsdp") == 0) xt_mesh_fsdp(lazy_mesh_of_run(), t->net, "data");
     return lazy_pending() ? status_clone(lazy_pending()) : NULL;
 }
@@ -70,6 +72,7 @@ static xt_status configure(xt_trainer *t) {
         return status_new(
             XT_INVALID_ARGUMENT, NULL,
             "--optimizer: the task has optimizers that it knows one by one; they cannot be replaced by name");
+    XT_TRY(train_use_optimizers(t));
     XT_TRY(by_name_configure(t));
     t->opt = t->opts[0];
     for (int i = 0; i + 1 < t->n_opts; i++) t->opts[i]->leaves_frozen = !t->task->manual_optimization;
@@ -79,8 +82,15 @@ static xt_status configure(xt_trainer *t) {
     return lazy_pending() ? status_clone(lazy_pending()) : NULL;
 }
 
+/* Those of an earlier fit, unless the program has freed one since. */
+static bool has_optimizers(const xt_trainer *t) {
+    bool there = t->opt != NULL;
+    for (int i = 0; there && i < t->n_opts; i++) there = handle_look(HANDLE_optimizer, t->opts[i]) == HANDLE_LIVES;
+    return there && t->opt->net == t->net;
+}
+
 static xt_status make_optimizers(xt_trainer *t) {
-    if (!t->opt || t->opt->net != t->net) XT_TRY(configure(t));
+    XT_TRY(has_optimizers(t) ? train_use_optimizers(t) : configure(t));
     bool by_value = t->o.gradient_clip_algorithm && strcmp(t->o.gradient_clip_algorithm, "value") == 0;
     for (int i = 0; i < t->n_opts && t->o.gradient_clip_val > 0; i++)
         *(by_value ? &t->opts[i]->clip_value : &t->opts[i]->clip_norm) = t->o.gradient_clip_val;
@@ -186,7 +196,8 @@ static xt_status not_found(xt_status s, const char *from) {
 static xt_status resume(xt_trainer *t) {
     if (t->global_step) return NULL;
     restart_check();
-    char *point = restart_point();
+    char *point = NULL;
+    XT_TRY(checkpoint_restart_point(&point));
     const char *from = point ? point : t->o.resume;
     xt_status s = from ? checkpoint_load(t, from) : NULL;
     if (!s) sweep_behind(t);

@@ -51,7 +51,7 @@ static bool listed(const char *list, const char *name) {
     return false;
 }
 
-static xt_status check_names(const char *list) {
+xt_status stopping_check_names(const char *list) {
     char word[32];
     for (const char *p = list; *p;) {
         size_t n = strcspn(p, ", ");
@@ -74,7 +74,6 @@ static const char *wanted_signals(const xt_trainer *t) {
 
 xt_status stopping_settle(xt_trainer *t) {
     t->max_time_ns = 0;
-    XT_TRY(check_names(wanted_signals(t)));
     if (!t->o.max_time) return NULL;
     XT_TRY(duration_parse("max_time", t->o.max_time, &t->max_time_ns));
     if (!t->max_time_ns) t->max_time_ns = 1; /* no time at all: 0 would be no limit */

@@ -17,7 +17,7 @@ typedef struct monitor {
     thr_window w;
     ticket *tickets;
     double peak;
-    bool ready, told; /* told: that there are no FLOPs */
+    bool ready, told, raised; /* told: that there are no FLOPs; raised: the peak, and that was said */
 } monitor;
 
 /* The event of an execution comes on the thread that recorded it, before the next batch is recorded. */
@@ -75,6 +75,7 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     (void)t;
     if (lazy_pending()) return;
     int64_t seq = thr_begin(&m->w, lazy_share_of(b->size));
+    if (m->o.items) thr_items(&m->w, seq, lazy_share_of(m->o.items(b, m->o.user)));
     ticket *k = &m->tickets[(size_t)seq % m->w.cap];
     *k = (ticket){m, seq};
     expecting = k;
@@ -102,12 +103,31 @@ static void validation_end(xt_trainer *t, void *user) {
     epoch_start(t, user);
 }
 
+/* No device does more than its peak: what it was seen doing is the least that its peak can be. A peak that the program
+ * gave stays, for it is the program's own measure; that it is none of this device is said. */
+static double mfu_of(monitor *m, const thr_stats *s) {
+    double mfu = thr_mfu(s, m->peak);
+    bool given = m->o.peak_flops != XT_AUTO;
+    if (mfu <= 1) return mfu;
+    if (!m->raised && world_get()->rank == 0)
+        log_msg(XT_SEV_WARNING,
+                "throughput: the device did %.4g TFLOP/s over a window of %zu batches, more than its peak of %.4g "
+                "TFLOP/s%s",
+                s->flops_per_s / 1e12, s->n, m->peak / 1e12,
+                given ? " (.peak_flops), so MFU is above 1: give the device's own peak, or leave .peak_flops out"
+                      : ", which was measured too low: from here on MFU is against the most that it was seen doing");
+    m->raised = true;
+    if (given) return mfu;
+    m->peak = s->flops_per_s;
+    return 1;
+}
+
 static void row(xt_trainer *t, void *user) {
     monitor *m = user;
     thr_stats s;
     if (!thr_get(&m->w, &s)) return;
     const char *names[THR_VALUES];
-    double values[THR_VALUES], mfu = thr_mfu(&s, m->peak);
+    double values[THR_VALUES], mfu = mfu_of(m, &s);
     if (mfu > 0) t->mfu = mfu;
     if (s.flops_per_s <= 0 && !m->told && world_get()->rank == 0)
         log_msg(XT_SEV_WARNING,
@@ -122,7 +142,7 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     thr_stats s;
     expecting = NULL;
     if (!m->ready || !thr_get(&m->w, &s)) return;
-    double mfu = thr_mfu(&s, m->peak);
+    double mfu = mfu_of(m, &s);
     if (mfu > 0) t->result.mfu = t->mfu = mfu;
     if (ok && world_get()->rank == 0)
         log_msg(XT_SEV_INFO, "throughput of the last %zu batches: %.3f ms each (p50 %.3f, p95 %.3f), %.1f samples/s%s",

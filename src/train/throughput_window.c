@@ -36,6 +36,13 @@ int64_t thr_begin(thr_window *w, int64_t samples) {
     return seq;
 }
 
+void thr_items(thr_window *w, int64_t seq, int64_t items) {
+    pthread_mutex_lock(&w->lock);
+    thr_batch *b = batch_of(w, seq);
+    if (b && items > 0) b->items = items;
+    pthread_mutex_unlock(&w->lock);
+}
+
 void thr_flops(thr_window *w, int64_t seq, double flops) {
     pthread_mutex_lock(&w->lock);
     thr_batch *b = batch_of(w, seq);
@@ -74,7 +81,7 @@ static double percentile(const double *sorted, size_t n, double p) {
 bool thr_get(thr_window *w, thr_stats *out) {
     *out = (thr_stats){0};
     double *times = base_malloc(w->window * sizeof *times), total = 0, flops = 0;
-    int64_t samples = 0;
+    int64_t samples = 0, items = 0;
     if (!times) return false;
     pthread_mutex_lock(&w->lock);
     for (int64_t seq = w->next_seq - 1; seq >= 0 && seq >= w->next_seq - (int64_t)w->cap && out->n < w->window; seq--) {
@@ -83,6 +90,7 @@ bool thr_get(thr_window *w, thr_stats *out) {
         times[out->n++] = (double)b->took_ns * 1e-9;
         total += (double)b->took_ns * 1e-9;
         samples += b->samples;
+        items += b->items;
         flops += b->flops;
     }
     pthread_mutex_unlock(&w->lock);
@@ -93,6 +101,7 @@ bool thr_get(thr_window *w, thr_stats *out) {
         out->p95_s = percentile(times, out->n, 0.95);
         out->batches_per_s = (double)out->n / total;
         out->samples_per_s = (double)samples / total;
+        out->items_per_s = (double)items / total;
         out->flops_per_s = flops / total;
     }
     base_free(times);
@@ -106,6 +115,7 @@ double thr_mfu(const thr_stats *s, double peak) {
 int thr_values(const thr_stats *s, double devices, double peak, double items, const char *names[THR_VALUES],
                double values[THR_VALUES]) {
     int n = 0;
+    double items_per_s = s->items_per_s > 0 ? s->items_per_s : s->samples_per_s * items;
 #define VALUE(name, v) (names[n] = "throughput/" name, values[n++] = (v))
     VALUE("batch_ms_mean", 1e3 * s->mean_s);
     VALUE("batch_ms_p50", 1e3 * s->p50_s);
@@ -114,9 +124,9 @@ int thr_values(const thr_stats *s, double devices, double peak, double items, co
     VALUE("samples_per_sec", devices * s->samples_per_s);
     VALUE("device/batches_per_sec", s->batches_per_s);
     VALUE("device/samples_per_sec", s->samples_per_s);
-    if (items > 0) {
-        VALUE("items_per_sec", devices * s->samples_per_s * items);
-        VALUE("device/items_per_sec", s->samples_per_s * items);
+    if (items_per_s > 0) {
+        VALUE("items_per_sec", devices * items_per_s);
+        VALUE("device/items_per_sec", items_per_s);
     }
     if (s->flops_per_s > 0) {
         VALUE("flops_per_sec", devices * s->flops_per_s);

@@ -11,7 +11,7 @@
 #include "base/base.h"
 
 typedef struct thr_batch {
-    int64_t seq, samples, took_ns; /* took_ns: < 0 while unknown */
+    int64_t seq, samples, items, took_ns; /* took_ns: < 0 while unknown */
     double flops;
 } thr_batch;
 typedef struct thr_window {
@@ -25,12 +25,13 @@ typedef struct thr_window {
 typedef struct thr_stats {
     size_t n; /* batches in the window */
     double mean_s, p50_s, p95_s; /* of a micro-batch */
-    double batches_per_s, samples_per_s, flops_per_s; /* of this device */
+    double batches_per_s, samples_per_s, items_per_s, flops_per_s; /* of this device */
 } thr_stats;
 
 xt_status thr_init(thr_window *w, size_t window);
 void thr_deinit(thr_window *w);
 int64_t thr_begin(thr_window *w, int64_t samples); /* a batch is on its way; gives its number */
+void thr_items(thr_window *w, int64_t seq, int64_t items); /* where batches differ in them */
 void thr_flops(thr_window *w, int64_t seq, double flops);
 void thr_done(thr_window *w, int64_t seq, int64_t finished_ns);
 /* training goes on; also: other work of the device was done at now_ns */
@@ -38,8 +39,8 @@ void thr_resume(thr_window *w, int64_t now_ns);
 bool thr_get(thr_window *w, thr_stats *out); /* of the newest `window` batches with a time; false while none has one */
 
 /* What a row holds: the times, the rates of this device ("throughput/device/...") and of all `devices` together
- * ("throughput/..."). items: of a sample, 0 = they are not counted; peak: FLOP/s of one device, 0 = unknown, and then
- * there is no MFU. Gives how many. */
+ * ("throughput/..."). items: of a sample, where batches have not told theirs; 0 = they are not counted; peak: FLOP/s of
+ * one device, 0 = unknown, and then there is no MFU. Gives how many. */
 enum { THR_VALUES = 16 };
 int thr_values(const thr_stats *s, double devices, double peak, double items, const char *names[THR_VALUES],
                double values[THR_VALUES]);

@@ -12,6 +12,7 @@
 
 #include <xtrain/train.h>
 
+#include "base/handle.h"
 #include "lazy/lazy.h"
 #include "metrics/log.h"
 #include "train/limits.h"
@@ -39,6 +40,7 @@ struct xt_callback {
     void *user;
     const callback_tensors *tensors; /* NULL: it has none */
     bool own; /* the program's, made by xt_callback_new */
+    bool taken; /* by the trainer that frees it */
     bool saves; /* checkpoints: they come last, so that they save what the others have decided */
     bool stops; /* ends a training early */
     /* "min val/loss": which of its kind it is, so that a resumed run may add them in another order; NULL = go
@@ -251,6 +253,8 @@ void hooks_batch_end(xt_trainer *t, train_pass pass, const xt_batch *b, xt_tenso
 void hooks_batch(const xt_trainer *t, const xt_src *src, xt_batch *b);
 
 /* by_name.c: --optimizer adamw --optimizer.lr 0.1 --scheduler cosine --scheduler.t_max 100. */
+/* words.c: options that are words, as they are given; the error has the words there are */
+xt_status train_words_check(const xt_trainer_opts *o);
 xt_status by_name_settle(xt_trainer *t); /* names and combinations that cannot be */
 bool by_name_optimizer(xt_trainer *t); /* the user asks for one */
 xt_status by_name_configure(xt_trainer *t); /* makes what is asked for */
@@ -263,7 +267,7 @@ xt_status train_strategy(xt_trainer *t, const xt_src *src); /* makes the mesh th
 xt_status train_module(xt_trainer *t, const xt_task *task);
 
 /* precision.c */
-xt_status train_precision_check(const xt_trainer *t);
+xt_status train_precision_check(const char *name);
 /* the loss scaler, where the precision needs one; after the optimizer, before a checkpoint is read */
 xt_status train_precision_attach(xt_trainer *t);
 xt_status train_precision_module(const xt_trainer *t); /* before the module's first pass */
@@ -274,6 +278,7 @@ xt_tensor train_scaled(const xt_trainer *t, const xt_src *src, xt_tensor loss); 
 void train_optimizer_steps(const xt_trainer *t, const xt_src *src); /* of all optimizers */
 
 /* stopping.c */
+xt_status stopping_check_names(const char *list); /* of signals */
 xt_status stopping_settle(xt_trainer *t);
 void stopping_begin(xt_trainer *t);
 /* complete from now on, or what the fit began from; NULL = none. Any thread */
@@ -296,6 +301,9 @@ xt_status train_agree(const xt_trainer *t, xt_status s);
 bool fit_epochs(xt_trainer *t, const xt_src *src);
 
 /* fit.c, eval.c */
+/* An object that a task or the program gave: an error where it was freed since, else it stays until the call ends. */
+xt_status train_use(handle_kind kind, const void *p, const char *from);
+xt_status train_use_optimizers(const xt_trainer *t);
 bool train_validate(xt_trainer *t, const xt_src *src); /* one pass over t->val */
 /* One pass over a loader: its values accumulate on the device; the row is on its way when it returns. False with a
  * pending error. */
@@ -339,6 +347,8 @@ const char *train_run_name(const xt_trainer *t);
 
 /* checkpoint.c, checkpoint_load.c. All ranks gather before rank 0 saves, and release afterwards. */
 xt_status checkpoint_gather(xt_trainer *t);
+/* The same where every rank writes a share of the tensors, which it gets here. */
+xt_status checkpoint_gather_shards(xt_trainer *t);
 void checkpoint_release(xt_trainer *t);
 xt_callback *reinitialize_new(void); /* reinitialize.c: .reinitialize_every_n_steps */
 xt_status checkpoint_save(xt_trainer *t, const char *path);
@@ -354,6 +364,7 @@ typedef struct checkpoint_job { /* strings are copied; NULL = no such part */
     const char *path, *last; /* the file; another name for it, or a file of its own where there is no path */
     checkpoint_old *drop; /* removed when the new file is complete; taken over with its strings */
     size_t n_drop;
+    const struct shard_plan *shards; /* copied; NULL: in one file. Ranks other than 0 write their shard alone */
 } checkpoint_job;
 xt_status checkpoint_background(xt_trainer *t, checkpoint_job job); /* waits when two files are under way already */
 xt_status checkpoint_wait(xt_trainer *t); /* until all is written */

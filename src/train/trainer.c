@@ -58,13 +58,7 @@ static xt_status take_environment(xt_trainer *t) {
 /* Loaders that are made next give each rank its part, so the mesh is made with the trainer; a strategy of the command
  * line's at the start of the fit. */
 xt_status train_strategy(xt_trainer *t, const xt_src *src) {
-    static const char *const known[] = {"ddp", "zero1", "fsdp"};
     const char *name = t->given.strategy;
-    bool found = !name;
-    for (size_t i = 0; i < BASE_COUNT(known); i++) found = found || strcmp(name, known[i]) == 0;
-    if (!found)
-        return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "xt_trainer_new: strategy is \"%s\"; ddp, zero1 or fsdp are possible", name);
     if (!name || strcmp(name, "ddp") == 0 || world_get()->size == 1 || t->has_mesh) return NULL;
     if (lazy_mesh_of_run())
         return status_new(XT_FAILED_PRECONDITION, NULL,
@@ -92,7 +86,8 @@ xt_trainer *trainer_new(const xt_src *src, xt_trainer_opts o, bool environment) 
     xt_status s = options_check(train_option_rows, train_option_count, &probe, TRAIN_DEFAULTS, "xt_trainer_new");
     keep_problem(t, status_at(s, src));
     if (environment) keep_problem(t, take_environment(t));
-    keep_problem(t, status_at(train_strategy(t, src), src));
+    keep_problem(t, status_at(train_words_check(&t->given), src));
+    if (!t->problem) keep_problem(t, status_at(train_strategy(t, src), src));
     if (t->given.seed != XT_SEED_OF_RUN)
         xt_seed(t->given.seed); /* already here: a loader made next takes its order from it */
     return t;
@@ -286,10 +281,7 @@ xt_status train_settle(xt_trainer *t) {
                           "when a row is due",
                           (long long)t->o.log_every_n_steps, (long long)t->o.log_every_n_batches);
     XT_TRY(period_settle(t->o.accumulate_grad_batches, t->o.log_every_n_steps, t->o.log_every_n_batches, &t->every));
-    XT_TRY(train_precision_check(t));
-    const char *clip = t->o.gradient_clip_algorithm;
-    if (clip && strcmp(clip, "norm") != 0 && strcmp(clip, "value") != 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "gradient_clip_algorithm = %s: norm and value are known", clip);
+    XT_TRY(train_words_check(&t->o));
     XT_TRY(by_name_settle(t));
     XT_TRY(settle_validation(t));
     XT_TRY(stopping_settle(t));

@@ -120,17 +120,17 @@ collective=$(grep -n 'the collective' "$tmp/sleeper.c" | cut -d: -f1)
 boundary=$(grep -n 'the boundary' "$tmp/sleeper.c" | cut -d: -f1)
 CPU_NUM_DEVICES=3 XT_TIMEOUT=100 XT_WATCHDOG=1 run ./sleeper
 check "the run goes on after the sleep" [ $? = 0 ]
-want='^\[rank 0\] the step after step [0-9]+ takes [0-9.]+ s by now, longer than its limit of 1\.0 s.*[0-9]+ programs '
-want+='in flight'
+want='^\[ranks? 0[^]]*\] the step after step [0-9]+ takes [0-9.]+ s by now, longer than its limit of 1\.0 s.*'
+want+='[0-9]+ programs in flight'
 check "a waiting rank tells" grep -qE "$want" "$tmp/out"
-check "the sleeping one too" grep -qE '^\[rank 1\] the step after step 29 takes' "$tmp/out"
+check "the sleeping one too" grep -qE '^\[ranks? (0-)?1[^]]*\] the step after step (29|3[0-9]) takes' "$tmp/out"
 for r in 0 1 2; do
     want="rank $r: .*sleeper.c:$boundary \(collectives, step [0-9]+, sequence [0-9]+, program [0-9a-f]+, last "
     want+="all_reduce at .*sleeper.c:$collective, [0-9]+ in flight"
     check "rank $r: line, step, last collective, queue" grep -qE "$want" "$tmp/out"
 done
 check "where the ranks are is told by one of them" [ "$(grep -c ' rank 2: .*sleeper.c' "$tmp/out")" = 1 ]
-check "which the others say" [ "$(grep -c 'where the other ranks are, another one has told' "$tmp/out")" = 2 ]
+check "which the others say, alike" [ "$(grep -c 'where the other ranks are, another one has told' "$tmp/out")" -ge 1 ]
 check "the code" grep -q '\[XT301\]' "$tmp/out"
 
 # Host memory that the program leaks, 20 KB a step; and one large read.
@@ -178,4 +178,8 @@ check "with the steps" grep -q '^xtrain_steps_total{rank="0"} 30[0-9]$' "$tmp/me
 check "idle time has reasons" \
     grep -qE 'idle +the device had nothing to do for [0-9.]+ s = [0-9]+ %: .*(recording|compiling|own work) [0-9.]+ s' \
     "$tmp/out"
+# A library that asks for a place in the first block of thread-local storage cannot be opened by a program that runs.
+if command -v readelf >/dev/null; then
+    check "no static thread-local storage" [ "$(readelf -d "$BUILD/libxtrain.so" | grep -c STATIC_TLS)" = 0 ]
+fi
 finish

@@ -6,13 +6,16 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # try LANGUAGE CODE: compiles a function with m, x, v, n in it
 try() {
-    printf '#include <xtrain/xtrain.h>\nxt_tensor f(xt_module *m, xt_tensor x, float *v, int n);\n' >"$tmp/t.c"
+    printf '#include <xtrain/xtrain.h>\nenum { XT_TWO = 2 };\n' >"$tmp/t.c"
+    printf 'xt_tensor f(xt_module *m, xt_tensor x, float *v, int n);\n' >>"$tmp/t.c"
     printf 'xt_tensor f(xt_module *m, xt_tensor x, float *v, int n) {\n' >>"$tmp/t.c"
     printf '    (void)m, (void)x, (void)v, (void)n;\n    return %s;\n}\n' "$2" >>"$tmp/t.c"
     # shellcheck disable=SC2086
     $1 -O0 -Wall -Wextra -Werror -I"$root/include" -c "$tmp/t.c" -o "$tmp/t.o" >"$tmp/out" 2>&1
 }
 refused() { ! try "$1" "$2" && grep 'error' "$tmp/out" | head -n 1 | grep -qF "$3"; }
+dtype_error='\(a dtype stands where a number belongs\|xt_number_\|xt_or_0_\)' # C++ names what it does not convert
+refused_dtype() { ! try "$1" "$2" && grep 'error:' "$tmp/out" | grep -q "$dtype_error"; }
 for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++17 -x c++" "g++ -std=c++20 -x c++" \
     "clang++ -std=c++17 -x c++" "clang++ -std=c++20 -x c++"; do
     name=${compiler%% *}
@@ -21,13 +24,22 @@ for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++17 -x c++" "g++
         'xt_from_array(v, XT_F32)' 'xt_from_array(v, XT_F32, 2, n)' 'xt_from_array(v + 1, (xt_dtype)n, 3)' \
         'xt_conv2d(m, "c", x, 1 << n, 3, .stride = 2)' 'xt_lstm(m, "l", x, 8).output' \
         'xt_from_array(v, XT_F32, 1, 1, 1, 1, 1, 1, 1, 1)' 'xt_call((xt_step *)m, xt_from_array(v, XT_F32, n), x)' \
-        'xt_embedding(m, "e", x, 10, 4)' 'xt_group_norm(m, "g", x, 4)' 'xt_zeros(XT_F32, n, 2)' 'xt_zeros(XT_F32)'; do
+        'xt_zeros(XT_F32, (unsigned)n, sizeof(v), 2)' 'xt_permute(x, 0, 2, 1)' 'xt_sum_axes(x, XT_AXES(0, -1))' \
+        'xt_linear(m, "fc", x, (unsigned char)n)' 'xt_concat(2, XT_TENSORS(x, x), (int)XT_TWO)' \
+        'xt_full(XT_TWO, XT_F32, XT_TWO)' 'xt_embedding(m, "e", x, 10, 4)' 'xt_group_norm(m, "g", x, 4)' \
+        'xt_zeros(XT_F32, n, 2)' 'xt_zeros(XT_F32)'; do
         check "$name: $code compiles" try "$compiler" "$code"
     done
     case $name in
     *++) ;; # a list in place has no address there
     *) for code in 'xt_from_array((int64_t[]){0, 9}, XT_I64, 2)' 'xt_from_array((float[]){7}, XT_F32)' \
-        'xt_from_array(((float[]){7, 8}), XT_F32, 2)' 'xt_from_array((float[2][2]){{1, 2}, {3, 4}}, XT_F32, 2, 2)'; do
+        'xt_from_array(((float[]){7, 8}), XT_F32, 2)' 'xt_from_array((float[2][2]){{1, 2}, {3, 4}}, XT_F32, 2, 2)' \
+        '(xt_grad_fn(0, 0, 2, (xt_tensor[]){x, x}, &x, &x), x)' '(xt_jacobian(0, 0, 2, (xt_tensor[]){x, x}, &x), x)' \
+        '(xt_vjp(0, 0, 2, (xt_tensor[]){x, x}, 2, (xt_tensor[]){x, x}, &x, &x), x)' \
+        '(xt_jvp(0, 0, 2, (xt_tensor[]){x, x}, (xt_tensor[]){x, x}, 2, &x, &x), x)' \
+        '(xt_hvp(0, 0, 2, (xt_tensor[]){x, x}, (xt_tensor[]){x, x}, &x, &x), x)' \
+        '(xt_cond(x, 0, 0, 2, (xt_tensor[]){x, x}, 1, &x, 0), x)' \
+        '(xt_combined_loader(2, ((xt_loader *[]){0, 0}), .mode = XT_MAX_SIZE), x)'; do
         check "$name: $code compiles" try "$compiler" "$code"
     done ;;
     esac
@@ -41,11 +53,22 @@ for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++17 -x c++" "g++
     check "$name: no cell" refused "$compiler" 'xt_lstm_cell(m, "g", x).h' 'hidden, the size of the state, is missing'
     check "$name: no dim" refused "$compiler" 'xt_embedding(m, "e", x, 10)' 'dim, the size of a row, is missing'
     check "$name: no groups" refused "$compiler" 'xt_group_norm(m, "g", x)' 'the number of groups is missing'
-    # Options without names, and numbers in place of a dtype: each macro that has any, one error a call.
-    for mistake in unnamed unnamed-later dtype; do
+    # A dtype's name, and in C++ what has its type, behind a list in place as well.
+    for code in 'xt_from_array(v, n, XT_F32)' 'xt_from_array(v, 3, 1, XT_F32)' 'xt_zeros(XT_F32, (xt_dtype)n)' \
+        'xt_linear(m, "q", x, XT_F32)' 'xt_reshape(x, XT_F32, 4)' 'xt_sum_axes(x, XT_AXES(0, XT_I64))'; do
+        check "$name: $code is refused" refused_dtype "$compiler" "$code"
+    done
+    case $name in
+    *++) ;;
+    *) check "$name: behind a list" refused_dtype "$compiler" 'xt_from_array((float[]){1, 2, 3}, 3, XT_F32)' ;;
+    esac
+    # Options without names, numbers in place of a dtype, dtypes in place of numbers: each macro that has any, one error
+    # a call.
+    for mistake in unnamed unnamed-later dtype number; do
         says='options are named'
         [ "$mistake $name" != "unnamed-later gcc" ] || says='positional initialization of field'
         [ $mistake != dtype ] || says='a number stands where a dtype belongs'
+        [ $mistake != number ] || says=$dtype_error
         case "$mistake $name" in
         "unnamed-later clang") continue ;; # the call itself says so: below
         "dtype "*++) continue ;; # no number is a dtype in C++

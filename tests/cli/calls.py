@@ -4,6 +4,7 @@
 usage: calls.py INCLUDE_DIR unnamed        each macro that takes options, with an option that has no name
        calls.py INCLUDE_DIR unnamed-later  the same behind one that has its name
        calls.py INCLUDE_DIR dtype          each macro that takes a dtype, with a number there
+       calls.py INCLUDE_DIR number         each number that a macro takes (a dim, a count, an axis), with a dtype there
 """
 import re
 import subprocess
@@ -63,8 +64,60 @@ def dtype(folder):
                 print(f"    (void){m.group(1)}({', '.join(given)});")
 
 
+def split(text):
+    """The arguments of a call, whose text begins behind its bracket; None if it does not end."""
+    depth, parts, current = 0, [], ""
+    for c in text:
+        if depth == 0 and c in ",)":
+            parts.append(current.strip())
+            current = ""
+            if c == ")":
+                return parts
+            continue
+        depth += (c in "([{") - (c in ")]}")
+        current += c
+    return None
+
+
+def parameters(folder):
+    """Of each function that is told a line: its other parameters."""
+    found = {}
+    for path in sorted(Path(folder).glob("*.h")):
+        text = re.sub(r"/\*.*?\*/", " ", path.read_text(), flags=re.S)
+        for m in re.finditer(r"\b(xt_\w+)\(const xt_src \*src,([^;{]*?)\);", text):
+            found[m.group(1)] = [" ".join(p.split()) for p in m.group(2).split(",")]
+    return found
+
+
+def number(folder):
+    """Each argument that is all of a parameter that is a number, and the last of a list of dims."""
+    known, names = parameters(folder), sorted(set(macros(folder)))
+    calls = [(n, k) for n in names for k in range(1, MOST_ARGUMENTS + 1)]
+    seen, found = expanded(folder, [f"{n}({', '.join(f'arg{i}_' for i in range(k))})" for n, k in calls]), set()
+    for i, (name, k) in enumerate(calls):
+        for m in re.finditer(r"\b(xt_\w+)\(", seen.get(i, "")):
+            given = split(seen[i][m.end():])
+            if m.group(1) not in known or not given or len(given) != len(known[m.group(1)]) + 1:
+                continue
+            if "int rank" in known[m.group(1)] or any("const char *const" in g for g in given):
+                continue  # an array of dims, and lists of names
+            for kind, text in zip(known[m.group(1)], given[1:]):
+                places = sorted({int(n) for n in re.findall(r"arg(\d+)_", text)})
+                scalar = re.fullmatch(r"(int|int64_t|uint64_t|size_t|double) \w+", kind) and len(places) == 1
+                dims = re.fullmatch(r"const int(64_t)? \*(dims|perm)", kind) and places and places[-1] == k - 1
+                whole = all(given) and not re.search(r"\(\s*\)", "".join(given))
+                if (scalar or dims) and whole and (name, places[-1]) not in found:
+                    found.add((name, places[-1]))
+                    arguments = ["XT_F32" if a == places[-1] else "p" for a in range(k)]
+                    print(f"    (void){name}({', '.join(arguments)});")
+    print("    (void)XT_LIST(p, XT_F32);")
+    print("    (void)xt_from_array(&p, (xt_dtype)1, 3, XT_F32);")
+
+
 if __name__ == "__main__":
-    if sys.argv[2] == "dtype":
+    if sys.argv[2] == "number":
+        number(sys.argv[1])
+    elif sys.argv[2] == "dtype":
         dtype(sys.argv[1])
     else:
         unnamed(sys.argv[1], sys.argv[2] == "unnamed-later")

@@ -20,6 +20,10 @@ check "the same tensors" cmp whole.safetensors again.safetensors
 run convert shards half --dtype bf16
 check "as bf16" [ $? = 0 ]
 check "half as large" [ $(($(stat -c %s half/model.safetensors) * 10)) -lt $(($(stat -c %s whole.safetensors) * 7)) ]
+check "which config.json says" grep -q '"dtype":.*"bfloat16"' half/config.json
+sed 's/{/{"torch_dtype": "float16",/' half/config.json >shards/config.json
+run convert shards wide --dtype f32
+check "under the older name too" [ "$(grep -c '"\(torch_\)\?dtype":.*"float32"' wide/config.json)" = 2 ]
 run convert shards shards
 check "not onto itself" [ "$?$(grep -c 'are the same folder' out)" = 11 ]
 run convert whole.safetensors meta.safetensors --keep '*ln_f.weight' --rename '*=__metadata__'

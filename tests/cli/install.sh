@@ -37,6 +37,7 @@ for cxx in g++ clang++; do
     $cxx -std=c++20 -Wall -Wpedantic -Werror -I"$prefix/include" -c "$tmp/h.cc" -o "$tmp/h.o" >"$tmp/out" 2>&1
     check "the macros of ops.h and layers.h by $cxx" [ $? = 0 ]
 done
+check "the C++ header is installed" [ -f "$prefix/include/xtrain.hpp" ]
 if command -v cmake >/dev/null; then
     mkdir "$tmp/cm" && cp "$tmp/p.c" "$tmp/cm/"
     cat >"$tmp/cm/CMakeLists.txt" <<'CM'

@@ -22,7 +22,7 @@ lost() {
     check "$1 of $2 ranks: nobody goes on" [ "$(grep -c 'alive at step' "$tmp/out")" = 0 ]
 }
 for n in 2 4; do
-    met="^\[rank [0-9]\] .*lost.c:$end: rank 1 \(pid [0-9]+\)"
+    met="^\[ranks? [0-9,-]+\] .*lost.c:$end: rank 1 \(pid [0-9]+\)"
     lost early $n 1 \
         "$met has returned 0 from its function after 5 steps; rank [0-9] is at step [0-9]+: the program of step"
     lost exit $n 1 "$met has ended, without xt_finish\(\), after 5 steps; rank [0-9] is at step"

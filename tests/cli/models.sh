@@ -30,7 +30,7 @@ expect text 0 '240 tokens|40 tokens' "$xtrain" generate gpt2-tiny --ckpt "$tmp/h
 "$xtrain" generate gpt2-tiny --ckpt "$tmp/half" --prompt 'line 7 ' --tokens 60 --seed 5 >"$tmp/a" 2>/dev/null
 "$xtrain" generate gpt2-tiny --ckpt "$tmp/whole/last.ckpt" --prompt 'line 7 ' --tokens 60 --seed 5 >"$tmp/b" 2>/dev/null
 same resumed-as-whole "$tmp/a" "$tmp/b"
-expect json 0 '"text": ".*", "tokens": 20, "prompt_tokens": 7, "tokens_per_s": .*"compiles": 1,' "$xtrain" generate \
+expect json 0 '"text": ".*", "tokens": 20, "prompt_tokens": 7, "tokens_per_s": .*"compiles": 2,' "$xtrain" generate \
     gpt2-tiny --ckpt "$tmp/half" --prompt 'line 7 ' --tokens 20 --top-k 5 --json
 expect finetune 0 '"steps": 3' "$xtrain" fit gpt2-tiny --data "$tmp/text.txt" "${tiny[@]}" \
     --load "$tmp/half/last.ckpt" --steps 3 --lr 1e-4 --json
@@ -85,7 +85,7 @@ expect heads 2 'the heads must divide the width' "$xtrain" fit gpt2-tiny --heads
 expect other 2 'mnist has no option layers' "$xtrain" fit mnist --layers 3
 expect augment 1 'crop, flip, crop,flip or none' "$xtrain" fit resnet18 --augment turn
 expect no-ckpt 1 'no checkpoint and no folder with one' "$xtrain" generate gpt2-tiny --ckpt "$tmp/none" --prompt x
-expect which 2 'a text model is needed' "$xtrain" generate mnist --ckpt "$tmp/half"
+expect which 2 'mnist makes no text; gpt2, ' "$xtrain" generate mnist --ckpt "$tmp/half"
 expect sizes 1 'module|missing|file' "$xtrain" generate gpt2-tiny --ckpt "$tmp/cifar/test_batch.bin" --prompt x
 expect damaged 1 'config.json' \
     bash -c "echo '{}' > $tmp/whole/config.json; $xtrain generate gpt2-tiny --ckpt $tmp/whole --prompt x"

@@ -32,7 +32,7 @@ refused "'-2' is no value for --top-k: a whole number from 0 on is expected" gen
 refused "'nan' is no value for --temperature: a number from 0 on" generate gpt2-tiny --ckpt x --temperature nan
 refused "--prompt is empty" generate gpt2-tiny --ckpt x --prompt ''
 refused "--ckpt is needed" generate gpt2-tiny
-refused "a text model is needed" generate mnist --ckpt x
+refused "mnist makes no text" generate mnist --ckpt x
 refused "xtrain predict: which model?; mnist, resnet18" predict
 refused "xtrain predict: mnits is no model; did you mean mnist?" predict mnits --ckpt x
 refused "xtrain predict: --ckpt is needed" predict mnist

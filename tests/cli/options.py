@@ -25,7 +25,12 @@ def structs(folder):
 def fields(body):
     """(type, name, its XT_IS or None, whether it is an array) of each member."""
     code = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+    code = re.sub(r"\(\*(\w+)\)\([^()]*\)", r"*\1", code)  # a function: its name alone
     for declaration in code.split(";"):
+        function = re.search(r"\(\*(\w+)\)\(", declaration)
+        if function:
+            yield "function", function.group(1), None, True
+            continue
         m = re.match(r"\s*(const \w+ \*?|\w+ )(.*)", declaration.strip(), re.S)
         if not m:
             continue

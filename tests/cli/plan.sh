@@ -94,6 +94,17 @@ check "told once" [ "$(wc -l <"$out")" = 1 ]
 alone() { env -i PATH=/usr/bin:/bin HOME="$tmp" XT_PLUGIN_DIR="$BUILD" XT_PLUGINS_DIR="$tmp/none" "$x" "$@"; }
 alone doctor --device TPU --json | grep -q '"found": true' ||
     check "no plugin for the topology" says "no plugin for the device TPU" 1 alone plan mnist --topology v4:2x2x1
+printf none >"$tmp/libtpu.so" # what the message above tells to do
+check "a plugin's path in XT_DEVICE is the one that is asked" \
+    says "$tmp/libtpu.so" 1 env XT_DEVICE="$tmp/libtpu.so" "$x" plan mnist --topology v4:2x2x1
+check "of its own kind alone" env XT_DEVICE="$tmp/libtpu.so" "$x" plan gpt2-tiny --topology cpu --batch 1
+# Remedies are compiled one after the other: who reads the verdict need not wait for them.
+mkfifo "$tmp/verdict"
+"$x" plan gpt2-mini --batch 8 --limit 1M >"$tmp/verdict" 2>"$tmp/err" &
+{ read -r first; kill $!; rest=$(cat); } <"$tmp/verdict"
+wait $! 2>"$tmp/err"
+check "the verdict is there: $first" [ "${first#*does not fit}" != "$first" ]
+check "and comes before the remedies" [ "${rest#*remedy }" = "$rest" ]
 check "cards that make no even hosts" says "do not stand evenly" 1 "$x" plan mnist --topology cuda:h100:9
 check "a mesh that is none" says "names and sizes are expected" 2 "$x" plan gpt2-tiny --topology cpu:4 --mesh data
 check "a model's option with a program" says "make a MODEL anew" 2 "$x" plan --batch 8 -- "$BUILD/mnist_single"

@@ -3,8 +3,7 @@
 # message names rank and line.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
-shm_names() { ls /dev/shm | grep '^xtrain-' | grep -v test-word; }
-shm_before=$(shm_names; echo none) # of others, who may have been killed
+shm_before=$(shm_left; echo none) # of others, who may have been killed
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cat >"$tmp/fail.c" <<'C'
 #include <signal.h>
@@ -310,5 +309,5 @@ check "ranks that step with other batches are told so" grep -qE \
     'out of step: optimizer step 4 is of batch 4 of epoch 0 on rank 1 .*c:[0-9]+. and of batch 3 of epoch 0 on rank 0' \
     "$tmp/out"
 check "once" [ "$(grep -c 'out of step' "$tmp/out")" = 1 ]
-check "no shared memory is left" [ -z "$(shm_names | grep -vxF "$shm_before")" ]
+check "no shared memory is left" [ -z "$(shm_left | grep -vxF "$shm_before")" ]
 finish

@@ -4,8 +4,7 @@
 # ranks.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
-shm_names() { ls /dev/shm | grep '^xtrain-' | grep -v test-word; }
-shm_before=$(shm_names; echo none) # of others, who may have been killed
+shm_before=$(shm_left; echo none) # of others, who may have been killed
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export XT_SUMMARY=off XT_TIMEOUT=100 XT_CACHE=on XT_CACHE_DIR=$tmp/cache
 # shellcheck disable=SC2086
@@ -14,7 +13,7 @@ cc ${ASAN_BUILD:+-fsanitize=address,undefined} \
     -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
 check "the program builds" [ $? = 0 ]
 ranks() { CPU_NUM_DEVICES=$1 timeout 150 "$tmp/ranks" "${@:2}" >"$tmp/out" 2>&1 </dev/null; }
-line() { grep -oE "rank $1 of .*" "$tmp/out" | tail -n 1; }
+line() { grep -oE "rank $1 of [0-9]+: .*" "$tmp/out" | tail -n 1; }
 weights() { line "$1" | grep -oE 'weights [0-9a-f]+'; }
 value() { awk -F, -v n="$2" -v l="$3" '!/^step,/ && $8 == n && $7 == l {v = $9} END {print v}' "$1"; }
 newest() { ls -d "$tmp/runs/$1"/version_* | sort -t_ -k2 -n | tail -n 1; }
@@ -32,7 +31,8 @@ check "resumed by both: the whole run's bits" [ "$(weights 0)" = "$want" -a "$(w
 ranks 1 averages --run_name half --resume "$tmp/kept/last.ckpt"
 check "resumed by one" [ $? = 0 ]
 check "with a warning that the batch is another one" grep -qi 'effective batch' "$tmp/out"
-check "it goes on from step 9" grep -q 'epoch 1, batch 3, step 9' "$tmp/out"
+check "it goes on from step 9, behind the samples of three batches of two ranks" \
+    grep -q 'epoch 1, batch 6, step 9' "$tmp/out"
 BATCH=8 ranks 1 averages --run_name one --max_steps 9 &&
     BATCH=8 KEEP=$tmp/kept1 ranks 1 averages --run_name one --max_steps 9
 ranks 2 averages --run_name two --resume "$tmp/kept1/last.ckpt"
@@ -116,5 +116,5 @@ check "sync_batchnorm: one rank's loss ($two, $one)" \
     awk -v a="${two#loss }" -v b="${one#loss }" 'BEGIN {exit !(a > 0 && (a - b) ^ 2 < 1e-10 * a * a)}'
 check "which it is not without ($apart)" \
     awk -v a="${apart#loss }" -v b="${one#loss }" 'BEGIN {exit !(a > 0 && (a - b) ^ 2 > 1e-10 * a * a)}'
-check "no shared memory is left" [ -z "$(shm_names | grep -vxF "$shm_before")" ]
+check "no shared memory is left" [ -z "$(shm_left | grep -vxF "$shm_before")" ]
 finish

@@ -32,6 +32,10 @@ check "and is used for text" [ $? = 0 ]
 check "which is UTF-8" iconv -f utf-8 -t utf-8 out -o /dev/null
 run fit gpt2-tiny --data text.bin "${sizes[@]}" --sample 5 --ckpt bare
 check "without a tokenizer there are no samples, but a fit" [ "$?$(grep -c '^sample' out)" = 00 ]
+head -c 1000 text.bin >cut.bin && cp text.bin.json cut.bin.json
+run fit gpt2-tiny --data cut.bin --tokenizer hf "${sizes[@]}" --sample 0
+check "a file that what stands beside it was not written for" \
+    [ "$?$(grep -c "cut.bin holds 500 tokens of 2 bytes, cut.bin.json says $count: " out)" = 11 ]
 head -c "$(stat -c %s text.bin)" /dev/zero | tr '\0' '\377' >text.bin.new && mv text.bin.new text.bin
 run fit gpt2-tiny --data text.bin --tokenizer hf "${sizes[@]}" --sample 0
 check "a token that the vocabulary has not" [ "$?$(grep -c 'token [0-9]* is 65535; ' out)" = 11 ]

@@ -34,6 +34,11 @@ static void body(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user)
     (void)y;
     carry[0] = *(int *)user == 3 ? wrong() : xt_mul_scalar(carry[0], 0.5);
 }
+/* An error of the reader thread, which no call of the program's own ends a step of. */
+static void given(void *user, const void *data, size_t bytes, xt_dtype dtype) {
+    (void)user, (void)data, (void)bytes, (void)dtype;
+    wrong();
+}
 static xt_module *net;
 static xt_optimizer *sgd;
 static xt_tensor seen;
@@ -42,6 +47,7 @@ static void mistake(int s) {
     static const char *const wrong_shape[] = {"shape", "looked", "handled", "batch", "wait", "pthread", "item", "last"};
     if (s == 3 && is("oom"))
         xt_when_ready(xt_sum(xt_exp(xt_matmul(xt_ones(XT_F32, 8192, 1), xt_ones(XT_F32, 1, 8192)))), NULL, NULL);
+    if (s == 3 && is("reader")) xt_when_ready(xt_ones(XT_F32, 2), given, NULL);
     if (s == 3 && is("refused")) xt_optimizer_step(sgd); /* the refused step */
     if (s == 3 && is("null") && !xt_sgd(net, .lr = -1)) return; /* the wrong rate */
     xt_tensor carry = is("scan") ? xt_ones(XT_F32, 2) : (xt_tensor){0};

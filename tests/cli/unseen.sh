@@ -40,6 +40,10 @@ ends pthread xt_matmul "the wrong shape" xt_mark_step 3
 XT_MEMORY_LIMIT=64M ends oom "program of step 3.*failed" "return xt_mark_step" xt_mark_step 3
 check "oom: the report is kept" grep -q 'xtrain postmortem' "$tmp/err"
 
+run reader
+check "an error in a function of xt_when_ready: exit code 1" [ $? = 1 ]
+check "it is told once, with its line" [ "$(grep -c "unseen.c:$(line 'the wrong shape').*xt_matmul" "$tmp/err")" = 1 ]
+
 # The rows that were logged before the error are written.
 (cd "$tmp" && XT_RUNS_DIR=$tmp/rows ./unseen shape >"$tmp/out" 2>&1)
 check "rows before the error are written" [ "$(cat "$tmp"/rows/*/*/metrics.csv 2>/dev/null | grep -c '^[0-9]')" -ge 2 ]

@@ -25,7 +25,8 @@ CODES = [0x9, 0xb, 0xc, 0xd, 0x20, 0x21, 0x23, 0x24, 0x26, 0x2b, 0x2d, 0x30, 0x3
 LINES = ["".join(map(chr, CODES)), "aaaa ab aab baac", "don't we'll I'M 12345 3,000.50", "a-b_c[d]e{f}",
          "x\u0903y \u2160z \u00b2w", "\u4e00\u3005\u3007\u30fc\u3041\u30a1\u4e8c", "a  b   c\t\td ",
          "\u00e9e\u0301E\u0301",
-         "0123456789abcdefg", "kK\u212a sS\u017f"]
+         "0123456789abcdefg", "kK\u212a sS\u017f",
+         "xssx x\u00dfx x\u1e9ex ss\u00df STRASSE o\ufb03ce \ufb00i fix \ufb06 \u0149 \u02bcn"]
 CLASSES = [r"\s", r"\S", r"\w", r"\W", r"\d", r"\D", r"\h", r"\H", r"\p{Han}", r"\p{Hiragana}", r"\p{Katakana}",
            r"\p{Latin}", r"\p{Greek}", r"\p{Cyrillic}", r"\p{Devanagari}", r"\p{Thai}", r"\p{Common}",
            r"\p{Inherited}",
@@ -43,7 +44,10 @@ WRITTEN = CLASSES + ["[[:%s:]]" % b for b in BRACKETS] + ["[[:^%s:]]" % b for b 
     r"[a&&]", r"[\s-z]", r"[a\-\]]", r"[\w-]", r"[a-c-]", r"[\S]", r"[^\S]", r"[\W\d]", r"[^\W\d]", r"[[:alpha:]\-_]",
     r"[^[:alpha:][:digit:]\s]", r"a{1,2}+", r"(?:ab?){,2}b", r"a{2}", r"a{2,}?", r"a++b", r"(?>a+)b", r"a?+a",
     r"{a", r"a{x}",
-    r"^a", r"a$", r"\Aa", r"c\z", r"c\Z", r"(?m).", r"(?m:.)b", r"(?i)k", r"(?i:[k])", r"(?i)[^k]", r"\b",
+    r"^a", r"a$", r"\Aa", r"c\z", r"c\Z", r"(?m).", r"(?m:.)b", r"(?i)k", r"(?i:[k])", r"(?i)[^k]",
+    "(?i)\u00df", "(?i)ss", "(?i)stra\u00dfe", "(?i)ffi", "(?i)fi", "(?i)sss", "(?i)ss+", "(?i)\u00df+", "(?i)st",
+    "(?i)\u0149", "(?i)\u02bcn", "(?x)a(?i) k # c",
+    "a(?i)ss|\u00df", "((?i)ss|x)s", "(?i)(?-i)ss", "(?i)s{2}", r"\b",
     r"\B", r"\ba",
     r"a\b", r"\v", r"\f", r"\e", r"\t", r"\x{41}", r"\u0041", r"\u4e00", r"\Qa", r"\O", r"\N", r"\R",
     r"(?<=a|bc)d", r"(?<!a)b",

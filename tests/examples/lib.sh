@@ -13,7 +13,21 @@ check() {
         failed=$((failed + 1))
         echo "not so: $name ($*)"
         [ -f "$tmp/out" ] && tail -n 30 "$tmp/out" | sed 's/^/    | /'
+        [ -s "$tmp/err" ] && tail -n 30 "$tmp/err" | sed 's/^/    ! /'
     fi
+}
+# What stands in /dev/shm under our names that nobody alive uses: what other tests run beside this one is not meant.
+shm_left() {
+    local f
+    for f in /dev/shm/xtrain-*; do
+        [ -e "$f" ] || continue
+        if [ -d "$f" ]; then
+            [ -e "$f/lock" ] && ! flock -n "$f/lock" true && continue
+        else
+            grep -lqs -- "$f" /proc/[0-9]*/maps && continue
+        fi
+        [ -e "$f" ] && echo "${f#/dev/shm/}"
+    done
 }
 # The figure of a summary line: figure FILE 'programs +([0-9]+) compiled'
 figure() { sed -nE "s/.*$2.*/\1/p" "$1" | head -n 1; }

@@ -1,10 +1,11 @@
 /* Memory that fails once: preloaded, it lets the n-th allocation of xtrain's own code, or of the C library for it, fail
  * (n = FAULT_AT; with FAULT_STAYS=K the K after it too). Other libraries get theirs: what they do without memory is not
- * ours. FAULT_COUNT: a file that gets the number of such allocations at the end. FAULT_TOLD: one that gets the caller's
- * object and offset there, for addr2line. */
+ * ours. FAULT_COUNT: a file that gets the number of such allocations at the end. FAULT_TOLD: one that gets the
+ * callers' objects and offsets there, for addr2line. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdatomic.h>
@@ -75,6 +76,19 @@ static void tell(const char *variable, const char *text) {
     close(fd);
 }
 
+static void tell_callers(void) {
+    void *frames[10];
+    Dl_info o;
+    char text[600];
+    int n = backtrace(frames, 10);
+    for (int i = 2; i < n; i++) { /* behind this one and fails() */
+        if (!dladdr(frames[i], &o)) continue;
+        snprintf(text, sizeof text, "%s %#lx\n", o.dli_fname,
+                 (unsigned long)((uintptr_t)frames[i] - (uintptr_t)o.dli_fbase - 1));
+        tell("FAULT_TOLD", text);
+    }
+}
+
 static int fails(void *caller) {
     if (inside || !counts((uintptr_t)caller)) return 0;
     if (from < 0) {
@@ -85,14 +99,8 @@ static int fails(void *caller) {
     long n = ++calls;
     if (!from || n < from || n > from + stays) return 0;
     if (n == from) {
-        Dl_info o;
-        char text[600];
         inside = 1;
-        if (dladdr(caller, &o)) {
-            snprintf(text, sizeof text, "%s %#lx\n", o.dli_fname,
-                     (unsigned long)((uintptr_t)caller - (uintptr_t)o.dli_fbase - 1));
-            tell("FAULT_TOLD", text);
-        }
+        tell_callers();
         inside = 0;
     }
     errno = ENOMEM;
@@ -116,8 +124,16 @@ int posix_memalign(void **out, size_t align, size_t n) {
     return (*out = __libc_memalign(align, n)) ? 0 : ENOMEM;
 }
 
+static __attribute__((constructor)) void prepare(void) { /* backtrace() loads a library when it is first called */
+    void *frame;
+    inside = 1;
+    backtrace(&frame, 1);
+    inside = 0;
+}
+
 static __attribute__((destructor)) void count(void) {
     char text[32];
+    inside = 1;
     snprintf(text, sizeof text, "%ld\n", (long)calls);
     tell("FAULT_COUNT", text);
 }

@@ -22,5 +22,5 @@ check "the failing module builds" build "$tmp/bad.c" "$tmp/bad.so"
 timeout 200 "$venv/bin/python" "$tmp/main.py" 2 "$tmp/bad.so" >"$tmp/out" 2>&1
 check "a failing rank fails the run" [ $? = 1 ]
 check "with its number" grep -q 'rank 1 of 2: train of .*bad.so returned 1' "$tmp/out"
-check "nothing is left in shared memory" [ -z "$(ls /dev/shm | grep '^xtrain-' | grep -v test-word)" ]
+check "nothing is left in shared memory" [ -z "$(shm_left)" ]
 finish

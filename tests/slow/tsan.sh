@@ -2,11 +2,14 @@
 # The unit tests under ThreadSanitizer, all of them: what only one thread runs today may run in several tomorrow.
 # OpenMP's runtime is not instrumented: such a build runs everything in the pool of src/cpu/thread/pool.c, oneDNN's
 # regions too where they come to us (src/cpu/thread/openmp.c). What is not reported is in tests/tsan.supp, with reasons.
+# By clang: gcc 12's ThreadSanitizer keeps the threads of a parent in the list of a forked child, where their numbers
+# come again, and ends the child ("duplicate thread with used id").
 # TSAN_TESTS="test_lazy_steps ...": these alone; TSAN_JOBS: how many at once.
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 1
-tools/build.sh build-tsan -Db_sanitize=thread -Db_lundef=false >"$tmp/out" 2>&1
+clang=$(command -v clang-14 || command -v clang) || { echo "clang is not installed (Debian: clang-14)"; exit 77; }
+CC=$clang tools/build.sh build-tsan -Db_sanitize=thread -Db_lundef=false >"$tmp/out" 2>&1
 check "the build" [ $? = 0 ]
 # Ranks are forked, also by processes that have threads; memory limits of tests are not ThreadSanitizer's.
 export TSAN_OPTIONS="suppressions=$root/tests/tsan.supp halt_on_error=1 ignore_noninstrumented_modules=1 \

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/sanitizers.h"
 
 static void hides_lines(void **state) {
     (void)state;
@@ -227,10 +228,10 @@ static int remove_folder(void **state) {
 }
 
 static void programs_by(const char *compiler, const char *const *flags, size_t n) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    print_message("the probe library is instrumented, the programs made here are not: skipped\n");
-    skip();
-#endif
+    if (BUILT_WITH_ASAN || BUILT_WITH_TSAN) {
+        print_message("the probe library is instrumented, the programs made here are not: skipped\n");
+        skip();
+    }
     char probe_command[64];
     snprintf(probe_command, sizeof probe_command, "command -v %s >/dev/null", compiler);
     if (system(probe_command) != 0) {

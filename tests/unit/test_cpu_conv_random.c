@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cpu_layouts.h"
+#include "cpu_levels.h"
 
 static long number_from(const char *name, long fallback) {
     const char *v = getenv(name);
@@ -135,20 +136,6 @@ static void few_channels_at_strides(void **state) {
             snprintf(name, sizeof name, "%d channels, %d x %d", in, side, side);
             assert_true(agrees(&s, name, 1));
         }
-}
-
-/* The same with the kernels that other processors get (a set that this one lacks is the best that it has). */
-static const char *self;
-static void other_instruction_sets(void **state) {
-    (void)state;
-    static const char *const sets[] = {"avx2", "base"};
-    if (getenv("XT_CPU_FEATURES")) return;
-    for (size_t i = 0; i < BASE_COUNT(sets); i++) {
-        char command[4200];
-        int n = snprintf(command, sizeof command, "XT_CPU_FEATURES=%s '%s' 2>&1", sets[i], self);
-        assert_true(n > 0 && (size_t)n < sizeof command);
-        if (system(command)) fail_msg("%s fails", command);
-    }
 }
 
 int main(int argc, char **argv) {

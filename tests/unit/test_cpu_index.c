@@ -104,6 +104,10 @@ static const struct {
      "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"},
     {"columns", "40x4", "25x1", "40x25", "40, 1",
      "offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1"},
+    {"columns, threads divide the rows", "700x40", "50x1", "700x50", "700, 1",
+     "offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1"},
+    {"columns of matrices, threads divide the rows of all", "3x400x3", "40x1", "3x400x40", "3, 400, 1",
+     "offset_dims = [0, 1], collapsed_slice_dims = [2], start_index_map = [2], index_vector_dim = 1"},
     {"boxes", "6x7", "9x2", "9x2x3", "2, 3", "offset_dims = [1, 2], start_index_map = [1, 0], index_vector_dim = 1"},
     {"batches", "3x5", "3x700x1", "3x700", "1, 1",
      "collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = "
@@ -113,7 +117,7 @@ static const struct {
 static void gathers_agree(void **state) {
     (void)state;
     static const char *const types[] = {"f32", "f64", "bf16", "i8", "i1", "i64", "complex<f32>", "complex<f64>"};
-    static const char *const indices[] = {"i32", "i64", "ui8", "i16", "ui64"};
+    static const char *const indices[] = {"i32", "i64", "ui8", "i16", "ui64", "ui32", "i8", "ui16"};
     for (size_t r = 0; r < BASE_COUNT(gathers); r++)
         for (size_t t = 0; t < BASE_COUNT(types); t++) {
             char text[1024], name[128];

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "cpu_levels.h"
+
 enum { MOST = 70 };
 static const int64_t lengths[] = {1, 3, 15, 16, 17, 31, 32, 33, 48, 70};
 
@@ -23,7 +25,9 @@ static bool can(void) {
 static uint32_t edge(uint64_t seed, int64_t i) {
     static const uint32_t edges[] = {0,           0x80000000u, 0x3f800000u, 0xbf800000u, 0x7f800000u, 0xff800000u,
                                      0x7fc00001u, 0xffc00000u, 0x7f800001u, 0x00000001u, 0x807fffffu, 0x00800000u,
-                                     0x7f7fffffu, 0x3f808000u, 0x3f818000u, 0x40490fdbu, 31u,         32u};
+                                     0x7f7fffffu, 0x3f808000u, 0x3f818000u, 0x40490fdbu, 31u,         32u,
+                                     0x4f000000u, 0xcf000000u, 0x42fe8000u, 0xc3004000u, 0x437f8000u, 0x477ff000u,
+                                     0x33000001u, 0x7c017c00u};
     uint64_t r = rng_bits(seed, 7, (uint64_t)i);
     return r % 3 ? edges[(r >> 8) % BASE_COUNT(edges)] : (uint32_t)(r >> 20);
 }
@@ -40,13 +44,14 @@ static bool same(const void *a, const void *b, size_t elem, int64_t n, bool floa
 }
 
 static size_t result_size(vprog_op op, vprog_type t) {
-    if (op == VPROG_STORE_BF16) return 2;
+    if (op == VPROG_STORE_BF16 || op == VPROG_STORE_F16) return 2;
+    if (op == VPROG_CONVERT + VPROG_I8 || op == VPROG_CONVERT + VPROG_U8) return 1;
     if (op >= VPROG_EQ && op <= VPROG_LT) return 1;
     return t == VPROG_B1 && op < VPROG_CONVERT ? 1 : 4;
 }
 
 static vprog_type operand_type(vprog_op op, vprog_type t, int k) {
-    if (op == VPROG_LOAD_BF16) return VPROG_U16;
+    if (op == VPROG_LOAD_BF16 || op == VPROG_LOAD_F16) return VPROG_U16;
     return op == VPROG_SELECT && k == 0 ? VPROG_B1 : t;
 }
 
@@ -177,11 +182,14 @@ static void programs_cut_long_runs(void **state) {
     vprog_free(t);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    (void)argc;
+    self = argv[0];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_instruction),
         cmocka_unit_test(many_pointers_and_values),
         cmocka_unit_test(programs_cut_long_runs),
+        cmocka_unit_test(other_instruction_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "base/sanitizers.h"
 #include "cpu/run/plan.h"
 #include "cpu/thread/openmp.h"
 
@@ -99,7 +100,7 @@ static void inner_regions_stay(void **state) {
     team_deinit(&t);
 }
 
-#if !defined(__SANITIZE_THREAD__)
+#if !BUILT_WITH_TSAN
 /* Outside of a team, in a team of libgomp's, and where a region is wider than the pool (its barriers need a thread for
  * each number). */
 static void others_go_to_libgomp(void **state) {
@@ -152,7 +153,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_taken_once),
         cmocka_unit_test(inner_regions_stay),
-#if !defined(__SANITIZE_THREAD__) /* which does not know libgomp's barriers */
+#if !BUILT_WITH_TSAN /* which does not know libgomp's barriers */
         cmocka_unit_test(others_go_to_libgomp),
 #endif
         cmocka_unit_test(primitives_agree)

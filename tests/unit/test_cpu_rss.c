@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/sanitizers.h"
 #include "cpu/cpu.h"
 
 static xt_status pages(void *user, size_t n, void **out) {
@@ -62,11 +63,7 @@ static const char text[] =
     "%8 = stablehlo.convert %6 : (tensor<2048x2048xf32>) -> tensor<2048x2048xbf16>\n"
     "return %7, %2, %8 : tensor<2048x2048xf32>, tensor<2048xf32>, tensor<2048x2048xbf16>\n}\n";
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 }; /* shadow memory counts too */
-#else
-enum { SANITIZED = 0 };
-#endif
+enum { SANITIZED = BUILT_WITH_ASAN || BUILT_WITH_TSAN }; /* shadow memory counts too */
 
 static void the_peak_is_what_the_system_counts(void **state) {
     (void)state;

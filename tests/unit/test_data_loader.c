@@ -353,7 +353,8 @@ static void ranks_share_batches(void **state) {
         for (int64_t count = parts; count < 40; count++)
             for (int pad = 0; pad < 2; pad++) {
                 xt_dataset ds = {.d.count = count};
-                xt_loader l = {.ds = &ds, .o = {.batch = 3, .pad_last = pad ? XT_ON : XT_OFF}, .parts = parts};
+                xt_loader l = {
+                    .ds = &ds, .o = {.batch = 3, .pad_last = pad ? XT_ON : XT_OFF}, .count = count, .parts = parts};
                 int64_t at = 0, batches = pad ? (count + 3 * parts - 1) / (3 * parts) : count / (3 * parts);
                 for (int64_t b = 0; b < batches; b++)
                     for (l.part = 0; l.part < parts; l.part++) {

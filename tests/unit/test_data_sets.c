@@ -480,13 +480,86 @@ static void text_windows(void **state) {
     refused(xt_text_dataset(in_dir("t.txt"), 0, 0), "seq 0");
 }
 
+static void files_of_tokens(void **state) {
+    (void)state;
+    uint16_t small[10];
+    int32_t wide[10];
+    int64_t x[9], y[9];
+    for (int i = 0; i < 10; i++) small[i] = (uint16_t)(40000 + i), wide[i] = -i;
+    put_file("t.bin", small, sizeof small);
+    xt_dataset *d = xt_token_dataset(in_dir("t.bin"), 4, .stride = 3);
+    assert_int_equal(xt_dataset_count(d), 2); /* at 0 and 3: 3 + 4 + 1 = 8, and 6 + 4 + 1 > 10 */
+    assert_null(xt_dataset_get(d, 1, x, y));
+    for (int k = 0; k < 4; k++) assert_true(x[k] == 40003 + k && y[k] == 40004 + k);
+    xt_dataset_free(d);
+    d = xt_token_dataset(in_dir("t.bin"), 4, .jitter = XT_ON);
+    bool moved = false;
+    for (int i = 0; i < 2; i++) { /* the second window has no room behind 9 */
+        assert_null(xt_dataset_get(d, i % (int)xt_dataset_count(d), x, NULL));
+        assert_true(x[0] >= 40000 && x[0] <= 40005 && x[3] == x[0] + 3);
+    }
+    xt_loader *l = xt_loader_new(d, .batch = 1);
+    int64_t n = xt_loader_batches(l), first = -1;
+    for (int e = 0; e < 8; e++)
+        for (xt_batch b; xt_next(l, &b);) {
+            assert_true(xt_read(b.x, x, 4 * sizeof *x));
+            moved = moved || (b.index == 0 && first >= 0 && x[0] != first);
+            if (b.index == 0) first = x[0];
+        }
+    assert_true(moved && n == 2); /* at other places in other epochs */
+    xt_loader_free(l);
+    put_file("w.bin", wide, sizeof wide);
+    d = xt_token_dataset(in_dir("w.bin"), 9, .dtype = XT_I32);
+    assert_null(xt_dataset_get(d, 0, x, y));
+    for (int k = 0; k < 9; k++) assert_true(x[k] == -k && y[k] == -k - 1);
+    xt_dataset_free(d);
+    refused(xt_token_dataset(in_dir("t.bin"), 10), "has 10 tokens");
+    refused(xt_token_dataset(in_dir("t.bin"), 0), "seq 0");
+    refused(xt_token_dataset(in_dir("t.bin"), 4, .stride = 0), ".stride 0");
+    refused(xt_token_dataset(in_dir("t.bin"), 4, .dtype = XT_F32), ".dtype is f32");
+    refused(xt_token_dataset(in_dir("no.bin"), 4), "no.bin");
+    put_file("odd.bin", small, 7);
+    refused(xt_token_dataset(in_dir("odd.bin"), 1), "no whole number of tokens");
+}
+
+/* What stands beside a file, and a file that is not what it was. */
+static void files_of_tokens_and_their_vocabulary(void **state) {
+    (void)state;
+    uint32_t wide[6] = {1, 70000, 3, 4, 5, 6};
+    int64_t x[2], y[2];
+    put_file("t.bin", wide, sizeof wide);
+    put_file("t.bin.json", "{\"dtype\": \"u32\", \"tokens\": 6, \"vocab\": 70000}", 46);
+    xt_dataset *d = xt_token_dataset(in_dir("t.bin"), 2);
+    assert_int_equal(xt_dataset_count(d), 2);
+    xt_status s = xt_dataset_get(d, 0, x, y);
+    assert_non_null(s);
+    assert_non_null(strstr(xt_status_message(s), "token 1 is 70000; the vocabulary's are 0 to 69999"));
+    xt_status_free(s);
+    assert_null(xt_dataset_get(d, 1, x, y));
+    assert_true(x[0] == 3 && x[1] == 4 && y[0] == 4 && y[1] == 5);
+    assert_int_equal(truncate(in_dir("t.bin"), 12), 0);
+    s = xt_dataset_get(d, 1, x, y);
+    assert_non_null(s);
+    assert_non_null(strstr(xt_status_message(s), "has become shorter"));
+    xt_status_free(s);
+    xt_dataset_free(d);
+    put_file("t.bin.json", "{\"dtype\": \"f32\"}", 16);
+    refused(xt_token_dataset(in_dir("t.bin"), 2), "does not say");
+    d = xt_token_dataset(in_dir("t.bin"), 2, .dtype = XT_U32); /* said by the program */
+    assert_int_equal(xt_dataset_count(d), 1);
+    xt_dataset_free(d);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(datasets_of_datasets),   TEST(random_splits), TEST(specs_that_do_not_fit),
-        TEST(augmentation),           TEST(image_folders), TEST(cifar),
-        TEST(files_of_arrays),        TEST(text_windows),  TEST(files_of_numbers),
-        TEST(a_long_file_of_numbers), TEST(many_columns),  TEST(pictures_of_any_size),
+        TEST(datasets_of_datasets),  TEST(random_splits),
+        TEST(specs_that_do_not_fit), TEST(augmentation),
+        TEST(image_folders),         TEST(cifar),
+        TEST(files_of_arrays),       TEST(text_windows),
+        TEST(files_of_numbers),      TEST(a_long_file_of_numbers),
+        TEST(many_columns),          TEST(pictures_of_any_size),
+        TEST(files_of_tokens),       TEST(files_of_tokens_and_their_vocabulary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,13 +11,9 @@
 
 #include <cmocka.h>
 
+#include "base/sanitizers.h"
 #include <xtrain/xtrain.h>
 
-#if defined __SANITIZE_ADDRESS__
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
 enum { STEP = 6, MOST = 186 }; /* MiB */
 
 static long addresses(void) { /* bytes that this process has mapped */
@@ -60,7 +56,7 @@ static void ends_with_a_sentence(void **state) {
     (void)state;
     static char said[1 << 16];
     int failed = 0, good = 0;
-    if (SANITIZED) skip(); /* the sanitizer maps terabytes */
+    if (BUILT_WITH_ASAN || BUILT_WITH_TSAN) skip(); /* the sanitizer maps terabytes */
     for (int mib = 0; mib <= MOST && good < 2; mib += STEP) {
         int status = child(mib, said, sizeof said);
         if (WIFSIGNALED(status)) fail_msg("%d MiB: signal %d: %s", mib, WTERMSIG(status), said);

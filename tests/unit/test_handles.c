@@ -201,6 +201,115 @@ static void what_a_loader_took_is_its_own(void **state) {
     rest();
 }
 
+static void a_callback_has_one_trainer(void **state) {
+    (void)state;
+    xt_trainer *one = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF);
+    xt_trainer *two = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF);
+    xt_callback *c = xt_lr_monitor();
+    xt_trainer_add(one, c);
+    assert_null(xt_error());
+    for (int i = 0; i < 2; i++) {
+        xt_trainer_add(i ? one : two, c);
+        if (!xt_error() || !strstr(told, "was added to a trainer before")) fail_msg("%s", told);
+        xt_clear_error();
+    }
+    *told = '\0';
+    xt_trainer_free(one);
+    xt_trainer_free(two);
+    rest();
+}
+
+/* --- what a fit uses is not freed by functions that it calls --- */
+static struct fit {
+    xt_trainer *t;
+    xt_loader *train, *val;
+    xt_module *net;
+    xt_optimizer *opt;
+    int refused; /* frees */
+    bool frees_own; /* configure_optimizers gives one that it has freed */
+} fit;
+/* Within a fit an error is told when it ends. */
+static void expect_pending(const char *text) {
+    const char *is = xt_error() ? xt_status_message(xt_error()) : "no error";
+    if (!strstr(is, text)) fail_msg("expected \"%s\" in: %s", text, is);
+    xt_clear_error();
+}
+static void free_one(const char *word) {
+    char text[80];
+    snprintf(text, sizeof text, "the %s is in use by a call that is still under way", word);
+    expect_pending(text);
+    fit.refused++;
+}
+static void free_all(xt_module *m, void *user) {
+    (void)user;
+    xt_trainer_free(fit.t), free_one("trainer");
+    xt_loader_free(fit.train), free_one("loader");
+    xt_loader_free(fit.val), free_one("loader");
+    xt_module_free(m), free_one("module");
+    xt_optimizer_free(fit.opt), free_one("optimizer");
+    assert_int_equal(xt_finish(), 1);
+    expect_pending("xt_finish inside xt_fit");
+}
+static xt_tensor fit_net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", xt_flatten(x, 1), 2);
+}
+static xt_tensor fit_loss(xt_module *m, xt_batch b, void *user) {
+    free_all(m, user);
+    return xt_mean(xt_square(xt_forward(m, b.x)));
+}
+static void fit_values(xt_module *m, xt_batch b, void *user) {
+    (void)b;
+    free_all(m, user);
+}
+static double fit_rate(int64_t epoch, void *user) {
+    (void)epoch, (void)user;
+    xt_optimizer_free(fit.opt), free_one("optimizer");
+    return 1;
+}
+static xt_optimizer *fit_optimizer(xt_module *m, void *user) {
+    (void)user;
+    fit.opt = xt_sgd(m, .lr = 0.1);
+    xt_lambda_schedule(fit.opt, fit_rate, .interval = XT_EACH_STEP);
+    if (fit.frees_own) xt_optimizer_free(fit.opt);
+    return fit.opt;
+}
+static xt_status fit_starts(xt_trainer *t, void *user) {
+    free_all(xt_trainer_module(t), user);
+    return NULL;
+}
+static void what_a_fit_uses_is_not_freed(void **state) {
+    (void)state;
+    xt_callback_desc d = {.struct_size = sizeof d, .name = "frees", .fit_start = fit_starts};
+    xt_task task = {.net = fit_net,
+                    .training_step = fit_loss,
+                    .validation_step = fit_values,
+                    .configure_optimizers = fit_optimizer,
+                    .on_after_backward = free_all,
+                    .on_before_optimizer_step = free_all};
+    fit = (struct fit){.t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF,
+                                           .progress_bar = XT_OFF, .model_summary = XT_OFF),
+                       .train = xt_loader_new(xt_drawn_digits(4, 0), .batch = 2),
+                       .val = xt_loader_new(xt_drawn_digits(4, 0), .batch = 2)};
+    xt_trainer_add(fit.t, xt_callback_new(&d, NULL));
+    assert_int_equal(xt_fit(fit.t, &task, fit.train, fit.val), 0);
+    assert_null(xt_error());
+    if (fit.refused < 40) fail_msg("%d frees were refused", fit.refused);
+    xt_optimizer_free(fit.opt); /* the next fit makes another */
+    fit.frees_own = true;
+    assert_int_equal(xt_fit(fit.t, &task, fit.train, fit.val), 1);
+    if (!strstr(told, "configure_optimizers: the optimizer that it gave is none that lives")) fail_msg("%s", told);
+    xt_clear_error();
+    xt_loader_free(fit.val);
+    xt_loader_free(fit.train);
+    xt_module *m = xt_trainer_module(fit.t);
+    xt_trainer_free(fit.t);
+    xt_module_free(m);
+    assert_null(xt_error());
+    *told = '\0';
+    rest();
+}
+
 static xt_tensor step(const xt_tensor *in, int n, void *user) {
     (void)n, (void)user;
     return xt_add(in[0], in[0]);
@@ -292,6 +401,8 @@ int main(void) {
         cmocka_unit_test(what_runs_is_not_freed),
         cmocka_unit_test(nothing_ends_a_step_from_inside),
         cmocka_unit_test(what_a_loader_took_is_its_own),
+        cmocka_unit_test(a_callback_has_one_trainer),
+        cmocka_unit_test(what_a_fit_uses_is_not_freed),
         cmocka_unit_test(frees_after_finish_do_nothing),
         cmocka_unit_test(two_threads_in_one_loader_is_an_error),
         cmocka_unit_test(many_are_made_and_freed),

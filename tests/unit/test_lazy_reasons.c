@@ -234,6 +234,23 @@ static void backward_after_a_read(void **state) {
     nothing_left();
 }
 
+/* Where neither step has gradients, whether they are on makes no program: what the steps ask for does. */
+static void steps_without_gradients(void **state) {
+    (void)state;
+    n_new = 0;
+    xt_no_grad_begin();
+    xt_when_ready(xt_sum(numbers(1)), NULL, NULL);
+    xt_no_grad_end();
+    assert_true(xt_mark_step());
+    int line = __LINE__ + 1;
+    xt_when_ready(xt_mean(numbers(2)), NULL, NULL);
+    assert_true(xt_mark_step());
+    assert_int_equal(n_new, 2);
+    assert_null(strstr(reasons[0], "no_grad"));
+    expect_line(reasons[0], line);
+    nothing_left();
+}
+
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
@@ -243,7 +260,7 @@ int main(void) {
         cmocka_unit_test(back_and_forth),          cmocka_unit_test(a_print_under_an_if),
         cmocka_unit_test(a_value_that_is_there),   cmocka_unit_test(a_log_under_an_if),
         cmocka_unit_test(another_order_of_inputs), cmocka_unit_test(a_kept_tensor),
-        cmocka_unit_test(backward_after_a_read),
+        cmocka_unit_test(backward_after_a_read),   cmocka_unit_test(steps_without_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

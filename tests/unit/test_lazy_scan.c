@@ -280,6 +280,13 @@ static void without_inputs(void **state) {
     assert_true(xt_scan(count, 1, &n, 0, NULL, 1, &y, .length = 6, .reverse = XT_ON));
     assert_true(xt_read(y, v, sizeof v));
     for (int i = 0; i < 6; i++) assert_int_equal(v[i], 10 - 2 * i);
+    /* no step at all, as lax.scan(length=0): the carry as it came, and stacks without rows */
+    n = xt_full(7, XT_I32, 1);
+    assert_true(xt_scan(count, 1, &n, 0, NULL, 1, &y, .length = 0));
+    assert_true(xt_item(n) == 7);
+    assert_int_equal(xt_rank_of(y), 2);
+    assert_int_equal(xt_dim(y, 0), 0);
+    assert_int_equal(xt_dim(y, 1), 1);
     nothing_left();
 }
 

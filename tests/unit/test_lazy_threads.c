@@ -1,10 +1,13 @@
 /* Threads that record at once: each has a context of its own, and they share the device, the programs, the places
  * in flight and those who are told what happens. Run by slow/tsan.sh as well. */
+#include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -162,6 +165,124 @@ static void everybody_is_told(void **state) {
     for (int i = 0; i < MANY; i++) assert_int_equal(atomic_load(&told[i].finished), 1);
 }
 
+/* --- what one thread made, and another has --- */
+static xt_tensor theirs[4];
+static void *make_four(void *user) {
+    (void)user;
+    for (int i = 0; i < 4; i++) theirs[i] = xt_keep(xt_full(7, XT_F32, 2));
+    expect(xt_mark_step());
+    expect(xt_item(xt_sum(theirs[3])) == 14);
+    for (int i = 0; i < 4; i++) xt_drop(theirs[i]);
+    return NULL;
+}
+/* The places of both are the same: only the handles tell them apart. */
+static void tensors_of_others_are_dead(void **state) {
+    (void)state;
+    xt_tensor mine[4];
+    for (int i = 0; i < 4; i++) mine[i] = xt_keep(xt_full(1, XT_F32, 2));
+    together(1, make_four);
+    for (int i = 0; i < 4; i++) {
+        assert_true(xt_is_error(theirs[i]));
+        assert_true(isnan(xt_item(xt_sum(theirs[i]))));
+        assert_non_null(strstr(xt_status_message(xt_error()), "another thread"));
+        xt_clear_error();
+        xt_drop(theirs[i]);
+        xt_clear_error();
+        assert_int_equal(xt_item(xt_sum(mine[i])), 2);
+    }
+    xt_tensor before = mine[0];
+    nothing_left();
+    for (int i = 0; i < 4; i++) mine[i] = xt_full(1, XT_F32, 2);
+    assert_true(xt_is_error(before)); /* of before xt_finish: not one that was made since */
+    nothing_left();
+}
+
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 2);
+}
+static xt_module *their_module;
+static xt_optimizer *their_optimizer;
+static atomic_int at;
+static void wait_for(int place) {
+    while (atomic_load(&at) != place) sched_yield();
+}
+static void *make_module(void *user) {
+    (void)user;
+    their_module = xt_module_new(net, NULL);
+    expect(!xt_module_build(their_module, (xt_spec){XT_F32, {2, 3}}));
+    their_optimizer = xt_sgd(their_module, .lr = 0.1);
+    atomic_store(&at, 1);
+    wait_for(2);
+    expect(xt_finish() == 0); /* frees what this thread made, but for what is freed */
+    atomic_store(&at, 3);
+    return NULL;
+}
+static void says_whose_it_is(void) {
+    assert_non_null(xt_error());
+    assert_non_null(strstr(xt_status_message(xt_error()), "belongs to another thread"));
+    xt_clear_error();
+}
+static void who_frees_what_another_made(void **state) {
+    (void)state;
+    xt_tensor mine[4];
+    for (int i = 0; i < 4; i++) mine[i] = xt_keep(xt_full(1, XT_F32, 2));
+    pthread_t thread;
+    atomic_store(&wrong, 0);
+    atomic_store(&at, 0);
+    assert_int_equal(pthread_create(&thread, NULL, make_module, NULL), 0);
+    wait_for(1);
+    char text[100];
+    assert_int_equal(xt_module_summary(their_module, text, sizeof text), 0);
+    says_whose_it_is();
+    assert_true(xt_is_error(xt_forward(their_module, xt_ones(XT_F32, 2, 3))));
+    says_whose_it_is();
+    assert_true(xt_is_error(xt_linear(xt_sub(their_module, "fc", -1), "x", xt_ones(XT_F32, 2, 3), 2)));
+    says_whose_it_is();
+    xt_optimizer_step(their_optimizer);
+    says_whose_it_is();
+    xt_optimizer_free(their_optimizer);
+    xt_module_free(their_module);
+    assert_null(xt_error());
+    for (int i = 0; i < 4; i++) assert_int_equal(xt_item(xt_sum(mine[i])), 2);
+    atomic_store(&at, 2);
+    wait_for(3);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&wrong), 0);
+    nothing_left();
+    assert_int_equal(xt_live_objects("module"), 0);
+    assert_int_equal(xt_live_objects("optimizer"), 0);
+}
+
+/* --- what functions of xt_when_ready record, on the reader thread --- */
+static void records(void *user, const void *data, size_t bytes, xt_dtype dtype) {
+    (void)user, (void)bytes, (void)dtype;
+    expect(xt_item(xt_sum(xt_full(*(const float *)data, XT_F32, 2, 3))) == 6);
+}
+static void what_a_function_records_ends_with_it(void **state) {
+    (void)state;
+    atomic_store(&wrong, 0);
+    for (int i = 0; i < 3; i++) {
+        xt_when_ready(xt_ones(XT_F32, 2), records, NULL);
+        assert_true(xt_wait());
+        assert_int_equal(xt_live_objects("tensor"), 0);
+    }
+    assert_int_equal(atomic_load(&wrong), 0);
+    nothing_left();
+}
+static void *leaves_a_module(void *user) {
+    (void)user;
+    expect(!xt_module_build(xt_module_new(net, NULL), (xt_spec){XT_F32, {2, 3}}));
+    return NULL;
+}
+static void what_ended_threads_left_goes_at_the_end(void **state) {
+    (void)state;
+    together(2, leaves_a_module);
+    assert_int_equal(xt_live_objects("module"), 2);
+    nothing_left();
+    assert_int_equal(xt_live_objects("module"), 0);
+}
+
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
@@ -169,6 +290,10 @@ int main(void) {
         cmocka_unit_test(one_place_is_one), /* first: the peak is the process's */
         cmocka_unit_test(both_are_right),
         cmocka_unit_test(everybody_is_told),
+        cmocka_unit_test(tensors_of_others_are_dead),
+        cmocka_unit_test(who_frees_what_another_made),
+        cmocka_unit_test(what_ended_threads_left_goes_at_the_end), /* before the reader has a context, which stays */
+        cmocka_unit_test(what_a_function_records_ends_with_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@ enum { STEPS = 4, RANKS = 4 };
 typedef struct seen {
     double loss[STEPS];
     int64_t parameters, optimizer, whole; /* bytes of the ledger; of all parameters together */
+    int64_t gradients; /* bytes between two micro-batches */
     int64_t compiles;
     double read; /* a parameter's sum, read whole */
 } seen;
@@ -32,6 +33,7 @@ typedef struct job {
     bool gpt;
     int64_t data, tensor;
     bool fsdp, tensor_parallel, zero;
+    bool micro; /* a step's batch comes in two */
     /* compiled: the step is a compiled step function, blocks are computed again in the backward pass */
     bool adam, compiled;
     const char *file; /* saves the trained weights there */
@@ -108,6 +110,30 @@ static xt_tensor step(const xt_tensor *in, int n, void *user) {
     return loss;
 }
 
+enum { MICRO = 2 };
+static xt_tensor micro_step(const xt_tensor *in, int n, void *user) {
+    const trained *t = user;
+    (void)n;
+    xt_tensor loss = xt_mul_scalar(xt_cross_entropy(xt_forward(t->net, in[0]), in[1]), 1.0 / MICRO);
+    xt_backward(loss);
+    return loss;
+}
+
+/* Gradients outlive a step, and the next one adds to them. */
+static void accumulate(const trained *t, xt_loader *l, seen *out) {
+    xt_step *compiled = t->j->compiled ? xt_compile(micro_step, .user = (void *)t) : NULL;
+    xt_batch b;
+    for (int i = 0; i < STEPS * MICRO && xt_next(l, &b); i++) {
+        xt_tensor loss =
+            xt_keep(compiled ? xt_call(compiled, b.x, b.y) : micro_step((xt_tensor[]){b.x, b.y}, 2, (void *)t));
+        if (i % MICRO == MICRO - 1) xt_optimizer_step(t->opt);
+        xt_mark_step();
+        if (i % MICRO == 0) out->gradients = bytes_of("gradient");
+        out->loss[i / MICRO] += xt_item(loss);
+        xt_drop(loss);
+    }
+}
+
 static int train(int rank, void *arg) {
     job *j = arg;
     seen *out = &j->at[rank];
@@ -125,13 +151,14 @@ static int train(int rank, void *arg) {
     else if (!j->gpt)
         xt_shard_params(net, mesh, "fc1.*", "tensor");
     xt_optimizer *opt = j->adam ? xt_adamw(net, .lr = 0.003, .clip_norm = 1) : xt_sgd(net, .lr = 0.05, .momentum = 0.9);
-    int64_t batch = (j->gpt ? 8 : 16) / xt_mesh_size(mesh, "data");
+    int64_t batch = (j->gpt ? 8 : 16) / xt_mesh_size(mesh, "data") / (j->micro ? MICRO : 1);
     xt_loader *l = j->gpt ? texts(batch) : digits(batch);
     trained t = {j, net, opt};
-    xt_step *compiled = j->compiled ? xt_compile(step, .user = &t) : NULL;
+    xt_step *compiled = j->compiled && !j->micro ? xt_compile(step, .user = &t) : NULL;
     xt_tensor losses[STEPS];
     int n = 0;
-    for (xt_batch b; n < STEPS && xt_next(l, &b); n++) {
+    if (j->micro) accumulate(&t, l, out);
+    for (xt_batch b; !j->micro && n < STEPS && xt_next(l, &b); n++) {
         losses[n] = xt_keep(compiled ? xt_call(compiled, b.x, b.y) : step((xt_tensor[]){b.x, b.y}, 2, &t));
     }
     xt_mark_step();
@@ -249,6 +276,33 @@ static void gpt(void **state) {
         int64_t share = j->fsdp && j->tensor_parallel ? 4 : j->fsdp ? 4 : j->tensor_parallel ? 2 : 1;
         assert_true(s->parameters <= one->at[0].parameters / share * 12 / 10); /* small vectors stay whole */
         assert_true(s->optimizer <= one->at[0].optimizer / (j->zero ? j->ranks : share) * 12 / 10);
+    }
+}
+
+/* Micro-batches: losses are those of one device, and what a rank keeps of the gradients between them is what its
+ * part of the optimizer's state reads. */
+static void accumulated(void **state) {
+    (void)state;
+    job *one = NULL;
+    static const job jobs[] = {
+        {.name = "one, micro", .ranks = 1, .data = 0},
+        {.name = "data, micro", .ranks = 2, .data = 2},
+        {.name = "zero, micro", .ranks = 2, .data = 2, .zero = true},
+        {.name = "zero, micro", .ranks = 4, .data = 4, .zero = true},
+        {.name = "zero, micro, compiled", .ranks = 2, .data = 2, .zero = true, .compiled = true},
+        {.name = "fsdp, micro", .ranks = 4, .data = 4, .fsdp = true},
+    };
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        job *j = shared(&jobs[i]);
+        j->gpt = j->adam = j->micro = true;
+        j->tensor = 1;
+        runs("layout", j->name, j->ranks, train, j);
+        if (!one) one = j;
+        compare(j, one);
+        int64_t whole = one->at[0].parameters, got = j->at[j->ranks - 1].gradients;
+        int share = j->zero || j->fsdp ? j->ranks : 1;
+        printf("%s on %d ranks: gradients %lld of %lld bytes\n", j->name, j->ranks, (long long)got, (long long)whole);
+        assert_in_range(got, whole / share, whole / share * 12 / 10); /* small vectors stay whole */
     }
 }
 
@@ -404,7 +458,7 @@ static void strategies(void **state) {
         by_strategy((strategy_job){.ranks = 4, .steps = 3, .strategy = "fsdp", .run = "fsdp_more", .resume = half});
     strategy_job last =
         by_strategy((strategy_job){.ranks = 1, .steps = 4, .strategy = "ddp", .run = "alone_again", .resume = more});
-    strategy_job whole = by_strategy((strategy_job){.ranks = 2, .steps = 4, .strategy = "zero1", .run = "zero_whole"});
+    strategy_job whole = by_strategy((strategy_job){.ranks = 2, .steps = 4, .strategy = "zero2", .run = "zero_whole"});
     printf("zero1: parameters %lld, optimizer %lld of %lld bytes on one of 2 ranks; fsdp: %lld and %lld on one of 4\n",
            (long long)zero.parameters, (long long)zero.optimizer, (long long)one.optimizer, (long long)fsdp.parameters,
            (long long)fsdp.optimizer);
@@ -464,9 +518,10 @@ int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     setenv("XT_PROGRESS", "off", 1);
     setenv("XT_CACHE", "off", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mnist),       cmocka_unit_test(gpt),
-                                       cmocka_unit_test(saved_whole), cmocka_unit_test(resumed),
-                                       cmocka_unit_test(strategies),  cmocka_unit_test(one_rank_reads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mnist),         cmocka_unit_test(gpt),
+                                       cmocka_unit_test(accumulated),   cmocka_unit_test(saved_whole),
+                                       cmocka_unit_test(resumed),       cmocka_unit_test(strategies),
+                                       cmocka_unit_test(one_rank_reads)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[96];
     snprintf(command, sizeof command, "rm -rf %s", folder);

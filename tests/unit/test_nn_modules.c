@@ -375,6 +375,78 @@ static void dropouts(void **state) {
     finish();
 }
 
+/* xt_eval of a child is about it and what is below, as in PyTorch: the others stay as they are. */
+static xt_tensor drop_in(xt_module *m, xt_tensor x) {
+    return xt_dropout(m, x, 0.5);
+}
+static void modes_of_children(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(none, NULL), *a = xt_sub(m, "a", -1), *in_a = xt_sub(a, "in", 0),
+              *b = xt_sub(m, "b", -1);
+    xt_tensor x = xt_ones(XT_F32, 8, 4);
+    xt_eval(a);
+    assert_true(xt_is_training(m) && xt_is_training(b) && !xt_is_training(a) && !xt_is_training(in_a));
+    assert_false(xt_is_training(xt_sub(a, "later", -1)));
+    assert_true(drop_in(in_a, x).slot == x.slot && drop_in(a, x).slot == x.slot);
+    assert_true(drop_in(b, x).slot != x.slot && drop_in(m, x).slot != x.slot);
+    xt_train(in_a);
+    assert_true(xt_is_training(in_a) && !xt_is_training(a));
+    xt_eval(m);
+    assert_false(xt_is_training(m) || xt_is_training(in_a) || xt_is_training(b));
+    xt_train(m);
+    assert_true(xt_is_training(m) && xt_is_training(a) && xt_is_training(in_a));
+    xt_module_free(m);
+    finish();
+}
+
+/* A batch norm that is a child by its name uses its running statistics, and keeps them, while the rest trains. */
+static xt_tensor two_norms(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_batch_norm(m, "block.free", xt_batch_norm(m, "block.frozen", x));
+}
+static void frozen_batch_norm(void **state) {
+    (void)state;
+    static float v[32];
+    for (int i = 0; i < 32; i++) v[i] = (float)i;
+    xt_module *m = xt_module_new(two_norms, NULL);
+    xt_eval(xt_sub(xt_sub(m, "block", -1), "frozen", -1));
+    xt_forward(m, xt_from_array(v, XT_F32, 8, 4));
+    assert_true(xt_mark_step());
+    assert_true(xt_is_training(m));
+    assert_true(read(m, "block.frozen.running_mean")->most == 0);
+    assert_true(read(m, "block.free.running_mean")->most > 0);
+    xt_module_free(m);
+    finish();
+}
+
+/* A compiled step that was recorded in one mode of a child is not run in another. */
+static xt_module *stepped;
+static xt_tensor child_step(const xt_tensor *in, int n, void *user) {
+    (void)n, (void)user;
+    return xt_sum(drop_in(xt_sub(stepped, "a", -1), in[0]));
+}
+static void compiled_by_mode(void **state) {
+    (void)state;
+    stepped = xt_module_new(none, NULL);
+    xt_step *step = xt_compile(child_step);
+    for (int i = 0; i < 6; i++) {
+        xt_module *a = xt_sub(stepped, "a", -1);
+        if (i % 2)
+            xt_eval(a);
+        else
+            xt_train(a);
+        double sum = xt_item(xt_call(step, xt_ones(XT_F32, 64, 64)));
+        if (i % 2)
+            assert_true(sum == 4096);
+        else
+            assert_true(sum != 4096);
+    }
+    assert_int_equal(xt_step_programs(step), 2);
+    xt_step_free(step);
+    xt_module_free(stepped);
+    finish();
+}
+
 /* --- wrong calls --- */
 #define F(...) xt_full(1, XT_F32, __VA_ARGS__)
 typedef struct wrong {
@@ -603,8 +675,80 @@ static void files_of_a_child(void **state) {
     xt_finish();
 }
 
+/* in: x [B,3], scale [B,1] -> x W scale, and the norm of x W; a child's function is the caller's own */
+static void two_ways(xt_module *m, const xt_tensor *in, xt_tensor *out, void *user) {
+    xt_tensor h = xt_linear(m, "fc", in[0], 4);
+    out[0] = xt_mul(h, in[1]);
+    if (!*(bool *)user) out[1] = xt_sum(xt_square(h));
+}
+
+static void several_inputs_and_outputs(void **state) {
+    (void)state;
+    bool forgets = false;
+    const float x[6] = {1, -2, 3, 0.5f, 4, -1}, s[2] = {2, -3};
+    float w[12], b[4], y[8], norm, dw[12], want = 0;
+    xt_module *m = xt_module_new_many(two_ways, 2, 2, &forgets);
+    ok(xt_module_build_many(m, 2, (xt_spec[]){{XT_F32, {2, 3}}, {XT_F32, {2, 1}}}));
+    assert_int_equal(xt_module_param_count(m), 16);
+    xt_tensor in[2] = {xt_from_array(x, XT_F32, 2, 3), xt_from_array(s, XT_F32, 2, 1)}, out[2];
+    assert_true(xt_forward_many(m, 2, in, 2, out));
+    xt_backward(xt_add(xt_sum(out[0]), out[1]));
+    assert_true(xt_read(out[0], y, sizeof y) && xt_read(out[1], &norm, sizeof norm));
+    assert_true(xt_read(xt_grad(xt_module_find(m, "fc.weight")), dw, sizeof dw));
+    assert_true(xt_read(xt_module_find(m, "fc.weight"), w, sizeof w));
+    assert_true(xt_read(xt_module_find(m, "fc.bias"), b, sizeof b));
+    for (int i = 0; i < 2; i++)
+        for (int o = 0; o < 4; o++) {
+            float h = b[o] + x[3 * i] * w[3 * o] + x[3 * i + 1] * w[3 * o + 1] + x[3 * i + 2] * w[3 * o + 2];
+            assert_float_equal(y[4 * i + o], h * s[i], 1e-5);
+            want += h * h;
+        }
+    assert_float_equal(norm, want, 1e-4);
+    for (int o = 0; o < 4; o++) { /* of the first column: sum over i of (s + 2 h) x */
+        float d = 0;
+        for (int i = 0; i < 2; i++) d += (s[i] + 2 * y[4 * i + o] / s[i]) * x[3 * i];
+        assert_float_equal(dw[3 * o], d, 1e-4);
+    }
+    xt_module_free(m);
+    finish();
+}
+
+static void wrong_numbers_of_inputs(void **state) {
+    (void)state;
+    bool forgets = true;
+    xt_module *m = xt_module_new_many(two_ways, 2, 2, &forgets), *plain = xt_module_new(one_part, NULL);
+    xt_tensor in[3] = {xt_ones(XT_F32, 2, 3), xt_ones(XT_F32, 2, 1), xt_ones(XT_F32, 1)}, out[3];
+    assert_false(xt_forward_many(m, 3, in, 2, out));
+    assert_true(xt_is_error(out[0]) && xt_is_error(out[1]));
+    error_says("3 inputs and 2 outputs", "takes 2 and gives 2");
+    assert_true(xt_is_error(xt_forward(m, in[0])));
+    error_says("takes 2 and gives 2", "call xt_forward_many");
+    assert_false(xt_forward_many(plain, 2, in, 1, out));
+    error_says("2 inputs", "takes 1 and gives 1");
+    assert_true(xt_forward_many(plain, 1, in, 1, out)); /* which is xt_forward */
+    assert_false(xt_forward_many(m, 2, in, 2, out));
+    assert_true(xt_is_error(out[1]));
+    error_says("did not fill out[1] of 2", "test_nn_modules.c");
+    xt_status s = xt_module_build_many(m, 1, (xt_spec[]){{XT_F32, {2, 3}}});
+    assert_non_null(strstr(xt_status_message(s), "1 input"));
+    xt_status_free(s);
+    s = xt_module_build_many(m, 2, (xt_spec[]){{XT_F32, {2, 3}}, {0}});
+    assert_non_null(strstr(xt_status_message(s), "the spec of input 1 is no tensor"));
+    xt_status_free(s);
+    s = xt_module_build(m, (xt_spec){XT_F32, {2, 3}});
+    assert_non_null(strstr(xt_status_message(s), "takes 2"));
+    xt_status_free(s);
+    assert_null(xt_module_new_many(two_ways, 0, 1, NULL));
+    error_says("0 inputs", "at least 1");
+    xt_module_free(m);
+    xt_module_free(plain);
+    xt_finish();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(several_inputs_and_outputs),
+        cmocka_unit_test(wrong_numbers_of_inputs),
         cmocka_unit_test(layers_begin_as_pytorchs),
         cmocka_unit_test(initialisers),
         cmocka_unit_test(large_weights_are_drawn_on_the_device),
@@ -618,6 +762,9 @@ int main(void) {
         cmocka_unit_test(files_of_a_child),
         cmocka_unit_test(shared_layers),
         cmocka_unit_test(counts_as_text),
+        cmocka_unit_test(modes_of_children),
+        cmocka_unit_test(frozen_batch_norm),
+        cmocka_unit_test(compiled_by_mode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

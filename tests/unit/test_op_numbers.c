@@ -151,6 +151,26 @@ static void beside_another_f64(void **state) {
     }
 }
 
+/* Angles are computed in x's dtype: places counted or given, and an offset that is a constant or data. */
+static void rotary_in_double(void **state) {
+    (void)state;
+    enum { T = 40, D = 4 };
+    double x[T * D], got[T * D];
+    for (int i = 0; i < T * D; i++) x[i] = i % D < D / 2;
+    for (int s = 0; s < 6; s++) {
+        double offset = s / 2;
+        xt_tensor in = xt_from_array(x, XT_F64, T, D), at = xt_add_scalar(xt_arange(T, XT_I64), offset);
+        xt_tensor y = s % 2 ? xt_rotary(in, 10000, .positions = at) : xt_rotary(in, 10000, .offset = offset);
+        bytes_after(y, got, sizeof got, "rotary");
+        for (int t = 0; t < T; t++)
+            for (int i = 0; i < D / 2; i++) {
+                double want = cos((t + offset) * pow(10000, -2.0 * i / D));
+                if (!(fabs(got[t * D + i] - want) <= 1e-13))
+                    fail_msg("row %d: %.17g, not %.17g", t, got[t * D + i], want);
+            }
+    }
+}
+
 /* Fractions beside complex numbers. */
 static void complex_numbers(void **state) {
     (void)state;
@@ -231,8 +251,9 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_element),       cmocka_unit_test(each_element_in_double),
-        cmocka_unit_test(beside_another_f64), cmocka_unit_test(complex_numbers),
-        cmocka_unit_test(label_smoothing),    cmocka_unit_test(dropouts),
+        cmocka_unit_test(beside_another_f64), cmocka_unit_test(rotary_in_double),
+        cmocka_unit_test(complex_numbers),    cmocka_unit_test(label_smoothing),
+        cmocka_unit_test(dropouts),
     };
     return cmocka_run_group_tests(tests, NULL, end);
 }

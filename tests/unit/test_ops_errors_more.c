@@ -62,12 +62,15 @@ CASE(select_far, xt_select(F(5), 0, 5))
 CASE(slice_step_zero, xt_slice_step(F(5), 0, 0, 5, 0))
 PARTS(split_room, 0, xt_split(F(5), 1, 0, 4, part))
 PARTS(split_size, 0, xt_split(F(5), 0, 0, 4, part))
+CASE(diag_embed_far, xt_diag_embed(F(3), INT64_MAX))
+CASE(diag_far, xt_diag(F(3), INT64_MIN))
 PARTS(split_sizes_sum, 0, xt_split_sizes(F(5), 2, (int64_t[]){1, 3}, 0, part))
 PARTS(unbind_axis, 0, xt_unbind(F(5), 1, 4, part))
 CASE(stack_shapes, xt_stack(2, XT_TENSORS(F(2), F(3)), 0))
 CASE(stack_axis, xt_stack(2, XT_TENSORS(F(2), F(2)), 2))
 CASE(stack_none, xt_stack(0, NULL, 0))
 CASE(repeat_short, xt_repeat(F(2, 3), XT_LIST(2)))
+CASE(repeat_list, xt_repeat(F(2), (xt_list){.n = -1}))
 CASE(repeat_negative, xt_repeat(F(2), XT_LIST(-1)))
 CASE(repeat_counts_number, xt_repeat_interleave_counts(F(2, 3), LABELS(2), 1, 4))
 CASE(repeat_counts_dtype, xt_repeat_interleave_counts(F(2), F(2), 0, 4))
@@ -232,6 +235,8 @@ static const row rows[] = {
     ROW(slice_step_zero, "step 0: it must be at least 1"),
     ROW(split_room, "xt_split: axis 0 of [5] gives 5 parts, and there is room for 4"),
     ROW(split_size, "parts of 0 elements"),
+    ROW(diag_embed_far, "xt_diag_embed: a diagonal 9223372036854775807 places from the middle is too far out"),
+    ROW(diag_far, "xt_diag: a diagonal -9223372036854775808 places from the middle is too far out"),
     ROW(split_sizes_sum, "parts [1,3] of axis 0 of [5]: they must add up to 5"),
     ROW(unbind_axis, "xt_unbind: axis 1 of [5]"),
     ROW(stack_shapes, "tensor 0 is [2] and tensor 1 is [3]"),
@@ -244,6 +249,7 @@ static const row rows[] = {
     ROW(tril_indices_negative, "-1 rows"),
     ROW(pairwise_distance_p, ".p nan"),
     ROW(repeat_short, "xt_repeat: [2,3] times [2]"),
+    ROW(repeat_list, "`times` is a list of -1 numbers; 0 to 16 are possible"),
     ROW(repeat_negative, "xt_repeat: [2] times [-1]"),
     ROW(repeat_interleave_negative, "-1 times"),
     ROW(flip_axis, "xt_flip: axis 1 of [2]"),

@@ -272,7 +272,7 @@ static const row rows[] = {
     ROW(pow_scalar_half, XT_F32, D1(2), {2, 3}),
     ROW(pow_scalar_int, XT_F32, D1(2), {1, 0.5}),
     ROW(clamp, XT_F32, D1(3), {-1, 0.5, 1}),
-    ROW(clamp_int, XT_I32, D1(5), {1, 1, 2, 3, 4}),
+    ROW(clamp_int, XT_F32, D1(5), {0.5, 1, 2, 3, 4}),
     ROW(where, XT_F32, D2(2, 2), {0.5, 0, 0.5, 1}),
     ROW(cast, XT_I32, D1(3), {1, -1, 0}),
     ROW(cast_bool, XT_BOOL, D1(2), {1, 0}),

@@ -173,7 +173,20 @@ static void digits(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* Of two results the one that is asked for. */
+static void one_of_two(void **state) {
+    (void)state;
+    xt_tensor x = xt_from_array(((float[]){3, -1, 2, 8}), XT_F32, 4), r[3];
+    xt_aminmax(x, XT_ALL_AXES, NULL, &r[0]);
+    xt_var_mean(x, XT_ALL_AXES, 1, &r[1], NULL);
+    xt_std_mean(x, XT_ALL_AXES, 1, NULL, &r[2]);
+    xt_aminmax(x, XT_ALL_AXES, NULL, NULL);
+    const double want[3] = {8, 14, 3};
+    for (int i = 0; i < 3; i++) assert_float_equal(xt_item(r[i]), want[i], 1e-5);
+    assert_int_equal(xt_finish(), 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cases), cmocka_unit_test(digits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cases), cmocka_unit_test(digits), cmocka_unit_test(one_of_two)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -241,12 +242,59 @@ static void an_index_is_not_trusted(void **state) {
     fails(xt_load(m, folder), "twin.safetensors; which one is meant");
 }
 
+/* A file without tensors that names shards. */
+static void write_list(const char *name, const char *list) {
+    char json[400];
+    uint64_t n = (uint64_t)snprintf(json, sizeof json, "{\"__metadata__\": {\"xtrain:shards\": \"%s\"}}", list);
+    FILE *f = fopen(in_folder(name), "wb");
+    assert_non_null(f);
+    assert_true(fwrite(&n, sizeof n, 1, f) == 1 && fwrite(json, n, 1, f) == 1 && fclose(f) == 0);
+}
+
+/* Nor is a checkpoint's list of shards: names beside it, each of one file with tensors of its own. */
+static void a_list_of_shards_is_not_trusted(void **state) {
+    (void)state;
+    xt_module *m = built();
+    assert_null(xt_save_with(m, in_folder("model.safetensors"), .max_shard_size = 50));
+    assert_null(xt_save(m, in_folder("all.safetensors")));
+    write_list("other.ckpt", "one.ckpt");
+    static const struct {
+        const char *list, *said;
+    } rows[] = {{WEIGHT_FILE "\\n" BIAS_FILE, NULL},
+                {WEIGHT_FILE, "holds no tensor fc.bias"},
+                {WEIGHT_FILE "\\n" WEIGHT_FILE, "which one is meant"},
+                {WEIGHT_FILE "\\nall.safetensors", "which one is meant"},
+                {WEIGHT_FILE "\\ngone.safetensors", "gone.safetensors is not there"},
+                {"one.ckpt", "has shards"},
+                {"other.ckpt", "has shards"},
+                {"other.ckpt\\nother.ckpt", "has shards"},
+                {"../all.safetensors", "beside it is expected"},
+                {"/etc/passwd", "beside it is expected"},
+                {INDEX, "a shard is an index"},
+                {".", "beside it is expected"}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        write_list("one.ckpt", rows[i].list);
+        if (rows[i].said)
+            fails(xt_load(m, in_folder("one.ckpt")), rows[i].said);
+        else
+            assert_null(xt_load(m, in_folder("one.ckpt")));
+    }
+    write_text(in_folder(INDEX), "{\"weight_map\": {\"fc.weight\": \"one.ckpt\"}}");
+    write_list("one.ckpt", "one.ckpt");
+    fails(xt_load(m, folder), "has shards");
+    assert_true(mkdir(in_folder("sub"), 0700) == 0 &&
+                rename(in_folder("all.safetensors"), in_folder("sub/model.safetensors")) == 0);
+    write_list("one.ckpt", "sub");
+    fails(xt_load(m, in_folder("one.ckpt")), "folder");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_bit_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(twins_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(shards_are_one_file, folder_setup, folder_teardown),
         cmocka_unit_test_setup_teardown(floats_convert, folder_setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(an_index_is_not_trusted, folder_setup, folder_teardown)};
+        cmocka_unit_test_setup_teardown(an_index_is_not_trusted, folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(a_list_of_shards_is_not_trusted, folder_setup, folder_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

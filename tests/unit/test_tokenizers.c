@@ -216,7 +216,19 @@ static void expressions_are_onigurumas(void **state) {
                 {"a{,2}b", "aab", "#"},
                 {"x{", "x{", "#"},
                 {" ?", "a b", "#a#b#"}, /* no empty match right behind another */
-                {"a*", "baac", "#b#c#"}};
+                {"a*", "baac", "#b#c#"},
+                {"(?i)ß", "xssx xẞx ſS", "x#x x#x #"}, /* one character that is two without case */
+                {"(?i)straße", "STRASSE straße", "# #"},
+                {"(?i)sss", "xsßx xßsx", "xsßx x#x"},
+                {"(?i)ss+", "ß sss", "ß #"}, /* an s, and more of them */
+                {"(?i)ß+", "ssß", "#"},
+                {"(?i)ffi", "oﬃce ﬀi", "o#ce ﬀi"},
+                {"(?i)(?-i)ss", "ß ss", "ß #"},
+                {"((?i)ss|x)s", "ßs xs", "# #"},
+                {"a(?i)ss|ß", "ss aẞ", "ss #"}, /* for what is behind it up to the group's end */
+                {"(?<=(?i)a)b", "Ab", "A#"},
+                {"(?x)a b # c", "abc", "#c"},
+                {"(?-x)a (?x) b # c", "a bc", "#c"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tok_regex *r;
         tok_arena a = {0};

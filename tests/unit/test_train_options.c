@@ -1,5 +1,6 @@
 /* Options of the trainer that turn a whole subject on or off, several validation loaders, and optimizers by name. */
 #include "optim/optim.h"
+#include "train/train_int.h"
 #include "train_test.h"
 
 static int seen[3];
@@ -248,6 +249,53 @@ static void tasks_of_other_sizes(void **state) {
     says("the task has a member that this library does not know");
 }
 
+/* Each option that takes one of some words refuses another one where it is given, in C and on the command line, and
+ * says which there are; the others are names and paths. */
+static void words_are_checked_where_they_are_given(void **state) {
+    (void)state;
+    static const char *const free_text[] = {"run_name", "runs_dir", "resume", "ckpt"};
+    static const struct {
+        const char *option, *right;
+    } more[] = {{"precision", "bf16-true"}, {"gradient_clip_algorithm", "value"},
+                {"strategy", "ddp"},        {"loggers", "csv, tensorboard"},
+                {"signals", "TERM,SIGINT"}, {"val_every", "0.5epochs"},
+                {"max_time", "90min"}};
+    size_t words = 0;
+    for (size_t i = 0; i < train_option_count; i++) {
+        const option_row *row = &train_option_rows[i];
+        bool any = row->kind != OPTION_STRING;
+        for (size_t k = 0; k < BASE_COUNT(free_text); k++) any = any || strcmp(row->name, free_text[k]) == 0;
+        if (any) continue;
+        words++;
+        xt_trainer_opts o = XT_OPTS(xt_trainer_opts, .runs_dir = dir);
+        const char **field = (const char **)(void *)((char *)&o + row->offset);
+        *field = "fp99";
+        str_clear(&said);
+        xt_trainer_opt(XT_HERE, o);
+        says(row->name);
+        says("fp99");
+        says("test_train_options.c:");
+        xt_clear_error();
+        char *argv[] = {"program", NULL, "fp99"}, flag[64];
+        snprintf(flag, sizeof flag, "--%s", row->name);
+        argv[1] = flag;
+        xt_trainer *t = xt_trainer_new(.runs_dir = dir);
+        assert_null(xt_error());
+        str_clear(&said);
+        xt_trainer_args(t, 3, argv);
+        says("fp99");
+        assert_non_null(xt_error());
+        xt_clear_error();
+        for (size_t k = 0; k < BASE_COUNT(more); k++) {
+            if (strcmp(more[k].option, row->name) != 0) continue;
+            *field = more[k].right;
+            xt_trainer_opt(XT_HERE, o);
+            assert_null(xt_error());
+        }
+    }
+    assert_int_equal(words, BASE_COUNT(more));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(several_validation_loaders, begin, end),
@@ -257,6 +305,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(two_optimizers_of_one_network, begin, end),
         cmocka_unit_test_setup_teardown(layers_called_without_forward, begin, end),
         cmocka_unit_test_setup_teardown(tasks_of_other_sizes, begin, end),
+        cmocka_unit_test_setup_teardown(words_are_checked_where_they_are_given, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,9 +188,27 @@ static void a_failed_step_stays_undone(void **state) {
     assert_true(fabsf(weight - 0.8F) < 1e-6F); /* one step of 0.1 * 2 samples */
 }
 
+/* A mean whose values all have the weight 0 is in no row, which is said once; what is no mean has no weights. */
+static void no_weight_is_said(void **state) {
+    (void)state;
+    char runs[160];
+    snprintf(runs, sizeof runs, "%s/runs", dir);
+    setenv("XT_RUNS_DIR", runs, 1);
+    for (int i = 0; i < 3; i++) {
+        xt_log("none", xt_scalar(5, XT_F32), .batch_size = 0);
+        xt_log("last", xt_scalar(6, XT_F32), .batch_size = 0, .reduce = XT_LAST);
+        xt_log("some", xt_scalar(7, XT_F32), .batch_size = i);
+        xt_mark_step();
+    }
+    assert_int_equal(count("xt_log \"none\": .batch_size = 0 gives this value no weight"), 1);
+    assert_int_equal(count("xt_log \"last\""), 0);
+    assert_true(xt_finish() == 0);
+    unsetenv("XT_RUNS_DIR");
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(at_once), T(behind_a_failure), T(behind_a_good_fit), T(by_a_handler),
-                                       T(a_failed_step_stays_undone)};
+    const struct CMUnitTest tests[] = {T(at_once),      T(behind_a_failure),           T(behind_a_good_fit),
+                                       T(by_a_handler), T(a_failed_step_stays_undone), T(no_weight_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -577,6 +577,71 @@ static void steps_end_outside(void **state) {
     nothing_left();
 }
 
+/* Each transform with that function of one input; *y and *d are its results. */
+enum { TRANSFORMS = 8 };
+static const char *const transform_names[TRANSFORMS] = {"xt_grad_fn", "xt_vjp", "xt_jvp",  "xt_jacobian",
+                                                        "xt_hessian", "xt_hvp", "xt_vmap", "xt_cond"};
+static bool transformed(int k, xt_fn fn, xt_tensor x, xt_tensor *y, xt_tensor *d) {
+    xt_tensor v = xt_ones_like(xt_cast(x, XT_F64)), one = xt_scalar(1, XT_F64);
+    *y = *d = (xt_tensor){0};
+    switch (k) {
+    case 0: return xt_grad_fn(fn, NULL, 1, &x, y, d);
+    case 1: return xt_vjp(fn, NULL, 1, &x, 1, &one, y, d);
+    case 2: return xt_jvp(fn, NULL, 1, &x, &v, 1, y, d);
+    case 3: return xt_jacobian(fn, NULL, 1, &x, d);
+    case 4: return xt_hessian(fn, NULL, x, d);
+    case 5: return xt_hvp(fn, NULL, 1, &x, &v, y, d);
+    case 6: return xt_vmap(fn, 1, &x, 1, d);
+    default: return xt_cond(one, fn, fn, 1, &x, 1, d, NULL);
+    }
+}
+
+/* The pending error begins with the transform's name and has the words; its results are error tensors. */
+static void refused_by(int k, bool ok, xt_tensor y, xt_tensor d, const char *words) {
+    char text[160];
+    bool has_y = k < 3 || k == 5;
+    if (ok || !xt_is_error(d) || (has_y && !xt_is_error(y))) fail_msg("%s: %s", transform_names[k], words);
+    snprintf(text, sizeof text, "%s: %s", transform_names[k], words);
+    refused(text);
+}
+
+static void leaves_gradients_off(const xt_tensor *in, xt_tensor *out, void *user) {
+    (void)user;
+    xt_no_grad_begin();
+    out[0] = xt_sum(xt_square(in[0]));
+}
+static void gives_integers(const xt_tensor *in, xt_tensor *out, void *user) {
+    (void)user;
+    out[0] = xt_cast(xt_sum(in[0]), XT_I64);
+}
+
+static void own_names(void **state) {
+    (void)state;
+    xt_tensor y, d;
+    for (int k = 0; k < TRANSFORMS; k++) {
+        bool ok = transformed(k, NULL, NUMBERS(1, 3), &y, &d);
+        refused_by(k, ok, y, d, k < 7 ? "the function `fn` is NULL" : "the function `on_true` is NULL");
+        if (k < 6) {
+            ok = transformed(k, one_number, xt_ones(XT_I64, 3), &y, &d);
+            refused_by(k, ok, y, d, "input 0 is i64; only floating-point and complex tensors have derivatives");
+        }
+        if (k == 0 || (k >= 3 && k <= 5)) {
+            ok = transformed(k, gives_integers, NUMBERS(1, 3), &y, &d);
+            refused_by(k, ok, y, d, "the function gives i64");
+        }
+        assert_false(transformed(k, leaves_gradients_off, NUMBERS(1, 3), &y, &d));
+        assert_true(xt_is_error(d));
+        refused("has called xt_no_grad_begin without the xt_no_grad_end that belongs to it");
+    }
+    xt_tensor x = xt_requires_grad(NUMBERS(1, 3), true); /* gradients are on again */
+    xt_backward(xt_sum(xt_square(x)));
+    assert_false(xt_is_none(xt_grad(x)));
+    assert_false(xt_custom_grad(sign_forward, NULL, 1, &x, 1, &y));
+    assert_true(xt_is_error(y));
+    refused("xt_custom_grad: the function `backward` is NULL");
+    nothing_left();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
@@ -588,6 +653,7 @@ int main(void) {
         cmocka_unit_test(wherever_met),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(steps_end_outside),
+        cmocka_unit_test(own_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

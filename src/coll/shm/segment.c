@@ -1,5 +1,6 @@
 /* Steps of a segment: publishing, waiting, and finding out why a rank does not come. The rules are in segment.h. */
 #include "coll/shm/segment.h"
+#include "base/relax.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -258,18 +259,10 @@ static bool all_reached(segment *s, uint64_t want) {
     return true;
 }
 
-static void spin_hint(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#else
-    __asm__ volatile("" ::: "memory");
-#endif
-}
-
 static xt_status wait_step(segment *s, uint64_t want, int64_t deadline, const char *what) {
     for (int i = 0; i < s->spins; i++) {
         if (all_reached(s, want)) return NULL;
-        spin_hint();
+        base_relax();
     }
     int64_t began = coll_now(), since = 0, looked = began;
     uint32_t left = 0; /* those who left before this step may be among the missing */

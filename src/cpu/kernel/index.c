@@ -14,52 +14,13 @@
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/fold.h"
 
-/* off[j] += start[j] * stride, starts moved inside (clamp), or -1 where they are outside. */
-#define ADD_STARTS(T, start)                                                                                         \
-    static void add_starts_##T(int64_t *off, const T *index, int64_t step, int64_t n, int64_t stride, int64_t limit, \
-                               bool clamp) {                                                                         \
-        for (int64_t j = 0; j < n && clamp; j++) {                                                                   \
-            T raw = index[j * step];                                                                                 \
-            int64_t v = (int64_t)(start);                                                                            \
-            off[j] += (v < 0 ? 0 : v > limit ? limit : v) * stride;                                                  \
-        }                                                                                                            \
-        for (int64_t j = 0; j < n && !clamp; j++) {                                                                  \
-            T raw = index[j * step];                                                                                 \
-            int64_t v = (int64_t)(start);                                                                            \
-            off[j] = off[j] < 0 || v < 0 || v > limit ? -1 : off[j] + v * stride;                                    \
-        }                                                                                                            \
-    }
-ADD_STARTS(int8_t, raw)
-ADD_STARTS(int16_t, raw)
-ADD_STARTS(int64_t, raw)
-ADD_STARTS(uint8_t, raw)
-ADD_STARTS(uint16_t, raw)
-ADD_STARTS(uint32_t, raw)
-ADD_STARTS(uint64_t, raw > INT64_MAX ? INT64_MAX : raw)
-
-static void add_starts(xt_dtype t, int64_t *off, const void *index, int64_t at, int64_t step, int64_t n, int64_t stride,
-                       int64_t limit, bool clamp) {
-#define CASE(D, T) \
-    case D: add_starts_##T(off, (const T *)index + at, step, n, stride, limit, clamp); break
-    switch ((int)t) {
-        CASE(XT_I8, int8_t);
-        CASE(XT_I16, int16_t);
-    case XT_I32:
-        simd_get()->starts_i32(off, (const int32_t *)index + at, step, n, stride, limit, clamp);
-        break;
-        CASE(XT_U8, uint8_t);
-        CASE(XT_U16, uint16_t);
-        CASE(XT_U32, uint32_t);
-        CASE(XT_U64, uint64_t);
-        CASE(XT_I64, int64_t);
-    default: break;
-    }
-#undef CASE
-}
-
 void slices_walk(const slices *s, const void *indices, bool clamp, int dim, int64_t begin, int64_t end, slices_fn fn,
                  void *ctx) {
+    const simd_ops *simd = simd_get();
+    const int64_t index_bytes = (int64_t)xt_dtype_size(s->index_type);
     int last = s->n_batch - 1;
+    vprog_type type = VPROG_I64;
+    vprog_type_of(s->index_type, &type);
     int64_t dims[VIEW_MAX], row = last < 0 ? 1 : dim == last ? end - begin : s->batch_dims[last], total = row;
     for (int i = 0; i < last; i++) {
         dims[i] = i == dim ? end - begin : s->batch_dims[i];
@@ -88,10 +49,10 @@ void slices_walk(const slices *s, const void *indices, bool clamp, int dim, int6
             at += x * index_step;
             r.array += x * r.step;
         }
-        for (int64_t j = 0; j < r.n; j++) r.operand[j] = from + j * operand_step;
+        simd->count_by(r.operand, from, operand_step, r.n);
         for (int i = 0; i < s->n_start; i++)
-            add_starts(s->index_type, r.operand, indices, at + i * s->vector_stride, index_step, r.n,
-                       s->start_strides[i], s->limit[i], clamp);
+            simd->starts[type](r.operand, (const char *)indices + (at + i * s->vector_stride) * index_bytes, index_step,
+                               r.n, s->start_strides[i], s->limit[i], clamp);
         fn(ctx, &r);
         k += r.n;
     }
@@ -106,6 +67,30 @@ typedef struct index_run {
 } index_run;
 static const cpu_team alone = {.threads = 1};
 
+/* dst[j] = src[at[j]]. One by one: the instructions that collect a vector take longer on many processors, where they
+ * are slowed down so that they tell nothing. */
+#define PICK(T)                                                                           \
+    static void pick_##T(T *restrict dst, const T *src, const int64_t *at, int64_t n) {   \
+        int64_t j = 0;                                                                    \
+        for (; j + 4 <= n; j += 4) {                                                      \
+            T a = src[at[j]], b = src[at[j + 1]], c = src[at[j + 2]], d = src[at[j + 3]]; \
+            dst[j] = a, dst[j + 1] = b, dst[j + 2] = c, dst[j + 3] = d;                   \
+        }                                                                                 \
+        for (; j < n; j++) dst[j] = src[at[j]];                                           \
+    }
+PICK(uint8_t)
+PICK(uint16_t)
+PICK(uint32_t)
+PICK(uint64_t)
+static void pick(int64_t elem, void *dst, const void *src, const int64_t *at, int64_t n) {
+    switch (elem) {
+    case 1: pick_uint8_t(dst, src, at, n); break;
+    case 2: pick_uint16_t(dst, src, at, n); break;
+    case 4: pick_uint32_t(dst, src, at, n); break;
+    default: pick_uint64_t(dst, src, at, n);
+    }
+}
+
 /* Slices that lie next to each other in the result, place by place of their window: rows of the result are written. */
 static void gather_across(const index_run *g, const run_of_slices *r) {
     const view *d = &g->s->window.dst, *v = &g->s->window.src;
@@ -113,17 +98,8 @@ static void gather_across(const index_run *g, const run_of_slices *r) {
     for (;;) {
         int64_t to = r->array + d->offset, from = v->offset;
         for (int i = 0; i < d->n; i++) to += at[i] * d->strides[i], from += at[i] * v->strides[i];
-#define ACROSS(T)                                                                                \
-    for (int64_t j = 0; j < r->n; j++)                                                           \
-        ((T *)(void *)g->dst)[to + j] = ((const T *)(const void *)g->src)[from + r->operand[j]]; \
-    break
-        switch (g->s->elem) {
-        case 1: ACROSS(uint8_t);
-        case 2: ACROSS(uint16_t);
-        case 4: ACROSS(uint32_t);
-        default: ACROSS(uint64_t);
-        }
-#undef ACROSS
+        int64_t e = (int64_t)g->s->elem;
+        pick(e, g->dst + to * e, g->src + from * e, r->operand, r->n);
         int i = d->n - 1;
         for (; i >= 0; i--) {
             if (++at[i] < d->dims[i]) break;
@@ -142,6 +118,10 @@ static void gather_slices(void *ctx, const run_of_slices *r) {
         ((T *)(void *)g->dst)[r->array + j * r->step] = ((const T *)(const void *)g->src)[r->operand[j]]; \
     return
     if (w->dst.n == 0 && w->src.offset == 0 && w->dst.offset == 0) {
+        if (r->step == 1 && e <= 8) {
+            pick(e, g->dst + r->array * e, g->src, r->operand, r->n);
+            return;
+        }
         switch (e) {
         case 1: ONE(uint8_t);
         case 2: ONE(uint16_t);
@@ -173,10 +153,35 @@ static void gather_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     slices_walk(g->s, g->indices, true, -1, begin, end, gather_slices, ctx);
 }
 
+/* Slices that lie next to each other in the result: threads divide their window, so that rows stay long. */
+static int divided_window(const slices *s) {
+    const view *d = &s->window.dst;
+    int last = s->n_batch - 1, longest = 0;
+    if (last < 0 || s->batch_dims[last] < 2 || s->array_strides[last] != 1 || d->n == 0 || d->strides[d->n - 1] == 1)
+        return -1;
+    for (int i = 1; i < d->n; i++)
+        if (d->dims[i] > d->dims[longest]) longest = i;
+    return longest;
+}
+static void gather_window_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    index_run part = *(const index_run *)ctx;
+    slices s = *part.s;
+    view *v[] = {&s.window.dst, &s.window.src};
+    int dim = divided_window(part.s);
+    for (int i = 0; i < 2; i++) v[i]->offset += begin * v[i]->strides[dim], v[i]->dims[dim] = end - begin;
+    part.s = &s;
+    slices_walk(&s, part.indices, true, -1, 0, s.count, gather_slices, &part);
+}
+
 static xt_status gather_run(const cpu_call *c) {
     const slices *s = c->thunk->state;
     index_run r = {s, c->in[0], c->out[0], c->in[1]};
-    if (s->has_window)
+    int dim = s->has_window ? divided_window(s) : -1;
+    int64_t each = dim < 0 ? 0 : s->count * view_count(&s->window.dst) / s->window.dst.dims[dim];
+    if (dim >= 0)
+        team_for(&c->device->team, s->window.dst.dims[dim], 16384 / (each + 1) + 1, gather_window_chunk, &r);
+    else if (s->has_window)
         team_for(&c->device->team, s->count, 16384 / (view_count(&s->window.dst) + 1) + 1, gather_chunk, &r);
     return NULL;
 }

@@ -4,6 +4,7 @@
  * checks the word again after it has said that it sleeps, and the caller looks for sleepers after it has opened, so one
  * of the two always sees the other. */
 #include "cpu/thread/pool.h"
+#include "base/relax.h"
 #include "cpu/thread/openmp.h"
 #include "cpu/thread/team.h"
 
@@ -14,14 +15,6 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-#define PAUSE() __builtin_ia32_pause()
-#elif defined(__aarch64__)
-#define PAUSE() __asm__ volatile("yield")
-#else
-#define PAUSE() ((void)0)
-#endif
 
 enum {
     LOOK_NS = 200000, /* how long a helper looks out for the next region */
@@ -80,7 +73,7 @@ static bool look_out(pool *p, uint32_t seen) {
             if (may_enter(p, atomic_load_explicit(&p->word, memory_order_acquire), seen) ||
                 atomic_load_explicit(&p->stop, memory_order_relaxed))
                 return true;
-            PAUSE();
+            base_relax();
         }
         int64_t now = clock_ns();
         if (now - last > GAP_NS) note_crowd(p, now);
@@ -127,7 +120,7 @@ static void wait_for_helpers(pool *p) {
     while (INSIDE(atomic_load_explicit(&p->word, memory_order_acquire))) {
         for (int i = 0; i < 32; i++) {
             if (!INSIDE(atomic_load_explicit(&p->word, memory_order_acquire))) return;
-            PAUSE();
+            base_relax();
         }
         int64_t now = clock_ns();
         if (now - begin < limit) continue;
@@ -165,7 +158,7 @@ void pool_await(_Atomic uint32_t *word, uint32_t seen) {
     while (atomic_load_explicit(word, memory_order_acquire) == seen) {
         for (int i = 0; i < 32; i++) {
             if (atomic_load_explicit(word, memory_order_acquire) != seen) return;
-            PAUSE();
+            base_relax();
         }
         if (clock_ns() - begin > MEET_NS) futex_wait(word, seen);
     }

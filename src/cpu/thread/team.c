@@ -1,5 +1,6 @@
 /* Parallel regions, in the pool or in libgomp's team. */
 #include "cpu/thread/team.h"
+#include "base/sanitizers.h"
 #include "cpu/thread/openmp.h"
 #include "cpu/thread/pool.h"
 
@@ -10,19 +11,8 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_TSAN true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN true
-#endif
-#endif
-#ifndef UNDER_TSAN
-#define UNDER_TSAN false
-#endif
-
 int team_set_openmp(int threads) {
-    return openmp_set_threads(UNDER_TSAN ? 1 : threads);
+    return openmp_set_threads(BUILT_WITH_TSAN ? 1 : threads);
 }
 
 int team_default_threads(void) {
@@ -86,7 +76,7 @@ static void set_team(int threads, unsigned v) {
 }
 
 void team_enter(cpu_team *t, bool own) {
-    t->own = own || UNDER_TSAN;
+    t->own = own || BUILT_WITH_TSAN;
     t->outer_threads = team_set_openmp(t->own ? 1 : t->threads);
     t->outer_float = float_get();
     float_set(float_flushing(t->outer_float));

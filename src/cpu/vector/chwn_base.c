@@ -1,4 +1,6 @@
 /* The loops of chwn.h for any machine of the architecture. */
+#include "cpu/vector/fused.h"
+
 #define LANES 4
 #define CHWN_BLOCK 6
 #define GRAD_ACCUMULATORS 12

@@ -1,7 +1,7 @@
 /* Machine code for runs of simple vector instructions: what a vector program would do instruction by instruction over
  * blocks in the first-level cache, one function does in one pass with everything between operands and results in
- * registers. Bit for bit the same answers: no step is contracted or reordered. Only for x86-64 with AVX-512 (F, BW, DQ,
- * VL); elsewhere jit_compile makes nothing and the vector program runs as it is. */
+ * registers. Bit for bit the same answers: no step is contracted or reordered. Only for x86-64 with AVX2 or AVX-512
+ * (F, BW, DQ, VL); elsewhere jit_compile makes nothing and the vector program runs as it is. */
 #ifndef XT_SRC_CPU_VECTOR_JIT_H
 #define XT_SRC_CPU_VECTOR_JIT_H
 

@@ -9,34 +9,70 @@
  * first-level cache and push each other out before their second element is wanted. */
 enum { LINE = 64, ABREAST = 4 /* squares side by side in the destination, before the next below */ };
 
-/* dst[r][c] = square[c][r]; the columns of four rows at a time, so that few lines are written at once. */
-typedef uint32_t lane4 __attribute__((vector_size(16)));
-static void turn_four(uint32_t *dst, int64_t dst_row, const uint32_t *square) {
-    lane4 v[4], w[4];
-    for (int i = 0; i < 4; i++) memcpy(&v[i], square + i * (LINE / 4), sizeof v[i]);
-    w[0] = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
-    w[1] = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
-    w[2] = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
-    w[3] = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
-    v[0] = __builtin_shufflevector(w[0], w[2], 0, 1, 4, 5);
-    v[1] = __builtin_shufflevector(w[0], w[2], 2, 3, 6, 7);
-    v[2] = __builtin_shufflevector(w[1], w[3], 0, 1, 4, 5);
-    v[3] = __builtin_shufflevector(w[1], w[3], 2, 3, 6, 7);
-    for (int i = 0; i < 4; i++) memcpy(dst + i * dst_row, &v[i], sizeof v[i]);
-}
-static void turn_uint32_t(uint32_t *dst, int64_t dst_row, const uint32_t *square) {
-    for (int r = 0; r < LINE / 4; r += 4)
-        for (int c = 0; c < LINE / 4; c += 4) turn_four(dst + r * dst_row + c, dst_row, square + c * (LINE / 4) + r);
-}
-#define TURN(T)                                                                         \
-    static void turn_##T(T *dst, int64_t dst_row, const T *square) {                    \
-        enum { SIDE = LINE / sizeof(T) };                                               \
-        for (int r = 0; r < SIDE; r++)                                                  \
-            for (int c = 0; c < SIDE; c++) dst[r * dst_row + c] = square[c * SIDE + r]; \
+#if defined(__clang__)
+#define WHOLLY _Pragma("clang loop unroll(full)")
+#else
+#define WHOLLY _Pragma("GCC unroll 16")
+#endif
+/* Blocks of as many rows as a register of 16 bytes has elements are turned in registers: each stage interleaves the
+ * rows of the upper half with those of the lower, and after log2(rows) of them a row's elements stand in a column. */
+typedef uint8_t row_uint8_t __attribute__((vector_size(16)));
+typedef uint16_t row_uint16_t __attribute__((vector_size(16)));
+typedef uint32_t row_uint32_t __attribute__((vector_size(16)));
+typedef uint64_t row_uint64_t __attribute__((vector_size(16)));
+#define LOW_uint8_t(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH_uint8_t(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define LOW_uint16_t(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH_uint16_t(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOW_uint32_t(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define HIGH_uint32_t(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOW_uint64_t(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define HIGH_uint64_t(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define PAIR(T, i, half) w[2 * (i)] = LOW_##T(v[i], v[(i) + (half)]), w[2 * (i) + 1] = HIGH_##T(v[i], v[(i) + (half)]);
+#define PAIRS_2(T) PAIR(T, 0, 1)
+#define PAIRS_4(T) \
+    PAIR(T, 0, 2)  \
+    PAIR(T, 1, 2)
+#define PAIRS_8(T) \
+    PAIR(T, 0, 4)  \
+    PAIR(T, 1, 4)  \
+    PAIR(T, 2, 4)  \
+    PAIR(T, 3, 4)
+#define PAIRS_16(T) \
+    PAIR(T, 0, 8)   \
+    PAIR(T, 1, 8)   \
+    PAIR(T, 2, 8)   \
+    PAIR(T, 3, 8)   \
+    PAIR(T, 4, 8)   \
+    PAIR(T, 5, 8)   \
+    PAIR(T, 6, 8)   \
+    PAIR(T, 7, 8)
+
+/* dst[r][c] = square[c][r] */
+#define TURN(T, ROWS)                                                                                           \
+    static inline __attribute__((always_inline)) void interleave_##T(row_##T *w, const row_##T *v) {            \
+        PAIRS_##ROWS(T)                                                                                         \
+    }                                                                                                           \
+    static void turn_block_##T(T *dst, int64_t dst_row, const T *square) {                                      \
+        row_##T v[ROWS], w[ROWS];                                                                               \
+        WHOLLY for (int i = 0; i < ROWS; i++) memcpy(&v[i], square + i * (LINE / (int)sizeof(T)), sizeof v[i]); \
+        interleave_##T(w, v);                                                                                   \
+        if (ROWS >= 4) interleave_##T(v, w);                                                                    \
+        if (ROWS >= 8) interleave_##T(w, v);                                                                    \
+        if (ROWS == 16) interleave_##T(v, w);                                                                   \
+        const row_##T *turned = (ROWS & 10) != 0 ? w : v;                                                       \
+        WHOLLY for (int i = 0; i < ROWS; i++) memcpy(dst + i * dst_row, &turned[i], sizeof *turned);            \
+    }                                                                                                           \
+    static void turn_##T(T *dst, int64_t dst_row, const T *square) {                                            \
+        enum { SIDE = LINE / sizeof(T) };                                                                       \
+        for (int r = 0; r < SIDE; r += ROWS)                                                                    \
+            for (int c = 0; c < SIDE; c += ROWS)                                                                \
+                turn_block_##T(dst + r * dst_row + c, dst_row, square + c * SIDE + r);                          \
     }
-TURN(uint8_t)
-TURN(uint16_t)
-TURN(uint64_t)
+TURN(uint8_t, 16)
+TURN(uint16_t, 8)
+TURN(uint32_t, 4)
+TURN(uint64_t, 2)
 
 #define TRANSPOSE(T)                                                                                                \
     static void transpose_##T(T *dst, int64_t dst_row, const T *src, int64_t src_col, int64_t rows, int64_t cols) { \

@@ -1,8 +1,8 @@
 /* Large f32 products C[m,n] = A[m,k] B[k,n] on operands that are packed into panels on the way: each thread goes over
  * one operand panel by panel, as it lies in the second-level cache, and over the other, packed once for all threads,
  * again and again (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008). Sums run over k
- * in order and in blocks that shapes choose, so the number of threads changes no bit. Only for processors with AVX-512
- * (packed_avx512.c). */
+ * in order and in blocks that shapes choose, so the number of threads changes no bit. For processors with AVX-512
+ * (packed_avx512.c) and of aarch64 (packed_neon.c). */
 #ifndef XT_SRC_CPU_VECTOR_PACKED_H
 #define XT_SRC_CPU_VECTOR_PACKED_H
 
@@ -27,6 +27,9 @@ typedef struct packed_ops {
     void (*tile)(int64_t k, const float *a, const float *b, float *c, int64_t c_row, int64_t rows, int64_t cols,
                  bool add, packed_ahead *ahead);
 } packed_ops;
+#if defined(__aarch64__)
+extern const packed_ops packed_neon;
+#endif
 const packed_ops *packed_get(void); /* NULL: not on this processor */
 
 typedef struct packed_product {

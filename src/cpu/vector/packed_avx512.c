@@ -145,6 +145,8 @@ static const packed_ops ops = {pack_a, pack_b, tile};
 const packed_ops *packed_get(void) {
 #if defined(__x86_64__)
     if (simd_level() == 2) return &ops;
+#elif defined(__aarch64__)
+    return &packed_neon;
 #endif
     return NULL;
 }

@@ -123,13 +123,14 @@ typedef struct simd_ops {
     void (*pool2)(float *out, const float *in, int64_t width, int64_t pairs);
     void (*pool2_grad)(float *out, const float *in, const float *src, int64_t width, int64_t pairs);
     void (*iota)(int32_t *d, int32_t first, int64_t n); /* first, first + 1, ... */
-    /* off[j] += index[j * step] * stride, indices moved into [0, limit], or off[j] = -1 where they, or off[j], are
-     * outside. */
-    void (*starts_i32)(int64_t *off, const int32_t *index, int64_t step, int64_t n, int64_t stride, int64_t limit,
-                       bool clamp);
+    void (*count_by)(int64_t *d, int64_t first, int64_t step, int64_t n); /* first, first + step, ... */
+    /* By the index's type: off[j] += index[j * step] * stride, indices moved into [0, limit], or off[j] = -1 where
+     * they, or off[j], are outside. */
+    void (*starts[VPROG_TYPE_COUNT])(int64_t *off, const void *index, int64_t step, int64_t n, int64_t stride,
+                                     int64_t limit, bool clamp);
     void (*abs_c64)(float *d, const float *z, int64_t n); /* of pairs of real and imaginary parts */
-    /* Elements [begin, begin + n) of a view of src, n > 0, by element size 1, 2, 4, 8: runs along the last dim, the
-     * outer dims an odometer. */
+    /* Elements [begin, begin + n) of a view of src, n > 0, by element size 1, 2, 4, 8: runs along the
+     * last dim, the outer dims an odometer. */
     void (*gather[4])(void *dst, const void *src, const view *v, int64_t begin, int64_t n);
 } simd_ops;
 

@@ -221,6 +221,10 @@ static void ready(scheduling *c, int v, bool in_code) {
     c->loaded[v] = true;
     if (s->kind == VPROG_DIRECT) {
         t->locs[v] = (vprog_loc){LOC_IN, s->in, s->elem, s->offset};
+    } else if (s->kind == VPROG_ROWS) {
+        uint32_t k = 0;
+        while (t->row_sources[k] != (uint32_t)c->b->ins[v].source) k++;
+        t->locs[v] = (vprog_loc){LOC_ROW, k, s->elem, 0};
     } else if (in_code && s->kind == VPROG_SCALAR) {
         t->locs[v] = (vprog_loc){LOC_ONE, s->in, s->elem, s->v.offset};
     } else {
@@ -276,6 +280,17 @@ static bool schedule_segment(scheduling *c, const segment *s) {
     return ok;
 }
 
+/* A copy of what nobody else reads from memory is loaded where it goes. */
+static bool load_in_place(scheduling *c, size_t i) {
+    const ssa_ins *in = &c->b->ins[i];
+    if (in->op != VPROG_COPY || in->store_out < 0 || c->b->ins[in->x].fn || c->loaded[in->x]) return false;
+    vprog_source_kind k = c->b->sources[c->b->ins[in->x].source].kind;
+    if ((k != VPROG_STRIDED && k != VPROG_IOTA) || c->last[in->x] != (int)i) return false;
+    place_result(c, i);
+    c->t->ins[c->t->n++] = (vprog_ins){NULL, NULL, (uint32_t)i, (uint32_t)c->b->ins[in->x].source, 0, 0};
+    return true;
+}
+
 /* Loads happen at their first reader, so their registers live shortly; `loc` of a value is its own number. */
 static bool schedule(const vprog_builder *b, vprog *t, reg_pool *pool, const int *last) {
     bool *loaded = base_calloc(b->n + 1, sizeof *loaded);
@@ -297,7 +312,7 @@ static bool schedule(const vprog_builder *b, vprog *t, reg_pool *pool, const int
             i = t->segments[next++].end - 1;
             continue;
         }
-        if (!in->fn) continue; /* a load: done when read */
+        if (!in->fn || load_in_place(&c, i)) continue; /* a load: done when read */
         ready(&c, in->x, false);
         ready(&c, in->y, false);
         ready(&c, in->z, false);
@@ -306,9 +321,9 @@ static bool schedule(const vprog_builder *b, vprog *t, reg_pool *pool, const int
         t->ins[t->n++] = (vprog_ins){in->fn,
                                      NULL,
                                      (uint32_t)i,
-                                     (uint32_t)(in->x < 0 ? 0 : in->x),
-                                     (uint32_t)(in->y < 0 ? 0 : in->y),
-                                     (uint32_t)(in->z < 0 ? 0 : in->z)};
+                                     (uint32_t)(in->x < 0 ? (int)i : in->x),
+                                     (uint32_t)(in->y < 0 ? (int)i : in->y),
+                                     (uint32_t)(in->z < 0 ? (int)i : in->z)};
         if (last[i] < 0 && in->store_out < 0) ok = ok && reg_put(pool, in->size, t->locs[i].offset);
     }
     base_free(loaded);
@@ -355,12 +370,15 @@ xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *ou
     vprog_builder view_of = *b;
     view_of.sources = t->sources;
     last_uses(b, last);
+    vprog_choose_rows(&view_of, t, code);
     if (code && !vprog_find_segments(&view_of, t, last)) goto oom;
     if (!schedule(&view_of, t, &pool, last)) goto oom;
     t->block = clamp_block(pool.units);
+    const int64_t lanes = t->block; /* of a register; a block is whole rows where they fit */
+    if (t->row && t->row < t->block) t->block -= t->block % t->row;
     for (size_t i = 0; i < t->n_locs; i++)
-        if (t->locs[i].kind == LOC_REG) t->locs[i].offset *= t->block;
-    t->scratch = ((size_t)(pool.units * t->block) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+        if (t->locs[i].kind == LOC_REG) t->locs[i].offset *= lanes;
+    t->scratch = ((size_t)(pool.units * lanes) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     /* A chunk is worth some ten microseconds: about 128 Ki element-instructions. */
     int64_t blocks = 131072 / cost_of(t) / t->block;
     t->grain = (blocks < 1 ? 1 : blocks) * t->block;
@@ -385,8 +403,10 @@ bool vprog_access(const vprog *t, const ir_value *const *reads, uint32_t k, cpu_
         if (s->kind == VPROG_IOTA) return true;
         view line = {.n = 1, .dims = {t->count}, .strides = {s->kind == VPROG_SCALAR ? 0 : 1}};
         line.offset = s->kind == VPROG_SCALAR ? s->v.offset : s->offset;
-        *out = (cpu_access){
-            .arg = s->in, .elem = s->elem, .at = s->kind == VPROG_STRIDED ? s->v : line, .value = reads[s->in]};
+        *out = (cpu_access){.arg = s->in,
+                            .elem = s->elem,
+                            .at = s->kind == VPROG_STRIDED || s->kind == VPROG_ROWS ? s->v : line,
+                            .value = reads[s->in]};
         out->order = out->at;
         view_rows(&out->order);
         return true;
@@ -400,10 +420,7 @@ void vprog_free(vprog *t) {
     base_free(t->ins);
     base_free(t->once);
     base_free(t->sources);
-    for (size_t s = 0; s < t->n_segments; s++) {
-        jit_release(t->segments[s].code);
-        base_free(t->segments[s].ptr);
-    }
+    vprog_free_segments(t);
     base_free(t->segments);
     base_free(t);
 }

@@ -15,6 +15,7 @@
 typedef enum vprog_source_kind {
     VPROG_DIRECT, /* dense: element i of the loop is element i of the input */
     VPROG_STRIDED, /* element i is where the view says */
+    VPROG_ROWS, /* the same, and the view's last dim is one row of the loop, read in place: vprog_finish chooses it */
     VPROG_SCALAR, /* one element of the input for all */
     VPROG_SPLAT, /* one constant for all */
     VPROG_IOTA /* i / inner % size, as i64, or i32 where elem is 4 */
@@ -24,7 +25,7 @@ typedef struct vprog_source {
     uint32_t in; /* which of the thunk's inputs */
     uint32_t elem; /* bytes of one element in memory */
     int64_t offset; /* DIRECT: first element */
-    view v; /* STRIDED, SCALAR (offset only): collapsed */
+    view v; /* STRIDED, ROWS, SCALAR (offset only): collapsed */
     int64_t inner, size;
     uint8_t splat[8];
 } vprog_source;

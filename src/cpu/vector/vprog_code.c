@@ -71,7 +71,7 @@ static bool segment_operand(const vprog_builder *b, segment *s, segment_build *w
             j.kind = JIT_CONST;
             memcpy(j.splat, src->splat, sizeof j.splat);
         } else {
-            if (src && src->kind == VPROG_SCALAR) j.kind = JIT_SCALAR;
+            if (src && (src->kind == VPROG_SCALAR || vprog_is_row_of_one(src))) j.kind = JIT_SCALAR;
             if (!add_ptr(s, v, &j.ptr)) return false;
         }
         w->sources[w->n_sources] = j;
@@ -116,10 +116,16 @@ static bool segment_compile(const vprog_builder *b, segment *s, const int *last)
  * simd.h. */
 static bool add_segments(const vprog_builder *b, vprog *t, size_t begin, size_t end, const int *last) {
     size_t n = 0, half = 0;
-    bool work = false;
-    for (size_t i = begin; i < end; i++)
-        if (b->ins[i].fn) n++, work = work || b->ins[i].op != VPROG_COPY;
+    bool work = false, wide = false;
+    for (size_t i = begin; i < end; i++) {
+        const ssa_ins *in = &b->ins[i];
+        if (!in->fn) continue;
+        n++;
+        work = work || in->op != VPROG_COPY;
+        wide = wide || in->size > 1 || vprog_type_size(in->of) > 1;
+    }
     if (!work) return true; /* plain copies: memmove knows how */
+    if (!wide) return true; /* bools alone: the loops have a lane a byte, machine code one for four */
     segment s = {.begin = begin, .end = end};
     if (segment_compile(b, &s, last)) {
         s.fn = jit_function(s.code);
@@ -135,7 +141,7 @@ static bool add_segments(const vprog_builder *b, vprog *t, size_t begin, size_t 
     return add_segments(b, t, begin, middle, last) && add_segments(b, t, middle, end, last);
 }
 
-bool vprog_find_segments(const vprog_builder *b, vprog *t, const int *last) {
+static bool find_segments(const vprog_builder *b, vprog *t, const int *last) {
     for (size_t i = 0; i < b->n;) {
         if (!takes(&b->ins[i])) {
             i++;
@@ -146,4 +152,24 @@ bool vprog_find_segments(const vprog_builder *b, vprog *t, const int *last) {
         if (!add_segments(b, t, begin, i, last)) return false;
     }
     return true;
+}
+
+bool vprog_find_segments(vprog_builder *b, vprog *t, const int *last) {
+    if (!find_segments(b, t, last)) return false;
+    for (size_t v = 0; v < b->n; v++) {
+        vprog_source *s = b->ins[v].source < 0 ? NULL : &b->sources[b->ins[v].source];
+        if (!s || !vprog_is_row_of_one(s) || !vprog_read_slowly(b, t, (int)v)) continue;
+        s->kind = VPROG_STRIDED; /* no loop of simd.h reads one element for all */
+        vprog_free_segments(t);
+        return vprog_find_segments(b, t, last);
+    }
+    return true;
+}
+
+void vprog_free_segments(vprog *t) {
+    for (size_t s = 0; s < t->n_segments; s++) {
+        jit_release(t->segments[s].code);
+        base_free(t->segments[s].ptr);
+    }
+    t->n_segments = 0;
 }

@@ -44,8 +44,14 @@ struct vprog_builder {
 };
 
 typedef struct vprog_loc { /* where an operand's block is */
-    enum { LOC_REG, LOC_IN, LOC_OUT, LOC_ONE } kind; /* ONE: the same element of an input for all */
-    uint32_t index, elem; /* IN, OUT, ONE: which, and element bytes */
+    enum {
+        LOC_REG,
+        LOC_IN,
+        LOC_OUT,
+        LOC_ONE, /* the same element of an input for all */
+        LOC_ROW /* each row of the loop somewhere else in an input */
+    } kind;
+    uint32_t index, elem; /* IN, OUT, ONE: which; ROW: which of the sources that are read so; element bytes */
     int64_t offset; /* REG: bytes into the scratch; IN, ONE: first element */
 } vprog_loc;
 typedef struct vprog_ins {
@@ -53,8 +59,12 @@ typedef struct vprog_ins {
     const segment *code;
     uint32_t d, x, y, z;
 } vprog_ins;
+enum { MOST_ROW_SOURCES = 16, SHORTEST_ROW = 64 };
 struct vprog {
     int64_t count, block, grain;
+    int64_t row; /* elements of one; 0: no source is read by rows */
+    uint32_t row_sources[MOST_ROW_SOURCES];
+    size_t n_row_sources;
     vprog_ins *ins, *once; /* once: loads that stay the same for all blocks */
     size_t n, n_once, n_locs, n_sources;
     vprog_loc *locs;
@@ -68,12 +78,22 @@ struct vprog {
 bool vprog_is_constant(const vprog_builder *b, int v);
 int vprog_size_class(uint32_t size); /* of an element of 1, 2, 4, 8 bytes: 0 to 3 */
 
+/* --- vprog_rows.c --- */
+/* Makes VPROG_ROWS of the strided sources that are rows of one length, and fills t's `row` and `row_sources`; where
+ * `code` runs, those that are one element a row as well. */
+void vprog_choose_rows(vprog_builder *b, vprog *t, bool code);
+static inline bool vprog_is_row_of_one(const vprog_source *s) { /* one element for all of a row */
+    return s->kind == VPROG_ROWS && s->v.strides[s->v.n - 1] == 0;
+}
+
 /* --- vprog_code.c --- */
 /* Puts instructions that become machine code next to each other: all that can run, of one kind, then of the other. A
  * vector program of one kind only keeps its order. False without memory. */
 bool vprog_gather_kinds(vprog_builder *b);
-/* Fills t's segments; `last`: last readers over the whole vector program. False without memory. */
-bool vprog_find_segments(const vprog_builder *b, vprog *t, const int *last);
+/* Fills t's segments; `last`: last readers over the whole vector program. A source that no code reads is not one
+ * element a row any more. False without memory. */
+bool vprog_find_segments(vprog_builder *b, vprog *t, const int *last);
+void vprog_free_segments(vprog *t);
 /* True when an instruction that is no machine code reads v. */
 bool vprog_read_slowly(const vprog_builder *b, const vprog *t, int v);
 

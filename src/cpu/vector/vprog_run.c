@@ -36,7 +36,7 @@ static void load_block(const vprog_source *s, void *dst, void *const *in, int64_
         return;
     }
     const void *src = s->kind == VPROG_SPLAT ? (const void *)s->splat : in[s->in];
-    if (s->kind == VPROG_STRIDED) {
+    if (s->kind == VPROG_STRIDED) { /* never ROWS: those are read where they lie */
         simd_get()->gather[vprog_size_class(s->elem)](dst, src, &s->v, begin, n);
         return;
     }
@@ -62,6 +62,113 @@ static void *loc_at(const run_ctx *c, const vprog_loc *l, char *scratch, int64_t
     }
 }
 
+/* --- rows --- */
+enum { MOST_ROWS = 4096 / SHORTEST_ROW + 2 };
+/* The rows that a block is made of: how long each is, and where it begins in each source that is read by rows. */
+typedef struct block_rows {
+    int64_t n, length[MOST_ROWS], at[MOST_ROW_SOURCES][MOST_ROWS];
+} block_rows;
+
+/* Where rows [first, first + n) of s begin; `within`: elements of the first that the block does not have. */
+static void rows_of(const vprog_source *s, int64_t first, int64_t within, int64_t n, int64_t *at) {
+    int64_t index[VIEW_MAX], pos = s->v.offset;
+    int outer = s->v.n - 1;
+    for (int i = outer - 1; i >= 0; i--) {
+        index[i] = first % s->v.dims[i];
+        first /= s->v.dims[i];
+        pos += index[i] * s->v.strides[i];
+    }
+    for (int64_t r = 0; r < n; r++) {
+        at[r] = pos;
+        for (int i = outer - 1; i >= 0; i--) {
+            pos += s->v.strides[i];
+            if (++index[i] < s->v.dims[i]) break;
+            pos -= index[i] * s->v.strides[i];
+            index[i] = 0;
+        }
+    }
+    at[0] += within * s->v.strides[outer];
+}
+
+static void find_rows(const vprog *t, int64_t begin, int64_t n, block_rows *out) {
+    int64_t within = begin % t->row;
+    out->n = 0;
+    for (int64_t left = n, have = t->row - within; left > 0; have = t->row) {
+        out->length[out->n] = have < left ? have : left;
+        left -= out->length[out->n++];
+    }
+    for (size_t k = 0; k < t->n_row_sources; k++)
+        rows_of(&t->sources[t->row_sources[k]], begin / t->row, within, out->n, out->at[k]);
+}
+
+typedef struct row_operand { /* of one instruction */
+    char *base;
+    int64_t step; /* bytes per element of the loop; of a row's place in `at` */
+    const int64_t *at; /* NULL: dense, or one element */
+} row_operand;
+
+static row_operand row_operand_of(const run_ctx *c, const vprog_loc *l, char *scratch, int64_t begin,
+                                  const block_rows *rows) {
+    if (l->kind == LOC_ROW)
+        return (row_operand){c->in[c->t->sources[c->t->row_sources[l->index]].in], l->elem, rows->at[l->index]};
+    return (row_operand){loc_at(c, l, scratch, begin), l->kind == LOC_ONE ? 0 : l->elem, NULL};
+}
+static void *row_place(const row_operand *o, int64_t r, int64_t done) {
+    return o->base + (o->at ? o->at[r] : done) * o->step;
+}
+
+static bool reads_rows(const run_ctx *c, const vprog_ins *x) {
+    const vprog_loc *locs = c->t->locs;
+    if (!x->code) return locs[x->x].kind == LOC_ROW || locs[x->y].kind == LOC_ROW || locs[x->z].kind == LOC_ROW;
+    for (uint32_t k = 0; k < x->code->n_ptr; k++)
+        if (locs[x->code->ptr[k]].kind == LOC_ROW) return true;
+    return false;
+}
+
+static void run_rows(const run_ctx *c, const vprog_ins *x, char *scratch, int64_t begin, const block_rows *rows) {
+    row_operand o[SEGMENT_MAX_PTR];
+    const uint32_t four[] = {x->d, x->x, x->y, x->z}, *which = x->code ? x->code->ptr : four,
+                   n = x->code ? x->code->n_ptr : 4;
+    for (uint32_t k = 0; k < n; k++) o[k] = row_operand_of(c, &c->t->locs[which[k]], scratch, begin, rows);
+    for (int64_t r = 0, done = 0; r < rows->n; done += rows->length[r++]) {
+        void *ptr[SEGMENT_MAX_PTR];
+        for (uint32_t k = 0; k < n; k++) ptr[k] = row_place(&o[k], r, done);
+        if (x->code)
+            x->code->fn(ptr, rows->length[r]);
+        else
+            x->fn(ptr[0], ptr[1], ptr[2], ptr[3], rows->length[r]);
+    }
+}
+
+static void run_ins(const run_ctx *c, const vprog_ins *x, char *scratch, int64_t at, int64_t n) {
+    const vprog_loc *locs = c->t->locs;
+    if (x->code) {
+        void *ptr[SEGMENT_MAX_PTR];
+        for (uint32_t k = 0; k < x->code->n_ptr; k++) ptr[k] = loc_at(c, &locs[x->code->ptr[k]], scratch, at);
+        x->code->fn(ptr, n);
+        return;
+    }
+    void *d = loc_at(c, &locs[x->d], scratch, at);
+    if (!x->fn)
+        load_block(&c->t->sources[x->x], d, c->in, at, n);
+    else
+        x->fn(d, loc_at(c, &locs[x->x], scratch, at), loc_at(c, &locs[x->y], scratch, at),
+              loc_at(c, &locs[x->z], scratch, at), n);
+}
+
+static void run_block(const run_ctx *c, char *scratch, int64_t at, int64_t n) {
+    const vprog *t = c->t;
+    block_rows rows;
+    if (t->row) find_rows(t, at, n, &rows);
+    for (size_t i = 0; i < t->n; i++) {
+        const vprog_ins *x = &t->ins[i];
+        if (t->row && (x->fn || x->code) && reads_rows(c, x))
+            run_rows(c, x, scratch, at, &rows);
+        else
+            run_ins(c, x, scratch, at, n);
+    }
+}
+
 static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const run_ctx *c = ctx;
     const vprog *t = c->t;
@@ -71,25 +178,8 @@ static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         const vprog_ins *x = &t->once[i];
         load_block(&t->sources[x->x], loc_at(c, &t->locs[x->d], scratch, 0), c->in, 0, most);
     }
-    for (int64_t at = begin; at < end; at += t->block) {
-        int64_t n = end - at < t->block ? end - at : t->block;
-        for (size_t i = 0; i < t->n; i++) {
-            const vprog_ins *x = &t->ins[i];
-            if (x->code) {
-                void *ptr[SEGMENT_MAX_PTR];
-                for (uint32_t k = 0; k < x->code->n_ptr; k++)
-                    ptr[k] = loc_at(c, &t->locs[x->code->ptr[k]], scratch, at);
-                x->code->fn(ptr, n);
-                continue;
-            }
-            void *d = loc_at(c, &t->locs[x->d], scratch, at);
-            if (!x->fn)
-                load_block(&t->sources[x->x], d, c->in, at, n);
-            else
-                x->fn(d, loc_at(c, &t->locs[x->x], scratch, at), loc_at(c, &t->locs[x->y], scratch, at),
-                      loc_at(c, &t->locs[x->z], scratch, at), n);
-        }
-    }
+    for (int64_t at = begin; at < end; at += t->block)
+        run_block(c, scratch, at, end - at < t->block ? end - at : t->block);
 }
 
 xt_status vprog_run(const vprog *t, const cpu_team *team, void *const *in, void *const *out, void *scratch) {

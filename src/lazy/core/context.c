@@ -91,6 +91,7 @@ static void thread_ends(void *p) {
     tell_main_left();
     for (const lazy_listener *i = lazy_listener_first(&at_end); i; i = lazy_listener_next(i))
         (*(void (*const *)(void))(const void *)i->data)();
+    lazy_leave_owned();
     ctx_free(p);
 }
 
@@ -125,6 +126,9 @@ lazy_ctx *lazy_ctx_get(void) {
         base_free(c);
         return NULL;
     }
+    /* Steps of the golden ratio: of any number of contexts in a row, no two begin near each other. */
+    static _Atomic uint32_t contexts;
+    c->first_generation = atomic_fetch_add(&contexts, 1) * 0x9e3779b9u;
     this_ctx = c;
     atomic_fetch_add(&n_ctx, 1);
     tally_own();

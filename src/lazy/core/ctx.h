@@ -49,7 +49,8 @@ typedef struct lazy_slot {
     const ir_type *type;
     ir_value *value, *leaf;
     lazy_buf *buf, *read_buf; /* read_buf: value of a node read before its step ended */
-    void *host; /* first value of a state, until it is uploaded; NULL with type = zeros */
+    void *host; /* first value of a state, until it is uploaded; NULL, and from too, = zeros */
+    struct lazy_source *from; /* who makes that value when it is asked for, in place of host; NULL: nobody */
     /* the value waits for its upload: of a new state, or of what was taken off the device (host_state.c) */
     bool has_host;
     bool host_part; /* and `host` is this rank's part of it, not the whole */
@@ -73,9 +74,14 @@ typedef struct lazy_slot {
     } past[2];
     uint32_t next_free;
 } lazy_slot;
+/* nothing waits for its upload any more. */
+void lazy_host_drop(lazy_slot *s);
+/* state.c: the slot of a state that may get a value from the host. */
+struct lazy_ctx;
+xt_status lazy_writable(struct lazy_ctx *c, xt_tensor state, lazy_slot **out);
 
 typedef struct lazy_leaf {
-    lazy_buf *buf; /* retained; NULL for a scalar pack */
+    lazy_buf *buf; /* retained; NULL for a scalar pack, and for a value that a build has not asked for */
     int pack; /* index of the scalar pack, or -1 */
     uint32_t slot; /* slot that made the leaf and its generation, to see whether it still lives */
     uint32_t generation;
@@ -165,6 +171,7 @@ typedef struct lazy_ctx {
     bool steps_for_caller; /* lazy_steps_for_caller */
     lazy_slot *slots;
     size_t n_slots, cap_slots;
+    uint32_t first_generation; /* of its slots: far from other contexts', so that their handles are dead in this one */
     uint32_t free_head, free_tail, n_free;
     uint32_t *step_slots;
     size_t n_step_slots, cap_step_slots;
@@ -217,6 +224,7 @@ typedef struct lazy_ctx {
     int64_t step_began_ns;
     int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
     bool in_boundary;
+    bool building; /* the trace makes parameters and is thrown away: their values are not asked for */
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* xt_freeze and xt_unfreeze of parameters that were there */
     lazy_switch_lines switched_at;
@@ -257,6 +265,7 @@ void lazy_at_device_close(void (*fn)(void));
 int64_t lazy_memory_limit(void); /* bytes of the device; < 0: unknown */
 void lazy_set_rehearsing(bool on);
 void lazy_tear_down(void); /* hooks of xt_finish, owned objects, this thread's tensors, programs, the device */
+void lazy_leave_owned(void); /* this thread ends: what it made is left to the last xt_finish */
 bool lazy_left_open(void); /* this thread has recorded something that no boundary has run, or has a pending error */
 lazy_ctx *lazy_ctx_get(void); /* of this thread, made at first use; NULL only without memory */
 lazy_ctx *lazy_ctx_there(void); /* NULL also when this thread has used none */
@@ -279,6 +288,8 @@ xt_tensor lazy_error_slot(lazy_ctx *c, src_id src);
 const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype dtype, int rank, const int64_t *dims);
 /* the argument that stands for the slot's buffer; uploads a new state */
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);
+/* A program is to run after all: the values that a build left out. */
+xt_status lazy_fill_leaves(lazy_ctx *c);
 /* fn(c, t, src) for each tensor that is recorded, at the line src, while ctx.eager is on */
 void lazy_on_recorded(void (*fn)(lazy_ctx *c, xt_tensor t, const xt_src *src));
 /* takes the leaf's reference over, also when it gives NULL */

@@ -20,6 +20,7 @@
 #include "coll/coll.h"
 #include "lazy/core/ctx.h"
 #include "lazy/core/left.h"
+#include "lazy/core/memory_limit.h"
 
 #include <stdlib.h>
 
@@ -30,11 +31,9 @@ static void explain_memory(lazy_ctx *c) {
     str text = STR_INIT;
     str_append(&text, status_text(c->error));
     lazy_append_ledger(&text, 8);
-    str_printf(
-        &text,
-        "\n"
-        "%sa smaller batch, gradient accumulation, bf16, xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT",
-        ADVICE);
+    str_printf(&text, "\n%sa smaller batch, gradient accumulation, bf16, xt_drop of tensors kept too long, or ",
+               ADVICE);
+    lazy_append_memory_limit(&text, status_text(c->error));
     xt_status more =
         text.failed ? NULL : status_new(XT_RESOURCE_EXHAUSTED, status_where(c->error), "%s", str_cstr(&text));
     str_free(&text);

@@ -98,7 +98,7 @@ xt_status lazy_to_host_finish(lazy_move *m) {
         if (s && s->buf == item->buf && !s->value && !s->leaf) {
             lazy_buf_release(s->buf);
             s->buf = NULL;
-            base_free(s->host);
+            lazy_host_drop(s);
             s->host = item->memory;
             s->has_host = true;
             s->host_part = s->layout != NULL;

@@ -1,7 +1,7 @@
 /* The calls of user functions that are under way. Such a function may be left by longjmp. Its call is on a part of the
  * stack then that is not in use any more, which the next look finds by the addresses: the stack grows downwards. */
 #include "base/handle.h"
-#include "lazy/lazy.h"
+#include "lazy/core/ctx.h"
 
 enum { DEEPEST = 64 }; /* deeper ones are not noted: whoever asks is told of the 64th */
 
@@ -10,6 +10,7 @@ typedef struct running_fn {
     const void *held;
     const char *frame;
     bool whole;
+    int no_grad; /* how often gradients were off when it was called */
 } running_fn;
 static _Thread_local running_fn running[DEEPEST];
 static _Thread_local int depth;
@@ -25,7 +26,9 @@ static void enter(lazy_inside_fn *call, const running_fn *fn) {
     lazy_inside(); /* forgets what was left by longjmp */
     call->depth = depth;
     if (depth < DEEPEST) {
+        const lazy_ctx *c = lazy_ctx_there();
         running[depth] = *fn;
+        running[depth].no_grad = c ? c->no_grad : 0;
         handle_pin(fn->held);
     }
     depth++;
@@ -39,7 +42,21 @@ __attribute__((noinline)) void lazy_enter_whole(lazy_inside_fn *call, const char
     enter(call, &(running_fn){.what = what, .frame = __builtin_frame_address(0), .whole = true});
 }
 
+/* Gradients that such a function leaves off would be off for all that follows, and nothing would say so. */
+static void check_gradients(const running_fn *fn) {
+    lazy_ctx *c = lazy_ctx_there();
+    if (!c || c->no_grad == fn->no_grad) return;
+    bool off = c->no_grad > fn->no_grad;
+    c->no_grad = fn->no_grad;
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL,
+                         "%s has called %s without the %s that belongs to it; both stand in the same function",
+                         fn->what, off ? "xt_no_grad_begin" : "xt_no_grad_end",
+                         off ? "xt_no_grad_end" : "xt_no_grad_begin"));
+}
+
 void lazy_leave(const lazy_inside_fn *call) {
+    drop_to(call->depth + 1); /* deeper ones have been left */
+    if (depth > call->depth && call->depth < DEEPEST) check_gradients(&running[call->depth]);
     drop_to(call->depth);
 }
 
@@ -48,6 +65,74 @@ __attribute__((noinline)) const char *lazy_inside(void) {
     const char *here = __builtin_frame_address(0);
     while (depth > 0 && depth <= DEEPEST && here > running[depth - 1].frame) drop_to(depth - 1);
     return depth ? running[(depth < DEEPEST ? depth : DEEPEST) - 1].what : NULL;
+}
+
+/* --- what calls use --- */
+enum { MOST_USED = 128 }; /* more are not pinned */
+static _Thread_local struct used {
+    const char *call, *frame;
+    const void *held; /* NULL: the call itself */
+} used[MOST_USED];
+static _Thread_local int n_used;
+
+void lazy_used(int mark) {
+    while (n_used > mark) {
+        const void *held = used[--n_used].held;
+        used[n_used].held = NULL;
+        if (held) handle_unpin(held);
+    }
+}
+
+/* Calls whose part of the stack is free again were left. */
+static void forget_used(const char *here) {
+    while (n_used > 0 && here >= used[n_used - 1].frame) lazy_used(n_used - 1);
+}
+
+__attribute__((noinline)) int lazy_uses(const char *call) {
+    const char *here = __builtin_frame_address(0);
+    forget_used(here);
+    int mark = n_used;
+    if (n_used < MOST_USED) used[n_used++] = (struct used){call, here, NULL};
+    return mark;
+}
+
+void lazy_use(const void *handle) {
+    if (!handle || !n_used || n_used == MOST_USED) return;
+    struct used one = {used[n_used - 1].call, used[n_used - 1].frame, handle};
+    used[n_used++] = one;
+    handle_pin(handle);
+}
+
+__attribute__((noinline)) const char *lazy_in_use(void) {
+    forget_used(__builtin_frame_address(0));
+    return n_used ? used[n_used - 1].call : NULL;
+}
+
+/* --- what threads of the library call --- */
+/* Not thread-local storage: where a library was opened at run time, a thread's first look at its own may allocate, and
+ * a signal handler looks. NULL: a thread of the program's, which may leave a function by longjmp or an exception, so
+ * that nobody would take the name back. */
+static pthread_key_t thread_in;
+static bool thread_in_made;
+static const char nothing[] = "";
+
+__attribute__((constructor)) static void make_thread_in(void) {
+    thread_in_made = pthread_key_create(&thread_in, NULL) == 0;
+}
+
+void lazy_thread_is_ours(void) {
+    if (thread_in_made && !pthread_getspecific(thread_in)) pthread_setspecific(thread_in, nothing);
+}
+
+const char *lazy_thread_calls(const char *what) {
+    const char *before = thread_in_made ? pthread_getspecific(thread_in) : NULL;
+    if (before) pthread_setspecific(thread_in, what ? what : nothing);
+    return before;
+}
+
+const char *lazy_thread_in(void) {
+    const char *what = thread_in_made ? pthread_getspecific(thread_in) : NULL;
+    return what && *what ? what : NULL;
 }
 
 bool lazy_in_whole(const xt_src *src, const char *what) {

@@ -19,6 +19,9 @@ void lazy_set_partitions(int64_t devices) {
 int64_t lazy_partitions(void) {
     return atomic_load_explicit(&partitions, memory_order_relaxed);
 }
+const lazy_layout *lazy_layout_of_state(const lazy_slot *param) {
+    return param->of_state ? param->of_state : param->layout;
+}
 bool lazy_spmd(void) {
     return lazy_partitions() > 1;
 }
@@ -122,19 +125,20 @@ xt_status lazy_gather_parts(const lazy_layout *l, const ir_type *type, const voi
     return s;
 }
 
-xt_status lazy_gather_parts_first(const lazy_layout *l, const ir_type *type, const void *part, void *whole) {
+xt_status lazy_gather_parts_to(int rank, const lazy_layout *l, const ir_type *type, const void *part, void *whole) {
     coll_group *group;
     const ir_type *local = lazy_layout_local(l, type);
     size_t bytes = local ? ir_type_bytes(local) : 0;
     if (type->count == 0) return NULL;
     XT_TRY(coll_run_group(&group));
     int me = coll_rank(group);
-    char *one = local && me == 0 ? base_malloc(bytes) : NULL;
-    xt_status s = local && (one || me != 0) ? NULL : status_oom(bytes, "a part of a tensor");
-    if (!s && me == 0) place_part(l, type, 0, part, whole);
-    for (int r = 1; r < coll_size(group) && !s; r++) {
-        s = coll_permute(group, me == r ? 0 : -1, me == 0 ? r : -1, part, bytes, one);
-        if (!s && me == 0) place_part(l, type, r, one, whole);
+    char *one = local && me == rank ? base_malloc(bytes) : NULL;
+    xt_status s = local && (one || me != rank) ? NULL : status_oom(bytes, "a part of a tensor");
+    if (!s && me == rank) place_part(l, type, rank, part, whole);
+    for (int r = 0; r < coll_size(group) && !s; r++) {
+        if (r == rank) continue;
+        s = coll_permute(group, me == r ? rank : -1, me == rank ? r : -1, part, bytes, one);
+        if (!s && me == rank) place_part(l, type, r, one, whole);
     }
     base_free(one);
     return s;

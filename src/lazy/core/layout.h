@@ -24,18 +24,22 @@ void lazy_set_partitions(int64_t devices); /* the run has a mesh of so many devi
 const lazy_layout *lazy_layout_intern(const ir_grid *g, const ir_sharding *s, uint32_t rank);
 /* of this rank's part; type itself for NULL */
 const ir_type *lazy_layout_local(const lazy_layout *l, const ir_type *type);
+struct lazy_slot;
+/* How the optimizer's state of a parameter lies, and its gradient where it outlives its step: as the parameter, or
+ * divided further (xt_mesh_zero). */
+const lazy_layout *lazy_layout_of_state(const struct lazy_slot *param);
 /* Between the whole (row-major) and this rank's part. */
 void lazy_layout_slice(const lazy_layout *l, const ir_type *type, const void *whole, void *part);
 
 /* Fills `whole` from the parts of all ranks: every rank must call it. `part` is this rank's. */
 xt_status lazy_gather_parts(const lazy_layout *l, const ir_type *type, const void *part, void *whole);
-/* The same for rank 0 alone; the others give NULL and need no room. */
-xt_status lazy_gather_parts_first(const lazy_layout *l, const ir_type *type, const void *part, void *whole);
+/* The same for one rank alone; the others give NULL and need no room. */
+xt_status lazy_gather_parts_to(int rank, const lazy_layout *l, const ir_type *type, const void *part, void *whole);
 /* A tensor of `type` over dev, which holds this rank's part of it; takes dev over. */
 xt_tensor lazy_from_laid_out(const xt_src *src, lazy_role role, const ir_type *type, const lazy_layout *layout,
                              device_buffer *dev);
 
-/* All of a divided state, brought together on rank 0 (lazy_gather_states). Shared, not copied, as a checkpoint of all
+/* All of a divided state, brought together on one rank (lazy_gather_states). Shared, not copied, as a checkpoint of all
  * states in memory is the most that rank 0 ever holds. */
 typedef struct lazy_whole {
     _Atomic int refs;

@@ -5,11 +5,11 @@
 #include "lazy/core/replay_log.h"
 
 static void said_left(lazy_ctx *c, const char *what) {
-    lazy_fail(
-        status_new(XT_FAILED_PRECONDITION, src_get(c->b.src),
-                   "%s was left without returning (longjmp): what this step had recorded is dropped; let it return, "
-                   "and tell what went wrong by a variable",
-                   what));
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src_get(c->b.src),
+                         "%s was left without returning (by longjmp or an exception): what this step had recorded is "
+                         "dropped; let it return, "
+                         "and tell what went wrong by a variable",
+                         what));
 }
 
 /* The builder stands at the step's end again. What the loop's own frame knew is gone: nothing of it is read. */

@@ -28,8 +28,9 @@ xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot 
         return (xt_tensor){0};
     }
     lazy_slot *s = &c->slots[i];
+    uint32_t before = s->generation ? s->generation : c->first_generation;
     lazy_slot fresh = {
-        .generation = s->generation + 1, .live = true, .type = type, .src = src, .path = c->path, .step = c->step};
+        .generation = before + 1, .live = true, .type = type, .src = src, .path = c->path, .step = c->step};
     memcpy(fresh.past, s->past, sizeof fresh.past);
     if (fresh.generation == 0) fresh.generation = 1;
     *s = fresh;
@@ -48,19 +49,26 @@ void lazy_slot_persist(lazy_ctx *c, xt_tensor t) {
     s->persistent = true;
 }
 
+void lazy_host_drop(lazy_slot *s) {
+    base_free(s->host);
+    s->host = NULL;
+    s->has_host = false;
+    if (s->from) s->from->free(s->from->user);
+    base_free(s->from);
+    s->from = NULL;
+}
+
 void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
     lazy_slot *s = &c->slots[i];
     if (!s->live) return;
     lazy_buf_release(s->buf);
     lazy_buf_release(s->read_buf);
-    base_free(s->host);
+    lazy_host_drop(s);
     lazy_whole_release(s->whole);
     lazy_extremes_release(s->extremes);
     s->extremes = NULL;
     s->buf = s->read_buf = NULL;
-    s->host = NULL;
     s->whole = NULL;
-    s->has_host = false;
     s->value = s->leaf = NULL;
     s->live = false;
     s->past[1] = s->past[0];

@@ -2,6 +2,7 @@
  * new value with lazy_assign. */
 #include "lazy/core/layout.h"
 #include "lazy/core/ctx.h"
+#include "lazy/core/replay_log.h"
 
 xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank,
                           const int64_t *dims, void *data) {
@@ -23,33 +24,57 @@ xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, x
     return t;
 }
 
-void *lazy_state_room(const xt_src *src, const ir_type *type, device_buffer **out) {
-    enum { LARGE = 1 << 20 }; /* smaller ones are not worth a call */
-    lazy_ctx *c = lazy_ctx_get();
-    device_client *client;
-    void *memory = NULL;
-    *out = NULL;
-    if (!c || ir_type_bytes(type) < LARGE || lazy_spmd() || lazy_rehearsing() || rehearsal_on()) return NULL;
-    c->b.src = src_intern(src); /* the device may be opened here */
-    xt_status s = lazy_device(&client);
-    if (!s) s = device_blank(client, type->dtype, type->rank, type->dims, out, &memory);
-    xt_status_free(s); /* it is met again, and told, where the value is uploaded */
-    return memory;
+/* Of a source that is taken over; NULL without memory, and it is freed. */
+static lazy_source *keep_source(lazy_source from) {
+    lazy_source *kept = base_malloc(sizeof *kept);
+    if (kept)
+        *kept = from;
+    else
+        from.free(from.user);
+    return kept;
 }
 
-xt_tensor lazy_state_place(const xt_src *src, lazy_role role, const char *name, const ir_type *type,
-                           device_buffer *dev) {
+xt_tensor lazy_state_from(const xt_src *src, lazy_role role, const char *name, const ir_type *type, lazy_source from) {
     lazy_ctx *c = lazy_ctx_get();
     xt_tensor t = lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, NULL);
     lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
     if (!s || s->failed) {
-        device_buffer_release(dev);
+        from.free(from.user);
         return t;
     }
-    s->buf = lazy_buf_new(dev, s->src, s->path, role, type, c->step);
-    s->has_host = !s->buf;
-    if (!s->buf) lazy_fail(status_oom(sizeof *s->buf, name));
+    if (!(s->from = keep_source(from))) lazy_fail(status_at(status_oom(sizeof from, name), src));
     return t;
+}
+
+xt_status lazy_state_refill(xt_tensor state, lazy_source from) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = NULL;
+    lazy_source *kept = keep_source(from);
+    xt_status e = kept ? lazy_writable(c, state, &s) : status_oom(sizeof from, "a state's value");
+    if (e) {
+        if (kept) kept->free(kept->user);
+        base_free(kept);
+        return e;
+    }
+    lazy_host_drop(s);
+    lazy_buf_release(s->buf);
+    s->buf = NULL;
+    s->from = kept;
+    s->has_host = true;
+    s->host_part = false;
+    s->changed = c->b.src;
+    return NULL;
+}
+
+xt_status lazy_writable(lazy_ctx *c, xt_tensor state, lazy_slot **out) {
+    lazy_slot *s = *out = c ? lazy_slot_of(c, state) : NULL;
+    if (!s || s->failed) return status_new(XT_INVALID_ARGUMENT, NULL, "writing a state that is gone");
+    if (c->replay_log) lazy_replay_log_volatile(c, c->b.src, "a state is written from the host");
+    if (s->value || s->leaf)
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "%s is used in the step being recorded; end it (xt_mark_step) before writing",
+                          intern_text(s->name));
+    return NULL;
 }
 
 bool lazy_state_swap(xt_tensor a, xt_tensor b) {
@@ -61,6 +86,7 @@ bool lazy_state_swap(xt_tensor a, xt_tensor b) {
     lazy_slot old = *x;
     x->buf = y->buf, y->buf = old.buf;
     x->host = y->host, y->host = old.host;
+    x->from = y->from, y->from = old.from;
     x->has_host = y->has_host, y->has_host = old.has_host;
     x->host_part = y->host_part, y->host_part = old.host_part;
     return true;

@@ -24,9 +24,10 @@ int64_t lazy_shown_step(int64_t step) {
 }
 
 /* --- recording --- */
+/* Another thread asks for the line (the watchdog, a crash's report), so what the id names is published with it. */
 static _Atomic src_id recorded_last;
 src_id lazy_recording_at(void) {
-    return atomic_load_explicit(&recorded_last, memory_order_relaxed);
+    return atomic_load_explicit(&recorded_last, memory_order_acquire);
 }
 
 ir_builder *lazy_begin(const xt_src *src) {
@@ -39,7 +40,7 @@ ir_builder *lazy_begin(const xt_src *src) {
     }
     c->b.src = src_intern(src);
     lazy_forget_left(c);
-    atomic_store_explicit(&recorded_last, c->b.src, memory_order_relaxed);
+    atomic_store_explicit(&recorded_last, c->b.src, memory_order_release);
     c->b.path = c->path;
     c->operand_failed = false;
     return &c->b;
@@ -158,21 +159,37 @@ ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf) {
 
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t index) {
     lazy_slot *s = &c->slots[index];
-    if (s->leaf) return s->leaf;
-    if (!s->buf && (s->is_state || s->has_host)) {
+    bool wanted = !(c->building && s->from);
+    /* A build that another step goes on with has left arguments without values (lazy_fill_leaves). */
+    if (s->leaf && !(wanted && s->from)) return s->leaf;
+    if (!s->buf && wanted && (s->is_state || s->has_host)) {
         xt_status st = lazy_upload_state(c, s);
         if (st) {
             lazy_fail(st);
             return NULL;
         }
     }
-    if (!s->buf) return NULL;
-    lazy_buf_retain(s->buf);
+    if (!s->buf && wanted) return NULL;
+    if (s->leaf) return s->leaf;
+    if (s->buf) lazy_buf_retain(s->buf);
     s->leaf = lazy_new_leaf(
         c, s->type,
         (lazy_leaf){.buf = s->buf, .pack = -1, .slot = index, .generation = s->generation, .layout = s->layout});
     if (s->leaf && s->requires_grad) s->leaf->user |= LAZY_V_GRAD;
     return s->leaf;
+}
+
+xt_status lazy_fill_leaves(lazy_ctx *c) {
+    for (size_t i = 0; i < c->n_leaves; i++) {
+        lazy_leaf *l = &c->leaves[i];
+        if (l->buf || l->pack >= 0) continue;
+        lazy_slot *s = &c->slots[l->slot];
+        if (!s->live || s->generation != l->generation)
+            return status_new(XT_INTERNAL, NULL, "an argument of a build is gone");
+        if (!s->buf) XT_TRY(lazy_upload_state(c, s));
+        lazy_buf_retain(l->buf = s->buf);
+    }
+    return NULL;
 }
 
 ir_value *lazy_value(xt_tensor t) {

@@ -74,7 +74,7 @@ static bool along(const xt_mesh *m, const char *axes, int64_t *size, int64_t *at
 
 int64_t xt_mesh_size(const xt_mesh *m, const char *axes) {
     int64_t size, at;
-    if (!m) return 0;
+    if (!m && !(m = of_run)) return 0;
     if (!axes) return m->devices;
     return along(m, axes, &size, &at) ? size : 0;
 }

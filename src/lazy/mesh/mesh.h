@@ -32,7 +32,10 @@ xt_status lazy_state_lay_out(xt_tensor state, const lazy_layout *l);
 /* Brings all states that are divided over the ranks together in rank 0's memory, where lazy_state_read finds them:
  * every rank calls it, then rank 0 may save alone. lazy_forget_states gives the memory back; any rank, any time. */
 xt_status lazy_gather_states(void);
+/* One of them, in that rank's memory. */
+xt_status lazy_gather_state(xt_tensor state, int rank);
 void lazy_forget_states(void);
+void lazy_forget_state(xt_tensor state);
 lazy_whole *lazy_state_whole(xt_tensor state); /* what was brought together of it, retained; NULL: nothing was */
 /* an error for a list that names an unknown axis, or one twice */
 xt_status lazy_mesh_axes(const xt_mesh *m, const char *axes);
@@ -49,7 +52,15 @@ bool lazy_state_own(xt_tensor state);
 /* Short texts that ranks leave for each other by a name, without waiting. */
 void lazy_ranks_note(const char *key, const char *text);
 bool lazy_ranks_look(const char *key, char *out, size_t n); /* false: it is not there, or not yet */
+/* For a rank that starts no more programs: whether rank `rank` has started one with collectives that this one has not,
+ * so that it waits there for ever. out: where each of them is (n bytes each). By what it says of itself: false where
+ * that cannot be seen, or not yet. */
+bool lazy_rank_goes_on(int rank, char *out_there, char *out_here, size_t n);
 /* rank 0's value, also for what the step being recorded has read of it already */
 xt_status lazy_replicas_take(xt_tensor state, const char *name);
+
+/* --- shards.c: an error where the loaders that gave the ranks their last batches divide the samples in different ways.
+ * Every rank calls it at the same place; it waits. --- */
+xt_status lazy_shards_agree(void);
 
 #endif

@@ -1,9 +1,12 @@
 /* States that every rank holds whole (data parallel training without a mesh): comparing them by hash, and
  * giving all ranks the value of rank 0. Every rank calls these at the same place; they wait for the step before
  * and for each other. */
+#include <stdlib.h>
+
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "lazy/core/ctx.h"
+#include "lazy/program/program.h"
 
 typedef struct network { /* what must be equal before values can be compared */
     uint64_t text; /* bytes of what say_network says */
@@ -106,7 +109,7 @@ xt_status lazy_replicas_compare(const char *what, size_t n, const xt_tensor *sta
 static xt_status replace(lazy_ctx *c, xt_tensor t, void *data) {
     lazy_slot *s = lazy_slot_of(c, t);
     lazy_buf *old = s->buf;
-    base_free(s->host);
+    lazy_host_drop(s);
     s->host = data;
     s->has_host = true;
     s->buf = NULL;
@@ -166,4 +169,24 @@ bool lazy_state_own(xt_tensor state) {
     lazy_ctx *c = lazy_ctx_get();
     const lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
     return s && s->own;
+}
+
+/* "train.c:8, in step 4", as the rank's note says; a rank that cannot be seen is nowhere. */
+static void place_of(int rank, char *out, size_t n) {
+    char note[400];
+    bool seen = coll_run_last_note(rank, note, sizeof note);
+    const char *step = seen ? strstr(note, "step ") : NULL, *end = seen ? strchr(note, ' ') : NULL;
+    if (step && end && end < step)
+        snprintf(out, n, "%.*s, in step %lld", (int)(end - note), note, strtoll(step + strlen("step "), NULL, 10));
+    else
+        snprintf(out, n, "at a place that cannot be seen");
+}
+
+bool lazy_rank_goes_on(int rank, char *out_there, char *out_here, size_t n) {
+    char note[400];
+    const char *p = coll_run_last_note(rank, note, sizeof note) ? strstr(note, "sequence ") : NULL;
+    if (!p || strtoll(p + strlen("sequence "), NULL, 10) <= lazy_rank_check_started()) return false;
+    place_of(rank, out_there, n);
+    place_of(world_get()->rank, out_here, n);
+    return true;
 }

@@ -1,4 +1,4 @@
-/* States that lie divided over the mesh: their layouts, and all of them brought together on rank 0. */
+/* States that lie divided over the mesh: their layouts, and each brought together on one rank. */
 #include "lazy/core/ctx.h"
 #include "lazy/mesh/mesh.h"
 
@@ -11,6 +11,14 @@ void lazy_forget_states(void) {
     }
 }
 
+void lazy_forget_state(xt_tensor state) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
+    if (!s) return;
+    lazy_whole_release(s->whole);
+    s->whole = NULL;
+}
+
 lazy_whole *lazy_state_whole(xt_tensor state) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
@@ -20,14 +28,14 @@ lazy_whole *lazy_state_whole(xt_tensor state) {
 }
 
 /* One state at a time: what this rank has of it is read and given back before the next. */
-static xt_status gather_state(lazy_slot *s) {
+static xt_status gather_state(lazy_slot *s, int rank) {
     size_t n = ir_type_bytes(s->type), bytes = device_buffer_bytes(s->buf->dev);
-    bool first = world_get()->rank == 0;
-    lazy_whole *w = first ? base_malloc(sizeof *w + n) : NULL;
+    bool here = world_get()->rank == rank;
+    lazy_whole *w = here ? base_malloc(sizeof *w + n) : NULL;
     void *part = base_malloc(bytes ? bytes : 1);
     if (w) w->refs = 1;
-    xt_status e = part && (w || !first) ? device_read(s->buf->dev, part, bytes) : status_oom(n, intern_text(s->name));
-    if (!e) e = lazy_gather_parts_first(s->layout, s->type, part, w ? w->bytes : NULL);
+    xt_status e = part && (w || !here) ? device_read(s->buf->dev, part, bytes) : status_oom(n, intern_text(s->name));
+    if (!e) e = lazy_gather_parts_to(rank, s->layout, s->type, part, w ? w->bytes : NULL);
     base_free(part);
     if (e) {
         lazy_whole_release(w);
@@ -44,9 +52,15 @@ xt_status lazy_gather_states(void) {
     lazy_forget_states();
     for (size_t k = 0; k < c->n_persistent; k++) { /* in the order of birth, the same on all ranks */
         lazy_slot *s = &c->slots[c->persistent[k]];
-        if (s->layout && s->buf && s->is_state) XT_TRY(gather_state(s));
+        if (s->layout && s->buf && s->is_state) XT_TRY(gather_state(s, 0));
     }
     return NULL;
+}
+
+xt_status lazy_gather_state(xt_tensor state, int rank) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c && lazy_spmd() ? lazy_slot_of(c, state) : NULL;
+    return s && s->layout && s->buf ? gather_state(s, rank) : NULL;
 }
 
 const lazy_layout *lazy_layout_of(xt_tensor t) {
@@ -58,7 +72,7 @@ const lazy_layout *lazy_layout_of(xt_tensor t) {
 const lazy_layout *lazy_optimizer_layout(xt_tensor param) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, param) : NULL;
-    return !s ? NULL : s->of_state ? s->of_state : s->layout;
+    return s ? lazy_layout_of_state(s) : NULL;
 }
 
 void lazy_divide_optimizer(xt_tensor param, const lazy_layout *l) {

@@ -350,8 +350,9 @@ static bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was
         char text[256];
         str_printf(out, "xt_freeze or xt_unfreeze at %s changed which parameters are trained",
                    src_text(now->switched_at.frozen, text, sizeof text));
-    } else if (now->no_grad !=
-               was->no_grad) { /* after the mode: layers turn gradients off for themselves in one of the two */
+    } else if (now->no_grad != was->no_grad && (now->backward || was->backward)) {
+        /* After the mode: layers turn gradients off for themselves in one of the two. Of steps without a backward pass
+         * the switch makes no program. */
         str_printf(out, "xt_no_grad is %s", now->no_grad ? "on" : "off");
     } else {
         return false;

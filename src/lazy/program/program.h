@@ -153,6 +153,7 @@ void lazy_quiesce(void);
 /* --- reader thread (reader.c) --- */
 xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q); /* starts the transfer; fn runs in order of calls */
 void lazy_reader_drain(void);
+void lazy_reader_at_return(void (*fn)(void)); /* on the reader thread, behind each function */
 bool lazy_ran_together(void); /* the last program that lazy_run started in this thread has collectives */
 xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src,
                        device_buffer **in, bool *keep, device_buffer **out);
@@ -161,6 +162,7 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
 xt_status lazy_rank_check(const lazy_ctx *c, const lazy_program *p, const xt_src *src);
 /* "sequence 5, program 1a2b3c4d" of the last programs with collectives; "" before the first */
 const char *lazy_rank_check_last(void);
+int64_t lazy_rank_check_started(void); /* programs with collectives, by this rank; INT64_MAX: one more is on its way */
 lazy_program *lazy_program_find(hash128 key); /* retained; NULL when it was evicted */
 lazy_program *
 lazy_program_by_rank_key(const char *digits); /* whose rank_key begins with these 8 digits; retained, or NULL */

@@ -237,6 +237,13 @@ static bool went_another_way(int r, int64_t number, const char *mine, char out[9
     return true;
 }
 
+int64_t lazy_rank_check_started(void) {
+    if (pthread_mutex_trylock(&ranks.lock) != 0) return INT64_MAX; /* one is being started */
+    int64_t started = ranks.started;
+    pthread_mutex_unlock(&ranks.lock);
+    return started;
+}
+
 static xt_status differ(const lazy_ctx *c, int a, int b, const char *of_a, const char *of_b, const char *more) {
     return status_new(XT_FAILED_PRECONDITION, NULL,
                       "rank %d runs another program in step %lld than rank %d, so their collectives cannot meet; first "

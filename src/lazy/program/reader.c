@@ -38,7 +38,19 @@ static void arrived(void *user, xt_status error) {
     pthread_mutex_unlock(&rd.lock);
 }
 
+static void (*_Atomic at_return)(void);
+void lazy_reader_at_return(void (*fn)(void)) {
+    atomic_store_explicit(&at_return, fn, memory_order_release);
+}
+
+static void call(const job *j) {
+    lazy_thread_calls("the function of xt_when_ready");
+    j->fn(j->user, j->data, j->bytes, j->dtype);
+    lazy_thread_calls(NULL);
+}
+
 static void finish(job *j) {
+    void (*returned)(void) = atomic_load(&at_return);
     if (j->error) {
         if (j->failed)
             j->failed(j->user);
@@ -47,7 +59,8 @@ static void finish(job *j) {
                      status_message(j->error));
         xt_status_free(j->error);
     } else
-        j->fn(j->user, j->data, j->bytes, j->dtype);
+        call(j);
+    if (returned) returned();
     lazy_buf_release(j->buf);
     base_free(j->data);
     base_free(j);
@@ -61,6 +74,7 @@ bool lazy_on_reader(void) {
 static void *serve(void *unused) {
     (void)unused;
     on_reader = true;
+    lazy_thread_is_ours();
     pthread_mutex_lock(&rd.lock);
     for (;;) {
         while (!rd.head || !rd.head->arrived) pthread_cond_wait(&rd.changed, &rd.lock);

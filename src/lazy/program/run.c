@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lazy/core/listeners.h"
+#include "lazy/core/memory_limit.h"
 #include "lazy/program/program.h"
 #include "lazy/core/replay_log.h"
 
@@ -123,8 +124,9 @@ static xt_status enrich(const flight *f, xt_status s) {
         str_append(&text, "\n"
                           "what helps: a smaller batch, gradient accumulation, activation checkpointing "
                           "(xt_checkpoint_block), bf16 (--precision bf16), a mesh that divides parameters or batch "
-                          "(xt_mesh_new), xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT; xtrain plan "
-                          "measures what each would save");
+                          "(xt_mesh_new), xt_drop of tensors kept too long, or ");
+        lazy_append_memory_limit(&text, status_text(s));
+        str_append(&text, "; xtrain plan measures what each would save");
     }
     xt_status e = status_new(status_code(s), src_get(f->src), "%s", str_cstr(&text));
     str_free(&text);

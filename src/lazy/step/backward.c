@@ -5,7 +5,9 @@
  * Rules of src/grad are derivatives without conjugation, as in JAX; users get PyTorch's, which are conjugated: this
  * file turns complex gradients around on their way in and out. */
 #include "lazy/core/left.h"
+#include "lazy/core/layout.h"
 #include "lazy/step/step.h"
+#include "lazy/step/swept.h"
 #include "grad/grad.h"
 
 xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on) {
@@ -101,10 +103,20 @@ ir_value *lazy_conjugate(ir_builder *b, ir_value *x) {
     return x && ir_dtype_is_complex(x->type->dtype) ? ir_complex(b, ir_real(b, x), ir_negate(b, ir_imag(b, x))) : x;
 }
 
+/* A gradient of an earlier step and of another line, and an optimizer has stepped in between. */
+static void note_mixed(const lazy_ctx *c, uint32_t slot, const lazy_slot *old) {
+    lazy_swept *w = lazy_swept_here();
+    if (old->src == c->b.src || old->step >= c->step || w->updated < old->step || w->mixed_step == c->step) return;
+    w->mixed = (xt_tensor){slot, c->slots[slot].generation};
+    w->mixed_by = old->src;
+    w->mixed_step = c->step;
+}
+
 static void add_gradient(lazy_ctx *c, uint32_t slot, ir_value *g) {
     xt_tensor old = c->slots[slot].grad;
     g = lazy_conjugate(&c->b, g);
     if (lazy_slot_of(c, old)) {
+        note_mixed(c, slot, lazy_slot_of(c, old));
         ir_value *sum = ir_add(&c->b, lazy_value(old), g);
         lazy_assign(old, lazy_wrap(sum, "xt_backward"));
         return;
@@ -115,7 +127,7 @@ static void add_gradient(lazy_ctx *c, uint32_t slot, ir_value *g) {
     s->path = c->slots[slot].name ? c->slots[slot].name : c->slots[slot].path;
     s->name = s->path;
     s->requires_grad = false;
-    s->layout = c->slots[slot].layout;
+    s->layout = lazy_layout_of_state(&c->slots[slot]); /* as the optimizer will read it: summed into parts at once */
     lazy_set_grad((xt_tensor){slot, c->slots[slot].generation}, fresh);
 }
 
@@ -271,6 +283,8 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
     }
     if (!lazy_detached_graft(c, src, "xt_backward", root)) return;
     c->swept = true;
+    lazy_swept_here()->calls++;
+    lazy_swept_here()->at = src_intern(src);
     lazy_iteration_swept(c, root);
     if (lazy_slot_of(c, loss)) lazy_slot_of(c, loss)->is_loss = true;
     leaves l = {0};

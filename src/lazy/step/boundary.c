@@ -154,9 +154,7 @@ static xt_status hand_over(lazy_ctx *c, boundary *b, device_buffer **out) {
             lazy_buf_release(s->buf);
             s->buf = nb;
             if (!nb && !first) first = status_oom(sizeof *nb, "a result of a step");
-            base_free(s->host);
-            s->host = NULL;
-            s->has_host = false;
+            lazy_host_drop(s);
         } else {
             lazy_request *q = &c->requests[b->requests[i]];
             q->buf = lazy_buf_new(out[i], c->b.src, 0, LAZY_VALUE, q->value->type, c->step);
@@ -368,7 +366,14 @@ void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
         if (observer(i)->after) observer(i)->after(observer(i)->user, cause, step, ok);
 }
 
+/* What a function that got a value records is a step of the reader thread, where no other call ends it: it would stay
+ * for ever, and its error unseen. */
+static void end_step_of_function(void) {
+    if (lazy_left_open()) (void)xt_mark_step_at(NULL);
+}
+
 bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_kept) {
+    lazy_reader_at_return(end_step_of_function);
     lazy_forget_left(c);
     c->in_boundary = true;
     note_place(c, cause, src);
@@ -385,7 +390,8 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_ke
         if (s) lazy_fail(s);
     }
     fail_requests(c);
-    if (c->b.block->first) lazy_detach_step(c, cause, src_intern(src));
+    /* nobody goes on with what a build recorded */
+    if (c->b.block->first && cause != LAZY_BUILD) lazy_detach_step(c, cause, src_intern(src));
     end_step(c, src_intern(src), n_kept);
     c->n_done = c->n_done_users = 0;
     bool ok = c->error == NULL;
@@ -433,6 +439,11 @@ bool lazy_trace_is_empty(void) {
 void lazy_end_build(const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     if (c && !c->in_boundary) lazy_end_step(c, LAZY_BUILD, src, LAZY_KEEP_ALL);
+}
+
+void lazy_building(bool on) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) c->building = on;
 }
 
 void lazy_not_recording(int64_t ns) {

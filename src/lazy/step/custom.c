@@ -8,6 +8,7 @@
  * A barrier of that kind costs nothing on the CPU: it is another name for its operands. */
 #include "lazy/step/step.h"
 #include "grad/grad.h"
+#include "lazy/places.h"
 
 bool lazy_is_custom(const ir_op *op) {
     return op->code == OP_optimization_barrier && op->user / LAZY_OP_CUSTOM != 0;
@@ -98,6 +99,8 @@ static xt_status run(at_work *w) {
     lazy_enter_whole(&inside, "the backward function of xt_custom_grad");
     bool ok = g->fn(g->user_fn, g->user, src_get(g->src), w->saved, w->d_out, w->d_in);
     lazy_leave(&inside);
+    ok = ok &&
+         lazy_places_kept(src_get(g->src), "the backward function of xt_custom_grad", "d_in", "n_in", g->n_in, w->d_in);
     for (int k = 0; ok && k < g->n_in; k++) XT_TRY(given(w, k));
     return NULL;
 }
@@ -128,7 +131,7 @@ xt_status lazy_custom_rule(grad_call *call, bool *out_done) {
     *out_done = lazy_is_custom(call->op);
     if (!c || !*out_done) return NULL;
     lazy_custom g = c->customs[call->op->user / LAZY_OP_CUSTOM - 1]; /* the table may move while the function runs */
-    xt_tensor *handles = base_calloc((size_t)(g.n_in + g.n_saved + g.n_out), sizeof *handles);
+    xt_tensor *handles = base_calloc((size_t)(g.n_in + g.n_saved + g.n_out) + LAZY_SPARE, sizeof *handles);
     if (!handles) return status_oom(sizeof *handles, "xt_custom_grad");
     at_work w = {c, &g, call, handles, handles + g.n_saved, handles + g.n_saved + g.n_out};
     bool was_pending = lazy_pending() != NULL;

@@ -1,5 +1,6 @@
 /* Running a plan: a compiled step function's known program with this call's inputs, and what the host did when it
  * was recorded. */
+#include "lazy/core/layout.h"
 #include "lazy/step/step.h"
 
 /* --- may it run? --- */
@@ -147,9 +148,7 @@ static void put_in_slot(lazy_slot *s, lazy_buf *b) {
     lazy_buf_release(s->buf);
     s->buf = b;
     lazy_buf_kept(b, s->kept);
-    base_free(s->host);
-    s->host = NULL;
-    s->has_host = false;
+    lazy_host_drop(s);
 }
 
 static void new_gradient(lazy_ctx *c, const lazy_target *t, lazy_buf *b) {
@@ -178,7 +177,8 @@ static xt_status hand_over(lazy_ctx *c, lazy_plan *p, lazy_request *requests, co
         lazy_role role = s ? s->role : t->to == LAZY_TO_NEW_GRAD ? LAZY_GRADIENT : LAZY_VALUE;
         lazy_buf *b = lazy_buf_new(p->out[i], t->src, t->path, role, t->type, c->step);
         if (!b && !first) first = status_oom(sizeof *b, "a result of a step");
-        if (b) b->layout = s ? s->layout : t->to == LAZY_TO_NEW_GRAD ? c->slots[t->slot].layout : NULL;
+        bool fresh = !s && t->to == LAZY_TO_NEW_GRAD;
+        if (b) b->layout = s ? s->layout : fresh ? lazy_layout_of_state(&c->slots[t->slot]) : NULL;
         if (t->to == LAZY_TO_NEW_GRAD)
             new_gradient(c, t, b);
         else if (t->to == LAZY_TO_REQUEST)

@@ -123,7 +123,8 @@ xt_status lazy_state_read(xt_tensor state, void *dst, size_t n) {
     if (n != ir_type_bytes(s->type))
         return status_new(XT_INVALID_ARGUMENT, NULL, "reading %s: %zu bytes wanted, it has %zu", intern_text(s->name),
                           n, ir_type_bytes(s->type));
-    if (s->has_host && !s->buf && s->host_part) XT_TRY(lazy_upload_state(c, s)); /* the other ranks have the rest */
+    bool made_there = s->host_part || s->from; /* the other ranks have the rest; the value is made once */
+    if (s->has_host && !s->buf && made_there) XT_TRY(lazy_upload_state(c, s));
     if (s->has_host && !s->buf) { /* not on the device: a first value, or one that was taken off it */
         if (s->host)
             memcpy(dst, s->host, n);
@@ -143,20 +144,15 @@ xt_status lazy_state_read(xt_tensor state, void *dst, size_t n) {
 
 xt_status lazy_state_write(xt_tensor state, const void *data, size_t n) {
     lazy_ctx *c = lazy_ctx_get();
-    lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
-    if (!s || s->failed) return status_new(XT_INVALID_ARGUMENT, NULL, "writing a state that is gone");
-    if (c->replay_log) lazy_replay_log_volatile(c, c->b.src, "a state is written from the host");
+    lazy_slot *s;
+    XT_TRY(lazy_writable(c, state, &s));
     if (n != ir_type_bytes(s->type))
         return status_new(XT_INVALID_ARGUMENT, NULL, "writing %s: %zu bytes given, it has %zu", intern_text(s->name), n,
                           ir_type_bytes(s->type));
-    if (s->value || s->leaf)
-        return status_new(XT_FAILED_PRECONDITION, NULL,
-                          "%s is used in the step being recorded; end it (xt_mark_step) before writing",
-                          intern_text(s->name));
     void *host = base_malloc(n ? n : 1);
     if (!host) return status_oom(n, intern_text(s->name));
     memcpy(host, data, n);
-    base_free(s->host);
+    lazy_host_drop(s);
     lazy_buf_release(s->buf);
     s->buf = NULL;
     s->host = host;

@@ -1,0 +1,123 @@
+/* `xtrain fit --init FOLDER`: a model of Hugging Face's is trained further, whole or by LoRA, and written back. */
+#include "cli/fit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static model_folder folder; /* the network's, which lives as long as the process */
+
+/* "r=8,alpha=16,dropout=0.05,rslora"; false with a sentence in `why`. alpha is twice r unless it is said. */
+static bool parse_lora(const char *text, xt_lora_opts *out, char *why, size_t n) {
+    *out = XT_OPTS(xt_lora_opts, .alpha = -1);
+    for (const char *at = text; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+        char word[64], *end;
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
+        char *equals = strchr(word, '=');
+        double v = equals ? strtod(equals + 1, &end) : 0;
+        bool number = equals && end != equals + 1 && !*end;
+        if (equals) *equals = 0;
+        if (strcmp(word, "r") == 0 && number && v >= 1 && v <= 65536 && v == (double)(int64_t)v)
+            out->r = (int64_t)v;
+        else if (strcmp(word, "alpha") == 0 && number && v > 0 && v < 1e6)
+            out->alpha = v;
+        else if (strcmp(word, "dropout") == 0 && number && v >= 0 && v < 1)
+            out->dropout = v;
+        else if (strcmp(word, "rslora") == 0 && !equals)
+            out->rslora = XT_ON;
+        else {
+            snprintf(why, n,
+                     "--lora %s: '%.*s' is not understood; r=8,alpha=16,dropout=0.05,rslora, any of these, is expected "
+                     "(r from 1, dropout from 0 to less than 1)",
+                     text, (int)strcspn(at, ","), at);
+            return false;
+        }
+    }
+    if (out->alpha < 0) out->alpha = 2.0 * (double)out->r;
+    return true;
+}
+
+bool fit_init_wanted(const char *name, const fit_options *o) {
+    return o->init || (name && !model_find(name) && model_folder_kind(name));
+}
+
+static int usage(const char *command, const char *why) {
+    cli_fprintf(stderr, "xtrain %s: %s; xtrain %s --help\n", command, why, command);
+    return 2;
+}
+
+int fit_init_open(const char *command, fit_options *o, const model **out) {
+    char why[512];
+    if (!o->init) {
+        snprintf(why, sizeof why, "%s needs --init FOLDER: a model's folder of Hugging Face's", o->model);
+        return usage(command, why);
+    }
+    if (!o->model || !model_folder_kind(o->model)) {
+        snprintf(why, sizeof why, "--init is for llama (mistral, qwen2, qwen3), gpt2, bert and vit, not for %.100s",
+                 o->model ? o->model : "no model");
+        return usage(command, why);
+    }
+    if (o->load) return usage(command, "--init has weights of its own; leave --load out");
+    if (o->adapter && o->lora) return usage(command, "--adapter says what --lora would; leave one of them out");
+    if (o->lora_targets && !o->lora) return usage(command, "--lora-targets is for --lora");
+    if (o->lora && !parse_lora(o->lora, &o->lora_opts, why, sizeof why)) return usage(command, why);
+    xt_status s = model_folder_read(o->model, o->init, &o->of_model, &folder);
+    if (s) return cli_fail_status(command, s);
+    if (folder.form == FOLDER_ENCODER && fit_adapts(o))
+        return usage(command, "--lora and --adapter are for llama and gpt2; an encoder is trained whole");
+    if (folder.model == &model_bert && o->data && labelled_are(o->data)) {
+        folder.encoder.c.classifies = true; /* of a masked language model: with a classifier that is new */
+        folder.model = encoder_folder_model(&folder.encoder);
+    }
+    if (!o->tokenizer && tokenizer_is_in(folder.dir)) o->tokenizer = folder.dir;
+    if (o->lr < 0 && fit_adapts(o)) o->lr = 2e-4; /* matrices that begin as nothing move faster than a model does */
+    *out = folder.model;
+    o->folder = &folder;
+    return 0;
+}
+
+bool fit_adapts(const fit_options *o) {
+    return o->lora || o->adapter;
+}
+
+/* Of --precision bf16-true and 16-true: the weights are of that dtype from the beginning. */
+static xt_dtype dtype_of(const char *precision) {
+    if (precision && strcmp(precision, "bf16-true") == 0) return XT_BF16;
+    return precision && strcmp(precision, "16-true") == 0 ? XT_F16 : XT_DTYPE_NONE;
+}
+
+label_names *fit_init_labels(void) {
+    return &folder.encoder.labels;
+}
+
+void fit_init_new_classes(void) {
+    folder.encoder.classes_there = 0;
+}
+
+xt_status fit_init_module(fit_options *o, xt_module **out) {
+    xt_dtype dtype = dtype_of(o->precision);
+    if (folder.encoder.labels.n) folder.encoder.c.classes = (int64_t)folder.encoder.labels.n;
+    xt_module *net = *out = xt_module_new(folder.model->net, model_folder_user(&folder, &o->of_model));
+    if (dtype != XT_DTYPE_NONE) XT_TRY(xt_module_set_dtype(net, dtype));
+    XT_TRY(model_folder_load(&folder, net));
+    if (o->lora) XT_TRY(model_folder_lora(&folder, net, o->lora_targets, o->lora_opts));
+    return o->adapter ? model_folder_load_adapter(&folder, net, o->adapter) : NULL;
+}
+
+void fit_init_tell(const fit_options *o, const xt_module *net) {
+    int64_t trained = 0, all = xt_module_param_count(net);
+    for (int i = 0; (i = xt_module_next(net, "*.lora_?.weight", i)) >= 0; i++) {
+        xt_tensor t = xt_module_tensor(net, i);
+        trained += xt_dim(t, 0) * xt_dim(t, 1);
+    }
+    if (!fit_adapts(o))
+        cli_printf("%s: %lld parameters, all are trained\n", o->init, (long long)all);
+    else
+        cli_printf("%s: %lld parameters, %lld of adapters (%.3g %%) are trained\n", o->init, (long long)all,
+                   (long long)trained, 100.0 * (double)trained / (double)(all ? all : 1));
+}
+
+xt_status fit_init_save(const fit_options *o, xt_module *net, const char *dir) {
+    return fit_adapts(o) ? model_folder_save_adapter(&folder, net, dir) : model_folder_save(&folder, net, dir);
+}

@@ -1,0 +1,165 @@
+/* The model of `xtrain generate`: a built-in GPT-2 with a checkpoint, or a model's folder. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/generate.h"
+#include "models/folder.h"
+#include "models/gpt2_files.h"
+#include "models/llama.h"
+
+/* The folder of a checkpoint: where config.json and the tokenizer's files are. */
+static void folder_of(const char *weights, char *out, size_t n) {
+    snprintf(out, n, "%s", weights);
+    char *slash = strrchr(out, '/');
+    if (slash)
+        *slash = 0;
+    else
+        snprintf(out, n, ".");
+}
+
+/* What --weights says of the numbers in memory. False: nothing that is known. */
+static bool weights_of(const char *name, xt_dtype *dtype, int *bits) {
+    static const struct {
+        const char *name;
+        xt_dtype dtype; /* XT_DTYPE_NONE: as the files have it */
+        int bits;
+    } rows[] = {{"f32", XT_F32, 0},
+                {"bf16", XT_BF16, 0},
+                {"f16", XT_F16, 0},
+                {"int8", XT_DTYPE_NONE, 8},
+                {"int4", XT_DTYPE_NONE, 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(name, rows[i].name) != 0) continue;
+        if (rows[i].dtype != XT_DTYPE_NONE) *dtype = rows[i].dtype;
+        *bits = rows[i].bits;
+        return true;
+    }
+    return false;
+}
+
+/* The weights of linear layers as integers. */
+static xt_status quantize(xt_module *net, int bits, const char *const *patterns) {
+    int n = 0;
+    for (; bits && *patterns; patterns++) {
+        int k = xt_quantize(net, *patterns, .bits = bits);
+        xt_status e = k < 0 ? xt_error() : NULL;
+        if (e) return xt_status_new(xt_status_code(e), "%s", xt_status_message(e));
+        n += k;
+    }
+    return bits && !n ? xt_status_new(XT_INVALID_ARGUMENT,
+                                      "--weights int%d: no linear layer has a multiple of 32 inputs", bits)
+                      : NULL;
+}
+
+/* A folder of Llama's family: all sizes are its config.json's; --context is how much of a text is kept in sight. */
+static xt_status open_llama(generate_options *o, const char *weights, const char *dir, generate_model *out) {
+    static llama_config c; /* the network's, which lives as long as the process */
+    char path[4200];
+    int64_t usual = o->least_context > 2048 ? o->least_context : 2048,
+            context = o->of_model.context ? o->of_model.context : usual;
+    snprintf(path, sizeof path, "%s/config.json", dir);
+    XT_TRY(llama_read_config(path, &c));
+    llama_generates(&c, context, &o->of_model);
+    c.wide = true;
+    XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : tokenizer_is_in(dir) ? dir : NULL, &out->words));
+    out->stop = o->ignore_stop ? -1 : c.stop;
+    out->net = xt_module_new(llama, &c);
+    static const char *const linear[] = {"*_proj.weight", "lm_head.weight", NULL};
+    xt_dtype dtype = c.dtype; /* weights stay as narrow as they are */
+    int bits = 0;
+    if (o->weights) weights_of(o->weights, &dtype, &bits);
+    XT_TRY(xt_module_set_dtype(out->net, dtype));
+    XT_TRY(xt_load(out->net, weights)); /* in front of the first pass: nothing is drawn that a file has */
+    XT_TRY(xt_module_build(out->net, (xt_spec){XT_I64, {1, 1}}));
+    return quantize(out->net, bits, linear);
+}
+
+static xt_status open_gpt2(const model *m, generate_options *o, const char *weights, const char *dir,
+                           generate_model *out) {
+    char why[256];
+    XT_TRY(gpt2_read_config(dir, &o->of_model));
+    XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : tokenizer_is_in(dir) ? dir : NULL, &out->words));
+    if (!o->of_model.vocab) o->of_model.vocab = tokenizer_vocab(out->words);
+    if (!o->of_model.seq) o->of_model.seq = 1;
+    if (!model_settle(m, &o->of_model, why, sizeof why)) return xt_status_new(XT_INVALID_ARGUMENT, "%s", why);
+    if (tokenizer_vocab(out->words) > o->of_model.vocab)
+        return xt_status_new(XT_INVALID_ARGUMENT, "the tokenizer has %lld tokens, the model %lld",
+                             (long long)tokenizer_vocab(out->words), (long long)o->of_model.vocab);
+    static const char *const linear[] = {"h.*.c_*.weight", NULL};
+    xt_dtype dtype = XT_F32;
+    int bits = 0;
+    if (o->weights) weights_of(o->weights, &dtype, &bits);
+    out->net = xt_module_new(m->net, &o->of_model);
+    XT_TRY(xt_module_set_dtype(out->net, dtype));
+    XT_TRY(gpt2_load(out->net, weights));
+    return quantize(out->net, bits, linear);
+}
+
+/* Whether MODEL is a folder with a config.json. */
+static bool is_model_folder(const char *path) {
+    char config[4200];
+    return (size_t)snprintf(config, sizeof config, "%s/config.json", path) < sizeof config && access(config, F_OK) == 0;
+}
+
+/* What MODEL is not, of a word that is neither a model nor such a folder. */
+static void refuse_model(const char *command, const char *name) {
+    const char *kinds = "gpt2, gpt2-mini, gpt2-tiny or a model's folder (with a config.json) is needed";
+    if (!name || model_find(name))
+        cli_fprintf(stderr, "xtrain %s: %s%s%s; xtrain %s --help\n", command, name ? name : "",
+                    name ? " makes no text; " : "which model? ", kinds, command);
+    else
+        cli_fprintf(stderr, "xtrain %s: %s %s; %s; xtrain %s --help\n", command, name,
+                    access(name, F_OK) == 0 ? "has no config.json" : "is no text model and no folder", kinds, command);
+}
+
+/* A GPT-2 of Hugging Face's in a folder: its config.json is checked, and says which token ends a text. */
+static xt_status open_folder_gpt2(generate_options *o, const char *weights, const char *dir, generate_model *out) {
+    model_folder f;
+    XT_TRY(model_folder_read("gpt2", dir, &o->of_model, &f));
+    XT_TRY(open_gpt2(f.model, o, weights, dir, out));
+    out->stop = o->ignore_stop ? -1 : f.stop;
+    return NULL;
+}
+
+static xt_status open_folder(generate_options *o, const char *weights, const char *dir, generate_model *out) {
+    bool gpt2;
+    XT_TRY(model_folder_is_gpt2(dir, &gpt2));
+    return gpt2 ? open_folder_gpt2(o, weights, dir, out) : open_llama(o, weights, dir, out);
+}
+
+xt_status generate_open(generate_options *o, generate_model *out, int *out_code) {
+    *out = (generate_model){.sizes = &o->of_model, .stop = -1};
+    const model *m = o->model ? model_find(o->model) : NULL;
+    bool folder = o->model && !m && is_model_folder(o->model), known = folder || (m && m->tokens);
+    xt_dtype dtype = XT_F32;
+    int bits;
+    *out_code = 0;
+    if (folder && !o->ckpt) o->ckpt = o->model;
+    bool weights_known = !o->weights || weights_of(o->weights, &dtype, &bits);
+    if (!known)
+        refuse_model(o->command, o->model);
+    else if (!o->ckpt || !weights_known)
+        cli_fprintf(stderr, "xtrain %s: %s; xtrain %s --help\n", o->command,
+                    !o->ckpt ? "--ckpt is needed: which weights?" : "--weights is f32, bf16, f16, int8 or int4",
+                    o->command);
+    if (!known || !o->ckpt || !weights_known) {
+        *out_code = 2;
+        return NULL;
+    }
+    char weights[4096], dir[4096];
+    if (!gpt2_find_weights(o->ckpt, weights, sizeof weights))
+        return xt_status_new(XT_NOT_FOUND,
+                             "%s is no checkpoint and no folder with one (last.ckpt, model.safetensors or *.ckpt)",
+                             o->ckpt);
+    folder_of(weights, dir, sizeof dir);
+    if (o->device) setenv("XT_DEVICE", o->device, 1);
+    setenv("XT_SUMMARY", "off", 0);
+    return m ? open_gpt2(m, o, weights, dir, out) : open_folder(o, weights, dir, out);
+}
+
+void generate_close(generate_model *m) {
+    xt_module_free(m->net);
+    tokenizer_free(m->words);
+}

@@ -1,0 +1,691 @@
+/* xtrain in C++17 and later: handles that free themselves, operators, lambdas as forwards and steps. Header only, over
+ * <xtrain/xtrain.h>, whose functions and macros work beside it: xt::tensor and xt_tensor turn into each other.
+ *
+ *     xt::module net([](xt::scope m, xt::tensor x) { return m.linear("fc2", m.linear("fc1", x, 32).relu(), 1); });
+ *     xt::optimizer adam = xt::adam(net, {.lr = 1e-3});                 // C++17: xt_adamw_opts o{}; o.lr = 1e-3;
+ *     for (xt_batch &b : loader) {
+ *         xt::tensor loss = (net(b.x) - b.y).square().mean();
+ *         loss.backward();
+ *         adam.step();
+ *     }
+ *     return xt::finish();
+ *
+ * A tensor is a value that lives until its step ends, as in C (xtrain/tensor.h); copying one copies a handle. Modules,
+ * optimizers, loaders and steps can be moved and not copied; what is destroyed after xt::finish has been freed by it.
+ * Errors of tensors travel and are met at the step's end, as in C; a status throws xt::error. An exception that a
+ * lambda of xt::module or xt::step throws leaves the call that ran it, and one of xt::dataset or of a function in
+ * xt::caught<> is a status; base.h says what happens to others. Lines in messages are those of the program. */
+#ifndef XTRAIN_HPP
+#define XTRAIN_HPP
+
+#include <exception>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <xtrain/xtrain.h>
+
+namespace xt {
+
+/* --- Lines, errors --- */
+/* The caller's place: XT_HPP_HERE_ is a default argument, whose line is that of the call. */
+struct where : xt_src {
+    where(const char *f, int l, const char *fn) : xt_src{f, l, fn} {}
+};
+#define XT_HPP_HERE_ ::xt::where(__builtin_FILE(), __builtin_LINE(), __builtin_FUNCTION())
+
+struct error : std::runtime_error {
+    xt_code code;
+    explicit error(xt_status s) : std::runtime_error(xt_status_message(s)), code(xt_status_code(s)) {}
+};
+/* Throws what the status says and frees it; NULL is OK. */
+inline void check(xt_status s) {
+    if (!s) return;
+    error e(s);
+    xt_status_free(s);
+    throw e;
+}
+
+/* What is being thrown, as a status; in a catch (...). */
+inline xt_status thrown_status() {
+    try {
+        throw;
+    } catch (const error &e) {
+        return xt_status_new(e.code, "%s", e.what());
+    } catch (const std::exception &e) {
+        return xt_status_new(XT_INTERNAL, "%s", e.what());
+    } catch (...) {
+        return xt_status_new(XT_INTERNAL, "an exception that is no std::exception was thrown");
+    }
+}
+/* A function that gives a status and may throw, for the C structs: desc.get = xt::caught<my_get>; what it throws is its
+ * status. */
+template <auto fn> struct caught_;
+template <class... A, xt_status (*fn)(A...)> struct caught_<fn> {
+    static xt_status call(A... a) {
+        try {
+            return fn(a...);
+        } catch (...) {
+            return thrown_status();
+        }
+    }
+};
+template <auto fn> inline constexpr auto caught = &caught_<fn>::call;
+/* Goes on with what a lambda has thrown below a call of C, which does not let it through. */
+inline void rethrow_(std::exception_ptr &thrown) {
+    if (!thrown) return;
+    xt_clear_error();
+    std::rethrow_exception(std::exchange(thrown, nullptr));
+}
+
+/* Up to XT_MAX_RANK dims as the C functions take them. */
+struct shape {
+    int64_t d[XT_MAX_RANK + 2];
+    shape(std::initializer_list<int64_t> dims) {
+        int n = 0;
+        for (int64_t x : dims)
+            if (n < XT_MAX_RANK + 1) d[n++] = x ? x : XT_DIMS_END_;
+        d[n] = 0;
+    }
+    operator const int64_t *() const { return d; }
+};
+
+/* --- Tensors --- */
+class tensor;
+/* What stands beside an operator: a tensor or a number, and the line. */
+struct operand {
+    xt_tensor t{};
+    double number = 0;
+    bool is_number = false;
+    where at;
+    operand(const tensor &x, where w = XT_HPP_HERE_);
+    operand(xt_tensor x, where w = XT_HPP_HERE_) : t(x), at(w) {}
+    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+    operand(T v, where w = XT_HPP_HERE_) : number(static_cast<double>(v)), is_number(true), at(w) {}
+};
+struct position { /* x[3]; the last is x[-1] */
+    int64_t i;
+    where at;
+    template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
+    position(T v, where w = XT_HPP_HERE_) : i(static_cast<int64_t>(v)), at(w) {}
+};
+
+class tensor {
+    xt_tensor t_{};
+
+  public:
+    tensor() = default; /* none */
+    tensor(xt_tensor t) : t_(t) {}
+    operator xt_tensor() const { return t_; }
+
+    bool is_none() const { return xt_is_none(t_); }
+    bool is_error() const { return xt_is_error(t_); }
+    xt_dtype dtype() const { return xt_dtype_of(t_); }
+    int rank() const { return xt_rank_of(t_); }
+    int64_t dim(int i) const { return xt_dim(t_, i); } /* negative counts from the end */
+    int64_t numel() const { return xt_numel(t_); }
+
+    tensor keep(where w = XT_HPP_HERE_) const { return xt_keep_at(&w, t_); }
+    void drop(where w = XT_HPP_HERE_) const { xt_drop_at(&w, t_); }
+    void assign(tensor value, where w = XT_HPP_HERE_) const { xt_assign_at(&w, t_, value.t_); } /* of a state */
+    double item(where w = XT_HPP_HERE_) const { return xt_item_at(&w, t_); } /* waits */
+    /* all elements, row by row; waits. T must be of the dtype's size */
+    template <class T> std::vector<T> read(where w = XT_HPP_HERE_) const {
+        std::vector<T> v(static_cast<size_t>(xt_numel(t_)));
+        if (!xt_read_at(&w, t_, v.data(), v.size() * sizeof(T))) check_pending();
+        return v;
+    }
+    void backward(where w = XT_HPP_HERE_) const { xt_backward_at(&w, t_); }
+    tensor grad(where w = XT_HPP_HERE_) const { return xt_grad_at(&w, t_); }
+    tensor requires_grad(bool on = true, where w = XT_HPP_HERE_) const { return xt_requires_grad_at(&w, t_, on); }
+
+    /* Of each element, and over all of them. */
+#define XT_HPP_METHOD_(name)                    \
+    tensor name(where w = XT_HPP_HERE_) const { \
+        return xt_##name##_at(&w, t_);          \
+    }
+    XT_HPP_METHOD_(abs)
+    XT_HPP_METHOD_(ceil)
+    XT_HPP_METHOD_(cos)
+    XT_HPP_METHOD_(detach)
+    XT_HPP_METHOD_(erf)
+    XT_HPP_METHOD_(exp)
+    XT_HPP_METHOD_(expm1)
+    XT_HPP_METHOD_(floor)
+    XT_HPP_METHOD_(gelu)
+    XT_HPP_METHOD_(gelu_erf)
+    XT_HPP_METHOD_(isfinite)
+    XT_HPP_METHOD_(isnan)
+    XT_HPP_METHOD_(log1p)
+    XT_HPP_METHOD_(logical_not)
+    XT_HPP_METHOD_(max)
+    XT_HPP_METHOD_(mean)
+    XT_HPP_METHOD_(min)
+    XT_HPP_METHOD_(neg)
+    XT_HPP_METHOD_(norm)
+    XT_HPP_METHOD_(reciprocal)
+    XT_HPP_METHOD_(relu)
+    XT_HPP_METHOD_(round)
+    XT_HPP_METHOD_(rsqrt)
+    XT_HPP_METHOD_(sigmoid)
+    XT_HPP_METHOD_(sign)
+    XT_HPP_METHOD_(silu)
+    XT_HPP_METHOD_(sin)
+    XT_HPP_METHOD_(sqrt)
+    XT_HPP_METHOD_(square)
+    XT_HPP_METHOD_(std)
+    XT_HPP_METHOD_(sum)
+    XT_HPP_METHOD_(tan)
+    XT_HPP_METHOD_(tanh)
+    XT_HPP_METHOD_(trunc)
+    XT_HPP_METHOD_(var)
+#undef XT_HPP_METHOD_
+    tensor log(where w = XT_HPP_HERE_) const {
+        return xt_log_e_at(&w, t_);
+    }
+    tensor pow(double v, where w = XT_HPP_HERE_) const {
+        return xt_pow_scalar_at(&w, t_, v);
+    }
+    tensor pow(tensor y, where w = XT_HPP_HERE_) const {
+        return xt_pow_at(&w, t_, y.t_);
+    }
+    tensor clamp(double lo, double hi, where w = XT_HPP_HERE_) const {
+        return xt_clamp_at(&w, t_, lo, hi);
+    }
+    tensor to(xt_dtype dtype, where w = XT_HPP_HERE_) const {
+        return xt_cast_at(&w, t_, dtype);
+    }
+
+    /* Along an axis, which goes away. */
+    tensor sum(int axis, where w = XT_HPP_HERE_) const {
+        return xt_sum_axis_at(&w, t_, axis);
+    }
+    tensor mean(int axis, where w = XT_HPP_HERE_) const {
+        return xt_mean_axis_at(&w, t_, axis);
+    }
+    tensor max(int axis, where w = XT_HPP_HERE_) const {
+        return xt_max_axis_at(&w, t_, axis);
+    }
+    tensor argmax(int axis, where w = XT_HPP_HERE_) const {
+        return xt_argmax_at(&w, t_, axis);
+    }
+    tensor softmax(int axis, where w = XT_HPP_HERE_) const {
+        return xt_softmax_at(&w, t_, axis);
+    }
+    tensor log_softmax(int axis, where w = XT_HPP_HERE_) const {
+        return xt_log_softmax_at(&w, t_, axis);
+    }
+
+    /* Shapes and places. */
+    tensor reshape(shape dims, where w = XT_HPP_HERE_) const {
+        return xt_reshape_at(&w, t_, dims);
+    } /* one dim may be -1 */
+    tensor broadcast_to(shape dims, where w = XT_HPP_HERE_) const {
+        return xt_broadcast_to_at(&w, t_, dims);
+    }
+    tensor flatten(int from = 0, where w = XT_HPP_HERE_) const {
+        return xt_flatten_at(&w, t_, from);
+    }
+    tensor transpose(int a, int b, where w = XT_HPP_HERE_) const {
+        return xt_transpose_at(&w, t_, a, b);
+    }
+    tensor t(where w = XT_HPP_HERE_) const {
+        return xt_transpose_at(&w, t_, 0, 1);
+    }
+    tensor permute(std::initializer_list<int> axes, where w = XT_HPP_HERE_) const {
+        return xt_permute_at(&w, t_, static_cast<int>(axes.size()), axes.begin());
+    }
+    tensor unsqueeze(int axis, where w = XT_HPP_HERE_) const {
+        return xt_unsqueeze_at(&w, t_, axis);
+    }
+    tensor squeeze(int axis, where w = XT_HPP_HERE_) const {
+        return xt_squeeze_at(&w, t_, axis);
+    }
+    tensor slice(int axis, int64_t start, int64_t stop, where w = XT_HPP_HERE_) const {
+        return xt_slice_at(&w, t_, axis, start, stop);
+    }
+    tensor select(int axis, int64_t i, where w = XT_HPP_HERE_) const {
+        return xt_select_at(&w, t_, axis, i);
+    }
+    tensor index_select(int axis, tensor i, where w = XT_HPP_HERE_) const {
+        return xt_index_select_at(&w, t_, axis, i.t_);
+    }
+    tensor operator[](position p) const {
+        return xt_select_at(&p.at, t_, 0, p.i);
+    }
+
+    tensor matmul(tensor y, where w = XT_HPP_HERE_) const {
+        return xt_matmul_at(&w, t_, y.t_);
+    }
+    tensor eq(operand y) const {
+        return compare(y, xt_eq_at);
+    }
+    tensor ne(operand y) const {
+        return compare(y, xt_ne_at);
+    }
+
+    static void check_pending() {
+        if (xt_status s = xt_error()) {
+            error e(s);
+            xt_clear_error();
+            throw e;
+        }
+    }
+
+  private:
+    tensor compare(const operand &y, xt_tensor (*fn)(const xt_src *, xt_tensor, xt_tensor)) const;
+};
+
+inline operand::operand(const tensor &x, where w) : t(x), at(w) {}
+
+/* The dtype of a number that keeps it beside x: integers beside it stay what they are where it is whole, and are f32
+ * where it is a fraction, or is divided. The scalar has no dims, so among floats x's dtype is the result's. */
+inline xt_dtype number_dtype(double v, xt_dtype x, bool divided) {
+    bool floats = x == XT_F16 || x == XT_F32 || x == XT_F64 || x == XT_BF16 || x == XT_C64 || x == XT_C128 ||
+                  (x >= XT_F8E5M2 && x <= XT_F8E4M3FNUZ) || (x >= XT_F8E4M3 && x <= XT_F4E2M1FN) || x >= XT_F6E2M3FN;
+    if (x == XT_F16 && !(v >= -65504 && v <= 65504)) return XT_F32;
+    if (floats) return x;
+    bool whole = v >= -9e15 && v <= 9e15 && v == static_cast<double>(static_cast<int64_t>(v));
+    return x == XT_DTYPE_NONE || divided || !whole ? XT_F32 : XT_I64;
+}
+/* A number as a tensor beside x. */
+inline tensor number_like(const operand &n, xt_tensor x, bool divided) {
+    return xt_full_at(&n.at, n.number, number_dtype(n.number, xt_dtype_of(x), divided), shape{});
+}
+inline tensor tensor::compare(const operand &y, xt_tensor (*fn)(const xt_src *, xt_tensor, xt_tensor)) const {
+    return fn(&y.at, t_, y.is_number ? static_cast<xt_tensor>(number_like(y, t_, false)) : y.t);
+}
+
+inline tensor operator+(operand x, operand y) {
+    if (y.is_number) return xt_add_scalar_at(&y.at, x.t, y.number);
+    return x.is_number ? xt_add_scalar_at(&x.at, y.t, x.number) : xt_add_at(&x.at, x.t, y.t);
+}
+inline tensor operator-(operand x, operand y) {
+    if (y.is_number) return xt_add_scalar_at(&y.at, x.t, -y.number);
+    return x.is_number ? xt_rsub_scalar_at(&x.at, y.t, x.number) : xt_sub__at(&x.at, x.t, y.t);
+}
+inline tensor operator*(operand x, operand y) {
+    if (y.is_number) return xt_mul_scalar_at(&y.at, x.t, y.number);
+    return x.is_number ? xt_mul_scalar_at(&x.at, y.t, x.number) : xt_mul_at(&x.at, x.t, y.t);
+}
+inline tensor operator/(operand x, operand y) {
+    if (y.is_number) return xt_div_scalar_at(&y.at, x.t, y.number);
+    return xt_div_at(&x.at, x.is_number ? static_cast<xt_tensor>(number_like(x, y.t, true)) : x.t, y.t);
+}
+inline tensor operator-(const tensor &x) {
+    return x.neg();
+}
+#define XT_HPP_COMPARE_(op, fn)                                                                      \
+    inline tensor operator op(operand x, operand y) {                                                \
+        xt_tensor a = x.is_number ? static_cast<xt_tensor>(number_like(x, y.t, false)) : x.t;        \
+        return fn(&x.at, a, y.is_number ? static_cast<xt_tensor>(number_like(y, x.t, false)) : y.t); \
+    }
+XT_HPP_COMPARE_(<, xt_lt_at)
+XT_HPP_COMPARE_(<=, xt_le_at)
+XT_HPP_COMPARE_(>, xt_gt_at)
+XT_HPP_COMPARE_(>=, xt_ge_at)
+#undef XT_HPP_COMPARE_
+
+/* --- Making tensors, and functions of several --- */
+template <class T> constexpr xt_dtype dtype_of() {
+    if constexpr (std::is_same_v<T, float>) return XT_F32;
+    if constexpr (std::is_same_v<T, double>) return XT_F64;
+    if constexpr (std::is_same_v<T, int64_t>) return XT_I64;
+    if constexpr (std::is_same_v<T, int32_t>) return XT_I32;
+    if constexpr (std::is_same_v<T, uint8_t>) return XT_U8;
+    if constexpr (std::is_same_v<T, bool>) return XT_BOOL;
+    return XT_DTYPE_NONE;
+}
+/* Copies: xt::from(v.data(), {2, 3}). The number of elements is the dims' product. */
+template <class T> tensor from(const T *data, shape dims, where w = XT_HPP_HERE_) {
+    static_assert(dtype_of<T>() != XT_DTYPE_NONE, "xt::from takes float, double, int64_t, int32_t, uint8_t or bool");
+    return xt_from_array_at(&w, data, dtype_of<T>(), dims);
+}
+inline tensor full(double value, xt_dtype dtype, shape dims, where w = XT_HPP_HERE_) {
+    return xt_full_at(&w, value, dtype, dims);
+}
+inline tensor zeros(xt_dtype dtype, shape dims, where w = XT_HPP_HERE_) {
+    return xt_full_at(&w, 0, dtype, dims);
+}
+inline tensor ones(xt_dtype dtype, shape dims, where w = XT_HPP_HERE_) {
+    return xt_full_at(&w, 1, dtype, dims);
+}
+inline tensor rand(xt_dtype dtype, shape dims, where w = XT_HPP_HERE_) {
+    return xt_rand_at(&w, dtype, dims);
+}
+inline tensor randn(xt_dtype dtype, shape dims, where w = XT_HPP_HERE_) {
+    return xt_randn_at(&w, dtype, dims);
+}
+inline tensor randn_like(tensor x, where w = XT_HPP_HERE_) {
+    return xt_randn_like_at(&w, x);
+}
+inline tensor arange(int64_t n, xt_dtype dtype = XT_I64, where w = XT_HPP_HERE_) {
+    return xt_arange_at(&w, n, dtype);
+}
+inline tensor scalar(double value, xt_dtype dtype = XT_F32,
+                     where w = XT_HPP_HERE_) { /* data: changing it never recompiles */
+    return xt_scalar_at(&w, value, dtype);
+}
+inline tensor state(const char *name, xt_dtype dtype, shape dims, where w = XT_HPP_HERE_) {
+    return xt_state_at(&w, name, dtype, dims);
+}
+inline tensor cat(const std::vector<tensor> &parts, int axis, where w = XT_HPP_HERE_) {
+    std::vector<xt_tensor> t(parts.begin(), parts.end());
+    return xt_concat_at(&w, static_cast<int>(t.size()), t.data(), axis);
+}
+inline tensor stack(const std::vector<tensor> &parts, int axis, where w = XT_HPP_HERE_) {
+    std::vector<xt_tensor> t(parts.begin(), parts.end());
+    return xt_stack_at(&w, static_cast<int>(t.size()), t.data(), axis);
+}
+inline tensor where_(tensor condition, tensor x, tensor y, where w = XT_HPP_HERE_) {
+    return xt_where_at(&w, condition, x, y);
+}
+inline tensor cross_entropy(tensor logits, tensor labels, xt_class_loss_opts o = {}, where w = XT_HPP_HERE_) {
+    return xt_cross_entropy_at(&w, logits, labels, o);
+}
+inline tensor mse_loss(tensor x, tensor y, xt_loss_opts o = {}, where w = XT_HPP_HERE_) {
+    return xt_mse_loss_at(&w, x, y, o);
+}
+inline tensor bce_with_logits(tensor x, tensor y, xt_bce_opts o = {}, where w = XT_HPP_HERE_) {
+    return xt_bce_with_logits_at(&w, x, y, o);
+}
+inline bool mark_step(where w = XT_HPP_HERE_) {
+    return xt_mark_step_at(&w);
+}
+inline void wait(where w = XT_HPP_HERE_) {
+    xt_wait_at(&w);
+}
+struct no_grad { /* until the end of the block: what is recorded has no gradient */
+    where at;
+    explicit no_grad(where w = XT_HPP_HERE_) : at(w) { xt_no_grad_begin(); }
+    ~no_grad() { xt_no_grad_end_at(&at); }
+    no_grad(const no_grad &) = delete;
+    no_grad &operator=(const no_grad &) = delete;
+};
+
+/* --- Handles --- */
+inline bool &finished_() {
+    static bool f = false;
+    return f;
+}
+/* Ends the program, as xt_finish; what is destroyed later has been freed by it. */
+inline int finish(where w = XT_HPP_HERE_) {
+    finished_() = true;
+    return xt_finish_at(&w);
+}
+template <auto free_handle> struct free_ {
+    template <class T> void operator()(T *p) const {
+        if (!finished_()) free_handle(p);
+    }
+};
+
+/* --- Modules --- */
+/* A module, or a child of one, as layers see it: borrowed. */
+class scope {
+    xt_module *m_;
+
+  public:
+    scope(xt_module *m) : m_(m) {}
+    operator xt_module *() const { return m_; }
+    scope sub(const char *name, int index = -1) const { return (xt_sub)(m_, name, index); }
+    scope share(const char *pattern) const { return xt_share(m_, pattern), *this; }
+    tensor find(const char *name) const { return xt_module_find(m_, name); }
+    bool is_training() const { return xt_is_training(m_); }
+
+    tensor linear(const char *name, tensor x, int64_t out, xt_linear_opts o = {}, where w = XT_HPP_HERE_) const {
+        return xt_linear_at(&w, m_, name, x, out, o);
+    }
+    tensor embedding(const char *name, tensor i, int64_t vocab, int64_t dim, xt_embedding_opts o = {},
+                     where w = XT_HPP_HERE_) const {
+        return xt_embedding_at(&w, m_, name, i, vocab, dim, o);
+    }
+    tensor conv2d(const char *name, tensor x, int64_t out, int kernel, xt_conv_opts o = {},
+                  where w = XT_HPP_HERE_) const {
+        return xt_conv_at(&w, 2, false, m_, name, x, out, kernel, o);
+    }
+    tensor conv_transpose2d(const char *name, tensor x, int64_t out, int kernel, xt_conv_opts o = {},
+                            where w = XT_HPP_HERE_) const {
+        return xt_conv_at(&w, 2, true, m_, name, x, out, kernel, o);
+    }
+    tensor batch_norm(const char *name, tensor x, xt_norm_opts o = {}, where w = XT_HPP_HERE_) const {
+        return xt_batch_norm_at(&w, m_, name, x, o);
+    }
+    tensor layer_norm(const char *name, tensor x, xt_norm_opts o = {}, where w = XT_HPP_HERE_) const {
+        return xt_layer_norm_at(&w, m_, name, x, o);
+    }
+    tensor rms_norm(const char *name, tensor x, xt_norm_opts o = {}, where w = XT_HPP_HERE_) const {
+        return xt_rms_norm_at(&w, m_, name, x, o);
+    }
+    tensor dropout(tensor x, double p, where w = XT_HPP_HERE_) const { return xt_dropout_at(&w, m_, x, p); }
+    tensor self_attention(const char *name, tensor x, xt_attention_opts o, where w = XT_HPP_HERE_) const {
+        return xt_self_attention_at(&w, m_, name, x, o);
+    }
+    xt_rnn_out lstm(const char *name, tensor x, int64_t hidden, xt_rnn_opts o = {}, where w = XT_HPP_HERE_) const {
+        return xt_rnn_at(&w, XT_RNN_LSTM, m_, name, x, hidden, o);
+    }
+    xt_rnn_out gru(const char *name, tensor x, int64_t hidden, xt_rnn_opts o = {}, where w = XT_HPP_HERE_) const {
+        return xt_rnn_at(&w, XT_RNN_GRU, m_, name, x, hidden, o);
+    }
+};
+
+/* A network with a lambda for its forward: of a tensor, xt::module([](xt::scope m, xt::tensor x) { ... }), or of
+ * several inputs and outputs, xt::module(2, 1, [](xt::scope m, const xt::tensor *in, xt::tensor *out) { ... }). */
+class module {
+  public:
+    using one_fn = std::function<tensor(scope, tensor)>;
+    using many_fn = std::function<void(scope, const tensor *, tensor *)>;
+    explicit module(one_fn fn) : body_(new body{std::move(fn), {}, 1, 1, {}}) {
+        m_.reset(xt_module_new(call_one, body_.get()));
+        if (!m_) tensor::check_pending();
+    }
+    module(int n_in, int n_out, many_fn fn) :body_(new body{{}, std::move(fn), n_in, n_out, {}}) {
+        m_.reset(xt_module_new_many(call_many, n_in, n_out, body_.get()));
+        if (!m_) tensor::check_pending();
+    }
+    operator xt_module *() const { return m_.get(); }
+    operator scope() const { return m_.get(); }
+    scope root() const { return m_.get(); }
+    tensor operator()(tensor x, where w = XT_HPP_HERE_) const {
+        tensor y = xt_forward_at(&w, m_.get(), x);
+        rethrow();
+        return y;
+    }
+    std::vector<tensor> operator()(const std::vector<tensor> &in, where w = XT_HPP_HERE_) const {
+        std::vector<xt_tensor> x(in.begin(), in.end()), y(static_cast<size_t>(body_ ? body_->n_out : 0));
+        xt_forward_many_at(&w, m_.get(), static_cast<int>(x.size()), x.data(), static_cast<int>(y.size()), y.data());
+        rethrow();
+        return std::vector<tensor>(y.begin(), y.end());
+    }
+    /* The parameters, without data: xt::spec(XT_F32, {64, 1, 28, 28}) of each input. */
+    void build(std::initializer_list<xt_spec> in) const {
+        xt_status s = xt_module_build_many(m_.get(), static_cast<int>(in.size()), in.begin());
+        if (body_ && body_->thrown) xt_status_free(s);
+        rethrow();
+        check(s);
+    }
+    void train(where w = XT_HPP_HERE_) const { xt_train_at(&w, m_.get()); }
+    void eval(where w = XT_HPP_HERE_) const { xt_eval_at(&w, m_.get()); }
+    void save(const char *path, where w = XT_HPP_HERE_) const { check(xt_save_at(&w, m_.get(), path)); }
+    void load(const char *path, where w = XT_HPP_HERE_) const { check(xt_load_at(&w, m_.get(), path)); }
+    tensor find(const char *name) const { return xt_module_find(m_.get(), name); }
+    int64_t param_count() const { return xt_module_param_count(m_.get()); }
+
+  private:
+    struct body {
+        one_fn one;
+        many_fn many;
+        int n_in, n_out;
+        std::exception_ptr thrown; /* C does not let it through: it goes on behind the call */
+    };
+    static xt_tensor call_one(xt_module *m, xt_tensor x, void *user) {
+        body *b = static_cast<body *>(user);
+        try {
+            return b->one(m, x);
+        } catch (...) {
+            b->thrown = std::current_exception();
+            return xt_tensor{};
+        }
+    }
+    static void call_many(xt_module *m, const xt_tensor *in, xt_tensor *out, void *user) {
+        body *b = static_cast<body *>(user);
+        try {
+            std::vector<tensor> x(in, in + b->n_in), y(static_cast<size_t>(b->n_out));
+            b->many(m, x.data(), y.data());
+            for (size_t i = 0; i < y.size(); i++) out[i] = y[i];
+        } catch (...) {
+            b->thrown = std::current_exception();
+        }
+    }
+    void rethrow() const {
+        if (body_) rethrow_(body_->thrown);
+    }
+    std::unique_ptr<body> body_;
+    std::unique_ptr<xt_module, free_<xt_module_free>> m_;
+};
+struct evaluating { /* until the end of the block; then each module has the mode it had */
+    where at;
+    scope m;
+    explicit evaluating(scope m_, where w = XT_HPP_HERE_) : at(w), m(m_) { xt_eval_begin_at(&at, m); }
+    ~evaluating() { xt_eval_end_at(&at, m); }
+    evaluating(const evaluating &) = delete;
+    evaluating &operator=(const evaluating &) = delete;
+};
+inline xt_spec spec(xt_dtype dtype, std::initializer_list<int64_t> dims) {
+    xt_spec s{};
+    int n = 0;
+    s.dtype = dtype;
+    for (int64_t d : dims)
+        if (n < XT_MAX_RANK) s.dims[n++] = d;
+    return s;
+}
+
+/* --- Optimizers --- */
+class optimizer {
+    std::unique_ptr<xt_optimizer, free_<xt_optimizer_free>> o_;
+
+  public:
+    explicit optimizer(xt_optimizer *o) : o_(o) { /* takes it over: of any xt_NAME(module, ...) */
+        if (!o) tensor::check_pending();
+    }
+    operator xt_optimizer *() const { return o_.get(); }
+    void step(where w = XT_HPP_HERE_) const { xt_optimizer_step_at(&w, o_.get()); }
+    void zero_grad(where w = XT_HPP_HERE_) const { xt_zero_grad_at(&w, o_.get()); }
+};
+inline optimizer sgd(const module &m, xt_sgd_opts o = {}, where w = XT_HPP_HERE_) {
+    return optimizer(xt_sgd_opt(&w, m, o));
+}
+inline optimizer adam(const module &m, xt_adamw_opts o = {}, where w = XT_HPP_HERE_) {
+    return optimizer(xt_adam_opt(&w, m, o));
+}
+inline optimizer adamw(const module &m, xt_adamw_opts o = {}, where w = XT_HPP_HERE_) {
+    return optimizer(xt_adamw_opt(&w, m, o));
+}
+
+/* --- Data --- */
+/* A dataset of a lambda, which fills sample i; owned by whoever gets it, as a loader does:
+ *     xt::loader loader(xt::dataset(1000, x_spec, y_spec, [](int64_t i, void *x, void *y) { ... }), {.batch = 32});
+ * Threads of the loader call it, several at a time; what it throws is the error of xt_next, with the sample. */
+inline xt_dataset *dataset(int64_t count, xt_spec x, xt_spec y, std::function<void(int64_t, void *, void *)> fn,
+                           where w = XT_HPP_HERE_) {
+    using get = std::function<void(int64_t, void *, void *)>;
+    xt_dataset_desc d{};
+    d.struct_size = sizeof d;
+    d.count = count;
+    d.x = x;
+    d.y = y;
+    d.name = "xt::dataset";
+    d.user = new get(std::move(fn));
+    d.free_user = [](void *user) { delete static_cast<get *>(user); };
+    d.get = [](void *user, int64_t i, void *to_x, void *to_y) -> xt_status {
+        try {
+            (*static_cast<get *>(user))(i, to_x, to_y);
+            return nullptr;
+        } catch (...) {
+            return thrown_status();
+        }
+    };
+    xt_dataset *made = xt_dataset_new_at(&w, &d);
+    if (!made) d.free_user(d.user); /* which stays the caller's where none is made */
+    return made;
+}
+/* for (xt_batch &b : loader) is an epoch: each ++ ends a step and begins one. */
+class loader {
+    std::unique_ptr<xt_loader, free_<xt_loader_free>> l_;
+
+  public:
+    explicit loader(xt_loader *l) : l_(l) { /* takes it over */
+        if (!l) tensor::check_pending();
+    }
+    explicit loader(xt_dataset *d, xt_loader_opts o = {}, where w = XT_HPP_HERE_) : loader(xt_loader_opt(&w, d, o)) {}
+    operator xt_loader *() const { return l_.get(); }
+    bool next(xt_batch &b, where w = XT_HPP_HERE_) const { return xt_next_at(&w, l_.get(), &b); }
+    int64_t batches() const { return xt_loader_batches(l_.get()); }
+    class iterator {
+        xt_loader *l_;
+        where at_;
+        xt_batch b_{};
+        void next() {
+            if (!xt_next_at(&at_, l_, &b_)) l_ = nullptr; /* of a loader that was moved from: the error says so */
+        }
+
+      public:
+        explicit iterator(where w) : l_(nullptr), at_(w) {} /* the end */
+        iterator(xt_loader *l, where w) : l_(l), at_(w) { next(); }
+        xt_batch &operator*() { return b_; }
+        xt_batch *operator->() { return &b_; }
+        iterator &operator++() { return next(), *this; }
+        bool operator!=(const iterator &o) const { return l_ != o.l_; }
+    };
+    iterator begin(where w = XT_HPP_HERE_) const { return iterator(l_.get(), w); }
+    iterator end(where w = XT_HPP_HERE_) const { return iterator(w); }
+};
+
+/* --- Compiled steps --- */
+/* xt::step step([&](const xt::tensor *in, int n) { ... return loss; }); step({x, y}) runs the program that the first
+ * call recorded (xtrain/step.h). */
+class step {
+  public:
+    using fn = std::function<tensor(const tensor *, int)>;
+    explicit step(fn f, where w = XT_HPP_HERE_) : body_(new body{std::move(f), {}}) {
+        xt_compile_opts o{};
+        o.struct_size = sizeof o;
+        o.user = body_.get();
+        s_.reset(xt_compile_at(&w, call, o));
+        if (!s_) tensor::check_pending();
+    }
+    tensor operator()(const std::vector<tensor> &in, where w = XT_HPP_HERE_) const {
+        std::vector<xt_tensor> x(in.begin(), in.end());
+        tensor y = xt_call_at(&w, s_.get(), static_cast<int>(x.size()), x.data());
+        if (body_) rethrow_(body_->thrown);
+        return y;
+    }
+    operator xt_step *() const { return s_.get(); }
+
+  private:
+    struct body {
+        fn f;
+        std::exception_ptr thrown;
+    };
+    static xt_tensor call(const xt_tensor *in, int n, void *user) {
+        body *b = static_cast<body *>(user);
+        try {
+            std::vector<tensor> x(in, in + n);
+            return b->f(x.data(), n);
+        } catch (...) {
+            b->thrown = std::current_exception();
+            return xt_tensor{};
+        }
+    }
+    std::unique_ptr<body> body_;
+    std::unique_ptr<xt_step, free_<xt_step_free>> s_;
+};
+
+#undef XT_HPP_HERE_
+} /* namespace xt */
+
+#endif

@@ -1,0 +1,54 @@
+/* A model's folder of Hugging Face's, to be trained and written back: which network its config.json describes, its
+ * weights into a module, and a folder of the same kind out of one, which from_pretrained reads.
+ *
+ *     static model_folder f;                                        lives as long as the module
+ *     XT_TRY(model_folder_read("llama", "folder", &options, &f));
+ *     xt_module *net = xt_module_new(f.model->net, model_folder_user(&f, &options));
+ *     XT_TRY(model_folder_load(&f, net));
+ *     ...
+ *     XT_TRY(model_folder_save(&f, net, "tuned")); */
+#ifndef XTRAIN_MODELS_FOLDER_H
+#define XTRAIN_MODELS_FOLDER_H
+
+#include "models/encoder_folder.h"
+#include "models/llama.h"
+
+typedef enum model_folder_form { FOLDER_GPT2, FOLDER_LLAMA, FOLDER_ENCODER } model_folder_form;
+typedef struct model_folder {
+    char dir[4096], weights[4096];
+    const model *model; /* how it is trained */
+    model_folder_form form;
+    llama_config llama;
+    encoder_folder encoder;
+    int64_t stop; /* the token that ends a text; -1 = none is said */
+    const char *targets; /* layers that LoRA adapts unless others are named, with commas between them */
+    const char *all_linear; /* and those within blocks */
+} model_folder;
+
+extern const model model_llama; /* needs a folder: its sizes are a config.json's */
+/* The model that a folder's kind is trained as: llama, mistral, qwen2, qwen3, gpt2, bert or vit; NULL for another name.
+ */
+const model *model_folder_kind(const char *name);
+/* name: one of those, "llama" for its whole family. Settles the sizes in o, which must leave them open; .seq, where it
+ * is open, is at most what the model can see. The weights must be there, but are not read yet. */
+xt_status model_folder_read(const char *name, const char *dir, model_options *o, model_folder *out);
+void *model_folder_user(model_folder *f, model_options *o);
+/* Builds the module; of a dtype that it was given before. */
+/* Whether the config.json of a folder is a GPT-2's. */
+xt_status model_folder_is_gpt2(const char *dir, bool *out);
+xt_status model_folder_load(const model_folder *f, xt_module *net);
+/* The folder is made. Weights lie in shards of at most 5 GB, the other files are those of f; config.json says the dtype
+ * that was trained. Of a network that lies divided over the ranks every rank calls it, and rank 0 writes. */
+xt_status model_folder_save(const model_folder *f, xt_module *net, const char *dir);
+/* Writes into the folder's config.json, where there is one, which dtype its weights have. */
+xt_status model_folder_say_dtype(const char *dir, xt_dtype dtype);
+/* What describes a model beside its weights (config.json, the tokenizer's files), from folder to folder. */
+xt_status model_folder_copy(const char *from, const char *to);
+/* Adapters: only the tokenizer's files go along. Ranks as above. */
+xt_status model_folder_save_adapter(const model_folder *f, xt_module *net, const char *dir);
+xt_status model_folder_load_adapter(const model_folder *f, xt_module *net, const char *dir);
+/* xt_lora for `targets` (NULL: the kind's own): names with commas between them, each that of layers in PyTorch's sense
+ * ("q_proj" is *.q_proj), or a pattern with '*', or all-linear. One that fits no linear layer is an error. */
+xt_status model_folder_lora(const model_folder *f, xt_module *net, const char *targets, xt_lora_opts o);
+
+#endif

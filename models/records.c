@@ -1,0 +1,395 @@
+/* Texts to learn from; see records.h. */
+#include "models/records.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cjson/cJSON.h>
+#include <xtrain/program.h>
+
+enum { NO_LOSS = -100, MESSAGES = 1 << 16 };
+
+static xt_status no_memory(void) {
+    return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for the records");
+}
+
+static bool ends_in(const char *text, const char *end) {
+    size_t n = strlen(text), k = strlen(end);
+    return n > k && strcmp(text + n - k, end) == 0;
+}
+
+static bool is_folder(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool records_are(const char *path) {
+    return ends_in(path, ".jsonl") || is_folder(path);
+}
+
+void records_release(records *r) {
+    if (!r || --r->refs) return;
+    free(r->ids);
+    free(r->learnt);
+    free(r->begins);
+    free(r);
+}
+
+/* --- one record --- */
+static xt_status room(records *r, size_t more) {
+    if (r->n + more > r->cap) {
+        size_t cap = 2 * r->cap > r->n + more ? 2 * r->cap : r->n + more + 1024;
+        int32_t *ids = realloc(r->ids, cap * sizeof *ids);
+        if (ids) r->ids = ids;
+        unsigned char *learnt = realloc(r->learnt, cap);
+        if (learnt) r->learnt = learnt;
+        if (!ids || !learnt) return no_memory();
+        r->cap = cap;
+    }
+    if (r->count + 2 > r->cap_begins) {
+        size_t cap = r->cap_begins ? 2 * r->cap_begins : 256, *begins = realloc(r->begins, cap * sizeof *begins);
+        if (!begins) return no_memory();
+        r->begins = begins;
+        r->cap_begins = cap;
+    }
+    return NULL;
+}
+
+static void end_record(records *r) {
+    if (r->count == 0) r->begins[0] = 0;
+    if (r->n > r->begins[r->count]) r->begins[++r->count] = r->n;
+}
+
+/* The places of a part's tokens: what comes before it has so many tokens by itself. A token that reaches from one part
+ * into another belongs to the one that it begins in. */
+static xt_status tokens_before(const records_opts *o, const char *text, size_t end, const int32_t *ids, size_t n,
+                               size_t *out, bool *straddles) {
+    int32_t *some;
+    XT_TRY(tokenizer_encode(o->words, text, end, &some, out));
+    if (*out > n) *out = n;
+    *straddles = *straddles || (*out && memcmp(ids, some, *out * sizeof *ids) != 0);
+    free(some);
+    return NULL;
+}
+
+static xt_status mark(records *r, const records_opts *o, const char *text, size_t size, const chat_part *parts,
+                      size_t n_parts, const int32_t *ids, size_t n) {
+    bool straddles = false;
+    unsigned char *learnt = r->learnt + r->n;
+    memset(learnt, n_parts == 0, n);
+    if (n_parts) r->all_learnt = false;
+    for (size_t i = 0; i < n_parts; i++) {
+        size_t from, to = n;
+        if (!parts[i].said) continue;
+        XT_TRY(tokens_before(o, text, parts[i].begin, ids, n, &from, &straddles));
+        if (parts[i].end < size) XT_TRY(tokens_before(o, text, parts[i].end, ids, n, &to, &straddles));
+        if (to > from) memset(learnt + from, 1, to - from);
+    }
+    r->straddling += straddles;
+    return NULL;
+}
+
+/* Without parts all of it is learnt. What the tokenizer puts in front of a text comes first, the token that ends one
+ * last, unless the text itself has both (a conversation). */
+static xt_status add(records *r, const records_opts *o, const char *text, size_t size, const chat_part *parts,
+                     size_t n_parts, bool whole) {
+    int32_t *ids = NULL, *with = NULL;
+    size_t n = 0, n_with = 0, front = 0;
+    xt_status s = tokenizer_encode(o->words, text, size, &ids, &n);
+    if (!s && !whole) s = tokenizer_encode_whole(o->words, text, size, &with, &n_with);
+    while (!s && n_with > n && front + n < n_with && memcmp(with + front, ids, n * sizeof *ids) != 0) front++;
+    if (!s && front + n > n_with) front = 0;
+    if (!s) s = room(r, n + front + 1);
+    if (!s && front) {
+        memcpy(r->ids + r->n, with, front * sizeof *ids);
+        memset(r->learnt + r->n, 0, front);
+        r->n += front;
+    }
+    if (!s) s = mark(r, o, text, size, parts, n_parts, ids, n);
+    if (!s) {
+        memcpy(r->ids + r->n, ids, n * sizeof *ids);
+        r->n += n;
+        if (!whole && o->stop >= 0) {
+            r->learnt[r->n] = 1;
+            r->ids[r->n++] = (int32_t)o->stop;
+        }
+        end_record(r);
+    }
+    free(ids);
+    free(with);
+    return s;
+}
+
+static xt_status add_pair(records *r, const records_opts *o, const char *prompt, const char *completion) {
+    size_t n = strlen(prompt), k = strlen(completion);
+    char *text = malloc(n + k + 1);
+    if (!text) return no_memory();
+    memcpy(text, prompt, n);
+    memcpy(text + n, completion, k + 1);
+    const chat_part parts[2] = {{0, n, false}, {n, n + k, true}};
+    xt_status s = add(r, o, text, n + k, parts, 2, false);
+    free(text);
+    return s;
+}
+
+static xt_status add_messages(records *r, const records_opts *o, const cJSON *list) {
+    int n = cJSON_GetArraySize(list);
+    const cJSON *e;
+    size_t k = 0;
+    if (!o->chat)
+        return xt_status_new(XT_FAILED_PRECONDITION, "%s",
+                             o->no_chat ? o->no_chat
+                                        : "\"messages\" need a chat template, and the model's folder has "
+                                          "none; --chat-template chatml, llama3 or llama2 says which");
+    chat_message *m = n > 0 && n < MESSAGES ? calloc((size_t)n, sizeof *m) : NULL;
+    if (!m) return n > 0 && n < MESSAGES ? no_memory() : xt_status_new(XT_DATA_LOSS, "\"messages\" has %d entries", n);
+    cJSON_ArrayForEach(e, list) {
+        m[k].role = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(e, "role"));
+        m[k].content = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(e, "content"));
+        if (!m[k].role || !m[k].content) break;
+        k++;
+    }
+    xt_status s = k == (size_t)n
+                      ? NULL
+                      : xt_status_new(XT_DATA_LOSS, "message %zu has no text \"role\" or no text \"content\"", k + 1);
+    char *text = NULL;
+    chat_part *parts = NULL;
+    size_t size = 0, n_parts = 0;
+    if (!s) s = chat_render(o->chat, m, k, &text, &size, &parts, &n_parts);
+    if (!s) s = add(r, o, text, size, parts, n_parts, true);
+    free(text);
+    free(parts);
+    free(m);
+    return s;
+}
+
+static xt_status add_object(records *r, const records_opts *o, const cJSON *json) {
+    const cJSON *messages = cJSON_GetObjectItemCaseSensitive(json, "messages");
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "text")),
+               *prompt = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "prompt")),
+               *completion = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "completion"));
+    if (cJSON_IsArray(messages)) return add_messages(r, o, messages);
+    if (prompt && completion) return add_pair(r, o, prompt, completion);
+    if (text) return add(r, o, text, strlen(text), NULL, 0, false);
+    return xt_status_new(XT_DATA_LOSS, "it is no object with a \"text\", with \"prompt\" and \"completion\", or with "
+                                       "\"messages\"");
+}
+
+/* --- files --- */
+static xt_status add_lines(records *r, const records_opts *o, const char *path, const char *text, size_t n) {
+    size_t line = 0;
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(text + at, '\n', n - at);
+        size_t k = end ? (size_t)(end - (text + at)) : n - at, blank = 0;
+        line++;
+        while (blank < k && strchr(" \t\r", text[at + blank])) blank++;
+        if (blank < k) {
+            cJSON *json = cJSON_ParseWithLength(text + at, k);
+            xt_status s = add_object(r, o, json);
+            cJSON_Delete(json);
+            if (s) {
+                xt_status told = xt_status_new(xt_status_code(s), "%s:%zu: %s", path, line, xt_status_message(s));
+                xt_status_free(s);
+                return told;
+            }
+        }
+        at += k + 1;
+    }
+    return NULL;
+}
+
+static xt_status add_file(records *r, const records_opts *o, const char *path) {
+    char *text;
+    size_t n;
+    XT_TRY(xt_read_file(path, &text, &n));
+    r->bytes += n;
+    xt_status s = ends_in(path, ".jsonl") ? add_lines(r, o, path, text, n) : add(r, o, text, n, NULL, 0, false);
+    xt_text_free(text);
+    return s;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static xt_status add_folder(records *r, const records_opts *o, const char *dir) {
+    char **names = NULL;
+    size_t n = 0;
+    DIR *d = opendir(dir);
+    xt_status s = d ? NULL : xt_status_new(XT_NOT_FOUND, "cannot read the folder %s: %s", dir, strerror(errno));
+    for (struct dirent *e; !s && d && (e = readdir(d));) {
+        if (e->d_name[0] == '.' || (!ends_in(e->d_name, ".txt") && !ends_in(e->d_name, ".jsonl"))) continue;
+        char **more = realloc(names, (n + 1) * sizeof *names);
+        if (more) names = more;
+        if (!more || !(names[n] = strdup(e->d_name)))
+            s = no_memory();
+        else
+            n++;
+    }
+    if (d) closedir(d);
+    if (n) qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 0; i < n && !s; i++) {
+        char path[4400];
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, names[i]) >= sizeof path)
+            s = xt_status_new(XT_INVALID_ARGUMENT, "the path %.100s... is too long", dir);
+        else
+            s = add_file(r, o, path);
+    }
+    for (size_t i = 0; i < n; i++) free(names[i]);
+    free(names);
+    if (!s && !n) s = xt_status_new(XT_NOT_FOUND, "%s has no *.txt and no *.jsonl file", dir);
+    return s;
+}
+
+static xt_status check_tokens(const records *r, const char *path, int64_t vocab) {
+    for (size_t i = 0; i < r->n; i++)
+        if (r->ids[i] < 0 || r->ids[i] >= vocab)
+            return xt_status_new(
+                XT_INVALID_ARGUMENT,
+                "%s: its tokenizer gives a token %d; the model's are 0 to %lld: are they of one model?", path,
+                r->ids[i], (long long)vocab - 1);
+    return r->count ? NULL : xt_status_new(XT_NOT_FOUND, "%s has no record", path);
+}
+
+xt_status records_open(const char *path, const records_opts *o, records **out) {
+    records *r = calloc(1, sizeof *r);
+    if (!r) return no_memory();
+    r->refs = 1;
+    r->all_learnt = true;
+    xt_status s = is_folder(path) ? add_folder(r, o, path) : add_file(r, o, path);
+    if (!s) s = check_tokens(r, path, o->vocab);
+    if (s)
+        records_release(r);
+    else
+        *out = r;
+    return s;
+}
+
+size_t records_cut(const records *r, int64_t seq) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->count; i++) n += r->begins[i + 1] - r->begins[i] > (size_t)seq + 1;
+    return n;
+}
+
+/* Labels of record i in a sample: of the tokens behind its first one, as far as the sample reaches. */
+static size_t labels(const records *r, size_t i, int64_t seq) {
+    size_t n = 0, end = r->begins[i] + (size_t)seq + 1;
+    if (end > r->begins[i + 1]) end = r->begins[i + 1];
+    for (size_t k = r->begins[i] + 1; k < end; k++) n += r->learnt[k];
+    return n;
+}
+
+size_t records_learnt(const records *r, int64_t seq) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->count; i++) n += labels(r, i, seq);
+    return n;
+}
+
+size_t records_leave_unlearnt(records *r, int64_t seq) {
+    size_t kept = 0, to = 0, before = r->count;
+    for (size_t i = 0; i < before; i++) {
+        size_t from = r->begins[i], n = r->begins[i + 1] - from;
+        if (!labels(r, i, seq)) continue;
+        memmove(r->ids + to, r->ids + from, n * sizeof *r->ids);
+        memmove(r->learnt + to, r->learnt + from, n);
+        r->begins[kept++] = to; /* at most as far as the record that is read */
+        to += n;
+    }
+    r->begins[kept] = r->n = to;
+    r->count = kept;
+    return before - kept;
+}
+
+xt_status records_as_text(records *r, int64_t vocab, text_corpus **out) {
+    xt_status s = text_of_tokens(r->ids, r->n, r->bytes, vocab, out);
+    if (!s) r->ids = NULL;
+    records_release(r);
+    return s;
+}
+
+/* --- samples --- */
+typedef struct samples {
+    records *r;
+    int64_t seq, pad;
+    bool packed;
+    size_t *firsts; /* sample i has records firsts[i] to firsts[i + 1] - 1 */
+    size_t count;
+} samples;
+
+static void samples_free(void *user) {
+    samples *p = user;
+    records_release(p->r);
+    free(p->firsts);
+    free(p);
+}
+
+/* Tokens that a record takes in a sample: the last of them is a label alone. */
+static int64_t length(const records *r, size_t i, int64_t seq) {
+    int64_t n = (int64_t)(r->begins[i + 1] - r->begins[i]) - 1;
+    return n < 1 ? 1 : n > seq ? seq : n;
+}
+
+static xt_status get(void *user, int64_t index, void *x, void *y) {
+    const samples *p = user;
+    int64_t *tokens = x, *places = tokens + p->seq, *labels = y, at = 0;
+    for (size_t i = p->firsts[index]; i < p->firsts[index + 1]; i++) {
+        size_t from = p->r->begins[i], end = p->r->begins[i + 1];
+        int64_t n = length(p->r, i, p->seq);
+        for (int64_t k = 0; k < n; k++, at++) {
+            size_t next = from + (size_t)k + 1;
+            tokens[at] = p->r->ids[from + (size_t)k];
+            if (p->packed) places[at] = k;
+            if (labels) labels[at] = next < end && p->r->learnt[next] ? p->r->ids[next] : NO_LOSS;
+        }
+    }
+    for (int64_t k = 0; at < p->seq; k++, at++) { /* what is filled up is a text of its own, and nobody's label */
+        tokens[at] = p->pad;
+        if (p->packed) places[at] = k;
+        if (labels) labels[at] = NO_LOSS;
+    }
+    return NULL;
+}
+
+/* Records in their order, as many as fit. */
+static void pack(samples *p, size_t first, size_t end) {
+    int64_t used = 0;
+    p->firsts[0] = first;
+    for (size_t i = first; i < end; i++) {
+        int64_t n = length(p->r, i, p->seq);
+        if (i > first && (!p->packed || used + n > p->seq)) {
+            p->firsts[++p->count] = i;
+            used = 0;
+        }
+        used += n;
+    }
+    p->firsts[++p->count] = end;
+}
+
+xt_dataset *records_dataset(records *r, size_t first, size_t end, int64_t seq, bool packed, int64_t pad) {
+    samples *p = calloc(1, sizeof *p);
+    if (!p || end <= first || !(p->firsts = calloc(end - first + 2, sizeof *p->firsts))) {
+        free(p);
+        return NULL;
+    }
+    p->r = r;
+    p->seq = seq;
+    p->pad = pad;
+    p->packed = packed;
+    pack(p, first, end);
+    r->refs++;
+    xt_dataset_desc d = {.struct_size = sizeof d,
+                         .count = (int64_t)p->count,
+                         .x = packed ? (xt_spec){XT_I64, {2, seq}} : (xt_spec){XT_I64, {seq}},
+                         .y = {XT_I64, {seq}},
+                         .get = get,
+                         .free_user = samples_free,
+                         .user = p,
+                         .name = packed ? "packed records" : "records"};
+    xt_dataset *out = xt_dataset_new(&d);
+    if (!out) samples_free(p);
+    return out;
+}

@@ -1,0 +1,54 @@
+/* The calls that the stage narrow makes: f32 rows times a matrix of bf16, f16 or grouped integers. */
+#include "cpu/kernel/kernel.h"
+#include "cpu/vector/narrow.h"
+
+static xt_status run(const cpu_call *c) {
+    const narrow_product *p = c->thunk->state;
+    narrow_run(p, &c->device->team, c->in[0], c->in[1], c->thunk->op->n_in > 2 ? c->in[2] : NULL, c->out[0]);
+    return NULL;
+}
+static const cpu_kernel narrow_kernel = {"narrow-product", run, .anywhere = true};
+
+/* x [...,depth], the matrix, and of integers the factors [rows,groups]: what the stage makes, and nothing else under
+ * its name. */
+static bool sizes_of(const ir_op *op, narrow_product *p) {
+    const ir_type *x = op->in[0]->type, *w = op->in[1]->type, *out = op->out[0].type;
+    if (x->dtype != XT_F32 || out->dtype != XT_F32 || x->rank < 1 || out->rank != x->rank || w->rank < 2) return false;
+    p->depth = x->dims[x->rank - 1], p->rows = out->dims[out->rank - 1];
+    if (p->depth < 1 || p->rows < 1 || x->count < p->depth) return false;
+    p->m = x->count / p->depth;
+    if (op->n_in == 2) {
+        p->kind = w->dtype == XT_BF16 ? NARROW_BF16 : NARROW_F16;
+        return (w->dtype == XT_BF16 || w->dtype == XT_F16) && w->count == p->rows * p->depth;
+    }
+    const ir_type *f = op->in[2]->type;
+    p->kind = w->dtype == XT_I8 ? NARROW_I8 : NARROW_U4;
+    if ((w->dtype != XT_I8 && w->dtype != XT_U8) || f->dtype != XT_F32 || f->count < p->rows) return false;
+    if (w->count * (p->kind == NARROW_U4 ? 2 : 1) != p->rows * p->depth || f->count % p->rows) return false;
+    int64_t groups = f->count / p->rows;
+    p->group = p->depth / groups;
+    return groups * p->group == p->depth && p->group % 32 == 0;
+}
+
+CPU_LOWER(narrow) {
+    const char *target = ir_get_string(op, IR_A_call_target_name);
+    narrow_product p = {0};
+    if (!target || strcmp(target, "xtrain_narrow_product") != 0 || op->n_in < 2 || op->n_in > 3 || op->n_out != 1 ||
+        !sizes_of(op, &p))
+        return NULL;
+    narrow_plan(&p);
+    narrow_product *s = base_malloc(sizeof *s);
+    if (!s) return status_oom(sizeof *s, "a plan");
+    *s = p;
+    double in = 0;
+    for (uint32_t i = 0; i < op->n_in; i++) in += (double)ir_type_bytes(op->in[i]->type);
+    cpu_thunk_desc d = {.kernel = &narrow_kernel,
+                        .op = op,
+                        .n_in = op->n_in,
+                        .n_out = 1,
+                        .state = s,
+                        .flops = 2 * (double)p.m * (double)p.rows * (double)p.depth,
+                        .bytes = in + (double)ir_type_bytes(op->out[0].type)};
+    *out_done = true;
+    return cpu_build_thunk(b, &d);
+}

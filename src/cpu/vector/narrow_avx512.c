@@ -1,0 +1,40 @@
+/* Products with narrow matrices for x86 machines with AVX512; simd.c asks the processor before using them. */
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "cpu/vector/narrow.h"
+#if defined(__clang__)
+#pragma clang attribute push(                                                                                   \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt"))), \
+    apply_to = function)
+#else
+#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
+#pragma GCC target( \
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512")
+#endif
+#define NARROW_NAME narrow_avx512
+#define VECTOR 64
+enum { LANES = VECTOR / 4, WIDE = 4 };
+typedef float vec __attribute__((vector_size(VECTOR), aligned(4), may_alias)); /* wherever floats lie */
+
+static inline vec from_bf16(const uint16_t *p) {
+    return (vec)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16);
+}
+static inline vec from_f16(const uint16_t *p) {
+    return (vec)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+}
+static inline vec from_i8(const int8_t *p) {
+    return (vec)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+static inline void from_u4(const uint8_t *p, vec *low, vec *high) {
+    const __m512i eight = _mm512_set1_epi32(8), bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
+    *low = (vec)_mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_and_si512(bytes, _mm512_set1_epi32(15)), eight));
+    *high = (vec)_mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_srli_epi32(bytes, 4), eight));
+}
+#include "cpu/vector/narrow.inc"
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#else
+typedef int narrow_avx512_is_for_x86;
+#endif

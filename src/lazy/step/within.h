@@ -1,0 +1,17 @@
+/* Ends of steps within a call that ends steps by itself (the evaluations of a closure): the program's tensors live on.
+ *
+ *     lazy_within w = lazy_within_begin();             as the call begins
+ *     while (...) lazy_boundary_within(LAZY_MARK_STEP, src, &w); */
+#ifndef XT_SRC_LAZY_WITHIN_H
+#define XT_SRC_LAZY_WITHIN_H
+
+#include "lazy/lazy.h"
+
+typedef struct lazy_within {
+    size_t held; /* step slots that were there before the call */
+    int64_t since; /* the step in which the call began */
+} lazy_within;
+lazy_within lazy_within_begin(void);
+bool lazy_boundary_within(lazy_cause cause, const xt_src *src, lazy_within *w);
+
+#endif

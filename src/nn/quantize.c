@@ -1,0 +1,145 @@
+/* Weights as integers of 8 or 4 bits with a factor for each group of a row, after they were loaded: what layers get in
+ * their place is the product, made in each pass. A device that knows the form (src/cpu/plan/narrow.c) reads the
+ * integers themselves; any other computes what StableHLO says.
+ *
+ * 8 bits: round(w / f), f the largest |w| of the group / 127. 4 bits: round(w / f) from -8 to 7, f the w of the largest
+ * size / -8, so that it is met exactly (as ggml's Q4_0); a byte holds one of the first half of its group, in the low
+ * bits, and one of the second, each with 8 added. */
+#include <math.h>
+
+#include "lazy/mesh/mesh.h"
+#include "nn/nn.h"
+#include "ops/ops.h"
+
+typedef struct form {
+    int bits;
+    int64_t rows, groups, group;
+} form;
+
+/* --- numbers --- */
+static float largest(const float *w, int64_t n) {
+    float most = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (fabsf(w[i]) > fabsf(most)) most = w[i];
+    return most;
+}
+
+static int whole(float w, float inverse, int low, int high) {
+    float v = rintf(w * inverse);
+    return v >= (float)high ? high : v <= (float)low ? low : (int)v;
+}
+
+static void quantize_group(const form *q, const float *w, float *factor, uint8_t *out) {
+    float most = largest(w, q->group);
+    *factor = q->bits == 8 ? fabsf(most) / 127 : most / -8;
+    /* A group of zeros, or of numbers so small that their inverse is none, is zeros. */
+    float inverse = 1 / *factor;
+    if (!isfinite(inverse)) inverse = *factor = 0;
+    int64_t half = q->group / 2;
+    for (int64_t i = 0; i < q->group && q->bits == 8; i++) out[i] = (uint8_t)(int8_t)whole(w[i], inverse, -127, 127);
+    for (int64_t i = 0; i < half && q->bits == 4; i++)
+        out[i] = (uint8_t)((whole(w[i], inverse, -8, 7) + 8) | (whole(w[half + i], inverse, -8, 7) + 8) << 4);
+}
+
+static bool all_finite(const float *w, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(w[i])) return false;
+    return true;
+}
+
+static const ir_type *integers_type(const form *q) {
+    int64_t bytes = q->bits == 8 ? q->group : q->group / 2;
+    return ir_tensor(q->bits == 8 ? XT_I8 : XT_U8, 3, (int64_t[]){q->rows, q->groups, bytes});
+}
+
+/* --- states --- */
+static xt_status read_weight(const nn_entry *e, nn_loaded *out) {
+    size_t n = ir_type_bytes(e->type);
+    *out = (nn_loaded){e->type, base_malloc(n ? n : 1)};
+    if (!out->data) return status_oom(n, e->name);
+    XT_TRY(lazy_state_read(e->t, out->data, n));
+    XT_TRY(nn_convert(out, ir_with_dtype(e->type, XT_F32)));
+    if (!all_finite(out->data, e->type->count))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_quantize: %s has numbers that are not finite", e->name);
+    return NULL;
+}
+
+/* The entry number i becomes integers, and the factors an entry of their own. */
+static xt_status replace(const xt_src *src, nn_root *r, size_t i, const form *q, uint8_t *integers, float *factors) {
+    const ir_type *type = integers_type(q), *scales = ir_tensor(XT_F32, 2, (int64_t[]){q->rows, q->groups});
+    char *name = nn_scale_name(r->entries[i].name);
+    nn_entry more = {.name = name, .type = scales, .src = r->entries[i].src};
+    bool listed = type && scales && name && VEC_PUSH(r->entries, r->n, r->cap, more);
+    if (!listed || !map_put(r->by_name, name, strlen(name), (void *)(uintptr_t)r->n, NULL)) {
+        if (listed) r->n--;
+        base_free(name);
+        base_free(integers);
+        base_free(factors);
+        return status_oom(sizeof more, "a quantised weight");
+    }
+    nn_entry *e = &r->entries[i];
+    xt_drop_at(src, e->t);
+    e->t = lazy_state_take(src, LAZY_BUFFER, e->name, type->dtype, 3, type->dims, integers);
+    e->type = type;
+    e->is_param = false;
+    e->bits = q->bits;
+    r->entries[r->n - 1].t = lazy_state_take(src, LAZY_BUFFER, name, XT_F32, 2, scales->dims, factors);
+    return NULL;
+}
+
+static xt_status quantize(const xt_src *src, nn_root *r, size_t i, const xt_quantize_opts *o) {
+    const nn_entry *e = &r->entries[i];
+    form q = {o->bits, e->type->dims[0], e->type->dims[1] / o->block_size, o->block_size};
+    nn_loaded w;
+    xt_status s = read_weight(e, &w);
+    int64_t groups = q.rows * q.groups, bytes = q.bits == 8 ? q.group : q.group / 2;
+    uint8_t *integers = s ? NULL : base_malloc((size_t)(groups * bytes) + 1);
+    float *factors = s ? NULL : base_malloc(((size_t)groups + 1) * sizeof *factors);
+    if (!s && (!integers || !factors)) s = status_oom((size_t)(groups * bytes), e->name);
+    for (int64_t k = 0; k < groups && !s; k++)
+        quantize_group(&q, (const float *)w.data + k * q.group, &factors[k], integers + k * bytes);
+    base_free(w.data);
+    if (!s) return replace(src, r, i, &q, integers, factors);
+    base_free(integers);
+    base_free(factors);
+    return s;
+}
+
+static bool fits(const nn_entry *e, const char *pattern, const xt_quantize_opts *o) {
+    return e->is_param && e->type->rank == 2 && ir_dtype_is_float(e->type->dtype) && e->type->count > 0 &&
+           e->type->dims[1] % o->block_size == 0 && nn_matches(pattern, e->name);
+}
+
+static xt_status refuse(const xt_module *m, const char *pattern, const xt_quantize_opts *o) {
+    if (!m || !pattern) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_quantize: a module and a pattern are needed");
+    if ((o->bits != 8 && o->bits != 4) || o->block_size < 2 || o->block_size % 2)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_quantize: .bits = %d, .block_size = %d; 8 or 4 bits and an even size are expected (the "
+                          "CPU is fast for multiples of 32)",
+                          o->bits, o->block_size);
+    if (m->root->n == 0)
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "xt_quantize: the module has no tensors yet; call it behind xt_module_build and xt_load");
+    if (lazy_spmd())
+        return status_new(XT_UNIMPLEMENTED, NULL,
+                          "xt_quantize: the module is divided over ranks; quantise on a process alone");
+    return NULL;
+}
+
+int xt_quantize_at(const xt_src *src, xt_module *m, const char *pattern, xt_quantize_opts o) {
+    xt_status s = refuse(m, pattern, &o);
+    char *full = s ? NULL : nn_full_name(m, pattern, "");
+    int n = 0;
+    if (!s && !full) s = status_oom(strlen(pattern), pattern);
+    if (!s && (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain())) s = status_clone(lazy_pending());
+    size_t there = s ? 0 : m->root->n;
+    for (size_t i = 0; i < there && !s; i++) {
+        if (!fits(&m->root->entries[i], full, &o)) continue;
+        s = quantize(src, m->root, i, &o);
+        n += !s;
+    }
+    base_free(full);
+    if (!s) return n;
+    lazy_fail(status_at(s, src));
+    return -1;
+}

@@ -1,0 +1,114 @@
+/* Values of files that stay there until a tensor is used: then they are read straight into the memory that the tensor
+ * has on the device, by several threads, and never where another value takes their place. Small values are read when
+ * the file is loaded. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "format/safetensors.h"
+#include "nn/nn.h"
+
+enum { THREADS = 4, CHUNK = 1 << 18 }; /* elements of a chunk that is converted */
+static const uint64_t LARGE = 1 << 20; /* bytes */
+
+bool nn_stays_stored(const st_entry *e) {
+    return e->end - e->begin >= LARGE;
+}
+
+void nn_loaded_free(void *loaded) {
+    nn_loaded *l = loaded;
+    if (!l) return;
+    base_free(l->data);
+    st_close(l->file);
+    base_free(l);
+}
+
+xt_status nn_loaded_fetch(nn_loaded *l) {
+    if (l->data || !l->file) return NULL;
+    const st_entry *e = l->entry;
+    size_t n = (size_t)(e->end - e->begin);
+    char *data = base_malloc(n ? n : 1);
+    xt_status s = data ? st_check_unchanged(e) : status_oom(n, e->name);
+    if (!s) s = st_read_part(e, 0, data, n);
+    if (!s && l->turned) s = nn_turn(&data, e->dims[0], e->dims[1], xt_dtype_size(e->dtype));
+    if (s)
+        base_free(data);
+    else
+        l->data = data;
+    return s;
+}
+
+/* --- straight into a tensor --- */
+typedef struct piece {
+    const st_entry *e;
+    xt_dtype want;
+    int64_t from, to; /* elements */
+    char *memory; /* of the whole tensor */
+    xt_status failed;
+} piece;
+
+static xt_status read_chunks(const piece *p) {
+    size_t have = xt_dtype_size(p->e->dtype), want = xt_dtype_size(p->want);
+    if (p->e->dtype == p->want)
+        return st_read_part(p->e, (uint64_t)p->from * have, p->memory + (size_t)p->from * want,
+                            (size_t)(p->to - p->from) * have);
+    void *chunk = base_malloc(CHUNK * have);
+    xt_status s = chunk ? NULL : status_oom(CHUNK * have, p->e->name);
+    for (int64_t at = p->from; at < p->to && !s; at += CHUNK) {
+        int64_t n = p->to - at < CHUNK ? p->to - at : CHUNK;
+        s = st_read_part(p->e, (uint64_t)at * have, chunk, (size_t)n * have);
+        if (!s) nn_convert_some(p->e->dtype, chunk, p->want, p->memory + (size_t)at * want, n);
+    }
+    base_free(chunk);
+    return s;
+}
+
+static void *read_piece(void *user) {
+    piece *p = user;
+    p->failed = read_chunks(p);
+    return NULL;
+}
+
+static xt_status read_pieces(const st_entry *e, const ir_type *type, void *memory) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t n = cores < 1 ? 1 : cores > THREADS ? THREADS : cores;
+    piece p[THREADS];
+    pthread_t thread[THREADS];
+    bool running[THREADS] = {false};
+    xt_status first = NULL;
+    for (int64_t k = 0; k < n; k++)
+        p[k] = (piece){e, type->dtype, type->count * k / n, type->count * (k + 1) / n, memory, NULL};
+    for (int64_t k = 1; k < n; k++) running[k] = pthread_create(&thread[k], NULL, read_piece, &p[k]) == 0;
+    for (int64_t k = 0; k < n; k++)
+        if (!running[k]) read_piece(&p[k]);
+    for (int64_t k = 0; k < n; k++) {
+        if (running[k]) pthread_join(thread[k], NULL);
+        if (first)
+            xt_status_free(p[k].failed);
+        else
+            first = p[k].failed;
+    }
+    return first;
+}
+
+static xt_status fill(void *user, const ir_type *type, void *memory) {
+    const nn_loaded *l = user;
+    XT_TRY(st_check_unchanged(l->entry));
+    if (!l->turned && (l->type == type || nn_converts_some(l->type->dtype, type->dtype)))
+        return read_pieces(l->entry, type, memory);
+    nn_loaded whole = *l; /* its file stays l's */
+    xt_status s = nn_loaded_fetch(&whole);
+    if (!s) s = nn_convert(&whole, type);
+    if (!s) memcpy(memory, whole.data, ir_type_bytes(type));
+    base_free(whole.data);
+    return s;
+}
+
+xt_status nn_stored_source(const nn_loaded *l, lazy_source *out) {
+    nn_loaded *own = base_malloc(sizeof *own);
+    if (!own) return status_oom(sizeof *own, l->entry->name);
+    *own = *l;
+    own->data = NULL;
+    st_retain(own->file);
+    *out = (lazy_source){fill, nn_loaded_free, own};
+    return NULL;
+}

@@ -1,0 +1,219 @@
+/* The C++ header: operators and methods beside the C functions, lines, exceptions through lambdas, handles that outlive
+ * xt::finish; built by cpp.sh. */
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <xtrain.hpp>
+
+static int faults;
+static std::string last;
+static void heard(xt_status s, void *) {
+    last = xt_status_message(s);
+}
+static void check(bool ok, const char *what) {
+    if (!ok) printf("not so: %s (%s)\n", what, last.c_str());
+    faults += !ok;
+}
+static bool same(xt::tensor x, xt_tensor y) {
+    auto a = x.read<float>(), b = xt::tensor(y).read<float>();
+    return a.size() == b.size() && memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0;
+}
+/* The newest error names this file's line. */
+static void refused(const char *part, int line) {
+    std::string at = "cpp.cpp:" + std::to_string(line) + ":";
+    check(last.find(part) != last.npos && last.find(at) != last.npos, part);
+    xt_clear_error();
+}
+
+static void operators() {
+    const float v[6] = {1, -2, 3, 0.5f, 4, -1};
+    xt::tensor x = xt::from(v, {2, 3}), y = x.t().matmul(x);
+    check(same(x + x, xt_add(x, x)) && same(x * 2, xt_mul_scalar(x, 2)) && same(2 - x, xt_rsub_scalar(x, 2)), "+ * -");
+    check(same(1 / x, xt_div(xt_ones(XT_F32), x)) && same(x / 4, xt_div_scalar(x, 4)) && same(-x, xt_neg(x)), "/ -");
+    check(same((x > 0).to(XT_F32), xt_cast(xt_gt(x, xt_zeros(XT_F32)), XT_F32)), ">");
+    check(same((0 <= x).to(XT_F32), xt_cast(xt_ge(x, xt_zeros(XT_F32)), XT_F32)), "<=");
+    check(same(x[1], xt_select(x, 0, 1)) && same(y[-1], xt_select(y, 0, -1)), "[]");
+    check(same(x.exp().sum(1), xt_sum_axis(xt_exp(x), 1)) && same(x.log(), xt_log_e(xt_abs(x))) == false, "methods");
+    check(same(x.reshape({3, -1}).pow(2), xt_square(xt_reshape(x, 3, 2))), "shapes");
+    check(same(xt::cat({x, x}, 0)[3], x[1]) && xt::stack({x, x}, 0).rank() == 3, "lists");
+    check(x.permute({1, 0}).dim(0) == 3 && x.numel() == 6 && x.dtype() == XT_F32, "dims");
+}
+
+/* Numbers beside tensors of every dtype, as in PyTorch (those that C has: unit/test_beside_numbers.c). */
+static const double numbers[7] = {2, -1, 0.5, -1.5, 300, 1e10, 3};
+static const struct row {
+    const char *function, *dtype, *wants;
+} rows[] = {
+#define ROW(function, dtype, wants) {#function, #dtype, wants},
+#include "../unit/beside_numbers.def"
+};
+static void beside(const row &r, double v, const std::string &want) {
+    xt_dtype t = XT_BOOL;
+    while (t < XT_DTYPE_COUNT && strcmp(xt_dtype_name(t), r.dtype) != 0) t = static_cast<xt_dtype>(t + 1);
+    const double base[4] = {0, 1, 2, 5};
+    xt::tensor x = xt::from(base, {4}).to(t), y;
+    std::string name = r.function;
+    if (name == "lt") y = x < v;
+    if (name == "ge") y = x >= v;
+    if (name == "eq") y = x.eq(v);
+    if (name == "over") y = v / (x + 1);
+    if (name == "add") y = v + x;
+    if (name == "mul") y = x * v;
+    if (name == "div") y = x / v;
+    if (name == "rsub" && want != "-") y = v - x;
+    if (y.is_none()) return;
+    std::istringstream in(want);
+    std::string dtype;
+    in >> dtype;
+    bool narrow = dtype == "f16" || dtype == "bf16", same = dtype == xt_dtype_name(y.dtype());
+    auto got = y.to(XT_F64).read<double>();
+    for (double g : got) {
+        std::string text;
+        in >> text;
+        double w = strtod(text.c_str(), nullptr);
+        same = same && (g == w || std::fabs(g - w) <= (narrow ? 8e-3 : 1e-6) * std::fabs(w));
+    }
+    check(same, (name + " of " + r.dtype + " with " + std::to_string(v) + ", not " + want).c_str());
+}
+static void beside_numbers() {
+    int seen = 0;
+    for (const row &r : rows) {
+        std::istringstream in(r.wants);
+        std::string want;
+        for (int k = 0; std::getline(in, want, '|'); k++, seen++) beside(r, numbers[k], want);
+    }
+    check(seen > 1400, "all rows");
+}
+
+/* What was moved from is an error, for each of its functions. */
+static void moved() {
+    xt::tensor x = xt::ones(XT_F32, {2, 3});
+    xt::module m([](xt::scope s, xt::tensor t) { return s.linear("fc", t, 2); }), to = std::move(m);
+    check(m(x).is_error() && last.find("NULL") != last.npos, "a module that was moved from");
+    xt_clear_error();
+    check(m(std::vector<xt::tensor>{x}).empty() && last.find("NULL") != last.npos, "with a list");
+    xt_clear_error();
+    try {
+        m.build({xt::spec(XT_F32, {2, 3})});
+        check(false, "no exception");
+    } catch (const xt::error &e) {
+        check(strstr(e.what(), "NULL") != nullptr, "or built");
+    }
+    check(to(x).dim(1) == 2, "and the other has it");
+    xt::step s([](const xt::tensor *in, int) { return in[0].sum(); }), other = std::move(s);
+    check(s({x}).is_error(), "a step that was moved from");
+    xt_clear_error();
+    check(other({x}).item() == 6, "and the other steps");
+}
+
+static void lines() {
+    xt::tensor x = xt::ones(XT_F32, {2, 3}), z = xt::ones(XT_F32, {5}), y = x + z;
+    refused("do not broadcast", __LINE__ - 1);
+    y = x.matmul(z);
+    refused("inner sizes", __LINE__ - 1);
+    y = x[7];
+    refused("index 7", __LINE__ - 1);
+    y = x.reshape({4, 4});
+    refused("xt_reshape", __LINE__ - 1);
+    check(y.is_error(), "an error tensor");
+}
+
+static void modules() {
+    xt::tensor x = xt::ones(XT_F32, {4, 3});
+    xt::module one([](xt::scope m, xt::tensor t) -> xt::tensor {
+        if (t.rank() == 1) throw std::runtime_error("of the lambda");
+        return m.linear("fc", t, 2).tanh();
+    });
+    xt::module two(2, 2, [&](xt::scope m, const xt::tensor *in, xt::tensor *out) {
+        out[0] = m.linear("a", in[0], 2) + in[1];
+        out[1] = out[0].sum();
+    });
+    two.build({xt::spec(XT_F32, {4, 3}), xt::spec(XT_F32, {4, 2})});
+    check(two.param_count() == 8, "built");
+    auto out = two({x, one(x)});
+    check(same(out[1], xt_sum(out[0])), "two outputs");
+    try {
+        one(x[0]);
+        check(false, "no exception");
+    } catch (const std::runtime_error &e) {
+        check(strcmp(e.what(), "of the lambda") == 0, "the lambda's exception");
+    }
+    check(!xt_error(), "which is no pending error");
+    try {
+        one.load("/no/such/file");
+        check(false, "no exception");
+    } catch (const xt::error &e) {
+        check(e.code == XT_NOT_FOUND, "the status' code");
+    }
+    try {
+        xt_adamw_opts o{};
+        o.lr = -1;
+        xt::adam(one, o);
+        check(false, "no exception");
+    } catch (const xt::error &e) {
+        check(strstr(e.what(), "lr = -1") != nullptr, "an option out of range");
+    }
+    check(!xt_error(), "nothing is pending");
+}
+
+static void training() {
+    std::vector<float> data(64 * 3), sums(64);
+    for (size_t i = 0; i < data.size(); i++) data[i] = static_cast<float>((i * 37) % 11) / 11, sums[i / 3] += data[i];
+    xt_loader_opts o{};
+    o.batch = 16;
+    xt::loader loader(xt_array_dataset(data.data(), xt::spec(XT_F32, {3}), sums.data(), xt::spec(XT_F32, {}), 64), o);
+    xt::module net([](xt::scope m, xt::tensor x) { return m.linear("fc", x, 1).squeeze(1); });
+    xt_adamw_opts rate{};
+    rate.lr = 0.1;
+    xt::optimizer adam = xt::adam(net, rate);
+    int ran = 0, recorded = 0;
+    xt::step step([&](const xt::tensor *in, int) {
+        recorded++;
+        xt::tensor loss = (net(in[0]) - in[1]).square().mean();
+        loss.backward();
+        adam.step();
+        return loss;
+    });
+    double first = -1, final = -1;
+    for (int epoch = 0; epoch < 40; epoch++)
+        for (xt_batch &b : loader) {
+            xt::tensor loss = step({b.x, b.y});
+            if (first < 0) first = loss.item();
+            if (epoch == 39) final = loss.item();
+            ran++;
+        }
+    check(ran == 160 && recorded < 5, "a step is recorded once");
+    check(final < first / 20, "the loss falls");
+    net.root().sub("frozen").sub("norm");
+    xt_eval(net.root().sub("frozen"));
+    {
+        xt::evaluating now(net);
+        check(!net.root().is_training() && !net.root().sub("frozen").is_training(), "all evaluate in the block");
+    }
+    check(net.root().is_training(), "and train behind it");
+    check(!net.root().sub("frozen").sub("norm").is_training(), "but what had a mode of its own");
+    xt::no_grad off;
+    check(net(xt::ones(XT_F32, {1, 3})).item() > 2, "and it has learnt sums");
+}
+
+static int run() {
+    xt_on_error(heard, nullptr);
+    operators();
+    beside_numbers();
+    moved();
+    lines();
+    modules();
+    training();
+    xt::module left([](xt::scope m, xt::tensor x) { return m.linear("fc", x, 1); }); /* freed behind xt::finish */
+    left(xt::ones(XT_F32, {1, 2}));
+    return xt::finish();
+}
+
+int main() {
+    int rc = run();
+    for (const char *kind : {"tensor", "buffer", "module", "optimizer", "loader", "step"})
+        if (xt_live_objects(kind)) faults++, printf("%s objects are alive\n", kind);
+    return rc || faults;
+}

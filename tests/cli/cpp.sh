@@ -1,0 +1,32 @@
+#!/bin/bash
+# The C++ header: g++ and clang++, C++17 and C++20, without a warning; and the gallery's programs in C++, which have the
+# losses that PyTorch has.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+export XT_SUMMARY=off
+cd "$tmp" || exit 1
+# build COMPILER STANDARD SOURCE OUT
+build() {
+    "$1" -std="$2" -Wall -Wextra -Werror ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$3" -o "$4" \
+        -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >out 2>&1
+}
+for compiler in g++ clang++; do
+    command -v $compiler >/dev/null || { echo "skip $compiler is not installed" && continue; }
+    case ${ASAN_BUILD:-}$compiler in 1clang*) continue ;; esac # the library's sanitizers are gcc's
+    for standard in c++17 c++20; do
+        build $compiler $standard "$root/tests/cli/cpp.cpp" test
+        check "$compiler -std=$standard: no warning" [ $? = 0 ]
+        ./test >out 2>&1
+        check "$compiler -std=$standard: it is what C does" [ $? = 0 ]
+    done
+    [ $compiler = g++ ] && for name in vae nanogpt; do
+        build $compiler c++17 "$root/examples/gallery/$name.cpp" $name
+        check "$compiler: the gallery's $name" [ $? = 0 ]
+        ./$name --steps 3 --data "$root/LICENSE" >out 2>err
+        check "$name runs" [ $? = 0 ]
+        python3 "$root/tests/peers/gallery/compare.py" --kept $name 3 <out >told
+        check "$name in C++ has PyTorch's losses" [ $? = 0 ]
+    done
+done
+finish

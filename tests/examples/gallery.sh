@@ -1,0 +1,24 @@
+#!/bin/bash
+# The gallery's programs (doc/gallery.md): each begins as its PyTorch original does, whose losses are kept in
+# tests/peers/gallery/losses.txt (tests/slow/gallery.sh runs the originals again), leaves a picture or a text, and is
+# short enough to be read.
+set -u
+. "$(dirname "$0")/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+export XT_SUMMARY=off
+cd "$tmp" || exit 1
+for p in "$root"/examples/gallery/*.c; do
+    name=$(basename "$p" .c)
+    check "$name is at most 120 lines" [ "$(wc -l <"$p")" -le 120 ]
+    check "$name has its original" [ -f "$root/tests/peers/gallery/$name.py" ]
+    check "doc/gallery.md tells of $name" grep -q "examples/gallery/$name.c" "$root/doc/gallery.md"
+    text=()
+    grep -q '"LICENSE"' "$p" && text=(--data "$root/LICENSE")
+    "$BUILD/$name" --steps 10 "${text[@]}" >out 2>err
+    check "$name runs" [ $? = 0 ]
+    python3 "$root/tests/peers/gallery/compare.py" --kept "$name" 10 <out >told
+    check "$name has PyTorch's losses" [ $? = 0 ]
+    cat told
+    grep -q "$name.png" "$p" && check "$name draws its picture" [ -s "$name.png" ]
+done
+finish

@@ -1,0 +1,197 @@
+/* Products with narrow matrices (vector/narrow.h): every instruction set against sums in f64 over the whole range of
+ * each type; a row gives the same bits alone and among others, on any number of threads; and programs that widen a
+ * matrix in StableHLO's own words take this way, with the interpreter's numbers, and those that look alike do not. */
+#include "cpu_check.h"
+
+#include "cpu/vector/narrow.h"
+#include "cpu/vector/simd.h"
+
+static uint32_t next(uint32_t *seed) {
+    return (*seed = *seed * 1664525u + 1013904223u) >> 8;
+}
+
+/* A number of the matrix, by the types' definitions. */
+static double number_at(narrow_kind kind, const unsigned char *m, int64_t row, int64_t p, int64_t depth,
+                        int64_t group) {
+    if (kind == NARROW_I8) return ((const int8_t *)m)[row * depth + p];
+    if (kind == NARROW_U4) {
+        int64_t half = group / 2, k = p % group;
+        unsigned byte = m[row * depth / 2 + p / group * half + k % half];
+        return (double)(k < half ? byte & 15 : byte >> 4) - 8;
+    }
+    const ir_type *t = ir_tensor(kind == NARROW_BF16 ? XT_BF16 : XT_F16, 1, (int64_t[]){depth});
+    return array_get(&(array){t, (void *)(uintptr_t)(m + row * depth * 2)}, p);
+}
+
+/* Numbers of all sizes, none infinite: bf16 of small exponents, f16 with subnormals. */
+static unsigned char *make_matrix(narrow_kind kind, int64_t rows, int64_t depth) {
+    size_t bytes = (size_t)rows * narrow_row_bytes(kind, depth);
+    unsigned char *m = base_malloc(bytes);
+    uint32_t seed = 7;
+    assert_non_null(m);
+    for (size_t i = 0; i < bytes; i++) m[i] = (unsigned char)next(&seed);
+    for (size_t i = 0; kind <= NARROW_F16 && i < bytes / 2; i++) {
+        uint16_t bits = (uint16_t)(next(&seed) & 0x8000);
+        bits |= kind == NARROW_BF16 ? (uint16_t)(0x3f00 + next(&seed) % 512) : (uint16_t)(next(&seed) % 0x4000);
+        memcpy(m + 2 * i, &bits, 2);
+    }
+    return m;
+}
+
+typedef struct size {
+    int64_t m, rows, depth, group;
+} size;
+static const size sizes[] = {{1, 1, 32, 32}, {1, 37, 96, 32}, {3, 18, 128, 64}, {4, 5, 64, 64}, {7, 33, 192, 96}};
+static const int64_t odd_depths[] = {1, 17, 100}; /* of floats */
+
+static void check_kernel(narrow_kind kind, size s, const char *name, narrow_fn fn) {
+    unsigned char *matrix = make_matrix(kind, s.rows, s.depth);
+    int64_t groups = s.depth / s.group;
+    float *x = base_malloc((size_t)(s.m * s.depth) * sizeof *x), *out = base_malloc((size_t)(s.m * s.rows) * 4),
+          *alone = base_malloc((size_t)s.rows * 4), *factors = base_malloc((size_t)(s.rows * groups + 1) * 4);
+    uint32_t seed = 3;
+    assert_true(x && out && alone && factors);
+    for (int64_t i = 0; i < s.m * s.depth; i++) x[i] = (float)(next(&seed) % 4096) / 2048 - 1;
+    for (int64_t i = 0; i < s.rows * groups; i++) factors[i] = (float)(next(&seed) % 100) / 64;
+    bool whole = kind > NARROW_F16;
+    narrow_call c = {matrix, whole ? factors : NULL, x, out, s.rows, s.depth, s.group, s.m, s.rows};
+    fn(&c);
+    for (int64_t i = 0; i < s.m; i++) {
+        for (int64_t r = 0; r < s.rows; r++) {
+            double want = 0, size_of = 1;
+            for (int64_t p = 0; p < s.depth; p++) {
+                double v = number_at(kind, matrix, r, p, s.depth, s.group) * (double)x[i * s.depth + p];
+                if (whole) v *= (double)factors[r * groups + p / s.group];
+                want += v;
+                size_of += fabs(v);
+            }
+            if (!(fabs(want - (double)out[i * s.rows + r]) <= 1e-6 * size_of))
+                fail_msg("%s kind %d, %lld x %lld x %lld: %g instead of %g", name, (int)kind, (long long)s.m,
+                         (long long)s.rows, (long long)s.depth, (double)out[i * s.rows + r], want);
+        }
+        narrow_call one = {matrix, whole ? factors : NULL, x + i * s.depth, alone, s.rows, s.depth, s.group, 1, s.rows};
+        fn(&one);
+        assert_memory_equal(alone, out + i * s.rows, (size_t)s.rows * sizeof *alone);
+    }
+    base_free(matrix);
+    base_free(x);
+    base_free(out);
+    base_free(alone);
+    base_free(factors);
+}
+
+static void test_kernels(void **state) {
+    (void)state;
+    struct {
+        const char *name;
+        const narrow_fn *fns;
+        bool here;
+    } sets[] = {
+        {"base", narrow_base, true},
+#if defined(__x86_64__)
+        {"avx2", narrow_avx2, simd_level() >= 1},
+        {"avx512", narrow_avx512, simd_level() >= 2},
+#endif
+    };
+    for (size_t k = 0; k < BASE_COUNT(sets); k++)
+        for (int kind = 0; sets[k].here && kind < NARROW_KINDS; kind++) {
+            for (size_t i = 0; i < BASE_COUNT(sizes); i++)
+                check_kernel((narrow_kind)kind, sizes[i], sets[k].name, sets[k].fns[kind]);
+            for (size_t i = 0; kind <= NARROW_F16 && i < BASE_COUNT(odd_depths); i++)
+                check_kernel((narrow_kind)kind, (size){2, 9, odd_depths[i], odd_depths[i]}, sets[k].name,
+                             sets[k].fns[kind]);
+        }
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    enum { M = 2, ROWS = 1003, DEPTH = 256 };
+    unsigned char *matrix = make_matrix(NARROW_BF16, ROWS, DEPTH);
+    static float x[M * DEPTH], out[2][M * ROWS];
+    for (int i = 0; i < M * DEPTH; i++) x[i] = (float)(i % 13) - 6;
+    for (int t = 0; t < 2; t++) {
+        narrow_product p = {.kind = NARROW_BF16, .m = M, .rows = ROWS, .depth = DEPTH };
+        cpu_team team = {.threads = t ? 3 : 1};
+        narrow_plan(&p);
+        team_enter(&team, true);
+        narrow_run(&p, &team, x, matrix, NULL, out[t]);
+        team_leave(&team);
+        team_deinit(&team);
+    }
+    assert_memory_equal(out[0], out[1], sizeof out[0]);
+    base_free(matrix);
+}
+
+/* --- programs --- */
+typedef struct program {
+    const char *name, *text;
+    bool narrow; /* it reads the narrow matrix */
+} program;
+#define FLOATS(type, m, out)                                                                            \
+    "func.func @main(%x: tensor<" m "x48xf32>, %w: tensor<20x48x" type ">) -> tensor<" m "x20xf32> {\n" \
+    "%f = stablehlo.convert %w : (tensor<20x48x" type ">) -> tensor<20x48xf32>\n"                       \
+    "%t = stablehlo.transpose %f, dims = [1, 0] : (tensor<20x48xf32>) -> tensor<48x20xf32>\n"           \
+    "%y = stablehlo.dot_general %x, %t, contracting_dims = [1] x [0] : (tensor<" m "x48xf32>, "         \
+    "tensor<48x20xf32>) -> tensor<" m "x20xf32>\nreturn " out " : tensor<" m "x20xf32>\n}\n"
+#define I8(group, groups)                                                                                            \
+    "func.func @main(%x: tensor<1x3x64xf32>, %q: tensor<10x" groups "x" group "xi8>, %s: tensor<10x" groups          \
+    "xf32>) -> tensor<1x3x10xf32> {\n"                                                                               \
+    "%f = stablehlo.convert %q : (tensor<10x" groups "x" group "xi8>) -> tensor<10x" groups "x" group "xf32>\n"      \
+    "%b = stablehlo.broadcast_in_dim %s, dims = [0, 1] : (tensor<10x" groups "xf32>) -> tensor<10x" groups "x" group \
+    "xf32>\n"                                                                                                        \
+    "%p = stablehlo.multiply %f, %b : tensor<10x" groups "x" group "xf32>\n"                                         \
+    "%w = stablehlo.reshape %p : (tensor<10x" groups "x" group "xf32>) -> tensor<10x64xf32>\n"                       \
+    "%y = stablehlo.dot_general %x, %w, contracting_dims = [2] x [1] : (tensor<1x3x64xf32>, tensor<10x64xf32>) "     \
+    "-> tensor<1x3x10xf32>\nreturn %y : tensor<1x3x10xf32>\n}\n"
+#define U4(mask, shift, less, dims)                                                                                \
+    "func.func @main(%x: tensor<2x64xf32>, %q: tensor<64x2x16xui8>, %s: tensor<64x2xf32>) -> tensor<2x64xf32> {\n" \
+    "%c = stablehlo.constant dense<" mask "> : tensor<64x2x16xui8>\n"                                              \
+    "%four = stablehlo.constant dense<" shift "> : tensor<64x2x16xui8>\n"                                          \
+    "%less = stablehlo.constant dense<" less "> : tensor<64x2x32xf32>\n"                                           \
+    "%l = stablehlo.and %q, %c : tensor<64x2x16xui8>\n"                                                            \
+    "%h = stablehlo.shift_right_logical %q, %four : tensor<64x2x16xui8>\n"                                         \
+    "%n = stablehlo.concatenate %l, %h, dim = 2 : (tensor<64x2x16xui8>, tensor<64x2x16xui8>) -> "                  \
+    "tensor<64x2x32xui8>\n"                                                                                        \
+    "%f = stablehlo.convert %n : (tensor<64x2x32xui8>) -> tensor<64x2x32xf32>\n"                                   \
+    "%d = stablehlo.subtract %f, %less : tensor<64x2x32xf32>\n"                                                    \
+    "%b = stablehlo.broadcast_in_dim %s, dims = [0, 1] : (tensor<64x2xf32>) -> tensor<64x2x32xf32>\n"              \
+    "%p = stablehlo.multiply %b, %d : tensor<64x2x32xf32>\n"                                                       \
+    "%w = stablehlo.reshape %p : (tensor<64x2x32xf32>) -> tensor<64x64xf32>\n"                                     \
+    "%y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [" dims "] : (tensor<2x64xf32>, "                 \
+    "tensor<64x64xf32>) -> tensor<2x64xf32>\nreturn %y : tensor<2x64xf32>\n}\n"
+static const program programs[] = {{"bf16", FLOATS("bf16", "3", "%y"), true},
+                                   {"f16", FLOATS("f16", "1", "%y"), true},
+                                   {"f64", FLOATS("f64", "3", "%y"), false},
+                                   {"many rows", FLOATS("bf16", "33", "%y"), false},
+                                   {"i8", I8("32", "2"), true},
+                                   {"i8, one group", I8("64", "1"), true},
+                                   {"i8, small groups", I8("16", "4"), false},
+                                   {"u4", U4("15", "4", "8.0", "1"), true},
+                                   {"other bits", U4("7", "4", "8.0", "1"), false},
+                                   {"other places", U4("15", "3", "8.0", "1"), false},
+                                   {"no sign", U4("15", "4", "0.0", "1"), false},
+                                   {"summed over the rows", U4("15", "4", "8.0", "0"), false}};
+
+static size_t narrow_thunks(const program *p) {
+    cpu_exec *e = NULL;
+    size_t n = 0;
+    expect_ok(cpu_compile(p->text, strlen(p->text), &(cpu_compile_opts){.threads = 2}, &e), p->name);
+    for (size_t t = 0; t < e->plan.n_thunks; t++) n += strcmp(e->plan.thunks[t].kernel->name, "narrow-product") == 0;
+    cpu_exec_free(e);
+    return n;
+}
+
+static void test_programs(void **state) {
+    (void)state;
+    for (size_t i = 0; i < BASE_COUNT(programs); i++) {
+        if (narrow_thunks(&programs[i]) != programs[i].narrow)
+            fail_msg("%s: it is %sread as it lies", programs[i].name, programs[i].narrow ? "not " : "");
+        differ(programs[i].name, programs[i].text, 1e-5, 2, false);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels), cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_programs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+/* What loops leave out is told once and with its lines; loops that leave out nothing hear nothing. */
+#include "train_test.h"
+
+enum { STEPS = 130 };
+static float rows[64];
+
+static xt_tensor x(void) {
+    for (int i = 0; i < 64; i++) rows[i] = (float)(i % 7) - 3;
+    return xt_from_array(rows, XT_F32, 16, 4);
+}
+static xt_tensor two_layers(xt_module *m, xt_tensor in, void *user) {
+    (void)user;
+    return xt_linear(m, "b", xt_relu(xt_linear(m, "a", in, 4)), 1);
+}
+static xt_module *net(void) {
+    return xt_module_new(two_layers, NULL);
+}
+static xt_tensor loss_of(xt_module *m, xt_tensor in) {
+    return xt_mean(xt_square(xt_forward(m, in)));
+}
+
+static int warnings(void) {
+    static const char *const begins[] = {"has not stepped", "that no optimizer has", "never had a gradient",
+                                         "gradients of two losses"};
+    int n = 0;
+    for (size_t i = 0; i < BASE_COUNT(begins); i++)
+        for (const char *p = str_cstr(&said); (p = strstr(p, begins[i])); p++) n++;
+    return n;
+}
+static void told(const char *what) {
+    says(what);
+    if (warnings() != 1) fail_msg("%d warnings:\n%s", warnings(), str_cstr(&said));
+}
+static void silent(void) {
+    if (warnings()) fail_msg("was said:\n%s", str_cstr(&said));
+}
+
+/* --- the step --- */
+static void a_step_that_is_forgotten(void **state) {
+    (void)state;
+    xt_module *m = net();
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 5; i++) {
+        xt_backward(loss_of(m, x()));
+        assert_true(xt_mark_step());
+    }
+    silent(); /* it may come still */
+    xt_optimizer_free(o);
+    told("has not stepped, though xt_backward at");
+    says("gradients for it 5 times");
+    xt_module_free(m);
+}
+static xt_loader *loader(void) {
+    static float all[256];
+    return xt_loader_new(xt_array_dataset(all, (xt_spec){XT_F32, {4}}, NULL, (xt_spec){0}, 64), .batch = 1);
+}
+/* Over passes of a loader: in the next pass at the latest. */
+static void a_pass_without_steps(void **state) {
+    (void)state;
+    xt_module *m = net();
+    xt_optimizer *o = xt_adam(m);
+    xt_loader *l = loader();
+    int n = 0;
+    for (int epoch = 0; epoch < 3; epoch++)
+        for (xt_batch b; xt_next(l, &b); n++) {
+            xt_backward(loss_of(m, b.x));
+            if (n < 64) silent();
+        }
+    told("the optimizer xt_adam made at");
+    xt_loader_free(l);
+    xt_optimizer_free(o);
+    xt_module_free(m);
+    told("has not stepped");
+}
+/* Gathered over a pass, or many small batches, and then used; a loss without training beside it. */
+static void gathering_is_none(void **state) {
+    (void)state;
+    xt_module *m = net();
+    xt_optimizer *o = xt_sgd(m, .lr = 0.01), *unused = xt_sgd(m, .lr = 1);
+    xt_loader *l = loader();
+    for (int epoch = 0; epoch < 4; epoch++) {
+        for (xt_batch b; xt_next(l, &b);) xt_backward(loss_of(m, b.x));
+        xt_optimizer_step(o);
+    }
+    for (int i = 0; i < 512; i++) {
+        xt_backward(loss_of(m, x()));
+        assert_true(xt_mark_step());
+        if (i % 256 == 255) xt_optimizer_step(o);
+    }
+    assert_true(xt_mark_step());
+    (void)unused;
+    xt_loader_free(l);
+    silent();
+}
+
+/* --- the optimizer --- */
+static xt_tensor encode(xt_module *m, xt_tensor in, void *user) {
+    (void)user;
+    return xt_linear(m, "code", in, 4);
+}
+static void a_module_without_optimizer(void **state) {
+    (void)state;
+    for (int frozen = 1; frozen >= 0; frozen--) {
+        xt_module *encoder = xt_module_new(encode, NULL), *m = net();
+        if (frozen) xt_freeze(encoder, "*");
+        xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+        for (int i = 0; i < STEPS; i++) {
+            xt_backward(loss_of(m, xt_forward(encoder, x())));
+            xt_optimizer_step(o);
+            assert_true(xt_mark_step());
+        }
+        if (frozen)
+            silent();
+        else
+            told("gradients of 2 parameters (code.weight, code.bias, made at");
+        xt_optimizer_free(o);
+        xt_module_free(m);
+        xt_module_free(encoder);
+    }
+}
+
+/* --- gradients --- */
+typedef enum way { TO_NOTHING, BY_SIGN, DETACHED, WITHOUT_GRADIENTS, FROZEN, IN_A_FROZEN_GROUP, NOW_AND_THEN } way;
+static int calls;
+static xt_tensor with_a_side(xt_module *m, xt_tensor in, void *user) {
+    way w = *(way *)user;
+    bool off = w == WITHOUT_GRADIENTS;
+    xt_tensor main = xt_linear(m, "main", in, 1);
+    if (w == NOW_AND_THEN && calls++ % 50 != 49) return main;
+    if (off) xt_no_grad_begin();
+    xt_tensor side = xt_linear(m, "side", in, 1);
+    if (off) xt_no_grad_end();
+    if (w == TO_NOTHING) return main;
+    if (w == BY_SIGN) return xt_add(main, xt_cast(xt_gt(side, xt_zeros(XT_F32, 1)), XT_F32));
+    return xt_add(main, w == DETACHED ? xt_detach(side) : side);
+}
+static void what_no_gradient_reaches(void **state) {
+    (void)state;
+    for (way w = TO_NOTHING; w <= NOW_AND_THEN; w++) {
+        str_clear(&said);
+        xt_module *m = xt_module_new(with_a_side, &w);
+        xt_optimizer *o = xt_sgd(m, .lr = 0.001);
+        if (w == FROZEN) xt_freeze(m, "side.*");
+        if (w == IN_A_FROZEN_GROUP) xt_optimizer_group(o, "side.*", .frozen = XT_ON);
+        for (int i = 0; i < STEPS; i++) {
+            xt_backward(loss_of(m, x()));
+            xt_optimizer_step(o);
+            assert_true(xt_mark_step());
+        }
+        if (w == TO_NOTHING) told("is no part of the loss");
+        if (w == BY_SIGN) told("has no derivative");
+        if (w <= BY_SIGN)
+            says("side.weight and others never had a gradient");
+        else
+            silent();
+        xt_optimizer_free(o);
+        xt_module_free(m);
+    }
+}
+
+/* --- zeroing --- */
+typedef enum zeroing { FORGOTTEN, BY_OPTIMIZER, DETACHES } zeroing;
+static void adversaries(void **state) {
+    (void)state;
+    for (zeroing z = FORGOTTEN; z <= DETACHES; z++) {
+        str_clear(&said);
+        xt_module *g = xt_module_new(encode, NULL), *d = net();
+        xt_optimizer *og = xt_adam(g), *od = xt_adam(d);
+        for (int i = 0; i < 20; i++) {
+            if (z == BY_OPTIMIZER) xt_zero_grad(od);
+            xt_tensor fake = xt_forward(g, x());
+            xt_backward(loss_of(d, x()));
+            xt_backward(xt_neg(loss_of(d, xt_detach(fake))));
+            xt_optimizer_step(od);
+            xt_backward(loss_of(d, xt_forward(g, x())));
+            xt_optimizer_step(og);
+            if (z == DETACHES) xt_zero_grad(od);
+            assert_true(xt_mark_step());
+        }
+        if (z == FORGOTTEN)
+            told("the optimizer steps with gradients of two losses");
+        else
+            silent();
+        xt_optimizer_free(og);
+        xt_optimizer_free(od);
+        xt_module_free(g);
+        xt_module_free(d);
+    }
+}
+/* The one optimizer steps each time, the other gathers over two steps and two losses. */
+static void gathering_beside_another(void **state) {
+    (void)state;
+    xt_module *g = xt_module_new(encode, NULL), *d = net();
+    xt_optimizer *og = xt_adam(g), *od = xt_adam(d);
+    for (int i = 0; i < 40; i++) {
+        xt_backward(loss_of(d, x()));
+        xt_backward(xt_neg(loss_of(d, xt_neg(x()))));
+        if (i % 2) xt_optimizer_step(od);
+        xt_backward(loss_of(g, x()));
+        xt_optimizer_step(og);
+        assert_true(xt_mark_step());
+    }
+    silent();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_step_that_is_forgotten, begin, end),
+        cmocka_unit_test_setup_teardown(a_pass_without_steps, begin, end),
+        cmocka_unit_test_setup_teardown(gathering_is_none, begin, end),
+        cmocka_unit_test_setup_teardown(a_module_without_optimizer, begin, end),
+        cmocka_unit_test_setup_teardown(what_no_gradient_reaches, begin, end),
+        cmocka_unit_test_setup_teardown(adversaries, begin, end),
+        cmocka_unit_test_setup_teardown(gathering_beside_another, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
