@@ -34,12 +34,15 @@ static bool travels(const char *entry) {
 }
 
 /* Open MPI's settings where the user has none: a pause before a signal, in seconds; when a silent connection between
- * mpirun and a host is asked whether it is there, how often, how many times. */
+ * mpirun and a host is asked whether it is there, how often, how many times. And no copy of the machine's topology in
+ * shared memory: the address that Open MPI 4.1 picks for it is sometimes in use, and one in thirty of its daemons died
+ * there by SIGSEGV; a rank that wants the topology finds it by itself. */
 static const char *const defaults[][2] = {
     {"OMPI_MCA_odls_base_sigkill_timeout", "2"},
     {"OMPI_MCA_oob_tcp_keepalive_time", "4"},
     {"OMPI_MCA_oob_tcp_keepalive_intvl", "2"},
     {"OMPI_MCA_oob_tcp_keepalive_probes", "2"},
+    {"OMPI_MCA_rtc_hwloc_vmhole", "none"},
 };
 
 xt_status mpirun_find(char **out) {
