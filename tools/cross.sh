@@ -20,7 +20,7 @@ case $arch in
 esac
 # What the build needs, and the OpenBLAS that is opened when a program needs it.
 packages="libc6-dev libdnnl-dev libcmocka-dev libcjson-dev libpng-dev zlib1g-dev libzstd-dev libdw-dev libpcre2-dev
-libutf8proc-dev libopenblas0-openmp"
+libutf8proc-dev libsodium-dev libopenblas0-openmp"
 sysroot=${SYSROOT:-${XDG_CACHE_HOME:-$HOME/.cache}/xtrain-sysroots/$arch}
 
 # An apt of its own: lists, state and cache in a folder of the user's, the system's sources and keys.

@@ -5,7 +5,7 @@
 # are not asked); WHEEL=1: what `make wheel` needs.
 set -eu
 packages="gcc libc6-dev meson ninja-build pkg-config libdnnl-dev libcmocka-dev libcjson-dev libpng-dev zlib1g-dev"
-packages="$packages libzstd-dev libdw-dev libopenblas0-openmp libpcre2-dev libutf8proc-dev"
+packages="$packages libzstd-dev libdw-dev libopenblas0-openmp libpcre2-dev libutf8proc-dev libsodium-dev"
 [ "${DEV:-}" != 1 ] || packages="$packages clang-format-14 git"
 [ "${WHEEL:-}" != 1 ] || packages="$packages patchelf binutils"
 
@@ -13,7 +13,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
     cat <<TEXT
 This is no Debian system, so nothing is installed. xtrain needs gcc (or clang), meson, ninja, pkg-config and the
 development files of oneDNN 2.6 or later (libdnnl), cmocka, cJSON, libpng, zlib, zstd, elfutils (libdw), PCRE2,
-utf8proc, and OpenBLAS (opened when a program needs it); libmicrohttpd is optional (xtrain generate --serve).
+utf8proc, libsodium, and OpenBLAS (opened when a program needs it); libmicrohttpd is optional (xtrain generate --serve).
 On Debian they are: $packages
 TEXT
     exit 0

@@ -1,4 +1,4 @@
-/* Inside cli/nodes: who is asked for (surroundings.c), what travels and how it is sealed (sha256.c, link.c), node
+/* Inside cli/nodes: who is asked for (surroundings.c), what travels and how it is sealed (digest.c, link.c), node
  * 0 (lead.c, table.c, relay.c), the others (join.c, orders.c), mpirun's agent (agent.c). */
 #ifndef XTRAIN_CLI_NODES_INT_H
 #define XTRAIN_CLI_NODES_INT_H
@@ -29,7 +29,7 @@ void nodes_forget_schedulers(void); /* variables that make ranks or mpirun belie
 bool nodes_find_program(const char *name, char *out, size_t room); /* in PATH, or a path */
 double nodes_now(void); /* seconds, monotonic */
 
-/* --- sha256.c --- */
+/* --- digest.c --- */
 void nodes_sha256(const void *data, size_t n, uint8_t out[NODES_DIGEST]);
 typedef struct nodes_piece {
     const void *p;

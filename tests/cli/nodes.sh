@@ -18,7 +18,7 @@ chmod 600 "$tmp/secret" "$tmp/other"
 # What the launchers believe, without them.
 # shellcheck disable=SC2086
 cc -g ${ASAN_BUILD:+-fsanitize=address,undefined} -std=gnu11 -D_GNU_SOURCE -I"$root/include" -I"$root" \
-    "$root/tests/cli/nodes.c" "$root"/cli/nodes/{sha256,link,orders}.c -o "$tmp/nodes" -L"$BUILD" -lxtrain \
+    "$root/tests/cli/nodes.c" "$root"/cli/nodes/{digest,link,orders}.c -o "$tmp/nodes" -L"$BUILD" -lxtrain -lsodium \
     -Wl,-rpath,"$BUILD" >"$out" 2>&1
 check "the parts build" [ $? = 0 ]
 touch "$tmp/kept/file"
