@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
 #include <xtrain/program.h>
 
+#include "models/data_files.h"
 #include "models/score.h"
 
 static xt_status no_memory(void) {
@@ -72,7 +72,8 @@ static xt_status read_question(const cJSON *json, question *q) {
                                         n);
 }
 
-static xt_status add_line(questions *q, const char *path, size_t line, const char *text, size_t n) {
+static xt_status add_line(void *user, size_t line, const cJSON *json) {
+    questions *q = user;
     if (q->n == q->cap) {
         size_t cap = q->cap ? 2 * q->cap : 64;
         question *more = realloc(q->items, cap * sizeof *more);
@@ -82,49 +83,22 @@ static xt_status add_line(questions *q, const char *path, size_t line, const cha
     }
     question *one = &q->items[q->n++];
     *one = (question){.line = line};
-    cJSON *json = cJSON_ParseWithLength(text, n);
     xt_status s = read_question(json, one);
-    cJSON_Delete(json);
     q->choices += one->n;
-    if (!s) return NULL;
-    xt_status told = xt_status_new(xt_status_code(s), "%s:%zu: %s", path, line, xt_status_message(s));
-    xt_status_free(s);
-    return told;
+    return s;
 }
 
 xt_status questions_open(const char *path, int64_t limit, questions *out) {
     char *text;
-    size_t n, line = 0;
-    xt_status s = NULL;
+    size_t n;
     *out = (questions){0};
     XT_TRY(xt_read_file(path, &text, &n));
-    for (size_t at = 0; at < n && !s && (!limit || (int64_t)out->n < limit);) {
-        const char *end = memchr(text + at, '\n', n - at);
-        size_t k = end ? (size_t)(end - (text + at)) : n - at, blank = 0;
-        line++;
-        while (blank < k && strchr(" \t\r", text[at + blank])) blank++;
-        if (blank < k) s = add_line(out, path, line, text + at, k);
-        at += k + 1;
-    }
+    xt_status s = data_lines(path, text, n, (size_t)limit, add_line, out);
     xt_text_free(text);
     return s || out->n ? s : xt_status_new(XT_NOT_FOUND, "%s has no question", path);
 }
 
 /* --- tokens --- */
-/* What the tokenizer puts in front of a text (<s>); *out: free() */
-static xt_status front_of(const tokenizer *words, int32_t **out, size_t *out_n) {
-    static const char some[] = "a";
-    int32_t *plain = NULL;
-    size_t n = 0, whole = 0, front = 0;
-    *out = NULL;
-    xt_status s = tokenizer_encode(words, some, 1, &plain, &n);
-    if (!s) s = tokenizer_encode_whole(words, some, 1, out, &whole);
-    while (!s && front + n < whole && memcmp(*out + front, plain, n * sizeof *plain) != 0) front++;
-    *out_n = !s && front + n <= whole ? front : 0;
-    free(plain);
-    return s;
-}
-
 typedef struct asking {
     const tokenizer *words;
     const score_opts *o;
@@ -205,22 +179,19 @@ static xt_status all_tokens(const asking *a, const char *path, const questions *
     for (size_t i = 0; i < q->n; i++)
         for (size_t k = 0; k < q->items[i].n; k++, at++) {
             xt_status s = tokens_of(a, &q->items[i], q->items[i].choices[k], &ids[at], &all[at]);
-            if (!s) continue;
-            xt_status told =
-                xt_status_new(xt_status_code(s), "%s:%zu: %s", path, q->items[i].line, xt_status_message(s));
-            xt_status_free(s);
-            return told;
+            if (s) return data_at_line(path, q->items[i].line, s);
         }
     return NULL;
 }
 
 xt_status score_questions(xt_module *net, const tokenizer *words, const char *path, const score_opts *o, questions *q) {
     asking a = {.words = words, .o = o};
-    size_t n = q->choices, at = 0;
+    size_t n = q->choices, at = 0, n_back = 0;
+    int32_t *back = NULL;
     score *all = calloc(n, sizeof *all);
     int32_t **ids = calloc(n, sizeof *ids);
     xt_status s = all && ids ? NULL : no_memory();
-    if (!s && !o->plain) s = front_of(words, &a.front, &a.n_front);
+    if (!s && !o->plain) s = tokenizer_around(words, &a.front, &a.n_front, &back, &n_back);
     if (!s) s = all_tokens(&a, path, q, ids, all);
     if (!s) s = score_texts(net, o->vocab, all, n, o->seq, o->batch);
     for (size_t i = 0; i < q->n && !s; i++)
@@ -230,5 +201,6 @@ xt_status score_questions(xt_module *net, const tokenizer *words, const char *pa
     free(ids);
     free(all);
     free(a.front);
+    free(back);
     return s;
 }

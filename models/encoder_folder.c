@@ -18,16 +18,6 @@ static xt_spec each_token(int64_t side, int64_t seq) {
     (void)side;
     return (xt_spec){XT_I64, {seq ? seq : 128}};
 }
-static xt_spec image(int64_t side, int64_t seq) {
-    (void)seq;
-    int64_t s = side ? side : 224;
-    return (xt_spec){XT_F32, {3, s, s}};
-}
-static xt_spec label(int64_t side, int64_t seq) {
-    (void)side;
-    (void)seq;
-    return (xt_spec){XT_I64, {0}};
-}
 static xt_tensor token_loss(xt_tensor out, xt_tensor y) {
     return xt_cross_entropy(out, y, .axis = -1);
 }
@@ -40,51 +30,22 @@ static xt_optimizer *optimizer(xt_module *net, double lr) {
 }
 
 #define OF_TEXT .seq = 128, .context = 512, .vocab = 30522, .layers = 1, .width = 1, .heads = 1
-const model model_bert = {.name = "bert",
-                          .help = "text: a folder of a masked language model",
-                          .net = bert,
-                          .x = tokens,
-                          .y = each_token,
-                          .loss = token_loss,
-                          .optimizer = optimizer,
-                          .batch = 8,
-                          .epochs = 3,
-                          .clip = 1,
-                          .cosine = true,
-                          .own = {OF_TEXT},
-                          .config = &model_bert.own,
-                          .checkpointed = &model_bert.own,
-                          .tokens = true};
-const model model_bert_classifier = {.name = "bert",
-                                     .help = "text: a folder of a classifier",
-                                     .net = bert,
-                                     .x = tokens,
-                                     .y = label,
-                                     .loss = class_loss,
-                                     .optimizer = optimizer,
-                                     .batch = 8,
-                                     .epochs = 3,
-                                     .clip = 1,
-                                     .cosine = true,
-                                     .own = {OF_TEXT},
-                                     .config = &model_bert_classifier.own,
-                                     .checkpointed = &model_bert_classifier.own,
-                                     .classifies = true};
-const model model_vit = {.name = "vit",
-                         .help = "images: a folder of a classifier",
-                         .net = vit,
-                         .x = image,
-                         .y = label,
-                         .loss = class_loss,
-                         .optimizer = optimizer,
-                         .batch = 8,
-                         .epochs = 3,
-                         .clip = 1,
-                         .cosine = true,
-                         .own = {.side = 224, .classes = 1000},
-                         .config = &model_vit.own,
-                         .checkpointed = &model_vit.own,
-                         .classifies = true};
+/* What all of them share; `model_` is the variable, the rest what is its own. */
+#define ENCODER(model_, ...)                           \
+    const model model_ = {.optimizer = optimizer,      \
+                          .batch = 8,                  \
+                          .epochs = 3,                 \
+                          .clip = 1,                   \
+                          .cosine = true,              \
+                          .config = &model_.own,       \
+                          .checkpointed = &model_.own, \
+                          __VA_ARGS__}
+ENCODER(model_bert, .name = "bert", .help = "text: a folder of a masked language model", .net = bert, .x = tokens,
+        .y = each_token, .loss = token_loss, .own = {OF_TEXT}, .tokens = true);
+ENCODER(model_bert_classifier, .name = "bert", .help = "text: a folder of a classifier", .net = bert, .x = tokens,
+        .y = model_label, .loss = class_loss, .own = {OF_TEXT}, .classifies = true);
+ENCODER(model_vit, .name = "vit", .help = "images: a folder of a classifier", .net = vit, .x = model_picture,
+        .y = model_label, .loss = class_loss, .own = {.side = 224, .classes = 1000}, .classifies = true);
 
 const model *encoder_folder_model(const encoder_folder *f) {
     return f->c.vit ? &model_vit : f->c.classifies ? &model_bert_classifier : &model_bert;

@@ -12,6 +12,7 @@
 #include <cjson/cJSON.h>
 #include <xtrain/program.h>
 
+#include "models/data_files.h"
 #include "models/gpt2_files.h"
 
 enum { SHARD = 5 };
@@ -198,22 +199,12 @@ xt_status model_folder_load(const model_folder *f, xt_module *net) {
 }
 
 /* --- writing --- */
-static bool ends_in(const char *text, const char *end) {
-    size_t n = strlen(text), k = strlen(end);
-    return n >= k && strcmp(text + n - k, end) == 0;
-}
-
 /* What describes a model beside its weights: texts, and vocabularies of one file. */
 static bool goes_along(const char *name, bool config) {
-    if (name[0] == '.' || ends_in(name, ".index.json") || strncmp(name, "adapter_", 8) == 0) return false;
+    if (name[0] == '.' || data_ends_in(name, ".index.json") || strncmp(name, "adapter_", 8) == 0) return false;
     if (!config && (strcmp(name, "config.json") == 0 || strcmp(name, "generation_config.json") == 0)) return false;
-    return ends_in(name, ".json") || ends_in(name, ".txt") || ends_in(name, ".jinja") ||
+    return data_ends_in(name, ".json") || data_ends_in(name, ".txt") || data_ends_in(name, ".jinja") ||
            strcmp(name, "tokenizer.model") == 0;
-}
-
-static bool is_folder(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static xt_status make_folder(const char *dir) {
@@ -226,7 +217,7 @@ static xt_status make_folder(const char *dir) {
             mkdir(path, 0777);
             *p = '/';
         }
-    if (mkdir(path, 0777) == 0 || is_folder(path)) return NULL;
+    if (mkdir(path, 0777) == 0 || data_is_folder(path)) return NULL;
     return xt_status_new(XT_NOT_FOUND, "cannot make the folder %s: %s", dir, strerror(errno));
 }
 
@@ -240,7 +231,7 @@ static xt_status copy_files(const char *from, const char *to, bool config) {
         size_t n;
         if (!goes_along(e->d_name, config)) continue;
         if ((size_t)snprintf(source, sizeof source, "%s/%s", from, e->d_name) >= sizeof source ||
-            (size_t)snprintf(target, sizeof target, "%s/%s", to, e->d_name) >= sizeof target || is_folder(source))
+            (size_t)snprintf(target, sizeof target, "%s/%s", to, e->d_name) >= sizeof target || data_is_folder(source))
             continue;
         if ((s = xt_read_file(source, &text, &n))) break;
         s = xt_write_file(target, text, n);

@@ -1,16 +1,14 @@
 /* Texts for encoders; see labelled.h. */
 #include "models/labelled.h"
 
-#include <dirent.h>
 #include <math.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include <cjson/cJSON.h>
 #include <xtrain/program.h>
+
+#include "models/data_files.h"
 
 enum { NO_LOSS = -100 };
 static const double ASKED = 0.15, MASKED = 0.8, OTHER = 0.9;
@@ -64,15 +62,10 @@ size_t labelled_cut(const labelled *l) {
     return l->cut;
 }
 
-static bool ends_in(const char *text, const char *end) {
-    size_t n = strlen(text), k = strlen(end);
-    return n > k && strcmp(text + n - k, end) == 0;
-}
-
 bool labelled_are(const char *path) {
     char *text;
     size_t n;
-    xt_status s = ends_in(path, ".jsonl") ? xt_read_file(path, &text, &n) : xt_status_new(XT_NOT_FOUND, "none");
+    xt_status s = data_ends_in(path, ".jsonl") ? xt_read_file(path, &text, &n) : xt_status_new(XT_NOT_FOUND, "none");
     if (s) {
         xt_status_free(s);
         return false;
@@ -83,31 +76,6 @@ bool labelled_are(const char *path) {
     cJSON_Delete(json);
     xt_text_free(text);
     return are;
-}
-
-/* --- what the tokenizer puts around a text --- */
-static xt_status take_around(labelled *l) {
-    static const char some[] = "a";
-    int32_t *plain = NULL, *whole = NULL;
-    size_t n = 0, k = 0, at = 0;
-    xt_status s = tokenizer_encode(l->o.words, some, 1, &plain, &n);
-    if (!s) s = tokenizer_encode_whole(l->o.words, some, 1, &whole, &k);
-    while (!s && at + n < k && memcmp(whole + at, plain, n * sizeof *plain) != 0) at++;
-    if (!s && at + n <= k) {
-        l->n_front = at;
-        l->n_back = k - at - n;
-        l->front = malloc((l->n_front + 1) * sizeof *l->front);
-        l->back = malloc((l->n_back + 1) * sizeof *l->back);
-        if (!l->front || !l->back)
-            s = no_memory();
-        else {
-            memcpy(l->front, whole, l->n_front * sizeof *l->front);
-            memcpy(l->back, whole + at + n, l->n_back * sizeof *l->back);
-        }
-    }
-    free(plain);
-    free(whole);
-    return s;
 }
 
 static xt_status find_mask(labelled *l) {
@@ -250,26 +218,9 @@ static xt_status add_object(labelled *l, const cJSON *json) {
 }
 
 /* --- files --- */
-static xt_status add_lines(labelled *l, const char *path, const char *text, size_t n) {
-    size_t line = 0;
-    for (size_t at = 0; at < n;) {
-        const char *end = memchr(text + at, '\n', n - at);
-        size_t k = end ? (size_t)(end - (text + at)) : n - at, blank = 0;
-        line++;
-        while (blank < k && strchr(" \t\r", text[at + blank])) blank++;
-        if (blank < k) {
-            cJSON *json = cJSON_ParseWithLength(text + at, k);
-            xt_status s = add_object(l, json);
-            cJSON_Delete(json);
-            if (s) {
-                xt_status told = xt_status_new(xt_status_code(s), "%s:%zu: %s", path, line, xt_status_message(s));
-                xt_status_free(s);
-                return told;
-            }
-        }
-        at += k + 1;
-    }
-    return NULL;
+static xt_status add_line(void *l, size_t line, const cJSON *json) {
+    (void)line;
+    return add_object(l, json);
 }
 
 static xt_status without_labels(const char *path) {
@@ -277,33 +228,15 @@ static xt_status without_labels(const char *path) {
                          "%s has no labels; a classifier learns from lines of JSON with \"text\" and \"label\"", path);
 }
 
-static xt_status add_file(labelled *l, const char *path) {
+static xt_status add_file(void *user, const char *path) {
+    labelled *l = user;
     char *text;
     size_t n;
     XT_TRY(xt_read_file(path, &text, &n));
-    xt_status s = ends_in(path, ".jsonl") ? add_lines(l, path, text, n)
-                  : l->o.labels           ? without_labels(path)
-                                          : add_text(l, text);
+    xt_status s = data_ends_in(path, ".jsonl") ? data_lines(path, text, n, 0, add_line, l)
+                  : l->o.labels                ? without_labels(path)
+                                               : add_text(l, text);
     xt_text_free(text);
-    return s;
-}
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static xt_status add_folder(labelled *l, const char *dir) {
-    struct dirent **list = NULL;
-    int n = scandir(dir, &list, NULL, alphasort);
-    xt_status s = n >= 0 ? NULL : xt_status_new(XT_NOT_FOUND, "cannot read the folder %s: %s", dir, strerror(errno));
-    for (int i = 0; i < n; i++) {
-        const char *name = list[i]->d_name;
-        char path[4400];
-        bool wanted = !s && name[0] != '.' && (ends_in(name, ".txt") || ends_in(name, ".jsonl"));
-        if (wanted && (size_t)snprintf(path, sizeof path, "%s/%s", dir, name) < sizeof path) s = add_file(l, path);
-        free(list[i]);
-    }
-    free(list);
     return s;
 }
 
@@ -312,6 +245,10 @@ static int64_t number_of(const label_names *l, const char *name) {
     for (size_t i = 0; i < l->n; i++)
         if (strcmp(l->names[i], name) == 0) return (int64_t)i;
     return -1;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* Classes that nobody has named are those of the data: names in their order, or numbers up to the greatest. */
@@ -360,15 +297,14 @@ static xt_status check_around(const labelled *l) {
 }
 
 xt_status labelled_open(const char *path, const labelled_opts *o, labelled **out) {
-    struct stat st;
     labelled *l = calloc(1, sizeof *l);
     if (!l) return no_memory();
     l->o = *o;
     l->refs = 1;
-    xt_status s = take_around(l);
+    xt_status s = tokenizer_around(o->words, &l->front, &l->n_front, &l->back, &l->n_back);
     if (!s) s = check_around(l);
     if (!s && !o->labels) s = find_mask(l);
-    if (!s) s = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? add_folder(l, path) : add_file(l, path);
+    if (!s) s = data_files(path, add_file, l);
     if (!s && !l->count) s = xt_status_new(XT_NOT_FOUND, "%s has no text", path);
     if (!s && o->labels) s = number_labels(l, path);
     if (s)

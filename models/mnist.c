@@ -18,12 +18,6 @@ static xt_spec image(int64_t side, int64_t seq) {
     return (xt_spec){XT_F32, {1, 28, 28}};
 }
 
-static xt_spec label(int64_t side, int64_t seq) {
-    (void)side;
-    (void)seq;
-    return (xt_spec){XT_I64, {0}};
-}
-
 static xt_tensor loss(xt_tensor out, xt_tensor y) {
     return xt_nll_loss(out, y);
 }
@@ -35,7 +29,7 @@ const model model_mnist = {.name = "mnist",
                            .help = "digits, 28x28: two convolutions, two linear layers (21,900 parameters)",
                            .net = mnist_net,
                            .x = image,
-                           .y = label,
+                           .y = model_label,
                            .loss = loss,
                            .optimizer = optimizer,
                            .batch = 128,

@@ -1,10 +1,23 @@
-/* The list of built-in models (a new one is a file and a line here), and how their options are settled. */
+/* The list of built-in models (a new one is a file and a line here), what they share, and how their options are
+ * settled. */
 #include "models/models.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const model *const all[] = {&model_mnist, &model_resnet18, &model_gpt2, &model_gpt2_mini, &model_gpt2_tiny};
+
+xt_spec model_picture(int64_t side, int64_t seq) {
+    (void)seq;
+    int64_t s = side ? side : 224;
+    return (xt_spec){XT_F32, {3, s, s}};
+}
+
+xt_spec model_label(int64_t side, int64_t seq) {
+    (void)side;
+    (void)seq;
+    return (xt_spec){XT_I64, {0}};
+}
 
 const model *const *model_list(int *n) {
     *n = (int)(sizeof all / sizeof all[0]);

@@ -39,6 +39,9 @@ typedef struct model {
 } model;
 
 extern const model model_mnist, model_resnet18, model_gpt2, model_gpt2_mini, model_gpt2_tiny;
+/* Samples that several models have: a picture in three colours (side 0: 224), the number of a class. */
+xt_spec model_picture(int64_t side, int64_t seq);
+xt_spec model_label(int64_t side, int64_t seq);
 const model *model_find(const char *name); /* NULL when there is none */
 const model *const *model_list(int *n); /* for tests: each of them */
 /* Fills what o leaves open with the model's own values. False with a sentence in `why`: an option the model does not

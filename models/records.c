@@ -1,15 +1,12 @@
 /* Texts to learn from; see records.h. */
 #include "models/records.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include <cjson/cJSON.h>
 #include <xtrain/program.h>
+
+#include "models/data_files.h"
 
 enum { NO_LOSS = -100, MESSAGES = 1 << 16 };
 
@@ -17,18 +14,8 @@ static xt_status no_memory(void) {
     return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for the records");
 }
 
-static bool ends_in(const char *text, const char *end) {
-    size_t n = strlen(text), k = strlen(end);
-    return n > k && strcmp(text + n - k, end) == 0;
-}
-
-static bool is_folder(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 bool records_are(const char *path) {
-    return ends_in(path, ".jsonl") || is_folder(path);
+    return data_ends_in(path, ".jsonl") || data_is_folder(path);
 }
 
 void records_release(records *r) {
@@ -180,68 +167,26 @@ static xt_status add_object(records *r, const records_opts *o, const cJSON *json
 }
 
 /* --- files --- */
-static xt_status add_lines(records *r, const records_opts *o, const char *path, const char *text, size_t n) {
-    size_t line = 0;
-    for (size_t at = 0; at < n;) {
-        const char *end = memchr(text + at, '\n', n - at);
-        size_t k = end ? (size_t)(end - (text + at)) : n - at, blank = 0;
-        line++;
-        while (blank < k && strchr(" \t\r", text[at + blank])) blank++;
-        if (blank < k) {
-            cJSON *json = cJSON_ParseWithLength(text + at, k);
-            xt_status s = add_object(r, o, json);
-            cJSON_Delete(json);
-            if (s) {
-                xt_status told = xt_status_new(xt_status_code(s), "%s:%zu: %s", path, line, xt_status_message(s));
-                xt_status_free(s);
-                return told;
-            }
-        }
-        at += k + 1;
-    }
-    return NULL;
+typedef struct reading {
+    records *r;
+    const records_opts *o;
+} reading;
+
+static xt_status add_line(void *user, size_t line, const cJSON *json) {
+    const reading *to = user;
+    (void)line;
+    return add_object(to->r, to->o, json);
 }
 
-static xt_status add_file(records *r, const records_opts *o, const char *path) {
+static xt_status add_file(void *user, const char *path) {
+    const reading *to = user;
     char *text;
     size_t n;
     XT_TRY(xt_read_file(path, &text, &n));
-    r->bytes += n;
-    xt_status s = ends_in(path, ".jsonl") ? add_lines(r, o, path, text, n) : add(r, o, text, n, NULL, 0, false);
+    to->r->bytes += n;
+    xt_status s = data_ends_in(path, ".jsonl") ? data_lines(path, text, n, 0, add_line, user)
+                                               : add(to->r, to->o, text, n, NULL, 0, false);
     xt_text_free(text);
-    return s;
-}
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static xt_status add_folder(records *r, const records_opts *o, const char *dir) {
-    char **names = NULL;
-    size_t n = 0;
-    DIR *d = opendir(dir);
-    xt_status s = d ? NULL : xt_status_new(XT_NOT_FOUND, "cannot read the folder %s: %s", dir, strerror(errno));
-    for (struct dirent *e; !s && d && (e = readdir(d));) {
-        if (e->d_name[0] == '.' || (!ends_in(e->d_name, ".txt") && !ends_in(e->d_name, ".jsonl"))) continue;
-        char **more = realloc(names, (n + 1) * sizeof *names);
-        if (more) names = more;
-        if (!more || !(names[n] = strdup(e->d_name)))
-            s = no_memory();
-        else
-            n++;
-    }
-    if (d) closedir(d);
-    if (n) qsort(names, n, sizeof *names, by_name);
-    for (size_t i = 0; i < n && !s; i++) {
-        char path[4400];
-        if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, names[i]) >= sizeof path)
-            s = xt_status_new(XT_INVALID_ARGUMENT, "the path %.100s... is too long", dir);
-        else
-            s = add_file(r, o, path);
-    }
-    for (size_t i = 0; i < n; i++) free(names[i]);
-    free(names);
-    if (!s && !n) s = xt_status_new(XT_NOT_FOUND, "%s has no *.txt and no *.jsonl file", dir);
     return s;
 }
 
@@ -260,7 +205,7 @@ xt_status records_open(const char *path, const records_opts *o, records **out) {
     if (!r) return no_memory();
     r->refs = 1;
     r->all_learnt = true;
-    xt_status s = is_folder(path) ? add_folder(r, o, path) : add_file(r, o, path);
+    xt_status s = data_files(path, add_file, &(reading){r, o});
     if (!s) s = check_tokens(r, path, o->vocab);
     if (s)
         records_release(r);

@@ -28,18 +28,6 @@ static xt_tensor resnet18(xt_module *m, xt_tensor x, void *user) {
     return xt_linear(m, "fc", x, o->classes);
 }
 
-static xt_spec image(int64_t side, int64_t seq) {
-    (void)seq;
-    int64_t s = side ? side : 224;
-    return (xt_spec){XT_F32, {3, s, s}};
-}
-
-static xt_spec label(int64_t side, int64_t seq) {
-    (void)side;
-    (void)seq;
-    return (xt_spec){XT_I64, {0}};
-}
-
 static xt_tensor loss(xt_tensor out, xt_tensor y) {
     return xt_cross_entropy(out, y);
 }
@@ -50,8 +38,8 @@ static xt_optimizer *optimizer(xt_module *net, double lr) {
 const model model_resnet18 = {.name = "resnet18",
                               .help = "images, 3x224x224: 18 layers with residual connections (11.7 M parameters)",
                               .net = resnet18,
-                              .x = image,
-                              .y = label,
+                              .x = model_picture,
+                              .y = model_label,
                               .loss = loss,
                               .optimizer = optimizer,
                               .batch = 16,

@@ -101,6 +101,30 @@ xt_status tokenizer_encode_whole(const tokenizer *t, const char *text, size_t n,
                    : tokenizer_encode(t, text, n, out_ids, out_n);
 }
 
+static xt_status part_of(const int32_t *ids, size_t n, int32_t **out, size_t *out_n) {
+    if (!(*out = malloc((n + 1) * sizeof *ids))) return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for tokens");
+    memcpy(*out, ids, n * sizeof *ids);
+    *out_n = n;
+    return NULL;
+}
+
+/* By a text whose tokens are known; where it is not found within the whole, nothing is around it. */
+xt_status tokenizer_around(const tokenizer *t, int32_t **front, size_t *n_front, int32_t **back, size_t *n_back) {
+    static const char some[] = "a";
+    int32_t *plain = NULL, *whole = NULL;
+    size_t n = 0, all = 0, at = 0;
+    *front = *back = NULL;
+    xt_status s = tokenizer_encode(t, some, 1, &plain, &n);
+    if (!s) s = tokenizer_encode_whole(t, some, 1, &whole, &all);
+    while (!s && at + n < all && memcmp(whole + at, plain, n * sizeof *plain) != 0) at++;
+    bool found = !s && at + n <= all;
+    if (!s) s = part_of(whole, found ? at : 0, front, n_front);
+    if (!s) s = part_of(whole + (found ? at + n : 0), found ? all - at - n : 0, back, n_back);
+    free(plain);
+    free(whole);
+    return s;
+}
+
 /* --- back to text --- */
 xt_status tokenizer_decode(const tokenizer *t, const int32_t *ids, size_t n, bool skip, char **out, size_t *out_n) {
     if (t->json) return tok_json_decode(t->json, ids, n, skip, out, out_n);

@@ -24,6 +24,9 @@ bool tokenizer_is_bytes(const tokenizer *t);
 xt_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, int32_t **out_ids, size_t *out_n);
 /* As a prompt or a whole text: with what tokenizer.json puts around it (<s>, [CLS] ... [SEP]). */
 xt_status tokenizer_encode_whole(const tokenizer *t, const char *text, size_t n, int32_t **out_ids, size_t *out_n);
+/* What that is: tokens in front of any text and behind it, malloc'ed, never NULL on success. To be freed also on
+ * failure. */
+xt_status tokenizer_around(const tokenizer *t, int32_t **front, size_t *n_front, int32_t **back, size_t *n_back);
 /* A token as its file has it (bytes and GPT-2's: the bytes that it is; not a C string); none for an id without one. */
 const char *tokenizer_token(const tokenizer *t, int64_t id, size_t *out_n);
 /* The text of tokens; *out: free(), a 0 behind its *out_n bytes. skip: without special tokens (<s>, ...). */
