@@ -38,10 +38,8 @@ static bool travels(const char *entry) {
  * shared memory: the address that Open MPI 4.1 picks for it is sometimes in use, and one in thirty of its daemons died
  * there by SIGSEGV; a rank that wants the topology finds it by itself. */
 static const char *const defaults[][2] = {
-    {"OMPI_MCA_odls_base_sigkill_timeout", "2"},
-    {"OMPI_MCA_oob_tcp_keepalive_time", "4"},
-    {"OMPI_MCA_oob_tcp_keepalive_intvl", "2"},
-    {"OMPI_MCA_oob_tcp_keepalive_probes", "2"},
+    {"OMPI_MCA_odls_base_sigkill_timeout", "2"}, {"OMPI_MCA_oob_tcp_keepalive_time", "4"},
+    {"OMPI_MCA_oob_tcp_keepalive_intvl", "2"},   {"OMPI_MCA_oob_tcp_keepalive_probes", "2"},
     {"OMPI_MCA_rtc_hwloc_vmhole", "none"},
 };
 

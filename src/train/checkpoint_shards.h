@@ -10,8 +10,8 @@
  *     more than its share. So any number of ranks, on any mesh, reads them, and so does everybody else.
  *  2. FILE.ckpt is written last, when all shards are complete, and names them by a word that no other save has: until
  *     then the checkpoint before is what there is, and a link of another name (last.ckpt) means the same.
- *  3. Shards are removed when no .ckpt file of their folder names them any more, by whoever took the last name away;
- * or, where a run was killed, when nobody can still be waiting for them. */
+ *  3. Shards are removed when no .ckpt file of their folder names them any more, by whoever took the last name away
+ *     or, where a run was killed, when nobody can still be waiting for them. */
 #ifndef XT_SRC_TRAIN_CHECKPOINT_SHARDS_H
 #define XT_SRC_TRAIN_CHECKPOINT_SHARDS_H
 
